@@ -1,0 +1,55 @@
+# The two commands are `make run` and `make test`; each does all its own set-up on a fresh
+# Debian machine with Go and gcc.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+GOTEST  := $(GO) test
+LINT    := $(GO) tool -modfile=tools/lint/go.mod
+FUZZTIME ?= 60s
+
+.PHONY: help
+help: ## show this help
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
+
+.PHONY: build
+build: bin/fairlane ## build the binary into bin/
+
+.PHONY: bin/fairlane
+bin/fairlane:
+	$(GO) build -trimpath -o bin/fairlane ./cmd/fairlane
+
+.PHONY: run
+run: build ## build everything and run the demo: weights in, measured shares out
+	./bin/fairlane demo --plane ib --once
+
+.PHONY: peers
+peers: ## install the field's own tools that the tests run (Debian packages)
+	./test/install-peers.sh
+
+.PHONY: test
+test: peers ## everything CI runs
+	./test/run.sh
+
+.PHONY: lint
+lint: ## gofmt, vet, staticcheck and golangci-lint
+	./test/lint.sh
+
+.PHONY: generate
+generate: ## regenerate what is generated from the contract
+	$(GO) generate ./...
+
+.PHONY: bench
+bench: ## benchmarks of the core: simulator, compiler, codec, discovery
+	$(GOTEST) -run '^$$' -bench . -benchmem ./sim/... ./policy/... ./subnet/... ./ccconfig/...
+
+.PHONY: soak
+soak: peers ## long runs: race detector on everything, every fuzz target for FUZZTIME
+	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -race -timeout 60m ./...
+	./test/fuzz.sh $(FUZZTIME)
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist

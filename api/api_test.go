@@ -1,0 +1,646 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/google/go-cmp/cmp"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/internal/control/controltest"
+)
+
+// rig is a server with its router, which judges every answer by the contract.
+type rig struct {
+	*controltest.Rig
+	t      testing.TB
+	server *Server
+	router routers.Router
+	token  string
+
+	mu   sync.Mutex
+	seen map[string]bool // operations answered with success
+}
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	r := &rig{Rig: controltest.New(t), t: t, token: controltest.Token, seen: map[string]bool{}}
+	var err error
+	if r.server, err = New(r.Service, Options{Version: "1.2.3", Revision: "abc"}); err != nil {
+		t.Fatal(err)
+	}
+	if r.router, err = gorillamux.NewRouter(r.server.spec.doc); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// answer is a response with its body read.
+type answer struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   []byte
+}
+
+// call sends a request and fails the test when the answer does not fit the contract.
+func (r *rig) call(method, path, body string, header ...string) answer {
+	r.t.Helper()
+	var in io.Reader
+	if body != "" {
+		in = strings.NewReader(body)
+	}
+	req := httptest.NewRequestWithContext(context.WithoutCancel(r.t.Context()), method, "/api/v1"+path, in)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	r.server.ServeHTTP(rec, req)
+	a := answer{r.t, rec.Code, rec.Header(), rec.Body.Bytes()}
+	r.judge(req, a)
+	return a
+}
+
+func (r *rig) judge(req *http.Request, a answer) {
+	r.t.Helper()
+	route, params, err := r.router.FindRoute(req)
+	if err != nil {
+		return // a path outside the contract
+	}
+	in := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route}
+	out := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: in, Status: a.status, Header: a.header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	}
+	if err := openapi3filter.ValidateResponse(r.t.Context(), out.SetBodyBytes(a.body)); err != nil {
+		r.t.Errorf("%s %s: the answer does not fit the contract: %v\n%s", req.Method, req.URL, err, a.body)
+	}
+	if a.status < 300 {
+		r.mu.Lock()
+		r.seen[route.Operation.OperationID] = true
+		r.mu.Unlock()
+	}
+}
+
+// want checks the status and, for a problem, its code.
+func (a answer) want(status int, code ...string) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("status is %d, want %d: %s", a.status, status, a.body)
+	}
+	if len(code) > 0 {
+		if p := decode[gen.Problem](a); p.Code != code[0] || p.Status != status || p.RequestID == "" {
+			a.t.Fatalf("problem is %+v, want code %s", p, code[0])
+		}
+	}
+	return a
+}
+
+func decode[T any](a answer) (v T) {
+	a.t.Helper()
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		a.t.Fatalf("decode %s: %v", a.body, err)
+	}
+	return v
+}
+
+func TestEveryOperationAnswersByTheContract(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, path := range []string{"/health", "/ready", "/version"} {
+		r.call("GET", path, "").want(200)
+	}
+	made := r.call("POST", "/fabrics", `{"name":"lab","source":"`+controltest.Source+`","time_scale":0.25}`).want(201)
+	if f := decode[gen.Fabric](made); f.TimeScale != 0.25 || f.Plane != "ib" || made.header.Get("ETag") != `"1"` {
+		t.Errorf("fabric is %+v with ETag %s", f, made.header.Get("ETag"))
+	}
+	snap := decode[gen.Snapshot](r.call("POST", "/fabrics/lab/discover", "").want(200))
+	if snap.Hosts != 4 || snap.Switches != 1 || snap.Links != 4 || snap.WallMs != 1.5 || snap.MadsSent != 42 {
+		t.Errorf("snapshot is %+v", snap)
+	}
+	if f := decode[gen.Fabric](r.call("GET", "/fabrics/lab", "").want(200)); f.Snapshot == nil || f.Snapshot.Sha256 != snap.Sha256 {
+		t.Errorf("fabric's snapshot is %+v", f.Snapshot)
+	}
+	r.call("GET", "/fabrics", "").want(200)
+	r.call("GET", "/fabrics/lab/snapshots", "").want(200)
+	topo := decode[gen.Topology](r.call("GET", "/fabrics/lab/topology?snapshot="+snap.Sha256, "").want(200))
+	if len(topo.Nodes) != 5 || len(topo.Links) != 4 || topo.Links[0].RateBps == 0 {
+		t.Errorf("topology is %+v", topo)
+	}
+	if file := r.call("GET", "/fabrics/lab/topology/file", "").want(200); !strings.Contains(string(file.body), "h1") {
+		t.Errorf("fabric file is %s", file.body)
+	}
+	r.tenants()
+	plan := r.plans()
+	r.rollout(plan)
+	r.call("DELETE", "/fabrics/lab", "", "If-Match", `"1"`).want(204)
+	r.call("GET", "/fabrics/lab", "").want(404, "not-found")
+
+	for _, item := range r.server.spec.doc.Paths.Map() {
+		for _, op := range item.Operations() {
+			if op.OperationID != "cancelRollout" && !r.seen[op.OperationID] { // TestARunningRollout covers that one
+				t.Errorf("operation %s was never answered", op.OperationID)
+			}
+		}
+	}
+}
+
+func (r *rig) tenants() {
+	t := r.t
+	made := r.call("POST", "/fabrics/lab/tenants", `{"name":"red","weight":1.5,"pkey":"0x8001","classes":[{"name":"bulk","weight":1}],
+		"attachments":[{"port":"h4","sl":3},{"port":"h1"}]}`).want(201)
+	red := decode[gen.Tenant](made)
+	if red.Weight != 1.5 || red.Pkey != "0x8001" || len(red.Attachments) != 2 || red.Version != 1 {
+		t.Errorf("tenant is %+v", red)
+	}
+	got := r.call("GET", "/fabrics/lab/tenants/red", "").want(200)
+	if d := cmp.Diff(red, decode[gen.Tenant](got)); d != "" || got.header.Get("ETag") != made.header.Get("ETag") {
+		t.Errorf("tenant read back differs: %s", d)
+	}
+	up := r.call("PUT", "/fabrics/lab/tenants/red", `{"weight":2,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h4"}]}`, "If-Match", made.header.Get("ETag")).want(200)
+	if tn := decode[gen.Tenant](up); tn.Weight != 2 || tn.Version != 2 || len(tn.Classes) != 0 {
+		t.Errorf("updated tenant is %+v", tn)
+	}
+	r.call("PUT", "/fabrics/lab/tenants/red", `{"weight":3}`, "If-Match", made.header.Get("ETag")).want(412, "precondition-failed")
+	r.call("POST", "/fabrics/lab/tenants", `{"name":"blue","weight":1}`).want(201)
+	list := decode[gen.TenantList](r.call("GET", "/fabrics/lab/tenants?limit=1", "").want(200))
+	if len(list.Items) != 1 || list.Items[0].Name != "blue" || list.NextCursor == nil {
+		t.Fatalf("first page is %+v", list)
+	}
+	list = decode[gen.TenantList](r.call("GET", "/fabrics/lab/tenants?limit=1&cursor="+*list.NextCursor, "").want(200))
+	if len(list.Items) != 1 || list.Items[0].Name != "red" || list.NextCursor != nil {
+		t.Errorf("second page is %+v", list)
+	}
+	r.call("DELETE", "/fabrics/lab/tenants/blue", "", "If-Match", "*").want(204)
+	set := `{"tenants":[{"name":"red","weight":3,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h4"}]},{"name":"blue","weight":1,"pkey":"0x8002"}],
+		"flows":[{"tenant":"red","src":"h1","dst":"h4"}]}`
+	res := decode[gen.TenantSetResult](r.call("PUT", "/fabrics/lab/tenants?dry_run=true", set).want(200))
+	if d := cmp.Diff(gen.TenantSetResult{Created: []string{"blue"}, Updated: []string{"red"}, Unchanged: []string{}, Deleted: []string{}, FlowsChanged: true, DryRun: true}, res); d != "" {
+		t.Errorf("dry run: %s", d)
+	}
+	r.call("GET", "/fabrics/lab/tenants/blue", "").want(404, "not-found")
+	r.call("PUT", "/fabrics/lab/tenants", set).want(200)
+	flows := r.call("GET", "/fabrics/lab/flows", "").want(200)
+	if fs := decode[gen.FlowSet](flows); len(fs.Flows) != 1 || fs.Version != 1 || *fs.Flows[0].QPS != 1 {
+		t.Errorf("flows are %+v", fs)
+	}
+	put := r.call("PUT", "/fabrics/lab/flows", `{"flows":[{"tenant":"red","src":"h1","dst":"h4","qps":2},
+		{"tenant":"blue","src":"h2","dst":"h4","demand_bps":1000000000}]}`, "If-Match", flows.header.Get("ETag")).want(200)
+	if fs := decode[gen.FlowSet](put); len(fs.Flows) != 2 || fs.Version != 2 || *fs.Flows[1].DemandBps != 1e9 {
+		t.Errorf("flows are %+v", fs)
+	}
+	r.call("PUT", "/fabrics/lab/flows", `{"flows":[]}`, "If-Match", flows.header.Get("ETag")).want(412, "precondition-failed")
+}
+
+func (r *rig) plans() string {
+	t := r.t
+	dry := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans?dry_run=true", `{}`).want(200))
+	if dry.Stored || dry.CreatedAt != nil || len(dry.Cas) == 0 || len(dry.Switches) == 0 || len(dry.Tenants) != 2 {
+		t.Errorf("dry plan is stored %v with %d adapters", dry.Stored, len(dry.Cas))
+	}
+	if len(dry.Cas[0].Reasons) == 0 || len(dry.Cas[0].Settings.Sls) != 16 {
+		t.Errorf("first adapter is %+v: want reasons and 16 service levels", dry.Cas[0])
+	}
+	if list := decode[gen.PlanList](r.call("GET", "/fabrics/lab/plans", "").want(200)); len(list.Items) != 0 {
+		t.Errorf("a dry run stored %+v", list)
+	}
+	plan := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{"options":{}}`).want(201))
+	if plan.Name != dry.Name || !plan.Stored {
+		t.Errorf("stored plan is %s, the dry run's was %s", plan.Name, dry.Name)
+	}
+	r.call("POST", "/fabrics/lab/plans", `{}`).want(200)
+	other := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans?dry_run=true",
+		`{"options":{"mode":"theorem1","cct_law":"quadratic","timer_restart":true,"per_qp":"sl","reserved_sls":[15,14],"table_entries":64}}`).want(200))
+	if other.Name == plan.Name || *other.Options.Mode != "theorem1" || len(other.Options.ReservedSls) != 2 {
+		t.Errorf("plan with other options is %s with %+v", other.Name, other.Options)
+	}
+	if got := decode[gen.Plan](r.call("GET", "/fabrics/lab/plans/"+plan.Name[:8], "").want(200)); got.Name != plan.Name {
+		t.Errorf("plan by its beginning is %s", got.Name)
+	}
+	return plan.Name
+}
+
+func (r *rig) rollout(plan string) {
+	t := r.t
+	r.call("GET", "/fabrics/lab/shares", "").want(409, "no-plan")
+	acc := r.call("POST", "/fabrics/lab/rollouts", `{"plan":"`+plan+`","stages":["settings","placement"]}`).want(202)
+	started := decode[gen.Rollout](acc)
+	if started.State != "running" || started.Actor != control.BootstrapName || !cmp.Equal(started.Stages, []gen.Stage{"placement", "settings"}) {
+		t.Errorf("started rollout is %+v", started)
+	}
+	r.Service.Wait()
+	path := strings.TrimPrefix(acc.header.Get("Location"), "/api/v1")
+	ro := decode[gen.Rollout](r.call("GET", path, "").want(200))
+	if ro.State != "succeeded" || ro.FinishedAt == nil || len(ro.Devices) == 0 || ro.Devices[0].Wanted != nil || len(ro.Devices[0].Receipt) != 1 {
+		t.Errorf("rollout is %+v", ro)
+	}
+	full := decode[gen.Rollout](r.call("GET", path+"?settings=true", "").want(200))
+	if d := full.Devices[0]; d.Wanted == nil || d.Wanted.CA == nil && d.Wanted.Switch == nil {
+		t.Errorf("device with settings is %+v", d)
+	}
+	r.call("GET", "/fabrics/lab/rollouts", "").want(200)
+	ev := decode[gen.EventList](r.call("GET", path+"/events?limit=2", "").want(200))
+	rest := decode[gen.EventList](r.call("GET", path+"/events?cursor="+ev.LastCursor, "").want(200))
+	if len(ev.Items) != 2 || ev.NextCursor == nil || len(rest.Items) == 0 || rest.Items[0].ID <= ev.Items[1].ID {
+		t.Errorf("events are %+v, then %+v", ev, rest)
+	}
+	if all := decode[gen.EventList](r.call("GET", "/fabrics/lab/events", "").want(200)); all.Items[0].Kind != "fabric.created" || all.Items[0].Actor != "admin" {
+		t.Errorf("first event is %+v", all.Items[0])
+	}
+	if dev := decode[gen.DeviceList](r.call("GET", "/fabrics/lab/devices?settings=true", "").want(200)); dev.Plan != plan || dev.InSync != len(dev.Items) || dev.Items[0].Desired == nil {
+		t.Errorf("devices are %+v", dev)
+	}
+	r.Devices.Drift()
+	if dev := decode[gen.DeviceList](r.call("GET", "/fabrics/lab/devices", "").want(200)); dev.Drifted != 1 {
+		t.Errorf("%d devices drifted, want 1", dev.Drifted)
+	}
+	sh := decode[gen.Shares](r.call("GET", "/fabrics/lab/shares?window_ms=250&plan="+plan, "").want(200))
+	if sh.WindowMs != 250 || len(sh.Tenants) != 2 || sh.Tenants[0].DeliveredBps == 0 {
+		t.Errorf("shares are %+v", sh)
+	}
+}
+
+func TestARunningRollout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Lab(t)
+	plan := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201)).Name
+	started := make(chan struct{})
+	r.Devices.OnRoll(func(ctx context.Context, _ control.RollRequest, _ control.Recorder) (control.RollResult, error) {
+		close(started)
+		<-ctx.Done()
+		return control.RollResult{}, ctx.Err()
+	})
+	body := `{"plan":"` + plan + `"}`
+	ro := decode[gen.Rollout](r.call("POST", "/fabrics/lab/rollouts", body).want(202))
+	<-started
+	r.call("POST", "/fabrics/lab/rollouts", body).want(409, "rollout-running")
+	r.call("POST", "/fabrics/lab/rollouts/1/cancel", "").want(202)
+	r.Service.Wait()
+	if got := decode[gen.Rollout](r.call("GET", "/fabrics/lab/rollouts/1", "").want(200)); got.ID != ro.ID || got.State != "canceled" {
+		t.Errorf("rollout is %+v", got)
+	}
+	r.call("POST", "/fabrics/lab/rollouts/1/cancel", "").want(409, "not-running")
+	r.call("POST", "/fabrics/lab/rollouts/9/cancel", "").want(404, "not-found")
+}
+
+func TestTokensAreDemanded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, token := range []string{"", "wrong", controltest.Token[:len(controltest.Token)-1]} {
+		r.token = token
+		a := r.call("GET", "/fabrics", "").want(401, "unauthorized")
+		if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
+			t.Error("401 without WWW-Authenticate")
+		}
+		r.call("POST", "/fabrics", `{"name":`).want(400, "malformed-body")
+		r.call("POST", "/fabrics", `{"name":1}`).want(401, "unauthorized") // the contract is not told to strangers
+	}
+	r.token = ""
+	r.call("GET", "/fabrics", "", "Authorization", "Basic "+controltest.Token).want(401, "unauthorized")
+	r.call("GET", "/fabrics", "", "Authorization", "bearer "+controltest.Token).want(200)
+	for _, path := range []string{"/health", "/ready", "/version"} {
+		r.call("GET", path, "").want(200)
+	}
+}
+
+func TestEveryOperationButThePublicOnesNeedsAToken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.token = ""
+	fill := strings.NewReplacer(":fabric", "lab", ":tenant", "red", ":plan", "abcdef", ":rollout", "1")
+	for key, route := range r.server.spec.routes {
+		method, path, _ := strings.Cut(key, " ")
+		a := r.call(method, strings.TrimPrefix(fill.Replace(path), "/api/v1"), "")
+		if public(route) != (a.status == 200) || !public(route) && a.status != 401 {
+			t.Errorf("%s without a token gives %d", key, a.status)
+		}
+	}
+}
+
+func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Lab(t)
+	tenants := "/fabrics/lab/tenants"
+	for name, tc := range map[string]struct {
+		method, path, body string
+		header             []string
+		status             int
+		code, in, pointer  string
+		detail             string
+	}{
+		"broken JSON":           {"POST", tenants, "{\n \"name\": }", nil, 400, "malformed-body", "", "", "line 2, column 10"},
+		"two JSON texts":        {"POST", tenants, `{} {}`, nil, 400, "malformed-body", "", "", "line 1"},
+		"no body":               {"POST", tenants, "", []string{"Content-Type", "application/json"}, 422, "invalid", "body", "", "the body is missing"},
+		"other media type":      {"POST", tenants, "name=x", []string{"Content-Type", "text/plain"}, 415, "unsupported-media-type", "", "", "application/json"},
+		"missing field":         {"POST", tenants, `{"name":"x"}`, nil, 422, "invalid", "body", "/weight", "is missing"},
+		"unknown field":         {"POST", tenants, `{"name":"x","weight":1,"wieght":2}`, nil, 422, "invalid", "body", "/wieght", "is not a field"},
+		"weight 0":              {"POST", tenants, `{"name":"x","weight":0}`, nil, 422, "invalid", "body", "/weight", "found 0: want a number from 0.001 to 1000000"},
+		"weight too fine":       {"POST", tenants, `{"name":"x","weight":1.00001}`, nil, 422, "invalid", "body", "/weight", "three decimals"},
+		"weight of text":        {"POST", tenants, `{"name":"x","weight":"4"}`, nil, 422, "invalid", "body", "/weight", `found "4": want a number`},
+		"bad name":              {"POST", tenants, `{"name":"X!","weight":1}`, nil, 422, "invalid", "body", "/name", `found "X!": want a text that matches`},
+		"bad SL":                {"POST", tenants, `{"name":"x","weight":1,"attachments":[{"port":"h1","sl":16}]}`, nil, 422, "invalid", "body", "/attachments/0/sl", "found 16: want a whole number from 0 to 15"},
+		"unknown host":          {"POST", tenants, `{"name":"x","weight":1,"attachments":[{"port":"h9"}]}`, nil, 422, "invalid", "body", "/attachments/0/port", "h9"},
+		"bad P_Key":             {"POST", tenants, `{"name":"x","weight":1,"pkey":"0x12345"}`, nil, 422, "invalid", "body", "/pkey", "0x12345"},
+		"name taken":            {"POST", tenants, `{"name":"red","weight":1}`, nil, 409, "already-exists", "", "", "red"},
+		"unknown fabric":        {"GET", "/fabrics/none/tenants", "", nil, 404, "not-found", "", "", "none"},
+		"bad path name":         {"GET", "/fabrics/NO/tenants", "", nil, 422, "invalid", "path", "fabric", "found \"NO\""},
+		"bad limit":             {"GET", tenants + "?limit=0", "", nil, 422, "invalid", "query", "limit", "found 0: want a whole number from 1 to 1000"},
+		"limit of text":         {"GET", tenants + "?limit=x", "", nil, 422, "invalid", "query", "limit", "want a whole number from 1 to 1000"},
+		"foreign cursor":        {"GET", tenants + "?cursor=abc", "", nil, 422, "invalid", "query", "cursor", "next_cursor"},
+		"forged cursor":         {"GET", "/fabrics/lab/plans?cursor=c.x", "", nil, 422, "invalid", "query", "cursor", ""},
+		"misspelt parameter":    {"POST", "/fabrics/lab/plans?dryrun=true", `{}`, nil, 422, "invalid", "query", "dryrun", "no such parameter"},
+		"dry_run of text":       {"POST", "/fabrics/lab/plans?dry_run=maybe", `{}`, nil, 422, "invalid", "query", "dry_run", "true or false"},
+		"bad mode":              {"POST", "/fabrics/lab/plans", `{"options":{"mode":"best"}}`, nil, 422, "invalid", "body", "/options/mode", "one of product, theorem1"},
+		"all SLs reserved":      {"POST", "/fabrics/lab/plans", `{"options":{"reserved_sls":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]}}`, nil, 422, "invalid", "body", "", "service levels"},
+		"no If-Match":           {"PUT", tenants + "/red", `{"weight":1}`, nil, 428, "precondition-required", "", "", "If-Match"},
+		"no If-Match on delete": {"DELETE", tenants + "/red", "", nil, 428, "precondition-required", "", "", ""},
+		"no If-Match on flows":  {"PUT", "/fabrics/lab/flows", `{"flows":[]}`, nil, 428, "precondition-required", "", "", ""},
+		"weak If-Match":         {"PUT", tenants + "/red", `{"weight":1}`, []string{"If-Match", `W/"1"`}, 422, "invalid", "header", "If-Match", "quoted version"},
+		"If-Match of nothing":   {"DELETE", tenants + "/red", "", []string{"If-Match", `"0"`}, 412, "precondition-failed", "", "", ""},
+		"stale If-Match":        {"DELETE", "/fabrics/lab", "", []string{"If-Match", `"7"`}, 412, "precondition-failed", "", "", "version 1"},
+		"tenant with flows":     {"DELETE", tenants + "/red", "", []string{"If-Match", "*"}, 409, "in-use", "", "", "flows"},
+		"bad stage":             {"POST", "/fabrics/lab/rollouts", `{"plan":"abcdef","stages":["all"]}`, nil, 422, "invalid", "body", "/stages/0", "one of placement, settings"},
+		"unknown plan":          {"POST", "/fabrics/lab/rollouts", `{"plan":"abcdef"}`, nil, 404, "not-found", "", "", "abcdef"},
+		"bad window":            {"GET", "/fabrics/lab/shares?window_ms=99999999", "", nil, 422, "invalid", "query", "window_ms", "60000"},
+		"flow of nobody":        {"PUT", "/fabrics/lab/flows", `{"flows":[{"tenant":"x","src":"h1","dst":"h2"}]}`, []string{"If-Match", "*"}, 422, "invalid", "body", "/flows/0/tenant", "a tenant of this fabric"},
+		"two faults in a set":   {"PUT", tenants, `{"tenants":[{"name":"a","weight":1.00001},{"name":"b","weight":2.00001}]}`, nil, 422, "invalid", "body", "/tenants/0/weight", "three decimals"},
+		"source of no kind":     {"POST", "/fabrics", `{"name":"x","source":"http://x"}`, nil, 422, "invalid", "body", "/source", "http://x"},
+		"negative time scale":   {"POST", "/fabrics", `{"name":"x","source":"file:x","time_scale":-1}`, nil, 422, "invalid", "body", "/time_scale", "found -1"},
+		"discovery of nothing":  {"POST", "/fabrics/other/discover", "", nil, 502, "discovery-failed", "", "", "nothing answers"},
+		"no such path":          {"GET", "/nothing", "", nil, 404, "no-such-route", "", "", ""},
+		"no such method":        {"PATCH", "/fabrics", `{}`, nil, 405, "method-not-allowed", "", "", "PATCH"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "discovery of nothing" {
+				r.call("POST", "/fabrics", `{"name":"other","source":"file:void"}`).want(201)
+			}
+			a := r.call(tc.method, tc.path, tc.body, tc.header...).want(tc.status, tc.code)
+			if ct := a.header.Get("Content-Type"); ct != "application/problem+json" {
+				t.Errorf("content type is %q", ct)
+			}
+			p := decode[gen.Problem](a)
+			text := deref(p.Detail)
+			if tc.in != "" {
+				if len(p.Errors) == 0 || string(p.Errors[0].In) != tc.in || p.Errors[0].Pointer != tc.pointer {
+					t.Fatalf("faults are %+v, want one in %s at %q", p.Errors, tc.in, tc.pointer)
+				}
+				text = p.Errors[0].Detail
+			}
+			if !strings.Contains(text, tc.detail) {
+				t.Errorf("detail is %q, want it to say %q", text, tc.detail)
+			}
+			for _, foreign := range []string{"schema", "gorm", "sqlite", "json:", "openapi", "strconv"} {
+				if strings.Contains(string(a.body), foreign) {
+					t.Errorf("a library's word %q is in the answer: %s", foreign, a.body)
+				}
+			}
+		})
+	}
+}
+
+func TestLargeBodiesAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.call("POST", "/fabrics", `{"name":"`+strings.Repeat("x", MaxBody)+`"}`).want(413, "body-too-large")
+}
+
+func TestRequestIDs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.call("GET", "/fabrics/none", "", "X-Request-ID", "My-id_7").want(404, "not-found")
+	if p := decode[gen.Problem](a); p.RequestID != "My-id_7" || a.header.Get("X-Request-ID") != "My-id_7" {
+		t.Errorf("request id is %q", p.RequestID)
+	}
+	for _, bad := range []string{"a b", strings.Repeat("x", 65), "x\"y"} {
+		if id := r.call("GET", "/health", "", "X-Request-ID", bad).header.Get("X-Request-ID"); id == bad || len(id) != 24 {
+			t.Errorf("request id %q became %q", bad, id)
+		}
+	}
+}
+
+func TestFaultsInsideStayInside(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if err := r.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a := r.call("GET", "/fabrics", "").want(500, "internal")
+	if strings.Contains(string(a.body), "sql") || strings.Contains(string(a.body), "closed") {
+		t.Errorf("the answer tells the inside: %s", a.body)
+	}
+	r.call("GET", "/ready", "").want(503, "not-ready")
+	r.call("GET", "/health", "").want(200)
+}
+
+func TestUnreachableDevicesAreABadGateway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Lab(t)
+	plan := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201)).Name
+	r.Devices.Break(errors.New("no light on the cable"))
+	r.call("GET", "/fabrics/lab/devices?plan="+plan, "").want(502, "devices-unreachable")
+	r.call("GET", "/fabrics/lab/shares?plan="+plan, "").want(502, "measurement-failed")
+	r.Devices.Break(context.DeadlineExceeded)
+	r.call("POST", "/fabrics/lab/discover", "").want(504, "timeout")
+}
+
+func TestProblemCodesAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/problems.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented, known []string
+	for line := range strings.Lines(string(page)) {
+		if h, ok := strings.CutPrefix(line, "## "); ok {
+			documented = append(documented, strings.TrimSpace(h))
+		}
+	}
+	for code, k := range kinds() {
+		known = append(known, code)
+		if http.StatusText(k.status) == "" || k.title == "" {
+			t.Errorf("code %s has status %d and title %q", code, k.status, k.title)
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(documented)
+	if d := cmp.Diff(known, documented); d != "" {
+		t.Errorf("codes (-) and headings of docs/problems.md (+) differ:\n%s", d)
+	}
+}
+
+func TestGeneratedCodeIsUpToDate(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "api.gen.go")
+	config, err := os.ReadFile("gen/config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(elsewhere, bytes.Replace(config, []byte("output: api.gen.go"), []byte("output: "+out), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "oapi-codegen", "-config", elsewhere, "../openapi.yaml")
+	cmd.Dir = "gen"
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	want, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("gen/api.gen.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Error("api/gen/api.gen.go is not what openapi.yaml gives: run go generate ./api")
+	}
+}
+
+// TestTheContractUsesVocabularyOf30 holds the contract to what the request validator judges by.
+func TestTheContractUsesVocabularyOf30(t *testing.T) {
+	t.Parallel()
+	sp, err := loadSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ref := range sp.doc.Components.Schemas {
+		err := ref.WalkSubtree(func(path string, s *openapi3.SchemaRef) error {
+			v := s.Value
+			if v.Type != nil && len(*v.Type) > 1 || v.Const != nil || v.PrefixItems != nil || v.If != nil || v.ExclusiveMin.Value != nil || v.ExclusiveMax.Value != nil {
+				t.Errorf("schema %s uses a keyword of 3.1 at %s", name, path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if !strings.HasPrefix(sp.doc.OpenAPI, "3.1") {
+		t.Errorf("contract is OpenAPI %s", sp.doc.OpenAPI)
+	}
+	if !bytes.Equal(Contract(), contract) {
+		t.Error("Contract gives another document")
+	}
+}
+
+func TestClient(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	srv := httptest.NewServer(r.server)
+	t.Cleanup(srv.Close)
+	c, err := NewClient(srv.URL+"/", controltest.Token, srv.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok, err := c.ListFabricsWithResponse(t.Context(), nil)
+	if err != nil || Problem(ok.StatusCode(), ok.Body) != nil || ok.JSON200 == nil {
+		t.Errorf("list gives %v, %v", ok, err)
+	}
+	bad, err := c.CreateTenantWithResponse(t.Context(), "none", gen.TenantCreate{Name: "x", Weight: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p *ProblemError
+	if err := Problem(bad.StatusCode(), bad.Body); !errors.As(err, &p) || !p.BadInput() || !strings.Contains(err.Error(), "\n  /weight: found -1") {
+		t.Errorf("problem is %v", err)
+	}
+	if err := Problem(502, []byte("<html>")); err == nil || errors.As(err, &p) && p.Code == "" {
+		t.Errorf("a foreign answer gives %v", err)
+	}
+	for _, u := range []string{"", "127.0.0.1:8080", "ftp://x", "http://"} {
+		if _, err := NewClient(u, "", nil); err == nil {
+			t.Errorf("URL %q was taken", u)
+		}
+	}
+}
+
+func TestServerHasTimeLimits(t *testing.T) {
+	t.Parallel()
+	s := HTTPServer(http.NotFoundHandler())
+	if s.ReadHeaderTimeout == 0 || s.ReadTimeout == 0 || s.WriteTimeout <= slowTimeout || s.IdleTimeout == 0 || s.MaxHeaderBytes > 1<<20 {
+		t.Errorf("server is %+v", s)
+	}
+}
+
+func FuzzTenantBody(f *testing.F) {
+	for _, s := range []string{
+		`{"name":"x","weight":1}`, `{"name":"x","weight":1e400}`, `{"name":"x","weight":1,"attachments":[{"port":"h1","sl":3}]}`,
+		`{"name":"x","weight":1,"pkey":"0x8001","classes":[{"name":"a","weight":0.001}]}`, `[]`, `null`, `{"name":"\u0000"}`, `{"weight":{}}`, "{\"name\":\"\xff\"}",
+	} {
+		f.Add(s)
+	}
+	r := newRig(f)
+	r.Lab(f)
+	f.Fuzz(func(t *testing.T, body string) {
+		q := &rig{Rig: r.Rig, t: t, server: r.server, router: r.router, token: r.token, seen: map[string]bool{}}
+		a := q.call("POST", "/fabrics/lab/tenants", body)
+		switch a.status {
+		case 201:
+			tn := decode[gen.Tenant](a)
+			again := decode[gen.Tenant](q.call("GET", "/fabrics/lab/tenants/"+tn.Name, "").want(200))
+			if d := cmp.Diff(tn, again); d != "" {
+				t.Errorf("created and read back differ: %s", d)
+			}
+			q.call("DELETE", "/fabrics/lab/tenants/"+tn.Name, "", "If-Match", a.header.Get("ETag")).want(204)
+		case 400, 409, 415, 422:
+		default:
+			t.Errorf("body %q gives %d: %s", body, a.status, a.body)
+		}
+	})
+}
+
+func BenchmarkListTenants(b *testing.B) {
+	r := newRig(b)
+	if _, err := r.Service.CreateFabric(b.Context(), control.Fabric{Name: "lab", Source: controltest.Source}); err != nil {
+		b.Fatal(err)
+	}
+	err := r.Store.Tx(b.Context(), func(repos control.Repos) error {
+		for i := range 2000 {
+			tn := control.Tenant{Fabric: "lab", CreatedAt: time.Unix(0, 0)}
+			tn.Name, tn.Weight = "t"+strings.Repeat("0", i%7)+strings.ReplaceAll(time.Duration(i).String(), ".", "-"), 1000
+			if _, err := repos.CreateTenant(b.Context(), tn); err != nil && !errors.Is(err, control.ErrConflict) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		req := httptest.NewRequest("GET", "/api/v1/fabrics/lab/tenants?limit=100", nil)
+		req.Header.Set("Authorization", "Bearer "+controltest.Token)
+		rec := httptest.NewRecorder()
+		if r.server.ServeHTTP(rec, req); rec.Code != 200 {
+			b.Fatal(rec.Body)
+		}
+	}
+}

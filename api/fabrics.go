@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"strings"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/subnet"
+)
+
+// ListFabrics implements the contract.
+func (s *Server) ListFabrics(ctx context.Context, r gen.ListFabricsRequestObject) (gen.ListFabricsResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.control.ListFabrics(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListFabrics200JSONResponse{Items: mapped(list, fabricOut), NextCursor: cursor(next)}, nil
+}
+
+// CreateFabric implements the contract.
+func (s *Server) CreateFabric(ctx context.Context, r gen.CreateFabricRequestObject) (gen.CreateFabricResponseObject, error) {
+	f := control.Fabric{Name: r.Body.Name, Source: r.Body.Source}
+	if r.Body.Plane != nil {
+		f.Plane = string(*r.Body.Plane)
+	}
+	if r.Body.TimeScale != nil {
+		f.TimeScale = *r.Body.TimeScale
+	}
+	f, err := s.control.CreateFabric(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return gen.CreateFabric201JSONResponse{Body: fabricOut(f), Headers: gen.CreateFabric201ResponseHeaders{ETag: etag(f.Version)}}, nil
+}
+
+// GetFabric implements the contract.
+func (s *Server) GetFabric(ctx context.Context, r gen.GetFabricRequestObject) (gen.GetFabricResponseObject, error) {
+	f, err := s.control.Fabric(ctx, r.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetFabric200JSONResponse{Body: fabricOut(f), Headers: gen.GetFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
+}
+
+// DeleteFabric implements the contract.
+func (s *Server) DeleteFabric(ctx context.Context, r gen.DeleteFabricRequestObject) (gen.DeleteFabricResponseObject, error) {
+	v, err := rowVersion(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	return gen.DeleteFabric204Response{}, s.control.DeleteFabric(ctx, r.Fabric, v)
+}
+
+// DiscoverFabric implements the contract.
+func (s *Server) DiscoverFabric(ctx context.Context, r gen.DiscoverFabricRequestObject) (gen.DiscoverFabricResponseObject, error) {
+	snap, err := s.control.Discover(ctx, r.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	return gen.DiscoverFabric200JSONResponse(snapshotOut(snap)), nil
+}
+
+// ListSnapshots implements the contract.
+func (s *Server) ListSnapshots(ctx context.Context, r gen.ListSnapshotsRequestObject) (gen.ListSnapshotsResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.control.ListSnapshots(ctx, r.Fabric, p)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListSnapshots200JSONResponse{Items: mapped(list, snapshotOut), NextCursor: cursor(next)}, nil
+}
+
+// GetTopology implements the contract.
+func (s *Server) GetTopology(ctx context.Context, r gen.GetTopologyRequestObject) (gen.GetTopologyResponseObject, error) {
+	snap, topo, err := s.control.Topology(ctx, r.Fabric, deref(r.Params.Snapshot))
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetTopology200JSONResponse{
+		Body:    topologyOut(snap.SHA256, topo),
+		Headers: gen.GetTopology200ResponseHeaders{ETag: `"` + snap.SHA256 + `"`},
+	}, nil
+}
+
+// GetTopologyFile implements the contract.
+func (s *Server) GetTopologyFile(ctx context.Context, r gen.GetTopologyFileRequestObject) (gen.GetTopologyFileResponseObject, error) {
+	snap, _, err := s.control.Topology(ctx, r.Fabric, deref(r.Params.Snapshot))
+	if err != nil {
+		return nil, err
+	}
+	text := string(snap.Topology)
+	return gen.GetTopologyFile200ApplicationYamlResponse{Body: strings.NewReader(text), ContentLength: int64(len(text))}, nil
+}
+
+// ListEvents implements the contract.
+func (s *Server) ListEvents(ctx context.Context, r gen.ListEventsRequestObject) (gen.ListEventsResponseObject, error) {
+	list, err := s.events(ctx, r.Fabric, 0, r.Params.Limit, r.Params.Cursor)
+	return gen.ListEvents200JSONResponse(list), err
+}
+
+func fabricOut(f control.Fabric) gen.Fabric {
+	out := gen.Fabric{
+		Name: f.Name, Plane: gen.Plane(f.Plane), Source: f.Source, TimeScale: f.TimeScale,
+		Version: f.Version, FlowsVersion: f.FlowsVersion, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
+	}
+	if f.Snapshot != nil {
+		snap := snapshotOut(*f.Snapshot)
+		out.Snapshot = &snap
+	}
+	return out
+}
+
+func snapshotOut(s control.Snapshot) gen.Snapshot {
+	return gen.Snapshot{
+		Sha256: s.SHA256, Nodes: s.Nodes, Switches: s.Switches, Hosts: s.Hosts, Links: s.Links,
+		TakenAt: s.TakenAt, SeenAt: s.SeenAt, WallMs: float64(s.Stats.Wall.Microseconds()) / 1000, MadsSent: s.Stats.MADsSent,
+	}
+}
+
+func topologyOut(sha string, f *subnet.Fabric) gen.Topology {
+	out := gen.Topology{Snapshot: sha, Nodes: make([]gen.TopologyNode, len(f.Nodes)), Links: make([]gen.TopologyLink, len(f.Links))}
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		node := gen.TopologyNode{
+			GUID: n.GUID.String(), Kind: gen.TopologyNodeKind(kindOut(n.Kind)), Name: n.Name,
+			Domain: optional(n.Domain), Ports: max(len(n.Ports)-1, 0),
+		}
+		for _, p := range n.Ports {
+			if p.LID != 0 {
+				node.Lids = append(node.Lids, int(p.LID))
+			}
+		}
+		out.Nodes[i] = node
+	}
+	for i, l := range f.Links {
+		out.Links[i] = gen.TopologyLink{
+			A: f.PortID(l.A).String(), B: f.PortID(l.B).String(), RateBps: int64(l.Rate), DelayPs: int64(l.Delay),
+		}
+	}
+	return out
+}
+
+// kindOut is the contract's word for a kind of node.
+func kindOut(k subnet.NodeKind) string {
+	switch k {
+	case subnet.KindSwitch:
+		return "switch"
+	case subnet.KindRouter:
+		return "router"
+	}
+	return "ca"
+}
+
+// mapped converts a list; the result is never nil, so that it is [] in JSON.
+func mapped[A, B any](in []A, f func(A) B) []B {
+	out := make([]B, len(in))
+	for i, v := range in {
+		out[i] = f(v)
+	}
+	return out
+}
+
+// deref is the zero value for nil.
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

@@ -1,0 +1,189 @@
+package api
+
+import (
+	"context"
+
+	"fairlane/api/gen"
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/control"
+	"fairlane/policy"
+	"fairlane/subnet/ident"
+)
+
+// ListPlans implements the contract.
+func (s *Server) ListPlans(ctx context.Context, r gen.ListPlansRequestObject) (gen.ListPlansResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.control.ListPlans(ctx, r.Fabric, p)
+	if err != nil {
+		return nil, err
+	}
+	items := mapped(list, func(p control.PlanSummary) gen.PlanSummary {
+		return gen.PlanSummary{
+			Name: p.Name, Fabric: p.Fabric, Snapshot: p.Snapshot, Tenants: p.Tenants, Devices: p.Devices,
+			Findings: p.Findings, MaxPredictedError: p.MaxPredictedError, CreatedAt: p.CreatedAt,
+		}
+	})
+	return gen.ListPlans200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
+}
+
+// CreatePlan implements the contract.
+func (s *Server) CreatePlan(ctx context.Context, r gen.CreatePlanRequestObject) (gen.CreatePlanResponseObject, error) {
+	p, created, err := s.control.CreatePlan(ctx, r.Fabric, optionsIn(r.Body.Options), deref(r.Params.DryRun))
+	switch {
+	case err != nil:
+		return nil, err
+	case created:
+		return gen.CreatePlan201JSONResponse(planOut(p)), nil
+	}
+	return gen.CreatePlan200JSONResponse(planOut(p)), nil
+}
+
+// GetPlan implements the contract.
+func (s *Server) GetPlan(ctx context.Context, r gen.GetPlanRequestObject) (gen.GetPlanResponseObject, error) {
+	p, err := s.control.Plan(ctx, r.Fabric, r.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetPlan200JSONResponse(planOut(p)), nil
+}
+
+func optionsIn(o *gen.CompileOptions) control.CompileOptions {
+	if o == nil {
+		return control.CompileOptions{}
+	}
+	out := control.CompileOptions{
+		Mode: policy.Mode(deref(o.Mode)), CCTLaw: policy.CCTLaw(deref(o.CCTLaw)), TimerRestart: deref(o.TimerRestart),
+		PerQP: policy.PerQPMode(deref(o.PerQP)), TableEntries: deref(o.TableEntries),
+	}
+	for _, sl := range o.ReservedSls {
+		out.ReservedSLs = append(out.ReservedSLs, ident.SL(sl))
+	}
+	return out
+}
+
+func optionsOut(o control.CompileOptions) gen.CompileOptions {
+	out := gen.CompileOptions{
+		Mode: optional(gen.CompileOptionsMode(o.Mode)), CCTLaw: optional(gen.CompileOptionsCCTLaw(o.CCTLaw)),
+		TimerRestart: optional(o.TimerRestart), PerQP: optional(gen.CompileOptionsPerQP(o.PerQP)), TableEntries: optional(o.TableEntries),
+	}
+	for _, sl := range o.ReservedSLs {
+		out.ReservedSls = append(out.ReservedSls, gen.SL(sl))
+	}
+	return out
+}
+
+func planOut(p control.Plan) gen.Plan {
+	pl := p.Plan
+	out := gen.Plan{
+		Name: pl.Name, Fabric: p.Fabric, Plane: gen.Plane(pl.Plane), Snapshot: p.Input.Snapshot, Stored: p.Stored,
+		Options: optionsOut(p.Input.Options),
+		Placements: mapped(pl.Placements, func(x policy.Placement) gen.Placement {
+			return gen.Placement{Tenant: x.Tenant, Port: x.Port.String(), SL: gen.SL(x.SL)}
+		}),
+		Cas: mapped(pl.CAs, func(x policy.CAPlan) gen.CAPlan {
+			return gen.CAPlan{Port: x.Port.String(), Name: x.Name, Settings: caOut(x.Settings), Reasons: mapped(x.Reasons, reasonOut)}
+		}),
+		Switches: mapped(pl.Switches, func(x policy.SwitchPlan) gen.SwitchPlan {
+			return gen.SwitchPlan{Node: x.Node.String(), Name: x.Name, Settings: switchOut(x.Defaults, x.Ports), Reasons: mapped(x.Reasons, reasonOut)}
+		}),
+		Tenants: mapped(pl.Tenants, func(x policy.TenantShare) gen.PredictedShare {
+			return gen.PredictedShare{
+				Tenant: x.Tenant, Weight: x.Weight.Float(), QPS: x.QPs,
+				EntitledBps: int64(x.Entitled), PredictedBps: int64(x.Predicted), PredictedError: x.PredictedError,
+			}
+		}),
+		Links:    mapped(pl.Links, linkOut),
+		Findings: mapped(pl.Findings, findingOut),
+	}
+	if p.Stored {
+		out.CreatedAt = &p.CreatedAt
+	}
+	return out
+}
+
+func linkOut(l policy.LinkShare) gen.LinkPrediction {
+	return gen.LinkPrediction{
+		Port: l.Port.String(), Peer: l.Peer.String(), Name: l.Name, CapacityBps: int64(l.Capacity),
+		Tenants: mapped(l.Tenants, func(t policy.LinkTenant) gen.LinkTenant {
+			return gen.LinkTenant{Tenant: t.Tenant, QPS: t.QPs, EntitledBps: int64(t.Entitled), PredictedBps: int64(t.Predicted)}
+		}),
+	}
+}
+
+func findingOut(f policy.Finding) gen.Finding {
+	return gen.Finding{
+		Code: f.Code, Tenants: append([]string{}, f.Tenants...), Links: append([]string{}, f.Links...),
+		Message: f.Message, Fix: optional(f.Fix),
+	}
+}
+
+func reasonOut(r policy.Reason) gen.Reason {
+	return gen.Reason{
+		Field: r.Field, Value: r.Value, Tenant: optional(r.Tenant), Rule: r.Rule, Formula: r.Formula, Clamped: optional(r.Clamped),
+	}
+}
+
+func caOut(s ibcc.CASettings) gen.CASettings {
+	return gen.CASettings{
+		PerSL: s.PerSL, CctiLimit: int(s.Limit), Table: mapped(s.Table, entryOut),
+		Sls: mapped(s.SLs[:], func(p ibcc.SLParams) gen.SLParams {
+			return gen.SLParams{
+				CctiTimer: int(p.Timer), CctiIncrease: int(p.Increase), TriggerThreshold: int(p.Trigger), CctiMin: int(p.Min),
+			}
+		}),
+	}
+}
+
+func entryOut(e ibcc.Entry) gen.CCTEntry {
+	return gen.CCTEntry{Shift: int(e.Shift), Multiplier: int(e.Multiplier)}
+}
+
+// packetUnit is the unit of Packet_Size (IBTA annex A10) in bytes.
+const packetUnit = 64
+
+func switchOut(d ibcc.SwitchSettings, ports []ibcc.PortMarking) gen.SwitchSettings {
+	delay, csThreshold := entryOut(d.CSReturnDelay), int(d.CSThreshold)
+	return gen.SwitchSettings{
+		Defaults: gen.SwitchMarking{
+			VictimPorts: maskOut(d.VictimMask), CreditPorts: maskOut(d.CreditMask), Threshold: int(d.Threshold),
+			PacketSizeBytes: packetUnit * int(d.PacketSize), CsThreshold: &csThreshold, CsReturnDelay: &delay, MarkingRate: int(d.MarkingRate),
+		},
+		Ports: mapped(ports, func(p ibcc.PortMarking) gen.PortMarking {
+			return gen.PortMarking{
+				Valid: p.Valid, CreditStarvation: p.CreditStarvation, Threshold: int(p.Threshold),
+				PacketSizeBytes: packetUnit * int(p.PacketSize), MarkingRate: int(p.MarkingRate),
+			}
+		}),
+	}
+}
+
+func maskOut(m ibcc.PortMask) []int {
+	out := []int{}
+	for p := range 256 {
+		if m.Has(ident.PortNum(p)) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// settingsOut converts a device's settings; nil stays nil.
+func settingsOut(s *driver.Settings) *gen.DeviceSettings {
+	if s == nil {
+		return nil
+	}
+	var out gen.DeviceSettings
+	if s.CA != nil {
+		ca := caOut(*s.CA)
+		out.CA = &ca
+	}
+	if s.Switch != nil {
+		sw := switchOut(s.Switch.Defaults, s.Switch.Ports)
+		out.Switch = &sw
+	}
+	return &out
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+// kind is one stable problem code.
+type kind struct {
+	status int
+	title  string
+}
+
+// kinds lists every code; docs/problems.md explains each, and a test compares the two.
+func kinds() map[string]kind {
+	return map[string]kind{
+		"unauthorized":           {http.StatusUnauthorized, "A valid token is needed"},
+		"not-found":              {http.StatusNotFound, "No such thing"},
+		"no-such-route":          {http.StatusNotFound, "No such path in this API"},
+		"method-not-allowed":     {http.StatusMethodNotAllowed, "This path does not take this method"},
+		"malformed-body":         {http.StatusBadRequest, "The body is not JSON"},
+		"body-too-large":         {http.StatusRequestEntityTooLarge, "The body is too large"},
+		"unsupported-media-type": {http.StatusUnsupportedMediaType, "The body is of a type this operation does not take"},
+		"invalid":                {http.StatusUnprocessableEntity, "The request does not fit the contract or the fabric"},
+		"already-exists":         {http.StatusConflict, "The name is taken"},
+		"in-use":                 {http.StatusConflict, "Something else needs it"},
+		"ambiguous-name":         {http.StatusConflict, "The name fits several things"},
+		"not-discovered":         {http.StatusConflict, "The fabric was not discovered yet"},
+		"no-plan":                {http.StatusConflict, "No plan is in force"},
+		"rollout-running":        {http.StatusConflict, "A rollout is running"},
+		"not-running":            {http.StatusConflict, "The rollout is not running"},
+		"precondition-failed":    {http.StatusPreconditionFailed, "It changed since it was read"},
+		"precondition-required":  {http.StatusPreconditionRequired, "If-Match is needed"},
+		"discovery-failed":       {http.StatusBadGateway, "The fabric could not be discovered"},
+		"devices-unreachable":    {http.StatusBadGateway, "Devices could not be read"},
+		"measurement-failed":     {http.StatusBadGateway, "Shares could not be measured"},
+		"not-ready":              {http.StatusServiceUnavailable, "The service cannot work now"},
+		"stopping":               {http.StatusServiceUnavailable, "The service is stopping"},
+		"timeout":                {http.StatusGatewayTimeout, "It took too long"},
+		"internal":               {http.StatusInternalServerError, "The service has a fault"},
+	}
+}
+
+// problemError is an error whose code is known already.
+type problemError struct {
+	code   string
+	detail string
+	fields []gen.ProblemField
+}
+
+// Error prints code and detail.
+func (e *problemError) Error() string { return e.code + ": " + e.detail }
+
+// classify finds the code, the detail and the fields of an error. What is not known is
+// "internal", and its text stays in the log.
+func classify(err error) *problemError {
+	var (
+		known *problemError
+		inv   *control.InvalidError
+		conf  *control.ConflictError
+		away  *control.UnavailableError
+	)
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &inv):
+		return fromInvalid(inv)
+	case errors.As(err, &conf):
+		return &problemError{code: conf.Code, detail: conf.Detail}
+	case errors.Is(err, control.ErrNotFound):
+		return &problemError{code: "not-found", detail: err.Error()}
+	case errors.Is(err, control.ErrPrecondition):
+		return &problemError{code: "precondition-failed", detail: err.Error()}
+	case errors.Is(err, control.ErrUnauthorized):
+		return &problemError{code: "unauthorized", detail: "send Authorization: Bearer with a valid token"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &problemError{code: "timeout", detail: "the request did not finish in time"}
+	case errors.As(err, &away):
+		return &problemError{code: away.Code, detail: err.Error()}
+	}
+	return &problemError{code: "internal", detail: "the fault is in the service's log under this request id"}
+}
+
+// fromInvalid tells parameters from body fields: only the latter have a leading slash.
+func fromInvalid(inv *control.InvalidError) *problemError {
+	p := &problemError{code: "invalid", detail: "the request does not fit the fabric"}
+	for _, f := range inv.Fields {
+		in := gen.ProblemFieldInQuery
+		if f.Pointer == "" || f.Pointer[0] == '/' {
+			in = gen.ProblemFieldInBody
+		}
+		p.fields = append(p.fields, gen.ProblemField{In: in, Pointer: f.Pointer, Detail: f.Detail})
+	}
+	return p
+}
+
+// writeProblem ends the request with a problem document.
+func (s *Server) writeProblem(c *gin.Context, err error) {
+	p := classify(err)
+	k, ok := s.kinds[p.code]
+	if !ok {
+		p = &problemError{code: "internal", detail: "the fault is in the service's log under this request id"}
+		k = s.kinds[p.code]
+	}
+	id := requestID(c)
+	if p.code == "internal" {
+		s.o.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", id, "route", c.FullPath(), "error", err.Error())
+	}
+	body := gen.Problem{
+		Type: "/docs/problems#" + p.code, Title: k.title, Status: k.status, Code: p.code, RequestID: id,
+		Detail: optional(p.detail), Instance: optional(c.Request.URL.Path), Errors: p.fields,
+	}
+	if p.code == "unauthorized" {
+		c.Header("WWW-Authenticate", `Bearer realm="fairlane"`)
+	}
+	c.Header("Content-Type", "application/problem+json")
+	c.Abort()
+	c.Status(k.status)
+	if c.Request.Method == http.MethodHead {
+		return
+	}
+	// The only possible error is that the client went away.
+	_ = json.NewEncoder(c.Writer).Encode(body)
+}
+
+// optional is nil for the zero value.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+// Bounds of a request.
+const (
+	MaxBody = 8 << 20 // bytes of a request body
+	// requestTimeout bounds an ordinary request, slowTimeout one that talks to devices or compiles.
+	requestTimeout = 30 * time.Second
+	slowTimeout    = 5 * time.Minute
+)
+
+// Options of a server; the zero value is the default of each.
+type Options struct {
+	Log      *slog.Logger // nil discards
+	Version  string       // "" is "dev"
+	Revision string       // of the source; "" is not told
+}
+
+// Server answers the contract's operations from the use cases.
+type Server struct {
+	control *control.Service
+	o       Options
+	spec    *spec
+	kinds   map[string]kind
+	engine  *gin.Engine
+}
+
+var _ gen.StrictServerInterface = (*Server)(nil)
+
+// New returns the API as an http.Handler, rooted at /api/v1/. Errors are those of the
+// contract itself.
+func New(c *control.Service, o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	sp, err := loadSpec()
+	if err != nil {
+		return nil, err
+	}
+	gin.SetMode(gin.ReleaseMode)
+	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), engine: gin.New()}
+	e := s.engine
+	e.HandleMethodNotAllowed = true
+	e.RedirectTrailingSlash = false
+	e.ContextWithFallback = true // handlers get gin's context; it must end with the request
+	e.Use(s.identify, s.recoverPanics)
+	e.NoRoute(func(c *gin.Context) {
+		s.writeProblem(c, &problemError{code: "no-such-route", detail: "no such path in this API; the contract lists all"})
+	})
+	e.NoMethod(func(c *gin.Context) {
+		s.writeProblem(c, &problemError{code: "method-not-allowed", detail: c.Request.Method + " is not an operation of this path"})
+	})
+	strict := gen.NewStrictHandlerWithOptions(s, nil, gen.StrictGinServerOptions{
+		RequestErrorHandlerFunc:  s.badRequest,
+		HandlerErrorFunc:         s.writeProblem,
+		ResponseErrorHandlerFunc: s.writeProblem,
+	})
+	routes := e.Group("", s.limit, s.authenticate, s.validate)
+	gen.RegisterHandlersWithOptions(routes, strict, gen.GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { s.badRequest(c, err) },
+	})
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
+
+// badRequest answers what the generated decoder refuses; the validator has refused it before in
+// all cases that are known.
+func (s *Server) badRequest(c *gin.Context, err error) {
+	s.o.Log.DebugContext(c.Request.Context(), "request not decoded", "request_id", requestID(c), "error", err.Error())
+	s.writeProblem(c, &problemError{code: "invalid", detail: "the request could not be decoded; compare it with the contract"})
+}
+
+// HTTPServer wraps a handler in a server with time limits against slow clients. The write
+// limit leaves the slowest operation its time.
+func HTTPServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      slowTimeout + time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+}
+
+// GetHealth implements the contract.
+func (s *Server) GetHealth(context.Context, gen.GetHealthRequestObject) (gen.GetHealthResponseObject, error) {
+	return gen.GetHealth200JSONResponse{Status: gen.HealthStatusOk}, nil
+}
+
+// GetReady implements the contract.
+func (s *Server) GetReady(ctx context.Context, _ gen.GetReadyRequestObject) (gen.GetReadyResponseObject, error) {
+	if err := s.control.Ready(ctx); err != nil {
+		s.o.Log.ErrorContext(ctx, "not ready", "error", err.Error())
+		return nil, &problemError{code: "not-ready", detail: "the store does not answer"}
+	}
+	return gen.GetReady200JSONResponse{Status: gen.HealthStatusOk}, nil
+}
+
+// GetVersion implements the contract.
+func (s *Server) GetVersion(context.Context, gen.GetVersionRequestObject) (gen.GetVersionResponseObject, error) {
+	return gen.GetVersion200JSONResponse{Version: s.o.Version, Revision: optional(s.o.Revision), GoVersion: runtime.Version()}, nil
+}

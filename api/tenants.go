@@ -1,0 +1,200 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// ListTenants implements the contract.
+func (s *Server) ListTenants(ctx context.Context, r gen.ListTenantsRequestObject) (gen.ListTenantsResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.control.ListTenants(ctx, r.Fabric, p)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListTenants200JSONResponse{Items: mapped(list, tenantOut), NextCursor: cursor(next)}, nil
+}
+
+// CreateTenant implements the contract.
+func (s *Server) CreateTenant(ctx context.Context, r gen.CreateTenantRequestObject) (gen.CreateTenantResponseObject, error) {
+	in, err := tenantIn(*r.Body, "")
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.control.CreateTenant(ctx, r.Fabric, in)
+	if err != nil {
+		return nil, err
+	}
+	return gen.CreateTenant201JSONResponse{Body: tenantOut(t), Headers: gen.CreateTenant201ResponseHeaders{ETag: etag(t.Version)}}, nil
+}
+
+// GetTenant implements the contract.
+func (s *Server) GetTenant(ctx context.Context, r gen.GetTenantRequestObject) (gen.GetTenantResponseObject, error) {
+	t, err := s.control.Tenant(ctx, r.Fabric, r.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetTenant200JSONResponse{Body: tenantOut(t), Headers: gen.GetTenant200ResponseHeaders{ETag: etag(t.Version)}}, nil
+}
+
+// UpdateTenant implements the contract.
+func (s *Server) UpdateTenant(ctx context.Context, r gen.UpdateTenantRequestObject) (gen.UpdateTenantResponseObject, error) {
+	v, err := rowVersion(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	in, err := tenantIn(gen.TenantCreate{
+		Name: r.Tenant, Weight: r.Body.Weight, Pkey: r.Body.Pkey, Classes: r.Body.Classes, Attachments: r.Body.Attachments,
+	}, "")
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.control.UpdateTenant(ctx, r.Fabric, v, in)
+	if err != nil {
+		return nil, err
+	}
+	return gen.UpdateTenant200JSONResponse{Body: tenantOut(t), Headers: gen.UpdateTenant200ResponseHeaders{ETag: etag(t.Version)}}, nil
+}
+
+// DeleteTenant implements the contract.
+func (s *Server) DeleteTenant(ctx context.Context, r gen.DeleteTenantRequestObject) (gen.DeleteTenantResponseObject, error) {
+	v, err := rowVersion(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	return gen.DeleteTenant204Response{}, s.control.DeleteTenant(ctx, r.Fabric, r.Tenant, v)
+}
+
+// ApplyTenants implements the contract.
+func (s *Server) ApplyTenants(ctx context.Context, r gen.ApplyTenantsRequestObject) (gen.ApplyTenantsResponseObject, error) {
+	set := control.TenantSet{Prune: deref(r.Params.Prune)}
+	var bad control.InvalidError
+	for i, t := range r.Body.Tenants {
+		in, err := tenantIn(t, fmt.Sprintf("/tenants/%d", i))
+		var inv *control.InvalidError
+		if errors.As(err, &inv) {
+			bad.Fields = append(bad.Fields, inv.Fields...)
+		}
+		set.Tenants = append(set.Tenants, in)
+	}
+	if len(bad.Fields) > 0 {
+		bad.Fields = bad.Fields[:min(len(bad.Fields), maxFields)]
+		return nil, &bad
+	}
+	if r.Body.Flows != nil {
+		set.Flows = mapped(r.Body.Flows, flowIn)
+	}
+	dry := deref(r.Params.DryRun)
+	res, err := s.control.ApplyTenants(ctx, r.Fabric, set, dry)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ApplyTenants200JSONResponse{
+		Created: names(res.Created), Updated: names(res.Updated), Unchanged: names(res.Unchanged), Deleted: names(res.Deleted),
+		FlowsChanged: res.FlowsChanged, DryRun: dry,
+	}, nil
+}
+
+// GetFlows implements the contract.
+func (s *Server) GetFlows(ctx context.Context, r gen.GetFlowsRequestObject) (gen.GetFlowsResponseObject, error) {
+	flows, v, err := s.control.Flows(ctx, r.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetFlows200JSONResponse{
+		Body:    gen.FlowSet{Flows: mapped(flows, flowOut), Version: v},
+		Headers: gen.GetFlows200ResponseHeaders{ETag: etag(v)},
+	}, nil
+}
+
+// PutFlows implements the contract.
+func (s *Server) PutFlows(ctx context.Context, r gen.PutFlowsRequestObject) (gen.PutFlowsResponseObject, error) {
+	v, err := ifMatch(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if v == anyVersion {
+		v = control.AnyVersion
+	}
+	flows, next, err := s.control.PutFlows(ctx, r.Fabric, v, mapped(r.Body.Flows, flowIn))
+	if err != nil {
+		return nil, err
+	}
+	return gen.PutFlows200JSONResponse{
+		Body:    gen.FlowSet{Flows: mapped(flows, flowOut), Version: next},
+		Headers: gen.PutFlows200ResponseHeaders{ETag: etag(next)},
+	}, nil
+}
+
+// tenantIn converts what the contract let through; what remains to refuse is a weight with
+// too many decimals. base is the JSON pointer of the tenant in the body.
+func tenantIn(t gen.TenantCreate, base string) (control.TenantInput, error) {
+	in := control.TenantInput{Name: t.Name}
+	var err error
+	if in.Weight, err = quantity.WeightFromFloat(t.Weight); err != nil {
+		return in, control.Invalid(base+"/weight", "%v", err)
+	}
+	if t.Pkey != nil {
+		if in.PKey, err = ident.ParsePKey(*t.Pkey); err != nil {
+			return in, control.Invalid(base+"/pkey", "%v", err)
+		}
+	}
+	for i, c := range t.Classes {
+		w, err := quantity.WeightFromFloat(c.Weight)
+		if err != nil {
+			return in, control.Invalid(fmt.Sprintf("%s/classes/%d/weight", base, i), "%v", err)
+		}
+		in.Classes = append(in.Classes, tenants.Class{Name: c.Name, Weight: w})
+	}
+	for _, a := range t.Attachments {
+		att := control.AttachmentInput{Port: a.Port}
+		if a.SL != nil {
+			sl := ident.SL(*a.SL)
+			att.SL = &sl
+		}
+		in.Attachments = append(in.Attachments, att)
+	}
+	return in, nil
+}
+
+func tenantOut(t control.Tenant) gen.Tenant {
+	return gen.Tenant{
+		Name: t.Name, Weight: t.Weight.Float(), Pkey: t.PKey.String(),
+		Classes: mapped(t.Classes, func(c tenants.Class) gen.Class { return gen.Class{Name: c.Name, Weight: c.Weight.Float()} }),
+		Attachments: mapped(t.Attachments, func(a tenants.Attachment) gen.Attachment {
+			out := gen.Attachment{Port: a.Port.String()}
+			if a.SL != nil {
+				sl := gen.SL(*a.SL)
+				out.SL = &sl
+			}
+			return out
+		}),
+		Version: t.Version, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
+	}
+}
+
+func flowIn(f gen.Flow) control.FlowInput {
+	return control.FlowInput{
+		Tenant: f.Tenant, Class: deref(f.Class), Src: f.Src, Dst: f.Dst, QPs: deref(f.QPS), Demand: quantity.BitRate(deref(f.DemandBps)),
+	}
+}
+
+func flowOut(f tenants.Flow) gen.Flow {
+	qps, demand := f.QPs, int64(f.Demand)
+	return gen.Flow{
+		Tenant: f.Tenant, Class: optional(f.Class), Src: f.Src.String(), Dst: f.Dst.String(), QPS: &qps, DemandBps: &demand,
+	}
+}
+
+// names is never nil, so that it is [] in JSON.
+func names(list []string) []gen.Name { return append([]gen.Name{}, list...) }

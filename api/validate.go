@@ -1,0 +1,229 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/gin-gonic/gin"
+
+	"fairlane/api/gen"
+)
+
+// maxFields bounds the faults that one answer lists.
+const maxFields = 20
+
+// validate judges the request by the contract.
+func (s *Server) validate(c *gin.Context) {
+	route := s.spec.routes[c.Request.Method+" "+c.FullPath()]
+	if route == nil { // not possible while the routes are generated from the contract
+		s.writeProblem(c, fmt.Errorf("route %s %s is not in the contract", c.Request.Method, c.FullPath()))
+		return
+	}
+	params := make(map[string]string, len(c.Params))
+	for _, p := range c.Params {
+		params[p.Key] = p.Value
+	}
+	err := openapi3filter.ValidateRequest(c.Request.Context(), &openapi3filter.RequestValidationInput{
+		Request: c.Request, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{
+			MultiError: true, SkipSettingDefaults: true,
+			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, // authenticate has done it
+		},
+	})
+	if err == nil {
+		err = unknownQuery(c, route.Operation, route.PathItem)
+	}
+	if err != nil {
+		s.writeProblem(c, rewrite(err))
+	}
+}
+
+// unknownQuery refuses query parameters that the contract does not have: a misspelt dry_run must
+// not pass as a real run.
+func unknownQuery(c *gin.Context, op *openapi3.Operation, item *openapi3.PathItem) error {
+	for name := range c.Request.URL.Query() {
+		if op.Parameters.GetByInAndName("query", name) == nil && item.Parameters.GetByInAndName("query", name) == nil {
+			return &problemError{code: "invalid", detail: "unknown query parameter",
+				fields: []gen.ProblemField{{In: gen.ProblemFieldInQuery, Pointer: clip(name), Detail: "the operation has no such parameter"}}}
+		}
+	}
+	return nil
+}
+
+// rewrite turns the validator's findings into a problem in our own words.
+func rewrite(err error) error {
+	var known *problemError
+	if errors.As(err, &known) {
+		return known
+	}
+	p := &problemError{code: "invalid", detail: "the request does not fit the contract"}
+	for _, e := range flatten(err) {
+		var re *openapi3filter.RequestError
+		if !errors.As(e, &re) {
+			continue
+		}
+		switch {
+		case re.Parameter != nil:
+			p.fields = append(p.fields, parameterFaults(re)...)
+		case re.Err == nil && strings.Contains(re.Reason, "Content-Type"):
+			return &problemError{code: "unsupported-media-type", detail: "want Content-Type: application/json"}
+		default:
+			p.fields = append(p.fields, bodyFaults(re)...)
+		}
+	}
+	if len(p.fields) > maxFields {
+		p.fields = p.fields[:maxFields]
+	}
+	return p
+}
+
+// flatten opens nested lists of errors.
+func flatten(err error) []error {
+	if many, ok := err.(openapi3.MultiError); ok {
+		var out []error
+		for _, e := range many {
+			out = append(out, flatten(e)...)
+		}
+		return out
+	}
+	return []error{err}
+}
+
+func parameterFaults(re *openapi3filter.RequestError) []gen.ProblemField {
+	f := gen.ProblemField{In: gen.ProblemFieldIn(re.Parameter.In), Pointer: re.Parameter.Name}
+	var out []gen.ProblemField
+	for _, e := range flatten(re.Err) {
+		var se *openapi3.SchemaError
+		switch {
+		case errors.As(e, &se):
+			f.Detail = describe(se)
+		case errors.Is(e, openapi3filter.ErrInvalidRequired), errors.Is(e, openapi3filter.ErrInvalidEmptyValue):
+			f.Detail = "is missing or empty"
+		default:
+			f.Detail = "want " + wanted(re.Parameter.Schema.Value)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func bodyFaults(re *openapi3filter.RequestError) []gen.ProblemField {
+	if errors.Is(re.Err, openapi3filter.ErrInvalidRequired) {
+		return []gen.ProblemField{{In: gen.ProblemFieldInBody, Pointer: "", Detail: "the body is missing: want a JSON object"}}
+	}
+	var out []gen.ProblemField
+	for _, e := range flatten(re.Err) {
+		var se *openapi3.SchemaError
+		if !errors.As(e, &se) {
+			out = append(out, gen.ProblemField{In: gen.ProblemFieldInBody, Pointer: "", Detail: "could not be decoded: want JSON as the contract says"})
+			continue
+		}
+		out = append(out, gen.ProblemField{In: gen.ProblemFieldInBody, Pointer: pointer(se), Detail: describe(se)})
+	}
+	return out
+}
+
+// pointer is the JSON pointer (RFC 6901) of the faulty value.
+func pointer(se *openapi3.SchemaError) string {
+	var b strings.Builder
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	for _, part := range se.JSONPointer() {
+		b.WriteString("/" + escape.Replace(part))
+	}
+	// The validator places an unknown field at its object and names it in its text only.
+	if se.SchemaField == "properties" || se.SchemaField == "additionalProperties" {
+		if _, rest, ok := strings.Cut(se.Reason, `property "`); ok {
+			if name, _, ok := strings.Cut(rest, `" is unsupported`); ok {
+				b.WriteString("/" + escape.Replace(clip(name)))
+			}
+		}
+	}
+	return b.String()
+}
+
+// describe says what was found and what is allowed.
+func describe(se *openapi3.SchemaError) string {
+	switch se.SchemaField {
+	case "required":
+		return "is missing"
+	case "properties", "additionalProperties":
+		return "is not a field of this object"
+	case "uniqueItems":
+		return "has an entry twice: want each once"
+	case "maxItems":
+		return fmt.Sprintf("has too many entries: want at most %d", *se.Schema.MaxItems)
+	case "minItems":
+		return fmt.Sprintf("has too few entries: want at least %d", se.Schema.MinItems)
+	}
+	return "found " + shown(se.Value) + ": want " + wanted(se.Schema)
+}
+
+// wanted puts a schema into words.
+func wanted(s *openapi3.Schema) string {
+	if s == nil {
+		return "another value"
+	}
+	if len(s.Enum) > 0 {
+		words := make([]string, len(s.Enum))
+		for i, v := range s.Enum {
+			words[i] = fmt.Sprint(v)
+		}
+		return "one of " + strings.Join(words, ", ")
+	}
+	kind := "another value"
+	if s.Type != nil && len(s.Type.Slice()) > 0 {
+		kind = map[string]string{
+			"integer": "a whole number", "number": "a number", "string": "a text", "boolean": "true or false",
+			"array": "a list", "object": "an object",
+		}[s.Type.Slice()[0]]
+	}
+	switch {
+	case s.Min != nil && s.Max != nil:
+		kind += fmt.Sprintf(" from %s to %s", number(*s.Min), number(*s.Max))
+	case s.Min != nil:
+		kind += " of at least " + number(*s.Min)
+	case s.Max != nil:
+		kind += " of at most " + number(*s.Max)
+	}
+	if s.MaxLength != nil {
+		kind += fmt.Sprintf(" of %d to %d characters", s.MinLength, *s.MaxLength)
+	}
+	if s.Pattern != "" {
+		kind += " that matches " + s.Pattern
+	}
+	return kind
+}
+
+func number(v float64) string {
+	if v == float64(int64(v)) {
+		return fmt.Sprint(int64(v))
+	}
+	return fmt.Sprint(v)
+}
+
+// shown repeats what was found, shortened; compound values by their kind.
+func shown(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return fmt.Sprintf("%q", clip(v))
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	case float64:
+		return number(v)
+	}
+	return clip(fmt.Sprint(v))
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		return strings.ToValidUTF8(s[:60], "") + "..."
+	}
+	return s
+}

@@ -1,0 +1,94 @@
+// Package driver is the one contract between Fairlane and a device, whatever protocol the
+// device speaks. A driver is told what the device should be, works out the difference,
+// writes it, and says per field what happened; it never judges success, which only a later
+// Read can do.
+package driver
+
+import (
+	"context"
+	"errors"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Device names one manageable unit: a channel-adapter port, or a whole switch (Port 0).
+type Device struct {
+	Plane string          `json:"plane"` // "ib"
+	ID    ident.PortID    `json:"id"`    // node GUID and port; port 0 for a switch
+	Name  string          `json:"name"`  // for people: node description and port
+	Kind  subnet.NodeKind `json:"kind"`
+	LID   ident.LID       `json:"lid"`   // where its agents answer
+	Ports int             `json:"ports"` // external ports of a switch
+}
+
+// Capabilities is what a device can be told.
+type Capabilities struct {
+	TableEntries     int  `json:"table_entries"` // most CCT entries: ControlTableCap x 64
+	PerQP            bool `json:"per_qp"`        // QP mode available
+	PerSL            bool `json:"per_sl"`        // SL mode available
+	PortMarking      bool `json:"port_marking"`  // SwitchPortCongestionSetting answered
+	CreditStarvation bool `json:"credit_starvation"`
+	PerSLCounters    bool `json:"per_sl_counters"` // PortXmitDataSL and PortRcvDataSL answered
+}
+
+// Settings is the whole desired or observed congestion-control state of one device. The half
+// that does not apply to the device's kind is nil.
+type Settings struct {
+	CA     *ibcc.CASettings `json:"ca,omitempty"`
+	Switch *SwitchState     `json:"switch,omitempty"`
+}
+
+// SwitchState is the marking of a switch: the defaults and, by port number, the overrides
+// (index 0 is port 0; length Device.Ports+1).
+type SwitchState struct {
+	Defaults ibcc.SwitchSettings `json:"defaults"`
+	Ports    []ibcc.PortMarking  `json:"ports"`
+}
+
+// Outcome is what became of one field of an Apply.
+type Outcome string
+
+// Outcomes. Acknowledged is not success: only reading the value back is.
+const (
+	OutcomeUnchanged    Outcome = "unchanged"    // already as wanted, nothing sent
+	OutcomeAcknowledged Outcome = "acknowledged" // the device answered the write with status 0
+	OutcomeSent         Outcome = "sent"         // written, no answer seen
+	OutcomeRefused      Outcome = "refused"      // the device answered with an error
+	OutcomeSkipped      Outcome = "skipped"      // not attempted, because an earlier field failed
+)
+
+// FieldReceipt is the outcome of one field or attribute block.
+type FieldReceipt struct {
+	Field   string  `json:"field"` // such as "cct[0..63]", "ca.sl", "switch.defaults", "switch.ports[0..31]"
+	Outcome Outcome `json:"outcome"`
+	Detail  string  `json:"detail,omitempty"`
+}
+
+// Receipt lists the outcomes of one Apply in the order of writing.
+type Receipt struct {
+	Fields []FieldReceipt `json:"fields"`
+}
+
+// Driver reads and writes one plane's devices. Methods are safe for concurrent use on
+// different devices.
+type Driver interface {
+	// Capabilities asks the device what it supports.
+	Capabilities(ctx context.Context, d Device) (Capabilities, error)
+	// Read returns the whole observed state.
+	Read(ctx context.Context, d Device) (Settings, error)
+	// Apply brings the device to want, sending only what differs. It is idempotent and may be
+	// interrupted anywhere; running it again finishes the job. The receipt is valid even when
+	// err is not nil.
+	Apply(ctx context.Context, d Device, want Settings) (Receipt, error)
+}
+
+// Error kinds, for errors.Is.
+var (
+	ErrUnreachable = errors.New("device unreachable")               // retry
+	ErrBusy        = errors.New("device busy")                      // retry later
+	ErrUnsupported = errors.New("not supported by the device")      // give up, record the capability
+	ErrInvalid     = errors.New("refused as invalid by the device") // our fault
+	ErrConflict    = errors.New("changed by someone else")          // another manager writes too
+)

@@ -1,0 +1,162 @@
+// Package drivertest is the conformance suite that every driver must pass, and a driver in
+// memory for tests of whatever stands above the drivers.
+//
+// A driver's own test builds a Harness - the driver, some devices, and a way to make those
+// devices misbehave - and calls Run. The suite then checks that the driver tells the truth
+// and finishes its work whatever the devices do.
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+)
+
+// Harness is a driver under test with its devices.
+type Harness struct {
+	Driver driver.Driver
+	// Devices are the devices to test on, at least one; they are in their default state.
+	Devices []driver.Device
+	Faults  Faults
+}
+
+// Faults makes devices misbehave, and looks past the driver at what they really hold. All
+// counts are of requests to that one device.
+type Faults interface {
+	// Truth returns what the device holds.
+	Truth(d driver.Device) driver.Settings
+	// Put makes the device hold s, as a second manager would.
+	Put(d driver.Device, s driver.Settings)
+	// Reboot returns the device to its defaults.
+	Reboot(d driver.Device)
+	// Writes returns how many writes have been sent to the device, lost ones included.
+	Writes(d driver.Device) int
+	// LoseRequests lets the next after writes pass and then loses n requests of any kind; a
+	// negative n loses all until Heal. Reads before the first loss pass.
+	LoseRequests(d driver.Device, after, n int)
+	// LoseReply lets the next after writes pass; the one after them is carried out, but its
+	// reply is lost, and so are all repetitions of it until Heal.
+	LoseReply(d driver.Device, after int)
+	// Partial makes the device carry out only a part of the next write that changes something,
+	// and acknowledge it.
+	Partial(d driver.Device)
+	// Clamp makes the device silently store something else than it is told for at least one
+	// field of every sample, until Heal.
+	Clamp(d driver.Device)
+	// Busy makes the device answer "busy" to the next n requests.
+	Busy(d driver.Device, n int)
+	// Disable makes the device answer as one without congestion control, until Heal.
+	Disable(d driver.Device)
+	// Heal ends all faults of the device. What it holds stays.
+	Heal(d driver.Device)
+}
+
+// Run runs every check of the suite, each on a fresh harness for every device.
+func Run(t *testing.T, newHarness func(t testing.TB) Harness) {
+	t.Helper()
+	for _, c := range checks() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			n := len(newHarness(t).Devices)
+			if n == 0 {
+				t.Fatal("harness without devices")
+			}
+			for i := range n {
+				h := newHarness(t)
+				if err := c.run(t.Context(), h, h.Devices[i]); err != nil {
+					t.Errorf("%s: %v", h.Devices[i], err)
+				}
+			}
+		})
+	}
+}
+
+// check is one property of a driver. It returns how the driver broke it.
+type check struct {
+	name string
+	run  func(ctx context.Context, h Harness, d driver.Device) error
+}
+
+func checks() []check {
+	return []check{
+		{"capabilities say what the device can be told", checkCapabilities},
+		{"reading shows the defaults", checkDefaults},
+		{"what was applied is read back", checkApplyRead},
+		{"applying twice sends nothing", checkIdempotent},
+		{"any state follows any other", checkTransitions},
+		{"an interruption at each write is finished by applying again", checkInterruption},
+		{"a lost reply is neither success nor loss", checkLostReply},
+		{"one lost request of any kind is an error or overcome", checkOneLost},
+		{"a reboot shows and is repaired", checkReboot},
+		{"a partial write shows and is repaired", checkPartial},
+		{"a silent clamp shows", checkClamp},
+		{"a second writer shows and is overruled", checkSecondWriter},
+		{"values out of range are refused before anything is sent", checkOutOfRange},
+		{"settings beyond the device are refused before anything is sent", checkBeyond},
+		{"devices that cannot be addressed are refused", checkBadDevice},
+		{"a silent device is unreachable", checkUnreachable},
+		{"a busy device is busy", checkBusy},
+		{"a device without congestion control is unsupported", checkUnsupported},
+		{"a cancelled context sends nothing", checkCancelled},
+		{"devices are independent", checkParallel},
+	}
+}
+
+// wantKind is an error unless err is of the kind.
+func wantKind(what string, err, kind error) error {
+	if !errors.Is(err, kind) {
+		return fmt.Errorf("%s: got error %v, want kind %q", what, err, kind)
+	}
+	return nil
+}
+
+// wantTruth is an error unless the device holds want.
+func wantTruth(h Harness, d driver.Device, want driver.Settings) error {
+	if ds := want.Diff(h.Faults.Truth(d)); len(ds) > 0 {
+		return fmt.Errorf("the device does not hold what was applied: %d differences, first %s", len(ds), ds[0])
+	}
+	return nil
+}
+
+// wantHonest is an error unless Read returns exactly what the device holds.
+func wantHonest(ctx context.Context, h Harness, d driver.Device) error {
+	got, err := h.Driver.Read(ctx, d)
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	if ds := h.Faults.Truth(d).Diff(got); len(ds) > 0 {
+		return fmt.Errorf("read differs from what the device holds: %d differences, first %s", len(ds), ds[0])
+	}
+	return nil
+}
+
+// apply applies want without faults and checks the result from both sides.
+func apply(ctx context.Context, h Harness, d driver.Device, want driver.Settings) (driver.Receipt, error) {
+	r, err := h.Driver.Apply(ctx, d, want)
+	if err != nil {
+		return r, fmt.Errorf("apply: %w", err)
+	}
+	for _, f := range r.Fields {
+		if f.Outcome != driver.OutcomeAcknowledged && f.Outcome != driver.OutcomeUnchanged {
+			return r, fmt.Errorf("apply succeeded with field %s %s", f.Field, f.Outcome)
+		}
+	}
+	if err := wantTruth(h, d, want); err != nil {
+		return r, err
+	}
+	return r, wantHonest(ctx, h, d)
+}
+
+// count counts the fields of a receipt with an outcome.
+func count(r driver.Receipt, o driver.Outcome) int {
+	n := 0
+	for _, f := range r.Fields {
+		if f.Outcome == o {
+			n++
+		}
+	}
+	return n
+}

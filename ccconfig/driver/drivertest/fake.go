@@ -1,0 +1,312 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// TableEntries is the size of the tables of a Fake's channel adapters.
+const TableEntries = 128
+
+// OpKind is what an operation on a fake device is.
+type OpKind string
+
+// Operations.
+const (
+	OpRead  OpKind = "read"
+	OpWrite OpKind = "write"
+)
+
+// Op is one exchange with a fake device: a read of everything, or the write of one field.
+type Op struct {
+	Kind   OpKind
+	Device driver.Device
+	Field  string // of a write: "cct", "ca.sl", "switch.defaults", "switch.ports"
+	N      int    // number of operations on this device before this one
+}
+
+// Fault is what goes wrong with one operation.
+type Fault uint8
+
+// Faults of an operation.
+const (
+	FaultNone        Fault = iota
+	FaultLost              // the request does not arrive
+	FaultLostReply         // carried out, but nobody learns of it
+	FaultBusy              // answered busy, not carried out
+	FaultInvalid           // refused as invalid
+	FaultUnsupported       // refused as unsupported
+	FaultIgnored           // acknowledged, not carried out
+	FaultPartial           // acknowledged, carried out in part
+	FaultReboot            // the device falls back to its defaults before it can answer
+)
+
+// Fake is a driver over devices in memory. It is as honest as a driver can be about what its
+// devices do; what they do is up to the faults injected. It is safe for concurrent use and
+// deterministic for each device.
+type Fake struct {
+	mu      sync.Mutex
+	devices map[ident.PortID]*fakeDevice
+	faults  func(Op) Fault
+}
+
+type fakeDevice struct {
+	state  driver.Settings
+	clamp  func(*driver.Settings)
+	ops    int
+	writes int // sent, lost ones included
+}
+
+var _ driver.Driver = (*Fake)(nil)
+
+// NewFake returns a driver for the devices, each in its default state.
+func NewFake(devices ...driver.Device) *Fake {
+	f := &Fake{devices: make(map[ident.PortID]*fakeDevice, len(devices))}
+	for _, d := range devices {
+		f.devices[d.ID] = &fakeDevice{state: Defaults(d)}
+	}
+	return f
+}
+
+// Inject sets what goes wrong from now on; nil is nothing. The function is called under a
+// lock and must not call the Fake.
+func (f *Fake) Inject(faults func(Op) Fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults = faults
+}
+
+// State returns what a device holds.
+func (f *Fake) State(id ident.PortID) driver.Settings {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.devices[id]; d != nil {
+		return d.state.Clone()
+	}
+	return driver.Settings{}
+}
+
+// SetState makes a device hold s, as a second manager would.
+func (f *Fake) SetState(id ident.PortID, s driver.Settings) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.devices[id]; d != nil {
+		d.state = s.Clone()
+	}
+}
+
+// SetClamp makes a device change what it stores after every write; nil ends it.
+func (f *Fake) SetClamp(id ident.PortID, clamp func(*driver.Settings)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.devices[id]; d != nil {
+		d.clamp = clamp
+	}
+}
+
+// Writes returns how many writes were sent to a device, lost ones included.
+func (f *Fake) Writes(id ident.PortID) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.devices[id]; d != nil {
+		return d.writes
+	}
+	return 0
+}
+
+// Capabilities implements driver.Driver. It is one read to the faults.
+func (f *Fake) Capabilities(ctx context.Context, d driver.Device) (driver.Capabilities, error) {
+	if err := d.Validate(); err != nil {
+		return driver.Capabilities{}, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
+	}
+	if _, err := f.read(ctx, d); err != nil {
+		return driver.Capabilities{}, err
+	}
+	c := driver.Capabilities{PerSLCounters: true}
+	if d.Kind == subnet.KindSwitch {
+		c.PortMarking, c.CreditStarvation = true, true
+	} else {
+		c.TableEntries, c.PerQP, c.PerSL = TableEntries, true, true
+	}
+	return c, nil
+}
+
+// Read implements driver.Driver.
+func (f *Fake) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
+	if err := d.Validate(); err != nil {
+		return driver.Settings{}, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
+	}
+	return f.read(ctx, d)
+}
+
+func (f *Fake) read(ctx context.Context, d driver.Device) (driver.Settings, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	dev, fault, err := f.begin(ctx, Op{Kind: OpRead, Device: d})
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	if err := fault.answer(); err != nil {
+		return driver.Settings{}, fmt.Errorf("read %s: %w", d, err)
+	}
+	return dev.state.Clone(), nil
+}
+
+// begin counts an operation and asks what goes wrong with it. Callers hold the lock.
+func (f *Fake) begin(ctx context.Context, op Op) (*fakeDevice, Fault, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, FaultNone, err
+	}
+	dev := f.devices[op.Device.ID]
+	if dev == nil {
+		return nil, FaultNone, fmt.Errorf("%w: no device %s", driver.ErrUnreachable, op.Device)
+	}
+	op.N = dev.ops
+	dev.ops++
+	if op.Kind == OpWrite {
+		dev.writes++
+	}
+	fault := FaultNone
+	if f.faults != nil {
+		fault = f.faults(op)
+	}
+	if fault == FaultReboot {
+		dev.state = Defaults(op.Device)
+	}
+	return dev, fault, nil
+}
+
+// answer is the error the driver sees, nil when the operation looks good.
+func (x Fault) answer() error {
+	switch x {
+	case FaultLost, FaultLostReply, FaultReboot:
+		return driver.ErrUnreachable
+	case FaultBusy:
+		return driver.ErrBusy
+	case FaultInvalid:
+		return driver.ErrInvalid
+	case FaultUnsupported:
+		return driver.ErrUnsupported
+	}
+	return nil
+}
+
+// Apply implements driver.Driver.
+func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
+	var r driver.Receipt
+	if err := want.ValidateRanges(d); err != nil {
+		return r, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
+	}
+	if want.CA != nil && int(want.CA.Limit) >= TableEntries {
+		return r, fmt.Errorf("%w: CCTI_Limit %d, want at most %d", driver.ErrUnsupported, want.CA.Limit, TableEntries-1)
+	}
+	have, err := f.read(ctx, d)
+	if err != nil {
+		return r, err
+	}
+	for _, p := range parts(want) {
+		fr := driver.FieldReceipt{Field: p.field, Outcome: driver.OutcomeUnchanged}
+		switch {
+		case err != nil:
+			fr.Outcome = driver.OutcomeSkipped
+		case p.differs(have):
+			fr.Outcome, err = f.write(ctx, d, p)
+		}
+		if err != nil && fr.Outcome != driver.OutcomeSkipped {
+			fr.Detail = err.Error()
+		}
+		r.Fields = append(r.Fields, fr)
+	}
+	return r, err
+}
+
+func (f *Fake) write(ctx context.Context, d driver.Device, p part) (driver.Outcome, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	dev, fault, err := f.begin(ctx, Op{Kind: OpWrite, Device: d, Field: p.field})
+	if err != nil {
+		return driver.OutcomeSkipped, err
+	}
+	switch fault {
+	case FaultNone, FaultLostReply:
+		p.put(&dev.state)
+	case FaultPartial:
+		p.putSome(&dev.state)
+	}
+	if dev.clamp != nil {
+		dev.clamp(&dev.state)
+	}
+	switch err := fault.answer(); {
+	case err == nil:
+		return driver.OutcomeAcknowledged, nil
+	case fault == FaultLost, fault == FaultLostReply, fault == FaultReboot:
+		return driver.OutcomeSent, fmt.Errorf("write %s of %s: %w", p.field, d, err)
+	default:
+		return driver.OutcomeRefused, fmt.Errorf("write %s of %s: %w", p.field, d, err)
+	}
+}
+
+// part is one field of settings that is written at once.
+type part struct {
+	field   string
+	differs func(have driver.Settings) bool
+	put     func(*driver.Settings) // the whole field
+	putSome func(*driver.Settings) // some of it
+}
+
+// parts lists the fields of want in the order of writing.
+func parts(want driver.Settings) []part {
+	if want.Switch != nil {
+		return switchParts(want.Switch)
+	}
+	return caParts(want.CA)
+}
+
+func caParts(w *ibcc.CASettings) []part {
+	return []part{{
+		field: "cct",
+		differs: func(s driver.Settings) bool {
+			table := *s.CA
+			table.PerSL, table.SLs = w.PerSL, w.SLs
+			return !w.Equal(&table)
+		},
+		put: func(s *driver.Settings) {
+			s.CA.Limit, s.CA.Table = w.Limit, append([]ibcc.Entry(nil), w.Table[:int(w.Limit)+1]...)
+		},
+		putSome: func(s *driver.Settings) { // the limit, and the first half of the entries
+			table := make([]ibcc.Entry, int(w.Limit)+1)
+			copy(table, s.CA.Table)
+			copy(table, w.Table[:len(table)/2])
+			s.CA.Limit, s.CA.Table = w.Limit, table
+		},
+	}, {
+		field:   "ca.sl",
+		differs: func(s driver.Settings) bool { return s.CA.PerSL != w.PerSL || s.CA.SLs != w.SLs },
+		put:     func(s *driver.Settings) { s.CA.PerSL, s.CA.SLs = w.PerSL, w.SLs },
+		putSome: func(s *driver.Settings) { copy(s.CA.SLs[:ident.NumSLs/2], w.SLs[:]) },
+	}}
+}
+
+func switchParts(w *driver.SwitchState) []part {
+	return []part{{
+		field:   "switch.defaults",
+		differs: func(s driver.Settings) bool { return s.Switch.Defaults != w.Defaults },
+		put:     func(s *driver.Settings) { s.Switch.Defaults = w.Defaults },
+		putSome: func(s *driver.Settings) { s.Switch.Defaults.Threshold = w.Defaults.Threshold },
+	}, {
+		field: "switch.ports",
+		differs: func(s driver.Settings) bool {
+			now := *s.Switch
+			now.Defaults = w.Defaults
+			return len(w.Diff(&now)) > 0
+		},
+		put:     func(s *driver.Settings) { s.Switch.Ports = append([]ibcc.PortMarking(nil), w.Ports...) },
+		putSome: func(s *driver.Settings) { copy(s.Switch.Ports[:len(s.Switch.Ports)/2], w.Ports) },
+	}}
+}

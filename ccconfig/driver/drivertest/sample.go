@@ -1,0 +1,62 @@
+package drivertest
+
+import (
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Samples returns legal, sensible settings for a device, each different from the others and
+// from the defaults in every attribute: tables of one block and of several, both modes, port
+// overrides where the device has them.
+func Samples(d driver.Device, c driver.Capabilities) []driver.Settings {
+	if d.Kind == subnet.KindSwitch {
+		return []driver.Settings{switchSample(d, c, 1), switchSample(d, c, 2)}
+	}
+	most := c.TableEntries
+	small := min(most, ibcc.BlockEntries)
+	out := []driver.Settings{caSample(min(most, 2*ibcc.BlockEntries), 1), caSample(small, 2)}
+	if small > 20 {
+		out = append(out, caSample(small-13, 3))
+	}
+	return out
+}
+
+func caSample(entries, variant int) driver.Settings {
+	c := &ibcc.CASettings{PerSL: variant%2 == 1, Limit: uint16(entries - 1), Table: make([]ibcc.Entry, entries)}
+	for i := range c.Table {
+		c.Table[i] = ibcc.Entry{Shift: 2, Multiplier: uint16(min(i*(variant+2), ibcc.MaxMultiplier))}
+	}
+	for sl := range c.SLs {
+		c.SLs[sl] = ibcc.SLParams{
+			Timer: uint16(100*variant + sl), Increase: uint8(variant + sl),
+			Trigger: uint8(10 * variant), Min: uint8(min(sl+variant, entries-1)),
+		}
+	}
+	return driver.Settings{CA: c}
+}
+
+func switchSample(d driver.Device, c driver.Capabilities, variant int) driver.Settings {
+	s := &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)}
+	s.Defaults = ibcc.SwitchSettings{
+		Threshold: uint8(5 + variant), PacketSize: uint8(4 * variant), CSThreshold: uint8(variant),
+		CSReturnDelay: ibcc.Entry{Shift: 1, Multiplier: uint16(7 * variant)}, MarkingRate: uint16(32 * variant),
+	}
+	for p := variant; p <= d.Ports; p += 2 {
+		s.Defaults.VictimMask.Set(ident.PortNum(p))
+		if c.PortMarking {
+			s.Ports[p] = ibcc.PortMarking{Valid: true, Threshold: uint8(9 + variant), PacketSize: uint8(variant), MarkingRate: uint16(p + variant)}
+		}
+	}
+	return driver.Settings{Switch: s}
+}
+
+// Defaults is the state in which a device comes: nothing marks, nothing reacts, and the
+// table is one entry without delay.
+func Defaults(d driver.Device) driver.Settings {
+	if d.Kind == subnet.KindSwitch {
+		return driver.Settings{Switch: &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)}}
+	}
+	return driver.Settings{CA: &ibcc.CASettings{Table: make([]ibcc.Entry, 1)}}
+}

@@ -1,0 +1,122 @@
+package driver
+
+import (
+	"fmt"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// MaxSwitchPorts is the largest number of external ports a switch can have: port numbers are
+// 8 bits wide and 255 means "drop" in a forwarding table (IBTA vol. 1, 14.2.5.11).
+const MaxSwitchPorts = 254
+
+// Validate checks that d can be addressed and is of a kind that holds settings: a unicast
+// LID, and port 0 with 1 to 254 external ports on a switch or port 1 to 254 on a channel
+// adapter.
+func (d Device) Validate() error {
+	if !d.LID.IsUnicast() {
+		return fmt.Errorf("device %s: LID %d, want 1 to %d", d, d.LID, ident.MaxUnicastLID)
+	}
+	switch d.Kind {
+	case subnet.KindSwitch:
+		if d.ID.Port != 0 {
+			return fmt.Errorf("device %s: port %d of a switch, want 0: a switch is managed as a whole", d, d.ID.Port)
+		}
+		if d.Ports < 1 || d.Ports > MaxSwitchPorts {
+			return fmt.Errorf("device %s: %d ports, want 1 to %d", d, d.Ports, MaxSwitchPorts)
+		}
+	case subnet.KindCA:
+		if d.ID.Port < 1 || d.ID.Port > MaxSwitchPorts {
+			return fmt.Errorf("device %s: port %d of a channel adapter, want 1 to %d", d, d.ID.Port, MaxSwitchPorts)
+		}
+	default:
+		return fmt.Errorf("device %s: kind %d, want %d (channel adapter) or %d (switch)", d, d.Kind, subnet.KindCA, subnet.KindSwitch)
+	}
+	return nil
+}
+
+// String prints the device as "host-07/P1 (0x0002c90300a1b2c3:1)", or the identifier alone
+// when it has no name.
+func (d Device) String() string {
+	if d.Name == "" {
+		return d.ID.String()
+	}
+	return fmt.Sprintf("%s (%s)", d.Name, d.ID)
+}
+
+// ValidateRanges checks that s is whole settings for d - exactly the half of its kind, one
+// element for each port - and that every value is one the wire can carry. It accepts any
+// state d may be found in; what is to be pushed must also pass Validate.
+func (s Settings) ValidateRanges(d Device) error {
+	if err := s.validateShape(d); err != nil {
+		return err
+	}
+	if s.CA != nil {
+		return s.CA.ValidateRanges()
+	}
+	return s.Switch.validateRanges(d.Ports)
+}
+
+// Validate checks ValidateRanges and that the values make sense together: the table by
+// ibcc.CASettings.Validate, and that the masks of a switch name only ports it has, whereas a
+// device may well come with all 256 bits set.
+func (s Settings) Validate(d Device) error {
+	if err := s.validateShape(d); err != nil {
+		return err
+	}
+	if s.CA != nil {
+		return s.CA.Validate()
+	}
+	return s.Switch.validate(d.Ports)
+}
+
+func (s Settings) validateShape(d Device) error {
+	if err := d.Validate(); err != nil {
+		return err
+	}
+	isSwitch := d.Kind == subnet.KindSwitch
+	if (s.Switch != nil) != isSwitch || (s.CA != nil) == isSwitch {
+		return fmt.Errorf("device %s: settings for %s, want those of its kind and no others", d, s.halves())
+	}
+	return nil
+}
+
+func (s Settings) halves() string {
+	switch {
+	case s.CA != nil && s.Switch != nil:
+		return "both a channel adapter and a switch"
+	case s.CA != nil:
+		return "a channel adapter"
+	case s.Switch != nil:
+		return "a switch"
+	}
+	return "nothing"
+}
+
+func (s *SwitchState) validate(ports int) error {
+	allowed := fmt.Sprintf("ports 0 to %d", ports)
+	if p := s.Defaults.VictimMask.Max(); p > ports {
+		return &ibcc.FieldError{Field: "victim_mask", Found: fmt.Sprintf("port %d", p), Allowed: allowed}
+	}
+	if p := s.Defaults.CreditMask.Max(); p > ports {
+		return &ibcc.FieldError{Field: "credit_mask", Found: fmt.Sprintf("port %d", p), Allowed: allowed}
+	}
+	return s.validateRanges(ports)
+}
+
+func (s *SwitchState) validateRanges(ports int) error {
+	if err := s.Defaults.Validate(); err != nil {
+		return err
+	}
+	if len(s.Ports) != ports+1 {
+		return &ibcc.FieldError{Field: "ports", Found: fmt.Sprintf("%d elements", len(s.Ports)), Allowed: fmt.Sprintf("%d: port 0 and %d external ports", ports+1, ports)}
+	}
+	for i, p := range s.Ports {
+		if err := p.Validate(); err != nil {
+			return ibcc.AtField(fmt.Sprintf("ports[%d].", i), err)
+		}
+	}
+	return nil
+}

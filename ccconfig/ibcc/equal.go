@@ -1,0 +1,166 @@
+package ibcc
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+
+	"fairlane/subnet/ident"
+)
+
+// Difference is one field in which two states disagree. Field names are those of the
+// reasons in a plan: "per_sl", "ccti_limit", "sl[3].timer", "cct[17]", "threshold",
+// "ports[7].marking_rate".
+type Difference struct {
+	Field string `json:"field"`
+	Want  string `json:"want"`
+	Got   string `json:"got"`
+}
+
+// String prints the difference as "sl[3].timer: want 150, got 0".
+func (d Difference) String() string {
+	return fmt.Sprintf("%s: want %s, got %s", d.Field, d.Want, d.Got)
+}
+
+// Absent stands for a value the other side does not have at all, such as a table entry
+// beyond the end.
+const Absent = "absent"
+
+// differences collects mismatches; a value type with append semantics keeps callers short.
+type differences []Difference
+
+func (ds *differences) add(field, want, got string) {
+	if want != got {
+		*ds = append(*ds, Difference{Field: field, Want: want, Got: got})
+	}
+}
+
+func (ds *differences) number(field string, want, got uint64) {
+	if want != got {
+		*ds = append(*ds, Difference{field, strconv.FormatUint(want, 10), strconv.FormatUint(got, 10)})
+	}
+}
+
+// String prints the set as ranges of port numbers, such as "1-3,7", or "none".
+func (m PortMask) String() string {
+	s := ""
+	for p := 0; p < 256; p++ {
+		if !m.Has(ident.PortNum(p)) {
+			continue
+		}
+		end := p
+		for end < 255 && m.Has(ident.PortNum(end+1)) {
+			end++
+		}
+		if s != "" {
+			s += ","
+		}
+		s += strconv.Itoa(p)
+		if end > p {
+			s += "-" + strconv.Itoa(end)
+		}
+		p = end
+	}
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// Max returns the highest port in the set, or -1 when it is empty.
+func (m PortMask) Max() int {
+	for w := len(m) - 1; w >= 0; w-- {
+		if m[w] != 0 {
+			return w*64 + bits.Len64(m[w]) - 1
+		}
+	}
+	return -1
+}
+
+// Diff lists the fields in which got is not what c wants, as a read-back needs it: of the
+// tables only entries 0..Limit count, since a device may return anything above (annex A10).
+// An entry that got does not have is listed as Absent. Nil means equal.
+func (c *CASettings) Diff(got *CASettings) []Difference {
+	var ds differences
+	ds.add("per_sl", strconv.FormatBool(c.PerSL), strconv.FormatBool(got.PerSL))
+	for sl, w := range c.SLs {
+		if w != got.SLs[sl] {
+			diffSL(&ds, "sl["+strconv.Itoa(sl)+"].", w, got.SLs[sl])
+		}
+	}
+	ds.number("ccti_limit", uint64(c.Limit), uint64(got.Limit))
+	for i := range int(c.Limit) + 1 {
+		w, wok := entryAt(c.Table, i)
+		g, gok := entryAt(got.Table, i)
+		if w != g || wok != gok {
+			ds.add("cct["+strconv.Itoa(i)+"]", entryText(w, wok), entryText(g, gok))
+		}
+	}
+	return ds
+}
+
+// Equal reports that Diff finds nothing.
+func (c *CASettings) Equal(got *CASettings) bool { return len(c.Diff(got)) == 0 }
+
+func diffSL(ds *differences, path string, w, g SLParams) {
+	ds.number(path+"timer", uint64(w.Timer), uint64(g.Timer))
+	ds.number(path+"increase", uint64(w.Increase), uint64(g.Increase))
+	ds.number(path+"trigger", uint64(w.Trigger), uint64(g.Trigger))
+	ds.number(path+"min", uint64(w.Min), uint64(g.Min))
+}
+
+func entryAt(t []Entry, i int) (Entry, bool) {
+	if i < len(t) {
+		return t[i], true
+	}
+	return Entry{}, false
+}
+
+func entryText(e Entry, ok bool) string {
+	if !ok {
+		return Absent
+	}
+	return e.String()
+}
+
+// Diff lists the fields in which got is not what s wants. Nil means equal.
+func (s *SwitchSettings) Diff(got *SwitchSettings) []Difference {
+	var ds differences
+	if *s == *got {
+		return nil
+	}
+	ds.add("victim_mask", s.VictimMask.String(), got.VictimMask.String())
+	ds.add("credit_mask", s.CreditMask.String(), got.CreditMask.String())
+	ds.number("threshold", uint64(s.Threshold), uint64(got.Threshold))
+	ds.number("packet_size", uint64(s.PacketSize), uint64(got.PacketSize))
+	ds.number("cs_threshold", uint64(s.CSThreshold), uint64(got.CSThreshold))
+	ds.add("cs_return_delay", s.CSReturnDelay.String(), got.CSReturnDelay.String())
+	ds.number("marking_rate", uint64(s.MarkingRate), uint64(got.MarkingRate))
+	return ds
+}
+
+// Equal reports that Diff finds nothing.
+func (s *SwitchSettings) Equal(got *SwitchSettings) bool { return *s == *got }
+
+// Equal compares two elements as a read-back needs it: when neither is valid the rest does
+// not count, because the switch-wide defaults then rule the port.
+func (m PortMarking) Equal(got PortMarking) bool {
+	return m == got || !m.Valid && !got.Valid
+}
+
+// Diff lists the fields in which got is not what m wants, for port p. Nil means equal.
+func (m PortMarking) Diff(p ident.PortNum, got PortMarking) []Difference {
+	if m.Equal(got) {
+		return nil
+	}
+	var ds differences
+	path := "ports[" + strconv.Itoa(int(p)) + "]."
+	ds.add(path+"valid", strconv.FormatBool(m.Valid), strconv.FormatBool(got.Valid))
+	if m.Valid && got.Valid {
+		ds.add(path+"credit_starvation", strconv.FormatBool(m.CreditStarvation), strconv.FormatBool(got.CreditStarvation))
+		ds.number(path+"threshold", uint64(m.Threshold), uint64(got.Threshold))
+		ds.number(path+"packet_size", uint64(m.PacketSize), uint64(got.PacketSize))
+		ds.number(path+"marking_rate", uint64(m.MarkingRate), uint64(got.MarkingRate))
+	}
+	return ds
+}

@@ -1,0 +1,143 @@
+package ibcc
+
+import (
+	"errors"
+	"fmt"
+)
+
+// MaxThreshold bounds Threshold and CS_Threshold, which are 4 bits wide (annex A10).
+const MaxThreshold = 15
+
+// FieldError is a setting outside what is allowed.
+type FieldError struct {
+	Field   string // such as "cct[17].shift"
+	Found   string
+	Allowed string
+}
+
+// Error names the field, what was found and what is allowed.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s: found %s, want %s", e.Field, e.Found, e.Allowed)
+}
+
+func fieldError(field string, found any, allowed string) error {
+	return &FieldError{Field: field, Found: fmt.Sprint(found), Allowed: allowed}
+}
+
+// AtField puts a path such as "ports[7]." before the field of a *FieldError, and before the
+// text of any other error. Nil stays nil.
+func AtField(path string, err error) error {
+	var fe *FieldError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &fe):
+		return &FieldError{Field: path + fe.Field, Found: fe.Found, Allowed: fe.Allowed}
+	}
+	return fmt.Errorf("%s %w", path, err)
+}
+
+// Validate reports a shift above MaxShift or a multiplier above MaxMultiplier as a
+// *FieldError. Both would run into the neighbouring bits of the wire form.
+func (e Entry) Validate() error {
+	switch {
+	case e.Shift > MaxShift:
+		return fieldError("shift", e.Shift, "0 to 3")
+	case e.Multiplier > MaxMultiplier:
+		return fieldError("multiplier", e.Multiplier, "0 to 16383")
+	}
+	return nil
+}
+
+// ValidateRanges checks only what the wire can carry and every device must be able to hold:
+// the table covers 0..Limit, is no longer than MaxTableEntries, and every entry fits its
+// encoding. It accepts any state a device may be found in, whoever wrote it, so that such a
+// state can be restored; a state that is to be pushed must also pass Validate. Errors are
+// *FieldError.
+func (c *CASettings) ValidateRanges() error {
+	if len(c.Table) > MaxTableEntries {
+		return fieldError("cct", fmt.Sprintf("%d entries", len(c.Table)), fmt.Sprintf("at most %d", MaxTableEntries))
+	}
+	if len(c.Table) <= int(c.Limit) {
+		return fieldError("ccti_limit", c.Limit, fmt.Sprintf("less than the %d entries of the table", len(c.Table)))
+	}
+	for i, e := range c.Table {
+		if err := e.Validate(); err != nil {
+			return AtField(fmt.Sprintf("cct[%d].", i), err)
+		}
+	}
+	return nil
+}
+
+// Validate checks ValidateRanges and that the settings make sense together: the first entry
+// delays nothing, because a flow that was never marked must run at line rate (a permanent
+// cap is what CCTI_Min is for); the delays of entries 0..Limit never fall, because a flow
+// that is marked more often must not speed up; and no CCTI_Min lies above CCTI_Limit. Errors
+// are *FieldError.
+func (c *CASettings) Validate() error {
+	if err := c.ValidateRanges(); err != nil {
+		return err
+	}
+	if c.Table[0].Multiplier != 0 {
+		return fieldError("cct[0]", c.Table[0], "0:0, no delay")
+	}
+	for i := 1; i <= int(c.Limit); i++ {
+		if a, b := c.Table[i-1], c.Table[i]; b.Eighths() < a.Eighths() {
+			return fieldError(fmt.Sprintf("cct[%d]", i), b, fmt.Sprintf("no less delay than the entry before it, %s", a))
+		}
+	}
+	for sl, p := range c.SLs {
+		if int(p.Min) > int(c.Limit) {
+			return fieldError(fmt.Sprintf("sl[%d].min", sl), p.Min, fmt.Sprintf("at most ccti_limit, %d", c.Limit))
+		}
+	}
+	return nil
+}
+
+// Reacts reports whether the port answers BECNs on any SL: with an Increase of zero it does
+// not.
+func (c *CASettings) Reacts() bool {
+	for _, p := range c.SLs {
+		if p.Increase != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// HighestMin returns the largest CCTI_Min of all SLs.
+func (c *CASettings) HighestMin() uint8 {
+	var m uint8
+	for _, p := range c.SLs {
+		m = max(m, p.Min)
+	}
+	return m
+}
+
+// Validate reports a threshold above 15 or an invalid CS_ReturnDelay as a *FieldError. The
+// other fields may hold anything their types can; that the masks name only ports the switch
+// has is for the one who knows the switch to check, with PortMask.Max.
+func (s *SwitchSettings) Validate() error {
+	switch {
+	case s.Threshold > MaxThreshold:
+		return fieldError("threshold", s.Threshold, "0 to 15")
+	case s.CSThreshold > MaxThreshold:
+		return fieldError("cs_threshold", s.CSThreshold, "0 to 15")
+	}
+	return AtField("cs_return_delay.", s.CSReturnDelay.Validate())
+}
+
+// Validate reports a threshold above 15, and a packet size or marking rate on a valid
+// credit-starvation element, where both are reserved, as a *FieldError.
+func (m PortMarking) Validate() error {
+	starve := m.Valid && m.CreditStarvation
+	switch {
+	case m.Threshold > MaxThreshold:
+		return fieldError("threshold", m.Threshold, "0 to 15")
+	case starve && m.PacketSize != 0:
+		return fieldError("packet_size", m.PacketSize, "0 with credit_starvation")
+	case starve && m.MarkingRate != 0:
+		return fieldError("marking_rate", m.MarkingRate, "0 with credit_starvation")
+	}
+	return nil
+}

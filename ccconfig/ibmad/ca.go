@@ -1,0 +1,158 @@
+package ibmad
+
+import (
+	"context"
+	"fmt"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet/mad"
+)
+
+// maxBlocks is the largest ControlTableCap: the field is 8 bits wide. It bounds what a
+// device with a nonsensical CCTI_Limit can make us read.
+const maxBlocks = 255
+
+// caState is what a channel-adapter port holds, as its attributes say it.
+type caState struct {
+	setting mad.CACongestionSetting
+	blocks  []mad.CongestionControlTable // blocks 0 to the one that holds CCTI_Limit
+}
+
+func (d *Driver) readCA(ctx context.Context, dev driver.Device) (*caState, error) {
+	s := &caState{blocks: make([]mad.CongestionControlTable, 1, 2)}
+	if err := d.get(ctx, dev, mad.AttrCACongestionSetting, 0, &s.setting); err != nil {
+		return nil, err
+	}
+	if err := d.get(ctx, dev, mad.AttrCongestionControlTable, 0, &s.blocks[0]); err != nil {
+		return nil, err
+	}
+	n := blockCount(s.blocks[0].Limit)
+	if n > maxBlocks {
+		return nil, fmt.Errorf("%w: %s: CCTI_Limit %d, want at most %d", driver.ErrUnsupported, dev, s.blocks[0].Limit, maxBlocks*mad.CCTBlockEntries-1)
+	}
+	for b := 1; b < n; b++ {
+		var block mad.CongestionControlTable
+		if err := d.get(ctx, dev, mad.AttrCongestionControlTable, uint32(b), &block); err != nil {
+			return nil, err
+		}
+		s.blocks = append(s.blocks, block)
+	}
+	return s, nil
+}
+
+func blockCount(limit uint16) int { return int(limit)/mad.CCTBlockEntries + 1 }
+
+// consistent reports that all blocks state the same limit, as one register would.
+func (s *caState) consistent() bool {
+	for _, b := range s.blocks {
+		if b.Limit != s.limit() {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *caState) limit() uint16 { return s.blocks[0].Limit }
+
+func (s *caState) settings() *ibcc.CASettings {
+	c := &ibcc.CASettings{
+		PerSL: s.setting.PortControl&mad.PortControlSL != 0,
+		Limit: s.limit(),
+		Table: make([]ibcc.Entry, int(s.limit())+1),
+	}
+	for sl, e := range s.setting.Entries {
+		c.SLs[sl] = ibcc.SLParams(e)
+	}
+	for i := range c.Table {
+		c.Table[i] = ibcc.Entry(s.blocks[i/mad.CCTBlockEntries].Entries[i%mad.CCTBlockEntries])
+	}
+	return c
+}
+
+// reacts reports whether the port answers marks on any SL.
+func (s *caState) reacts() bool {
+	for _, e := range s.setting.Entries {
+		if e.Increase != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Driver) applyCA(ctx context.Context, dev driver.Device, want *ibcc.CASettings) (driver.Receipt, error) {
+	have, err := d.readCA(ctx, dev)
+	if err != nil {
+		return driver.Receipt{}, err
+	}
+	if want.Limit > have.limit() {
+		// A table no longer than the present one needs no question.
+		if err := d.checkCapacity(ctx, dev, want); err != nil {
+			return driver.Receipt{}, err
+		}
+	}
+	setting, differs := wantedSetting(&have.setting, want)
+	w := &writer{ctx: ctx, d: d, dev: dev}
+	paramsFirst := want.Limit < have.limit() || have.reacts() && !want.Reacts() && int(want.HighestMin()) <= int(have.limit())
+	if paramsFirst {
+		w.write("ca.sl", differs, mad.AttrCACongestionSetting, 0, setting)
+	}
+	for b := range blockCount(want.Limit) {
+		block, differs := wantedBlock(have, want, b)
+		first := b * mad.CCTBlockEntries
+		field := fmt.Sprintf("cct[%d..%d]", first, first+mad.CCTBlockEntries-1)
+		w.write(field, differs, mad.AttrCongestionControlTable, uint32(b), block)
+	}
+	if !paramsFirst {
+		w.write("ca.sl", differs, mad.AttrCACongestionSetting, 0, setting)
+	}
+	return w.receipt, w.err
+}
+
+func (d *Driver) checkCapacity(ctx context.Context, dev driver.Device, want *ibcc.CASettings) error {
+	var info mad.CongestionInfo
+	if err := d.get(ctx, dev, mad.AttrCongestionInfo, 0, &info); err != nil {
+		return err
+	}
+	if n := blockCount(want.Limit); n > int(info.ControlTableCap) {
+		return fmt.Errorf("%w: nothing was sent: %s holds %d table entries, the wanted CCTI_Limit %d needs %d",
+			driver.ErrUnsupported, dev, int(info.ControlTableCap)*mad.CCTBlockEntries, want.Limit, n*mad.CCTBlockEntries)
+	}
+	return nil
+}
+
+// wantedSetting is the whole CACongestionSetting to write, built on what was read so that
+// the other bits of Port_Control stay.
+func wantedSetting(have *mad.CACongestionSetting, want *ibcc.CASettings) (_ *mad.CACongestionSetting, differs bool) {
+	s := *have
+	s.PortControl &^= mad.PortControlSL
+	if want.PerSL {
+		s.PortControl |= mad.PortControlSL
+	}
+	for sl, p := range want.SLs {
+		s.Entries[sl] = mad.CACongestionEntry(p)
+	}
+	differs = s.PortControl != have.PortControl || s.Entries != have.Entries
+	s.ControlMap = 0xffff
+	return &s, differs
+}
+
+// wantedBlock is block b of the wanted table. Entries above the limit repeat the last one, so
+// that a device that overruns its limit by a fault still delays.
+func wantedBlock(have *caState, want *ibcc.CASettings, b int) (_ *mad.CongestionControlTable, differs bool) {
+	block := &mad.CongestionControlTable{Limit: want.Limit}
+	first := b * mad.CCTBlockEntries
+	for k := range block.Entries {
+		block.Entries[k] = mad.CCTEntry(want.Table[min(first+k, int(want.Limit))])
+	}
+	if b >= len(have.blocks) || have.blocks[b].Limit != want.Limit {
+		return block, true
+	}
+	used := min(int(want.Limit)-first+1, mad.CCTBlockEntries)
+	for k := range used {
+		if block.Entries[k] != have.blocks[b].Entries[k] {
+			return block, true
+		}
+	}
+	return block, false
+}

@@ -1,0 +1,121 @@
+package ibmad
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/subnet/mad"
+)
+
+// get reads one attribute of class 0x21 into a.
+func (d *Driver) get(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, a mad.Attribute) error {
+	req := mad.NewCC(mad.MethodGet, id, modifier, d.o.CCKey)
+	resp, err := d.exchange(ctx, dev, &req)
+	if err != nil {
+		return err
+	}
+	if err := a.Decode(resp.Data()); err != nil {
+		return fmt.Errorf("%s of %s: %w", mad.AttrName(mad.ClassCongestion, id), dev, err)
+	}
+	return nil
+}
+
+// set writes one attribute of class 0x21.
+func (d *Driver) set(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, a mad.Attribute) error {
+	req := mad.NewCC(mad.MethodSet, id, modifier, d.o.CCKey)
+	if err := a.Encode(req.Data()); err != nil {
+		return fmt.Errorf("%w: %s: %w", driver.ErrInvalid, dev, err)
+	}
+	_, err := d.exchange(ctx, dev, &req)
+	return err
+}
+
+// exchange sends one request to the device and turns every failure into one of the error
+// kinds of package driver.
+func (d *Driver) exchange(ctx context.Context, dev driver.Device, req *mad.Packet) (mad.Packet, error) {
+	if d.slots != nil {
+		select {
+		case d.slots <- struct{}{}:
+			defer func() { <-d.slots }()
+		case <-ctx.Done():
+			return mad.Packet{}, fmt.Errorf("%s: %w", dev, ctx.Err())
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return mad.Packet{}, fmt.Errorf("%s: %w", dev, err)
+	}
+	resp, err := mad.Call(ctx, d.t, mad.Target{LID: dev.LID, SL: d.o.SL}, req)
+	if err == nil && (resp.Class() != req.Class() || resp.Attr() != req.Attr() || resp.Modifier() != req.Modifier()) {
+		err = fmt.Errorf("%w: answer to another request", mad.ErrTimeout)
+	}
+	if err != nil {
+		return mad.Packet{}, classify(ctx, dev, req, err)
+	}
+	return resp, nil
+}
+
+// classify maps what a transport or an agent reported to an error kind.
+func classify(ctx context.Context, dev driver.Device, req *mad.Packet, err error) error {
+	what := fmt.Sprintf("%s %s of %s", req.Method(), mad.AttrName(req.Class(), req.Attr()), dev)
+	var status *mad.StatusError
+	switch {
+	case errors.As(err, &status):
+		return fmt.Errorf("%s: %w: status %s", what, statusKind(status.Status), status.Status)
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", what, ctx.Err())
+	case errors.Is(err, mad.ErrTimeout) && req.Class() == mad.ClassCongestion:
+		return fmt.Errorf("%s: %w: %w (a wrong CC_Key also shows as silence)", what, driver.ErrUnreachable, err)
+	}
+	return fmt.Errorf("%s: %w: %w", what, driver.ErrUnreachable, err)
+}
+
+// statusKind maps a status other than zero (IBTA vol. 1, 13.4.7). A redirect counts as busy:
+// the agent sits elsewhere, and the transport does not follow it there.
+func statusKind(s mad.Status) error {
+	switch {
+	case s.Busy(), s == mad.StatusRedirect:
+		return driver.ErrBusy
+	case s.Unsupported():
+		return driver.ErrUnsupported
+	}
+	return driver.ErrInvalid
+}
+
+// writer sends the writes of one Apply one after the other and keeps the receipt. After the
+// first failure it only lists what was left out.
+type writer struct {
+	ctx     context.Context
+	d       *Driver
+	dev     driver.Device
+	receipt driver.Receipt
+	err     error
+}
+
+// write sends one attribute when it differs from what the device has.
+func (w *writer) write(field string, differs bool, id mad.AttrID, modifier uint32, a mad.Attribute) {
+	f := driver.FieldReceipt{Field: field, Outcome: driver.OutcomeUnchanged}
+	switch {
+	case w.err != nil:
+		f.Outcome = driver.OutcomeSkipped
+	case differs:
+		err := w.d.set(w.ctx, w.dev, id, modifier, a)
+		f.Outcome = outcome(err)
+		if err != nil {
+			f.Detail, w.err = err.Error(), err
+		}
+	}
+	w.receipt.Fields = append(w.receipt.Fields, f)
+}
+
+// outcome says what is known of a write that ended with err.
+func outcome(err error) driver.Outcome {
+	switch {
+	case err == nil:
+		return driver.OutcomeAcknowledged
+	case errors.Is(err, driver.ErrBusy), errors.Is(err, driver.ErrInvalid), errors.Is(err, driver.ErrUnsupported):
+		return driver.OutcomeRefused
+	}
+	return driver.OutcomeSent
+}

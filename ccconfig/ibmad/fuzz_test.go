@@ -1,0 +1,73 @@
+package ibmad_test
+
+import (
+	"context"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/ccconfig/ibmad"
+	"fairlane/subnet/mad"
+)
+
+// babble is a transport whose answers carry arbitrary data, and now and then a status.
+type babble struct {
+	data []byte
+	at   int
+}
+
+func (b *babble) next() byte {
+	if len(b.data) == 0 {
+		return 0
+	}
+	b.at++
+	return b.data[b.at%len(b.data)]
+}
+
+func (b *babble) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad.Packet, error) {
+	resp := *req
+	status := mad.StatusOK
+	if v := b.next(); v >= 0xf0 {
+		status = mad.Status(b.next())
+	}
+	resp.Respond(status)
+	for i := range resp.Data() {
+		resp.Data()[i] = b.next()
+	}
+	return resp, nil
+}
+
+// FuzzAnswers feeds the driver whatever a device may answer: it must neither panic nor read
+// without end, and what it reads must be something that it would also write back.
+func FuzzAnswers(f *testing.F) {
+	f.Add([]byte{0}, true)
+	f.Add([]byte{0xff, 0x0c}, false)
+	f.Add([]byte{0, 0, 63, 1, 2, 3}, true)
+	f.Add([]byte{0x80, 0xc0, 5}, false)
+	f.Fuzz(func(t *testing.T, data []byte, adapter bool) {
+		v := leaf(40)
+		if adapter {
+			v = host()
+		}
+		d, err := ibmad.New(&babble{data: data}, ibmad.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.Read(t.Context(), v)
+		if err == nil {
+			if err := got.ValidateRanges(v); err != nil {
+				t.Errorf("read what could not be restored: %v", err)
+			}
+		}
+		caps, _ := d.Capabilities(t.Context(), v)
+		caps.TableEntries = max(caps.TableEntries, 64)
+		for _, want := range append(drivertest.Samples(v, caps), drivertest.Defaults(v)) {
+			r, err := d.Apply(t.Context(), v, want)
+			for _, f := range r.Fields {
+				if err == nil && f.Outcome != driver.OutcomeAcknowledged && f.Outcome != driver.OutcomeUnchanged {
+					t.Errorf("success with field %s %s", f.Field, f.Outcome)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,214 @@
+package ibmad_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/ibmad"
+	simfabric "fairlane/sim/fabric"
+	"fairlane/sim/simdev"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/topogen"
+)
+
+// simFabric is the simulated devices as a harness: the agents are the simulator's, and a
+// transport before them loses and spoils what the suite asks for.
+type simFabric struct {
+	t    testing.TB
+	topo *subnet.Fabric
+	dev  *simdev.Devices
+	wire mad.Transport
+
+	mu   sync.Mutex
+	bend map[ident.LID]*bend
+}
+
+// bend is what goes wrong with the requests to one device.
+type bend struct {
+	writes, after, lose, replies, busy int
+	losing, mute, partial, clamp       bool
+}
+
+func (s *simFabric) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
+	if err := ctx.Err(); err != nil {
+		return mad.Packet{}, err
+	}
+	r := *req
+	lost, lostReply, busy := s.spoil(to.LID, &r)
+	if lost {
+		return mad.Packet{}, fmt.Errorf("%s: %w", to, mad.ErrTimeout)
+	}
+	if busy {
+		r.Respond(mad.StatusBusy)
+		return r, nil
+	}
+	resp, err := s.wire.Exchange(ctx, to, &r)
+	if lostReply {
+		return mad.Packet{}, fmt.Errorf("%s: %w", to, mad.ErrTimeout)
+	}
+	return resp, err
+}
+
+func (s *simFabric) spoil(lid ident.LID, r *mad.Packet) (lost, lostReply, busy bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bend[lid]
+	write := r.Method() == mad.MethodSet
+	if write {
+		b.writes++
+	}
+	switch {
+	case b.losing && b.after == 0 && b.lose != 0:
+		b.lose--
+		return true, false, false
+	case b.busy > 0:
+		b.busy--
+		return false, false, true
+	case b.mute, write && b.replies == 0:
+		b.mute = true
+		return false, true, false
+	}
+	if !write {
+		return false, false, false
+	}
+	b.after = max(b.after-1, 0)
+	if b.replies > 0 {
+		b.replies--
+	}
+	if b.partial {
+		b.partial = false
+		r.Data()[6], r.Data()[7] = 0, 0 // the second table entry
+		clear(r.Data()[68:])            // of a switch, everything behind the masks
+	}
+	if b.clamp && r.Attr() == mad.AttrSwitchCongestionSetting {
+		r.Data()[75] = 1 // the marking rate
+	}
+	return false, false, false
+}
+
+func (s *simFabric) ref(d driver.Device) subnet.PortRef {
+	ref, ok := s.topo.PortByID(d.ID)
+	if !ok {
+		s.t.Fatalf("no device %s", d)
+	}
+	return ref
+}
+
+func (s *simFabric) Truth(d driver.Device) (out driver.Settings) {
+	ref := s.ref(d)
+	s.dev.With(func(n *simfabric.Network) {
+		if d.Kind == subnet.KindSwitch {
+			st := &driver.SwitchState{Defaults: n.SwitchCC(ref.Node), Ports: make([]ibcc.PortMarking, d.Ports+1)}
+			for p := range st.Ports {
+				st.Ports[p] = n.PortMarking(ref.Node, ident.PortNum(p))
+			}
+			out.Switch = st
+			return
+		}
+		c := &ibcc.CASettings{Limit: n.CCTILimit(ref.Node, ref.Port)}
+		c.PerSL, c.SLs = n.CAParams(ref.Node, ref.Port)
+		for i := range int(c.Limit) + 1 {
+			block := n.CCTBlock(ref.Node, ref.Port, i/ibcc.BlockEntries)
+			c.Table = append(c.Table, block[i%ibcc.BlockEntries])
+		}
+		out.CA = c
+	})
+	return out
+}
+
+func (s *simFabric) Put(d driver.Device, want driver.Settings) {
+	ref := s.ref(d)
+	if want.CA != nil {
+		if err := s.dev.OverwriteCA(ref, *want.CA); err != nil {
+			s.t.Error(err)
+		}
+		return
+	}
+	s.dev.With(func(n *simfabric.Network) {
+		n.SetSwitchCC(ref.Node, want.Switch.Defaults)
+		for p, m := range want.Switch.Ports {
+			n.SetPortMarking(ref.Node, ident.PortNum(p), m)
+		}
+	})
+}
+
+func (s *simFabric) Reboot(d driver.Device) {
+	if err := s.dev.Reboot(s.ref(d).Node); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *simFabric) with(d driver.Device, f func(*bend)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s.bend[d.LID])
+}
+
+func (s *simFabric) Writes(d driver.Device) (n int) {
+	s.with(d, func(b *bend) { n = b.writes })
+	return n
+}
+func (s *simFabric) LoseRequests(d driver.Device, after, n int) {
+	s.with(d, func(b *bend) { b.losing, b.after, b.lose = true, after, n })
+}
+func (s *simFabric) LoseReply(d driver.Device, after int) {
+	s.with(d, func(b *bend) { b.replies = after })
+}
+func (s *simFabric) Partial(d driver.Device)     { s.with(d, func(b *bend) { b.partial = true }) }
+func (s *simFabric) Busy(d driver.Device, n int) { s.with(d, func(b *bend) { b.busy = n }) }
+func (s *simFabric) Clamp(d driver.Device) {
+	s.with(d, func(b *bend) { b.clamp = true })
+	s.dev.SetFaults(simdev.Faults{ClampTimer: 7})
+}
+func (s *simFabric) Disable(d driver.Device) {
+	s.dev.SetFaults(simdev.Faults{Nodes: []int32{s.ref(d).Node}, CC: simdev.CCNoAttribute})
+}
+func (s *simFabric) Heal(d driver.Device) {
+	s.dev.SetFaults(simdev.Faults{})
+	s.with(d, func(b *bend) { *b = bend{writes: b.writes, replies: -1} })
+}
+
+func newSimHarness(t testing.TB) drivertest.Harness {
+	t.Helper()
+	topo, err := topogen.Star(3, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := simfabric.New(topo, simfabric.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, err := simdev.New(n, simdev.Options{CCKey: testKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &simFabric{t: t, topo: n.Topology(), dev: dev, bend: map[ident.LID]*bend{}}
+	if s.wire, err = dev.Local(subnet.PortRef{Node: s.topo.Hosts()[2], Port: 1}); err != nil {
+		t.Fatal(err)
+	}
+	host, leaf := &s.topo.Nodes[s.topo.Hosts()[0]], &s.topo.Nodes[s.topo.Switches()[0]]
+	devices := []driver.Device{
+		{Plane: "ib", ID: ident.PortID{Node: host.GUID, Port: 1}, Name: host.Name, Kind: subnet.KindCA, LID: host.Ports[1].LID},
+		{Plane: "ib", ID: ident.PortID{Node: leaf.GUID}, Name: leaf.Name, Kind: subnet.KindSwitch, LID: leaf.Ports[0].LID, Ports: len(leaf.Ports) - 1},
+	}
+	for _, d := range devices {
+		s.bend[d.LID] = &bend{replies: -1}
+	}
+	drv, err := ibmad.New(s, ibmad.Options{CCKey: testKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return drivertest.Harness{Driver: drv, Devices: devices, Faults: s}
+}
+
+func TestConformanceOnSimulatedDevices(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, newSimHarness)
+}

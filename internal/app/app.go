@@ -1,0 +1,99 @@
+// Package app is the wiring: it builds the processes that the commands run out of the pure
+// model, the adapters and the service, and holds the command tree.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/cli"
+	"fairlane/internal/i18n"
+)
+
+// app is what every command shares.
+type app struct {
+	stdout, stderr io.Writer
+	text           *i18n.Catalogue
+}
+
+// t is the text of a key in the user's language.
+func (a *app) t(key string, values ...any) string { return a.text.T(key, values...) }
+
+// Main runs the command line and returns its exit code: 0 done, 1 failed or a bound was
+// missed, 2 wrong usage or bad input. Data goes to stdout, words to stderr.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	text, err := i18n.Load(i18n.Pick(langFlag(args), os.Getenv))
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return exitFailed
+	}
+	a := &app{stdout: stdout, stderr: stderr, text: text}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err = root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	_, _ = fmt.Fprintln(stderr, a.t("error", "error", err))
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	var usage *UsageError
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	default:
+		return cli.ExitCode(err)
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "fairlane",
+		Short:         a.t("root.short"),
+		Long:          a.t("root.long"),
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
+	root.AddCommand(a.demoCommand(), a.serveCommand(), a.discoverCommand(), a.compileCommand(), a.simCommand())
+	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
+	root.AddCommand(cli.Commands()...)
+	return root
+}
+
+// langFlag finds --lang VALUE or --lang=VALUE: help texts are made before flags are parsed.
+func langFlag(args []string) string {
+	for i, s := range args {
+		if v, ok := strings.CutPrefix(s, "--lang="); ok {
+			return v
+		}
+		if s == "--lang" && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// must panics on a programmer's error at start-up.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func isYAML(path string) bool {
+	ext := strings.ToLower(filepath.Ext(path))
+	return ext == ".yaml" || ext == ".yml"
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"fairlane/internal/control"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/sim/scenario"
+	"fairlane/sim/simdev"
+	"fairlane/subnet/ident"
+)
+
+// Bounds that a demo must keep (DESIGN: share error <= 5 % open loop, use >= 97 % of before).
+const (
+	maxShareError  = 0.05
+	minUtilisation = 0.97
+)
+
+const demoFabric = "demo"
+
+// demo is one run of the main job on a live simulated fabric.
+type demo struct {
+	app     *app
+	live    *live
+	manager *manager
+	step    func(key string, args ...any)
+}
+
+// demoResult is what a demo measured.
+type demoResult struct {
+	plan          *policy.Plan
+	rollout       control.Rollout
+	before, after control.Shares
+	elapsed       time.Duration
+}
+
+// newDemo starts the fabric and the manager. dir holds the database.
+func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, timeScale float64, step func(string, ...any)) (*demo, error) {
+	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d", os.Getpid()), simdev.Options{TimeScale: timeScale})
+	if err != nil {
+		return nil, err
+	}
+	p := &ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}}
+	m, err := openManager(ctx, filepath.Join(dir, "fairlane.db"), p)
+	if err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return &demo{app: a, live: l, manager: m, step: step}, nil
+}
+
+func (d *demo) close() error { return errors.Join(d.manager.close(), d.live.close()) }
+
+// run takes the whole way: discover, compile, measure, push, read back, measure.
+func (d *demo) run(ctx context.Context) (*demoResult, error) {
+	begun := time.Now()
+	ctx = control.WithActor(ctx, "demo")
+	if err := d.onboard(ctx); err != nil {
+		return nil, err
+	}
+	r := &demoResult{}
+	svc := d.manager.service
+	plan, _, err := svc.CreatePlan(ctx, demoFabric, control.CompileOptions{}, false)
+	if err != nil {
+		return nil, err
+	}
+	r.plan = plan.Plan
+	d.step("demo.step.compile", "ports", len(r.plan.CAs), "switches", len(r.plan.Switches), "plan", r.plan.Name[:12])
+	if _, err := d.rollOut(ctx, r.plan.Name, control.StagePlacement); err != nil {
+		return nil, err
+	}
+	pace := paceOf(r.plan)
+	if err := d.live.wait(ctx, pace.unmanaged); err != nil {
+		return nil, err
+	}
+	if r.before, err = svc.Shares(ctx, demoFabric, r.plan.Name, wallDuration(pace.unmanaged)); err != nil {
+		return nil, err
+	}
+	d.step("demo.step.before", "window", pace.unmanaged)
+	if r.rollout, err = d.rollOut(ctx, r.plan.Name, control.StageSettings); err != nil {
+		return nil, err
+	}
+	d.step("demo.step.rollout", "result", r.rollout.Result)
+	if r.after, err = d.settle(ctx, r.plan.Name, pace); err != nil {
+		return nil, err
+	}
+	d.step("demo.step.after", "window", quantity.Picoseconds(r.after.Window.Nanoseconds())*quantity.Nanosecond)
+	r.elapsed = time.Since(begun)
+	return r, nil
+}
+
+// onboard puts the fabric under management and declares its tenants and flows.
+func (d *demo) onboard(ctx context.Context) error {
+	svc := d.manager.service
+	_, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 1})
+	if err != nil {
+		return err
+	}
+	snap, err := svc.Discover(ctx, demoFabric)
+	if err != nil {
+		return err
+	}
+	d.step("demo.step.discover", "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links,
+		"mads", snap.Stats.MADsSent, "wall", snap.Stats.Wall.Round(time.Millisecond))
+	set := control.TenantSet{Flows: []control.FlowInput{}}
+	for _, t := range d.live.scenario.Tenants {
+		in := control.TenantInput{Name: t.Name, Weight: t.Weight, PKey: t.PKey, Classes: t.Classes}
+		for _, at := range t.Attachments {
+			in.Attachments = append(in.Attachments, control.AttachmentInput{Port: at.Port.String(), SL: at.SL})
+		}
+		set.Tenants = append(set.Tenants, in)
+	}
+	for _, f := range d.live.scenario.TenantFlows() {
+		set.Flows = append(set.Flows, control.FlowInput{
+			Tenant: f.Tenant, Class: f.Class, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs, Demand: f.Demand,
+		})
+	}
+	_, err = svc.ApplyTenants(ctx, demoFabric, set, false)
+	return err
+}
+
+// rollOut runs one stage to its end; anything but success is an error.
+func (d *demo) rollOut(ctx context.Context, plan string, stage control.Stage) (control.Rollout, error) {
+	svc := d.manager.service
+	ro, err := svc.StartRollout(ctx, demoFabric, plan, []control.Stage{stage})
+	if err != nil {
+		return control.Rollout{}, err
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for ro.State == control.RolloutRunning {
+		select {
+		case <-ctx.Done():
+			return ro, ctx.Err()
+		case <-tick.C:
+		}
+		if ro, err = svc.Rollout(ctx, demoFabric, ro.ID); err != nil {
+			return ro, err
+		}
+	}
+	if ro.State != control.RolloutSucceeded {
+		return ro, fmt.Errorf("rollout %d (%s) %s: %s", ro.ID, stage, ro.State, ro.Result)
+	}
+	return ro, nil
+}
+
+// settle measures in rounds until two in a row agree, then once more for longer.
+func (d *demo) settle(ctx context.Context, plan string, p pace) (control.Shares, error) {
+	const rounds, agree = 8, 0.02
+	var last control.Shares
+	for i := range rounds {
+		s, err := d.manager.service.Shares(ctx, demoFabric, plan, wallDuration(p.round))
+		if err != nil {
+			return s, err
+		}
+		if i > 0 && largestChange(last, s) <= agree {
+			break
+		}
+		last = s
+	}
+	return d.manager.service.Shares(ctx, demoFabric, plan, wallDuration(p.final))
+}
+
+// largestChange is the largest relative change of a tenant's delivered rate.
+func largestChange(a, b control.Shares) float64 {
+	worst := 0.0
+	for i := range min(len(a.Tenants), len(b.Tenants)) {
+		x, y := float64(a.Tenants[i].Delivered), float64(b.Tenants[i].Delivered)
+		if x > 0 {
+			worst = max(worst, max(x-y, y-x)/x)
+		}
+	}
+	return worst
+}
+
+// pace is how long the phases of a demo take, in the fabric's own time.
+type pace struct {
+	unmanaged quantity.Picoseconds // without congestion control: settling, and the window
+	round     quantity.Picoseconds // one settling round
+	final     quantity.Picoseconds // the window that counts
+}
+
+// paceOf derives the phases from the longest CCTI_Timer: convergence takes about as many
+// timer periods as there are table steps between line rate and the entitled rate.
+func paceOf(p *policy.Plan) pace {
+	longest := uint16(0)
+	for i := range p.CAs {
+		for _, sl := range p.CAs[i].Settings.SLs {
+			longest = max(longest, sl.Timer)
+		}
+	}
+	period := quantity.Picoseconds(longest) * timerUnit
+	round := min(max(48*period, 20*quantity.Millisecond), quantity.Second)
+	return pace{unmanaged: 20 * quantity.Millisecond, round: round, final: 2 * round}
+}
+
+func wallDuration(p quantity.Picoseconds) time.Duration {
+	return time.Duration(p / quantity.Nanosecond)
+}
+
+// utilisation is the use of all contended links together.
+func utilisation(s control.Shares) float64 {
+	var used, capacity quantity.BitRate
+	for _, l := range s.Links {
+		used += l.Delivered
+		capacity += l.Capacity
+	}
+	if capacity == 0 {
+		return 0
+	}
+	return float64(used) / float64(capacity)
+}

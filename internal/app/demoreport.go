@@ -1,0 +1,127 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/control"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+)
+
+const timerUnit = quantity.Picoseconds(ibcc.TimerUnitPicoseconds)
+
+// planeReport is one element of what `demo --once --json` prints.
+type planeReport struct {
+	Plane             string           `json:"plane"`
+	Tenants           []tenantReport   `json:"tenants"`
+	UtilisationBefore float64          `json:"utilisation_before"`
+	Utilisation       float64          `json:"utilisation"`
+	MaxShareError     float64          `json:"max_share_error"`
+	Plan              string           `json:"plan"`
+	Rollout           rolloutReport    `json:"rollout"`
+	Findings          []policy.Finding `json:"findings"`
+	WallS             float64          `json:"wall_s"`
+}
+
+type tenantReport struct {
+	Name       string           `json:"name"`
+	Weight     float64          `json:"weight"`
+	Flows      int              `json:"flows"`
+	Entitled   quantity.BitRate `json:"entitled_bps"`
+	Before     quantity.BitRate `json:"before_bps"`
+	Delivered  quantity.BitRate `json:"delivered_bps"`
+	ShareError float64          `json:"share_error"`
+}
+
+type rolloutReport struct {
+	ID      int64                `json:"id"`
+	State   control.RolloutState `json:"state"`
+	Result  string               `json:"result"`
+	Devices int                  `json:"devices"`
+}
+
+func (r *demoResult) report() planeReport {
+	out := planeReport{
+		Plane:             r.plan.Plane,
+		UtilisationBefore: utilisation(r.before), Utilisation: utilisation(r.after),
+		MaxShareError: r.after.MaxShareError,
+		Plan:          r.plan.Name,
+		Rollout:       rolloutReport{r.rollout.ID, r.rollout.State, r.rollout.Result, len(r.rollout.Devices)},
+		Findings:      r.plan.Findings,
+		WallS:         r.elapsed.Seconds(),
+	}
+	if out.Findings == nil {
+		out.Findings = []policy.Finding{}
+	}
+	for i, t := range r.after.Tenants {
+		out.Tenants = append(out.Tenants, tenantReport{
+			Name: t.Tenant, Weight: t.Weight.Float(), Flows: r.plan.Tenants[i].QPs, Entitled: t.Entitled,
+			Before: r.before.Tenants[i].Delivered, Delivered: t.Delivered, ShareError: t.ShareError,
+		})
+	}
+	return out
+}
+
+// missed names the bounds that a run missed, or is nil.
+func (r *planeReport) missed() error {
+	var why []string
+	if r.MaxShareError > maxShareError {
+		why = append(why, fmt.Sprintf("share error %.1f %% is above %.0f %%", 100*r.MaxShareError, 100*maxShareError))
+	}
+	if r.Utilisation < minUtilisation*r.UtilisationBefore {
+		why = append(why, fmt.Sprintf("link use %.1f %% is below %.0f %% of the %.1f %% before",
+			100*r.Utilisation, 100*minUtilisation, 100*r.UtilisationBefore))
+	}
+	if why == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", errBoundMissed, strings.Join(why, "; "))
+}
+
+// printReport draws the table that people read: what each tenant is entitled to, what it got
+// before and after, as bars of the same scale.
+func (a *app) printReport(w io.Writer, r planeReport) error {
+	var most quantity.BitRate
+	for _, t := range r.Tenants {
+		most = max(most, t.Entitled, t.Before, t.Delivered)
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(tw, a.t("demo.table.head"))
+	for _, t := range r.Tenants {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f %%\n", t.Name, weightText(t.Weight), t.Flows,
+			bar(t.Entitled, most, '░'), bar(t.Before, most, '▒'), bar(t.Delivered, most, '█'), 100*t.ShareError)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, a.t("demo.summary", "error", percent(r.MaxShareError), "use", percent(r.Utilisation),
+		"before", percent(r.UtilisationBefore), "seconds", fmt.Sprintf("%.1f", r.WallS)))
+	if err != nil {
+		return err
+	}
+	for _, f := range r.Findings {
+		if _, err := fmt.Fprintln(w, a.t("finding", "code", f.Code, "message", f.Message)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const barWidth = 18
+
+// bar draws a rate as a bar of fixed width with the figure behind it.
+func bar(v, most quantity.BitRate, fill rune) string {
+	n := 0
+	if most > 0 {
+		n = int((int64(v)*barWidth + int64(most)/2) / int64(most))
+	}
+	return strings.Repeat(string(fill), n) + strings.Repeat(" ", barWidth-n) + fmt.Sprintf(" %5.1f", v.Gbit())
+}
+
+func weightText(w float64) string { return fmt.Sprintf("%g", w) }
+
+func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }

@@ -1,0 +1,139 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/subnet"
+	"fairlane/subnet/discover"
+	"fairlane/subnet/topofile"
+)
+
+// discoverReport is what `discover --json` prints.
+type discoverReport struct {
+	Nodes    int      `json:"nodes"`
+	Switches int      `json:"switches"`
+	Hosts    int      `json:"hosts"`
+	Links    int      `json:"links"`
+	WallS    float64  `json:"wall_s"`
+	MADsSent int64    `json:"mads_sent"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func (a *app) discoverCommand() *cobra.Command {
+	var from, out string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "discover --from SOURCE",
+		Short: a.t("discover.short"),
+		Long:  a.t("discover.long"),
+		Example: `  fairlane discover --from file:fabric.topo
+  fairlane discover --from ibsim:unix:lab --json
+  fairlane discover --from ibsim:udp:127.0.0.1:7070 --write fabric.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			src, err := parseSource(from)
+			if err != nil {
+				return err
+			}
+			progress := newProgress(a.stderr)
+			f, stats, warnings, err := discoverSource(cmd.Context(), src, func(p discover.Progress) {
+				progress.show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs))
+			})
+			progress.clear()
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				if err := writeFabric(out, f); err != nil {
+					return err
+				}
+			}
+			report := discoverReport{
+				Nodes: len(f.Nodes), Switches: len(f.Switches()), Hosts: len(f.Hosts()), Links: len(f.Links),
+				WallS: stats.Wall.Seconds(), MADsSent: stats.MADsSent,
+			}
+			for _, w := range warnings {
+				report.Warnings = append(report.Warnings, w.String())
+			}
+			return a.printDiscovery(f, report, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", a.t("discover.from"))
+	cmd.Flags().StringVarP(&out, "write", "w", "", a.t("discover.write"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	must(cmd.MarkFlagRequired("from"))
+	return cmd
+}
+
+func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.stdout, r)
+	}
+	for _, w := range r.Warnings {
+		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", w))
+	}
+	_, err := fmt.Fprintln(a.stdout, a.t("discover.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
+		"links", r.Links, "seconds", fmt.Sprintf("%.3f", r.WallS), "mads", r.MADsSent))
+	if err != nil {
+		return err
+	}
+	tiers := f.Tiers()
+	counts := map[int]int{}
+	top := 0
+	for _, t := range tiers {
+		counts[t]++
+		top = max(top, t)
+	}
+	for t := top; t >= 0; t-- {
+		if counts[t] == 0 {
+			continue
+		}
+		name := a.t("discover.tier.switches", "tier", t)
+		if t == 0 {
+			name = a.t("discover.tier.hosts")
+		}
+		if _, err := fmt.Fprintf(a.stdout, "  %-12s %6d\n", name, counts[t]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFabric writes a fabric file in the form that the name's ending asks for.
+func writeFabric(path string, f *subnet.Fabric) error {
+	return writeFile(path, func(w io.Writer) error {
+		if isYAML(path) {
+			return topofile.WriteYAML(w, f)
+		}
+		return topofile.WriteIbnetdiscover(w, f)
+	})
+}
+
+// writeFile writes a file whole or not at all.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	tmp := path + ".tmp"
+	w, err := os.Create(tmp)
+	if err != nil {
+		return err
+	}
+	if err := write(w); err != nil {
+		_ = w.Close()
+		_ = os.Remove(tmp)
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

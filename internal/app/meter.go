@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlane/internal/control"
+	"fairlane/internal/quantity"
+	"fairlane/internal/telemetry"
+)
+
+// Measure implements control.Meter. The window is the fabric's own time.
+func (p *ports) Measure(ctx context.Context, t control.Target, window time.Duration) (control.Shares, error) {
+	s, err := p.open(ctx, t)
+	if err != nil {
+		return control.Shares{}, err
+	}
+	defer func() { _ = s.close() }() // the slot is gone either way
+	where, err := telemetry.PortsOf(t.Plan, t.Topology)
+	if err != nil {
+		return control.Shares{}, err
+	}
+	c, err := telemetry.New(s.transport, where, telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale})
+	if err != nil {
+		return control.Shares{}, err
+	}
+	w, err := c.Measure(ctx, quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond)
+	if err != nil {
+		return control.Shares{}, err
+	}
+	r := telemetry.Shares(t.Plan, w)
+	out := control.Shares{
+		Plan: t.Plan.Name, Window: time.Duration(r.Window / quantity.Nanosecond), MeasuredAt: time.Now().UTC(),
+		MaxShareError: r.MaxShareError, Jain: r.Jain,
+	}
+	var unmeasured []error
+	for _, x := range r.Tenants {
+		if !x.Measured {
+			unmeasured = append(unmeasured, fmt.Errorf("share of tenant %s: %s", x.Tenant, x.Problem))
+		}
+		out.Tenants = append(out.Tenants, control.TenantShare{
+			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError,
+		})
+	}
+	for i, x := range r.Links {
+		if !x.Measured {
+			unmeasured = append(unmeasured, fmt.Errorf("use of link %s: %s", x.Name, x.Problem))
+		}
+		out.Links = append(out.Links, control.LinkUse{
+			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation,
+		})
+	}
+	return out, errors.Join(unmeasured...)
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// placer brings tenants' traffic onto service levels. Who hands out service levels is subnet
+// administration, by partition: a simulated fabric in this process is told directly, any other
+// is only asked, by PathRecord, whether it hands out what the plan needs.
+type placer struct {
+	transport mad.Transport
+	topology  *subnet.Fabric
+	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can
+}
+
+// Place implements reconcile.Placer.
+func (p *placer) Place(_ context.Context, ps []policy.Placement) error {
+	if p.set == nil {
+		return nil
+	}
+	for _, e := range distinct(ps) {
+		p.set(e.PKey, e.SL)
+	}
+	return nil
+}
+
+// Verify implements reconcile.Placer: it asks subnet administration for a path of each partition
+// and compares the service level it hands out.
+func (p *placer) Verify(ctx context.Context, ps []policy.Placement) error {
+	sa, err := p.administration(ctx)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	for _, e := range distinct(ps) {
+		ref, ok := p.topology.PortByID(e.Port)
+		if !ok {
+			wrong = append(wrong, fmt.Errorf("placement of tenant %s: port %s is not on the fabric", e.Tenant, e.Port))
+			continue
+		}
+		lid := p.topology.Port(ref).LID
+		got, err := p.pathSL(ctx, sa, lid, e.PKey)
+		switch {
+		case err != nil:
+			wrong = append(wrong, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err))
+		case got != e.SL:
+			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration hands out SL %d in partition %s, the plan needs SL %d: "+
+				"set sl=%d for the partition in the subnet manager's partitions.conf", e.Tenant, got, e.PKey, e.SL, e.SL))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// administration finds the LID of subnet administration: the master SM's, as our own port knows it.
+func (p *placer) administration(ctx context.Context) (ident.LID, error) {
+	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
+	resp, err := p.transport.Exchange(ctx, mad.Target{}, &req)
+	if err != nil {
+		return 0, fmt.Errorf("read own PortInfo: %w", err)
+	}
+	var info mad.PortInfo
+	if err := info.Decode(resp.Data()); err != nil {
+		return 0, fmt.Errorf("read own PortInfo: %w", err)
+	}
+	if !info.MasterSMLID.IsUnicast() {
+		return 0, errors.New("no subnet administration: the port's master SM LID is not set")
+	}
+	return info.MasterSMLID, nil
+}
+
+// pathSL asks for a path from a port to itself in a partition and returns its service level.
+func (p *placer) pathSL(ctx context.Context, sa, lid ident.LID, pkey ident.PKey) (ident.SL, error) {
+	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
+	req.SetComponentMask(mad.PathCompSLID | mad.PathCompDLID | mad.PathCompPKey | mad.PathCompNumbPath)
+	query := mad.PathRecord{SLID: lid, DLID: lid, PKey: pkey, NumbPath: 1}
+	if err := query.Encode(req.Data()); err != nil {
+		return 0, err
+	}
+	resp, err := p.transport.Exchange(ctx, mad.Target{LID: sa}, &req)
+	if err != nil {
+		return 0, err
+	}
+	if s := resp.Status(); s != mad.StatusOK {
+		return 0, fmt.Errorf("subnet administration answers status 0x%04x", uint16(s))
+	}
+	var rec mad.PathRecord
+	if err := rec.Decode(resp.Data()); err != nil {
+		return 0, err
+	}
+	return rec.SL, nil
+}
+
+// distinct keeps the first placement of each partition: subnet administration knows partitions, not tenants.
+func distinct(ps []policy.Placement) []policy.Placement {
+	seen := map[ident.PKey]bool{}
+	var out []policy.Placement
+	for _, e := range ps {
+		if !seen[e.PKey] {
+			seen[e.PKey] = true
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,185 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/scenario"
+	"fairlane/sim/simdev"
+)
+
+func (a *app) simCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "sim", Short: a.t("sim.short")}
+	cmd.AddCommand(a.simListCommand(), a.simRunCommand(), a.simServeCommand())
+	return cmd
+}
+
+func (a *app) simListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: a.t("sim.list.short"), Args: cobra.NoArgs,
+		Example: "  fairlane sim list\n  fairlane sim list --json",
+		RunE: func(*cobra.Command, []string) error {
+			list, err := scenario.Builtins()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, list)
+			}
+			tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			for _, b := range list {
+				_, _ = fmt.Fprintf(tw, "%s\t%s\n", b.Name, b.Description)
+			}
+			return tw.Flush()
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+func (a *app) simRunCommand() *cobra.Command {
+	var asJSON bool
+	var seed uint64
+	cmd := &cobra.Command{
+		Use: "run SCENARIO", Short: a.t("sim.run.short"), Args: cobra.ExactArgs(1),
+		Example: "  fairlane sim run ib16\n  fairlane sim run my-scenario.yaml --json --seed 7",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := scenario.Load(args[0])
+			if err != nil {
+				return &UsageError{err}
+			}
+			if cmd.Flags().Changed("seed") {
+				s.Config.Seed = seed
+			}
+			p := newProgress(a.stderr)
+			begun := time.Now()
+			r, err := scenario.Run(cmd.Context(), s, func(now, end quantity.Picoseconds) {
+				left := time.Duration(float64(time.Since(begun)) * float64(end-now) / float64(max(now, 1))).Round(time.Second)
+				p.show(a.t("sim.run.progress", "done", percent(float64(now)/float64(end)), "now", now, "end", end, "left", left))
+			})
+			p.clear()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(a.stdout, r)
+			}
+			return a.printRun(a.stdout, r)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().Uint64Var(&seed, "seed", 0, a.t("flag.seed"))
+	return cmd
+}
+
+func (a *app) printRun(w io.Writer, r *scenario.Result) error {
+	var most quantity.BitRate
+	for _, t := range r.Tenants {
+		most = max(most, t.DeliveredBps)
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(tw, a.t("sim.run.head"))
+	for _, t := range r.Tenants {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%d\n", t.Name, t.Weight, t.QPs, bar(t.DeliveredBps, most, '█'), percent(t.Share), t.BECNs)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, a.t("sim.run.totals", "packets", r.Totals.Packets, "hops", r.Totals.Hops,
+		"marks", r.Totals.Marks, "jain", fmt.Sprintf("%.4f", r.Jain), "digest", r.Totals.Digest))
+	return err
+}
+
+type simServeFlags struct {
+	addr, tenants string
+	timeScale     float64
+	cold          bool
+	seed          uint64
+}
+
+func (a *app) simServeCommand() *cobra.Command {
+	var f simServeFlags
+	cmd := &cobra.Command{
+		Use: "serve SCENARIO|FABRIC", Short: a.t("sim.serve.short"), Long: a.t("sim.serve.long"), Args: cobra.ExactArgs(1),
+		Example: `  fairlane sim serve ib16
+  fairlane sim serve fabric.topo --tenants tenants.yaml --time-scale 0.01
+  fairlane sim serve ib16 --cold --addr unix:lab      # ports down, waiting for OpenSM`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runSimServe(cmd.Context(), args[0], f) },
+	}
+	cmd.Flags().StringVar(&f.addr, "addr", "unix:fairlane", a.t("sim.serve.flag.addr"))
+	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("sim.serve.flag.tenants"))
+	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 0.01, a.t("sim.serve.flag.timescale"))
+	cmd.Flags().BoolVar(&f.cold, "cold", false, a.t("sim.serve.flag.cold"))
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, a.t("flag.seed"))
+	return cmd
+}
+
+func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) error {
+	s, err := loadServed(what, f.tenants)
+	if err != nil {
+		return err
+	}
+	s.Config.Seed = f.seed
+	o := simdev.Options{TimeScale: f.timeScale}
+	if f.cold {
+		o.SMMode = simdev.Cold
+	}
+	l, err := startLive(ctx, s, f.addr, o)
+	if err != nil {
+		return err
+	}
+	a.printServed(l)
+	<-ctx.Done()
+	_, _ = fmt.Fprintf(a.stderr, "%+v\n", l.server.Stats())
+	return l.close()
+}
+
+// loadServed reads a scenario, built in or a file, or a fabric file with tenants of its own.
+func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
+	s, scenarioErr := scenario.Load(what)
+	if scenarioErr == nil && tenantFile == "" {
+		return s, nil
+	}
+	if _, err := os.Stat(what); err != nil {
+		return nil, &UsageError{scenarioErr}
+	}
+	topo, err := readFabric(what)
+	if err != nil {
+		return nil, err
+	}
+	s = &scenario.Scenario{Name: topo.Name, Description: what, Fabric: topo}
+	if tenantFile == "" {
+		return s, nil
+	}
+	ts, flows, err := readTenants(tenantFile, topo)
+	if err != nil {
+		return nil, err
+	}
+	s.Tenants = ts
+	for _, fl := range flows {
+		s.Flows = append(s.Flows, scenario.Flow{Flow: fl})
+	}
+	return s, nil
+}
+
+// printServed prints how an operator's own tools reach the fabric.
+func (a *app) printServed(l *live) {
+	f := l.scenario.Fabric
+	host := ""
+	if hosts := f.Hosts(); len(hosts) > 0 {
+		host = f.Nodes[hosts[0]].Name
+	}
+	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.ready", "name", l.scenario.Name, "switches", len(f.Switches()), "hosts", len(f.Hosts()), "addr", l.server.Addr()))
+	for _, line := range toolEnvironment(l.server.Addr(), host) {
+		_, _ = fmt.Fprintln(a.stdout, "  export "+line)
+	}
+	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.try", "addr", l.server.Addr(), "preload", preloadPath()))
+}

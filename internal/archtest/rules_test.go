@@ -1,0 +1,78 @@
+package archtest
+
+// rule says what one package, or a tree of packages when its path ends in "/...", may import
+// of this module, and why. quantity and ident are words that every package may use.
+type rule struct {
+	pkg    string
+	may    []string
+	reason string
+}
+
+const pureReason = "the pure model sits at the bottom: it must be usable, testable and hashable with no I/O and no wiring"
+
+// rules is the import column of docs/architecture.md. The first match wins.
+var rules = []rule{
+	{"internal/quantity", nil, pureReason},
+	{"subnet/ident", nil, pureReason},
+	{"subnet", nil, pureReason},
+	{"subnet/mad", nil, pureReason},
+	{"subnet/topofile", []string{"subnet"}, pureReason},
+	{"subnet/topogen", []string{"subnet"}, pureReason},
+	{"ccconfig/ibcc", nil, pureReason},
+	{"tenants", nil, pureReason},
+	{"tenants/tenantfile", []string{"tenants", "subnet"}, pureReason},
+	{"policy", []string{"subnet", "ccconfig/ibcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
+
+	{"sim", nil, "the engine knows events, not fabrics"},
+	{"sim/cc", []string{"sim", "ccconfig/ibcc"}, "an algorithm sees its settings and the clock it is given"},
+	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc"}, "the simulated fabric moves packets; it does not know who manages it"},
+	{"sim/scenario", []string{"sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "policy"}, "scenarios build simulations from pure values"},
+	{"sim/simdev", []string{"sim", "sim/fabric", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
+
+	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc"}, "the device contract speaks the pure model"},
+	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc"}, "the conformance suite knows the contract only"},
+	{"ccconfig/ibmad", []string{"ccconfig/driver", "ccconfig/ibcc", "subnet", "subnet/mad"}, "an adapter imports its port, the pure model and one protocol"},
+	{"subnet/ibsim", []string{"subnet/mad"}, "a transport moves datagrams"},
+	{"subnet/ibsim/ibsimtest", []string{"subnet/ibsim", "subnet/mad", "subnet"}, "test helper of the transport"},
+	{"subnet/subnettest", []string{"subnet", "subnet/topogen", "subnet/topofile"}, "fabrics for tests"},
+	{"subnet/discover", []string{"subnet", "subnet/mad"}, "the sweep turns answers into the model"},
+
+	{"internal/telemetry", []string{"subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "telemetry turns counters into shares"},
+	{"internal/reconcile", []string{"subnet", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "the rollout sees devices through the one contract"},
+	{"internal/control", []string{"subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "use cases see the pure model and interfaces they declare, never an adapter"},
+	{"internal/control/controltest", []string{"internal/control", "subnet", "subnet/...", "policy", "tenants", "ccconfig/driver", "ccconfig/ibcc"}, "fakes of what the use cases need"},
+	{"migrations", nil, "embedded SQL"},
+	{"internal/store", []string{"migrations", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy", "internal/control"}, "repositories return domain types"},
+	{"internal/i18n", nil, "catalogues"},
+	{"api", []string{"api/gen", "internal/control", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc"}, "edges translate and authenticate; never a store, never an adapter"},
+	{"api/gen", nil, "generated from the contract"},
+	{"internal/cli", []string{"api", "api/gen", "internal/i18n", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+
+	{"internal/app", []string{"*"}, "wiring"},
+	{"internal/archtest", nil, "reads source, imports nothing"},
+	{"cmd/fairlane", []string{"internal/app"}, "main is a shell"},
+	{"test/interop", []string{"*"}, "tests with the field's own tools"},
+	{"test/script", []string{"*"}, "tests that run the built command"},
+}
+
+// pure lists the packages with no clock, no I/O and no unseeded randomness.
+var pure = []string{
+	"internal/quantity", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
+	"ccconfig/ibcc", "tenants", "tenants/tenantfile", "policy", "sim", "sim/cc", "sim/fabric",
+}
+
+// only maps a library to the packages that may import it, and why.
+var only = map[string]struct {
+	in     []string
+	reason string
+}{
+	"gorm.io/":                      {[]string{"internal/store"}, "gorm stays behind the repositories"},
+	"github.com/glebarez/":          {[]string{"internal/store"}, "the database driver stays behind the repositories"},
+	"github.com/gin-gonic/":         {[]string{"api", "api/gen"}, "gin stays at the edge"},
+	"github.com/casbin/":            {[]string{"tenants/authz"}, "rights are decided in one place"},
+	"github.com/riverqueue/":        {[]string{"internal/reconcile", "internal/app"}, "jobs are worked by the reconciler"},
+	"github.com/pressly/goose":      {[]string{"internal/store", "migrations"}, "migrations run in the store"},
+	"github.com/spf13/cobra":        {[]string{"internal/cli", "internal/app"}, "the command line is an edge"},
+	"github.com/getkin/kin-openapi": {[]string{"api", "api/gen"}, "the contract is enforced at the edge"},
+}

@@ -1,0 +1,222 @@
+// Package cli is the remote half of the command line: nouns and verbs over the generated API
+// client. Data goes to standard output, words to standard error. ExitCode says how the process
+// should end: 0 done, 1 failed, 2 wrong usage or bad input.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api"
+	"fairlane/api/gen"
+	"fairlane/internal/i18n"
+)
+
+// DefaultURL is where the service is looked for when nothing else is said.
+const DefaultURL = "http://127.0.0.1:8080"
+
+// Options are the process around the commands; the zero value is the real one.
+type Options struct {
+	Getenv func(string) string // nil is os.Getenv
+	// Args are the process's arguments, looked through for --lang because help texts are made
+	// before flags are parsed; nil is os.Args.
+	Args []string
+}
+
+// Commands returns the commands in the language of the environment.
+func Commands() []*cobra.Command { return New(Options{}) }
+
+// New returns the commands, to be mounted on a root command.
+func New(o Options) []*cobra.Command {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Args == nil {
+		o.Args = os.Args
+	}
+	c := &cli{getenv: o.Getenv, texts: texts(langFlag(o.Args), o.Getenv)}
+	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.share()}
+	for _, cmd := range all {
+		c.addCommon(cmd)
+	}
+	return all
+}
+
+// langFlag finds --lang VALUE or --lang=VALUE.
+func langFlag(args []string) string {
+	for i, a := range args {
+		if v, ok := strings.CutPrefix(a, "--lang="); ok {
+			return v
+		}
+		if a == "--lang" && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
+// texts loads the catalogue; the ones that Pick names are built in, so loading cannot fail.
+func texts(asked string, getenv func(string) string) *i18n.Catalogue {
+	c, err := i18n.Load(i18n.Pick(asked, getenv))
+	if err != nil {
+		return &i18n.Catalogue{}
+	}
+	return c
+}
+
+// cli is what the commands share.
+type cli struct {
+	getenv func(string) string
+	texts  *i18n.Catalogue
+
+	url, tokenFile, fabricName, output, lang string
+}
+
+// t is the text of a key in the chosen language.
+func (c *cli) t(key string, values ...any) string { return c.texts.T(key, values...) }
+
+// addCommon gives a noun the flags that all nouns have, and turns cobra's complaints about
+// flags into usage errors.
+func (c *cli) addCommon(noun *cobra.Command) {
+	f := noun.PersistentFlags()
+	f.StringVar(&c.url, "url", "", c.t("flag.url"))
+	f.StringVar(&c.tokenFile, "token-file", "", c.t("flag.token-file"))
+	f.StringVar(&c.fabricName, "fabric", "", c.t("flag.fabric"))
+	f.StringVarP(&c.output, "output", "o", "table", c.t("flag.output"))
+	f.StringVar(&c.lang, "lang", "", c.t("flag.lang"))
+	noun.SilenceUsage, noun.SilenceErrors = true, true
+	noun.PersistentPreRunE = func(*cobra.Command, []string) error {
+		switch c.output {
+		case "table", "json", "yaml":
+		default:
+			return c.usage("err.output", "found", fmt.Sprintf("%q", c.output))
+		}
+		if c.lang != "" && c.lang != "en" && c.lang != "zh" {
+			return c.usage("err.lang", "found", fmt.Sprintf("%q", c.lang))
+		}
+		return nil
+	}
+	noun.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return c.usage("err.args", "error", err) })
+	noun.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return c.usage("err.args", "error", fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath()))
+		}
+		return cmd.Help()
+	}
+	for _, verb := range noun.Commands() {
+		verb.SilenceUsage, verb.SilenceErrors = true, true
+		check := verb.Args
+		verb.Args = func(cmd *cobra.Command, args []string) error {
+			if check == nil {
+				check = cobra.NoArgs
+			}
+			if err := check(cmd, args); err != nil {
+				return c.usage("err.args", "error", err)
+			}
+			return nil
+		}
+	}
+}
+
+// UsageError is wrong usage or bad input.
+type UsageError struct{ text string }
+
+// Error returns what is wrong and what is allowed.
+func (e *UsageError) Error() string { return e.text }
+
+func (c *cli) usage(key string, values ...any) error { return &UsageError{c.t(key, values...)} }
+
+// ExitCode is 0 for nil, 2 for wrong usage or input that the service refuses, 1 otherwise.
+func ExitCode(err error) int {
+	var usage *UsageError
+	var problem *api.ProblemError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage), errors.As(err, &problem) && problem.BadInput():
+		return 2
+	}
+	return 1
+}
+
+// client connects to the service.
+func (c *cli) client() (*gen.ClientWithResponses, error) {
+	token := c.getenv("FAIRLANE_TOKEN")
+	if c.tokenFile != "" {
+		b, err := os.ReadFile(c.tokenFile)
+		if err != nil {
+			return nil, c.usage("err.token-file", "error", err)
+		}
+		token = strings.TrimSpace(string(b))
+	}
+	if token == "" {
+		return nil, c.usage("err.no-token")
+	}
+	client, err := api.NewClient(c.base(), token, nil)
+	if err != nil {
+		return nil, &UsageError{err.Error()}
+	}
+	return client, nil
+}
+
+func (c *cli) base() string {
+	for _, u := range []string{c.url, c.getenv("FAIRLANE_URL")} {
+		if u != "" {
+			return u
+		}
+	}
+	return DefaultURL
+}
+
+// response is what every generated answer has.
+type response interface{ StatusCode() int }
+
+// judge turns an answer into nil or an error: unreachable, a problem, or nothing wrong.
+func (c *cli) judge(r response, body func() []byte, err error) error {
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			return errors.New(c.t("err.unreachable", "url", c.base(), "error", u.Err))
+		}
+		return err
+	}
+	return api.Problem(r.StatusCode(), body())
+}
+
+// say prints words for people on standard error.
+func (c *cli) say(cmd *cobra.Command, key string, values ...any) {
+	fmt.Fprintln(cmd.ErrOrStderr(), c.t(key, values...))
+}
+
+// open opens a file, or standard input for "-". The name is the one errors should show.
+func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name string, err error) {
+	if path == "-" {
+		return io.NopCloser(cmd.InOrStdin()), "stdin", nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", &UsageError{err.Error()}
+	}
+	return f, path, nil
+}
+
+// verb builds a subcommand whose Short is the catalogue's text for noun and name.
+func (c *cli) verb(noun, use, example string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
+	name, _, _ := strings.Cut(use, " ")
+	return &cobra.Command{
+		Use: use, Short: c.t("cmd." + noun + "." + name), Example: example, Args: args, RunE: run,
+	}
+}
+
+// noun builds a command that only groups its verbs.
+func (c *cli) noun(name string, verbs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: c.t("cmd." + name)}
+	cmd.AddCommand(verbs...)
+	return cmd
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+)
+
+func (c *cli) device() *cobra.Command {
+	var plan, driftPlan string
+	list := c.verb("device", "list", "  fairlane device list", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error { return c.deviceList(cmd, plan) })
+	list.Flags().StringVar(&plan, "plan", "", c.t("flag.plan-default"))
+	drift := c.verb("device", "drift", "  fairlane device drift && echo all as desired", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error { return c.deviceDrift(cmd, driftPlan) })
+	drift.Flags().StringVar(&driftPlan, "plan", "", c.t("flag.plan-default"))
+	return c.noun("device", list, drift)
+}
+
+func (c *cli) devices(cmd *cobra.Command, plan string) (*gen.DeviceList, error) {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return nil, err
+	}
+	p := &gen.ListDevicesParams{}
+	if plan != "" {
+		p.Plan = &plan
+	}
+	r, err := client.ListDevicesWithResponse(cmd.Context(), fabric, p)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return nil, err
+	}
+	d := r.JSON200
+	c.say(cmd, "msg.devices", "in_sync", d.InSync, "drifted", d.Drifted, "failed", d.Failed, "plan", short(d.Plan))
+	return d, nil
+}
+
+func (c *cli) deviceList(cmd *cobra.Command, plan string) error {
+	list, err := c.devices(cmd, plan)
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, list, func() *table {
+		t := c.newTable("device", "kind", "state", "error")
+		for _, d := range list.Items {
+			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), orZero(d.Error))
+		}
+		return t
+	})
+}
+
+func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
+	list, err := c.devices(cmd, plan)
+	if err != nil {
+		return err
+	}
+	err = c.print(cmd, list, func() *table {
+		t := c.newTable("device", "state", "field", "desired>", "observed>", "error")
+		for _, d := range list.Items {
+			state := c.t("state." + d.State)
+			for _, x := range d.Differences {
+				t.add(d.Name, state, x.Field, x.Desired, x.Observed, orZero(d.Error))
+			}
+			if len(d.Differences) == 0 && d.State != "in-sync" {
+				t.add(d.Name, state, "", "", "", orZero(d.Error))
+			}
+		}
+		return t
+	})
+	if n := list.Drifted + list.Failed; err == nil && n > 0 {
+		err = errors.New(c.t("err.drift", "count", n))
+	}
+	return err
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+	"fairlane/internal/quantity"
+	"fairlane/tenants/tenantfile"
+)
+
+func (c *cli) flow() *cobra.Command {
+	var file, match string
+	set := c.verb("flow", "set", "  fairlane flow set -f flows.yaml", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error { return c.flowSet(cmd, file, match) })
+	set.Flags().StringVarP(&file, "file", "f", "", c.t("flag.file"))
+	set.Flags().StringVar(&match, "if-match", "", c.t("flag.if-match"))
+	return c.noun("flow", set,
+		c.verb("flow", "list", "  fairlane flow list", cobra.NoArgs, c.flowList),
+	)
+}
+
+func (c *cli) flows(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) (*gen.FlowSet, error) {
+	r, err := client.GetFlowsWithResponse(cmd.Context(), fabric)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return nil, err
+	}
+	return r.JSON200, nil
+}
+
+func (c *cli) flowTable(list []gen.Flow) *table {
+	t := c.newTable("tenant", "class", "from", "to", "qps>", "demand>")
+	for _, f := range list {
+		class, demand := orZero(f.Class), c.t("word.greedy")
+		if class == "" {
+			class = c.t("word.default")
+		}
+		if d := orZero(f.DemandBps); d > 0 {
+			demand = quantity.BitRate(d).String()
+		}
+		t.add(f.Tenant, class, f.Src, f.Dst, orZero(f.QPS), demand)
+	}
+	return t
+}
+
+func (c *cli) flowList(cmd *cobra.Command, _ []string) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	set, err := c.flows(cmd, client, fabric)
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, set, func() *table { return c.flowTable(set.Flows) })
+}
+
+func (c *cli) flowSet(cmd *cobra.Command, file, match string) error {
+	if file == "" {
+		return c.usage("err.need-flag", "flag", "file")
+	}
+	in, name, err := c.open(cmd, file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // only read from
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	topo, err := c.model(cmd, client, fabric)
+	if err != nil {
+		return err
+	}
+	list, err := c.tenants(cmd, client, fabric)
+	if err != nil {
+		return err
+	}
+	known, err := tenantsIn(list)
+	if err != nil {
+		return err
+	}
+	flows, err := tenantfile.ReadFlows(name, in, topo, known)
+	if err != nil {
+		return &UsageError{err.Error()}
+	}
+	if match == "" {
+		now, err := c.flows(cmd, client, fabric)
+		if err != nil {
+			return err
+		}
+		match = fmt.Sprint(now.Version)
+	}
+	r, err := client.PutFlowsWithResponse(cmd.Context(), fabric, &gen.PutFlowsParams{IfMatch: quoted(match)}, gen.FlowSetUpdate{Flows: flowsOut(flows)})
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.flows-set", "count", len(r.JSON200.Flows), "version", r.JSON200.Version)
+	return c.print(cmd, r.JSON200, func() *table { return c.flowTable(r.JSON200.Flows) })
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+)
+
+func (c *cli) rollout() *cobra.Command {
+	var plan string
+	var stages []string
+	var wait bool
+	start := c.verb("rollout", "start", "  fairlane rollout start --plan 3f9a61c2 --wait", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error { return c.rolloutStart(cmd, plan, stages, wait) })
+	start.Flags().StringVar(&plan, "plan", "", c.t("flag.plan"))
+	start.Flags().StringSliceVar(&stages, "stage", nil, c.t("flag.stage"))
+	start.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
+	one := cobra.ExactArgs(1)
+	return c.noun("rollout", start,
+		c.verb("rollout", "list", "  fairlane rollout list", cobra.NoArgs, c.rolloutList),
+		c.verb("rollout", "show ID", "  fairlane rollout show 7", one, c.onRollout(c.rolloutShow)),
+		c.verb("rollout", "watch ID", "  fairlane rollout watch 7", one, c.onRollout(c.follow)),
+		c.verb("rollout", "cancel ID", "  fairlane rollout cancel 7", one, c.onRollout(c.rolloutCancel)),
+	)
+}
+
+// onRollout reads the rollout's number and connects.
+func (c *cli) onRollout(run func(*cobra.Command, *gen.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || id < 1 {
+			return c.usage("err.rollout-id", "found", fmt.Sprintf("%q", args[0]))
+		}
+		client, fabric, err := c.pick(cmd)
+		if err != nil {
+			return err
+		}
+		return run(cmd, client, fabric, id)
+	}
+}
+
+func (c *cli) rolloutStart(cmd *cobra.Command, plan string, stages []string, wait bool) error {
+	if plan == "" {
+		return c.usage("err.need-flag", "flag", "plan")
+	}
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	body := gen.RolloutCreate{Plan: plan}
+	for _, s := range stages {
+		body.Stages = append(body.Stages, gen.Stage(s))
+	}
+	r, err := client.StartRolloutWithResponse(cmd.Context(), fabric, body)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	ro := r.JSON202
+	c.say(cmd, "msg.rollout-started", "id", ro.ID, "plan", short(ro.Plan))
+	if wait {
+		return c.follow(cmd, client, fabric, ro.ID)
+	}
+	return c.print(cmd, ro, func() *table { return c.rolloutTable([]gen.Rollout{*ro}) })
+}
+
+func (c *cli) rolloutTable(list []gen.Rollout) *table {
+	t := c.newTable("id>", "plan", "state", "actor", "created", "result")
+	for _, r := range list {
+		t.add(r.ID, short(r.Plan), c.t("state."+string(r.State)), r.Actor, r.CreatedAt.Format(timeFormat), r.Result)
+	}
+	return t
+}
+
+func (c *cli) rolloutList(cmd *cobra.Command, _ []string) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	all, err := pages(func(cursor *string) ([]gen.Rollout, *string, error) {
+		r, err := client.ListRolloutsWithResponse(cmd.Context(), fabric, &gen.ListRolloutsParams{Limit: pageSize(), Cursor: cursor})
+		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+			return nil, nil, err
+		}
+		return r.JSON200.Items, r.JSON200.NextCursor, nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, all, func() *table { return c.rolloutTable(all) })
+}
+
+func (c *cli) getRollout(ctx context.Context, client *gen.ClientWithResponses, fabric string, id int64) (*gen.Rollout, error) {
+	r, err := client.GetRolloutWithResponse(ctx, fabric, id, &gen.GetRolloutParams{})
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return nil, err
+	}
+	return r.JSON200, nil
+}
+
+func (c *cli) rolloutShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	ro, err := c.getRollout(cmd.Context(), client, fabric, id)
+	if err != nil {
+		return err
+	}
+	return c.showRollout(cmd, ro)
+}
+
+func (c *cli) showRollout(cmd *cobra.Command, ro *gen.Rollout) error {
+	if c.output != "table" {
+		return c.print(cmd, ro, nil)
+	}
+	if err := c.rolloutTable([]gen.Rollout{*ro}).write(cmd.OutOrStdout()); err != nil || len(ro.Devices) == 0 {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	t := c.newTable("device", "kind", "state", "error")
+	for _, d := range ro.Devices {
+		t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), orZero(d.Error))
+	}
+	return t.write(cmd.OutOrStdout())
+}
+
+func (c *cli) rolloutCancel(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	r, err := client.CancelRolloutWithResponse(cmd.Context(), fabric, id)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.rollout-canceling", "id", id)
+	return nil
+}
+
+// pollEvery is the pause between looks at a running rollout.
+const pollEvery = 250 * time.Millisecond
+
+// follow prints a rollout's events as they come, on standard error, and the rollout at its end. It
+// fails when the rollout did not succeed.
+func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	var cursor *string
+	for {
+		// The state is read before the events: when it is final no event can be missed.
+		ro, err := c.getRollout(cmd.Context(), client, fabric, id)
+		if err != nil {
+			return err
+		}
+		if cursor, err = c.news(cmd, client, fabric, id, cursor); err != nil {
+			return err
+		}
+		if ro.State != gen.RolloutStateRunning {
+			c.say(cmd, "msg.rollout-ended", "id", id, "state", c.t("state."+string(ro.State)), "result", clean(ro.Result))
+			if err := c.showRollout(cmd, ro); err != nil {
+				return err
+			}
+			if ro.State != gen.RolloutStateSucceeded {
+				return errors.New(c.t("err.not-succeeded", "id", id))
+			}
+			return nil
+		}
+		if err := pause(cmd.Context(), pollEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// news prints the events after cursor and returns the new cursor.
+func (c *cli) news(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64, cursor *string) (*string, error) {
+	for {
+		r, err := client.ListRolloutEventsWithResponse(cmd.Context(), fabric, id, &gen.ListRolloutEventsParams{Limit: pageSize(), Cursor: cursor})
+		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+			return nil, err
+		}
+		for _, e := range r.JSON200.Items {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s  %s\n", e.At.Format("15:04:05.000"), clean(e.Message))
+		}
+		if cursor = &r.JSON200.LastCursor; r.JSON200.NextCursor == nil {
+			return cursor, nil
+		}
+	}
+}
+
+// pause waits, or ends early with the context.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,401 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+	"fairlane/tenants/tenantfile"
+)
+
+// tenantFlags are the properties of a tenant as flags.
+type tenantFlags struct {
+	name, weight, pkey, match string
+	attach, class             []string
+}
+
+func (c *cli) tenant() *cobra.Command {
+	var in, change tenantFlags
+	create := c.verb("tenant", "create [NAME]", "  fairlane tenant create --name red --weight 4 --attach host-01,host-02 --pkey 0x8001", cobra.MaximumNArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.tenantCreate(cmd, in.named(args)) })
+	create.Flags().StringVar(&in.name, "name", "", c.t("flag.name"))
+	c.tenantFlags(create, &in)
+	set := c.verb("tenant", "set NAME", "  fairlane tenant set red --weight 2", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.tenantSet(cmd, change.named(args)) })
+	c.tenantFlags(set, &change)
+	set.Flags().StringVar(&change.match, "if-match", "", c.t("flag.if-match"))
+	var match string
+	del := c.verb("tenant", "delete NAME", "  fairlane tenant delete red", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.tenantDelete(cmd, args[0], match) })
+	del.Flags().StringVar(&match, "if-match", "", c.t("flag.if-match"))
+	var file string
+	var prune, dry bool
+	apply := c.verb("tenant", "apply", "  fairlane tenant apply -f tenants.yaml --dry-run", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error { return c.tenantApply(cmd, file, prune, dry) })
+	apply.Flags().StringVarP(&file, "file", "f", "", c.t("flag.file"))
+	apply.Flags().BoolVar(&prune, "prune", false, c.t("flag.prune"))
+	apply.Flags().BoolVar(&dry, "dry-run", false, c.t("flag.dry-run"))
+	return c.noun("tenant", create, set, del, apply,
+		c.verb("tenant", "list", "  fairlane tenant list", cobra.NoArgs, c.tenantList),
+		c.verb("tenant", "show NAME", "  fairlane tenant show red", cobra.ExactArgs(1), c.tenantShow),
+		c.verb("tenant", "export", "  fairlane tenant export > tenants.yaml", cobra.NoArgs, c.tenantExport),
+	)
+}
+
+func (c *cli) tenantFlags(cmd *cobra.Command, f *tenantFlags) {
+	cmd.Flags().StringVar(&f.weight, "weight", "", c.t("flag.weight"))
+	cmd.Flags().StringVar(&f.pkey, "pkey", "", c.t("flag.pkey"))
+	cmd.Flags().StringSliceVar(&f.attach, "attach", nil, c.t("flag.attach"))
+	cmd.Flags().StringSliceVar(&f.class, "class", nil, c.t("flag.class"))
+}
+
+func (f tenantFlags) named(args []string) tenantFlags {
+	if len(args) > 0 {
+		f.name = args[0]
+	}
+	return f
+}
+
+// fill puts what was given into a tenant and leaves the rest of it.
+func (c *cli) fill(f tenantFlags, t *gen.TenantCreate) error {
+	if f.weight != "" {
+		w, err := quantity.ParseWeight(f.weight)
+		if err != nil {
+			return c.usage("err.weight", "error", err)
+		}
+		t.Weight = w.Float()
+	}
+	if f.pkey != "" {
+		k, err := ident.ParsePKey(f.pkey)
+		if err != nil {
+			return c.usage("err.weight", "error", err)
+		}
+		text := k.String()
+		t.Pkey = &text
+	}
+	if f.attach != nil {
+		t.Attachments = nil
+		for _, port := range f.attach {
+			t.Attachments = append(t.Attachments, gen.Attachment{Port: port})
+		}
+	}
+	if f.class != nil {
+		t.Classes = nil
+		for _, text := range f.class {
+			name, weight, ok := strings.Cut(text, "=")
+			w, err := quantity.ParseWeight(weight)
+			if !ok || err != nil {
+				return c.usage("err.class", "found", fmt.Sprintf("%q", text))
+			}
+			t.Classes = append(t.Classes, gen.Class{Name: name, Weight: w.Float()})
+		}
+	}
+	return nil
+}
+
+func (c *cli) tenantCreate(cmd *cobra.Command, f tenantFlags) error {
+	switch "" {
+	case f.name:
+		return c.usage("err.need-flag", "flag", "name")
+	case f.weight:
+		return c.usage("err.need-flag", "flag", "weight")
+	}
+	body := gen.TenantCreate{Name: f.name}
+	if err := c.fill(f, &body); err != nil {
+		return err
+	}
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	r, err := client.CreateTenantWithResponse(cmd.Context(), fabric, body)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.tenant-created", "name", f.name, "weight", f.weight)
+	return c.print(cmd, r.JSON201, func() *table { return c.tenantTable([]gen.Tenant{*r.JSON201}) })
+}
+
+func (c *cli) tenantTable(list []gen.Tenant) *table {
+	t := c.newTable("name", "weight>", "pkey", "classes", "attached>", "version>")
+	for _, x := range list {
+		classes := make([]string, len(x.Classes))
+		for i, k := range x.Classes {
+			classes[i] = fmt.Sprintf("%s=%v", k.Name, k.Weight)
+		}
+		if len(classes) == 0 {
+			classes = []string{c.t("word.default")}
+		}
+		pkey := x.Pkey
+		if pkey == ident.PKey(0).String() {
+			pkey = c.t("word.default")
+		}
+		t.add(x.Name, x.Weight, pkey, strings.Join(classes, ","), len(x.Attachments), x.Version)
+	}
+	return t
+}
+
+func (c *cli) tenants(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) ([]gen.Tenant, error) {
+	return pages(func(cursor *string) ([]gen.Tenant, *string, error) {
+		r, err := client.ListTenantsWithResponse(cmd.Context(), fabric, &gen.ListTenantsParams{Limit: pageSize(), Cursor: cursor})
+		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+			return nil, nil, err
+		}
+		return r.JSON200.Items, r.JSON200.NextCursor, nil
+	})
+}
+
+func (c *cli) tenantList(cmd *cobra.Command, _ []string) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	all, err := c.tenants(cmd, client, fabric)
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, all, func() *table { return c.tenantTable(all) })
+}
+
+func (c *cli) getTenant(cmd *cobra.Command, name string) (*gen.ClientWithResponses, string, *gen.Tenant, error) {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	r, err := client.GetTenantWithResponse(cmd.Context(), fabric, name)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return nil, "", nil, err
+	}
+	return client, fabric, r.JSON200, nil
+}
+
+func (c *cli) tenantShow(cmd *cobra.Command, args []string) error {
+	_, _, t, err := c.getTenant(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	if c.output == "table" {
+		if err := c.tenantTable([]gen.Tenant{*t}).write(cmd.OutOrStdout()); err != nil || len(t.Attachments) == 0 {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout())
+	}
+	return c.print(cmd, t, func() *table {
+		tab := c.newTable("attached", "state")
+		tab.head[1] = "SL"
+		for _, a := range t.Attachments {
+			sl := "-"
+			if a.SL != nil {
+				sl = fmt.Sprint(*a.SL)
+			}
+			tab.add(a.Port, sl)
+		}
+		return tab
+	})
+}
+
+func (c *cli) tenantSet(cmd *cobra.Command, f tenantFlags) error {
+	if f.weight == "" && f.pkey == "" && f.attach == nil && f.class == nil {
+		return c.usage("err.nothing-to-change")
+	}
+	client, fabric, old, err := c.getTenant(cmd, f.name)
+	if err != nil {
+		return err
+	}
+	next := gen.TenantCreate{Name: old.Name, Weight: old.Weight, Pkey: &old.Pkey, Classes: old.Classes, Attachments: old.Attachments}
+	if err := c.fill(f, &next); err != nil {
+		return err
+	}
+	if f.match == "" {
+		f.match = fmt.Sprint(old.Version)
+	}
+	r, err := client.UpdateTenantWithResponse(cmd.Context(), fabric, f.name, &gen.UpdateTenantParams{IfMatch: quoted(f.match)},
+		gen.TenantUpdate{Weight: next.Weight, Pkey: next.Pkey, Classes: next.Classes, Attachments: next.Attachments})
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.tenant-updated", "name", f.name, "version", r.JSON200.Version, "weight", r.JSON200.Weight)
+	return c.print(cmd, r.JSON200, func() *table { return c.tenantTable([]gen.Tenant{*r.JSON200}) })
+}
+
+func (c *cli) tenantDelete(cmd *cobra.Command, name, match string) error {
+	client, fabric, old, err := c.getTenant(cmd, name)
+	if err != nil {
+		return err
+	}
+	if match == "" {
+		match = fmt.Sprint(old.Version)
+	}
+	r, err := client.DeleteTenantWithResponse(cmd.Context(), fabric, name, &gen.DeleteTenantParams{IfMatch: quoted(match)})
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.tenant-deleted", "name", name)
+	return nil
+}
+
+func (c *cli) tenantApply(cmd *cobra.Command, file string, prune, dry bool) error {
+	if file == "" {
+		return c.usage("err.need-flag", "flag", "file")
+	}
+	in, name, err := c.open(cmd, file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // only read from
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	topo, err := c.model(cmd, client, fabric)
+	if err != nil {
+		return err
+	}
+	ts, flows, err := tenantfile.Read(name, in, topo)
+	if err != nil {
+		return &UsageError{err.Error()}
+	}
+	set := gen.TenantSet{Tenants: []gen.TenantCreate{}, Flows: flowsOut(flows)}
+	for _, t := range ts {
+		set.Tenants = append(set.Tenants, tenantOut(t))
+	}
+	r, err := client.ApplyTenantsWithResponse(cmd.Context(), fabric, &gen.ApplyTenantsParams{DryRun: &dry, Prune: &prune}, set)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	res := r.JSON200
+	if dry {
+		c.say(cmd, "msg.apply-dry")
+	}
+	word := c.t("msg.flows-same")
+	if res.FlowsChanged {
+		word = c.t("msg.flows-changed")
+	}
+	c.say(cmd, "msg.applied", "created", len(res.Created), "updated", len(res.Updated), "unchanged", len(res.Unchanged), "deleted", len(res.Deleted), "flows", word)
+	if c.output == "table" {
+		return nil
+	}
+	return c.print(cmd, res, nil)
+}
+
+func tenantOut(t tenants.Tenant) gen.TenantCreate {
+	pkey := t.PKey.String()
+	out := gen.TenantCreate{Name: t.Name, Weight: t.Weight.Float(), Pkey: &pkey}
+	for _, k := range t.Classes {
+		out.Classes = append(out.Classes, gen.Class{Name: k.Name, Weight: k.Weight.Float()})
+	}
+	for _, a := range t.Attachments {
+		att := gen.Attachment{Port: a.Port.String()}
+		if a.SL != nil {
+			sl := gen.SL(*a.SL)
+			att.SL = &sl
+		}
+		out.Attachments = append(out.Attachments, att)
+	}
+	return out
+}
+
+// flowsOut is never nil: a file without flows declares that there are none.
+func flowsOut(flows []tenants.Flow) []gen.Flow {
+	out := make([]gen.Flow, len(flows))
+	for i, f := range flows {
+		qps, demand := f.QPs, int64(f.Demand)
+		out[i] = gen.Flow{Tenant: f.Tenant, Src: f.Src.String(), Dst: f.Dst.String(), QPS: &qps, DemandBps: &demand}
+		if class := f.Class; class != "" {
+			out[i].Class = &class
+		}
+	}
+	return out
+}
+
+func (c *cli) tenantExport(cmd *cobra.Command, _ []string) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	topo, err := c.model(cmd, client, fabric)
+	if err != nil {
+		return err
+	}
+	list, err := c.tenants(cmd, client, fabric)
+	if err != nil {
+		return err
+	}
+	ts, err := tenantsIn(list)
+	if err != nil {
+		return err
+	}
+	set, err := c.flows(cmd, client, fabric)
+	if err != nil {
+		return err
+	}
+	flows, err := flowsIn(set.Flows)
+	if err != nil {
+		return err
+	}
+	return tenantfile.Write(cmd.OutOrStdout(), topo, ts, flows)
+}
+
+// tenantsIn turns answers of the API into the pure model.
+func tenantsIn(list []gen.Tenant) ([]tenants.Tenant, error) {
+	out := make([]tenants.Tenant, len(list))
+	for i, t := range list {
+		w, err := quantity.WeightFromFloat(t.Weight)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = tenants.Tenant{Name: t.Name, Weight: w}
+		if out[i].PKey, err = ident.ParsePKey(t.Pkey); err != nil {
+			return nil, err
+		}
+		for _, k := range t.Classes {
+			if w, err = quantity.WeightFromFloat(k.Weight); err != nil {
+				return nil, err
+			}
+			out[i].Classes = append(out[i].Classes, tenants.Class{Name: k.Name, Weight: w})
+		}
+		for _, a := range t.Attachments {
+			port, err := ident.ParsePortID(a.Port)
+			if err != nil {
+				return nil, err
+			}
+			att := tenants.Attachment{Port: port}
+			if a.SL != nil {
+				sl := ident.SL(*a.SL)
+				att.SL = &sl
+			}
+			out[i].Attachments = append(out[i].Attachments, att)
+		}
+	}
+	return out, nil
+}
+
+func flowsIn(list []gen.Flow) ([]tenants.Flow, error) {
+	out := make([]tenants.Flow, len(list))
+	for i, f := range list {
+		src, err := ident.ParsePortID(f.Src)
+		if err != nil {
+			return nil, err
+		}
+		dst, err := ident.ParsePortID(f.Dst)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = tenants.Flow{Tenant: f.Tenant, Class: orZero(f.Class), Src: src, Dst: dst, QPs: orZero(f.QPS), Demand: quantity.BitRate(orZero(f.DemandBps))}
+	}
+	return out, nil
+}
+
+// orZero is the zero value for nil.
+func orZero[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

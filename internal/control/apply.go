@@ -1,0 +1,167 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/tenants"
+)
+
+// TenantSet is a declared state of tenants and, when Flows is not nil, of flows.
+type TenantSet struct {
+	Tenants []TenantInput
+	Flows   []FlowInput
+	Prune   bool // delete the tenants that are not listed
+}
+
+// TenantSetResult says what an ApplyTenants changed or would change; names are sorted.
+type TenantSetResult struct {
+	Created, Updated, Unchanged, Deleted []string
+	FlowsChanged                         bool
+}
+
+// errDryRun rolls a transaction back after all checks and all writes went through.
+var errDryRun = errors.New("dry run")
+
+// ApplyTenants brings tenants and flows to a declared state in one transaction. A dry run does
+// the same and rolls back, so that it finds what the real one would.
+func (s *Service) ApplyTenants(ctx context.Context, fabric string, set TenantSet, dryRun bool) (TenantSetResult, error) {
+	var res TenantSetResult
+	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
+		if res, err = s.applyTenants(ctx, r, fabric, set); err == nil && dryRun {
+			err = errDryRun
+		}
+		return err
+	})
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
+	return res, err
+}
+
+func (s *Service) applyTenants(ctx context.Context, r Repos, fabric string, set TenantSet) (TenantSetResult, error) {
+	a := applier{s: s, r: r, fabric: fabric, old: map[string]Tenant{}, wanted: map[string]int{}}
+	stored, err := r.AllTenants(ctx, fabric)
+	if err != nil {
+		return a.res, err
+	}
+	for _, t := range stored {
+		a.old[t.Name] = t
+	}
+	if err := a.resolve(ctx, set); err != nil {
+		return a.res, err
+	}
+	if err := a.check(ctx, set); err != nil {
+		return a.res, err
+	}
+	if err := a.write(ctx, set); err != nil {
+		return a.res, err
+	}
+	for _, list := range []*[]string{&a.res.Created, &a.res.Updated, &a.res.Unchanged, &a.res.Deleted} {
+		slices.Sort(*list)
+	}
+	return a.res, nil
+}
+
+// applier is one ApplyTenants.
+type applier struct {
+	s      *Service
+	r      Repos
+	fabric string
+	old    map[string]Tenant
+	next   []tenants.Tenant // as wanted, in the order of the request
+	wanted map[string]int   // name to index in next
+	flows  []tenants.Flow   // as they will be
+	res    TenantSetResult
+}
+
+func (a *applier) resolve(ctx context.Context, set TenantSet) error {
+	var bad InvalidError
+	for i, in := range set.Tenants {
+		base := fmt.Sprintf("/tenants/%d", i)
+		if _, dup := a.wanted[in.Name]; dup {
+			bad.add(base+"/name", fmt.Errorf("tenant %q is listed twice: want each name once", in.Name))
+			continue
+		}
+		t, err := a.s.resolveTenant(ctx, a.r, a.fabric, in, base)
+		var inv *InvalidError
+		switch {
+		case errors.As(err, &inv):
+			bad.Fields = append(bad.Fields, inv.Fields...)
+		case err != nil:
+			return err
+		}
+		a.wanted[in.Name] = i
+		a.next = append(a.next, t)
+	}
+	return bad.orNil()
+}
+
+// check judges the state that will be as a whole.
+func (a *applier) check(ctx context.Context, set TenantSet) error {
+	old, _, err := a.r.Flows(ctx, a.fabric)
+	if err != nil {
+		return err
+	}
+	a.flows = old
+	if set.Flows != nil {
+		if a.flows, err = a.s.resolveFlows(ctx, a.r, a.fabric, set.Flows); err != nil {
+			return err
+		}
+		a.res.FlowsChanged = !sameFlows(old, a.flows)
+	}
+	all := slices.Clone(a.next)
+	for name, t := range a.old {
+		switch _, listed := a.wanted[name]; {
+		case listed:
+		case set.Prune:
+			a.res.Deleted = append(a.res.Deleted, name)
+		default:
+			all = append(all, t.Tenant)
+		}
+	}
+	return invalidModel(tenants.Validate(all, a.flows), func(f *tenants.FieldError) string {
+		i, listed := a.wanted[f.Tenant]
+		switch {
+		case f.Flow >= 0 && set.Flows != nil:
+			return flowPointer(f)
+		case listed:
+			return inTenant(fmt.Sprintf("/tenants/%d", i))(f)
+		}
+		return "/tenants" // the fault is of what is stored and collides with what is listed
+	})
+}
+
+// write makes the changes: tenants first, then flows, deletions last because old flows may
+// refer to what goes.
+func (a *applier) write(ctx context.Context, set TenantSet) error {
+	for _, t := range a.next {
+		var err error
+		switch before, had := a.old[t.Name]; {
+		case !had:
+			a.res.Created = append(a.res.Created, t.Name)
+			_, err = a.s.createTenant(ctx, a.r, a.fabric, t)
+		case sameTenant(before.Tenant, t):
+			a.res.Unchanged = append(a.res.Unchanged, t.Name)
+		default:
+			a.res.Updated = append(a.res.Updated, t.Name)
+			_, err = a.s.updateTenant(ctx, a.r, before, 0, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if set.Flows != nil && a.res.FlowsChanged {
+		if _, err := a.s.replaceFlows(ctx, a.r, a.fabric, AnyVersion, a.flows); err != nil {
+			return err
+		}
+	}
+	for _, name := range a.res.Deleted {
+		if err := a.s.deleteTenant(ctx, a.r, a.fabric, name, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

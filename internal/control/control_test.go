@@ -1,0 +1,525 @@
+package control_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"fairlane/internal/control"
+	"fairlane/internal/control/controltest"
+	"fairlane/tenants"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("database/sql.(*DB).connectionOpener"))
+}
+
+func labWithPlan(t *testing.T) (*controltest.Rig, string) {
+	t.Helper()
+	r := controltest.New(t)
+	r.Lab(t)
+	p, created, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	if err != nil || !created {
+		t.Fatalf("plan: created %v, %v", created, err)
+	}
+	return r, p.Plan.Name
+}
+
+func mustFail(t *testing.T, what string, err, kind error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Errorf("%s: error is %v, want one that is %v", what, err, kind)
+	}
+}
+
+func code(err error) string {
+	var c *control.ConflictError
+	var u *control.UnavailableError
+	switch {
+	case errors.As(err, &c):
+		return c.Code
+	case errors.As(err, &u):
+		return u.Code
+	}
+	return ""
+}
+
+func start(t *testing.T, s *control.Service, plan string) control.Rollout {
+	t.Helper()
+	ro, err := s.StartRollout(control.WithActor(t.Context(), "ada"), "lab", plan, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ro
+}
+
+func rollout(t *testing.T, s *control.Service, id int64) control.Rollout {
+	t.Helper()
+	ro, err := s.Rollout(t.Context(), "lab", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ro
+}
+
+func kinds(t *testing.T, s *control.Service, rollout int64) string {
+	t.Helper()
+	list, _, err := s.Events(t.Context(), "lab", rollout, control.Page{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list {
+		if e.Kind != "device.state" {
+			out = append(out, e.Kind+" by "+e.Actor)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestARolloutIsRecordedToItsEnd(t *testing.T) {
+	t.Parallel()
+	r, plan := labWithPlan(t)
+	ro := start(t, r.Service, plan[:10])
+	if ro.State != control.RolloutRunning || ro.Plan != plan || ro.Actor != "ada" {
+		t.Errorf("started rollout is %+v", ro)
+	}
+	r.Service.Wait()
+	got := rollout(t, r.Service, ro.ID)
+	if got.State != control.RolloutSucceeded || got.FinishedAt.IsZero() || len(got.Devices) == 0 {
+		t.Fatalf("rollout ended as %+v", got)
+	}
+	for _, d := range got.Devices {
+		if d.State != "in-sync" || d.Before == nil || d.Wanted == nil || d.Observed == nil || d.Receipt == nil {
+			t.Errorf("device is %+v: want its whole story", d)
+		}
+	}
+	if k, want := kinds(t, r.Service, ro.ID), "rollout.started by ada, rollout.succeeded by ada"; k != want {
+		t.Errorf("events are %s, want %s", k, want)
+	}
+}
+
+func TestHowARolloutEnds(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		roll func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error)
+		want control.RolloutState
+	}{
+		"a roller's verdict is kept": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
+			return control.RollResult{State: control.RolloutRolledBack, Result: "over budget"}, nil
+		}, control.RolloutRolledBack},
+		"an error is a failure": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
+			return control.RollResult{State: control.RolloutSucceeded}, errors.New("cable cut")
+		}, control.RolloutFailed},
+		"a panic is a failure, not the end of the manager": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
+			panic("bug")
+		}, control.RolloutFailed},
+		"a roller that claims nothing is not a success": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
+			return control.RollResult{}, nil
+		}, control.RolloutInterrupted},
+		"a roller that claims to be running is not believed": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
+			return control.RollResult{State: control.RolloutRunning}, nil
+		}, control.RolloutInterrupted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, plan := labWithPlan(t)
+			r.Devices.OnRoll(tc.roll)
+			ro := start(t, r.Service, plan)
+			r.Service.Wait()
+			if got := rollout(t, r.Service, ro.ID); got.State != tc.want || got.Result == "" && tc.want != control.RolloutRolledBack {
+				t.Errorf("rollout ended as %s (%q), want %s", got.State, got.Result, tc.want)
+			}
+			if _, _, err := r.Service.Devices(t.Context(), "lab", ""); code(err) != "no-plan" {
+				t.Errorf("after it a plan is in force: %v", err)
+			}
+		})
+	}
+}
+
+// hold is a rollout that runs until its context ends.
+func hold(started chan<- struct{}) func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
+	return func(ctx context.Context, _ control.RollRequest, rec control.Recorder) (control.RollResult, error) {
+		close(started)
+		<-ctx.Done()
+		if err := rec.Event("device.state", "x", "still recorded", nil); err != nil {
+			return control.RollResult{State: control.RolloutSucceeded}, err
+		}
+		return control.RollResult{}, ctx.Err()
+	}
+}
+
+func TestTwoRolloutsNeverInterleave(t *testing.T) {
+	t.Parallel()
+	r, plan := labWithPlan(t)
+	started := make(chan struct{})
+	r.Devices.OnRoll(hold(started))
+	ro := start(t, r.Service, plan)
+	<-started
+	_, err := r.Service.StartRollout(t.Context(), "lab", plan, nil)
+	if code(err) != "rollout-running" {
+		t.Errorf("a second rollout gives %v", err)
+	}
+	// Another manager on the same database has no goroutine to see; the row must stop it.
+	other := r.Manager(t)
+	if _, err = other.StartRollout(t.Context(), "lab", plan, nil); code(err) != "rollout-running" {
+		t.Errorf("another manager's rollout gives %v", err)
+	}
+	other.Stop()
+	if err := r.Service.DeleteFabric(t.Context(), "lab", 0); code(err) != "rollout-running" {
+		t.Errorf("deleting the fabric gives %v", err)
+	}
+	if _, err := r.Service.CancelRollout(t.Context(), "lab", ro.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.Service.Wait()
+	if got := rollout(t, r.Service, ro.ID); got.State != control.RolloutCanceled {
+		t.Errorf("cancelled rollout ended as %s: %s", got.State, got.Result)
+	}
+	if _, err := r.Service.CancelRollout(t.Context(), "lab", ro.ID); code(err) != "not-running" {
+		t.Errorf("cancelling it again gives %v", err)
+	}
+	r.Devices.OnRoll(nil)
+	again := start(t, r.Service, plan)
+	r.Service.Wait()
+	if got := rollout(t, r.Service, again.ID); got.State != control.RolloutSucceeded {
+		t.Errorf("the next rollout ended as %s", got.State)
+	}
+}
+
+func TestStoppingInterruptsAndRefuses(t *testing.T) {
+	t.Parallel()
+	r, plan := labWithPlan(t)
+	started := make(chan struct{})
+	r.Devices.OnRoll(hold(started))
+	ro := start(t, r.Service, plan)
+	<-started
+	r.Service.Stop()
+	if got := rollout(t, r.Service, ro.ID); got.State != control.RolloutInterrupted {
+		t.Errorf("rollout ended as %s: %s", got.State, got.Result)
+	}
+	if _, err := r.Service.StartRollout(t.Context(), "lab", plan, nil); code(err) != "stopping" {
+		t.Errorf("a rollout after Stop gives %v", err)
+	}
+}
+
+func TestARestartInterruptsWhatADeadManagerLeft(t *testing.T) {
+	t.Parallel()
+	r, plan := labWithPlan(t)
+	ctx := t.Context()
+	var left control.Rollout
+	err := r.Store.Tx(ctx, func(repos control.Repos) (err error) { // what a killed process leaves
+		left, err = repos.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: plan, Stages: []control.Stage{control.StageSettings}})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := r.Manager(t)
+	got, err := fresh.Recover(ctx)
+	if err != nil || len(got) != 1 || got[0].ID != left.ID {
+		t.Fatalf("recovered %+v, %v", got, err)
+	}
+	if ro := rollout(t, fresh, left.ID); ro.State != control.RolloutInterrupted || ro.FinishedAt.IsZero() {
+		t.Errorf("rollout is %+v", ro)
+	}
+	if k := kinds(t, fresh, left.ID); k != "rollout.interrupted by system" {
+		t.Errorf("events are %s", k)
+	}
+	if again, err := fresh.Recover(ctx); err != nil || len(again) != 0 {
+		t.Errorf("recovering again gives %v, %v", again, err)
+	}
+	next := start(t, fresh, plan)
+	fresh.Stop()
+	if ro := rollout(t, fresh, next.ID); ro.State == control.RolloutRunning {
+		t.Errorf("rollout after recovery is %s", ro.State)
+	}
+}
+
+func TestOnlyAnIntactStoredPlanReachesDevices(t *testing.T) {
+	t.Parallel()
+	r, plan := labWithPlan(t)
+	dry, created, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{Mode: "theorem1"}, true)
+	if err != nil || created || dry.Stored {
+		t.Fatalf("dry run gives created %v, stored %v, %v", created, dry.Stored, err)
+	}
+	_, err = r.Service.StartRollout(t.Context(), "lab", dry.Plan.Name, nil)
+	mustFail(t, "rollout of a dry run's plan", err, control.ErrNotFound)
+	touched := false
+	r.Devices.OnRoll(func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
+		touched = true
+		return control.RollResult{State: control.RolloutSucceeded}, nil
+	})
+	db, err := sql.Open("sqlite", r.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), `DROP TRIGGER plans_are_immutable;
+		UPDATE plans SET plan = replace(plan, '"plane":"ib"', '"plane":"xx"')`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = r.Service.StartRollout(t.Context(), "lab", plan, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("rollout of a damaged plan gives %v", err)
+	}
+	r.Service.Wait()
+	if touched {
+		t.Error("devices were touched")
+	}
+}
+
+func TestTheSameInputGivesTheSamePlan(t *testing.T) {
+	t.Parallel()
+	r, name := labWithPlan(t)
+	p, created, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	if err != nil || created || p.Plan.Name != name {
+		t.Errorf("compiling again: created %v, name %s, %v; want %s again", created, p.Plan.Name, err, name)
+	}
+	if _, err := r.Service.UpdateTenant(t.Context(), "lab", 0, control.TenantInput{
+		Name: "red", Weight: 9000, PKey: 0x8001, Attachments: []control.AttachmentInput{{Port: "h1"}, {Port: "h4"}}}); err != nil {
+		t.Fatal(err)
+	}
+	p, created, err = r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	if err != nil || !created || p.Plan.Name == name {
+		t.Errorf("compiling with another weight: created %v, name %s, %v", created, p.Plan.Name, err)
+	}
+	back, err := r.Service.Plan(t.Context(), "lab", p.Plan.Name[:8])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(p.Plan, back.Plan); d != "" {
+		t.Errorf("the stored plan differs:\n%s", d)
+	}
+}
+
+func TestStagesRunInTheirOrder(t *testing.T) {
+	t.Parallel()
+	r, plan := labWithPlan(t)
+	var got control.RollRequest
+	r.Devices.OnRoll(func(_ context.Context, q control.RollRequest, _ control.Recorder) (control.RollResult, error) {
+		got = q
+		return control.RollResult{State: control.RolloutSucceeded, Result: "ok"}, nil
+	})
+	if _, err := r.Service.StartRollout(t.Context(), "lab", plan, []control.Stage{"settings", "placement"}); err != nil {
+		t.Fatal(err)
+	}
+	r.Service.Wait()
+	if d := cmp.Diff([]control.Stage{"placement", "settings"}, got.Stages); d != "" || got.Prior != nil || got.Topology == nil {
+		t.Errorf("first request: %s prior %v", d, got.Prior)
+	}
+	if _, err := r.Service.StartRollout(t.Context(), "lab", plan, []control.Stage{"settings"}); err != nil {
+		t.Fatal(err)
+	}
+	r.Service.Wait()
+	if len(got.Stages) != 1 || got.Prior == nil || got.Prior.Name != plan {
+		t.Errorf("second request has stages %v and prior %v", got.Stages, got.Prior)
+	}
+	for _, bad := range [][]control.Stage{{"all"}, {"settings", "settings"}} {
+		_, err := r.Service.StartRollout(t.Context(), "lab", plan, bad)
+		mustFail(t, "stages", err, control.ErrInvalid)
+	}
+}
+
+func TestApplyTenants(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t)
+	r.Lab(t)
+	ctx := t.Context()
+	set := controltest.Tenants()
+	same, err := r.Service.ApplyTenants(ctx, "lab", set, false)
+	if d := cmp.Diff(control.TenantSetResult{Unchanged: []string{"blue", "red"}}, same); d != "" || err != nil {
+		t.Errorf("applying the same again: %v\n%s", err, d)
+	}
+	set.Tenants[0].Weight = 5000
+	set.Tenants[1].Name = "green"
+	set.Flows[1].Tenant = "green"
+	set.Prune = true
+	set.Tenants[1].PKey = 0x8003
+	want := control.TenantSetResult{Created: []string{"green"}, Updated: []string{"red"}, Deleted: []string{"blue"}, FlowsChanged: true}
+	for _, dry := range []bool{true, false} {
+		got, err := r.Service.ApplyTenants(ctx, "lab", set, dry)
+		if d := cmp.Diff(want, got); d != "" || err != nil {
+			t.Errorf("dry %v: %v\n%s", dry, err, d)
+		}
+		_, err = r.Service.Tenant(ctx, "lab", "green")
+		if dry != errors.Is(err, control.ErrNotFound) {
+			t.Errorf("dry %v: looking for green gives %v", dry, err)
+		}
+	}
+}
+
+func TestBadTenantsNameTheFieldAndWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t)
+	r.Lab(t)
+	ctx := t.Context()
+	att := func(ports ...string) (out []control.AttachmentInput) {
+		for _, p := range ports {
+			out = append(out, control.AttachmentInput{Port: p})
+		}
+		return out
+	}
+	for name, tc := range map[string]struct {
+		in      control.TenantInput
+		pointer string
+	}{
+		"unknown host":         {control.TenantInput{Name: "x", Weight: 1, Attachments: att("h1", "nowhere")}, "/attachments/1/port"},
+		"a switch":             {control.TenantInput{Name: "x", Weight: 1, Attachments: att("sw1:1")}, "/attachments/0/port"},
+		"the same port twice":  {control.TenantInput{Name: "x", Weight: 1, Attachments: att("h1", "h1/P1")}, "/attachments/1/port"},
+		"no weight":            {control.TenantInput{Name: "x"}, "/weight"},
+		"bad name":             {control.TenantInput{Name: "X", Weight: 1}, "/name"},
+		"somebody's partition": {control.TenantInput{Name: "x", Weight: 1, PKey: 0x0001}, "/pkey"},
+		"class twice":          {control.TenantInput{Name: "x", Weight: 1, Classes: []tenants.Class{{Name: "a", Weight: 1}, {Name: "a", Weight: 1}}}, "/classes/1/name"},
+	} {
+		_, err := r.Service.CreateTenant(ctx, "lab", tc.in)
+		var inv *control.InvalidError
+		if !errors.As(err, &inv) || inv.Fields[0].Pointer != tc.pointer {
+			t.Errorf("%s: %v, want a fault at %s", name, err, tc.pointer)
+		}
+	}
+	_, err := r.Service.UpdateTenant(ctx, "lab", 0, control.TenantInput{Name: "red", Weight: 1, Attachments: att("h3")})
+	mustFail(t, "leaving a port with declared flows", err, control.ErrInvalid)
+	mustFail(t, "deleting a tenant with flows", r.Service.DeleteTenant(ctx, "lab", "red", 0), control.ErrConflict)
+	_, _, err = r.Service.PutFlows(ctx, "lab", control.AnyVersion, []control.FlowInput{{Tenant: "nobody", Src: "h1", Dst: "h2"}})
+	mustFail(t, "flow of nobody", err, control.ErrInvalid)
+}
+
+func TestWithoutDiscoveryPortsCannotBeNamed(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t)
+	ctx := t.Context()
+	if _, err := r.Service.CreateFabric(ctx, control.Fabric{Name: "lab", Source: controltest.Source}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.Service.CreateTenant(ctx, "lab", control.TenantInput{Name: "x", Weight: 1, Attachments: []control.AttachmentInput{{Port: "h1"}}})
+	if code(err) != "not-discovered" {
+		t.Errorf("attaching gives %v", err)
+	}
+	if _, _, err = r.Service.CreatePlan(ctx, "lab", control.CompileOptions{}, true); code(err) != "not-discovered" {
+		t.Errorf("compiling gives %v", err)
+	}
+}
+
+func TestDiscoveryKeepsOneSnapshotOfOneTopology(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t)
+	r.Lab(t)
+	first, topo, err := r.Service.Topology(t.Context(), "lab", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	star, err := controltest.Star()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(topo.Nodes) != len(star.Nodes) || len(topo.Links) != len(star.Links) {
+		t.Errorf("topology has %d nodes and %d links", len(topo.Nodes), len(topo.Links))
+	}
+	again, err := r.Service.Discover(t.Context(), "lab")
+	if err != nil || again.SHA256 != first.SHA256 || !again.TakenAt.Equal(first.TakenAt) || !again.SeenAt.After(first.SeenAt) {
+		t.Errorf("second discovery is %+v, %v", again, err)
+	}
+	r.Devices.Break(errors.New("no light"))
+	if _, err := r.Service.Discover(t.Context(), "lab"); code(err) != "discovery-failed" || !strings.Contains(err.Error(), "no light") {
+		t.Errorf("failed discovery gives %v", err)
+	}
+}
+
+func TestDevicesAndShares(t *testing.T) {
+	t.Parallel()
+	r, plan := labWithPlan(t)
+	ctx := t.Context()
+	start(t, r.Service, plan)
+	r.Service.Wait()
+	name, list, err := r.Service.Devices(ctx, "lab", "")
+	if err != nil || name != plan || len(list) == 0 {
+		t.Errorf("devices: plan %s, %d of them, %v", name, len(list), err)
+	}
+	sh, err := r.Service.Shares(ctx, "lab", "", 50*time.Millisecond)
+	if err != nil || sh.Plan != plan || sh.Window != 50*time.Millisecond || len(sh.Tenants) != 2 || sh.MeasuredAt.IsZero() {
+		t.Errorf("shares are %+v, %v", sh, err)
+	}
+	for _, w := range []time.Duration{0, time.Hour} {
+		_, err := r.Service.Shares(ctx, "lab", "", w)
+		mustFail(t, "window", err, control.ErrInvalid)
+	}
+	r.Devices.Break(os.ErrDeadlineExceeded)
+	_, _, err = r.Service.Devices(ctx, "lab", plan)
+	mustFail(t, "unreachable devices", err, control.ErrUnavailable)
+	_, err = r.Service.Shares(ctx, "lab", plan, time.Second)
+	mustFail(t, "failed measurement", err, os.ErrDeadlineExceeded)
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t)
+	ctx := t.Context()
+	if tok, err := r.Service.Authenticate(ctx, controltest.Token); err != nil || tok.Name != control.BootstrapName {
+		t.Errorf("the given token gives %+v, %v", tok, err)
+	}
+	for _, bad := range []string{"", "x", controltest.Token + "x", strings.Repeat("x", 5000)} {
+		_, err := r.Service.Authenticate(ctx, bad)
+		mustFail(t, "token", err, control.ErrUnauthorized)
+	}
+	if gen, err := r.Service.Bootstrap(ctx, ""); gen != "" || err != nil {
+		t.Errorf("with a token in the store one was made: %v", err)
+	}
+	for _, bad := range []string{"short", strings.Repeat("x", 40) + " y"} {
+		if _, err := r.Service.Bootstrap(ctx, bad); err == nil {
+			t.Errorf("token %q was taken", bad)
+		}
+	}
+	text, hash := control.NewToken()
+	other, _ := control.NewToken()
+	if text == other || len(text) < 40 {
+		t.Errorf("tokens are %q and %q", text, other)
+	}
+	if err := r.Service.PutToken(ctx, "ci", hash); err != nil {
+		t.Fatal(err)
+	}
+	if tok, err := r.Service.Authenticate(ctx, text); err != nil || tok.Name != "ci" {
+		t.Errorf("token gives %+v, %v", tok, err)
+	}
+	mustFail(t, "name", r.Service.PutToken(ctx, "No Good", hash), control.ErrInvalid)
+	raw, err := os.ReadFile(r.Path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(raw), text) || strings.Contains(string(raw), controltest.Token) {
+		t.Error("a token's text is in the database")
+	}
+}
+
+func TestAFreshStoreGetsOneToken(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t)
+	db, err := sql.Open("sqlite", r.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "DELETE FROM tokens"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := r.Service.Bootstrap(t.Context(), "")
+	if err != nil || text == "" {
+		t.Fatalf("bootstrap gives %q, %v", text, err)
+	}
+	if tok, err := r.Service.Authenticate(t.Context(), text); err != nil || tok.Name != control.BootstrapName {
+		t.Errorf("the made token gives %+v, %v", tok, err)
+	}
+}
+
+func TestEveryPartIsNeeded(t *testing.T) {
+	t.Parallel()
+	if _, err := control.New(control.Deps{}); err == nil {
+		t.Error("a service was made of nothing")
+	}
+}

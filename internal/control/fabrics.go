@@ -1,0 +1,118 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"fairlane/subnet"
+	"fairlane/tenants"
+)
+
+// CreateFabric puts a fabric under management. Plane "" is "ib", TimeScale 0 is 1.
+func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
+	if f.Plane == "" {
+		f.Plane = "ib"
+	}
+	if f.TimeScale == 0 {
+		f.TimeScale = 1
+	}
+	switch {
+	case !tenants.ValidName(f.Name):
+		return Fabric{}, Invalid("/name", "name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", f.Name)
+	case f.Plane != "ib":
+		return Fabric{}, Invalid("/plane", "plane %q: want ib", f.Plane)
+	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
+		return Fabric{}, Invalid("/time_scale", "time scale %v: want a number above 0", f.TimeScale)
+	case f.Source == "":
+		return Fabric{}, Invalid("/source", "source is empty: want ibsim:unix:NAME, ibsim:udp:HOST:PORT, umad:CA:PORT or file:PATH")
+	}
+	f.CreatedAt = s.now()
+	var out Fabric
+	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
+		if out, err = r.CreateFabric(ctx, f); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.created", Subject: f.Name, Message: "fabric " + f.Name + " was put under management"},
+			change{After: map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale}})
+	})
+	return out, err
+}
+
+// Fabric returns a fabric.
+func (s *Service) Fabric(ctx context.Context, name string) (f Fabric, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { f, err = r.Fabric(ctx, name); return err })
+	return f, err
+}
+
+// ListFabrics returns fabrics by name.
+func (s *Service) ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListFabrics(ctx, p); return err })
+	return list, next, err
+}
+
+// DeleteFabric forgets a fabric and all that belongs to it, unless a rollout runs on it.
+func (s *Service) DeleteFabric(ctx context.Context, name string, version int64) error {
+	return s.d.Store.Tx(ctx, func(r Repos) error {
+		running, err := r.RunningRollouts(ctx)
+		if err != nil {
+			return err
+		}
+		for _, ro := range running {
+			if ro.Fabric == name {
+				return &ConflictError{Code: "rollout-running", Detail: fmt.Sprintf("rollout %d is running on fabric %q; cancel it first", ro.ID, name)}
+			}
+		}
+		if err := r.DeleteFabric(ctx, name, version); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.deleted", Subject: name, Message: "fabric " + name + " was forgotten"}, nil)
+	})
+}
+
+// Discover sweeps the fabric's source, outside any transaction, and keeps the topology.
+func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
+	f, err := s.Fabric(ctx, name)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	topo, stats, err := s.d.Discoverer.Discover(ctx, f.Source)
+	if err != nil {
+		return Snapshot{}, &UnavailableError{Code: "discovery-failed", Detail: fmt.Sprintf("fabric %q could not be discovered from %s", name, f.Source), Err: err}
+	}
+	text, sha, err := encodeTopology(topo)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	now := s.now()
+	snap := Snapshot{
+		Fabric: name, SHA256: sha, Topology: text, Nodes: len(topo.Nodes),
+		Switches: len(topo.Switches()), Hosts: len(topo.Hosts()), Links: len(topo.Links),
+		TakenAt: now, SeenAt: now, Stats: stats,
+	}
+	var out Snapshot
+	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+		if out, err = r.PutSnapshot(ctx, snap); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.discovered", Subject: sha,
+			Message: fmt.Sprintf("found %d switches, %d hosts and %d links", snap.Switches, snap.Hosts, snap.Links)}, nil)
+	})
+	return out, err
+}
+
+// ListSnapshots returns a fabric's snapshots without their topologies, the one seen last first.
+func (s *Service) ListSnapshots(ctx context.Context, fabric string, p Page) (list []Snapshot, next string, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListSnapshots(ctx, fabric, p); return err })
+	return list, next, err
+}
+
+// Topology returns a snapshot and its parsed fabric; an empty sha means the latest.
+func (s *Service) Topology(ctx context.Context, fabric, sha string) (snap Snapshot, topo *subnet.Fabric, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { snap, err = r.Snapshot(ctx, fabric, sha); return err })
+	if err != nil {
+		return Snapshot{}, nil, err
+	}
+	topo, err = s.parseTopology(snap)
+	return snap, topo, err
+}

@@ -1,0 +1,123 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// AnyVersion makes PutFlows replace whatever version there is.
+const AnyVersion int64 = -1
+
+// Flows returns the declared flows and their version.
+func (s *Service) Flows(ctx context.Context, fabric string) (flows []tenants.Flow, version int64, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { flows, version, err = r.Flows(ctx, fabric); return err })
+	return flows, version, err
+}
+
+// PutFlows replaces all declared flows made against version, or AnyVersion.
+func (s *Service) PutFlows(ctx context.Context, fabric string, version int64, in []FlowInput) (flows []tenants.Flow, next int64, err error) {
+	err = s.d.Store.Tx(ctx, func(r Repos) error {
+		if flows, err = s.resolveFlows(ctx, r, fabric, in); err != nil {
+			return err
+		}
+		stored, err := r.AllTenants(ctx, fabric)
+		if err != nil {
+			return err
+		}
+		if err := invalidModel(tenants.Validate(plain(stored), flows), flowPointer); err != nil {
+			return err
+		}
+		next, err = s.replaceFlows(ctx, r, fabric, version, flows)
+		return err
+	})
+	return flows, next, err
+}
+
+func (s *Service) replaceFlows(ctx context.Context, r Repos, fabric string, version int64, flows []tenants.Flow) (int64, error) {
+	next, err := r.ReplaceFlows(ctx, fabric, version, flows)
+	if err != nil {
+		return 0, err
+	}
+	return next, s.event(ctx, r, Event{Fabric: fabric, Kind: "flows.replaced", Subject: fabric,
+		Message: fmt.Sprintf("%d flows are declared now", len(flows))}, map[string]any{"flows": len(flows), "version": next})
+}
+
+func plain(list []Tenant) []tenants.Tenant {
+	out := make([]tenants.Tenant, len(list))
+	for i, t := range list {
+		out[i] = t.Tenant
+	}
+	return out
+}
+
+// flowPointer places a fault in a body that holds the flows under "flows".
+func flowPointer(f *tenants.FieldError) string {
+	if f.Flow < 0 {
+		return ""
+	}
+	return fmt.Sprintf("/flows/%d/%s", f.Flow, pointerOf(f.Field))
+}
+
+func (s *Service) resolveFlows(ctx context.Context, r Repos, fabric string, in []FlowInput) ([]tenants.Flow, error) {
+	if len(in) == 0 {
+		_, err := r.Fabric(ctx, fabric)
+		return []tenants.Flow{}, err
+	}
+	_, topo, err := s.latest(ctx, r, fabric)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]tenants.Flow, len(in))
+	var bad InvalidError
+	resolve := portCache(topo)
+	for i, f := range in {
+		fl := tenants.Flow{Tenant: f.Tenant, Class: f.Class, QPs: max(f.QPs, 1), Demand: f.Demand}
+		for _, end := range []struct {
+			name, text string
+			to         *ident.PortID
+		}{{"src", f.Src, &fl.Src}, {"dst", f.Dst, &fl.Dst}} {
+			ref, err := resolve(end.text)
+			if err != nil {
+				bad.add(fmt.Sprintf("/flows/%d/%s", i, end.name), err)
+				continue
+			}
+			*end.to = topo.PortID(ref)
+		}
+		out[i] = fl
+	}
+	return out, bad.orNil()
+}
+
+// portCache resolves each distinct text once: flow sets name few ports many times.
+func portCache(topo *subnet.Fabric) func(string) (subnet.PortRef, error) {
+	known := make(map[string]subnet.PortRef)
+	return func(text string) (subnet.PortRef, error) {
+		if ref, ok := known[text]; ok {
+			return ref, nil
+		}
+		ref, err := resolveEndpoint(topo, text)
+		if err == nil {
+			known[text] = ref
+		}
+		return ref, err
+	}
+}
+
+// sameFlows compares flow sets: their order says nothing.
+func sameFlows(a, b []tenants.Flow) bool {
+	return slices.Equal(slices.SortedFunc(slices.Values(a), compareFlows), slices.SortedFunc(slices.Values(b), compareFlows))
+}
+
+func compareFlows(a, b tenants.Flow) int {
+	return cmp.Or(
+		strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Class, b.Class), a.Src.Compare(b.Src), a.Dst.Compare(b.Dst),
+		cmp.Compare(a.QPs, b.QPs), cmp.Compare(a.Demand, b.Demand),
+	)
+}

@@ -1,0 +1,170 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/tenants"
+)
+
+// Store keeps everything. Tx runs f in one serialised write transaction, committed when f
+// returns nil and rolled back otherwise; View gives a consistent read-only picture.
+type Store interface {
+	Tx(ctx context.Context, f func(Repos) error) error
+	View(ctx context.Context, f func(Repos) error) error
+	// Ping reports whether the store answers.
+	Ping(ctx context.Context) error
+}
+
+// Repos is the store inside a transaction. Methods return *NotFoundError, *ConflictError and
+// *PreconditionError where those apply, and are valid only until the function given to Tx returns.
+type Repos interface {
+	FabricRepo
+	TenantRepo
+	PlanRepo
+	RolloutRepo
+	EventRepo
+	TokenRepo
+}
+
+// FabricRepo keeps fabrics and their snapshots.
+type FabricRepo interface {
+	CreateFabric(ctx context.Context, f Fabric) (Fabric, error)
+	Fabric(ctx context.Context, name string) (Fabric, error)
+	ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error)
+	// DeleteFabric removes a fabric and all that belongs to it; version 0 means any version.
+	DeleteFabric(ctx context.Context, name string, version int64) error
+	// PutSnapshot adds a snapshot, or refreshes SeenAt and Stats of the one with the same SHA256.
+	PutSnapshot(ctx context.Context, s Snapshot) (Snapshot, error)
+	// Snapshot returns a snapshot with its topology; an empty sha means the latest.
+	Snapshot(ctx context.Context, fabric, sha string) (Snapshot, error)
+	ListSnapshots(ctx context.Context, fabric string, p Page) (list []Snapshot, next string, err error)
+}
+
+// TenantRepo keeps tenants and declared flows.
+type TenantRepo interface {
+	CreateTenant(ctx context.Context, t Tenant) (Tenant, error)
+	Tenant(ctx context.Context, fabric, name string) (Tenant, error)
+	ListTenants(ctx context.Context, fabric string, p Page) (list []Tenant, next string, err error)
+	// AllTenants returns every tenant of a fabric, by name.
+	AllTenants(ctx context.Context, fabric string) ([]Tenant, error)
+	// UpdateTenant replaces weight, P_Key, classes and attachments of the tenant at t.Version
+	// (0: at any version) and returns it with its new version.
+	UpdateTenant(ctx context.Context, t Tenant) (Tenant, error)
+	DeleteTenant(ctx context.Context, fabric, name string, version int64) error
+	// ReplaceFlows replaces the declared flows when the fabric's FlowsVersion is version
+	// (negative: whatever it is) and returns the new one.
+	ReplaceFlows(ctx context.Context, fabric string, version int64, flows []tenants.Flow) (int64, error)
+	// Flows returns the declared flows in the order given, and the fabric's FlowsVersion.
+	Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64, error)
+}
+
+// PlanRepo keeps plans, which never change.
+type PlanRepo interface {
+	// PutPlan stores a plan; when one of that name exists on the fabric it is left as it is and
+	// created is false.
+	PutPlan(ctx context.Context, p Plan) (stored Plan, created bool, err error)
+	// Plan finds a plan by its name or by an unambiguous beginning of it.
+	Plan(ctx context.Context, fabric, name string) (Plan, error)
+	ListPlans(ctx context.Context, fabric string, p Page) (list []PlanSummary, next string, err error)
+}
+
+// RolloutRepo keeps rollouts and what they did to each device.
+type RolloutRepo interface {
+	// CreateRollout adds a running rollout; *ConflictError "rollout-running" when the fabric has one.
+	CreateRollout(ctx context.Context, r Rollout) (Rollout, error)
+	// Rollout returns a rollout with its devices.
+	Rollout(ctx context.Context, fabric string, id int64) (Rollout, error)
+	ListRollouts(ctx context.Context, fabric string, p Page) (list []Rollout, next string, err error)
+	// FinishRollout gives a running rollout its final state; one that is final stays as it is
+	// and *ConflictError "not-running" is returned.
+	FinishRollout(ctx context.Context, id int64, s RolloutState, result string, at time.Time) error
+	// PutRolloutDevice adds one device's row, or renews it: Before, Wanted, Observed and Receipt
+	// that are nil stay as they were.
+	PutRolloutDevice(ctx context.Context, rollout int64, d RolloutDevice) error
+	// RunningRollouts lists the rollouts that are running, of all fabrics, without devices.
+	RunningRollouts(ctx context.Context) ([]Rollout, error)
+	// LatestRollout returns the newest rollout in one of the states, without devices.
+	LatestRollout(ctx context.Context, fabric string, states ...RolloutState) (Rollout, error)
+}
+
+// EventFilter selects events; empty fields select all.
+type EventFilter struct {
+	Fabric  string
+	Rollout int64
+}
+
+// EventRepo keeps events.
+type EventRepo interface {
+	AddEvent(ctx context.Context, e Event) error
+	// ListEvents returns events in the order they happened.
+	ListEvents(ctx context.Context, f EventFilter, p Page) (list []Event, next string, err error)
+}
+
+// TokenRepo keeps the hashes of access tokens.
+type TokenRepo interface {
+	// PutToken adds a token, or replaces the one of the same name.
+	PutToken(ctx context.Context, t Token) error
+	TokenByHash(ctx context.Context, hash [32]byte) (Token, error)
+	CountTokens(ctx context.Context) (int64, error)
+}
+
+// Discoverer turns a source such as "ibsim:unix:NAME" into a topology.
+type Discoverer interface {
+	Discover(ctx context.Context, source string) (*subnet.Fabric, DiscoverStats, error)
+}
+
+// Compiler is policy.Compile.
+type Compiler func(policy.Input) (*policy.Plan, error)
+
+// Target is what Roller, Observer and Meter work on: a fabric as last discovered when the plan
+// was made, and the plan.
+type Target struct {
+	Fabric   Fabric
+	Topology *subnet.Fabric
+	Plan     *policy.Plan
+}
+
+// Recorder takes the progress of a rollout and persists it before it returns. It stays usable
+// when the rollout's context has been cancelled. Methods are safe for concurrent use.
+type Recorder interface {
+	// Device records the present state of one device.
+	Device(d RolloutDevice) error
+	// Event records something people should see: kind is a stable code, subject the thing.
+	Event(kind, subject, message string, data any) error
+}
+
+// RollResult is what a rollout came to.
+type RollResult struct {
+	State  RolloutState // final
+	Result string       // one sentence for people
+}
+
+// RollRequest is the work of a rollout.
+type RollRequest struct {
+	Target
+	Stages []Stage
+	// Prior is the plan of the latest successful rollout, to whose placements a roll-back
+	// returns; nil when there was none.
+	Prior *policy.Plan
+}
+
+// Roller brings a plan to devices: stages in order, read back before anything is called done,
+// touched devices returned to what they were when the failure budget is spent. A cancelled
+// context stops it at the next safe point. An error means RolloutFailed.
+type Roller interface {
+	Roll(ctx context.Context, r RollRequest, rec Recorder) (RollResult, error)
+}
+
+// Observer reads every device of a plan back and compares. It never writes. A device that
+// cannot be read is a report with Error, not an error.
+type Observer interface {
+	Observe(ctx context.Context, t Target) ([]DeviceReport, error)
+}
+
+// Meter measures delivered shares over a window of the fabric's own time.
+type Meter interface {
+	Measure(ctx context.Context, t Target, window time.Duration) (Shares, error)
+}

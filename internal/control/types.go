@@ -1,0 +1,233 @@
+package control
+
+import (
+	"encoding/json"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// Fabric is one InfiniBand subnet or RoCE domain under management.
+type Fabric struct {
+	Name      string  // 1..63 of a-z 0-9 -, unique
+	Plane     string  // "ib"
+	Source    string  // where it is discovered: "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "umad:CA:PORT" or "file:PATH"
+	TimeScale float64 // device seconds per wall second; 1 for hardware
+	Version   int64
+	// FlowsVersion counts the replacements of the declared flows; 0 is "never declared".
+	FlowsVersion         int64
+	CreatedAt, UpdatedAt time.Time
+	// Snapshot is the latest discovery without its topology; nil before the first.
+	Snapshot *Snapshot
+}
+
+// DiscoverStats says what a discovery cost.
+type DiscoverStats struct {
+	Wall     time.Duration
+	MADsSent int64
+}
+
+// Snapshot is one discovered topology. The same topology found again is the same snapshot with
+// a later SeenAt.
+type Snapshot struct {
+	Fabric                        string
+	SHA256                        string // of Topology, lower-case hexadecimal: the snapshot's name
+	Topology                      []byte // fabric YAML (subnet/topofile); nil in lists
+	Nodes, Switches, Hosts, Links int
+	TakenAt, SeenAt               time.Time
+	Stats                         DiscoverStats // of the latest discovery
+}
+
+// Tenant is a stored tenant of one fabric.
+type Tenant struct {
+	tenants.Tenant
+	Fabric               string
+	Version              int64
+	CreatedAt, UpdatedAt time.Time
+}
+
+// CompileOptions are the stored form of policy.Options.
+type CompileOptions struct {
+	Mode         policy.Mode      `json:"mode,omitempty"`
+	CCTLaw       policy.CCTLaw    `json:"cct_law,omitempty"`
+	TimerRestart bool             `json:"timer_restart,omitempty"`
+	PerQP        policy.PerQPMode `json:"per_qp,omitempty"`
+	ReservedSLs  []ident.SL       `json:"reserved_sls,omitempty"`
+	TableEntries int              `json:"table_entries,omitempty"`
+}
+
+// Policy converts to what the compiler takes.
+func (o CompileOptions) Policy() policy.Options {
+	return policy.Options{
+		Mode: o.Mode, CCTLaw: o.CCTLaw, TimerRestart: o.TimerRestart, PerQP: o.PerQP,
+		ReservedSLs: o.ReservedSLs, TableEntries: o.TableEntries,
+	}
+}
+
+// PlanInput is everything a plan was compiled from; with the snapshot of that name it
+// reproduces the plan to the byte.
+type PlanInput struct {
+	Snapshot string           `json:"snapshot"` // Snapshot.SHA256
+	Tenants  []tenants.Tenant `json:"tenants"`
+	Flows    []tenants.Flow   `json:"flows"`
+	Options  CompileOptions   `json:"options"`
+}
+
+// Plan is a compiled plan, stored (immutable) or, in a dry run, not.
+type Plan struct {
+	Fabric    string
+	Plan      *policy.Plan
+	Input     PlanInput
+	CreatedAt time.Time
+	Stored    bool
+}
+
+// PlanSummary is a plan in a list.
+type PlanSummary struct {
+	Name, Fabric, Snapshot string
+	Tenants, Devices       int
+	Findings               int
+	MaxPredictedError      float64
+	CreatedAt              time.Time
+}
+
+// Stage is one stage of a rollout.
+type Stage string
+
+// Stages, in the order in which they run.
+const (
+	StagePlacement Stage = "placement" // tenants' traffic onto its SLs
+	StageSettings  Stage = "settings"  // congestion control of switches and adapters
+)
+
+// RolloutState is where a rollout stands. Only RolloutSucceeded means that every device was
+// read back equal.
+type RolloutState string
+
+// Rollout states; all but RolloutRunning are final.
+const (
+	RolloutRunning     RolloutState = "running"
+	RolloutSucceeded   RolloutState = "succeeded"
+	RolloutPartial     RolloutState = "partial" // some devices failed within the budget and are as before
+	RolloutFailed      RolloutState = "failed"
+	RolloutRolledBack  RolloutState = "rolled-back"
+	RolloutCanceled    RolloutState = "canceled"
+	RolloutInterrupted RolloutState = "interrupted" // the manager died or was stopped meanwhile
+)
+
+// Rollout is one attempt to bring a stored plan to devices.
+type Rollout struct {
+	ID                   int64
+	Fabric               string
+	Plan                 string // Plan.Name
+	Stages               []Stage
+	State                RolloutState
+	Result               string // one sentence for people; empty while running
+	Actor                string
+	Version              int64
+	CreatedAt, UpdatedAt time.Time
+	FinishedAt           time.Time // zero while running
+	Devices              []RolloutDevice
+}
+
+// RolloutDevice is one device's part in a rollout. When it is recorded, a nil setting or receipt
+// leaves the one recorded before.
+type RolloutDevice struct {
+	Device    driver.Device
+	State     string // unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported
+	Before    *driver.Settings
+	Wanted    *driver.Settings
+	Observed  *driver.Settings
+	Receipt   *driver.Receipt
+	Error     string
+	UpdatedAt time.Time
+}
+
+// DeviceReport is one device read back now.
+type DeviceReport struct {
+	Device      driver.Device
+	State       string // as RolloutDevice.State
+	Desired     *driver.Settings
+	Observed    *driver.Settings
+	Differences []Difference
+	Error       string
+}
+
+// Difference is one field that is not as desired, named as in policy.Reason.
+type Difference struct {
+	Field             string
+	Desired, Observed string
+}
+
+// Shares is what tenants really got during a window.
+type Shares struct {
+	Plan          string // the plan whose placements told tenants apart
+	Window        time.Duration
+	MeasuredAt    time.Time
+	Tenants       []TenantShare // by name
+	Links         []LinkUse     // contended links of the plan, by port
+	MaxShareError float64
+	Jain          float64 // Jain's index of delivered/weight over tenants that have flows; 0 when unknown
+}
+
+// TenantShare is one tenant's part of a measurement.
+type TenantShare struct {
+	Tenant     string
+	Weight     quantity.Weight
+	Entitled   quantity.BitRate
+	Delivered  quantity.BitRate
+	ShareError float64 // |delivered - entitled| / entitled
+}
+
+// LinkUse is the use of one link direction, named by its transmitting port.
+type LinkUse struct {
+	Port, Peer ident.PortID
+	Name       string
+	Capacity   quantity.BitRate
+	Delivered  quantity.BitRate
+	Use        float64 // delivered / capacity
+}
+
+// Event is one thing that happened; events are only ever added.
+type Event struct {
+	ID      int64
+	At      time.Time
+	Fabric  string
+	Rollout int64  // 0 when it belongs to no rollout
+	Actor   string // name of the token, or "system"
+	Kind    string // stable code such as "tenant.updated", "rollout.started", "device.state"
+	Subject string // the thing's name
+	Message string // one English sentence
+	Data    json.RawMessage
+}
+
+// Token is an access token; the secret itself is never stored.
+type Token struct {
+	Name      string
+	Hash      [32]byte // SHA-256 of the token's text
+	CreatedAt time.Time
+}
+
+// Page asks for a part of a list: at most Limit rows after the row that After names.
+type Page struct {
+	After string // empty starts at the beginning; else what a list gave as next
+	Limit int    // 1..MaxPageLimit; 0 is DefaultPageLimit
+}
+
+// Bounds of a page.
+const (
+	DefaultPageLimit = 100
+	MaxPageLimit     = 1000
+)
+
+// Size returns the number of rows the page asks for, within bounds.
+func (p Page) Size() int {
+	if p.Limit <= 0 {
+		return DefaultPageLimit
+	}
+	return min(p.Limit, MaxPageLimit)
+}

@@ -1,0 +1,98 @@
+// Package i18n holds every text that the command line shows to people, in English and in
+// Chinese: one YAML file a language, key to template. A template names its values in braces:
+// "rollout {id} ended as {state}".
+package i18n
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed catalogue/*.yaml
+var files embed.FS
+
+// Default is the language of everyone whose language has no catalogue.
+const Default = "en"
+
+// Languages lists the catalogues, sorted.
+func Languages() []string { return []string{"en", "zh"} }
+
+// Catalogue is the texts of one language. It is immutable and safe for concurrent use.
+type Catalogue struct {
+	lang  string
+	texts map[string]string
+}
+
+// Load reads the catalogue of one of Languages; another language is an error.
+func Load(lang string) (*Catalogue, error) {
+	if !slices.Contains(Languages(), lang) {
+		return nil, fmt.Errorf("language %q: want one of %s", lang, strings.Join(Languages(), ", "))
+	}
+	b, err := files.ReadFile(path.Join("catalogue", lang+".yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("read catalogue %s: %w", lang, err)
+	}
+	c := &Catalogue{lang: lang}
+	if err := yaml.Unmarshal(b, &c.texts); err != nil {
+		return nil, fmt.Errorf("read catalogue %s: %w", lang, err)
+	}
+	return c, nil
+}
+
+// Lang returns the catalogue's language.
+func (c *Catalogue) Lang() string { return c.lang }
+
+// Keys returns the catalogue's keys, sorted.
+func (c *Catalogue) Keys() []string {
+	keys := make([]string, 0, len(c.texts))
+	for k := range c.texts {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Has reports whether the key has a text.
+func (c *Catalogue) Has(key string) bool { _, ok := c.texts[key]; return ok }
+
+// T returns the text of a key with its values filled in; values come as name, value, name,
+// value. A key without a text gives the key, so that a slip shows and nothing breaks.
+func (c *Catalogue) T(key string, values ...any) string {
+	text, ok := c.texts[key]
+	if !ok {
+		return key
+	}
+	if len(values) < 2 {
+		return text
+	}
+	pairs := make([]string, 0, len(values))
+	for i := 0; i+1 < len(values); i += 2 {
+		pairs = append(pairs, fmt.Sprintf("{%v}", values[i]), fmt.Sprint(values[i+1]))
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// Pick chooses a language: asked (a flag's value) when it has a catalogue, else the first of
+// FAIRLANE_LANG, LC_ALL, LC_MESSAGES and LANG that is set, else Default. Locale names such as
+// zh_CN.UTF-8 and zh-Hans count as their language.
+func Pick(asked string, getenv func(string) string) string {
+	for _, v := range []string{asked, getenv("FAIRLANE_LANG"), getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG")} {
+		if v == "" {
+			continue
+		}
+		lang := strings.ToLower(v)
+		if i := strings.IndexAny(lang, "_-.@"); i >= 0 {
+			lang = lang[:i]
+		}
+		if slices.Contains(Languages(), lang) {
+			return lang
+		}
+		return Default
+	}
+	return Default
+}

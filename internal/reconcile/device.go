@@ -1,0 +1,248 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibcc"
+)
+
+// DifferenceError is a device that does not hold what was written to it: it clips or ignores
+// values, restarted, or someone else writes to it too.
+type DifferenceError struct {
+	Differences []ibcc.Difference // at least one
+}
+
+// Error names the first difference and the number of others.
+func (e *DifferenceError) Error() string {
+	s := "read back " + e.Differences[0].String()
+	if n := len(e.Differences) - 1; n > 0 {
+		s += fmt.Sprintf(" and %d more differences", n)
+	}
+	return s
+}
+
+// move records that dev goes to a state, then lets it go there. When the recorder fails the
+// run halts and the error is returned: the act the move announces must not happen.
+func (r *runner) move(dev *device, to State, e Event) error {
+	if err := checkMove(dev.State, to); err != nil {
+		r.halt(err)
+		return err
+	}
+	e.Plan, e.From, e.To = r.r.Plan, dev.State, to
+	d := dev.Device
+	e.Device = &d
+	if err := r.record(e); err != nil {
+		return err
+	}
+	dev.State = to
+	return nil
+}
+
+// note records progress of the rollout as a whole.
+func (r *runner) note(message string) {
+	_ = r.record(Event{Plan: r.r.Plan, Message: message}) // record has halted the run
+}
+
+func (r *runner) record(e Event) error {
+	if r.d.Recorder == nil {
+		return nil
+	}
+	if err := r.d.Recorder.Record(r.work, e); err != nil {
+		err = fmt.Errorf("record progress: %w", err)
+		r.halt(err)
+		return err
+	}
+	return nil
+}
+
+// bring takes one pending device to what it should be, or to a truthful failure. A touched
+// device that fails is returned to its state before at once.
+func (r *runner) bring(ctx context.Context, dev *device) {
+	got, err := r.readPatiently(ctx, dev)
+	if err != nil {
+		r.unread(ctx, dev, err)
+		return
+	}
+	if dev.Before == nil {
+		before := got.Clone()
+		dev.Before = &before
+	}
+	if dev.want.Equal(got) {
+		_ = r.move(dev, InSync, Event{Message: dev.Device.String() + " is already as wanted", Before: dev.Before, Observed: &got})
+		return
+	}
+	err = r.drive(ctx, dev, dev.want, InSync)
+	if err == nil || dev.State == Unknown || r.haltErr() != nil {
+		return
+	}
+	dev.Err = err
+	r.failures.Add(1)
+	if dev.Touched {
+		r.restore(ctx, dev)
+	}
+}
+
+// unread ends a device that could not be read before its first write.
+func (r *runner) unread(ctx context.Context, dev *device, err error) {
+	if ctx.Err() != nil {
+		return // still pending: nothing happened to it
+	}
+	dev.Err = err
+	r.failures.Add(1)
+	to := Failed
+	if errors.Is(err, driver.ErrUnsupported) {
+		to = Unsupported
+	}
+	dev.Dirty = dev.Touched // by an earlier, interrupted run
+	_ = r.move(dev, to, Event{Message: "could not read " + dev.Device.String(), Error: err.Error()})
+}
+
+// readPatiently reads the device, trying again while it is unreachable, busy or changing.
+func (r *runner) readPatiently(ctx context.Context, dev *device) (driver.Settings, error) {
+	var err error
+	for i := range r.o.Attempts {
+		if i > 0 && r.pause(ctx, i) != nil {
+			break
+		}
+		var got driver.Settings
+		if got, err = r.d.Driver.Read(r.work, dev.Device); err == nil {
+			return got, nil
+		}
+		if !retryable(err) {
+			break
+		}
+	}
+	return driver.Settings{}, fmt.Errorf("read: %w", err)
+}
+
+// pause waits before try number i, doubling from Options.Backoff.
+func (r *runner) pause(ctx context.Context, i int) error {
+	d := r.o.MaxBackoff
+	if shift := i - 1; shift < 30 && r.o.Backoff < r.o.MaxBackoff>>shift {
+		d = r.o.Backoff << shift
+	}
+	if d <= 0 {
+		d = time.Nanosecond
+	}
+	return r.d.Clock.Sleep(ctx, d)
+}
+
+// retryable says that another try may do better.
+func retryable(err error) bool {
+	return errors.Is(err, driver.ErrUnreachable) || errors.Is(err, driver.ErrBusy) || errors.Is(err, driver.ErrConflict)
+}
+
+// drive applies goal and reads it back until the two agree, then moves the device to done.
+// Otherwise it leaves the device Failed or Unsupported and returns why; or Unknown, when the
+// run pauses half-way.
+func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, done State) error {
+	var why error
+	for i := range r.o.Attempts {
+		if i > 0 {
+			if err := r.pause(ctx, i); err != nil {
+				return r.lose(dev, why)
+			}
+		}
+		again, err := r.applyOnce(ctx, dev, goal, done)
+		if err == nil {
+			return nil
+		}
+		if dev.State == Unknown || r.haltErr() != nil {
+			return err
+		}
+		why = err
+		if !again {
+			break
+		}
+	}
+	if dev.State == Unsupported {
+		return why
+	}
+	if err := r.move(dev, Failed, Event{Message: dev.Device.String() + " failed", Differences: dev.Differences, Error: why.Error()}); err != nil {
+		return err
+	}
+	return why
+}
+
+// applyOnce is one apply and one read-back. again says that another try may do better.
+func (r *runner) applyOnce(ctx context.Context, dev *device, goal driver.Settings, done State) (again bool, err error) {
+	verb := "writing "
+	if done == RolledBack {
+		verb = "returning to its state before: "
+	}
+	if err := r.move(dev, Applying, Event{Message: verb + dev.Device.String(), Before: dev.Before}); err != nil {
+		return false, err
+	}
+	dev.Attempts++
+	receipt, applyErr := r.d.Driver.Apply(r.work, dev.Device, goal)
+	dev.Touched = dev.Touched || mayHaveWritten(receipt, applyErr)
+	if applyErr != nil && !retryable(applyErr) {
+		return false, r.refused(dev, receipt, fmt.Errorf("apply: %w", applyErr))
+	}
+	e := Event{Message: "reading back " + dev.Device.String(), Receipt: &receipt}
+	if applyErr != nil {
+		e.Error = applyErr.Error()
+	}
+	if err := r.move(dev, Verifying, e); err != nil {
+		return false, err
+	}
+	got, readErr := r.d.Driver.Read(r.work, dev.Device)
+	if readErr != nil {
+		err := errors.Join(applyErr, fmt.Errorf("read back: %w", readErr))
+		if r.work.Err() != nil {
+			return false, r.lose(dev, err)
+		}
+		return retryable(readErr), err
+	}
+	dev.Differences = goal.Diff(got)
+	if len(dev.Differences) == 0 {
+		return false, r.move(dev, done, Event{Message: dev.Device.String() + " was read back equal", Observed: &got})
+	}
+	return true, errors.Join(applyErr, &DifferenceError{dev.Differences})
+}
+
+// refused ends an apply whose error no further try will cure.
+func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
+	switch {
+	case r.work.Err() != nil:
+		return r.lose(dev, why)
+	case errors.Is(why, driver.ErrUnsupported) && !dev.Touched:
+		if err := r.move(dev, Unsupported, Event{Message: dev.Device.String() + " cannot hold the settings", Receipt: &receipt, Error: why.Error()}); err != nil {
+			return err
+		}
+	}
+	return why
+}
+
+// lose gives up every claim about a device because the run pauses.
+func (r *runner) lose(dev *device, why error) error {
+	if dev.State != Unknown {
+		_ = r.move(dev, Unknown, Event{Message: "paused while working on " + dev.Device.String(), Error: errText(why)})
+		dev.State = Unknown
+	}
+	return errors.Join(why, context.Canceled)
+}
+
+// mayHaveWritten reports whether an apply may have changed the device: anything but a clean
+// refusal before the first write.
+func mayHaveWritten(receipt driver.Receipt, err error) bool {
+	for _, f := range receipt.Fields {
+		if f.Outcome != driver.OutcomeUnchanged && f.Outcome != driver.OutcomeSkipped {
+			return true
+		}
+	}
+	// Without an error an empty or unchanged receipt says that nothing was sent; with one of
+	// these two kinds the driver says so itself.
+	return err != nil && !errors.Is(err, driver.ErrUnsupported) && !errors.Is(err, driver.ErrInvalid)
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

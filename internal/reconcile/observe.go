@@ -1,0 +1,64 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibcc"
+)
+
+// Observation is one device compared with what it should be. Nothing was written.
+type Observation struct {
+	Device      driver.Device     `json:"device"`
+	State       State             `json:"state"`                 // InSync, Drifted, Unsupported, or Failed when it could not be read
+	Observed    *driver.Settings  `json:"observed,omitempty"`    // nil when it could not be read
+	Differences []ibcc.Difference `json:"differences,omitempty"` // wanted against observed
+	Error       string            `json:"error,omitempty"`
+	Err         error             `json:"-"`
+}
+
+// Observe reads every target's device, at most parallel (at least one) at the same time, and
+// compares it with what is wanted. It writes nothing and retries nothing: the caller observes
+// again. The observations are in the order of the targets; those not reached before the
+// context ended are Unknown with the context's error.
+func Observe(ctx context.Context, targets []Target, d driver.Driver, parallel int) []Observation {
+	out := make([]Observation, len(targets))
+	var g errgroup.Group
+	g.SetLimit(max(parallel, 1))
+	for i := range targets {
+		g.Go(func() error {
+			out[i] = observeOne(ctx, &targets[i], d)
+			return nil
+		})
+	}
+	_ = g.Wait() // the goroutines return no errors: each observation carries its own
+	return out
+}
+
+func observeOne(ctx context.Context, t *Target, d driver.Driver) Observation {
+	o := Observation{Device: t.Device, State: Unknown}
+	got, err := driver.Settings{}, ctx.Err()
+	if err == nil {
+		got, err = d.Read(ctx, t.Device)
+	}
+	if err != nil {
+		o.Err, o.Error = err, err.Error()
+		switch {
+		case ctx.Err() != nil:
+		case errors.Is(err, driver.ErrUnsupported):
+			o.State = Unsupported
+		default:
+			o.State = Failed
+		}
+		return o
+	}
+	o.Observed, o.Differences = &got, t.Want.Diff(got)
+	o.State = InSync
+	if len(o.Differences) > 0 {
+		o.State = Drifted
+	}
+	return o
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"fairlane/internal/control"
+)
+
+// AddEvent implements control.EventRepo.
+func (r *repos) AddEvent(ctx context.Context, e control.Event) error {
+	row := eventRow{
+		AtUS: micros(e.At), Fabric: e.Fabric, RolloutID: e.Rollout, Actor: e.Actor,
+		Kind: e.Kind, Subject: e.Subject, Message: e.Message, Data: e.Data,
+	}
+	if err := r.in(ctx).Create(&row).Error; err != nil {
+		return fmt.Errorf("insert event %s: %w", e.Kind, err)
+	}
+	return nil
+}
+
+// ListEvents implements control.EventRepo.
+func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control.Page) ([]control.Event, string, error) {
+	after, err := afterID(p)
+	if err != nil {
+		return nil, "", err
+	}
+	q := r.in(ctx).Where("id > ?", after)
+	if f.Fabric != "" {
+		q = q.Where("fabric = ?", f.Fabric)
+	}
+	if f.Rollout != 0 {
+		q = q.Where("rollout_id = ?", f.Rollout)
+	}
+	var rows []eventRow
+	if err := q.Order("id").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list events: %w", err)
+	}
+	rows, next := cut(rows, p.Size(), func(e eventRow) string { return strconv.FormatInt(e.ID, 10) })
+	list := make([]control.Event, len(rows))
+	for i, row := range rows {
+		list[i] = control.Event{
+			ID: row.ID, At: fromMicros(row.AtUS), Fabric: row.Fabric, Rollout: row.RolloutID, Actor: row.Actor,
+			Kind: row.Kind, Subject: row.Subject, Message: row.Message, Data: row.Data,
+		}
+	}
+	return list, next, nil
+}

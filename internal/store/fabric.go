@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"fairlane/internal/control"
+)
+
+// CreateFabric implements control.FabricRepo.
+func (r *repos) CreateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
+	row := fabricRow{
+		Name: f.Name, Plane: f.Plane, Source: f.Source, TimeScale: f.TimeScale, Version: 1,
+		CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.CreatedAt),
+	}
+	switch err := r.in(ctx).Create(&row).Error; {
+	case errors.Is(err, gorm.ErrDuplicatedKey):
+		return control.Fabric{}, exists("fabric", f.Name)
+	case err != nil:
+		return control.Fabric{}, fmt.Errorf("insert fabric %s: %w", f.Name, err)
+	}
+	return row.domain(), nil
+}
+
+func exists(kind, name string) error {
+	return &control.ConflictError{Code: "already-exists", Detail: fmt.Sprintf("%s %q exists already", kind, name)}
+}
+
+// Fabric implements control.FabricRepo.
+func (r *repos) Fabric(ctx context.Context, name string) (control.Fabric, error) {
+	row, err := r.fabric(ctx, name)
+	if err != nil {
+		return control.Fabric{}, err
+	}
+	return r.withSnapshot(ctx, row)
+}
+
+func (r *repos) fabric(ctx context.Context, name string) (fabricRow, error) {
+	var row fabricRow
+	err := r.in(ctx).Where("name = ?", name).Take(&row).Error
+	return row, found(err, "fabric", name)
+}
+
+// found turns gorm's "record not found" into ours and wraps other errors.
+func found(err error, kind, name string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return &control.NotFoundError{Kind: kind, Name: name}
+	default:
+		return fmt.Errorf("read %s %s: %w", kind, name, err)
+	}
+}
+
+func (r *repos) withSnapshot(ctx context.Context, row fabricRow) (control.Fabric, error) {
+	f := row.domain()
+	var s snapshotRow
+	err := r.in(ctx).Omit("topology").Where("fabric_id = ?", row.ID).Order("seen_seq DESC").Take(&s).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return f, nil
+	case err != nil:
+		return f, fmt.Errorf("read latest snapshot of %s: %w", row.Name, err)
+	}
+	latest := s.domain(row.Name)
+	f.Snapshot = &latest
+	return f, nil
+}
+
+// ListFabrics implements control.FabricRepo, by name.
+func (r *repos) ListFabrics(ctx context.Context, p control.Page) ([]control.Fabric, string, error) {
+	var rows []fabricRow
+	err := r.in(ctx).Where("name > ?", p.After).Order("name").Limit(p.Size() + 1).Find(&rows).Error
+	if err != nil {
+		return nil, "", fmt.Errorf("list fabrics: %w", err)
+	}
+	rows, next := cut(rows, p.Size(), func(f fabricRow) string { return f.Name })
+	list := make([]control.Fabric, len(rows))
+	for i, row := range rows {
+		if list[i], err = r.withSnapshot(ctx, row); err != nil {
+			return nil, "", err
+		}
+	}
+	return list, next, nil
+}
+
+// DeleteFabric implements control.FabricRepo.
+func (r *repos) DeleteFabric(ctx context.Context, name string, version int64) error {
+	row, err := r.fabric(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := checkVersion("fabric", name, version, row.Version); err != nil {
+		return err
+	}
+	if err := r.in(ctx).Delete(&row).Error; err != nil {
+		return fmt.Errorf("delete fabric %s: %w", name, err)
+	}
+	return nil
+}
+
+// checkVersion compares the version a change was made against; 0 matches any.
+func checkVersion(kind, name string, want, have int64) error {
+	if want != 0 && want != have {
+		return &control.PreconditionError{Kind: kind, Name: name, Want: want, Have: have}
+	}
+	return nil
+}
+
+func (row fabricRow) domain() control.Fabric {
+	return control.Fabric{
+		Name: row.Name, Plane: row.Plane, Source: row.Source, TimeScale: row.TimeScale,
+		Version: row.Version, FlowsVersion: row.FlowsVersion,
+		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
+	}
+}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"fairlane/internal/control"
+	"fairlane/internal/quantity"
+	"fairlane/tenants"
+)
+
+// ReplaceFlows implements control.TenantRepo.
+func (r *repos) ReplaceFlows(ctx context.Context, fabric string, version int64, flows []tenants.Flow) (int64, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return 0, err
+	}
+	if version >= 0 && version != f.FlowsVersion {
+		return 0, &control.PreconditionError{Kind: "flows of", Name: fabric, Want: version, Have: f.FlowsVersion}
+	}
+	var named []tenantRow
+	if err := r.in(ctx).Select("id", "name").Where("fabric_id = ?", f.ID).Find(&named).Error; err != nil {
+		return 0, fmt.Errorf("read tenants of %s: %w", fabric, err)
+	}
+	ids := make(map[string]int64, len(named))
+	for _, t := range named {
+		ids[t.Name] = t.ID
+	}
+	rows := make([]flowRow, len(flows))
+	for i, fl := range flows {
+		id, ok := ids[fl.Tenant]
+		if !ok {
+			return 0, &control.NotFoundError{Kind: "tenant", Name: fl.Tenant}
+		}
+		rows[i] = flowRow{
+			FabricID: f.ID, Position: i, TenantID: id, Class: fl.Class,
+			SrcGUID: fl.Src.Node.String(), SrcPort: int(fl.Src.Port),
+			DstGUID: fl.Dst.Node.String(), DstPort: int(fl.Dst.Port),
+			QPs: fl.QPs, DemandBPS: int64(fl.Demand),
+		}
+	}
+	if err := r.in(ctx).Where("fabric_id = ?", f.ID).Delete(&flowRow{}).Error; err != nil {
+		return 0, fmt.Errorf("replace flows of %s: %w", fabric, err)
+	}
+	if err := insertAll(r.in(ctx), rows); err != nil {
+		return 0, fmt.Errorf("insert flows of %s: %w", fabric, err)
+	}
+	next := f.FlowsVersion + 1
+	res := r.in(ctx).Model(&fabricRow{}).Where("id = ? AND flows_version = ?", f.ID, f.FlowsVersion).Update("flows_version", next)
+	switch {
+	case res.Error != nil:
+		return 0, fmt.Errorf("replace flows of %s: %w", fabric, res.Error)
+	case res.RowsAffected == 0:
+		return 0, &control.PreconditionError{Kind: "flows of", Name: fabric, Want: f.FlowsVersion, Have: next}
+	}
+	return next, nil
+}
+
+// Flows implements control.TenantRepo.
+func (r *repos) Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, 0, err
+	}
+	var rows []struct {
+		Row    flowRow `gorm:"embedded"`
+		Tenant string
+	}
+	err = r.in(ctx).Table("flows").Select("flows.*, tenants.name AS tenant").
+		Joins("JOIN tenants ON tenants.id = flows.tenant_id").
+		Where("flows.fabric_id = ?", f.ID).Order("flows.position").Scan(&rows).Error
+	if err != nil {
+		return nil, 0, fmt.Errorf("read flows of %s: %w", fabric, err)
+	}
+	flows := make([]tenants.Flow, len(rows))
+	for i, named := range rows {
+		row := named.Row
+		fl := tenants.Flow{Tenant: named.Tenant, Class: row.Class, QPs: row.QPs, Demand: quantity.BitRate(row.DemandBPS)}
+		if fl.Src, err = portID(row.SrcGUID, row.SrcPort); err == nil {
+			fl.Dst, err = portID(row.DstGUID, row.DstPort)
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("read flow %d of %s: %w", i, fabric, err)
+		}
+		flows[i] = fl
+	}
+	return flows, f.FlowsVersion, nil
+}

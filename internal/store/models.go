@@ -1,0 +1,153 @@
+package store
+
+// The structs below mirror the tables of migrations/, column by column; a test compares them.
+
+type fabricRow struct {
+	ID           int64   `gorm:"column:id;primaryKey"`
+	Name         string  `gorm:"column:name"`
+	Plane        string  `gorm:"column:plane"`
+	Source       string  `gorm:"column:source"`
+	TimeScale    float64 `gorm:"column:time_scale"`
+	Version      int64   `gorm:"column:version"`
+	FlowsVersion int64   `gorm:"column:flows_version"`
+	CreatedAtUS  int64   `gorm:"column:created_at_us"`
+	UpdatedAtUS  int64   `gorm:"column:updated_at_us"`
+}
+
+func (fabricRow) TableName() string { return "fabrics" }
+
+type snapshotRow struct {
+	ID        int64  `gorm:"column:id;primaryKey"`
+	FabricID  int64  `gorm:"column:fabric_id"`
+	SHA256    string `gorm:"column:sha256"`
+	Topology  []byte `gorm:"column:topology"`
+	Nodes     int    `gorm:"column:nodes"`
+	Switches  int    `gorm:"column:switches"`
+	Hosts     int    `gorm:"column:hosts"`
+	Links     int    `gorm:"column:links"`
+	WallUS    int64  `gorm:"column:wall_us"`
+	MADsSent  int64  `gorm:"column:mads_sent"`
+	TakenAtUS int64  `gorm:"column:taken_at_us"`
+	SeenAtUS  int64  `gorm:"column:seen_at_us"`
+	SeenSeq   int64  `gorm:"column:seen_seq"`
+}
+
+func (snapshotRow) TableName() string { return "snapshots" }
+
+type tenantRow struct {
+	ID          int64  `gorm:"column:id;primaryKey"`
+	FabricID    int64  `gorm:"column:fabric_id"`
+	Name        string `gorm:"column:name"`
+	WeightMilli int64  `gorm:"column:weight_milli"`
+	PKey        int    `gorm:"column:pkey"`
+	Version     int64  `gorm:"column:version"`
+	CreatedAtUS int64  `gorm:"column:created_at_us"`
+	UpdatedAtUS int64  `gorm:"column:updated_at_us"`
+}
+
+func (tenantRow) TableName() string { return "tenants" }
+
+type classRow struct {
+	TenantID    int64  `gorm:"column:tenant_id;primaryKey;autoIncrement:false"`
+	Position    int    `gorm:"column:position;primaryKey;autoIncrement:false"`
+	Name        string `gorm:"column:name"`
+	WeightMilli int64  `gorm:"column:weight_milli"`
+}
+
+func (classRow) TableName() string { return "tenant_classes" }
+
+type attachmentRow struct {
+	TenantID int64  `gorm:"column:tenant_id;primaryKey;autoIncrement:false"`
+	Position int    `gorm:"column:position;primaryKey;autoIncrement:false"`
+	NodeGUID string `gorm:"column:node_guid"`
+	PortNum  int    `gorm:"column:port_num"`
+	SL       *int   `gorm:"column:sl"`
+}
+
+func (attachmentRow) TableName() string { return "tenant_attachments" }
+
+type flowRow struct {
+	FabricID  int64  `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
+	Position  int    `gorm:"column:position;primaryKey;autoIncrement:false"`
+	TenantID  int64  `gorm:"column:tenant_id"`
+	Class     string `gorm:"column:class"`
+	SrcGUID   string `gorm:"column:src_guid"`
+	SrcPort   int    `gorm:"column:src_port"`
+	DstGUID   string `gorm:"column:dst_guid"`
+	DstPort   int    `gorm:"column:dst_port"`
+	QPs       int    `gorm:"column:qps"`
+	DemandBPS int64  `gorm:"column:demand_bps"`
+}
+
+func (flowRow) TableName() string { return "flows" }
+
+type planRow struct {
+	ID                int64   `gorm:"column:id;primaryKey"`
+	FabricID          int64   `gorm:"column:fabric_id"`
+	Name              string  `gorm:"column:name"`
+	SnapshotSHA256    string  `gorm:"column:snapshot_sha256"`
+	Plan              []byte  `gorm:"column:plan"`
+	Input             []byte  `gorm:"column:input"`
+	Tenants           int     `gorm:"column:tenants"`
+	Devices           int     `gorm:"column:devices"`
+	Findings          int     `gorm:"column:findings"`
+	MaxPredictedError float64 `gorm:"column:max_predicted_error"`
+	CreatedAtUS       int64   `gorm:"column:created_at_us"`
+}
+
+func (planRow) TableName() string { return "plans" }
+
+type rolloutRow struct {
+	ID           int64  `gorm:"column:id;primaryKey"`
+	FabricID     int64  `gorm:"column:fabric_id"`
+	PlanID       int64  `gorm:"column:plan_id"`
+	Stages       string `gorm:"column:stages"`
+	State        string `gorm:"column:state"`
+	Result       string `gorm:"column:result"`
+	Actor        string `gorm:"column:actor"`
+	Version      int64  `gorm:"column:version"`
+	CreatedAtUS  int64  `gorm:"column:created_at_us"`
+	UpdatedAtUS  int64  `gorm:"column:updated_at_us"`
+	FinishedAtUS *int64 `gorm:"column:finished_at_us"`
+}
+
+func (rolloutRow) TableName() string { return "rollouts" }
+
+type rolloutDeviceRow struct {
+	RolloutID   int64  `gorm:"column:rollout_id;primaryKey;autoIncrement:false"`
+	NodeGUID    string `gorm:"column:node_guid;primaryKey"`
+	PortNum     int    `gorm:"column:port_num;primaryKey;autoIncrement:false"`
+	Device      []byte `gorm:"column:device"`
+	State       string `gorm:"column:state"`
+	Before      []byte `gorm:"column:before"`
+	Wanted      []byte `gorm:"column:wanted"`
+	Observed    []byte `gorm:"column:observed"`
+	Receipt     []byte `gorm:"column:receipt"`
+	Error       string `gorm:"column:error"`
+	UpdatedAtUS int64  `gorm:"column:updated_at_us"`
+}
+
+func (rolloutDeviceRow) TableName() string { return "rollout_devices" }
+
+type eventRow struct {
+	ID        int64  `gorm:"column:id;primaryKey"`
+	AtUS      int64  `gorm:"column:at_us"`
+	Fabric    string `gorm:"column:fabric"`
+	RolloutID int64  `gorm:"column:rollout_id"`
+	Actor     string `gorm:"column:actor"`
+	Kind      string `gorm:"column:kind"`
+	Subject   string `gorm:"column:subject"`
+	Message   string `gorm:"column:message"`
+	Data      []byte `gorm:"column:data"`
+}
+
+func (eventRow) TableName() string { return "events" }
+
+type tokenRow struct {
+	ID          int64  `gorm:"column:id;primaryKey"`
+	Name        string `gorm:"column:name"`
+	Hash        string `gorm:"column:hash"`
+	CreatedAtUS int64  `gorm:"column:created_at_us"`
+}
+
+func (tokenRow) TableName() string { return "tokens" }

@@ -1,0 +1,238 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/control"
+)
+
+// CreateRollout implements control.RolloutRepo. The partial unique index on running rollouts
+// decides, so that two managers cannot both win.
+func (r *repos) CreateRollout(ctx context.Context, ro control.Rollout) (control.Rollout, error) {
+	f, err := r.fabric(ctx, ro.Fabric)
+	if err != nil {
+		return control.Rollout{}, err
+	}
+	p, err := r.plan(ctx, f.ID, ro.Plan)
+	if err != nil {
+		return control.Rollout{}, err
+	}
+	row := rolloutRow{
+		FabricID: f.ID, PlanID: p.ID, Stages: joinStages(ro.Stages), State: string(control.RolloutRunning),
+		Actor: ro.Actor, Version: 1, CreatedAtUS: micros(ro.CreatedAt), UpdatedAtUS: micros(ro.CreatedAt),
+	}
+	switch err := r.in(ctx).Create(&row).Error; {
+	case errors.Is(err, gorm.ErrDuplicatedKey):
+		return control.Rollout{}, &control.ConflictError{Code: "rollout-running", Detail: fmt.Sprintf("fabric %q has a rollout running; wait for it or cancel it", ro.Fabric)}
+	case err != nil:
+		return control.Rollout{}, fmt.Errorf("insert rollout: %w", err)
+	}
+	return row.domain(ro.Fabric, p.Name), nil
+}
+
+func joinStages(stages []control.Stage) string {
+	parts := make([]string, len(stages))
+	for i, s := range stages {
+		parts[i] = string(s)
+	}
+	return strings.Join(parts, ",")
+}
+
+// namedRollout is a rollout with the names that its references stand for.
+type namedRollout struct {
+	Row    rolloutRow `gorm:"embedded"`
+	Fabric string
+	Plan   string
+}
+
+func (r *repos) rollouts(ctx context.Context) *gorm.DB {
+	return r.in(ctx).Table("rollouts").
+		Select("rollouts.*, fabrics.name AS fabric, plans.name AS plan").
+		Joins("JOIN fabrics ON fabrics.id = rollouts.fabric_id").
+		Joins("JOIN plans ON plans.id = rollouts.plan_id")
+}
+
+func domainRollouts(rows []namedRollout) []control.Rollout {
+	list := make([]control.Rollout, len(rows))
+	for i, row := range rows {
+		list[i] = row.Row.domain(row.Fabric, row.Plan)
+	}
+	return list
+}
+
+// Rollout implements control.RolloutRepo.
+func (r *repos) Rollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return control.Rollout{}, err
+	}
+	var row namedRollout
+	err = r.rollouts(ctx).Where("rollouts.fabric_id = ? AND rollouts.id = ?", f.ID, id).Take(&row).Error
+	if err := found(err, "rollout", strconv.FormatInt(id, 10)); err != nil {
+		return control.Rollout{}, err
+	}
+	ro := row.Row.domain(fabric, row.Plan)
+	var devices []rolloutDeviceRow
+	if err := r.in(ctx).Where("rollout_id = ?", id).Order("node_guid, port_num").Find(&devices).Error; err != nil {
+		return control.Rollout{}, fmt.Errorf("read devices of rollout %d: %w", id, err)
+	}
+	ro.Devices = make([]control.RolloutDevice, len(devices))
+	for i, d := range devices {
+		if ro.Devices[i], err = d.domain(); err != nil {
+			return control.Rollout{}, err
+		}
+	}
+	return ro, nil
+}
+
+// ListRollouts implements control.RolloutRepo, newest first.
+func (r *repos) ListRollouts(ctx context.Context, fabric string, p control.Page) ([]control.Rollout, string, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, "", err
+	}
+	after, err := afterID(p)
+	if err != nil {
+		return nil, "", err
+	}
+	q := r.rollouts(ctx).Where("rollouts.fabric_id = ?", f.ID)
+	if after > 0 {
+		q = q.Where("rollouts.id < ?", after)
+	}
+	var rows []namedRollout
+	if err := q.Order("rollouts.id DESC").Limit(p.Size() + 1).Scan(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list rollouts of %s: %w", fabric, err)
+	}
+	rows, next := cut(rows, p.Size(), func(n namedRollout) string { return strconv.FormatInt(n.Row.ID, 10) })
+	return domainRollouts(rows), next, nil
+}
+
+// FinishRollout implements control.RolloutRepo.
+func (r *repos) FinishRollout(ctx context.Context, id int64, s control.RolloutState, result string, at time.Time) error {
+	if s == control.RolloutRunning {
+		return fmt.Errorf("finish rollout %d: %q is not a final state", id, s)
+	}
+	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND state = ?", id, string(control.RolloutRunning)).Updates(map[string]any{
+		"state": string(s), "result": result, "finished_at_us": micros(at), "updated_at_us": micros(at),
+		"version": gorm.Expr("version + 1"),
+	})
+	switch {
+	case res.Error != nil:
+		return fmt.Errorf("finish rollout %d: %w", id, res.Error)
+	case res.RowsAffected == 0:
+		return &control.ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running", id)}
+	}
+	return nil
+}
+
+// PutRolloutDevice implements control.RolloutRepo.
+func (r *repos) PutRolloutDevice(ctx context.Context, rollout int64, d control.RolloutDevice) error {
+	row := rolloutDeviceRow{
+		RolloutID: rollout, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port),
+		State: d.State, Error: d.Error, UpdatedAtUS: micros(d.UpdatedAt),
+	}
+	var errs [5]error
+	row.Device, errs[0] = json.Marshal(d.Device)
+	row.Before, errs[1] = encode(d.Before)
+	row.Wanted, errs[2] = encode(d.Wanted)
+	row.Observed, errs[3] = encode(d.Observed)
+	row.Receipt, errs[4] = encode(d.Receipt)
+	if err := errors.Join(errs[:]...); err != nil {
+		return fmt.Errorf("encode device %s: %w", d.Device.ID, err)
+	}
+	renew := []string{"device", "state", "error", "updated_at_us"}
+	for column, value := range map[string][]byte{"before": row.Before, "wanted": row.Wanted, "observed": row.Observed, "receipt": row.Receipt} {
+		if value != nil {
+			renew = append(renew, column)
+		}
+	}
+	onKey := clause.OnConflict{
+		Columns:   []clause.Column{{Name: "rollout_id"}, {Name: "node_guid"}, {Name: "port_num"}},
+		DoUpdates: clause.AssignmentColumns(renew),
+	}
+	if err := r.in(ctx).Clauses(onKey).Create(&row).Error; err != nil {
+		return fmt.Errorf("store device %s of rollout %d: %w", d.Device.ID, rollout, err)
+	}
+	return nil
+}
+
+// encode gives nil, which is stored as NULL, for a nil pointer.
+func encode[T any](v *T) ([]byte, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return json.Marshal(v)
+}
+
+func decode[T any](b []byte) (*T, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	v := new(T)
+	return v, json.Unmarshal(b, v)
+}
+
+// RunningRollouts implements control.RolloutRepo.
+func (r *repos) RunningRollouts(ctx context.Context) ([]control.Rollout, error) {
+	var rows []namedRollout
+	if err := r.rollouts(ctx).Where("rollouts.state = ?", string(control.RolloutRunning)).
+		Order("rollouts.id").Scan(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list running rollouts: %w", err)
+	}
+	return domainRollouts(rows), nil
+}
+
+// LatestRollout implements control.RolloutRepo.
+func (r *repos) LatestRollout(ctx context.Context, fabric string, states ...control.RolloutState) (control.Rollout, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return control.Rollout{}, err
+	}
+	q := r.rollouts(ctx).Where("rollouts.fabric_id = ?", f.ID)
+	if len(states) > 0 {
+		q = q.Where("rollouts.state IN ?", states)
+	}
+	var row namedRollout
+	if err := found(q.Order("rollouts.id DESC").Take(&row).Error, "rollout", "latest of "+fabric); err != nil {
+		return control.Rollout{}, err
+	}
+	return row.Row.domain(fabric, row.Plan), nil
+}
+
+func (row rolloutRow) domain(fabric, plan string) control.Rollout {
+	ro := control.Rollout{
+		ID: row.ID, Fabric: fabric, Plan: plan, State: control.RolloutState(row.State), Result: row.Result,
+		Actor: row.Actor, Version: row.Version,
+		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
+	}
+	for s := range strings.SplitSeq(row.Stages, ",") {
+		ro.Stages = append(ro.Stages, control.Stage(s))
+	}
+	if row.FinishedAtUS != nil {
+		ro.FinishedAt = fromMicros(*row.FinishedAtUS)
+	}
+	return ro
+}
+
+func (row rolloutDeviceRow) domain() (control.RolloutDevice, error) {
+	d := control.RolloutDevice{State: row.State, Error: row.Error, UpdatedAt: fromMicros(row.UpdatedAtUS)}
+	errs := [5]error{json.Unmarshal(row.Device, &d.Device)}
+	d.Before, errs[1] = decode[driver.Settings](row.Before)
+	d.Wanted, errs[2] = decode[driver.Settings](row.Wanted)
+	d.Observed, errs[3] = decode[driver.Settings](row.Observed)
+	d.Receipt, errs[4] = decode[driver.Receipt](row.Receipt)
+	if err := errors.Join(errs[:]...); err != nil {
+		return d, fmt.Errorf("decode device %s:%d of rollout %d: %w", row.NodeGUID, row.PortNum, row.RolloutID, err)
+	}
+	return d, nil
+}

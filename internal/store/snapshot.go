@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"gorm.io/gorm"
+
+	"fairlane/internal/control"
+)
+
+// PutSnapshot implements control.FabricRepo.
+func (r *repos) PutSnapshot(ctx context.Context, s control.Snapshot) (control.Snapshot, error) {
+	f, err := r.fabric(ctx, s.Fabric)
+	if err != nil {
+		return control.Snapshot{}, err
+	}
+	var seq int64
+	if err := r.in(ctx).Model(&snapshotRow{}).Where("fabric_id = ?", f.ID).
+		Select("COALESCE(MAX(seen_seq), 0)").Scan(&seq).Error; err != nil {
+		return control.Snapshot{}, fmt.Errorf("read snapshots of %s: %w", s.Fabric, err)
+	}
+	var row snapshotRow
+	err = r.in(ctx).Where("fabric_id = ? AND sha256 = ?", f.ID, s.SHA256).Take(&row).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		row = snapshotRow{
+			FabricID: f.ID, SHA256: s.SHA256, Topology: s.Topology,
+			Nodes: s.Nodes, Switches: s.Switches, Hosts: s.Hosts, Links: s.Links,
+			TakenAtUS: micros(s.TakenAt),
+		}
+	case err != nil:
+		return control.Snapshot{}, fmt.Errorf("read snapshot %s: %w", s.SHA256, err)
+	}
+	row.SeenAtUS, row.SeenSeq = micros(s.SeenAt), seq+1
+	row.WallUS, row.MADsSent = s.Stats.Wall.Microseconds(), s.Stats.MADsSent
+	if err := r.in(ctx).Save(&row).Error; err != nil {
+		return control.Snapshot{}, fmt.Errorf("store snapshot %s: %w", s.SHA256, err)
+	}
+	return row.domain(s.Fabric), nil
+}
+
+// Snapshot implements control.FabricRepo.
+func (r *repos) Snapshot(ctx context.Context, fabric, sha string) (control.Snapshot, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return control.Snapshot{}, err
+	}
+	q := r.in(ctx).Where("fabric_id = ?", f.ID).Order("seen_seq DESC")
+	name := "latest of " + fabric
+	if sha != "" {
+		q, name = q.Where("sha256 = ?", sha), sha
+	}
+	var row snapshotRow
+	if err := found(q.Take(&row).Error, "snapshot", name); err != nil {
+		return control.Snapshot{}, err
+	}
+	return row.domain(fabric), nil
+}
+
+// ListSnapshots implements control.FabricRepo, the one seen last first.
+func (r *repos) ListSnapshots(ctx context.Context, fabric string, p control.Page) ([]control.Snapshot, string, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, "", err
+	}
+	after, err := afterID(p)
+	if err != nil {
+		return nil, "", err
+	}
+	q := r.in(ctx).Omit("topology").Where("fabric_id = ?", f.ID)
+	if after > 0 {
+		q = q.Where("seen_seq < ?", after)
+	}
+	var rows []snapshotRow
+	if err := q.Order("seen_seq DESC").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list snapshots of %s: %w", fabric, err)
+	}
+	rows, next := cut(rows, p.Size(), func(s snapshotRow) string { return strconv.FormatInt(s.SeenSeq, 10) })
+	list := make([]control.Snapshot, len(rows))
+	for i, row := range rows {
+		list[i] = row.domain(fabric)
+	}
+	return list, next, nil
+}
+
+func (row snapshotRow) domain(fabric string) control.Snapshot {
+	return control.Snapshot{
+		Fabric: fabric, SHA256: row.SHA256, Topology: row.Topology,
+		Nodes: row.Nodes, Switches: row.Switches, Hosts: row.Hosts, Links: row.Links,
+		TakenAt: fromMicros(row.TakenAtUS), SeenAt: fromMicros(row.SeenAtUS),
+		Stats: control.DiscoverStats{Wall: time.Duration(row.WallUS) * time.Microsecond, MADsSent: row.MADsSent},
+	}
+}

@@ -1,0 +1,296 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// Options configure a Collector. The zero value is right for hardware without a CC_Key.
+type Options struct {
+	CCKey mad.Key  // for TimeStamp; never logged
+	SL    ident.SL // of the management traffic
+	// Parallel bounds the devices read at the same time, 1 to 4096; 0 is 64.
+	Parallel int
+	// TimeScale is device seconds per wall second: 1 on hardware (0 means 1), the pace of a
+	// simulated fabric otherwise, from 1e-9 to 1e9.
+	TimeScale float64
+	// KeepCounters forbids clearing the per-SL counters, for fabrics where another tool
+	// measures with them. Devices whose counters stick at their end then stop being measurable
+	// 16 GiB after someone last cleared them.
+	KeepCounters bool
+}
+
+// Collector reads the counters of a set of ports. It is safe for concurrent use; readings
+// are then taken one after the other.
+type Collector struct {
+	t mad.Transport
+	o Options
+
+	mu      sync.Mutex // held during a reading
+	start   time.Time  // of the wall clock, for devices without TimeStamp
+	devices []*device  // by LID
+	ports   int
+}
+
+// device is the agent that keeps the counters of some ports.
+type device struct {
+	lid    ident.LID
+	clock  deviceClock
+	noTime bool                 // has no TimeStamp
+	wall   quantity.Picoseconds // scaled wall time of the last TimeStamp
+	ports  []*portMeter
+}
+
+type portMeter struct {
+	Port
+
+	meter meter
+	noSL  bool       // has no PortXmitDataSL
+	out   PortSample // of the reading under way
+}
+
+// New returns a collector for the ports, which it copies. It fails on options or ports out of
+// range, on a port listed twice and on none at all.
+func New(t mad.Transport, ports []Port, o Options) (*Collector, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	if len(ports) == 0 {
+		return nil, errors.New("no ports to measure: want at least one")
+	}
+	ports = slices.Clone(ports)
+	sortPorts(ports)
+	c := &Collector{t: t, o: o, start: time.Now(), ports: len(ports)}
+	for i, p := range ports {
+		if err := p.validate(); err != nil {
+			return nil, err
+		}
+		if i > 0 && ports[i-1].ID == p.ID {
+			return nil, fmt.Errorf("port %s %q: listed twice", p.ID, p.Name)
+		}
+		if i == 0 || ports[i-1].LID != p.LID {
+			c.devices = append(c.devices, &device{lid: p.LID})
+		}
+		d := c.devices[len(c.devices)-1]
+		d.ports = append(d.ports, &portMeter{Port: p, meter: meter{rate: p.Rate}})
+	}
+	return c, nil
+}
+
+// Format prints what the collector is for, whatever the verb: package fmt would otherwise
+// look into unexported fields, past the methods that hide a key.
+func (c *Collector) Format(s fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(s, "collector of %d ports", c.ports)
+}
+
+func (o *Options) complete() error {
+	if o.Parallel == 0 {
+		o.Parallel = 64
+	}
+	if o.TimeScale == 0 {
+		o.TimeScale = 1
+	}
+	switch {
+	case o.Parallel < 1 || o.Parallel > 4096:
+		return fmt.Errorf("devices read in parallel %d: want 1 to 4096", o.Parallel)
+	case !(o.TimeScale >= 1e-9 && o.TimeScale <= 1e9):
+		return fmt.Errorf("time scale %v: want 1e-9 to 1e9 device seconds per wall second", o.TimeScale)
+	case o.SL >= ident.NumSLs:
+		return fmt.Errorf("service level %d of management traffic: want 0 to 15", o.SL)
+	}
+	return nil
+}
+
+// Interval returns the wall time within which the next reading must follow for no counter to
+// become ambiguous: the shortest SafeInterval of the ports, by the time scale.
+func (c *Collector) Interval() time.Duration {
+	shortest := quantity.Picoseconds(1<<63 - 1)
+	for _, d := range c.devices {
+		for _, p := range d.ports {
+			shortest = min(shortest, SafeInterval(p.Rate))
+		}
+	}
+	wall := float64(shortest) / 1000 / c.o.TimeScale
+	return time.Duration(min(max(wall, float64(time.Millisecond)), float64(24*time.Hour)))
+}
+
+// Sample is one reading of all ports of a collector, sorted by agent and port.
+type Sample struct {
+	Ports []PortSample
+}
+
+// PortSample holds the totals of a port since its collector began with it.
+type PortSample struct {
+	Port Port
+	// Err says why this reading is of no use.
+	Err error
+	// Time is the device's clock at the middle of the reading and Width how long it took.
+	Time, Width quantity.Picoseconds
+	// Wall says that Time is the scaled wall clock, for want of a TimeStamp.
+	Wall bool
+	Xmit uint64               // data sent, in units of four octets
+	SL   [ident.NumSLs]uint64 // the same by SL, unless NoSL
+	NoSL bool                 // the device does not count by SL
+
+	epoch int
+	why   error
+}
+
+// Sample reads all ports once. A port that cannot be read carries its own error; Sample fails
+// only when the context ends.
+func (c *Collector) Sample(ctx context.Context) (*Sample, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var g errgroup.Group
+	g.SetLimit(c.o.Parallel)
+	for _, d := range c.devices {
+		g.Go(func() error {
+			c.readDevice(ctx, d)
+			return nil
+		})
+	}
+	_ = g.Wait() // each port carries its own error
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read counters: %w", err)
+	}
+	s := &Sample{Ports: make([]PortSample, 0, c.ports)}
+	for _, d := range c.devices {
+		for _, p := range d.ports {
+			s.Ports = append(s.Ports, p.out)
+		}
+	}
+	return s, nil
+}
+
+// readDevice reads the ports of one device with a TimeStamp before, between and after them. A
+// device that stays silent is not asked about its other ports.
+func (c *Collector) readDevice(ctx context.Context, d *device) {
+	before, err := c.now(ctx, d)
+	for _, p := range d.ports {
+		p.out = PortSample{Port: p.Port, Wall: d.noTime, Err: err}
+		if err != nil {
+			continue
+		}
+		r, readErr := c.counters(ctx, d, p)
+		if readErr != nil {
+			p.out.Err = readErr
+			if errors.Is(readErr, mad.ErrTimeout) {
+				err = readErr
+			}
+			continue
+		}
+		r.before = before
+		if r.after, err = c.now(ctx, d); err != nil {
+			p.out.Err = err
+			continue
+		}
+		before = r.after
+		c.account(ctx, d, p, r)
+	}
+}
+
+// account puts a reading into the totals.
+func (c *Collector) account(ctx context.Context, d *device, p *portMeter, r reading) {
+	err := p.meter.observe(r)
+	p.out.Err, p.out.Wall, p.out.NoSL = err, d.noTime, p.noSL
+	p.out.epoch, p.out.why = p.meter.epoch, p.meter.why
+	p.out.Xmit, p.out.SL = p.meter.xmit, p.meter.sl
+	p.out.Width = r.after - r.before
+	p.out.Time = r.before + p.out.Width/2
+	if c.o.KeepCounters || err == nil && !p.meter.wantsClear() || err != nil && !errors.Is(err, ErrSaturated) {
+		return
+	}
+	if clearErr := c.clear(ctx, d, p); clearErr != nil {
+		p.meter.breakOff(fmt.Errorf("clear PortXmitDataSL: %w", clearErr))
+		return
+	}
+	p.meter.cleared()
+}
+
+// counters reads both counter attributes of a port.
+func (c *Collector) counters(ctx context.Context, d *device, p *portMeter) (reading, error) {
+	r := reading{perSL: !p.noSL}
+	ext := mad.PortCountersExtended{PortSelect: p.ID.Port}
+	if err := c.perf(ctx, d, mad.MethodGet, mad.AttrPortCountersExtended, &ext); err != nil {
+		return r, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	r.xmit = ext.XmitData
+	if p.noSL {
+		return r, nil
+	}
+	sl := mad.PortSLCounters{PortSelect: p.ID.Port}
+	err := c.perf(ctx, d, mad.MethodGet, mad.AttrPortXmitDataSL, &sl)
+	if unsupported(err) {
+		p.noSL, r.perSL = true, false
+		return r, nil
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	r.sl = sl.SL
+	return r, nil
+}
+
+// unsupported reports that the agent said it does not have what was asked for.
+func unsupported(err error) bool {
+	var status *mad.StatusError
+	return errors.As(err, &status) && status.Status.Unsupported()
+}
+
+// clear sets the per-SL counters of a port to zero.
+func (c *Collector) clear(ctx context.Context, d *device, p *portMeter) error {
+	zero := mad.PortSLCounters{PortSelect: p.ID.Port, CounterSelect: 0xffff}
+	return c.perf(ctx, d, mad.MethodSet, mad.AttrPortXmitDataSL, &zero)
+}
+
+// perf exchanges one attribute of class 0x04: a is sent and becomes the answer.
+func (c *Collector) perf(ctx context.Context, d *device, m mad.Method, id mad.AttrID, a mad.Attribute) error {
+	req := mad.NewPerf(m, id, 0)
+	if err := a.Encode(req.Data()); err != nil {
+		return err
+	}
+	resp, err := mad.Call(ctx, c.t, mad.Target{LID: d.lid, SL: c.o.SL}, &req)
+	if err != nil {
+		return err
+	}
+	return a.Decode(resp.Data())
+}
+
+// now reads the clock of a device.
+func (c *Collector) now(ctx context.Context, d *device) (quantity.Picoseconds, error) {
+	wall := wallTime(time.Since(c.start), c.o.TimeScale)
+	if d.noTime {
+		return wall, nil
+	}
+	req := mad.NewCC(mad.MethodGet, mad.AttrTimeStamp, 0, c.o.CCKey)
+	resp, err := mad.Call(ctx, c.t, mad.Target{LID: d.lid, SL: c.o.SL}, &req)
+	if unsupported(err) && !d.clock.seen {
+		d.noTime = true
+		return wall, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var ts mad.TimeStamp
+	if err := ts.Decode(resp.Data()); err != nil {
+		return 0, err
+	}
+	passed := wall - d.wall
+	if d.clock.seen && jumped(uint32(ts)-d.clock.last, passed) {
+		for _, p := range d.ports {
+			p.meter.breakOff(fmt.Errorf("TimeStamp of LID %d: %w", d.lid, ErrReset))
+		}
+	}
+	d.wall = wall
+	return d.clock.advance(uint32(ts)), nil
+}

@@ -1,0 +1,23 @@
+// Package telemetry turns the counters of ports into delivered rates, and those into what
+// each tenant got of what it was entitled to.
+//
+// # Time
+//
+// A rate is octets over time on the clock of the device that counted them: the TimeStamp of
+// congestion control (class 0x21, units of 1.024 us) is read before and after the counters,
+// and the counters are taken to be of the middle. On a simulated fabric that clock runs in
+// simulated time, so the rates come out right whatever the pace of the simulation. A device
+// without TimeStamp is measured by the wall clock times Options.TimeScale.
+//
+// # Counters
+//
+// PortXmitDataSL (class 0x04) has 32 bits for each SL in units of four octets, and devices
+// differ in whether it wraps or sticks at its end. It holds 16 GiB: 1.37 s at 100 Gbit/s. Both
+// kinds are read correctly as long as readings are no further apart than SafeInterval: a
+// difference is then unique, and a counter beyond half its range is cleared right after it
+// was read, so that it never gets stuck. What passes between that read and the clear is lost,
+// one round trip in several hundred milliseconds. The totals are kept in 64 bits.
+//
+// A counter that cannot be read, ran away, was cleared by someone else or sat at its end is
+// an error of that port in that window. It is never a zero.
+package telemetry

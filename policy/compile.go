@@ -1,0 +1,341 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Compile turns weights, fabric and flows into a plan: who is entitled to what (Entitle), on which SL each
+// tenant's traffic goes, the congestion-control settings of every channel-adapter port that a
+// tenant is attached to and the marking of every switch, what these are predicted to give, and the
+// findings. Ports without tenants are left as they are. The same input gives the same
+// plan on every machine, and so does the same input in another order.
+//
+// It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
+// or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
+// is a finding.
+func Compile(in Input) (*Plan, error) {
+	m, err := newModel(in)
+	if err != nil {
+		return nil, err
+	}
+	target := m.entitle()
+	place, findings := m.place()
+	s := m.newSettings(target, place)
+	s.choosePortModes()
+	s.connect()
+	s.chooseLevers()
+	clamps, err := s.chooseTables()
+	if err != nil {
+		return nil, err
+	}
+	predicted := s.predict()
+	p := &Plan{
+		Plane:      "ib",
+		Placements: s.placements(),
+		CAs:        s.caPlans(),
+		Switches:   s.switchPlans(),
+		Tenants:    m.tenantShares(target, predicted),
+		Links:      m.linkShares(target, predicted),
+	}
+	findings = append(findings, clamps...)
+	findings = append(findings, s.leverFindings()...)
+	findings = append(findings, s.shareFindings(p)...)
+	p.Findings = sortFindings(findings)
+	p.Name, err = p.Hash()
+	return p, err
+}
+
+func (s *settings) placements() []Placement {
+	out := []Placement{}
+	for t := range s.m.tenants {
+		for i, a := range s.m.tenants[t].Attachments {
+			out = append(out, Placement{Tenant: s.m.tenants[t].Name, PKey: s.m.tenants[t].PKey, Port: a.Port, SL: s.place[t][i]})
+		}
+	}
+	return out
+}
+
+func (s *settings) caPlans() []CAPlan {
+	out := make([]CAPlan, 0, len(s.ports))
+	for i := range s.ports {
+		out = append(out, s.caPlan(&s.ports[i]))
+	}
+	return out
+}
+
+// caPlan assembles a port's settings. SLs that no tenant of the port has get the least
+// aggressive of its settings, so that stray traffic yields to every tenant instead of escaping control.
+func (s *settings) caPlan(p *port) CAPlan {
+	c := CAPlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), Settings: ibcc.CASettings{
+		PerSL: p.perSL, Limit: uint16(len(p.table) - 1), Table: p.table,
+	}}
+	var least *setting
+	for _, k := range p.settings {
+		if st := &s.all[k]; least == nil || s.aggressiveness(st) < s.aggressiveness(least) {
+			least = st
+		}
+	}
+	free := make([]string, 0, ident.NumSLs)
+	for sl := range c.Settings.SLs {
+		c.Settings.SLs[sl] = ibcc.SLParams{Timer: least.timer, Increase: least.incr}
+		free = append(free, fmt.Sprint(sl))
+	}
+	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: fmt.Sprint(p.perSL), Rule: "port-control", Formula: p.why})
+	for _, k := range p.settings {
+		st := &s.all[k]
+		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr}
+		c.Reasons = append(c.Reasons, s.reasons(p, st)...)
+		free[st.sl] = ""
+	}
+	free = slices.DeleteFunc(free, func(s string) bool { return s == "" })
+	if len(free) > 0 {
+		c.Reasons = append(c.Reasons, Reason{Field: "sl[" + strings.Join(free, ",") + "]",
+			Value: fmt.Sprintf("timer %d, increase %d", least.timer, least.incr), Rule: "unassigned-sl",
+			Formula: fmt.Sprintf("no tenant here uses them: the parameters of SL %d, the least aggressive on the port", least.sl)})
+	}
+	c.Reasons = append(c.Reasons, p.tableWhy, Reason{Field: "ccti_limit", Value: fmt.Sprint(c.Settings.Limit),
+		Rule: "whole-table", Formula: fmt.Sprintf("%d entries - 1", len(p.table))})
+	return c
+}
+
+// reasons explains the timer and the increase of one setting.
+func (s *settings) reasons(p *port, st *setting) []Reason {
+	names := make([]string, len(st.tenants))
+	for i, t := range st.tenants {
+		names[i] = s.m.tenants[t].Name
+	}
+	tenant := strings.Join(names, ",")
+	field := fmt.Sprintf("sl[%d].", st.sl)
+	timer := Reason{Field: field + "timer", Value: fmt.Sprint(st.timer), Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
+	if st.exact < 1 {
+		timer.Clamped = fmt.Sprintf("%.3f to 1, the shortest timer", st.exact)
+	}
+	incr := Reason{Field: field + "increase", Value: fmt.Sprint(st.incr), Tenant: tenant, Rule: "smallest-increase",
+		Formula: "the smallest with which the timer fits 16 bits: each unit widens the saw-tooth"}
+	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
+		incr.Rule, incr.Formula = "theorem1", "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
+	}
+	return []Reason{timer, incr}
+}
+
+func (s *settings) rule(st *setting) string {
+	switch {
+	case st.kind == settingIdle:
+		return "idle-share"
+	case st.kind == settingUncontended:
+		return "uncontended"
+	case s.m.in.Options.Mode == ModeTheorem1:
+		return "theorem1"
+	}
+	return "product-rule"
+}
+
+// formula prints the product rule with its numbers.
+func (s *settings) formula(p *port, st *setting) string {
+	marking, load := defaultMarking, loadTarget
+	if st.group >= 0 {
+		marking, load = s.groups[st.group].marking, s.groups[st.group].load
+	}
+	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
+		return fmt.Sprintf("one timer for all settings that meet, that of the fastest of them at increase 1, every %dth packet marked and a mark load of 0.%03d = %.3f", marking, load, st.exact)
+	}
+	links := ""
+	if st.marked > 1 {
+		links = fmt.Sprintf("up to %d links · ", st.marked)
+	}
+	response := fmt.Sprintf("%d", st.incr)
+	if s.m.in.Options.TimerRestart {
+		response = fmt.Sprintf("1/ln(1+1/%d)", st.incr)
+	}
+	of := "queue pair's"
+	if p.perSL {
+		of = "SL's"
+	}
+	mean := ""
+	if st.spread > 0 {
+		mean = ", geometric mean of unequal ones"
+	}
+	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · 1.024 us) = %.3f",
+		marking, p.packet, load, links, rate(st.rate), of, mean, response, st.exact)
+}
+
+// settingsOf rebuilds the settings from a plan, to predict what it gives.
+func (m *model) settingsOf(p *Plan, target *allocation) (*settings, error) {
+	place := make(placements, len(m.tenants))
+	at := make(map[pinKey]ident.SL, len(p.Placements))
+	names := make(map[string]int32, len(m.tenants))
+	for t := range m.tenants {
+		names[m.tenants[t].Name] = int32(t)
+	}
+	for _, pl := range p.Placements {
+		if t, ok := names[pl.Tenant]; ok {
+			at[pinKey{t, pl.Port}] = pl.SL % ident.NumSLs
+		}
+	}
+	for t := range m.tenants {
+		for _, a := range m.tenants[t].Attachments {
+			sl, ok := at[pinKey{int32(t), a.Port}]
+			if !ok {
+				return nil, fmt.Errorf("%w: the plan does not place tenant %s on port %s", ErrInput, m.tenants[t].Name, a.Port)
+			}
+			place[t] = append(place[t], sl)
+		}
+	}
+	s := m.newSettings(target, place)
+	for i := range s.ports {
+		port := &s.ports[i]
+		k, ok := slices.BinarySearchFunc(p.CAs, port.id, func(c CAPlan, id ident.PortID) int { return c.Port.Compare(id) })
+		if !ok {
+			return nil, fmt.Errorf("%w: the plan has no settings for port %s", ErrInput, port.id)
+		}
+		ca := &p.CAs[k].Settings
+		port.perSL, port.table = ca.PerSL, ca.Table
+		for _, j := range port.settings {
+			st := &s.all[j]
+			st.timer, st.incr = ca.SLs[st.sl].Timer, ca.SLs[st.sl].Increase
+			if st.timer == 0 || st.incr == 0 {
+				return nil, fmt.Errorf("%w: the plan gives SL %d of port %s timer %d and increase %d: want both above 0",
+					ErrInput, st.sl, port.id, st.timer, st.incr)
+			}
+		}
+	}
+	return s, nil
+}
+
+// leverFindings reports settings that miss their aim before any prediction.
+func (s *settings) leverFindings() []Finding {
+	out := s.sharedSettings()
+	for i := range s.all {
+		st := &s.all[i]
+		if s.m.in.Options.Mode == ModeTheorem1 && st.incr == 255 {
+			out = append(out, Finding{Code: CodeIncreaseClamped, Tenants: s.names(st.tenants),
+				Message: fmt.Sprintf("port %s, SL %d: CCTI_Increase is at its largest, 255: the timer alone would reach %s", s.m.fabric.PortName(s.ports[st.port].ref), st.sl, rate(st.rate)),
+				Fix:     "use mode product"})
+		}
+	}
+	for i := range s.groups {
+		out = append(out, s.groupFindings(&s.groups[i])...)
+	}
+	return out
+}
+
+func (s *settings) names(ts []int32) []string {
+	out := make([]string, len(ts))
+	for i, t := range ts {
+		out[i] = s.m.tenants[t].Name
+	}
+	return out
+}
+
+// sharedSettings reports settings whose flows have different entitlements, one finding for each set of
+// tenants, with the worst of its ports first.
+func (s *settings) sharedSettings() []Finding {
+	worst := map[string][]*setting{}
+	for i := range s.all {
+		if st := &s.all[i]; st.kind == settingContended && st.spread > maxQuantisation {
+			key := strings.Join(s.names(st.tenants), ",")
+			worst[key] = append(worst[key], st)
+		}
+	}
+	var out []Finding
+	for _, sts := range worst {
+		slices.SortStableFunc(sts, func(a, b *setting) int { return cmp.Compare(b.spread, a.spread) })
+		var ports []string
+		for _, st := range sts[:min(len(sts), maxNames)] {
+			ports = append(ports, s.m.fabric.PortName(s.ports[st.port].ref))
+		}
+		st := sts[0]
+		out = append(out, Finding{Code: CodeSharedSetting, Tenants: s.names(st.tenants), Links: ports,
+			Message: fmt.Sprintf("on %d port(s) queue pairs with different entitlements share one setting; worst is %s, SL %d, made for %s each, from which the furthest is %.1f %% off",
+				len(sts), ports[0], st.sl, rate(st.rate), st.spread*100),
+			Fix: "give the unequal traffic different ports, or its own tenant"})
+	}
+	return out
+}
+
+func (s *settings) groupFindings(g *group) []Finding {
+	var tenants []int32
+	for _, k := range g.settings {
+		tenants = append(tenants, s.all[k].tenants...)
+	}
+	slices.Sort(tenants)
+	names := s.names(slices.Compact(tenants))
+	var links []string
+	for _, d := range g.links {
+		links = append(links, s.m.linkName(d))
+	}
+	add := func(code, message, fix string) Finding {
+		return Finding{Code: code, Tenants: names, Links: bounded(links), Message: message, Fix: fix}
+	}
+	var out []Finding
+	if g.miss > maxQuantisation {
+		out = append(out, add(CodeTimerQuantised, fmt.Sprintf("the shortest timers round to whole 1.024 us with up to %.1f %% error, at one mark in %d packets", g.miss*100, g.marking),
+			"mark more rarely, or open more queue pairs per tenant"))
+	}
+	if g.marking > 64 {
+		out = append(out, add(CodeMarkingSparse, fmt.Sprintf("only one packet in %d is marked, because timers would be too coarse otherwise: shares need %s to settle", g.marking, seconds(g.settle)),
+			"weights nearer each other allow denser marking"))
+	}
+	if g.settle > maxConvergence {
+		out = append(out, add(CodeSlowConvergence, fmt.Sprintf("the slowest queue pair needs about %s to settle at its share, at one mark in %d packets", seconds(g.settle), g.marking),
+			"open fewer queue pairs per tenant and port, or use SL mode"))
+	}
+	return out
+}
+
+// shareFindings reports where the prediction misses the target.
+func (s *settings) shareFindings(p *Plan) []Finding {
+	var out []Finding
+	for _, t := range p.Tenants {
+		if t.PredictedError > 0.05 {
+			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: s.missed(p, t.Tenant),
+				Message: fmt.Sprintf("tenant %s is entitled to %s and predicted to get %s", t.Tenant, t.Entitled, t.Predicted),
+				Fix:     "see the other findings of this tenant"})
+		}
+	}
+	for _, l := range p.Links {
+		ref, _ := s.m.fabric.PortByID(l.Port)
+		if s.m.fabric.Nodes[ref.Node].Kind != subnet.KindCA || !slices.ContainsFunc(l.Tenants, misses) {
+			continue
+		}
+		var names []string
+		for _, t := range l.Tenants {
+			names = append(names, t.Tenant)
+		}
+		out = append(out, Finding{Code: CodeSourcePort, Tenants: names, Links: []string{l.Name},
+			Message: fmt.Sprintf("the tenants contend for the sending port %s, which marks nothing: its queue pairs take turns, so each tenant gets %s", s.m.fabric.PortName(ref), predictedList(l.Tenants)),
+			Fix:     "place the tenants' senders on different ports, or weigh their lanes by VL arbitration on this port"})
+	}
+	return out
+}
+
+func misses(t LinkTenant) bool {
+	d := t.Predicted - t.Entitled
+	return d*100 > t.Entitled || -d*100 > t.Entitled
+}
+
+func predictedList(ts []LinkTenant) string {
+	parts := make([]string, len(ts))
+	for i, t := range ts {
+		parts[i] = fmt.Sprintf("%s: %s instead of %s", t.Tenant, t.Predicted, t.Entitled)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// missed names the contended links on which a tenant is predicted to get more than 1 % off.
+func (s *settings) missed(p *Plan, tenant string) []string {
+	var out []string
+	for _, l := range p.Links {
+		if slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == tenant && misses(t) }) {
+			out = append(out, l.Name)
+		}
+	}
+	return bounded(out)
+}

@@ -1,0 +1,18 @@
+package policy_test
+
+import (
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// plug is a switch port with something plugged in.
+func plug(in *policy.Input) subnet.PortRef { return in.Fabric.Links[0].A }
+
+func allSLs() []ident.SL {
+	var out []ident.SL
+	for i := range ident.NumSLs {
+		out = append(out, ident.SL(i))
+	}
+	return out
+}

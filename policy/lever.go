@@ -1,0 +1,244 @@
+package policy
+
+import (
+	"math"
+	"slices"
+)
+
+// Rules of the levers, measured on one bottleneck with free-running timers: shares hold for a mark load
+// between a half and 0.8; above one the switch cannot mark as often as the weights need and they vanish
+// at full link use.
+const (
+	loadLow, loadTarget, loadHigh = 500, 650, 800 // mark load, thousandths
+	defaultMarking                = 32            // packets per mark
+	maxConvergence                = 0.150         // seconds
+	maxQuantisation               = 0.01          // relative error of a rounded timer
+	steadyQuantisation            = 0.0025        // below this the load may stay at its target
+	planRatio                     = 1080          // CCT ratio, thousandths, by which convergence is judged
+)
+
+// markingChoices are the packets per mark that a group of links may use, most wanted first.
+// Fewer settle sooner; more allow longer, so finer, timers.
+var markingChoices = [...]int{defaultMarking, 16, 8, 64, 128}
+
+// group is a set of settings and marking links connected by flows; its links share one
+// marking interval and one mark load, because a setting has the same timer towards all.
+type group struct {
+	settings []int32
+	links    []int32 // limiting marking link directions, ascending
+	marking  int     // packets per mark
+	load     int     // thousandths
+	miss     float64 // worst relative rounding error
+	settle   float64 // seconds to converge
+}
+
+// connect finds the groups.
+func (s *settings) connect() {
+	n := int32(len(s.all))
+	parent := make([]int32, int(n)+len(s.m.caps))
+	for i := range parent {
+		parent[i] = int32(i)
+	}
+	find := func(i int32) int32 {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	for i := range s.m.flows {
+		if s.all[s.ofFlow[i]].kind != settingContended {
+			continue
+		}
+		for _, d := range s.m.flows[i].links {
+			if s.target.limiting[d] && s.m.marks(d) {
+				a, b := find(s.ofFlow[i]), find(n+d)
+				parent[max(a, b)] = min(a, b) // the root is the lowest setting
+			}
+		}
+	}
+	at := make([]int32, n)
+	for i := range at {
+		at[i] = -1
+	}
+	for i := range n {
+		if s.all[i].kind != settingContended {
+			continue
+		}
+		r := find(i)
+		if at[r] < 0 {
+			at[r] = int32(len(s.groups))
+			s.groups = append(s.groups, group{})
+		}
+		s.all[i].group = at[r]
+		s.groups[at[r]].settings = append(s.groups[at[r]].settings, i)
+	}
+	for d, on := range s.target.limiting {
+		if r := find(n + int32(d)); on && s.m.marks(int32(d)) && r < n && at[r] >= 0 {
+			s.groups[at[r]].links = append(s.groups[at[r]].links, int32(d))
+		}
+	}
+}
+
+// chooseLevers sets Increase and Timer of every setting.
+func (s *settings) chooseLevers() {
+	for i := range s.groups {
+		g := &s.groups[i]
+		s.chooseMarking(g)
+		for _, k := range g.settings {
+			s.set(&s.all[k], g)
+		}
+	}
+	for i := range s.all {
+		if st := &s.all[i]; st.group < 0 {
+			s.setProduct(st, defaultMarking, loadTarget)
+		}
+	}
+}
+
+// chooseMarking takes the first interval at which timers are fine enough and shares settle in time, or
+// the one that misses the two bounds by the smallest factor.
+func (s *settings) chooseMarking(g *group) {
+	best, bestScore := *g, math.Inf(1)
+	for _, n := range markingChoices {
+		t := *g
+		t.marking = n
+		if s.m.in.Options.Mode == ModeTheorem1 {
+			t.load, t.miss = loadTarget, 0
+		} else {
+			t.load, t.miss = s.chooseLoad(g, n)
+		}
+		t.settle = s.settleTime(&t)
+		score := max(t.miss/maxQuantisation, t.settle/maxConvergence)
+		if score <= 1 {
+			best = t
+			break
+		}
+		if score < bestScore {
+			best, bestScore = t, score
+		}
+	}
+	*g = best
+}
+
+// chooseLoad scales all timers of a group together, within the allowed mark load, so that their
+// worst rounding error is least; errors below steadyQuantisation count as none, and of equal
+// ones the load nearest the target wins.
+func (s *settings) chooseLoad(g *group, marking int) (load int, miss float64) {
+	needs := s.coarseNeeds(g, marking)
+	load, best := loadTarget, math.Inf(1)
+	for off := range loadTarget - loadLow + 1 {
+		for _, l := range [2]int{loadTarget - off, loadTarget + off} {
+			if l > loadHigh || off == 0 && l != loadTarget {
+				continue
+			}
+			if m := max(steadyQuantisation, worstMiss(needs, marking, l)); m < best {
+				load, best = l, m
+			}
+		}
+	}
+	return load, worstMiss(needs, marking, load)
+}
+
+func worstMiss(needs []float64, marking, load int) float64 {
+	worst := 0.0
+	for _, n := range needs {
+		exact := n * float64(marking) * 1000 / float64(load)
+		worst = max(worst, math.Abs(roundTimer(exact)/exact-1))
+	}
+	return worst
+}
+
+// coarseNeeds lists, once each, the needs whose timers can be off by more than steadyQuantisation,
+// in units that include the response to an Increase of one.
+func (s *settings) coarseNeeds(g *group, marking int) []float64 {
+	one := response(1, s.m.in.Options.TimerRestart)
+	var needs []float64
+	for _, k := range g.settings {
+		n := s.all[k].need * one
+		if n*float64(marking)*1000/loadHigh < 0.5/steadyQuantisation {
+			needs = append(needs, n)
+		}
+	}
+	slices.Sort(needs)
+	return slices.Compact(needs)
+}
+
+func roundTimer(exact float64) float64 { return min(math.MaxUint16, max(1, math.Floor(exact+0.5))) }
+
+// settleTime estimates how long the slowest setting of a group takes from line rate to its share: one
+// timer period for each table step.
+func (s *settings) settleTime(g *group) float64 {
+	slowest := 0.0
+	for _, k := range g.settings {
+		st := &s.all[k]
+		timer := st.need * response(1, s.m.in.Options.TimerRestart) * float64(g.marking) * 1000 / float64(g.load)
+		slowest = max(slowest, geometricSteps(s.ports[st.port].line, st.rate)*timer*timerUnit)
+	}
+	return slowest
+}
+
+// geometricSteps is the number of table steps between line rate and a rate.
+func geometricSteps(line, rate float64) float64 {
+	if rate >= line {
+		return 0
+	}
+	return ln(line/rate) / ln(float64(planRatio)/1000)
+}
+
+func (s *settings) set(st *setting, g *group) {
+	if s.m.in.Options.Mode == ModeTheorem1 {
+		s.setTheorem1(st, g)
+		return
+	}
+	s.setProduct(st, g.marking, g.load)
+}
+
+// setProduct uses the smallest Increase, whose saw-tooth is the finest, with which the timer fits 16 bits.
+func (s *settings) setProduct(st *setting, marking, load int) {
+	scale := float64(marking) * 1000 / float64(load)
+	for incr := 1; incr <= math.MaxUint8; incr++ {
+		st.incr = uint8(incr)
+		st.exact = float64(st.need * scale * response(st.incr, s.m.in.Options.TimerRestart))
+		if st.exact < math.MaxUint16+0.5 {
+			break
+		}
+	}
+	st.timer = uint16(roundTimer(st.exact))
+}
+
+// setTheorem1 uses S1's own lever: all settings of a group have one timer, that of its fastest
+// with an Increase of one, and Increase in inverse proportion to the rate (Theorem 1 of the
+// differentiated-bandwidth paper).
+func (s *settings) setTheorem1(st *setting, g *group) {
+	restart := s.m.in.Options.TimerRestart
+	least := math.Inf(1)
+	for _, k := range g.settings {
+		least = min(least, s.all[k].need)
+	}
+	st.exact = float64(least * float64(g.marking) * 1000 / float64(g.load) * response(1, restart))
+	st.timer = uint16(roundTimer(st.exact))
+	want := least / st.need * response(1, restart)
+	st.incr = 1
+	for incr := 2; incr <= math.MaxUint8; incr++ {
+		a, b := response(uint8(incr-1), restart), response(uint8(incr), restart)
+		if a*b < want*want { // want is nearer to a on a logarithmic scale
+			break
+		}
+		st.incr = uint8(incr)
+	}
+}
+
+// aggressiveness is response/Timer: in equilibrium what the setting's CCTI lets through is in
+// proportion to it among all that see the same marks.
+func (s *settings) aggressiveness(st *setting) float64 {
+	return response(st.incr, s.m.in.Options.TimerRestart) / float64(st.timer)
+}
+
+// floor is the rate the last table entry lets through.
+func (p *port) floor() float64 {
+	if len(p.table) == 0 {
+		return 0
+	}
+	return p.line / (1 + p.table[len(p.table)-1].Factor())
+}

@@ -1,0 +1,182 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+const (
+	// referenceQueue is the queue that the sixteen thresholds divide, in bytes: threshold t is taken to
+	// mark above referenceQueue·(16-t)/16. IBTA leaves the map to the vendor; this is the
+	// 128 KiB input buffer of one port and VL.
+	referenceQueue = 128 << 10
+	// deepestMark keeps a quarter of the buffer for what arrives before a mark takes effect.
+	deepestMark = referenceQueue * 3 / 4
+	// burst is how many packets of each queue pair may queue without being congestion.
+	burst = 2
+	// minimumPackets is the least depth, in packets, at which a queue is called congested.
+	minimumPackets = 8
+	// unmarkedSize is the size below which packets are not marked, unit 64 bytes: it exempts
+	// acknowledgements and notifications.
+	unmarkedSize = 8
+)
+
+// depth is the queue above which a link direction is to mark, in bytes, for a round trip in seconds and a
+// number of queue pairs: what one round trip brings, since an answer takes that long, and a
+// burst of each queue pair; at most deepestMark.
+func (m *model) depth(d int32, roundTrip float64, qps int) int {
+	packet := int(m.packetBits(m.transmitter(d))) / 8
+	want := int(m.caps[d]*roundTrip/8) + burst*packet*min(qps, 1<<20)
+	return min(deepestMark, max(want, minimumPackets*packet))
+}
+
+// threshold is the code whose depth is the nearest not below the wanted one.
+func threshold(depth int) uint8 {
+	return uint8(min(ibcc.MaxThreshold, max(1, 16-(depth*16+referenceQueue-1)/referenceQueue)))
+}
+
+// roundTrip is the time, in seconds, a packet and its answer take over a path with empty queues: the
+// delay of each link both ways and one full packet's transmission on each link.
+func (m *model) roundTrip(links []int32) float64 {
+	t := 0.0
+	for _, d := range links {
+		t += float64(2 * m.fabric.Links[d/2].Delay.Seconds())
+		t += m.packetBits(m.transmitter(d)) / m.caps[d]
+	}
+	return t
+}
+
+// linkLoad is what the marking of one link direction depends on.
+type linkLoad struct {
+	qps       int
+	roundTrip float64
+}
+
+func (s *settings) linkLoads() []linkLoad {
+	out := make([]linkLoad, len(s.m.caps))
+	for i := range s.m.flows {
+		f := &s.m.flows[i]
+		rt := 0.0
+		for _, d := range f.links {
+			if s.target.limiting[d] {
+				if rt == 0 {
+					rt = s.m.roundTrip(f.links)
+				}
+				out[d].qps += f.qps
+				out[d].roundTrip = max(out[d].roundTrip, rt)
+			}
+		}
+	}
+	return out
+}
+
+// switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
+// that limits flows wants other values.
+func (s *settings) switchPlans() []SwitchPlan {
+	loads := s.linkLoads()
+	longest := 0.0
+	for _, l := range loads {
+		longest = max(longest, l.roundTrip)
+	}
+	marking := make([]int, len(s.m.caps))
+	for i := range s.groups {
+		for _, d := range s.groups[i].links {
+			marking[d] = s.groups[i].marking
+		}
+	}
+	out := make([]SwitchPlan, 0, len(s.m.fabric.Switches()))
+	for _, n := range s.m.fabric.Switches() {
+		out = append(out, s.switchPlan(n, longest, loads, marking))
+	}
+	slices.SortFunc(out, func(a, b SwitchPlan) int {
+		return ident.PortID{Node: a.Node}.Compare(ident.PortID{Node: b.Node})
+	})
+	return out
+}
+
+func (s *settings) switchPlan(n int32, longest float64, loads []linkLoad, marking []int) SwitchPlan {
+	node := &s.m.fabric.Nodes[n]
+	sp := SwitchPlan{Node: node.GUID, Name: node.Name, Ports: make([]ibcc.PortMarking, len(node.Ports))}
+	fastest := int32(-1)
+	for p := range node.Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
+		peer, ok := s.m.fabric.Peer(ref)
+		if !ok {
+			continue
+		}
+		d := direction(s.m.fabric, ref)
+		if fastest < 0 || s.m.caps[d] > s.m.caps[fastest] {
+			fastest = d
+		}
+		if s.m.fabric.Nodes[peer.Node].Kind == subnet.KindCA {
+			sp.Defaults.VictimMask.Set(ref.Port)
+		}
+	}
+	sp.Defaults.MarkingRate, sp.Defaults.PacketSize = defaultMarking, unmarkedSize
+	depth := deepestMark
+	if fastest >= 0 {
+		depth = s.m.depth(fastest, longest, 0)
+		sp.Defaults.PacketSize = s.m.unmarked(fastest)
+	}
+	sp.Defaults.Threshold = threshold(depth)
+	sp.Reasons = s.defaultReasons(&sp, fastest, longest, depth)
+	for p := range node.Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
+		if _, ok := s.m.fabric.Peer(ref); !ok {
+			continue
+		}
+		if d := direction(s.m.fabric, ref); marking[d] > 0 {
+			s.override(&sp, p, d, loads[d], marking[d])
+		}
+	}
+	return sp
+}
+
+// unmarked is the packet size below which a link does not mark: unmarkedSize, or half of a small MTU.
+func (m *model) unmarked(d int32) uint8 {
+	packet := int(m.packetBits(m.transmitter(d))) / 8
+	return uint8(min(unmarkedSize, (packet-packetHeader)/128))
+}
+
+func (s *settings) defaultReasons(sp *SwitchPlan, fastest int32, longest float64, depth int) []Reason {
+	d := &sp.Defaults
+	speed := "no link"
+	if fastest >= 0 {
+		speed = quantity.BitRate(s.m.caps[fastest]).String()
+	}
+	return []Reason{
+		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Rule: "marking-depth",
+			Formula: fmt.Sprintf("%s · round trip %s, at least %d packets and at most 3/4 of %d B = %d B; 16 - ceil(16·%d/%d) = %d",
+				speed, seconds(longest), minimumPackets, referenceQueue, depth, depth, referenceQueue, d.Threshold)},
+		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Rule: "marking-rate",
+			Formula: "every 32nd packet: rare enough for fine timers, often enough to settle in time"},
+		{Field: "packet_size", Value: fmt.Sprint(d.PacketSize), Rule: "unmarked-size",
+			Formula: fmt.Sprintf("packets under %d B, such as acknowledgements, are not marked", int(d.PacketSize)*64)},
+		{Field: "victim_mask", Value: d.VictimMask.String(), Rule: "host-ports-are-roots",
+			Formula: "ports with a channel adapter behind them mark even without credits, since nothing beyond them can be the root (annex A10)"},
+		{Field: "credit_mask", Value: d.CreditMask.String(), Rule: "no-credit-starvation",
+			Formula: "weights are enforced at the sources, so no port withholds credits"},
+	}
+}
+
+// override gives a port with a limiting link its own marking where that differs from the defaults.
+func (s *settings) override(sp *SwitchPlan, p int, d int32, l linkLoad, marking int) {
+	depth := s.m.depth(d, l.roundTrip, l.qps)
+	t := threshold(depth)
+	if t == sp.Defaults.Threshold && marking == int(sp.Defaults.MarkingRate) {
+		return
+	}
+	sp.Ports[p] = ibcc.PortMarking{Valid: true, Threshold: t, PacketSize: s.m.unmarked(d), MarkingRate: uint16(marking)}
+	field := fmt.Sprintf("ports[%d].", p)
+	sp.Reasons = append(sp.Reasons,
+		Reason{Field: field + "threshold", Value: fmt.Sprint(t), Rule: "marking-depth",
+			Formula: fmt.Sprintf("%s · round trip %s + %d packets for each of %d queue pairs, at least %d packets and at most 3/4 of %d B = %d B; 16 - ceil(16·%d/%d) = %d",
+				quantity.BitRate(s.m.caps[d]), seconds(l.roundTrip), burst, l.qps, minimumPackets, referenceQueue, depth, depth, referenceQueue, t)},
+		Reason{Field: field + "marking_rate", Value: fmt.Sprint(marking), Rule: "marking-rate",
+			Formula: "the packets per mark at which the timers of all flows over this link are fine enough and settle in time"})
+}

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"fairlane/subnet/ident"
+)
+
+// Encode returns the plan's canonical JSON: no spaces, fields in the order of the types, one trailing
+// newline. The same plan has the same bytes on every machine.
+func (p *Plan) Encode() ([]byte, error) {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("encode plan: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+// Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical JSON with
+// the Name field empty. The plan is not changed.
+func (p *Plan) Hash() (string, error) {
+	q := *p
+	q.Name = ""
+	b, err := q.Encode()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Decode reads a plan that Encode wrote, and fails when its name is not that of its contents.
+func Decode(b []byte) (*Plan, error) {
+	var p Plan
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, fmt.Errorf("decode plan: %w", err)
+	}
+	name, err := p.Hash()
+	if err != nil {
+		return nil, err
+	}
+	if name != p.Name {
+		return nil, fmt.Errorf("decode plan: its name is %q, but its contents have the name %s", p.Name, name)
+	}
+	return &p, nil
+}
+
+// SL returns the service level of a tenant's traffic on a port; false when the plan does not place
+// the tenant there.
+func (p *Plan) SL(tenant string, port ident.PortID) (ident.SL, bool) {
+	i, ok := slices.BinarySearchFunc(p.Placements, Placement{Tenant: tenant, Port: port}, func(a, b Placement) int {
+		if c := compareText(a.Tenant, b.Tenant); c != 0 {
+			return c
+		}
+		return a.Port.Compare(b.Port)
+	})
+	if !ok {
+		return 0, false
+	}
+	return p.Placements[i].SL, true
+}

@@ -1,0 +1,155 @@
+// Package policy is the compiler: weights, fabric and flows in; settings, predictions and
+// findings out. It is pure: no clock, no I/O, no randomness, no logs, and the same input
+// gives the same bytes on every machine.
+package policy
+
+import (
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// Input is everything a plan depends on. Compile does not change it.
+type Input struct {
+	Fabric  *subnet.Fabric
+	Tenants []tenants.Tenant
+	Flows   []tenants.Flow
+	Options Options
+}
+
+// Options are the operator's choices; the zero value is the default of each.
+type Options struct {
+	Mode         Mode       // "" is ModeProduct
+	CCTLaw       CCTLaw     // "" is CCTGeometric
+	TimerRestart bool       // devices restart CCTI_Timer on every BECN (S1's Algorithm 1)
+	PerQP        PerQPMode  // "" is PerQPAuto
+	ReservedSLs  []ident.SL // never assigned to tenants; nil reserves none but SL 15 when VL15 needs it
+	TableEntries int        // CCT entries the devices hold; 0 is 128
+}
+
+// Mode chooses the lever.
+type Mode string
+
+// Modes.
+const (
+	ModeProduct  Mode = "product"  // Increase and Timer by the product rule
+	ModeTheorem1 Mode = "theorem1" // S1: only CCTI_Increase differs
+)
+
+// CCTLaw is the shape of the congestion control table.
+type CCTLaw string
+
+// CCT laws.
+const (
+	CCTGeometric CCTLaw = "geometric"
+	CCTQuadratic CCTLaw = "quadratic" // S1's 14·i²/1062 us, scaled to the speed
+)
+
+// PerQPMode chooses between one CCTI per QP and one per (port, SL).
+type PerQPMode string
+
+// Port_Control choices.
+const (
+	PerQPAuto PerQPMode = "auto"
+	PerQPOn   PerQPMode = "qp"
+	PerQPOff  PerQPMode = "sl"
+)
+
+// Plan is the compiled result. It is sorted, comparable as JSON, and named by the SHA-256 of
+// its canonical JSON with the Name field empty.
+type Plan struct {
+	Name       string        `json:"name"`
+	Plane      string        `json:"plane"`      // "ib"
+	Placements []Placement   `json:"placements"` // by tenant, then port
+	CAs        []CAPlan      `json:"cas"`        // by port
+	Switches   []SwitchPlan  `json:"switches"`   // by GUID
+	Tenants    []TenantShare `json:"tenants"`    // by name
+	Links      []LinkShare   `json:"links"`      // contended links, by port
+	Findings   []Finding     `json:"findings"`   // by code, then tenants
+}
+
+// Placement says which SL a tenant's traffic uses on a port.
+type Placement struct {
+	Tenant string       `json:"tenant"`
+	PKey   ident.PKey   `json:"pkey"` // the tenant's partition, by which the subnet manager hands out the SL
+	Port   ident.PortID `json:"port"`
+	SL     ident.SL     `json:"sl"`
+}
+
+// CAPlan is the desired state of one channel-adapter port.
+type CAPlan struct {
+	Port     ident.PortID    `json:"port"`
+	Name     string          `json:"name"`
+	Settings ibcc.CASettings `json:"settings"`
+	Reasons  []Reason        `json:"reasons"`
+}
+
+// SwitchPlan is the desired state of one switch.
+type SwitchPlan struct {
+	Node     ident.GUID          `json:"node"`
+	Name     string              `json:"name"`
+	Defaults ibcc.SwitchSettings `json:"defaults"`
+	Ports    []ibcc.PortMarking  `json:"ports"` // index is the port number
+	Reasons  []Reason            `json:"reasons"`
+}
+
+// Reason explains one setting: which field has which value, by which rule and formula, and
+// what was clamped.
+type Reason struct {
+	Field   string `json:"field"` // such as "sl[3].timer", "cct", "threshold"
+	Value   string `json:"value"`
+	Tenant  string `json:"tenant,omitempty"`
+	Rule    string `json:"rule"`    // stable code, such as "product-rule"
+	Formula string `json:"formula"` // with the numbers filled in
+	Clamped string `json:"clamped,omitempty"`
+}
+
+// TenantShare compares what a tenant is entitled to with what the settings are predicted to give,
+// summed over its flows.
+type TenantShare struct {
+	Tenant    string           `json:"tenant"`
+	Weight    quantity.Weight  `json:"weight"`
+	QPs       int              `json:"qps"`
+	Entitled  quantity.BitRate `json:"entitled_bps"`
+	Predicted quantity.BitRate `json:"predicted_bps"`
+	// PredictedError is |predicted - entitled| / entitled.
+	PredictedError float64 `json:"predicted_error"`
+}
+
+// LinkShare is one contended link direction, named by the port that transmits on it.
+type LinkShare struct {
+	Port     ident.PortID     `json:"port"`
+	Peer     ident.PortID     `json:"peer"`
+	Name     string           `json:"name"`
+	Capacity quantity.BitRate `json:"capacity_bps"` // usable payload-carrying rate
+	Tenants  []LinkTenant     `json:"tenants"`
+}
+
+// LinkTenant is one tenant's part of a contended link.
+type LinkTenant struct {
+	Tenant    string           `json:"tenant"`
+	QPs       int              `json:"qps"`
+	Entitled  quantity.BitRate `json:"entitled_bps"`
+	Predicted quantity.BitRate `json:"predicted_bps"`
+}
+
+// Finding is a warning with a stable code; errors are only for input that cannot be compiled.
+type Finding struct {
+	Code    string   `json:"code"`
+	Tenants []string `json:"tenants,omitempty"`
+	Links   []string `json:"links,omitempty"`
+	Message string   `json:"message"`
+	Fix     string   `json:"fix,omitempty"`
+}
+
+// Entitlement is the target of one flow aggregate.
+type Entitlement struct {
+	Flow       int              // index into Input.Flows
+	Rate       quantity.BitRate // of the aggregate
+	Bottleneck subnet.PortRef   // the transmitting port that limits it
+}
+
+// FlowPath lists the transmitting ports of a flow in order, source port first.
+type FlowPath []subnet.PortRef

@@ -1,0 +1,277 @@
+package policy
+
+import (
+	"slices"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// setting is the congestion-control parameters of one (port, SL) in the making.
+type setting struct {
+	port    int32 // into settings.ports
+	sl      ident.SL
+	tenants []int32
+	flows   []int32 // that leave the port on this SL
+	qps     int
+	// rate is what one CCTI is to let through, in bit/s: one queue pair's entitlement, or in SL mode
+	// that of all of the SL's queue pairs; of unequal ones, the geometric mean.
+	rate float64
+	// need is the product Increase·Timer (more exactly Timer/response), in timer units, for one
+	// packet per mark and a mark load of one.
+	need float64
+	// marked is the number of marking links that limit the setting's flows, on the flow that has most.
+	marked int
+	// spread is the largest relative miss of need by a flow that shares the setting.
+	spread float64
+	// tenantsMixed tells whether more than one tenant's flows share the setting.
+	kind  settingKind
+	group int32 // into settings.groups, or -1
+	exact float64
+	timer uint16
+	incr  uint8
+}
+
+// settingKind says what a setting's rate was taken from.
+type settingKind uint8
+
+const (
+	settingContended   settingKind = iota // flows that a marking link limits
+	settingUncontended                    // flows that nothing marks
+	settingIdle                           // no flows: the tenants' share of the port by weight
+)
+
+// port is a channel-adapter port that tenants are attached to.
+type port struct {
+	ref      subnet.PortRef
+	id       ident.PortID
+	line     float64 // bit/s
+	packet   float64 // bits of a full packet
+	settings []int32 // by SL
+	perSL    bool
+	why      string // of perSL
+	table    []ibcc.Entry
+	tableWhy Reason
+}
+
+// settings is the whole fabric's in the making.
+type settings struct {
+	m      *model
+	target *allocation
+	place  placements
+	ports  []port
+	all    []setting
+	ofFlow []int32 // setting of each flow
+	marks  []int32 // number of limiting marking links each flow crosses
+	groups []group
+}
+
+// newSettings finds which flows use which (port, SL).
+func (m *model) newSettings(target *allocation, place placements) *settings {
+	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: make([]int32, len(m.flows))}
+	index := make(map[ident.PortID]int32)
+	for _, pt := range m.tenantsByPort() {
+		ref, _ := m.fabric.PortByID(pt.port)
+		d := direction(m.fabric, ref)
+		p := port{ref: ref, id: pt.port, line: m.caps[d], packet: m.packetBits(ref)}
+		var bySL [ident.NumSLs][]int32
+		for _, t := range pt.tenants {
+			sl, _ := place.at(m, t, pt.port)
+			bySL[sl] = append(bySL[sl], t)
+		}
+		for sl, ts := range bySL {
+			if len(ts) > 0 {
+				p.settings = append(p.settings, int32(len(s.all)))
+				s.all = append(s.all, setting{port: int32(len(s.ports)), sl: ident.SL(sl), tenants: ts, group: -1})
+			}
+		}
+		index[pt.port] = int32(len(s.ports))
+		s.ports = append(s.ports, p)
+	}
+	for i := range m.flows {
+		f := &m.flows[i]
+		p := &s.ports[index[m.fabric.PortID(f.src)]]
+		sl, _ := place.at(m, f.tenant, p.id)
+		for _, k := range p.settings {
+			if st := &s.all[k]; st.sl == sl {
+				s.ofFlow[i] = k
+				st.flows = append(st.flows, int32(i))
+				st.qps += f.qps
+			}
+		}
+		for _, d := range f.links {
+			if target.limiting[d] && m.marks(d) {
+				s.marks[i]++
+			}
+		}
+	}
+	return s
+}
+
+// wanted is the rate a flow's settings should aim at: its entitlement, or twice its demand when
+// that is all that limits it, so that marks meant for others do not hold it below its demand.
+func (s *settings) wanted(f int32) float64 {
+	if s.target.bottleneck[f] < 0 {
+		return 2 * s.target.rates[f]
+	}
+	return s.target.rates[f]
+}
+
+// choosePortModes decides for each port between one CCTI per queue pair and one per SL.
+func (s *settings) choosePortModes() {
+	for i := range s.ports {
+		p := &s.ports[i]
+		switch s.m.in.Options.PerQP {
+		case PerQPOn:
+			p.why = "asked for: one CCTI per queue pair"
+		case PerQPOff:
+			p.perSL, p.why = true, "asked for: one CCTI per SL"
+		default:
+			p.perSL, p.why = s.autoMode(p)
+		}
+		for _, k := range p.settings {
+			s.measure(&s.all[k])
+		}
+	}
+}
+
+// autoMode prefers one CCTI per queue pair, in which a queue pair slowed by one bottleneck does not hold
+// up the others of its SL. Its price is time: a queue pair of a crowd has a small rate, so a long
+// timer. Where that would take longer than maxConvergence, and all of an SL's queue pairs cross
+// the same bottlenecks, so that none can hold up another, one CCTI per SL is as exact and settles
+// sooner by the number of queue pairs.
+func (s *settings) autoMode(p *port) (perSL bool, why string) {
+	slowest, together, crowd := 0.0, true, 1
+	for _, k := range p.settings {
+		st := &s.all[k]
+		s.measure(st)
+		if len(st.flows) == 0 {
+			continue
+		}
+		timer := st.need * defaultMarking * 1000 / loadTarget
+		slowest = max(slowest, geometricSteps(p.line, st.rate)*timer*timerUnit)
+		together = together && s.sameBottlenecks(st)
+		crowd = max(crowd, st.qps)
+	}
+	switch {
+	case slowest <= maxConvergence:
+		return false, "per queue pair: each follows its own bottleneck, and shares settle in time"
+	case crowd == 1 || !together:
+		return false, "per queue pair: queue pairs of an SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
+	}
+	return true, "per SL: per queue pair shares would need " + seconds(slowest) + " to settle, and all queue pairs of an SL cross the same bottlenecks"
+}
+
+func (s *settings) sameBottlenecks(st *setting) bool {
+	limits := func(f int32) []int32 {
+		var out []int32
+		for _, d := range s.m.flows[f].links {
+			if s.target.limiting[d] {
+				out = append(out, d)
+			}
+		}
+		return out
+	}
+	first := limits(st.flows[0])
+	for _, f := range st.flows[1:] {
+		if !slices.Equal(first, limits(f)) {
+			return false
+		}
+	}
+	return true
+}
+
+// timerUnit is one unit of CCTI_Timer in seconds.
+const timerUnit = 1.024e-6
+
+// measure computes a setting's rate and need from its flows. Derivation: a CCTI that lets through r bit/s
+// of packets of S bits gets p·r/S BECNs a second when a share p of the packets is
+// marked, and in equilibrium that is the decay, response/(Timer·unit). A link that marks every Nth
+// packet while its queue is over the threshold a share ρ of the time, has p = ρ/N; ρ is the mark
+// load. A flow that crosses k such links gets the marks of all. So
+//
+//	Timer/response = N·S / (ρ·k·r·unit) = (N/ρ) · need,  need = S/(k·r·unit).
+//
+// Flows of different need that share a setting get the geometric mean, weighted by queue pairs, which is
+// least squares on a logarithmic scale.
+func (s *settings) measure(st *setting) {
+	p := &s.ports[st.port]
+	flows := s.relevant(st)
+	if st.kind == settingIdle {
+		st.rate = s.idleRate(p, st)
+		st.need, st.spread = p.packet/float64(st.rate*timerUnit), 0
+		return
+	}
+	total := 0.0
+	for _, f := range flows {
+		total += s.wanted(f)
+	}
+	var qps, logRate, logNeed float64
+	needs := make([]float64, len(flows))
+	st.marked = 0
+	for i, f := range flows {
+		r, n := s.wanted(f)/float64(s.m.flows[f].qps), float64(s.m.flows[f].qps)
+		if p.perSL {
+			r = total
+		}
+		k := max(1, s.marks[f])
+		st.marked = max(st.marked, int(k))
+		needs[i] = p.packet / float64(float64(float64(k)*r)*timerUnit)
+		qps += n
+		logRate += float64(n * ln(r))
+		logNeed += float64(n * ln(needs[i]))
+	}
+	st.rate, st.need, st.spread = exp(logRate/qps), exp(logNeed/qps), 0
+	for _, n := range needs {
+		st.spread = max(st.spread, n/st.need-1, st.need/n-1)
+	}
+	if st.spread < 1e-9 { // equal but for the rounding of ln and exp
+		st.rate, st.need, st.spread = rateOf(flows, p.perSL, total, s), needs[0], 0
+	}
+}
+
+func rateOf(flows []int32, perSL bool, total float64, s *settings) float64 {
+	if perSL {
+		return total
+	}
+	return s.wanted(flows[0]) / float64(s.m.flows[flows[0]].qps)
+}
+
+// relevant are the flows a setting is made for: those that a marking link limits, or all of
+// them when there are none.
+func (s *settings) relevant(st *setting) []int32 {
+	var out []int32
+	for _, f := range st.flows {
+		if b := s.target.bottleneck[f]; b >= 0 && s.m.marks(b) {
+			out = append(out, f)
+		}
+	}
+	switch {
+	case len(st.flows) == 0:
+		st.kind = settingIdle
+	case len(out) == 0:
+		st.kind = settingUncontended
+		return st.flows
+	default:
+		st.kind = settingContended
+	}
+	return out
+}
+
+// idleRate is what a (port, SL) without flows is set up for: one queue pair that has the share of the
+// port that its tenants' weights give it among the tenants attached there.
+func (s *settings) idleRate(p *port, st *setting) float64 {
+	weight := func(ts []int32) float64 {
+		w := 0.0
+		for _, t := range ts {
+			w += float64(s.m.tenants[t].Weight)
+		}
+		return w
+	}
+	all := 0.0
+	for _, k := range p.settings {
+		all += weight(s.all[k].tenants)
+	}
+	return p.line * (weight(st.tenants) / all)
+}

@@ -1,0 +1,127 @@
+package policy
+
+import (
+	"fmt"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+)
+
+// ratioChoices are the growths of a geometric table, in thousandths. The first four are the measured
+// good ones; the rest are for ports whose queue pairs are entitled to very little.
+var ratioChoices = [...]int{1050, 1060, 1070, planRatio, 1100, 1125, 1150, 1200, 1250, 1300, 1400, 1500, 1700, 2000}
+
+// scaleChoices stretch S1's quadratic table, in thousandths.
+var scaleChoices = [...]int{1000, 2000, 4000, 8000, 16_000, 32_000, 62_500}
+
+const (
+	// reachMargin is how far below the smallest entitlement the last entry must slow a flow.
+	reachMargin = 2
+	// tableTime is the convergence, in seconds, up to which a finer table is preferred.
+	tableTime = 0.100
+)
+
+// tables makes each port's table once per shape.
+type tables struct {
+	law     CCTLaw
+	entries int
+	made    map[int][]ibcc.Entry // by ratio or scale
+}
+
+func (t *tables) get(shape int) ([]ibcc.Entry, error) {
+	if e, ok := t.made[shape]; ok {
+		return e, nil
+	}
+	make := ibcc.Geometric
+	if t.law == CCTQuadratic {
+		make = ibcc.Quadratic
+	}
+	e, err := make(t.entries, shape)
+	if err != nil {
+		return nil, fmt.Errorf("congestion control table: %w", err)
+	}
+	t.made[shape] = e
+	return e, nil
+}
+
+func (t *tables) shapes() []int {
+	if t.law == CCTQuadratic {
+		return scaleChoices[:]
+	}
+	return ratioChoices[:]
+}
+
+// chooseTables gives every port the first table that reaches below the smallest rate on it with
+// margin and, while finer ones are to be had, settles within tableTime.
+func (s *settings) chooseTables() ([]Finding, error) {
+	t := &tables{law: s.m.in.Options.CCTLaw, entries: s.m.entries, made: map[int][]ibcc.Entry{}}
+	if t.law == "" {
+		t.law = CCTGeometric
+	}
+	var out []Finding
+	for i := range s.ports {
+		p := &s.ports[i]
+		smallest, slowest := s.slowest(p)
+		shape, reaches := 0, false
+		for _, shape = range t.shapes() {
+			table, err := t.get(shape)
+			if err != nil {
+				return nil, err
+			}
+			p.table = table
+			if p.floor()*reachMargin > smallest {
+				continue
+			}
+			reaches = true
+			steps, _ := ibcc.Steps(table, rate(p.line), rate(smallest))
+			if t.law == CCTQuadratic || shape >= planRatio || float64(steps)*slowest <= tableTime {
+				break
+			}
+		}
+		p.tableWhy = t.reason(p, shape, smallest)
+		if !reaches {
+			out = append(out, s.limitClamps(p, smallest))
+			p.tableWhy.Clamped = "the last entry lets " + rate(p.floor()).String() + " through"
+		}
+	}
+	return out, nil
+}
+
+// slowest returns the smallest rate of a port's settings and the longest time one table step takes.
+func (s *settings) slowest(p *port) (smallest, step float64) {
+	smallest = p.line
+	for _, k := range p.settings {
+		st := &s.all[k]
+		smallest = min(smallest, st.rate)
+		step = max(step, float64(st.timer)*timerUnit)
+	}
+	return smallest, step
+}
+
+func (t *tables) reason(p *port, shape int, smallest float64) Reason {
+	r := Reason{Field: "cct", Rule: "cct-" + string(t.law),
+		Value: fmt.Sprintf("%d entries to %s", len(p.table), p.table[len(p.table)-1])}
+	law := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/8 packet time", shape/1000, shape%1000)
+	if t.law == CCTQuadratic {
+		law = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", shape/1000, shape%1000)
+	}
+	r.Formula = fmt.Sprintf("%s; last entry %s <= %s/%d, half the smallest rate on the port", law, rate(p.floor()), rate(smallest), reachMargin)
+	return r
+}
+
+func (s *settings) limitClamps(p *port, smallest float64) Finding {
+	var names []string
+	for _, k := range p.settings {
+		if s.all[k].rate < p.floor()*reachMargin {
+			for _, t := range s.all[k].tenants {
+				names = append(names, s.m.tenants[t].Name)
+			}
+		}
+	}
+	return Finding{Code: CodeCCTLimit, Tenants: names, Links: []string{s.m.fabric.PortName(p.ref)},
+		Message: fmt.Sprintf("port %s: CCTI_Limit %d lets %s through, more than half of the smallest entitlement %s; flows at the limit take more than their share",
+			s.m.fabric.PortName(p.ref), len(p.table)-1, rate(p.floor()), rate(smallest)),
+		Fix: "allow longer tables, use SL mode, or open fewer queue pairs"}
+}
+
+func seconds(s float64) string { return quantity.Picoseconds(s * 1e12).String() }

@@ -1,0 +1,136 @@
+// Package cc holds the congestion-control algorithms of the simulator, one file each, as
+// value state machines: no clock of their own, no allocation, no I/O. The fabric model owns
+// the state, feeds it notifications with the current time, and asks it what may be sent.
+package cc
+
+import (
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+)
+
+// IBParams is what a channel adapter's (port, SL) tells the reaction point: CACongestionSetting
+// in simulator units (IBTA vol. 1, annex A10, CACongestionSetting and CongestionControlTable).
+type IBParams struct {
+	Period   quantity.Picoseconds // of CCTI_Timer; 0 never decays
+	Phase    quantity.Picoseconds // free-running timer: it expires at Phase + k·Period
+	Increase uint16               // CCTI_Increase per BECN; 0 does not react
+	Min      uint16               // CCTI_Min, the floor of CCTI
+	Limit    uint16               // CCTI_Limit, the highest CCTI
+	Trigger  uint16               // Trigger_Threshold; 0 is off
+	Restart  bool                 // a BECN restarts the timer (Algorithm 1 of the differentiated-bandwidth paper, S1)
+}
+
+// NewIBParams converts wire settings. phase shifts the free-running timer, so that ports set
+// at one moment do not decay at one moment; it is taken modulo the period.
+func NewIBParams(s ibcc.SLParams, limit uint16, restart bool, phase uint64) IBParams {
+	p := IBParams{
+		Period:   quantity.Picoseconds(s.Timer) * ibcc.TimerUnitPicoseconds,
+		Increase: uint16(s.Increase), Min: uint16(s.Min), Limit: limit,
+		Trigger: uint16(s.Trigger), Restart: restart,
+	}
+	if p.Period > 0 {
+		p.Phase = quantity.Picoseconds(phase % uint64(p.Period))
+	}
+	return p
+}
+
+// floor is CCTI_Min, which cannot be above CCTI_Limit.
+func (p *IBParams) floor() uint16 { return min(p.Min, p.Limit) }
+
+// nextTick returns the first expiry after now.
+func (p *IBParams) nextTick(now quantity.Picoseconds) quantity.Picoseconds {
+	if p.Period == 0 {
+		return 0
+	}
+	if p.Restart {
+		return now + p.Period
+	}
+	since := (now - p.Phase) % p.Period
+	if since < 0 {
+		since += p.Period
+	}
+	return now + p.Period - since
+}
+
+// IBState is one CCTI with its timer: one per queue pair in QP mode, one per (port, SL) in
+// SL mode. No event is needed to let it decay: the index at any instant follows from the
+// index at the last look and the timer expiries since.
+type IBState struct {
+	next  quantity.Picoseconds // the first expiry not yet accounted for
+	index uint16
+}
+
+// Adopt makes the state follow p from now on and keeps the index. Call it for a new state,
+// and after a change of parameters once Index has settled the old ones.
+func (s *IBState) Adopt(now quantity.Picoseconds, p *IBParams) { s.next = p.nextTick(now) }
+
+// Index returns the CCTI at now, between CCTI_Min and CCTI_Limit: one less for each expiry
+// of CCTI_Timer since the last look.
+func (s *IBState) Index(now quantity.Picoseconds, p *IBParams) uint16 {
+	if p.Period > 0 && now >= s.next {
+		k := 1 + (now-s.next)/p.Period
+		s.next += k * p.Period
+		s.index -= uint16(min(k, quantity.Picoseconds(s.index)))
+	}
+	s.index = max(min(s.index, p.Limit), p.floor())
+	return s.index
+}
+
+// BECN takes one backward notification: CCTI = min(CCTI + Increase, Limit), and where the
+// timer restarts its next expiry is one period away. It reports whether the index has just
+// reached Trigger_Threshold.
+func (s *IBState) BECN(now quantity.Picoseconds, p *IBParams) (triggered bool) {
+	before := s.Index(now, p)
+	if p.Increase == 0 {
+		return false
+	}
+	s.index = min(before+p.Increase, p.Limit)
+	if p.Restart && p.Period > 0 {
+		s.next = now + p.Period
+	}
+	return p.Trigger > 0 && before < p.Trigger && s.index >= p.Trigger
+}
+
+// IRD is a congestion control table prepared for the data path: entry i is the injection
+// rate delay in eighths of a packet's transmission time.
+type IRD []uint32
+
+// NewIRD prepares entries 0 to limit of a table. Entries the table does not have delay nothing.
+func NewIRD(table []ibcc.Entry, limit uint16) IRD {
+	ird := make(IRD, int(limit)+1)
+	for i := range ird {
+		if i < len(table) {
+			e := table[i]
+			ird[i] = uint32(e.Multiplier) << (ibcc.MaxShift - min(e.Shift, ibcc.MaxShift))
+		}
+	}
+	return ird
+}
+
+// Delay returns the delay after a packet of transmission time t at a CCTI:
+// t · multiplier / 2^shift (IBTA annex A10, CongestionControlTable).
+func (d IRD) Delay(index uint16, t quantity.Picoseconds) quantity.Picoseconds {
+	if int(index) >= len(d) {
+		return 0
+	}
+	return t * quantity.Picoseconds(d[index]) >> ibcc.MaxShift
+}
+
+// ReadyAt returns the first instant, from end on, at which the injection rate delay after a
+// burst that ended at end and took t to transmit has passed, if no BECN comes before: the
+// delay is that of the CCTI at the instant of the question, not of the moment the burst was
+// sent (Algorithm 2 of S1 checks so), and the expiries of the timer that lie between are
+// taken into account.
+func (s *IBState) ReadyAt(now quantity.Picoseconds, p *IBParams, d IRD, end, t quantity.Picoseconds) quantity.Picoseconds {
+	i := s.Index(now, p)
+	at := end + d.Delay(i, t)
+	if p.Period == 0 {
+		return at
+	}
+	floor := p.floor()
+	for tick := s.next; tick < at && i > floor; tick += p.Period {
+		i--
+		at = max(tick, end+d.Delay(i, t))
+	}
+	return at
+}

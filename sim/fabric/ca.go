@@ -1,0 +1,179 @@
+package fabric
+
+import (
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+	"fairlane/sim/cc"
+	"fairlane/subnet/ident"
+)
+
+// CAEvents is how many events a channel adapter's congestion log holds (CongestionLog, CA form).
+const CAEvents = 13
+
+// CAEvent is one CCTI that reached Trigger_Threshold. Service 0 is RC.
+type CAEvent struct {
+	LocalQP, RemoteQP ident.QPN
+	SL                ident.SL
+	Service           uint8
+	RemoteLID         ident.LID
+	At                quantity.Picoseconds
+}
+
+// CALog is a channel-adapter port's congestion log: how many threshold events there were, on
+// which SLs (bit per SL), and the last of them, oldest first.
+type CALog struct {
+	Events uint64
+	SLs    uint16
+	Last   []CAEvent
+}
+
+type caLog struct {
+	events uint64
+	sls    uint16
+	last   [CAEvents]CAEvent
+}
+
+func (g *caLog) add(sl ident.SL, e CAEvent) {
+	g.last[g.events%CAEvents] = e
+	g.events++
+	g.sls |= 1 << sl
+}
+
+// hostAt returns the host of a channel-adapter port, or nil.
+func (n *Network) hostAt(node int32, num ident.PortNum) *host {
+	if p := n.port(node, num); p != nil && p.host != none {
+		return &n.hosts[p.host]
+	}
+	return nil
+}
+
+// CALog returns a copy of a channel-adapter port's congestion log.
+func (n *Network) CALog(node int32, num ident.PortNum) CALog {
+	h := n.hostAt(node, num)
+	if h == nil {
+		return CALog{}
+	}
+	return CALog{h.log.events, h.log.sls, lastOf(h.log.last[:], h.log.events)}
+}
+
+// SetCAParams sets Port_Control (one CCTI per SL, or per queue pair) and the parameters of all
+// SLs of a channel-adapter port. CCTIs stay where they are, within the new bounds, and the
+// free-running timers start new cycles, each at a phase of its own.
+func (n *Network) SetCAParams(node int32, num ident.PortNum, perSL bool, params [ident.NumSLs]ibcc.SLParams) {
+	if h := n.hostAt(node, num); h != nil {
+		n.settle(h)
+		h.told = params
+		n.prepare(h)
+		n.setMode(h, perSL)
+	}
+}
+
+// CAParams returns what SetCAParams sets.
+func (n *Network) CAParams(node int32, num ident.PortNum) (perSL bool, params [ident.NumSLs]ibcc.SLParams) {
+	if h := n.hostAt(node, num); h != nil {
+		return h.perSL, h.told
+	}
+	return false, params
+}
+
+// SetCCTBlock writes 64 entries of a port's congestion control table and CCTI_Limit, which is
+// that of the whole table. A limit beyond the table means its last entry; a block beyond
+// CCTBlocks is ignored.
+func (n *Network) SetCCTBlock(node int32, num ident.PortNum, limit uint16, block int, entries [ibcc.BlockEntries]ibcc.Entry) {
+	h := n.hostAt(node, num)
+	if h == nil || block < 0 || block >= n.cfg.CCTBlocks {
+		return
+	}
+	n.settle(h)
+	for len(h.table) < (block+1)*ibcc.BlockEntries {
+		h.table = append(h.table, ibcc.Entry{})
+	}
+	copy(h.table[block*ibcc.BlockEntries:], entries[:])
+	h.limit = min(limit, uint16(n.cfg.CCTBlocks*ibcc.BlockEntries-1))
+	n.prepare(h)
+}
+
+// CCTBlock returns 64 entries of a port's congestion control table; those never written are zero.
+func (n *Network) CCTBlock(node int32, num ident.PortNum, block int) [ibcc.BlockEntries]ibcc.Entry {
+	var e [ibcc.BlockEntries]ibcc.Entry
+	if h := n.hostAt(node, num); h != nil && block >= 0 && block*ibcc.BlockEntries < len(h.table) {
+		copy(e[:], h.table[block*ibcc.BlockEntries:])
+	}
+	return e
+}
+
+// CCTILimit returns the port's CCTI_Limit, 0 as it comes up.
+func (n *Network) CCTILimit(node int32, num ident.PortNum) uint16 {
+	if h := n.hostAt(node, num); h != nil {
+		return h.limit
+	}
+	return 0
+}
+
+// CCTBlocks returns how many blocks of congestion control table a port holds.
+func (n *Network) CCTBlocks() int { return n.cfg.CCTBlocks }
+
+// ApplyCA sets all congestion control of a channel-adapter port at once: the table in blocks,
+// then the parameters.
+func (n *Network) ApplyCA(node int32, num ident.PortNum, s ibcc.CASettings) {
+	for b := 0; b*ibcc.BlockEntries < len(s.Table); b++ {
+		var block [ibcc.BlockEntries]ibcc.Entry
+		copy(block[:], s.Table[b*ibcc.BlockEntries:])
+		n.SetCCTBlock(node, num, s.Limit, b, block)
+	}
+	n.SetCAParams(node, num, s.PerSL, s.SLs)
+}
+
+// settle brings every CCTI of the port up to now by the parameters still in force.
+func (n *Network) settle(h *host) {
+	now := n.eng.Now()
+	for _, qi := range h.qps {
+		q := &n.qps[qi]
+		q.cc.Index(now, &h.params[q.sl])
+	}
+	for sl := range h.gates {
+		h.gates[sl].cc.Index(now, &h.params[sl])
+	}
+}
+
+// prepare derives parameters and delays from the settings, and lets every CCTI follow them.
+func (n *Network) prepare(h *host) {
+	now := n.eng.Now()
+	for sl := range h.params {
+		phase := sim.Hash(n.cfg.Seed, uint64(h.port), uint64(sl))
+		h.params[sl] = cc.NewIBParams(h.told[sl], h.limit, n.cfg.TimerRestart, phase)
+		h.gates[sl].cc.Adopt(now, &h.params[sl])
+	}
+	h.ird = cc.NewIRD(h.table, h.limit)
+	for _, qi := range h.qps {
+		q := &n.qps[qi]
+		q.cc.Adopt(now, &h.params[q.sl])
+	}
+	n.reconsider(h)
+}
+
+// setMode changes between QP and SL mode; queue pairs that waited for their SL's turn are
+// ready again.
+func (n *Network) setMode(h *host, perSL bool) {
+	if h.perSL == perSL {
+		return
+	}
+	h.perSL = perSL
+	for sl := range h.gates {
+		g := &h.gates[sl]
+		g.pace = pace{}
+		for !g.parked.empty() {
+			n.makeReady(h, g.parked.popQP(n.qps))
+		}
+	}
+}
+
+// ccti is the CCTI that delays a queue pair now.
+func (n *Network) ccti(q *qp) uint16 {
+	h := &n.hosts[n.ports[q.src].host]
+	if h.perSL {
+		return h.gates[q.sl].cc.Index(n.eng.Now(), &h.params[q.sl])
+	}
+	return q.cc.Index(n.eng.Now(), &h.params[q.sl])
+}

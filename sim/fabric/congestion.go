@@ -1,0 +1,179 @@
+package fabric
+
+import (
+	"math"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// SwitchEvents is how many marking events a switch's congestion log holds (CongestionLog,
+// switch form).
+const SwitchEvents = 15
+
+// SwitchEvent is one marked packet in a switch's congestion log.
+type SwitchEvent struct {
+	SLID, DLID ident.LID
+	SL         ident.SL
+	At         quantity.Picoseconds
+}
+
+// SwitchLog is a switch's congestion log: how many packets it has marked, at which ports, and
+// the last of them, oldest first.
+type SwitchLog struct {
+	Events uint64
+	Ports  ibcc.PortMask
+	Last   []SwitchEvent
+}
+
+type switchLog struct {
+	events uint64
+	ports  ibcc.PortMask
+	last   [SwitchEvents]SwitchEvent
+}
+
+// switchCC is what a switch was told about marking.
+type switchCC struct {
+	whole ibcc.SwitchSettings
+	ports []ibcc.PortMarking // by port number; nil until the first is set
+}
+
+// marking is one output port's effective marking.
+type marking struct {
+	minSize  uint16 // bytes; smaller packets are not eligible
+	interval int32  // Marking_Rate, at least 1
+	victims  bool
+}
+
+// SetSwitchCC sets the marking of a whole switch. Threshold 0, as a switch comes up, never marks.
+// Credit starvation (Credit_Mask, CS_Threshold, CS_ReturnDelay) is kept and read back, but does
+// nothing to the traffic.
+func (n *Network) SetSwitchCC(node int32, settings ibcc.SwitchSettings) {
+	if s := n.switchOf(node); s != nil {
+		s.settings.whole = settings
+		n.armSwitch(s)
+	}
+}
+
+// SwitchCC returns what SetSwitchCC sets.
+func (n *Network) SwitchCC(node int32) ibcc.SwitchSettings {
+	if s := n.switchOf(node); s != nil {
+		return s.settings.whole
+	}
+	return ibcc.SwitchSettings{}
+}
+
+// SetPortMarking sets the marking of one switch port, which replaces that of the switch while it
+// is Valid. A port that applies credit starvation instead does not mark.
+func (n *Network) SetPortMarking(node int32, num ident.PortNum, m ibcc.PortMarking) {
+	s := n.switchOf(node)
+	if s == nil || int(num) >= s.ports {
+		return
+	}
+	if s.settings.ports == nil {
+		s.settings.ports = make([]ibcc.PortMarking, s.ports)
+	}
+	s.settings.ports[num] = m
+	n.armPort(s, n.port(node, num))
+}
+
+// PortMarking returns what SetPortMarking sets.
+func (n *Network) PortMarking(node int32, num ident.PortNum) ibcc.PortMarking {
+	if s := n.switchOf(node); s != nil && int(num) < len(s.settings.ports) {
+		return s.settings.ports[num]
+	}
+	return ibcc.PortMarking{}
+}
+
+func (n *Network) armSwitch(s *swtch) {
+	for i := range int32(s.ports) {
+		n.armPort(s, &n.ports[n.first[s.node]+i])
+	}
+}
+
+// armPort prepares a port's marking from the settings in force.
+func (n *Network) armPort(s *swtch, p *port) {
+	w := s.settings.whole
+	m := ibcc.PortMarking{Threshold: w.Threshold, PacketSize: w.PacketSize, MarkingRate: w.MarkingRate}
+	if int(p.num) < len(s.settings.ports) && s.settings.ports[p.num].Valid {
+		m = s.settings.ports[p.num]
+	}
+	if m.CreditStarvation {
+		m.Threshold = 0
+	}
+	p.marking = marking{
+		minSize:  uint16(m.PacketSize) * CreditBlock,
+		interval: max(1, int32(m.MarkingRate)),
+		victims:  w.VictimMask.Has(p.num),
+	}
+	p.threshold = m.Threshold
+	for vl := range p.lanes {
+		n.armLane(p, &p.lanes[vl])
+	}
+}
+
+// armLane gives a lane the port's threshold and a first interval.
+func (n *Network) armLane(p *port, l *lane) {
+	l.markAbove = math.MaxInt32
+	if b := n.cfg.ThresholdBytes(p.threshold); b >= 0 {
+		l.markAbove = int32(b)
+	}
+	l.countdown = n.markInterval(p)
+	now := n.eng.Now()
+	if over := l.held > l.markAbove; over && l.congSince < 0 {
+		l.congSince = now
+	} else if !over && l.congSince >= 0 {
+		l.congested += now - l.congSince
+		l.congSince = -1
+	}
+}
+
+// markInterval draws how many eligible packets pass from one mark to the next.
+func (n *Network) markInterval(p *port) int32 {
+	i := p.marking.interval
+	if i <= 1 || n.cfg.Marking == MarkEveryNth {
+		return max(1, i)
+	}
+	return 1 + int32(n.rng.Uint64n(uint64(2*i-1)))
+}
+
+// mark counts a packet seen above the threshold, and sets FECN when its turn has come.
+func (n *Network) mark(p *port, l *lane, pk int32) {
+	k := &n.pool.all[pk]
+	if k.flags&flagAck != 0 || k.size < p.marking.minSize || (l.stalled || l.waited) && !p.marking.victims {
+		return
+	}
+	if l.countdown--; l.countdown > 0 {
+		return
+	}
+	l.countdown = n.markInterval(p)
+	k.flags |= flagFECN
+	n.marks++
+	p.tally.marks++
+	g := &n.switches[p.sw].log
+	g.last[g.events%SwitchEvents] = SwitchEvent{k.slid, k.dlid, k.sl, n.eng.Now()}
+	g.events++
+	g.ports.Set(p.num)
+}
+
+// SwitchLog returns a copy of a switch's congestion log.
+func (n *Network) SwitchLog(node int32) SwitchLog {
+	s := n.switchOf(node)
+	if s == nil {
+		return SwitchLog{}
+	}
+	g := &s.log
+	return SwitchLog{g.events, g.ports, lastOf(g.last[:], g.events)}
+}
+
+// lastOf unrolls a circular log of which count entries were ever written, oldest first.
+func lastOf[T any](ring []T, count uint64) []T {
+	size := uint64(len(ring))
+	k := min(count, size)
+	out := make([]T, 0, k)
+	for i := count - k; i < count; i++ {
+		out = append(out, ring[i%size])
+	}
+	return out
+}

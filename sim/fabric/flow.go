@@ -1,0 +1,231 @@
+package fabric
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+	"fairlane/sim/cc"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Bounds of a flow, so that no input makes a network grow beyond reason.
+const (
+	MaxQPs = 1 << 20 // queue pairs in one network
+)
+
+// FlowSpec describes an aggregate of queue pairs alike, from one channel-adapter port to
+// another.
+type FlowSpec struct {
+	Name   string
+	Tenant int // the caller's; FlowState repeats it
+	PKey   ident.PKey
+	Src    subnet.PortRef
+	Dst    subnet.PortRef
+	SL     ident.SL
+	QPs    int // at least 1; each has its own CCTI in QP mode
+	// Demand limits the whole aggregate, in bits of whole packets (headers included) per
+	// second, evenly over the queue pairs; 0 is greedy. A queue pair held back catches up at
+	// most 16 packets later.
+	Demand quantity.BitRate
+	// Start and Stop bound the sending; Stop 0 is never.
+	Start, Stop quantity.Picoseconds
+	// Bytes is the payload to deliver, evenly over the queue pairs; 0 is endless.
+	Bytes uint64
+	// PathBits choose among the 2^LMC LIDs of the destination, and of the source.
+	PathBits uint8
+}
+
+// FlowID names a flow of a network.
+type FlowID int32
+
+// FlowState is what has become of a flow so far.
+type FlowState struct {
+	Spec FlowSpec // with the SL as it is now
+	// Sent and Delivered count data packets, and bytes of payload and of whole packets.
+	SentPkts, SentBytes, SentPayload                uint64
+	DeliveredPkts, DeliveredBytes, DeliveredPayload uint64
+	Marked                                          uint64 // delivered with FECN
+	BECNs                                           uint64 // that reached the source
+	CCTI                                            []uint16
+	QPDelivered                                     []uint64 // bytes of whole packets, by queue pair
+	Done                                            bool     // finite, and every byte is delivered
+	CompletedAt                                     quantity.Picoseconds
+	Stopped                                         bool
+}
+
+type flow struct {
+	spec                    FlowSpec
+	firstQP                 int32
+	qps                     int32
+	stopped                 bool
+	sentPkts, sentPayload   uint64
+	delivPkts, delivPayload uint64
+	marked, becns           uint64
+	completedAt             quantity.Picoseconds
+}
+
+// qp is one queue pair's sender, with what its receiver remembers of it.
+type qp struct {
+	next     int32 // in the list it waits in
+	flow     int32
+	src, dst int32                // ports
+	left     int64                // payload bytes to send; unused in endless flows
+	gap      quantity.Picoseconds // between packets of a demand-limited flow, 0 when greedy
+	due      quantity.Picoseconds // when the demand gives the next packet
+	pace     pace
+	cc       cc.IBState
+	mtu      uint16 // payload of a full packet
+	sl       ident.SL
+	endless  bool
+	queued   bool // in a list or a wait queue
+	// Receiver.
+	unacked   uint16
+	ackWaits  int32 // acknowledgement not yet sent, or none
+	delivered uint64
+}
+
+// AddFlow adds a flow and makes its queue pairs send from max(Start, now) on. It refuses
+// ports that are not channel-adapter ports with a link, an SL above 15, QPs outside 1 to
+// MaxQPs in total, and a Stop before Start.
+func (n *Network) AddFlow(f FlowSpec) (FlowID, error) {
+	src, dst, err := n.checkFlow(&f)
+	if err != nil {
+		return 0, fmt.Errorf("flow %q: %w", f.Name, err)
+	}
+	id := int32(len(n.flows))
+	fl := flow{spec: f, firstQP: int32(len(n.qps)), qps: int32(f.QPs)}
+	mtu := min(n.ports[src].mtu, n.ports[dst].mtu)
+	now := n.eng.Now()
+	start := max(f.Start, now)
+	h := &n.hosts[n.ports[src].host]
+	n.flows = append(n.flows, fl)
+	for i := range f.QPs {
+		q := qp{flow: id, src: src, dst: dst, mtu: mtu, sl: f.SL, endless: f.Bytes == 0, due: start, ackWaits: none, next: none}
+		if f.Demand > 0 {
+			q.gap = n.demandGap(f.Demand, f.QPs, int(mtu))
+			// Spread the first packets over one gap: packets of alike queue pairs take turns.
+			q.due += q.gap * quantity.Picoseconds(i) / quantity.Picoseconds(f.QPs)
+		}
+		if f.Bytes > 0 {
+			q.left = int64(f.Bytes / uint64(f.QPs))
+			if uint64(i) < f.Bytes%uint64(f.QPs) {
+				q.left++
+			}
+		}
+		q.cc.Adopt(now, &h.params[f.SL])
+		qi := int32(len(n.qps))
+		n.qps = append(n.qps, q)
+		h.qps = append(h.qps, qi)
+		if f.Bytes == 0 || q.left > 0 {
+			n.wakeQP(qi)
+		}
+	}
+	return FlowID(id), nil
+}
+
+func (n *Network) checkFlow(f *FlowSpec) (src, dst int32, err error) {
+	for _, e := range []struct {
+		what string
+		ref  subnet.PortRef
+		pi   *int32
+	}{{"source", f.Src, &src}, {"destination", f.Dst, &dst}} {
+		*e.pi = n.portIndex(e.ref.Node, e.ref.Port)
+		if *e.pi == none || n.ports[*e.pi].host == none || n.ports[*e.pi].peer == none {
+			return 0, 0, fmt.Errorf("%s node %d port %d: want a channel-adapter port with a link", e.what, e.ref.Node, e.ref.Port)
+		}
+	}
+	switch {
+	case src == dst:
+		return 0, 0, fmt.Errorf("source and destination are the same port")
+	case f.SL >= ident.NumSLs:
+		return 0, 0, fmt.Errorf("SL %d: want 0 to 15", f.SL)
+	case f.QPs < 1 || f.QPs > MaxQPs-len(n.qps):
+		return 0, 0, fmt.Errorf("%d queue pairs: want 1 to %d more", f.QPs, MaxQPs-len(n.qps))
+	case f.Demand < 0 || f.Demand > quantity.MaxBitRate:
+		return 0, 0, fmt.Errorf("demand %s: want 0 to %s", f.Demand, quantity.MaxBitRate)
+	case f.Bytes > 1<<60:
+		return 0, 0, fmt.Errorf("%d bytes: want at most 2^60", f.Bytes)
+	case f.Start < 0 || f.Stop < 0 || f.Stop > 0 && f.Stop < f.Start:
+		return 0, 0, fmt.Errorf("start %s, stop %s: want 0 <= start <= stop, or stop 0", f.Start, f.Stop)
+	}
+	return src, dst, nil
+}
+
+// demandGap is the time between packets of one of the aggregate's queue pairs.
+func (n *Network) demandGap(demand quantity.BitRate, qps, mtu int) quantity.Picoseconds {
+	gap := float64(mtu+DataHeader) * 8e12 * float64(qps) / float64(demand)
+	return quantity.Picoseconds(min(gap, float64(sim.Never/4)))
+}
+
+// wakeQP hands a queue pair that rests to its host.
+func (n *Network) wakeQP(qi int32) {
+	q := &n.qps[qi]
+	if q.queued {
+		return
+	}
+	q.queued = true
+	p := &n.ports[q.src]
+	at := max(q.due, n.eng.Now())
+	n.hosts[p.host].wait.Push(at, waitQP, qi, 0)
+	n.kick(q.src, p, max(at, p.busyUntil))
+}
+
+// SetFlowSL moves a flow to another SL: packets not yet sent take it, as when an application
+// resolves its path again. An unknown flow or an SL above 15 is ignored.
+func (n *Network) SetFlowSL(id FlowID, sl ident.SL) {
+	if id < 0 || int(id) >= len(n.flows) || sl >= ident.NumSLs || n.flows[id].spec.SL == sl {
+		return
+	}
+	f := &n.flows[id]
+	now := n.eng.Now()
+	for qi := f.firstQP; qi < f.firstQP+f.qps; qi++ {
+		q := &n.qps[qi]
+		h := &n.hosts[n.ports[q.src].host]
+		q.cc.Index(now, &h.params[q.sl])
+		q.cc.Adopt(now, &h.params[sl])
+		q.sl = sl
+	}
+	f.spec.SL = sl
+}
+
+// StopFlow ends the sending of a flow; packets already sent arrive. An unknown flow is ignored.
+func (n *Network) StopFlow(id FlowID) {
+	if id >= 0 && int(id) < len(n.flows) {
+		n.flows[id].stopped = true
+	}
+}
+
+// Flows returns the number of flows added so far; their ids are 0 to that number less one.
+func (n *Network) Flows() int { return len(n.flows) }
+
+// Flow returns what has become of a flow, and the zero value for an unknown one.
+func (n *Network) Flow(id FlowID) FlowState {
+	if id < 0 || int(id) >= len(n.flows) {
+		return FlowState{}
+	}
+	f := &n.flows[id]
+	s := FlowState{
+		Spec:     f.spec,
+		SentPkts: f.sentPkts, SentPayload: f.sentPayload, SentBytes: f.sentPayload + f.sentPkts*DataHeader,
+		DeliveredPkts: f.delivPkts, DeliveredPayload: f.delivPayload, DeliveredBytes: f.delivPayload + f.delivPkts*DataHeader,
+		Marked: f.marked, BECNs: f.becns, CompletedAt: f.completedAt,
+		Done:    f.spec.Bytes > 0 && f.delivPayload >= f.spec.Bytes,
+		Stopped: f.stopped || f.spec.Stop > 0 && n.eng.Now() >= f.spec.Stop,
+	}
+	for qi := f.firstQP; qi < f.firstQP+f.qps; qi++ {
+		s.CCTI = append(s.CCTI, n.ccti(&n.qps[qi]))
+		s.QPDelivered = append(s.QPDelivered, n.qps[qi].delivered)
+	}
+	return s
+}
+
+// Delivered returns the bytes of whole packets a flow has delivered: Flow without the rest.
+func (n *Network) Delivered(id FlowID) uint64 {
+	if id < 0 || int(id) >= len(n.flows) {
+		return 0
+	}
+	f := &n.flows[id]
+	return f.delivPayload + f.delivPkts*DataHeader
+}

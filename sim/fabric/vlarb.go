@@ -1,0 +1,161 @@
+package fabric
+
+import (
+	"math/bits"
+
+	"fairlane/subnet/ident"
+)
+
+// Limits of the VL arbitration tables (IBTA vol. 1, 7.6.9).
+const (
+	ArbEntries   = 64  // in each of the two tables
+	arbUnlimited = 255 // limit of high priority without a bound
+	// limitBlocks is the unit of the limit of high priority, 4 KiB, in credit blocks.
+	limitBlocks = 4096 / CreditBlock
+	// defaultArbWeight is the weight of every lane in the low table of a fabric as it comes
+	// up: one packet of 4 KiB.
+	defaultArbWeight = 64
+)
+
+// VLWeight is one entry of an arbitration table: the lane may send Weight units of 64 bytes,
+// rounded up to whole packets; weight 0 skips the entry.
+type VLWeight struct {
+	VL     ident.VL
+	Weight uint8
+}
+
+// arbTable is a weighted round robin over the entries of one table.
+type arbTable struct {
+	entries [ArbEntries]VLWeight
+	lanes   uint16 // lanes with a weight
+	cursor  uint8
+	left    int32 // units the entry at the cursor may still send
+}
+
+// arbiter chooses the lane that sends next.
+type arbiter struct {
+	high, low arbTable
+	limit     uint8
+	highLeft  int32 // blocks of high priority that may go before a low packet must have its chance
+	fromHigh  bool  // the last choice
+	tabled    bool  // the last choice was made by a table
+}
+
+// newArbiter is the arbiter of a port as the fabric comes up: every lane of equal weight in
+// the low table, nothing in the high one.
+func newArbiter() *arbiter {
+	a := &arbiter{}
+	for vl := range ident.NumVLs - 1 {
+		a.low.entries[vl] = VLWeight{ident.VL(vl), defaultArbWeight}
+	}
+	a.low.reset()
+	a.refill()
+	return a
+}
+
+func (t *arbTable) reset() {
+	t.lanes, t.cursor, t.left = 0, 0, int32(t.entries[0].Weight)
+	for _, e := range t.entries {
+		if e.Weight > 0 && e.VL <= ident.MaxDataVL {
+			t.lanes |= 1 << e.VL
+		}
+	}
+}
+
+// choose returns the lane of the entry whose turn it is among able, which must share a lane
+// with the table.
+func (t *arbTable) choose(able uint16) int {
+	if e := t.entries[t.cursor]; t.left > 0 && able>>e.VL&1 != 0 {
+		return int(e.VL)
+	}
+	for range ArbEntries {
+		t.cursor = (t.cursor + 1) % ArbEntries
+		if e := t.entries[t.cursor]; e.Weight > 0 && able>>e.VL&1 != 0 && e.VL <= ident.MaxDataVL {
+			t.left = int32(e.Weight)
+			return int(e.VL)
+		}
+	}
+	return bits.TrailingZeros16(able & t.lanes)
+}
+
+// choose picks a lane of able, a non-empty set. A lane that competes with nobody is chosen
+// without touching the tables. A lane in neither table is served when no tabled lane can
+// send, lowest first; the specification leaves that to the implementer.
+func (a *arbiter) choose(able uint16) int {
+	a.tabled = able&(able-1) != 0
+	if !a.tabled {
+		return bits.TrailingZeros16(able)
+	}
+	high, low := able&a.high.lanes, able&a.low.lanes
+	a.fromHigh = high != 0 && (low == 0 || a.limit == arbUnlimited || a.highLeft > 0)
+	switch {
+	case a.fromHigh:
+		return a.high.choose(high)
+	case low != 0:
+		return a.low.choose(low)
+	}
+	a.tabled = false
+	return bits.TrailingZeros16(able)
+}
+
+// charge accounts for a packet of the lane just chosen.
+func (a *arbiter) charge(_ int, blocks int32) {
+	switch {
+	case !a.tabled:
+	case a.fromHigh:
+		a.high.left -= blocks
+		a.highLeft -= blocks
+	default:
+		a.low.left -= blocks
+		a.refill()
+	}
+}
+
+// refill gives high priority its limit again: one packet when the limit is 0.
+func (a *arbiter) refill() { a.highLeft = max(1, int32(a.limit)*limitBlocks) }
+
+func (a *arbiter) table(high bool) *arbTable {
+	if high {
+		return &a.high
+	}
+	return &a.low
+}
+
+// SetVLArb writes entries of a port's high or low arbitration table from an offset on; what
+// would go beyond the 64 entries is ignored.
+func (n *Network) SetVLArb(node int32, num ident.PortNum, high bool, offset int, entries []VLWeight) {
+	p := n.port(node, num)
+	if p == nil || offset < 0 || offset >= ArbEntries {
+		return
+	}
+	t := p.arb.table(high)
+	copy(t.entries[offset:], entries)
+	t.reset()
+}
+
+// VLArb returns the 64 entries of a port's high or low arbitration table.
+func (n *Network) VLArb(node int32, num ident.PortNum, high bool) []VLWeight {
+	p := n.port(node, num)
+	if p == nil {
+		return nil
+	}
+	e := p.arb.table(high).entries
+	return e[:]
+}
+
+// SetVLHighLimit sets how many 4 KiB of high priority may be sent before a packet of low
+// priority has its chance: 0 is one packet, 255 no limit.
+func (n *Network) SetVLHighLimit(node int32, num ident.PortNum, limit uint8) {
+	if p := n.port(node, num); p != nil {
+		p.arb.limit = limit
+		p.arb.refill()
+	}
+}
+
+// VLHighLimit returns what SetVLHighLimit sets, 0 as a fabric comes up.
+func (n *Network) VLHighLimit(node int32, num ident.PortNum) uint8 {
+	if p := n.port(node, num); p != nil {
+		return p.arb.limit
+	}
+	return 0
+}

@@ -1,0 +1,219 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet/topofile"
+)
+
+// document reads values out of a YAML tree. It keeps the first fault, with file and line, and
+// returns zeros after it, so that readers need not check at every step.
+type document struct {
+	file string
+	err  error
+}
+
+func (d *document) fail(n *yaml.Node, field, found, allowed string) {
+	if d.err == nil {
+		d.err = &topofile.ParseError{File: d.file, Line: n.Line, Field: field, Found: found, Allowed: allowed}
+	}
+}
+
+// failWith keeps a fault that another package found in the values of a node.
+func (d *document) failWith(n *yaml.Node, err error) {
+	if d.err == nil && err != nil {
+		d.err = &topofile.ParseError{File: d.file, Line: n.Line, Err: err}
+	}
+}
+
+// parse returns the root mapping of the only document.
+func (d *document) parse(data []byte) *yaml.Node {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		e := &topofile.ParseError{File: d.file, Err: fmt.Errorf("not YAML: %w", err)}
+		if m := regexp.MustCompile(`line (\d+): `).FindStringSubmatch(err.Error()); m != nil {
+			e.Line, _ = strconv.Atoi(m[1])
+			_, text, _ := strings.Cut(err.Error(), m[0])
+			e.Err = errors.New("not YAML: " + text)
+		}
+		d.err = e
+		return nil
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		d.err = &topofile.ParseError{File: d.file, Line: 1, Field: "file", Allowed: "a scenario: a YAML mapping with fabric, tenants and flows"}
+		return nil
+	}
+	return doc.Content[0]
+}
+
+// fields is a YAML mapping whose keys have been checked.
+type fields struct {
+	d    *document
+	node *yaml.Node
+	name string
+	m    map[string]*yaml.Node
+}
+
+// mapping checks that a node is a mapping with no other keys than these, each once.
+func (d *document) mapping(n *yaml.Node, name string, keys ...string) fields {
+	f := fields{d: d, node: n, name: name, m: map[string]*yaml.Node{}}
+	if n == nil || d.err != nil {
+		f.node = &yaml.Node{}
+		return f
+	}
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, name, describe(n), "a mapping with "+strings.Join(keys, ", "))
+		return f
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		switch _, dup := f.m[k.Value]; {
+		case dup:
+			d.fail(k, "repeated key in "+name, k.Value, "each key once")
+		case !slices.Contains(keys, k.Value):
+			d.fail(k, "unknown key in "+name, describe(k), "one of "+strings.Join(keys, ", "))
+		}
+		f.m[k.Value] = n.Content[i+1]
+	}
+	return f
+}
+
+func (f fields) has(key string) bool { return f.m[key] != nil }
+
+// path names a key for messages.
+func (f fields) path(key string) string {
+	if f.name == "" || f.name == "file" {
+		return key
+	}
+	return f.name + "." + key
+}
+
+// at returns the node of a key, or the mapping itself, for the line of a message.
+func (f fields) at(key string) *yaml.Node {
+	if n := f.m[key]; n != nil {
+		return n
+	}
+	return f.node
+}
+
+// need fails unless the keys are there.
+func (f fields) need(keys ...string) {
+	for _, k := range keys {
+		if !f.has(k) {
+			f.d.fail(f.node, f.path(k), "", "it to be given")
+		}
+	}
+}
+
+func (f fields) text(key string) string {
+	n := f.m[key]
+	if n == nil {
+		return ""
+	}
+	if n.Kind != yaml.ScalarNode {
+		f.d.fail(n, f.path(key), describe(n), "a single value")
+	}
+	return n.Value
+}
+
+// word reads one of the words allowed; absent is the first.
+func (f fields) word(key string, allowed ...string) string {
+	if !f.has(key) {
+		return allowed[0]
+	}
+	w := f.text(key)
+	if !slices.Contains(allowed, w) {
+		f.d.fail(f.m[key], f.path(key), w, "one of "+strings.Join(allowed, ", "))
+	}
+	return w
+}
+
+func (f fields) number(key string, def, low, high uint64) uint64 {
+	if !f.has(key) {
+		return def
+	}
+	s := f.text(key)
+	v, err := strconv.ParseUint(s, 0, 64)
+	if err != nil || v < low || v > high {
+		f.d.fail(f.m[key], f.path(key), s, fmt.Sprintf("a number from %d to %d", low, high))
+		return def
+	}
+	return v
+}
+
+func (f fields) flag(key string) bool { return f.word(key, "false", "true") == "true" }
+
+func (f fields) span(key string, def quantity.Picoseconds) quantity.Picoseconds {
+	return scalar(f, key, def, "a duration from 0 to 1000 s such as 1us or 400ms", quantity.ParsePicoseconds)
+}
+
+func (f fields) rate(key string) quantity.BitRate {
+	return scalar(f, key, 0, "a rate from 0 to 100 Tbit/s such as 100Gbit/s", quantity.ParseBitRate)
+}
+
+// scalar reads a value with its type's own parser.
+func scalar[T any](f fields, key string, def T, allowed string, parse func(string) (T, error)) T {
+	if !f.has(key) {
+		return def
+	}
+	s := f.text(key)
+	v, err := parse(s)
+	if err != nil {
+		f.d.fail(f.m[key], f.path(key), s, allowed)
+		return def
+	}
+	return v
+}
+
+// list returns the items of a sequence; absent is empty.
+func (f fields) list(key string, most int) []*yaml.Node {
+	n := f.m[key]
+	if n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode || len(n.Content) > most {
+		f.d.fail(n, f.path(key), describe(n), fmt.Sprintf("a list of at most %d", most))
+		return nil
+	}
+	return n.Content
+}
+
+// words returns a single value or a list of them.
+func (f fields) words(key string, most int) []*yaml.Node {
+	n := f.m[key]
+	if n == nil {
+		return nil
+	}
+	if n.Kind == yaml.ScalarNode {
+		return []*yaml.Node{n}
+	}
+	items := f.list(key, most)
+	for _, it := range items {
+		if it.Kind != yaml.ScalarNode {
+			f.d.fail(it, f.path(key), describe(it), "single values")
+			return nil
+		}
+	}
+	return items
+}
+
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return fmt.Sprintf("a list of %d", len(n.Content))
+	case yaml.AliasNode:
+		return "*" + n.Value
+	default:
+		return n.Value
+	}
+}

@@ -1,0 +1,86 @@
+package scenario
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed builtin/*.yaml
+var builtin embed.FS
+
+// Builtin names one scenario that comes with the program.
+type Builtin struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+// Builtins lists the scenarios that come with the program, by name.
+func Builtins() ([]Builtin, error) {
+	files, err := builtin.ReadDir("builtin")
+	if err != nil {
+		return nil, fmt.Errorf("list built-in scenarios: %w", err)
+	}
+	var out []Builtin
+	for _, f := range files {
+		s, err := LoadBuiltin(strings.TrimSuffix(f.Name(), ".yaml"))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Builtin{s.Name, s.Description})
+	}
+	return out, nil
+}
+
+// BuiltinText returns the file of a built-in scenario, to start one's own from.
+func BuiltinText(name string) ([]byte, error) {
+	data, err := builtin.ReadFile("builtin/" + name + ".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("scenario %q: want a file or one of %s", name, strings.Join(builtinNames(), ", "))
+	}
+	return data, nil
+}
+
+// LoadBuiltin reads the built-in scenario of that name.
+func LoadBuiltin(name string) (*Scenario, error) {
+	data, err := BuiltinText(name)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(name+".yaml", data, nil)
+}
+
+func builtinNames() []string {
+	files, _ := builtin.ReadDir("builtin") // the directory is embedded
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(f.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Load reads a scenario: a built-in one by its name, else a file. A fabric file is looked for
+// beside the scenario's file.
+func Load(pathOrName string) (*Scenario, error) {
+	if !strings.ContainsAny(pathOrName, `/\.`) {
+		return LoadBuiltin(pathOrName)
+	}
+	f, err := os.Open(pathOrName)
+	if err != nil {
+		return nil, fmt.Errorf("open scenario: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read scenario: %w", err)
+	}
+	return Parse(pathOrName, data, func(path string) (io.ReadCloser, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(pathOrName), path)
+		}
+		return os.Open(path)
+	})
+}

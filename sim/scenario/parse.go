@@ -1,0 +1,249 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/sim/fabric"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/topofile"
+	"fairlane/tenants"
+)
+
+// Bounds of a scenario file.
+const (
+	MaxSize    = 4 << 20 // bytes
+	maxFlows   = 100_000
+	maxChanges = 10_000
+	maxSamples = 100_000 // intervals of a run
+)
+
+// Opener opens the fabric file that a scenario names.
+type Opener func(path string) (io.ReadCloser, error)
+
+// Parse reads a scenario. name is the file's, for messages; open may be nil when scenarios with
+// fabric files are not wanted. A fault is a *topofile.ParseError with file and line.
+func Parse(name string, data []byte, open Opener) (*Scenario, error) {
+	if len(data) > MaxSize {
+		return nil, &topofile.ParseError{File: name, Field: "file size", Found: strconv.Itoa(len(data)), Allowed: fmt.Sprintf("at most %d bytes", MaxSize)}
+	}
+	d := &document{file: name}
+	root := d.parse(data)
+	f := d.mapping(root, "file", "name", "description", "seed", "duration", "warmup", "interval",
+		"fabric", "model", "congestion_control", "tenants", "flows", "changes")
+	f.need("name", "fabric", "tenants", "flows")
+	s := &Scenario{
+		Name: f.text("name"), Description: f.text("description"),
+		Duration: f.span("duration", 100*quantity.Millisecond), Warmup: f.span("warmup", 0),
+		Interval: f.span("interval", quantity.Millisecond),
+	}
+	s.checkTimes(f)
+	s.Config = d.model(f.m["model"])
+	s.Config.Seed = f.number("seed", 1, 0, 1<<64-1)
+	s.Fabric = d.fabric(f.m["fabric"], open)
+	if d.err != nil {
+		return nil, d.err
+	}
+	s.readTenants(f)
+	s.readFlows(f)
+	s.CC = d.congestionControl(f.m["congestion_control"])
+	s.readChanges(f)
+	if d.err != nil {
+		return nil, d.err
+	}
+	if err := tenants.Validate(s.Tenants, s.TenantFlows()); err != nil {
+		return nil, &topofile.ParseError{File: name, Line: lineOf(f, err), Err: err}
+	}
+	s.Tenants = tenants.Attach(s.Tenants, s.TenantFlows())
+	n, _, err := s.Build()
+	if err != nil {
+		return nil, &topofile.ParseError{File: name, Err: err}
+	}
+	s.Fabric = n.Topology() // with LIDs and routes
+	return s, nil
+}
+
+// lineOf traces a fault of tenants or flows to the list it is in.
+func lineOf(f fields, err error) int {
+	var fe *tenants.FieldError
+	if errors.As(err, &fe) && fe.Flow >= 0 {
+		return f.at("flows").Line
+	}
+	return f.at("tenants").Line
+}
+
+func (s *Scenario) checkTimes(f fields) {
+	switch {
+	case s.Duration <= 0:
+		f.d.fail(f.at("duration"), "duration", s.Duration.String(), "more than 0")
+	case s.Warmup >= s.Duration:
+		f.d.fail(f.at("warmup"), "warmup", s.Warmup.String(), "less than the duration, "+s.Duration.String())
+	case s.Interval <= 0 || s.Duration/s.Interval > maxSamples:
+		f.d.fail(f.at("interval"), "interval", s.Interval.String(), fmt.Sprintf("at least 1/%d of the duration", maxSamples))
+	}
+}
+
+// model reads the settings of the simulated fabric; fabric.New checks their ranges.
+func (d *document) model(n *yaml.Node) fabric.Config {
+	f := d.mapping(n, "model", "mtu", "buffer_per_vl", "ack_every", "becn", "timer", "aggregate", "marking",
+		"mark_at", "threshold_reference", "switch_latency", "cct_blocks", "data_vls")
+	const most = 1 << 30
+	c := fabric.Config{
+		MTU:                int(f.number("mtu", 0, 256, 4096)),
+		BufferPerVL:        int(f.number("buffer_per_vl", 0, 1, most)),
+		AckEvery:           int(f.number("ack_every", 0, 1, most)),
+		TimerRestart:       f.word("timer", "free-running", "restart-on-becn") == "restart-on-becn",
+		Aggregate:          int(f.number("aggregate", 0, 1, most)),
+		ThresholdReference: int(f.number("threshold_reference", 0, 1, most)),
+		SwitchLatency:      f.span("switch_latency", 0),
+		CCTBlocks:          int(f.number("cct_blocks", 0, 1, most)),
+		DataVLs:            int(f.number("data_vls", 0, 1, 15)),
+	}
+	if f.word("becn", "ack", "cnp") == "cnp" {
+		c.Becn = fabric.BecnByCNP
+	}
+	if f.word("marking", "random", "every-nth") == "every-nth" {
+		c.Marking = fabric.MarkEveryNth
+	}
+	if f.word("mark_at", "arrival", "departure") == "departure" {
+		c.MarkAt = fabric.MarkOnDeparture
+	}
+	return c
+}
+
+// congestionControl reads one setting for the whole fabric; absent is off.
+func (d *document) congestionControl(n *yaml.Node) *CongestionControl {
+	if n == nil {
+		return nil
+	}
+	f := d.mapping(n, "congestion_control", "threshold", "marking_rate", "packet_size", "mark_victims", "cct", "limit",
+		"per_sl", "timer", "increase", "min", "trigger")
+	c := &CongestionControl{Switch: ibcc.SwitchSettings{
+		Threshold:   uint8(f.number("threshold", 0, 0, 15)),
+		MarkingRate: uint16(f.number("marking_rate", 0, 0, 1<<16-1)),
+		PacketSize:  uint8(f.number("packet_size", 0, 0, 255)),
+	}}
+	if f.flag("mark_victims") {
+		c.Switch.VictimMask = ibcc.PortMask{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+	}
+	c.CA.PerSL = f.flag("per_sl")
+	c.CA.Table = d.table(f.m["cct"])
+	c.CA.Limit = uint16(f.number("limit", uint64(max(len(c.CA.Table), 1)-1), 0, uint64(max(len(c.CA.Table), 1)-1)))
+	for sl := range c.CA.SLs {
+		c.CA.SLs[sl] = slParams(f)
+	}
+	return c
+}
+
+func slParams(f fields) ibcc.SLParams {
+	return ibcc.SLParams{
+		Timer:    uint16(f.number("timer", 0, 0, 1<<16-1)),
+		Increase: uint8(f.number("increase", 0, 0, 255)),
+		Min:      uint8(f.number("min", 0, 0, 255)),
+		Trigger:  uint8(f.number("trigger", 0, 0, 255)),
+	}
+}
+
+// table reads a congestion control table by its law.
+func (d *document) table(n *yaml.Node) []ibcc.Entry {
+	if n == nil {
+		return nil
+	}
+	f := d.mapping(n, "cct", "law", "entries", "ratio", "scale")
+	entries := int(f.number("entries", 128, 2, 1024))
+	var t []ibcc.Entry
+	var err error
+	if f.word("law", "geometric", "quadratic") == "quadratic" {
+		t, err = ibcc.Quadratic(entries, int(f.number("scale", 1000, 1, 1_000_000)))
+	} else {
+		t, err = ibcc.Geometric(entries, int(f.number("ratio", 1050, ibcc.MinRatio, ibcc.MaxRatio)))
+	}
+	d.failWith(n, err)
+	return t
+}
+
+func (s *Scenario) readTenants(f fields) {
+	for _, n := range f.list("tenants", tenants.MaxTenants) {
+		t := f.d.mapping(n, "tenant", "name", "weight", "pkey", "classes")
+		t.need("name", "weight")
+		v := tenants.Tenant{
+			Name:   t.text("name"),
+			Weight: scalar(t, "weight", 0, "a number from 0.001 to 1000000", quantity.ParseWeight),
+			PKey:   scalar(t, "pkey", 0, "0x0000 to 0xffff", ident.ParsePKey),
+		}
+		for _, cn := range t.list("classes", tenants.MaxClasses) {
+			c := f.d.mapping(cn, "class", "name", "weight")
+			c.need("name", "weight")
+			v.Classes = append(v.Classes, tenants.Class{
+				Name: c.text("name"), Weight: scalar(c, "weight", 0, "a number from 0.001 to 1000000", quantity.ParseWeight),
+			})
+		}
+		s.Tenants = append(s.Tenants, v)
+	}
+}
+
+// readFlows reads flows; a flow with several sources stands for one flow each.
+func (s *Scenario) readFlows(f fields) {
+	for _, n := range f.list("flows", maxFlows) {
+		g := f.d.mapping(n, "flow", "tenant", "class", "src", "dst", "qps", "sl", "demand", "start", "stop", "bytes")
+		g.need("tenant", "src", "dst")
+		proto := Flow{
+			Flow: tenants.Flow{
+				Tenant: g.text("tenant"), Class: g.text("class"),
+				QPs: int(g.number("qps", 1, 1, tenants.MaxQPs)), Demand: g.rate("demand"),
+			},
+			SL:    ident.SL(g.number("sl", 0, 0, 15)),
+			Start: g.span("start", 0), Stop: g.span("stop", 0),
+			Bytes: g.number("bytes", 0, 1, 1<<60),
+		}
+		for _, src := range g.words("src", subnet.MaxPorts) {
+			for _, dst := range g.words("dst", 1) {
+				fl := proto
+				fl.Src, fl.Dst = s.port(f.d, src), s.port(f.d, dst)
+				s.Flows = append(s.Flows, fl)
+			}
+		}
+	}
+	if len(s.Flows) > maxFlows {
+		f.d.fail(f.at("flows"), "flows", strconv.Itoa(len(s.Flows)), fmt.Sprintf("at most %d", maxFlows))
+	}
+}
+
+// port resolves a host's name or a port in any of the forms that people use.
+func (s *Scenario) port(d *document, n *yaml.Node) ident.PortID {
+	if d.err != nil {
+		return ident.PortID{}
+	}
+	ref, err := s.Fabric.ResolvePort(n.Value)
+	if err != nil {
+		d.failWith(n, err)
+		return ident.PortID{}
+	}
+	return s.Fabric.PortID(ref)
+}
+
+func (s *Scenario) readChanges(f fields) {
+	for _, n := range f.list("changes", maxChanges) {
+		c := f.d.mapping(n, "change", "at", "tenant", "timer", "increase", "min", "trigger")
+		c.need("at", "tenant", "increase", "timer")
+		ch := Change{At: c.span("at", 0), Tenant: c.text("tenant"), Params: slParams(c)}
+		if i := len(s.Changes); i > 0 && s.Changes[i-1].At > ch.At {
+			f.d.fail(c.at("at"), "change.at", ch.At.String(), "changes in the order of time")
+		}
+		known := false
+		for i := range s.Tenants {
+			known = known || s.Tenants[i].Name == ch.Tenant
+		}
+		if !known {
+			f.d.fail(c.at("tenant"), "change.tenant", ch.Tenant, "one of the tenants")
+		}
+		s.Changes = append(s.Changes, ch)
+	}
+}

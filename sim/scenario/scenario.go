@@ -1,0 +1,137 @@
+// Package scenario describes simulations in files: a fabric, tenants with weights, their flows, and
+// the settings of the model. It reads them, builds the network, and runs it to a result.
+//
+// A scenario is data. The built-in ones are files of the same format, embedded.
+package scenario
+
+import (
+	"fmt"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/sim/fabric"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// Scenario is one simulation, ready to be built.
+type Scenario struct {
+	Name        string
+	Description string
+	Fabric      *subnet.Fabric
+	// Config holds the seed and the settings of the model.
+	Config fabric.Config
+	// Duration is the simulated time of a batch run. Totals count from Warmup on; rates over
+	// time are reported for every Interval.
+	Duration, Warmup, Interval quantity.Picoseconds
+	// Tenants are complete: each is attached where its flows begin and end.
+	Tenants []tenants.Tenant
+	Flows   []Flow
+	// CC is congestion control that the fabric starts with; nil leaves it off, as a fabric
+	// comes up.
+	CC      *CongestionControl
+	Changes []Change
+}
+
+// Flow is a tenant's flow with what a simulation adds to it.
+type Flow struct {
+	tenants.Flow
+	SL          ident.SL
+	Start, Stop quantity.Picoseconds // Stop 0 is never
+	Bytes       uint64               // payload; 0 is endless
+}
+
+// CongestionControl is one setting for all switches and channel adapters.
+type CongestionControl struct {
+	Switch ibcc.SwitchSettings
+	CA     ibcc.CASettings
+}
+
+// Change sets the parameters of all SLs on a tenant's sending ports in the course of a run.
+type Change struct {
+	At     quantity.Picoseconds
+	Tenant string
+	Params ibcc.SLParams
+}
+
+// TenantFlows returns the flows without what only a simulation knows: the compiler's input.
+func (s *Scenario) TenantFlows() []tenants.Flow {
+	out := make([]tenants.Flow, len(s.Flows))
+	for i := range s.Flows {
+		out[i] = s.Flows[i].Flow
+	}
+	return out
+}
+
+// Build makes the network with its congestion control and all flows. The flow ids are in the
+// order of Flows. Changes are left to the caller; Run applies them.
+func (s *Scenario) Build() (*fabric.Network, []fabric.FlowID, error) {
+	n, err := fabric.New(s.Fabric, s.Config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	if s.CC != nil {
+		s.CC.apply(n)
+	}
+	keys := make(map[string]int, len(s.Tenants))
+	for i := range s.Tenants {
+		keys[s.Tenants[i].Name] = i
+	}
+	topo := n.Topology()
+	ids := make([]fabric.FlowID, 0, len(s.Flows))
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		t, ok := keys[f.Tenant]
+		if !ok {
+			return nil, nil, fmt.Errorf("scenario %s: flow %d: tenant %q: want one of the scenario's tenants", s.Name, i, f.Tenant)
+		}
+		src, okSrc := topo.PortByID(f.Src)
+		dst, okDst := topo.PortByID(f.Dst)
+		if !okSrc || !okDst {
+			return nil, nil, fmt.Errorf("scenario %s: flow %d: ports %s, %s: want ports of the fabric", s.Name, i, f.Src, f.Dst)
+		}
+		id, err := n.AddFlow(fabric.FlowSpec{
+			Name: fmt.Sprintf("%s/%d", f.Tenant, i), Tenant: t, PKey: s.Tenants[t].PKey,
+			Src: src, Dst: dst, SL: f.SL, QPs: f.QPs, Demand: f.Demand,
+			Start: f.Start, Stop: f.Stop, Bytes: f.Bytes,
+		})
+		if err != nil {
+			return nil, nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+		}
+		ids = append(ids, id)
+	}
+	return n, ids, nil
+}
+
+func (c *CongestionControl) apply(n *fabric.Network) {
+	topo := n.Topology()
+	for _, sw := range topo.Switches() {
+		n.SetSwitchCC(sw, c.Switch)
+	}
+	for _, h := range topo.Hosts() {
+		for p := 1; p < len(topo.Nodes[h].Ports); p++ {
+			n.ApplyCA(h, ident.PortNum(p), c.CA)
+		}
+	}
+}
+
+// apply sets the change on the network of the scenario.
+func (c *Change) apply(n *fabric.Network, s *Scenario) {
+	var all [ident.NumSLs]ibcc.SLParams
+	for sl := range all {
+		all[sl] = c.Params
+	}
+	done := make(map[ident.PortID]bool)
+	for i := range s.Flows {
+		f := &s.Flows[i]
+		if f.Tenant != c.Tenant || done[f.Src] {
+			continue
+		}
+		done[f.Src] = true
+		if ref, ok := n.Topology().PortByID(f.Src); ok {
+			perSL, _ := n.CAParams(ref.Node, ref.Port)
+			n.SetCAParams(ref.Node, ref.Port, perSL, all)
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/sim/fabric"
+	"fairlane/subnet/topofile"
+)
+
+const ms = quantity.Millisecond
+
+func load(t testing.TB, name string) *Scenario {
+	t.Helper()
+	s, err := LoadBuiltin(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func run(t testing.TB, s *Scenario) *Result {
+	t.Helper()
+	r, err := Run(context.Background(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func near(t testing.TB, what string, got, want, tol float64) {
+	t.Helper()
+	if math.Abs(got-want) > tol*math.Abs(want) {
+		t.Errorf("%s: got %.4g, want %.4g within %.2g %%", what, got, want, tol*100)
+	}
+}
+
+func TestBuiltinsLoadAndBuild(t *testing.T) {
+	t.Parallel()
+	all, err := Builtins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{}
+	for _, b := range all {
+		have[b.Name] = true
+		if b.Description == "" {
+			t.Errorf("%s has no description", b.Name)
+		}
+		n, ids, err := load(t, b.Name).Build()
+		if err != nil {
+			t.Errorf("%s: %v", b.Name, err)
+			continue
+		}
+		n.RunUntil(ms)
+		if len(ids) == 0 || n.Stats().Packets == 0 {
+			t.Errorf("%s: %d flows, nothing delivered", b.Name, len(ids))
+		}
+	}
+	for _, want := range []string{"s1-testbed", "s1-tenants", "s1-fairness", "incast20", "ib16", "ib8tenants"} {
+		if !have[want] {
+			t.Errorf("no built-in scenario %s", want)
+		}
+	}
+	if _, err := Load("nonesuch"); err == nil || !strings.Contains(err.Error(), "ib16") {
+		t.Errorf("an unknown name gives %v, want a list of the known ones", err)
+	}
+}
+
+// The demo fabric as it comes up: who has most queue pairs, on most hosts, gets most.
+func TestIB16WithoutControlIgnoresTheWeights(t *testing.T) {
+	t.Parallel()
+	s := load(t, "ib16")
+	s.Duration, s.Warmup, s.Interval = 20*ms, 5*ms, ms
+	r := run(t, s)
+	gold, silver, bronze := r.Tenants[0], r.Tenants[1], r.Tenants[2]
+	if gold.QPs != 1 || silver.QPs != 4 || bronze.QPs != 16 {
+		t.Fatalf("queue pairs %d, %d, %d; want 1, 4, 16", gold.QPs, silver.QPs, bronze.QPs)
+	}
+	if gold.Share > 0.05 || bronze.Share < 0.5 || r.Jain > 0.6 {
+		t.Errorf("shares %.3f, %.3f, %.3f, Jain %.2f; want the weights ignored", gold.Share, silver.Share, bronze.Share, r.Jain)
+	}
+	near(t, "sum of shares", gold.Share+silver.Share+bronze.Share, 1, 1e-9)
+	full := false
+	for _, l := range r.Links {
+		full = full || l.Peer == "host-016/P1" && l.Use > 0.99
+	}
+	if !full {
+		t.Errorf("the receiver's link is not full: %+v", r.Links)
+	}
+}
+
+// managed sets each sender's timer by the product rule: Σ 1/Timer is so much of the marks the
+// bottleneck can make at one in 32.
+func managed(t *testing.T, s *Scenario, load float64) (*fabric.Network, []fabric.FlowID) {
+	t.Helper()
+	n, ids, err := s.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := ibcc.Geometric(128, 1050)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sw := range n.Topology().Switches() {
+		n.SetSwitchCC(sw, ibcc.SwitchSettings{Threshold: 12, MarkingRate: 32})
+	}
+	qps, weights, total := map[string]float64{}, map[string]float64{}, 0.0
+	for _, f := range s.Flows {
+		qps[f.Tenant] += float64(f.QPs)
+	}
+	for _, tn := range s.Tenants {
+		weights[tn.Name] = tn.Weight.Float()
+		total += tn.Weight.Float()
+	}
+	marks := load * 100e9 / 8 / 4122 / 32
+	for _, f := range s.Flows {
+		period := qps[f.Tenant] * total / weights[f.Tenant] / marks * 1e12
+		p := ibcc.SLParams{Timer: uint16(math.Round(period / ibcc.TimerUnitPicoseconds)), Increase: 1}
+		ca := ibcc.CASettings{Limit: 127, Table: table}
+		for sl := range ca.SLs {
+			ca.SLs[sl] = p
+		}
+		ref, _ := n.Topology().PortByID(f.Src)
+		n.ApplyCA(ref.Node, ref.Port, ca)
+	}
+	return n, ids
+}
+
+func TestProductRuleGivesWeightedSharesOnTheFatTree(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ib16", "ib8tenants"} {
+		s := load(t, name)
+		n, ids := managed(t, s, 0.73)
+		n.RunUntil(100 * ms)
+		before := make([]uint64, len(ids))
+		for i, id := range ids {
+			before[i] = n.Delivered(id)
+		}
+		n.RunUntil(400 * ms)
+		got, sum, weights := map[string]float64{}, 0.0, 0.0
+		for i, id := range ids {
+			gbit := float64(n.Delivered(id)-before[i]) * 8 / 0.3 / 1e9
+			got[s.Flows[i].Tenant] += gbit
+			sum += gbit
+		}
+		for _, tn := range s.Tenants {
+			weights += tn.Weight.Float()
+		}
+		if sum < 97 {
+			t.Errorf("%s: link use %.1f %%, want at least 97", name, sum)
+		}
+		for _, tn := range s.Tenants {
+			near(t, name+": "+tn.Name, got[tn.Name], sum*tn.Weight.Float()/weights, 0.05)
+		}
+	}
+}
+
+// E1 of the differentiated-bandwidth paper (S1) without congestion control.
+func TestS1ParkingLotOverTime(t *testing.T) {
+	t.Parallel()
+	r := run(t, load(t, "s1-testbed"))
+	third := 10.0 / 3
+	for i := 32; i < 48; i++ { // all four flows are on
+		near(t, "A and B together", (r.Flows[0].RateBps[i] + r.Flows[1].RateBps[i]).Gbit(), third, 0.03)
+		near(t, "D", r.Flows[2].RateBps[i].Gbit(), third, 0.03)
+		near(t, "E", r.Flows[3].RateBps[i].Gbit(), third, 0.03)
+	}
+	if r.Flows[3].RateBps[20] != 0 || len(r.Flows[0].RateBps) != 80 {
+		t.Errorf("E sends before its start, or %d samples are not 80", len(r.Flows[0].RateBps))
+	}
+}
+
+// E1 with congestion control: with all four flows on, they share within a quarter of the mean.
+func TestS1FairnessWithCongestionControl(t *testing.T) {
+	t.Parallel()
+	r := run(t, load(t, "s1-fairness"))
+	for _, f := range r.Flows {
+		mean := 0.0
+		for _, x := range f.RateBps[34:50] {
+			mean += x.Gbit() / 16
+		}
+		near(t, "rate of "+f.Src, mean, 2.4, 0.25)
+	}
+}
+
+// E3: tenant 1 keeps its half while tenant 2's flows share the other half.
+func TestS1TenantsKeepTheirHalves(t *testing.T) {
+	t.Parallel()
+	r := run(t, load(t, "s1-tenants"))
+	mean := func(f, from, to int) float64 {
+		sum := 0.0
+		for _, x := range r.Flows[f].RateBps[from:to] {
+			sum += x.Gbit()
+		}
+		return sum / float64(to-from)
+	}
+	alone, three := mean(0, 20, 50), mean(0, 110, 150)
+	near(t, "C to A with one and with three flows beside it", three, alone, 0.15)
+	near(t, "D to B with two flows of its tenant", mean(1, 65, 100), mean(1, 20, 50)/2, 0.2)
+	near(t, "D to B with three", mean(1, 115, 150), mean(1, 20, 50)/3, 0.25)
+	near(t, "tenants' Jain index", r.Jain, 1, 0.01)
+}
+
+func TestResultsAreReproducibleAndPlainJSON(t *testing.T) {
+	t.Parallel()
+	s := load(t, "ib8tenants")
+	s.Duration, s.Warmup, s.Interval = 7*ms, 2500*quantity.Microsecond, ms
+	calls, last := 0, quantity.Picoseconds(0)
+	a, err := Run(context.Background(), s, func(now, end quantity.Picoseconds) {
+		if calls++; now <= last || end != s.Duration {
+			t.Errorf("progress %v of %v after %v", now, end, last)
+		}
+		last = now
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls != 7 || last != s.Duration {
+		t.Errorf("%d calls of progress up to %v, want 7 up to 7 ms", calls, last)
+	}
+	if diff := cmp.Diff(a, run(t, s)); diff != "" {
+		t.Errorf("the same scenario gave two results:\n%s", diff)
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Result
+	if err := json.Unmarshal(text, &back); err != nil || cmp.Diff(*a, back) != "" {
+		t.Errorf("JSON does not come back: %v", err)
+	}
+	s.Config.Seed++
+	s.CC = &CongestionControl{Switch: ibcc.SwitchSettings{Threshold: 8, MarkingRate: 9}}
+	if b := run(t, s); b.Totals.Marks == 0 || b.Totals.Digest == a.Totals.Digest {
+		t.Errorf("congestion control of the scenario has no effect: %+v", b.Totals)
+	}
+}
+
+func TestRunStopsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := Run(ctx, load(t, "ib16"), func(quantity.Picoseconds, quantity.Picoseconds) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+}
+
+func TestJain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		v    []float64
+		want float64
+	}{{nil, 1}, {[]float64{0, 0}, 1}, {[]float64{5, 5, 5}, 1}, {[]float64{1, 0, 0, 0}, 0.25}, {[]float64{1, 3}, 0.8}} {
+		if got := Jain(c.v); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("Jain(%v) = %v, want %v", c.v, got, c.want)
+		}
+	}
+}
+
+func TestFabricFileBesideTheScenario(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var text strings.Builder
+	if err := topofile.WriteYAML(&text, load(t, "ib16").Fabric); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name, body string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("net.yaml", text.String())
+	path := write("mine.yaml", `name: mine
+fabric: {file: net.yaml}
+tenants: [{name: a, weight: 1}]
+flows: [{tenant: a, src: host-001, dst: host-002, demand: 5Gbit/s}]
+duration: 2ms
+`)
+	s, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "rate", run(t, s).Tenants[0].DeliveredBps.Gbit(), 5, 0.02)
+	if _, err := Load(filepath.Join(dir, "no.yaml")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file gives %v", err)
+	}
+	if _, err := Load(write("lost.yaml", "name: x\nfabric: {file: gone.yaml}\ntenants: []\nflows: []\n")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "lost.yaml:2") {
+		t.Errorf("a missing fabric file gives %v, want the line that names it", err)
+	}
+}
+
+const good = `name: x
+fabric: {topology: star, hosts: 3}
+tenants:
+  - {name: a, weight: 1}
+flows:
+  - {tenant: a, src: h1, dst: h3}
+`
+
+func TestFaultsNameFileAndLine(t *testing.T) {
+	t.Parallel()
+	if _, err := Parse("x.yaml", []byte(good), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"name: x", "nam: x", "x.yaml:1: unknown key in file"},
+		{"name: x", "name: x\nname: y", "x.yaml:2: repeated key"},
+		{"name: x", "name: x\nduration: 5", "x.yaml:2: duration: found \"5\": want a duration"},
+		{"name: x", "name: x\nduration: 0s", "x.yaml:2: duration"},
+		{"name: x", "name: x\nwarmup: 1s", "x.yaml:2: warmup"},
+		{"name: x", "name: x\ninterval: 1ps", "x.yaml:2: interval"},
+		{"name: x", "name: x\nmodel: {mtu: 1500}", "MTU 1500"},
+		{"name: x", "name: x\nmodel: {timer: fast}", "x.yaml:2: model.timer: found \"fast\": want one of free-running, restart-on-becn"},
+		{"name: x", "name: x\nmodel: [1]", "x.yaml:2: model: found \"a list of 1\""},
+		{"name: x", "name: x\ncongestion_control: {threshold: 16}", "x.yaml:2: congestion_control.threshold"},
+		{"name: x", "name: x\ncongestion_control: {cct: {ratio: 1}}", "x.yaml:2: cct.ratio"},
+		{"name: x", "name: x\nchanges: [{at: 1ms, tenant: b, increase: 1, timer: 1}]", "x.yaml:2: change.tenant"},
+		{"name: x", "name: x\nchanges: [{at: 2ms, tenant: a, increase: 1, timer: 1}, {at: 1ms, tenant: a, increase: 1, timer: 1}]", "order of time"},
+		{"star", "ring", "x.yaml:2: fabric.topology: found \"ring\": want one of star"},
+		{"hosts: 3", "hosts: 3, spines: 2", "x.yaml:2: unknown key in fabric of topology star"},
+		{"hosts: 3", "hosts: 255", "x.yaml:2: "},
+		{"topology: star, hosts: 3", "file: a.yaml", "files cannot be read here"},
+		{"topology: star, hosts: 3", "file: a.yaml, k: 4", "a file alone"},
+		{"weight: 1", "weight: -1", "x.yaml:4: tenant.weight"},
+		{"weight: 1", "weight: 1, pkey: red", "x.yaml:4: tenant.pkey"},
+		{"name: a,", "name: A A,", "x.yaml:4: tenant A A"},
+		{"tenant: a", "tenant: b", "x.yaml:6: flow 0"},
+		{"src: h1", "src: h9", "x.yaml:6: "},
+		{"src: h1", "src: h3", "x.yaml:6: "},
+		{"src: h1", "src: {}", "x.yaml:6: flow.src"},
+		{", dst: h3", "", "x.yaml:6: flow.dst"},
+		{"dst: h3", "dst: h3, sl: 16", "x.yaml:6: flow.sl"},
+		{"dst: h3", "dst: h3, qps: 0", "x.yaml:6: flow.qps"},
+		{"dst: h3", "dst: h3, start: 2ms, stop: 1ms", "x.yaml: scenario x"},
+		{"flows:", "flows: ]", ": not YAML"},
+		{good, "", "x.yaml:1: file"},
+		{good, "- 1", "x.yaml:1: file"},
+	} {
+		_, err := Parse("x.yaml", []byte(strings.Replace(good, c.old, c.new, 1)), nil)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q for %q: got %v, want %q", c.new, c.old, err, c.want)
+		}
+		var pe *topofile.ParseError
+		if err != nil && !errors.As(err, &pe) {
+			t.Errorf("%q: %T is not a ParseError", c.new, err)
+		}
+	}
+	if _, err := Parse("x.yaml", make([]byte, MaxSize+1), nil); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("a file that is too long gives %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(good))
+	for _, name := range builtinNames() {
+		text, err := BuiltinText(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	none := func(string) (io.ReadCloser, error) { return nil, os.ErrNotExist }
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4096 {
+			return
+		}
+		s, err := Parse("fuzz.yaml", data, none)
+		if (s == nil) == (err == nil) {
+			t.Fatalf("scenario %v with error %v", s, err)
+		}
+		if s != nil && (s.Duration <= 0 || s.Fabric == nil || len(s.TenantFlows()) != len(s.Flows)) {
+			t.Fatalf("accepted %+v", s)
+		}
+	})
+}

@@ -1,0 +1,309 @@
+package simdev
+
+import (
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// Bits of SwitchCongestionSetting's Control_Map, in the order that counts from the victim mask.
+const (
+	applyVictimMask = 1 << iota
+	applyCreditMask
+	applyThreshold // Threshold and Packet_Size
+	applyStarvation
+	applyMarkingRate
+	controlMapBits = 5
+)
+
+// ccKeyState guards the congestion-control agent (IBTA annex A10.4.2).
+type ccKeyState struct {
+	key        mad.Key
+	protect    bool
+	lease      uint16 // seconds
+	violations uint16
+	expires    quantity.Picoseconds // when the running lease ends; 0: none runs
+}
+
+// ccRequest is a congestion-control request at its destination.
+type ccRequest struct {
+	at  subnet.PortRef
+	p   *mad.Packet
+	set bool
+}
+
+// actCC is the congestion-control agent (IBTA annex A10.4).
+func (d *Devices) actCC(to arrival, p *mad.Packet) (s mad.Status, silent bool) {
+	switch d.fault.ccSupport(to.at.Node) {
+	case CCNoAttribute:
+		return mad.StatusBadMethodAttr, false
+	case CCNoClass:
+		return mad.StatusBadVersion, false
+	case CCSilent:
+		return 0, true
+	}
+	r := ccRequest{at: to.at, p: p, set: p.Method() == mad.MethodSet}
+	if !d.ccKeyAllows(r) {
+		return 0, true
+	}
+	sw := d.nodes[to.at.Node].sw != nil
+	switch a := p.Attr(); {
+	case a == mad.AttrClassPortInfo:
+		return d.classPortInfo(to, p, mad.ClassPortInfo{
+			BaseVersion: mad.BaseVersion, ClassVersion: mad.ClassCongestion.Version(), RespTimeValue: 16,
+		}), false
+	case a == mad.AttrCongestionInfo && !r.set:
+		return d.congestionInfo(r), false
+	case a == mad.AttrCongestionKeyInfo:
+		return d.congestionKeyInfo(r), false
+	case a == mad.AttrCongestionLog && !r.set:
+		return d.congestionLog(r), false
+	case a == mad.AttrSwitchCongestionSetting && sw:
+		return d.switchSetting(r), false
+	case a == mad.AttrSwitchPortCongestionSetting && sw:
+		return d.switchPortSetting(r), false
+	case a == mad.AttrCACongestionSetting && !sw:
+		return d.caSetting(r), false
+	case a == mad.AttrCongestionControlTable && !sw:
+		return d.controlTable(r), false
+	case a == mad.AttrTimeStamp && !r.set:
+		stamp := mad.TimeStamp(timeStamp(d.net.Now()))
+		clear(p.Data())
+		return done(stamp.Encode(p.Data())), false
+	}
+	return mad.StatusBadMethodAttr, false
+}
+
+// ccKeyAllows checks the CC_Key: Sets always need it, Gets while the protect bit is set. A
+// violation counts and starts the lease, after which the protect bit drops so that the key
+// can be read; the right key stops the lease.
+func (d *Devices) ccKeyAllows(r ccRequest) bool {
+	k := &d.port(r.at).cc
+	now := d.net.Now()
+	if k.expires != 0 && now >= k.expires {
+		k.protect, k.expires = false, 0
+	}
+	if k.key == 0 || r.p.CCKey() == k.key {
+		k.expires = 0
+		return true
+	}
+	if !r.set && !k.protect {
+		return true
+	}
+	k.violations = saturate16(uint64(k.violations) + 1)
+	if k.protect && k.lease != 0 && k.expires == 0 {
+		k.expires = now + quantity.Picoseconds(k.lease)*quantity.Second
+	}
+	return false
+}
+
+// timeStamp is the free-running clock of the class, in units of 1.024 us of simulated time.
+func timeStamp(t quantity.Picoseconds) uint32 { return uint32(t / ibcc.TimerUnitPicoseconds) }
+
+func (d *Devices) congestionInfo(r ccRequest) mad.Status {
+	var info mad.CongestionInfo
+	if d.nodes[r.at.Node].sw == nil {
+		info.ControlTableCap = uint8(d.net.CCTBlocks())
+	}
+	clear(r.p.Data())
+	return done(info.Encode(r.p.Data()))
+}
+
+func (d *Devices) congestionKeyInfo(r ccRequest) mad.Status {
+	k := &d.port(r.at).cc
+	if r.set {
+		var want mad.CongestionKeyInfo
+		if err := want.Decode(r.p.Data()); err != nil {
+			return mad.StatusInvalidAttrValue
+		}
+		k.key, k.protect, k.lease, k.expires = want.CCKey, want.Protect, want.LeasePeriod, 0
+		if want.Violations == 0 {
+			k.violations = 0
+		}
+	}
+	info := mad.CongestionKeyInfo{CCKey: k.key, Protect: k.protect, LeasePeriod: k.lease, Violations: k.violations}
+	clear(r.p.Data())
+	return done(info.Encode(r.p.Data()))
+}
+
+func (d *Devices) congestionLog(r ccRequest) mad.Status {
+	lease := d.port(r.at).cc.expires != 0
+	now := timeStamp(d.net.Now())
+	if d.nodes[r.at.Node].sw != nil {
+		l := d.net.SwitchLog(r.at.Node)
+		out := mad.CongestionLogSwitch{
+			LogType: mad.LogTypeSwitch, LeaseActive: lease,
+			EventsCounter: saturate16(l.Events), CurrentTime: now, PortMap: mad.PortMask(l.Ports),
+		}
+		for i, e := range l.Last[:min(len(l.Last), len(out.Events))] {
+			out.Events[i] = mad.SwitchLogEvent{SLID: e.SLID, DLID: e.DLID, SL: e.SL, TimeStamp: eventStamp(e.At)}
+		}
+		return done(out.Encode(r.p.Data()))
+	}
+	l := d.net.CALog(r.at.Node, r.at.Port)
+	out := mad.CongestionLogCA{
+		LogType: mad.LogTypeCA, LeaseActive: lease,
+		EventsCounter: saturate16(l.Events), EventMap: l.SLs, CurrentTime: now,
+	}
+	for i, e := range l.Last[:min(len(l.Last), len(out.Events))] {
+		out.Events[i] = mad.CALogEvent{
+			LocalQP: e.LocalQP, RemoteQP: e.RemoteQP, SL: e.SL, Service: e.Service,
+			RemoteLID: e.RemoteLID, TimeStamp: eventStamp(e.At),
+		}
+	}
+	return done(out.Encode(r.p.Data()))
+}
+
+// eventStamp is the time stamp of an event; zero would mark an unused entry.
+func eventStamp(at quantity.Picoseconds) uint32 { return max(timeStamp(at), 1) }
+
+func (d *Devices) switchSetting(r ccRequest) mad.Status {
+	have := d.net.SwitchCC(r.at.Node)
+	applied := uint32(0)
+	if r.set {
+		var want mad.SwitchCongestionSetting
+		if err := want.Decode(r.p.Data()); err != nil {
+			return mad.StatusInvalidAttrValue
+		}
+		applied = want.ControlMap
+		d.applySwitch(&have, &want)
+		d.net.SetSwitchCC(r.at.Node, have)
+	}
+	out := mad.SwitchCongestionSetting{
+		ControlMap: applied,
+		VictimMask: mad.PortMask(have.VictimMask), CreditMask: mad.PortMask(have.CreditMask),
+		Threshold: have.Threshold, PacketSize: have.PacketSize,
+		CSThreshold: have.CSThreshold, CSReturnDelay: mad.CCTEntry(have.CSReturnDelay),
+		MarkingRate: have.MarkingRate,
+	}
+	clear(r.p.Data())
+	return done(out.Encode(r.p.Data()))
+}
+
+// applySwitch takes over the fields that Control_Map names.
+func (d *Devices) applySwitch(have *ibcc.SwitchSettings, w *mad.SwitchCongestionSetting) {
+	m := w.ControlMap
+	if d.opts.ReversedControlMap {
+		m = 0
+		for bit := range controlMapBits {
+			m |= w.ControlMap >> bit & 1 << (controlMapBits - 1 - bit)
+		}
+	}
+	if m&applyVictimMask != 0 {
+		have.VictimMask = ibcc.PortMask(w.VictimMask)
+	}
+	if m&applyCreditMask != 0 {
+		have.CreditMask = ibcc.PortMask(w.CreditMask)
+	}
+	if m&applyThreshold != 0 {
+		have.Threshold, have.PacketSize = w.Threshold, w.PacketSize
+	}
+	if m&applyStarvation != 0 {
+		have.CSThreshold, have.CSReturnDelay = w.CSThreshold, ibcc.Entry(w.CSReturnDelay)
+	}
+	if m&applyMarkingRate != 0 {
+		have.MarkingRate = w.MarkingRate
+	}
+}
+
+// switchPortSetting serves blocks of 32 ports. A Set with Valid 0 returns the port to the
+// switch's defaults, or leaves it alone on devices with that fault.
+func (d *Devices) switchPortSetting(r ccRequest) mad.Status {
+	ports := len(d.nodes[r.at.Node].ports)
+	block := r.p.Modifier()
+	if int64(block)*mad.SwitchPortBlock >= int64(ports) {
+		return mad.StatusInvalidAttrValue
+	}
+	first := int(block) * mad.SwitchPortBlock
+	last := min(first+mad.SwitchPortBlock, ports)
+	if r.set {
+		var want mad.SwitchPortCongestionSetting
+		if err := want.Decode(r.p.Data()); err != nil {
+			return mad.StatusInvalidAttrValue
+		}
+		keep := d.fault.IgnoreInvalidElements && d.fault.affects(r.at.Node)
+		for port := first; port < last; port++ {
+			e := want[port-first]
+			switch {
+			case e.Valid:
+				d.net.SetPortMarking(r.at.Node, ident.PortNum(port), ibcc.PortMarking(e))
+			case !keep:
+				d.net.SetPortMarking(r.at.Node, ident.PortNum(port), ibcc.PortMarking{})
+			}
+		}
+	}
+	var out mad.SwitchPortCongestionSetting
+	for port := first; port < last; port++ {
+		out[port-first] = mad.SwitchPortElement(d.net.PortMarking(r.at.Node, ident.PortNum(port)))
+	}
+	clear(r.p.Data())
+	return done(out.Encode(r.p.Data()))
+}
+
+func (d *Devices) caSetting(r ccRequest) mad.Status {
+	perSL, params := d.net.CAParams(r.at.Node, r.at.Port)
+	applied := uint16(0)
+	if r.set {
+		var want mad.CACongestionSetting
+		if err := want.Decode(r.p.Data()); err != nil {
+			return mad.StatusInvalidAttrValue
+		}
+		perSL, applied = want.PortControl&mad.PortControlSL != 0, want.ControlMap
+		d.applyCA(r.at, &params, &want)
+		d.net.SetCAParams(r.at.Node, r.at.Port, perSL, params)
+	}
+	out := mad.CACongestionSetting{ControlMap: applied}
+	if perSL {
+		out.PortControl = mad.PortControlSL
+	}
+	for sl, p := range params {
+		out.Entries[sl] = mad.CACongestionEntry(p)
+	}
+	clear(r.p.Data())
+	return done(out.Encode(r.p.Data()))
+}
+
+// applyCA takes over the entries that Control_Map names, with the faults of the device.
+func (d *Devices) applyCA(at subnet.PortRef, params *[ident.NumSLs]ibcc.SLParams, w *mad.CACongestionSetting) {
+	f, bad := d.fault, d.fault.affects(at.Node)
+	for sl, e := range w.Entries {
+		if w.ControlMap&(1<<sl) == 0 && !(bad && f.IgnoreControlMap) {
+			continue
+		}
+		p := ibcc.SLParams(e)
+		if bad && f.ClampTimer != 0 {
+			p.Timer = min(p.Timer, f.ClampTimer)
+		}
+		if bad && f.ClampIncrease != 0 {
+			p.Increase = min(p.Increase, f.ClampIncrease)
+		}
+		params[sl] = p
+	}
+}
+
+// controlTable serves blocks of 64 entries; blocks and limits beyond the capacity are invalid.
+func (d *Devices) controlTable(r ccRequest) mad.Status {
+	block, blocks := r.p.Modifier(), d.net.CCTBlocks()
+	if int64(block) >= int64(blocks) {
+		return mad.StatusInvalidAttrValue
+	}
+	if r.set {
+		var want mad.CongestionControlTable
+		if err := want.Decode(r.p.Data()); err != nil || int(want.Limit) >= blocks*mad.CCTBlockEntries {
+			return mad.StatusInvalidAttrValue
+		}
+		var entries [ibcc.BlockEntries]ibcc.Entry
+		for i, e := range want.Entries {
+			entries[i] = ibcc.Entry(e)
+		}
+		d.net.SetCCTBlock(r.at.Node, r.at.Port, want.Limit, int(block), entries)
+	}
+	out := mad.CongestionControlTable{Limit: d.net.CCTILimit(r.at.Node, r.at.Port)}
+	for i, e := range d.net.CCTBlock(r.at.Node, r.at.Port, int(block)) {
+		out.Entries[i] = mad.CCTEntry(e)
+	}
+	clear(r.p.Data())
+	return done(out.Encode(r.p.Data()))
+}

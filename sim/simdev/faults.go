@@ -1,0 +1,122 @@
+package simdev
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"fairlane/subnet/mad"
+)
+
+// CCSupport says how a device answers congestion-control requests.
+type CCSupport uint8
+
+// Kinds of support seen in the field.
+const (
+	CCSupported   CCSupport = iota
+	CCNoAttribute           // every attribute is answered with status 0x0c
+	CCNoClass               // the class is answered with status 0x04
+	CCSilent                // requests vanish: the requester times out
+)
+
+// Faults makes agents misbehave in reproducible ways. The zero value injects nothing. The
+// probabilities are drawn from a generator seeded with Seed, one draw for each message and
+// fault, so the same messages in the same order meet the same faults.
+type Faults struct {
+	Seed    uint64
+	Nodes   []int32     // nodes whose agents misbehave; nil: all
+	Classes []mad.Class // management classes affected by loss, delay and busy; nil: all
+
+	DropRequest float64 // probability 0..1 that a request is lost before the agent sees it
+	DropReply   float64 // probability that the response is lost after the agent acted
+	DelayReply  float64 // probability that the response is held back for Delay
+	Busy        float64 // probability that the agent answers busy (status 0x01) and does nothing
+
+	// The next so many messages suffer for certain, before any probability counts.
+	LoseRequests int
+	LoseReplies  int
+	BusyReplies  int
+
+	Delay time.Duration // wall time
+
+	ClampTimer    uint16 // CCTI_Timer is silently cut to this; 0: not
+	ClampIncrease uint8  // CCTI_Increase is silently cut to this; 0: not
+	CC            CCSupport
+	// IgnoreControlMap makes CACongestionSetting apply the entries of all SLs, whatever
+	// Control_Map says.
+	IgnoreControlMap bool
+	// IgnoreInvalidElements makes SwitchPortCongestionSetting leave the element of a port
+	// alone when its Valid bit is 0, instead of returning the port to the switch's defaults.
+	IgnoreInvalidElements bool
+}
+
+// injector draws the faults of one message. Its users hold the lock of Devices.
+type injector struct {
+	Faults
+	nodes map[int32]bool // nil: all
+	rng   *rand.Rand
+}
+
+// faultStream keeps the draws apart from others made with the same seed.
+const faultStream = 0x6661756c7473
+
+func newInjector(f Faults) *injector {
+	i := &injector{Faults: f, rng: rand.New(rand.NewPCG(f.Seed, faultStream))}
+	i.Classes = slices.Clone(f.Classes)
+	if f.Nodes != nil {
+		i.nodes = make(map[int32]bool, len(f.Nodes))
+		for _, n := range f.Nodes {
+			i.nodes[n] = true
+		}
+	}
+	return i
+}
+
+// affects reports whether the node misbehaves at all.
+func (i *injector) affects(node int32) bool { return i.nodes == nil || i.nodes[node] }
+
+func (i *injector) hits(node int32, c mad.Class) bool {
+	return i.affects(node) && (i.Classes == nil || slices.Contains(i.Classes, c))
+}
+
+// draw uses up one of the certain faults, or else takes a chance.
+func (i *injector) draw(certain *int, probability float64) bool {
+	if *certain > 0 {
+		*certain--
+		return true
+	}
+	return probability > 0 && i.rng.Float64() < probability
+}
+
+// before decides the fate of a request about to reach the agent of the node.
+func (i *injector) before(node int32, c mad.Class) (lost, busy bool) {
+	if !i.hits(node, c) {
+		return false, false
+	}
+	if i.draw(&i.LoseRequests, i.DropRequest) {
+		return true, false
+	}
+	return false, i.draw(&i.BusyReplies, i.Faults.Busy)
+}
+
+// after decides the fate of a response.
+func (i *injector) after(node int32, c mad.Class) (lost bool, delay time.Duration) {
+	if !i.hits(node, c) {
+		return false, 0
+	}
+	if i.draw(&i.LoseReplies, i.DropReply) {
+		return true, 0
+	}
+	if i.DelayReply > 0 && i.rng.Float64() < i.DelayReply {
+		return false, i.Delay
+	}
+	return false, 0
+}
+
+// ccSupport returns how the node answers congestion-control requests.
+func (i *injector) ccSupport(node int32) CCSupport {
+	if !i.affects(node) {
+		return CCSupported
+	}
+	return i.CC
+}

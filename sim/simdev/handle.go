@@ -1,0 +1,175 @@
+package simdev
+
+import (
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// Handle takes one message that a client attached to the port from sends, finds the agent it
+// is for and lets it act. The message is changed in place; the verdict says what it is now. A
+// sender whose port does not exist has everything dropped. No message makes Handle fail.
+func (d *Devices) Handle(from subnet.PortRef, m *Message) Verdict {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.handle(from, m, false)
+}
+
+// handle is Handle for callers that hold the lock; private messages meet no injected faults.
+func (d *Devices) handle(from subnet.PortRef, m *Message, private bool) Verdict {
+	if !d.topo.Valid(from) {
+		return Verdict{}
+	}
+	p := &m.MAD
+	d.hops = d.hops[:0]
+	if p.Method() == mad.MethodTrapRepress {
+		return Verdict{} // a trap is sent once here, so there is nothing to stop
+	}
+	directed := p.Class() == mad.ClassSubnDR
+	if directed && p.Direction() != p.IsResponse() {
+		return Verdict{}
+	}
+	if m.SLID == 0 && !directed {
+		m.SLID, _ = d.net.LID(d.manager(from).Node, d.manager(from).Port)
+	}
+	if p.IsResponse() {
+		return d.passResponse(from, m)
+	}
+	to, ok := d.route(from, m, directed)
+	if !ok {
+		return Verdict{Outcome: Undeliverable}
+	}
+	return d.serve(to, m, private)
+}
+
+func (d *Devices) route(from subnet.PortRef, m *Message, directed bool) (arrival, bool) {
+	if directed {
+		return d.routeDirected(from, &m.MAD)
+	}
+	return d.routeLID(from, m.DLID, m.MAD.Class().IsSMP())
+}
+
+// passResponse brings a client's response to the port it is for. Class 0x21 never passes
+// between clients: a subnet manager that receives it unasked crashes.
+func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
+	p := &m.MAD
+	if p.Class() == mad.ClassCongestion {
+		return Verdict{}
+	}
+	var to arrival
+	var ok bool
+	if p.Class() == mad.ClassSubnDR {
+		to, ok = d.routeBack(from, p)
+	} else {
+		to, ok = d.routeLID(from, m.DLID, p.Class().IsSMP())
+	}
+	if !ok {
+		return Verdict{}
+	}
+	return Verdict{Outcome: Forwarded, To: to.at}
+}
+
+// routeBack follows a directed-route response of a client along its return path.
+func (d *Devices) routeBack(from subnet.PortRef, p *mad.Packet) (arrival, bool) {
+	if int(p.HopCount()) > mad.MaxHops {
+		return arrival{}, false
+	}
+	here, back := from, p.ReturnPath()
+	for i := int(p.HopCount()); i >= 1; i-- {
+		next, ok := d.cross(subnet.PortRef{Node: here.Node, Port: ident.PortNum(back[i])}, true)
+		if !ok {
+			return arrival{}, false
+		}
+		here = next
+	}
+	return arrival{d.manager(here), here.Port}, true
+}
+
+// serve lets the agent at the end of the route answer.
+func (d *Devices) serve(to arrival, m *Message, private bool) Verdict {
+	c := m.MAD.Class()
+	if d.forwards(to, &m.MAD) {
+		if d.sms[to.at] {
+			return Verdict{Outcome: Forwarded, To: to.at}
+		}
+		return Verdict{Outcome: Undeliverable}
+	}
+	if !private {
+		lost, busy := d.fault.before(to.at.Node, c)
+		if lost {
+			return Verdict{}
+		}
+		if busy {
+			d.respond(m, mad.StatusBusy)
+			return Verdict{Outcome: Replied}
+		}
+	}
+	status, silent := d.act(to, m)
+	if silent {
+		return Verdict{Outcome: Undeliverable}
+	}
+	d.respond(m, status)
+	v := Verdict{Outcome: Replied}
+	if !private {
+		lost, delay := d.fault.after(to.at.Node, c)
+		if lost {
+			return Verdict{}
+		}
+		v.Delay = delay
+	}
+	return v
+}
+
+// forwards reports that the message is for a subnet manager's process, not for the fabric: SMInfo,
+// traps and reports, and subnet administration while any subnet manager is attached.
+func (d *Devices) forwards(to arrival, p *mad.Packet) bool {
+	switch c := p.Class(); {
+	case c.IsSMP():
+		return p.Attr() == mad.AttrSMInfo || p.Method() == mad.MethodTrap
+	case c == mad.ClassSubnAdm:
+		return len(d.sms) > 0 || to.at != d.home
+	default:
+		return p.Method() == mad.MethodTrap || p.Method() == mad.MethodReport
+	}
+}
+
+func (d *Devices) respond(m *Message, s mad.Status) {
+	d.countReturn()
+	m.MAD.Respond(s)
+	m.turn()
+}
+
+// act checks versions and method (IBTA vol. 1, 13.4.7) and calls the agent of the class. A
+// silent agent answers nothing, as after a key violation.
+func (d *Devices) act(to arrival, m *Message) (s mad.Status, silent bool) {
+	p := &m.MAD
+	c := p.Class()
+	known := c.IsSMP() || c == mad.ClassPerf || c == mad.ClassCongestion || c == mad.ClassSubnAdm
+	if !known || p.BaseVersion() != mad.BaseVersion || p.ClassVersion() != c.Version() {
+		return mad.StatusBadVersion, false
+	}
+	get, set := p.Method() == mad.MethodGet, p.Method() == mad.MethodSet
+	if c == mad.ClassSubnAdm {
+		return d.actSA(m), false
+	}
+	if !get && !set {
+		return mad.StatusBadMethod, false
+	}
+	switch c {
+	case mad.ClassPerf:
+		return d.actPM(to, p), false
+	case mad.ClassCongestion:
+		return d.actCC(to, p)
+	default:
+		return d.actSM(to, p)
+	}
+}
+
+// done turns the error of an encoding into a status. Agents only encode values they have
+// checked, so an error is a value of the topology that no wire form exists for.
+func done(err error) mad.Status {
+	if err != nil {
+		return mad.StatusInvalidAttrValue
+	}
+	return mad.StatusOK
+}

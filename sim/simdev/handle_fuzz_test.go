@@ -1,0 +1,114 @@
+package simdev
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlane/sim/fabric"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// FuzzHandle lets arbitrary datagrams act on the devices. None may crash them, an answer is
+// an answer to the question, and the devices stay usable.
+func FuzzHandle(f *testing.F) {
+	seed := func(p mad.Packet, dlid ident.LID) {
+		m := Message{DLID: dlid, SLID: 0, DQP: 1, SQP: 1, MAD: p}
+		var b [datagramSize]byte
+		encodeDatagram(b[:], &m, 0)
+		f.Add(b[:], byte(0))
+	}
+	for _, method := range []mad.Method{mad.MethodGet, mad.MethodSet, mad.MethodGetTable, mad.MethodGetResp} {
+		for a := mad.AttrID(0x10); a < 0x21; a++ {
+			seed(mad.NewDirected(method, a, 0), ident.PermissiveLID)
+			seed(mad.NewSMP(method, a, 1), 1)
+			seed(mad.NewCC(method, a, 0, 0), 3)
+		}
+		for a := mad.AttrID(0x30); a < 0x38; a++ {
+			seed(mad.NewPerf(method, a, 0), 1)
+			seed(mad.NewSA(method, a, 0), 3)
+		}
+		seed(mad.NewPerf(method, mad.AttrPortCounters, 0), 1)
+		seed(mad.NewPerf(method, mad.AttrPortCountersExtended, 0), 1)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, sm byte) {
+		r := newRig(t, Options{})
+		if sm&1 != 0 {
+			r.dev.SetSM(subnet.PortRef{Node: host1, Port: 1}, true)
+		}
+		var m Message
+		if decodeDatagram(b, &m) != nil {
+			return
+		}
+		asked := m
+		switch v := r.dev.Handle(r.from, &m); v.Outcome {
+		case Replied:
+			if !m.MAD.IsResponse() || m.MAD.TID() != asked.MAD.TID() || m.MAD.Attr() != asked.MAD.Attr() || m.DQP != asked.SQP {
+				t.Fatalf("%s was answered with %s", asked.MAD.String(), m.MAD.String())
+			}
+		case Forwarded:
+			if m.MAD.Class() == mad.ClassCongestion {
+				t.Fatal("class 0x21 was forwarded")
+			}
+		case Dropped, Undeliverable:
+		}
+		r.dev.SetSM(subnet.PortRef{Node: host1, Port: 1}, false)
+		if m, v := r.send(0, r.directed(mad.MethodGet, mad.AttrNodeInfo, 0)); v.Outcome != Replied || m.MAD.Status() != 0 {
+			t.Fatalf("afterwards the local node's NodeInfo is %s", v.Outcome)
+		}
+	})
+}
+
+// Whatever is written by a Set and accepted is what a Get reads, and nothing but a Set
+// changes it.
+func TestSettingsReadBackAsWritten(t *testing.T) {
+	t.Parallel()
+	topo := testTopology(t)
+	rapid.Check(t, func(t *rapid.T) {
+		n, err := fabric.New(topo, fabric.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := New(n, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{net: n, dev: d, from: subnet.PortRef{Node: host1, Port: 1}}
+		for range 10 {
+			kind := rapid.SampledFrom([]struct {
+				attr mad.AttrID
+				node int32
+				size int
+			}{
+				{mad.AttrCACongestionSetting, host3, 132}, {mad.AttrCongestionControlTable, host3, 132},
+				{mad.AttrSwitchCongestionSetting, leaf2, 76}, {mad.AttrSwitchPortCongestionSetting, leaf2, 128},
+			}).Draw(t, "attribute")
+			p := mad.NewCC(mad.MethodSet, kind.attr, 0, 0)
+			copy(p.Data(), rapid.SliceOfN(rapid.Byte(), kind.size, kind.size).Draw(t, "data"))
+			set, v := r.send(r.lid(kind.node), p)
+			if v.Outcome != Replied {
+				t.Fatalf("Set: %s", v.Outcome)
+			}
+			get, v := r.send(r.lid(kind.node), mad.NewCC(mad.MethodGet, kind.attr, 0, 0))
+			if v.Outcome != Replied || get.MAD.Status() != mad.StatusOK {
+				t.Fatalf("Get: %s, %s", v.Outcome, get.MAD.Status())
+			}
+			if set.MAD.Status() != mad.StatusOK {
+				continue
+			}
+			a, b := set.MAD.Data()[:kind.size], get.MAD.Data()[:kind.size]
+			for i := range a {
+				if a[i] != b[i] && !controlMapByte(kind.attr, i) {
+					t.Fatalf("%s: byte %d: Set answers %02x, Get %02x", mad.AttrName(mad.ClassCongestion, kind.attr), i, a[i], b[i])
+				}
+			}
+		}
+	})
+}
+
+// controlMapByte reports the bytes of Control_Map, which only a Set has.
+func controlMapByte(a mad.AttrID, i int) bool {
+	return a == mad.AttrCACongestionSetting && (i == 2 || i == 3) || a == mad.AttrSwitchCongestionSetting && i < 4
+}

@@ -1,0 +1,245 @@
+package simdev
+
+import (
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// Sizes of the tables that devices announce.
+const (
+	pkeysPerBlock      = len(mad.PKeyTable{})
+	pkeysPerEndPort    = 4 * pkeysPerBlock
+	pkeysPerSwitchPort = pkeysPerBlock
+	vlArbCapacity      = 64
+	guidCapacity       = len(mad.GUIDInfo{})
+)
+
+// Defaults of ports that the topology leaves open.
+const (
+	defaultMTUCode = 5 // 4096 bytes
+	defaultVLCode  = 4 // VL0-7
+)
+
+// port is the management state of one port. What packets depend on lives in the network.
+type port struct {
+	key       mkeyState
+	gidPrefix uint64
+	smLID     ident.LID
+	smSL      ident.SL
+
+	state    uint8 // logical state while the link is up
+	disabled bool
+	downed   uint64 // times the link went down
+
+	mtu, highLimit, opVLs          uint8 // wire codes
+	stall, hoq                     uint8
+	subnetTimeout                  uint8
+	widthOn, speedOn, extOn        uint8 // enabled
+	downDefault                    uint8
+	enforceIn, enforceOut          bool
+	filterRawIn, filterRawOut      bool
+	mcastSuppress, overrun, phyErr uint8
+
+	pkeys []ident.PKey
+	guids mad.GUIDInfo
+
+	cc    ccKeyState // end ports
+	class map[mad.Class]*mad.ClassAddress
+	base  *counterBase
+}
+
+// mkeyState guards the subnet management agent (IBTA vol. 1, 14.2.4).
+type mkeyState struct {
+	key        mad.Key
+	protect    uint8
+	lease      uint16 // seconds
+	violations uint16
+	expires    quantity.Picoseconds // when the running lease ends; 0: none runs
+}
+
+// initPort gives a port the state it has after power-on.
+func (d *Devices) initPort(ref subnet.PortRef) {
+	topo := &d.topo.Nodes[ref.Node].Ports[ref.Port]
+	old := d.port(ref)
+	p := port{
+		gidPrefix: mad.DefaultGIDPrefix,
+		state:     mad.StateInit, downed: old.downed,
+		mtu: d.mtuCap(ref), opVLs: 1,
+		hoq: 16, subnetTimeout: 18, downDefault: mad.PhysPolling,
+		overrun: 8, phyErr: 8,
+	}
+	p.widthOn, p.speedOn, p.extOn = d.linkSupport(ref)
+	if vls := d.net.OperationalVLs(ref.Node, ref.Port); ref.Port > 0 {
+		p.opVLs = max(mad.VLCode(uint8(vls)), 1)
+	}
+	if d.endPort(ref) {
+		p.key.key = d.opts.MKey
+		p.cc.key = d.opts.CCKey
+		p.pkeys = make([]ident.PKey, pkeysPerEndPort)
+		p.pkeys[0] = ident.DefaultPKey
+		p.guids[0] = d.portGUID(ref)
+	}
+	if topo.Link < 0 {
+		p.state = mad.StateDown
+	}
+	if d.endPort(ref) && ref.Port == 0 {
+		p.state = mad.StateActive
+	}
+	*old = p
+}
+
+func (d *Devices) mtuCap(ref subnet.PortRef) uint8 {
+	if code := mad.MTUCode(d.topo.Nodes[ref.Node].Ports[ref.Port].MTU); code != 0 {
+		return code
+	}
+	return defaultMTUCode
+}
+
+func (d *Devices) vlCap(ref subnet.PortRef) uint8 {
+	if ref.Port == 0 {
+		return 1
+	}
+	if code := mad.VLCode(d.topo.Nodes[ref.Node].Ports[ref.Port].VLCap); code != 0 {
+		return code
+	}
+	return defaultVLCode
+}
+
+// portGUID returns the GUID of an end port; a CA's ports that the topology gives none count
+// up from the node's.
+func (d *Devices) portGUID(ref subnet.PortRef) ident.GUID {
+	n := &d.topo.Nodes[ref.Node]
+	if g := n.Ports[ref.Port].GUID; g != 0 {
+		return g
+	}
+	return n.GUID + ident.GUID(ref.Port)
+}
+
+// defaultLink is the link of a port that is not plugged in or whose link is not known.
+func defaultLink() (subnet.Width, subnet.Speed) { return 4, subnet.EDR }
+
+// linkSupport returns the masks of the widths and speeds that the port can do: everything
+// up to those of its link.
+func (d *Devices) linkSupport(ref subnet.PortRef) (width, speed, ext uint8) {
+	w, s := defaultLink()
+	if l, _ := d.topo.Link(ref); l != nil {
+		if l.Width != 0 {
+			w = l.Width
+		}
+		if l.Speed != 0 {
+			s = l.Speed
+		}
+	}
+	width = subnet.Width(1).Code() | w.Code()
+	base, e := s.Codes()
+	speed = base<<1 - 1
+	if e > maxExtCode {
+		e = maxExtCode
+	}
+	if e != 0 {
+		ext = e<<1 - 1
+	}
+	return width, speed & 7, ext & 15
+}
+
+// maxExtCode is the fastest speed the four-bit extended speed field can say, NDR; XDR links
+// report it.
+const maxExtCode = 8
+
+// linkActive returns the codes of the width and speed in use; zeros while the link is down.
+func (d *Devices) linkActive(ref subnet.PortRef) (width, speed, ext uint8) {
+	if ref.Port == 0 {
+		w, s := defaultLink()
+		speed, ext = s.Codes()
+		return w.Code(), speed, ext
+	}
+	l, _ := d.topo.Link(ref)
+	if l == nil || !d.net.LinkUp(ref.Node, ref.Port) {
+		return 0, 0, 0
+	}
+	w, s := defaultLink()
+	if l.Width != 0 {
+		w = l.Width
+	}
+	if l.Speed != 0 {
+		s = l.Speed
+	}
+	speed, ext = s.Codes()
+	return w.Code(), speed, min(ext, maxExtCode)
+}
+
+// stateOf returns the logical and physical state that the port reports.
+func (d *Devices) stateOf(ref subnet.PortRef) (logical, physical uint8) {
+	p := d.port(ref)
+	switch {
+	case ref.Port == 0:
+		return mad.StateActive, mad.PhysLinkUp
+	case d.net.LinkUp(ref.Node, ref.Port):
+		return p.state, mad.PhysLinkUp
+	case p.disabled:
+		return mad.StateDown, mad.PhysDisabled
+	default:
+		return mad.StateDown, mad.PhysPolling
+	}
+}
+
+// setState changes the logical state of a port and tells the data path.
+func (d *Devices) setState(ref subnet.PortRef, state uint8) {
+	d.port(ref).state = state
+	d.net.SetPortActive(ref.Node, ref.Port, state == mad.StateActive)
+}
+
+// SetLink connects or cuts the link of a port, as a cable does, at both ends: the ports go
+// down, or come up in INIT, switches latch PortStateChange, and each switch at an end sends trap 128 to
+// its subnet manager. In a Configured fabric without a subnet manager the stand-in activates a link
+// that comes up. A port without a link is ignored.
+func (d *Devices) SetLink(ref subnet.PortRef, up bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.setLink(ref, up)
+	d.poke()
+}
+
+func (d *Devices) setLink(ref subnet.PortRef, up bool) {
+	peer, ok := d.topo.Peer(ref)
+	if !ok || d.net.LinkUp(ref.Node, ref.Port) == up {
+		return
+	}
+	d.net.SetLinkUp(ref.Node, ref.Port, up)
+	state := mad.StateInit
+	if up && d.standsIn() {
+		state = mad.StateActive
+	}
+	for _, end := range [2]subnet.PortRef{ref, peer} {
+		p := d.port(end)
+		d.setState(end, state)
+		if !up {
+			p.downed++
+		}
+		if sw := d.nodes[end.Node].sw; sw != nil {
+			sw.change = true
+			d.trapLinkChange(end.Node)
+		}
+	}
+}
+
+// standsIn reports that no subnet manager is attached to a fabric that was handed over
+// configured.
+func (d *Devices) standsIn() bool { return d.opts.SMMode == Configured && len(d.sms) == 0 }
+
+// retrain puts both ends of a link back to INIT, as after LinkDown and training; switches
+// latch PortStateChange.
+func (d *Devices) retrain(ref subnet.PortRef) {
+	ends := []subnet.PortRef{ref}
+	if peer, ok := d.topo.Peer(ref); ok {
+		ends = append(ends, peer)
+	}
+	for _, end := range ends {
+		d.setState(end, mad.StateInit)
+		if sw := d.nodes[end.Node].sw; sw != nil {
+			sw.change = true
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package simdev
+
+import (
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// portCaps is what every simulated port can do.
+const portCaps = mad.PortCapTrap | mad.PortCapSLMapping | mad.PortCapSystemGUID |
+	mad.PortCapExtendedSpeeds | mad.PortCapClientReregister
+
+// smKnowsExtendedSpeeds is the bit of PortInfo's modifier by which a subnet manager says that
+// it understands the extended speed fields; it does not change the answer here.
+const smKnowsExtendedSpeeds uint32 = 1 << 31
+
+// portInfo answers Get and Set of PortInfo (IBTA vol. 1, 14.2.5.6). A Set answers with the
+// new state, which subnet managers check.
+func (d *Devices) portInfo(r smRequest) mad.Status {
+	at, mod := r.at, r.p.Modifier()&^smKnowsExtendedSpeeds
+	if mod > 0xff {
+		return mad.StatusInvalidAttrValue
+	}
+	if d.nodes[at.Node].sw != nil || mod != 0 {
+		at.Port = ident.PortNum(mod)
+	}
+	if !d.topo.Valid(at) {
+		return mad.StatusInvalidAttrValue
+	}
+	reregister := false
+	if r.set {
+		var want mad.PortInfo
+		if err := want.Decode(r.p.Data()); err != nil || !d.legalPortInfo(at, &want) {
+			return mad.StatusInvalidAttrValue
+		}
+		d.setPortInfo(at, &want)
+		reregister = want.ClientReregister
+	}
+	info := d.portInfoOf(at, r)
+	info.ClientReregister = reregister
+	return done(info.Encode(r.p.Data()))
+}
+
+// portInfoOf builds the attribute of a port as the requester may see it.
+func (d *Devices) portInfoOf(at subnet.PortRef, r smRequest) mad.PortInfo {
+	p := d.port(at)
+	lid, lmc := d.net.LID(at.Node, at.Port)
+	info := mad.PortInfo{
+		GIDPrefix: p.gidPrefix, LID: lid, LMC: lmc, MasterSMLID: p.smLID, MasterSMSL: p.smSL,
+		CapabilityMask: portCaps, LocalPort: r.in,
+		LinkWidthEnabled: p.widthOn, LinkSpeedEnabled: p.speedOn, LinkSpeedExtEnabled: p.extOn,
+		LinkDownDefaultState: p.downDefault,
+		NeighborMTU:          p.mtu, MTUCap: d.mtuCap(at),
+		VLCap: d.vlCap(at), OperationalVLs: p.opVLs, VLHighLimit: p.highLimit,
+		VLStallCount: p.stall, HOQLife: p.hoq,
+		PartEnforceIn: p.enforceIn, PartEnforceOut: p.enforceOut,
+		FilterRawIn: p.filterRawIn, FilterRawOut: p.filterRawOut,
+		McastPKeySuppress: p.mcastSuppress, SubnetTimeout: p.subnetTimeout, RespTimeValue: 16,
+		LocalPhyErrors: p.phyErr, OverrunErrors: p.overrun,
+	}
+	info.State, info.PhysState = d.stateOf(at)
+	info.LinkWidthActive, info.LinkSpeedActive, info.LinkSpeedExtActive = d.linkActive(at)
+	info.LinkWidthSupported, info.LinkSpeedSupported, info.LinkSpeedExtSupp = d.linkSupport(at)
+	if at.Port != 0 {
+		info.VLArbHighCap, info.VLArbLowCap = vlArbCapacity, vlArbCapacity
+	}
+	if d.sms[at] {
+		info.CapabilityMask |= mad.PortCapIsSM
+	}
+	k := &d.port(d.manager(at)).key
+	info.MKeyProtect, info.MKeyLeasePeriod, info.MKeyViolations = k.protect, k.lease, k.violations
+	if k.protect == 0 || r.key == k.key {
+		info.MKey = k.key
+	}
+	if d.endPort(at) {
+		info.GUIDCap = uint8(guidCapacity)
+	}
+	return info
+}
+
+// legalPortInfo checks the writable fields of a Set.
+func (d *Devices) legalPortInfo(at subnet.PortRef, w *mad.PortInfo) bool {
+	if w.OperationalVLs > d.vlCap(at) || w.NeighborMTU > d.mtuCap(at) {
+		return false
+	}
+	if d.endPort(at) && w.LID != 0 {
+		if !w.LID.IsUnicast() || int(w.LID)+1<<w.LMC-1 > int(ident.MaxUnicastLID) || w.LID&(1<<w.LMC-1) != 0 {
+			return false
+		}
+	}
+	now, _ := d.stateOf(at)
+	switch w.State {
+	case mad.StateNoChange, mad.StateDown:
+	case mad.StateArmed:
+		if now != mad.StateInit && now != mad.StateArmed {
+			return false
+		}
+	case mad.StateActive:
+		if now != mad.StateArmed && now != mad.StateActive {
+			return false
+		}
+	default:
+		return false
+	}
+	return w.PhysState <= mad.PhysDisabled
+}
+
+func (d *Devices) setPortInfo(at subnet.PortRef, w *mad.PortInfo) {
+	p := d.port(at)
+	if d.endPort(at) {
+		d.setEndPort(at, w)
+	}
+	if w.NeighborMTU != 0 {
+		p.mtu = w.NeighborMTU
+	}
+	p.stall, p.hoq = w.VLStallCount, w.HOQLife
+	p.enforceIn, p.enforceOut = w.PartEnforceIn, w.PartEnforceOut
+	p.filterRawIn, p.filterRawOut = w.FilterRawIn, w.FilterRawOut
+	p.overrun, p.phyErr = w.OverrunErrors, w.LocalPhyErrors
+	if w.LinkDownDefaultState != 0 {
+		p.downDefault = w.LinkDownDefaultState
+	}
+	if at.Port == 0 {
+		return
+	}
+	d.setLanes(at, w)
+	width, speed, ext := d.linkSupport(at)
+	enable(&p.widthOn, w.LinkWidthEnabled, width, 0xff)
+	enable(&p.speedOn, w.LinkSpeedEnabled, speed, 0xf)
+	enable(&p.extOn, w.LinkSpeedExtEnabled, ext, 0x1f)
+	d.setPhysical(at, w)
+	switch w.State {
+	case mad.StateDown:
+		d.retrain(at)
+	case mad.StateArmed, mad.StateActive:
+		d.setState(at, w.State)
+	}
+}
+
+// setEndPort writes what only ports with a LID have.
+func (d *Devices) setEndPort(at subnet.PortRef, w *mad.PortInfo) {
+	p := d.port(at)
+	p.gidPrefix, p.smLID, p.smSL = w.GIDPrefix, w.MasterSMLID, w.MasterSMSL
+	p.key.key, p.key.protect, p.key.lease = w.MKey, w.MKeyProtect, w.MKeyLeasePeriod
+	if w.MKeyViolations == 0 {
+		p.key.violations = 0
+	}
+	p.mcastSuppress, p.subnetTimeout = w.McastPKeySuppress, w.SubnetTimeout
+	if lid, lmc := d.net.LID(at.Node, at.Port); lid != w.LID || lmc != w.LMC {
+		d.net.SetLID(at.Node, at.Port, w.LID, w.LMC)
+	}
+}
+
+// setLanes passes the operational VLs and the high limit on to the data path.
+func (d *Devices) setLanes(at subnet.PortRef, w *mad.PortInfo) {
+	p := d.port(at)
+	if w.OperationalVLs != 0 && w.OperationalVLs != p.opVLs {
+		p.opVLs = w.OperationalVLs
+		d.nodes[at.Node].wiped = false
+		d.net.SetOperationalVLs(at.Node, at.Port, int(mad.VLsFromCode(p.opVLs)))
+	}
+	if w.VLHighLimit != p.highLimit {
+		p.highLimit = w.VLHighLimit
+		d.nodes[at.Node].wiped = false
+		d.net.SetVLHighLimit(at.Node, at.Port, p.highLimit)
+	}
+}
+
+// enable takes over a mask of enabled widths or speeds: 0 is no change, all ones everything
+// supported, and a mask without anything supported is ignored.
+func enable(have *uint8, want, supported, all uint8) {
+	switch {
+	case want == 0 || want == all:
+	case want&supported != 0:
+		*have = want & supported
+	}
+}
+
+// setPhysical obeys the physical states that can be commanded: disabled cuts the link, polling
+// lets it train again.
+func (d *Devices) setPhysical(at subnet.PortRef, w *mad.PortInfo) {
+	p := d.port(at)
+	switch w.PhysState {
+	case mad.PhysDisabled:
+		p.disabled = true
+		d.setLink(at, false)
+	case mad.PhysPolling:
+		if p.disabled {
+			p.disabled = false
+			peer, ok := d.topo.Peer(at)
+			if ok && !d.port(peer).disabled {
+				d.setLink(at, true)
+			}
+		}
+	}
+}

@@ -1,0 +1,327 @@
+package subnet
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// Bounds of a fabric. They are far above the LID space (49,151 ports of one subnet) and keep
+// hostile input from exhausting memory.
+const (
+	MaxNodes = 65_000
+	MaxLinks = 1_000_000
+	MaxPorts = 254 // port numbers 0 to 254; 255 means "drop" in forwarding tables
+	// MaxAllPorts bounds the ports of all nodes together, port 0 of each included.
+	MaxAllPorts = 2_000_000
+	MaxNameLen  = 64 // bytes of a NodeDescription (IBTA vol. 1, 14.2.5.2)
+	MaxDomain   = 64 // bytes of the name of a domain or a fabric
+	MaxLMC      = 7
+)
+
+// BuildError says which node or link of New's arguments is wrong, so that a file reader can
+// point at the line it came from.
+type BuildError struct {
+	Node int // index into nodes, or -1
+	Link int // index into links, or -1
+	Err  error
+}
+
+// Error prints the fault; it names the node or the link's ends.
+func (e *BuildError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the fault.
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// New checks and indexes a fabric. It keeps no reference to its arguments.
+//
+// It fills Port.Num and Port.Link, puts each link's ends in order, and derives Rate from Width
+// and Speed where it is 0 (it stays 0 when those are not known either). It sorts the links by
+// their ends, so that the same fabric has one form, in whatever order it was found.
+// It refuses: too many nodes, links or ports; an unknown kind, width, speed, MTU or VL count;
+// a name that is too long or is not UTF-8; a zero or duplicate node GUID; a duplicate port
+// GUID; a LID that is not unicast, not aligned to its LMC, or taken; a link with an end that
+// does not exist or is taken, or from a port to itself. The error is a *BuildError.
+func New(name string, nodes []Node, links []Link) (*Fabric, error) {
+	if len(nodes) > MaxNodes {
+		return nil, buildErr(-1, -1, "fabric has %d nodes: want at most %d", len(nodes), MaxNodes)
+	}
+	if len(links) > MaxLinks {
+		return nil, buildErr(-1, -1, "fabric has %d links: want at most %d", len(links), MaxLinks)
+	}
+	if len(name) > MaxDomain || !utf8.ValidString(name) {
+		return nil, buildErr(-1, -1, "fabric name %q: want at most %d bytes of UTF-8", name, MaxDomain)
+	}
+	ports := 0
+	for i := range nodes {
+		if ports += len(nodes[i].Ports); ports > MaxAllPorts {
+			return nil, buildErr(i, -1, "more than %d ports in all: want at most that", MaxAllPorts)
+		}
+	}
+	f := &Fabric{Name: name, Nodes: slices.Clone(nodes), Links: slices.Clone(links)}
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		n.Ports = slices.Clone(n.Ports)
+		if err := checkNode(n); err != nil {
+			return nil, &BuildError{Node: i, Link: -1, Err: fmt.Errorf("node %s: %w", nodeLabel(n), err)}
+		}
+		for p := range n.Ports {
+			n.Ports[p].Num = ident.PortNum(p)
+			n.Ports[p].Link = -1
+		}
+	}
+	if err := checkUnique(f.Nodes); err != nil {
+		return nil, err
+	}
+	for i := range f.Links {
+		if err := f.plug(int32(i)); err != nil {
+			return nil, &BuildError{Node: -1, Link: i, Err: err}
+		}
+	}
+	f.sortLinks()
+	f.index = newIndex(f.Nodes)
+	return f, nil
+}
+
+func (f *Fabric) sortLinks() {
+	slices.SortFunc(f.Links, func(a, b Link) int { return comparePortRefs(a.A, b.A) })
+	for i := range f.Links {
+		l := &f.Links[i]
+		f.Nodes[l.A.Node].Ports[l.A.Port].Link = int32(i)
+		f.Nodes[l.B.Node].Ports[l.B.Port].Link = int32(i)
+	}
+}
+
+// NewPorts makes the port slice of a node with n external ports, numbered and unplugged.
+// n is cut to 0..MaxPorts.
+func NewPorts(n int) []Port {
+	ports := make([]Port, min(max(n, 0), MaxPorts)+1)
+	for i := range ports {
+		ports[i] = Port{Num: ident.PortNum(i), Link: -1}
+	}
+	return ports
+}
+
+func buildErr(node, link int, format string, args ...any) error {
+	return &BuildError{Node: node, Link: link, Err: fmt.Errorf(format, args...)}
+}
+
+// nodeLabel names a node for people: its NodeDescription, or its GUID when it has none.
+func nodeLabel(n *Node) string {
+	if n.Name != "" {
+		return fmt.Sprintf("%q", n.Name)
+	}
+	return n.GUID.String()
+}
+
+func checkNode(n *Node) error {
+	switch {
+	case n.GUID == 0:
+		return fmt.Errorf("node GUID is 0: want a unique GUID")
+	case n.Kind < KindCA || n.Kind > KindRouter:
+		return fmt.Errorf("kind %d: want 1 (CA), 2 (switch) or 3 (router)", n.Kind)
+	case len(n.Name) > MaxNameLen:
+		return fmt.Errorf("name has %d bytes: want at most %d", len(n.Name), MaxNameLen)
+	case !utf8.ValidString(n.Name):
+		return fmt.Errorf("name is not UTF-8")
+	case len(n.Domain) > MaxDomain || !utf8.ValidString(n.Domain):
+		return fmt.Errorf("domain %q: want at most %d bytes of UTF-8", n.Domain, MaxDomain)
+	case n.VendorID > 0xffffff:
+		return fmt.Errorf("vendor ID %#x: want at most 0xffffff", n.VendorID)
+	case len(n.Ports) < 2 || len(n.Ports) > MaxPorts+1:
+		return fmt.Errorf("%d ports: want 1 to %d", max(len(n.Ports)-1, 0), MaxPorts)
+	}
+	for i := range n.Ports {
+		if err := checkPort(n, i); err != nil {
+			return fmt.Errorf("port %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func checkPort(n *Node, i int) error {
+	p := &n.Ports[i]
+	if i == 0 && n.Kind != KindSwitch {
+		if p.GUID != 0 || p.LID != 0 || p.LMC != 0 {
+			return fmt.Errorf("a %s has no port 0: want an empty entry", n.Kind)
+		}
+		return nil
+	}
+	if p.State > PortActive {
+		return fmt.Errorf("state %d: want 0 (not known) to 4 (active)", p.State)
+	}
+	switch p.MTU {
+	case 0, 256, 512, 1024, 2048, 4096:
+	default:
+		return fmt.Errorf("MTU %d: want 256, 512, 1024, 2048 or 4096", p.MTU)
+	}
+	switch p.VLCap {
+	case 0, 1, 2, 4, 8, 15:
+	default:
+		return fmt.Errorf("%d data VLs: want 1, 2, 4, 8 or 15", p.VLCap)
+	}
+	return checkLID(n, i)
+}
+
+func checkLID(n *Node, i int) error {
+	p := &n.Ports[i]
+	switch {
+	case p.LMC > MaxLMC:
+		return fmt.Errorf("LMC %d: want 0 to %d", p.LMC, MaxLMC)
+	case p.LID == 0:
+		return nil
+	case i != 0 && n.Kind == KindSwitch:
+		return fmt.Errorf("LID %d on an external port: a switch has its LID on port 0", p.LID)
+	case int(p.LID)+1<<p.LMC-1 > int(ident.MaxUnicastLID):
+		return fmt.Errorf("LID %d with LMC %d: want LIDs from 1 to %d", p.LID, p.LMC, ident.MaxUnicastLID)
+	case p.LID&(1<<p.LMC-1) != 0:
+		return fmt.Errorf("LID %d with LMC %d: want a multiple of %d", p.LID, p.LMC, 1<<p.LMC)
+	}
+	return nil
+}
+
+// checkUnique refuses GUIDs and LIDs that two nodes or ports claim.
+func checkUnique(nodes []Node) error {
+	byGUID := make(map[ident.GUID]int, len(nodes))
+	byPort := make(map[ident.GUID]PortRef, len(nodes))
+	var lids []PortRef
+	for i := range nodes {
+		n := &nodes[i]
+		if j, dup := byGUID[n.GUID]; dup {
+			return buildErr(i, -1, "node %s: node GUID %s is also that of node %s: want unique GUIDs",
+				nodeLabel(n), n.GUID, nodeLabel(&nodes[j]))
+		}
+		byGUID[n.GUID] = i
+		for p := range n.Ports {
+			port, ref := &n.Ports[p], PortRef{int32(i), ident.PortNum(p)}
+			if port.GUID != 0 {
+				if q, dup := byPort[port.GUID]; dup {
+					return buildErr(i, -1, "node %s: port %d: port GUID %s is also that of port %d of node %s: want unique GUIDs",
+						nodeLabel(n), p, port.GUID, q.Port, nodeLabel(&nodes[q.Node]))
+				}
+				byPort[port.GUID] = ref
+			}
+			if port.LID == 0 {
+				continue
+			}
+			for l := int(port.LID); l < int(port.LID)+1<<port.LMC; l++ {
+				if l >= len(lids) {
+					lids = append(lids, slices.Repeat([]PortRef{noPort}, l+1-len(lids))...)
+				}
+				if q := lids[l]; q.Node >= 0 {
+					return buildErr(i, -1, "node %s: port %d: LID %d is also that of port %d of node %s: want unique LIDs",
+						nodeLabel(n), p, l, q.Port, nodeLabel(&nodes[q.Node]))
+				}
+				lids[l] = ref
+			}
+		}
+	}
+	return nil
+}
+
+// plug checks link i, orders its ends and enters it into both ports.
+func (f *Fabric) plug(i int32) error {
+	l := &f.Links[i]
+	for _, end := range [2]PortRef{l.A, l.B} {
+		if err := f.checkEnd(end); err != nil {
+			return err
+		}
+	}
+	if comparePortRefs(l.A, l.B) > 0 {
+		l.A, l.B = l.B, l.A
+	}
+	switch {
+	case l.A == l.B:
+		return fmt.Errorf("link from %s to itself: want two different ports", f.PortName(l.A))
+	case l.Width != 0 && l.Width.Code() == 0:
+		return f.linkErr(l, "width %d: want 1, 2, 4, 8 or 12, or 0 for not known", l.Width)
+	case l.Speed > XDR:
+		return f.linkErr(l, "speed %d: want 0 (not known) to %d (XDR)", l.Speed, XDR)
+	case l.Rate < 0 || l.Rate > quantity.MaxBitRate:
+		return f.linkErr(l, "rate %d bit/s: want 0 to %s", int64(l.Rate), quantity.MaxBitRate)
+	case l.Delay < 0 || l.Delay > quantity.Second:
+		return f.linkErr(l, "delay %s: want 0 to 1 s", l.Delay)
+	}
+	if l.Rate == 0 {
+		l.Rate = LinkRate(l.Width, l.Speed)
+	}
+	f.Nodes[l.A.Node].Ports[l.A.Port].Link = i
+	f.Nodes[l.B.Node].Ports[l.B.Port].Link = i
+	return nil
+}
+
+func (f *Fabric) checkEnd(end PortRef) error {
+	if end.Node < 0 || int(end.Node) >= len(f.Nodes) {
+		return fmt.Errorf("link to node number %d: want 0 to %d", end.Node, len(f.Nodes)-1)
+	}
+	n := &f.Nodes[end.Node]
+	if end.Port == 0 || int(end.Port) >= len(n.Ports) {
+		return fmt.Errorf("link to port %d of node %s: want 1 to %d", end.Port, nodeLabel(n), len(n.Ports)-1)
+	}
+	if other := n.Ports[end.Port].Link; other >= 0 {
+		l := &f.Links[other]
+		return fmt.Errorf("two links at port %s: the other joins %s and %s", f.PortName(end), f.PortName(l.A), f.PortName(l.B))
+	}
+	return nil
+}
+
+func (f *Fabric) linkErr(l *Link, format string, args ...any) error {
+	return fmt.Errorf("link %s - %s: %w", f.PortName(l.A), f.PortName(l.B), fmt.Errorf(format, args...))
+}
+
+// comparePortRefs orders ports by node position, then number.
+func comparePortRefs(a, b PortRef) int {
+	return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Port, b.Port))
+}
+
+// WithLFTs returns a copy of the fabric with these linear forwarding tables; the copy shares
+// nodes and links with f. lfts is nil, or has one entry a node: nil for everything but
+// switches, and at most 0xc000 entries a switch, each a port of the switch or ident.DropPort.
+// It keeps no reference to its argument, and cuts off the entries behind a table's last route:
+// a LID behind the end has no route. When no table has an entry, the copy's LFTs are nil.
+func (f *Fabric) WithLFTs(lfts [][]ident.PortNum) (*Fabric, error) {
+	g := *f
+	g.LFTs = nil
+	if lfts == nil {
+		return &g, nil
+	}
+	if len(lfts) != len(f.Nodes) {
+		return nil, fmt.Errorf("forwarding tables for %d nodes: want one entry for each of the %d nodes", len(lfts), len(f.Nodes))
+	}
+	for i, row := range lfts {
+		if len(row) == 0 {
+			continue
+		}
+		if g.LFTs == nil {
+			g.LFTs = make([][]ident.PortNum, len(lfts))
+		}
+		if err := checkLFT(&f.Nodes[i], row); err != nil {
+			return nil, fmt.Errorf("forwarding table of node %s: %w", nodeLabel(&f.Nodes[i]), err)
+		}
+		end := len(row)
+		for end > 1 && row[end-1] == ident.DropPort {
+			end--
+		}
+		g.LFTs[i] = slices.Clone(row[:end])
+	}
+	return &g, nil
+}
+
+func checkLFT(n *Node, row []ident.PortNum) error {
+	if n.Kind != KindSwitch {
+		return fmt.Errorf("a %s has none", n.Kind)
+	}
+	if len(row) > int(ident.MaxUnicastLID)+1 {
+		return fmt.Errorf("%d entries: want at most %d", len(row), int(ident.MaxUnicastLID)+1)
+	}
+	for lid, p := range row {
+		if p != ident.DropPort && int(p) >= len(n.Ports) {
+			return fmt.Errorf("LID %d: port %d: want 0 to %d, or %d to drop", lid, p, len(n.Ports)-1, ident.DropPort)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package discover_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	simfabric "fairlane/sim/fabric"
+	"fairlane/sim/simdev"
+	"fairlane/subnet"
+	"fairlane/subnet/discover"
+	"fairlane/subnet/ibsim"
+	"fairlane/subnet/ibsim/ibsimtest"
+	"fairlane/subnet/topogen"
+)
+
+// thousand is a fabric of 1,012 nodes: 30 leaves of 32 hosts, 22 spines.
+func thousand(tb testing.TB) *subnet.Fabric {
+	tb.Helper()
+	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 30, HostsPerLeaf: 32, Spines: 22})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+// simulate serves the fabric by our own devices until the test ends.
+func simulate(tb testing.TB, f *subnet.Fabric) *ibsimtest.Server {
+	tb.Helper()
+	n, err := simfabric.New(f, simfabric.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d, err := simdev.New(n, simdev.Options{TimeScale: 1})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	srv := &ibsimtest.Server{SockName: ibsimtest.SockName(tb), Dir: tb.TempDir()}
+	s, err := simdev.Listen(d, srv.Addr())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			tb.Error(err)
+		}
+	})
+	return srv
+}
+
+func TestSweepOfOurOwnFabricFindsAllOfIt(t *testing.T) {
+	t.Parallel()
+	f := thousand(t)
+	srv := simulate(t, f)
+	c, err := ibsim.Dial(t.Context(), srv.Addr(), ibsim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	start := time.Now()
+	r := mustSweep(t, c, discover.Options{})
+	t.Logf("%d nodes, %d links, %d MADs in %s; %+v", len(r.Fabric.Nodes), len(r.Fabric.Links), r.MADs, time.Since(start), c.Stats())
+	if len(r.Warnings) > 0 {
+		t.Errorf("%d warnings, first %s", len(r.Warnings), r.Warnings[0])
+	}
+	if len(r.Fabric.Nodes) != len(f.Nodes) || len(r.Fabric.Links) != len(f.Links) {
+		t.Errorf("found %d nodes and %d links: want %d and %d", len(r.Fabric.Nodes), len(r.Fabric.Links), len(f.Nodes), len(f.Links))
+	}
+	for line := range strings.Lines(subnet.Diff(f, r.Fabric).String()) {
+		if !strings.Contains(line, ":0 vls:") { // a switch's management port has no data VLs to speak of
+			t.Errorf("the model differs: %s", line)
+		}
+	}
+}
+
+// BenchmarkSweepThousandNodes and BenchmarkIbnetdiscoverThousandNodes run on the same fabric
+// and server; their quotient is the speed-up.
+func BenchmarkSweepThousandNodes(b *testing.B) {
+	srv := simulate(b, thousand(b))
+	for b.Loop() {
+		c, err := ibsim.Dial(b.Context(), srv.Addr(), ibsim.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := mustSweep(b, c, discover.Options{})
+		b.ReportMetric(float64(r.MADs), "MADs/op")
+		if err := c.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkIbnetdiscoverThousandNodes(b *testing.B) {
+	srv := simulate(b, thousand(b))
+	for b.Loop() {
+		srv.Tool(b, "", "ibnetdiscover")
+	}
+}

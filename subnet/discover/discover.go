@@ -1,0 +1,125 @@
+// Package discover sweeps a live fabric into the model of package subnet.
+//
+// The sweep walks outwards from the local node by directed routes, which work before any
+// LID exists, with many requests under way at once:
+//
+//	NodeInfo ──► new node ──► NodeDescription
+//	   ▲              ├─► channel adapter: PortInfo of the port it was reached by
+//	   │              └─► switch: SwitchInfo ──► forwarding table blocks
+//	   │                          PortInfo of every port
+//	   └── through each port whose link is up and whose far end is not known yet
+//
+// A node is known by its GUID, so loops and parallel links end the walk by themselves. The
+// workers take turns at what is known and exchange packets at the same time. The result does
+// not depend on the order of the answers, unless several nodes claim one GUID: then the one
+// that answers first is in the model.
+package discover
+
+import (
+	"context"
+	"fmt"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// Options tune a sweep; the zero value is good.
+type Options struct {
+	// Name becomes the fabric's name.
+	Name string
+	// Parallel bounds the requests under way at once: 1 to 1024; 0 is 64. More than the
+	// transport allows is of no use.
+	Parallel int
+	// MKey is sent with every request; nodes with another M_Key and protection do not answer.
+	MKey mad.Key
+	// SkipRoutes leaves out the forwarding tables.
+	SkipRoutes bool
+	// Progress, when not nil, is called after every answered or lost request, never twice at
+	// once. The sweep waits for it.
+	Progress func(Progress)
+}
+
+// Limits of Options.Parallel.
+const (
+	DefaultParallel = 64
+	MaxParallel     = 1024
+)
+
+// Progress says how far a sweep is.
+type Progress struct {
+	Nodes   int // found, each counted once
+	MADs    int // requests sent
+	Pending int // requests waiting or under way
+}
+
+// Result is a swept fabric.
+type Result struct {
+	Fabric   *subnet.Fabric
+	MADs     int       // requests sent, without the transport's repetitions
+	Warnings []Warning // sorted by node, port and text; empty when everything answered
+}
+
+// Warning is something that the model lacks or that cannot be right.
+type Warning struct {
+	Kind WarningKind     `json:"kind"`
+	Node ident.GUID      `json:"node"` // the node concerned; the last one known on the way when it did not answer
+	Port ident.PortNum   `json:"port"`
+	Path []ident.PortNum `json:"path"` // directed route from the local node
+	// Missing or wrong, for people: "no NodeInfo: what is plugged in there is not in the model".
+	Text string `json:"text"`
+	Err  error  `json:"-"` // cause; nil for an anomaly
+}
+
+// WarningKind is a stable code.
+type WarningKind string
+
+// Kinds of warnings.
+const (
+	// WarnUnresponsive: a request got no answer.
+	WarnUnresponsive WarningKind = "unresponsive"
+	// WarnRefused: a request was answered with an error status.
+	WarnRefused WarningKind = "refused"
+	// WarnDuplicateGUID: two nodes, or two ports, claim one GUID.
+	WarnDuplicateGUID WarningKind = "duplicate-guid"
+	// WarnDuplicateLID: two ports claim one LID.
+	WarnDuplicateLID WarningKind = "duplicate-lid"
+	// WarnInvalid: an answer that no device may give; the value was left out.
+	WarnInvalid WarningKind = "invalid"
+	// WarnMismatch: the two ends of a link disagree.
+	WarnMismatch WarningKind = "mismatch"
+	// WarnTooFar: a node lies behind more hops, or the fabric has more nodes, than the model
+	// or a directed route can hold.
+	WarnTooFar WarningKind = "too-far"
+)
+
+// String prints the warning in one line.
+func (w Warning) String() string {
+	s := fmt.Sprintf("%s: %s port %d (%s): %s", w.Kind, w.Node, w.Port, mad.Target{Path: w.Path}, w.Text)
+	if w.Err != nil {
+		s += ": " + w.Err.Error()
+	}
+	return s
+}
+
+// Sweep discovers the fabric that the transport reaches. A node that does not answer becomes
+// a warning and the rest is still discovered. It fails when the local node does not answer,
+// when ctx ends, and when the transport fails in another way than losing a packet.
+func Sweep(ctx context.Context, t mad.Transport, o Options) (*Result, error) {
+	if o.Parallel == 0 {
+		o.Parallel = DefaultParallel
+	}
+	if o.Parallel < 1 || o.Parallel > MaxParallel {
+		return nil, fmt.Errorf("discover: %d requests in parallel: want 1 to %d", o.Parallel, MaxParallel)
+	}
+	s := newSweep(o)
+	if err := s.run(ctx, t); err != nil {
+		return nil, fmt.Errorf("discover: %w", err)
+	}
+	f, err := s.assemble()
+	if err != nil {
+		return nil, fmt.Errorf("discover: assemble: %w", err)
+	}
+	s.sortWarnings()
+	return &Result{Fabric: f, MADs: s.mads, Warnings: s.warnings}, nil
+}

@@ -1,0 +1,231 @@
+package discover
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// node is what is known of a node during the sweep.
+type node struct {
+	info  mad.NodeInfo
+	path  []ident.PortNum // the route it was found by
+	desc  mad.NodeDescription
+	ports []port // by number; index 0 of a channel adapter stays empty
+	lft   []ident.PortNum
+	noLFT bool // a block is missing, so the table is not given
+}
+
+// port is what is known of a port.
+type port struct {
+	asked    bool // PortInfo is or was under way
+	known    bool // PortInfo came
+	fdr10    bool // a vendor's speed that PortInfo shows as QDR
+	info     portFacts
+	guid     ident.GUID
+	peer     *node // nil: nothing known to be plugged in
+	peerPort ident.PortNum
+}
+
+// portFacts are the fields of PortInfo that the model keeps.
+type portFacts struct {
+	lid                    ident.LID
+	lmc                    uint8
+	state                  uint8
+	mtu, vlCap             uint8 // codes
+	width, speed, speedExt uint8 // codes
+	capabilities           uint32
+}
+
+func (n *node) isSwitch() bool { return n.info.NodeType == mad.NodeTypeSwitch }
+
+// via is the route through one of the node's ports.
+func (n *node) via(p ident.PortNum) []ident.PortNum {
+	return append(slices.Clip(n.path), p)
+}
+
+func (s *sweep) warn(kind WarningKind, n *node, p ident.PortNum, path []ident.PortNum, err error, format string, args ...any) {
+	w := Warning{Kind: kind, Port: p, Path: path, Text: fmt.Sprintf(format, args...), Err: err}
+	if n != nil {
+		w.Node = n.info.NodeGUID
+	}
+	s.warnings = append(s.warnings, w)
+}
+
+// lost turns a request without a good answer into a warning that says what is missing.
+func (s *sweep) lost(j job, err error) {
+	kind := WarnUnresponsive
+	var st *mad.StatusError
+	if errors.As(err, &st) {
+		kind = WarnRefused
+	}
+	missing := ""
+	switch j.attr {
+	case mad.AttrMlnxExtPortInfo:
+		if kind == WarnRefused {
+			return // a device without FDR10
+		}
+		missing = "a link at FDR10 is taken for QDR"
+	case mad.AttrNodeInfo:
+		missing = "what is plugged in there is not in the model"
+	case mad.AttrNodeDescription:
+		missing = "the node has no name in the model"
+	case mad.AttrSwitchInfo, mad.AttrLinearForwardingTable:
+		if j.from.noLFT {
+			return // said already
+		}
+		j.from.noLFT = true
+		missing = "the switch has no forwarding table in the model"
+	case mad.AttrPortInfo:
+		missing = "state, LID and rate of the port are not known, and what is plugged in there may be missing"
+	}
+	s.warn(kind, j.from, j.port, j.path, err, "no %s: %s", mad.AttrName(mad.ClassSubnDR, j.attr), missing)
+}
+
+// foundNode enters the node that answered, and the link it was reached by.
+func (s *sweep) foundNode(j job, v *mad.NodeInfo) {
+	n := s.nodes[v.NodeGUID]
+	switch {
+	case v.NodeGUID == 0 || v.NodeType < mad.NodeTypeCA || v.NodeType > mad.NodeTypeRouter ||
+		v.NumPorts == 0 || v.NumPorts > subnet.MaxPorts:
+		s.warn(WarnInvalid, j.from, j.port, j.path, nil,
+			"a node with GUID %s, type %d and %d ports is not in the model: want a GUID, type 1 to 3 and 1 to %d ports",
+			v.NodeGUID, v.NodeType, v.NumPorts, subnet.MaxPorts)
+		return
+	case n == nil && len(s.nodes) >= subnet.MaxNodes:
+		s.warn(WarnTooFar, j.from, j.port, j.path, nil, "a node is not in the model, which holds %d", subnet.MaxNodes)
+		return
+	case v.LocalPort > ident.PortNum(v.NumPorts) || v.LocalPort == 0 && j.from != nil:
+		s.warn(WarnInvalid, j.from, j.port, j.path, nil,
+			"node %s says it was entered by port %d: want 1 to %d", v.NodeGUID, v.LocalPort, v.NumPorts)
+		return
+	case n != nil && !sameNode(&n.info, v):
+		s.warn(WarnDuplicateGUID, j.from, j.port, j.path, nil,
+			"another node with GUID %s, of type %d with %d ports, is not in the model", v.NodeGUID, v.NodeType, v.NumPorts)
+		return
+	case n == nil:
+		n = &node{info: *v, path: j.path, ports: make([]port, int(v.NumPorts)+1)}
+		s.nodes[v.NodeGUID] = n
+		s.askNode(n)
+	}
+	if j.from != nil && !s.join(j, n, v.LocalPort) {
+		return
+	}
+	if !n.isSwitch() {
+		n.ports[v.LocalPort].guid = v.PortGUID
+		s.askPort(n, v.LocalPort, j.path)
+	}
+}
+
+// sameNode compares what every answer of one node has in common.
+func sameNode(a, b *mad.NodeInfo) bool {
+	return a.NodeType == b.NodeType && a.NumPorts == b.NumPorts && a.SystemGUID == b.SystemGUID &&
+		a.VendorID == b.VendorID && a.DeviceID == b.DeviceID
+}
+
+// join plugs the link from j.from into port q of n. False: n cannot be the node it says.
+func (s *sweep) join(j job, n *node, q ident.PortNum) bool {
+	near, far := &j.from.ports[j.port], &n.ports[q]
+	switch {
+	case near.peer == n && near.peerPort == q:
+		return true
+	case near.peer != nil:
+		s.warn(WarnMismatch, j.from, j.port, j.path, nil, "port was linked to %s port %d and now to %s port %d: the fabric changed during the sweep",
+			near.peer.info.NodeGUID, near.peerPort, n.info.NodeGUID, q)
+		return false
+	case n == j.from && q == j.port:
+		s.warn(WarnInvalid, j.from, j.port, j.path, nil, "the port is linked to itself; the link is not in the model")
+		return false
+	case far.peer != nil:
+		s.warn(WarnDuplicateGUID, j.from, j.port, j.path, nil,
+			"another node with GUID %s is not in the model: port %d of the known one is linked to %s port %d",
+			n.info.NodeGUID, q, far.peer.info.NodeGUID, far.peerPort)
+		return false
+	}
+	near.peer, near.peerPort = n, q
+	far.peer, far.peerPort = j.from, j.port
+	return true
+}
+
+// askNode queues what every new node is asked.
+func (s *sweep) askNode(n *node) {
+	s.push(job{attr: mad.AttrNodeDescription, path: n.path, from: n})
+	if !n.isSwitch() {
+		return
+	}
+	n.ports[0].guid = n.info.PortGUID
+	if !s.opts.SkipRoutes {
+		s.push(job{attr: mad.AttrSwitchInfo, path: n.path, from: n})
+	}
+	for p := range n.ports {
+		s.askPort(n, ident.PortNum(p), n.path)
+	}
+}
+
+func (s *sweep) askPort(n *node, p ident.PortNum, path []ident.PortNum) {
+	if n.ports[p].asked {
+		return
+	}
+	n.ports[p].asked = true
+	s.push(job{attr: mad.AttrPortInfo, mod: uint32(p), path: path, from: n, port: p})
+}
+
+// qdrCode is LinkSpeedActive of QDR and FDR10, and beside an extended speed.
+const qdrCode = 4
+
+// foundPort keeps the port's facts and looks behind it.
+func (s *sweep) foundPort(n *node, p ident.PortNum, path []ident.PortNum, v *mad.PortInfo) {
+	at := &n.ports[p]
+	at.known = true
+	at.info = portFacts{
+		lid: v.LID, lmc: v.LMC, state: v.State, mtu: v.NeighborMTU, vlCap: v.VLCap,
+		width: v.LinkWidthActive, speed: v.LinkSpeedActive, speedExt: v.LinkSpeedExtActive,
+		capabilities: v.CapabilityMask,
+	}
+	up := v.State > mad.StateDown && v.PhysState == mad.PhysLinkUp
+	if up && v.LinkSpeedActive == qdrCode && v.LinkSpeedExtActive == 0 && n.info.VendorID == mad.MellanoxVendorID && p > 0 {
+		s.push(job{attr: mad.AttrMlnxExtPortInfo, mod: uint32(p), path: path, from: n, port: p})
+	}
+	local := len(n.path) == 0
+	if p == 0 || !up || at.peer != nil || !n.isSwitch() && !local {
+		return
+	}
+	if len(n.path) >= mad.MaxHops {
+		s.warn(WarnTooFar, n, p, n.path, nil, "what is plugged in there is not in the model: a directed route has at most %d hops", mad.MaxHops)
+		return
+	}
+	s.push(job{attr: mad.AttrNodeInfo, path: n.via(p), from: n, port: p})
+}
+
+// foundSwitch queues the blocks of the forwarding table up to the highest LID in use.
+func (s *sweep) foundSwitch(n *node, v *mad.SwitchInfo) {
+	top := min(int(v.LinearFDBTop), int(ident.MaxUnicastLID))
+	if top == 0 {
+		return // no subnet manager has written it yet
+	}
+	blocks := top/mad.LFTBlockSize + 1
+	n.lft = make([]ident.PortNum, blocks*mad.LFTBlockSize)
+	for b := range blocks {
+		s.push(job{attr: mad.AttrLinearForwardingTable, mod: uint32(b), path: n.path, from: n})
+	}
+}
+
+func (s *sweep) foundBlock(n *node, block uint32, data []byte) error {
+	var v mad.LinearForwardingTable
+	if err := v.Decode(data); err != nil {
+		return err
+	}
+	base := int(block) * mad.LFTBlockSize
+	for i, p := range v {
+		if p != ident.DropPort && int(p) >= len(n.ports) {
+			s.warn(WarnInvalid, n, p, n.path, nil, "LID %d is routed to port %d of %d; taken as no route", base+i, p, len(n.ports)-1)
+			p = ident.DropPort
+		}
+		n.lft[base+i] = p
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package discover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// job is one request and what it is about.
+type job struct {
+	attr mad.AttrID
+	mod  uint32
+	path []ident.PortNum
+	from *node         // NodeInfo: the switch or local node it leaves; others: the node asked
+	port ident.PortNum // NodeInfo: the egress port of from; PortInfo: the port
+}
+
+// answer is what became of a job. Errors here are of one request; fatal is the sweep's end.
+type answer struct {
+	resp  mad.Packet
+	err   error
+	fatal bool
+	sent  int // requests, repetitions to a busy node included
+}
+
+// sweep is what is known. Its workers take turns at it under mu and exchange packets
+// outside: an answer costs one hand-over, from the transport to the worker that asked.
+type sweep struct {
+	opts Options
+
+	mu       sync.Mutex
+	changed  sync.Cond // a job was queued, or the sweep ended
+	nodes    map[ident.GUID]*node
+	queue    []job // queue[head:] waits
+	head     int
+	running  int // jobs that workers have
+	over     bool
+	err      error // why it ended early
+	mads     int
+	warnings []Warning
+}
+
+func newSweep(o Options) *sweep {
+	s := &sweep{opts: o, nodes: make(map[ident.GUID]*node)}
+	s.changed.L = &s.mu
+	return s
+}
+
+// run lets the workers do jobs until none is left, and waits for them.
+func (s *sweep) run(ctx context.Context, t mad.Transport) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.end(context.Cause(ctx))
+	})
+	defer stop()
+	s.push(job{attr: mad.AttrNodeInfo})
+	var workers sync.WaitGroup
+	for range s.opts.Parallel {
+		workers.Go(func() { s.work(ctx, cancel, t) })
+	}
+	workers.Wait()
+	return s.err
+}
+
+// work is one worker: it takes a job, exchanges its packets, and enters the answer.
+func (s *sweep) work(ctx context.Context, cancel context.CancelFunc, t mad.Transport) {
+	var a answer // one a worker, for its size
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		j, ok := s.next()
+		if !ok {
+			return
+		}
+		s.mu.Unlock()
+		ask(ctx, t, j, s.opts.MKey, &a)
+		s.mu.Lock()
+		s.running--
+		s.mads += a.sent
+		if s.over {
+			return
+		}
+		if err := s.take(j, &a); err != nil {
+			s.end(err)
+			cancel() // the other workers' requests are of no use any more
+			return
+		}
+	}
+}
+
+// end stops the sweep; the first reason counts, nil is that everything is known.
+func (s *sweep) end(err error) {
+	if !s.over {
+		s.over, s.err = true, err
+		s.changed.Broadcast()
+	}
+}
+
+func (s *sweep) push(j job) {
+	s.queue = append(s.queue, j)
+	s.changed.Signal()
+}
+
+// next waits for a job that is still needed. False: the sweep is over.
+func (s *sweep) next() (job, bool) {
+	for !s.over {
+		if j, ok := s.pop(); ok {
+			s.running++
+			return j, true
+		}
+		if s.running == 0 {
+			s.end(nil)
+			break
+		}
+		s.changed.Wait()
+	}
+	return job{}, false
+}
+
+func (s *sweep) pop() (job, bool) {
+	for s.head < len(s.queue) {
+		j := s.queue[s.head]
+		s.head++
+		switch {
+		case j.attr == mad.AttrNodeInfo && j.from != nil && j.from.ports[j.port].peer != nil:
+			// found from the other end meanwhile
+		case j.attr == mad.AttrLinearForwardingTable && j.from.noLFT:
+			// another block is lost
+		default:
+			return j, true
+		}
+	}
+	s.queue, s.head = s.queue[:0], 0
+	return job{}, false
+}
+
+// Patience with a node that answers "busy": doubled each time.
+const (
+	busyTries = 5
+	busyWait  = 5 * time.Millisecond
+)
+
+// ask exchanges the packets of one job, again while the node says it is busy.
+func ask(ctx context.Context, t mad.Transport, j job, key mad.Key, a *answer) {
+	req := mad.NewDirected(mad.MethodGet, j.attr, j.mod)
+	req.SetMKey(key)
+	a.sent, a.fatal = 0, false
+	for n := range busyTries {
+		a.sent++
+		a.resp, a.err = t.Exchange(ctx, mad.Target{Path: j.path}, &req)
+		if a.err != nil {
+			a.fatal = !errors.Is(a.err, mad.ErrTimeout) || ctx.Err() != nil
+			return
+		}
+		st := a.resp.Status()
+		if st == mad.StatusOK {
+			return
+		}
+		a.err = &mad.StatusError{Status: st, Class: mad.ClassSubnDR, Attr: uint16(j.attr), Target: mad.Target{Path: j.path}}
+		if !st.Busy() || !wait(ctx, busyWait<<n) {
+			return
+		}
+	}
+}
+
+// wait returns false when ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// take enters an answer into the model. Its error ends the sweep.
+func (s *sweep) take(j job, a *answer) error {
+	switch {
+	case a.fatal:
+		return fmt.Errorf("%s: %s: %w", mad.Target{Path: j.path}, mad.AttrName(mad.ClassSubnDR, j.attr), a.err)
+	case a.err != nil && j.from == nil:
+		return fmt.Errorf("the local node: %w", a.err)
+	case a.err != nil:
+		s.lost(j, a.err)
+	default:
+		if err := s.learn(j, a.resp.Data()); err != nil {
+			return err
+		}
+	}
+	if s.opts.Progress != nil {
+		s.opts.Progress(Progress{Nodes: len(s.nodes), MADs: s.mads, Pending: len(s.queue) - s.head + s.running})
+	}
+	return nil
+}
+
+// learn dispatches on the attribute. Packets have the full data area, so that decoding
+// cannot fail for want of bytes.
+func (s *sweep) learn(j job, data []byte) error {
+	switch j.attr {
+	case mad.AttrNodeInfo:
+		var v mad.NodeInfo
+		if err := v.Decode(data); err != nil {
+			return err
+		}
+		s.foundNode(j, &v)
+	case mad.AttrNodeDescription:
+		return j.from.desc.Decode(data)
+	case mad.AttrSwitchInfo:
+		var v mad.SwitchInfo
+		if err := v.Decode(data); err != nil {
+			return err
+		}
+		s.foundSwitch(j.from, &v)
+	case mad.AttrPortInfo:
+		var v mad.PortInfo
+		if err := v.Decode(data); err != nil {
+			return err
+		}
+		s.foundPort(j.from, j.port, j.path, &v)
+	case mad.AttrMlnxExtPortInfo:
+		var v mad.MlnxExtPortInfo
+		if err := v.Decode(data); err != nil {
+			return err
+		}
+		j.from.ports[j.port].fdr10 = v.LinkSpeedActive&mad.MlnxSpeedFDR10 != 0
+	case mad.AttrLinearForwardingTable:
+		return s.foundBlock(j.from, j.mod, data)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package mad
+
+import "fairlane/subnet/ident"
+
+// SMInfoSize is the length of SMInfo in bytes.
+const SMInfoSize = 21
+
+// States of SMInfo.
+const (
+	SMStateNotActive   uint8 = 0
+	SMStateDiscovering uint8 = 1
+	SMStateStandby     uint8 = 2
+	SMStateMaster      uint8 = 3
+)
+
+// SMInfo is what a subnet manager says of itself (IBTA vol. 1, 14.2.5.13). It is answered
+// by the subnet manager's process, not by the fabric.
+type SMInfo struct {
+	GUID     ident.GUID // of the port the subnet manager runs on
+	SMKey    Key
+	ActCount uint32 // counts up while the subnet manager is alive
+	Priority uint8  // 4 bits
+	State    uint8  // 4 bits
+}
+
+func (a *SMInfo) fields(c *coder) {
+	field(c, "GUID", 0, 64, &a.GUID)
+	field(c, "SM_Key", 64, 64, &a.SMKey)
+	field(c, "activity count", 128, 32, &a.ActCount)
+	field(c, "priority", 160, 4, &a.Priority)
+	field(c, "state", 164, 4, &a.State)
+}
+
+// Encode implements Attribute.
+func (a *SMInfo) Encode(dst []byte) error {
+	c := encoding("SMInfo", dst, SMInfoSize)
+	a.fields(&c)
+	return c.err
+}
+
+// Decode implements Attribute.
+func (a *SMInfo) Decode(src []byte) error {
+	c := decoding("SMInfo", src, SMInfoSize)
+	a.fields(&c)
+	return c.err
+}

@@ -1,0 +1,102 @@
+package subnet
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet/ident"
+)
+
+// Reasons why Path finds no path, for errors.Is.
+var (
+	// ErrNoRoute: no port has the LID, a forwarding table has no entry for it, or an entry leads
+	// to a port with nothing plugged in.
+	ErrNoRoute = errors.New("no route")
+	// ErrLoop: the forwarding tables send the packet in a circle.
+	ErrLoop = errors.New("forwarding loop")
+)
+
+// Path follows the forwarding tables from a port to a LID and returns the transmitting ports in
+// order, the source port first: each is one link direction that the traffic uses. The path is
+// empty when the LID is the source's own. The source is a port of a channel adapter or a
+// router, or port 0 of a switch. Errors wrap ErrNoRoute or ErrLoop and name where it went wrong.
+func Path(f *Fabric, src PortRef, dlid ident.LID) ([]PortRef, error) {
+	return AppendPath(make([]PortRef, 0, 6), f, src, dlid)
+}
+
+// AppendPath is Path for callers that look up many paths: it appends to dst, which it returns
+// unchanged in case of an error.
+func AppendPath(dst []PortRef, f *Fabric, src PortRef, dlid ident.LID) ([]PortRef, error) {
+	if !f.Valid(src) {
+		return dst, fmt.Errorf("path from node %d port %d: %w: no such port", src.Node, src.Port, ErrNoRoute)
+	}
+	end, ok := f.PortByLID(dlid)
+	if !ok {
+		return dst, fmt.Errorf("path from %s to LID %d: %w: no port has this LID", f.PortName(src), dlid, ErrNoRoute)
+	}
+	path, at := dst, src
+	if f.Nodes[src.Node].Kind != KindSwitch {
+		if end == src {
+			return dst, nil
+		}
+		path, at = append(path, src), noPort
+		if peer, plugged := f.Peer(src); plugged {
+			at = peer
+		}
+	}
+	for hops := 0; ; hops++ {
+		switch {
+		case at.Node < 0:
+			return dst, fmt.Errorf("path from %s to LID %d: %w: nothing is plugged into %s",
+				f.PortName(src), dlid, ErrNoRoute, f.PortName(path[len(path)-1]))
+		case at == end, at.Node == end.Node && end.Port == 0:
+			return path, nil
+		case f.Nodes[at.Node].Kind != KindSwitch:
+			return dst, fmt.Errorf("path from %s to LID %d: %w: it ends at %s, which has another LID",
+				f.PortName(src), dlid, ErrNoRoute, f.PortName(at))
+		case hops > len(f.Switches()):
+			return dst, fmt.Errorf("path from %s to LID %d: %w: %s", f.PortName(src), dlid, ErrLoop, f.circle(path[len(dst):]))
+		}
+		out, err := f.egress(at.Node, dlid)
+		if err != nil {
+			return dst, fmt.Errorf("path from %s to LID %d: %w", f.PortName(src), dlid, err)
+		}
+		path = append(path, out)
+		peer, plugged := f.Peer(out)
+		if !plugged {
+			peer = noPort
+		}
+		at = peer
+	}
+}
+
+// egress looks the LID up in a switch's forwarding table.
+func (f *Fabric) egress(node int32, dlid ident.LID) (PortRef, error) {
+	if int(node) >= len(f.LFTs) || f.LFTs[node] == nil {
+		return noPort, fmt.Errorf("%w: switch %s has no forwarding table", ErrNoRoute, nodeLabel(&f.Nodes[node]))
+	}
+	row := f.LFTs[node]
+	if int(dlid) >= len(row) || row[dlid] == ident.DropPort {
+		return noPort, fmt.Errorf("%w: switch %s drops it", ErrNoRoute, nodeLabel(&f.Nodes[node]))
+	}
+	if row[dlid] == 0 {
+		return noPort, fmt.Errorf("%w: switch %s takes it for its own", ErrNoRoute, nodeLabel(&f.Nodes[node]))
+	}
+	return PortRef{node, row[dlid]}, nil
+}
+
+// circle prints the ports of the loop at the end of a path that is too long.
+func (f *Fabric) circle(path []PortRef) string {
+	last := path[len(path)-1]
+	var names []string
+	for i := len(path) - 1; i >= 0; i-- {
+		names = append(names, f.PortName(path[i]))
+		if i < len(path)-1 && path[i] == last || len(names) == 8 {
+			break
+		}
+	}
+	slices.Reverse(names)
+	return strings.Join(names, " - ")
+}

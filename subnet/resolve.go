@@ -1,0 +1,221 @@
+package subnet
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlane/subnet/ident"
+)
+
+// nearMisses is how many alternatives an error of ResolvePort lists.
+const nearMisses = 5
+
+// PortName names the port for people: "host-07/P1"; the node's GUID stands for an empty
+// NodeDescription. ResolvePort reads it back when the NodeDescription is unique.
+func (f *Fabric) PortName(r PortRef) string {
+	if r.Node < 0 || int(r.Node) >= len(f.Nodes) {
+		return "no port"
+	}
+	n := &f.Nodes[r.Node]
+	name := n.Name
+	if name == "" {
+		name = n.GUID.String()
+	}
+	return name + "/P" + strconv.Itoa(int(r.Port))
+}
+
+// ResolvePort finds the port that a person named: "0x0002c90300a1b2c3:1" (node GUID and port),
+// a port GUID, or a NodeDescription with ":1" or "/P1" behind it. The port may be left
+// out for a node with a single port, or with a single port that is plugged in. An unknown name
+// gives an error that lists near misses; a text that fits several ports is refused with the
+// list of them.
+func (f *Fabric) ResolvePort(text string) (PortRef, error) {
+	t := strings.TrimSpace(text)
+	if t == "" {
+		return noPort, fmt.Errorf("port name is empty: want NAME/P1, NAME:1, a node GUID and port such as 0x0002c90300a1b2c3:1, or a port GUID")
+	}
+	var found []PortRef
+	var nodes []int32 // named without saying which of several ports
+	for _, n := range f.candidates(t) {
+		switch p, ok := f.onlyPort(n); {
+		case ok:
+			found = append(found, p)
+		default:
+			nodes = append(nodes, n)
+		}
+	}
+	if base, num, ok := splitPort(t); ok {
+		for _, n := range f.candidates(base) {
+			if r := (PortRef{n, num}); f.Valid(r) {
+				found = append(found, r)
+			}
+		}
+	}
+	if g, err := ident.ParseGUID(t); err == nil {
+		if r, ok := f.PortByGUID(g); ok {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, comparePortRefs)
+	found = slices.Compact(found)
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return noPort, fmt.Errorf("port %q is ambiguous: it may be %s: name one by node GUID and port", text, f.list(found))
+	case len(nodes) > 0:
+		return noPort, f.wantPort(text, nodes)
+	}
+	return noPort, f.unknownPort(text, t)
+}
+
+// candidates returns the nodes that the text names by NodeDescription or by node GUID.
+func (f *Fabric) candidates(t string) []int32 {
+	nodes := slices.Clone(f.NodesByName(t))
+	if g, err := ident.ParseGUID(t); err == nil {
+		if n, ok := f.NodeByGUID(g); ok && !slices.Contains(nodes, n) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// onlyPort returns the port of a node that needs no number: its only one, or the only one
+// that is plugged in.
+func (f *Fabric) onlyPort(n int32) (PortRef, bool) {
+	ports := f.Nodes[n].Ports
+	if len(ports) == 2 {
+		return PortRef{n, 1}, true
+	}
+	only, plugged := noPort, 0
+	for p := 1; p < len(ports); p++ {
+		if ports[p].Link >= 0 {
+			only, plugged = PortRef{n, ident.PortNum(p)}, plugged+1
+		}
+	}
+	return only, plugged == 1
+}
+
+// splitPort cuts ":1" or "/P1" or "/1" off the end of a name.
+func splitPort(t string) (base string, num ident.PortNum, ok bool) {
+	i := strings.LastIndexAny(t, ":/")
+	if i < 0 {
+		return "", 0, false
+	}
+	digits := t[i+1:]
+	if t[i] == '/' {
+		digits = strings.TrimPrefix(strings.TrimPrefix(digits, "P"), "p")
+	}
+	v, err := strconv.ParseUint(digits, 10, 8)
+	if err != nil || v > MaxPorts {
+		return "", 0, false
+	}
+	return t[:i], ident.PortNum(v), true
+}
+
+func (f *Fabric) list(refs []PortRef) string {
+	var b strings.Builder
+	for i, r := range refs {
+		if i == nearMisses {
+			fmt.Fprintf(&b, " and %d more", len(refs)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s (%s)", f.PortName(r), f.PortID(r))
+	}
+	return b.String()
+}
+
+func (f *Fabric) wantPort(text string, nodes []int32) error {
+	if len(nodes) > 1 {
+		refs := make([]PortRef, len(nodes))
+		for i, n := range nodes {
+			refs[i] = PortRef{n, 1}
+		}
+		return fmt.Errorf("port %q is ambiguous: it may be %s: name one by node GUID and port", text, f.list(refs))
+	}
+	n := &f.Nodes[nodes[0]]
+	return fmt.Errorf("port %q: %s %s has ports 1 to %d: say which, such as %s",
+		text, n.Kind, nodeLabel(n), len(n.Ports)-1, f.PortName(PortRef{nodes[0], 1}))
+}
+
+// unknownPort explains why nothing fits: the node is there but the port is not, or else which
+// names come close.
+func (f *Fabric) unknownPort(text, t string) error {
+	base, num, ok := splitPort(t)
+	if ok {
+		for _, n := range f.candidates(base) {
+			node := &f.Nodes[n]
+			return fmt.Errorf("port %q: %s %s has no port %d: want 1 to %d", text, node.Kind, nodeLabel(node), num, len(node.Ports)-1)
+		}
+	} else {
+		base = t
+	}
+	near := f.nearNames(base)
+	if len(near) == 0 {
+		return fmt.Errorf("port %q: no such port in this fabric of %d nodes: want NAME/P1, NAME:1, a node GUID and port, or a port GUID", text, len(f.Nodes))
+	}
+	return fmt.Errorf("port %q: no such port; did you mean %s?", text, strings.Join(near, ", "))
+}
+
+// nearNames returns up to nearMisses node names closest to the wanted one: by edit distance
+// up to a third of its length, or containing it.
+func (f *Fabric) nearNames(want string) []string {
+	type near struct {
+		name string
+		dist int
+	}
+	want = strings.ToLower(want)
+	if len(want) > MaxNameLen {
+		return nil
+	}
+	limit := max(1, len(want)/3)
+	var found []near
+	for name := range f.index.names {
+		low := strings.ToLower(name)
+		d := editDistance(want, low, limit)
+		if d > limit && (len(want) < 2 || !strings.Contains(low, want)) {
+			continue
+		}
+		found = append(found, near{name, d})
+	}
+	slices.SortFunc(found, func(a, b near) int {
+		if a.dist != b.dist {
+			return a.dist - b.dist
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	var names []string
+	for _, n := range found[:min(len(found), nearMisses)] {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// editDistance is Levenshtein's distance in bytes, or limit+1 when it is larger than limit.
+// Both texts have at most MaxNameLen bytes.
+func editDistance(a, b string, limit int) int {
+	if d := len(a) - len(b); d > limit || -d > limit {
+		return limit + 1
+	}
+	var prev, cur [MaxNameLen + 1]int
+	for j := 0; j <= len(b); j++ {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+		}
+		prev = cur
+	}
+	return min(prev[len(b)], limit+1)
+}

@@ -1,0 +1,236 @@
+package subnet
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlane/internal/quantity"
+)
+
+// lane describes one signalling generation. Base and ext are the one-bit codes of
+// LinkSpeedActive and LinkSpeedExtActive (IBTA vol. 1, 14.2.5.6, table PortInfo).
+type lane struct {
+	name      string
+	rate      quantity.BitRate
+	base, ext uint8
+}
+
+// laneOf returns the description of a generation. Rates are after 8b/10b or 64b/66b coding.
+// An extended speed reports 10 Gbit/s, code 4, in the base field, as devices do. FDR10 is a
+// vendor's speed, which PortInfo shows as QDR.
+func laneOf(s Speed) lane {
+	switch s {
+	case SDR:
+		return lane{"SDR", 2 * quantity.Gbps, 1, 0}
+	case DDR:
+		return lane{"DDR", 4 * quantity.Gbps, 2, 0}
+	case QDR:
+		return lane{"QDR", 8 * quantity.Gbps, 4, 0}
+	case FDR10:
+		return lane{"FDR10", 10 * quantity.Gbps, 4, 0}
+	case FDR:
+		return lane{"FDR", 13_636_363_636 * quantity.BitPerSecond, 4, 1} // 14.0625 x 64/66
+	case EDR:
+		return lane{"EDR", 25 * quantity.Gbps, 4, 2}
+	case HDR:
+		return lane{"HDR", 50 * quantity.Gbps, 4, 4}
+	case NDR:
+		return lane{"NDR", 100 * quantity.Gbps, 4, 8}
+	case XDR:
+		return lane{"XDR", 200 * quantity.Gbps, 4, 16}
+	default:
+		return lane{}
+	}
+}
+
+// LaneRate is the data rate of one lane in one direction, after line coding; 0 when the speed
+// is not known.
+func (s Speed) LaneRate() quantity.BitRate { return laneOf(s).rate }
+
+// String prints the generation's name, such as "EDR", or "???" as the field's tools do when
+// it is not known.
+func (s Speed) String() string {
+	if n := laneOf(s).name; n != "" {
+		return n
+	}
+	return "???"
+}
+
+// ParseSpeed reads a generation's name, SDR to XDR, in either case.
+func ParseSpeed(t string) (Speed, error) {
+	for s := SDR; s <= XDR; s++ {
+		if strings.EqualFold(t, laneOf(s).name) {
+			return s, nil
+		}
+	}
+	return SpeedUnknown, fmt.Errorf("link speed %q: want SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR", t)
+}
+
+// Codes returns the codes of the speed for PortInfo: base for LinkSpeedActive (1, 2 or 4) and
+// ext for LinkSpeedExtActive (1 FDR, 2 EDR, 4 HDR, 8 NDR, 0 none). XDR's code, 16, does not
+// fit the four-bit field and needs a device with the second extended-speed field. Both are 0
+// when the speed is not known.
+func (s Speed) Codes() (base, ext uint8) {
+	l := laneOf(s)
+	return l.base, l.ext
+}
+
+// SpeedFromCodes is the inverse of Codes: the extended code counts when it is not zero. A
+// field with several bits, as in the enabled and supported fields, gives the fastest; a code
+// that is not in the tables gives SpeedUnknown. QDR's code also stands for FDR10.
+func SpeedFromCodes(base, ext uint8) Speed {
+	for s := XDR; s >= FDR; s-- {
+		if _, e := s.Codes(); e&ext != 0 {
+			return s
+		}
+	}
+	if ext != 0 {
+		return SpeedUnknown
+	}
+	for s := QDR; s >= SDR; s-- {
+		if b, _ := s.Codes(); b&base != 0 {
+			return s
+		}
+	}
+	return SpeedUnknown
+}
+
+// Code returns the width's one-bit code in LinkWidthActive: 1x 1, 4x 2, 8x 4, 12x 8, 2x 16;
+// 0 when the width is not known.
+func (w Width) Code() uint8 {
+	switch w {
+	case 1:
+		return 1
+	case 4:
+		return 2
+	case 8:
+		return 4
+	case 12:
+		return 8
+	case 2:
+		return 16
+	default:
+		return 0
+	}
+}
+
+// WidthFromCode is the inverse of Width.Code. A field with several bits gives the widest; an
+// unknown code gives 0.
+func WidthFromCode(c uint8) Width {
+	for _, w := range [...]Width{12, 8, 4, 2, 1} {
+		if w.Code()&c != 0 {
+			return w
+		}
+	}
+	return 0
+}
+
+// String prints the width as "4x", or "??" as the field's tools do when it is not known.
+func (w Width) String() string {
+	if w.Code() == 0 {
+		return "??"
+	}
+	return fmt.Sprintf("%dx", uint8(w))
+}
+
+// ParseWidth reads "4x" or "4".
+func ParseWidth(t string) (Width, error) {
+	switch strings.TrimSuffix(strings.ToLower(t), "x") {
+	case "1":
+		return 1, nil
+	case "2":
+		return 2, nil
+	case "4":
+		return 4, nil
+	case "8":
+		return 8, nil
+	case "12":
+		return 12, nil
+	}
+	return 0, fmt.Errorf("link width %q: want 1x, 2x, 4x, 8x or 12x", t)
+}
+
+// FormatWidthSpeed prints both as "4xEDR", the form that ibnetdiscover uses.
+func FormatWidthSpeed(w Width, s Speed) string { return w.String() + s.String() }
+
+// ParseWidthSpeed reads "4xEDR". The marks "??" and "???" read as not known.
+func ParseWidthSpeed(t string) (w Width, s Speed, err error) {
+	rest, found := strings.CutPrefix(t, "??")
+	if !found {
+		i := strings.IndexAny(t, "xX")
+		if i < 0 {
+			return 0, 0, fmt.Errorf("link %q: want a width and a speed such as 4xEDR", t)
+		}
+		if w, err = ParseWidth(t[:i]); err != nil {
+			return 0, 0, err
+		}
+		rest = t[i+1:]
+	}
+	if rest == "???" {
+		return w, SpeedUnknown, nil
+	}
+	s, err = ParseSpeed(rest)
+	if err != nil {
+		return 0, 0, err
+	}
+	return w, s, nil
+}
+
+// LinkRate is the data rate of a link in one direction: lanes times the rate of a lane; 0 when
+// either is not known.
+func LinkRate(w Width, s Speed) quantity.BitRate {
+	return quantity.BitRate(w) * s.LaneRate()
+}
+
+// WidthSpeedFor finds the width and speed whose data rate is exactly the given one, four lanes
+// first as in real cables, then narrower, then wider, and older generations first. It
+// prefers speeds that PortInfo can tell apart over FDR10. False: no combination has this rate.
+func WidthSpeedFor(r quantity.BitRate) (Width, Speed, bool) {
+	if r <= 0 {
+		return 0, SpeedUnknown, false
+	}
+	try := func(vendor bool) (Width, Speed, bool) {
+		for _, w := range [...]Width{4, 2, 1, 8, 12} {
+			for s := SDR; s <= XDR; s++ {
+				if (s == FDR10) == vendor && LinkRate(w, s) == r {
+					return w, s, true
+				}
+			}
+		}
+		return 0, SpeedUnknown, false
+	}
+	if w, s, ok := try(false); ok {
+		return w, s, true
+	}
+	return try(true)
+}
+
+// String prints the kind as "CA", "switch" or "router".
+func (k NodeKind) String() string {
+	switch k {
+	case KindCA:
+		return "CA"
+	case KindSwitch:
+		return "switch"
+	case KindRouter:
+		return "router"
+	default:
+		return fmt.Sprintf("node kind %d", uint8(k))
+	}
+}
+
+// String prints the state as "down", "init", "armed", "active", or "unknown".
+func (s PortState) String() string {
+	switch s {
+	case PortDown:
+		return "down"
+	case PortInit:
+		return "init"
+	case PortArmed:
+		return "armed"
+	case PortActive:
+		return "active"
+	default:
+		return "unknown"
+	}
+}

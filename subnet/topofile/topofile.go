@@ -1,0 +1,170 @@
+// Package topofile reads and writes fabrics as text: the topology files of ibnetdiscover and
+// ibsim, and Fairlane's own YAML. Input is bounded, and every fault names its file and line and
+// what is allowed there.
+package topofile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"fairlane/subnet"
+)
+
+// Bounds of the input.
+const (
+	MaxSize = 64 << 20 // bytes of a file
+	MaxLine = 64 << 10 // bytes of a line
+)
+
+// ParseError is a fault in a file. Field, Found and Allowed say what was read, what was there
+// and what may be there; Err, when not nil, is a fault of the fabric as a whole that was traced
+// to the line.
+type ParseError struct {
+	File    string
+	Line    int // from 1; 0 when it is not the fault of a line
+	Field   string
+	Found   string
+	Allowed string
+	Err     error
+}
+
+// maxFound cuts long texts in messages.
+const maxFound = 60
+
+// Error prints "file:line: field: found "x": want y".
+func (e *ParseError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Err != nil {
+		b.WriteString(e.Err.Error())
+		return b.String()
+	}
+	found := e.Found
+	if len(found) > maxFound {
+		found = found[:maxFound] + "..."
+	}
+	fmt.Fprintf(&b, "%s: found %q: want %s", e.Field, found, e.Allowed)
+	return b.String()
+}
+
+// Unwrap returns Err.
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// Read reads a fabric in either format: YAML when the first line that is neither empty nor a
+// comment is a YAML key, a document mark or a brace, else the text of ibnetdiscover and ibsim.
+// name is the file's name for messages; without folder and extension it is the fabric's name
+// unless the file has one. Faults in the file are a *ParseError.
+func Read(name string, r io.Reader) (*subnet.Fabric, error) {
+	data, err := readAll(name, r)
+	if err != nil {
+		return nil, err
+	}
+	if looksLikeYAML(data) {
+		return parseYAML(name, data)
+	}
+	return parseIbnet(name, data)
+}
+
+// ReadIbnetdiscover reads the text that ibnetdiscover prints, and the hand-written dialect of
+// ibsim: node ids without GUIDs, "Hca", w= and s= options, module prefixes, aliases, GUID bases.
+// GUIDs and link speeds that are not given are those that ibsim generates. It refuses ibsim's
+// "include" and "do" lines, which need other files or a running simulator.
+func ReadIbnetdiscover(name string, r io.Reader) (*subnet.Fabric, error) {
+	data, err := readAll(name, r)
+	if err != nil {
+		return nil, err
+	}
+	return parseIbnet(name, data)
+}
+
+// ReadYAML reads Fairlane's own format; see docs/fabric-files.md and the JSON schema
+// docs/schema/fabric.schema.json.
+func ReadYAML(name string, r io.Reader) (*subnet.Fabric, error) {
+	data, err := readAll(name, r)
+	if err != nil {
+		return nil, err
+	}
+	return parseYAML(name, data)
+}
+
+func readAll(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(data) > MaxSize {
+		return nil, &ParseError{File: name, Field: "file size", Found: "more than 64 MiB", Allowed: "at most 64 MiB"}
+	}
+	if at, line := longLine(data); at > 0 {
+		return nil, &ParseError{File: name, Line: at, Field: "line", Found: string(line), Allowed: "at most 64 KiB in a line"}
+	}
+	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
+}
+
+// longLine returns the number and the beginning of the first line that is too long, or 0.
+func longLine(data []byte) (int, []byte) {
+	for n := 1; len(data) > 0; n++ {
+		i := bytes.IndexByte(data, '\n')
+		if i < 0 {
+			i = len(data)
+		}
+		if i > MaxLine {
+			return n, data[:maxFound+1]
+		}
+		data = data[min(i+1, len(data)):]
+	}
+	return 0, nil
+}
+
+func looksLikeYAML(data []byte) bool {
+	s := bufio.NewScanner(bytes.NewReader(data))
+	s.Buffer(nil, MaxLine+2)
+	for s.Scan() {
+		line := strings.TrimSpace(s.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, _, colon := strings.Cut(line, ":")
+		return line[0] == '{' || strings.HasPrefix(line, "---") || line[0] == '%' ||
+			colon && strings.Trim(key, `"abcdefghijklmnopqrstuvwxyz_`) == ""
+	}
+	return false
+}
+
+// fabricName is the file's name without folder and extension, cut to what a name may be.
+func fabricName(file string) string {
+	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
+	name := strings.ToValidUTF8(strings.TrimSuffix(base, path.Ext(base)), "?")
+	for len(name) > subnet.MaxDomain {
+		_, size := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-size]
+	}
+	return name
+}
+
+// build makes the fabric and turns a fault that New finds into one of the line it came from.
+func build(file, name string, nodes []subnet.Node, nodeLines []int, links []subnet.Link, linkLines []int) (*subnet.Fabric, error) {
+	f, err := subnet.New(name, nodes, links)
+	var fault *subnet.BuildError
+	if !errors.As(err, &fault) {
+		return f, err
+	}
+	line := 0
+	switch {
+	case fault.Node >= 0:
+		line = nodeLines[fault.Node]
+	case fault.Link >= 0:
+		line = linkLines[fault.Link]
+	}
+	return nil, &ParseError{File: file, Line: line, Err: fault}
+}

@@ -1,0 +1,100 @@
+package topofile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/subnet/ident"
+)
+
+// routes reads a forwarding table: words LID=PORT or LID..LID=PORT with rising LIDs, in one text
+// or a list of texts. LIDs that are not named have no route.
+func (r *yamlReader) routes(item, v *yaml.Node, ports int) ([]ident.PortNum, error) {
+	if v == nil {
+		return nil, r.fail(item, "routes", "none", "words such as 1=5 or 2..17=3")
+	}
+	texts := []*yaml.Node{v}
+	if v.Kind == yaml.SequenceNode {
+		texts = v.Content
+	}
+	row := []ident.PortNum{ident.DropPort}
+	for _, t := range texts {
+		s, err := r.text(t, "routes")
+		if err != nil {
+			return nil, err
+		}
+		for word := range strings.FieldsSeq(s) {
+			first, last, port, ok := parseRun(word)
+			switch {
+			case !ok:
+				return nil, r.fail(t, "routes", word, "LID=PORT or LID..LID=PORT, such as 1=5 or 2..17=3")
+			case first < len(row) || last < first || last > int(ident.MaxUnicastLID):
+				return nil, r.fail(t, "routes", word, fmt.Sprintf("rising LIDs from %d to %d", len(row), ident.MaxUnicastLID))
+			case port > ports:
+				return nil, r.fail(t, "routes", word, fmt.Sprintf("a port from 0 to %d", ports))
+			}
+			for len(row) < first {
+				row = append(row, ident.DropPort)
+			}
+			for len(row) <= last {
+				row = append(row, ident.PortNum(port))
+			}
+		}
+	}
+	return row, nil
+}
+
+// parseRun reads LID=PORT or LID..LID=PORT.
+func parseRun(word string) (first, last, port int, ok bool) {
+	lids, out, ok := strings.Cut(word, "=")
+	if !ok {
+		return 0, 0, 0, false
+	}
+	a, b, ranged := strings.Cut(lids, "..")
+	if !ranged {
+		b = a
+	}
+	var fields [3]int
+	for i, s := range []string{a, b, out} {
+		v, err := strconv.ParseUint(s, 10, 16)
+		if err != nil {
+			return 0, 0, 0, false
+		}
+		fields[i] = int(v)
+	}
+	return fields[0], fields[1], fields[2], true
+}
+
+// routeLines is the inverse of routes, in lines of moderate length.
+func routeLines(row []ident.PortNum) []string {
+	const width = 100
+	var lines []string
+	var b strings.Builder
+	for lid := 1; lid < len(row); {
+		end := lid
+		for end+1 < len(row) && row[end+1] == row[lid] {
+			end++
+		}
+		if row[lid] != ident.DropPort {
+			if b.Len() > width {
+				lines = append(lines, b.String())
+				b.Reset()
+			}
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(strconv.Itoa(lid))
+			if end > lid {
+				b.WriteString("..")
+				b.WriteString(strconv.Itoa(end))
+			}
+			b.WriteByte('=')
+			b.WriteString(strconv.Itoa(int(row[lid])))
+		}
+		lid = end + 1
+	}
+	return append(lines, b.String())
+}

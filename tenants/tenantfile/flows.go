@@ -1,0 +1,177 @@
+package tenantfile
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+const portRule = "a host name, host name:port, port GUID, or node GUID:port of the fabric"
+
+// port resolves a channel-adapter port.
+func (p *parser) port(n *yaml.Node, line int, what string) ident.PortID {
+	s, ok := p.text(n, line, what, portRule)
+	if !ok {
+		return ident.PortID{}
+	}
+	if p.fabric == nil {
+		id, err := ident.ParsePortID(s)
+		if err != nil {
+			p.add(n.Line, what, quote(s), "node GUID:port, since no fabric is given")
+		}
+		return id
+	}
+	ref, err := p.fabric.ResolvePort(s)
+	if err != nil {
+		p.add(n.Line, what, quote(s), portRule+"; "+err.Error())
+		return ident.PortID{}
+	}
+	if p.fabric.Nodes[ref.Node].Kind != subnet.KindCA {
+		p.add(n.Line, what, quote(s)+", a switch or router port", "a channel-adapter port")
+	}
+	return p.fabric.PortID(ref)
+}
+
+// ports resolves one port or a list of them.
+func (p *parser) ports(n *yaml.Node, line int, what string) []ident.PortID {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return []ident.PortID{p.port(n, line, what)}
+	}
+	if len(n.Content) == 0 || len(n.Content) > maxPorts {
+		p.add(n.Line, what, fmt.Sprintf("%d ports", len(n.Content)), fmt.Sprintf("1 to %d ports", maxPorts))
+		return nil
+	}
+	out := make([]ident.PortID, len(n.Content))
+	for i, c := range n.Content {
+		out[i] = p.port(c, n.Line, what)
+	}
+	return out
+}
+
+// flowList reads the flows of a tenant, or with no owner flows that name theirs.
+func (p *parser) flowList(n *yaml.Node, owner string) {
+	keys := []string{"tenant", "class", "from", "to", "qps", "demand"}
+	if owner != "" {
+		keys = keys[1:]
+	}
+	for _, item := range p.list(n, "flows") {
+		m := p.mapping(item, "flow", keys...)
+		if m == nil {
+			continue
+		}
+		f := tenants.Flow{Tenant: owner, QPs: 1}
+		if owner == "" {
+			f.Tenant, _ = p.text(m["tenant"], item.Line, "tenant", "the name of a tenant")
+		}
+		if m["class"] != nil {
+			f.Class, _ = p.text(m["class"], item.Line, "class", "the name of one of the tenant's classes")
+		}
+		if m["qps"] != nil {
+			f.QPs = p.qps(m["qps"])
+		}
+		if m["demand"] != nil {
+			f.Demand = p.demand(m["demand"])
+		}
+		p.expand(f, p.ports(m["from"], item.Line, "from"), p.ports(m["to"], item.Line, "to"), item.Line)
+	}
+}
+
+func (p *parser) qps(n *yaml.Node) int {
+	allowed := fmt.Sprintf("1 to %d", tenants.MaxQPs)
+	s, ok := p.text(n, n.Line, "qps", allowed)
+	if !ok {
+		return 1
+	}
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 1 || v > tenants.MaxQPs {
+		p.add(n.Line, "qps", quote(s), allowed)
+		return 1
+	}
+	return v
+}
+
+func (p *parser) demand(n *yaml.Node) quantity.BitRate {
+	const allowed = "a rate up to 100 Tbit/s, such as 10Gbit/s, or 0 for as much as there is"
+	s, ok := p.text(n, n.Line, "demand", allowed)
+	if !ok {
+		return 0
+	}
+	r, err := quantity.ParseBitRate(s)
+	if err != nil {
+		p.add(n.Line, "demand", quote(s), allowed)
+	}
+	return r
+}
+
+// expand adds a flow from every source to every other destination.
+func (p *parser) expand(f tenants.Flow, from, to []ident.PortID, line int) {
+	if len(from)*len(to) > tenants.MaxFlows-len(p.flows) {
+		p.add(line, "flow", fmt.Sprintf("%d sources times %d destinations", len(from), len(to)),
+			fmt.Sprintf("at most %d flows in all", tenants.MaxFlows))
+		return
+	}
+	before := len(p.flows)
+	for _, src := range from {
+		for _, dst := range to {
+			if src == dst && len(from)*len(to) > 1 {
+				continue // all-to-all lists leave out a host's flow to itself
+			}
+			f.Src, f.Dst = src, dst
+			p.flows = append(p.flows, f)
+			p.lines = append(p.lines, line)
+		}
+	}
+	if len(p.flows) == before && len(p.errs) == 0 {
+		p.add(line, "flow", "from and to are the same port", "two different ports")
+	}
+}
+
+// validate runs the model's own checks and gives their faults a line.
+func (p *parser) validate() {
+	for _, err := range unjoin(tenants.Validate(p.tenants, p.flows)) {
+		var fe *tenants.FieldError
+		if !errors.As(err, &fe) {
+			p.add(0, "file", err.Error(), "")
+			continue
+		}
+		line, field := p.lineOf(fe), fe.Field
+		if fe.Tenant != "" {
+			field = "tenant " + fe.Tenant + ": " + field
+		}
+		p.add(line, field, fe.Found, fe.Allowed)
+	}
+}
+
+// lineOf finds the line of a field, or of the smallest thing around it that has one.
+func (p *parser) lineOf(fe *tenants.FieldError) int {
+	if fe.Flow >= 0 && fe.Flow < len(p.lines) {
+		return p.lines[fe.Flow]
+	}
+	lines := p.fields[fe.Tenant]
+	field, _, _ := strings.Cut(fe.Field, ".")
+	base, _, _ := strings.Cut(field, "[")
+	for _, k := range []string{field, base, ""} {
+		if l, ok := lines[k]; ok {
+			return l
+		}
+	}
+	return 0
+}
+
+func unjoin(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		return j.Unwrap()
+	}
+	return []error{err}
+}

@@ -1,0 +1,301 @@
+package tenantfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// Read reads tenants and their flows from r; name is the file's, for messages. Ports are resolved on the
+// fabric, and must be channel-adapter ports of it. A tenant without attachments comes back with
+// none: tenants.Attach derives them from its flows. The result passes tenants.Validate. The error joins
+// up to fifty *ParseError.
+func Read(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
+	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}}
+	root, err := p.document(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.file(root)
+	if len(p.errs) == 0 {
+		p.validate()
+	}
+	if err := p.err(); err != nil {
+		return nil, nil, err
+	}
+	return p.tenants, p.flows, nil
+}
+
+// ReadFlows reads a file that has only a list of flows, each naming its tenant, for tenants that are known
+// already. The errors are those of Read.
+func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.Tenant) ([]tenants.Flow, error) {
+	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, tenants: known}
+	root, err := p.document(r)
+	if err != nil {
+		return nil, err
+	}
+	m := p.mapping(root, "file", "version", "flows")
+	p.version(root, m)
+	p.flowList(m["flows"], "")
+	if len(p.errs) == 0 {
+		p.validate()
+	}
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	return p.flows, nil
+}
+
+type parser struct {
+	faults
+	fabric  *subnet.Fabric
+	tenants []tenants.Tenant
+	flows   []tenants.Flow
+	lines   []int                     // of flows
+	fields  map[string]map[string]int // line of each tenant's fields; "" is the tenant itself
+}
+
+func (p *parser) document(r io.Reader) (*yaml.Node, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.faults.file, err)
+	}
+	if len(b) > MaxBytes {
+		return nil, &ParseError{p.faults.file, 0, "size", "over 16 MiB", "at most 16 MiB"}
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(b))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		return nil, p.syntax(err)
+	}
+	var more yaml.Node
+	if err := dec.Decode(&more); err == nil {
+		return nil, &ParseError{p.faults.file, more.Line, "document", "a second one", "one document in a file"}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, p.syntax(err)
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, &ParseError{p.faults.file, 0, "file", "empty", "a mapping with the keys version and tenants"}
+	}
+	if n := firstAlias(doc.Content[0]); n != nil {
+		return nil, &ParseError{p.faults.file, n.Line, "anchor or alias", quote(n.Value + n.Anchor), "values written out"}
+	}
+	return doc.Content[0], nil
+}
+
+// syntax gives the YAML library's errors the form of ours; they carry "yaml: line N: ...".
+func (p *parser) syntax(err error) error {
+	if errors.Is(err, io.EOF) {
+		return &ParseError{p.faults.file, 0, "file", "empty", "a mapping with the keys version and tenants"}
+	}
+	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		if num, msg, ok := strings.Cut(rest, ": "); ok {
+			line, _ = strconv.Atoi(num)
+			text = msg
+		}
+	}
+	return &ParseError{p.faults.file, line, "syntax", quote(text), "valid YAML"}
+}
+
+func firstAlias(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return n
+	}
+	for _, c := range n.Content {
+		if a := firstAlias(c); a != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// mapping returns the values of a mapping by key and reports unknown and repeated keys.
+func (p *parser) mapping(n *yaml.Node, what string, keys ...string) map[string]*yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		line := 0
+		if n != nil {
+			line = n.Line
+		}
+		p.add(line, what, describe(n), "a mapping with the keys "+strings.Join(keys, ", "))
+		return nil
+	}
+	out := make(map[string]*yaml.Node, len(keys))
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := n.Content[i]
+		known := false
+		for _, want := range keys {
+			known = known || k.Kind == yaml.ScalarNode && k.Value == want
+		}
+		switch {
+		case !known:
+			p.add(k.Line, what, "has the key "+quote(k.Value), "only "+strings.Join(keys, ", "))
+		case out[k.Value] != nil:
+			p.add(k.Line, what, "has the key "+quote(k.Value)+" twice", "each key once")
+		default:
+			out[k.Value] = n.Content[i+1]
+		}
+	}
+	return out
+}
+
+func describe(n *yaml.Node) string {
+	switch {
+	case n == nil:
+		return "missing"
+	case n.Kind == yaml.MappingNode:
+		return "is a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "is a list"
+	}
+	return quote(n.Value)
+}
+
+// list returns the items of a list; a missing list is empty.
+func (p *parser) list(n *yaml.Node, what string) []*yaml.Node {
+	if n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		p.add(n.Line, what, describe(n), "a list")
+		return nil
+	}
+	return n.Content
+}
+
+// text returns a scalar's text; false, with a fault, when there is none.
+func (p *parser) text(n *yaml.Node, line int, what, allowed string) (string, bool) {
+	if n == nil {
+		p.add(line, what, "missing", allowed)
+		return "", false
+	}
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		p.add(n.Line, what, describe(n), allowed)
+		return "", false
+	}
+	return n.Value, true
+}
+
+func (p *parser) version(root *yaml.Node, m map[string]*yaml.Node) {
+	if m == nil {
+		return
+	}
+	if v, ok := p.text(m["version"], root.Line, "version", "1"); ok && v != strconv.Itoa(fileFormat) {
+		p.add(m["version"].Line, "version", quote(v), "1")
+	}
+}
+
+func (p *parser) file(root *yaml.Node) {
+	m := p.mapping(root, "file", "version", "tenants", "flows")
+	p.version(root, m)
+	if m == nil {
+		return
+	}
+	if m["tenants"] == nil {
+		p.add(root.Line, "tenants", "missing", "a list of tenants")
+	}
+	items := p.list(m["tenants"], "tenants")
+	if len(items) > tenants.MaxTenants {
+		p.add(m["tenants"].Line, "tenants", strconv.Itoa(len(items)), fmt.Sprintf("at most %d", tenants.MaxTenants))
+		return
+	}
+	for _, n := range items {
+		p.tenant(n)
+	}
+	p.flowList(m["flows"], "")
+}
+
+func (p *parser) tenant(n *yaml.Node) {
+	m := p.mapping(n, "tenant", "name", "weight", "pkey", "classes", "attachments", "flows")
+	if m == nil {
+		return
+	}
+	var t tenants.Tenant
+	t.Name, _ = p.text(m["name"], n.Line, "name", "a name of a-z, 0-9 and -")
+	if p.fields[t.Name] != nil {
+		p.add(n.Line, "tenant", quote(t.Name), fmt.Sprintf("a name that no other tenant has; line %d has it", p.fields[t.Name][""]))
+		return
+	}
+	lines := map[string]int{"": n.Line}
+	for k, v := range m {
+		lines[k] = v.Line
+	}
+	p.fields[t.Name] = lines
+	t.Weight = p.weight(m["weight"], n.Line, true)
+	if m["pkey"] != nil {
+		if s, ok := p.text(m["pkey"], n.Line, "pkey", "0x0001 to 0xffff"); ok {
+			k, err := ident.ParsePKey(s)
+			if err != nil {
+				p.add(m["pkey"].Line, "pkey", quote(s), "0x0001 to 0xffff")
+			}
+			t.PKey = k
+		}
+	}
+	for i, c := range p.list(m["classes"], "classes") {
+		cm := p.mapping(c, "class", "name", "weight")
+		if cm == nil {
+			continue
+		}
+		name, _ := p.text(cm["name"], c.Line, "class name", "a name of a-z, 0-9 and -")
+		t.Classes = append(t.Classes, tenants.Class{Name: name, Weight: p.weight(cm["weight"], c.Line, false)})
+		lines[fmt.Sprintf("classes[%d]", i)] = c.Line
+	}
+	for i, a := range p.list(m["attachments"], "attachments") {
+		p.attachment(&t, a)
+		lines[fmt.Sprintf("attachments[%d]", i)] = a.Line
+	}
+	p.tenants = append(p.tenants, t)
+	p.flowList(m["flows"], t.Name)
+}
+
+// weight reads a weight; a missing one is a fault when required, otherwise one.
+func (p *parser) weight(n *yaml.Node, line int, required bool) quantity.Weight {
+	const allowed = "a number from 0.001 to 1000000 with at most three decimals"
+	if n == nil && !required {
+		return quantity.WeightOne
+	}
+	s, ok := p.text(n, line, "weight", allowed)
+	if !ok {
+		return quantity.WeightOne
+	}
+	w, err := quantity.ParseWeight(s)
+	if err != nil {
+		p.add(n.Line, "weight", quote(s), allowed)
+		return quantity.WeightOne
+	}
+	return w
+}
+
+// attachment reads a port, or a mapping of a port and its pinned SL.
+func (p *parser) attachment(t *tenants.Tenant, n *yaml.Node) {
+	var a tenants.Attachment
+	if n.Kind != yaml.MappingNode {
+		a.Port = p.port(n, n.Line, "attachment")
+		t.Attachments = append(t.Attachments, a)
+		return
+	}
+	m := p.mapping(n, "attachment", "port", "sl")
+	a.Port = p.port(m["port"], n.Line, "attachment port")
+	if m["sl"] != nil {
+		if s, ok := p.text(m["sl"], n.Line, "sl", "0 to 15"); ok {
+			v, err := strconv.ParseUint(s, 10, 8)
+			if err != nil || v >= ident.NumSLs {
+				p.add(m["sl"].Line, "sl", quote(s), "0 to 15")
+			} else {
+				sl := ident.SL(v)
+				a.SL = &sl
+			}
+		}
+	}
+	t.Attachments = append(t.Attachments, a)
+}

@@ -1,0 +1,42 @@
+// Package tenants is the pure model of who shares a fabric: tenants, their classes and their
+// attachments to ports.
+package tenants
+
+import (
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// Tenant is one party with a weight on a fabric.
+type Tenant struct {
+	Name    string          `json:"name"` // 1..63 of a-z 0-9 -, unique on a fabric
+	Weight  quantity.Weight `json:"weight"`
+	PKey    ident.PKey      `json:"pkey,omitempty"`    // the tenant's partition; 0 is the default partition
+	Classes []Class         `json:"classes,omitempty"` // none: one class of weight one named "default"
+	// Attachments lists the ports the tenant's endpoints sit on, sorted by port.
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Class divides a tenant's share among its kinds of traffic.
+type Class struct {
+	Name   string          `json:"name"`
+	Weight quantity.Weight `json:"weight"`
+}
+
+// Attachment is a tenant's presence on a channel-adapter port.
+type Attachment struct {
+	Port ident.PortID `json:"port"`
+	// SL pins the service level the tenant's traffic uses on this port; nil lets the
+	// compiler choose.
+	SL *ident.SL `json:"sl,omitempty"`
+}
+
+// Flow is n queue pairs alike, from one port to another, of one class of one tenant.
+type Flow struct {
+	Tenant string           `json:"tenant"`
+	Class  string           `json:"class,omitempty"` // empty: "default"
+	Src    ident.PortID     `json:"src"`
+	Dst    ident.PortID     `json:"dst"`
+	QPs    int              `json:"qps"`              // at least 1
+	Demand quantity.BitRate `json:"demand,omitempty"` // of the whole aggregate; 0 is greedy
+}

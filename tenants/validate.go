@@ -1,0 +1,287 @@
+package tenants
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// Bounds of the model.
+const (
+	MaxTenants     = 4096
+	MaxClasses     = 16        // per tenant
+	MaxAttachments = 65_536    // per tenant
+	MaxFlows       = 1_000_000 // per fabric
+	MaxQPs         = 65_536    // per flow
+	MaxNameLength  = 63        // of a tenant or a class
+	// MaxTenantsPerPort is the number of service levels: a channel-adapter port cannot tell
+	// more kinds of traffic apart (IBTA vol. 1, 7.6.5).
+	MaxTenantsPerPort = ident.NumSLs
+)
+
+// DefaultClass is the class of flows that name none.
+const DefaultClass = "default"
+
+// FieldError is one fault of a tenant or a flow: where, what was found, what is allowed.
+type FieldError struct {
+	Tenant  string // "" when the fault is a flow's alone
+	Flow    int    // index of the flow, or -1
+	Field   string // such as "weight", "classes[1].name", "src"
+	Found   string
+	Allowed string
+}
+
+// Error prints the fault as "tenant red: weight 0: want 0.001 to 1000000".
+func (e *FieldError) Error() string {
+	where := "tenant " + e.Tenant
+	if e.Flow >= 0 {
+		where = fmt.Sprintf("flow %d", e.Flow)
+		if e.Tenant != "" {
+			where += " of tenant " + e.Tenant
+		}
+	}
+	return fmt.Sprintf("%s: %s %s: want %s", where, e.Field, e.Found, e.Allowed)
+}
+
+// maxErrors bounds how many faults Validate lists.
+const maxErrors = 100
+
+type faults struct{ errs []error }
+
+func (f *faults) add(tenant string, flow int, field, found, allowed string) {
+	if len(f.errs) < maxErrors {
+		f.errs = append(f.errs, &FieldError{tenant, flow, field, found, allowed})
+	}
+}
+
+// Validate checks tenants and flows together and joins every fault, each a *FieldError, up to
+// a hundred: names, weights, partitions of their own, classes, attachments, and flows that belong to
+// a tenant and class that exist. A tenant that lists attachments must be attached to both ends of each
+// of its flows, because the source port holds its settings and the destination port counts its
+// traffic; a tenant that lists none is attached wherever its flows end (see Attach). At most
+// MaxTenantsPerPort tenants may meet on one port.
+func Validate(ts []Tenant, flows []Flow) error {
+	var f faults
+	if len(ts) > MaxTenants {
+		return fmt.Errorf("%d tenants: want at most %d", len(ts), MaxTenants)
+	}
+	if len(flows) > MaxFlows {
+		return fmt.Errorf("%d flows: want at most %d", len(flows), MaxFlows)
+	}
+	byName := make(map[string]int, len(ts))
+	byKey := make(map[ident.PKey]string, len(ts))
+	for i := range ts {
+		t := &ts[i]
+		f.tenant(t)
+		if _, dup := byName[t.Name]; dup {
+			f.add(t.Name, -1, "name", quote(t.Name), "a name that no other tenant has")
+		}
+		byName[t.Name] = i
+		if k := t.PKey.Base(); k != 0 && t.PKey != ident.DefaultPKey {
+			if other, dup := byKey[k]; dup {
+				f.add(t.Name, -1, "pkey", t.PKey.String(), "a partition of its own; tenant "+other+" has it")
+			}
+			byKey[k] = t.Name
+		}
+	}
+	sets := attachmentSets(ts)
+	for i := range flows {
+		f.flow(ts, byName, sets, &flows[i], i)
+	}
+	if len(f.errs) == 0 {
+		f.crowding(Attach(ts, flows))
+	}
+	return errors.Join(f.errs...)
+}
+
+// tenant checks what can be judged of one tenant alone.
+func (f *faults) tenant(t *Tenant) {
+	if !ValidName(t.Name) {
+		f.add(t.Name, -1, "name", quote(t.Name), nameRule)
+	}
+	f.weight(t.Name, "weight", t.Weight)
+	if t.PKey != 0 && t.PKey.Base() == 0 {
+		f.add(t.Name, -1, "pkey", t.PKey.String(), "a key from 0x0001 to 0x7fff, with or without the membership bit 0x8000, or none")
+	}
+	if len(t.Classes) > MaxClasses {
+		f.add(t.Name, -1, "classes", fmt.Sprint(len(t.Classes)), fmt.Sprintf("at most %d", MaxClasses))
+	}
+	for i, c := range t.Classes {
+		field := fmt.Sprintf("classes[%d].", i)
+		if !ValidName(c.Name) {
+			f.add(t.Name, -1, field+"name", quote(c.Name), nameRule)
+		}
+		f.weight(t.Name, field+"weight", c.Weight)
+		if slices.ContainsFunc(t.Classes[:i], func(o Class) bool { return o.Name == c.Name }) {
+			f.add(t.Name, -1, field+"name", quote(c.Name), "a name that no other class of the tenant has")
+		}
+	}
+	f.attachments(t)
+}
+
+func (f *faults) attachments(t *Tenant) {
+	if len(t.Attachments) > MaxAttachments {
+		f.add(t.Name, -1, "attachments", fmt.Sprint(len(t.Attachments)), fmt.Sprintf("at most %d", MaxAttachments))
+		return
+	}
+	seen := make(map[ident.PortID]bool, len(t.Attachments))
+	for i, a := range t.Attachments {
+		field := fmt.Sprintf("attachments[%d].", i)
+		if seen[a.Port] {
+			f.add(t.Name, -1, field+"port", a.Port.String(), "each port once")
+		}
+		seen[a.Port] = true
+		if a.SL != nil && *a.SL >= ident.NumSLs {
+			f.add(t.Name, -1, field+"sl", fmt.Sprint(*a.SL), "0 to 15")
+		}
+	}
+}
+
+func (f *faults) weight(tenant, field string, w quantity.Weight) {
+	if w.Validate() != nil {
+		f.add(tenant, -1, field, w.String(), "0.001 to 1000000")
+	}
+}
+
+type portSet map[ident.PortID]bool
+
+func attachmentSets(ts []Tenant) []portSet {
+	sets := make([]portSet, len(ts))
+	for i, t := range ts {
+		if len(t.Attachments) > 0 {
+			sets[i] = make(portSet, len(t.Attachments))
+			for _, a := range t.Attachments {
+				sets[i][a.Port] = true
+			}
+		}
+	}
+	return sets
+}
+
+func (f *faults) flow(ts []Tenant, byName map[string]int, sets []portSet, fl *Flow, i int) {
+	ti, ok := byName[fl.Tenant]
+	if !ok {
+		f.add("", i, "tenant", quote(fl.Tenant), "the name of a tenant of this fabric")
+		return
+	}
+	t := &ts[ti]
+	if _, ok := t.ClassNamed(fl.Class); !ok {
+		f.add(t.Name, i, "class", quote(fl.Class), t.classList())
+	}
+	if fl.QPs < 1 || fl.QPs > MaxQPs {
+		f.add(t.Name, i, "qps", fmt.Sprint(fl.QPs), fmt.Sprintf("1 to %d", MaxQPs))
+	}
+	if fl.Demand < 0 || fl.Demand > quantity.MaxBitRate {
+		f.add(t.Name, i, "demand", fl.Demand.String(), "0, which is greedy, to "+quantity.MaxBitRate.String())
+	}
+	if fl.Src == fl.Dst {
+		f.add(t.Name, i, "dst", fl.Dst.String(), "another port than the source")
+	}
+	if sets[ti] == nil {
+		return
+	}
+	if !sets[ti][fl.Src] {
+		f.add(t.Name, i, "src", fl.Src.String(), "a port the tenant is attached to")
+	}
+	if !sets[ti][fl.Dst] {
+		f.add(t.Name, i, "dst", fl.Dst.String(), "a port the tenant is attached to")
+	}
+}
+
+// crowding reports ports on which more tenants meet than there are service levels.
+func (f *faults) crowding(ts []Tenant) {
+	count := make(map[ident.PortID]int)
+	for _, t := range ts {
+		for _, a := range t.Attachments {
+			if count[a.Port]++; count[a.Port] == MaxTenantsPerPort+1 {
+				f.add(t.Name, -1, "attachments", a.Port.String(),
+					fmt.Sprintf("at most %d tenants on one port, which has no more service levels", MaxTenantsPerPort))
+			}
+		}
+	}
+}
+
+// Attach returns the tenants with their attachments complete and sorted by port: a tenant that lists
+// none is attached to every port at which one of its flows begins or ends. The input is not changed.
+func Attach(ts []Tenant, flows []Flow) []Tenant {
+	out := slices.Clone(ts)
+	derived := make(map[string][]Attachment)
+	for i := range out {
+		if len(out[i].Attachments) == 0 {
+			derived[out[i].Name] = nil
+		} else {
+			out[i].Attachments = slices.Clone(out[i].Attachments)
+			slices.SortStableFunc(out[i].Attachments, byPort)
+		}
+	}
+	for _, f := range flows {
+		if l, ok := derived[f.Tenant]; ok {
+			derived[f.Tenant] = append(l, Attachment{Port: f.Src}, Attachment{Port: f.Dst})
+		}
+	}
+	for i := range out {
+		if l := derived[out[i].Name]; len(l) > 0 {
+			slices.SortFunc(l, byPort)
+			out[i].Attachments = slices.CompactFunc(l, func(a, b Attachment) bool { return a.Port == b.Port })
+		}
+	}
+	return out
+}
+
+func byPort(a, b Attachment) int { return a.Port.Compare(b.Port) }
+
+// ClassNamed returns the class a flow names; the empty name and "default" find the one default class of
+// weight one when the tenant has no class of that name and no other classes.
+func (t *Tenant) ClassNamed(name string) (Class, bool) {
+	if name == "" {
+		name = DefaultClass
+	}
+	for _, c := range t.Classes {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	if len(t.Classes) == 0 && name == DefaultClass {
+		return Class{Name: DefaultClass, Weight: quantity.WeightOne}, true
+	}
+	return Class{}, false
+}
+
+func (t *Tenant) classList() string {
+	if len(t.Classes) == 0 {
+		return "none, or \"" + DefaultClass + "\", since the tenant has no classes"
+	}
+	names := make([]string, len(t.Classes))
+	for i, c := range t.Classes {
+		names[i] = c.Name
+	}
+	return "one of the tenant's classes: " + strings.Join(names, ", ")
+}
+
+const nameRule = "1 to 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
+
+// ValidName reports whether s can name a tenant or a class: 1 to 63 of a-z, 0-9 and '-',
+// beginning and ending with a letter or digit.
+func ValidName(s string) bool {
+	if len(s) == 0 || len(s) > MaxNameLength || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// quote bounds what an error repeats of the input.
+func quote(s string) string {
+	if len(s) > 80 {
+		s = s[:80] + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}

@@ -1,0 +1,94 @@
+package tenants
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+func p(n int) ident.PortID { return ident.PortID{Node: ident.GUID(n), Port: 1} }
+
+func TestValidateNamesFieldFoundAndAllowed(t *testing.T) {
+	t.Parallel()
+	sl := ident.SL(16)
+	good := Tenant{Name: "red", Weight: 1000}
+	with := func(change func(*Tenant)) []Tenant { x := good; change(&x); return []Tenant{x} }
+	flow := func(change func(*Flow)) []Flow {
+		f := Flow{Tenant: "red", Src: p(1), Dst: p(2), QPs: 1}
+		change(&f)
+		return []Flow{f}
+	}
+	for name, c := range map[string]struct {
+		ts    []Tenant
+		flows []Flow
+		want  string // part of the message; empty: valid
+	}{
+		"valid":               {[]Tenant{good}, flow(func(*Flow) {}), ""},
+		"weight zero":         {with(func(x *Tenant) { x.Weight = 0 }), nil, "weight 0: want 0.001 to 1000000"},
+		"weight too large":    {with(func(x *Tenant) { x.Weight = quantity.MaxWeight + 1 }), nil, "weight"},
+		"bad name":            {with(func(x *Tenant) { x.Name = "Red" }), nil, `name "Red": want 1 to 63`},
+		"empty name":          {with(func(x *Tenant) { x.Name = "" }), nil, "name"},
+		"name ends in dash":   {with(func(x *Tenant) { x.Name = "a-" }), nil, "name"},
+		"long name":           {with(func(x *Tenant) { x.Name = strings.Repeat("a", 64) }), nil, "name"},
+		"duplicate tenant":    {[]Tenant{good, good}, nil, "a name that no other tenant has"},
+		"shared partition":    {[]Tenant{{Name: "a", Weight: 1, PKey: 0x8001}, {Name: "b", Weight: 1, PKey: 1}}, nil, "tenant a has it"},
+		"pkey without a key":  {with(func(x *Tenant) { x.PKey = 0x8000 }), nil, "pkey 0x8000"},
+		"duplicate class":     {with(func(x *Tenant) { x.Classes = []Class{{"a", 1}, {"a", 1}} }), nil, "classes[1].name"},
+		"class weight":        {with(func(x *Tenant) { x.Classes = []Class{{"a", 0}} }), nil, "classes[0].weight 0"},
+		"too many classes":    {with(func(x *Tenant) { x.Classes = make([]Class, 17) }), nil, "at most 16"},
+		"attached twice":      {with(func(x *Tenant) { x.Attachments = []Attachment{{Port: p(1)}, {Port: p(1)}} }), nil, "attachments[1].port"},
+		"SL out of range":     {with(func(x *Tenant) { x.Attachments = []Attachment{{Port: p(1), SL: &sl}} }), nil, "sl 16: want 0 to 15"},
+		"unknown tenant":      {[]Tenant{good}, flow(func(f *Flow) { f.Tenant = "blue" }), `flow 0: tenant "blue"`},
+		"unknown class":       {[]Tenant{good}, flow(func(f *Flow) { f.Class = "x" }), `class "x"`},
+		"no queue pairs":      {[]Tenant{good}, flow(func(f *Flow) { f.QPs = 0 }), "qps 0: want 1 to 65536"},
+		"too many":            {[]Tenant{good}, flow(func(f *Flow) { f.QPs = MaxQPs + 1 }), "qps"},
+		"negative demand":     {[]Tenant{good}, flow(func(f *Flow) { f.Demand = -1 }), "demand"},
+		"flow to itself":      {[]Tenant{good}, flow(func(f *Flow) { f.Dst = f.Src }), "another port"},
+		"source not attached": {with(func(x *Tenant) { x.Attachments = []Attachment{{Port: p(2)}} }), flow(func(*Flow) {}), "src"},
+		"destination not":     {with(func(x *Tenant) { x.Attachments = []Attachment{{Port: p(1)}} }), flow(func(*Flow) {}), "dst"},
+		"no default class":    {with(func(x *Tenant) { x.Classes = []Class{{"a", 1}} }), flow(func(*Flow) {}), `class "": want one of the tenant's classes: a`},
+	} {
+		err := Validate(c.ts, c.flows)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+		var fe *FieldError
+		if err != nil && !errors.As(err, &fe) {
+			t.Errorf("%s: error %v is no FieldError", name, err)
+		}
+	}
+}
+
+func TestMoreTenantsOnAPortThanServiceLevelsAreRefused(t *testing.T) {
+	t.Parallel()
+	var ts []Tenant
+	for i := range MaxTenantsPerPort + 1 {
+		ts = append(ts, Tenant{Name: fmt.Sprintf("t%d", i), Weight: 1, Attachments: []Attachment{{Port: p(1)}}})
+	}
+	if err := Validate(ts[:MaxTenantsPerPort], nil); err != nil {
+		t.Errorf("sixteen tenants: %v", err)
+	}
+	if err := Validate(ts, nil); err == nil || !strings.Contains(err.Error(), "at most 16 tenants on one port") {
+		t.Errorf("seventeen tenants: %v", err)
+	}
+}
+
+func TestAttachDerivesPortsFromFlowsAndSortsThem(t *testing.T) {
+	t.Parallel()
+	sl := ident.SL(3)
+	in := []Tenant{{Name: "a"}, {Name: "b", Attachments: []Attachment{{Port: p(9), SL: &sl}, {Port: p(2)}}}}
+	out := Attach(in, []Flow{{Tenant: "a", Src: p(5), Dst: p(1)}, {Tenant: "a", Src: p(5), Dst: p(3)}, {Tenant: "b", Src: p(7), Dst: p(8)}})
+	if got := fmt.Sprint(out[0].Attachments[0].Port.Node, out[0].Attachments[1].Port.Node, out[0].Attachments[2].Port.Node, len(out[0].Attachments)); got != fmt.Sprint(p(1).Node, p(3).Node, p(5).Node, 3) {
+		t.Errorf("derived %s", got)
+	}
+	if len(out[1].Attachments) != 2 || out[1].Attachments[0].Port != p(2) || out[1].Attachments[1].SL == nil {
+		t.Errorf("given attachments became %+v", out[1].Attachments)
+	}
+	if in[1].Attachments[0].Port != p(9) || in[0].Attachments != nil {
+		t.Error("the input was changed")
+	}
+}

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Installs the InfiniBand tools that the tests run unmodified on the simulated fabric.
+set -euo pipefail
+
+packages=(opensm ibsim-utils libumad2sim0 infiniband-diags)
+missing=()
+for p in "${packages[@]}"; do
+  dpkg -s "$p" >/dev/null 2>&1 || missing+=("$p")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+sudo=""
+[ "$(id -u)" -eq 0 ] || sudo=sudo
+echo "installing ${missing[*]}"
+$sudo apt-get update -qq
+DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}"
