@@ -66,7 +66,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 	e.NoMethod(func(c *gin.Context) {
 		s.writeProblem(c, &problemError{code: "method-not-allowed", detail: c.Request.Method + " is not an operation of this path"})
 	})
-	strict := gen.NewStrictHandlerWithOptions(s, nil, gen.StrictGinServerOptions{
+	strict := gen.NewStrictHandlerWithOptions(s, []gen.StrictMiddlewareFunc{ownContext}, gen.StrictGinServerOptions{
 		RequestErrorHandlerFunc:  s.badRequest,
 		HandlerErrorFunc:         s.writeProblem,
 		ResponseErrorHandlerFunc: s.writeProblem,
@@ -76,6 +76,12 @@ func New(c *control.Service, o Options) (*Server, error) {
 		ErrorHandler: func(c *gin.Context, err error, _ int) { s.badRequest(c, err) },
 	})
 	return s, nil
+}
+
+// ownContext gives the handler a context of its own. Gin uses its context again for the next
+// request, while what a handler called may look at it a moment longer: database/sql does.
+func ownContext(f gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
+	return func(c *gin.Context, request any) (any, error) { return f(c.Copy(), request) }
 }
 
 // ServeHTTP implements http.Handler.

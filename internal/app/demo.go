@@ -24,6 +24,10 @@ const (
 
 const demoFabric = "demo"
 
+// demoTimeScale leaves the processor idle about half of the time, so that management
+// datagrams are answered promptly and the devices' clocks and counters are read together.
+const demoTimeScale = 0.2
+
 // demo is one run of the main job on a live simulated fabric.
 type demo struct {
 	app     *app
@@ -97,7 +101,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 // onboard puts the fabric under management and declares its tenants and flows.
 func (d *demo) onboard(ctx context.Context) error {
 	svc := d.manager.service
-	_, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 1})
+	_, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: demoTimeScale})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -20,7 +21,14 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
 	"fairlane/internal/i18n"
+	"fairlane/internal/store"
 )
+
+// openStore opens the real store for a rig.
+func openStore(ctx context.Context, path string) (control.Store, io.Closer, error) {
+	s, err := store.OpenSQLite(ctx, path, store.Options{})
+	return s, s, err
+}
 
 // root is a command line as the process builds it.
 func root(o Options) *cobra.Command {
@@ -42,7 +50,7 @@ func TestMain(m *testing.M) {
 // serve starts a service with the star fabric's stand-ins; it is empty but for the token.
 func serve(t testing.TB) (*controltest.Rig, string) {
 	t.Helper()
-	r := controltest.New(t)
+	r := controltest.New(t, openStore)
 	h, err := api.New(r.Service, api.Options{})
 	if err != nil {
 		t.Fatal(err)

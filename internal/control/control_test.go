@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -14,8 +15,15 @@ import (
 
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
+	"fairlane/internal/store"
 	"fairlane/tenants"
 )
+
+// openStore opens the real store for a rig.
+func openStore(ctx context.Context, path string) (control.Store, io.Closer, error) {
+	s, err := store.OpenSQLite(ctx, path, store.Options{})
+	return s, s, err
+}
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("database/sql.(*DB).connectionOpener"))
@@ -23,7 +31,7 @@ func TestMain(m *testing.M) {
 
 func labWithPlan(t *testing.T) (*controltest.Rig, string) {
 	t.Helper()
-	r := controltest.New(t)
+	r := controltest.New(t, openStore)
 	r.Lab(t)
 	p, created, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
 	if err != nil || !created {
@@ -329,7 +337,7 @@ func TestStagesRunInTheirOrder(t *testing.T) {
 
 func TestApplyTenants(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t)
+	r := controltest.New(t, openStore)
 	r.Lab(t)
 	ctx := t.Context()
 	set := controltest.Tenants()
@@ -357,7 +365,7 @@ func TestApplyTenants(t *testing.T) {
 
 func TestBadTenantsNameTheFieldAndWhatIsAllowed(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t)
+	r := controltest.New(t, openStore)
 	r.Lab(t)
 	ctx := t.Context()
 	att := func(ports ...string) (out []control.AttachmentInput) {
@@ -393,7 +401,7 @@ func TestBadTenantsNameTheFieldAndWhatIsAllowed(t *testing.T) {
 
 func TestWithoutDiscoveryPortsCannotBeNamed(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t)
+	r := controltest.New(t, openStore)
 	ctx := t.Context()
 	if _, err := r.Service.CreateFabric(ctx, control.Fabric{Name: "lab", Source: controltest.Source}); err != nil {
 		t.Fatal(err)
@@ -409,7 +417,7 @@ func TestWithoutDiscoveryPortsCannotBeNamed(t *testing.T) {
 
 func TestDiscoveryKeepsOneSnapshotOfOneTopology(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t)
+	r := controltest.New(t, openStore)
 	r.Lab(t)
 	first, topo, err := r.Service.Topology(t.Context(), "lab", "")
 	if err != nil {
@@ -459,7 +467,7 @@ func TestDevicesAndShares(t *testing.T) {
 
 func TestTokens(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t)
+	r := controltest.New(t, openStore)
 	ctx := t.Context()
 	if tok, err := r.Service.Authenticate(ctx, controltest.Token); err != nil || tok.Name != control.BootstrapName {
 		t.Errorf("the given token gives %+v, %v", tok, err)
@@ -499,7 +507,7 @@ func TestTokens(t *testing.T) {
 
 func TestAFreshStoreGetsOneToken(t *testing.T) {
 	t.Parallel()
-	r := controltest.New(t)
+	r := controltest.New(t, openStore)
 	db, err := sql.Open("sqlite", r.Path)
 	if err != nil {
 		t.Fatal(err)

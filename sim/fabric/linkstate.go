@@ -91,7 +91,7 @@ func (n *Network) linkStops(pi int32) {
 			for l.inputs[w] != 0 {
 				in := w<<6 + bits.TrailingZeros64(l.inputs[w])
 				l.pick = int16(in)
-				pk := n.dequeue(pi, p, vl)
+				pk := n.dequeue(p, vl)
 				n.releaseInput(p, in, &n.pool.all[pk], n.eng.Now())
 				n.discard(p, pk)
 			}

@@ -7,8 +7,6 @@ import (
 	"fairlane/subnet/ident"
 )
 
-type vlIndex = ident.VL
-
 // swtch is one switch: its tables, and its input buffers as queues per (lane, input, output).
 type swtch struct {
 	node  int32
@@ -107,13 +105,13 @@ func (n *Network) refuse(in, at *port, pk int32) {
 
 // takeSwitch takes the packet of the input that choose has picked, marks it if it is due, and
 // gives its buffer back.
-func (n *Network) takeSwitch(pi int32, p *port, vl int) int32 {
+func (n *Network) takeSwitch(p *port, vl int) int32 {
 	l := &p.lanes[vl]
 	in := int(l.pick)
 	if l.held > l.markAbove && n.cfg.MarkAt == MarkOnDeparture {
 		n.mark(p, l, n.switches[p.sw].queue(vl, in, int(p.num)).head)
 	}
-	pk := n.dequeue(pi, p, vl)
+	pk := n.dequeue(p, vl)
 	k := &n.pool.all[pk]
 	n.releaseInput(p, in, k, n.eng.Now()+p.txTime(int(k.size)))
 	k.vl = ident.VL(vl)
@@ -121,7 +119,7 @@ func (n *Network) takeSwitch(pi int32, p *port, vl int) int32 {
 }
 
 // dequeue unlinks the picked packet of an output lane.
-func (n *Network) dequeue(_ int32, p *port, vl int) int32 {
+func (n *Network) dequeue(p *port, vl int) int32 {
 	l := &p.lanes[vl]
 	q := n.switches[p.sw].queue(vl, int(l.pick), int(p.num))
 	pk := q.popPacket(n.pool.all)

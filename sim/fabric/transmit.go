@@ -5,6 +5,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/sim"
+	"fairlane/subnet/ident"
 )
 
 // transmit sends the port's next packet if it may send now, and otherwise arranges to look
@@ -35,7 +36,7 @@ func (n *Network) transmit(pi int32) {
 		if h != nil {
 			pk = n.takeHost(p, vl)
 		} else {
-			pk = n.takeSwitch(pi, p, vl)
+			pk = n.takeSwitch(p, vl)
 		}
 		if pk != none {
 			n.launch(pi, p, h, pk, vl)
@@ -125,7 +126,7 @@ func (n *Network) launch(pi int32, p *port, h *host, pk int32, vl int) {
 	l := &p.lanes[vl]
 	l.credit -= int32(k.blocks)
 	l.waited, l.stalled = l.stalled, false
-	p.arb.charge(vl, int32(k.blocks))
+	p.arb.charge(int32(k.blocks))
 	v := &p.tally.xmit[k.sl]
 	v.bytes += uint64(k.size)
 	v.pkts++
@@ -172,7 +173,7 @@ func (n *Network) arrive(pi int32) {
 
 // returnCredit sends buffer space of an input back to the transmitter at the other end; it
 // has left the buffer at the instant freed.
-func (n *Network) returnCredit(in *port, vl vlIndex, blocks int32, freed quantity.Picoseconds) {
+func (n *Network) returnCredit(in *port, vl ident.VL, blocks int32, freed quantity.Picoseconds) {
 	up := &n.ports[in.peer]
 	if !up.carries {
 		return // flow control starts afresh when the link comes up

@@ -99,7 +99,7 @@ func (a *arbiter) choose(able uint16) int {
 }
 
 // charge accounts for a packet of the lane just chosen.
-func (a *arbiter) charge(_ int, blocks int32) {
+func (a *arbiter) charge(blocks int32) {
 	switch {
 	case !a.tabled:
 	case a.fromHigh:

@@ -103,7 +103,7 @@ func TestIB16WithoutControlIgnoresTheWeights(t *testing.T) {
 
 // managed sets each sender's timer by the product rule: Σ 1/Timer is so much of the marks the
 // bottleneck can make at one in 32.
-func managed(t *testing.T, s *Scenario, load float64) (*fabric.Network, []fabric.FlowID) {
+func managed(t testing.TB, s *Scenario, load float64) (*fabric.Network, []fabric.FlowID) {
 	t.Helper()
 	n, ids, err := s.Build()
 	if err != nil {

@@ -102,21 +102,6 @@ func raw(c *coder, at int, v []byte) {
 	}
 }
 
-// sub returns a coder for the element of size bytes at byte offset at; join brings its
-// error back.
-func (c *coder) sub(at, size int) coder {
-	if c.err != nil {
-		return *c
-	}
-	return coder{name: c.name, b: c.b[at : at+size], write: c.write}
-}
-
-func (c *coder) join(s *coder) {
-	if c.err == nil {
-		c.err = s.err
-	}
-}
-
 func (c *coder) put(name string, off, width int, v uint64) {
 	if limit := uint64(1)<<width - 1; v > limit { // width 64 wraps to all ones
 		c.err = &RangeError{c.name, name, v, limit}

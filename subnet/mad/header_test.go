@@ -239,6 +239,8 @@ func TestNames(t *testing.T) {
 		{mad.Class(7).String(), "class (0x07)"},
 		{mad.MethodTrapRepress.String(), "TrapRepress"},
 		{mad.Method(0x42).String(), "method 0x42"},
+		{(&mad.RangeError{Attribute: "PortInfo", Field: "LMC", Value: 9, Max: 7}).Error(), "PortInfo: LMC 9: want 0 to 7"},
+		{(&mad.ShortError{Attribute: "PortInfo", Len: 3, Want: 64}).Error(), "PortInfo: 3 bytes: want at least 64"},
 		{mad.NewGID(mad.DefaultGIDPrefix, 0x0002c90300a1b2c3).String(), "fe80:0000:0000:0000:0002:c903:00a1:b2c3"},
 	}
 	for _, tt := range tests {

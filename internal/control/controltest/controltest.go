@@ -1,4 +1,4 @@
-// Package controltest builds a whole service for tests: the real store and compiler on a small
+// Package controltest builds a whole service for tests: a real store, the compiler and a small
 // star fabric, with devices that do what the test says.
 package controltest
 
@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -13,7 +14,6 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/control"
-	"fairlane/internal/store"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -29,23 +29,28 @@ const Source = "ibsim:unix:star"
 // Rig is a service with its stand-ins.
 type Rig struct {
 	Service *control.Service
-	Store   *store.Store
+	Store   control.Store
 	Devices *Devices
 	Path    string // of the database file
 }
 
+// Opener opens the store at a path of its own; store.OpenSQLite behind an interface, since
+// fakes do not know databases.
+type Opener func(ctx context.Context, path string) (control.Store, io.Closer, error)
+
 // New builds a rig that lives as long as the test.
-func New(t testing.TB) *Rig {
+func New(t testing.TB, open Opener) *Rig {
 	t.Helper()
 	r := &Rig{Devices: &Devices{}, Path: filepath.Join(t.TempDir(), "fairlane.db")}
+	var closer io.Closer
 	var err error
-	if r.Store, err = store.OpenSQLite(t.Context(), r.Path, store.Options{}); err != nil {
+	if r.Store, closer, err = open(t.Context(), r.Path); err != nil {
 		t.Fatal(err)
 	}
 	r.Service = r.Manager(t)
 	t.Cleanup(func() {
 		r.Service.Stop()
-		if err := r.Store.Close(); err != nil {
+		if err := closer.Close(); err != nil {
 			t.Error(err)
 		}
 	})
