@@ -12,7 +12,7 @@ import (
 	"fairlane/api/gen"
 )
 
-// NewClient returns a client of the service at base, such as "http://127.0.0.1:8080", that sends
+// NewClient returns a client of the service at base, such as "http://127.0.0.1:8470", that sends
 // the token. A nil h is an http.Client with a time limit above the server's.
 func NewClient(base, token string, h *http.Client) (*gen.ClientWithResponses, error) {
 	u, err := url.Parse(base)

@@ -254,7 +254,7 @@ func (s *settings) sharedSettings() []Finding {
 		st := sts[0]
 		out = append(out, Finding{Code: CodeSharedSetting, Tenants: s.names(st.tenants), Links: ports,
 			Message: fmt.Sprintf("on %d port(s) queue pairs with different entitlements share one setting; worst is %s, SL %d, made for %s each, from which the furthest is %.1f %% off",
-				len(sts), ports[0], st.sl, rate(st.rate), st.spread*100),
+				len(sts), ports[0], st.sl, rate(st.rate), float64(st.spread*100)),
 			Fix: "give the unequal traffic different ports, or its own tenant"})
 	}
 	return out
@@ -276,7 +276,7 @@ func (s *settings) groupFindings(g *group) []Finding {
 	}
 	var out []Finding
 	if g.miss > maxQuantisation {
-		out = append(out, add(CodeTimerQuantised, fmt.Sprintf("the shortest timers round to whole 1.024 us with up to %.1f %% error, at one mark in %d packets", g.miss*100, g.marking),
+		out = append(out, add(CodeTimerQuantised, fmt.Sprintf("the shortest timers round to whole 1.024 us with up to %.1f %% error, at one mark in %d packets", float64(g.miss*100), g.marking),
 			"mark more rarely, or open more queue pairs per tenant"))
 	}
 	if g.marking > 64 {

@@ -155,7 +155,7 @@ func (s *settings) coarseNeeds(g *group, marking int) []float64 {
 	one := response(1, s.m.in.Options.TimerRestart)
 	var needs []float64
 	for _, k := range g.settings {
-		n := s.all[k].need * one
+		n := float64(s.all[k].need * one)
 		if n*float64(marking)*1000/loadHigh < 0.5/steadyQuantisation {
 			needs = append(needs, n)
 		}
@@ -173,7 +173,7 @@ func (s *settings) settleTime(g *group) float64 {
 	for _, k := range g.settings {
 		st := &s.all[k]
 		timer := st.need * response(1, s.m.in.Options.TimerRestart) * float64(g.marking) * 1000 / float64(g.load)
-		slowest = max(slowest, geometricSteps(s.ports[st.port].line, st.rate)*timer*timerUnit)
+		slowest = max(slowest, float64(geometricSteps(s.ports[st.port].line, st.rate)*timer*timerUnit))
 	}
 	return slowest
 }
@@ -218,7 +218,7 @@ func (s *settings) setTheorem1(st *setting, g *group) {
 	}
 	st.exact = float64(least * float64(g.marking) * 1000 / float64(g.load) * response(1, restart))
 	st.timer = uint16(roundTimer(st.exact))
-	want := least / st.need * response(1, restart)
+	want := float64(least / st.need * response(1, restart))
 	st.incr = 1
 	for incr := 2; incr <= math.MaxUint8; incr++ {
 		a, b := response(uint8(incr-1), restart), response(uint8(incr), restart)

@@ -18,7 +18,7 @@ const (
 	// deepestMark keeps a quarter of the buffer for what arrives before a mark takes effect.
 	deepestMark = referenceQueue * 3 / 4
 	// burst is how many packets of each queue pair may queue without being congestion.
-	burst = 2
+	burst = 0
 	// minimumPackets is the least depth, in packets, at which a queue is called congested.
 	minimumPackets = 8
 	// unmarkedSize is the size below which packets are not marked, unit 64 bytes: it exempts

@@ -13,10 +13,10 @@ const ln2 = 0.693147180559945309417232121458176568
 func ln(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
-		m, e = m*2, e-1
+		m, e = float64(m*2), e-1
 	}
 	t := (m - 1) / (m + 1)
-	t2 := t * t
+	t2 := float64(t * t)
 	sum := 0.0
 	for n := 33; n >= 1; n -= 2 { // |t| < 0.172: t^35 is below 1e-26
 		sum = float64(sum*t2) + 1/float64(n)

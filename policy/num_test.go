@@ -107,20 +107,9 @@ func shielded(info *types.Info, stack []ast.Node) bool {
 			}
 			return true
 		case *ast.CallExpr:
-			tv := info.Types[p.Fun]
-			return tv.IsType() || !tv.IsBuiltin() && !calls(p, "min", "max")
+			return info.Types[p.Fun].IsType() // a called function may be inlined
 		}
 		return false
-	}
-	return false
-}
-
-func calls(c *ast.CallExpr, names ...string) bool {
-	id, ok := c.Fun.(*ast.Ident)
-	for _, n := range names {
-		if ok && id.Name == n {
-			return true
-		}
 	}
 	return false
 }

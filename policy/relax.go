@@ -116,13 +116,13 @@ func (x *filler) closedLimit(l *fillLink, m *fillMember, used float64) float64 {
 	g := &x.groups[x.groupOf(l, m.class)]
 	part := g.part
 	if g.openWeight == 0 {
-		part = max(0, l.spare+g.used) * (g.weight / (l.weight + g.weight))
+		part = float64(max(0, l.spare+g.used) * (g.weight / (l.weight + g.weight)))
 	}
 	classPart := c.part
 	if c.units == 0 {
-		classPart = max(0, float64(part)-g.closedUse+c.used) * (c.weight / (g.openWeight + c.weight))
+		classPart = float64(max(0, part-g.closedUse+c.used) * (c.weight / (g.openWeight + c.weight)))
 	}
-	return max(used, float64(max(0, float64(classPart)-c.used+used)*(m.units/(c.units+m.units))))
+	return max(used, float64(max(0, classPart-c.used+used)*(m.units/(c.units+m.units))))
 }
 
 // groupOf finds the group of a class by bisection.

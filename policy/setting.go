@@ -25,7 +25,6 @@ type setting struct {
 	marked int
 	// spread is the largest relative miss of need by a flow that shares the setting.
 	spread float64
-	// tenantsMixed tells whether more than one tenant's flows share the setting.
 	kind  settingKind
 	group int32 // into settings.groups, or -1
 	exact float64
@@ -113,7 +112,7 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 // that is all that limits it, so that marks meant for others do not hold it below its demand.
 func (s *settings) wanted(f int32) float64 {
 	if s.target.bottleneck[f] < 0 {
-		return 2 * s.target.rates[f]
+		return float64(2 * s.target.rates[f])
 	}
 	return s.target.rates[f]
 }
@@ -150,7 +149,7 @@ func (s *settings) autoMode(p *port) (perSL bool, why string) {
 			continue
 		}
 		timer := st.need * defaultMarking * 1000 / loadTarget
-		slowest = max(slowest, geometricSteps(p.line, st.rate)*timer*timerUnit)
+		slowest = max(slowest, float64(geometricSteps(p.line, st.rate)*timer*timerUnit))
 		together = together && s.sameBottlenecks(st)
 		crowd = max(crowd, st.qps)
 	}
@@ -273,5 +272,5 @@ func (s *settings) idleRate(p *port, st *setting) float64 {
 	for _, k := range p.settings {
 		all += weight(s.all[k].tenants)
 	}
-	return p.line * (weight(st.tenants) / all)
+	return float64(p.line * (weight(st.tenants) / all))
 }

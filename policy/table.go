@@ -9,7 +9,7 @@ import (
 
 // ratioChoices are the growths of a geometric table, in thousandths. The first four are the measured
 // good ones; the rest are for ports whose queue pairs are entitled to very little.
-var ratioChoices = [...]int{1050, 1060, 1070, planRatio, 1100, 1125, 1150, 1200, 1250, 1300, 1400, 1500, 1700, 2000}
+var ratioChoices = [...]int{1040, 1045, 1050, 1060, 1070, planRatio, 1100, 1125, 1150, 1200, 1250, 1300, 1400, 1500, 1700, 2000}
 
 // scaleChoices stretch S1's quadratic table, in thousandths.
 var scaleChoices = [...]int{1000, 2000, 4000, 8000, 16_000, 32_000, 62_500}
@@ -18,7 +18,7 @@ const (
 	// reachMargin is how far below the smallest entitlement the last entry must slow a flow.
 	reachMargin = 2
 	// tableTime is the convergence, in seconds, up to which a finer table is preferred.
-	tableTime = 0.100
+	tableTime = 0.250
 )
 
 // tables makes each port's table once per shape.
@@ -93,7 +93,7 @@ func (s *settings) slowest(p *port) (smallest, step float64) {
 	for _, k := range p.settings {
 		st := &s.all[k]
 		smallest = min(smallest, st.rate)
-		step = max(step, float64(st.timer)*timerUnit)
+		step = max(step, float64(float64(st.timer)*timerUnit))
 	}
 	return smallest, step
 }

@@ -78,11 +78,12 @@ func (e Entry) Rate(line quantity.BitRate) quantity.BitRate {
 func (e Entry) String() string { return fmt.Sprintf("%d:%d", e.Shift, e.Multiplier) }
 
 // Geometric returns a table in which each step slows a flow by the same factor, ratio in
-// thousandths (1050 is 1.05): 1 + delay is 1, then grows by ratio. Where that growth is finer
-// than an eighth of a packet time, the step is an eighth: the first steps are as coarse as the
-// encoding and no two entries are alike until the encoding's end. A geometric table keeps the
-// relative size of the saw-tooth the same at every rate, which is why it gives smaller share
-// errors than a quadratic one.
+// thousandths (1050 is 1.05): 1 + delay is 1, then grows by ratio, each entry the nearest the
+// encoding has. Where that growth is finer than an eighth of a packet time, neighbours are alike,
+// so that one step of CCTI stays worth the same factor on average: forcing an eighth a step there
+// makes a fast flow's saw-tooth twice as coarse and costs it some 4 % of its share. A geometric
+// table keeps the relative size of the saw-tooth the same at every rate, which is why it gives
+// smaller share errors than a quadratic one.
 func Geometric(entries, ratio int) ([]Entry, error) {
 	if err := checkEntries(entries); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func Geometric(entries, ratio int) ([]Entry, error) {
 	out := make([]Entry, entries)
 	z := uint64(eighths) << frac // eighths of (1 + delay)
 	for i := 1; i < entries; i++ {
-		z = min(max(z+1<<frac, z*uint64(ratio)/1000), (maxEighth+eighths)<<frac)
+		z = min(z*uint64(ratio)/1000, (maxEighth+eighths)<<frac)
 		out[i] = entryFromEighths((z+1<<(frac-1))>>frac - eighths)
 	}
 	return out, nil

@@ -87,15 +87,19 @@ func (p *ports) Roll(ctx context.Context, t control.RollRequest, rec control.Rec
 	return rollResult(reconcile.Run(ctx, r, deps)), nil
 }
 
-// rollResult says in control's words how a run ended.
+// rollResult says in control's words how a run ended. A paused run has no state of its own:
+// control knows whether the rollout was cancelled or the manager stopped.
 func rollResult(r reconcile.Result) control.RollResult {
-	state := map[reconcile.Outcome]control.RolloutState{
-		reconcile.OutcomeDone:       control.RolloutSucceeded,
-		reconcile.OutcomeRolledBack: control.RolloutRolledBack,
-		reconcile.OutcomePaused:     control.RolloutCanceled,
-	}[r.Outcome]
-	if state == "" {
-		state = control.RolloutFailed
+	state := control.RolloutFailed
+	switch r.Outcome {
+	case reconcile.OutcomeDone:
+		state = control.RolloutSucceeded
+	case reconcile.OutcomePartial:
+		state = control.RolloutPartial
+	case reconcile.OutcomeRolledBack:
+		state = control.RolloutRolledBack
+	case reconcile.OutcomePaused:
+		state = ""
 	}
 	var failed []string
 	for _, d := range r.Devices {
@@ -139,7 +143,7 @@ func (r *recorder) Record(_ context.Context, e reconcile.Event) error {
 		return err
 	}
 	return r.to.Event("device.state", e.Device.Name, e.Message, map[string]string{
-		"device": e.Device.ID.String(), "from": stateName(e.From), "to": stateName(e.To), "error": e.Error,
+		"device": e.Device.ID.String(), "from": string(e.From), "to": string(e.To), "error": e.Error,
 	})
 }
 
@@ -151,7 +155,7 @@ func (r *recorder) update(e reconcile.Event) control.RolloutDevice {
 		row = &control.RolloutDevice{Device: *e.Device}
 		r.rows[e.Device.ID] = row
 	}
-	row.State, row.Error = stateName(e.To), e.Error
+	row.State, row.Error = string(e.To), e.Error
 	if e.Before != nil {
 		row.Before = e.Before
 	}
@@ -163,9 +167,6 @@ func (r *recorder) update(e reconcile.Event) control.RolloutDevice {
 	}
 	return *row
 }
-
-// stateName is a reconcile state in the API's snake_case.
-func stateName(s reconcile.State) string { return strings.ReplaceAll(string(s), "-", "_") }
 
 // Observe implements control.Observer.
 func (p *ports) Observe(ctx context.Context, t control.Target) ([]control.DeviceReport, error) {
@@ -182,7 +183,7 @@ func (p *ports) Observe(ctx context.Context, t control.Target) ([]control.Device
 	reports := make([]control.DeviceReport, len(observed))
 	for i, o := range observed {
 		reports[i] = control.DeviceReport{
-			Device: o.Device, State: stateName(o.State), Desired: &targets[i].Want, Observed: o.Observed,
+			Device: o.Device, State: string(o.State), Desired: &targets[i].Want, Observed: o.Observed,
 			Differences: differences(o.Differences), Error: o.Error,
 		}
 	}

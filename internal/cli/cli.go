@@ -19,7 +19,7 @@ import (
 )
 
 // DefaultURL is where the service is looked for when nothing else is said.
-const DefaultURL = "http://127.0.0.1:8080"
+const DefaultURL = "http://127.0.0.1:8470"
 
 // Options are the process around the commands; the zero value is the real one.
 type Options struct {

@@ -149,13 +149,19 @@ type PortSample struct {
 // Sample reads all ports once. A port that cannot be read carries its own error; Sample fails
 // only when the context ends.
 func (c *Collector) Sample(ctx context.Context) (*Sample, error) {
+	return c.sample(ctx, 0)
+}
+
+// sample is Sample that reads a port again, up to maxReadings times, while its reading took
+// longer than width of device time; 0 takes the first.
+func (c *Collector) sample(ctx context.Context, width quantity.Picoseconds) (*Sample, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var g errgroup.Group
 	g.SetLimit(c.o.Parallel)
 	for _, d := range c.devices {
 		g.Go(func() error {
-			c.readDevice(ctx, d)
+			c.readDevice(ctx, d, width)
 			return nil
 		})
 	}
@@ -172,31 +178,43 @@ func (c *Collector) Sample(ctx context.Context) (*Sample, error) {
 	return s, nil
 }
 
+// maxReadings bounds how often a port is read for one sample, when readings take so long that it
+// is not known well enough when its counters were taken.
+const maxReadings = 10
+
 // readDevice reads the ports of one device with a TimeStamp before, between and after them. A
 // device that stays silent is not asked about its other ports.
-func (c *Collector) readDevice(ctx context.Context, d *device) {
+func (c *Collector) readDevice(ctx context.Context, d *device, width quantity.Picoseconds) {
 	before, err := c.now(ctx, d)
 	for _, p := range d.ports {
 		p.out = PortSample{Port: p.Port, Wall: d.noTime, Err: err}
-		if err != nil {
-			continue
-		}
-		r, readErr := c.counters(ctx, d, p)
-		if readErr != nil {
-			p.out.Err = readErr
-			if errors.Is(readErr, mad.ErrTimeout) {
-				err = readErr
+		for try := 0; err == nil && try < maxReadings; try++ {
+			before, err = c.readPort(ctx, d, p, before)
+			if width == 0 || p.out.Err != nil || p.out.Width <= width {
+				break
 			}
-			continue
 		}
-		r.before = before
-		if r.after, err = c.now(ctx, d); err != nil {
-			p.out.Err = err
-			continue
-		}
-		before = r.after
-		c.account(ctx, d, p, r)
 	}
+}
+
+// readPort reads one port whose device showed the time before, and returns the time after. An
+// error means that the device does not answer any more.
+func (c *Collector) readPort(ctx context.Context, d *device, p *portMeter, before quantity.Picoseconds) (quantity.Picoseconds, error) {
+	r, err := c.counters(ctx, d, p)
+	if err != nil {
+		p.out.Err = err
+		if errors.Is(err, mad.ErrTimeout) {
+			return before, err
+		}
+		return before, nil
+	}
+	r.before = before
+	if r.after, err = c.now(ctx, d); err != nil {
+		p.out.Err = err
+		return before, err
+	}
+	c.account(ctx, d, p, r)
+	return r.after, nil
 }
 
 // account puts a reading into the totals.

@@ -98,6 +98,10 @@ func jumped(ticks uint32, passed quantity.Picoseconds) bool {
 	return quantity.Picoseconds(ticks)*ibcc.TimerUnitPicoseconds > 16*min(max(passed, 0), 1000*quantity.Second)+margin
 }
 
+// widthParts is the part of a window that a reading may take before it is repeated: together the
+// two readings of a rate then leave it uncertain by half a percent.
+const widthParts = 200
+
 // Measure takes readings until window has passed on the clocks of all devices that can be
 // read, often enough for no counter to become ambiguous, and returns the rates over that time.
 // The window is device time, from 1 us to 1 h. It fails when no port can be measured, when
@@ -107,7 +111,8 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 	if window < quantity.Microsecond || window > 3600*quantity.Second {
 		return Window{}, fmt.Errorf("window of %s: want 1 us to 1 h", window)
 	}
-	first, err := c.Sample(ctx)
+	width := window / widthParts
+	first, err := c.sample(ctx, width)
 	if err != nil {
 		return Window{}, err
 	}
@@ -117,7 +122,7 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 		if err := sleep(ctx, min(max(c.wall(left), time.Millisecond), c.Interval())); err != nil {
 			return Window{}, fmt.Errorf("measure: %w", err)
 		}
-		last, err := c.Sample(ctx)
+		last, err := c.sample(ctx, width)
 		if err != nil {
 			return Window{}, err
 		}
