@@ -81,7 +81,9 @@ func TestGoldenPlanOfTheIncast(t *testing.T) {
 
 func TestIncastTimersFollowTheProductRule(t *testing.T) {
 	t.Parallel()
-	p := compile(t, incast(t))
+	in := incast(t)
+	in.Options.PerQP = policy.PerQPOn
+	p := compile(t, in)
 	var products [3]float64
 	for i, n := range []string{"red", "green", "blue"} {
 		for _, c := range p.CAs {

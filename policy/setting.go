@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 
 	"fairlane/ccconfig/ibcc"
@@ -25,11 +26,11 @@ type setting struct {
 	marked int
 	// spread is the largest relative miss of need by a flow that shares the setting.
 	spread float64
-	kind  settingKind
-	group int32 // into settings.groups, or -1
-	exact float64
-	timer uint16
-	incr  uint8
+	kind   settingKind
+	group  int32 // into settings.groups, or -1
+	exact  float64
+	timer  uint16
+	incr   uint8
 }
 
 // settingKind says what a setting's rate was taken from.
@@ -136,30 +137,32 @@ func (s *settings) choosePortModes() {
 }
 
 // autoMode prefers one CCTI per queue pair, in which a queue pair slowed by one bottleneck does not hold
-// up the others of its SL. Its price is time: a queue pair of a crowd has a small rate, so a long
-// timer. Where that would take longer than maxConvergence, and all of an SL's queue pairs cross
-// the same bottlenecks, so that none can hold up another, one CCTI per SL is as exact and settles
-// sooner by the number of queue pairs.
+// up the others of its SL. Its price is time: each queue pair of a crowd has a small rate, so a long
+// timer, and takes as much longer to settle and to average out. One CCTI for all of them is as exact and
+// sooner by their number where it can hold up none: all cross the same bottlenecks, and the SL
+// is the only one with traffic on the port, so that it does not matter whether the device slows the SL
+// or, as some are said to, the whole port.
 func (s *settings) autoMode(p *port) (perSL bool, why string) {
-	slowest, together, crowd := 0.0, true, 1
+	busy, together, crowd := 0, true, 1
 	for _, k := range p.settings {
 		st := &s.all[k]
-		s.measure(st)
 		if len(st.flows) == 0 {
 			continue
 		}
-		timer := st.need * defaultMarking * 1000 / loadTarget
-		slowest = max(slowest, float64(geometricSteps(p.line, st.rate)*timer*timerUnit))
+		busy++
+		s.measure(st)
 		together = together && s.sameBottlenecks(st)
 		crowd = max(crowd, st.qps)
 	}
 	switch {
-	case slowest <= maxConvergence:
-		return false, "per queue pair: each follows its own bottleneck, and shares settle in time"
-	case crowd == 1 || !together:
-		return false, "per queue pair: queue pairs of an SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
+	case crowd == 1:
+		return false, "per queue pair: no SL has more than one here"
+	case busy > 1:
+		return false, "per queue pair: several SLs send from the port, and a device may slow the whole port instead of one SL"
+	case !together:
+		return false, "per queue pair: queue pairs of the SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
 	}
-	return true, "per SL: per queue pair shares would need " + seconds(slowest) + " to settle, and all queue pairs of an SL cross the same bottlenecks"
+	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", crowd)
 }
 
 func (s *settings) sameBottlenecks(st *setting) bool {

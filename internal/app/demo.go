@@ -24,16 +24,35 @@ const (
 
 const demoFabric = "demo"
 
-// demoTimeScale leaves the processor idle about half of the time, so that management
-// datagrams are answered promptly and the devices' clocks and counters are read together.
-const demoTimeScale = 0.2
+// demoTimeScale is the simulated seconds per second that leave one core idle about half of the
+// time, so that management datagrams are answered promptly and the devices' clocks and counters are
+// read together. It is an estimate: no receiver gets more than its line rate, a packet takes about four hops
+// and a hop about 150 ns.
+func demoTimeScale(s *scenario.Scenario) float64 {
+	const hops, hop, busy = 4, 150e-9, 0.45
+	load := 0.0 // seconds of computing for a second of fabric time
+	seen := map[ident.PortID]bool{}
+	for _, f := range s.Flows {
+		ref, ok := s.Fabric.PortByID(f.Dst)
+		if !ok || seen[f.Dst] {
+			continue
+		}
+		seen[f.Dst] = true
+		if l, _ := s.Fabric.Link(ref); l != nil {
+			load += float64(l.Rate) / 8 / 4096 * hops * hop
+		}
+	}
+	return min(max(busy/max(load, 1e-3), 0.001), 2)
+}
 
 // demo is one run of the main job on a live simulated fabric.
 type demo struct {
 	app     *app
 	live    *live
 	manager *manager
-	step    func(key string, args ...any)
+	// timeScale is the fabric's simulated seconds per second.
+	timeScale float64
+	step      func(key string, args ...any)
 }
 
 // demoResult is what a demo measured.
@@ -45,8 +64,9 @@ type demoResult struct {
 }
 
 // newDemo starts the fabric and the manager. dir holds the database.
-func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, timeScale float64, step func(string, ...any)) (*demo, error) {
-	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d", os.Getpid()), simdev.Options{TimeScale: timeScale})
+func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, step func(string, ...any)) (*demo, error) {
+	scale := demoTimeScale(s)
+	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d", os.Getpid()), simdev.Options{TimeScale: scale})
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +75,7 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, tim
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	return &demo{app: a, live: l, manager: m, step: step}, nil
+	return &demo{app: a, timeScale: scale, live: l, manager: m, step: step}, nil
 }
 
 func (d *demo) close() error { return errors.Join(d.manager.close(), d.live.close()) }
@@ -101,7 +121,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 // onboard puts the fabric under management and declares its tenants and flows.
 func (d *demo) onboard(ctx context.Context) error {
 	svc := d.manager.service
-	_, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: demoTimeScale})
+	_, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: d.timeScale})
 	if err != nil {
 		return err
 	}
@@ -155,7 +175,7 @@ func (d *demo) rollOut(ctx context.Context, plan string, stage control.Stage) (c
 
 // settle measures in rounds until two in a row agree, then once more for longer.
 func (d *demo) settle(ctx context.Context, plan string, p pace) (control.Shares, error) {
-	const rounds, agree = 8, 0.02
+	const rounds, agree = 6, 0.05
 	var last control.Shares
 	for i := range rounds {
 		s, err := d.manager.service.Shares(ctx, demoFabric, plan, wallDuration(p.round))
@@ -186,7 +206,7 @@ func largestChange(a, b control.Shares) float64 {
 type pace struct {
 	unmanaged quantity.Picoseconds // without congestion control: settling, and the window
 	round     quantity.Picoseconds // one settling round
-	final     quantity.Picoseconds // the window that counts
+	final     quantity.Picoseconds // the window that counts, long against the saw-teeth of the slowest flow
 }
 
 // paceOf derives the phases from the longest CCTI_Timer: convergence takes about as many
@@ -199,8 +219,8 @@ func paceOf(p *policy.Plan) pace {
 		}
 	}
 	period := quantity.Picoseconds(longest) * timerUnit
-	round := min(max(48*period, 20*quantity.Millisecond), quantity.Second)
-	return pace{unmanaged: 20 * quantity.Millisecond, round: round, final: 2 * round}
+	round := min(max(96*period, 100*quantity.Millisecond), quantity.Second)
+	return pace{unmanaged: 50 * quantity.Millisecond, round: round, final: 4 * round}
 }
 
 func wallDuration(p quantity.Picoseconds) time.Duration {

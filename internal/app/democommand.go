@@ -66,7 +66,7 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) (err error) {
 	if !f.json {
 		words = a.stdout
 	}
-	d, err := a.newDemo(ctx, s, dir, demoTimeScale, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.t(key, args...)) })
+	d, err := a.newDemo(ctx, s, dir, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.t(key, args...)) })
 	if err != nil {
 		return err
 	}
