@@ -556,7 +556,7 @@ func BenchmarkListTenants(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		req := httptest.NewRequest("GET", "/api/v1/fabrics/lab/tenants?limit=100", nil)
+		req := httptest.NewRequest(http.MethodGet, "/api/v1/fabrics/lab/tenants?limit=100", nil)
 		req.Header.Set("Authorization", "Bearer "+controltest.Token)
 		rec := httptest.NewRecorder()
 		if r.server.ServeHTTP(rec, req); rec.Code != 200 {

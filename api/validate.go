@@ -82,7 +82,8 @@ func rewrite(err error) error {
 
 // flatten opens nested lists of errors.
 func flatten(err error) []error {
-	if many, ok := err.(openapi3.MultiError); ok {
+	var many openapi3.MultiError
+	if errors.As(err, &many) {
 		var out []error
 		for _, e := range many {
 			out = append(out, flatten(e)...)

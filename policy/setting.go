@@ -77,7 +77,7 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 		p := port{ref: ref, id: pt.port, line: m.caps[d], packet: m.packetBits(ref)}
 		var bySL [ident.NumSLs][]int32
 		for _, t := range pt.tenants {
-			sl, _ := place.at(m, t, pt.port)
+			sl := place.at(m, t, pt.port)
 			bySL[sl] = append(bySL[sl], t)
 		}
 		for sl, ts := range bySL {
@@ -92,7 +92,7 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 	for i := range m.flows {
 		f := &m.flows[i]
 		p := &s.ports[index[m.fabric.PortID(f.src)]]
-		sl, _ := place.at(m, f.tenant, p.id)
+		sl := place.at(m, f.tenant, p.id)
 		for _, k := range p.settings {
 			if st := &s.all[k]; st.sl == sl {
 				s.ofFlow[i] = k

@@ -12,8 +12,8 @@ import (
 // model.tenants.
 type placements [][]ident.SL
 
-// at returns a tenant's SL on a port; false when it is not attached there.
-func (p placements) at(m *model, tenant int32, port ident.PortID) (ident.SL, bool) {
+// at returns a tenant's SL on a port it is attached to.
+func (p placements) at(m *model, tenant int32, port ident.PortID) ident.SL {
 	as := m.tenants[tenant].Attachments
 	lo, hi := 0, len(as)
 	for lo < hi {
@@ -25,9 +25,9 @@ func (p placements) at(m *model, tenant int32, port ident.PortID) (ident.SL, boo
 		}
 	}
 	if lo == len(as) || as[lo].Port != port {
-		return 0, false
+		return 0
 	}
-	return p[tenant][lo], true
+	return p[tenant][lo]
 }
 
 // maxSearch bounds the exact search for a colouring: tenants looked at, in all.
@@ -309,7 +309,7 @@ func (m *model) sharedSLs(ports []portTenants, p placements) []Finding {
 	for _, pt := range ports {
 		var bySL [ident.NumSLs][]string
 		for _, t := range pt.tenants {
-			sl, _ := p.at(m, t, pt.port)
+			sl := p.at(m, t, pt.port)
 			bySL[sl] = append(bySL[sl], m.tenants[t].Name)
 		}
 		for _, names := range bySL {

@@ -48,18 +48,18 @@ func (e *BuildError) Unwrap() error { return e.Err }
 // does not exist or is taken, or from a port to itself. The error is a *BuildError.
 func New(name string, nodes []Node, links []Link) (*Fabric, error) {
 	if len(nodes) > MaxNodes {
-		return nil, buildErr(-1, -1, "fabric has %d nodes: want at most %d", len(nodes), MaxNodes)
+		return nil, buildErr(-1, "fabric has %d nodes: want at most %d", len(nodes), MaxNodes)
 	}
 	if len(links) > MaxLinks {
-		return nil, buildErr(-1, -1, "fabric has %d links: want at most %d", len(links), MaxLinks)
+		return nil, buildErr(-1, "fabric has %d links: want at most %d", len(links), MaxLinks)
 	}
 	if len(name) > MaxDomain || !utf8.ValidString(name) {
-		return nil, buildErr(-1, -1, "fabric name %q: want at most %d bytes of UTF-8", name, MaxDomain)
+		return nil, buildErr(-1, "fabric name %q: want at most %d bytes of UTF-8", name, MaxDomain)
 	}
 	ports := 0
 	for i := range nodes {
 		if ports += len(nodes[i].Ports); ports > MaxAllPorts {
-			return nil, buildErr(i, -1, "more than %d ports in all: want at most that", MaxAllPorts)
+			return nil, buildErr(i, "more than %d ports in all: want at most that", MaxAllPorts)
 		}
 	}
 	f := &Fabric{Name: name, Nodes: slices.Clone(nodes), Links: slices.Clone(links)}
@@ -106,8 +106,8 @@ func NewPorts(n int) []Port {
 	return ports
 }
 
-func buildErr(node, link int, format string, args ...any) error {
-	return &BuildError{Node: node, Link: link, Err: fmt.Errorf(format, args...)}
+func buildErr(node int, format string, args ...any) error {
+	return &BuildError{Node: node, Link: -1, Err: fmt.Errorf(format, args...)}
 }
 
 // nodeLabel names a node for people: its NodeDescription, or its GUID when it has none.
@@ -192,7 +192,7 @@ func checkUnique(nodes []Node) error {
 	for i := range nodes {
 		n := &nodes[i]
 		if j, dup := byGUID[n.GUID]; dup {
-			return buildErr(i, -1, "node %s: node GUID %s is also that of node %s: want unique GUIDs",
+			return buildErr(i, "node %s: node GUID %s is also that of node %s: want unique GUIDs",
 				nodeLabel(n), n.GUID, nodeLabel(&nodes[j]))
 		}
 		byGUID[n.GUID] = i
@@ -200,7 +200,7 @@ func checkUnique(nodes []Node) error {
 			port, ref := &n.Ports[p], PortRef{int32(i), ident.PortNum(p)}
 			if port.GUID != 0 {
 				if q, dup := byPort[port.GUID]; dup {
-					return buildErr(i, -1, "node %s: port %d: port GUID %s is also that of port %d of node %s: want unique GUIDs",
+					return buildErr(i, "node %s: port %d: port GUID %s is also that of port %d of node %s: want unique GUIDs",
 						nodeLabel(n), p, port.GUID, q.Port, nodeLabel(&nodes[q.Node]))
 				}
 				byPort[port.GUID] = ref
@@ -213,7 +213,7 @@ func checkUnique(nodes []Node) error {
 					lids = append(lids, slices.Repeat([]PortRef{noPort}, l+1-len(lids))...)
 				}
 				if q := lids[l]; q.Node >= 0 {
-					return buildErr(i, -1, "node %s: port %d: LID %d is also that of port %d of node %s: want unique LIDs",
+					return buildErr(i, "node %s: port %d: LID %d is also that of port %d of node %s: want unique LIDs",
 						nodeLabel(n), p, l, q.Port, nodeLabel(&nodes[q.Node]))
 				}
 				lids[l] = ref

@@ -147,7 +147,7 @@ func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, d
 				return r.lose(dev, why)
 			}
 		}
-		again, err := r.applyOnce(ctx, dev, goal, done)
+		again, err := r.applyOnce(dev, goal, done)
 		if err == nil {
 			return nil
 		}
@@ -169,7 +169,7 @@ func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, d
 }
 
 // applyOnce is one apply and one read-back. again says that another try may do better.
-func (r *runner) applyOnce(ctx context.Context, dev *device, goal driver.Settings, done State) (again bool, err error) {
+func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again bool, err error) {
 	verb := "writing "
 	if done == RolledBack {
 		verb = "returning to its state before: "

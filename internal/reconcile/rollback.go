@@ -60,7 +60,7 @@ func (r *runner) place(ctx context.Context) error {
 	r.note(fmt.Sprintf("placing %d tenant attachments", len(r.r.Placements)))
 	if r.haltErr() != nil {
 		r.placement = PlacementNone // nothing was asked for
-		return nil
+		return nil                  //nolint:nilerr // the recorder halted the run; result tells why
 	}
 	err := r.patiently(ctx, func() error {
 		if err := r.d.Placer.Place(r.work, r.r.Placements); err != nil {

@@ -176,7 +176,7 @@ func (r *runner) forward(ctx context.Context) error {
 			return nil
 		}
 		if r.move(dev, Pending, Event{Message: dev.Device.String() + " is taken up"}) != nil {
-			return nil
+			return nil //nolint:nilerr // the recorder halted the run; result tells why
 		}
 	}
 	ws := r.waves()

@@ -55,7 +55,7 @@ func nextInput(l *lane) int16 {
 }
 
 // forward queues a packet that has entered a switch for its output, or discards it.
-func (n *Network) forward(in int32, p *port, pk int32) {
+func (n *Network) forward(p *port, pk int32) {
 	s := &n.switches[p.sw]
 	k := &n.pool.all[pk]
 	p.lanes[k.vl].buffered += int32(k.blocks)

@@ -165,7 +165,7 @@ func (n *Network) arrive(pi int32) {
 		n.hops++
 	}
 	if peer.sw != none {
-		n.forward(p.peer, peer, pk)
+		n.forward(peer, pk)
 	} else {
 		n.receive(p.peer, peer, pk)
 	}

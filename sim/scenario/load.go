@@ -72,7 +72,7 @@ func Load(pathOrName string) (*Scenario, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open scenario: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // read only
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)

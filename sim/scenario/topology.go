@@ -75,7 +75,7 @@ func (d *document) fabricFile(f fields, open Opener) *subnet.Fabric {
 		d.failWith(f.m["file"], fmt.Errorf("fabric file: %w", err))
 		return nil
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // read only
 	topo, err := topofile.Read(path, r)
 	if err != nil && d.err == nil {
 		d.err = err // it names its own file and line

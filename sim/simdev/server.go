@@ -143,7 +143,7 @@ func (s *Server) serveControl(ctx context.Context) error {
 		n, from, err := s.ctl.ReadFrom(buf)
 		switch {
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
-			return nil
+			return nil //nolint:nilerr // closing the socket is how serving ends
 		case errors.Is(err, syscall.ECONNREFUSED):
 			continue // a UDP client vanished before its reply arrived
 		case err != nil:

@@ -128,7 +128,7 @@ func crowd() string {
 	var b strings.Builder
 	b.WriteString("version: 1\ntenants:\n")
 	for i := range 17 {
-		b.WriteString("  - name: t" + string("0123456789"[i/10:i/10+1]) + string("0123456789"[i%10:i%10+1]) + "\n    weight: 1\n    attachments: [host-001]\n")
+		b.WriteString("  - name: t" + "0123456789"[i/10:i/10+1] + "0123456789"[i%10:i%10+1] + "\n    weight: 1\n    attachments: [host-001]\n")
 	}
 	return strings.NewReplacer("name: t0", "name: t").Replace(b.String())
 }

@@ -385,13 +385,13 @@ func checkBadDevice(ctx context.Context, h Harness, d driver.Device) error {
 	router.Kind = subnet.KindRouter
 	for name, bad := range map[string]driver.Device{"no LID": noLID, "router": router} {
 		if _, err := h.Driver.Read(ctx, bad); !errors.Is(err, driver.ErrInvalid) {
-			return fmt.Errorf("%s: read: got error %v, want kind %q", name, err, driver.ErrInvalid)
+			return fmt.Errorf("%s: read: got error %s, want kind %q", name, fmt.Sprint(err), driver.ErrInvalid.Error())
 		}
 		if _, err := h.Driver.Apply(ctx, bad, all[0]); !errors.Is(err, driver.ErrInvalid) {
-			return fmt.Errorf("%s: apply: got error %v, want kind %q", name, err, driver.ErrInvalid)
+			return fmt.Errorf("%s: apply: got error %s, want kind %q", name, fmt.Sprint(err), driver.ErrInvalid.Error())
 		}
 		if _, err := h.Driver.Capabilities(ctx, bad); !errors.Is(err, driver.ErrInvalid) {
-			return fmt.Errorf("%s: capabilities: got error %v, want kind %q", name, err, driver.ErrInvalid)
+			return fmt.Errorf("%s: capabilities: got error %s, want kind %q", name, fmt.Sprint(err), driver.ErrInvalid.Error())
 		}
 	}
 	return wantHonest(ctx, h, d)

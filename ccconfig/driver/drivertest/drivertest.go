@@ -108,7 +108,7 @@ func checks() []check {
 // wantKind is an error unless err is of the kind.
 func wantKind(what string, err, kind error) error {
 	if !errors.Is(err, kind) {
-		return fmt.Errorf("%s: got error %v, want kind %q", what, err, kind)
+		return fmt.Errorf("%s: got error %s, want kind %q", what, fmt.Sprint(err), kind.Error())
 	}
 	return nil
 }
