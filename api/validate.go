@@ -82,8 +82,7 @@ func rewrite(err error) error {
 
 // flatten opens nested lists of errors.
 func flatten(err error) []error {
-	var many openapi3.MultiError
-	if errors.As(err, &many) {
+	if many, ok := err.(openapi3.MultiError); ok { //nolint:errorlint // a list inside another error is that error's own detail
 		var out []error
 		for _, e := range many {
 			out = append(out, flatten(e)...)
