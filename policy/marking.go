@@ -21,6 +21,8 @@ const (
 	roundTripPart = 7
 	// minimumPackets is the least depth, in packets, at which a queue is called congested.
 	minimumPackets = 8
+	// latestThreshold is the code that marks last of those that mark at all.
+	latestThreshold = 1
 	// unmarkedSize is the size below which packets are not marked, unit 64 bytes: it exempts
 	// acknowledgements and notifications.
 	unmarkedSize = 8
@@ -78,7 +80,6 @@ func (s *settings) roundTrips() []float64 {
 // that limits flows wants other values.
 func (s *settings) switchPlans() []SwitchPlan {
 	trips := s.roundTrips()
-	longest := slices.Max(append([]float64{0}, trips...))
 	marking := make([]int, len(s.m.caps))
 	for i := range s.groups {
 		for _, d := range s.groups[i].links {
@@ -87,7 +88,7 @@ func (s *settings) switchPlans() []SwitchPlan {
 	}
 	out := make([]SwitchPlan, 0, len(s.m.fabric.Switches()))
 	for _, n := range s.m.fabric.Switches() {
-		out = append(out, s.switchPlan(n, longest, trips, marking))
+		out = append(out, s.switchPlan(n, trips, marking))
 	}
 	slices.SortFunc(out, func(a, b SwitchPlan) int {
 		return ident.PortID{Node: a.Node}.Compare(ident.PortID{Node: b.Node})
@@ -95,7 +96,7 @@ func (s *settings) switchPlans() []SwitchPlan {
 	return out
 }
 
-func (s *settings) switchPlan(n int32, longest float64, trips []float64, marking []int) SwitchPlan {
+func (s *settings) switchPlan(n int32, trips []float64, marking []int) SwitchPlan {
 	node := &s.m.fabric.Nodes[n]
 	sp := SwitchPlan{Node: node.GUID, Name: node.Name, Ports: make([]ibcc.PortMarking, len(node.Ports))}
 	fastest := int32(-1)
@@ -114,13 +115,11 @@ func (s *settings) switchPlan(n int32, longest float64, trips []float64, marking
 		}
 	}
 	sp.Defaults.MarkingRate, sp.Defaults.PacketSize = defaultMarking, unmarkedSize
-	depth := deepestMark
 	if fastest >= 0 {
-		depth = s.m.depth(fastest, longest)
 		sp.Defaults.PacketSize = s.m.unmarked(fastest)
 	}
-	sp.Defaults.Threshold = threshold(depth)
-	sp.Reasons = s.defaultReasons(&sp, fastest, longest, depth)
+	sp.Defaults.Threshold = latestThreshold
+	sp.Reasons = defaultReasons(&sp)
 	for p := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
 		if _, ok := s.m.fabric.Peer(ref); !ok {
@@ -139,16 +138,11 @@ func (m *model) unmarked(d int32) uint8 {
 	return uint8(min(unmarkedSize, (packet-packetHeader)/128))
 }
 
-func (s *settings) defaultReasons(sp *SwitchPlan, fastest int32, longest float64, depth int) []Reason {
+func defaultReasons(sp *SwitchPlan) []Reason {
 	d := &sp.Defaults
-	speed := "no link"
-	if fastest >= 0 {
-		speed = quantity.BitRate(s.m.caps[fastest]).String()
-	}
 	return []Reason{
-		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Rule: "marking-depth",
-			Formula: fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B; 16 - ceil(16·%d/%d) = %d",
-				speed, seconds(longest), minimumPackets, referenceQueue, depth, depth, referenceQueue, d.Threshold)},
+		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Rule: "marking-late",
+			Formula: "a port that limits no flow of this plan marks as late as it can: a link near its capacity queues bursts, and marks there would slow only the flows that cross it"},
 		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Rule: "marking-rate",
 			Formula: "every 32nd packet: rare enough for fine timers, often enough to settle in time"},
 		{Field: "packet_size", Value: fmt.Sprint(d.PacketSize), Rule: "unmarked-size",

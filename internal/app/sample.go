@@ -25,28 +25,42 @@ func sampleTenants(f *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	}{{"gold", 4 * quantity.WeightOne, 1}, {"silver", 2 * quantity.WeightOne, 4}, {"bronze", quantity.WeightOne, 16}}
 	var ts []tenants.Tenant
 	var flows []tenants.Flow
-	next := 0
 	for i, s := range samples {
 		ts = append(ts, tenants.Tenant{Name: s.name, Weight: s.weight, PKey: ident.PKey(0x8001 + i)})
-		// Each tenant gets as many hosts as it has queue pairs, while there are hosts left.
-		spread := min(s.qps, max(1, (len(senders)-next)/(len(samples)-i)))
+		// As many hosts as queue pairs, but half of what is left at most, so that some are left for the
+		// tenants behind, spread over the fabric.
+		want := min(s.qps, max(1, len(senders)/2))
 		if i == len(samples)-1 {
-			spread = min(s.qps, len(senders)-next)
+			want = min(s.qps, len(senders))
 		}
-		for h := range spread {
-			qps := s.qps / spread
-			if h < s.qps%spread {
+		var mine []ident.PortID
+		mine, senders = spread(senders, want)
+		for h, src := range mine {
+			qps := s.qps / len(mine)
+			if h < s.qps%len(mine) {
 				qps++
 			}
-			flows = append(flows, tenants.Flow{Tenant: s.name, Src: senders[next+h], Dst: dst, QPs: qps})
+			flows = append(flows, tenants.Flow{Tenant: s.name, Src: src, Dst: dst, QPs: qps})
 		}
-		next += spread
 	}
 	ts = tenants.Attach(ts, flows)
 	if err := tenants.Validate(ts, flows); err != nil {
 		return nil, nil, fmt.Errorf("sample tenants: %w", err)
 	}
 	return ts, flows, nil
+}
+
+// spread takes n of the ports, evenly spaced, and returns them and the others.
+func spread(ports []ident.PortID, n int) (taken, left []ident.PortID) {
+	for i, p := range ports {
+		// Port i is taken when the count that an even spacing would have taken by now goes up.
+		if (i+1)*n/len(ports) > i*n/len(ports) {
+			taken = append(taken, p)
+		} else {
+			left = append(left, p)
+		}
+	}
+	return taken, left
 }
 
 // connectedPorts lists the plugged-in ports of channel adapters in the order of the fabric.
