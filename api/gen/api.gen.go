@@ -435,7 +435,7 @@ type Fabric struct {
 	Plane    Plane     `json:"plane"`
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` or `file:PATH`.
+	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT` or `file:PATH`.
 	Source Source `json:"source"`
 
 	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
@@ -450,7 +450,7 @@ type FabricCreate struct {
 	Name  Name   `json:"name"`
 	Plane *Plane `json:"plane,omitempty"`
 
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` or `file:PATH`.
+	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT` or `file:PATH`.
 	Source Source `json:"source"`
 
 	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
@@ -825,7 +825,7 @@ type SnapshotList struct {
 	NextCursor *string    `json:"next_cursor,omitempty"`
 }
 
-// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` or `file:PATH`.
+// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT` or `file:PATH`.
 type Source = string
 
 // Stage defines model for Stage.

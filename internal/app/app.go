@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,8 @@ import (
 type app struct {
 	stdout, stderr io.Writer
 	text           *i18n.Catalogue
+	// began says that a command's own code ran: what fails earlier is wrong usage.
+	began bool
 }
 
 // t is the text of a key in the user's language.
@@ -35,7 +38,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	a := &app{stdout: stdout, stderr: stderr, text: text}
-	root := a.root()
+	root := a.root(args)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -44,6 +47,9 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitDone
 	}
 	_, _ = fmt.Fprintln(stderr, a.t("error", "error", err))
+	if !a.began {
+		return exitUsage
+	}
 	return exitCode(err)
 }
 
@@ -57,7 +63,7 @@ func exitCode(err error) int {
 	}
 }
 
-func (a *app) root() *cobra.Command {
+func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fairlane",
 		Short:         a.t("root.short"),
@@ -66,11 +72,31 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &UsageError{err} })
-	root.AddCommand(a.demoCommand(), a.serveCommand(), a.discoverCommand(), a.compileCommand(), a.simCommand())
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		lang := langFlag(args)
+		if lang != "" && !slices.Contains(i18n.Languages(), lang) {
+			return usagef("language %q: want %s", lang, strings.Join(i18n.Languages(), " or "))
+		}
+		return nil
+	}
+	root.AddCommand(a.demoCommand(), a.serveCommand(), a.discoverCommand(), a.compileCommand(), a.simCommand(), a.reproduceCommand())
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
-	root.AddCommand(cli.Commands()...)
+	root.AddCommand(cli.New(cli.Options{Args: args})...)
+	a.noteBegin(root)
 	return root
+}
+
+// noteBegin makes every command say when its own code begins, after the command line was accepted.
+func (a *app) noteBegin(cmd *cobra.Command) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			a.began = true
+			return run(cmd, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		a.noteBegin(sub)
+	}
 }
 
 // langFlag finds --lang VALUE or --lang=VALUE: help texts are made before flags are parsed.

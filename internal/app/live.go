@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,11 +30,15 @@ func startLive(ctx context.Context, s *scenario.Scenario, addr string, o simdev.
 	}
 	devices, err := simdev.New(network, o)
 	if err != nil {
-		return nil, err
+		return nil, &UsageError{err} // it refuses nothing but options
 	}
 	server, err := simdev.Listen(devices, addr)
-	if err != nil {
+	var socket *net.OpError
+	switch {
+	case errors.As(err, &socket):
 		return nil, fmt.Errorf("serve the simulated fabric: %w", err)
+	case err != nil:
+		return nil, usagef("serve the simulated fabric: %w", err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"fairlane/policy"
 	"fairlane/subnet"
@@ -38,7 +39,7 @@ func (p *placer) Verify(ctx context.Context, ps []policy.Placement) error {
 	if err != nil {
 		return err
 	}
-	var wrong []error
+	var wrong faults
 	for _, e := range distinct(ps) {
 		ref, ok := p.topology.PortByID(e.Port)
 		if !ok {
@@ -55,8 +56,30 @@ func (p *placer) Verify(ctx context.Context, ps []policy.Placement) error {
 				"set sl=%d for the partition in the subnet manager's partitions.conf", e.Tenant, got, e.PKey, e.SL, e.SL))
 		}
 	}
-	return errors.Join(wrong...)
+	return wrong.err()
 }
+
+// faults are several errors told in one line, as tables and events show them.
+type faults []error
+
+func (f faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
+// Error joins the texts by semicolons.
+func (f faults) Error() string {
+	texts := make([]string, len(f))
+	for i, err := range f {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the errors.
+func (f faults) Unwrap() []error { return f }
 
 // administration finds the LID of subnet administration: the master SM's, as our own port knows it.
 func (p *placer) administration(ctx context.Context) (ident.LID, error) {

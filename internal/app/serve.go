@@ -11,57 +11,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"fairlane/subnet/mad"
 )
 
-// Config is the configuration of `fairlane serve`. Later ones win: defaults, the file, the
-// environment (FAIRLANE_ and the key in capitals), flags.
-type Config struct {
-	Listen         string `yaml:"listen"`           // HOST:PORT of the API
-	Database       string `yaml:"database"`         // path of the SQLite file
-	AdminTokenFile string `yaml:"admin_token_file"` // file with the administrator's token; empty: made once and printed
-	CCKeyFile      string `yaml:"cc_key_file"`      // file with the fabric's CC_Key in hexadecimal; empty: 0, no key
-}
-
-func defaultConfig() Config {
-	return Config{Listen: "127.0.0.1:8470", Database: "fairlane.db"}
-}
-
-// readConfig applies a file, when a path is given, and the environment to the defaults. An unknown key is an error.
-func readConfig(path string, getenv func(string) string) (Config, error) {
-	c := defaultConfig()
-	if path != "" {
-		r, err := os.Open(path)
-		if err != nil {
-			return c, &UsageError{err}
-		}
-		defer func() { _ = r.Close() }() // read only
-		dec := yaml.NewDecoder(r)
-		dec.KnownFields(true)
-		if err := dec.Decode(&c); err != nil {
-			return c, usagef("%s: %w; want the keys listen, database, admin_token_file, cc_key_file", path, err)
-		}
-	}
-	for name, field := range map[string]*string{
-		"FAIRLANE_LISTEN": &c.Listen, "FAIRLANE_DATABASE": &c.Database,
-		"FAIRLANE_ADMIN_TOKEN_FILE": &c.AdminTokenFile, "FAIRLANE_CC_KEY_FILE": &c.CCKeyFile,
-	} {
-		if v := getenv(name); v != "" {
-			*field = v
-		}
-	}
-	if c.Database == "" {
-		return c, usagef("database: want the path of the SQLite file")
-	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return c, usagef("listen %q: want HOST:PORT", c.Listen)
-	}
-	return c, nil
-}
-
-// secret reads a one-line file; an empty path is no secret.
+// secret reads a one-line file; an empty path is no secret, an empty file is an error.
 func secret(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -70,7 +24,11 @@ func secret(path string) (string, error) {
 	if err != nil {
 		return "", &UsageError{err}
 	}
-	return strings.TrimSpace(string(b)), nil
+	text := strings.TrimSpace(string(b))
+	if text == "" {
+		return "", usagef("%s is empty: want the secret as its only line", path)
+	}
+	return text, nil
 }
 
 func ccKey(path string) (mad.Key, error) {
@@ -100,6 +58,9 @@ func (a *app) serveCommand() *cobra.Command {
 			}
 			if database != "" {
 				c.Database = database
+			}
+			if err := c.validate(); err != nil {
+				return err
 			}
 			return a.runServe(cmd.Context(), c)
 		},

@@ -13,10 +13,17 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
 )
 
 func (a *app) simCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sim", Short: a.t("sim.short")}
+	cmd := &cobra.Command{Use: "sim", Short: a.t("sim.short"), RunE: func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usagef("unknown command %q for %q: want one of list, run, serve", args[0], cmd.CommandPath())
+		}
+		return cmd.Help()
+	}}
 	cmd.AddCommand(a.simListCommand(), a.simRunCommand(), a.simServeCommand())
 	return cmd
 }
@@ -136,6 +143,7 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 	if err != nil {
 		return err
 	}
+	administer(l)
 	a.printServed(l)
 	<-ctx.Done()
 	_, _ = fmt.Fprintf(a.stderr, "%+v\n", l.server.Stats())
@@ -144,18 +152,25 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 
 // loadServed reads a scenario, built in or a file, or a fabric file with tenants of its own.
 func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
-	s, scenarioErr := scenario.Load(what)
-	if scenarioErr == nil && tenantFile == "" {
-		return s, nil
-	}
-	if _, err := os.Stat(what); err != nil {
-		return nil, &UsageError{scenarioErr}
+	var scenarioErr error
+	if tenantFile == "" {
+		s, err := scenario.Load(what)
+		if err == nil {
+			return s, nil
+		}
+		scenarioErr = err
+		if _, err := os.Stat(what); err != nil {
+			return nil, &UsageError{scenarioErr}
+		}
 	}
 	topo, err := readFabric(what)
-	if err != nil {
+	switch {
+	case err != nil && scenarioErr != nil:
+		return nil, usagef("%s is neither a scenario nor a fabric:\n%w\n%w", what, scenarioErr, err)
+	case err != nil:
 		return nil, err
 	}
-	s = &scenario.Scenario{Name: topo.Name, Description: what, Fabric: topo}
+	s := &scenario.Scenario{Name: topo.Name, Description: what, Fabric: topo}
 	if tenantFile == "" {
 		return s, nil
 	}
@@ -165,9 +180,38 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 	}
 	s.Tenants = ts
 	for _, fl := range flows {
-		s.Flows = append(s.Flows, scenario.Flow{Flow: fl})
+		s.Flows = append(s.Flows, scenario.Flow{Flow: fl, SL: pinnedSL(ts, fl)})
 	}
 	return s, nil
+}
+
+// pinnedSL is the service level that a flow's tenant is pinned to at its source port; 0 when it is not.
+func pinnedSL(ts []tenants.Tenant, f tenants.Flow) ident.SL {
+	for _, t := range ts {
+		for _, a := range t.Attachments {
+			if t.Name == f.Tenant && a.Port == f.Src && a.SL != nil {
+				return *a.SL
+			}
+		}
+	}
+	return 0
+}
+
+// administer lets the stand-in of subnet administration hand out the service levels that the
+// scenario's flows have, by the partition of their tenants; the first flow of a tenant decides.
+func administer(l *live) {
+	seen := map[string]bool{}
+	for _, f := range l.scenario.Flows {
+		if seen[f.Tenant] {
+			continue
+		}
+		seen[f.Tenant] = true
+		for _, t := range l.scenario.Tenants {
+			if t.Name == f.Tenant && t.PKey != 0 {
+				l.devices.SetPartitionSL(t.PKey, f.SL)
+			}
+		}
+	}
 }
 
 // printServed prints how an operator's own tools reach the fabric.

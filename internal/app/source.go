@@ -30,7 +30,7 @@ func parseSource(s string) (source, error) {
 		return source{file: rest}, nil
 	case kind == "ibsim" && (strings.HasPrefix(rest, "unix:") || strings.HasPrefix(rest, "udp:")):
 		return source{ibsim: rest}, nil
-	case kind == "ibsim" && !strings.Contains(rest, ":"):
+	case kind == "ibsim" && !strings.Contains(rest, ":") && rest != "unix" && rest != "udp": // those lack their address
 		return source{ibsim: "unix:" + rest}, nil
 	}
 	return source{}, usagef("source %q: want file:PATH, ibsim:unix:NAME or ibsim:udp:HOST:PORT", s)

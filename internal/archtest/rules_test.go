@@ -28,6 +28,7 @@ var rules = []rule{
 	{"sim/cc", []string{"sim", "ccconfig/ibcc"}, "an algorithm sees its settings and the clock it is given"},
 	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc"}, "the simulated fabric moves packets; it does not know who manages it"},
 	{"sim/scenario", []string{"sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "policy"}, "scenarios build simulations from pure values"},
+	{"sim/reproduce", []string{"sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants"}, "experiments build simulations and plans from pure values"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
 
 	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc"}, "the device contract speaks the pure model"},
@@ -54,12 +55,13 @@ var rules = []rule{
 	{"cmd/fairlane", []string{"internal/app"}, "main is a shell"},
 	{"test/interop", []string{"*"}, "tests with the field's own tools"},
 	{"test/script", []string{"*"}, "tests that run the built command"},
+	{"test/docs", []string{"*"}, "tests that keep the pages of docs true"},
 }
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
-	"ccconfig/ibcc", "tenants", "tenants/tenantfile", "policy", "sim", "sim/cc", "sim/fabric",
+	"ccconfig/ibcc", "tenants", "tenants/tenantfile", "policy", "sim", "sim/cc", "sim/fabric", "sim/reproduce",
 }
 
 // only maps a library to the packages that may import it, and why.

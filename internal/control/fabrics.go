@@ -25,7 +25,7 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
 		return Fabric{}, Invalid("/time_scale", "time scale %v: want a number above 0", f.TimeScale)
 	case f.Source == "":
-		return Fabric{}, Invalid("/source", "source is empty: want ibsim:unix:NAME, ibsim:udp:HOST:PORT, umad:CA:PORT or file:PATH")
+		return Fabric{}, Invalid("/source", "source is empty: want ibsim:unix:NAME, ibsim:udp:HOST:PORT or file:PATH")
 	}
 	f.CreatedAt = s.now()
 	var out Fabric

@@ -114,16 +114,23 @@ func (e *envelope) encode(dst *[datagramSize]byte) {
 	binary.BigEndian.PutUint64(dst[24:], mad.Size)
 }
 
-// decodeDatagram splits a datagram into its envelope and its MAD, which stays part of b. It
-// refuses a wrong length and a wrong base version.
+// shortestMAD is the common header. Subnet administration of OpenSM answers a Get with the bytes of
+// the record only.
+const shortestMAD = 24
+
+// decodeDatagram splits a datagram into its envelope and its MAD, which stays part of b, zero
+// beyond the length it was sent with. It refuses a wrong length and a wrong base version.
 func decodeDatagram(b []byte) (envelope, *mad.Packet, error) {
 	var e envelope
 	if len(b) != datagramSize {
 		return e, nil, fmt.Errorf("datagram of %d bytes: want %d", len(b), datagramSize)
 	}
-	if n := binary.BigEndian.Uint64(b[24:]); n != mad.Size {
-		return e, nil, fmt.Errorf("datagram with a MAD of %d bytes: want %d", n, mad.Size)
+	n := binary.BigEndian.Uint64(b[24:])
+	if n < shortestMAD || n > mad.Size {
+		return e, nil, fmt.Errorf("datagram with a MAD of %d bytes: want %d to %d", n, shortestMAD, mad.Size)
 	}
+	// What lies behind a shorter MAD is whatever the sender's memory held.
+	clear(b[envelopeSize+n:])
 	p := (*mad.Packet)(b[envelopeSize:])
 	if v := p.BaseVersion(); v != mad.BaseVersion {
 		return e, nil, fmt.Errorf("MAD with base version %d: want %d", v, mad.BaseVersion)

@@ -2,10 +2,39 @@ package ibsim
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"fairlane/subnet/mad"
 )
+
+func TestAShortMADIsTakenAndPaddedWithZeros(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		length uint64
+		ok     bool
+	}{{0, false}, {shortestMAD - 1, false}, {shortestMAD, true}, {120, true}, {mad.Size, true}, {mad.Size + 1, false}, {1 << 63, false}} {
+		b := bytes.Repeat([]byte{0xaa}, datagramSize)
+		(&envelope{dlid: 3}).encode((*[datagramSize]byte)(b))
+		binary.BigEndian.PutUint64(b[24:], c.length)
+		b[envelopeSize] = mad.BaseVersion
+		_, p, err := decodeDatagram(b)
+		if (err == nil) != c.ok {
+			t.Errorf("MAD of %d bytes: error %v", c.length, err)
+		}
+		if err != nil {
+			continue
+		}
+		for i, v := range p {
+			if uint64(i) >= c.length && v != 0 {
+				t.Fatalf("MAD of %d bytes: byte %d is %#x, want 0", c.length, i, v)
+			}
+		}
+		if c.length > 1 && p[c.length-1] != 0xaa {
+			t.Errorf("MAD of %d bytes: its last byte was lost", c.length)
+		}
+	}
+}
 
 func FuzzDecodeDatagram(f *testing.F) {
 	var good [datagramSize]byte

@@ -10,7 +10,9 @@ import (
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
+	"fairlane/subnet/ibsim"
 	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
 )
 
 // qosConf is what OpenSM needs to spread SLs over eight lanes.
@@ -110,6 +112,42 @@ func TestOpenSMProgramsPartitionsAndLanes(t *testing.T) {
 			t.Errorf("in the data path the high limit is %d, want 5", got)
 		}
 	})
+}
+
+// Our own client asks OpenSM's subnet administration which service level a partition gets: the question by
+// which a rollout verifies its placements. OpenSM's answer is shorter than a MAD.
+func TestOpenSMTellsOurClientThePartitionsServiceLevel(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{SMMode: simdev.Cold, TimeScale: 1})
+	partitions := filepath.Join(l.dir, "partitions.conf")
+	text := "Default=0x7fff,ipoib:ALL=full;\nTenantA=0x10,sl=2,defmember=full:ALL=full;\n"
+	if err := os.WriteFile(partitions, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.startOpenSM(host(1), qosConf+"partition_config_file "+partitions+"\n")
+	c, err := ibsim.Dial(t.Context(), l.server.Addr(), ibsim.Options{NodeID: host(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }() // the fabric ends with the test
+	var sm ident.LID
+	l.dev.With(func(n *fabric.Network) { sm, _ = n.LID(2, 1) })
+	for pkey, want := range map[ident.PKey]ident.SL{0x8010: 2, ident.DefaultPKey: 0} {
+		req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
+		req.SetComponentMask(mad.PathCompSLID | mad.PathCompDLID | mad.PathCompPKey | mad.PathCompNumbPath)
+		q := mad.PathRecord{SLID: c.LID(), DLID: c.LID(), PKey: pkey, NumbPath: 1}
+		if err := q.Encode(req.Data()); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.Exchange(t.Context(), mad.Target{LID: sm}, &req)
+		if err != nil || resp.Status() != mad.StatusOK {
+			t.Fatalf("path in partition %s: status %v, error %v", pkey, resp.Status(), err)
+		}
+		var got mad.PathRecord
+		if err := got.Decode(resp.Data()); err != nil || got.SL != want || got.PKey != pkey {
+			t.Errorf("path in partition %s: SL %d, P_Key %s, error %v; want SL %d", pkey, got.SL, got.PKey, err, want)
+		}
+	}
 }
 
 func TestOpenSMSweepsAgainWhenALinkChanges(t *testing.T) {

@@ -1,0 +1,116 @@
+package reproduce
+
+import (
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/sim/fabric"
+)
+
+func shortPhases() lengths { return lengths{250 * ms, 30 * ms} }
+
+func TestTenantFlowsJoinAndLeave(t *testing.T) {
+	t.Parallel()
+	b, err := newTestbed(fabric.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := b.tenantFlows([]int{1, 2, 3, 2, 1, 2}, ms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		name        string
+		start, stop quantity.Picoseconds
+	}{{"C->A", 0, 0}, {"D->B", 0, 6 * ms}, {"E->B", ms, 4 * ms}, {"E->B", 5 * ms, 6 * ms}, {"F->B", 2 * ms, 3 * ms}}
+	if len(ids) != len(want) {
+		t.Fatalf("%d flows, want %d", len(ids), len(want))
+	}
+	for i, w := range want {
+		if f := b.Flow(ids[i]).Spec; f.Name != w.name || f.Start != w.start || f.Stop != w.stop {
+			t.Errorf("flow %d: %s from %s to %s, want %+v", i, f.Name, f.Start, f.Stop, w)
+		}
+	}
+}
+
+// With a free-running timer the BECNs of a congested flow are 1/(Increase·Timer), whatever the
+// switch marks, so long as it can mark enough.
+func TestFreeRunningBECNsFollowTheClosedForm(t *testing.T) {
+	t.Parallel()
+	for _, marking := range []uint16{16, 64} {
+		v := base(1, false)
+		v.marking = marking
+		p, err := runTenants(t.Context(), v, schedule()[:3], shortPhases())
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "BECNs a second at Increase 1", p[0].becns, 1e6/(s1Timer*1.024), 0.03)
+		for i := 1; i < 3; i++ {
+			near(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(false, i+1), 0.05)
+		}
+		for i, x := range p {
+			near(t, "D's part of its tenant", x.d/x.tenant2, 1/float64(i+1), 0.08)
+		}
+		near(t, "tenant 1's share with one flow each", p[0].share(), 0.5, 0.03)
+	}
+}
+
+// The closed form of the restarted timer assumes BECNs that come one by one; rare marks do.
+func TestRestartedTimerFollowsTheClosedFormWhenMarksAreRare(t *testing.T) {
+	t.Parallel()
+	v := base(1, true)
+	v.marking = 64
+	p, err := runTenants(t.Context(), v, schedule()[:3], shortPhases())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i < 3; i++ {
+		near(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(true, i+1), 0.08)
+	}
+}
+
+func TestRecoveryIsSlowerThanTheDrop(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		c, err := runChanges(t.Context(), base(1, restart), 25)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.recover2 < 2*c.drop3 || c.recover1 < 2*c.drop2 || c.drop2 > 2 || c.recover1 > 15 {
+			t.Errorf("restart %v: %+v ms, want the recovery slower by far", restart, c)
+		}
+	}
+}
+
+func TestReachIsTheFirstBinPastNineTenths(t *testing.T) {
+	t.Parallel()
+	bins := []float64{10, 8, 6.2, 5.4, 5, 5}
+	for _, c := range []struct{ from, to, want float64 }{{10, 5, 0.4}, {10, 6, 0.3}, {10, 0, 20}} {
+		near(t, "time", reach(bins, c.from, c.to), c.want, 1e-9)
+	}
+}
+
+// What the compiler chooses holds where S1's own settings miss, and the product rule holds for both
+// timers.
+func TestCompiledTenantsShareEqually(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		o     policy.Options
+		bound float64
+	}{
+		{policy.Options{Mode: policy.ModeProduct}, 0.05},
+		{policy.Options{Mode: policy.ModeTheorem1}, 0.05},
+		{policy.Options{Mode: policy.ModeProduct, TimerRestart: true}, 0.08},
+	} {
+		p, err := runCompiled(t.Context(), 1, c.o, schedule()[:3], lengths{500 * ms, 150 * ms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range p {
+			if x.shareError() > c.bound || x.use < 0.97 {
+				t.Errorf("%+v with %d flows: share error %.3f, want at most %.2f; link use %.3f", c.o, x.flows, x.shareError(), c.bound, x.use)
+			}
+		}
+	}
+}

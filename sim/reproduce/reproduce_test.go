@@ -1,0 +1,179 @@
+package reproduce
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+)
+
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if math.Abs(got-want) > tol*math.Abs(want) {
+		t.Errorf("%s: got %.4g, want %.4g within %.2g %%", what, got, want, tol*100)
+	}
+}
+
+func TestUnknownNameListsTheKnownOnes(t *testing.T) {
+	t.Parallel()
+	_, err := Run(t.Context(), 1, nil, "s1-fairness", "s9-nothing")
+	if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), `"s9-nothing"`) {
+		t.Fatalf("got %v, want ErrUnknown with the name", err)
+	}
+	for _, n := range Names() {
+		if !strings.Contains(err.Error(), n) {
+			t.Errorf("%v does not list %s", err, n)
+		}
+		if err := Check(n); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(List()) != len(Names()) {
+		t.Errorf("%d experiments, %d names", len(List()), len(Names()))
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Run(ctx, 1, func(float64) { cancel() }, "s1-ratelimit", "s1-tenants", "s1-sensitivity")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+}
+
+// Every row belongs to the experiment asked for, its ratio is ours by the published figure, and
+// the same seed gives the same rows.
+func TestRowsAreCompleteAndDeterministic(t *testing.T) {
+	t.Parallel()
+	var last float64
+	names := []string{"s1-ratelimit", "s1-fairness"}
+	rows, err := Run(t.Context(), 3, func(done float64) {
+		if done <= last || done > 1 {
+			t.Errorf("progress %v after %v", done, last)
+		}
+		last = done
+	}, names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != 1 {
+		t.Errorf("progress ends at %v, want 1", last)
+	}
+	var order []string
+	seen := map[string]bool{}
+	for _, r := range rows {
+		order = append(order, r.Name)
+		if seen[r.Name+r.Metric] {
+			t.Errorf("%s %s is there twice", r.Name, r.Metric)
+		}
+		seen[r.Name+r.Metric] = true
+		if (r.Published == nil) != (r.Ratio == nil) {
+			t.Errorf("%+v: a ratio needs a published figure", r)
+		}
+		if r.Published != nil {
+			near(t, r.Metric, *r.Ratio**r.Published, r.Ours, 1e-12)
+		}
+	}
+	if got := slices.Compact(order); !slices.Equal(got, names) {
+		t.Errorf("rows of %v, want %v", got, names)
+	}
+	again, err := Run(t.Context(), 3, nil, names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(rows, again); d != "" {
+		t.Errorf("the same seed gave other rows:\n%s", d)
+	}
+	other, err := Run(t.Context(), 4, nil, names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cmp.Equal(rows, other) {
+		t.Error("another seed gave the same rows")
+	}
+}
+
+func TestRowWithoutPublishedFigureLeavesItOut(t *testing.T) {
+	t.Parallel()
+	b, err := json.Marshal([]Row{own("x", 2, "ms", ""), published("y", 4, 2, "", "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"name":"","metric":"x","ours":2,"unit":"ms"},{"name":"","metric":"y","published":4,"ours":2}]`
+	if string(b) != want {
+		t.Errorf("got  %s\nwant %s", b, want)
+	}
+}
+
+// S1 prints 1 Gbit/s, 100 and 10 Mbit/s; its two other readings are 16 times faster, up to the line
+// rate, and nearly four times.
+func TestReadingsOfTheDelay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		r    reading
+		ird  quantity.Picoseconds
+		want float64
+	}{
+		{readS1, 2048 * quantity.Nanosecond, 1e9},
+		{readS1, 20480 * quantity.Nanosecond, 1e8},
+		{readS1, 204800 * quantity.Nanosecond, 1e7},
+		{readIBTA, 2048 * quantity.Nanosecond, 8192 / 2.888e-6},
+		{readIBTA, 204800 * quantity.Nanosecond, 8192 / 205.64e-6},
+		{readAggregate, 2048 * quantity.Nanosecond, 1e10 * 1024 / 1050},
+		{readAggregate, 204800 * quantity.Nanosecond, 1.6e8},
+	} {
+		near(t, string(c.r)+" "+c.ird.String(), c.r.payloadRate(c.ird), c.want, 1e-6)
+	}
+}
+
+// The simulator holds a flow at the rate that each reading means, within the encoding's eighth of a
+// packet time.
+func TestRateLimitFollowsTheReading(t *testing.T) {
+	t.Parallel()
+	for _, r := range []reading{readS1, readIBTA, readAggregate} {
+		for _, l := range s1Limits() {
+			got, err := limitedRate(t.Context(), 1, r, l.ird)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, string(r)+" "+l.ird.String(), got, r.payloadRate(l.ird), 0.025)
+		}
+	}
+}
+
+func TestS1TableNeverSpeedsUp(t *testing.T) {
+	t.Parallel()
+	for _, r := range []reading{readS1, readIBTA, readAggregate} {
+		table, err := s1Table(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := ibcc.CASettings{Limit: tableEntries - 1, Table: table}
+		if err := s.Validate(); err != nil {
+			t.Errorf("%s: %v", r, err)
+		}
+		// CCT(127) is 212.6 us.
+		near(t, string(r), 8192e10/8400/(1+table[127].Factor()), r.payloadRate(212624*quantity.Nanosecond), 0.01)
+	}
+}
+
+func TestClosedForms(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		restart bool
+		want    [3]float64
+	}{{false, [3]float64{790, 395, 263.3}}, {true, [3]float64{790, 462.1, 327.9}}} {
+		for i, want := range c.want {
+			near(t, "of 790 BECNs", 790*closedForm(c.restart, i+1), want, 0.001)
+		}
+	}
+}

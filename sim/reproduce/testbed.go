@@ -1,0 +1,272 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/sim/fabric"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/topogen"
+)
+
+// What S1 says of its testbed: links limited to 10 Gbit/s, packets of 1024 bytes, a delay that is
+// looked at once per four packets, a table of 128 entries and a CCTI_Timer of 150 units.
+const (
+	linkRate     = 10 * quantity.Gbps
+	payloadBytes = 1024
+	s1Aggregate  = 4
+	tableEntries = 128
+	s1Timer      = 150
+)
+
+// What S1 does not say, with the values used where nothing else is stated: the middle threshold of
+// the sixteen, and one mark in sixteen eligible packets. planSensitivity varies both.
+const (
+	openThreshold = 8
+	openMarking   = 16
+)
+
+const (
+	us = quantity.Microsecond
+	ms = quantity.Millisecond
+)
+
+// packetTime is the transmission time of a full packet with its headers.
+const packetTime = quantity.Picoseconds((payloadBytes + fabric.DataHeader) * 8 * int64(quantity.Second) / int64(linkRate))
+
+// reading is how an injection rate delay of S1, given in microseconds, becomes a rate. S1 has three
+// that exclude each other.
+type reading string
+
+const (
+	// readIBTA inserts the delay after every packet (IBTA annex A10). Devices do this.
+	readIBTA reading = "ibta"
+	// readS1 is the formula that S1 prints with its experiment E2, (1024·8)/(IRD·4): one packet per
+	// four delays.
+	readS1 reading = "s1"
+	// readAggregate is S1's Algorithm 2 taken literally: four packets start no earlier than one
+	// delay after the four before.
+	readAggregate reading = "aggregate"
+)
+
+// entry encodes a delay as the device's factor of packet times after each packet.
+func (r reading) entry(ird quantity.Picoseconds) (ibcc.Entry, error) {
+	x := float64(ird) / float64(packetTime)
+	switch r {
+	case readS1:
+		x = max(0, s1Aggregate*x-1)
+	case readAggregate:
+		x = max(0, x/s1Aggregate-1)
+	}
+	e, err := ibcc.EntryFromFactor(x)
+	if err != nil {
+		return ibcc.Entry{}, fmt.Errorf("injection rate delay %s by reading %s: %w", ird, r, err)
+	}
+	return e, nil
+}
+
+// aggregate is how many packets are sent between two looks at the delay.
+func (r reading) aggregate() int {
+	if r == readAggregate {
+		return s1Aggregate
+	}
+	return 1
+}
+
+// payloadRate is the rate of payload in bit/s that the reading gives a flow held at a delay.
+func (r reading) payloadRate(ird quantity.Picoseconds) float64 {
+	spacing := ird + packetTime
+	switch r {
+	case readS1:
+		spacing = max(s1Aggregate*ird, packetTime)
+	case readAggregate:
+		spacing = max(ird/s1Aggregate, packetTime)
+	}
+	return payloadBytes * 8 / spacing.Seconds()
+}
+
+// s1Table is S1's CCT(i) = 14·i²/1062 us by a reading, each entry the nearest the encoding has.
+func s1Table(r reading) ([]ibcc.Entry, error) {
+	table := make([]ibcc.Entry, tableEntries)
+	for i := range table {
+		var err error
+		if table[i], err = r.entry(quantity.Picoseconds(14 * i * i * int(us) / 1062)); err != nil {
+			return nil, err
+		}
+	}
+	return table, nil
+}
+
+// variant is one choice of everything an experiment with congestion control leaves open.
+type variant struct {
+	seed      uint64
+	restart   bool // the timer restarts on BECN, S1's Algorithm 1
+	marking   uint16
+	threshold uint8
+	reading   reading
+}
+
+func base(seed uint64, restart bool) variant {
+	return variant{seed: seed, restart: restart, marking: openMarking, threshold: openThreshold, reading: readIBTA}
+}
+
+func (v variant) timerForm() string {
+	if v.restart {
+		return "restart-on-becn"
+	}
+	return "free-running"
+}
+
+func (v variant) config() fabric.Config {
+	return fabric.Config{Seed: v.seed, TimerRestart: v.restart, Aggregate: v.reading.aggregate()}
+}
+
+// testbed is S1's two switches and six hosts with a network on them.
+type testbed struct {
+	*fabric.Network
+}
+
+// newTestbed builds the network; every port has an MTU of 1024 bytes, so that the compiler and the
+// simulator speak of the same packets.
+func newTestbed(cfg fabric.Config) (*testbed, error) {
+	f, err := s1Fabric()
+	if err != nil {
+		return nil, err
+	}
+	cfg.MTU = payloadBytes
+	n, err := fabric.New(f, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("testbed: %w", err)
+	}
+	return &testbed{n}, nil
+}
+
+func s1Fabric() (*subnet.Fabric, error) {
+	f, err := topogen.S1Testbed()
+	if err != nil {
+		return nil, err
+	}
+	nodes := slices.Clone(f.Nodes)
+	for i := range nodes {
+		nodes[i].Ports = slices.Clone(nodes[i].Ports)
+		for p := range nodes[i].Ports {
+			nodes[i].Ports[p].MTU = payloadBytes
+		}
+	}
+	return subnet.New(f.Name, nodes, f.Links)
+}
+
+// host is the port of a host of the testbed, A to F.
+func host(f *subnet.Fabric, name string) (subnet.PortRef, error) {
+	nodes := f.NodesByName(name)
+	if len(nodes) != 1 {
+		return subnet.PortRef{}, fmt.Errorf("testbed: %d hosts named %q, want 1", len(nodes), name)
+	}
+	return subnet.PortRef{Node: nodes[0], Port: 1}, nil
+}
+
+// flow adds a greedy flow of one queue pair between two hosts.
+func (b *testbed) flow(src, dst string, start, stop quantity.Picoseconds) (fabric.FlowID, error) {
+	from, err := host(b.Topology(), src)
+	if err != nil {
+		return 0, err
+	}
+	to, err := host(b.Topology(), dst)
+	if err != nil {
+		return 0, err
+	}
+	return b.AddFlow(fabric.FlowSpec{Name: src + "->" + dst, Src: from, Dst: to, QPs: 1, Start: start, Stop: stop})
+}
+
+// congestionControl switches marking on and gives every host S1's table and parameters.
+func (b *testbed) congestionControl(v variant, increase uint8) error {
+	table, err := s1Table(v.reading)
+	if err != nil {
+		return err
+	}
+	topo := b.Topology()
+	for _, sw := range topo.Switches() {
+		b.SetSwitchCC(sw, ibcc.SwitchSettings{Threshold: v.threshold, MarkingRate: v.marking})
+	}
+	s := ibcc.CASettings{Limit: tableEntries - 1, Table: table, SLs: allSLs(ibcc.SLParams{Timer: s1Timer, Increase: increase})}
+	for _, h := range topo.Hosts() {
+		b.ApplyCA(h, 1, s)
+	}
+	return nil
+}
+
+// setIncrease changes CCTI_Increase of hosts on the run.
+func (b *testbed) setIncrease(increase uint8, hosts ...string) error {
+	for _, name := range hosts {
+		p, err := host(b.Topology(), name)
+		if err != nil {
+			return err
+		}
+		b.SetCAParams(p.Node, p.Port, false, allSLs(ibcc.SLParams{Timer: s1Timer, Increase: increase}))
+	}
+	return nil
+}
+
+func allSLs(p ibcc.SLParams) (all [ident.NumSLs]ibcc.SLParams) {
+	for i := range all {
+		all[i] = p
+	}
+	return all
+}
+
+// runTo advances the network in steps of at most 10 ms, so that it ends soon after ctx does.
+func (b *testbed) runTo(ctx context.Context, t quantity.Picoseconds) error {
+	for b.Now() < t {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b.RunUntil(min(t, b.Now()+10*ms))
+	}
+	return nil
+}
+
+// count is what a flow has done so far.
+type count struct {
+	payload, wire, becns uint64
+}
+
+func (b *testbed) counts(ids []fabric.FlowID) []count {
+	out := make([]count, len(ids))
+	for i, id := range ids {
+		f := b.Flow(id)
+		out[i] = count{f.DeliveredPayload, f.DeliveredBytes, f.BECNs}
+	}
+	return out
+}
+
+// pace is what a flow did per second of a window: payload and whole packets in bit/s, BECNs.
+type pace struct {
+	payload, wire, becns float64
+}
+
+// measure runs to from, then to end, and returns the pace of each flow in between.
+func (b *testbed) measure(ctx context.Context, ids []fabric.FlowID, from, end quantity.Picoseconds) ([]pace, error) {
+	if err := b.runTo(ctx, from); err != nil {
+		return nil, err
+	}
+	before := b.counts(ids)
+	if err := b.runTo(ctx, end); err != nil {
+		return nil, err
+	}
+	s := (end - from).Seconds()
+	out := make([]pace, len(ids))
+	for i, now := range b.counts(ids) {
+		out[i] = pace{
+			payload: float64(now.payload-before[i].payload) * 8 / s,
+			wire:    float64(now.wire-before[i].wire) * 8 / s,
+			becns:   float64(now.becns-before[i].becns) / s,
+		}
+	}
+	return out, nil
+}
+
+func gbit(bps float64) float64 { return bps / float64(quantity.Gbps) }

@@ -1,0 +1,138 @@
+// Package script runs the whole program as a user does: commands, files, exit codes, and live
+// simulated fabrics behind real sockets.
+package script
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"fairlane/internal/app"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"fairlane": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			code := app.Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+			stop()
+			os.Exit(code)
+		},
+		"checkdemo": func() { os.Exit(checkDemo(os.Args[1:])) },
+		"jsonget":   func() { os.Exit(jsonGet(os.Args[1:])) },
+	})
+}
+
+// scripts numbers the scripts of this process: names of abstract sockets belong to the machine.
+var scripts atomic.Int64
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 ".",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			addr, err := freeAddress()
+			if err != nil {
+				return err
+			}
+			e.Setenv("SOCKET", fmt.Sprintf("unix:fairlane-script-%d-%d", os.Getpid(), scripts.Add(1)))
+			e.Setenv("LISTEN", addr)
+			e.Setenv("FAIRLANE_URL", "http://"+addr)
+			e.Setenv("LANG", "C")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exit":     exitCode,
+			"fabricup": fabricUp,
+			"serviceup": func(ts *testscript.TestScript, _ bool, _ []string) {
+				until(ts, "the service", func(ctx context.Context) error { return get(ctx, ts.Getenv("FAIRLANE_URL")+"/api/v1/ready") })
+			},
+			"rival":  rival,
+			"setvar": setVariable,
+		},
+	})
+}
+
+// freeAddress is a TCP address that nothing listened on a moment ago.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// exitCode is "exit CODE PROGRAM ARGS...": the exit code must be exactly that.
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || neg {
+		ts.Fatalf("usage: exit CODE PROGRAM ARGS...")
+	}
+	got := 0
+	var exit interface{ ExitCode() int }
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(got) != args[0] {
+		ts.Fatalf("exit code is %d, want %s", got, args[0])
+	}
+}
+
+// setVariable is "setvar NAME FILE": the variable takes the file's only line.
+func setVariable(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: setvar NAME FILE")
+	}
+	text := ts.ReadFile(args[1])
+	for len(text) > 0 && text[len(text)-1] == '\n' {
+		text = text[:len(text)-1]
+	}
+	ts.Setenv(args[0], text)
+}
+
+// until tries again until f succeeds; a process in the background needs a moment to come up.
+func until(ts *testscript.TestScript, what string, f func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := f(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("%s did not come up: %v", what, err)
+		case <-tick.C:
+		}
+	}
+}
+
+func get(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	r, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	if r.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s", url, r.Status)
+	}
+	return errors.Join(err, r.Body.Close())
+}
