@@ -98,6 +98,9 @@ func (p *placer) administration(ctx context.Context) (ident.LID, error) {
 	return info.MasterSMLID, nil
 }
 
+// saNoRecords is the class-specific half of a status of subnet administration (IBTA vol. 1, 15.2.3).
+const saNoRecords = 3
+
 // pathSL asks for a path from a port to itself in a partition and returns its service level.
 func (p *placer) pathSL(ctx context.Context, sa, lid ident.LID, pkey ident.PKey) (ident.SL, error) {
 	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
@@ -110,7 +113,9 @@ func (p *placer) pathSL(ctx context.Context, sa, lid ident.LID, pkey ident.PKey)
 	if err != nil {
 		return 0, err
 	}
-	if s := resp.Status(); s != mad.StatusOK {
+	if s := resp.Status(); s>>8 == saNoRecords {
+		return 0, fmt.Errorf("subnet administration knows no path: partition %s is not in the subnet manager's partitions.conf, or the port is not a member", pkey)
+	} else if s != mad.StatusOK {
 		return 0, fmt.Errorf("subnet administration answers status 0x%04x", uint16(s))
 	}
 	var rec mad.PathRecord

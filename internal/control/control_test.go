@@ -15,6 +15,7 @@ import (
 
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
+	"fairlane/internal/quantity"
 	"fairlane/internal/store"
 	"fairlane/tenants"
 )
@@ -463,6 +464,39 @@ func TestDevicesAndShares(t *testing.T) {
 	mustFail(t, "unreachable devices", err, control.ErrUnavailable)
 	_, err = r.Service.Shares(ctx, "lab", plan, time.Second)
 	mustFail(t, "failed measurement", err, os.ErrDeadlineExceeded)
+}
+
+func TestAWindowThatASlowFabricCannotFillIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	r, plan := labWithPlan(t)
+	ctx := t.Context()
+	f, err := r.Service.Fabric(ctx, "lab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := control.Fabric{Name: "slow", Source: f.Source, TimeScale: 0.01}
+	if _, err := r.Service.CreateFabric(ctx, slow); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Service.Discover(ctx, "slow"); err != nil {
+		t.Fatal(err)
+	}
+	in := control.TenantInput{Name: "red", Weight: quantity.WeightOne, Attachments: []control.AttachmentInput{{Port: "h1"}}}
+	if _, err := r.Service.CreateTenant(ctx, "slow", in); err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := r.Service.CreatePlan(ctx, "slow", control.CompileOptions{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Service.Shares(ctx, "slow", p.Plan.Name, 20*time.Second)
+	mustFail(t, "20 s at a hundredth of real time", err, control.ErrInvalid)
+	if _, err := r.Service.Shares(ctx, "slow", p.Plan.Name, 100*time.Millisecond); err != nil {
+		t.Errorf("100 ms at a hundredth of real time: %v", err)
+	}
+	if _, err := r.Service.Shares(ctx, "lab", plan, 20*time.Second); err != nil {
+		t.Errorf("20 s in real time: %v", err)
+	}
 }
 
 func TestTokens(t *testing.T) {

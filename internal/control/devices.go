@@ -26,6 +26,8 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 const (
 	MinWindow = time.Millisecond
 	MaxWindow = time.Minute
+	// maxWall bounds the time that a request may wait for a slow, simulated fabric.
+	maxWall = 4 * time.Minute
 )
 
 // Shares measures what tenants get over a window of the fabric's own time, from MinWindow to
@@ -37,6 +39,10 @@ func (s *Service) Shares(ctx context.Context, fabric, plan string, window time.D
 	t, err := s.target(ctx, fabric, plan)
 	if err != nil {
 		return Shares{}, err
+	}
+	if wall := time.Duration(float64(window) / t.Fabric.TimeScale); wall > maxWall {
+		return Shares{}, Invalid("window_ms", "window %s: takes %s at the fabric's time scale of %v, want at most %s",
+			window, wall.Round(time.Second), t.Fabric.TimeScale, maxWall)
 	}
 	sh, err := s.d.Meter.Measure(ctx, t, window)
 	if err != nil {

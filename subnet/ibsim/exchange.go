@@ -271,7 +271,7 @@ func (c *Client) dispatch(b []byte) {
 	r := &c.table[index]
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.tid != tid || r.class != p.Class() {
+	if tid == 0 || r.tid != tid || r.class != p.Class() { // 0 stands for a request that expects nothing
 		c.stats.late.Add(1)
 		return
 	}
