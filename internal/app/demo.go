@@ -220,7 +220,7 @@ func paceOf(p *policy.Plan) pace {
 	}
 	period := quantity.Picoseconds(longest) * timerUnit
 	round := min(max(96*period, 100*quantity.Millisecond), quantity.Second)
-	return pace{unmanaged: 50 * quantity.Millisecond, round: round, final: 4 * round}
+	return pace{unmanaged: 50 * quantity.Millisecond, round: round, final: 8 * round}
 }
 
 func wallDuration(p quantity.Picoseconds) time.Duration {

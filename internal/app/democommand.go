@@ -144,7 +144,7 @@ func serveHTTP(ctx context.Context, listen string, h http.Handler, ready func(ne
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", listen)
 	if err != nil {
-		return usagef("listen on %s: %w", listen, err)
+		return fmt.Errorf("listen on %s: %w", listen, err)
 	}
 	srv := api.HTTPServer(h)
 	done := make(chan error, 1)

@@ -90,6 +90,7 @@ func (p *ports) Roll(ctx context.Context, t control.RollRequest, rec control.Rec
 // rollResult says in control's words how a run ended. A paused run has no state of its own:
 // control knows whether the rollout was cancelled or the manager stopped.
 func rollResult(r reconcile.Result) control.RollResult {
+	r.Reason = strings.ReplaceAll(r.Reason, "\n", "; ") // one line, as tables show it
 	state := control.RolloutFailed
 	switch r.Outcome {
 	case reconcile.OutcomeDone:

@@ -1,0 +1,280 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
+	"fairlane/policy"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
+)
+
+func TestParseSource(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]source{
+		"file:a b.topo":    {file: "a b.topo"},
+		"file:C:/x":        {file: "C:/x"},
+		"ibsim:lab":        {ibsim: "unix:lab"},
+		"ibsim:unix:lab":   {ibsim: "unix:lab"},
+		"ibsim:udp:h:7070": {ibsim: "udp:h:7070"},
+		"":                 {},
+		"file:":            {},
+		"ibsim:":           {},
+		"ibsim:udp":        {},
+		"ibsim:unix":       {},
+		"ibsim:tcp:h:1":    {},
+		"http://x":         {},
+		"umad:mlx5_0:1":    {},
+		"fabric.yaml":      {},
+	} {
+		got, err := parseSource(in)
+		if got != want || (err != nil) != (want == source{}) {
+			t.Errorf("parseSource(%q) = %+v, %v", in, got, err)
+		}
+		if err != nil && (exitCode(err) != exitUsage || !strings.Contains(err.Error(), "want file:PATH")) {
+			t.Errorf("parseSource(%q): %v", in, err)
+		}
+	}
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestReadConfig(t *testing.T) {
+	t.Parallel()
+	none := func(string) string { return "" }
+	env := func(k string) string { return map[string]string{"FAIRLANE_DATABASE": "env.db"}[k] }
+	def := defaultConfig()
+	for text, want := range map[string]Config{
+		"":               def,
+		"# only words\n": def,
+		"listen: :1\n":   {Listen: ":1", Database: def.Database},
+		"cc_key_file: k\nadmin_token_file: t\ndatabase: d\n": {Listen: def.Listen, Database: "d", CCKeyFile: "k", AdminTokenFile: "t"},
+		"listen:\n": def,
+	} {
+		got, err := readConfig(write(t, "c.yaml", text), none)
+		if err != nil || got != want {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	if c, err := readConfig(write(t, "c.yaml", "database: file.db\n"), env); err != nil || c.Database != "env.db" {
+		t.Errorf("the environment does not win over the file: %+v, %v", c, err)
+	}
+	for text, want := range map[string]string{
+		"listen: :1\ncolour: red\n":          `c.yaml:2: unknown key "colour": want listen, database`,
+		"listen: :1\n\nlisten: :2\n":         "c.yaml:3: listen was given in line 1 already",
+		"database: [a]\n":                    "c.yaml:1: database: want text",
+		"- a\n":                              "c.yaml:1: want the keys listen",
+		"listen: {\n":                        "want valid YAML",
+		strings.Repeat("#", maxConfigSize+1): "want at most 1048576 bytes",
+	} {
+		_, err := readConfig(write(t, "c.yaml", text), none)
+		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
+			t.Errorf("%.20q: %v, want %q", text, err, want)
+		}
+	}
+	bad := Config{Listen: "x"}
+	if err := bad.validate(); err == nil || !strings.Contains(err.Error(), "database") || !strings.Contains(err.Error(), "HOST:PORT") {
+		t.Errorf("validate: %v", err)
+	}
+}
+
+func TestCCKeyIsReadAndNeverEchoed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]mad.Key{"0xAB\n": 0xab, "00000000000000ff": 0xff} {
+		if got, err := ccKey(write(t, "k", text)); err != nil || got != want {
+			t.Errorf("%q: %x, %v", text, got, err)
+		}
+	}
+	if got, err := ccKey(""); got != 0 || err != nil {
+		t.Errorf("no file: %x, %v", got, err)
+	}
+	for _, text := range []string{"hunter2", "112233445566778899", "\n"} {
+		_, err := ccKey(write(t, "k", text))
+		if exitCode(err) != exitUsage || text != "\n" && strings.Contains(err.Error(), text) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want int
+	}{
+		{nil, exitDone},
+		{errors.New("x"), exitFailed},
+		{fmt.Errorf("run: %w", errBoundMissed), exitFailed},
+		{fmt.Errorf("read: %w", usagef("x")), exitUsage},
+		{errors.Join(errors.New("x"), usagef("y")), exitUsage},
+	} {
+		if got := exitCode(c.err); got != c.want {
+			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+func TestSampleTenants(t *testing.T) {
+	t.Parallel()
+	for _, hosts := range []int{3, 4, 5, 8, 40} {
+		topo, err := topogen.Star(hosts, topogen.Wire{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts, flows, err := sampleTenants(topo)
+		if hosts < 4 {
+			if exitCode(err) != exitUsage {
+				t.Errorf("%d hosts: %v", hosts, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		qps, sources := map[string]int{}, map[ident.PortID]bool{}
+		for _, f := range flows {
+			qps[f.Tenant] += f.QPs
+			if sources[f.Src] || f.Src == f.Dst {
+				t.Errorf("%d hosts: %s sends twice or to itself", hosts, f.Src)
+			}
+			sources[f.Src] = true
+		}
+		if len(ts) != 3 || qps["gold"] != 1 || qps["silver"] != 4 || qps["bronze"] != 16 || tenants.Validate(ts, flows) != nil {
+			t.Errorf("%d hosts: %d tenants with %v queue pairs", hosts, len(ts), qps)
+		}
+	}
+}
+
+// fakeSA answers the two questions of the placer.
+type fakeSA struct {
+	smLID uint16
+	sl    map[ident.PKey]ident.SL
+}
+
+func (f fakeSA) Exchange(_ context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
+	resp := *req
+	if to.LID == 0 {
+		resp.Data()[18], resp.Data()[19] = byte(f.smLID>>8), byte(f.smLID)
+		return resp, nil
+	}
+	var rec mad.PathRecord
+	if err := rec.Decode(req.Data()); err != nil {
+		return resp, err
+	}
+	sl, ok := f.sl[rec.PKey]
+	if !ok {
+		return resp, mad.ErrTimeout
+	}
+	rec.SL = sl
+	return resp, rec.Encode(resp.Data())
+}
+
+func TestPlacer(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(2, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := connectedPorts(topo)
+	ps := []policy.Placement{
+		{Tenant: "red", PKey: 0x8001, Port: ports[0], SL: 2}, {Tenant: "red", PKey: 0x8001, Port: ports[1], SL: 2},
+		{Tenant: "blue", PKey: 0x8002, Port: ports[1], SL: 3},
+	}
+	for name, c := range map[string]struct {
+		sa   fakeSA
+		want []string // empty: in force
+	}{
+		"in force":  {fakeSA{1, map[ident.PKey]ident.SL{0x8001: 2, 0x8002: 3}}, nil},
+		"wrong SLs": {fakeSA{1, map[ident.PKey]ident.SL{0x8001: 0, 0x8002: 1}}, []string{"tenant red: subnet administration hands out SL 0", "; tenant blue", "set sl=3", "partitions.conf"}},
+		"silence":   {fakeSA{1, nil}, []string{"path of tenant red"}},
+		"no SA":     {fakeSA{}, []string{"no subnet administration"}},
+	} {
+		p := &placer{transport: c.sa, topology: topo}
+		err := p.Verify(t.Context(), ps)
+		if (err == nil) != (c.want == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, w := range c.want {
+			if err != nil && (!strings.Contains(err.Error(), w) || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("%s: %q, want %q in one line", name, err, w)
+			}
+		}
+	}
+	set := map[ident.PKey]ident.SL{}
+	p := &placer{set: func(k ident.PKey, sl ident.SL) int { set[k] = sl; return 1 }}
+	if err := p.Place(t.Context(), ps); err != nil || len(set) != 2 || set[0x8001] != 2 || set[0x8002] != 3 {
+		t.Errorf("placed %v, %v", set, err)
+	}
+}
+
+func TestRollResult(t *testing.T) {
+	t.Parallel()
+	bad := []reconcile.DeviceResult{{Device: driver.Device{Name: "h1/P1"}, Error: "silent"}, {Device: driver.Device{Name: "h2/P1"}}}
+	for _, c := range []struct {
+		in    reconcile.Result
+		state control.RolloutState
+		text  string
+	}{
+		{reconcile.Result{Outcome: reconcile.OutcomeDone, Devices: bad[1:]}, control.RolloutSucceeded, "1 devices read back as wanted"},
+		{reconcile.Result{Outcome: reconcile.OutcomeDone, Placement: reconcile.PlacementVerified}, control.RolloutSucceeded, "placement verified"},
+		{reconcile.Result{Outcome: reconcile.OutcomePartial, Reason: "within budget", Devices: bad}, control.RolloutPartial, "within budget; h1/P1: silent"},
+		{reconcile.Result{Outcome: reconcile.OutcomeRolledBack, Reason: "h1/P1: silent", Devices: bad}, control.RolloutRolledBack, "h1/P1: silent"},
+		{reconcile.Result{Outcome: reconcile.OutcomeStuck, Reason: "x\ny"}, control.RolloutFailed, "x; y"},
+		{reconcile.Result{Outcome: reconcile.OutcomeRefused, Reason: "x"}, control.RolloutFailed, "x"},
+		{reconcile.Result{Outcome: reconcile.OutcomePaused, Reason: "x"}, "", "x"},
+	} {
+		if got := rollResult(c.in); got.State != c.state || got.Result != c.text {
+			t.Errorf("%s: %+v, want %s %q", c.in.Outcome, got, c.state, c.text)
+		}
+	}
+}
+
+// rows keeps what a rollout recorded.
+type rows struct {
+	devices []control.RolloutDevice
+	kinds   []string
+}
+
+func (r *rows) Device(d control.RolloutDevice) error { r.devices = append(r.devices, d); return nil }
+func (r *rows) Event(kind, _, _ string, _ any) error { r.kinds = append(r.kinds, kind); return nil }
+
+func TestRecorderKeepsWhatWasKnownOfADevice(t *testing.T) {
+	t.Parallel()
+	dev := driver.Device{Name: "h1/P1"}
+	to := &rows{}
+	rec := newRecorder(to, []reconcile.Target{{Device: dev}})
+	before, after := &driver.Settings{}, &driver.Settings{}
+	for _, e := range []reconcile.Event{
+		{Message: "begins"},
+		{Device: &dev, To: reconcile.Applying, Before: before},
+		{Device: &dev, From: reconcile.Applying, To: reconcile.Failed, Observed: after, Error: "busy"},
+	} {
+		if err := rec.Record(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(to.devices) != 2 || strings.Join(to.kinds, " ") != "rollout.progress device.state device.state" {
+		t.Fatalf("%d rows, events %v", len(to.devices), to.kinds)
+	}
+	last := to.devices[1]
+	if last.State != "failed" || last.Error != "busy" || last.Before != before || last.Observed != after || last.Wanted == nil {
+		t.Errorf("last row: %+v", last)
+	}
+}
