@@ -106,7 +106,8 @@ func (r *fairnessRun) windows(ctx context.Context, b *testbed, ids []fabric.Flow
 		n := float64(len(rates[i]))
 		r.all[i].payload /= n
 		for _, x := range rates[i] {
-			squares += math.Pow(x/r.all[i].payload-1, 2) / n
+			d := x/r.all[i].payload - 1
+			squares += d * d / n
 		}
 	}
 	r.jitter = math.Sqrt(squares / 4)
