@@ -209,8 +209,11 @@ type pace struct {
 	final     quantity.Picoseconds // the window that counts, long against the saw-teeth of the slowest flow
 }
 
-// paceOf derives the phases from the longest CCTI_Timer: convergence takes about as many
-// timer periods as there are table steps between line rate and the entitled rate.
+// paceOf derives the phases from the plan. Convergence takes about as many periods of the longest
+// CCTI_Timer as there are table steps between line rate and the entitled rate. The mean of a tenant's
+// rate over a window is as uncertain as the count of the BECNs that steer it, 1/sqrt(count) in
+// relative terms, so the window lasts until the smallest tenant has had enough of them: the bound on
+// its share is then four standard errors.
 func paceOf(p *policy.Plan) pace {
 	longest := uint16(0)
 	for i := range p.CAs {
@@ -219,8 +222,35 @@ func paceOf(p *policy.Plan) pace {
 		}
 	}
 	period := quantity.Picoseconds(longest) * timerUnit
-	round := min(max(96*period, 100*quantity.Millisecond), quantity.Second)
-	return pace{unmanaged: 50 * quantity.Millisecond, round: round, final: 8 * round}
+	return pace{
+		unmanaged: 50 * quantity.Millisecond,
+		round:     min(max(96*period, 100*quantity.Millisecond), quantity.Second),
+		final:     min(max(becnTime(p), 400*quantity.Millisecond), 4*quantity.Second),
+	}
+}
+
+// becnTime is how long it takes until the tenant with the smallest entitlement has had the BECNs for a
+// standard error of 1.25 %: its packets, of 4 KiB, are marked load times in each marking interval.
+func becnTime(p *policy.Plan) quantity.Picoseconds {
+	const standardError, load, packetBits = 0.0125, 0.65, 8 * 4122
+	marking := uint16(1)
+	for i := range p.Switches {
+		marking = max(marking, p.Switches[i].Defaults.MarkingRate)
+		for _, m := range p.Switches[i].Ports {
+			marking = max(marking, m.MarkingRate)
+		}
+	}
+	smallest := quantity.BitRate(0)
+	for _, t := range p.Tenants {
+		if t.Entitled > 0 && (smallest == 0 || t.Entitled < smallest) {
+			smallest = t.Entitled
+		}
+	}
+	if smallest == 0 {
+		return 0
+	}
+	count := 1 / (standardError * standardError)
+	return quantity.Picoseconds(1e12 * count * float64(marking) * packetBits / (load * float64(smallest)))
 }
 
 func wallDuration(p quantity.Picoseconds) time.Duration {
