@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -116,6 +117,9 @@ func (s *settings) reasons(p *port, st *setting) []Reason {
 	timer := Reason{Field: field + "timer", Value: fmt.Sprint(st.timer), Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
 	if st.exact < 1 {
 		timer.Clamped = fmt.Sprintf("%.3f to 1, the shortest timer", st.exact)
+	}
+	if st.exact >= math.MaxUint16+0.5 {
+		timer.Clamped = fmt.Sprintf("%.0f to 65535, the longest timer, at increase %d", st.exact, st.incr)
 	}
 	incr := Reason{Field: field + "increase", Value: fmt.Sprint(st.incr), Tenant: tenant, Rule: "smallest-increase",
 		Formula: "the smallest with which the timer fits 16 bits: each unit widens the saw-tooth"}

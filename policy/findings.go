@@ -52,7 +52,9 @@ func sortFindings(fs []Finding) []Finding {
 		}
 		return compareText(a.Message, b.Message)
 	})
-	fs = slices.CompactFunc(fs, func(a, b Finding) bool { return a.Code == b.Code && a.Message == b.Message })
+	fs = slices.CompactFunc(fs, func(a, b Finding) bool {
+		return a.Code == b.Code && a.Message == b.Message && slices.Equal(a.Tenants, b.Tenants) && slices.Equal(a.Links, b.Links)
+	})
 	if fs == nil {
 		return []Finding{}
 	}

@@ -110,7 +110,7 @@ func (f *faults) tenant(t *Tenant) {
 	if len(t.Classes) > MaxClasses {
 		f.add(t.Name, -1, "classes", fmt.Sprint(len(t.Classes)), fmt.Sprintf("at most %d", MaxClasses))
 	}
-	for i, c := range t.Classes {
+	for i, c := range t.Classes[:min(len(t.Classes), MaxClasses)] {
 		field := fmt.Sprintf("classes[%d].", i)
 		if !ValidName(c.Name) {
 			f.add(t.Name, -1, field+"name", quote(c.Name), nameRule)

@@ -76,7 +76,7 @@ func (n *Network) Counters(node int32, num ident.PortNum) PortCounters {
 	if p.peer < 0 {
 		return c
 	}
-	tick := p.txTime(tickBytes)
+	tick := max(1, p.txTime(tickBytes)) // above 32 Tbit/s it would round to nothing
 	waited := t.waited
 	if t.waitSince >= 0 {
 		waited += now - t.waitSince

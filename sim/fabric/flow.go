@@ -106,7 +106,7 @@ func (n *Network) AddFlow(f FlowSpec) (FlowID, error) {
 		if f.Demand > 0 {
 			q.gap = n.demandGap(f.Demand, f.QPs, int(mtu))
 			// Spread the first packets over one gap: packets of alike queue pairs take turns.
-			q.due += q.gap * quantity.Picoseconds(i) / quantity.Picoseconds(f.QPs)
+			q.due += q.gap / quantity.Picoseconds(f.QPs) * quantity.Picoseconds(i)
 		}
 		if f.Bytes > 0 {
 			q.left = int64(f.Bytes / uint64(f.QPs))
@@ -185,7 +185,12 @@ func (n *Network) SetFlowSL(id FlowID, sl ident.SL) {
 		h := &n.hosts[n.ports[q.src].host]
 		q.cc.Index(now, &h.params[q.sl])
 		q.cc.Adopt(now, &h.params[sl])
+		old := q.sl
 		q.sl = sl
+		if h.perSL {
+			n.timeGate(h, old) // the queue pair that had the old SL's turn may never use it
+			n.kick(q.src, &n.ports[q.src], now)
+		}
 	}
 	f.spec.SL = sl
 }

@@ -148,6 +148,9 @@ func (n *Network) makeReady(h *host, qi int32) {
 	vl := h.sl2vl[q.sl]
 	if !p.usable(vl) || n.lids[q.src].base == 0 || n.lids[q.dst].base == 0 {
 		n.unresolved.pushQP(n.qps, qi)
+		if h.perSL {
+			n.timeGate(h, q.sl) // the SL's turn passes on
+		}
 		return
 	}
 	p.lanes[vl].ready.pushQP(n.qps, qi)

@@ -83,6 +83,7 @@ func routed(topo *subnet.Fabric) (*subnet.Fabric, error) {
 	missing := topo.LFTs == nil
 	for i := range topo.Nodes {
 		nd := &topo.Nodes[i]
+		missing = missing || nd.Kind == subnet.KindSwitch && (i >= len(topo.LFTs) || topo.LFTs[i] == nil)
 		for p := range nd.Ports {
 			endport := p > 0 && nd.Ports[p].Link >= 0
 			if nd.Kind == subnet.KindSwitch {

@@ -104,18 +104,23 @@ func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 	r := &batch{s: s, n: n, ids: ids, last: make([]uint64, len(ids)), rates: make([][]quantity.BitRate, len(ids))}
 	r.findPorts()
 	r.baseline()
-	changes := s.Changes
+	changes, warmed := s.Changes, s.Warmup == 0
+	warm := func(limit quantity.Picoseconds) {
+		if !warmed && s.Warmup <= limit {
+			n.RunUntil(s.Warmup)
+			r.baseline()
+			warmed = true
+		}
+	}
 	for t := quantity.Picoseconds(0); t < s.Duration; {
 		next := min(t+s.Interval, s.Duration)
 		for len(changes) > 0 && changes[0].At < next {
+			warm(changes[0].At)
 			n.RunUntil(changes[0].At)
 			changes[0].apply(n, s)
 			changes = changes[1:]
 		}
-		if t < s.Warmup && s.Warmup <= next {
-			n.RunUntil(s.Warmup)
-			r.baseline()
-		}
+		warm(next)
 		n.RunUntil(next)
 		r.sample(next - t)
 		t = next
@@ -245,7 +250,7 @@ func Jain(v []float64) float64 {
 	var sum, squares float64
 	for _, x := range v {
 		sum += x
-		squares += x * x
+		squares += float64(x * x)
 	}
 	if squares == 0 {
 		return 1

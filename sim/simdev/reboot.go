@@ -37,10 +37,13 @@ func (d *Devices) Reboot(at int32) error {
 		return nil
 	}
 	d.unconfigure(at)
-	for num := 1; num < len(nd.ports); num++ {
+	for num := range nd.ports {
 		ref := subnet.PortRef{Node: at, Port: ident.PortNum(num)}
+		if !d.topo.Valid(ref) {
+			continue
+		}
+		d.clearCounters(ref)
 		if peer, ok := d.topo.Peer(ref); ok && d.net.LinkUp(at, ref.Port) {
-			d.clearCounters(ref)
 			d.retrain(ref)
 			d.port(peer).downed++
 			if d.nodes[peer.Node].sw != nil {

@@ -22,6 +22,9 @@ func (p *parser) port(n *yaml.Node, line int, what string) ident.PortID {
 	if !ok {
 		return ident.PortID{}
 	}
+	if len(p.errs) >= maxErrors {
+		return ident.PortID{} // nothing more is told, and looking for near misses costs time
+	}
 	if p.fabric == nil {
 		id, err := ident.ParsePortID(s)
 		if err != nil {
