@@ -5,7 +5,6 @@ import (
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
-	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 )
@@ -150,40 +149,6 @@ func TestSL2VLDecidesTheLaneOnEachLink(t *testing.T) {
 	}
 	if err := n.check(); err != nil {
 		t.Error(err)
-	}
-}
-
-// A queue pair that has its SL's turn and moves to another SL must not take the turn with it.
-func TestQueuePairsOfAnSLGoOnWhenOneLeavesIt(t *testing.T) {
-	t.Parallel()
-	topo, err := topogen.Star(3, topogen.Wire{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := range 40 { // instants all over a packet's cycle
-		n, err := New(topo, Config{Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		hosts := topo.Hosts()
-		src, dst := subnet.PortRef{Node: hosts[0], Port: 1}, subnet.PortRef{Node: hosts[1], Port: 1}
-		var table [ibcc.BlockEntries]ibcc.Entry
-		table[1] = ibcc.Entry{Multiplier: 20}
-		n.SetCCTBlock(src.Node, src.Port, 1, 0, table)
-		n.SetCAParams(src.Node, src.Port, true, [ident.NumSLs]ibcc.SLParams{{Timer: 1, Increase: 1, Min: 1}})
-		var ids [3]FlowID
-		for i := range ids {
-			if ids[i], err = n.AddFlow(FlowSpec{Src: src, Dst: dst, QPs: 1}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		n.RunUntil(quantity.Millisecond + quantity.Picoseconds(at)*200*quantity.Nanosecond)
-		n.SetFlowSL(ids[at%3], 1)
-		before := n.Delivered(ids[(at+1)%3]) + n.Delivered(ids[(at+2)%3])
-		n.RunUntil(2 * quantity.Millisecond)
-		if got := n.Delivered(ids[(at+1)%3]) + n.Delivered(ids[(at+2)%3]); got == before {
-			t.Fatalf("after flow %d left at step %d, the others of its SL stand still", at%3, at)
-		}
 	}
 }
 
