@@ -20,6 +20,7 @@ type live struct {
 	server   *simdev.Server
 	group    *errgroup.Group
 	stop     context.CancelFunc
+	done     context.Context // ends when the fabric does
 }
 
 // startLive builds a scenario and serves it at addr until the context ends or close is called.
@@ -44,7 +45,7 @@ func startLive(ctx context.Context, s *scenario.Scenario, addr string, o simdev.
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return devices.Run(ctx) })
 	group.Go(func() error { return server.Serve(ctx) })
-	return &live{scenario: s, devices: devices, server: server, group: group, stop: stop}, nil
+	return &live{scenario: s, devices: devices, server: server, group: group, stop: stop, done: ctx}, nil
 }
 
 // close stops the fabric and waits for it.
@@ -55,5 +56,8 @@ func (l *live) close() error {
 
 // wait returns when the fabric's own time has advanced by span.
 func (l *live) wait(ctx context.Context, span quantity.Picoseconds) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.done, cancel)() // a fabric that died stands still
 	return waitFor(ctx, l.devices, l.devices.Now()+span)
 }

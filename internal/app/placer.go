@@ -26,7 +26,11 @@ func (p *placer) Place(_ context.Context, ps []policy.Placement) error {
 	if p.set == nil {
 		return nil
 	}
-	for _, e := range distinct(ps) {
+	each, err := distinct(ps)
+	if err != nil {
+		return err
+	}
+	for _, e := range each {
 		p.set(e.PKey, e.SL)
 	}
 	return nil
@@ -35,12 +39,16 @@ func (p *placer) Place(_ context.Context, ps []policy.Placement) error {
 // Verify implements reconcile.Placer: it asks subnet administration for a path of each partition
 // and compares the service level it hands out.
 func (p *placer) Verify(ctx context.Context, ps []policy.Placement) error {
+	each, err := distinct(ps)
+	if err != nil {
+		return err
+	}
 	sa, err := p.administration(ctx)
 	if err != nil {
 		return err
 	}
 	var wrong faults
-	for _, e := range distinct(ps) {
+	for _, e := range each {
 		ref, ok := p.topology.PortByID(e.Port)
 		if !ok {
 			wrong = append(wrong, fmt.Errorf("placement of tenant %s: port %s is not on the fabric", e.Tenant, e.Port))
@@ -125,15 +133,25 @@ func (p *placer) pathSL(ctx context.Context, sa, lid ident.LID, pkey ident.PKey)
 	return rec.SL, nil
 }
 
-// distinct keeps the first placement of each partition: subnet administration knows partitions, not tenants.
-func distinct(ps []policy.Placement) []policy.Placement {
-	seen := map[ident.PKey]bool{}
+// distinct is one placement for each partition: subnet administration knows partitions, not tenants. It
+// fails when a plan wants two service levels for one, which no subnet manager can hand out.
+func distinct(ps []policy.Placement) ([]policy.Placement, error) {
+	seen := map[ident.PKey]policy.Placement{}
 	var out []policy.Placement
+	var wrong faults
 	for _, e := range ps {
-		if !seen[e.PKey] {
-			seen[e.PKey] = true
+		base := e.PKey.Base()
+		if base == 0 {
+			base = ident.DefaultPKey.Base() // none given
+		}
+		switch first, dup := seen[base]; {
+		case !dup:
+			seen[base] = e
 			out = append(out, e)
+		case first.SL != e.SL:
+			wrong = append(wrong, fmt.Errorf("partition %s: tenant %s needs SL %d and tenant %s needs SL %d, but a partition has one: give each tenant a partition of its own",
+				base, first.Tenant, first.SL, e.Tenant, e.SL))
 		}
 	}
-	return out
+	return out, wrong.err()
 }

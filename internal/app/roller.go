@@ -76,6 +76,9 @@ func (p *ports) Roll(ctx context.Context, t control.RollRequest, rec control.Rec
 			return control.RollResult{}, err
 		}
 	}
+	if err := checkIdentities(ctx, s.transport, r.Targets); err != nil {
+		return control.RollResult{}, err
+	}
 	deps := reconcile.Deps{Driver: s.driver, Recorder: newRecorder(rec, r.Targets)}
 	if slices.Contains(t.Stages, control.StagePlacement) {
 		r.Placements = t.Plan.Placements
@@ -180,7 +183,13 @@ func (p *ports) Observe(ctx context.Context, t control.Target) ([]control.Device
 	if err != nil {
 		return nil, err
 	}
+	if err := checkIdentities(ctx, s.transport, targets); err != nil {
+		return nil, err
+	}
 	observed := reconcile.Observe(ctx, targets, s.driver, 64)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read devices back: %w", err)
+	}
 	reports := make([]control.DeviceReport, len(observed))
 	for i, o := range observed {
 		reports[i] = control.DeviceReport{

@@ -145,7 +145,10 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 	}
 	administer(l)
 	a.printServed(l)
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-l.done.Done(): // the server failed; close says why
+	}
 	_, _ = fmt.Fprintf(a.stderr, "%+v\n", l.server.Stats())
 	return l.close()
 }

@@ -69,6 +69,9 @@ func discoverSource(ctx context.Context, s source, progress func(discover.Progre
 
 // readFabric reads a fabric file of either form.
 func readFabric(path string) (*subnet.Fabric, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return nil, usagef("%s: want a regular file", path)
+	}
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, &UsageError{Err: err}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"fairlane/policy"
 )
@@ -111,8 +112,17 @@ func (s *Service) roll(ctx context.Context, ro Rollout, req RollRequest) {
 	}
 	// When this write fails the row stays "running", and the next start of the manager marks
 	// it interrupted: nothing claims a result that was not stored.
-	_ = s.finish(keep, ro, res)
+	for try := range finishTries {
+		err := s.finish(keep, ro, res)
+		if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond << try)
+	}
 }
+
+// finishTries bounds how often the result of a rollout is written, over some 12 s, when the store refuses.
+const finishTries = 7
 
 // safeRoll turns a panic of a roller into a failed rollout: one fabric's bug must not take
 // the manager of all fabrics down.
