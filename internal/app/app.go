@@ -32,7 +32,7 @@ func (a *app) t(key string, values ...any) string { return a.text.T(key, values.
 // Main runs the command line and returns its exit code: 0 done, 1 failed or a bound was
 // missed, 2 wrong usage or bad input. Data goes to stdout, words to stderr.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	text, err := i18n.Load(i18n.Pick(langFlag(args), os.Getenv))
+	text, err := i18n.Load(i18n.Pick(i18n.Asked(args), os.Getenv))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return exitFailed
@@ -73,7 +73,7 @@ func (a *app) root(args []string) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		lang := langFlag(args)
+		lang := i18n.Asked(args)
 		if lang != "" && !slices.Contains(i18n.Languages(), lang) {
 			return usagef("language %q: want %s", lang, strings.Join(i18n.Languages(), " or "))
 		}
@@ -97,19 +97,6 @@ func (a *app) noteBegin(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		a.noteBegin(sub)
 	}
-}
-
-// langFlag finds --lang VALUE or --lang=VALUE: help texts are made before flags are parsed.
-func langFlag(args []string) string {
-	for i, s := range args {
-		if v, ok := strings.CutPrefix(s, "--lang="); ok {
-			return v
-		}
-		if s == "--lang" && i+1 < len(args) {
-			return args[i+1]
-		}
-	}
-	return ""
 }
 
 // must panics on a programmer's error at start-up.

@@ -40,25 +40,12 @@ func New(o Options) []*cobra.Command {
 	if o.Args == nil {
 		o.Args = os.Args
 	}
-	c := &cli{getenv: o.Getenv, texts: texts(langFlag(o.Args), o.Getenv)}
+	c := &cli{getenv: o.Getenv, texts: texts(i18n.Asked(o.Args), o.Getenv)}
 	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.share()}
 	for _, cmd := range all {
 		c.addCommon(cmd)
 	}
 	return all
-}
-
-// langFlag finds --lang VALUE or --lang=VALUE.
-func langFlag(args []string) string {
-	for i, a := range args {
-		if v, ok := strings.CutPrefix(a, "--lang="); ok {
-			return v
-		}
-		if a == "--lang" && i+1 < len(args) {
-			return args[i+1]
-		}
-	}
-	return ""
 }
 
 // texts loads the catalogue; the ones that Pick names are built in, so loading cannot fail.

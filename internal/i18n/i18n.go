@@ -77,6 +77,20 @@ func (c *Catalogue) T(key string, values ...any) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
+// Asked finds --lang VALUE or --lang=VALUE among a command's arguments, "" when there is none: help texts
+// are made before flags are parsed.
+func Asked(args []string) string {
+	for i, a := range args {
+		if v, ok := strings.CutPrefix(a, "--lang="); ok {
+			return v
+		}
+		if a == "--lang" && i+1 < len(args) {
+			return args[i+1]
+		}
+	}
+	return ""
+}
+
 // Pick chooses a language: asked (a flag's value) when it has a catalogue, else the first of
 // FAIRLANE_LANG, LC_ALL, LC_MESSAGES and LANG that is set, else Default. Locale names such as
 // zh_CN.UTF-8 and zh-Hans count as their language.

@@ -88,3 +88,21 @@ func TestUnknownLanguageIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, ""},
+		{[]string{"demo", "--once"}, ""},
+		{[]string{"--lang", "zh", "demo"}, "zh"},
+		{[]string{"demo", "--lang=en"}, "en"},
+		{[]string{"demo", "--lang"}, ""},
+	} {
+		if got := Asked(c.args); got != c.want {
+			t.Errorf("asked by %q: %q, want %q", c.args, got, c.want)
+		}
+	}
+}
