@@ -136,7 +136,7 @@ func (p *placer) pathSL(ctx context.Context, sa, lid ident.LID, pkey ident.PKey)
 // distinct is one placement for each partition: subnet administration knows partitions, not tenants. It
 // fails when a plan wants two service levels for one, which no subnet manager can hand out.
 func distinct(ps []policy.Placement) ([]policy.Placement, error) {
-	seen := map[ident.PKey]policy.Placement{}
+	seen, told := map[ident.PKey]policy.Placement{}, map[ident.PKey]bool{}
 	var out []policy.Placement
 	var wrong faults
 	for _, e := range ps {
@@ -148,7 +148,8 @@ func distinct(ps []policy.Placement) ([]policy.Placement, error) {
 		case !dup:
 			seen[base] = e
 			out = append(out, e)
-		case first.SL != e.SL:
+		case first.SL != e.SL && !told[base]:
+			told[base] = true
 			wrong = append(wrong, fmt.Errorf("partition %s: tenant %s needs SL %d and tenant %s needs SL %d, but a partition has one: give each tenant a partition of its own",
 				base, first.Tenant, first.SL, e.Tenant, e.SL))
 		}
