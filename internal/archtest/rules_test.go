@@ -27,6 +27,7 @@ var rules = []rule{
 	{"sim", nil, "the engine knows events, not fabrics"},
 	{"sim/cc", []string{"sim", "ccconfig/ibcc"}, "an algorithm sees its settings and the clock it is given"},
 	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc"}, "the simulated fabric moves packets; it does not know who manages it"},
+	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
 	{"sim/scenario", []string{"sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "policy"}, "scenarios build simulations from pure values"},
 	{"sim/reproduce", []string{"sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants"}, "experiments build simulations and plans from pure values"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
@@ -61,7 +62,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
-	"ccconfig/ibcc", "tenants", "tenants/tenantfile", "policy", "sim", "sim/cc", "sim/fabric", "sim/reproduce",
+	"ccconfig/ibcc", "tenants", "tenants/tenantfile", "policy", "sim", "sim/cc", "sim/fabric", "sim/ether", "sim/reproduce",
 }
 
 // only maps a library to the packages that may import it, and why.

@@ -1,0 +1,226 @@
+package ether
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+)
+
+// MaxClasses bounds the traffic classes of a fabric.
+const MaxClasses = 8
+
+// Config is the hardware and the protocol of a fabric. The zero value of most fields means the
+// default that their comment gives.
+type Config struct {
+	Seed uint64 // of the marking coin and the hash of paths
+
+	Payload  int     // of a full packet, bytes; 1000
+	Headers  Headers // bytes on the wire beside the payload
+	AckEvery int     // data packets per acknowledgement; 1
+	// AckOvertakesPause lets a NIC send acknowledgements of a class that is paused.
+	AckOvertakesPause bool
+	// TruncateNs cuts every serialization time and pacing gap to whole nanoseconds, as ns-3 does.
+	TruncateNs bool
+	// GlobalRTT tells every flow the largest base round trip of the fabric instead of its path's.
+	GlobalRTT bool
+
+	Classes []Class // by class number; one lossless class
+	// CNPClass carries notification packets; CNPGap is the least time between two of a flow.
+	CNPs     bool // answer marks by packets; otherwise the acknowledgement echoes the mark
+	CNPClass uint8
+	CNPGap   quantity.Picoseconds
+
+	ECN      ECN
+	Buffer   Buffer
+	Buffers  map[int32]Buffer // of single switches, by node
+	Recovery Recovery
+
+	// Algorithms are the congestion controls of the run; a flow names one by its index.
+	Algorithms []cc.Algorithm
+	// OnDone is called when the acknowledgement of a flow's last byte has reached its sender.
+	OnDone func(Done)
+	// OnRTT is called with the round trip of each acknowledgement; nil costs nothing.
+	OnRTT func(quantity.Picoseconds)
+}
+
+// Headers are bytes on the wire. An algorithm's own headers come on top (cc.Traits).
+type Headers struct {
+	Data  int // beside the payload of a data packet; 48
+	Ack   int // a whole acknowledgement; 60
+	CNP   int // a whole notification packet; 64
+	Pause int // a whole PFC frame; 43
+}
+
+// Class is a traffic class: one queue per port.
+type Class struct {
+	Strict bool // served before all classes with weights, lower numbers first
+	Weight int  // of deficit round robin, 1..255; 1
+	Lossy  bool // no priority flow control: the buffer drops
+}
+
+// ECN is the marking rule of every switch queue: never below Min, always above Max, and between them
+// with a probability that rises linearly to PMax. Thresholds are for a link of RatePer and scale with
+// the rate of the link.
+type ECN struct {
+	Min, Max  int64            // bytes; 100,000 and 400,000
+	RatePer   quantity.BitRate // 25 Gbit/s
+	PMax      float64          // 0.2
+	Off       bool             // mark nothing
+	AtEnqueue bool             // decide when the packet enters the queue, not when it leaves
+}
+
+// Buffer is the shared packet memory of a switch with PFC thresholds per (ingress port, class).
+type Buffer struct {
+	Bytes   int64 // 33,554,432
+	Reserve int64 // per port, first-come bytes that need no shared memory; 4096
+	// Headroom is the room kept for what arrives after a pause was asked for, in units of
+	// rate x delay of the link; 3.
+	Headroom float64
+	// Alpha is the part of the free shared memory that one ingress port may hold: 1/8 at AlphaRate,
+	// doubled with each doubling of the rate above it, at most 1.
+	Alpha     float64
+	AlphaRate quantity.BitRate // rate of the slowest host link
+	// Static, if not 0, is a fixed threshold in bytes in place of the dynamic one.
+	Static int64
+	Resume int64 // a paused port resumes this far below the threshold; 3072
+	// EgressAlpha bounds a lossy queue to this part of the free shared memory; 1.
+	EgressAlpha float64
+}
+
+// RecoveryMode is what a sender does about loss.
+type RecoveryMode uint8
+
+// Recovery modes.
+const (
+	GoBackN         RecoveryMode = iota // resend everything from the first missing byte
+	SelectiveRepeat                     // resend what is missing
+)
+
+// Recovery is loss recovery. In a fabric with lossless classes alone it has nothing to do.
+type Recovery struct {
+	Mode    RecoveryMode
+	NackGap quantity.Picoseconds // least time between two NACKs for one missing byte; 500 us
+	Timeout quantity.Picoseconds // without progress the sender starts again; 0 is never
+}
+
+// withDefaults fills in and checks.
+func (c Config) withDefaults() (Config, error) {
+	def := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&c.Payload, 1000)
+	def(&c.AckEvery, 1)
+	def(&c.Headers.Data, 48)
+	def(&c.Headers.Ack, 60)
+	def(&c.Headers.CNP, 64)
+	def(&c.Headers.Pause, 43)
+	if len(c.Classes) == 0 {
+		c.Classes = []Class{{Weight: 1}}
+	}
+	c.Classes = append([]Class(nil), c.Classes...)
+	for i := range c.Classes {
+		def(&c.Classes[i].Weight, 1)
+	}
+	c.ECN = c.ECN.withDefaults()
+	c.Buffer = c.Buffer.withDefaults()
+	if c.Recovery.NackGap == 0 {
+		c.Recovery.NackGap = 500 * quantity.Microsecond
+	}
+	return c, c.check()
+}
+
+func (e ECN) withDefaults() ECN {
+	if e.Min == 0 && e.Max == 0 {
+		e.Min, e.Max = 100_000, 400_000
+	}
+	if e.RatePer == 0 {
+		e.RatePer = 25 * quantity.Gbps
+	}
+	if e.PMax == 0 {
+		e.PMax = 0.2
+	}
+	return e
+}
+
+func (b Buffer) withDefaults() Buffer {
+	def := func(v *int64, d int64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&b.Bytes, 32<<20)
+	def(&b.Reserve, 4096)
+	def(&b.Resume, 3072)
+	if b.Headroom == 0 {
+		b.Headroom = 3
+	}
+	if b.Alpha == 0 {
+		b.Alpha = 0.125
+	}
+	if b.EgressAlpha == 0 {
+		b.EgressAlpha = 1
+	}
+	return b
+}
+
+func (c *Config) check() error {
+	between := func(name string, v, low, high int64) error {
+		if v < low || v > high {
+			return fmt.Errorf("%s %d: want %d to %d", name, v, low, high)
+		}
+		return nil
+	}
+	for _, err := range []error{
+		between("payload", int64(c.Payload), 64, 9216),
+		between("ack_every", int64(c.AckEvery), 1, 255),
+		between("data header", int64(c.Headers.Data), 1, 512),
+		between("ack size", int64(c.Headers.Ack), 1, 1024),
+		between("cnp size", int64(c.Headers.CNP), 1, 1024),
+		between("pause size", int64(c.Headers.Pause), 1, 1024),
+		between("classes", int64(len(c.Classes)), 1, MaxClasses),
+		between("cnp class", int64(c.CNPClass), 0, int64(len(c.Classes)-1)),
+		between("algorithms", int64(len(c.Algorithms)), 1, 255),
+		between("ecn min", c.ECN.Min, 0, c.ECN.Max),
+		between("ecn max", c.ECN.Max, 0, 1<<40),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	for i, cl := range c.Classes {
+		if err := between(fmt.Sprintf("weight of class %d", i), int64(cl.Weight), 1, 255); err != nil {
+			return err
+		}
+	}
+	if c.ECN.PMax < 0 || c.ECN.PMax > 1 {
+		return fmt.Errorf("ecn p_max %g: want 0 to 1", c.ECN.PMax)
+	}
+	if err := c.Buffer.check(); err != nil {
+		return err
+	}
+	for node, b := range c.Buffers {
+		b = b.withDefaults()
+		c.Buffers[node] = b
+		if err := b.check(); err != nil {
+			return fmt.Errorf("node %d: %w", node, err)
+		}
+	}
+	return nil
+}
+
+func (b *Buffer) check() error {
+	switch {
+	case b.Bytes < 0 || b.Bytes > 1<<40:
+		return fmt.Errorf("buffer %d: want 1 to 2^40 bytes", b.Bytes)
+	case b.Reserve < 0 || b.Resume < 0 || b.Static < 0:
+		return fmt.Errorf("buffer reserve %d, resume %d, static %d: want 0 or more bytes", b.Reserve, b.Resume, b.Static)
+	case !(b.Headroom > 0 && b.Headroom <= 1000):
+		return fmt.Errorf("buffer headroom %g: want more than 0 and at most 1000 rate-delay products", b.Headroom)
+	case !(b.Alpha > 0 && b.Alpha <= 64) || !(b.EgressAlpha > 0 && b.EgressAlpha <= 64):
+		return fmt.Errorf("buffer alpha %g, egress alpha %g: want more than 0 and at most 64", b.Alpha, b.EgressAlpha)
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package ether
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+	"fairlane/sim/cc"
+)
+
+// FlowSpec is a flow to be.
+type FlowSpec struct {
+	ID        int64 // the caller's; reported back
+	Src, Dst  int32 // hosts, by number
+	Bytes     int64 // payload; 0 is endless
+	Start     quantity.Picoseconds
+	Stop      quantity.Picoseconds // when an endless flow ends; 0 is never
+	Algorithm uint8                // index into Config.Algorithms
+	Class     uint8
+	Tenant    uint16
+	Weight    float64          // 1 when 0
+	Demand    quantity.BitRate // most that the application offers, wire bytes; 0 is no bound
+	Entropy   uint32           // part of the path hash, as a UDP source port is
+}
+
+// Source gives flows in the order of their start, one at a time.
+type Source interface {
+	Next() (FlowSpec, bool)
+}
+
+// Done is a completed flow.
+type Done struct {
+	ID       int64
+	Src, Dst int32
+	Bytes    int64
+	Tenant   uint16
+	Start    quantity.Picoseconds
+	FCT      quantity.Picoseconds // from the start to the arrival of the last acknowledgement
+	// Ideal is the base round trip plus the time that the flow's packets with the transport's
+	// headers take at the rate of the slowest link.
+	Ideal quantity.Picoseconds
+}
+
+// Slowdown returns FCT by Ideal.
+func (d *Done) Slowdown() float64 { return float64(d.FCT) / float64(d.Ideal) }
+
+// States of a sender.
+const (
+	stateFree    uint8 = iota
+	stateIdle          // nothing to send, or the window is full
+	stateWaiting       // for its pacing deadline
+	stateReady         // in the line of its host
+)
+
+const pageSize = 256 // flows
+
+// flow is the sending half of a flow.
+type flow struct {
+	ctl   cc.Control
+	size  int64 // payload bytes; endless flows have the largest number
+	next  int64 // first byte not sent
+	una   int64 // first byte not acknowledged
+	due   quantity.Picoseconds
+	wake  quantity.Picoseconds // instant of the valid pacing event, in stateWaiting
+	paced float64              // rate that the last gap was made with; 0 when it was line rate
+	next2 int32                // in the line of its host
+	src   int32
+	dst   int32
+	hash  uint32
+	wire  uint16 // of the last packet
+	gen   uint16
+	state uint8
+	algo  uint8
+	cls   uint8
+	loss  bool // selective repeat is at work
+	info
+}
+
+// info is what the sender needs at its start and end only.
+type info struct {
+	id     int64
+	start  quantity.Picoseconds
+	moved  quantity.Picoseconds // last progress, for the retransmission timeout
+	demand float64              // bit/s; 0 is no bound
+	resent int64
+	tenant uint16
+}
+
+// receiver is the receiving half.
+type receiver struct {
+	expected int64
+	cnpAt    quantity.Picoseconds
+	nackAt   quantity.Picoseconds
+	nackFor  int64
+	src      int32
+	hash     uint32 // of the way back
+	packets  uint8  // not yet acknowledged
+	marked   uint8
+	gap      bool // packets above expected are kept (selective repeat)
+}
+
+type page struct {
+	flows [pageSize]flow
+	recvs [pageSize]receiver
+}
+
+func (n *Network) flow(slot int32) *flow     { return &n.pages[slot/pageSize].flows[slot%pageSize] }
+func (n *Network) recv(slot int32) *receiver { return &n.pages[slot/pageSize].recvs[slot%pageSize] }
+
+// SetSource makes a source give the flows of the run, beside those of Add.
+func (n *Network) SetSource(s Source) error {
+	n.source = s
+	return n.pull()
+}
+
+// pull schedules the next flow of the source.
+func (n *Network) pull() error {
+	if n.source == nil {
+		return nil
+	}
+	spec, ok := n.source.Next()
+	if !ok {
+		n.source = nil
+		return nil
+	}
+	return n.Add(spec)
+}
+
+// Add schedules one flow. A start in the past is now. It fails for hosts, classes or algorithms that
+// do not exist, for a flow to itself, and where no path leads.
+func (n *Network) Add(f FlowSpec) error {
+	if err := n.checkFlow(&f); err != nil {
+		return fmt.Errorf("flow %d: %w", f.ID, err)
+	}
+	at := none
+	if k := len(n.freeSpecs); k > 0 {
+		at = n.freeSpecs[k-1]
+		n.freeSpecs = n.freeSpecs[:k-1]
+		n.specs[at] = f
+	} else {
+		at = int32(len(n.specs))
+		n.specs = append(n.specs, f)
+	}
+	n.upcoming++
+	n.eng.Schedule(f.Start, evStart, at, 0)
+	return nil
+}
+
+func (n *Network) checkFlow(f *FlowSpec) error {
+	hosts := int32(len(n.hosts))
+	switch {
+	case f.Src < 0 || f.Src >= hosts || f.Dst < 0 || f.Dst >= hosts:
+		return fmt.Errorf("hosts %d and %d: want 0 to %d", f.Src, f.Dst, hosts-1)
+	case f.Src == f.Dst:
+		return fmt.Errorf("host %d to itself: want two hosts", f.Src)
+	case f.Bytes < 0:
+		return fmt.Errorf("%d bytes: want 0 or more", f.Bytes)
+	case int(f.Algorithm) >= len(n.cfg.Algorithms):
+		return fmt.Errorf("algorithm %d: want 0 to %d", f.Algorithm, len(n.cfg.Algorithms)-1)
+	case int(f.Class) >= n.classes:
+		return fmt.Errorf("class %d: want 0 to %d", f.Class, n.classes-1)
+	case !(f.Weight >= 0) || math.IsInf(f.Weight, 1):
+		return fmt.Errorf("weight %g: want more than 0", f.Weight)
+	}
+	if !n.reaches(f.Src, f.Dst) {
+		return errors.New("no path between its hosts")
+	}
+	return nil
+}
+
+// begin starts a scheduled flow.
+func (n *Network) begin(at int32) {
+	spec := n.specs[at]
+	n.freeSpecs = append(n.freeSpecs, at)
+	n.upcoming--
+	if n.source != nil {
+		if err := n.pull(); err != nil && n.failed == nil {
+			n.failed = err
+			n.source = nil
+		}
+	}
+	slot := n.slot()
+	f, r := n.flow(slot), n.recv(slot)
+	gen := f.gen + 1
+	h := n.pathHash(&spec)
+	*f = flow{
+		size: spec.Bytes, src: spec.Src, dst: spec.Dst, hash: h, gen: gen, due: n.eng.Now(),
+		state: stateIdle, algo: spec.Algorithm, cls: spec.Class,
+		info: info{id: spec.ID, start: n.eng.Now(), moved: n.eng.Now(), demand: float64(spec.Demand), tenant: spec.Tenant},
+	}
+	if spec.Bytes == 0 {
+		f.size = math.MaxInt64
+	}
+	*r = receiver{src: spec.Src, hash: uint32(sim.Hash(uint64(h))), nackFor: -1, cnpAt: -quantity.Second, nackAt: -quantity.Second}
+	w := n.walk(spec.Src, spec.Dst, h)
+	if spec.Weight == 0 {
+		spec.Weight = 1
+	}
+	rtt := w.rtt
+	if n.cfg.GlobalRTT {
+		rtt = n.largestRTT()
+	}
+	tr := &n.traits[f.algo]
+	f.ctl = n.cfg.Algorithms[f.algo].Start(slot, n.eng.Now(), &cc.Flow{
+		LineRate: n.ports[n.hosts[f.src].port].rate, BaseRTT: rtt, BDP: bdp(w.rate, rtt),
+		Payload: n.cfg.Payload, Wire: n.cfg.Payload + int(tr.data), Hops: w.hops, Size: spec.Bytes, Weight: spec.Weight,
+		Domain: uint16(n.hosts[f.src].domain), Peer: uint16(n.hosts[f.dst].domain), Seed: sim.Hash(n.cfg.Seed, uint64(spec.ID)),
+	})
+	n.active++
+	n.peakActive = max(n.peakActive, n.active)
+	if spec.Stop > 0 {
+		n.eng.Schedule(spec.Stop, evStop, slot, int32(gen))
+	}
+	if n.cfg.Recovery.Timeout > 0 {
+		n.eng.Schedule(n.eng.Now()+n.cfg.Recovery.Timeout, evTimeout, slot, int32(gen))
+	}
+	n.consider(slot, f)
+}
+
+// bdp returns the bytes that fill a path: rate times round trip.
+func bdp(rate quantity.BitRate, rtt quantity.Picoseconds) int64 {
+	return int64(float64(rate) / 8 * float64(rtt) / 1e12)
+}
+
+// slot returns a free slot and makes room for it everywhere.
+func (n *Network) slot() int32 {
+	if k := len(n.freeSlots); k > 0 {
+		s := n.freeSlots[k-1]
+		n.freeSlots = n.freeSlots[:k-1]
+		return s
+	}
+	s := n.slots
+	if int(s) == len(n.pages)*pageSize {
+		n.pages = append(n.pages, new(page))
+	}
+	if n.slots++; n.slots > n.reserved {
+		n.reserved = max(64, n.reserved+n.reserved/4)
+		for _, a := range n.cfg.Algorithms {
+			a.Reserve(int(n.reserved))
+		}
+	}
+	return s
+}
+
+// finish ends a flow and frees its slot.
+func (n *Network) finish(slot int32, f *flow) {
+	d := Done{ID: f.id, Src: f.src, Dst: f.dst, Bytes: f.size, Tenant: f.tenant, Start: f.start, FCT: n.eng.Now() - f.start}
+	d.Ideal = n.ideal(f)
+	if f.state == stateReady {
+		f.state = stateFree // its place in the line is found empty
+	} else {
+		f.state = stateFree
+		n.freeSlots = append(n.freeSlots, slot)
+	}
+	delete(n.selective, slot)
+	n.active--
+	n.completed++
+	n.lastDone = n.eng.Now()
+	if n.cfg.OnDone != nil {
+		n.cfg.OnDone(d)
+	}
+}
+
+// ideal returns how long a flow would take alone.
+func (n *Network) ideal(f *flow) quantity.Picoseconds {
+	w := n.walk(f.src, f.dst, f.hash)
+	packets := (f.size + int64(n.cfg.Payload) - 1) / int64(n.cfg.Payload)
+	bytes := float64(f.size + packets*int64(n.cfg.Headers.Data))
+	return w.rtt + quantity.Picoseconds(bytes*8e12/float64(w.rate))
+}

@@ -1,0 +1,248 @@
+package ether
+
+import (
+	"math/bits"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+)
+
+// host is one NIC port.
+type host struct {
+	port       int32
+	node       int32
+	domain     uint8
+	acksReady  uint8 // classes with acknowledgements or notifications to send
+	flowsReady uint8 // classes with flows whose turn may come
+}
+
+// wants reports whether the host has something that it may send.
+func (h *host) wants(n *Network, p *port) bool {
+	return n.ackable(h, p) != 0 || h.flowsReady&^p.paused != 0
+}
+
+func (n *Network) ackable(h *host, p *port) uint8 {
+	if n.cfg.AckOvertakesPause {
+		return h.acksReady
+	}
+	return h.acksReady &^ p.paused
+}
+
+// reply queues an acknowledgement or notification at a host.
+func (n *Network) reply(hi int32, pk int32) {
+	h := &n.hosts[hi]
+	cls := n.pool.all[pk].cls
+	n.acks[int(hi)*n.classes+int(cls)].push(n.pool.all, pk)
+	h.acksReady |= 1 << cls
+	n.kick(h.port, &n.ports[h.port])
+}
+
+// sendHost starts the next packet of an idle NIC: acknowledgements first, then the flows in turn. It
+// returns false when there is nothing to send.
+func (n *Network) sendHost(pi int32, p *port) bool {
+	h := &n.hosts[p.host]
+	if able := n.ackable(h, p); able != 0 {
+		cls := bits.TrailingZeros8(able)
+		l := &n.acks[int(p.host)*n.classes+cls]
+		pk := l.pop(n.pool.all)
+		if l.head == none {
+			h.acksReady &^= 1 << cls
+		}
+		n.start(pi, p, pk)
+		return true
+	}
+	for {
+		able := h.flowsReady &^ p.paused
+		if able == 0 {
+			return false
+		}
+		cls := bits.TrailingZeros8(able)
+		if able&(able-1) != 0 {
+			cls = n.arbitrate(p, able, n.fullSizes)
+		}
+		slot := n.popTurn(h, int(p.host)*n.classes+cls, cls)
+		if n.emit(pi, p, slot) {
+			return true
+		}
+	}
+}
+
+// turns is the line of ready flows of one class of a host.
+type turns struct{ head, tail int32 }
+
+func (n *Network) pushTurn(slot int32, f *flow) {
+	f.state = stateReady
+	f.next2 = none
+	t := &n.turns[int(f.src)*n.classes+int(f.cls)]
+	if t.tail == none {
+		t.head = slot
+	} else {
+		n.flow(t.tail).next2 = slot
+	}
+	t.tail = slot
+	n.hosts[f.src].flowsReady |= 1 << f.cls
+}
+
+func (n *Network) popTurn(h *host, at, cls int) int32 {
+	t := &n.turns[at]
+	slot := t.head
+	if t.head = n.flow(slot).next2; t.head == none {
+		t.tail = none
+		h.flowsReady &^= 1 << cls
+	}
+	return slot
+}
+
+// consider gives a flow that was idle its turn, now or at its pacing deadline, if it may send.
+func (n *Network) consider(slot int32, f *flow) {
+	if f.state != stateIdle || f.next >= f.size && !f.loss || !f.open() {
+		return
+	}
+	if f.due > n.eng.Now() {
+		n.await(slot, f)
+		return
+	}
+	n.pushTurn(slot, f)
+	pi := n.hosts[f.src].port
+	n.kick(pi, &n.ports[pi])
+}
+
+// open reports whether the window lets another packet start. The test is made before the packet, so
+// a window may be overshot by less than one.
+func (f *flow) open() bool { return f.ctl.Window == 0 || f.next-f.una < f.ctl.Window || f.loss }
+
+// await schedules the flow's pacing deadline.
+func (n *Network) await(slot int32, f *flow) {
+	f.state, f.wake = stateWaiting, f.due
+	n.eng.Schedule(f.due, evPace, slot, int32(f.gen))
+}
+
+// pace is the deadline of a flow.
+func (n *Network) pace(slot int32, gen uint16, at quantity.Picoseconds) {
+	f := n.flow(slot)
+	if f.gen != gen || f.state != stateWaiting || f.wake != at {
+		return // the deadline has moved, or the flow is over
+	}
+	f.state = stateIdle
+	n.consider(slot, f)
+}
+
+// emit starts the next packet of a flow whose turn it is. It returns false when the flow turns out
+// to have nothing to send now.
+func (n *Network) emit(pi int32, p *port, slot int32) bool {
+	f := n.flow(slot)
+	now := n.eng.Now()
+	if f.state == stateFree { // it ended while in line
+		n.freeSlots = append(n.freeSlots, slot)
+		return false
+	}
+	f.state = stateIdle
+	tr := &n.traits[f.algo]
+	alg := n.cfg.Algorithms[f.algo]
+	alg.Settle(slot, now, &f.ctl)
+	seq, more := f.next, f.next < f.size
+	if f.loss {
+		if at, ok := n.missing(slot, f); ok {
+			seq, more = at, true
+		}
+	}
+	if !more || !f.open() {
+		return false
+	}
+	if f.due > now {
+		n.await(slot, f)
+		return false
+	}
+	load := min(int64(n.cfg.Payload), f.size-seq)
+	pk := n.pool.get()
+	k := &n.pool.all[pk]
+	*k = packet{
+		sent: now, seq: seq, flow: slot, dst: f.dst, hash: f.hash, tel: none, in: none,
+		wire: uint16(load) + tr.data, load: uint16(load), gen: f.gen, kind: kindData, cls: f.cls, flag: tr.flags,
+		dom: n.hosts[f.src].domain,
+	}
+	if seq == f.next {
+		f.next += load
+	} else {
+		k.flag |= flagResent
+	}
+	if seq+load >= f.size {
+		k.flag |= flagLast
+	}
+	if tr.tel {
+		k.tel = n.records.get()
+	}
+	if st := tr.stamper; st != nil {
+		n.stamp(k, st.Stamp(slot, now))
+	}
+	n.totals.SentPackets++
+	n.totals.SentBytes += uint64(load)
+	n.start(pi, p, pk)
+	n.spaced(f, p, int(tr.data)+int(load), now)
+	if tr.sent {
+		alg.Sent(slot, now, int(tr.data)+int(load), &f.ctl)
+	}
+	n.again(slot, f, p)
+	return true
+}
+
+func (n *Network) stamp(k *packet, s cc.Stamp) {
+	k.fair = s.FairRate
+	k.rtt = uint16(min(s.RTT, 1<<16-1))
+	if s.Burst {
+		k.flag |= flagBurst
+	}
+}
+
+// spaced sets the deadline of the packet after one that has just been started.
+func (n *Network) spaced(f *flow, p *port, wire int, now quantity.Picoseconds) {
+	rate := f.rate()
+	f.wire = uint16(wire)
+	if rate >= float64(p.rate) {
+		f.due, f.paced = p.freeAt, 0
+		return
+	}
+	f.due, f.paced = now+n.gap(wire, rate), rate
+}
+
+// rate is what congestion control and the application allow.
+func (f *flow) rate() float64 {
+	if f.demand > 0 {
+		return min(f.demand, f.ctl.Rate)
+	}
+	return f.ctl.Rate
+}
+
+// again puts a flow that has just sent back into line, or to where it waits.
+func (n *Network) again(slot int32, f *flow, p *port) {
+	if f.next >= f.size && !f.loss || !f.open() {
+		return
+	}
+	if f.due <= p.freeAt {
+		n.pushTurn(slot, f)
+		return
+	}
+	n.await(slot, f)
+}
+
+// repace moves the deadline of a flow whose rate has changed (HPCC): by the difference of the gaps
+// at the new rate and at the one before.
+func (n *Network) repace(slot int32, f *flow) {
+	line := n.ports[n.hosts[f.src].port].rate
+	was, is := f.paced, f.rate()
+	if is >= float64(line) {
+		is = float64(line)
+	}
+	if was == 0 {
+		was = float64(line)
+	}
+	if was == is || f.wire == 0 {
+		return
+	}
+	f.due += n.gap(int(f.wire), is) - n.gap(int(f.wire), was)
+	f.paced = is
+	if f.state == stateWaiting && f.due < f.wake {
+		f.wake = max(f.due, n.eng.Now())
+		n.eng.Schedule(f.wake, evPace, slot, int32(f.gen))
+	}
+}

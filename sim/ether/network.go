@@ -1,0 +1,283 @@
+package ether
+
+import (
+	"errors"
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+	"fairlane/sim/cc"
+	"fairlane/subnet"
+)
+
+// Kinds of events.
+const (
+	evArrive  uint8 = iota // A: port whose link delivers
+	evFree                 // A: port that has become idle
+	evPace                 // A: flow, B: its generation
+	evStart                // A: flow to be
+	evStop                 // A: flow, B: its generation
+	evTimeout              // A: flow, B: its generation
+)
+
+// trait is cc.Traits made ready for the data path.
+type trait struct {
+	stamper cc.Stamper
+	data    uint16 // header bytes of a data packet
+	ack     uint16 // bytes of an acknowledgement
+	flags   uint8
+	tel     bool
+	cnp     bool
+	repace  bool
+	sent    bool
+}
+
+// Network is one simulated fabric with its traffic. It is not safe for concurrent use; any number of
+// networks may live in one process.
+type Network struct {
+	cfg  Config
+	topo *subnet.Fabric
+	eng  sim.Engine
+
+	ports    []port
+	first    []int32 // of each node: its port 0 in ports; one more at the end
+	swOf     []int32 // of each node, or none
+	switches []swtch
+	hosts    []host
+	queues   []queue   // [port][class]
+	ingress  []ingress // [port][class]
+	acks     []list    // [host][class]
+	turns    []turns   // [host][class]
+	routes   routes
+	maxRTT   quantity.Picoseconds
+
+	classes   int
+	strict    uint8 // classes that are
+	lossy     uint8 // classes that are
+	truncate  bool
+	quantum   int32
+	fullSizes [MaxClasses]int32
+	traits    []trait
+
+	pool      pool
+	records   records
+	pages     []*page
+	slots     int32 // ever used
+	reserved  int32
+	freeSlots []int32
+	specs     []FlowSpec
+	freeSpecs []int32
+	source    Source
+	selective map[int32]*scoreboard // of senders
+	kept      map[int32]*scoreboard // of receivers
+
+	upcoming, active, peakActive int
+	completed                    uint64
+	lastDone                     quantity.Picoseconds
+	hops                         uint64
+	totals                       Totals
+	digest                       uint64
+	failed                       error
+}
+
+// New builds the network of a topology. A host is a linked port of a channel adapter; hosts are
+// numbered in the order of nodes and ports. It fails for a topology without links, for links without
+// a rate, for more than 256 domains, and for a configuration out of range.
+func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
+	if topo == nil || len(topo.Links) == 0 {
+		return nil, errors.New("ethernet fabric: the topology has no links")
+	}
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("ethernet fabric: %w", err)
+	}
+	n := &Network{
+		cfg: cfg, topo: topo, classes: len(cfg.Classes), truncate: cfg.TruncateNs,
+		pool: pool{free: none}, records: records{free: none}, quantum: int32(cfg.Payload + cfg.Headers.Data),
+		selective: make(map[int32]*scoreboard), kept: make(map[int32]*scoreboard), digest: 0xcbf29ce484222325,
+	}
+	n.prepareClasses()
+	n.prepareTraits()
+	if err := n.addNodes(); err != nil {
+		return nil, fmt.Errorf("ethernet fabric: %w", err)
+	}
+	if err := n.addLinks(); err != nil {
+		return nil, fmt.Errorf("ethernet fabric: %w", err)
+	}
+	n.addQueues()
+	n.prepareBuffers()
+	if err := n.buildRoutes(); err != nil {
+		return nil, fmt.Errorf("ethernet fabric: %w", err)
+	}
+	return n, nil
+}
+
+func (n *Network) prepareClasses() {
+	for i, c := range n.cfg.Classes {
+		if c.Strict {
+			n.strict |= 1 << i
+		}
+		if c.Lossy {
+			n.lossy |= 1 << i
+		}
+		n.fullSizes[i] = n.quantum
+	}
+}
+
+func (n *Network) prepareTraits() {
+	for _, a := range n.cfg.Algorithms {
+		t := a.Traits()
+		tr := trait{
+			data: uint16(n.cfg.Headers.Data + t.DataHeader), ack: uint16(n.cfg.Headers.Ack + t.AckHeader),
+			tel: t.INT, cnp: t.CNP, repace: t.Repace, sent: t.Sent,
+		}
+		if t.ECN {
+			tr.flags |= flagCapable
+		}
+		tr.stamper, _ = a.(cc.Stamper)
+		n.traits = append(n.traits, tr)
+	}
+}
+
+// addNodes makes the ports, switches and hosts.
+func (n *Network) addNodes() error {
+	domains := make(map[string]uint8)
+	for i := range n.topo.Nodes {
+		nd := &n.topo.Nodes[i]
+		dom, ok := domains[nd.Domain]
+		if !ok {
+			if len(domains) == 256 {
+				return errors.New("more than 256 domains")
+			}
+			dom = uint8(len(domains))
+			domains[nd.Domain] = dom
+		}
+		n.first = append(n.first, int32(len(n.ports)))
+		sw := none
+		if nd.Kind == subnet.KindSwitch {
+			sw = int32(len(n.switches))
+			n.switches = append(n.switches, swtch{node: int32(i), salt: uint32(sim.Hash(n.cfg.Seed, uint64(i)))})
+		}
+		n.swOf = append(n.swOf, sw)
+		for num := range nd.Ports {
+			p := port{node: int32(i), num: int32(num), sw: sw, host: none, peer: none, pipe: emptyList(), control: emptyList()}
+			if sw == none && nd.Ports[num].Link >= 0 {
+				p.host = int32(len(n.hosts))
+				n.hosts = append(n.hosts, host{port: int32(len(n.ports)), node: int32(i), domain: dom})
+			}
+			n.ports = append(n.ports, p)
+		}
+	}
+	n.first = append(n.first, int32(len(n.ports)))
+	return nil
+}
+
+// addLinks joins the ports.
+func (n *Network) addLinks() error {
+	for i := range n.topo.Links {
+		l := &n.topo.Links[i]
+		if l.Rate <= 0 {
+			return fmt.Errorf("link %d, node %d port %d: no rate: want more than 0 bit/s", i, l.A.Node, l.A.Port)
+		}
+		if l.Delay < 0 || l.Delay > quantity.Second {
+			return fmt.Errorf("link %d, node %d port %d: delay %s: want 0 to 1 s", i, l.A.Node, l.A.Port, l.Delay)
+		}
+		a, b := n.first[l.A.Node]+int32(l.A.Port), n.first[l.B.Node]+int32(l.B.Port)
+		for _, e := range [2][2]int32{{a, b}, {b, a}} {
+			p := &n.ports[e[0]]
+			p.peer, p.delay, p.rate = e[1], l.Delay, l.Rate
+			if 8_000_000_000_000%l.Rate == 0 {
+				p.psPerByte = quantity.Picoseconds(8_000_000_000_000 / l.Rate)
+			}
+			p.kmin, p.kmax = 1<<62, 1<<62
+			if e := n.cfg.ECN; !e.Off {
+				scale := float64(l.Rate) / float64(e.RatePer)
+				p.kmin, p.kmax = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale)
+			}
+		}
+	}
+	return nil
+}
+
+func (n *Network) addQueues() {
+	n.queues = make([]queue, len(n.ports)*n.classes)
+	for i := range n.queues {
+		n.queues[i].list = emptyList()
+	}
+	n.ingress = make([]ingress, len(n.ports)*n.classes)
+	n.acks = make([]list, len(n.hosts)*n.classes)
+	n.turns = make([]turns, len(n.hosts)*n.classes)
+	for i := range n.acks {
+		n.acks[i] = emptyList()
+		n.turns[i] = turns{none, none}
+	}
+}
+
+// prepareBuffers divides each switch's memory: headroom and reserve of each port, the rest shared.
+func (n *Network) prepareBuffers() {
+	slowest := quantity.BitRate(0)
+	for i := range n.hosts {
+		if r := n.ports[n.hosts[i].port].rate; slowest == 0 || r < slowest {
+			slowest = r
+		}
+	}
+	for i := range n.switches {
+		s := &n.switches[i]
+		b, ok := n.cfg.Buffers[s.node]
+		if !ok {
+			b = n.cfg.Buffer
+		}
+		base := b.AlphaRate
+		if base == 0 {
+			base = slowest
+		}
+		s.shared, s.reserve, s.resume, s.static = b.Bytes, b.Reserve, b.Resume, b.Static
+		s.egressNum = int64(b.EgressAlpha * 1024)
+		for pi := n.first[s.node]; pi < n.first[s.node+1]; pi++ {
+			p := &n.ports[pi]
+			if p.peer == none {
+				continue
+			}
+			alpha := b.Alpha
+			for r := base * 2; r <= p.rate && alpha < 1; r *= 2 {
+				alpha = min(1, alpha*2)
+			}
+			room := int64(b.Headroom * float64(p.rate) / 8 * float64(p.delay) / 1e12)
+			s.shared -= s.reserve
+			for c := range n.classes {
+				if n.lossy>>c&1 != 0 {
+					continue
+				}
+				s.shared -= room
+				n.ingress[int(pi)*n.classes+c] = ingress{room: room, alphaNum: max(1, int64(alpha*1024))}
+			}
+		}
+		s.shared = max(0, s.shared)
+	}
+}
+
+// Handle implements sim.Handler.
+func (n *Network) Handle(ev sim.Event) {
+	switch ev.Kind() {
+	case evArrive:
+		n.arrive(ev.A)
+	case evFree:
+		p := &n.ports[ev.A]
+		p.armed = false
+		n.transmit(ev.A, p)
+	case evPace:
+		n.pace(ev.A, uint16(ev.B), ev.At)
+	case evStart:
+		n.begin(ev.A)
+	case evStop:
+		n.stop(ev.A, uint16(ev.B))
+	case evTimeout:
+		n.timeout(ev.A, uint16(ev.B))
+	}
+}
+
+// Now returns the simulated time.
+func (n *Network) Now() quantity.Picoseconds { return n.eng.Now() }
+
+// RunUntil processes all events up to and including t; a t in the past does nothing.
+func (n *Network) RunUntil(t quantity.Picoseconds) { n.eng.RunUntil(t, n) }

@@ -1,0 +1,106 @@
+package ether
+
+// maxWindow bounds the packets above a gap that a receiver keeps under selective repeat.
+const maxWindow = 1 << 16
+
+// scoreboard is what either end of a flow under selective repeat knows of packets above the first
+// missing one. Packets are numbered by their place in the flow.
+type scoreboard struct {
+	have map[int64]struct{} // received above the gap
+	high int64              // one above the highest received
+	// sender: packets from resend to high that are missing are to be sent again
+	resend int64
+}
+
+// gapped takes a data packet above the first missing byte: it is kept or lost, and the sender is
+// told once in a while.
+func (n *Network) gapped(hi int32, r *receiver, pk int32) {
+	k := &n.pool.all[pk]
+	now := n.eng.Now()
+	if n.cfg.Recovery.Mode == SelectiveRepeat {
+		number := k.seq / int64(n.cfg.Payload)
+		b := n.board(n.kept, k.flow)
+		_, again := b.have[number]
+		if !again && len(b.have) < maxWindow {
+			b.have[number] = struct{}{}
+			n.totals.AcceptedBytes += uint64(k.load)
+			r.gap = true
+		}
+		k.fair = uint32(number - r.expected/int64(n.cfg.Payload))
+		n.acknowledge(hi, r, pk, kindNack)
+		return
+	}
+	if r.nackFor == r.expected && now-r.nackAt < n.cfg.Recovery.NackGap {
+		n.release(k)
+		n.pool.put(pk)
+		return
+	}
+	r.nackFor, r.nackAt = r.expected, now
+	n.totals.Nacks++
+	n.acknowledge(hi, r, pk, kindNack)
+}
+
+func (n *Network) board(all map[int32]*scoreboard, slot int32) *scoreboard {
+	b := all[slot]
+	if b == nil {
+		b = &scoreboard{have: make(map[int64]struct{})}
+		all[slot] = b
+	}
+	return b
+}
+
+// fill moves the first missing byte over packets that came before it was closed.
+func (n *Network) fill(slot int32, r *receiver) {
+	b := n.board(n.kept, slot)
+	payload := int64(n.cfg.Payload)
+	f := n.flow(slot)
+	for {
+		number := (r.expected + payload - 1) / payload
+		if _, ok := b.have[number]; !ok {
+			break
+		}
+		delete(b.have, number)
+		r.expected = min((number+1)*payload, f.size)
+	}
+	r.gap = len(b.have) > 0
+	if !r.gap {
+		delete(n.kept, slot)
+	}
+}
+
+// lost takes the report of a gap at the sender.
+func (n *Network) lost(slot int32, f *flow, k *packet) {
+	if n.cfg.Recovery.Mode == GoBackN {
+		f.info.resent += f.next - f.una
+		f.next = f.una
+		return
+	}
+	payload := int64(n.cfg.Payload)
+	first := f.una / payload
+	number := k.seq/payload + int64(k.fair)
+	b := n.board(n.selective, slot)
+	b.have[number] = struct{}{}
+	b.resend = max(b.resend, first)
+	b.high = max(b.high, number)
+	f.loss = b.resend < b.high
+}
+
+// missing returns the first byte of the next packet to be sent again.
+func (n *Network) missing(slot int32, f *flow) (int64, bool) {
+	b := n.board(n.selective, slot)
+	payload := int64(n.cfg.Payload)
+	b.resend = max(b.resend, f.una/payload)
+	for ; b.resend < b.high; b.resend++ {
+		if _, ok := b.have[b.resend]; ok {
+			delete(b.have, b.resend)
+			continue
+		}
+		seq := b.resend * payload
+		b.resend++
+		f.loss = b.resend < b.high
+		f.info.resent += min(payload, f.size-seq)
+		return seq, true
+	}
+	f.loss = false
+	return 0, false
+}

@@ -1,0 +1,177 @@
+package ether
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+)
+
+// routes are the equal-cost next hops of every switch towards every host, by hop count.
+type routes struct {
+	table  []uint32 // [switch][host]: index of the group, 0 is no route
+	groups []group
+	ports  []int32 // of all groups
+}
+
+// group is a set of ports, one of which a flow's hash chooses.
+type group struct{ at, count int32 }
+
+// build finds all shortest paths: one breadth-first search from each host.
+func (n *Network) buildRoutes() error {
+	r := &n.routes
+	hosts, nodes := len(n.hosts), len(n.first)-1
+	if int64(hosts)*int64(len(n.switches)) > 1<<28 {
+		return fmt.Errorf("%d hosts times %d switches: want at most %d routes", hosts, len(n.switches), 1<<28)
+	}
+	r.table = make([]uint32, hosts*len(n.switches))
+	r.groups = append(r.groups, group{})
+	known := make(map[string]uint32)
+	dist := make([]int32, nodes)
+	queue := make([]int32, 0, nodes)
+	var key []byte
+	for h := range n.hosts {
+		queue = n.distances(n.hosts[h].node, dist, queue[:0])
+		for s := range n.switches {
+			node := n.switches[s].node
+			if dist[node] < 0 {
+				continue
+			}
+			key = key[:0]
+			for pi := n.first[node]; pi < n.first[node+1]; pi++ {
+				if n.closer(pi, dist, int32(h)) {
+					key = append(key, byte(pi), byte(pi>>8), byte(pi>>16), byte(pi>>24))
+				}
+			}
+			id, ok := known[string(key)]
+			if !ok {
+				id = uint32(len(r.groups))
+				r.groups = append(r.groups, group{int32(len(r.ports)), int32(len(key) / 4)})
+				for i := 0; i < len(key); i += 4 {
+					r.ports = append(r.ports, int32(key[i])|int32(key[i+1])<<8|int32(key[i+2])<<16|int32(key[i+3])<<24)
+				}
+				known[string(key)] = id
+			}
+			r.table[s*hosts+h] = id
+		}
+	}
+	return nil
+}
+
+// distances fills dist with the number of links to a node; hosts do not forward.
+func (n *Network) distances(from int32, dist, queue []int32) []int32 {
+	for i := range dist {
+		dist[i] = -1
+	}
+	dist[from] = 0
+	queue = append(queue, from)
+	for i := 0; i < len(queue); i++ {
+		at := queue[i]
+		if at != from && n.swOf[at] == none {
+			continue
+		}
+		for pi := n.first[at]; pi < n.first[at+1]; pi++ {
+			if peer := n.ports[pi].peer; peer != none && dist[n.ports[peer].node] < 0 {
+				dist[n.ports[peer].node] = dist[at] + 1
+				queue = append(queue, n.ports[peer].node)
+			}
+		}
+	}
+	return queue
+}
+
+// closer reports whether a switch port leads one link nearer to a host: through another switch, or
+// to the very port of the host.
+func (n *Network) closer(pi int32, dist []int32, host int32) bool {
+	peer := n.ports[pi].peer
+	if peer == none || dist[n.ports[peer].node] != dist[n.ports[pi].node]-1 {
+		return false
+	}
+	return n.ports[peer].host == none || n.ports[peer].host == host
+}
+
+// route returns the output port of a packet at a switch, or none.
+func (n *Network) route(sw int32, k *packet) int32 {
+	g := n.routes.groups[n.routes.table[int(sw)*len(n.hosts)+int(k.dst)]]
+	switch g.count {
+	case 0:
+		return none
+	case 1:
+		return n.routes.ports[g.at]
+	}
+	return n.routes.ports[g.at+int32(uint64(spread(k.hash^n.switches[sw].salt))*uint64(g.count)>>32)]
+}
+
+// spread mixes the bits of a path hash (the finalizer of MurmurHash3 by Appleby, in the public domain).
+func spread(h uint32) uint32 {
+	h ^= h >> 16
+	h *= 0x85ebca6b
+	h ^= h >> 13
+	h *= 0xc2b2ae35
+	return h ^ h>>16
+}
+
+// pathHash stands for the five-tuple of a flow.
+func (n *Network) pathHash(f *FlowSpec) uint32 {
+	return uint32(sim.Hash(n.cfg.Seed, uint64(f.Src)<<32|uint64(f.Dst), uint64(f.ID), uint64(f.Entropy)))
+}
+
+// way is what a path is like.
+type way struct {
+	rtt  quantity.Picoseconds // both ways: propagation and one full payload per link
+	rate quantity.BitRate     // of the slowest link
+	hops int
+}
+
+// walk follows a flow's packets from host to host.
+func (n *Network) walk(src, dst int32, hash uint32) way {
+	k := packet{dst: dst, hash: hash}
+	p := &n.ports[n.hosts[src].port]
+	w := way{rate: p.rate}
+	for {
+		w.hops++
+		w.rate = min(w.rate, p.rate)
+		w.rtt += 2*p.delay + n.serialize(p, n.cfg.Payload)
+		far := &n.ports[p.peer]
+		if far.sw == none || w.hops > len(n.first) {
+			return w
+		}
+		next := n.route(far.sw, &k)
+		if next == none {
+			return w
+		}
+		p = &n.ports[next]
+	}
+}
+
+// reaches reports whether a path leads from host to host.
+func (n *Network) reaches(src, dst int32) bool {
+	peer := n.ports[n.hosts[src].port].peer
+	if peer == none {
+		return false
+	}
+	if sw := n.ports[peer].sw; sw != none {
+		return n.routes.table[int(sw)*len(n.hosts)+int(dst)] != 0
+	}
+	return n.ports[peer].host == dst
+}
+
+// mostPairs bounds the host pairs that largestRTT looks at; above it, every host is a source towards
+// a sample of the others.
+const mostPairs = 1 << 20
+
+// largestRTT returns the largest base round trip between two hosts.
+func (n *Network) largestRTT() quantity.Picoseconds {
+	if n.maxRTT > 0 {
+		return n.maxRTT
+	}
+	step := int32(1 + int64(len(n.hosts))*int64(len(n.hosts))/mostPairs)
+	for s := range int32(len(n.hosts)) {
+		for d := s % step; d < int32(len(n.hosts)); d += step {
+			if s != d && n.reaches(s, d) {
+				n.maxRTT = max(n.maxRTT, n.walk(s, d, 0).rtt)
+			}
+		}
+	}
+	return n.maxRTT
+}

@@ -1,0 +1,127 @@
+package ether
+
+import (
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Totals of a run so far. Bytes are payload.
+type Totals struct {
+	SentPackets      uint64 // data packets put on their first link, those sent again too
+	SentBytes        uint64
+	DeliveredPackets uint64 // data packets that reached their host, those it had before too
+	AcceptedBytes    uint64 // payload that was new to the receiver
+	DroppedPackets   uint64
+	DroppedBytes     uint64
+	CNPs             uint64
+	FCNPs            uint64
+	Nacks            uint64
+	Timeouts         uint64
+}
+
+// Stats are totals and gauges of a network.
+type Stats struct {
+	Totals
+	Events      uint64
+	PacketHops  uint64 // data packets times links travelled
+	Completed   uint64 // flows
+	Active      int    // flows
+	PeakActive  int
+	LastDone    quantity.Picoseconds // when the last flow completed
+	Marks       uint64
+	Pauses      uint64
+	PausedTime  quantity.Picoseconds // of all (port, class) pairs together
+	PeakPending int                  // events
+	// Digest is a hash over every arrival of a data packet at its host: two runs with equal
+	// digests delivered the same packets at the same times.
+	Digest uint64
+}
+
+// Stats returns the totals so far.
+func (n *Network) Stats() Stats {
+	_, peak := n.eng.Pending()
+	s := Stats{
+		Totals: n.totals, Events: n.eng.Processed(), PacketHops: n.hops, Completed: n.completed, Active: n.active,
+		PeakActive: n.peakActive, LastDone: n.lastDone, PeakPending: peak, Digest: n.digest,
+	}
+	for i := range n.ports {
+		p := &n.ports[i]
+		s.Marks += p.stats.Marks
+		s.Pauses += p.stats.Pauses
+		s.PausedTime += p.pausedFor(n.eng.Now())
+	}
+	return s
+}
+
+// Finished reports whether every flow, of the source too, has completed.
+func (n *Network) Finished() bool { return n.active == 0 && n.upcoming == 0 && n.source == nil }
+
+// Err returns why the source of flows was given up, if it was.
+func (n *Network) Err() error { return n.failed }
+
+// Hosts returns the number of hosts.
+func (n *Network) Hosts() int { return len(n.hosts) }
+
+// HostPort returns the port of the topology that a host is.
+func (n *Network) HostPort(host int32) subnet.PortRef {
+	return n.ref(n.hosts[host].port)
+}
+
+func (n *Network) ref(pi int32) subnet.PortRef {
+	p := &n.ports[pi]
+	return subnet.PortRef{Node: p.node, Port: ident.PortNum(p.num)}
+}
+
+// Port returns the totals of a port so far.
+func (n *Network) Port(ref subnet.PortRef) PortStats {
+	p := &n.ports[n.first[ref.Node]+int32(ref.Port)]
+	s := p.stats
+	s.TxBytes = p.tx
+	s.PausedTime = p.pausedFor(n.eng.Now())
+	return s
+}
+
+// Queue returns the bytes that a switch port holds now, of all classes.
+func (n *Network) Queue(ref subnet.PortRef) int64 {
+	return n.ports[n.first[ref.Node]+int32(ref.Port)].queued
+}
+
+// FlowState is what a sender knows of a flow now.
+type FlowState struct {
+	ID       int64
+	Src, Dst int32
+	Tenant   uint16
+	Rate     float64 // pacing rate, bit/s of wire bytes
+	Window   int64   // bytes; 0 is none
+	Sent     int64   // payload bytes, the first time
+	Acked    int64
+	Slot     int32
+	gen      uint16
+}
+
+// Flows calls yield with every active flow, in the order of slots, until it returns false. Timers
+// are settled to now.
+func (n *Network) Flows(yield func(FlowState) bool) {
+	for slot := range n.slots {
+		f := n.flow(slot)
+		if f.state == stateFree {
+			continue
+		}
+		n.cfg.Algorithms[f.algo].Settle(slot, n.eng.Now(), &f.ctl)
+		if !yield(FlowState{
+			ID: f.id, Src: f.src, Dst: f.dst, Tenant: f.tenant, Rate: f.rate(), Window: f.ctl.Window,
+			Sent: f.next, Acked: f.una, Slot: slot, gen: f.gen,
+		}) {
+			return
+		}
+	}
+}
+
+// Gauges stores the algorithm's own values of an active flow in dst (cc.Algorithm.Read).
+func (n *Network) Gauges(s *FlowState, dst []float64) {
+	f := n.flow(s.Slot)
+	if f.gen == s.gen && f.state != stateFree {
+		n.cfg.Algorithms[f.algo].Read(s.Slot, dst)
+	}
+}

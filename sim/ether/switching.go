@@ -1,0 +1,109 @@
+package ether
+
+import (
+	"fairlane/sim"
+)
+
+// admit takes a packet into a switch and queues it for its output.
+func (n *Network) admit(pi int32, p *port, pk int32) {
+	k := &n.pool.all[pk]
+	s := &n.switches[p.sw]
+	oi := n.route(p.sw, k)
+	if oi == none {
+		n.drop(p, pk)
+		return
+	}
+	o := &n.ports[oi]
+	q := &n.queues[int(oi)*n.classes+int(k.cls)]
+	wire := int64(k.wire)
+	if n.lossy>>k.cls&1 != 0 {
+		if q.bytes+wire > (s.shared-s.used)*s.egressNum>>10 {
+			n.drop(p, pk)
+			return
+		}
+		s.used += wire
+	} else {
+		in := &n.ingress[int(pi)*n.classes+int(k.cls)]
+		if !s.take(in, wire) {
+			n.drop(p, pk)
+			return
+		}
+		if !in.paused && s.over(in) {
+			in.paused = true
+			n.tell(pi, k.cls, kindPause)
+			k = &n.pool.all[pk] // the pool may have moved
+		}
+	}
+	k.in = pi
+	if n.cfg.ECN.AtEnqueue {
+		n.mark(o, k, q.bytes)
+	}
+	q.push(n.pool.all, pk)
+	q.bytes += wire
+	o.queued += wire
+	o.stats.PeakQueue = max(o.stats.PeakQueue, o.queued)
+	o.ready |= 1 << k.cls
+	n.kick(oi, o)
+}
+
+// forward starts the head of a class on an idle switch port: it leaves the buffer, is marked by the
+// queue it leaves behind, and takes telemetry with it.
+func (n *Network) forward(pi int32, p *port, cls int) {
+	q := &n.queues[int(pi)*n.classes+cls]
+	pk := q.pop(n.pool.all)
+	k := &n.pool.all[pk]
+	wire := int64(k.wire)
+	q.bytes -= wire
+	p.queued -= wire
+	if q.head == none {
+		p.ready &^= 1 << cls
+	}
+	if !n.cfg.ECN.AtEnqueue {
+		n.mark(p, k, q.bytes)
+	}
+	if k.tel != none && k.kind == kindData {
+		n.telemetry(p, k)
+	}
+	s := &n.switches[p.sw]
+	if n.lossy>>cls&1 != 0 {
+		s.used -= wire
+	} else {
+		in := &n.ingress[int(k.in)*n.classes+cls]
+		s.give(in, wire)
+		if in.paused && s.clear(in) {
+			in.paused = false
+			n.tell(k.in, uint8(cls), kindResume)
+		}
+	}
+	n.start(pi, p, pk)
+}
+
+// mark sets ECN on a data packet by the bytes of its queue.
+func (n *Network) mark(p *port, k *packet, queued int64) {
+	if queued <= p.kmin || k.flag&flagCapable == 0 || k.kind != kindData {
+		return
+	}
+	if queued <= p.kmax {
+		p.coin++
+		u := float64(sim.Hash(n.cfg.Seed, uint64(p.node)<<16|uint64(p.num), p.coin)>>11) / (1 << 53)
+		if u >= n.cfg.ECN.PMax*float64(queued-p.kmin)/float64(p.kmax-p.kmin) {
+			return
+		}
+	}
+	if k.flag&flagMarked == 0 {
+		k.flag |= flagMarked
+		p.stats.Marks++
+	}
+}
+
+// drop loses a packet that arrived at p.
+func (n *Network) drop(p *port, pk int32) {
+	p.stats.Drops++
+	k := &n.pool.all[pk]
+	if k.kind == kindData {
+		n.totals.DroppedPackets++
+		n.totals.DroppedBytes += uint64(k.load)
+	}
+	n.release(k)
+	n.pool.put(pk)
+}

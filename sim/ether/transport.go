@@ -1,0 +1,185 @@
+package ether
+
+import (
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+)
+
+// receive takes a packet at the host it is for.
+func (n *Network) receive(pi int32, p *port, pk int32) {
+	k := &n.pool.all[pk]
+	if k.kind == kindData {
+		n.totals.DeliveredPackets++
+		n.digest = (n.digest ^ uint64(n.eng.Now()) ^ uint64(k.flow)<<44 ^ uint64(k.seq)<<20) * 0x100000001b3
+	}
+	f := n.flow(k.flow)
+	if f.gen != k.gen || f.state == stateFree {
+		n.release(k) // a copy that outlived its flow
+		n.pool.put(pk)
+		return
+	}
+	switch k.kind {
+	case kindData:
+		n.data(p.host, pk)
+	case kindAck, kindNack:
+		n.acknowledged(f, pk)
+	default:
+		n.notified(f, pk)
+	}
+}
+
+// data takes a data packet: in order, above a gap, or again.
+func (n *Network) data(hi, pk int32) {
+	k := &n.pool.all[pk]
+	r := n.recv(k.flow)
+	if k.flag&flagMarked != 0 && n.cfg.CNPs && n.traits[n.flow(k.flow).algo].cnp {
+		n.congestion(hi, r, k)
+		k = &n.pool.all[pk] // the pool may have moved
+	}
+	switch {
+	case k.seq == r.expected:
+		r.expected += int64(k.load)
+		n.totals.AcceptedBytes += uint64(k.load)
+		if r.gap {
+			n.fill(k.flow, r)
+		}
+	case k.seq > r.expected:
+		n.gapped(hi, r, pk)
+		return
+	case n.lossy == 0:
+		n.release(k) // in a lossless fabric the acknowledgement is on its way
+		n.pool.put(pk)
+		return
+	}
+	r.packets++
+	if k.flag&flagMarked != 0 {
+		r.marked++
+	}
+	if int(r.packets) < n.cfg.AckEvery && k.flag&(flagLast|flagResent) == 0 {
+		n.release(k)
+		n.pool.put(pk)
+		return
+	}
+	n.acknowledge(hi, r, pk, kindAck)
+}
+
+// acknowledge turns a data packet into the answer to it and to those before.
+func (n *Network) acknowledge(hi int32, r *receiver, pk int32, kind uint8) {
+	k := &n.pool.all[pk]
+	k.kind = kind
+	k.seq = r.expected
+	k.dst, k.hash = r.src, r.hash
+	k.wire = n.traits[n.flow(k.flow).algo].ack
+	k.load = uint16(r.packets) | uint16(r.marked)<<8
+	k.flag &^= flagMarked | flagCapable
+	k.dom = n.hosts[hi].domain
+	r.packets, r.marked = 0, 0
+	n.reply(hi, pk)
+}
+
+// congestion answers a mark with a notification packet, unless the last one is too recent.
+func (n *Network) congestion(hi int32, r *receiver, k *packet) {
+	now := n.eng.Now()
+	if now-r.cnpAt < n.cfg.CNPGap {
+		return
+	}
+	r.cnpAt = now
+	flow, gen, cls := k.flow, k.gen, n.cfg.CNPClass
+	pk := n.pool.get()
+	n.pool.all[pk] = packet{
+		flow: flow, gen: gen, dst: r.src, hash: r.hash, tel: none, in: none,
+		wire: uint16(n.cfg.Headers.CNP), kind: kindCNP, cls: cls, dom: n.hosts[hi].domain,
+	}
+	n.totals.CNPs++
+	n.reply(hi, pk)
+}
+
+// acknowledged takes an acknowledgement at its sender.
+func (n *Network) acknowledged(f *flow, pk int32) {
+	k := &n.pool.all[pk]
+	slot, now := k.flow, n.eng.Now()
+	a := cc.Ack{
+		Now: now, RTT: now - k.sent, Nack: k.kind == kindNack,
+		Packets: max(1, int(k.load&0xff)), Marked: int(k.load >> 8), FairRate: float64(k.fair) * 1e6, Domain: uint16(k.dom),
+	}
+	if k.seq > f.una {
+		a.Acked = k.seq - f.una
+		f.una = k.seq
+		f.moved = now
+		f.next = max(f.next, f.una)
+	}
+	if k.kind == kindNack {
+		n.lost(slot, f, k)
+	}
+	a.Seq, a.Next = f.una, f.next
+	if k.tel != none {
+		rec := n.records.at(k.tel)
+		a.INT = rec.hops[:rec.n]
+	}
+	if n.cfg.OnRTT != nil {
+		n.cfg.OnRTT(a.RTT)
+	}
+	tr := &n.traits[f.algo]
+	if f.una >= f.size {
+		n.release(k)
+		n.pool.put(pk)
+		n.finish(slot, f)
+		return
+	}
+	alg := n.cfg.Algorithms[f.algo]
+	alg.Settle(slot, now, &f.ctl)
+	alg.Ack(slot, &a, &f.ctl)
+	n.release(k)
+	n.pool.put(pk)
+	if tr.repace {
+		n.repace(slot, f)
+	}
+	n.consider(slot, f)
+}
+
+// notified takes a notification packet at the sender it is for.
+func (n *Network) notified(f *flow, pk int32) {
+	k := &n.pool.all[pk]
+	note := cc.Notification{Now: n.eng.Now(), Seq: k.seq, FairRate: float64(k.fair) * 1e6, Domain: uint16(k.dom)}
+	if k.kind == kindFCNP {
+		note.Kind = cc.NotifyFCNP
+	}
+	slot := k.flow
+	n.pool.put(pk)
+	alg := n.cfg.Algorithms[f.algo]
+	alg.Settle(slot, note.Now, &f.ctl)
+	alg.Notify(slot, &note, &f.ctl)
+	if n.traits[f.algo].repace {
+		n.repace(slot, f)
+	}
+	n.consider(slot, f)
+}
+
+// stop ends an endless flow: it sends nothing more and is done when all is acknowledged.
+func (n *Network) stop(slot int32, gen uint16) {
+	f := n.flow(slot)
+	if f.gen != gen || f.state == stateFree || f.next >= f.size {
+		return
+	}
+	f.size = f.next
+	if f.una >= f.size {
+		n.finish(slot, f)
+	}
+}
+
+// timeout starts a sender again that has made no progress for too long.
+func (n *Network) timeout(slot int32, gen uint16) {
+	f := n.flow(slot)
+	if f.gen != gen || f.state == stateFree {
+		return
+	}
+	now, limit := n.eng.Now(), n.cfg.Recovery.Timeout
+	if f.next > f.una && now-f.moved >= limit {
+		n.totals.Timeouts++
+		f.moved = now
+		f.next = f.una
+		f.loss = false
+		n.consider(slot, f)
+	}
+	n.eng.Schedule(max(f.moved, now-limit+quantity.Nanosecond)+limit, evTimeout, slot, int32(gen))
+}
