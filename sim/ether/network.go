@@ -18,6 +18,7 @@ const (
 	evStart                // A: flow to be
 	evStop                 // A: flow, B: its generation
 	evTimeout              // A: flow, B: its generation
+	evFair                 // A: switch whose period ends
 )
 
 // trait is cc.Traits made ready for the data path.
@@ -71,7 +72,10 @@ type Network struct {
 	selective map[int32]*scoreboard // of senders
 	kept      map[int32]*scoreboard // of receivers
 
+	fair []fairSwitch // by switch; nil without WRCC
+
 	upcoming, active, peakActive int
+	periodic                     int // events that repeat for ever
 	completed                    uint64
 	lastDone                     quantity.Picoseconds
 	hops                         uint64
@@ -107,6 +111,9 @@ func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
 	n.addQueues()
 	n.prepareBuffers()
 	if err := n.buildRoutes(); err != nil {
+		return nil, fmt.Errorf("ethernet fabric: %w", err)
+	}
+	if err := n.prepareFairRate(); err != nil {
 		return nil, fmt.Errorf("ethernet fabric: %w", err)
 	}
 	return n, nil
@@ -156,7 +163,7 @@ func (n *Network) addNodes() error {
 		sw := none
 		if nd.Kind == subnet.KindSwitch {
 			sw = int32(len(n.switches))
-			n.switches = append(n.switches, swtch{node: int32(i), salt: uint32(sim.Hash(n.cfg.Seed, uint64(i)))})
+			n.switches = append(n.switches, swtch{node: int32(i), domain: dom, salt: uint32(sim.Hash(n.cfg.Seed, uint64(i)))})
 		}
 		n.swOf = append(n.swOf, sw)
 		for num := range nd.Ports {
@@ -273,6 +280,8 @@ func (n *Network) Handle(ev sim.Event) {
 		n.stop(ev.A, uint16(ev.B))
 	case evTimeout:
 		n.timeout(ev.A, uint16(ev.B))
+	case evFair:
+		n.updateFair(ev.A)
 	}
 }
 

@@ -66,7 +66,7 @@ func BenchmarkIncast(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				n := incast(b, build(b, name, nil), Config{TruncateNs: true, GlobalRTT: true, Seed: 1})
-				n.RunUntil(2*quantity.Millisecond)
+				n.RunUntil(2 * quantity.Millisecond)
 				hops += n.Stats().PacketHops
 			}
 			b.ReportMetric(float64(hops)/b.Elapsed().Seconds()/1e6, "Mhops/s")

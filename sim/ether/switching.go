@@ -14,9 +14,9 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 		return
 	}
 	o := &n.ports[oi]
-	q := &n.queues[int(oi)*n.classes+int(k.cls)]
 	wire := int64(k.wire)
 	if n.lossy>>k.cls&1 != 0 {
+		q := &n.queues[int(oi)*n.classes+int(k.cls)]
 		if q.bytes+wire > (s.shared-s.used)*s.egressNum>>10 {
 			n.drop(p, pk)
 			return
@@ -35,12 +35,22 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 		}
 	}
 	k.in = pi
+	if n.fair != nil {
+		n.fairIn(p.sw, pi, oi, int(k.wire))
+	}
+	n.enqueue(oi, o, pk)
+}
+
+// enqueue puts a packet that the buffer has taken into the queue of its output.
+func (n *Network) enqueue(oi int32, o *port, pk int32) {
+	k := &n.pool.all[pk]
+	q := &n.queues[int(oi)*n.classes+int(k.cls)]
 	if n.cfg.ECN.AtEnqueue {
 		n.mark(o, k, q.bytes)
 	}
 	q.push(n.pool.all, pk)
-	q.bytes += wire
-	o.queued += wire
+	q.bytes += int64(k.wire)
+	o.queued += int64(k.wire)
 	o.stats.PeakQueue = max(o.stats.PeakQueue, o.queued)
 	o.ready |= 1 << k.cls
 	n.kick(oi, o)
@@ -64,18 +74,29 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 	if k.tel != none && k.kind == kindData {
 		n.telemetry(p, k)
 	}
+	tell := n.fair != nil && k.kind == kindData && n.fairOut(p.sw, pi, k)
+	n.unload(p, k.in, cls, wire)
+	n.start(pi, p, pk)
+	if tell {
+		n.fastNotify(p.sw, &n.pool.all[pk])
+	}
+}
+
+// unload frees the buffer of a packet that leaves, and lets the port it came from go on.
+func (n *Network) unload(p *port, from int32, cls int, wire int64) {
 	s := &n.switches[p.sw]
-	if n.lossy>>cls&1 != 0 {
+	switch {
+	case from == none: // made by the switch itself
+	case n.lossy>>cls&1 != 0:
 		s.used -= wire
-	} else {
-		in := &n.ingress[int(k.in)*n.classes+cls]
+	default:
+		in := &n.ingress[int(from)*n.classes+cls]
 		s.give(in, wire)
 		if in.paused && s.clear(in) {
 			in.paused = false
-			n.tell(k.in, uint8(cls), kindResume)
+			n.tell(from, uint8(cls), kindResume)
 		}
 	}
-	n.start(pi, p, pk)
 }
 
 // mark sets ECN on a data packet by the bytes of its queue.

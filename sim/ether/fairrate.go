@@ -1,0 +1,171 @@
+package ether
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/wrcc"
+)
+
+// FairRate makes switches compute fair rates (WRCC, S0 algorithm 1).
+type FairRate struct {
+	// Period is WRCCT: how often a switch updates its ports, and the least gap between two fast
+	// notifications of one flow.
+	Period quantity.Picoseconds
+	// Params gives the settings of an egress port; nil is wrcc.DefaultParams for the rate of its link.
+	Params func(port subnet.PortRef, rate quantity.BitRate) wrcc.Params
+}
+
+// fairSwitch is what one switch counts in a period. Ports are numbered within the switch.
+type fairSwitch struct {
+	ports  []fairPort
+	from   []uint64               // [input][output]: bytes since the last update
+	told   []quantity.Picoseconds // by path hash: when the sender was last told
+	period quantity.Picoseconds
+	first  int32
+	domain uint8
+}
+
+// fairPort is one port of a WRCC switch.
+type fairPort struct {
+	params  wrcc.Params
+	state   wrcc.PortState
+	rttSum  uint64 // us, of the packets sent in this period
+	packets uint32
+	pauses  uint64 // sent by this port as an ingress, until the last update
+}
+
+// tellSlots is the size of the table of flows lately notified. A collision delays a notification by
+// at most a period.
+const tellSlots = 1 << 12
+
+// prepareFairRate makes the state of WRCC switches and starts their periods.
+func (n *Network) prepareFairRate() error {
+	c := n.cfg.FairRate
+	if c == nil {
+		return nil
+	}
+	if c.Period < wrcc.MinPeriod || c.Period > wrcc.MaxPeriod {
+		return fmt.Errorf("fair rate period %s: want %s to %s", c.Period, wrcc.MinPeriod, wrcc.MaxPeriod)
+	}
+	n.fair = make([]fairSwitch, len(n.switches))
+	for i := range n.switches {
+		node := n.switches[i].node
+		first, end := n.first[node], n.first[node+1]
+		f := fairSwitch{
+			ports: make([]fairPort, end-first), from: make([]uint64, (end-first)*(end-first)),
+			told: make([]quantity.Picoseconds, tellSlots), period: c.Period, first: first, domain: n.switches[i].domain,
+		}
+		for k := range f.told {
+			f.told[k] = -c.Period
+		}
+		for k := range f.ports {
+			p := &n.ports[first+int32(k)]
+			if p.peer == none {
+				continue
+			}
+			prm := wrcc.DefaultParams(p.rate, c.Period)
+			if c.Params != nil {
+				prm = c.Params(n.ref(first+int32(k)), p.rate)
+			}
+			if err := prm.Validate(); err != nil {
+				return fmt.Errorf("port %s: %w", n.PortName(n.ref(first+int32(k))), err)
+			}
+			f.ports[k] = fairPort{params: prm, state: wrcc.NewPortState(&prm)}
+		}
+		n.fair[i] = f
+		n.eng.Schedule(c.Period, evFair, int32(i), 0)
+		n.periodic++
+	}
+	return nil
+}
+
+// updateFair ends a period of a switch: every port that sent something gets its new fair rate.
+func (n *Network) updateFair(sw int32) {
+	f, s := &n.fair[sw], &n.switches[sw]
+	seconds := f.period.Seconds()
+	ports := int32(len(f.ports))
+	for out := range ports {
+		fp := &f.ports[out]
+		p := &n.ports[f.first+out]
+		if p.peer == none {
+			continue
+		}
+		in := wrcc.PeriodInput{QueueBytes: p.queued, RTTSum: fp.rttSum, PktNum: fp.packets}
+		for from := range ports {
+			bytes := f.from[from*ports+out]
+			if bytes == 0 {
+				continue
+			}
+			in.RinBps += float64(bytes) * 8 / seconds
+			in.SumPFC += uint32(n.pausesOf(f, from))
+			acct := &n.ingress[int(f.first+from)*n.classes]
+			in.QMaxBytes += s.threshold(acct)
+		}
+		fp.state.Update(&fp.params, &in)
+		fp.rttSum, fp.packets = 0, 0
+	}
+	clear(f.from)
+	for k := range f.ports {
+		f.ports[k].pauses = n.ports[f.first+int32(k)].stats.Pauses
+	}
+	n.eng.Schedule(n.eng.Now()+f.period, evFair, sw, 0)
+}
+
+// pausesOf returns the pause frames that an ingress port has sent in this period. A pause that
+// lasts counts once a period, as a real port repeats the frame while its quanta run out.
+func (n *Network) pausesOf(f *fairSwitch, port int32) uint64 {
+	sent := n.ports[f.first+port].stats.Pauses - f.ports[port].pauses
+	if sent > 0 {
+		return sent
+	}
+	for c := range n.classes {
+		if n.ingress[int(f.first+port)*n.classes+c].paused {
+			return 1
+		}
+	}
+	return 0
+}
+
+// fairIn counts a packet from an input to an output.
+func (n *Network) fairIn(sw, in, out int32, wire int) {
+	f := &n.fair[sw]
+	f.from[(in-f.first)*int32(len(f.ports))+out-f.first] += uint64(wire)
+}
+
+// fairOut lowers the rate in a packet that leaves, and tells its sender at once where it may.
+func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
+	f := &n.fair[sw]
+	fp := &f.ports[out-f.first]
+	fp.rttSum += uint64(k.rtt)
+	fp.packets++
+	rate, lowered := fp.state.Limit(k.fair)
+	k.fair = rate
+	if !lowered || k.flag&flagBurst == 0 || k.dom != f.domain {
+		return false
+	}
+	at := &f.told[k.hash%tellSlots]
+	if now := n.eng.Now(); now-*at >= f.period {
+		*at = now
+		return true
+	}
+	return false
+}
+
+// fastNotify sends the sender of a data packet the fair rate that it has just been given.
+func (n *Network) fastNotify(sw int32, k *packet) {
+	f := n.flow(k.flow)
+	note := packet{
+		seq: k.seq, flow: k.flow, gen: k.gen, dst: f.src, hash: n.recv(k.flow).hash, tel: none, in: none,
+		wire: uint16(n.cfg.Headers.CNP), kind: kindFCNP, cls: n.cfg.CNPClass, fair: k.fair, dom: n.fair[sw].domain,
+	}
+	oi := n.route(sw, &note)
+	if oi == none || f.gen != k.gen {
+		return
+	}
+	n.totals.FCNPs++
+	pk := n.pool.get()
+	n.pool.all[pk] = note
+	n.enqueue(oi, &n.ports[oi], pk)
+}
