@@ -203,11 +203,12 @@ func (n *Network) begin(at int32) {
 		rtt = n.largestRTT()
 	}
 	tr := &n.traits[f.algo]
-	f.ctl = n.cfg.Algorithms[f.algo].Start(slot, n.eng.Now(), &cc.Flow{
+	n.flowArg = cc.Flow{
 		LineRate: n.ports[n.hosts[f.src].port].rate, BaseRTT: rtt, BDP: bdp(w.rate, rtt),
 		Payload: n.cfg.Payload, Wire: n.cfg.Payload + int(tr.data), Hops: w.hops, Size: spec.Bytes, Weight: spec.Weight,
 		Domain: uint16(n.hosts[f.src].domain), Peer: uint16(n.hosts[f.dst].domain), Seed: sim.Hash(n.cfg.Seed, uint64(spec.ID)),
-	})
+	}
+	f.ctl = n.cfg.Algorithms[f.algo].Start(slot, n.eng.Now(), &n.flowArg)
 	n.active++
 	n.peakActive = max(n.peakActive, n.active)
 	if spec.Stop > 0 {

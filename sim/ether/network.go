@@ -82,6 +82,11 @@ type Network struct {
 	totals                       Totals
 	digest                       uint64
 	failed                       error
+
+	// Arguments of calls to algorithms: passed by pointer, they would be allocated each time.
+	ackArg  cc.Ack
+	noteArg cc.Notification
+	flowArg cc.Flow
 }
 
 // New builds the network of a topology. A host is a linked port of a channel adapter; hosts are

@@ -98,7 +98,8 @@ func (n *Network) congestion(hi int32, r *receiver, k *packet) {
 func (n *Network) acknowledged(f *flow, pk int32) {
 	k := &n.pool.all[pk]
 	slot, now := k.flow, n.eng.Now()
-	a := cc.Ack{
+	a := &n.ackArg
+	*a = cc.Ack{
 		Now: now, RTT: now - k.sent, Nack: k.kind == kindNack,
 		Packets: max(1, int(k.load&0xff)), Marked: int(k.load >> 8), FairRate: float64(k.fair) * 1e6, Domain: uint16(k.dom),
 	}
@@ -128,7 +129,7 @@ func (n *Network) acknowledged(f *flow, pk int32) {
 	}
 	alg := n.cfg.Algorithms[f.algo]
 	alg.Settle(slot, now, &f.ctl)
-	alg.Ack(slot, &a, &f.ctl)
+	alg.Ack(slot, a, &f.ctl)
 	n.release(k)
 	n.pool.put(pk)
 	if tr.repace {
@@ -140,7 +141,8 @@ func (n *Network) acknowledged(f *flow, pk int32) {
 // notified takes a notification packet at the sender it is for.
 func (n *Network) notified(f *flow, pk int32) {
 	k := &n.pool.all[pk]
-	note := cc.Notification{Now: n.eng.Now(), Seq: k.seq, FairRate: float64(k.fair) * 1e6, Domain: uint16(k.dom)}
+	note := &n.noteArg
+	*note = cc.Notification{Now: n.eng.Now(), Seq: k.seq, FairRate: float64(k.fair) * 1e6, Domain: uint16(k.dom)}
 	if k.kind == kindFCNP {
 		note.Kind = cc.NotifyFCNP
 	}
@@ -148,7 +150,7 @@ func (n *Network) notified(f *flow, pk int32) {
 	n.pool.put(pk)
 	alg := n.cfg.Algorithms[f.algo]
 	alg.Settle(slot, note.Now, &f.ctl)
-	alg.Notify(slot, &note, &f.ctl)
+	alg.Notify(slot, note, &f.ctl)
 	if n.traits[f.algo].repace {
 		n.repace(slot, f)
 	}

@@ -47,29 +47,3 @@ func build(tb testing.TB, name string, v cc.Values) cc.Algorithm {
 	return a
 }
 
-func TestW1(t *testing.T) {
-	for _, name := range []string{"none"} {
-		n := incast(t, build(t, name, nil), Config{TruncateNs: true, GlobalRTT: true, Seed: 1, OnDone: func(d Done) {
-			t.Log(d.ID, d.FCT, d.Ideal)
-		}})
-		for !n.Finished() {
-			n.RunUntil(n.Now() + quantity.Millisecond)
-		}
-		t.Logf("%s %+v", name, n.Stats())
-	}
-}
-
-func BenchmarkIncast(b *testing.B) {
-	for _, name := range []string{"none"} {
-		b.Run(name, func(b *testing.B) {
-			var hops uint64
-			b.ReportAllocs()
-			for b.Loop() {
-				n := incast(b, build(b, name, nil), Config{TruncateNs: true, GlobalRTT: true, Seed: 1})
-				n.RunUntil(2 * quantity.Millisecond)
-				hops += n.Stats().PacketHops
-			}
-			b.ReportMetric(float64(hops)/b.Elapsed().Seconds()/1e6, "Mhops/s")
-		})
-	}
-}
