@@ -57,7 +57,11 @@ func (q *Queue) NextAt() quantity.Picoseconds {
 // Push adds an event. Two events of the same time leave the queue in the order they entered.
 func (q *Queue) Push(at quantity.Picoseconds, kind uint8, a, b int32) {
 	q.seq++
-	ev := Event{At: at, ord: q.seq<<8 | uint64(kind), A: a, B: b}
+	q.insert(Event{At: at, ord: q.seq<<8 | uint64(kind), A: a, B: b})
+}
+
+// insert adds an event that has its place in the sequence.
+func (q *Queue) insert(ev Event) {
 	q.heap = append(q.heap, ev)
 	h := q.heap
 	i := len(h) - 1
@@ -82,15 +86,21 @@ func (q *Queue) Pop() (ev Event, ok bool) {
 	last := q.heap[n-1]
 	q.heap = q.heap[:n-1]
 	if n > 1 {
-		q.siftDown(last)
+		q.siftDown(0, last)
 	}
 	return ev, true
 }
 
-// siftDown places ev, starting from the root whose event has just left.
-func (q *Queue) siftDown(ev Event) {
+// order makes a heap of events in no order.
+func (q *Queue) order() {
+	for i := (len(q.heap) - 2) >> 2; i >= 0; i-- {
+		q.siftDown(i, q.heap[i])
+	}
+}
+
+// siftDown places ev at i or below, where an event has just left.
+func (q *Queue) siftDown(i int, ev Event) {
 	h := q.heap
-	i := 0
 	for {
 		c := i<<2 + 1
 		if c >= len(h) {
@@ -117,10 +127,14 @@ type Handler interface {
 	Handle(ev Event)
 }
 
-// Engine is a clock with a queue of events. The zero value stands at time zero.
+// Engine is a clock with a queue of events. The zero value stands at time zero. Its queue is a
+// Wheel at every size: with one, the packet model carries as much through an incast of 21 ports
+// without congestion control as with a Queue, 1.1 times as much with it, and 1.6 times as much
+// through a fat tree of 128 hosts (go test -bench . ./sim/fabric).
 type Engine struct {
 	now       quantity.Picoseconds
-	queue     Queue
+	order     uint64 // of the event being handled
+	queue     Wheel
 	processed uint64
 	peak      int
 }
@@ -140,18 +154,42 @@ func (e *Engine) Schedule(at quantity.Picoseconds, kind uint8, a, b int32) {
 	e.queue.Push(max(at, e.now), kind, a, b)
 }
 
+// Reserve takes a place in the sequence of events for ScheduleReserved. A model that keeps one
+// pending event for a line of things to come reserves the place of each when it joins the line, so
+// that ties are broken as if each had its own event.
+func (e *Engine) Reserve() uint64 { return e.queue.Reserve() }
+
+// Place returns the latest reserved place with the given low bits, for models that keep no more.
+func (e *Engine) Place(low uint32) uint64 {
+	last := e.queue.seq
+	return last - uint64(uint32(last)-low)
+}
+
+// Passed reports whether an event at an instant, in a reserved place, would have been handled by now.
+func (e *Engine) Passed(at quantity.Picoseconds, place uint64) bool {
+	return at < e.now || at == e.now && place <= e.order>>8
+}
+
+// ScheduleReserved adds an event in a place that was reserved. An instant in the past means now.
+func (e *Engine) ScheduleReserved(at quantity.Picoseconds, place uint64, kind uint8, a, b int32) {
+	e.queue.PushReserved(max(at, e.now), place, kind, a, b)
+}
+
 // RunUntil hands every event up to and including t to h, in order, and leaves the clock at
 // t. A t in the past does nothing.
 func (e *Engine) RunUntil(t quantity.Picoseconds, h Handler) {
-	for e.queue.NextAt() <= t {
-		e.peak = max(e.peak, e.queue.Len())
-		ev, ok := e.queue.Pop()
+	for {
+		ev, ok := e.queue.PopUntil(t)
 		if !ok {
 			break
 		}
+		e.peak = max(e.peak, e.queue.Len()+1)
 		e.now = ev.At
+		e.order = ev.ord
 		e.processed++
 		h.Handle(ev)
 	}
-	e.now = max(e.now, t)
+	if t > e.now {
+		e.now, e.order = t, math.MaxUint64
+	}
 }

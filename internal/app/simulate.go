@@ -7,7 +7,7 @@ import (
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
-	"fairlane/internal/telemetry"
+	"fairlane/internal/stats"
 	"fairlane/policy"
 	"fairlane/sim/fabric"
 	"fairlane/sim/scenario"
@@ -94,7 +94,7 @@ func summarise(in policy.Input, p *policy.Plan, seed uint64, window quantity.Pic
 			}
 		}
 		st.Delivered = quantity.BitRate(float64(bytes) * 8 / window.Seconds())
-		st.ShareError = telemetry.ShareError(st.Delivered, t.Entitled)
+		st.ShareError = stats.ShareError(st.Delivered, t.Entitled)
 		out.MaxShareError = max(out.MaxShareError, st.ShareError)
 		out.Tenants = append(out.Tenants, st)
 	}

@@ -1,7 +1,7 @@
 package archtest
 
 // rule says what one package, or a tree of packages when its path ends in "/...", may import
-// of this module, and why. quantity and ident are words that every package may use.
+// of this module, and why. quantity, stats and ident are words that every package may use.
 type rule struct {
 	pkg    string
 	may    []string
@@ -13,21 +13,27 @@ const pureReason = "the pure model sits at the bottom: it must be usable, testab
 // rules is the import column of docs/architecture.md. The first match wins.
 var rules = []rule{
 	{"internal/quantity", nil, pureReason},
+	{"internal/stats", nil, pureReason},
 	{"subnet/ident", nil, pureReason},
 	{"subnet", nil, pureReason},
 	{"subnet/mad", nil, pureReason},
 	{"subnet/topofile", []string{"subnet"}, pureReason},
 	{"subnet/topogen", []string{"subnet"}, pureReason},
 	{"ccconfig/ibcc", nil, pureReason},
+	{"wrcc", nil, pureReason},
 	{"tenants", nil, pureReason},
 	{"tenants/tenantfile", []string{"tenants", "subnet"}, pureReason},
 	{"policy", []string{"subnet", "ccconfig/ibcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},
-	{"sim/cc", []string{"sim", "ccconfig/ibcc"}, "an algorithm sees its settings and the clock it is given"},
+	{"sim/predict", []string{"sim"}, "the predictor sees RTT samples and a seed"},
+	{"sim/cc", []string{"sim", "ccconfig/ibcc", "wrcc", "sim/predict"}, "an algorithm sees its settings and the clock it is given"},
+	{"sim/dci", []string{"sim/cc"}, "a switch between data centres decides; the fabric moves its packets"},
 	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc"}, "the simulated fabric moves packets; it does not know who manages it"},
 	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
+	{"sim/workload", []string{"sim"}, "traffic is made from options and a seed; it does not know what carries it"},
+	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
 	{"sim/scenario", []string{"sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "policy"}, "scenarios build simulations from pure values"},
 	{"sim/reproduce", []string{"sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants"}, "experiments build simulations and plans from pure values"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
@@ -47,6 +53,7 @@ var rules = []rule{
 	{"migrations", nil, "embedded SQL"},
 	{"internal/store", []string{"migrations", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy", "internal/control"}, "repositories return domain types"},
 	{"internal/i18n", nil, "catalogues"},
+	{"internal/plot", nil, "charts know numbers and units, not simulations"},
 	{"api", []string{"api/gen", "internal/control", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc"}, "edges translate and authenticate; never a store, never an adapter"},
 	{"api/gen", nil, "generated from the contract"},
 	{"internal/cli", []string{"api", "api/gen", "internal/i18n", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
@@ -61,8 +68,8 @@ var rules = []rule{
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
-	"internal/quantity", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
-	"ccconfig/ibcc", "tenants", "tenants/tenantfile", "policy", "sim", "sim/cc", "sim/fabric", "sim/ether", "sim/reproduce",
+	"internal/quantity", "internal/stats", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
+	"ccconfig/ibcc", "wrcc", "tenants", "tenants/tenantfile", "policy", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce",
 }
 
 // only maps a library to the packages that may import it, and why.
@@ -76,6 +83,7 @@ var only = map[string]struct {
 	"github.com/casbin/":            {[]string{"tenants/authz"}, "rights are decided in one place"},
 	"github.com/riverqueue/":        {[]string{"internal/reconcile", "internal/app"}, "jobs are worked by the reconciler"},
 	"github.com/pressly/goose":      {[]string{"internal/store", "migrations"}, "migrations run in the store"},
+	"gonum.org/v1/plot":             {[]string{"internal/plot"}, "charts are drawn in one place, in one style"},
 	"github.com/spf13/cobra":        {[]string{"internal/cli", "internal/app"}, "the command line is an edge"},
 	"github.com/getkin/kin-openapi": {[]string{"api", "api/gen"}, "the contract is enforced at the edge"},
 }

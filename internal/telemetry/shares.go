@@ -2,9 +2,9 @@ package telemetry
 
 import (
 	"fmt"
-	"math"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
 )
@@ -92,32 +92,7 @@ func (r *Report) sumUp() {
 			r.MaxShareError = max(r.MaxShareError, t.ShareError)
 		}
 	}
-	r.Jain = Jain(parts)
-}
-
-// Jain is Jain's fairness index (sum x)^2 / (n sum x^2), from 1/n to 1 for values that are not
-// negative. It is 1 when all are zero, since all are then equal, and 0 for none.
-func Jain(xs []float64) float64 {
-	sum, squares := 0.0, 0.0
-	for _, x := range xs {
-		sum += x
-		squares += x * x
-	}
-	switch {
-	case len(xs) == 0:
-		return 0
-	case squares == 0:
-		return 1
-	}
-	return sum * sum / (float64(len(xs)) * squares)
-}
-
-// ShareError is |delivered - entitled| / entitled, and 0 when nothing is entitled.
-func ShareError(delivered, entitled quantity.BitRate) float64 {
-	if entitled <= 0 {
-		return 0
-	}
-	return math.Abs(float64(delivered-entitled)) / float64(entitled)
+	r.Jain = stats.Jain(parts)
 }
 
 // slot is one counter: an SL on a port.
@@ -177,7 +152,7 @@ func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int
 		return ts
 	}
 	ts.Measured = true
-	ts.ShareError = ShareError(ts.Delivered, ts.Entitled)
+	ts.ShareError = stats.ShareError(ts.Delivered, ts.Entitled)
 	return ts
 }
 
@@ -233,7 +208,7 @@ func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.Po
 			}
 		}
 		if lt.Measured {
-			lt.ShareError = ShareError(lt.Delivered, lt.Entitled)
+			lt.ShareError = stats.ShareError(lt.Delivered, lt.Entitled)
 		}
 		lu.Tenants = append(lu.Tenants, lt)
 	}

@@ -6,9 +6,9 @@ import "fairlane/internal/quantity"
 // simulation that use it. It keeps the state of each flow in flat arrays indexed by the flow's
 // slot, a small number that the fabric reuses once a flow has ended.
 //
-// The fabric calls it in the order of simulated time. No method allocates but Reserve. Timers are
-// kept lazily: an algorithm has no events of its own, and Settle brings a flow's timers up to an
-// instant before the fabric reads its Control.
+// The fabric calls it in the order of simulated time. No method allocates but Reserve, and Start
+// where it meets a sender for the first time. Timers are kept lazily: an algorithm has no events of
+// its own, and Settle brings a flow's timers up to an instant before the fabric reads its Control.
 type Algorithm interface {
 	// Traits says what the algorithm needs of packets and of the fabric.
 	Traits() Traits
@@ -60,6 +60,7 @@ type Flow struct {
 	Weight   float64              // of the flow, more than 0; 1 is neutral (weighted WRCC)
 	Domain   uint16               // data centre of the sender
 	Peer     uint16               // data centre of the receiver
+	Host     uint16               // of the sender, for an algorithm with limits per NIC
 	Seed     uint64               // for an algorithm that draws numbers
 }
 

@@ -193,6 +193,17 @@ func (s *Spec) paramNames() []string {
 func Specs() []Spec {
 	return []Spec{
 		noneSpec(),
+		dcqcnSpec(),
+		dcqcnPeerSpec(),
+		dcqcnMlxSpec(),
+		dcqcnPSpec(),
+		hpccSpec(),
+		timelySpec(),
+		dctcpSpec(),
+		swiftSpec(),
+		wrccSpec(),
+		wrccWeightedSpec(),
+		PIDNN(nil),
 	}
 }
 

@@ -46,4 +46,3 @@ func build(tb testing.TB, name string, v cc.Values) cc.Algorithm {
 	}
 	return a
 }
-

@@ -95,11 +95,14 @@ func (n *Network) popTurn(h *host, at, cls int) int32 {
 
 // consider gives a flow that was idle its turn, now or at its pacing deadline, if it may send.
 func (n *Network) consider(slot int32, f *flow) {
-	if f.state != stateIdle || f.next >= f.size && !f.loss || !f.open() {
+	if f.state != stateIdle || f.next >= f.size && !f.loss || !n.timed(f) {
 		return
 	}
 	if f.due > n.eng.Now() {
 		n.await(slot, f)
+		return
+	}
+	if !f.open() {
 		return
 	}
 	n.pushTurn(slot, f)
@@ -110,6 +113,10 @@ func (n *Network) consider(slot int32, f *flow) {
 // open reports whether the window lets another packet start. The test is made before the packet, so
 // a window may be overshot by less than one.
 func (f *flow) open() bool { return f.ctl.Window == 0 || f.next-f.una < f.ctl.Window || f.loss }
+
+// timed reports whether a pacing deadline ahead of the flow is worth an event. Where its window is
+// full it is not; ns-3 keeps the event all the same, and ties with others follow from when it was set.
+func (n *Network) timed(f *flow) bool { return n.truncate || f.open() }
 
 // await schedules the flow's pacing deadline.
 func (n *Network) await(slot int32, f *flow) {
@@ -146,11 +153,14 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 			seq, more = at, true
 		}
 	}
-	if !more || !f.open() {
+	if !more || !n.timed(f) {
 		return false
 	}
 	if f.due > now {
 		n.await(slot, f)
+		return false
+	}
+	if !f.open() {
 		return false
 	}
 	load := min(int64(n.cfg.Payload), f.size-seq)
@@ -215,10 +225,10 @@ func (f *flow) rate() float64 {
 
 // again puts a flow that has just sent back into line, or to where it waits.
 func (n *Network) again(slot int32, f *flow, p *port) {
-	if f.next >= f.size && !f.loss || !f.open() {
+	if f.next >= f.size && !f.loss || !n.timed(f) {
 		return
 	}
-	if f.due <= p.freeAt {
+	if f.due <= p.freeAt || n.truncate { // ns-3 looks for the deadline when the link is free again
 		n.pushTurn(slot, f)
 		return
 	}
@@ -241,8 +251,11 @@ func (n *Network) repace(slot int32, f *flow) {
 	}
 	f.due += n.gap(int(f.wire), is) - n.gap(int(f.wire), was)
 	f.paced = is
-	if f.state == stateWaiting && f.due < f.wake {
-		f.wake = max(f.due, n.eng.Now())
-		n.eng.Schedule(f.wake, evPace, slot, int32(f.gen))
+	switch {
+	case f.state != stateWaiting || f.due >= f.wake:
+	case f.due <= n.eng.Now():
+		f.state = stateIdle // the caller considers it
+	default:
+		n.await(slot, f)
 	}
 }

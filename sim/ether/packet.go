@@ -34,7 +34,7 @@ type packet struct {
 	dst  int32  // host
 	hash uint32 // of the five-tuple, for the choice among equal paths
 	tel  int32  // telemetry record, or none
-	in   int32  // ingress port at the switch that holds it
+	in   int32  // in a switch: the ingress port; on a link: its place in the sequence of events
 	wire uint16 // bytes on the wire
 	load uint16 // payload bytes; ACK: data packets answered, and above 8 bits how many were marked
 	gen  uint16 // of the flow's slot

@@ -9,6 +9,7 @@ import (
 // port is one end of a link: what it transmits, and what it knows of the traffic it receives.
 type port struct {
 	freeAt    quantity.Picoseconds // the transmitter is busy until then
+	freeOrd   uint64               // place of that instant in the sequence of events
 	psPerByte quantity.Picoseconds // exact, or 0 when the rate does not divide
 	delay     quantity.Picoseconds
 	tx        uint64 // bytes put on the link
@@ -88,8 +89,11 @@ func (n *Network) start(pi int32, p *port, pk int32) {
 	now := n.eng.Now()
 	p.freeAt = now + n.serialize(p, int(k.wire))
 	k.at = p.freeAt + p.delay
+	p.freeOrd = n.eng.Reserve()
+	place := n.eng.Reserve()
+	k.in = int32(uint32(place))
 	if p.pipe.tail == none {
-		n.eng.Schedule(k.at, evArrive, pi, 0)
+		n.eng.ScheduleReserved(k.at, place, evArrive, pi, 0)
 	}
 	p.pipe.push(n.pool.all, pk)
 	p.tx += uint64(k.wire)
@@ -103,10 +107,9 @@ func (n *Network) kick(pi int32, p *port) {
 	if p.armed {
 		return
 	}
-	now := n.eng.Now()
-	if p.freeAt > now {
+	if !n.eng.Passed(p.freeAt, p.freeOrd) {
 		p.armed = true
-		n.eng.Schedule(p.freeAt, evFree, pi, 0)
+		n.eng.ScheduleReserved(p.freeAt, p.freeOrd, evFree, pi, 0)
 		return
 	}
 	n.transmit(pi, p)
@@ -130,7 +133,7 @@ func (n *Network) transmit(pi int32, p *port) {
 	}
 	if !p.armed && n.wants(p) {
 		p.armed = true
-		n.eng.Schedule(p.freeAt, evFree, pi, 0)
+		n.eng.ScheduleReserved(p.freeAt, p.freeOrd, evFree, pi, 0)
 	}
 }
 
@@ -191,7 +194,8 @@ func (n *Network) arrive(pi int32) {
 	p := &n.ports[pi]
 	pk := p.pipe.pop(n.pool.all)
 	if p.pipe.head != none {
-		n.eng.Schedule(n.pool.all[p.pipe.head].at, evArrive, pi, 0)
+		k := &n.pool.all[p.pipe.head]
+		n.eng.ScheduleReserved(k.at, n.eng.Place(uint32(k.in)), evArrive, pi, 0)
 	}
 	far := &n.ports[p.peer]
 	k := &n.pool.all[pk]

@@ -158,6 +158,9 @@ func TestNothingIsLostAndCreditsAreConserved(t *testing.T) {
 			if err := n.check(); err != nil {
 				t.Fatal(err)
 			}
+			if d := n.Deadlock(); d != nil {
+				t.Fatalf("routes without loops: %s", d)
+			}
 		}
 		for _, id := range ids {
 			n.StopFlow(id)

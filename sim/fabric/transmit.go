@@ -82,13 +82,17 @@ func (n *Network) headBlocks(p *port, l *lane, vl int) int32 {
 	case !l.acks.empty():
 		return int32(n.pool.all[l.acks.head].blocks)
 	default:
-		q := &n.qps[l.ready.head]
-		size := int(q.mtu)
-		if !q.endless {
-			size = int(max(0, min(q.left, int64(q.mtu))))
-		}
-		return int32(blocksFor(size + DataHeader))
+		return n.qps[l.ready.head].nextBlocks()
 	}
+}
+
+// nextBlocks returns the credits that the next packet of a queue pair needs.
+func (q *qp) nextBlocks() int32 {
+	size := int(q.mtu)
+	if !q.endless {
+		size = int(max(0, min(q.left, int64(q.mtu))))
+	}
+	return int32(blocksFor(size + DataHeader))
 }
 
 // rest waits: for credits when something is pending, and for the earliest queue pair or gate.

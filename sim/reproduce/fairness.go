@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
 	"fairlane/sim/fabric"
-	"fairlane/sim/scenario"
 )
 
 // fairnessSecond stands for one second of S1's experiment E1: the fabric settles within
@@ -141,4 +141,4 @@ func (r *fairnessRun) rows(label string, far float64) []Row {
 }
 
 // jainOf is Jain's fairness index of the values.
-func jainOf(v ...float64) float64 { return scenario.Jain(v) }
+func jainOf(v ...float64) float64 { return stats.Jain(v) }

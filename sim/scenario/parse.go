@@ -36,7 +36,10 @@ func Parse(name string, data []byte, open Opener) (*Scenario, error) {
 	}
 	d := &document{file: name}
 	root := d.parse(data)
-	f := d.mapping(root, "file", "name", "description", "seed", "duration", "warmup", "interval",
+	if d.plane(root) == PlaneEthernet {
+		return d.ethernet(root, open)
+	}
+	f := d.mapping(root, "file", "plane", "name", "description", "seed", "duration", "warmup", "interval",
 		"fabric", "model", "congestion_control", "tenants", "flows", "changes")
 	f.need("name", "fabric", "tenants", "flows")
 	s := &Scenario{
@@ -68,6 +71,20 @@ func Parse(name string, data []byte, open Opener) (*Scenario, error) {
 	}
 	s.Fabric = n.Topology() // with LIDs and routes
 	return s, nil
+}
+
+// plane reads which model the scenario is for; everything else depends on it.
+func (d *document) plane(root *yaml.Node) string {
+	if d.err != nil || root.Kind != yaml.MappingNode {
+		return PlaneInfiniBand
+	}
+	f := fields{d: d, node: root, m: map[string]*yaml.Node{}}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "plane" {
+			f.m["plane"] = root.Content[i+1]
+		}
+	}
+	return f.word("plane", PlaneInfiniBand, PlaneEthernet)
 }
 
 // lineOf traces a fault of tenants or flows to the list it is in.

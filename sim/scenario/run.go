@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
 	"fairlane/sim/fabric"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -209,7 +210,7 @@ func (r *batch) result() *Result {
 			perQP = append(perQP, float64(b))
 		}
 	}
-	res.JainQPs = Jain(perQP)
+	res.JainQPs = stats.Jain(perQP)
 	res.shares()
 	res.Links = r.links(counted)
 	return res
@@ -242,20 +243,7 @@ func (res *Result) shares() {
 			res.Tenants[i].Share = float64(res.Tenants[i].DeliveredBps) / float64(total)
 		}
 	}
-	res.Jain = Jain(weighted)
-}
-
-// Jain is Jain's fairness index of the values, (Σx)² / (n·Σx²); 1 for none and for all zero.
-func Jain(v []float64) float64 {
-	var sum, squares float64
-	for _, x := range v {
-		sum += x
-		squares += float64(x * x)
-	}
-	if squares == 0 {
-		return 1
-	}
-	return sum * sum / (float64(len(v)) * squares)
+	res.Jain = stats.Jain(weighted)
 }
 
 func (r *batch) links(counted quantity.Picoseconds) []LinkResult {

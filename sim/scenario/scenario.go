@@ -32,6 +32,23 @@ type Scenario struct {
 	// comes up.
 	CC      *CongestionControl
 	Changes []Change
+	// Ethernet is the model and the traffic of an Ethernet scenario; nil on InfiniBand. With it,
+	// Config (but for its seed), Flows, CC and Changes are empty.
+	Ethernet *Ethernet
+}
+
+// Planes of scenarios.
+const (
+	PlaneInfiniBand = "infiniband"
+	PlaneEthernet   = "ethernet"
+)
+
+// Plane returns PlaneInfiniBand or PlaneEthernet.
+func (s *Scenario) Plane() string {
+	if s.Ethernet != nil {
+		return PlaneEthernet
+	}
+	return PlaneInfiniBand
 }
 
 // Flow is a tenant's flow with what a simulation adds to it.
@@ -65,8 +82,11 @@ func (s *Scenario) TenantFlows() []tenants.Flow {
 }
 
 // Build makes the network with its congestion control and all flows. The flow ids are in the
-// order of Flows. Changes are left to the caller; Run applies them.
+// order of Flows. Changes are left to the caller; Run applies them. It refuses an Ethernet scenario.
 func (s *Scenario) Build() (*fabric.Network, []fabric.FlowID, error) {
+	if s.Ethernet != nil {
+		return nil, nil, fmt.Errorf("scenario %s: plane ethernet: want infiniband", s.Name)
+	}
 	n, err := fabric.New(s.Fabric, s.Config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("scenario %s: %w", s.Name, err)

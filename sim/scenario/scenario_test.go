@@ -257,18 +257,6 @@ func TestRunStopsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestJain(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		v    []float64
-		want float64
-	}{{nil, 1}, {[]float64{0, 0}, 1}, {[]float64{5, 5, 5}, 1}, {[]float64{1, 0, 0, 0}, 0.25}, {[]float64{1, 3}, 0.8}} {
-		if got := Jain(c.v); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("Jain(%v) = %v, want %v", c.v, got, c.want)
-		}
-	}
-}
-
 func TestFabricFileBesideTheScenario(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

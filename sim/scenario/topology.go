@@ -13,7 +13,8 @@ import (
 // fabric builds the topology a scenario names: a generator with its sizes, or a file.
 func (d *document) fabric(n *yaml.Node, open Opener) *subnet.Fabric {
 	f := d.mapping(n, "fabric", "topology", "file", "rate", "delay", "lmc", "hosts", "left", "right", "core_rate",
-		"leaves", "hosts_per_leaf", "spines", "parallel", "uplink_rate", "k")
+		"leaves", "hosts_per_leaf", "spines", "parallel", "uplink_rate", "k",
+		"pods", "tors", "aggs", "cores", "hosts_per_tor", "agg_rate", "agg_delay", "core_delay", "dci_rate", "dci_delay")
 	if d.err != nil {
 		return nil
 	}
@@ -33,34 +34,71 @@ func (d *document) fabric(n *yaml.Node, open Opener) *subnet.Fabric {
 }
 
 func (f fields) generate() (*subnet.Fabric, error) {
-	w := topogen.Wire{Rate: f.rate("rate"), Delay: f.span("delay", 0), LMC: uint8(f.number("lmc", 0, 0, 7))}
-	size := func(key string) int { return int(f.number(key, 0, 1, 65_000)) }
-	kind := f.word("topology", "star", "dumbbell", "s1-testbed", "leaf-spine", "fat-tree")
-	uses := map[string][]string{
-		"star":       {"hosts", "rate", "delay", "lmc"},
-		"dumbbell":   {"left", "right", "core_rate", "rate", "delay", "lmc"},
-		"s1-testbed": {},
-		"leaf-spine": {"leaves", "hosts_per_leaf", "spines", "parallel", "uplink_rate", "rate", "delay", "lmc"},
-		"fat-tree":   {"k", "rate", "delay", "lmc"},
-	}[kind]
-	f.d.mapping(f.node, "fabric of topology "+kind, append(uses, "topology")...)
+	names := topologies()
+	kind := f.word("topology", names...)
+	f.d.mapping(f.node, "fabric of topology "+kind, append(topologyKeys(kind), "topology")...)
 	if f.d.err != nil {
 		return nil, f.d.err
 	}
+	w := topogen.Wire{Rate: f.rate("rate"), Delay: f.span("delay", 0), LMC: uint8(f.number("lmc", 0, 0, 7))}
 	switch kind {
 	case "star":
-		return topogen.Star(max(1, size("hosts")), w)
+		return topogen.Star(max(1, f.size("hosts")), w)
 	case "dumbbell":
-		return topogen.Dumbbell(topogen.DumbbellOptions{Left: size("left"), Right: size("right"), Wire: w, CoreRate: f.rate("core_rate")})
+		return topogen.Dumbbell(topogen.DumbbellOptions{
+			Left: f.size("left"), Right: f.size("right"), Wire: w,
+			CoreRate: f.rate("core_rate"), CoreDelay: f.span("core_delay", 0),
+		})
 	case "s1-testbed":
 		return topogen.S1Testbed()
 	case "leaf-spine":
 		return topogen.LeafSpine(topogen.LeafSpineOptions{
-			Leaves: size("leaves"), HostsPerLeaf: size("hosts_per_leaf"), Spines: size("spines"),
-			Parallel: size("parallel"), Wire: w, UplinkRate: f.rate("uplink_rate"),
+			Leaves: f.size("leaves"), HostsPerLeaf: f.size("hosts_per_leaf"), Spines: f.size("spines"),
+			Parallel: f.size("parallel"), Wire: w, UplinkRate: f.rate("uplink_rate"),
 		})
+	case "three-tier":
+		return topogen.ThreeTier(f.threeTier(w))
+	case "fattree320":
+		return topogen.FatTree320()
+	case "dual-dc":
+		return topogen.DualDC(topogen.DualDCOptions{Site: f.threeTier(w), DCIRate: f.rate("dci_rate"), DCIDelay: f.span("dci_delay", 0)})
 	default:
-		return topogen.FatTree(topogen.FatTreeOptions{K: size("k"), Wire: w})
+		return topogen.FatTree(topogen.FatTreeOptions{K: f.size("k"), Wire: w})
+	}
+}
+
+func topologies() []string {
+	return []string{"star", "dumbbell", "s1-testbed", "leaf-spine", "fat-tree", "three-tier", "fattree320", "dual-dc"}
+}
+
+// topologyKeys returns the options that a topology takes.
+func topologyKeys(kind string) []string {
+	threeTier := []string{"pods", "tors", "aggs", "cores", "hosts_per_tor", "agg_rate", "agg_delay", "core_rate", "core_delay", "rate", "delay", "lmc"}
+	switch kind {
+	case "star":
+		return []string{"hosts", "rate", "delay", "lmc"}
+	case "dumbbell":
+		return []string{"left", "right", "core_rate", "core_delay", "rate", "delay", "lmc"}
+	case "leaf-spine":
+		return []string{"leaves", "hosts_per_leaf", "spines", "parallel", "uplink_rate", "rate", "delay", "lmc"}
+	case "fat-tree":
+		return []string{"k", "rate", "delay", "lmc"}
+	case "three-tier":
+		return threeTier
+	case "dual-dc":
+		return append(threeTier, "dci_rate", "dci_delay")
+	default:
+		return nil
+	}
+}
+
+// size reads a number of things; absent is 0, the builder's default.
+func (f fields) size(key string) int { return int(f.number(key, 0, 1, 65_000)) }
+
+func (f fields) threeTier(w topogen.Wire) topogen.ThreeTierOptions {
+	return topogen.ThreeTierOptions{
+		Pods: f.size("pods"), ToRs: f.size("tors"), Aggs: f.size("aggs"), Cores: f.size("cores"), HostsPerToR: f.size("hosts_per_tor"),
+		Wire: w, AggRate: f.rate("agg_rate"), AggDelay: f.span("agg_delay", 0), CoreRate: f.rate("core_rate"), CoreDelay: f.span("core_delay", 0),
 	}
 }
 

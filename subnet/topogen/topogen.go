@@ -1,7 +1,7 @@
 // Package topogen builds the fabrics that tests, scenarios and the demonstration use: a star, a
-// dumbbell, the two-switch testbed of the differentiated-bandwidth paper (S1), leaf-spine and
-// fat tree. It is pure: the same options give the same fabric, with the same GUIDs, names,
-// LIDs and routes.
+// dumbbell, the two-switch testbed of the differentiated-bandwidth paper (S1), leaf-spine, fat
+// tree, three tiers of pods, and two data centres. It is pure: the same options give the same fabric,
+// with the same GUIDs, names, LIDs and routes.
 package topogen
 
 import (

@@ -25,6 +25,10 @@ func builders() map[string]builder {
 		"testbed":    topogen.S1Testbed,
 		"leaf-spine": func() (*subnet.Fabric, error) { return topogen.LeafSpine(topogen.LeafSpineOptions{Parallel: 2}) },
 		"fat tree":   func() (*subnet.Fabric, error) { return topogen.FatTree(topogen.FatTreeOptions{K: 6}) },
+		"three tiers": func() (*subnet.Fabric, error) {
+			return topogen.ThreeTier(topogen.ThreeTierOptions{Pods: 3, ToRs: 4, Cores: 6, HostsPerToR: 2})
+		},
+		"two data centres": topogen.S0DualDC,
 	}
 }
 
@@ -37,6 +41,10 @@ func TestSizes(t *testing.T) {
 		"testbed":    {2, 6, 7, 3, 1},
 		"leaf-spine": {6, 16, 32, 4, 2},
 		"fat tree":   {45, 54, 162, 6, 3},
+		// 12 ToRs, 6 aggregation switches, 6 cores; 24 links to hosts, 24 in pods, 18 to cores.
+		"three tiers": {24, 24, 66, 6, 3},
+		// A data centre: 8 + 8 + 4 + 1 switches; 32 links to hosts, 16 in pods, 16 to cores, 4 to the DCI.
+		"two data centres": {42, 64, 137, 9, 4},
 	}
 	for name, build := range builders() {
 		f, err := build()

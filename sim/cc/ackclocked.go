@@ -1,0 +1,72 @@
+package cc
+
+import "fairlane/internal/quantity"
+
+// ackClocked is embedded by algorithms that act on acknowledgements alone: no timers, no notification
+// packets, no account of what is sent.
+type ackClocked struct{}
+
+func (ackClocked) Settle(int32, quantity.Picoseconds, *Control)    {}
+func (ackClocked) Sent(int32, quantity.Picoseconds, int, *Control) {}
+func (ackClocked) Notify(int32, *Notification, *Control)           {}
+
+// grown returns s with room for n elements and its contents kept.
+func grown[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	out := make([]T, n)
+	copy(out, s)
+	return out
+}
+
+// scaledRate returns a rate that is given for a 100 Gbit/s NIC as one of the flow's line rate has it:
+// the published increase steps grow with the speed of the NIC.
+func scaledRate(at100G float64, f *Flow) float64 {
+	return at100G * float64(f.LineRate) / float64(100*quantity.Gbps)
+}
+
+// windowOf returns the variable window of the peers' simulators: full at line rate, in proportion to the
+// rate below, and never less than one byte, which lets one packet out at a time.
+func windowOf(full int64, rate, line float64) int64 {
+	return max(1, int64(float64(full)*rate/line))
+}
+
+// boundRate returns rate within [low, line]; low is not above the line rate, however it was set.
+func boundRate(rate, low, line float64) float64 { return min(max(rate, low), line) }
+
+// windowParam is the parameter "window" of the rate-based algorithms, with the named default.
+func windowParam(def int) Param {
+	return Param{
+		Name: "window", Kind: ParamWord, Default: float64(def), Words: []string{"variable", "fixed", "none"},
+		Doc: "bound on the payload bytes in flight: the flow's bandwidth-delay product times rate / line rate, " +
+			"the whole product, or none",
+	}
+}
+
+// Values of the parameter "window".
+const (
+	windowVariable = iota
+	windowFixed
+	windowNone
+)
+
+// windowFor returns the window at a rate: mode is a value of the parameter "window".
+func windowFor(mode uint8, full int64, rate, line float64) int64 {
+	switch mode {
+	case windowVariable:
+		return windowOf(full, rate, line)
+	case windowFixed:
+		return max(1, full)
+	default:
+		return 0
+	}
+}
+
+// minRateParam is the parameter "min_rate": the peers' simulators use 1 Gbit/s.
+func minRateParam() Param {
+	return Param{
+		Name: "min_rate", Kind: ParamRate, Default: 1e9, Min: 1e6, Max: 100e9,
+		Doc: "lowest rate of a flow, bit/s; a flow of a slower NIC runs at line rate",
+	}
+}

@@ -1,0 +1,242 @@
+package cc
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+)
+
+// dcqcnP is DCQCN-p (S2): rates are shares of line rate, every marked packet is notified, the sender
+// spaces its cuts itself, and a NIC keeps state for a bounded number of congested flows only.
+//
+// S2's text leaves four things open. The two intervals have no printed value: they are
+// parameters, by default DCQCN's notification interval and the timer. The pseudo-code counts the
+// gap from "the previous" notification; counted from ignored ones too, a flow whose every
+// packet is marked would be cut once and never again, so it is counted from the last one acted upon
+// (gap_from). The pseudo-code lets a notification after a long gap cut and raise at once, though the
+// timer has raised in the meantime (late_cnp). Fast recovery lasts while the counters are below F by
+// the pseudo-code and at most F by figure 4, whose flow is back at full rate at send 9 and not 8
+// (stage_compare). At one instant the timer goes before packets.
+type dcqcnP struct {
+	rp       RPParams
+	timer    quantity.Picoseconds
+	bytes    int64
+	cutGap   quantity.Picoseconds // decrease interval
+	raiseGap quantity.Picoseconds // increase interval
+	floor    float64              // bit/s
+	limit    int32
+	fromAny  bool
+	lateUp   bool
+	flows    []dcqcnPFlow
+	nics     []dcqcnPNIC // by sender
+}
+
+type dcqcnPFlow struct {
+	RPState
+	line       float64
+	cnpAt      quantity.Picoseconds // notification from which the gap counts
+	incAt      quantity.Picoseconds // next expiry of the timer
+	sent       int64
+	prev, next int32 // of the NIC's registered flows, as slot+1; 0 ends
+	host       uint16
+	registered bool
+}
+
+// dcqcnPNIC is the table of registered flows of one NIC.
+type dcqcnPNIC struct {
+	head    int32 // slot+1
+	count   int32
+	sweepAt quantity.Picoseconds // when a full table is next searched for flows that have recovered
+}
+
+// sweepsPerPeriod is how often in a period of the timer a full table is searched.
+const sweepsPerPeriod = 16
+
+const dcqcnPSource = "S2 (DCQCN-p)"
+
+func dcqcnPSpec() Spec {
+	return Spec{
+		Name: "dcqcn-p", Title: "DCQCN-p: faster recovery, bounded hardware tables", Source: dcqcnPSource,
+		Params: []Param{
+			{Name: "g", Default: 1.0 / 16, Min: 1e-6, Max: 1, Doc: "gain of alpha; " + dcqcnPSource + ", table 3"},
+			{Name: "initial_alpha", Default: 1, Min: 0, Max: 1, Doc: "alpha of a flow that registers; " + dcqcnPSource},
+			spanParam("increase_timer", 55*quantity.Microsecond, "time threshold; "+dcqcnPSource+", table 3"),
+			{Name: "byte_counter", Default: 10 << 20, Min: 0, Max: 1 << 40, Doc: "byte threshold, 0 is off; " + dcqcnPSource + ", table 3"},
+			{Name: "fast_recovery_stages", Default: 5, Min: 0, Max: 60000, Doc: "F; " + dcqcnPSource + ", table 3"},
+			compareParam(0),
+			{Name: "r_ai", Default: 0.2, Min: 0, Max: 1, Doc: "additive increase, share of line rate; " + dcqcnPSource + ", table 3"},
+			{Name: "r_hai", Default: 0.8, Min: 0, Max: 1, Doc: "hyper increase, share of line rate; " + dcqcnPSource + ", section 3.2, printed R_mai"},
+			gapParam("decrease_interval", 50*quantity.Microsecond, "a notification at most this long after the last is ignored; no printed value: DCQCN's notification interval"),
+			gapParam("increase_interval", 55*quantity.Microsecond, "a notification at least this long after the last only cuts, see late_cnp; no printed value: the time threshold"),
+			{Name: "gap_from", Kind: ParamWord, Words: []string{"acted", "any"}, Doc: "the gap counts from the last notification acted upon, or from the last one"},
+			{Name: "late_cnp", Kind: ParamWord, Words: []string{"cut", "cut-raise"}, Doc: "a notification after the increase interval cuts, or cuts and raises as the pseudo-code has it"},
+			{Name: "registered_flows", Default: 512, Min: 1, Max: 1 << 20, Doc: "congested flows that a NIC has room for; notifications of others are dropped; " + dcqcnPSource + ", section 2.2"},
+			rateParam("min_rate", 10e6, "least rate; no printed value: IEEE 802.1Qau rpgMinRate"),
+		},
+		New: newDCQCNP,
+	}
+}
+
+func newDCQCNP(v Values) (Algorithm, error) {
+	cut, raise := v.Span("decrease_interval"), v.Span("increase_interval")
+	if raise < cut {
+		return nil, fmt.Errorf("increase_interval %s is below decrease_interval %s: want at least that", raise, cut)
+	}
+	d := &dcqcnP{
+		rp: RPParams{
+			Reading: RecoverP, G: v["g"], InitialAlpha: v["initial_alpha"], Threshold: uint16(v["fast_recovery_stages"]),
+			Below: v["stage_compare"] == 1, AI: v["r_ai"], HAI: v["r_hai"],
+		},
+		timer: v.Span("increase_timer"), bytes: int64(v["byte_counter"]), cutGap: cut, raiseGap: raise,
+		floor: v["min_rate"], limit: int32(v["registered_flows"]),
+		fromAny: v["gap_from"] == 1, lateUp: v["late_cnp"] == 1,
+	}
+	return d, nil
+}
+
+func (d *dcqcnP) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d.bytes > 0} }
+func (d *dcqcnP) Reserve(n int)  { d.flows = grown(d.flows, n) }
+
+func (d *dcqcnP) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
+	if need := int(f.Host) + 1; need > len(d.nics) {
+		d.nics = grown(d.nics, max(need, 2*len(d.nics)))
+	}
+	s := &d.flows[slot]
+	if s.registered {
+		d.deregister(slot)
+	}
+	*s = dcqcnPFlow{RPState: NewRPState(&d.rp, 1), line: float64(f.LineRate), host: f.Host}
+	return Control{Rate: s.line}
+}
+
+func (d *dcqcnP) Settle(slot int32, now quantity.Picoseconds, c *Control) {
+	d.settle(slot, now)
+	d.allow(slot, c)
+}
+
+func (d *dcqcnP) settle(slot int32, now quantity.Picoseconds) {
+	f := &d.flows[slot]
+	if !f.registered || f.incAt > now {
+		return
+	}
+	f.incAt = f.expire(&d.rp, 1, 1, f.incAt, now, d.timer)
+	if f.Rate >= 1 {
+		d.deregister(slot)
+	}
+}
+
+// allow turns the share of line rate into a rate.
+func (d *dcqcnP) allow(slot int32, c *Control) {
+	f := &d.flows[slot]
+	c.Rate = max(f.Rate*f.line, min(d.floor, f.line))
+}
+
+func (d *dcqcnP) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control) {
+	d.settle(slot, now)
+	f := &d.flows[slot]
+	if f.registered && counted(&f.sent, wire, d.bytes) {
+		f.ByteStep(&d.rp, 1)
+		if f.Rate >= 1 {
+			d.deregister(slot)
+		}
+	}
+	d.allow(slot, c)
+}
+
+func (d *dcqcnP) Ack(slot int32, a *Ack, c *Control) {
+	if a.Marked > 0 {
+		d.notified(slot, a.Now, c)
+	}
+}
+
+func (d *dcqcnP) Notify(slot int32, n *Notification, c *Control) {
+	if n.Kind == NotifyCNP {
+		d.notified(slot, n.Now, c)
+	}
+}
+
+func (d *dcqcnP) notified(slot int32, now quantity.Picoseconds, c *Control) {
+	f := &d.flows[slot]
+	gap := now - f.cnpAt
+	switch {
+	case !f.registered:
+		if !d.register(slot, now) {
+			return
+		}
+		d.cut(f, now, 0)
+	case gap <= d.cutGap:
+		if d.fromAny {
+			f.cnpAt = now
+		}
+	case gap < d.raiseGap:
+		// The timer has run for the time between its last expiry and the last notification.
+		d.cut(f, now, f.incAt-d.timer-f.cnpAt)
+		f.raise(&d.rp, 1)
+	default:
+		d.cut(f, now, 0)
+		if d.lateUp {
+			f.TimeStep(&d.rp, 1)
+		}
+	}
+	if f.registered && f.Rate >= 1 {
+		d.deregister(slot)
+	}
+	d.allow(slot, c)
+}
+
+// cut lowers the rate at now and starts the counters again, the timer with credit already run.
+func (d *dcqcnP) cut(f *dcqcnPFlow, now, credit quantity.Picoseconds) {
+	f.Cut(&d.rp, 1)
+	f.Rate = max(f.Rate, min(d.floor/f.line, 1))
+	f.cnpAt, f.sent = now, 0
+	f.incAt = now + max(d.timer-max(credit, 0), 1)
+}
+
+// register gives a flow an entry in its NIC's table and reports whether there was one. A flow that
+// has recovered, or ended, keeps its entry until the table is full and searched.
+func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
+	f := &d.flows[slot]
+	n := &d.nics[f.host]
+	if n.count >= d.limit && now >= n.sweepAt {
+		n.sweepAt = now + d.timer/sweepsPerPeriod
+		for at := n.head; at != 0; {
+			next := d.flows[at-1].next
+			d.settle(at-1, now)
+			at = next
+		}
+	}
+	if n.count >= d.limit {
+		return false
+	}
+	f.registered, f.prev, f.next = true, 0, n.head
+	if n.head != 0 {
+		d.flows[n.head-1].prev = slot + 1
+	}
+	n.head = slot + 1
+	n.count++
+	return true
+}
+
+// deregister frees a flow's entry and forgets its state.
+func (d *dcqcnP) deregister(slot int32) {
+	f := &d.flows[slot]
+	n := &d.nics[f.host]
+	if f.prev != 0 {
+		d.flows[f.prev-1].next = f.next
+	} else {
+		n.head = f.next
+	}
+	if f.next != 0 {
+		d.flows[f.next-1].prev = f.prev
+	}
+	n.count--
+	f.registered, f.prev, f.next = false, 0, 0
+	f.RPState = NewRPState(&d.rp, 1)
+}
+
+func (d *dcqcnP) Gauges() []string { return rpGauges() }
+
+func (d *dcqcnP) Read(slot int32, dst []float64) {
+	f := &d.flows[slot]
+	dst[0], dst[1], dst[2] = f.Target*f.line, f.Alpha, float64(max(f.TimeStage, f.ByteStage))
+}

@@ -1,0 +1,148 @@
+package cc
+
+import (
+	"math"
+
+	"fairlane/internal/quantity"
+)
+
+// dcqcnPeer is DCQCN as the public ns-3 simulators have it, "mlx" by their name: that of HPCC
+// (SIGCOMM 2019) and its descendants. An echo only raises two flags. The first of a flow starts the
+// alpha timer and, one nanosecond later, the cut timer; both run freely from then on, alpha moves
+// with every expiry of the first, and an expiry of the second cuts if its flag is up. Increases
+// come by time alone, counted from the last cut. Rates are whole bit/s, cut off.
+//
+// At one instant alpha goes before the cut. The increase goes before the cut if its period is the
+// longer one, since of two events of one instant that simulator runs the one scheduled first; with
+// equal or shorter periods the cut goes first and starts the increase timer again. Timers go before
+// acknowledgements.
+type dcqcnPeer struct {
+	rp     RPParams
+	alpha  alphaFilter
+	cut    quantity.Picoseconds
+	inc    quantity.Picoseconds
+	first  float64 // of the rate at the first echo
+	clamp  bool
+	window uint8
+	flows  []dcqcnPeerFlow
+}
+
+type dcqcnPeerFlow struct {
+	rpClock
+	bdp int64
+}
+
+const peerSource = "ns-3 simulator of the HPCC paper (SIGCOMM 2019)"
+
+// peerOffset is the time by which the cut timer starts after the alpha timer.
+const peerOffset = quantity.Nanosecond
+
+func dcqcnPeerSpec() Spec {
+	return Spec{
+		Name: "dcqcn-peer", Title: "DCQCN as the ns-3 simulators model it", Source: peerSource,
+		Params: []Param{
+			{Name: "g", Default: 1.0 / 256, Min: 1e-6, Max: 1, Doc: "gain of alpha; " + peerSource},
+			spanParam("alpha_timer", 1*quantity.Microsecond, "period of alpha; "+peerSource),
+			spanParam("cut_timer", 4*quantity.Microsecond, "period at which a flow may be cut; "+peerSource),
+			spanParam("increase_timer", 300*quantity.Microsecond, "time between increases, from the last cut on; "+peerSource),
+			{Name: "fast_recovery_stages", Default: 1, Min: 0, Max: 60000, Doc: "increases before the additive one; " + peerSource},
+			rateParam("r_ai", 20e6, "additive increase of the target, for a NIC of 100 Gbit/s: it grows with the line rate; "+peerSource),
+			rateParam("r_hai", 200e6, "hyper increase of the target, for a NIC of 100 Gbit/s: it grows with the line rate; "+peerSource),
+			{Name: "rate_on_first_cnp", Default: 1, Min: 0.001, Max: 1, Doc: "share of the rate that the first echo leaves; " + peerSource},
+			{Name: "clamp_target", Kind: ParamFlag, Doc: "every cut lowers the target; otherwise only after an increase; " + peerSource},
+			rateParam("min_rate", 1e9, "least rate; "+peerSource),
+			windowParam(windowNone),
+		},
+		New: newDCQCNPeer,
+	}
+}
+
+func newDCQCNPeer(v Values) (Algorithm, error) {
+	nic := float64(100 * quantity.Gbps)
+	return &dcqcnPeer{
+		rp: RPParams{
+			Reading: RecoverTimeOnly, G: v["g"], InitialAlpha: 1, Threshold: uint16(v["fast_recovery_stages"]),
+			AI: v["r_ai"] / nic, HAI: v["r_hai"] / nic, Relative: true, Floor: v["min_rate"],
+		},
+		alpha: newAlphaFilter(v.Span("alpha_timer"), 1-v["g"], v["g"], 1),
+		cut:   v.Span("cut_timer"), inc: v.Span("increase_timer"),
+		first: v["rate_on_first_cnp"], clamp: v.Flag("clamp_target"), window: uint8(v["window"]),
+	}, nil
+}
+
+func (d *dcqcnPeer) Traits() Traits { return Traits{ECN: true, CNP: true} }
+func (d *dcqcnPeer) Reserve(n int)  { d.flows = grown(d.flows, n) }
+
+func (d *dcqcnPeer) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
+	line := float64(f.LineRate)
+	s := &d.flows[slot]
+	*s = dcqcnPeerFlow{rpClock: rpClock{RPState: NewRPState(&d.rp, line), line: line, seen: now}, bdp: f.BDP}
+	return Control{Rate: line, Window: windowFor(d.window, f.BDP, line, line)}
+}
+
+func (d *dcqcnPeer) Settle(slot int32, now quantity.Picoseconds, c *Control) {
+	f := &d.flows[slot]
+	f.seen = now
+	if !f.is(rpActive) {
+		return
+	}
+	if f.is(rpCutDue) && f.cutAt <= now {
+		last := f.cutAt
+		if d.inc <= d.cut {
+			last--
+		}
+		f.incAt = f.expire(&d.rp, f.line, noStop, f.incAt, last, d.inc)
+		f.settleAlpha(f.cutAt, &d.alpha)
+		d.lower(&f.rpClock)
+	}
+	f.incAt = f.expire(&d.rp, f.line, noStop, f.incAt, now, d.inc)
+	f.settleAlpha(now, &d.alpha)
+	d.allow(f, c)
+}
+
+// lower is an expiry of the cut timer that an echo has waited for.
+func (d *dcqcnPeer) lower(f *rpClock) {
+	if d.clamp || f.TimeStage > 0 {
+		f.Target = f.Rate
+	}
+	f.Rate = max(math.Floor(f.Rate*(1-f.alphaNow(f.cutAt, &d.alpha)/2)), min(d.rp.Floor, f.line))
+	f.TimeStage = 0
+	f.flags &^= rpCutDue
+	f.incAt = f.cutAt + d.inc
+}
+
+func (d *dcqcnPeer) allow(f *dcqcnPeerFlow, c *Control) {
+	c.Rate, c.Window = f.Rate, windowFor(d.window, f.bdp, f.Rate, f.line)
+}
+
+func (d *dcqcnPeer) Sent(int32, quantity.Picoseconds, int, *Control) {}
+
+func (d *dcqcnPeer) Ack(slot int32, a *Ack, c *Control) {
+	if a.Marked > 0 {
+		d.notified(&d.flows[slot], a.Now, c)
+	}
+}
+
+func (d *dcqcnPeer) Notify(slot int32, n *Notification, c *Control) {
+	if n.Kind == NotifyCNP {
+		d.notified(&d.flows[slot], n.Now, c)
+	}
+}
+
+func (d *dcqcnPeer) notified(f *dcqcnPeerFlow, now quantity.Picoseconds, c *Control) {
+	if f.is(rpActive) {
+		f.rpClock.notified(now, d.cut, &d.alpha)
+		return
+	}
+	f.begin(now, peerOffset, d.cut, d.rp.InitialAlpha)
+	f.Rate = max(math.Floor(f.Rate*d.first), min(d.rp.Floor, f.line))
+	f.Target = f.Rate
+	d.allow(f, c)
+}
+
+func (d *dcqcnPeer) Gauges() []string { return rpGauges() }
+
+func (d *dcqcnPeer) Read(slot int32, dst []float64) {
+	f := &d.flows[slot]
+	dst[0], dst[1], dst[2] = f.Target, f.alphaNow(f.seen, &d.alpha), float64(f.TimeStage)
+}

@@ -1,0 +1,110 @@
+package cc
+
+import "fairlane/internal/quantity"
+
+// DCTCP (Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010; RFC 8257) as the RDMA simulators have
+// it: a rate with a window instead of a window alone. alpha follows the fraction of marked packets, one
+// update per window; a mark cuts the rate by alpha/2, at most once per window; a window without a cut
+// adds one step. Switches mark at one threshold (Kmin = Kmax, 30 KB per 10 Gbit/s).
+type dctcp struct {
+	ackClocked
+	g      float64
+	ai     float64
+	alpha0 float64
+	low    float64
+	window uint8
+
+	flows []dctcpFlow
+}
+
+type dctcpFlow struct {
+	rate    float64 // bit/s
+	line    float64
+	alpha   float64
+	last    int64 // next byte to send at the last update of alpha
+	high    int64 // next byte to send at the last cut
+	bdp     int64
+	payload int64
+	marked  int32 // acknowledged packets with a mark since the last update
+	batch   int32 // packets in flight at the last update, and one; 0 before the first
+	reduced bool  // no second cut, and no increase, until high is acknowledged
+}
+
+func dctcpSpec() Spec {
+	return Spec{
+		Name: "dctcp", Title: "DCTCP: fraction of ECN marks, rate with window",
+		Source: "Alizadeh et al., Data Center TCP (DCTCP), SIGCOMM 2010; RFC 8257",
+		Params: []Param{
+			{Name: "g", Kind: ParamNumber, Default: 1.0 / 16, Min: 0, Max: 1,
+				Doc: "weight of a new fraction of marks in alpha (RFC 8257, 4.2: 1/16)"},
+			{Name: "ai", Kind: ParamRate, Default: 615e6, Min: 0, Max: 100e9,
+				Doc: "increase per window, bit/s, at any line rate: one packet of 1000 bytes per round trip of 13 us"},
+			{Name: "initial_alpha", Kind: ParamNumber, Default: 1, Min: 0, Max: 1,
+				Doc: "alpha at the start (RFC 8257, 3.3: 1)"},
+			minRateParam(),
+			windowParam(windowVariable),
+		},
+		New: newDCTCP,
+	}
+}
+
+func newDCTCP(v Values) (Algorithm, error) {
+	return &dctcp{
+		g: v["g"], ai: v["ai"], low: v["min_rate"], window: uint8(v["window"]), alpha0: v["initial_alpha"],
+	}, nil
+}
+
+// Traits: nothing on the wire but the two bits of ECN and their echo.
+func (a *dctcp) Traits() Traits { return Traits{ECN: true} }
+
+func (a *dctcp) Reserve(n int) { a.flows = grown(a.flows, n) }
+
+func (a *dctcp) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
+	line := float64(f.LineRate)
+	a.flows[slot] = dctcpFlow{
+		rate: line, line: line, alpha: a.alpha0, bdp: max(1, f.BDP), payload: int64(max(1, f.Payload)),
+	}
+	return Control{Rate: line, Window: windowFor(a.window, max(1, f.BDP), line, line)}
+}
+
+func (a *dctcp) Ack(slot int32, k *Ack, c *Control) {
+	s := &a.flows[slot]
+	s.marked += int32(k.Marked)
+	boundary := k.Seq > s.last
+	if boundary {
+		a.observe(s, k)
+	}
+	if k.Seq > s.high {
+		s.reduced = false
+	}
+	switch {
+	case s.reduced:
+		return
+	case k.Marked > 0:
+		s.rate = boundRate(s.rate*(1-s.alpha/2), a.low, s.line)
+		s.reduced, s.high = true, max(s.high, k.Next)
+	case boundary:
+		s.rate = boundRate(s.rate+a.ai, a.low, s.line)
+	default:
+		return
+	}
+	c.Rate = s.rate
+	c.Window = windowFor(a.window, s.bdp, s.rate, s.line)
+}
+
+// observe ends a window: alpha takes in the fraction of its packets that were marked. The first
+// boundary only begins the first window; marks before it count for that window.
+func (a *dctcp) observe(s *dctcpFlow, k *Ack) {
+	if s.batch > 0 {
+		fraction := min(1, float64(s.marked)/float64(s.batch))
+		s.alpha = float64((1-a.g)*s.alpha) + float64(a.g*fraction)
+		s.marked = 0
+	}
+	s.batch = int32(min(max(0, k.InFlight())/s.payload, 1<<30)) + 1
+	s.last = max(s.last, k.Next)
+}
+
+// Gauges: alpha, the smoothed fraction of marked packets.
+func (a *dctcp) Gauges() []string { return []string{"alpha"} }
+
+func (a *dctcp) Read(slot int32, dst []float64) { dst[0] = a.flows[slot].alpha }

@@ -1,0 +1,126 @@
+package cc
+
+import (
+	"math"
+	"testing"
+
+	"fairlane/internal/quantity"
+)
+
+// markAck is an acknowledgement with fifty packets in flight.
+func markAck(seq int64, marked bool) *Ack {
+	a := &Ack{Seq: seq, Next: seq + 50_000, Acked: 1000, Packets: 1}
+	if marked {
+		a.Marked = 1
+	}
+	return a
+}
+
+func startDCTCP(t *testing.T, v Values) (*dctcp, Control) {
+	t.Helper()
+	a := built(t, dctcpSpec(), v).(*dctcp)
+	a.Reserve(1)
+	return a, a.Start(0, 0, longHaul())
+}
+
+func TestDCTCPAlphaFollowsTheFractionOfMarks(t *testing.T) {
+	t.Parallel()
+	a, c := startDCTCP(t, Values{"initial_alpha": 0})
+	seq := int64(1000)
+	a.Ack(0, markAck(seq, false), &c) // begins the first window of 51
+	want := 0.0
+	for window := range 40 {
+		for i := range 51 {
+			seq += 1000
+			a.Ack(0, markAck(seq, i%3 == 0), &c) // 17 of 51
+		}
+		if window == 0 {
+			// the first window ends with its 51st packet, which is its 17th mark or none
+			want = a.flows[0].alpha
+			continue
+		}
+		want = want*15/16 + 1.0/3/16
+		if got := a.flows[0].alpha; math.Abs(got-want) > 0.005 {
+			t.Fatalf("window %d: alpha %g, want %g", window, got, want)
+		}
+	}
+	if math.Abs(want-1.0/3) > 0.04 {
+		t.Errorf("alpha tends to %g, want the third that is marked", want)
+	}
+}
+
+func TestDCTCPAlphaBoundaryArithmetic(t *testing.T) {
+	t.Parallel()
+	a, c := startDCTCP(t, Values{"initial_alpha": 0.5})
+	a.Ack(0, markAck(1000, true), &c) // begins; its mark counts for the window
+	if g := gaugesOf(a, 0); g[0] != 0.5 {
+		t.Fatalf("the first boundary changed alpha to %g", g[0])
+	}
+	a.Ack(0, markAck(2000, true), &c)
+	a.Ack(0, markAck(52_000, false), &c)
+	// two marks of 50,000/1000 + 1 packets
+	if got, want := gaugesOf(a, 0)[0], 0.5*15/16+2.0/51/16; !agrees(got, want) {
+		t.Errorf("alpha %g, want %g", got, want)
+	}
+}
+
+func TestDCTCPCutsOncePerWindowAndAddsOtherwise(t *testing.T) {
+	t.Parallel()
+	a, c := startDCTCP(t, Values{"g": 0, "initial_alpha": 0.4})
+	step := func(seq int64, marked bool, want float64) {
+		t.Helper()
+		a.Ack(0, markAck(seq, marked), &c)
+		if !agrees(c.Rate, want) || c.Window != windowOf(125_000, c.Rate, 100e9) {
+			t.Fatalf("at %d %+v, want rate %g and its window", seq, c, want)
+		}
+	}
+	step(1000, false, 100e9) // at line rate there is nothing to add
+	step(2000, true, 80e9)
+	step(3000, true, 80e9)
+	step(51_500, true, 80e9)       // a boundary, but the cut's window lasts to 52,000
+	step(52_000, false, 80e9)      // not yet beyond it
+	step(52_001, true, 64e9)       // beyond: the next cut
+	step(102_002, false, 64.615e9) // beyond again, and a boundary
+	step(102_500, false, 64.615e9)
+	step(152_003, false, 65.23e9)
+}
+
+func TestDCTCPStopsAtTheSmallestRate(t *testing.T) {
+	t.Parallel()
+	a, c := startDCTCP(t, nil)
+	for seq := int64(1); seq < 100; seq++ {
+		a.Ack(0, markAck(seq*60_000, true), &c)
+	}
+	if c.Rate != 1e9 || c.Window != 1250 {
+		t.Errorf("%+v under marks alone, want 1 Gbit/s and a hundredth of the window", c)
+	}
+	if g := gaugesOf(a, 0); !agrees(g[0], 1) {
+		// one mark a window of 51 packets, and alpha began at 1
+		if g[0] > 1 || g[0] < 1.0/51-1e-9 {
+			t.Errorf("alpha %g", g[0])
+		}
+	}
+}
+
+// The queue of DCTCP stands about the marking threshold and the link stays busy (DCTCP, SIGCOMM 2010,
+// section 3.3): sixteen windows of 52 KB would otherwise hold 800 KB.
+func TestDCTCPHoldsTheQueueAtTheThreshold(t *testing.T) {
+	t.Parallel()
+	sizes := make([]int64, 16)
+	for i := range sizes {
+		sizes[i] = 1e9
+	}
+	s := newStar(built(t, dctcpSpec(), nil), sizes, make([]quantity.Picoseconds, len(sizes)))
+	s.mark = 300_000
+	s.run(5 * quantity.Millisecond)
+	s.peak = 0
+	before := s.delivered()
+	s.run(10 * quantity.Millisecond)
+	use := float64(s.delivered()-before) / 1000 * 1048 * 8 / 5e-3 / 100e9
+	if use < 0.99 {
+		t.Errorf("%.3f of the link used", use)
+	}
+	if s.peak < 300_000 || s.peak > 400_000 {
+		t.Errorf("a queue of at most %d bytes, want a little above the threshold of 300 KB", s.peak)
+	}
+}

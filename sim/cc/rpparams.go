@@ -1,0 +1,68 @@
+package cc
+
+import (
+	"fmt"
+	"math"
+
+	"fairlane/internal/quantity"
+)
+
+// rpMaxSpan is the longest duration that a scenario file can say.
+const rpMaxSpan = 1000 * quantity.Second
+
+// noStop is a rate that no flow reaches.
+var noStop = math.Inf(1)
+
+// rpGauges names what every DCQCN reading shows: R_T in bit/s, alpha from 0 to 1, and the larger of
+// its two stage counters.
+func rpGauges() []string { return []string{"target_bps", "alpha", "stage"} }
+
+// counted adds to a byte counter and reports whether it has expired. It is looked at once a packet:
+// a threshold below the size of a packet expires with every packet.
+func counted(sent *int64, wire int, threshold int64) bool {
+	if threshold <= 0 {
+		return false
+	}
+	*sent += int64(wire)
+	if *sent < threshold {
+		return false
+	}
+	*sent %= threshold
+	return true
+}
+
+func spanParam(name string, def quantity.Picoseconds, doc string) Param {
+	return Param{Name: name, Kind: ParamDuration, Default: float64(def), Min: float64(quantity.Nanosecond), Max: float64(rpMaxSpan), Doc: doc}
+}
+
+func gapParam(name string, def quantity.Picoseconds, doc string) Param {
+	return Param{Name: name, Kind: ParamDuration, Default: float64(def), Min: 0, Max: float64(rpMaxSpan), Doc: doc}
+}
+
+func rateParam(name string, def float64, doc string) Param {
+	return Param{Name: name, Kind: ParamRate, Default: def, Min: 1, Max: float64(quantity.MaxBitRate), Doc: doc}
+}
+
+func compareParam(def float64) Param {
+	return Param{
+		Name: "stage_compare", Kind: ParamWord, Default: def, Words: []string{"at-most", "below"},
+		Doc: "fast recovery while the larger stage counter is at most F, or below F; hyper increase once the smaller one is past that too; not published for the vendor's implementation",
+	}
+}
+
+func hyperParam() Param {
+	return Param{
+		Name: "hyper_by_stage", Kind: ParamFlag,
+		Doc: "hyper increase adds its step once for each stage past the threshold, as in QCN; otherwise once; not published for the vendor's implementation",
+	}
+}
+
+// wholeUnits returns an error that names the first value that is no whole number of units.
+func wholeUnits(v Values, unit float64, word string, names ...string) error {
+	for _, name := range names {
+		if x := v[name] / unit; x != math.Trunc(x) {
+			return fmt.Errorf("%s is %v: want a whole number of %s", name, x, word)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package cc
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+)
+
+// TIMELY (Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015,
+// algorithm 1): the rate follows the gradient of the round-trip time between a low and a high threshold,
+// once per round trip, as the HPCC paper's simulator has it.
+type timely struct {
+	ackClocked
+	gain   float64 // alpha of the paper: weight of a new difference
+	beta   float64
+	minRTT float64 // ps
+	tLow   quantity.Picoseconds
+	tHigh  quantity.Picoseconds
+	ai     float64 // at 100 Gbit/s
+	hai    float64 // at 100 Gbit/s
+	steps  int32
+	low    float64
+	window uint8
+
+	flows []timelyFlow
+}
+
+type timelyFlow struct {
+	rate  float64 // bit/s
+	line  float64
+	scale float64              // of the increase steps: line rate in units of 100 Gbit/s
+	diff  float64              // smoothed difference between round trips, ps
+	rtt   quantity.Picoseconds // of the last update
+	last  int64                // next byte to send at the last update
+	bdp   int64
+	stage int32 // increases in a row
+	seen  bool
+}
+
+func timelySpec() Spec {
+	return Spec{
+		Name: "timely", Title: "TIMELY: gradient of the round-trip time",
+		Source: "Mittal et al., TIMELY: RTT-based Congestion Control for the Datacenter, SIGCOMM 2015, algorithm 1",
+		Params: []Param{
+			{Name: "alpha", Kind: ParamNumber, Default: 0.875, Min: 0, Max: 1,
+				Doc: "weight of a new difference of round-trip times in the smoothed one"},
+			{Name: "beta", Kind: ParamNumber, Default: 0.8, Min: 0, Max: 1, Doc: "strength of a decrease"},
+			{Name: "min_rtt", Kind: ParamDuration, Default: float64(20 * quantity.Microsecond),
+				Min: float64(100 * quantity.Nanosecond), Max: float64(quantity.Second),
+				Doc: "normalises the gradient: smoothed difference / min_rtt"},
+			{Name: "t_low", Kind: ParamDuration, Default: float64(50 * quantity.Microsecond),
+				Min: 0, Max: float64(quantity.Second), Doc: "below this round-trip time the rate only grows"},
+			{Name: "t_high", Kind: ParamDuration, Default: float64(500 * quantity.Microsecond),
+				Min: 0, Max: float64(quantity.Second), Doc: "above this round-trip time the rate only falls"},
+			{Name: "ai", Kind: ParamRate, Default: 100e6, Min: 0, Max: 100e9,
+				Doc: "additive increase of a 100 Gbit/s NIC, bit/s; scaled with the line rate (the paper: 10 Mbit/s at 10 Gbit/s)"},
+			{Name: "hai", Kind: ParamRate, Default: 500e6, Min: 0, Max: 100e9,
+				Doc: "hyperactive increase of a 100 Gbit/s NIC, bit/s; scaled with the line rate"},
+			{Name: "hai_after", Kind: ParamNumber, Default: 5, Min: 0, Max: 1000,
+				Doc: "increases in a row before hyperactive increase"},
+			minRateParam(),
+			windowParam(windowNone),
+		},
+		New: newTimely,
+	}
+}
+
+func newTimely(v Values) (Algorithm, error) {
+	a := &timely{
+		gain: v["alpha"], beta: v["beta"], minRTT: v["min_rtt"], tLow: v.Span("t_low"), tHigh: v.Span("t_high"),
+		ai: v["ai"], hai: v["hai"], steps: int32(v["hai_after"]), low: v["min_rate"], window: uint8(v["window"]),
+	}
+	if a.tLow > a.tHigh {
+		return nil, fmt.Errorf("t_low %s: want at most t_high, which is %s", a.tLow, a.tHigh)
+	}
+	return a, nil
+}
+
+// Traits: a time stamp of 8 bytes in every data packet. It comes back in the padding of the
+// acknowledgement, which stays at 60 bytes.
+func (a *timely) Traits() Traits { return Traits{DataHeader: 8} }
+
+func (a *timely) Reserve(n int) { a.flows = grown(a.flows, n) }
+
+func (a *timely) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
+	line := float64(f.LineRate)
+	a.flows[slot] = timelyFlow{rate: line, line: line, scale: scaledRate(1, f), bdp: max(1, f.BDP)}
+	return Control{Rate: line, Window: windowFor(a.window, max(1, f.BDP), line, line)}
+}
+
+func (a *timely) Ack(slot int32, k *Ack, c *Control) {
+	s := &a.flows[slot]
+	if k.Seq <= s.last {
+		return // within the round trip of the last update
+	}
+	if s.seen {
+		a.update(s, k.RTT)
+		c.Rate = s.rate
+		c.Window = windowFor(a.window, s.bdp, s.rate, s.line)
+	}
+	s.seen, s.rtt, s.last = true, k.RTT, max(s.last, k.Next)
+}
+
+// update takes one sample of the round-trip time (algorithm 1).
+func (a *timely) update(s *timelyFlow, rtt quantity.Picoseconds) {
+	s.diff = float64((1-a.gain)*s.diff) + float64(a.gain*float64(rtt-s.rtt))
+	gradient := s.diff / a.minRTT
+	switch {
+	case rtt < a.tLow:
+		a.raise(s)
+	case rtt > a.tHigh:
+		a.cut(s, float64(a.beta*(1-float64(a.tHigh)/float64(rtt))))
+	case gradient <= 0:
+		a.raise(s)
+	default:
+		a.cut(s, float64(a.beta*gradient))
+	}
+}
+
+func (a *timely) raise(s *timelyFlow) {
+	step := a.ai
+	if s.stage >= a.steps {
+		step = a.hai
+	}
+	s.rate = boundRate(s.rate+float64(step*s.scale), a.low, s.line)
+	s.stage = min(s.stage+1, a.steps)
+}
+
+func (a *timely) cut(s *timelyFlow, by float64) {
+	s.rate = boundRate(s.rate*max(0, 1-by), a.low, s.line)
+	s.stage = 0
+}
+
+// Gauges: the last sample of the round-trip time in us, and the normalised gradient.
+func (a *timely) Gauges() []string { return []string{"rtt_us", "gradient"} }
+
+func (a *timely) Read(slot int32, dst []float64) {
+	s := &a.flows[slot]
+	dst[0], dst[1] = float64(s.rtt)/float64(quantity.Microsecond), s.diff/a.minRTT
+}

@@ -1,0 +1,402 @@
+package dci_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+	"fairlane/sim/dci"
+)
+
+// halver is the simplest reaction point: a CNP or mark halves the rate, 1 ms later it is the line's.
+type halver struct {
+	traits  cc.Traits
+	line    float64
+	rate    []float64
+	until   []quantity.Picoseconds
+	notices int
+	acks    int
+	sent    int
+}
+
+func (h *halver) Traits() cc.Traits {
+	if h.traits == (cc.Traits{}) {
+		return cc.Traits{CNP: true, ECN: true, Sent: true}
+	}
+	return h.traits
+}
+
+func (h *halver) Reserve(n int) {
+	h.rate, h.until = make([]float64, n), make([]quantity.Picoseconds, n)
+}
+
+func (h *halver) Start(slot int32, now quantity.Picoseconds, f *cc.Flow) cc.Control {
+	h.line = float64(f.LineRate)
+	h.rate[slot], h.until[slot] = h.line, now
+	return cc.Control{Rate: h.line}
+}
+
+func (h *halver) Settle(slot int32, now quantity.Picoseconds, c *cc.Control) {
+	if now >= h.until[slot] {
+		h.rate[slot] = h.line
+	}
+	c.Rate = h.rate[slot]
+}
+
+func (h *halver) cut(slot int32, now quantity.Picoseconds, c *cc.Control) {
+	h.rate[slot] /= 2
+	h.until[slot] = now + ms
+	c.Rate = h.rate[slot]
+}
+
+func (h *halver) Sent(int32, quantity.Picoseconds, int, *cc.Control) { h.sent++ }
+func (h *halver) Ack(slot int32, a *cc.Ack, c *cc.Control)           { h.acks += a.Marked; h.cut(slot, a.Now, c) }
+func (h *halver) Notify(slot int32, n *cc.Notification, c *cc.Control) {
+	h.notices++
+	h.cut(slot, n.Now, c)
+}
+func (h *halver) Gauges() []string      { return nil }
+func (h *halver) Read(int32, []float64) {}
+
+func newFar(t *testing.T, voqs int) (*dci.Far, *halver) {
+	t.Helper()
+	c, h := config(), &halver{}
+	c.VOQs = voqs
+	f, err := dci.NewFar(c, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Reserve(8)
+	return f, h
+}
+
+// next is Next, which must have an answer.
+func next(t *testing.T, f *dci.Far) (int32, quantity.Picoseconds) {
+	t.Helper()
+	q, at, ok := f.Next()
+	if !ok {
+		t.Fatal("all queues are empty")
+	}
+	return q, at
+}
+
+func TestAQueueADestinationAtLineRate(t *testing.T) {
+	t.Parallel()
+	f, _ := newFar(t, 4)
+	if _, _, ok := f.Next(); ok {
+		t.Fatal("a queue before the first packet")
+	}
+	a, b, a2 := f.Arrive(5, 1250, us), f.Arrive(6, 1250, us), f.Arrive(5, 1250, us)
+	if a.VOQ == b.VOQ || a.VOQ != a2.VOQ || a.Notice || b.Notice {
+		t.Fatalf("%+v, %+v, %+v", a, b, a2)
+	}
+	if bytes, packets, rate := f.Backlog(a.VOQ); bytes != 2500 || packets != 2 || rate != 100e9 {
+		t.Errorf("backlog %d bytes, %d packets at %v", bytes, packets, rate)
+	}
+	// 1,250 bytes take 100 ns: the first of each at once, the second of the first after that.
+	for _, want := range []struct {
+		queue int32
+		at    quantity.Picoseconds
+	}{{a.VOQ, us}, {b.VOQ, us}, {a.VOQ, us + 100*quantity.Nanosecond}} {
+		q, at := next(t, f)
+		if q != want.queue || at != want.at {
+			t.Errorf("queue %d at %s, want %d at %s", q, at, want.queue, want.at)
+		}
+		f.Leave(q, 1250, at)
+	}
+	if _, _, ok := f.Next(); ok {
+		t.Error("a queue is left")
+	}
+	f.Leave(a.VOQ, 1250, 2*us) // a switch that errs must not make the count negative
+	if bytes, packets, _ := f.Backlog(a.VOQ); bytes != 0 || packets != 0 {
+		t.Errorf("backlog %d bytes, %d packets", bytes, packets)
+	}
+}
+
+func TestAnEmptiedQueueKeepsItsPace(t *testing.T) {
+	t.Parallel()
+	f, _ := newFar(t, 4)
+	f.Leave(f.Arrive(5, 1250, us).VOQ, 1250, us)
+	f.Arrive(5, 1250, us)
+	if _, at := next(t, f); at != us+100*quantity.Nanosecond {
+		t.Errorf("the next packet may leave at %s", at)
+	}
+}
+
+func TestACNPSlowsItsDestinationOnly(t *testing.T) {
+	t.Parallel()
+	f, h := newFar(t, 4)
+	a, b := f.Arrive(5, 1250, 0).VOQ, f.Arrive(6, 1250, 0).VOQ
+	for i, c := range []struct {
+		at   quantity.Picoseconds
+		want int
+	}{{us, 1}, {2 * us, 1}, {51*us - 1, 1}, {51 * us, 2}} {
+		if !f.CNP(5, c.at) || h.notices != c.want {
+			t.Errorf("CNP %d: the queue reacted %d times, want %d", i, h.notices, c.want)
+		}
+	}
+	for q, want := range map[int32]float64{a: 25e9, b: 100e9} {
+		if _, _, rate := f.Backlog(q); rate != want {
+			t.Errorf("queue %d at %v, want %v", q, rate, want)
+		}
+	}
+	f.Arrive(5, 1250, 60*us)
+	f.Leave(a, 1250, 60*us)
+	f.Leave(b, 1250, 60*us)
+	if q, at := next(t, f); q != a || at != 60*us+400*quantity.Nanosecond {
+		t.Errorf("queue %d at %s: want a packet at a quarter of the rate, 400 ns later", q, at)
+	}
+	if h.sent != 2 {
+		t.Errorf("the algorithm saw %d packets leave", h.sent)
+	}
+}
+
+func TestEchoesServeWhereNoCNPsAreSent(t *testing.T) {
+	t.Parallel()
+	h := &halver{traits: cc.Traits{ECN: true}}
+	f, err := dci.NewFar(config(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Reserve(8)
+	if f.Echo(5, 0, 0) || h.acks != 0 {
+		t.Error("an acknowledgement without marks did something")
+	}
+	if !f.Echo(5, 3, 0) || h.acks != 1 || h.notices != 0 || h.sent != 0 {
+		t.Errorf("a marked acknowledgement: %+v", h)
+	}
+}
+
+func TestGrowthIsToldOnceARoundTrip(t *testing.T) {
+	t.Parallel()
+	f, _ := newFar(t, 4)
+	const packet = 10_000
+	told := []quantity.Picoseconds{}
+	for i := range quantity.Picoseconds(500) { // 10,000 bytes each 10 us: never leaves
+		if f.Arrive(5, packet, i*10*us).Notice {
+			told = append(told, i*10*us)
+		}
+	}
+	// The backlog passes 300,000 bytes with packet 30.
+	if want := []quantity.Picoseconds{300 * us, 2300 * us, 4300 * us}; !slices.Equal(told, want) {
+		t.Errorf("told at %v, want %v", told, want)
+	}
+}
+
+func TestAShrinkingQueueIsNotToldOf(t *testing.T) {
+	t.Parallel()
+	f, _ := newFar(t, 4)
+	q := f.Arrive(5, 600_000, 0).VOQ
+	f.Arrive(5, 600_000, 0)
+	if !f.Arrive(5, 1000, 2*ms).Notice {
+		t.Fatal("growth is not told of")
+	}
+	f.Leave(q, 600_000, 2*ms)
+	if f.Arrive(5, 1000, 4*ms).Notice {
+		t.Error("told of a backlog that had halved")
+	}
+	if f.Arrive(5, 1000, 5*ms).Notice || !f.Arrive(5, 1000, 6*ms).Notice {
+		t.Error("growth since the last look: want a notice one round trip after it")
+	}
+}
+
+func TestQueuesChangeHandsOnlyWhenEmptyAndAtLineRate(t *testing.T) {
+	t.Parallel()
+	f, _ := newFar(t, 2)
+	a, b := f.Arrive(0, 1250, 0).VOQ, f.Arrive(1, 1250, 0).VOQ
+	if c := f.Arrive(2, 1250, 0).VOQ; c != 0 { // 2 modulo 2: shared
+		t.Errorf("host 2 is in queue %d", c)
+	}
+	if c := f.Arrive(3, 1250, 0).VOQ; c != 1 {
+		t.Errorf("host 3 is in queue %d", c)
+	}
+	f.CNP(1, us)
+	for range 2 {
+		f.Leave(b, 1250, us)
+	}
+	if c := f.Arrive(4, 1250, 2*us).VOQ; c != a {
+		t.Errorf("host 4 took queue %d, which is slowed", c)
+	}
+	if c := f.Arrive(5, 1250, 2*ms).VOQ; c != b {
+		t.Errorf("host 5 is in queue %d: want the one that is empty and fast again", c)
+	}
+	if c := f.Arrive(1, 1250, 2*ms).VOQ; c != b { // its queue is another's now; it falls on the same
+		t.Errorf("host 1 is in queue %d", c)
+	}
+	if bytes, packets, _ := f.Backlog(b); bytes != 2500 || packets != 2 {
+		t.Errorf("backlog %d bytes, %d packets", bytes, packets)
+	}
+}
+
+func TestPacersThatCannotReactAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"none", "hpcc"} {
+		spec, err := cc.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := spec.Build(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dci.NewFar(config(), a); err == nil || !strings.Contains(err.Error(), "such as dcqcn") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// The real thing: a VOQ under DCQCN whose receiver complains of more than its share settles near it,
+// and is back at line rate when it no longer complains.
+func TestAVOQUnderDCQCNFollowsItsReceiver(t *testing.T) {
+	t.Parallel()
+	spec, err := cc.ByName("dcqcn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pace, err := spec.Build(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := dci.NewFar(config(), pace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Reserve(1)
+	const share = 25e9 // bit/s that the destination can take
+	now, queue, left := quantity.Picoseconds(0), 0.0, 0
+	for f.Arrive(0, 1250, 0); now < 100*ms; left++ {
+		f.Arrive(0, 1250, now) // more than it can take: the VOQ is never empty
+		q, at := next(t, f)
+		queue = max(0, queue-(at-now).Seconds()*share/8) + 1250
+		now = at
+		f.Leave(q, 1250, now)
+		if queue > 100_000 {
+			f.CNP(0, now)
+		}
+	}
+	if rate := float64(left) * 1250 * 8 / now.Seconds(); math.Abs(rate/share-1) > 0.2 {
+		t.Errorf("%.2f Gbit/s left toward a destination that takes %.2f", rate/1e9, share/1e9)
+	}
+	for end := now + quantity.Second; now < end; {
+		f.Arrive(0, 1250, now)
+		q, at := next(t, f)
+		now = max(at, now+ms)
+		f.Leave(q, 1250, now)
+	}
+	if _, _, rate := f.Backlog(0); rate < 100e9 {
+		t.Errorf("%.2f Gbit/s a second after the last CNP", rate/1e9)
+	}
+}
+
+// farModel is a naive second opinion: the packets of each queue in order, and when one last left.
+type farModel struct {
+	*dci.Far
+	held map[int32][]farPacket
+	left map[int32]quantity.Picoseconds
+	seen map[int32]int // by host: the last packet that left
+}
+
+type farPacket struct {
+	host int32
+	n    int
+}
+
+func (m *farModel) leave(rt *rapid.T, now quantity.Picoseconds) quantity.Picoseconds {
+	q, at, ok := m.Next()
+	waiting := 0
+	for _, h := range m.held {
+		waiting += len(h)
+	}
+	if ok != (waiting > 0) {
+		rt.Fatalf("Next says %v of %d packets", ok, waiting)
+	}
+	if !ok {
+		return now
+	}
+	now = max(now, at)
+	p := m.held[q][0]
+	m.held[q] = m.held[q][1:]
+	if p.n < m.seen[p.host] {
+		rt.Fatalf("host %d: packet %d left after %d", p.host, p.n, m.seen[p.host])
+	}
+	m.seen[p.host] = p.n
+	// 1,250 bytes take 100 ns at line rate, which nothing exceeds.
+	if last, before := m.left[q]; before && now-last < 100*quantity.Nanosecond {
+		rt.Fatalf("queue %d let packets go at %s and %s", q, last, now)
+	}
+	m.left[q] = now
+	m.Leave(q, 1250, now)
+	return now
+}
+
+// What arrived and has not left is what each queue holds, packets leave no sooner than the line
+// allows, and a host's packets never overtake each other, whoever owns which queue.
+func TestFarLaws(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		f, _ := newFar(t, rapid.IntRange(1, 4).Draw(rt, "queues"))
+		m := farModel{f, map[int32][]farPacket{}, map[int32]quantity.Picoseconds{}, map[int32]int{}}
+		now := quantity.Picoseconds(0)
+		for i := range rapid.IntRange(1, 300).Draw(rt, "steps") {
+			host := rapid.Int32Range(0, 7).Draw(rt, "host")
+			switch rapid.IntRange(0, 5).Draw(rt, "what") {
+			case 0:
+				f.CNP(host, now)
+			case 1:
+				now += quantity.Picoseconds(rapid.Int64Range(0, 3e9).Draw(rt, "wait"))
+			case 2, 3:
+				q := f.Arrive(host, 1250, now).VOQ
+				m.held[q] = append(m.held[q], farPacket{host, i})
+			default:
+				now = m.leave(rt, now)
+			}
+			for q, packets := range m.held {
+				if bytes, n, _ := f.Backlog(q); int(n) != len(packets) || bytes != int64(n)*1250 {
+					rt.Fatalf("queue %d holds %d packets, %d bytes: want %d", q, n, bytes, len(packets))
+				}
+			}
+		}
+	})
+}
+
+func TestFarDoesNotAllocate(t *testing.T) {
+	f, _ := newFar(t, 4)
+	now := quantity.Picoseconds(0)
+	n := testing.AllocsPerRun(1000, func() {
+		now += 60 * us
+		for host := range int32(8) {
+			f.Leave(f.Arrive(host, 1250, now).VOQ, 1250, now)
+			f.CNP(host, now)
+		}
+		f.Next()
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkFarArriveNextLeave(b *testing.B) {
+	b.ReportAllocs()
+	f, err := dci.NewFar(config(), &halver{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f.Reserve(128)
+	now, host := quantity.Picoseconds(0), int32(0)
+	for range 1000 {
+		f.Arrive(host, 1250, now)
+		host = (host + 1) % 128
+	}
+	for b.Loop() {
+		f.Arrive(host, 1250, now)
+		host = (host + 1) % 128
+		q, at, _ := f.Next()
+		now = max(now, at)
+		f.Leave(q, 1250, now)
+	}
+}

@@ -1,0 +1,132 @@
+package dci_test
+
+import (
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+	"fairlane/sim/dci"
+)
+
+// crossing is one endless flow between two data centres: a DCQCN sender, the two DCI switches, a long
+// haul of 1 ms, and a receiver that takes less than the sender's line rate and complains by CNPs.
+type crossing struct {
+	near    *dci.Near
+	far     *dci.Far
+	sender  cc.Algorithm
+	ctl     cc.Control
+	haul    []quantity.Picoseconds // arrivals at the far switch, in order
+	notices []quantity.Picoseconds // arrivals at the near switch
+	now     quantity.Picoseconds
+	queue   float64 // of the receiver's port, bytes
+	drained quantity.Picoseconds
+	left    int
+	told    int
+}
+
+const (
+	haul  = ms
+	share = 25e9 // bit/s that the receiver takes
+	size  = 1250
+)
+
+func newCrossing(t *testing.T) *crossing {
+	t.Helper()
+	build := func() cc.Algorithm {
+		spec, err := cc.ByName("dcqcn")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := spec.Build(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	far, err := dci.NewFar(config(), build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far.Reserve(4)
+	c := &crossing{near: newNear(t), far: far, sender: build()}
+	c.sender.Reserve(1)
+	c.ctl = c.sender.Start(0, 0, &cc.Flow{LineRate: 100 * quantity.Gbps, BaseRTT: 2 * ms, Payload: 1000, Wire: size})
+	return c
+}
+
+// send lets one packet leave into the long haul and returns when the next may follow.
+func (c *crossing) send() quantity.Picoseconds {
+	for len(c.notices) > 0 && c.notices[0] <= c.now {
+		c.near.Notice(0, c.notices[0])
+		c.notices = c.notices[1:]
+	}
+	c.sender.Settle(0, c.now, &c.ctl)
+	if c.near.Outbound(0, 0, false, c.now).CNP {
+		c.told++
+		c.sender.Notify(0, &cc.Notification{Now: c.now, Kind: cc.NotifyCNP}, &c.ctl)
+	}
+	c.sender.Sent(0, c.now, size, &c.ctl)
+	c.haul = append(c.haul, c.now+haul)
+	return c.now + quantity.Picoseconds(size*8/c.ctl.Rate*1e12)
+}
+
+func (c *crossing) deliver(q int32) {
+	c.far.Leave(q, size, c.now)
+	c.queue = max(0, c.queue-(c.now-c.drained).Seconds()*share/8) + size
+	c.drained = c.now
+	if c.left++; c.queue > 100_000 {
+		c.far.CNP(0, c.now)
+	}
+}
+
+// run plays events in order of time; deaf drops the notices.
+func (c *crossing) run(until quantity.Picoseconds, deaf bool) {
+	for next := c.now; ; {
+		q, at, ok := c.far.Next()
+		switch {
+		case len(c.haul) > 0 && c.haul[0] <= next && (!ok || c.haul[0] <= at):
+			c.now = c.haul[0]
+			c.haul = c.haul[1:]
+			if c.far.Arrive(0, size, c.now).Notice && !deaf {
+				c.notices = append(c.notices, c.now+haul)
+			}
+		case ok && at <= next:
+			c.now = max(c.now, at)
+			c.deliver(q)
+		default:
+			c.now = next
+			next = c.send()
+		}
+		if c.now >= until {
+			return
+		}
+	}
+}
+
+// The three loops together: the receiver's port keeps a short queue, what it takes is used, and the
+// VOQ is bounded because the sender hears of it. Deaf to notices, the VOQ holds ever more.
+func TestNoticesMatchTheSenderToItsReceiver(t *testing.T) {
+	t.Parallel()
+	peak := map[bool]int64{}
+	for _, deaf := range []bool{false, true} {
+		c := newCrossing(t)
+		for c.now < 60*ms {
+			c.run(c.now+ms, deaf)
+			bytes, _, _ := c.far.Backlog(0)
+			peak[deaf] = max(peak[deaf], bytes)
+			if c.queue > 2e6 {
+				t.Fatalf("deaf %v: the receiver's port holds %.0f bytes at %s", deaf, c.queue, c.now)
+			}
+		}
+		if use := float64(c.left) * size * 8 / (c.now - haul).Seconds() / share; use < 0.8 || use > 1.1 {
+			t.Errorf("deaf %v: %.0f %% of what the receiver takes", deaf, use*100)
+		}
+		if (c.told > 0) == deaf {
+			t.Errorf("deaf %v: the sender was told %d times", deaf, c.told)
+		}
+	}
+	if peak[false] > peak[true]/4 {
+		t.Errorf("largest VOQ %d bytes with notices, %d without", peak[false], peak[true])
+	}
+	t.Logf("largest VOQ: %d bytes with notices, %d without", peak[false], peak[true])
+}

@@ -1,0 +1,156 @@
+package dci_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/dci"
+)
+
+const (
+	us = quantity.Microsecond
+	ms = quantity.Millisecond
+)
+
+// config is S0's: 100 Gbit/s hosts, 12 us within a data centre, 2 ms between; a gap of 50 us.
+func config() dci.Config { return dci.DefaultConfig(100*quantity.Gbps, 12*us, 2*ms) }
+
+func newNear(t *testing.T) *dci.Near {
+	t.Helper()
+	n, err := dci.NewNear(config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Reserve(4, 4)
+	return n
+}
+
+func TestDefaultConfig(t *testing.T) {
+	t.Parallel()
+	c := config()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if c.VOQs != 128 || c.NoticeBytes != 300_000 || c.CNPInterval != 50*us || c.NoticeInterval != 2*ms {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*dci.Config){
+		"0 virtual output queues: want 1 to 4096":   func(c *dci.Config) { c.VOQs = 0 },
+		"5000 virtual output queues":                func(c *dci.Config) { c.VOQs = 5000 },
+		"line rate 0 bit/s: want 1 Mbit/s":          func(c *dci.Config) { c.LineRate = 0 },
+		"round trip inside the data centre 0 ps":    func(c *dci.Config) { c.LocalRTT = 0 },
+		"gap between CNPs 2 s: want above 0 to 1 s": func(c *dci.Config) { c.CNPInterval = 2 * quantity.Second },
+		"gap between notices -1 ps":                 func(c *dci.Config) { c.NoticeInterval = -1 },
+		"backlog that is told 0 bytes":              func(c *dci.Config) { c.NoticeBytes = 0 },
+		"payload of 2000 bytes in a packet of 1048": func(c *dci.Config) { c.Payload = 2000 },
+	} {
+		c := config()
+		change(&c)
+		_, near := dci.NewNear(c)
+		_, far := dci.NewFar(c, &halver{})
+		for _, err := range []error{c.Validate(), near, far} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		}
+	}
+}
+
+func TestMarksEndAtTheNearSwitch(t *testing.T) {
+	t.Parallel()
+	n := newNear(t)
+	for i, c := range []struct {
+		flow   int32
+		marked bool
+		at     quantity.Picoseconds
+		want   dci.Verdict
+	}{
+		{0, false, 0, dci.Verdict{}},
+		{0, true, 0, dci.Verdict{CNP: true, Clear: true}},
+		{0, true, 50*us - 1, dci.Verdict{Clear: true}}, // within the gap: taken off all the same
+		{1, true, 50*us - 1, dci.Verdict{CNP: true, Clear: true}},
+		{0, false, 60 * us, dci.Verdict{}},
+		{0, true, 60 * us, dci.Verdict{CNP: true, Clear: true}},
+	} {
+		if got := n.Outbound(c.flow, 2, c.marked, c.at); got != c.want {
+			t.Errorf("step %d: %+v, want %+v", i, got, c.want)
+		}
+	}
+	n.Start(0)
+	if got := n.Outbound(0, 2, true, 61*us); !got.CNP {
+		t.Error("a new flow in a used slot inherits the gap")
+	}
+}
+
+func TestANoticeIsAnsweredOnceAFlow(t *testing.T) {
+	t.Parallel()
+	n := newNear(t)
+	n.Outbound(0, 2, true, 0)
+	n.Notice(2, 10*us)
+	for i, c := range []struct {
+		flow, dst int32
+		at        quantity.Picoseconds
+		cnp       bool
+	}{
+		{0, 2, 20 * us, false}, // within the gap of its mark: later
+		{1, 2, 20 * us, true},
+		{1, 2, 21 * us, false},
+		{1, 2, 90 * us, false}, // told already
+		{2, 3, 90 * us, false}, // another destination
+		{0, 2, 90 * us, true},
+		{0, 2, 900 * us, false},
+		{3, 2, 2010 * us, false}, // the notice is old
+	} {
+		got := n.Outbound(c.flow, c.dst, false, c.at)
+		if got.CNP != c.cnp || got.Clear {
+			t.Errorf("step %d: %+v", i, got)
+		}
+	}
+	n.Notice(2, 3*ms)
+	if !n.Outbound(1, 2, false, 3*ms).CNP {
+		t.Error("a second notice is not answered")
+	}
+}
+
+// A mark is always taken off, nothing else is, and no flow gets two CNPs within the gap.
+func TestNearLaws(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		n := newNear(t)
+		now, last := quantity.Picoseconds(0), map[int32]quantity.Picoseconds{}
+		for range rapid.IntRange(1, 100).Draw(rt, "packets") {
+			now += quantity.Picoseconds(rapid.Int64Range(0, 4e7).Draw(rt, "wait"))
+			flow, dst := rapid.Int32Range(0, 3).Draw(rt, "flow"), rapid.Int32Range(0, 3).Draw(rt, "dst")
+			if rapid.IntRange(0, 4).Draw(rt, "what") == 0 {
+				n.Notice(dst, now)
+				continue
+			}
+			marked := rapid.Bool().Draw(rt, "marked")
+			v := n.Outbound(flow, dst, marked, now)
+			if v.Clear != marked {
+				rt.Fatalf("marked %v: %+v", marked, v)
+			}
+			if at, ok := last[flow]; v.CNP && ok && now-at < 50*us {
+				rt.Fatalf("flow %d has CNPs at %s and %s", flow, at, now)
+			}
+			if v.CNP {
+				last[flow] = now
+			}
+		}
+	})
+}
+
+func TestNearDoesNotAllocate(t *testing.T) {
+	n := newNear(t)
+	now := quantity.Picoseconds(0)
+	if a := testing.AllocsPerRun(100, func() { now += 60 * us; n.Notice(1, now); n.Outbound(1, 1, true, now) }); a != 0 {
+		t.Errorf("%v allocations", a)
+	}
+}

@@ -1,0 +1,275 @@
+package fabric
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// ring is switches s1 to sN in a circle, each with hosts; port 1 goes on clockwise, port 2 back.
+// Every packet is routed clockwise, which no subnet manager in its senses would do.
+func newRing(t testing.TB, switches, hosts int, rate quantity.BitRate) *subnet.Fabric {
+	t.Helper()
+	var nodes []subnet.Node
+	var links []subnet.Link
+	add := func(kind subnet.NodeKind, name string, ports int) int32 {
+		guid := ident.GUID(0x100*len(nodes) + 0x100)
+		n := subnet.Node{GUID: guid, SystemGUID: guid, Kind: kind, Name: name, Ports: subnet.NewPorts(ports)}
+		for p := range n.Ports {
+			if p > 0 || kind == subnet.KindSwitch {
+				n.Ports[p].State, n.Ports[p].MTU, n.Ports[p].GUID = subnet.PortActive, 4096, guid+ident.GUID(p)
+			}
+		}
+		nodes = append(nodes, n)
+		return int32(len(nodes) - 1)
+	}
+	link := func(a int32, ap int, b int32, bp int) {
+		links = append(links, subnet.Link{
+			A: subnet.PortRef{Node: a, Port: ident.PortNum(ap)}, B: subnet.PortRef{Node: b, Port: ident.PortNum(bp)},
+			Rate: rate, Delay: 500 * quantity.Nanosecond,
+		})
+	}
+	for i := range switches {
+		add(subnet.KindSwitch, fmt.Sprintf("s%d", i+1), 2+hosts)
+	}
+	for i := range switches {
+		link(int32(i), 1, int32((i+1)%switches), 2)
+		for h := range hosts {
+			link(add(subnet.KindCA, fmt.Sprintf("h%d-%d", i+1, h+1), 1), 1, int32(i), 3+h)
+		}
+	}
+	f, err := subnet.New("ring", nodes, links)
+	if err == nil {
+		f, err = subnet.AssignLIDs(f, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lfts := make([][]ident.PortNum, len(f.Nodes))
+	for i := range switches {
+		row := make([]ident.PortNum, int(f.TopLID())+1)
+		for lid := range row {
+			row[lid] = 1
+		}
+		row[0] = ident.DropPort
+		row[f.Nodes[i].Ports[0].LID] = 0
+		for p := 3; p < len(f.Nodes[i].Ports); p++ {
+			peer, _ := f.Peer(subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)})
+			row[f.Nodes[peer.Node].Ports[1].LID] = ident.PortNum(p)
+		}
+		lfts[i] = row
+	}
+	if f, err = f.WithLFTs(lfts); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// across adds flows from each switch's first host to that of the switch before it, the long
+// way round: more than half of what a switch receives goes on.
+func across(t testing.TB, n *Network, sl func(i int) ident.SL) {
+	t.Helper()
+	f := n.Topology()
+	const switches = 4
+	for i := range switches {
+		addFlow(t, n, FlowSpec{
+			Src: named(t, f, fmt.Sprintf("h%d-1", i+1)), Dst: named(t, f, fmt.Sprintf("h%d-1", (i+switches-1)%switches+1)), SL: sl(i), QPs: 2,
+		})
+	}
+}
+
+func onSL0(int) ident.SL { return 0 }
+
+func TestARingOfClockwiseRoutesIsNamed(t *testing.T) {
+	t.Parallel()
+	f := newRing(t, 4, 1, 100*quantity.Gbps)
+	n := build(t, f, Config{Seed: 1, BufferPerVL: 64 << 10})
+	if n.Deadlock() != nil {
+		t.Fatal("an empty fabric reports a loop")
+	}
+	across(t, n, onSL0)
+	n.RunUntil(10 * ms)
+	before := n.Stats()
+	d := n.Deadlock()
+	if d == nil {
+		t.Fatalf("no loop found; %+v", before)
+	}
+	want := "credit loop: s1/P1 VL 0 waits for s2/P1 VL 0 waits for s3/P1 VL 0 waits for s4/P1 VL 0 waits for s1/P1 VL 0; "
+	if !strings.HasPrefix(d.String(), want) {
+		t.Errorf("got  %s\nwant %s", d, want)
+	}
+	if d.Packets != before.InFabric || d.Packets == 0 {
+		t.Errorf("%d packets can never move, want all %d", d.Packets, before.InFabric)
+	}
+	for _, l := range d.Cycle {
+		if l.Packets == 0 || l.Bytes == 0 {
+			t.Errorf("nothing waits at %+v", l)
+		}
+	}
+	n.RunUntil(50 * ms)
+	if after := n.Stats(); after.Digest != before.Digest || after.InFabric != before.InFabric {
+		t.Errorf("it moved after all: %+v, then %+v", before, after)
+	}
+	// A link that fails discards what waits for it, and the loop is gone.
+	n.SetLinkUp(0, 1, false)
+	n.RunUntil(51 * ms)
+	if d := n.Deadlock(); d != nil {
+		t.Errorf("over a broken ring: %s", d)
+	}
+}
+
+// With a lane for each flow no loop can close: the same ring is healthy.
+func TestARingWithLanesForAllIsHealthy(t *testing.T) {
+	t.Parallel()
+	f := newRing(t, 4, 1, 100*quantity.Gbps)
+	n := build(t, f, Config{Seed: 1, BufferPerVL: 64 << 10, DataVLs: 4})
+	mapLanes(n, 4)
+	across(t, n, func(i int) ident.SL { return ident.SL(i) })
+	for range 100 {
+		n.RunUntil(n.Now() + 100*us)
+		if d := n.Deadlock(); d != nil {
+			t.Fatal(d)
+		}
+	}
+	if n.Stats().Packets < 10_000 {
+		t.Errorf("little moved: %+v", n.Stats())
+	}
+}
+
+// A loop on one lane is found while another lane carries traffic.
+func TestALoopBesideTrafficIsNamed(t *testing.T) {
+	t.Parallel()
+	f := newRing(t, 4, 2, 100*quantity.Gbps)
+	n := build(t, f, Config{Seed: 1, BufferPerVL: 64 << 10, DataVLs: 2})
+	mapLanes(n, 2)
+	across(t, n, onSL0)
+	other := addFlow(t, n, FlowSpec{Src: named(t, f, "h1-2"), Dst: named(t, f, "h2-2"), SL: 1})
+	n.RunUntil(10 * ms)
+	delivered := n.Delivered(other)
+	d := n.Deadlock()
+	if d == nil || len(d.Cycle) != 4 || d.Cycle[0].Name != "s1/P1" || d.Cycle[0].VL != 0 {
+		t.Fatalf("got %+v, want the loop of VL 0", d)
+	}
+	n.RunUntil(11 * ms)
+	if n.Delivered(other) == delivered {
+		t.Error("the flow on the other lane does not move")
+	}
+}
+
+// mapLanes gives SL s the lane s modulo vls everywhere.
+func mapLanes(n *Network, vls int) {
+	for i := range n.topo.Nodes {
+		for out := range n.topo.Nodes[i].Ports {
+			for in := range n.topo.Nodes[i].Ports {
+				var m [ident.NumSLs]ident.VL
+				for sl := range m {
+					m[sl] = ident.VL(sl % vls)
+				}
+				n.SetSL2VL(int32(i), ident.PortNum(in), ident.PortNum(out), m)
+			}
+		}
+	}
+}
+
+// stuckPackets lists the packets found unable to move, with the lane each is in.
+func stuckPackets(n *Network) map[int32][2]int32 {
+	m := make(map[int32][2]int32)
+	if n.pool.used == 0 {
+		return m
+	}
+	p := n.search()
+	for i := range p.lanes {
+		for _, c := range p.lanes[i].queues {
+			for pk := c.pk; pk != none; pk = n.pool.all[pk].next {
+				m[pk] = [2]int32{p.lanes[i].port, n.pool.all[pk].qp}
+			}
+		}
+	}
+	return m
+}
+
+// Rings under random traffic, which lock up now and then: what is reported never moves again,
+// and what is at rest with packets in it is reported.
+func TestALoopIsReportedExactlyWhenPacketsCanNeverMove(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		switches, hosts := rapid.IntRange(3, 5).Draw(rt, "switches"), rapid.IntRange(1, 2).Draw(rt, "hosts")
+		n, ids := drawNetwork(rt, newRing(t, switches, hosts, 40*quantity.Gbps))
+		for range 10 {
+			n.RunUntil(n.Now() + quantity.Picoseconds(rapid.IntRange(1, 60_000).Draw(rt, "dt"))*quantity.Nanosecond)
+			stuck := stuckPackets(n)
+			if (len(stuck) > 0) != (n.Deadlock() != nil) {
+				rt.Fatalf("%d packets can never move, and the report is %v", len(stuck), n.Deadlock())
+			}
+			n.RunUntil(n.Now() + 100*us)
+			later := stuckPackets(n)
+			for pk, where := range stuck {
+				if later[pk] != where {
+					rt.Fatalf("packet %d of %v could never move, and now it is in %v", pk, where, later[pk])
+				}
+			}
+		}
+		for _, id := range ids {
+			n.StopFlow(id)
+		}
+		n.RunUntil(n.Now() + 300*ms)
+		if err := n.check(); err != nil {
+			rt.Fatal(err)
+		}
+		d, left := n.Deadlock(), n.Stats().InFabric
+		if (d != nil) != (left > 0) {
+			rt.Fatalf("at rest with %d packets the report is %v", left, d)
+		}
+		if d != nil {
+			checkLoop(rt, n, d)
+		}
+	})
+}
+
+// checkLoop verifies a report from outside: each lane's link leads to the switch of the next,
+// and the room there is taken.
+func checkLoop(t *rapid.T, n *Network, d *Deadlock) {
+	for i, l := range d.Cycle {
+		next := d.Cycle[(i+1)%len(d.Cycle)]
+		peer, ok := n.topo.Peer(l.Port)
+		if !ok || peer.Node != next.Port.Node {
+			t.Fatalf("%s leads to node %d, but the next in the loop is %s", l.Name, peer.Node, next.Name)
+		}
+		p := n.port(l.Port.Node, l.Port.Port)
+		if l.Packets == 0 || p.lanes[l.VL].credit >= 65 {
+			t.Fatalf("%+v has %d credits", l, p.lanes[l.VL].credit)
+		}
+	}
+	names := make([]string, len(d.Cycle))
+	for i := range d.Cycle {
+		names[i] = fmt.Sprint(d.Cycle[i].Name, d.Cycle[i].VL)
+	}
+	slices.Sort(names)
+	if len(slices.Compact(names)) != len(d.Cycle) {
+		t.Fatalf("a lane comes twice in %s", d)
+	}
+}
+
+// The check is made while traffic flows; it is allowed to cost what a few packets cost.
+func BenchmarkDeadlockCheck(b *testing.B) {
+	f := star(b, 21)
+	n := build(b, f, Config{Seed: 1})
+	for i := range 20 {
+		addFlow(b, n, FlowSpec{Src: hostPort(f, i), Dst: hostPort(f, 20)})
+	}
+	n.RunUntil(5 * ms)
+	b.ReportAllocs()
+	for b.Loop() {
+		if n.Deadlock() != nil {
+			b.Fatal("an incast locked up")
+		}
+	}
+	b.ReportMetric(float64(n.Stats().InFabric), "packets")
+}

@@ -1,0 +1,74 @@
+package predict
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite model.json from TrainDefault")
+
+// The built-in model is what its documented procedure gives, byte by byte, and the procedure reaches
+// what S3 reports of its own: a test error that falls to a third or less, and a few percent at the
+// end (table 1: 0.081 to 0.036).
+func TestBuiltInModelIsWhatTheProcedureGives(t *testing.T) {
+	t.Parallel()
+	m, rounds, err := TrainDefault()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("model.json", got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(got, defaultModel) {
+		t.Error("model.json differs from TrainDefault: run the test with -update, and give the reason in the commit")
+	}
+	for i, r := range rounds {
+		t.Logf("round %2d: loss %.4f train, %.4f test; MAPE %.4f train, %.4f test", i+1, r.TrainLoss, r.TestLoss, r.TrainMAPE, r.TestMAPE)
+	}
+	if len(rounds) != 19 {
+		t.Fatalf("%d rounds, want 19", len(rounds))
+	}
+	last := 0.0
+	for _, r := range rounds[14:] {
+		last += r.TestMAPE / 5
+	}
+	if last > rounds[0].TestMAPE/2 || last > 0.08 {
+		t.Errorf("test MAPE %.3f after round 1, %.3f over the last five: want half or less, and at most 0.08", rounds[0].TestMAPE, last)
+	}
+}
+
+func TestDefaultRowsAreBalancedAndTheModelBeatsTheObviousGuesses(t *testing.T) {
+	t.Parallel()
+	m, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := DefaultRows(99) // not those it was trained on
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in [Ranges]int
+	var still, smooth tally
+	for _, r := range rows {
+		in[RangeOf(r.K[Sequence-1])]++
+		still.add(r.K[Sequence-1], r.L) // the next RTT is the last
+		smooth.add(0, r.L)              // the next RTT is the smoothed one
+	}
+	if want := [Ranges]int{4765, 4765, 4765, 4765}; in != want {
+		t.Errorf("rows by range %v, want %v", in, want)
+	}
+	_, ours := m.Evaluate(rows)
+	_, a := still.mean()
+	_, b := smooth.mean()
+	t.Logf("MAPE %.4f; last RTT %.4f; smoothed RTT %.4f", ours, a, b)
+	if ours > 0.8*a || ours > 0.8*b {
+		t.Errorf("MAPE %.4f: the last RTT as the guess has %.4f, the smoothed one %.4f", ours, a, b)
+	}
+}

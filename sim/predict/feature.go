@@ -1,0 +1,99 @@
+package predict
+
+import "fairlane/internal/quantity"
+
+// Smoothing is the weight of the newest sample in the smoothed RTT (S3, equation 2).
+const Smoothing = 0.2
+
+// Filter follows the RTT samples of one flow. The zero value has seen none. It takes 40 bytes, so
+// that a sender can keep one for each flow; the network's state is not kept but computed anew from
+// the last three features.
+type Filter struct {
+	s float64
+	k [Sequence]float64
+	n uint32
+}
+
+// Add takes the next sample, in any unit but always the same, more than 0 and finite:
+//
+//	S_0 = R_0,  S_t = 0.2 R_t + 0.8 S_(t-1),  K_t = (R_t - S_t) / S_t        (S3, equations 2 and 3)
+func (f *Filter) Add(rtt float64) {
+	if f.n == 0 {
+		f.s = rtt
+	} else {
+		f.s = float64(Smoothing*rtt) + float64((1-Smoothing)*f.s)
+	}
+	copy(f.k[:], f.k[1:])
+	f.k[Sequence-1] = (rtt - f.s) / f.s
+	if f.n < Sequence {
+		f.n++
+	}
+}
+
+// Smoothed returns S_t in the unit of the samples, and 0 before the first.
+func (f *Filter) Smoothed() float64 { return f.s }
+
+// Features returns K_(t-2), K_(t-1) and K_t. They mean something once Ready.
+func (f *Filter) Features() *[Sequence]float64 { return &f.k }
+
+// Ready reports whether there have been enough samples for a prediction.
+func (f *Filter) Ready() bool { return f.n >= Sequence }
+
+// Row is one example to learn from: three features in a row and what came next.
+type Row struct {
+	K [Sequence]float64 // K_(t-2), K_(t-1), K_t
+	L float64           // L_t = (R_(t+1) - S_t) / S_t, more than -1 (S3, equation 3)
+}
+
+// MaxSeries is the number of series that a Recorder keeps apart.
+const MaxSeries = 1 << 20
+
+// Recorder collects rows from the RTT samples of many flows. It is used by one goroutine.
+type Recorder struct {
+	max     int
+	filters []Filter
+	rows    []Row
+	dropped int
+}
+
+// NewRecorder returns a recorder of at most limit rows. A limit below 0 is 0.
+func NewRecorder(limit int) *Recorder { return &Recorder{max: max(limit, 0)} }
+
+// Start begins a series anew: what was seen of it before belongs to another flow.
+func (r *Recorder) Start(series int) {
+	if series >= 0 && series < len(r.filters) {
+		r.filters[series] = Filter{}
+	}
+}
+
+// Add takes the next sample of a series, numbered from 0 to MaxSeries-1. Samples of other series and
+// samples that are not above 0 are left out. It makes a row once the series has had three samples
+// before this one.
+func (r *Recorder) Add(series int, rtt quantity.Picoseconds) {
+	if series < 0 || series >= MaxSeries || rtt <= 0 {
+		return
+	}
+	for len(r.filters) <= series {
+		r.filters = append(r.filters, Filter{})
+	}
+	f := &r.filters[series]
+	if f.Ready() {
+		r.keep(Row{K: f.k, L: (float64(rtt) - f.s) / f.s})
+	}
+	f.Add(float64(rtt))
+}
+
+func (r *Recorder) keep(row Row) {
+	if len(r.rows) == r.max {
+		r.dropped++
+		return
+	}
+	r.rows = append(r.rows, row)
+}
+
+// Rows returns the rows so far, in the order in which their labels became known. The slice is the
+// recorder's own.
+func (r *Recorder) Rows() []Row { return r.rows }
+
+// Dropped returns the number of rows for which there was no room.
+func (r *Recorder) Dropped() int { return r.dropped }

@@ -1,0 +1,256 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+	"fairlane/sim/ether"
+	"fairlane/sim/workload"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/wrcc"
+)
+
+// Ethernet is the part of a scenario that only an Ethernet fabric has.
+type Ethernet struct {
+	// Model is the configuration of the network but for what Build adds: the seed, the algorithms, the
+	// buffers of single switches and the WRCC settings of ports.
+	Model    ether.Config
+	Buffers  []SwitchBuffer // the first that matches a switch is its buffer
+	Controls []Control      // what flows may choose; the first is the default
+	WRCC     *WRCC          // switches that compute fair rates; nil is none
+	// ToDuration runs to the duration of the scenario even when all flows have completed before.
+	ToDuration bool
+	Sample     quantity.Picoseconds // between two looks at the queues
+	Flows      []EtherFlow
+	Workload   []Generator
+	// SizeBins are the upper bounds, in bytes, of the bins by flow size; decades when empty.
+	SizeBins []int64
+
+	open Opener // of trace files; nil refuses them
+}
+
+// SwitchBuffer is the buffer of the switches whose name matches a pattern of path.Match.
+type SwitchBuffer struct {
+	Pattern string
+	Buffer  ether.Buffer
+}
+
+// Control is a congestion control with its parameters, by the name that flows choose it by.
+type Control struct {
+	Name      string // that of the algorithm unless the scenario gives another
+	Algorithm string // as in cc.Specs
+	Values    cc.Values
+}
+
+// WRCC holds the settings of switches that compute fair rates. Zero fields take S0's defaults for
+// the rate of each port (wrcc.DefaultParams).
+type WRCC struct {
+	Period       quantity.Picoseconds // WRCCT
+	Fmin, Fmax   quantity.BitRate
+	TargetPct    int // Btar over the rate of the port, percent
+	RateRatioPct int
+	QRatioPct    int
+	Lambda       float64
+}
+
+// params returns the settings of a port.
+func (w *WRCC) params(_ subnet.PortRef, rate quantity.BitRate) wrcc.Params {
+	p := wrcc.DefaultParams(rate, w.Period)
+	set(&p.Fmin, w.Fmin)
+	set(&p.Fmax, w.Fmax)
+	set(&p.RateRatioPct, w.RateRatioPct)
+	set(&p.QRatioPct, w.QRatioPct)
+	set(&p.Lambda, w.Lambda)
+	if w.TargetPct > 0 {
+		p.Target = rate / 100 * quantity.BitRate(w.TargetPct)
+	}
+	return p
+}
+
+func set[T comparable](v *T, given T) {
+	var zero T
+	if given != zero {
+		*v = given
+	}
+}
+
+// EtherFlow stands for flows between given hosts, in a file one entry of flows with one source.
+type EtherFlow struct {
+	Tenant      int // index into Scenario.Tenants
+	Control     uint8
+	Class       uint8
+	Src, Dst    int32 // hosts, by number
+	Bytes       int64 // payload of each; 0 is endless
+	Start, Stop quantity.Picoseconds
+	Demand      quantity.BitRate
+	Count       int // alike flows
+}
+
+// Hosts returns the ports that are hosts on Ethernet, in the order of their numbers: the linked
+// ports of nodes that are no switches.
+func Hosts(f *subnet.Fabric) []subnet.PortRef {
+	var out []subnet.PortRef
+	for i := range f.Nodes {
+		if f.Nodes[i].Kind == subnet.KindSwitch {
+			continue
+		}
+		for p := range f.Nodes[i].Ports {
+			if f.Nodes[i].Ports[p].Link >= 0 {
+				out = append(out, subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)})
+			}
+		}
+	}
+	return out
+}
+
+// Hooks are told what happens in a built network. Each may be nil.
+type Hooks struct {
+	Done func(ether.Done)
+	RTT  func(quantity.Picoseconds)
+}
+
+// Simulation is an Ethernet scenario that has been built: the network with its traffic.
+type Simulation struct {
+	*ether.Network
+	feed  *feed
+	files []io.Closer
+}
+
+// BuildEthernet makes the network with all its traffic, which is generated as time goes by. Close
+// it after use. It refuses an InfiniBand scenario.
+func (s *Scenario) BuildEthernet(h Hooks) (*Simulation, error) {
+	sim, err := s.buildEthernet(h)
+	if err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return sim, nil
+}
+
+func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
+	e := s.Ethernet
+	if e == nil {
+		return nil, errors.New("plane infiniband: want ethernet")
+	}
+	sim := &Simulation{feed: &feed{s: s, jobFlows: make(map[int64]jobFlow)}}
+	cfg := e.Model
+	cfg.Seed = s.Config.Seed
+	cfg.OnRTT = h.RTT
+	cfg.OnDone = sim.feed.onDone(h.Done)
+	for _, c := range e.Controls {
+		a, err := c.build()
+		if err != nil {
+			return nil, err
+		}
+		cfg.Algorithms = append(cfg.Algorithms, a)
+	}
+	cfg.Buffers = e.buffers(s.Fabric)
+	if e.WRCC != nil {
+		cfg.FairRate = &ether.FairRate{Period: e.WRCC.Period, Params: e.WRCC.params}
+	}
+	n, err := ether.New(s.Fabric, cfg)
+	if err != nil {
+		return nil, err
+	}
+	sim.Network = n
+	if err := sim.addTraffic(s); err != nil {
+		return nil, errors.Join(err, sim.Close())
+	}
+	return sim, nil
+}
+
+func (c *Control) build() (cc.Algorithm, error) {
+	spec, err := cc.ByName(c.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Build(c.Values)
+}
+
+// buffers resolves the buffers of single switches.
+func (e *Ethernet) buffers(f *subnet.Fabric) map[int32]ether.Buffer {
+	if len(e.Buffers) == 0 {
+		return nil
+	}
+	out := make(map[int32]ether.Buffer)
+	for _, sw := range f.Switches() {
+		for _, b := range e.Buffers {
+			if ok, _ := path.Match(b.Pattern, f.Nodes[sw].Name); ok {
+				out[sw] = b.Buffer
+				break
+			}
+		}
+	}
+	return out
+}
+
+// addTraffic opens the sources of flows and lets the network take the first.
+func (sim *Simulation) addTraffic(s *Scenario) error {
+	e := s.Ethernet
+	sim.feed.n = sim.Network
+	sim.feed.addFlows(e.Flows)
+	for i := range e.Workload {
+		g := &e.Workload[i]
+		if g.Kind == KindTrace {
+			f, err := e.openTrace(g.File)
+			if err != nil {
+				return err
+			}
+			sim.files = append(sim.files, f)
+			src, err := workload.NewTrace(f, sim.Network.Hosts())
+			if err != nil {
+				return fmt.Errorf("%s: %w", g.File, err)
+			}
+			sim.feed.addStream(g, src)
+			continue
+		}
+		src, job, err := g.build(s)
+		switch {
+		case err != nil:
+			return err
+		case job != nil:
+			sim.feed.addJob(g, job)
+		default:
+			sim.feed.addStream(g, src)
+		}
+	}
+	return sim.feed.begin()
+}
+
+func (e *Ethernet) openTrace(name string) (io.ReadCloser, error) {
+	if e.open == nil {
+		return nil, fmt.Errorf("trace %q: files cannot be read here", name)
+	}
+	f, err := e.open(name)
+	if err != nil {
+		return nil, fmt.Errorf("trace: %w", err)
+	}
+	return f, nil
+}
+
+// Err returns why the traffic ended early: a fault of a trace, or a flow that the network refused.
+func (sim *Simulation) Err() error { return errors.Join(sim.feed.err(), sim.Network.Err()) }
+
+// Collectives returns the collectives of the traffic, in the order of the scenario.
+func (sim *Simulation) Collectives() []*workload.Collective {
+	var out []*workload.Collective
+	for _, j := range sim.feed.jobs {
+		if c, ok := j.Reactive.(*workload.Collective); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Close releases the files of traces.
+func (sim *Simulation) Close() error {
+	var errs []error
+	for _, f := range sim.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,450 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
+	"fairlane/sim/cc"
+	"fairlane/sim/ether"
+	"fairlane/subnet"
+	"fairlane/subnet/topofile"
+	"fairlane/tenants"
+	"fairlane/wrcc"
+)
+
+// Bounds of an Ethernet scenario.
+const (
+	maxControls = 64
+	maxBuffers  = 256
+	maxBytes    = 1 << 50 // payload of a flow
+	// maxFixed bounds the flows that a scenario lists, all alike ones counted: they may all be under way
+	// at once, and each needs a few hundred bytes.
+	maxFixed   = 16 << 20
+	maxSampled = 10_000_000 // looks at the queues
+)
+
+// ethernet reads an Ethernet scenario.
+func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
+	f := d.mapping(root, "file", "plane", "name", "description", "seed", "duration", "until", "warmup", "interval", "sample", "size_bins",
+		"fabric", "model", "congestion_control", "wrcc", "tenants", "flows", "workload")
+	f.need("name", "fabric")
+	s := &Scenario{
+		Name: f.text("name"), Description: f.text("description"),
+		Duration: f.span("duration", 100*quantity.Millisecond), Warmup: f.span("warmup", 0),
+		Interval: f.span("interval", quantity.Millisecond),
+	}
+	s.checkTimes(f)
+	e := &Ethernet{
+		ToDuration: f.word("until", "completion", "duration") == "duration",
+		Sample:     f.span("sample", min(s.Interval, 10*quantity.Microsecond)), open: open,
+	}
+	if d.err == nil && (e.Sample <= 0 || s.Duration/e.Sample > maxSampled) {
+		d.fail(f.at("sample"), "sample", e.Sample.String(), fmt.Sprintf("more than 0 and at least 1/%d of the duration", maxSampled))
+	}
+	s.Ethernet = e
+	s.Config.Seed = f.number("seed", 1, 0, 1<<64-1)
+	e.SizeBins = d.sizeBins(f)
+	d.etherModel(f.m["model"], e)
+	s.Fabric = d.fabric(f.m["fabric"], open)
+	if d.err != nil {
+		return nil, d.err
+	}
+	d.checkLinks(f.m["fabric"], s.Fabric)
+	d.checkPatterns(f, s)
+	d.controls(f, e)
+	e.WRCC = d.wrcc(f.m["wrcc"])
+	s.readEtherTenants(f)
+	s.readEtherFlows(f)
+	s.readWorkload(f)
+	if d.err != nil {
+		return nil, d.err
+	}
+	if len(e.Flows) == 0 && len(e.Workload) == 0 {
+		d.fail(f.node, "flows, workload", "", "one of them to be given")
+		return nil, d.err
+	}
+	return s, nil
+}
+
+// sizeBins reads the upper bounds of the bins by flow size.
+func (d *document) sizeBins(f fields) []int64 {
+	var out []int64
+	for _, n := range f.list("size_bins", stats.MaxSizeBins) {
+		v, err := strconv.ParseInt(n.Value, 10, 64)
+		if err != nil || v < 1 || len(out) > 0 && v <= out[len(out)-1] {
+			d.fail(n, "size_bins", describe(n), "numbers of bytes that increase")
+			return nil
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// decimal reads a number that need not be whole.
+func (f fields) decimal(key string, def, low, high float64) float64 {
+	if !f.has(key) {
+		return def
+	}
+	s := f.text(key)
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || v < low || v > high {
+		f.d.fail(f.m[key], f.path(key), s, fmt.Sprintf("a number from %g to %g", low, high))
+		return def
+	}
+	return v
+}
+
+// bytes reads a size of at least one byte; absent is def.
+func (f fields) bytes(key string, def int64, high uint64) int64 {
+	return int64(f.number(key, uint64(def), 1, high))
+}
+
+// etherModel reads the settings of switches and NICs; absent ones are the model's own defaults.
+func (d *document) etherModel(n *yaml.Node, e *Ethernet) {
+	f := d.mapping(n, "model", "payload", "headers", "ack_every", "ack_overtakes_pause", "truncate_ns", "global_rtt",
+		"classes", "cnp", "ecn", "buffer", "buffers", "recovery")
+	h := d.mapping(f.m["headers"], "headers", "data", "ack", "cnp", "pause")
+	c := &e.Model
+	c.Payload = int(f.number("payload", 0, 64, 9216))
+	c.AckEvery = int(f.number("ack_every", 0, 1, 255))
+	c.AckOvertakesPause = f.flag("ack_overtakes_pause")
+	c.TruncateNs = f.flag("truncate_ns")
+	c.GlobalRTT = f.flag("global_rtt")
+	c.Headers = ether.Headers{
+		Data: int(h.number("data", 0, 1, 512)), Ack: int(h.number("ack", 0, 1, 1024)),
+		CNP: int(h.number("cnp", 0, 1, 1024)), Pause: int(h.number("pause", 0, 1, 1024)),
+	}
+	d.classes(f, c)
+	p := d.mapping(f.m["cnp"], "cnp", "packets", "gap", "class")
+	c.CNPs = p.flag("packets")
+	c.CNPGap = p.span("gap", 0)
+	c.CNPClass = uint8(p.number("class", 0, 0, uint64(max(1, len(c.Classes))-1)))
+	d.ecn(f.m["ecn"], c)
+	b := d.mapping(f.m["buffer"], "buffer", "bytes", "reserve", "headroom", "alpha", "alpha_rate", "resume", "static", "egress_alpha")
+	c.Buffer = b.buffer(ether.Buffer{})
+	for _, n := range f.list("buffers", maxBuffers) {
+		b := d.mapping(n, "buffers", "switches", "bytes", "reserve", "headroom", "alpha", "alpha_rate", "resume", "static", "egress_alpha")
+		b.need("switches")
+		e.Buffers = append(e.Buffers, SwitchBuffer{Pattern: b.text("switches"), Buffer: b.buffer(c.Buffer)})
+	}
+	r := d.mapping(f.m["recovery"], "recovery", "mode", "nack_gap", "timeout")
+	if r.word("mode", "go-back-n", "selective-repeat") == "selective-repeat" {
+		c.Recovery.Mode = ether.SelectiveRepeat
+	}
+	c.Recovery.NackGap = r.span("nack_gap", 0)
+	c.Recovery.Timeout = r.span("timeout", 0)
+}
+
+func (d *document) classes(f fields, c *ether.Config) {
+	for _, n := range f.list("classes", ether.MaxClasses) {
+		k := d.mapping(n, "classes", "strict", "weight", "lossy")
+		c.Classes = append(c.Classes, ether.Class{
+			Strict: k.flag("strict"), Weight: int(k.number("weight", 1, 1, 255)), Lossy: k.flag("lossy"),
+		})
+	}
+}
+
+func (d *document) ecn(n *yaml.Node, c *ether.Config) {
+	k := d.mapping(n, "ecn", "off", "min", "max", "rate_per", "p_max", "at")
+	c.ECN = ether.ECN{
+		Off: k.flag("off"), Min: int64(k.number("min", 0, 0, 1<<40)), Max: k.bytes("max", 0, 1<<40),
+		RatePer: k.rate("rate_per"), PMax: k.decimal("p_max", 0, 0, 1), AtEnqueue: k.word("at", "dequeue", "enqueue") == "enqueue",
+	}
+	switch {
+	case k.has("min") != k.has("max"):
+		d.fail(k.node, "ecn", "one of min and max", "both or none")
+	case c.ECN.Min > c.ECN.Max:
+		d.fail(k.at("min"), "ecn.min", strconv.FormatInt(c.ECN.Min, 10), fmt.Sprintf("at most max, %d", c.ECN.Max))
+	case k.has("p_max") && c.ECN.PMax == 0:
+		d.fail(k.at("p_max"), "ecn.p_max", "0", "more than 0 and at most 1")
+	}
+}
+
+// buffer reads over the values of base.
+func (f fields) buffer(base ether.Buffer) ether.Buffer {
+	base.Bytes = f.bytes("bytes", base.Bytes, 1<<40)
+	base.Reserve = f.bytes("reserve", base.Reserve, 1<<40)
+	base.Resume = f.bytes("resume", base.Resume, 1<<40)
+	base.Static = f.bytes("static", base.Static, 1<<40)
+	base.Headroom = f.decimal("headroom", base.Headroom, 0.001, 1000)
+	base.Alpha = f.decimal("alpha", base.Alpha, 0.001, 64)
+	base.EgressAlpha = f.decimal("egress_alpha", base.EgressAlpha, 0.001, 64)
+	if f.has("alpha_rate") {
+		base.AlphaRate = f.rate("alpha_rate")
+	}
+	return base
+}
+
+// checkLinks refuses links without a rate: nothing would ever leave them.
+func (d *document) checkLinks(n *yaml.Node, f *subnet.Fabric) {
+	for i := range f.Links {
+		if l := &f.Links[i]; l.Rate <= 0 {
+			d.fail(n, "fabric: link from "+f.PortName(l.A)+" to "+f.PortName(l.B), l.Rate.String(), "a rate of more than 0")
+		}
+	}
+	if len(Hosts(f)) < 2 {
+		d.fail(n, "fabric", fmt.Sprintf("%d linked hosts", len(Hosts(f))), "at least 2")
+	}
+}
+
+// checkPatterns refuses buffers that no switch has.
+func (d *document) checkPatterns(f fields, s *Scenario) {
+	for _, b := range s.Ethernet.Buffers {
+		hit := slices.ContainsFunc(s.Fabric.Switches(), func(sw int32) bool {
+			ok, _ := path.Match(b.Pattern, s.Fabric.Nodes[sw].Name)
+			return ok
+		})
+		if !hit {
+			d.fail(f.at("model"), "buffers.switches", b.Pattern, "a pattern that some switch's name matches, such as leaf-*")
+		}
+	}
+}
+
+// controls reads one congestion control or a list of them; absent is none.
+func (d *document) controls(f fields, e *Ethernet) {
+	n := f.m["congestion_control"]
+	items := []*yaml.Node{n}
+	if n == nil {
+		e.Controls = []Control{{Name: "none", Algorithm: "none"}}
+		return
+	}
+	if n.Kind == yaml.SequenceNode {
+		items = f.list("congestion_control", maxControls)
+	}
+	for _, it := range items {
+		c := d.control(it)
+		if slices.ContainsFunc(e.Controls, func(o Control) bool { return o.Name == c.Name }) {
+			d.fail(it, "congestion_control.name", c.Name, "a name that no other has")
+		}
+		e.Controls = append(e.Controls, c)
+	}
+	if len(e.Controls) == 0 {
+		d.fail(n, "congestion_control", "a list of 0", "at least one")
+	}
+}
+
+func (d *document) control(n *yaml.Node) Control {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, "congestion_control", describe(n), "a mapping with algorithm and its parameters, or a list of such")
+		return Control{}
+	}
+	f := fields{d: d, node: n, name: "congestion_control", m: map[string]*yaml.Node{}}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		f.m[n.Content[i].Value] = n.Content[i+1]
+	}
+	f.need("algorithm")
+	c := Control{Algorithm: f.text("algorithm"), Values: cc.Values{}}
+	spec, err := cc.ByName(c.Algorithm)
+	if d.err == nil && err != nil {
+		d.failWith(f.at("algorithm"), err)
+	}
+	keys := []string{"algorithm", "name"}
+	for i := range spec.Params {
+		keys = append(keys, spec.Params[i].Name)
+	}
+	f = d.mapping(n, "congestion_control", keys...)
+	if d.err != nil {
+		return c
+	}
+	c.Name = c.Algorithm
+	if f.has("name") {
+		c.Name = f.text("name")
+	}
+	for i := range spec.Params {
+		p := &spec.Params[i]
+		if f.has(p.Name) {
+			c.Values[p.Name] = scalar(f, p.Name, p.Default, p.Allowed(), p.Parse)
+		}
+	}
+	if _, err := c.build(); err != nil {
+		d.failWith(n, err)
+	}
+	return c
+}
+
+// wrcc reads the settings of switches that compute fair rates.
+func (d *document) wrcc(n *yaml.Node) *WRCC {
+	if n == nil {
+		return nil
+	}
+	f := d.mapping(n, "wrcc", "period", "fmin", "fmax", "target_percent", "rate_ratio_max", "q_ratio_max", "lambda")
+	f.need("period")
+	w := &WRCC{
+		Period: f.span("period", 0), Fmin: f.rate("fmin"), Fmax: f.rate("fmax"),
+		TargetPct:    int(f.number("target_percent", 0, wrcc.MinTargetPct, wrcc.MaxTargetPct)),
+		RateRatioPct: int(f.number("rate_ratio_max", 0, wrcc.MinRateRatioPct, wrcc.MaxRateRatioPct)),
+		QRatioPct:    int(f.number("q_ratio_max", 0, wrcc.MinQRatioPct, wrcc.MaxQRatioPct)),
+		Lambda:       f.decimal("lambda", 0, 0.001, 1),
+	}
+	if d.err == nil {
+		p := w.params(subnet.PortRef{}, 100*quantity.Gbps)
+		if err := p.Validate(); err != nil {
+			d.failWith(n, fmt.Errorf("wrcc: %w", err))
+		}
+	}
+	return w
+}
+
+// readEtherTenants reads tenants; absent is one of the name "all".
+func (s *Scenario) readEtherTenants(f fields) {
+	for _, n := range f.list("tenants", tenants.MaxTenants) {
+		t := f.d.mapping(n, "tenant", "name", "weight")
+		t.need("name", "weight")
+		s.Tenants = append(s.Tenants, tenants.Tenant{
+			Name: t.text("name"), Weight: scalar(t, "weight", 0, "a number from 0.001 to 1000000", quantity.ParseWeight),
+		})
+	}
+	if len(s.Tenants) == 0 {
+		s.Tenants = []tenants.Tenant{{Name: "all", Weight: quantity.WeightOne}}
+	}
+	if err := tenants.Validate(s.Tenants, nil); err != nil && f.d.err == nil {
+		f.d.err = &topofile.ParseError{File: f.d.file, Line: f.at("tenants").Line, Err: err}
+	}
+}
+
+// readEtherFlows reads flows; a flow with several sources stands for one from each.
+func (s *Scenario) readEtherFlows(f fields) {
+	e, total := s.Ethernet, 0
+	r := newHostReader(f.d, s.Fabric)
+	for _, n := range f.list("flows", maxFlows) {
+		g := f.d.mapping(n, "flow", "tenant", "cc", "class", "src", "dst", "bytes", "start", "stop", "demand", "qps")
+		g.need("src", "dst")
+		proto := EtherFlow{
+			Tenant: s.tenant(g), Control: s.chosen(g), Class: s.class(g), Bytes: g.bytes("bytes", 0, maxBytes),
+			Start: g.span("start", 0), Stop: g.span("stop", 0), Demand: g.rate("demand"), Count: int(g.number("qps", 1, 1, tenants.MaxQPs)),
+		}
+		if g.has("stop") && proto.Stop <= proto.Start {
+			f.d.fail(g.at("stop"), "flow.stop", proto.Stop.String(), "more than the start, "+proto.Start.String())
+		}
+		dst := r.one(g, "dst")
+		for _, src := range r.many(g, "src") {
+			fl := proto
+			fl.Src, fl.Dst = src, dst
+			if src == dst && f.d.err == nil {
+				f.d.fail(g.at("dst"), "flow.dst", g.text("dst"), "a host other than the source")
+			}
+			e.Flows = append(e.Flows, fl)
+			total += fl.Count
+		}
+		if total > maxFixed {
+			f.d.fail(g.at("qps"), "flows", strconv.Itoa(total), fmt.Sprintf("at most %d with all alike ones", maxFixed))
+			return
+		}
+	}
+}
+
+// tenant reads the tenant of a flow by name; it may be left out where there is only one.
+func (s *Scenario) tenant(g fields) int {
+	if !g.has("tenant") && len(s.Tenants) == 1 {
+		return 0
+	}
+	name := g.text("tenant")
+	i := slices.IndexFunc(s.Tenants, func(t tenants.Tenant) bool { return t.Name == name })
+	if i < 0 {
+		g.d.fail(g.at("tenant"), g.path("tenant"), name, "one of the tenants")
+		return 0
+	}
+	return i
+}
+
+// chosen reads which congestion control a flow uses.
+func (s *Scenario) chosen(g fields) uint8 {
+	var names []string
+	for _, c := range s.Ethernet.Controls {
+		names = append(names, c.Name)
+	}
+	if len(names) == 0 || !g.has("cc") {
+		return 0
+	}
+	return uint8(max(0, slices.Index(names, g.word("cc", names...))))
+}
+
+func (s *Scenario) class(g fields) uint8 {
+	return uint8(g.number("class", 0, 0, uint64(max(1, len(s.Ethernet.Model.Classes))-1)))
+}
+
+// hostReader finds hosts by the names and patterns that people write.
+type hostReader struct {
+	d      *document
+	fabric *subnet.Fabric
+	hosts  []subnet.PortRef
+	number map[subnet.PortRef]int32
+}
+
+func newHostReader(d *document, f *subnet.Fabric) *hostReader {
+	r := &hostReader{d: d, fabric: f, hosts: Hosts(f), number: make(map[subnet.PortRef]int32)}
+	for i, ref := range r.hosts {
+		r.number[ref] = int32(i)
+	}
+	return r
+}
+
+// one reads a single host.
+func (r *hostReader) one(g fields, key string) int32 {
+	n := g.m[key]
+	if n == nil || r.d.err != nil {
+		return 0
+	}
+	got := r.match(g.path(key), n)
+	if len(got) != 1 {
+		r.d.fail(n, g.path(key), describe(n), "exactly one host")
+		return 0
+	}
+	return got[0]
+}
+
+// many reads hosts: names, and patterns such as dc1-*, one or a list.
+func (r *hostReader) many(g fields, key string) []int32 {
+	var out []int32
+	seen := make(map[int32]bool)
+	for _, n := range g.words(key, subnet.MaxPorts*16) {
+		for _, h := range r.match(g.path(key), n) {
+			if !seen[h] {
+				seen[h] = true
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+func (r *hostReader) match(field string, n *yaml.Node) []int32 {
+	if r.d.err != nil {
+		return nil
+	}
+	if n.Kind != yaml.ScalarNode {
+		r.d.fail(n, field, describe(n), "a host")
+		return nil
+	}
+	if !strings.ContainsAny(n.Value, "*?[") {
+		ref, err := r.fabric.ResolvePort(n.Value)
+		h, ok := r.number[ref]
+		switch {
+		case err != nil:
+			r.d.failWith(n, err)
+		case !ok:
+			r.d.fail(n, field, n.Value, "a host's port with a link")
+		default:
+			return []int32{h}
+		}
+		return nil
+	}
+	var out []int32
+	for i, ref := range r.hosts {
+		if ok, _ := path.Match(n.Value, r.fabric.Nodes[ref.Node].Name); ok {
+			out = append(out, int32(i))
+		}
+	}
+	if len(out) == 0 {
+		r.d.fail(n, field, n.Value, "a pattern that some host's name matches, such as host-00*")
+	}
+	return out
+}

@@ -1,0 +1,311 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
+	"fairlane/sim/ether"
+	"fairlane/sim/workload"
+)
+
+// EtherResult is what a run of an Ethernet scenario measured. Rates of tenants and flows count acknowledged
+// payload, those of links all bytes on the wire; both are over the time from WarmupS to SimulatedS.
+// Everything else is over the whole run.
+type EtherResult struct {
+	Scenario   string  `json:"scenario"`
+	Plane      string  `json:"plane"`
+	Seed       uint64  `json:"seed"`
+	SimulatedS float64 `json:"simulated_s"`
+	WarmupS    float64 `json:"warmup_s"`
+	// Finished says that all flows completed; Interrupted that the run was stopped from outside.
+	Finished    bool `json:"finished"`
+	Interrupted bool `json:"interrupted"`
+
+	Flows    FlowCounts          `json:"flows"`
+	FCT      stats.Summary       `json:"fct_us"`
+	Slowdown stats.SlowdownRow   `json:"slowdown"`
+	BySize   []stats.SlowdownRow `json:"slowdown_by_size"`
+	Tenants  []EtherTenant       `json:"tenants"`
+	TimesS   []float64           `json:"times_s"` // ends of the intervals of the tenants' rates
+	Listed   []EtherFlowResult   `json:"listed_flows"`
+	Jobs     []CollectiveReport  `json:"collectives,omitempty"`
+	RTT      stats.Summary       `json:"rtt_us"`
+	Queues   QueueResult         `json:"queues"`
+	Links    []EtherLink         `json:"links"` // directions that carried something, by name
+	Totals   EtherTotals         `json:"totals"`
+	Curves   EtherCurves         `json:"-"`
+
+	// Jain is the Jain index of the tenants' rates divided by their weights over contended time
+	// (ContendedS); over the whole time when there was none. JainFlows is that of the mean rates of flows.
+	Jain      float64 `json:"jain"`
+	JainFlows float64 `json:"jain_flows"`
+	// ContendedS is how long all tenants had flows under way at once; MaxShareError is the largest
+	// share error of a tenant in that time.
+	ContendedS    float64 `json:"contended_s"`
+	MaxShareError float64 `json:"max_share_error"`
+	// Utilisation is the use of the busiest link direction.
+	Utilisation float64 `json:"utilisation"`
+}
+
+// EtherCurves are distributions for charts.
+type EtherCurves struct {
+	FCT, RTT *stats.Histogram // picoseconds
+	Queue    *stats.Histogram // bytes
+}
+
+// FlowCounts tells how many flows there were.
+type FlowCounts struct {
+	Completed  uint64 `json:"completed"`
+	Active     int    `json:"active"` // when the run ended
+	PeakActive int    `json:"peak_active"`
+}
+
+// EtherTenant is one tenant's part of the run.
+type EtherTenant struct {
+	Name         string             `json:"name"`
+	Weight       quantity.Weight    `json:"weight_milli"`
+	Completed    uint64             `json:"completed"`
+	DeliveredBps quantity.BitRate   `json:"delivered_bps"`
+	Share        float64            `json:"share"`       // of all tenants' delivered bytes
+	ShareError   float64            `json:"share_error"` // against its weight, over contended time
+	RateBps      []quantity.BitRate `json:"rate_bps"`
+}
+
+// EtherFlowResult is one of the first flows, by number.
+type EtherFlowResult struct {
+	ID           int64            `json:"id"`
+	Tenant       string           `json:"tenant"`
+	Src          string           `json:"src"`
+	Dst          string           `json:"dst"`
+	Bytes        int64            `json:"bytes"` // acknowledged so far
+	StartS       float64          `json:"start_s"`
+	FCTUs        float64          `json:"fct_us,omitempty"` // once complete
+	Slowdown     float64          `json:"slowdown,omitempty"`
+	DeliveredBps quantity.BitRate `json:"delivered_bps"` // from its start on
+}
+
+// CollectiveReport is what a collective achieved.
+type CollectiveReport struct {
+	Kind     string  `json:"kind"`
+	Ranks    int     `json:"ranks"`
+	Bytes    int64   `json:"bytes"`
+	Rounds   int     `json:"rounds"`
+	Finished bool    `json:"finished"`
+	RoundUs  float64 `json:"round_us"` // mean
+	AlgoBps  float64 `json:"algorithm_bps"`
+	BusBps   float64 `json:"bus_bps"`
+}
+
+// QueueResult is the distribution of the bytes in queues of switch ports, looked at every SampleUs.
+type QueueResult struct {
+	SampleUs float64 `json:"sample_us"`
+	Samples  uint64  `json:"samples"`
+	NonEmpty float64 `json:"non_empty"` // part of the samples with something in the queue
+	Mean     float64 `json:"mean_bytes"`
+	P50      int64   `json:"p50_bytes"`
+	P80      int64   `json:"p80_bytes"`
+	P99      int64   `json:"p99_bytes"`
+	Max      int64   `json:"max_bytes"`      // of the samples
+	Peak     int64   `json:"peak_bytes"`     // at any time
+	BusyP50  int64   `json:"busy_p50_bytes"` // of the samples with something in the queue
+	BusyP80  int64   `json:"busy_p80_bytes"`
+	BusyP99  int64   `json:"busy_p99_bytes"`
+}
+
+// EtherLink is one link direction, named by the port that transmits.
+type EtherLink struct {
+	Port           string           `json:"port"`
+	Peer           string           `json:"peer"`
+	CapacityBps    quantity.BitRate `json:"capacity_bps"`
+	RateBps        quantity.BitRate `json:"rate_bps"`
+	Use            float64          `json:"use"`
+	PeakQueueBytes int64            `json:"peak_queue_bytes"`
+	Marks          uint64           `json:"marks"`
+	Drops          uint64           `json:"drops"`
+	Pauses         uint64           `json:"pauses"` // sent to the far end
+	PausedS        float64          `json:"paused_s"`
+}
+
+// EtherTotals are over the whole run.
+type EtherTotals struct {
+	Packets       uint64  `json:"packets"` // delivered
+	Hops          uint64  `json:"packet_hops"`
+	MeanHops      float64 `json:"mean_hops"`
+	Events        uint64  `json:"events"`
+	SentBytes     uint64  `json:"sent_bytes"`     // payload, repetitions too
+	AcceptedBytes uint64  `json:"accepted_bytes"` // payload that was new to its receiver
+	ResentBytes   uint64  `json:"resent_bytes"`   // sent but neither accepted nor on its way
+	Dropped       uint64  `json:"dropped"`        // data packets
+	Nacks         uint64  `json:"nacks"`
+	Timeouts      uint64  `json:"timeouts"`
+	Marks         uint64  `json:"marks"`
+	CNPs          uint64  `json:"cnps"`
+	FCNPs         uint64  `json:"fcnps"`
+	Pauses        uint64  `json:"pauses"`
+	PausedS       float64 `json:"paused_s"` // of all ports and classes together
+	Digest        string  `json:"digest"`   // equal digests: the same packets at the same times
+}
+
+// result makes the report of the run as it stands.
+func (r *etherRun) result() *EtherResult {
+	st := r.sim.Stats()
+	end := r.end()
+	res := &EtherResult{
+		Scenario: r.s.Name, Plane: PlaneEthernet, Seed: r.s.Config.Seed, SimulatedS: end.Seconds(), WarmupS: r.s.Warmup.Seconds(),
+		Finished: r.sim.Finished(), Flows: FlowCounts{st.Completed, st.Active, st.PeakActive},
+		FCT: r.fct.Summary(1e6), Slowdown: r.slow.Total(), BySize: r.slow.Rows(), RTT: r.rtt.Summary(1e6),
+		Queues: r.queueResult(), Totals: r.totals(&st), Curves: EtherCurves{FCT: r.fct, RTT: r.rtt, Queue: r.queue},
+	}
+	r.tenantResults(res, end)
+	r.listedResults(res, end)
+	res.Links = r.links(end - r.warmed)
+	for i := range res.Links {
+		l := &res.Links[i]
+		res.Utilisation = max(res.Utilisation, l.Use)
+		res.Queues.Peak = max(res.Queues.Peak, l.PeakQueueBytes)
+	}
+	for _, c := range r.sim.Collectives() {
+		res.Jobs = append(res.Jobs, collectiveReport(c))
+	}
+	return res
+}
+
+func collectiveReport(c *workload.Collective) CollectiveReport {
+	got, done := c.Result()
+	return CollectiveReport{
+		Kind: got.Kind.String(), Ranks: got.Ranks, Bytes: got.Bytes, Rounds: got.Rounds, Finished: done,
+		RoundUs: got.Total.Seconds() * 1e6 / float64(max(1, got.Rounds)), AlgoBps: got.AlgorithmBandwidth(), BusBps: got.BusBandwidth(),
+	}
+}
+
+func (r *etherRun) totals(st *ether.Stats) EtherTotals {
+	_, flying := r.sim.InFlight()
+	t := EtherTotals{
+		Packets: st.DeliveredPackets, Hops: st.PacketHops, Events: st.Events, SentBytes: st.SentBytes, AcceptedBytes: st.AcceptedBytes,
+		Dropped: st.DroppedPackets, Nacks: st.Nacks, Timeouts: st.Timeouts, Marks: st.Marks, CNPs: st.CNPs, FCNPs: st.FCNPs,
+		Pauses: st.Pauses, PausedS: st.PausedTime.Seconds(), Digest: fmt.Sprintf("%016x", st.Digest),
+	}
+	if spent := st.AcceptedBytes + flying; st.SentBytes > spent {
+		t.ResentBytes = st.SentBytes - spent
+	}
+	if st.SentPackets > 0 {
+		t.MeanHops = float64(st.PacketHops) / float64(st.SentPackets)
+	}
+	return t
+}
+
+func (r *etherRun) queueResult() QueueResult {
+	q, busy := r.queue, r.busy
+	res := QueueResult{
+		SampleUs: r.s.Ethernet.Sample.Seconds() * 1e6, Samples: q.Count(), Mean: q.Mean(),
+		P50: q.Quantile(0.5), P80: q.Quantile(0.8), P99: q.Quantile(0.99), Max: q.Max(),
+		BusyP50: busy.Quantile(0.5), BusyP80: busy.Quantile(0.8), BusyP99: busy.Quantile(0.99),
+	}
+	if q.Count() > 0 {
+		res.NonEmpty = float64(busy.Count()) / float64(q.Count())
+	}
+	return res
+}
+
+// tenantResults turns what each tenant had delivered at each instant into rates and shares.
+func (r *etherRun) tenantResults(res *EtherResult, end quantity.Picoseconds) {
+	for _, p := range r.points[1:] {
+		res.TimesS = append(res.TimesS, p.at.Seconds())
+	}
+	var sum float64
+	var weights []quantity.Weight
+	var contended []quantity.BitRate
+	for i := range r.s.Tenants {
+		t := EtherTenant{Name: r.s.Tenants[i].Name, Weight: r.s.Tenants[i].Weight, Completed: r.completed[i]}
+		t.DeliveredBps = rateOf(r.bytes[i]-r.atWarmup[i], end-r.warmed)
+		for k := 1; k < len(r.points); k++ {
+			a, z := &r.points[k-1], &r.points[k]
+			t.RateBps = append(t.RateBps, rateOf(z.bytes[i]-a.bytes[i], z.at-a.at))
+		}
+		sum += float64(t.DeliveredBps)
+		weights = append(weights, t.Weight)
+		contended = append(contended, rateOf(r.contended[i], r.contendedFor))
+		res.Tenants = append(res.Tenants, t)
+	}
+	res.ContendedS = r.contendedFor.Seconds()
+	if errs, err := stats.WeightedShareErrors(contended, weights); err == nil && r.contendedFor > 0 {
+		for i, e := range errs {
+			res.Tenants[i].ShareError = e
+			res.MaxShareError = max(res.MaxShareError, e)
+		}
+	}
+	var normal []float64
+	for i := range res.Tenants {
+		t := &res.Tenants[i]
+		if sum > 0 {
+			t.Share = float64(t.DeliveredBps) / sum
+		}
+		rate := t.DeliveredBps
+		if r.contendedFor > 0 {
+			rate = contended[i]
+		}
+		normal = append(normal, float64(rate)/t.Weight.Float())
+	}
+	res.Jain = stats.Jain(normal)
+}
+
+func (r *etherRun) listedResults(res *EtherResult, end quantity.Picoseconds) {
+	rates := r.flowRates
+	for i := range r.listed {
+		l := &r.listed[i]
+		if !l.known {
+			continue
+		}
+		f := EtherFlowResult{
+			ID: int64(i), Tenant: r.s.Tenants[l.tenant].Name, Src: r.hostName(l.src), Dst: r.hostName(l.dst), Bytes: l.acked,
+			StartS: l.start.Seconds(),
+		}
+		took := end - l.start
+		if l.fct > 0 {
+			took = l.fct
+			f.FCTUs, f.Slowdown = l.fct.Seconds()*1e6, float64(l.fct)/float64(l.ideal)
+		}
+		f.DeliveredBps = rateOf(l.acked, took)
+		if l.fct == 0 && took > 0 {
+			rates.Add(float64(f.DeliveredBps))
+		}
+		res.Listed = append(res.Listed, f)
+	}
+	if v := rates.CoV(); rates.Count() > 0 && !math.IsNaN(v) {
+		res.JainFlows = 1 / (1 + float64(v*v))
+	}
+}
+
+func rateOf(bytes int64, dt quantity.Picoseconds) quantity.BitRate {
+	if dt <= 0 || bytes <= 0 {
+		return 0
+	}
+	return quantity.BitRate(float64(bytes) * 8 / dt.Seconds())
+}
+
+// links reports every link direction that carried something.
+func (r *etherRun) links(counted quantity.Picoseconds) []EtherLink {
+	topo := r.s.Fabric
+	var out []EtherLink
+	for i, ref := range r.ports {
+		st := r.sim.Port(ref)
+		if st.TxBytes == 0 {
+			continue
+		}
+		peer, _ := topo.Peer(ref)
+		link, _ := topo.Link(ref)
+		l := EtherLink{
+			Port: topo.PortName(ref), Peer: topo.PortName(peer), CapacityBps: link.Rate, PeakQueueBytes: st.PeakQueue,
+			Marks: st.Marks, Drops: st.Drops, Pauses: st.Pauses, PausedS: st.PausedTime.Seconds(),
+		}
+		l.RateBps = rateOf(int64(st.TxBytes-r.sent[i]), counted)
+		l.Use = float64(l.RateBps) / float64(link.Rate)
+		out = append(out, l)
+	}
+	slices.SortFunc(out, func(a, b EtherLink) int { return strings.Compare(a.Port, b.Port) })
+	return out
+}

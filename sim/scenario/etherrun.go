@@ -1,0 +1,398 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
+	"fairlane/sim/ether"
+	"fairlane/subnet"
+)
+
+// listedFlows is how many flows, the first by number, a result lists one by one.
+const listedFlows = 64
+
+// mostPoints bounds the values of tenants' rates over time that a result holds; a longer run has
+// longer intervals in its result. A Recorder gets all.
+const mostPoints = 1 << 20
+
+// EtherOptions are what a caller may want of a run. The zero value is a run that only measures.
+type EtherOptions struct {
+	// Progress is called after every interval with the simulated time and the part of the work that is
+	// done, 0 to 1: of the duration, or of the expected bytes where that is more.
+	Progress func(now quantity.Picoseconds, part float64)
+	// Recorder is told everything as it happens; nil keeps distributions only.
+	Recorder Recorder
+}
+
+// Recorder keeps what a run produces. An error stops the run.
+type Recorder interface {
+	// Flow is told of each flow that completes.
+	Flow(f FlowRecord) error
+	// Rate is told, at the end of every interval, the payload rate of each tenant (flow is -1) and of
+	// each of the first flows.
+	Rate(at quantity.Picoseconds, tenant string, flow int64, rate quantity.BitRate) error
+	// Queue is told, at every look at the queues, of switch ports that hold something.
+	Queue(at quantity.Picoseconds, port string, bytes int64) error
+}
+
+// FlowRecord is a completed flow.
+type FlowRecord struct {
+	ID         int64
+	Tenant     string
+	Src, Dst   string
+	Bytes      int64 // payload
+	Start      quantity.Picoseconds
+	FCT, Ideal quantity.Picoseconds
+}
+
+// Slowdown returns FCT by Ideal.
+func (f *FlowRecord) Slowdown() float64 { return float64(f.FCT) / float64(f.Ideal) }
+
+// point is what all tenants had delivered at an instant.
+type point struct {
+	at    quantity.Picoseconds
+	bytes []int64
+}
+
+// listed is one of the first flows.
+type listed struct {
+	src, dst   int32
+	tenant     uint16
+	known      bool
+	acked      int64
+	last       int64 // acked at the end of the last interval
+	start      quantity.Picoseconds
+	fct, ideal quantity.Picoseconds
+}
+
+// etherRun is a run in progress.
+type etherRun struct {
+	s   *Scenario
+	sim *Simulation
+	o   EtherOptions
+
+	hosts []subnet.PortRef
+	names []string // of hosts, made when first asked for
+	ports []subnet.PortRef
+	sent  []uint64 // by each port, at the end of the warm-up
+	qs    []queuePort
+
+	fct, rtt, queue, busy *stats.Histogram
+	slow                  *stats.Slowdowns
+	flowRates             stats.Moments // mean rates of completed flows
+
+	done         []int64  // payload of each tenant's completed flows
+	completed    []uint64 // flows of each tenant
+	bytes        []int64  // delivered by each tenant, at the last interval
+	active       []int    // flows of each tenant, at the last interval
+	atWarmup     []int64
+	warmed       quantity.Picoseconds // when the warm-up ended
+	contended    []int64
+	contendedFor quantity.Picoseconds
+	points       []point
+	every, skip  int // of the intervals, every so many-th becomes a point
+	listed       []listed
+	expected     float64 // bytes
+	delivered    uint64  // packets, at the last interval
+	lastInterval quantity.Picoseconds
+	err          error
+}
+
+type queuePort struct {
+	ref  subnet.PortRef
+	name string
+}
+
+// RunEthernet builds an Ethernet scenario and runs it until all flows have completed, or to its
+// duration. When ctx ends, when nothing can move any more (the error then is or wraps an
+// *ether.Deadlock), or when the recorder fails, it returns what was measured until then beside the error.
+func RunEthernet(ctx context.Context, s *Scenario, o EtherOptions) (*EtherResult, error) {
+	r, err := newEtherRun(s, o)
+	if err != nil {
+		return nil, err
+	}
+	err = r.run(ctx)
+	res := r.result()
+	res.Interrupted = ctx.Err() != nil
+	return res, errors.Join(err, r.sim.Close())
+}
+
+func newEtherRun(s *Scenario, o EtherOptions) (*etherRun, error) {
+	n := len(s.Tenants)
+	r := &etherRun{
+		s: s, o: o, done: make([]int64, n), completed: make([]uint64, n), bytes: make([]int64, n), active: make([]int, n),
+		atWarmup: make([]int64, n), contended: make([]int64, n), every: 1,
+	}
+	bounds := stats.DecadeSizeBounds()
+	if s.Ethernet != nil && len(s.Ethernet.SizeBins) > 0 {
+		bounds = s.Ethernet.SizeBins
+	}
+	var errs [5]error
+	r.fct, errs[0] = stats.NewHistogram(stats.DefaultRelativeError)
+	r.rtt, errs[1] = stats.NewHistogram(stats.DefaultRelativeError)
+	r.queue, errs[2] = stats.NewHistogram(stats.DefaultRelativeError)
+	r.busy, errs[3] = stats.NewHistogram(stats.DefaultRelativeError)
+	r.slow, errs[4] = stats.NewSlowdowns(bounds)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	var err error
+	r.sim, err = s.BuildEthernet(Hooks{Done: r.onDone, RTT: func(t quantity.Picoseconds) { r.rtt.Record(int64(t)) }})
+	if err != nil {
+		return nil, err
+	}
+	r.hosts = Hosts(s.Fabric)
+	r.names = make([]string, len(r.hosts))
+	r.findPorts()
+	r.expected = s.Estimate().Bytes
+	r.points = append(r.points, point{bytes: make([]int64, n)})
+	r.warmUp()
+	return r, nil
+}
+
+func (r *etherRun) findPorts() {
+	topo := r.s.Fabric
+	for i := range topo.Links {
+		for _, ref := range [2]subnet.PortRef{topo.Links[i].A, topo.Links[i].B} {
+			r.ports = append(r.ports, ref)
+			if topo.Nodes[ref.Node].Kind == subnet.KindSwitch {
+				r.qs = append(r.qs, queuePort{ref, topo.PortName(ref)})
+			}
+		}
+	}
+	r.sent = make([]uint64, len(r.ports))
+}
+
+// run moves from look to look until the end.
+func (r *etherRun) run(ctx context.Context) error {
+	s, e := r.s, r.s.Ethernet
+	look, interval := e.Sample, s.Interval
+	for now := quantity.Picoseconds(0); now < s.Duration; {
+		next := min(look, interval, s.Duration)
+		if r.warmed < s.Warmup {
+			next = min(next, s.Warmup)
+		}
+		r.sim.RunUntil(next)
+		now = next
+		finished := r.sim.Finished() && !e.ToDuration
+		if now == look {
+			r.lookAtQueues(now)
+			look += e.Sample
+		}
+		if r.warmed < s.Warmup && now == s.Warmup {
+			r.warmUp()
+		}
+		if now == interval || finished || now == s.Duration {
+			if err := r.endInterval(now, finished || now == s.Duration); err != nil {
+				return err
+			}
+			interval += s.Interval
+		}
+		if err := errors.Join(r.err, r.sim.Err()); err != nil {
+			return fmt.Errorf("scenario %s: at %s: %w", s.Name, now, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("scenario %s: stopped at %s of %s: %w", s.Name, now, s.Duration, err)
+		}
+		if finished {
+			break
+		}
+	}
+	return nil
+}
+
+// end is when the run ended: at the last completion, unless it went on after it.
+func (r *etherRun) end() quantity.Picoseconds {
+	if r.sim.Finished() && !r.s.Ethernet.ToDuration {
+		return r.sim.Stats().LastDone
+	}
+	return r.sim.Now()
+}
+
+// warmUp remembers what totals must not count.
+func (r *etherRun) warmUp() {
+	r.count()
+	copy(r.atWarmup, r.bytes)
+	for i, ref := range r.ports {
+		r.sent[i] = r.sim.Port(ref).TxBytes
+	}
+	r.warmed = r.sim.Now()
+}
+
+// count brings bytes and active flows of the tenants up to now.
+func (r *etherRun) count() {
+	copy(r.bytes, r.done)
+	clear(r.active)
+	for f := range r.sim.Flows {
+		r.bytes[f.Tenant] += f.Acked
+		r.active[f.Tenant]++
+		if f.ID < listedFlows {
+			l := r.listedFlow(f.ID)
+			if !l.known {
+				*l = listed{src: f.Src, dst: f.Dst, tenant: f.Tenant, known: true, start: r.sim.Now()}
+			}
+			l.acked = f.Acked
+		}
+	}
+}
+
+func (r *etherRun) listedFlow(id int64) *listed {
+	for int64(len(r.listed)) <= id {
+		r.listed = append(r.listed, listed{})
+	}
+	return &r.listed[id]
+}
+
+// onDone is told of each completed flow.
+func (r *etherRun) onDone(d ether.Done) {
+	r.done[d.Tenant] += d.Bytes
+	r.completed[d.Tenant]++
+	r.fct.Record(int64(d.FCT))
+	r.flowRates.Add(float64(rateOf(d.Bytes, d.FCT)))
+	if d.Bytes > 0 {
+		r.keep(r.slow.Record(d.Bytes, d.Slowdown()))
+	}
+	if d.ID < listedFlows {
+		l := r.listedFlow(d.ID)
+		*l = listed{
+			src: d.Src, dst: d.Dst, tenant: d.Tenant, known: true, acked: d.Bytes, last: l.last,
+			start: d.Start, fct: d.FCT, ideal: d.Ideal,
+		}
+	}
+	if r.o.Recorder != nil {
+		r.keep(r.o.Recorder.Flow(FlowRecord{
+			ID: d.ID, Tenant: r.s.Tenants[d.Tenant].Name, Src: r.hostName(d.Src), Dst: r.hostName(d.Dst), Bytes: d.Bytes,
+			Start: d.Start, FCT: d.FCT, Ideal: d.Ideal,
+		}))
+	}
+}
+
+func (r *etherRun) keep(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+func (r *etherRun) hostName(h int32) string {
+	if r.names[h] == "" {
+		ref := r.hosts[h]
+		node := &r.s.Fabric.Nodes[ref.Node]
+		r.names[h] = node.Name
+		if linked := len(node.Ports); linked > 2 || node.Name == "" {
+			r.names[h] = r.s.Fabric.PortName(ref)
+		}
+	}
+	return r.names[h]
+}
+
+// lookAtQueues samples every switch port.
+func (r *etherRun) lookAtQueues(now quantity.Picoseconds) {
+	empty := uint64(0)
+	for i := range r.qs {
+		bytes := r.sim.Queue(r.qs[i].ref)
+		if bytes == 0 {
+			empty++
+			continue
+		}
+		r.queue.Record(bytes)
+		r.busy.Record(bytes)
+		if r.o.Recorder != nil {
+			r.keep(r.o.Recorder.Queue(now, r.qs[i].name, bytes))
+		}
+	}
+	r.queue.RecordN(0, empty)
+}
+
+// endInterval takes stock: rates, contended time, progress, and whether anything still moves.
+func (r *etherRun) endInterval(now quantity.Picoseconds, last bool) error {
+	now = min(now, max(r.end(), r.points[len(r.points)-1].at))
+	before := append([]int64(nil), r.bytes...)
+	was := append([]int(nil), r.active...)
+	r.count()
+	from := r.sinceLast(now)
+	r.contend(before, was, now-from)
+	r.recordRates(before, now, now-from)
+	r.addPoint(now, last)
+	if r.o.Progress != nil {
+		r.o.Progress(now, r.part(now))
+	}
+	st := r.sim.Stats()
+	stuck := st.DeliveredPackets == r.delivered && st.Active > 0
+	r.delivered = st.DeliveredPackets
+	if stuck {
+		if d := r.sim.Deadlock(); d != nil {
+			return fmt.Errorf("scenario %s: nothing moved from %s to %s: %w", r.s.Name, from, now, d)
+		}
+	}
+	return nil
+}
+
+// sinceLast returns when the last interval ended.
+func (r *etherRun) sinceLast(now quantity.Picoseconds) quantity.Picoseconds {
+	from := r.lastInterval
+	r.lastInterval = now
+	return from
+}
+
+// contend adds an interval to contended time if every tenant had flows at both its ends.
+func (r *etherRun) contend(before []int64, was []int, dt quantity.Picoseconds) {
+	if len(was) < 2 || r.sim.Now() <= r.s.Warmup {
+		return
+	}
+	for i := range was {
+		if was[i] == 0 || r.active[i] == 0 {
+			return
+		}
+	}
+	r.contendedFor += dt
+	for i := range before {
+		r.contended[i] += r.bytes[i] - before[i]
+	}
+}
+
+func (r *etherRun) recordRates(before []int64, now, dt quantity.Picoseconds) {
+	if r.o.Recorder != nil && dt > 0 {
+		for i := range before {
+			r.keep(r.o.Recorder.Rate(now, r.s.Tenants[i].Name, -1, rateOf(r.bytes[i]-before[i], dt)))
+		}
+	}
+	for i := range r.listed {
+		l := &r.listed[i]
+		if l.known && r.o.Recorder != nil && dt > 0 && (l.fct == 0 || l.last < l.acked) {
+			r.keep(r.o.Recorder.Rate(now, r.s.Tenants[l.tenant].Name, int64(i), rateOf(l.acked-l.last, dt)))
+		}
+		l.last = l.acked
+	}
+}
+
+// addPoint keeps what tenants have delivered. When there are too many points, every second one goes.
+func (r *etherRun) addPoint(now quantity.Picoseconds, last bool) {
+	if r.skip++; r.skip < r.every && !last || now == r.points[len(r.points)-1].at {
+		return
+	}
+	r.skip = 0
+	r.points = append(r.points, point{now, append([]int64(nil), r.bytes...)})
+	if len(r.points) <= max(64, min(4096, mostPoints/len(r.bytes))) {
+		return
+	}
+	r.every *= 2
+	kept := r.points[:0]
+	for i := range r.points {
+		if i%2 == 0 || i == len(r.points)-1 {
+			kept = append(kept, r.points[i])
+		}
+	}
+	r.points = kept
+}
+
+// part is how much of the work is done.
+func (r *etherRun) part(now quantity.Picoseconds) float64 {
+	part := float64(now) / float64(r.s.Duration)
+	if r.expected > 0 && !r.s.Ethernet.ToDuration {
+		part = max(part, min(0.999, float64(r.sim.Stats().AcceptedBytes)/r.expected))
+	}
+	return part
+}

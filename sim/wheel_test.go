@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairlane/internal/quantity"
+)
+
+// drawAt draws an instant that tries every level of a wheel: equal times, neighbours in a
+// slot, the edges of slots and levels, far ones and the last of all.
+func drawAt(t *rapid.T, now quantity.Picoseconds) quantity.Picoseconds {
+	edge := func(width int) quantity.Picoseconds {
+		near := quantity.Picoseconds(rapid.IntRange(-2, 2).Draw(t, "beside"))
+		turns := quantity.Picoseconds(rapid.IntRange(1, 3).Draw(t, "turns"))
+		return (now>>width+turns)<<width + near
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "reach") {
+	case 0:
+		return now
+	case 1:
+		return now + quantity.Picoseconds(rapid.IntRange(0, 5).Draw(t, "dt"))
+	case 2:
+		return now + quantity.Picoseconds(rapid.IntRange(0, 1<<slotWidth).Draw(t, "dt"))
+	case 3:
+		return edge(slotWidth)
+	case 4:
+		return edge(slotWidth + fineBits)
+	case 5:
+		return edge(slotWidth + fineBits + coarseBits)
+	case 6:
+		return now + quantity.Picoseconds(rapid.IntRange(0, 1<<(slotWidth+fineBits+1)).Draw(t, "dt"))
+	case 7:
+		return now + quantity.Picoseconds(rapid.Int64Range(0, 1<<(slotWidth+fineBits+coarseBits+1)).Draw(t, "dt"))
+	case 8:
+		return quantity.Picoseconds(rapid.Int64Range(-1<<40, int64(Never)).Draw(t, "at")) // also the past
+	default:
+		return Never
+	}
+}
+
+// The heap judges the wheel through any mix of pushes, pops and bounded pops.
+func TestWheelAgreesWithQueue(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var w Wheel
+		var q Queue
+		now := quantity.Picoseconds(0)
+		pop := func(limit quantity.Picoseconds) {
+			got, ok := w.PopUntil(limit)
+			due := q.Len() > 0 && q.NextAt() <= limit
+			if ok != due {
+				t.Fatalf("popped %v up to %d, want %v: the next is at %d", ok, limit, due, q.NextAt())
+			}
+			if !ok {
+				return
+			}
+			if want, _ := q.Pop(); got != want {
+				t.Fatalf("popped %+v, want %+v", got, want)
+			}
+			now = max(now, got.At)
+			if now > Never>>1 {
+				now = 0 // instants go on from the start: a wheel orders pushes into the past as well
+			}
+		}
+		for i := range int32(rapid.IntRange(1, 400).Draw(t, "steps")) {
+			switch rapid.IntRange(0, 6).Draw(t, "do") {
+			case 0, 1, 2:
+				at := drawAt(t, now)
+				w.Push(at, uint8(i), i, -i)
+				q.Push(at, uint8(i), i, -i)
+			case 3, 4:
+				pop(Never)
+			case 5:
+				limit := drawAt(t, now)
+				for range 5 {
+					pop(limit)
+				}
+			default:
+				if w.NextAt() != q.NextAt() {
+					t.Fatalf("next at %d, want %d", w.NextAt(), q.NextAt())
+				}
+			}
+			if w.Len() != q.Len() {
+				t.Fatalf("%d pending, want %d", w.Len(), q.Len())
+			}
+		}
+		for q.Len() > 0 {
+			pop(Never)
+		}
+		if _, ok := w.Pop(); ok || w.Len() != 0 || w.NextAt() != Never {
+			t.Fatalf("an empty wheel gave an event or a time; %d pending", w.Len())
+		}
+	})
+}
+
+// load is a mix of delays as packets make them: transmissions at 400 Gbit/s, links of 1 us, and
+// timers.
+func load(r *RNG) quantity.Picoseconds {
+	switch k := r.Uint64n(10); {
+	case k < 4:
+		return 83_840
+	case k < 9:
+		return 1_083_000
+	default:
+		return quantity.Picoseconds(r.Uint64n(300_000_000))
+	}
+}
+
+// A long run under the load of the benchmarks, with many events at once.
+func TestWheelAgreesWithQueueUnderLoad(t *testing.T) {
+	t.Parallel()
+	var w Wheel
+	var q Queue
+	r := NewRNG(7)
+	for i := range int32(3000) {
+		at := quantity.Picoseconds(r.Uint64n(2_000_000)) / 1000 * 1000 // many equal times
+		w.Push(at, 0, i, 0)
+		q.Push(at, 0, i, 0)
+	}
+	for range 300_000 {
+		got, _ := w.Pop()
+		want, _ := q.Pop()
+		if got != want {
+			t.Fatalf("popped %+v, want %+v", got, want)
+		}
+		at := got.At + load(&r)
+		w.Push(at, 0, got.A, 0)
+		q.Push(at, 0, got.A, 0)
+	}
+}
+
+func TestWheelSteadyStateDoesNotAllocate(t *testing.T) {
+	var w Wheel
+	r := NewRNG(1)
+	for i := range int32(1000) {
+		w.Push(load(&r), 0, i, 0)
+	}
+	step := func() {
+		ev, _ := w.Pop()
+		w.Push(ev.At+load(&r), 0, ev.A, 0)
+	}
+	for range 100_000 {
+		step()
+	}
+	if n := testing.AllocsPerRun(10_000, step); n != 0 {
+		t.Errorf("%v allocations per event, want none", n)
+	}
+}
+
+// priorityQueue is what Queue and Wheel have in common.
+type priorityQueue interface {
+	Push(at quantity.Picoseconds, kind uint8, a, b int32)
+	Pop() (Event, bool)
+}
+
+func BenchmarkWheel(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		make func() priorityQueue
+	}{
+		{"heap", func() priorityQueue { return &Queue{} }},
+		{"wheel", func() priorityQueue { return &Wheel{} }},
+	} {
+		for _, pending := range []int32{60, 1500, 30_000} {
+			b.Run(fmt.Sprintf("%s/load/%d", c.name, pending), func(b *testing.B) { benchmarkLoad(b, c.make(), pending, load) })
+		}
+		// One event at a time, 1 ms away: the search for the next must skip what is empty.
+		b.Run(c.name+"/idle/1", func(b *testing.B) {
+			benchmarkLoad(b, c.make(), 1, func(*RNG) quantity.Picoseconds { return quantity.Millisecond })
+		})
+	}
+}
+
+func benchmarkLoad(b *testing.B, q priorityQueue, pending int32, delay func(*RNG) quantity.Picoseconds) {
+	r := NewRNG(1)
+	for i := range pending {
+		q.Push(delay(&r), 0, i, 0)
+	}
+	step := func() {
+		ev, _ := q.Pop()
+		q.Push(ev.At+delay(&r), 0, ev.A, 0)
+	}
+	for range 20 * pending { // to the steady state, in which most events are far ones
+		step()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		step()
+	}
+}

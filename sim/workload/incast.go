@@ -1,0 +1,87 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+)
+
+// IncastOptions describes bursts in which many hosts send to one at the same instant.
+type IncastOptions struct {
+	Seed  uint64
+	Hosts []int32
+	// FanIn is the number of senders of a burst, 1 to the number of hosts less one. Senders and
+	// receiver are drawn anew for each burst, all different.
+	FanIn int
+	Bytes int64 // of each sender; 1 to MaxBytes
+	// Capacity is what Load is a part of, usually the summed rate of the hosts' links: a burst starts
+	// every 8 · FanIn · Bytes / (Load · Capacity) seconds on average.
+	Capacity quantity.BitRate
+	Load     float64 // more than 0, at most 10; payload
+	Periodic bool    // bursts at From and then at even intervals, instead of as a Poisson process
+	// Bursts start from From on and before Until; Until 0 is no end.
+	From, Until quantity.Picoseconds
+	Bursts      int64 // at most so many; 0 is no bound
+	Label
+}
+
+// Incast is a source of incast bursts. Flow / FanIn is the number of a flow's burst.
+type Incast struct {
+	o     IncastOptions
+	clock clock
+	pick  sim.RNG
+	hosts []int32 // the receiver of the burst, then its senders, then the others
+	burst int64
+	sent  int // flows of the burst handed out
+}
+
+// NewIncast checks the options.
+func NewIncast(o IncastOptions) (*Incast, error) {
+	if err := checkHosts(o.Hosts); err != nil {
+		return nil, fmt.Errorf("incast: %w", err)
+	}
+	if err := checkRange("fan-in", o.FanIn, 1, len(o.Hosts)-1); err != nil {
+		return nil, fmt.Errorf("incast: %w", err)
+	}
+	if err := checkRange[int64]("size", o.Bytes, 1, MaxBytes); err != nil {
+		return nil, fmt.Errorf("incast: %w", err)
+	}
+	if o.Bursts < 0 {
+		return nil, fmt.Errorf("incast: %d bursts: want 0 (no bound) or more", o.Bursts)
+	}
+	c, err := newClock(o.Seed, o.Capacity, o.Load, float64(o.FanIn)*float64(o.Bytes), o.From, o.Until)
+	if err != nil {
+		return nil, fmt.Errorf("incast: %w", err)
+	}
+	c.periodic = o.Periodic
+	return &Incast{
+		o: o, clock: c, pick: stream(o.Seed, streamPairs), hosts: slices.Clone(o.Hosts),
+		burst: -1, sent: o.FanIn,
+	}, nil
+}
+
+// Next returns the next flow; those of a burst come one after the other, with the same start.
+func (s *Incast) Next() (Arrival, bool) {
+	if s.sent == s.o.FanIn {
+		if s.o.Bursts > 0 && s.burst+1 >= s.o.Bursts || !s.clock.tick() {
+			return Arrival{}, false
+		}
+		s.burst, s.sent = s.burst+1, 0
+		shuffle(&s.pick, s.hosts, s.o.FanIn+1)
+	}
+	s.sent++
+	return Arrival{
+		At: s.clock.now, Flow: s.burst*int64(s.o.FanIn) + int64(s.sent) - 1, Bytes: s.o.Bytes,
+		Src: s.hosts[s.sent], Dst: s.hosts[0], Label: s.o.Label,
+	}, true
+}
+
+// shuffle puts a random choice, in random order, into the first n places (Fisher and Yates).
+func shuffle(r *sim.RNG, v []int32, n int) {
+	for i := range n {
+		j := i + int(r.Uint64n(uint64(len(v)-i)))
+		v[i], v[j] = v[j], v[i]
+	}
+}

@@ -1,0 +1,94 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+)
+
+// ln2 is the natural logarithm of two.
+const ln2 = 0.693147180559945309417232121458176568
+
+// negLn returns -ln(u) for u in (0, 1], to about fifteen digits. The standard library's logarithm is
+// assembly on some machines and may differ in the last bit; this one uses nothing but operations
+// that are rounded one by one, so that a seed gives the same traffic everywhere.
+func negLn(u float64) float64 {
+	m, e := math.Frexp(u)
+	if m < math.Sqrt2/2 {
+		m, e = float64(m*2), e-1
+	}
+	t := (m - 1) / (m + 1)
+	t2 := float64(t * t)
+	sum := 0.0
+	for n := 23; n >= 1; n -= 2 { // |t| < 0.172: t^25 is below 1e-19
+		sum = float64(sum*t2) + 1/float64(n)
+	}
+	return -(float64(2*t*sum) + float64(float64(e)*ln2))
+}
+
+// clock draws the instants of a Poisson process, or of a periodic one.
+type clock struct {
+	rng      sim.RNG
+	now      quantity.Picoseconds
+	until    quantity.Picoseconds // exclusive
+	gap      float64              // mean, ps
+	periodic bool
+	begun    bool
+}
+
+// tick moves to the next instant; false when that is not before until.
+func (c *clock) tick() bool {
+	gap := c.gap
+	switch {
+	case c.periodic && !c.begun:
+		gap = 0
+	case !c.periodic:
+		gap *= negLn(1 - c.rng.Float64())
+	}
+	c.begun = true
+	left := c.until - c.now
+	if gap >= float64(left) {
+		c.now = c.until
+		return false
+	}
+	c.now += quantity.Picoseconds(math.Round(gap))
+	return c.now < c.until
+}
+
+// Streams of random numbers of one seed. Each purpose has its own, so that a change of the load
+// leaves sizes and pairs as they were.
+const (
+	streamGaps uint64 = iota + 1
+	streamSizes
+	streamPairs
+	streamOrder
+)
+
+func stream(seed, which uint64) sim.RNG { return sim.NewRNG(sim.Hash(seed, which)) }
+
+// newClock returns the clock of a Poisson process whose events bring bytes each and load · capacity
+// together.
+func newClock(seed uint64, capacity quantity.BitRate, load, bytes float64, from, until quantity.Picoseconds) (clock, error) {
+	if err := checkInstant("start", from); err != nil {
+		return clock{}, err
+	}
+	if until == 0 {
+		until = maxSpan
+	}
+	if err := checkInstant("end", until); err != nil {
+		return clock{}, err
+	}
+	if capacity <= 0 {
+		return clock{}, fmt.Errorf("capacity %s: want more than 0", capacity)
+	}
+	if !(load > 0 && load <= maxLoad) {
+		return clock{}, fmt.Errorf("load %v: want more than 0 and at most %d", load, maxLoad)
+	}
+	gap := 8e12 * bytes / (load * float64(capacity))
+	if gap < 1 {
+		return clock{}, fmt.Errorf("load %v of %s with %.0f bytes at a time: a start every %.2g ps: want at most one a picosecond", load, capacity, bytes, gap)
+	}
+	return clock{rng: stream(seed, streamGaps), now: from, until: until, gap: gap}, nil
+}

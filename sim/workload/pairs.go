@@ -1,0 +1,71 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlane/sim"
+)
+
+// Pairs draws the two ends of a flow. It is immutable.
+type Pairs struct {
+	hosts []int32 // group by group
+	group []int32 // of each entry of hosts
+	start []int32 // of each group in hosts; one more entry for the end
+	cross float64
+}
+
+// AnyPair draws both ends evenly among the hosts, never the same twice. It wants 2 to MaxHosts
+// different hosts.
+func AnyPair(hosts []int32) (*Pairs, error) { return GroupPairs([][]int32{hosts}, 0) }
+
+// GroupPairs draws the source evenly among all hosts and the destination, with probability cross
+// (0 to 1), evenly among the hosts of the other groups, else evenly among the others of its own group.
+//
+// Groups are the data centres of S0's evaluation, whose cross-domain to intra-domain ratio of 5:1
+// is cross = 5/6; the reference that it follows has the ratio the other way, cross = 1/6.
+// Where cross is above 0 it wants two groups, and where it is below 1 two hosts in every group.
+func GroupPairs(groups [][]int32, cross float64) (*Pairs, error) {
+	switch {
+	case !(cross >= 0 && cross <= 1):
+		return nil, fmt.Errorf("pairs: part between groups %v: want 0 to 1", cross)
+	case cross > 0 && len(groups) < 2:
+		return nil, fmt.Errorf("pairs: %d groups: want at least 2 for flows between groups", len(groups))
+	}
+	p := &Pairs{cross: cross, start: []int32{0}}
+	for i, g := range groups {
+		if len(g) == 0 || len(g) == 1 && cross < 1 {
+			return nil, fmt.Errorf("pairs: group %d has %d hosts: want at least 2 for flows inside it, 1 otherwise", i+1, len(g))
+		}
+		if len(p.hosts)+len(g) > MaxHosts {
+			return nil, fmt.Errorf("pairs: more than %d hosts: want at most that", MaxHosts)
+		}
+		p.hosts = append(p.hosts, g...)
+		p.group = append(p.group, slices.Repeat([]int32{int32(i)}, len(g))...)
+		p.start = append(p.start, int32(len(p.hosts)))
+	}
+	if err := checkHosts(p.hosts); err != nil {
+		return nil, fmt.Errorf("pairs: %w", err)
+	}
+	return p, nil
+}
+
+// Draw draws the ends of a flow.
+func (p *Pairs) Draw(r *sim.RNG) (src, dst int32) {
+	i := int32(r.Uint64n(uint64(len(p.hosts))))
+	a, z := p.start[p.group[i]], p.start[p.group[i]+1]
+	between := r.Float64() < p.cross // in [0, 1): never at 0, always at 1
+	var j int32
+	if between {
+		j = int32(r.Uint64n(uint64(int32(len(p.hosts)) - (z - a))))
+		if j >= a {
+			j += z - a
+		}
+	} else {
+		j = a + int32(r.Uint64n(uint64(z-a-1)))
+		if j >= i {
+			j++
+		}
+	}
+	return p.hosts[i], p.hosts[j]
+}

@@ -1,0 +1,142 @@
+package wrcc
+
+import (
+	"math"
+
+	"fairlane/internal/quantity"
+)
+
+// Bounds of the factor alpha (S0, formula (5)): 1/2 to 1/64; beta is half of alpha.
+const (
+	minLevel = 2
+	maxLevel = 64
+)
+
+// PortState is what an egress port keeps from one period to the next. The zero value is not ready:
+// use NewPortState.
+type PortState struct {
+	FairRate float64 // the port fair rate PFR, bit/s, normalised: Fmin to Fmax
+	AvgRTT   float64 // average RTT of the port's packets, seconds; 0 before the first packet
+}
+
+// NewPortState returns the state of a port that has seen nothing: it limits no flow.
+func NewPortState(p *Params) PortState { return PortState{FairRate: float64(p.Fmax)} }
+
+// PeriodInput is what a switch has counted for an egress port p during one period (S0, formula (1)).
+// I is the set of the ingress ports that sent something to p.
+type PeriodInput struct {
+	RinBps     float64 // input rate: bits from I to p over WRCCT
+	SumPFC     uint32  // pause frames that the ports of I have sent
+	QueueBytes int64   // Qp, in p's queue at the end of the period
+	QMaxBytes  int64   // Qmax, the sum of the pause thresholds of I; 0 when I is empty
+	RTTSum     uint64  // sum of the RTT estimates of the packets sent by p, microseconds
+	PktNum     uint32  // their number
+}
+
+// Step is what a period did to a port, for a device's counters and an operator's "why".
+type Step struct {
+	FairRate  float64 // PFR after the period, bit/s
+	SlowDown  float64 // Rin/Btar, at least 2 after a pause
+	Alpha     float64 // 0 when the rate was divided
+	ExtraQ    int64   // bytes over the limit
+	Divided   bool    // multiplicative decrease, else formula (2)
+	Clamped   bool    // Fmin or Fmax was hit
+	MeanRTTus float64 // RTTavg of formula (2), microseconds
+}
+
+// Update ends a period: it computes the new fair rate by Algorithm 1 and formula (2) of S0.
+//
+// Numbers out of their domain (a negative or not-a-number input rate, a negative queue) count as
+// zero, so that a broken counter cannot carry the fair rate out of Fmin..Fmax.
+func (s *PortState) Update(p *Params, in *PeriodInput) Step {
+	s.observeRTT(p, in)
+	period := p.Period.Seconds()
+	rtt := max(s.AvgRTT, period)
+	rin, target := nonNegative(in.RinBps), float64(p.Target)
+	st := Step{SlowDown: rin / target, ExtraQ: p.extraQueue(in), MeanRTTus: rtt * 1e6}
+	if in.SumPFC > 0 {
+		st.SlowDown = max(st.SlowDown, 2)
+	}
+	rate := s.FairRate
+	if st.SlowDown >= float64(p.RateRatioPct)/100 {
+		st.Divided = true
+		rate /= st.SlowDown
+	} else {
+		var beta float64
+		st.Alpha, beta = AutoParm(rate, rin, target)
+		excess := st.Alpha*(target-rin) - beta*float64(st.ExtraQ)*8/rtt
+		rate *= 1 + period/rtt*excess/target
+	}
+	s.FairRate = min(max(rate, float64(p.Fmin)), float64(p.Fmax))
+	st.Clamped = s.FairRate != rate
+	st.FairRate = s.FairRate
+	return st
+}
+
+// observeRTT filters the mean RTT of the period's packets. The first mean is taken whole: starting
+// from nothing would treat flows from far away as near ones for the first periods.
+func (s *PortState) observeRTT(p *Params, in *PeriodInput) {
+	if in.PktNum == 0 {
+		return
+	}
+	mean := float64(in.RTTSum) / float64(in.PktNum) * 1e-6
+	if s.AvgRTT == 0 {
+		s.AvgRTT = mean
+		return
+	}
+	s.AvgRTT += p.Lambda * (mean - s.AvgRTT)
+}
+
+// extraQueue is the part of the queue above QRatioMax·Qmax, bytes. With no ingress port there is no
+// limit to be above of.
+func (p *Params) extraQueue(in *PeriodInput) int64 {
+	if in.QMaxBytes <= 0 || in.QueueBytes <= 0 {
+		return 0
+	}
+	// Parts first: the product of a queue and a percentage may pass 63 bits for a broken counter.
+	limit := in.QMaxBytes/100*int64(p.QRatioPct) + in.QMaxBytes%100*int64(p.QRatioPct)/100
+	return max(in.QueueBytes-limit, 0)
+}
+
+// AutoParm returns the factors of formula (2) (Algorithm 1, lines 16 to 24, and formula (5)): the
+// further the input rate is below the target, the larger the step.
+//
+//	(target-rin)/target | ≥ 1/2 | ≥ 1/4 | ≥ 1/8 | ≥ 1/16 | ≥ 1/32 | less
+//	alpha               |  1/2  |  1/4  |  1/8  |  1/16  |  1/32  | 1/64
+//
+// A fair rate at or above the target limits nobody, and takes the largest. All are in bit/s.
+func AutoParm(rate, rin, target float64) (alpha, beta float64) {
+	level := minLevel
+	if rate < target {
+		for target-rin < target/float64(level) && level < maxLevel {
+			level *= 2
+		}
+	}
+	alpha = 1 / float64(level)
+	return alpha, alpha / 2
+}
+
+// Mbps returns the fair rate as a header carries it: Mbit/s, at least 1.
+func (s *PortState) Mbps() uint32 { return toMbps(s.FairRate) }
+
+// Limit is what the port does to the FairRate of a data packet: it returns the lower of the
+// packet's and the port's, and whether the packet's was above, which may call for an FCNP.
+func (s *PortState) Limit(mbps uint32) (uint32, bool) {
+	if own := s.Mbps(); mbps > own {
+		return own, true
+	}
+	return mbps, false
+}
+
+// toMbps rounds to the nearest unit of the header. Rounding down would lower a rate by one unit on
+// each trip around the loop.
+func toMbps(bps float64) uint32 {
+	return uint32(min(max(math.Round(bps/float64(quantity.Mbps)), 1), math.MaxUint32))
+}
+
+func nonNegative(v float64) float64 {
+	if v > 0 {
+		return v
+	}
+	return 0
+}

@@ -1,0 +1,46 @@
+package wrcc
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+)
+
+// Gate keeps a switch from sending more than one FCNP to a flow in WRCCT (S0, section 3.2): a table
+// of flow identifiers, which are hashes of the five-tuple, with the instant of the last one. Two
+// flows whose identifiers fall on one row evict each other, and may each get an FCNP too many.
+type Gate struct {
+	period quantity.Picoseconds
+	rows   []gateRow
+}
+
+type gateRow struct {
+	at   quantity.Picoseconds
+	flow uint32
+	used bool
+}
+
+// MaxGateRows is the largest table of a gate.
+const MaxGateRows = 1 << 20
+
+// NewGate returns a gate for a sampling period with a number of rows, a power of two from 1 to
+// MaxGateRows, 16 bytes each.
+func NewGate(period quantity.Picoseconds, rows int) (*Gate, error) {
+	if rows < 1 || rows > MaxGateRows || rows&(rows-1) != 0 {
+		return nil, fmt.Errorf("FCNP table of %d rows: want a power of two from 1 to %d", rows, MaxGateRows)
+	}
+	if err := inRange("sampling period WRCCT", period, MinPeriod, MaxPeriod); err != nil {
+		return nil, fmt.Errorf("FCNP table: %w", err)
+	}
+	return &Gate{period: period, rows: make([]gateRow, rows)}, nil
+}
+
+// Allow reports whether an FCNP may go to a flow at now, and if so counts it as sent.
+func (g *Gate) Allow(flow uint32, now quantity.Picoseconds) bool {
+	r := &g.rows[int(flow)&(len(g.rows)-1)]
+	if r.used && r.flow == flow && now-r.at < g.period {
+		return false
+	}
+	*r = gateRow{at: now, flow: flow, used: true}
+	return true
+}

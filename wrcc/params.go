@@ -1,0 +1,198 @@
+package wrcc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"fairlane/internal/quantity"
+)
+
+// Legal ranges (S0, section 3.6, item 3 and table 2) and the widths of a switch's configuration.
+const (
+	MinRateRatioPct = 100 // RateRatioMax, percent
+	MaxRateRatioPct = 200
+	MinQRatioPct    = 10 // QRatioMax, percent
+	MaxQRatioPct    = 60
+	MinPeriodRTTs   = 2 // WRCCT in largest RTTs inside a data centre
+	MaxPeriodRTTs   = 4
+
+	MinFairRate = quantity.Mbps                             // the unit of the header's FairRate
+	MaxFairRate = quantity.BitRate(1<<32-1) * quantity.Mbps // its 32 bits
+	MinPeriod   = quantity.Microsecond                      // WRCCT is set in whole microseconds
+	MaxPeriod   = quantity.Picoseconds(1<<16-1) * MinPeriod // in 16 bits
+	MaxTimer    = quantity.Second                           // of T1; a longer one never raises a rate
+)
+
+// Values that S0 recommends or uses.
+const (
+	DefaultRateRatioPct = 110
+	DefaultQRatioPct    = 50
+	DefaultPeriodRTTs   = 2
+	DefaultLambda       = 0.1
+	DefaultFmin         = 100 * quantity.Mbps // experiments, beside 100 Gbit/s hosts
+	FminPart            = 1000                // hosts' line rate over Fmin in those experiments
+)
+
+// Params are the settings of one egress port of a WRCC switch (S0, tables 1 and 2).
+type Params struct {
+	Fmin, Fmax   quantity.BitRate     // least and largest port fair rate, normalised; whole Mbit/s on a device
+	Target       quantity.BitRate     // Btar, target rate of the port
+	Period       quantity.Picoseconds // WRCCT: sampling period, and the least gap between two FCNPs of a flow
+	RateRatioPct int                  // RateRatioMax, percent of Btar from which the rate is divided
+	QRatioPct    int                  // QRatioMax, percent of Qmax that the queue may hold
+	Lambda       float64              // weight of a period in the average RTT, above 0 to 1
+}
+
+// DefaultParams returns S0's settings for a port of the given rate: the target is the rate itself,
+// because S0 needs no reserve in its target rate (section 1), Fmax the rate, Fmin a thousandth of it.
+func DefaultParams(rate quantity.BitRate, period quantity.Picoseconds) Params {
+	return Params{
+		Fmin: max(rate/FminPart, MinFairRate), Fmax: rate, Target: rate, Period: period,
+		RateRatioPct: DefaultRateRatioPct, QRatioPct: DefaultQRatioPct, Lambda: DefaultLambda,
+	}
+}
+
+// Validate reports every setting that is out of its legal range; the error names what was found and
+// what is allowed.
+func (p *Params) Validate() error {
+	return errors.Join(
+		inRange("minimum fair rate", p.Fmin, MinFairRate, MaxFairRate),
+		inRange("maximum fair rate", p.Fmax, max(p.Fmin, MinFairRate), MaxFairRate),
+		inRange("target rate", p.Target, MinFairRate, quantity.MaxBitRate),
+		inRange("sampling period WRCCT", p.Period, MinPeriod, MaxPeriod),
+		percent("RateRatioMax", p.RateRatioPct, MinRateRatioPct, MaxRateRatioPct),
+		percent("QRatioMax", p.QRatioPct, MinQRatioPct, MaxQRatioPct),
+		checkLambda(p.Lambda),
+	)
+}
+
+func inRange[T interface {
+	~int64
+	fmt.Stringer
+}](name string, v, lo, hi T) error {
+	if v < lo || v > hi {
+		return fmt.Errorf("%s %s: want %s to %s", name, v, lo, hi)
+	}
+	return nil
+}
+
+func percent(name string, v, lo, hi int) error {
+	if v < lo || v > hi {
+		return fmt.Errorf("%s %d %%: want %d to %d %%", name, v, lo, hi)
+	}
+	return nil
+}
+
+func checkLambda(v float64) error {
+	if !(v > 0 && v <= 1) {
+		return fmt.Errorf("weight of a period in the average RTT %v: want above 0 to 1", v)
+	}
+	return nil
+}
+
+// Facts are what the settings of a port follow from. Zero fields take the value that their comment
+// names.
+type Facts struct {
+	PortRate    quantity.BitRate     // of the egress port
+	HostRate    quantity.BitRate     // of the fastest sender; 0 is PortRate
+	MaxIntraRTT quantity.Picoseconds // largest RTT between two hosts of the data centre, unloaded
+	PeriodRTTs  float64              // WRCCT over MaxIntraRTT, 2 to 4; 0 is 2, as in S0's experiments
+	TargetPct   int                  // Btar over PortRate, 50 to 100 %; 0 is 100
+	MinWeight   float64              // of a flow; 0 is 1
+	WeightSum   float64              // largest sum of the weights of flows that may meet at the port; 0 is MinWeight: one flow
+}
+
+// Limits of a target rate as a part of the port's, percent: below half, Algorithm 1 would leave
+// most of the port unused.
+const (
+	MinTargetPct = 50
+	MaxTargetPct = 100
+)
+
+// Settings are what a topology calls for, on both sides of the loop.
+type Settings struct {
+	Port Params
+	T1   quantity.Picoseconds // of the senders
+}
+
+// Derive gives the settings that a topology calls for, by the rules of S0, section 3.6:
+//
+//	WRCCT = PeriodRTTs · MaxIntraRTT, in whole microseconds, rounded up
+//	T1    = WRCCT, the least that is allowed
+//	Btar  = TargetPct of PortRate
+//	Fmax  = HostRate / MinWeight: the lightest flow alone on the port may fill it
+//	Fmin  = HostRate / 1000, or Btar / WeightSum where that is less: the fair rate of the
+//	        fullest port must be above the floor
+//
+// The last two are S0's own figures (100 Gbit/s and 100 Mbit/s beside 100 Gbit/s hosts) for flows of
+// weight one. Facts in range always give legal settings; an error names the fact that is not.
+func Derive(f Facts) (Settings, error) {
+	f = f.withDefaults()
+	if err := f.validate(); err != nil {
+		return Settings{}, err
+	}
+	us := math.Ceil(f.PeriodRTTs * float64(f.MaxIntraRTT) / float64(quantity.Microsecond))
+	target := f.PortRate * quantity.BitRate(f.TargetPct) / 100
+	top := float64(f.HostRate) / f.MinWeight
+	p := Params{
+		Fmin: wholeMbps(min(float64(f.HostRate)/FminPart, float64(target)/f.WeightSum, top)),
+		Fmax: wholeMbps(top), Target: target, Period: quantity.Picoseconds(us) * quantity.Microsecond,
+		RateRatioPct: DefaultRateRatioPct, QRatioPct: DefaultQRatioPct, Lambda: DefaultLambda,
+	}
+	return Settings{Port: p, T1: p.Period}, nil
+}
+
+// wholeMbps rounds a rate down to whole Mbit/s within the header's range.
+func wholeMbps(bps float64) quantity.BitRate {
+	return quantity.BitRate(min(max(math.Floor(bps/1e6), 1), 1<<32-1)) * quantity.Mbps
+}
+
+func (f Facts) withDefaults() Facts {
+	if f.HostRate == 0 {
+		f.HostRate = f.PortRate
+	}
+	if f.PeriodRTTs == 0 {
+		f.PeriodRTTs = DefaultPeriodRTTs
+	}
+	if f.TargetPct == 0 {
+		f.TargetPct = MaxTargetPct
+	}
+	if f.MinWeight == 0 {
+		f.MinWeight = 1
+	}
+	if f.WeightSum == 0 {
+		f.WeightSum = f.MinWeight
+	}
+	return f
+}
+
+func (f *Facts) validate() error {
+	maxRTT := MaxPeriod / MaxPeriodRTTs
+	errs := []error{
+		inRange("port rate", f.PortRate, 2*MinFairRate, quantity.MaxBitRate),
+		inRange("host rate", f.HostRate, MinFairRate, quantity.MaxBitRate),
+		inRange("largest RTT inside the data centre", f.MaxIntraRTT, quantity.Nanosecond, maxRTT),
+		percent("target rate over port rate", f.TargetPct, MinTargetPct, MaxTargetPct),
+		checkWeight("least weight", f.MinWeight, MinWeight, MaxWeight),
+		checkWeight("sum of weights", f.WeightSum, f.MinWeight, MaxWeightSum),
+	}
+	if !(f.PeriodRTTs >= MinPeriodRTTs && f.PeriodRTTs <= MaxPeriodRTTs) {
+		errs = append(errs, fmt.Errorf("WRCCT of %v RTTs: want %d to %d", f.PeriodRTTs, MinPeriodRTTs, MaxPeriodRTTs))
+	}
+	return errors.Join(errs...)
+}
+
+// Weights of a flow, as of a tenant, and of the flows that may meet at a port.
+const (
+	MinWeight    = 0.001
+	MaxWeight    = 1e6
+	MaxWeightSum = 1e12
+)
+
+func checkWeight(name string, w, lo, hi float64) error {
+	if !(w >= lo && w <= hi) {
+		return fmt.Errorf("%s %v: want %v to %v", name, w, lo, hi)
+	}
+	return nil
+}
