@@ -9,6 +9,8 @@ GO      ?= go
 GOTEST  := $(GO) test
 LINT    := $(GO) tool -modfile=tools/lint/go.mod
 FUZZTIME ?= 60s
+SOAKCHECKS ?= 10000
+SOAKTESTS  := TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees
 
 .PHONY: help
 help: ## show this help
@@ -46,8 +48,9 @@ bench: ## benchmarks of the core: simulator, compiler, codec, discovery
 	$(GOTEST) -run '^$$' -bench . -benchmem ./sim/... ./policy/... ./subnet/... ./ccconfig/...
 
 .PHONY: soak
-soak: peers ## long runs: race detector on everything, every fuzz target for FUZZTIME
+soak: peers ## long runs: race detector on everything, properties of the simulator SOAKCHECKS times, every fuzz target for FUZZTIME
 	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -race -timeout 60m ./...
+	$(GOTEST) -timeout 60m -run '$(SOAKTESTS)' ./sim ./sim/fabric -rapid.checks=$(SOAKCHECKS)
 	./test/fuzz.sh $(FUZZTIME)
 
 .PHONY: clean

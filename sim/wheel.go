@@ -6,13 +6,13 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Sizes of the Wheel, chosen by measurement (BenchmarkWheel): a fine slot is about two
-// transmission times of a small packet, the fine level spans the round trip of a link, and the
+// Sizes of the Wheel, chosen by measurement (BenchmarkWheel, and the packet models): a fine slot is a
+// tenth of the transmission time of a small packet, the fine level spans the round trip of a link, and the
 // coarse level spans whatever timers a model has.
 const (
-	slotWidth  = 11 // log2 of the picoseconds of a fine slot: 2.048 ns
-	fineBits   = 12 // log2 of the number of fine slots: 8.4 us in all
-	coarseBits = 10 // log2 of the number of coarse slots: 8.6 ms in all
+	slotWidth  = 9  // log2 of the picoseconds of a fine slot: 0.512 ns
+	fineBits   = 13 // log2 of the number of fine slots: 4.2 us in all
+	coarseBits = 10 // log2 of the number of coarse slots: 4.3 ms in all
 
 	fineSlots   = 1 << fineBits
 	coarseSlots = 1 << coarseBits
@@ -23,10 +23,10 @@ const (
 // Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7) of two levels: an event
 // is filed under its instant without looking at the others, and only the few events of the
 // slot that is being served are kept in order, in a small heap. Push and Pop take constant time
-// as long as few events share 2 ns. A wheel takes some 22 KB and 32 bytes for each
+// as long as few events share half a nanosecond. A wheel takes some 38 KB and 32 bytes for each
 // event pending, and does not allocate once it has grown to its working size.
 //
-// Events beyond the 8.6 ms of the coarse level wait in a heap of their own. Each level covers
+// Events beyond the 4.3 ms of the coarse level wait in a heap of their own. Each level covers
 // the aligned span that the slot now served lies in, so an event moves inwards at most twice.
 //
 // It is fastest when events are pushed after the latest event popped, as an Engine does; the

@@ -49,7 +49,11 @@ func TestWheelAgreesWithQueue(t *testing.T) {
 		var q Queue
 		now := quantity.Picoseconds(0)
 		pop := func(limit quantity.Picoseconds) {
+			slot := w.slot
 			got, ok := w.PopUntil(limit)
+			if w.slot > max(slot, int64(limit)>>slotWidth) {
+				t.Fatalf("advanced to slot %d for a limit of %d", w.slot, limit)
+			}
 			due := q.Len() > 0 && q.NextAt() <= limit
 			if ok != due {
 				t.Fatalf("popped %v up to %d, want %v: the next is at %d", ok, limit, due, q.NextAt())

@@ -123,7 +123,7 @@ type Settings struct {
 //	Btar  = TargetPct of PortRate
 //	Fmax  = HostRate / MinWeight: the lightest flow alone on the port may fill it
 //	Fmin  = HostRate / 1000, or Btar / WeightSum where that is less: the fair rate of the
-//	        fullest port must be above the floor
+//	        fullest port must be above the floor; at most Fmax
 //
 // The last two are S0's own figures (100 Gbit/s and 100 Mbit/s beside 100 Gbit/s hosts) for flows of
 // weight one. Facts in range always give legal settings; an error names the fact that is not.

@@ -97,7 +97,7 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 			return nil, &UsageError{err}
 		}
 		s.Config.Seed = f.seed
-		return s, nil
+		return s, needInfiniBand(s)
 	}
 	if f.fabric == "" {
 		return nil, usagef("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)

@@ -3,14 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"fairlane/internal/quantity"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -20,11 +17,11 @@ import (
 func (a *app) simCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "sim", Short: a.t("sim.short"), RunE: func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usagef("unknown command %q for %q: want one of list, run, serve", args[0], cmd.CommandPath())
+			return usagef("unknown command %q for %q: want one of list, run, serve, bench", args[0], cmd.CommandPath())
 		}
 		return cmd.Help()
 	}}
-	cmd.AddCommand(a.simListCommand(), a.simRunCommand(), a.simServeCommand())
+	cmd.AddCommand(a.simListCommand(), a.simRunCommand(), a.simServeCommand(), a.simBenchCommand())
 	return cmd
 }
 
@@ -43,66 +40,13 @@ func (a *app) simListCommand() *cobra.Command {
 			}
 			tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			for _, b := range list {
-				_, _ = fmt.Fprintf(tw, "%s\t%s\n", b.Name, b.Description)
+				_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\n", b.Name, b.Plane, b.Description)
 			}
 			return tw.Flush()
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
 	return cmd
-}
-
-func (a *app) simRunCommand() *cobra.Command {
-	var asJSON bool
-	var seed uint64
-	cmd := &cobra.Command{
-		Use: "run SCENARIO", Short: a.t("sim.run.short"), Args: cobra.ExactArgs(1),
-		Example: "  fairlane sim run ib16\n  fairlane sim run my-scenario.yaml --json --seed 7",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := scenario.Load(args[0])
-			if err != nil {
-				return &UsageError{err}
-			}
-			if cmd.Flags().Changed("seed") {
-				s.Config.Seed = seed
-			}
-			p := newProgress(a.stderr)
-			begun := time.Now()
-			r, err := scenario.Run(cmd.Context(), s, func(now, end quantity.Picoseconds) {
-				left := time.Duration(float64(time.Since(begun)) * float64(end-now) / float64(max(now, 1))).Round(time.Second)
-				p.show(a.t("sim.run.progress", "done", percent(float64(now)/float64(end)), "now", now, "end", end, "left", left))
-			})
-			p.clear()
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(a.stdout, r)
-			}
-			return a.printRun(a.stdout, r)
-		},
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
-	cmd.Flags().Uint64Var(&seed, "seed", 0, a.t("flag.seed"))
-	return cmd
-}
-
-func (a *app) printRun(w io.Writer, r *scenario.Result) error {
-	var most quantity.BitRate
-	for _, t := range r.Tenants {
-		most = max(most, t.DeliveredBps)
-	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tw, a.t("sim.run.head"))
-	for _, t := range r.Tenants {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%d\n", t.Name, t.Weight, t.QPs, bar(t.DeliveredBps, most, '█'), percent(t.Share), t.BECNs)
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w, a.t("sim.run.totals", "packets", r.Totals.Packets, "hops", r.Totals.Hops,
-		"marks", r.Totals.Marks, "jain", fmt.Sprintf("%.4f", r.Jain), "digest", r.Totals.Digest))
-	return err
 }
 
 type simServeFlags struct {
@@ -159,7 +103,7 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 	if tenantFile == "" {
 		s, err := scenario.Load(what)
 		if err == nil {
-			return s, nil
+			return s, needInfiniBand(s)
 		}
 		scenarioErr = err
 		if _, err := os.Stat(what); err != nil {
@@ -186,6 +130,14 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 		s.Flows = append(s.Flows, scenario.Flow{Flow: fl, SL: pinnedSL(ts, fl)})
 	}
 	return s, nil
+}
+
+// needInfiniBand refuses a scenario whose devices answer no InfiniBand management.
+func needInfiniBand(s *scenario.Scenario) error {
+	if s.Ethernet != nil {
+		return usagef("scenario %s: plane %s: want %s", s.Name, s.Plane(), scenario.PlaneInfiniBand)
+	}
+	return nil
 }
 
 // pinnedSL is the service level that a flow's tenant is pinned to at its source port; 0 when it is not.

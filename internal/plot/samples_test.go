@@ -18,7 +18,7 @@ func samples(t testing.TB) map[string]Chart {
 	rate := func(name string, mean, jitter float64, entitled quantity.BitRate) Rate {
 		r := Rate{Name: name, Entitled: entitled}
 		for i := range 400 {
-			r.Bps = append(r.Bps, quantity.BitRate((mean*(1-math.Exp(-float64(i)/40))+jitter*rng.NormFloat64())*1e9))
+			r.Bps = append(r.Bps, quantity.BitRate(max(0, mean*(1-math.Exp(-float64(i)/40))+jitter*rng.NormFloat64())*1e9))
 		}
 		return r
 	}

@@ -26,6 +26,7 @@ const (
 	tickSize    vg.Length = 10
 	smallSize   vg.Length = 9
 	lineWidth   vg.Length = 1.6
+	thinLine    vg.Length = 1.1 // of charts with many series
 	markRadius  vg.Length = 3
 	margin      vg.Length = 10
 	legendPart            = 0.3 // of the width, at most
@@ -57,10 +58,11 @@ type look struct {
 	color color.Color
 	dash  []vg.Length
 	shape draw.GlyphDrawer
+	width vg.Length
 }
 
 func (l look) line() draw.LineStyle {
-	return draw.LineStyle{Color: l.color, Width: lineWidth, Dashes: l.dash}
+	return draw.LineStyle{Color: l.color, Width: l.width, Dashes: l.dash}
 }
 
 func (l look) mark() draw.GlyphStyle {
@@ -74,6 +76,10 @@ func looks(series []Series) []look {
 	shapes := []draw.GlyphDrawer{
 		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.PlusGlyph{},
 	}
+	width := lineWidth
+	if len(series) > len(colors) {
+		width = thinLine
+	}
 	groups := map[string]int{}
 	next := 0
 	out := make([]look, len(series))
@@ -83,7 +89,7 @@ func looks(series []Series) []look {
 			g, next = next, next+1
 			groups[s.Group] = g
 		}
-		out[i] = look{color: colors[g%len(colors)], dash: dashes[g/len(colors)%len(dashes)], shape: shapes[g%len(shapes)]}
+		out[i] = look{color: colors[g%len(colors)], dash: dashes[g/len(colors)%len(dashes)], shape: shapes[g%len(shapes)], width: width}
 		if s.Dashed {
 			out[i].dash = []vg.Length{4, 3}
 		}

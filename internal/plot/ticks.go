@@ -107,16 +107,15 @@ func linearTicks(s span, most float64) []plot.Tick {
 
 // fixed prints a multiple of a step with the decimals that the step needs.
 func fixed(v, step float64) string {
+	if math.Abs(v) < step/2 {
+		return "0"
+	}
 	decimals := int(-math.Floor(math.Log10(step) + 1e-9))
 	if decimals > 5 {
 		digits := int(math.Ceil(math.Log10(max(math.Abs(v)/step, 1)))) + 1
 		return strconv.FormatFloat(v, 'g', digits, 64)
 	}
-	text := strconv.FormatFloat(v, 'f', max(decimals, 0), 64)
-	if math.Abs(v) < step/2 {
-		return "0"
-	}
-	return text
+	return strconv.FormatFloat(v, 'f', max(decimals, 0), 64)
 }
 
 // logTicks labels powers of ten, on short ranges also their double and fivefold, and on long ones not
@@ -126,6 +125,7 @@ func logTicks(s span) []plot.Tick {
 	decades := math.Log10(s.high / s.low)
 	every := math.Ceil(decades / 9)
 	var out []plot.Tick
+	labelled := 0
 	for d := first; d <= last; d++ {
 		for m := 1.0; m < 10; m++ {
 			v := m * math.Pow10(int(d))
@@ -135,14 +135,15 @@ func logTicks(s span) []plot.Tick {
 			t := plot.Tick{Value: min(max(v, s.low), s.high)}
 			if m == 1 && math.Mod(d-first, every) == 0 || decades <= 2.5 && (m == 1 || m == 2 || m == 5) {
 				t.Label = logLabel(v, s)
+				labelled++
 			}
 			if t.Label != "" || every == 1 {
 				out = append(out, t)
 			}
 		}
 	}
-	if len(out) < 2 {
-		// A fixed range within one step of 1, 2, 5 has labels at its ends.
+	if labelled < 2 {
+		// A fixed range within a step of 1, 2, 5 has labels at its ends.
 		return []plot.Tick{{Value: s.low, Label: shortNumber(s.low)}, {Value: s.high, Label: shortNumber(s.high)}}
 	}
 	return out

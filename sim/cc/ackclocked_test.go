@@ -15,7 +15,7 @@ import (
 func ackClockedSpecs() map[string]func() (Spec, Values) {
 	return map[string]func() (Spec, Values){
 		"hpcc":      func() (Spec, Values) { return hpccSpec(), nil },
-		"hpcc-wire": func() (Spec, Values) { return hpccSpec(), HPCCPeer() },
+		"hpcc-wire": func() (Spec, Values) { return hpccSpec(), hpccPeer() },
 		"timely":    func() (Spec, Values) { return timelySpec(), Values{"window": windowVariable} },
 		"dctcp":     func() (Spec, Values) { return dctcpSpec(), nil },
 		"swift":     func() (Spec, Values) { return swiftSpec(), nil },

@@ -100,8 +100,8 @@ func TestAlphaDecaysWhileNothingIsNotified(t *testing.T) {
 	r := newDCQCNRig(t, "dcqcn", nil).at(0).cnp()
 	r.at(55*testUS-1).wantAlpha(1, "the first period has not passed")
 	r.at(55*testUS).wantAlpha(255.0/256, "one period")
-	r.at(3*55*testUS).wantAlpha(math.Pow(255.0/256, 3), "three periods")
-	a := math.Pow(255.0/256, 3)
+	a := 255.0 / 256 * 255 / 256 * 255 / 256
+	r.at(3*55*testUS).wantAlpha(a, "three periods")
 	r.cnp().wantAlpha(a*255/256+1.0/256, "alpha = (1-g) alpha + g")
 	r.at(4*55*testUS).wantAlpha((a*255/256+1.0/256)*255/256, "the notification starts the period again")
 	r.at(quantity.Second)
@@ -177,6 +177,25 @@ func TestAFlowWithoutCongestionIsLeftAlone(t *testing.T) {
 	for _, s := range dcqcnSpecs() {
 		r := newDCQCNRig(t, s.Name, nil).at(quantity.Second).send(40e6).at(2 * quantity.Second)
 		r.wantRate(testLine, s.Name)
+	}
+}
+
+func TestDCQCNAsksForMarksAndForWhatItCounts(t *testing.T) {
+	t.Parallel()
+	for _, s := range dcqcnSpecs() {
+		a := built(t, s, nil)
+		want := Traits{ECN: true, CNP: true, Sent: s.Name != "dcqcn-peer"}
+		if got := a.Traits(); got != want {
+			t.Errorf("%s: %+v, want %+v", s.Name, got, want)
+		}
+	}
+	for name, off := range map[string]string{"dcqcn": "byte_counter", "dcqcn-mlx": "rpg_byte_reset", "dcqcn-p": "byte_counter"} {
+		r := newDCQCNRig(t, name, Values{off: 0}).at(0).cnp().at(10 * testUS)
+		if r.a.Traits().Sent {
+			t.Errorf("%s counts bytes with the counter off", name)
+		}
+		before := r.c.Rate
+		r.send(100e6).wantRate(before, "no byte counter, no increase")
 	}
 }
 

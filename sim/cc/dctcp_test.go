@@ -28,24 +28,14 @@ func TestDCTCPAlphaFollowsTheFractionOfMarks(t *testing.T) {
 	a, c := startDCTCP(t, Values{"initial_alpha": 0})
 	seq := int64(1000)
 	a.Ack(0, markAck(seq, false), &c) // begins the first window of 51
-	want := 0.0
 	for window := range 40 {
 		for i := range 51 {
 			seq += 1000
 			a.Ack(0, markAck(seq, i%3 == 0), &c) // 17 of 51
 		}
-		if window == 0 {
-			// the first window ends with its 51st packet, which is its 17th mark or none
-			want = a.flows[0].alpha
-			continue
+		if got, want := gaugesOf(a, 0)[0], (1-math.Pow(15.0/16, float64(window+1)))/3; !agrees(got, want) {
+			t.Fatalf("window %d: alpha %g, want %g on the way to the third that is marked", window, got, want)
 		}
-		want = want*15/16 + 1.0/3/16
-		if got := a.flows[0].alpha; math.Abs(got-want) > 0.005 {
-			t.Fatalf("window %d: alpha %g, want %g", window, got, want)
-		}
-	}
-	if math.Abs(want-1.0/3) > 0.04 {
-		t.Errorf("alpha tends to %g, want the third that is marked", want)
 	}
 }
 
@@ -78,7 +68,7 @@ func TestDCTCPCutsOncePerWindowAndAddsOtherwise(t *testing.T) {
 	step(2000, true, 80e9)
 	step(3000, true, 80e9)
 	step(51_500, true, 80e9)       // a boundary, but the cut's window lasts to 52,000
-	step(52_000, false, 80e9)      // not yet beyond it
+	step(52_000, true, 80e9)       // not yet beyond it
 	step(52_001, true, 64e9)       // beyond: the next cut
 	step(102_002, false, 64.615e9) // beyond again, and a boundary
 	step(102_500, false, 64.615e9)
@@ -94,11 +84,13 @@ func TestDCTCPStopsAtTheSmallestRate(t *testing.T) {
 	if c.Rate != 1e9 || c.Window != 1250 {
 		t.Errorf("%+v under marks alone, want 1 Gbit/s and a hundredth of the window", c)
 	}
-	if g := gaugesOf(a, 0); !agrees(g[0], 1) {
-		// one mark a window of 51 packets, and alpha began at 1
-		if g[0] > 1 || g[0] < 1.0/51-1e-9 {
-			t.Errorf("alpha %g", g[0])
-		}
+	// Each is a window of 51 packets by itself, with one mark but for the first, which has two.
+	want := 15.0/16 + 2.0/51/16
+	for range 97 {
+		want = want*15/16 + 1.0/51/16
+	}
+	if got := gaugesOf(a, 0)[0]; !agrees(got, want) {
+		t.Errorf("alpha %g, want %g", got, want)
 	}
 }
 

@@ -88,11 +88,23 @@ func hpccSpec() Spec {
 	}
 }
 
-// HPCCPeer returns the parameters of the HPCC paper's simulator: telemetry cut to the header's fields,
-// all else by default.
-func HPCCPeer() Values { return Values{"int": 1} }
+// HPCCPresets returns the parameter sets in use for HPCC. The caller may change them.
+func HPCCPresets() []Preset {
+	return []Preset{
+		{
+			Name: "hpcc-paper", Algorithm: "hpcc", Title: "the paper's five additive stages, exact telemetry",
+			Source: "HPCC, SIGCOMM 2019, section 3.2", Values: Values{"max_stage": 5},
+		}, {
+			Name: "hpcc-peer", Algorithm: "hpcc", Title: "as the paper's ns-3 simulator runs it: telemetry cut to its header",
+			Source: "ns-3 simulator of HPCC, 2021", Values: Values{"int": 1},
+		},
+	}
+}
 
 func newHPCC(v Values) (Algorithm, error) {
+	if err := wholeUnits(v, 1, "stages", "max_stage"); err != nil {
+		return nil, err
+	}
 	a := &hpcc{
 		eta: v["eta"], rai: v["rai"], low: v["min_rate"], maxStage: int32(v["max_stage"]),
 		window: uint8(v["window"]), wire: v.Flag("int"), fast: v.Flag("fast_react"), maxHops: hpccExactHops,

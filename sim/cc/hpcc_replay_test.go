@@ -84,7 +84,7 @@ func TestHPCCRepeatsTheRunsOfItsPaperSimulator(t *testing.T) {
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			t.Parallel()
-			s := newStar(built(t, hpccSpec(), HPCCPeer()), c.sizes, c.starts)
+			s := newStar(built(t, hpccSpec(), hpccPeer()), c.sizes, c.starts)
 			for _, row := range numbersOf(t, c.file) {
 				at := quantity.Picoseconds(row[0]) * quantity.Nanosecond
 				s.run(at)
@@ -103,7 +103,7 @@ func TestHPCCRepeatsTheRunsOfItsPaperSimulator(t *testing.T) {
 	}
 	t.Run("completion times", func(t *testing.T) {
 		t.Parallel()
-		s := newStar(built(t, hpccSpec(), HPCCPeer()), incast, make([]quantity.Picoseconds, len(incast)))
+		s := newStar(built(t, hpccSpec(), hpccPeer()), incast, make([]quantity.Picoseconds, len(incast)))
 		s.run(60 * ms)
 		for _, row := range numbersOf(t, "hpcc-incast-fct.csv") {
 			if got, want := s.flows[int(row[0])].done, quantity.Picoseconds(row[2])*quantity.Nanosecond; got != want {

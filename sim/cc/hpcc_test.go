@@ -20,6 +20,9 @@ func longHaul() *Flow {
 	}
 }
 
+// hpccPeer is the preset that repeats the runs of the paper's simulator.
+func hpccPeer() Values { return HPCCPresets()[1].Values }
+
 func startHPCC(t *testing.T, v Values) (*hpcc, Control) {
 	t.Helper()
 	a := built(t, hpccSpec(), v).(*hpcc)
@@ -157,7 +160,7 @@ func TestHPCCWireReadingCutsToTheHeadersUnits(t *testing.T) {
 		{100 * quantity.Gbps, 512, 320}, {400 * quantity.Gbps, 2048, 1280}, {800 * quantity.Gbps, 4096, 2560},
 		{1600 * quantity.Gbps, 4096, 2560},
 	} {
-		a := built(t, hpccSpec(), HPCCPeer()).(*hpcc)
+		a := built(t, hpccSpec(), hpccPeer()).(*hpcc)
 		a.Reserve(1)
 		f := longHaul()
 		f.LineRate = c.line
@@ -190,8 +193,8 @@ func TestHPCCIgnoresWhatItCannotMeasure(t *testing.T) {
 		{"no telemetry", nil, [][]Hop{nil, nil}, true},
 		{"ten hops", nil, [][]Hop{stack(10, usec), stack(10, 2*usec)}, false},
 		{"eleven hops", nil, [][]Hop{stack(11, usec), stack(11, 2*usec)}, true},
-		{"five hops in the header", HPCCPeer(), [][]Hop{stack(5, usec), stack(5, 2*usec)}, false},
-		{"six hops in the header", HPCCPeer(), [][]Hop{stack(6, usec), stack(6, 2*usec)}, true},
+		{"five hops in the header", hpccPeer(), [][]Hop{stack(5, usec), stack(5, 2*usec)}, false},
+		{"six hops in the header", hpccPeer(), [][]Hop{stack(6, usec), stack(6, 2*usec)}, true},
 		{"the same packet twice", nil, [][]Hop{stack(2, usec), stack(2, usec)}, true},
 		{"another path", nil, [][]Hop{stack(2, usec), stack(3, 2*usec)}, true},
 		{"a count that has gone round", nil, [][]Hop{stack(1, usec), stack(1, quantity.Second)}, true},
@@ -242,12 +245,29 @@ func TestHPCCAloneSettlesAtEta(t *testing.T) {
 func TestHPCCReadingsDisagreeByLittle(t *testing.T) {
 	t.Parallel()
 	var acked [2]int64
-	for i, v := range []Values{nil, HPCCPeer()} {
+	for i, v := range []Values{nil, hpccPeer()} {
 		s := newStar(built(t, hpccSpec(), v), []int64{1e9, 1e9}, []quantity.Picoseconds{0, 0})
 		s.run(5 * quantity.Millisecond)
 		acked[i] = s.flows[0].acked + s.flows[1].acked
 	}
 	if d := float64(acked[1]) / float64(acked[0]); d < 0.98 || d > 1.02 {
 		t.Errorf("the header's cuts change the throughput by %.3f", d)
+	}
+}
+
+func TestHPCCPresetsBuild(t *testing.T) {
+	t.Parallel()
+	for _, p := range HPCCPresets() {
+		if _, err := p.Build(); err != nil || p.Name == "" || p.Title == "" || p.Source == "" {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+}
+
+func TestHPCCRefusesPartsOfAStage(t *testing.T) {
+	t.Parallel()
+	spec := hpccSpec()
+	if _, err := spec.Build(Values{"max_stage": 1.5}); err == nil {
+		t.Error("one and a half stages are accepted")
 	}
 }

@@ -42,6 +42,12 @@ const (
 	rttchPrinted
 )
 
+// Values of the parameter "rttch_mean".
+const (
+	rttchCurrent = iota
+	rttchRunning
+)
+
 // PIDNN returns the specification of the neural congestion control with a trained predictor, or with
 // the built-in one if m is nil.
 func PIDNN(m *predict.Model) Spec {
@@ -72,8 +78,9 @@ func pidnnParams() []Param {
 		{Name: "delta_min", Default: -0.6, Min: -0.99, Max: 0, Doc: "lowest relative change of the rate (S3, equation 20)"},
 		{Name: "delta_max", Default: 0.5, Min: 0, Max: 10, Doc: "highest relative change of the rate (S3: 0.5 in equation 20, 0.6 in table 3)"},
 		{Name: "rttch", Kind: ParamWord, Default: rttchOff, Words: []string{"off", "both", "printed"}, Doc: "move the target to the mean RTT after samples in a row on one side of it: on either side (S3, 3.5.4), or by table 2 to the letter, which never triggers on the lower side"},
+		{Name: "rttch_mean", Kind: ParamWord, Default: rttchCurrent, Words: []string{"current", "running"}, Doc: "what is added to the target then: the mean deviation of all samples from the target of now, which moves it to their mean (S3, equation 27 to the letter), or the mean of the deviations as they were when each was sampled, from the target of then, which moves it on after every change"},
 		{Name: "rttch_samples", Default: 6, Min: 1, Max: 1e6, Doc: "number of such samples that must be exceeded (S3, table 2)"},
-		{Name: "window", Kind: ParamWord, Default: windowNone, Words: []string{"none", "fixed", "variable"}, Doc: "bound on bytes in flight: none, the flow's BDP, or the BDP times rate / line rate as HPCC has it (S3, 4.4.2: +WIN)"},
+		{Name: "window", Kind: ParamWord, Default: windowNone, Words: []string{"variable", "fixed", "none"}, Doc: "bound on bytes in flight: the flow's BDP times rate / line rate as HPCC has it, the BDP, or none (S3, 4.4.2: +WIN)"},
 	}
 }
 
@@ -91,6 +98,7 @@ type pidnnConfig struct {
 	target, start, low, high float64 // us and Gbit/s
 	first                    [3]float64
 	train, rttch, window     int
+	running                  bool // rttch_mean
 	slope                    float64
 	deltaMin, deltaMax       float64
 	streak                   int32
@@ -107,6 +115,7 @@ type pidFlow struct {
 	last      float64        // e(t-1)
 	errors    float64        // sum of e
 	total     float64        // sum of samples, us
+	off       float64        // sum of samples less the target of their time, us
 	n         uint32         // samples
 	side      int32          // samples in a row above the target, or below it if negative
 	line      float64        // Gbit/s
@@ -132,7 +141,7 @@ func newPIDNN(v Values, m *predict.Model) (Algorithm, error) {
 	p := &pidnn{pidnnConfig: pidnnConfig{
 		target: v["target"] / us, start: v["start_rate"] / gbps, low: v["min_rate"] / gbps, high: v["max_rate"] / gbps,
 		train: int(v["train"]), rttch: int(v["rttch"]), window: int(v["window"]),
-		slope: v["slope"], deltaMin: v["delta_min"], deltaMax: v["delta_max"], streak: int32(v["rttch_samples"]),
+		running: int(v["rttch_mean"]) == rttchRunning, slope: v["slope"], deltaMin: v["delta_min"], deltaMax: v["delta_max"], streak: int32(v["rttch_samples"]),
 	}}
 	if p.low > p.high {
 		return nil, fmt.Errorf("min_rate %s above max_rate %s", quantity.BitRate(v["min_rate"]), quantity.BitRate(v["max_rate"]))
@@ -273,11 +282,13 @@ func (p *pidnn) update(g *pidGains, step *pidStep, err float64) {
 	g.t++
 }
 
-// retarget moves the target to the mean of all samples of the flow, which is the target plus the
-// mean deviation from it, once more than the set number of samples in a row lie on one side of it
-// (S3, 3.5.4, equations 27 and 28).
+// retarget adds the mean deviation of all samples of the flow to the target once more than the set
+// number of samples in a row lie on one side of it (S3, 3.5.4, equations 27 and 28). Deviations from
+// the target of now make that the mean of the samples; S3's statistics are kept sample by sample,
+// which may mean deviations from the target of then.
 func (p *pidnn) retarget(s *pidFlow, rtt float64) {
 	above := rtt > s.target
+	s.off += rtt - s.target
 	switch {
 	case p.rttch == rttchPrinted:
 		// Table 2 counts up on either side and compares count times side with 0: a first sample below
@@ -295,7 +306,11 @@ func (p *pidnn) retarget(s *pidFlow, rtt float64) {
 		s.side = 0
 	}
 	if max(s.side, -s.side) > p.streak {
-		s.target = s.total / float64(s.n)
+		if p.running {
+			s.target += s.off / float64(s.n)
+		} else {
+			s.target = s.total / float64(s.n)
+		}
 		s.side = 0
 	}
 }

@@ -116,7 +116,7 @@ func (a *alphaFilter) decay(alpha float64, k int64) float64 {
 		}
 		return alpha
 	case k < int64(len(a.powers)):
-		return alpha * a.powers[k]
+		return float64(alpha * a.powers[k]) // not to be fused into a sum
 	default:
 		return alpha * math.Pow(a.keep, float64(k))
 	}

@@ -142,7 +142,7 @@ func (s *RPState) addition(p *RPParams) float64 {
 	case low <= f:
 		return p.AI
 	case p.HyperByStage:
-		return p.HAI * float64(low-f)
+		return float64(p.HAI * float64(low-f)) // not to be fused into a sum
 	default:
 		return p.HAI
 	}

@@ -66,6 +66,9 @@ func timelySpec() Spec {
 }
 
 func newTimely(v Values) (Algorithm, error) {
+	if err := wholeUnits(v, 1, "increases", "hai_after"); err != nil {
+		return nil, err
+	}
 	a := &timely{
 		gain: v["alpha"], beta: v["beta"], minRTT: v["min_rtt"], tLow: v.Span("t_low"), tHigh: v.Span("t_high"),
 		ai: v["ai"], hai: v["hai"], steps: int32(v["hai_after"]), low: v["min_rate"], window: uint8(v["window"]),

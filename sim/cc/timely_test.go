@@ -106,11 +106,13 @@ func TestTimelyStepsScaleWithTheNIC(t *testing.T) {
 	}
 }
 
-func TestTimelyRefusesThresholdsTheWrongWayRound(t *testing.T) {
+func TestTimelyRefusesContradictions(t *testing.T) {
 	t.Parallel()
 	spec := timelySpec()
-	if _, err := spec.Build(Values{"t_low": 2e9, "t_high": 1e9}); err == nil {
-		t.Error("t_low above t_high is accepted")
+	for _, v := range []Values{{"t_low": 2e9, "t_high": 1e9}, {"hai_after": 2.5}} {
+		if _, err := spec.Build(v); err == nil {
+			t.Errorf("%v is accepted", v)
+		}
 	}
 }
 

@@ -18,21 +18,23 @@ type Config struct {
 	VOQs           int                  // virtual output queues, 1 to MaxVOQs
 	LineRate       quantity.BitRate     // of the receivers' ports: a VOQ never leaves faster
 	LocalRTT       quantity.Picoseconds // largest round trip inside the receiver's data centre
+	HaulRTT        quantity.Picoseconds // round trip of the long haul
 	CNPInterval    quantity.Picoseconds // least gap between CNPs to one flow, and between cuts of a VOQ
-	NoticeBytes    int64                // backlog of a VOQ from which growth is told
+	NoticeBytes    int64                // backlog that a VOQ may hold, and the near switch's virtual queue
 	NoticeInterval quantity.Picoseconds // least gap between notices of one destination
 	Payload, Wire  int                  // bytes of a full packet, without and with headers
 }
 
+const cnpGap = 50 * quantity.Microsecond
+
 // DefaultConfig returns settings for receivers' ports of a rate, a round trip inside a data centre
-// and one across the long haul. CNPs keep DCQCN's gap of 50 us (SIGCOMM 2015, section 3.1). A VOQ is
-// told of once it holds two bandwidth-delay products of its data centre, what the near-destination
-// loop needs to work in, and then at most once a round trip of the long haul, which is how long a
-// notice takes to have an effect.
+// and one across the long haul. CNPs keep DCQCN's gap of 50 us (SIGCOMM 2015, section 3.1). A VOQ may
+// hold two bandwidth-delay products of its data centre, what the near-destination loop needs to work
+// in. Notices come twenty times in a round trip of the long haul, but no faster than CNPs.
 func DefaultConfig(line quantity.BitRate, local, longHaul quantity.Picoseconds) Config {
 	return Config{
-		VOQs: DefaultVOQs, LineRate: line, LocalRTT: local, CNPInterval: 50 * quantity.Microsecond,
-		NoticeBytes: int64(2 * float64(line) / 8 * local.Seconds()), NoticeInterval: longHaul,
+		VOQs: DefaultVOQs, LineRate: line, LocalRTT: local, HaulRTT: longHaul, CNPInterval: cnpGap,
+		NoticeBytes: int64(2 * float64(line) / 8 * local.Seconds()), NoticeInterval: max(longHaul/20, cnpGap),
 		Payload: 1000, Wire: 1048,
 	}
 }
@@ -48,6 +50,7 @@ func (c *Config) Validate() error {
 	add(c.VOQs >= 1 && c.VOQs <= MaxVOQs, "%d virtual output queues: want 1 to %d", c.VOQs, MaxVOQs)
 	add(c.LineRate >= quantity.Mbps && c.LineRate <= quantity.MaxBitRate, "line rate %s: want 1 Mbit/s to %s", c.LineRate, quantity.MaxBitRate)
 	add(span(c.LocalRTT), "round trip inside the data centre %s: want above 0 to 1 s", c.LocalRTT)
+	add(span(c.HaulRTT), "round trip of the long haul %s: want above 0 to 1 s", c.HaulRTT)
 	add(span(c.CNPInterval), "gap between CNPs %s: want above 0 to 1 s", c.CNPInterval)
 	add(span(c.NoticeInterval), "gap between notices %s: want above 0 to 1 s", c.NoticeInterval)
 	add(c.NoticeBytes >= 1, "backlog that is told %d bytes: want at least 1", c.NoticeBytes)

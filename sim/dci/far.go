@@ -35,16 +35,16 @@ type voq struct {
 }
 
 type farHost struct {
-	told  quantity.Picoseconds // of the last look at its queue's growth
-	mark  int64                // the queue's bytes then
+	told  quantity.Picoseconds // of the last notice
 	voq   int32
 	epoch uint32 // of voq when it was given; another one means that the host has none
 }
 
 // Arrival is what to do with a data packet from the long haul.
 type Arrival struct {
-	VOQ    int32 // queue it at the tail of this one
-	Notice bool  // tell the near switch that this destination's queue grows
+	VOQ    int32   // queue it at the tail of this one
+	Notice bool    // tell the near switch the rate that suits this destination
+	Rate   float64 // of the notice, bit/s
 }
 
 // NewFar returns the receiver's side of a DCI switch. The algorithm paces the VOQs: DCQCN for BiCC,
@@ -84,18 +84,25 @@ func (f *Far) Arrive(dst int32, wire int, now quantity.Picoseconds) Arrival {
 		v.next = max(v.next, now)
 		f.ready.push(i, v.next)
 	}
-	return Arrival{VOQ: i, Notice: f.grows(&f.hosts[dst], v.bytes, now)}
+	a := Arrival{VOQ: i}
+	if h := &f.hosts[dst]; now-h.told >= f.cfg.NoticeInterval {
+		f.settle(i, now)
+		if v.bytes > f.cfg.NoticeBytes || v.rate < float64(f.cfg.LineRate) {
+			a.Notice, a.Rate = true, f.suits(v)
+			h.told = now
+		}
+	}
+	return a
 }
 
-// grows looks at most once a notice gap, and reports a backlog above the threshold that is no smaller
-// than at the look before: one that shrinks is on its way out.
-func (f *Far) grows(h *farHost, bytes int64, now quantity.Picoseconds) bool {
-	if bytes <= f.cfg.NoticeBytes || now-h.told < f.cfg.NoticeInterval {
-		return false
-	}
-	grew := bytes >= h.mark || now-h.told >= 2*f.cfg.NoticeInterval
-	h.told, h.mark = now, bytes
-	return grew
+// suits returns the rate at which packets should come for a VOQ: that at which it drains, corrected so
+// that a backlog comes to NoticeBytes within two round trips of the long haul. Half the excess in a
+// round trip is what a loop with one round trip of delay bears without swinging. It is never less than
+// half the drain rate: DCQCN comes back slowly from where it is pushed, and the VOQ would run dry.
+func (f *Far) suits(v *voq) float64 {
+	rate := min(v.rate, float64(f.cfg.LineRate))
+	excess := float64(v.bytes-f.cfg.NoticeBytes) * 8 / (2 * f.cfg.HaulRTT.Seconds())
+	return min(max(rate-excess, rate/2), float64(f.cfg.LineRate))
 }
 
 // Next returns the VOQ whose head may leave first and the instant from which it may, which may have
@@ -113,7 +120,7 @@ func (f *Far) Leave(queue int32, wire int, now quantity.Picoseconds) {
 		f.pace.Sent(queue, now, wire, &f.ctl)
 		v.rate = f.ctl.Rate
 	}
-	v.next = now + quantity.Picoseconds(float64(wire)*8/min(v.rate, float64(f.cfg.LineRate))*float64(quantity.Second))
+	v.next = now + quantity.Picoseconds(float64(wire)*8/min(max(v.rate, 1), float64(f.cfg.LineRate))*float64(quantity.Second))
 	v.bytes -= int64(wire)
 	v.packets--
 	f.ready.remove(queue)
@@ -123,7 +130,7 @@ func (f *Far) Leave(queue int32, wire int, now quantity.Picoseconds) {
 }
 
 // CNP takes a receiver's CNP that is on its way to the long haul, and reports whether it ends here.
-// It always does: the sender is told by notices, if the queue grows. A VOQ reacts once a CNP gap,
+// It always does: the near switch is told by notices. A VOQ reacts once a CNP gap,
 // however many of its flows are complained of: it is one reaction point.
 func (f *Far) CNP(dst int32, now quantity.Picoseconds) (ends bool) {
 	i := f.queueOf(dst, now)
@@ -184,7 +191,7 @@ func (f *Far) queueOf(dst int32, now quantity.Picoseconds) int32 {
 		f.open(h.voq, now)
 	}
 	h.epoch = f.voqs[h.voq].epoch
-	h.told, h.mark = never, 0
+	h.told = never
 	return h.voq
 }
 

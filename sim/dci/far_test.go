@@ -172,36 +172,58 @@ func TestEchoesServeWhereNoCNPsAreSent(t *testing.T) {
 	}
 }
 
-func TestGrowthIsToldOnceARoundTrip(t *testing.T) {
+func TestNoticesComeWhileAVOQHoldsTooMuch(t *testing.T) {
 	t.Parallel()
 	f, _ := newFar(t, 4)
-	const packet = 10_000
 	told := []quantity.Picoseconds{}
-	for i := range quantity.Picoseconds(500) { // 10,000 bytes each 10 us: never leaves
-		if f.Arrive(5, packet, i*10*us).Notice {
+	for i := range quantity.Picoseconds(50) { // 10,000 bytes each 10 us: none leaves
+		if f.Arrive(5, 10_000, i*10*us).Notice {
 			told = append(told, i*10*us)
 		}
 	}
-	// The backlog passes 300,000 bytes with packet 30.
-	if want := []quantity.Picoseconds{300 * us, 2300 * us, 4300 * us}; !slices.Equal(told, want) {
+	// The backlog passes 300,000 bytes with packet 30; the gap is 100 us.
+	if want := []quantity.Picoseconds{300 * us, 400 * us}; !slices.Equal(told, want) {
 		t.Errorf("told at %v, want %v", told, want)
 	}
 }
 
-func TestAShrinkingQueueIsNotToldOf(t *testing.T) {
+func TestANoticeTellsTheRateThatSuits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cnps    int
+		backlog int
+		want    float64
+	}{
+		// One CNP halves the line rate of 100 Gbit/s; 1,000,000 bytes in 4 ms are 2 Gbit/s.
+		"a slowed queue at its limit":      {1, 300_000, 50e9},
+		"its excess is taken off":          {1, 1_300_000, 48e9},
+		"room is given":                    {1, 50_000, 50.5e9},
+		"never less than half":             {2, 100_000_000, 12.5e9},
+		"a fast queue that holds too much": {0, 10_300_000, 80e9},
+		"a byte too much counts":           {0, 300_001, 100e9 - 2000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, _ := newFar(t, 4)
+			for i := range c.cnps {
+				f.CNP(5, quantity.Picoseconds(i)*50*us)
+			}
+			if a := f.Arrive(5, c.backlog, 100*us); !a.Notice || math.Abs(a.Rate-c.want) > 0.001 {
+				t.Errorf("%+v, want a notice of %v", a, c.want)
+			}
+		})
+	}
+}
+
+func TestNoNoticeOfAQueueThatIsFastAndShort(t *testing.T) {
 	t.Parallel()
 	f, _ := newFar(t, 4)
-	q := f.Arrive(5, 600_000, 0).VOQ
-	f.Arrive(5, 600_000, 0)
-	if !f.Arrive(5, 1000, 2*ms).Notice {
-		t.Fatal("growth is not told of")
+	f.CNP(5, 0)
+	if !f.Arrive(5, 1250, us).Notice || f.Arrive(5, 1250, 2*us).Notice {
+		t.Error("want one notice of a slowed queue within the gap")
 	}
-	f.Leave(q, 600_000, 2*ms)
-	if f.Arrive(5, 1000, 4*ms).Notice {
-		t.Error("told of a backlog that had halved")
-	}
-	if f.Arrive(5, 1000, 5*ms).Notice || !f.Arrive(5, 1000, 6*ms).Notice {
-		t.Error("growth since the last look: want a notice one round trip after it")
+	if f.Arrive(5, 1250, ms).Notice { // back at line rate
+		t.Error("a notice of a queue at line rate")
 	}
 }
 

@@ -16,12 +16,18 @@ type crossing struct {
 	sender  cc.Algorithm
 	ctl     cc.Control
 	haul    []quantity.Picoseconds // arrivals at the far switch, in order
-	notices []quantity.Picoseconds // arrivals at the near switch
+	notices []notice
 	now     quantity.Picoseconds
 	queue   float64 // of the receiver's port, bytes
 	drained quantity.Picoseconds
 	left    int
 	told    int
+}
+
+// notice is one on its way to the near switch.
+type notice struct {
+	at   quantity.Picoseconds
+	rate float64
 }
 
 const (
@@ -56,12 +62,12 @@ func newCrossing(t *testing.T) *crossing {
 
 // send lets one packet leave into the long haul and returns when the next may follow.
 func (c *crossing) send() quantity.Picoseconds {
-	for len(c.notices) > 0 && c.notices[0] <= c.now {
-		c.near.Notice(0, c.notices[0])
+	for len(c.notices) > 0 && c.notices[0].at <= c.now {
+		c.near.Notice(0, c.notices[0].rate, c.notices[0].at)
 		c.notices = c.notices[1:]
 	}
 	c.sender.Settle(0, c.now, &c.ctl)
-	if c.near.Outbound(0, 0, false, c.now).CNP {
+	if c.near.Outbound(0, 0, size, false, c.now).CNP {
 		c.told++
 		c.sender.Notify(0, &cc.Notification{Now: c.now, Kind: cc.NotifyCNP}, &c.ctl)
 	}
@@ -87,8 +93,8 @@ func (c *crossing) run(until quantity.Picoseconds, deaf bool) {
 		case len(c.haul) > 0 && c.haul[0] <= next && (!ok || c.haul[0] <= at):
 			c.now = c.haul[0]
 			c.haul = c.haul[1:]
-			if c.far.Arrive(0, size, c.now).Notice && !deaf {
-				c.notices = append(c.notices, c.now+haul)
+			if a := c.far.Arrive(0, size, c.now); a.Notice && !deaf {
+				c.notices = append(c.notices, notice{c.now + haul, a.Rate})
 			}
 		case ok && at <= next:
 			c.now = max(c.now, at)
@@ -103,8 +109,9 @@ func (c *crossing) run(until quantity.Picoseconds, deaf bool) {
 	}
 }
 
-// The three loops together: the receiver's port keeps a short queue, what it takes is used, and the
-// VOQ is bounded because the sender hears of it. Deaf to notices, the VOQ holds ever more.
+// The three loops together: the receiver's port keeps a short queue, most of what it takes is used (a
+// single DCQCN flow saws between its cuts), and the VOQ holds little more than the line rate of the
+// first round trip, because the sender hears of it. Deaf to notices, the VOQ holds ever more.
 func TestNoticesMatchTheSenderToItsReceiver(t *testing.T) {
 	t.Parallel()
 	peak := map[bool]int64{}
@@ -118,15 +125,14 @@ func TestNoticesMatchTheSenderToItsReceiver(t *testing.T) {
 				t.Fatalf("deaf %v: the receiver's port holds %.0f bytes at %s", deaf, c.queue, c.now)
 			}
 		}
-		if use := float64(c.left) * size * 8 / (c.now - haul).Seconds() / share; use < 0.8 || use > 1.1 {
+		if use := float64(c.left) * size * 8 / (c.now - haul).Seconds() / share; use < 0.6 || use > 1.1 {
 			t.Errorf("deaf %v: %.0f %% of what the receiver takes", deaf, use*100)
 		}
 		if (c.told > 0) == deaf {
 			t.Errorf("deaf %v: the sender was told %d times", deaf, c.told)
 		}
 	}
-	if peak[false] > peak[true]/4 {
+	if first := int64((100e9 - share) / 8 * 2e-3); peak[false] > first*5/4 || peak[true] < 10*first {
 		t.Errorf("largest VOQ %d bytes with notices, %d without", peak[false], peak[true])
 	}
-	t.Logf("largest VOQ: %d bytes with notices, %d without", peak[false], peak[true])
 }

@@ -34,7 +34,7 @@ func TestDefaultConfig(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if c.VOQs != 128 || c.NoticeBytes != 300_000 || c.CNPInterval != 50*us || c.NoticeInterval != 2*ms {
+	if c.VOQs != 128 || c.NoticeBytes != 300_000 || c.CNPInterval != 50*us || c.NoticeInterval != 100*us || c.HaulRTT != 2*ms {
 		t.Errorf("%+v", c)
 	}
 }
@@ -46,6 +46,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"5000 virtual output queues":                func(c *dci.Config) { c.VOQs = 5000 },
 		"line rate 0 bit/s: want 1 Mbit/s":          func(c *dci.Config) { c.LineRate = 0 },
 		"round trip inside the data centre 0 ps":    func(c *dci.Config) { c.LocalRTT = 0 },
+		"round trip of the long haul 0 ps":          func(c *dci.Config) { c.HaulRTT = 0 },
 		"gap between CNPs 2 s: want above 0 to 1 s": func(c *dci.Config) { c.CNPInterval = 2 * quantity.Second },
 		"gap between notices -1 ps":                 func(c *dci.Config) { c.NoticeInterval = -1 },
 		"backlog that is told 0 bytes":              func(c *dci.Config) { c.NoticeBytes = 0 },
@@ -79,43 +80,82 @@ func TestMarksEndAtTheNearSwitch(t *testing.T) {
 		{0, false, 60 * us, dci.Verdict{}},
 		{0, true, 60 * us, dci.Verdict{CNP: true, Clear: true}},
 	} {
-		if got := n.Outbound(c.flow, 2, c.marked, c.at); got != c.want {
+		if got := n.Outbound(c.flow, 2, 1048, c.marked, c.at); got != c.want {
 			t.Errorf("step %d: %+v, want %+v", i, got, c.want)
 		}
 	}
 	n.Start(0)
-	if got := n.Outbound(0, 2, true, 61*us); !got.CNP {
+	if got := n.Outbound(0, 2, 1048, true, 61*us); !got.CNP {
 		t.Error("a new flow in a used slot inherits the gap")
 	}
 }
 
-func TestANoticeIsAnsweredOnceAFlow(t *testing.T) {
+// A destination's flows send 1,250 bytes each microsecond, 10 Gbit/s; the far switch wants 8. The
+// virtual queue grows by 250 bytes a packet and passes its limit of 300,000 bytes with packet 1,197.
+func TestAVirtualQueueAnswersForTheFarSwitch(t *testing.T) {
 	t.Parallel()
 	n := newNear(t)
-	n.Outbound(0, 2, true, 0)
-	n.Notice(2, 10*us)
-	for i, c := range []struct {
-		flow, dst int32
-		at        quantity.Picoseconds
-		cnp       bool
-	}{
-		{0, 2, 20 * us, false}, // within the gap of its mark: later
-		{1, 2, 20 * us, true},
-		{1, 2, 21 * us, false},
-		{1, 2, 90 * us, false}, // told already
-		{2, 3, 90 * us, false}, // another destination
-		{0, 2, 90 * us, true},
-		{0, 2, 900 * us, false},
-		{3, 2, 2010 * us, false}, // the notice is old
-	} {
-		got := n.Outbound(c.flow, c.dst, false, c.at)
-		if got.CNP != c.cnp || got.Clear {
-			t.Errorf("step %d: %+v", i, got)
+	var first, cnps, other int
+	for i := range 4000 {
+		now := quantity.Picoseconds(i) * us
+		if i%100 == 0 {
+			n.Notice(2, 8e9, now)
+		}
+		v := n.Outbound(0, 2, 1250, false, now)
+		if v.Clear {
+			t.Fatal("a mark was cleared that was not there")
+		}
+		if v.CNP && cnps == 0 {
+			first = i
+		}
+		if v.CNP {
+			cnps++
+		}
+		if n.Outbound(1, 3, 12_500, false, now).CNP {
+			other++
 		}
 	}
-	n.Notice(2, 3*ms)
-	if !n.Outbound(1, 2, false, 3*ms).CNP {
-		t.Error("a second notice is not answered")
+	if first < 1195 || first > 1197 || cnps != (4000-first+49)/50 {
+		t.Errorf("%d CNPs from packet %d: want one each 50 us from packet 1,196", cnps, first)
+	}
+	if other != 0 {
+		t.Errorf("%d CNPs for a destination that nobody complained of", other)
+	}
+}
+
+func TestAVirtualQueueDrainsWhenFlowsSlow(t *testing.T) {
+	t.Parallel()
+	n := newNear(t)
+	n.Notice(2, 8e9, 0)
+	if !n.Outbound(0, 2, 500_000, false, 0).CNP {
+		t.Fatal("a queue above the limit is not answered")
+	}
+	// It is full at 337,500 bytes; 8 Gbit/s drain 1,000 a microsecond, so 37 us later it fits.
+	if n.Outbound(1, 2, 0, false, 38*us).CNP {
+		t.Error("a CNP though the queue had drained")
+	}
+	if !n.Outbound(1, 2, 1000, false, 36*us+1).CNP && !n.Outbound(2, 2, 1000, false, 38*us).CNP {
+		t.Error("no CNP for a packet that passes the limit again")
+	}
+}
+
+func TestANoticeFades(t *testing.T) {
+	t.Parallel()
+	n := newNear(t)
+	n.Notice(2, 1e9, 0)
+	if n.Outbound(0, 2, 1_000_000, false, 2100*us).CNP {
+		t.Error("a notice outlives a round trip of the long haul and a gap")
+	}
+	n.Notice(2, 1e9, 3*ms)
+	if n.Outbound(0, 2, 299_000, false, 3*ms).CNP {
+		t.Error("a faded queue was not empty")
+	}
+	n.Notice(2, 100e9, 3*ms+20*us) // drains what was there at the old rate, 2,500 bytes
+	if v := n.Outbound(0, 2, 3_000, false, 3*ms+20*us); v.CNP {
+		t.Errorf("%+v at 299,500 bytes", v)
+	}
+	if v := n.Outbound(0, 2, 1_000, false, 3*ms+20*us); !v.CNP {
+		t.Errorf("%+v at 300,500 bytes", v)
 	}
 }
 
@@ -129,11 +169,11 @@ func TestNearLaws(t *testing.T) {
 			now += quantity.Picoseconds(rapid.Int64Range(0, 4e7).Draw(rt, "wait"))
 			flow, dst := rapid.Int32Range(0, 3).Draw(rt, "flow"), rapid.Int32Range(0, 3).Draw(rt, "dst")
 			if rapid.IntRange(0, 4).Draw(rt, "what") == 0 {
-				n.Notice(dst, now)
+				n.Notice(dst, rapid.Float64Range(0, 1e11).Draw(rt, "rate"), now)
 				continue
 			}
 			marked := rapid.Bool().Draw(rt, "marked")
-			v := n.Outbound(flow, dst, marked, now)
+			v := n.Outbound(flow, dst, rapid.IntRange(64, 100_000).Draw(rt, "wire"), marked, now)
 			if v.Clear != marked {
 				rt.Fatalf("marked %v: %+v", marked, v)
 			}
@@ -150,7 +190,7 @@ func TestNearLaws(t *testing.T) {
 func TestNearDoesNotAllocate(t *testing.T) {
 	n := newNear(t)
 	now := quantity.Picoseconds(0)
-	if a := testing.AllocsPerRun(100, func() { now += 60 * us; n.Notice(1, now); n.Outbound(1, 1, true, now) }); a != 0 {
+	if a := testing.AllocsPerRun(100, func() { now += 60 * us; n.Notice(1, 1e9, now); n.Outbound(1, 1, 1048, true, now) }); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
 }

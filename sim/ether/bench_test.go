@@ -8,7 +8,7 @@ import (
 
 // BenchmarkIncast is the oracle's 20-to-1 incast, to its end.
 func BenchmarkIncast(b *testing.B) {
-	for _, name := range []string{"none"} {
+	for _, name := range []string{"none", "dcqcn-peer", "dcqcn", "dcqcn-mlx", "hpcc"} {
 		b.Run(name, func(b *testing.B) {
 			var hops uint64
 			b.ReportAllocs()

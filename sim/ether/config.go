@@ -2,6 +2,7 @@ package ether
 
 import (
 	"fmt"
+	"maps"
 
 	"fairlane/internal/quantity"
 	"fairlane/sim/cc"
@@ -18,9 +19,14 @@ type Config struct {
 	Payload  int     // of a full packet, bytes; 1000
 	Headers  Headers // bytes on the wire beside the payload
 	AckEvery int     // data packets per acknowledgement; 1
-	// AckOvertakesPause lets a NIC send acknowledgements of a class that is paused.
+	// AckDelay is how long a receiver keeps an acknowledgement back when AckEvery asks for more
+	// packets than come: a window may close, and an endless flow stop, before they do; 10 us.
+	AckDelay quantity.Picoseconds
+	// AckOvertakesPause lets a NIC send acknowledgements of a class that is paused. They may overrun
+	// the headroom and be lost.
 	AckOvertakesPause bool
-	// TruncateNs cuts every serialization time and pacing gap to whole nanoseconds, as ns-3 does.
+	// TruncateNs cuts every serialization time and pacing gap to whole nanoseconds, as ns-3 does. Small
+	// packets on fast links then take less time than their rate allows, and may overrun the headroom.
 	TruncateNs bool
 	// GlobalRTT tells every flow the largest base round trip of the fabric instead of its path's.
 	GlobalRTT bool
@@ -74,9 +80,11 @@ type ECN struct {
 // Buffer is the shared packet memory of a switch with PFC thresholds per (ingress port, class).
 type Buffer struct {
 	Bytes   int64 // 33,554,432
-	Reserve int64 // per port, first-come bytes that need no shared memory; 4096
+	Reserve int64 // per port and lossless class, first-come bytes that need no shared memory; 4096
 	// Headroom is the room kept for what arrives after a pause was asked for, in units of
-	// rate x delay of the link; 3.
+	// rate x delay of the link. 0 is 3 such units, and on links so short that these could be
+	// overrun what certainly suffices (see certain). A value given is kept to the letter, as the
+	// reference simulators do: less than 2 units and three full packets may lose packets.
 	Headroom float64
 	// Alpha is the part of the free shared memory that one ingress port may hold: 1/8 at AlphaRate,
 	// doubled with each doubling of the rate above it, at most 1.
@@ -102,7 +110,9 @@ const (
 type Recovery struct {
 	Mode    RecoveryMode
 	NackGap quantity.Picoseconds // least time between two NACKs for one missing byte; 500 us
-	Timeout quantity.Picoseconds // without progress the sender starts again; 0 is never
+	// Timeout makes the sender start again after so long without progress: 1 us to 100 s, or 0 for
+	// never. Without it a lossy class never learns that the last packet of a flow was lost.
+	Timeout quantity.Picoseconds
 }
 
 // withDefaults fills in and checks.
@@ -127,8 +137,15 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.ECN = c.ECN.withDefaults()
 	c.Buffer = c.Buffer.withDefaults()
+	c.Buffers = maps.Clone(c.Buffers)
+	for node, b := range c.Buffers {
+		c.Buffers[node] = b.withDefaults()
+	}
 	if c.Recovery.NackGap == 0 {
 		c.Recovery.NackGap = 500 * quantity.Microsecond
+	}
+	if c.AckDelay == 0 {
+		c.AckDelay = 10 * quantity.Microsecond
 	}
 	return c, c.check()
 }
@@ -155,9 +172,6 @@ func (b Buffer) withDefaults() Buffer {
 	def(&b.Bytes, 32<<20)
 	def(&b.Reserve, 4096)
 	def(&b.Resume, 3072)
-	if b.Headroom == 0 {
-		b.Headroom = 3
-	}
 	if b.Alpha == 0 {
 		b.Alpha = 0.125
 	}
@@ -196,17 +210,40 @@ func (c *Config) check() error {
 			return err
 		}
 	}
-	if c.ECN.PMax < 0 || c.ECN.PMax > 1 {
+	if !(c.ECN.PMax >= 0 && c.ECN.PMax <= 1) {
 		return fmt.Errorf("ecn p_max %g: want 0 to 1", c.ECN.PMax)
+	}
+	if c.ECN.RatePer <= 0 {
+		return fmt.Errorf("ecn thresholds for a link of %s: want more than 0 bit/s", c.ECN.RatePer)
+	}
+	if err := c.checkTimes(); err != nil {
+		return err
 	}
 	if err := c.Buffer.check(); err != nil {
 		return err
 	}
 	for node, b := range c.Buffers {
-		b = b.withDefaults()
-		c.Buffers[node] = b
 		if err := b.check(); err != nil {
 			return fmt.Errorf("node %d: %w", node, err)
+		}
+	}
+	return nil
+}
+
+// checkTimes bounds the timers: none may fire so often that time stands still.
+func (c *Config) checkTimes() error {
+	for _, t := range []struct {
+		name     string
+		v        quantity.Picoseconds
+		low, top quantity.Picoseconds
+	}{
+		{"ack_delay", c.AckDelay, quantity.Nanosecond, quantity.Second},
+		{"cnp_gap", c.CNPGap, 0, quantity.Second},
+		{"nack_gap", c.Recovery.NackGap, 1, quantity.Second},
+		{"timeout", c.Recovery.Timeout, quantity.Microsecond, 100 * quantity.Second},
+	} {
+		if (t.v < t.low || t.v > t.top) && !(t.name == "timeout" && t.v == 0) {
+			return fmt.Errorf("%s %s: want %s to %s", t.name, t.v, t.low, t.top)
 		}
 	}
 	return nil
@@ -218,8 +255,8 @@ func (b *Buffer) check() error {
 		return fmt.Errorf("buffer %d: want 1 to 2^40 bytes", b.Bytes)
 	case b.Reserve < 0 || b.Resume < 0 || b.Static < 0:
 		return fmt.Errorf("buffer reserve %d, resume %d, static %d: want 0 or more bytes", b.Reserve, b.Resume, b.Static)
-	case !(b.Headroom > 0 && b.Headroom <= 1000):
-		return fmt.Errorf("buffer headroom %g: want more than 0 and at most 1000 rate-delay products", b.Headroom)
+	case !(b.Headroom >= 0 && b.Headroom <= 1000):
+		return fmt.Errorf("buffer headroom %g: want 0 for the default, or more and at most 1000 rate-delay products", b.Headroom)
 	case !(b.Alpha > 0 && b.Alpha <= 64) || !(b.EgressAlpha > 0 && b.EgressAlpha <= 64):
 		return fmt.Errorf("buffer alpha %g, egress alpha %g: want more than 0 and at most 64", b.Alpha, b.EgressAlpha)
 	}

@@ -106,8 +106,13 @@ type page struct {
 	recvs [pageSize]receiver
 }
 
-func (n *Network) flow(slot int32) *flow     { return &n.pages[slot/pageSize].flows[slot%pageSize] }
-func (n *Network) recv(slot int32) *receiver { return &n.pages[slot/pageSize].recvs[slot%pageSize] }
+func (n *Network) flow(slot int32) *flow {
+	return &n.pages[uint32(slot)/pageSize].flows[uint32(slot)%pageSize]
+}
+
+func (n *Network) recv(slot int32) *receiver {
+	return &n.pages[uint32(slot)/pageSize].recvs[uint32(slot)%pageSize]
+}
 
 // SetSource makes a source give the flows of the run, beside those of Add.
 func (n *Network) SetSource(s Source) error {
@@ -205,7 +210,7 @@ func (n *Network) begin(at int32) {
 	tr := &n.traits[f.algo]
 	n.flowArg = cc.Flow{
 		LineRate: n.ports[n.hosts[f.src].port].rate, BaseRTT: rtt, BDP: bdp(w.rate, rtt),
-		Payload: n.cfg.Payload, Wire: n.cfg.Payload + int(tr.data), Hops: w.hops, Size: spec.Bytes, Weight: spec.Weight,
+		Payload: n.cfg.Payload, Wire: n.cfg.Payload + int(tr.data), Hops: w.hops, Host: uint16(f.src), Size: spec.Bytes, Weight: spec.Weight,
 		Domain: uint16(n.hosts[f.src].domain), Peer: uint16(n.hosts[f.dst].domain), Seed: sim.Hash(n.cfg.Seed, uint64(spec.ID)),
 	}
 	f.ctl = n.cfg.Algorithms[f.algo].Start(slot, n.eng.Now(), &n.flowArg)

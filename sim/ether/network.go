@@ -19,6 +19,7 @@ const (
 	evStop                 // A: flow, B: its generation
 	evTimeout              // A: flow, B: its generation
 	evFair                 // A: switch whose period ends
+	evAnswer               // A: flow, B: its generation: a kept back acknowledgement may be due
 )
 
 // trait is cc.Traits made ready for the data path.
@@ -57,6 +58,7 @@ type Network struct {
 	lossy     uint8 // classes that are
 	truncate  bool
 	quantum   int32
+	largest   int32 // bytes of the largest packet
 	fullSizes [MaxClasses]int32
 	traits    []trait
 
@@ -114,7 +116,9 @@ func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
 		return nil, fmt.Errorf("ethernet fabric: %w", err)
 	}
 	n.addQueues()
-	n.prepareBuffers()
+	if err := n.prepareBuffers(); err != nil {
+		return nil, fmt.Errorf("ethernet fabric: %w", err)
+	}
 	if err := n.buildRoutes(); err != nil {
 		return nil, fmt.Errorf("ethernet fabric: %w", err)
 	}
@@ -137,6 +141,7 @@ func (n *Network) prepareClasses() {
 }
 
 func (n *Network) prepareTraits() {
+	n.largest = int32(n.cfg.Headers.CNP)
 	for _, a := range n.cfg.Algorithms {
 		t := a.Traits()
 		tr := trait{
@@ -147,6 +152,7 @@ func (n *Network) prepareTraits() {
 			tr.flags |= flagCapable
 		}
 		tr.stamper, _ = a.(cc.Stamper)
+		n.largest = max(n.largest, int32(n.cfg.Payload)+int32(tr.data), int32(tr.ack))
 		n.traits = append(n.traits, tr)
 	}
 }
@@ -225,49 +231,6 @@ func (n *Network) addQueues() {
 	}
 }
 
-// prepareBuffers divides each switch's memory: headroom and reserve of each port, the rest shared.
-func (n *Network) prepareBuffers() {
-	slowest := quantity.BitRate(0)
-	for i := range n.hosts {
-		if r := n.ports[n.hosts[i].port].rate; slowest == 0 || r < slowest {
-			slowest = r
-		}
-	}
-	for i := range n.switches {
-		s := &n.switches[i]
-		b, ok := n.cfg.Buffers[s.node]
-		if !ok {
-			b = n.cfg.Buffer
-		}
-		base := b.AlphaRate
-		if base == 0 {
-			base = slowest
-		}
-		s.shared, s.reserve, s.resume, s.static = b.Bytes, b.Reserve, b.Resume, b.Static
-		s.egressNum = int64(b.EgressAlpha * 1024)
-		for pi := n.first[s.node]; pi < n.first[s.node+1]; pi++ {
-			p := &n.ports[pi]
-			if p.peer == none {
-				continue
-			}
-			alpha := b.Alpha
-			for r := base * 2; r <= p.rate && alpha < 1; r *= 2 {
-				alpha = min(1, alpha*2)
-			}
-			room := int64(b.Headroom * float64(p.rate) / 8 * float64(p.delay) / 1e12)
-			s.shared -= s.reserve
-			for c := range n.classes {
-				if n.lossy>>c&1 != 0 {
-					continue
-				}
-				s.shared -= room
-				n.ingress[int(pi)*n.classes+c] = ingress{room: room, alphaNum: max(1, int64(alpha*1024))}
-			}
-		}
-		s.shared = max(0, s.shared)
-	}
-}
-
 // Handle implements sim.Handler.
 func (n *Network) Handle(ev sim.Event) {
 	switch ev.Kind() {
@@ -287,6 +250,8 @@ func (n *Network) Handle(ev sim.Event) {
 		n.timeout(ev.A, uint16(ev.B))
 	case evFair:
 		n.updateFair(ev.A)
+	case evAnswer:
+		n.answer(ev.A, uint16(ev.B))
 	}
 }
 

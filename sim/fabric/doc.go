@@ -32,6 +32,9 @@
 // queue pair merges with it. Retransmission is not modelled, except that the bytes a finite flow
 // loses on a failing link return to its queue pair.
 //
+// Credits make credit loops possible: routes in a circle can fill a circle of buffers, and then
+// nothing in it ever moves again. Network.Deadlock finds and names such a loop.
+//
 // # Events
 //
 // There are two kinds: a port may look for something to send, and the first packet on a link

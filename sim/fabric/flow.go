@@ -46,13 +46,16 @@ type FlowState struct {
 	// Sent and Delivered count data packets, and bytes of payload and of whole packets.
 	SentPkts, SentBytes, SentPayload                uint64
 	DeliveredPkts, DeliveredBytes, DeliveredPayload uint64
-	Marked                                          uint64 // delivered with FECN
-	BECNs                                           uint64 // that reached the source
-	CCTI                                            []uint16
-	QPDelivered                                     []uint64 // bytes of whole packets, by queue pair
-	Done                                            bool     // finite, and every byte is delivered
-	CompletedAt                                     quantity.Picoseconds
-	Stopped                                         bool
+	// Discarded count data packets, and their payload, that were lost in the fabric. What a
+	// finite flow loses it sends again, which counts as sent once more.
+	DiscardedPkts, DiscardedPayload uint64
+	Marked                          uint64 // delivered with FECN
+	BECNs                           uint64 // that reached the source
+	CCTI                            []uint16
+	QPDelivered                     []uint64 // bytes of whole packets, by queue pair
+	Done                            bool     // finite, and every byte is delivered
+	CompletedAt                     quantity.Picoseconds
+	Stopped                         bool
 }
 
 type flow struct {
@@ -62,6 +65,7 @@ type flow struct {
 	stopped                 bool
 	sentPkts, sentPayload   uint64
 	delivPkts, delivPayload uint64
+	lostPkts, lostPayload   uint64
 	marked, becns           uint64
 	completedAt             quantity.Picoseconds
 }
@@ -215,6 +219,7 @@ func (n *Network) Flow(id FlowID) FlowState {
 		Spec:     f.spec,
 		SentPkts: f.sentPkts, SentPayload: f.sentPayload, SentBytes: f.sentPayload + f.sentPkts*DataHeader,
 		DeliveredPkts: f.delivPkts, DeliveredPayload: f.delivPayload, DeliveredBytes: f.delivPayload + f.delivPkts*DataHeader,
+		DiscardedPkts: f.lostPkts, DiscardedPayload: f.lostPayload,
 		Marked: f.marked, BECNs: f.becns, CompletedAt: f.completedAt,
 		Done:    f.spec.Bytes > 0 && f.delivPayload >= f.spec.Bytes,
 		Stopped: f.stopped || f.spec.Stop > 0 && n.eng.Now() >= f.spec.Stop,

@@ -105,10 +105,15 @@ func (n *Network) discard(p *port, pk int32) {
 	p.tally.discards++
 	n.discards++
 	k := &n.pool.all[pk]
-	q := &n.qps[k.qp]
-	if k.flags&flagAck == 0 && n.flows[q.flow].spec.Bytes > 0 {
-		q.left += int64(k.payload)
-		n.wakeQP(k.qp)
+	if k.flags&flagAck == 0 {
+		q := &n.qps[k.qp]
+		f := &n.flows[q.flow]
+		f.lostPkts++
+		f.lostPayload += uint64(k.payload)
+		if f.spec.Bytes > 0 {
+			q.left += int64(k.payload)
+			n.wakeQP(k.qp)
+		}
 	}
 	n.pool.put(pk)
 }

@@ -137,7 +137,7 @@ func (f *File) endRow() error {
 	return nil
 }
 
-// Rows is the number of rows written; for files of other packages' making it is 0.
+// Rows is the number of rows written by Flows, Rates or Queues; Write counts none.
 func (f *File) Rows() uint64 { return f.rows }
 
 // Name is the path that the file has when the run is complete.

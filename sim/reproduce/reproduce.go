@@ -41,11 +41,37 @@ var ErrUnknown = errors.New("unknown experiment")
 // Progress is told the part of a run that is done, 0 to 1, in rising order.
 type Progress func(done float64)
 
+// Options say how to repeat experiments.
+type Options struct {
+	Seed uint64
+	// Full runs everything as long as the paper did, where the default is a shorter span that shows
+	// the same; an experiment's rows say which it was.
+	Full     bool
+	Progress Progress // may be nil
+}
+
+// Result is what experiments give.
+type Result struct {
+	Rows    []Row    `json:"rows"`
+	Figures []Figure `json:"figures,omitempty"`
+}
+
 // experiment is an Experiment with its work. plan returns the simulations and what turns them into
-// rows once all have run.
+// a result once all have run.
 type experiment struct {
 	Experiment
-	plan func(seed uint64) ([]job, func() []Row)
+	plan planner
+}
+
+// planner lays out the work of an experiment.
+type planner func(o Options) ([]job, func() Result)
+
+// rowsOnly is the planner of an experiment that has one length and no figures.
+func rowsOnly(plan func(seed uint64) ([]job, func() []Row)) planner {
+	return func(o Options) ([]job, func() Result) {
+		jobs, rows := plan(o.Seed)
+		return jobs, func() Result { return Result{Rows: rows()} }
+	}
 }
 
 // job is one simulation; it writes its result where the plan's rows look for it.
@@ -53,10 +79,10 @@ type job func(ctx context.Context) error
 
 func experiments() []experiment {
 	return []experiment{
-		{Experiment{"s1-tenants", "S1, experiment E3: a tenant of one flow against a tenant of one to three"}, planTenants},
-		{Experiment{"s1-fairness", "S1, experiment E1: incast over a parking lot, congestion control off and on"}, planFairness},
-		{Experiment{"s1-ratelimit", "S1, experiment E2: a fixed injection rate delay as a rate limit"}, planRateLimit},
-		{Experiment{"s1-sensitivity", "E1 and E3 over what S1 leaves open: marking rate, threshold, reading of the table"}, planSensitivity},
+		{Experiment{"s1-tenants", "S1, experiment E3: a tenant of one flow against a tenant of one to three"}, rowsOnly(planTenants)},
+		{Experiment{"s1-fairness", "S1, experiment E1: incast over a parking lot, congestion control off and on"}, rowsOnly(planFairness)},
+		{Experiment{"s1-ratelimit", "S1, experiment E2: a fixed injection rate delay as a rate limit"}, rowsOnly(planRateLimit)},
+		{Experiment{"s1-sensitivity", "E1 and E3 over what S1 leaves open: marking rate, threshold, reading of the table"}, rowsOnly(planSensitivity)},
 	}
 }
 
@@ -89,32 +115,46 @@ func Check(names ...string) error {
 // same seed gives the same rows. It fails, wrapping ErrUnknown, on an unknown name, and with the
 // context's error when ctx ends. progress may be nil.
 func Run(ctx context.Context, seed uint64, progress Progress, names ...string) ([]Row, error) {
+	r, err := Repeat(ctx, Options{Seed: seed, Progress: progress}, names...)
+	if err != nil {
+		return nil, err
+	}
+	return r.Rows, nil
+}
+
+// Repeat is Run with options, and returns figures too. The same options give the same result.
+func Repeat(ctx context.Context, o Options, names ...string) (*Result, error) {
 	chosen, err := choose(names)
 	if err != nil {
 		return nil, err
 	}
 	var jobs []job
-	var collect []func() []Row
+	var collect []func() Result
 	for _, e := range chosen {
-		j, rows := e.plan(seed)
+		j, result := e.plan(o)
 		jobs = append(jobs, j...)
-		collect = append(collect, rows)
+		collect = append(collect, result)
 	}
-	if err := runJobs(ctx, jobs, progress); err != nil {
+	if err := runJobs(ctx, jobs, o.Progress); err != nil {
 		return nil, err
 	}
-	var out []Row
-	for i, rows := range collect {
-		for _, r := range rows() {
-			r.Name = chosen[i].Name
-			if r.Published != nil && *r.Published != 0 {
-				ratio := r.Ours / *r.Published
-				r.Ratio = &ratio
+	var out Result
+	for i, result := range collect {
+		r := result()
+		for _, row := range r.Rows {
+			row.Name = chosen[i].Name
+			if row.Published != nil && *row.Published != 0 {
+				ratio := row.Ours / *row.Published
+				row.Ratio = &ratio
 			}
-			out = append(out, r)
+			out.Rows = append(out.Rows, row)
+		}
+		for _, f := range r.Figures {
+			f.Experiment = chosen[i].Name
+			out.Figures = append(out.Figures, f)
 		}
 	}
-	return out, nil
+	return &out, nil
 }
 
 func choose(names []string) ([]experiment, error) {

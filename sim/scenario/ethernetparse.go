@@ -78,7 +78,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 func (d *document) sizeBins(f fields) []int64 {
 	var out []int64
 	for _, n := range f.list("size_bins", stats.MaxSizeBins) {
-		v, err := strconv.ParseInt(n.Value, 10, 64)
+		v, err := strconv.ParseInt(n.Value, 0, 64)
 		if err != nil || v < 1 || len(out) > 0 && v <= out[len(out)-1] {
 			d.fail(n, "size_bins", describe(n), "numbers of bytes that increase")
 			return nil

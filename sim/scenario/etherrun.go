@@ -106,13 +106,22 @@ type queuePort struct {
 	name string
 }
 
+// InputError is a fault of the scenario, or of a file it names, that only building or running it shows.
+type InputError struct{ Err error }
+
+// Error returns the cause's text.
+func (e *InputError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *InputError) Unwrap() error { return e.Err }
+
 // RunEthernet builds an Ethernet scenario and runs it until all flows have completed, or to its
-// duration. When ctx ends, when nothing can move any more (the error then is or wraps an
+// duration. A scenario that cannot be run is an *InputError. When ctx ends, when nothing can move any more (the error then is or wraps an
 // *ether.Deadlock), or when the recorder fails, it returns what was measured until then beside the error.
 func RunEthernet(ctx context.Context, s *Scenario, o EtherOptions) (*EtherResult, error) {
 	r, err := newEtherRun(s, o)
 	if err != nil {
-		return nil, err
+		return nil, &InputError{err}
 	}
 	err = r.run(ctx)
 	res := r.result()
@@ -191,8 +200,11 @@ func (r *etherRun) run(ctx context.Context) error {
 			}
 			interval += s.Interval
 		}
-		if err := errors.Join(r.err, r.sim.Err()); err != nil {
-			return fmt.Errorf("scenario %s: at %s: %w", s.Name, now, err)
+		if err := r.sim.Err(); err != nil {
+			return &InputError{fmt.Errorf("scenario %s: at %s: %w", s.Name, now, err)}
+		}
+		if r.err != nil {
+			return fmt.Errorf("scenario %s: at %s: %w", s.Name, now, r.err)
 		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("scenario %s: stopped at %s of %s: %w", s.Name, now, s.Duration, err)

@@ -143,7 +143,7 @@ func (d *document) sizes(f fields) *workload.Sizes {
 	var s *workload.Sizes
 	var err error
 	if n.Kind == yaml.ScalarNode {
-		if v, bad := strconv.ParseInt(n.Value, 10, 64); bad == nil {
+		if v, bad := strconv.ParseInt(n.Value, 0, 64); bad == nil {
 			s, err = workload.FixedSize(v)
 		} else {
 			s, err = workload.SizesByName(n.Value)
@@ -167,7 +167,7 @@ func (d *document) knot(n *yaml.Node) workload.Knot {
 		d.fail(n, "sizes", describe(n), allowed)
 		return workload.Knot{}
 	}
-	bytes, err := strconv.ParseInt(n.Content[0].Value, 10, 64)
+	bytes, err := strconv.ParseInt(n.Content[0].Value, 0, 64)
 	percent, err2 := strconv.ParseFloat(n.Content[1].Value, 64)
 	if err != nil || err2 != nil {
 		d.fail(n, "sizes", n.Content[0].Value+", "+n.Content[1].Value, allowed)

@@ -15,6 +15,7 @@ var builtin embed.FS
 // Builtin names one scenario that comes with the program.
 type Builtin struct {
 	Name        string `json:"name"`
+	Plane       string `json:"plane"`
 	Description string `json:"description"`
 }
 
@@ -30,7 +31,7 @@ func Builtins() ([]Builtin, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Builtin{s.Name, s.Description})
+		out = append(out, Builtin{s.Name, s.Plane(), s.Description})
 	}
 	return out, nil
 }

@@ -23,6 +23,8 @@ const (
 	maxFlows   = 100_000
 	maxChanges = 10_000
 	maxSamples = 100_000 // intervals of a run
+
+	maxDuration = 1000 * quantity.Second
 )
 
 // Opener opens the fabric file that a scenario names.

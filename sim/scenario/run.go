@@ -95,8 +95,22 @@ type batch struct {
 	rates   [][]quantity.BitRate
 }
 
+// DeadlockError says that a run was stopped because of a credit loop: packets in it, and all
+// that need its links, could never have moved again.
+type DeadlockError struct {
+	Scenario string
+	At       quantity.Picoseconds // simulated time of the check; the loop may be older
+	Loop     *fabric.Deadlock
+}
+
+// Error names the loop.
+func (e *DeadlockError) Error() string {
+	return fmt.Sprintf("scenario %s: deadlock at %s: %s", e.Scenario, e.At, e.Loop)
+}
+
 // Run builds the scenario and runs it to its end, or until ctx is done, whose error it then
-// returns. progress may be nil.
+// returns. It fails with a *DeadlockError when the routes have led to a credit loop. progress
+// may be nil.
 func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 	n, ids, err := s.Build()
 	if err != nil {
@@ -123,8 +137,13 @@ func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 		}
 		warm(next)
 		n.RunUntil(next)
-		r.sample(next - t)
+		idle := r.sample(next - t)
 		t = next
+		if idle {
+			if d := n.Deadlock(); d != nil {
+				return nil, &DeadlockError{s.Name, t, d}
+			}
+		}
 		if progress != nil {
 			progress(t, s.Duration)
 		}
@@ -165,13 +184,16 @@ func (r *batch) baseline() {
 	}
 }
 
-// sample appends each flow's rate over the interval that has just passed.
-func (r *batch) sample(dt quantity.Picoseconds) {
+// sample appends each flow's rate over the interval that has just passed. It reports whether
+// some flow delivered nothing: a credit loop, which holds up a flow at least, may be why.
+func (r *batch) sample(dt quantity.Picoseconds) (idle bool) {
 	for i, id := range r.ids {
 		now := r.n.Delivered(id)
+		idle = idle || now == r.last[i]
 		r.rates[i] = append(r.rates[i], bps(now-r.last[i], dt))
 		r.last[i] = now
 	}
+	return idle
 }
 
 func bps(bytes uint64, dt quantity.Picoseconds) quantity.BitRate {

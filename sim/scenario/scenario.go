@@ -72,6 +72,21 @@ type Change struct {
 	Params ibcc.SLParams
 }
 
+// SetTimes changes the duration and the interval of a scenario that has been read. It refuses what a
+// scenario file may not say.
+func (s *Scenario) SetTimes(duration, interval quantity.Picoseconds) error {
+	switch {
+	case duration <= s.Warmup || duration > maxDuration:
+		return fmt.Errorf("duration %s: want more than the warm-up, %s, and at most %s", duration, s.Warmup, maxDuration)
+	case interval <= 0 || duration/interval > maxSamples:
+		return fmt.Errorf("interval %s: want at least 1/%d of the duration, %s", interval, maxSamples, duration)
+	case s.Ethernet != nil && duration/s.Ethernet.Sample > maxSampled:
+		return fmt.Errorf("duration %s: want at most %d times the sample, %s", duration, maxSampled, s.Ethernet.Sample)
+	}
+	s.Duration, s.Interval = duration, interval
+	return nil
+}
+
 // TenantFlows returns the flows without what only a simulation knows: the compiler's input.
 func (s *Scenario) TenantFlows() []tenants.Flow {
 	out := make([]tenants.Flow, len(s.Flows))

@@ -74,21 +74,6 @@ func TestAClosedLoopIgnoresWhatIsNotUnderWay(t *testing.T) {
 	}
 }
 
-func TestTrafficNeedsNoMemoryForFlows(t *testing.T) { // counts allocations: not in parallel
-	job := must[*workload.ClosedLoop](t)(workload.NewClosedLoop(loopOptions(t)))
-	tr := workload.NewTraffic(nil, job)
-	step := func() {
-		a, _ := tr.Next()
-		tr.Done(a.Job, a.Flow, a.At+1)
-	}
-	for range 100 {
-		step()
-	}
-	if n := testing.AllocsPerRun(10_000, func() { step() }); n != 0 {
-		t.Errorf("%v allocations a flow, want none", n)
-	}
-}
-
 func TestWrongClosedLoopsAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*workload.ClosedLoopOptions){

@@ -1,0 +1,196 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/sim/scenario"
+)
+
+// simBenchmarks are the workloads that sim bench runs when none is named.
+func simBenchmarks() []string {
+	return []string{"incast20", "fattree128", "fattree128-hpcc", "fattree320", "dualdc", "flows10k", "ib16"}
+}
+
+// simBench is the contract of one element of what `fairlane sim bench --json` prints. CPU time is that of all
+// threads, user and system, the garbage collector's included. Time counts from before the scenario
+// is read; what the process had used until then is left out of CPUS, and IdleRSS is what
+// it held in memory at that point.
+type simBench struct {
+	Workload    string  `json:"workload"`
+	PacketHops  uint64  `json:"packet_hops"`
+	Events      uint64  `json:"events"`
+	WallS       float64 `json:"wall_s"`
+	CPUS        float64 `json:"cpu_s"`
+	HopsPerCPUS float64 `json:"packet_hops_per_cpu_s"`
+	PeakRSS     int64   `json:"peak_rss_bytes"`
+	IdleRSS     int64   `json:"idle_rss_bytes"`
+	SimulatedS  float64 `json:"simulated_s"`
+	Flows       uint64  `json:"flows"`
+	PeakFlows   int     `json:"peak_flows"`
+}
+
+func (a *app) simBenchCommand() *cobra.Command {
+	var asJSON, child bool
+	cmd := &cobra.Command{
+		Use: "bench [SCENARIO...]", Short: a.t("sim.bench.short"),
+		Long: a.t("sim.bench.long", "workloads", strings.Join(simBenchmarks(), ", ")),
+		Example: `  fairlane sim bench
+  fairlane sim bench incast20 fattree128 --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if child {
+				if len(args) != 1 {
+					return usagef("--child: %d scenarios: want one", len(args))
+				}
+				return a.benchHere(cmd.Context(), args[0])
+			}
+			return a.runSimBench(cmd.Context(), args, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().BoolVar(&child, "child", false, a.t("sim.bench.flag.child"))
+	cmd.Flags().Lookup("child").Hidden = true
+	return cmd
+}
+
+// runSimBench runs each workload in a process of its own, one after the other.
+func (a *app) runSimBench(ctx context.Context, names []string, asJSON bool) error {
+	if len(names) == 0 {
+		names = simBenchmarks()
+	}
+	for _, name := range names { // all faults before the first run
+		if _, err := scenario.Load(name); err != nil {
+			return &UsageError{err}
+		}
+	}
+	p := newProgress(a.stderr)
+	defer p.clear()
+	results := make([]simBench, 0, len(names))
+	for i, name := range names {
+		p.show(a.t("sim.bench.progress", "name", name, "number", i+1, "of", len(names)))
+		r, err := benchChild(ctx, name, a.stderr)
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+	}
+	p.clear()
+	if asJSON {
+		return printJSON(a.stdout, results)
+	}
+	return a.printBench(a.stdout, results)
+}
+
+// benchChild runs one workload in a fresh process of this binary.
+func benchChild(ctx context.Context, name string, stderr io.Writer) (simBench, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return simBench{}, fmt.Errorf("find this program: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, exe, "sim", "bench", "--child", "--", name)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stderr = stderr
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return simBench{}, fmt.Errorf("bench %s: %w", name, ctx.Err())
+	}
+	if err != nil {
+		return simBench{}, fmt.Errorf("bench %s: %w", name, err)
+	}
+	var r simBench
+	if err := json.Unmarshal(out, &r); err != nil {
+		return simBench{}, fmt.Errorf("bench %s: result of the child process: %w", name, err)
+	}
+	return r, nil
+}
+
+// benchHere runs one workload in this process and prints its record.
+func (a *app) benchHere(ctx context.Context, name string) error {
+	idle, err := usageNow()
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	s, err := scenario.Load(name)
+	if err != nil {
+		return &UsageError{err}
+	}
+	w, err := scenario.Drive(ctx, s)
+	if err != nil {
+		return err
+	}
+	wall := time.Since(begun)
+	used, err := usageNow()
+	if err != nil {
+		return err
+	}
+	r := simBench{
+		Workload: name, PacketHops: w.PacketHops, Events: w.Events, WallS: wall.Seconds(), CPUS: (used.cpu - idle.cpu).Seconds(),
+		PeakRSS: used.peak, IdleRSS: idle.rss, SimulatedS: w.SimulatedS, Flows: w.Flows, PeakFlows: w.PeakFlows,
+	}
+	if r.CPUS > 0 {
+		r.HopsPerCPUS = float64(r.PacketHops) / r.CPUS
+	}
+	return json.NewEncoder(a.stdout).Encode(r)
+}
+
+// usage is what a process has used so far.
+type usage struct {
+	cpu       time.Duration // user and system, of all threads
+	rss, peak int64         // bytes resident now, and at most since the start
+}
+
+// usageNow asks the kernel.
+func usageNow() (usage, error) {
+	var ru syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
+		return usage{}, fmt.Errorf("getrusage: %w", err)
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return usage{}, fmt.Errorf("memory of this process: %w", err)
+	}
+	u := usage{cpu: time.Duration(ru.Utime.Nano() + ru.Stime.Nano())}
+	var errs [2]error
+	u.rss, errs[0] = statusBytes(string(status), "VmRSS")
+	u.peak, errs[1] = statusBytes(string(status), "VmHWM")
+	return u, errors.Join(errs[:]...)
+}
+
+// statusBytes reads one line of /proc/PID/status, such as "VmHWM:	   12345 kB" (proc(5)).
+func statusBytes(status, field string) (int64, error) {
+	for line := range strings.Lines(status) {
+		name, value, _ := strings.Cut(line, ":")
+		if name != field {
+			continue
+		}
+		kb, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s of /proc/self/status: %w", field, err)
+		}
+		return kb << 10, nil
+	}
+	return 0, fmt.Errorf("/proc/self/status has no %s", field)
+}
+
+func (a *app) printBench(w io.Writer, results []simBench) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	_, _ = fmt.Fprintln(tw, a.t("sim.bench.head"))
+	for _, r := range results {
+		_, _ = fmt.Fprintf(tw, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%d\t%d\t\n", r.Workload, float64(r.PacketHops)/1e6, float64(r.Events)/1e6,
+			r.WallS, r.CPUS, r.HopsPerCPUS/1e6, float64(r.PeakRSS-r.IdleRSS)/1e6, r.Flows, r.PeakFlows)
+	}
+	return tw.Flush()
+}

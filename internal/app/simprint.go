@@ -1,0 +1,123 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
+	"fairlane/sim/scenario"
+)
+
+// printRun prints the result of an InfiniBand run.
+func (a *app) printRun(w io.Writer, r *scenario.Result) error {
+	var most quantity.BitRate
+	for _, t := range r.Tenants {
+		most = max(most, t.DeliveredBps)
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(tw, a.t("sim.run.head"))
+	for _, t := range r.Tenants {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%d\n", t.Name, t.Weight, t.QPs, bar(t.DeliveredBps, most, '█'), percent(t.Share), t.BECNs)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, a.t("sim.run.totals", "packets", r.Totals.Packets, "hops", r.Totals.Hops,
+		"marks", r.Totals.Marks, "jain", fmt.Sprintf("%.4f", r.Jain), "digest", r.Totals.Digest))
+	return err
+}
+
+// printEtherRun prints the result of an Ethernet run.
+func (a *app) printEtherRun(w io.Writer, r *scenario.EtherResult) error {
+	var most quantity.BitRate
+	for _, t := range r.Tenants {
+		most = max(most, t.DeliveredBps)
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(tw, a.t("sim.ether.head"))
+	for _, t := range r.Tenants {
+		off := "-"
+		if r.ContendedS > 0 {
+			off = percent(t.ShareError)
+		}
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\n", t.Name, t.Weight, t.Completed, bar(t.DeliveredBps, most, '█'), percent(t.Share), off)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if len(r.BySize) > 0 {
+		tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		_, _ = fmt.Fprintln(tw, "\n"+a.t("sim.ether.sizes"))
+		for _, row := range append(r.BySize, r.Slowdown) {
+			_, _ = fmt.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", a.sizeName(row), row.Flows, row.P50, row.P95, row.P99, row.Max)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, j := range r.Jobs {
+		_, _ = fmt.Fprintln(w, a.t("sim.ether.job", "kind", j.Kind, "ranks", j.Ranks, "rounds", j.Rounds,
+			"round", fmt.Sprintf("%.1f", j.RoundUs), "bus", fmt.Sprintf("%.1f", j.BusBps/1e9)))
+	}
+	return a.printEtherTotals(w, r)
+}
+
+func (a *app) sizeName(row stats.SlowdownRow) string {
+	switch {
+	case row.UpTo == 0 && row.Above == 0:
+		return a.t("sim.ether.all")
+	case row.UpTo == 0:
+		return "> " + sizeText(row.Above)
+	default:
+		return "≤ " + sizeText(row.UpTo)
+	}
+}
+
+// sizeText prints bytes in decimal units, as flow sizes are given.
+func sizeText(n int64) string {
+	for _, u := range []struct {
+		div  int64
+		name string
+	}{{1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}} {
+		if n >= u.div {
+			return fmt.Sprintf("%.4g %s", float64(n)/float64(u.div), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+func (a *app) printEtherTotals(w io.Writer, r *scenario.EtherResult) error {
+	t := r.Totals
+	for _, line := range []string{
+		a.t("sim.ether.flows", "completed", r.Flows.Completed, "active", r.Flows.Active, "peak", r.Flows.PeakActive,
+			"time", quantity.Picoseconds(r.SimulatedS*1e12), "jain", fmt.Sprintf("%.4f", r.Jain), "use", percent(r.Utilisation)),
+		a.t("sim.ether.delay", "p50", fmt.Sprintf("%.1f", r.RTT.P50), "p99", fmt.Sprintf("%.1f", r.RTT.P99), "max", fmt.Sprintf("%.1f", r.RTT.Max),
+			"queue", sizeText(r.Queues.BusyP50), "tail", sizeText(r.Queues.BusyP99), "peak", sizeText(r.Queues.Peak)),
+		a.t("sim.ether.signals", "marks", t.Marks, "cnps", t.CNPs, "fcnps", t.FCNPs, "pauses", t.Pauses,
+			"paused", quantity.Picoseconds(t.PausedS*1e12), "drops", t.Dropped, "resent", sizeText(int64(t.ResentBytes))),
+		a.t("sim.ether.totals", "packets", t.Packets, "hops", t.Hops, "mean", fmt.Sprintf("%.2f", t.MeanHops), "events", t.Events, "digest", t.Digest),
+	} {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dryRun says what a run will be like.
+func (a *app) dryRun(s *scenario.Scenario, asJSON bool) error {
+	est := s.Estimate()
+	if asJSON {
+		return printJSON(a.stdout, est)
+	}
+	_, err := fmt.Fprintln(a.stdout, a.t("sim.run.estimate", "name", s.Name, "plane", est.Plane, "hosts", est.Hosts, "switches", est.Switches,
+		"links", est.Links, "flows", fmt.Sprintf("%.0f", est.Flows), "bytes", sizeText(int64(est.Bytes)), "hops", fmt.Sprintf("%.1f", est.PacketHops/1e6),
+		"limit", s.Duration, "memory", sizeText(int64(est.MemoryBytes)), "time", time.Duration(est.CPUSeconds*1e9).Round(100*time.Millisecond)))
+	if err == nil && est.Trace {
+		_, err = fmt.Fprintln(a.stdout, a.t("sim.run.estimate.trace"))
+	}
+	return err
+}

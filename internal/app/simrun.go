@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/scenario"
+)
+
+type simRunFlags struct {
+	json, dryRun       bool
+	seed               uint64
+	out                string
+	duration, interval string
+}
+
+func (a *app) simRunCommand() *cobra.Command {
+	var f simRunFlags
+	cmd := &cobra.Command{
+		Use: "run SCENARIO", Short: a.t("sim.run.short"), Long: a.t("sim.run.long"), Args: cobra.ExactArgs(1),
+		Example: `  fairlane sim run ib16
+  fairlane sim run fattree320 --dry-run
+  fairlane sim run fattree320 --out results      # flows.csv, rates.csv, queues.csv, result.json, charts
+  fairlane sim run my-scenario.yaml --json --seed 7 --duration 20ms --interval 100us`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := scenario.Load(args[0])
+			if err != nil {
+				return &UsageError{err}
+			}
+			if cmd.Flags().Changed("seed") {
+				s.Config.Seed = f.seed
+			}
+			if err := f.times(s); err != nil {
+				return &UsageError{err}
+			}
+			if f.dryRun {
+				return a.dryRun(s, f.json)
+			}
+			return a.runSim(cmd.Context(), s, f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.t("sim.run.flag.dryrun"))
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, a.t("flag.seed"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.t("sim.run.flag.out"))
+	cmd.Flags().StringVar(&f.duration, "duration", "", a.t("sim.run.flag.duration"))
+	cmd.Flags().StringVar(&f.interval, "interval", "", a.t("sim.run.flag.interval"))
+	return cmd
+}
+
+// times puts the times of the flags in place of the scenario's.
+func (f *simRunFlags) times(s *scenario.Scenario) error {
+	duration, interval := s.Duration, s.Interval
+	for _, v := range []struct {
+		name, text string
+		to         *quantity.Picoseconds
+	}{{"duration", f.duration, &duration}, {"interval", f.interval, &interval}} {
+		if v.text == "" {
+			continue
+		}
+		t, err := quantity.ParsePicoseconds(v.text)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", v.name, err)
+		}
+		*v.to = t
+	}
+	return s.SetTimes(duration, interval)
+}
+
+// runSim runs a scenario of either plane and reports.
+func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) error {
+	p := newProgress(a.stderr)
+	begun := time.Now()
+	show := func(now quantity.Picoseconds, part float64) {
+		left := time.Duration(float64(time.Since(begun)) * (1 - part) / max(part, 1e-9)).Round(time.Second)
+		p.show(a.t("sim.run.progress", "done", percent(part), "now", now, "end", s.Duration, "left", left))
+	}
+	if s.Ethernet != nil {
+		return a.runEthernet(ctx, s, f, p, show)
+	}
+	r, err := scenario.Run(ctx, s, func(now, end quantity.Picoseconds) { show(now, float64(now)/float64(end)) })
+	p.clear()
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		if err := saveInfiniBand(f.out, r); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return printJSON(a.stdout, r)
+	}
+	return a.printRun(a.stdout, r)
+}
+
+// runEthernet runs an Ethernet scenario. What was measured is kept and printed even when the run is
+// interrupted or ends in a deadlock.
+func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFlags, p *progress, show func(quantity.Picoseconds, float64)) error {
+	o := scenario.EtherOptions{Progress: show}
+	var files *simFiles
+	if f.out != "" {
+		var err error
+		if files, err = newSimFiles(f.out, s); err != nil {
+			return err
+		}
+		o.Recorder = files
+	}
+	r, err := scenario.RunEthernet(ctx, s, o)
+	p.clear()
+	var input *scenario.InputError
+	if errors.As(err, &input) {
+		err = &UsageError{err}
+	}
+	if files != nil {
+		err = errors.Join(err, files.finish(r, err))
+	}
+	if r == nil {
+		return err
+	}
+	if f.json {
+		return errors.Join(err, printJSON(a.stdout, r))
+	}
+	return errors.Join(err, a.printEtherRun(a.stdout, r))
+}

@@ -1,0 +1,75 @@
+package ether
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+)
+
+// prepareBuffers divides each switch's memory: headroom and reserve of each port and lossless class,
+// the rest shared. It fails where nothing is left, or too little for one packet of a lossy class.
+func (n *Network) prepareBuffers() error {
+	slowest := quantity.BitRate(0)
+	for i := range n.hosts {
+		if r := n.ports[n.hosts[i].port].rate; slowest == 0 || r < slowest {
+			slowest = r
+		}
+	}
+	for i := range n.switches {
+		s := &n.switches[i]
+		b, ok := n.cfg.Buffers[s.node]
+		if !ok {
+			b = n.cfg.Buffer
+		}
+		base := b.AlphaRate
+		if base <= 0 {
+			base = slowest
+		}
+		s.shared, s.reserve, s.resume, s.static = b.Bytes, b.Reserve, b.Resume, b.Static
+		s.egressNum = max(1, int64(b.EgressAlpha*1024))
+		for pi := n.first[s.node]; pi < n.first[s.node+1]; pi++ {
+			p := &n.ports[pi]
+			if p.peer == none {
+				continue
+			}
+			alpha := b.Alpha
+			for r := base * 2; r <= p.rate && alpha < 1; r *= 2 {
+				alpha = min(1, alpha*2)
+			}
+			room := n.headroom(&b, p)
+			for c := range n.classes {
+				if n.lossy>>c&1 != 0 {
+					continue
+				}
+				s.shared -= room + s.reserve
+				n.ingress[int(pi)*n.classes+c] = ingress{room: room, alphaNum: max(1, int64(alpha*1024))}
+			}
+		}
+		least := int64(0)
+		if n.lossy != 0 {
+			least = int64(n.largest)<<10/s.egressNum + int64(n.largest)
+		}
+		if s.shared < least {
+			return fmt.Errorf("buffer of %d bytes at switch %s: want at least %d for the headroom and reserve of its ports and one packet",
+				b.Bytes, n.topo.Nodes[s.node].Name, b.Bytes-s.shared+least)
+		}
+	}
+	return nil
+}
+
+// headroom returns the room of one lossless class of a port.
+func (n *Network) headroom(b *Buffer, p *port) int64 {
+	flight := float64(p.rate) / 8 * float64(p.delay) / 1e12
+	if b.Headroom > 0 {
+		return int64(b.Headroom * flight)
+	}
+	return max(int64(3*flight), n.certain(int64(2*flight)+1))
+}
+
+// certain returns the bytes that may at most arrive at a port once a packet has not found room,
+// where flight is what the link carries in a round trip: that packet; one that the port is sending
+// when it wants to send the pause, during which as much may arrive; the pauses of all classes; and
+// one that the far end has begun when the pause arrives (IEEE 802.1Q-2018, annex N).
+func (n *Network) certain(flight int64) int64 {
+	return flight + 3*int64(n.largest) + int64(n.classes*n.cfg.Headers.Pause)
+}

@@ -1,0 +1,57 @@
+package reproduce
+
+// Figure is a chart of an experiment as plain data: what we get beside what was published. Name is
+// unique among the figures of all experiments and fit for a file name.
+type Figure struct {
+	Name       string `json:"name"`       // such as "s3-slowdown.p95"
+	Experiment string `json:"experiment"` // the name that Run knows
+	Title      string `json:"title"`
+	X          Axis   `json:"x"`
+	Y          Axis   `json:"y"`
+	// Categories name the groups of a chart of bars, from left to right; then the X of a point is the
+	// number of its category, from 0. Empty for charts of lines and points.
+	Categories []string `json:"categories,omitempty"`
+	Series     []Series `json:"series"`
+}
+
+// Axis is one axis of a Figure.
+type Axis struct {
+	Label string `json:"label"`
+	Unit  string `json:"unit,omitempty"`
+	Log   bool   `json:"log,omitempty"` // logarithmic; all values are above zero
+}
+
+// Series is one line, set of points or set of bars of a Figure, points in the order of X.
+type Series struct {
+	Name   string  `json:"name"`
+	Points []Point `json:"points"`
+	// Published marks figures of the paper; ours with the same Group belong beside them.
+	Published bool   `json:"published,omitempty"`
+	Group     string `json:"group,omitempty"`
+	// Steps marks a function that keeps its value until the next point, such as a distribution.
+	Steps bool `json:"steps,omitempty"`
+}
+
+// Point is a value of a Series in the units of its axes.
+type Point struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// besides makes a chart of bars from the rows with a published figure whose metrics are named, in that
+// order: published beside ours. Metrics without such a row are left out.
+func besides(name, title string, y Axis, rows []Row, metrics []string) Figure {
+	f := Figure{Name: name, Title: title, Y: y, Series: []Series{{Name: "published", Published: true}, {Name: "ours"}}}
+	for _, m := range metrics {
+		for _, r := range rows {
+			if r.Metric != m || r.Published == nil {
+				continue
+			}
+			at := float64(len(f.Categories))
+			f.Categories = append(f.Categories, m)
+			f.Series[0].Points = append(f.Series[0].Points, Point{at, *r.Published})
+			f.Series[1].Points = append(f.Series[1].Points, Point{at, r.Ours})
+		}
+	}
+	return f
+}
