@@ -106,6 +106,14 @@ func (n *Network) auditPool() error {
 	for i := range n.acks {
 		count(&n.acks[i])
 	}
+	for slot := range n.slots {
+		if r := n.recv(slot); r.held != none && n.flow(slot).gen > 0 {
+			held++
+			if n.pool.all[r.held].tel != none {
+				telemetry++
+			}
+		}
+	}
 	if held != n.pool.used {
 		return fmt.Errorf("%d packets found, %d in use", held, n.pool.used)
 	}

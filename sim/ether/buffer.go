@@ -7,6 +7,7 @@ import (
 // swtch is one switch: its shared packet memory.
 type swtch struct {
 	node      int32
+	edge      int32 // DCI switch, or none
 	domain    uint8
 	salt      uint32 // of the path hash
 	shared    int64  // size of the shared part

@@ -42,6 +42,7 @@ type Config struct {
 	Buffers  map[int32]Buffer // of single switches, by node
 	Recovery Recovery
 	FairRate *FairRate // WRCC switches; nil is none
+	DCI      *DCI      // BiCC switches; nil is none
 
 	// Algorithms are the congestion controls of the run; a flow names one by its index.
 	Algorithms []cc.Algorithm

@@ -19,39 +19,70 @@ func (d *Deadlock) Error() string {
 }
 
 // Deadlock returns a circle of ports that wait for each other for ever, or nil. Port A waits for port
-// B when A is paused by the switch at its far end because of packets from A that wait at B, and B is
-// itself paused. The check looks at every paused port: call it when nothing moves.
+// B when A is paused by the switch at its far end and packets from A wait at B. A port is stuck when
+// every packet that could end its pause waits at a port that is stuck itself; that is found by taking
+// away, one after the other, the ports that will go on. It may be asked at any instant and never
+// takes a mere jam for a deadlock.
 func (n *Network) Deadlock() *Deadlock {
 	for cls := range n.classes {
-		seen := make([]uint8, len(n.ports)) // 1 on the way, 2 done
-		var way []int32
+		stuck := n.stuck(cls)
 		for pi := range n.ports {
-			if c := n.follow(int32(pi), cls, seen, &way); c != nil {
-				return n.describe(c, uint8(cls))
+			if stuck[pi] {
+				return n.describe(n.circle(int32(pi), cls, stuck), uint8(cls))
 			}
 		}
 	}
 	return nil
 }
 
-// follow searches depth first for a circle that starts at a port, and returns it.
-func (n *Network) follow(pi int32, cls int, seen []uint8, way *[]int32) []int32 {
-	if n.ports[pi].paused>>cls&1 == 0 || seen[pi] == 2 {
-		return nil
-	}
-	if seen[pi] == 1 {
-		return (*way)[slices.Index(*way, pi):]
-	}
-	seen[pi] = 1
-	*way = append(*way, pi)
-	for _, next := range n.waitsFor(pi, cls) {
-		if c := n.follow(next, cls, seen, way); c != nil {
-			return c
+// stuck returns the ports that are paused in a class for ever.
+func (n *Network) stuck(cls int) []bool {
+	stuck := make([]bool, len(n.ports))
+	var left []int32
+	for pi := range n.ports {
+		p := &n.ports[pi]
+		if p.peer != none && p.paused>>cls&1 != 0 && n.ingress[int(p.peer)*n.classes+cls].paused {
+			stuck[pi] = true
+			left = append(left, int32(pi))
 		}
 	}
-	*way = (*way)[:len(*way)-1]
-	seen[pi] = 2
-	return nil
+	for changed := true; changed; {
+		changed = false
+		for _, pi := range left {
+			if stuck[pi] && !n.allStuck(pi, cls, stuck) {
+				stuck[pi] = false
+				changed = true
+			}
+		}
+	}
+	return stuck
+}
+
+// allStuck reports whether all packets from a port at its far end wait at stuck ports.
+func (n *Network) allStuck(pi int32, cls int, stuck []bool) bool {
+	for _, next := range n.waitsFor(pi, cls) {
+		if !stuck[next] {
+			return false
+		}
+	}
+	return true
+}
+
+// circle follows stuck ports from one of them until one comes again.
+func (n *Network) circle(pi int32, cls int, stuck []bool) []int32 {
+	var way []int32
+	for {
+		if at := slices.Index(way, pi); at >= 0 {
+			return way[at:]
+		}
+		way = append(way, pi)
+		next := n.waitsFor(pi, cls)
+		at := slices.IndexFunc(next, func(q int32) bool { return stuck[q] })
+		if at < 0 {
+			return way
+		}
+		pi = next[at]
+	}
 }
 
 // waitsFor returns the ports of the switch at the far end that hold packets from pi.

@@ -20,8 +20,8 @@ type FairRate struct {
 // fairSwitch is what one switch counts in a period. Ports are numbered within the switch.
 type fairSwitch struct {
 	ports  []fairPort
-	from   []uint64               // [input][output]: bytes since the last update
-	told   []quantity.Picoseconds // by path hash: when the sender was last told
+	from   []uint64   // [input][output]: bytes since the last update
+	gate   *wrcc.Gate // of senders lately told
 	period quantity.Picoseconds
 	first  int32
 	domain uint8
@@ -36,9 +36,8 @@ type fairPort struct {
 	pauses  uint64 // sent by this port as an ingress, until the last update
 }
 
-// tellSlots is the size of the table of flows lately notified. A collision delays a notification by
-// at most a period.
-const tellSlots = 1 << 12
+// gateRows is the size of the table of flows lately notified.
+const gateRows = 1 << 12
 
 // prepareFairRate makes the state of WRCC switches and starts their periods.
 func (n *Network) prepareFairRate() error {
@@ -52,13 +51,17 @@ func (n *Network) prepareFairRate() error {
 	n.fair = make([]fairSwitch, len(n.switches))
 	for i := range n.switches {
 		node := n.switches[i].node
+		if !n.owns(node) {
+			continue
+		}
 		first, end := n.first[node], n.first[node+1]
+		gate, err := wrcc.NewGate(c.Period, gateRows)
+		if err != nil {
+			return err
+		}
 		f := fairSwitch{
 			ports: make([]fairPort, end-first), from: make([]uint64, (end-first)*(end-first)),
-			told: make([]quantity.Picoseconds, tellSlots), period: c.Period, first: first, domain: n.switches[i].domain,
-		}
-		for k := range f.told {
-			f.told[k] = -c.Period
+			gate: gate, period: c.Period, first: first, domain: n.switches[i].domain,
 		}
 		for k := range f.ports {
 			p := &n.ports[first+int32(k)]
@@ -145,12 +148,7 @@ func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
 	if !lowered || k.flag&flagBurst == 0 || k.dom != f.domain {
 		return false
 	}
-	at := &f.told[k.hash%tellSlots]
-	if now := n.eng.Now(); now-*at >= f.period {
-		*at = now
-		return true
-	}
-	return false
+	return f.gate.Allow(k.hash, n.eng.Now())
 }
 
 // fastNotify sends the sender of a data packet the fair rate that it has just been given.

@@ -16,13 +16,15 @@ type FlowSpec struct {
 	Src, Dst  int32 // hosts, by number
 	Bytes     int64 // payload; 0 is endless
 	Start     quantity.Picoseconds
-	Stop      quantity.Picoseconds // when an endless flow ends; 0 is never
+	Stop      quantity.Picoseconds // when an endless flow ends: what was sent is delivered; 0 is never
 	Algorithm uint8                // index into Config.Algorithms
 	Class     uint8
 	Tenant    uint16
 	Weight    float64          // 1 when 0
 	Demand    quantity.BitRate // most that the application offers, wire bytes; 0 is no bound
 	Entropy   uint32           // part of the path hash, as a UDP source port is
+
+	slot int32 // given by Parallel: one more than the slot
 }
 
 // Source gives flows in the order of their start, one at a time.
@@ -52,6 +54,7 @@ const (
 	stateIdle          // nothing to send, or the window is full
 	stateWaiting       // for its pacing deadline
 	stateReady         // in the line of its host
+	stateRemote        // its sender is simulated elsewhere
 )
 
 const pageSize = 256 // flows
@@ -84,7 +87,7 @@ type info struct {
 	start  quantity.Picoseconds
 	moved  quantity.Picoseconds // last progress, for the retransmission timeout
 	demand float64              // bit/s; 0 is no bound
-	resent int64
+	top    int64                // one above the highest byte sent before going back
 	tenant uint16
 }
 
@@ -98,7 +101,9 @@ type receiver struct {
 	hash     uint32 // of the way back
 	packets  uint8  // not yet acknowledged
 	marked   uint8
-	gap      bool // packets above expected are kept (selective repeat)
+	gap      bool  // packets above expected are kept (selective repeat)
+	armed    bool  // an event looks whether an acknowledgement was kept back too long
+	held     int32 // the last packet not yet acknowledged, or none
 }
 
 type page struct {
@@ -117,7 +122,11 @@ func (n *Network) recv(slot int32) *receiver {
 // SetSource makes a source give the flows of the run, beside those of Add.
 func (n *Network) SetSource(s Source) error {
 	n.source = s
-	return n.pull()
+	err := n.pull()
+	if err != nil {
+		n.source = nil
+	}
+	return err
 }
 
 // pull schedules the next flow of the source.
@@ -168,6 +177,8 @@ func (n *Network) checkFlow(f *FlowSpec) error {
 		return fmt.Errorf("class %d: want 0 to %d", f.Class, n.classes-1)
 	case !(f.Weight >= 0) || math.IsInf(f.Weight, 1):
 		return fmt.Errorf("weight %g: want more than 0", f.Weight)
+	case f.Demand < 0:
+		return fmt.Errorf("demand %d bit/s: want 0 for no bound, or more", int64(f.Demand))
 	}
 	if !n.reaches(f.Src, f.Dst) {
 		return errors.New("no path between its hosts")
@@ -186,7 +197,7 @@ func (n *Network) begin(at int32) {
 			n.source = nil
 		}
 	}
-	slot := n.slot()
+	slot := n.slotFor(&spec)
 	f, r := n.flow(slot), n.recv(slot)
 	gen := f.gen + 1
 	h := n.pathHash(&spec)
@@ -198,7 +209,11 @@ func (n *Network) begin(at int32) {
 	if spec.Bytes == 0 {
 		f.size = math.MaxInt64
 	}
-	*r = receiver{src: spec.Src, hash: uint32(sim.Hash(uint64(h))), nackFor: -1, cnpAt: -quantity.Second, nackAt: -quantity.Second}
+	*r = receiver{src: spec.Src, hash: uint32(sim.Hash(uint64(h))), nackFor: -1, cnpAt: -quantity.Second, nackAt: -quantity.Second, held: none}
+	if !n.owns(n.hosts[spec.Src].node) {
+		f.state = stateRemote
+		return
+	}
 	w := n.walk(spec.Src, spec.Dst, h)
 	if spec.Weight == 0 {
 		spec.Weight = 1
@@ -214,6 +229,7 @@ func (n *Network) begin(at int32) {
 		Domain: uint16(n.hosts[f.src].domain), Peer: uint16(n.hosts[f.dst].domain), Seed: sim.Hash(n.cfg.Seed, uint64(spec.ID)),
 	}
 	f.ctl = n.cfg.Algorithms[f.algo].Start(slot, n.eng.Now(), &n.flowArg)
+	n.startEdges(slot)
 	n.active++
 	n.peakActive = max(n.peakActive, n.active)
 	if spec.Stop > 0 {
@@ -228,6 +244,26 @@ func (n *Network) begin(at int32) {
 // bdp returns the bytes that fill a path: rate times round trip.
 func bdp(rate quantity.BitRate, rtt quantity.Picoseconds) int64 {
 	return int64(float64(rate) / 8 * float64(rtt) / 1e12)
+}
+
+// slotFor returns the slot of a flow that begins: a free one, or that which all parts give it.
+func (n *Network) slotFor(f *FlowSpec) int32 {
+	if f.slot == 0 {
+		return n.slot()
+	}
+	for n.slots < f.slot {
+		n.slot()
+	}
+	return f.slot - 1
+}
+
+// recycle frees a slot; parts of a fabric agree on that when they meet.
+func (n *Network) recycle(slot int32) {
+	if n.part != nil {
+		n.part.ended = append(n.part.ended, slot)
+		return
+	}
+	n.freeSlots = append(n.freeSlots, slot)
 }
 
 // slot returns a free slot and makes room for it everywhere.
@@ -246,6 +282,7 @@ func (n *Network) slot() int32 {
 		for _, a := range n.cfg.Algorithms {
 			a.Reserve(int(n.reserved))
 		}
+		n.reserveEdges(int(n.reserved))
 	}
 	return s
 }
@@ -258,9 +295,10 @@ func (n *Network) finish(slot int32, f *flow) {
 		f.state = stateFree // its place in the line is found empty
 	} else {
 		f.state = stateFree
-		n.freeSlots = append(n.freeSlots, slot)
+		n.recycle(slot)
 	}
 	delete(n.selective, slot)
+	n.dropHeld(n.recv(slot))
 	n.active--
 	n.completed++
 	n.lastDone = n.eng.Now()

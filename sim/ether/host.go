@@ -140,7 +140,7 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	f := n.flow(slot)
 	now := n.eng.Now()
 	if f.state == stateFree { // it ended while in line
-		n.freeSlots = append(n.freeSlots, slot)
+		n.recycle(slot)
 		return false
 	}
 	f.state = stateIdle
@@ -170,6 +170,9 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 		sent: now, seq: seq, flow: slot, dst: f.dst, hash: f.hash, tel: none, in: none,
 		wire: uint16(load) + tr.data, load: uint16(load), gen: f.gen, kind: kindData, cls: f.cls, flag: tr.flags,
 		dom: n.hosts[f.src].domain,
+	}
+	if f.next == f.una {
+		f.moved = now // what has not been sent cannot be late
 	}
 	if seq == f.next {
 		f.next += load

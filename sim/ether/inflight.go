@@ -17,5 +17,10 @@ func (n *Network) InFlight() (packets, bytes uint64) {
 	for i := range n.queues {
 		count(&n.queues[i].list)
 	}
+	for i := range n.edges {
+		for q := range n.edges[i].voqs {
+			count(&n.edges[i].voqs[q])
+		}
+	}
 	return packets, bytes
 }

@@ -19,6 +19,7 @@ const (
 	evStop                 // A: flow, B: its generation
 	evTimeout              // A: flow, B: its generation
 	evFair                 // A: switch whose period ends
+	evVOQ                  // A: DCI switch whose virtual output queue may send
 	evAnswer               // A: flow, B: its generation: a kept back acknowledgement may be due
 )
 
@@ -74,7 +75,10 @@ type Network struct {
 	selective map[int32]*scoreboard // of senders
 	kept      map[int32]*scoreboard // of receivers
 
-	fair []fairSwitch // by switch; nil without WRCC
+	part  *part        // nil when the whole fabric is simulated here
+	fair  []fairSwitch // by switch; nil without WRCC
+	edges []edge       // DCI switches
+	voqs  []voqBooks   // of each of them
 
 	upcoming, active, peakActive int
 	periodic                     int // events that repeat for ever
@@ -94,7 +98,10 @@ type Network struct {
 // New builds the network of a topology. A host is a linked port of a channel adapter; hosts are
 // numbered in the order of nodes and ports. It fails for a topology without links, for links without
 // a rate, for more than 256 domains, and for a configuration out of range.
-func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
+func New(topo *subnet.Fabric, cfg Config) (*Network, error) { return assemble(topo, cfg, nil) }
+
+// assemble is New; divide, if given, is called once ports and links are known, to make the network a part.
+func assemble(topo *subnet.Fabric, cfg Config, divide func(*Network) error) (*Network, error) {
 	if topo == nil || len(topo.Links) == 0 {
 		return nil, errors.New("ethernet fabric: the topology has no links")
 	}
@@ -115,11 +122,19 @@ func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
 	if err := n.addLinks(); err != nil {
 		return nil, fmt.Errorf("ethernet fabric: %w", err)
 	}
+	if divide != nil {
+		if err := divide(n); err != nil {
+			return nil, err
+		}
+	}
 	n.addQueues()
 	if err := n.prepareBuffers(); err != nil {
 		return nil, fmt.Errorf("ethernet fabric: %w", err)
 	}
 	if err := n.buildRoutes(); err != nil {
+		return nil, fmt.Errorf("ethernet fabric: %w", err)
+	}
+	if err := n.prepareDCI(); err != nil {
 		return nil, fmt.Errorf("ethernet fabric: %w", err)
 	}
 	if err := n.prepareFairRate(); err != nil {
@@ -250,6 +265,8 @@ func (n *Network) Handle(ev sim.Event) {
 		n.timeout(ev.A, uint16(ev.B))
 	case evFair:
 		n.updateFair(ev.A)
+	case evVOQ:
+		n.voqDue(ev.A, ev.At)
 	case evAnswer:
 		n.answer(ev.A, uint16(ev.B))
 	}

@@ -11,6 +11,7 @@ const (
 	kindNack
 	kindCNP
 	kindFCNP
+	kindNotice // between DCI switches: the rate that suits a destination
 	kindPause
 	kindResume
 )
@@ -38,7 +39,7 @@ type packet struct {
 	wire uint16 // bytes on the wire
 	load uint16 // payload bytes; ACK: data packets answered, and above 8 bits how many were marked
 	gen  uint16 // of the flow's slot
-	rtt  uint16 // WRCC: estimate of the round trip, us
+	rtt  uint16 // WRCC: estimate of the round trip, us; NACK: packets from seq to the one that came
 	fair uint32 // WRCC: fair rate, Mbit/s
 	kind uint8
 	cls  uint8

@@ -22,6 +22,7 @@ type port struct {
 	ready     uint8 // classes with packets
 	paused    uint8 // classes that the far end paused
 	armed     bool  // an event at freeAt looks for more to send
+	haul      bool  // a link between DCI switches
 
 	rate     quantity.BitRate
 	node     int32
@@ -74,9 +75,12 @@ func transmission(wire int, rate quantity.BitRate) quantity.Picoseconds {
 	return quantity.Picoseconds(q)
 }
 
+// longestGap is a pacing gap of 1,000 hours: so slow a flow may as well not send.
+const longestGap = 3.6e18
+
 // gap returns the pacing gap of a packet at a rate in bit/s.
 func (n *Network) gap(wire int, rate float64) quantity.Picoseconds {
-	t := quantity.Picoseconds(float64(wire) * 8e12 / rate)
+	t := quantity.Picoseconds(min(float64(wire)*8e12/rate, longestGap))
 	if n.truncate {
 		t -= t % quantity.Nanosecond
 	}
@@ -90,16 +94,26 @@ func (n *Network) start(pi int32, p *port, pk int32) {
 	p.freeAt = now + n.serialize(p, int(k.wire))
 	k.at = p.freeAt + p.delay
 	p.freeOrd = n.eng.Reserve()
+	p.tx += uint64(k.wire)
+	if k.kind == kindData {
+		p.stats.TxPackets++
+	}
+	if n.part != nil && n.part.cut[pi] >= 0 {
+		n.post(pi, n.part.cut[pi], pk)
+		return
+	}
+	n.launch(pi, p, pk)
+}
+
+// launch puts a packet that will arrive at k.at behind the others on a link.
+func (n *Network) launch(pi int32, p *port, pk int32) {
+	k := &n.pool.all[pk]
 	place := n.eng.Reserve()
 	k.in = int32(uint32(place))
 	if p.pipe.tail == none {
 		n.eng.ScheduleReserved(k.at, place, evArrive, pi, 0)
 	}
 	p.pipe.push(n.pool.all, pk)
-	p.tx += uint64(k.wire)
-	if k.kind == kindData {
-		p.stats.TxPackets++
-	}
 }
 
 // kick makes a port look for something to send: now if it is idle, else when it becomes idle.

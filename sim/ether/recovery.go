@@ -1,6 +1,7 @@
 package ether
 
-// maxWindow bounds the packets above a gap that a receiver keeps under selective repeat.
+// maxWindow bounds how far above a gap a receiver keeps packets under selective repeat. The distance
+// fits the field of a NACK.
 const maxWindow = 1 << 16
 
 // scoreboard is what either end of a flow under selective repeat knows of packets above the first
@@ -18,16 +19,7 @@ func (n *Network) gapped(hi int32, r *receiver, pk int32) {
 	k := &n.pool.all[pk]
 	now := n.eng.Now()
 	if n.cfg.Recovery.Mode == SelectiveRepeat {
-		number := k.seq / int64(n.cfg.Payload)
-		b := n.board(n.kept, k.flow)
-		_, again := b.have[number]
-		if !again && len(b.have) < maxWindow {
-			b.have[number] = struct{}{}
-			n.totals.AcceptedBytes += uint64(k.load)
-			r.gap = true
-		}
-		k.fair = uint32(number - r.expected/int64(n.cfg.Payload))
-		n.acknowledge(hi, r, pk, kindNack)
+		n.keep(hi, r, pk)
 		return
 	}
 	if r.nackFor == r.expected && now-r.nackAt < n.cfg.Recovery.NackGap {
@@ -36,6 +28,31 @@ func (n *Network) gapped(hi int32, r *receiver, pk int32) {
 		return
 	}
 	r.nackFor, r.nackAt = r.expected, now
+	n.totals.Nacks++
+	n.acknowledge(hi, r, pk, kindNack)
+}
+
+// keep stores a packet above a gap and tells the sender which one it is.
+func (n *Network) keep(hi int32, r *receiver, pk int32) {
+	k := &n.pool.all[pk]
+	number := k.seq / int64(n.cfg.Payload)
+	above := number - r.expected/int64(n.cfg.Payload)
+	if above >= maxWindow {
+		n.release(k)
+		n.pool.put(pk)
+		return
+	}
+	b := n.board(n.kept, k.flow)
+	if _, again := b.have[number]; !again {
+		b.have[number] = struct{}{}
+		n.totals.AcceptedBytes += uint64(k.load)
+		r.gap = true
+	}
+	r.packets++
+	if k.flag&flagMarked != 0 {
+		r.marked++
+	}
+	k.rtt = uint16(above)
 	n.totals.Nacks++
 	n.acknowledge(hi, r, pk, kindNack)
 }
@@ -71,18 +88,51 @@ func (n *Network) fill(slot int32, r *receiver) {
 // lost takes the report of a gap at the sender.
 func (n *Network) lost(slot int32, f *flow, k *packet) {
 	if n.cfg.Recovery.Mode == GoBackN {
-		f.info.resent += f.next - f.una
-		f.next = f.una
+		n.restart(slot, f)
 		return
 	}
 	payload := int64(n.cfg.Payload)
 	first := f.una / payload
-	number := k.seq/payload + int64(k.fair)
+	number := k.seq/payload + int64(k.rtt)
+	if number < first {
+		return // an old report, of what has arrived since
+	}
 	b := n.board(n.selective, slot)
 	b.have[number] = struct{}{}
 	b.resend = max(b.resend, first)
 	b.high = max(b.high, number)
 	f.loss = b.resend < b.high
+}
+
+// restart makes a sender send again what is not acknowledged, but what it knows to have arrived.
+func (n *Network) restart(slot int32, f *flow) {
+	if n.cfg.Recovery.Mode == GoBackN {
+		f.top = max(f.top, f.next)
+		f.next = f.una
+		return
+	}
+	payload := int64(n.cfg.Payload)
+	b := n.board(n.selective, slot)
+	b.resend = f.una / payload
+	b.high = max(b.high, (f.next+payload-1)/payload)
+	f.loss = true
+}
+
+// arrived forgets what the sender knew of packets that an acknowledgement now covers.
+func (n *Network) arrived(slot int32, f *flow, from int64) {
+	b := n.selective[slot]
+	if b == nil {
+		return
+	}
+	payload := int64(n.cfg.Payload)
+	end := f.una / payload
+	for i := from / payload; i < end; i++ {
+		delete(b.have, i)
+	}
+	if end >= b.high {
+		delete(n.selective, slot)
+		f.loss = false
+	}
 }
 
 // missing returns the first byte of the next packet to be sent again.
@@ -92,13 +142,11 @@ func (n *Network) missing(slot int32, f *flow) (int64, bool) {
 	b.resend = max(b.resend, f.una/payload)
 	for ; b.resend < b.high; b.resend++ {
 		if _, ok := b.have[b.resend]; ok {
-			delete(b.have, b.resend)
 			continue
 		}
 		seq := b.resend * payload
 		b.resend++
 		f.loss = b.resend < b.high
-		f.info.resent += min(payload, f.size-seq)
 		return seq, true
 	}
 	f.loss = false

@@ -31,7 +31,7 @@ func (n *Network) buildRoutes() error {
 	queue := make([]int32, 0, nodes)
 	var key []byte
 	for h := range n.hosts {
-		queue = n.distances(n.hosts[h].node, dist, queue[:0])
+		queue = n.distances(n.hosts[h].port, dist, queue[:0])
 		for s := range n.switches {
 			node := n.switches[s].node
 			if dist[node] < 0 {
@@ -58,16 +58,19 @@ func (n *Network) buildRoutes() error {
 	return nil
 }
 
-// distances fills dist with the number of links to a node; hosts do not forward.
-func (n *Network) distances(from int32, dist, queue []int32) []int32 {
+// distances fills dist with the number of links to a host port; hosts do not forward.
+func (n *Network) distances(port int32, dist, queue []int32) []int32 {
 	for i := range dist {
 		dist[i] = -1
 	}
-	dist[from] = 0
-	queue = append(queue, from)
+	dist[n.ports[port].node] = 0
+	if next := n.ports[n.ports[port].peer].node; dist[next] < 0 {
+		dist[next] = 1
+		queue = append(queue, next)
+	}
 	for i := 0; i < len(queue); i++ {
 		at := queue[i]
-		if at != from && n.swOf[at] == none {
+		if n.swOf[at] == none {
 			continue
 		}
 		for pi := n.first[at]; pi < n.first[at+1]; pi++ {

@@ -16,6 +16,9 @@ type Totals struct {
 	DroppedBytes     uint64
 	CNPs             uint64
 	FCNPs            uint64
+	NearCNPs         uint64 // CNPs made by DCI switches for senders of their data centre
+	LocalCNPs        uint64 // CNPs of receivers that ended at their DCI switch
+	Notices          uint64 // between DCI switches
 	Nacks            uint64
 	Timeouts         uint64
 }
@@ -105,7 +108,7 @@ type FlowState struct {
 func (n *Network) Flows(yield func(FlowState) bool) {
 	for slot := range n.slots {
 		f := n.flow(slot)
-		if f.state == stateFree {
+		if f.state == stateFree || f.state == stateRemote {
 			continue
 		}
 		n.cfg.Algorithms[f.algo].Settle(slot, n.eng.Now(), &f.ctl)

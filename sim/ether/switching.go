@@ -14,6 +14,9 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 		return
 	}
 	o := &n.ports[oi]
+	if s.edge != none && k.kind != kindData && n.intercept(&n.edges[s.edge], p, o, pk) {
+		return
+	}
 	wire := int64(k.wire)
 	if n.lossy>>k.cls&1 != 0 {
 		q := &n.queues[int(oi)*n.classes+int(k.cls)]
@@ -37,6 +40,10 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 	k.in = pi
 	if n.fair != nil {
 		n.fairIn(p.sw, pi, oi, int(k.wire))
+	}
+	if p.haul && !o.haul && k.kind == kindData {
+		n.hold(s.edge, pi, pk)
+		return
 	}
 	n.enqueue(oi, o, pk)
 }
@@ -75,10 +82,15 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 		n.telemetry(p, k)
 	}
 	tell := n.fair != nil && k.kind == kindData && n.fairOut(p.sw, pi, k)
+	// A mark that came over another long haul is not of this data centre.
+	answer := p.haul && k.kind == kindData && !n.ports[k.in].haul && n.outbound(p, k)
 	n.unload(p, k.in, cls, wire)
 	n.start(pi, p, pk)
 	if tell {
 		n.fastNotify(p.sw, &n.pool.all[pk])
+	}
+	if answer {
+		n.notifyNear(p.sw, &n.pool.all[pk])
 	}
 }
 

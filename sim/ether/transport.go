@@ -46,7 +46,7 @@ func (n *Network) data(hi, pk int32) {
 	case k.seq > r.expected:
 		n.gapped(hi, r, pk)
 		return
-	case n.lossy == 0:
+	case n.lossy == 0 && n.cfg.Recovery.Timeout == 0:
 		n.release(k) // in a lossless fabric the acknowledgement is on its way
 		n.pool.put(pk)
 		return
@@ -56,15 +56,59 @@ func (n *Network) data(hi, pk int32) {
 		r.marked++
 	}
 	if int(r.packets) < n.cfg.AckEvery && k.flag&(flagLast|flagResent) == 0 {
-		n.release(k)
-		n.pool.put(pk)
+		n.keepBack(r, pk)
 		return
 	}
 	n.acknowledge(hi, r, pk, kindAck)
 }
 
+// keepBack lets a packet's acknowledgement wait for those of packets to come.
+func (n *Network) keepBack(r *receiver, pk int32) {
+	n.dropHeld(r)
+	k := &n.pool.all[pk]
+	k.at = n.eng.Now()
+	r.held = pk
+	if !r.armed {
+		r.armed = true
+		n.eng.Schedule(k.at+n.cfg.AckDelay, evAnswer, k.flow, int32(k.gen))
+	}
+}
+
+// dropHeld gives up the packet whose acknowledgement was kept back.
+func (n *Network) dropHeld(r *receiver) {
+	if r.held != none {
+		n.release(&n.pool.all[r.held])
+		n.pool.put(r.held)
+		r.held = none
+	}
+}
+
+// answer sends an acknowledgement that was kept back if no packet has come for the delay. The round
+// trip that it measures leaves the wait out.
+func (n *Network) answer(slot int32, gen uint16) {
+	f, r := n.flow(slot), n.recv(slot)
+	if f.gen != gen || f.state == stateFree {
+		return
+	}
+	r.armed = false
+	if r.held == none {
+		return
+	}
+	pk, now := r.held, n.eng.Now()
+	k := &n.pool.all[pk]
+	if due := k.at + n.cfg.AckDelay; due > now {
+		r.armed = true
+		n.eng.Schedule(due, evAnswer, slot, int32(gen))
+		return
+	}
+	k.sent += now - k.at
+	r.held = none
+	n.acknowledge(f.dst, r, pk, kindAck)
+}
+
 // acknowledge turns a data packet into the answer to it and to those before.
 func (n *Network) acknowledge(hi int32, r *receiver, pk int32, kind uint8) {
+	n.dropHeld(r)
 	k := &n.pool.all[pk]
 	k.kind = kind
 	k.seq = r.expected
@@ -108,6 +152,9 @@ func (n *Network) acknowledged(f *flow, pk int32) {
 		f.una = k.seq
 		f.moved = now
 		f.next = max(f.next, f.una)
+		if len(n.selective) > 0 {
+			n.arrived(slot, f, k.seq-a.Acked)
+		}
 	}
 	if k.kind == kindNack {
 		n.lost(slot, f, k)
@@ -163,10 +210,12 @@ func (n *Network) stop(slot int32, gen uint16) {
 	if f.gen != gen || f.state == stateFree || f.next >= f.size {
 		return
 	}
-	f.size = f.next
+	f.size = max(f.next, f.top)
 	if f.una >= f.size {
 		n.finish(slot, f)
+		return
 	}
+	n.consider(slot, f)
 }
 
 // timeout starts a sender again that has made no progress for too long.
@@ -179,8 +228,7 @@ func (n *Network) timeout(slot int32, gen uint16) {
 	if f.next > f.una && now-f.moved >= limit {
 		n.totals.Timeouts++
 		f.moved = now
-		f.next = f.una
-		f.loss = false
+		n.restart(slot, f)
 		n.consider(slot, f)
 	}
 	n.eng.Schedule(max(f.moved, now-limit+quantity.Nanosecond)+limit, evTimeout, slot, int32(gen))

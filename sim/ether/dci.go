@@ -1,0 +1,318 @@
+package ether
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+	"fairlane/sim/dci"
+	"fairlane/subnet"
+)
+
+// DCI makes switches at the edge of a data centre run BiCC (package dci): they answer marks of their own
+// data centre, hold what comes over the long haul in virtual output queues that receivers' notifications
+// pace, and tell each other what suits a destination. Config.CNPs should be set: BiCC's ends run DCQCN.
+type DCI struct {
+	// Nodes are the DCI switches; a link between two of them is a long haul. Empty is every switch with
+	// a link to a switch of another domain.
+	Nodes []int32
+	// Params are the settings of a switch, by node; nil is dci.DefaultConfig for the fastest host and the
+	// largest round trip of the switch's domain and for its longest haul, which def holds.
+	Params func(node int32, def dci.Config) dci.Config
+	// Pace makes what paces the virtual output queues of one switch; nil is dcqcn with its defaults.
+	Pace func() (cc.Algorithm, error)
+}
+
+// edge is one DCI switch.
+type edge struct {
+	near *dci.Near
+	far  *dci.Far
+	voqs []list
+	wake quantity.Picoseconds // instant of the valid event, or none pending when it is negative
+	sw   int32
+}
+
+// VOQStats is what the virtual output queues of a DCI switch hold now and held at most, bytes.
+type VOQStats struct {
+	Bytes, Peak int64
+	Packets     int
+}
+
+// voqBooks counts what waits in virtual output queues of one switch.
+type voqBooks struct {
+	bytes, peak int64
+	packets     int
+}
+
+// prepareDCI makes the state of DCI switches.
+func (n *Network) prepareDCI() error {
+	for i := range n.switches {
+		n.switches[i].edge = none
+	}
+	c := n.cfg.DCI
+	if c == nil {
+		return nil
+	}
+	nodes, err := n.edgeNodes(c.Nodes)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		sw := n.swOf[node]
+		n.switches[sw].edge = int32(len(n.edges))
+		n.edges = append(n.edges, edge{sw: sw, wake: -1})
+	}
+	n.voqs = make([]voqBooks, len(n.edges))
+	for i := range n.edges {
+		if err := n.prepareEdge(c, &n.edges[i]); err != nil {
+			return fmt.Errorf("DCI switch %s: %w", n.topo.Nodes[n.switches[n.edges[i].sw].node].Name, err)
+		}
+	}
+	return nil
+}
+
+// edgeNodes checks the nodes that are to be DCI switches, or finds them.
+func (n *Network) edgeNodes(given []int32) ([]int32, error) {
+	var nodes []int32
+	for _, node := range given {
+		if node < 0 || int(node) >= len(n.swOf) || n.swOf[node] == none || slices.Contains(nodes, node) {
+			return nil, fmt.Errorf("DCI switch %d: want different nodes that are switches", node)
+		}
+		nodes = append(nodes, node)
+	}
+	if len(given) > 0 {
+		return nodes, nil
+	}
+	for i := range n.switches {
+		if s := &n.switches[i]; slices.ContainsFunc(n.ports[n.first[s.node]:n.first[s.node+1]], func(p port) bool {
+			return p.peer != none && n.ports[p.peer].sw != none && n.switches[n.ports[p.peer].sw].domain != s.domain
+		}) {
+			nodes = append(nodes, s.node)
+		}
+	}
+	if len(nodes) == 0 {
+		return nil, errors.New("no link between switches of different domains: want one, or the DCI switches by name")
+	}
+	return nodes, nil
+}
+
+func (n *Network) prepareEdge(c *DCI, e *edge) error {
+	s := &n.switches[e.sw]
+	haul := quantity.Picoseconds(0)
+	for pi := n.first[s.node]; pi < n.first[s.node+1]; pi++ {
+		p := &n.ports[pi]
+		if p.peer == none || n.ports[p.peer].sw == none || n.switches[n.ports[p.peer].sw].edge == none {
+			continue
+		}
+		p.haul = true
+		haul = max(haul, 2*p.delay)
+	}
+	if haul == 0 {
+		return errors.New("no link with a delay to another DCI switch: want a long haul")
+	}
+	line, local := n.domainOf(s.domain)
+	prm := dci.DefaultConfig(line, max(local, 1), haul)
+	prm.Payload, prm.Wire = n.cfg.Payload, n.cfg.Payload+n.cfg.Headers.Data
+	if c.Params != nil {
+		prm = c.Params(s.node, prm)
+	}
+	pace := c.Pace
+	if pace == nil {
+		pace = func() (cc.Algorithm, error) {
+			spec, err := cc.ByName("dcqcn")
+			if err != nil {
+				return nil, err
+			}
+			return spec.Build(nil)
+		}
+	}
+	alg, err := pace()
+	if err != nil {
+		return err
+	}
+	if e.near, err = dci.NewNear(prm); err != nil {
+		return err
+	}
+	if e.far, err = dci.NewFar(prm, alg); err != nil {
+		return err
+	}
+	e.near.Reserve(0, len(n.hosts))
+	e.far.Reserve(len(n.hosts))
+	e.voqs = slices.Repeat([]list{emptyList()}, prm.VOQs)
+	return nil
+}
+
+// domainOf returns the rate of the fastest host of a domain, and the largest base round trip inside it.
+func (n *Network) domainOf(domain uint8) (line quantity.BitRate, rtt quantity.Picoseconds) {
+	var hosts []int32
+	for i := range n.hosts {
+		if n.hosts[i].domain == domain {
+			hosts = append(hosts, int32(i))
+			line = max(line, n.ports[n.hosts[i].port].rate)
+		}
+	}
+	step := 1 + len(hosts)*len(hosts)/mostPairs
+	for i, s := range hosts {
+		for k := i % step; k < len(hosts); k += step {
+			if d := hosts[k]; s != d && n.reaches(s, d) {
+				rtt = max(rtt, n.walk(s, d, 0).rtt)
+			}
+		}
+	}
+	return line, rtt
+}
+
+// intercept takes what DCI switches say to each other, and what receivers say of congestion in their
+// own data centre. It reports whether the packet ends here.
+func (n *Network) intercept(e *edge, p *port, out *port, pk int32) bool {
+	k := &n.pool.all[pk]
+	now := n.eng.Now()
+	switch {
+	case k.kind == kindNotice:
+		e.near.Notice(k.dst, float64(k.fair)*1e6, now)
+		n.pool.put(pk)
+		return true
+	case p.haul || !out.haul:
+		return false
+	}
+	f := n.flow(k.flow)
+	if f.gen != k.gen {
+		return false // of a flow that is over: its slot has another destination now
+	}
+	switch {
+	case k.kind == kindCNP:
+		if !e.far.CNP(f.dst, now) {
+			return false
+		}
+		n.totals.LocalCNPs++
+		n.pool.put(pk)
+		return true
+	case k.kind != kindFCNP && e.far.Echo(f.dst, int(k.load>>8), now):
+		k.load &= 0xff
+	}
+	return false
+}
+
+// outbound lets a DCI switch answer the mark of a data packet that leaves into the long haul, and
+// reports whether the sender is to have a notification.
+func (n *Network) outbound(p *port, k *packet) bool {
+	e := &n.edges[n.switches[p.sw].edge]
+	v := e.near.Outbound(k.flow, k.dst, int(k.wire), k.flag&flagMarked != 0, n.eng.Now())
+	if v.Clear {
+		k.flag &^= flagMarked
+	}
+	return v.CNP
+}
+
+// notifyNear sends a notification packet from a DCI switch to the sender of a data packet.
+func (n *Network) notifyNear(sw int32, k *packet) {
+	f := n.flow(k.flow)
+	if f.gen != k.gen || f.state == stateFree || !n.traits[f.algo].cnp {
+		return
+	}
+	note := packet{
+		flow: k.flow, gen: k.gen, dst: f.src, hash: n.recv(k.flow).hash, tel: none, in: none,
+		wire: uint16(n.cfg.Headers.CNP), kind: kindCNP, cls: n.cfg.CNPClass, dom: n.switches[sw].domain,
+	}
+	oi := n.route(sw, &note)
+	if oi == none {
+		return
+	}
+	n.totals.NearCNPs++
+	pk := n.pool.get()
+	n.pool.all[pk] = note
+	n.enqueue(oi, &n.ports[oi], pk)
+}
+
+// hold puts a data packet from the long haul, which the buffer has taken, into its virtual output queue.
+func (n *Network) hold(ei, pi int32, pk int32) {
+	e, b := &n.edges[ei], &n.voqs[ei]
+	k := &n.pool.all[pk]
+	a := e.far.Arrive(k.dst, int(k.wire), n.eng.Now())
+	e.voqs[a.VOQ].push(n.pool.all, pk)
+	b.packets++
+	b.bytes += int64(k.wire)
+	b.peak = max(b.peak, b.bytes)
+	if a.Notice {
+		dst := k.dst
+		note := n.pool.get()
+		n.pool.all[note] = packet{
+			dst: dst, flow: none, tel: none, in: none, wire: uint16(n.cfg.Headers.CNP), kind: kindNotice, cls: n.cfg.CNPClass,
+			fair: uint32(max(1, a.Rate/1e6)), dom: n.switches[e.sw].domain,
+		}
+		n.totals.Notices++
+		n.enqueue(pi, &n.ports[pi], note)
+	}
+	n.serveVOQs(ei)
+}
+
+// serveVOQs moves what may leave the virtual output queues to the output queues, and schedules the next.
+func (n *Network) serveVOQs(ei int32) {
+	e, b := &n.edges[ei], &n.voqs[ei]
+	now := n.eng.Now()
+	for {
+		q, at, ok := e.far.Next()
+		if !ok {
+			return
+		}
+		if at > now {
+			if e.wake < 0 || at < e.wake {
+				e.wake = at
+				n.eng.Schedule(at, evVOQ, ei, 0)
+			}
+			return
+		}
+		pk := e.voqs[q].pop(n.pool.all)
+		k := &n.pool.all[pk]
+		b.packets--
+		b.bytes -= int64(k.wire)
+		e.far.Leave(q, int(k.wire), now)
+		oi := n.route(e.sw, k) // there is one: the buffer took the packet
+		n.enqueue(oi, &n.ports[oi], pk)
+	}
+}
+
+// voqDue is the event of the virtual output queues of a DCI switch. One that an earlier one has
+// replaced does nothing.
+func (n *Network) voqDue(ei int32, at quantity.Picoseconds) {
+	e := &n.edges[ei]
+	if at != e.wake {
+		return
+	}
+	e.wake = -1
+	n.serveVOQs(ei)
+}
+
+// reserveEdges makes room for flows at the DCI switches.
+func (n *Network) reserveEdges(flows int) {
+	for i := range n.edges {
+		n.edges[i].near.Reserve(flows, len(n.hosts))
+	}
+}
+
+// startEdges forgets what the DCI switches know of the flow that had the slot before.
+func (n *Network) startEdges(slot int32) {
+	for i := range n.edges {
+		n.edges[i].near.Start(slot)
+	}
+}
+
+// VOQs returns what the virtual output queues of a DCI switch hold; nothing for other nodes.
+func (n *Network) VOQs(node int32) VOQStats {
+	if node < 0 || int(node) >= len(n.swOf) || n.swOf[node] == none {
+		return VOQStats{}
+	}
+	ei := n.switches[n.swOf[node]].edge
+	if ei == none {
+		return VOQStats{}
+	}
+	b := &n.voqs[ei]
+	return VOQStats{Bytes: b.bytes, Peak: b.peak, Packets: b.packets}
+}
+
+// IsLongHaul reports whether a port is at an end of a link between DCI switches.
+func (n *Network) IsLongHaul(ref subnet.PortRef) bool {
+	return n.ports[n.first[ref.Node]+int32(ref.Port)].haul
+}

@@ -1,0 +1,414 @@
+package ether
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+	"fairlane/subnet"
+)
+
+// Parallel simulates one fabric on several threads. The fabric is cut into parts along links; each
+// part is a Network of its own that runs ahead of the others by no more than the shortest delay of
+// a cut link, because nothing can reach it sooner (conservative synchronisation: Chandy and Misra,
+// 1979). What crosses a cut is handed over when the parts meet, in a fixed order, so a run is a
+// function of topology, configuration, flows and the number of parts. With another number of parts
+// it differs in the order of things that happen at one picosecond, and in nothing else.
+//
+// Its methods are those of Network.
+type Parallel struct {
+	parts     []*Network
+	home      []uint8 // of each node: its part
+	ahead     quantity.Picoseconds
+	now       quantity.Picoseconds
+	end       quantity.Picoseconds // how far the parts may run before they meet
+	open      bool                 // they are on the way there
+	source    Source
+	next      FlowSpec // of the source, not yet given to the parts
+	more      bool
+	freeSlots []int32
+	slots     int32
+	queued    []FlowSpec // by Add
+	onDone    func(Done)
+	failed    error
+	done      []Done
+}
+
+// NewParallel cuts a fabric into parts and builds a network of each. make gives the configuration of
+// a part; it must give the same each time but with algorithms of its own, for a part is run by its own
+// goroutine. OnDone of the first is called for all flows, in the order of time, when parts have met;
+// OnRTT of each is called by its goroutine. It fails where the fabric has no links to cut: when all
+// hosts are at one switch, or for more parts than switches that have hosts.
+func NewParallel(topo *subnet.Fabric, parts int, make func(part int) (Config, error)) (*Parallel, error) {
+	if parts < 1 || parts > 64 {
+		return nil, fmt.Errorf("parallel fabric: %d parts: want 1 to 64", parts)
+	}
+	p := &Parallel{}
+	for i := range parts {
+		cfg, err := make(i)
+		if err != nil {
+			return nil, fmt.Errorf("part %d: %w", i, err)
+		}
+		if cfg.DCI != nil {
+			return nil, errors.New("parallel fabric: BiCC switches keep flows in common: want one thread")
+		}
+		if i == 0 {
+			p.onDone = cfg.OnDone
+		}
+		n, err := newPart(topo, cfg, p, i, parts)
+		if err != nil {
+			return nil, err
+		}
+		p.parts = append(p.parts, n)
+	}
+	return p, nil
+}
+
+func newPart(topo *subnet.Fabric, cfg Config, p *Parallel, i, parts int) (*Network, error) {
+	pt := &part{}
+	if cfg.OnDone != nil || p.onDone != nil {
+		cfg.OnDone = func(d Done) { pt.done = append(pt.done, d) }
+	}
+	n, err := assemble(topo, cfg, func(n *Network) error {
+		if p.home == nil {
+			if err := p.divide(n, parts); err != nil {
+				return err
+			}
+		}
+		pt.mine = make([]bool, len(p.home))
+		for node, home := range p.home {
+			pt.mine[node] = int(home) == i
+		}
+		pt.cut = make([]int8, len(n.ports))
+		for pi := range n.ports {
+			pt.cut[pi] = -1
+			if q := &n.ports[pi]; q.peer != none && pt.mine[q.node] && !pt.mine[n.ports[q.peer].node] {
+				pt.cut[pi] = int8(p.home[n.ports[q.peer].node])
+			}
+		}
+		pt.out = make([]outbox, parts)
+		for k := range pt.out {
+			pt.out[k].earliest = sim.Never
+		}
+		n.part = pt
+		return nil
+	})
+	return n, err
+}
+
+// divide gives every node a part: switches by their distance from the hosts, those of one distance in
+// equal numbers, neighbours together; hosts with their switch.
+func (p *Parallel) divide(n *Network, parts int) error {
+	nodes := len(n.first) - 1
+	p.home = make([]uint8, nodes)
+	level := make([]int, nodes) // links to the nearest host
+	place := make([]float64, nodes)
+	var layer []int32
+	for i := range n.hosts {
+		place[n.hosts[i].node] = float64(i)
+		layer = append(layer, n.hosts[i].node)
+	}
+	for depth := 1; len(layer) > 0; depth++ {
+		layer = n.above(layer, level, place, depth)
+		slices.SortStableFunc(layer, func(a, b int32) int {
+			switch {
+			case place[a] < place[b]:
+				return -1
+			case place[a] > place[b]:
+				return 1
+			}
+			return 0
+		})
+		for i, node := range layer {
+			p.home[node] = uint8(i * parts / len(layer))
+		}
+		if depth == 1 && len(layer) < parts {
+			return fmt.Errorf("parallel fabric: %d parts: want at most the %d switches that have hosts", parts, len(layer))
+		}
+	}
+	for i := range n.hosts {
+		if peer := n.ports[n.hosts[i].port].peer; n.ports[peer].sw != none {
+			p.home[n.hosts[i].node] = p.home[n.ports[peer].node]
+		}
+	}
+	return p.lookAhead(n, parts)
+}
+
+// above returns the switches next to a layer that no layer has yet, and places each at the mean of
+// its neighbours there.
+func (n *Network) above(layer []int32, level []int, place []float64, depth int) []int32 {
+	count := make(map[int32]int)
+	var out []int32
+	for _, node := range layer {
+		for pi := n.first[node]; pi < n.first[node+1]; pi++ {
+			peer := n.ports[pi].peer
+			if peer == none || n.ports[peer].sw == none {
+				continue
+			}
+			up := n.ports[peer].node
+			if level[up] != 0 && level[up] != depth {
+				continue
+			}
+			if level[up] == 0 {
+				level[up] = depth
+				out = append(out, up)
+			}
+			count[up]++
+			place[up] += place[node]
+		}
+	}
+	for _, node := range out {
+		place[node] /= float64(count[node])
+	}
+	return out
+}
+
+func (p *Parallel) lookAhead(n *Network, parts int) error {
+	p.ahead = sim.Never
+	for pi := range n.ports {
+		q := &n.ports[pi]
+		if q.peer != none && p.home[q.node] != p.home[n.ports[q.peer].node] {
+			p.ahead = min(p.ahead, q.delay)
+		}
+	}
+	if parts == 1 {
+		p.ahead = quantity.Millisecond // flows are announced that far ahead
+	}
+	if p.ahead <= 0 || p.ahead == sim.Never {
+		return errors.New("parallel fabric: want links of some delay between the parts")
+	}
+	return nil
+}
+
+// SetSource makes a source give the flows of the run, beside those of Add.
+func (p *Parallel) SetSource(s Source) error {
+	p.source = s
+	p.next, p.more = s.Next()
+	return nil
+}
+
+// Add schedules one flow.
+func (p *Parallel) Add(f FlowSpec) error {
+	if err := p.parts[0].checkFlow(&f); err != nil {
+		return fmt.Errorf("flow %d: %w", f.ID, err)
+	}
+	if p.open && f.Start <= p.end {
+		p.give(f)
+		return nil
+	}
+	p.queued = append(p.queued, f)
+	return nil
+}
+
+// RunUntil processes all events up to and including t; a t in the past does nothing.
+func (p *Parallel) RunUntil(t quantity.Picoseconds) {
+	if t < p.now {
+		return
+	}
+	var wg sync.WaitGroup
+	r := &round{p: p, limit: t, bar: newBarrier(len(p.parts))}
+	for i := 1; i < len(p.parts); i++ {
+		wg.Go(func() { r.work(i) })
+	}
+	r.work(0)
+	wg.Wait()
+	p.now = t
+	for _, n := range p.parts {
+		n.RunUntil(t)
+	}
+	p.report()
+}
+
+// round is one call of RunUntil. The first part speaks for all while the others wait.
+type round struct {
+	p     *Parallel
+	limit quantity.Picoseconds
+	bar   *barrier
+	met   bool // the parts have just met
+	over  bool
+}
+
+func (r *round) work(i int) {
+	n := r.p.parts[i]
+	for {
+		if i == 0 {
+			r.met, r.over = r.p.meet(r.limit)
+		}
+		r.bar.wait()
+		if r.over {
+			return
+		}
+		if r.met {
+			for from, q := range r.p.parts {
+				if from != i {
+					n.take(&q.part.out[i])
+				}
+			}
+			r.bar.wait() // nobody writes to a box that is being emptied
+		}
+		n.RunUntil(min(r.p.end, r.limit))
+		r.bar.wait()
+	}
+}
+
+// meet settles between the parts what concerns them all, once they have run as far as they may, and
+// says how far they may run now: less than the look-ahead beyond the first thing that happens. Where
+// they meet does not depend on limit, so a run does not depend on how often it is looked at.
+func (p *Parallel) meet(limit quantity.Picoseconds) (met, over bool) {
+	if p.open {
+		if p.now >= limit && p.now < p.end {
+			return false, true
+		}
+		if p.now < p.end {
+			p.now = min(p.end, limit)
+			return false, false
+		}
+		p.open = false
+	}
+	p.settle()
+	first := p.first()
+	if first > limit {
+		return false, true
+	}
+	p.open = true
+	p.end = first + p.ahead - 1
+	p.announce(p.end)
+	p.now = min(p.end, limit)
+	return true, false
+}
+
+// first returns when the next thing happens anywhere.
+func (p *Parallel) first() quantity.Picoseconds {
+	first := sim.Never
+	for _, n := range p.parts {
+		first = min(first, n.eng.NextAt())
+		for k := range n.part.out {
+			first = min(first, n.part.out[k].earliest)
+		}
+	}
+	if p.more {
+		first = min(first, max(p.next.Start, p.now))
+	}
+	for i := range p.queued {
+		first = min(first, max(p.queued[i].Start, p.now))
+	}
+	return first
+}
+
+// announce tells all parts of the flows that start up to an instant.
+func (p *Parallel) announce(end quantity.Picoseconds) {
+	late := p.queued[:0]
+	for _, f := range p.queued {
+		if f.Start > end {
+			late = append(late, f)
+			continue
+		}
+		p.give(f)
+	}
+	p.queued = late
+	for p.more && p.next.Start <= end {
+		f := p.next
+		if p.next, p.more = p.source.Next(); !p.more {
+			p.source = nil
+		}
+		p.give(f)
+	}
+}
+
+func (p *Parallel) give(f FlowSpec) {
+	if k := len(p.freeSlots); k > 0 {
+		f.slot = p.freeSlots[k-1] + 1
+		p.freeSlots = p.freeSlots[:k-1]
+	} else {
+		p.slots++
+		f.slot = p.slots
+	}
+	for _, n := range p.parts {
+		if err := n.Add(f); err != nil && p.failed == nil {
+			p.failed = err
+			p.more, p.source = false, nil
+		}
+	}
+}
+
+// settle frees the flows that have ended, in every part.
+func (p *Parallel) settle() {
+	for _, n := range p.parts {
+		for _, slot := range n.part.ended {
+			for _, m := range p.parts {
+				m.forget(slot)
+			}
+			p.freeSlots = append(p.freeSlots, slot)
+		}
+		n.part.ended = n.part.ended[:0]
+	}
+}
+
+// report tells of the flows that have completed, in the order of time.
+func (p *Parallel) report() {
+	if p.onDone == nil {
+		return
+	}
+	p.done = p.done[:0]
+	for _, n := range p.parts {
+		p.done = append(p.done, n.part.done...)
+		n.part.done = n.part.done[:0]
+	}
+	slices.SortStableFunc(p.done, func(a, b Done) int { return cmp.Compare(a.Start+a.FCT, b.Start+b.FCT) })
+	for _, d := range p.done {
+		p.onDone(d)
+	}
+}
+
+// forget drops what a part keeps of a flow that has ended elsewhere.
+func (n *Network) forget(slot int32) {
+	if slot < n.slots {
+		n.flow(slot).state = stateFree
+		delete(n.kept, slot)
+	}
+}
+
+// barrier makes goroutines wait for each other. The meetings are microseconds apart, so they spin a
+// while before they sleep.
+type barrier struct {
+	size  int32
+	count atomic.Int32
+	turn  atomic.Int32
+	mu    sync.Mutex
+	moved sync.Cond
+}
+
+const spins = 1 << 12
+
+func newBarrier(size int) *barrier {
+	b := &barrier{size: int32(size)}
+	b.moved.L = &b.mu
+	return b
+}
+
+func (b *barrier) wait() {
+	turn := b.turn.Load()
+	if b.count.Add(1) == b.size {
+		b.count.Store(0)
+		b.mu.Lock()
+		b.turn.Add(1)
+		b.mu.Unlock()
+		b.moved.Broadcast()
+		return
+	}
+	for range spins {
+		if b.turn.Load() != turn {
+			return
+		}
+	}
+	b.mu.Lock()
+	for b.turn.Load() == turn {
+		b.moved.Wait()
+	}
+	b.mu.Unlock()
+}

@@ -1,0 +1,67 @@
+package ether
+
+import (
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+)
+
+// part is what a network knows when it simulates only some nodes of a fabric, for Parallel. The
+// others are there as a map: routes, rates, and the flows that begin and end.
+type part struct {
+	mine   []bool   // by node
+	cut    []int8   // by port: the part at the far end of a link that leaves this one, or -1
+	out    []outbox // by part
+	ended  []int32  // slots of flows that have ended since the parts last met
+	done   []Done
+	onDone func(Done)
+}
+
+// outbox is what one part sends to another between two meetings, in the order of sending.
+type outbox struct {
+	letters  []letter
+	records  []record
+	earliest quantity.Picoseconds // arrival
+}
+
+// letter is a packet on a link between two parts.
+type letter struct {
+	packet packet // tel: index into records, or none
+	port   int32  // that it left by
+}
+
+// owns reports whether the network simulates a node.
+func (n *Network) owns(node int32) bool { return n.part == nil || n.part.mine[node] }
+
+// post hands a packet that has just been started to the part at the far end of its link.
+func (n *Network) post(pi int32, to int8, pk int32) {
+	k := &n.pool.all[pk]
+	o := &n.part.out[to]
+	l := letter{packet: *k, port: pi}
+	if k.tel != none {
+		l.packet.tel = int32(len(o.records))
+		o.records = append(o.records, *n.records.at(k.tel))
+	}
+	o.letters = append(o.letters, l)
+	o.earliest = min(o.earliest, k.at)
+	n.release(k)
+	n.pool.put(pk)
+}
+
+// take puts the packets of another part's outbox on their links here.
+func (n *Network) take(o *outbox) {
+	for i := range o.letters {
+		l := &o.letters[i]
+		pk := n.pool.get()
+		k := &n.pool.all[pk]
+		*k = l.packet
+		if k.tel != none {
+			r := &o.records[k.tel]
+			k.tel = n.records.get()
+			rec := n.records.at(k.tel)
+			rec.n = r.n
+			copy(rec.hops[:], r.hops[:r.n])
+		}
+		n.launch(l.port, &n.ports[l.port], pk)
+	}
+	o.letters, o.records, o.earliest = o.letters[:0], o.records[:0], sim.Never
+}
