@@ -35,8 +35,8 @@ func (n *Network) auditMemory() error {
 		for c := range n.classes {
 			q := &n.queues[pi*n.classes+c]
 			sum := int64(0)
-			for i := q.head; i != none; i = n.pool.all[i].next {
-				k := &n.pool.all[i]
+			for i := q.head; i != none; i = n.pool.at(i).next {
+				k := n.pool.at(i)
 				sum += int64(k.wire)
 				switch {
 				case k.in == none:
@@ -89,9 +89,9 @@ func (n *Network) auditMemory() error {
 func (n *Network) auditPool() error {
 	held, telemetry := 0, 0
 	count := func(l *list) {
-		for i := l.head; i != none; i = n.pool.all[i].next {
+		for i := l.head; i != none; i = n.pool.at(i).next {
 			held++
-			if n.pool.all[i].tel != none {
+			if n.pool.at(i).tel != none {
 				telemetry++
 			}
 		}
@@ -109,7 +109,7 @@ func (n *Network) auditPool() error {
 	for slot := range n.slots {
 		if r := n.recv(slot); r.held != none && n.flow(slot).gen > 0 {
 			held++
-			if n.pool.all[r.held].tel != none {
+			if n.pool.at(r.held).tel != none {
 				telemetry++
 			}
 		}
@@ -140,8 +140,12 @@ func (s *scenario) lossless() bool {
 // horizon bounds the simulated time of a random run. The slowest flow, 100 Mbit/s, needs 16 ms.
 const horizon = 2 * quantity.Second
 
+// mostEvents bounds the work of a random run: ten flows of 200 KB are some 100,000 events.
+const mostEvents = 1_500_000
+
 // A random fabric with random traffic keeps its books at every instant, ends empty with all bytes
-// delivered, and does exactly the same when run in one go.
+// delivered, and does exactly the same when run in one go. Senders without congestion control may
+// drive going back N into collapse at a lossy link, so that such runs need not end.
 func TestBooksAreKeptAndEveryFlowEnds(tb *testing.T) {
 	tb.Parallel()
 	rapid.Check(tb, func(t *rapid.T) {
@@ -152,7 +156,7 @@ func TestBooksAreKeptAndEveryFlowEnds(tb *testing.T) {
 		n := s.network(t, done)
 		step := quantity.Picoseconds(d("step", 1, 50)) * quantity.Microsecond
 		var dead *Deadlock
-		for !n.Finished() && n.Now() < horizon && dead == nil {
+		for !n.Finished() && n.Now() < horizon && n.eng.Processed() < mostEvents && dead == nil {
 			n.RunUntil(n.Now() + step)
 			if err := n.audit(); err != nil {
 				t.Fatalf("at %s: %v", n.Now(), err)
@@ -162,7 +166,7 @@ func TestBooksAreKeptAndEveryFlowEnds(tb *testing.T) {
 			}
 			step += step / 16
 		}
-		if dead == nil {
+		if dead == nil && (n.Finished() || s.lossless() || s.cfg.Recovery.Mode == SelectiveRepeat) {
 			s.empty(t, n, finished, bytes)
 		}
 		once := s.network(t, nil)
@@ -181,7 +185,7 @@ func (s *scenario) empty(t *rapid.T, n *Network, finished, bytes int64) {
 		}
 		t.Fatalf("%d of %d flows ended by %s: %+v", finished, len(s.flows), n.Now(), n.Stats())
 	}
-	n.RunUntil(n.Now() + quantity.Millisecond) // for what is still on the way
+	n.RunUntil(n.Now() + 50*quantity.Millisecond) // for what is still on the way
 	if err := n.audit(); err != nil {
 		t.Fatal(err)
 	}

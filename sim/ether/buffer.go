@@ -81,7 +81,7 @@ func (s *swtch) clear(in *ingress) bool {
 
 // flowControl obeys a PFC frame: pause is a state that lasts until the resume.
 func (n *Network) flowControl(pi int32, p *port, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	kind, cls := k.kind, k.cls
 	n.pool.put(pk)
 	bit := uint8(1) << cls
@@ -102,12 +102,12 @@ func (n *Network) flowControl(pi int32, p *port, pk int32) {
 // tell sends a PFC frame out of a port.
 func (n *Network) tell(pi int32, cls, kind uint8) {
 	pk := n.pool.get()
-	n.pool.all[pk] = packet{kind: kind, cls: cls, wire: uint16(n.cfg.Headers.Pause), flow: none, tel: none, in: none}
+	*n.pool.at(pk) = packet{kind: kind, cls: cls, wire: uint16(n.cfg.Headers.Pause), flow: none, tel: none, in: none}
 	p := &n.ports[pi]
 	if kind == kindPause {
 		p.stats.Pauses++
 	}
-	p.control.push(n.pool.all, pk)
+	p.control.push(&n.pool, pk)
 	n.kick(pi, p)
 }
 

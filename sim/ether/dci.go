@@ -167,7 +167,7 @@ func (n *Network) domainOf(domain uint8) (line quantity.BitRate, rtt quantity.Pi
 // intercept takes what DCI switches say to each other, and what receivers say of congestion in their
 // own data centre. It reports whether the packet ends here.
 func (n *Network) intercept(e *edge, p *port, out *port, pk int32) bool {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	now := n.eng.Now()
 	switch {
 	case k.kind == kindNotice:
@@ -222,23 +222,23 @@ func (n *Network) notifyNear(sw int32, k *packet) {
 	}
 	n.totals.NearCNPs++
 	pk := n.pool.get()
-	n.pool.all[pk] = note
+	*n.pool.at(pk) = note
 	n.enqueue(oi, &n.ports[oi], pk)
 }
 
 // hold puts a data packet from the long haul, which the buffer has taken, into its virtual output queue.
 func (n *Network) hold(ei, pi int32, pk int32) {
 	e, b := &n.edges[ei], &n.voqs[ei]
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	a := e.far.Arrive(k.dst, int(k.wire), n.eng.Now())
-	e.voqs[a.VOQ].push(n.pool.all, pk)
+	e.voqs[a.VOQ].push(&n.pool, pk)
 	b.packets++
 	b.bytes += int64(k.wire)
 	b.peak = max(b.peak, b.bytes)
 	if a.Notice {
 		dst := k.dst
 		note := n.pool.get()
-		n.pool.all[note] = packet{
+		*n.pool.at(note) = packet{
 			dst: dst, flow: none, tel: none, in: none, wire: uint16(n.cfg.Headers.CNP), kind: kindNotice, cls: n.cfg.CNPClass,
 			fair: uint32(max(1, a.Rate/1e6)), dom: n.switches[e.sw].domain,
 		}
@@ -264,8 +264,8 @@ func (n *Network) serveVOQs(ei int32) {
 			}
 			return
 		}
-		pk := e.voqs[q].pop(n.pool.all)
-		k := &n.pool.all[pk]
+		pk := e.voqs[q].pop(&n.pool)
+		k := n.pool.at(pk)
 		b.packets--
 		b.bytes -= int64(k.wire)
 		e.far.Leave(q, int(k.wire), now)

@@ -94,8 +94,8 @@ func (n *Network) waitsFor(pi int32, cls int) []int32 {
 	node := n.ports[peer].node
 	var out []int32
 	for oi := n.first[node]; oi < n.first[node+1]; oi++ {
-		for i := n.queues[int(oi)*n.classes+cls].head; i != none; i = n.pool.all[i].next {
-			if n.pool.all[i].in == peer {
+		for i := n.queues[int(oi)*n.classes+cls].head; i != none; i = n.pool.at(i).next {
+			if n.pool.at(i).in == peer {
 				out = append(out, oi)
 				break
 			}

@@ -164,6 +164,6 @@ func (n *Network) fastNotify(sw int32, k *packet) {
 	}
 	n.totals.FCNPs++
 	pk := n.pool.get()
-	n.pool.all[pk] = note
+	*n.pool.at(pk) = note
 	n.enqueue(oi, &n.ports[oi], pk)
 }

@@ -31,8 +31,8 @@ func (n *Network) ackable(h *host, p *port) uint8 {
 // reply queues an acknowledgement or notification at a host.
 func (n *Network) reply(hi int32, pk int32) {
 	h := &n.hosts[hi]
-	cls := n.pool.all[pk].cls
-	n.acks[int(hi)*n.classes+int(cls)].push(n.pool.all, pk)
+	cls := n.pool.at(pk).cls
+	n.acks[int(hi)*n.classes+int(cls)].push(&n.pool, pk)
 	h.acksReady |= 1 << cls
 	n.kick(h.port, &n.ports[h.port])
 }
@@ -44,7 +44,7 @@ func (n *Network) sendHost(pi int32, p *port) bool {
 	if able := n.ackable(h, p); able != 0 {
 		cls := bits.TrailingZeros8(able)
 		l := &n.acks[int(p.host)*n.classes+cls]
-		pk := l.pop(n.pool.all)
+		pk := l.pop(&n.pool)
 		if l.head == none {
 			h.acksReady &^= 1 << cls
 		}
@@ -147,13 +147,7 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	tr := &n.traits[f.algo]
 	alg := n.cfg.Algorithms[f.algo]
 	alg.Settle(slot, now, &f.ctl)
-	seq, more := f.next, f.next < f.size
-	if f.loss {
-		if at, ok := n.missing(slot, f); ok {
-			seq, more = at, true
-		}
-	}
-	if !more || !n.timed(f) {
+	if f.next >= f.size && !f.loss || !n.timed(f) {
 		return false
 	}
 	if f.due > now {
@@ -163,9 +157,18 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	if !f.open() {
 		return false
 	}
+	seq := f.next
+	if f.loss {
+		at, ok := n.missing(slot, f)
+		if ok {
+			seq = at
+		} else if f.next >= f.size || !f.open() {
+			return false
+		}
+	}
 	load := min(int64(n.cfg.Payload), f.size-seq)
 	pk := n.pool.get()
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	*k = packet{
 		sent: now, seq: seq, flow: slot, dst: f.dst, hash: f.hash, tel: none, in: none,
 		wire: uint16(load) + tr.data, load: uint16(load), gen: f.gen, kind: kindData, cls: f.cls, flag: tr.flags,

@@ -4,8 +4,8 @@ package ether
 // links and in queues. At any instant packets sent = delivered + dropped + in flight.
 func (n *Network) InFlight() (packets, bytes uint64) {
 	count := func(l *list) {
-		for i := l.head; i != none; i = n.pool.all[i].next {
-			if k := &n.pool.all[i]; k.kind == kindData {
+		for i := l.head; i != none; i = n.pool.at(i).next {
+			if k := n.pool.at(i); k.kind == kindData {
 				packets++
 				bytes += uint64(k.load)
 			}

@@ -47,27 +47,37 @@ type packet struct {
 	dom  uint8 // WRCC: data centre of who wrote it
 }
 
-// pool holds all packets by index. Freed ones are reused first.
+// poolPage is the number of packets that are allocated at once.
+const poolPage = 1 << 10
+
+// pool holds all packets by index, in pages: none moves when the pool grows. Freed ones are reused
+// first.
 type pool struct {
-	all  []packet
-	free int32
-	used int
+	pages [](*[poolPage]packet)
+	free  int32
+	size  int32 // packets ever used
+	used  int
 }
+
+func (p *pool) at(i int32) *packet { return &p.pages[uint32(i)/poolPage][uint32(i)%poolPage] }
 
 // get returns the index of a packet whose fields the caller sets, all of them.
 func (p *pool) get() int32 {
 	p.used++
 	if i := p.free; i != none {
-		p.free = p.all[i].next
+		p.free = p.at(i).next
 		return i
 	}
-	p.all = append(p.all, packet{})
-	return int32(len(p.all) - 1)
+	if int(p.size) == len(p.pages)*poolPage {
+		p.pages = append(p.pages, new([poolPage]packet))
+	}
+	p.size++
+	return p.size - 1
 }
 
 func (p *pool) put(i int32) {
 	p.used--
-	p.all[i].next = p.free
+	p.at(i).next = p.free
 	p.free = i
 }
 
@@ -78,19 +88,19 @@ func emptyList() list { return list{none, none} }
 
 func (l *list) empty() bool { return l.head == none }
 
-func (l *list) push(all []packet, i int32) {
-	all[i].next = none
+func (l *list) push(p *pool, i int32) {
+	p.at(i).next = none
 	if l.tail == none {
 		l.head = i
 	} else {
-		all[l.tail].next = i
+		p.at(l.tail).next = i
 	}
 	l.tail = i
 }
 
-func (l *list) pop(all []packet) int32 {
+func (l *list) pop(p *pool) int32 {
 	i := l.head
-	l.head = all[i].next
+	l.head = p.at(i).next
 	if l.head == none {
 		l.tail = none
 	}

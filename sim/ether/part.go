@@ -34,7 +34,7 @@ func (n *Network) owns(node int32) bool { return n.part == nil || n.part.mine[no
 
 // post hands a packet that has just been started to the part at the far end of its link.
 func (n *Network) post(pi int32, to int8, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	o := &n.part.out[to]
 	l := letter{packet: *k, port: pi}
 	if k.tel != none {
@@ -52,7 +52,7 @@ func (n *Network) take(o *outbox) {
 	for i := range o.letters {
 		l := &o.letters[i]
 		pk := n.pool.get()
-		k := &n.pool.all[pk]
+		k := n.pool.at(pk)
 		*k = l.packet
 		if k.tel != none {
 			r := &o.records[k.tel]

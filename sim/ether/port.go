@@ -89,7 +89,7 @@ func (n *Network) gap(wire int, rate float64) quantity.Picoseconds {
 
 // start puts a packet on the link of an idle port.
 func (n *Network) start(pi int32, p *port, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	now := n.eng.Now()
 	p.freeAt = now + n.serialize(p, int(k.wire))
 	k.at = p.freeAt + p.delay
@@ -107,13 +107,13 @@ func (n *Network) start(pi int32, p *port, pk int32) {
 
 // launch puts a packet that will arrive at k.at behind the others on a link.
 func (n *Network) launch(pi int32, p *port, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	place := n.eng.Reserve()
 	k.in = int32(uint32(place))
 	if p.pipe.tail == none {
 		n.eng.ScheduleReserved(k.at, place, evArrive, pi, 0)
 	}
-	p.pipe.push(n.pool.all, pk)
+	p.pipe.push(&n.pool, pk)
 }
 
 // kick makes a port look for something to send: now if it is idle, else when it becomes idle.
@@ -133,7 +133,7 @@ func (n *Network) kick(pi int32, p *port) {
 func (n *Network) transmit(pi int32, p *port) {
 	switch {
 	case !p.control.empty():
-		n.start(pi, p, p.control.pop(n.pool.all))
+		n.start(pi, p, p.control.pop(&n.pool))
 	case p.host != none:
 		if !n.sendHost(pi, p) {
 			return
@@ -175,7 +175,7 @@ func (n *Network) choose(pi int32, p *port) int {
 func (n *Network) heads(pi int32, able uint8) (size [MaxClasses]int32) {
 	for c := range n.classes {
 		if able>>c&1 != 0 {
-			size[c] = int32(n.pool.all[n.queues[int(pi)*n.classes+c].head].wire)
+			size[c] = int32(n.pool.at(n.queues[int(pi)*n.classes+c].head).wire)
 		}
 	}
 	return size
@@ -206,13 +206,13 @@ func (n *Network) arbitrate(p *port, able uint8, size [MaxClasses]int32) int {
 // arrive takes the packet at the head of a link into the node at the far end.
 func (n *Network) arrive(pi int32) {
 	p := &n.ports[pi]
-	pk := p.pipe.pop(n.pool.all)
+	pk := p.pipe.pop(&n.pool)
 	if p.pipe.head != none {
-		k := &n.pool.all[p.pipe.head]
+		k := n.pool.at(p.pipe.head)
 		n.eng.ScheduleReserved(k.at, n.eng.Place(uint32(k.in)), evArrive, pi, 0)
 	}
 	far := &n.ports[p.peer]
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	switch {
 	case k.kind >= kindPause:
 		n.flowControl(p.peer, far, pk)

@@ -16,7 +16,7 @@ type scoreboard struct {
 // gapped takes a data packet above the first missing byte: it is kept or lost, and the sender is
 // told once in a while.
 func (n *Network) gapped(hi int32, r *receiver, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	now := n.eng.Now()
 	if n.cfg.Recovery.Mode == SelectiveRepeat {
 		n.keep(hi, r, pk)
@@ -34,7 +34,7 @@ func (n *Network) gapped(hi int32, r *receiver, pk int32) {
 
 // keep stores a packet above a gap and tells the sender which one it is.
 func (n *Network) keep(hi int32, r *receiver, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	number := k.seq / int64(n.cfg.Payload)
 	above := number - r.expected/int64(n.cfg.Payload)
 	if above >= maxWindow {

@@ -165,7 +165,7 @@ func drawScenario(tb testing.TB, d dice) *scenario {
 			Weight: pick(d, "flow weight", 0, 0.5, 4), Demand: pick(d, "demand", 0, 0, 100*quantity.Mbps, 3*quantity.Gbps),
 		}
 		if d("endless", 0, 4) == 0 {
-			f.Bytes, f.Stop = 0, f.Start+quantity.Picoseconds(d("stop", 1, 200))*quantity.Microsecond
+			f.Bytes, f.Stop = 0, f.Start+quantity.Picoseconds(d("stop", 1, 30))*quantity.Microsecond
 		}
 		s.flows = append(s.flows, f)
 	}

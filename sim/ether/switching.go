@@ -6,7 +6,7 @@ import (
 
 // admit takes a packet into a switch and queues it for its output.
 func (n *Network) admit(pi int32, p *port, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	s := &n.switches[p.sw]
 	oi := n.route(p.sw, k)
 	if oi == none {
@@ -34,7 +34,6 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 		if !in.paused && s.over(in) {
 			in.paused = true
 			n.tell(pi, k.cls, kindPause)
-			k = &n.pool.all[pk] // the pool may have moved
 		}
 	}
 	k.in = pi
@@ -50,12 +49,12 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 
 // enqueue puts a packet that the buffer has taken into the queue of its output.
 func (n *Network) enqueue(oi int32, o *port, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	q := &n.queues[int(oi)*n.classes+int(k.cls)]
 	if n.cfg.ECN.AtEnqueue {
 		n.mark(o, k, q.bytes)
 	}
-	q.push(n.pool.all, pk)
+	q.push(&n.pool, pk)
 	q.bytes += int64(k.wire)
 	o.queued += int64(k.wire)
 	o.stats.PeakQueue = max(o.stats.PeakQueue, o.queued)
@@ -67,8 +66,8 @@ func (n *Network) enqueue(oi int32, o *port, pk int32) {
 // queue it leaves behind, and takes telemetry with it.
 func (n *Network) forward(pi int32, p *port, cls int) {
 	q := &n.queues[int(pi)*n.classes+cls]
-	pk := q.pop(n.pool.all)
-	k := &n.pool.all[pk]
+	pk := q.pop(&n.pool)
+	k := n.pool.at(pk)
 	wire := int64(k.wire)
 	q.bytes -= wire
 	p.queued -= wire
@@ -87,10 +86,10 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 	n.unload(p, k.in, cls, wire)
 	n.start(pi, p, pk)
 	if tell {
-		n.fastNotify(p.sw, &n.pool.all[pk])
+		n.fastNotify(p.sw, n.pool.at(pk))
 	}
 	if answer {
-		n.notifyNear(p.sw, &n.pool.all[pk])
+		n.notifyNear(p.sw, n.pool.at(pk))
 	}
 }
 
@@ -132,7 +131,7 @@ func (n *Network) mark(p *port, k *packet, queued int64) {
 // drop loses a packet that arrived at p.
 func (n *Network) drop(p *port, pk int32) {
 	p.stats.Drops++
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	if k.kind == kindData {
 		n.totals.DroppedPackets++
 		n.totals.DroppedBytes += uint64(k.load)

@@ -1,13 +1,12 @@
 package ether
 
 import (
-	"fairlane/internal/quantity"
 	"fairlane/sim/cc"
 )
 
 // receive takes a packet at the host it is for.
 func (n *Network) receive(pi int32, p *port, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	if k.kind == kindData {
 		n.totals.DeliveredPackets++
 		n.digest = (n.digest ^ uint64(n.eng.Now()) ^ uint64(k.flow)<<44 ^ uint64(k.seq)<<20) * 0x100000001b3
@@ -30,11 +29,10 @@ func (n *Network) receive(pi int32, p *port, pk int32) {
 
 // data takes a data packet: in order, above a gap, or again.
 func (n *Network) data(hi, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	r := n.recv(k.flow)
 	if k.flag&flagMarked != 0 && n.cfg.CNPs && n.traits[n.flow(k.flow).algo].cnp {
 		n.congestion(hi, r, k)
-		k = &n.pool.all[pk] // the pool may have moved
 	}
 	switch {
 	case k.seq == r.expected:
@@ -65,7 +63,7 @@ func (n *Network) data(hi, pk int32) {
 // keepBack lets a packet's acknowledgement wait for those of packets to come.
 func (n *Network) keepBack(r *receiver, pk int32) {
 	n.dropHeld(r)
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	k.at = n.eng.Now()
 	r.held = pk
 	if !r.armed {
@@ -77,7 +75,7 @@ func (n *Network) keepBack(r *receiver, pk int32) {
 // dropHeld gives up the packet whose acknowledgement was kept back.
 func (n *Network) dropHeld(r *receiver) {
 	if r.held != none {
-		n.release(&n.pool.all[r.held])
+		n.release(n.pool.at(r.held))
 		n.pool.put(r.held)
 		r.held = none
 	}
@@ -95,7 +93,7 @@ func (n *Network) answer(slot int32, gen uint16) {
 		return
 	}
 	pk, now := r.held, n.eng.Now()
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	if due := k.at + n.cfg.AckDelay; due > now {
 		r.armed = true
 		n.eng.Schedule(due, evAnswer, slot, int32(gen))
@@ -109,7 +107,7 @@ func (n *Network) answer(slot int32, gen uint16) {
 // acknowledge turns a data packet into the answer to it and to those before.
 func (n *Network) acknowledge(hi int32, r *receiver, pk int32, kind uint8) {
 	n.dropHeld(r)
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	k.kind = kind
 	k.seq = r.expected
 	k.dst, k.hash = r.src, r.hash
@@ -130,7 +128,7 @@ func (n *Network) congestion(hi int32, r *receiver, k *packet) {
 	r.cnpAt = now
 	flow, gen, cls := k.flow, k.gen, n.cfg.CNPClass
 	pk := n.pool.get()
-	n.pool.all[pk] = packet{
+	*n.pool.at(pk) = packet{
 		flow: flow, gen: gen, dst: r.src, hash: r.hash, tel: none, in: none,
 		wire: uint16(n.cfg.Headers.CNP), kind: kindCNP, cls: cls, dom: n.hosts[hi].domain,
 	}
@@ -140,7 +138,7 @@ func (n *Network) congestion(hi int32, r *receiver, k *packet) {
 
 // acknowledged takes an acknowledgement at its sender.
 func (n *Network) acknowledged(f *flow, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	slot, now := k.flow, n.eng.Now()
 	a := &n.ackArg
 	*a = cc.Ack{
@@ -187,7 +185,7 @@ func (n *Network) acknowledged(f *flow, pk int32) {
 
 // notified takes a notification packet at the sender it is for.
 func (n *Network) notified(f *flow, pk int32) {
-	k := &n.pool.all[pk]
+	k := n.pool.at(pk)
 	note := &n.noteArg
 	*note = cc.Notification{Now: n.eng.Now(), Seq: k.seq, FairRate: float64(k.fair) * 1e6, Domain: uint16(k.dom)}
 	if k.kind == kindFCNP {
@@ -231,5 +229,9 @@ func (n *Network) timeout(slot int32, gen uint16) {
 		n.restart(slot, f)
 		n.consider(slot, f)
 	}
-	n.eng.Schedule(max(f.moved, now-limit+quantity.Nanosecond)+limit, evTimeout, slot, int32(gen))
+	due := f.moved + limit
+	if due <= now { // nothing is on the way, and what is sent from now on is late in a limit at the earliest
+		due = now + limit
+	}
+	n.eng.Schedule(due, evTimeout, slot, int32(gen))
 }
