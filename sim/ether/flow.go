@@ -59,7 +59,7 @@ const (
 
 const pageSize = 256 // flows
 
-// flow is the sending half of a flow.
+// flow is the sending half of a flow: two cache lines.
 type flow struct {
 	ctl   cc.Control
 	size  int64 // payload bytes; endless flows have the largest number
@@ -86,17 +86,15 @@ type info struct {
 	id     int64
 	start  quantity.Picoseconds
 	moved  quantity.Picoseconds // last progress, for the retransmission timeout
-	demand float64              // bit/s; 0 is no bound
 	top    int64                // one above the highest byte sent before going back
+	demand uint32               // kbit/s that the application offers; 0 is no bound
 	tenant uint16
 }
 
-// receiver is the receiving half.
+// receiver is the receiving half: half a cache line.
 type receiver struct {
 	expected int64
 	cnpAt    quantity.Picoseconds
-	nackAt   quantity.Picoseconds
-	nackFor  int64
 	src      int32
 	hash     uint32 // of the way back
 	packets  uint8  // not yet acknowledged
@@ -204,12 +202,12 @@ func (n *Network) begin(at int32) {
 	*f = flow{
 		size: spec.Bytes, src: spec.Src, dst: spec.Dst, hash: h, gen: gen, due: n.eng.Now(),
 		state: stateIdle, algo: spec.Algorithm, cls: spec.Class,
-		info: info{id: spec.ID, start: n.eng.Now(), moved: n.eng.Now(), demand: float64(spec.Demand), tenant: spec.Tenant},
+		info: info{id: spec.ID, start: n.eng.Now(), moved: n.eng.Now(), demand: kbps(spec.Demand), tenant: spec.Tenant},
 	}
 	if spec.Bytes == 0 {
 		f.size = math.MaxInt64
 	}
-	*r = receiver{src: spec.Src, hash: uint32(sim.Hash(uint64(h))), nackFor: -1, cnpAt: -quantity.Second, nackAt: -quantity.Second, held: none}
+	*r = receiver{src: spec.Src, hash: uint32(sim.Hash(uint64(h))), cnpAt: -quantity.Second, held: none}
 	if !n.owns(n.hosts[spec.Src].node) {
 		f.state = stateRemote
 		return
@@ -239,6 +237,14 @@ func (n *Network) begin(at int32) {
 		n.eng.Schedule(n.eng.Now()+n.cfg.Recovery.Timeout, evTimeout, slot, int32(gen))
 	}
 	n.consider(slot, f)
+}
+
+// kbps returns a demand in kbit/s, at least 1. What a flow offers beyond 4 Tbit/s bounds nothing.
+func kbps(r quantity.BitRate) uint32 {
+	if r <= 0 || r > math.MaxUint32*1000 {
+		return 0
+	}
+	return uint32(max(1, r/1000))
 }
 
 // bdp returns the bytes that fill a path: rate times round trip.
@@ -298,6 +304,7 @@ func (n *Network) finish(slot int32, f *flow) {
 		n.recycle(slot)
 	}
 	delete(n.selective, slot)
+	delete(n.nacks, slot)
 	n.dropHeld(n.recv(slot))
 	n.active--
 	n.completed++

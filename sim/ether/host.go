@@ -224,7 +224,7 @@ func (n *Network) spaced(f *flow, p *port, wire int, now quantity.Picoseconds) {
 // rate is what congestion control and the application allow.
 func (f *flow) rate() float64 {
 	if f.demand > 0 {
-		return min(f.demand, f.ctl.Rate)
+		return min(float64(f.demand)*1000, f.ctl.Rate)
 	}
 	return f.ctl.Rate
 }

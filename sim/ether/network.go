@@ -74,6 +74,7 @@ type Network struct {
 	source    Source
 	selective map[int32]*scoreboard // of senders
 	kept      map[int32]*scoreboard // of receivers
+	nacks     map[int32]nack        // of receivers with a gap
 
 	part  *part        // nil when the whole fabric is simulated here
 	fair  []fairSwitch // by switch; nil without WRCC
@@ -112,7 +113,7 @@ func assemble(topo *subnet.Fabric, cfg Config, divide func(*Network) error) (*Ne
 	n := &Network{
 		cfg: cfg, topo: topo, classes: len(cfg.Classes), truncate: cfg.TruncateNs,
 		pool: pool{free: none}, records: records{free: none}, quantum: int32(cfg.Payload + cfg.Headers.Data),
-		selective: make(map[int32]*scoreboard), kept: make(map[int32]*scoreboard), digest: 0xcbf29ce484222325,
+		selective: make(map[int32]*scoreboard), kept: make(map[int32]*scoreboard), nacks: make(map[int32]nack), digest: 0xcbf29ce484222325,
 	}
 	n.prepareClasses()
 	n.prepareTraits()

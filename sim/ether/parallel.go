@@ -370,6 +370,7 @@ func (n *Network) forget(slot int32) {
 	if slot < n.slots {
 		n.flow(slot).state = stateFree
 		delete(n.kept, slot)
+		delete(n.nacks, slot)
 	}
 }
 

@@ -1,8 +1,16 @@
 package ether
 
+import "fairlane/internal/quantity"
+
 // maxWindow bounds how far above a gap a receiver keeps packets under selective repeat. The distance
 // fits the field of a NACK.
 const maxWindow = 1 << 16
+
+// nack is the last report of a gap that a receiver has sent.
+type nack struct {
+	seq int64
+	at  quantity.Picoseconds
+}
 
 // scoreboard is what either end of a flow under selective repeat knows of packets above the first
 // missing one. Packets are numbered by their place in the flow.
@@ -22,12 +30,12 @@ func (n *Network) gapped(hi int32, r *receiver, pk int32) {
 		n.keep(hi, r, pk)
 		return
 	}
-	if r.nackFor == r.expected && now-r.nackAt < n.cfg.Recovery.NackGap {
+	if last, ok := n.nacks[k.flow]; ok && last.seq == r.expected && now-last.at < n.cfg.Recovery.NackGap {
 		n.release(k)
 		n.pool.put(pk)
 		return
 	}
-	r.nackFor, r.nackAt = r.expected, now
+	n.nacks[k.flow] = nack{r.expected, now}
 	n.totals.Nacks++
 	n.acknowledge(hi, r, pk, kindNack)
 }
