@@ -14,7 +14,7 @@ type dcqcn struct {
 	timer quantity.Picoseconds
 	bytes int64
 	gap   quantity.Picoseconds // between the notifications made of echoes
-	flows []dcqcnFlow
+	flows slots[dcqcnFlow]
 }
 
 type dcqcnFlow struct {
@@ -65,16 +65,16 @@ func newDCQCN(v Values) (Algorithm, error) {
 }
 
 func (d *dcqcn) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d.bytes > 0} }
-func (d *dcqcn) Reserve(n int)  { d.flows = grown(d.flows, n) }
+func (d *dcqcn) Reserve(n int)  { d.flows.reserve(n) }
 
 func (d *dcqcn) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
-	d.flows[slot] = dcqcnFlow{RPState: NewRPState(&d.rp, line), line: line, echoAt: longAgo, seen: now}
+	*d.flows.at(slot) = dcqcnFlow{RPState: NewRPState(&d.rp, line), line: line, echoAt: longAgo, seen: now}
 	return Control{Rate: line}
 }
 
 func (d *dcqcn) Settle(slot int32, now quantity.Picoseconds, c *Control) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	f.seen = now
 	if f.active && f.incAt <= now {
 		f.incAt = f.expire(&d.rp, f.line, noStop, f.incAt, now, d.timer)
@@ -84,7 +84,7 @@ func (d *dcqcn) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 
 func (d *dcqcn) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control) {
 	d.Settle(slot, now, c)
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	if f.active && counted(&f.sent, wire, d.bytes) {
 		f.ByteStep(&d.rp, f.line)
 		c.Rate = f.Rate
@@ -92,7 +92,7 @@ func (d *dcqcn) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control)
 }
 
 func (d *dcqcn) Ack(slot int32, a *Ack, c *Control) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	if a.Marked > 0 && a.Now-f.echoAt >= d.gap {
 		f.echoAt = a.Now
 		d.notified(f, a.Now, c)
@@ -101,7 +101,7 @@ func (d *dcqcn) Ack(slot int32, a *Ack, c *Control) {
 
 func (d *dcqcn) Notify(slot int32, n *Notification, c *Control) {
 	if n.Kind == NotifyCNP {
-		d.notified(&d.flows[slot], n.Now, c)
+		d.notified(d.flows.at(slot), n.Now, c)
 	}
 }
 
@@ -122,6 +122,6 @@ func (d *dcqcn) alphaNow(f *dcqcnFlow, now quantity.Picoseconds) float64 {
 func (d *dcqcn) Gauges() []string { return rpGauges() }
 
 func (d *dcqcn) Read(slot int32, dst []float64) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	dst[0], dst[1], dst[2] = f.Target, d.alphaNow(f, f.seen), float64(max(f.TimeStage, f.ByteStage))
 }

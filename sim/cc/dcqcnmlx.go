@@ -32,7 +32,7 @@ type dcqcnMlx struct {
 	clamp   bool
 	clampAT bool // after an increase by time
 	spaced  bool // a cut needs a monitor period since the last one, and comes at the notification
-	flows   []dcqcnMlxFlow
+	flows   slots[dcqcnMlxFlow]
 }
 
 type dcqcnMlxFlow struct {
@@ -51,10 +51,10 @@ const (
 const limiterUnit = 1e6
 
 func (d *dcqcnMlx) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d.bytes > 0} }
-func (d *dcqcnMlx) Reserve(n int)  { d.flows = grown(d.flows, n) }
+func (d *dcqcnMlx) Reserve(n int)  { d.flows.reserve(n) }
 
 func (d *dcqcnMlx) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
-	s := &d.flows[slot]
+	s := d.flows.at(slot)
 	*s = dcqcnMlxFlow{rpClock: rpClock{line: float64(f.LineRate), seen: now}, echoAt: longAgo}
 	d.release(&s.rpClock)
 	return Control{Rate: s.line}
@@ -75,7 +75,7 @@ func (d *dcqcnMlx) top(f *rpClock) float64 {
 }
 
 func (d *dcqcnMlx) Settle(slot int32, now quantity.Picoseconds, c *Control) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	f.seen = now
 	if !f.is(rpActive) {
 		return
@@ -133,7 +133,7 @@ func (d *dcqcnMlx) lower(f *dcqcnMlxFlow, t quantity.Picoseconds) {
 
 func (d *dcqcnMlx) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control) {
 	d.Settle(slot, now, c)
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	if !f.is(rpActive) || !counted(&f.sent, wire, d.bytes) {
 		return
 	}
@@ -144,7 +144,7 @@ func (d *dcqcnMlx) Sent(slot int32, now quantity.Picoseconds, wire int, c *Contr
 }
 
 func (d *dcqcnMlx) Ack(slot int32, a *Ack, c *Control) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	if a.Marked > 0 && a.Now-f.echoAt >= d.gap {
 		f.echoAt = a.Now
 		d.notified(f, a.Now, c)
@@ -153,7 +153,7 @@ func (d *dcqcnMlx) Ack(slot int32, a *Ack, c *Control) {
 
 func (d *dcqcnMlx) Notify(slot int32, n *Notification, c *Control) {
 	if n.Kind == NotifyCNP {
-		d.notified(&d.flows[slot], n.Now, c)
+		d.notified(d.flows.at(slot), n.Now, c)
 	}
 }
 
@@ -191,6 +191,6 @@ func (d *dcqcnMlx) attach(f *dcqcnMlxFlow, now quantity.Picoseconds) {
 func (d *dcqcnMlx) Gauges() []string { return rpGauges() }
 
 func (d *dcqcnMlx) Read(slot int32, dst []float64) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	dst[0], dst[1], dst[2] = f.Target, f.alphaNow(f.seen, &d.alpha)/alphaScale, float64(max(f.TimeStage, f.ByteStage))
 }

@@ -27,7 +27,7 @@ type dcqcnP struct {
 	limit    int32
 	fromAny  bool
 	lateUp   bool
-	flows    []dcqcnPFlow
+	flows    slots[dcqcnPFlow]
 	nics     []dcqcnPNIC // by sender
 }
 
@@ -95,13 +95,13 @@ func newDCQCNP(v Values) (Algorithm, error) {
 }
 
 func (d *dcqcnP) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d.bytes > 0} }
-func (d *dcqcnP) Reserve(n int)  { d.flows = grown(d.flows, n) }
+func (d *dcqcnP) Reserve(n int)  { d.flows.reserve(n) }
 
 func (d *dcqcnP) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	if need := int(f.Host) + 1; need > len(d.nics) {
 		d.nics = grown(d.nics, max(need, 2*len(d.nics)))
 	}
-	s := &d.flows[slot]
+	s := d.flows.at(slot)
 	if s.registered {
 		d.deregister(slot)
 	}
@@ -115,7 +115,7 @@ func (d *dcqcnP) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 }
 
 func (d *dcqcnP) settle(slot int32, now quantity.Picoseconds) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	if !f.registered || f.incAt > now {
 		return
 	}
@@ -127,13 +127,13 @@ func (d *dcqcnP) settle(slot int32, now quantity.Picoseconds) {
 
 // allow turns the share of line rate into a rate.
 func (d *dcqcnP) allow(slot int32, c *Control) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	c.Rate = max(f.Rate*f.line, min(d.floor, f.line))
 }
 
 func (d *dcqcnP) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control) {
 	d.settle(slot, now)
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	if f.registered && counted(&f.sent, wire, d.bytes) {
 		f.ByteStep(&d.rp, 1)
 		if f.Rate >= 1 {
@@ -156,7 +156,7 @@ func (d *dcqcnP) Notify(slot int32, n *Notification, c *Control) {
 }
 
 func (d *dcqcnP) notified(slot int32, now quantity.Picoseconds, c *Control) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	gap := now - f.cnpAt
 	switch {
 	case !f.registered:
@@ -195,12 +195,12 @@ func (d *dcqcnP) cut(f *dcqcnPFlow, now, credit quantity.Picoseconds) {
 // register gives a flow an entry in its NIC's table and reports whether there was one. A flow that
 // has recovered, or ended, keeps its entry until the table is full and searched.
 func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	n := &d.nics[f.host]
 	if n.count >= d.limit && now >= n.sweepAt {
 		n.sweepAt = now + d.timer/sweepsPerPeriod
 		for at := n.head; at != 0; {
-			next := d.flows[at-1].next
+			next := d.flows.at(at-1).next
 			d.settle(at-1, now)
 			at = next
 		}
@@ -210,7 +210,7 @@ func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
 	}
 	f.registered, f.prev, f.next = true, 0, n.head
 	if n.head != 0 {
-		d.flows[n.head-1].prev = slot + 1
+		d.flows.at(n.head-1).prev = slot + 1
 	}
 	n.head = slot + 1
 	n.count++
@@ -219,15 +219,15 @@ func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
 
 // deregister frees a flow's entry and forgets its state.
 func (d *dcqcnP) deregister(slot int32) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	n := &d.nics[f.host]
 	if f.prev != 0 {
-		d.flows[f.prev-1].next = f.next
+		d.flows.at(f.prev-1).next = f.next
 	} else {
 		n.head = f.next
 	}
 	if f.next != 0 {
-		d.flows[f.next-1].prev = f.prev
+		d.flows.at(f.next-1).prev = f.prev
 	}
 	n.count--
 	f.registered, f.prev, f.next = false, 0, 0
@@ -237,6 +237,6 @@ func (d *dcqcnP) deregister(slot int32) {
 func (d *dcqcnP) Gauges() []string { return rpGauges() }
 
 func (d *dcqcnP) Read(slot int32, dst []float64) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	dst[0], dst[1], dst[2] = f.Target*f.line, f.Alpha, float64(max(f.TimeStage, f.ByteStage))
 }

@@ -201,8 +201,8 @@ func TestDCQCNPKeepsItsBooks(t *testing.T) {
 			listed := 0
 			for h, n := range d.nics {
 				count := int32(0)
-				for at := n.head; at != 0; at = d.flows[at-1].next {
-					f := &d.flows[at-1]
+				for at := n.head; at != 0; at = d.flows.at(at-1).next {
+					f := d.flows.at(at-1)
 					if !f.registered || int(f.host) != h || f.Rate >= 1 {
 						t.Fatalf("slot %d is in the table of host %d: %+v", at-1, h, f)
 					}
@@ -213,8 +213,8 @@ func TestDCQCNPKeepsItsBooks(t *testing.T) {
 				}
 				listed += int(count)
 			}
-			for i := range d.flows {
-				if d.flows[i].registered {
+			for i := range int32(len(d.flows.pages) * slotPage) {
+				if d.flows.at(i).registered {
 					listed--
 				}
 			}

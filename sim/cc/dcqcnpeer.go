@@ -24,7 +24,7 @@ type dcqcnPeer struct {
 	first  float64 // of the rate at the first echo
 	clamp  bool
 	window uint8
-	flows  []dcqcnPeerFlow
+	flows  slots[dcqcnPeerFlow]
 }
 
 type dcqcnPeerFlow struct {
@@ -71,17 +71,17 @@ func newDCQCNPeer(v Values) (Algorithm, error) {
 }
 
 func (d *dcqcnPeer) Traits() Traits { return Traits{ECN: true, CNP: true} }
-func (d *dcqcnPeer) Reserve(n int)  { d.flows = grown(d.flows, n) }
+func (d *dcqcnPeer) Reserve(n int)  { d.flows.reserve(n) }
 
 func (d *dcqcnPeer) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
-	s := &d.flows[slot]
+	s := d.flows.at(slot)
 	*s = dcqcnPeerFlow{rpClock: rpClock{RPState: NewRPState(&d.rp, line), line: line, seen: now}, bdp: f.BDP}
 	return Control{Rate: line, Window: windowFor(d.window, f.BDP, line, line)}
 }
 
 func (d *dcqcnPeer) Settle(slot int32, now quantity.Picoseconds, c *Control) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	f.seen = now
 	if !f.is(rpActive) {
 		return
@@ -119,13 +119,13 @@ func (d *dcqcnPeer) Sent(int32, quantity.Picoseconds, int, *Control) {}
 
 func (d *dcqcnPeer) Ack(slot int32, a *Ack, c *Control) {
 	if a.Marked > 0 {
-		d.notified(&d.flows[slot], a.Now, c)
+		d.notified(d.flows.at(slot), a.Now, c)
 	}
 }
 
 func (d *dcqcnPeer) Notify(slot int32, n *Notification, c *Control) {
 	if n.Kind == NotifyCNP {
-		d.notified(&d.flows[slot], n.Now, c)
+		d.notified(d.flows.at(slot), n.Now, c)
 	}
 }
 
@@ -143,6 +143,6 @@ func (d *dcqcnPeer) notified(f *dcqcnPeerFlow, now quantity.Picoseconds, c *Cont
 func (d *dcqcnPeer) Gauges() []string { return rpGauges() }
 
 func (d *dcqcnPeer) Read(slot int32, dst []float64) {
-	f := &d.flows[slot]
+	f := d.flows.at(slot)
 	dst[0], dst[1], dst[2] = f.Target, f.alphaNow(f.seen, &d.alpha), float64(f.TimeStage)
 }

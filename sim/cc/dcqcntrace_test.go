@@ -56,7 +56,7 @@ func explain(d *dcqcnPeer, rows []traceRow, first quantity.Picoseconds) (explain
 	d.Reserve(1)
 	start := branch{ctl: d.Start(0, 0, &Flow{LineRate: 100 * quantity.Gbps})}
 	d.Ack(0, &Ack{Now: first, Marked: 1}, &start.ctl)
-	start.f = d.flows[0]
+	start.f = *d.flows.at(0)
 	alive := map[branch]bool{start: true}
 	next := first + d.alpha.period/2
 	for i, row := range rows {
@@ -68,10 +68,10 @@ func explain(d *dcqcnPeer, rows []traceRow, first quantity.Picoseconds) (explain
 			for b := range alive {
 				for marked := range 2 {
 					c := b
-					d.flows[0] = c.f
+					*d.flows.at(0) = c.f
 					d.Settle(0, next, &c.ctl)
 					d.Ack(0, &Ack{Now: next, Marked: marked}, &c.ctl)
-					c.f = d.flows[0]
+					c.f = *d.flows.at(0)
 					branches[c] = true
 				}
 			}
@@ -80,10 +80,10 @@ func explain(d *dcqcnPeer, rows []traceRow, first quantity.Picoseconds) (explain
 		left := make(map[branch]bool)
 		var gauges [3]float64
 		for b := range alive {
-			d.flows[0] = b.f
+			*d.flows.at(0) = b.f
 			d.Settle(0, row.at, &b.ctl)
 			d.Read(0, gauges[:])
-			b.f = d.flows[0]
+			b.f = *d.flows.at(0)
 			if math.Abs(b.ctl.Rate-row.rate) < 0.5 && math.Abs(gauges[0]-row.target) < 0.5 && math.Abs(gauges[1]-row.alpha) < 0.6e-6 {
 				left[b] = true
 			}

@@ -14,7 +14,7 @@ type dctcp struct {
 	low    float64
 	window uint8
 
-	flows []dctcpFlow
+	flows slots[dctcpFlow]
 }
 
 type dctcpFlow struct {
@@ -57,18 +57,18 @@ func newDCTCP(v Values) (Algorithm, error) {
 // Traits: nothing on the wire but the two bits of ECN and their echo.
 func (a *dctcp) Traits() Traits { return Traits{ECN: true} }
 
-func (a *dctcp) Reserve(n int) { a.flows = grown(a.flows, n) }
+func (a *dctcp) Reserve(n int) { a.flows.reserve(n) }
 
 func (a *dctcp) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
-	a.flows[slot] = dctcpFlow{
+	*a.flows.at(slot) = dctcpFlow{
 		rate: line, line: line, alpha: a.alpha0, bdp: max(1, f.BDP), payload: int64(max(1, f.Payload)),
 	}
 	return Control{Rate: line, Window: windowFor(a.window, max(1, f.BDP), line, line)}
 }
 
 func (a *dctcp) Ack(slot int32, k *Ack, c *Control) {
-	s := &a.flows[slot]
+	s := a.flows.at(slot)
 	s.marked += int32(k.Marked)
 	boundary := k.Seq > s.last
 	if boundary {
@@ -107,4 +107,4 @@ func (a *dctcp) observe(s *dctcpFlow, k *Ack) {
 // Gauges: alpha, the smoothed fraction of marked packets.
 func (a *dctcp) Gauges() []string { return []string{"alpha"} }
 
-func (a *dctcp) Read(slot int32, dst []float64) { dst[0] = a.flows[slot].alpha }
+func (a *dctcp) Read(slot int32, dst []float64) { dst[0] = a.flows.at(slot).alpha }

@@ -22,8 +22,8 @@ type hpcc struct {
 	fast     bool
 	maxHops  int
 
-	flows []hpccFlow
-	hops  []hpccHop // maxHops of each slot
+	flows slots[hpccFlow]
+	hops  [][]hpccHop // by page of slots: maxHops of each
 }
 
 // hpccFlow is the state of a flow: one cache line beside its hops.
@@ -122,8 +122,10 @@ func (a *hpcc) Traits() Traits {
 }
 
 func (a *hpcc) Reserve(n int) {
-	a.flows = grown(a.flows, n)
-	a.hops = grown(a.hops, n*a.maxHops)
+	a.flows.reserve(n)
+	for len(a.hops)*slotPage < n {
+		a.hops = append(a.hops, make([]hpccHop, slotPage*a.maxHops))
+	}
 }
 
 func (a *hpcc) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
@@ -135,12 +137,12 @@ func (a *hpcc) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	for s.unit < hpccMaxUnit && f.LineRate>>(s.unit+1) >= hpccUnitRate {
 		s.unit++
 	}
-	a.flows[slot] = s
+	*a.flows.at(slot) = s
 	return Control{Rate: line, Window: windowFor(a.window, s.bdp, line, line)}
 }
 
 func (a *hpcc) Ack(slot int32, k *Ack, c *Control) {
-	s := &a.flows[slot]
+	s := a.flows.at(slot)
 	n := len(k.INT)
 	if n == 0 || n > a.maxHops {
 		return // not measurable: the header has no room for the path
@@ -235,8 +237,8 @@ func (a *hpcc) store(slot int32, s *hpccFlow, stack []Hop) {
 }
 
 func (a *hpcc) kept(slot int32) []hpccHop {
-	from := int(slot) * a.maxHops
-	return a.hops[from : from+a.maxHops]
+	from := int(slot%slotPage) * a.maxHops
+	return a.hops[slot/slotPage][from : from+a.maxHops]
 }
 
 // read is what the sender finds in its acknowledgement about a hop.
@@ -266,5 +268,5 @@ func (a *hpcc) difference(s *hpccFlow, h, old hpccHop) (dt quantity.Picoseconds,
 func (a *hpcc) Gauges() []string { return []string{"u", "reference_bps"} }
 
 func (a *hpcc) Read(slot int32, dst []float64) {
-	dst[0], dst[1] = a.flows[slot].util, a.flows[slot].ref
+	dst[0], dst[1] = a.flows.at(slot).util, a.flows.at(slot).ref
 }

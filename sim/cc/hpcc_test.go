@@ -165,7 +165,7 @@ func TestHPCCWireReadingCutsToTheHeadersUnits(t *testing.T) {
 		f := longHaul()
 		f.LineRate = c.line
 		a.Start(0, 0, f)
-		s := &a.flows[0]
+		s := a.flows.at(0)
 		old := a.read(s, &Hop{At: 16_777_215_999, Tx: math.MaxUint32 - 100, Queue: 7*c.queUnit + 79})
 		now := a.read(s, &Hop{At: 16_777_216_999 + 87_000, Tx: 3*c.txUnit + 5, Queue: 9 * c.queUnit})
 		dt, sent, queue := a.difference(s, now, old)

@@ -89,7 +89,7 @@ type pidnn struct {
 	ackClocked
 	pidnnConfig
 	model *predict.Model // nil without prediction
-	flows []pidFlow
+	flows slots[pidFlow]
 	gains []pidGains // one for all, or one for each flow or host
 	learn []pidStep  // empty unless training
 }
@@ -173,7 +173,7 @@ func newPIDNN(v Values, m *predict.Model) (Algorithm, error) {
 func (p *pidnn) Traits() Traits { return Traits{} }
 
 func (p *pidnn) Reserve(n int) {
-	p.flows = grown(p.flows, n)
+	p.flows.reserve(n)
 	if p.train != trainOff {
 		p.learn = grown(p.learn, n)
 	}
@@ -192,7 +192,7 @@ func (p *pidnn) reserveGains(n int) {
 }
 
 func (p *pidnn) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
-	s := &p.flows[slot]
+	s := p.flows.at(slot)
 	*s = pidFlow{target: p.target, line: f.LineRate.Gbit(), bdp: f.BDP}
 	s.rate = p.bound(s, p.start)
 	if p.train != trainOff {
@@ -216,7 +216,7 @@ func (p *pidnn) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 // Ack takes the RTT of the ACK that answers the probe, and lets the next packet be the next probe: of
 // the packets of one round trip only the first is sampled (S3, 3.2).
 func (p *pidnn) Ack(slot int32, a *Ack, c *Control) {
-	s := &p.flows[slot]
+	s := p.flows.at(slot)
 	if a.Seq <= s.mark || a.RTT <= 0 {
 		return
 	}
@@ -336,7 +336,7 @@ func (p *pidnn) Gauges() []string {
 }
 
 func (p *pidnn) Read(slot int32, dst []float64) {
-	s := &p.flows[slot]
+	s := p.flows.at(slot)
 	dst[0], dst[1], dst[2] = s.target, s.filter.Smoothed(), s.predicted
 	copy(dst[3:], p.gains[s.gains].k[:])
 }

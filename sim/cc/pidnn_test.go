@@ -36,7 +36,7 @@ func pidnnFlow() *Flow {
 // sampled gives the flow in slot 0 one sample after the other, us, and returns its rate, Gbit/s.
 func sampled(p *pidnn, c *Control, rtts ...float64) float64 {
 	for _, r := range rtts {
-		seq := p.flows[0].mark + 1
+		seq := p.flows.at(0).mark + 1
 		a := Ack{RTT: quantity.Picoseconds(math.Round(r * 1e6)), Seq: seq, Next: seq + 50_000, Acked: 1000, Packets: 1}
 		p.Ack(0, &a, c)
 	}
@@ -144,7 +144,7 @@ func TestPIDNNSamplesOneRoundTripAtATime(t *testing.T) {
 	at(41_000, 90_000, 0) // no measurement
 	near(t, "rate", c.Rate/1e9, 9.164)
 	at(41_000, 90_000, 9*quantity.Microsecond)
-	if n := p.flows[0].n; n != 2 || c.Rate >= 9.164e9 {
+	if n := p.flows.at(0).n; n != 2 || c.Rate >= 9.164e9 {
 		t.Errorf("%d samples, rate %v; want 2 and a lower rate", n, c.Rate)
 	}
 }
@@ -207,7 +207,7 @@ func TestPIDNNWithAModelOfItsOwn(t *testing.T) {
 	p.Reserve(1)
 	c := p.Start(0, 0, pidnnFlow())
 	sampled(p, &c, 5, 5, 5)
-	if got := p.flows[0].predicted; math.Abs(got-10) > 0.3 {
+	if got := p.flows.at(0).predicted; math.Abs(got-10) > 0.3 {
 		t.Errorf("predicts %.2f us, its model was taught 10", got)
 	}
 }
@@ -215,7 +215,7 @@ func TestPIDNNWithAModelOfItsOwn(t *testing.T) {
 func TestPIDNNTrainsItsGainsDownTheGradient(t *testing.T) {
 	t.Parallel()
 	p, c := buildPIDNN(t, Values{"predictor": 0, "gains": gainsInitial, "train": trainFlow, "slope": 0.001})
-	gains := func() [3]float64 { return p.gains[p.flows[0].gains].k }
+	gains := func() [3]float64 { return p.gains[p.flows.at(0).gains].k }
 	sampled(p, &c, 6) // P 0.2, I 0.2, D 0 at 10 Gbit/s: delta -0.05, rate 9.5
 	if g := gains(); g != pidInitial {
 		t.Errorf("gains %v before any outcome is known", g)
@@ -312,7 +312,29 @@ func TestPIDNNMovesTheTargetAfterSevenSamplesOnOneSide(t *testing.T) {
 			t.Parallel()
 			p, ctl := buildPIDNN(t, Values{"rttch": c.mode})
 			sampled(p, &ctl, c.rtts...)
-			near(t, "target", p.flows[0].target, c.want)
+			near(t, "target", p.flows.at(0).target, c.want)
+		})
+	}
+}
+
+// Deviations from the target of then still count when the target has moved: after 7 samples of 9 and 7 of
+// 16 they are 7 times 4 and 7 times 7, and 5.5 is added to the target of 9.
+func TestPIDNNRunningMeanMovesTheTargetOn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		rtts []float64
+		want float64
+	}{
+		{"six above are too few", slices.Repeat([]float64{9}, 6), 5},
+		{"the first change is that of the current mean", slices.Repeat([]float64{9}, 7), 9},
+		{"the second is not", append(slices.Repeat([]float64{9}, 7), slices.Repeat([]float64{16}, 7)...), 14.5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p, ctl := buildPIDNN(t, Values{"rttch": rttchBoth, "rttch_mean": rttchRunning})
+			sampled(p, &ctl, c.rtts...)
+			near(t, "target", p.flows.at(0).target, c.want)
 		})
 	}
 }

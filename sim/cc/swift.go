@@ -29,7 +29,7 @@ type swift struct {
 	most   float64 // 0 is by line rate and target
 	start  float64 // 0 is the bandwidth-delay product
 
-	flows []swiftFlow
+	flows slots[swiftFlow]
 }
 
 // swiftFlow is the state of a flow: one cache line.
@@ -94,7 +94,7 @@ func newSwift(v Values) (Algorithm, error) {
 // Traits: nothing on the wire; the sender itself remembers when it sent what is acknowledged.
 func (a *swift) Traits() Traits { return Traits{} }
 
-func (a *swift) Reserve(n int) { a.flows = grown(a.flows, n) }
+func (a *swift) Reserve(n int) { a.flows.reserve(n) }
 
 func (a *swift) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	s := swiftFlow{
@@ -115,14 +115,14 @@ func (a *swift) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 		s.cwnd = float64(f.BDP) / float64(s.payload)
 	}
 	s.cwnd = min(max(s.cwnd, a.least), s.most)
-	a.flows[slot] = s
+	*a.flows.at(slot) = s
 	var c Control
 	s.control(&c)
 	return c
 }
 
 func (a *swift) Ack(slot int32, k *Ack, c *Control) {
-	s := &a.flows[slot]
+	s := a.flows.at(slot)
 	s.rtt = max(1, k.RTT)
 	target := a.target(s)
 	before := s.cwnd
@@ -179,6 +179,6 @@ func (s *swiftFlow) control(c *Control) {
 func (a *swift) Gauges() []string { return []string{"cwnd", "target_us"} }
 
 func (a *swift) Read(slot int32, dst []float64) {
-	s := &a.flows[slot]
+	s := a.flows.at(slot)
 	dst[0], dst[1] = s.cwnd, a.target(s)/float64(quantity.Microsecond)
 }

@@ -37,7 +37,7 @@ func TestSwiftTargetScalesWithPathAndFlows(t *testing.T) {
 		{"a target of one's own", Values{"base_target": 25e6, "hop_target": 2e6, "fs_range": 0}, 1, 31},
 	} {
 		a, _ := startSwift(t, c.v)
-		a.flows[0].cwnd = c.cwnd
+		a.flows.at(0).cwnd = c.cwnd
 		if got := gaugesOf(a, 0)[1]; !agrees(got, c.want) {
 			t.Errorf("%s: target %g us, want %g", c.name, got, c.want)
 		}
@@ -48,20 +48,20 @@ func TestSwiftAddsOnePacketARoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, cwnd := range []float64{5, 10, 60} {
 		a, c := startSwift(t, nil)
-		a.flows[0].cwnd = cwnd
+		a.flows.at(0).cwnd = cwnd
 		for range int(cwnd) {
 			a.Ack(0, delayAck(usec, usec), &c)
 		}
 		// by acknowledgement ai/cwnd of a growing window: a little less than one packet
-		got := a.flows[0].cwnd
+		got := a.flows.at(0).cwnd
 		if want := math.Sqrt(cwnd*cwnd + 2*math.Floor(cwnd)); math.Abs(got-want) > 0.02*want || got > cwnd+1 {
 			t.Errorf("a round trip below the target took %g to %g, want %g", cwnd, got, want)
 		}
 	}
 	a, c := startSwift(t, Values{"ai": 0.5})
-	a.flows[0].cwnd = 0.2
+	a.flows.at(0).cwnd = 0.2
 	a.Ack(0, delayAck(usec, usec), &c)
-	if got := a.flows[0].cwnd; !agrees(got, 0.7) {
+	if got := a.flows.at(0).cwnd; !agrees(got, 0.7) {
 		t.Errorf("below one packet each acknowledgement adds ai: %g, want 0.7", got)
 	}
 }
@@ -71,11 +71,11 @@ func TestSwiftCutsOncePerRoundTrip(t *testing.T) {
 	// no scaling: the target is 20 us
 	v := Values{"base_target": 20e6, "hop_target": 0, "fs_range": 0}
 	a, c := startSwift(t, v)
-	a.flows[0].cwnd = 40
+	a.flows.at(0).cwnd = 40
 	step := func(now, rtt quantity.Picoseconds, want float64) {
 		t.Helper()
 		a.Ack(0, delayAck(now, rtt), &c)
-		if got := a.flows[0].cwnd; !agrees(got, want) {
+		if got := a.flows.at(0).cwnd; !agrees(got, want) {
 			t.Fatalf("at %s after %s: window %g, want %g", now, rtt, got, want)
 		}
 	}
@@ -98,10 +98,10 @@ func TestSwiftCutsOncePerRoundTrip(t *testing.T) {
 func TestSwiftTakesALossAsTheLargestCut(t *testing.T) {
 	t.Parallel()
 	a, c := startSwift(t, Values{"max_mdf": 0.3})
-	a.flows[0].cwnd = 10
+	a.flows.at(0).cwnd = 10
 	a.Ack(0, &Ack{Now: 50 * usec, RTT: 10 * usec, Nack: true, Packets: 1}, &c)
 	a.Ack(0, &Ack{Now: 51 * usec, RTT: 10 * usec, Nack: true, Packets: 1}, &c)
-	if got := a.flows[0].cwnd; !agrees(got, 7) {
+	if got := a.flows.at(0).cwnd; !agrees(got, 7) {
 		t.Errorf("window %g after two losses in a round trip, want 7", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestSwiftControlIsWindowThenPace(t *testing.T) {
 	if c.Rate != 100e9 || c.Window != 125_000 {
 		t.Errorf("starts with %+v, want the bandwidth-delay product unpaced", c)
 	}
-	s := &a.flows[0]
+	s := a.flows.at(0)
 	s.rtt = 20 * usec
 	for _, v := range []struct {
 		cwnd   float64
@@ -138,13 +138,13 @@ func TestSwiftWindowHasBounds(t *testing.T) {
 		a.Ack(0, delayAck(quantity.Picoseconds(i)*usec, usec), &c)
 	}
 	// the line carries 33 us of 1090-byte packets
-	if got, want := a.flows[0].cwnd, 100e9*33e-6/8/1090; !agrees(got, want) {
+	if got, want := a.flows.at(0).cwnd, 100e9*33e-6/8/1090; !agrees(got, want) {
 		t.Errorf("largest window %g, want %g", got, want)
 	}
 	for i := range 1000 {
 		a.Ack(0, delayAck(quantity.Second+quantity.Picoseconds(i)*quantity.Millisecond, quantity.Millisecond), &c)
 	}
-	if got := a.flows[0].cwnd; got != 0.01 {
+	if got := a.flows.at(0).cwnd; got != 0.01 {
 		t.Errorf("smallest window %g, want 0.01", got)
 	}
 }

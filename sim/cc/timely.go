@@ -22,7 +22,7 @@ type timely struct {
 	low    float64
 	window uint8
 
-	flows []timelyFlow
+	flows slots[timelyFlow]
 }
 
 type timelyFlow struct {
@@ -83,16 +83,16 @@ func newTimely(v Values) (Algorithm, error) {
 // acknowledgement, which stays at 60 bytes.
 func (a *timely) Traits() Traits { return Traits{DataHeader: 8} }
 
-func (a *timely) Reserve(n int) { a.flows = grown(a.flows, n) }
+func (a *timely) Reserve(n int) { a.flows.reserve(n) }
 
 func (a *timely) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
-	a.flows[slot] = timelyFlow{rate: line, line: line, scale: scaledRate(1, f), bdp: max(1, f.BDP)}
+	*a.flows.at(slot) = timelyFlow{rate: line, line: line, scale: scaledRate(1, f), bdp: max(1, f.BDP)}
 	return Control{Rate: line, Window: windowFor(a.window, max(1, f.BDP), line, line)}
 }
 
 func (a *timely) Ack(slot int32, k *Ack, c *Control) {
-	s := &a.flows[slot]
+	s := a.flows.at(slot)
 	if k.Seq <= s.last {
 		return // within the round trip of the last update
 	}
@@ -138,6 +138,6 @@ func (a *timely) cut(s *timelyFlow, by float64) {
 func (a *timely) Gauges() []string { return []string{"rtt_us", "gradient"} }
 
 func (a *timely) Read(slot int32, dst []float64) {
-	s := &a.flows[slot]
+	s := a.flows.at(slot)
 	dst[0], dst[1] = float64(s.rtt)/float64(quantity.Microsecond), s.diff/a.minRTT
 }

@@ -13,7 +13,7 @@ func timelyRun(t *testing.T, v Values, start float64, rtts ...quantity.Picosecon
 	a.Reserve(1)
 	c := a.Start(0, 0, longHaul())
 	if start > 0 {
-		a.flows[0].rate = start
+		a.flows.at(0).rate = start
 	}
 	for i, rtt := range rtts {
 		seq := int64(i+1) * 1000
@@ -78,7 +78,7 @@ func TestTimelyReactsOncePerRoundTrip(t *testing.T) {
 	t.Parallel()
 	a, c := timelyRun(t, nil, 50e9, 10*usec, 10*usec)
 	rate := c.Rate
-	next := a.flows[0].last
+	next := a.flows.at(0).last
 	a.Ack(0, &Ack{Seq: next, Next: next + 5000, RTT: 400 * usec, Packets: 1}, &c)
 	if c.Rate != rate {
 		t.Errorf("an acknowledgement within the round trip changed %g to %g", rate, c.Rate)
@@ -96,7 +96,7 @@ func TestTimelyStepsScaleWithTheNIC(t *testing.T) {
 	f := longHaul()
 	f.LineRate = 10 * quantity.Gbps
 	a.Start(0, 0, f)
-	a.(*timely).flows[0].rate = 5e9
+	a.(*timely).flows.at(0).rate = 5e9
 	var c Control
 	for seq := int64(1); seq <= 2; seq++ {
 		a.Ack(0, &Ack{Seq: seq, Next: seq, RTT: usec, Packets: 1}, &c)

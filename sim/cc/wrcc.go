@@ -2,7 +2,6 @@ package cc
 
 import (
 	"math"
-	"slices"
 
 	"fairlane/internal/quantity"
 	"fairlane/wrcc"
@@ -13,7 +12,7 @@ import (
 type wrccControl struct {
 	params   wrcc.SenderParams
 	weighted bool
-	flows    []wrccFlow
+	flows    slots[wrccFlow]
 }
 
 type wrccFlow struct {
@@ -82,9 +81,7 @@ func (w *wrccControl) Traits() Traits {
 }
 
 func (w *wrccControl) Reserve(n int) {
-	if n > len(w.flows) {
-		w.flows = append(slices.Grow(w.flows, n-len(w.flows)), make([]wrccFlow, n-len(w.flows))...)
-	}
+	w.flows.reserve(n)
 }
 
 func (w *wrccControl) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
@@ -92,7 +89,7 @@ func (w *wrccControl) Start(slot int32, now quantity.Picoseconds, f *Flow) Contr
 	if w.weighted && f.Weight > 0 && !math.IsInf(f.Weight, 0) {
 		weight = f.Weight
 	}
-	s := &w.flows[slot]
+	s := w.flows.at(slot)
 	s.payload = int32(f.Payload)
 	s.Sender = wrcc.NewSender(&w.params, wrcc.SenderFlow{
 		Line: float64(f.LineRate), Weight: weight, RTT: f.BaseRTT, Packet: f.Wire, Domain: f.Domain,
@@ -101,7 +98,7 @@ func (w *wrccControl) Start(slot int32, now quantity.Picoseconds, f *Flow) Contr
 }
 
 func (w *wrccControl) Settle(slot int32, now quantity.Picoseconds, c *Control) {
-	s := &w.flows[slot]
+	s := w.flows.at(slot)
 	s.Settle(&w.params, now)
 	c.Rate = s.Rate()
 }
@@ -111,7 +108,7 @@ func (w *wrccControl) Sent(int32, quantity.Picoseconds, int, *Control) {}
 // Ack takes sequence numbers as byte positions: the number of an acknowledgement is the end of what it
 // covers, so that a later one is greater.
 func (w *wrccControl) Ack(slot int32, a *Ack, c *Control) {
-	s := &w.flows[slot]
+	s := w.flows.at(slot)
 	s.Ack(&w.params, a.Now, a.Seq, a.FairRate, a.Domain)
 	c.Rate = s.Rate()
 }
@@ -122,14 +119,14 @@ func (w *wrccControl) Notify(slot int32, n *Notification, c *Control) {
 	if n.Kind != NotifyFCNP {
 		return
 	}
-	s := &w.flows[slot]
+	s := w.flows.at(slot)
 	s.FCNP(&w.params, n.Now, n.Seq+int64(s.payload), n.FairRate)
 	c.Rate = s.Rate()
 }
 
 // Stamp returns the INT header of the next data packet.
 func (w *wrccControl) Stamp(slot int32, _ quantity.Picoseconds) Stamp {
-	s := &w.flows[slot]
+	s := w.flows.at(slot)
 	h := s.Header(&w.params)
 	return Stamp{FairRate: h.FairRate, RTT: h.RTT, Domain: h.Domain, Burst: h.Burst()}
 }
@@ -137,8 +134,8 @@ func (w *wrccControl) Stamp(slot int32, _ quantity.Picoseconds) Stamp {
 func (w *wrccControl) Gauges() []string { return []string{"fair_bps", "burst"} }
 
 func (w *wrccControl) Read(slot int32, dst []float64) {
-	h := w.flows[slot].Header(&w.params)
-	dst[0] = w.flows[slot].FairRate()
+	h := w.flows.at(slot).Header(&w.params)
+	dst[0] = w.flows.at(slot).FairRate()
 	dst[1] = 0
 	if h.Burst() {
 		dst[1] = 1
