@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,33 +12,27 @@ import (
 	"fairlane/sim/reproduce"
 )
 
+type reproduceFlags struct {
+	json, full bool
+	seed       uint64
+	out        string
+}
+
 func (a *app) reproduceCommand() *cobra.Command {
-	var asJSON bool
-	var seed uint64
+	var f reproduceFlags
 	cmd := &cobra.Command{
 		Use: "reproduce [NAME...]", Short: a.t("reproduce.short"), Long: a.reproduceLong(),
-		Example:   "  fairlane reproduce\n  fairlane reproduce s1-tenants --json",
+		Example: `  fairlane reproduce                                  # all, in a few minutes
+  fairlane reproduce s1-tenants s2-recovery
+  fairlane reproduce s4-clamp --out results           # rows.csv, rows.json, figures.json, charts as PNG and SVG
+  fairlane reproduce s1-ratelimit --json | jq '.[] | select(.ratio > 2)'`,
 		ValidArgs: reproduce.Names(),
-		RunE: func(cmd *cobra.Command, names []string) error {
-			if err := reproduce.Check(names...); err != nil {
-				return &UsageError{err}
-			}
-			p := newProgress(a.stderr)
-			rows, err := reproduce.Run(cmd.Context(), seed, func(done float64) {
-				p.show(a.t("reproduce.progress", "done", percent(done)))
-			}, names...)
-			p.clear()
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(a.stdout, rows)
-			}
-			return a.printReproduced(a.stdout, rows)
-		},
+		RunE:      func(cmd *cobra.Command, names []string) error { return a.runReproduce(cmd.Context(), f, names) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
-	cmd.Flags().Uint64Var(&seed, "seed", 1, a.t("flag.seed"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
+	cmd.Flags().BoolVar(&f.full, "full", false, a.t("reproduce.flag.full"))
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, a.t("flag.seed"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.t("reproduce.flag.out"))
 	return cmd
 }
 
@@ -50,13 +45,71 @@ func (a *app) reproduceLong() string {
 	return text
 }
 
-func (a *app) printReproduced(w io.Writer, rows []reproduce.Row) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(tw, a.t("reproduce.head"))
-	for _, r := range rows {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Metric, figure(r.Published), figure(&r.Ours), figure(r.Ratio), r.Unit, r.Note)
+func (a *app) runReproduce(ctx context.Context, f reproduceFlags, names []string) (err error) {
+	if err := reproduce.Check(names...); err != nil {
+		return &UsageError{err}
 	}
-	return tw.Flush()
+	if f.out == "" {
+		_, err := a.reproduce(ctx, f, names)
+		return err
+	}
+	// A directory that cannot be written to is better known before minutes of work.
+	files, err := newReproduceFiles(f.out, f.seed)
+	if err != nil {
+		return err
+	}
+	result, err := a.reproduce(ctx, f, names)
+	charts, err := files.finish(result, err)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(a.stderr, a.t("reproduce.written", "charts", strconv.Itoa(charts), "dir", f.out))
+	return nil
+}
+
+// reproduce repeats the experiments and prints their rows.
+func (a *app) reproduce(ctx context.Context, f reproduceFlags, names []string) (*reproduce.Result, error) {
+	p := newProgress(a.stderr)
+	result, err := reproduce.Repeat(ctx, reproduce.Options{Seed: f.seed, Full: f.full, Progress: func(done float64) {
+		p.show(a.t("reproduce.progress", "done", percent(done)))
+	}}, names...)
+	p.clear()
+	if err != nil {
+		return nil, err
+	}
+	if f.json {
+		return result, printJSON(a.stdout, result.Rows)
+	}
+	return result, a.printReproduced(a.stdout, result.Rows)
+}
+
+// printReproduced writes a table for each experiment, under its name.
+func (a *app) printReproduced(w io.Writer, rows []reproduce.Row) error {
+	about := map[string]string{}
+	for _, e := range reproduce.List() {
+		about[e.Name] = e.Description
+	}
+	for i := 0; i < len(rows); {
+		name := rows[i].Name
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintf(w, "%s: %s\n", name, about[name]); err != nil {
+			return err
+		}
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(tw, a.t("reproduce.head"))
+		for ; i < len(rows) && rows[i].Name == name; i++ {
+			r := &rows[i]
+			_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Metric, figure(r.Published), figure(&r.Ours), figure(r.Ratio), r.Unit, r.Note)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // figure prints a number to four digits, and a dash where there is none.

@@ -46,7 +46,7 @@ func TestReproducePrintsRows(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, words.String())
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 10 || !strings.Contains(lines[0], "PUBLISHED") || !strings.Contains(lines[1], rows[0].Metric) {
+	if len(lines) != 11 || !strings.HasPrefix(lines[0], "s1-ratelimit: ") || !strings.Contains(lines[1], "PUBLISHED") || !strings.Contains(lines[2], rows[0].Metric) {
 		t.Errorf("table:\n%s", out.String())
 	}
 }

@@ -127,7 +127,7 @@ func (f *simFiles) charts(r *scenario.EtherResult) error {
 	errs = append(errs, err)
 	save("fct", cdf("Flow completion time", plot.Axis{Label: "completion time", Unit: "us", Log: true}, r.Curves.FCT, 1e6))
 	save("rtt", cdf("Round-trip time", plot.Axis{Label: "round trip", Unit: "us", Log: true}, r.Curves.RTT, 1e6))
-	save("queues", cdf("Queues of switch ports", plot.Axis{Label: "queue", Unit: "KB"}, r.Curves.Queue, 1e3))
+	save("queues", cdf("Queues of switch ports that hold something", plot.Axis{Label: "queue", Unit: "KB", Log: true}, r.Curves.Queue, 1e3))
 	return errors.Join(errs...)
 }
 

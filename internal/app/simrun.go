@@ -115,7 +115,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 	p.clear()
 	var input *scenario.InputError
 	if errors.As(err, &input) {
-		err = &UsageError{err}
+		r, err = nil, &UsageError{err} // what came before the fault is no result
 	}
 	if files != nil {
 		err = errors.Join(err, files.finish(r, err))

@@ -34,8 +34,8 @@ var rules = []rule{
 	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
 	{"sim/workload", []string{"sim"}, "traffic is made from options and a seed; it does not know what carries it"},
 	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
-	{"sim/scenario", []string{"sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "policy"}, "scenarios build simulations from pure values"},
-	{"sim/reproduce", []string{"sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants"}, "experiments build simulations and plans from pure values"},
+	{"sim/scenario", []string{"sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
+	{"sim/reproduce", []string{"sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants"}, "experiments build simulations and plans from pure values"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
 
 	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc"}, "the device contract speaks the pure model"},

@@ -1,9 +1,14 @@
 package ether
 
 import (
+	"runtime"
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/sim"
+	"fairlane/sim/cc"
+	"fairlane/subnet"
+	"fairlane/subnet/topogen"
 )
 
 // BenchmarkIncast is the oracle's 20-to-1 incast, to its end.
@@ -22,4 +27,87 @@ func BenchmarkIncast(b *testing.B) {
 			b.ReportMetric(float64(hops)/b.Elapsed().Seconds()/1e6, "Mhops/s")
 		})
 	}
+}
+
+// BenchmarkFatTree is a permutation of 1 MB flows among the 128 hosts of an 8-ary fat tree, to its end.
+func BenchmarkFatTree(b *testing.B) {
+	topo, err := topogen.FatTree(topogen.FatTreeOptions{K: 8})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{"dcqcn-peer", "hpcc"} {
+		b.Run(name, func(b *testing.B) {
+			var hops uint64
+			b.ReportAllocs()
+			for b.Loop() {
+				n := bare(b, topo, name)
+				for i := range int32(128) {
+					if err := n.Add(FlowSpec{ID: int64(i), Src: i, Dst: (i + 77) % 128, Bytes: 1_000_000}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for !n.Finished() {
+					n.RunUntil(n.Now() + quantity.Millisecond)
+				}
+				hops += n.Stats().PacketHops
+			}
+			b.ReportMetric(float64(hops)/b.Elapsed().Seconds()/1e6, "Mhops/s")
+		})
+	}
+}
+
+// BenchmarkFatTree320 is HPCC's fabric of 320 hosts with 30,000 flows of 10 KB that start within a
+// millisecond, to its end; B/flow is what network and flows keep on the heap.
+func BenchmarkFatTree320(b *testing.B) {
+	topo, err := topogen.FatTree320()
+	if err != nil {
+		b.Fatal(err)
+	}
+	const flows = 30_000
+	heap := func() float64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for _, name := range []string{"dcqcn-peer", "hpcc"} {
+		b.Run(name, func(b *testing.B) {
+			var hops uint64
+			var kept float64
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				before := heap()
+				b.StartTimer()
+				n := bare(b, topo, name)
+				rng := sim.NewRNG(1)
+				for i := range flows {
+					src := int32(rng.Uint64n(320))
+					dst := (src + 1 + int32(rng.Uint64n(319))) % 320
+					if err := n.Add(FlowSpec{ID: int64(i), Src: src, Dst: dst, Bytes: 10_000, Start: quantity.Picoseconds(i) * quantity.Millisecond / flows}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for !n.Finished() {
+					n.RunUntil(n.Now() + quantity.Millisecond)
+				}
+				hops += n.Stats().PacketHops
+				b.StopTimer()
+				kept = heap() - before
+				runtime.KeepAlive(n)
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(hops)/b.Elapsed().Seconds()/1e6, "Mhops/s")
+			b.ReportMetric(kept/flows, "B/flow")
+		})
+	}
+}
+
+func bare(b *testing.B, topo *subnet.Fabric, name string) *Network {
+	b.Helper()
+	n, err := New(topo, Config{Seed: 1, Algorithms: []cc.Algorithm{build(b, name, nil)}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
 }

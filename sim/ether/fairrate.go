@@ -15,6 +15,9 @@ type FairRate struct {
 	Period quantity.Picoseconds
 	// Params gives the settings of an egress port; nil is wrcc.DefaultParams for the rate of its link.
 	Params func(port subnet.PortRef, rate quantity.BitRate) wrcc.Params
+	// Margin is by what part a packet's rate must be above the port's fair rate for a fast
+	// notification, 0 to 1. S0 prints any excess, 0; its words are of bursts that meet congestion.
+	Margin float64
 }
 
 // fairSwitch is what one switch counts in a period. Ports are numbered within the switch.
@@ -23,6 +26,7 @@ type fairSwitch struct {
 	from   []uint64   // [input][output]: bytes since the last update
 	gate   *wrcc.Gate // of senders lately told
 	period quantity.Picoseconds
+	margin float64 // 1 and FairRate.Margin
 	first  int32
 	domain uint8
 }
@@ -48,6 +52,9 @@ func (n *Network) prepareFairRate() error {
 	if c.Period < wrcc.MinPeriod || c.Period > wrcc.MaxPeriod {
 		return fmt.Errorf("fair rate period %s: want %s to %s", c.Period, wrcc.MinPeriod, wrcc.MaxPeriod)
 	}
+	if !(c.Margin >= 0 && c.Margin <= 1) {
+		return fmt.Errorf("fair rate margin %g: want 0 to 1", c.Margin)
+	}
 	n.fair = make([]fairSwitch, len(n.switches))
 	for i := range n.switches {
 		node := n.switches[i].node
@@ -61,7 +68,7 @@ func (n *Network) prepareFairRate() error {
 		}
 		f := fairSwitch{
 			ports: make([]fairPort, end-first), from: make([]uint64, (end-first)*(end-first)),
-			gate: gate, period: c.Period, first: first, domain: n.switches[i].domain,
+			gate: gate, period: c.Period, margin: 1 + c.Margin, first: first, domain: n.switches[i].domain,
 		}
 		for k := range f.ports {
 			p := &n.ports[first+int32(k)]
@@ -143,9 +150,10 @@ func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
 	fp := &f.ports[out-f.first]
 	fp.rttSum += uint64(k.rtt)
 	fp.packets++
-	rate, lowered := fp.state.Limit(k.fair)
+	asked := k.fair
+	rate, lowered := fp.state.Limit(asked)
 	k.fair = rate
-	if !lowered || k.flag&flagBurst == 0 || k.dom != f.domain {
+	if !lowered || float64(asked) <= f.margin*float64(rate) || k.flag&flagBurst == 0 || k.dom != f.domain {
 		return false
 	}
 	return f.gate.Allow(k.hash, n.eng.Now())

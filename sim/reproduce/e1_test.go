@@ -8,16 +8,16 @@ func TestParkingLotAndItsCure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "A and B by D, off", (off.all[0].payload+off.all[1].payload)/off.all[2].payload, 1, 0.01)
-	near(t, "A and B by E, off", (off.all[0].payload+off.all[1].payload)/off.all[3].payload, 1, 0.01)
-	near(t, "Jain index once A has ended, off", jainOf(off.three[1].payload, off.three[2].payload, off.three[3].payload), 1, 0.001)
+	near(t, "A and B by D, off", (off.all[0]+off.all[1])/off.all[2], 1, 0.01)
+	near(t, "A and B by E, off", (off.all[0]+off.all[1])/off.all[3], 1, 0.01)
+	near(t, "Jain index once A has ended, off", jainOf(off.three[1], off.three[2], off.three[3]), 1, 0.001)
 	for _, restart := range []bool{false, true} {
 		v := base(1, restart)
 		on, err := runFairness(t.Context(), 1, &v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if j := jainOf(on.all[0].payload, on.all[1].payload, on.all[2].payload, on.all[3].payload); j < 0.985 {
+		if j := jainOf(on.all[0], on.all[1], on.all[2], on.all[3]); j < 0.985 {
 			t.Errorf("%s: Jain index %.4f, want the four nearly equal", v.timerForm(), j)
 		}
 		if on.jitter < off.jitter || on.jitter > 0.15 {
@@ -36,5 +36,5 @@ func TestTooFewMarksBringTheParkingLotBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "A and B by D", (r.all[0].payload+r.all[1].payload)/r.all[2].payload, 1, 0.05)
+	near(t, "A and B by D", (r.all[0]+r.all[1])/r.all[2], 1, 0.05)
 }

@@ -17,32 +17,45 @@ const fairnessSecond = 200 * ms
 // fairnessWindow is the granularity at which jitter is measured, S1's 100 ms by fairnessSecond.
 const fairnessWindow = fairnessSecond / 10
 
-// fairnessRun is E1 from the start of the fourth flow until the second ends.
+// fairnessEnd is when the last of the four flows ends.
+const fairnessEnd = 8 * fairnessSecond
+
+// fairnessRun is E1. Plateaus are counted a fifth of a second after they begin.
 type fairnessRun struct {
-	all    [4]pace   // A, B, D, E from 3 s to 5 s
-	three  [4]pace   // from 5 s to 6 s, when A has ended
-	jitter float64   // relative deviation of a flow's rate over windows, root mean square
-	sums   []float64 // link use of each window
+	series [4][]float64 // payload of A, B, D, E in each window, bit/s
+	wire   []float64    // part of the last link used in each window
+	all    [4]float64   // payload of each from 3 s to 5 s, bit/s
+	three  [4]float64   // from 5 s to 6 s, when A has ended
+	jitter float64      // relative deviation of a flow's rate over windows from 3 s to 5 s, root mean square
 }
 
+// fairnessSources are the senders in the order in which they start.
+func fairnessSources() []string { return []string{"A", "B", "D", "E"} }
+
 // planFairness repeats E1 without and with congestion control, the latter for both timers.
-func planFairness(seed uint64) ([]job, func() []Row) {
+func planFairness(o Options) ([]job, func() Result) {
 	runs := make([]fairnessRun, 3)
 	cc := []*variant{nil, {}, {}}
-	*cc[1], *cc[2] = base(seed, false), base(seed, true)
+	*cc[1], *cc[2] = base(o.Seed, false), base(o.Seed, true)
+	labels := []string{"off", "on." + cc[1].timerForm(), "on." + cc[2].timerForm()}
 	var jobs []job
 	for i := range runs {
 		jobs = append(jobs, func(ctx context.Context) (err error) {
-			runs[i], err = runFairness(ctx, seed, cc[i])
+			runs[i], err = runFairness(ctx, o.Seed, cc[i])
 			return err
 		})
 	}
-	return jobs, func() []Row {
-		rows := runs[0].rows("off", 1)
-		for i, v := range cc[1:] {
-			rows = append(rows, runs[i+1].rows("on."+v.timerForm(), 2)...)
+	return jobs, func() Result {
+		var out Result
+		for i := range runs {
+			far := 2.0
+			if cc[i] == nil {
+				far = 1
+			}
+			out.Rows = append(out.Rows, runs[i].rows(labels[i], far)...)
+			out.Figures = append(out.Figures, runs[i].figure(labels[i]))
 		}
-		return rows
+		return out
 	}
 }
 
@@ -62,7 +75,7 @@ func runFairness(ctx context.Context, seed uint64, v *variant) (r fairnessRun, e
 		}
 	}
 	var ids []fabric.FlowID
-	for i, src := range []string{"A", "B", "D", "E"} {
+	for i, src := range fairnessSources() {
 		start := quantity.Picoseconds(i) * fairnessSecond
 		id, err := b.flow(src, "C", start, start+5*fairnessSecond)
 		if err != nil {
@@ -70,54 +83,62 @@ func runFairness(ctx context.Context, seed uint64, v *variant) (r fairnessRun, e
 		}
 		ids = append(ids, id)
 	}
-	const settle = fairnessSecond / 5
-	if err := b.runTo(ctx, 3*fairnessSecond+settle); err != nil {
-		return r, err
-	}
-	if err := r.windows(ctx, b, ids, 5*fairnessSecond); err != nil {
-		return r, err
-	}
-	three, err := b.measure(ctx, ids, 5*fairnessSecond+settle, 6*fairnessSecond)
-	if err != nil {
-		return r, err
-	}
-	copy(r.three[:], three)
-	return r, nil
-}
-
-// windows measures from now to end, whole and by windows.
-func (r *fairnessRun) windows(ctx context.Context, b *testbed, ids []fabric.FlowID, end quantity.Picoseconds) error {
-	var rates [4][]float64
-	for b.Now() < end {
+	for b.Now() < fairnessEnd {
 		w, err := b.measure(ctx, ids, b.Now(), b.Now()+fairnessWindow)
 		if err != nil {
-			return err
+			return r, err
 		}
 		sum := 0.0
 		for i, p := range w {
-			rates[i] = append(rates[i], p.payload)
-			r.all[i].payload += p.payload
+			r.series[i] = append(r.series[i], p.payload)
 			sum += p.wire
 		}
-		r.sums = append(r.sums, sum/float64(linkRate))
+		r.wire = append(r.wire, sum/float64(linkRate))
 	}
+	r.summarize()
+	return r, nil
+}
+
+// plateau is the windows from one second, less a settling time, to another.
+func plateau(windows []float64, from, to int) []float64 {
+	const perSecond = int(fairnessSecond / fairnessWindow)
+	return windows[from*perSecond+perSecond/5 : to*perSecond]
+}
+
+// summarize computes the plateaus and the jitter from the windows.
+func (r *fairnessRun) summarize() {
 	squares := 0.0
-	for i := range rates {
-		n := float64(len(rates[i]))
-		r.all[i].payload /= n
-		for _, x := range rates[i] {
-			d := x/r.all[i].payload - 1
-			squares += d * d / n
+	for i, s := range r.series {
+		flat := plateau(s, 3, 5)
+		r.all[i], r.three[i] = meanOf(flat), meanOf(plateau(s, 5, 6))
+		for _, x := range flat {
+			d := x/r.all[i] - 1
+			squares += d * d / float64(len(flat))
 		}
 	}
-	r.jitter = math.Sqrt(squares / 4)
-	return nil
+	r.jitter = math.Sqrt(squares / float64(len(r.series)))
+}
+
+// figure is the throughput over time, in S1's seconds.
+func (r *fairnessRun) figure(label string) Figure {
+	title := map[string]string{"off": "no congestion control", "on.free-running": "congestion control with a free-running timer", "on.restart-on-becn": "timer restarted by each BECN"}[label]
+	f := Figure{Name: "s1-fairness." + label, Title: "S1, E1: four flows onto C, " + title,
+		X: Axis{Label: "time", Unit: "s of the paper"}, Y: Axis{Label: "payload", Unit: "Gbit/s"}}
+	for i, src := range fairnessSources() {
+		s := Series{Name: src + "->C", Steps: true}
+		for k, x := range r.series[i] {
+			s.Points = append(s.Points, Point{float64(k) / 10, gbit(x)})
+		}
+		s.Points = append(s.Points, Point{float64(len(r.series[i])) / 10, 0})
+		f.Series = append(f.Series, s)
+	}
+	return f
 }
 
 // rows reports a run. far is what A and B together get by one of D and E: 1 in a parking lot, 2 when
 // all four are equal.
 func (r *fairnessRun) rows(label string, far float64) []Row {
-	a, bb, d, e := r.all[0].payload, r.all[1].payload, r.all[2].payload, r.all[3].payload
+	a, bb, d, e := r.all[0], r.all[1], r.all[2], r.all[3]
 	jain := jainOf(a, bb, d, e)
 	rows := []Row{
 		published("a+b-over-d."+label, far, (a+bb)/d, "", "four flows onto C"),
@@ -129,12 +150,9 @@ func (r *fairnessRun) rows(label string, far float64) []Row {
 	} else {
 		rows = append(rows, published("jain-4flows."+label, 1, jain, "", "all equal"))
 	}
-	use := 0.0
-	for _, s := range r.sums {
-		use += s / float64(len(r.sums))
-	}
+	use := meanOf(plateau(r.wire, 3, 5))
 	return append(rows,
-		published("jain-3flows."+label, 1, jainOf(r.three[1].payload, r.three[2].payload, r.three[3].payload), "",
+		published("jain-3flows."+label, 1, jainOf(r.three[1], r.three[2], r.three[3]), "",
 			"after A has ended; with congestion control off S1 sees fair sharing only then"),
 		own("jitter."+label, r.jitter, "", fmt.Sprintf("relative deviation of a flow's rate over windows of %s; S1: small", fairnessWindow)),
 		own("link-use."+label, use, "", "of the last link"))

@@ -30,6 +30,8 @@ type Series struct {
 	Group     string `json:"group,omitempty"`
 	// Steps marks a function that keeps its value until the next point, such as a distribution.
 	Steps bool `json:"steps,omitempty"`
+	// Dashed marks what belongs to another series of the Group, such as the target of a rate.
+	Dashed bool `json:"dashed,omitempty"`
 }
 
 // Point is a value of a Series in the units of its axes.

@@ -66,11 +66,14 @@ type experiment struct {
 // planner lays out the work of an experiment.
 type planner func(o Options) ([]job, func() Result)
 
-// rowsOnly is the planner of an experiment that has one length and no figures.
-func rowsOnly(plan func(seed uint64) ([]job, func() []Row)) planner {
+// withFigures is the planner of an experiment that has one length and figures made of its rows.
+func withFigures(plan func(seed uint64) ([]job, func() []Row), figures func(rows []Row) []Figure) planner {
 	return func(o Options) ([]job, func() Result) {
 		jobs, rows := plan(o.Seed)
-		return jobs, func() Result { return Result{Rows: rows()} }
+		return jobs, func() Result {
+			r := rows()
+			return Result{Rows: r, Figures: figures(r)}
+		}
 	}
 }
 
@@ -79,10 +82,18 @@ type job func(ctx context.Context) error
 
 func experiments() []experiment {
 	return []experiment{
-		{Experiment{"s1-tenants", "S1, experiment E3: a tenant of one flow against a tenant of one to three"}, rowsOnly(planTenants)},
-		{Experiment{"s1-fairness", "S1, experiment E1: incast over a parking lot, congestion control off and on"}, rowsOnly(planFairness)},
-		{Experiment{"s1-ratelimit", "S1, experiment E2: a fixed injection rate delay as a rate limit"}, rowsOnly(planRateLimit)},
-		{Experiment{"s1-sensitivity", "E1 and E3 over what S1 leaves open: marking rate, threshold, reading of the table"}, rowsOnly(planSensitivity)},
+		{Experiment{"s1-tenants", "S1, experiment E3: a tenant of one flow against a tenant of one to three"}, withFigures(planTenants, tenantFigures)},
+		{Experiment{"s1-fairness", "S1, experiment E1: incast over a parking lot, congestion control off and on"}, planFairness},
+		{Experiment{"s1-ratelimit", "S1, experiment E2: a fixed injection rate delay as a rate limit"}, withFigures(planRateLimit, rateLimitFigures)},
+		{Experiment{"s1-sensitivity", "E1 and E3 over what S1 leaves open: marking rate, threshold, reading of the table"}, withFigures(planSensitivity, sensitivityFigures)},
+		{Experiment{"s2-recovery", "S2, figure 4: recovery of one sender by send opportunity, DCQCN and DCQCN-p"}, planRecovery},
+		{Experiment{"s2-table4", "S2, table 4: four congestion controls in an 80-to-1 incast"}, planTable4},
+		{Experiment{"s3-table6", "S3, table 6: five congestion controls in a 20-to-1 incast"}, planTable6},
+		{Experiment{"s3-targets", "S3, tables 4 and 5: the neural control with targets of 5, 6 and 7 us"}, planTargets},
+		{Experiment{"s3-slowdown", "S3, table 8: slowdown by flow size in a fat tree of 320 hosts, seven congestion controls"}, planSlowdown},
+		{Experiment{"s3-predictor", "S3, table 1 and 4.3.2: training of the RTT predictor, and what it adds"}, planPredictor},
+		{Experiment{"s4-clamp", "S4: target and current rate with CLAMP_TARGET_RATE 0 and 1"}, planClamp},
+		{Experiment{"s4-levers", "what nine changes of the vendor's DCQCN do to shares, against a small model of the same rules"}, planLevers},
 	}
 }
 

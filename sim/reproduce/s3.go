@@ -30,6 +30,7 @@ type s3Control struct {
 	values map[string]string
 	step   bool // ECN marks all above 300 KB at 100 Gbit/s (DCTCP) in place of the ramp of DCQCN
 	model  *predict.Model
+	buffer int64 // of the switches, bytes; 0 is the simulator's 32 MiB
 }
 
 // s3Peers are the algorithms that S3 compares with in its incast, in the order of table 6.
@@ -66,6 +67,7 @@ func (c *s3Control) build() (cc.Algorithm, error) {
 // network makes a fabric of the simulator's kind with one algorithm, which may be wrapped.
 func (c *s3Control) network(topo *subnet.Fabric, seed uint64, alg cc.Algorithm, done func(ether.Done)) (*ether.Network, error) {
 	cfg := ether.Config{Seed: seed, TruncateNs: true, GlobalRTT: true, OnDone: done, Algorithms: []cc.Algorithm{alg}}
+	cfg.Buffer.Bytes = c.buffer
 	if c.step {
 		cfg.ECN = ether.ECN{Min: 300_000, Max: 300_000, RatePer: 100 * quantity.Gbps, PMax: 1}
 	}

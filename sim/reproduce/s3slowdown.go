@@ -12,25 +12,27 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// s3Span is how long flows start in S3's fat tree (4.4.2), and s3Bursts how many incasts its Poisson
-// process gave in that time, 34 where the mean is 26.67.
+// S3's fat tree (4.4.2): how long flows start, how many incasts of how many senders its Poisson process
+// gave in that time (the mean is 26.67), and the hosts.
 const (
 	s3Span   = 10 * quantity.Millisecond
 	s3Bursts = 34
+	s3Hosts  = 320
+	s3FanIn  = 60
 )
 
 // s3Traffic returns the flows that start within a span: Hadoop sizes at 30 % of the hosts' links between
 // random hosts, and bursts of 60 hosts that send 500 KB each to one. Bursts start at even random
 // instants, which is a Poisson process of a known count.
-func s3Traffic(seed uint64, hosts int, span quantity.Picoseconds) ([]workload.Arrival, error) {
-	all := workload.HostRange(0, hosts)
+func s3Traffic(seed uint64, span quantity.Picoseconds) ([]workload.Arrival, error) {
+	all := workload.HostRange(0, s3Hosts)
 	pairs, err := workload.AnyPair(all)
 	if err != nil {
 		return nil, err
 	}
 	normal, err := workload.NewPoisson(workload.PoissonOptions{
 		Seed: seed, Pairs: pairs, Sizes: workload.FacebookHadoop(),
-		Capacity: quantity.BitRate(hosts) * 100 * quantity.Gbps, Load: 0.3, Until: span,
+		Capacity: s3Hosts * 100 * quantity.Gbps, Load: 0.3, Until: span,
 	})
 	if err != nil {
 		return nil, err
@@ -39,14 +41,14 @@ func s3Traffic(seed uint64, hosts int, span quantity.Picoseconds) ([]workload.Ar
 	for a, ok := normal.Next(); ok; a, ok = normal.Next() {
 		out = append(out, a)
 	}
-	rng := sim.NewRNG(sim.Hash(seed, 60))
+	rng := sim.NewRNG(sim.Hash(seed, s3FanIn))
 	for range max(1, s3Bursts*int64(span)/int64(s3Span)) {
 		at := quantity.Picoseconds(rng.Uint64n(uint64(span)))
-		for i := range 61 {
-			j := i + int(rng.Uint64n(uint64(hosts-i)))
+		for i := range s3FanIn + 1 {
+			j := i + int(rng.Uint64n(uint64(s3Hosts-i)))
 			all[i], all[j] = all[j], all[i]
 		}
-		for _, src := range all[1:61] {
+		for _, src := range all[1 : s3FanIn+1] {
 			out = append(out, workload.Arrival{At: at, Src: src, Dst: all[0], Bytes: 500e3, Label: workload.Label{Tag: tagBurst}})
 		}
 	}

@@ -16,6 +16,9 @@ type open struct {
 	e1    fairnessRun
 }
 
+// openMarkings are the marking rates tried: packets for each mark.
+func openMarkings() []uint16 { return []uint16{1, 4, 16, 32, 64} }
+
 // openChoices vary the base one parameter at a time.
 func openChoices(seed uint64) []*open {
 	var out []*open
@@ -25,7 +28,7 @@ func openChoices(seed uint64) []*open {
 			change(&v)
 			out = append(out, &open{label: label + "." + v.timerForm(), v: v})
 		}
-		for _, m := range []uint16{1, 4, 16, 32, 64} {
+		for _, m := range openMarkings() {
 			add(fmt.Sprintf("marking%d", m), func(v *variant) { v.marking = m })
 		}
 		for _, t := range []uint8{15, 12, 4, 1} {
@@ -71,7 +74,7 @@ func (o *open) rows() []Row {
 		published("tenant1-share-2flows."+o.label, 0.5, p[1].share(), "", "E3"),
 		published("tenant1-share-3flows."+o.label, 0.5, p[2].share(), "", "E3"),
 		published("tenant1-rate."+o.label, publishedTenant1, gbit(mean), "Gbit/s", use),
-		published("a+b-over-d+e."+o.label, 1, (a[0].payload+a[1].payload)/(a[2].payload+a[3].payload), "", "E1; a parking lot has one half"),
-		published("jain-4flows."+o.label, 1, jainOf(a[0].payload, a[1].payload, a[2].payload, a[3].payload), "", "E1"),
+		published("a+b-over-d+e."+o.label, 1, (a[0]+a[1])/(a[2]+a[3]), "", "E1; a parking lot has one half"),
+		published("jain-4flows."+o.label, 1, jainOf(a[0], a[1], a[2], a[3]), "", "E1"),
 	}
 }

@@ -9,6 +9,8 @@ const (
 	bytesPerFlow     = 420 // sender, receiver and congestion control of a flow under way
 	bytesPerPort     = 700 // with its queues
 	bytesPerRoute    = 4   // of each (switch, host)
+	bytesPerPacket   = 64
+	packetsPerHost   = 1000 // in queues and on links at most, as a rule of thumb
 	hopsPerCPUSecond = 4e6
 )
 
@@ -36,13 +38,14 @@ func (s *Scenario) Estimate() Estimate {
 	est := Estimate{
 		Plane: s.Plane(), Hosts: len(Hosts(f)), Switches: len(f.Switches()), Links: len(f.Links), MeanHops: meanHops(f),
 	}
-	atOnce := 0.0
+	var atOnce float64
 	if s.Ethernet == nil {
 		atOnce = s.estimateInfiniBand(&est)
 	} else {
 		atOnce = s.estimateEthernet(&est)
 	}
-	est.MemoryBytes = 1e6 + bytesPerFlow*atOnce + bytesPerPort*2*float64(est.Links) + bytesPerRoute*float64(est.Hosts)*float64(est.Switches)
+	packets := min(est.PacketHops/max(1, est.MeanHops), packetsPerHost*float64(est.Hosts))
+	est.MemoryBytes = 1e6 + bytesPerPacket*packets + bytesPerFlow*atOnce + bytesPerPort*2*float64(est.Links) + bytesPerRoute*float64(est.Hosts)*float64(est.Switches)
 	est.CPUSeconds = est.PacketHops / hopsPerCPUSecond
 	return est
 }

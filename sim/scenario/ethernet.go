@@ -8,6 +8,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/sim/cc"
+	"fairlane/sim/dci"
 	"fairlane/sim/ether"
 	"fairlane/sim/workload"
 	"fairlane/subnet"
@@ -23,6 +24,7 @@ type Ethernet struct {
 	Buffers  []SwitchBuffer // the first that matches a switch is its buffer
 	Controls []Control      // what flows may choose; the first is the default
 	WRCC     *WRCC          // switches that compute fair rates; nil is none
+	BiCC     *BiCC          // switches between data centres that run BiCC; nil is none
 	// ToDuration runs to the duration of the scenario even when all flows have completed before.
 	ToDuration bool
 	Sample     quantity.Picoseconds // between two looks at the queues
@@ -70,6 +72,33 @@ func (w *WRCC) params(_ subnet.PortRef, rate quantity.BitRate) wrcc.Params {
 		p.Target = rate / 100 * quantity.BitRate(w.TargetPct)
 	}
 	return p
+}
+
+// BiCC holds the settings of switches between data centres. Zero fields take the defaults that follow from
+// rates and round trips (dci.DefaultConfig).
+type BiCC struct {
+	Switches       string // pattern of their names; empty is every switch with a link to another data centre
+	VOQs           int
+	CNPInterval    quantity.Picoseconds
+	NoticeBytes    int64
+	NoticeInterval quantity.Picoseconds
+}
+
+// build resolves the switches.
+func (b *BiCC) build(f *subnet.Fabric) *ether.DCI {
+	d := &ether.DCI{Params: func(_ int32, def dci.Config) dci.Config {
+		set(&def.VOQs, b.VOQs)
+		set(&def.CNPInterval, b.CNPInterval)
+		set(&def.NoticeBytes, b.NoticeBytes)
+		set(&def.NoticeInterval, b.NoticeInterval)
+		return def
+	}}
+	for _, sw := range f.Switches() {
+		if ok, _ := path.Match(b.Switches, f.Nodes[sw].Name); ok {
+			d.Nodes = append(d.Nodes, sw)
+		}
+	}
+	return d
 }
 
 func set[T comparable](v *T, given T) {
@@ -151,6 +180,9 @@ func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
 	cfg.Buffers = e.buffers(s.Fabric)
 	if e.WRCC != nil {
 		cfg.FairRate = &ether.FairRate{Period: e.WRCC.Period, Params: e.WRCC.params}
+	}
+	if e.BiCC != nil {
+		cfg.DCI = e.BiCC.build(s.Fabric)
 	}
 	n, err := ether.New(s.Fabric, cfg)
 	if err != nil {

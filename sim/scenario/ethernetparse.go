@@ -13,6 +13,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/internal/stats"
 	"fairlane/sim/cc"
+	"fairlane/sim/dci"
 	"fairlane/sim/ether"
 	"fairlane/subnet"
 	"fairlane/subnet/topofile"
@@ -34,7 +35,7 @@ const (
 // ethernet reads an Ethernet scenario.
 func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	f := d.mapping(root, "file", "plane", "name", "description", "seed", "duration", "until", "warmup", "interval", "sample", "size_bins",
-		"fabric", "model", "congestion_control", "wrcc", "tenants", "flows", "workload")
+		"fabric", "model", "congestion_control", "wrcc", "bicc", "tenants", "flows", "workload")
 	f.need("name", "fabric")
 	s := &Scenario{
 		Name: f.text("name"), Description: f.text("description"),
@@ -61,6 +62,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	d.checkPatterns(f, s)
 	d.controls(f, e)
 	e.WRCC = d.wrcc(f.m["wrcc"])
+	e.BiCC = d.bicc(f.m["bicc"], s.Fabric)
 	s.readEtherTenants(f)
 	s.readEtherFlows(f)
 	s.readWorkload(f)
@@ -203,7 +205,7 @@ func (d *document) checkPatterns(f fields, s *Scenario) {
 			return ok
 		})
 		if !hit {
-			d.fail(f.at("model"), "buffers.switches", b.Pattern, "a pattern that some switch's name matches, such as leaf-*")
+			d.fail(f.at("model"), "buffers.switches", b.Pattern, "a pattern that some switch's name matches, such as leaf*")
 		}
 	}
 }
@@ -291,6 +293,22 @@ func (d *document) wrcc(n *yaml.Node) *WRCC {
 		}
 	}
 	return w
+}
+
+// bicc reads the settings of switches between data centres.
+func (d *document) bicc(n *yaml.Node, fabric *subnet.Fabric) *BiCC {
+	if n == nil || d.err != nil {
+		return nil
+	}
+	f := d.mapping(n, "bicc", "switches", "voqs", "cnp_interval", "notice_bytes", "notice_interval")
+	b := &BiCC{
+		Switches: f.text("switches"), VOQs: int(f.number("voqs", 0, 1, dci.MaxVOQs)), CNPInterval: f.span("cnp_interval", 0),
+		NoticeBytes: f.bytes("notice_bytes", 0, 1<<40), NoticeInterval: f.span("notice_interval", 0),
+	}
+	if f.has("switches") && len(b.build(fabric).Nodes) == 0 {
+		d.fail(f.at("switches"), f.path("switches"), b.Switches, "a pattern that some switch's name matches, such as *-dci")
+	}
+	return b
 }
 
 // readEtherTenants reads tenants; absent is one of the name "all".

@@ -54,7 +54,7 @@ type EtherResult struct {
 // EtherCurves are distributions for charts.
 type EtherCurves struct {
 	FCT, RTT *stats.Histogram // picoseconds
-	Queue    *stats.Histogram // bytes
+	Queue    *stats.Histogram // bytes, of samples with something in the queue
 }
 
 // FlowCounts tells how many flows there were.
@@ -158,7 +158,7 @@ func (r *etherRun) result() *EtherResult {
 		Scenario: r.s.Name, Plane: PlaneEthernet, Seed: r.s.Config.Seed, SimulatedS: end.Seconds(), WarmupS: r.s.Warmup.Seconds(),
 		Finished: r.sim.Finished(), Flows: FlowCounts{st.Completed, st.Active, st.PeakActive},
 		FCT: r.fct.Summary(1e6), Slowdown: r.slow.Total(), BySize: r.slow.Rows(), RTT: r.rtt.Summary(1e6),
-		Queues: r.queueResult(), Totals: r.totals(&st), Curves: EtherCurves{FCT: r.fct, RTT: r.rtt, Queue: r.queue},
+		Queues: r.queueResult(), Totals: r.totals(&st), Curves: EtherCurves{FCT: r.fct, RTT: r.rtt, Queue: r.busy},
 	}
 	r.tenantResults(res, end)
 	r.listedResults(res, end)

@@ -58,6 +58,20 @@ func TestBuiltinsLoadAndBuild(t *testing.T) {
 		if b.Description == "" {
 			t.Errorf("%s has no description", b.Name)
 		}
+		if b.Plane == PlaneEthernet {
+			w, err := load(t, b.Name).BuildEthernet(Hooks{})
+			if err != nil {
+				t.Errorf("%s: %v", b.Name, err)
+				continue
+			}
+			for w.Now() < ms && w.Stats().DeliveredPackets == 0 {
+				w.RunUntil(w.Now() + 10*quantity.Microsecond)
+			}
+			if w.Stats().DeliveredPackets == 0 {
+				t.Errorf("%s: nothing delivered", b.Name)
+			}
+			continue
+		}
 		n, ids, err := load(t, b.Name).Build()
 		if err != nil {
 			t.Errorf("%s: %v", b.Name, err)
@@ -68,7 +82,7 @@ func TestBuiltinsLoadAndBuild(t *testing.T) {
 			t.Errorf("%s: %d flows, nothing delivered", b.Name, len(ids))
 		}
 	}
-	for _, want := range []string{"s1-testbed", "s1-tenants", "s1-fairness", "incast20", "ib16", "ib8tenants"} {
+	for _, want := range []string{"s1-testbed", "s1-tenants", "s1-fairness", "incast20", "ib-incast20", "ib16", "ib8tenants"} {
 		if !have[want] {
 			t.Errorf("no built-in scenario %s", want)
 		}

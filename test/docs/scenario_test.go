@@ -17,11 +17,11 @@ import (
 )
 
 // readerKeys finds the keys that the scenario reader accepts: the literals of its calls of mapping,
-// by the name that it gives each mapping.
+// by the name that it gives each mapping, with a prefix for those of Ethernet.
 func readerKeys(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
-	for _, name := range []string{"parse.go", "topology.go"} {
+	for name, prefix := range map[string]string{"parse.go": "", "topology.go": "", "ethernetparse.go": "ethernet_", "generatorparse.go": "ethernet_"} {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "sim/scenario", name), nil, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func readerKeys(t *testing.T) map[string][]string {
 			}
 			keys := words[1:]
 			slices.Sort(keys)
-			out[words[0]] = keys
+			out[prefix+words[0]] = keys
 			return true
 		})
 	}
@@ -59,7 +59,7 @@ func readerKeys(t *testing.T) map[string][]string {
 // schemaNode is the part of JSON Schema that the scenario's schema uses for objects.
 type schemaNode struct {
 	Properties           map[string]json.RawMessage
-	AdditionalProperties *bool
+	AdditionalProperties any
 	Defs                 map[string]schemaNode `json:"$defs"`
 }
 
@@ -69,7 +69,7 @@ func TestTheScenarioSchemaHasTheKeysOfTheReader(t *testing.T) {
 	if err := json.Unmarshal([]byte(page(t, "docs/schema/scenario.schema.json")), &s); err != nil {
 		t.Fatal(err)
 	}
-	objects := map[string]schemaNode{"file": s}
+	objects := map[string]schemaNode{}
 	for name, d := range s.Defs {
 		if d.Properties != nil {
 			objects[name] = d
@@ -89,7 +89,7 @@ func TestTheScenarioSchemaHasTheKeysOfTheReader(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: the schema has the keys\n%q, the reader\n%q", name, got, want)
 		}
-		if o.AdditionalProperties == nil || *o.AdditionalProperties {
+		if o.AdditionalProperties != false {
 			t.Errorf("%s: the schema allows unknown keys, the reader does not", name)
 		}
 	}
@@ -118,6 +118,13 @@ func TestThePageOfTheSimulatorHasEveryKeyAndItsExamplesRun(t *testing.T) {
 		}
 		// A hundredth of the time shows that it runs.
 		s.Duration, s.Warmup, s.Changes = s.Duration/100, 0, nil
+		if s.Plane() == scenario.PlaneEthernet {
+			r, err := scenario.RunEthernet(context.Background(), s, scenario.EtherOptions{})
+			if err != nil || r.Totals.Packets == 0 {
+				t.Errorf("example %d: %v", i+1, err)
+			}
+			continue
+		}
 		r, err := scenario.Run(context.Background(), s, nil)
 		if err != nil || r.Totals.Packets == 0 {
 			t.Errorf("example %d: %v, %d packets", i+1, err, r.Totals.Packets)

@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"serviceup": func(ts *testscript.TestScript, _ bool, _ []string) {
 				until(ts, "the service", func(ctx context.Context) error { return get(ctx, ts.Getenv("FAIRLANE_URL")+"/api/v1/ready") })
 			},
+			"fileup": fileUp,
 			"rival":  rival,
 			"setvar": setVariable,
 		},
@@ -119,6 +120,17 @@ func until(ts *testscript.TestScript, what string, f func(context.Context) error
 		case <-tick.C:
 		}
 	}
+}
+
+// fileUp is "fileup FILE": it waits until a program in the background has made the file.
+func fileUp(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 || neg {
+		ts.Fatalf("usage: fileup FILE")
+	}
+	until(ts, args[0], func(context.Context) error {
+		_, err := os.Stat(ts.MkAbs(args[0]))
+		return err
+	})
 }
 
 func get(ctx context.Context, url string) error {

@@ -1,0 +1,98 @@
+package ether
+
+import (
+	"math"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+)
+
+// Never at Min and below, always above Max, and between them as often as the line says.
+func TestMarksAreAsFrequentAsTheRuleSays(t *testing.T) {
+	t.Parallel()
+	n, _ := star(t, 2, Config{Seed: 3, ECN: ECN{Min: 100_000, Max: 400_000, RatePer: 100 * quantity.Gbps, PMax: 0.2}})
+	_, p := n.outTo(1)
+	const draws = 50_000
+	for queued, want := range map[int64]float64{
+		0: 0, 100_000: 0, 100_001: 0.2 / 300_000, 175_000: 0.05, 250_000: 0.1, 400_000: 0.2, 400_001: 1, 1 << 40: 1,
+	} {
+		marked := 0
+		for range draws {
+			k := packet{kind: kindData, flag: flagCapable}
+			if n.mark(p, &k, queued); k.flag&flagMarked != 0 {
+				marked++
+			}
+		}
+		// Five standard deviations of a binomial: one honest run in two million fails.
+		if off := math.Abs(float64(marked) - want*draws); off > 5*math.Sqrt(draws*want*(1-want)) {
+			t.Errorf("%d bytes: %d of %d marked, want %.0f", queued, marked, draws, want*draws)
+		}
+	}
+	for _, k := range []packet{{kind: kindData}, {kind: kindAck, flag: flagCapable}, {kind: kindCNP, flag: flagCapable}} {
+		if n.mark(p, &k, 1<<40); k.flag&flagMarked != 0 {
+			t.Errorf("packet of kind %d with flags %b is marked", k.kind, k.flag)
+		}
+	}
+}
+
+// Thresholds grow with the rate of the link.
+func TestMarkingThresholdsScaleWithTheLink(t *testing.T) {
+	t.Parallel()
+	g := quantity.Gbps
+	n, _ := on(t, chain(t, 10*g, 25*g, 100*g, 400*g, 25*g), Config{})
+	for i, want := range [][2]int64{{40_000, 160_000}, {100_000, 400_000}, {400_000, 1_600_000}, {1_600_000, 6_400_000}} {
+		pi := n.first[i] + 2
+		if i == 0 {
+			pi = n.first[0] + 1
+		}
+		if p := &n.ports[pi]; p.kmin != want[0] || p.kmax != want[1] {
+			t.Errorf("%s: thresholds %d and %d, want %v", p.rate, p.kmin, p.kmax, want)
+		}
+	}
+}
+
+// Twelve packets wait at a port that marks above 5000 bytes. Marked when they leave, the first seven
+// see at least five behind them; marked when they enter, the last seven saw at least five before.
+func TestMarkingLooksAtTheQueueWhenToldTo(t *testing.T) {
+	t.Parallel()
+	for _, enqueue := range []bool{false, true} {
+		n, r := star(t, 2, Config{ECN: ECN{Min: 5000, Max: 5000, RatePer: 100 * quantity.Gbps, AtEnqueue: enqueue}}, FlowSpec{Src: 0, Dst: 1, Bytes: 12_000})
+		n.block(1, true)
+		n.RunUntil(5 * us)
+		n.block(1, false)
+		n.RunUntil(ms)
+		for _, a := range r.acks { // the last one ends the flow and is not told
+			number := a.Seq / 1000
+			if want := !enqueue && number <= 7 || enqueue && number >= 6; (a.Marked == 1) != want {
+				t.Errorf("at enqueue %v: packet %d marked %d times, want %v", enqueue, number, a.Marked, want)
+			}
+		}
+		if n.Stats().Marks != 7 || len(r.acks) != 11 {
+			t.Errorf("at enqueue %v: %d marks, %d acknowledgements; want 7 and 11", enqueue, n.Stats().Marks, len(r.acks))
+		}
+	}
+}
+
+// Two senders keep a queue that marks everything: each is told once per gap and not more.
+func TestNotificationsKeepTheirDistance(t *testing.T) {
+	t.Parallel()
+	const gap = 50 * us
+	a, b := &recorder{traits: cc.Traits{ECN: true, CNP: true}}, &recorder{traits: cc.Traits{ECN: true, CNP: true}}
+	cfg := Config{Algorithms: []cc.Algorithm{a, b}, CNPs: true, CNPGap: gap, ECN: ECN{Min: 1, Max: 1}, Classes: make([]Class, 2), CNPClass: 1}
+	n, _ := star(t, 3, cfg, FlowSpec{Src: 0, Dst: 2}, FlowSpec{Src: 1, Dst: 2, Algorithm: 1})
+	n.RunUntil(10 * ms)
+	for i, r := range []*recorder{a, b} {
+		if len(r.notes) < 195 || len(r.notes) > 201 {
+			t.Errorf("flow %d was told %d times in 10 ms", i, len(r.notes))
+		}
+		for k := 1; k < len(r.notes); k++ {
+			if d := r.notes[k].Now - r.notes[k-1].Now; d < gap-100*quantity.Nanosecond || r.notes[k].Kind != cc.NotifyCNP {
+				t.Fatalf("flow %d: notifications %s apart", i, d)
+			}
+		}
+	}
+	if st := n.Stats(); st.CNPs < uint64(len(a.notes)+len(b.notes)) {
+		t.Errorf("%d notifications sent, %d arrived", st.CNPs, len(a.notes)+len(b.notes))
+	}
+}

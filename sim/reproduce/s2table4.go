@@ -1,0 +1,259 @@
+package reproduce
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
+	"fairlane/sim/cc"
+	"fairlane/sim/ether"
+	"fairlane/subnet"
+	"fairlane/subnet/topogen"
+)
+
+// The network of S2's table 4. Its text gives links of 100 and 25 Gbit/s and not which hosts have which.
+// Its figures give more: a largest round trip of 4654 ns and a largest product of bandwidth and delay of
+// 52025 (section 3.1) are, by the rule of the HPCC paper's simulator, those of two links of 1 us with
+// 1024-byte packets, at 25 and at 100 Gbit/s: 4·1000 + 2·327 ns, and 100 Gbit/s times
+// 4·1000 + 2·81 ns. So every path has two links: one switch, on which there are pairs of hosts of
+// either speed. Here half of the senders have 100 Gbit/s and half 25; which the receiver has is open.
+const (
+	s2Senders = 80
+	s2Fast    = s2Senders / 2 // senders at 100 Gbit/s: those with the larger amounts
+	s2Flows   = 4000          // of all senders, S2 section 3.2
+	s2VLs     = 4
+	mib       = 1 << 20
+
+	// s2Least is what all flows at their least rate send together, bit/s, for all four algorithms
+	// alike. S2 gives no least rate: 80 flows have 100 Mbit/s each, as in many scripts of the
+	// simulator, and 4,000 cannot have that, which is 16 times the receiver's 25 Gbit/s.
+	s2Least = 8e9
+)
+
+// s2Bytes is what each sender sends (S2, section 3.1), in bytes. 143.05 MiB is 150 MB.
+func s2Bytes() []int64 {
+	return slices.Concat([]int64{150e6, 200e6, 200e6}, slices.Repeat([]int64{10e6}, 17), slices.Repeat([]int64{5e6}, 60))
+}
+
+// s2Topology is the star; the receiver is its last host.
+func s2Topology(receiver quantity.BitRate) (*subnet.Fabric, error) {
+	f, err := topogen.Star(s2Senders+1, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
+	if err != nil {
+		return nil, err
+	}
+	links := slices.Clone(f.Links)
+	for i := range links {
+		rate := 100 * quantity.Gbps
+		switch host := int(links[i].A.Port) - 1; {
+		case host == s2Senders:
+			rate = receiver
+		case host >= s2Fast:
+			rate = 25 * quantity.Gbps
+		}
+		links[i].Rate = quantity.BitRate(rate)
+		links[i].Width, links[i].Speed, _ = subnet.WidthSpeedFor(rate)
+	}
+	g, err := subnet.New(f.Name, f.Nodes, links)
+	if err != nil {
+		return nil, err
+	}
+	return subnet.AssignAndRoute(g, 0)
+}
+
+// s2Case is one run of table 4.
+type s2Case struct {
+	label    string // of the algorithm
+	preset   string // of package cc, or
+	name     string // an algorithm with its defaults, but the least rate
+	cnps     bool   // marks are answered by packets
+	gap      quantity.Picoseconds
+	limit    float64          // of flows registered by a NIC; 0 is the default
+	receiver quantity.BitRate // of the receiver's link
+	flows    int              // of all senders together
+	divide   int64            // all amounts, for tests; 1
+}
+
+// s2Limited is DCQCN-p's limit of 512 congested flows of 4,000, for a NIC that has 50 of the 4,000.
+const s2Limited = 512 * s2Flows / s2Senders / s2Flows
+
+// s2Cases are the columns of table 4 for one receiver and number of flows.
+func s2Cases(receiver quantity.BitRate, flows int) []s2Case {
+	cases := []s2Case{
+		{label: "dcqcn", preset: "dcqcn-s2", cnps: true, gap: 50 * quantity.Microsecond},
+		{label: "timely", name: "timely"},
+		{label: "dctcp", name: "dctcp"},
+		{label: "dcqcn-p", preset: "dcqcn-p", cnps: true},
+	}
+	if flows > s2Senders {
+		cases = append(cases, s2Case{label: "dcqcn-p-limited", preset: "dcqcn-p", cnps: true, limit: s2Limited})
+	}
+	for i := range cases {
+		cases[i].receiver, cases[i].flows, cases[i].divide = receiver, flows, 1
+	}
+	return cases
+}
+
+func (c *s2Case) algorithm() (cc.Algorithm, error) {
+	if c.preset == "" {
+		spec, err := cc.ByName(c.name)
+		if err != nil {
+			return nil, err
+		}
+		return spec.Build(cc.Values{"min_rate": s2Least / float64(c.flows)})
+	}
+	p, err := cc.DCQCNPreset(c.preset)
+	if err != nil {
+		return nil, err
+	}
+	p.Values["min_rate"] = s2Least / float64(c.flows)
+	if c.limit > 0 {
+		p.Values["registered_flows"] = c.limit
+	}
+	return p.Build()
+}
+
+// s2Run is what one run gives.
+type s2Run struct {
+	receiver quantity.BitRate
+	bytes    []float64            // by flow
+	fct      []float64            // by flow, s
+	windows  []float64            // payload that the receiver accepted in each s2Window, bit/s
+	drained  quantity.Picoseconds // when the queue was first below K_min again; 0: it never was above
+	tamed    quantity.Picoseconds // when the senders' rates first fitted the receiver's link
+	first    quantity.Picoseconds // when the first flow ended
+	early    []float64            // bytes acknowledged by flow at s2Early
+	pauses   uint64
+	peak     int64 // of the receiver's queue, bytes
+}
+
+const (
+	s2Window = 100 * quantity.Microsecond
+	s2Early  = 5 * quantity.Millisecond // before the first flow can have ended at its fair rate
+	s2Slice  = 10 * quantity.Microsecond
+	s2Limit  = 10 * quantity.Second
+	s2KMin   = 100 << 10
+	s2KMax   = 400 << 10
+)
+
+// run repeats the incast. K_min and K_max are S2's at the receiver's port, whatever its rate.
+func (c *s2Case) run(ctx context.Context, seed uint64) (*s2Run, error) {
+	topo, err := s2Topology(c.receiver)
+	if err != nil {
+		return nil, err
+	}
+	alg, err := c.algorithm()
+	if err != nil {
+		return nil, err
+	}
+	r := &s2Run{receiver: c.receiver, fct: make([]float64, c.flows), early: make([]float64, c.flows)}
+	n, err := ether.New(topo, ether.Config{
+		Seed: seed, Payload: 1024, Classes: make([]ether.Class, s2VLs), CNPs: c.cnps, CNPGap: c.gap,
+		ECN:        ether.ECN{Min: s2KMin, Max: s2KMax, RatePer: c.receiver, PMax: 0.1},
+		Buffer:     ether.Buffer{Bytes: 32 * mib},
+		Algorithms: []cc.Algorithm{alg},
+		OnDone: func(d ether.Done) {
+			r.fct[d.ID] = d.FCT.Seconds()
+			if r.first == 0 {
+				r.first = d.FCT
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.addFlows(n, r); err != nil {
+		return nil, err
+	}
+	port, _ := topo.Peer(n.HostPort(s2Senders))
+	return r, r.watch(ctx, n, port)
+}
+
+// addFlows shares each sender's amount among its flows, all starting together.
+func (c *s2Case) addFlows(n *ether.Network, r *s2Run) error {
+	each := c.flows / s2Senders
+	for src, bytes := range s2Bytes() {
+		for range each {
+			b := bytes / c.divide / int64(each)
+			id := len(r.bytes)
+			r.bytes = append(r.bytes, float64(b))
+			if err := n.Add(ether.FlowSpec{ID: int64(id), Src: int32(src), Dst: s2Senders, Bytes: b, Entropy: uint32(id)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// watch runs to the end and looks at the queue of the receiver's port and the rates on the way.
+func (r *s2Run) watch(ctx context.Context, n *ether.Network, port subnet.PortRef) error {
+	was, full, early := uint64(0), false, false
+	for t := s2Slice; !n.Finished(); t += s2Slice {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if t > s2Limit {
+			return fmt.Errorf("%d flows have not completed after %s", n.Stats().Active, n.Now())
+		}
+		n.RunUntil(t)
+		q := n.Queue(port)
+		full = full || q >= s2KMin
+		if r.drained == 0 && full && q < s2KMin {
+			r.drained = t
+		}
+		if r.tamed == 0 && t <= s2Early && r.offered(n) <= float64(r.receiver) {
+			r.tamed = t
+		}
+		if t%s2Window == 0 {
+			now := n.Stats().AcceptedBytes
+			r.windows = append(r.windows, float64(now-was)*8/s2Window.Seconds())
+			was = now
+		}
+		if !early && t >= s2Early {
+			early = true
+			n.Flows(func(f ether.FlowState) bool { r.early[f.ID] = float64(f.Acked); return true })
+		}
+	}
+	r.pauses, r.peak = n.Stats().Pauses, n.Port(port).PeakQueue
+	return n.Err()
+}
+
+// offered is the sum of the rates that the senders' congestion control allows.
+func (r *s2Run) offered(n *ether.Network) float64 {
+	sum := 0.0
+	n.Flows(func(f ether.FlowState) bool { sum += f.Rate; return true })
+	return sum
+}
+
+// s2Figures are the readings of the figures of table 4.
+type s2Figures struct {
+	minLink, minFlow   float64 // Gbit/s
+	meanLink, meanFlow float64 // Gbit/s
+	meanS3             float64 // Gbit/s
+	drained, tamed     float64 // us
+	last               float64 // us
+	cv, cvEarly        float64 // coefficient of variation
+}
+
+func (r *s2Run) figures() s2Figures {
+	rates := make([]float64, len(r.fct))
+	bits, spans, last := 0.0, 0.0, slices.Max(r.fct)
+	for i, b := range r.bytes {
+		rates[i] = 8 * b / r.fct[i]
+		bits += 8 * b
+		spans += r.fct[i]
+	}
+	m, e := stats.MomentsOf(rates), stats.MomentsOf(r.early)
+	f := s2Figures{
+		minFlow: gbit(m.Min()), meanFlow: gbit(m.Mean()), meanLink: gbit(bits / last), meanS3: gbit(bits / spans),
+		drained: microseconds(r.drained), tamed: microseconds(r.tamed), last: 1e6 * last,
+		cv: m.CoV(), cvEarly: e.CoV(),
+	}
+	if w := int(last / s2Window.Seconds()); w > 1 {
+		f.minLink = gbit(slices.Min(r.windows[1:w]))
+	}
+	return f
+}
+
+func microseconds(t quantity.Picoseconds) float64 { return float64(t) / float64(quantity.Microsecond) }

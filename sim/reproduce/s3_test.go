@@ -1,0 +1,319 @@
+package reproduce
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/workload"
+)
+
+// S3's equations 29 to 33 on numbers whose means are known: the mean RTT counts each sample once, the
+// mean rate each flow by its time.
+func TestIncastFiguresFollowTheEquations(t *testing.T) {
+	t.Parallel()
+	r := &incastRun{
+		tap: rttTap{
+			sampled: [][]float64{{5, 7, 9, 11}, {20}},
+			every:   []float64{4, 4, 4, 8},
+		},
+		sizes: []int64{1e6, 3e6},
+		fct:   []float64{1e-3, 4e-3},
+	}
+	got := r.figures()
+	want := incastFigures{
+		mean: 10.4, p99: 20, most: 20,
+		rate: 0.032 / 5e-3, // 32 Mbit in 1 and 4 ms
+		fct:  2.5, last: 4,
+		meanEvery: 5, p99Every: 8,
+		meanByFlow: 14, rateFlows: (8 + 6) / 2.0,
+		link: 8, samples: 5,
+	}
+	near(t, "rate", got.rate, want.rate, 1e-12)
+	got.rate = want.rate
+	for i, p := range [][2]float64{
+		{got.mean, want.mean}, {got.p99, want.p99}, {got.most, want.most}, {got.fct, want.fct}, {got.last, want.last},
+		{got.meanEvery, want.meanEvery}, {got.p99Every, want.p99Every}, {got.meanByFlow, want.meanByFlow},
+		{got.rateFlows, want.rateFlows}, {got.link, want.link}, {float64(got.samples), float64(want.samples)},
+	} {
+		near(t, "figure "+string(rune('a'+i)), p[0], p[1], 1e-12)
+	}
+	if most := r.tap.largestAfter(2); most != 11 {
+		t.Errorf("largest sample after the second: %v, want 11", most)
+	}
+}
+
+// S3's own figures agree with its definition of the mean rate: 635 MB by 20 times the mean completion time.
+func TestPublishedMeanRateIsThatOfTheDefinition(t *testing.T) {
+	t.Parallel()
+	_, printed := s3Incasts()
+	sum := int64(0)
+	for _, b := range s3Sizes() {
+		sum += b
+	}
+	near(t, "mean rate of table 4", 8e-6*float64(sum)/(20*printed[0].fct), printed[0].rate, 1e-4)
+}
+
+// Table 6 itself. The order by mean RTT, by p99 RTT and by mean rate is S3's; the largest RTTs of HPCC and
+// DCTCP and the p99 of DCTCP, which follow from windows and marking threshold alone, are S3's to the
+// nanosecond, so both simulators send the same packets.
+func TestTable6(t *testing.T) {
+	t.Parallel()
+	jobs, result := planTable6(Options{})
+	if err := runJobs(t.Context(), jobs, nil); err != nil {
+		t.Fatal(err)
+	}
+	res := result()
+	ratio := func(metric string) float64 { r := metricOf(t, res.Rows, metric); return r.Ours / *r.Published }
+	for _, c := range []struct {
+		metric string
+		within float64
+	}{
+		{"mean-rtt.pidnn", 0.04}, {"mean-rtt.pid", 0.01}, {"mean-rtt.hpcc", 0.01}, {"mean-rtt.timely", 0.12}, {"mean-rtt.dctcp", 0.2},
+		{"mean-rtt-every-ack.dctcp", 0.02}, {"p99-rtt.pidnn", 0.02}, {"p99-rtt.pid", 0.02}, {"p99-rtt.hpcc", 0.03},
+		{"p99-rtt.timely", 0.02}, {"p99-rtt.dctcp", 1e-5}, {"max-rtt.hpcc", 1e-9}, {"max-rtt.dctcp", 1e-9}, {"max-rtt.pid", 0.05},
+		{"mean-rate.pidnn", 0.12}, {"mean-rate.pid", 0.03}, {"mean-rate.hpcc", 0.02}, {"mean-rate.timely", 0.02}, {"mean-rate.dctcp", 0.04},
+		{"last-fct.pidnn", 0.01},
+	} {
+		near(t, c.metric, ratio(c.metric), 1, c.within)
+	}
+	for _, c := range []string{"pidnn", "hpcc", "timely", "dctcp"} {
+		for _, m := range []string{"rank-mean-rtt.", "rank-p99-rtt.", "rank-mean-rate."} {
+			near(t, m+c, ratio(m+c), 1, 1e-12)
+		}
+		if link := metricOf(t, res.Rows, "link-rate."+c).Ours; link > 100*1000/1048.0*1.011 {
+			t.Errorf("%s carries %.2f Gbit/s: want no more than a link without its headers, cut to nanoseconds", c, link)
+		}
+	}
+	checkFigures(t, res.Figures)
+}
+
+// A deeper buffer lets TIMELY's start-up queue grow and leaves the rest as it is.
+func TestTimelyStartUpFollowsTheBuffer(t *testing.T) {
+	t.Parallel()
+	var most [2]float64
+	for i, mib := range []int64{4, 16} {
+		c := s3Control{label: "timely", name: "timely", buffer: mib << 20}
+		r, err := runIncast(t.Context(), c, s3Sizes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := r.figures()
+		most[i] = f.most
+		near(t, "p99 RTT", f.p99, 102.673, 0.06)
+		near(t, "mean RTT", f.mean, 11.9797, 0.06)
+	}
+	if most[1] < 3*most[0] {
+		t.Errorf("largest RTT %.0f and %.0f us: want it to follow the buffer", most[0], most[1])
+	}
+}
+
+func TestTwentiethsOfTheFlowsBySize(t *testing.T) {
+	t.Parallel()
+	var flows []finished
+	for i := range 2000 {
+		at := (i*1237 + 11) % 2000 // any order
+		flows = append(flows, finished{bytes: int64(at) + 1, slowdown: float64(at % 100)})
+	}
+	bins := bySize(flows)
+	if len(bins) != 20 {
+		t.Fatalf("%d bins, want 20", len(bins))
+	}
+	for i, b := range bins {
+		// 100 flows with slowdowns 0 to 99: the script takes the value at place 95, counted from 0.
+		if want := (sizeBin{int64(100 * (i + 1)), 95}); b != want {
+			t.Errorf("bin %d: %+v, want %+v", i, b, want)
+		}
+	}
+	if got := bySize(flows[:3]); len(got) != 3 {
+		t.Errorf("three flows make %d bins, want 3", len(got))
+	}
+}
+
+// 30 % of the links in Hadoop's sizes, 34 bursts of 60 different hosts to one more within 10 ms.
+func TestFatTreeTraffic(t *testing.T) {
+	t.Parallel()
+	flows, err := s3Traffic(5, s3Span)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, bursts := 0.0, make(map[quantity.Picoseconds][]workload.Arrival)
+	for i, f := range flows {
+		if i > 0 && f.At < flows[i-1].At || f.At >= s3Span || f.Src == f.Dst {
+			t.Fatalf("flow %d: %+v", i, f)
+		}
+		if f.Tag == tagBurst {
+			bursts[f.At] = append(bursts[f.At], f)
+		} else {
+			bytes += float64(f.Bytes)
+		}
+	}
+	near(t, "load", bytes*8/(320*100e9*s3Span.Seconds()), 0.3, 0.02)
+	if len(bursts) != s3Bursts {
+		t.Errorf("%d bursts, want %d", len(bursts), s3Bursts)
+	}
+	for at, b := range bursts {
+		senders := make(map[int32]bool)
+		for _, f := range b {
+			senders[f.Src] = true
+			if f.Dst != b[0].Dst || f.Bytes != 500e3 {
+				t.Errorf("burst at %s: %+v", at, f)
+			}
+		}
+		if len(b) != 60 || len(senders) != 60 || senders[b[0].Dst] {
+			t.Errorf("burst at %s: %d flows of %d senders", at, len(b), len(senders))
+		}
+	}
+	again, err := s3Traffic(5, s3Span)
+	if err != nil || !slices.Equal(flows, again) {
+		t.Errorf("the same seed gave other flows (%v)", err)
+	}
+	other, err := s3Traffic(6, s3Span)
+	if err != nil || slices.Equal(flows, other) {
+		t.Errorf("another seed gave the same flows (%v)", err)
+	}
+}
+
+// A target of 5 us lies below the base round trip of 12 us in the fat tree: the neural control then sends
+// at its lowest rate, and large flows take about a hundred times as long as alone, as in table 8.
+func TestFatTreeRows(t *testing.T) {
+	t.Parallel()
+	controls, readings := s3FatControls(), s3FatReadings()
+	jobs, result := slowdownJobs(1, 50*quantity.Microsecond, []fatControl{controls[0], controls[3]}, readings[:1])
+	if err := runJobs(t.Context(), jobs, nil); err != nil {
+		t.Fatal(err)
+	}
+	res := result()
+	get := func(metric string) float64 { return metricOf(t, res.Rows, metric).Ours }
+	near(t, "large flows of the neural control", get("p95-10MB.pidnn"), 98.729, 0.1)
+	if a, b := get("p95-10MB.pidnn"), get("p95-10MB.hpcc"); a < 10*b {
+		t.Errorf("large flows: %.1f with a target below the base RTT, HPCC %.1f: want ten times as much", a, b)
+	}
+	if a, b := get("p95-36KB.pidnn"), get("p95-36KB.pidnn-line"); a < 3*b {
+		t.Errorf("flows of 36 KB: %.2f from 10 Gbit/s on, %.2f from 100: want three times as much", a, b)
+	}
+	if got := get("incasts"); got != 1 {
+		t.Errorf("%v incasts, want 1", got)
+	}
+	if a, b := metricOf(t, res.Rows, "rank-10MB.hpcc"), metricOf(t, res.Rows, "rank-10MB.pidnn"); a.Ours != 1 || b.Ours != 2 || *b.Published != 2 {
+		t.Errorf("ranks %+v and %+v, want 1 and 2", a, b)
+	}
+	if got := metricOf(t, res.Rows, "p95-10MB.hpcc"); *got.Published != 6.338 {
+		t.Errorf("published %v, want 6.338", *got.Published)
+	}
+	checkFigures(t, res.Figures)
+	if len(res.Figures[0].Series) != 4 {
+		t.Errorf("%d series, want ours and the published of two", len(res.Figures[0].Series))
+	}
+}
+
+// metricOf finds a row.
+func metricOf(t *testing.T, rows []Row, metric string) Row {
+	t.Helper()
+	for _, r := range rows {
+		if r.Metric == metric {
+			return r
+		}
+	}
+	t.Fatalf("no row %q", metric)
+	return Row{}
+}
+
+// checkFigures checks what a renderer relies on.
+func checkFigures(t *testing.T, figures []Figure) {
+	t.Helper()
+	for _, f := range figures {
+		if f.Title == "" || len(f.Series) == 0 || strings.ContainsAny(f.Name, "/\\ ") {
+			t.Errorf("figure %+v: want a title, series and a name fit for a file", f)
+		}
+		for _, s := range f.Series {
+			if len(s.Points) == 0 {
+				t.Errorf("%s: series %q has no points", f.Name, s.Name)
+			}
+			for i, p := range s.Points {
+				if f.X.Log && p.X <= 0 || f.Y.Log && p.Y <= 0 || i > 0 && p.X < s.Points[i-1].X {
+					t.Errorf("%s: series %q, point %d %+v: not drawable", f.Name, s.Name, i, p)
+				}
+			}
+		}
+	}
+}
+
+// Every column of table 8 has a figure for each class, and every run stands beside one.
+func TestTable8IsComplete(t *testing.T) {
+	t.Parallel()
+	classes := s3SizeClasses()
+	for _, c := range append(s3FatControls(), s3FatReadings()...) {
+		if got := len(s3Table8()[c.column]); got != len(classes) || len(classes) != 20 {
+			t.Errorf("%s: %d figures for %d classes", c.label, got, len(classes))
+		}
+		if _, err := c.build(); err != nil {
+			t.Errorf("%s: %v", c.label, err)
+		}
+	}
+	for _, name := range s3Selected() {
+		if !slices.ContainsFunc(classes, func(c sizeClass) bool { return c.name == name }) {
+			t.Errorf("no class %s", name)
+		}
+	}
+}
+
+// A predictor trained on samples of a small incast predicts better than no change, and makes the
+// controller faster; the rows are those of S3's table 1.
+func TestPredictorLearnsInThePacketSimulator(t *testing.T) {
+	t.Parallel()
+	sizes := s3Sizes()
+	for i := range sizes {
+		sizes[i] /= 10
+	}
+	got, err := trainPredictor(t.Context(), 3, sizes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d of %d rows: %.2f %% trained, %.2f %% built in, %.2f %% no change", got.used, got.sampled, got.last, got.builtIn, got.still)
+	if got.last >= got.still || got.last > 8 || got.builtIn >= got.still {
+		t.Errorf("errors: trained %.2f %%, built in %.2f %%, no change %.2f %%: want prediction to help", got.last, got.builtIn, got.still)
+	}
+	rows := errorRows([]*trained{got})
+	first, last := metricOf(t, rows, "test-mape-round01"), metricOf(t, rows, "test-mape-round19")
+	if *first.Published != 8.1 || *last.Published != 3.6 || last.Ours >= first.Ours {
+		t.Errorf("rounds 1 and 19: %+v and %+v", first, last)
+	}
+	checkFigures(t, []Figure{trainingFigure([]*trained{got})})
+}
+
+func TestEffectIsRelativeToTheControllerAlone(t *testing.T) {
+	t.Parallel()
+	got := effectOf(incastFigures{rate: 15, p99: 8, most: 30, mean: 5}, incastFigures{rate: 10, p99: 10, most: 24, mean: 5})
+	want := s3Effect{50, -20, 25, 0}
+	near(t, "rate", got.rate, want.rate, 1e-9)
+	near(t, "p99", got.p99, want.p99, 1e-9)
+	near(t, "most", got.most, want.most, 1e-9)
+	if got.mean != 0 {
+		t.Errorf("mean %v, want 0", got.mean)
+	}
+	// S3's tables 4.2.3 and 5 are those that its percentages come from.
+	_, p := s3Incasts()
+	near(t, "published rate", 100*(p[0].rate/p[1].rate-1), publishedEffect().rate, 0.001)
+	near(t, "published mean RTT", 100*(p[0].mean/p[1].mean-1), publishedEffect().mean, 0.01)
+}
+
+func TestRanksCountWhatIsLess(t *testing.T) {
+	t.Parallel()
+	v := []float64{3, 1, 3, 2}
+	for i, want := range []float64{3, 1, 3, 2} {
+		if got := rankOf(v, i); got != want {
+			t.Errorf("rank of element %d: %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestBesidesKeepsTheOrderAskedFor(t *testing.T) {
+	t.Parallel()
+	rows := []Row{published("a", 1, 2, "", ""), own("b", 3, "", ""), published("c", 4, 5, "", "")}
+	f := besides("n", "t", Axis{}, rows, []string{"c", "b", "a"})
+	if !slices.Equal(f.Categories, []string{"c", "a"}) || f.Series[0].Points[0] != (Point{0, 4}) || f.Series[1].Points[1] != (Point{1, 2}) {
+		t.Errorf("got %+v", f)
+	}
+}

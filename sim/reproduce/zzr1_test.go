@@ -1,0 +1,11 @@
+package reproduce
+import ("testing"; "time"; "fairlane/internal/quantity"; "strconv"; "fairlane/sim/cc")
+func fmtF(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
+func show(t *testing.T, rows []Row) { for _, r := range rows { p := "-"; if r.Published != nil { p = fmtF(*r.Published) }; t.Logf("%-45s %8s %8s %s", r.Metric, p, fmtF(r.Ours), r.Unit) } }
+func TestZR1Rec(t *testing.T) { j, res := planRecovery(Options{}); if err := j[0](t.Context()); err != nil { t.Fatal(err) }; show(t, res().Rows) }
+func TestZR1Scan(t *testing.T) { for k := 1; k <= 6; k++ { m := []int{3, 4+k}; t.Log(k, "p", sendsToRecover(cc.S2RecoveryDCQCNP(), m), "0.11", sendsToRecover(cc.S2RecoveryDCQCN(0.11), m), "0.2", sendsToRecover(cc.S2RecoveryDCQCN(0.2), m), "1", sendsToRecover(cc.S2RecoveryDCQCN(1), m)) 
+ for ai := 0.05; ai < 1; ai += 0.05 { p := cc.S2RecoveryDCQCN(ai); if sendsToRecover(p, m) == 9 { t.Log("  ai 9 ", ai) } } } }
+func TestZR1T4(t *testing.T) { for _, rx := range []quantity.BitRate{25*quantity.Gbps, 100*quantity.Gbps} { for _, fl := range []int{80, 4000} { for _, c := range s2Cases(rx, fl) { s := time.Now(); r, err := c.run(t.Context(), 1); if err != nil { t.Error(c.label, err); continue }; t.Logf("%s %d %-16s %5.2fs first %s pauses %d peak %d %+v", rx, fl, c.label, time.Since(s).Seconds(), r.first, r.pauses, r.peak, r.figures()) } } } }
+func TestZR1Lev(t *testing.T) { for _, l := range levers() { s := ""; for k, c := range leverColumns() { b := time.Now(); r, err := runLever(t.Context(), &l, c, 1, 100*quantity.Millisecond); if err != nil { t.Fatal(err) }; s += " | " + fmtF(l.ratio[k]) + " " + fmtF(r.a/r.b) + " use " + fmtF(r.use()) + " q " + fmtF(r.queue/1e3) + " " + fmtF(time.Since(b).Seconds()) }; t.Log(l.label, s) } }
+func TestZR1Seeds(t *testing.T) { for _, l := range levers()[:7] { for k, c := range leverColumns() { if k == 2 { continue }; s := ""; for seed := range uint64(4) { r, err := runLever(t.Context(), &l, c, seed, 300*quantity.Millisecond); if err != nil { t.Fatal(err) }; s += " " + fmtF(r.a/r.b) }; t.Log(l.label, c.label, l.ratio[k], s) } } }
+func TestZR1Clamp(t *testing.T) { j, res := planClamp(Options{}); if err := j[0](t.Context()); err != nil { t.Fatal(err) }; show(t, res().Rows) }
