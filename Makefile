@@ -10,7 +10,7 @@ GOTEST  := $(GO) test
 LINT    := $(GO) tool -modfile=tools/lint/go.mod
 FUZZTIME ?= 60s
 SOAKCHECKS ?= 10000
-SOAKTESTS  := TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees
+SOAKTESTS  := TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees|TestBooks
 
 .PHONY: help
 help: ## show this help
@@ -50,7 +50,7 @@ bench: ## benchmarks of the core: simulator, compiler, codec, discovery
 .PHONY: soak
 soak: peers ## long runs: race detector on everything, properties of the simulator SOAKCHECKS times, every fuzz target for FUZZTIME
 	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -race -timeout 60m ./...
-	$(GOTEST) -timeout 60m -run '$(SOAKTESTS)' ./sim ./sim/fabric -rapid.checks=$(SOAKCHECKS)
+	$(GOTEST) -timeout 60m -run '$(SOAKTESTS)' ./sim ./sim/fabric ./sim/ether -rapid.checks=$(SOAKCHECKS)
 	./test/fuzz.sh $(FUZZTIME)
 
 .PHONY: clean

@@ -48,15 +48,17 @@ func (f *reproduceFiles) finish(r *reproduce.Result, cause error) (charts int, e
 	if err := errors.Join(cause, f.dir.Finish(cause)); err != nil {
 		return 0, err
 	}
+	var errs []error
 	for i := range r.Figures {
 		c := chartOf(&r.Figures[i])
 		c.Subtitle = fmt.Sprintf("fairlane reproduce %s, seed %d, fairlane %s", r.Figures[i].Experiment, f.seed, version())
 		if err := c.Save(f.dir.Path(), r.Figures[i].Name); err != nil {
-			return charts, err
+			errs = append(errs, err)
+			continue
 		}
 		charts++
 	}
-	return charts, nil
+	return charts, errors.Join(errs...)
 }
 
 func writeIndented(w io.Writer, v any) error {

@@ -190,6 +190,7 @@ func (n *Network) intercept(e *edge, p *port, out *port, pk int32) bool {
 		n.pool.put(pk)
 		return true
 	case k.kind != kindFCNP && e.far.Echo(f.dst, int(k.load>>8), now):
+		n.totals.LocalCNPs++
 		k.load &= 0xff
 	}
 	return false

@@ -24,6 +24,22 @@ func (d *Deadlock) Error() string {
 // away, one after the other, the ports that will go on. It may be asked at any instant and never
 // takes a mere jam for a deadlock.
 func (n *Network) Deadlock() *Deadlock {
+	return jam{n, func(int32) *Network { return n }}.deadlock()
+}
+
+// Deadlock is that of Network; the circle may lead through several parts.
+func (p *Parallel) Deadlock() *Deadlock {
+	return jam{p.parts[0], func(node int32) *Network { return p.parts[p.home[node]] }}.deadlock()
+}
+
+// jam looks for ports that wait for each other. The map of the fabric is that of any part; what a port holds
+// is known to the part that simulates its node.
+type jam struct {
+	*Network
+	of func(node int32) *Network
+}
+
+func (n jam) deadlock() *Deadlock {
 	for cls := range n.classes {
 		stuck := n.stuck(cls)
 		for pi := range n.ports {
@@ -35,13 +51,21 @@ func (n *Network) Deadlock() *Deadlock {
 	return nil
 }
 
+// at returns a port as the part that simulates it knows it.
+func (n jam) at(pi int32) *port { return &n.of(n.ports[pi].node).ports[pi] }
+
+// asked reports whether the switch of a port has told the far end to stop.
+func (n jam) asked(pi int32, cls int) bool {
+	return n.of(n.ports[pi].node).ingress[int(pi)*n.classes+cls].paused
+}
+
 // stuck returns the ports that are paused in a class for ever.
-func (n *Network) stuck(cls int) []bool {
+func (n jam) stuck(cls int) []bool {
 	stuck := make([]bool, len(n.ports))
 	var left []int32
 	for pi := range n.ports {
-		p := &n.ports[pi]
-		if p.peer != none && p.paused>>cls&1 != 0 && n.ingress[int(p.peer)*n.classes+cls].paused {
+		p := n.at(int32(pi))
+		if p.peer != none && p.paused>>cls&1 != 0 && n.asked(p.peer, cls) {
 			stuck[pi] = true
 			left = append(left, int32(pi))
 		}
@@ -59,7 +83,7 @@ func (n *Network) stuck(cls int) []bool {
 }
 
 // allStuck reports whether all packets from a port at its far end wait at stuck ports.
-func (n *Network) allStuck(pi int32, cls int, stuck []bool) bool {
+func (n jam) allStuck(pi int32, cls int, stuck []bool) bool {
 	for _, next := range n.waitsFor(pi, cls) {
 		if !stuck[next] {
 			return false
@@ -69,7 +93,7 @@ func (n *Network) allStuck(pi int32, cls int, stuck []bool) bool {
 }
 
 // circle follows stuck ports from one of them until one comes again.
-func (n *Network) circle(pi int32, cls int, stuck []bool) []int32 {
+func (n jam) circle(pi int32, cls int, stuck []bool) []int32 {
 	var way []int32
 	for {
 		if at := slices.Index(way, pi); at >= 0 {
@@ -86,16 +110,17 @@ func (n *Network) circle(pi int32, cls int, stuck []bool) []int32 {
 }
 
 // waitsFor returns the ports of the switch at the far end that hold packets from pi.
-func (n *Network) waitsFor(pi int32, cls int) []int32 {
+func (n jam) waitsFor(pi int32, cls int) []int32 {
 	peer := n.ports[pi].peer
 	if peer == none || n.ports[peer].sw == none {
 		return nil
 	}
 	node := n.ports[peer].node
+	here := n.of(node)
 	var out []int32
 	for oi := n.first[node]; oi < n.first[node+1]; oi++ {
-		for i := n.queues[int(oi)*n.classes+cls].head; i != none; i = n.pool.at(i).next {
-			if n.pool.at(i).in == peer {
+		for i := here.queues[int(oi)*n.classes+cls].head; i != none; i = here.pool.at(i).next {
+			if here.pool.at(i).in == peer {
 				out = append(out, oi)
 				break
 			}

@@ -146,7 +146,7 @@ func (n *Network) Add(f FlowSpec) error {
 	if err := n.checkFlow(&f); err != nil {
 		return fmt.Errorf("flow %d: %w", f.ID, err)
 	}
-	at := none
+	var at int32
 	if k := len(n.freeSpecs); k > 0 {
 		at = n.freeSpecs[k-1]
 		n.freeSpecs = n.freeSpecs[:k-1]

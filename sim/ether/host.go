@@ -121,8 +121,16 @@ func (n *Network) timed(f *flow) bool { return n.truncate || f.open() }
 // await schedules the flow's pacing deadline.
 func (n *Network) await(slot int32, f *flow) {
 	f.state, f.wake = stateWaiting, f.due
-	n.eng.Schedule(f.due, evPace, slot, int32(f.gen))
+	if !n.truncate && (f.demand == 0 || f.paced < float64(f.demand)*1000) {
+		f.wake = min(f.due, n.eng.Now()+longestSleep)
+	}
+	n.eng.Schedule(f.wake, evPace, slot, int32(f.gen))
 }
+
+// longestSleep is how long a flow waits for its deadline before it asks whether its rate has risen
+// since the deadline was set. At the lowest rates a packet's gap is long enough for congestion
+// control to recover in; ns-3, whose lowest rate is 1 Gbit/s, keeps every deadline.
+const longestSleep = 50 * quantity.Microsecond
 
 // pace is the deadline of a flow.
 func (n *Network) pace(slot int32, gen uint16, at quantity.Picoseconds) {
@@ -131,6 +139,12 @@ func (n *Network) pace(slot int32, gen uint16, at quantity.Picoseconds) {
 		return // the deadline has moved, or the flow is over
 	}
 	f.state = stateIdle
+	if f.due > at {
+		n.cfg.Algorithms[f.algo].Settle(slot, at, &f.ctl)
+		if f.rate() > f.paced {
+			n.repace(slot, f)
+		}
+	}
 	n.consider(slot, f)
 }
 

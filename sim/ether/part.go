@@ -8,12 +8,11 @@ import (
 // part is what a network knows when it simulates only some nodes of a fabric, for Parallel. The
 // others are there as a map: routes, rates, and the flows that begin and end.
 type part struct {
-	mine   []bool   // by node
-	cut    []int8   // by port: the part at the far end of a link that leaves this one, or -1
-	out    []outbox // by part
-	ended  []int32  // slots of flows that have ended since the parts last met
-	done   []Done
-	onDone func(Done)
+	mine  []bool   // by node
+	cut   []int8   // by port: the part at the far end of a link that leaves this one, or -1
+	out   []outbox // by part
+	ended []int32  // slots of flows that have ended since the parts last met
+	done  []Done
 }
 
 // outbox is what one part sends to another between two meetings, in the order of sending.

@@ -225,6 +225,6 @@ func (n *Network) arrive(pi int32) {
 		if k.kind == kindData {
 			n.hops++
 		}
-		n.receive(p.peer, far, pk)
+		n.receive(far, pk)
 	}
 }

@@ -130,15 +130,16 @@ func TestSelectiveRepeatSurvivesASecondLoss(t *testing.T) {
 	}
 }
 
-// A sender that sends less often than its timeout is not late.
+// A sender that sends less often than its timeout is not late: every 602 us, so that the look after
+// three timeouts of 200 us finds a packet on the way that has just left.
 func TestASlowFlowIsNotLate(t *testing.T) {
 	t.Parallel()
 	var done []Done
-	n, _ := star(t, 2, lossyConfig(GoBackN, &done), FlowSpec{Src: 0, Dst: 1, Bytes: 10_000, Demand: 10 * quantity.Mbps})
+	n, _ := star(t, 2, lossyConfig(GoBackN, &done), FlowSpec{Src: 0, Dst: 1, Bytes: 500_000, Demand: 13_927_000})
 	n.RunUntil(quantity.Second)
 	st := n.Stats()
-	if len(done) != 1 || st.Timeouts != 0 || st.SentPackets != 10 || st.Events > 200 {
-		t.Errorf("%+v, %+v: want ten packets, no timeout and few events", done, st)
+	if len(done) != 1 || st.Timeouts != 0 || st.SentPackets != 500 || st.Events > 10_000 {
+		t.Errorf("%+v, %+v: want 500 packets, no timeout and few events", done, st)
 	}
 }
 
@@ -174,5 +175,21 @@ func TestAKeptBackAcknowledgementComes(t *testing.T) {
 	}
 	if len(r.acks) < 2 {
 		t.Errorf("%d acknowledgements", len(r.acks))
+	}
+}
+
+// An endless flow is told to stop while a needless timeout has set it back: what was on the way by
+// then still belongs to it.
+func TestAFlowStoppedWhileSetBackOwnsWhatItSent(t *testing.T) {
+	t.Parallel()
+	var done []Done
+	n, _ := star(t, 2, lossyConfig(GoBackN, &done), FlowSpec{Src: 0, Dst: 1, Stop: 200*us + 50*quantity.Nanosecond})
+	n.block(1, true)
+	n.RunUntil(201 * us)
+	n.block(1, false)
+	n.RunUntil(quantity.Second)
+	st := n.Stats()
+	if len(done) != 1 || st.Timeouts == 0 || uint64(done[0].Bytes) != st.AcceptedBytes || done[0].Bytes < 2_000_000 {
+		t.Errorf("%+v, %+v: want all that was sent in 200 us", done, st)
 	}
 }

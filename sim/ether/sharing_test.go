@@ -173,3 +173,33 @@ func TestMemoryIsThatOfActiveFlows(t *testing.T) {
 	}
 	runtime.KeepAlive(n)
 }
+
+// waker is a congestion control whose rate rises by a timer alone.
+type waker struct {
+	recorder
+	at quantity.Picoseconds
+}
+
+func (w *waker) Settle(_ int32, now quantity.Picoseconds, c *cc.Control) {
+	if now >= w.at {
+		c.Rate = 100e9
+	}
+}
+
+// A flow at 1 Mbit/s has 8 ms between packets. When its rate recovers meanwhile it goes on at once,
+// but for the time after which it looks; with the times of ns-3 it keeps its deadline.
+func TestARateThatRecoversEndsTheWait(t *testing.T) {
+	t.Parallel()
+	for _, truncate := range []bool{false, true} {
+		w := &waker{recorder: recorder{control: cc.Control{Rate: 1e6}}, at: 120 * us}
+		n, _ := star(t, 2, Config{TruncateNs: truncate, Algorithms: []cc.Algorithm{w}}, FlowSpec{Src: 0, Dst: 1, Bytes: 10_000})
+		n.RunUntil(120*us + longestSleep)
+		if got := n.Stats().SentPackets; truncate && got != 1 || !truncate && got != 10 {
+			t.Errorf("truncate %v: %d packets sent soon after the rate recovered", truncate, got)
+		}
+		n.RunUntil(quantity.Second)
+		if !n.Finished() {
+			t.Errorf("truncate %v: %+v", truncate, n.Stats())
+		}
+	}
+}

@@ -17,7 +17,7 @@ type Totals struct {
 	CNPs             uint64
 	FCNPs            uint64
 	NearCNPs         uint64 // CNPs made by DCI switches for senders of their data centre
-	LocalCNPs        uint64 // CNPs of receivers that ended at their DCI switch
+	LocalCNPs        uint64 // CNPs and acknowledged marks of receivers that ended at their DCI switch
 	Notices          uint64 // between DCI switches
 	Nacks            uint64
 	Timeouts         uint64

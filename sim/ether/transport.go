@@ -5,7 +5,7 @@ import (
 )
 
 // receive takes a packet at the host it is for.
-func (n *Network) receive(pi int32, p *port, pk int32) {
+func (n *Network) receive(p *port, pk int32) {
 	k := n.pool.at(pk)
 	if k.kind == kindData {
 		n.totals.DeliveredPackets++

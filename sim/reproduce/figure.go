@@ -1,5 +1,7 @@
 package reproduce
 
+import "strings"
+
 // Figure is a chart of an experiment as plain data: what we get beside what was published. Name is
 // unique among the figures of all experiments and fit for a file name.
 type Figure struct {
@@ -41,7 +43,8 @@ type Point struct {
 }
 
 // besides makes a chart of bars from the rows with a published figure whose metrics are named, in that
-// order: published beside ours. Metrics without such a row are left out.
+// order: published beside ours. A group is named by what follows the last dot of its metric. Metrics
+// without such a row are left out.
 func besides(name, title string, y Axis, rows []Row, metrics []string) Figure {
 	f := Figure{Name: name, Title: title, Y: y, Series: []Series{{Name: "published", Published: true}, {Name: "ours"}}}
 	for _, m := range metrics {
@@ -50,7 +53,7 @@ func besides(name, title string, y Axis, rows []Row, metrics []string) Figure {
 				continue
 			}
 			at := float64(len(f.Categories))
-			f.Categories = append(f.Categories, m)
+			f.Categories = append(f.Categories, m[strings.LastIndexByte(m, '.')+1:])
 			f.Series[0].Points = append(f.Series[0].Points, Point{at, *r.Published})
 			f.Series[1].Points = append(f.Series[1].Points, Point{at, r.Ours})
 		}

@@ -209,9 +209,9 @@ func recoveryFigures() []Figure {
 	return []Figure{
 		{Name: "s2-recovery", Title: "S2 figure 4: rate over 100 sends, 10 of them marked", X: sends, Y: share, Series: []Series{
 			line("DCQCN, R_AI 0.2", "dcqcn", d, marks, recoverySends, rate),
-			line("DCQCN, R_AI 0.11", "dcqcn11", cc.S2RecoveryDCQCN(fittingAI), marks, recoverySends, rate),
 			line("DCQCN-p", "dcqcn-p", p, marks, recoverySends, rate),
 			{Name: "DCQCN-p, published", Published: true, Points: figure4Points()},
+			line("DCQCN, R_AI 0.11", "dcqcn11", cc.S2RecoveryDCQCN(fittingAI), marks, recoverySends, rate),
 		}},
 		after,
 		{Name: "s2-recovery.state", Title: "DCQCN-p over the same sends: rates and alpha", X: sends, Y: Axis{Label: "share of line rate; alpha"}, Series: []Series{

@@ -52,7 +52,7 @@ func s2Topology(receiver quantity.BitRate) (*subnet.Fabric, error) {
 		case host >= s2Fast:
 			rate = 25 * quantity.Gbps
 		}
-		links[i].Rate = quantity.BitRate(rate)
+		links[i].Rate = rate
 		links[i].Width, links[i].Speed, _ = subnet.WidthSpeedFor(rate)
 	}
 	g, err := subnet.New(f.Name, f.Nodes, links)
@@ -250,7 +250,7 @@ func (r *s2Run) figures() s2Figures {
 		drained: microseconds(r.drained), tamed: microseconds(r.tamed), last: 1e6 * last,
 		cv: m.CoV(), cvEarly: e.CoV(),
 	}
-	if w := int(last / s2Window.Seconds()); w > 1 {
+	if w := min(int(last/s2Window.Seconds()), len(r.windows)); w > 1 {
 		f.minLink = gbit(slices.Min(r.windows[1:w]))
 	}
 	return f

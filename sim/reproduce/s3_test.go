@@ -86,6 +86,44 @@ func TestTable6(t *testing.T) {
 			t.Errorf("%s carries %.2f Gbit/s: want no more than a link without its headers, cut to nanoseconds", c, link)
 		}
 	}
+	for metric, why := range s3Misses() {
+		if strings.HasSuffix(metric, "us") {
+			continue // of s3-targets
+		}
+		if got := metricOf(t, res.Rows, metric).Note; !strings.HasSuffix(got, why) {
+			t.Errorf("note of %s is %q: want it to end in %q", metric, got, why)
+		}
+	}
+	checkFigures(t, res.Figures)
+}
+
+// Higher targets of the neural control give higher round trips and more of a tail, and their rate falls
+// below that of 5 us (S3, 4.3.2).
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	jobs, result := planTargets(Options{})
+	if err := runJobs(t.Context(), jobs, nil); err != nil {
+		t.Fatal(err)
+	}
+	res := result()
+	get := func(metric string) float64 { return metricOf(t, res.Rows, metric).Ours }
+	for _, m := range []string{"mean-rtt.", "p99-rtt.", "max-rtt."} {
+		if a, b, c := get(m+"5us"), get(m+"6us"), get(m+"7us"); a >= b || b >= c {
+			t.Errorf("%s %.2f, %.2f, %.2f us: want them to rise", m, a, b, c)
+		}
+	}
+	for _, target := range []string{"6us", "7us"} {
+		if a, b := get("mean-rate.5us"), get("mean-rate."+target); b > 0.8*a {
+			t.Errorf("mean rate %.2f at 5us, %.2f at %s: want a fifth less or lower", a, b, target)
+		}
+		last := metricOf(t, res.Rows, "last-fct."+target)
+		near(t, "last FCT at "+target, last.Ours, *last.Published, 0.1)
+	}
+	for metric := range s3Misses() {
+		if strings.HasSuffix(metric, "us") {
+			metricOf(t, res.Rows, metric)
+		}
+	}
 	checkFigures(t, res.Figures)
 }
 

@@ -180,7 +180,7 @@ func effectRows(label string, e s3Effect, note string) []Row {
 	return []Row{
 		published("effect-mean-rate."+label, p.rate, e.rate, "%", note),
 		published("effect-p99-rtt."+label, p.p99, e.p99, "%", note),
-		published("effect-max-rtt."+label, p.most, e.most, "%", note),
+		published("effect-max-rtt."+label, p.most, e.most, "%", note+"; the largest RTT is a flow's fourth sample, sent when it makes its first prediction"),
 		published("effect-mean-rtt."+label, p.mean, e.mean, "%", note),
 	}
 }

@@ -73,7 +73,7 @@ type fatControl struct {
 // s3FatControls are the seven algorithms of table 8 as the text has them.
 func s3FatControls() []fatControl {
 	neural := func(column string, values map[string]string) fatControl {
-		return fatControl{s3Control{label: column, name: "pidnn", values: values}, column, "starts at 10 Gbit/s"}
+		return fatControl{s3Control{label: column, name: "pidnn", values: values}, column, "starts at 10 Gbit/s as in the incast; S3 gives no first rate here"}
 	}
 	out := []fatControl{
 		neural("pidnn", nil),
@@ -148,8 +148,8 @@ func slowdownJobs(seed uint64, span quantity.Picoseconds, base, readings []fatCo
 		}
 		rows = append(rows, trafficRows(runs[0], span)...)
 		return Result{Rows: rows, Figures: []Figure{
-			slowdownFigure("s3-slowdown.p95", "S3, table 8: p95 slowdown by flow size", base, bins[:len(base)]),
-			slowdownFigure("s3-slowdown.readings", "S3, table 8: other readings of the neural control", readings, bins[len(base):]),
+			slowdownFigure("s3-slowdown.p95", fmt.Sprintf("S3, table 8: p95 slowdown by flow size, flows of %s (S3: %s)", span, s3Span), base, bins[:len(base)]),
+			slowdownFigure("s3-slowdown.readings", fmt.Sprintf("S3, table 8: other readings of the neural control, flows of %s (S3: %s)", span, s3Span), readings, bins[len(base):]),
 		}}
 	}
 }

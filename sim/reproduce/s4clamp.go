@@ -116,7 +116,7 @@ func (r *clampRun) watchCut(now quantity.Picoseconds, rateWas, targetWas, rate, 
 	r.cuts = append(r.cuts, c)
 }
 
-// part is the share of all cuts for which a condition holds, from the skip-th of each burst on.
+// part is the share of all cuts but the first skip of each burst for which a condition holds.
 func (r *clampRun) part(skip int, holds func(cut) bool) float64 {
 	all, good, in := 0.0, 0.0, 0
 	for i, c := range r.cuts {
@@ -130,6 +130,9 @@ func (r *clampRun) part(skip int, holds func(cut) bool) float64 {
 		if holds(c) {
 			good++
 		}
+	}
+	if all == 0 {
+		return 0
 	}
 	return good / all
 }

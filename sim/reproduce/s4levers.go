@@ -24,7 +24,7 @@ type lever struct {
 
 // leverColumns are the four columns: flows in each group, and whether the byte counter runs.
 func leverColumns() []leverColumn {
-	return []leverColumn{{"1+1-bytes", 1, true}, {"4+4-bytes", 4, true}, {"1+1-nobytes", 1, false}, {"4+4-nobytes", 4, false}}
+	return []leverColumn{{"1v1-bytes", 1, true}, {"4v4-bytes", 4, true}, {"1v1-nobytes", 1, false}, {"4v4-nobytes", 4, false}}
 }
 
 type leverColumn struct {

@@ -19,18 +19,32 @@ import (
 type document struct {
 	file string
 	err  error
+	made map[*yaml.Node]string // nodes that are of no line but of a setting
+}
+
+// madeBy begins the place of a fault that is of a setting.
+const madeBy = "setting "
+
+// place says where a node is from: a line of the file, or a setting.
+func (d *document) place(n *yaml.Node) (file string, line int) {
+	if s, ok := d.made[n]; ok {
+		return madeBy + s, 0
+	}
+	return d.file, n.Line
 }
 
 func (d *document) fail(n *yaml.Node, field, found, allowed string) {
 	if d.err == nil {
-		d.err = &topofile.ParseError{File: d.file, Line: n.Line, Field: field, Found: found, Allowed: allowed}
+		file, line := d.place(n)
+		d.err = &topofile.ParseError{File: file, Line: line, Field: field, Found: found, Allowed: allowed}
 	}
 }
 
 // failWith keeps a fault that another package found in the values of a node.
 func (d *document) failWith(n *yaml.Node, err error) {
 	if d.err == nil && err != nil {
-		d.err = &topofile.ParseError{File: d.file, Line: n.Line, Err: err}
+		file, line := d.place(n)
+		d.err = &topofile.ParseError{File: file, Line: line, Err: err}
 	}
 }
 
@@ -111,6 +125,16 @@ func (f fields) need(keys ...string) {
 			f.d.fail(f.node, f.path(k), "", "it to be given")
 		}
 	}
+}
+
+// child returns the value of a key of a mapping, or the mapping.
+func (d *document) child(m *yaml.Node, key string) *yaml.Node {
+	for i := 0; m.Kind == yaml.MappingNode && i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			return m.Content[i+1]
+		}
+	}
+	return m
 }
 
 func (f fields) text(key string) string {

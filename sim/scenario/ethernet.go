@@ -21,6 +21,7 @@ type Ethernet struct {
 	// Model is the configuration of the network but for what Build adds: the seed, the algorithms, the
 	// buffers of single switches and the WRCC settings of ports.
 	Model    ether.Config
+	Threads  int            // of a run, 1 to MaxThreads (SetThreads); 0 is 1
 	Buffers  []SwitchBuffer // the first that matches a switch is its buffer
 	Controls []Control      // what flows may choose; the first is the default
 	WRCC     *WRCC          // switches that compute fair rates; nil is none
@@ -140,12 +141,14 @@ func Hosts(f *subnet.Fabric) []subnet.PortRef {
 // Hooks are told what happens in a built network. Each may be nil.
 type Hooks struct {
 	Done func(ether.Done)
-	RTT  func(quantity.Picoseconds)
+	// RTT gives what is told the round trips of each part of the fabric: parts run at the same time. Without
+	// threads there is part 0 alone.
+	RTT func(part int) func(quantity.Picoseconds)
 }
 
 // Simulation is an Ethernet scenario that has been built: the network with its traffic.
 type Simulation struct {
-	*ether.Network
+	Network
 	feed  *feed
 	files []io.Closer
 }
@@ -166,14 +169,34 @@ func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
 		return nil, errors.New("plane infiniband: want ethernet")
 	}
 	sim := &Simulation{feed: &feed{s: s, jobFlows: make(map[int64]jobFlow)}}
+	n, err := s.network(func(part int) (ether.Config, error) {
+		cfg, err := s.config(sim.feed.onDone(h.Done))
+		if h.RTT != nil && err == nil {
+			cfg.OnRTT = h.RTT(part)
+		}
+		return cfg, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	sim.Network = n
+	if err := sim.addTraffic(s); err != nil {
+		return nil, errors.Join(err, sim.Close())
+	}
+	return sim, nil
+}
+
+// config makes the configuration of a network, or of a part of one, with algorithms of its own.
+func (s *Scenario) config(done func(ether.Done)) (ether.Config, error) {
+	e := s.Ethernet
 	cfg := e.Model
 	cfg.Seed = s.Config.Seed
-	cfg.OnRTT = h.RTT
-	cfg.OnDone = sim.feed.onDone(h.Done)
+	cfg.OnDone = done
+	cfg.Algorithms = nil
 	for _, c := range e.Controls {
 		a, err := c.build()
 		if err != nil {
-			return nil, err
+			return cfg, err
 		}
 		cfg.Algorithms = append(cfg.Algorithms, a)
 	}
@@ -184,15 +207,7 @@ func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
 	if e.BiCC != nil {
 		cfg.DCI = e.BiCC.build(s.Fabric)
 	}
-	n, err := ether.New(s.Fabric, cfg)
-	if err != nil {
-		return nil, err
-	}
-	sim.Network = n
-	if err := sim.addTraffic(s); err != nil {
-		return nil, errors.Join(err, sim.Close())
-	}
-	return sim, nil
+	return cfg, nil
 }
 
 func (c *Control) build() (cc.Algorithm, error) {

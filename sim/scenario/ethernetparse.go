@@ -73,6 +73,10 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 		d.fail(f.node, "flows, workload", "", "one of them to be given")
 		return nil, d.err
 	}
+	if err := s.SetThreads(e.threads()); err != nil {
+		d.failWith(d.child(f.at("model"), "threads"), fmt.Errorf("model: %w", err))
+		return nil, d.err
+	}
 	return s, nil
 }
 
@@ -112,7 +116,8 @@ func (f fields) bytes(key string, def int64, high uint64) int64 {
 // etherModel reads the settings of switches and NICs; absent ones are the model's own defaults.
 func (d *document) etherModel(n *yaml.Node, e *Ethernet) {
 	f := d.mapping(n, "model", "payload", "headers", "ack_every", "ack_overtakes_pause", "truncate_ns", "global_rtt",
-		"classes", "cnp", "ecn", "buffer", "buffers", "recovery")
+		"classes", "cnp", "ecn", "buffer", "buffers", "recovery", "threads")
+	e.Threads = int(f.number("threads", 1, 1, MaxThreads))
 	h := d.mapping(f.m["headers"], "headers", "data", "ack", "cnp", "pause")
 	c := &e.Model
 	c.Payload = int(f.number("payload", 0, 64, 9216))

@@ -21,6 +21,9 @@ type EtherResult struct {
 	Seed       uint64  `json:"seed"`
 	SimulatedS float64 `json:"simulated_s"`
 	WarmupS    float64 `json:"warmup_s"`
+	// Threads is the number of threads of the run. The order of what happens at one instant depends on it, and
+	// so does the digest.
+	Threads int `json:"threads"`
 	// Finished says that all flows completed; Interrupted that the run was stopped from outside.
 	Finished    bool `json:"finished"`
 	Interrupted bool `json:"interrupted"`
@@ -154,11 +157,12 @@ type EtherTotals struct {
 func (r *etherRun) result() *EtherResult {
 	st := r.sim.Stats()
 	end := r.end()
+	rtt := r.rtts()
 	res := &EtherResult{
-		Scenario: r.s.Name, Plane: PlaneEthernet, Seed: r.s.Config.Seed, SimulatedS: end.Seconds(), WarmupS: r.s.Warmup.Seconds(),
+		Scenario: r.s.Name, Plane: PlaneEthernet, Seed: r.s.Config.Seed, SimulatedS: end.Seconds(), WarmupS: r.s.Warmup.Seconds(), Threads: r.s.Ethernet.threads(),
 		Finished: r.sim.Finished(), Flows: FlowCounts{st.Completed, st.Active, st.PeakActive},
-		FCT: r.fct.Summary(1e6), Slowdown: r.slow.Total(), BySize: r.slow.Rows(), RTT: r.rtt.Summary(1e6),
-		Queues: r.queueResult(), Totals: r.totals(&st), Curves: EtherCurves{FCT: r.fct, RTT: r.rtt, Queue: r.busy},
+		FCT: r.fct.Summary(1e6), Slowdown: r.slow.Total(), BySize: r.slow.Rows(), RTT: rtt.Summary(1e6),
+		Queues: r.queueResult(), Totals: r.totals(&st), Curves: EtherCurves{FCT: r.fct, RTT: rtt, Queue: r.busy},
 	}
 	r.tenantResults(res, end)
 	r.listedResults(res, end)
@@ -172,6 +176,21 @@ func (r *etherRun) result() *EtherResult {
 		res.Jobs = append(res.Jobs, collectiveReport(c))
 	}
 	return res
+}
+
+// rtts returns the round trips of all parts.
+func (r *etherRun) rtts() *stats.Histogram {
+	if len(r.rtt) == 1 {
+		return r.rtt[0]
+	}
+	all, err := stats.NewHistogram(stats.DefaultRelativeError)
+	for _, h := range r.rtt {
+		if err == nil {
+			err = all.Merge(h) // of the same error: they can be merged
+		}
+	}
+	r.keep(err)
+	return all
 }
 
 func collectiveReport(c *workload.Collective) CollectiveReport {

@@ -80,9 +80,10 @@ type etherRun struct {
 	sent  []uint64 // by each port, at the end of the warm-up
 	qs    []queuePort
 
-	fct, rtt, queue, busy *stats.Histogram
-	slow                  *stats.Slowdowns
-	flowRates             stats.Moments // mean rates of completed flows
+	fct, queue, busy *stats.Histogram
+	rtt              []*stats.Histogram // by part of the fabric
+	slow             *stats.Slowdowns
+	flowRates        stats.Moments // mean rates of completed flows
 
 	done         []int64  // payload of each tenant's completed flows
 	completed    []uint64 // flows of each tenant
@@ -139,17 +140,23 @@ func newEtherRun(s *Scenario, o EtherOptions) (*etherRun, error) {
 	if s.Ethernet != nil && len(s.Ethernet.SizeBins) > 0 {
 		bounds = s.Ethernet.SizeBins
 	}
-	var errs [5]error
+	var errs [4]error
 	r.fct, errs[0] = stats.NewHistogram(stats.DefaultRelativeError)
-	r.rtt, errs[1] = stats.NewHistogram(stats.DefaultRelativeError)
-	r.queue, errs[2] = stats.NewHistogram(stats.DefaultRelativeError)
-	r.busy, errs[3] = stats.NewHistogram(stats.DefaultRelativeError)
-	r.slow, errs[4] = stats.NewSlowdowns(bounds)
+	r.queue, errs[1] = stats.NewHistogram(stats.DefaultRelativeError)
+	r.busy, errs[2] = stats.NewHistogram(stats.DefaultRelativeError)
+	r.slow, errs[3] = stats.NewSlowdowns(bounds)
+	for i := 0; s.Ethernet != nil && i < s.Ethernet.threads(); i++ {
+		h, err := stats.NewHistogram(stats.DefaultRelativeError)
+		r.rtt = append(r.rtt, h)
+		errs[0] = errors.Join(errs[0], err)
+	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	var err error
-	r.sim, err = s.BuildEthernet(Hooks{Done: r.onDone, RTT: func(t quantity.Picoseconds) { r.rtt.Record(int64(t)) }})
+	r.sim, err = s.BuildEthernet(Hooks{Done: r.onDone, RTT: func(part int) func(quantity.Picoseconds) {
+		return func(t quantity.Picoseconds) { r.rtt[part].Record(int64(t)) }
+	}})
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // of reactive jobs are added when those they wait for are done.
 type feed struct {
 	s       *Scenario
-	n       *ether.Network
+	n       Network
 	streams []stream
 	jobs    []job
 	next    int64 // number of the next flow

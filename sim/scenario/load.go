@@ -63,11 +63,22 @@ func builtinNames() []string {
 	return names
 }
 
-// Load reads a scenario: a built-in one by its name, else a file. A fabric file is looked for
-// beside the scenario's file.
-func Load(pathOrName string) (*Scenario, error) {
+// File is the text of a scenario, read once: scenarios with other settings are made from it.
+type File struct {
+	name string
+	data []byte
+	open Opener
+}
+
+// Open reads the text of a scenario: a built-in one by its name, else a file. Files that it names
+// are looked for beside it.
+func Open(pathOrName string) (*File, error) {
 	if !strings.ContainsAny(pathOrName, `/\.`) {
-		return LoadBuiltin(pathOrName)
+		data, err := BuiltinText(pathOrName)
+		if err != nil {
+			return nil, err
+		}
+		return &File{name: pathOrName + ".yaml", data: data}, nil
 	}
 	f, err := os.Open(pathOrName)
 	if err != nil {
@@ -78,10 +89,25 @@ func Load(pathOrName string) (*Scenario, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read scenario: %w", err)
 	}
-	return Parse(pathOrName, data, func(path string) (io.ReadCloser, error) {
+	return &File{name: pathOrName, data: data, open: func(path string) (io.ReadCloser, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(pathOrName), path)
 		}
 		return os.Open(path)
-	})
+	}}, nil
+}
+
+// Scenario reads the scenario with settings in place of values of the file.
+func (f *File) Scenario(settings ...Setting) (*Scenario, error) {
+	return ParseWith(f.name, f.data, f.open, settings...)
+}
+
+// Load reads a scenario: a built-in one by its name, else a file. A fabric file is looked for
+// beside the scenario's file.
+func Load(pathOrName string) (*Scenario, error) {
+	f, err := Open(pathOrName)
+	if err != nil {
+		return nil, err
+	}
+	return f.Scenario()
 }

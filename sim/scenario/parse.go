@@ -33,11 +33,26 @@ type Opener func(path string) (io.ReadCloser, error)
 // Parse reads a scenario. name is the file's, for messages; open may be nil when scenarios with
 // fabric files are not wanted. A fault is a *topofile.ParseError with file and line.
 func Parse(name string, data []byte, open Opener) (*Scenario, error) {
+	return ParseWith(name, data, open)
+}
+
+// ParseWith is Parse with settings in place of values of the file, as if the file said so: they pass the
+// same checks. The error names the setting that is wrong.
+func ParseWith(name string, data []byte, open Opener, settings ...Setting) (*Scenario, error) {
+	s, err := read(name, data, open, settings)
+	return s, settingsErr(settings, err)
+}
+
+// read is ParseWith without the settings beside its faults.
+func read(name string, data []byte, open Opener, settings []Setting) (*Scenario, error) {
 	if len(data) > MaxSize {
 		return nil, &topofile.ParseError{File: name, Field: "file size", Found: strconv.Itoa(len(data)), Allowed: fmt.Sprintf("at most %d bytes", MaxSize)}
 	}
 	d := &document{file: name}
 	root := d.parse(data)
+	if root != nil {
+		d.put(root, settings)
+	}
 	if d.plane(root) == PlaneEthernet {
 		return d.ethernet(root, open)
 	}

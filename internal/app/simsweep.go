@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/sim/scenario"
+)
+
+type simSweepFlags struct {
+	json  bool
+	seeds string
+	set   []string
+	out   string
+	jobs  int
+}
+
+func (a *app) simSweepCommand() *cobra.Command {
+	var f simSweepFlags
+	cmd := &cobra.Command{
+		Use: "sweep SCENARIO", Short: a.t("sim.sweep.short"), Long: a.t("sim.sweep.long", "most", scenario.MaxSweepRuns), Args: cobra.ExactArgs(1),
+		Example: `  fairlane sim sweep incast20 --seeds 1..8
+  fairlane sim sweep incast20 --seeds 1..4 --set model.ecn.max=400000 --set model.ecn.min=50000,100000,200000 --out results
+  fairlane sim sweep fattree320 --set workload.0.load=0.1,0.2,0.3 --set duration=1ms --json
+  fairlane sim sweep my-scenario.yaml --set 'fabric={topology: star, hosts: 4},{topology: star, hosts: 8}'`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sweep, err := newSweep(args[0], f)
+			if err != nil {
+				return &UsageError{err}
+			}
+			return a.runSweep(cmd.Context(), args[0], sweep, f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
+	cmd.Flags().StringVar(&f.seeds, "seeds", "", a.t("sim.sweep.flag.seeds"))
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, a.t("sim.sweep.flag.set"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.t("sim.sweep.flag.out"))
+	cmd.Flags().IntVar(&f.jobs, "jobs", runtime.GOMAXPROCS(0), a.t("sim.sweep.flag.jobs"))
+	return cmd
+}
+
+// newSweep reads what the command line asks for.
+func newSweep(name string, f simSweepFlags) (*scenario.Sweep, error) {
+	if f.jobs < 1 || f.jobs > scenario.MaxJobs {
+		return nil, fmt.Errorf("--jobs %d: want 1 to %d", f.jobs, scenario.MaxJobs)
+	}
+	file, err := scenario.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	var seeds []uint64
+	if f.seeds != "" {
+		if seeds, err = scenario.ParseSeeds(f.seeds); err != nil {
+			return nil, fmt.Errorf("--seeds: %w", err)
+		}
+	}
+	var axes []scenario.Axis
+	for _, text := range f.set {
+		path, values, err := scenario.ParseSettings(text)
+		if err != nil {
+			return nil, fmt.Errorf("--set: %w", err)
+		}
+		axes = append(axes, scenario.Axis{Path: path, Values: values})
+	}
+	return scenario.NewSweep(file, axes, seeds)
+}
+
+// runSweep makes the runs and reports. What has finished is kept and printed even when the sweep is interrupted
+// or runs fail.
+func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, f simSweepFlags) error {
+	p := newProgress(a.stderr)
+	p.show(a.t("sim.sweep.checking"))
+	err := sweep.Check(ctx, f.jobs)
+	p.clear()
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return &UsageError{err}
+	}
+	total, begun := sweep.Runs(), time.Now()
+	p.show(a.t("sim.sweep.progress", "done", 0, "total", total, "left", "?"))
+	points, err := sweep.Run(ctx, f.jobs, func(done int) {
+		left := time.Duration(float64(time.Since(begun)) / float64(done) * float64(total-done)).Round(time.Second)
+		p.show(a.t("sim.sweep.progress", "done", done, "total", total, "left", left))
+	})
+	p.clear()
+	finished, failed := countRuns(points)
+	if err != nil {
+		err = fmt.Errorf("sweep of %s: %d of %d runs finished: %w", name, finished, total, err)
+	} else if failed != nil {
+		err = fmt.Errorf("sweep of %s: %w", name, failed)
+	}
+	if f.out != "" {
+		err = errors.Join(err, saveSweep(f.out, name, sweep, points))
+	}
+	if f.json {
+		return errors.Join(err, printJSON(a.stdout, points))
+	}
+	return errors.Join(err, a.printSweep(a.stdout, sweep, points))
+}
+
+// countRuns counts runs, and says what became of those that failed.
+func countRuns(points []scenario.SweepPoint) (finished int, failed error) {
+	bad, first := 0, ""
+	for i := range points {
+		for k := range points[i].Runs {
+			finished++
+			if r := &points[i].Runs[k]; r.Error != "" {
+				if bad++; bad == 1 {
+					first = fmt.Sprintf("%sseed %d: %s", settingsText(points[i].Settings), r.Seed, r.Error)
+				}
+			}
+		}
+	}
+	if bad == 0 {
+		return finished, nil
+	}
+	return finished, fmt.Errorf("%d of %d runs ended with an error; the first: %s", bad, finished, first)
+}
+
+func settingsText(settings []scenario.Setting) string {
+	text := ""
+	for _, s := range settings {
+		text += s.String() + ", "
+	}
+	return text
+}

@@ -1,0 +1,190 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/subnet/topofile"
+)
+
+// Setting puts a value in place of one of a scenario's file, or adds it.
+type Setting struct {
+	// Path leads to the value from the top of the file: keys, and numbers of list items from 0, with dots
+	// between them, such as model.ecn.min or workload.0.load. Mappings on the way that are not there are made.
+	Path string `json:"path"`
+	// Value is what the file would say: any YAML value on one line.
+	Value string `json:"value"`
+}
+
+// String returns path=value.
+func (s Setting) String() string { return s.Path + "=" + s.Value }
+
+// Bounds of settings.
+const (
+	maxSettings    = 64
+	maxSettingPath = 16   // keys
+	maxSettingText = 4096 // bytes of a value
+)
+
+// ParseSettings reads PATH=V1,V2,...: the values that a path takes, one after the other. Commas inside of brackets,
+// braces and quotes divide nothing.
+func ParseSettings(text string) (path string, values []string, err error) {
+	path, list, found := strings.Cut(text, "=")
+	if !found || path == "" {
+		return "", nil, fmt.Errorf("setting %q: want PATH=VALUE,... such as model.ecn.min=50000,100000", text)
+	}
+	for v := range splitValues(list) {
+		if v == "" {
+			return "", nil, fmt.Errorf("setting %s: value %d is empty: want PATH=VALUE,VALUE,...", path, len(values)+1)
+		}
+		if slices.Contains(values, v) {
+			return "", nil, fmt.Errorf("setting %s: value %q twice: want each once", path, v)
+		}
+		values = append(values, v)
+	}
+	return path, values, nil
+}
+
+// splitValues yields the parts between the commas that are in no bracket, brace or quote.
+func splitValues(list string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		depth, from, quote := 0, 0, rune(0)
+		for i, c := range list {
+			switch {
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '"' || c == '\'':
+				quote = c
+			case c == '[' || c == '{':
+				depth++
+			case c == ']' || c == '}':
+				depth--
+			case c == ',' && depth <= 0:
+				if !yield(strings.TrimSpace(list[from:i])) {
+					return
+				}
+				from = i + 1
+			}
+		}
+		yield(strings.TrimSpace(list[from:]))
+	}
+}
+
+// put carries out settings in the tree of the document and remembers the nodes they made, so that
+// faults name the setting and not a line that nobody wrote.
+func (d *document) put(root *yaml.Node, settings []Setting) {
+	if len(settings) > maxSettings && d.err == nil {
+		d.err = fmt.Errorf("%d settings: want at most %d", len(settings), maxSettings)
+	}
+	d.made = make(map[*yaml.Node]string)
+	for _, s := range settings {
+		if d.err == nil {
+			d.err = d.putOne(root, s)
+		}
+	}
+}
+
+func (d *document) putOne(at *yaml.Node, s Setting) error {
+	keys := strings.Split(s.Path, ".")
+	wrong := func(depth int, found, allowed string) error {
+		return &topofile.ParseError{File: madeBy + s.String(), Field: strings.Join(keys[:depth], "."), Found: found, Allowed: allowed}
+	}
+	if len(keys) > maxSettingPath || len(s.Value) > maxSettingText || slices.Contains(keys, "") {
+		return wrong(len(keys), s.Value, fmt.Sprintf("a path of 1 to %d keys with dots between, and a value of at most %d bytes", maxSettingPath, maxSettingText))
+	}
+	value, err := d.value(s)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		var slot **yaml.Node
+		switch at.Kind {
+		case yaml.MappingNode:
+			slot = d.slot(at, key, s)
+		case yaml.SequenceNode:
+			n, err := strconv.Atoi(key)
+			if err != nil || n < 0 || n >= len(at.Content) {
+				return wrong(i+1, key, listIndex(len(at.Content)))
+			}
+			slot = &at.Content[n]
+		default:
+			return wrong(i, describe(at), "a mapping or a list, to set "+strings.Join(keys[i:], ".")+" in it")
+		}
+		if i == len(keys)-1 {
+			*slot = value
+			return nil
+		}
+		if (*slot).Kind == 0 || (*slot).Tag == "!!null" {
+			*slot = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: at.Line}
+			d.made[*slot] = s.String()
+		}
+		at = *slot
+	}
+	return nil
+}
+
+func listIndex(n int) string {
+	switch n {
+	case 0:
+		return "no number: the list is empty"
+	case 1:
+		return "0: the list has one item"
+	}
+	return fmt.Sprintf("a number from 0 to %d, one of the list's items", n-1)
+}
+
+// slot returns where a mapping holds the value of a key, which it adds when it is not there.
+func (d *document) slot(m *yaml.Node, key string, s Setting) **yaml.Node {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			return &m.Content[i+1]
+		}
+	}
+	k := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: m.Line}
+	d.made[k] = s.String()
+	m.Content = append(m.Content, k, &yaml.Node{})
+	return &m.Content[len(m.Content)-1]
+}
+
+// value reads the value of a setting.
+func (d *document) value(s Setting) (*yaml.Node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(s.Value), &doc); err != nil {
+		return nil, &topofile.ParseError{File: madeBy + s.String(), Err: fmt.Errorf("not a YAML value: %s", strings.TrimPrefix(err.Error(), "yaml: "))}
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, &topofile.ParseError{File: madeBy + s.String(), Err: errors.New("want a value after the equals sign")}
+	}
+	var mark func(n *yaml.Node)
+	mark = func(n *yaml.Node) {
+		d.made[n] = s.String()
+		for _, c := range n.Content {
+			mark(c)
+		}
+	}
+	mark(doc.Content[0])
+	return doc.Content[0], nil
+}
+
+// settingsErr says beside a fault which settings were in force: it may be theirs where the line is not.
+func settingsErr(settings []Setting, err error) error {
+	if err == nil || len(settings) == 0 {
+		return err
+	}
+	var pe *topofile.ParseError
+	if errors.As(err, &pe) && strings.HasPrefix(pe.File, madeBy) {
+		return err
+	}
+	var all []string
+	for _, s := range settings {
+		all = append(all, s.String())
+	}
+	return fmt.Errorf("with %s: %w", strings.Join(all, ", "), err)
+}
