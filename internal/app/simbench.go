@@ -30,6 +30,7 @@ func simBenchmarks() []string {
 // it held in memory at that point.
 type simBench struct {
 	Workload    string  `json:"workload"`
+	Threads     int     `json:"threads"`
 	PacketHops  uint64  `json:"packet_hops"`
 	Events      uint64  `json:"events"`
 	WallS       float64 `json:"wall_s"`
@@ -42,49 +43,66 @@ type simBench struct {
 	PeakFlows   int     `json:"peak_flows"`
 }
 
+// threadedBenchmarks are those of simBenchmarks that several threads can share.
+func threadedBenchmarks() []string {
+	return []string{"fattree128", "fattree128-hpcc", "fattree320", "dualdc"}
+}
+
 func (a *app) simBenchCommand() *cobra.Command {
 	var asJSON, child bool
+	var threads int
 	cmd := &cobra.Command{
 		Use: "bench [SCENARIO...]", Short: a.t("sim.bench.short"),
-		Long: a.t("sim.bench.long", "workloads", strings.Join(simBenchmarks(), ", ")),
+		Long: a.t("sim.bench.long", "workloads", strings.Join(simBenchmarks(), ", "), "threaded", strings.Join(threadedBenchmarks(), ", ")),
 		Example: `  fairlane sim bench
-  fairlane sim bench incast20 fattree128 --json`,
+  fairlane sim bench incast20 fattree128 --json
+  fairlane sim bench fattree320 --threads 2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if child {
 				if len(args) != 1 {
 					return usagef("--child: %d scenarios: want one", len(args))
 				}
-				return a.benchHere(cmd.Context(), args[0])
+				return a.benchHere(cmd.Context(), args[0], threads)
 			}
-			return a.runSimBench(cmd.Context(), args, asJSON)
+			return a.runSimBench(cmd.Context(), args, threads, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().IntVar(&threads, "threads", 1, a.t("sim.bench.flag.threads"))
 	cmd.Flags().BoolVar(&child, "child", false, a.t("sim.bench.flag.child"))
 	cmd.Flags().Lookup("child").Hidden = true
 	return cmd
 }
 
-// runSimBench runs each workload in a process of its own, one after the other.
-func (a *app) runSimBench(ctx context.Context, names []string, asJSON bool) error {
+// runSimBench runs each workload in a process of its own, one after the other: on one thread, and again on several
+// when more are asked for.
+func (a *app) runSimBench(ctx context.Context, names []string, threads int, asJSON bool) error {
 	if len(names) == 0 {
-		names = simBenchmarks()
+		if names = simBenchmarks(); threads > 1 {
+			names = threadedBenchmarks()
+		}
 	}
 	for _, name := range names { // all faults before the first run
-		if _, err := scenario.Load(name); err != nil {
+		if err := checkBench(name, threads); err != nil {
 			return &UsageError{err}
 		}
 	}
+	counts := []int{1}
+	if threads > 1 {
+		counts = append(counts, threads)
+	}
 	p := newProgress(a.stderr)
 	defer p.clear()
-	results := make([]simBench, 0, len(names))
-	for i, name := range names {
-		p.show(a.t("sim.bench.progress", "name", name, "number", i+1, "of", len(names)))
-		r, err := benchChild(ctx, name, a.stderr)
-		if err != nil {
-			return err
+	results := make([]simBench, 0, len(names)*len(counts))
+	for _, name := range names {
+		for _, n := range counts {
+			p.show(a.t("sim.bench.progress", "name", name, "number", len(results)+1, "of", len(names)*len(counts)))
+			r, err := benchChild(ctx, name, n, a.stderr)
+			if err != nil {
+				return err
+			}
+			results = append(results, r)
 		}
-		results = append(results, r)
 	}
 	p.clear()
 	if asJSON {
@@ -93,13 +111,24 @@ func (a *app) runSimBench(ctx context.Context, names []string, asJSON bool) erro
 	return a.printBench(a.stdout, results)
 }
 
+func checkBench(name string, threads int) error {
+	s, err := scenario.Load(name)
+	if err != nil {
+		return err
+	}
+	if err := s.SetThreads(threads); err != nil {
+		return fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	return nil
+}
+
 // benchChild runs one workload in a fresh process of this binary.
-func benchChild(ctx context.Context, name string, stderr io.Writer) (simBench, error) {
+func benchChild(ctx context.Context, name string, threads int, stderr io.Writer) (simBench, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return simBench{}, fmt.Errorf("find this program: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, exe, "sim", "bench", "--child", "--", name)
+	cmd := exec.CommandContext(ctx, exe, "sim", "bench", "--child", "--threads", strconv.Itoa(threads), "--", name)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stderr = stderr
 	out, err := cmd.Output()
@@ -117,7 +146,7 @@ func benchChild(ctx context.Context, name string, stderr io.Writer) (simBench, e
 }
 
 // benchHere runs one workload in this process and prints its record.
-func (a *app) benchHere(ctx context.Context, name string) error {
+func (a *app) benchHere(ctx context.Context, name string, threads int) error {
 	idle, err := usageNow()
 	if err != nil {
 		return err
@@ -126,6 +155,9 @@ func (a *app) benchHere(ctx context.Context, name string) error {
 	s, err := scenario.Load(name)
 	if err != nil {
 		return &UsageError{err}
+	}
+	if err := s.SetThreads(threads); err != nil {
+		return usagef("scenario %s: %w", s.Name, err)
 	}
 	w, err := scenario.Drive(ctx, s)
 	if err != nil {
@@ -137,7 +169,7 @@ func (a *app) benchHere(ctx context.Context, name string) error {
 		return err
 	}
 	r := simBench{
-		Workload: name, PacketHops: w.PacketHops, Events: w.Events, WallS: wall.Seconds(), CPUS: (used.cpu - idle.cpu).Seconds(),
+		Workload: name, Threads: threads, PacketHops: w.PacketHops, Events: w.Events, WallS: wall.Seconds(), CPUS: (used.cpu - idle.cpu).Seconds(),
 		PeakRSS: used.peak, IdleRSS: idle.rss, SimulatedS: w.SimulatedS, Flows: w.Flows, PeakFlows: w.PeakFlows,
 	}
 	if r.CPUS > 0 {
@@ -189,8 +221,18 @@ func (a *app) printBench(w io.Writer, results []simBench) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(tw, a.t("sim.bench.head"))
 	for _, r := range results {
-		_, _ = fmt.Fprintf(tw, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%d\t%d\t\n", r.Workload, float64(r.PacketHops)/1e6, float64(r.Events)/1e6,
+		_, _ = fmt.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%d\t%d\t\n", r.Workload, r.Threads, float64(r.PacketHops)/1e6, float64(r.Events)/1e6,
 			r.WallS, r.CPUS, r.HopsPerCPUS/1e6, float64(r.PeakRSS-r.IdleRSS)/1e6, r.Flows, r.PeakFlows)
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for i := 1; i < len(results); i++ {
+		if one, many := &results[i-1], &results[i]; many.Threads > 1 && many.WallS > 0 {
+			if _, err := fmt.Fprintln(w, a.t("sim.bench.ratio", "name", many.Workload, "threads", many.Threads, "ratio", fmt.Sprintf("%.2f", one.WallS/many.WallS))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

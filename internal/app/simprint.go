@@ -91,6 +91,11 @@ func sizeText(n int64) string {
 
 func (a *app) printEtherTotals(w io.Writer, r *scenario.EtherResult) error {
 	t := r.Totals
+	if r.Threads > 1 {
+		if _, err := fmt.Fprintln(w, a.t("sim.ether.threads", "threads", r.Threads)); err != nil {
+			return err
+		}
+	}
 	for _, line := range []string{
 		a.t("sim.ether.flows", "completed", r.Flows.Completed, "active", r.Flows.Active, "peak", r.Flows.PeakActive,
 			"time", quantity.Picoseconds(r.SimulatedS*1e12), "jain", fmt.Sprintf("%.4f", r.Jain), "use", percent(r.Utilisation)),

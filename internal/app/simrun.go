@@ -15,6 +15,7 @@ import (
 type simRunFlags struct {
 	json, dryRun       bool
 	seed               uint64
+	threads            int
 	out                string
 	duration, interval string
 }
@@ -26,6 +27,7 @@ func (a *app) simRunCommand() *cobra.Command {
 		Example: `  fairlane sim run ib16
   fairlane sim run fattree320 --dry-run
   fairlane sim run fattree320 --out results      # flows.csv, rates.csv, queues.csv, result.json, charts
+  fairlane sim run fattree320 --threads 2
   fairlane sim run my-scenario.yaml --json --seed 7 --duration 20ms --interval 100us`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := scenario.Load(args[0])
@@ -38,6 +40,11 @@ func (a *app) simRunCommand() *cobra.Command {
 			if err := f.times(s); err != nil {
 				return &UsageError{err}
 			}
+			if cmd.Flags().Changed("threads") {
+				if err := s.SetThreads(f.threads); err != nil {
+					return usagef("scenario %s: %w", s.Name, err)
+				}
+			}
 			if f.dryRun {
 				return a.dryRun(s, f.json)
 			}
@@ -47,6 +54,7 @@ func (a *app) simRunCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.t("sim.run.flag.dryrun"))
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, a.t("flag.seed"))
+	cmd.Flags().IntVar(&f.threads, "threads", 1, a.t("sim.run.flag.threads"))
 	cmd.Flags().StringVar(&f.out, "out", "", a.t("sim.run.flag.out"))
 	cmd.Flags().StringVar(&f.duration, "duration", "", a.t("sim.run.flag.duration"))
 	cmd.Flags().StringVar(&f.interval, "interval", "", a.t("sim.run.flag.interval"))
