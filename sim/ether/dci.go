@@ -207,14 +207,14 @@ func (n *Network) outbound(p *port, k *packet) bool {
 	return v.CNP
 }
 
-// notifyNear sends a notification packet from a DCI switch to the sender of a data packet.
-func (n *Network) notifyNear(sw int32, k *packet) {
-	f := n.flow(k.flow)
-	if f.gen != k.gen || f.state == stateFree || !n.traits[f.algo].cnp {
+// notifyNear sends a notification packet from a DCI switch to the sender of a flow.
+func (n *Network) notifyNear(sw, slot int32, gen uint16) {
+	f := n.flow(slot)
+	if f.gen != gen || f.state == stateFree || !n.traits[f.algo].cnp {
 		return
 	}
 	note := packet{
-		flow: k.flow, gen: k.gen, dst: f.src, hash: n.recv(k.flow).hash, tel: none, in: none,
+		flow: slot, gen: gen, dst: f.src, hash: n.recv(slot).hash, tel: none, in: none,
 		wire: uint16(n.cfg.Headers.CNP), kind: kindCNP, cls: n.cfg.CNPClass, dom: n.switches[sw].domain,
 	}
 	oi := n.route(sw, &note)

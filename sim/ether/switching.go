@@ -83,13 +83,14 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 	tell := n.fair != nil && k.kind == kindData && n.fairOut(p.sw, pi, k)
 	// A mark that came over another long haul is not of this data centre.
 	answer := p.haul && k.kind == kindData && !n.ports[k.in].haul && n.outbound(p, k)
+	slot, gen := k.flow, k.gen
 	n.unload(p, k.in, cls, wire)
 	n.start(pi, p, pk)
 	if tell {
 		n.fastNotify(p.sw, n.pool.at(pk))
 	}
 	if answer {
-		n.notifyNear(p.sw, n.pool.at(pk))
+		n.notifyNear(p.sw, slot, gen)
 	}
 }
 

@@ -33,6 +33,7 @@ func (n *Network) data(hi, pk int32) {
 	r := n.recv(k.flow)
 	if k.flag&flagMarked != 0 && n.cfg.CNPs && n.traits[n.flow(k.flow).algo].cnp {
 		n.congestion(hi, r, k)
+		k.flag &^= flagMarked // answered: the acknowledgement does not echo it
 	}
 	switch {
 	case k.seq == r.expected:

@@ -102,15 +102,16 @@ func (r *twoRun) largest() float64 {
 	return most
 }
 
-// s0TwoControls are the controls of the experiment: S0's four, WRCC that asks, and the two of the published
-// figure with switches whose ports may hold as much as is free: S0 has "dynamic thresholds", and its queue of
+// s0TwoControls are the controls of the experiment: S0's four; WRCC that asks; WRCC whose switches notify at
+// once only of a rate a tenth above theirs; and the two of the published figure with switches whose ports may hold as much as is free: S0 has "dynamic thresholds", and its queue of
 // 12 MB in a memory of 16 MB does not fit the eighth of its simulator's scripts.
 func s0TwoControls() []s0Control {
 	c := append(s0Controls(s0Period), s0Variants()[0])
-	dcqcn, hpcc := c[1], c[2]
+	margin, dcqcn, hpcc := c[0], c[1], c[2]
+	margin.label, margin.margin = "wrcc.margin", 0.1
 	dcqcn.label, dcqcn.alpha = "dcqcn.alpha1", 1
 	hpcc.label, hpcc.alpha = "hpcc.alpha1", 1
-	return append(c, dcqcn, hpcc)
+	return append(c, margin, dcqcn, hpcc)
 }
 
 // planS0Motivation repeats figure 2: the distribution of the queue, and the rates over time.

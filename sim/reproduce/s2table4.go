@@ -230,7 +230,6 @@ func (r *s2Run) offered(n *ether.Network) float64 {
 type s2Figures struct {
 	minLink, minFlow   float64 // Gbit/s
 	meanLink, meanFlow float64 // Gbit/s
-	meanS3             float64 // Gbit/s
 	drained, tamed     float64 // us
 	last               float64 // us
 	cv, cvEarly        float64 // coefficient of variation
@@ -238,15 +237,14 @@ type s2Figures struct {
 
 func (r *s2Run) figures() s2Figures {
 	rates := make([]float64, len(r.fct))
-	bits, spans, last := 0.0, 0.0, slices.Max(r.fct)
+	bits, last := 0.0, slices.Max(r.fct)
 	for i, b := range r.bytes {
 		rates[i] = 8 * b / r.fct[i]
 		bits += 8 * b
-		spans += r.fct[i]
 	}
 	m, e := stats.MomentsOf(rates), stats.MomentsOf(r.early)
 	f := s2Figures{
-		minFlow: gbit(m.Min()), meanFlow: gbit(m.Mean()), meanLink: gbit(bits / last), meanS3: gbit(bits / spans),
+		minFlow: gbit(m.Min()), meanFlow: gbit(m.Mean()), meanLink: gbit(bits / last),
 		drained: microseconds(r.drained), tamed: microseconds(r.tamed), last: 1e6 * last,
 		cv: m.CoV(), cvEarly: e.CoV(),
 	}

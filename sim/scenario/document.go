@@ -173,7 +173,14 @@ func (f fields) number(key string, def, low, high uint64) uint64 {
 	return v
 }
 
-func (f fields) flag(key string) bool { return f.word(key, "false", "true") == "true" }
+func (f fields) flag(key string) bool { return f.flagOr(key, false) }
+
+func (f fields) flagOr(key string, def bool) bool {
+	if !f.has(key) {
+		return def
+	}
+	return f.word(key, "false", "true") == "true"
+}
 
 func (f fields) span(key string, def quantity.Picoseconds) quantity.Picoseconds {
 	return scalar(f, key, def, "a duration from 0 to 1000 s such as 1us or 400ms", quantity.ParsePicoseconds)

@@ -34,7 +34,8 @@ type Ethernet struct {
 	// SizeBins are the upper bounds, in bytes, of the bins by flow size; decades when empty.
 	SizeBins []int64
 
-	open Opener // of trace files; nil refuses them
+	open    Opener  // of trace files; nil refuses them
+	numbers []int32 // of the hosts by their numbers in traces, -1 is no host; nil when they are the same
 }
 
 // SwitchBuffer is the buffer of the switches whose name matches a pattern of path.Match.
@@ -248,7 +249,7 @@ func (sim *Simulation) addTraffic(s *Scenario) error {
 				return err
 			}
 			sim.files = append(sim.files, f)
-			src, err := workload.NewTrace(f, sim.Network.Hosts())
+			src, err := e.newTrace(f, sim.Network.Hosts())
 			if err != nil {
 				return fmt.Errorf("%s: %w", g.File, err)
 			}

@@ -58,9 +58,15 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	if d.err != nil {
 		return nil, d.err
 	}
+	if d.child(f.m["fabric"], "links") != f.m["fabric"] {
+		e.numbers = hostNumbers(s.Fabric)
+	}
 	d.checkLinks(f.m["fabric"], s.Fabric)
 	d.checkPatterns(f, s)
 	d.controls(f, e)
+	if e.Model.ECN == (ether.ECN{}) {
+		e.Model.ECN = markingOf(e.Controls)
+	}
 	e.WRCC = d.wrcc(f.m["wrcc"])
 	e.BiCC = d.bicc(f.m["bicc"], s.Fabric)
 	s.readEtherTenants(f)
@@ -113,22 +119,24 @@ func (f fields) bytes(key string, def int64, high uint64) int64 {
 	return int64(f.number(key, uint64(def), 1, high))
 }
 
-// etherModel reads the settings of switches and NICs; absent ones are the model's own defaults.
+// etherModel reads the settings of switches and NICs over those of a preset; absent ones are the model's own defaults.
 func (d *document) etherModel(n *yaml.Node, e *Ethernet) {
-	f := d.mapping(n, "model", "payload", "headers", "ack_every", "ack_overtakes_pause", "truncate_ns", "global_rtt",
+	f := d.mapping(n, "model", "preset", "payload", "headers", "ack_every", "ack_overtakes_pause", "truncate_ns", "global_rtt",
 		"classes", "cnp", "ecn", "buffer", "buffers", "recovery", "threads")
 	e.Threads = int(f.number("threads", 1, 1, MaxThreads))
-	h := d.mapping(f.m["headers"], "headers", "data", "ack", "cnp", "pause")
 	c := &e.Model
-	c.Payload = int(f.number("payload", 0, 64, 9216))
-	c.AckEvery = int(f.number("ack_every", 0, 1, 255))
-	c.AckOvertakesPause = f.flag("ack_overtakes_pause")
-	c.TruncateNs = f.flag("truncate_ns")
-	c.GlobalRTT = f.flag("global_rtt")
-	c.Headers = ether.Headers{
-		Data: int(h.number("data", 0, 1, 512)), Ack: int(h.number("ack", 0, 1, 1024)),
-		CNP: int(h.number("cnp", 0, 1, 1024)), Pause: int(h.number("pause", 0, 1, 1024)),
-	}
+	*c = preset(f.word("preset", noPreset, PresetNS3))
+	h := d.mapping(f.m["headers"], "headers", "data", "ack", "cnp", "pause")
+	size := func(v *int, g fields, key string, low, high uint64) { *v = int(g.number(key, uint64(*v), low, high)) }
+	size(&c.Payload, f, "payload", 64, 9216)
+	size(&c.AckEvery, f, "ack_every", 1, 255)
+	size(&c.Headers.Data, h, "data", 1, 512)
+	size(&c.Headers.Ack, h, "ack", 1, 1024)
+	size(&c.Headers.CNP, h, "cnp", 1, 1024)
+	size(&c.Headers.Pause, h, "pause", 1, 1024)
+	c.AckOvertakesPause = f.flagOr("ack_overtakes_pause", c.AckOvertakesPause)
+	c.TruncateNs = f.flagOr("truncate_ns", c.TruncateNs)
+	c.GlobalRTT = f.flagOr("global_rtt", c.GlobalRTT)
 	d.classes(f, c)
 	p := d.mapping(f.m["cnp"], "cnp", "packets", "gap", "class")
 	c.CNPs = p.flag("packets")
@@ -136,7 +144,7 @@ func (d *document) etherModel(n *yaml.Node, e *Ethernet) {
 	c.CNPClass = uint8(p.number("class", 0, 0, uint64(max(1, len(c.Classes))-1)))
 	d.ecn(f.m["ecn"], c)
 	b := d.mapping(f.m["buffer"], "buffer", "bytes", "reserve", "headroom", "alpha", "alpha_rate", "resume", "static", "egress_alpha")
-	c.Buffer = b.buffer(ether.Buffer{})
+	c.Buffer = b.buffer(c.Buffer)
 	for _, n := range f.list("buffers", maxBuffers) {
 		b := d.mapping(n, "buffers", "switches", "bytes", "reserve", "headroom", "alpha", "alpha_rate", "resume", "static", "egress_alpha")
 		b.need("switches")
@@ -146,7 +154,7 @@ func (d *document) etherModel(n *yaml.Node, e *Ethernet) {
 	if r.word("mode", "go-back-n", "selective-repeat") == "selective-repeat" {
 		c.Recovery.Mode = ether.SelectiveRepeat
 	}
-	c.Recovery.NackGap = r.span("nack_gap", 0)
+	c.Recovery.NackGap = r.span("nack_gap", c.Recovery.NackGap)
 	c.Recovery.Timeout = r.span("timeout", 0)
 }
 
@@ -161,10 +169,13 @@ func (d *document) classes(f fields, c *ether.Config) {
 
 func (d *document) ecn(n *yaml.Node, c *ether.Config) {
 	k := d.mapping(n, "ecn", "off", "min", "max", "rate_per", "p_max", "at")
-	c.ECN = ether.ECN{
-		Off: k.flag("off"), Min: int64(k.number("min", 0, 0, 1<<40)), Max: k.bytes("max", 0, 1<<40),
-		RatePer: k.rate("rate_per"), PMax: k.decimal("p_max", 0, 0, 1), AtEnqueue: k.word("at", "dequeue", "enqueue") == "enqueue",
+	e := &c.ECN
+	e.Off = k.flag("off")
+	e.Min, e.Max = int64(k.number("min", uint64(e.Min), 0, 1<<40)), k.bytes("max", e.Max, 1<<40)
+	if k.has("rate_per") {
+		e.RatePer = k.rate("rate_per")
 	}
+	e.PMax, e.AtEnqueue = k.decimal("p_max", e.PMax, 0, 1), k.word("at", "dequeue", "enqueue") == "enqueue"
 	switch {
 	case k.has("min") != k.has("max"):
 		d.fail(k.node, "ecn", "one of min and max", "both or none")

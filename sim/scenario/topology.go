@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"io"
 
 	"go.yaml.in/yaml/v3"
 
@@ -12,18 +13,24 @@ import (
 
 // fabric builds the topology a scenario names: a generator with its sizes, or a file.
 func (d *document) fabric(n *yaml.Node, open Opener) *subnet.Fabric {
-	f := d.mapping(n, "fabric", "topology", "file", "rate", "delay", "lmc", "hosts", "left", "right", "core_rate",
+	f := d.mapping(n, "fabric", "topology", "file", "links", "rate", "delay", "lmc", "hosts", "left", "right", "core_rate",
 		"leaves", "hosts_per_leaf", "spines", "parallel", "uplink_rate", "k",
 		"pods", "tors", "aggs", "cores", "hosts_per_tor", "agg_rate", "agg_delay", "core_delay", "dci_rate", "dci_delay")
 	if d.err != nil {
 		return nil
 	}
-	if f.has("file") {
+	for _, from := range []struct {
+		key  string
+		read func(string, io.Reader) (*subnet.Fabric, error)
+	}{{"file", topofile.Read}, {"links", topofile.ReadLinks}} {
+		if !f.has(from.key) {
+			continue
+		}
 		if len(f.m) > 1 {
-			d.fail(n, "fabric", "file with other keys", "a file alone")
+			d.fail(n, "fabric", from.key+" with other keys", from.key+" alone")
 			return nil
 		}
-		return d.fabricFile(f, open)
+		return d.fabricFile(f, from.key, open, from.read)
 	}
 	f.need("topology")
 	topo, err := f.generate()
@@ -102,19 +109,20 @@ func (f fields) threeTier(w topogen.Wire) topogen.ThreeTierOptions {
 	}
 }
 
-func (d *document) fabricFile(f fields, open Opener) *subnet.Fabric {
-	path := f.text("file")
+// fabricFile reads the file that a key names.
+func (d *document) fabricFile(f fields, key string, open Opener, read func(string, io.Reader) (*subnet.Fabric, error)) *subnet.Fabric {
+	path := f.text(key)
 	if open == nil {
-		d.fail(f.m["file"], "fabric.file", path, "a topology by name; files cannot be read here")
+		d.fail(f.m[key], f.path(key), path, "a topology by name; files cannot be read here")
 		return nil
 	}
 	r, err := open(path)
 	if err != nil {
-		d.failWith(f.m["file"], fmt.Errorf("fabric file: %w", err))
+		d.failWith(f.m[key], fmt.Errorf("%s: %w", f.path(key), err))
 		return nil
 	}
 	defer func() { _ = r.Close() }() // read only
-	topo, err := topofile.Read(path, r)
+	topo, err := read(path, r)
 	if err != nil && d.err == nil {
 		d.err = err // it names its own file and line
 	}

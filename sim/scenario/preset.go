@@ -1,0 +1,41 @@
+package scenario
+
+import (
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/ether"
+)
+
+// PresetNS3 is the model with the choices of the public ns-3 simulator of the HPCC paper (Li et al.,
+// SIGCOMM 2019; its 2021 snapshot): what that simulator says can be compared figure by figure. HPCC's own part
+// of it is the parameter int: wire.
+const PresetNS3 = "ns3-hpcc"
+
+// noPreset is the model by its own defaults.
+const noPreset = "none"
+
+// preset returns the settings of a model by its name.
+func preset(name string) ether.Config {
+	if name != PresetNS3 {
+		return ether.Config{}
+	}
+	return ether.Config{
+		Payload: 1000, Headers: ether.Headers{Data: 48, Ack: 60, CNP: 64, Pause: 43}, AckEvery: 1, TruncateNs: true, GlobalRTT: true,
+		ECN: ether.ECN{Min: 100_000, Max: 400_000, RatePer: 25 * quantity.Gbps, PMax: 0.2},
+		// A headroom of 3 is 3 times rate by delay to the byte, also where that can be overrun.
+		Buffer:   ether.Buffer{Bytes: 32 << 20, Reserve: 4096, Headroom: 3, Alpha: 0.125, Resume: 3072},
+		Recovery: ether.Recovery{NackGap: 500 * quantity.Microsecond},
+	}
+}
+
+// markingOf returns the marking rule that fits the congestion controls where a scenario gives none: DCTCP alone has its
+// one threshold (Kmin = Kmax, 30 KB per 10 Gbit/s, as the RDMA simulators have it), above which every packet is
+// marked; all others the model's default.
+func markingOf(controls []Control) ether.ECN {
+	other := func(c Control) bool { return c.Algorithm != "dctcp" }
+	if len(controls) == 0 || slices.ContainsFunc(controls, other) {
+		return ether.ECN{}
+	}
+	return ether.ECN{Min: 30_000, Max: 30_000, RatePer: 10 * quantity.Gbps, PMax: 1}
+}
