@@ -20,6 +20,8 @@ type document struct {
 	file string
 	err  error
 	made map[*yaml.Node]string // nodes that are of no line but of a setting
+	// tenants finds the tenants of an Ethernet scenario by name.
+	tenants map[string]int
 }
 
 // madeBy begins the place of a fault that is of a setting.

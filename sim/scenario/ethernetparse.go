@@ -30,6 +30,10 @@ const (
 	// at once, and each needs a few hundred bytes.
 	maxFixed   = 16 << 20
 	maxSampled = 10_000_000 // looks at the queues
+	maxEntries = 1 << 20    // flows that a scenario lists, alike ones counted once
+	maxRoutes  = 1 << 28    // as in sim/ether
+	// maxLooked bounds the hosts that patterns are compared with, and those that they stand for.
+	maxLooked = 8 << 20
 )
 
 // ethernet reads an Ethernet scenario.
@@ -54,7 +58,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	s.Config.Seed = f.number("seed", 1, 0, 1<<64-1)
 	e.SizeBins = d.sizeBins(f)
 	d.etherModel(f.m["model"], e)
-	s.Fabric = d.fabric(f.m["fabric"], open)
+	s.Fabric = d.fabric(f.m["fabric"], open, false)
 	if d.err != nil {
 		return nil, d.err
 	}
@@ -203,13 +207,18 @@ func (f fields) buffer(base ether.Buffer) ether.Buffer {
 
 // checkLinks refuses links without a rate: nothing would ever leave them.
 func (d *document) checkLinks(n *yaml.Node, f *subnet.Fabric) {
+	d.failWith(n, checkSize(len(f.Links), false))
 	for i := range f.Links {
 		if l := &f.Links[i]; l.Rate <= 0 {
 			d.fail(n, "fabric: link from "+f.PortName(l.A)+" to "+f.PortName(l.B), l.Rate.String(), "a rate of more than 0")
 		}
 	}
-	if len(Hosts(f)) < 2 {
-		d.fail(n, "fabric", fmt.Sprintf("%d linked hosts", len(Hosts(f))), "at least 2")
+	hosts, switches := len(Hosts(f)), len(f.Switches())
+	if hosts < 2 {
+		d.fail(n, "fabric", fmt.Sprintf("%d linked hosts", hosts), "at least 2")
+	}
+	if hosts*switches > maxRoutes {
+		d.fail(n, "fabric", fmt.Sprintf("%d hosts and %d switches", hosts, switches), fmt.Sprintf("at most %d routes, hosts times switches", maxRoutes))
 	}
 }
 
@@ -339,6 +348,10 @@ func (s *Scenario) readEtherTenants(f fields) {
 	if len(s.Tenants) == 0 {
 		s.Tenants = []tenants.Tenant{{Name: "all", Weight: quantity.WeightOne}}
 	}
+	f.d.tenants = make(map[string]int, len(s.Tenants))
+	for i := range s.Tenants {
+		f.d.tenants[s.Tenants[i].Name] = i
+	}
 	if err := tenants.Validate(s.Tenants, nil); err != nil && f.d.err == nil {
 		f.d.err = &topofile.ParseError{File: f.d.file, Line: f.at("tenants").Line, Err: err}
 	}
@@ -368,6 +381,10 @@ func (s *Scenario) readEtherFlows(f fields) {
 			e.Flows = append(e.Flows, fl)
 			total += fl.Count
 		}
+		if len(e.Flows) > maxEntries {
+			f.d.fail(g.at("src"), "flows", strconv.Itoa(len(e.Flows)), fmt.Sprintf("at most %d, one for each source", maxEntries))
+			return
+		}
 		if total > maxFixed {
 			f.d.fail(g.at("qps"), "flows", strconv.Itoa(total), fmt.Sprintf("at most %d with all alike ones", maxFixed))
 			return
@@ -381,8 +398,8 @@ func (s *Scenario) tenant(g fields) int {
 		return 0
 	}
 	name := g.text("tenant")
-	i := slices.IndexFunc(s.Tenants, func(t tenants.Tenant) bool { return t.Name == name })
-	if i < 0 {
+	i, ok := g.d.tenants[name]
+	if !ok {
 		g.d.fail(g.at("tenant"), g.path("tenant"), name, "one of the tenants")
 		return 0
 	}
@@ -411,10 +428,15 @@ type hostReader struct {
 	fabric *subnet.Fabric
 	hosts  []subnet.PortRef
 	number map[subnet.PortRef]int32
+	known  map[string][]int32 // by pattern
+	looked int                // hosts, for all patterns
+	turn   int32
+	seen   []int32 // the last turn that each host was in
 }
 
 func newHostReader(d *document, f *subnet.Fabric) *hostReader {
-	r := &hostReader{d: d, fabric: f, hosts: Hosts(f), number: make(map[subnet.PortRef]int32)}
+	r := &hostReader{d: d, fabric: f, hosts: Hosts(f), number: make(map[subnet.PortRef]int32), known: make(map[string][]int32)}
+	r.seen = make([]int32, len(r.hosts))
 	for i, ref := range r.hosts {
 		r.number[ref] = int32(i)
 	}
@@ -438,11 +460,11 @@ func (r *hostReader) one(g fields, key string) int32 {
 // many reads hosts: names, and patterns such as dc1-*, one or a list.
 func (r *hostReader) many(g fields, key string) []int32 {
 	var out []int32
-	seen := make(map[int32]bool)
+	r.turn++
 	for _, n := range g.words(key, subnet.MaxPorts*16) {
 		for _, h := range r.match(g.path(key), n) {
-			if !seen[h] {
-				seen[h] = true
+			if r.seen[h] != r.turn {
+				r.seen[h] = r.turn
 				out = append(out, h)
 			}
 		}
@@ -471,14 +493,31 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 		}
 		return nil
 	}
-	var out []int32
-	for i, ref := range r.hosts {
-		if ok, _ := path.Match(n.Value, r.fabric.Nodes[ref.Node].Name); ok {
-			out = append(out, int32(i))
-		}
+	out, ok := r.known[n.Value]
+	if !ok {
+		out = r.compare(n.Value)
+		r.known[n.Value] = out
+	}
+	if r.looked += len(out); r.looked > maxLooked {
+		r.d.fail(n, field, n.Value, fmt.Sprintf("patterns that stand for at most %d hosts in all", maxLooked))
+		return nil
 	}
 	if len(out) == 0 {
 		r.d.fail(n, field, n.Value, "a pattern that some host's name matches, such as host-00*")
+	}
+	return out
+}
+
+// compare returns the hosts that a pattern stands for.
+func (r *hostReader) compare(pattern string) []int32 {
+	var out []int32
+	if r.looked += len(r.hosts); r.looked > maxLooked {
+		return nil
+	}
+	for i, ref := range r.hosts {
+		if ok, _ := path.Match(pattern, r.fabric.Nodes[ref.Node].Name); ok {
+			out = append(out, int32(i))
+		}
 	}
 	return out
 }

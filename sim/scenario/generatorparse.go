@@ -13,6 +13,9 @@ import (
 // maxGenerators bounds the entries of workload.
 const maxGenerators = 256
 
+// maxMembers bounds the hosts of all generators together: to look at them takes time before the run.
+const maxMembers = 2 << 20
+
 // maxExpected is the largest number of flows that a run may be expected to have.
 const maxExpected = 1 << 31
 
@@ -43,11 +46,15 @@ func generatorKinds() []string {
 // readWorkload reads the generators and tries each.
 func (s *Scenario) readWorkload(f fields) {
 	r := newHostReader(f.d, s.Fabric)
-	total := 0.0
+	total, members := 0.0, 0
 	for i, n := range f.list("workload", maxGenerators) {
 		g := s.readGenerator(f.d, n, r)
 		g.number = i
 		if f.d.err != nil {
+			return
+		}
+		if members += g.size(len(r.hosts)); members > maxMembers {
+			f.d.fail(n, "workload", fmt.Sprintf("%d hosts", members), fmt.Sprintf("at most %d in all its items together", maxMembers))
 			return
 		}
 		if g.Kind != KindTrace {
@@ -62,6 +69,14 @@ func (s *Scenario) readWorkload(f fields) {
 			return
 		}
 	}
+}
+
+// size is the number of hosts of a generator on a fabric of so many.
+func (g *Generator) size(hosts int) int {
+	if len(g.Hosts) == 0 && len(g.Groups) == 0 {
+		return hosts
+	}
+	return len(g.members(g.Hosts))
 }
 
 func (s *Scenario) readGenerator(d *document, n *yaml.Node, r *hostReader) Generator {

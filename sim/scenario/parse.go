@@ -67,7 +67,7 @@ func read(name string, data []byte, open Opener, settings []Setting) (*Scenario,
 	s.checkTimes(f)
 	s.Config = d.model(f.m["model"])
 	s.Config.Seed = f.number("seed", 1, 0, 1<<64-1)
-	s.Fabric = d.fabric(f.m["fabric"], open)
+	s.Fabric = d.fabric(f.m["fabric"], open, true)
 	if d.err != nil {
 		return nil, d.err
 	}

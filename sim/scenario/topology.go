@@ -12,7 +12,8 @@ import (
 )
 
 // fabric builds the topology a scenario names: a generator with its sizes, or a file.
-func (d *document) fabric(n *yaml.Node, open Opener) *subnet.Fabric {
+// Without routes it leaves out what only InfiniBand has: LIDs and forwarding tables.
+func (d *document) fabric(n *yaml.Node, open Opener, routes bool) *subnet.Fabric {
 	f := d.mapping(n, "fabric", "topology", "file", "links", "rate", "delay", "lmc", "hosts", "left", "right", "core_rate",
 		"leaves", "hosts_per_leaf", "spines", "parallel", "uplink_rate", "k",
 		"pods", "tors", "aggs", "cores", "hosts_per_tor", "agg_rate", "agg_delay", "core_delay", "dci_rate", "dci_delay")
@@ -33,21 +34,21 @@ func (d *document) fabric(n *yaml.Node, open Opener) *subnet.Fabric {
 		return d.fabricFile(f, from.key, open, from.read)
 	}
 	f.need("topology")
-	topo, err := f.generate()
+	topo, err := f.generate(routes)
 	if d.err == nil && err != nil {
 		d.failWith(n, err)
 	}
 	return topo
 }
 
-func (f fields) generate() (*subnet.Fabric, error) {
+func (f fields) generate(routes bool) (*subnet.Fabric, error) {
 	names := topologies()
 	kind := f.word("topology", names...)
 	f.d.mapping(f.node, "fabric of topology "+kind, append(topologyKeys(kind), "topology")...)
 	if f.d.err != nil {
 		return nil, f.d.err
 	}
-	w := topogen.Wire{Rate: f.rate("rate"), Delay: f.span("delay", 0), LMC: uint8(f.number("lmc", 0, 0, 7))}
+	w := topogen.Wire{Rate: f.rate("rate"), Delay: f.span("delay", 0), LMC: uint8(f.number("lmc", 0, 0, 7)), Bare: !routes}
 	switch kind {
 	case "star":
 		return topogen.Star(max(1, f.size("hosts")), w)
@@ -64,14 +65,40 @@ func (f fields) generate() (*subnet.Fabric, error) {
 			Parallel: f.size("parallel"), Wire: w, UplinkRate: f.rate("uplink_rate"),
 		})
 	case "three-tier":
-		return topogen.ThreeTier(f.threeTier(w))
+		o := f.threeTier(w)
+		if err := checkSize(o.Links(), routes); err != nil {
+			return nil, err
+		}
+		return topogen.ThreeTier(o)
 	case "fattree320":
 		return topogen.FatTree320()
 	case "dual-dc":
-		return topogen.DualDC(topogen.DualDCOptions{Site: f.threeTier(w), DCIRate: f.rate("dci_rate"), DCIDelay: f.span("dci_delay", 0)})
+		o := f.threeTier(w)
+		if err := checkSize(2*o.Links(), routes); err != nil {
+			return nil, err
+		}
+		return topogen.DualDC(topogen.DualDCOptions{Site: o, DCIRate: f.rate("dci_rate"), DCIDelay: f.span("dci_delay", 0)})
 	default:
 		return topogen.FatTree(topogen.FatTreeOptions{K: f.size("k"), Wire: w})
 	}
+}
+
+// Bounds of the links of a simulated fabric, without and with forwarding tables. A fat tree of 48-port
+// switches has 82,944.
+const (
+	maxLinks       = 250_000
+	maxRoutedLinks = 100_000
+)
+
+func checkSize(links int, routes bool) error {
+	most := maxLinks
+	if routes {
+		most = maxRoutedLinks
+	}
+	if links > most {
+		return fmt.Errorf("fabric: found %d links: want at most %d", links, most)
+	}
+	return nil
 }
 
 func topologies() []string {

@@ -35,6 +35,12 @@ func (o ThreeTierOptions) withDefaults() ThreeTierOptions {
 	return o
 }
 
+// Links returns the number of links of the fabric that the options describe.
+func (o ThreeTierOptions) Links() int {
+	o = o.withDefaults()
+	return o.Pods*o.ToRs*(o.HostsPerToR+o.Aggs) + o.Pods*o.Cores
+}
+
 // check reports sizes for which a switch has too few ports; a core keeps spare ports for other links.
 func (o ThreeTierOptions) check(b *builder, spare int) {
 	b.check("aggregation switches", o.Aggs, 1, subnet.MaxPorts-1)
@@ -48,7 +54,7 @@ func (o ThreeTierOptions) check(b *builder, spare int) {
 	if b.err == nil {
 		tors := o.Pods * o.ToRs
 		b.check("hosts in all", tors*o.HostsPerToR, 1, subnet.MaxNodes)
-		b.check("links in all", tors*(o.HostsPerToR+o.Aggs)+o.Pods*o.Cores, 1, subnet.MaxLinks)
+		b.check("links in all", o.Links(), 1, subnet.MaxLinks)
 	}
 }
 
@@ -62,7 +68,7 @@ func ThreeTier(o ThreeTierOptions) (*subnet.Fabric, error) {
 		return nil, fmt.Errorf("three tiers: %w", b.err)
 	}
 	b.threeTier(o, "", "", 0)
-	return b.finish("three-tier", o.LMC)
+	return b.finish("three-tier", o.Wire)
 }
 
 // threeTier adds the nodes and links of one fabric whose names begin with prefix. It returns the
@@ -149,7 +155,7 @@ func DualDC(o DualDCOptions) (*subnet.Fabric, error) {
 	}
 	b.link(dci[0], site.Cores+1, dci[1], site.Cores+1,
 		orDefault(o.DCIRate, 400*quantity.Gbps), orDefault(o.DCIDelay, quantity.Millisecond))
-	return b.finish("dual-dc", site.LMC)
+	return b.finish("dual-dc", site.Wire)
 }
 
 // S0DualDC is the fabric of WRCC's simulations (S0): two data centres, each with 4 cores, 8 aggregation

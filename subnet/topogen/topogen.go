@@ -34,6 +34,9 @@ type Wire struct {
 	Rate  quantity.BitRate     // 0 is DefaultRate
 	Delay quantity.Picoseconds // one way; 0 is DefaultDelay
 	LMC   uint8                // of host ports, 0 to 7
+	// Bare leaves out LIDs and routes: for a fabric that is no InfiniBand subnet. They take far longer to compute
+	// than the rest.
+	Bare bool
 }
 
 func (w Wire) rate() quantity.BitRate      { return orDefault(w.Rate, DefaultRate) }
@@ -100,8 +103,8 @@ func (b *builder) check(option string, value, low, high int) {
 	}
 }
 
-// finish marks unplugged ports down, assigns LIDs and routes the fabric.
-func (b *builder) finish(name string, lmc uint8) (*subnet.Fabric, error) {
+// finish marks unplugged ports down, assigns LIDs and routes the fabric unless it is to be bare.
+func (b *builder) finish(name string, w Wire) (*subnet.Fabric, error) {
 	plugged := make(map[subnet.PortRef]bool, 2*len(b.links))
 	for _, l := range b.links {
 		plugged[l.A], plugged[l.B] = true, true
@@ -117,7 +120,10 @@ func (b *builder) finish(name string, lmc uint8) (*subnet.Fabric, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build %s: %w", name, err)
 	}
-	return subnet.AssignAndRoute(f, lmc)
+	if w.Bare {
+		return f, nil
+	}
+	return subnet.AssignAndRoute(f, w.LMC)
 }
 
 // Star is one switch with n hosts, h1 to hN, on its ports 1 to n: the incast topology. n is 1
@@ -132,7 +138,7 @@ func Star(n int, w Wire) (*subnet.Fabric, error) {
 	for i := 1; i <= n; i++ {
 		b.link(hub, i, b.host(fmt.Sprintf("h%d", i), ""), 1, w.rate(), w.delay())
 	}
-	return b.finish("star", w.LMC)
+	return b.finish("star", w)
 }
 
 // DumbbellOptions describes two switches with hosts on either side and one link between.
@@ -165,7 +171,7 @@ func Dumbbell(o DumbbellOptions) (*subnet.Fabric, error) {
 		b.link(z, i, b.host(fmt.Sprintf("r%d", i), o.RightDomain), 1, o.rate(), o.delay())
 	}
 	b.link(a, left+1, z, right+1, orDefault(o.CoreRate, o.rate()), orDefault(o.CoreDelay, o.delay()))
-	return b.finish("dumbbell", o.LMC)
+	return b.finish("dumbbell", o.Wire)
 }
 
 // S1Testbed is the testbed of the differentiated-bandwidth paper (S1): switches S1 and S2, hosts
@@ -181,7 +187,7 @@ func S1Testbed() (*subnet.Fabric, error) {
 		b.link(s2, i+1, b.host(name, ""), 1, rate, DefaultDelay)
 	}
 	b.link(s1, 3, s2, 5, rate, DefaultDelay)
-	return b.finish("s1-testbed", 0)
+	return b.finish("s1-testbed", Wire{})
 }
 
 // LeafSpineOptions describes a two-level Clos fabric.
@@ -226,7 +232,7 @@ func LeafSpine(o LeafSpineOptions) (*subnet.Fabric, error) {
 			}
 		}
 	}
-	return b.finish("leaf-spine", o.LMC)
+	return b.finish("leaf-spine", o.Wire)
 }
 
 // FatTreeOptions describes a three-level k-ary fat tree (Al-Fares et al., SIGCOMM 2008).
@@ -268,5 +274,5 @@ func FatTree(o FatTreeOptions) (*subnet.Fabric, error) {
 			b.link(agg+i, half+j+1, core+int32(at*half+j), int(pod)+1, o.rate(), o.delay())
 		}
 	}
-	return b.finish("fat-tree", o.LMC)
+	return b.finish("fat-tree", o.Wire)
 }
