@@ -3,6 +3,7 @@ package reproduce
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"fairlane/internal/quantity"
 	"fairlane/internal/stats"
@@ -292,7 +293,11 @@ func s0Bars(name, what string, keys []string, rows []Row) []Figure {
 			}
 		}
 		title := fmt.Sprintf("S0: %s slowdown by %s and congestion control", p, what)
-		out = append(out, besides(name+"."+p, title, Axis{Label: "slowdown", Log: true}, rows, metrics))
+		f := besides(name+"."+p, title, Axis{Label: "slowdown", Log: true}, rows, metrics)
+		for i := range f.Categories { // one for each metric: all have a published figure
+			f.Categories[i] += ", " + strings.Split(metrics[i], ".")[1]
+		}
+		out = append(out, f)
 	}
 	return out
 }
