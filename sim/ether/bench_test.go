@@ -29,6 +29,32 @@ func BenchmarkIncast(b *testing.B) {
 	}
 }
 
+// BenchmarkSteady is an endless 20-to-1 incast, 100 us an iteration: what a packet costs, and allocates,
+// once memory has grown to its working size.
+func BenchmarkSteady(b *testing.B) {
+	for _, spec := range cc.Specs() {
+		b.Run(spec.Name, func(b *testing.B) {
+			topo, err := topogen.Star(21, topogen.Wire{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			n := bare(b, topo, spec.Name)
+			for i := range int32(20) {
+				if err := n.Add(FlowSpec{ID: int64(i), Src: i, Dst: 20}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			n.RunUntil(20 * quantity.Millisecond)
+			before := n.Stats().PacketHops
+			b.ReportAllocs()
+			for b.Loop() {
+				n.RunUntil(n.Now() + 100*quantity.Microsecond)
+			}
+			b.ReportMetric(float64(n.Stats().PacketHops-before)/b.Elapsed().Seconds()/1e6, "Mhops/s")
+		})
+	}
+}
+
 // BenchmarkFatTree is a permutation of 1 MB flows among the 128 hosts of an 8-ary fat tree, to its end.
 func BenchmarkFatTree(b *testing.B) {
 	topo, err := topogen.FatTree(topogen.FatTreeOptions{K: 8})
