@@ -18,6 +18,15 @@
 // of weight w_i meet, the port is at rest when the sum of n_i·w_i times the fair rate is its target:
 // shares are exactly in proportion to weight.
 //
+// Headers bound the weights that are of use. Their FairRate has 32 bits of Mbit/s, so a sender of
+// line rate B can say B/w for weights from B/4.29 Pbit/s on: 0.0001 at 400 Gbit/s. Below, it asks for
+// less than its line. And a fair rate, which is the target over the sum of the weights that meet, is
+// told to within half a unit: to 1 % while it is 50 Mbit/s or more, a sum of 2,000 at 100 Gbit/s; at a
+// sum of 100,000 it is the one unit that a header cannot go below. Ratios between flows hold
+// throughout, because all are told the same number. A switch's settings bound the same things closer:
+// a lone flow of weight w has at most w·Fmax, and flows whose weights sum to W are never held below
+// W·Fmin together. DefaultParams suits weights of 1 and more with sums up to 1000; Derive takes others.
+//
 // # Errors in print
 //
 // S0's listings differ from its prose in two places, where only the prose can work:

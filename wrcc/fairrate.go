@@ -27,8 +27,9 @@ func NewPortState(p *Params) PortState { return PortState{FairRate: float64(p.Fm
 type PeriodInput struct {
 	RinBps     float64 // input rate: bits from I to p over WRCCT
 	SumPFC     uint32  // pause frames that the ports of I have sent
+	Ingresses  int     // ports in I; with none Qp has no limit
 	QueueBytes int64   // Qp, in p's queue at the end of the period
-	QMaxBytes  int64   // Qmax, the sum of the pause thresholds of I; 0 when I is empty
+	QMaxBytes  int64   // Qmax, the sum of the pause thresholds of I; 0 when nothing is left of a shared buffer
 	RTTSum     uint64  // sum of the RTT estimates of the packets sent by p, microseconds
 	PktNum     uint32  // their number
 }
@@ -64,7 +65,7 @@ func (s *PortState) Update(p *Params, in *PeriodInput) Step {
 	} else {
 		var beta float64
 		st.Alpha, beta = AutoParm(rate, rin, target)
-		excess := st.Alpha*(target-rin) - beta*float64(st.ExtraQ)*8/rtt
+		excess := float64(st.Alpha*(target-rin)) - beta*float64(st.ExtraQ)*8/rtt
 		rate *= 1 + period/rtt*excess/target
 	}
 	s.FairRate = min(max(rate, float64(p.Fmin)), float64(p.Fmax))
@@ -84,17 +85,19 @@ func (s *PortState) observeRTT(p *Params, in *PeriodInput) {
 		s.AvgRTT = mean
 		return
 	}
-	s.AvgRTT += p.Lambda * (mean - s.AvgRTT)
+	s.AvgRTT += float64(p.Lambda * (mean - s.AvgRTT)) // not to be fused into a sum
 }
 
 // extraQueue is the part of the queue above QRatioMax·Qmax, bytes. With no ingress port there is no
-// limit to be above of.
+// limit to be above of. A threshold of zero is one: a shared buffer that is full has no room for any
+// port, and the whole queue is above it.
 func (p *Params) extraQueue(in *PeriodInput) int64 {
-	if in.QMaxBytes <= 0 || in.QueueBytes <= 0 {
+	if in.Ingresses <= 0 || in.QueueBytes <= 0 {
 		return 0
 	}
+	most := max(in.QMaxBytes, 0)
 	// Parts first: the product of a queue and a percentage may pass 63 bits for a broken counter.
-	limit := in.QMaxBytes/100*int64(p.QRatioPct) + in.QMaxBytes%100*int64(p.QRatioPct)/100
+	limit := most/100*int64(p.QRatioPct) + most%100*int64(p.QRatioPct)/100
 	return max(in.QueueBytes-limit, 0)
 }
 

@@ -65,16 +65,21 @@ func TestUpdate(t *testing.T) {
 		"a far flow makes the step smaller": {
 			10e9, wrcc.PeriodInput{RinBps: 50e9, RTTSum: 240 * 10, PktNum: 10}, 10e9 * (1 + 0.1*0.5*0.5)},
 		"at the target with a queue in its limit nothing moves": {
-			10e9, wrcc.PeriodInput{RinBps: 100e9, QueueBytes: 500_000, QMaxBytes: 1_000_000, RTTSum: rtt, PktNum: 1}, 10e9},
+			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 1, QueueBytes: 500_000, QMaxBytes: 1_000_000, RTTSum: rtt, PktNum: 1}, 10e9},
 		// 24,000 bytes over in 24 us is 8 Gbit/s; beta is 1/128: 8/128/100 of the rate.
 		"a queue over its limit drains": {
-			10e9, wrcc.PeriodInput{RinBps: 100e9, QueueBytes: 524_000, QMaxBytes: 1_000_000, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 8.0/128/100)},
+			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 1, QueueBytes: 524_000, QMaxBytes: 1_000_000, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 8.0/128/100)},
+		// Nothing is left of a shared buffer: 24,000 bytes are over, as above.
+		"a queue in a full buffer drains": {
+			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 2, QueueBytes: 24_000, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 8.0/128/100)},
+		"a threshold below zero counts as zero": {
+			10e9, wrcc.PeriodInput{RinBps: 100e9, Ingresses: 1, QueueBytes: 24_000, QMaxBytes: -1 << 60, RTTSum: rtt, PktNum: 1}, 10e9 * (1 - 8.0/128/100)},
 		"with no ingress port there is no limit": {
 			10e9, wrcc.PeriodInput{RinBps: 100e9, QueueBytes: 1 << 40, RTTSum: rtt, PktNum: 1}, 10e9},
 		"Fmin holds": {150e6, wrcc.PeriodInput{RinBps: 800e9}, 100e6},
 		"Fmax holds": {90e9, wrcc.PeriodInput{}, 100e9},
 		"a full queue goes to Fmin, not below zero": {
-			10e9, wrcc.PeriodInput{RinBps: 109e9, QueueBytes: 1 << 62, QMaxBytes: 1 << 20, RTTSum: rtt, PktNum: 1}, 100e6},
+			10e9, wrcc.PeriodInput{RinBps: 109e9, Ingresses: 1, QueueBytes: 1 << 62, QMaxBytes: 1 << 20, RTTSum: rtt, PktNum: 1}, 100e6},
 		"a broken rate counts as none": {10e9, wrcc.PeriodInput{RinBps: math.NaN()}, 15e9},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +98,7 @@ func TestUpdateSaysWhy(t *testing.T) {
 	t.Parallel()
 	p := params()
 	s := wrcc.NewPortState(&p)
-	got := s.Update(&p, &wrcc.PeriodInput{RinBps: 800e9, SumPFC: 1, QueueBytes: 900, QMaxBytes: 1000, RTTSum: 24, PktNum: 2})
+	got := s.Update(&p, &wrcc.PeriodInput{RinBps: 800e9, SumPFC: 1, Ingresses: 1, QueueBytes: 900, QMaxBytes: 1000, RTTSum: 24, PktNum: 2})
 	if want := (wrcc.Step{FairRate: 12.5e9, SlowDown: 8, ExtraQ: 400, Divided: true, MeanRTTus: 24}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -110,7 +115,7 @@ func TestExtraQueueGrowsWithTheQueue(t *testing.T) {
 	last := int64(-1)
 	for q := int64(0); q <= 1000; q += 50 {
 		s := wrcc.PortState{FairRate: 10e9}
-		extra := s.Update(&p, &wrcc.PeriodInput{RinBps: 100e9, QueueBytes: q, QMaxBytes: 1000}).ExtraQ
+		extra := s.Update(&p, &wrcc.PeriodInput{RinBps: 100e9, Ingresses: 1, QueueBytes: q, QMaxBytes: 1000}).ExtraQ
 		if want := max(0, q-500); extra != want || extra < last {
 			t.Errorf("queue %d: extra %d, want %d", q, extra, want)
 		}
@@ -165,7 +170,7 @@ func TestFairRateStaysInRange(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "periods") {
 			s.Update(&p, &wrcc.PeriodInput{
 				RinBps: rapid.Float64().Draw(t, "input"), SumPFC: rapid.Uint32().Draw(t, "pauses"),
-				QueueBytes: rapid.Int64().Draw(t, "queue"), QMaxBytes: rapid.Int64().Draw(t, "limit"),
+				Ingresses: rapid.IntRange(-1, 64).Draw(t, "ingresses"), QueueBytes: rapid.Int64().Draw(t, "queue"), QMaxBytes: rapid.Int64().Draw(t, "limit"),
 				RTTSum: rapid.Uint64().Draw(t, "rtt"), PktNum: rapid.Uint32().Draw(t, "packets"),
 			})
 			if !(s.FairRate >= float64(p.Fmin) && s.FairRate <= float64(p.Fmax)) {
@@ -206,7 +211,7 @@ func TestFairRateFallsWithLoad(t *testing.T) {
 
 func TestUpdateDoesNotAllocate(t *testing.T) {
 	p, s := params(), wrcc.PortState{FairRate: 1e10}
-	in := wrcc.PeriodInput{RinBps: 9e10, QueueBytes: 1e6, QMaxBytes: 1e6, RTTSum: 120, PktNum: 10}
+	in := wrcc.PeriodInput{RinBps: 9e10, Ingresses: 1, QueueBytes: 1e6, QMaxBytes: 1e6, RTTSum: 120, PktNum: 10}
 	if n := testing.AllocsPerRun(100, func() { s.Update(&p, &in); s.Limit(5) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -215,7 +220,7 @@ func TestUpdateDoesNotAllocate(t *testing.T) {
 func BenchmarkUpdate(b *testing.B) {
 	b.ReportAllocs()
 	p, s := params(), wrcc.PortState{FairRate: 1e10}
-	in := wrcc.PeriodInput{RinBps: 9e10, QueueBytes: 1e6, QMaxBytes: 1e6, RTTSum: 120, PktNum: 10}
+	in := wrcc.PeriodInput{RinBps: 9e10, Ingresses: 1, QueueBytes: 1e6, QMaxBytes: 1e6, RTTSum: 120, PktNum: 10}
 	for b.Loop() {
 		s.Update(&p, &in)
 	}

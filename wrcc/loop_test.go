@@ -104,7 +104,7 @@ func (b *bench) handle(e event) {
 	if e.kind == evPeriod {
 		b.drain()
 		b.port.Update(&b.params, &wrcc.PeriodInput{
-			RinBps: b.bytes * 8 / b.params.Period.Seconds(), QueueBytes: int64(b.queue), QMaxBytes: qMax,
+			RinBps: b.bytes * 8 / b.params.Period.Seconds(), Ingresses: 1, QueueBytes: int64(b.queue), QMaxBytes: qMax,
 			RTTSum: b.rttSum, PktNum: b.packets,
 		})
 		b.bytes, b.rttSum, b.packets = 0, 0, 0

@@ -116,19 +116,36 @@ func (f *simFiles) charts(r *scenario.EtherResult) error {
 	save("flow-rates", plot.Chart{
 		Title: "Rate of flows", X: plot.Axis{Label: "time", Unit: "ms"}, Y: plot.Axis{Label: "payload", Unit: "Gbit/s"}, Series: f.perFlow,
 	})
-	slow, err := plot.SlowdownBySize("Slowdown by flow size", 95, []plot.SlowdownSeries{{Name: "p95", Rows: r.BySize}})
-	if err == nil {
-		median, _ := plot.SlowdownBySize("", 50, []plot.SlowdownSeries{{Name: "p50", Rows: r.BySize}})
-		tail, _ := plot.SlowdownBySize("", 99, []plot.SlowdownSeries{{Name: "p99", Rows: r.BySize}})
-		slow.Series = append(append(median.Series, slow.Series...), tail.Series...)
-		slow.Y.Label = "slowdown"
-		save("slowdown", slow)
-	}
+	slow, err := slowdowns(r.BySize)
 	errs = append(errs, err)
+	save("slowdown", slow)
 	save("fct", cdf("Flow completion time", plot.Axis{Label: "completion time", Unit: "us", Log: true}, r.Curves.FCT, 1e6))
 	save("rtt", cdf("Round-trip time", plot.Axis{Label: "round trip", Unit: "us", Log: true}, r.Curves.RTT, 1e6))
 	save("queues", cdf("Queues of switch ports that hold something", plot.Axis{Label: "queue", Unit: "KB", Log: true}, r.Curves.Queue, 1e3))
 	return errors.Join(errs...)
+}
+
+// slowdowns charts the slowdown over the sizes of flows; flows of one bin get bars.
+func slowdowns(rows []stats.SlowdownRow) (plot.Chart, error) {
+	if len(rows) == 1 {
+		s := plot.Series{Kind: plot.Bars}
+		for i, v := range []float64{rows[0].P50, rows[0].P95, rows[0].P99, rows[0].Max} {
+			s.Points = append(s.Points, plot.Point{X: float64(i), Y: v})
+		}
+		return plot.Chart{
+			Title: fmt.Sprintf("Slowdown of %d flows", rows[0].Flows), Y: plot.Axis{Label: "slowdown"}, Series: []plot.Series{s},
+			Categories: []string{"p50", "p95", "p99", "max"},
+		}, nil
+	}
+	slow, err := plot.SlowdownBySize("Slowdown by flow size", 95, []plot.SlowdownSeries{{Name: "p95", Rows: rows}})
+	if err != nil {
+		return plot.Chart{}, err
+	}
+	median, _ := plot.SlowdownBySize("", 50, []plot.SlowdownSeries{{Name: "p50", Rows: rows}})
+	tail, _ := plot.SlowdownBySize("", 99, []plot.SlowdownSeries{{Name: "p99", Rows: rows}})
+	slow.Series = append(append(median.Series, slow.Series...), tail.Series...)
+	slow.Y.Label = "slowdown"
+	return slow, nil
 }
 
 func cdf(title string, x plot.Axis, h *stats.Histogram, unit float64) plot.Chart {
@@ -151,6 +168,9 @@ func tenantRates(r *scenario.EtherResult) plot.Chart {
 	c := plot.Chart{Title: "Rate of tenants", X: plot.Axis{Label: "time", Unit: "ms"}, Y: plot.Axis{Label: "payload", Unit: "Gbit/s"}}
 	for _, t := range r.Tenants {
 		s := plot.Series{Name: t.Name, Kind: plot.Steps}
+		if len(r.Tenants) == 1 {
+			s.Name = "" // the only one needs no legend
+		}
 		from := 0.0
 		for i, rate := range t.RateBps {
 			s.Points = append(s.Points, plot.Point{X: from, Y: rate.Gbit()})

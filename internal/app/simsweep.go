@@ -29,7 +29,7 @@ func (a *app) simSweepCommand() *cobra.Command {
   fairlane sim sweep fattree320 --set workload.0.load=0.1,0.2,0.3 --set duration=1ms --json
   fairlane sim sweep my-scenario.yaml --set 'fabric={topology: star, hosts: 4},{topology: star, hosts: 8}'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sweep, err := newSweep(args[0], f)
+			sweep, err := newSweep(args[0], &f, cmd.Flags().Changed("jobs"))
 			if err != nil {
 				return &UsageError{err}
 			}
@@ -40,18 +40,26 @@ func (a *app) simSweepCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.seeds, "seeds", "", a.t("sim.sweep.flag.seeds"))
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, a.t("sim.sweep.flag.set"))
 	cmd.Flags().StringVar(&f.out, "out", "", a.t("sim.sweep.flag.out"))
-	cmd.Flags().IntVar(&f.jobs, "jobs", runtime.GOMAXPROCS(0), a.t("sim.sweep.flag.jobs"))
+	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), scenario.MaxJobs), a.t("sim.sweep.flag.jobs"))
 	return cmd
 }
 
-// newSweep reads what the command line asks for.
-func newSweep(name string, f simSweepFlags) (*scenario.Sweep, error) {
+// newSweep reads what the command line asks for. Unless the number of jobs is given, runs of several threads
+// leave room for each other.
+func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, error) {
 	if f.jobs < 1 || f.jobs > scenario.MaxJobs {
 		return nil, fmt.Errorf("--jobs %d: want 1 to %d", f.jobs, scenario.MaxJobs)
 	}
 	file, err := scenario.Open(name)
 	if err != nil {
 		return nil, err
+	}
+	base, err := file.Scenario()
+	if err != nil {
+		return nil, err
+	}
+	if base.Ethernet != nil && !jobsGiven {
+		f.jobs = max(1, f.jobs/max(1, base.Ethernet.Threads))
 	}
 	var seeds []uint64
 	if f.seeds != "" {

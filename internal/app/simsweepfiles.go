@@ -126,7 +126,7 @@ type sweepChart struct {
 
 func sweepCharts() []sweepChart {
 	return []sweepChart{
-		{"fct", "Mean flow completion time", plot.Axis{Label: "completion time", Unit: "us"}, []scenario.Measure{scenario.FCTMean}, []string{"mean"}},
+		{"fct", "Mean flow completion time", plot.Axis{Label: "completion time", Unit: "us"}, []scenario.Measure{scenario.FCTMean}, []string{"mean of the flows"}},
 		{"slowdown", "Slowdown", plot.Axis{Label: "slowdown"}, []scenario.Measure{scenario.SlowdownP50, scenario.SlowdownP99}, []string{"p50", "p99"}},
 		{"fairness", "Use and fairness", plot.Axis{Label: "part of 1"},
 			[]scenario.Measure{scenario.Utilisation, scenario.Jain, scenario.ShareError}, []string{"use of the busiest link", "Jain index by weight", "largest share error"}},
@@ -147,7 +147,8 @@ func saveSweepCharts(path, name string, sweep *scenario.Sweep, points []scenario
 			chart.Categories = values
 		}
 		for i, m := range c.measures {
-			chart.Series = append(chart.Series, sweepSeries(points, m, c.names[i], xs, len(sweep.Seeds) > 1)...)
+			ranges := len(sweep.Seeds) > 1 && (xs != nil || len(c.measures) == 1) // bars of several figures have no room for more
+			chart.Series = append(chart.Series, sweepSeries(points, m, c.names[i], xs, ranges)...)
 		}
 		if chart.Series = drawable(chart.Series); len(chart.Series) > 0 && len(chart.Categories) <= plot.MaxCategories {
 			errs = append(errs, chart.Save(path, c.file))
@@ -171,8 +172,8 @@ func sweepSeries(points []scenario.SweepPoint, m scenario.Measure, name string, 
 		kind = plot.Bars
 	}
 	mean := plot.Series{Name: name, Kind: kind, Group: name}
-	least := plot.Series{Name: name + ", least", Kind: kind, Group: name, Dashed: true}
-	most := plot.Series{Name: name + ", greatest", Kind: kind, Group: name, Dashed: true}
+	least := plot.Series{Name: name + ", least of the seeds", Kind: kind, Group: name, Dashed: true}
+	most := plot.Series{Name: name + ", greatest of the seeds", Kind: kind, Group: name, Dashed: true}
 	for i := range points {
 		x := float64(i)
 		if xs != nil {
@@ -201,12 +202,14 @@ func sweepSeries(points []scenario.SweepPoint, m scenario.Measure, name string, 
 			})
 		}
 	}
-	if xs != nil {
-		least.Kind, most.Kind = plot.Line, plot.Line
-	}
-	if !ranges {
+	switch {
+	case !ranges:
 		return []plot.Series{mean}
+	case xs == nil: // bars side by side: each its colour
+		mean.Group, least.Group, most.Group = "", "", ""
+		return []plot.Series{least, mean, most}
 	}
+	least.Kind, most.Kind = plot.Line, plot.Line
 	return []plot.Series{mean, least, most}
 }
 

@@ -32,8 +32,14 @@ func windowOf(full int64, rate, line float64) int64 {
 	return max(1, int64(float64(full)*rate/line))
 }
 
-// boundRate returns rate within [low, line]; low is not above the line rate, however it was set.
-func boundRate(rate, low, line float64) float64 { return min(max(rate, low), line) }
+// boundRate returns rate within [low, line]; low is not above the line rate, however it was set. What
+// is not a number is low: a rate that nobody can compute is not sent at.
+func boundRate(rate, low, line float64) float64 {
+	if rate > low { // false for NaN, which min and max would pass on
+		low = rate
+	}
+	return min(low, line)
+}
 
 // windowParam is the parameter "window" of the rate-based algorithms, with the named default.
 func windowParam(def int) Param {

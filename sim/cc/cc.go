@@ -46,6 +46,12 @@ type Traits struct {
 	CNP        bool // marks are answered by notification packets where the fabric is told to send them
 	Repace     bool // a change of rate moves the deadline of the next packet (HPCC)
 	Sent       bool // Sent is to be called
+	// MaxHops is the most switches of a path whose telemetry the algorithm can take; 0 is any. A flow
+	// with a longer path would never get a measurement.
+	MaxHops int
+	// Shared says that flows of several hosts have state in common, so that the order of their calls
+	// matters across hosts: a fabric that is simulated in parts cannot keep it.
+	Shared bool
 }
 
 // Flow is what an algorithm is told of a flow when it starts.

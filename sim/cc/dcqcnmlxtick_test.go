@@ -17,6 +17,7 @@ type tickMlx struct {
 	now                  int64 // us
 	on                   bool
 	began, raised        int64 // us: of the limiter, of the increase timer
+	cut                  int64 // us: of the last cut, or the attachment
 	a, rate, target      float64
 	t, b                 int
 	sent                 int
@@ -35,9 +36,16 @@ func (m *tickMlx) run(until int64) {
 	for m.now < until {
 		m.now++
 		if m.on && (m.now-m.began)%m.us("dce_tcp_rtt") == 0 {
-			m.a *= m.v["dce_tcp_g"] / 1024
+			keep := m.v["dce_tcp_g"]
+			if m.v["alpha_filter"] == 1 {
+				keep = 1024 - keep
+			}
+			m.a *= keep / 1024
+			if m.v["alpha_state"] == 1 {
+				m.a = math.Floor(m.a)
+			}
 			if m.alphaSees {
-				m.a = min(1023, m.a+1024-m.v["dce_tcp_g"])
+				m.a = min(1023, m.a+1024-keep)
 			}
 			m.alphaSees = false
 		}
@@ -60,14 +68,16 @@ func (m *tickMlx) lower() {
 		m.target = m.rate
 	}
 	factor := 1 - math.Floor(m.a)/math.Pow(2, m.v["rpg_gd"])
-	m.rate = max(m.rate*max(factor, m.v["rpg_min_dec_fac"]/100), 1e6)
-	m.t, m.b, m.sent, m.raised = 0, 0, 0, m.now
+	m.rate = max(m.rate*max(factor, m.v["rpg_min_dec_fac"]/100), min(m.v["rpg_min_rate"], m.top()))
+	m.t, m.b, m.sent, m.raised, m.cut = 0, 0, 0, m.now, m.now
 	m.cutSees, m.lastByTime, m.lastByte = false, false, false
 }
 
 func (m *tickMlx) raise() {
-	f := int(m.v["rpg_threshold"])
+	f := int(m.v["rpg_threshold"] - m.v["stage_compare"]) // below F is at most F-1
 	switch {
+	case m.t > f && m.b > f && m.v["hyper_by_stage"] == 1:
+		m.target += m.v["rpg_hai_rate"] * float64(min(m.t, m.b)-f)
 	case m.t > f && m.b > f:
 		m.target += m.v["rpg_hai_rate"]
 	case m.t > f || m.b > f:
@@ -84,12 +94,24 @@ func (m *tickMlx) leave() {
 }
 
 func (m *tickMlx) notified() {
-	if m.on {
+	spaced := m.v["cut_reading"] == 1
+	switch {
+	case m.on && !spaced:
 		m.alphaSees, m.cutSees = true, true
 		return
+	case m.on:
+		m.alphaSees = true
+		if m.now-m.cut >= m.us("rate_reduce_monitor_period") {
+			m.lower()
+		}
+		return
 	}
-	m.on, m.cutSees, m.began, m.raised = true, true, m.now, m.now
-	m.rate, m.target = m.top(), m.top()
+	m.on, m.cutSees, m.began, m.raised, m.cut = true, !spaced, m.now, m.now, m.now
+	m.rate = m.top()
+	if first := m.v["rate_to_set_on_first_cnp"]; first > 0 {
+		m.rate = min(max(first, m.v["rpg_min_rate"]), m.top())
+	}
+	m.target = m.rate
 }
 
 func (m *tickMlx) send(bytes int) {
@@ -120,6 +142,9 @@ func TestTheLazyVendorIsTheTickingOne(t *testing.T) {
 			"clamp_tgt_rate": draw("clamp", 1, 0, 1), "clamp_tgt_rate_after_time_inc": draw("after time", 1, 0, 1),
 			"rpg_ai_rate": draw("ai", 1e6, 5, 2000), "rpg_hai_rate": draw("hai", 1e6, 50, 9000),
 			"rpg_max_rate": draw("most", 1e6, 0, 40000), "initial_alpha_value": draw("initial", 1, 1023, 500),
+			"alpha_state": draw("state", 1, 0, 1), "alpha_filter": draw("filter", 1, 0, 1), "cut_reading": draw("reading", 1, 0, 1),
+			"stage_compare": draw("compare", 1, 0, 1), "hyper_by_stage": draw("by stage", 1, 0, 1),
+			"rpg_min_rate": draw("least", 1e6, 1, 3000, 50000), "rate_to_set_on_first_cnp": draw("first", 1e6, 0, 1000, 20000),
 		}
 		a := mustBuild(t, new(dcqcnMlxSpec()), v)
 		c := a.Start(0, 0, &Flow{LineRate: testLine})

@@ -14,7 +14,7 @@ import (
 // gap from "the previous" notification; counted from ignored ones too, a flow whose every
 // packet is marked would be cut once and never again, so it is counted from the last one acted upon
 // (gap_from). The pseudo-code lets a notification after a long gap cut and raise at once, though the
-// timer has raised in the meantime (late_cnp). Fast recovery lasts while the counters are below F by
+// timer has raised in the meantime; by default it only cuts here, and late_cnp brings the other back. Fast recovery lasts while the counters are below F by
 // the pseudo-code and at most F by figure 4, whose flow is back at full rate at send 9 and not 8
 // (stage_compare). At one instant the timer goes before packets.
 type dcqcnP struct {
@@ -114,13 +114,18 @@ func (d *dcqcnP) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 	d.allow(slot, c)
 }
 
+// settle applies the timer. It frees no entry of the table: the fabric may settle a flow just to look
+// at it, and who else finds room must not depend on that.
 func (d *dcqcnP) settle(slot int32, now quantity.Picoseconds) {
 	f := d.flows.at(slot)
-	if !f.registered || f.incAt > now {
-		return
+	if f.registered && f.Rate < 1 && f.incAt <= now {
+		f.incAt = f.expire(&d.rp, 1, 1, f.incAt, now, d.timer)
 	}
-	f.incAt = f.expire(&d.rp, 1, 1, f.incAt, now, d.timer)
-	if f.Rate >= 1 {
+}
+
+// leave frees the entry of a flow that is back at line rate.
+func (d *dcqcnP) leave(slot int32) {
+	if f := d.flows.at(slot); f.registered && f.Rate >= 1 {
 		d.deregister(slot)
 	}
 }
@@ -133,17 +138,17 @@ func (d *dcqcnP) allow(slot int32, c *Control) {
 
 func (d *dcqcnP) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control) {
 	d.settle(slot, now)
+	d.leave(slot)
 	f := d.flows.at(slot)
 	if f.registered && counted(&f.sent, wire, d.bytes) {
 		f.ByteStep(&d.rp, 1)
-		if f.Rate >= 1 {
-			d.deregister(slot)
-		}
+		d.leave(slot)
 	}
 	d.allow(slot, c)
 }
 
 func (d *dcqcnP) Ack(slot int32, a *Ack, c *Control) {
+	d.leave(slot)
 	if a.Marked > 0 {
 		d.notified(slot, a.Now, c)
 	}
@@ -156,6 +161,7 @@ func (d *dcqcnP) Notify(slot int32, n *Notification, c *Control) {
 }
 
 func (d *dcqcnP) notified(slot int32, now quantity.Picoseconds, c *Control) {
+	d.leave(slot)
 	f := d.flows.at(slot)
 	gap := now - f.cnpAt
 	switch {
@@ -178,9 +184,7 @@ func (d *dcqcnP) notified(slot int32, now quantity.Picoseconds, c *Control) {
 			f.TimeStep(&d.rp, 1)
 		}
 	}
-	if f.registered && f.Rate >= 1 {
-		d.deregister(slot)
-	}
+	d.leave(slot)
 	d.allow(slot, c)
 }
 
@@ -192,16 +196,18 @@ func (d *dcqcnP) cut(f *dcqcnPFlow, now, credit quantity.Picoseconds) {
 	f.incAt = now + max(d.timer-max(credit, 0), 1)
 }
 
-// register gives a flow an entry in its NIC's table and reports whether there was one. A flow that
-// has recovered, or ended, keeps its entry until the table is full and searched.
+// register gives a flow an entry in its NIC's table and reports whether there was one. A flow that has
+// recovered frees its entry with its next acknowledgement or notification; one that waits, or
+// has ended, keeps it until the table is full and searched.
 func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
 	f := d.flows.at(slot)
 	n := &d.nics[f.host]
 	if n.count >= d.limit && now >= n.sweepAt {
 		n.sweepAt = now + d.timer/sweepsPerPeriod
 		for at := n.head; at != 0; {
-			next := d.flows.at(at-1).next
+			next := d.flows.at(at - 1).next
 			d.settle(at-1, now)
+			d.leave(at - 1)
 			at = next
 		}
 	}
@@ -210,7 +216,7 @@ func (d *dcqcnP) register(slot int32, now quantity.Picoseconds) bool {
 	}
 	f.registered, f.prev, f.next = true, 0, n.head
 	if n.head != 0 {
-		d.flows.at(n.head-1).prev = slot + 1
+		d.flows.at(n.head - 1).prev = slot + 1
 	}
 	n.head = slot + 1
 	n.count++
@@ -222,12 +228,12 @@ func (d *dcqcnP) deregister(slot int32) {
 	f := d.flows.at(slot)
 	n := &d.nics[f.host]
 	if f.prev != 0 {
-		d.flows.at(f.prev-1).next = f.next
+		d.flows.at(f.prev - 1).next = f.next
 	} else {
 		n.head = f.next
 	}
 	if f.next != 0 {
-		d.flows.at(f.next-1).prev = f.prev
+		d.flows.at(f.next - 1).prev = f.prev
 	}
 	n.count--
 	f.registered, f.prev, f.next = false, 0, 0

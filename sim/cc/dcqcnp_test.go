@@ -201,9 +201,9 @@ func TestDCQCNPKeepsItsBooks(t *testing.T) {
 			listed := 0
 			for h, n := range d.nics {
 				count := int32(0)
-				for at := n.head; at != 0; at = d.flows.at(at-1).next {
-					f := d.flows.at(at-1)
-					if !f.registered || int(f.host) != h || f.Rate >= 1 {
+				for at := n.head; at != 0; at = d.flows.at(at - 1).next {
+					f := d.flows.at(at - 1)
+					if !f.registered || int(f.host) != h {
 						t.Fatalf("slot %d is in the table of host %d: %+v", at-1, h, f)
 					}
 					count++
@@ -220,6 +220,53 @@ func TestDCQCNPKeepsItsBooks(t *testing.T) {
 			}
 			if listed != 0 {
 				t.Fatal("a registered flow is in no table")
+			}
+		}
+	})
+}
+
+// Settling a flow is how the fabric looks at it: who finds room in the table does not depend on who was
+// looked at when.
+func TestDCQCNPLooksChangeNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const slots = 6
+		v := Values{"registered_flows": float64(rapid.IntRange(1, 3).Draw(t, "limit")), "byte_counter": rapid.SampledFrom([]float64{0, 20_000}).Draw(t, "bytes")}
+		var runs [2]Algorithm
+		var c [2][slots]Control
+		for r := range runs {
+			runs[r] = mustBuild(t, new(dcqcnPSpec()), v)
+			runs[r].Reserve(slots)
+			for i := range int32(slots) {
+				c[r][i] = runs[r].Start(i, 0, &Flow{LineRate: testLine, Host: uint16(i % 2)})
+			}
+		}
+		var now quantity.Picoseconds
+		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+			now += quantity.Picoseconds(rapid.Int64Range(0, 120).Draw(t, "us")) * testUS
+			slot := int32(rapid.IntRange(0, slots-1).Draw(t, "slot"))
+			if rapid.Bool().Draw(t, "look") {
+				runs[1].Settle(slot, now, &c[1][slot])
+				continue
+			}
+			kind := rapid.IntRange(0, 3).Draw(t, "kind")
+			for r, a := range runs {
+				a.Settle(slot, now, &c[r][slot])
+				switch kind {
+				case 0, 1:
+					a.Notify(slot, &Notification{Now: now}, &c[r][slot])
+				case 2:
+					a.Sent(slot, now, 4096, &c[r][slot])
+				case 3:
+					a.Ack(slot, &Ack{Now: now, Packets: 1}, &c[r][slot])
+				}
+			}
+			var g [2][3]float64
+			for r, a := range runs {
+				a.Read(slot, g[r][:])
+			}
+			if c[0][slot] != c[1][slot] || g[0] != g[1] {
+				t.Fatalf("at %s slot %d: %+v, %v; with looks in between %+v, %v", now, slot, c[0][slot], g[0], c[1][slot], g[1])
 			}
 		}
 	})

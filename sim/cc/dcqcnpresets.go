@@ -40,7 +40,8 @@ func DCQCNPresets() []Preset {
 			Name: "mlx-no-byte-counter", Algorithm: "dcqcn-mlx", Title: "a NIC with the byte counter off, so that flows do not run away from each other",
 			Source: mlxSource, Values: Values{"rpg_byte_reset": 0},
 		}, {
-			Name: "dcqcn-p", Algorithm: "dcqcn-p", Title: "DCQCN-p's constants", Source: dcqcnPSource + ", table 3", Values: Values{},
+			Name: "dcqcn-p", Algorithm: "dcqcn-p", Title: "DCQCN-p's constants; a notification after a long gap only cuts (late_cnp: cut)",
+			Source: dcqcnPSource + ", table 3; late_cnp is ours: the pseudo-code has cut-raise, and its timer has raised in the meantime", Values: Values{},
 		},
 	}
 }

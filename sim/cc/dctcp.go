@@ -38,7 +38,7 @@ func dctcpSpec() Spec {
 			{Name: "g", Kind: ParamNumber, Default: 1.0 / 16, Min: 0, Max: 1,
 				Doc: "weight of a new fraction of marks in alpha (RFC 8257, 4.2: 1/16)"},
 			{Name: "ai", Kind: ParamRate, Default: 615e6, Min: 0, Max: 100e9,
-				Doc: "increase per window, bit/s, at any line rate: one packet of 1000 bytes per round trip of 13 us"},
+				Doc: "increase per window, bit/s, at any line rate: one packet of 1000 bytes per round trip of 13 us (the HPCC paper's simulator; RFC 8257 has one segment a round trip)"},
 			{Name: "initial_alpha", Kind: ParamNumber, Default: 1, Min: 0, Max: 1,
 				Doc: "alpha at the start (RFC 8257, 3.3: 1)"},
 			minRateParam(),

@@ -118,7 +118,7 @@ func newHPCC(v Values) (Algorithm, error) {
 // Traits: a stack of five hops of 8 bytes and a count of 2 travel on every data packet, whatever the
 // path. An acknowledgement of 46 bytes is padded to 60 without the stack and has 88 with it.
 func (a *hpcc) Traits() Traits {
-	return Traits{DataHeader: hpccDataHeader, AckHeader: hpccAckHeader, INT: true, Repace: true}
+	return Traits{DataHeader: hpccDataHeader, AckHeader: hpccAckHeader, INT: true, Repace: true, MaxHops: a.maxHops}
 }
 
 func (a *hpcc) Reserve(n int) {

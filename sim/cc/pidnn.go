@@ -60,11 +60,14 @@ func PIDNN(m *predict.Model) Spec {
 	}
 }
 
+// leastTarget is the least target, us: it divides the error.
+const leastTarget = 0.1
+
 func pidnnParams() []Param {
 	const us = float64(quantity.Microsecond)
 	low, high := float64(quantity.Mbps), float64(quantity.MaxBitRate)
 	return []Param{
-		{Name: "target", Kind: ParamDuration, Default: 5 * us, Min: us / 10, Max: 1e6 * us, Doc: "RTT to steer to: just above that of empty queues (S3, 4.3.2)"},
+		{Name: "target", Kind: ParamDuration, Default: 5 * us, Min: leastTarget * us, Max: 1e6 * us, Doc: "RTT to steer to: just above that of empty queues (S3, 4.3.2)"},
 		{Name: "start_rate", Kind: ParamRate, Default: 10e9, Min: low, Max: high, Doc: "first rate of a flow (S3, 4.1.2)"},
 		{Name: "min_rate", Kind: ParamRate, Default: 1e9, Min: low, Max: high, Doc: "lowest rate (S3, 4.1.2)"},
 		{Name: "max_rate", Kind: ParamRate, Default: 100e9, Min: low, Max: high, Doc: "highest rate; never above the line rate (S3, 4.1.2)"},
@@ -78,7 +81,7 @@ func pidnnParams() []Param {
 		{Name: "delta_min", Default: -0.6, Min: -0.99, Max: 0, Doc: "lowest relative change of the rate (S3, equation 20)"},
 		{Name: "delta_max", Default: 0.5, Min: 0, Max: 10, Doc: "highest relative change of the rate (S3: 0.5 in equation 20, 0.6 in table 3)"},
 		{Name: "rttch", Kind: ParamWord, Default: rttchOff, Words: []string{"off", "both", "printed"}, Doc: "move the target to the mean RTT after samples in a row on one side of it: on either side (S3, 3.5.4), or by table 2 to the letter, which never triggers on the lower side"},
-		{Name: "rttch_mean", Kind: ParamWord, Default: rttchCurrent, Words: []string{"current", "running"}, Doc: "what is added to the target then: the mean deviation of all samples from the target of now, which moves it to their mean (S3, equation 27 to the letter), or the mean of the deviations as they were when each was sampled, from the target of then, which moves it on after every change"},
+		{Name: "rttch_mean", Kind: ParamWord, Default: rttchCurrent, Words: []string{"current", "running"}, Doc: "what is added to the target then: the mean deviation of all samples from the target of now, which moves it to their mean (S3, equation 27 to the letter), or the mean of the deviations as they were when each was sampled, from the target of then, which moves it on after every change, but not below the flow's base RTT"},
 		{Name: "rttch_samples", Default: 6, Min: 1, Max: 1e6, Doc: "number of such samples that must be exceeded (S3, table 2)"},
 		{Name: "window", Kind: ParamWord, Default: windowNone, Words: []string{"variable", "fixed", "none"}, Doc: "bound on bytes in flight: the flow's BDP times rate / line rate as HPCC has it, the BDP, or none (S3, 4.4.2: +WIN)"},
 	}
@@ -120,6 +123,7 @@ type pidFlow struct {
 	side      int32          // samples in a row above the target, or below it if negative
 	line      float64        // Gbit/s
 	bdp       int64          // bytes
+	least     float64        // of the target, us
 	gains     int32          // index of its set
 }
 
@@ -170,7 +174,7 @@ func newPIDNN(v Values, m *predict.Model) (Algorithm, error) {
 	return p, nil
 }
 
-func (p *pidnn) Traits() Traits { return Traits{} }
+func (p *pidnn) Traits() Traits { return Traits{Shared: p.train == trainAll} }
 
 func (p *pidnn) Reserve(n int) {
 	p.flows.reserve(n)
@@ -193,7 +197,10 @@ func (p *pidnn) reserveGains(n int) {
 
 func (p *pidnn) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	s := p.flows.at(slot)
-	*s = pidFlow{target: p.target, line: f.LineRate.Gbit(), bdp: f.BDP}
+	*s = pidFlow{
+		target: p.target, line: f.LineRate.Gbit(), bdp: f.BDP,
+		least: max(leastTarget, float64(f.BaseRTT)/float64(quantity.Microsecond)),
+	}
 	s.rate = p.bound(s, p.start)
 	if p.train != trainOff {
 		p.learn[slot] = pidStep{}
@@ -285,7 +292,9 @@ func (p *pidnn) update(g *pidGains, step *pidStep, err float64) {
 // retarget adds the mean deviation of all samples of the flow to the target once more than the set
 // number of samples in a row lie on one side of it (S3, 3.5.4, equations 27 and 28). Deviations from
 // the target of now make that the mean of the samples; S3's statistics are kept sample by sample,
-// which may mean deviations from the target of then.
+// which may mean deviations from the target of then. Those may lead anywhere, also below zero, where
+// the error would change its sign: the target is held at the flow's base RTT then, which no control
+// can go below. A mean of samples needs no such bound.
 func (p *pidnn) retarget(s *pidFlow, rtt float64) {
 	above := rtt > s.target
 	s.off += rtt - s.target
@@ -307,7 +316,7 @@ func (p *pidnn) retarget(s *pidFlow, rtt float64) {
 	}
 	if max(s.side, -s.side) > p.streak {
 		if p.running {
-			s.target += s.off / float64(s.n)
+			s.target = max(s.target+s.off/float64(s.n), s.least)
 		} else {
 			s.target = s.total / float64(s.n)
 		}

@@ -339,6 +339,55 @@ func TestPIDNNRunningMeanMovesTheTargetOn(t *testing.T) {
 	}
 }
 
+// A sum of deviations from targets of then may lead below zero, where the error would change its sign and
+// an RTT of 5/3 us would divide by zero: the target stops at the base RTT, and the rate stays a rate.
+func TestPIDNNRunningMeanStopsAtTheBaseRTT(t *testing.T) {
+	t.Parallel()
+	for _, rtt := range []float64{1, 1.5, 5.0 / 3, 2} {
+		for _, base := range []quantity.Picoseconds{0, 50 * quantity.Nanosecond, quantity.Microsecond} {
+			p, _ := buildPIDNN(t, Values{"rttch": rttchBoth, "rttch_mean": rttchRunning})
+			f := pidnnFlow()
+			f.BaseRTT = base
+			ctl := p.Start(0, 0, f)
+			least := max(0.1, base.Seconds()*1e6)
+			stopped := false
+			for range 300 {
+				rate := sampled(p, &ctl, rtt)
+				stopped = stopped || p.flows.at(0).target == least
+				if target := p.flows.at(0).target; !(target >= least) || !(rate >= 1 && rate <= 100) {
+					t.Fatalf("RTT %v us, base %s: target %v us, rate %v Gbit/s", rtt, base, target, rate)
+				}
+			}
+			if !stopped {
+				t.Errorf("RTT %v us, base %s: the target was never stopped", rtt, base)
+			}
+		}
+	}
+}
+
+func TestBoundRate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ rate, low, line, want float64 }{
+		{5, 1, 10, 5}, {0.5, 1, 10, 1}, {50, 1, 10, 10}, {5, 20, 10, 10}, {math.NaN(), 1, 10, 1}, {math.NaN(), 20, 10, 10},
+		{math.Inf(1), 1, 10, 10}, {math.Inf(-1), 1, 10, 1},
+	} {
+		if got := boundRate(c.rate, c.low, c.line); got != c.want {
+			t.Errorf("%v within %v and %v: %v, want %v", c.rate, c.low, c.line, got, c.want)
+		}
+	}
+}
+
+// Only one set of gains for all flows is common to hosts.
+func TestPIDNNSharesStateWhenItTrainsOneSet(t *testing.T) {
+	t.Parallel()
+	for train := trainOff; train <= trainAll; train++ {
+		p, _ := buildPIDNN(t, Values{"train": float64(train)})
+		if p.Traits().Shared != (train == trainAll) {
+			t.Errorf("train %d: %+v", train, p.Traits())
+		}
+	}
+}
+
 func TestPIDNNWindows(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

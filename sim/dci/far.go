@@ -21,7 +21,6 @@ type Far struct {
 
 	// Arguments of the algorithm live here: on the stack they would escape through the interface.
 	ctl cc.Control
-	ack cc.Ack
 	ntf cc.Notification
 }
 
@@ -47,15 +46,16 @@ type Arrival struct {
 	Rate   float64 // of the notice, bit/s
 }
 
-// NewFar returns the receiver's side of a DCI switch. The algorithm paces the VOQs: DCQCN for BiCC,
-// reacting to CNPs (Traits.CNP) or to marks in ACKs. It must not be used for anything else.
+// NewFar returns the receiver's side of a DCI switch. The algorithm paces the VOQs: DCQCN for BiCC. It
+// is told of congestion by CNPs alone, so it must take them (Traits.CNP), and of no acknowledgements:
+// a VOQ has none. It must not be used for anything else.
 func NewFar(c Config, pace cc.Algorithm) (*Far, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("far side of a DCI switch: %w", err)
 	}
 	t := pace.Traits()
-	if t.INT || !t.ECN && !t.CNP {
-		return nil, errors.New("far side of a DCI switch: the algorithm that paces queues reacts to telemetry or to nothing: want one that reacts to CNPs or marks, such as dcqcn")
+	if !t.CNP {
+		return nil, errors.New("far side of a DCI switch: the algorithm that paces queues takes no CNPs: want one that does, such as dcqcn")
 	}
 	pace.Reserve(c.VOQs)
 	return &Far{
@@ -138,19 +138,14 @@ func (f *Far) CNP(dst int32, now quantity.Picoseconds) (ends bool) {
 		return true
 	}
 	f.settle(i, now)
-	if f.traits.CNP {
-		f.ntf = cc.Notification{Now: now, Kind: cc.NotifyCNP}
-		f.pace.Notify(i, &f.ntf, &f.ctl)
-	} else {
-		f.ack = cc.Ack{Now: now, Packets: 1, Marked: 1}
-		f.pace.Ack(i, &f.ack, &f.ctl)
-	}
+	f.ntf = cc.Notification{Now: now, Kind: cc.NotifyCNP}
+	f.pace.Notify(i, &f.ntf, &f.ctl)
 	f.voqs[i].rate = f.ctl.Rate
 	return true
 }
 
 // Echo takes an acknowledgement on its way to the long haul that echoes marks, where receivers send
-// no CNPs. It reports whether to clear them.
+// no CNPs: to the VOQ it is one. It reports whether to clear the marks.
 func (f *Far) Echo(dst int32, marked int, now quantity.Picoseconds) (clear bool) {
 	return marked > 0 && f.CNP(dst, now)
 }

@@ -158,16 +158,16 @@ func TestACNPSlowsItsDestinationOnly(t *testing.T) {
 
 func TestEchoesServeWhereNoCNPsAreSent(t *testing.T) {
 	t.Parallel()
-	h := &halver{traits: cc.Traits{ECN: true}}
+	h := &halver{}
 	f, err := dci.NewFar(config(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.Reserve(8)
-	if f.Echo(5, 0, 0) || h.acks != 0 {
+	if f.Echo(5, 0, 0) || h.notices != 0 {
 		t.Error("an acknowledgement without marks did something")
 	}
-	if !f.Echo(5, 3, 0) || h.acks != 1 || h.notices != 0 || h.sent != 0 {
+	if !f.Echo(5, 3, 0) || h.notices != 1 || h.acks != 0 || h.sent != 0 {
 		t.Errorf("a marked acknowledgement: %+v", h)
 	}
 }
@@ -257,7 +257,7 @@ func TestQueuesChangeHandsOnlyWhenEmptyAndAtLineRate(t *testing.T) {
 
 func TestPacersThatCannotReactAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"none", "hpcc"} {
+	for _, name := range []string{"none", "hpcc", "dctcp", "timely", "wrcc"} {
 		spec, err := cc.ByName(name)
 		if err != nil {
 			t.Fatal(err)

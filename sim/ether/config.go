@@ -42,7 +42,7 @@ type Config struct {
 	Buffers  map[int32]Buffer // of single switches, by node
 	Recovery Recovery
 	FairRate *FairRate // WRCC switches; nil is none
-	DCI      *DCI      // BiCC switches; nil is none
+	DCI      *DCI      // BiCC switches; nil is none. Algorithms that take marks must take CNPs then
 
 	// Algorithms are the congestion controls of the run; a flow names one by its index.
 	Algorithms []cc.Algorithm
@@ -220,12 +220,26 @@ func (c *Config) check() error {
 	if err := c.checkTimes(); err != nil {
 		return err
 	}
+	if err := c.checkDCI(); err != nil {
+		return err
+	}
 	if err := c.Buffer.check(); err != nil {
 		return err
 	}
 	for node, b := range c.Buffers {
 		if err := b.check(); err != nil {
 			return fmt.Errorf("node %d: %w", node, err)
+		}
+	}
+	return nil
+}
+
+// checkDCI refuses algorithms that marks reach in acknowledgements alone: a DCI switch takes the marks of
+// its own data centre off and answers them with notifications, which such an algorithm does not take.
+func (c *Config) checkDCI() error {
+	for i, a := range c.Algorithms {
+		if t := a.Traits(); c.DCI != nil && t.ECN && !t.CNP {
+			return fmt.Errorf("algorithm %d takes marks but no notification packets, which are what BiCC switches answer marks with: want one that takes both, such as dcqcn, or none", i)
 		}
 	}
 	return nil

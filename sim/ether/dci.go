@@ -8,7 +8,6 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/sim/cc"
 	"fairlane/sim/dci"
-	"fairlane/subnet"
 )
 
 // DCI makes switches at the edge of a data centre run BiCC (package dci): they answer marks of their own
@@ -311,9 +310,4 @@ func (n *Network) VOQs(node int32) VOQStats {
 	}
 	b := &n.voqs[ei]
 	return VOQStats{Bytes: b.bytes, Peak: b.peak, Packets: b.packets}
-}
-
-// IsLongHaul reports whether a port is at an end of a link between DCI switches.
-func (n *Network) IsLongHaul(ref subnet.PortRef) bool {
-	return n.ports[n.first[ref.Node]+int32(ref.Port)].haul
 }

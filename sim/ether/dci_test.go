@@ -183,7 +183,7 @@ func TestDCISwitchesAreChosenAndChecked(t *testing.T) {
 	}}})
 	hauls := 0
 	for i := range n.ports {
-		if n.IsLongHaul(n.ref(int32(i))) {
+		if n.ports[i].haul {
 			hauls++
 		}
 	}
@@ -201,11 +201,23 @@ func TestDCISwitchesAreChosenAndChecked(t *testing.T) {
 		{topo, DCI{Nodes: []int32{9999}}, "nodes that are switches"},
 		{topo, DCI{Nodes: edges[:1]}, "want a long haul"},
 		{topo, DCI{Params: func(_ int32, c dci.Config) dci.Config { c.VOQs = 0; return c }}, "virtual output queues"},
-		{topo, DCI{Pace: func() (cc.Algorithm, error) { return build(t, "hpcc", nil), nil }}, "telemetry"},
+		{topo, DCI{Pace: func() (cc.Algorithm, error) { return build(t, "hpcc", nil), nil }}, "takes no CNPs"},
 	} {
 		_, err := New(bad.topo, Config{Buffer: Buffer{Bytes: 250 << 20}, DCI: &bad.dci, Algorithms: []cc.Algorithm{build(t, "dcqcn", nil)}})
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("got %v, want an error about %q", err, bad.want)
+		}
+	}
+}
+
+// A DCI switch takes the marks of its data centre off, so an algorithm must take what it sends instead.
+func TestBiCCRefusesAlgorithmsThatTakeMarksAlone(t *testing.T) {
+	t.Parallel()
+	topo := twoSites(t, 400*quantity.Gbps, quantity.Millisecond)
+	for name, ok := range map[string]bool{"dcqcn": true, "dcqcn-mlx": true, "none": true, "hpcc": true, "timely": true, "dctcp": false} {
+		_, err := New(topo, Config{Buffer: Buffer{Bytes: 250 << 20}, DCI: &DCI{}, Algorithms: []cc.Algorithm{build(t, "dcqcn", nil), build(t, name, nil)}})
+		if ok && err != nil || !ok && (err == nil || !strings.Contains(err.Error(), "algorithm 1 takes marks but no notification")) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

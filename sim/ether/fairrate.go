@@ -13,7 +13,10 @@ type FairRate struct {
 	// Period is WRCCT: how often a switch updates its ports, and the least gap between two fast
 	// notifications of one flow.
 	Period quantity.Picoseconds
-	// Params gives the settings of an egress port; nil is wrcc.DefaultParams for the rate of its link.
+	// Params gives the settings of an egress port; nil is wrcc.DefaultParams for the rate of its link,
+	// which suits flows of weight 1 and more whose weights sum to at most 1000 on a port: a lone flow of
+	// weight w gets at most w times the rate, and 1000 units of weight are never held below it.
+	// wrcc.Derive has settings for other weights.
 	Params func(port subnet.PortRef, rate quantity.BitRate) wrcc.Params
 	// Margin is by what part a packet's rate must be above the port's fair rate for a fast
 	// notification, 0 to 1. S0 prints any excess, 0; its words are of bursts that meet congestion.
@@ -24,6 +27,7 @@ type FairRate struct {
 type fairSwitch struct {
 	ports  []fairPort
 	from   []uint64   // [input][output]: bytes since the last update
+	used   []uint8    // [input][output]: classes of those bytes
 	gate   *wrcc.Gate // of senders lately told
 	period quantity.Picoseconds
 	margin float64 // 1 and FairRate.Margin
@@ -67,7 +71,7 @@ func (n *Network) prepareFairRate() error {
 			return err
 		}
 		f := fairSwitch{
-			ports: make([]fairPort, end-first), from: make([]uint64, (end-first)*(end-first)),
+			ports: make([]fairPort, end-first), from: make([]uint64, (end-first)*(end-first)), used: make([]uint8, (end-first)*(end-first)),
 			gate: gate, period: c.Period, margin: 1 + c.Margin, first: first, domain: n.switches[i].domain,
 		}
 		for k := range f.ports {
@@ -93,7 +97,7 @@ func (n *Network) prepareFairRate() error {
 
 // updateFair ends a period of a switch: every port that sent something gets its new fair rate.
 func (n *Network) updateFair(sw int32) {
-	f, s := &n.fair[sw], &n.switches[sw]
+	f := &n.fair[sw]
 	seconds := f.period.Seconds()
 	ports := int32(len(f.ports))
 	for out := range ports {
@@ -102,7 +106,7 @@ func (n *Network) updateFair(sw int32) {
 		if p.peer == none {
 			continue
 		}
-		in := wrcc.PeriodInput{QueueBytes: p.queued, RTTSum: fp.rttSum, PktNum: fp.packets}
+		in := wrcc.PeriodInput{RTTSum: fp.rttSum, PktNum: fp.packets}
 		for from := range ports {
 			bytes := f.from[from*ports+out]
 			if bytes == 0 {
@@ -110,17 +114,46 @@ func (n *Network) updateFair(sw int32) {
 			}
 			in.RinBps += float64(bytes) * 8 / seconds
 			in.SumPFC += uint32(n.pausesOf(f, from))
-			acct := &n.ingress[int(f.first+from)*n.classes]
-			in.QMaxBytes += s.threshold(acct)
+			in.Ingresses++
 		}
+		in.QueueBytes, in.QMaxBytes = n.queueOf(sw, out)
 		fp.state.Update(&fp.params, &in)
 		fp.rttSum, fp.packets = 0, 0
 	}
 	clear(f.from)
+	clear(f.used)
 	for k := range f.ports {
 		f.ports[k].pauses = n.ports[f.first+int32(k)].stats.Pauses
 	}
 	n.eng.Schedule(n.eng.Now()+f.period, evFair, sw, 0)
+}
+
+// queueOf returns what an output holds of the classes that have sent to it in this period, and the most
+// that it may: the sum of the pause thresholds of each input and lossless class that has, and the bound
+// of the queue of each lossy class.
+func (n *Network) queueOf(sw, out int32) (held, most int64) {
+	f, s := &n.fair[sw], &n.switches[sw]
+	ports := int32(len(f.ports))
+	all := uint8(0)
+	for from := range ports {
+		used := f.used[from*ports+out]
+		all |= used
+		for c := range n.classes {
+			if used&^n.lossy>>c&1 != 0 {
+				most += s.threshold(&n.ingress[int(f.first+from)*n.classes+c])
+			}
+		}
+	}
+	for c := range n.classes {
+		if all>>c&1 == 0 {
+			continue
+		}
+		held += n.queues[int(f.first+out)*n.classes+c].bytes
+		if n.lossy>>c&1 != 0 {
+			most += (s.shared - s.used) * s.egressNum >> 10
+		}
+	}
+	return held, most
 }
 
 // pausesOf returns the pause frames that an ingress port has sent in this period. A pause that
@@ -139,15 +172,21 @@ func (n *Network) pausesOf(f *fairSwitch, port int32) uint64 {
 }
 
 // fairIn counts a packet from an input to an output.
-func (n *Network) fairIn(sw, in, out int32, wire int) {
+func (n *Network) fairIn(sw, in, out int32, k *packet) {
 	f := &n.fair[sw]
-	f.from[(in-f.first)*int32(len(f.ports))+out-f.first] += uint64(wire)
+	at := (in-f.first)*int32(len(f.ports)) + out - f.first
+	f.from[at] += uint64(k.wire)
+	f.used[at] |= 1 << k.cls
 }
 
-// fairOut lowers the rate in a packet that leaves, and tells its sender at once where it may.
+// fairOut lowers the rate in a packet that leaves, and reports whether to tell its sender at once. Packets
+// without a rate are of flows that no fair rate binds: they count as input, but have no round trip.
 func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
 	f := &n.fair[sw]
 	fp := &f.ports[out-f.first]
+	if k.fair == 0 {
+		return false
+	}
 	fp.rttSum += uint64(k.rtt)
 	fp.packets++
 	asked := k.fair
@@ -159,15 +198,15 @@ func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
 	return f.gate.Allow(k.hash, n.eng.Now())
 }
 
-// fastNotify sends the sender of a data packet the fair rate that it has just been given.
-func (n *Network) fastNotify(sw int32, k *packet) {
-	f := n.flow(k.flow)
+// fastNotify sends the sender of a data packet the fair rate that it was given when it left.
+func (n *Network) fastNotify(sw, slot int32, gen uint16, seq int64, fair uint32) {
+	f := n.flow(slot)
 	note := packet{
-		seq: k.seq, flow: k.flow, gen: k.gen, dst: f.src, hash: n.recv(k.flow).hash, tel: none, in: none,
-		wire: uint16(n.cfg.Headers.CNP), kind: kindFCNP, cls: n.cfg.CNPClass, fair: k.fair, dom: n.fair[sw].domain,
+		seq: seq, flow: slot, gen: gen, dst: f.src, hash: n.recv(slot).hash, tel: none, in: none,
+		wire: uint16(n.cfg.Headers.CNP), kind: kindFCNP, cls: n.cfg.CNPClass, fair: fair, dom: n.fair[sw].domain,
 	}
 	oi := n.route(sw, &note)
-	if oi == none || f.gen != k.gen {
+	if oi == none || f.gen != gen {
 		return
 	}
 	n.totals.FCNPs++

@@ -12,12 +12,15 @@ import (
 
 // FlowSpec is a flow to be.
 type FlowSpec struct {
-	ID        int64 // the caller's; reported back
-	Src, Dst  int32 // hosts, by number
-	Bytes     int64 // payload; 0 is endless
-	Start     quantity.Picoseconds
-	Stop      quantity.Picoseconds // when an endless flow ends: what was sent is delivered; 0 is never
-	Algorithm uint8                // index into Config.Algorithms
+	ID       int64 // the caller's; reported back
+	Src, Dst int32 // hosts, by number
+	Bytes    int64 // payload; 0 is endless
+	Start    quantity.Picoseconds
+	// Stop is when a flow ends, endless or not: it sends nothing new from then on, and is done, with what
+	// it has sent as its size, when all of that is acknowledged. A finite flow that has sent everything
+	// by then ends as it would have. 0 is never.
+	Stop      quantity.Picoseconds
+	Algorithm uint8 // index into Config.Algorithms
 	Class     uint8
 	Tenant    uint16
 	Weight    float64          // 1 when 0
@@ -141,7 +144,8 @@ func (n *Network) pull() error {
 }
 
 // Add schedules one flow. A start in the past is now. It fails for hosts, classes or algorithms that
-// do not exist, for a flow to itself, and where no path leads.
+// do not exist, for a flow to itself, and where no path leads, or one with more switches than packets of
+// its algorithm hold the telemetry of.
 func (n *Network) Add(f FlowSpec) error {
 	if err := n.checkFlow(&f); err != nil {
 		return fmt.Errorf("flow %d: %w", f.ID, err)
@@ -180,6 +184,19 @@ func (n *Network) checkFlow(f *FlowSpec) error {
 	}
 	if !n.reaches(f.Src, f.Dst) {
 		return errors.New("no path between its hosts")
+	}
+	return n.checkPath(f)
+}
+
+// checkPath refuses a path with more switches than packets of the flow's algorithm have room for the
+// telemetry of: the flow would never be controlled. All paths of a flow are equally long.
+func (n *Network) checkPath(f *FlowSpec) error {
+	most := n.traits[f.Algorithm].maxHops
+	if most == 0 {
+		return nil
+	}
+	if switches := n.walk(f.Src, f.Dst, 0).hops - 1; switches > most {
+		return fmt.Errorf("%d switches between its hosts: want at most %d, whose telemetry a packet of its algorithm holds", switches, most)
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type trait struct {
 	cnp     bool
 	repace  bool
 	sent    bool
+	maxHops int // most switches of a path; 0 is any
 }
 
 // Network is one simulated fabric with its traffic. It is not safe for concurrent use; any number of
@@ -166,6 +167,12 @@ func (n *Network) prepareTraits() {
 		}
 		if t.ECN {
 			tr.flags |= flagCapable
+		}
+		if t.INT {
+			tr.maxHops = maxHops
+			if t.MaxHops > 0 {
+				tr.maxHops = min(maxHops, t.MaxHops)
+			}
 		}
 		tr.stamper, _ = a.(cc.Stamper)
 		n.largest = max(n.largest, int32(n.cfg.Payload)+int32(tr.data), int32(tr.ack))

@@ -20,7 +20,10 @@ import (
 // function of topology, configuration, flows and the number of parts. With another number of parts
 // it differs in the order of things that happen at one picosecond, and in nothing else.
 //
-// Its methods are those of Network.
+// Its methods are those of Network, with one difference: OnDone is called when RunUntil has come to its
+// end, not at the instant of the completion. A flow that Add gives from there cannot start before, so
+// traffic whose flows wait for others, such as a collective, would run later than it should and
+// depend on how often RunUntil is called. It needs one thread: a Network.
 type Parallel struct {
 	parts     []*Network
 	home      []uint8 // of each node: its part
@@ -33,7 +36,7 @@ type Parallel struct {
 	more      bool
 	freeSlots []int32
 	slots     int32
-	queued    []FlowSpec // by Add
+	queued    flowQueue // by Add
 	onDone    func(Done)
 	failed    error
 	done      []Done
@@ -41,9 +44,11 @@ type Parallel struct {
 
 // NewParallel cuts a fabric into parts and builds a network of each. make gives the configuration of
 // a part; it must give the same each time but with algorithms of its own, for a part is run by its own
-// goroutine. OnDone of the first is called for all flows, in the order of time, when parts have met;
+// goroutine. OnDone of the first is called for all flows, in the order of time, at the end of RunUntil;
 // OnRTT of each is called by its goroutine. It fails where the fabric has no links to cut: when all
-// hosts are at one switch, or for more parts than switches that have hosts.
+// hosts are at one switch, or for more parts than switches that have hosts. And it refuses BiCC
+// switches and algorithms with state that flows of several hosts share (cc.Traits.Shared): each part
+// would have its own.
 func NewParallel(topo *subnet.Fabric, parts int, make func(part int) (Config, error)) (*Parallel, error) {
 	if parts < 1 || parts > 64 {
 		return nil, fmt.Errorf("parallel fabric: %d parts: want 1 to 64", parts)
@@ -56,6 +61,11 @@ func NewParallel(topo *subnet.Fabric, parts int, make func(part int) (Config, er
 		}
 		if cfg.DCI != nil {
 			return nil, errors.New("parallel fabric: BiCC switches keep flows in common: want one thread")
+		}
+		for k, a := range cfg.Algorithms {
+			if parts > 1 && a.Traits().Shared {
+				return nil, fmt.Errorf("parallel fabric: algorithm %d has state that flows of several hosts share, and each part would have its own: want one thread", k)
+			}
 		}
 		if i == 0 {
 			p.onDone = cfg.OnDone
@@ -201,7 +211,7 @@ func (p *Parallel) Add(f FlowSpec) error {
 		p.give(f)
 		return nil
 	}
-	p.queued = append(p.queued, f)
+	p.queued.push(&f)
 	return nil
 }
 
@@ -294,23 +304,14 @@ func (p *Parallel) first() quantity.Picoseconds {
 	if p.more {
 		first = min(first, max(p.next.Start, p.now))
 	}
-	for i := range p.queued {
-		first = min(first, max(p.queued[i].Start, p.now))
-	}
-	return first
+	return min(first, max(p.queued.nextAt(), p.now))
 }
 
 // announce tells all parts of the flows that start up to an instant.
 func (p *Parallel) announce(end quantity.Picoseconds) {
-	late := p.queued[:0]
-	for _, f := range p.queued {
-		if f.Start > end {
-			late = append(late, f)
-			continue
-		}
-		p.give(f)
+	for p.queued.nextAt() <= end {
+		p.give(p.queued.pop())
 	}
-	p.queued = late
 	for p.more && p.next.Start <= end {
 		f := p.next
 		if p.next, p.more = p.source.Next(); !p.more {

@@ -16,7 +16,7 @@ func (p *Parallel) Finished() bool {
 			return false
 		}
 	}
-	return !p.more && len(p.queued) == 0
+	return !p.more && p.queued.len() == 0
 }
 
 // Err returns why the source of flows was given up, if it was.

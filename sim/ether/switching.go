@@ -38,7 +38,7 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 	}
 	k.in = pi
 	if n.fair != nil {
-		n.fairIn(p.sw, pi, oi, int(k.wire))
+		n.fairIn(p.sw, pi, oi, k)
 	}
 	if p.haul && !o.haul && k.kind == kindData {
 		n.hold(s.edge, pi, pk)
@@ -83,11 +83,11 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 	tell := n.fair != nil && k.kind == kindData && n.fairOut(p.sw, pi, k)
 	// A mark that came over another long haul is not of this data centre.
 	answer := p.haul && k.kind == kindData && !n.ports[k.in].haul && n.outbound(p, k)
-	slot, gen := k.flow, k.gen
+	slot, gen, seq, fair := k.flow, k.gen, k.seq, k.fair // start may hand the packet to another part
 	n.unload(p, k.in, cls, wire)
 	n.start(pi, p, pk)
 	if tell {
-		n.fastNotify(p.sw, n.pool.at(pk))
+		n.fastNotify(p.sw, slot, gen, seq, fair)
 	}
 	if answer {
 		n.notifyNear(p.sw, slot, gen)

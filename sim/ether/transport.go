@@ -203,7 +203,7 @@ func (n *Network) notified(f *flow, pk int32) {
 	n.consider(slot, f)
 }
 
-// stop ends an endless flow: it sends nothing more and is done when all is acknowledged.
+// stop ends a flow: it sends nothing new and is done when all that it has sent is acknowledged.
 func (n *Network) stop(slot int32, gen uint16) {
 	f := n.flow(slot)
 	if f.gen != gen || f.state == stateFree || f.next >= f.size {

@@ -60,7 +60,7 @@ func s0Controls(period quantity.Picoseconds) []s0Control {
 	return []s0Control{
 		s0WRCC(period),
 		{label: "dcqcn", name: "dcqcn-peer"},
-		{label: "hpcc", name: "hpcc", values: map[string]string{"int": "wire"}, global: true},
+		{label: "hpcc", name: "hpcc", global: true},
 		{label: "bicc", name: "dcqcn-peer", bicc: true},
 	}
 }

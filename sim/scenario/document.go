@@ -54,7 +54,7 @@ func (d *document) failWith(n *yaml.Node, err error) {
 func (d *document) parse(data []byte) *yaml.Node {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
-		e := &topofile.ParseError{File: d.file, Err: fmt.Errorf("not YAML: %w", err)}
+		e := &topofile.ParseError{File: d.file, Err: errors.New("not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "))}
 		if m := regexp.MustCompile(`line (\d+): `).FindStringSubmatch(err.Error()); m != nil {
 			e.Line, _ = strconv.Atoi(m[1])
 			_, text, _ := strings.Cut(err.Error(), m[0])
@@ -124,7 +124,7 @@ func (f fields) at(key string) *yaml.Node {
 func (f fields) need(keys ...string) {
 	for _, k := range keys {
 		if !f.has(k) {
-			f.d.fail(f.node, f.path(k), "", "it to be given")
+			f.d.fail(f.node, f.path(k), "nothing", "it to be given")
 		}
 	}
 }

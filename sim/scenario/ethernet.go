@@ -52,17 +52,18 @@ type Control struct {
 }
 
 // WRCC holds the settings of switches that compute fair rates. Zero fields take S0's defaults for
-// the rate of each port (wrcc.DefaultParams).
+// the rate of each port (wrcc.DefaultParams); for flows with weights Fmin and Fmax follow from these
+// (wrcc.Derive).
 type WRCC struct {
 	Period       quantity.Picoseconds // WRCCT
-	Fmin, Fmax   quantity.BitRate
-	TargetPct    int // Btar over the rate of the port, percent
+	Fmin, Fmax   quantity.BitRate     // of a flow of weight 1
+	TargetPct    int                  // Btar over the rate of the port, percent
 	RateRatioPct int
 	QRatioPct    int
 	Lambda       float64
 }
 
-// params returns the settings of a port.
+// params returns the settings of a port for flows without weights.
 func (w *WRCC) params(_ subnet.PortRef, rate quantity.BitRate) wrcc.Params {
 	p := wrcc.DefaultParams(rate, w.Period)
 	set(&p.Fmin, w.Fmin)
@@ -169,7 +170,7 @@ func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
 	if e == nil {
 		return nil, errors.New("plane infiniband: want ethernet")
 	}
-	sim := &Simulation{feed: &feed{s: s, jobFlows: make(map[int64]jobFlow)}}
+	sim := &Simulation{feed: &feed{s: s, unit: s.weights().unit, jobFlows: make(map[int64]jobFlow)}}
 	n, err := s.network(func(part int) (ether.Config, error) {
 		cfg, err := s.config(sim.feed.onDone(h.Done))
 		if h.RTT != nil && err == nil {
@@ -203,7 +204,10 @@ func (s *Scenario) config(done func(ether.Done)) (ether.Config, error) {
 	}
 	cfg.Buffers = e.buffers(s.Fabric)
 	if e.WRCC != nil {
-		cfg.FairRate = &ether.FairRate{Period: e.WRCC.Period, Params: e.WRCC.params}
+		var err error
+		if cfg.FairRate, err = e.WRCC.fairRate(s.Fabric, s.weights()); err != nil {
+			return cfg, err
+		}
 	}
 	if e.BiCC != nil {
 		cfg.DCI = e.BiCC.build(s.Fabric)

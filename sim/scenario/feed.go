@@ -15,6 +15,7 @@ import (
 // of reactive jobs are added when those they wait for are done.
 type feed struct {
 	s       *Scenario
+	unit    float64 // of weights
 	n       Network
 	streams []stream
 	jobs    []job
@@ -48,10 +49,7 @@ func (f *feed) addFlows(flows []EtherFlow) {
 	if len(flows) == 0 {
 		return
 	}
-	count := make([]float64, len(f.s.Tenants))
-	for i := range flows {
-		count[flows[i].Tenant] += float64(flows[i].Count)
-	}
+	count := f.s.listedFlows()
 	sorted := slices.Clone(flows)
 	slices.SortStableFunc(sorted, func(a, b EtherFlow) int { return cmp.Compare(a.Start, b.Start) })
 	k := 0
@@ -62,7 +60,7 @@ func (f *feed) addFlows(flows []EtherFlow) {
 		e := &sorted[0]
 		spec := ether.FlowSpec{
 			Src: e.Src, Dst: e.Dst, Bytes: e.Bytes, Start: e.Start, Stop: e.Stop, Algorithm: e.Control, Class: e.Class,
-			Tenant: uint16(e.Tenant), Weight: f.s.Tenants[e.Tenant].Weight.Float() / count[e.Tenant], Demand: e.Demand, Entropy: uint32(k),
+			Tenant: uint16(e.Tenant), Weight: f.weight(e.Tenant) / count[e.Tenant], Demand: e.Demand, Entropy: uint32(k),
 		}
 		if k++; k == e.Count {
 			k, sorted = 0, sorted[1:]
@@ -71,10 +69,13 @@ func (f *feed) addFlows(flows []EtherFlow) {
 	}})
 }
 
+// weight is that of a tenant.
+func (f *feed) weight(tenant int) float64 { return f.s.Tenants[tenant].Weight.Float() / f.unit }
+
 // spec is what all flows of a generator have in common.
 func (f *feed) spec(g *Generator) ether.FlowSpec {
 	return ether.FlowSpec{
-		Algorithm: g.Control, Class: g.Class, Tenant: uint16(g.Tenant), Weight: f.s.Tenants[g.Tenant].Weight.Float(),
+		Algorithm: g.Control, Class: g.Class, Tenant: uint16(g.Tenant), Weight: f.weight(g.Tenant),
 	}
 }
 
@@ -93,7 +94,7 @@ func (f *feed) addStream(g *Generator, src workload.Source) {
 				f.fail(fmt.Errorf("trace: flow %d: tenant %d: want 0 to %d", a.Flow, a.Tenant, len(f.s.Tenants)-1))
 				return ether.FlowSpec{}, false
 			}
-			spec.Tenant, spec.Weight = uint16(a.Tenant), f.s.Tenants[a.Tenant].Weight.Float()
+			spec.Tenant, spec.Weight = uint16(a.Tenant), f.weight(int(a.Tenant))
 		}
 		return spec, true
 	}

@@ -57,7 +57,9 @@ func (s *Scenario) readWorkload(f fields) {
 			f.d.fail(n, "workload", fmt.Sprintf("%d hosts", members), fmt.Sprintf("at most %d in all its items together", maxMembers))
 			return
 		}
-		if g.Kind != KindTrace {
+		if g.Kind == KindTrace {
+			s.tryTrace(f.d, &g, f.d.child(n, "file"))
+		} else {
 			if _, _, err := g.build(s); err != nil {
 				f.d.failWith(n, err)
 				return

@@ -6,6 +6,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/topofile"
 	"fairlane/subnet/topogen"
@@ -28,7 +29,7 @@ func (d *document) fabric(n *yaml.Node, open Opener, routes bool) *subnet.Fabric
 			continue
 		}
 		if len(f.m) > 1 {
-			d.fail(n, "fabric", from.key+" with other keys", from.key+" alone")
+			d.fail(n, "fabric", from.key+" with other keys", "a file alone")
 			return nil
 		}
 		return d.fabricFile(f, from.key, open, from.read)
@@ -47,6 +48,11 @@ func (f fields) generate(routes bool) (*subnet.Fabric, error) {
 	f.d.mapping(f.node, "fabric of topology "+kind, append(topologyKeys(kind), "topology")...)
 	if f.d.err != nil {
 		return nil, f.d.err
+	}
+	for _, key := range []string{"rate", "uplink_rate", "agg_rate", "core_rate", "dci_rate"} {
+		if f.has(key) && f.rate(key) < minLinkRate {
+			f.d.fail(f.m[key], f.path(key), f.text(key), "a rate of at least 1Mbit/s such as 100Gbit/s")
+		}
 	}
 	w := topogen.Wire{Rate: f.rate("rate"), Delay: f.span("delay", 0), LMC: uint8(f.number("lmc", 0, 0, 7)), Bare: !routes}
 	switch kind {
@@ -82,6 +88,10 @@ func (f fields) generate(routes bool) (*subnet.Fabric, error) {
 		return topogen.FatTree(topogen.FatTreeOptions{K: f.size("k"), Wire: w})
 	}
 }
+
+// minLinkRate is the least rate of a link that a scenario may ask for: a rate without a unit is in bit/s, and
+// hardly meant so.
+const minLinkRate = quantity.Gbps / 1000
 
 // Bounds of the links of a simulated fabric, without and with forwarding tables. A fat tree of 48-port
 // switches has 82,944.

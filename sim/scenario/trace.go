@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 
+	"go.yaml.in/yaml/v3"
+
 	"fairlane/sim/workload"
 	"fairlane/subnet"
 )
@@ -20,6 +22,23 @@ func (e *Ethernet) newTrace(r io.Reader, hosts int) (workload.Source, error) {
 		return nil, err
 	}
 	return &numbered{Trace: t, numbers: e.numbers}, nil
+}
+
+// tryTrace opens the file of a trace and reads its header, where files can be read: a run would fail late.
+func (s *Scenario) tryTrace(d *document, g *Generator, n *yaml.Node) {
+	if s.Ethernet.open == nil || d.err != nil {
+		return
+	}
+	f, err := s.Ethernet.open(g.File)
+	if err == nil {
+		if _, err = s.Ethernet.newTrace(f, len(Hosts(s.Fabric))); err != nil {
+			err = fmt.Errorf("%s: %w", g.File, err)
+		}
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		d.failWith(n, fmt.Errorf("workload.file: %w", err))
+	}
 }
 
 // numbered is a trace with other numbers of hosts than the network's.

@@ -18,10 +18,9 @@ const maxSpan = 1_000_000 * quantity.Second
 // Arrival is a flow that starts.
 type Arrival struct {
 	At       quantity.Picoseconds // when it starts
-	Flow     int64                // the source's own number of the flow, from 0; Merge and Traffic keep it
+	Flow     int64                // the source's own number of the flow, from 0; Merge keeps it
 	Bytes    int64                // payload; 0 is endless
 	Src, Dst int32                // hosts, never equal
-	Job      int32                // of Traffic: 0 for open-loop flows, else the number of the reactive job, from 1
 	Label
 }
 

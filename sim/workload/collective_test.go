@@ -467,19 +467,6 @@ func TestALargeCollectiveIsCheapToPlan(t *testing.T) {
 	}
 }
 
-func TestTrafficKeepsNoMoreThanWhatIsPending(t *testing.T) {
-	t.Parallel()
-	tr := NewTraffic(nil, mustCollective(t, CollectiveOptions{Hosts: hostsOf(8), Bytes: 8000, Rounds: 50}))
-	flows := 0
-	for a, ok := tr.Next(); ok; a, ok = tr.Next() {
-		tr.Done(a.Job, a.Flow, a.At+1)
-		flows++
-	}
-	if flows != 50*8*14 || len(tr.pending) > 16 {
-		t.Errorf("%d flows, want %d; %d places, want at most two a rank", flows, 50*8*14, len(tr.pending))
-	}
-}
-
 func TestLogarithmAgreesWithTheLibrarys(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

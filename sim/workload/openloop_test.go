@@ -105,7 +105,7 @@ func TestPoissonFlowsAreNumberedLabelledAndInOrder(t *testing.T) {
 	}
 	last := o.From
 	for i, a := range flows {
-		if a.At < last || a.Flow != int64(i) || a.Label != o.Label || a.Src == a.Dst || a.Bytes < 1 || a.Job != 0 {
+		if a.At < last || a.Flow != int64(i) || a.Label != o.Label || a.Src == a.Dst || a.Bytes < 1 {
 			t.Fatalf("flow %d: %+v", i, a)
 		}
 		last = a.At
@@ -481,45 +481,22 @@ func TestBatchOf10000FlowsOn20Hosts(t *testing.T) {
 	}
 }
 
-func TestLongFlowsTakeTurns(t *testing.T) {
-	t.Parallel()
-	s := must[*workload.Long](t)(workload.NewLong(workload.LongOptions{
-		Pairs: [][2]int32{{0, 9}, {1, 9}}, Each: 2, From: 100, Every: 50, Label: workload.Label{Tenant: 3},
-	}))
-	label := workload.Label{Tenant: 3}
-	want := []workload.Arrival{
-		{At: 100, Flow: 0, Src: 0, Dst: 9, Label: label}, {At: 150, Flow: 1, Src: 1, Dst: 9, Label: label},
-		{At: 200, Flow: 2, Src: 0, Dst: 9, Label: label}, {At: 250, Flow: 3, Src: 1, Dst: 9, Label: label},
-	}
-	if diff := cmp.Diff(want, take(s, 0)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
 func TestWrongPatternsAreRefused(t *testing.T) {
 	t.Parallel()
-	long := func(o workload.LongOptions) error { _, err := workload.NewLong(o); return err }
 	batch := func(o workload.BatchOptions) error { _, err := workload.NewBatch(o); return err }
 	permutation := func(o workload.PatternOptions) error { _, err := workload.Permutation(o); return err }
 	all := func(o workload.PatternOptions) error { _, err := workload.AllToAll(o); return err }
 	list := func(a ...workload.Arrival) error { _, err := workload.NewList(a); return err }
-	pair := [][2]int32{{0, 1}}
 	for want, err := range map[string]error{
-		"long flows: number of pairs 0: want 1":                       long(workload.LongOptions{}),
-		"long flows: flows a pair -1: want 1 to":                      long(workload.LongOptions{Pairs: pair, Each: -1}),
-		"long flows: pair 2: from host 5 to itself":                   long(workload.LongOptions{Pairs: [][2]int32{{0, 1}, {5, 5}}}),
-		"long flows: interval -1 ps: want 0":                          long(workload.LongOptions{Pairs: pair, Every: -1}),
-		"long flows: interval 1000 s: want 0 to 500 s for 2000 flows": long(workload.LongOptions{Pairs: pair, Each: 2000, Every: 1000 * quantity.Second}),
-		"long flows: pair 1: size -1: want 0":                         long(workload.LongOptions{Pairs: pair, Bytes: -1}),
-		"batch: no pairs":                                             batch(workload.BatchOptions{Count: 1}),
-		"batch: 0 flows: want 1 or more":                              batch(workload.BatchOptions{Pairs: anyPair(t, 2)}),
-		"batch: start -1 ps":                                          batch(workload.BatchOptions{Pairs: anyPair(t, 2), Count: 1, At: -1}),
-		"permutation: number of hosts 1: want 2":                      permutation(workload.PatternOptions{Hosts: []int32{1}}),
-		"permutation: size -1: want 0":                                permutation(workload.PatternOptions{Hosts: []int32{1, 2}, Bytes: -1}),
-		"all-to-all: host 2 is named twice":                           all(workload.PatternOptions{Hosts: []int32{2, 2}}),
-		"all-to-all: start 2000000 s: want 0 to 1000000 s":            all(workload.PatternOptions{Hosts: []int32{1, 2}, At: 2_000_000 * quantity.Second}),
-		"flow 2: source -1: want 0 to 65535":                          list(workload.Arrival{Dst: 1}, workload.Arrival{Src: -1}),
-		"flow 1: destination 70000: want 0 to 65535":                  list(workload.Arrival{Dst: 70_000}),
+		"batch: no pairs":                                  batch(workload.BatchOptions{Count: 1}),
+		"batch: 0 flows: want 1 or more":                   batch(workload.BatchOptions{Pairs: anyPair(t, 2)}),
+		"batch: start -1 ps":                               batch(workload.BatchOptions{Pairs: anyPair(t, 2), Count: 1, At: -1}),
+		"permutation: number of hosts 1: want 2":           permutation(workload.PatternOptions{Hosts: []int32{1}}),
+		"permutation: size -1: want 0":                     permutation(workload.PatternOptions{Hosts: []int32{1, 2}, Bytes: -1}),
+		"all-to-all: host 2 is named twice":                all(workload.PatternOptions{Hosts: []int32{2, 2}}),
+		"all-to-all: start 2000000 s: want 0 to 1000000 s": all(workload.PatternOptions{Hosts: []int32{1, 2}, At: 2_000_000 * quantity.Second}),
+		"flow 2: source -1: want 0 to 65535":               list(workload.Arrival{Dst: 1}, workload.Arrival{Src: -1}),
+		"flow 1: destination 70000: want 0 to 65535":       list(workload.Arrival{Dst: 70_000}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

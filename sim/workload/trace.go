@@ -175,30 +175,3 @@ func splitDecimals(cell string) (whole string, thousandths uint64, err error) {
 	}
 	return whole, n, nil
 }
-
-// WriteTrace writes all flows of a source as a trace with labels and returns their number. NewTrace
-// reads it back exactly. Endless flows are refused, and so is a source that fails; a source
-// without an end never returns.
-func WriteTrace(w io.Writer, s Source) (int64, error) {
-	out := bufio.NewWriter(w)
-	out.WriteString(TraceHeader + traceLabels + "\n")
-	var n int64
-	for a, ok := s.Next(); ok; a, ok = s.Next() {
-		if a.Bytes < 1 {
-			return n, fmt.Errorf("write trace: flow %d is endless: want a size of 1 byte or more", a.Flow)
-		}
-		_, err := fmt.Fprintf(out, "%d,%d,%d,%d,%d.%03d,%d,%d\n", a.Flow, a.Src, a.Dst, a.Bytes,
-			a.At/quantity.Nanosecond, a.At%quantity.Nanosecond, a.Tenant, a.Tag)
-		if err != nil {
-			return n, fmt.Errorf("write trace: %w", err)
-		}
-		n++
-	}
-	if err := sourceErr(s); err != nil {
-		return n, fmt.Errorf("write trace: %w", err)
-	}
-	if err := out.Flush(); err != nil {
-		return n, fmt.Errorf("write trace: %w", err)
-	}
-	return n, nil
-}

@@ -1,0 +1,141 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+	"fairlane/sim/ether"
+	"fairlane/subnet"
+	"fairlane/wrcc"
+)
+
+// weights is what the switches of weighted WRCC must know of the flows of a scenario. Flows share in
+// proportion to weight, so the unit of weights is free: they are counted in the lightest flow's.
+// Headers, whole Mbit/s for a weight of 1, are then as fine as they can be without a lone flow
+// ever asking for less than its link.
+type weights struct {
+	weighted   bool
+	unit       float64 // what a weight of the scenario is divided by
+	least, sum float64 // in that unit; sum of all that may meet at one port
+}
+
+// Readings of a control by weights.
+const (
+	noFairRate = iota
+	plainFairRate
+	weightedFairRate
+)
+
+// fairRateOf says whether flows of a control follow fair rates, and whether by weight.
+func (c *Control) fairRateOf() int {
+	spec, err := cc.ByName(c.Algorithm)
+	if err != nil {
+		return noFairRate
+	}
+	p, ok := spec.Param("weighted")
+	if !ok {
+		return noFairRate
+	}
+	on, given := c.Values[p.Name]
+	if !given {
+		on = p.Default
+	}
+	if on == 0 {
+		return plainFairRate
+	}
+	return weightedFairRate
+}
+
+// weights collects the weights of all flows. Those of a generator are as many at once as traffic has it:
+// there is room for the thousand that S0's least fair rate has room for, of the heaviest.
+func (s *Scenario) weights() weights {
+	e := s.Ethernet
+	w := weights{unit: 1, least: math.Inf(1)}
+	heaviest, plain := 0.0, false
+	add := func(control uint8, weight, count float64) {
+		switch e.Controls[control].fairRateOf() {
+		case noFairRate:
+			return
+		case plainFairRate:
+			weight, plain = 1, true
+		default:
+			w.weighted = true
+		}
+		w.least = min(w.least, weight)
+		w.sum += float64(weight * count)
+		if count == 0 {
+			heaviest = max(heaviest, weight)
+		}
+	}
+	perTenant := s.listedFlows()
+	for i := range e.Flows {
+		f := &e.Flows[i]
+		add(f.Control, s.Tenants[f.Tenant].Weight.Float()/perTenant[f.Tenant], float64(f.Count))
+	}
+	for i := range e.Workload {
+		g := &e.Workload[i]
+		add(g.Control, s.Tenants[g.Tenant].Weight.Float(), 0)
+		for t := range s.Tenants {
+			if g.Kind == KindTrace { // its lines name tenants
+				add(g.Control, s.Tenants[t].Weight.Float(), 0)
+			}
+		}
+	}
+	if !w.weighted {
+		return weights{unit: 1}
+	}
+	if !plain { // a flow without weight has one of 1, whatever the others count in
+		w.unit = w.least
+	}
+	w.least, w.sum = w.least/w.unit, (w.sum+heaviest*wrcc.FminPart)/w.unit
+	return w
+}
+
+// listedFlows counts the listed flows of each tenant.
+func (s *Scenario) listedFlows() []float64 {
+	count := make([]float64, len(s.Tenants))
+	for i := range s.Ethernet.Flows {
+		count[s.Ethernet.Flows[i].Tenant] += float64(s.Ethernet.Flows[i].Count)
+	}
+	return count
+}
+
+// fairRate returns the settings of the switches for flows of some weights: wrcc.Derive's, with the
+// scenario's own in their place. Its least and largest fair rate are per unit of its own weights.
+func (w *WRCC) fairRate(f *subnet.Fabric, of weights) (*ether.FairRate, error) {
+	out := &ether.FairRate{Period: w.Period, Params: w.params}
+	if !of.weighted {
+		return out, nil
+	}
+	byRate := make(map[quantity.BitRate]wrcc.Params)
+	for i := range f.Links {
+		rate := f.Links[i].Rate
+		if _, ok := byRate[rate]; ok {
+			continue
+		}
+		d, err := wrcc.Derive(wrcc.Facts{
+			PortRate: rate, MaxIntraRTT: w.Period / wrcc.MaxPeriodRTTs, PeriodRTTs: wrcc.MaxPeriodRTTs, TargetPct: w.TargetPct,
+			MinWeight: max(of.least, wrcc.MinWeight), WeightSum: min(of.sum, wrcc.MaxWeightSum),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("wrcc: links of %s: %w", rate, err)
+		}
+		p := w.params(subnet.PortRef{}, rate)
+		p.Fmin, p.Fmax = d.Port.Fmin, d.Port.Fmax
+		set(&p.Fmin, perUnit(w.Fmin, of.unit))
+		set(&p.Fmax, perUnit(w.Fmax, of.unit))
+		byRate[rate] = p
+	}
+	out.Params = func(_ subnet.PortRef, rate quantity.BitRate) wrcc.Params { return byRate[rate] }
+	return out, nil
+}
+
+// perUnit turns a fair rate for a weight of 1 into that of a unit; 0 stays 0.
+func perUnit(rate quantity.BitRate, unit float64) quantity.BitRate {
+	if rate == 0 {
+		return 0
+	}
+	return quantity.BitRate(min(max(float64(rate)*unit, float64(wrcc.MinFairRate)), float64(wrcc.MaxFairRate)))
+}
