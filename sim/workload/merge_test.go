@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/internal/quantity"
-	"fairlane/sim"
 	"fairlane/sim/workload"
 )
 
