@@ -33,18 +33,6 @@ type edge struct {
 	sw   int32
 }
 
-// VOQStats is what the virtual output queues of a DCI switch hold now and held at most, bytes.
-type VOQStats struct {
-	Bytes, Peak int64
-	Packets     int
-}
-
-// voqBooks counts what waits in virtual output queues of one switch.
-type voqBooks struct {
-	bytes, peak int64
-	packets     int
-}
-
 // prepareDCI makes the state of DCI switches.
 func (n *Network) prepareDCI() error {
 	for i := range n.switches {
@@ -63,7 +51,6 @@ func (n *Network) prepareDCI() error {
 		n.switches[sw].edge = int32(len(n.edges))
 		n.edges = append(n.edges, edge{sw: sw, wake: -1})
 	}
-	n.voqs = make([]voqBooks, len(n.edges))
 	for i := range n.edges {
 		if err := n.prepareEdge(c, &n.edges[i]); err != nil {
 			return fmt.Errorf("DCI switch %s: %w", n.topo.Nodes[n.switches[n.edges[i].sw].node].Name, err)
@@ -228,13 +215,10 @@ func (n *Network) notifyNear(sw, slot int32, gen uint16) {
 
 // hold puts a data packet from the long haul, which the buffer has taken, into its virtual output queue.
 func (n *Network) hold(ei, pi int32, pk int32) {
-	e, b := &n.edges[ei], &n.voqs[ei]
+	e := &n.edges[ei]
 	k := n.pool.at(pk)
 	a := e.far.Arrive(k.dst, int(k.wire), n.eng.Now())
 	e.voqs[a.VOQ].push(&n.pool, pk)
-	b.packets++
-	b.bytes += int64(k.wire)
-	b.peak = max(b.peak, b.bytes)
 	if a.Notice {
 		dst := k.dst
 		note := n.pool.get()
@@ -250,7 +234,7 @@ func (n *Network) hold(ei, pi int32, pk int32) {
 
 // serveVOQs moves what may leave the virtual output queues to the output queues, and schedules the next.
 func (n *Network) serveVOQs(ei int32) {
-	e, b := &n.edges[ei], &n.voqs[ei]
+	e := &n.edges[ei]
 	now := n.eng.Now()
 	for {
 		q, at, ok := e.far.Next()
@@ -266,8 +250,6 @@ func (n *Network) serveVOQs(ei int32) {
 		}
 		pk := e.voqs[q].pop(&n.pool)
 		k := n.pool.at(pk)
-		b.packets--
-		b.bytes -= int64(k.wire)
 		e.far.Leave(q, int(k.wire), now)
 		oi := n.route(e.sw, k) // there is one: the buffer took the packet
 		n.enqueue(oi, &n.ports[oi], pk)
@@ -297,17 +279,4 @@ func (n *Network) startEdges(slot int32) {
 	for i := range n.edges {
 		n.edges[i].near.Start(slot)
 	}
-}
-
-// VOQs returns what the virtual output queues of a DCI switch hold; nothing for other nodes.
-func (n *Network) VOQs(node int32) VOQStats {
-	if node < 0 || int(node) >= len(n.swOf) || n.swOf[node] == none {
-		return VOQStats{}
-	}
-	ei := n.switches[n.swOf[node]].edge
-	if ei == none {
-		return VOQStats{}
-	}
-	b := &n.voqs[ei]
-	return VOQStats{Bytes: b.bytes, Peak: b.peak, Packets: b.packets}
 }

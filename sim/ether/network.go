@@ -80,7 +80,6 @@ type Network struct {
 	part  *part        // nil when the whole fabric is simulated here
 	fair  []fairSwitch // by switch; nil without WRCC
 	edges []edge       // DCI switches
-	voqs  []voqBooks   // of each of them
 
 	upcoming, active, peakActive int
 	periodic                     int // events that repeat for ever
