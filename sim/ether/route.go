@@ -17,45 +17,84 @@ type routes struct {
 // group is a set of ports, one of which a flow's hash chooses.
 type group struct{ at, count int32 }
 
-// build finds all shortest paths: one breadth-first search from each host.
+// buildRoutes finds all shortest paths: one breadth-first search from each switch that has hosts. The
+// hosts of one switch have the same routes everywhere but at that switch.
 func (n *Network) buildRoutes() error {
-	r := &n.routes
-	hosts, nodes := len(n.hosts), len(n.first)-1
+	hosts := len(n.hosts)
 	if int64(hosts)*int64(len(n.switches)) > 1<<28 {
 		return fmt.Errorf("%d hosts times %d switches: want at most %d routes", hosts, len(n.switches), 1<<28)
 	}
-	r.table = make([]uint32, hosts*len(n.switches))
-	r.groups = append(r.groups, group{})
-	known := make(map[string]uint32)
-	dist := make([]int32, nodes)
-	queue := make([]int32, 0, nodes)
-	var key []byte
+	b := routeBuilder{n: n, known: make(map[string]uint32), dist: make([]int32, len(n.first)-1)}
+	n.routes.table = make([]uint32, hosts*len(n.switches))
+	n.routes.groups = append(n.routes.groups, group{})
+	alike := make([]int32, len(n.switches)) // a host of each switch, or none
+	for i := range alike {
+		alike[i] = none
+	}
 	for h := range n.hosts {
-		queue = n.distances(n.hosts[h].port, dist, queue[:0])
-		for s := range n.switches {
-			node := n.switches[s].node
-			if dist[node] < 0 {
-				continue
+		peer := n.ports[n.hosts[h].port].peer
+		edge := n.ports[peer].sw
+		if edge == none || alike[edge] == none {
+			b.search(h)
+		} else {
+			for s := range n.switches {
+				n.routes.table[s*hosts+h] = n.routes.table[s*hosts+int(alike[edge])]
 			}
-			key = key[:0]
-			for pi := n.first[node]; pi < n.first[node+1]; pi++ {
-				if n.closer(pi, dist, int32(h)) {
-					key = append(key, byte(pi), byte(pi>>8), byte(pi>>16), byte(pi>>24))
-				}
-			}
-			id, ok := known[string(key)]
-			if !ok {
-				id = uint32(len(r.groups))
-				r.groups = append(r.groups, group{int32(len(r.ports)), int32(len(key) / 4)})
-				for i := 0; i < len(key); i += 4 {
-					r.ports = append(r.ports, int32(key[i])|int32(key[i+1])<<8|int32(key[i+2])<<16|int32(key[i+3])<<24)
-				}
-				known[string(key)] = id
-			}
-			r.table[s*hosts+h] = id
+			b.key = appendPort(b.key[:0], peer)
+			n.routes.table[int(edge)*hosts+h] = b.group()
+		}
+		if edge != none {
+			alike[edge] = int32(h)
 		}
 	}
 	return nil
+}
+
+// routeBuilder is the working memory of buildRoutes.
+type routeBuilder struct {
+	n     *Network
+	known map[string]uint32 // groups by their ports
+	dist  []int32
+	queue []int32
+	key   []byte
+}
+
+// search sets the routes of every switch towards one host.
+func (b *routeBuilder) search(h int) {
+	n := b.n
+	b.queue = n.distances(n.hosts[h].port, b.dist, b.queue[:0])
+	for s := range n.switches {
+		node := n.switches[s].node
+		if b.dist[node] < 0 {
+			continue
+		}
+		b.key = b.key[:0]
+		for pi := n.first[node]; pi < n.first[node+1]; pi++ {
+			if n.closer(pi, b.dist, int32(h)) {
+				b.key = appendPort(b.key, pi)
+			}
+		}
+		n.routes.table[s*len(n.hosts)+h] = b.group()
+	}
+}
+
+func appendPort(key []byte, pi int32) []byte {
+	return append(key, byte(pi), byte(pi>>8), byte(pi>>16), byte(pi>>24))
+}
+
+// group returns the group of the ports in key.
+func (b *routeBuilder) group() uint32 {
+	r := &b.n.routes
+	id, ok := b.known[string(b.key)]
+	if !ok {
+		id = uint32(len(r.groups))
+		r.groups = append(r.groups, group{int32(len(r.ports)), int32(len(b.key) / 4)})
+		for i := 0; i < len(b.key); i += 4 {
+			r.ports = append(r.ports, int32(b.key[i])|int32(b.key[i+1])<<8|int32(b.key[i+2])<<16|int32(b.key[i+3])<<24)
+		}
+		b.known[string(b.key)] = id
+	}
+	return id
 }
 
 // distances fills dist with the number of links to a host port; hosts do not forward.
