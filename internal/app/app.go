@@ -46,11 +46,20 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
-	_, _ = fmt.Fprintln(stderr, a.t("error", "error", err))
+	_, _ = fmt.Fprintln(stderr, a.t("error", "error", a.errorText(ctx, err)))
 	if !a.began {
 		return exitUsage
 	}
 	return exitCode(err)
+}
+
+// errorText is the text of an error as people read it: one that came of Ctrl-C says so, in the user's language,
+// in place of the words of package context.
+func (a *app) errorText(ctx context.Context, err error) string {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err.Error()
+	}
+	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), a.t("state.interrupted"))
 }
 
 func exitCode(err error) int {

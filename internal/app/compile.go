@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -45,7 +44,7 @@ func (a *app) compileCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.explain, "explain", false, a.t("compile.flag.explain"))
 	cmd.Flags().BoolVar(&f.simulate, "simulate", false, a.t("compile.flag.simulate"))
 	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, a.t("flag.seed"))
+	a.seedFlag(cmd, &f.seed, 1)
 	must(cmd.MarkFlagRequired("fabric"))
 	must(cmd.MarkFlagRequired("tenants"))
 	return cmd
@@ -124,7 +123,7 @@ func readTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.
 // of every setting.
 func (a *app) printPlan(w io.Writer, p *policy.Plan, sim *simulation, explain bool) error {
 	_, _ = fmt.Fprintln(w, a.t("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches)))
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w, 0)
 	_, _ = fmt.Fprintln(tw, a.t("compile.table.head"))
 	for i, t := range p.Tenants {
 		simulated := "-"
@@ -150,7 +149,7 @@ func (a *app) printPlan(w io.Writer, p *policy.Plan, sim *simulation, explain bo
 }
 
 func (a *app) printReasons(w io.Writer, p *policy.Plan) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w, 0)
 	row := func(rs []policy.Reason) {
 		for _, r := range rs {
 			clamped := ""

@@ -45,7 +45,7 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8470", a.t("demo.flag.listen"))
 	cmd.Flags().BoolVar(&f.once, "once", false, a.t("demo.flag.once"))
 	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, a.t("flag.seed"))
+	a.seedFlag(cmd, &f.seed, 1)
 	return cmd
 }
 

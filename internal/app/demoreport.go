@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/control"
@@ -89,7 +88,7 @@ func (a *app) printReport(w io.Writer, r planeReport) error {
 	for _, t := range r.Tenants {
 		most = max(most, t.Entitled, t.Before, t.Delivered)
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w, 0)
 	_, _ = fmt.Fprintln(tw, a.t("demo.table.head"))
 	for _, t := range r.Tenants {
 		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f %%\n", t.Name, weightText(t.Weight), t.Flows,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +30,7 @@ func (a *app) reproduceCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
 	cmd.Flags().BoolVar(&f.full, "full", false, a.t("reproduce.flag.full"))
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, a.t("flag.seed"))
+	a.seedFlag(cmd, &f.seed, 1)
 	cmd.Flags().StringVar(&f.out, "out", "", a.t("reproduce.flag.out"))
 	return cmd
 }
@@ -99,7 +98,7 @@ func (a *app) printReproduced(w io.Writer, rows []reproduce.Row) error {
 		if _, err := fmt.Fprintf(w, "%s: %s\n", name, about[name]); err != nil {
 			return err
 		}
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		tw := newTable(w, 0)
 		_, _ = fmt.Fprintln(tw, a.t("reproduce.head"))
 		for ; i < len(rows) && rows[i].Name == name; i++ {
 			r := &rows[i]

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,11 +131,13 @@ func benchChild(ctx context.Context, name string, threads int, stderr io.Writer)
 	}
 	cmd := exec.CommandContext(ctx, exe, "sim", "bench", "--child", "--threads", strconv.Itoa(threads), "--", name)
 	cmd.Args[0] = os.Args[0]
-	cmd.Stderr = stderr
+	var words bytes.Buffer // a child that Ctrl-C ends too says nothing that its parent does not
+	cmd.Stderr = &words
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
 		return simBench{}, fmt.Errorf("bench %s: %w", name, ctx.Err())
 	}
+	_, _ = stderr.Write(words.Bytes())
 	if err != nil {
 		return simBench{}, fmt.Errorf("bench %s: %w", name, err)
 	}
@@ -218,7 +221,7 @@ func statusBytes(status, field string) (int64, error) {
 }
 
 func (a *app) printBench(w io.Writer, results []simBench) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	tw := newTable(w, tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(tw, a.t("sim.bench.head"))
 	for _, r := range results {
 		_, _ = fmt.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.1f\t%d\t%d\t\n", r.Workload, r.Threads, float64(r.PacketHops)/1e6, float64(r.Events)/1e6,

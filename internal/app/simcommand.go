@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"text/tabwriter"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,10 +36,11 @@ func (a *app) simListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			slices.SortFunc(list, func(x, y scenario.Builtin) int { return strings.Compare(x.Name, y.Name) })
 			if asJSON {
 				return printJSON(a.stdout, list)
 			}
-			tw := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+			tw := newTable(a.stdout, 0)
 			for _, b := range list {
 				_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\n", b.Name, b.Plane, b.Description)
 			}
@@ -59,7 +61,7 @@ type simServeFlags struct {
 func (a *app) simServeCommand() *cobra.Command {
 	var f simServeFlags
 	cmd := &cobra.Command{
-		Use: "serve SCENARIO|FABRIC", Short: a.t("sim.serve.short"), Long: a.t("sim.serve.long"), Args: cobra.ExactArgs(1),
+		Use: "serve SCENARIO|FABRIC", Short: a.t("sim.serve.short"), Long: a.t("sim.serve.long"), Args: oneArg("SCENARIO|FABRIC"),
 		Example: `  fairlane sim serve ib16
   fairlane sim serve fabric.topo --tenants tenants.yaml --time-scale 0.01
   fairlane sim serve ib16 --cold --addr unix:lab      # ports down, waiting for OpenSM`,
@@ -69,7 +71,7 @@ func (a *app) simServeCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("sim.serve.flag.tenants"))
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 0.01, a.t("sim.serve.flag.timescale"))
 	cmd.Flags().BoolVar(&f.cold, "cold", false, a.t("sim.serve.flag.cold"))
-	cmd.Flags().Uint64Var(&f.seed, "seed", 1, a.t("flag.seed"))
+	a.seedFlag(cmd, &f.seed, 1)
 	return cmd
 }
 
@@ -93,8 +95,14 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 	case <-ctx.Done():
 	case <-l.done.Done(): // the server failed; close says why
 	}
-	_, _ = fmt.Fprintf(a.stderr, "%+v\n", l.server.Stats())
+	_, _ = fmt.Fprintln(a.stderr, a.servedText(l.server.Stats()))
 	return l.close()
+}
+
+// servedText says what a server has done.
+func (a *app) servedText(st simdev.ServerStats) string {
+	return a.t("sim.serve.ended", "datagrams", st.Datagrams, "malformed", st.Malformed, "unroutable", st.Unroutable,
+		"dropped", st.Dropped, "refused", st.Refused, "clients", st.Clients)
 }
 
 // loadServed reads a scenario, built in or a file, or a fabric file with tenants of its own.

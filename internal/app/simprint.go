@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 	"time"
 
@@ -89,6 +90,22 @@ func sizeText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
+// expectedSize prints an expectation of bytes, which may be far beyond what an integer holds.
+func expectedSize(bytes float64) string {
+	if bytes < 1e13 {
+		return sizeText(int64(bytes))
+	}
+	return fmt.Sprintf("%.4g TB", bytes/1e12)
+}
+
+// expectedTime rounds an expectation of seconds; one beyond the range of a Duration becomes its end.
+func expectedTime(seconds float64) time.Duration {
+	if seconds >= math.MaxInt64/1e9 {
+		return math.MaxInt64
+	}
+	return time.Duration(seconds * 1e9).Round(100 * time.Millisecond)
+}
+
 func (a *app) printEtherTotals(w io.Writer, r *scenario.EtherResult) error {
 	t := r.Totals
 	if r.Threads > 1 {
@@ -103,7 +120,7 @@ func (a *app) printEtherTotals(w io.Writer, r *scenario.EtherResult) error {
 			"queue", sizeText(r.Queues.BusyP50), "tail", sizeText(r.Queues.BusyP99), "peak", sizeText(r.Queues.Peak)),
 		a.t("sim.ether.signals", "marks", t.Marks, "cnps", t.CNPs, "fcnps", t.FCNPs, "pauses", t.Pauses,
 			"paused", quantity.Picoseconds(t.PausedS*1e12), "drops", t.Dropped, "resent", sizeText(int64(t.ResentBytes))),
-		a.t("sim.ether.totals", "packets", t.Packets, "hops", t.Hops, "mean", fmt.Sprintf("%.2f", t.MeanHops), "events", t.Events, "digest", t.Digest),
+		a.t("sim.ether.totals", "packets", t.SentPackets, "hops", t.Hops, "mean", fmt.Sprintf("%.2f", t.MeanHops), "events", t.Events, "digest", t.Digest),
 	} {
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
@@ -119,8 +136,8 @@ func (a *app) dryRun(s *scenario.Scenario, asJSON bool) error {
 		return printJSON(a.stdout, est)
 	}
 	_, err := fmt.Fprintln(a.stdout, a.t("sim.run.estimate", "name", s.Name, "plane", est.Plane, "hosts", est.Hosts, "switches", est.Switches,
-		"links", est.Links, "flows", fmt.Sprintf("%.0f", est.Flows), "bytes", sizeText(int64(est.Bytes)), "hops", fmt.Sprintf("%.1f", est.PacketHops/1e6),
-		"limit", s.Duration, "memory", sizeText(int64(est.MemoryBytes)), "time", time.Duration(est.CPUSeconds*1e9).Round(100*time.Millisecond)))
+		"links", est.Links, "flows", fmt.Sprintf("%.0f", est.Flows), "bytes", expectedSize(est.Bytes), "hops", fmt.Sprintf("%.1f", est.PacketHops/1e6),
+		"limit", s.Duration, "memory", expectedSize(est.MemoryBytes), "time", expectedTime(est.CPUSeconds)))
 	if err == nil && est.Trace {
 		_, err = fmt.Fprintln(a.stdout, a.t("sim.run.estimate.trace"))
 	}

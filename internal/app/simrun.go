@@ -23,7 +23,7 @@ type simRunFlags struct {
 func (a *app) simRunCommand() *cobra.Command {
 	var f simRunFlags
 	cmd := &cobra.Command{
-		Use: "run SCENARIO", Short: a.t("sim.run.short"), Long: a.t("sim.run.long"), Args: cobra.ExactArgs(1),
+		Use: "run SCENARIO", Short: a.t("sim.run.short"), Long: a.t("sim.run.long"), Args: oneArg("SCENARIO"),
 		Example: `  fairlane sim run ib16
   fairlane sim run fattree320 --dry-run
   fairlane sim run fattree320 --out results      # flows.csv, rates.csv, queues.csv, result.json, charts
@@ -53,7 +53,7 @@ func (a *app) simRunCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.t("sim.run.flag.dryrun"))
-	cmd.Flags().Uint64Var(&f.seed, "seed", 0, a.t("flag.seed"))
+	a.seedFlag(cmd, &f.seed, 0)
 	cmd.Flags().IntVar(&f.threads, "threads", 1, a.t("sim.run.flag.threads"))
 	cmd.Flags().StringVar(&f.out, "out", "", a.t("sim.run.flag.out"))
 	cmd.Flags().StringVar(&f.duration, "duration", "", a.t("sim.run.flag.duration"))

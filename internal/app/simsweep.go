@@ -23,7 +23,7 @@ type simSweepFlags struct {
 func (a *app) simSweepCommand() *cobra.Command {
 	var f simSweepFlags
 	cmd := &cobra.Command{
-		Use: "sweep SCENARIO", Short: a.t("sim.sweep.short"), Long: a.t("sim.sweep.long", "most", scenario.MaxSweepRuns), Args: cobra.ExactArgs(1),
+		Use: "sweep SCENARIO", Short: a.t("sim.sweep.short"), Long: a.t("sim.sweep.long", "most", scenario.MaxSweepRuns), Args: oneArg("SCENARIO"),
 		Example: `  fairlane sim sweep incast20 --seeds 1..8
   fairlane sim sweep incast20 --seeds 1..4 --set model.ecn.max=400000 --set model.ecn.min=50000,100000,200000 --out results
   fairlane sim sweep fattree320 --set workload.0.load=0.1,0.2,0.3 --set duration=1ms --json

@@ -41,7 +41,7 @@ func (a *app) printSweep(w io.Writer, sweep *scenario.Sweep, points []scenario.S
 	head := func(column string) string {
 		return strings.Join(append(paths, column), "\t") + "\t" + a.t("sim.sweep.measures")
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	tw := newTable(w, tabwriter.AlignRight)
 	_, _ = fmt.Fprintln(tw, head(a.t("sim.sweep.seed")))
 	for i := range points {
 		for k := range points[i].Runs {

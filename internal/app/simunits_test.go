@@ -1,8 +1,10 @@
 package app
 
 import (
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"fairlane/internal/i18n"
 	"fairlane/internal/plot"
@@ -51,6 +53,20 @@ func TestSizeText(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1 KB", 36_000: "36 KB", 10_000_000: "10 MB", 2_500_000_000: "2.5 GB"} {
 		if got := sizeText(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestExpectationsBeyondIntegers(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[float64]string{0: "0 B", 1500: "1.5 KB", 2e12: "2000 GB", 2e13: "20 TB", 2e21: "2e+09 TB"} {
+		if got := expectedSize(n); got != want {
+			t.Errorf("%g: %q, want %q", n, got, want)
+		}
+	}
+	for s, want := range map[float64]time.Duration{0.26: 300 * time.Millisecond, 60: time.Minute, 1e10: math.MaxInt64, math.Inf(1): math.MaxInt64} {
+		if got := expectedTime(s); got != want {
+			t.Errorf("%g s: %s, want %s", s, got, want)
 		}
 	}
 }

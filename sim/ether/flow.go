@@ -44,7 +44,8 @@ type Done struct {
 	Start    quantity.Picoseconds
 	FCT      quantity.Picoseconds // from the start to the arrival of the last acknowledgement
 	// Ideal is the base round trip plus the time that the flow's packets with the transport's
-	// headers take at the rate of the slowest link.
+	// headers take at the rate of the slowest link: the convention of the field's simulators, which
+	// counts a full packet twice, so that a flow of one short packet can be faster than it.
 	Ideal quantity.Picoseconds
 }
 

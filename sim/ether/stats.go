@@ -95,6 +95,7 @@ type FlowState struct {
 	ID       int64
 	Src, Dst int32
 	Tenant   uint16
+	Start    quantity.Picoseconds
 	Rate     float64 // pacing rate, bit/s of wire bytes
 	Window   int64   // bytes; 0 is none
 	Sent     int64   // payload bytes, the first time
@@ -113,7 +114,7 @@ func (n *Network) Flows(yield func(FlowState) bool) {
 		}
 		n.cfg.Algorithms[f.algo].Settle(slot, n.eng.Now(), &f.ctl)
 		if !yield(FlowState{
-			ID: f.id, Src: f.src, Dst: f.dst, Tenant: f.tenant, Rate: f.rate(), Window: f.ctl.Window,
+			ID: f.id, Src: f.src, Dst: f.dst, Tenant: f.tenant, Start: f.start, Rate: f.rate(), Window: f.ctl.Window,
 			Sent: f.next, Acked: f.una, Slot: slot, gen: f.gen,
 		}) {
 			return

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -126,7 +127,8 @@ func Check(names ...string) error {
 	return err
 }
 
-// Run repeats the named experiments, all of them without names, and returns their rows in order. The
+// Run repeats the named experiments, all of them without names, and returns their rows in order. A
+// name given twice counts once. The
 // same seed gives the same rows. It fails, wrapping ErrUnknown, on an unknown name, and with the
 // context's error when ctx ends. progress may be nil.
 func Run(ctx context.Context, seed uint64, progress Progress, names ...string) ([]Row, error) {
@@ -172,21 +174,20 @@ func Repeat(ctx context.Context, o Options, names ...string) (*Result, error) {
 	return &out, nil
 }
 
+// choose returns the experiments in the order in which they are named, each once; all without names.
 func choose(names []string) ([]experiment, error) {
 	all := experiments()
 	if len(names) == 0 {
 		return all, nil
 	}
 	var out []experiment
-	for _, name := range names {
-		found := false
-		for _, e := range all {
-			if e.Name == name {
-				out, found = append(out, e), true
-			}
-		}
-		if !found {
+	for i, name := range names {
+		at := slices.IndexFunc(all, func(e experiment) bool { return e.Name == name })
+		if at < 0 {
 			return nil, fmt.Errorf("%w %q: want %s", ErrUnknown, name, strings.Join(Names(), ", "))
+		}
+		if !slices.Contains(names[:i], name) {
+			out = append(out, all[at])
 		}
 	}
 	return out, nil

@@ -41,6 +41,24 @@ func TestUnknownNameListsTheKnownOnes(t *testing.T) {
 	}
 }
 
+func TestANameGivenTwiceCountsOnce(t *testing.T) {
+	t.Parallel()
+	chosen, err := choose([]string{"s4-clamp", "s1-ratelimit", "s4-clamp", "s1-ratelimit"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range chosen {
+		got = append(got, e.Name)
+	}
+	if want := []string{"s4-clamp", "s1-ratelimit"}; !slices.Equal(got, want) {
+		t.Errorf("chosen %v, want %v", got, want)
+	}
+	if _, err := choose([]string{"s4-clamp", "s4-clamp", "s9-nothing"}); !errors.Is(err, ErrUnknown) {
+		t.Errorf("an unknown name after one given twice: %v", err)
+	}
+}
+
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -22,6 +22,7 @@ type document struct {
 	made map[*yaml.Node]string // nodes that are of no line but of a setting
 	// tenants finds the tenants of an Ethernet scenario by name.
 	tenants map[string]int
+	flows   []*yaml.Node // of the InfiniBand flows, in their order
 }
 
 // madeBy begins the place of a fault that is of a setting.
@@ -190,6 +191,24 @@ func (f fields) span(key string, def quantity.Picoseconds) quantity.Picoseconds 
 
 func (f fields) rate(key string) quantity.BitRate {
 	return scalar(f, key, 0, "a rate from 0 to 100 Tbit/s such as 100Gbit/s", quantity.ParseBitRate)
+}
+
+// someRate is rate for what is left out where there is no bound: a rate of nothing is none.
+func (f fields) someRate(key string) quantity.BitRate {
+	r := f.rate(key)
+	if f.has(key) && r == 0 {
+		f.d.fail(f.m[key], f.path(key), f.text(key), "a rate above 0 such as 100Gbit/s")
+	}
+	return r
+}
+
+// startBefore reads the start of a flow, which must be in the time of the run.
+func (f fields) startBefore(key string, end quantity.Picoseconds) quantity.Picoseconds {
+	at := f.span(key, 0)
+	if f.has(key) && at >= end {
+		f.d.fail(f.m[key], f.path(key), at.String(), "less than the duration, "+end.String())
+	}
+	return at
 }
 
 // scalar reads a value with its type's own parser.

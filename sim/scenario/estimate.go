@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"math"
+
 	"fairlane/subnet"
 )
 
@@ -12,6 +14,8 @@ const (
 	bytesPerPacket   = 64
 	packetsPerHost   = 1000 // in queues and on links at most, as a rule of thumb
 	hopsPerCPUSecond = 4e6
+	secondsPerRoute  = 60e-9 // to find and fill in, of each (switch, host)
+	leastOnWire      = 64    // bytes of any data packet
 )
 
 // Estimate says what a run will be like.
@@ -21,7 +25,9 @@ type Estimate struct {
 	Switches int    `json:"switches"`
 	Links    int    `json:"links"`
 	// Flows, Bytes (payload) and PacketHops are expectations; what endless flows send counts to the
-	// end of the run at the most that their links let them. Traces are not read: their flows do not count.
+	// end of the run at the most that their links let them. Flows is whole; of InfiniBand it counts queue
+	// pairs. PacketHops is at most what the links carry in the duration, Bytes is all that is offered.
+	// Traces are not read: their flows do not count.
 	Flows      float64 `json:"flows"`
 	Bytes      float64 `json:"bytes"`
 	PacketHops float64 `json:"packet_hops"`
@@ -38,25 +44,44 @@ func (s *Scenario) Estimate() Estimate {
 	est := Estimate{
 		Plane: s.Plane(), Hosts: len(Hosts(f)), Switches: len(f.Switches()), Links: len(f.Links), MeanHops: meanHops(f),
 	}
-	var atOnce float64
+	var packets, atOnce float64
 	if s.Ethernet == nil {
-		atOnce = s.estimateInfiniBand(&est)
+		packets, atOnce = s.estimateInfiniBand(&est)
 	} else {
-		atOnce = s.estimateEthernet(&est)
+		packets, atOnce = s.estimateEthernet(&est)
 	}
-	packets := min(est.PacketHops/max(1, est.MeanHops), packetsPerHost*float64(est.Hosts))
-	est.MemoryBytes = 1e6 + bytesPerPacket*packets + bytesPerFlow*atOnce + bytesPerPort*2*float64(est.Links) + bytesPerRoute*float64(est.Hosts)*float64(est.Switches)
-	est.CPUSeconds = est.PacketHops / hopsPerCPUSecond
+	est.Flows = math.Round(est.Flows)
+	packets = s.carried(est.Bytes, packets)
+	est.PacketHops = packets * est.MeanHops
+	held := min(packets, packetsPerHost*float64(est.Hosts))
+	routes := float64(est.Hosts) * float64(est.Switches)
+	est.MemoryBytes = 1e6 + bytesPerPacket*held + bytesPerFlow*atOnce + bytesPerPort*2*float64(est.Links) + bytesPerRoute*routes
+	est.CPUSeconds = est.PacketHops/hopsPerCPUSecond + secondsPerRoute*routes
 	return est
 }
 
-func (s *Scenario) estimateEthernet(est *Estimate) (atOnce float64) {
+// carried returns how many of the packets that hold so many bytes the links of the hosts can carry
+// in the duration.
+func (s *Scenario) carried(bytes, packets float64) float64 {
+	if packets <= 0 {
+		return 0
+	}
+	var capacity float64
+	for _, h := range Hosts(s.Fabric) {
+		if l, _ := s.Fabric.Link(h); l != nil {
+			capacity += float64(l.Rate) / 8
+		}
+	}
+	return min(packets, capacity*s.Duration.Seconds()/max(leastOnWire, bytes/packets))
+}
+
+func (s *Scenario) estimateEthernet(est *Estimate) (packets, atOnce float64) {
 	e := s.Ethernet
 	payload := float64(e.Model.Payload)
 	if payload == 0 {
 		payload = 1000
 	}
-	var packets, endless float64
+	var endless float64
 	for i := range e.Flows {
 		fl := &e.Flows[i]
 		n := float64(fl.Count)
@@ -67,7 +92,7 @@ func (s *Scenario) estimateEthernet(est *Estimate) (atOnce float64) {
 			continue
 		}
 		est.Bytes += n * float64(fl.Bytes)
-		packets += n * float64((fl.Bytes+int64(payload)-1)/int64(payload))
+		packets += n * math.Ceil(float64(fl.Bytes)/payload)
 	}
 	if endless > 0 {
 		bytes := s.endlessBytes()
@@ -82,8 +107,7 @@ func (s *Scenario) estimateEthernet(est *Estimate) (atOnce float64) {
 		packets += max(x.bytes/payload, x.flows)
 		est.Trace = est.Trace || e.Workload[i].Kind == KindTrace
 	}
-	est.PacketHops = packets * est.MeanHops
-	return atOnce
+	return packets, atOnce
 }
 
 // endlessBytes is the most that the endless flows can deliver: what the links into their
@@ -117,11 +141,11 @@ func (s *Scenario) endlessBytes() float64 {
 	return min(sum(in), sum(out))
 }
 
-func (s *Scenario) estimateInfiniBand(est *Estimate) (atOnce float64) {
+func (s *Scenario) estimateInfiniBand(est *Estimate) (packets, atOnce float64) {
 	in := map[subnet.PortRef]float64{}
 	for i := range s.Flows {
 		fl := &s.Flows[i]
-		est.Flows++
+		est.Flows += float64(fl.QPs)
 		atOnce += float64(fl.QPs)
 		dst, _ := s.Fabric.PortByID(fl.Dst)
 		l, _ := s.Fabric.Link(dst)
@@ -139,8 +163,7 @@ func (s *Scenario) estimateInfiniBand(est *Estimate) (atOnce float64) {
 	if mtu == 0 {
 		mtu = 4096
 	}
-	est.PacketHops = est.Bytes / mtu * est.MeanHops
-	return atOnce
+	return est.Bytes / mtu, atOnce
 }
 
 // hopSamples bounds the hosts that meanHops starts from.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"regexp"
+	"strings"
 
 	"fairlane/internal/quantity"
 	"fairlane/sim/cc"
@@ -179,13 +181,27 @@ func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
 		return cfg, err
 	})
 	if err != nil {
-		return nil, err
+		return nil, withRemedy(err)
 	}
 	sim.Network = n
 	if err := sim.addTraffic(s); err != nil {
 		return nil, errors.Join(err, sim.Close())
 	}
 	return sim, nil
+}
+
+// withRemedy adds to the fault of a switch whose memory is too small which key of a scenario makes it larger.
+// Long links need much headroom: that of a switch between data centres outgrows any usual buffer.
+func withRemedy(err error) error {
+	m := regexp.MustCompile(`buffer of \d+ bytes at switch (.+): want at least (\d+) `).FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	pattern := m[1]
+	if strings.HasSuffix(pattern, "-dci") {
+		pattern = "*-dci" // one at the other end has the same link
+	}
+	return fmt.Errorf("%w; raise it with `model.buffers: [{switches: %q, bytes: N}]`, N more than %s by what its queues may hold", err, pattern, m[2])
 }
 
 // config makes the configuration of a network, or of a part of one, with algorithms of its own.
@@ -253,9 +269,9 @@ func (sim *Simulation) addTraffic(s *Scenario) error {
 				return err
 			}
 			sim.files = append(sim.files, f)
-			src, err := e.newTrace(f, sim.Network.Hosts())
+			src, err := s.newTrace(f, g.File)
 			if err != nil {
-				return fmt.Errorf("%s: %w", g.File, err)
+				return err
 			}
 			sim.feed.addStream(g, src)
 			continue

@@ -379,6 +379,7 @@ func parseBeside(t testing.TB, dir string, files map[string]string, text string)
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	const head = "flow_id,src,dst,size_bytes,start_ns\n"
+	const label = "flow_id,src,dst,size_bytes,start_ns,tenant,tag\n"
 	run := func(trace string) (*EtherResult, error) {
 		s := parseBeside(t, t.TempDir(), map[string]string{"t.csv": trace}, "fabric: {topology: star, hosts: 4}\nworkload:\n  - {kind: trace, file: t.csv}\n")
 		return RunEthernet(context.Background(), s, EtherOptions{})
@@ -388,8 +389,9 @@ func TestTraces(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 	for bad, want := range map[string]string{
-		head + "0,0,3,5000,0\n1,1,4,7000,0\n": "line 3: column dst",
-		head + "0,0,0,5000,0\n":               "line 2: column dst",
+		head + "0,0,3,5000,0\n1,1,4,7000,0\n":          "t.csv: trace: line 3: column dst",
+		head + "0,0,3,5000,0\n1,1,1,7000,0\n":          "t.csv: trace: line 3: column dst",
+		label + "0,0,3,5000,0,0,0\n1,1,2,7000,0,1,0\n": "t.csv: trace: line 3: column tenant: 1: want the number of a tenant, 0 to 0",
 	} {
 		_, err := run(bad)
 		var input *InputError

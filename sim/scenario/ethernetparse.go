@@ -72,6 +72,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 		e.Model.ECN = markingOf(e.Controls)
 	}
 	e.WRCC = d.wrcc(f.m["wrcc"])
+	d.checkFairRates(f, e)
 	e.BiCC = d.bicc(f.m["bicc"], s.Fabric)
 	s.readEtherTenants(f)
 	s.readEtherFlows(f)
@@ -168,6 +169,9 @@ func (d *document) classes(f fields, c *ether.Config) {
 		c.Classes = append(c.Classes, ether.Class{
 			Strict: k.flag("strict"), Weight: int(k.number("weight", 1, 1, 255)), Lossy: k.flag("lossy"),
 		})
+	}
+	if n := f.m["classes"]; n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+		d.fail(n, f.path("classes"), describe(n), "at least one class, or no such key for one lossless class")
 	}
 }
 
@@ -320,6 +324,24 @@ func (d *document) wrcc(n *yaml.Node) *WRCC {
 	return w
 }
 
+// checkFairRates refuses senders that wait for rates which no switch computes.
+func (d *document) checkFairRates(f fields, e *Ethernet) {
+	if d.err != nil || e.WRCC != nil {
+		return
+	}
+	for i, c := range e.Controls {
+		if c.Algorithm != "wrcc" && c.Algorithm != "wrcc-weighted" {
+			continue
+		}
+		n := f.at("congestion_control")
+		if n.Kind == yaml.SequenceNode {
+			n = n.Content[i]
+		}
+		d.fail(d.child(n, "algorithm"), "congestion_control.algorithm", c.Algorithm,
+			"switches that compute its rates: add `wrcc: {period: 24us}` to the scenario")
+	}
+}
+
 // bicc reads the settings of switches between data centres.
 func (d *document) bicc(n *yaml.Node, fabric *subnet.Fabric) *BiCC {
 	if n == nil || d.err != nil {
@@ -366,7 +388,7 @@ func (s *Scenario) readEtherFlows(f fields) {
 		g.need("src", "dst")
 		proto := EtherFlow{
 			Tenant: s.tenant(g), Control: s.chosen(g), Class: s.class(g), Bytes: g.bytes("bytes", 0, maxBytes),
-			Start: g.span("start", 0), Stop: g.span("stop", 0), Demand: g.rate("demand"), Count: int(g.number("qps", 1, 1, tenants.MaxQPs)),
+			Start: g.startBefore("start", s.Duration), Stop: g.span("stop", 0), Demand: g.someRate("demand"), Count: int(g.number("qps", 1, 1, tenants.MaxQPs)),
 		}
 		if g.has("stop") && proto.Stop <= proto.Start {
 			f.d.fail(g.at("stop"), "flow.stop", proto.Stop.String(), "more than the start, "+proto.Start.String())
@@ -485,7 +507,7 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 		h, ok := r.number[ref]
 		switch {
 		case err != nil:
-			r.d.failWith(n, err)
+			r.d.failWith(n, noHost(field, err, r.fabric))
 		case !ok:
 			r.d.fail(n, field, n.Value, "a host's port with a link")
 		default:
@@ -503,7 +525,7 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 		return nil
 	}
 	if len(out) == 0 {
-		r.d.fail(n, field, n.Value, "a pattern that some host's name matches, such as host-00*")
+		r.d.fail(n, field, n.Value, "a pattern that some host's name matches; hosts of this fabric: "+someHosts(r.fabric))
 	}
 	return out
 }

@@ -135,9 +135,10 @@ type EtherLink struct {
 
 // EtherTotals are over the whole run.
 type EtherTotals struct {
-	Packets       uint64  `json:"packets"` // delivered
-	Hops          uint64  `json:"packet_hops"`
-	MeanHops      float64 `json:"mean_hops"`
+	Packets       uint64  `json:"packets"`      // delivered
+	SentPackets   uint64  `json:"sent_packets"` // data packets put on their first link, repetitions too
+	Hops          uint64  `json:"packet_hops"`  // of all those sent
+	MeanHops      float64 `json:"mean_hops"`    // Hops by SentPackets
 	Events        uint64  `json:"events"`
 	SentBytes     uint64  `json:"sent_bytes"`     // payload, repetitions too
 	AcceptedBytes uint64  `json:"accepted_bytes"` // payload that was new to its receiver
@@ -204,7 +205,7 @@ func collectiveReport(c *workload.Collective) CollectiveReport {
 func (r *etherRun) totals(st *ether.Stats) EtherTotals {
 	_, flying := r.sim.InFlight()
 	t := EtherTotals{
-		Packets: st.DeliveredPackets, Hops: st.PacketHops, Events: st.Events, SentBytes: st.SentBytes, AcceptedBytes: st.AcceptedBytes,
+		Packets: st.DeliveredPackets, SentPackets: st.SentPackets, Hops: st.PacketHops, Events: st.Events, SentBytes: st.SentBytes, AcceptedBytes: st.AcceptedBytes,
 		Dropped: st.DroppedPackets, Nacks: st.Nacks, Timeouts: st.Timeouts, Marks: st.Marks, CNPs: st.CNPs, FCNPs: st.FCNPs,
 		Pauses: st.Pauses, PausedS: st.PausedTime.Seconds(), Digest: fmt.Sprintf("%016x", st.Digest),
 	}

@@ -85,10 +85,11 @@ type etherRun struct {
 	slow             *stats.Slowdowns
 	flowRates        stats.Moments // mean rates of completed flows
 
-	done         []int64  // payload of each tenant's completed flows
-	completed    []uint64 // flows of each tenant
-	bytes        []int64  // delivered by each tenant, at the last interval
-	active       []int    // flows of each tenant, at the last interval
+	done         []int64                // payload of each tenant's completed flows
+	completed    []uint64               // flows of each tenant
+	bytes        []int64                // delivered by each tenant, at the last interval
+	active       []int                  // flows of each tenant, at the last interval
+	since        []quantity.Picoseconds // the earliest start of those
 	atWarmup     []int64
 	warmed       quantity.Picoseconds // when the warm-up ended
 	contended    []int64
@@ -133,7 +134,7 @@ func RunEthernet(ctx context.Context, s *Scenario, o EtherOptions) (*EtherResult
 func newEtherRun(s *Scenario, o EtherOptions) (*etherRun, error) {
 	n := len(s.Tenants)
 	r := &etherRun{
-		s: s, o: o, done: make([]int64, n), completed: make([]uint64, n), bytes: make([]int64, n), active: make([]int, n),
+		s: s, o: o, done: make([]int64, n), completed: make([]uint64, n), bytes: make([]int64, n), active: make([]int, n), since: make([]quantity.Picoseconds, n),
 		atWarmup: make([]int64, n), contended: make([]int64, n), every: 1,
 	}
 	bounds := stats.DecadeSizeBounds()
@@ -247,11 +248,14 @@ func (r *etherRun) count() {
 	clear(r.active)
 	for f := range r.sim.Flows {
 		r.bytes[f.Tenant] += f.Acked
+		if r.active[f.Tenant] == 0 || f.Start < r.since[f.Tenant] {
+			r.since[f.Tenant] = f.Start
+		}
 		r.active[f.Tenant]++
 		if f.ID < listedFlows {
 			l := r.listedFlow(f.ID)
 			if !l.known {
-				*l = listed{src: f.Src, dst: f.Dst, tenant: f.Tenant, known: true, start: r.sim.Now()}
+				*l = listed{src: f.Src, dst: f.Dst, tenant: f.Tenant, known: true, start: f.Start}
 			}
 			l.acked = f.Acked
 		}
@@ -332,7 +336,7 @@ func (r *etherRun) endInterval(now quantity.Picoseconds, last bool) error {
 	was := append([]int(nil), r.active...)
 	r.count()
 	from := r.sinceLast(now)
-	r.contend(before, was, now-from)
+	r.contend(before, was, max(from, r.warmed), now)
 	r.recordRates(before, now, now-from)
 	r.addPoint(now, last)
 	if r.o.Progress != nil {
@@ -356,17 +360,18 @@ func (r *etherRun) sinceLast(now quantity.Picoseconds) quantity.Picoseconds {
 	return from
 }
 
-// contend adds an interval to contended time if every tenant had flows at both its ends.
-func (r *etherRun) contend(before []int64, was []int, dt quantity.Picoseconds) {
+// contend adds an interval to contended time if every tenant had flows at both its ends. A flow that
+// starts at the very beginning was not yet counted there, but its start tells.
+func (r *etherRun) contend(before []int64, was []int, from, now quantity.Picoseconds) {
 	if len(was) < 2 || r.sim.Now() <= r.s.Warmup {
 		return
 	}
 	for i := range was {
-		if was[i] == 0 || r.active[i] == 0 {
+		if r.active[i] == 0 || was[i] == 0 && r.since[i] > from {
 			return
 		}
 	}
-	r.contendedFor += dt
+	r.contendedFor += now - from
 	for i := range before {
 		r.contended[i] += r.bytes[i] - before[i]
 	}

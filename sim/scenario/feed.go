@@ -3,7 +3,6 @@ package scenario
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"fairlane/internal/quantity"
@@ -90,10 +89,6 @@ func (f *feed) addStream(g *Generator, src workload.Source) {
 		spec := common
 		spec.Src, spec.Dst, spec.Bytes, spec.Start = a.Src, a.Dst, a.Bytes, a.At
 		if labelled && a.Tenant != 0 {
-			if int(a.Tenant) >= len(f.s.Tenants) {
-				f.fail(fmt.Errorf("trace: flow %d: tenant %d: want 0 to %d", a.Flow, a.Tenant, len(f.s.Tenants)-1))
-				return ether.FlowSpec{}, false
-			}
 			spec.Tenant, spec.Weight = uint16(a.Tenant), f.weight(int(a.Tenant))
 		}
 		return spec, true

@@ -93,7 +93,7 @@ func (s *Scenario) readGenerator(d *document, n *yaml.Node, r *hostReader) Gener
 	g := Generator{
 		Kind: GeneratorKind(kind), Tenant: s.tenant(f), Control: s.chosen(f), Class: s.class(f),
 		From: f.span("start", 0), Until: f.span("stop", 0), Hosts: r.many(f, "hosts"), Groups: r.groups(f),
-		Bytes: f.bytes("bytes", 0, maxBytes), Load: f.decimal("load", 0, 0, 10), Capacity: f.rate("capacity"),
+		Bytes: f.bytes("bytes", 0, maxBytes), Load: f.decimal("load", 0, 0, 10), Capacity: f.someRate("capacity"),
 		FanIn: int(f.number("fan_in", 0, 1, workload.MaxHosts)), Periodic: f.flag("periodic"),
 		Count: int64(f.number("count", 0, 1, maxExpected)), Gap: f.span("gap", 0),
 		Chunk: f.bytes("chunk", 0, maxBytes), Window: int(f.number("window", 0, 1, 64)), File: f.text("file"),

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -84,10 +86,23 @@ func read(name string, data []byte, open Opener, settings []Setting) (*Scenario,
 	s.Tenants = tenants.Attach(s.Tenants, s.TenantFlows())
 	n, _, err := s.Build()
 	if err != nil {
-		return nil, &topofile.ParseError{File: name, Err: err}
+		d.failBuild(err)
+		return nil, d.err
 	}
 	s.Fabric = n.Topology() // with LIDs and routes
 	return s, nil
+}
+
+// failBuild keeps why a network cannot be built, at the flow it is about if it is about one.
+func (d *document) failBuild(err error) {
+	var fe *flowError
+	if errors.As(err, &fe) && fe.flow < len(d.flows) {
+		d.failWith(d.flows[fe.flow], err)
+		return
+	}
+	if d.err == nil {
+		d.err = &topofile.ParseError{File: d.file, Err: err}
+	}
 }
 
 // plane reads which model the scenario is for; everything else depends on it.
@@ -231,17 +246,17 @@ func (s *Scenario) readFlows(f fields) {
 		proto := Flow{
 			Flow: tenants.Flow{
 				Tenant: g.text("tenant"), Class: g.text("class"),
-				QPs: int(g.number("qps", 1, 1, tenants.MaxQPs)), Demand: g.rate("demand"),
+				QPs: int(g.number("qps", 1, 1, tenants.MaxQPs)), Demand: g.someRate("demand"),
 			},
 			SL:    ident.SL(g.number("sl", 0, 0, 15)),
-			Start: g.span("start", 0), Stop: g.span("stop", 0),
+			Start: g.startBefore("start", s.Duration), Stop: g.span("stop", 0),
 			Bytes: g.number("bytes", 0, 1, 1<<60),
 		}
 		for _, src := range g.words("src", subnet.MaxPorts) {
 			for _, dst := range g.words("dst", 1) {
 				fl := proto
-				fl.Src, fl.Dst = s.port(f.d, src), s.port(f.d, dst)
-				s.Flows = append(s.Flows, fl)
+				fl.Src, fl.Dst = s.port(g, "src", src), s.port(g, "dst", dst)
+				s.Flows, f.d.flows = append(s.Flows, fl), append(f.d.flows, n)
 			}
 		}
 	}
@@ -251,16 +266,38 @@ func (s *Scenario) readFlows(f fields) {
 }
 
 // port resolves a host's name or a port in any of the forms that people use.
-func (s *Scenario) port(d *document, n *yaml.Node) ident.PortID {
+func (s *Scenario) port(g fields, key string, n *yaml.Node) ident.PortID {
+	d := g.d
 	if d.err != nil {
 		return ident.PortID{}
 	}
 	ref, err := s.Fabric.ResolvePort(n.Value)
 	if err != nil {
-		d.failWith(n, err)
+		d.failWith(n, noHost(g.path(key), err, s.Fabric))
 		return ident.PortID{}
 	}
 	return s.Fabric.PortID(ref)
+}
+
+// noHost says why a name is not that of a host, and what hosts are called here.
+func noHost(field string, err error, f *subnet.Fabric) error {
+	return fmt.Errorf("%s: %w (hosts of this fabric: %s)", field, err, someHosts(f))
+}
+
+// someHosts lists a few names of hosts: the first, which show how the others are called, and the last.
+func someHosts(f *subnet.Fabric) string {
+	const first = 3
+	hosts := f.Hosts()
+	var names []string
+	for i, h := range hosts {
+		if i < first || i == len(hosts)-1 {
+			names = append(names, f.Nodes[h].Name)
+		}
+	}
+	if len(hosts) > first+1 {
+		names = slices.Insert(names, first, "...")
+	}
+	return strings.Join(names, ", ")
 }
 
 func (s *Scenario) readChanges(f fields) {
@@ -270,6 +307,9 @@ func (s *Scenario) readChanges(f fields) {
 		ch := Change{At: c.span("at", 0), Tenant: c.text("tenant"), Params: slParams(c)}
 		if i := len(s.Changes); i > 0 && s.Changes[i-1].At > ch.At {
 			f.d.fail(c.at("at"), "change.at", ch.At.String(), "changes in the order of time")
+		}
+		if ch.At >= s.Duration {
+			f.d.fail(c.at("at"), "change.at", ch.At.String(), "less than the duration, "+s.Duration.String())
 		}
 		known := false
 		for i := range s.Tenants {

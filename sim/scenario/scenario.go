@@ -97,7 +97,8 @@ func (s *Scenario) TenantFlows() []tenants.Flow {
 }
 
 // Build makes the network with its congestion control and all flows. The flow ids are in the
-// order of Flows. Changes are left to the caller; Run applies them. It refuses an Ethernet scenario.
+// order of Flows. Changes are left to the caller; Run applies them. It refuses an Ethernet scenario, and a flow
+// that no path leads to.
 func (s *Scenario) Build() (*fabric.Network, []fabric.FlowID, error) {
 	if s.Ethernet != nil {
 		return nil, nil, fmt.Errorf("scenario %s: plane ethernet: want infiniband", s.Name)
@@ -131,13 +132,28 @@ func (s *Scenario) Build() (*fabric.Network, []fabric.FlowID, error) {
 			Src: src, Dst: dst, SL: f.SL, QPs: f.QPs, Demand: f.Demand,
 			Start: f.Start, Stop: f.Stop, Bytes: f.Bytes,
 		})
+		if err == nil {
+			if _, err = subnet.Path(topo, src, topo.Nodes[dst.Node].Ports[dst.Port].LID); err != nil {
+				err = fmt.Errorf("flow %d: no path between its hosts, %s and %s: %w", i, topo.PortName(src), topo.PortName(dst), err)
+			}
+		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+			return nil, nil, fmt.Errorf("scenario %s: %w", s.Name, &flowError{i, err})
 		}
 		ids = append(ids, id)
 	}
 	return n, ids, nil
 }
+
+// flowError is a fault of one of the scenario's flows.
+type flowError struct {
+	flow int // its number, from 0
+	err  error
+}
+
+func (e *flowError) Error() string { return e.err.Error() }
+
+func (e *flowError) Unwrap() error { return e.err }
 
 func (c *CongestionControl) apply(n *fabric.Network) {
 	topo := n.Topology()

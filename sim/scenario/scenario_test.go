@@ -16,6 +16,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
 	"fairlane/sim/fabric"
+	"fairlane/subnet"
 	"fairlane/subnet/topofile"
 )
 
@@ -332,6 +333,7 @@ func TestFaultsNameFileAndLine(t *testing.T) {
 		{"name: x", "name: x\ncongestion_control: {cct: {ratio: 1}}", "x.yaml:2: cct.ratio"},
 		{"name: x", "name: x\nchanges: [{at: 1ms, tenant: b, increase: 1, timer: 1}]", "x.yaml:2: change.tenant"},
 		{"name: x", "name: x\nchanges: [{at: 2ms, tenant: a, increase: 1, timer: 1}, {at: 1ms, tenant: a, increase: 1, timer: 1}]", "order of time"},
+		{"name: x", "name: x\nchanges: [{at: 100ms, tenant: a, increase: 1, timer: 1}]", "x.yaml:2: change.at: found \"100 ms\": want less than the duration, 100 ms"},
 		{"star", "ring", "x.yaml:2: fabric.topology: found \"ring\": want one of star"},
 		{"hosts: 3", "hosts: 3, spines: 2", "x.yaml:2: unknown key in fabric of topology star"},
 		{"hosts: 3", "hosts: 255", "x.yaml:2: "},
@@ -341,13 +343,15 @@ func TestFaultsNameFileAndLine(t *testing.T) {
 		{"weight: 1", "weight: 1, pkey: red", "x.yaml:4: tenant.pkey"},
 		{"name: a,", "name: A A,", "x.yaml:4: tenant A A"},
 		{"tenant: a", "tenant: b", "x.yaml:6: flow 0"},
-		{"src: h1", "src: h9", "x.yaml:6: "},
+		{"src: h1", "src: h9", "x.yaml:6: flow.src: port \"h9\": no such port; did you mean h1, h2, h3? (hosts of this fabric: h1, h2, h3)"},
 		{"src: h1", "src: h3", "x.yaml:6: "},
 		{"src: h1", "src: {}", "x.yaml:6: flow.src"},
 		{", dst: h3", "", "x.yaml:6: flow.dst"},
 		{"dst: h3", "dst: h3, sl: 16", "x.yaml:6: flow.sl"},
 		{"dst: h3", "dst: h3, qps: 0", "x.yaml:6: flow.qps"},
-		{"dst: h3", "dst: h3, start: 2ms, stop: 1ms", "x.yaml: scenario x"},
+		{"dst: h3", "dst: h3, start: 2ms, stop: 1ms", "x.yaml:6: scenario x: flow \"a/0\": start"},
+		{"dst: h3", "dst: h3, start: 100ms", "x.yaml:6: flow.start: found \"100 ms\": want less than the duration, 100 ms"},
+		{"dst: h3", "dst: h3, demand: 0Gbit/s", "x.yaml:6: flow.demand: found \"0Gbit/s\": want a rate above 0"},
 		{"flows:", "flows: ]", ": not YAML"},
 		{good, "", "x.yaml:1: file"},
 		{good, "- 1", "x.yaml:1: file"},
@@ -363,6 +367,27 @@ func TestFaultsNameFileAndLine(t *testing.T) {
 	}
 	if _, err := Parse("x.yaml", make([]byte, MaxSize+1), nil); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("a file that is too long gives %v", err)
+	}
+}
+
+// Two halves of a fabric that no link joins: what would never arrive is refused at its line.
+func TestFlowsWithoutAPathAreRefused(t *testing.T) {
+	t.Parallel()
+	open := func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("node_a,kind_a,port_a,node_b,kind_b,port_b,rate_bps,delay_ns\n" +
+			"0,switch,1,1,host,1,100000000000,1000\n0,switch,2,2,host,1,100000000000,1000\n" +
+			"3,switch,1,4,host,1,100000000000,1000\n3,switch,2,5,host,1,100000000000,1000\n")), nil
+	}
+	const text = "name: x\nfabric: {links: l.csv}\ntenants:\n  - {name: a, weight: 1}\nflows:\n  - {tenant: a, src: 1, dst: 2}\n"
+	if _, err := Parse("x.yaml", []byte(text), open); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Parse("x.yaml", []byte(text+"  - {tenant: a, src: [4, 1], dst: 5}\n"), open)
+	if want := "x.yaml:7: scenario x: flow 2: no path between its hosts, 1/P1 and 5/P1: "; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+	if !errors.Is(err, subnet.ErrNoRoute) {
+		t.Errorf("%v is not an ErrNoRoute", err)
 	}
 }
 

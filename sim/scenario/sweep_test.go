@@ -49,7 +49,7 @@ func TestAWrongSettingIsNamed(t *testing.T) {
 		{"congestion_control.g", "7", `setting congestion_control.g=7: congestion_control.g: found "7": want a number from`},
 		{"congestion_control.algorithm", "tcp", `setting congestion_control.algorithm=tcp: congestion control "tcp": want one of none`},
 		{"fabric.hosts", "1", `with fabric.hosts=1: x.yaml:3: fabric: found "1 linked hosts": want at least 2`},
-		{"fabric.hosts", "2", `with fabric.hosts=2: x.yaml:9: port "h3": no such port`},
+		{"fabric.hosts", "2", `with fabric.hosts=2: x.yaml:9: flow.dst: port "h3": no such port`},
 		{"model..ecn", "5", "want a path of 1 to 16 keys"},
 		{"model.payload", "[1", "setting model.payload=[1: not a YAML value"},
 		{"model.payload", "", "want a value after the equals sign"},

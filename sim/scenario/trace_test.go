@@ -32,7 +32,7 @@ func TestHostsKeepTheNumbersOfTheirTable(t *testing.T) {
 		}
 	}
 	s = parseBeside(t, t.TempDir(), files, fabric+"workload: [{kind: trace, file: bad.csv}]\n")
-	if _, err := RunEthernet(context.Background(), s, EtherOptions{}); err == nil || !strings.Contains(err.Error(), "flow 1: column dst: 1: want the number of a host") {
+	if _, err := RunEthernet(context.Background(), s, EtherOptions{}); err == nil || !strings.Contains(err.Error(), "bad.csv: trace: line 3: column dst: 1: want the number of a host") {
 		t.Errorf("a flow to a switch: %v", err)
 	}
 }
@@ -50,15 +50,26 @@ func (r *flowPairs) Queue(quantity.Picoseconds, string, int64) error            
 func TestTracesAreTriedWhenTheScenarioIsRead(t *testing.T) {
 	t.Parallel()
 	open := func(name string) (io.ReadCloser, error) {
-		if name != "t.csv" {
+		const head = "flow_id,src,dst,size_bytes,start_ns\n"
+		body, ok := map[string]string{
+			"t.csv": "id\n", "empty.csv": head, "late.csv": head + "0,0,1,5,100000000\n", "far.csv": head + "0,0,4,5,0\n", "good.csv": head + "0,0,3,5,99999999\n",
+		}[name]
+		if !ok {
 			return nil, os.ErrNotExist
 		}
-		return io.NopCloser(strings.NewReader("id\n")), nil
+		return io.NopCloser(strings.NewReader(body)), nil
+	}
+	const text = "name: x\nplane: ethernet\nfabric: {topology: star, hosts: 4}\nworkload:\n  - {kind: trace, file: "
+	if _, err := Parse("x.yaml", []byte(text+"good.csv}\n"), open); err != nil {
+		t.Error(err)
 	}
 	for file, want := range map[string]string{
 		"t.csv": "x.yaml:5: workload.file: t.csv: trace: line 1: header", "none.csv": "x.yaml:5: workload.file: file does not exist",
+		"empty.csv": "x.yaml:5: workload.file: empty.csv: trace: found no flows: want at least one",
+		"late.csv":  "x.yaml:5: workload.file: late.csv: trace: line 2: column start_ns: the first flow starts at 100 ms: want less than the duration, 100 ms",
+		"far.csv":   "x.yaml:5: workload.file: far.csv: trace: line 2: column dst: \"4\": want a whole number from 0 to 3",
 	} {
-		_, err := Parse("x.yaml", []byte("name: x\nplane: ethernet\nfabric: {topology: star, hosts: 4}\nworkload:\n  - {kind: trace, file: "+file+"}\n"), open)
+		_, err := Parse("x.yaml", []byte(text+file+"}\n"), open)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", file, err, want)
 		}
