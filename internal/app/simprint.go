@@ -18,7 +18,7 @@ func (a *app) printRun(w io.Writer, r *scenario.Result) error {
 	for _, t := range r.Tenants {
 		most = max(most, t.DeliveredBps)
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w, 0)
 	_, _ = fmt.Fprintln(tw, a.t("sim.run.head"))
 	for _, t := range r.Tenants {
 		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\t%d\n", t.Name, t.Weight, t.QPs, bar(t.DeliveredBps, most, '█'), percent(t.Share), t.BECNs)
@@ -37,7 +37,7 @@ func (a *app) printEtherRun(w io.Writer, r *scenario.EtherResult) error {
 	for _, t := range r.Tenants {
 		most = max(most, t.DeliveredBps)
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	tw := newTable(w, 0)
 	_, _ = fmt.Fprintln(tw, a.t("sim.ether.head"))
 	for _, t := range r.Tenants {
 		off := "-"
@@ -50,7 +50,7 @@ func (a *app) printEtherRun(w io.Writer, r *scenario.EtherResult) error {
 		return err
 	}
 	if len(r.BySize) > 0 {
-		tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+		tw = newTable(w, tabwriter.AlignRight)
 		_, _ = fmt.Fprintln(tw, "\n"+a.t("sim.ether.sizes"))
 		for _, row := range append(r.BySize, r.Slowdown) {
 			_, _ = fmt.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", a.sizeName(row), row.Flows, row.P50, row.P95, row.P99, row.Max)

@@ -31,6 +31,7 @@ type Ethernet struct {
 	// ToDuration runs to the duration of the scenario even when all flows have completed before.
 	ToDuration bool
 	Sample     quantity.Picoseconds // between two looks at the queues
+	freeSample bool                 // no file says Sample: it grows with the duration
 	Flows      []EtherFlow
 	Workload   []Generator
 	// SizeBins are the upper bounds, in bytes, of the bins by flow size; decades when empty.

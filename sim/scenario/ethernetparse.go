@@ -44,12 +44,12 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	s := &Scenario{
 		Name: f.text("name"), Description: f.text("description"),
 		Duration: f.span("duration", 100*quantity.Millisecond), Warmup: f.span("warmup", 0),
-		Interval: f.span("interval", quantity.Millisecond),
 	}
+	s.Interval, s.freeInterval = f.span("interval", defaultInterval(s.Duration)), !f.has("interval")
 	s.checkTimes(f)
 	e := &Ethernet{
 		ToDuration: f.word("until", "completion", "duration") == "duration",
-		Sample:     f.span("sample", min(s.Interval, 10*quantity.Microsecond)), open: open,
+		Sample:     f.span("sample", defaultSample(s.Duration, s.Interval)), freeSample: !f.has("sample"), open: open,
 	}
 	if d.err == nil && (e.Sample <= 0 || s.Duration/e.Sample > maxSampled) {
 		d.fail(f.at("sample"), "sample", e.Sample.String(), fmt.Sprintf("more than 0 and at least 1/%d of the duration", maxSampled))

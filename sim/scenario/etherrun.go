@@ -209,7 +209,7 @@ func (r *etherRun) run(ctx context.Context) error {
 			interval += s.Interval
 		}
 		if err := r.sim.Err(); err != nil {
-			return &InputError{fmt.Errorf("scenario %s: at %s: %w", s.Name, now, err)}
+			return &InputError{fmt.Errorf("scenario %s: %w", s.Name, err)}
 		}
 		if r.err != nil {
 			return fmt.Errorf("scenario %s: at %s: %w", s.Name, now, r.err)

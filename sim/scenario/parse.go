@@ -64,8 +64,8 @@ func read(name string, data []byte, open Opener, settings []Setting) (*Scenario,
 	s := &Scenario{
 		Name: f.text("name"), Description: f.text("description"),
 		Duration: f.span("duration", 100*quantity.Millisecond), Warmup: f.span("warmup", 0),
-		Interval: f.span("interval", quantity.Millisecond),
 	}
+	s.Interval, s.freeInterval = f.span("interval", defaultInterval(s.Duration)), !f.has("interval")
 	s.checkTimes(f)
 	s.Config = d.model(f.m["model"])
 	s.Config.Seed = f.number("seed", 1, 0, 1<<64-1)

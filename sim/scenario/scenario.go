@@ -25,6 +25,7 @@ type Scenario struct {
 	// Duration is the simulated time of a batch run. Totals count from Warmup on; rates over
 	// time are reported for every Interval.
 	Duration, Warmup, Interval quantity.Picoseconds
+	freeInterval               bool // no file says it: it grows with the duration
 	// Tenants are complete: each is attached where its flows begin and end.
 	Tenants []tenants.Tenant
 	Flows   []Flow
@@ -73,18 +74,42 @@ type Change struct {
 }
 
 // SetTimes changes the duration and the interval of a scenario that has been read. It refuses what a
-// scenario file may not say.
+// scenario file may not say. An interval that is the one before, and the sample, grow with the duration
+// where the file did not name them.
 func (s *Scenario) SetTimes(duration, interval quantity.Picoseconds) error {
+	free := s.freeInterval && interval == s.Interval
+	if free {
+		interval = max(interval, defaultInterval(duration))
+	}
+	sample := quantity.Picoseconds(1)
+	if e := s.Ethernet; e != nil {
+		if sample = e.Sample; e.freeSample {
+			sample = max(sample, defaultSample(duration, interval))
+		}
+	}
 	switch {
 	case duration <= s.Warmup || duration > maxDuration:
 		return fmt.Errorf("duration %s: want more than the warm-up, %s, and at most %s", duration, s.Warmup, maxDuration)
 	case interval <= 0 || duration/interval > maxSamples:
 		return fmt.Errorf("interval %s: want at least 1/%d of the duration, %s", interval, maxSamples, duration)
-	case s.Ethernet != nil && duration/s.Ethernet.Sample > maxSampled:
-		return fmt.Errorf("duration %s: want at most %d times the sample, %s", duration, maxSampled, s.Ethernet.Sample)
+	case s.Ethernet != nil && duration/sample > maxSampled:
+		return fmt.Errorf("duration %s: want at most %d times the sample, %s", duration, maxSampled, sample)
 	}
-	s.Duration, s.Interval = duration, interval
+	s.Duration, s.Interval, s.freeInterval = duration, interval, free
+	if s.Ethernet != nil {
+		s.Ethernet.Sample = sample
+	}
 	return nil
+}
+
+// defaultInterval is 1 ms, or for a long run what keeps it within the intervals it may have.
+func defaultInterval(duration quantity.Picoseconds) quantity.Picoseconds {
+	return max(quantity.Millisecond, duration/maxSamples)
+}
+
+// defaultSample is 10 us, or the interval if less, or for a long run what keeps it within its looks.
+func defaultSample(duration, interval quantity.Picoseconds) quantity.Picoseconds {
+	return max(min(interval, 10*quantity.Microsecond), duration/maxSampled)
 }
 
 // TenantFlows returns the flows without what only a simulation knows: the compiler's input.
