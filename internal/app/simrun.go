@@ -93,18 +93,16 @@ func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) e
 	}
 	r, err := scenario.Run(ctx, s, func(now, end quantity.Picoseconds) { show(now, float64(now)/float64(end)) })
 	p.clear()
-	if err != nil {
+	if r == nil {
 		return err
 	}
 	if f.out != "" {
-		if err := saveInfiniBand(f.out, r); err != nil {
-			return err
-		}
+		err = errors.Join(err, saveInfiniBand(f.out, r))
 	}
 	if f.json {
-		return printJSON(a.stdout, r)
+		return errors.Join(err, printJSON(a.stdout, r))
 	}
-	return a.printRun(a.stdout, r)
+	return errors.Join(err, a.printRun(a.stdout, r))
 }
 
 // runEthernet runs an Ethernet scenario. What was measured is kept and printed even when the run is

@@ -15,14 +15,17 @@ import (
 // Result is what a batch run measured. Rates count link-layer bytes of data packets, payload and
 // headers, as port counters do. Totals are over the time from WarmupS to SimulatedS.
 type Result struct {
-	Scenario   string         `json:"scenario"`
-	Seed       uint64         `json:"seed"`
-	SimulatedS float64        `json:"simulated_s"`
-	WarmupS    float64        `json:"warmup_s"`
-	IntervalS  float64        `json:"interval_s"`
-	Tenants    []TenantResult `json:"tenants"`
-	Flows      []FlowResult   `json:"flows"`
-	Links      []LinkResult   `json:"links"` // link directions that carried data, by name
+	Scenario   string  `json:"scenario"`
+	Seed       uint64  `json:"seed"`
+	SimulatedS float64 `json:"simulated_s"`
+	WarmupS    float64 `json:"warmup_s"`
+	IntervalS  float64 `json:"interval_s"`
+	// Interrupted says that the run ended before its duration.
+	Interrupted bool `json:"interrupted"`
+
+	Tenants []TenantResult `json:"tenants"`
+	Flows   []FlowResult   `json:"flows"`
+	Links   []LinkResult   `json:"links"` // link directions that carried data, by name
 	// Jain is the Jain index of the tenants' rates divided by their weights: 1 is exactly
 	// weighted, 1/n is one tenant taking all. JainQPs is that of the queue pairs' rates.
 	Jain    float64 `json:"jain"`
@@ -109,8 +112,8 @@ func (e *DeadlockError) Error() string {
 }
 
 // Run builds the scenario and runs it to its end, or until ctx is done, whose error it then
-// returns. It fails with a *DeadlockError when the routes have led to a credit loop. progress
-// may be nil.
+// returns beside the result so far. With a *DeadlockError, when the routes have led to a credit loop,
+// there is a result too. progress may be nil.
 func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 	n, ids, err := s.Build()
 	if err != nil {
@@ -141,17 +144,17 @@ func Run(ctx context.Context, s *Scenario, progress Progress) (*Result, error) {
 		t = next
 		if idle {
 			if d := n.Deadlock(); d != nil {
-				return nil, &DeadlockError{s.Name, t, d}
+				return r.result(t, warmed), &DeadlockError{s.Name, t, d}
 			}
 		}
 		if progress != nil {
 			progress(t, s.Duration)
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("scenario %s: stopped at %s of %s: %w", s.Name, t, s.Duration, err)
+			return r.result(t, warmed), fmt.Errorf("scenario %s: stopped at %s of %s: %w", s.Name, t, s.Duration, err)
 		}
 	}
-	return r.result(), nil
+	return r.result(s.Duration, warmed), nil
 }
 
 // findPorts lists every transmitting port with a link.
@@ -200,14 +203,20 @@ func bps(bytes uint64, dt quantity.Picoseconds) quantity.BitRate {
 	return quantity.BitRate(float64(bytes) * 8 / dt.Seconds())
 }
 
-func (r *batch) result() *Result {
+// result is what was measured until now. A run that has not come to the end of its warm-up counts from
+// its start.
+func (r *batch) result(now quantity.Picoseconds, warmed bool) *Result {
 	s, st := r.s, r.n.Stats()
+	warmup := s.Warmup
+	if !warmed {
+		warmup = 0
+	}
 	res := &Result{
 		Scenario: s.Name, Seed: s.Config.Seed,
-		SimulatedS: s.Duration.Seconds(), WarmupS: s.Warmup.Seconds(), IntervalS: s.Interval.Seconds(),
+		SimulatedS: now.Seconds(), WarmupS: warmup.Seconds(), Interrupted: now < s.Duration, IntervalS: s.Interval.Seconds(),
 		Totals: Totals{st.Packets, st.PacketHops, st.Events, st.Marks, st.BECNs, st.Discards, fmt.Sprintf("%016x", st.Digest)},
 	}
-	counted := s.Duration - s.Warmup
+	counted := now - warmup
 	byName := make(map[string]int)
 	for i := range s.Tenants {
 		byName[s.Tenants[i].Name] = i

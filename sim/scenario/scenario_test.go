@@ -266,9 +266,26 @@ func TestResultsAreReproducibleAndPlainJSON(t *testing.T) {
 func TestRunStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err := Run(ctx, load(t, "ib16"), func(quantity.Picoseconds, quantity.Picoseconds) { cancel() })
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the context's error", err)
+	s := load(t, "ib16")
+	var at quantity.Picoseconds
+	r, err := Run(ctx, s, func(now, _ quantity.Picoseconds) {
+		if at = now; now >= s.Warmup+10*s.Interval {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || r == nil {
+		t.Fatalf("got %v and %v, want the result so far and the context's error", r, err)
+	}
+	if !r.Interrupted || r.SimulatedS != at.Seconds() || len(r.Flows[0].RateBps) != int(at/s.Interval) {
+		t.Errorf("interrupted %v at %v s with %d intervals, want true at %v with %d",
+			r.Interrupted, r.SimulatedS, len(r.Flows[0].RateBps), at.Seconds(), at/s.Interval)
+	}
+	var sum float64
+	for _, f := range r.Flows {
+		sum += float64(f.DeliveredBps)
+	}
+	if link := 100e9; sum < 0.95*link || sum > 1.001*link { // all end at one host: rates are over the time measured
+		t.Errorf("delivered %.3g bit/s over a link of %.3g", sum, link)
 	}
 }
 
