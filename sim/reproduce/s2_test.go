@@ -159,9 +159,6 @@ func TestShortIncastOfTable4(t *testing.T) {
 // DCQCN-p are then within a tenth of it.
 func TestThroughputOfTable4(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("seconds of simulation")
-	}
 	for _, c := range s2Cases(25*quantity.Gbps, s2Senders)[2:] {
 		r, err := c.run(t.Context(), 1)
 		if err != nil {
