@@ -1,17 +1,12 @@
 package policy
 
 import (
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"math"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairlane/internal/fusetest"
 )
 
 func TestLogarithmAndExponentialAgreeWithTheLibrarys(t *testing.T) {
@@ -44,79 +39,7 @@ func TestResponseIsTheReciprocalOrTheLogarithmOfS1(t *testing.T) {
 	}
 }
 
-// A compiler may fuse x*y+z into one rounding on some machines and not on others. Only an explicit
-// conversion of the product forbids it, so every floating-point product that an addition or
-// subtraction could reach must be inside one, or inside another product, quotient or comparison.
 func TestNoProductCanBeFusedIntoASum(t *testing.T) {
 	t.Parallel()
-	fset := token.NewFileSet()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var files []*ast.File
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, f)
-	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	if _, err := conf.Check("policy", fset, files, info); err != nil {
-		t.Fatal(err)
-	}
-	products := 0
-	for _, f := range files {
-		var stack []ast.Node
-		ast.Inspect(f, func(n ast.Node) bool {
-			if n == nil {
-				stack = stack[:len(stack)-1]
-				return true
-			}
-			if b, ok := n.(*ast.BinaryExpr); ok && b.Op == token.MUL && isFloat(info, b) {
-				products++
-				if !shielded(info, stack) {
-					t.Errorf("%s: wrap the product in float64()", fset.Position(b.Pos()))
-				}
-			}
-			stack = append(stack, n)
-			return true
-		})
-	}
-	if products < 20 {
-		t.Errorf("only %d products found: the test looks in the wrong place", products)
-	}
-}
-
-func isFloat(info *types.Info, e ast.Expr) bool {
-	tv := info.Types[e]
-	b, ok := tv.Type.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsFloat != 0 && tv.Value == nil
-}
-
-// shielded looks outward from a product to the first thing that rounds it or uses it otherwise.
-func shielded(info *types.Info, stack []ast.Node) bool {
-	for i := len(stack) - 1; i >= 0; i-- {
-		switch p := stack[i].(type) {
-		case *ast.ParenExpr:
-			continue
-		case *ast.BinaryExpr:
-			switch p.Op {
-			case token.ADD, token.SUB:
-				return false
-			case token.MUL:
-				continue
-			}
-			return true
-		case *ast.CallExpr:
-			return info.Types[p.Fun].IsType() // a called function may be inlined
-		}
-		return false
-	}
-	return false
+	fusetest.Check(t, "policy", 20)
 }

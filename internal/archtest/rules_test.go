@@ -53,6 +53,7 @@ var rules = []rule{
 	{"migrations", nil, "embedded SQL"},
 	{"internal/store", []string{"migrations", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy", "internal/control"}, "repositories return domain types"},
 	{"internal/i18n", nil, "catalogues"},
+	{"internal/fusetest", nil, "a check that tests of pure packages call"},
 	{"internal/plot", nil, "charts know numbers and units, not simulations"},
 	{"api", []string{"api/gen", "internal/control", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc"}, "edges translate and authenticate; never a store, never an adapter"},
 	{"api/gen", nil, "generated from the contract"},

@@ -1,0 +1,100 @@
+// Package fusetest checks, for tests, that a package gives the same floating-point numbers on every machine.
+package fusetest
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Check fails where the package in the working directory has a product that a compiler may fuse into
+// a sum. A compiler may turn x*y+z into one rounding on some machines and not on others, also across
+// statements; only an explicit conversion of the product forbids it. So every floating-point product
+// must stand in one, or in another product, in a quotient or in a comparison, and none may be written
+// with *=. It fails too for fewer than least products: then it looks in the wrong place. name is that of
+// the package, for messages.
+func Check(t testing.TB, name string, least int) {
+	t.Helper()
+	fset := token.NewFileSet()
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*ast.File
+	for _, file := range names {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
+	if _, err := conf.Check(name, fset, files, info); err != nil {
+		t.Fatal(err)
+	}
+	products := 0
+	for _, f := range files {
+		var stack []ast.Node
+		ast.Inspect(f, func(n ast.Node) bool {
+			if n == nil {
+				stack = stack[:len(stack)-1]
+				return true
+			}
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				if n.Op == token.MUL && isFloat(info, n) {
+					products++
+					if !rounded(info, stack) {
+						t.Errorf("%s: wrap the product in float64()", fset.Position(n.Pos()))
+					}
+				}
+			case *ast.AssignStmt:
+				if n.Tok == token.MUL_ASSIGN && isFloat(info, n.Lhs[0]) {
+					t.Errorf("%s: write the product out, in float64()", fset.Position(n.Pos()))
+				}
+			}
+			stack = append(stack, n)
+			return true
+		})
+	}
+	if products < least {
+		t.Errorf("only %d products found: the test looks in the wrong place", products)
+	}
+}
+
+func isFloat(info *types.Info, e ast.Expr) bool {
+	tv := info.Types[e]
+	b, ok := tv.Type.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsFloat != 0 && tv.Value == nil
+}
+
+// rounded looks outward from a product to the first thing that rounds it or uses it otherwise.
+func rounded(info *types.Info, stack []ast.Node) bool {
+	for i := len(stack) - 1; i >= 0; i-- {
+		switch p := stack[i].(type) {
+		case *ast.ParenExpr:
+			continue
+		case *ast.BinaryExpr:
+			switch p.Op {
+			case token.ADD, token.SUB:
+				return false
+			case token.MUL:
+				continue
+			}
+			return true
+		case *ast.CallExpr:
+			return info.Types[p.Fun].IsType()
+		}
+		return false
+	}
+	return false
+}
