@@ -65,30 +65,13 @@ func runCompiled(ctx context.Context, seed uint64, o policy.Options, phases []in
 	if err != nil {
 		return nil, err
 	}
-	ids, err := b.tenantFlows(phases, l.phase)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]phase, len(phases))
-	for i, n := range phases {
-		start := quantity.Picoseconds(i) * l.phase
-		if err := b.runTo(ctx, start); err != nil {
-			return nil, err
-		}
+	return b.runPhases(ctx, phases, l, func(n int, ids []fabric.FlowID) error {
 		plan, err := b.compile(n, o)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if err := b.install(plan, ids); err != nil {
-			return nil, err
-		}
-		p, err := b.measure(ctx, ids, start+l.settle, start+l.phase)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = phaseOf(n, p)
-	}
-	return out, nil
+		return b.install(plan, ids)
+	})
 }
 
 // compile makes the plan for tenant 1's flow and n flows of tenant 2.

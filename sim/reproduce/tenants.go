@@ -54,6 +54,12 @@ func runTenants(ctx context.Context, v variant, phases []int, l lengths) ([]phas
 	if err := b.congestionControl(v, 1); err != nil {
 		return nil, err
 	}
+	return b.runPhases(ctx, phases, l, func(n int, _ []fabric.FlowID) error { return b.setIncrease(uint8(n), joining()...) })
+}
+
+// runPhases runs E3 through the phases on a fresh testbed; begin sets what a phase of n flows of tenant 2
+// begins with.
+func (b *testbed) runPhases(ctx context.Context, phases []int, l lengths, begin func(n int, ids []fabric.FlowID) error) ([]phase, error) {
 	ids, err := b.tenantFlows(phases, l.phase)
 	if err != nil {
 		return nil, err
@@ -64,7 +70,7 @@ func runTenants(ctx context.Context, v variant, phases []int, l lengths) ([]phas
 		if err := b.runTo(ctx, start); err != nil {
 			return nil, err
 		}
-		if err := b.setIncrease(uint8(n), joining()...); err != nil {
+		if err := begin(n, ids); err != nil {
 			return nil, err
 		}
 		p, err := b.measure(ctx, ids, start+l.settle, start+l.phase)
