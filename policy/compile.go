@@ -27,6 +27,46 @@ func Compile(in Input) (*Plan, error) {
 		return nil, err
 	}
 	target := m.entitle()
+	var o *outcome
+	switch m.plane {
+	case PlaneRoCE:
+		o, err = m.compileRoCE(target)
+	case PlaneWRCC:
+		o, err = m.compileWRCC(target)
+	default:
+		o, err = m.compileIB(target)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
+		Tenants: m.tenantShares(target, o.predicted),
+		Links:   m.linkShares(target, o.predicted),
+	}
+	o.write(p)
+	m.setBounds(p, o.bounds)
+	p.Findings = sortFindings(slices.Concat(o.findings, m.shareFindings(p)))
+	p.Name, err = p.Hash()
+	return p, err
+}
+
+// setBounds writes each tenant's error bound beside its predictions.
+func (m *model) setBounds(p *Plan, bounds []float64) {
+	of := make(map[string]float64, len(bounds))
+	for t, b := range bounds {
+		of[m.tenants[t].Name] = sixDecimals(b)
+		p.Tenants[t].Bound = sixDecimals(b)
+	}
+	for i := range p.Links {
+		for j := range p.Links[i].Tenants {
+			p.Links[i].Tenants[j].Bound = of[p.Links[i].Tenants[j].Tenant]
+		}
+	}
+}
+
+// compileIB compiles the levers of InfiniBand.
+func (m *model) compileIB(target *allocation) (*outcome, error) {
 	place, findings := m.place()
 	s := m.newSettings(target, place)
 	s.choosePortModes()
@@ -36,21 +76,14 @@ func Compile(in Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	predicted := s.predict()
-	p := &Plan{
-		Plane:      "ib",
-		Placements: s.placements(),
-		CAs:        s.caPlans(),
-		Switches:   s.switchPlans(),
-		Tenants:    m.tenantShares(target, predicted),
-		Links:      m.linkShares(target, predicted),
-	}
-	findings = append(findings, clamps...)
-	findings = append(findings, s.leverFindings()...)
-	findings = append(findings, s.shareFindings(p)...)
-	p.Findings = sortFindings(findings)
-	p.Name, err = p.Hash()
-	return p, err
+	return &outcome{
+		predicted: s.predict(),
+		bounds:    make([]float64, len(m.tenants)),
+		findings:  slices.Concat(findings, clamps, s.leverFindings()),
+		write: func(p *Plan) {
+			p.Placements, p.CAs, p.Switches = s.placements(), s.caPlans(), s.switchPlans()
+		},
+	}, nil
 }
 
 func (s *settings) placements() []Placement {
@@ -295,18 +328,18 @@ func (s *settings) groupFindings(g *group) []Finding {
 }
 
 // shareFindings reports where the prediction misses the target.
-func (s *settings) shareFindings(p *Plan) []Finding {
+func (m *model) shareFindings(p *Plan) []Finding {
 	var out []Finding
 	for _, t := range p.Tenants {
 		if t.PredictedError > 0.05 {
-			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: s.missed(p, t.Tenant),
+			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: m.missed(p, t.Tenant),
 				Message: fmt.Sprintf("tenant %s is entitled to %s and predicted to get %s", t.Tenant, t.Entitled, t.Predicted),
 				Fix:     "see the other findings of this tenant"})
 		}
 	}
 	for _, l := range p.Links {
-		ref, _ := s.m.fabric.PortByID(l.Port)
-		if s.m.fabric.Nodes[ref.Node].Kind != subnet.KindCA || !slices.ContainsFunc(l.Tenants, misses) {
+		ref, _ := m.fabric.PortByID(l.Port)
+		if m.fabric.Nodes[ref.Node].Kind != subnet.KindCA || !slices.ContainsFunc(l.Tenants, misses) {
 			continue
 		}
 		var names []string
@@ -314,7 +347,7 @@ func (s *settings) shareFindings(p *Plan) []Finding {
 			names = append(names, t.Tenant)
 		}
 		out = append(out, Finding{Code: CodeSourcePort, Tenants: names, Links: []string{l.Name},
-			Message: fmt.Sprintf("the tenants contend for the sending port %s, which marks nothing: its queue pairs take turns, so each tenant gets %s", s.m.fabric.PortName(ref), predictedList(l.Tenants)),
+			Message: fmt.Sprintf("the tenants contend for the sending port %s, which marks nothing: its queue pairs take turns, so each tenant gets %s", m.fabric.PortName(ref), predictedList(l.Tenants)),
 			Fix:     "place the tenants' senders on different ports, or weigh their lanes by VL arbitration on this port"})
 	}
 	return out
@@ -334,7 +367,7 @@ func predictedList(ts []LinkTenant) string {
 }
 
 // missed names the contended links on which a tenant is predicted to get more than 1 % off.
-func (s *settings) missed(p *Plan, tenant string) []string {
+func (m *model) missed(p *Plan, tenant string) []string {
 	var out []string
 	for _, l := range p.Links {
 		if slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == tenant && misses(t) }) {

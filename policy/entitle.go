@@ -130,7 +130,7 @@ func (m *model) linkShares(target, predicted *allocation) []LinkShare {
 		tx := m.transmitter(d)
 		l := LinkShare{Port: m.fabric.PortID(tx), Peer: m.fabric.PortID(m.receiver(d)), Name: m.linkName(d), Capacity: quantity.BitRate(m.caps[d])}
 		for _, p := range parts[i] {
-			l.Tenants = append(l.Tenants, LinkTenant{m.tenants[p.tenant].Name, p.qps, rate(p.entitled), rate(p.predicted)})
+			l.Tenants = append(l.Tenants, LinkTenant{Tenant: m.tenants[p.tenant].Name, QPs: p.qps, Entitled: rate(p.entitled), Predicted: rate(p.predicted)})
 		}
 		out = append(out, l)
 	}

@@ -20,6 +20,7 @@ var ErrInput = errors.New("input cannot be compiled")
 // numbered. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
 type model struct {
 	in      Input
+	plane   Plane
 	fabric  *subnet.Fabric // with LIDs and forwarding tables
 	tenants []tenants.Tenant
 	flows   []flow
@@ -56,7 +57,7 @@ func newModel(in Input) (*model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	m := &model{in: in, fabric: f, entries: in.Options.TableEntries, usable: in.Options.usableSLs()}
+	m := &model{in: in, plane: in.Options.plane(), fabric: f, entries: in.Options.TableEntries, usable: in.Options.usableSLs()}
 	if m.entries == 0 {
 		m.entries = 2 * ibcc.BlockEntries
 	}
@@ -265,8 +266,19 @@ func compareText(a, b string) int {
 	return 0
 }
 
+// plane is the plane asked for.
+func (o Options) plane() Plane {
+	if o.Plane == "" {
+		return PlaneIB
+	}
+	return o.Plane
+}
+
 // validate checks the options' ranges.
 func (o Options) validate() error {
+	if p := o.plane(); p != PlaneIB && p != PlaneRoCE && p != PlaneWRCC {
+		return fmt.Errorf("plane %q: want %q, %q or %q", p, PlaneIB, PlaneRoCE, PlaneWRCC)
+	}
 	if o.Mode != "" && o.Mode != ModeProduct && o.Mode != ModeTheorem1 {
 		return fmt.Errorf("mode %q: want %q or %q", o.Mode, ModeProduct, ModeTheorem1)
 	}

@@ -5,6 +5,7 @@ package policy
 
 import (
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/profile"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -17,16 +18,46 @@ type Input struct {
 	Tenants []tenants.Tenant
 	Flows   []tenants.Flow
 	Options Options
+	// Routes gives the ways of each flow, in the order of Flows: what a hash of the fabric really chose, or
+	// the LIDs that queue pairs use. Nil, or an empty entry: the compiler finds them, by the
+	// forwarding tables on InfiniBand, and on Ethernet all shortest paths with the queue pairs spread evenly.
+	Routes [][]Way
+	// Profiles are the device profiles that ports may have, beside the embedded ones, for the RoCE plane.
+	Profiles []profile.Profile
+	// InForce is the plan whose placements are kept where they still serve; nil is none.
+	InForce *Plan
 }
+
+// Way is one path of a flow and the queue pairs that take it. Queue pairs of all of a flow's ways sum
+// to those of the flow; where a hash is unknown they are fractions.
+type Way struct {
+	Path FlowPath
+	QPs  float64
+}
+
+// Plane is a kind of fabric with its own levers.
+type Plane string
+
+// Planes.
+const (
+	PlaneIB   Plane = "ib"   // InfiniBand: CCT, CCTI_Increase, CCTI_Timer, switch marking
+	PlaneRoCE Plane = "roce" // Ethernet with DCQCN NICs and ECN switches
+	PlaneWRCC Plane = "wrcc" // Ethernet with WRCC switches and NICs
+)
 
 // Options are the operator's choices; the zero value is the default of each.
 type Options struct {
+	Plane        Plane      // "" is PlaneIB
 	Mode         Mode       // "" is ModeProduct
 	CCTLaw       CCTLaw     // "" is CCTGeometric
 	TimerRestart bool       // devices restart CCTI_Timer on every BECN (S1's Algorithm 1)
 	PerQP        PerQPMode  // "" is PerQPAuto
 	ReservedSLs  []ident.SL // never assigned to tenants; nil reserves none but SL 15 when VL15 needs it
 	TableEntries int        // CCT entries the devices hold; 0 is 128
+	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
+	VLArbitration bool
+	// Profile names the device profile of NIC ports on the RoCE plane; "" is profile.Default.
+	Profile string
 }
 
 // Mode chooses the lever.
@@ -61,13 +92,17 @@ const (
 // its canonical JSON with the Name field empty.
 type Plan struct {
 	Name       string        `json:"name"`
-	Plane      string        `json:"plane"`      // "ib"
-	Placements []Placement   `json:"placements"` // by tenant, then port
-	CAs        []CAPlan      `json:"cas"`        // by port
-	Switches   []SwitchPlan  `json:"switches"`   // by GUID
-	Tenants    []TenantShare `json:"tenants"`    // by name
-	Links      []LinkShare   `json:"links"`      // contended links, by port
-	Findings   []Finding     `json:"findings"`   // by code, then tenants
+	Plane      string        `json:"plane"`             // "ib"
+	Placements []Placement   `json:"placements"`        // by tenant, then port
+	CAs        []CAPlan      `json:"cas"`               // by port
+	Switches   []SwitchPlan  `json:"switches"`          // by GUID
+	Tenants    []TenantShare `json:"tenants"`           // by name
+	Links      []LinkShare   `json:"links"`             // contended links, by port
+	Findings   []Finding     `json:"findings"`          // by code, then tenants
+	Classes    []ClassShare  `json:"classes,omitempty"` // of tenants with classes, by tenant and class
+
+	RoCE *RoCEPlan `json:"roce,omitempty"` // on the RoCE plane
+	WRCC *WRCCPlan `json:"wrcc,omitempty"` // on the WRCC plane
 }
 
 // Placement says which SL a tenant's traffic uses on a port.
@@ -95,11 +130,13 @@ type SwitchPlan struct {
 	Reasons  []Reason            `json:"reasons"`
 }
 
-// Reason explains one setting: which field has which value, by which rule and formula, and
-// what was clamped.
+// Reason explains one setting: which field has which value, in which unit and legal range, by which rule and
+// formula, and what was clamped.
 type Reason struct {
 	Field   string `json:"field"` // such as "sl[3].timer", "cct", "threshold"
 	Value   string `json:"value"`
+	Unit    string `json:"unit,omitempty"`  // such as "1.024 us"; empty is a plain number
+	Range   string `json:"range,omitempty"` // legal values, such as "1..65535"
 	Tenant  string `json:"tenant,omitempty"`
 	Rule    string `json:"rule"`    // stable code, such as "product-rule"
 	Formula string `json:"formula"` // with the numbers filled in
@@ -116,6 +153,19 @@ type TenantShare struct {
 	Predicted quantity.BitRate `json:"predicted_bps"`
 	// PredictedError is |predicted - entitled| / entitled.
 	PredictedError float64 `json:"predicted_error"`
+	// Bound is the relative error of Predicted that the calibration of the plane's levers promises in 95 of 100
+	// cases: delivered is expected within Predicted·(1 ± Bound).
+	Bound float64 `json:"bound"`
+}
+
+// ClassShare is TenantShare for one class of a tenant.
+type ClassShare struct {
+	Tenant    string           `json:"tenant"`
+	Class     string           `json:"class"`
+	Weight    quantity.Weight  `json:"weight"`
+	QPs       int              `json:"qps"`
+	Entitled  quantity.BitRate `json:"entitled_bps"`
+	Predicted quantity.BitRate `json:"predicted_bps"`
 }
 
 // LinkShare is one contended link direction, named by the port that transmits on it.
@@ -133,6 +183,7 @@ type LinkTenant struct {
 	QPs       int              `json:"qps"`
 	Entitled  quantity.BitRate `json:"entitled_bps"`
 	Predicted quantity.BitRate `json:"predicted_bps"`
+	Bound     float64          `json:"bound"` // as in TenantShare
 }
 
 // Finding is a warning with a stable code; errors are only for input that cannot be compiled.

@@ -200,9 +200,11 @@ func (m *model) tenantShares(target, predicted *allocation) []TenantShare {
 	for t := range out {
 		out[t].Entitled, out[t].Predicted = rate(entitled[t]), rate(expected[t])
 		if entitled[t] > 0 {
-			// Six decimals: what is finer is rounding, not prediction.
-			out[t].PredictedError = math.Floor(float64(math.Abs(expected[t]-entitled[t])/entitled[t]*1e6)+0.5) / 1e6
+			out[t].PredictedError = sixDecimals(math.Abs(expected[t]-entitled[t]) / entitled[t])
 		}
 	}
 	return out
 }
+
+// sixDecimals rounds a relative error: what is finer is rounding, not prediction.
+func sixDecimals(x float64) float64 { return math.Floor(float64(x*1e6)+0.5) / 1e6 }

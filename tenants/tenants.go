@@ -13,6 +13,11 @@ type Tenant struct {
 	Weight  quantity.Weight `json:"weight"`
 	PKey    ident.PKey      `json:"pkey,omitempty"`    // the tenant's partition; 0 is the default partition
 	Classes []Class         `json:"classes,omitempty"` // none: one class of weight one named "default"
+	// Guarantee is what the tenant may have on every link that its flows cross before weights divide the rest;
+	// 0 is none. A guarantee changes nothing where the weight already gives as much.
+	Guarantee quantity.BitRate `json:"guarantee,omitempty"`
+	// Cap is the most that the tenant's flows together may have on any link; 0 is no bound.
+	Cap quantity.BitRate `json:"cap,omitempty"`
 	// Attachments lists the ports the tenant's endpoints sit on, sorted by port.
 	Attachments []Attachment `json:"attachments,omitempty"`
 }

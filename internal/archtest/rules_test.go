@@ -20,10 +20,14 @@ var rules = []rule{
 	{"subnet/topofile", []string{"subnet"}, pureReason},
 	{"subnet/topogen", []string{"subnet"}, pureReason},
 	{"ccconfig/ibcc", nil, pureReason},
+	{"ccconfig/dcqcn", nil, pureReason},
+	{"ccconfig/ecn", nil, pureReason},
+	{"ccconfig/profile", []string{"ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
 	{"wrcc", nil, pureReason},
 	{"tenants", nil, pureReason},
 	{"tenants/tenantfile", []string{"tenants", "subnet"}, pureReason},
-	{"policy", []string{"subnet", "ccconfig/ibcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy/fill", nil, "sharing of capacities knows numbers, not fabrics"},
+	{"policy", []string{"policy/fill", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},
@@ -36,6 +40,8 @@ var rules = []rule{
 	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
 	{"sim/scenario", []string{"sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
 	{"sim/reproduce", []string{"sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
+	{"sim/calibrate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile"}, "a calibration runs the simulator and fits what it gave"},
+	{"sim/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc"}, "an evaluation compiles random cases and sets the simulator against the prediction"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
 
 	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc"}, "the device contract speaks the pure model"},
@@ -70,7 +76,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
-	"ccconfig/ibcc", "wrcc", "tenants", "tenants/tenantfile", "policy", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce",
+	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce",
 }
 
 // only maps a library to the packages that may import it, and why.

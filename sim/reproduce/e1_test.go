@@ -1,29 +1,77 @@
 package reproduce
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-func TestParkingLotAndItsCure(t *testing.T) {
+// E1 as it is reported, from one repetition.
+func TestE1(t *testing.T) {
 	t.Parallel()
-	off, err := runFairness(t.Context(), 1, nil)
+	r, err := Repeat(t.Context(), Options{Seed: 1}, "s1-fairness")
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "A and B by D, off", (off.all[0]+off.all[1])/off.all[2], 1, 0.01)
-	near(t, "A and B by E, off", (off.all[0]+off.all[1])/off.all[3], 1, 0.01)
-	near(t, "Jain index once A has ended, off", jainOf(off.three[1], off.three[2], off.three[3]), 1, 0.001)
-	for _, restart := range []bool{false, true} {
-		v := base(1, restart)
-		on, err := runFairness(t.Context(), 1, &v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if j := jainOf(on.all[0], on.all[1], on.all[2], on.all[3]); j < 0.985 {
-			t.Errorf("%s: Jain index %.4f, want the four nearly equal", v.timerForm(), j)
-		}
-		if on.jitter < off.jitter || on.jitter > 0.15 {
-			t.Errorf("%s: jitter %.4f, want some, but small (off: %.4f)", v.timerForm(), on.jitter, off.jitter)
+	for metric, within := range map[string]float64{"a+b-over-d.off": 0.01, "a+b-over-e.off": 0.01, "jain-3flows.off": 0.001} {
+		near(t, metric, metricOf(t, r.Rows, metric).Ours, 1, within)
+	}
+	off := metricOf(t, r.Rows, "jitter.off").Ours
+	readings := readingsOfS1(1)
+	for _, v := range readings {
+		checkCure(t, v, r.Rows)
+		if on := metricOf(t, r.Rows, "jitter.on."+v.label()).Ours; on < off || on > 0.15 {
+			t.Errorf("%s: jitter %.4f, want some, but small (off: %.4f)", v.label(), on, off)
 		}
 	}
+	drawable(t, r.Figures)
+	if got, want := len(r.Figures), 1+len(readings); got != want {
+		t.Errorf("%d figures, want %d: congestion control off and each reading", got, want)
+	}
+	if f := r.Figures[0]; f.Name != "s1-fairness.off" {
+		t.Errorf("the first figure is %s, want that without congestion control", f.Name)
+	} else {
+		checkCourse(t, f)
+	}
+}
+
+// checkCure holds E1 with congestion control on: the four nearly equal; at the shallow threshold within
+// 5 % of what S1 shows; at the other the far flows have less than that by more.
+func checkCure(t *testing.T, v variant, rows []Row) {
+	t.Helper()
+	at := ".on." + v.label()
+	if j := metricOf(t, rows, "jain-4flows"+at).Ours; j < 0.985 {
+		t.Errorf("%s: Jain index %.4f, want the four nearly equal", v.label(), j)
+	}
+	for _, m := range []string{"a+b-over-d", "a+b-over-e", "jain-4flows", "jain-3flows"} {
+		r := metricOf(t, rows, m+at)
+		switch {
+		case v.threshold == shallowThreshold:
+			near(t, r.Metric, r.Ours, *r.Published, 0.05)
+		case strings.HasPrefix(m, "a+b"):
+			if x := r.Ours / *r.Published; x < 0.8 || x > 0.95 {
+				t.Errorf("%s: %.3f of the published figure, want the far flows to pay for the depth of the queue", r.Metric, x)
+			}
+		}
+	}
+}
+
+// checkCourse holds that E1's course shows what S1's figure does: who sends when, and the parking lot
+// without congestion control.
+func checkCourse(t *testing.T, f Figure) {
+	t.Helper()
+	for i, s := range f.Series {
+		if len(s.Points) != 81 {
+			t.Fatalf("%s: %d points, want one for each tenth of 8 s and the end", s.Name, len(s.Points))
+		}
+		for k, p := range s.Points[:80] {
+			sends := k >= 10*i && k < 10*(i+5)
+			drains := k == 10*(i+5) // what was in the fabric when it stopped
+			if sends != (p.Y > 0) && !drains {
+				t.Errorf("%s at %v s: %v Gbit/s", s.Name, p.X, p.Y)
+			}
+		}
+	}
+	near(t, "A by D at 4 s", f.Series[0].Points[40].Y/f.Series[2].Points[40].Y, 0.5, 0.01)
 }
 
 // With one mark in 64 the four flows need more marks than the switch can make: the parking lot is

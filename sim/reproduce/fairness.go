@@ -32,12 +32,15 @@ type fairnessRun struct {
 // fairnessSources are the senders in the order in which they start.
 func fairnessSources() []string { return []string{"A", "B", "D", "E"} }
 
-// planFairness repeats E1 without and with congestion control, the latter for both timers.
+// planFairness repeats E1 without and with congestion control, the latter by every reading of S1.
 func planFairness(o Options) ([]job, func() Result) {
-	runs := make([]fairnessRun, 3)
-	cc := []*variant{nil, {}, {}}
-	*cc[1], *cc[2] = base(o.Seed, false), base(o.Seed, true)
-	labels := []string{"off", "on." + cc[1].timerForm(), "on." + cc[2].timerForm()}
+	cc := []*variant{nil}
+	labels, titles := []string{"off"}, []string{"no congestion control"}
+	for _, v := range readingsOfS1(o.Seed) {
+		cc = append(cc, &v)
+		labels, titles = append(labels, "on."+v.label()), append(titles, "timer "+v.legend())
+	}
+	runs := make([]fairnessRun, len(cc))
 	var jobs []job
 	for i := range runs {
 		jobs = append(jobs, func(ctx context.Context) (err error) {
@@ -53,7 +56,7 @@ func planFairness(o Options) ([]job, func() Result) {
 				far = 1
 			}
 			out.Rows = append(out.Rows, runs[i].rows(labels[i], far)...)
-			out.Figures = append(out.Figures, runs[i].figure(labels[i]))
+			out.Figures = append(out.Figures, runs[i].figure(labels[i], titles[i]))
 		}
 		return out
 	}
@@ -120,8 +123,7 @@ func (r *fairnessRun) summarize() {
 }
 
 // figure is the throughput over time, in S1's seconds.
-func (r *fairnessRun) figure(label string) Figure {
-	title := map[string]string{"off": "no congestion control", "on.free-running": "congestion control with a free-running timer", "on.restart-on-becn": "timer restarted by each BECN"}[label]
+func (r *fairnessRun) figure(label, title string) Figure {
 	f := Figure{Name: "s1-fairness." + label, Title: "S1, E1: four flows onto C, " + title,
 		X: Axis{Label: "time", Unit: "s of the paper"}, Y: Axis{Label: "payload", Unit: "Gbit/s"}}
 	for i, src := range fairnessSources() {

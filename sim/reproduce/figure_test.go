@@ -37,7 +37,7 @@ func drawable(t *testing.T, figures []Figure) {
 
 func TestFiguresCanBeDrawn(t *testing.T) {
 	t.Parallel()
-	names := []string{"s1-ratelimit", "s1-fairness", "s2-recovery", "s4-clamp"}
+	names := []string{"s1-ratelimit", "s2-recovery", "s4-clamp"}
 	r, err := Repeat(t.Context(), Options{Seed: 1}, names...)
 	if err != nil {
 		t.Fatal(err)
@@ -47,45 +47,25 @@ func TestFiguresCanBeDrawn(t *testing.T) {
 	for _, f := range r.Figures {
 		of[f.Experiment]++
 	}
-	if d := cmp.Diff(of, map[string]int{"s1-ratelimit": 1, "s1-fairness": 3, "s2-recovery": 3, "s4-clamp": 3}); d != "" {
+	if d := cmp.Diff(of, map[string]int{"s1-ratelimit": 1, "s2-recovery": 3, "s4-clamp": 3}); d != "" {
 		t.Error(d)
 	}
 }
 
-// E1's course shows what S1's figure does: who sends when, and the parking lot without congestion control.
-func TestCourseOfE1(t *testing.T) {
-	t.Parallel()
-	r, err := runFairness(t.Context(), 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := r.figure("off")
-	for i, s := range f.Series {
-		if len(s.Points) != 81 {
-			t.Fatalf("%s: %d points, want one for each tenth of 8 s and the end", s.Name, len(s.Points))
-		}
-		for k, p := range s.Points[:80] {
-			sends := k >= 10*i && k < 10*(i+5)
-			drains := k == 10*(i+5) // what was in the fabric when it stopped
-			if sends != (p.Y > 0) && !drains {
-				t.Errorf("%s at %v s: %v Gbit/s", s.Name, p.X, p.Y)
-			}
-		}
-	}
-	near(t, "A by D at 4 s", f.Series[0].Points[40].Y/f.Series[2].Points[40].Y, 0.5, 0.01)
-}
-
-// Bars are made of the rows that are there, by their form of the timer.
+// Bars are made of the rows that are there, by form of the timer and threshold.
 func TestBarsOfRows(t *testing.T) {
 	t.Parallel()
 	rows := []Row{
 		published("x.free-running", 2, 1, "", ""), published("x.restart-on-becn", 2, 3, "", ""), own("y.free-running", 5, "", ""),
+		published("x.free-running.threshold15", 2, 4, "", ""), own("z.restart-on-becn.threshold15", 6, "", ""),
 	}
 	got := barsOf(Figure{Name: "f", Categories: []string{"X", "Y", "Z"}}, rows, []string{"x", "y", "z"})
 	want := []Series{
 		{Name: "published", Published: true, Points: []Point{{0, 2}}},
-		{Name: "free-running", Points: []Point{{0, 1}, {1, 5}}},
-		{Name: "restarted by BECN", Points: []Point{{0, 3}}},
+		{Name: "free-running, threshold 8", Points: []Point{{0, 1}, {1, 5}}},
+		{Name: "free-running, threshold 15", Points: []Point{{0, 4}}},
+		{Name: "restarted by BECN, threshold 8", Points: []Point{{0, 3}}},
+		{Name: "restarted by BECN, threshold 15", Points: []Point{{2, 6}}},
 	}
 	if d := cmp.Diff(got.Series, want); d != "" {
 		t.Error(d)
@@ -100,9 +80,8 @@ func TestFiguresOfRowsFindTheirMetrics(t *testing.T) {
 		phases[i] = phase{flows: n, tenant1: 4e9, tenant2: 4e9, d: 1e9, becns: 100 / float64(n)}
 	}
 	var rows []Row
-	for _, restart := range []bool{false, true} {
-		v := base(1, restart)
-		rows = append(append(rows, becnRows(v, phases)...), shareRows(v, phases)...)
+	for _, v := range readingsOfS1(1) {
+		rows = append(rows, phaseRows(v, phases)...)
 	}
 	var choices []Row
 	for _, o := range openChoices(1) {

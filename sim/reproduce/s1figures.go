@@ -22,20 +22,20 @@ func metric(rows []Row, name string) (Row, bool) {
 	return Row{}, false
 }
 
-// barsOf makes a chart of bars with the published figures and one series for each form of the timer;
-// metrics name the groups but for the form.
+// barsOf makes a chart of bars with the published figures and one series for each variant of readingsOfS1;
+// metrics name the groups but for the variant.
 func barsOf(f Figure, rows []Row, metrics []string) Figure {
 	paper := Series{Name: "published", Published: true}
 	f.Series = nil
-	for _, form := range timerForms() {
-		s := Series{Name: form[1]}
+	for k, v := range readingsOfS1(0) {
+		s := Series{Name: v.legend()}
 		for i, m := range metrics {
-			r, ok := metric(rows, m+"."+form[0])
+			r, ok := metric(rows, m+"."+v.label())
 			if !ok {
 				continue
 			}
 			s.Points = append(s.Points, Point{float64(i), r.Ours})
-			if r.Published != nil && form == timerForms()[0] {
+			if r.Published != nil && k == 0 {
 				paper.Points = append(paper.Points, Point{float64(i), *r.Published})
 			}
 		}

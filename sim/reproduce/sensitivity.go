@@ -31,7 +31,7 @@ func openChoices(seed uint64) []*open {
 		for _, m := range openMarkings() {
 			add(fmt.Sprintf("marking%d", m), func(v *variant) { v.marking = m })
 		}
-		for _, t := range []uint8{15, 12, 4, 1} {
+		for _, t := range []uint8{shallowThreshold, 12, 4, 1} {
 			add(fmt.Sprintf("threshold%d", t), func(v *variant) { v.threshold = t })
 		}
 		for _, r := range []reading{readS1, readAggregate} {

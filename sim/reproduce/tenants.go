@@ -132,20 +132,19 @@ func closedForm(restart bool, increase int) float64 {
 func planTenants(seed uint64) ([]job, func() []Row) {
 	var jobs []job
 	var parts []func() []Row
-	for _, restart := range []bool{false, true} {
-		v := base(seed, restart)
+	for _, v := range readingsOfS1(seed) {
 		var phases []phase
 		jobs = append(jobs, func(ctx context.Context) (err error) {
 			phases, err = runTenants(ctx, v, schedule(), lengths{tenantsPhase, tenantsSettle})
 			return err
 		})
-		parts = append(parts, func() []Row { return slices.Concat(becnRows(v, phases), shareRows(v, phases)) })
+		parts = append(parts, func() []Row { return phaseRows(v, phases) })
 		var c changes
 		jobs = append(jobs, func(ctx context.Context) (err error) {
 			c, err = runChanges(ctx, v, changeCycles)
 			return err
 		})
-		parts = append(parts, func() []Row { return c.rows(v.timerForm()) })
+		parts = append(parts, func() []Row { return c.rows(v.label()) })
 	}
 	j, rows := planCompiled(seed)
 	return append(jobs, j...), func() []Row {
@@ -157,9 +156,19 @@ func planTenants(seed uint64) ([]job, func() []Row) {
 	}
 }
 
-// becnRows compare the BECNs that reach D with the published ratios and the closed form.
+// phaseRows report the phases of one run. The closed forms hold for any threshold and stand once for each
+// form of the timer.
+func phaseRows(v variant, phases []phase) []Row {
+	rows := becnRows(v, phases)
+	if v.threshold == openThreshold {
+		rows = append(rows, closedFormRows(v)...)
+	}
+	return append(rows, shareRows(v, phases)...)
+}
+
+// becnRows compare the BECNs that reach D with the published ratios.
 func becnRows(v variant, phases []phase) []Row {
-	form, want := v.timerForm(), publishedBECNs()
+	form, want := v.label(), publishedBECNs()
 	one := phases[0].becns
 	rows := []Row{own("becns-per-100ms-increase1."+form, one/10, "", "S1 counts 790 in a unit of time it does not name")}
 	for i := 1; i < 3; i++ {
@@ -167,6 +176,13 @@ func becnRows(v variant, phases []phase) []Row {
 		rows = append(rows, published(fmt.Sprintf("becns-increase%d.%s", i+1, form), ratio, phases[i].becns/one, "",
 			fmt.Sprintf("BECNs to D relative to Increase 1; published %g of %g", want[i], want[0])))
 	}
+	return rows
+}
+
+// closedFormRows compare the closed form with the published BECN ratios and shares.
+func closedFormRows(v variant) []Row {
+	form, want := v.timerForm(), publishedBECNs()
+	var rows []Row
 	for i := 1; i < 3; i++ {
 		rows = append(rows, published(fmt.Sprintf("closed-form-increase%d.%s", i+1, form), want[i]/want[0], closedForm(v.restart, i+1), "",
 			map[bool]string{false: "1/Increase", true: "ln(1 + 1/Increase) / ln 2"}[v.restart]))
@@ -181,7 +197,7 @@ func becnRows(v variant, phases []phase) []Row {
 
 // shareRows compare who gets what in each phase.
 func shareRows(v variant, phases []phase) []Row {
-	form := v.timerForm()
+	form := v.label()
 	var shares, parts, rates []Row
 	for i, p := range phases {
 		at := fmt.Sprintf("-phase%d-%dflows.%s", i+1, p.flows, form)

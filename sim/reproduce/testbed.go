@@ -30,6 +30,11 @@ const (
 	openMarking   = 16
 )
 
+// shallowThreshold is the other reading of the threshold: S1 says of the range only that 1 is very high,
+// so that congestion spreads, and 15 very low, so that it does not (4.1). Its experiments stand beside
+// those at openThreshold.
+const shallowThreshold = 15
+
 const (
 	us = quantity.Microsecond
 	ms = quantity.Millisecond
@@ -114,11 +119,43 @@ func base(seed uint64, restart bool) variant {
 	return variant{seed: seed, restart: restart, marking: openMarking, threshold: openThreshold, reading: readIBTA}
 }
 
+// readingsOfS1 are the variants that S1's experiments run side by side: both readings of the threshold
+// for each form of the timer.
+func readingsOfS1(seed uint64) []variant {
+	var out []variant
+	for _, restart := range []bool{false, true} {
+		for _, threshold := range []uint8{openThreshold, shallowThreshold} {
+			v := base(seed, restart)
+			v.threshold = threshold
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 func (v variant) timerForm() string {
 	if v.restart {
 		return "restart-on-becn"
 	}
 	return "free-running"
+}
+
+// label ends the metrics of a variant of readingsOfS1: the form of the timer, and the threshold unless it is
+// openThreshold.
+func (v variant) label() string {
+	if v.threshold == openThreshold {
+		return v.timerForm()
+	}
+	return fmt.Sprintf("%s.threshold%d", v.timerForm(), v.threshold)
+}
+
+// legend is label for people.
+func (v variant) legend() string {
+	form := "free-running"
+	if v.restart {
+		form = "restarted by BECN"
+	}
+	return fmt.Sprintf("%s, threshold %d", form, v.threshold)
 }
 
 func (v variant) config() fabric.Config {

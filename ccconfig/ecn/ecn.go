@@ -1,0 +1,20 @@
+// Package ecn holds the typed marking settings of Ethernet switches: at which queue length a switch
+// marks packets (RFC 3168), as SONiC's WRED profiles express it.
+package ecn
+
+import "fairlane/subnet/ident"
+
+// Marking is the rule of one queue: no packet is marked below Min, all above Max, and in between a part
+// that rises linearly to PMax.
+type Marking struct {
+	Min     int64 `json:"min_bytes"`     // bytes, 0 or more
+	Max     int64 `json:"max_bytes"`     // bytes, at least Min
+	PMaxPct int   `json:"p_max_percent"` // 0 to 100
+}
+
+// QueueMarking is the marking of one queue of one port of a switch.
+type QueueMarking struct {
+	Port    ident.PortNum `json:"port"`
+	Queue   uint8         `json:"queue"` // 0 to 7
+	Marking Marking       `json:"marking"`
+}
