@@ -72,11 +72,15 @@ func (m *model) fill(x *filler) *allocation {
 func (m *model) target(a *allocation) *Target {
 	t := &Target{Flows: make([]Entitlement, len(m.flows)), Links: m.linkShares(a, a)}
 	for i := range m.flows {
-		e := Entitlement{Flow: m.flows[i].index, Rate: rate(a.rates[i]), Bottleneck: subnet.PortRef{Node: -1}}
-		if b := a.bottleneck[i]; b >= 0 {
-			e.Bottleneck = m.transmitter(b)
+		e := &t.Flows[m.flows[i].index]
+		e.Flow = m.flows[i].index
+		if e.Rate == 0 || e.Bottleneck.Node < 0 {
+			e.Bottleneck = subnet.PortRef{Node: -1}
+			if b := a.bottleneck[i]; b >= 0 {
+				e.Bottleneck = m.transmitter(b)
+			}
 		}
-		t.Flows[e.Flow] = e
+		e.Rate += rate(a.rates[i])
 	}
 	for i := range t.Links {
 		for j := range t.Links[i].Tenants {
@@ -95,7 +99,7 @@ func (m *model) linkShares(target, predicted *allocation) []LinkShare {
 	type part struct {
 		tenant              int32
 		entitled, predicted float64
-		qps                 int
+		qps                 float64
 	}
 	var parts [][]part // by limiting link; tenants ascend, as the flows do
 	var dirs []int32
@@ -130,7 +134,7 @@ func (m *model) linkShares(target, predicted *allocation) []LinkShare {
 		tx := m.transmitter(d)
 		l := LinkShare{Port: m.fabric.PortID(tx), Peer: m.fabric.PortID(m.receiver(d)), Name: m.linkName(d), Capacity: quantity.BitRate(m.caps[d])}
 		for _, p := range parts[i] {
-			l.Tenants = append(l.Tenants, LinkTenant{Tenant: m.tenants[p.tenant].Name, QPs: p.qps, Entitled: rate(p.entitled), Predicted: rate(p.predicted)})
+			l.Tenants = append(l.Tenants, LinkTenant{Tenant: m.tenants[p.tenant].Name, QPs: whole(p.qps), Entitled: rate(p.entitled), Predicted: rate(p.predicted)})
 		}
 		out = append(out, l)
 	}

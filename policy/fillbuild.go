@@ -35,7 +35,7 @@ func (m *model) newFiller(s sharing, caps []float64) *filler {
 		first := int32(len(x.refs))
 		for _, d := range f.links {
 			l := at[d]
-			x.members[next[l]] = fillMember{flow: int32(i), link: l, units: float64(f.qps)}
+			x.members[next[l]] = fillMember{flow: int32(i), link: l, units: f.qps}
 			x.refs = append(x.refs, next[l])
 			next[l]++
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,12 +30,13 @@ type model struct {
 	entries int // CCT entries
 }
 
-// flow is one aggregate with its route.
+// flow is one way of an aggregate.
 type flow struct {
-	index     int // into Input.Flows
+	index     int   // into Input.Flows
+	way       int32 // of the aggregate's
 	tenant    int32
 	class     int32 // into the tenant's classes, or 0
-	qps       int
+	qps       float64 // a fraction where a hash that is not known spreads queue pairs
 	demand    float64 // bit/s; 0 is greedy
 	src, dst  subnet.PortRef
 	links     []int32 // link directions in order
@@ -53,9 +55,12 @@ func newModel(in Input) (*model, error) {
 	if err := tenants.Validate(in.Tenants, in.Flows); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	f, err := routed(in.Fabric)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	f := in.Fabric
+	if in.Options.plane() == PlaneIB {
+		var err error
+		if f, err = routed(in.Fabric); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInput, err)
+		}
 	}
 	m := &model{in: in, plane: in.Options.plane(), fabric: f, entries: in.Options.TableEntries, usable: in.Options.usableSLs()}
 	if m.entries == 0 {
@@ -129,27 +134,35 @@ func caPort(f *subnet.Fabric, id ident.PortID) (subnet.PortRef, error) {
 }
 
 func (m *model) addFlows() error {
-	paths, err := routePaths(m.fabric, m.in.Flows)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInput, err)
-	}
 	byName := make(map[string]int32, len(m.tenants))
 	for i, t := range m.tenants {
 		byName[t.Name] = int32(i)
 	}
-	m.flows = make([]flow, 0, len(paths))
-	for i, fl := range m.in.Flows {
-		if len(paths[i]) == 0 {
-			return fmt.Errorf("%w: flow %d of tenant %s: its source and destination are the same LID", ErrInput, i, fl.Tenant)
+	w := &wayFinder{m: m, arena: make([]int32, 0, 6*len(m.in.Flows)), levels: map[int32][]int32{}}
+	m.flows = make([]flow, 0, len(m.in.Flows))
+	var ways []way
+	for i := range m.in.Flows {
+		fl := &m.in.Flows[i]
+		src, dst, err := ends(m.fabric, i, fl)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrInput, err)
+		}
+		if ways, err = w.find(ways[:0], i, fl, src, dst); err != nil {
+			return fmt.Errorf("%w: %w", ErrInput, err)
 		}
 		ti := byName[fl.Tenant]
 		t := &m.tenants[ti]
 		class, _ := t.ClassNamed(fl.Class)
-		x := flow{index: i, tenant: ti, qps: fl.QPs, demand: float64(fl.Demand), src: paths[i][0],
-			weight: float64(t.Weight), classWght: float64(class.Weight), links: m.directions(paths[i])}
+		x := flow{index: i, tenant: ti, src: src, dst: dst, weight: float64(t.Weight), classWght: float64(class.Weight)}
 		x.class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
-		x.dst, _ = m.fabric.PortByID(fl.Dst)
-		m.flows = append(m.flows, x)
+		for k := range ways {
+			x.way, x.links, x.qps = int32(k), ways[k].links, ways[k].qps
+			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
+			if len(x.links) == 0 {
+				return fmt.Errorf("%w: flow %d of tenant %s: its source and destination are the same LID", ErrInput, i, fl.Tenant)
+			}
+			m.flows = append(m.flows, x)
+		}
 	}
 	slices.SortStableFunc(m.flows, func(a, b flow) int { return m.compareFlows(&a, &b) })
 	return nil
@@ -158,31 +171,15 @@ func (m *model) addFlows() error {
 // compareFlows orders flows by all that matters of them, so that equal flows are exchangeable and
 // the result does not depend on the order of the input.
 func (m *model) compareFlows(a, b *flow) int {
-	for _, d := range []int64{
-		int64(a.tenant) - int64(b.tenant), int64(a.class) - int64(b.class),
-		int64(a.src.Node) - int64(b.src.Node), int64(a.src.Port) - int64(b.src.Port),
-		int64(a.dst.Node) - int64(b.dst.Node), int64(a.dst.Port) - int64(b.dst.Port),
-		int64(a.qps) - int64(b.qps), int64(a.demand) - int64(b.demand),
-	} {
-		if d != 0 {
-			if d < 0 {
-				return -1
-			}
-			return 1
-		}
-	}
-	return 0
+	return cmp.Or(
+		cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.class, b.class),
+		cmp.Compare(a.src.Node, b.src.Node), cmp.Compare(a.src.Port, b.src.Port),
+		cmp.Compare(a.dst.Node, b.dst.Node), cmp.Compare(a.dst.Port, b.dst.Port),
+		cmp.Compare(a.qps, b.qps), cmp.Compare(a.demand, b.demand), slices.Compare(a.links, b.links),
+	)
 }
 
-// directions numbers the link directions that the transmitting ports drive.
-func (m *model) directions(path FlowPath) []int32 {
-	out := make([]int32, len(path))
-	for i, p := range path {
-		out[i] = direction(m.fabric, p)
-	}
-	return out
-}
-
+// direction numbers the link direction that a transmitting port drives.
 func direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 	l, i := f.Link(p)
 	if l.A == p {
@@ -222,39 +219,6 @@ const (
 	defaultMTU   = 4096
 	packetHeader = 26
 )
-
-// Paths returns, for each flow, the ports that transmit it, source port first, by the
-// fabric's forwarding tables; tables and LIDs that the fabric lacks are computed as the compiler
-// does. It fails when a flow's ports are not in the fabric or have no route between them.
-func Paths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) {
-	r, err := routed(f)
-	if err != nil {
-		return nil, err
-	}
-	return routePaths(r, flows)
-}
-
-func routePaths(f *subnet.Fabric, flows []tenants.Flow) ([]FlowPath, error) {
-	out := make([]FlowPath, len(flows))
-	arena := make([]subnet.PortRef, 0, 5*len(flows))
-	for i, fl := range flows {
-		src, err := caPort(f, fl.Src)
-		if err != nil {
-			return nil, fmt.Errorf("flow %d of tenant %s: source: %w", i, fl.Tenant, err)
-		}
-		dst, err := caPort(f, fl.Dst)
-		if err != nil {
-			return nil, fmt.Errorf("flow %d of tenant %s: destination: %w", i, fl.Tenant, err)
-		}
-		start := len(arena)
-		arena, err = subnet.AppendPath(arena, f, src, f.Port(dst).LID)
-		if err != nil {
-			return nil, fmt.Errorf("flow %d of tenant %s: %w", i, fl.Tenant, err)
-		}
-		out[i] = FlowPath(arena[start:len(arena):len(arena)])
-	}
-	return out, nil
-}
 
 func compareText(a, b string) int {
 	switch {
@@ -318,6 +282,9 @@ func (o Options) usableSLs() []ident.SL {
 	}
 	return out
 }
+
+// whole rounds a sum of queue pairs.
+func whole(qps float64) int { return int(qps + 0.5) }
 
 // rate rounds a computed rate to whole bits per second.
 func rate(x float64) quantity.BitRate { return quantity.BitRate(x + 0.5) }

@@ -29,25 +29,62 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 	return &Prediction{Tenants: m.tenantShares(target, predicted), Links: m.linkShares(target, predicted)}, nil
 }
 
-// predict fills the links by aggressiveness. Flows that come out below their table's floor are held at
-// it and the rest is filled again, since held flows take what the others then lack.
+// predict fills the links by aggressiveness.
 func (s *settings) predict() *allocation {
-	weights := s.flowWeights()
-	caps := s.m.feedableCaps()
-	held := make([]bool, len(s.m.flows))
+	floors := make([]float64, len(s.m.flows))
+	for i := range floors {
+		floors[i] = s.floorOf(int32(i))
+	}
+	return s.m.shareByWeight(shareWeights{marked: s.flowWeights(), floors: floors})
+}
+
+// shareWeights says how flows share the links of a prediction. Slices go by model flow.
+type shareWeights struct {
+	marked   []float64 // weight of each flow, all its queue pairs together, on links whose transmitter is a switch
+	sending  []float64 // on links that an adapter sends on; nil: its queue pairs
+	floors   []float64 // bit/s below which a flow is not pushed; nil: none
+	ceilings []float64 // bit/s above which a flow cannot go, 0 is no bound; nil: none
+}
+
+// shareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
+// over the links that can queue. Flows that come out below their floor are held at it and the
+// rest is filled again, since held flows take what the others then lack.
+func (m *model) shareByWeight(w shareWeights) *allocation {
+	caps := m.feedableCaps()
+	held := make([]bool, len(m.flows))
 	for {
-		a := s.m.fill(s.predictionFiller(weights, caps, held))
-		more := s.belowFloor(a, held)
+		a := m.fill(m.predictionFiller(w, caps, held))
+		more := m.belowFloor(w, a, held)
 		for i, h := range held {
 			if h {
-				a.rates[i] = s.floorOf(int32(i))
+				a.rates[i] = w.floor(m, int32(i))
 			}
 		}
 		if !more {
 			return a
 		}
-		caps = s.capsWithout(held)
+		caps = m.capsWithout(w, held)
 	}
+}
+
+// floor is a flow's floor, but no more than it can take.
+func (w *shareWeights) floor(m *model, f int32) float64 {
+	if w.floors == nil {
+		return 0
+	}
+	if d := w.most(m, f); d > 0 {
+		return min(w.floors[f], d)
+	}
+	return w.floors[f]
+}
+
+// most is the least of a flow's demand and its ceiling, 0 when it has neither.
+func (w *shareWeights) most(m *model, f int32) float64 {
+	d := m.flows[f].demand
+	if w.ceilings != nil && w.ceilings[f] > 0 && (d == 0 || w.ceilings[f] < d) {
+		d = w.ceilings[f]
+	}
+	return d
 }
 
 // boundless is a capacity that no flow can use up, in bit/s.
@@ -89,29 +126,33 @@ func (s *settings) flowWeights() []float64 {
 	w := make([]float64, len(s.m.flows))
 	for i := range s.m.flows {
 		st := &s.all[s.ofFlow[i]]
-		n := float64(s.m.flows[i].qps)
+		n := s.m.flows[i].qps
 		if s.ports[st.port].perSL {
-			n /= float64(st.qps)
+			n /= st.qps
 		}
 		w[i] = n * s.aggressiveness(st) / float64(max(1, s.marks[i]))
 	}
 	return w
 }
 
-func (s *settings) predictionFiller(weights, caps []float64, held []bool) *filler {
-	x := s.m.newFiller(sharing{
+func (m *model) predictionFiller(w shareWeights, caps []float64, held []bool) *filler {
+	x := m.newFiller(sharing{
 		group: func(f int32) int32 { return f },
 		class: func(int32) int32 { return 0 },
 		groupWeight: func(f, d int32) float64 {
-			if s.m.marks(d) {
-				return weights[f]
+			switch {
+			case m.marks(d):
+				return w.marked[f]
+			case w.sending != nil:
+				return w.sending[f]
 			}
-			return float64(s.m.flows[f].qps)
+			return float64(m.flows[f].qps)
 		},
 		classWeight: func(int32) float64 { return 1 },
 	}, caps)
 	kept := x.open[:0]
 	for _, f := range x.open {
+		x.flows[f].demand = w.most(m, f)
 		if held[f] {
 			x.settle(f, 0, -1) // its rate is already taken off the capacities
 		} else {
@@ -122,62 +163,60 @@ func (s *settings) predictionFiller(weights, caps []float64, held []bool) *fille
 	return x
 }
 
+// floorOf is the rate at a flow's last table entry.
 func (s *settings) floorOf(f int32) float64 {
 	st := &s.all[s.ofFlow[f]]
 	p := &s.ports[st.port]
-	n := float64(s.m.flows[f].qps)
+	n := s.m.flows[f].qps
 	floor := float64(p.floor() * n)
 	if p.perSL {
-		floor /= float64(st.qps)
-	}
-	if d := s.m.flows[f].demand; d > 0 {
-		floor = min(floor, d)
+		floor /= st.qps
 	}
 	return float64(floor)
 }
 
 // belowFloor holds the flows that a link would push below their floor; false when there are no more. Where
 // the floors alone exceed a link its credits rule, so flows there are not held.
-func (s *settings) belowFloor(a *allocation, held []bool) bool {
-	load := make([]float64, len(s.m.caps))
+func (m *model) belowFloor(w shareWeights, a *allocation, held []bool) bool {
+	load := make([]float64, len(m.caps))
 	for i, h := range held {
 		if h {
-			s.addTo(load, int32(i), s.floorOf(int32(i)))
+			m.addTo(load, int32(i), w.floor(m, int32(i)))
 		}
 	}
 	more := false
 	for i := range held {
-		floor := s.floorOf(int32(i))
-		if held[i] || a.rates[i] >= floor*(1-1e-9) || !s.fits(load, int32(i), floor) {
+		floor := w.floor(m, int32(i))
+		if held[i] || a.rates[i] >= floor*(1-1e-9) || !m.fits(load, int32(i), floor) {
 			continue
 		}
 		held[i], more = true, true
-		s.addTo(load, int32(i), floor)
+		m.addTo(load, int32(i), floor)
 	}
 	return more
 }
 
-func (s *settings) addTo(load []float64, f int32, r float64) {
-	for _, d := range s.m.flows[f].links {
+func (m *model) addTo(load []float64, f int32, r float64) {
+	for _, d := range m.flows[f].links {
 		load[d] += r
 	}
 }
 
-func (s *settings) fits(load []float64, f int32, r float64) bool {
-	for _, d := range s.m.flows[f].links {
-		if load[d]+r > s.m.caps[d] {
+func (m *model) fits(load []float64, f int32, r float64) bool {
+	for _, d := range m.flows[f].links {
+		if load[d]+r > m.caps[d] {
 			return false
 		}
 	}
 	return true
 }
 
-func (s *settings) capsWithout(held []bool) []float64 {
-	caps := s.m.feedableCaps()
+func (m *model) capsWithout(w shareWeights, held []bool) []float64 {
+	caps := m.feedableCaps()
 	for i, h := range held {
 		if h {
-			for _, d := range s.m.flows[i].links {
-				caps[d] = max(0, caps[d]-s.floorOf(int32(i)))
+			for _, d := range m.flows[i].links {
+				caps[d] = max(0, caps[d]-w.floor(m, int32(i)))
 			}
 		}
 	}
@@ -187,7 +226,7 @@ func (s *settings) capsWithout(held []bool) []float64 {
 // tenantShares sums both allocations by tenant.
 func (m *model) tenantShares(target, predicted *allocation) []TenantShare {
 	out := make([]TenantShare, len(m.tenants))
-	entitled, expected := make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
+	entitled, expected, qps := make([]float64, len(m.tenants)), make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
 	for i := range m.tenants {
 		out[i].Tenant, out[i].Weight = m.tenants[i].Name, m.tenants[i].Weight
 	}
@@ -195,10 +234,10 @@ func (m *model) tenantShares(target, predicted *allocation) []TenantShare {
 		t := m.flows[i].tenant
 		entitled[t] += target.rates[i]
 		expected[t] += predicted.rates[i]
-		out[t].QPs += m.flows[i].qps
+		qps[t] += m.flows[i].qps
 	}
 	for t := range out {
-		out[t].Entitled, out[t].Predicted = rate(entitled[t]), rate(expected[t])
+		out[t].QPs, out[t].Entitled, out[t].Predicted = whole(qps[t]), rate(entitled[t]), rate(expected[t])
 		if entitled[t] > 0 {
 			out[t].PredictedError = sixDecimals(math.Abs(expected[t]-entitled[t]) / entitled[t])
 		}

@@ -15,7 +15,7 @@ type setting struct {
 	sl      ident.SL
 	tenants []int32
 	flows   []int32 // that leave the port on this SL
-	qps     int
+	qps     float64
 	// rate is what one CCTI is to let through, in bit/s: one queue pair's entitlement, or in SL mode
 	// that of all of the SL's queue pairs; of unequal ones, the geometric mean.
 	rate float64
@@ -143,7 +143,7 @@ func (s *settings) choosePortModes() {
 // is the only one with traffic on the port, so that it does not matter whether the device slows the SL
 // or, as some are said to, the whole port.
 func (s *settings) autoMode(p *port) (perSL bool, why string) {
-	busy, together, crowd := 0, true, 1
+	busy, together, crowd := 0, true, 1.0
 	for _, k := range p.settings {
 		st := &s.all[k]
 		if len(st.flows) == 0 {
@@ -155,14 +155,14 @@ func (s *settings) autoMode(p *port) (perSL bool, why string) {
 		crowd = max(crowd, st.qps)
 	}
 	switch {
-	case crowd == 1:
+	case crowd <= 1:
 		return false, "per queue pair: no SL has more than one here"
 	case busy > 1:
 		return false, "per queue pair: several SLs send from the port, and a device may slow the whole port instead of one SL"
 	case !together:
 		return false, "per queue pair: queue pairs of the SL cross different bottlenecks, so one CCTI for all would let one hold up the others"
 	}
-	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", crowd)
+	return true, fmt.Sprintf("per SL: the %d queue pairs here cross the same bottlenecks, and one CCTI for all settles that many times sooner", whole(crowd))
 }
 
 func (s *settings) sameBottlenecks(st *setting) bool {
@@ -213,7 +213,7 @@ func (s *settings) measure(st *setting) {
 	needs := make([]float64, len(flows))
 	st.marked = 0
 	for i, f := range flows {
-		r, n := s.wanted(f)/float64(s.m.flows[f].qps), float64(s.m.flows[f].qps)
+		r, n := s.wanted(f)/s.m.flows[f].qps, s.m.flows[f].qps
 		if p.perSL {
 			r = total
 		}
@@ -237,7 +237,7 @@ func rateOf(flows []int32, perSL bool, total float64, s *settings) float64 {
 	if perSL {
 		return total
 	}
-	return s.wanted(flows[0]) / float64(s.m.flows[flows[0]].qps)
+	return s.wanted(flows[0]) / s.m.flows[flows[0]].qps
 }
 
 // relevant are the flows a setting is made for: those that a marking link limits, or all of

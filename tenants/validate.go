@@ -59,7 +59,7 @@ func (f *faults) add(tenant string, flow int, field, found, allowed string) {
 }
 
 // Validate checks tenants and flows together and joins every fault, each a *FieldError, up to
-// a hundred: names, weights, partitions of their own, classes, attachments, and flows that belong to
+// a hundred: names, weights, guarantees and caps, partitions of their own, classes, attachments, and flows that belong to
 // a tenant and class that exist. A tenant that lists attachments must be attached to both ends of each
 // of its flows, because the source port holds its settings and the destination port counts its
 // traffic; a tenant that lists none is attached wherever its flows end (see Attach). At most
@@ -104,6 +104,7 @@ func (f *faults) tenant(t *Tenant) {
 		f.add(t.Name, -1, "name", quote(t.Name), nameRule)
 	}
 	f.weight(t.Name, "weight", t.Weight)
+	f.limits(t)
 	if t.PKey != 0 && t.PKey.Base() == 0 {
 		f.add(t.Name, -1, "pkey", t.PKey.String(), "a key from 0x0001 to 0x7fff, with or without the membership bit 0x8000, or none")
 	}
@@ -121,6 +122,21 @@ func (f *faults) tenant(t *Tenant) {
 		}
 	}
 	f.attachments(t)
+}
+
+// limits checks the guarantee and the cap.
+func (f *faults) limits(t *Tenant) {
+	for _, x := range [...]struct {
+		field, none string
+		rate        quantity.BitRate
+	}{{"guarantee", "none", t.Guarantee}, {"cap", "no bound", t.Cap}} {
+		if x.rate < 0 || x.rate > quantity.MaxBitRate {
+			f.add(t.Name, -1, x.field, x.rate.String(), "0, which is "+x.none+", to "+quantity.MaxBitRate.String())
+		}
+	}
+	if t.Cap > 0 && t.Cap < t.Guarantee {
+		f.add(t.Name, -1, "cap", t.Cap.String(), "at least the guarantee, "+t.Guarantee.String()+", or none")
+	}
 }
 
 func (f *faults) attachments(t *Tenant) {

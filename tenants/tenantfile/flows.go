@@ -80,9 +80,7 @@ func (p *parser) flowList(n *yaml.Node, owner string) {
 		if m["qps"] != nil {
 			f.QPs = p.qps(m["qps"])
 		}
-		if m["demand"] != nil {
-			f.Demand = p.demand(m["demand"])
-		}
+		f.Demand = p.rate(m["demand"], "demand", "as much as there is")
 		p.expand(f, p.ports(m["from"], item.Line, "from"), p.ports(m["to"], item.Line, "to"), item.Line)
 	}
 }
@@ -101,15 +99,19 @@ func (p *parser) qps(n *yaml.Node) int {
 	return v
 }
 
-func (p *parser) demand(n *yaml.Node) quantity.BitRate {
-	const allowed = "a rate up to 100 Tbit/s, such as 10Gbit/s, or 0 for as much as there is"
-	s, ok := p.text(n, n.Line, "demand", allowed)
+// rate reads a rate; one that is left out is 0, whose meaning is given for the message.
+func (p *parser) rate(n *yaml.Node, field, zero string) quantity.BitRate {
+	if n == nil {
+		return 0
+	}
+	allowed := "a rate up to 100 Tbit/s, such as 10Gbit/s, or 0 for " + zero
+	s, ok := p.text(n, n.Line, field, allowed)
 	if !ok {
 		return 0
 	}
 	r, err := quantity.ParseBitRate(s)
 	if err != nil {
-		p.add(n.Line, "demand", quote(s), allowed)
+		p.add(n.Line, field, quote(s), allowed)
 	}
 	return r
 }

@@ -216,7 +216,7 @@ func (p *parser) file(root *yaml.Node) {
 }
 
 func (p *parser) tenant(n *yaml.Node) {
-	m := p.mapping(n, "tenant", "name", "weight", "pkey", "classes", "attachments", "flows")
+	m := p.mapping(n, "tenant", "name", "weight", "guarantee", "cap", "pkey", "classes", "attachments", "flows")
 	if m == nil {
 		return
 	}
@@ -232,6 +232,8 @@ func (p *parser) tenant(n *yaml.Node) {
 	}
 	p.fields[t.Name] = lines
 	t.Weight = p.weight(m["weight"], n.Line, true)
+	t.Guarantee = p.rate(m["guarantee"], "guarantee", "none")
+	t.Cap = p.rate(m["cap"], "cap", "no bound")
 	if m["pkey"] != nil {
 		if s, ok := p.text(m["pkey"], n.Line, "pkey", "0x0001 to 0xffff"); ok {
 			k, err := ident.ParsePKey(s)

@@ -54,6 +54,8 @@ func TestReadExpandsListsAndKeepsUnits(t *testing.T) {
 tenants:
   - name: red
     weight: 1.5
+    guarantee: 10Gbit/s
+    cap: 25 Gbps
     pkey: 0x8001
     attachments: [host-001, {port: host-002, sl: 3}, host-003]
     flows:
@@ -64,6 +66,9 @@ tenants:
 	}
 	if ts[0].Weight != 1500 || ts[0].PKey != 0x8001 || len(ts[0].Attachments) != 3 || *ts[0].Attachments[1].SL != 3 {
 		t.Errorf("tenant %+v", ts[0])
+	}
+	if ts[0].Guarantee != 10*quantity.Gbps || ts[0].Cap != 25*quantity.Gbps {
+		t.Errorf("guarantee %s, cap %s", ts[0].Guarantee, ts[0].Cap)
 	}
 	if len(flows) != 3 || flows[0].QPs != 2 || flows[0].Demand != 10*quantity.Gbps {
 		t.Errorf("flows %+v", flows)
@@ -83,6 +88,11 @@ func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 		"weight yaml nan":      {head + "    weight: .nan\n", "weight", 4},
 		"weight missing":       {head, "weight", 3},
 		"unknown key":          {head + "    weight: 1\n    colour: x\n", "tenant", 5},
+		"guarantee no rate":    {head + "    weight: 1\n    guarantee: much\n", "guarantee", 5},
+		"guarantee negative":   {head + "    weight: 1\n    guarantee: -1\n", "guarantee", 5},
+		"cap too large":        {head + "    weight: 1\n    cap: 101Tbit/s\n", "cap", 5},
+		"cap a list":           {head + "    weight: 1\n    cap: [1]\n", "cap", 5},
+		"cap below guarantee":  {head + "    weight: 1\n    cap: 1Gbit/s\n    guarantee: 2Gbit/s\n", "tenant red: cap", 5},
 		"repeated key":         {head + "    weight: 1\n    weight: 2\n", "tenant", 5},
 		"duplicate tenant":     {head + "    weight: 1\n  - name: red\n    weight: 1\n", "tenant", 5},
 		"bad name":             {"version: 1\ntenants:\n  - weight: 1\n    name: Red\n", "tenant Red: name", 4},
@@ -159,8 +169,12 @@ func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
 		var flows []tenants.Flow
 		for i := range rapid.IntRange(0, 5).Draw(rt, "tenants") {
 			tn := tenants.Tenant{Name: rapid.SampledFrom([]string{"null", "true", "1", "1e3", "x-y"}).Draw(rt, "name") + string(rune('a'+i)),
-				Weight: quantity.Weight(rapid.Uint32Range(1, uint32(quantity.MaxWeight)).Draw(rt, "weight")),
-				PKey:   ident.PKey(rapid.SampledFrom([]int{0, 0x8001 + i, 1 + i}).Draw(rt, "pkey"))}
+				Weight:    quantity.Weight(rapid.Uint32Range(1, uint32(quantity.MaxWeight)).Draw(rt, "weight")),
+				Guarantee: quantity.BitRate(rapid.Int64Range(0, 1e12).Draw(rt, "guarantee")),
+				PKey:      ident.PKey(rapid.SampledFrom([]int{0, 0x8001 + i, 1 + i}).Draw(rt, "pkey"))}
+			if rapid.Bool().Draw(rt, "capped") {
+				tn.Cap = tn.Guarantee + quantity.BitRate(rapid.Int64Range(1, 1e12).Draw(rt, "cap"))
+			}
 			if rapid.Bool().Draw(rt, "classes") {
 				tn.Classes = []tenants.Class{{Name: "null", Weight: 1}, {Name: "b", Weight: 2500}}
 			}
@@ -224,7 +238,7 @@ func TestTheSchemaHasTheKeysTheReaderTakes(t *testing.T) {
 	}
 	for what, c := range map[string][2]string{
 		"file":   {keys(schema.Properties), "flows tenants version"},
-		"tenant": {keys(schema.Defs["tenant"].Properties), "attachments classes flows name pkey weight"},
+		"tenant": {keys(schema.Defs["tenant"].Properties), "attachments cap classes flows guarantee name pkey weight"},
 		"flow":   {keys(schema.Defs["flow"].Properties), "class demand from qps tenant to"},
 	} {
 		if c[0] != c[1] {
@@ -236,6 +250,7 @@ func TestTheSchemaHasTheKeysTheReaderTakes(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	fab := fabric(f)
 	f.Add("version: 1\ntenants:\n  - name: red\n    weight: 4\n    flows: [{from: host-001, to: host-002, qps: 2, demand: 1Gbit/s}]\n")
+	f.Add("version: 1\ntenants:\n  - {name: a, weight: 1, guarantee: 1.5G, cap: 2000000001}\n")
 	f.Add("version: 1\ntenants: &a [*a]\n")
 	f.Add("- - - {")
 	f.Fuzz(func(t *testing.T, text string) {

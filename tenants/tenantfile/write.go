@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -44,6 +46,12 @@ type writer struct {
 
 func (w *writer) tenant(t *tenants.Tenant, flows []tenants.Flow) *yaml.Node {
 	n := mapping("name", text(t.Name), "weight", scalar(t.Weight.String()))
+	if t.Guarantee != 0 {
+		n.Content = append(n.Content, text("guarantee"), exactRate(t.Guarantee))
+	}
+	if t.Cap != 0 {
+		n.Content = append(n.Content, text("cap"), exactRate(t.Cap))
+	}
 	if t.PKey != 0 {
 		n.Content = append(n.Content, text("pkey"), scalar(t.PKey.String()))
 	}
@@ -81,7 +89,7 @@ func (w *writer) flow(f tenants.Flow) *yaml.Node {
 		n.Content = append(n.Content, text("class"), text(f.Class))
 	}
 	if f.Demand != 0 {
-		n.Content = append(n.Content, text("demand"), text(strconv.FormatInt(int64(f.Demand), 10)))
+		n.Content = append(n.Content, text("demand"), exactRate(f.Demand))
 	}
 	return flow(n)
 }
@@ -127,6 +135,21 @@ func text(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)
 	return n
+}
+
+// exactRate is a rate in whole bits per second, with a unit only where that loses nothing.
+func exactRate(r quantity.BitRate) *yaml.Node {
+	if r%quantity.Mbps == 0 { // String has three decimals, so that these are exact up to 1 Tbit/s
+		if s := strings.ReplaceAll(r.String(), " ", ""); sameRate(s, r) {
+			return text(s)
+		}
+	}
+	return text(strconv.FormatInt(int64(r), 10))
+}
+
+func sameRate(s string, r quantity.BitRate) bool {
+	back, err := quantity.ParseBitRate(s)
+	return err == nil && back == r
 }
 
 // scalar is a number, written as it is.
