@@ -21,35 +21,7 @@ import (
 // It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
 // or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
 // is a finding.
-func Compile(in Input) (*Plan, error) {
-	m, err := newModel(in)
-	if err != nil {
-		return nil, err
-	}
-	target := m.entitle()
-	var o *outcome
-	switch m.plane {
-	case PlaneRoCE:
-		o, err = m.compileRoCE(target)
-	case PlaneWRCC:
-		o, err = m.compileWRCC(target)
-	default:
-		o, err = m.compileIB(target)
-	}
-	if err != nil {
-		return nil, err
-	}
-	p := &Plan{
-		Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
-		Tenants: m.tenantShares(target, o.predicted),
-		Links:   m.linkShares(target, o.predicted),
-	}
-	o.write(p)
-	m.setBounds(p, o.bounds)
-	p.Findings = sortFindings(slices.Concat(o.findings, m.shareFindings(p)))
-	p.Name, err = p.Hash()
-	return p, err
-}
+func Compile(in Input) (*Plan, error) { return new(Compiler).Compile(in) }
 
 // setBounds writes each tenant's error bound beside its predictions.
 func (m *model) setBounds(p *Plan, bounds []float64) {
@@ -65,27 +37,6 @@ func (m *model) setBounds(p *Plan, bounds []float64) {
 	}
 }
 
-// compileIB compiles the levers of InfiniBand.
-func (m *model) compileIB(target *allocation) (*outcome, error) {
-	place, findings := m.place()
-	s := m.newSettings(target, place)
-	s.choosePortModes()
-	s.connect()
-	s.chooseLevers()
-	clamps, err := s.chooseTables()
-	if err != nil {
-		return nil, err
-	}
-	return &outcome{
-		predicted: s.predict(),
-		bounds:    make([]float64, len(m.tenants)),
-		findings:  slices.Concat(findings, clamps, s.leverFindings()),
-		write: func(p *Plan) {
-			p.Placements, p.CAs, p.Switches = s.placements(), s.caPlans(), s.switchPlans()
-		},
-	}, nil
-}
-
 func (s *settings) placements() []Placement {
 	out := []Placement{}
 	for t := range s.m.tenants {
@@ -96,10 +47,15 @@ func (s *settings) placements() []Placement {
 	return out
 }
 
-func (s *settings) caPlans() []CAPlan {
-	out := make([]CAPlan, 0, len(s.ports))
+// caPlans makes the plans of all ports; those that are not fresh are taken from the plan before.
+func (s *settings) caPlans(before []CAPlan) []CAPlan {
+	out := make([]CAPlan, len(s.ports))
 	for i := range s.ports {
-		out = append(out, s.caPlan(&s.ports[i]))
+		if s.fresh[i] {
+			out[i] = s.caPlan(&s.ports[i])
+		} else {
+			out[i] = before[i]
+		}
 	}
 	return out
 }
@@ -249,6 +205,11 @@ func (m *model) settingsOf(p *Plan, target *allocation) (*settings, error) {
 // leverFindings reports settings that miss their aim before any prediction.
 func (s *settings) leverFindings() []Finding {
 	out := s.sharedSettings()
+	for i := range s.ports {
+		if f := s.ports[i].clamps; f != nil {
+			out = append(out, *f)
+		}
+	}
 	for i := range s.all {
 		st := &s.all[i]
 		if s.m.in.Options.Mode == ModeTheorem1 && st.incr == 255 {

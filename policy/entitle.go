@@ -51,8 +51,8 @@ func (m *model) entitle() *allocation {
 	x := m.newFiller(sharing{
 		group:       func(f int32) int32 { return m.flows[f].tenant },
 		class:       func(f int32) int32 { return m.flows[f].class },
-		groupWeight: func(f, _ int32) float64 { return m.flows[f].weight },
-		classWeight: func(f int32) float64 { return m.flows[f].classWght },
+		groupWeight: func(f, _ int32) float64 { return m.tenantWeight(f) },
+		classWeight: m.classWeight,
 	}, m.caps)
 	return m.fill(x)
 }

@@ -30,6 +30,7 @@ type group struct {
 	load     int     // thousandths
 	miss     float64 // worst relative rounding error
 	settle   float64 // seconds to converge
+	kept     bool    // from the compilation before
 }
 
 // connect finds the groups.
@@ -84,16 +85,40 @@ func (s *settings) connect() {
 func (s *settings) chooseLevers() {
 	for i := range s.groups {
 		g := &s.groups[i]
+		if s.keepsMarking(g) {
+			continue
+		}
 		s.chooseMarking(g)
 		for _, k := range g.settings {
 			s.set(&s.all[k], g)
 		}
 	}
+	for i := range s.groups {
+		if g := &s.groups[i]; !g.kept {
+			for _, k := range g.settings {
+				s.fresh[s.all[k].port] = true
+			}
+		}
+	}
 	for i := range s.all {
-		if st := &s.all[i]; st.group < 0 {
+		if st := &s.all[i]; st.group < 0 && s.fresh[st.port] {
 			s.setProduct(st, defaultMarking, loadTarget)
 		}
 	}
+}
+
+// keepsMarking takes over what was chosen for the same group before, when nothing of it is fresh.
+func (s *settings) keepsMarking(g *group) bool {
+	if s.prev == nil || slices.ContainsFunc(g.settings, func(k int32) bool { return s.fresh[s.all[k].port] }) {
+		return false
+	}
+	was := s.prev.all[g.settings[0]].group
+	if was < 0 || !slices.Equal(s.prev.groups[was].settings, g.settings) || !slices.Equal(s.prev.groups[was].links, g.links) {
+		return false
+	}
+	*g = s.prev.groups[was]
+	g.kept = true
+	return true
 }
 
 // chooseMarking takes the first interval at which timers are fine enough and shares settle in time, or

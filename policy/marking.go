@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -77,23 +78,43 @@ func (s *settings) roundTrips() []float64 {
 }
 
 // switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
-// that limits flows wants other values.
-func (s *settings) switchPlans() []SwitchPlan {
-	trips := s.roundTrips()
-	marking := make([]int, len(s.m.caps))
+// that limits flows wants other values. A switch none of whose ports wants anything else than in
+// the compilation before keeps its plan.
+func (s *settings) switchPlans(before []SwitchPlan) []SwitchPlan {
+	s.trips, s.marking = s.roundTrips(), make([]int, len(s.m.caps))
 	for i := range s.groups {
 		for _, d := range s.groups[i].links {
-			marking[d] = s.groups[i].marking
+			s.marking[d] = s.groups[i].marking
 		}
 	}
-	out := make([]SwitchPlan, 0, len(s.m.fabric.Switches()))
-	for _, n := range s.m.fabric.Switches() {
-		out = append(out, s.switchPlan(n, trips, marking))
-	}
-	slices.SortFunc(out, func(a, b SwitchPlan) int {
-		return ident.PortID{Node: a.Node}.Compare(ident.PortID{Node: b.Node})
+	order := slices.SortedFunc(slices.Values(s.m.fabric.Switches()), func(a, b int32) int {
+		return cmp.Compare(s.m.fabric.Nodes[a].GUID, s.m.fabric.Nodes[b].GUID)
 	})
+	out := make([]SwitchPlan, len(order))
+	s.freshSwitches = make([]bool, len(order))
+	for i, n := range order {
+		if before != nil && s.marksAsBefore(n) {
+			out[i] = before[i]
+			continue
+		}
+		s.freshSwitches[i] = true
+		out[i] = s.switchPlan(n, s.trips, s.marking)
+	}
 	return out
+}
+
+// marksAsBefore reports whether all ports of a switch mark as they did in the compilation before.
+func (s *settings) marksAsBefore(n int32) bool {
+	for p := range s.m.fabric.Nodes[n].Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
+		if _, ok := s.m.fabric.Peer(ref); !ok {
+			continue
+		}
+		if d := direction(s.m.fabric, ref); s.marking[d] != s.prev.marking[d] || s.trips[d] != s.prev.trips[d] {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *settings) switchPlan(n int32, trips []float64, marking []int) SwitchPlan {

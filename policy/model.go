@@ -32,16 +32,25 @@ type model struct {
 
 // flow is one way of an aggregate.
 type flow struct {
-	index     int   // into Input.Flows
-	way       int32 // of the aggregate's
-	tenant    int32
-	class     int32 // into the tenant's classes, or 0
-	qps       float64 // a fraction where a hash that is not known spreads queue pairs
-	demand    float64 // bit/s; 0 is greedy
-	src, dst  subnet.PortRef
-	links     []int32 // link directions in order
-	weight    float64 // tenant's
-	classWght float64
+	index    int   // into Input.Flows
+	way      int32 // of the aggregate's
+	tenant   int32
+	class    int32   // into the tenant's classes, or 0
+	qps      float64 // a fraction where a hash that is not known spreads queue pairs
+	demand   float64 // bit/s; 0 is greedy
+	src, dst subnet.PortRef
+	links    []int32 // link directions in order
+}
+
+// tenantWeight and classWeight are the weights by which a flow's tenant and class share.
+func (m *model) tenantWeight(f int32) float64 { return float64(m.tenants[m.flows[f].tenant].Weight) }
+
+func (m *model) classWeight(f int32) float64 {
+	cs := m.tenants[m.flows[f].tenant].Classes
+	if len(cs) == 0 {
+		return float64(quantity.WeightOne)
+	}
+	return float64(cs[m.flows[f].class].Weight)
 }
 
 // newModel checks the input and completes it: attachments, LIDs, routes.
@@ -153,7 +162,7 @@ func (m *model) addFlows() error {
 		ti := byName[fl.Tenant]
 		t := &m.tenants[ti]
 		class, _ := t.ClassNamed(fl.Class)
-		x := flow{index: i, tenant: ti, src: src, dst: dst, weight: float64(t.Weight), classWght: float64(class.Weight)}
+		x := flow{index: i, tenant: ti, src: src, dst: dst}
 		x.class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
 		for k := range ways {
 			x.way, x.links, x.qps = int32(k), ways[k].links, ways[k].qps

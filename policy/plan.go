@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,7 +8,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Encode returns the plan's canonical JSON: no spaces, fields in the order of the types, one trailing
+// Encode returns the plan as JSON: no spaces, fields in the order of the types, one trailing
 // newline. The same plan has the same bytes on every machine.
 func (p *Plan) Encode() ([]byte, error) {
 	b, err := json.Marshal(p)
@@ -20,30 +18,13 @@ func (p *Plan) Encode() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical JSON with
-// the Name field empty. The plan is not changed.
-func (p *Plan) Hash() (string, error) {
-	q := *p
-	q.Name = ""
-	b, err := q.Encode()
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), nil
-}
-
 // Decode reads a plan that Encode wrote, and fails when its name is not that of its contents.
 func Decode(b []byte) (*Plan, error) {
 	var p Plan
 	if err := json.Unmarshal(b, &p); err != nil {
 		return nil, fmt.Errorf("decode plan: %w", err)
 	}
-	name, err := p.Hash()
-	if err != nil {
-		return nil, err
-	}
-	if name != p.Name {
+	if name := p.Hash(); name != p.Name {
 		return nil, fmt.Errorf("decode plan: its name is %q, but its contents have the name %s", p.Name, name)
 	}
 	return &p, nil

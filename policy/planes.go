@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"cmp"
+	"slices"
+
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
 	"fairlane/internal/quantity"
@@ -47,27 +50,85 @@ type RoCEPlacement struct {
 
 // WRCCPlan is the desired state of switches and NICs on the WRCC plane.
 type WRCCPlan struct {
-	Ports   []WRCCPortPlan   `json:"ports"`   // egress ports of switches, by port
-	Senders []WRCCSenderPlan `json:"senders"` // by port, then tenant and class
+	// Unit is the fair rate at which every full port comes to rest: a queue pair of weight w then has w·Unit.
+	Unit quantity.BitRate `json:"unit_bps"`
+	// Increase is how senders come to a higher rate, "ask" or "timer" (wrcc.IncreaseAsk, wrcc.IncreaseTimer).
+	Increase string           `json:"increase"`
+	MinRate  quantity.BitRate `json:"min_rate_bps"` // that a queue pair always may send
+	Domains  []WRCCDomainPlan `json:"domains"`      // data centres, by name
+	Ports    []WRCCPortPlan   `json:"ports"`        // egress ports of switches, by the first of them
+	Senders  []WRCCSenderPlan `json:"senders"`      // by port, then tenant and class
 }
 
-// WRCCPortPlan is the desired state of one egress port of a switch.
+// WRCCDomainPlan is what all devices of one data centre have in common.
+type WRCCDomainPlan struct {
+	Domain  string               `json:"domain"`
+	MaxRTT  quantity.Picoseconds `json:"max_rtt_ps"` // largest unloaded round trip between two of its hosts
+	Period  quantity.Picoseconds `json:"period_ps"`  // WRCCT of its switches
+	T1      quantity.Picoseconds `json:"t1_ps"`      // of its senders
+	Reasons []Reason             `json:"reasons"`
+}
+
+// WRCCPortPlan is the desired state of egress ports of switches that have the same settings. Settings hold
+// for all classes of traffic on the port.
 type WRCCPortPlan struct {
-	Port     ident.PortID `json:"port"`
-	Name     string       `json:"name"`
-	Settings wrcc.Params  `json:"settings"`
-	Reasons  []Reason     `json:"reasons"`
+	Ports    []NamedPort `json:"ports"` // in order
+	Settings wrcc.Params `json:"settings"`
+	Reasons  []Reason    `json:"reasons"`
 }
 
-// WRCCSenderPlan is the desired state of the flows of one class of a tenant at one NIC port.
+// NamedPort is a port with the name that people know it by.
+type NamedPort struct {
+	Port ident.PortID `json:"port"`
+	Name string       `json:"name"`
+}
+
+// WRCCSenderPlan is the desired state of the queue pairs of one class of a tenant at one NIC port.
 type WRCCSenderPlan struct {
 	Port   ident.PortID `json:"port"`
 	Name   string       `json:"name"`
 	Tenant string       `json:"tenant"`
 	Class  string       `json:"class"`
-	// Peer is the port at the other end of the flows, or the zero PortID for all.
-	Peer    ident.PortID         `json:"peer"`
-	Weight  float64              `json:"weight"` // of one queue pair, on the normalised fair rate
-	T1      quantity.Picoseconds `json:"t1_ps"`
-	Reasons []Reason             `json:"reasons"`
+	// Weight is that of one queue pair, on the normalised fair rate, towards all ports but those of Peers.
+	Weight  float64    `json:"weight"`
+	Peers   []WRCCPeer `json:"peers,omitempty"` // by port
+	Reasons []Reason   `json:"reasons"`
+}
+
+// WRCCPeer is the weight of one queue pair towards one port.
+type WRCCPeer struct {
+	Port   ident.PortID `json:"port"`
+	Weight float64      `json:"weight"`
+}
+
+// PortSettings returns the settings of an egress port of a switch; false when the plan has none for it.
+func (p *WRCCPlan) PortSettings(port ident.PortID) (wrcc.Params, bool) {
+	for i := range p.Ports {
+		if _, ok := slices.BinarySearchFunc(p.Ports[i].Ports, port, func(n NamedPort, id ident.PortID) int { return n.Port.Compare(id) }); ok {
+			return p.Ports[i].Settings, true
+		}
+	}
+	return wrcc.Params{}, false
+}
+
+// Sender returns the settings of the queue pairs of a tenant's class at a NIC port; false when the plan has none.
+func (p *WRCCPlan) Sender(port ident.PortID, tenant, class string) (*WRCCSenderPlan, bool) {
+	want := WRCCSenderPlan{Port: port, Tenant: tenant, Class: class}
+	i, ok := slices.BinarySearchFunc(p.Senders, &want, func(a WRCCSenderPlan, b *WRCCSenderPlan) int { return compareSenders(&a, b) })
+	if !ok {
+		return nil, false
+	}
+	return &p.Senders[i], true
+}
+
+func compareSenders(a, b *WRCCSenderPlan) int {
+	return cmp.Or(a.Port.Compare(b.Port), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Class, b.Class))
+}
+
+// WeightTo returns the weight of a queue pair towards a port.
+func (s *WRCCSenderPlan) WeightTo(peer ident.PortID) float64 {
+	if i, ok := slices.BinarySearchFunc(s.Peers, peer, func(p WRCCPeer, id ident.PortID) int { return p.Port.Compare(id) }); ok {
+		return s.Peers[i].Weight
+	}
+	return s.Weight
 }

@@ -88,8 +88,7 @@ const (
 	PerQPOff  PerQPMode = "sl"
 )
 
-// Plan is the compiled result. It is sorted, comparable as JSON, and named by the SHA-256 of
-// its canonical JSON with the Name field empty.
+// Plan is the compiled result. It is sorted, and named by the SHA-256 of its canonical form (see Hash).
 type Plan struct {
 	Name       string        `json:"name"`
 	Plane      string        `json:"plane"`             // "ib"

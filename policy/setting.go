@@ -53,6 +53,7 @@ type port struct {
 	why      string // of perSL
 	table    []ibcc.Entry
 	tableWhy Reason
+	clamps   *Finding // when no table reaches low enough
 }
 
 // settings is the whole fabric's in the making.
@@ -65,12 +66,21 @@ type settings struct {
 	ofFlow []int32 // setting of each flow
 	marks  []int32 // number of limiting marking links each flow crosses
 	groups []group
+	// prev is a compilation of the same flows on the same service levels, or nil. fresh says which ports have
+	// to be computed because something that they depend on differs from prev.
+	prev  *settings
+	fresh []bool
+	// trips and marking are those of the link directions, for the switches; freshSwitches is by their order in
+	// the plan.
+	trips         []float64
+	marking       []int
+	freshSwitches []bool
 }
 
 // newSettings finds which flows use which (port, SL).
 func (m *model) newSettings(target *allocation, place placements) *settings {
-	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: make([]int32, len(m.flows))}
-	index := make(map[ident.PortID]int32)
+	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: m.marksOf(target)}
+	at := make([]int32, len(m.caps)) // port by the link direction that it drives
 	for _, pt := range m.tenantsByPort() {
 		ref, _ := m.fabric.PortByID(pt.port)
 		d := direction(m.fabric, ref)
@@ -86,27 +96,84 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 				s.all = append(s.all, setting{port: int32(len(s.ports)), sl: ident.SL(sl), tenants: ts, group: -1})
 			}
 		}
-		index[pt.port] = int32(len(s.ports))
+		at[d] = int32(len(s.ports))
 		s.ports = append(s.ports, p)
 	}
 	for i := range m.flows {
 		f := &m.flows[i]
-		p := &s.ports[index[m.fabric.PortID(f.src)]]
-		sl := place.at(m, f.tenant, p.id)
+		p := &s.ports[at[f.links[0]]]
 		for _, k := range p.settings {
-			if st := &s.all[k]; st.sl == sl {
+			if st := &s.all[k]; slices.Contains(st.tenants, f.tenant) {
 				s.ofFlow[i] = k
 				st.flows = append(st.flows, int32(i))
 				st.qps += f.qps
 			}
 		}
-		for _, d := range f.links {
-			if target.limiting[d] && m.marks(d) {
-				s.marks[i]++
-			}
+	}
+	s.fresh = slices.Repeat([]bool{true}, len(s.ports))
+	return s
+}
+
+// settingsLike is newSettings for the flows and service levels of prev, which it changes nothing of: ports all of
+// whose flows are entitled to what they were, by the same links, keep what was computed for them.
+func (m *model) settingsLike(prev *settings, target *allocation) *settings {
+	s := &settings{m: m, target: target, place: prev.place, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
+		ofFlow: prev.ofFlow, marks: m.marksOf(target), prev: prev, fresh: make([]bool, len(prev.ports))}
+	for i := range m.flows {
+		if target.rates[i] != prev.target.rates[i] || target.bottleneck[i] != prev.target.bottleneck[i] || s.limitsMoved(int32(i)) {
+			s.fresh[s.all[s.ofFlow[i]].port] = true
+		}
+	}
+	for i := range s.all {
+		if st := &s.all[i]; len(st.flows) == 0 && slices.ContainsFunc(s.ports[st.port].settings, s.weightMoved) {
+			s.fresh[st.port] = true // its share of the port is by weight
+		}
+	}
+	for i := range s.all {
+		if st := &s.all[i]; s.fresh[st.port] {
+			*st = setting{port: st.port, sl: st.sl, tenants: st.tenants, flows: st.flows, qps: st.qps}
+		}
+		s.all[i].group = -1
+	}
+	for i := range s.ports {
+		if p := &s.ports[i]; s.fresh[i] {
+			*p = port{ref: p.ref, id: p.id, line: p.line, packet: p.packet, settings: p.settings}
 		}
 	}
 	return s
+}
+
+// limitsMoved reports whether a flow crosses a link that limits somebody now and did not before, or the other
+// way about.
+func (s *settings) limitsMoved(f int32) bool {
+	for _, d := range s.m.flows[f].links {
+		if s.target.limiting[d] != s.prev.target.limiting[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// weightMoved reports whether a tenant of a setting has another weight than before.
+func (s *settings) weightMoved(k int32) bool {
+	return slices.ContainsFunc(s.all[k].tenants, func(t int32) bool { return s.m.tenants[t].Weight != s.prev.m.tenants[t].Weight })
+}
+
+// marksOf counts the links that limit somebody and mark, on each flow's way.
+func (m *model) marksOf(target *allocation) []int32 {
+	marking := make([]bool, len(m.caps))
+	for d, on := range target.limiting {
+		marking[d] = on && m.marks(int32(d))
+	}
+	out := make([]int32, len(m.flows))
+	for i := range m.flows {
+		for _, d := range m.flows[i].links {
+			if marking[d] {
+				out[i]++
+			}
+		}
+	}
+	return out
 }
 
 // wanted is the rate a flow's settings should aim at: its entitlement, or twice its demand when
@@ -121,6 +188,9 @@ func (s *settings) wanted(f int32) float64 {
 // choosePortModes decides for each port between one CCTI per queue pair and one per SL.
 func (s *settings) choosePortModes() {
 	for i := range s.ports {
+		if !s.fresh[i] {
+			continue
+		}
 		p := &s.ports[i]
 		switch s.m.in.Options.PerQP {
 		case PerQPOn:

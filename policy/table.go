@@ -53,38 +53,46 @@ func (t *tables) shapes() []int {
 
 // chooseTables gives every port the first table that reaches below the smallest rate on it with
 // margin and, while finer ones are to be had, settles within tableTime.
-func (s *settings) chooseTables() ([]Finding, error) {
+func (s *settings) chooseTables() error {
 	t := &tables{law: s.m.in.Options.CCTLaw, entries: s.m.entries, made: map[int][]ibcc.Entry{}}
 	if t.law == "" {
 		t.law = CCTGeometric
 	}
-	var out []Finding
 	for i := range s.ports {
-		p := &s.ports[i]
-		smallest, slowest := s.slowest(p)
-		shape, reaches := 0, false
-		for _, shape = range t.shapes() {
-			table, err := t.get(shape)
-			if err != nil {
-				return nil, err
+		if s.fresh[i] {
+			if err := s.chooseTable(t, &s.ports[i]); err != nil {
+				return err
 			}
-			p.table = table
-			if p.floor()*reachMargin > smallest {
-				continue
-			}
-			reaches = true
-			steps, _ := ibcc.Steps(table, rate(p.line), rate(smallest))
-			if t.law == CCTQuadratic || shape >= planRatio || float64(steps)*slowest <= tableTime {
-				break
-			}
-		}
-		p.tableWhy = t.reason(p, shape, smallest)
-		if !reaches {
-			out = append(out, s.limitClamps(p, smallest))
-			p.tableWhy.Clamped = "the last entry lets " + rate(p.floor()).String() + " through"
 		}
 	}
-	return out, nil
+	return nil
+}
+
+func (s *settings) chooseTable(t *tables, p *port) error {
+	smallest, slowest := s.slowest(p)
+	shape, reaches := 0, false
+	for _, shape = range t.shapes() {
+		table, err := t.get(shape)
+		if err != nil {
+			return err
+		}
+		p.table = table
+		if p.floor()*reachMargin > smallest {
+			continue
+		}
+		reaches = true
+		steps, _ := ibcc.Steps(table, rate(p.line), rate(smallest))
+		if t.law == CCTQuadratic || shape >= planRatio || float64(steps)*slowest <= tableTime {
+			break
+		}
+	}
+	p.tableWhy, p.clamps = t.reason(p, shape, smallest), nil
+	if !reaches {
+		f := s.limitClamps(p, smallest)
+		p.clamps = &f
+		p.tableWhy.Clamped = "the last entry lets " + rate(p.floor()).String() + " through"
+	}
+	return nil
 }
 
 // slowest returns the smallest rate of a port's settings and the longest time one table step takes.

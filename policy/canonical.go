@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"reflect"
+	"sync"
+
+	"fairlane/ccconfig/ibcc"
+)
+
+// The canonical form of a plan, of which the SHA-256 is its name. Every exported field but Plan.Name goes in,
+// in the order of the types:
+//
+//	integers  uvarint; signed ones zigzag first        bool    one byte
+//	floats    IEEE 754 bits, 8 bytes little-endian      string  uvarint length, bytes
+//	slices    uvarint length, elements                  arrays, structs  elements, fields
+//	pointers  one byte 0 or 1, then what they point to
+//
+// with one exception: a CAPlan and a SwitchPlan, of which there are many, are replaced by the 32 bytes of the
+// SHA-256 of their own canonical form. So a plan in which few devices changed is named without
+// visiting the others.
+
+// digest is the SHA-256 of a part of a plan.
+type digest [sha256.Size]byte
+
+// digests remembers those of devices that another plan, compiled before, shares with this one.
+type digests struct {
+	cas      []digest
+	switches []digest
+}
+
+// Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical form. The plan
+// is not changed.
+func (p *Plan) Hash() string { return p.hash(&digests{}) }
+
+// hash names the plan and fills what is missing in d. Elements of d.cas and d.switches that are not zero are
+// taken to be those of p.CAs and p.Switches.
+func (p *Plan) hash(d *digests) string {
+	fillDigests(&d.cas, p.CAs)
+	fillDigests(&d.switches, p.Switches)
+	head := *p
+	head.Name, head.CAs, head.Switches = "", nil, nil
+	var e encoder
+	e.value(reflect.ValueOf(&head).Elem())
+	for _, part := range [][]digest{d.cas, d.switches} {
+		e.uint(uint64(len(part)))
+		for i := range part {
+			e.b = append(e.b, part[i][:]...)
+		}
+	}
+	sum := sha256.Sum256(e.b)
+	return hex.EncodeToString(sum[:])
+}
+
+// fillDigests computes the digests of parts that have none, on two goroutines.
+func fillDigests[T any](d *[]digest, parts []T) {
+	if len(*d) != len(parts) {
+		*d = make([]digest, len(parts))
+	}
+	half := len(parts) / 2
+	var wg sync.WaitGroup
+	for _, r := range [2][2]int{{0, half}, {half, len(parts)}} {
+		wg.Go(func() {
+			var e encoder
+			for i := r[0]; i < r[1]; i++ {
+				if (*d)[i] != (digest{}) {
+					continue
+				}
+				e.b = e.b[:0]
+				e.value(reflect.ValueOf(&parts[i]).Elem())
+				(*d)[i] = sha256.Sum256(e.b)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// encoder appends the canonical form.
+type encoder struct{ b []byte }
+
+func (e *encoder) uint(x uint64)   { e.b = binary.AppendUvarint(e.b, x) }
+func (e *encoder) int(x int64)     { e.b = binary.AppendVarint(e.b, x) }
+func (e *encoder) float(x float64) { e.b = binary.LittleEndian.AppendUint64(e.b, math.Float64bits(x)) }
+
+func (e *encoder) string(s string) {
+	e.uint(uint64(len(s)))
+	e.b = append(e.b, s...)
+}
+
+func (e *encoder) bool(x bool) {
+	if x {
+		e.b = append(e.b, 1)
+	} else {
+		e.b = append(e.b, 0)
+	}
+}
+
+// value appends any value. What a plan has most of is written out by hand; the tests hold that against the
+// walk by reflection.
+func (e *encoder) value(v reflect.Value) {
+	if v.CanAddr() {
+		switch x := v.Addr().Interface().(type) {
+		case *Reason:
+			e.reason(x)
+			return
+		case *ibcc.CASettings:
+			e.settings(x)
+			return
+		}
+	}
+	e.walk(v)
+}
+
+func (e *encoder) walk(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Bool:
+		e.bool(v.Bool())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		e.int(v.Int())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		e.uint(v.Uint())
+	case reflect.Float32, reflect.Float64:
+		e.float(v.Float())
+	case reflect.String:
+		e.string(v.String())
+	case reflect.Pointer:
+		e.bool(!v.IsNil())
+		if !v.IsNil() {
+			e.value(v.Elem())
+		}
+	case reflect.Slice:
+		e.uint(uint64(v.Len()))
+		for i := range v.Len() {
+			e.value(v.Index(i))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			e.value(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				e.value(v.Field(i))
+			}
+		}
+	default:
+		panic("policy: a plan has a field of kind " + v.Kind().String()) // a test walks every type
+	}
+}
+
+func (e *encoder) reason(r *Reason) {
+	for _, s := range [...]string{r.Field, r.Value, r.Unit, r.Range, r.Tenant, r.Rule, r.Formula, r.Clamped} {
+		e.string(s)
+	}
+}
+
+func (e *encoder) settings(c *ibcc.CASettings) {
+	e.bool(c.PerSL)
+	for i := range c.SLs {
+		p := &c.SLs[i]
+		e.uint(uint64(p.Timer))
+		e.uint(uint64(p.Increase))
+		e.uint(uint64(p.Trigger))
+		e.uint(uint64(p.Min))
+	}
+	e.uint(uint64(c.Limit))
+	e.uint(uint64(len(c.Table)))
+	for _, t := range c.Table {
+		e.uint(uint64(t.Shift))
+		e.uint(uint64(t.Multiplier))
+	}
+}

@@ -1,0 +1,173 @@
+package policy
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"fairlane/tenants"
+)
+
+// Compiler compiles one input after another and keeps the last result: what an input has in common with the one
+// before is not computed again. The plan is the same, byte for byte, as that of Compile. It is quick
+// where Fabric, Flows and Routes are the very same values as before, which a caller who changes only tenants'
+// weights, guarantees or caps has; these must not be written to between calls. The zero value is ready; a
+// Compiler is not safe for concurrent use.
+type Compiler struct {
+	in       Input
+	m        *model
+	target   *allocation
+	settings *settings // on InfiniBand
+	placed   []Finding
+	plan     *Plan
+	digests  *digests
+}
+
+// Compile is the function of that name with a memory. After an error the memory is empty.
+func (c *Compiler) Compile(in Input) (*Plan, error) {
+	p, err := c.compile(in)
+	if err != nil {
+		*c = Compiler{}
+	}
+	return p, err
+}
+
+func (c *Compiler) compile(in Input) (*Plan, error) {
+	m, same, err := c.model(in)
+	if err != nil {
+		return nil, err
+	}
+	target := m.entitle()
+	var o *outcome
+	next := Compiler{in: in, m: m, target: target, digests: &digests{}}
+	switch m.plane {
+	case PlaneRoCE:
+		o, err = m.compileRoCE(target)
+	case PlaneWRCC:
+		o, err = m.compileWRCC(target)
+	default:
+		o, err = c.compileIB(&next, same)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
+		Tenants: m.tenantShares(target, o.predicted),
+		Links:   m.linkShares(target, o.predicted),
+	}
+	o.write(p)
+	m.setBounds(p, o.bounds)
+	p.Findings = sortFindings(slices.Concat(o.findings, m.shareFindings(p)))
+	p.Name = p.hash(next.digests)
+	next.plan = p
+	*c = next
+	return p, nil
+}
+
+// compileIB compiles the levers of InfiniBand. same says that flows and attachments are those of c.
+func (c *Compiler) compileIB(next *Compiler, same bool) (*outcome, error) {
+	m, s := next.m, (*settings)(nil)
+	if same && c.settings != nil {
+		next.placed = c.placed
+		s = m.settingsLike(c.settings, next.target)
+	} else {
+		var place placements
+		place, next.placed = m.place()
+		s = m.newSettings(next.target, place)
+	}
+	next.settings = s
+	s.choosePortModes()
+	s.connect()
+	s.chooseLevers()
+	if err := s.chooseTables(); err != nil {
+		return nil, err
+	}
+	return &outcome{
+		predicted: s.predict(),
+		bounds:    s.bounds(),
+		findings:  slices.Concat(next.placed, s.leverFindings()),
+		write: func(p *Plan) {
+			if s.prev == nil {
+				p.Placements, p.CAs, p.Switches = s.placements(), s.caPlans(nil), s.switchPlans(nil)
+				return
+			}
+			p.Placements, p.CAs, p.Switches = c.plan.Placements, s.caPlans(c.plan.CAs), s.switchPlans(c.plan.Switches)
+			next.digests.reuse(c.digests, s)
+			s.prev = nil
+		},
+	}, nil
+}
+
+// reuse takes over the digests of devices that are as before.
+func (d *digests) reuse(before *digests, s *settings) {
+	d.cas, d.switches = slices.Clone(before.cas), slices.Clone(before.switches)
+	for i, fresh := range s.fresh {
+		if fresh {
+			d.cas[i] = digest{}
+		}
+	}
+	for i, fresh := range s.freshSwitches {
+		if fresh {
+			d.switches[i] = digest{}
+		}
+	}
+}
+
+// model checks the input. Where nothing but weights and limits of tenants differs from the input before, the
+// model shares its routes, flows and attachments.
+func (c *Compiler) model(in Input) (m *model, same bool, err error) {
+	if c.m == nil || !c.sameButWeights(&in) {
+		m, err = newModel(in)
+		return m, false, err
+	}
+	if err := validateAlone(in.Tenants); err != nil {
+		return nil, false, err
+	}
+	m = new(model)
+	*m = *c.m
+	m.in = in
+	m.tenants = slices.Clone(c.m.tenants)
+	of := make(map[string]*tenants.Tenant, len(in.Tenants))
+	for i := range in.Tenants {
+		of[in.Tenants[i].Name] = &in.Tenants[i]
+	}
+	for i := range m.tenants {
+		attached := m.tenants[i].Attachments
+		m.tenants[i] = *of[m.tenants[i].Name]
+		m.tenants[i].Attachments = attached
+	}
+	return m, true, nil
+}
+
+// sameButWeights reports whether an input differs from the last one in nothing but weights and limits.
+func (c *Compiler) sameButWeights(in *Input) bool {
+	was := &c.in
+	return in.Fabric == was.Fabric && in.InForce == was.InForce && sameSlice(in.Flows, was.Flows) &&
+		sameSlice(in.Routes, was.Routes) && sameSlice(in.Profiles, was.Profiles) &&
+		reflect.DeepEqual(in.Options, was.Options) && slices.EqualFunc(in.Tenants, was.Tenants, sameShape)
+}
+
+// sameSlice reports whether two slices are one.
+func sameSlice[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// sameShape reports whether two tenants differ in nothing but weights and limits.
+func sameShape(a, b tenants.Tenant) bool {
+	return a.Name == b.Name && a.PKey == b.PKey &&
+		slices.EqualFunc(a.Classes, b.Classes, func(x, y tenants.Class) bool { return x.Name == y.Name }) &&
+		(sameSlice(a.Attachments, b.Attachments) || reflect.DeepEqual(a.Attachments, b.Attachments))
+}
+
+// validateAlone checks what can be judged of tenants without their attachments.
+func validateAlone(ts []tenants.Tenant) error {
+	alone := slices.Clone(ts)
+	for i := range alone {
+		alone[i].Attachments = nil
+	}
+	if err := tenants.Validate(alone, nil); err != nil {
+		return fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return nil
+}
