@@ -103,10 +103,7 @@ func (s *Service) target(ctx context.Context, fabric, name string) (t Target, er
 		return Target{}, err
 	}
 	// A plan's name is the hash of its contents: what was damaged in the store goes nowhere.
-	switch hash, err := p.Plan.Hash(); {
-	case err != nil:
-		return Target{}, err
-	case hash != p.Plan.Name:
+	if hash := p.Plan.Hash(); hash != p.Plan.Name {
 		return Target{}, fmt.Errorf("stored plan %s is damaged: its contents have the name %s", p.Plan.Name, hash)
 	}
 	t.Plan = p.Plan
