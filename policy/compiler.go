@@ -55,6 +55,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
 		Tenants: m.tenantShares(target, o.predicted),
 		Links:   m.linkShares(target, o.predicted),
+		Classes: m.classShares(target, o.predicted),
 	}
 	o.write(p)
 	m.setBounds(p, o.bounds)
@@ -137,6 +138,7 @@ func (c *Compiler) model(in Input) (m *model, same bool, err error) {
 		m.tenants[i] = *of[m.tenants[i].Name]
 		m.tenants[i].Attachments = attached
 	}
+	sortClasses(m.tenants)
 	return m, true, nil
 }
 

@@ -77,6 +77,7 @@ func newModel(in Input) (*model, error) {
 	}
 	m.tenants = tenants.Attach(in.Tenants, in.Flows)
 	slices.SortFunc(m.tenants, func(a, b tenants.Tenant) int { return compareText(a.Name, b.Name) })
+	sortClasses(m.tenants)
 	m.caps = make([]float64, 2*len(f.Links))
 	for i, l := range f.Links {
 		if l.Rate <= 0 {
