@@ -12,6 +12,9 @@ import (
 // groupPart is the part of the distance of groups that their bars fill.
 const groupPart = 0.8
 
+// valueGap is what at least stays free between the numbers on two bars side by side: two thirds of a digit.
+const valueGap = smallSize * 3 / 8
+
 // slant is the angle of names that do not fit side by side.
 const slant = math.Pi / 5
 
@@ -88,7 +91,7 @@ func (d *drawn) bars(canvas draw.Canvas, p *plot.Plot, s *Series) {
 func (c *Chart) valuesFit(st text.Style, barWidth vg.Length) bool {
 	for _, s := range c.Series {
 		for _, q := range s.Points {
-			if st.Width(shortNumber(q.Y)) > barWidth {
+			if st.Width(shortNumber(q.Y))+valueGap > barWidth {
 				return false
 			}
 		}

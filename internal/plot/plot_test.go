@@ -11,7 +11,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +150,46 @@ func TestStructureOfAnSVG(t *testing.T) {
 		if !slices.Contains(rates.texts, s) {
 			t.Errorf("no text %q in %q", s, rates.texts)
 		}
+	}
+}
+
+// Numbers stand on bars as long as neighbours stay apart by more than half a digit, then all are left out.
+func TestNumbersOnBarsKeepApart(t *testing.T) {
+	t.Parallel()
+	number := regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>0\.497<`)
+	const groups, most = 2, 12
+	style := textStyle(smallSize, false, ink())
+	with := 0
+	for n := 1; n <= most; n++ {
+		c := Chart{Title: "Bars", Y: Axis{Label: "ratio"}, Categories: []string{"a", "b"}}
+		for range n {
+			c.Series = append(c.Series, Series{Kind: Bars, Points: []Point{{0, 0.497}, {1, 0.497}}})
+		}
+		found := number.FindAllSubmatch(render(t, c, SVG), -1)
+		if len(found) == 0 {
+			continue
+		}
+		if len(found) != groups*n || n != with+1 {
+			t.Fatalf("%d series: %d numbers, after %d series that had them: want all or none, and none beyond the first without", n, len(found), with)
+		}
+		with = n
+		var at []float64
+		for _, m := range found {
+			x, err := strconv.ParseFloat(string(m[1]), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = append(at, x)
+		}
+		slices.Sort(at)
+		for i := 1; i < len(at); i++ {
+			if free, want := at[i]-at[i-1]-float64(style.Width("0.497")), float64(style.Width("0"))/2; free < want {
+				t.Errorf("%d series: %.2f points are free between two numbers, want %.2f", n, free, want)
+			}
+		}
+	}
+	if with < 3 || with == most {
+		t.Errorf("numbers on up to %d bars a group, want at least 3 and fewer than %d", with, most)
 	}
 }
 

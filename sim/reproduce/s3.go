@@ -31,14 +31,15 @@ type s3Control struct {
 	step   bool // ECN marks all above 300 KB at 100 Gbit/s (DCTCP) in place of the ramp of DCQCN
 	model  *predict.Model
 	buffer int64 // of the switches, bytes; 0 is the simulator's 32 MiB
+	each   bool  // it may act on any ACK and measures no RTT; otherwise it acts on one RTT at a time
 }
 
 // s3Peers are the algorithms that S3 compares with in its incast, in the order of table 6.
 func s3Peers() []s3Control {
 	return []s3Control{
-		{label: "hpcc", name: "hpcc", values: map[string]string{"int": "wire"}},
+		{label: "hpcc", name: "hpcc", values: map[string]string{"int": "wire"}, each: true},
 		{label: "timely", name: "timely"},
-		{label: "dctcp", name: "dctcp", step: true},
+		{label: "dctcp", name: "dctcp", step: true, each: true},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
 	"fairlane/sim/workload"
 )
 
@@ -27,7 +28,7 @@ func TestIncastFiguresFollowTheEquations(t *testing.T) {
 		rate: 0.032 / 5e-3, // 32 Mbit in 1 and 4 ms
 		fct:  2.5, last: 4,
 		meanEvery: 5, p99Every: 8,
-		meanByFlow: 14, rateFlows: (8 + 6) / 2.0,
+		meanTaken: 10.4, meanByFlow: 14, rateFlows: (8 + 6) / 2.0,
 		link: 8, samples: 5,
 	}
 	near(t, "rate", got.rate, want.rate, 1e-12)
@@ -36,8 +37,13 @@ func TestIncastFiguresFollowTheEquations(t *testing.T) {
 		{got.mean, want.mean}, {got.p99, want.p99}, {got.most, want.most}, {got.fct, want.fct}, {got.last, want.last},
 		{got.meanEvery, want.meanEvery}, {got.p99Every, want.p99Every}, {got.meanByFlow, want.meanByFlow},
 		{got.rateFlows, want.rateFlows}, {got.link, want.link}, {float64(got.samples), float64(want.samples)},
+		{got.meanTaken, want.meanTaken},
 	} {
 		near(t, "figure "+string(rune('a'+i)), p[0], p[1], 1e-12)
+	}
+	r.each = true
+	if got := r.figures(); got.meanTaken != 5 || got.mean != want.mean {
+		t.Errorf("a control that acts on every ACK takes a mean of %v, want 5; by probe %v, want %v", got.meanTaken, got.mean, want.mean)
 	}
 	if most := r.tap.largestAfter(2); most != 11 {
 		t.Errorf("largest sample after the second: %v, want 11", most)
@@ -87,6 +93,7 @@ func TestTable6(t *testing.T) {
 		}
 	}
 	checkReadingsOfMeanRTT(t, res.Rows)
+	checkMeanRTTAsTaken(t, res.Rows)
 	for metric, why := range s3Misses() {
 		if strings.HasSuffix(metric, "us") {
 			continue // of s3-targets
@@ -114,6 +121,78 @@ func checkReadingsOfMeanRTT(t *testing.T, rows []Row) {
 			}
 		}
 		near(t, "place of "+c.label+" over every ACK", metricOf(t, rows, "rank-mean-rtt-every-ack."+c.label).Ours, c.rank, 1e-12)
+	}
+}
+
+// checkMeanRTTAsTaken holds the reading by what each control takes: it is one of the other two, within 15 % of
+// S3 for every control, and ranks them as S3 does.
+func checkMeanRTTAsTaken(t *testing.T, rows []Row) {
+	t.Helper()
+	for label, same := range map[string]string{
+		"pidnn": "mean-rtt.", "pid": "mean-rtt.", "timely": "mean-rtt.",
+		"hpcc": "mean-rtt-every-ack.", "dctcp": "mean-rtt-every-ack.",
+	} {
+		r := metricOf(t, rows, "mean-rtt-as-taken."+label)
+		if want := metricOf(t, rows, same+label); r.Ours != want.Ours || *r.Published != *want.Published {
+			t.Errorf("%s: %v of %v, want that of %s: %v of %v", r.Metric, r.Ours, *r.Published, want.Metric, want.Ours, *want.Published)
+		}
+		near(t, r.Metric, r.Ours / *r.Published, 1, 0.15)
+	}
+	for label, place := range map[string]float64{"hpcc": 1, "pidnn": 2, "timely": 3, "dctcp": 4} {
+		r := metricOf(t, rows, "rank-mean-rtt-as-taken."+label)
+		if r.Ours != place || *r.Published != place {
+			t.Errorf("%s: place %v, published %v, want %v in both", r.Metric, r.Ours, *r.Published, place)
+		}
+	}
+}
+
+// betweenTap counts the ACKs on which an algorithm changes what a flow may send, apart for those that answer
+// S3's probe and for those between.
+type betweenTap struct {
+	cc.Algorithm
+	marks           []int64
+	sampled, others int
+}
+
+func (b *betweenTap) Reserve(n int) {
+	b.marks = append(b.marks, make([]int64, max(0, n-len(b.marks)))...)
+	b.Algorithm.Reserve(n)
+}
+
+func (b *betweenTap) Ack(slot int32, a *cc.Ack, c *cc.Control) {
+	probe := a.Seq > b.marks[slot]
+	if probe {
+		b.marks[slot] = a.Next
+	}
+	before := *c
+	b.Algorithm.Ack(slot, a, c)
+	switch {
+	case *c == before:
+	case probe:
+		b.sampled++
+	default:
+		b.others++
+	}
+}
+
+// What a control takes is what it acts on: HPCC and DCTCP act on ACKs that no probe sees, TIMELY and the
+// neural control on the probe's alone.
+func TestControlsActOnWhatTheyTake(t *testing.T) {
+	t.Parallel()
+	controls, _ := s3Incasts()
+	sizes := slices.Repeat([]int64{3e6}, 20)
+	for _, c := range controls {
+		alg, err := c.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &betweenTap{Algorithm: alg}
+		if _, err := sendIncast(t.Context(), c, b, sizes, nil); err != nil {
+			t.Fatal(err)
+		}
+		if b.sampled == 0 || b.others > 0 != c.each {
+			t.Errorf("%s acts on %d ACKs of the probe and on %d others, and is said to act on every ACK: %v", c.label, b.sampled, b.others, c.each)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/internal/stats"
+	"fairlane/sim/cc"
 	"fairlane/sim/ether"
 	"fairlane/subnet/topogen"
 )
@@ -18,24 +19,36 @@ func s3Sizes() []int64 {
 // incastRun is what S3 measures of an incast (4.3.1).
 type incastRun struct {
 	tap    rttTap
+	each   bool // of the control
 	sizes  []int64
 	fct    []float64 // by flow, s
 	pauses uint64
 }
 
-// runIncast sends one flow of each size to one receiver, all from the same instant on: 100 Gbit/s and
-// 1 us a link.
+// runIncast sends one flow of each size under a control and keeps what S3 measures.
 func runIncast(ctx context.Context, c s3Control, sizes []int64) (*incastRun, error) {
-	topo, err := topogen.Star(len(sizes)+1, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
-	if err != nil {
-		return nil, err
-	}
 	alg, err := c.build()
 	if err != nil {
 		return nil, err
 	}
-	r := &incastRun{tap: rttTap{Algorithm: alg}, sizes: sizes, fct: make([]float64, len(sizes))}
-	n, err := c.network(topo, 1, &r.tap, func(d ether.Done) { r.fct[d.ID] = d.FCT.Seconds() })
+	r := &incastRun{tap: rttTap{Algorithm: alg}, each: c.each, sizes: sizes, fct: make([]float64, len(sizes))}
+	n, err := sendIncast(ctx, c, &r.tap, sizes, func(d ether.Done) { r.fct[d.ID] = d.FCT.Seconds() })
+	if err != nil {
+		return nil, err
+	}
+	r.pauses = n.Stats().Pauses
+	return r, nil
+}
+
+// sendIncast sends one flow of each size to one receiver, all from the same instant on, and returns when
+// all have completed: 100 Gbit/s and 1 us a link. alg is the control's algorithm, which may be wrapped; done
+// may be nil.
+func sendIncast(ctx context.Context, c s3Control, alg cc.Algorithm, sizes []int64, done func(ether.Done)) (*ether.Network, error) {
+	topo, err := topogen.Star(len(sizes)+1, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.network(topo, 1, alg, done)
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +57,7 @@ func runIncast(ctx context.Context, c s3Control, sizes []int64) (*incastRun, err
 			return nil, err
 		}
 	}
-	if err := runToEnd(ctx, n); err != nil {
-		return nil, err
-	}
-	r.pauses = n.Stats().Pauses
-	return r, nil
+	return n, runToEnd(ctx, n)
 }
 
 // incastFigures are the figures of one run in the units of S3's tables: us, Gbit/s and ms.
@@ -57,6 +66,7 @@ type incastFigures struct {
 	rate                  float64 // all bytes by the sum of all completion times (equation 30)
 	fct, last             float64 // completion time: mean and largest (equations 32 and 33)
 	meanEvery, p99Every   float64 // RTT over every ACK
+	meanTaken             float64 // RTT over what the control acts on: every ACK, or the samples
 	meanByFlow, rateFlows float64 // means over flows: of a flow's mean RTT, and of its size by its time
 	link                  float64 // all bytes by the time until the last flow has ended
 	samples               int
@@ -67,6 +77,9 @@ func (r *incastRun) figures() incastFigures {
 	all := r.tap.all()
 	f.samples = len(all)
 	f.mean, f.meanEvery = meanOf(all), meanOf(r.tap.every)
+	if f.meanTaken = f.mean; r.each {
+		f.meanTaken = f.meanEvery
+	}
 	f.p99, _ = stats.Percentile(all, 99)
 	f.most, _ = stats.Percentile(all, 100)
 	f.p99Every, _ = stats.Percentile(r.tap.every, 99)

@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"fairlane/internal/quantity"
 	"fairlane/sim"
 	"fairlane/sim/cc"
-	"fairlane/sim/ether"
 	"fairlane/sim/predict"
-	"fairlane/subnet/topogen"
 )
 
 // predictorSeeds is how many predictors are trained: S3 shows one.
@@ -54,24 +51,11 @@ func s3Sources() []s3Control {
 func sampleRows(ctx context.Context, sizes []int64) ([]predict.Row, error) {
 	rec := predict.NewRecorder(1 << 20)
 	for _, c := range s3Sources() {
-		topo, err := topogen.Star(len(sizes)+1, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
-		if err != nil {
-			return nil, err
-		}
 		alg, err := c.build()
 		if err != nil {
 			return nil, err
 		}
-		n, err := c.network(topo, 1, cc.SampleRTT(alg, rec), nil)
-		if err != nil {
-			return nil, err
-		}
-		for i, bytes := range sizes {
-			if err := n.Add(ether.FlowSpec{ID: int64(i), Src: int32(i), Dst: int32(len(sizes)), Bytes: bytes}); err != nil {
-				return nil, err
-			}
-		}
-		if err := runToEnd(ctx, n); err != nil {
+		if _, err := sendIncast(ctx, c, cc.SampleRTT(alg, rec), sizes, nil); err != nil {
 			return nil, err
 		}
 	}
