@@ -93,7 +93,7 @@ func planOut(p control.Plan) gen.Plan {
 		Tenants: mapped(pl.Tenants, func(x policy.TenantShare) gen.PredictedShare {
 			return gen.PredictedShare{
 				Tenant: x.Tenant, Weight: x.Weight.Float(), QPS: x.QPs,
-				EntitledBps: int64(x.Entitled), PredictedBps: int64(x.Predicted), PredictedError: x.PredictedError,
+				EntitledBps: int64(x.Entitled), PredictedBps: int64(x.Predicted), PredictedError: x.PredictedError, Bound: x.Bound,
 			}
 		}),
 		Links:    mapped(pl.Links, linkOut),
@@ -109,7 +109,7 @@ func linkOut(l policy.LinkShare) gen.LinkPrediction {
 	return gen.LinkPrediction{
 		Port: l.Port.String(), Peer: l.Peer.String(), Name: l.Name, CapacityBps: int64(l.Capacity),
 		Tenants: mapped(l.Tenants, func(t policy.LinkTenant) gen.LinkTenant {
-			return gen.LinkTenant{Tenant: t.Tenant, QPS: t.QPs, EntitledBps: int64(t.Entitled), PredictedBps: int64(t.Predicted)}
+			return gen.LinkTenant{Tenant: t.Tenant, QPS: t.QPs, EntitledBps: int64(t.Entitled), PredictedBps: int64(t.Predicted), Bound: t.Bound}
 		}),
 	}
 }
@@ -123,7 +123,7 @@ func findingOut(f policy.Finding) gen.Finding {
 
 func reasonOut(r policy.Reason) gen.Reason {
 	return gen.Reason{
-		Field: r.Field, Value: r.Value, Tenant: optional(r.Tenant), Rule: r.Rule, Formula: r.Formula, Clamped: optional(r.Clamped),
+		Field: r.Field, Value: r.Value, Unit: optional(r.Unit), Range: optional(r.Range), Tenant: optional(r.Tenant), Rule: r.Rule, Formula: r.Formula, Clamped: optional(r.Clamped),
 	}
 }
 

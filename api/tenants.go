@@ -54,7 +54,7 @@ func (s *Server) UpdateTenant(ctx context.Context, r gen.UpdateTenantRequestObje
 		return nil, err
 	}
 	in, err := tenantIn(gen.TenantCreate{
-		Name: r.Tenant, Weight: r.Body.Weight, Pkey: r.Body.Pkey, Classes: r.Body.Classes, Attachments: r.Body.Attachments,
+		Name: r.Tenant, Weight: r.Body.Weight, Pkey: r.Body.Pkey, GuaranteeBps: r.Body.GuaranteeBps, CapBps: r.Body.CapBps, Classes: r.Body.Classes, Attachments: r.Body.Attachments,
 	}, "")
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (s *Server) PutFlows(ctx context.Context, r gen.PutFlowsRequestObject) (gen
 // tenantIn converts what the contract let through; what remains to refuse is a weight with
 // too many decimals. base is the JSON pointer of the tenant in the body.
 func tenantIn(t gen.TenantCreate, base string) (control.TenantInput, error) {
-	in := control.TenantInput{Name: t.Name}
+	in := control.TenantInput{Name: t.Name, Guarantee: quantity.BitRate(deref(t.GuaranteeBps)), Cap: quantity.BitRate(deref(t.CapBps))}
 	var err error
 	if in.Weight, err = quantity.WeightFromFloat(t.Weight); err != nil {
 		return in, control.Invalid(base+"/weight", "%v", err)
@@ -169,7 +169,7 @@ func tenantIn(t gen.TenantCreate, base string) (control.TenantInput, error) {
 
 func tenantOut(t control.Tenant) gen.Tenant {
 	return gen.Tenant{
-		Name: t.Name, Weight: t.Weight.Float(), Pkey: t.PKey.String(),
+		Name: t.Name, Weight: t.Weight.Float(), Pkey: t.PKey.String(), GuaranteeBps: int64(t.Guarantee), CapBps: int64(t.Cap),
 		Classes: mapped(t.Classes, func(c tenants.Class) gen.Class { return gen.Class{Name: c.Name, Weight: c.Weight.Float()} }),
 		Attachments: mapped(t.Attachments, func(a tenants.Attachment) gen.Attachment {
 			out := gen.Attachment{Port: a.Port.String()}

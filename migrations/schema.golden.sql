@@ -142,7 +142,7 @@ CREATE TABLE tenants (
     pkey          INTEGER NOT NULL CHECK (pkey BETWEEN 0 AND 65535),
     version       INTEGER NOT NULL,
     created_at_us INTEGER NOT NULL,
-    updated_at_us INTEGER NOT NULL,
+    updated_at_us INTEGER NOT NULL, guarantee_bps INTEGER NOT NULL DEFAULT 0 CHECK (guarantee_bps BETWEEN 0 AND 100000000000000), cap_bps INTEGER NOT NULL DEFAULT 0 CHECK (cap_bps BETWEEN 0 AND 100000000000000),
     UNIQUE (fabric_id, name)
 );
 

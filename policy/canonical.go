@@ -19,9 +19,9 @@ import (
 //	slices    uvarint length, elements                  arrays, structs  elements, fields
 //	pointers  one byte 0 or 1, then what they point to
 //
-// with one exception: a CAPlan and a SwitchPlan, of which there are many, are replaced by the 32 bytes of the
-// SHA-256 of their own canonical form. So a plan in which few devices changed is named without
-// visiting the others.
+// with one exception: every CAPlan, every SwitchPlan, and Plan.Placements as a whole, of which there is much, are
+// replaced by the 32 bytes of the SHA-256 of their own canonical form, behind the rest. So a plan in which
+// few devices changed is named without visiting the others.
 
 // digest is the SHA-256 of a part of a plan.
 type digest [sha256.Size]byte
@@ -30,22 +30,24 @@ type digest [sha256.Size]byte
 type digests struct {
 	cas      []digest
 	switches []digest
+	places   []digest // one
 }
 
 // Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical form. The plan
 // is not changed.
 func (p *Plan) Hash() string { return p.hash(&digests{}) }
 
-// hash names the plan and fills what is missing in d. Elements of d.cas and d.switches that are not zero are
-// taken to be those of p.CAs and p.Switches.
+// hash names the plan and fills what is missing in d: digests in it that are not zero are taken to be those of
+// the plan.
 func (p *Plan) hash(d *digests) string {
 	fillDigests(&d.cas, p.CAs)
 	fillDigests(&d.switches, p.Switches)
+	fillDigests(&d.places, []placementList{p.Placements})
 	head := *p
-	head.Name, head.CAs, head.Switches = "", nil, nil
+	head.Name, head.CAs, head.Switches, head.Placements = "", nil, nil, nil
 	var e encoder
 	e.value(reflect.ValueOf(&head).Elem())
-	for _, part := range [][]digest{d.cas, d.switches} {
+	for _, part := range [][]digest{d.cas, d.switches, d.places} {
 		e.uint(uint64(len(part)))
 		for i := range part {
 			e.b = append(e.b, part[i][:]...)
@@ -78,6 +80,8 @@ func fillDigests[T any](d *[]digest, parts []T) {
 	wg.Wait()
 }
 
+type placementList []Placement
+
 // encoder appends the canonical form.
 type encoder struct{ b []byte }
 
@@ -108,6 +112,20 @@ func (e *encoder) value(v reflect.Value) {
 			return
 		case *ibcc.CASettings:
 			e.settings(x)
+			return
+		case *LinkTenant:
+			e.string(x.Tenant)
+			e.int(int64(x.QPs))
+			e.int(int64(x.Entitled))
+			e.int(int64(x.Predicted))
+			e.float(x.Bound)
+			return
+		case *Placement:
+			e.string(x.Tenant)
+			e.uint(uint64(x.PKey))
+			e.uint(uint64(x.Port.Node))
+			e.uint(uint64(x.Port.Port))
+			e.uint(uint64(x.SL))
 			return
 		}
 	}

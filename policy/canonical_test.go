@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet/ident"
 )
 
 // everyField calls f with each settable leaf below v, after growing empty slices and nil pointers to one element.
@@ -74,7 +75,9 @@ func TestTheFastEncodingIsTheWalk(t *testing.T) {
 		c.SLs[i] = ibcc.SLParams{Timer: uint16(i * 4000), Increase: uint8(i), Trigger: 3, Min: 200}
 	}
 	r := Reason{"f", "v", "u", "r", "t", "rule", "formula", "clamped"}
-	for _, v := range []reflect.Value{reflect.ValueOf(&c).Elem(), reflect.ValueOf(&r).Elem()} {
+	l := LinkTenant{Tenant: "t", QPs: 300, Entitled: 5e9, Predicted: 6e9, Bound: 0.25}
+	p := Placement{Tenant: "t", PKey: 0x8001, Port: ident.PortID{Node: 1 << 60, Port: 7}, SL: 14}
+	for _, v := range []reflect.Value{reflect.ValueOf(&c).Elem(), reflect.ValueOf(&r).Elem(), reflect.ValueOf(&l).Elem(), reflect.ValueOf(&p).Elem()} {
 		var fast, slow encoder
 		fast.value(v)
 		for i := range v.NumField() {

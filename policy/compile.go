@@ -24,15 +24,15 @@ import (
 func Compile(in Input) (*Plan, error) { return new(Compiler).Compile(in) }
 
 // setBounds writes each tenant's error bound beside its predictions.
-func (m *model) setBounds(p *Plan, bounds []float64) {
+func (m *model) setBounds(ts []TenantShare, links []LinkShare, bounds []float64) {
 	of := make(map[string]float64, len(bounds))
 	for t, b := range bounds {
-		of[m.tenants[t].Name] = sixDecimals(b)
-		p.Tenants[t].Bound = sixDecimals(b)
+		ts[t].Bound = sixDecimals(b)
+		of[m.tenants[t].Name] = ts[t].Bound
 	}
-	for i := range p.Links {
-		for j := range p.Links[i].Tenants {
-			p.Links[i].Tenants[j].Bound = of[p.Links[i].Tenants[j].Tenant]
+	for i := range links {
+		for j := range links[i].Tenants {
+			links[i].Tenants[j].Bound = of[links[i].Tenants[j].Tenant]
 		}
 	}
 }
@@ -80,8 +80,11 @@ func (s *settings) caPlan(p *port) CAPlan {
 	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: fmt.Sprint(p.perSL), Rule: "port-control", Formula: p.why})
 	for _, k := range p.settings {
 		st := &s.all[k]
-		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr}
+		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Min: st.min}
 		c.Reasons = append(c.Reasons, s.reasons(p, st)...)
+		if st.min > 0 {
+			c.Reasons = append(c.Reasons, s.capReason(p, k, strings.Join(s.names(st.tenants), ",")))
+		}
 		free[st.sl] = ""
 	}
 	free = slices.DeleteFunc(free, func(s string) bool { return s == "" })
@@ -192,14 +195,14 @@ func (m *model) settingsOf(p *Plan, target *allocation) (*settings, error) {
 		port.perSL, port.table = ca.PerSL, ca.Table
 		for _, j := range port.settings {
 			st := &s.all[j]
-			st.timer, st.incr = ca.SLs[st.sl].Timer, ca.SLs[st.sl].Increase
+			st.timer, st.incr, st.min = ca.SLs[st.sl].Timer, ca.SLs[st.sl].Increase, ca.SLs[st.sl].Min
 			if st.timer == 0 || st.incr == 0 {
 				return nil, fmt.Errorf("%w: the plan gives SL %d of port %s timer %d and increase %d: want both above 0",
 					ErrInput, st.sl, port.id, st.timer, st.incr)
 			}
 		}
 	}
-	return s, nil
+	return s, s.lanesOfPlan(p.Lanes)
 }
 
 // leverFindings reports settings that miss their aim before any prediction.
@@ -209,6 +212,7 @@ func (s *settings) leverFindings() []Finding {
 		if f := s.ports[i].clamps; f != nil {
 			out = append(out, *f)
 		}
+		out = append(out, s.ports[i].coarse...)
 	}
 	for i := range s.all {
 		st := &s.all[i]
@@ -275,15 +279,15 @@ func (s *settings) groupFindings(g *group) []Finding {
 	var out []Finding
 	if g.miss > maxQuantisation {
 		out = append(out, add(CodeTimerQuantised, fmt.Sprintf("the shortest timers round to whole 1.024 us with up to %.1f %% error, at one mark in %d packets", float64(g.miss*100), g.marking),
-			"mark more rarely, or open more queue pairs per tenant"))
+			"take one CCTI per queue pair (QP mode) and open more queue pairs for the fastest tenants: slower ones have longer timers"))
 	}
 	if g.marking > 64 {
 		out = append(out, add(CodeMarkingSparse, fmt.Sprintf("only one packet in %d is marked, because timers would be too coarse otherwise: shares need %s to settle", g.marking, seconds(g.settle)),
-			"weights nearer each other allow denser marking"))
+			"take one CCTI per queue pair (QP mode) and open more queue pairs for the fastest tenants, or bring the weights nearer each other: slower queue pairs have longer timers, so that more packets can be marked"))
 	}
 	if g.settle > maxConvergence {
 		out = append(out, add(CodeSlowConvergence, fmt.Sprintf("the slowest queue pair needs about %s to settle at its share, at one mark in %d packets", seconds(g.settle), g.marking),
-			"open fewer queue pairs per tenant and port, or use SL mode"))
+			"open fewer queue pairs per tenant and port, use SL mode, or bring the weights nearer each other"))
 	}
 	return out
 }

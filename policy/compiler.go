@@ -58,8 +58,8 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		Classes: m.classShares(target, o.predicted),
 	}
 	o.write(p)
-	m.setBounds(p, o.bounds)
-	p.Findings = sortFindings(slices.Concat(o.findings, m.shareFindings(p)))
+	m.setBounds(p.Tenants, p.Links, o.bounds)
+	p.Findings = sortFindings(m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p))
 	p.Name = p.hash(next.digests)
 	next.plan = p
 	*c = next
@@ -84,11 +84,14 @@ func (c *Compiler) compileIB(next *Compiler, same bool) (*outcome, error) {
 	if err := s.chooseTables(); err != nil {
 		return nil, err
 	}
+	s.chooseCaps()
+	s.chooseLanes()
 	return &outcome{
 		predicted: s.predict(),
 		bounds:    s.bounds(),
-		findings:  slices.Concat(next.placed, s.leverFindings()),
+		findings:  slices.Concat(next.placed, s.leverFindings(), s.laneFindings()),
 		write: func(p *Plan) {
+			p.Lanes = s.lanePlans()
 			if s.prev == nil {
 				p.Placements, p.CAs, p.Switches = s.placements(), s.caPlans(nil), s.switchPlans(nil)
 				return
@@ -102,7 +105,7 @@ func (c *Compiler) compileIB(next *Compiler, same bool) (*outcome, error) {
 
 // reuse takes over the digests of devices that are as before.
 func (d *digests) reuse(before *digests, s *settings) {
-	d.cas, d.switches = slices.Clone(before.cas), slices.Clone(before.switches)
+	d.cas, d.switches, d.places = slices.Clone(before.cas), slices.Clone(before.switches), before.places
 	for i, fresh := range s.fresh {
 		if fresh {
 			d.cas[i] = digest{}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/fill"
 	"fairlane/subnet"
 )
 
@@ -43,26 +44,74 @@ func Entitle(in Input) (*Target, error) {
 type allocation struct {
 	rates      []float64
 	bottleneck []int32 // link direction, or -1
+	limits     []fill.Limit
 	// limiting marks the link directions that are the first to limit some flow.
 	limiting []bool
+	// overbooked are the link directions whose guarantees or floors ask for more than may be booked.
+	overbooked []int32
+	// rough counts flows whose rates are near the fair ones only.
+	rough int
 }
 
+// entitle finds the target.
 func (m *model) entitle() *allocation {
-	x := m.newFiller(sharing{
-		group:       func(f int32) int32 { return m.flows[f].tenant },
-		class:       func(f int32) int32 { return m.flows[f].class },
-		groupWeight: func(f, _ int32) float64 { return m.tenantWeight(f) },
-		classWeight: m.classWeight,
-	}, m.caps)
-	return m.fill(x)
+	p := m.problem()
+	p.Capacity = m.caps
+	p.Tenant, p.Class = make([]int32, len(m.flows)), make([]int32, len(m.flows))
+	p.TenantWeight = make([]float64, len(m.tenants))
+	p.Guarantee, p.Cap = make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
+	base := make([]int32, len(m.tenants))
+	for t := range m.tenants {
+		tn := &m.tenants[t]
+		p.TenantWeight[t], p.Guarantee[t], p.Cap[t] = float64(tn.Weight), float64(tn.Guarantee), float64(tn.Cap)
+		base[t] = int32(len(p.ClassWeight))
+		for _, c := range tn.Classes {
+			p.ClassWeight = append(p.ClassWeight, float64(c.Weight))
+		}
+		if len(tn.Classes) == 0 {
+			p.ClassWeight = append(p.ClassWeight, 1)
+		}
+	}
+	for i := range m.flows {
+		f := &m.flows[i]
+		p.Tenant[i], p.Class[i] = f.tenant, base[f.tenant]+f.class
+	}
+	return m.share(m.targets, p)
 }
 
-func (m *model) fill(x *filler) *allocation {
-	x.run()
-	a := &allocation{rates: make([]float64, len(x.flows)), bottleneck: make([]int32, len(x.flows)), limiting: make([]bool, len(m.caps))}
-	for i := range x.flows {
-		a.rates[i], a.bottleneck[i] = x.flows[i].rate, x.flows[i].bottleneck
-		if b := x.flows[i].bottleneck; b >= 0 {
+// problem lays out what all sharings of the model have in common.
+func (m *model) problem() *fill.Problem {
+	n, hops := len(m.flows), 0
+	for i := range m.flows {
+		hops += len(m.flows[i].links)
+	}
+	p := &fill.Problem{First: make([]int32, 1, n+1), Hops: make([]int32, 0, hops), Units: make([]float64, n), Demand: make([]float64, n)}
+	for i := range m.flows {
+		f := &m.flows[i]
+		p.Hops = append(p.Hops, f.links...)
+		p.First = append(p.First, int32(len(p.Hops)))
+		p.Units[i], p.Demand[i] = f.qps, f.demand
+	}
+	return p
+}
+
+// share solves a problem of the model. The model's own arrays always fit together, so that an
+// error is not input but a defect here; it shows as flows without rates.
+func (m *model) share(solver *fill.Solver, p *fill.Problem) *allocation {
+	a := &allocation{limiting: make([]bool, len(m.caps))}
+	s, err := solver.Solve(p)
+	if err != nil {
+		a.rates, a.bottleneck, a.limits = make([]float64, len(m.flows)), make([]int32, len(m.flows)), make([]fill.Limit, len(m.flows))
+		for i := range a.bottleneck {
+			a.bottleneck[i] = -1
+		}
+		return a
+	}
+	// The solver keeps its solution: the allocation is the caller's to change.
+	a.rates, a.bottleneck, a.limits = slices.Clone(s.Rates), slices.Clone(s.Bottleneck), slices.Clone(s.Limits)
+	a.overbooked, a.rough = slices.Clone(s.Overbooked), s.Rough
+	for i, b := range a.bottleneck {
+		if b >= 0 && a.limits[i] != fill.LimitCap { // a link need not be full for a cap
 			a.limiting[b] = true
 		}
 	}

@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 )
 
 // Codes of findings. They are stable: scripts and the documentation refer to them.
@@ -28,15 +26,6 @@ const (
 	// CodeIncreaseClamped: theorem1 mode needs a CCTI_Increase over 255.
 	CodeIncreaseClamped = "increase-clamped"
 )
-
-func exhausted(names, ports []string, count, usable int) Finding {
-	return Finding{
-		Code: CodeSLExhausted, Tenants: names, Links: ports,
-		Message: fmt.Sprintf("tenants %s share one SL on %d port(s): with %d usable SLs no assignment keeps them apart, so those ports give all their queue pairs one setting and cannot follow the weights between them",
-			strings.Join(names, ", "), count, usable),
-		Fix: "free reserved or pinned SLs, or place the tenants on different ports",
-	}
-}
 
 // sortFindings orders findings by code, tenants, links and text, and drops repetitions.
 func sortFindings(fs []Finding) []Finding {

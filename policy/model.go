@@ -8,6 +8,7 @@ import (
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
+	"fairlane/policy/fill"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -28,6 +29,8 @@ type model struct {
 	caps    []float64 // bit/s of each link direction
 	usable  []ident.SL
 	entries int // CCT entries
+	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together.
+	targets, forecasts *fill.Solver
 }
 
 // flow is one way of an aggregate.
@@ -40,17 +43,6 @@ type flow struct {
 	demand   float64 // bit/s; 0 is greedy
 	src, dst subnet.PortRef
 	links    []int32 // link directions in order
-}
-
-// tenantWeight and classWeight are the weights by which a flow's tenant and class share.
-func (m *model) tenantWeight(f int32) float64 { return float64(m.tenants[m.flows[f].tenant].Weight) }
-
-func (m *model) classWeight(f int32) float64 {
-	cs := m.tenants[m.flows[f].tenant].Classes
-	if len(cs) == 0 {
-		return float64(quantity.WeightOne)
-	}
-	return float64(cs[m.flows[f].class].Weight)
 }
 
 // newModel checks the input and completes it: attachments, LIDs, routes.
@@ -71,7 +63,7 @@ func newModel(in Input) (*model, error) {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
 	}
-	m := &model{in: in, plane: in.Options.plane(), fabric: f, entries: in.Options.TableEntries, usable: in.Options.usableSLs()}
+	m := &model{in: in, plane: in.Options.plane(), fabric: f, targets: new(fill.Solver), forecasts: new(fill.Solver), entries: in.Options.TableEntries, usable: in.Options.usableSLs()}
 	if m.entries == 0 {
 		m.entries = 2 * ibcc.BlockEntries
 	}

@@ -99,6 +99,7 @@ type Plan struct {
 	Links      []LinkShare   `json:"links"`             // contended links, by port
 	Findings   []Finding     `json:"findings"`          // by code, then tenants
 	Classes    []ClassShare  `json:"classes,omitempty"` // of tenants with classes, by tenant and class
+	Lanes      []LanePlan    `json:"lanes,omitempty"`   // by port; the subnet manager's to set
 
 	RoCE *RoCEPlan `json:"roce,omitempty"` // on the RoCE plane
 	WRCC *WRCCPlan `json:"wrcc,omitempty"` // on the WRCC plane

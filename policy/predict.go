@@ -1,6 +1,12 @@
 package policy
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"fairlane/policy/fill"
+)
 
 // Prediction is what settings are expected to give.
 type Prediction struct {
@@ -14,8 +20,12 @@ type Prediction struct {
 // the number of limiting links that mark it, since it gets the marks of each. A port that
 // sends does not mark; its queue pairs take turns, so there all count alike. In SL mode the
 // queue pairs of an SL split its aggressiveness. No queue pair goes below the rate of its port's
-// last table entry. It fails like Compile, and when the plan lacks a port or tenant of the input.
+// last table entry. It is for plans of the InfiniBand plane. It fails like Compile, and when the plan is of another
+// plane or lacks a port or tenant of the input.
 func Predict(in Input, p *Plan) (*Prediction, error) {
+	if p.Plane != string(PlaneIB) {
+		return nil, fmt.Errorf("%w: a plan of plane %q: want %q", ErrInput, p.Plane, PlaneIB)
+	}
 	m, err := newModel(in)
 	if err != nil {
 		return nil, err
@@ -26,7 +36,9 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 		return nil, err
 	}
 	predicted := s.predict()
-	return &Prediction{Tenants: m.tenantShares(target, predicted), Links: m.linkShares(target, predicted)}, nil
+	out := &Prediction{Tenants: m.tenantShares(target, predicted), Links: m.linkShares(target, predicted)}
+	m.setBounds(out.Tenants, out.Links, s.bounds())
+	return out, nil
 }
 
 // predict fills the links by aggressiveness.
@@ -35,7 +47,7 @@ func (s *settings) predict() *allocation {
 	for i := range floors {
 		floors[i] = s.floorOf(int32(i))
 	}
-	return s.m.shareByWeight(shareWeights{marked: s.flowWeights(), floors: floors})
+	return s.predictLanes(shareWeights{marked: s.flowWeights(), floors: floors, ceilings: s.capCeilings()})
 }
 
 // shareWeights says how flows share the links of a prediction. Slices go by model flow.
@@ -47,48 +59,26 @@ type shareWeights struct {
 }
 
 // shareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
-// over the links that can queue. Flows that come out below their floor are held at it and the
-// rest is filled again, since held flows take what the others then lack.
+// over the links that can queue. No link pushes a flow below its floor; floors that ask for more than 99 %
+// of a link count in proportion.
 func (m *model) shareByWeight(w shareWeights) *allocation {
-	caps := m.feedableCaps()
-	held := make([]bool, len(m.flows))
-	for {
-		a := m.fill(m.predictionFiller(w, caps, held))
-		more := m.belowFloor(w, a, held)
-		for i, h := range held {
-			if h {
-				a.rates[i] = w.floor(m, int32(i))
-			}
+	p := m.problem()
+	p.Capacity = m.feedableCaps()
+	// The solver keeps the problem, and the weights are the caller's to change.
+	p.Units, p.Sending = slices.Clone(w.marked), slices.Clone(w.sending)
+	if p.Sending == nil {
+		p.Sending = make([]float64, len(m.flows))
+		for i := range p.Sending {
+			p.Sending[i] = m.flows[i].qps
 		}
-		if !more {
-			return a
-		}
-		caps = m.capsWithout(w, held)
 	}
+	p.Floor, p.Ceiling = slices.Clone(w.floors), slices.Clone(w.ceilings)
+	p.Sends = make([]bool, len(m.caps))
+	for d := range p.Sends {
+		p.Sends[d] = !m.marks(int32(d))
+	}
+	return m.share(m.forecasts, p)
 }
-
-// floor is a flow's floor, but no more than it can take.
-func (w *shareWeights) floor(m *model, f int32) float64 {
-	if w.floors == nil {
-		return 0
-	}
-	if d := w.most(m, f); d > 0 {
-		return min(w.floors[f], d)
-	}
-	return w.floors[f]
-}
-
-// most is the least of a flow's demand and its ceiling, 0 when it has neither.
-func (w *shareWeights) most(m *model, f int32) float64 {
-	d := m.flows[f].demand
-	if w.ceilings != nil && w.ceilings[f] > 0 && (d == 0 || w.ceilings[f] < d) {
-		d = w.ceilings[f]
-	}
-	return d
-}
-
-// boundless is a capacity that no flow can use up, in bit/s.
-const boundless = 1e18
 
 // feedableCaps are the capacities of the link directions, but boundless where all flows come out of one and
 // the same link that is no faster: such a link is never offered more than it carries, so it
@@ -115,7 +105,7 @@ func (m *model) feedableCaps() []float64 {
 	caps := append([]float64(nil), m.caps...)
 	for d, b := range before {
 		if b >= 0 && m.caps[b] <= m.caps[d] {
-			caps[d] = boundless
+			caps[d] = fill.Boundless
 		}
 	}
 	return caps
@@ -135,34 +125,6 @@ func (s *settings) flowWeights() []float64 {
 	return w
 }
 
-func (m *model) predictionFiller(w shareWeights, caps []float64, held []bool) *filler {
-	x := m.newFiller(sharing{
-		group: func(f int32) int32 { return f },
-		class: func(int32) int32 { return 0 },
-		groupWeight: func(f, d int32) float64 {
-			switch {
-			case m.marks(d):
-				return w.marked[f]
-			case w.sending != nil:
-				return w.sending[f]
-			}
-			return float64(m.flows[f].qps)
-		},
-		classWeight: func(int32) float64 { return 1 },
-	}, caps)
-	kept := x.open[:0]
-	for _, f := range x.open {
-		x.flows[f].demand = w.most(m, f)
-		if held[f] {
-			x.settle(f, 0, -1) // its rate is already taken off the capacities
-		} else {
-			kept = append(kept, f)
-		}
-	}
-	x.open = kept
-	return x
-}
-
 // floorOf is the rate at a flow's last table entry.
 func (s *settings) floorOf(f int32) float64 {
 	st := &s.all[s.ofFlow[f]]
@@ -173,54 +135,6 @@ func (s *settings) floorOf(f int32) float64 {
 		floor /= st.qps
 	}
 	return float64(floor)
-}
-
-// belowFloor holds the flows that a link would push below their floor; false when there are no more. Where
-// the floors alone exceed a link its credits rule, so flows there are not held.
-func (m *model) belowFloor(w shareWeights, a *allocation, held []bool) bool {
-	load := make([]float64, len(m.caps))
-	for i, h := range held {
-		if h {
-			m.addTo(load, int32(i), w.floor(m, int32(i)))
-		}
-	}
-	more := false
-	for i := range held {
-		floor := w.floor(m, int32(i))
-		if held[i] || a.rates[i] >= floor*(1-1e-9) || !m.fits(load, int32(i), floor) {
-			continue
-		}
-		held[i], more = true, true
-		m.addTo(load, int32(i), floor)
-	}
-	return more
-}
-
-func (m *model) addTo(load []float64, f int32, r float64) {
-	for _, d := range m.flows[f].links {
-		load[d] += r
-	}
-}
-
-func (m *model) fits(load []float64, f int32, r float64) bool {
-	for _, d := range m.flows[f].links {
-		if load[d]+r > m.caps[d] {
-			return false
-		}
-	}
-	return true
-}
-
-func (m *model) capsWithout(w shareWeights, held []bool) []float64 {
-	caps := m.feedableCaps()
-	for i, h := range held {
-		if h {
-			for _, d := range m.flows[i].links {
-				caps[d] = max(0, caps[d]-w.floor(m, int32(i)))
-			}
-		}
-	}
-	return caps
 }
 
 // tenantShares sums both allocations by tenant.

@@ -1,8 +1,311 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
 
-// compileRoCE compiles the DCQCN levers of the RoCE plane.
-func (m *model) compileRoCE(*allocation) (*outcome, error) {
-	return nil, fmt.Errorf("%w: plane %q has no levers", ErrInput, PlaneRoCE)
+	"fairlane/ccconfig/profile"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// nicPort is a NIC port that tenants are attached to: one set of DCQCN registers for all that it sends.
+type nicPort struct {
+	ref     subnet.PortRef
+	id      ident.PortID
+	line    float64 // bit/s
+	tenants []int32
+	flows   []int32
+	kind    settingKind
+	// wanted is the rate that one queue pair is meant to have where it meets the marks of one link, in bit/s; of
+	// flows that want different ones the geometric mean.
+	wanted float64
+	spread float64 // largest |ln| of what a flow wants by wanted
+	group  int32   // into roceSettings.groups
+	link   int32   // whose response counts, or -1
+	// position of the lever, exact period in us, and the logarithm of what rounding left of the rate.
+	position, period, rounding float64
+	clamped                    bool // the lever does not reach as far as wanted
+	set                        profile.Setting
+}
+
+// roceGroup is ports whose flows meet at links that limit somebody: only ratios count among them.
+type roceGroup struct {
+	top   float64 // largest wanted, bit/s
+	first float64 // us: period of the lever at position 0
+	ports int
+}
+
+// roceSettings is what the RoCE plane makes of a target.
+type roceSettings struct {
+	m       *model
+	target  *allocation
+	profile *profile.Profile
+	rtt     quantity.Picoseconds // longest base round trip of a flow
+	ports   []nicPort
+	ofFlow  []int32 // port of each flow
+	marks   []int32 // limiting marking links on the way of each flow
+	load    []float64
+	curves  []*profile.Curve // by link direction; nil until needed
+	groups  []roceGroup
+}
+
+// compileRoCE compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
+// of the device's profile, and the marking of switches. Flows that meet the same marks come to rest
+// at rates in proportion to what their ports' settings mean them to have; a flow that meets the marks of k
+// links falls by k^-Decline, for which its settings make up.
+func (m *model) compileRoCE(target *allocation) (*outcome, error) {
+	p, err := m.nicProfile()
+	if err != nil {
+		return nil, err
+	}
+	s := &roceSettings{m: m, target: target, profile: p, marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps))}
+	s.findPorts()
+	s.measureLinks()
+	for i := range s.ports {
+		s.measure(&s.ports[i])
+	}
+	s.connect()
+	for i := range s.ports {
+		s.choose(&s.ports[i])
+	}
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	predicted := s.predict()
+	return &outcome{
+		predicted: predicted,
+		bounds:    s.bounds(),
+		findings:  s.findings(predicted),
+		write:     func(plan *Plan) { plan.RoCE = s.plan() },
+	}, nil
+}
+
+// nicProfile is the profile that the options name: one of the input's, or an embedded one.
+func (m *model) nicProfile() (*profile.Profile, error) {
+	name := m.in.Options.Profile
+	if name == "" {
+		name = profile.Default
+	}
+	for i := range m.in.Profiles {
+		if p := &m.in.Profiles[i]; p.Name == name {
+			if err := p.Validate(); err != nil {
+				return nil, fmt.Errorf("%w: profile %q: %w", ErrInput, name, err)
+			}
+			return p, nil
+		}
+	}
+	p, err := profile.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	return p, nil
+}
+
+// findPorts lists the ports that tenants are attached to and which flows leave by each.
+func (s *roceSettings) findPorts() {
+	at := slices.Repeat([]int32{-1}, len(s.m.caps)) // port by the link direction that it drives
+	for _, pt := range s.m.tenantsByPort() {
+		ref, _ := s.m.fabric.PortByID(pt.port)
+		d := direction(s.m.fabric, ref)
+		at[d] = int32(len(s.ports))
+		s.ports = append(s.ports, nicPort{ref: ref, id: pt.port, line: s.m.caps[d], tenants: pt.tenants, group: -1, link: -1})
+	}
+	s.ofFlow = make([]int32, len(s.m.flows))
+	for i := range s.m.flows {
+		s.ofFlow[i] = at[s.m.flows[i].links[0]]
+		p := &s.ports[s.ofFlow[i]]
+		p.flows = append(p.flows, int32(i))
+	}
+}
+
+// assumedDelay is that of a link of which the fabric says nothing: some metres and a switch.
+const assumedDelay = quantity.Microsecond
+
+// measureLinks counts the queue pairs on every link direction and finds the longest round trip.
+func (s *roceSettings) measureLinks() {
+	s.load = make([]float64, len(s.m.caps))
+	for i := range s.m.flows {
+		way := quantity.Picoseconds(0)
+		for _, d := range s.m.flows[i].links {
+			s.load[d] += s.m.flows[i].qps
+			if delay := s.m.fabric.Links[d/2].Delay; delay > 0 {
+				way += delay
+			} else {
+				way += assumedDelay
+			}
+		}
+		s.rtt = max(s.rtt, 2*way)
+	}
+}
+
+// contended reports whether marks are what limits a flow.
+func (s *roceSettings) contended(f int32) bool {
+	b := s.target.bottleneck[f]
+	return b >= 0 && s.m.marks(b)
+}
+
+// spare is how much more than it takes a flow is meant for where its demand or its NIC limits it, so that
+// marks meant for others do not.
+const spare = 2
+
+// want is the rate that one queue pair of a flow is meant to have where it meets the marks of one link.
+func (s *roceSettings) want(f int32) float64 {
+	r := s.target.rates[f] / s.m.flows[f].qps
+	if !s.contended(f) {
+		r = float64(spare * r)
+	}
+	return max(float64(r*s.crowd(f)), 1)
+}
+
+// crowd is how much a flow's settings must make up for the marks of several links.
+func (s *roceSettings) crowd(f int32) float64 {
+	if s.marks[f] <= 1 {
+		return 1
+	}
+	return exp(float64(s.profile.Lever.Decline * ln(float64(s.marks[f]))))
+}
+
+// measure finds what a port's flows want: contended ones, or else all of them. The least-squares choice in the
+// logarithm is the geometric mean, by queue pairs.
+func (s *roceSettings) measure(p *nicPort) {
+	kind, sum, n := settingIdle, 0.0, 0.0
+	pick := func(f int32) bool { return kind == settingUncontended || s.contended(f) }
+	switch {
+	case slices.ContainsFunc(p.flows, s.contended):
+		kind = settingContended
+	case len(p.flows) > 0:
+		kind = settingUncontended
+	}
+	p.kind = kind
+	if kind == settingIdle {
+		p.wanted = p.line
+		return
+	}
+	most := 0.0
+	for _, f := range p.flows {
+		if !pick(f) {
+			continue
+		}
+		q := s.m.flows[f].qps
+		sum += float64(q * ln(s.want(f)))
+		n += q
+		if q > most {
+			most, p.link = q, s.responseLink(f)
+		}
+	}
+	p.wanted = exp(sum / n)
+	for _, f := range p.flows {
+		if pick(f) {
+			p.spread = max(p.spread, math.Abs(ln(s.want(f)/p.wanted)))
+		}
+	}
+}
+
+// responseLink is the link whose marks a flow answers: the one that limits it, or else the first on its way that
+// limits somebody.
+func (s *roceSettings) responseLink(f int32) int32 {
+	if s.contended(f) {
+		return s.target.bottleneck[f]
+	}
+	for _, d := range s.m.flows[f].links {
+		if s.target.limiting[d] && s.m.marks(d) {
+			return d
+		}
+	}
+	return -1
+}
+
+// curve is the response at a link.
+func (s *roceSettings) curve(d int32) *profile.Curve {
+	if d < 0 {
+		d = 0 // flows that nothing marks: any will do
+	}
+	if s.curves[d] == nil {
+		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.caps[d]), Flows: s.load[d], RTT: s.rtt})
+		s.curves[d] = &c
+	}
+	return s.curves[d]
+}
+
+// connect groups the ports whose flows meet at limiting links, and scales each group's lever: the port with the
+// fastest flows has the shortest period, and that lets it send enough for a mark.
+func (s *roceSettings) connect() {
+	n := len(s.ports)
+	root := make([]int32, n+len(s.m.caps))
+	for i := range root {
+		root[i] = int32(i)
+	}
+	find := func(i int32) int32 {
+		for root[i] != i {
+			root[i] = root[root[i]]
+			i = root[i]
+		}
+		return i
+	}
+	for i := range s.m.flows {
+		for _, d := range s.m.flows[i].links {
+			if s.target.limiting[d] && s.m.marks(d) {
+				a, b := find(s.ofFlow[i]), find(int32(n)+d)
+				root[max(a, b)] = min(a, b)
+			}
+		}
+	}
+	at := slices.Repeat([]int32{-1}, n)
+	for i := range s.ports {
+		r := find(int32(i))
+		if at[r] < 0 {
+			at[r] = int32(len(s.groups))
+			s.groups = append(s.groups, roceGroup{})
+		}
+		p := &s.ports[i]
+		p.group = at[r]
+		g := &s.groups[p.group]
+		g.top = max(g.top, p.wanted)
+		g.ports++
+	}
+	for i := range s.groups {
+		s.groups[i].first = max(float64(s.profile.Lever.MinPeriod), float64(s.profile.Lever.Volume/s.groups[i].top*1e6))
+	}
+}
+
+// choose inverts the response: the position whose gain is the rate wanted by the largest of the group.
+func (s *roceSettings) choose(p *nicPort) {
+	g := &s.groups[p.group]
+	c := s.curve(p.link)
+	p.position = c.Position(ln(p.wanted / g.top))
+	if reach := min(c.Reach(), ln(float64(s.profile.Lever.MaxPeriod)/g.first)); p.position > reach {
+		p.position, p.clamped = max(reach, 0), true
+	}
+	scale := exp(p.position)
+	p.period = float64(g.first * scale)
+	p.set = s.profile.Set(g.top/scale, p.period, quantity.BitRate(p.line))
+	k := s.profile.Lever.Decline
+	p.rounding = float64((1-k)*ln(p.set.Increase)) - float64(k*ln(p.set.Period))
+}
+
+// check refuses settings that the device cannot hold; a profile with a legal lever makes none.
+func (s *roceSettings) check() error {
+	limits := s.profile.Limits()
+	for i := range s.ports {
+		if err := s.ports[i].set.Settings.Validate(limits); err != nil {
+			return fmt.Errorf("%w: profile %q: port %s: %w", ErrInput, s.profile.Name, s.ports[i].id, err)
+		}
+	}
+	return nil
+}
+
+// weights is what every flow counts in the prediction: what its port's settings really are, at the response of
+// the link that it answers, in bit/s.
+func (s *roceSettings) weights() []float64 {
+	w := make([]float64, len(s.m.flows))
+	for i := range w {
+		f := int32(i)
+		p := &s.ports[s.ofFlow[i]]
+		gain := s.curve(s.responseLink(f)).Gain(p.position) + p.rounding
+		w[i] = float64(float64(s.m.flows[i].qps*s.groups[p.group].top) * (exp(gain) / s.crowd(f)))
+	}
+	return w
 }

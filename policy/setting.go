@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"fairlane/ccconfig/ibcc"
@@ -31,6 +32,8 @@ type setting struct {
 	exact  float64
 	timer  uint16
 	incr   uint8
+	min    uint8   // CCTI_Min; 0 when no tenant is capped
+	held   float64 // bit/s that one CCTI lets through at min
 }
 
 // settingKind says what a setting's rate was taken from.
@@ -53,7 +56,8 @@ type port struct {
 	why      string // of perSL
 	table    []ibcc.Entry
 	tableWhy Reason
-	clamps   *Finding // when no table reaches low enough
+	clamps   *Finding  // when no table reaches low enough
+	coarse   []Finding // caps that the table cannot hold well
 }
 
 // settings is the whole fabric's in the making.
@@ -68,8 +72,10 @@ type settings struct {
 	groups []group
 	// prev is a compilation of the same flows on the same service levels, or nil. fresh says which ports have
 	// to be computed because something that they depend on differs from prev.
-	prev  *settings
-	fresh []bool
+	prev   *settings
+	fresh  []bool
+	capped []float64 // by setting: see capRates
+	lanes  []lanes   // ports whose virtual lanes are weighed
 	// trips and marking are those of the link directions, for the switches; freshSwitches is by their order in
 	// the plan.
 	trips         []float64
@@ -111,6 +117,7 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 		}
 	}
 	s.fresh = slices.Repeat([]bool{true}, len(s.ports))
+	s.capped = s.capRates()
 	return s
 }
 
@@ -120,13 +127,19 @@ func (m *model) settingsLike(prev *settings, target *allocation) *settings {
 	s := &settings{m: m, target: target, place: prev.place, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
 		ofFlow: prev.ofFlow, marks: m.marksOf(target), prev: prev, fresh: make([]bool, len(prev.ports))}
 	for i := range m.flows {
-		if target.rates[i] != prev.target.rates[i] || target.bottleneck[i] != prev.target.bottleneck[i] || s.limitsMoved(int32(i)) {
+		if target.rates[i] != prev.target.rates[i] || target.bottleneck[i] != prev.target.bottleneck[i] || s.capLimits(int32(i)) != prev.capLimits(int32(i)) || s.limitsMoved(int32(i)) {
 			s.fresh[s.all[s.ofFlow[i]].port] = true
 		}
 	}
 	for i := range s.all {
 		if st := &s.all[i]; len(st.flows) == 0 && slices.ContainsFunc(s.ports[st.port].settings, s.weightMoved) {
 			s.fresh[st.port] = true // its share of the port is by weight
+		}
+	}
+	s.capped = s.capRates()
+	for k := range s.all {
+		if (s.capped == nil) != (prev.capped == nil) || s.capped != nil && s.capped[k] != prev.capped[k] {
+			s.fresh[s.all[k].port] = true
 		}
 	}
 	for i := range s.all {
@@ -176,10 +189,10 @@ func (m *model) marksOf(target *allocation) []int32 {
 	return out
 }
 
-// wanted is the rate a flow's settings should aim at: its entitlement, or twice its demand when
-// that is all that limits it, so that marks meant for others do not hold it below its demand.
+// wanted is the rate a flow's settings should aim at: its entitlement, or twice its demand or its part of a cap when
+// that is all that limits it, so that marks meant for others do not hold it below that.
 func (s *settings) wanted(f int32) float64 {
-	if s.target.bottleneck[f] < 0 {
+	if s.target.bottleneck[f] < 0 || s.capLimits(f) {
 		return float64(2 * s.target.rates[f])
 	}
 	return s.target.rates[f]
@@ -279,28 +292,35 @@ func (s *settings) measure(st *setting) {
 	for _, f := range flows {
 		total += s.wanted(f)
 	}
-	var qps, logRate, logNeed float64
 	needs := make([]float64, len(flows))
 	st.marked = 0
+	least, most := math.Inf(1), 0.0
 	for i, f := range flows {
-		r, n := s.wanted(f)/s.m.flows[f].qps, s.m.flows[f].qps
+		r := s.wanted(f) / s.m.flows[f].qps
 		if p.perSL {
 			r = total
 		}
 		k := max(1, s.marks[f])
 		st.marked = max(st.marked, int(k))
 		needs[i] = p.packet / float64(float64(float64(k)*r)*timerUnit)
+		least, most = min(least, needs[i]), max(most, needs[i])
+	}
+	if most <= least*(1+1e-9) { // equal but for rounding
+		st.rate, st.need, st.spread = rateOf(flows, p.perSL, total, s), needs[0], 0
+		return
+	}
+	var qps, logRate, logNeed float64
+	for i, f := range flows {
+		r, n := s.wanted(f)/s.m.flows[f].qps, s.m.flows[f].qps
+		if p.perSL {
+			r = total
+		}
 		qps += n
 		logRate += float64(n * ln(r))
 		logNeed += float64(n * ln(needs[i]))
 	}
-	st.rate, st.need, st.spread = exp(logRate/qps), exp(logNeed/qps), 0
-	for _, n := range needs {
-		st.spread = max(st.spread, n/st.need-1, st.need/n-1)
-	}
-	if st.spread < 1e-9 { // equal but for the rounding of ln and exp
-		st.rate, st.need, st.spread = rateOf(flows, p.perSL, total, s), needs[0], 0
-	}
+	st.rate, st.need = exp(logRate/qps), exp(logNeed/qps)
+	st.spread = max(most/st.need-1, st.need/least-1)
 }
 
 func rateOf(flows []int32, perSL bool, total float64, s *settings) float64 {
@@ -315,7 +335,7 @@ func rateOf(flows []int32, perSL bool, total float64, s *settings) float64 {
 func (s *settings) relevant(st *setting) []int32 {
 	var out []int32
 	for _, f := range st.flows {
-		if b := s.target.bottleneck[f]; b >= 0 && s.m.marks(b) {
+		if b := s.target.bottleneck[f]; b >= 0 && s.m.marks(b) && !s.capLimits(f) {
 			out = append(out, f)
 		}
 	}

@@ -1,9 +1,7 @@
 package policy
 
 import (
-	"math/bits"
 	"slices"
-	"strings"
 
 	"fairlane/subnet/ident"
 )
@@ -14,6 +12,15 @@ type placements [][]ident.SL
 
 // at returns a tenant's SL on a port it is attached to.
 func (p placements) at(m *model, tenant int32, port ident.PortID) ident.SL {
+	i, ok := attachment(m, tenant, port)
+	if !ok {
+		return 0
+	}
+	return p[tenant][i]
+}
+
+// attachment finds a tenant's attachment to a port.
+func attachment(m *model, tenant int32, port ident.PortID) (int, bool) {
 	as := m.tenants[tenant].Attachments
 	lo, hi := 0, len(as)
 	for lo < hi {
@@ -24,65 +31,48 @@ func (p placements) at(m *model, tenant int32, port ident.PortID) ident.SL {
 			hi = mid
 		}
 	}
-	if lo == len(as) || as[lo].Port != port {
-		return 0
-	}
-	return p[tenant][lo]
+	return lo, lo < len(as) && as[lo].Port == port
 }
 
-// maxSearch bounds the exact search for a colouring: tenants looked at, in all.
-const maxSearch = 2_000_000
-
-// colouring is the problem of giving each tenant one SL, used on all its ports where none is
-// pinned, because a partition has one SL in the whole fabric. Tenants that meet on a
-// channel-adapter port conflict: settings and per-SL counters are per (port, SL).
-type colouring struct {
-	meet   [][]int32 // conflicting tenants, ascending
-	barred []uint16  // bit s: another tenant has SL s pinned on a shared port
-	fixed  []int8    // the one SL a tenant is pinned to, or -1
-	colour []int8    // -1 none
-	uses   [][ident.NumSLs]uint16
-	looked int
-}
-
-// place assigns SLs. Distinct SLs for all tenants come first, so that a counter of an SL means one
+// place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the
+// whole fabric. Distinct SLs for all tenants come first, so that a counter of an SL means one
 // tenant everywhere; then distinct ones for tenants that meet; SL 0 stays free for unmanaged
-// traffic unless nothing else works. When even that fails, tenants share an SL on as few ports
-// as a greedy choice finds, and a finding says where.
+// traffic unless nothing else works. With a plan in force, placements that still serve stay. When one SL
+// for each tenant does not fit, tenants whose endpoints fall into separate groups get several; when that
+// fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
 func (m *model) place() (placements, []Finding) {
 	ports := m.tenantsByPort()
-	conflict := m.conflicts(ports)
-	solved := false
-	c := conflict
-	if len(m.tenants) <= len(m.usable) {
-		c = m.distinct(conflict)
-		solved = c.solve(m.usable, false)
+	x := m.newSLProblem(ports, nil)
+	x.preferInForce()
+	if x.solve() {
+		p := x.placements()
+		return p, m.sharedSLs(x, p)
 	}
-	for _, zero := range []bool{false, true} {
-		if !solved {
-			c = conflict
-			solved = c.solve(m.usable, zero)
+	x.restrict(true)
+	x.c.greedy(x.order)
+	p := x.placements()
+	if parts := m.flowParts(); parts != nil {
+		y := m.newSLProblem(ports, parts)
+		y.stayAt(p)
+		y.restrict(true)
+		if y.c.crowded() || !y.c.adapt(y.order) {
+			y.c.greedy(y.order)
 		}
-	}
-	if !solved {
-		c.greedy(m.usable)
-	}
-	p := make(placements, len(m.tenants))
-	for t := range m.tenants {
-		p[t] = make([]ident.SL, len(m.tenants[t].Attachments))
-		for i, a := range m.tenants[t].Attachments {
-			p[t][i] = ident.SL(max(0, c.colour[t]))
-			if a.SL != nil {
-				p[t][i] = *a.SL
-			}
+		if y.c.conflicts() < x.c.conflicts() {
+			y.reunite()
+			p = y.placements()
+			return p, slices.Concat(m.sharedSLs(y, p), y.splits())
 		}
+		x.lowerBound = y
 	}
-	return p, m.sharedSLs(ports, p)
+	return p, m.sharedSLs(x, p)
 }
 
+// portTenants is a port with the tenants that are attached to it.
 type portTenants struct {
 	port    ident.PortID
 	tenants []int32
+	at      []int32 // index of the attachment in each tenant's list
 }
 
 // tenantsByPort lists the attached ports in order, with the tenants on each in order.
@@ -90,7 +80,7 @@ func (m *model) tenantsByPort() []portTenants {
 	at := make(map[ident.PortID]int)
 	var out []portTenants
 	for t := range m.tenants {
-		for _, a := range m.tenants[t].Attachments {
+		for k, a := range m.tenants[t].Attachments {
 			i, ok := at[a.Port]
 			if !ok {
 				i = len(out)
@@ -98,57 +88,11 @@ func (m *model) tenantsByPort() []portTenants {
 				out = append(out, portTenants{port: a.Port})
 			}
 			out[i].tenants = append(out[i].tenants, int32(t))
+			out[i].at = append(out[i].at, int32(k))
 		}
 	}
 	slices.SortFunc(out, func(a, b portTenants) int { return a.port.Compare(b.port) })
 	return out
-}
-
-// conflicts builds the problem from the ports.
-func (m *model) conflicts(ports []portTenants) *colouring {
-	n := len(m.tenants)
-	c := &colouring{meet: make([][]int32, n), barred: make([]uint16, n), fixed: make([]int8, n), colour: make([]int8, n)}
-	pin := m.pins()
-	for _, p := range ports {
-		for _, t := range p.tenants {
-			for _, u := range p.tenants {
-				if t == u {
-					continue
-				}
-				c.meet[t] = append(c.meet[t], u)
-				if sl, ok := pin[pinKey{u, p.port}]; ok {
-					c.barred[t] |= 1 << sl
-				}
-			}
-		}
-	}
-	for t := range n {
-		slices.Sort(c.meet[t])
-		c.meet[t] = slices.Compact(c.meet[t])
-		c.fixed[t] = m.onePin(t)
-	}
-	return c
-}
-
-// distinct is the problem in which every two tenants conflict, wherever they are. It is built only
-// for as many tenants as there are SLs.
-func (m *model) distinct(c *colouring) *colouring {
-	n := len(m.tenants)
-	d := &colouring{meet: make([][]int32, n), barred: slices.Clone(c.barred), fixed: c.fixed, colour: make([]int8, n)}
-	for t := range n {
-		for u := range n {
-			if t == u {
-				continue
-			}
-			d.meet[t] = append(d.meet[t], int32(u))
-			for _, a := range m.tenants[u].Attachments {
-				if a.SL != nil {
-					d.barred[t] |= 1 << *a.SL
-				}
-			}
-		}
-	}
-	return d
 }
 
 type pinKey struct {
@@ -156,21 +100,9 @@ type pinKey struct {
 	port   ident.PortID
 }
 
-func (m *model) pins() map[pinKey]ident.SL {
-	out := make(map[pinKey]ident.SL)
-	for t := range m.tenants {
-		for _, a := range m.tenants[t].Attachments {
-			if a.SL != nil {
-				out[pinKey{int32(t), a.Port}] = *a.SL
-			}
-		}
-	}
-	return out
-}
-
 // onePin is the SL a tenant has pinned wherever it pinned one, which it then keeps everywhere,
 // even if it is reserved: the operator said so. -1 when there is none, or several.
-func (m *model) onePin(t int) int8 {
+func (m *model) onePin(t int32) int8 {
 	own := int8(-1)
 	for _, a := range m.tenants[t].Attachments {
 		if a.SL != nil {
@@ -183,154 +115,195 @@ func (m *model) onePin(t int) int8 {
 	return own
 }
 
-// start clears the colours to the fixed ones and returns how many are left to find.
-func (c *colouring) start() int {
-	c.looked = 0
-	c.uses = make([][ident.NumSLs]uint16, len(c.colour))
-	left := 0
-	for t := range c.colour {
-		c.colour[t] = -1
-	}
-	for t, f := range c.fixed {
-		if f >= 0 && c.barred[t]&(1<<f) == 0 {
-			c.paint(int32(t), f)
-		} else {
-			left++
+// slProblem is the colouring of one SL for each node: a tenant with all its ports, or a part of them.
+type slProblem struct {
+	m          *model
+	ports      []portTenants
+	nodes      []slNode
+	nodeOf     [][]int32 // by tenant and attachment
+	c          *colouring
+	order      []int8 // usable SLs
+	inForce    bool
+	lowerBound *slProblem // the problem whose cliques bound the SLs needed; nil: this one
+}
+
+// slNode is the ports of a tenant that get one SL.
+type slNode struct {
+	tenant int32
+	at     []int32 // attachments
+}
+
+// newSLProblem builds the problem. parts gives the part of each attachment, by tenant; nil is one part each.
+func (m *model) newSLProblem(ports []portTenants, parts [][]int32) *slProblem {
+	x := &slProblem{m: m, ports: ports, nodeOf: make([][]int32, len(m.tenants))}
+	for t := range m.tenants {
+		first := int32(len(x.nodes))
+		x.nodeOf[t] = make([]int32, len(m.tenants[t].Attachments))
+		x.nodes = append(x.nodes, slNode{tenant: int32(t)})
+		for i := range m.tenants[t].Attachments {
+			part := int32(0)
+			if parts != nil {
+				part = parts[t][i]
+			}
+			for first+part >= int32(len(x.nodes)) {
+				x.nodes = append(x.nodes, slNode{tenant: int32(t)})
+			}
+			x.nodeOf[t][i] = first + part
+			n := &x.nodes[first+part]
+			n.at = append(n.at, int32(i))
 		}
 	}
-	return left
-}
-
-func (c *colouring) paint(t int32, sl int8) {
-	c.colour[t] = sl
-	for _, u := range c.meet[t] {
-		c.uses[u][sl]++
+	for _, sl := range m.usable {
+		x.order = append(x.order, int8(sl))
 	}
+	x.c = newColouring(len(x.nodes))
+	x.connect()
+	return x
 }
 
-func (c *colouring) unpaint(t int32) {
-	for _, u := range c.meet[t] {
-		c.uses[u][c.colour[t]]--
+// connect finds which nodes meet on which number of ports, and which SLs others have pinned there. Settings
+// and counters are per (port, SL), so nodes that meet on a channel-adapter port need different ones.
+func (x *slProblem) connect() {
+	type occupant struct {
+		node int32
+		pin  *ident.SL
 	}
-	c.colour[t] = -1
-}
-
-// solve searches for a colouring by backtracking in DSATUR order: always the tenant with the fewest
-// SLs left, then the one with most conflicts, then the first. False when there is none, or
-// none was found within maxSearch.
-func (c *colouring) solve(usable []ident.SL, zero bool) bool {
-	var order []ident.SL
-	for _, sl := range usable {
-		if sl != 0 || zero {
-			order = append(order, sl)
+	on := make([][]occupant, len(x.ports))
+	portsOf := make([][]int32, len(x.nodes))
+	for i := range x.ports {
+		p := &x.ports[i]
+		for k, t := range p.tenants {
+			o := occupant{x.nodeOf[t][p.at[k]], x.m.tenants[t].Attachments[p.at[k]].SL}
+			on[i] = append(on[i], o)
+			if o.pin == nil {
+				portsOf[o.node] = append(portsOf[o.node], int32(i))
+			}
 		}
 	}
-	return c.extend(order, c.start())
+	row := make([]int32, len(x.nodes))
+	for v := range x.nodes {
+		var met []int32
+		for _, i := range portsOf[v] {
+			for _, o := range on[i] {
+				switch {
+				case o.node == int32(v):
+				case o.pin != nil:
+					x.c.barred[v][*o.pin]++
+				default:
+					if row[o.node]++; row[o.node] == 1 {
+						met = append(met, o.node)
+					}
+				}
+			}
+		}
+		slices.Sort(met)
+		x.c.meet[v] = make([]edge, len(met))
+		for i, u := range met {
+			x.c.meet[v][i] = edge{u, row[u]}
+			row[u] = 0
+		}
+	}
 }
 
-func (c *colouring) extend(order []ident.SL, left int) bool {
-	if left == 0 {
+// restrict sets the SLs that nodes may have: the usable ones, SL 0 only if zero says so or they have it in force,
+// or the one that the tenant is pinned to.
+func (x *slProblem) restrict(zero bool) {
+	all := uint16(0)
+	for _, k := range x.order {
+		all |= 1 << k
+	}
+	for v := range x.nodes {
+		d := all
+		if !zero && all != 1 && !(x.inForce && slices.Max(x.c.move[v][:]) > x.c.move[v][0]) {
+			d &^= 1
+		}
+		if pin := x.m.onePin(x.nodes[v].tenant); pin >= 0 && x.c.barred[v][pin] == 0 {
+			d = 1 << pin
+		}
+		x.c.domain[v] = d
+	}
+}
+
+// solve finds an SL for each node so that none of those that meet are alike, in the order of preference that place
+// describes. False when it finds none.
+func (x *slProblem) solve() bool {
+	if x.restrict(true); x.c.crowded() {
+		return false
+	}
+	if x.inForce {
+		return x.solveInForce()
+	}
+	if len(x.m.tenants) <= len(x.order) && x.solveDistinct() {
 		return true
 	}
-	t, free := c.next(order)
-	for _, sl := range order {
-		if free&(1<<sl) == 0 {
-			continue
-		}
-		c.paint(t, int8(sl))
-		if c.extend(order, left-1) {
+	for _, zero := range []bool{false, true} {
+		if x.restrict(zero); x.c.solve(x.order) {
 			return true
-		}
-		c.unpaint(t)
-		if c.looked > maxSearch {
-			return false
 		}
 	}
 	return false
 }
 
-// next picks the tenant to colour and the SLs it may have.
-func (c *colouring) next(order []ident.SL) (tenant int32, free uint16) {
-	best, bestLeft := int32(-1), 0
-	for t := range c.colour {
-		if c.colour[t] >= 0 {
-			continue
-		}
-		f := c.free(t, order)
-		left := bits.OnesCount16(f)
-		if best < 0 || left < bestLeft || left == bestLeft && len(c.meet[t]) > len(c.meet[best]) {
-			best, bestLeft, free = int32(t), left, f
-		}
+// solveInForce moves as few ports as it can; using SL 0 comes before moving anybody.
+func (x *slProblem) solveInForce() bool {
+	x.restrict(false)
+	first := x.c.adapt(x.order)
+	if first && x.c.moved() == 0 {
+		return true
 	}
-	c.looked += len(c.colour)
-	return best, free
+	kept, moved := slices.Clone(x.c.colour), x.c.moved()
+	x.restrict(true)
+	if x.c.adapt(x.order) && (!first || x.c.moved() < moved) {
+		return true
+	}
+	copy(x.c.colour, kept)
+	return first
 }
 
-func (c *colouring) free(t int, order []ident.SL) uint16 {
-	f := uint16(0)
-	for _, sl := range order {
-		if c.uses[t][sl] == 0 && c.barred[t]&(1<<sl) == 0 {
-			f |= 1 << sl
+// solveDistinct solves the problem in which every two tenants conflict, wherever they are. It is tried only
+// for as many tenants as there are SLs.
+func (x *slProblem) solveDistinct() bool {
+	n := len(x.nodes)
+	d := newColouring(n)
+	pinned := uint16(0)
+	for v := range n {
+		for _, a := range x.m.tenants[x.nodes[v].tenant].Attachments {
+			if a.SL != nil {
+				pinned |= 1 << *a.SL
+			}
 		}
 	}
-	return f
+	x.restrict(false)
+	for v := range n {
+		d.barred[v] = x.c.barred[v]
+		d.domain[v] = x.c.domain[v]
+		if x.m.onePin(x.nodes[v].tenant) < 0 {
+			d.domain[v] &^= pinned
+		}
+		for u := range n {
+			if u != v {
+				d.meet[v] = append(d.meet[v], edge{int32(u), 1})
+			}
+		}
+	}
+	if !d.solve(x.order) {
+		return false
+	}
+	copy(x.c.colour, d.colour)
+	return true
 }
 
-// greedy colours in DSATUR order and lets a tenant that has no SL left take the one that fewest of
-// the tenants it meets have.
-func (c *colouring) greedy(usable []ident.SL) {
-	for range c.start() {
-		t, free := c.next(usable)
-		best, bestUses := usable[0], 1<<30
-		for _, sl := range usable {
-			uses := int(c.uses[t][sl])
-			if free != 0 && free&(1<<sl) == 0 || c.barred[t]&(1<<sl) != 0 {
-				uses += 1 << 20
-			}
-			if uses < bestUses {
-				best, bestUses = sl, uses
-			}
-		}
-		c.paint(t, int8(best))
-	}
-}
-
-// maxNames bounds how many ports or links a finding lists.
-const maxNames = 16
-
-// sharedSLs reports tenants that share an SL on a port, one finding for each set of tenants.
-func (m *model) sharedSLs(ports []portTenants, p placements) []Finding {
-	type group struct {
-		tenants []string
-		ports   []string
-		count   int
-	}
-	groups := make(map[string]*group)
-	for _, pt := range ports {
-		var bySL [ident.NumSLs][]string
-		for _, t := range pt.tenants {
-			sl := p.at(m, t, pt.port)
-			bySL[sl] = append(bySL[sl], m.tenants[t].Name)
-		}
-		for _, names := range bySL {
-			if len(names) < 2 {
-				continue
-			}
-			key := strings.Join(names, ",")
-			g := groups[key]
-			if g == nil {
-				g = &group{tenants: names}
-				groups[key] = g
-			}
-			if g.count++; g.count <= maxNames {
-				ref, _ := m.fabric.PortByID(pt.port)
-				g.ports = append(g.ports, m.fabric.PortName(ref))
+// placements gives every attachment its SL: the pinned one, or that of its node.
+func (x *slProblem) placements() placements {
+	p := make(placements, len(x.m.tenants))
+	for t := range x.m.tenants {
+		p[t] = make([]ident.SL, len(x.m.tenants[t].Attachments))
+		for i, a := range x.m.tenants[t].Attachments {
+			p[t][i] = ident.SL(max(0, x.c.colour[x.nodeOf[t][i]]))
+			if a.SL != nil {
+				p[t][i] = *a.SL
 			}
 		}
 	}
-	var out []Finding
-	for _, g := range groups {
-		out = append(out, exhausted(g.tenants, g.ports, g.count, len(m.usable)))
-	}
-	return out
+	return p
 }

@@ -101,6 +101,9 @@ func (s *settings) slowest(p *port) (smallest, step float64) {
 	for _, k := range p.settings {
 		st := &s.all[k]
 		smallest = min(smallest, st.rate)
+		if c := s.capOf(k); c > 0 {
+			smallest = min(smallest, c)
+		}
 		step = max(step, float64(float64(st.timer)*timerUnit))
 	}
 	return smallest, step
@@ -120,16 +123,20 @@ func (t *tables) reason(p *port, shape int, smallest float64) Reason {
 func (s *settings) limitClamps(p *port, smallest float64) Finding {
 	var names []string
 	for _, k := range p.settings {
-		if s.all[k].rate < p.floor()*reachMargin {
+		if c := s.capOf(k); s.all[k].rate < p.floor()*reachMargin || c > 0 && c < p.floor()*reachMargin {
 			for _, t := range s.all[k].tenants {
 				names = append(names, s.m.tenants[t].Name)
 			}
 		}
 	}
+	fix := "use SL mode, or open fewer queue pairs"
+	if p.table[len(p.table)-1].Eighths() < ibcc.MaxMultiplier<<ibcc.MaxShift { // not yet the longest delay there is
+		fix = "allow longer tables, " + fix
+	}
 	return Finding{Code: CodeCCTLimit, Tenants: names, Links: []string{s.m.fabric.PortName(p.ref)},
 		Message: fmt.Sprintf("port %s: CCTI_Limit %d lets %s through, more than half of the smallest entitlement %s; flows at the limit take more than their share",
 			s.m.fabric.PortName(p.ref), len(p.table)-1, rate(p.floor()), rate(smallest)),
-		Fix: "allow longer tables, use SL mode, or open fewer queue pairs"}
+		Fix: fix}
 }
 
 func seconds(s float64) string { return quantity.Picoseconds(s * 1e12).String() }

@@ -126,7 +126,7 @@ func (w *wayFinder) shortest(out []way, i int, fl *tenants.Flow, src, dst subnet
 	total := 1
 	for k := 0; k < total; k++ {
 		var widest int
-		w.ports, widest = w.walk(w.ports[:0], src, dst, dist, k, total)
+		w.ports, widest = w.walk(w.ports[:0], src, dst, dist, k)
 		if k == 0 {
 			total = min(maxWays, widest)
 		}
@@ -138,10 +138,9 @@ func (w *wayFinder) shortest(out []way, i int, fl *tenants.Flow, src, dst subnet
 	return out, nil
 }
 
-// walk follows the k-th of total ways, and returns how many a walk of its widths has. The choice at each switch is a
-// digit of k, least significant first, scaled so that fewer ways than there are still use
-// all choices of the first switches.
-func (w *wayFinder) walk(path []subnet.PortRef, src, dst subnet.PortRef, dist []int32, k, total int) (_ []subnet.PortRef, ways int) {
+// walk follows the k-th way, and returns how many a walk of its widths has. The choice at each switch is a digit of
+// k, least significant first, so that even fewer ways than there are use all choices of the first switches.
+func (w *wayFinder) walk(path []subnet.PortRef, src, dst subnet.PortRef, dist []int32, k int) (_ []subnet.PortRef, ways int) {
 	path = append(path, src)
 	at, _ := w.m.fabric.Peer(src)
 	ways = 1

@@ -36,12 +36,13 @@ const (
 
 // Params are the settings of one egress port of a WRCC switch (S0, tables 1 and 2).
 type Params struct {
-	Fmin, Fmax   quantity.BitRate     // least and largest port fair rate, normalised; whole Mbit/s on a device
-	Target       quantity.BitRate     // Btar, target rate of the port
-	Period       quantity.Picoseconds // WRCCT: sampling period, and the least gap between two FCNPs of a flow
-	RateRatioPct int                  // RateRatioMax, percent of Btar from which the rate is divided
-	QRatioPct    int                  // QRatioMax, percent of Qmax that the queue may hold
-	Lambda       float64              // weight of a period in the average RTT, above 0 to 1
+	Fmin         quantity.BitRate     `json:"fmin_bps"`       // least port fair rate, normalised; whole Mbit/s on a device
+	Fmax         quantity.BitRate     `json:"fmax_bps"`       // largest port fair rate, likewise
+	Target       quantity.BitRate     `json:"target_bps"`     // Btar, target rate of the port
+	Period       quantity.Picoseconds `json:"period_ps"`      // WRCCT: sampling period, and the least gap between two FCNPs of a flow
+	RateRatioPct int                  `json:"rate_ratio_pct"` // RateRatioMax, percent of Btar from which the rate is divided
+	QRatioPct    int                  `json:"q_ratio_pct"`    // QRatioMax, percent of Qmax that the queue may hold
+	Lambda       float64              `json:"lambda"`         // weight of a period in the average RTT, above 0 to 1
 }
 
 // DefaultParams returns S0's settings for a port of the given rate: the target is the rate itself,

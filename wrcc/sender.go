@@ -27,6 +27,27 @@ const (
 	IncreaseAsk
 )
 
+// String returns the word for the way: "timer" or "ask".
+func (i Increase) String() string {
+	switch i {
+	case IncreaseTimer:
+		return "timer"
+	case IncreaseAsk:
+		return "ask"
+	}
+	return fmt.Sprintf("increase %d", uint8(i))
+}
+
+// ParseIncrease reads the word of a way to a higher rate, "timer" or "ask".
+func ParseIncrease(word string) (Increase, error) {
+	for _, i := range []Increase{IncreaseTimer, IncreaseAsk} {
+		if word == i.String() {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("increase %q: want %q or %q", word, IncreaseTimer, IncreaseAsk)
+}
+
 // SenderParams are the settings of a network adapter, the same for all its flows.
 type SenderParams struct {
 	T1       quantity.Picoseconds // of the increase timer; at least the switches' WRCCT

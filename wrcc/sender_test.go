@@ -199,3 +199,17 @@ func TestSenderDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestWordsOfIncreaseAreReadBack(t *testing.T) {
+	t.Parallel()
+	for _, i := range []wrcc.Increase{wrcc.IncreaseTimer, wrcc.IncreaseAsk} {
+		if got, err := wrcc.ParseIncrease(i.String()); got != i || err != nil {
+			t.Errorf("%q is read as %v, %v", i.String(), got, err)
+		}
+	}
+	for _, word := range []string{"", "Ask", wrcc.Increase(7).String()} {
+		if _, err := wrcc.ParseIncrease(word); err == nil {
+			t.Errorf("%q is taken for a way to a higher rate", word)
+		}
+	}
+}

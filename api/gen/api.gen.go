@@ -312,6 +312,9 @@ type CCTEntry struct {
 	Shift      int `json:"shift"`
 }
 
+// Cap The most, in bit/s, that all the tenant's flows together may have on any link; at least the guarantee; 0 is no bound.
+type Cap = int64
+
 // Class defines model for Class.
 type Class struct {
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -514,6 +517,9 @@ type FlowSetUpdate struct {
 	Flows []Flow `json:"flows"`
 }
 
+// Guarantee Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none.
+type Guarantee = int64
+
 // Health defines model for Health.
 type Health struct {
 	Status HealthStatus `json:"status"`
@@ -538,6 +544,9 @@ type LinkPrediction struct {
 
 // LinkTenant defines model for LinkTenant.
 type LinkTenant struct {
+	// Bound Delivered is expected within predicted * (1 +- bound) in 95 of 100 cases.
+	Bound float64 `json:"bound"`
+
 	// EntitledBps Bits per second of link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
@@ -650,6 +659,9 @@ type PortMarking struct {
 
 // PredictedShare defines model for PredictedShare.
 type PredictedShare struct {
+	// Bound Delivered is expected within predicted * (1 +- bound) in 95 of 100 cases.
+	Bound float64 `json:"bound"`
+
 	// EntitledBps Bits per second of link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
@@ -704,10 +716,16 @@ type Reason struct {
 	Field   string  `json:"field"`
 	Formula string  `json:"formula"`
 
+	// Range Legal values.
+	Range *string `json:"range,omitempty"`
+
 	// Rule Stable code.
 	Rule   string  `json:"rule"`
 	Tenant *string `json:"tenant,omitempty"`
-	Value  string  `json:"value"`
+
+	// Unit Of the value, such as 1.024 us; none for a plain number.
+	Unit  *string `json:"unit,omitempty"`
+	Value string  `json:"value"`
 }
 
 // Rollout defines model for Rollout.
@@ -867,8 +885,14 @@ type SwitchSettings struct {
 // Tenant defines model for Tenant.
 type Tenant struct {
 	Attachments []Attachment `json:"attachments"`
-	Classes     []Class      `json:"classes"`
-	CreatedAt   time.Time    `json:"created_at"`
+
+	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least the guarantee; 0 is no bound.
+	CapBps    Cap       `json:"cap_bps"`
+	Classes   []Class   `json:"classes"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none.
+	GuaranteeBps Guarantee `json:"guarantee_bps"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
@@ -885,7 +909,13 @@ type Tenant struct {
 // TenantCreate defines model for TenantCreate.
 type TenantCreate struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
-	Classes     []Class      `json:"classes,omitempty"`
+
+	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least the guarantee; 0 is no bound.
+	CapBps  *Cap    `json:"cap_bps,omitempty"`
+	Classes []Class `json:"classes,omitempty"`
+
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none.
+	GuaranteeBps *Guarantee `json:"guarantee_bps,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
@@ -941,7 +971,13 @@ type TenantShare struct {
 // TenantUpdate defines model for TenantUpdate.
 type TenantUpdate struct {
 	Attachments []Attachment `json:"attachments,omitempty"`
-	Classes     []Class      `json:"classes,omitempty"`
+
+	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least the guarantee; 0 is no bound.
+	CapBps  *Cap    `json:"cap_bps,omitempty"`
+	Classes []Class `json:"classes,omitempty"`
+
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none.
+	GuaranteeBps *Guarantee `json:"guarantee_bps,omitempty"`
 
 	// Pkey A partition key; `0x0000` is the default partition.
 	Pkey *PKey `json:"pkey,omitempty"`
@@ -1437,14 +1473,14 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant} (the `GetTenant` operationId).
 	GetTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateTenantWithBody Replace a tenant's weight, P_Key, classes and attachments
+	// UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant} (the `UpdateTenant` operationId).
 	UpdateTenantWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, params *UpdateTenantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateTenant Replace a tenant's weight, P_Key, classes and attachments
+	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1951,7 +1987,7 @@ func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant Tenant
 	return c.Client.Do(req)
 }
 
-// UpdateTenantWithBody Replace a tenant's weight, P_Key, classes and attachments
+// UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
 // Takes any type of body and a specified content type.
 //
@@ -1968,7 +2004,7 @@ func (c *Client) UpdateTenantWithBody(ctx context.Context, fabric FabricPath, te
 	return c.Client.Do(req)
 }
 
-// UpdateTenant Replace a tenant's weight, P_Key, classes and attachments
+// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3997,14 +4033,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant} (the `GetTenant` operationId).
 	GetTenantWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*GetTenantResponse, error)
 
-	// UpdateTenantWithBodyWithResponse Replace a tenant's weight, P_Key, classes and attachments
+	// UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant} (the `UpdateTenant` operationId).
 	UpdateTenantWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *UpdateTenantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateTenantResponse, error)
 
-	// UpdateTenantWithResponse Replace a tenant's weight, P_Key, classes and attachments
+	// UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5933,7 +5969,7 @@ func (c *ClientWithResponses) GetTenantWithResponse(ctx context.Context, fabric 
 	return ParseGetTenantResponse(rsp)
 }
 
-// UpdateTenantWithBodyWithResponse Replace a tenant's weight, P_Key, classes and attachments
+// UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -5946,7 +5982,7 @@ func (c *ClientWithResponses) UpdateTenantWithBodyWithResponse(ctx context.Conte
 	return ParseUpdateTenantResponse(rsp)
 }
 
-// UpdateTenantWithResponse Replace a tenant's weight, P_Key, classes and attachments
+// UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7204,7 +7240,7 @@ type ServerInterface interface {
 	// GetTenant Show a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant})
 	GetTenant(c *gin.Context, fabric FabricPath, tenant TenantPath)
-	// UpdateTenant Replace a tenant's weight, P_Key, classes and attachments
+	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant})
 	UpdateTenant(c *gin.Context, fabric FabricPath, tenant TenantPath, params UpdateTenantParams)
 	// GetTopology Nodes and links of a snapshot
@@ -9731,7 +9767,7 @@ type StrictServerInterface interface {
 	// GetTenant Show a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant})
 	GetTenant(ctx context.Context, request GetTenantRequestObject) (GetTenantResponseObject, error)
-	// UpdateTenant Replace a tenant's weight, P_Key, classes and attachments
+	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	// (PUT /api/v1/fabrics/{fabric}/tenants/{tenant})
 	UpdateTenant(ctx context.Context, request UpdateTenantRequestObject) (UpdateTenantResponseObject, error)
 	// GetTopology Nodes and links of a snapshot

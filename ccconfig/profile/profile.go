@@ -3,14 +3,175 @@
 // that runs left out of the fit showed.
 package profile
 
-import "fairlane/ccconfig/dcqcn"
+import (
+	"fmt"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/quantity"
+)
 
 // Default is the profile of ports for which none is named.
 const Default = "connectx-6"
 
+// Scopes: what one set of settings is for.
+const (
+	ScopePort = "port" // all that sends on the port
+	ScopeVF   = "vf"   // one virtual function
+)
+
 // Profile is one kind of device.
 type Profile struct {
-	Name    string         `json:"name"`    // such as "connectx-6"
-	Version int            `json:"version"` // of the calibration
-	Base    dcqcn.Settings `json:"base"`    // of managed ports; levers move some of them
+	Name           string             `json:"name"` // such as "connectx-6"
+	Title          string             `json:"title"`
+	Version        int                `json:"version"`         // of the calibration
+	Made           string             `json:"made"`            // the command that made it
+	Scope          string             `json:"scope"`           // ScopePort or ScopeVF
+	Speeds         []quantity.BitRate `json:"speeds_bps"`      // that its ports have, ascending
+	Rate32         bool               `json:"rate32"`          // has the 32-bit rate capability
+	UndocumentedGD bool               `json:"undocumented_gd"` // RPG_GD may be other than 10 and 11
+	Base           dcqcn.Settings     `json:"base"`            // of managed ports; the lever moves some of them
+	Lever          Lever              `json:"lever"`
+	Marking        MarkingRule        `json:"marking"`
+	Response       Response           `json:"response"`
+	Bounds         []Bound            `json:"bounds"`    // by ratio, ascending
+	Registers      []Effect           `json:"registers"` // what single registers do, for people
+	Cliffs         []Cliff            `json:"cliffs"`    // values that the compiler keeps away from
+}
+
+// Bound is the error of predictions that held-out runs stayed within, in 95 of 100 rates.
+type Bound struct {
+	Ratio float64 `json:"ratio"` // for per-flow rates at a link up to so far apart
+	Error float64 `json:"error"` // relative, of a rate
+}
+
+// Effect is what one register, changed on half of the flows of a link, did to their rates.
+type Effect struct {
+	Register string  `json:"register"`
+	Value    uint64  `json:"value"`
+	Base     uint64  `json:"base"`  // on the other flows
+	Ratio    float64 `json:"ratio"` // rate of a changed flow by that of another
+	Use      float64 `json:"use"`   // of the link, 0 to 1
+}
+
+// Cliff is a region of a register that breaks the response.
+type Cliff struct {
+	Register string `json:"register"`
+	From     uint64 `json:"from"`
+	To       uint64 `json:"to"`
+	Reason   string `json:"reason"`
+}
+
+// Limits are the ranges of the device's registers.
+func (p *Profile) Limits() dcqcn.Limits {
+	return dcqcn.Limits{Rate32: p.Rate32, UndocumentedGD: p.UndocumentedGD}
+}
+
+// Bound returns the error bound of rates where per-flow rates at a link are up to ratio apart. Beyond the
+// largest ratio calibrated it grows in proportion.
+func (p *Profile) Bound(ratio float64) float64 {
+	for _, b := range p.Bounds {
+		if ratio <= b.Ratio {
+			return b.Error
+		}
+	}
+	last := p.Bounds[len(p.Bounds)-1]
+	return last.Error * ratio / last.Ratio
+}
+
+// Avoids returns the cliff that a setting lies in, if any.
+func (p *Profile) Avoids(s *dcqcn.Settings) (Cliff, bool) {
+	for _, r := range p.Limits().Registers() {
+		v := r.Value(s)
+		for _, c := range p.Cliffs {
+			if c.Register == r.Name && v >= c.From && v <= c.To {
+				return c, true
+			}
+		}
+	}
+	return Cliff{}, false
+}
+
+// Validate checks a profile from elsewhere: names and sizes within bounds, settings legal for the device,
+// axes that ascend, and gains that never rise with the position.
+func (p *Profile) Validate() error {
+	if len(p.Name) == 0 || len(p.Name) > maxName {
+		return fmt.Errorf("name of %d bytes: want 1 to %d", len(p.Name), maxName)
+	}
+	if p.Scope != ScopePort && p.Scope != ScopeVF {
+		return fmt.Errorf("scope %q: want %q or %q", p.Scope, ScopePort, ScopeVF)
+	}
+	if p.Version < 1 {
+		return fmt.Errorf("version %d: want 1 or more", p.Version)
+	}
+	if len(p.Speeds) == 0 || len(p.Speeds) > maxAxis {
+		return fmt.Errorf("%d speeds: want 1 to %d", len(p.Speeds), maxAxis)
+	}
+	if err := ascending("speeds_bps", p.Speeds, 1); err != nil {
+		return err
+	}
+	if err := p.Base.Validate(p.Limits()); err != nil {
+		return fmt.Errorf("base: %w", err)
+	}
+	for _, check := range []func() error{p.Lever.validate, p.Marking.validate, p.Response.validate, p.validateBounds, p.validateTables} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if c, bad := p.Avoids(&p.Base); bad {
+		return fmt.Errorf("base: %s is within the cliff from %d to %d", c.Register, c.From, c.To)
+	}
+	return nil
+}
+
+// Sizes of what a file may hold.
+const (
+	maxName   = 64
+	maxAxis   = 64
+	maxGains  = 1 << 16
+	maxTables = 256
+)
+
+func (p *Profile) validateBounds() error {
+	if len(p.Bounds) == 0 || len(p.Bounds) > maxAxis {
+		return fmt.Errorf("%d bounds: want 1 to %d", len(p.Bounds), maxAxis)
+	}
+	last := 1.0
+	for i, b := range p.Bounds {
+		if !(b.Ratio > last && b.Ratio <= 1e6) || !(b.Error > 0 && b.Error <= 10) {
+			return fmt.Errorf("bounds[%d]: ratio %g, error %g: want ratios that ascend from above 1 to 1e6, errors above 0 to 10", i, b.Ratio, b.Error)
+		}
+		last = b.Ratio
+	}
+	return nil
+}
+
+func (p *Profile) validateTables() error {
+	if len(p.Registers) > maxTables || len(p.Cliffs) > maxTables {
+		return fmt.Errorf("%d register effects, %d cliffs: want at most %d of each", len(p.Registers), len(p.Cliffs), maxTables)
+	}
+	known := map[string]bool{}
+	for _, r := range p.Limits().Registers() {
+		known[r.Name] = true
+	}
+	for i, e := range p.Registers {
+		if !known[e.Register] || !(e.Ratio > 0 && e.Ratio < 1e6) || !(e.Use >= 0 && e.Use <= 1.01) {
+			return fmt.Errorf("registers[%d]: %q, ratio %g, use %g: want a register of the device, a ratio above 0, a use of 0 to 1", i, e.Register, e.Ratio, e.Use)
+		}
+	}
+	for i, c := range p.Cliffs {
+		if !known[c.Register] || c.From > c.To || c.Reason == "" {
+			return fmt.Errorf("cliffs[%d]: %q from %d to %d: want a register of the device, from at most to, and a reason", i, c.Register, c.From, c.To)
+		}
+	}
+	return nil
+}
+
+// ascending checks an axis.
+func ascending[T quantity.BitRate | int | uint32 | float64](name string, axis []T, least T) error {
+	for i, v := range axis {
+		if i == 0 && !(v >= least) || i > 0 && !(v > axis[i-1]) {
+			return fmt.Errorf("%s[%d] %v: want values that ascend from %v or more", name, i, v, least)
+		}
+	}
+	return nil
 }

@@ -1,13 +1,17 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"fairlane/ccconfig/profile"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/tenants"
@@ -15,12 +19,22 @@ import (
 )
 
 type compileFlags struct {
-	fabric, tenants, flows  string
-	mode, law, perQP        string
-	explain, simulate, json bool
-	restart                 bool
-	seed                    uint64
+	fabric, tenants, flows        string
+	plane, profile                string
+	mode, law, perQP              string
+	against                       string
+	explainPort, explainTenant    string
+	whatIf                        []string
+	explain, links                bool
+	simulate, json, restart, arbs bool
+	seed                          uint64
 }
+
+// maxPlanBytes bounds a stored plan that is read.
+const maxPlanBytes = 256 << 20
+
+// maxProfileBytes bounds a device profile that is read.
+const maxProfileBytes = 16 << 20
 
 func (a *app) compileCommand() *cobra.Command {
 	var f compileFlags
@@ -29,52 +43,162 @@ func (a *app) compileCommand() *cobra.Command {
 		Short: a.t("compile.short"),
 		Long:  a.t("compile.long"),
 		Example: `  fairlane compile --fabric fabric.topo --tenants tenants.yaml
-  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --explain
+  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --explain-tenant gold
+  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --what-if weight:gold=8 --what-if fail:leaf1/P5
+  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --against plan.json
   fairlane compile --fabric fabric.yaml --tenants tenants.yaml --simulate --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runCompile(cmd.Context(), f) },
 	}
-	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.t("compile.flag.fabric"))
-	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("compile.flag.tenants"))
-	cmd.Flags().StringVar(&f.flows, "flows", "", a.t("compile.flag.flows"))
-	cmd.Flags().StringVar(&f.mode, "mode", string(policy.ModeProduct), a.t("compile.flag.mode"))
-	cmd.Flags().StringVar(&f.law, "cct", string(policy.CCTGeometric), a.t("compile.flag.cct"))
-	cmd.Flags().StringVar(&f.perQP, "cc-mode", string(policy.PerQPAuto), a.t("compile.flag.ccmode"))
-	cmd.Flags().BoolVar(&f.restart, "timer-restart", false, a.t("compile.flag.restart"))
-	cmd.Flags().BoolVar(&f.explain, "explain", false, a.t("compile.flag.explain"))
-	cmd.Flags().BoolVar(&f.simulate, "simulate", false, a.t("compile.flag.simulate"))
-	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
+	text := func(to *string, name, initial, key string) { cmd.Flags().StringVar(to, name, initial, a.t(key)) }
+	flag := func(to *bool, name, key string) { cmd.Flags().BoolVar(to, name, false, a.t(key)) }
+	text(&f.fabric, "fabric", "", "compile.flag.fabric")
+	text(&f.tenants, "tenants", "", "compile.flag.tenants")
+	text(&f.flows, "flows", "", "compile.flag.flows")
+	text(&f.plane, "plane", string(policy.PlaneIB), "compile.flag.plane")
+	text(&f.profile, "profile", "", "compile.flag.profile")
+	text(&f.mode, "mode", string(policy.ModeProduct), "compile.flag.mode")
+	text(&f.law, "cct", string(policy.CCTGeometric), "compile.flag.cct")
+	text(&f.perQP, "cc-mode", string(policy.PerQPAuto), "compile.flag.ccmode")
+	text(&f.against, "against", "", "compile.flag.against")
+	text(&f.explainPort, "explain-port", "", "compile.flag.explainport")
+	text(&f.explainTenant, "explain-tenant", "", "compile.flag.explaintenant")
+	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil, a.t("compile.flag.whatif"))
+	flag(&f.arbs, "vl-arbitration", "compile.flag.arbitration")
+	flag(&f.restart, "timer-restart", "compile.flag.restart")
+	flag(&f.explain, "explain", "compile.flag.explain")
+	flag(&f.links, "links", "compile.flag.links")
+	flag(&f.simulate, "simulate", "compile.flag.simulate")
+	flag(&f.json, "json", "flag.json")
 	a.seedFlag(cmd, &f.seed, 1)
 	must(cmd.MarkFlagRequired("fabric"))
 	must(cmd.MarkFlagRequired("tenants"))
 	return cmd
 }
 
+// compiled is what a run of compile has found out; as JSON it is the plan with more beside it.
+type compiled struct {
+	*policy.Plan
+	WhatIf     []string             `json:"what_if,omitempty"`    // edits done to the input
+	Notices    []policy.Finding     `json:"notices,omitempty"`    // of the edits
+	Before     *planShares          `json:"before,omitempty"`     // what the difference is from
+	Difference *policy.Difference   `json:"difference,omitempty"` // from Before to this plan
+	Simulation *simulation          `json:"simulation,omitempty"`
+	Why        []policy.Explanation `json:"-"` // with --explain: what its filters let through
+}
+
+// planShares is a plan in short.
+type planShares struct {
+	Name    string               `json:"name"`
+	Tenants []policy.TenantShare `json:"tenants"`
+}
+
 func (a *app) runCompile(ctx context.Context, f compileFlags) error {
+	edits, err := f.edits()
+	if err != nil {
+		return err
+	}
 	in, err := f.input()
 	if err != nil {
 		return err
 	}
-	plan, err := policy.Compile(in)
+	out, in, err := f.compile(in, edits)
 	if err != nil {
-		return &UsageError{err}
+		return inputError(err)
 	}
-	var sim *simulation
+	if f.explain || f.explainPort != "" || f.explainTenant != "" {
+		if out.Why, err = out.Explain(policy.ExplainFilter{Port: f.explainPort, Tenant: f.explainTenant}); err != nil {
+			return inputError(err)
+		}
+	}
 	if f.simulate {
 		p := newProgress(a.stderr)
-		sim, err = simulate(ctx, in, plan, f.seed, func(done float64) { p.show(a.t("simulate.progress", "done", percent(done))) })
+		out.Simulation, err = simulate(ctx, in, out.Plan, f.seed, func(done float64) { p.show(a.t("simulate.progress", "done", percent(done))) })
 		p.clear()
 		if err != nil {
 			return err
 		}
 	}
 	if f.json {
-		return printJSON(a.stdout, struct {
-			*policy.Plan
-			Simulation *simulation `json:"simulation,omitempty"`
-		}{plan, sim})
+		return printJSON(a.stdout, out)
 	}
-	return a.printPlan(a.stdout, plan, sim, f.explain)
+	return a.printCompiled(a.stdout, out, f)
+}
+
+// inputError makes what the compiler refuses of its input an error of usage.
+func inputError(err error) error {
+	if errors.Is(err, policy.ErrInput) {
+		return &UsageError{err}
+	}
+	return err
+}
+
+func (f compileFlags) edits() ([]policy.Edit, error) {
+	var out []policy.Edit
+	for _, text := range f.whatIf {
+		x, err := policy.ParseEdit(text)
+		if err != nil {
+			return nil, &UsageError{fmt.Errorf("--what-if: %w", err)}
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// compile compiles the input as it is or, with edits, as it would be. What it is compared with is the stored plan,
+// when one is given, or with edits the plan without them; its placements are kept where they still serve.
+// It returns the input that the plan is of.
+func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*compiled, policy.Input, error) {
+	out := &compiled{WhatIf: f.whatIf}
+	var before *policy.Plan
+	var err error
+	if f.against != "" {
+		if before, err = readPlan(f.against, in.Options.Plane); err != nil {
+			return nil, in, err
+		}
+	} else if len(edits) > 0 {
+		if before, err = policy.Compile(in); err != nil {
+			return nil, in, err
+		}
+	}
+	if len(edits) > 0 {
+		if in, out.Notices, err = policy.Apply(in, edits...); err != nil {
+			return nil, in, err
+		}
+	}
+	in.InForce = before
+	if out.Plan, err = policy.Compile(in); err != nil {
+		return nil, in, err
+	}
+	if before != nil {
+		d := policy.Diff(before, out.Plan)
+		out.Difference, out.Before = &d, &planShares{before.Name, before.Tenants}
+	}
+	return out, in, nil
+}
+
+// readPlan reads a plan as compile --json and the service give it.
+func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	defer func() { _ = r.Close() }() // read only
+	b, err := io.ReadAll(io.LimitReader(r, maxPlanBytes+1))
+	if err != nil {
+		return nil, usagef("read plan: %w", err)
+	}
+	if len(b) > maxPlanBytes {
+		return nil, usagef("plan %s: over %d MiB: want at most that", path, maxPlanBytes>>20)
+	}
+	p, err := policy.Decode(b)
+	if err != nil {
+		return nil, usagef("plan %s: %w: want the output of compile --json", path, err)
+	}
+	if want := cmp.Or(plane, policy.PlaneIB); p.Plane != string(want) {
+		return nil, usagef("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
+	}
+	return p, nil
 }
 
 // input reads everything that the plan depends on.
@@ -97,12 +221,42 @@ func (f compileFlags) input() (policy.Input, error) {
 			return policy.Input{}, &UsageError{err}
 		}
 	}
+	profiles, name, err := readProfile(f.profile)
+	if err != nil {
+		return policy.Input{}, err
+	}
 	return policy.Input{
-		Fabric: topo, Tenants: tenants.Attach(ts, flows), Flows: flows,
+		Fabric: topo, Tenants: tenants.Attach(ts, flows), Flows: flows, Profiles: profiles,
 		Options: policy.Options{
+			Plane: policy.Plane(f.plane), Profile: name, VLArbitration: f.arbs,
 			Mode: policy.Mode(f.mode), CCTLaw: policy.CCTLaw(f.law), PerQP: policy.PerQPMode(f.perQP), TimerRestart: f.restart,
 		},
 	}, nil
+}
+
+// readProfile takes the name of an embedded device profile, or the path of a file, ending in .json, with one that was
+// calibrated here.
+func readProfile(text string) (own []profile.Profile, name string, err error) {
+	if !strings.HasSuffix(text, ".json") {
+		return nil, text, nil
+	}
+	r, err := os.Open(text)
+	if err != nil {
+		return nil, "", &UsageError{err}
+	}
+	defer func() { _ = r.Close() }() // read only
+	b, err := io.ReadAll(io.LimitReader(r, maxProfileBytes+1))
+	if err != nil {
+		return nil, "", usagef("read profile: %w", err)
+	}
+	if len(b) > maxProfileBytes {
+		return nil, "", usagef("profile %s: over %d MiB: want at most that", text, maxProfileBytes>>20)
+	}
+	p, err := profile.Decode(b)
+	if err != nil {
+		return nil, "", usagef("profile %s: %w", text, err)
+	}
+	return []profile.Profile{*p}, p.Name, nil
 }
 
 // readTenants reads a tenant file against a fabric and completes the attachments.
@@ -117,55 +271,4 @@ func readTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.
 		return nil, nil, &UsageError{err}
 	}
 	return tenants.Attach(ts, flows), flows, nil
-}
-
-// printPlan prints a plan for people: shares first, then findings, then, when asked, the reason
-// of every setting.
-func (a *app) printPlan(w io.Writer, p *policy.Plan, sim *simulation, explain bool) error {
-	_, _ = fmt.Fprintln(w, a.t("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches)))
-	tw := newTable(w, 0)
-	_, _ = fmt.Fprintln(tw, a.t("compile.table.head"))
-	for i, t := range p.Tenants {
-		simulated := "-"
-		if sim != nil {
-			simulated = fmt.Sprintf("%s (%.1f %%)", sim.Tenants[i].Delivered, 100*sim.Tenants[i].ShareError)
-		}
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s (%.1f %%)\t%s\n", t.Tenant, t.Weight, t.QPs, t.Entitled,
-			t.Predicted, 100*t.PredictedError, simulated)
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	for _, f := range p.Findings {
-		_, _ = fmt.Fprintln(w, a.t("finding", "code", f.Code, "message", f.Message))
-		if f.Fix != "" {
-			_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", f.Fix))
-		}
-	}
-	if explain {
-		return a.printReasons(w, p)
-	}
-	return nil
-}
-
-func (a *app) printReasons(w io.Writer, p *policy.Plan) error {
-	tw := newTable(w, 0)
-	row := func(rs []policy.Reason) {
-		for _, r := range rs {
-			clamped := ""
-			if r.Clamped != "" {
-				clamped = " [" + r.Clamped + "]"
-			}
-			_, _ = fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s%s\n", r.Field, r.Value, r.Tenant, r.Rule, r.Formula, clamped)
-		}
-	}
-	for _, c := range p.CAs {
-		_, _ = fmt.Fprintf(tw, "%s %s\n", c.Name, c.Port)
-		row(c.Reasons)
-	}
-	for _, s := range p.Switches {
-		_, _ = fmt.Fprintf(tw, "%s %s\n", s.Name, s.Node)
-		row(s.Reasons)
-	}
-	return tw.Flush()
 }

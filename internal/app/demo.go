@@ -133,7 +133,7 @@ func (d *demo) onboard(ctx context.Context) error {
 		"mads", snap.Stats.MADsSent, "wall", snap.Stats.Wall.Round(time.Millisecond))
 	set := control.TenantSet{Flows: []control.FlowInput{}}
 	for _, t := range d.live.scenario.Tenants {
-		in := control.TenantInput{Name: t.Name, Weight: t.Weight, PKey: t.PKey, Classes: t.Classes}
+		in := control.TenantInput{Name: t.Name, Weight: t.Weight, PKey: t.PKey, Guarantee: t.Guarantee, Cap: t.Cap, Classes: t.Classes}
 		for _, at := range t.Attachments {
 			in.Attachments = append(in.Attachments, control.AttachmentInput{Port: at.Port.String(), SL: at.SL})
 		}

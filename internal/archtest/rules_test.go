@@ -32,7 +32,7 @@ var rules = []rule{
 
 	{"sim", nil, "the engine knows events, not fabrics"},
 	{"sim/predict", []string{"sim"}, "the predictor sees RTT samples and a seed"},
-	{"sim/cc", []string{"sim", "ccconfig/ibcc", "wrcc", "sim/predict"}, "an algorithm sees its settings and the clock it is given"},
+	{"sim/cc", []string{"sim", "ccconfig/ibcc", "ccconfig/dcqcn", "wrcc", "sim/predict"}, "an algorithm sees its settings and the clock it is given"},
 	{"sim/dci", []string{"sim/cc"}, "a switch between data centres decides; the fabric moves its packets"},
 	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc"}, "the simulated fabric moves packets; it does not know who manages it"},
 	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
@@ -76,7 +76,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
-	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce",
+	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce", "sim/evaluate",
 }
 
 // only maps a library to the packages that may import it, and why.

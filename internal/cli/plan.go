@@ -92,27 +92,27 @@ func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
 }
 
 func (c *cli) predicted(p *gen.Plan) *table {
-	t := c.newTable("tenant", "weight>", "qps>", "entitled>", "predicted>", "error>", "share")
+	t := c.newTable("tenant", "weight>", "qps>", "entitled>", "predicted>", "error>", "bound>", "share")
 	var most float64
 	for _, s := range p.Tenants {
 		most = max(most, float64(s.EntitledBps), float64(s.PredictedBps))
 	}
 	for _, s := range p.Tenants {
-		t.add(s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), percent(s.PredictedError),
+		t.add(s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), percent(s.PredictedError), percent(s.Bound),
 			bar(float64(s.PredictedBps), float64(s.EntitledBps), most))
 	}
 	return t
 }
 
 func (c *cli) explain(out io.Writer, p *gen.Plan) error {
-	t := c.newTable("device", "field", "value>", "tenant", "rule", "formula")
+	t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
 	add := func(device string, reasons []gen.Reason) {
 		for _, r := range reasons {
 			formula := r.Formula
 			if r.Clamped != nil {
 				formula += "; " + *r.Clamped
 			}
-			t.add(device, r.Field, r.Value, orZero(r.Tenant), r.Rule, formula)
+			t.add(device, r.Field, r.Value, orZero(r.Unit), orZero(r.Range), orZero(r.Tenant), r.Rule, formula)
 		}
 	}
 	for _, d := range p.Cas {

@@ -16,6 +16,7 @@ import (
 // tenantFlags are the properties of a tenant as flags.
 type tenantFlags struct {
 	name, weight, pkey, match string
+	guarantee, limit          string
 	attach, class             []string
 }
 
@@ -49,6 +50,8 @@ func (c *cli) tenant() *cobra.Command {
 
 func (c *cli) tenantFlags(cmd *cobra.Command, f *tenantFlags) {
 	cmd.Flags().StringVar(&f.weight, "weight", "", c.t("flag.weight"))
+	cmd.Flags().StringVar(&f.guarantee, "guarantee", "", c.t("flag.guarantee"))
+	cmd.Flags().StringVar(&f.limit, "cap", "", c.t("flag.cap"))
 	cmd.Flags().StringVar(&f.pkey, "pkey", "", c.t("flag.pkey"))
 	cmd.Flags().StringSliceVar(&f.attach, "attach", nil, c.t("flag.attach"))
 	cmd.Flags().StringSliceVar(&f.class, "class", nil, c.t("flag.class"))
@@ -69,6 +72,20 @@ func (c *cli) fill(f tenantFlags, t *gen.TenantCreate) error {
 			return c.usage("err.weight", "error", err)
 		}
 		t.Weight = w.Float()
+	}
+	for _, x := range []struct {
+		text string
+		to   **int64
+	}{{f.guarantee, &t.GuaranteeBps}, {f.limit, &t.CapBps}} {
+		if x.text == "" {
+			continue
+		}
+		r, err := quantity.ParseBitRate(x.text)
+		if err != nil {
+			return c.usage("err.weight", "error", err)
+		}
+		rate := int64(r)
+		*x.to = &rate
 	}
 	if f.pkey != "" {
 		k, err := ident.ParsePKey(f.pkey)
@@ -122,7 +139,7 @@ func (c *cli) tenantCreate(cmd *cobra.Command, f tenantFlags) error {
 }
 
 func (c *cli) tenantTable(list []gen.Tenant) *table {
-	t := c.newTable("name", "weight>", "pkey", "classes", "attached>", "version>")
+	t := c.newTable("name", "weight>", "guarantee>", "cap>", "pkey", "classes", "attached>", "version>")
 	for _, x := range list {
 		classes := make([]string, len(x.Classes))
 		for i, k := range x.Classes {
@@ -135,9 +152,17 @@ func (c *cli) tenantTable(list []gen.Tenant) *table {
 		if pkey == ident.PKey(0).String() {
 			pkey = c.t("word.default")
 		}
-		t.add(x.Name, x.Weight, pkey, strings.Join(classes, ","), len(x.Attachments), x.Version)
+		t.add(x.Name, x.Weight, rateOrDash(x.GuaranteeBps), rateOrDash(x.CapBps), pkey, strings.Join(classes, ","), len(x.Attachments), x.Version)
 	}
 	return t
+}
+
+// rateOrDash prints a limit, "-" when there is none.
+func rateOrDash(bps int64) string {
+	if bps == 0 {
+		return "-"
+	}
+	return quantity.BitRate(bps).String()
 }
 
 func (c *cli) tenants(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) ([]gen.Tenant, error) {
@@ -200,14 +225,14 @@ func (c *cli) tenantShow(cmd *cobra.Command, args []string) error {
 }
 
 func (c *cli) tenantSet(cmd *cobra.Command, f tenantFlags) error {
-	if f.weight == "" && f.pkey == "" && f.attach == nil && f.class == nil {
+	if f.weight == "" && f.guarantee == "" && f.limit == "" && f.pkey == "" && f.attach == nil && f.class == nil {
 		return c.usage("err.nothing-to-change")
 	}
 	client, fabric, old, err := c.getTenant(cmd, f.name)
 	if err != nil {
 		return err
 	}
-	next := gen.TenantCreate{Name: old.Name, Weight: old.Weight, Pkey: &old.Pkey, Classes: old.Classes, Attachments: old.Attachments}
+	next := gen.TenantCreate{Name: old.Name, Weight: old.Weight, GuaranteeBps: &old.GuaranteeBps, CapBps: &old.CapBps, Pkey: &old.Pkey, Classes: old.Classes, Attachments: old.Attachments}
 	if err := c.fill(f, &next); err != nil {
 		return err
 	}
@@ -215,7 +240,7 @@ func (c *cli) tenantSet(cmd *cobra.Command, f tenantFlags) error {
 		f.match = fmt.Sprint(old.Version)
 	}
 	r, err := client.UpdateTenantWithResponse(cmd.Context(), fabric, f.name, &gen.UpdateTenantParams{IfMatch: quoted(f.match)},
-		gen.TenantUpdate{Weight: next.Weight, Pkey: next.Pkey, Classes: next.Classes, Attachments: next.Attachments})
+		gen.TenantUpdate{Weight: next.Weight, GuaranteeBps: next.GuaranteeBps, CapBps: next.CapBps, Pkey: next.Pkey, Classes: next.Classes, Attachments: next.Attachments})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
@@ -284,8 +309,8 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune, dry bool) erro
 }
 
 func tenantOut(t tenants.Tenant) gen.TenantCreate {
-	pkey := t.PKey.String()
-	out := gen.TenantCreate{Name: t.Name, Weight: t.Weight.Float(), Pkey: &pkey}
+	pkey, guarantee, limit := t.PKey.String(), int64(t.Guarantee), int64(t.Cap)
+	out := gen.TenantCreate{Name: t.Name, Weight: t.Weight.Float(), GuaranteeBps: &guarantee, CapBps: &limit, Pkey: &pkey}
 	for _, k := range t.Classes {
 		out.Classes = append(out.Classes, gen.Class{Name: k.Name, Weight: k.Weight.Float()})
 	}
@@ -349,7 +374,7 @@ func tenantsIn(list []gen.Tenant) ([]tenants.Tenant, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = tenants.Tenant{Name: t.Name, Weight: w}
+		out[i] = tenants.Tenant{Name: t.Name, Weight: w, Guarantee: quantity.BitRate(t.GuaranteeBps), Cap: quantity.BitRate(t.CapBps)}
 		if out[i].PKey, err = ident.ParsePKey(t.Pkey); err != nil {
 			return nil, err
 		}

@@ -19,6 +19,8 @@ type TenantInput struct {
 	Name        string
 	Weight      quantity.Weight
 	PKey        ident.PKey
+	Guarantee   quantity.BitRate // 0 is none
+	Cap         quantity.BitRate // 0 is no bound
 	Classes     []tenants.Class
 	Attachments []AttachmentInput
 }
@@ -102,8 +104,13 @@ func (s *Service) updateTenant(ctx context.Context, r Repos, before Tenant, vers
 		return Tenant{}, err
 	}
 	msg := fmt.Sprintf("tenant %s was changed", t.Name)
-	if before.Weight != t.Weight {
+	switch {
+	case before.Weight != t.Weight:
 		msg = fmt.Sprintf("tenant %s went from weight %s to %s", t.Name, before.Weight, t.Weight)
+	case before.Guarantee != t.Guarantee:
+		msg = fmt.Sprintf("tenant %s went from a guarantee of %s to %s", t.Name, before.Guarantee, t.Guarantee)
+	case before.Cap != t.Cap:
+		msg = fmt.Sprintf("tenant %s went from a cap of %s to %s", t.Name, before.Cap, t.Cap)
 	}
 	return out, s.event(ctx, r, Event{Fabric: before.Fabric, Kind: "tenant.updated", Subject: t.Name, Message: msg},
 		change{Before: before.Tenant, After: t})
@@ -132,7 +139,7 @@ func (s *Service) resolveTenant(ctx context.Context, r Repos, fabric string, in 
 	if _, err := r.Fabric(ctx, fabric); err != nil {
 		return tenants.Tenant{}, err
 	}
-	t := tenants.Tenant{Name: in.Name, Weight: in.Weight, PKey: in.PKey, Classes: in.Classes}
+	t := tenants.Tenant{Name: in.Name, Weight: in.Weight, PKey: in.PKey, Guarantee: in.Guarantee, Cap: in.Cap, Classes: in.Classes}
 	if len(in.Attachments) > 0 {
 		_, topo, err := s.latest(ctx, r, fabric)
 		if err != nil {
@@ -256,8 +263,8 @@ func invalidModel(err error, at func(*tenants.FieldError) string) error {
 
 // pointerOf turns "classes[1].name" into "classes/1/name", and the model's field names into the contract's.
 func pointerOf(field string) string {
-	if field == "demand" {
-		return "demand_bps"
+	if field == "demand" || field == "guarantee" || field == "cap" {
+		return field + "_bps"
 	}
 	return strings.NewReplacer("[", "/", "].", "/", "]", "", ".", "/").Replace(field)
 }

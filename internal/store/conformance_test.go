@@ -178,7 +178,7 @@ func port(guid uint64, num uint8) ident.PortID {
 func red() control.Tenant {
 	sl := ident.SL(3)
 	return control.Tenant{Fabric: "lab", CreatedAt: at(), UpdatedAt: at(), Tenant: tenants.Tenant{
-		Name: "red", Weight: 1500, PKey: 0xffff,
+		Name: "red", Weight: 1500, PKey: 0xffff, Guarantee: 10 * quantity.Gbps, Cap: quantity.MaxBitRate,
 		Classes:     []tenants.Class{{Name: "bulk", Weight: 1}, {Name: "urgent", Weight: quantity.MaxWeight}},
 		Attachments: []tenants.Attachment{{Port: port(1<<63+5, 1)}, {Port: port(2, 254), SL: &sl}},
 	}}
@@ -225,9 +225,10 @@ func checkStaleVersion(t *testing.T, f *fixture) {
 	f.tenant(red())
 	change := red()
 	change.Version, change.Weight, change.Classes, change.Attachments = 1, 9000, nil, nil
+	change.Guarantee, change.Cap = 0, quantity.Gbps
 	f.tx(func(r control.Repos) error {
 		got, err := r.UpdateTenant(ctx, change)
-		if got.Version != 2 || got.Weight != 9000 || got.Classes != nil || got.Attachments != nil {
+		if got.Version != 2 || got.Weight != 9000 || got.Guarantee != 0 || got.Cap != quantity.Gbps || got.Classes != nil || got.Attachments != nil {
 			t.Errorf("updated tenant is %+v", got)
 		}
 		return err

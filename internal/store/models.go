@@ -40,6 +40,8 @@ type tenantRow struct {
 	Name        string `gorm:"column:name"`
 	WeightMilli int64  `gorm:"column:weight_milli"`
 	PKey        int    `gorm:"column:pkey"`
+	Guarantee   int64  `gorm:"column:guarantee_bps"`
+	Cap         int64  `gorm:"column:cap_bps"`
 	Version     int64  `gorm:"column:version"`
 	CreatedAtUS int64  `gorm:"column:created_at_us"`
 	UpdatedAtUS int64  `gorm:"column:updated_at_us"`

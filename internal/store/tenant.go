@@ -21,6 +21,7 @@ func (r *repos) CreateTenant(ctx context.Context, t control.Tenant) (control.Ten
 	}
 	row := tenantRow{
 		FabricID: f.ID, Name: t.Name, WeightMilli: int64(t.Weight), PKey: int(t.PKey), Version: 1,
+		Guarantee: int64(t.Guarantee), Cap: int64(t.Cap),
 		CreatedAtUS: micros(t.CreatedAt), UpdatedAtUS: micros(t.CreatedAt),
 	}
 	switch err := r.in(ctx).Create(&row).Error; {
@@ -187,6 +188,7 @@ func (r *repos) UpdateTenant(ctx context.Context, t control.Tenant) (control.Ten
 	// The version in the condition makes the check hold where writers are not serialised.
 	res := r.in(ctx).Model(&tenantRow{}).Where("id = ? AND version = ?", row.ID, row.Version).Updates(map[string]any{
 		"weight_milli": int64(t.Weight), "pkey": int(t.PKey),
+		"guarantee_bps": int64(t.Guarantee), "cap_bps": int64(t.Cap),
 		"version": row.Version + 1, "updated_at_us": micros(t.UpdatedAt),
 	})
 	switch {
@@ -230,7 +232,8 @@ func (r *repos) DeleteTenant(ctx context.Context, fabric, name string, version i
 
 func (row tenantRow) domain(fabric string) control.Tenant {
 	return control.Tenant{
-		Tenant:  tenants.Tenant{Name: row.Name, Weight: quantity.Weight(row.WeightMilli), PKey: ident.PKey(row.PKey)},
+		Tenant: tenants.Tenant{Name: row.Name, Weight: quantity.Weight(row.WeightMilli), PKey: ident.PKey(row.PKey),
+			Guarantee: quantity.BitRate(row.Guarantee), Cap: quantity.BitRate(row.Cap)},
 		Fabric:  fabric,
 		Version: row.Version, CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
 	}

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/sim/cc"
+	"fairlane/subnet"
 )
 
 // MaxClasses bounds the traffic classes of a fabric.
@@ -28,6 +29,9 @@ type Config struct {
 	// TruncateNs cuts every serialization time and pacing gap to whole nanoseconds, as ns-3 does. Small
 	// packets on fast links then take less time than their rate allows, and may overrun the headroom.
 	TruncateNs bool
+	// PaceCredit is how much of the time that a paced flow has waited in line behind others it may make
+	// up for, up to 1 ms; 0 is none, as in ns-3. Without it the flows of a busy NIC stay below their rates.
+	PaceCredit quantity.Picoseconds
 	// GlobalRTT tells every flow the largest base round trip of the fabric instead of its path's.
 	GlobalRTT bool
 
@@ -37,7 +41,10 @@ type Config struct {
 	CNPClass uint8
 	CNPGap   quantity.Picoseconds
 
-	ECN      ECN
+	ECN ECN
+	// ECNs are the rules of single switch ports in place of ECN. Their thresholds are taken as they are: those
+	// of the very link, with no scaling by RatePer and no defaults.
+	ECNs     map[subnet.PortRef]ECN
 	Buffer   Buffer
 	Buffers  map[int32]Buffer // of single switches, by node
 	Recovery Recovery
@@ -138,6 +145,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.ECN = c.ECN.withDefaults()
 	c.Buffer = c.Buffer.withDefaults()
+	c.ECNs = maps.Clone(c.ECNs)
 	c.Buffers = maps.Clone(c.Buffers)
 	for node, b := range c.Buffers {
 		c.Buffers[node] = b.withDefaults()
@@ -199,8 +207,6 @@ func (c *Config) check() error {
 		between("classes", int64(len(c.Classes)), 1, MaxClasses),
 		between("cnp class", int64(c.CNPClass), 0, int64(len(c.Classes)-1)),
 		between("algorithms", int64(len(c.Algorithms)), 1, 255),
-		between("ecn min", c.ECN.Min, 0, c.ECN.Max),
-		between("ecn max", c.ECN.Max, 0, 1<<40),
 	} {
 		if err != nil {
 			return err
@@ -211,11 +217,16 @@ func (c *Config) check() error {
 			return err
 		}
 	}
-	if !(c.ECN.PMax >= 0 && c.ECN.PMax <= 1) {
-		return fmt.Errorf("ecn p_max %g: want 0 to 1", c.ECN.PMax)
+	if err := c.ECN.check(); err != nil {
+		return err
 	}
 	if c.ECN.RatePer <= 0 {
 		return fmt.Errorf("ecn thresholds for a link of %s: want more than 0 bit/s", c.ECN.RatePer)
+	}
+	for at, e := range c.ECNs {
+		if err := e.check(); err != nil {
+			return fmt.Errorf("node %d port %d: %w", at.Node, at.Port, err)
+		}
 	}
 	if err := c.checkTimes(); err != nil {
 		return err
@@ -230,6 +241,18 @@ func (c *Config) check() error {
 		if err := b.check(); err != nil {
 			return fmt.Errorf("node %d: %w", node, err)
 		}
+	}
+	return nil
+}
+
+func (e *ECN) check() error {
+	switch {
+	case e.Max < 0 || e.Max > 1<<40:
+		return fmt.Errorf("ecn max %d: want 0 to %d", e.Max, int64(1)<<40)
+	case e.Min < 0 || e.Min > e.Max:
+		return fmt.Errorf("ecn min %d: want 0 to %d", e.Min, e.Max)
+	case !(e.PMax >= 0 && e.PMax <= 1):
+		return fmt.Errorf("ecn p_max %g: want 0 to 1", e.PMax)
 	}
 	return nil
 }
@@ -253,6 +276,7 @@ func (c *Config) checkTimes() error {
 		low, top quantity.Picoseconds
 	}{
 		{"ack_delay", c.AckDelay, quantity.Nanosecond, quantity.Second},
+		{"pace_credit", c.PaceCredit, 0, quantity.Millisecond},
 		{"cnp_gap", c.CNPGap, 0, quantity.Second},
 		{"nack_gap", c.Recovery.NackGap, 1, quantity.Second},
 		{"timeout", c.Recovery.Timeout, quantity.Microsecond, 100 * quantity.Second},

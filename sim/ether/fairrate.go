@@ -11,7 +11,7 @@ import (
 // FairRate makes switches compute fair rates (WRCC, S0 algorithm 1).
 type FairRate struct {
 	// Period is WRCCT: how often a switch updates its ports, and the least gap between two fast
-	// notifications of one flow.
+	// notifications of one flow. A switch whose Params have another Period, the same for all its ports, has that.
 	Period quantity.Picoseconds
 	// Params gives the settings of an egress port; nil is wrcc.DefaultParams for the rate of its link,
 	// which suits flows of weight 1 and more whose weights sum to at most 1000 on a port: a lone flow of
@@ -66,31 +66,48 @@ func (n *Network) prepareFairRate() error {
 			continue
 		}
 		first, end := n.first[node], n.first[node+1]
-		gate, err := wrcc.NewGate(c.Period, gateRows)
+		f := fairSwitch{
+			ports: make([]fairPort, end-first), from: make([]uint64, (end-first)*(end-first)), used: make([]uint8, (end-first)*(end-first)),
+			margin: 1 + c.Margin, first: first, domain: n.switches[i].domain,
+		}
+		if err := n.prepareFairPorts(&f, c); err != nil {
+			return err
+		}
+		gate, err := wrcc.NewGate(f.period, gateRows)
 		if err != nil {
 			return err
 		}
-		f := fairSwitch{
-			ports: make([]fairPort, end-first), from: make([]uint64, (end-first)*(end-first)), used: make([]uint8, (end-first)*(end-first)),
-			gate: gate, period: c.Period, margin: 1 + c.Margin, first: first, domain: n.switches[i].domain,
-		}
-		for k := range f.ports {
-			p := &n.ports[first+int32(k)]
-			if p.peer == none {
-				continue
-			}
-			prm := wrcc.DefaultParams(p.rate, c.Period)
-			if c.Params != nil {
-				prm = c.Params(n.ref(first+int32(k)), p.rate)
-			}
-			if err := prm.Validate(); err != nil {
-				return fmt.Errorf("port %s: %w", n.PortName(n.ref(first+int32(k))), err)
-			}
-			f.ports[k] = fairPort{params: prm, state: wrcc.NewPortState(&prm)}
-		}
+		f.gate = gate
 		n.fair[i] = f
-		n.eng.Schedule(c.Period, evFair, int32(i), 0)
+		n.eng.Schedule(f.period, evFair, int32(i), 0)
 		n.periodic++
+	}
+	return nil
+}
+
+// prepareFairPorts sets the ports of a WRCC switch, and its period by theirs.
+func (n *Network) prepareFairPorts(f *fairSwitch, c *FairRate) error {
+	for k := range f.ports {
+		ref := n.ref(f.first + int32(k))
+		p := &n.ports[f.first+int32(k)]
+		if p.peer == none {
+			continue
+		}
+		prm := wrcc.DefaultParams(p.rate, c.Period)
+		if c.Params != nil {
+			prm = c.Params(ref, p.rate)
+		}
+		if err := prm.Validate(); err != nil {
+			return fmt.Errorf("port %s: %w", n.PortName(ref), err)
+		}
+		if f.period != 0 && f.period != prm.Period {
+			return fmt.Errorf("port %s: sampling period %s: want %s, that of the other ports of the switch", n.PortName(ref), prm.Period, f.period)
+		}
+		f.period = prm.Period
+		f.ports[k] = fairPort{params: prm, state: wrcc.NewPortState(&prm)}
+	}
+	if f.period == 0 {
+		f.period = c.Period // nothing is plugged in
 	}
 	return nil
 }

@@ -232,7 +232,8 @@ func (n *Network) spaced(f *flow, p *port, wire int, now quantity.Picoseconds) {
 		f.due, f.paced = p.freeAt, 0
 		return
 	}
-	f.due, f.paced = now+n.gap(wire, rate), rate
+	g := n.gap(wire, rate)
+	f.due, f.paced = max(min(f.due, now), now-n.cfg.PaceCredit)+g, rate
 }
 
 // rate is what congestion control and the application allow.

@@ -8,6 +8,7 @@ import (
 	"fairlane/sim"
 	"fairlane/sim/cc"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 )
 
 // Kinds of events.
@@ -229,14 +230,25 @@ func (n *Network) addLinks() error {
 			if 8_000_000_000_000%l.Rate == 0 {
 				p.psPerByte = quantity.Picoseconds(8_000_000_000_000 / l.Rate)
 			}
-			p.kmin, p.kmax = 1<<62, 1<<62
-			if e := n.cfg.ECN; !e.Off {
-				scale := float64(l.Rate) / float64(e.RatePer)
-				p.kmin, p.kmax = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale)
-			}
+			n.prepareMarking(p)
 		}
 	}
 	return nil
+}
+
+// prepareMarking sets the marking of a port whose link is known.
+func (n *Network) prepareMarking(p *port) {
+	p.kmin, p.kmax = 1<<62, 1<<62
+	e, own := n.cfg.ECNs[subnet.PortRef{Node: p.node, Port: ident.PortNum(p.num)}]
+	if own && !e.Off {
+		p.kmin, p.kmax, p.pmax = e.Min, e.Max, e.PMax
+	}
+	if own || n.cfg.ECN.Off {
+		return
+	}
+	e = n.cfg.ECN
+	scale := float64(p.rate) / float64(e.RatePer)
+	p.kmin, p.kmax, p.pmax = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale), e.PMax
 }
 
 func (n *Network) addQueues() {

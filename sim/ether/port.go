@@ -29,6 +29,7 @@ type port struct {
 	num      int32
 	kmin     int64
 	kmax     int64
+	pmax     float64
 	coin     uint64 // marking coins drawn
 	stats    PortStats
 	stopped  [MaxClasses]quantity.Picoseconds // since when a class is paused

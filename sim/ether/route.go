@@ -5,6 +5,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/sim"
+	"fairlane/subnet"
 )
 
 // routes are the equal-cost next hops of every switch towards every host, by hop count.
@@ -184,6 +185,26 @@ func (n *Network) walk(src, dst int32, hash uint32) way {
 		}
 		p = &n.ports[next]
 	}
+}
+
+// Path returns the ports that transmit the data packets of a flow, its host's first. Which of equally short
+// ways they take depends on the seed of the network and on the flow's ID, hosts and Entropy. It fails as
+// Add does.
+func (n *Network) Path(f FlowSpec) ([]subnet.PortRef, error) {
+	if err := n.checkFlow(&f); err != nil {
+		return nil, fmt.Errorf("flow %d: %w", f.ID, err)
+	}
+	k := packet{dst: f.Dst, hash: n.pathHash(&f)}
+	out := []subnet.PortRef{n.ref(n.hosts[f.Src].port)}
+	for at := n.ports[n.hosts[f.Src].port].peer; n.ports[at].sw != none && len(out) <= len(n.first); {
+		next := n.route(n.ports[at].sw, &k)
+		if next == none {
+			return nil, fmt.Errorf("flow %d: no path between its hosts", f.ID)
+		}
+		out = append(out, n.ref(next))
+		at = n.ports[next].peer
+	}
+	return out, nil
 }
 
 // reaches reports whether a path leads from host to host.

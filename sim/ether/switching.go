@@ -119,7 +119,7 @@ func (n *Network) mark(p *port, k *packet, queued int64) {
 	if queued <= p.kmax {
 		p.coin++
 		u := float64(sim.Hash(n.cfg.Seed, uint64(p.node)<<16|uint64(p.num), p.coin)>>11) / (1 << 53)
-		if u >= n.cfg.ECN.PMax*float64(queued-p.kmin)/float64(p.kmax-p.kmin) {
+		if u >= p.pmax*float64(queued-p.kmin)/float64(p.kmax-p.kmin) {
 			return
 		}
 	}

@@ -137,19 +137,13 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// exactRate is a rate in whole bits per second, with a unit only where that loses nothing.
+// exactRate is a rate with a unit, or in whole bit/s where the three decimals before a unit would lose some.
 func exactRate(r quantity.BitRate) *yaml.Node {
-	if r%quantity.Mbps == 0 { // String has three decimals, so that these are exact up to 1 Tbit/s
-		if s := strings.ReplaceAll(r.String(), " ", ""); sameRate(s, r) {
-			return text(s)
-		}
+	s := strings.ReplaceAll(r.String(), " ", "")
+	if back, err := quantity.ParseBitRate(s); err != nil || back != r {
+		s = strconv.FormatInt(int64(r), 10)
 	}
-	return text(strconv.FormatInt(int64(r), 10))
-}
-
-func sameRate(s string, r quantity.BitRate) bool {
-	back, err := quantity.ParseBitRate(s)
-	return err == nil && back == r
+	return text(s)
 }
 
 // scalar is a number, written as it is.

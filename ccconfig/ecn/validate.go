@@ -1,0 +1,61 @@
+package ecn
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Limits of a WRED profile in SONiC's CONFIG_DB (WRED_PROFILE: thresholds in bytes, probability in whole percent).
+const (
+	MaxThreshold = 1 << 32
+	MaxPercent   = 100
+	MaxQueue     = 7
+)
+
+// FieldError is a setting outside what is allowed.
+type FieldError struct {
+	Field   string // such as "max_bytes"
+	Found   string
+	Allowed string
+}
+
+// Error names the field, what was found and what is allowed.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%s: found %s, want %s", e.Field, e.Found, e.Allowed)
+}
+
+// Validate reports the first value outside what a switch can be told, as a *FieldError.
+func (m Marking) Validate() error {
+	for _, f := range []struct {
+		name         string
+		v, low, high int64
+	}{
+		{"min_bytes", m.Min, 0, MaxThreshold},
+		{"max_bytes", m.Max, m.Min, MaxThreshold},
+		{"p_max_percent", int64(m.PMaxPct), 0, MaxPercent},
+	} {
+		if f.v < f.low || f.v > f.high {
+			return &FieldError{Field: f.name, Found: strconv.FormatInt(f.v, 10), Allowed: fmt.Sprintf("%d..%d", f.low, f.high)}
+		}
+	}
+	return nil
+}
+
+// Validate is that of the marking, and the queue number is 0 to 7.
+func (q QueueMarking) Validate() error {
+	if q.Queue > MaxQueue {
+		return &FieldError{Field: "queue", Found: strconv.Itoa(int(q.Queue)), Allowed: "0..7"}
+	}
+	return q.Marking.Validate()
+}
+
+// Probability returns the part of packets marked at a queue of some bytes, 0 to 1.
+func (m Marking) Probability(queue int64) float64 {
+	switch {
+	case queue < m.Min:
+		return 0
+	case queue >= m.Max:
+		return 1
+	}
+	return float64(m.PMaxPct) / 100 * float64(queue-m.Min) / float64(m.Max-m.Min)
+}

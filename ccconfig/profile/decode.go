@@ -1,0 +1,67 @@
+package profile
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// MaxBytes bounds a profile's file.
+const MaxBytes = 1 << 20
+
+//go:embed data/*.json
+var embedded embed.FS
+
+// Decode reads a profile as JSON and validates it. Unknown fields, text after the profile and files above
+// MaxBytes are refused.
+func Decode(data []byte) (*Profile, error) {
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("profile of %d bytes: want at most %d", len(data), MaxBytes)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	var p Profile
+	if err := d.Decode(&p); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("profile: text after it: want one profile")
+	}
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("profile %q: %w", p.Name, err)
+	}
+	return &p, nil
+}
+
+// Encode writes a profile as Decode reads it, indented. It fails on one that is not valid.
+func (p *Profile) Encode() ([]byte, error) {
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("profile %q: %w", p.Name, err)
+	}
+	b, err := json.MarshalIndent(p, "", "\t")
+	if err != nil {
+		return nil, fmt.Errorf("profile %q: %w", p.Name, err)
+	}
+	return append(b, '\n'), nil
+}
+
+// Names lists the embedded profiles.
+func Names() []string { return []string{"connectx-5", "connectx-6", "connectx-7"} }
+
+// Lookup returns an embedded profile; the error lists the names there are.
+func Lookup(name string) (*Profile, error) {
+	for _, n := range Names() {
+		if n == name {
+			data, err := embedded.ReadFile("data/" + n + ".json")
+			if err != nil {
+				return nil, fmt.Errorf("profile %q: %w", name, err)
+			}
+			return Decode(data)
+		}
+	}
+	return nil, fmt.Errorf("profile %q: want one of %s", name, strings.Join(Names(), ", "))
+}

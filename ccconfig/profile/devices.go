@@ -1,0 +1,55 @@
+package profile
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/quantity"
+)
+
+// Uncalibrated returns what is known of a kind of device without a calibration: its widths and speeds as
+// the vendor's firmware configuration database has them, the settings that all managed ports share, and the lever. It
+// has no response and no bounds, so it is not valid yet.
+func Uncalibrated(name string) (*Profile, error) {
+	p := &Profile{
+		Name: name, Version: 1, Scope: ScopePort, Base: managed(),
+		Lever: Lever{MinPeriod: 20, MaxPeriod: dcqcn.MaxNarrow, Volume: 120_000, Step: 0.02, First: 1.5, Decline: 0.69},
+		Marking: MarkingRule{
+			Floor: 8 * quantity.Microsecond, PerRTT: 47, MinSpan: 240 * quantity.Microsecond,
+			MaxSpan: 600 * quantity.Microsecond, PMaxPct: 50,
+		},
+		Cliffs: []Cliff{
+			{"dce_tcp_rtt", 1, 1000, "alpha follows the marks of a flow, so that slow and fast flows are cut differently"},
+			{"rate_reduce_monitor_period", 9, dcqcn.MaxNarrow, "cuts of fast flows fall together and those of slow flows do not"},
+			{"min_time_between_cnps", 9, dcqcn.MaxNarrow, "notifications of fast flows fall together and those of slow flows do not"},
+		},
+	}
+	g := quantity.Gbps
+	switch name {
+	case "connectx-5":
+		p.Title, p.Speeds = "ConnectX-5 class: 17-bit rates, ports to 100 Gbit/s", []quantity.BitRate{10 * g, 25 * g, 40 * g, 50 * g, 100 * g}
+	case "connectx-6":
+		p.Title, p.Speeds = "ConnectX-6 class: 17-bit rates, ports to 200 Gbit/s", []quantity.BitRate{10 * g, 25 * g, 40 * g, 50 * g, 100 * g, 200 * g}
+	case "connectx-7":
+		p.Title, p.Speeds, p.Rate32 = "ConnectX-7 class: 32-bit rates, ports to 400 Gbit/s", []quantity.BitRate{10 * g, 25 * g, 40 * g, 50 * g, 100 * g, 200 * g, 400 * g}, true
+	default:
+		return nil, fmt.Errorf("profile %q: want one of %s", name, strings.Join(Names(), ", "))
+	}
+	return p, nil
+}
+
+// managed are the registers that the lever does not move. The byte counter is off. Alpha stays at full scale,
+// since its period is the longest there is and its initial value the largest; every cut is then the smallest one,
+// by RPG_MIN_DEC_FAC to 99 percent, whatever a flow's history. RPG_THRESHOLD 0 increases additively from the first
+// event on. All of it is the same in each of the readings that the vendor's texts leave open.
+func managed() dcqcn.Settings {
+	s := dcqcn.Default()
+	s.ClampTargetRate = true
+	s.ByteReset = 0
+	s.Threshold = 0
+	s.MinDecFac = 99
+	s.G, s.AlphaPeriod, s.InitialAlpha = dcqcn.AlphaScale-1, dcqcn.MaxNarrow, dcqcn.AlphaScale-1
+	s.MonitorPeriod, s.CNPGap = 1, 1
+	return s
+}

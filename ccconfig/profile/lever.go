@@ -1,0 +1,135 @@
+package profile
+
+import (
+	"fmt"
+	"math"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/ecn"
+	"fairlane/internal/quantity"
+)
+
+// Lever is the family of settings that divides links by weight. A flow meant to have the rate r
+// increases by Step·r once in the time in which it sends a fixed number of bits, so that RPG_AI_RATE is in
+// proportion to r and RPG_TIME_RESET inversely. Between two increases every flow then sends
+// equally many packets and meets equally many marks, each of which cuts by the same factor: the flows do the same, packet by
+// packet, but each in a time of its own. Where all meet the same marking they therefore come to rest at rates in
+// proportion to r, at any number of flows.
+type Lever struct {
+	MinPeriod uint32 `json:"min_period_us"` // least RPG_TIME_RESET, that of the fastest flow
+	MaxPeriod uint32 `json:"max_period_us"` // most RPG_TIME_RESET
+	// Volume is the least number of bits that a flow sends between two increases, so that there are
+	// enough packets for a mark.
+	Volume float64 `json:"volume_bits"`
+	Step   float64 `json:"step"`       // RPG_AI_RATE by the rate meant
+	First  float64 `json:"first_rate"` // RATE_TO_SET_ON_FIRST_CNP by the rate meant
+	// Decline is the exponent by which a flow's rate falls with the marking it meets, and with its period
+	// when RPG_AI_RATE stays: rate ~ RPG_AI_RATE^(1-Decline) · (marking · RPG_TIME_RESET)^-Decline.
+	Decline float64 `json:"decline"`
+}
+
+func (l *Lever) validate() error {
+	switch {
+	case l.MinPeriod < 1 || l.MaxPeriod < l.MinPeriod || l.MaxPeriod > dcqcn.MaxNarrow:
+		return fmt.Errorf("lever: periods from %d to %d us: want 1 to %d, ascending", l.MinPeriod, l.MaxPeriod, dcqcn.MaxNarrow)
+	case !(l.Volume >= 1 && l.Volume <= 1e9):
+		return fmt.Errorf("lever: volume %g bits: want 1 to 1e9", l.Volume)
+	case !(l.Step > 0 && l.Step <= 1):
+		return fmt.Errorf("lever: step %g: want above 0 to 1", l.Step)
+	case !(l.First >= 1 && l.First <= 100):
+		return fmt.Errorf("lever: first rate %g: want 1 to 100", l.First)
+	case !(l.Decline > 0 && l.Decline < 1):
+		return fmt.Errorf("lever: decline %g: want between 0 and 1", l.Decline)
+	}
+	return nil
+}
+
+// firstRateMost is the part of line rate up to which the vendor's page allows
+// RATE_TO_SET_ON_FIRST_CNP; above it the register is 0, which is line rate.
+const firstRateMost = 0.85
+
+// coarseAI is the increase, in Mbit/s, below which its rounding is made good by the period instead
+// of the other way round.
+const coarseAI = 25
+
+// Setting is one position of the lever in registers.
+type Setting struct {
+	Settings dcqcn.Settings
+	Period   float64 // RPG_TIME_RESET by the exact period: what rounding left
+	Increase float64 // RPG_AI_RATE by the exact increase
+}
+
+// Set gives the settings of a port of a line rate whose flows are meant to have a rate (bit/s, each) with an exact
+// period (us). Registers hold whole numbers, so the finer of the two makes up for the rounding of the coarser: the rate
+// stays nearly the same when the increase goes with the square of the period.
+func (p *Profile) Set(rate, period float64, line quantity.BitRate) Setting {
+	s := p.Base
+	l := &p.Lever
+	exact := float64(l.Step*rate) / 1e6
+	most := float64(p.widest())
+	var increase, time float64
+	if exact < coarseAI {
+		increase = bounded(exact, 1, most)
+		time = bounded(float64(period*math.Sqrt(increase/exact)), float64(l.MinPeriod), float64(l.MaxPeriod))
+	} else {
+		time = bounded(period, float64(l.MinPeriod), float64(l.MaxPeriod))
+		r := time / period
+		increase = bounded(float64(exact*float64(r*r)), 1, most)
+	}
+	s.TimeReset, s.AIRate, s.HAIRate = uint32(time), uint32(increase), uint32(increase)
+	s.RateOnFirstCNP = 0
+	if first := float64(l.First * rate); first < firstRateMost*float64(line) {
+		s.RateOnFirstCNP = uint32(bounded(first/1e6, 1, most))
+	}
+	return Setting{Settings: s, Period: time / period, Increase: increase / exact}
+}
+
+// widest is the most that a rate register holds.
+func (p *Profile) widest() uint64 {
+	if p.Rate32 {
+		return dcqcn.MaxWide
+	}
+	return dcqcn.MaxNarrow
+}
+
+// bounded is the whole number nearest to x within bounds.
+func bounded(x, low, high float64) float64 { return min(max(math.Floor(x+0.5), low), high) }
+
+// MarkingRule chooses the thresholds of switches. Times are those in which a link sends what the queue holds.
+type MarkingRule struct {
+	Floor   quantity.Picoseconds `json:"floor_ps"`      // Min is the round trip and this
+	PerRTT  int                  `json:"span_per_rtt"`  // from Min to Max are so many round trips,
+	MinSpan quantity.Picoseconds `json:"min_span_ps"`   // but at least this
+	MaxSpan quantity.Picoseconds `json:"max_span_ps"`   // and at most this
+	PMaxPct int                  `json:"p_max_percent"` // at Max
+}
+
+func (m *MarkingRule) validate() error {
+	const most = 10 * quantity.Millisecond
+	switch {
+	case m.Floor < 0 || m.Floor > most:
+		return fmt.Errorf("marking: floor %s: want 0 to %s", m.Floor, most)
+	case m.PerRTT < 0 || m.PerRTT > 1000:
+		return fmt.Errorf("marking: span per round trip %d: want 0 to 1000", m.PerRTT)
+	case m.MinSpan < 1 || m.MaxSpan < m.MinSpan || m.MaxSpan > most:
+		return fmt.Errorf("marking: span from %s to %s: want above 0 to %s, ascending", m.MinSpan, m.MaxSpan, most)
+	case m.PMaxPct < 1 || m.PMaxPct > ecn.MaxPercent:
+		return fmt.Errorf("marking: p_max %d: want 1 to %d percent", m.PMaxPct, ecn.MaxPercent)
+	}
+	return nil
+}
+
+// At returns the marking of a link of a speed for flows of a base round trip.
+func (m *MarkingRule) At(speed quantity.BitRate, rtt quantity.Picoseconds) ecn.Marking {
+	rtt = min(max(rtt, 0), quantity.Millisecond)
+	span := min(max(quantity.Picoseconds(m.PerRTT)*rtt, m.MinSpan), m.MaxSpan)
+	low := heldBytes(speed, m.Floor+rtt)
+	return ecn.Marking{Min: low, Max: min(low+heldBytes(speed, span), ecn.MaxThreshold), PMaxPct: m.PMaxPct}
+}
+
+// heldBytes is what a link sends in a time, in whole KiB.
+func heldBytes(speed quantity.BitRate, t quantity.Picoseconds) int64 {
+	const kib = 1024
+	bytes := float64(float64(speed) / 8 * t.Seconds())
+	return max(kib, int64(min(bytes, ecn.MaxThreshold/2)/kib)*kib)
+}

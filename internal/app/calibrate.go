@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/ccconfig/profile"
+	"fairlane/sim/calibrate"
+)
+
+type calibrateFlags struct {
+	profile, out, resume, plot string
+	jobs                       int
+	seed                       uint64
+	quick, json                bool
+}
+
+func (a *app) calibrateCommand() *cobra.Command {
+	var f calibrateFlags
+	cmd := &cobra.Command{
+		Use: "calibrate", Short: a.t("calibrate.short"), Long: a.t("calibrate.long", "profiles", strings.Join(profile.Names(), ", ")), Args: cobra.NoArgs,
+		Example: `  fairlane calibrate --profile connectx-6 --out connectx-6.json
+  fairlane calibrate --profile connectx-7 --out connectx-7.json --resume runs.jsonl --plot charts
+  fairlane calibrate --profile connectx-6 --quick --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.jobs < 1 || f.jobs > calibrate.MaxJobs {
+				return usagef("--jobs %d: want 1 to %d", f.jobs, calibrate.MaxJobs)
+			}
+			if _, err := profile.Uncalibrated(f.profile); err != nil {
+				return usagef("--profile: %w", err)
+			}
+			return a.runCalibrate(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.profile, "profile", profile.Default, a.t("calibrate.flag.profile"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.t("calibrate.flag.out"))
+	cmd.Flags().StringVar(&f.resume, "resume", "", a.t("calibrate.flag.resume"))
+	cmd.Flags().StringVar(&f.plot, "plot", "", a.t("calibrate.flag.plot"))
+	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), calibrate.MaxJobs), a.t("calibrate.flag.jobs"))
+	a.seedFlag(cmd, &f.seed, 1)
+	cmd.Flags().BoolVar(&f.quick, "quick", false, a.t("calibrate.flag.quick"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+// command is what makes the same profile again; how many runs go at once and where files are does not matter.
+func (f *calibrateFlags) command() string {
+	text := fmt.Sprintf("fairlane calibrate --profile %s --seed %d", f.profile, f.seed)
+	if f.quick {
+		text += " --quick"
+	}
+	return text
+}
+
+func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
+	o := calibrate.Options{Profile: f.profile, Seed: f.seed, Jobs: f.jobs, Quick: f.quick, Command: f.command()}
+	if f.resume != "" {
+		file, openErr := resumeRuns(f.resume, &o)
+		if openErr != nil {
+			return openErr
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+	}
+	p, begun, first := newProgress(a.stderr), time.Now(), -1
+	o.Progress = func(done, all int) {
+		if first < 0 {
+			first = done - 1 // runs that were known take no time
+		}
+		if len(o.Known) > first && done <= len(o.Known) {
+			first, begun = done, time.Now()
+		}
+		left := time.Duration(float64(time.Since(begun)) / float64(max(done-first, 1)) * float64(all-done)).Round(time.Second)
+		p.show(a.t("calibrate.progress", "done", done, "total", all, "left", left))
+	}
+	r, err := calibrate.Calibrate(ctx, o)
+	p.clear()
+	if err != nil {
+		return err
+	}
+	if err := a.saveCalibration(f, r); err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(a.stdout, r)
+	}
+	return a.printCalibration(r)
+}
+
+// resumeRuns reads what is finished and opens the file to append what will be. A line that a kill cut short is
+// closed first, so that the next is whole.
+func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	if o.Known, err = calibrate.ReadFinished(file); err != nil {
+		return nil, &UsageError{errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())}
+	}
+	// The file is written anew from what was whole.
+	if err := errors.Join(file.Truncate(0), rewind(file)); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Known)) {
+		m := o.Known[key]
+		if err := calibrate.WriteFinished(file, key, &m); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+	}
+	o.Finished = func(key string, m *calibrate.Measured) error { return calibrate.WriteFinished(file, key, m) }
+	return file, nil
+}
+
+func rewind(file *os.File) error {
+	_, err := file.Seek(0, 0)
+	return err
+}
+
+// saveCalibration writes the profile and the charts.
+func (a *app) saveCalibration(f calibrateFlags, r *calibrate.Report) error {
+	if f.out != "" {
+		text, err := r.Profile.Encode()
+		if err != nil {
+			return err
+		}
+		if err := writeProfile(f.out, text); err != nil {
+			return fmt.Errorf("write profile: %w", err)
+		}
+	}
+	dir := f.plot
+	if dir == "" && f.out != "" {
+		dir = filepath.Dir(f.out)
+	}
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return fmt.Errorf("folder for charts: %w", err)
+	}
+	charts := calibrationCharts(r, fmt.Sprintf("%s, fairlane %s", r.Profile.Made, version()))
+	for _, name := range []string{"response", "registers", "held-out"} {
+		c := charts[name]
+		if err := c.Save(dir, r.Profile.Name+"-"+name); err != nil {
+			return err
+		}
+	}
+	_, _ = fmt.Fprintln(a.stderr, a.t("calibrate.written", "charts", strconv.Itoa(len(charts)), "dir", dir))
+	return nil
+}
+
+// printCalibration prints what was found in three short tables.
+func (a *app) printCalibration(r *calibrate.Report) error {
+	_, _ = fmt.Fprintln(a.stdout, a.t("calibrate.summary", "profile", r.Profile.Name, "runs", r.Runs, "checks", len(r.Checks), "use", percent(r.Use)))
+	tw := newTable(a.stdout, 0)
+	_, _ = fmt.Fprintln(tw, a.t("calibrate.head.bounds"))
+	for _, b := range r.Profile.Bounds {
+		_, _ = fmt.Fprintf(tw, "%g:1\t%s\n", b.Ratio, fine(b.Error))
+	}
+	_, _ = fmt.Fprintln(tw)
+	_, _ = fmt.Fprintln(tw, a.t("calibrate.head.registers"))
+	for _, e := range r.Profile.Registers {
+		_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%.3g\t%s\n", e.Register, e.Base, e.Value, e.Ratio, percent(e.Use))
+	}
+	return tw.Flush()
+}
+
+// writeProfile writes a file and the folder that it is in.
+func writeProfile(path string, text []byte) error {
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o750), os.WriteFile(path, text, 0o600))
+}

@@ -1,0 +1,180 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+)
+
+// printCompiled prints a plan for people: shares first, then links when asked, findings, what changes against another
+// plan and, when asked, the reason of every setting.
+func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
+	_, _ = fmt.Fprintln(w, a.planTitle(c.Plan))
+	if err := a.printShares(w, c); err != nil {
+		return err
+	}
+	if err := a.printClasses(w, c.Classes); err != nil {
+		return err
+	}
+	if f.links {
+		if err := a.printLinks(w, c.Links); err != nil {
+			return err
+		}
+	}
+	for _, list := range [][]policy.Finding{c.Notices, c.Findings} {
+		for _, x := range list {
+			_, _ = fmt.Fprintln(w, a.t("finding", "code", x.Code, "message", x.Message))
+			if x.Fix != "" {
+				_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", x.Fix))
+			}
+		}
+	}
+	if c.Difference != nil {
+		_, _ = fmt.Fprintln(w, a.t("compile.difference", "name", c.Before.Name))
+		for _, line := range c.Difference.Lines() {
+			_, _ = fmt.Fprintln(w, "  "+line)
+		}
+	}
+	if f.explain || c.Why != nil {
+		return a.printReasons(w, c.Why)
+	}
+	return nil
+}
+
+func (a *app) planTitle(p *policy.Plan) string {
+	switch {
+	case p.RoCE != nil:
+		return a.t("compile.title.roce", "name", p.Name, "ports", len(p.RoCE.NICs), "switches", len(p.RoCE.Switches))
+	case p.WRCC != nil:
+		ports := 0
+		for i := range p.WRCC.Ports {
+			ports += len(p.WRCC.Ports[i].Ports)
+		}
+		return a.t("compile.title.wrcc", "name", p.Name, "ports", ports, "senders", len(p.WRCC.Senders), "unit", p.WRCC.Unit)
+	}
+	return a.t("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches))
+}
+
+// printShares prints the tenants' shares, beside those of the plan before and of the simulator when there are any.
+func (a *app) printShares(w io.Writer, c *compiled) error {
+	tw := newTable(w, 0)
+	head := a.t("compile.table.head")
+	was := map[string]policy.TenantShare{}
+	if c.Before != nil {
+		head += "\t" + a.t("compile.table.before")
+		for _, t := range c.Before.Tenants {
+			was[t.Tenant] = t
+		}
+	}
+	_, _ = fmt.Fprintln(tw, head)
+	for i, t := range c.Tenants {
+		simulated := "-"
+		if c.Simulation != nil {
+			s := c.Simulation.Tenants[i]
+			simulated = fmt.Sprintf("%s (%s)", s.Delivered, percent(s.ShareError))
+		}
+		row := []string{t.Tenant, t.Weight.String(), fmt.Sprint(t.QPs), t.Entitled.String(),
+			fmt.Sprintf("%s (%s)", bounded(t.Predicted, t.Bound), percent(t.PredictedError)), simulated}
+		if c.Before != nil {
+			row = append(row, before(was[t.Tenant]))
+			delete(was, t.Tenant)
+		}
+		_, _ = fmt.Fprintln(tw, strings.Join(row, "\t"))
+	}
+	if c.Before != nil {
+		for _, t := range c.Before.Tenants {
+			if _, gone := was[t.Tenant]; gone {
+				_, _ = fmt.Fprintln(tw, strings.Join([]string{t.Tenant, "-", "-", "-", "-", "-", before(t)}, "\t"))
+			}
+		}
+	}
+	return tw.Flush()
+}
+
+// before prints what another plan predicts for a tenant, "-" when it has no such tenant.
+func before(t policy.TenantShare) string {
+	if t.Tenant == "" {
+		return "-"
+	}
+	return bounded(t.Predicted, t.Bound)
+}
+
+// bounded prints a prediction with the relative error that it states, "57.1 Gbit/s ± 3 %".
+func bounded(r quantity.BitRate, bound float64) string {
+	if bound <= 0 {
+		return r.String()
+	}
+	return fmt.Sprintf("%s ± %.2g %%", r, 100*bound)
+}
+
+func (a *app) printClasses(w io.Writer, cs []policy.ClassShare) error {
+	if len(cs) == 0 {
+		return nil
+	}
+	tw := newTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.t("compile.classes.head"))
+	for _, c := range cs {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", c.Tenant, c.Class, c.Weight, c.QPs, c.Entitled, c.Predicted)
+	}
+	return tw.Flush()
+}
+
+// printLinks prints what each tenant has of the contended links.
+func (a *app) printLinks(w io.Writer, ls []policy.LinkShare) error {
+	if len(ls) == 0 {
+		_, err := fmt.Fprintln(w, a.t("compile.links.none"))
+		return err
+	}
+	tw := newTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.t("compile.links.head"))
+	for _, l := range ls {
+		name, capacity := l.Name, l.Capacity.String()
+		for _, t := range l.Tenants {
+			_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", name, capacity, t.Tenant, t.QPs, t.Entitled, bounded(t.Predicted, t.Bound))
+			name, capacity = "", ""
+		}
+	}
+	return tw.Flush()
+}
+
+// printReasons answers why each number is what it is, device by device.
+func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
+	for _, e := range es {
+		_, _ = fmt.Fprintf(w, "\n%s %s  %s\n", e.Kind, e.Name, deviceList(e.Devices))
+		if e.Note != "" {
+			_, _ = fmt.Fprintf(w, "  %s\n", e.Note)
+		}
+		tw := newTable(w, 0)
+		_, _ = fmt.Fprintln(tw, "  "+a.t("compile.explain.head"))
+		for _, r := range e.Reasons {
+			clamped := ""
+			if r.Clamped != "" {
+				clamped = " [" + r.Clamped + "]"
+			}
+			_, _ = fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\t%s\t%s%s\n", r.Field, dash(r.Value), dash(r.Unit), dash(r.Range), dash(r.Tenant), dash(r.Rule), r.Formula, clamped)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deviceList prints the identifiers of the devices of one explanation, a few of many.
+func deviceList(ids []string) string {
+	const most = 4
+	if len(ids) > most {
+		return strings.Join(ids[:most], " ") + fmt.Sprintf(" + %d", len(ids)-most)
+	}
+	return strings.Join(ids, " ")
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,212 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/policy"
+	"fairlane/sim/evaluate"
+)
+
+type evaluateFlags struct {
+	cases, jobs, one int
+	seed             uint64
+	plane, out       string
+	json             bool
+}
+
+func (a *app) evaluateCommand() *cobra.Command {
+	var f evaluateFlags
+	cmd := &cobra.Command{
+		Use: "evaluate", Short: a.t("evaluate.short"), Long: a.t("evaluate.long"), Args: cobra.NoArgs,
+		Example: `  fairlane evaluate --cases 200 --seed 7
+  fairlane evaluate --cases 20 --plane wrcc --json
+  fairlane evaluate --cases 200 --out results.jsonl
+  fairlane evaluate --plane ib --seed 7 --case 31`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			planes, err := f.planes()
+			if err == nil {
+				err = f.check(cmd.Flags().Changed("case"), cmd.Flags().Changed("cases"))
+			}
+			if err != nil {
+				return &UsageError{err}
+			}
+			if cmd.Flags().Changed("case") {
+				return a.runEvaluateOne(cmd.Context(), f, planes)
+			}
+			return a.runEvaluate(cmd.Context(), f, planes)
+		},
+	}
+	cmd.Flags().IntVar(&f.cases, "cases", 200, a.t("evaluate.flag.cases"))
+	a.seedFlag(cmd, &f.seed, 1)
+	cmd.Flags().StringVar(&f.plane, "plane", "all", a.t("evaluate.flag.plane"))
+	cmd.Flags().IntVar(&f.jobs, "jobs", min(runtime.GOMAXPROCS(0), evaluate.MaxJobs), a.t("evaluate.flag.jobs"))
+	cmd.Flags().StringVar(&f.out, "out", "", a.t("evaluate.flag.out"))
+	cmd.Flags().IntVar(&f.one, "case", 0, a.t("evaluate.flag.case"))
+	cmd.Flags().BoolVar(&f.json, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+func (f *evaluateFlags) planes() ([]policy.Plane, error) {
+	if f.plane == "all" {
+		return evaluate.Planes(), nil
+	}
+	for _, p := range evaluate.Planes() {
+		if f.plane == string(p) {
+			return []policy.Plane{p}, nil
+		}
+	}
+	return nil, fmt.Errorf("--plane %q: want ib, roce, wrcc or all", f.plane)
+}
+
+func (f *evaluateFlags) check(one, cases bool) error {
+	switch {
+	case f.cases < 1 || f.cases > evaluate.MaxCases:
+		return fmt.Errorf("--cases %d: want 1 to %d", f.cases, evaluate.MaxCases)
+	case f.jobs < 1 || f.jobs > evaluate.MaxJobs:
+		return fmt.Errorf("--jobs %d: want 1 to %d", f.jobs, evaluate.MaxJobs)
+	case f.one < 0 || f.one >= evaluate.MaxCases:
+		return fmt.Errorf("--case %d: want 0 to %d", f.one, evaluate.MaxCases-1)
+	case one && (cases || f.out != ""):
+		return errors.New("--case runs a single case and prints all of it: want it without --cases and --out")
+	}
+	return nil
+}
+
+// evaluation is what `evaluate --json` prints.
+type evaluation struct {
+	Cases       int                                  `json:"cases"`
+	Seed        uint64                               `json:"seed"`
+	Interrupted bool                                 `json:"interrupted,omitempty"` // planes have the cases that were done
+	Planes      map[policy.Plane]evaluate.PlaneScore `json:"planes"`
+}
+
+// runEvaluate evaluates random cases and reports, even when it is interrupted.
+func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.Plane) (err error) {
+	req := evaluate.Request{Cases: f.cases, Seed: f.seed, Planes: planes, Jobs: f.jobs}
+	if f.out != "" {
+		file, err := os.Create(f.out)
+		if err != nil {
+			return &UsageError{err}
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		lines := json.NewEncoder(file)
+		req.Done = func(r *evaluate.Result) error { return lines.Encode(r) }
+	}
+	p, begun := newProgress(a.stderr), time.Now()
+	req.Progress = func(done, all int) {
+		left := time.Duration(float64(time.Since(begun)) / float64(done) * float64(all-done)).Round(time.Second)
+		p.show(a.t("evaluate.progress", "done", done, "total", all, "left", left))
+	}
+	results, err := evaluate.Run(ctx, req)
+	p.clear()
+	stopped := err != nil
+	if stopped && ctx.Err() == nil {
+		return err
+	}
+	out := evaluation{Cases: f.cases, Seed: f.seed, Interrupted: stopped, Planes: make(map[policy.Plane]evaluate.PlaneScore)}
+	for _, plane := range planes {
+		s := evaluate.ScoreOf(plane, results)
+		out.Planes[plane] = s
+		if !stopped {
+			err = errors.Join(err, s.Missed(plane))
+		}
+	}
+	if stopped {
+		err = fmt.Errorf("evaluation: %d of %d runs done: %w", len(results), f.cases*len(planes), err)
+	} else if err != nil {
+		err = fmt.Errorf("%w: %w", errBoundMissed, err)
+	}
+	if f.json {
+		return errors.Join(printJSON(a.stdout, out), err)
+	}
+	return errors.Join(a.printEvaluation(&out, planes), err)
+}
+
+// printEvaluation prints one row a plane, and the tenants that were furthest off.
+func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
+	tw := newTable(a.stdout, 0)
+	_, _ = fmt.Fprintln(tw, a.t("evaluate.head"))
+	for _, plane := range planes {
+		s := e.Planes[plane]
+		_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plane, s.Cases, s.Tenants, fine(s.ShareErrorP50), fine(s.ShareErrorP95),
+			fine(s.ShareErrorMax), fine(s.EntitledP95), percent(s.BoundCoverage), percent(s.Utilisation), percent(s.UtilisationLeast))
+		if b := s.Beyond; b != nil {
+			_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.t("evaluate.beyond", "plane", plane), b.Cases, b.Tenants,
+				fine(b.ShareErrorP50), fine(b.ShareErrorP95), fine(b.ShareErrorMax), fine(b.EntitledP95), percent(b.BoundCoverage), percent(b.Utilisation),
+				percent(b.UtilisationLeast))
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, plane := range planes {
+		for _, w := range e.Planes[plane].Worst {
+			_, _ = fmt.Fprintln(a.stdout, a.t("evaluate.worst", "plane", plane, "tenant", w.Tenant, "case", w.Case, "error", fine(w.Error),
+				"bound", fine(w.Bound), "seed", e.Seed))
+		}
+	}
+	return nil
+}
+
+func fine(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
+
+// runEvaluateOne evaluates one case and prints all that it gave.
+func (a *app) runEvaluateOne(ctx context.Context, f evaluateFlags, planes []policy.Plane) error {
+	p := newProgress(a.stderr)
+	var results []*evaluate.Result
+	for _, plane := range planes {
+		c, err := evaluate.Generate(f.seed, f.one, plane)
+		if err != nil {
+			return err
+		}
+		r, plan, err := c.Evaluate(ctx, func(done float64) { p.show(a.t("simulate.progress", "done", percent(done))) })
+		p.clear()
+		if err != nil {
+			return err
+		}
+		results = append(results, r)
+		if !f.json {
+			if err := a.printCase(c, r, plan); err != nil {
+				return err
+			}
+		}
+	}
+	if f.json {
+		return printJSON(a.stdout, results)
+	}
+	return nil
+}
+
+func (a *app) printCase(c *evaluate.Case, r *evaluate.Result, plan *policy.Plan) error {
+	_, _ = fmt.Fprintln(a.stdout, a.t("evaluate.case", "case", c.Index, "seed", c.Seed, "plane", c.Plane, "kind", c.Kind,
+		"rate", c.Input.Fabric.Links[0].Rate, "ratio", fmt.Sprintf("%.1f", r.Ratio)))
+	if r.Failed != "" {
+		_, _ = fmt.Fprintln(a.stdout, a.t("evaluate.failed", "error", r.Failed))
+		return nil
+	}
+	tw := newTable(a.stdout, 0)
+	_, _ = fmt.Fprintln(tw, a.t("evaluate.case.head"))
+	for _, t := range r.Tenants {
+		_, _ = fmt.Fprintf(tw, "%s\t%g\t%d\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\n", t.Tenant, t.Weight, t.QPs, t.Entitled/1e9, t.Predicted/1e9, t.Simulated/1e9,
+			fine(t.Error), fine(t.Bound), fine(t.Drift))
+	}
+	_, _ = fmt.Fprintln(tw, "\n"+a.t("evaluate.case.links"))
+	for i, l := range plan.Links {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Name, l.Capacity, len(l.Tenants), percent(r.Links[i].Use), percent(r.Links[i].Before))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for _, x := range plan.Findings {
+		_, _ = fmt.Fprintln(a.stdout, a.t("finding", "code", x.Code, "message", x.Message))
+	}
+	return nil
+}

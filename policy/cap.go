@@ -1,0 +1,243 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/policy/fill"
+)
+
+// CodeCapCoarse means that the table cannot hold a tenant at its cap within 5 %.
+const CodeCapCoarse = "cap-coarse"
+
+// maxCapMiss is the part of a cap that may be lost to the steps of a table without a finding.
+const maxCapMiss = 0.05
+
+// capRates is, by setting, the most that one queue pair may send, in bit/s; 0 is no bound. A capped tenant's queue
+// pairs together may not exceed the cap on any link, whatever marks there are: on the link that its port
+// sends on they share it equally; on a link where several ports of the tenant meet, each port has a part
+// in proportion to what its flows over that link are entitled to. A port without flows is taken to
+// have one queue pair. Tenants that share a setting share the tightest bound.
+func (s *settings) capRates() []float64 {
+	var out []float64
+	x := &capper{s: s, load: make([]float64, len(s.m.caps)), part: make([]float64, len(s.m.caps)), qps: make([]float64, len(s.m.caps))}
+	flows := s.m.flowsByTenant()
+	for t := range s.m.tenants {
+		limit := float64(s.m.tenants[t].Cap)
+		if limit <= 0 {
+			continue
+		}
+		if out == nil {
+			out = make([]float64, len(s.all))
+			x.out = out
+		}
+		x.tenant(flows[t], limit)
+	}
+	if out == nil {
+		return nil
+	}
+	for k := range s.all {
+		for _, t := range s.all[k].tenants {
+			if c := float64(s.m.tenants[t].Cap); c > 0 && out[k] == 0 {
+				out[k] = c
+			}
+		}
+	}
+	return out
+}
+
+// flowsByTenant lists the flows of each tenant.
+func (m *model) flowsByTenant() [][]int32 {
+	out := make([][]int32, len(m.tenants))
+	for i := range m.flows {
+		t := m.flows[i].tenant
+		out[t] = append(out[t], int32(i))
+	}
+	return out
+}
+
+// capper divides one tenant's cap over its settings.
+type capper struct {
+	s    *settings
+	out  []float64
+	load []float64 // by link: what the tenant is entitled to there
+	part []float64 // by link: what of it comes from one setting
+	qps  []float64 // by link: that setting's queue pairs
+}
+
+func (x *capper) tenant(flows []int32, limit float64) {
+	m, target := x.s.m, x.s.target
+	for _, f := range flows {
+		for _, d := range m.flows[f].links {
+			x.load[d] += target.rates[f]
+		}
+	}
+	bySetting := slices.Clone(flows)
+	slices.SortStableFunc(bySetting, func(a, b int32) int { return int(x.s.ofFlow[a] - x.s.ofFlow[b]) })
+	for len(bySetting) > 0 {
+		k := x.s.ofFlow[bySetting[0]]
+		n := 1
+		for n < len(bySetting) && x.s.ofFlow[bySetting[n]] == k {
+			n++
+		}
+		x.setting(k, bySetting[:n], limit)
+		bySetting = bySetting[n:]
+	}
+	for _, f := range flows {
+		for _, d := range m.flows[f].links {
+			x.load[d] = 0
+		}
+	}
+}
+
+// setting bounds one queue pair of a setting: on every link the setting's part of the cap over its queue pairs.
+func (x *capper) setting(k int32, flows []int32, limit float64) {
+	m := x.s.m
+	for _, f := range flows {
+		for _, d := range m.flows[f].links {
+			x.part[d] += x.s.target.rates[f]
+			x.qps[d] += float64(m.flows[f].qps)
+		}
+	}
+	for _, f := range flows {
+		for _, d := range m.flows[f].links {
+			if x.load[d] <= 0 || x.qps[d] == 0 {
+				continue
+			}
+			r := limit * (x.part[d] / x.load[d]) / x.qps[d]
+			if x.out[k] == 0 || r < x.out[k] {
+				x.out[k] = r
+			}
+		}
+	}
+	for _, f := range flows {
+		for _, d := range m.flows[f].links {
+			x.part[d], x.qps[d] = 0, 0
+		}
+	}
+}
+
+// capLimits reports whether nothing but its tenant's cap limits a flow in the target.
+func (s *settings) capLimits(f int32) bool {
+	return s.target.limits != nil && s.target.limits[f] == fill.LimitCap
+}
+
+// capOf is the most that one CCTI of a setting may let through, in bit/s, or 0.
+func (s *settings) capOf(k int32) float64 {
+	if s.capped == nil {
+		return 0
+	}
+	if s.ports[s.all[k].port].perSL {
+		return float64(s.capped[k] * max(1, s.all[k].qps))
+	}
+	return s.capped[k]
+}
+
+// chooseCaps sets CCTI_Min of the settings of capped tenants: an index below which CCTI never falls, so a rate that
+// one CCTI never exceeds, marked or not (IBTA vol. 1, annex A10, CACongestionSetting). The table gets the
+// entry that the cap needs, the shortest delay that holds it, in the place of its first that does.
+func (s *settings) chooseCaps() {
+	for i := range s.ports {
+		p := &s.ports[i]
+		if !s.fresh[i] {
+			continue
+		}
+		p.coarse = nil
+		for _, k := range p.settings {
+			s.all[k].min, s.all[k].held = 0, 0
+		}
+		ks := slices.DeleteFunc(slices.Clone(p.settings), func(k int32) bool { c := s.capOf(k); return c == 0 || c >= p.line })
+		slices.SortStableFunc(ks, func(a, b int32) int { return cmp.Compare(s.capOf(b), s.capOf(a)) })
+		if len(ks) > 0 {
+			p.table = slices.Clone(p.table) // others have it too
+		}
+		for _, k := range ks {
+			s.chooseCap(p, k)
+		}
+	}
+}
+
+func (s *settings) chooseCap(p *port, k int32) {
+	st, want := &s.all[k], s.capOf(k)
+	exact := entryFor(p.line / want)
+	last := min(len(p.table)-1, math.MaxUint8)
+	i := 1
+	for i < last && p.table[i].Eighths() < exact.Eighths() {
+		i++
+	}
+	// Entries before i delay less, so the table stays monotone; an entry that another cap has is equal or left.
+	if p.table[i].Eighths() >= exact.Eighths() && !s.holds(p, k, i) {
+		p.table[i] = exact
+	}
+	st.min = uint8(i)
+	st.held = p.line / (1 + p.table[i].Factor())
+	if st.held > want*(1+1e-9) || st.held < float64(want*(1-maxCapMiss)) {
+		p.coarse = append(p.coarse, s.capCoarse(p, st, want))
+	}
+}
+
+// holds reports whether another setting of the port has the table entry as its CCTI_Min.
+func (s *settings) holds(p *port, k int32, entry int) bool {
+	return slices.ContainsFunc(p.settings, func(j int32) bool { return j != k && int(s.all[j].min) == entry })
+}
+
+// entryFor is the shortest delay that slows a flow by at least a factor: 1 + delay >= factor.
+func entryFor(factor float64) ibcc.Entry {
+	e := max(1, math.Ceil(float64((factor-1)*8)-1e-6))
+	for shift := ibcc.MaxShift; shift >= 0; shift-- {
+		unit := float64(int(1) << (ibcc.MaxShift - shift)) // eighths in one unit of the multiplier
+		if m := math.Ceil(e / unit); m <= ibcc.MaxMultiplier {
+			return ibcc.Entry{Shift: uint8(shift), Multiplier: uint16(m)}
+		}
+	}
+	return ibcc.Entry{Multiplier: ibcc.MaxMultiplier}
+}
+
+func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
+	f := Finding{Code: CodeCapCoarse, Tenants: s.names(st.tenants), Links: []string{s.m.fabric.PortName(p.ref)}}
+	of := "a queue pair"
+	if p.perSL {
+		of = "the SL"
+	}
+	f.Message = fmt.Sprintf("port %s: the cap allows %s %s, and CCTI_Min %d holds it at %s: tables divide the line rate %s in steps of an eighth of a packet time",
+		s.m.fabric.PortName(p.ref), of, rate(want), st.min, rate(st.held), rate(p.line))
+	f.Fix = fmt.Sprintf("cap the tenant so that %s gets %s or no more than %s", of, rate(st.held), rate(float64(p.line*(8.0/20))))
+	if st.held > want {
+		f.Fix = "allow longer tables, or open fewer queue pairs"
+	}
+	return f
+}
+
+// capReason explains CCTI_Min of one setting.
+func (s *settings) capReason(p *port, k int32, tenant string) Reason {
+	st, of := &s.all[k], "one queue pair"
+	if p.perSL {
+		of = "the SL"
+	}
+	return Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: "cap",
+		Formula: fmt.Sprintf("the first entry whose rate is not above %s, the cap's part for %s: %s gives %s · 1/(1 + %.3f) = %s",
+			rate(s.capOf(k)), of, p.table[st.min], rate(p.line), p.table[st.min].Factor(), rate(st.held))}
+}
+
+// capCeilings is, by flow, the rate that CCTI_Min holds it at, in bit/s; nil when no setting has one.
+func (s *settings) capCeilings() []float64 {
+	var out []float64
+	for i := range s.m.flows {
+		st := &s.all[s.ofFlow[i]]
+		p := &s.ports[st.port]
+		if st.min == 0 || len(p.table) == 0 {
+			continue
+		}
+		if out == nil {
+			out = make([]float64, len(s.m.flows))
+		}
+		out[i] = float64(p.line / (1 + p.table[min(int(st.min), len(p.table)-1)].Factor()) * s.m.flows[i].qps)
+		if p.perSL {
+			out[i] /= st.qps
+		}
+	}
+	return out
+}

@@ -1,0 +1,343 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"fairlane/internal/quantity"
+)
+
+// Difference is what changes from one plan to another, in the order people ask: what each tenant gains and loses and
+// which settings bring it, then devices as a whole, contended links and findings. Reasons and names do
+// not count: plans that set and predict the same have no difference. Lists of places are bounded, their counts are
+// not.
+type Difference struct {
+	From string `json:"from"` // name of the plan before
+	To   string `json:"to"`
+	// Tenants that changed, by name.
+	Tenants []TenantChange `json:"tenants,omitempty"`
+	// Settings that belong to no single tenant, by kind of device and field.
+	Settings []SettingChange `json:"settings,omitempty"`
+	// Devices that one of the plans does not set, by kind.
+	Devices []DeviceChange `json:"devices,omitempty"`
+	// Contended lists links on which tenants meet now and did not before; Relieved the reverse.
+	Contended *NameList `json:"contended,omitempty"`
+	Relieved  *NameList `json:"relieved,omitempty"`
+	// Appeared and Vanished are the findings of only one of the plans.
+	Appeared []Finding `json:"appeared,omitempty"`
+	Vanished []Finding `json:"vanished,omitempty"`
+}
+
+// TenantChange is what changes for one tenant.
+type TenantChange struct {
+	Tenant string       `json:"tenant"`
+	Before *TenantShare `json:"before,omitempty"` // nil: the tenant is new
+	After  *TenantShare `json:"after,omitempty"`  // nil: the tenant is gone
+	// Settings changed for the tenant's traffic alone.
+	Settings []SettingChange `json:"settings,omitempty"`
+	Classes  []ClassChange   `json:"classes,omitempty"`
+	Links    *LinkChange     `json:"links,omitempty"`
+}
+
+// ClassChange is one class of a tenant before and after; nil where it is not there.
+type ClassChange struct {
+	Class  string      `json:"class"`
+	Before *ClassShare `json:"before,omitempty"`
+	After  *ClassShare `json:"after,omitempty"`
+}
+
+// LinkChange sums a tenant's part of the links that are contended in both plans and where it changes.
+type LinkChange struct {
+	Count   int              `json:"count"` // links with any change
+	Gains   int              `json:"gains"` // links with more predicted
+	Gained  quantity.BitRate `json:"gained_bps"`
+	Losses  int              `json:"losses"`
+	Lost    quantity.BitRate `json:"lost_bps"`
+	Largest []LinkRate       `json:"largest"` // up to eight, largest change first
+}
+
+// LinkRate is a tenant's part of one link before and after.
+type LinkRate struct {
+	Link   string     `json:"link"`
+	Before LinkTenant `json:"before"`
+	After  LinkTenant `json:"after"`
+}
+
+// SettingChange is one parameter that changes in several places.
+type SettingChange struct {
+	Tenant string `json:"tenant,omitempty"` // whose traffic obeys it; empty: of the device
+	Kind   string `json:"kind"`             // of the places: "port", "switch", "switch port", "queue", "link", "plan"
+	Field  string `json:"field"`            // such as "timer"
+	Unit   string `json:"unit,omitempty"`   // of Before and After where they are plain numbers
+	Before string `json:"before"`           // one value, "least to largest", of texts "first … last"; "none" where there was none
+	After  string `json:"after"`
+	NameList
+}
+
+// DeviceChange lists devices of a kind that only one of the plans sets.
+type DeviceChange struct {
+	Kind    string    `json:"kind"`
+	Added   *NameList `json:"added,omitempty"`
+	Removed *NameList `json:"removed,omitempty"`
+}
+
+// NameList is how many there are and the first few names of them.
+type NameList struct {
+	Count int      `json:"count"`
+	Names []string `json:"names"`
+}
+
+// maxDiffNames bounds the names listed of anything.
+const maxDiffNames = 8
+
+func (l *NameList) add(name string) {
+	l.Count++
+	if len(l.Names) < maxDiffNames {
+		l.Names = append(l.Names, name)
+	}
+}
+
+// Empty reports that the plans set and predict the same.
+func (d *Difference) Empty() bool {
+	return len(d.Tenants) == 0 && len(d.Settings) == 0 && len(d.Devices) == 0 && d.Contended == nil && d.Relieved == nil &&
+		len(d.Appeared) == 0 && len(d.Vanished) == 0
+}
+
+// Diff tells what changes from one plan to another, on any plane. Plans of different planes differ in everything.
+func Diff(before, after *Plan) Difference {
+	x := &differ{out: Difference{From: before.Name, To: after.Name}, tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{},
+		devices: map[string]*DeviceChange{}}
+	x.shares(before.Tenants, after.Tenants)
+	x.classes(before.Classes, after.Classes)
+	x.links(before.Links, after.Links)
+	x.infiniBand(before, after)
+	x.lanes(before.Lanes, after.Lanes)
+	x.roce(orEmpty(before.RoCE), orEmpty(after.RoCE))
+	x.wrcc(orEmpty(before.WRCC), orEmpty(after.WRCC))
+	x.rest("plan", "plan", "", partOf(before), partOf(after))
+	x.out.Appeared, x.out.Vanished = onlyIn(after.Findings, before.Findings), onlyIn(before.Findings, after.Findings)
+	return x.finish(before, after)
+}
+
+// partOf is what no other comparison of a plan looks at: fields added to Plan are caught here.
+func partOf(p *Plan) Plan {
+	q := *p
+	q.Name, q.Placements, q.CAs, q.Switches, q.Tenants, q.Links, q.Findings, q.Classes, q.Lanes, q.RoCE, q.WRCC = "", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	return q
+}
+
+func orEmpty[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
+}
+
+// differ collects a Difference.
+type differ struct {
+	out     Difference
+	tenants map[string]*TenantChange
+	groups  map[settingKey]*settingGroup
+	devices map[string]*DeviceChange
+	units   map[string]string // of fields whose values have none
+}
+
+func (x *differ) tenant(name string) *TenantChange {
+	t := x.tenants[name]
+	if t == nil {
+		t = &TenantChange{Tenant: name}
+		x.tenants[name] = t
+	}
+	return t
+}
+
+// match pairs the entries of two lists by key: changed gets those in both, and a nil for what is missing of the others.
+// Its calls are in the order of the lists.
+func match[T any, K comparable](before, after []T, key func(*T) K, changed func(a, b *T)) {
+	at := make(map[K]int, len(after))
+	for i := range after {
+		at[key(&after[i])] = i
+	}
+	was := make(map[K]bool, len(before))
+	for i := range before {
+		k := key(&before[i])
+		was[k] = true
+		if j, ok := at[k]; ok {
+			changed(&before[i], &after[j])
+		} else {
+			changed(&before[i], nil)
+		}
+	}
+	for i := range after {
+		if !was[key(&after[i])] {
+			changed(nil, &after[i])
+		}
+	}
+}
+
+// shares notes the tenants whose figures differ; finish puts both sides beside each.
+func (x *differ) shares(before, after []TenantShare) {
+	match(before, after, func(t *TenantShare) string { return t.Tenant }, func(a, b *TenantShare) {
+		if a == nil || b == nil || *a != *b {
+			x.tenant(first(a, b).Tenant)
+		}
+	})
+}
+
+func first[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (x *differ) classes(before, after []ClassShare) {
+	type key struct{ tenant, class string }
+	match(before, after, func(c *ClassShare) key { return key{c.Tenant, c.Class} }, func(a, b *ClassShare) {
+		if a == nil || b == nil || *a != *b {
+			c := first(a, b)
+			t := x.tenant(c.Tenant)
+			t.Classes = append(t.Classes, ClassChange{Class: c.Class, Before: a, After: b})
+		}
+	})
+}
+
+// links compares what tenants have of links that are contended in both plans, and lists the others.
+func (x *differ) links(before, after []LinkShare) {
+	byName := func(l *LinkShare) string { return l.Port.String() }
+	match(before, after, byName, func(a, b *LinkShare) {
+		switch {
+		case a == nil:
+			addName(&x.out.Contended, b.Name)
+		case b == nil:
+			addName(&x.out.Relieved, a.Name)
+		default:
+			u, v := *a, *b
+			u.Tenants, v.Tenants = nil, nil
+			x.rest("link", b.Name, "", u, v)
+			match(a.Tenants, b.Tenants, func(t *LinkTenant) string { return t.Tenant }, func(s, t *LinkTenant) {
+				if s == nil || t == nil || *s != *t {
+					x.linkRate(b.Name, orEmpty(s), orEmpty(t), first(s, t).Tenant)
+				}
+			})
+		}
+	})
+}
+
+func addName(l **NameList, name string) {
+	if *l == nil {
+		*l = &NameList{}
+	}
+	(*l).add(name)
+}
+
+func (x *differ) linkRate(link string, before, after *LinkTenant, tenant string) {
+	t := x.tenant(tenant)
+	if t.Links == nil {
+		t.Links = &LinkChange{}
+	}
+	l := t.Links
+	l.Count++
+	switch d := after.Predicted - before.Predicted; {
+	case d > 0:
+		l.Gains, l.Gained = l.Gains+1, l.Gained+d
+	case d < 0:
+		l.Losses, l.Lost = l.Losses+1, l.Lost-d
+	}
+	l.Largest = append(l.Largest, LinkRate{Link: link, Before: *before, After: *after})
+	if len(l.Largest) >= 4*maxDiffNames {
+		l.cut()
+	}
+}
+
+// cut keeps the largest changes.
+func (l *LinkChange) cut() {
+	slices.SortStableFunc(l.Largest, func(a, b LinkRate) int {
+		if c := cmp.Compare(b.size(), a.size()); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Link, b.Link)
+	})
+	l.Largest = l.Largest[:min(len(l.Largest), maxDiffNames)]
+}
+
+func (r LinkRate) size() quantity.BitRate {
+	d := r.After.Predicted - r.Before.Predicted
+	return max(d, -d)
+}
+
+// onlyIn lists the findings of one list that the other has not.
+func onlyIn(list, other []Finding) []Finding {
+	var out []Finding
+	had := make(map[string]bool, len(other))
+	for i := range other {
+		had[findingKey(&other[i])] = true
+	}
+	for i := range list {
+		if !had[findingKey(&list[i])] {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// findingKey has all of a finding; lists and texts have no control characters.
+func findingKey(f *Finding) string {
+	return strings.Join([]string{f.Code, strings.Join(f.Tenants, "\x01"), strings.Join(f.Links, "\x01"), f.Message, f.Fix}, "\x00")
+}
+
+func (x *differ) device(kind, name string, added bool) {
+	d := x.devices[kind]
+	if d == nil {
+		d = &DeviceChange{Kind: kind}
+		x.devices[kind] = d
+	}
+	if added {
+		addName(&d.Added, name)
+	} else {
+		addName(&d.Removed, name)
+	}
+}
+
+// finish sorts what was collected, so that the difference does not depend on how it was found.
+func (x *differ) finish(before, after *Plan) Difference {
+	for k, g := range x.groups {
+		c := g.change(k)
+		if x.tenants[k.tenant] != nil || shareOf(before, k.tenant) != nil || shareOf(after, k.tenant) != nil {
+			t := x.tenant(k.tenant)
+			t.Settings = append(t.Settings, c)
+		} else {
+			x.out.Settings = append(x.out.Settings, c)
+		}
+	}
+	slices.SortFunc(x.out.Settings, compareSettings)
+	for name, t := range x.tenants {
+		t.Before, t.After = shareOf(before, name), shareOf(after, name)
+		slices.SortFunc(t.Settings, compareSettings)
+		slices.SortFunc(t.Classes, func(a, b ClassChange) int { return strings.Compare(a.Class, b.Class) })
+		if t.Links != nil {
+			t.Links.cut()
+		}
+		x.out.Tenants = append(x.out.Tenants, *t)
+	}
+	slices.SortFunc(x.out.Tenants, func(a, b TenantChange) int { return strings.Compare(a.Tenant, b.Tenant) })
+	for _, d := range x.devices {
+		x.out.Devices = append(x.out.Devices, *d)
+	}
+	slices.SortFunc(x.out.Devices, func(a, b DeviceChange) int { return strings.Compare(a.Kind, b.Kind) })
+	return x.out
+}
+
+func compareSettings(a, b SettingChange) int {
+	return cmp.Or(strings.Compare(a.Tenant, b.Tenant), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Field, b.Field))
+}
+
+func shareOf(p *Plan, tenant string) *TenantShare {
+	for i := range p.Tenants {
+		if p.Tenants[i].Tenant == tenant {
+			return &p.Tenants[i]
+		}
+	}
+	return nil
+}

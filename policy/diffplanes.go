@@ -1,0 +1,298 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet/ident"
+	"fairlane/wrcc"
+)
+
+// infiniBand compares the InfiniBand plane. Parameters of an SL are compared by tenant, not by SL number, so that a tenant
+// that moves to another SL and keeps its parameters is told to move, and nothing else.
+func (x *differ) infiniBand(before, after *Plan) {
+	type key struct {
+		tenant string
+		port   ident.PortID
+	}
+	names := map[ident.PortID]string{}
+	for _, p := range []*Plan{before, after} {
+		for i := range p.CAs {
+			names[p.CAs[i].Port] = p.CAs[i].Name
+		}
+	}
+	match(before.Placements, after.Placements, func(p *Placement) key { return key{p.Tenant, p.Port} }, func(a, b *Placement) {
+		p := first(a, b)
+		both := a != nil && b != nil
+		x.parts(kindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, placementParts(a, both), placementParts(b, both))
+	})
+	was, is := byPort(before.Placements), byPort(after.Placements)
+	match(before.CAs, after.CAs, func(c *CAPlan) ident.PortID { return c.Port }, func(a, b *CAPlan) {
+		if a == nil || b == nil {
+			x.device(kindPort, first(a, b).Name, a == nil)
+			return
+		}
+		x.ca(a, b, was[a.Port], is[a.Port])
+	})
+	match(before.Switches, after.Switches, func(s *SwitchPlan) ident.GUID { return s.Node }, func(a, b *SwitchPlan) {
+		if a == nil || b == nil {
+			x.device(kindSwitch, first(a, b).Name, a == nil)
+			return
+		}
+		x.rest(kindSwitch, b.Name, "", a.Defaults, b.Defaults)
+		for i := range max(len(a.Ports), len(b.Ports)) {
+			before, after := markingParts(a.Ports, b.Ports, i)
+			x.parts(kindSwitchPort, fmt.Sprintf("%s/P%d", b.Name, i), "", before, after)
+		}
+		u, v := *a, *b
+		for _, s := range []*SwitchPlan{&u, &v} {
+			s.Defaults, s.Ports, s.Reasons = ibcc.SwitchSettings{}, nil, nil
+		}
+		x.rest(kindSwitch, b.Name, "", u, v)
+	})
+}
+
+// placementParts leaves out the partition of a tenant that is new on a port or gone from it: it is the tenant's, not the
+// port's.
+func placementParts(p *Placement, withKey bool) []part {
+	if p == nil {
+		return nil
+	}
+	out := []part{{"sl", number(float64(p.SL))}}
+	if withKey {
+		out = append(out, part{"pkey", value{text: p.PKey.String()}})
+	}
+	return out
+}
+
+// markingParts are the fields of a switch port's element in two lists. Where only one of them is valid, the other's fields
+// mean nothing.
+func markingParts(a, b []ibcc.PortMarking, i int) (before, after []part) {
+	valid := func(l []ibcc.PortMarking) bool { return i < len(l) && l[i].Valid }
+	parts := func(l, other []ibcc.PortMarking) []part {
+		switch {
+		case i >= len(l):
+			return nil
+		case !l[i].Valid && valid(other):
+			return partsOf(struct {
+				Valid bool `json:"valid"`
+			}{})
+		}
+		return partsOf(l[i])
+	}
+	return parts(a, b), parts(b, a)
+}
+
+func byPort(ps []Placement) map[ident.PortID][]Placement {
+	out := map[ident.PortID][]Placement{}
+	for _, p := range ps {
+		out[p.Port] = append(out[p.Port], p)
+	}
+	return out
+}
+
+// ca compares a channel-adapter port. SLs that no tenant has here, before or after, are compared by number.
+func (x *differ) ca(a, b *CAPlan, was, is []Placement) {
+	params := func(tenant, prefix string, before, after ibcc.SLParams) {
+		if before != after {
+			x.parts(kindPort, b.Name, tenant, slParts(prefix, before), slParts(prefix, after))
+		}
+	}
+	if a.Settings.SLs != b.Settings.SLs || !slices.Equal(was, is) {
+		var used [ident.NumSLs]bool
+		for _, p := range slices.Concat(was, is) {
+			used[p.SL%ident.NumSLs] = true
+		}
+		for _, p := range was {
+			if i := slices.IndexFunc(is, func(q Placement) bool { return q.Tenant == p.Tenant }); i >= 0 {
+				params(p.Tenant, "", a.Settings.SLs[p.SL%ident.NumSLs], b.Settings.SLs[is[i].SL%ident.NumSLs])
+			}
+		}
+		for sl, u := range used {
+			if !u {
+				params("", "unassigned sl ", a.Settings.SLs[sl], b.Settings.SLs[sl])
+			}
+		}
+	}
+	u, v := *a, *b
+	for _, c := range []*CAPlan{&u, &v} {
+		c.Settings.SLs, c.Reasons = [ident.NumSLs]ibcc.SLParams{}, nil
+	}
+	x.rest(kindPort, b.Name, "", u, v)
+}
+
+// lanes compares how ports divide what they send among virtual lanes.
+func (x *differ) lanes(before, after []LanePlan) {
+	match(before, after, func(l *LanePlan) ident.PortID { return l.Port }, func(a, b *LanePlan) {
+		if a == nil || b == nil || !reflect.DeepEqual(a, b) {
+			same := a == nil || b == nil || a.Name == b.Name
+			x.parts(kindPort, first(a, b).Name, "", laneParts(a, same), laneParts(b, same))
+		}
+	})
+}
+
+func laneParts(l *LanePlan, sameName bool) []part {
+	var out []part
+	for _, p := range pointerParts(l, "port", "reasons") {
+		if p.path == "high" || p.path == "low" {
+			p.path = "vl arbitration " + p.path
+		}
+		if (p.path != "name" || !sameName) && p.value.text != emptyList {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// slParts gives the timer in microseconds, as people read it.
+func slParts(prefix string, s ibcc.SLParams) []part {
+	timer := number(float64(float64(s.Timer) * (ibcc.TimerUnitPicoseconds / 1e6)))
+	timer.text, timer.unit = strconv.FormatFloat(math.Round(float64(timer.num*10))/10, 'f', -1, 64), "us"
+	return []part{{prefix + "timer", timer}, {prefix + "increase", number(float64(s.Increase))},
+		{prefix + "trigger", number(float64(s.Trigger))}, {prefix + "min", number(float64(s.Min))}}
+}
+
+// roce compares the RoCE plane. A NIC port's settings belong to its tenant when it has only one.
+func (x *differ) roce(before, after *RoCEPlan) {
+	type key struct {
+		tenant string
+		port   ident.PortID
+	}
+	owners, names := map[ident.PortID][]string{}, map[ident.PortID]string{}
+	for _, p := range []*RoCEPlan{before, after} {
+		for i := range p.NICs {
+			names[p.NICs[i].Port] = p.NICs[i].Name
+		}
+		for _, t := range p.Traffic {
+			if !slices.Contains(owners[t.Port], t.Tenant) {
+				owners[t.Port] = append(owners[t.Port], t.Tenant)
+			}
+		}
+	}
+	match(before.Traffic, after.Traffic, func(t *RoCEPlacement) key { return key{t.Tenant, t.Port} }, func(a, b *RoCEPlacement) {
+		p := first(a, b)
+		x.parts(kindPort, cmp.Or(names[p.Port], p.Port.String()), p.Tenant, pointerParts(a, "tenant", "port"), pointerParts(b, "tenant", "port"))
+	})
+	match(before.NICs, after.NICs, func(n *NICPlan) ident.PortID { return n.Port }, func(a, b *NICPlan) {
+		if a == nil || b == nil {
+			x.device(kindPort, first(a, b).Name, a == nil)
+			return
+		}
+		ts := owners[a.Port]
+		slices.Sort(ts)
+		units := unitsOf(a.Reasons, b.Reasons)
+		u, v := *a, *b
+		u.Reasons, v.Reasons = nil, nil
+		x.measured(units).rest(kindPort, b.Name, strings.Join(ts, ", "), u, v)
+	})
+	match(before.Switches, after.Switches, func(s *ECNPlan) ident.GUID { return s.Node }, func(a, b *ECNPlan) {
+		if a == nil || b == nil {
+			x.device(kindSwitch, first(a, b).Name, a == nil)
+			return
+		}
+		x.queues(a, b)
+	})
+}
+
+func (x *differ) queues(a, b *ECNPlan) {
+	type key struct {
+		port  ident.PortNum
+		queue uint8
+	}
+	match(a.Queues, b.Queues, func(q *ecn.QueueMarking) key { return key{q.Port, q.Queue} }, func(p, q *ecn.QueueMarking) {
+		at := first(p, q)
+		x.parts(kindQueue, fmt.Sprintf("%s/P%d queue %d", b.Name, at.Port, at.Queue), "", pointerParts(p, "port", "queue"), pointerParts(q, "port", "queue"))
+	})
+	u, v := *a, *b
+	u.Queues, v.Queues, u.Reasons, v.Reasons = nil, nil, nil, nil
+	x.rest(kindSwitch, b.Name, "", u, v)
+}
+
+// wrcc compares the WRCC plane.
+func (x *differ) wrcc(before, after *WRCCPlan) {
+	match(flatPorts(before), flatPorts(after), func(p *wrccPort) ident.PortID { return p.port }, func(a, b *wrccPort) {
+		if a == nil || b == nil {
+			x.device(kindSwitchPort, first(a, b).name, a == nil)
+			return
+		}
+		x.rest(kindSwitchPort, b.name, "", a.settings, b.settings)
+	})
+	match(before.Domains, after.Domains, func(d *WRCCDomainPlan) string { return d.Domain }, func(a, b *WRCCDomainPlan) {
+		if a == nil || b == nil {
+			x.device(kindDomain, domainName(first(a, b).Domain), a == nil)
+			return
+		}
+		u, v := *a, *b
+		u.Reasons, v.Reasons = nil, nil
+		x.rest(kindDomain, domainName(b.Domain), "", u, v)
+	})
+	type key struct {
+		port, peer    ident.PortID
+		tenant, class string
+	}
+	match(flatSenders(before), flatSenders(after), func(s *wrccSender) key { return key{s.Port, s.Peer, s.Tenant, s.Class} }, func(a, b *wrccSender) {
+		s := first(a, b)
+		id := []string{"port", "tenant", "class", "peer", "reasons"}
+		if a != nil && b != nil && a.Name == b.Name {
+			id = append(id, "name")
+		}
+		x.parts(kindPort, s.Name, s.Tenant, pointerParts(a, id...), pointerParts(b, id...))
+	})
+	u, v := *before, *after
+	u.Ports, u.Domains, u.Senders = nil, nil, nil
+	v.Ports, v.Domains, v.Senders = nil, nil, nil
+	x.rest(kindFabric, "all", "", u, v)
+}
+
+// wrccPort is the settings of one egress port, whichever group it is in.
+type wrccPort struct {
+	port     ident.PortID
+	name     string
+	settings wrcc.Params
+}
+
+func flatPorts(p *WRCCPlan) []wrccPort {
+	var out []wrccPort
+	for i := range p.Ports {
+		for _, n := range p.Ports[i].Ports {
+			out = append(out, wrccPort{n.Port, n.Name, p.Ports[i].Settings})
+		}
+	}
+	return out
+}
+
+// wrccSender is one weight; the zero peer is all ports but those with one of their own.
+type wrccSender struct {
+	Port   ident.PortID `json:"port"`
+	Name   string       `json:"name"`
+	Tenant string       `json:"tenant"`
+	Class  string       `json:"class"`
+	Peer   ident.PortID `json:"peer"`
+	Weight float64      `json:"weight"`
+}
+
+func flatSenders(p *WRCCPlan) []wrccSender {
+	var out []wrccSender
+	for i := range p.Senders {
+		s := &p.Senders[i]
+		out = append(out, wrccSender{s.Port, s.Name, s.Tenant, s.Class, ident.PortID{}, s.Weight})
+		for _, peer := range s.Peers {
+			out = append(out, wrccSender{s.Port, s.Name, s.Tenant, s.Class, peer.Port, peer.Weight})
+		}
+	}
+	return out
+}
+
+func domainName(d string) string {
+	if d == "" {
+		return "default"
+	}
+	return d
+}

@@ -1,0 +1,428 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// CodeFlowUnreachable is the finding of flows that a failed link leaves no way: they are left out.
+const CodeFlowUnreachable = "flow-unreachable"
+
+// Edit is one change of an input, to ask what it would do. ParseEdit reads one, Apply does it.
+type Edit struct {
+	Kind   EditKind
+	Tenant string
+	Class  string           // EditFlow: of the flow; "" is the default class
+	Weight quantity.Weight  // EditWeight, EditAdd
+	Rate   quantity.BitRate // EditGuarantee, EditCap: 0 takes it away; EditFlow: demand, 0 is greedy
+	Factor float64          // EditFlows: of each flow's queue pairs, MinFactor to MaxFactor
+	QPs    int              // EditFlow: queue pairs, 1 to tenants.MaxQPs
+	Ports  []string         // EditFail: one; EditAdd: any; EditFlow: source and destination; as subnet.Fabric.ResolvePort takes them
+}
+
+// EditKind is what an edit changes; its text is the word before the colon.
+type EditKind string
+
+// Kinds of edits.
+const (
+	EditWeight    EditKind = "weight"    // of a tenant
+	EditGuarantee EditKind = "guarantee" // of a tenant
+	EditCap       EditKind = "cap"       // of a tenant
+	EditFlows     EditKind = "flows"     // multiplies a tenant's queue pairs
+	EditFlow      EditKind = "flow"      // adds a flow to a tenant
+	EditAdd       EditKind = "add"       // adds a tenant
+	EditRemove    EditKind = "remove"    // removes a tenant and its flows
+	EditFail      EditKind = "fail"      // unplugs the link of a port
+)
+
+// Bounds of edits.
+const (
+	MinFactor     = 0.001
+	MaxFactor     = tenants.MaxQPs
+	MaxEdits      = 1000 // in one Apply
+	MaxEditPorts  = 1000 // of one added tenant
+	MaxEditLength = 64 << 10
+)
+
+// Apply makes a copy of an input with the edits done in their order. The input itself is not changed; the copy shares
+// with it what the edits leave alone.
+//
+// A failed link is taken out of the fabric. Forwarding tables and given routes were made with it, so all of them are
+// dropped and the compiler finds new ones, as a subnet manager does after a failure. LIDs stay. Flows that
+// no way is left for are left out, and attachments of ports that have no link any more; the findings say so.
+//
+// Errors wrap ErrInput, name what is not there and what comes near it.
+func Apply(in Input, edits ...Edit) (Input, []Finding, error) {
+	if len(edits) > MaxEdits {
+		return Input{}, nil, fmt.Errorf("%w: %d edits: want at most %d", ErrInput, len(edits), MaxEdits)
+	}
+	if in.Fabric == nil {
+		return Input{}, nil, fmt.Errorf("%w: no fabric", ErrInput)
+	}
+	e := newEditor(in)
+	for i, edit := range edits {
+		if err := e.do(edit); err != nil {
+			return Input{}, nil, fmt.Errorf("%w: edit %d, %s: %w", ErrInput, i+1, edit, err)
+		}
+	}
+	findings, err := e.dropUnreachable()
+	if err != nil {
+		return Input{}, nil, fmt.Errorf("%w: %w", ErrInput, err)
+	}
+	if err := tenants.Validate(e.in.Tenants, e.in.Flows); err != nil {
+		return Input{}, nil, fmt.Errorf("%w: after the edits: %w", ErrInput, err)
+	}
+	return e.in, findings, nil
+}
+
+// editor holds the copy.
+type editor struct {
+	in       Input
+	ownFlows bool     // Flows and Routes are the copy's own
+	failed   []string // names of links taken out
+}
+
+func newEditor(in Input) *editor {
+	in.Tenants = slices.Clone(in.Tenants)
+	for i := range in.Tenants {
+		in.Tenants[i].Attachments = slices.Clone(in.Tenants[i].Attachments)
+	}
+	return &editor{in: in}
+}
+
+// takeFlows makes flows and routes the copy's own. Edits of weights alone leave them shared, from which a Compiler
+// sees that they are as before.
+func (e *editor) takeFlows() {
+	if e.ownFlows {
+		return
+	}
+	e.ownFlows = true
+	e.in.Flows = slices.Clone(e.in.Flows)
+	if e.in.Routes != nil {
+		e.in.Routes = append(slices.Clone(e.in.Routes), make([][]Way, max(0, len(e.in.Flows)-len(e.in.Routes)))...)
+	}
+}
+
+func (e *editor) do(x Edit) error {
+	switch x.Kind {
+	case EditFail:
+		return e.fail(x)
+	case EditAdd:
+		return e.addTenant(x)
+	case EditWeight, EditGuarantee, EditCap, EditFlows, EditFlow, EditRemove:
+	default:
+		return fmt.Errorf("kind %q: want %s", string(x.Kind), editKinds())
+	}
+	t, err := e.tenant(x.Tenant)
+	if err != nil {
+		return err
+	}
+	switch x.Kind {
+	case EditWeight:
+		t.Weight = x.Weight
+		return x.Weight.Validate()
+	case EditGuarantee:
+		t.Guarantee = x.Rate
+	case EditCap:
+		t.Cap = x.Rate
+	case EditFlows:
+		return e.multiply(x)
+	case EditFlow:
+		return e.addFlow(t, x)
+	default:
+		e.remove(x.Tenant)
+	}
+	return nil
+}
+
+func (e *editor) tenant(name string) (*tenants.Tenant, error) {
+	names := make([]string, len(e.in.Tenants))
+	for i := range e.in.Tenants {
+		if names[i] = e.in.Tenants[i].Name; names[i] == name {
+			return &e.in.Tenants[i], nil
+		}
+	}
+	slices.Sort(names)
+	if near := nearest(name, names); len(near) > 0 {
+		return nil, fmt.Errorf("no tenant %q; did you mean %s?", name, strings.Join(near, ", "))
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no tenant %q: there are none", name)
+	}
+	list := strings.Join(names[:min(len(names), maxNames)], ", ")
+	if len(names) > maxNames {
+		list += fmt.Sprintf(" and %d more", len(names)-maxNames)
+	}
+	return nil, fmt.Errorf("no tenant %q: there are %s", name, list)
+}
+
+func (e *editor) port(name string) (ident.PortID, error) {
+	ref, err := e.in.Fabric.ResolvePort(name)
+	if err != nil {
+		return ident.PortID{}, err
+	}
+	id := e.in.Fabric.PortID(ref)
+	_, err = caPort(e.in.Fabric, id)
+	return id, err
+}
+
+// multiply scales queue pairs, and those of given routes with them.
+func (e *editor) multiply(x Edit) error {
+	if !(x.Factor >= MinFactor && x.Factor <= MaxFactor) {
+		return fmt.Errorf("factor %v: want %v to %d", x.Factor, MinFactor, MaxFactor)
+	}
+	e.takeFlows()
+	for i := range e.in.Flows {
+		f := &e.in.Flows[i]
+		if f.Tenant != x.Tenant {
+			continue
+		}
+		before := f.QPs
+		qps := max(1, math.Round(float64(float64(before)*x.Factor)))
+		if qps > tenants.MaxQPs {
+			return fmt.Errorf("flow %d would have %.0f queue pairs: want at most %d", i, qps, tenants.MaxQPs)
+		}
+		f.QPs = int(qps)
+		if e.in.Routes != nil {
+			ways := slices.Clone(e.in.Routes[i])
+			for k := range ways {
+				ways[k].QPs = float64(ways[k].QPs*qps) / float64(before)
+			}
+			e.in.Routes[i] = ways
+		}
+	}
+	return nil
+}
+
+func (e *editor) addFlow(t *tenants.Tenant, x Edit) error {
+	if len(x.Ports) != 2 {
+		return fmt.Errorf("%d ports: want a source and a destination", len(x.Ports))
+	}
+	src, err := e.port(x.Ports[0])
+	if err != nil {
+		return err
+	}
+	dst, err := e.port(x.Ports[1])
+	if err != nil {
+		return err
+	}
+	e.append(t, tenants.Flow{Tenant: t.Name, Class: x.Class, Src: src, Dst: dst, QPs: x.QPs, Demand: x.Rate})
+	return nil
+}
+
+// append adds a flow, and attaches a tenant that lists its ports to the flow's.
+func (e *editor) append(t *tenants.Tenant, f tenants.Flow) {
+	e.takeFlows()
+	e.in.Flows = append(e.in.Flows, f)
+	if e.in.Routes != nil {
+		e.in.Routes = append(e.in.Routes, nil)
+	}
+	if len(t.Attachments) == 0 {
+		return
+	}
+	for _, id := range []ident.PortID{f.Src, f.Dst} {
+		if !slices.ContainsFunc(t.Attachments, func(a tenants.Attachment) bool { return a.Port == id }) {
+			t.Attachments = append(t.Attachments, tenants.Attachment{Port: id})
+		}
+	}
+}
+
+// addTenant adds a tenant with a queue pair from each of its ports to each other.
+func (e *editor) addTenant(x Edit) error {
+	if slices.ContainsFunc(e.in.Tenants, func(t tenants.Tenant) bool { return t.Name == x.Tenant }) {
+		return fmt.Errorf("tenant %q is there already: want another name, or weight:%s=%s", x.Tenant, x.Tenant, x.Weight)
+	}
+	if len(x.Ports) == 1 || len(x.Ports) > MaxEditPorts {
+		return fmt.Errorf("%d ports: want none, or 2 to %d, with a flow from each to each other", len(x.Ports), MaxEditPorts)
+	}
+	ids := make([]ident.PortID, len(x.Ports))
+	for i, name := range x.Ports {
+		id, err := e.port(name)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(ids[:i], id) {
+			return fmt.Errorf("port %q: want each port once", name)
+		}
+		ids[i] = id
+	}
+	if n := len(ids) * (len(ids) - 1); n > tenants.MaxFlows-len(e.in.Flows) {
+		return fmt.Errorf("%d more flows: want at most %d in all", n, tenants.MaxFlows)
+	}
+	t := tenants.Tenant{Name: x.Tenant, Weight: x.Weight}
+	for _, src := range ids {
+		for _, dst := range ids {
+			if src != dst {
+				e.append(&t, tenants.Flow{Tenant: x.Tenant, Src: src, Dst: dst, QPs: 1})
+			}
+		}
+	}
+	e.in.Tenants = append(e.in.Tenants, t)
+	return nil
+}
+
+func (e *editor) remove(tenant string) {
+	e.in.Tenants = slices.DeleteFunc(e.in.Tenants, func(t tenants.Tenant) bool { return t.Name == tenant })
+	e.keep(func(f *tenants.Flow) bool { return f.Tenant != tenant })
+}
+
+// keep leaves out flows with their routes.
+func (e *editor) keep(ok func(*tenants.Flow) bool) {
+	e.takeFlows()
+	n := 0
+	for i := range e.in.Flows {
+		if ok(&e.in.Flows[i]) {
+			e.in.Flows[n] = e.in.Flows[i]
+			if e.in.Routes != nil {
+				e.in.Routes[n] = e.in.Routes[i]
+			}
+			n++
+		}
+	}
+	e.in.Flows = e.in.Flows[:n]
+	if e.in.Routes != nil {
+		e.in.Routes = e.in.Routes[:n]
+	}
+}
+
+// fail takes a port's link out of the fabric.
+func (e *editor) fail(x Edit) error {
+	if len(x.Ports) != 1 {
+		return fmt.Errorf("%d ports: want one", len(x.Ports))
+	}
+	ref, err := e.in.Fabric.ResolvePort(x.Ports[0])
+	if err != nil {
+		return err
+	}
+	peer, ok := e.in.Fabric.Peer(ref)
+	if !ok {
+		return fmt.Errorf("port %s: nothing is plugged in: want a port with a link", e.in.Fabric.PortName(ref))
+	}
+	// LIDs first: those that are handed out must not shift because a port is unplugged.
+	f, err := subnet.AssignLIDs(e.in.Fabric, 0)
+	if err != nil {
+		return err
+	}
+	_, at := f.Link(ref)
+	links := slices.Delete(slices.Clone(f.Links), int(at), int(at)+1)
+	e.failed = append(e.failed, f.PortName(ref)+" - "+f.PortName(peer))
+	e.in.Routes = nil
+	e.in.Fabric, err = subnet.New(f.Name, f.Nodes, links)
+	return err
+}
+
+// dropUnreachable leaves out what failed links cut off.
+func (e *editor) dropUnreachable() ([]Finding, error) {
+	if len(e.failed) == 0 {
+		return nil, nil
+	}
+	f, err := routed(e.in.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	for i := range e.in.Tenants {
+		t := &e.in.Tenants[i]
+		t.Attachments = slices.DeleteFunc(t.Attachments, func(a tenants.Attachment) bool {
+			ref, ok := f.PortByID(a.Port)
+			_, plugged := f.Peer(ref)
+			return ok && !plugged
+		})
+	}
+	type loss struct {
+		flows, qps int
+		example    string
+	}
+	lost := map[string]loss{}
+	e.keep(func(fl *tenants.Flow) bool {
+		if reachable(f, fl) {
+			return true
+		}
+		l := lost[fl.Tenant]
+		src, _ := f.PortByID(fl.Src)
+		dst, _ := f.PortByID(fl.Dst)
+		if l.flows == 0 {
+			l.example = f.PortName(src) + " to " + f.PortName(dst)
+		}
+		lost[fl.Tenant] = loss{l.flows + 1, l.qps + fl.QPs, l.example}
+		return false
+	})
+	var out []Finding
+	for name, l := range lost {
+		out = append(out, Finding{Code: CodeFlowUnreachable, Tenants: []string{name}, Links: bounded(e.failed),
+			Message: fmt.Sprintf("no way is left for %s of tenant %s with %s, such as %s: left out",
+				plural(l.flows, "flow"), name, plural(l.qps, "queue pair"), l.example),
+			Fix: "restore the link, or give the hosts a second port"})
+	}
+	return sortFindings(out), nil
+}
+
+// reachable reports whether both ends are plugged in and a route leads from one to the other. What is wrong with a flow
+// beyond that is for Compile to say.
+func reachable(f *subnet.Fabric, fl *tenants.Flow) bool {
+	src, ok := f.PortByID(fl.Src)
+	if !ok {
+		return true
+	}
+	dst, ok := f.PortByID(fl.Dst)
+	if !ok {
+		return true
+	}
+	for _, p := range []subnet.PortRef{src, dst} {
+		if _, plugged := f.Peer(p); !plugged {
+			return false
+		}
+	}
+	_, err := subnet.Path(f, src, f.Port(dst).LID)
+	return err == nil
+}
+
+// nearest lists up to three names that differ from the wanted one in at most a third of its letters.
+func nearest(want string, names []string) []string {
+	var out []string
+	if len(want) > tenants.MaxNameLength {
+		return nil
+	}
+	limit := max(1, len(want)/3)
+	found := make([][]string, limit+1)
+	for _, n := range names {
+		if len(n) <= tenants.MaxNameLength {
+			if d := letterDistance(want, n); d <= limit {
+				found[d] = append(found[d], n)
+			}
+		}
+	}
+	for _, list := range found {
+		out = append(out, list...)
+	}
+	return out[:min(len(out), 3)]
+}
+
+// letterDistance counts the letters put in, left out, exchanged or swapped with their neighbour between two names
+// of at most tenants.MaxNameLength bytes.
+func letterDistance(a, b string) int {
+	var d [tenants.MaxNameLength + 1][tenants.MaxNameLength + 1]int
+	for i := range len(a) + 1 {
+		for j := range len(b) + 1 {
+			switch {
+			case i == 0 || j == 0:
+				d[i][j] = i + j
+				continue
+			case a[i-1] == b[j-1]:
+				d[i][j] = d[i-1][j-1]
+				continue
+			}
+			d[i][j] = 1 + min(d[i-1][j], d[i][j-1], d[i-1][j-1])
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], 1+d[i-2][j-2])
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}

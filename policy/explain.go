@@ -1,0 +1,242 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet/ident"
+)
+
+// Explanation is why one device, or several with the same settings, are set as they are.
+type Explanation struct {
+	Kind    string   `json:"kind"` // "port", "switch", "switch port", "sender", "data centre"
+	Name    string   `json:"name"`
+	Devices []string `json:"devices"`        // GUIDs or port identifiers, as configuration has them
+	Note    string   `json:"note,omitempty"` // what is not a setting with a reason: profile, traffic
+	Reasons []Reason `json:"reasons"`
+
+	ports   []ident.PortID // the zero port number is a whole node
+	names   []string
+	tenants []string // that the device serves; nil with a whole switch: those on its contended links
+}
+
+// ExplainFilter narrows Explain; empty fields let everything through.
+type ExplainFilter struct {
+	// Port is a port or node as the plan names it ("host1/P1", "host1"), or by its GUID and number.
+	Port string
+	// Tenant keeps what is set for a tenant, and what is set for all on devices that it uses.
+	Tenant string
+}
+
+// Explain lists the reasons of a plan by device, in the order of the plan. It fails, naming near misses, when the filter
+// names a port or a tenant that the plan has not.
+func (p *Plan) Explain(f ExplainFilter) ([]Explanation, error) {
+	all := slices.Concat(p.explainIB(), p.explainRoCE(), p.explainWRCC())
+	if f.Tenant != "" {
+		if err := p.knowsTenant(f.Tenant); err != nil {
+			return nil, err
+		}
+	}
+	var out []Explanation
+	for i := range all {
+		e := &all[i]
+		if f.Port != "" && !e.narrow(f.Port) {
+			continue
+		}
+		if f.Tenant != "" && !p.narrowTenant(e, f.Tenant) {
+			continue
+		}
+		out = append(out, *e)
+	}
+	if len(out) == 0 && f.Port != "" {
+		return nil, unknownDevice(f.Port, all)
+	}
+	return out, nil
+}
+
+func (p *Plan) knowsTenant(name string) error {
+	names := make([]string, len(p.Tenants))
+	for i := range p.Tenants {
+		if names[i] = p.Tenants[i].Tenant; names[i] == name {
+			return nil
+		}
+	}
+	if near := nearest(name, names); len(near) > 0 {
+		return fmt.Errorf("%w: no tenant %q in the plan; did you mean %s?", ErrInput, name, strings.Join(near, ", "))
+	}
+	return fmt.Errorf("%w: no tenant %q in the plan: want one of %s", ErrInput, name, strings.Join(bounded(names), ", "))
+}
+
+func unknownDevice(name string, all []Explanation) error {
+	var names []string
+	for i := range all {
+		names = append(names, all[i].names...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	want := ""
+	switch near := nearest(name, names); {
+	case len(near) > 0:
+		want = "; did you mean " + strings.Join(near, ", ") + "?"
+	case len(names) > 0:
+		want = ": want a device that it sets and the other filters let through, such as " + strings.Join(names[:min(len(names), 3)], ", ")
+	}
+	return fmt.Errorf("%w: nothing in the plan is set at %q%s", ErrInput, name, want)
+}
+
+// narrow reports whether a device is the one named. Of a switch that has the port named, reasons of its other ports
+// are dropped.
+func (e *Explanation) narrow(want string) bool {
+	node, num, numbered := cutPort(want)
+	for i, id := range e.ports {
+		name := e.names[i]
+		if name == want || strings.HasPrefix(name, want+"/P") || id.Node.String() == want || id.Port != 0 && id.String() == want {
+			return true
+		}
+		if numbered && id.Port != 0 && name == node+"/P"+num {
+			return true
+		}
+		if numbered && id.Port == 0 && (name == node || id.Node.String() == node) {
+			e.Reasons = slices.DeleteFunc(slices.Clone(e.Reasons), func(r Reason) bool {
+				return strings.HasPrefix(r.Field, "ports[") && !strings.HasPrefix(r.Field, "ports["+num+"]")
+			})
+			return true
+		}
+	}
+	return false
+}
+
+// cutPort splits "leaf1/P7" and "leaf1:7".
+func cutPort(s string) (node, num string, ok bool) {
+	if node, num, ok = cutLast(s, "/P"); !ok {
+		node, num, ok = cutLast(s, ":")
+	}
+	return node, num, ok && num != "" && strings.Trim(num, "0123456789") == ""
+}
+
+// narrowTenant keeps what concerns a tenant: reasons with its name, and those without any name on devices it uses.
+func (p *Plan) narrowTenant(e *Explanation, tenant string) bool {
+	uses := slices.Contains(e.tenants, tenant)
+	if e.tenants == nil {
+		uses = p.meets(e.ports, tenant)
+	}
+	named := false
+	e.Reasons = slices.DeleteFunc(slices.Clone(e.Reasons), func(r Reason) bool {
+		mine := slices.Contains(splitNames(r.Tenant), tenant)
+		named = named || mine
+		return !mine && (r.Tenant != "" || !uses)
+	})
+	return (named || uses) && len(e.Reasons) > 0
+}
+
+func splitNames(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// meets reports whether a tenant has part in a contended link that one of the ports, or a port of one of the nodes,
+// transmits on.
+func (p *Plan) meets(ports []ident.PortID, tenant string) bool {
+	return slices.ContainsFunc(p.Links, func(l LinkShare) bool {
+		return slices.ContainsFunc(ports, func(id ident.PortID) bool { return id.Node == l.Port.Node && (id.Port == 0 || id.Port == l.Port.Port) }) &&
+			slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == tenant })
+	})
+}
+
+// onePort is the explanation of a host's port, with the tenants that it serves.
+func onePort(kind string, id ident.PortID, name string, reasons []Reason, served []string) Explanation {
+	if served == nil {
+		served = []string{}
+	}
+	return Explanation{Kind: kind, Name: name, Devices: []string{id.String()}, Reasons: reasons, ports: []ident.PortID{id}, names: []string{name}, tenants: served}
+}
+
+func oneSwitch(node ident.GUID, name string, reasons []Reason) Explanation {
+	return Explanation{Kind: kindSwitch, Name: name, Devices: []string{node.String()}, Reasons: reasons,
+		ports: []ident.PortID{{Node: node}}, names: []string{name}}
+}
+
+func (p *Plan) explainIB() []Explanation {
+	served := map[ident.PortID][]string{}
+	note := map[ident.PortID][]string{}
+	for _, pl := range p.Placements {
+		served[pl.Port] = append(served[pl.Port], pl.Tenant)
+		note[pl.Port] = append(note[pl.Port], fmt.Sprintf("%s on SL %d", pl.Tenant, pl.SL))
+	}
+	lanes := map[ident.PortID][]Reason{}
+	for i := range p.Lanes {
+		lanes[p.Lanes[i].Port] = p.Lanes[i].Reasons
+	}
+	var out []Explanation
+	for i := range p.CAs {
+		c := &p.CAs[i]
+		e := onePort(kindPort, c.Port, c.Name, slices.Concat(c.Reasons, lanes[c.Port]), served[c.Port])
+		e.Note = strings.Join(note[c.Port], ", ")
+		out = append(out, e)
+	}
+	for i := range p.Switches {
+		out = append(out, oneSwitch(p.Switches[i].Node, p.Switches[i].Name, p.Switches[i].Reasons))
+	}
+	return out
+}
+
+func (p *Plan) explainRoCE() []Explanation {
+	r := orEmpty(p.RoCE)
+	served := map[ident.PortID][]string{}
+	note := map[ident.PortID][]string{}
+	for _, t := range r.Traffic {
+		served[t.Port] = append(served[t.Port], t.Tenant)
+		text := fmt.Sprintf("%s with DSCP %d, priority %d, queue %d", t.Tenant, t.DSCP, t.Priority, t.Queue)
+		if t.VFShare > 0 {
+			text += fmt.Sprintf(", VF share %d of 1000", t.VFShare)
+		}
+		note[t.Port] = append(note[t.Port], text)
+	}
+	var out []Explanation
+	for i := range r.NICs {
+		n := &r.NICs[i]
+		e := onePort(kindPort, n.Port, n.Name, n.Reasons, served[n.Port])
+		e.Note = strings.Join(append([]string{"profile " + n.Profile}, note[n.Port]...), "; ")
+		out = append(out, e)
+	}
+	for i := range r.Switches {
+		out = append(out, oneSwitch(r.Switches[i].Node, r.Switches[i].Name, r.Switches[i].Reasons))
+	}
+	return out
+}
+
+func (p *Plan) explainWRCC() []Explanation {
+	w := orEmpty(p.WRCC)
+	var out []Explanation
+	for i := range w.Domains {
+		d := &w.Domains[i]
+		out = append(out, Explanation{Kind: kindDomain, Name: domainName(d.Domain), Reasons: d.Reasons, Devices: []string{}, tenants: shareNames(p)})
+	}
+	for i := range w.Ports {
+		g := &w.Ports[i]
+		e := Explanation{Kind: kindSwitchPort, Reasons: g.Reasons}
+		for _, n := range g.Ports {
+			e.ports, e.names, e.Devices = append(e.ports, n.Port), append(e.names, n.Name), append(e.Devices, n.Port.String())
+		}
+		e.Name = (&NameList{Count: len(e.names), Names: e.names}).list()
+		out = append(out, e)
+	}
+	for i := range w.Senders {
+		s := &w.Senders[i]
+		e := onePort("sender", s.Port, s.Name, s.Reasons, []string{s.Tenant})
+		e.Note = fmt.Sprintf("tenant %s, class %s: weight %s of a queue pair", s.Tenant, s.Class, trimmed(s.Weight))
+		if n := len(s.Peers); n > 0 {
+			e.Note += fmt.Sprintf(", others towards %s", plural(n, "port"))
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func shareNames(p *Plan) []string {
+	out := make([]string, len(p.Tenants))
+	for i := range p.Tenants {
+		out[i] = p.Tenants[i].Tenant
+	}
+	return out
+}

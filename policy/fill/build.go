@@ -1,0 +1,188 @@
+package fill
+
+import "math"
+
+// scratch maps the links of a problem to those of an engine; -1 where it has none.
+type scratch []int32
+
+func newScratch(links int) scratch {
+	s := make(scratch, links)
+	for i := range s {
+		s[i] = -1
+	}
+	return s
+}
+
+// newEngine lays out the given flows of a problem, ascending, over the links that bound something; use, when not nil, tells
+// which links count. What it lays out, and so what it finds, depends on these flows and links alone. at is
+// left as it was.
+func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
+	e := &engine{p: p, flows: flows, first: make([]int32, len(flows)+1), most: make([]float64, len(flows))}
+	hops := 0
+	for _, f := range flows {
+		hops += int(p.First[f+1] - p.First[f])
+	}
+	e.hops = make([]int32, 0, hops)
+	for i, f := range flows {
+		e.most[i] = p.most(f)
+		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
+			if p.Capacity[l] >= Boundless || use != nil && !use[l] {
+				continue
+			}
+			if at[l] < 0 {
+				at[l] = int32(len(e.links))
+				e.links = append(e.links, link{id: l, capacity: p.Capacity[l]})
+			}
+			e.hops = append(e.hops, at[l])
+			e.links[at[l]].last++
+		}
+		e.first[i+1] = int32(len(e.hops))
+	}
+	for i := range e.links {
+		at[e.links[i].id] = -1
+	}
+	e.placeMembers()
+	if !p.flat() {
+		e.grow()
+	}
+	if p.Floor != nil {
+		e.placeFloors()
+	}
+	return e
+}
+
+// placeMembers lists the flows of each link in their order.
+func (e *engine) placeMembers() {
+	total, widest := int32(0), int32(0)
+	for i := range e.links {
+		l := &e.links[i]
+		n := l.last
+		l.first, l.last = total, total
+		total += n
+		widest = max(widest, n)
+	}
+	e.members = make([]member, total)
+	e.limits, e.bests, e.states = make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))
+	e.u, e.out = make([]float64, widest), make([]float64, widest)
+	for i, f := range e.flows {
+		for h := e.first[i]; h < e.first[i+1]; h++ {
+			l := &e.links[e.hops[h]]
+			e.members[l.last] = member{flow: int32(i), hop: h, weight: e.p.weight(f, l.id)}
+			l.last++
+		}
+	}
+}
+
+// grow makes the groups and classes of every link.
+func (e *engine) grow() {
+	groups, classes := e.countNodes()
+	e.groups, e.classes = make([]node, 0, groups), make([]node, 0, classes)
+	for i := range e.links {
+		l := &e.links[i]
+		l.gfirst = int32(len(e.groups))
+		tenant, class := int32(-1), int32(-1)
+		for k := l.first; k < l.last; k++ {
+			f := e.flows[e.members[k].flow]
+			if t := e.p.Tenant[f]; t != tenant {
+				e.collapse(l.gfirst)
+				tenant, class = t, -1
+				e.groups = append(e.groups, e.p.group(t, int32(len(e.classes))))
+			}
+			if c := e.p.Class[f]; c != class {
+				class = c
+				e.classes = append(e.classes, node{weight: e.p.ClassWeight[c], ceil: math.Inf(1), first: k, leaf: true})
+			}
+			e.classes[len(e.classes)-1].last = k + 1
+			e.groups[len(e.groups)-1].last = int32(len(e.classes))
+		}
+		e.collapse(l.gfirst)
+		l.glast = int32(len(e.groups))
+		e.book(l)
+	}
+}
+
+// collapse makes the last group a leaf when it has a single class. first is the first group of its link.
+func (e *engine) collapse(first int32) {
+	if int32(len(e.groups)) == first {
+		return
+	}
+	if g := &e.groups[len(e.groups)-1]; g.last-g.first == 1 {
+		c := &e.classes[g.first]
+		g.first, g.last, g.leaf = c.first, c.last, true
+		e.classes = e.classes[:len(e.classes)-1]
+	}
+}
+
+// countNodes counts the tenants on all links, and the classes of those with several.
+func (e *engine) countNodes() (groups, classes int) {
+	for i := range e.links {
+		tenant, class, mine := int32(-1), int32(-1), 0
+		for k := e.links[i].first; k < e.links[i].last; k++ {
+			f := e.flows[e.members[k].flow]
+			t, c := e.p.Tenant[f], e.p.Class[f]
+			if t != tenant {
+				groups++
+				mine = 0
+			}
+			if t != tenant || c != class {
+				if mine++; mine == 2 {
+					classes++
+				}
+				if mine >= 2 {
+					classes++
+				}
+			}
+			tenant, class = t, c
+		}
+	}
+	return groups, classes + 1
+}
+
+// bookable is the part of a link that guarantees or floors may fill; the rest is left to weights, so
+// that nobody is starved.
+const bookable = 0.99
+
+// book scales the guarantees on a link down in proportion when they ask for more than may be booked.
+func (e *engine) book(l *link) {
+	gs, booked := e.groups[l.gfirst:l.glast], 0.0
+	for i := range gs {
+		booked += gs[i].floor
+	}
+	if l.over = booked > float64(l.capacity*bookable); l.over {
+		for i := range gs {
+			gs[i].floor = float64(gs[i].floor * (float64(l.capacity*bookable) / booked))
+		}
+	}
+}
+
+// placeFloors lists the floors of each link's members, scaled down in proportion when they ask for more than may
+// be booked.
+func (e *engine) placeFloors() {
+	e.floors = make([]float64, len(e.members))
+	for i := range e.links {
+		l := &e.links[i]
+		booked := 0.0
+		for k := l.first; k < l.last; k++ {
+			f := e.members[k].flow
+			e.floors[k] = min(e.p.Floor[e.flows[f]], e.most[f])
+			booked += e.floors[k]
+		}
+		if l.over = booked > float64(l.capacity*bookable); l.over {
+			for k := l.first; k < l.last; k++ {
+				e.floors[k] = float64(e.floors[k] * (float64(l.capacity*bookable) / booked))
+			}
+		}
+	}
+}
+
+// group is a tenant's node on a link.
+func (p *Problem) group(t, firstClass int32) node {
+	n := node{weight: p.TenantWeight[t], ceil: math.Inf(1), first: firstClass}
+	if p.Cap != nil && p.Cap[t] > 0 {
+		n.ceil = p.Cap[t]
+	}
+	if p.Guarantee != nil {
+		n.floor = min(p.Guarantee[t], n.ceil)
+	}
+	return n
+}

@@ -1,0 +1,157 @@
+package fill
+
+import "math"
+
+const (
+	// tie is the relative difference below which two rates count as equal while links are divided: far above
+	// the rounding of float64 sums, far below a bit per second at any link speed.
+	tie = 1e-13
+	// still is the relative movement below which a limit is at rest.
+	still = 1e-12
+	// exact is the relative difference of sums that are equal but for rounding.
+	exact = 1e-15
+	// alike is the relative difference below which two limits are named as equal in the result.
+	alike = 1e-9
+)
+
+// node is a tenant on a link, or a class of a tenant on a link.
+type node struct {
+	weight      float64
+	floor, ceil float64 // bit/s; 0 and infinite when there is none
+	first, last int32   // its classes, or its members
+	leaf        bool    // members: a class, or a tenant with a single class on the link
+
+	need  float64 // what its members can use, given their limits elsewhere
+	offer float64 // what it would get if it could use all there is
+	level float64 // leaves: offer per unit at the last visit, a first guess of the next
+	bound Limit   // what limits the node itself: LimitLink, LimitCap or LimitGuarantee
+}
+
+// divide shares total among nodes and sets their offers: needs by weight, none below its floor unless it needs less
+// and none above its ceiling. A node that needs less than its share is offered what it would get if
+// it asked for more and the others that need less than their shares kept to that; this grows steadily out of its need,
+// which lets links that wait for each other come to rest. spare is by how much all of them can
+// grow together before the division changes, 0 when total is used up. Floors have to fit in total.
+func divide(ns []node, total float64) (spare float64) {
+	wanted, floors, weights := 0.0, 0.0, 0.0
+	for i := range ns {
+		n := &ns[i]
+		want := min(n.need, n.ceil)
+		wanted += want
+		floors += min(want, n.floor)
+		weights += n.weight
+	}
+	switch {
+	case wanted < total*(1-tie):
+		return offerSpare(ns, total-wanted)
+	case floors > 0:
+		offerLevel(ns, levelAbove(ns, total))
+	default:
+		offerLevel(ns, levelOf(ns, total, total/weights))
+	}
+	return 0
+}
+
+// offerSpare offers each node all that is left beyond its share at the level of the node that has most by weight.
+func offerSpare(ns []node, spare float64) float64 {
+	room, level := spare, 0.0
+	for i := range ns {
+		if want := min(ns[i].need, ns[i].ceil); want > ns[i].floor {
+			level = max(level, want/ns[i].weight)
+		}
+	}
+	for i := range ns {
+		n := &ns[i]
+		n.bound = LimitLink
+		n.offer = max(n.need, n.floor, float64(n.weight*level)) + spare
+		if n.offer >= n.ceil {
+			n.offer, n.bound = n.ceil, LimitCap
+		}
+		room = min(room, n.offer-n.need)
+	}
+	return max(0, room)
+}
+
+// levelOf is the level at which nodes without floors use total: Newton's method on a concave,
+// piecewise linear function from a level below it, which meets it exactly after as many steps as
+// nodes drop out.
+func levelOf(ns []node, total, level float64) float64 {
+	for closed := -1; ; {
+		used, open, n := 0.0, 0.0, 0
+		for i := range ns {
+			if want := min(ns[i].need, ns[i].ceil); want < float64(ns[i].weight*level)*(1-tie) {
+				used += want
+				n++
+			} else {
+				open += ns[i].weight
+			}
+		}
+		if n == closed || open == 0 {
+			return level
+		}
+		closed, level = n, max(level, (total-used)/open)
+	}
+}
+
+// levelAbove is the level at which nodes with floors use total: Newton's method kept between bounds,
+// since floors make the function convex in places.
+func levelAbove(ns []node, total float64) float64 {
+	low, high := 0.0, 0.0
+	for i := range ns {
+		high = max(high, min(ns[i].need, ns[i].ceil)/ns[i].weight)
+	}
+	level := high / 2
+	for range 200 {
+		used, open := 0.0, 0.0
+		for i := range ns {
+			n := &ns[i]
+			want, share := min(n.need, n.ceil), float64(n.weight*level)
+			switch {
+			case want < share*(1-tie):
+				used += want
+			case min(n.floor, want) > share:
+				used += min(n.floor, want)
+			default:
+				used += share
+				open += n.weight
+			}
+		}
+		if math.Abs(used-total) <= total*exact {
+			break
+		}
+		level = middle(&low, &high, level, used, total, open)
+	}
+	return level
+}
+
+// middle narrows the bounds of a level at which used is found where total is sought, and gives the next
+// one: Newton's, or where that leaves the bounds, their middle.
+func middle(low, high *float64, level, used, total, open float64) float64 {
+	if used < total {
+		*low = level
+	} else {
+		*high = level
+	}
+	next := level
+	if open > 0 {
+		next = level + (total-used)/open
+	}
+	if open == 0 || next <= *low || next >= *high {
+		next = *low + (*high-*low)/2
+	}
+	return next
+}
+
+// offerLevel offers each node its share at level.
+func offerLevel(ns []node, level float64) {
+	for i := range ns {
+		n := &ns[i]
+		n.offer, n.bound = float64(n.weight*level), LimitLink
+		if n.offer < n.floor {
+			n.offer, n.bound = n.floor, LimitGuarantee
+		}
+		if n.offer >= n.ceil {
+			n.offer, n.bound = n.ceil, LimitCap
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package fill
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// outcome solves a problem as one part with a budget.
+func outcome(p *Problem, budget int) (*Solution, *part) {
+	pt := &part{}
+	for f := range int32(p.flows()) {
+		pt.flows = append(pt.flows, f)
+	}
+	e := newEngine(p, pt.flows, p.binding(), newScratch(len(p.Capacity)))
+	e.run(budget)
+	sol := newSolution(p.flows())
+	e.write(sol, pt)
+	return sol, pt
+}
+
+func TestCirclesThatAreNotAtRestExceedNoLinkAndAreNearTheFairSharing(t *testing.T) {
+	t.Parallel()
+	for _, flat := range []bool{false, true} {
+		p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, flat)
+		exact, pt := outcome(p, 10_000_000)
+		if pt.rough {
+			t.Fatalf("flat %v: 1280 flows did not come to rest", flat)
+		}
+		rough, pt := outcome(p, 40_000)
+		if !pt.rough {
+			t.Fatalf("flat %v: the budget was not used up: the test is no test", flat)
+		}
+		load := make([]float64, len(p.Capacity))
+		var misses []float64
+		for f, r := range rough.Rates {
+			for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
+				load[l] += r
+			}
+			misses = append(misses, math.Abs(r-exact.Rates[f])/exact.Rates[f])
+		}
+		for l, x := range load {
+			if x > p.Capacity[l]*(1+1e-9) {
+				t.Errorf("flat %v: link %d carries %.0f of %.0f", flat, l, x, p.Capacity[l])
+			}
+		}
+		slices.Sort(misses)
+		if m := misses[len(misses)*95/100]; m > 0.02 {
+			t.Errorf("flat %v: 95 %% of the flows are within %.4f of their fair rates, want 0.02", flat, m)
+		}
+	}
+}
+
+func TestLeavingOutLinksThatCannotBindChangesNoRate(t *testing.T) {
+	t.Parallel()
+	for _, where := range []placement{compact, scattered} {
+		p := treeProblem(fatTree{8}, 128, 8, 640, where, false)
+		use := p.binding()
+		if !slices.Contains(use, false) {
+			t.Fatal("all links count: the test is no test")
+		}
+		some, _ := outcome(p, 10_000_000)
+		all := newSolution(p.flows())
+		e := newEngine(p, numbered(p.flows()), nil, newScratch(len(p.Capacity)))
+		e.run(10_000_000)
+		e.write(all, &part{})
+		for f := range some.Rates {
+			if d := math.Abs(some.Rates[f] - all.Rates[f]); d > 1e-7*all.Rates[f] {
+				t.Errorf("flow %d has %.3f, and %.3f with all links", f, some.Rates[f], all.Rates[f])
+			}
+		}
+	}
+}
+
+func numbered(n int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = int32(i)
+	}
+	return out
+}

@@ -1,0 +1,9 @@
+package fill
+
+import (
+	"testing"
+
+	"fairlane/internal/fusetest"
+)
+
+func TestNoProductCanBeFusedIntoASum(t *testing.T) { fusetest.Check(t, "fairlane/policy/fill", 10) }

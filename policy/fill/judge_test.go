@@ -1,0 +1,222 @@
+package fill_test
+
+import (
+	"math"
+
+	"pgregory.net/rapid"
+
+	"fairlane/policy/fill"
+)
+
+// party is one of those who share, for the naive division.
+type party struct{ weight, floor, ceil, need float64 }
+
+// share is the definition, by bisection: with a level L each party has
+// min(need, ceil, max(floor, weight·L)), and L is such that total is used, if they can use it. The floors fit.
+func share(total float64, ps []party) []float64 {
+	out := make([]float64, len(ps))
+	at := func(level float64) float64 {
+		sum := 0.0
+		for i, p := range ps {
+			out[i] = min(p.need, p.ceil, max(p.floor, p.weight*level))
+			sum += out[i]
+		}
+		return sum
+	}
+	low, high := 0.0, 1.0
+	for range 400 { // doubling up to where everybody has what he can use
+		if at(high) >= total {
+			break
+		}
+		high *= 2
+	}
+	if at(high) < total {
+		return out
+	}
+	for range 200 {
+		if mid := (low + high) / 2; at(mid) < total {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	at(high)
+	return out
+}
+
+// judge is a second, naive implementation of what a link offers a flow.
+type judge struct {
+	p     *fill.Problem
+	users [][]int // flows by link
+}
+
+func newJudge(p *fill.Problem) *judge {
+	j := &judge{p: p, users: make([][]int, len(p.Capacity))}
+	for f := range p.Units {
+		for _, l := range j.path(f) {
+			j.users[l] = append(j.users[l], f)
+		}
+	}
+	return j
+}
+
+func (j *judge) path(f int) []int32 { return j.p.Hops[j.p.First[f]:j.p.First[f+1]] }
+
+func at(s []float64, i int, otherwise float64) float64 {
+	if s == nil || s[i] == 0 {
+		return otherwise
+	}
+	return s[i]
+}
+
+func (j *judge) most(f int) float64 {
+	return min(at(j.p.Demand, f, math.Inf(1)), at(j.p.Ceiling, f, math.Inf(1)))
+}
+
+// offer is what link l gives flow f when each other flow asks for its rate and f for all there is.
+func (j *judge) offer(l int32, f int, rates []float64) float64 {
+	total := j.p.Capacity[l]
+	need := func(g int) float64 {
+		if g == f {
+			return 2 * total
+		}
+		return rates[g]
+	}
+	if j.p.Tenant == nil {
+		return j.flat(l, f, need)
+	}
+	booked := j.booked(l)
+	var tenants, mine, classes []party
+	var tenantOf, classOf, mineAt int
+	for i, g := range j.users[l] {
+		t, c := j.p.Tenant[g], j.p.Class[g]
+		newTenant := i == 0 || t != j.p.Tenant[j.users[l][i-1]]
+		if newTenant {
+			tenants = append(tenants, party{j.p.TenantWeight[t], j.guarantee(t) * booked, at(j.p.Cap, int(t), math.Inf(1)), 0})
+		}
+		tenants[len(tenants)-1].need += need(g)
+		if g == f {
+			tenantOf = len(tenants) - 1
+		}
+		if t != j.p.Tenant[f] {
+			continue
+		}
+		if newTenant || c != j.p.Class[j.users[l][i-1]] {
+			classes = append(classes, party{j.p.ClassWeight[c], 0, math.Inf(1), 0})
+		}
+		classes[len(classes)-1].need += need(g)
+		if c != j.p.Class[f] {
+			continue
+		}
+		if g == f {
+			classOf, mineAt = len(classes)-1, len(mine)
+		}
+		mine = append(mine, party{j.p.Units[g], 0, math.Inf(1), need(g)})
+	}
+	part := share(total, tenants)[tenantOf]
+	part = share(part, classes)[classOf]
+	return share(part, mine)[mineAt]
+}
+
+func (j *judge) guarantee(t int32) float64 {
+	return min(at(j.p.Guarantee, int(t), 0), at(j.p.Cap, int(t), math.Inf(1)))
+}
+
+func (j *judge) floor(f int) float64 { return min(at(j.p.Floor, f, 0), j.most(f)) }
+
+// booked is the part of the guarantees or floors on a link that is kept: all, or in proportion what fits in 99 %.
+func (j *judge) booked(l int32) float64 {
+	sum, seen := 0.0, map[int32]bool{}
+	for _, g := range j.users[l] {
+		if j.p.Tenant == nil {
+			sum += j.floor(g)
+		} else if t := j.p.Tenant[g]; !seen[t] {
+			seen[t] = true
+			sum += j.guarantee(t)
+		}
+	}
+	if most := 0.99 * j.p.Capacity[l]; sum > most {
+		return most / sum
+	}
+	return 1
+}
+
+func (j *judge) flat(l int32, f int, need func(int) float64) float64 {
+	booked := j.booked(l)
+	var all []party
+	mine := 0
+	for _, g := range j.users[l] {
+		if g == f {
+			mine = len(all)
+		}
+		w := j.p.Units[g]
+		if j.p.Sends != nil && j.p.Sends[l] {
+			w = j.p.Sending[g]
+		}
+		all = append(all, party{w, j.floor(g) * booked, math.Inf(1), need(g)})
+	}
+	return share(j.p.Capacity[l], all)[mine]
+}
+
+// bestResponse is what flow f would have if it asked its links for all it can use while the others kept
+// their rates. In a fair sharing it has exactly that.
+func (j *judge) bestResponse(f int, rates []float64) float64 {
+	best := j.most(f)
+	for _, l := range j.path(f) {
+		best = min(best, j.offer(l, f, rates))
+	}
+	return best
+}
+
+const gbps = 1e9
+
+// problem draws a small problem; flat or a tree.
+func problem(t *rapid.T, flat bool) *fill.Problem {
+	links := rapid.SampledFrom([]int{1, 2, 3, 4, 6, 9}).Draw(t, "links")
+	p := &fill.Problem{First: []int32{0}}
+	for range links {
+		p.Capacity = append(p.Capacity, gbps*float64(rapid.SampledFrom([]int{25, 50, 100, 100, 100, 200}).Draw(t, "capacity")))
+	}
+	tenants := rapid.SampledFrom([]int{1, 2, 3, 4, 6}).Draw(t, "tenants")
+	if flat {
+		tenants = 3
+		p.Sends = rapid.SliceOfN(rapid.Bool(), links, links).Draw(t, "sends")
+	}
+	for tn := range tenants {
+		classes := rapid.IntRange(1, 2).Draw(t, "classes")
+		for range classes {
+			for range rapid.SampledFrom([]int{0, 1, 2, 3, 5, 8}).Draw(t, "flows") {
+				way := rapid.Permutation(numbers(links)).Draw(t, "way")
+				p.Hops = append(p.Hops, way[:rapid.IntRange(1, min(links, 5)).Draw(t, "length")]...)
+				p.First = append(p.First, int32(len(p.Hops)))
+				p.Units = append(p.Units, float64(rapid.IntRange(1, 16).Draw(t, "units"))/float64(rapid.IntRange(1, 2).Draw(t, "half")))
+				p.Demand = append(p.Demand, gbps*float64(rapid.SampledFrom([]int{0, 0, 0, 1, 5, 20, 60}).Draw(t, "demand")))
+				if flat {
+					p.Sending = append(p.Sending, float64(rapid.IntRange(1, 4).Draw(t, "sending")))
+					p.Floor = append(p.Floor, gbps*float64(rapid.SampledFrom([]int{0, 0, 1, 3, 12}).Draw(t, "floor")))
+					p.Ceiling = append(p.Ceiling, gbps*float64(rapid.SampledFrom([]int{0, 0, 0, 4, 30}).Draw(t, "ceiling")))
+				} else {
+					p.Tenant, p.Class = append(p.Tenant, int32(tn)), append(p.Class, int32(len(p.ClassWeight)))
+				}
+			}
+			p.ClassWeight = append(p.ClassWeight, float64(rapid.IntRange(1, 4).Draw(t, "class weight")))
+		}
+		p.TenantWeight = append(p.TenantWeight, float64(rapid.IntRange(1, 16).Draw(t, "weight")))
+		p.Guarantee = append(p.Guarantee, gbps*float64(rapid.SampledFrom([]int{0, 0, 0, 5, 20, 60}).Draw(t, "guarantee")))
+		p.Cap = append(p.Cap, gbps*float64(rapid.SampledFrom([]int{0, 0, 0, 8, 40}).Draw(t, "cap")))
+	}
+	if flat {
+		p.TenantWeight, p.ClassWeight, p.Guarantee, p.Cap = nil, nil, nil, nil
+	} else if p.Tenant == nil {
+		p.Tenant, p.Class = []int32{}, []int32{}
+	}
+	return p
+}
+
+func numbers(n int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = int32(i)
+	}
+	return out
+}

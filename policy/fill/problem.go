@@ -1,0 +1,175 @@
+// Package fill shares the capacities of links among flows by weighted max-min fairness, in a
+// tree (tenants by weight, classes by weight, queue pairs equally) or flat (each flow by a weight). It
+// is the engine of the compiler's target and of its predictions. It knows numbers, not fabrics, and gives
+// the same bits on every machine.
+package fill
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrProblem marks a problem whose arrays do not fit together, for errors.Is.
+var ErrProblem = errors.New("no problem of sharing")
+
+// Boundless is the capacity, in bit/s, from which on a link bounds nothing: it is left out.
+const Boundless = 1e18
+
+// Problem is what is to be shared among whom. Solve does not change it, and a Solver keeps no
+// part of it. Optional slices are nil when nothing in them is set.
+//
+// With Tenant set every link holds a tree: the tenants present share the link by TenantWeight, a tenant's
+// classes its part by ClassWeight, and a class's flows the class's part by Units. Without, each
+// flow counts by its weight alone: Units, or on links with Sends set, Sending.
+type Problem struct {
+	Capacity []float64 // by link, bit/s, not negative
+	First    []int32   // by flow, and one more: flow f crosses Hops[First[f]:First[f+1]] in order
+	Hops     []int32   // links; no link twice in one flow
+	Units    []float64 // by flow, above 0: queue pairs, or the flow's weight
+
+	Demand  []float64 // by flow, bit/s; 0 is greedy; optional
+	Ceiling []float64 // by flow: bit/s that it cannot go above; 0 is none; optional
+
+	Tenant       []int32   // by flow, into TenantWeight; ascending; nil shares flat
+	Class        []int32   // by flow, into ClassWeight; ascending inside a tenant; each class is of one tenant
+	TenantWeight []float64 // by tenant, above 0
+	ClassWeight  []float64 // by class, above 0
+	Guarantee    []float64 // by tenant: bit/s on every link before weights divide the rest; 0 is none; optional
+	Cap          []float64 // by tenant: bit/s that it does not exceed on any link; 0 is none; optional
+
+	Sends   []bool    // by link; flat only; optional
+	Sending []float64 // by flow, above 0: its weight where Sends is set
+	Floor   []float64 // by flow: bit/s below which links do not push it; flat only; optional
+}
+
+// Limit says what holds a flow at its rate.
+type Limit uint8
+
+// Limits of a flow. A flow that several things limit alike has its demand for a limit if it is one of them,
+// then its ceiling, then the first link on its way.
+const (
+	LimitLink      Limit = iota // a full link, on which nobody has more by weight at its cost
+	LimitDemand                 // its own demand
+	LimitCeiling                // its ceiling
+	LimitCap                    // its tenant's cap, at a link
+	LimitGuarantee              // a full link, on which its tenant has its guarantee and no more
+	LimitFloor                  // a full link, on which it has its floor and no more
+	LimitNone                   // nothing: greedy, and no link on its way bounds it
+)
+
+// Solution is who gets what.
+type Solution struct {
+	Rates      []float64 // by flow, bit/s; infinite for LimitNone
+	Bottleneck []int32   // by flow: the link that limits it, or -1 when no link does
+	Limits     []Limit   // by flow
+	// Overbooked lists the links, ascending, on which the guarantees of the tenants present, or the floors of the flows, together exceed
+	// 99 % of the capacity; there they are scaled down to that in proportion.
+	Overbooked []int32
+	// Rough counts the flows in parts of the problem whose links wait for each other in circles too large to
+	// be brought to rest with a bounded amount of work. Their rates exceed no link and are near the fair ones:
+	// Residual is the largest part by which a link's offers had to be lowered to fit it.
+	Rough    int
+	Residual float64
+}
+
+func (p *Problem) flows() int { return max(0, len(p.First)-1) }
+
+func (p *Problem) flat() bool { return p.Tenant == nil }
+
+// check reports arrays that do not fit together or values out of range.
+func (p *Problem) check() error {
+	n := p.flows()
+	if len(p.First) > 0 && (p.First[0] != 0 || int(p.First[n]) != len(p.Hops)) || len(p.First) == 0 && len(p.Hops) > 0 {
+		return fmt.Errorf("%w: First has to run from 0 to the %d hops", ErrProblem, len(p.Hops))
+	}
+	for _, s := range []struct {
+		name string
+		have int
+		want int
+		must bool
+	}{
+		{"Units", len(p.Units), n, true}, {"Demand", len(p.Demand), n, false}, {"Ceiling", len(p.Ceiling), n, false},
+		{"Tenant", len(p.Tenant), n, !p.flat()}, {"Class", len(p.Class), n, !p.flat()},
+		{"Guarantee", len(p.Guarantee), len(p.TenantWeight), false}, {"Cap", len(p.Cap), len(p.TenantWeight), false},
+		{"Sends", len(p.Sends), len(p.Capacity), false}, {"Sending", len(p.Sending), n, p.Sends != nil}, {"Floor", len(p.Floor), n, false},
+	} {
+		if s.have != s.want && (s.must || s.have != 0) {
+			return fmt.Errorf("%w: %s has %d entries, want %d", ErrProblem, s.name, s.have, s.want)
+		}
+	}
+	for f := range n {
+		if p.First[f] > p.First[f+1] {
+			return fmt.Errorf("%w: First falls at flow %d", ErrProblem, f)
+		}
+	}
+	return errors.Join(p.checkHops(), p.checkOwners(), p.checkValues())
+}
+
+func (p *Problem) checkHops() error {
+	last := make([]int32, len(p.Capacity)) // flow that crossed the link last, from 1 on
+	for f := range int32(p.flows()) {
+		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
+			if l < 0 || int(l) >= len(p.Capacity) {
+				return fmt.Errorf("%w: flow %d crosses link %d, want 0 to %d", ErrProblem, f, l, len(p.Capacity)-1)
+			}
+			if last[l] == f+1 {
+				return fmt.Errorf("%w: flow %d crosses link %d twice", ErrProblem, f, l)
+			}
+			last[l] = f + 1
+		}
+	}
+	return nil
+}
+
+func (p *Problem) checkOwners() error {
+	for f := range p.Tenant {
+		t, c := p.Tenant[f], p.Class[f]
+		if t < 0 || int(t) >= len(p.TenantWeight) || c < 0 || int(c) >= len(p.ClassWeight) {
+			return fmt.Errorf("%w: flow %d is of tenant %d and class %d, want below %d and %d", ErrProblem, f, t, c, len(p.TenantWeight), len(p.ClassWeight))
+		}
+		if f > 0 && (t < p.Tenant[f-1] || t == p.Tenant[f-1] && c < p.Class[f-1]) {
+			return fmt.Errorf("%w: flow %d is of an earlier tenant or class than the one before", ErrProblem, f)
+		}
+	}
+	return nil
+}
+
+func (p *Problem) checkValues() error {
+	for _, s := range []struct {
+		name     string
+		values   []float64
+		positive bool
+	}{
+		{"Capacity", p.Capacity, false}, {"Units", p.Units, true}, {"Demand", p.Demand, false}, {"Ceiling", p.Ceiling, false},
+		{"TenantWeight", p.TenantWeight, true}, {"ClassWeight", p.ClassWeight, true},
+		{"Guarantee", p.Guarantee, false}, {"Cap", p.Cap, false}, {"Sending", p.Sending, true}, {"Floor", p.Floor, false},
+	} {
+		for i, v := range s.values {
+			if !(v >= 0) || s.positive && (v == 0 || math.IsInf(v, 1)) {
+				return fmt.Errorf("%w: %s[%d] is %g", ErrProblem, s.name, i, v)
+			}
+		}
+	}
+	return nil
+}
+
+// most is the least of a flow's demand and ceiling, infinite when it has neither.
+func (p *Problem) most(f int32) float64 {
+	m := math.Inf(1)
+	if p.Demand != nil && p.Demand[f] > 0 {
+		m = p.Demand[f]
+	}
+	if p.Ceiling != nil && p.Ceiling[f] > 0 {
+		m = min(m, p.Ceiling[f])
+	}
+	return m
+}
+
+// weight is what a flow counts on a link among the flows of its class, or flat among all.
+func (p *Problem) weight(f, link int32) float64 {
+	if p.Sends != nil && p.Sends[link] {
+		return p.Sending[f]
+	}
+	return p.Units[f]
+}

@@ -1,0 +1,187 @@
+package fill
+
+// Solver solves one problem after another and keeps the last: parts that are as before are not computed again. What
+// it finds is the same, bit for bit, as what Solve finds. A part is a set of flows that links connect,
+// with those links; what is found for it depends on its own contents alone. The zero value is ready. A
+// Solver is not safe for concurrent use.
+type Solver struct {
+	problem *Problem
+	found   *Solution
+	parts   []part
+	of      []int32 // part by link, -1 for none
+	use     []bool  // links that count
+	// Computed counts the flows of the last problem that were computed, not taken over.
+	Computed int
+}
+
+// part is a set of flows that share links with each other and with no flow beside.
+type part struct {
+	flows    []int32 // ascending
+	over     []int32
+	residual float64
+	rough    bool
+}
+
+// Solve is the function of that name with a memory. The problem must not be changed before the next call
+// has returned.
+func (s *Solver) Solve(p *Problem) (*Solution, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	use := p.binding()
+	parts, of := p.split(use)
+	sol, at := newSolution(p.flows()), newScratch(len(p.Capacity))
+	s.Computed = 0
+	for i := range parts {
+		pt := &parts[i]
+		if old := s.like(p, pt, use); old != nil {
+			s.reuse(sol, pt, old)
+		} else {
+			s.Computed += len(pt.flows)
+			e := newEngine(p, pt.flows, use, at)
+			e.run(e.budget())
+			e.write(sol, pt)
+		}
+		sol.Overbooked = append(sol.Overbooked, pt.over...)
+		sol.Residual = max(sol.Residual, pt.residual)
+		if pt.rough {
+			sol.Rough += len(pt.flows)
+		}
+	}
+	s.problem, s.found, s.parts, s.of, s.use = p, sol, parts, of, use
+	return sol.sorted(), nil
+}
+
+const none, many = -1, -2
+
+// neighbours finds, for each link, the one link from which all its flows come, and the one to which all go on;
+// many where there are several, or flows that begin or end there.
+func (p *Problem) neighbours() (before, after []int32) {
+	before, after = make([]int32, len(p.Capacity)), make([]int32, len(p.Capacity))
+	for i := range before {
+		before[i], after[i] = none, none
+	}
+	note := func(at *int32, link int32) {
+		switch {
+		case *at == none:
+			*at = link
+		case *at != link:
+			*at = many
+		}
+	}
+	for f := range p.flows() {
+		hops := p.Hops[p.First[f]:p.First[f+1]]
+		for k, l := range hops {
+			if k == 0 {
+				before[l] = many
+			} else {
+				note(&before[l], hops[k-1])
+			}
+			if k == len(hops)-1 {
+				after[l] = many
+			} else {
+				note(&after[l], hops[k+1])
+			}
+		}
+	}
+	return before, after
+}
+
+// binding tells which links can limit a flow. A link whose flows all come from, or all go on to, one and the same
+// link that is no faster never does: that one limits them first. Of two such links in a row
+// with the same flows and capacity the first one counts.
+func (p *Problem) binding() []bool {
+	before, after := p.neighbours()
+	use := make([]bool, len(p.Capacity))
+	for l, c := range p.Capacity {
+		b, a := before[l], after[l]
+		fed := b >= 0 && p.Capacity[b] <= c
+		drained := a >= 0 && (p.Capacity[a] < c || p.Capacity[a] == c && before[a] != int32(l))
+		use[l] = c < Boundless && !fed && !drained
+	}
+	return use
+}
+
+// split finds the parts of a problem, by their first flows, and the part of each link.
+func (p *Problem) split(use []bool) ([]part, []int32) {
+	root := make([]int32, len(p.Capacity)) // links as a union-find forest
+	for i := range root {
+		root[i] = int32(i)
+	}
+	find := func(l int32) int32 {
+		for root[l] != l {
+			root[l] = root[root[l]]
+			l = root[l]
+		}
+		return l
+	}
+	for f := range p.flows() {
+		one := int32(none)
+		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
+			switch {
+			case !use[l]:
+			case one == none:
+				one = find(l)
+			default:
+				root[find(l)] = one
+			}
+		}
+	}
+	return p.gather(use, find)
+}
+
+// gather lists the flows of each part. Flows that no link limits are a part each.
+func (p *Problem) gather(use []bool, find func(int32) int32) ([]part, []int32) {
+	of := make([]int32, len(p.Capacity))
+	for i := range of {
+		of[i] = none
+	}
+	var parts []part
+	add := func(f int32) int32 {
+		parts = append(parts, part{flows: []int32{f}})
+		return int32(len(parts) - 1)
+	}
+	for f := range int32(p.flows()) {
+		at := int32(none)
+		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
+			if !use[l] {
+				continue
+			}
+			r := find(l)
+			switch {
+			case at != none:
+			case of[r] == none:
+				at = add(f)
+			default:
+				at = of[r]
+				parts[at].flows = append(parts[at].flows, f)
+			}
+			of[r], of[l] = at, at
+		}
+		if at == none {
+			add(f)
+		}
+	}
+	return parts, of
+}
+
+// like finds the part of the last problem that has the same contents.
+func (s *Solver) like(p *Problem, pt *part, use []bool) *part {
+	if s.problem == nil || s.problem.flat() != p.flat() {
+		return nil
+	}
+	f := pt.flows[0]
+	for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
+		if !use[l] {
+			continue
+		}
+		if int(l) >= len(s.of) || s.of[l] == none {
+			return nil
+		}
+		if old := &s.parts[s.of[l]]; s.same(p, use, pt, old) {
+			return old
+		}
+		return nil
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/policy/plantest"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
+)
+
+// receivers is tenants that each send from a host of their own, with the given queue pairs, to one host.
+func receivers(t *testing.T, line quantity.BitRate, weights []quantity.Weight, qps []int) policy.Input {
+	t.Helper()
+	f, err := topogen.Star(len(weights)+1, topogen.Wire{Rate: line})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := plantest.Hosts(f)
+	in := policy.Input{Fabric: f}
+	for i := range weights {
+		name := fmt.Sprintf("t%02d", i)
+		in.Tenants = append(in.Tenants, tenants.Tenant{Name: name, Weight: weights[i]})
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: h[i+1], Dst: h[0], QPs: qps[i]})
+	}
+	return in
+}
+
+// Every test here builds an input with a finding, does what its advice says, and sees the finding go.
+func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
+	t.Parallel()
+	sharing := func(t *testing.T) policy.Input {
+		in := attached(t, 3, func(int) []int { return []int{0, 1} })
+		for sl := ident.SL(2); sl < ident.NumSLs; sl++ {
+			in.Options.ReservedSLs = append(in.Options.ReservedSLs, sl)
+		}
+		return in
+	}
+	pinned := func(t *testing.T) policy.Input {
+		in := attached(t, 2, func(int) []int { return []int{0} })
+		in.Tenants[0].Attachments[0].SL, in.Tenants[1].Attachments[0].SL = level(4), level(4)
+		return in
+	}
+	crowded := func(t *testing.T) policy.Input {
+		in := receivers(t, 100*quantity.Gbps, []quantity.Weight{9000, 1000}, []int{1, 4096})
+		in.Options.PerQP = policy.PerQPOn
+		return in
+	}
+	short := func(t *testing.T) policy.Input {
+		in := receivers(t, 100*quantity.Gbps, []quantity.Weight{9000, 1000}, []int{1, 128})
+		in.Options.TableEntries, in.Options.CCTLaw, in.Options.PerQP = 16, policy.CCTQuadratic, policy.PerQPOn
+		return in
+	}
+	fast := func(t *testing.T) policy.Input {
+		return receivers(t, 800*quantity.Gbps, []quantity.Weight{16000, 13000, 1000, 7000}, []int{32, 1, 2, 1})
+	}
+	steps := func(t *testing.T) policy.Input {
+		in := receivers(t, 100*quantity.Gbps, []quantity.Weight{1_000_000, 1000}, []int{1, 1})
+		in.Options.Mode = policy.ModeTheorem1
+		return in
+	}
+	source := func(t *testing.T) policy.Input {
+		in := senders(t, []quantity.Weight{3000, 1000}, []int{1, 1})
+		in.Options.VLArbitration = false
+		return in
+	}
+	booked := func(t *testing.T) policy.Input {
+		in := receivers(t, 100*quantity.Gbps, []quantity.Weight{1000, 1000, 1000}, []int{1, 1, 1})
+		in.Tenants[0].Guarantee, in.Tenants[1].Guarantee = 60*quantity.Gbps, 50*quantity.Gbps
+		return in
+	}
+	for name, c := range map[string]struct {
+		code, advice string // the code, and the words that are followed
+		input        func(*testing.T) policy.Input
+		follow       func(*policy.Input)
+	}{
+		"reserved SLs": {policy.CodeSLExhausted, "free reserved or pinned SLs", sharing,
+			func(in *policy.Input) { in.Options.ReservedSLs = in.Options.ReservedSLs[1:] }},
+		"other ports": {policy.CodeSLExhausted, "place the tenants on different ports", sharing,
+			func(in *policy.Input) {
+				h := plantest.Hosts(in.Fabric)
+				in.Tenants[2].Attachments = []tenants.Attachment{{Port: h[2]}, {Port: h[3]}}
+			}},
+		"other pins": {policy.CodeSLExhausted, "pin the tenants to different SLs", pinned,
+			func(in *policy.Input) { in.Tenants[0].Attachments[0].SL = level(5) }},
+		"no pins": {policy.CodeSLExhausted, "leave the choice to the compiler", pinned,
+			func(in *policy.Input) {
+				in.Tenants[0].Attachments[0].SL, in.Tenants[1].Attachments[0].SL = nil, nil
+			}},
+		"longer tables": {policy.CodeCCTLimit, "longer tables", short, func(in *policy.Input) { in.Options.TableEntries = 128 }},
+		"SL mode":       {policy.CodeCCTLimit, "SL mode", crowded, func(in *policy.Input) { in.Options.PerQP = policy.PerQPOff }},
+		"fewer queue pairs": {policy.CodeCCTLimit, "fewer queue pairs", crowded,
+			func(in *policy.Input) { in.Flows[1].QPs = 2 }},
+		"more queue pairs": {policy.CodeMarkingSparse, "QP mode) and open more queue pairs", fast,
+			func(in *policy.Input) {
+				in.Options.PerQP = policy.PerQPOn
+				in.Flows[1].QPs, in.Flows[3].QPs = 16, 16
+			}},
+		"nearer weights": {policy.CodeMarkingSparse, "weights nearer each other", fast,
+			func(in *policy.Input) { in.Tenants[1].Weight, in.Tenants[3].Weight = 4000, 4000 }},
+		"the other mode": {policy.CodeWeightUnreachable, "use mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
+		"increase":       {policy.CodeIncreaseClamped, "mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
+		"other sending ports": {policy.CodeSourcePort, "different ports", source,
+			func(in *policy.Input) {
+				h := plantest.Hosts(in.Fabric)
+				in.Tenants[1].Attachments = append(in.Tenants[1].Attachments, tenants.Attachment{Port: h[9]})
+				in.Flows[1].Src = h[9]
+			}},
+		"lower guarantees": {policy.CodeOverbooked, "lower the guarantees to 99 Gbit/s together", booked,
+			func(in *policy.Input) { in.Tenants[1].Guarantee = 39 * quantity.Gbps }},
+		"guarantees apart": {policy.CodeOverbooked, "fewer of them meet", booked,
+			func(in *policy.Input) { in.Flows[1].Dst = plantest.Hosts(in.Fabric)[3] }},
+		"lanes": {policy.CodeSourcePort, "VL arbitration", source, func(in *policy.Input) { in.Options.VLArbitration = true }},
+		"the cause of a share out of reach": {policy.CodeWeightUnreachable, "follow the advice of source-port-contended", source,
+			func(in *policy.Input) { in.Options.VLArbitration = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := c.input(t)
+			f := found(t, compile(t, in), c.code)
+			if !strings.Contains(f.Fix, c.advice) {
+				t.Fatalf("the advice %q does not say %q", f.Fix, c.advice)
+			}
+			c.follow(&in)
+			if p := compile(t, in); has(p, c.code) {
+				t.Errorf("still there: %+v", p.Findings[slices.IndexFunc(p.Findings, func(f policy.Finding) bool { return f.Code == c.code })])
+			}
+		})
+	}
+}
+
+func level(sl ident.SL) *ident.SL { return &sl }

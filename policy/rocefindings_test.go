@@ -1,0 +1,230 @@
+package policy_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/ccconfig/profile"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
+)
+
+// roceStar is an incast: tenants a, b, ... with a port each send to the last host.
+func roceStar(t *testing.T, speed quantity.BitRate, weights []float64, qps []int) policy.Input {
+	t.Helper()
+	f, err := topogen.Star(len(weights)+1, topogen.Wire{Rate: speed, Delay: quantity.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := starHosts(f)
+	in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneRoCE}}
+	for i, w := range weights {
+		name := string(rune('a' + i))
+		in.Tenants = append(in.Tenants, tenants.Tenant{Name: name, Weight: quantity.Weight(math.Round(w * 1000))})
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: f.PortID(hosts[i]), Dst: f.PortID(hosts[len(weights)]), QPs: qps[i]})
+	}
+	return in
+}
+
+func starHosts(f *subnet.Fabric) []subnet.PortRef {
+	var out []subnet.PortRef
+	for _, l := range f.Links {
+		for _, ref := range []subnet.PortRef{l.A, l.B} {
+			if f.Nodes[ref.Node].Kind == subnet.KindCA {
+				out = append(out, ref)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b subnet.PortRef) int { return strings.Compare(f.Nodes[a.Node].Name, f.Nodes[b.Node].Name) })
+	return out
+}
+
+func compiled(t *testing.T, in policy.Input) *policy.Plan {
+	t.Helper()
+	p, err := policy.Compile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func roceFinding(p *policy.Plan, code string) *policy.Finding {
+	for i := range p.Findings {
+		if p.Findings[i].Code == code {
+			return &p.Findings[i]
+		}
+	}
+	return nil
+}
+
+// At one link the prediction is the entitlement, within the rounding of registers and the interpolation of the
+// response, and the lever is what it says: increase in proportion to the rate, period against it.
+func TestRoCELeverFollowsTheRateOfAQueuePair(t *testing.T) {
+	t.Parallel()
+	p := compiled(t, roceStar(t, 100*quantity.Gbps, []float64{8, 2, 1}, []int{2, 1, 4}))
+	if len(p.Findings) > 0 {
+		t.Errorf("findings %+v", p.Findings)
+	}
+	for _, s := range p.Tenants {
+		if s.PredictedError > 0.03 || s.Bound <= 0 || s.Bound > 0.3 {
+			t.Errorf("%s: predicted error %g, bound %g", s.Tenant, s.PredictedError, s.Bound)
+		}
+	}
+	perQP := []float64{4, 2, 0.25} // by the weights: 8/2, 2/1, 1/4
+	base := p.RoCE.NICs[0].Settings
+	if base.TimeReset != 20 {
+		t.Errorf("the fastest has a period of %d us, want 20", base.TimeReset)
+	}
+	for i, rate := range perQP {
+		s := p.RoCE.NICs[i].Settings
+		want := perQP[0] / rate
+		if got := float64(s.TimeReset) / float64(base.TimeReset); math.Abs(got/want-1) > 0.15 {
+			t.Errorf("port %d: period by the fastest's %g, want about %g", i, got, want)
+		}
+		if got := float64(base.AIRate) / float64(s.AIRate); math.Abs(got/want-1) > 0.15 {
+			t.Errorf("port %d: increase of the fastest by its own %g, want about %g", i, got, want)
+		}
+	}
+}
+
+func TestRoCESharedPortsAreFoundAndPortsOfTheirOwnRemedyIt(t *testing.T) {
+	t.Parallel()
+	in := roceStar(t, 25*quantity.Gbps, []float64{4, 1, 1}, []int{1, 1, 2})
+	own := compiled(t, in)
+	shared := in
+	shared.Flows = slices.Clone(in.Flows)
+	shared.Flows[1].Src = in.Flows[0].Src
+	p := compiled(t, shared)
+	f := roceFinding(p, policy.CodeDCQCNSharedPort)
+	if f == nil || !slices.Equal(f.Tenants, []string{"a", "b"}) || !strings.Contains(f.Message, "Gbit/s of ") || !strings.Contains(f.Fix, "port of its own") {
+		t.Fatalf("finding %+v in %+v", f, p.Findings)
+	}
+	var shares []int
+	for _, tr := range p.RoCE.Traffic {
+		if tr.VFShare > 0 && tr.Port == in.Flows[0].Src {
+			shares = append(shares, tr.VFShare)
+		}
+		if tr.DSCP != 26 || tr.Priority != 3 || tr.Queue != 3 {
+			t.Errorf("placement %+v", tr)
+		}
+	}
+	if !slices.Equal(shares, []int{800, 200}) {
+		t.Errorf("VF shares %v, want 800 and 200 thousandths", shares)
+	}
+	if roceFinding(own, policy.CodeDCQCNSharedPort) != nil {
+		t.Errorf("with ports of their own: %+v", own.Findings)
+	}
+	if own.Tenants[0].PredictedError > 0.03 || p.Tenants[0].PredictedError < 0.1 {
+		t.Errorf("tenant a: error %g on a shared port, %g on its own", p.Tenants[0].PredictedError, own.Tenants[0].PredictedError)
+	}
+}
+
+func TestRoCERatiosOutOfReachAreFoundAndFewerQueuePairsRemedyIt(t *testing.T) {
+	t.Parallel()
+	p := compiled(t, roceStar(t, 25*quantity.Gbps, []float64{64, 1}, []int{1, 32}))
+	f := roceFinding(p, policy.CodeWeightUnreachable)
+	if f == nil || f.Fix == "" {
+		t.Fatalf("findings %+v", p.Findings)
+	}
+	if b := p.Tenants[1].Bound; b < 0.1 {
+		t.Errorf("bound %g far beyond what was calibrated", b)
+	}
+	p = compiled(t, roceStar(t, 25*quantity.Gbps, []float64{64, 1}, []int{1, 1}))
+	if f := roceFinding(p, policy.CodeWeightUnreachable); f != nil {
+		t.Errorf("with one queue pair: %+v", f)
+	}
+}
+
+func TestRoCELinksOutsideTheCalibrationAreFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		speed quantity.BitRate
+		found bool
+	}{{400 * quantity.Gbps, true}, {100 * quantity.Gbps, false}, {40 * quantity.Gbps, false}, {1 * quantity.Gbps, true}} {
+		p := compiled(t, roceStar(t, c.speed, []float64{2, 1}, []int{2, 2}))
+		if f := roceFinding(p, policy.CodeUncalibratedSpeed); (f != nil) != c.found {
+			t.Errorf("%s: %+v", c.speed, p.Findings)
+		}
+	}
+}
+
+func TestRoCECapsAreSaidNotToHold(t *testing.T) {
+	t.Parallel()
+	in := roceStar(t, 25*quantity.Gbps, []float64{1, 1}, []int{1, 1})
+	in.Flows[1].Demand = 2 * quantity.Gbps
+	in.Tenants[0].Cap = 5 * quantity.Gbps
+	p := compiled(t, in)
+	if f := roceFinding(p, policy.CodeCapUnenforced); f == nil || !slices.Equal(f.Tenants, []string{"a"}) {
+		t.Errorf("findings %+v", p.Findings)
+	}
+}
+
+func TestRoCEProfiles(t *testing.T) {
+	t.Parallel()
+	in := roceStar(t, 25*quantity.Gbps, []float64{2, 1}, []int{1, 1})
+	in.Options.Profile = "connectx-9"
+	if _, err := policy.Compile(in); err == nil || !strings.Contains(err.Error(), "want one of connectx-5") {
+		t.Errorf("error %v", err)
+	}
+	own, err := profile.Lookup(profile.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own.Name, own.Lever.MinPeriod = "connectx-9", 40
+	in.Profiles = []profile.Profile{*own}
+	p := compiled(t, in)
+	if n := p.RoCE.NICs[0]; n.Profile != "connectx-9" || n.Settings.TimeReset < 40 {
+		t.Errorf("port %+v", n)
+	}
+	in.Profiles[0].Bounds = nil
+	if _, err := policy.Compile(in); err == nil || !strings.Contains(err.Error(), "bounds") {
+		t.Errorf("error %v, want one about bounds", err)
+	}
+}
+
+// A flow that meets the marks of two full links is meant for more than one that meets those of one, and
+// is predicted to have what it is entitled to.
+func TestRoCEMakesUpForTheMarksOfSeveralLinks(t *testing.T) {
+	t.Parallel()
+	// A chain: the long flow crosses the link between the switches and the link to r1; each has another
+	// flow of the same weight.
+	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 3, Wire: topogen.Wire{Rate: 25 * quantity.Gbps, Delay: quantity.Microsecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := func(name string) subnet.PortRef {
+		for _, ref := range starHosts(f) {
+			if f.Nodes[ref.Node].Name == name {
+				return ref
+			}
+		}
+		t.Fatal(fmt.Errorf("no host %s", name))
+		return subnet.PortRef{}
+	}
+	in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneRoCE}}
+	for _, fl := range []struct{ tenant, src, dst string }{{"long", "l1", "r1"}, {"first", "l2", "r2"}, {"second", "r3", "r1"}} {
+		in.Tenants = append(in.Tenants, tenants.Tenant{Name: fl.tenant, Weight: 1000})
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: fl.tenant, Src: f.PortID(port(fl.src)), Dst: f.PortID(port(fl.dst)), QPs: 2})
+	}
+	p := compiled(t, in)
+	for _, s := range p.Tenants {
+		if s.PredictedError > 0.03 {
+			t.Errorf("%s: predicted %s of %s entitled", s.Tenant, s.Predicted, s.Entitled)
+		}
+	}
+	rates := map[string]uint32{}
+	for _, n := range p.RoCE.NICs {
+		rates[n.Name] = n.Settings.AIRate
+	}
+	for _, other := range []string{"l2/P1", "r3/P1"} {
+		if rates["l1/P1"] < rates[other]*5/4 {
+			t.Errorf("increases %v: want the long flow's, of l1, well above the others'", rates)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package policy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/ecn"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Where RoCE traffic goes on ports and switches: the values that operators use, and those of the vendors' guides.
+const (
+	roceDSCP     = 26
+	rocePriority = 3
+	roceQueue    = 3
+)
+
+// plan writes the plane's section of a plan.
+func (s *roceSettings) plan() *RoCEPlan {
+	out := &RoCEPlan{NICs: make([]NICPlan, len(s.ports)), Switches: []ECNPlan{}, Traffic: s.traffic()}
+	base := s.baseReasons()
+	registers := s.registers()
+	for i := range s.ports {
+		p := &s.ports[i]
+		out.NICs[i] = NICPlan{
+			Port: p.id, Name: s.m.fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set.Settings,
+			Reasons: append(s.leverReasons(p, registers), base...),
+		}
+	}
+	for _, n := range s.m.fabric.Switches() {
+		out.Switches = append(out.Switches, s.switchPlan(n))
+	}
+	return out
+}
+
+// registers by name.
+func (s *roceSettings) registers() map[string]dcqcn.Register {
+	out := make(map[string]dcqcn.Register)
+	for _, r := range s.profile.Limits().Registers() {
+		out[r.Name] = r
+	}
+	return out
+}
+
+// moved are the registers that the lever sets.
+func moved(name string) bool {
+	return name == "rpg_time_reset" || name == "rpg_ai_rate" || name == "rpg_hai_rate" || name == "rate_to_set_on_first_cnp"
+}
+
+// baseFormulas say why a managed port has a register as it has.
+var baseFormulas = [...][2]string{
+	{"clamp_tgt_rate", "every cut counts: without it two cuts in a row are undone by the next increase"},
+	{"rpg_byte_reset", "off: increases come by time alone, at a pace that the plan sets; with the vendor's other values a faster flow would earn more of them and take most"},
+	{"rpg_threshold", "additive increase from the first event on"},
+	{"rpg_min_dec_fac", "every cut is to this, since alpha stays at full scale: rates vary little and a queue seldom runs empty"},
+	{"dce_tcp_g", "alpha stays at full scale, so that a cut does not depend on the history of a flow"},
+	{"dce_tcp_rtt", "the longest there is: alpha stays at full scale"},
+	{"initial_alpha_value", "alpha is at full scale from the first notification on"},
+	{"rate_reduce_monitor_period", "the shortest: marks of fast flows do not fall together"},
+	{"min_time_between_cnps", "short: notifications of fast flows do not fall together"},
+}
+
+// baseReasons explains what all managed ports have in common.
+func (s *roceSettings) baseReasons() []Reason {
+	defaults := dcqcn.Default()
+	var out []Reason
+	for _, r := range s.profile.Limits().Registers() {
+		if moved(r.Name) {
+			continue
+		}
+		v := r.Value(&s.profile.Base)
+		why := Reason{Field: r.Name, Value: strconv.FormatUint(v, 10), Unit: r.Unit, Range: r.Range(), Rule: "vendor-default", Formula: "as the device comes"}
+		if v != r.Value(&defaults) {
+			why.Rule, why.Formula = "managed-port", "as the profile "+s.profile.Name+" was calibrated"
+			for _, f := range baseFormulas {
+				if f[0] == r.Name {
+					why.Formula = f[1]
+				}
+			}
+		}
+		out = append(out, why)
+	}
+	return out
+}
+
+// leverReasons explains the registers that the lever sets.
+func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []Reason {
+	g, l := &s.groups[p.group], &s.profile.Lever
+	tenant := strings.Join(bounded(s.names(p)), ",")
+	scale := exp(p.position)
+	meant := s.meant(p)
+	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)
+	if p.set.Settings.RateOnFirstCNP == 0 {
+		first += "; that is above 85 % of line rate, and 0 is line rate"
+	}
+	clamped := ""
+	if p.clamped {
+		clamped = fmt.Sprintf("the ratio wanted is %.4g, the lever reaches %.4g", g.top/p.wanted, scale)
+	}
+	reason := func(field, formula, clamped string) Reason {
+		r := registers[field]
+		return Reason{
+			Field: field, Value: strconv.FormatUint(r.Value(&p.set.Settings), 10), Unit: r.Unit, Range: r.Range(),
+			Tenant: tenant, Rule: "calibrated-lever", Formula: formula, Clamped: clamped,
+		}
+	}
+	return []Reason{
+		reason("rpg_time_reset", fmt.Sprintf("%s; by the response that takes %.4g times the shortest period of those it meets, %.4g us: %.5g us", meant, scale, g.first, p.period), clamped),
+		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, rate(g.top), scale, l.Step*g.top/scale/1e6, p.set.Increase), ""),
+		reason("rpg_hai_rate", "as rpg_ai_rate; never used, since the byte counter is off", ""),
+		reason("rate_to_set_on_first_cnp", first, ""),
+	}
+}
+
+// meant says in words what rate a port is set for.
+func (s *roceSettings) meant(p *nicPort) string {
+	switch {
+	case p.kind == settingIdle:
+		return fmt.Sprintf("no flows of the plan leave here: line rate %s", rate(p.wanted))
+	case p.kind == settingUncontended:
+		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, rate(p.wanted))
+	case p.spread > sharedSpread:
+		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by the largest it meets, %s", rate(p.wanted), exp(p.spread), rate(s.groups[p.group].top))
+	}
+	return fmt.Sprintf("%s for a queue pair by the largest it meets, %s", rate(p.wanted), rate(s.groups[p.group].top))
+}
+
+// switchPlan is the marking of every linked port of a switch, for the queue that RoCE traffic has.
+func (s *roceSettings) switchPlan(n int32) ECNPlan {
+	f := s.m.fabric
+	node := &f.Nodes[n]
+	out := ECNPlan{Node: node.GUID, Name: node.Name, Queues: []ecn.QueueMarking{}}
+	said := make(map[ecn.Marking]bool)
+	for i := range node.Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(i)}
+		if _, ok := f.Peer(ref); !ok {
+			continue
+		}
+		l, _ := f.Link(ref)
+		mark := s.profile.Marking.At(l.Rate, s.rtt)
+		out.Queues = append(out.Queues, ecn.QueueMarking{Port: ref.Port, Queue: roceQueue, Marking: mark})
+		if !said[mark] {
+			said[mark] = true
+			out.Reasons = append(out.Reasons, s.markingReasons(l, mark)...)
+		}
+	}
+	return out
+}
+
+func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []Reason {
+	r := &s.profile.Marking
+	field := fmt.Sprintf("queue[%d] of %s ports: ", roceQueue, l.Rate)
+	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, min(max(s.rtt*quantity.Picoseconds(r.PerRTT), r.MinSpan), r.MaxSpan), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
+	thresholds := fmt.Sprintf("0..%d", int64(ecn.MaxThreshold))
+	return []Reason{
+		{Field: field + "min_bytes", Value: strconv.FormatInt(mark.Min, 10), Unit: "bytes", Range: thresholds, Rule: "marking-by-rtt",
+			Formula: fmt.Sprintf("%s x (%s + longest round trip %s), in KiB: the link stays busy while senders answer", l.Rate, r.Floor, s.rtt)},
+		{Field: field + "max_bytes", Value: strconv.FormatInt(mark.Max, 10), Unit: "bytes", Range: fmt.Sprintf("%d..%d", mark.Min, int64(ecn.MaxThreshold)), Rule: "marking-by-rtt",
+			Formula: span + ": a gentle slope gives all flows the same marks"},
+		{Field: field + "p_max_percent", Value: strconv.Itoa(mark.PMaxPct), Unit: "percent", Range: "0..100", Rule: "marking-by-rtt",
+			Formula: "as the profile " + s.profile.Name + " was calibrated"},
+	}
+}
+
+// traffic places every tenant's traffic: one priority for all of RoCE, since parameters are per port; on ports of several
+// tenants each has a share for its VFs, by weight.
+func (s *roceSettings) traffic() []RoCEPlacement {
+	out := []RoCEPlacement{}
+	total := make(map[ident.PortID]float64)
+	for i := range s.ports {
+		for _, t := range s.ports[i].tenants {
+			total[s.ports[i].id] += float64(s.m.tenants[t].Weight)
+		}
+	}
+	shared := make(map[ident.PortID]bool)
+	for i := range s.ports {
+		shared[s.ports[i].id] = len(s.ports[i].tenants) > 1
+	}
+	for t := range s.m.tenants {
+		for _, a := range s.m.tenants[t].Attachments {
+			p := RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: roceDSCP, Priority: rocePriority, Queue: roceQueue}
+			if shared[a.Port] {
+				p.VFShare = max(1, int(1000*float64(s.m.tenants[t].Weight)/total[a.Port]))
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}

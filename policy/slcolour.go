@@ -1,0 +1,241 @@
+package policy
+
+import (
+	"math/bits"
+
+	"fairlane/subnet/ident"
+)
+
+// colours is the number of colours a node can have: service levels or virtual lanes.
+const colours = ident.NumSLs
+
+// edge leads to a node that is to have another colour. cost is the number of ports on which the two
+// cannot be told apart when they have the same.
+type edge struct {
+	to   int32
+	cost int32
+}
+
+// colouring is the problem of giving every node one of up to sixteen colours so that neighbours differ. Nodes
+// are in an order that does not depend on the order of the input, and nothing else decides ties, so the
+// same problem always has the same solution.
+type colouring struct {
+	meet   [][]edge         // by node, neighbours ascending
+	domain []uint16         // colours a node may have
+	barred [][colours]int32 // ports on which a colour collides with one that is pinned there
+	move   [][colours]int32 // ports whose colour would change; nil: no plan in force
+	order  []int8           // colours, most wanted first
+	colour []int8           // the result; -1 none
+
+	uses   [][colours]uint16 // neighbours by colour
+	taken  []uint16          // colours that a neighbour has or a pin bars
+	of     [colours]int32    // nodes by colour
+	plain  uint16            // colours that are alike for every node: only the first unused one need be tried
+	left   []int32           // nodes without a colour, ascending
+	budget int               // nodes that may yet be looked at
+}
+
+// maxSearch bounds an exact search: nodes looked at, beside those of two descents without a step back.
+const maxSearch = 2_000_000
+
+func newColouring(n int) *colouring {
+	return &colouring{meet: make([][]edge, n), domain: make([]uint16, n), barred: make([][colours]int32, n), colour: make([]int8, n)}
+}
+
+// start takes all colours away but those of the nodes that keep says, and sets the budget.
+func (c *colouring) start(keep func(v int) int8) {
+	n := len(c.colour)
+	c.uses, c.taken, c.of, c.left = make([][colours]uint16, n), make([]uint16, n), [colours]int32{}, c.left[:0]
+	for v := range c.barred {
+		for k, ports := range c.barred[v] {
+			if ports > 0 {
+				c.taken[v] |= 1 << k
+			}
+		}
+	}
+	c.budget = maxSearch + 2*n*n
+	c.plain = c.interchangeable()
+	for v := range n {
+		c.colour[v] = -1
+		if k := keep(v); k >= 0 {
+			c.paint(int32(v), k)
+		} else {
+			c.left = append(c.left, int32(v))
+		}
+	}
+}
+
+// interchangeable finds the colours that are the same to every node: which of them comes first is all one.
+func (c *colouring) interchangeable() uint16 {
+	if c.move != nil {
+		return 0
+	}
+	all := uint16(0)
+	for _, k := range c.order {
+		all |= 1 << k
+	}
+	plain := all
+	for v, d := range c.domain {
+		switch {
+		case d&all == all:
+		case bits.OnesCount16(d) == 1:
+			plain &^= d
+		default:
+			return 0
+		}
+		for k, n := range c.barred[v] {
+			if n > 0 {
+				plain &^= 1 << k
+			}
+		}
+	}
+	return plain
+}
+
+func (c *colouring) paint(v int32, k int8) {
+	c.colour[v] = k
+	c.of[k]++
+	for _, e := range c.meet[v] {
+		c.uses[e.to][k]++
+		c.taken[e.to] |= 1 << k
+	}
+}
+
+func (c *colouring) unpaint(v int32) {
+	k := c.colour[v]
+	c.of[k]--
+	for _, e := range c.meet[v] {
+		if c.uses[e.to][k]--; c.uses[e.to][k] == 0 && c.barred[e.to][k] == 0 {
+			c.taken[e.to] &^= 1 << k
+		}
+	}
+	c.colour[v] = -1
+}
+
+// free is the colours that a node may have beside its neighbours'.
+func (c *colouring) free(v int32) uint16 { return c.domain[v] &^ c.taken[v] }
+
+// extend colours what is left by backtracking in DSATUR order: always the node with the fewest colours
+// left, then the one with most neighbours, then the first (Brélaz, New methods to color the vertices of a
+// graph, 1979). False when there is no way, or none was found within the budget; then nothing
+// beyond start is coloured.
+func (c *colouring) extend() bool {
+	if len(c.left) == 0 {
+		return true
+	}
+	at, free := c.next()
+	v := c.left[at]
+	last := len(c.left) - 1
+	c.left[at] = c.left[last]
+	c.left = c.left[:last]
+	fresh := false
+	for _, k := range c.choices(v) {
+		if free&(1<<k) == 0 {
+			continue
+		}
+		if c.of[k] == 0 && c.plain&(1<<k) != 0 {
+			if fresh {
+				continue
+			}
+			fresh = true
+		}
+		c.paint(v, k)
+		if c.extend() {
+			return true
+		}
+		c.unpaint(v)
+		if c.budget < 0 {
+			break
+		}
+	}
+	c.left = c.left[:last+1]
+	c.left[last] = c.left[at]
+	c.left[at] = v
+	return false
+}
+
+// next picks the node to colour, by its place in left, and the colours it may have.
+func (c *colouring) next() (at int, free uint16) {
+	best := -1
+	most := 0
+	for i, v := range c.left {
+		f := c.free(v)
+		n := bits.OnesCount16(f)
+		b := int32(0)
+		if best >= 0 {
+			b = c.left[best]
+		}
+		if best < 0 || n < most || n == most && (len(c.meet[v]) > len(c.meet[b]) || len(c.meet[v]) == len(c.meet[b]) && v < b) {
+			best, most, free = i, n, f
+		}
+	}
+	c.budget -= len(c.left)
+	return best, free
+}
+
+// choices lists the colours in the order to try: what is in force first; after a plan is in force the colours that
+// fewest nodes have, since they leave most room; else the order wanted.
+func (c *colouring) choices(v int32) []int8 {
+	if c.move == nil {
+		return c.order
+	}
+	out := make([]int8, len(c.order))
+	copy(out, c.order)
+	for i := 1; i < len(out); i++ {
+		for j := i; j > 0 && c.before(v, out[j], out[j-1]); j-- {
+			out[j], out[j-1] = out[j-1], out[j]
+		}
+	}
+	return out
+}
+
+func (c *colouring) before(v int32, a, b int8) bool {
+	if x, y := c.move[v][a], c.move[v][b]; x != y {
+		return x < y
+	}
+	return c.unused(a) && !c.unused(b)
+}
+
+// unused says that no node has a colour yet. Colour 0 never counts as that: it is the one of traffic that nobody
+// manages, and is left to it as long as others will do.
+func (c *colouring) unused(k int8) bool { return k != 0 && c.of[k] == 0 }
+
+func lowest(set uint16) int8 { return int8(bits.TrailingZeros16(set | 1<<(colours-1))) }
+
+// none keeps no colour.
+func none(int) int8 { return -1 }
+
+// solve colours all nodes anew, with the colours in the given order.
+func (c *colouring) solve(order []int8) bool {
+	c.order = order
+	c.start(none)
+	return c.extend()
+}
+
+// conflicts is the cost of the colours: ports on which neighbours are alike, and those that collide with pins.
+func (c *colouring) conflicts() int {
+	sum := 0
+	for v, es := range c.meet {
+		if c.colour[v] < 0 {
+			continue
+		}
+		sum += int(c.barred[v][c.colour[v]])
+		for _, e := range es {
+			if int(e.to) > v && c.colour[e.to] == c.colour[v] {
+				sum += int(e.cost)
+			}
+		}
+	}
+	return sum
+}
+
+// moved is the number of ports whose colour differs from the one in force.
+func (c *colouring) moved() int {
+	sum := 0
+	for v, k := range c.colour {
+		if c.move != nil && k >= 0 {
+			sum += int(c.move[v][k])
+		}
+	}
+	return sum
+}

@@ -1,0 +1,190 @@
+package policy
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawProblem draws a small problem with pins and a plan in force.
+func drawProblem(t *rapid.T, inForce bool) *colouring {
+	n := rapid.IntRange(1, 7).Draw(t, "nodes")
+	k := rapid.IntRange(1, 4).Draw(t, "colours")
+	c := newColouring(n)
+	for i := range k {
+		c.order = append(c.order, int8((i+1)%k))
+	}
+	for v := range n {
+		c.domain[v] = 1<<k - 1
+		if rapid.IntRange(0, 5).Draw(t, "barred") == 0 {
+			c.barred[v][rapid.IntRange(0, k-1).Draw(t, "pin")] = 1
+		}
+		for u := range v {
+			if rapid.IntRange(0, 2).Draw(t, "meet") > 0 {
+				cost := int32(rapid.IntRange(1, 3).Draw(t, "ports"))
+				c.meet[v] = append(c.meet[v], edge{int32(u), cost})
+				c.meet[u] = append(c.meet[u], edge{int32(v), cost})
+			}
+		}
+	}
+	if inForce {
+		c.move = make([][colours]int32, n)
+		for v := range n {
+			for range rapid.IntRange(0, 2).Draw(t, "placed") {
+				has := rapid.IntRange(0, k-1).Draw(t, "has")
+				for j := range colours {
+					if j != has {
+						c.move[v][j]++
+					}
+				}
+			}
+		}
+	}
+	return c
+}
+
+// judge tries every colouring and returns the fewest conflicts and the fewest moves without any, -1 for none.
+func judge(c *colouring) (conflicts, moves int) {
+	conflicts, moves = 1<<30, -1
+	kept := slices.Clone(c.colour)
+	defer copy(c.colour, kept)
+	var try func(v int)
+	try = func(v int) {
+		if v == len(c.colour) {
+			n := c.conflicts()
+			conflicts = min(conflicts, n)
+			if m := c.moved(); n == 0 && (moves < 0 || m < moves) {
+				moves = m
+			}
+			return
+		}
+		for _, k := range c.order {
+			c.colour[v] = k
+			try(v + 1)
+		}
+	}
+	try(0)
+	return conflicts, moves
+}
+
+func TestAColouringIsFoundExactlyWhenThereIsOne(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawProblem(t, false)
+		fewest, _ := judge(c)
+		if found := c.solve(c.order); found != (fewest == 0) || found && c.conflicts() != 0 {
+			t.Fatalf("solve says %v with %d conflicts, and the fewest are %d", found, c.conflicts(), fewest)
+		}
+	})
+}
+
+func TestAdaptingMovesAsFewPortsAsCanBe(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawProblem(t, true)
+		_, want := judge(c)
+		found := c.adapt(c.order)
+		if found != (want >= 0) {
+			t.Fatalf("adapt says %v; the fewest moves are %d", found, want)
+		}
+		if found && (c.conflicts() != 0 || c.moved() != want) {
+			t.Fatalf("adapt moves %d ports with %d conflicts, want %d and 0", c.moved(), c.conflicts(), want)
+		}
+	})
+}
+
+func TestWhatCannotBeColouredHasAsFewConflictsAsCanBe(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawProblem(t, rapid.Bool().Draw(t, "in force"))
+		want, _ := judge(c)
+		c.greedy(c.order)
+		if got := c.conflicts(); got != want {
+			t.Fatalf("%d ports in conflict, the fewest are %d", got, want)
+		}
+		for v, k := range c.colour {
+			if c.domain[v]&(1<<k) == 0 {
+				t.Fatalf("node %d has colour %d, outside of its domain", v, k)
+			}
+		}
+	})
+}
+
+func TestTheCliqueIsTheLargest(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawProblem(t, false)
+		n := len(c.colour)
+		near := func(v, u int) bool {
+			return slices.ContainsFunc(c.meet[v], func(e edge) bool { return int(e.to) == u })
+		}
+		want := 0
+		for set := range 1 << n {
+			size, ok := 0, true
+			for v := range n {
+				if set&(1<<v) == 0 {
+					continue
+				}
+				size++
+				for u := range v {
+					ok = ok && (set&(1<<u) == 0 || near(v, u))
+				}
+			}
+			if ok {
+				want = max(want, size)
+			}
+		}
+		got, exact := c.clique(nil, cliqueSearch)
+		if len(got) != want || !exact {
+			t.Fatalf("clique %v (exact %v), the largest has %d", got, exact, want)
+		}
+		for i, v := range got {
+			for _, u := range got[:i] {
+				if !near(int(v), int(u)) {
+					t.Fatalf("%d and %d of %v do not meet", v, u, got)
+				}
+			}
+		}
+	})
+}
+
+// ring is n nodes of which each meets the next w on both sides: 2w+1 in a row all meet.
+func ring(n, w int) *colouring {
+	c := newColouring(n)
+	for v := range n {
+		c.domain[v] = 1<<15 - 1
+		for d := 1; d <= w; d++ {
+			c.meet[v] = append(c.meet[v], edge{int32((v + d) % n), 1}, edge{int32((v + n - d) % n), 1})
+		}
+	}
+	return c
+}
+
+func order(n int) []int8 {
+	var out []int8
+	for k := range n {
+		out = append(out, int8(k))
+	}
+	return out
+}
+
+func TestALargeRingIsColouredAndItsCliqueFound(t *testing.T) {
+	t.Parallel()
+	c := ring(4099, 7)
+	if !c.solve(order(15)) || c.conflicts() != 0 {
+		t.Errorf("a ring that fifteen colours fit is left with %d ports in conflict", c.conflicts())
+	}
+	if got, _ := c.clique(nil, cliqueSearch); len(got) != 8 {
+		t.Errorf("clique of %d, want 8", len(got))
+	}
+}
+
+func BenchmarkColouringOf4096TenantsThatDoNotFit(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		c := ring(4096, 10) // cliques of 11, so it fits 15 but for where the ring closes
+		c.greedy(order(10)) // and never 10
+		b.ReportMetric(float64(c.conflicts()), "conflicts")
+	}
+}

@@ -1,0 +1,168 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet/ident"
+)
+
+// CodeSLSplit means that a tenant has several SLs, because one for all its ports does not fit.
+const CodeSLSplit = "sl-split"
+
+// maxNames bounds how many ports or links a finding lists.
+const maxNames = 16
+
+const splitFix = "let the subnet manager choose the SL by partition and port: in OpenSM a QoS policy file with a port group for each part and a match rule of source, destination and pkey (one sl= in partitions.conf cannot, and a rollout refuses it); or free SLs; or give each part a tenant and a partition of its own"
+
+func split(tenant string, sls []string, groups int) Finding {
+	return Finding{Code: CodeSLSplit, Tenants: []string{tenant},
+		Message: fmt.Sprintf("tenant %s has SLs %s: its ports fall into %d groups that no flow joins, and one SL for all of them does not fit",
+			tenant, strings.Join(sls, ", "), groups),
+		Fix: splitFix}
+}
+
+// maxSharings bounds how many sets of tenants that share an SL have a finding of their own.
+const maxSharings = 64
+
+const exhaustedFix = "free reserved or pinned SLs, or place the tenants on different ports"
+
+// sharers is a set of tenants that have one SL on some ports.
+type sharers struct {
+	tenants []int32
+	sl      ident.SL
+	ports   []string
+	count   int
+	pinned  bool // two of them are pinned to the SL on a port
+}
+
+// sharedSLs reports tenants that share an SL on a port, one finding for each set of tenants.
+func (m *model) sharedSLs(x *slProblem, p placements) []Finding {
+	groups := make(map[string]*sharers)
+	var order []*sharers
+	for i := range x.ports {
+		pt := &x.ports[i]
+		var bySL [ident.NumSLs][]int32
+		var pins [ident.NumSLs]int
+		for k, t := range pt.tenants {
+			sl := p[t][pt.at[k]]
+			bySL[sl] = append(bySL[sl], t)
+			if m.tenants[t].Attachments[pt.at[k]].SL != nil {
+				pins[sl]++
+			}
+		}
+		for sl, ts := range bySL {
+			if len(ts) < 2 {
+				continue
+			}
+			key := fmt.Sprint(ts)
+			g := groups[key]
+			if g == nil {
+				g = &sharers{tenants: ts, sl: ident.SL(sl)}
+				groups[key] = g
+				order = append(order, g)
+			}
+			g.pinned = g.pinned || pins[sl] > 1
+			if g.count++; g.count <= maxNames {
+				ref, _ := m.fabric.PortByID(pt.port)
+				g.ports = append(g.ports, m.fabric.PortName(ref))
+			}
+		}
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	why := x.whyExhausted()
+	slices.SortStableFunc(order, func(a, b *sharers) int { return b.count - a.count })
+	var out []Finding
+	for _, g := range order[:min(len(order), maxSharings)] {
+		out = append(out, m.exhausted(g, why))
+	}
+	if rest := order[len(out):]; len(rest) > 0 {
+		count := 0
+		for _, g := range rest {
+			count += g.count
+		}
+		out = append(out, Finding{Code: CodeSLExhausted, Fix: exhaustedFix,
+			Message: fmt.Sprintf("another %d sets of tenants share an SL, on %d ports in all: %s", len(rest), count, why)})
+	}
+	return out
+}
+
+// whyExhausted says how many SLs are needed at least, and who needs them.
+func (x *slProblem) whyExhausted() string {
+	if x.lowerBound != nil {
+		x = x.lowerBound
+	}
+	var known []int32
+	port := ""
+	for i := range x.ports {
+		p := &x.ports[i]
+		if len(p.tenants) <= len(known) {
+			continue
+		}
+		known = known[:0:0]
+		for k, t := range p.tenants {
+			known = append(known, x.nodeOf[t][p.at[k]])
+		}
+		ref, _ := x.m.fabric.PortByID(p.port)
+		port = " on port " + x.m.fabric.PortName(ref)
+	}
+	found, exact := x.c.clique(known, cliqueSearch)
+	if len(found) > len(known) {
+		port = ", two by two, on one port or another"
+	}
+	search := "the largest set found"
+	if exact {
+		search = "the largest set"
+	}
+	var names []string
+	for _, v := range found {
+		names = append(names, x.m.tenants[x.nodes[v].tenant].Name)
+	}
+	slices.Sort(names)
+	if len(names) > maxNames {
+		names = append(names[:maxNames], fmt.Sprintf("and %d more", len(names)-maxNames))
+	}
+	return fmt.Sprintf("%d tenants meet%s (%s; %s): at least %d SLs are needed, %d are usable",
+		len(found), port, strings.Join(names, ", "), search, len(found), len(x.m.usable))
+}
+
+func (m *model) exhausted(g *sharers, why string) Finding {
+	f := Finding{Code: CodeSLExhausted, Links: g.ports}
+	for _, t := range g.tenants {
+		f.Tenants = append(f.Tenants, m.tenants[t].Name)
+	}
+	f.Message = fmt.Sprintf("tenants %s share SL %d on %d port(s), which then give all their queue pairs one setting and cannot follow the weights between them: ",
+		strings.Join(f.Tenants, ", "), g.sl, g.count)
+	if g.pinned {
+		f.Message += "they are pinned to it"
+		f.Fix = "pin the tenants to different SLs, or leave the choice to the compiler"
+		return f
+	}
+	f.Message += why
+	f.Fix = exhaustedFix
+	return f
+}
+
+// withShares adds to the findings about shared SLs what the tenants that share are predicted to get.
+func withShares(fs []Finding, shares []TenantShare) []Finding {
+	out := slices.Clone(fs)
+	for i := range out {
+		if out[i].Code != CodeSLExhausted {
+			continue
+		}
+		var parts []string
+		for _, t := range out[i].Tenants {
+			k, ok := slices.BinarySearchFunc(shares, t, func(s TenantShare, name string) int { return compareText(s.Tenant, name) })
+			if ok && shares[k].QPs > 0 {
+				parts = append(parts, fmt.Sprintf("%s: %s instead of %s", t, shares[k].Predicted, shares[k].Entitled))
+			}
+		}
+		if len(parts) > 0 {
+			out[i].Message += "; predicted in all: " + strings.Join(parts, "; ")
+		}
+	}
+	return out
+}

@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"fairlane/subnet/ident"
+)
+
+// preferInForce makes the problem prefer the placements of the plan in force. A tenant is known by its name or,
+// when it was renamed, by its partition, since it is the partition that has an SL in the subnet
+// manager. Pinned attachments have no choice and count for nothing.
+func (x *slProblem) preferInForce() {
+	old := x.m.in.InForce
+	if old == nil || len(old.Placements) == 0 {
+		return
+	}
+	names := make(map[string]bool)
+	byKey := make(map[ident.PKey]string)
+	for _, p := range old.Placements {
+		names[p.Tenant] = true
+		if p.PKey != 0 && p.PKey != ident.DefaultPKey {
+			byKey[p.PKey.Base()] = p.Tenant
+		}
+	}
+	x.c.move = make([][colours]int32, len(x.nodes))
+	for v := range x.nodes {
+		t := &x.m.tenants[x.nodes[v].tenant]
+		name := t.Name
+		if !names[name] && t.PKey != 0 {
+			name = byKey[t.PKey.Base()]
+		}
+		for _, i := range x.nodes[v].at {
+			sl, ok := old.SL(name, t.Attachments[i].Port)
+			if ok && sl < ident.NumSLs && t.Attachments[i].SL == nil {
+				x.wants(v, int8(sl), 1)
+			}
+		}
+	}
+	x.inForce = true
+}
+
+// wants makes every SL but one cost a node so many moves more.
+func (x *slProblem) wants(v int, sl int8, ports int32) {
+	for k := range colours {
+		if int8(k) != sl {
+			x.c.move[v][k] += ports
+		}
+	}
+}
+
+// stayAt makes the problem of parts prefer the SL that the whole tenant would have, so that few tenants are
+// split, and twice as much the one in force.
+func (x *slProblem) stayAt(p placements) {
+	x.preferInForce()
+	if x.c.move == nil {
+		x.c.move = make([][colours]int32, len(x.nodes))
+	} else {
+		for v := range x.c.move {
+			for k := range colours {
+				x.c.move[v][k] *= 2
+			}
+		}
+	}
+	for v := range x.nodes {
+		n := &x.nodes[v]
+		for _, i := range n.at {
+			if x.m.tenants[n.tenant].Attachments[i].SL == nil {
+				x.wants(v, int8(p[n.tenant][i]), 1)
+			}
+		}
+	}
+}

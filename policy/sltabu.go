@@ -1,0 +1,153 @@
+package policy
+
+import "slices"
+
+// moveScale makes one port in conflict weigh more than all moves that avoid it.
+const moveScale = 1 << 20
+
+// tabuSearch is the state of a search for fewer conflicts: always the best single change of a node that
+// is in conflict, even if it makes matters worse, and not back again for some steps (Hertz and de Werra,
+// Using tabu search techniques for graph coloring, 1987, with conflicts weighted by ports).
+type tabuSearch struct {
+	c       *colouring
+	cost    [][colours]int64 // by node and colour: conflicts scaled, and moves
+	barred  [][colours]int32 // step until which a colour is not to come back
+	odd     []int32          // nodes in conflict
+	place   []int32          // of a node in odd, or -1
+	current int64
+}
+
+// tabu improves a complete colouring and returns the ports left in conflict. Its work is bounded.
+func (c *colouring) tabu() int {
+	t := &tabuSearch{c: c, cost: make([][colours]int64, len(c.colour)), barred: make([][colours]int32, len(c.colour)), place: make([]int32, len(c.colour))}
+	for v := range c.colour {
+		for k := range colours {
+			t.cost[v][k] = int64(c.barred[v][k]) * moveScale
+			if c.move != nil {
+				t.cost[v][k] += int64(c.move[v][k])
+			}
+		}
+	}
+	for v, es := range c.meet {
+		for _, e := range es {
+			t.cost[v][c.colour[e.to]] += int64(e.cost) * moveScale
+		}
+	}
+	for v := range c.colour {
+		t.place[v] = -1
+		t.review(int32(v))
+	}
+	t.current = int64(c.conflicts())*moveScale + int64(c.moved())
+	t.descend()
+	best, bestCost, idle, work := slices.Clone(c.colour), t.current, 0, 0
+	for step := int32(1); len(t.odd) > 0 && idle < tabuIdle && work < tabuWork; step++ {
+		work += len(t.odd) * len(c.order)
+		v, k := t.best(step, bestCost)
+		if v < 0 {
+			idle++
+			continue
+		}
+		t.barred[v][c.colour[v]] = step + 7 + step%5 + int32(len(t.odd))*3/5
+		t.change(v, k)
+		if idle++; t.current < bestCost {
+			bestCost, idle = t.current, 0
+			copy(best, c.colour)
+		}
+	}
+	for v, k := range best {
+		if k != c.colour[v] {
+			c.unpaint(int32(v))
+			c.paint(int32(v), k)
+		}
+	}
+	return c.conflicts()
+}
+
+// sweeps bounds the descent.
+const sweeps = 200
+
+// descend lets every node in conflict in turn take its cheapest colour, as long as that helps; one of equal cost only
+// in every second round, so that nodes do not swap for ever.
+func (t *tabuSearch) descend() {
+	for i := range sweeps {
+		moved := false
+		for _, v := range slices.Clone(t.odd) {
+			was := t.c.colour[v]
+			if k := t.cheapest(v); t.cost[v][k] < t.cost[v][was] || k != was && i%2 == 0 && t.cost[v][k] == t.cost[v][was] {
+				t.change(v, k)
+				moved = true
+			}
+		}
+		if !moved && i%2 == 0 {
+			return
+		}
+	}
+}
+
+// cheapest is the colour of least cost; of equal ones the next after the node's own, in a circle, so that a node
+// moves on among them.
+func (t *tabuSearch) cheapest(v int32) int8 {
+	was := t.c.colour[v]
+	best := was
+	after := func(k int8) int8 { return (k - was + colours) % colours }
+	for _, k := range t.c.order {
+		if t.c.domain[v]&(1<<k) == 0 || k == was {
+			continue
+		}
+		if d := t.cost[v][k] - t.cost[v][best]; d < 0 || d == 0 && (best == was || after(k) < after(best)) {
+			best = k
+		}
+	}
+	return best
+}
+
+// best finds the cheapest change that is allowed now; of equal ones the first by node, then by order. A change to
+// something better than ever is always allowed.
+func (t *tabuSearch) best(step int32, bestCost int64) (node int32, colour int8) {
+	node, colour = -1, -1
+	least := int64(0)
+	for _, v := range t.odd {
+		has := t.cost[v][t.c.colour[v]]
+		for _, k := range t.c.order {
+			if k == t.c.colour[v] || t.c.domain[v]&(1<<k) == 0 {
+				continue
+			}
+			d := t.cost[v][k] - has
+			if t.barred[v][k] > step && t.current+d >= bestCost {
+				continue
+			}
+			if node < 0 || d < least || d == least && v < node {
+				node, colour, least = v, k, d
+			}
+		}
+	}
+	return node, colour
+}
+
+func (t *tabuSearch) change(v int32, k int8) {
+	c := t.c
+	was := c.colour[v]
+	t.current += t.cost[v][k] - t.cost[v][was]
+	c.unpaint(v)
+	c.paint(v, k)
+	for _, e := range c.meet[v] {
+		t.cost[e.to][was] -= int64(e.cost) * moveScale
+		t.cost[e.to][k] += int64(e.cost) * moveScale
+		t.review(e.to)
+	}
+	t.review(v)
+}
+
+// review keeps the list of nodes in conflict.
+func (t *tabuSearch) review(v int32) {
+	in, at := t.cost[v][t.c.colour[v]] >= moveScale, t.place[v]
+	switch {
+	case in && at < 0:
+		t.place[v] = int32(len(t.odd))
+		t.odd = append(t.odd, v)
+	case !in && at >= 0:
+		last := t.odd[len(t.odd)-1]
+		t.odd[at], t.place[last] = last, at
+		t.odd, t.place[v] = t.odd[:len(t.odd)-1], -1
+	}
+}

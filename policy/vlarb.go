@@ -1,0 +1,345 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"fairlane/subnet/ident"
+)
+
+// LanePlan is how one channel-adapter port divides its link among virtual lanes, where congestion control has
+// no say because the port itself is the bottleneck of several tenants. It belongs to the subnet manager,
+// which writes these tables; rollouts leave them alone.
+type LanePlan struct {
+	Port ident.PortID `json:"port"`
+	Name string       `json:"name"`
+	// SL2VL is the lane of each service level on packets that the port sends (SLtoVLMappingTable, IBTA vol. 1,
+	// 7.6.6).
+	SL2VL [ident.NumSLs]ident.VL `json:"sl2vl"`
+	// High and Low are the two arbitration tables in the order of their entries (IBTA vol. 1, 7.6.9). High is
+	// empty: nothing goes before the shares.
+	High    []VLWeight `json:"high,omitempty"`
+	Low     []VLWeight `json:"low"`
+	Reasons []Reason   `json:"reasons"`
+}
+
+// VLWeight is one entry of an arbitration table: the lane may send Weight units of 64 bytes, rounded up to
+// whole packets, before it is the next entry's turn; 1 to 255.
+type VLWeight struct {
+	VL     ident.VL `json:"vl"`
+	Weight uint8    `json:"weight"`
+}
+
+// dataVLs is the number of data lanes of a port that does not say how many it has.
+const dataVLs = 8
+
+// arbUnit is the unit of arbitration weights in bytes.
+const arbUnit = 64
+
+// lanes is the lanes of one port in the making.
+type lanes struct {
+	port   int32 // into settings.ports
+	vls    int   // data lanes of the port
+	sl2vl  [ident.NumSLs]ident.VL
+	busy   []int32    // settings with flows
+	parts  []lane     // by VL
+	idle   []ident.VL // lanes that must not starve: lane 0, and those of tenants without flows here
+	blocks int        // of a full packet
+	low    []VLWeight
+	miss   float64 // worst relative error of a lane's share
+}
+
+// lane is one VL with its traffic.
+type lane struct {
+	vl       ident.VL
+	settings []int32
+	entitled float64 // bit/s
+	qps      float64
+	packets  int // that it may send in one round of the table
+}
+
+// chooseLanes weighs the lanes of every port that limits flows of several SLs.
+func (s *settings) chooseLanes() {
+	s.lanes = nil
+	if !s.m.in.Options.VLArbitration {
+		return
+	}
+	for i := range s.ports {
+		p := &s.ports[i]
+		d := direction(s.m.fabric, p.ref)
+		busy := slices.DeleteFunc(slices.Clone(p.settings), func(k int32) bool { return len(s.all[k].flows) == 0 })
+		if vls := s.m.lanesOf(d); s.target.limiting[d] && len(busy) > 1 && vls > 1 {
+			s.lanes = append(s.lanes, lanes{port: int32(i), vls: vls, busy: busy, blocks: p.blocks()})
+		}
+	}
+	for _, vls := range [...]int{2, 4, 8, 15} {
+		var of []*lanes
+		for i := range s.lanes {
+			if s.lanes[i].vls == vls {
+				of = append(of, &s.lanes[i])
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		s.mapLanes(of, vls, false)
+		if worst := worstLane(of); worst > maxLaneMiss {
+			apart := make([]lanes, len(of))
+			for i := range of {
+				apart[i] = *of[i]
+			}
+			if s.mapLanes(of, vls, true); worstLane(of) >= worst {
+				for i := range of {
+					*of[i] = apart[i]
+				}
+			}
+		}
+	}
+}
+
+func worstLane(of []*lanes) float64 {
+	worst := 0.0
+	for _, l := range of {
+		worst = max(worst, l.miss)
+	}
+	return worst
+}
+
+// lanesOf is the number of data lanes that both ends of a link have: VLCap where it is known, else dataVLs.
+func (m *model) lanesOf(d int32) int {
+	n := 0
+	for _, p := range [2]uint8{m.fabric.Port(m.transmitter(d)).VLCap, m.fabric.Port(m.receiver(d)).VLCap} {
+		if p > 0 && (n == 0 || int(p) < n) {
+			n = int(p)
+		}
+	}
+	if n == 0 {
+		n = dataVLs
+	}
+	return n
+}
+
+// mapLanes chooses one map from SL to VL for all ports with so many lanes, and weighs them: SLs that contend for a
+// port on different lanes, lane 0 left to SLs without tenants, each SL on the lane of its own number where
+// that is to be had. Where lanes are too few, SLs share one whose queue pairs are entitled to nearly the same. With
+// alike set, SLs whose queue pairs are entitled to the same wherever they meet have one lane, which
+// saves entries of the tables: its queue pairs take turns, which is just what they should.
+func (s *settings) mapLanes(of []*lanes, vls int, alike bool) {
+	meet, unlike := s.laneCosts(of)
+	var rep [ident.NumSLs]int // the SL whose lane each has
+	for v := range rep {
+		rep[v] = v
+		for u := 0; u < v && alike && rep[v] == v; u++ {
+			same := rep[u] == u && meet[u][v] > 0
+			for w := u; w < v; w++ {
+				same = same && (rep[w] != u || unlike[w][v] == 0)
+			}
+			if same {
+				rep[v] = u
+			}
+		}
+	}
+	c := newColouring(ident.NumSLs)
+	c.move = s.preferLanes(of)
+	var between [ident.NumSLs][ident.NumSLs]int32
+	for v := range meet {
+		for u, n := range meet[v] {
+			if rep[u] != rep[v] {
+				between[rep[v]][rep[u]] += n + unlike[v][u]
+			}
+		}
+	}
+	order := make([]int8, vls)
+	for k := range order {
+		order[k] = int8((k + 1) % vls)
+	}
+	for v := range between {
+		c.domain[v] = 1<<vls - 1
+		for u, n := range between[v] {
+			if n > 0 {
+				c.meet[v] = append(c.meet[v], edge{int32(u), n})
+			}
+		}
+		if rep[v] != v || len(c.meet[v]) == 0 && meet[v] == [ident.NumSLs]int32{} {
+			c.domain[v] = 1 // it follows another, or nobody contends on it: the lane of unmanaged traffic
+		}
+	}
+	if !c.adapt(order) {
+		c.greedy(order)
+	}
+	for _, l := range of {
+		for sl := range l.sl2vl {
+			l.sl2vl[sl] = ident.VL(c.colour[rep[sl]])
+		}
+		s.fold(l)
+		l.weigh()
+	}
+}
+
+// laneCosts is the number of ports on which two SLs contend, and how unlike they are there in all.
+func (s *settings) laneCosts(of []*lanes) (meet, unlike [ident.NumSLs][ident.NumSLs]int32) {
+	for _, l := range of {
+		for _, a := range l.busy {
+			for _, b := range l.busy {
+				if x, y := &s.all[a], &s.all[b]; a != b {
+					meet[x.sl][y.sl]++
+					unlike[x.sl][y.sl] += s.unlike(x, y)
+				}
+			}
+		}
+	}
+	return meet, unlike
+}
+
+// preferLanes makes the SLs that contend prefer the lanes in force on their ports, then those of their own number.
+func (s *settings) preferLanes(of []*lanes) [][colours]int32 {
+	move := make([][colours]int32, ident.NumSLs)
+	for _, l := range of {
+		var old *LanePlan
+		if f := s.m.in.InForce; f != nil {
+			i, ok := slices.BinarySearchFunc(f.Lanes, s.ports[l.port].id, func(p LanePlan, id ident.PortID) int { return p.Port.Compare(id) })
+			if ok {
+				old = &f.Lanes[i]
+			}
+		}
+		for _, b := range l.busy {
+			sl := s.all[b].sl
+			for k := range colours {
+				if k != int(sl) {
+					move[sl][k]++
+				}
+				if old != nil && int(old.SL2VL[sl]) != k {
+					move[sl][k] += 2
+				}
+			}
+		}
+	}
+	return move
+}
+
+// unlike is what it costs to put two SLs on one lane, whose queue pairs take turns: 0 to 60 by the
+// ratio of what a queue pair of each is entitled to.
+func (s *settings) unlike(a, b *setting) int32 {
+	x, y := s.entitledOf(a)/a.qps, s.entitledOf(b)/b.qps
+	if x > y {
+		x, y = y, x
+	}
+	if !(x > 0) {
+		return 60
+	}
+	return int32(min(60, math.Floor(float64((y/x-1)*20)+0.5)))
+}
+
+func (s *settings) entitledOf(st *setting) float64 {
+	sum := 0.0
+	for _, f := range st.flows {
+		sum += s.target.rates[f]
+	}
+	return sum
+}
+
+// blocks is a full packet of the port in units of arbitration weights.
+func (p *port) blocks() int { return (int(p.packet)/8 + arbUnit - 1) / arbUnit }
+
+// fold puts the settings on their lanes.
+func (s *settings) fold(l *lanes) {
+	var byVL [ident.NumVLs]lane
+	for _, k := range l.busy {
+		st := &s.all[k]
+		to := &byVL[l.sl2vl[st.sl]]
+		to.settings = append(to.settings, k)
+		to.entitled += s.entitledOf(st)
+		to.qps += st.qps
+	}
+	l.parts = l.parts[:0:0]
+	for vl := range byVL {
+		if b := byVL[vl]; len(b.settings) > 0 {
+			b.vl = ident.VL(vl)
+			l.parts = append(l.parts, b)
+		}
+	}
+	l.idle = l.idle[:0:0]
+	need := func(vl ident.VL) {
+		if len(byVL[vl].settings) == 0 && !slices.Contains(l.idle, vl) {
+			l.idle = append(l.idle, vl)
+		}
+	}
+	need(0)
+	for _, k := range s.ports[l.port].settings {
+		need(l.sl2vl[s.all[k].sl])
+	}
+}
+
+// weigh chooses how many full packets each lane may send in a round, so that the worst relative error of a
+// lane's share is least, and lays them out as a table. Devices round a weight up to whole packets, so weights
+// are whole packets to begin with. A table must hold as many entries as the port has data lanes, and
+// is not known to hold more. Lane 0, where unmanaged traffic is, and the lanes of tenants without flows here
+// have an entry of one packet each, lest they starve.
+func (l *lanes) weigh() {
+	perEntry := max(1, math.MaxUint8/l.blocks)
+	entries := l.vls - len(l.idle)
+	total, most := 0.0, 0.0
+	for _, p := range l.parts {
+		total += p.entitled
+		most = max(most, p.entitled)
+	}
+	best := math.Inf(1)
+	trial := make([]int, len(l.parts))
+	for q := 1; q <= perEntry*entries; q++ {
+		rows, sum := 0, 0
+		for i, p := range l.parts {
+			trial[i] = max(1, int(math.Floor(float64(p.entitled*(float64(q)/most))+0.5)))
+			rows += (trial[i] + perEntry - 1) / perEntry
+			sum += trial[i]
+		}
+		if rows > entries {
+			continue
+		}
+		miss := 0.0
+		for i, p := range l.parts {
+			if p.entitled > 0 {
+				miss = max(miss, math.Abs(float64(trial[i])/float64(sum)/(p.entitled/total)-1))
+			}
+		}
+		if miss < best-1e-9 {
+			best = miss
+			for i := range l.parts {
+				l.parts[i].packets = trial[i]
+			}
+		}
+	}
+	l.miss = best
+	l.low = l.table(perEntry)
+}
+
+// table spreads the entries of each lane over the round.
+func (l *lanes) table(perEntry int) []VLWeight {
+	type entry struct {
+		VLWeight
+		at float64
+	}
+	var all []entry
+	add := func(vl ident.VL, packets int) {
+		rows := (packets + perEntry - 1) / perEntry
+		for i := range rows {
+			n := packets / rows
+			if i < packets%rows {
+				n++
+			}
+			all = append(all, entry{VLWeight{vl, uint8(min(math.MaxUint8, n*l.blocks))}, (float64(i) + 0.5) / float64(rows)})
+		}
+	}
+	for _, p := range l.parts {
+		add(p.vl, p.packets)
+	}
+	for _, vl := range l.idle {
+		add(vl, 1)
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.at, b.at) })
+	out := make([]VLWeight, len(all))
+	for i := range all {
+		out[i] = all[i].VLWeight
+	}
+	return out
+}

@@ -1,0 +1,234 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet/ident"
+)
+
+// Codes of findings about virtual lanes.
+const (
+	// CodeLanesNeedSM: the plan weighs lanes, which only the subnet manager can set.
+	CodeLanesNeedSM = "vl-arbitration-needs-sm"
+	// CodeLanesCoarse: a lane's share is off by more than 5 %, because lanes or table entries are too few.
+	CodeLanesCoarse = "vl-arbitration-coarse"
+)
+
+// maxLaneMiss is the relative error of a lane's share without a finding.
+const maxLaneMiss = 0.05
+
+// lanePlans assembles the lanes of each port.
+func (s *settings) lanePlans() []LanePlan {
+	var out []LanePlan
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		p := &s.ports[l.port]
+		out = append(out, LanePlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), SL2VL: l.sl2vl, Low: l.low, Reasons: s.laneReasons(l)})
+	}
+	return out
+}
+
+func (s *settings) laneReasons(l *lanes) []Reason {
+	out := []Reason{{Field: "sl2vl", Value: vlList(l.sl2vl[:]), Range: fmt.Sprintf("0..%d", l.vls-1), Rule: "lane-by-sl",
+		Formula: fmt.Sprintf("SLs that contend for a port on different ones of %d data lanes, others on lane 0", l.vls)}}
+	sum, total := 0, 0.0
+	for _, p := range l.parts {
+		sum += p.packets
+		total += p.entitled
+	}
+	for _, p := range l.parts {
+		var names []string
+		for _, k := range p.settings {
+			names = append(names, s.names(s.all[k].tenants)...)
+		}
+		out = append(out, Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: "1..255 an entry",
+			Tenant: strings.Join(names, ","), Rule: "lane-weight",
+			Formula: fmt.Sprintf("%d of %d packets of %d units a round = %.1f %% for %s of %s = %.1f %%",
+				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), rate(p.entitled), rate(total), float64(100*p.entitled/total))})
+	}
+	return out
+}
+
+func vlList(vls []ident.VL) string {
+	parts := make([]string, len(vls))
+	for i, v := range vls {
+		parts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(parts, ",")
+}
+
+// text is the low table as OpenSM's options have it.
+func (l *lanes) text() string {
+	parts := make([]string, len(l.low))
+	for i, e := range l.low {
+		parts[i] = fmt.Sprintf("%d:%d", e.VL, e.Weight)
+	}
+	return strings.Join(parts, ",")
+}
+
+// laneFindings says who has to set the lanes, and where lanes are too few or too coarse.
+func (s *settings) laneFindings() []Finding {
+	if len(s.lanes) == 0 {
+		return nil
+	}
+	var out []Finding
+	var ports, tables []string
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		name := s.m.fabric.PortName(s.ports[l.port].ref)
+		ports = append(ports, name)
+		t := fmt.Sprintf("qos_ca_max_vls %d, qos_ca_high_limit 0, qos_ca_sl2vl %s, qos_ca_vlarb_high none, qos_ca_vlarb_low %s", l.vls, vlList(l.sl2vl[:]), l.text())
+		if !slices.Contains(tables, t) {
+			tables = append(tables, t)
+		}
+		if f := s.laneCoarse(l, name); f != nil {
+			out = append(out, *f)
+		}
+	}
+	fix := "in OpenSM's options: qos TRUE, " + tables[0]
+	if len(tables) > 1 {
+		fix = fmt.Sprintf("OpenSM has one table for all adapter ports, and the plan %d different ones: use a subnet manager that sets them by port, or give the ports the same tenants with the same weights", len(tables))
+	}
+	return append(out, Finding{Code: CodeLanesNeedSM, Links: bounded(ports),
+		Message: fmt.Sprintf("%d port(s) divide what they send by virtual lane: SL-to-VL maps and arbitration tables belong to the subnet manager, and rollouts do not write them; the prediction takes them as set", len(ports)),
+		Fix:     fix})
+}
+
+// laneCoarse reports a port on which lanes do not come near what they should have.
+func (s *settings) laneCoarse(l *lanes, name string) *Finding {
+	var shared []string
+	var names []string
+	for _, p := range l.parts {
+		var on []string
+		for _, k := range p.settings {
+			on = append(on, s.names(s.all[k].tenants)...)
+		}
+		names = append(names, on...)
+		if slices.ContainsFunc(p.settings[1:], func(k int32) bool { return s.unlike(&s.all[p.settings[0]], &s.all[k]) > 0 }) {
+			shared = append(shared, strings.Join(on, ", ")+fmt.Sprintf(" on lane %d", p.vl))
+		}
+	}
+	slices.Sort(names)
+	f := &Finding{Code: CodeLanesCoarse, Tenants: slices.Compact(names), Links: []string{name}}
+	switch {
+	case len(shared) > 0:
+		f.Message = fmt.Sprintf("port %s has %d data lanes for more SLs; these take turns by queue pair: %s", name, l.vls, strings.Join(shared, "; "))
+		f.Fix = "place the tenants' senders on different ports, or use adapters with more lanes"
+	case l.miss > maxLaneMiss:
+		f.Message = fmt.Sprintf("port %s: %d table entries of whole packets of %d units of 64 B miss a lane's share by up to %.1f %%", name, l.vls, l.blocks, float64(l.miss*100))
+		f.Fix = "use a smaller MTU, fewer tenants on the port, weights nearer each other, or adapters with more lanes"
+	default:
+		return nil
+	}
+	return f
+}
+
+// lanesOfPlan takes over the lanes of a plan, to predict what they give.
+func (s *settings) lanesOfPlan(plans []LanePlan) error {
+	for i := range s.ports {
+		at, ok := slices.BinarySearchFunc(plans, s.ports[i].id, func(p LanePlan, id ident.PortID) int { return p.Port.Compare(id) })
+		if !ok {
+			continue
+		}
+		l := lanes{port: int32(i), sl2vl: plans[at].SL2VL, low: plans[at].Low, blocks: s.ports[i].blocks()}
+		for _, k := range s.ports[i].settings {
+			if len(s.all[k].flows) > 0 {
+				l.busy = append(l.busy, k)
+			}
+		}
+		for sl, vl := range l.sl2vl {
+			if vl > ident.MaxDataVL {
+				return fmt.Errorf("%w: the plan puts SL %d of port %s on lane %d: want 0 to %d", ErrInput, sl, s.ports[i].id, vl, ident.MaxDataVL)
+			}
+		}
+		s.fold(&l)
+		for j := range l.parts {
+			for _, e := range l.low {
+				if e.VL == l.parts[j].vl {
+					l.parts[j].packets += (int(e.Weight) + l.blocks - 1) / l.blocks
+				}
+			}
+			if l.parts[j].packets == 0 {
+				return fmt.Errorf("%w: the plan gives lane %d of port %s no weight", ErrInput, l.parts[j].vl, s.ports[i].id)
+			}
+		}
+		if len(l.parts) > 0 {
+			s.lanes = append(s.lanes, l)
+		}
+	}
+	return nil
+}
+
+// laneRounds bounds how often the shares inside lanes are settled against what other links leave.
+const laneRounds = 4
+
+// predictLanes is shareByWeight on ports whose lanes are weighed: a lane has its packets of a round as long as
+// it has something to send, and its queue pairs take turns inside. What some of them cannot use, because
+// another link limits them, goes to the others of their lane first; so their weights are settled in rounds.
+func (s *settings) predictLanes(w shareWeights) *allocation {
+	if len(s.lanes) == 0 {
+		return s.m.shareByWeight(w)
+	}
+	w.sending = make([]float64, len(s.m.flows))
+	for i := range w.sending {
+		w.sending[i] = s.m.flows[i].qps
+	}
+	elsewhere := make([]bool, len(s.m.flows)) // limited by another link in some round
+	var a *allocation
+	for range laneRounds {
+		moved := false
+		for i := range s.lanes {
+			moved = s.divideLanes(&s.lanes[i], a, w.sending, elsewhere) || moved
+		}
+		if !moved {
+			break
+		}
+		a = s.m.shareByWeight(w)
+	}
+	return a
+}
+
+// divideLanes sets the sending weights of a port's flows from the allocation before, nil for none, and says
+// whether any changed. Flows found to be limited elsewhere stay so: with their weight at their rate, the port
+// and the other link limit them together.
+func (s *settings) divideLanes(l *lanes, before *allocation, weights []float64, elsewhere []bool) bool {
+	d := direction(s.m.fabric, s.ports[l.port].ref)
+	sum := 0
+	for _, p := range l.parts {
+		sum += p.packets
+	}
+	moved := false
+	for _, p := range l.parts {
+		part := float64(s.m.caps[d] * (float64(p.packets) / float64(sum)))
+		left, qps := part, 0.0
+		var limited, open []int32
+		for _, k := range p.settings {
+			for _, f := range s.all[k].flows {
+				elsewhere[f] = elsewhere[f] || before != nil && before.bottleneck[f] != d
+				if elsewhere[f] {
+					limited = append(limited, f)
+					left -= before.rates[f]
+				} else {
+					open = append(open, f)
+					qps += s.m.flows[f].qps
+				}
+			}
+		}
+		if len(open) == 0 || left <= 0 {
+			continue // the weights so far do
+		}
+		set := func(f int32, w float64) {
+			moved = moved || weights[f] != w
+			weights[f] = w
+		}
+		for _, f := range limited {
+			set(f, before.rates[f])
+		}
+		for _, f := range open {
+			set(f, float64(left*(s.m.flows[f].qps/qps)))
+		}
+	}
+	return moved
+}

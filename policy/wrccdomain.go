@@ -1,0 +1,389 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/wrcc"
+)
+
+// wrccDomain is one data centre.
+type wrccDomain struct {
+	name    string
+	nodes   []int32
+	used    bool                 // flows start, end or pass here
+	rtt     quantity.Picoseconds // largest between two hosts
+	flowRTT quantity.Picoseconds // largest of the flows that stay inside
+	rtts    []int64              // us, of the flows that cross its switches, in order
+	perRTT  float64              // WRCCT over rtt
+	period  quantity.Picoseconds
+	slowest float64              // bit/s, of the switch ports that flows cross
+	paces   []pace               // of the queue pairs that links hold and that cross its switches
+	react   quantity.Picoseconds // rtt, and the time between two packets of a slow queue pair
+	why     string
+}
+
+// pace is the entitled rate of a number of queue pairs.
+type pace struct{ rate, qps float64 }
+
+// A sender learns a fair rate, and asks for more, once a packet: its loop is later by the time between
+// two packets. The slowest twentieth of queue pairs is not waited for, nor anybody longer than longestGap.
+const (
+	slowPart   = 0.05
+	longestGap = 250 * quantity.Microsecond
+)
+
+// gap is the time between two packets of S0's size of a slow queue pair.
+func (d *wrccDomain) gap() quantity.Picoseconds {
+	slices.SortFunc(d.paces, func(a, b pace) int { return cmp.Compare(a.rate, b.rate) })
+	sum := 0.0
+	for _, p := range d.paces {
+		sum += p.qps
+	}
+	left := float64(slowPart * sum)
+	for _, p := range d.paces {
+		if left -= p.qps; left <= 0 {
+			return min(quantity.Picoseconds(boundPacket/max(p.rate, 1)*float64(quantity.Second)), longestGap)
+		}
+	}
+	return 0
+}
+
+// unknownDelay counts for a link whose delay is not known: S0's links have 1 us.
+const unknownDelay = quantity.Microsecond
+
+// Bytes on the wire beside the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38),
+// IPv4 (20), UDP (8), BTH (12), RETH (16), ICRC (4), and the INT header.
+const wrccOverhead = 98 + wrcc.HeaderSize
+
+// linkTime is what a link direction and the way back over the same link add to a round trip: both
+// delays, and one full packet.
+func (s *wrccSettings) linkTime(d int32) quantity.Picoseconds {
+	l := &s.m.fabric.Links[d/2]
+	delay := l.Delay
+	if delay == 0 {
+		delay = unknownDelay
+	}
+	mtu := int64(s.m.fabric.Port(s.m.transmitter(d)).MTU)
+	if mtu == 0 {
+		mtu = defaultMTU
+	}
+	bits := (mtu + wrccOverhead) * 8
+	return 2*delay + quantity.Picoseconds(float64(bits)/float64(l.Rate)*float64(quantity.Second))
+}
+
+// measureDomains sets the periods of all data centres.
+func (s *wrccSettings) measureDomains() {
+	s.domain = make(map[string]int32)
+	for i := range s.m.fabric.Nodes {
+		n := &s.m.fabric.Nodes[i]
+		k, ok := s.domain[n.Domain]
+		if !ok {
+			k = int32(len(s.domains))
+			s.domain[n.Domain] = k
+			s.domains = append(s.domains, wrccDomain{name: n.Domain})
+		}
+		s.domains[k].nodes = append(s.domains[k].nodes, int32(i))
+	}
+	s.crossings()
+	span := s.newSpan()
+	widest := quantity.Picoseconds(0)
+	for i := range s.domains {
+		d := &s.domains[i]
+		d.rtt = max(d.flowRTT, span.largest(d.nodes))
+		widest = max(widest, d.rtt)
+	}
+	for i := range s.domains {
+		d := &s.domains[i]
+		if d.rtt == 0 { // a domain of switches alone, which pass on what others send
+			d.rtt = max(widest, unknownDelay)
+		}
+		s.choosePeriod(d)
+	}
+	slices.SortFunc(s.domains, func(a, b wrccDomain) int { return compareText(a.name, b.name) })
+	for i := range s.domains {
+		s.domain[s.domains[i].name] = int32(i)
+	}
+}
+
+// domainOf is the data centre of a node.
+func (s *wrccSettings) domainOf(node int32) *wrccDomain {
+	return &s.domains[s.domain[s.m.fabric.Nodes[node].Domain]]
+}
+
+// crossings collects the round trips of the flows that cross each domain's switches.
+func (s *wrccSettings) crossings() {
+	const most = 512 // different ones of a domain; more add nothing to its extremes
+	seen := make([]map[int64]struct{}, len(s.domains))
+	for i := range seen {
+		seen[i] = map[int64]struct{}{}
+	}
+	times := make([]quantity.Picoseconds, len(s.m.caps))
+	homes := make([]int32, len(s.m.caps)) // domain of the transmitter
+	for d := range times {
+		times[d] = s.linkTime(int32(d))
+		homes[d] = s.domain[s.m.fabric.Nodes[s.m.transmitter(int32(d)).Node].Domain]
+	}
+	for i := range s.m.flows {
+		f := &s.m.flows[i]
+		rtt, home, inside := quantity.Picoseconds(0), homes[f.links[0]], true
+		for _, d := range f.links {
+			rtt += times[d]
+			inside = inside && homes[d] == home
+		}
+		inside = inside && s.domain[s.m.fabric.Nodes[f.dst.Node].Domain] == home
+		if inside {
+			s.domains[home].flowRTT = max(s.domains[home].flowRTT, rtt)
+		}
+		us := int64((rtt + quantity.Microsecond - 1) / quantity.Microsecond)
+		last := int32(-1)
+		for _, d := range f.links {
+			if at := &s.domains[homes[d]]; s.m.marks(d) && (at.slowest == 0 || s.m.caps[d] < at.slowest) {
+				at.slowest = s.m.caps[d]
+			}
+			k := homes[d]
+			if k == last {
+				continue
+			}
+			last = k
+			if len(seen[k]) < most {
+				seen[k][us] = struct{}{}
+			}
+			if s.limits[i] == byLink {
+				s.domains[k].paces = append(s.domains[k].paces, pace{s.target.rates[i] / f.qps, f.qps})
+			}
+		}
+	}
+	for k := range seen {
+		d := &s.domains[k]
+		d.used = len(seen[k]) > 0
+		for us := range seen[k] {
+			d.rtts = append(d.rtts, us)
+		}
+		slices.Sort(d.rtts)
+	}
+}
+
+// periodChoices are the WRCCT of S0's range in largest round trips, in the order of preference.
+var periodChoices = [...]float64{wrcc.DefaultPeriodRTTs, 2.5, 3, 3.5, wrcc.MaxPeriodRTTs}
+
+// steadyPackets is how many packets a port should send in a WRCCT: a port that counts fewer takes their
+// coming and going for load, and divides its fair rate by it.
+const steadyPackets = 128
+
+// choosePeriod takes the shortest WRCCT of S0's range with which the loop is stable for every round trip that
+// crosses the domain, its largest own included, and the slowest port counts enough packets, or the longest
+// stable one. Without any it takes the shortest, and says so.
+func (s *wrccSettings) choosePeriod(d *wrccDomain) {
+	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
+	if d.rtt > most {
+		s.findings = append(s.findings, Finding{Code: CodePeriodClamped,
+			Message: fmt.Sprintf("%s: the largest round trip inside is %s: twice that is more than the WRCCT of %s that switches can set", d.label(), d.rtt, wrcc.MaxPeriod),
+			Fix:     "name the data centres that this fabric spans as domains of their own"})
+		d.rtt = most
+	}
+	d.react = min(d.rtt+d.gap(), most)
+	d.perRTT, d.period = periodChoices[0], periodOf(d.react, periodChoices[0])
+	d.why = ""
+	for _, x := range periodChoices {
+		c := wrccDomain{rtt: d.rtt, rtts: d.rtts, period: periodOf(d.react, x)}
+		if s.stable(&c) != nil {
+			continue
+		}
+		d.perRTT, d.period = x, c.period
+		d.why = fmt.Sprintf("the longest with which the loop is stable: the slowest port counts less than %d packets in it", steadyPackets)
+		if d.slowest*c.period.Seconds() >= steadyPackets*boundPacket {
+			d.why = fmt.Sprintf("the shortest with which the loop is stable for every round trip that crosses the domain, and the slowest port counts %d packets", steadyPackets)
+			break
+		}
+	}
+	if d.why == "" {
+		d.why = "no choice is stable for every round trip that crosses the domain"
+		s.findings = append(s.findings, Finding{Code: CodeWRCCUnstable,
+			Message: fmt.Sprintf("%s: with WRCCT %s the fair rate swings where most flows have a round trip near it", d.label(), d.period),
+			Fix:     "keep flows between data centres whose round trip is near WRCCT away from contended ports, or join the data centres into one domain"})
+	}
+	if settle := float64(64 * d.period.Seconds()); d.used && settle > maxConvergence {
+		s.findings = append(s.findings, Finding{Code: CodeSlowConvergence,
+			Message: fmt.Sprintf("%s: near rest a fair rate moves by a 64th each WRCCT of %s: shares need about %s to settle", d.label(), d.period, seconds(settle)),
+			Fix:     "name the data centres that this fabric spans as domains of their own"})
+	}
+}
+
+func periodOf(rtt quantity.Picoseconds, rtts float64) quantity.Picoseconds {
+	us := quantity.Picoseconds(float64(float64(rtt)*rtts)) + quantity.Microsecond - 1
+	return max(us/quantity.Microsecond*quantity.Microsecond, wrcc.MinPeriod)
+}
+
+func (s *wrccSettings) stable(d *wrccDomain) error {
+	p := wrcc.DefaultParams(wrccUnit, d.period)
+	if err := p.CheckStable(d.rtt.Seconds()); err != nil {
+		return err
+	}
+	for _, us := range d.rtts {
+		if err := p.CheckStable(float64(us) / 1e6); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *wrccDomain) label() string {
+	if d.name == "" {
+		return "the fabric"
+	}
+	return "domain " + d.name
+}
+
+// timer is T1: S0 wants it no shorter than the WRCCT of any switch on the way.
+func (s *wrccSettings) timer() quantity.Picoseconds {
+	t := wrcc.MinPeriod
+	for i := range s.domains {
+		if s.domains[i].used {
+			t = max(t, s.domains[i].period)
+		}
+	}
+	return t
+}
+
+func (s *wrccSettings) domainPlan(d *wrccDomain) WRCCDomainPlan {
+	t1 := s.timer()
+	return WRCCDomainPlan{Domain: d.name, MaxRTT: d.rtt, Period: d.period, T1: t1, Reasons: []Reason{
+		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: "wrcct",
+			Formula: fmt.Sprintf("%g · (%s, the largest round trip between two hosts of the domain, + %s between two packets of a slow queue pair): %s (S0, 3.6: 2 to 4)", d.perRTT, d.rtt, d.react-d.rtt, d.why)},
+		{Field: "t1", Value: fmt.Sprint(int64(t1 / quantity.Microsecond)), Unit: "us", Range: fmt.Sprintf("%d..%d", d.period/quantity.Microsecond, wrcc.MaxTimer/quantity.Microsecond),
+			Rule: "t1", Formula: "the longest WRCCT of any switch that flows cross (S0, 3.6: T1 ≥ WRCCT)"},
+	}}
+}
+
+// span finds the largest round trip between two hosts of a domain.
+type span struct {
+	s     *wrccSettings
+	hops  []int32                // of each node, -1 where not reached
+	far   []quantity.Picoseconds // of each switch: the longest of the shortest ways
+	queue []int32
+	hosts map[int32][2]quantity.Picoseconds // the longest two links to hosts of each switch
+}
+
+func (s *wrccSettings) newSpan() *span {
+	n := len(s.m.fabric.Nodes)
+	return &span{s: s, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
+}
+
+// exactSpan bounds the link visits that the exact search may take; above it, sweeps go from the farthest
+// switch to the one farthest from it, and so on, which is exact on trees and fabrics whose
+// edge switches are alike.
+const exactSpan = 1 << 22
+
+// largest is the largest round trip between two hosts among the nodes, along ways with the fewest switches, of
+// which the longest counts. It is 0 with less than two hosts.
+func (x *span) largest(nodes []int32) quantity.Picoseconds {
+	f := x.s.m.fabric
+	edges := x.edges(nodes)
+	links := 0
+	for _, n := range nodes {
+		if f.Nodes[n].Kind == subnet.KindSwitch {
+			links += len(f.Nodes[n].Ports)
+		}
+	}
+	best := quantity.Picoseconds(0)
+	if len(edges)*links <= exactSpan {
+		for _, e := range edges {
+			rtt, _ := x.from(e)
+			best = max(best, rtt)
+		}
+		return best
+	}
+	at := edges[0]
+	for range 8 {
+		rtt, next := x.from(at)
+		if rtt <= best {
+			break
+		}
+		best, at = rtt, next
+	}
+	return best
+}
+
+// edges lists the switches with hosts in order and notes their longest two links to hosts.
+func (x *span) edges(nodes []int32) []int32 {
+	f := x.s.m.fabric
+	x.hosts = make(map[int32][2]quantity.Picoseconds)
+	var out []int32
+	for _, n := range nodes {
+		if f.Nodes[n].Kind != subnet.KindSwitch {
+			continue
+		}
+		var two [2]quantity.Picoseconds
+		for i := range f.Nodes[n].Ports {
+			d, peer, ok := x.leads(n, i)
+			if !ok || f.Nodes[peer].Kind == subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[n].Domain {
+				continue
+			}
+			if t := x.s.linkTime(d); t > two[0] {
+				two = [2]quantity.Picoseconds{t, two[0]}
+			} else {
+				two[1] = max(two[1], t)
+			}
+		}
+		if two[0] > 0 {
+			x.hosts[n] = two
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// leads follows a port to the node at its other end.
+func (x *span) leads(node int32, port int) (d, peer int32, ok bool) {
+	f := x.s.m.fabric
+	l := f.Nodes[node].Ports[port].Link
+	if l < 0 {
+		return 0, 0, false
+	}
+	if link := &f.Links[l]; link.A.Node == node && int(link.A.Port) == port {
+		return 2 * l, link.B.Node, true
+	} else {
+		return 2*l + 1, link.A.Node, true
+	}
+}
+
+// from returns the largest round trip between a host of a switch and another of its domain, and that one's switch.
+func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
+	f := x.s.m.fabric
+	x.queue = append(x.queue[:0], start)
+	x.hops[start], x.far[start] = 0, 0
+	for i := 0; i < len(x.queue); i++ {
+		at := x.queue[i]
+		for p := range f.Nodes[at].Ports {
+			d, peer, ok := x.leads(at, p)
+			if !ok || f.Nodes[peer].Kind != subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[at].Domain {
+				continue
+			}
+			switch {
+			case x.hops[peer] < 0:
+				x.hops[peer], x.far[peer] = x.hops[at]+1, 0
+				x.queue = append(x.queue, peer)
+				fallthrough
+			case x.hops[peer] == x.hops[at]+1:
+				x.far[peer] = max(x.far[peer], x.far[at]+x.s.linkTime(d))
+			}
+		}
+	}
+	own := x.hosts[start]
+	if farthest = start; own[1] > 0 {
+		rtt = own[0] + own[1]
+	}
+	for _, n := range x.queue {
+		if h, ok := x.hosts[n]; ok && n != start {
+			if t := own[0] + x.far[n] + h[0]; t > rtt {
+				rtt, farthest = t, n
+			}
+		}
+		x.hops[n] = -1
+	}
+	return rtt, farthest
+}

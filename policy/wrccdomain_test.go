@@ -1,0 +1,72 @@
+package policy
+
+import (
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/topogen"
+)
+
+// A loop swings when flows have a round trip of just its WRCCT. The compiler goes round them while S0's range has room,
+// and says so when it has none.
+func TestPeriodsAvoidRoundTripsAtWhichTheLoopSwings(t *testing.T) {
+	t.Parallel()
+	const rtt = 100 * quantity.Microsecond
+	for _, c := range []struct {
+		rtts   []int64 // us
+		slow   float64
+		period quantity.Picoseconds
+		found  bool
+	}{
+		{nil, 1e12, 200 * quantity.Microsecond, false},
+		{[]int64{200}, 1e12, 250 * quantity.Microsecond, false},
+		{[]int64{200, 250, 300}, 1e12, 350 * quantity.Microsecond, false},
+		{[]int64{200, 250, 300, 350}, 1e12, 400 * quantity.Microsecond, false},
+		{[]int64{200, 250, 300, 350, 400}, 1e12, 200 * quantity.Microsecond, true},
+		{nil, 1e9, 400 * quantity.Microsecond, false},          // 1 Gbit/s sends 45 packets in it
+		{[]int64{400}, 1e9, 350 * quantity.Microsecond, false}, // the longest that is stable
+	} {
+		s := &wrccSettings{}
+		d := wrccDomain{rtt: rtt, rtts: c.rtts, slowest: c.slow, used: true}
+		s.choosePeriod(&d)
+		if found := len(s.findings) > 0; d.period != c.period || found != c.found || found && s.findings[0].Code != CodeWRCCUnstable {
+			t.Errorf("round trips %v us, %g bit/s: WRCCT %s, findings %v, want %s", c.rtts, c.slow, d.period, s.findings, c.period)
+		}
+	}
+}
+
+// The largest round trip is the same by the exact search and by sweeps on a fat tree, and it is twice the six links.
+func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.FatTree(topogen.FatTreeOptions{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &wrccSettings{m: &model{fabric: f}}
+	x := s.newSpan()
+	nodes := make([]int32, len(f.Nodes))
+	for i := range nodes {
+		nodes[i] = int32(i)
+	}
+	packet := 6 * quantity.Picoseconds(float64((4096+wrccOverhead)*8)/100e9*1e12)
+	want := 12*quantity.Microsecond + packet
+	if got := x.largest(nodes); got < want-10 || got > want+10 {
+		t.Errorf("exact: %s, want %s", got, want)
+	}
+	e := x.edges(nodes)
+	if rtt, far := x.from(e[0]); rtt < want-10 || rtt > want+10 || f.Nodes[far].Kind != subnet.KindSwitch || far == e[0] {
+		t.Errorf("from one edge: %s to %d, want %s", rtt, far, want)
+	}
+}
+
+func TestPowersOfTwoBelowAndAbove(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ x, want float64 }{
+		{1, 1}, {1.5, 1}, {2, 2}, {0.3, 0.25}, {0.25, 0.25}, {1000, 512}, {-1, -1}, {-1.5, -2}, {-1000, -1024}, {-0.3, -0.5}, {-0.25, -0.25}, {0, 0},
+	} {
+		if got := powerBelow(c.x); got != c.want {
+			t.Errorf("powerBelow(%g) = %g, want %g", c.x, got, c.want)
+		}
+	}
+}

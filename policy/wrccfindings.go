@@ -1,0 +1,146 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/wrcc"
+)
+
+// Codes of findings on the WRCC plane.
+const (
+	// CodeWRCCUnstable: no WRCCT of S0's range is stable for all round trips that cross a data centre.
+	CodeWRCCUnstable = "wrcc-unstable"
+	// CodePeriodClamped: the round trips of a data centre call for a WRCCT that switches cannot set.
+	CodePeriodClamped = "wrcc-period-clamped"
+	// CodeFairRateCoarse: a link is so slow that headers, in whole Mbit/s, tell fair rates to worse than 0.1 %.
+	CodeFairRateCoarse = "fair-rate-coarse"
+	// CodeWeightRange: queue pairs are entitled to rates whose ratio is out of the range of weights.
+	CodeWeightRange = "weight-out-of-range"
+	// CodeCapUnenforced: a tenant is held below its cap by nothing but its own restraint.
+	CodeCapUnenforced = "cap-unenforced"
+)
+
+// The bound of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s. A port measures its load in
+// the packets of one WRCCT: the fewer there are, the less well it knows it.
+const (
+	boundFloor   = 0.015
+	boundPackets = 2.5
+	boundPacket  = float64((1024 + wrccOverhead) * 8) // bits
+)
+
+// wrccOff is where the weights of a tenant had to miss what its queue pairs are entitled to.
+type wrccOff struct {
+	shared  int     // (port, class, peer) whose queue pairs want different weights
+	spread  float64 // the largest of these
+	worst   string  // and where
+	rate    float64
+	clamped int
+	least   float64 // bit/s of a queue pair whose weight was out of range
+}
+
+// note keeps what the weight towards a peer misses.
+func (s *wrccSettings) note(e *wrccEntry, p *toPeer) {
+	clamped := p.weight != p.rate/s.unit
+	if p.spread <= maxQuantisation && !clamped {
+		return
+	}
+	if s.off == nil {
+		s.off = make(map[int32]*wrccOff)
+	}
+	o := s.off[e.tenant]
+	if o == nil {
+		o = &wrccOff{}
+		s.off[e.tenant] = o
+	}
+	if p.spread > maxQuantisation {
+		o.shared++
+		if p.spread > o.spread {
+			o.spread, o.rate, o.worst = p.spread, p.rate, s.m.fabric.PortName(e.ref)
+		}
+	}
+	if clamped {
+		if o.clamped == 0 || p.rate < o.least {
+			o.least = p.rate
+		}
+		o.clamped++
+	}
+}
+
+// compromises reports the weights that miss what they are for, and a unit too small.
+func (s *wrccSettings) compromises() {
+	for t := range s.m.tenants {
+		o := s.off[int32(t)]
+		if o == nil {
+			continue
+		}
+		names := []string{s.m.tenants[t].Name}
+		if o.shared > 0 {
+			s.findings = append(s.findings, Finding{Code: CodeSharedSetting, Tenants: names, Links: []string{o.worst},
+				Message: fmt.Sprintf("queue pairs between the same ports take ways with different entitlements, and no sender tells them apart, on %d pair(s) of ports; worst is %s, weighed for %s each, from which the furthest is %.1f %% off",
+					o.shared, o.worst, rate(o.rate), float64(o.spread*100)),
+				Fix: "spread the queue pairs so that they all take ways alike, or give the unequal traffic its own class"})
+		}
+		if o.clamped > 0 {
+			s.findings = append(s.findings, Finding{Code: CodeWeightRange, Tenants: names,
+				Message: fmt.Sprintf("%d weight(s) are out of the range of %v to %.0f units of %s: the least is for %s", o.clamped, wrcc.MinWeight, wrcc.MaxWeight, quantity.BitRate(s.unit), rate(o.least)),
+				Fix:     "open fewer queue pairs per tenant and port, or bring the weights nearer each other"})
+		}
+	}
+	if e := s.resolution(); e > 0.001 {
+		s.findings = append(s.findings, Finding{Code: CodeFairRateCoarse,
+			Message: fmt.Sprintf("the slowest link of a flow brings the unit of weights down to %s: headers tell fair rates in whole Mbit/s, to %.2f %%", quantity.BitRate(s.unit), float64(e*100)),
+			Fix:     "keep weighted traffic off links below 1 Gbit/s"})
+	}
+}
+
+// resolution is the relative error with which headers tell a fair rate of one unit.
+func (s *wrccSettings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
+
+// bounds is the relative error bound of each tenant's prediction.
+func (s *wrccSettings) bounds() []float64 {
+	out := slices.Repeat([]float64{boundFloor + s.resolution()}, len(s.m.tenants))
+	for i := range s.m.flows {
+		d := s.target.bottleneck[i]
+		if d < 0 || s.limits[i] != byLink || !s.m.marks(d) {
+			continue
+		}
+		period := s.domainOf(s.m.transmitter(d).Node).period.Seconds()
+		packets := float64(s.m.caps[d] / boundPacket * period)
+		t := s.m.flows[i].tenant
+		out[t] = max(out[t], boundFloor+s.resolution()+boundPackets/packets)
+	}
+	return out
+}
+
+// uncapped reports the tenants that no link and no setting keeps below their cap.
+func (s *wrccSettings) uncapped(predicted *allocation) []Finding {
+	type over struct{ cap, got float64 }
+	byTenant := make(map[int32]over)
+	links := make(map[int32]float64) // of the tenant at hand
+	flows := s.m.flows
+	for i := 0; i < len(flows); {
+		t := flows[i].tenant
+		clear(links)
+		most := 0.0
+		for ; i < len(flows) && flows[i].tenant == t; i++ {
+			for _, d := range flows[i].links {
+				links[d] += predicted.rates[i]
+				most = max(most, links[d])
+			}
+		}
+		if limit := float64(s.m.tenants[t].Cap); limit > 0 && most > limit*(1+maxQuantisation) {
+			byTenant[t] = over{limit, most}
+		}
+	}
+	var out []Finding
+	for t := range s.m.tenants {
+		if o, ok := byTenant[int32(t)]; ok {
+			out = append(out, Finding{Code: CodeCapUnenforced, Tenants: []string{s.m.tenants[t].Name},
+				Message: fmt.Sprintf("tenant %s is capped at %s and predicted to get %s on a link: nothing else wants the rest there, and weights divide only what is wanted", s.m.tenants[t].Name, rate(o.cap), rate(o.got)),
+				Fix:     "let the tenant end on ports of its own, where the largest fair rate can hold it, or cap it at its source"})
+		}
+	}
+	return out
+}

@@ -1,0 +1,252 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+	"fairlane/wrcc"
+)
+
+// wrccEntry is the queue pairs of one class of a tenant at one NIC port.
+type wrccEntry struct {
+	port          ident.PortID
+	ref           subnet.PortRef
+	tenant, class int32
+	weight        float64 // of a queue pair, towards all but peers
+	rule, formula string
+	clamped       string
+	peers         []WRCCPeer
+}
+
+// toPeer is what the flows of an entry towards one port want.
+type toPeer struct {
+	peer   ident.PortID
+	qps    float64
+	rate   float64 // bit/s of a queue pair
+	least  float64 // by demands
+	spread float64 // largest relative distance of one of its flows from rate
+	weight float64
+	demand bool // demands alone hold its flows
+	flows  []int32
+}
+
+// weigh gives every (port, tenant, class) its weights, by which a network adapter knows its queue pairs
+// (systems that hold a weight for each can take one for each peer).
+func (s *wrccSettings) weigh() {
+	s.weights = make([]float64, len(s.m.flows))
+	flows := s.m.flows
+	for i := 0; i < len(flows); {
+		f := &flows[i]
+		n := i
+		for n < len(flows) && flows[n].tenant == f.tenant && flows[n].class == f.class && flows[n].src == f.src {
+			n++
+		}
+		s.entries = append(s.entries, s.entry(i, n))
+		i = n
+	}
+	s.addIdle()
+	s.compromises()
+	slices.SortFunc(s.entries, func(a, b wrccEntry) int {
+		return cmp.Or(a.port.Compare(b.port), cmp.Compare(a.tenant, b.tenant), compareText(s.className(&a), s.className(&b)))
+	})
+}
+
+// entry weighs the model flows first to end, which are of one class at one port.
+func (s *wrccSettings) entry(first, end int) wrccEntry {
+	f := &s.m.flows[first]
+	e := wrccEntry{port: s.m.fabric.PortID(f.src), ref: f.src, tenant: f.tenant, class: f.class}
+	var peers []toPeer
+	for i := first; i < end; {
+		n := i
+		for n < end && s.m.flows[n].dst == s.m.flows[i].dst {
+			n++
+		}
+		peers = append(peers, s.toPeer(i, n))
+		i = n
+	}
+	common := s.common(peers)
+	e.weight, e.clamped = s.legal(common.rate)
+	e.rule = "entitled-rate"
+	if common.demand {
+		e.rule = "demand"
+	}
+	e.formula = s.weightFormula(common)
+	for i := range peers {
+		p := &peers[i]
+		if p.rate != common.rate {
+			p.weight, _ = s.legal(p.rate)
+			if p.weight != e.weight {
+				e.peers = append(e.peers, WRCCPeer{Port: p.peer, Weight: p.weight})
+			}
+		} else {
+			p.weight = e.weight
+		}
+		s.note(&e, p)
+		for _, i := range p.flows {
+			s.weights[i] = p.weight
+		}
+	}
+	slices.SortFunc(e.peers, func(a, b WRCCPeer) int { return a.Port.Compare(b.Port) })
+	return e
+}
+
+// toPeer sums up what the model flows first to end, which have both ends in common, want. Queue
+// pairs that take different ways cannot be told apart: unequal entitlements get their geometric mean, weighted by queue pairs,
+// which is least squares on a logarithmic scale. A demand is a lower bound.
+func (s *wrccSettings) toPeer(first, end int) toPeer {
+	p := toPeer{peer: s.m.fabric.PortID(s.m.flows[first].dst), demand: true}
+	var n, sum, low, high float64
+	low = math.Inf(1)
+	for i := first; i < end; i++ {
+		f := &s.m.flows[i]
+		r := s.target.rates[i] / f.qps
+		p.qps += f.qps
+		p.flows = append(p.flows, int32(i))
+		if s.limits[i] == byDemand {
+			p.least = max(p.least, float64(r*demandMargin))
+			continue
+		}
+		p.demand = false
+		low, high = min(low, r), max(high, r)
+		n += f.qps
+		sum += float64(f.qps * ln(max(r, 1)))
+	}
+	switch {
+	case p.demand:
+	case high <= low*(1+1e-9):
+		p.rate = low
+	default:
+		p.rate = exp(sum / n)
+		p.spread = max(high/p.rate, p.rate/max(low, 1)) - 1
+	}
+	p.rate = float64(rate(max(p.rate, p.least)))
+	return p
+}
+
+// common is the peer whose rate most queue pairs of an entry have, of several the one with the least
+// rate: its weight is the entry's, so that queue pairs towards ports that are not declared get it too.
+func (s *wrccSettings) common(peers []toPeer) *toPeer {
+	byRate := make([]int, len(peers))
+	for i := range byRate {
+		byRate[i] = i
+	}
+	slices.SortStableFunc(byRate, func(a, b int) int { return cmp.Compare(peers[a].rate, peers[b].rate) })
+	best, most := byRate[0], 0.0
+	for i := 0; i < len(byRate); {
+		n, qps := i, 0.0
+		for n < len(byRate) && peers[byRate[n]].rate == peers[byRate[i]].rate {
+			qps += peers[byRate[n]].qps
+			n++
+		}
+		if qps > most*(1+1e-9) {
+			best, most = byRate[i], qps
+		}
+		i = n
+	}
+	return &peers[best]
+}
+
+// legal turns a rate into a weight within the range of senders, and says so when it had to be changed.
+func (s *wrccSettings) legal(rate float64) (weight float64, clamped string) {
+	w := rate / s.unit
+	weight = min(max(w, wrcc.MinWeight), wrcc.MaxWeight)
+	if weight != w {
+		clamped = number(w).text + " to " + number(weight).text
+	}
+	return weight, clamped
+}
+
+func (s *wrccSettings) weightFormula(p *toPeer) string {
+	b := make([]byte, 0, 96)
+	b = append(b, rate(p.rate).String()...)
+	switch {
+	case p.demand:
+		b = append(b, ", the demand of a queue pair and a tenth,"...)
+	case p.spread > 1e-9:
+		b = append(b, ", geometric mean of what its queue pairs are entitled to,"...)
+	default:
+		b = append(b, " that a queue pair is entitled to"...)
+	}
+	b = append(b, " / "...)
+	return string(append(b, quantity.BitRate(s.unit).String()...))
+}
+
+// addIdle gives the classes of attached tenants that have no flows at a port the weight of one queue pair with the
+// tenant's share of the port.
+func (s *wrccSettings) addIdle() {
+	type key struct {
+		port          ident.PortID
+		tenant, class int32
+	}
+	have := make(map[key]struct{}, len(s.entries))
+	for i := range s.entries {
+		e := &s.entries[i]
+		have[key{e.port, e.tenant, e.class}] = struct{}{}
+	}
+	weight := make(map[ident.PortID]float64)
+	for t := range s.m.tenants {
+		for _, a := range s.m.tenants[t].Attachments {
+			weight[a.Port] += float64(s.m.tenants[t].Weight)
+		}
+	}
+	for t := range s.m.tenants {
+		tn := &s.m.tenants[t]
+		classes := max(1, len(tn.Classes))
+		sum := 0.0
+		for _, c := range tn.Classes {
+			sum += float64(c.Weight)
+		}
+		for _, a := range tn.Attachments {
+			ref, _ := s.m.fabric.PortByID(a.Port)
+			line := s.m.caps[direction(s.m.fabric, ref)]
+			for c := range classes {
+				if _, ok := have[key{a.Port, int32(t), int32(c)}]; ok {
+					continue
+				}
+				part := float64(tn.Weight) / weight[a.Port]
+				if len(tn.Classes) > 0 {
+					part = float64(part * (float64(tn.Classes[c].Weight) / sum))
+				}
+				share := float64(rate(float64(line * part)))
+				e := wrccEntry{port: a.Port, ref: ref, tenant: int32(t), class: int32(c), rule: "idle-share"}
+				e.weight, e.clamped = s.legal(share)
+				e.formula = rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
+				s.entries = append(s.entries, e)
+			}
+		}
+	}
+}
+
+func (s *wrccSettings) className(e *wrccEntry) string {
+	t := &s.m.tenants[e.tenant]
+	if len(t.Classes) == 0 {
+		return tenants.DefaultClass
+	}
+	return t.Classes[e.class].Name
+}
+
+func (s *wrccSettings) senderPlans() []WRCCSenderPlan {
+	out := make([]WRCCSenderPlan, len(s.entries))
+	legal := fmt.Sprintf("%v..%.0f", wrcc.MinWeight, wrcc.MaxWeight)
+	unit := "of " + quantity.BitRate(s.unit).String()
+	for i := range s.entries {
+		e := &s.entries[i]
+		tenant := s.m.tenants[e.tenant].Name
+		p := &out[i]
+		*p = WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.className(e), Weight: e.weight, Peers: e.peers}
+		p.Reasons = append(p.Reasons, Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,
+			Tenant: tenant, Rule: e.rule, Formula: e.formula, Clamped: e.clamped})
+		if len(e.peers) > 0 {
+			p.Reasons = append(p.Reasons, Reason{Field: "peers", Value: fmt.Sprint(len(e.peers)), Unit: "ports", Range: "0..65536",
+				Tenant: tenant, Rule: "entitled-rate", Formula: "the rate that a queue pair towards each of them is entitled to, or its demand and a tenth / " + quantity.BitRate(s.unit).String()})
+		}
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/ccconfig/profile"
+)
+
+// MaxJobs bounds how many runs go at once.
+const MaxJobs = 256
+
+// Options say what to calibrate and how.
+type Options struct {
+	Profile string // one of profile.Names
+	Seed    uint64 // of the runs; the same seed gives the same profile
+	Jobs    int    // runs at once, 1 to MaxJobs
+	Quick   bool   // a small grid, to try the command
+	Command string // how the profile was made, for its text
+	// Known are runs that need not be done again, by key, as Finished was told of them.
+	Known map[string]Measured
+	// Finished is told of each run that was done now, one at a time, in any order. An error ends
+	// the calibration.
+	Finished func(key string, m *Measured) error
+	// Progress is told of the runs that are done, of all, one call at a time.
+	Progress func(done, all int)
+}
+
+// Report is a calibration: the profile, and the checks that its bounds come from.
+type Report struct {
+	Profile *profile.Profile `json:"profile"`
+	Runs    int              `json:"runs"`
+	Checks  []Check          `json:"checks"`
+	// Use is the least use of the link that a run of the grid had.
+	Use float64 `json:"least_use"`
+}
+
+// Calibrate runs the design of a profile and fits its response. It fails on an unknown profile, on jobs out
+// of range, when a run fails, and when ctx ends; what was finished by then Finished has been told.
+func Calibrate(ctx context.Context, o Options) (*Report, error) {
+	p, err := profile.Uncalibrated(o.Profile)
+	if err != nil {
+		return nil, err
+	}
+	if o.Jobs < 1 || o.Jobs > MaxJobs {
+		return nil, fmt.Errorf("jobs %d: want 1 to %d", o.Jobs, MaxJobs)
+	}
+	g := fullGrid(p)
+	if o.Quick {
+		g = quickGrid()
+	}
+	p.Made = o.Command
+	points := (&maker{p: p, g: g, seed: o.Seed}).all()
+	got, err := runAll(ctx, points, &o)
+	if err != nil {
+		return nil, err
+	}
+	f := fitter{p: p, g: g, points: points, got: got}
+	f.fit()
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("the fit of %s is no profile: %w", p.Name, err)
+	}
+	r := &Report{Profile: p, Runs: len(points), Checks: f.checks, Use: 1}
+	for i := range points {
+		if points[i].kind == kindGrid {
+			r.Use = min(r.Use, got[i].Use)
+		}
+	}
+	return r, nil
+}
+
+// runAll does all runs that are not known.
+func runAll(ctx context.Context, points []point, o *Options) ([]*Measured, error) {
+	got := make([]*Measured, len(points))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(o.Jobs)
+	var mu sync.Mutex
+	done := 0
+	finish := func(i int, m *Measured, fresh bool) error {
+		mu.Lock()
+		defer mu.Unlock()
+		got[i] = m
+		done++
+		if o.Progress != nil {
+			o.Progress(done, len(points))
+		}
+		if fresh && o.Finished != nil {
+			return o.Finished(points[i].key, m)
+		}
+		return nil
+	}
+	for i := range points {
+		pt := &points[i]
+		if m, ok := o.Known[pt.key]; ok && m.fits(&pt.run) {
+			if err := finish(i, &m, false); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		group.Go(func() error {
+			m, err := pt.run.Do(ctx)
+			if err != nil {
+				return fmt.Errorf("%s: %w", pt.key, err)
+			}
+			return finish(i, m, true)
+		})
+	}
+	return got, group.Wait()
+}
+
+// fits reports whether a known result can be that of a run: a rate above 0 for each group.
+func (m *Measured) fits(r *Run) bool {
+	for _, rate := range m.Rates {
+		if !(rate > 0 && rate <= float64(r.Rate)) {
+			return false
+		}
+	}
+	return len(m.Rates) == len(r.Groups) && m.Use > 0 && m.Use <= 1.01
+}

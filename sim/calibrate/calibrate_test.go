@@ -1,0 +1,285 @@
+package calibrate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/profile"
+	"fairlane/internal/quantity"
+)
+
+func quick() Options {
+	return Options{Profile: profile.Default, Seed: 1, Jobs: 2, Quick: true, Command: "fairlane calibrate --quick"}
+}
+
+func TestAQuickCalibrationIsAProfileAndDependsOnItsSeedAlone(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	var done []int
+	o.Progress = func(n, all int) {
+		if n < 1 || n > all {
+			t.Errorf("progress %d of %d", n, all)
+		}
+		done = append(done, n)
+	}
+	a, err := Calibrate(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done) != a.Runs || !slices.IsSorted(done) {
+		t.Errorf("progress %v of %d runs", done, a.Runs)
+	}
+	if a.Profile.Made != o.Command || a.Use < 0.9 || len(a.Checks) == 0 {
+		t.Errorf("made by %q, least use %g, %d checks", a.Profile.Made, a.Use, len(a.Checks))
+	}
+	o.Jobs, o.Progress = 1, nil
+	b, err := Calibrate(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(a, b); d != "" {
+		t.Errorf("the number of jobs changed the result: %s", d)
+	}
+	o.Seed = 2
+	if b, err = Calibrate(t.Context(), o); err != nil || cmp.Equal(a.Profile.Response, b.Profile.Response) {
+		t.Errorf("another seed gave the same response (error %v)", err)
+	}
+}
+
+// What was finished before a stop is not done again, and the result is that of one go.
+func TestAStoppedCalibrationGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	whole, err := Calibrate(t.Context(), quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	o := quick()
+	o.Jobs = 1
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	kept := 0
+	o.Finished = func(key string, m *Measured) error {
+		if kept++; kept == 5 {
+			cancel()
+		}
+		return WriteFinished(&file, key, m)
+	}
+	if _, err := Calibrate(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v, want canceled", err)
+	}
+	before := kept
+	o = quick()
+	if o.Known, err = ReadFinished(&file); err != nil || len(o.Known) != before {
+		t.Fatalf("%d runs known, %d kept, error %v", len(o.Known), before, err)
+	}
+	fresh := 0
+	o.Finished = func(key string, _ *Measured) error {
+		if _, again := o.Known[key]; again {
+			t.Errorf("%s was done again", key)
+		}
+		fresh++
+		return nil
+	}
+	again, err := Calibrate(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fresh != whole.Runs-before {
+		t.Errorf("%d runs done after %d of %d", fresh, before, whole.Runs)
+	}
+	if d := cmp.Diff(whole, again); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCalibrateRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		change func(*Options)
+		want   string
+	}{
+		{func(o *Options) { o.Profile = "connectx-1" }, "want one of connectx-5"},
+		{func(o *Options) { o.Jobs = 0 }, "want 1 to 256"},
+		{func(o *Options) { o.Jobs = 257 }, "want 1 to 256"},
+		{func(o *Options) { o.Finished = func(string, *Measured) error { return errors.New("disk full") } }, "disk full"},
+	} {
+		o := quick()
+		c.change(&o)
+		if _, err := Calibrate(t.Context(), o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+}
+
+func TestResumeFiles(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := Measured{Rates: rapid.SliceOfN(rapid.Float64Range(1, 1e11), 1, 5).Draw(t, "rates"), Use: 0.5, Pauses: rapid.Uint64().Draw(t, "pauses")}
+		key := rapid.StringMatching(`[a-z0-9 :]{1,40}`).Draw(t, "key")
+		var b bytes.Buffer
+		if err := WriteFinished(&b, key, &m); err != nil {
+			t.Fatal(err)
+		}
+		cut := b.String() + b.String()[:rapid.IntRange(0, b.Len()-2).Draw(t, "cut")]
+		got, err := ReadFinished(strings.NewReader(cut))
+		if err != nil || !cmp.Equal(got, map[string]Measured{key: m}) {
+			t.Fatalf("%v: %v", err, got)
+		}
+	})
+	for _, bad := range []string{"no json\n{}\n", "my notes", "{\"key\":\"\"}\n{\"key\":\"a\"}\n"} {
+		if _, err := ReadFinished(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "line 1") {
+			t.Errorf("%q: error %v, want one with the line", bad, err)
+		}
+	}
+	if _, err := ReadFinished(strings.NewReader(strings.Repeat("x", MaxLine+1))); err == nil {
+		t.Error("a line too long was taken")
+	}
+}
+
+func FuzzReadFinished(f *testing.F) {
+	f.Add([]byte("{\"key\":\"a\",\"rates_bps\":[1,2],\"use\":0.5}\n{\"key\":\"b\""))
+	f.Add([]byte("\n\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := ReadFinished(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		for key, m := range got {
+			if err := WriteFinished(&b, key, &m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if back, err := ReadFinished(&b); err != nil || !cmp.Equal(got, back) {
+			t.Fatalf("%v: %v, want %v", err, back, got)
+		}
+	})
+}
+
+// A result that cannot be that of a run is not taken for known.
+func TestKnownResultsMustFit(t *testing.T) {
+	t.Parallel()
+	r := Run{Rate: 25 * quantity.Gbps, Groups: make([]Group, 2)}
+	for _, c := range []struct {
+		m  Measured
+		ok bool
+	}{
+		{Measured{Rates: []float64{1e9, 2e9}, Use: 0.9}, true},
+		{Measured{Rates: []float64{1e9}, Use: 0.9}, false},
+		{Measured{Rates: []float64{1e9, 0}, Use: 0.9}, false},
+		{Measured{Rates: []float64{1e9, 26e9}, Use: 0.9}, false},
+		{Measured{Rates: []float64{1e9, 2e9}, Use: 0}, false},
+		{Measured{Rates: []float64{1e9, math.NaN()}, Use: 0.9}, false},
+	} {
+		if c.m.fits(&r) != c.ok {
+			t.Errorf("%+v: fits %v, want %v", c.m, !c.ok, c.ok)
+		}
+	}
+}
+
+// Isotonic regression by its definition: monotone, and no other monotone sequence is nearer.
+func TestFallingIsTheNearestThatNeverRises(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.SliceOfN(rapid.Float64Range(-5, 0), 1, 8).Draw(t, "values")
+		fit := falling(v)
+		far := func(x []float64) (sum float64) {
+			for i := range v {
+				sum += (x[i] - v[i]) * (x[i] - v[i])
+			}
+			return sum
+		}
+		for i := 1; i < len(fit); i++ {
+			if fit[i] > fit[i-1]+1e-12 {
+				t.Fatalf("%v rises to %v", v, fit)
+			}
+		}
+		other := slices.Clone(fit)
+		for i := range other {
+			other[i] += rapid.Float64Range(-1, 1).Draw(t, "shift")
+		}
+		slices.SortFunc(other, func(a, b float64) int { return -int(math.Copysign(1, a-b)) })
+		if far(other) < far(fit)-1e-9 {
+			t.Fatalf("%v: %v is nearer than %v", v, other, fit)
+		}
+	})
+}
+
+// Keys tell all runs of a design apart, and runs of different settings.
+func TestKeysAreOfOneRunEach(t *testing.T) {
+	t.Parallel()
+	for _, name := range profile.Names() {
+		p, err := profile.Uncalibrated(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, pt := range (&maker{p: p, g: fullGrid(p), seed: 1}).all() {
+			if seen[pt.key] {
+				t.Errorf("%s: two runs %s", name, pt.key)
+			}
+			seen[pt.key] = true
+			for _, g := range pt.run.Groups {
+				if err := g.Settings.Validate(p.Limits()); err != nil {
+					t.Errorf("%s: %v", pt.key, err)
+				}
+			}
+		}
+		p.Lever.Step = 0.03
+		for _, pt := range (&maker{p: p, g: fullGrid(p), seed: 1}).all() {
+			if seen[pt.key] && pt.kind == kindGrid {
+				t.Errorf("%s: the key of another lever", pt.key)
+			}
+		}
+	}
+}
+
+func TestRunRefusesSettingsNoRegisterHolds(t *testing.T) {
+	t.Parallel()
+	s := dcqcn.Default()
+	s.TimeReset = 0
+	r := Run{Rate: 25 * quantity.Gbps, Delay: quantity.Microsecond, Payload: payload, Groups: []Group{{1, 1, s}}, Counted: quantity.Millisecond}
+	if _, err := r.Do(t.Context()); err == nil || !strings.Contains(err.Error(), "rpg_time_reset") {
+		t.Errorf("error %v, want one about rpg_time_reset", err)
+	}
+}
+
+// The law that the lever rests on: flows whose increase goes with their rate and whose period goes
+// against it have rates in that ratio, whatever the number of flows.
+func TestTheLeverDividesALink(t *testing.T) {
+	t.Parallel()
+	p, err := profile.Lookup(profile.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shares := range [][]share{
+		{{1, 1, 4}, {1, 1, 1}}, {{2, 2, 4}, {2, 2, 1}}, {{1, 2, 2}, {1, 8, 1}}, {{1, 4, 3}, {1, 2, 2}, {1, 4, 1}},
+	} {
+		m := &maker{p: p, g: quickGrid(), seed: 3}
+		m.g.least = 40 * quantity.Millisecond
+		pt := m.lay(kindMix, "law", 25*quantity.Gbps, 6, 3, shares)
+		got, err := pt.run.Do(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Use < 0.97 || got.Pauses > 0 {
+			t.Errorf("%v: use %g, %d pauses: want 0.97 or more and none", shares, got.Use, got.Pauses)
+		}
+		predicted, measured := (&fitter{p: p}).parts(pt, got)
+		for g := range predicted {
+			if off := math.Abs(predicted[g]-measured[g]) / measured[g]; off > 0.1 {
+				t.Errorf("%v: group %d has %.4f of the link, predicted %.4f", shares, g, measured[g], predicted[g])
+			}
+		}
+	}
+}

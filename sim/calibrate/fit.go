@@ -1,0 +1,227 @@
+package calibrate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"fairlane/ccconfig/profile"
+	"fairlane/internal/stats"
+)
+
+// Check is one rate of a run that was held out of the fit, or of a condition that its own fit left out.
+type Check struct {
+	Key       string  `json:"key"`
+	Ratio     float64 `json:"ratio"`     // between the per-flow rates of the run
+	Predicted float64 `json:"predicted"` // part of the link, of a group
+	Measured  float64 `json:"measured"`
+}
+
+// Error is the relative error of the prediction.
+func (c *Check) Error() float64 { return math.Abs(c.Predicted-c.Measured) / c.Measured }
+
+// fitter turns measured runs into a profile.
+type fitter struct {
+	p      *profile.Profile
+	g      grid
+	points []point
+	got    []*Measured
+	checks []Check
+}
+
+func (f *fitter) fit() {
+	f.decline()
+	f.response()
+	f.leaveOneOut()
+	f.heldOut()
+	f.bounds()
+	f.effects()
+	f.cliffs()
+}
+
+// decline is the exponent of a rate in the period, from runs that differ in nothing else.
+func (f *fitter) decline() {
+	sum, n := 0.0, 0.0
+	for i, pt := range f.points {
+		if pt.kind == kindDecline {
+			a, b := &pt.run.Groups[0].Settings, &pt.run.Groups[1].Settings
+			sum += math.Log(f.got[i].Rates[0]/f.got[i].Rates[1]) / math.Log(float64(b.TimeReset)/float64(a.TimeReset))
+			n++
+		}
+	}
+	f.p.Lever.Decline = rounded(min(max(sum/n, 0.3), 0.95))
+}
+
+// cellGains are the gains of one condition by position, without position 0: means over seeds.
+func (f *fitter) cellGains() [][]float64 {
+	cells := len(f.g.speeds) * len(f.g.flows) * len(f.g.rtts)
+	out := make([][]float64, cells)
+	for c := range out {
+		out[c] = make([]float64, len(f.g.ratios))
+	}
+	for i, pt := range f.points {
+		if pt.kind == kindGrid {
+			out[pt.cell][pt.index] += math.Log(f.got[i].Rates[1]/f.got[i].Rates[0]) / float64(f.g.seeds)
+		}
+	}
+	return out
+}
+
+// response makes each condition's gains monotone by the pool-adjacent-violators rule.
+func (f *fitter) response() {
+	r := &f.p.Response
+	r.Speeds, r.Flows, r.RTTs = f.g.speeds, f.g.flows, f.g.rtts
+	r.Positions, r.Gains = []float64{0}, nil
+	for _, x := range f.g.ratios {
+		r.Positions = append(r.Positions, rounded(math.Log(x)))
+	}
+	for _, gains := range f.cellGains() {
+		r.Gains = append(r.Gains, 0)
+		for _, g := range falling(gains) {
+			r.Gains = append(r.Gains, rounded(min(g, 0)))
+		}
+	}
+}
+
+// falling is the least-squares fit that never rises (isotonic regression).
+func falling(values []float64) []float64 {
+	type block struct{ sum, n float64 }
+	var blocks []block
+	for _, v := range values {
+		blocks = append(blocks, block{v, 1})
+		for k := len(blocks) - 1; k > 0 && blocks[k].sum/blocks[k].n > blocks[k-1].sum/blocks[k-1].n; k-- {
+			blocks[k-1] = block{blocks[k-1].sum + blocks[k].sum, blocks[k-1].n + blocks[k].n}
+			blocks = blocks[:k]
+		}
+	}
+	var out []float64
+	for _, b := range blocks {
+		out = append(out, slices.Repeat([]float64{b.sum / b.n}, int(b.n))...)
+	}
+	return out
+}
+
+// leaveOneOut predicts every condition of the grid from the mean of all others.
+func (f *fitter) leaveOneOut() {
+	cells := f.cellGains()
+	if len(cells) < 2 {
+		return
+	}
+	for c := range cells {
+		for i, ratio := range f.g.ratios {
+			sum := 0.0
+			for k := range cells {
+				if k != c {
+					sum += cells[k][i]
+				}
+			}
+			guess := math.Exp(sum / float64(len(cells)-1))
+			real := math.Exp(cells[c][i])
+			key := fmt.Sprintf("condition %d of the grid, 1:%g", c, ratio)
+			f.checks = append(f.checks,
+				Check{key, ratio, guess / (1 + guess), real / (1 + real)}, Check{key, ratio, 1 / (1 + guess), 1 / (1 + real)})
+		}
+	}
+}
+
+// heldOut predicts the random mixes, which no fit has seen.
+func (f *fitter) heldOut() {
+	for i, pt := range f.points {
+		if pt.kind != kindMix {
+			continue
+		}
+		predicted, measured := f.parts(&pt, f.got[i])
+		for g := range predicted {
+			f.checks = append(f.checks, Check{pt.key, pt.ratio, predicted[g], measured[g]})
+		}
+	}
+}
+
+// parts are the parts of the link that groups were predicted to have and had.
+func (f *fitter) parts(pt *point, m *Measured) (predicted, measured []float64) {
+	curve := f.p.Response.Curve(pt.condition())
+	top := slices.Max(pt.rates)
+	all, total := 0.0, 0.0
+	for g, group := range pt.run.Groups {
+		n := float64(group.Ports * group.Flows)
+		predicted = append(predicted, n*math.Exp(curve.Gain(math.Log(top/pt.rates[g]))))
+		measured = append(measured, n*m.Rates[g])
+		all, total = all+predicted[g], total+measured[g]
+	}
+	for g := range predicted {
+		predicted[g] /= all
+		measured[g] /= total
+	}
+	return predicted, measured
+}
+
+// Of the errors seen, the bound covers this part; it is never below leastBound, the scatter of a run.
+const (
+	covered    = 95
+	leastBound = 0.03
+)
+
+// bounds takes the quantile in each class of ratios; a wider class never has the smaller bound.
+func (f *fitter) bounds() {
+	f.p.Bounds = nil
+	low, bound := 0.0, leastBound
+	for _, c := range f.g.mixes {
+		var errs []float64
+		for _, k := range f.checks {
+			if k.Ratio > low && k.Ratio <= c.ratio*(1+1e-9) {
+				errs = append(errs, k.Error())
+			}
+		}
+		if q, ok := stats.Percentile(errs, covered); ok {
+			bound = max(bound, q)
+		}
+		f.p.Bounds = append(f.p.Bounds, profile.Bound{Ratio: c.ratio, Error: rounded(bound)})
+		low = c.ratio
+	}
+}
+
+// effects lists what single registers did.
+func (f *fitter) effects() {
+	all := effects()
+	f.p.Registers = make([]profile.Effect, len(all))
+	for i, pt := range f.points {
+		if pt.kind != kindEffect {
+			continue
+		}
+		e, c := &f.p.Registers[pt.index], all[pt.index]
+		e.Register = c.register
+		for _, r := range f.p.Limits().Registers() {
+			if r.Name == c.register {
+				e.Value, e.Base = r.Value(&pt.run.Groups[0].Settings), r.Value(&pt.run.Groups[1].Settings)
+			}
+		}
+		e.Ratio += f.got[i].Rates[0] / f.got[i].Rates[1] / float64(f.g.seeds)
+		e.Use += f.got[i].Use / float64(f.g.seeds)
+	}
+	for i := range f.p.Registers {
+		e := &f.p.Registers[i]
+		e.Ratio, e.Use = rounded(e.Ratio), rounded(min(e.Use, 1))
+	}
+}
+
+// cliffs adds to the reason of each cliff what was measured there.
+func (f *fitter) cliffs() {
+	ratio, use := make([]float64, len(cliffs())), make([]float64, len(cliffs()))
+	for i, pt := range f.points {
+		if pt.kind == kindCliff {
+			ratio[pt.index] += f.got[i].Rates[0] / f.got[i].Rates[1] / float64(f.g.seeds)
+			use[pt.index] += f.got[i].Use / float64(f.g.seeds)
+		}
+	}
+	for i, c := range cliffs() {
+		for k := range f.p.Cliffs {
+			if p := &f.p.Cliffs[k]; p.Register == c.register {
+				p.Reason = fmt.Sprintf("%s; at %d, rates meant to be %d apart came out %.3g apart at %.1f %% use (%.3g at %.1f %% without)",
+					p.Reason, c.value, cliffRatio, ratio[i], 100*use[i], ratio[0], 100*use[0])
+			}
+		}
+	}
+}
+
+// rounded keeps six decimals: the file shows what was measured, not the noise of its last bits.
+func rounded(x float64) float64 { return math.Round(x*1e6) / 1e6 }

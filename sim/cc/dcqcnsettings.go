@@ -1,0 +1,42 @@
+package cc
+
+import registers "fairlane/ccconfig/dcqcn"
+
+// MlxFromSettings returns the parameters of "dcqcn-mlx" that stand for a NIC port's settings: Mbit/s become
+// bit/s, and us picoseconds. Readings that no register chooses keep their defaults.
+// min_time_between_cnps belongs to the receiving port: where notifications are packets, its gap is
+// that of the fabric that is simulated.
+func MlxFromSettings(s *registers.Settings) Values {
+	const mbit, micro = 1e6, 1e6
+	flag := func(b bool) float64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return Values{
+		"clamp_tgt_rate":                flag(s.ClampTargetRate),
+		"clamp_tgt_rate_after_time_inc": flag(s.ClampTargetRateAfterInc),
+		"rpg_time_reset":                float64(s.TimeReset) * micro,
+		"rpg_byte_reset":                float64(s.ByteReset),
+		"rpg_threshold":                 float64(s.Threshold),
+		"rpg_max_rate":                  float64(s.MaxRate) * mbit,
+		"rpg_ai_rate":                   float64(s.AIRate) * mbit,
+		"rpg_hai_rate":                  float64(s.HAIRate) * mbit,
+		"rpg_gd":                        float64(s.GD),
+		"rpg_min_dec_fac":               float64(s.MinDecFac),
+		"rpg_min_rate":                  float64(s.MinRate) * mbit,
+		"rate_to_set_on_first_cnp":      float64(s.RateOnFirstCNP) * mbit,
+		"dce_tcp_g":                     float64(s.G),
+		"dce_tcp_rtt":                   float64(s.AlphaPeriod) * micro,
+		"rate_reduce_monitor_period":    float64(s.MonitorPeriod) * micro,
+		"initial_alpha_value":           float64(s.InitialAlpha),
+		"min_time_between_cnps":         float64(s.CNPGap) * micro,
+	}
+}
+
+// NewMlx builds "dcqcn-mlx" for a NIC port. It fails, naming the register, on values that it cannot hold.
+func NewMlx(s *registers.Settings) (Algorithm, error) {
+	spec := dcqcnMlxSpec()
+	return spec.Build(MlxFromSettings(s))
+}

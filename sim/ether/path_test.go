@@ -1,0 +1,116 @@
+package ether
+
+import (
+	"strings"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/topogen"
+	"fairlane/wrcc"
+)
+
+// The ports that Path names are those that carry the flow's packets, and no others.
+func TestPathNamesThePortsThatCarryAFlow(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.FatTree(topogen.FatTreeOptions{K: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ways := make(map[subnet.PortRef]bool)
+	for entropy := range uint32(12) {
+		n, _ := on(t, topo, Config{Seed: 5})
+		f := FlowSpec{ID: 9, Src: 0, Dst: 15, Bytes: 50_000, Entropy: entropy}
+		path, err := n.Path(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(path) != 6 || path[0] != n.HostPort(0) {
+			t.Fatalf("path %v: want six links from %v on", path, n.HostPort(0))
+		}
+		ways[path[2]] = true
+		if err := n.Add(f); err != nil {
+			t.Fatal(err)
+		}
+		n.RunUntil(ms)
+		on := make(map[subnet.PortRef]bool)
+		for _, p := range path {
+			on[p] = true
+		}
+		for i := range n.ports {
+			p := &n.ports[i]
+			if ref := n.ref(int32(i)); (p.stats.TxPackets == 50) != on[ref] || p.stats.TxPackets%50 != 0 {
+				t.Errorf("entropy %d: %s carried %d packets; on the path: %v", entropy, n.PortName(ref), p.stats.TxPackets, on[ref])
+			}
+		}
+	}
+	if len(ways) < 2 {
+		t.Error("a dozen source ports take one way")
+	}
+}
+
+// Path refuses what Add refuses.
+func TestPathOfAFlowThatCannotBe(t *testing.T) {
+	t.Parallel()
+	n, _ := star(t, 3, Config{})
+	for want, f := range map[string]FlowSpec{"host 1 to itself": {Src: 1, Dst: 1}, "hosts 0 and 7": {Dst: 7}} {
+		if _, err := n.Path(f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// A port with a rule of its own marks by it, whatever the rate of its link; the others follow the common one.
+func TestAPortMayHaveItsOwnMarking(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(3, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := subnet.PortRef{Node: topo.Switches()[0], Port: 1}
+	off := subnet.PortRef{Node: at.Node, Port: 2}
+	own := map[subnet.PortRef]ECN{at: {Min: 7000, Max: 9000, PMax: 1}, off: {Off: true}}
+	n, _ := on(t, topo, Config{ECN: ECN{Min: 10_000, Max: 40_000, PMax: 0.5}, ECNs: own})
+	own[at] = ECN{} // a copy was taken
+	for port, want := range map[int32]ECN{1: {Min: 7000, Max: 9000, PMax: 1}, 2: {Min: 1 << 62, Max: 1 << 62}, 3: {Min: 40_000, Max: 160_000, PMax: 0.5}} {
+		p := &n.ports[n.first[at.Node]+port]
+		if p.kmin != want.Min || p.kmax != want.Max || p.pmax != want.PMax {
+			t.Errorf("port %d: %d, %d, %g: want %+v", port, p.kmin, p.kmax, p.pmax, want)
+		}
+	}
+	if _, err := New(topo, Config{Algorithms: n.cfg.Algorithms, ECNs: map[subnet.PortRef]ECN{at: {Min: 3, Max: 2}}}); err == nil || !strings.Contains(err.Error(), "ecn min 3: want 0 to 2") {
+		t.Errorf("got %v, want the range of min", err)
+	}
+}
+
+// Each switch has the sampling period of its ports, and refuses ports that differ.
+func TestASwitchHasThePeriodOfItsPorts(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := topo.Switches()[0]
+	params := func(ref subnet.PortRef, rate quantity.BitRate) wrcc.Params {
+		if ref.Node == left {
+			return wrcc.DefaultParams(rate, 40*us)
+		}
+		return wrcc.DefaultParams(rate, 20*us)
+	}
+	n, _ := on(t, topo, Config{FairRate: &FairRate{Period: 10 * us, Params: params}})
+	for i := range n.fair {
+		want := 20 * us
+		if n.switches[i].node == left {
+			want = 40 * us
+		}
+		if n.fair[i].period != want {
+			t.Errorf("switch %d: period %s, want %s", i, n.fair[i].period, want)
+		}
+	}
+	mixed := func(ref subnet.PortRef, rate quantity.BitRate) wrcc.Params {
+		return wrcc.DefaultParams(rate, quantity.Picoseconds(10+ref.Port)*us)
+	}
+	if _, err := New(topo, Config{Algorithms: n.cfg.Algorithms, FairRate: &FairRate{Period: 10 * us, Params: mixed}}); err == nil || !strings.Contains(err.Error(), "that of the other ports") {
+		t.Errorf("got %v, want one period a switch", err)
+	}
+}

@@ -1,0 +1,162 @@
+package evaluate
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/subnet"
+)
+
+// What a case holds is as documented, on every plane, and is the same fabric and traffic on all of them.
+func TestCasesAreAsDocumented(t *testing.T) {
+	t.Parallel()
+	const cases = 150
+	shared, even, quarters := 0, 0, 0
+	kinds := make(map[string]int)
+	for i := range cases {
+		var first *Case
+		for _, plane := range Planes() {
+			c, err := Generate(42, i, plane)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkCase(t, c)
+			if first == nil {
+				first = c
+				continue
+			}
+			if c.Kind != first.Kind || c.Shared != first.Shared || len(c.Input.Flows) != len(first.Input.Flows) {
+				t.Errorf("case %d is not the same on %s: %+v", i, plane, c)
+			}
+			for k := range c.Input.Flows {
+				if c.Input.Flows[k] != first.Input.Flows[k] {
+					t.Errorf("case %d: flow %d differs between planes", i, k)
+				}
+			}
+		}
+		kinds[first.Kind[:4]]++
+		if first.Shared {
+			shared++
+		}
+		if first.Even {
+			even++
+		}
+		for _, x := range first.Input.Tenants {
+			if x.Weight%quantity.WeightOne != 0 {
+				quarters++
+				break
+			}
+		}
+	}
+	// Five standard deviations of a binomial about a fifth, six tenths, and nearly a quarter.
+	if shared < 6 || shared > 54 || even < 60 || even > 120 || quarters < 10 || quarters > 64 {
+		t.Errorf("of %d cases %d share ports, %d are even, %d have fractional weights", cases, shared, even, quarters)
+	}
+	if len(kinds) != 4 {
+		t.Errorf("kinds of fabrics: %v, want four", kinds)
+	}
+}
+
+func checkCase(t *testing.T, c *Case) {
+	t.Helper()
+	in := &c.Input
+	if n := len(in.Fabric.Hosts()); n < 8 || n > 128 {
+		t.Errorf("case %d: %d hosts", c.Index, n)
+	}
+	if n := len(in.Tenants); n < minTenants || n > maxTenants {
+		t.Errorf("case %d: %d tenants", c.Index, n)
+	}
+	qps, senders := make(map[string]int), make(map[any]string)
+	for _, f := range in.Flows {
+		qps[f.Tenant] += f.QPs
+		if other, ok := senders[f.Src]; ok && other != f.Tenant && !c.Shared {
+			t.Errorf("case %d: %s and %s both send from %s", c.Index, other, f.Tenant, f.Src)
+		}
+		senders[f.Src] = f.Tenant
+		if f.Src == f.Dst || f.Demand != 0 {
+			t.Errorf("case %d: flow %+v", c.Index, f)
+		}
+	}
+	for _, x := range in.Tenants {
+		if w := x.Weight.Float(); w < 1 || w > 16 || w*4 != float64(int(w*4)) {
+			t.Errorf("case %d: %s has weight %s", c.Index, x.Name, x.Weight)
+		}
+		if n := qps[x.Name]; n < 1 || n > maxQPs {
+			t.Errorf("case %d: %s has %d queue pairs", c.Index, x.Name, n)
+		}
+	}
+	checkRoutes(t, c)
+}
+
+// checkRoutes looks whether the ways of a flow lead from its source to its destination and hold all its queue pairs.
+func checkRoutes(t *testing.T, c *Case) {
+	t.Helper()
+	in := &c.Input
+	if c.Plane == policy.PlaneIB {
+		if in.Routes != nil {
+			t.Errorf("case %d: InfiniBand has forwarding tables", c.Index)
+		}
+		return
+	}
+	for i, ways := range in.Routes {
+		sum := 0.0
+		for _, w := range ways {
+			sum += w.QPs
+			src, _ := in.Fabric.PortByID(in.Flows[i].Src)
+			dst, _ := in.Fabric.PortByID(in.Flows[i].Dst)
+			at := src
+			for k, ref := range w.Path {
+				if k > 0 && ref.Node != at.Node || k == 0 && ref != src {
+					t.Fatalf("case %d: flow %d: way %v has a gap", c.Index, i, w.Path)
+				}
+				at, _ = in.Fabric.Peer(ref)
+			}
+			if at != dst {
+				t.Errorf("case %d: flow %d: way %v ends at %v, want %v", c.Index, i, w.Path, at, dst)
+			}
+		}
+		if sum != float64(in.Flows[i].QPs) {
+			t.Errorf("case %d: flow %d: %g of %d queue pairs have a way", c.Index, i, sum, in.Flows[i].QPs)
+		}
+	}
+}
+
+func TestACaseDependsOnItsSeedAndNumberAlone(t *testing.T) {
+	t.Parallel()
+	a, err := Generate(3, 5, policy.PlaneWRCC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Generate(3, 5, policy.PlaneWRCC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Generate(4, 5, policy.PlaneWRCC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(a, b, cmp.AllowUnexported(subnet.Fabric{}), cmp.Comparer(func(x, y *subnet.Fabric) bool {
+		return x.Name == y.Name && len(x.Nodes) == len(y.Nodes) && x.Links[0] == y.Links[0]
+	})); d != "" {
+		t.Errorf("drawn twice: %s", d)
+	}
+	if a.Kind == other.Kind && cmp.Equal(a.Input.Flows, other.Input.Flows) {
+		t.Error("another seed gives the same case")
+	}
+}
+
+func TestCasesOutOfRange(t *testing.T) {
+	t.Parallel()
+	if _, err := Generate(1, -1, policy.PlaneIB); err == nil {
+		t.Error("case -1 is accepted")
+	}
+	if _, err := Generate(1, 0, "atm"); err == nil {
+		t.Error("plane atm is accepted")
+	}
+	if c, err := Generate(1, 0, ""); err != nil || c.Plane != policy.PlaneIB {
+		t.Errorf("no plane: %v, want InfiniBand", err)
+	}
+}

@@ -1,0 +1,276 @@
+package evaluate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/sim/cc"
+	"fairlane/sim/ether"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+	"fairlane/wrcc"
+)
+
+// Packets on Ethernet, in bytes.
+const (
+	etherPayload = 1000
+	etherHeaders = 48
+	// How many packets an acknowledgement answers: so many that acknowledgements take little of the links on which
+	// they meet data, but few with WRCC, because they bring a rate home: a sender that hears nothing for long asks for more.
+	roceAckEvery = 8
+	wrccAckEvery = 4
+)
+
+// etherNetwork is an Ethernet fabric with the flows of an input: each queue pair is a flow of its own, with a
+// source port and so a way of its own.
+type etherNetwork struct {
+	*ether.Network
+	hosts map[subnet.PortRef]int32
+	queue []int // the input's flow of each queue pair, by number of the network's flow
+	ways  [][]subnet.PortRef
+	wire  float64 // wire bytes of a payload byte
+}
+
+func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, error) {
+	cfg := ether.Config{Seed: seed, Payload: etherPayload, Headers: ether.Headers{Data: etherHeaders}, AckEvery: roceAckEvery}
+	b := etherBuilder{in: in, plan: p, cfg: &cfg}
+	var err error
+	if in.Options.Plane == policy.PlaneWRCC {
+		cfg.AckEvery = wrccAckEvery
+		err = b.installWRCC()
+	} else {
+		err = b.installRoCE()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	n, err := newEtherNetwork(in, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	for i, at := range n.queue {
+		spec := n.spec(in, i)
+		f := &in.Flows[at]
+		spec.Algorithm, spec.Weight = b.control(f)
+		if f.Demand > 0 {
+			spec.Demand = max(1, f.Demand/quantity.BitRate(f.QPs))
+		}
+		if err := n.Add(spec); err != nil {
+			return nil, fmt.Errorf("simulate: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// newEtherNetwork builds the network and finds the way of each queue pair, without starting any.
+func newEtherNetwork(in *policy.Input, cfg ether.Config) (*etherNetwork, error) {
+	net, err := ether.New(in.Fabric, cfg)
+	if err != nil {
+		return nil, err
+	}
+	header := etherHeaders + cfg.Algorithms[0].Traits().DataHeader
+	n := &etherNetwork{Network: net, wire: float64(etherPayload+header) / etherPayload, hosts: make(map[subnet.PortRef]int32, net.Hosts())}
+	for h := range int32(net.Hosts()) {
+		n.hosts[net.HostPort(h)] = h
+	}
+	for i := range in.Flows {
+		f := &in.Flows[i]
+		for _, id := range []ident.PortID{f.Src, f.Dst} {
+			ref, ok := in.Fabric.PortByID(id)
+			if _, host := n.hosts[ref]; !ok || !host {
+				return nil, fmt.Errorf("flow %d of tenant %s: port %s: want a linked host port of the fabric", i, f.Tenant, id)
+			}
+		}
+		for range f.QPs {
+			n.queue = append(n.queue, i)
+		}
+	}
+	for i := range n.queue {
+		way, err := net.Path(n.spec(in, i))
+		if err != nil {
+			return nil, err
+		}
+		n.ways = append(n.ways, way)
+	}
+	return n, nil
+}
+
+// spec is a queue pair as a flow of the network, without what a plan says of it.
+func (n *etherNetwork) spec(in *policy.Input, i int) ether.FlowSpec {
+	f := &in.Flows[n.queue[i]]
+	src, _ := in.Fabric.PortByID(f.Src)
+	dst, _ := in.Fabric.PortByID(f.Dst)
+	return ether.FlowSpec{ID: int64(i), Entropy: uint32(i), Src: n.hosts[src], Dst: n.hosts[dst]}
+}
+
+// Routes returns the ways that the queue pairs of an input's flows take on Ethernet when they are simulated with a seed, for
+// policy.Input.Routes. It fails where flows cannot be simulated.
+func Routes(in *policy.Input, seed uint64) ([][]policy.Way, error) {
+	none, err := algorithm("none", nil)
+	if err != nil {
+		return nil, err
+	}
+	n, err := newEtherNetwork(in, ether.Config{Seed: seed, Payload: etherPayload, Algorithms: []cc.Algorithm{none}})
+	if err != nil {
+		return nil, fmt.Errorf("routes: %w", err)
+	}
+	out := make([][]policy.Way, len(in.Flows))
+	for i, f := range n.queue {
+		out[f] = addWay(out[f], n.ways[i])
+	}
+	return out, nil
+}
+
+// addWay counts one more queue pair on a way.
+func addWay(ways []policy.Way, way []subnet.PortRef) []policy.Way {
+	for i := range ways {
+		if slices.Equal(ways[i].Path, way) {
+			ways[i].QPs++
+			return ways
+		}
+	}
+	return append(ways, policy.Way{Path: way, QPs: 1})
+}
+
+func (n *etherNetwork) streams() []stream {
+	out := make([]stream, len(n.queue))
+	for i, f := range n.queue {
+		out[i] = stream{flow: f, way: n.ways[i]}
+	}
+	return out
+}
+
+func (n *etherNetwork) delivered(dst []uint64) {
+	for s := range n.Flows {
+		dst[s.ID] = uint64(float64(s.Acked) * n.wire)
+	}
+}
+
+func (n *etherNetwork) hops() uint64 { return n.Stats().PacketHops }
+
+// etherBuilder turns a plan into the configuration of an Ethernet fabric.
+type etherBuilder struct {
+	in   *policy.Input
+	plan *policy.Plan // nil: as the fabric came
+	cfg  *ether.Config
+	nics map[ident.PortID]uint8 // algorithm of each port with settings of its own
+}
+
+func algorithm(name string, v cc.Values) (cc.Algorithm, error) {
+	spec, err := cc.ByName(name)
+	if err != nil {
+		return nil, err
+	}
+	return spec.Build(v)
+}
+
+// control returns the algorithm and the weight of a queue pair of a flow.
+func (b *etherBuilder) control(f *tenants.Flow) (algorithm uint8, weight float64) {
+	if b.plan != nil && b.plan.WRCC != nil {
+		if s, ok := b.plan.WRCC.Sender(f.Src, f.Tenant, cmp.Or(f.Class, tenants.DefaultClass)); ok {
+			return 0, s.WeightTo(f.Dst)
+		}
+	}
+	return b.nics[f.Src], 1
+}
+
+// installRoCE gives each NIC port its DCQCN settings and each switch port its marking. Algorithm 0 is the vendor's default.
+func (b *etherBuilder) installRoCE() error {
+	settings := []dcqcn.Settings{dcqcn.Default()}
+	index := map[dcqcn.Settings]uint8{settings[0]: 0}
+	b.nics = make(map[ident.PortID]uint8)
+	if b.plan != nil {
+		if b.plan.RoCE == nil {
+			return errors.New("the plan has no settings for the RoCE plane")
+		}
+		for i := range b.plan.RoCE.NICs {
+			nic := &b.plan.RoCE.NICs[i]
+			at, ok := index[nic.Settings]
+			if !ok {
+				if len(settings) > 255 {
+					return errors.New("more than 255 different settings of NIC ports")
+				}
+				at = uint8(len(settings))
+				index[nic.Settings] = at
+				settings = append(settings, nic.Settings)
+			}
+			b.nics[nic.Port] = at
+		}
+		if err := b.installMarking(); err != nil {
+			return err
+		}
+	}
+	for i := range settings {
+		a, err := cc.NewMlx(&settings[i])
+		if err != nil {
+			return err
+		}
+		b.cfg.Algorithms = append(b.cfg.Algorithms, a)
+	}
+	// Notifications are packets; receivers of managed traffic have one gap between them.
+	b.cfg.CNPs = true
+	b.cfg.CNPGap = quantity.Picoseconds(settings[len(settings)-1].CNPGap) * quantity.Microsecond
+	return nil
+}
+
+func (b *etherBuilder) installMarking() error {
+	b.cfg.ECNs = make(map[subnet.PortRef]ether.ECN)
+	for i := range b.plan.RoCE.Switches {
+		s := &b.plan.RoCE.Switches[i]
+		node, ok := b.in.Fabric.NodeByGUID(s.Node)
+		if !ok {
+			return fmt.Errorf("plan for switch %s: no such switch", s.Node)
+		}
+		for _, q := range s.Queues {
+			b.cfg.ECNs[subnet.PortRef{Node: node, Port: q.Port}] = ether.ECN{
+				Min: q.Marking.Min, Max: q.Marking.Max, PMax: float64(q.Marking.PMaxPct) / 100,
+			}
+		}
+	}
+	return nil
+}
+
+// installWRCC gives switch ports and senders their settings. Without a plan it is WRCC as published.
+func (b *etherBuilder) installWRCC() error {
+	p := b.plan
+	if p == nil {
+		a, err := algorithm("wrcc", nil)
+		b.cfg.Algorithms = []cc.Algorithm{a}
+		b.cfg.FairRate = &ether.FairRate{Period: plainPeriod}
+		return err
+	}
+	if p.WRCC == nil || len(p.WRCC.Domains) == 0 {
+		return errors.New("the plan has no settings for the WRCC plane")
+	}
+	increase := wrcc.IncreaseAsk
+	if p.WRCC.Increase == "timer" {
+		increase = wrcc.IncreaseTimer
+	}
+	a, err := algorithm("wrcc-weighted", cc.Values{
+		"t1": float64(p.WRCC.Domains[0].T1), "increase": float64(increase), "min_rate": float64(p.WRCC.MinRate),
+	})
+	if err != nil {
+		return err
+	}
+	b.cfg.Algorithms = []cc.Algorithm{a}
+	period := make(map[string]quantity.Picoseconds, len(p.WRCC.Domains))
+	for _, d := range p.WRCC.Domains {
+		period[d.Domain] = d.Period
+	}
+	b.cfg.FairRate = &ether.FairRate{Period: p.WRCC.Domains[0].Period, Params: func(at subnet.PortRef, rate quantity.BitRate) wrcc.Params {
+		if s, ok := p.WRCC.PortSettings(b.in.Fabric.PortID(at)); ok {
+			return s
+		}
+		return wrcc.DefaultParams(rate, period[b.in.Fabric.Nodes[at.Node].Domain])
+	}}
+	return nil
+}
+
+// plainPeriod is WRCCT of switches that nobody set: S0's, twice the largest round trip of its data centre.
+const plainPeriod = 24 * quantity.Microsecond

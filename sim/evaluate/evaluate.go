@@ -1,0 +1,238 @@
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/policy"
+	"fairlane/subnet"
+)
+
+// Limits of an evaluation.
+const (
+	MaxCases = 100_000
+	MaxJobs  = 64
+)
+
+// hopBudget bounds the packet hops of one counted window, so that 200 cases on all planes take under a quarter
+// of an hour on two cores.
+const hopBudget = 12e6
+
+// Request says what to evaluate.
+type Request struct {
+	Cases  int            // 1 to MaxCases
+	Seed   uint64         // of cases and traffic
+	Planes []policy.Plane // in the order of results; empty is all three
+	Jobs   int            // simulations at a time, 1 to MaxJobs; results do not depend on it
+	// Progress is told, one call at a time, how many of all runs are done; nil is nobody.
+	Progress func(done, all int)
+	// Done is handed each result as soon as it and all before it are there, one call at a time; nil is nobody.
+	Done func(*Result) error
+}
+
+// Planes lists the planes in the order of reports.
+func Planes() []policy.Plane {
+	return []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}
+}
+
+// Result is one case on one plane.
+type Result struct {
+	Case   int          `json:"case"`
+	Seed   uint64       `json:"seed"`
+	Plane  policy.Plane `json:"plane"`
+	Kind   string       `json:"kind"`
+	Shared bool         `json:"shared"` // tenants share sending ports
+	// Ratio is the largest ratio of the rates that queue pairs which one link limits are entitled to.
+	Ratio   float64        `json:"ratio"`
+	Tenants []TenantResult `json:"tenants"`
+	// Use and UseBefore are the mean use of the contended links, by the plan and as the fabric came.
+	Use       float64         `json:"use"`
+	UseBefore float64         `json:"use_before"`
+	Links     []SimulatedLink `json:"links"`
+	Findings  []string        `json:"findings"` // codes
+	SettledS  float64         `json:"settled_s"`
+	CountedS  float64         `json:"counted_s"`
+	// Failed is why there is no more than that; empty is the rule.
+	Failed string `json:"failed,omitempty"`
+}
+
+// TenantResult is one tenant of a case. Errors are relative to the rate that they name.
+type TenantResult struct {
+	Tenant    string  `json:"tenant"`
+	Weight    float64 `json:"weight"`
+	QPs       int     `json:"qps"`
+	Contended bool    `json:"contended"` // it crosses a contended link; others do not count
+	Entitled  float64 `json:"entitled_bps"`
+	Predicted float64 `json:"predicted_bps"`
+	Simulated float64 `json:"simulated_bps"`
+	Error     float64 `json:"error"`          // of the simulated rate from the predicted one
+	Entitle   float64 `json:"entitled_error"` // of the simulated rate from the entitled one
+	Bound     float64 `json:"bound"`
+	Drift     float64 `json:"drift"` // between the halves of the window
+}
+
+// Run evaluates the cases. When the context ends it returns what is done so far, beginning with the first case and
+// without gaps, together with the context's error. A case that cannot be compiled or simulated is a result with Failed set, not an error.
+func Run(ctx context.Context, r Request) ([]*Result, error) {
+	if len(r.Planes) == 0 {
+		r.Planes = Planes()
+	}
+	if r.Cases < 1 || r.Cases > MaxCases {
+		return nil, fmt.Errorf("%d cases: want 1 to %d", r.Cases, MaxCases)
+	}
+	if r.Jobs < 1 || r.Jobs > MaxJobs {
+		return nil, fmt.Errorf("%d jobs: want 1 to %d", r.Jobs, MaxJobs)
+	}
+	line := &line{results: make([]*Result, r.Cases*len(r.Planes)), request: &r}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.Jobs)
+	for i := range line.results {
+		if gctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			res, err := One(gctx, r.Seed, i/len(r.Planes), r.Planes[i%len(r.Planes)])
+			if err != nil {
+				return err
+			}
+			return line.add(i, res)
+		})
+	}
+	err := g.Wait()
+	if err == nil {
+		err = ctx.Err()
+	}
+	return line.results[:line.told], err
+}
+
+// line hands results on in their order.
+type line struct {
+	mu      sync.Mutex
+	results []*Result
+	request *Request
+	told    int // results handed on
+	done    int
+}
+
+func (l *line) add(i int, res *Result) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.results[i] = res
+	if l.done++; l.request.Progress != nil {
+		l.request.Progress(l.done, len(l.results))
+	}
+	for ; l.told < len(l.results) && l.results[l.told] != nil; l.told++ {
+		if l.request.Done == nil {
+			continue
+		}
+		if err := l.request.Done(l.results[l.told]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// One evaluates a single case on one plane. It fails when the context ends and for a plane or a case out of range.
+func One(ctx context.Context, seed uint64, index int, plane policy.Plane) (*Result, error) {
+	c, err := Generate(seed, index, plane)
+	if err != nil {
+		return nil, err
+	}
+	res, _, err := c.Evaluate(ctx, nil)
+	return res, err
+}
+
+// Evaluate compiles the case and simulates the plan, which it returns as well. It fails only when the context ends; what
+// else goes wrong is Failed of the result. progress may be nil.
+func (c *Case) Evaluate(ctx context.Context, progress func(float64)) (*Result, *policy.Plan, error) {
+	res := &Result{
+		Case: c.Index, Seed: c.Seed, Plane: c.Plane, Kind: c.Kind, Shared: c.Shared,
+		Tenants: []TenantResult{}, Links: []SimulatedLink{}, Findings: []string{},
+	}
+	plan, err := c.fill(ctx, res, progress)
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		return nil, nil, err
+	}
+	if err != nil {
+		res.Failed = err.Error()
+	}
+	return res, plan, nil
+}
+
+// fill does the work of Evaluate.
+func (c *Case) fill(ctx context.Context, res *Result, progress func(float64)) (*policy.Plan, error) {
+	plan, err := policy.Compile(c.Input)
+	if err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	for _, f := range plan.Findings {
+		res.Findings = append(res.Findings, f.Code)
+	}
+	if res.Ratio, err = c.ratio(); err != nil {
+		return plan, err
+	}
+	s, err := Simulate(ctx, c.Input, plan, Options{Seed: c.Traffic(), Before: true, MaxHops: hopBudget, Progress: progress})
+	if err != nil {
+		return plan, err
+	}
+	res.take(plan, s)
+	return plan, nil
+}
+
+// take fills in what a simulation of the plan gave.
+func (r *Result) take(plan *policy.Plan, s *Simulation) {
+	contended := make(map[string]bool)
+	for _, l := range plan.Links {
+		for _, t := range l.Tenants {
+			contended[t.Tenant] = true
+		}
+	}
+	r.SettledS, r.CountedS = s.SettledS, s.SimulatedS
+	for i, t := range plan.Tenants {
+		x := s.Tenants[i]
+		r.Tenants = append(r.Tenants, TenantResult{
+			Tenant: t.Tenant, Weight: t.Weight.Float(), QPs: t.QPs, Contended: contended[t.Tenant],
+			Entitled: float64(t.Entitled), Predicted: float64(t.Predicted), Simulated: float64(x.Delivered),
+			Error: round6(x.PredictionError), Entitle: round6(x.ShareError), Bound: t.Bound, Drift: round6(x.Drift),
+		})
+	}
+	for _, l := range s.Links {
+		l.Use, l.Before = round6(l.Use), round6(l.Before)
+		r.Links = append(r.Links, l)
+		r.Use += l.Use / float64(len(s.Links))
+		r.UseBefore += l.Before / float64(len(s.Links))
+	}
+	r.Use, r.UseBefore = round6(r.Use), round6(r.UseBefore)
+}
+
+func round6(x float64) float64 { return math.Round(x*1e6) / 1e6 }
+
+// ratio is the largest ratio of entitled rates among queue pairs that the same link limits.
+func (c *Case) ratio() (float64, error) {
+	target, err := policy.Entitle(c.Input)
+	if err != nil {
+		return 0, fmt.Errorf("entitlements: %w", err)
+	}
+	type span struct{ low, high float64 }
+	at := make(map[subnet.PortRef]span)
+	worst := 1.0
+	for i, e := range target.Flows {
+		if e.Bottleneck.Node < 0 || e.Rate <= 0 {
+			continue
+		}
+		each := float64(e.Rate) / float64(c.Input.Flows[i].QPs)
+		s, ok := at[e.Bottleneck]
+		if !ok {
+			s = span{each, each}
+		}
+		s = span{min(s.low, each), max(s.high, each)}
+		at[e.Bottleneck] = s
+		worst = max(worst, s.high/s.low)
+	}
+	return round6(worst), nil
+}

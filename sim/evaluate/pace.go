@@ -1,0 +1,84 @@
+package evaluate
+
+import (
+	"math"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/wrcc"
+)
+
+// What a tenant's rate over the window is worth. On InfiniBand it is steered by single marks: its relative standard
+// error is 1/sqrt(marks). Ethernet's loops answer in the mean of many packets.
+const (
+	wantedMarks   = 10_000 // standard error 1 %
+	wantedPackets = 4_000
+	markLoad      = 0.65 // part of the time in which a marking link is above its threshold
+)
+
+// paceOf says how long to settle and to count. The window is long enough for the smallest tenant to be
+// counted well, unless that takes more hops than allowed.
+func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
+	bits := packetBits(in)
+	smallest, hopRate := math.Inf(1), 0.0
+	for _, t := range p.Tenants {
+		if t.Predicted > 0 {
+			smallest = min(smallest, float64(t.Predicted))
+		}
+	}
+	total := 0.0
+	for _, t := range p.Tenants {
+		total += float64(t.Predicted)
+	}
+	streams := n.streams()
+	for _, s := range streams {
+		hopRate += float64(len(s.way))
+	}
+	hopRate *= total / bits / float64(max(1, len(streams))) // packet hops a second
+	var pc pace
+	var wanted float64 // seconds
+	switch in.Options.Plane {
+	case policy.PlaneRoCE:
+		pc.settle, pc.window = 60*quantity.Millisecond, 100*quantity.Millisecond
+		wanted = wantedPackets * bits / smallest
+	case policy.PlaneWRCC:
+		period := longestPeriod(p)
+		pc.settle, pc.window = max(4*quantity.Millisecond, 200*period), max(5*quantity.Millisecond, 100*period)
+		wanted = wantedPackets * bits / smallest
+	default:
+		const steps = 150 // of the timer from line rate down to any share and back
+		pc.settle = min(max(steps*longestTimer(in, p), 50*quantity.Millisecond), 3*quantity.Second)
+		pc.window = 100 * quantity.Millisecond
+		wanted = wantedMarks * coarsest(p) / markLoad * bits / smallest
+	}
+	longest := 4.0 // seconds
+	if maxHops > 0 {
+		longest = min(20, maxHops/hopRate)
+	}
+	wanted = max(min(wanted, longest), pc.window.Seconds())
+	pc.window = quantity.Picoseconds(wanted*1e6) * quantity.Microsecond
+	return pc
+}
+
+// longestPeriod is the longest sampling period of the plan's WRCC switches.
+func longestPeriod(p *policy.Plan) quantity.Picoseconds {
+	longest := quantity.Picoseconds(0)
+	if p.WRCC != nil {
+		for i := range p.WRCC.Domains {
+			longest = max(longest, p.WRCC.Domains[i].Period)
+		}
+	}
+	return longest
+}
+
+// packetBits is the size of a full packet on the wire.
+func packetBits(in *policy.Input) float64 {
+	switch in.Options.Plane {
+	case policy.PlaneRoCE:
+		return 8 * (etherPayload + etherHeaders)
+	case policy.PlaneWRCC:
+		return 8 * (etherPayload + etherHeaders + wrcc.HeaderSize)
+	default:
+		return 8 * (4096 + 26)
+	}
+}

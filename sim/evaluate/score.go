@@ -1,0 +1,161 @@
+package evaluate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/internal/stats"
+	"fairlane/policy"
+)
+
+// Score sums up results of one plane. Errors are of the simulated rates of tenants on contended links from the predicted
+// ones; NaN never occurs: without tenants they are 0.
+type Score struct {
+	Cases            int     `json:"cases"`   // that ran
+	Tenants          int     `json:"tenants"` // on contended links
+	ShareErrorP50    float64 `json:"share_error_p50"`
+	ShareErrorP95    float64 `json:"share_error_p95"`
+	ShareErrorMax    float64 `json:"share_error_max"`
+	EntitledP95      float64 `json:"entitled_error_p95"` // of the simulated rate from the entitled one
+	BoundCoverage    float64 `json:"bound_coverage"`     // part of the tenants whose error is within the plan's bound
+	BoundP50         float64 `json:"bound_p50"`
+	Utilisation      float64 `json:"utilisation_ratio"`     // use of contended links beside the fabric as it came, mean over cases
+	UtilisationLeast float64 `json:"utilisation_ratio_min"` // of the worst case
+}
+
+// PlaneScore is the score of one plane.
+type PlaneScore struct {
+	Score
+	// Beyond is the score of cases in which queue pairs at one link are entitled to rates further apart than 4:1;
+	// share errors above are those of the other cases, coverage and use are those of all. It is given for the RoCE plane.
+	Beyond *Score `json:"beyond_4_to_1,omitempty"`
+	Failed int    `json:"failed"` // cases that could not be compiled or simulated
+	// Worst are the tenants with the largest errors, largest first.
+	Worst []Worst `json:"worst"`
+}
+
+// Worst names one tenant whose prediction was far off.
+type Worst struct {
+	Case   int     `json:"case"`
+	Tenant string  `json:"tenant"`
+	Error  float64 `json:"error"`
+	Bound  float64 `json:"bound"`
+	Ratio  float64 `json:"ratio"`
+}
+
+// maxRatio is up to which ratio of rates at one link DCQCN is held to its bound.
+const maxRatio = 4
+
+// worstListed is how many tenants Worst has.
+const worstListed = 5
+
+// ScoreOf sums up the results of a plane. Results of other planes are left out.
+func ScoreOf(plane policy.Plane, results []*Result) PlaneScore {
+	var all, near, far []*Result
+	out := PlaneScore{Worst: []Worst{}}
+	for _, r := range results {
+		switch {
+		case r.Plane != plane:
+			continue
+		case r.Failed != "":
+			out.Failed++
+			continue
+		}
+		all = append(all, r)
+		if r.Ratio <= maxRatio {
+			near = append(near, r)
+		} else {
+			far = append(far, r)
+		}
+		for _, t := range r.Tenants {
+			if t.Contended {
+				out.Worst = append(out.Worst, Worst{r.Case, t.Tenant, t.Error, t.Bound, r.Ratio})
+			}
+		}
+	}
+	slices.SortStableFunc(out.Worst, func(a, b Worst) int { return cmp.Compare(b.Error, a.Error) })
+	out.Worst = out.Worst[:min(len(out.Worst), worstListed)]
+	out.Score = score(all)
+	if plane == policy.PlaneRoCE {
+		b := score(far)
+		out.Beyond = &b
+		n := score(near)
+		out.ShareErrorP50, out.ShareErrorP95, out.ShareErrorMax, out.EntitledP95 = n.ShareErrorP50, n.ShareErrorP95, n.ShareErrorMax, n.EntitledP95
+	}
+	return out
+}
+
+func score(results []*Result) Score {
+	s := Score{Cases: len(results)}
+	var errs, entitled, bounds, uses []float64
+	within := 0
+	for _, r := range results {
+		for _, t := range r.Tenants {
+			if !t.Contended {
+				continue
+			}
+			errs, entitled, bounds = append(errs, t.Error), append(entitled, t.Entitle), append(bounds, t.Bound)
+			if t.Error <= t.Bound {
+				within++
+			}
+		}
+		if r.UseBefore > 0 {
+			uses = append(uses, r.Use/r.UseBefore)
+		}
+	}
+	s.Tenants = len(errs)
+	at := func(values []float64, q float64) float64 {
+		slices.Sort(values)
+		v, _ := stats.Quantile(values, q)
+		return round6(v)
+	}
+	s.ShareErrorP50, s.ShareErrorP95, s.ShareErrorMax = at(errs, 0.5), at(errs, 0.95), at(errs, 1)
+	s.EntitledP95, s.BoundP50 = at(entitled, 0.95), at(bounds, 0.5)
+	if len(errs) > 0 {
+		s.BoundCoverage = round6(float64(within) / float64(len(errs)))
+	}
+	if len(uses) > 0 {
+		m := stats.MomentsOf(uses)
+		s.Utilisation, s.UtilisationLeast = round6(m.Mean()), round6(m.Min())
+	}
+	return s
+}
+
+// Bounds that an evaluation is held to.
+const (
+	leastUtilisation = 0.97
+	leastCoverage    = 0.95
+)
+
+// errorBound is the largest 95th percentile of share errors that a plane may have.
+func errorBound(plane policy.Plane) float64 {
+	switch plane {
+	case policy.PlaneRoCE:
+		return 0.10
+	case policy.PlaneWRCC:
+		return 0.01
+	default:
+		return 0.05
+	}
+}
+
+// Missed says which bounds a score misses: failed cases, share errors (5 % on InfiniBand, 10 % on RoCE with rates up to 4:1, 1 % with WRCC; 95th
+// percentile), link use below 97 % of the fabric as it came, bounds that cover less than 95 %. nil is none.
+func (s *PlaneScore) Missed(plane policy.Plane) error {
+	var errs []error
+	if s.Failed > 0 {
+		errs = append(errs, fmt.Errorf("%s: %d cases failed", plane, s.Failed))
+	}
+	if b := errorBound(plane); s.ShareErrorP95 > b {
+		errs = append(errs, fmt.Errorf("%s: share error %.2f %% at the 95th percentile: want at most %.0f %%", plane, 100*s.ShareErrorP95, 100*b))
+	}
+	if s.Cases > 0 && s.Utilisation < leastUtilisation {
+		errs = append(errs, fmt.Errorf("%s: link use is %.1f %% of the unweighted: want at least %.0f %%", plane, 100*s.Utilisation, 100*leastUtilisation))
+	}
+	if s.Tenants > 0 && s.BoundCoverage < leastCoverage {
+		errs = append(errs, fmt.Errorf("%s: bounds cover %.1f %% of the tenants: want at least %.0f %%", plane, 100*s.BoundCoverage, 100*leastCoverage))
+	}
+	return errors.Join(errs...)
+}

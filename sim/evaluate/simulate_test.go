@@ -1,0 +1,162 @@
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/sim/fabric"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
+)
+
+// A case of each plane, small enough for a test, in which the simulator gives what the plan predicts, with links as
+// full as without one.
+func TestPredictionsHoldOnEachPlane(t *testing.T) {
+	t.Parallel()
+	for _, plane := range Planes() {
+		t.Run(string(plane), func(t *testing.T) {
+			t.Parallel()
+			c, err := Generate(77, 3, plane)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := policy.Compile(c.Input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := 0.0
+			s, err := Simulate(t.Context(), c.Input, plan, Options{Seed: c.Traffic(), Before: true, MaxHops: 3e6, Progress: func(done float64) {
+				if done < last || done > 1 {
+					t.Errorf("progress %g after %g", done, last)
+				}
+				last = done
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last != 1 {
+				t.Errorf("progress ends at %g", last)
+			}
+			for i, x := range s.Tenants {
+				if x.Tenant != plan.Tenants[i].Tenant || x.PredictionError > errorBound(plane) {
+					t.Errorf("%+v: want at most %g off %d bit/s", x, errorBound(plane), plan.Tenants[i].Predicted)
+				}
+			}
+			for _, l := range s.Links {
+				if l.Use < leastUtilisation*l.Before || l.Use > 1.01 {
+					t.Errorf("%+v: want at least %g of the use before", l, leastUtilisation)
+				}
+			}
+		})
+	}
+}
+
+func TestASimulationEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	c, err := Generate(77, 3, policy.PlaneIB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := policy.Compile(c.Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = Simulate(ctx, c.Input, plan, Options{Progress: func(float64) { cancel() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's error", err)
+	}
+}
+
+// Lanes and settings of a plan are those of the network after it was installed.
+func TestAPlanIsInstalledAsItIs(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(4, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := ports(topo)
+	flows := []tenants.Flow{
+		{Tenant: "a", Src: hosts[0], Dst: hosts[2], QPs: 1}, {Tenant: "b", Src: hosts[0], Dst: hosts[3], QPs: 4},
+		{Tenant: "b", Src: hosts[1], Dst: hosts[2], QPs: 2},
+	}
+	ts := tenants.Attach([]tenants.Tenant{{Name: "a", Weight: 3 * quantity.WeightOne}, {Name: "b", Weight: quantity.WeightOne, PKey: 2}}, flows)
+	in := policy.Input{Fabric: topo, Tenants: ts, Flows: flows, Options: policy.Options{VLArbitration: true}}
+	plan, err := policy.Compile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Lanes) != 1 {
+		t.Fatalf("%d ports with lanes: want the one that sends for both", len(plan.Lanes))
+	}
+	n, err := newIB(&in, plan, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lanes := plan.Lanes[0]
+	ref, _ := n.Topology().PortByID(lanes.Port)
+	if got := n.SL2VL(ref.Node, 0, ref.Port); got != lanes.SL2VL {
+		t.Errorf("SL2VL %v, want %v", got, lanes.SL2VL)
+	}
+	low := n.VLArb(ref.Node, ref.Port, false)
+	for i, e := range low {
+		want := fabric.VLWeight{}
+		if i < len(lanes.Low) {
+			want = fabric.VLWeight{VL: lanes.Low[i].VL, Weight: lanes.Low[i].Weight}
+		}
+		if e != want {
+			t.Errorf("low entry %d: %v, want %v", i, e, want)
+		}
+	}
+	for i := range plan.CAs {
+		ref, _ := n.Topology().PortByID(plan.CAs[i].Port)
+		got := ibcc.CASettings{Limit: n.CCTILimit(ref.Node, ref.Port)}
+		got.PerSL, got.SLs = n.CAParams(ref.Node, ref.Port)
+		for b := range n.CCTBlocks() {
+			block := n.CCTBlock(ref.Node, ref.Port, b)
+			got.Table = append(got.Table, block[:]...)
+		}
+		if !plan.CAs[i].Settings.Equal(&got) {
+			t.Errorf("%s: %+v, want %+v", plan.CAs[i].Name, got, plan.CAs[i].Settings)
+		}
+	}
+	for id := range fabric.FlowID(len(flows)) {
+		f := n.Flow(id)
+		if sl, ok := plan.SL(flows[id].Tenant, flows[id].Src); !ok || f.Spec.SL != sl {
+			t.Errorf("flow %d is on SL %d, want %d", id, f.Spec.SL, sl)
+		}
+	}
+}
+
+// A plan for another fabric, or another plane, is refused with what is missing.
+func TestPlansThatDoNotFitAreRefused(t *testing.T) {
+	t.Parallel()
+	c, err := Generate(77, 3, policy.PlaneIB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := &policy.Plan{
+		CAs:      []policy.CAPlan{{Port: ident.PortID{Node: 9, Port: 1}}},
+		Switches: []policy.SwitchPlan{{Node: 8}},
+		Lanes:    []policy.LanePlan{{Port: ident.PortID{Node: 7, Port: 1}}},
+	}
+	_, err = Simulate(t.Context(), c.Input, strange, Options{})
+	for _, want := range []string{"0x0000000000000009:1: no such port", "0x0000000000000008: no such switch", "lanes of 0x0000000000000007:1"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	for _, plane := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
+		in := c.Input
+		in.Options.Plane = plane
+		if _, err := Simulate(t.Context(), in, &policy.Plan{}, Options{}); err == nil || !strings.Contains(err.Error(), "no settings for the") {
+			t.Errorf("%s: got %v, want what the plan lacks", plane, err)
+		}
+	}
+}
