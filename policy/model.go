@@ -140,10 +140,11 @@ func (m *model) addFlows() error {
 	for i, t := range m.tenants {
 		byName[t.Name] = int32(i)
 	}
-	w := &wayFinder{m: m, arena: make([]int32, 0, 6*len(m.in.Flows)), levels: map[int32][]int32{}}
+	w := &wayFinder{m: m, arena: make([]int32, 0, 6*len(m.in.Flows))}
 	m.flows = make([]flow, 0, len(m.in.Flows))
 	var ways []way
-	for i := range m.in.Flows {
+	for _, k := range w.order() {
+		i := int(k)
 		fl := &m.in.Flows[i]
 		src, dst, err := ends(m.fabric, i, fl)
 		if err != nil {
@@ -166,19 +167,42 @@ func (m *model) addFlows() error {
 			m.flows = append(m.flows, x)
 		}
 	}
-	slices.SortStableFunc(m.flows, func(a, b flow) int { return m.compareFlows(&a, &b) })
+	m.sortFlows()
 	return nil
+}
+
+// sortFlows puts the flows in their order. Positions are sorted, since flows are large to move.
+func (m *model) sortFlows() {
+	order := make([]int32, len(m.flows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(compareFlows(&m.flows[a], &m.flows[b]), cmp.Compare(m.flows[a].index, m.flows[b].index))
+	})
+	sorted := make([]flow, len(m.flows))
+	for i, k := range order {
+		sorted[i] = m.flows[k]
+	}
+	m.flows = sorted
 }
 
 // compareFlows orders flows by all that matters of them, so that equal flows are exchangeable and
 // the result does not depend on the order of the input.
-func (m *model) compareFlows(a, b *flow) int {
-	return cmp.Or(
-		cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.class, b.class),
-		cmp.Compare(a.src.Node, b.src.Node), cmp.Compare(a.src.Port, b.src.Port),
-		cmp.Compare(a.dst.Node, b.dst.Node), cmp.Compare(a.dst.Port, b.dst.Port),
-		cmp.Compare(a.qps, b.qps), cmp.Compare(a.demand, b.demand), slices.Compare(a.links, b.links),
-	)
+func compareFlows(a, b *flow) int {
+	if a.tenant != b.tenant {
+		return cmp.Compare(a.tenant, b.tenant)
+	}
+	if a.class != b.class {
+		return cmp.Compare(a.class, b.class)
+	}
+	if a.src != b.src {
+		return cmp.Or(cmp.Compare(a.src.Node, b.src.Node), cmp.Compare(a.src.Port, b.src.Port))
+	}
+	if a.dst != b.dst {
+		return cmp.Or(cmp.Compare(a.dst.Node, b.dst.Node), cmp.Compare(a.dst.Port, b.dst.Port))
+	}
+	return cmp.Or(cmp.Compare(a.qps, b.qps), cmp.Compare(a.demand, b.demand), slices.Compare(a.links, b.links))
 }
 
 // direction numbers the link direction that a transmitting port drives.

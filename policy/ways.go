@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -9,9 +10,12 @@ import (
 	"fairlane/tenants"
 )
 
-// maxWays bounds how many equal-cost paths of a flow are told apart. Of more, as many are taken, spread
-// over the choices of every switch.
-const maxWays = 64
+const (
+	// maxWays bounds how many equal-cost paths of a flow are told apart, and allWays how many of all flows
+	// together (at least minWays each). Of more, as many are taken, which others being others for other ends.
+	maxWays, minWays = 64, 2
+	allWays          = 200_000
+)
 
 // Paths returns, for each flow, the ports that transmit it, source port first, by the
 // fabric's forwarding tables; tables and LIDs that the fabric lacks are computed as the compiler
@@ -50,11 +54,36 @@ func ends(f *subnet.Fabric, i int, fl *tenants.Flow) (src, dst subnet.PortRef, e
 
 // wayFinder makes the link directions of flows. Its slices are cut from one arena.
 type wayFinder struct {
-	m      *model
-	arena  []int32
-	ports  []subnet.PortRef // scratch
-	levels map[int32][]int32
-	queue  []int32
+	m     *model
+	arena []int32
+	ports []subnet.PortRef // scratch
+	// towards is the switch that dist and next are about: the number of links from each node to it, and the
+	// ports of a switch that lead nearer, found when a way first comes by.
+	towards int32
+	dist    []int32
+	next    [][]subnet.PortRef
+	queue   []int32
+}
+
+// order lists the flows so that those that end behind one switch follow each other, which spares searches.
+func (w *wayFinder) order() []int32 {
+	flows := w.m.in.Flows
+	out := make([]int32, len(flows))
+	for i := range out {
+		out[i] = int32(i)
+	}
+	if w.m.plane == PlaneIB {
+		return out
+	}
+	edge := make([]int32, len(flows))
+	for i := range flows {
+		if dst, ok := w.m.fabric.PortByID(flows[i].Dst); ok {
+			peer, _ := w.m.fabric.Peer(dst)
+			edge[i] = peer.Node
+		}
+	}
+	slices.SortFunc(out, func(a, b int32) int { return cmp.Or(cmp.Compare(edge[a], edge[b]), cmp.Compare(a, b)) })
+	return out
 }
 
 // way is one path of a flow as link directions, with the queue pairs that take it.
@@ -98,8 +127,8 @@ func (w *wayFinder) given(out []way, routes []Way, i int, fl *tenants.Flow, src,
 		at := src
 		for j, p := range r.Path {
 			peer, ok := w.m.fabric.Peer(p)
-			if !ok || j == 0 && p != src || j > 0 && p.Node != at.Node {
-				return nil, fmt.Errorf("flow %d of tenant %s: way %d: hop %d is %s: want linked ports from %s on, each on the node that the last one leads to",
+			if !ok || j == 0 && p != src || j > 0 && p.Node != at.Node || slices.Contains(r.Path[:j], p) {
+				return nil, fmt.Errorf("flow %d of tenant %s: way %d: hop %d is %s: want linked ports from %s on, each once and on the node that the last one leads to",
 					i, fl.Tenant, k, j, w.m.fabric.PortName(p), w.m.fabric.PortName(src))
 			}
 			at = peer
@@ -119,90 +148,91 @@ func (w *wayFinder) given(out []way, routes []Way, i int, fl *tenants.Flow, src,
 
 // shortest spreads a flow evenly over the shortest paths, as a hash of five-tuples does on average.
 func (w *wayFinder) shortest(out []way, i int, fl *tenants.Flow, src, dst subnet.PortRef) ([]way, error) {
-	dist := w.distances(dst)
-	if dist[src.Node] < 0 {
+	edge, _ := w.m.fabric.Peer(dst)
+	first, _ := w.m.fabric.Peer(src)
+	if first == dst {
+		return append(out, way{w.cut([]subnet.PortRef{src}), float64(fl.QPs)}), nil
+	}
+	w.search(edge.Node)
+	if w.m.fabric.Nodes[edge.Node].Kind != subnet.KindSwitch || w.dist[first.Node] < 0 {
 		return nil, fmt.Errorf("flow %d of tenant %s: %s to %s: %w", i, fl.Tenant, w.m.fabric.PortName(src), w.m.fabric.PortName(dst), subnet.ErrNoRoute)
 	}
-	total := 1
-	for k := 0; k < total; k++ {
-		var widest int
-		w.ports, widest = w.walk(w.ports[:0], src, dst, dist, k)
-		if k == 0 {
-			total = min(maxWays, widest)
-		}
-		out = append(out, way{w.cut(w.ports), float64(fl.QPs)})
+	var ways int
+	w.ports, ways = w.walk(w.ports[:0], src, edge, 0)
+	total := min(ways, maxWays, max(minWays, allWays/len(w.m.in.Flows)))
+	offset := 0
+	if total < ways {
+		offset = int(scatter(uint64(fl.Src.Node)<<8^uint64(fl.Src.Port), uint64(fl.Dst.Node)<<8^uint64(fl.Dst.Port)) % uint64(ways))
 	}
-	for k := len(out) - total; k < len(out); k++ {
-		out[k].qps = float64(fl.QPs) / float64(total)
+	for k := range total {
+		w.ports, _ = w.walk(w.ports[:0], src, edge, offset+k)
+		out = append(out, way{w.cut(w.ports), float64(fl.QPs) / float64(total)})
 	}
 	return out, nil
 }
 
-// walk follows the k-th way, and returns how many a walk of its widths has. The choice at each switch is a digit of
-// k, least significant first, so that even fewer ways than there are use all choices of the first switches.
-func (w *wayFinder) walk(path []subnet.PortRef, src, dst subnet.PortRef, dist []int32, k int) (_ []subnet.PortRef, ways int) {
+// scatter mixes two numbers (the finalizer of splitmix64, Steele et al., 2014).
+func scatter(a, b uint64) uint64 {
+	z := a*0x9e3779b97f4a7c15 + b
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// walk follows the k-th way to a host behind a port of a switch, and returns how many there are, as far as the widths of
+// this one tell. The choice at each switch is a digit of k, least significant first, so that ways with successive
+// numbers part at the first switch.
+func (w *wayFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k int) (_ []subnet.PortRef, ways int) {
 	path = append(path, src)
 	at, _ := w.m.fabric.Peer(src)
 	ways = 1
-	for at.Node != dst.Node {
-		width := 0
-		w.closer(at.Node, dst, dist, func(subnet.PortRef) bool { width++; return true })
-		pick := k % width
-		k /= width
-		var next subnet.PortRef
-		w.closer(at.Node, dst, dist, func(p subnet.PortRef) bool { next = p; pick--; return pick >= 0 })
-		path = append(path, next)
-		at, _ = w.m.fabric.Peer(next)
-		ways *= width
-		if ways > 1<<20 {
-			ways = 1 << 20
-		}
+	for at.Node != edge.Node {
+		next := w.nearer(at.Node)
+		path = append(path, next[k%len(next)])
+		k /= len(next)
+		ways = min(ways*len(next), 1<<20)
+		at, _ = w.m.fabric.Peer(path[len(path)-1])
 	}
-	return path, ways
+	return append(path, edge), ways
 }
 
-// closer yields the ports of a switch that lead one link nearer to a host.
-func (w *wayFinder) closer(node int32, dst subnet.PortRef, dist []int32, yield func(subnet.PortRef) bool) {
-	f := w.m.fabric
-	for p := range f.Nodes[node].Ports {
-		ref := subnet.PortRef{Node: node, Port: ident.PortNum(p)}
-		peer, ok := f.Peer(ref)
-		if !ok || dist[peer.Node] != dist[node]-1 || dist[peer.Node] < 0 || dist[peer.Node] == 0 && peer != dst {
-			continue
-		}
-		if !yield(ref) {
-			return
+// nearer lists the ports of a switch that lead one link nearer to the switch of the last search.
+func (w *wayFinder) nearer(node int32) []subnet.PortRef {
+	if w.next[node] == nil {
+		for p := range w.m.fabric.Nodes[node].Ports {
+			ref := subnet.PortRef{Node: node, Port: ident.PortNum(p)}
+			if peer, ok := w.m.fabric.Peer(ref); ok && w.dist[peer.Node] == w.dist[node]-1 {
+				w.next[node] = append(w.next[node], ref)
+			}
 		}
 	}
+	return w.next[node]
 }
 
-// distances is the number of links from each node to a host port; hosts do not forward. The hosts
-// of one switch share the search but for their own link.
-func (w *wayFinder) distances(dst subnet.PortRef) []int32 {
+// search finds the number of links from each switch to one; hosts do not forward and have none.
+func (w *wayFinder) search(edge int32) {
 	f := w.m.fabric
-	if d, ok := w.levels[dst.Node]; ok {
-		return d
+	if w.dist != nil && w.towards == edge {
+		return
 	}
-	if len(w.levels) >= 256 { // bounds the memory; flows come grouped by neither end
-		clear(w.levels)
+	w.towards = edge
+	if w.dist == nil {
+		w.dist, w.next = make([]int32, len(f.Nodes)), make([][]subnet.PortRef, len(f.Nodes))
 	}
-	d := slices.Repeat([]int32{-1}, len(f.Nodes))
-	d[dst.Node] = 0
-	peer, _ := f.Peer(dst)
-	d[peer.Node] = 1
-	w.queue = append(w.queue[:0], peer.Node)
+	for i := range w.dist {
+		w.dist[i] = -1
+		w.next[i] = nil
+	}
+	w.dist[edge] = 0
+	w.queue = append(w.queue[:0], edge)
 	for i := 0; i < len(w.queue); i++ {
 		at := w.queue[i]
-		if f.Nodes[at].Kind != subnet.KindSwitch {
-			continue
-		}
 		for p := range f.Nodes[at].Ports {
-			if next, ok := f.Peer(subnet.PortRef{Node: at, Port: ident.PortNum(p)}); ok && d[next.Node] < 0 {
-				d[next.Node] = d[at] + 1
+			next, ok := f.Peer(subnet.PortRef{Node: at, Port: ident.PortNum(p)})
+			if ok && w.dist[next.Node] < 0 && f.Nodes[next.Node].Kind == subnet.KindSwitch {
+				w.dist[next.Node] = w.dist[at] + 1
 				w.queue = append(w.queue, next.Node)
 			}
 		}
 	}
-	w.levels[dst.Node] = d
-	return d
 }
