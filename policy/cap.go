@@ -8,6 +8,7 @@ import (
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/policy/fill"
+	"fairlane/tenants"
 )
 
 // CodeCapCoarse means that the table cannot hold a tenant at its cap within 5 %.
@@ -22,6 +23,9 @@ const maxCapMiss = 0.05
 // in proportion to what its flows over that link are entitled to. A port without flows is taken to
 // have one queue pair. Tenants that share a setting share the tightest bound.
 func (s *settings) capRates() []float64 {
+	if !slices.ContainsFunc(s.m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
+		return nil
+	}
 	var out []float64
 	x := &capper{s: s, load: make([]float64, len(s.m.caps)), part: make([]float64, len(s.m.caps)), qps: make([]float64, len(s.m.caps))}
 	flows := s.m.flowsByTenant()
@@ -35,9 +39,6 @@ func (s *settings) capRates() []float64 {
 			x.out = out
 		}
 		x.tenant(flows[t], limit)
-	}
-	if out == nil {
-		return nil
 	}
 	for k := range s.all {
 		for _, t := range s.all[k].tenants {

@@ -58,19 +58,26 @@ func (m *model) roundTrip(links []int32) float64 {
 	return t
 }
 
+// flowTrips is roundTrip of each flow. Models of the same flows share it.
+func (m *model) flowTrips() []float64 {
+	if m.trips == nil {
+		m.trips = make([]float64, len(m.flows))
+		for i := range m.flows {
+			m.trips[i] = m.roundTrip(m.flows[i].links)
+		}
+	}
+	return m.trips
+}
+
 // roundTrips is, for each limiting link direction, the longest round trip of a flow it limits, in
 // seconds; 0 for the others.
 func (s *settings) roundTrips() []float64 {
 	out := make([]float64, len(s.m.caps))
+	trips := s.m.flowTrips()
 	for i := range s.m.flows {
-		f := &s.m.flows[i]
-		rt := 0.0
-		for _, d := range f.links {
+		for _, d := range s.m.flows[i].links {
 			if s.target.limiting[d] {
-				if rt == 0 {
-					rt = s.m.roundTrip(f.links)
-				}
-				out[d] = max(out[d], rt)
+				out[d] = max(out[d], trips[i])
 			}
 		}
 	}

@@ -31,6 +31,7 @@ type model struct {
 	entries int // CCT entries
 	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together.
 	targets, forecasts *fill.Solver
+	trips              []float64 // see roundTrip
 }
 
 // flow is one way of an aggregate.
@@ -180,9 +181,16 @@ func (m *model) sortFlows() {
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(compareFlows(&m.flows[a], &m.flows[b]), cmp.Compare(m.flows[a].index, m.flows[b].index))
 	})
-	sorted := make([]flow, len(m.flows))
+	sorted, hops := make([]flow, len(m.flows)), 0
 	for i, k := range order {
 		sorted[i] = m.flows[k]
+		hops += len(sorted[i].links)
+	}
+	arena := make([]int32, 0, hops) // in the order in which it is read
+	for i := range sorted {
+		start := len(arena)
+		arena = append(arena, sorted[i].links...)
+		sorted[i].links = arena[start:len(arena):len(arena)]
 	}
 	m.flows = sorted
 }
