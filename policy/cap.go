@@ -11,9 +11,6 @@ import (
 	"fairlane/tenants"
 )
 
-// CodeCapCoarse means that the table cannot hold a tenant at its cap within 5 %.
-const CodeCapCoarse = "cap-coarse"
-
 // maxCapMiss is the part of a cap that may be lost to the steps of a table without a finding.
 const maxCapMiss = 0.05
 

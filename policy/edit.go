@@ -12,9 +12,6 @@ import (
 	"fairlane/tenants"
 )
 
-// CodeFlowUnreachable is the finding of flows that a failed link leaves no way: they are left out.
-const CodeFlowUnreachable = "flow-unreachable"
-
 // Edit is one change of an input, to ask what it would do. ParseEdit reads one, Apply does it.
 type Edit struct {
 	Kind   EditKind

@@ -25,6 +25,32 @@ const (
 	CodeWeightUnreachable = "weight-unreachable"
 	// CodeIncreaseClamped: theorem1 mode needs a CCTI_Increase over 255.
 	CodeIncreaseClamped = "increase-clamped"
+	// CodeCapCoarse means that the table cannot hold a tenant at its cap within 5 %.
+	CodeCapCoarse = "cap-coarse"
+	// CodeFlowUnreachable is the finding of flows that a failed link leaves no way: they are left out.
+	CodeFlowUnreachable = "flow-unreachable"
+	// CodeOverbooked means that the guarantees of the tenants on a link exceed it, so none of them is kept in full.
+	CodeOverbooked = "guarantee-overbooked"
+	// CodeDCQCNSharedPort: tenants send from one NIC port, whose DCQCN registers cannot tell them apart.
+	CodeDCQCNSharedPort = "dcqcn-shared-port"
+	// CodeUncalibratedSpeed: a link is faster or slower than any that the profile was calibrated at.
+	CodeUncalibratedSpeed = "uncalibrated-speed"
+	// CodeSLSplit means that a tenant has several SLs, because one for all its ports does not fit.
+	CodeSLSplit = "sl-split"
+	// CodeLanesNeedSM: the plan weighs lanes, which only the subnet manager can set.
+	CodeLanesNeedSM = "vl-arbitration-needs-sm"
+	// CodeLanesCoarse: a lane's share is off by more than 5 %, because lanes or table entries are too few.
+	CodeLanesCoarse = "vl-arbitration-coarse"
+	// CodeWRCCUnstable: no WRCCT of S0's range is stable for all round trips that cross a data centre.
+	CodeWRCCUnstable = "wrcc-unstable"
+	// CodePeriodClamped: the round trips of a data centre call for a WRCCT that switches cannot set.
+	CodePeriodClamped = "wrcc-period-clamped"
+	// CodeFairRateCoarse: a link is so slow that headers, in whole Mbit/s, tell fair rates to worse than 0.1 %.
+	CodeFairRateCoarse = "fair-rate-coarse"
+	// CodeWeightRange: queue pairs are entitled to rates whose ratio is out of the range of weights.
+	CodeWeightRange = "weight-out-of-range"
+	// CodeCapUnenforced: a tenant is held below its cap by nothing but its own restraint.
+	CodeCapUnenforced = "cap-unenforced"
 )
 
 // sortFindings orders findings by code, tenants, links and text, and drops repetitions.

@@ -8,9 +8,6 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// CodeOverbooked means that the guarantees of the tenants on a link exceed it, so none of them is kept in full.
-const CodeOverbooked = "guarantee-overbooked"
-
 // bookable is the part of a link, in hundredths, that guarantees may have together: the sharing scales
 // what exceeds it down in proportion.
 const bookable = 99

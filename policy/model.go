@@ -31,7 +31,8 @@ type model struct {
 	entries int // CCT entries
 	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together.
 	targets, forecasts *fill.Solver
-	trips              []float64 // see roundTrip
+	trips              []float64 // see flowTrips
+	feedable           []float64 // see feedableCaps
 }
 
 // flow is one way of an aggregate.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -80,15 +81,29 @@ func (m *model) shareByWeight(w shareWeights) *allocation {
 	return m.share(m.forecasts, p)
 }
 
-// feedableCaps are the capacities of the link directions, but boundless where all flows come out of one and
-// the same link that is no faster: such a link is never offered more than it carries, so it
-// neither queues nor marks, and only the link before it divides.
+// feedableCaps are the capacities of the link directions, but boundless where what feeds a link is never more than
+// it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
+// no faster. Such a link neither queues nor marks, and only the links before it divide. Models of the same flows
+// share the result.
 func (m *model) feedableCaps() []float64 {
-	const none, many = -1, -2
-	before := make([]int32, len(m.caps))
-	for d := range before {
-		before[d] = none
+	if m.feedable != nil {
+		return m.feedable
 	}
+	m.feedable = slices.Clone(m.caps)
+	senders := m.senderRates()
+	for d, b := range m.linksBefore() {
+		if b >= 0 && m.caps[b] <= m.caps[d] || senders[d] > 0 && senders[d] <= m.caps[d] {
+			m.feedable[d] = fill.Boundless
+		}
+	}
+	return m.feedable
+}
+
+// linksBefore is, for each link direction, the one link from which all its flows come; negative when there are
+// several, or flows begin there.
+func (m *model) linksBefore() []int32 {
+	const none, many = -1, -2
+	before := slices.Repeat([]int32{none}, len(m.caps))
 	for i := range m.flows {
 		links := m.flows[i].links
 		for k, d := range links {
@@ -102,13 +117,28 @@ func (m *model) feedableCaps() []float64 {
 			}
 		}
 	}
-	caps := append([]float64(nil), m.caps...)
-	for d, b := range before {
-		if b >= 0 && m.caps[b] <= m.caps[d] {
-			caps[d] = fill.Boundless
+	return before
+}
+
+// senderRates sums, for each link direction, the capacities of the ports whose flows cross it, each once; 0 for
+// links on which flows begin.
+func (m *model) senderRates() []float64 {
+	order := make([]int32, len(m.flows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(m.flows[a].links[0], m.flows[b].links[0]) })
+	sum, last := make([]float64, len(m.caps)), slices.Repeat([]int32{-1}, len(m.caps))
+	for _, i := range order {
+		first := m.flows[i].links[0]
+		for _, d := range m.flows[i].links[1:] {
+			if last[d] != first {
+				last[d] = first
+				sum[d] += m.caps[first]
+			}
 		}
 	}
-	return caps
+	return sum
 }
 
 // flowWeights is the aggressiveness of each flow, all its queue pairs together.

@@ -7,15 +7,6 @@ import (
 	"strings"
 )
 
-// Codes of findings on the RoCE plane, beside CodeSourcePort, CodeSharedSetting, CodeWeightUnreachable
-// and CodeCapUnenforced.
-const (
-	// CodeDCQCNSharedPort: tenants send from one NIC port, whose DCQCN registers cannot tell them apart.
-	CodeDCQCNSharedPort = "dcqcn-shared-port"
-	// CodeUncalibratedSpeed: a link is faster or slower than any that the profile was calibrated at.
-	CodeUncalibratedSpeed = "uncalibrated-speed"
-)
-
 // sharedSpread is the |ln| of rates on one set of registers from which a finding says so: 5 %.
 const sharedSpread = 0.05
 

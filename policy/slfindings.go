@@ -8,9 +8,6 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// CodeSLSplit means that a tenant has several SLs, because one for all its ports does not fit.
-const CodeSLSplit = "sl-split"
-
 // maxNames bounds how many ports or links a finding lists.
 const maxNames = 16
 

@@ -8,14 +8,6 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Codes of findings about virtual lanes.
-const (
-	// CodeLanesNeedSM: the plan weighs lanes, which only the subnet manager can set.
-	CodeLanesNeedSM = "vl-arbitration-needs-sm"
-	// CodeLanesCoarse: a lane's share is off by more than 5 %, because lanes or table entries are too few.
-	CodeLanesCoarse = "vl-arbitration-coarse"
-)
-
 // maxLaneMiss is the relative error of a lane's share without a finding.
 const maxLaneMiss = 0.05
 

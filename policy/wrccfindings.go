@@ -8,20 +8,6 @@ import (
 	"fairlane/wrcc"
 )
 
-// Codes of findings on the WRCC plane.
-const (
-	// CodeWRCCUnstable: no WRCCT of S0's range is stable for all round trips that cross a data centre.
-	CodeWRCCUnstable = "wrcc-unstable"
-	// CodePeriodClamped: the round trips of a data centre call for a WRCCT that switches cannot set.
-	CodePeriodClamped = "wrcc-period-clamped"
-	// CodeFairRateCoarse: a link is so slow that headers, in whole Mbit/s, tell fair rates to worse than 0.1 %.
-	CodeFairRateCoarse = "fair-rate-coarse"
-	// CodeWeightRange: queue pairs are entitled to rates whose ratio is out of the range of weights.
-	CodeWeightRange = "weight-out-of-range"
-	// CodeCapUnenforced: a tenant is held below its cap by nothing but its own restraint.
-	CodeCapUnenforced = "cap-unenforced"
-)
-
 // The bound of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s. A port measures its load in
 // the packets of one WRCCT: the fewer there are, the less well it knows it.
 const (

@@ -24,8 +24,12 @@ const (
 	// How many packets an acknowledgement answers: so many that acknowledgements take little of the links on which
 	// they meet data, but few with WRCC, because they bring a rate home: a sender that hears nothing for long asks for more.
 	roceAckEvery = 8
-	wrccAckEvery = 4
+	wrccAckEvery = 6
 )
+
+// wrccPaceCredit lets a paced queue pair make up for its turn on a busy NIC, about a round of 64 packets at 25 Gbit/s: a rate
+// that it keeps below the one it was told would be taken for room by the switches.
+const wrccPaceCredit = 20 * quantity.Microsecond
 
 // etherNetwork is an Ethernet fabric with the flows of an input: each queue pair is a flow of its own, with a
 // source port and so a way of its own.
@@ -42,7 +46,7 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 	b := etherBuilder{in: in, plan: p, cfg: &cfg}
 	var err error
 	if in.Options.Plane == policy.PlaneWRCC {
-		cfg.AckEvery = wrccAckEvery
+		cfg.AckEvery, cfg.PaceCredit = wrccAckEvery, wrccPaceCredit
 		err = b.installWRCC()
 	} else {
 		err = b.installRoCE()
