@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
@@ -24,11 +25,14 @@ import (
 func Compile(in Input) (*Plan, error) { return new(Compiler).Compile(in) }
 
 // setBounds writes each tenant's error bound beside its predictions.
-func (m *model) setBounds(ts []TenantShare, links []LinkShare, bounds []float64) {
+func (m *model) setBounds(ts []TenantShare, classes []ClassShare, links []LinkShare, bounds []float64) {
 	of := make(map[string]float64, len(bounds))
 	for t, b := range bounds {
 		ts[t].Bound = sixDecimals(b)
 		of[m.tenants[t].Name] = ts[t].Bound
+	}
+	for i := range classes {
+		classes[i].Bound = of[classes[i].Tenant]
 	}
 	for i := range links {
 		for j := range links[i].Tenants {
@@ -77,10 +81,10 @@ func (s *settings) caPlan(p *port) CAPlan {
 		c.Settings.SLs[sl] = ibcc.SLParams{Timer: least.timer, Increase: least.incr}
 		free = append(free, fmt.Sprint(sl))
 	}
-	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: fmt.Sprint(p.perSL), Rule: "port-control", Formula: p.why})
+	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: fmt.Sprint(p.perSL), Range: "false, true", Rule: "port-control", Formula: p.why})
 	for _, k := range p.settings {
 		st := &s.all[k]
-		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Min: st.min}
+		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Trigger: s.trigger(p, st), Min: st.min}
 		c.Reasons = append(c.Reasons, s.reasons(p, st)...)
 		if st.min > 0 {
 			c.Reasons = append(c.Reasons, s.capReason(p, k, strings.Join(s.names(st.tenants), ",")))
@@ -94,7 +98,7 @@ func (s *settings) caPlan(p *port) CAPlan {
 			Formula: fmt.Sprintf("no tenant here uses them: the parameters of SL %d, the least aggressive on the port", least.sl)})
 	}
 	c.Reasons = append(c.Reasons, p.tableWhy, Reason{Field: "ccti_limit", Value: fmt.Sprint(c.Settings.Limit),
-		Rule: "whole-table", Formula: fmt.Sprintf("%d entries - 1", len(p.table))})
+		Unit: "CCTI", Range: fmt.Sprintf("0..%d", len(p.table)-1), Rule: "whole-table", Formula: fmt.Sprintf("%d entries - 1", len(p.table))})
 	return c
 }
 
@@ -106,19 +110,35 @@ func (s *settings) reasons(p *port, st *setting) []Reason {
 	}
 	tenant := strings.Join(names, ",")
 	field := fmt.Sprintf("sl[%d].", st.sl)
-	timer := Reason{Field: field + "timer", Value: fmt.Sprint(st.timer), Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
+	timer := Reason{Field: field + "timer", Value: fmt.Sprint(st.timer), Unit: "1.024 us", Range: "1..65535", Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
 	if st.exact < 1 {
 		timer.Clamped = fmt.Sprintf("%.3f to 1, the shortest timer", st.exact)
 	}
 	if st.exact >= math.MaxUint16+0.5 {
 		timer.Clamped = fmt.Sprintf("%.0f to 65535, the longest timer, at increase %d", st.exact, st.incr)
 	}
-	incr := Reason{Field: field + "increase", Value: fmt.Sprint(st.incr), Tenant: tenant, Rule: "smallest-increase",
+	incr := Reason{Field: field + "increase", Value: fmt.Sprint(st.incr), Unit: "CCTI a BECN", Range: "1..255", Tenant: tenant, Rule: "smallest-increase",
 		Formula: "the smallest with which the timer fits 16 bits: each unit widens the saw-tooth"}
 	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
 		incr.Rule, incr.Formula = "theorem1", "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
 	}
-	return []Reason{timer, incr}
+	out := []Reason{timer, incr}
+	if trigger := s.trigger(p, st); trigger > 0 {
+		out = append(out, Reason{Field: field + "trigger", Value: fmt.Sprint(trigger), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: "log-at-half-share",
+			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", rate(st.rate))})
+	}
+	return out
+}
+
+// trigger is the CCTI at which a device is to log that a CCTI is held to half of what its setting is made for; 0, no
+// log, where that is off the table, beyond 8 bits, or where a cap holds it anyway.
+func (s *settings) trigger(p *port, st *setting) uint8 {
+	half := st.rate / 2
+	i := sort.Search(len(p.table), func(i int) bool { return p.line/(1+p.table[i].Factor()) <= half })
+	if i == len(p.table) || i > math.MaxUint8 || i <= int(st.min) {
+		return 0
+	}
+	return uint8(i)
 }
 
 func (s *settings) rule(st *setting) string {

@@ -58,7 +58,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		Classes: m.classShares(target, o.predicted),
 	}
 	o.write(p)
-	m.setBounds(p.Tenants, p.Links, o.bounds)
+	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
 	p.Findings = sortFindings(m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p))
 	p.Name = p.hash(next.digests)
 	next.plan = p

@@ -166,6 +166,7 @@ type ClassShare struct {
 	QPs       int              `json:"qps"`
 	Entitled  quantity.BitRate `json:"entitled_bps"`
 	Predicted quantity.BitRate `json:"predicted_bps"`
+	Bound     float64          `json:"bound"` // the tenant's
 }
 
 // LinkShare is one contended link direction, named by the port that transmits on it.

@@ -38,7 +38,7 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 	}
 	predicted := s.predict()
 	out := &Prediction{Tenants: m.tenantShares(target, predicted), Links: m.linkShares(target, predicted)}
-	m.setBounds(out.Tenants, out.Links, s.bounds())
+	m.setBounds(out.Tenants, nil, out.Links, s.bounds())
 	return out, nil
 }
 
