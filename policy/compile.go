@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -319,7 +320,11 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		if t.PredictedError > 0.05 {
 			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: m.missed(p, t.Tenant),
 				Message: fmt.Sprintf("tenant %s is entitled to %s and predicted to get %s", t.Tenant, t.Entitled, t.Predicted),
-				Fix:     "see the other findings of this tenant"})
+				Fix:     seeOthers})
+		} else if parts := missedParts(p, t.Tenant); len(parts) > 0 {
+			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: m.missed(p, t.Tenant),
+				Message: fmt.Sprintf("tenant %s is predicted to get its share in all, but not of each part: %s", t.Tenant, strings.Join(bounded(parts), "; ")),
+				Fix:     seeOthers})
 		}
 	}
 	for _, l := range p.Links {
@@ -334,6 +339,27 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		out = append(out, Finding{Code: CodeSourcePort, Tenants: names, Links: []string{l.Name},
 			Message: fmt.Sprintf("the tenants contend for the sending port %s, which marks nothing: its queue pairs take turns, so each tenant gets %s", m.fabric.PortName(ref), predictedList(l.Tenants)),
 			Fix:     "place the tenants' senders on different ports, or weigh their lanes by VL arbitration on this port"})
+	}
+	return out
+}
+
+// missedParts lists the classes and the contended links of a tenant of which it is predicted to get more than 5 % off.
+func missedParts(p *Plan, tenant string) []string {
+	off := func(predicted, entitled quantity.BitRate) bool {
+		return math.Abs(float64(predicted-entitled)) > float64(0.05*float64(entitled))+1 // the rates are whole
+	}
+	var out []string
+	for _, c := range p.Classes {
+		if c.Tenant == tenant && off(c.Predicted, c.Entitled) {
+			out = append(out, fmt.Sprintf("class %s %s instead of %s", c.Class, c.Predicted, c.Entitled))
+		}
+	}
+	for _, l := range p.Links {
+		for _, t := range l.Tenants {
+			if t.Tenant == tenant && off(t.Predicted, t.Entitled) {
+				out = append(out, fmt.Sprintf("on %s %s instead of %s", l.Name, t.Predicted, t.Entitled))
+			}
+		}
 	}
 	return out
 }

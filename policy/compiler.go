@@ -58,8 +58,13 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		Classes: m.classShares(target, o.predicted),
 	}
 	o.write(p)
+	chance := m.byChance(target)
+	for t := range o.bounds {
+		o.bounds[t] = min(1, o.bounds[t]+chance[t])
+	}
+	o.findings = slices.Concat(o.findings, m.chanceFinding(chance), roughFinding(target, o.predicted))
 	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
-	p.Findings = sortFindings(m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p))
+	p.Findings = sortFindings(m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p, target))
 	p.Name = p.hash(next.digests)
 	next.plan = p
 	*c = next

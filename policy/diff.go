@@ -11,7 +11,7 @@ import (
 // Difference is what changes from one plan to another, in the order people ask: what each tenant gains and loses and
 // which settings bring it, then devices as a whole, contended links and findings. Reasons and names do
 // not count: plans that set and predict the same have no difference. Lists of places are bounded, their counts are
-// not.
+// not. Rates that change by less than 1e-6 of themselves, or print alike, are counted only.
 type Difference struct {
 	From string `json:"from"` // name of the plan before
 	To   string `json:"to"`
@@ -27,6 +27,17 @@ type Difference struct {
 	// Appeared and Vanished are the findings of only one of the plans.
 	Appeared []Finding `json:"appeared,omitempty"`
 	Vanished []Finding `json:"vanished,omitempty"`
+	// Reworded are findings of both plans, by code, tenants and links, that say something else.
+	Reworded []FindingChange `json:"reworded,omitempty"`
+	// Minor counts the tenants, classes and parts of links that differ in nothing but rates, and in these by too little to
+	// be told.
+	Minor int `json:"minor,omitempty"`
+}
+
+// FindingChange is one finding before and after.
+type FindingChange struct {
+	Before Finding `json:"before"`
+	After  Finding `json:"after"`
 }
 
 // TenantChange is what changes for one tenant.
@@ -101,7 +112,7 @@ func (l *NameList) add(name string) {
 // Empty reports that the plans set and predict the same.
 func (d *Difference) Empty() bool {
 	return len(d.Tenants) == 0 && len(d.Settings) == 0 && len(d.Devices) == 0 && d.Contended == nil && d.Relieved == nil &&
-		len(d.Appeared) == 0 && len(d.Vanished) == 0
+		len(d.Appeared) == 0 && len(d.Vanished) == 0 && len(d.Reworded) == 0 && d.Minor == 0
 }
 
 // Diff tells what changes from one plan to another, on any plane. Plans of different planes differ in everything.
@@ -116,7 +127,7 @@ func Diff(before, after *Plan) Difference {
 	x.roce(orEmpty(before.RoCE), orEmpty(after.RoCE))
 	x.wrcc(orEmpty(before.WRCC), orEmpty(after.WRCC))
 	x.rest("plan", "plan", "", partOf(before), partOf(after))
-	x.out.Appeared, x.out.Vanished = onlyIn(after.Findings, before.Findings), onlyIn(before.Findings, after.Findings)
+	x.findings(before.Findings, after.Findings)
 	return x.finish(before, after)
 }
 
@@ -179,10 +190,34 @@ func match[T any, K comparable](before, after []T, key func(*T) K, changed func(
 // shares notes the tenants whose figures differ; finish puts both sides beside each.
 func (x *differ) shares(before, after []TenantShare) {
 	match(before, after, func(t *TenantShare) string { return t.Tenant }, func(a, b *TenantShare) {
-		if a == nil || b == nil || *a != *b {
+		switch {
+		case a == nil || b == nil || settled(*a, *b) != *a:
 			x.tenant(first(a, b).Tenant)
+		case *a != *b:
+			x.out.Minor++
 		}
 	})
+}
+
+// minorChange is the relative change of a rate below which nobody is told.
+const minorChange = 1e-6
+
+// near is the rate after, or the one before when nobody needs to tell them apart.
+func near(before, after quantity.BitRate) quantity.BitRate {
+	d, most := after-before, max(before, after)
+	if float64(max(d, -d)) <= float64(minorChange*float64(most)) || before.String() == after.String() {
+		return before
+	}
+	return after
+}
+
+// settled is a tenant's figures after, with those before where they are near.
+func settled(a, b TenantShare) TenantShare {
+	b.Entitled, b.Predicted = near(a.Entitled, b.Entitled), near(a.Predicted, b.Predicted)
+	if d := b.PredictedError - a.PredictedError; d < minorChange && d > -minorChange {
+		b.PredictedError = a.PredictedError
+	}
+	return b
 }
 
 func first[T any](a, b *T) *T {
@@ -195,10 +230,19 @@ func first[T any](a, b *T) *T {
 func (x *differ) classes(before, after []ClassShare) {
 	type key struct{ tenant, class string }
 	match(before, after, func(c *ClassShare) key { return key{c.Tenant, c.Class} }, func(a, b *ClassShare) {
-		if a == nil || b == nil || *a != *b {
+		told := a == nil || b == nil
+		if !told {
+			c := *b
+			c.Entitled, c.Predicted = near(a.Entitled, b.Entitled), near(a.Predicted, b.Predicted)
+			told = c != *a
+		}
+		switch {
+		case told:
 			c := first(a, b)
 			t := x.tenant(c.Tenant)
 			t.Classes = append(t.Classes, ClassChange{Class: c.Class, Before: a, After: b})
+		case *a != *b:
+			x.out.Minor++
 		}
 	})
 }
@@ -217,8 +261,14 @@ func (x *differ) links(before, after []LinkShare) {
 			u.Tenants, v.Tenants = nil, nil
 			x.rest("link", b.Name, "", u, v)
 			match(a.Tenants, b.Tenants, func(t *LinkTenant) string { return t.Tenant }, func(s, t *LinkTenant) {
-				if s == nil || t == nil || *s != *t {
-					x.linkRate(b.Name, orEmpty(s), orEmpty(t), first(s, t).Tenant)
+				before, after := orEmpty(s), orEmpty(t)
+				c := *after
+				c.Entitled, c.Predicted = near(before.Entitled, after.Entitled), near(before.Predicted, after.Predicted)
+				switch {
+				case s == nil || t == nil || c != *before:
+					x.linkRate(b.Name, before, after, first(s, t).Tenant)
+				case *s != *t:
+					x.out.Minor++
 				}
 			})
 		}
@@ -239,7 +289,7 @@ func (x *differ) linkRate(link string, before, after *LinkTenant, tenant string)
 	}
 	l := t.Links
 	l.Count++
-	switch d := after.Predicted - before.Predicted; {
+	switch d := near(before.Predicted, after.Predicted) - before.Predicted; {
 	case d > 0:
 		l.Gains, l.Gained = l.Gains+1, l.Gained+d
 	case d < 0:
@@ -263,28 +313,65 @@ func (l *LinkChange) cut() {
 }
 
 func (r LinkRate) size() quantity.BitRate {
-	d := r.After.Predicted - r.Before.Predicted
+	d := near(r.Before.Predicted, r.After.Predicted) - r.Before.Predicted
 	return max(d, -d)
 }
 
-// onlyIn lists the findings of one list that the other has not.
-func onlyIn(list, other []Finding) []Finding {
-	var out []Finding
-	had := make(map[string]bool, len(other))
-	for i := range other {
-		had[findingKey(&other[i])] = true
+// findings pairs the findings of both plans: equal ones say nothing; those of the same code, tenants and links are told as
+// changed, in their order.
+func (x *differ) findings(before, after []Finding) {
+	left := make(map[string][]int) // of before, by what they are about
+	equal := make(map[string]int)  // how many of before are equal
+	for i := range before {
+		equal[findingKey(&before[i], true)]++
 	}
-	for i := range list {
-		if !had[findingKey(&list[i])] {
-			out = append(out, list[i])
+	fresh := make([]bool, len(after))
+	for i := range after {
+		k := findingKey(&after[i], true)
+		if fresh[i] = equal[k] == 0; !fresh[i] {
+			equal[k]--
 		}
 	}
-	return out
+	for i := range before {
+		if k := findingKey(&before[i], true); equal[k] > 0 {
+			equal[k]--
+			about := findingKey(&before[i], false)
+			left[about] = append(left[about], i)
+		}
+	}
+	gone := make(map[int]bool)
+	for _, is := range left {
+		for _, i := range is {
+			gone[i] = true
+		}
+	}
+	for i := range after {
+		if !fresh[i] {
+			continue
+		}
+		about := findingKey(&after[i], false)
+		if is := left[about]; len(is) > 0 {
+			x.out.Reworded = append(x.out.Reworded, FindingChange{before[is[0]], after[i]})
+			delete(gone, is[0])
+			left[about] = is[1:]
+		} else {
+			x.out.Appeared = append(x.out.Appeared, after[i])
+		}
+	}
+	for i := range before {
+		if gone[i] {
+			x.out.Vanished = append(x.out.Vanished, before[i])
+		}
+	}
 }
 
-// findingKey has all of a finding; lists and texts have no control characters.
-func findingKey(f *Finding) string {
-	return strings.Join([]string{f.Code, strings.Join(f.Tenants, "\x01"), strings.Join(f.Links, "\x01"), f.Message, f.Fix}, "\x00")
+// findingKey has what a finding is about, or all of it; lists and texts have no control characters.
+func findingKey(f *Finding, all bool) string {
+	parts := []string{f.Code, strings.Join(f.Tenants, "\x01"), strings.Join(f.Links, "\x01")}
+	if all {
+		parts = append(parts, f.Message, f.Fix)
+	}
+	return strings.Join(parts, "\x00")
 }
 
 func (x *differ) device(kind, name string, added bool) {

@@ -293,6 +293,67 @@ func TestDifferenceListsTheLargestChangesOfLinks(t *testing.T) {
 		"\n    and 96 more\n")
 }
 
+// Ports that the switch marks for by default only change their rule.
+func TestPortsThatLeaveTheSwitchesRule(t *testing.T) {
+	t.Parallel()
+	plan := func(own bool) *policy.Plan {
+		s := policy.SwitchPlan{Node: 1, Name: "leaf1", Ports: []ibcc.PortMarking{{}, {Valid: own, Threshold: 9, MarkingRate: 32, PacketSize: 8}}}
+		s.Defaults.Threshold = 15
+		return &policy.Plan{Switches: []policy.SwitchPlan{s}}
+	}
+	d := policy.Diff(plan(false), plan(true))
+	if got, want := d.String(), "1 switch port: rule the switch's → its own: threshold 9, one packet in 32, of 512 bytes or more (leaf1/P1)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestRatesThatAreAlikeAreCountedAndNotTold(t *testing.T) {
+	t.Parallel()
+	plan := func(line, port, class quantity.BitRate) *policy.Plan {
+		return &policy.Plan{
+			Tenants: []policy.TenantShare{{Tenant: "a", Entitled: line, Predicted: line}},
+			Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Entitled: class, Predicted: class}},
+			Links:   []policy.LinkShare{{Name: "leaf1/P1 -> host-1/P1", Tenants: []policy.LinkTenant{{Tenant: "a", Entitled: port, Predicted: port}}}},
+		}
+	}
+	d := policy.Diff(plan(9_999_999_934, 12_500_000_001, 3_000_000), plan(9_999_999_936, 12_500_000_000, 3_000_001))
+	if len(d.Tenants) != 0 || d.Minor != 3 || d.Empty() || strings.Contains(d.String(), "→") {
+		t.Errorf("%d are minor: %s", d.Minor, &d)
+	}
+	// One rate of several that is worth telling is told alone.
+	d = policy.Diff(plan(9_999_999_934, 12_500_000_001, 3_000_000), plan(9_999_999_936, 12_500_000_000, 3_100_000))
+	wantLines(t, d, "tenant a: rates unchanged\n  class bulk: entitled 3 Mbit/s → 3.1 Mbit/s, predicted 3 Mbit/s → 3.1 Mbit/s\nrates by less")
+}
+
+func TestFindingsWithOtherNumbersAreToldAsChanged(t *testing.T) {
+	t.Parallel()
+	finding := func(tenant, message, fix string) policy.Finding {
+		return policy.Finding{Code: "weight-unreachable", Tenants: []string{tenant}, Links: []string{"l"}, Message: message, Fix: fix}
+	}
+	p := &policy.Plan{Findings: []policy.Finding{finding("a", "gets 3", "x"), finding("b", "gets 4", "x"), finding("c", "same", "x"), finding("d", "one", "x"), finding("d", "two", "x"), finding("e", "text", "old")}}
+	q := &policy.Plan{Findings: []policy.Finding{finding("a", "gets 5", "x"), finding("c", "same", "x"), finding("d", "two", "x"), finding("d", "three", "x"), finding("e", "text", "new"), finding("f", "gets 7", "x")}}
+	d := policy.Diff(p, q)
+	want := "new finding: weight-unreachable: gets 7\nfinding gone: weight-unreachable: gets 4\n" +
+		"finding changed: weight-unreachable: gets 5\nfinding changed: weight-unreachable: three\nfinding changed: weight-unreachable: now advises: new"
+	if got := d.String(); got != want {
+		t.Errorf("the difference is\n%s\nwant\n%s", got, want)
+	}
+	if len(d.Reworded) == 0 || d.Reworded[0].Before.Message != "gets 3" {
+		t.Errorf("changed findings %+v", d.Reworded)
+	}
+}
+
+func TestASenderThatIsNewIsNotNamedTwice(t *testing.T) {
+	t.Parallel()
+	p, q := ethernet(), ethernet()
+	p.WRCC.Senders = p.WRCC.Senders[:2]
+	d := policy.Diff(p, q)
+	wantLines(t, d, "\n  1 port: weight none → 1.5 to 2 (host-3/P1)\n")
+	if text := d.String(); strings.Contains(text, "name") {
+		t.Errorf("the name is told as a setting: %s", text)
+	}
+}
+
 func TestDifferenceReadsWellWhereValuesAreOdd(t *testing.T) {
 	t.Parallel()
 	marking := func(rates ...uint16) *policy.Plan {
@@ -315,21 +376,23 @@ func TestDifferenceReadsWellWhereValuesAreOdd(t *testing.T) {
 		want          string
 	}{
 		"two ports that swap":         {marking(8, 16), marking(16, 8), "2 switch ports: marking_rate other values within 8 to 16 (leaf1/P0, leaf1/P1)"},
-		"a port with its own rule":    {marking(0, 16), marking(8, 16), "1 switch port: marking_rate none → 8 (leaf1/P0)"},
-		"ports that are there now":    {marking(8), marking(8, 16), "1 switch port: marking_rate none → 16 (leaf1/P1)"},
+		"a port with its own rule":    {marking(0, 16), marking(8, 16), "1 switch port: marking starts: threshold 0, one packet in 8 (leaf1/P0)"},
+		"ports that are there now":    {marking(8), marking(8, 16), "1 switch port: marking starts: threshold 0, one packet in 16 (leaf1/P1)"},
+		"a port that stops marking":   {marking(8, 16), marking(8, 0), "1 switch port: marking stops, which was threshold 0, one packet in 16 (leaf1/P1)"},
 		"a mask":                      {marking(8, 16), other, "1 switch: victim_mask 3 → none (leaf1)"},
-		"other steps of a table":      {table(3), table(4), "1 port: table [0:0 0:3 0:9] → [0:0 0:4 0:9] (host-1/P1)"},
+		"other steps of a table":      {table(3), table(4), "1 port: table 3 entries down to 1/10 of line rate with entry 1 at 0:3 → 3 entries down to 1/10 of line rate with entry 1 at 0:4 (host-1/P1)"},
 		"a switch that is new":        {&policy.Plan{}, marking(8), "newly managed: 1 switch (leaf1)"},
-		"rates that look alike":       {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10 + 1}}}, "predicted 10000000000 → 10000000001 bit/s (+1 bit/s)"},
+		"rates that look alike":       {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Predicted: 1e10 + 1}}}, "rates by less than is worth telling: 1 figure"},
 		"a bound":                     {&policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Bound: 0.01}}}, &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "a", Bound: 0.05}}}, "tenant a: error bound 1 % → 5 %"},
 		"a class that comes":          {&policy.Plan{}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 2000}}}, "class bulk: new, weight 2, predicted 0 bit/s"},
 		"a class that goes":           {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk"}}}, &policy.Plan{}, "class bulk: gone"},
+		"a class entitled to more":    {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Entitled: 1e9, Predicted: 5}}}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Entitled: 2e9, Predicted: 5}}}, "class bulk: entitled 1 Gbit/s → 2 Gbit/s\n"},
 		"a class with other weight":   {&policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 1000}}}, &policy.Plan{Classes: []policy.ClassShare{{Tenant: "a", Class: "bulk", Weight: 2000}}}, "class bulk: weight 1 → 2"},
 		"a plane":                     {&policy.Plan{Plane: "ib"}, &policy.Plan{Plane: "roce"}, "1 plan: plane ib → roce (plan)"},
 		"a part without a prediction": {&policy.Plan{Links: []policy.LinkShare{{Tenants: []policy.LinkTenant{{Tenant: "a", QPs: 1}}}}}, &policy.Plan{Links: []policy.LinkShare{{Tenants: []policy.LinkTenant{{Tenant: "a", QPs: 2}}}}}, "  other figures on 1 link"},
 	} {
 		d := policy.Diff(c.before, c.after)
-		if text := d.String(); !strings.Contains(text, c.want) {
+		if text := d.String() + "\n"; !strings.Contains(text, c.want) || d.Empty() {
 			t.Errorf("%s: %q, want %q in it", name, text, c.want)
 		}
 	}

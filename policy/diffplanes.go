@@ -48,7 +48,7 @@ func (x *differ) infiniBand(before, after *Plan) {
 		}
 		x.rest(kindSwitch, b.Name, "", a.Defaults, b.Defaults)
 		for i := range max(len(a.Ports), len(b.Ports)) {
-			before, after := markingParts(a.Ports, b.Ports, i)
+			before, after := markingParts(a, b, i)
 			x.parts(kindSwitchPort, fmt.Sprintf("%s/P%d", b.Name, i), "", before, after)
 		}
 		u, v := *a, *b
@@ -72,22 +72,52 @@ func placementParts(p *Placement, withKey bool) []part {
 	return out
 }
 
-// markingParts are the fields of a switch port's element in two lists. Where only one of them is valid, the other's fields
-// mean nothing.
-func markingParts(a, b []ibcc.PortMarking, i int) (before, after []part) {
-	valid := func(l []ibcc.PortMarking) bool { return i < len(l) && l[i].Valid }
-	parts := func(l, other []ibcc.PortMarking) []part {
-		switch {
-		case i >= len(l):
-			return nil
-		case !l[i].Valid && valid(other):
-			return partsOf(struct {
-				Valid bool `json:"valid"`
-			}{})
+// Fields of switch ports that start or stop marking: one line tells all of the rule.
+const (
+	fieldMarks     = "marks"
+	fieldMarkedNot = "marked"
+)
+
+// markingParts are the fields of a switch port's element in two plans. Where only one of them is valid, the other's fields
+// mean nothing; when the switch does not mark by default either, the port starts to mark or stops.
+func markingParts(a, b *SwitchPlan, i int) (before, after []part) {
+	of := func(s *SwitchPlan) (m ibcc.PortMarking) {
+		if i < len(s.Ports) {
+			m = s.Ports[i]
 		}
-		return partsOf(l[i])
+		return m
 	}
-	return parts(a, b), parts(b, a)
+	p, q := of(a), of(b)
+	switch {
+	case i < len(a.Ports) && i < len(b.Ports) && p.Valid == q.Valid:
+		return partsOf(p), partsOf(q)
+	case q.Valid && a.Defaults.Threshold == 0:
+		return nil, []part{{fieldMarks, value{text: markingText(q)}}}
+	case p.Valid && b.Defaults.Threshold == 0:
+		return []part{{fieldMarkedNot, value{text: markingText(p)}}}, nil
+	}
+	parts := func(s *SwitchPlan, m ibcc.PortMarking) []part {
+		switch {
+		case i >= len(s.Ports):
+			return nil
+		case !m.Valid:
+			return []part{{"rule", value{text: "the switch's"}}}
+		}
+		return []part{{"rule", value{text: "its own: " + markingText(m)}}}
+	}
+	return parts(a, p), parts(b, q)
+}
+
+// markingText tells a port's rule.
+func markingText(m ibcc.PortMarking) string {
+	out := fmt.Sprintf("threshold %d, one packet in %d", m.Threshold, max(1, m.MarkingRate))
+	if m.CreditStarvation {
+		out = fmt.Sprintf("credit starvation, one packet in %d", max(1, m.MarkingRate))
+	}
+	if m.PacketSize > 0 {
+		out += fmt.Sprintf(", of %d bytes or more", 64*int(m.PacketSize))
+	}
+	return out
 }
 
 func byPort(ps []Placement) map[ident.PortID][]Placement {
@@ -240,7 +270,7 @@ func (x *differ) wrcc(before, after *WRCCPlan) {
 	match(flatSenders(before), flatSenders(after), func(s *wrccSender) key { return key{s.Port, s.Peer, s.Tenant, s.Class} }, func(a, b *wrccSender) {
 		s := first(a, b)
 		id := []string{"port", "tenant", "class", "peer", "reasons"}
-		if a != nil && b != nil && a.Name == b.Name {
+		if a == nil || b == nil || a.Name == b.Name {
 			id = append(id, "name")
 		}
 		x.parts(kindPort, s.Name, s.Tenant, pointerParts(a, id...), pointerParts(b, id...))

@@ -43,6 +43,7 @@ type value struct {
 	numeric bool
 	unit    string
 	exact   string // tells values apart whose texts are the same
+	table   bool   // exact is a congestion control table
 }
 
 func number(v float64) value {
@@ -146,7 +147,7 @@ func scalar(v reflect.Value) (value, bool) {
 	}
 	switch x := v.Interface().(type) {
 	case []ibcc.Entry:
-		return value{text: tableText(x), exact: fmt.Sprint(x)}, true
+		return value{text: tableText(x), exact: fmt.Sprint(x), table: true}, true
 	case []VLWeight:
 		return value{text: listText(x, func(w VLWeight) string { return fmt.Sprintf("VL%d %d", w.VL, w.Weight) })}, true
 	case [ident.NumSLs]ident.VL:
@@ -252,9 +253,31 @@ func (s *spread) print(exact bool) string {
 func (g *settingGroup) change(k settingKey) SettingChange {
 	c := SettingChange{Tenant: k.tenant, Kind: k.kind, Field: k.field, Unit: g.unit, Before: g.before.print(false), After: g.after.print(false), NameList: g.places}
 	if c.Before == c.After && (g.before.low.exact != g.after.low.exact || g.before.high.exact != g.after.high.exact) {
-		c.Before, c.After = g.before.print(true), g.after.print(true)
+		if before, after, ok := tableSteps(&g.before, &g.after); ok {
+			c.Before, c.After = before, after
+		} else {
+			c.Before, c.After = g.before.print(true), g.after.print(true)
+		}
 	}
 	return c
+}
+
+// tableSteps tells two tables that have the same length and end by the first entry in which they differ.
+func tableSteps(before, after *spread) (from, to string, ok bool) {
+	a, b := before.low, after.low
+	if a.exact == b.exact {
+		a, b = before.high, after.high
+	}
+	if !a.table || !b.table {
+		return "", "", false
+	}
+	p, q := strings.Fields(strings.Trim(a.exact, "[]")), strings.Fields(strings.Trim(b.exact, "[]"))
+	for i := range min(len(p), len(q)) {
+		if p[i] != q[i] {
+			return fmt.Sprintf("%s with entry %d at %s", a.text, i, p[i]), fmt.Sprintf("%s with entry %d at %s", b.text, i, q[i]), true
+		}
+	}
+	return "", "", false
 }
 
 // rest compares two values of one type field by field.

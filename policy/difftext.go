@@ -47,7 +47,23 @@ func (d *Difference) Lines() []string {
 	if d.Relieved != nil {
 		out = append(out, "no longer contended: "+d.Relieved.of("link"))
 	}
-	return append(append(out, findingLines("new finding", d.Appeared)...), findingLines("finding gone", d.Vanished)...)
+	out = append(append(out, findingLines("new finding", d.Appeared)...), findingLines("finding gone", d.Vanished)...)
+	out = append(out, d.reworded()...)
+	if d.Minor > 0 {
+		out = append(out, fmt.Sprintf("rates by less than is worth telling: %s of tenants, classes and links", plural(d.Minor, "figure")))
+	}
+	return out
+}
+
+// reworded tells the findings of both plans that say something else now.
+func (d *Difference) reworded() []string {
+	fs := make([]Finding, len(d.Reworded))
+	for i, c := range d.Reworded {
+		if fs[i] = c.After; c.After.Message == c.Before.Message {
+			fs[i].Message = "now advises: " + c.After.Fix
+		}
+	}
+	return findingLines("finding changed", fs)
 }
 
 func findingLines(what string, fs []Finding) []string {
@@ -93,10 +109,10 @@ func (t *TenantChange) head() string {
 	if a.QPs != b.QPs {
 		parts = append(parts, fmt.Sprintf("queue pairs %d → %d", a.QPs, b.QPs))
 	}
-	if a.Entitled != b.Entitled {
+	if near(a.Entitled, b.Entitled) != a.Entitled {
 		parts = append(parts, "entitled "+rates(a.Entitled, b.Entitled))
 	}
-	if a.Predicted != b.Predicted {
+	if near(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, "predicted "+rates(a.Predicted, b.Predicted)+" ("+signed(b.Predicted-a.Predicted)+")")
 	}
 	if a.Bound != b.Bound {
@@ -108,13 +124,8 @@ func (t *TenantChange) head() string {
 	return strings.Join(parts, ", ")
 }
 
-// rates prints two rates, in bit/s where they would look the same.
-func rates(a, b quantity.BitRate) string {
-	if a != b && a.String() == b.String() {
-		return fmt.Sprintf("%d → %d bit/s", int64(a), int64(b))
-	}
-	return a.String() + " → " + b.String()
-}
+// rates prints two rates that are not near.
+func rates(a, b quantity.BitRate) string { return a.String() + " → " + b.String() }
 
 func signed(d quantity.BitRate) string {
 	if d < 0 {
@@ -132,11 +143,30 @@ func (c ClassChange) String() string {
 		return fmt.Sprintf("%s: new, weight %s, predicted %s", c.Class, b.Weight, b.Predicted)
 	case b == nil:
 		return fmt.Sprintf("%s: gone", c.Class)
-	case a.Weight != b.Weight:
-		return fmt.Sprintf("%s: weight %s → %s, predicted %s", c.Class, a.Weight, b.Weight, rates(a.Predicted, b.Predicted))
 	default:
-		return fmt.Sprintf("%s: predicted %s", c.Class, rates(a.Predicted, b.Predicted))
+		return c.Class + ": " + classFigures(a, b)
 	}
+}
+
+// classFigures tells what differs between a class before and after.
+func classFigures(a, b *ClassShare) string {
+	var parts []string
+	if a.Weight != b.Weight {
+		parts = append(parts, fmt.Sprintf("weight %s → %s", a.Weight, b.Weight))
+	}
+	if a.QPs != b.QPs {
+		parts = append(parts, fmt.Sprintf("queue pairs %d → %d", a.QPs, b.QPs))
+	}
+	if near(a.Entitled, b.Entitled) != a.Entitled {
+		parts = append(parts, "entitled "+rates(a.Entitled, b.Entitled))
+	}
+	if near(a.Predicted, b.Predicted) != a.Predicted {
+		parts = append(parts, "predicted "+rates(a.Predicted, b.Predicted))
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("error bound %s %% → %s %%", trimmed(float64(a.Bound*100)), trimmed(float64(b.Bound*100)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (l *LinkChange) lines() []string {
@@ -165,6 +195,12 @@ func (l *LinkChange) lines() []string {
 
 // String tells the change as "48 ports: timer 300 → 180 us (host-01/P1, host-02/P1 and 46 more)".
 func (c SettingChange) String() string {
+	switch c.Field {
+	case fieldMarks:
+		return fmt.Sprintf("%s: marking starts: %s (%s)", plural(c.Count, c.Kind), c.After, c.list())
+	case fieldMarkedNot:
+		return fmt.Sprintf("%s: marking stops, which was %s (%s)", plural(c.Count, c.Kind), c.Before, c.list())
+	}
 	unit := ""
 	if c.Unit != "" {
 		unit = " " + c.Unit

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"slices"
 
 	"fairlane/internal/quantity"
@@ -15,6 +16,9 @@ type Target struct {
 	// Links lists the contended link directions, by transmitting port: those that limit at least
 	// one flow and carry more than one tenant. Predicted is zero here.
 	Links []LinkShare
+	// Rough counts flows whose rates are near the fair ones only: links that wait for each other in a circle that hardly
+	// anything decides, or in a very large one, were not brought to rest.
+	Rough int
 }
 
 // Entitle computes the target: hierarchical weighted max-min fairness over link directions, each with
@@ -76,7 +80,18 @@ func (m *model) entitle() *allocation {
 		f := &m.flows[i]
 		p.Tenant[i], p.Class[i] = f.tenant, base[f.tenant]+f.class
 	}
-	return m.share(m.targets, p)
+	a := m.share(m.targets, p)
+	for i := range a.rates {
+		a.rates[i] = steady(a.rates[i])
+	}
+	return a
+}
+
+// steady rounds a rate to 39 bits. What is finer is rounding, which differs when all weights are three times as
+// large: levers are chosen by comparing, and must not be tipped by it.
+func steady(rate float64) float64 {
+	const spare = 14
+	return math.Float64frombits((math.Float64bits(rate) + 1<<(spare-1)) &^ (1<<spare - 1))
 }
 
 // problem lays out what all sharings of the model have in common.
@@ -119,7 +134,7 @@ func (m *model) share(solver *fill.Solver, p *fill.Problem) *allocation {
 }
 
 func (m *model) target(a *allocation) *Target {
-	t := &Target{Flows: make([]Entitlement, len(m.flows)), Links: m.linkShares(a, a)}
+	t := &Target{Flows: make([]Entitlement, len(m.flows)), Links: m.linkShares(a, a), Rough: a.rough}
 	for i := range m.flows {
 		e := &t.Flows[m.flows[i].index]
 		e.Flow = m.flows[i].index

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlane/subnet/ident"
@@ -19,6 +20,7 @@ type Explanation struct {
 	ports   []ident.PortID // the zero port number is a whole node
 	names   []string
 	tenants []string // that the device serves; nil with a whole switch: those on its contended links
+	numbers []string // of a whole switch: its ports that the plan knows
 }
 
 // ExplainFilter narrows Explain; empty fields let everything through.
@@ -97,7 +99,7 @@ func (e *Explanation) narrow(want string) bool {
 		if numbered && id.Port != 0 && name == node+"/P"+num {
 			return true
 		}
-		if numbered && id.Port == 0 && (name == node || id.Node.String() == node) {
+		if numbered && id.Port == 0 && (name == node || id.Node.String() == node) && slices.Contains(e.numbers, num) {
 			e.Reasons = slices.DeleteFunc(slices.Clone(e.Reasons), func(r Reason) bool {
 				return strings.HasPrefix(r.Field, "ports[") && !strings.HasPrefix(r.Field, "ports["+num+"]")
 			})
@@ -151,9 +153,16 @@ func onePort(kind string, id ident.PortID, name string, reasons []Reason, served
 	return Explanation{Kind: kind, Name: name, Devices: []string{id.String()}, Reasons: reasons, ports: []ident.PortID{id}, names: []string{name}, tenants: served}
 }
 
-func oneSwitch(node ident.GUID, name string, reasons []Reason) Explanation {
+// oneSwitch is the explanation of a switch, of which the plan knows the ports with these numbers and those with reasons.
+func oneSwitch(node ident.GUID, name string, reasons []Reason, numbers []string) Explanation {
+	for _, r := range reasons {
+		if rest, ok := strings.CutPrefix(r.Field, "ports["); ok {
+			num, _, _ := strings.Cut(rest, "]")
+			numbers = append(numbers, num)
+		}
+	}
 	return Explanation{Kind: kindSwitch, Name: name, Devices: []string{node.String()}, Reasons: reasons,
-		ports: []ident.PortID{{Node: node}}, names: []string{name}}
+		ports: []ident.PortID{{Node: node}}, names: []string{name}, numbers: numbers}
 }
 
 func (p *Plan) explainIB() []Explanation {
@@ -175,7 +184,12 @@ func (p *Plan) explainIB() []Explanation {
 		out = append(out, e)
 	}
 	for i := range p.Switches {
-		out = append(out, oneSwitch(p.Switches[i].Node, p.Switches[i].Name, p.Switches[i].Reasons))
+		s := &p.Switches[i]
+		var numbers []string
+		for k := range s.Ports {
+			numbers = append(numbers, strconv.Itoa(k))
+		}
+		out = append(out, oneSwitch(s.Node, s.Name, s.Reasons, numbers))
 	}
 	return out
 }
@@ -200,7 +214,12 @@ func (p *Plan) explainRoCE() []Explanation {
 		out = append(out, e)
 	}
 	for i := range r.Switches {
-		out = append(out, oneSwitch(r.Switches[i].Node, r.Switches[i].Name, r.Switches[i].Reasons))
+		s := &r.Switches[i]
+		var numbers []string
+		for _, q := range s.Queues {
+			numbers = append(numbers, fmt.Sprint(q.Port))
+		}
+		out = append(out, oneSwitch(s.Node, s.Name, s.Reasons, numbers))
 	}
 	return out
 }

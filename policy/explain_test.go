@@ -111,9 +111,13 @@ func TestExplainNamesWhatTrafficAPortCarries(t *testing.T) {
 func TestExplainNamesNearMisses(t *testing.T) {
 	t.Parallel()
 	p := compile(t, incast(t))
+	if _, err := p.Explain(policy.ExplainFilter{Port: "leaf1/P1"}); err != nil {
+		t.Errorf("a port that the switch has: %v", err)
+	}
 	for f, want := range map[policy.ExplainFilter]string{
 		{Port: "host-00/P1"}:    "did you mean host-001/P1",
 		{Port: "somewhere"}:     "such as host-001/P1",
+		{Port: "leaf1/P99"}:     "nothing in the plan is set at \"leaf1/P99\"",
 		{Tenant: "gren"}:        "did you mean green?",
 		{Tenant: "ultraviolet"}: "want one of blue, green, red",
 	} {

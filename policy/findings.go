@@ -51,6 +51,10 @@ const (
 	CodeWeightRange = "weight-out-of-range"
 	// CodeCapUnenforced: a tenant is held below its cap by nothing but its own restraint.
 	CodeCapUnenforced = "cap-unenforced"
+	// CodePathsByChance: a hash that the input does not tell chooses the paths of few queue pairs.
+	CodePathsByChance = "paths-by-chance"
+	// CodeSharingApproximate: so many links wait for each other that the sharing is near the fair one, not exactly it.
+	CodeSharingApproximate = "sharing-approximate"
 )
 
 // sortFindings orders findings by code, tenants, links and text, and drops repetitions.

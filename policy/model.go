@@ -39,6 +39,7 @@ type model struct {
 type flow struct {
 	index    int   // into Input.Flows
 	way      int32 // of the aggregate's
+	of       int32 // ways that a hash chooses from; 1 when this one is certain
 	tenant   int32
 	class    int32   // into the tenant's classes, or 0
 	qps      float64 // a fraction where a hash that is not known spreads queue pairs
@@ -55,7 +56,7 @@ func newModel(in Input) (*model, error) {
 	if err := in.Options.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	if err := tenants.Validate(in.Tenants, in.Flows); err != nil {
+	if err := validateTenants(&in); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	f := in.Fabric
@@ -84,6 +85,14 @@ func newModel(in Input) (*model, error) {
 		return nil, err
 	}
 	return m, m.addFlows()
+}
+
+// validateTenants checks tenants and flows as the plane asks for.
+func validateTenants(in *Input) error {
+	if in.Options.plane() == PlaneIB {
+		return tenants.ValidateInfiniBand(in.Tenants, in.Flows)
+	}
+	return tenants.Validate(in.Tenants, in.Flows)
 }
 
 // routed returns the fabric with LIDs and forwarding tables, computing what is not given.
@@ -161,7 +170,7 @@ func (m *model) addFlows() error {
 		x := flow{index: i, tenant: ti, src: src, dst: dst}
 		x.class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
 		for k := range ways {
-			x.way, x.links, x.qps = int32(k), ways[k].links, ways[k].qps
+			x.way, x.of, x.links, x.qps = int32(k), int32(ways[k].of), ways[k].links, ways[k].qps
 			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
 			if len(x.links) == 0 {
 				return fmt.Errorf("%w: flow %d of tenant %s: its source and destination are the same LID", ErrInput, i, fl.Tenant)

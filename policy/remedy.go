@@ -6,34 +6,100 @@ import (
 	"strings"
 )
 
-// advise completes findings that other findings or the predicted shares explain: what tenants that share an SL are
-// predicted to get, and whose advice removes the cause of a share that is out of reach.
-func (m *model) advise(fs []Finding, p *Plan) []Finding {
+// seeOthers is the advice of findings that others explain, until advise knows these.
+const seeOthers = "see the other findings of this tenant"
+
+// advise completes findings that other findings, the predicted shares or the plane's means explain: what tenants that
+// share an SL are predicted to get, whose advice removes the cause of a share that is out of reach, and what can be done
+// about a sending port.
+func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 	out := withShares(fs, p.Tenants)
+	var turns map[string][]string
 	for i := range out {
-		if f := &out[i]; f.Code == CodeWeightUnreachable && m.plane == PlaneIB {
-			f.Fix = m.unreachableFix(f, fs, p)
+		switch f := &out[i]; {
+		case f.Code == CodeSourcePort:
+			f.Fix = m.sourcePortFix(f, p)
+		case f.Code == CodeWeightUnreachable && f.Fix == seeOthers:
+			if turns == nil {
+				turns = m.classTurns(target)
+			}
+			f.Fix = m.unreachableFix(f, fs, p, turns[f.Tenants[0]])
 		}
 	}
 	return out
 }
 
-// unreachableFix names the findings of a tenant that misses its share; without any, those of the tenants that it
-// meets on the links where it misses it, since what they take it lacks.
-func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan) string {
-	if m.in.Options.Mode == ModeTheorem1 {
+// sourcePortFix names what the plane has for tenants that send from one port. Lanes that are weighed already and miss
+// are no advice.
+func (m *model) sourcePortFix(f *Finding, p *Plan) string {
+	const apart = "place the tenants' senders on different ports"
+	switch {
+	case m.plane == PlaneIB && !m.in.Options.VLArbitration:
+		return apart + ", or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)"
+	case m.plane == PlaneRoCE && slices.ContainsFunc(f.Links, func(l string) bool { return p.sharesVFs(l) }):
+		return apart + ", or divide the port by the VF shares of the plan (devlink rate tx_share)"
+	}
+	return apart
+}
+
+// sharesVFs reports whether the port that transmits on a contended link is divided among virtual functions.
+func (p *Plan) sharesVFs(link string) bool {
+	at := slices.IndexFunc(p.Links, func(l LinkShare) bool { return l.Name == link })
+	return at >= 0 && p.RoCE != nil &&
+		slices.ContainsFunc(p.RoCE.Traffic, func(t RoCEPlacement) bool { return t.Port == p.Links[at].Port && t.VFShare > 0 })
+}
+
+// classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns
+// there, and what a class gets follows from how many it has.
+func (m *model) classTurns(target *allocation) map[string][]string {
+	type at struct{ tenant, link int32 }
+	class := make(map[at]int32)
+	out := make(map[string][]string)
+	for i := range m.flows {
+		f := &m.flows[i]
+		d := f.links[0]
+		if m.marks(d) || !target.limiting[d] || len(m.tenants[f.tenant].Classes) < 2 {
+			continue
+		}
+		k := at{f.tenant, d}
+		switch c, seen := class[k]; {
+		case !seen:
+			class[k] = f.class
+		case c != f.class && c >= 0:
+			class[k] = -1 // told
+			name := m.tenants[f.tenant].Name
+			out[name] = append(out[name], m.fabric.PortName(m.transmitter(d)))
+		}
+	}
+	return out
+}
+
+// unreachableFix names what a tenant that misses its share can do: about its classes that take turns at a port, what
+// its own findings advise or, without any, those of the tenants that it meets on the links where it misses it, since
+// what they take it lacks.
+func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns []string) string {
+	tenant := f.Tenants[0]
+	switch {
+	case m.plane == PlaneIB && m.in.Options.Mode == ModeTheorem1:
 		return "use mode product: whole numbers of CCTI_Increase alone cannot have every ratio"
+	case len(turns) > 0 && missesClass(p, tenant):
+		return m.turnsFix(turns)
+	}
+	for i := range fs {
+		if g := &fs[i]; g.Code == CodeWeightUnreachable && g.Fix != seeOthers && slices.Contains(g.Tenants, tenant) {
+			return g.Fix
+		}
 	}
 	if codes := causes(fs, f.Tenants); len(codes) > 0 {
-		return fmt.Sprintf("follow the advice of %s for tenant %s", strings.Join(codes, ", "), f.Tenants[0])
+		return fmt.Sprintf("follow the advice of %s for tenant %s", strings.Join(codes, ", "), tenant)
 	}
 	var met []string
 	for _, l := range p.Links {
-		if !slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == f.Tenants[0] }) {
+		if !slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == tenant }) {
 			continue
 		}
 		for _, t := range l.Tenants {
-			if t.Tenant != f.Tenants[0] && len(causes(fs, []string{t.Tenant})) > 0 && !slices.Contains(met, t.Tenant) {
+			if t.Tenant != tenant && len(causes(fs, []string{t.Tenant})) > 0 && !slices.Contains(met, t.Tenant) {
 				met = append(met, t.Tenant)
 			}
 		}
@@ -45,12 +111,29 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan) string {
 	return "no setting is at fault: flows meet on more than one limiting link, where their weights cannot all be met; let those that meet on one meet on no other, and see by simulation what is delivered"
 }
 
+// turnsFix is the advice for classes that take turns at sending ports.
+func (m *model) turnsFix(ports []string) string {
+	where := strings.Join(bounded(ports), ", ")
+	if m.plane == PlaneIB {
+		return fmt.Sprintf("queue pairs of several classes take turns at %s, whatever the weights say: send the classes from different ports, make each class a tenant of its own and weigh their lanes (--vl-arbitration, option vl_arbitration), or open queue pairs in proportion to the weights of their classes", where)
+	}
+	return fmt.Sprintf("queue pairs of several classes take turns at %s, whatever the weights say: send the classes from different ports, or open queue pairs in proportion to the weights of their classes", where)
+}
+
+// missesClass reports whether a class of the tenant is predicted to get more than 5 % off its entitlement.
+func missesClass(p *Plan, tenant string) bool {
+	return slices.ContainsFunc(p.Classes, func(c ClassShare) bool {
+		d := c.Predicted - c.Entitled
+		return c.Tenant == tenant && max(d, -d)*20 > c.Entitled+20
+	})
+}
+
 // causes lists the codes of findings about any of the tenants that can explain a missed share, once each.
 func causes(fs []Finding, tenants []string) []string {
 	var out []string
 	for i := range fs {
 		switch fs[i].Code {
-		case CodeWeightUnreachable, CodeLanesNeedSM, CodeSLSplit, CodeSlowConvergence, CodeMarkingSparse:
+		case CodeWeightUnreachable, CodeLanesNeedSM, CodeSLSplit, CodeSlowConvergence, CodeMarkingSparse, CodePathsByChance, CodeSharingApproximate:
 			continue
 		}
 		if !slices.Contains(out, fs[i].Code) && slices.ContainsFunc(fs[i].Tenants, func(t string) bool { return slices.Contains(tenants, t) }) {

@@ -74,6 +74,10 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 		in.Tenants[0].Guarantee, in.Tenants[1].Guarantee = 60*quantity.Gbps, 50*quantity.Gbps
 		return in
 	}
+	classes := func(plane policy.Plane) func(*testing.T) policy.Input {
+		return func(t *testing.T) policy.Input { return twoClasses(t, plane) }
+	}
+	apart := func(in *policy.Input) { in.Flows[1].Src = plantest.Hosts(in.Fabric)[3] }
 	for name, c := range map[string]struct {
 		code, advice string // the code, and the words that are followed
 		input        func(*testing.T) policy.Input
@@ -115,7 +119,21 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 			func(in *policy.Input) { in.Tenants[1].Guarantee = 39 * quantity.Gbps }},
 		"guarantees apart": {policy.CodeOverbooked, "fewer of them meet", booked,
 			func(in *policy.Input) { in.Flows[1].Dst = plantest.Hosts(in.Fabric)[3] }},
-		"lanes": {policy.CodeSourcePort, "VL arbitration", source, func(in *policy.Input) { in.Options.VLArbitration = true }},
+		"classes on different InfiniBand ports": {policy.CodeWeightUnreachable, "send the classes from different ports", classes(policy.PlaneIB), apart},
+		"classes on different RoCE ports":       {policy.CodeWeightUnreachable, "send the classes from different ports", classes(policy.PlaneRoCE), apart},
+		"classes on different WRCC ports":       {policy.CodeWeightUnreachable, "send the classes from different ports", classes(policy.PlaneWRCC), apart},
+		"classes by queue pairs": {policy.CodeWeightUnreachable, "queue pairs in proportion to the weights", classes(policy.PlaneWRCC),
+			func(in *policy.Input) { in.Flows[0].QPs = 3 }},
+		"classes by queue pairs on InfiniBand": {policy.CodeWeightUnreachable, "queue pairs in proportion to the weights", classes(policy.PlaneIB),
+			func(in *policy.Input) { in.Flows[0].QPs = 3 }},
+		"tenants in place of classes": {policy.CodeWeightUnreachable, "make each class a tenant of its own and weigh their lanes (--vl-arbitration", classes(policy.PlaneIB),
+			func(in *policy.Input) {
+				in.Options.VLArbitration = true
+				in.Tenants = []tenants.Tenant{{Name: "big", Weight: 3000}, {Name: "small", Weight: 1000}}
+				in.Flows[0].Tenant, in.Flows[0].Class = "big", ""
+				in.Flows[1].Tenant, in.Flows[1].Class = "small", ""
+			}},
+		"lanes": {policy.CodeSourcePort, "VL arbitration on this port (--vl-arbitration", source, func(in *policy.Input) { in.Options.VLArbitration = true }},
 		"the cause of a share out of reach": {policy.CodeWeightUnreachable, "follow the advice of source-port-contended", source,
 			func(in *policy.Input) { in.Options.VLArbitration = true }},
 	} {
@@ -131,6 +149,40 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 				t.Errorf("still there: %+v", p.Findings[slices.IndexFunc(p.Findings, func(f policy.Finding) bool { return f.Code == c.code })])
 			}
 		})
+	}
+}
+
+// twoClasses is a tenant with classes of weights 3 and 1 that send from one port.
+func twoClasses(t *testing.T, plane policy.Plane) policy.Input {
+	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{1000, 1000, 1000}, []int{1, 1, 1})
+	h := plantest.Hosts(in.Fabric)
+	in.Options.Plane = plane
+	in.Tenants = []tenants.Tenant{{Name: "a", Weight: 1000, Classes: []tenants.Class{{Name: "big", Weight: 3000}, {Name: "small", Weight: 1000}}}}
+	in.Flows = []tenants.Flow{{Tenant: "a", Class: "big", Src: h[0], Dst: h[1], QPs: 1}, {Tenant: "a", Class: "small", Src: h[0], Dst: h[2], QPs: 1}}
+	return in
+}
+
+// On every plane a share out of reach comes with advice that names something, and advice about sending ports names only
+// what the plane has.
+func TestAdviceIsOfThePlane(t *testing.T) {
+	t.Parallel()
+	shared := func(plane policy.Plane) policy.Input {
+		in := senders(t, []quantity.Weight{3000, 1000}, []int{1, 1})
+		in.Options.VLArbitration, in.Options.Plane = false, plane
+		return in
+	}
+	for plane, want := range map[policy.Plane]struct{ source, unreachable string }{
+		policy.PlaneIB:   {"or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)", "follow the advice of source-port-contended for tenant "},
+		policy.PlaneRoCE: {"place the tenants' senders on different ports, or divide the port by the VF shares of the plan (devlink rate tx_share)", "follow the advice of dcqcn-shared-port, source-port-contended for tenant "},
+		policy.PlaneWRCC: {"place the tenants' senders on different ports", "follow the advice of source-port-contended for tenant "},
+	} {
+		p := compile(t, shared(plane))
+		if f := found(t, p, policy.CodeSourcePort); !strings.HasSuffix(f.Fix, want.source) {
+			t.Errorf("%s: advice %q, want %q", plane, f.Fix, want.source)
+		}
+		if f := found(t, p, policy.CodeWeightUnreachable); !strings.HasPrefix(f.Fix, want.unreachable) {
+			t.Errorf("%s: advice %q, want %q", plane, f.Fix, want.unreachable)
+		}
 	}
 }
 

@@ -1,7 +1,5 @@
 package policy
 
-import "math"
-
 // Parts of a bound beyond the calibration's. The calibration's runs have one link, one path and one
 // rate for each port; what a plan has beyond that is less sure.
 const (
@@ -16,31 +14,20 @@ const (
 	boundPerLink = 0.05
 	// boundSpread is the part of the spread of what a port's flows want.
 	boundSpread = 0.25
-	// boundHash is for one queue pair whose path a hash chooses that the input does not tell, in standard deviations of
-	// the number that meet on one of them.
-	boundHash = 0.5
 )
 
 // bounds is the relative error that each tenant's prediction may have: of its flows, by their rates.
 func (s *roceSettings) bounds() []float64 {
 	ratios := s.ratios()
 	sum, rates := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
-	qps, ways := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
 	for i := range s.m.flows {
 		f := &s.m.flows[i]
 		sum[f.tenant] += float64(s.target.rates[i] * s.flowBound(int32(i), ratios))
 		rates[f.tenant] += s.target.rates[i]
-		qps[f.tenant] += f.qps
-		if f.qps != math.Floor(f.qps) {
-			ways[f.tenant]++
-		}
 	}
 	for t := range sum {
 		if rates[t] > 0 {
 			sum[t] /= rates[t]
-		}
-		if ways[t] > 0 {
-			sum[t] += float64(boundHash * math.Sqrt(min(ways[t], qps[t])/qps[t]))
 		}
 	}
 	return sum
@@ -50,7 +37,7 @@ func (s *roceSettings) bounds() []float64 {
 func (s *roceSettings) ratios() []float64 {
 	least, most := make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps))
 	for i := range s.m.flows {
-		w := s.ports[s.ofFlow[i]].wanted
+		w := s.reached(&s.ports[s.ofFlow[i]])
 		for _, d := range s.m.flows[i].links {
 			if least[d] == 0 || w < least[d] {
 				least[d] = w
@@ -66,6 +53,14 @@ func (s *roceSettings) ratios() []float64 {
 		}
 	}
 	return most
+}
+
+// reached is what a port's settings mean a queue pair to have: what is wanted, as far as the lever goes.
+func (s *roceSettings) reached(p *nicPort) float64 {
+	if !p.clamped {
+		return p.wanted
+	}
+	return float64(s.groups[p.group].top * exp(s.curve(p.link).Gain(p.position)))
 }
 
 func (s *roceSettings) flowBound(f int32, ratios []float64) float64 {

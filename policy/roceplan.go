@@ -170,24 +170,39 @@ func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []Reason
 // tenants each has a share for its VFs, by weight.
 func (s *roceSettings) traffic() []RoCEPlacement {
 	out := []RoCEPlacement{}
-	total := make(map[ident.PortID]float64)
+	shares := make(map[pinKey]int)
 	for i := range s.ports {
-		for _, t := range s.ports[i].tenants {
-			total[s.ports[i].id] += float64(s.m.tenants[t].Weight)
-		}
-	}
-	shared := make(map[ident.PortID]bool)
-	for i := range s.ports {
-		shared[s.ports[i].id] = len(s.ports[i].tenants) > 1
+		s.shareVFs(&s.ports[i], shares)
 	}
 	for t := range s.m.tenants {
 		for _, a := range s.m.tenants[t].Attachments {
-			p := RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: roceDSCP, Priority: rocePriority, Queue: roceQueue}
-			if shared[a.Port] {
-				p.VFShare = max(1, int(1000*float64(s.m.tenants[t].Weight)/total[a.Port]))
-			}
-			out = append(out, p)
+			out = append(out, RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: roceDSCP, Priority: rocePriority, Queue: roceQueue,
+				VFShare: shares[pinKey{int32(t), a.Port}]})
 		}
 	}
 	return out
+}
+
+// shareVFs divides a port among its tenants in thousandths, at least one for each. What that takes more than there is,
+// the heaviest tenant gives.
+func (s *roceSettings) shareVFs(p *nicPort, shares map[pinKey]int) {
+	if len(p.tenants) < 2 {
+		return
+	}
+	total, heaviest := 0.0, p.tenants[0]
+	for _, t := range p.tenants {
+		total += float64(s.m.tenants[t].Weight)
+		if s.m.tenants[t].Weight > s.m.tenants[heaviest].Weight {
+			heaviest = t
+		}
+	}
+	left := 1000
+	for _, t := range p.tenants {
+		share := max(1, int(1000*float64(s.m.tenants[t].Weight)/total))
+		shares[pinKey{t, p.id}] = share
+		left -= share
+	}
+	if left < 0 {
+		shares[pinKey{heaviest, p.id}] += left
+	}
 }

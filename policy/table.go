@@ -139,4 +139,5 @@ func (s *settings) limitClamps(p *port, smallest float64) Finding {
 		Fix: fix}
 }
 
-func seconds(s float64) string { return quantity.Picoseconds(s * 1e12).String() }
+// seconds prints a time; a longer one than quantity.Picoseconds holds as the longest.
+func seconds(s float64) string { return quantity.Picoseconds(min(float64(s*1e12), 1<<62)).String() }

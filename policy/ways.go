@@ -90,6 +90,8 @@ func (w *wayFinder) order() []int32 {
 type way struct {
 	links []int32
 	qps   float64
+	// of is how many ways a hash that is not known chooses from; 1 when the way is certain.
+	of int
 }
 
 // find appends the ways of a flow to out: those given, else by forwarding tables on
@@ -106,7 +108,7 @@ func (w *wayFinder) find(out []way, i int, fl *tenants.Flow, src, dst subnet.Por
 	if err != nil {
 		return nil, fmt.Errorf("flow %d of tenant %s: %w", i, fl.Tenant, err)
 	}
-	return append(out, way{w.cut(w.ports), float64(fl.QPs)}), nil
+	return append(out, way{w.cut(w.ports), float64(fl.QPs), 1}), nil
 }
 
 // cut turns transmitting ports into link directions.
@@ -138,7 +140,7 @@ func (w *wayFinder) given(out []way, routes []Way, i int, fl *tenants.Flow, src,
 				i, fl.Tenant, k, w.m.fabric.PortName(at), r.QPs, w.m.fabric.PortName(dst))
 		}
 		sum += r.QPs
-		out = append(out, way{w.cut(r.Path), r.QPs})
+		out = append(out, way{w.cut(r.Path), r.QPs, 1})
 	}
 	if d := sum - float64(fl.QPs); d > 1e-6 || d < -1e-6 {
 		return nil, fmt.Errorf("flow %d of tenant %s: its ways have %g queue pairs: want %d", i, fl.Tenant, sum, fl.QPs)
@@ -151,7 +153,7 @@ func (w *wayFinder) shortest(out []way, i int, fl *tenants.Flow, src, dst subnet
 	edge, _ := w.m.fabric.Peer(dst)
 	first, _ := w.m.fabric.Peer(src)
 	if first == dst {
-		return append(out, way{w.cut([]subnet.PortRef{src}), float64(fl.QPs)}), nil
+		return append(out, way{w.cut([]subnet.PortRef{src}), float64(fl.QPs), 1}), nil
 	}
 	w.search(edge.Node)
 	if w.m.fabric.Nodes[edge.Node].Kind != subnet.KindSwitch || w.dist[first.Node] < 0 {
@@ -166,7 +168,7 @@ func (w *wayFinder) shortest(out []way, i int, fl *tenants.Flow, src, dst subnet
 	}
 	for k := range total {
 		w.ports, _ = w.walk(w.ports[:0], src, edge, offset+k)
-		out = append(out, way{w.cut(w.ports), float64(fl.QPs) / float64(total)})
+		out = append(out, way{w.cut(w.ports), float64(fl.QPs) / float64(total), ways})
 	}
 	return out, nil
 }

@@ -112,7 +112,24 @@ func (s *wrccSettings) predict() *allocation {
 		w.marked[i] = float64(s.weights[i] * s.m.flows[i].qps)
 		w.floors[i] = float64(float64(wrcc.MinFairRate) * s.m.flows[i].qps)
 	}
-	return s.m.shareByWeight(w)
+	within := *s.m // the same flows, on what is left for them
+	within.caps, within.feedable = s.dataCaps(), nil
+	return within.shareByWeight(w)
+}
+
+// dataCaps are the capacities of the link directions without what acknowledgements take of them: those of
+// the target's flows, on their ways back. Which of several equal ways an acknowledgement takes is not known; the one that its
+// data came counts.
+func (s *wrccSettings) dataCaps() []float64 {
+	caps := slices.Clone(s.m.caps)
+	for i := range s.m.flows {
+		f := &s.m.flows[i]
+		acks := float64(s.target.rates[i] * wrcc.AckShare(s.target.rates[i]/f.qps))
+		for _, d := range f.links {
+			caps[d^1] -= acks
+		}
+	}
+	return caps
 }
 
 // plan writes the plane's section of a plan.

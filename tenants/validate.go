@@ -18,9 +18,11 @@ const (
 	MaxFlows       = 1_000_000 // per fabric
 	MaxQPs         = 65_536    // per flow
 	MaxNameLength  = 63        // of a tenant or a class
-	// MaxTenantsPerPort is the number of service levels: a channel-adapter port cannot tell
+	// MaxTenantsPerPort is the number of service levels: a channel-adapter port of InfiniBand cannot tell
 	// more kinds of traffic apart (IBTA vol. 1, 7.6.5).
 	MaxTenantsPerPort = ident.NumSLs
+	// MinLimit is the least guarantee or cap that is not 0: a rate below it has lost its unit.
+	MinLimit = quantity.Mbps
 )
 
 // DefaultClass is the class of flows that name none.
@@ -62,8 +64,8 @@ func (f *faults) add(tenant string, flow int, field, found, allowed string) {
 // a hundred: names, weights, guarantees and caps, partitions of their own, classes, attachments, and flows that belong to
 // a tenant and class that exist. A tenant that lists attachments must be attached to both ends of each
 // of its flows, because the source port holds its settings and the destination port counts its
-// traffic; a tenant that lists none is attached wherever its flows end (see Attach). At most
-// MaxTenantsPerPort tenants may meet on one port.
+// traffic; a tenant that lists none is attached wherever its flows end (see Attach). What only InfiniBand asks
+// for is for ValidateInfiniBand.
 func Validate(ts []Tenant, flows []Flow) error {
 	var f faults
 	if len(ts) > MaxTenants {
@@ -92,9 +94,17 @@ func Validate(ts []Tenant, flows []Flow) error {
 	for i := range flows {
 		f.flow(ts, byName, sets, &flows[i], i)
 	}
-	if len(f.errs) == 0 {
-		f.crowding(Attach(ts, flows))
+	return errors.Join(f.errs...)
+}
+
+// ValidateInfiniBand is Validate for an InfiniBand fabric, where at most MaxTenantsPerPort tenants may meet on one
+// port: each needs a service level there. Ethernet has no such limit.
+func ValidateInfiniBand(ts []Tenant, flows []Flow) error {
+	if err := Validate(ts, flows); err != nil {
+		return err
 	}
+	var f faults
+	f.crowding(Attach(ts, flows))
 	return errors.Join(f.errs...)
 }
 
@@ -130,8 +140,11 @@ func (f *faults) limits(t *Tenant) {
 		field, none string
 		rate        quantity.BitRate
 	}{{"guarantee", "none", t.Guarantee}, {"cap", "no bound", t.Cap}} {
-		if x.rate < 0 || x.rate > quantity.MaxBitRate {
-			f.add(t.Name, -1, x.field, x.rate.String(), "0, which is "+x.none+", to "+quantity.MaxBitRate.String())
+		switch {
+		case x.rate < 0 || x.rate > quantity.MaxBitRate:
+			f.add(t.Name, -1, x.field, x.rate.String(), "0, which is "+x.none+", or "+MinLimit.String()+" to "+quantity.MaxBitRate.String())
+		case x.rate > 0 && x.rate < MinLimit:
+			f.add(t.Name, -1, x.field, x.rate.String(), "at least "+MinLimit.String()+", or 0 for none; is the unit missing?")
 		}
 	}
 	if t.Cap > 0 && t.Cap < t.Guarantee {

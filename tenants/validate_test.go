@@ -36,7 +36,7 @@ func TestValidateNamesFieldFoundAndAllowed(t *testing.T) {
 		"long name":           {with(func(x *Tenant) { x.Name = strings.Repeat("a", 64) }), nil, "name"},
 		"limits":              {with(func(x *Tenant) { x.Guarantee, x.Cap = 10*quantity.Gbps, 10*quantity.Gbps }), nil, ""},
 		"guarantee alone":     {with(func(x *Tenant) { x.Guarantee = quantity.MaxBitRate }), nil, ""},
-		"negative guarantee":  {with(func(x *Tenant) { x.Guarantee = -1 }), nil, "guarantee -1 bit/s: want 0, which is none, to 100 Tbit/s"},
+		"negative guarantee":  {with(func(x *Tenant) { x.Guarantee = -1 }), nil, "guarantee -1 bit/s: want 0, which is none, or 1 Mbit/s to 100 Tbit/s"},
 		"guarantee too large": {with(func(x *Tenant) { x.Guarantee = quantity.MaxBitRate + 1 }), nil, "guarantee"},
 		"negative cap":        {with(func(x *Tenant) { x.Cap = -1 }), nil, "cap -1 bit/s: want 0, which is no bound"},
 		"cap too large":       {with(func(x *Tenant) { x.Cap = quantity.MaxBitRate + 1 }), nil, "cap"},
@@ -76,11 +76,35 @@ func TestMoreTenantsOnAPortThanServiceLevelsAreRefused(t *testing.T) {
 	for i := range MaxTenantsPerPort + 1 {
 		ts = append(ts, Tenant{Name: fmt.Sprintf("t%d", i), Weight: 1, Attachments: []Attachment{{Port: p(1)}}})
 	}
-	if err := Validate(ts[:MaxTenantsPerPort], nil); err != nil {
+	if err := ValidateInfiniBand(ts[:MaxTenantsPerPort], nil); err != nil {
 		t.Errorf("sixteen tenants: %v", err)
 	}
-	if err := Validate(ts, nil); err == nil || !strings.Contains(err.Error(), "at most 16 tenants on one port") {
+	if err := Validate(ts, nil); err != nil {
+		t.Errorf("seventeen tenants where there are no service levels: %v", err)
+	}
+	if err := ValidateInfiniBand(ts, nil); err == nil || !strings.Contains(err.Error(), "at most 16 tenants on one port") {
 		t.Errorf("seventeen tenants: %v", err)
+	}
+}
+
+func TestInfiniBandRefusesWhatEveryFabricDoes(t *testing.T) {
+	t.Parallel()
+	var fe *FieldError
+	if err := ValidateInfiniBand([]Tenant{{Name: "a"}}, nil); !errors.As(err, &fe) || fe.Field != "weight" {
+		t.Errorf("error %v, want one about the weight", err)
+	}
+}
+
+func TestLimitsThatLackTheirUnitAreRefused(t *testing.T) {
+	t.Parallel()
+	for rate, ok := range map[quantity.BitRate]bool{0: true, 1: false, 10: false, MinLimit - 1: false, MinLimit: true} {
+		for field, x := range map[string]Tenant{"cap": {Name: "a", Weight: 1, Cap: rate}, "guarantee": {Name: "a", Weight: 1, Guarantee: rate}} {
+			err := Validate([]Tenant{x}, nil)
+			want := fmt.Sprintf("tenant a: %s %s: want at least 1 Mbit/s, or 0 for none; is the unit missing?", field, rate)
+			if (err == nil) != ok || err != nil && err.Error() != want {
+				t.Errorf("%s %s: error %v, want %q: %t", field, rate, err, want, !ok)
+			}
+		}
 	}
 }
 

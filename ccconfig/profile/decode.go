@@ -16,11 +16,20 @@ const MaxBytes = 1 << 20
 //go:embed data/*.json
 var embedded embed.FS
 
-// Decode reads a profile as JSON and validates it. Unknown fields, text after the profile and files above
+// Decode reads a profile as JSON and validates it. Other formats than Format, unknown fields, text after the profile and files above
 // MaxBytes are refused.
 func Decode(data []byte) (*Profile, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("profile of %d bytes: want at most %d", len(data), MaxBytes)
+	}
+	var head struct {
+		Format int `json:"format"`
+	}
+	// Of a newer format nothing else can be judged, so it is told first; faults of the text are told below.
+	if err := json.Unmarshal(data, &head); err == nil {
+		if err := checkFormat(head.Format); err != nil {
+			return nil, fmt.Errorf("profile: %w", err)
+		}
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

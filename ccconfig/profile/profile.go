@@ -19,8 +19,12 @@ const (
 	ScopeVF   = "vf"   // one virtual function
 )
 
+// Format is the version of the form that profiles have as JSON; Decode takes no other.
+const Format = 1
+
 // Profile is one kind of device.
 type Profile struct {
+	Format         int                `json:"format"`
 	Name           string             `json:"name"` // such as "connectx-6"
 	Title          string             `json:"title"`
 	Version        int                `json:"version"`         // of the calibration
@@ -94,6 +98,9 @@ func (p *Profile) Avoids(s *dcqcn.Settings) (Cliff, bool) {
 // Validate checks a profile from elsewhere: names and sizes within bounds, settings legal for the device,
 // axes that ascend, and gains that never rise with the position.
 func (p *Profile) Validate() error {
+	if err := checkFormat(p.Format); err != nil {
+		return err
+	}
 	if len(p.Name) == 0 || len(p.Name) > maxName {
 		return fmt.Errorf("name of %d bytes: want 1 to %d", len(p.Name), maxName)
 	}
@@ -119,6 +126,13 @@ func (p *Profile) Validate() error {
 	}
 	if c, bad := p.Avoids(&p.Base); bad {
 		return fmt.Errorf("base: %s is within the cliff from %d to %d", c.Register, c.From, c.To)
+	}
+	return nil
+}
+
+func checkFormat(v int) error {
+	if v != Format {
+		return fmt.Errorf("format %d: want %d", v, Format)
 	}
 	return nil
 }

@@ -71,6 +71,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{`"version"`, `"versions"`, "unknown field"},
+		{`"format": 1,`, ``, "profile: format 0: want 1"},
+		{`"format": 1`, `"format": 2, "news": true`, "profile: format 2: want 1"},
 		{`"scope": "port"`, `"scope": "queue"`, `want "port" or "vf"`},
 		{`"rpg_gd": 11`, `"rpg_gd": 12`, "rpg_gd: found 12, want 10..11"},
 		{`"step": 0.02`, `"step": 2`, "want above 0 to 1"},
@@ -113,6 +115,7 @@ func TestValidateRefusesGainsThatRise(t *testing.T) {
 		func(p *Profile) { p.Marking.MaxSpan = p.Marking.MinSpan - 1 },
 		func(p *Profile) { p.Cliffs[0].Reason = "" },
 		func(p *Profile) { p.Version = 0 },
+		func(p *Profile) { p.Format = 2 },
 		func(p *Profile) { p.Speeds[0] = 0 },
 	} {
 		p := mustLookup(t, Default)

@@ -91,6 +91,7 @@ func (a *app) root(args []string) *cobra.Command {
 	root.AddCommand(a.demoCommand(), a.serveCommand(), a.discoverCommand(), a.compileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand())
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
 	root.AddCommand(cli.New(cli.Options{Args: args})...)
+	root.SetFlagErrorFunc(flagError)
 	a.noteBegin(root)
 	return root
 }

@@ -1,7 +1,11 @@
 package app
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -21,6 +25,48 @@ func oneArg(name string) cobra.PositionalArgs {
 			return usagef("%s: %d arguments (%s): want one, %s", cmd.CommandPath(), len(args), strings.Join(args, " "), name)
 		}
 	}
+}
+
+// flagError is the error of a flag whose value cannot be read, in words instead of those of package strconv.
+func flagError(_ *cobra.Command, err error) error {
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return err
+	}
+	return usagef("%s: want %s", strings.TrimSuffix(err.Error(), ": "+number.Error()), wanted(number))
+}
+
+// wanted says what a strconv function reads.
+func wanted(e *strconv.NumError) string {
+	switch {
+	case strings.HasPrefix(e.Func, "ParseBool"):
+		return "true or false"
+	case strings.HasPrefix(e.Func, "ParseFloat"):
+		return "a number"
+	case errors.Is(e.Err, strconv.ErrRange):
+		return "a smaller number"
+	}
+	return "a whole number"
+}
+
+// jsonLine is ":LINE" of what a JSON decoder refused in a text, where its error tells the place: of a text that was
+// cut off, the last line.
+func jsonLine(text []byte, err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	at := int64(-1)
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at = kind.Offset
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		at = int64(len(bytes.TrimRight(text, "\n")))
+	}
+	if at < 0 || at > int64(len(text)) {
+		return ""
+	}
+	return fmt.Sprintf(":%d", 1+bytes.Count(text[:at], []byte{'\n'}))
 }
 
 // seedValue is a seed as a flag.

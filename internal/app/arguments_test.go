@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"fairlane/internal/i18n"
+	"fairlane/policy"
+	"fairlane/sim/evaluate"
 	"fairlane/sim/simdev"
 )
 
@@ -81,5 +84,55 @@ func TestServedText(t *testing.T) {
 	const want = "101 management datagrams received, 102 malformed, 104 undeliverable; 103 answers not sent, 105 connections refused, 106 clients attached at the end"
 	if got := testApp(t, "en").servedText(st); got != want {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestLineOfWhatAJSONDecoderRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"{\n\"a\": 1,\n\"a\" 2}", ":3"},
+		{"{\n\"a\": \"one\"\n}\n", ":2"},
+		{"{\n\"a\": 1,\n", ":2"}, // cut off
+		{"", ""},                 // nowhere
+		{"{\n\"b\": 1}", ""},     // the decoder names the field, not the place
+	} {
+		d := json.NewDecoder(strings.NewReader(c.text))
+		d.DisallowUnknownFields()
+		var to struct{ A int }
+		err := d.Decode(&to)
+		if err == nil {
+			t.Fatalf("%q was decoded", c.text)
+		}
+		if got := jsonLine([]byte(c.text), err); got != c.want {
+			t.Errorf("%q: %v: at %q, want %q", c.text, err, got, c.want)
+		}
+	}
+}
+
+func TestTenantsSimulatedOutsideTheirBoundAreNamed(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &compiled{Plan: &policy.Plan{Tenants: []policy.TenantShare{{Tenant: "red", Bound: 0.02}, {Tenant: "blue", Bound: 0.5}}}}
+	a := testApp(t, "en")
+	if a.printOutside(&out, c); out.Len() > 0 {
+		t.Errorf("without a simulation: %q", out.String())
+	}
+	c.Simulation = &simulation{Tenants: []evaluate.SimulatedTenant{
+		{Tenant: "red", PredictionError: 0.064}, {Tenant: "blue", PredictionError: 0.064, Within: true},
+	}}
+	a.printOutside(&out, c)
+	if want := "simulated outside the bound: red is 6.4 % off its prediction, which allows for 2.0 %\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+func TestAStoppedCalibrationSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	a := testApp(t, "en")
+	if got, want := a.stoppedCalibration(calibrateFlags{resume: "runs.jsonl"}, 7), "7 runs are done and kept in runs.jsonl: the same command goes on from there"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := a.stoppedCalibration(calibrateFlags{}, 7), "7 runs were done and are lost: --resume FILE keeps them"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

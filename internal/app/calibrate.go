@@ -1,14 +1,15 @@
 package app
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,9 @@ func (a *app) calibrateCommand() *cobra.Command {
 			}
 			if _, err := profile.Uncalibrated(f.profile); err != nil {
 				return usagef("--profile: %w", err)
+			}
+			if f.out != "" && !strings.HasSuffix(f.out, ".json") {
+				return usagef("--out %s: want a name that ends in .json, by which compile --profile knows a file", f.out)
 			}
 			return a.runCalibrate(cmd.Context(), f)
 		},
@@ -73,7 +77,9 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
 	p, begun, first := newProgress(a.stderr), time.Now(), -1
+	var finished int
 	o.Progress = func(done, all int) {
+		finished = done
 		if first < 0 {
 			first = done - 1 // runs that were known take no time
 		}
@@ -85,6 +91,9 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 	}
 	r, err := calibrate.Calibrate(ctx, o)
 	p.clear()
+	if err != nil && ctx.Err() != nil {
+		_, _ = fmt.Fprintln(a.stderr, a.stoppedCalibration(f, finished))
+	}
 	if err != nil {
 		return err
 	}
@@ -97,8 +106,16 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 	return a.printCalibration(r)
 }
 
+// stoppedCalibration says what is left of a calibration that was interrupted.
+func (a *app) stoppedCalibration(f calibrateFlags, done int) string {
+	if f.resume == "" {
+		return a.t("calibrate.stopped.lost", "done", done)
+	}
+	return a.t("calibrate.stopped.kept", "done", done, "file", f.resume)
+}
+
 // resumeRuns reads what is finished and opens the file to append what will be. A line that a kill cut short is
-// closed first, so that the next is whole.
+// taken off first, so that the next is whole.
 func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -107,22 +124,38 @@ func resumeRuns(path string, o *calibrate.Options) (*os.File, error) {
 	if o.Known, err = calibrate.ReadFinished(file); err != nil {
 		return nil, &UsageError{errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())}
 	}
-	// The file is written anew from what was whole.
-	if err := errors.Join(file.Truncate(0), rewind(file)); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	for _, key := range slices.Sorted(maps.Keys(o.Known)) {
-		m := o.Known[key]
-		if err := calibrate.WriteFinished(file, key, &m); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
+	if err := cutLine(file); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 	}
 	o.Finished = func(key string, m *calibrate.Measured) error { return calibrate.WriteFinished(file, key, m) }
 	return file, nil
 }
 
-func rewind(file *os.File) error {
-	_, err := file.Seek(0, 0)
+// cutLine makes a file whose lines ReadFinished has taken end with a whole one, and goes to its end. What is before its last
+// line is left alone, so that a kill here loses no run.
+func cutLine(file *os.File) error {
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	tail := make([]byte, min(size, calibrate.MaxLine+2))
+	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return err
+	}
+	text, ended := bytes.CutSuffix(tail, []byte("\n"))
+	last := text[bytes.LastIndexByte(text, '\n')+1:]
+	switch {
+	case json.Valid(last) && ended:
+		return nil
+	case json.Valid(last):
+		_, err = file.Write([]byte("\n"))
+		return err
+	}
+	end := size - int64(len(tail)-len(text)+len(last))
+	if err := file.Truncate(end); err != nil {
+		return err
+	}
+	_, err = file.Seek(end, io.SeekStart)
 	return err
 }
 

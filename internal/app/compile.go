@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,7 +50,12 @@ func (a *app) compileCommand() *cobra.Command {
   fairlane compile --fabric fabric.yaml --tenants tenants.yaml --against plan.json
   fairlane compile --fabric fabric.yaml --tenants tenants.yaml --simulate --json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runCompile(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.ofPlane(cmd); err != nil {
+				return err
+			}
+			return a.runCompile(cmd.Context(), f)
+		},
 	}
 	text := func(to *string, name, initial, key string) { cmd.Flags().StringVar(to, name, initial, a.t(key)) }
 	flag := func(to *bool, name, key string) { cmd.Flags().BoolVar(to, name, false, a.t(key)) }
@@ -74,6 +81,27 @@ func (a *app) compileCommand() *cobra.Command {
 	must(cmd.MarkFlagRequired("fabric"))
 	must(cmd.MarkFlagRequired("tenants"))
 	return cmd
+}
+
+// ofPlane refuses flags that mean nothing on the plane asked for, so that nobody takes one for done. Planes that
+// there are not are the compiler's to refuse.
+func (f compileFlags) ofPlane(cmd *cobra.Command) error {
+	only := map[string][]string{
+		string(policy.PlaneIB):   {"cc-mode", "cct", "mode", "timer-restart", "vl-arbitration"},
+		string(policy.PlaneRoCE): {"profile"},
+		string(policy.PlaneWRCC): nil,
+	}
+	if _, known := only[f.plane]; !known {
+		return nil
+	}
+	for _, plane := range slices.Sorted(maps.Keys(only)) {
+		for _, name := range only[plane] {
+			if plane != f.plane && cmd.Flags().Changed(name) {
+				return usagef("--%s does nothing on the plane %s: want it with --plane %s only", name, f.plane, plane)
+			}
+		}
+	}
+	return nil
 }
 
 // compiled is what a run of compile has found out; as JSON it is the plan with more beside it.
@@ -163,7 +191,7 @@ func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*compiled, 
 	}
 	if len(edits) > 0 {
 		if in, out.Notices, err = policy.Apply(in, edits...); err != nil {
-			return nil, in, err
+			return nil, in, fmt.Errorf("--what-if: %w", err)
 		}
 	}
 	in.InForce = before
@@ -193,7 +221,7 @@ func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
 	}
 	p, err := policy.Decode(b)
 	if err != nil {
-		return nil, usagef("plan %s: %w: want the output of compile --json", path, err)
+		return nil, usagef("plan %s%s: %w: want the output of compile --json", path, jsonLine(b, err), err)
 	}
 	if want := cmp.Or(plane, policy.PlaneIB); p.Plane != string(want) {
 		return nil, usagef("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
@@ -207,7 +235,7 @@ func (f compileFlags) input() (policy.Input, error) {
 	if err != nil {
 		return policy.Input{}, err
 	}
-	ts, flows, err := readTenants(f.tenants, topo)
+	ts, flows, err := readTenants(f.tenants, topo, policy.Plane(f.plane))
 	if err != nil {
 		return policy.Input{}, err
 	}
@@ -254,19 +282,23 @@ func readProfile(text string) (own []profile.Profile, name string, err error) {
 	}
 	p, err := profile.Decode(b)
 	if err != nil {
-		return nil, "", usagef("profile %s: %w", text, err)
+		return nil, "", usagef("%s%s: %w: want a file that calibrate --out wrote", text, jsonLine(b, err), err)
 	}
 	return []profile.Profile{*p}, p.Name, nil
 }
 
 // readTenants reads a tenant file against a fabric and completes the attachments.
-func readTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
+func readTenants(path string, topo *subnet.Fabric, plane policy.Plane) ([]tenants.Tenant, []tenants.Flow, error) {
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, nil, &UsageError{err}
 	}
 	defer func() { _ = r.Close() }() // read only
-	ts, flows, err := tenantfile.Read(path, r, topo)
+	read := tenantfile.Read
+	if plane == policy.PlaneIB {
+		read = tenantfile.ReadInfiniBand
+	}
+	ts, flows, err := read(path, r, topo)
 	if err != nil {
 		return nil, nil, &UsageError{err}
 	}

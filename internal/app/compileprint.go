@@ -16,6 +16,7 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 	if err := a.printShares(w, c); err != nil {
 		return err
 	}
+	a.printOutside(w, c)
 	if err := a.printClasses(w, c.Classes); err != nil {
 		return err
 	}
@@ -92,6 +93,18 @@ func (a *app) printShares(w io.Writer, c *compiled) error {
 		}
 	}
 	return tw.Flush()
+}
+
+// printOutside names the tenants whose simulated rate is further from the prediction than the prediction allows for.
+func (a *app) printOutside(w io.Writer, c *compiled) {
+	if c.Simulation == nil {
+		return
+	}
+	for i, s := range c.Simulation.Tenants {
+		if !s.Within {
+			_, _ = fmt.Fprintln(w, a.t("compile.outside", "tenant", s.Tenant, "error", percent(s.PredictionError), "bound", percent(c.Tenants[i].Bound)))
+		}
+	}
 }
 
 // before prints what another plan predicts for a tenant, "-" when it has no such tenant.

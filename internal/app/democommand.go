@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	"fairlane/policy"
 	"fairlane/sim/scenario"
 	"fairlane/tenants"
 )
@@ -109,7 +110,7 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 	var ts []tenants.Tenant
 	var flows []tenants.Flow
 	if f.tenants != "" {
-		ts, flows, err = readTenants(f.tenants, topo)
+		ts, flows, err = readTenants(f.tenants, topo, policy.PlaneIB)
 	} else {
 		ts, flows, err = sampleTenants(topo)
 	}

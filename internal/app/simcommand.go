@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/policy"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -129,7 +130,7 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 	if tenantFile == "" {
 		return s, nil
 	}
-	ts, flows, err := readTenants(tenantFile, topo)
+	ts, flows, err := readTenants(tenantFile, topo, policy.PlaneIB)
 	if err != nil {
 		return nil, err
 	}

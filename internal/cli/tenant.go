@@ -281,7 +281,7 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune, dry bool) erro
 	if err != nil {
 		return err
 	}
-	ts, flows, err := tenantfile.Read(name, in, topo)
+	ts, flows, err := tenantfile.ReadInfiniBand(name, in, topo)
 	if err != nil {
 		return &UsageError{err.Error()}
 	}

@@ -222,7 +222,7 @@ func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, b
 		}
 	}
 	all = append(all, t) // last, so that of two that collide this one is blamed
-	return invalidModel(tenants.Validate(all, flows), inTenant(base))
+	return invalidModel(tenants.ValidateInfiniBand(all, flows), inTenant(base))
 }
 
 // inTenant places faults in a body that is a tenant. Those of declared flows come from what the

@@ -8,7 +8,7 @@ import (
 // Solve shares the problem's capacities. Every flow's rate is the least of its demand, its ceiling and what
 // its links offer it, where a link's offer is the flow's share of it when each other flow takes
 // its rate: the certificate of hierarchical weighted max-min fairness. Rates are exact to a
-// relative 1e-9, in rare circles that hardly anything decides to 1e-7, but for the flows that
+// relative 1e-9, in rare circles that hardly anything decides to 1e-6, but for the flows that
 // Solution.Rough counts. It fails, wrapping ErrProblem, when the arrays of the
 // problem do not fit together or hold values out of range.
 //

@@ -22,9 +22,8 @@ const (
 	etherPayload = 1000
 	etherHeaders = 48
 	// How many packets an acknowledgement answers: so many that acknowledgements take little of the links on which
-	// they meet data, but few with WRCC, because they bring a rate home: a sender that hears nothing for long asks for more.
+	// they meet data. With WRCC, whose predictions count them, it is wrcc.AckEvery.
 	roceAckEvery = 8
-	wrccAckEvery = 6
 )
 
 // wrccPaceCredit lets a paced queue pair make up for its turn on a busy NIC, about a round of 64 packets at 25 Gbit/s: a rate
@@ -46,7 +45,7 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 	b := etherBuilder{in: in, plan: p, cfg: &cfg}
 	var err error
 	if in.Options.Plane == policy.PlaneWRCC {
-		cfg.AckEvery, cfg.PaceCredit = wrccAckEvery, wrccPaceCredit
+		cfg.AckEvery, cfg.AckDelay, cfg.PaceCredit = wrcc.AckEvery, wrcc.AckDelay, wrccPaceCredit
 		err = b.installWRCC()
 	} else {
 		err = b.installRoCE()
@@ -249,8 +248,12 @@ func (b *etherBuilder) installWRCC() error {
 		b.cfg.FairRate = &ether.FairRate{Period: plainPeriod}
 		return err
 	}
-	if p.WRCC == nil || len(p.WRCC.Domains) == 0 {
+	if p.WRCC == nil || len(p.WRCC.Domains) == 0 && len(b.in.Flows) > 0 {
 		return errors.New("the plan has no settings for the WRCC plane")
+	}
+	if len(p.WRCC.Domains) == 0 { // nothing is sent, so there is nothing to set
+		b.plan = nil
+		return b.installWRCC()
 	}
 	increase := wrcc.IncreaseAsk
 	if p.WRCC.Increase == "timer" {

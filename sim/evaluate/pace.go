@@ -16,6 +16,11 @@ const (
 	markLoad      = 0.65 // part of the time in which a marking link is above its threshold
 )
 
+// wrccSettling is for how many sampling periods WRCC settles. Near rest a fair rate moves by a 64th of the port's excess in each (S0, formula
+// (5)). Where only a quarter of a port's load follows it, as the rest is held by other ports, the excess shrinks by 1/e in
+// 256 periods, and the queue grows by it meanwhile: these are four times as many.
+const wrccSettling = 1024
+
 // paceOf says how long to settle and to count. The window is long enough for the smallest tenant to be
 // counted well, unless that takes more hops than allowed.
 func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
@@ -43,7 +48,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
 		wanted = wantedPackets * bits / smallest
 	case policy.PlaneWRCC:
 		period := longestPeriod(p)
-		pc.settle, pc.window = max(4*quantity.Millisecond, 200*period), max(5*quantity.Millisecond, 100*period)
+		pc.settle, pc.window = max(4*quantity.Millisecond, wrccSettling*period), max(5*quantity.Millisecond, 100*period)
 		wanted = wantedPackets * bits / smallest
 	default:
 		const steps = 150 // of the timer from line rate down to any share and back

@@ -322,7 +322,7 @@ func (r *yamlReader) linkSpeed(l *subnet.Link, item *yaml.Node, m map[string]*ya
 		return r.fail(item, "rate", "none", "a rate, or a width and a speed")
 	}
 	if v, ok := m["rate"]; ok {
-		if l.Rate, err = parsed(r.yamlDoc, v, "rate", "a number from 0 to 100 Tbit/s with a unit such as Gbit/s", quantity.ParseBitRate); err != nil {
+		if l.Rate, err = parsed(r.yamlDoc, v, "rate", "a number above 0 to 100 Tbit/s with a unit such as Gbit/s", parseRate); err != nil {
 			return err
 		}
 		if m["width"] == nil && m["speed"] == nil {
@@ -338,6 +338,15 @@ func (r *yamlReader) linkSpeed(l *subnet.Link, item *yaml.Node, m map[string]*ya
 		l.Speed, err = parsed(r.yamlDoc, v, "speed", "SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR, XDR or unknown", subnet.ParseSpeed)
 	}
 	return err
+}
+
+// parseRate reads the rate of a link, which a link that is up has.
+func parseRate(s string) (quantity.BitRate, error) {
+	v, err := quantity.ParseBitRate(s)
+	if err == nil && v <= 0 {
+		err = fmt.Errorf("rate %s: want more than 0", v)
+	}
+	return v, err
 }
 
 // unknownWord stands for a width or speed that is not known.

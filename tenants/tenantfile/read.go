@@ -21,6 +21,15 @@ import (
 // none: tenants.Attach derives them from its flows. The result passes tenants.Validate. The error joins
 // up to fifty *ParseError.
 func Read(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
+	return read(name, r, fabric, tenants.Validate)
+}
+
+// ReadInfiniBand is Read for a fabric that is known to be InfiniBand: the result passes tenants.ValidateInfiniBand.
+func ReadInfiniBand(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
+	return read(name, r, fabric, tenants.ValidateInfiniBand)
+}
+
+func read(name string, r io.Reader, fabric *subnet.Fabric, check func([]tenants.Tenant, []tenants.Flow) error) ([]tenants.Tenant, []tenants.Flow, error) {
 	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}}
 	root, err := p.document(r)
 	if err != nil {
@@ -28,7 +37,7 @@ func Read(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []
 	}
 	p.file(root)
 	if len(p.errs) == 0 {
-		p.validate()
+		p.validate(check)
 	}
 	if err := p.err(); err != nil {
 		return nil, nil, err
@@ -48,7 +57,7 @@ func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.
 	p.version(root, m)
 	p.flowList(m["flows"], "")
 	if len(p.errs) == 0 {
-		p.validate()
+		p.validate(tenants.Validate)
 	}
 	if err := p.err(); err != nil {
 		return nil, err

@@ -82,44 +82,44 @@ func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 		text, field string
 		line        int
 	}{
-		"weight zero":          {head + "    weight: 0\n", "weight", 4},
-		"weight negative":      {head + "    weight: -1\n", "weight", 4},
-		"weight not a number":  {head + "    weight: NaN\n", "weight", 4},
-		"weight yaml nan":      {head + "    weight: .nan\n", "weight", 4},
-		"weight missing":       {head, "weight", 3},
-		"unknown key":          {head + "    weight: 1\n    colour: x\n", "tenant", 5},
-		"guarantee no rate":    {head + "    weight: 1\n    guarantee: much\n", "guarantee", 5},
-		"guarantee negative":   {head + "    weight: 1\n    guarantee: -1\n", "guarantee", 5},
-		"cap too large":        {head + "    weight: 1\n    cap: 101Tbit/s\n", "cap", 5},
-		"cap a list":           {head + "    weight: 1\n    cap: [1]\n", "cap", 5},
-		"cap below guarantee":  {head + "    weight: 1\n    cap: 1Gbit/s\n    guarantee: 2Gbit/s\n", "tenant red: cap", 5},
-		"repeated key":         {head + "    weight: 1\n    weight: 2\n", "tenant", 5},
-		"duplicate tenant":     {head + "    weight: 1\n  - name: red\n    weight: 1\n", "tenant", 5},
-		"bad name":             {"version: 1\ntenants:\n  - weight: 1\n    name: Red\n", "tenant Red: name", 4},
-		"unknown host":         {head + "    weight: 1\n    attachments:\n      - host-999\n", "attachment", 6},
-		"switch as host":       {head + "    weight: 1\n    attachments:\n      - leaf1:1\n", "attachment", 6},
-		"sl out of range":      {head + "    weight: 1\n    attachments:\n      - {port: host-001, sl: 16}\n", "sl", 6},
-		"pkey out of range":    {head + "    weight: 1\n    pkey: 0x10000\n", "pkey", 5},
-		"no queue pairs":       {head + "    weight: 1\n    flows:\n      - from: host-001\n        to: host-002\n        qps: 0\n", "qps", 8},
-		"bad demand":           {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-002, demand: 3 parsecs}\n", "demand", 6},
-		"flow to itself":       {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-001}\n", "tenant red: dst", 6},
-		"unknown class":        {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-002, class: x}\n", "tenant red: class", 6},
-		"source not attached":  {head + "    weight: 1\n    attachments: [host-002]\n    flows:\n      - {from: host-001, to: host-002}\n", "tenant red: src", 7},
-		"flow without to":      {head + "    weight: 1\n    flows:\n      - {from: host-001}\n", "to", 6},
-		"flow without tenant":  {head + "    weight: 1\nflows:\n  - {from: host-001, to: host-002}\n", "tenant", 6},
-		"wrong version":        {"version: 2\ntenants: []\n", "version", 1},
-		"no version":           {"tenants: []\n", "version", 1},
-		"no tenants":           {"version: 1\n", "tenants", 1},
-		"an alias":             {"version: 1\ntenants: &x []\nflows: *x\n", "anchor or alias", 2},
-		"two documents":        {"version: 1\ntenants: []\n---\nversion: 1\n", "document", 3},
-		"broken syntax":        {"version: 1\ntenants: [\n", "syntax", 2},
-		"a list for a file":    {"- 1\n", "file", 1},
-		"empty":                {"", "file", 0},
-		"class weight":         {head + "    weight: 1\n    classes:\n      - {name: a, weight: 0}\n", "weight", 6},
-		"duplicate class":      {head + "    weight: 1\n    classes:\n      - {name: a}\n      - {name: a}\n", "tenant red: classes[1].name", 7},
-		"tenants not a list":   {"version: 1\ntenants: red\n", "tenants", 2},
-		"weight is a mapping":  {head + "    weight: {a: 1}\n", "weight", 4},
-		"more tenants than SL": {crowd(), "tenant t16: attachments", 53},
+		"weight zero":         {head + "    weight: 0\n", "weight", 4},
+		"weight negative":     {head + "    weight: -1\n", "weight", 4},
+		"weight not a number": {head + "    weight: NaN\n", "weight", 4},
+		"weight yaml nan":     {head + "    weight: .nan\n", "weight", 4},
+		"weight missing":      {head, "weight", 3},
+		"unknown key":         {head + "    weight: 1\n    colour: x\n", "tenant", 5},
+		"guarantee no rate":   {head + "    weight: 1\n    guarantee: much\n", "guarantee", 5},
+		"guarantee negative":  {head + "    weight: 1\n    guarantee: -1\n", "guarantee", 5},
+		"cap too large":       {head + "    weight: 1\n    cap: 101Tbit/s\n", "cap", 5},
+		"cap a list":          {head + "    weight: 1\n    cap: [1]\n", "cap", 5},
+		"cap below guarantee": {head + "    weight: 1\n    cap: 1Gbit/s\n    guarantee: 2Gbit/s\n", "tenant red: cap", 5},
+		"repeated key":        {head + "    weight: 1\n    weight: 2\n", "tenant", 5},
+		"duplicate tenant":    {head + "    weight: 1\n  - name: red\n    weight: 1\n", "tenant", 5},
+		"bad name":            {"version: 1\ntenants:\n  - weight: 1\n    name: Red\n", "tenant Red: name", 4},
+		"unknown host":        {head + "    weight: 1\n    attachments:\n      - host-999\n", "attachment", 6},
+		"switch as host":      {head + "    weight: 1\n    attachments:\n      - leaf1:1\n", "attachment", 6},
+		"sl out of range":     {head + "    weight: 1\n    attachments:\n      - {port: host-001, sl: 16}\n", "sl", 6},
+		"pkey out of range":   {head + "    weight: 1\n    pkey: 0x10000\n", "pkey", 5},
+		"no queue pairs":      {head + "    weight: 1\n    flows:\n      - from: host-001\n        to: host-002\n        qps: 0\n", "qps", 8},
+		"bad demand":          {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-002, demand: 3 parsecs}\n", "demand", 6},
+		"flow to itself":      {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-001}\n", "tenant red: dst", 6},
+		"unknown class":       {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-002, class: x}\n", "tenant red: class", 6},
+		"source not attached": {head + "    weight: 1\n    attachments: [host-002]\n    flows:\n      - {from: host-001, to: host-002}\n", "tenant red: src", 7},
+		"flow without to":     {head + "    weight: 1\n    flows:\n      - {from: host-001}\n", "to", 6},
+		"flow without tenant": {head + "    weight: 1\nflows:\n  - {from: host-001, to: host-002}\n", "tenant", 6},
+		"wrong version":       {"version: 2\ntenants: []\n", "version", 1},
+		"no version":          {"tenants: []\n", "version", 1},
+		"no tenants":          {"version: 1\n", "tenants", 1},
+		"an alias":            {"version: 1\ntenants: &x []\nflows: *x\n", "anchor or alias", 2},
+		"two documents":       {"version: 1\ntenants: []\n---\nversion: 1\n", "document", 3},
+		"broken syntax":       {"version: 1\ntenants: [\n", "syntax", 2},
+		"a list for a file":   {"- 1\n", "file", 1},
+		"empty":               {"", "file", 0},
+		"class weight":        {head + "    weight: 1\n    classes:\n      - {name: a, weight: 0}\n", "weight", 6},
+		"duplicate class":     {head + "    weight: 1\n    classes:\n      - {name: a}\n      - {name: a}\n", "tenant red: classes[1].name", 7},
+		"tenants not a list":  {"version: 1\ntenants: red\n", "tenants", 2},
+		"weight is a mapping": {head + "    weight: {a: 1}\n", "weight", 4},
+		"cap without a unit":  {head + "    weight: 1\n    cap: 10\n", "tenant red: cap", 5},
 	} {
 		_, _, err := tenantfile.Read("f.yaml", strings.NewReader(c.text), fabric(t))
 		var pe *tenantfile.ParseError
@@ -130,6 +130,24 @@ func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 		if pe.Line != c.line || pe.Field != c.field || pe.File != "f.yaml" || pe.Allowed == "" {
 			t.Errorf("%s: %+v, want line %d, field %q and what is allowed", name, *pe, c.line, c.field)
 		}
+	}
+}
+
+// limit draws a guarantee or a cap; 0 is none.
+func limit(t *rapid.T, name string) quantity.BitRate {
+	return quantity.BitRate(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(int64(tenants.MinLimit), 1e12)).Draw(t, name))
+}
+
+// How many tenants a port can tell apart depends on the plane, which a file does not name.
+func TestReadTakesMoreTenantsOnAPortThanServiceLevels(t *testing.T) {
+	t.Parallel()
+	ts, _, err := tenantfile.Read("f.yaml", strings.NewReader(crowd()), fabric(t))
+	if err != nil || len(ts) != 17 {
+		t.Errorf("%d tenants, %v", len(ts), err)
+	}
+	var pe *tenantfile.ParseError
+	if _, _, err = tenantfile.ReadInfiniBand("f.yaml", strings.NewReader(crowd()), fabric(t)); !errors.As(err, &pe) || pe.Line != 53 || pe.Field != "tenant t16: attachments" {
+		t.Errorf("on InfiniBand: error %v, want one of the last tenant and its line", err)
 	}
 }
 
@@ -170,10 +188,10 @@ func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
 		for i := range rapid.IntRange(0, 5).Draw(rt, "tenants") {
 			tn := tenants.Tenant{Name: rapid.SampledFrom([]string{"null", "true", "1", "1e3", "x-y"}).Draw(rt, "name") + string(rune('a'+i)),
 				Weight:    quantity.Weight(rapid.Uint32Range(1, uint32(quantity.MaxWeight)).Draw(rt, "weight")),
-				Guarantee: quantity.BitRate(rapid.Int64Range(0, 1e12).Draw(rt, "guarantee")),
+				Guarantee: limit(rt, "guarantee"),
 				PKey:      ident.PKey(rapid.SampledFrom([]int{0, 0x8001 + i, 1 + i}).Draw(rt, "pkey"))}
 			if rapid.Bool().Draw(rt, "capped") {
-				tn.Cap = tn.Guarantee + quantity.BitRate(rapid.Int64Range(1, 1e12).Draw(rt, "cap"))
+				tn.Cap = tn.Guarantee + limit(rt, "cap")
 			}
 			if rapid.Bool().Draw(rt, "classes") {
 				tn.Classes = []tenants.Class{{Name: "null", Weight: 1}, {Name: "b", Weight: 2500}}

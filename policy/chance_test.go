@@ -1,0 +1,43 @@
+package policy
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
+	t.Parallel()
+	m := treeModel(t, 4, [][2]int{{0, 15}})
+	in := m.in
+	compile := func(qps int, plane Plane, routes [][]Way) (float64, bool) {
+		in := in
+		in.Options.Plane, in.Routes = plane, routes
+		in.Flows = slices.Clone(in.Flows)
+		in.Flows[0].QPs = qps
+		p, err := Compile(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Tenants[0].Bound, slices.ContainsFunc(p.Findings, func(f Finding) bool { return f.Code == CodePathsByChance })
+	}
+	var certain Way
+	for _, d := range m.flows[0].links {
+		certain.Path = append(certain.Path, m.transmitter(d))
+	}
+	certain.QPs = 1
+	for _, plane := range []Plane{PlaneRoCE, PlaneWRCC} {
+		base, found := compile(1, plane, [][]Way{{certain}})
+		if found {
+			t.Errorf("%s: a finding though the path is given", plane)
+		}
+		one, found := compile(1, plane, nil)
+		if !found || math.Abs(one-base-0.5) > 0.01 {
+			t.Errorf("%s: bound %g of one queue pair on four paths, %g on a given one; finding %t; want half more, and the finding", plane, one, base, found)
+		}
+		many, found := compile(3000, plane, nil)
+		if found || many > base+0.02 {
+			t.Errorf("%s: bound %g of 3000 queue pairs, %g on a given path; finding %t; want nearly the same and none", plane, many, base, found)
+		}
+	}
+}
