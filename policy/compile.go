@@ -176,7 +176,7 @@ func (s *settings) formula(p *port, st *setting) string {
 		of = "SL's"
 	}
 	mean := ""
-	if st.spread > 0 {
+	if st.spread > 0 && !p.perSL {
 		mean = ", geometric mean of unequal ones"
 	}
 	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · 1.024 us) = %.3f",
@@ -277,10 +277,18 @@ func (s *settings) sharedSettings() []Finding {
 		st := sts[0]
 		out = append(out, Finding{Code: CodeSharedSetting, Tenants: s.names(st.tenants), Links: ports,
 			Message: fmt.Sprintf("on %d port(s) queue pairs with different entitlements share one setting; worst is %s, SL %d, made for %s each, from which the furthest is %.1f %% off",
-				len(sts), ports[0], st.sl, rate(st.rate), float64(st.spread*100)),
+				len(sts), ports[0], st.sl, rate(s.eachOf(st)), float64(st.spread*100)),
 			Fix: "give the unequal traffic different ports, or its own tenant"})
 	}
 	return out
+}
+
+// eachOf is what a setting gives each queue pair when it gives what it is made for, in bit/s.
+func (s *settings) eachOf(st *setting) float64 {
+	if s.ports[st.port].perSL {
+		return st.rate / st.qps
+	}
+	return st.rate
 }
 
 func (s *settings) groupFindings(g *group) []Finding {

@@ -119,3 +119,34 @@ func TestVFSharesAreAPortAtMost(t *testing.T) {
 		}
 	}
 }
+
+func TestClassesOnOneServiceLevelAreToldToShareASetting(t *testing.T) {
+	t.Parallel()
+	in := incast(t)
+	in.Tenants = slices.Clone(in.Tenants)
+	in.Flows = slices.Clone(in.Flows)
+	blue := slices.IndexFunc(in.Tenants, func(tn tenants.Tenant) bool { return tn.Name == "blue" })
+	in.Tenants[blue].Classes = []tenants.Class{{Name: "bulk", Weight: 1000}, {Name: "fast", Weight: 9000}}
+	var more []tenants.Flow
+	for i := range in.Flows {
+		if in.Flows[i].Tenant == "blue" {
+			in.Flows[i].Class = "bulk"
+			f := in.Flows[i]
+			f.Class = "fast"
+			more = append(more, f)
+		}
+	}
+	in.Flows = append(in.Flows, more...)
+	for _, mode := range []policy.PerQPMode{policy.PerQPAuto, policy.PerQPOn, policy.PerQPOff} {
+		in.Options.PerQP = mode
+		p, err := policy.Compile(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(p.Findings, func(f policy.Finding) bool {
+			return f.Code == policy.CodeSharedSetting && slices.Contains(f.Tenants, "blue")
+		}) {
+			t.Errorf("mode %s: no %s for classes 1:9 that send from one port: %v", mode, policy.CodeSharedSetting, p.Findings)
+		}
+	}
+}

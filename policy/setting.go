@@ -307,6 +307,9 @@ func (s *settings) measure(st *setting) {
 	}
 	if most <= least*(1+1e-9) { // equal but for rounding
 		st.rate, st.need, st.spread = rateOf(flows, p.perSL, total, s), needs[0], 0
+		if p.perSL {
+			st.spread = s.uneven(flows)
+		}
 		return
 	}
 	var qps, logRate, logNeed float64
@@ -321,6 +324,24 @@ func (s *settings) measure(st *setting) {
 	}
 	st.rate, st.need = exp(logRate/qps), exp(logNeed/qps)
 	st.spread = max(most/st.need-1, st.need/least-1)
+}
+
+// uneven is the largest relative miss by a queue pair of flows that get the same for each queue pair.
+func (s *settings) uneven(flows []int32) float64 {
+	total, qps := 0.0, 0.0
+	for _, f := range flows {
+		total += s.wanted(f)
+		qps += s.m.flows[f].qps
+	}
+	worst, mean := 0.0, total/qps
+	for _, f := range flows {
+		r := s.wanted(f) / s.m.flows[f].qps
+		worst = max(worst, mean/r-1, r/mean-1)
+	}
+	if worst < 1e-9 {
+		return 0
+	}
+	return worst
 }
 
 func rateOf(flows []int32, perSL bool, total float64, s *settings) float64 {
