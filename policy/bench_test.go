@@ -11,20 +11,9 @@ import (
 // 10,000 hosts. The largest tree has 48 ports a switch, as many as the generator makes. Routes are part of the
 // input, as a discovered fabric has them.
 func BenchmarkCompile(b *testing.B) {
-	for _, c := range []struct {
-		name      string
-		k, hosts  int
-		scattered bool
-	}{
-		{"hosts=1024/compact", 16, 1024, false}, {"hosts=1024/scattered", 16, 1024, true},
-		{"hosts=10000/compact", 36, 10_000, false}, {"hosts=10000/scattered", 36, 10_000, true},
-		{"hosts=27648/compact", 48, 27_648, false}, {"hosts=27648/scattered", 48, 27_648, true},
-	} {
+	for _, c := range trees() {
 		b.Run(c.name, func(b *testing.B) {
-			in, err := plantest.FatTree(plantest.TreeOptions{K: c.k, Hosts: c.hosts, Tenants: 64, Flows: 10 * c.hosts, Scattered: c.scattered, Seed: 1})
-			if err != nil {
-				b.Fatal(err)
-			}
+			in := c.input(b)
 			b.ReportAllocs()
 			for b.Loop() {
 				p, err := policy.Compile(in)
@@ -37,4 +26,28 @@ func BenchmarkCompile(b *testing.B) {
 			}
 		})
 	}
+}
+
+// tree is a fat tree of the benchmarks.
+type tree struct {
+	name      string
+	k, hosts  int
+	scattered bool
+}
+
+func trees() []tree {
+	return []tree{
+		{"hosts=1024/compact", 16, 1024, false}, {"hosts=1024/scattered", 16, 1024, true},
+		{"hosts=10000/compact", 36, 10_000, false}, {"hosts=10000/scattered", 36, 10_000, true},
+		{"hosts=27648/compact", 48, 27_648, false}, {"hosts=27648/scattered", 48, 27_648, true},
+	}
+}
+
+func (c tree) input(b *testing.B) policy.Input {
+	b.Helper()
+	in, err := plantest.FatTree(plantest.TreeOptions{K: c.k, Hosts: c.hosts, Tenants: 64, Flows: 10 * c.hosts, Scattered: c.scattered, Seed: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return in
 }

@@ -23,17 +23,13 @@ func (s *settings) capRates() []float64 {
 	if !slices.ContainsFunc(s.m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		return nil
 	}
-	var out []float64
-	x := &capper{s: s, load: make([]float64, len(s.m.caps)), part: make([]float64, len(s.m.caps)), qps: make([]float64, len(s.m.caps))}
+	out := make([]float64, len(s.all))
+	x := &capper{s: s, out: out, load: make([]float64, len(s.m.caps)), part: make([]float64, len(s.m.caps)), qps: make([]float64, len(s.m.caps))}
 	flows := s.m.flowsByTenant()
 	for t := range s.m.tenants {
 		limit := float64(s.m.tenants[t].Cap)
 		if limit <= 0 {
 			continue
-		}
-		if out == nil {
-			out = make([]float64, len(s.all))
-			x.out = out
 		}
 		x.tenant(flows[t], limit)
 	}

@@ -3,6 +3,8 @@ package policy
 import (
 	"math"
 	"slices"
+
+	"fairlane/internal/disjoint"
 )
 
 // Rules of the levers, measured on one bottleneck with free-running timers: shares hold for a mark load
@@ -36,25 +38,14 @@ type group struct {
 // connect finds the groups.
 func (s *settings) connect() {
 	n := int32(len(s.all))
-	parent := make([]int32, int(n)+len(s.m.caps))
-	for i := range parent {
-		parent[i] = int32(i)
-	}
-	find := func(i int32) int32 {
-		for parent[i] != i {
-			parent[i] = parent[parent[i]]
-			i = parent[i]
-		}
-		return i
-	}
+	sets := disjoint.New(int(n) + len(s.m.caps)) // settings, then link directions: each set is known by its first setting
 	for i := range s.m.flows {
 		if s.all[s.ofFlow[i]].kind != settingContended {
 			continue
 		}
 		for _, d := range s.m.flows[i].links {
 			if s.target.limiting[d] && s.m.marks(d) {
-				a, b := find(s.ofFlow[i]), find(n+d)
-				parent[max(a, b)] = min(a, b) // the root is the lowest setting
+				sets.Join(s.ofFlow[i], n+d)
 			}
 		}
 	}
@@ -66,7 +57,7 @@ func (s *settings) connect() {
 		if s.all[i].kind != settingContended {
 			continue
 		}
-		r := find(i)
+		r := sets.Find(i)
 		if at[r] < 0 {
 			at[r] = int32(len(s.groups))
 			s.groups = append(s.groups, group{})
@@ -75,7 +66,7 @@ func (s *settings) connect() {
 		s.groups[at[r]].settings = append(s.groups[at[r]].settings, i)
 	}
 	for d, on := range s.target.limiting {
-		if r := find(n + int32(d)); on && s.m.marks(int32(d)) && r < n && at[r] >= 0 {
+		if r := sets.Find(n + int32(d)); on && s.m.marks(int32(d)) && r < n && at[r] >= 0 {
 			s.groups[at[r]].links = append(s.groups[at[r]].links, int32(d))
 		}
 	}

@@ -32,7 +32,7 @@ type model struct {
 	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together.
 	targets, forecasts *fill.Solver
 	trips              []float64 // see flowTrips
-	feedable           []float64 // see feedableCaps
+	allFeedable        []float64 // see feedableCaps
 }
 
 // flow is one way of an aggregate.

@@ -57,6 +57,7 @@ type shareWeights struct {
 	sending  []float64 // on links that an adapter sends on; nil: its queue pairs
 	floors   []float64 // bit/s below which a flow is not pushed; nil: none
 	ceilings []float64 // bit/s above which a flow cannot go, 0 is no bound; nil: none
+	caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
 }
 
 // shareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
@@ -64,7 +65,9 @@ type shareWeights struct {
 // of a link count in proportion.
 func (m *model) shareByWeight(w shareWeights) *allocation {
 	p := m.problem()
-	p.Capacity = m.feedableCaps()
+	if p.Capacity = m.feedableCaps(); w.caps != nil {
+		p.Capacity = m.feedable(w.caps)
+	}
 	// The solver keeps the problem, and the weights are the caller's to change.
 	p.Units, p.Sending = slices.Clone(w.marked), slices.Clone(w.sending)
 	if p.Sending == nil {
@@ -81,22 +84,25 @@ func (m *model) shareByWeight(w shareWeights) *allocation {
 	return m.share(m.forecasts, p)
 }
 
-// feedableCaps are the capacities of the link directions, but boundless where what feeds a link is never more than
-// it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
-// no faster. Such a link neither queues nor marks, and only the links before it divide. Models of the same flows
-// share the result.
+// feedableCaps is feedable of all that the links carry. Models of the same flows share it.
 func (m *model) feedableCaps() []float64 {
-	if m.feedable != nil {
-		return m.feedable
+	if m.allFeedable == nil {
+		m.allFeedable = m.feedable(m.caps)
 	}
-	m.feedable = slices.Clone(m.caps)
-	senders := m.senderRates()
+	return m.allFeedable
+}
+
+// feedable are capacities of the link directions, but boundless where what feeds a link is never more than
+// it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
+// no faster. Such a link neither queues nor marks, and only the links before it divide.
+func (m *model) feedable(caps []float64) []float64 {
+	out, senders := slices.Clone(caps), m.senderRates(caps)
 	for d, b := range m.linksBefore() {
-		if b >= 0 && m.caps[b] <= m.caps[d] || senders[d] > 0 && senders[d] <= m.caps[d] {
-			m.feedable[d] = fill.Boundless
+		if b >= 0 && caps[b] <= caps[d] || senders[d] > 0 && senders[d] <= caps[d] {
+			out[d] = fill.Boundless
 		}
 	}
-	return m.feedable
+	return out
 }
 
 // linksBefore is, for each link direction, the one link from which all its flows come; negative when there are
@@ -120,9 +126,9 @@ func (m *model) linksBefore() []int32 {
 	return before
 }
 
-// senderRates sums, for each link direction, the capacities of the ports whose flows cross it, each once; 0 for
+// senderRates sums, for each link direction, the given capacities of the ports whose flows cross it, each once; 0 for
 // links on which flows begin.
-func (m *model) senderRates() []float64 {
+func (m *model) senderRates(caps []float64) []float64 {
 	order := make([]int32, len(m.flows))
 	for i := range order {
 		order[i] = int32(i)
@@ -134,7 +140,7 @@ func (m *model) senderRates() []float64 {
 		for _, d := range m.flows[i].links[1:] {
 			if last[d] != first {
 				last[d] = first
-				sum[d] += m.caps[first]
+				sum[d] += caps[first]
 			}
 		}
 	}

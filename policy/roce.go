@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/profile"
+	"fairlane/internal/disjoint"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -234,28 +235,17 @@ func (s *roceSettings) curve(d int32) *profile.Curve {
 // fastest flows has the shortest period, and that lets it send enough for a mark.
 func (s *roceSettings) connect() {
 	n := len(s.ports)
-	root := make([]int32, n+len(s.m.caps))
-	for i := range root {
-		root[i] = int32(i)
-	}
-	find := func(i int32) int32 {
-		for root[i] != i {
-			root[i] = root[root[i]]
-			i = root[i]
-		}
-		return i
-	}
+	sets := disjoint.New(n + len(s.m.caps))
 	for i := range s.m.flows {
 		for _, d := range s.m.flows[i].links {
 			if s.target.limiting[d] && s.m.marks(d) {
-				a, b := find(s.ofFlow[i]), find(int32(n)+d)
-				root[max(a, b)] = min(a, b)
+				sets.Join(s.ofFlow[i], int32(n)+d)
 			}
 		}
 	}
 	at := slices.Repeat([]int32{-1}, n)
 	for i := range s.ports {
-		r := find(int32(i))
+		r := sets.Find(int32(i))
 		if at[r] < 0 {
 			at[r] = int32(len(s.groups))
 			s.groups = append(s.groups, roceGroup{})

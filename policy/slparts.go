@@ -4,45 +4,35 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"fairlane/internal/disjoint"
 )
 
 // flowParts divides each tenant's attachments into groups that no flow joins, numbered from the group with most
 // ports on. Ports without flows belong to the first: nothing is known of whom they will talk to, and
 // the largest group is the likeliest. It returns nil when no tenant has more than one group.
 func (m *model) flowParts() [][]int32 {
-	parent := make([][]int32, len(m.tenants))
+	sets := make([]disjoint.Sets, len(m.tenants))
 	used := make([][]bool, len(m.tenants))
-	for t := range parent {
-		parent[t] = make([]int32, len(m.tenants[t].Attachments))
-		used[t] = make([]bool, len(parent[t]))
-		for i := range parent[t] {
-			parent[t][i] = int32(i)
-		}
-	}
-	find := func(p []int32, i int32) int32 {
-		for p[i] != i {
-			p[i] = p[p[i]]
-			i = p[i]
-		}
-		return i
+	for t := range sets {
+		sets[t] = disjoint.New(len(m.tenants[t].Attachments))
+		used[t] = make([]bool, len(sets[t]))
 	}
 	for i := range m.flows {
 		f := &m.flows[i]
 		a, okA := attachment(m, f.tenant, m.fabric.PortID(f.src))
 		b, okB := attachment(m, f.tenant, m.fabric.PortID(f.dst))
 		if okA && okB {
-			p := parent[f.tenant]
-			x, y := find(p, int32(a)), find(p, int32(b))
-			p[max(x, y)] = min(x, y)
+			sets[f.tenant].Join(int32(a), int32(b))
 			used[f.tenant][a], used[f.tenant][b] = true, true
 		}
 	}
-	several := false
-	for t, p := range parent {
+	several, parts := false, make([][]int32, len(m.tenants))
+	for t, p := range sets {
 		size := make(map[int32]int)
 		var roots []int32
 		for i := range p {
-			if r := find(p, int32(i)); used[t][i] {
+			if r := p.Find(int32(i)); used[t][i] {
 				if size[r]++; size[r] == 1 {
 					roots = append(roots, r)
 				}
@@ -53,15 +43,15 @@ func (m *model) flowParts() [][]int32 {
 		out := make([]int32, len(p))
 		for i := range p {
 			if used[t][i] {
-				out[i] = int32(slices.Index(roots, find(p, int32(i))))
+				out[i] = int32(slices.Index(roots, p.Find(int32(i))))
 			}
 		}
-		parent[t] = out
+		parts[t] = out
 	}
 	if !several {
 		return nil
 	}
-	return parent
+	return parts
 }
 
 // reunite gives a tenant one SL again where one of those of its parts is free for all of them.

@@ -112,9 +112,8 @@ func (s *wrccSettings) predict() *allocation {
 		w.marked[i] = float64(s.weights[i] * s.m.flows[i].qps)
 		w.floors[i] = float64(float64(wrcc.MinFairRate) * s.m.flows[i].qps)
 	}
-	within := *s.m // the same flows, on what is left for them
-	within.caps, within.feedable = s.dataCaps(), nil
-	return within.shareByWeight(w)
+	w.caps = s.dataCaps()
+	return s.m.shareByWeight(w)
 }
 
 // dataCaps are the capacities of the link directions without what acknowledgements take of them: those of

@@ -14,6 +14,7 @@ const pureReason = "the pure model sits at the bottom: it must be usable, testab
 var rules = []rule{
 	{"internal/quantity", nil, pureReason},
 	{"internal/stats", nil, pureReason},
+	{"internal/disjoint", nil, pureReason},
 	{"subnet/ident", nil, pureReason},
 	{"subnet", nil, pureReason},
 	{"subnet/mad", nil, pureReason},
@@ -26,8 +27,8 @@ var rules = []rule{
 	{"wrcc", nil, pureReason},
 	{"tenants", nil, pureReason},
 	{"tenants/tenantfile", []string{"tenants", "subnet"}, pureReason},
-	{"policy/fill", nil, "sharing of capacities knows numbers, not fabrics"},
-	{"policy", []string{"policy/fill", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy/fill", []string{"internal/disjoint"}, "sharing of capacities knows numbers, not fabrics"},
+	{"policy", []string{"policy/fill", "internal/disjoint", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},
@@ -75,7 +76,7 @@ var rules = []rule{
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
-	"internal/quantity", "internal/stats", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
+	"internal/quantity", "internal/stats", "internal/disjoint", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
 	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce", "sim/evaluate",
 }
 

@@ -1,5 +1,7 @@
 package fill
 
+import "fairlane/internal/disjoint"
+
 // Solver solves one problem after another and keeps the last: parts that are as before are not computed again. What
 // it finds is the same, bit for bit, as what Solve finds. A part is a set of flows that links connect,
 // with those links; what is found for it depends on its own contents alone. The zero value is ready. A
@@ -104,34 +106,24 @@ func (p *Problem) binding() []bool {
 
 // split finds the parts of a problem, by their first flows, and the part of each link.
 func (p *Problem) split(use []bool) ([]part, []int32) {
-	root := make([]int32, len(p.Capacity)) // links as a union-find forest
-	for i := range root {
-		root[i] = int32(i)
-	}
-	find := func(l int32) int32 {
-		for root[l] != l {
-			root[l] = root[root[l]]
-			l = root[l]
-		}
-		return l
-	}
+	sets := disjoint.New(len(p.Capacity))
 	for f := range p.flows() {
 		one := int32(none)
 		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
 			switch {
 			case !use[l]:
 			case one == none:
-				one = find(l)
+				one = l
 			default:
-				root[find(l)] = one
+				sets.Join(one, l)
 			}
 		}
 	}
-	return p.gather(use, find)
+	return p.gather(use, sets)
 }
 
 // gather lists the flows of each part. Flows that no link limits are a part each.
-func (p *Problem) gather(use []bool, find func(int32) int32) ([]part, []int32) {
+func (p *Problem) gather(use []bool, sets disjoint.Sets) ([]part, []int32) {
 	of := make([]int32, len(p.Capacity))
 	for i := range of {
 		of[i] = none
@@ -147,7 +139,7 @@ func (p *Problem) gather(use []bool, find func(int32) int32) ([]part, []int32) {
 			if !use[l] {
 				continue
 			}
-			r := find(l)
+			r := sets.Find(l)
 			switch {
 			case at != none:
 			case of[r] == none:
