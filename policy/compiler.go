@@ -16,7 +16,6 @@ import (
 type Compiler struct {
 	in       Input
 	m        *model
-	target   *allocation
 	settings *settings // on InfiniBand
 	placed   []Finding
 	plan     *Plan
@@ -38,18 +37,24 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		return nil, err
 	}
 	target := m.entitle()
+	if target.err != nil {
+		return nil, target.err
+	}
 	var o *outcome
-	next := Compiler{in: in, m: m, target: target, digests: &digests{}}
+	next := Compiler{in: in, m: m, digests: &digests{}}
 	switch m.plane {
 	case PlaneRoCE:
 		o, err = m.compileRoCE(target)
 	case PlaneWRCC:
 		o, err = m.compileWRCC(target)
 	default:
-		o, err = c.compileIB(&next, same)
+		o, err = c.compileIB(&next, target, same)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if o.predicted.err != nil {
+		return nil, o.predicted.err
 	}
 	p := &Plan{
 		Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
@@ -72,15 +77,15 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 }
 
 // compileIB compiles the levers of InfiniBand. same says that flows and attachments are those of c.
-func (c *Compiler) compileIB(next *Compiler, same bool) (*outcome, error) {
+func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*outcome, error) {
 	m, s := next.m, (*settings)(nil)
 	if same && c.settings != nil {
 		next.placed = c.placed
-		s = m.settingsLike(c.settings, next.target)
+		s = m.settingsLike(c.settings, target)
 	} else {
 		var place placements
 		place, next.placed = m.place()
-		s = m.newSettings(next.target, place)
+		s = m.newSettings(target, place)
 	}
 	next.settings = s
 	s.choosePortModes()

@@ -41,7 +41,11 @@ func Entitle(in Input) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.target(m.entitle()), nil
+	a := m.entitle()
+	if a.err != nil {
+		return nil, a.err
+	}
+	return m.target(a), nil
 }
 
 // allocation is the outcome of a fill, by flow in the model's order.
@@ -55,6 +59,7 @@ type allocation struct {
 	overbooked []int32
 	// rough counts flows whose rates are near the fair ones only.
 	rough int
+	err   error // the problem was refused: nothing else counts
 }
 
 // entitle finds the target.
@@ -110,12 +115,12 @@ func (m *model) problem() *fill.Problem {
 	return p
 }
 
-// share solves a problem of the model. The model's own arrays always fit together, so that an
-// error is not input but a defect here; it shows as flows without rates.
+// share solves a problem of the model. Where the solver refuses it, the allocation has the error and no flow
+// a rate.
 func (m *model) share(solver *fill.Solver, p *fill.Problem) *allocation {
 	a := &allocation{limiting: make([]bool, len(m.caps))}
 	s, err := solver.Solve(p)
-	if err != nil {
+	if a.err = err; err != nil {
 		a.rates, a.bottleneck, a.limits = make([]float64, len(m.flows)), make([]int32, len(m.flows)), make([]fill.Limit, len(m.flows))
 		for i := range a.bottleneck {
 			a.bottleneck[i] = -1

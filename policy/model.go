@@ -38,7 +38,6 @@ type model struct {
 // flow is one way of an aggregate.
 type flow struct {
 	index    int   // into Input.Flows
-	way      int32 // of the aggregate's
 	of       int32 // ways that a hash chooses from; 1 when this one is certain
 	tenant   int32
 	class    int32   // into the tenant's classes, or 0
@@ -170,7 +169,7 @@ func (m *model) addFlows() error {
 		x := flow{index: i, tenant: ti, src: src, dst: dst}
 		x.class = int32(max(0, slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == class.Name })))
 		for k := range ways {
-			x.way, x.of, x.links, x.qps = int32(k), int32(ways[k].of), ways[k].links, ways[k].qps
+			x.of, x.links, x.qps = int32(ways[k].of), ways[k].links, ways[k].qps
 			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
 			if len(x.links) == 0 {
 				return fmt.Errorf("%w: flow %d of tenant %s: its source and destination are the same LID", ErrInput, i, fl.Tenant)

@@ -32,11 +32,17 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 		return nil, err
 	}
 	target := m.entitle()
+	if target.err != nil {
+		return nil, target.err
+	}
 	s, err := m.settingsOf(p, target)
 	if err != nil {
 		return nil, err
 	}
 	predicted := s.predict()
+	if predicted.err != nil {
+		return nil, predicted.err
+	}
 	out := &Prediction{Tenants: m.tenantShares(target, predicted), Links: m.linkShares(target, predicted)}
 	m.setBounds(out.Tenants, nil, out.Links, s.bounds())
 	return out, nil
