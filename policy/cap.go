@@ -198,6 +198,7 @@ func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
 	}
 	f.Message = fmt.Sprintf("port %s: the cap allows %s %s, and CCTI_Min %d holds it at %s: tables divide the line rate %s in steps of an eighth of a packet time",
 		s.m.fabric.PortName(p.ref), of, rate(want), st.min, rate(st.held), rate(p.line))
+	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss.
 	f.Fix = fmt.Sprintf("cap the tenant so that %s gets %s or no more than %s", of, rate(st.held), rate(float64(p.line*(8.0/20))))
 	if st.held > want {
 		f.Fix = "allow longer tables, or open fewer queue pairs"

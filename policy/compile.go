@@ -186,19 +186,19 @@ func (s *settings) formula(p *port, st *setting) string {
 // settingsOf rebuilds the settings from a plan, to predict what it gives.
 func (m *model) settingsOf(p *Plan, target *allocation) (*settings, error) {
 	place := make(placements, len(m.tenants))
-	at := make(map[pinKey]ident.SL, len(p.Placements))
+	at := make(map[tenantPort]ident.SL, len(p.Placements))
 	names := make(map[string]int32, len(m.tenants))
 	for t := range m.tenants {
 		names[m.tenants[t].Name] = int32(t)
 	}
 	for _, pl := range p.Placements {
 		if t, ok := names[pl.Tenant]; ok {
-			at[pinKey{t, pl.Port}] = pl.SL % ident.NumSLs
+			at[tenantPort{t, pl.Port}] = pl.SL % ident.NumSLs
 		}
 	}
 	for t := range m.tenants {
 		for _, a := range m.tenants[t].Attachments {
-			sl, ok := at[pinKey{int32(t), a.Port}]
+			sl, ok := at[tenantPort{int32(t), a.Port}]
 			if !ok {
 				return nil, fmt.Errorf("%w: the plan does not place tenant %s on port %s", ErrInput, m.tenants[t].Name, a.Port)
 			}

@@ -171,11 +171,16 @@ func listText[T any](list []T, text func(T) string) string {
 	if len(list) == 0 {
 		return emptyList
 	}
+	return joinTexts(list, ", ", text)
+}
+
+// joinTexts is strings.Join of the texts of a list.
+func joinTexts[T any](list []T, sep string, text func(T) string) string {
 	out := make([]string, len(list))
 	for i, v := range list {
 		out[i] = text(v)
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(out, sep)
 }
 
 // tableText tells a congestion control table by its length and how far down it goes.

@@ -6,13 +6,11 @@ import (
 	"strings"
 
 	"fairlane/internal/quantity"
+	"fairlane/policy/fill"
 )
 
-// bookable is the part of a link, in hundredths, that guarantees may have together: the sharing scales
-// what exceeds it down in proportion.
-const bookable = 99
-
-// guaranteeFindings reports the links whose guarantees are scaled down.
+// guaranteeFindings reports the links whose guarantees ask for more than fill.BookablePercent of them, and are scaled
+// down.
 func (m *model) guaranteeFindings(target *allocation) []Finding {
 	if len(target.overbooked) == 0 {
 		return nil
@@ -46,7 +44,7 @@ func (m *model) guaranteeFindings(target *allocation) []Finding {
 			f.Tenants = append(f.Tenants, m.tenants[t].Name)
 			parts = append(parts, fmt.Sprintf("%s %s", m.tenants[t].Name, g))
 		}
-		most := quantity.BitRate(m.caps[d]) / 100 * bookable
+		most := quantity.BitRate(m.caps[d]) / 100 * fill.BookablePercent
 		f.Message = fmt.Sprintf("%s is guaranteed %s (%s), which is more than the %s that can be booked of it: the guarantees are scaled down in proportion",
 			f.Links[0], sum, strings.Join(bounded(parts), ", "), most)
 		f.Fix = fmt.Sprintf("lower the guarantees to %s together, or place the tenants so that fewer of them meet there", most)

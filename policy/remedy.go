@@ -36,7 +36,7 @@ func (m *model) sourcePortFix(f *Finding, p *Plan) string {
 	switch {
 	case m.plane == PlaneIB && !m.in.Options.VLArbitration:
 		return apart + ", or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)"
-	case m.plane == PlaneRoCE && slices.ContainsFunc(f.Links, func(l string) bool { return p.sharesVFs(l) }):
+	case m.plane == PlaneRoCE && slices.ContainsFunc(f.Links, p.sharesVFs):
 		return apart + ", or divide the port by the VF shares of the plan (devlink rate tx_share)"
 	}
 	return apart
@@ -113,11 +113,12 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns []string
 
 // turnsFix is the advice for classes that take turns at sending ports.
 func (m *model) turnsFix(ports []string) string {
-	where := strings.Join(bounded(ports), ", ")
+	lanes := ""
 	if m.plane == PlaneIB {
-		return fmt.Sprintf("queue pairs of several classes take turns at %s, whatever the weights say: send the classes from different ports, make each class a tenant of its own and weigh their lanes (--vl-arbitration, option vl_arbitration), or open queue pairs in proportion to the weights of their classes", where)
+		lanes = ", make each class a tenant of its own and weigh their lanes (--vl-arbitration, option vl_arbitration)"
 	}
-	return fmt.Sprintf("queue pairs of several classes take turns at %s, whatever the weights say: send the classes from different ports, or open queue pairs in proportion to the weights of their classes", where)
+	return fmt.Sprintf("queue pairs of several classes take turns at %s, whatever the weights say: send the classes from different ports%s, or open queue pairs in proportion to the weights of their classes",
+		strings.Join(bounded(ports), ", "), lanes)
 }
 
 // missesClass reports whether a class of the tenant is predicted to get more than 5 % off its entitlement.

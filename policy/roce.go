@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -36,7 +37,6 @@ type nicPort struct {
 type roceGroup struct {
 	top   float64 // largest wanted, bit/s
 	first float64 // us: period of the lever at position 0
-	ports int
 }
 
 // roceSettings is what the RoCE plane makes of a target.
@@ -122,8 +122,13 @@ func (s *roceSettings) findPorts() {
 	}
 }
 
-// assumedDelay is that of a link of which the fabric says nothing: some metres and a switch.
-const assumedDelay = quantity.Microsecond
+// unknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.
+const unknownDelay = quantity.Microsecond
+
+// delay is that of a link direction on the planes of Ethernet.
+func (m *model) delay(d int32) quantity.Picoseconds {
+	return cmp.Or(m.fabric.Links[d/2].Delay, unknownDelay)
+}
 
 // measureLinks counts the queue pairs on every link direction and finds the longest round trip.
 func (s *roceSettings) measureLinks() {
@@ -132,11 +137,7 @@ func (s *roceSettings) measureLinks() {
 		way := quantity.Picoseconds(0)
 		for _, d := range s.m.flows[i].links {
 			s.load[d] += s.m.flows[i].qps
-			if delay := s.m.fabric.Links[d/2].Delay; delay > 0 {
-				way += delay
-			} else {
-				way += assumedDelay
-			}
+			way += s.m.delay(d)
 		}
 		s.rtt = max(s.rtt, 2*way)
 	}
@@ -254,7 +255,6 @@ func (s *roceSettings) connect() {
 		p.group = at[r]
 		g := &s.groups[p.group]
 		g.top = max(g.top, p.wanted)
-		g.ports++
 	}
 	for i := range s.groups {
 		s.groups[i].first = max(float64(s.profile.Lever.MinPeriod), float64(s.profile.Lever.Volume/s.groups[i].top*1e6))

@@ -139,29 +139,6 @@ func (s *roceSettings) speeds() []Finding {
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
 func (s *roceSettings) caps(predicted *allocation) []Finding {
-	most := make([]float64, len(s.m.tenants))
-	links := make(map[int64]float64)
-	for i := range s.m.flows {
-		t := s.m.flows[i].tenant
-		if s.m.tenants[t].Cap == 0 {
-			continue
-		}
-		for _, d := range s.m.flows[i].links {
-			k := int64(t)<<32 | int64(d)
-			links[k] += predicted.rates[i]
-			most[t] = max(most[t], links[k])
-		}
-	}
-	var out []Finding
-	for t := range most {
-		if limit := float64(s.m.tenants[t].Cap); limit > 0 && most[t] > limit*1.01 {
-			out = append(out, Finding{
-				Code: CodeCapUnenforced, Tenants: []string{s.m.tenants[t].Name},
-				Message: fmt.Sprintf("tenant %s is capped at %s and predicted to get %s on a link: no DCQCN register bounds a rate (rpg_max_rate releases the limiter)",
-					s.m.tenants[t].Name, rate(limit), rate(most[t])),
-				Fix: "cap its VFs (devlink rate tx_max) or its queue at the switch (scheduler pir)",
-			})
-		}
-	}
-	return out
+	return s.m.unenforced(predicted, "no DCQCN register bounds a rate (rpg_max_rate releases the limiter)",
+		"cap its VFs (devlink rate tx_max) or its queue at the switch (scheduler pir)")
 }

@@ -7,7 +7,6 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
-	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -154,7 +153,7 @@ func (s *roceSettings) switchPlan(n int32) ECNPlan {
 func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []Reason {
 	r := &s.profile.Marking
 	field := fmt.Sprintf("queue[%d] of %s ports: ", roceQueue, l.Rate)
-	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, min(max(s.rtt*quantity.Picoseconds(r.PerRTT), r.MinSpan), r.MaxSpan), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
+	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, r.Span(s.rtt), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
 	thresholds := fmt.Sprintf("0..%d", int64(ecn.MaxThreshold))
 	return []Reason{
 		{Field: field + "min_bytes", Value: strconv.FormatInt(mark.Min, 10), Unit: "bytes", Range: thresholds, Rule: "marking-by-rtt",
@@ -170,14 +169,14 @@ func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []Reason
 // tenants each has a share for its VFs, by weight.
 func (s *roceSettings) traffic() []RoCEPlacement {
 	out := []RoCEPlacement{}
-	shares := make(map[pinKey]int)
+	shares := make(map[tenantPort]int)
 	for i := range s.ports {
 		s.shareVFs(&s.ports[i], shares)
 	}
 	for t := range s.m.tenants {
 		for _, a := range s.m.tenants[t].Attachments {
 			out = append(out, RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: roceDSCP, Priority: rocePriority, Queue: roceQueue,
-				VFShare: shares[pinKey{int32(t), a.Port}]})
+				VFShare: shares[tenantPort{int32(t), a.Port}]})
 		}
 	}
 	return out
@@ -185,7 +184,7 @@ func (s *roceSettings) traffic() []RoCEPlacement {
 
 // shareVFs divides a port among its tenants in thousandths, at least one for each. What that takes more than there is,
 // the heaviest tenant gives.
-func (s *roceSettings) shareVFs(p *nicPort, shares map[pinKey]int) {
+func (s *roceSettings) shareVFs(p *nicPort, shares map[tenantPort]int) {
 	if len(p.tenants) < 2 {
 		return
 	}
@@ -199,10 +198,10 @@ func (s *roceSettings) shareVFs(p *nicPort, shares map[pinKey]int) {
 	left := 1000
 	for _, t := range p.tenants {
 		share := max(1, int(1000*float64(s.m.tenants[t].Weight)/total))
-		shares[pinKey{t, p.id}] = share
+		shares[tenantPort{t, p.id}] = share
 		left -= share
 	}
 	if left < 0 {
-		shares[pinKey{heaviest, p.id}] += left
+		shares[tenantPort{heaviest, p.id}] += left
 	}
 }

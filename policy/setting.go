@@ -92,8 +92,8 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 		d := direction(m.fabric, ref)
 		p := port{ref: ref, id: pt.port, line: m.caps[d], packet: m.packetBits(ref)}
 		var bySL [ident.NumSLs][]int32
-		for _, t := range pt.tenants {
-			sl := place.at(m, t, pt.port)
+		for k, t := range pt.tenants {
+			sl := place[t][pt.at[k]]
 			bySL[sl] = append(bySL[sl], t)
 		}
 		for sl, ts := range bySL {

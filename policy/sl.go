@@ -10,15 +10,6 @@ import (
 // model.tenants.
 type placements [][]ident.SL
 
-// at returns a tenant's SL on a port it is attached to.
-func (p placements) at(m *model, tenant int32, port ident.PortID) ident.SL {
-	i, ok := attachment(m, tenant, port)
-	if !ok {
-		return 0
-	}
-	return p[tenant][i]
-}
-
 // attachment finds a tenant's attachment to a port.
 func attachment(m *model, tenant int32, port ident.PortID) (int, bool) {
 	as := m.tenants[tenant].Attachments
@@ -95,7 +86,8 @@ func (m *model) tenantsByPort() []portTenants {
 	return out
 }
 
-type pinKey struct {
+// tenantPort is a tenant on one of its ports.
+type tenantPort struct {
 	tenant int32
 	port   ident.PortID
 }

@@ -23,7 +23,7 @@ type colouring struct {
 	meet   [][]edge         // by node, neighbours ascending
 	domain []uint16         // colours a node may have
 	barred [][colours]int32 // ports on which a colour collides with one that is pinned there
-	move   [][colours]int32 // ports whose colour would change; nil: no plan in force
+	move   [][colours]int32 // ports whose colour would not be the one preferred, such as that in force; nil: none is
 	order  []int8           // colours, most wanted first
 	colour []int8           // the result; -1 none
 
@@ -42,8 +42,8 @@ func newColouring(n int) *colouring {
 	return &colouring{meet: make([][]edge, n), domain: make([]uint16, n), barred: make([][colours]int32, n), colour: make([]int8, n)}
 }
 
-// start takes all colours away but those of the nodes that keep says, and sets the budget.
-func (c *colouring) start(keep func(v int) int8) {
+// start colours the nodes as kept says, -1 leaving a node without; nil leaves all without. It sets the budget.
+func (c *colouring) start(kept []int8) {
 	n := len(c.colour)
 	c.uses, c.taken, c.of, c.left = make([][colours]uint16, n), make([]uint16, n), [colours]int32{}, c.left[:0]
 	for v := range c.barred {
@@ -57,8 +57,8 @@ func (c *colouring) start(keep func(v int) int8) {
 	c.plain = c.interchangeable()
 	for v := range n {
 		c.colour[v] = -1
-		if k := keep(v); k >= 0 {
-			c.paint(int32(v), k)
+		if kept != nil && kept[v] >= 0 {
+			c.paint(int32(v), kept[v])
 		} else {
 			c.left = append(c.left, int32(v))
 		}
@@ -124,10 +124,7 @@ func (c *colouring) extend() bool {
 		return true
 	}
 	at, free := c.next()
-	v := c.left[at]
-	last := len(c.left) - 1
-	c.left[at] = c.left[last]
-	c.left = c.left[:last]
+	v := c.take(at)
 	fresh := false
 	for _, k := range c.choices(v) {
 		if free&(1<<k) == 0 {
@@ -148,10 +145,24 @@ func (c *colouring) extend() bool {
 			break
 		}
 	}
+	c.putBack(v, at)
+	return false
+}
+
+// take takes the node at a place in left out of it; the last moves there.
+func (c *colouring) take(at int) int32 {
+	v, last := c.left[at], len(c.left)-1
+	c.left[at] = c.left[last]
+	c.left = c.left[:last]
+	return v
+}
+
+// putBack undoes take.
+func (c *colouring) putBack(v int32, at int) {
+	last := len(c.left)
 	c.left = c.left[:last+1]
 	c.left[last] = c.left[at]
 	c.left[at] = v
-	return false
 }
 
 // next picks the node to colour, by its place in left, and the colours it may have.
@@ -202,13 +213,10 @@ func (c *colouring) unused(k int8) bool { return k != 0 && c.of[k] == 0 }
 
 func lowest(set uint16) int8 { return int8(bits.TrailingZeros16(set | 1<<(colours-1))) }
 
-// none keeps no colour.
-func none(int) int8 { return -1 }
-
 // solve colours all nodes anew, with the colours in the given order.
 func (c *colouring) solve(order []int8) bool {
 	c.order = order
-	c.start(none)
+	c.start(nil)
 	return c.extend()
 }
 

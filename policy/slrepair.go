@@ -34,7 +34,7 @@ func (c *colouring) inForce(v int) int8 {
 func (c *colouring) adapt(order []int8) bool {
 	c.order = order
 	kept := c.keepers()
-	c.start(func(v int) int8 { return kept[v] })
+	c.start(kept)
 	solved := c.extend()
 	if solved && c.moved() == 0 {
 		return true
@@ -54,7 +54,7 @@ func (c *colouring) adapt(order []int8) bool {
 	if best == nil {
 		return false
 	}
-	c.start(func(v int) int8 { return best[v] })
+	c.start(best)
 	return true
 }
 
@@ -87,7 +87,7 @@ func (c *colouring) movesOf(colour []int8) int {
 
 // tabued runs the tabu search from the kept colours and returns a valid result, or nil.
 func (c *colouring) tabued(kept []int8) []int8 {
-	c.start(func(v int) int8 { return kept[v] })
+	c.start(kept)
 	c.complete()
 	if c.tabu() > 0 {
 		return nil
@@ -115,7 +115,7 @@ func (c *colouring) fewestMoves(best []int8) []int8 {
 	if best != nil {
 		bound = c.movesOf(best)
 	}
-	c.start(none)
+	c.start(nil)
 	var found []int8
 	c.branch(0, &bound, &found)
 	return found
@@ -132,10 +132,7 @@ func (c *colouring) branch(moves int, bound *int, found *[]int8) {
 	if moves+rest >= *bound || c.budget < 0 {
 		return
 	}
-	v := c.left[at]
-	last := len(c.left) - 1
-	c.left[at] = c.left[last]
-	c.left = c.left[:last]
+	v := c.take(at)
 	for _, k := range c.choices(v) {
 		if free&(1<<k) == 0 || moves+int(c.move[v][k]) >= *bound {
 			continue
@@ -144,9 +141,7 @@ func (c *colouring) branch(moves int, bound *int, found *[]int8) {
 		c.branch(moves+int(c.move[v][k]), bound, found)
 		c.unpaint(v)
 	}
-	c.left = c.left[:last+1]
-	c.left[last] = c.left[at]
-	c.left[at] = v
+	c.putBack(v, at)
 }
 
 // nextBounded is next with the least number of moves that the open nodes take.
@@ -203,12 +198,11 @@ func (c *colouring) costAt(v int32, k int8) int {
 // greedy colours all nodes with few conflicts: DSATUR order, then tabu search.
 func (c *colouring) greedy(order []int8) {
 	c.order = order
-	keep := none
+	var kept []int8
 	if c.move != nil {
-		kept := c.keepers()
-		keep = func(v int) int8 { return kept[v] }
+		kept = c.keepers()
 	}
-	c.start(keep)
+	c.start(kept)
 	c.complete()
 	c.tabu()
 }

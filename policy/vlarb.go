@@ -68,7 +68,7 @@ func (s *settings) chooseLanes() {
 	for i := range s.ports {
 		p := &s.ports[i]
 		d := direction(s.m.fabric, p.ref)
-		busy := slices.DeleteFunc(slices.Clone(p.settings), func(k int32) bool { return len(s.all[k].flows) == 0 })
+		busy := s.busy(p)
 		if vls := s.m.lanesOf(d); s.target.limiting[d] && len(busy) > 1 && vls > 1 {
 			s.lanes = append(s.lanes, lanes{port: int32(i), vls: vls, busy: busy, blocks: p.blocks()})
 		}
@@ -96,6 +96,20 @@ func (s *settings) chooseLanes() {
 			}
 		}
 	}
+}
+
+// busy lists the settings of a port that flows use.
+func (s *settings) busy(p *port) []int32 {
+	return slices.DeleteFunc(slices.Clone(p.settings), func(k int32) bool { return len(s.all[k].flows) == 0 })
+}
+
+// lanesAt finds a port's lanes in those of a plan; nil when it has none.
+func lanesAt(plans []LanePlan, port ident.PortID) *LanePlan {
+	i, ok := slices.BinarySearchFunc(plans, port, func(p LanePlan, id ident.PortID) int { return p.Port.Compare(id) })
+	if !ok {
+		return nil
+	}
+	return &plans[i]
 }
 
 func worstLane(of []*lanes) float64 {
@@ -198,10 +212,7 @@ func (s *settings) preferLanes(of []*lanes) [][colours]int32 {
 	for _, l := range of {
 		var old *LanePlan
 		if f := s.m.in.InForce; f != nil {
-			i, ok := slices.BinarySearchFunc(f.Lanes, s.ports[l.port].id, func(p LanePlan, id ident.PortID) int { return p.Port.Compare(id) })
-			if ok {
-				old = &f.Lanes[i]
-			}
+			old = lanesAt(f.Lanes, s.ports[l.port].id)
 		}
 		for _, b := range l.busy {
 			sl := s.all[b].sl

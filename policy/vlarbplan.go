@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlane/subnet/ident"
@@ -31,12 +32,8 @@ func (s *settings) laneReasons(l *lanes) []Reason {
 		total += p.entitled
 	}
 	for _, p := range l.parts {
-		var names []string
-		for _, k := range p.settings {
-			names = append(names, s.names(s.all[k].tenants)...)
-		}
 		out = append(out, Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: "1..255 an entry",
-			Tenant: strings.Join(names, ","), Rule: "lane-weight",
+			Tenant: strings.Join(s.laneNames(p), ","), Rule: "lane-weight",
 			Formula: fmt.Sprintf("%d of %d packets of %d units a round = %.1f %% for %s of %s = %.1f %%",
 				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), rate(p.entitled), rate(total), float64(100*p.entitled/total))})
 	}
@@ -44,20 +41,21 @@ func (s *settings) laneReasons(l *lanes) []Reason {
 }
 
 func vlList(vls []ident.VL) string {
-	parts := make([]string, len(vls))
-	for i, v := range vls {
-		parts[i] = fmt.Sprint(v)
+	return joinTexts(vls, ",", func(v ident.VL) string { return strconv.Itoa(int(v)) })
+}
+
+// laneNames lists the tenants whose flows a lane has.
+func (s *settings) laneNames(p lane) []string {
+	var out []string
+	for _, k := range p.settings {
+		out = append(out, s.names(s.all[k].tenants)...)
 	}
-	return strings.Join(parts, ",")
+	return out
 }
 
 // text is the low table as OpenSM's options have it.
 func (l *lanes) text() string {
-	parts := make([]string, len(l.low))
-	for i, e := range l.low {
-		parts[i] = fmt.Sprintf("%d:%d", e.VL, e.Weight)
-	}
-	return strings.Join(parts, ",")
+	return joinTexts(l.low, ",", func(e VLWeight) string { return fmt.Sprintf("%d:%d", e.VL, e.Weight) })
 }
 
 // laneFindings says who has to set the lanes, and where lanes are too few or too coarse.
@@ -90,13 +88,9 @@ func (s *settings) laneFindings() []Finding {
 
 // laneCoarse reports a port on which lanes do not come near what they should have.
 func (s *settings) laneCoarse(l *lanes, name string) *Finding {
-	var shared []string
-	var names []string
+	var shared, names []string
 	for _, p := range l.parts {
-		var on []string
-		for _, k := range p.settings {
-			on = append(on, s.names(s.all[k].tenants)...)
-		}
+		on := s.laneNames(p)
 		names = append(names, on...)
 		if slices.ContainsFunc(p.settings[1:], func(k int32) bool { return s.unlike(&s.all[p.settings[0]], &s.all[k]) > 0 }) {
 			shared = append(shared, strings.Join(on, ", ")+fmt.Sprintf(" on lane %d", p.vl))
@@ -120,19 +114,15 @@ func (s *settings) laneCoarse(l *lanes, name string) *Finding {
 // lanesOfPlan takes over the lanes of a plan, to predict what they give.
 func (s *settings) lanesOfPlan(plans []LanePlan) error {
 	for i := range s.ports {
-		at, ok := slices.BinarySearchFunc(plans, s.ports[i].id, func(p LanePlan, id ident.PortID) int { return p.Port.Compare(id) })
-		if !ok {
+		p := &s.ports[i]
+		plan := lanesAt(plans, p.id)
+		if plan == nil {
 			continue
 		}
-		l := lanes{port: int32(i), sl2vl: plans[at].SL2VL, low: plans[at].Low, blocks: s.ports[i].blocks()}
-		for _, k := range s.ports[i].settings {
-			if len(s.all[k].flows) > 0 {
-				l.busy = append(l.busy, k)
-			}
-		}
+		l := lanes{port: int32(i), sl2vl: plan.SL2VL, low: plan.Low, busy: s.busy(p), blocks: p.blocks()}
 		for sl, vl := range l.sl2vl {
 			if vl > ident.MaxDataVL {
-				return fmt.Errorf("%w: the plan puts SL %d of port %s on lane %d: want 0 to %d", ErrInput, sl, s.ports[i].id, vl, ident.MaxDataVL)
+				return fmt.Errorf("%w: the plan puts SL %d of port %s on lane %d: want 0 to %d", ErrInput, sl, p.id, vl, ident.MaxDataVL)
 			}
 		}
 		s.fold(&l)
@@ -143,7 +133,7 @@ func (s *settings) lanesOfPlan(plans []LanePlan) error {
 				}
 			}
 			if l.parts[j].packets == 0 {
-				return fmt.Errorf("%w: the plan gives lane %d of port %s no weight", ErrInput, l.parts[j].vl, s.ports[i].id)
+				return fmt.Errorf("%w: the plan gives lane %d of port %s no weight", ErrInput, l.parts[j].vl, p.id)
 			}
 		}
 		if len(l.parts) > 0 {

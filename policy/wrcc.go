@@ -42,7 +42,7 @@ type wrccSettings struct {
 	entries []wrccEntry
 	ports   []wrccEgress
 	domains []wrccDomain
-	domain  map[string]int32
+	home    []int32 // by node: its data centre, into domains
 
 	off      map[int32]*wrccOff // by tenant
 	findings []Finding

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
 
@@ -36,7 +37,7 @@ const (
 	longestGap = 250 * quantity.Microsecond
 )
 
-// gap is the time between two packets of S0's size of a slow queue pair.
+// gap is the time between two packets of 1,024 bytes of a slow queue pair.
 func (d *wrccDomain) gap() quantity.Picoseconds {
 	slices.SortFunc(d.paces, func(a, b pace) int { return cmp.Compare(a.rate, b.rate) })
 	sum := 0.0
@@ -52,9 +53,6 @@ func (d *wrccDomain) gap() quantity.Picoseconds {
 	return 0
 }
 
-// unknownDelay counts for a link whose delay is not known: S0's links have 1 us.
-const unknownDelay = quantity.Microsecond
-
 // Bytes on the wire beside the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38),
 // IPv4 (20), UDP (8), BTH (12), RETH (16), ICRC (4), and the INT header.
 const wrccOverhead = 98 + wrcc.HeaderSize
@@ -62,34 +60,42 @@ const wrccOverhead = 98 + wrcc.HeaderSize
 // linkTime is what a link direction and the way back over the same link add to a round trip: both
 // delays, and one full packet.
 func (s *wrccSettings) linkTime(d int32) quantity.Picoseconds {
-	l := &s.m.fabric.Links[d/2]
-	delay := l.Delay
-	if delay == 0 {
-		delay = unknownDelay
+	bits := (cmp.Or(int64(s.m.fabric.Port(s.m.transmitter(d)).MTU), defaultMTU) + wrccOverhead) * 8
+	return 2*s.m.delay(d) + quantity.Picoseconds(float64(bits)/float64(s.m.fabric.Links[d/2].Rate)*float64(quantity.Second))
+}
+
+// linkTimes is linkTime of every link direction.
+func (s *wrccSettings) linkTimes() []quantity.Picoseconds {
+	out := make([]quantity.Picoseconds, 2*len(s.m.fabric.Links))
+	for d := range out {
+		out[d] = s.linkTime(int32(d))
 	}
-	mtu := int64(s.m.fabric.Port(s.m.transmitter(d)).MTU)
-	if mtu == 0 {
-		mtu = defaultMTU
+	return out
+}
+
+// findDomains lists the data centres, by name, and finds that of every node.
+func (s *wrccSettings) findDomains() {
+	nodes := s.m.fabric.Nodes
+	for i := range nodes {
+		if !slices.ContainsFunc(s.domains, func(d wrccDomain) bool { return d.name == nodes[i].Domain }) {
+			s.domains = append(s.domains, wrccDomain{name: nodes[i].Domain})
+		}
 	}
-	bits := (mtu + wrccOverhead) * 8
-	return 2*delay + quantity.Picoseconds(float64(bits)/float64(l.Rate)*float64(quantity.Second))
+	slices.SortFunc(s.domains, func(a, b wrccDomain) int { return compareText(a.name, b.name) })
+	s.home = make([]int32, len(nodes))
+	for i := range nodes {
+		k := slices.IndexFunc(s.domains, func(d wrccDomain) bool { return d.name == nodes[i].Domain })
+		s.home[i] = int32(k)
+		s.domains[k].nodes = append(s.domains[k].nodes, int32(i))
+	}
 }
 
 // measureDomains sets the periods of all data centres.
 func (s *wrccSettings) measureDomains() {
-	s.domain = make(map[string]int32)
-	for i := range s.m.fabric.Nodes {
-		n := &s.m.fabric.Nodes[i]
-		k, ok := s.domain[n.Domain]
-		if !ok {
-			k = int32(len(s.domains))
-			s.domain[n.Domain] = k
-			s.domains = append(s.domains, wrccDomain{name: n.Domain})
-		}
-		s.domains[k].nodes = append(s.domains[k].nodes, int32(i))
-	}
-	s.crossings()
-	span := s.newSpan()
+	s.findDomains()
+	times := s.linkTimes()
+	s.crossings(times)
+	span := s.newSpan(times)
 	widest := quantity.Picoseconds(0)
 	for i := range s.domains {
 		d := &s.domains[i]
@@ -103,29 +109,21 @@ func (s *wrccSettings) measureDomains() {
 		}
 		s.choosePeriod(d)
 	}
-	slices.SortFunc(s.domains, func(a, b wrccDomain) int { return compareText(a.name, b.name) })
-	for i := range s.domains {
-		s.domain[s.domains[i].name] = int32(i)
-	}
 }
 
 // domainOf is the data centre of a node.
-func (s *wrccSettings) domainOf(node int32) *wrccDomain {
-	return &s.domains[s.domain[s.m.fabric.Nodes[node].Domain]]
-}
+func (s *wrccSettings) domainOf(node int32) *wrccDomain { return &s.domains[s.home[node]] }
 
-// crossings collects the round trips of the flows that cross each domain's switches.
-func (s *wrccSettings) crossings() {
+// crossings collects the round trips of the flows that cross each domain's switches. times are those of the links.
+func (s *wrccSettings) crossings(times []quantity.Picoseconds) {
 	const most = 512 // different ones of a domain; more add nothing to its extremes
 	seen := make([]map[int64]struct{}, len(s.domains))
 	for i := range seen {
 		seen[i] = map[int64]struct{}{}
 	}
-	times := make([]quantity.Picoseconds, len(s.m.caps))
 	homes := make([]int32, len(s.m.caps)) // domain of the transmitter
-	for d := range times {
-		times[d] = s.linkTime(int32(d))
-		homes[d] = s.domain[s.m.fabric.Nodes[s.m.transmitter(int32(d)).Node].Domain]
+	for d := range homes {
+		homes[d] = s.home[s.m.transmitter(int32(d)).Node]
 	}
 	for i := range s.m.flows {
 		f := &s.m.flows[i]
@@ -134,7 +132,7 @@ func (s *wrccSettings) crossings() {
 			rtt += times[d]
 			inside = inside && homes[d] == home
 		}
-		inside = inside && s.domain[s.m.fabric.Nodes[f.dst.Node].Domain] == home
+		inside = inside && s.home[f.dst.Node] == home
 		if inside {
 			s.domains[home].flowRTT = max(s.domains[home].flowRTT, rtt)
 		}
@@ -187,15 +185,14 @@ func (s *wrccSettings) choosePeriod(d *wrccDomain) {
 	}
 	d.react = min(d.rtt+d.gap(), most)
 	d.perRTT, d.period = periodChoices[0], periodOf(d.react, periodChoices[0])
-	d.why = ""
 	for _, x := range periodChoices {
-		c := wrccDomain{rtt: d.rtt, rtts: d.rtts, period: periodOf(d.react, x)}
-		if s.stable(&c) != nil {
+		period := periodOf(d.react, x)
+		if !d.stable(period) {
 			continue
 		}
-		d.perRTT, d.period = x, c.period
+		d.perRTT, d.period = x, period
 		d.why = fmt.Sprintf("the longest with which the loop is stable: the slowest port counts less than %d packets in it", steadyPackets)
-		if d.slowest*c.period.Seconds() >= steadyPackets*boundPacket {
+		if d.slowest*period.Seconds() >= steadyPackets*boundPacket {
 			d.why = fmt.Sprintf("the shortest with which the loop is stable for every round trip that crosses the domain, and the slowest port counts %d packets", steadyPackets)
 			break
 		}
@@ -218,17 +215,11 @@ func periodOf(rtt quantity.Picoseconds, rtts float64) quantity.Picoseconds {
 	return max(us/quantity.Microsecond*quantity.Microsecond, wrcc.MinPeriod)
 }
 
-func (s *wrccSettings) stable(d *wrccDomain) error {
-	p := wrcc.DefaultParams(wrccUnit, d.period)
-	if err := p.CheckStable(d.rtt.Seconds()); err != nil {
-		return err
-	}
-	for _, us := range d.rtts {
-		if err := p.CheckStable(float64(us) / 1e6); err != nil {
-			return err
-		}
-	}
-	return nil
+// stable reports whether a port's loop is, with a WRCCT, for every round trip that crosses the domain.
+func (d *wrccDomain) stable(period quantity.Picoseconds) bool {
+	p := wrcc.DefaultParams(wrccUnit, period)
+	return p.CheckStable(d.rtt.Seconds()) == nil &&
+		!slices.ContainsFunc(d.rtts, func(us int64) bool { return p.CheckStable(float64(us)/1e6) != nil })
 }
 
 func (d *wrccDomain) label() string {
@@ -261,16 +252,17 @@ func (s *wrccSettings) domainPlan(d *wrccDomain) WRCCDomainPlan {
 
 // span finds the largest round trip between two hosts of a domain.
 type span struct {
-	s     *wrccSettings
+	m     *model
+	times []quantity.Picoseconds // of each link direction, see linkTime
 	hops  []int32                // of each node, -1 where not reached
 	far   []quantity.Picoseconds // of each switch: the longest of the shortest ways
 	queue []int32
 	hosts map[int32][2]quantity.Picoseconds // the longest two links to hosts of each switch
 }
 
-func (s *wrccSettings) newSpan() *span {
+func (s *wrccSettings) newSpan(times []quantity.Picoseconds) *span {
 	n := len(s.m.fabric.Nodes)
-	return &span{s: s, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
+	return &span{m: s.m, times: times, hops: slices.Repeat([]int32{-1}, n), far: make([]quantity.Picoseconds, n)}
 }
 
 // exactSpan bounds the link visits that the exact search may take; above it, sweeps go from the farthest
@@ -281,7 +273,7 @@ const exactSpan = 1 << 22
 // largest is the largest round trip between two hosts among the nodes, along ways with the fewest switches, of
 // which the longest counts. It is 0 with less than two hosts.
 func (x *span) largest(nodes []int32) quantity.Picoseconds {
-	f := x.s.m.fabric
+	f := x.m.fabric
 	edges := x.edges(nodes)
 	links := 0
 	for _, n := range nodes {
@@ -310,7 +302,7 @@ func (x *span) largest(nodes []int32) quantity.Picoseconds {
 
 // edges lists the switches with hosts in order and notes their longest two links to hosts.
 func (x *span) edges(nodes []int32) []int32 {
-	f := x.s.m.fabric
+	f := x.m.fabric
 	x.hosts = make(map[int32][2]quantity.Picoseconds)
 	var out []int32
 	for _, n := range nodes {
@@ -323,7 +315,7 @@ func (x *span) edges(nodes []int32) []int32 {
 			if !ok || f.Nodes[peer].Kind == subnet.KindSwitch || f.Nodes[peer].Domain != f.Nodes[n].Domain {
 				continue
 			}
-			if t := x.s.linkTime(d); t > two[0] {
+			if t := x.times[d]; t > two[0] {
 				two = [2]quantity.Picoseconds{t, two[0]}
 			} else {
 				two[1] = max(two[1], t)
@@ -339,21 +331,18 @@ func (x *span) edges(nodes []int32) []int32 {
 
 // leads follows a port to the node at its other end.
 func (x *span) leads(node int32, port int) (d, peer int32, ok bool) {
-	f := x.s.m.fabric
-	l := f.Nodes[node].Ports[port].Link
-	if l < 0 {
+	f := x.m.fabric
+	ref := subnet.PortRef{Node: node, Port: ident.PortNum(port)}
+	to, ok := f.Peer(ref)
+	if !ok {
 		return 0, 0, false
 	}
-	if link := &f.Links[l]; link.A.Node == node && int(link.A.Port) == port {
-		return 2 * l, link.B.Node, true
-	} else {
-		return 2*l + 1, link.A.Node, true
-	}
+	return direction(f, ref), to.Node, true
 }
 
 // from returns the largest round trip between a host of a switch and another of its domain, and that one's switch.
 func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
-	f := x.s.m.fabric
+	f := x.m.fabric
 	x.queue = append(x.queue[:0], start)
 	x.hops[start], x.far[start] = 0, 0
 	for i := 0; i < len(x.queue); i++ {
@@ -369,7 +358,7 @@ func (x *span) from(start int32) (rtt quantity.Picoseconds, farthest int32) {
 				x.queue = append(x.queue, peer)
 				fallthrough
 			case x.hops[peer] == x.hops[at]+1:
-				x.far[peer] = max(x.far[peer], x.far[at]+x.s.linkTime(d))
+				x.far[peer] = max(x.far[peer], x.far[at]+x.times[d])
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math"
 	"testing"
 
 	"fairlane/internal/quantity"
@@ -44,7 +45,7 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &wrccSettings{m: &model{fabric: f}}
-	x := s.newSpan()
+	x := s.newSpan(s.linkTimes())
 	nodes := make([]int32, len(f.Nodes))
 	for i := range nodes {
 		nodes[i] = int32(i)
@@ -62,11 +63,11 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 
 func TestPowersOfTwoBelowAndAbove(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ x, want float64 }{
-		{1, 1}, {1.5, 1}, {2, 2}, {0.3, 0.25}, {0.25, 0.25}, {1000, 512}, {-1, -1}, {-1.5, -2}, {-1000, -1024}, {-0.3, -0.5}, {-0.25, -0.25}, {0, 0},
+	for _, c := range []struct{ x, below, above float64 }{
+		{1, 1, 1}, {1.5, 1, 2}, {2, 2, 2}, {0.3, 0.25, 0.5}, {0.25, 0.25, 0.25}, {1000, 512, 1024}, {0, 0, 0}, {math.Inf(1), math.Inf(1), math.Inf(1)},
 	} {
-		if got := powerBelow(c.x); got != c.want {
-			t.Errorf("powerBelow(%g) = %g, want %g", c.x, got, c.want)
+		if below, above := powerBelow(c.x), powerAbove(c.x); below != c.below || above != c.above {
+			t.Errorf("%g is between %g and %g, want %g and %g", c.x, below, above, c.below, c.above)
 		}
 	}
 }

@@ -102,31 +102,6 @@ func (s *wrccSettings) bounds() []float64 {
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
 func (s *wrccSettings) uncapped(predicted *allocation) []Finding {
-	type over struct{ cap, got float64 }
-	byTenant := make(map[int32]over)
-	links := make(map[int32]float64) // of the tenant at hand
-	flows := s.m.flows
-	for i := 0; i < len(flows); {
-		t := flows[i].tenant
-		clear(links)
-		most := 0.0
-		for ; i < len(flows) && flows[i].tenant == t; i++ {
-			for _, d := range flows[i].links {
-				links[d] += predicted.rates[i]
-				most = max(most, links[d])
-			}
-		}
-		if limit := float64(s.m.tenants[t].Cap); limit > 0 && most > limit*(1+maxQuantisation) {
-			byTenant[t] = over{limit, most}
-		}
-	}
-	var out []Finding
-	for t := range s.m.tenants {
-		if o, ok := byTenant[int32(t)]; ok {
-			out = append(out, Finding{Code: CodeCapUnenforced, Tenants: []string{s.m.tenants[t].Name},
-				Message: fmt.Sprintf("tenant %s is capped at %s and predicted to get %s on a link: nothing else wants the rest there, and weights divide only what is wanted", s.m.tenants[t].Name, rate(o.cap), rate(o.got)),
-				Fix:     "let the tenant end on ports of its own, where the largest fair rate can hold it, or cap it at its source"})
-		}
-	}
-	return out
+	return s.m.unenforced(predicted, "nothing else wants the rest there, and weights divide only what is wanted",
+		"let the tenant end on ports of its own, where the largest fair rate can hold it, or cap it at its source")
 }

@@ -106,7 +106,7 @@ func (s *wrccSettings) egressSettings(d int32, tx subnet.PortRef, o *egress) (wr
 	}}
 	// A fair rate of one unit is a weight of 1: S0's rules count rates per unit of weight.
 	least := min(max(powerBelow(o.least), wrcc.MinWeight), wrcc.MaxWeight)
-	sum := min(max(-powerBelow(-float64(o.sum*weightReserve)), least), wrcc.MaxWeightSum)
+	sum := min(max(powerAbove(float64(o.sum*weightReserve)), least), wrcc.MaxWeightSum)
 	e.facts.MinWeight, e.facts.WeightSum = least, sum
 	set, err := wrcc.Derive(e.facts)
 	if err != nil {
@@ -121,19 +121,22 @@ func (s *wrccSettings) egressSettings(d int32, tx subnet.PortRef, o *egress) (wr
 	return e, nil
 }
 
-// powerBelow is the largest power of two that is at most x > 0, and minus the smallest that is at least -x
-// below 0.
+// powerBelow is the largest power of two that is at most x, which is 0 or more; of 0 and infinity it is that.
 func powerBelow(x float64) float64 {
-	frac, exp := math.Frexp(x)
-	switch {
-	case x == 0 || math.IsInf(x, 0):
-		return x
-	case x < 0 && frac != -0.5:
-		return -math.Ldexp(1, exp)
-	case x < 0:
+	if x == 0 || math.IsInf(x, 1) {
 		return x
 	}
+	_, exp := math.Frexp(x)
 	return math.Ldexp(1, exp-1)
+}
+
+// powerAbove is the smallest power of two that is at least x, likewise.
+func powerAbove(x float64) float64 {
+	p := powerBelow(x)
+	if p < x {
+		p += p
+	}
+	return p
 }
 
 // portPlans groups ports with the same settings for the same reasons.

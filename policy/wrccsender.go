@@ -34,7 +34,8 @@ type toPeer struct {
 	spread float64 // largest relative distance of one of its flows from rate
 	weight float64
 	demand bool // demands alone hold its flows
-	flows  []int32
+	first  int  // of its flows, which follow each other
+	end    int
 }
 
 // weigh gives every (port, tenant, class) its weights, by which a network adapter knows its queue pairs
@@ -89,7 +90,7 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 			p.weight = e.weight
 		}
 		s.note(&e, p)
-		for _, i := range p.flows {
+		for i := p.first; i < p.end; i++ {
 			s.weights[i] = p.weight
 		}
 	}
@@ -101,14 +102,13 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 // pairs that take different ways cannot be told apart: unequal entitlements get their geometric mean, weighted by queue pairs,
 // which is least squares on a logarithmic scale. A demand is a lower bound.
 func (s *wrccSettings) toPeer(first, end int) toPeer {
-	p := toPeer{peer: s.m.fabric.PortID(s.m.flows[first].dst), demand: true}
+	p := toPeer{peer: s.m.fabric.PortID(s.m.flows[first].dst), demand: true, first: first, end: end}
 	var n, sum, low, high float64
 	low = math.Inf(1)
 	for i := first; i < end; i++ {
 		f := &s.m.flows[i]
 		r := s.target.rates[i] / f.qps
 		p.qps += f.qps
-		p.flows = append(p.flows, int32(i))
 		if s.limits[i] == byDemand {
 			p.least = max(p.least, float64(r*demandMargin))
 			continue

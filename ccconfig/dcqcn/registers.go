@@ -26,6 +26,14 @@ type Limits struct {
 	UndocumentedGD bool // RPG_GD from 0 to 15; otherwise 10 and 11
 }
 
+// MaxRate is the most that a rate register holds, in Mbit/s.
+func (l Limits) MaxRate() uint64 {
+	if l.Rate32 {
+		return MaxWide
+	}
+	return MaxNarrow
+}
+
 // Register describes one of a port's numbers.
 type Register struct {
 	Name     string // as in the vendor's files, which is also its JSON name
@@ -37,9 +45,9 @@ type Register struct {
 // Registers lists a port's registers in the order of Settings, with the legal ranges of a kind of
 // device (vendor's parameter page and firmware configuration database). A flag has the range 0 to 1.
 func (l Limits) Registers() []Register {
-	rate, bytes := uint64(MaxNarrow), uint64(MaxByteResetNarrow)
+	rate, bytes := l.MaxRate(), uint64(MaxByteResetNarrow)
 	if l.Rate32 {
-		rate, bytes = MaxWide, MaxWide
+		bytes = MaxWide
 	}
 	gdMin, gdMax := uint64(MinDocumentedGD), uint64(MaxDocumentedGD)
 	if l.UndocumentedGD {

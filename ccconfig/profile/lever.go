@@ -66,7 +66,7 @@ func (p *Profile) Set(rate, period float64, line quantity.BitRate) Setting {
 	s := p.Base
 	l := &p.Lever
 	exact := float64(l.Step*rate) / 1e6
-	most := float64(p.widest())
+	most := float64(p.Limits().MaxRate())
 	var increase, time float64
 	if exact < coarseAI {
 		increase = bounded(exact, 1, most)
@@ -82,14 +82,6 @@ func (p *Profile) Set(rate, period float64, line quantity.BitRate) Setting {
 		s.RateOnFirstCNP = uint32(bounded(first/1e6, 1, most))
 	}
 	return Setting{Settings: s, Period: time / period, Increase: increase / exact}
-}
-
-// widest is the most that a rate register holds.
-func (p *Profile) widest() uint64 {
-	if p.Rate32 {
-		return dcqcn.MaxWide
-	}
-	return dcqcn.MaxNarrow
 }
 
 // bounded is the whole number nearest to x within bounds.
@@ -121,10 +113,18 @@ func (m *MarkingRule) validate() error {
 
 // At returns the marking of a link of a speed for flows of a base round trip.
 func (m *MarkingRule) At(speed quantity.BitRate, rtt quantity.Picoseconds) ecn.Marking {
-	rtt = min(max(rtt, 0), quantity.Millisecond)
-	span := min(max(quantity.Picoseconds(m.PerRTT)*rtt, m.MinSpan), m.MaxSpan)
-	low := heldBytes(speed, m.Floor+rtt)
-	return ecn.Marking{Min: low, Max: min(low+heldBytes(speed, span), ecn.MaxThreshold), PMaxPct: m.PMaxPct}
+	low := heldBytes(speed, m.Floor+markedTrip(rtt))
+	return ecn.Marking{Min: low, Max: min(low+heldBytes(speed, m.Span(rtt)), ecn.MaxThreshold), PMaxPct: m.PMaxPct}
+}
+
+// Span returns the time from Min to Max of At for flows of a base round trip.
+func (m *MarkingRule) Span(rtt quantity.Picoseconds) quantity.Picoseconds {
+	return min(max(quantity.Picoseconds(m.PerRTT)*markedTrip(rtt), m.MinSpan), m.MaxSpan)
+}
+
+// markedTrip is the part of a round trip that thresholds grow with: up to a millisecond.
+func markedTrip(rtt quantity.Picoseconds) quantity.Picoseconds {
+	return min(max(rtt, 0), quantity.Millisecond)
 }
 
 // heldBytes is what a link sends in a time, in whole KiB.

@@ -117,7 +117,7 @@ func TestTenantsSimulatedOutsideTheirBoundAreNamed(t *testing.T) {
 	if a.printOutside(&out, c); out.Len() > 0 {
 		t.Errorf("without a simulation: %q", out.String())
 	}
-	c.Simulation = &simulation{Tenants: []evaluate.SimulatedTenant{
+	c.Simulation = &evaluate.Simulation{Tenants: []evaluate.SimulatedTenant{
 		{Tenant: "red", PredictionError: 0.064}, {Tenant: "blue", PredictionError: 0.064, Within: true},
 	}}
 	a.printOutside(&out, c)

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,7 +88,7 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 		if len(o.Known) > first && done <= len(o.Known) {
 			first, begun = done, time.Now()
 		}
-		left := time.Duration(float64(time.Since(begun)) / float64(max(done-first, 1)) * float64(all-done)).Round(time.Second)
+		left := timeLeft(begun, float64(max(done-first, 1))/float64(max(all-first, 1)))
 		p.show(a.t("calibrate.progress", "done", done, "total", all, "left", left))
 	}
 	r, err := calibrate.Calibrate(ctx, o)
@@ -181,9 +183,8 @@ func (a *app) saveCalibration(f calibrateFlags, r *calibrate.Report) error {
 		return fmt.Errorf("folder for charts: %w", err)
 	}
 	charts := calibrationCharts(r, fmt.Sprintf("%s, fairlane %s", r.Profile.Made, version()))
-	for _, name := range []string{"response", "registers", "held-out"} {
-		c := charts[name]
-		if err := c.Save(dir, r.Profile.Name+"-"+name); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(charts)) {
+		if err := charts[name].Save(dir, r.Profile.Name+"-"+name); err != nil {
 			return err
 		}
 	}

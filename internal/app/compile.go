@@ -15,6 +15,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/policy"
+	"fairlane/sim/evaluate"
 	"fairlane/subnet"
 	"fairlane/tenants"
 	"fairlane/tenants/tenantfile"
@@ -111,7 +112,7 @@ type compiled struct {
 	Notices    []policy.Finding     `json:"notices,omitempty"`    // of the edits
 	Before     *planShares          `json:"before,omitempty"`     // what the difference is from
 	Difference *policy.Difference   `json:"difference,omitempty"` // from Before to this plan
-	Simulation *simulation          `json:"simulation,omitempty"`
+	Simulation *evaluate.Simulation `json:"simulation,omitempty"`
 	Why        []policy.Explanation `json:"-"` // with --explain: what its filters let through
 }
 
@@ -141,7 +142,9 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 	}
 	if f.simulate {
 		p := newProgress(a.stderr)
-		out.Simulation, err = simulate(ctx, in, out.Plan, f.seed, func(done float64) { p.show(a.t("simulate.progress", "done", percent(done))) })
+		out.Simulation, err = evaluate.Simulate(ctx, in, out.Plan, evaluate.Options{
+			Seed: f.seed, Progress: func(done float64) { p.show(a.t("simulate.progress", "done", percent(done))) },
+		})
 		p.clear()
 		if err != nil {
 			return err
@@ -207,17 +210,9 @@ func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*compiled, 
 
 // readPlan reads a plan as compile --json and the service give it.
 func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
-	r, err := os.Open(path)
+	b, err := readFile("plan", path, maxPlanBytes)
 	if err != nil {
-		return nil, &UsageError{err}
-	}
-	defer func() { _ = r.Close() }() // read only
-	b, err := io.ReadAll(io.LimitReader(r, maxPlanBytes+1))
-	if err != nil {
-		return nil, usagef("read plan: %w", err)
-	}
-	if len(b) > maxPlanBytes {
-		return nil, usagef("plan %s: over %d MiB: want at most that", path, maxPlanBytes>>20)
+		return nil, err
 	}
 	p, err := policy.Decode(b)
 	if err != nil {
@@ -227,6 +222,23 @@ func readPlan(path string, plane policy.Plane) (*policy.Plan, error) {
 		return nil, usagef("plan %s is for the plane %s: want one for %s, or --plane %s", path, p.Plane, want, p.Plane)
 	}
 	return p, nil
+}
+
+// readFile reads a file, of at most most bytes, that somebody named; kind is what it should hold.
+func readFile(kind, path string, most int) ([]byte, error) {
+	r, err := os.Open(path)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	defer func() { _ = r.Close() }() // read only
+	b, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err != nil {
+		return nil, usagef("read %s: %w", kind, err)
+	}
+	if len(b) > most {
+		return nil, usagef("%s %s: over %d MiB: want at most that", kind, path, most>>20)
+	}
+	return b, nil
 }
 
 // input reads everything that the plan depends on.
@@ -268,17 +280,9 @@ func readProfile(text string) (own []profile.Profile, name string, err error) {
 	if !strings.HasSuffix(text, ".json") {
 		return nil, text, nil
 	}
-	r, err := os.Open(text)
+	b, err := readFile("profile", text, maxProfileBytes)
 	if err != nil {
-		return nil, "", &UsageError{err}
-	}
-	defer func() { _ = r.Close() }() // read only
-	b, err := io.ReadAll(io.LimitReader(r, maxProfileBytes+1))
-	if err != nil {
-		return nil, "", usagef("read profile: %w", err)
-	}
-	if len(b) > maxProfileBytes {
-		return nil, "", usagef("profile %s: over %d MiB: want at most that", text, maxProfileBytes>>20)
+		return nil, "", err
 	}
 	p, err := profile.Decode(b)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"time"
@@ -92,9 +93,9 @@ type evaluation struct {
 func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.Plane) (err error) {
 	req := evaluate.Request{Cases: f.cases, Seed: f.seed, Planes: planes, Jobs: f.jobs}
 	if f.out != "" {
-		file, err := os.Create(f.out)
-		if err != nil {
-			return &UsageError{err}
+		file, createErr := os.Create(f.out)
+		if createErr != nil {
+			return &UsageError{createErr}
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 		lines := json.NewEncoder(file)
@@ -102,8 +103,7 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 	}
 	p, begun := newProgress(a.stderr), time.Now()
 	req.Progress = func(done, all int) {
-		left := time.Duration(float64(time.Since(begun)) / float64(done) * float64(all-done)).Round(time.Second)
-		p.show(a.t("evaluate.progress", "done", done, "total", all, "left", left))
+		p.show(a.t("evaluate.progress", "done", done, "total", all, "left", timeLeft(begun, float64(done)/float64(all))))
 	}
 	results, err := evaluate.Run(ctx, req)
 	p.clear()
@@ -136,12 +136,9 @@ func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
 	_, _ = fmt.Fprintln(tw, a.t("evaluate.head"))
 	for _, plane := range planes {
 		s := e.Planes[plane]
-		_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", plane, s.Cases, s.Tenants, fine(s.ShareErrorP50), fine(s.ShareErrorP95),
-			fine(s.ShareErrorMax), fine(s.EntitledP95), percent(s.BoundCoverage), percent(s.Utilisation), percent(s.UtilisationLeast))
-		if b := s.Beyond; b != nil {
-			_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.t("evaluate.beyond", "plane", plane), b.Cases, b.Tenants,
-				fine(b.ShareErrorP50), fine(b.ShareErrorP95), fine(b.ShareErrorMax), fine(b.EntitledP95), percent(b.BoundCoverage), percent(b.Utilisation),
-				percent(b.UtilisationLeast))
+		printScore(tw, string(plane), &s.Score)
+		if s.Beyond != nil {
+			printScore(tw, a.t("evaluate.beyond", "plane", plane), s.Beyond)
 		}
 	}
 	if err := tw.Flush(); err != nil {
@@ -156,6 +153,12 @@ func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
 	return nil
 }
 
+func printScore(w io.Writer, name string, s *evaluate.Score) {
+	_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, s.Cases, s.Tenants, fine(s.ShareErrorP50), fine(s.ShareErrorP95),
+		fine(s.ShareErrorMax), fine(s.EntitledP95), percent(s.BoundCoverage), percent(s.Utilisation), percent(s.UtilisationLeast))
+}
+
+// fine is percent with one more digit.
 func fine(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 
 // runEvaluateOne evaluates one case and prints all that it gave.

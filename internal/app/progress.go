@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 )
 
 // progress is one line on a terminal that is rewritten in place; elsewhere it prints nothing.
@@ -40,6 +41,11 @@ func (p *progress) clear() {
 	if p.w != nil {
 		_, _ = fmt.Fprint(p.w, "\r")
 	}
+}
+
+// timeLeft is about how long the rest of something takes of which a part, up to 1, is done since it was begun.
+func timeLeft(begun time.Time, part float64) time.Duration {
+	return time.Duration(float64(time.Since(begun)) * (1 - part) / max(part, 1e-9)).Round(time.Second)
 }
 
 // isTerminal reports whether w is a character device.

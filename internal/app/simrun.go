@@ -85,8 +85,7 @@ func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) e
 	p := newProgress(a.stderr)
 	begun := time.Now()
 	show := func(now quantity.Picoseconds, part float64) {
-		left := time.Duration(float64(time.Since(begun)) * (1 - part) / max(part, 1e-9)).Round(time.Second)
-		p.show(a.t("sim.run.progress", "done", percent(part), "now", now, "end", s.Duration, "left", left))
+		p.show(a.t("sim.run.progress", "done", percent(part), "now", now, "end", s.Duration, "left", timeLeft(begun, part)))
 	}
 	if s.Ethernet != nil {
 		return a.runEthernet(ctx, s, f, p, show)

@@ -94,8 +94,7 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 	total, begun := sweep.Runs(), time.Now()
 	p.show(a.t("sim.sweep.progress", "done", 0, "total", total, "left", "?"))
 	points, err := sweep.Run(ctx, f.jobs, func(done int) {
-		left := time.Duration(float64(time.Since(begun)) / float64(done) * float64(total-done)).Round(time.Second)
-		p.show(a.t("sim.sweep.progress", "done", done, "total", total, "left", left))
+		p.show(a.t("sim.sweep.progress", "done", done, "total", total, "left", timeLeft(begun, float64(done)/float64(total))))
 	})
 	p.clear()
 	finished, failed := countRuns(points)

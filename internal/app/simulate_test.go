@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fairlane/policy"
+	"fairlane/sim/evaluate"
 	"fairlane/sim/scenario"
 	"fairlane/tenants"
 )
@@ -26,7 +27,7 @@ func TestCompiledPlansHoldInThePacketSimulator(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := simulate(t.Context(), in, p, seed, func(float64) {})
+				got, err := evaluate.Simulate(t.Context(), in, p, evaluate.Options{Seed: seed})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,8 +13,8 @@ func newScratch(links int) scratch {
 	return s
 }
 
-// newEngine lays out the given flows of a problem, ascending, over the links that bound something; use, when not nil, tells
-// which links count. What it lays out, and so what it finds, depends on these flows and links alone. at is
+// newEngine lays out the given flows of a problem, ascending, over the links that use has: those that are to bound
+// something. What it lays out, and so what it finds, depends on these flows and links alone. at is
 // left as it was.
 func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 	e := &engine{p: p, flows: flows, first: make([]int32, len(flows)+1), most: make([]float64, len(flows))}
@@ -26,7 +26,7 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 	for i, f := range flows {
 		e.most[i] = p.most(f)
 		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
-			if p.Capacity[l] >= Boundless || use != nil && !use[l] {
+			if !use[l] {
 				continue
 			}
 			if at[l] < 0 {
@@ -138,9 +138,11 @@ func (e *engine) countNodes() (groups, classes int) {
 	return groups, classes + 1
 }
 
-// bookable is the part of a link that guarantees or floors may fill; the rest is left to weights, so
-// that nobody is starved.
-const bookable = 0.99
+// BookablePercent is the part of a link, in hundredths, that guarantees or floors may fill; the rest is left to
+// weights, so that nobody is starved.
+const BookablePercent = 99
+
+const bookable = BookablePercent / 100.0
 
 // book scales the guarantees on a link down in proportion when they ask for more than may be booked.
 func (e *engine) book(l *link) {

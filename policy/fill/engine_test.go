@@ -61,7 +61,7 @@ func TestLeavingOutLinksThatCannotBindChangesNoRate(t *testing.T) {
 		}
 		some, _ := outcome(p, 10_000_000)
 		all := newSolution(p.flows())
-		e := newEngine(p, numbered(p.flows()), nil, newScratch(len(p.Capacity)))
+		e := newEngine(p, numbered(p.flows()), slices.Repeat([]bool{true}, len(use)), newScratch(len(use)))
 		e.run(10_000_000)
 		e.write(all, &part{})
 		for f := range some.Rates {

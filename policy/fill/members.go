@@ -1,5 +1,7 @@
 package fill
 
+import "math"
+
 // member is a flow on a link.
 type member struct {
 	flow   int32
@@ -124,7 +126,7 @@ func floorLevel(ms []member, floors, u []float64, total float64) float64 {
 				open += w
 			}
 		}
-		if d := used - total; d <= total*exact && -d <= total*exact {
+		if math.Abs(used-total) <= total*exact {
 			break
 		}
 		level = middle(&low, &high, level, used, total, open)

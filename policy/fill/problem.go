@@ -16,8 +16,8 @@ var ErrProblem = errors.New("no problem of sharing")
 // Boundless is the capacity, in bit/s, from which on a link bounds nothing: it is left out.
 const Boundless = 1e18
 
-// Problem is what is to be shared among whom. Solve does not change it, and a Solver keeps no
-// part of it. Optional slices are nil when nothing in them is set.
+// Problem is what is to be shared among whom. Solving does not change it. Optional slices are nil when nothing in
+// them is set.
 //
 // With Tenant set every link holds a tree: the tenants present share the link by TenantWeight, a tenant's
 // classes its part by ClassWeight, and a class's flows the class's part by Units. Without, each

@@ -1,9 +1,6 @@
 package fill
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Solve shares the problem's capacities. Every flow's rate is the least of its demand, its ceiling and what
 // its links offer it, where a link's offer is the flow's share of it when each other flow takes
@@ -86,11 +83,4 @@ func (e *engine) explain(lk *link, s *Solution) {
 	for i, b := range bounds {
 		set(lk.first+int32(i), b)
 	}
-}
-
-// sorted puts the lists of a solution in order.
-func (s *Solution) sorted() *Solution {
-	slices.Sort(s.Overbooked)
-	s.Overbooked = slices.Compact(s.Overbooked)
-	return s
 }

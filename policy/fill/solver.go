@@ -1,6 +1,10 @@
 package fill
 
-import "fairlane/internal/disjoint"
+import (
+	"slices"
+
+	"fairlane/internal/disjoint"
+)
 
 // Solver solves one problem after another and keeps the last: parts that are as before are not computed again. What
 // it finds is the same, bit for bit, as what Solve finds. A part is a set of flows that links connect,
@@ -24,8 +28,8 @@ type part struct {
 	rough    bool
 }
 
-// Solve is the function of that name with a memory. The problem must not be changed before the next call
-// has returned.
+// Solve is the function of that name with a memory: neither the problem nor the solution may be changed before the
+// next call has returned.
 func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -51,7 +55,8 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 		}
 	}
 	s.problem, s.found, s.parts, s.of, s.use = p, sol, parts, of, use
-	return sol.sorted(), nil
+	slices.Sort(sol.Overbooked)
+	return sol, nil
 }
 
 const none, many = -1, -2

@@ -18,6 +18,9 @@ type swtch struct {
 	egressNum int64 // alpha of lossy queues, in 1024ths
 }
 
+// bound is the most that a lossy queue may hold now.
+func (s *swtch) bound() int64 { return (s.shared - s.used) * s.egressNum >> 10 }
+
 // ingress is the account of one (ingress port, class) of a switch.
 type ingress struct {
 	used     int64 // bytes in reserve and shared memory

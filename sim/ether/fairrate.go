@@ -167,7 +167,7 @@ func (n *Network) queueOf(sw, out int32) (held, most int64) {
 		}
 		held += n.queues[int(f.first+out)*n.classes+c].bytes
 		if n.lossy>>c&1 != 0 {
-			most += (s.shared - s.used) * s.egressNum >> 10
+			most += s.bound()
 		}
 	}
 	return held, most

@@ -50,11 +50,22 @@ func (n *Network) prepareBuffers() error {
 			least = int64(n.largest)<<10/s.egressNum + int64(n.largest)
 		}
 		if s.shared < least {
-			return fmt.Errorf("buffer of %d bytes at switch %s: want at least %d for the headroom and reserve of its ports and one packet",
-				b.Bytes, n.topo.Nodes[s.node].Name, b.Bytes-s.shared+least)
+			return &BufferError{Switch: n.topo.Nodes[s.node].Name, Bytes: b.Bytes, Least: b.Bytes - s.shared + least}
 		}
 	}
 	return nil
+}
+
+// BufferError says that the memory of a switch is too small for the links that it has.
+type BufferError struct {
+	Switch       string // name
+	Bytes, Least int64  // what it has, and what it needs before it can share any
+}
+
+// Error names the switch and what it needs.
+func (e *BufferError) Error() string {
+	return fmt.Sprintf("buffer of %d bytes at switch %s: want at least %d for the headroom and reserve of its ports and one packet",
+		e.Bytes, e.Switch, e.Least)
 }
 
 // headroom returns the room of one lossless class of a port.

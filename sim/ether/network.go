@@ -238,16 +238,16 @@ func (n *Network) addLinks() error {
 
 // prepareMarking sets the marking of a port whose link is known.
 func (n *Network) prepareMarking(p *port) {
-	p.kmin, p.kmax = 1<<62, 1<<62
 	e, own := n.cfg.ECNs[subnet.PortRef{Node: p.node, Port: ident.PortNum(p.num)}]
-	if own && !e.Off {
-		p.kmin, p.kmax, p.pmax = e.Min, e.Max, e.PMax
+	scale := 1.0
+	if !own {
+		e = n.cfg.ECN
+		scale = float64(p.rate) / float64(e.RatePer)
 	}
-	if own || n.cfg.ECN.Off {
+	if e.Off {
+		p.kmin, p.kmax = 1<<62, 1<<62
 		return
 	}
-	e = n.cfg.ECN
-	scale := float64(p.rate) / float64(e.RatePer)
 	p.kmin, p.kmax, p.pmax = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale), e.PMax
 }
 

@@ -1,6 +1,7 @@
 package ether
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"fairlane/internal/quantity"
@@ -41,7 +42,7 @@ func (n *Network) buildRoutes() error {
 			for s := range n.switches {
 				n.routes.table[s*hosts+h] = n.routes.table[s*hosts+int(alike[edge])]
 			}
-			b.key = appendPort(b.key[:0], peer)
+			b.key = binary.LittleEndian.AppendUint32(b.key[:0], uint32(peer))
 			n.routes.table[int(edge)*hosts+h] = b.group()
 		}
 		if edge != none {
@@ -72,15 +73,11 @@ func (b *routeBuilder) search(h int) {
 		b.key = b.key[:0]
 		for pi := n.first[node]; pi < n.first[node+1]; pi++ {
 			if n.closer(pi, b.dist, int32(h)) {
-				b.key = appendPort(b.key, pi)
+				b.key = binary.LittleEndian.AppendUint32(b.key, uint32(pi))
 			}
 		}
 		n.routes.table[s*len(n.hosts)+h] = b.group()
 	}
-}
-
-func appendPort(key []byte, pi int32) []byte {
-	return append(key, byte(pi), byte(pi>>8), byte(pi>>16), byte(pi>>24))
 }
 
 // group returns the group of the ports in key.
@@ -91,7 +88,7 @@ func (b *routeBuilder) group() uint32 {
 		id = uint32(len(r.groups))
 		r.groups = append(r.groups, group{int32(len(r.ports)), int32(len(b.key) / 4)})
 		for i := 0; i < len(b.key); i += 4 {
-			r.ports = append(r.ports, int32(b.key[i])|int32(b.key[i+1])<<8|int32(b.key[i+2])<<16|int32(b.key[i+3])<<24)
+			r.ports = append(r.ports, int32(binary.LittleEndian.Uint32(b.key[i:])))
 		}
 		b.known[string(b.key)] = id
 	}
@@ -168,23 +165,32 @@ type way struct {
 
 // walk follows a flow's packets from host to host.
 func (n *Network) walk(src, dst int32, hash uint32) way {
-	k := packet{dst: dst, hash: hash}
-	p := &n.ports[n.hosts[src].port]
-	w := way{rate: p.rate}
-	for {
+	w := way{rate: n.ports[n.hosts[src].port].rate}
+	n.follow(src, dst, hash, func(pi int32) {
+		p := &n.ports[pi]
 		w.hops++
 		w.rate = min(w.rate, p.rate)
 		w.rtt += 2*p.delay + n.serialize(p, n.cfg.Payload)
-		far := &n.ports[p.peer]
-		if far.sw == none || w.hops > len(n.first) {
-			return w
+	})
+	return w
+}
+
+// follow hands out the ports that transmit a flow's packets, its host's first, and reports whether they lead to a
+// host.
+func (n *Network) follow(src, dst int32, hash uint32, visit func(pi int32)) bool {
+	k := packet{dst: dst, hash: hash}
+	pi := n.hosts[src].port
+	for range len(n.first) + 1 {
+		visit(pi)
+		far := &n.ports[n.ports[pi].peer]
+		if far.sw == none {
+			return true
 		}
-		next := n.route(far.sw, &k)
-		if next == none {
-			return w
+		if pi = n.route(far.sw, &k); pi == none {
+			return false
 		}
-		p = &n.ports[next]
 	}
+	return false
 }
 
 // Path returns the ports that transmit the data packets of a flow, its host's first. Which of equally short
@@ -194,15 +200,9 @@ func (n *Network) Path(f FlowSpec) ([]subnet.PortRef, error) {
 	if err := n.checkFlow(&f); err != nil {
 		return nil, fmt.Errorf("flow %d: %w", f.ID, err)
 	}
-	k := packet{dst: f.Dst, hash: n.pathHash(&f)}
-	out := []subnet.PortRef{n.ref(n.hosts[f.Src].port)}
-	for at := n.ports[n.hosts[f.Src].port].peer; n.ports[at].sw != none && len(out) <= len(n.first); {
-		next := n.route(n.ports[at].sw, &k)
-		if next == none {
-			return nil, fmt.Errorf("flow %d: no path between its hosts", f.ID)
-		}
-		out = append(out, n.ref(next))
-		at = n.ports[next].peer
+	var out []subnet.PortRef
+	if !n.follow(f.Src, f.Dst, n.pathHash(&f), func(pi int32) { out = append(out, n.ref(pi)) }) {
+		return nil, fmt.Errorf("flow %d: no path between its hosts", f.ID)
 	}
 	return out, nil
 }

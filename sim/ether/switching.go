@@ -20,7 +20,7 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 	wire := int64(k.wire)
 	if n.lossy>>k.cls&1 != 0 {
 		q := &n.queues[int(oi)*n.classes+int(k.cls)]
-		if free := s.shared - s.used; wire > free || q.bytes+wire > free*s.egressNum>>10 {
+		if wire > s.shared-s.used || q.bytes+wire > s.bound() {
 			n.drop(p, pk)
 			return
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 
 	"fairlane/internal/quantity"
@@ -194,15 +193,15 @@ func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
 // withRemedy adds to the fault of a switch whose memory is too small which key of a scenario makes it larger.
 // Long links need much headroom: that of a switch between data centres outgrows any usual buffer.
 func withRemedy(err error) error {
-	m := regexp.MustCompile(`buffer of \d+ bytes at switch (.+): want at least (\d+) `).FindStringSubmatch(err.Error())
-	if m == nil {
+	var small *ether.BufferError
+	if !errors.As(err, &small) {
 		return err
 	}
-	pattern := m[1]
+	pattern := small.Switch
 	if strings.HasSuffix(pattern, "-dci") {
 		pattern = "*-dci" // one at the other end has the same link
 	}
-	return fmt.Errorf("%w; raise it with `model.buffers: [{switches: %q, bytes: N}]`, N more than %s by what its queues may hold", err, pattern, m[2])
+	return fmt.Errorf("%w; raise it with `model.buffers: [{switches: %q, bytes: N}]`, N more than %d by what its queues may hold", err, pattern, small.Least)
 }
 
 // config makes the configuration of a network, or of a part of one, with algorithms of its own.

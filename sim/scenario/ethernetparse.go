@@ -330,7 +330,7 @@ func (d *document) checkFairRates(f fields, e *Ethernet) {
 		return
 	}
 	for i, c := range e.Controls {
-		if c.Algorithm != "wrcc" && c.Algorithm != "wrcc-weighted" {
+		if c.fairRateOf() == noFairRate {
 			continue
 		}
 		n := f.at("congestion_control")
