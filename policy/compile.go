@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
@@ -23,7 +24,7 @@ import (
 // It fails, wrapping ErrInput, on options or tenants out of range, ports that are not in the fabric
 // or not channel adapters, links without a rate, and missing routes. What can be compiled but not honoured
 // is a finding.
-func Compile(in Input) (*Plan, error) { return new(Compiler).Compile(in) }
+func Compile(in Input) (*Plan, error) { return (&Compiler{once: true}).Compile(in) }
 
 // setBounds writes each tenant's error bound beside its predictions.
 func (m *model) setBounds(ts []TenantShare, classes []ClassShare, links []LinkShare, bounds []float64) {
@@ -80,7 +81,7 @@ func (s *settings) caPlan(p *port) CAPlan {
 	free := make([]string, 0, ident.NumSLs)
 	for sl := range c.Settings.SLs {
 		c.Settings.SLs[sl] = ibcc.SLParams{Timer: least.timer, Increase: least.incr}
-		free = append(free, fmt.Sprint(sl))
+		free = append(free, strconv.Itoa(sl))
 	}
 	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: fmt.Sprint(p.perSL), Range: "false, true", Rule: "port-control", Formula: p.why})
 	for _, k := range p.settings {
@@ -110,22 +111,22 @@ func (s *settings) reasons(p *port, st *setting) []Reason {
 		names[i] = s.m.tenants[t].Name
 	}
 	tenant := strings.Join(names, ",")
-	field := fmt.Sprintf("sl[%d].", st.sl)
-	timer := Reason{Field: field + "timer", Value: fmt.Sprint(st.timer), Unit: "1.024 us", Range: "1..65535", Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
+	field := "sl[" + strconv.Itoa(int(st.sl)) + "]."
+	timer := Reason{Field: field + "timer", Value: strconv.Itoa(int(st.timer)), Unit: "1.024 us", Range: "1..65535", Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
 	if st.exact < 1 {
 		timer.Clamped = fmt.Sprintf("%.3f to 1, the shortest timer", st.exact)
 	}
 	if st.exact >= math.MaxUint16+0.5 {
 		timer.Clamped = fmt.Sprintf("%.0f to 65535, the longest timer, at increase %d", st.exact, st.incr)
 	}
-	incr := Reason{Field: field + "increase", Value: fmt.Sprint(st.incr), Unit: "CCTI a BECN", Range: "1..255", Tenant: tenant, Rule: "smallest-increase",
+	incr := Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: "1..255", Tenant: tenant, Rule: "smallest-increase",
 		Formula: "the smallest with which the timer fits 16 bits: each unit widens the saw-tooth"}
 	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
 		incr.Rule, incr.Formula = "theorem1", "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
 	}
 	out := []Reason{timer, incr}
 	if trigger := s.trigger(p, st); trigger > 0 {
-		out = append(out, Reason{Field: field + "trigger", Value: fmt.Sprint(trigger), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: "log-at-half-share",
+		out = append(out, Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: "log-at-half-share",
 			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", rate(st.rate))})
 	}
 	return out
@@ -167,7 +168,7 @@ func (s *settings) formula(p *port, st *setting) string {
 	if st.marked > 1 {
 		links = fmt.Sprintf("up to %d links · ", st.marked)
 	}
-	response := fmt.Sprintf("%d", st.incr)
+	response := strconv.Itoa(int(st.incr))
 	if s.m.in.Options.TimerRestart {
 		response = fmt.Sprintf("1/ln(1+1/%d)", st.incr)
 	}

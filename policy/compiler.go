@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
+	"fairlane/policy/fill"
 	"fairlane/tenants"
 )
 
@@ -20,6 +22,7 @@ type Compiler struct {
 	placed   []Finding
 	plan     *Plan
 	digests  *digests
+	once     bool // nothing is compiled after
 }
 
 // Compile is the function of that name with a memory. After an error the memory is empty.
@@ -96,21 +99,24 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 	}
 	s.chooseCaps()
 	s.chooseLanes()
-	return &outcome{
-		predicted: s.predict(),
-		bounds:    s.bounds(),
-		findings:  slices.Concat(next.placed, s.leverFindings(), s.laneFindings()),
-		write: func(p *Plan) {
-			p.Lanes = s.lanePlans()
-			if s.prev == nil {
-				p.Placements, p.CAs, p.Switches = s.placements(), s.caPlans(nil), s.switchPlans(nil)
-				return
-			}
-			p.Placements, p.CAs, p.Switches = c.plan.Placements, s.caPlans(c.plan.CAs), s.switchPlans(c.plan.Switches)
-			next.digests.reuse(c.digests, s)
-			s.prev = nil
-		},
-	}, nil
+	var predicted *allocation
+	var work sync.WaitGroup
+	work.Go(func() { predicted = s.predict() })
+	lanes, places := s.lanePlans(), []Placement(nil)
+	var cas []CAPlan
+	var switches []SwitchPlan
+	if s.prev == nil {
+		places, cas, switches = s.placements(), s.caPlans(nil), s.switchPlans(nil)
+	} else {
+		places, cas, switches = c.plan.Placements, s.caPlans(c.plan.CAs), s.switchPlans(c.plan.Switches)
+		next.digests.reuse(c.digests, s)
+	}
+	o := &outcome{bounds: s.bounds(), findings: slices.Concat(next.placed, s.leverFindings(), s.laneFindings())}
+	work.Wait()
+	s.prev = nil
+	o.predicted = predicted
+	o.write = func(p *Plan) { p.Lanes, p.Placements, p.CAs, p.Switches = lanes, places, cas, switches }
+	return o, nil
 }
 
 // reuse takes over the digests of devices that are as before.
@@ -132,7 +138,9 @@ func (d *digests) reuse(before *digests, s *settings) {
 // model shares its routes, flows and attachments.
 func (c *Compiler) model(in Input) (m *model, same bool, err error) {
 	if c.m == nil || !c.sameButWeights(&in) {
-		m, err = newModel(in)
+		if m, err = newModel(in); err == nil && !c.once {
+			m.targets, m.forecasts = new(fill.Solver), new(fill.Solver)
+		}
 		return m, false, err
 	}
 	if err := validateAlone(in.Tenants); err != nil {

@@ -119,7 +119,11 @@ func (m *model) problem() *fill.Problem {
 // a rate.
 func (m *model) share(solver *fill.Solver, p *fill.Problem) *allocation {
 	a := &allocation{limiting: make([]bool, len(m.caps))}
-	s, err := solver.Solve(p)
+	solve := fill.Solve
+	if solver != nil {
+		solve = solver.Solve
+	}
+	s, err := solve(p)
 	if a.err = err; err != nil {
 		a.rates, a.bottleneck, a.limits = make([]float64, len(m.flows)), make([]int32, len(m.flows)), make([]fill.Limit, len(m.flows))
 		for i := range a.bottleneck {

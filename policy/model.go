@@ -29,7 +29,8 @@ type model struct {
 	caps    []float64 // bit/s of each link direction
 	usable  []ident.SL
 	entries int // CCT entries
-	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together.
+	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
+	// where there is nothing to remember for.
 	targets, forecasts *fill.Solver
 	trips              []float64 // see flowTrips
 	allFeedable        []float64 // see feedableCaps
@@ -65,7 +66,7 @@ func newModel(in Input) (*model, error) {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
 	}
-	m := &model{in: in, plane: in.Options.plane(), fabric: f, targets: new(fill.Solver), forecasts: new(fill.Solver), entries: in.Options.TableEntries, usable: in.Options.usableSLs()}
+	m := &model{in: in, plane: in.Options.plane(), fabric: f, entries: in.Options.TableEntries, usable: in.Options.usableSLs()}
 	if m.entries == 0 {
 		m.entries = 2 * ibcc.BlockEntries
 	}

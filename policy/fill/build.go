@@ -62,7 +62,7 @@ func (e *engine) placeMembers() {
 		widest = max(widest, n)
 	}
 	e.members = make([]member, total)
-	e.limits, e.bests, e.states = make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))
+	e.motion = motion{make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))}
 	e.u, e.out = make([]float64, widest), make([]float64, widest)
 	for i, f := range e.flows {
 		for h := e.first[i]; h < e.first[i+1]; h++ {
@@ -162,17 +162,20 @@ func (e *engine) book(l *link) {
 func (e *engine) placeFloors() {
 	e.floors = make([]float64, len(e.members))
 	for i := range e.links {
-		l := &e.links[i]
-		booked := 0.0
+		e.bookFloors(&e.links[i])
+	}
+}
+
+func (e *engine) bookFloors(l *link) {
+	booked := 0.0
+	for k := l.first; k < l.last; k++ {
+		f := e.members[k].flow
+		e.floors[k] = min(e.p.Floor[e.flows[f]], e.most[f])
+		booked += e.floors[k]
+	}
+	if l.over = booked > float64(l.capacity*bookable); l.over {
 		for k := l.first; k < l.last; k++ {
-			f := e.members[k].flow
-			e.floors[k] = min(e.p.Floor[e.flows[f]], e.most[f])
-			booked += e.floors[k]
-		}
-		if l.over = booked > float64(l.capacity*bookable); l.over {
-			for k := l.first; k < l.last; k++ {
-				e.floors[k] = float64(e.floors[k] * (float64(l.capacity*bookable) / booked))
-			}
+			e.floors[k] = float64(e.floors[k] * (float64(l.capacity*bookable) / booked))
 		}
 	}
 }

@@ -23,7 +23,6 @@ type node struct {
 
 	need  float64 // what its members can use, given their limits elsewhere
 	offer float64 // what it would get if it could use all there is
-	level float64 // leaves: offer per unit at the last visit, a first guess of the next
 	bound Limit   // what limits the node itself: LimitLink, LimitCap or LimitGuarantee
 }
 
@@ -33,6 +32,9 @@ type node struct {
 // which lets links that wait for each other come to rest. spare is by how much all of them can
 // grow together before the division changes, 0 when total is used up. Floors have to fit in total.
 func divide(ns []node, total float64) (spare float64) {
+	if len(ns) == 1 {
+		return divideAlone(&ns[0], total)
+	}
 	wanted, floors, weights := 0.0, 0.0, 0.0
 	for i := range ns {
 		n := &ns[i]
@@ -50,6 +52,15 @@ func divide(ns []node, total float64) (spare float64) {
 		offerLevel(ns, levelOf(ns, total, total/weights))
 	}
 	return 0
+}
+
+// divideAlone offers a node all there is.
+func divideAlone(n *node, total float64) (spare float64) {
+	n.offer, n.bound = total, LimitLink
+	if n.offer >= n.ceil {
+		n.offer, n.bound = n.ceil, LimitCap
+	}
+	return max(0, n.offer-n.need)
 }
 
 // offerSpare offers each node all that is left beyond its share at the level of the node that has most by weight.

@@ -1,25 +1,20 @@
 package fill
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // link is one link of the engine.
 type link struct {
 	id            int32 // in the problem
-	visits        int32
 	first, last   int32 // members
 	gfirst, glast int32 // groups; none when flat
 	over          bool  // guarantees or floors were scaled down
 	capacity      float64
-	level         float64 // flat: first guess of the next level
 }
 
-// state is what others ask of a link.
+// state is how far a link has come.
 type state struct {
 	spare  float64 // by how much its flows can still rise together before it bounds any; 0 when it does
+	visits int32
 	queued bool
 	held   bool // it moved by too little to tell
 }
@@ -30,47 +25,58 @@ type best struct {
 	at         int32 // hop, or -1 for the flow's demand or ceiling
 }
 
+// motion is what changes while links are visited.
+type motion struct {
+	limits []float64 // by hop: what the link offers the flow
+	bests  []best    // by flow: what follows from its demand, its ceiling and limits
+	states []state   // by link
+}
+
 // engine finds the rates at which every flow has the least of what its links offer it and of its
 // demand. What a link offers a flow is the flow's share of the link when every other flow takes what it can by
 // its other links, so a higher offer elsewhere never raises an offer here.
 //
-// Links wait in a queue. A visited link divides its capacity anew and puts those links in the queue whose
+// Links wait in a schedule. A visited link divides its capacity anew and schedules those links whose
 // flows it now lets have another rate, except links that stay below their capacity all the same.
 // Where the links that limit flows have an order, in which each depends on those before it alone, the
-// queue runs dry as soon as each has been visited after its predecessors. Where links wait for each other in a circle
+// schedule runs dry as soon as each has been visited after its predecessors. Where links wait for each other in a circle
 // their offers close in on the fair ones by a constant factor a round, until the movement is below
 // a relative 1e-12; after some rounds a link goes only part of the way, since offers can swing.
+//
+// What a visit does follows from the link's contents, its state, and what others let its flows have, and the order of
+// visits follows from the layout alone: a history of visits can be followed again where nothing differs (see replay).
 type engine struct {
 	p       *Problem
 	flows   []int32   // of the problem, ascending; the engine's flow i is flows[i]
 	first   []int32   // by flow, and one more
 	most    []float64 // by flow: demand or ceiling
 	hops    []int32   // into links
-	limits  []float64 // by hop: what the link offers the flow
-	bests   []best    // by flow
 	links   []link
-	states  []state // by link
 	members []member
 	groups  []node
 	classes []node
 	floors  []float64 // by member; nil when none
-	queue   []int32   // ring of links
-	head, n int
 	u, out  []float64 // scratch, by member of a link
-	rest    float64   // relative movement that counts as rest
-	held    []int32   // links that moved by less
-	rough   bool      // links were not at rest when the work was over
+	motion
+	schedule schedule
+	history  *history // what has happened; nil keeps nothing
+	rest     float64  // relative movement that counts as rest
+	held     []int32  // links that moved by less
+	work     int      // members of visited links
+	rough    bool     // links were not at rest when the work was over
 	// residual is by how much links were over their capacity before their offers were made to fit.
 	residual float64
+	replay   *replay // where only some links are followed
 }
 
 const (
 	// wholeSteps, mostSteps and halfSteps are the visits up to which a link goes all, nine tenths and half of the way to
 	// new offers.
 	wholeSteps, mostSteps, halfSteps = 12, 80, 200
-	// roughest is the movement that counts as rest at first; when all links are at rest it is refined by finer, down to
-	// still. Moving finely while others still move coarsely is wasted, and can keep circles from coming to rest.
-	roughest, finer = 1e-2, 1e-1
+	// roughest is the movement that counts as rest at first; when all links are at rest it is refined tenfold, from settled
+	// on a hundredfold, down to still. Moving finely while others still move coarsely is wasted, and can keep circles from
+	// coming to rest.
+	roughest, settled = 1e-2, 1e-4
 	// exactWork and exactRounds bound the work that is done to bring all links to rest: that many members
 	// of visited links, or, if that is more, as many times all of them.
 	exactWork, exactRounds = 2_400_000, 5
@@ -88,15 +94,24 @@ func damping(visits int32) float64 {
 	return 0.25
 }
 
-// run visits links until all are at rest, first roughly, then ever more finely.
+// finer is the movement that counts as rest in the phase after one.
+func finer(rest float64) float64 {
+	if rest > settled {
+		return rest / 10
+	}
+	return max(still, rest/100)
+}
+
+// run visits links until all are at rest, first roughly, then ever more finely, a phase each.
 // budget bounds the members of visited links.
 func (e *engine) run(budget int) {
 	e.start()
-	for e.rest = roughest; ; e.rest = max(still, float64(e.rest*finer)) {
-		for e.n > 0 && budget > 0 {
-			budget -= e.next()
+	for e.rest = roughest; ; e.rest = finer(e.rest) {
+		for e.schedule.n > 0 && e.work < budget {
+			l := e.schedule.take()
+			e.visit(l)
 		}
-		if budget <= 0 && e.n+len(e.held) > 0 {
+		if e.work >= budget && e.schedule.n+len(e.held) > 0 {
 			e.rough = true
 			e.fit()
 			return
@@ -104,29 +119,97 @@ func (e *engine) run(budget int) {
 		if e.rest <= still {
 			return
 		}
-		for _, l := range e.held {
-			e.states[l].held = false
-			e.enqueue(l)
-		}
-		e.held = e.held[:0]
+		e.release()
 	}
 }
 
 // budget is the work that is done to bring all links to rest.
 func (e *engine) budget() int { return max(exactWork, exactRounds*len(e.members)) }
 
-// next visits the next link of the queue. It returns how many members that has.
-func (e *engine) next() int {
-	l := e.queue[e.head]
-	if e.head++; e.head == len(e.queue) {
-		e.head = 0
+// release begins a phase, with the links that were held.
+func (e *engine) release() {
+	e.schedule.phase()
+	for _, l := range e.held {
+		e.states[l].held = false
+		e.enqueue(l)
 	}
-	e.n--
-	lk := &e.links[l]
-	e.states[l].queued = false
-	lk.visits++
-	e.visit(l)
-	return int(lk.last - lk.first)
+	e.held = e.held[:0]
+}
+
+// start schedules all links and lets them offer all there is.
+func (e *engine) start() {
+	e.schedule = newSchedule(e.links, e.users())
+	for i := range e.states {
+		e.schedule.add(int32(i))
+		e.states[i] = state{queued: true}
+	}
+	for i := range e.limits {
+		e.limits[i] = math.Inf(1)
+	}
+	for i := range e.bests {
+		e.bests[i] = best{e.most[i], math.Inf(1), -1}
+	}
+}
+
+// users counts what shares each link: queue pairs, or where these are not known, flows.
+func (e *engine) users() []float64 {
+	out := make([]float64, len(e.links))
+	for i := range e.members {
+		m := &e.members[i]
+		switch l := e.hops[m.hop]; {
+		case !e.p.flat():
+			out[l] += m.weight
+		case e.p.Sending != nil:
+			out[l] += e.p.Sending[e.flows[m.flow]]
+		default:
+			out[l]++
+		}
+	}
+	return out
+}
+
+func (e *engine) enqueue(l int32) {
+	st := &e.states[l]
+	if st.queued {
+		return
+	}
+	st.queued = true
+	e.schedule.add(l)
+	if e.history != nil {
+		e.history.queued(e.schedule.now, l, st.spare)
+	}
+}
+
+// visit divides a scheduled link's capacity anew and makes its offers known.
+func (e *engine) visit(l int32) {
+	ms, out := e.weigh(l)
+	e.publish(ms, out)
+	if e.history != nil {
+		e.history.visited(e.schedule.now, l, &e.states[l], out)
+	}
+}
+
+// weigh finds what a link offers its members from this visit on.
+func (e *engine) weigh(l int32) ([]member, []float64) {
+	lk, st := &e.links[l], &e.states[l]
+	st.queued = false
+	st.visits++
+	ms := e.members[lk.first:lk.last]
+	e.work += len(ms)
+	u, out := e.u[:len(ms)], e.out[:len(ms)]
+	for i := range ms {
+		u[i] = min(lk.capacity, e.elsewhere(&ms[i]))
+	}
+	e.divide(lk, st, u, out)
+	again, held := e.moderate(ms, out, damping(st.visits))
+	if again {
+		e.enqueue(l)
+	}
+	if held && !st.held {
+		st.held = true
+		e.held = append(e.held, l)
+	}
+	return ms, out
 }
 
 // fit lowers the offers of links that are not at rest so that none carries more than its capacity.
@@ -148,56 +231,36 @@ func (e *engine) fit() {
 	}
 }
 
-// start queues all links, those with the least to offer first: they are likely to limit
-// their flows, and the others then know.
-func (e *engine) start() {
-	levels := make([]float64, len(e.links))
-	e.queue = make([]int32, len(e.links))
-	for i := range e.links {
-		l := &e.links[i]
-		weight := 0.0
-		for j := range e.members[l.first:l.last] {
-			weight += e.members[l.first+int32(j)].weight
+// moderate has a link go but a part of the way from what it offers its members to out, and leaves as it is what hardly
+// moves. again tells that there is way left to go, held that something moves too little in this phase.
+func (e *engine) moderate(ms []member, out []float64, part float64) (again, held bool) {
+	for i := range ms {
+		was, now := e.limits[ms[i].hop], out[i]
+		if d := now - was; d <= float64(e.rest*now) && d >= -float64(e.rest*now) {
+			held = held || d > float64(still*now) || d < -float64(still*now)
+			out[i] = was
+		} else if part < 1 && !math.IsInf(was, 1) {
+			out[i] = was + float64(part*(now-was))
+			again = true
 		}
-		levels[i] = l.capacity / weight
-		e.states[i].queued, e.queue[i] = true, int32(i)
 	}
-	slices.SortFunc(e.queue, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(levels[a], levels[b]), cmp.Compare(a, b))
-	})
-	e.head, e.n = 0, len(e.queue)
-	for i := range e.limits {
-		e.limits[i] = math.Inf(1)
-	}
-	for i := range e.bests {
-		e.bests[i] = best{e.most[i], math.Inf(1), -1}
-	}
+	return again, held
 }
 
-func (e *engine) enqueue(l int32) {
-	if e.states[l].queued {
-		return
+// publish writes what a link offers its members and schedules the links for which that changes something.
+func (e *engine) publish(ms []member, out []float64) {
+	for i := range ms {
+		m := &ms[i]
+		was, now := e.limits[m.hop], out[i]
+		if was == now {
+			continue
+		}
+		rest := e.elsewhere(m)
+		e.offer(m, now)
+		if now < rest || was < rest {
+			e.tell(m, min(was, rest), min(now, rest))
+		}
 	}
-	e.states[l].queued = true
-	at := e.head + e.n
-	if at >= len(e.queue) {
-		at -= len(e.queue)
-	}
-	e.queue[at] = l
-	e.n++
-}
-
-// visit divides a link's capacity anew.
-func (e *engine) visit(l int32) {
-	lk := &e.links[l]
-	ms := e.members[lk.first:lk.last]
-	u, out := e.u[:len(ms)], e.out[:len(ms)]
-	if lk.gfirst == lk.glast {
-		e.divideFlat(lk, &e.states[l], ms, u, out)
-	} else {
-		e.divideTree(lk, &e.states[l], u, out)
-	}
-	e.publish(l, ms, out)
 }
 
 // elsewhere is what a member's flow can have by its demand and its other links.
@@ -213,12 +276,15 @@ func (e *engine) elsewhere(m *member) float64 {
 func (e *engine) offer(m *member, now float64) {
 	was := e.limits[m.hop]
 	e.limits[m.hop] = now
-	b := &e.bests[m.flow]
-	if b.at != m.hop && was > b.next && now > b.next {
-		return
+	if b := &e.bests[m.flow]; b.at == m.hop || was <= b.next || now <= b.next {
+		e.compare(m.flow)
 	}
-	*b = best{e.most[m.flow], math.Inf(1), -1}
-	for h, last := e.first[m.flow], e.first[m.flow+1]; h < last; h++ {
+}
+
+// compare finds the least that a flow is offered, and the least but for that.
+func (e *engine) compare(f int32) {
+	b := best{e.most[f], math.Inf(1), -1}
+	for h, last := e.first[f], e.first[f+1]; h < last; h++ {
 		switch y := e.limits[h]; {
 		case y < b.rate:
 			b.rate, b.next, b.at = y, b.rate, h
@@ -226,104 +292,18 @@ func (e *engine) offer(m *member, now float64) {
 			b.next = y
 		}
 	}
+	e.bests[f] = b
 }
 
-func (e *engine) divideFlat(lk *link, st *state, ms []member, u, out []float64) {
-	need := 0.0
-	for i := range ms {
-		u[i] = min(lk.capacity, e.elsewhere(&ms[i]))
-		need += u[i]
-	}
-	if e.floors != nil {
-		st.spare = divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, nil)
-		return
-	}
-	lk.level, st.spare = divideMembers(ms, u, out, lk.capacity, need, lk.level)
-}
-
-func (e *engine) divideTree(lk *link, st *state, u, out []float64) {
-	gs := e.groups[lk.gfirst:lk.glast]
-	for i := range gs {
-		g := &gs[i]
-		if g.leaf {
-			e.ask(lk, g, u)
-			continue
-		}
-		g.need = 0
-		for j := g.first; j < g.last; j++ {
-			e.ask(lk, &e.classes[j], u)
-			g.need += e.classes[j].need
-		}
-	}
-	st.spare = divide(gs, lk.capacity)
-	for i := range gs {
-		g := &gs[i]
-		if g.leaf {
-			e.hand(lk, g, u, out)
-			continue
-		}
-		cs := e.classes[g.first:g.last]
-		divide(cs, g.offer)
-		for j := range cs {
-			e.hand(lk, &cs[j], u, out)
-		}
-	}
-}
-
-// ask finds what the members of a node on a link can use.
-func (e *engine) ask(lk *link, n *node, u []float64) {
-	need := 0.0
-	for k := n.first; k < n.last; k++ {
-		x := min(lk.capacity, e.elsewhere(&e.members[k]))
-		u[k-lk.first] = x
-		need += x
-	}
-	n.need = need
-}
-
-// hand divides what a node on a link is offered among its members.
-func (e *engine) hand(lk *link, n *node, u, out []float64) {
-	a, b := n.first-lk.first, n.last-lk.first
-	n.level, _ = divideMembers(e.members[n.first:n.last], u[a:b], out[a:b], n.offer, n.need, n.level)
-}
-
-// publish writes what a link offers its members and queues the links for which that changes something.
-func (e *engine) publish(l int32, ms []member, out []float64) {
-	lk := &e.links[l]
-	part := damping(lk.visits)
-	again, held := false, false
-	for i := range ms {
-		m := &ms[i]
-		was, now := e.limits[m.hop], out[i]
-		if d := now - was; d <= float64(e.rest*now) && d >= -float64(e.rest*now) {
-			held = held || d > still*now || d < -still*now
-			continue
-		}
-		if part < 1 && !math.IsInf(was, 1) {
-			now = was + float64(part*(now-was))
-			again = true
-		}
-		rest := e.elsewhere(m)
-		e.offer(m, now)
-		if now < rest || was < rest {
-			e.tell(m, min(was, rest), min(now, rest))
-		}
-	}
-	if again {
-		e.enqueue(l)
-	}
-	if held && !e.states[l].held {
-		e.states[l].held = true
-		e.held = append(e.held, l)
-	}
-}
-
-// tell queues the other links of a member's flow when the flow's rate changes or what limits it.
+// tell schedules the other links of a member's flow when the flow's rate changes or what limits it.
 func (e *engine) tell(m *member, before, after float64) {
 	for h, last := e.first[m.flow], e.first[m.flow+1]; h < last; h++ {
 		k := e.hops[h]
+		if h == m.hop || e.replay != nil && e.replay.role[k] != followed {
+			continue
+		}
 		st := &e.states[k]
-		if h == m.hop || st.queued {
+		if st.queued {
 			continue
 		}
 		if st.spare > 0 {
@@ -331,6 +311,9 @@ func (e *engine) tell(m *member, before, after float64) {
 				continue
 			}
 			if st.spare -= after - before; st.spare > 0 && after < e.limits[h]*(1-alike) {
+				if e.history != nil {
+					e.history.spared(e.schedule.now, k, st.spare)
+				}
 				continue
 			}
 		}

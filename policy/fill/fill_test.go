@@ -315,14 +315,18 @@ func TestProblemsThatDoNotFitTogetherAreRefused(t *testing.T) {
 func TestASolverFindsBitForBitWhatSolveFinds(t *testing.T) {
 	t.Parallel()
 	both(t, func(rt *rapid.T, p *fill.Problem) {
-		var s fill.Solver
-		for range 4 {
-			got, err := s.Solve(p)
-			if err != nil {
-				rt.Fatal(err)
-			}
-			if d := cmp.Diff(solve(t, p), got); d != "" {
-				rt.Fatalf("the solver's result differs (-cold +solver):\n%s", d)
+		var s, keeping fill.Solver
+		keeping.KeepAll()
+		for range 5 {
+			want := solve(t, p)
+			for _, s := range []*fill.Solver{&s, &keeping} {
+				got, err := s.Solve(p)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					rt.Fatalf("the solver's result differs (-cold +solver):\n%s", d)
+				}
 			}
 			p = edited(rt, p)
 		}

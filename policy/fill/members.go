@@ -10,12 +10,12 @@ type member struct {
 }
 
 // divideMembers shares what its class has on a link among the members ms: u is what each can use, given
-// its limits elsewhere, and out what it is offered, as divide does for nodes. It returns the level, 0
-// when nothing is used up, and spare as divide does.
-func divideMembers(ms []member, u, out []float64, total, need, guess float64) (level, spare float64) {
+// its limits elsewhere, and out what it is offered, as divide does for nodes. guess is a level near the one sought. It
+// returns spare as divide does.
+func divideMembers(ms []member, u, out []float64, total, need, guess float64) (spare float64) {
 	if len(ms) == 1 {
 		out[0] = total
-		return 0, max(0, total-u[0])
+		return max(0, total-u[0])
 	}
 	if need < total*(1-tie) {
 		spare = total - need
@@ -26,13 +26,13 @@ func divideMembers(ms []member, u, out []float64, total, need, guess float64) (l
 		for i := range ms {
 			out[i] = max(u[i], float64(ms[i].weight*level)) + spare
 		}
-		return level, spare
+		return spare
 	}
-	level = memberLevel(ms, u, total, guess)
+	level := memberLevel(ms, u, total, guess)
 	for i := range ms {
 		out[i] = float64(ms[i].weight * level)
 	}
-	return level, 0
+	return 0
 }
 
 // memberLevel is levelOf for members, from any guess: one step of Newton's method on a concave function leads
@@ -74,7 +74,7 @@ func memberLevel(ms []member, u []float64, total, guess float64) float64 {
 
 // divideFloors is divideMembers where links do not push members below a floor; floors have to fit in total. bounds, when not nil,
 // gets what limits each.
-func divideFloors(ms []member, floors, u, out []float64, total float64, bounds []Limit) (spare float64) {
+func divideFloors(ms []member, floors, u, out []float64, total, guess float64, bounds []Limit) (spare float64) {
 	wanted := 0.0
 	for i := range ms {
 		wanted += u[i]
@@ -91,7 +91,7 @@ func divideFloors(ms []member, floors, u, out []float64, total float64, bounds [
 		}
 		return total - wanted
 	}
-	level := floorLevel(ms, floors, u, total)
+	level := floorLevel(ms, floors, u, total, guess)
 	for i := range ms {
 		out[i] = float64(ms[i].weight * level)
 		if out[i] < floors[i] {
@@ -104,32 +104,44 @@ func divideFloors(ms []member, floors, u, out []float64, total float64, bounds [
 	return 0
 }
 
-// floorLevel is levelAbove for members.
-func floorLevel(ms []member, floors, u []float64, total float64) float64 {
+// floorLevel is levelAbove for members, from a guess. On a linear piece of the function, which how many want less than
+// their share and how many have their floor tell, a step of Newton's method is the last.
+func floorLevel(ms []member, floors, u []float64, total, guess float64) float64 {
 	low, high := 0.0, 0.0
 	for i := range ms {
 		high = max(high, u[i]/ms[i].weight)
 	}
-	level := high / 2
-	for range 200 {
-		used, open := 0.0, 0.0
+	level := guess
+	if level <= 0 || level >= high {
+		level = high / 2
+	}
+	for closed, floored := -1, -1; ; {
+		used, open, a, b := 0.0, 0.0, 0, 0
 		for i := range ms {
 			w := ms[i].weight
 			share, floor := float64(w*level), min(floors[i], u[i])
 			switch {
 			case u[i] < share*(1-tie):
 				used += u[i]
+				a++
 			case floor > share:
 				used += floor
+				b++
 			default:
 				used += share
 				open += w
 			}
 		}
-		if math.Abs(used-total) <= total*exact {
-			break
+		if math.Abs(used-total) <= total*exact || a == closed && b == floored {
+			return level
 		}
-		level = middle(&low, &high, level, used, total, open)
+		next := middle(&low, &high, level, used, total, open)
+		if closed, floored = a, b; next != level+(total-used)/open {
+			closed = -1 // it was no step of Newton's method
+		}
+		if next == level {
+			return level
+		}
+		level = next
 	}
-	return level
 }

@@ -77,8 +77,9 @@ func (p *Problem) flows() int { return max(0, len(p.First)-1) }
 
 func (p *Problem) flat() bool { return p.Tenant == nil }
 
-// check reports arrays that do not fit together or values out of range.
-func (p *Problem) check() error {
+// check reports arrays that do not fit together or values out of range. known says that the layout is that of a problem
+// which was checked before.
+func (p *Problem) check(known bool) error {
 	n := p.flows()
 	if len(p.First) > 0 && (p.First[0] != 0 || int(p.First[n]) != len(p.Hops)) || len(p.First) == 0 && len(p.Hops) > 0 {
 		return fmt.Errorf("%w: First has to run from 0 to the %d hops", ErrProblem, len(p.Hops))
@@ -97,6 +98,9 @@ func (p *Problem) check() error {
 		if s.have != s.want && (s.must || s.have != 0) {
 			return fmt.Errorf("%w: %s has %d entries, want %d", ErrProblem, s.name, s.have, s.want)
 		}
+	}
+	if known {
+		return p.checkValues()
 	}
 	for f := range n {
 		if p.First[f] > p.First[f+1] {

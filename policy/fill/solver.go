@@ -6,9 +6,10 @@ import (
 	"fairlane/internal/disjoint"
 )
 
-// Solver solves one problem after another and keeps the last: parts that are as before are not computed again. What
-// it finds is the same, bit for bit, as what Solve finds. A part is a set of flows that links connect,
-// with those links; what is found for it depends on its own contents alone. The zero value is ready. A
+// Solver solves one problem after another and remembers. What it finds is the same, bit for bit, as what Solve finds.
+// Parts that are as before are not computed again; a part is a set of flows that links connect,
+// with those links, and what is found for it depends on its own contents alone. Of a large part in which values
+// have changed only that is computed which sees the change (see replay). The zero value is ready. A
 // Solver is not safe for concurrent use.
 type Solver struct {
 	problem *Problem
@@ -16,9 +17,16 @@ type Solver struct {
 	parts   []part
 	of      []int32 // part by link, -1 for none
 	use     []bool  // links that count
+	once    bool    // nothing is to be remembered
+	eager   bool    // histories of all parts are kept, and followed to their end whatever it costs
+	// followed counts the parts of the last problem whose histories were followed again.
+	followed int
 	// Computed counts the flows of the last problem that were computed, not taken over.
 	Computed int
 }
+
+// smallPart is the size of a part, in flows, from which on its history is kept.
+const smallPart = 500
 
 // part is a set of flows that share links with each other and with no flow beside.
 type part struct {
@@ -26,37 +34,74 @@ type part struct {
 	over     []int32
 	residual float64
 	rough    bool
+	memory   *memory // nil when there is none
+	restless bool    // changes reach most of it: to remember is not worth the while
 }
 
-// Solve is the function of that name with a memory: neither the problem nor the solution may be changed before the
-// next call has returned.
+// Solve is the function of that name with a memory: neither the problem nor the solution may be changed any more.
 func (s *Solver) Solve(p *Problem) (*Solution, error) {
-	if err := p.check(); err != nil {
+	again := s.problem != nil && p.laidOutLike(s.problem)
+	if err := p.check(again); err != nil {
 		return nil, err
 	}
-	use := p.binding()
-	parts, of := p.split(use)
-	sol, at := newSolution(p.flows()), newScratch(len(p.Capacity))
-	s.Computed = 0
+	s.Computed, s.followed = 0, 0
+	sol := newSolution(p.flows())
+	var parts []part
+	var at scratch
+	use, of := s.use, s.of
+	if again {
+		parts = append(parts, s.parts...)
+	} else {
+		use = p.binding()
+		parts, of = p.split(use)
+	}
 	for i := range parts {
 		pt := &parts[i]
-		if old := s.like(p, pt, use); old != nil {
+		if again && pt.memory != nil {
+			if n, ok := pt.memory.again(p, sol, pt, s.eager); ok {
+				s.Computed += n
+				s.followed++
+				continue
+			}
+			pt.restless = true
+		} else if old := s.like(p, pt, use); old != nil {
 			s.reuse(sol, pt, old)
-		} else {
-			s.Computed += len(pt.flows)
-			e := newEngine(p, pt.flows, use, at)
-			e.run(e.budget())
-			e.write(sol, pt)
+			continue
 		}
-		sol.Overbooked = append(sol.Overbooked, pt.over...)
-		sol.Residual = max(sol.Residual, pt.residual)
-		if pt.rough {
-			sol.Rough += len(pt.flows)
+		if at == nil {
+			at = newScratch(len(p.Capacity))
 		}
+		s.compute(p, sol, pt, use, at)
 	}
 	s.problem, s.found, s.parts, s.of, s.use = p, sol, parts, of, use
-	slices.Sort(sol.Overbooked)
-	return sol, nil
+	return sol.gather(parts), nil
+}
+
+// compute solves a part from nothing.
+func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scratch) {
+	s.Computed += len(pt.flows)
+	e := newEngine(p, pt.flows, use, at)
+	if s.eager || !s.once && !pt.restless && len(pt.flows) >= smallPart {
+		e.history = newHistory(len(e.members))
+	}
+	e.run(e.budget())
+	e.write(sol)
+	e.note(pt)
+	pt.memory = remember(e, sol)
+}
+
+// gather puts together what parts have.
+func (s *Solution) gather(parts []part) *Solution {
+	for i := range parts {
+		pt := &parts[i]
+		s.Overbooked = append(s.Overbooked, pt.over...)
+		s.Residual = max(s.Residual, pt.residual)
+		if pt.rough {
+			s.Rough += len(pt.flows)
+		}
+	}
+	slices.Sort(s.Overbooked)
+	return s
 }
 
 const none, many = -1, -2

@@ -1,0 +1,117 @@
+package fill
+
+import "math"
+
+// divide finds in out what a link offers its members, each of which can use u, and notes what is to spare.
+func (e *engine) divide(lk *link, st *state, u, out []float64) {
+	ms := e.members[lk.first:lk.last]
+	if lk.gfirst < lk.glast {
+		st.spare = e.divideTree(lk, u, out)
+		return
+	}
+	if e.floors != nil {
+		st.spare = divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(&ms[0]), nil)
+		return
+	}
+	need := 0.0
+	for _, x := range u {
+		need += x
+	}
+	st.spare = divideMembers(ms, u, out, lk.capacity, need, e.guess(&ms[0]))
+}
+
+// guess is a level near the next one: what the first member was offered last by its weight.
+func (e *engine) guess(m *member) float64 {
+	if l := e.limits[m.hop]; !math.IsInf(l, 1) {
+		return l / m.weight
+	}
+	return 0
+}
+
+func (e *engine) divideTree(lk *link, u, out []float64) (spare float64) {
+	gs := e.groups[lk.gfirst:lk.glast]
+	for i := range gs {
+		g := &gs[i]
+		if g.leaf {
+			g.need = needed(lk, g, u)
+			continue
+		}
+		g.need = 0
+		for j := g.first; j < g.last; j++ {
+			c := &e.classes[j]
+			c.need = needed(lk, c, u)
+			g.need += c.need
+		}
+	}
+	spare = divide(gs, lk.capacity)
+	for i := range gs {
+		g := &gs[i]
+		if g.leaf {
+			e.hand(lk, g, u, out)
+			continue
+		}
+		cs := e.classes[g.first:g.last]
+		divide(cs, g.offer)
+		for j := range cs {
+			e.hand(lk, &cs[j], u, out)
+		}
+	}
+	return spare
+}
+
+// needed is what the members of a node on a link can use.
+func needed(lk *link, n *node, u []float64) float64 {
+	need := 0.0
+	for k := n.first; k < n.last; k++ {
+		need += u[k-lk.first]
+	}
+	return need
+}
+
+// hand divides what a node on a link is offered among its members.
+func (e *engine) hand(lk *link, n *node, u, out []float64) {
+	a, b := n.first-lk.first, n.last-lk.first
+	divideMembers(e.members[n.first:n.last], u[a:b], out[a:b], n.offer, n.need, e.guess(&e.members[n.first]))
+}
+
+// explains tells whether there are caps, guarantees or floors, so that a link can be asked for more than that it limits.
+func (e *engine) explains() bool {
+	return e.floors != nil || !e.p.flat() && (e.p.Cap != nil || e.p.Guarantee != nil)
+}
+
+// explain names the caps, guarantees and floors among the limits of a link's flows, by dividing once more.
+func (e *engine) explain(lk *link, s *Solution) {
+	set := func(k int32, l Limit) {
+		f := e.flows[e.members[k].flow]
+		if s.Bottleneck[f] == lk.id && l != LimitLink {
+			s.Limits[f] = l
+		}
+	}
+	ms := e.members[lk.first:lk.last]
+	u, out := e.u[:len(ms)], e.out[:len(ms)]
+	for i := range ms {
+		u[i] = min(lk.capacity, e.elsewhere(&ms[i]))
+	}
+	if e.floors != nil {
+		bounds := make([]Limit, len(ms))
+		divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(&ms[0]), bounds)
+		for i, b := range bounds {
+			set(lk.first+int32(i), b)
+		}
+		return
+	}
+	e.divideTree(lk, u, out)
+	for i := lk.gfirst; i < lk.glast; i++ {
+		g := &e.groups[i]
+		if g.bound == LimitLink {
+			continue
+		}
+		first, last := g.first, g.last
+		if !g.leaf {
+			first, last = e.classes[first].first, e.classes[last-1].last
+		}
+		for k := first; k < last; k++ {
+			set(k, g.bound)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package fill
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// edit changes values of a problem, in a copy, without changing its flows.
+func (d *dice) edit(p *Problem) *Problem {
+	q := *p
+	change := func(s []float64, n, times int, to ...float64) []float64 {
+		if s = slices.Clone(s); s == nil {
+			s = make([]float64, n)
+		}
+		for range times {
+			if i := d.below(n); to != nil {
+				s[i] = to[d.below(len(to))]
+			} else {
+				s[i] *= []float64{0.25, 0.5, 3, 1.3, 0.7}[d.below(5)]
+			}
+		}
+		return s
+	}
+	n, times := p.flows(), 1+d.below(6)
+	kind := d.below(4)
+	switch {
+	case kind == 0:
+		q.Demand = change(p.Demand, n, times, 0, 1e9, 3e9, 20e9)
+	case kind == 1:
+		q.Capacity = change(p.Capacity, len(p.Capacity), times, 0, 50e9, 100e9, 100e9, 200e9)
+	case kind == 2:
+		q.Units = change(p.Units, n, times)
+	case p.flat() && d.below(2) == 0 && p.Floor != nil:
+		q.Floor = change(p.Floor, n, times, 0, 1e8, 5e9)
+	case p.flat() && d.below(2) == 0 && p.Sending != nil:
+		q.Sending = change(p.Sending, n, times)
+	case p.flat():
+		q.Ceiling = change(p.Ceiling, n, times, 0, 2e9, 8e9)
+	case d.below(3) == 0:
+		q.Guarantee = change(p.Guarantee, len(p.TenantWeight), times, 0, 5e9, 60e9)
+	case d.below(3) == 0:
+		q.Cap = change(p.Cap, len(p.TenantWeight), times, 0, 8e9, 40e9)
+	case d.below(3) == 0:
+		q.ClassWeight = change(p.ClassWeight, len(p.ClassWeight), times)
+	default:
+		q.TenantWeight = change(p.TenantWeight, len(p.TenantWeight), 1+times/3)
+	}
+	return &q
+}
+
+func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
+	t.Parallel()
+	for _, where := range []placement{compact, scattered} {
+		for _, flat := range []bool{false, true} {
+			t.Run(fmt.Sprintf("placement %d flat %v", where, flat), func(t *testing.T) {
+				t.Parallel()
+				followed := 0
+				for seed := range dice(3) {
+					p := treeProblem(fatTree{8}, 128, 8, 1280, where, flat)
+					if flat && seed%2 == 1 {
+						p.Floor = make([]float64, p.flows())
+					}
+					d, s, p0 := 77+seed, Solver{eager: true}, p
+					for step := range 25 {
+						got, err := s.Solve(p)
+						if err != nil {
+							t.Fatal(err)
+						}
+						want, err := Solve(p)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if !cmp.Equal(want, got) {
+							t.Fatalf("seed %d step %d: the solver's result differs (-cold +solver):\n%s", seed, step, cmp.Diff(want, got))
+						}
+						followed += s.followed
+						if d.below(3) == 0 {
+							p = p0
+						}
+						p = d.edit(p)
+					}
+				}
+				if followed < 30 {
+					t.Errorf("only %d histories were followed in 75 steps: the test is no test", followed)
+				}
+			})
+		}
+	}
+}
