@@ -26,6 +26,8 @@ const (
 const (
 	defaultBuffer    = 512 << 10
 	defaultReference = 128 << 10
+	// defaultUseWindow is a CCTI_Timer of 150 units of 1.024 us, the only time that S1 names.
+	defaultUseWindow = 153_600 * quantity.Nanosecond
 )
 
 // BecnMode chooses how a destination answers a packet that carries FECN.
@@ -47,6 +49,18 @@ const (
 	MarkRandom MarkSpacing = iota
 	// MarkEveryNth marks exactly every Nth eligible packet.
 	MarkEveryNth
+)
+
+// MarkBasis chooses what a switch compares with its threshold.
+type MarkBasis uint8
+
+// What marking thresholds are thresholds of.
+const (
+	// MarkByQueue compares what is held for the (output port, VL): Config.ThresholdBytes.
+	MarkByQueue MarkBasis = iota
+	// MarkByUse compares the use of the output's link, all VLs together: ThresholdUse. A single flow is held
+	// to it too, and a link under control keeps no queue. This is how S1 (4.1) words the thresholds.
+	MarkByUse
 )
 
 // MarkPoint chooses when a switch decides on a mark.
@@ -90,6 +104,12 @@ type Config struct {
 	Marking MarkSpacing
 	// MarkAt is when a switch decides on a mark; default MarkOnArrival.
 	MarkAt MarkPoint
+	// MarkBy is what a switch compares with its threshold; default MarkByQueue.
+	MarkBy MarkBasis
+	// UseWindow is the time over which MarkByUse averages the use of a link: 1 us to 10 ms, default 153.6 us.
+	// S1 speaks of an average and names no time for it; the default is the period of its CCTI_Timer. A window
+	// of a few packets marks fast flows beyond their part, one of many timer periods makes the use swing.
+	UseWindow quantity.Picoseconds
 	// ThresholdReference is the queue, in bytes, that the thresholds divide: threshold t from
 	// 1 to 15 is exceeded above ThresholdReference·(16-t)/16 bytes held for one (output port,
 	// VL); 0 never marks. IBTA leaves the map to the vendor. Default 128 KiB.
@@ -117,6 +137,9 @@ func (c Config) withDefaults() (Config, error) {
 	def(&c.ThresholdReference, defaultReference)
 	def(&c.CCTBlocks, 2)
 	def(&c.DataVLs, 1)
+	if c.UseWindow == 0 {
+		c.UseWindow = defaultUseWindow
+	}
 	for _, f := range []struct {
 		name        string
 		v, low, max int
@@ -126,6 +149,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"aggregate", c.Aggregate, 1, 64},
 		{"threshold reference", c.ThresholdReference, 1 << 10, 1 << 30},
 		{"CCT blocks", c.CCTBlocks, 1, 16},
+		{"use window in ps", int(c.UseWindow), int(quantity.Microsecond), int(10 * quantity.Millisecond)},
 		{"switch latency in ps", int(c.SwitchLatency), 0, int(100 * quantity.Microsecond)},
 	} {
 		if f.v < f.low || f.v > f.max {
@@ -138,8 +162,8 @@ func (c Config) withDefaults() (Config, error) {
 	if !validVLs(c.DataVLs) {
 		return c, fmt.Errorf("data VLs %d: want 1, 2, 4, 8 or 15", c.DataVLs)
 	}
-	if c.Becn > BecnByCNP || c.Marking > MarkEveryNth || c.MarkAt > MarkOnDeparture {
-		return c, fmt.Errorf("BECN mode %d, mark spacing %d, mark point %d: want 0 or 1", c.Becn, c.Marking, c.MarkAt)
+	if c.Becn > BecnByCNP || c.Marking > MarkEveryNth || c.MarkAt > MarkOnDeparture || c.MarkBy > MarkByUse {
+		return c, fmt.Errorf("BECN mode %d, mark spacing %d, mark point %d, mark basis %d: want 0 or 1", c.Becn, c.Marking, c.MarkAt, c.MarkBy)
 	}
 	return c, nil
 }

@@ -108,15 +108,39 @@ func (n *Network) armPort(s *swtch, p *port) {
 		victims:  w.VictimMask.Has(p.num),
 	}
 	p.threshold = m.Threshold
+	n.armUse(p)
 	for vl := range p.lanes {
 		n.armLane(p, &p.lanes[vl])
 	}
 }
 
+// armUse gives a port that marks by the use of its link a meter, and others none. A meter begins with a link
+// that was not used.
+func (n *Network) armUse(p *port) {
+	now := n.eng.Now()
+	switch {
+	case n.cfg.MarkBy == MarkByUse && p.threshold > 0:
+		if p.use == nil {
+			p.use = &useMeter{window: n.cfg.UseWindow, last: max(now, p.busyUntil), counted: now}
+		}
+		p.use.allow(p.threshold, now)
+	case p.use != nil:
+		for vl := range p.lanes {
+			p.lanes[vl].congested += p.use.aboveAt(now)
+		}
+		p.use = nil
+	}
+}
+
+// congested reports whether a packet now seen at an output lane is seen above the threshold.
+func (n *Network) congested(p *port, l *lane) bool {
+	return l.held > l.markAbove || p.use != nil && p.use.over(n.eng.Now())
+}
+
 // armLane gives a lane the port's threshold and a first interval.
 func (n *Network) armLane(p *port, l *lane) {
 	l.markAbove = math.MaxInt32
-	if b := n.cfg.ThresholdBytes(p.threshold); b >= 0 {
+	if b := n.cfg.ThresholdBytes(p.threshold); b >= 0 && n.cfg.MarkBy == MarkByQueue {
 		l.markAbove = int32(b)
 	}
 	l.countdown = n.markInterval(p)

@@ -88,6 +88,9 @@ func (n *Network) Counters(node int32, num ident.PortNum) PortCounters {
 		if l.congSince >= 0 {
 			cong += now - l.congSince
 		}
+		if p.use != nil {
+			cong += p.use.aboveAt(now)
+		}
 		c.XmitTimeCongVL[vl] = uint64(cong / tick)
 	}
 	return c

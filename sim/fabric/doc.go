@@ -19,7 +19,8 @@
 // A switch output whose (port, VL) holds more bytes than the threshold marks the data packets
 // that come for it with FECN, one in Marking_Rate on average. It is the root of the congestion
 // while it has credits; a VL that waits for credits, or whose last packet did, is a victim and
-// marks only where Victim_Mask says so. Acknowledgements are never marked.
+// marks only where Victim_Mask says so. Acknowledgements are never marked. Under MarkByUse the
+// threshold is one of the use of the output's link instead of the bytes held for it.
 //
 // A channel adapter sends its queue pairs in turn, round robin per VL, acknowledgements first.
 // A queue pair sends at line rate unless its congestion control table delays it: after a

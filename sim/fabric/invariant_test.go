@@ -100,6 +100,7 @@ func drawNetwork(t *rapid.T, f *subnet.Fabric) (*Network, []FlowID) {
 		MTU: rapid.SampledFrom([]int{256, 1024, 4096}).Draw(t, "mtu"), DataVLs: vls,
 		AckEvery: rapid.IntRange(1, 20).Draw(t, "ack"), Aggregate: rapid.IntRange(1, 4).Draw(t, "aggregate"),
 		Becn: BecnMode(rapid.IntRange(0, 1).Draw(t, "becn")), TimerRestart: rapid.Bool().Draw(t, "restart"),
+		MarkBy: MarkBasis(rapid.IntRange(0, 1).Draw(t, "mark by")), UseWindow: quantity.Picoseconds(rapid.IntRange(1, 300).Draw(t, "use window")) * us,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,7 @@ type port struct {
 	credits ring[credit] // credits on the way back to here
 
 	marking marking
+	use     *useMeter // while the port marks by the use of its link
 	arb     *arbiter
 	tally   tally
 

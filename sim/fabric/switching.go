@@ -82,7 +82,7 @@ func (n *Network) forward(p *port, pk int32) {
 	}
 	s.queue(vl, int(p.num), int(out)).pushPacket(n.pool.all, pk)
 	l := &o.lanes[vl]
-	if l.held > l.markAbove && n.cfg.MarkAt == MarkOnArrival {
+	if n.congested(o, l) && n.cfg.MarkAt == MarkOnArrival {
 		n.mark(o, l, pk)
 	}
 	l.inputs[p.num>>6] |= 1 << (p.num & 63)
@@ -108,7 +108,7 @@ func (n *Network) refuse(in, at *port, pk int32) {
 func (n *Network) takeSwitch(p *port, vl int) int32 {
 	l := &p.lanes[vl]
 	in := int(l.pick)
-	if l.held > l.markAbove && n.cfg.MarkAt == MarkOnDeparture {
+	if n.congested(p, l) && n.cfg.MarkAt == MarkOnDeparture {
 		n.mark(p, l, n.switches[p.sw].queue(vl, in, int(p.num)).head)
 	}
 	pk := n.dequeue(p, vl)

@@ -136,6 +136,9 @@ func (n *Network) launch(pi int32, p *port, h *host, pk int32, vl int) {
 	v.pkts++
 	end := now + p.txTime(int(k.size))
 	p.busyUntil = end
+	if p.use != nil {
+		p.use.sent(end, end-now)
+	}
 	if p.flight.n == 0 {
 		n.eng.Schedule(end+p.latency, evArrive, pi, 0)
 	}

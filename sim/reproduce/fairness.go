@@ -36,7 +36,7 @@ func fairnessSources() []string { return []string{"A", "B", "D", "E"} }
 func planFairness(o Options) ([]job, func() Result) {
 	cc := []*variant{nil}
 	labels, titles := []string{"off"}, []string{"no congestion control"}
-	for _, v := range readingsOfS1(o.Seed) {
+	for _, v := range append(readingsOfS1(o.Seed), useReadingsOfS1(o.Seed)...) {
 		cc = append(cc, &v)
 		labels, titles = append(labels, "on."+v.label()), append(titles, "timer "+v.legend())
 	}

@@ -3,6 +3,7 @@ package reproduce
 import (
 	"math"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,7 +60,7 @@ func TestBarsOfRows(t *testing.T) {
 		published("x.free-running", 2, 1, "", ""), published("x.restart-on-becn", 2, 3, "", ""), own("y.free-running", 5, "", ""),
 		published("x.free-running.threshold15", 2, 4, "", ""), own("z.restart-on-becn.threshold15", 6, "", ""),
 	}
-	got := barsOf(Figure{Name: "f", Categories: []string{"X", "Y", "Z"}}, rows, []string{"x", "y", "z"})
+	got := barsOf(Figure{Name: "f", Categories: []string{"X", "Y", "Z"}}, rows, readingsOfS1(0), variant.legend, []string{"x", "y", "z"})
 	want := []Series{
 		{Name: "published", Published: true, Points: []Point{{0, 2}}},
 		{Name: "free-running, threshold 8", Points: []Point{{0, 1}, {1, 5}}},
@@ -80,23 +81,29 @@ func TestFiguresOfRowsFindTheirMetrics(t *testing.T) {
 		phases[i] = phase{flows: n, tenant1: 4e9, tenant2: 4e9, d: 1e9, becns: 100 / float64(n)}
 	}
 	var rows []Row
-	for _, v := range readingsOfS1(1) {
+	for _, v := range append(readingsOfS1(1), useReadingsOfS1(1)...) {
 		rows = append(rows, phaseRows(v, phases)...)
 	}
 	var choices []Row
-	for _, o := range openChoices(1) {
+	for _, o := range append(openChoices(1), useChoices(1)...) {
 		o.e3 = phases[:3]
 		o.e1 = fairnessRun{all: [4]float64{1, 1, 1, 1}}
 		choices = append(choices, o.rows()...)
 	}
+	choices = append(choices, useClosedFormRows()...)
 	for _, figures := range [][]Figure{tenantFigures(rows), sensitivityFigures(choices)} {
 		drawable(t, figures)
 		for _, f := range figures {
-			want := len(f.Categories)
-			if want == 0 {
-				want = len(openMarkings())
-			}
 			for _, s := range f.Series {
+				want := len(f.Categories)
+				switch {
+				case f.X.Label == "threshold" && strings.HasPrefix(s.Name, "by queue"):
+					want = 5 // 15, 12, 8, 4 and 1
+				case f.X.Label == "threshold":
+					want = mostThreshold
+				case want == 0:
+					want = len(openMarkings())
+				}
 				if len(s.Points) != want {
 					t.Errorf("%s, %s: %d points, want %d", f.Name, s.Name, len(s.Points), want)
 				}

@@ -2,6 +2,7 @@ package reproduce
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlane/internal/quantity"
@@ -22,13 +23,13 @@ func metric(rows []Row, name string) (Row, bool) {
 	return Row{}, false
 }
 
-// barsOf makes a chart of bars with the published figures and one series for each variant of readingsOfS1;
+// barsOf makes a chart of bars with the published figures and one series for each variant, named by legend;
 // metrics name the groups but for the variant.
-func barsOf(f Figure, rows []Row, metrics []string) Figure {
+func barsOf(f Figure, rows []Row, variants []variant, legend func(variant) string, metrics []string) Figure {
 	paper := Series{Name: "published", Published: true}
 	f.Series = nil
-	for k, v := range readingsOfS1(0) {
-		s := Series{Name: v.legend()}
+	for k, v := range variants {
+		s := Series{Name: legend(v)}
 		for i, m := range metrics {
 			r, ok := metric(rows, m+"."+v.label())
 			if !ok {
@@ -50,7 +51,7 @@ func tenantFigures(rows []Row) []Figure {
 	becns := barsOf(Figure{
 		Name: "s1-tenants.becns", Title: "S1, E3: BECNs to D, relative to CCTI_Increase 1", Y: Axis{Label: "ratio"},
 		Categories: []string{"Increase 2", "Increase 3"},
-	}, rows, []string{"becns-increase2", "becns-increase3"})
+	}, rows, readingsOfS1(0), variant.legend, []string{"becns-increase2", "becns-increase3"})
 	for _, form := range timerForms() {
 		s := Series{Name: "closed form, " + form[1]}
 		for i := range 2 {
@@ -66,11 +67,11 @@ func tenantFigures(rows []Row) []Figure {
 		at := fmt.Sprintf("-phase%d-%dflows", i+1, n)
 		shares, rates = append(shares, "tenant1-share"+at), append(rates, "tenant1-rate"+at)
 	}
-	return []Figure{
-		becns,
-		barsOf(Figure{Name: "s1-tenants.share", Title: "S1, E3: tenant 1's part of what both tenants carry", Y: Axis{Label: "part"}, Categories: phases}, rows, shares),
-		barsOf(Figure{Name: "s1-tenants.rate", Title: "S1, E3: rate of C->A", Y: Axis{Label: "payload", Unit: "Gbit/s"}, Categories: phases}, rows, rates),
-	}
+	share := Figure{Name: "s1-tenants.share", Title: "S1, E3: tenant 1's part of what both tenants carry", Y: Axis{Label: "part"}, Categories: phases}
+	rate := Figure{Name: "s1-tenants.rate", Title: "S1, E3: rate of C->A", Y: Axis{Label: "payload", Unit: "Gbit/s"}, Categories: phases}
+	return slices.Concat([]Figure{
+		becns, barsOf(share, rows, readingsOfS1(0), variant.legend, shares), barsOf(rate, rows, readingsOfS1(0), variant.legend, rates),
+	}, useBars(share, rows, shares), useBars(rate, rows, rates))
 }
 
 // rateLimitFigures are the rates by delay, for each reading of what the delay means.
@@ -100,7 +101,7 @@ func rateLimitFigures(rows []Row) []Figure {
 	return []Figure{f}
 }
 
-// sensitivityFigures are the BECN ratio and the rate of C->A over the marking rate.
+// sensitivityFigures are the BECN ratio and the rate of C->A over the marking rate, and what useFigures draws.
 func sensitivityFigures(rows []Row) []Figure {
 	over := func(name, title string, y Axis, key string) Figure {
 		f := Figure{Name: name, Title: title, X: Axis{Label: "packets for each mark", Log: true}, Y: y,
@@ -121,9 +122,9 @@ func sensitivityFigures(rows []Row) []Figure {
 		}
 		return f
 	}
-	return []Figure{
+	return append([]Figure{
 		over("s1-sensitivity.becns", "S1, E3: BECNs to D at Increase 2, relative to Increase 1", Axis{Label: "ratio"}, "becns-increase2"),
 		over("s1-sensitivity.rate", "S1, E3: rate of C->A", Axis{Label: "payload", Unit: "Gbit/s"}, "tenant1-rate"),
 		over("s1-sensitivity.far", "S1, E1: far flows (A+B) by near flows (D+E)", Axis{Label: "ratio"}, "a+b-over-d+e"),
-	}
+	}, useFigures(rows)...)
 }

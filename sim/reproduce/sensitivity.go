@@ -41,9 +41,9 @@ func openChoices(seed uint64) []*open {
 	return out
 }
 
-// planSensitivity runs E3's first three phases and E1 for every open choice.
+// planSensitivity runs E3's first three phases and E1 for every open choice, and for every threshold by use.
 func planSensitivity(seed uint64) ([]job, func() []Row) {
-	choices := openChoices(seed)
+	choices := append(openChoices(seed), useChoices(seed)...)
 	var jobs []job
 	for _, o := range choices {
 		jobs = append(jobs, func(ctx context.Context) (err error) {
@@ -59,7 +59,7 @@ func planSensitivity(seed uint64) ([]job, func() []Row) {
 		for _, o := range choices {
 			rows = append(rows, o.rows()...)
 		}
-		return rows
+		return append(rows, useClosedFormRows()...)
 	}
 }
 

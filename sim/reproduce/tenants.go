@@ -147,9 +147,18 @@ func planTenants(seed uint64) ([]job, func() []Row) {
 		parts = append(parts, func() []Row { return c.rows(v.label()) })
 	}
 	j, rows := planCompiled(seed)
-	return append(jobs, j...), func() []Row {
+	jobs, parts = append(jobs, j...), append(parts, rows)
+	for _, v := range useReadingsOfS1(seed) {
+		var phases []phase
+		jobs = append(jobs, func(ctx context.Context) (err error) {
+			phases, err = runTenants(ctx, v, schedule(), lengths{tenantsPhase, tenantsSettle})
+			return err
+		})
+		parts = append(parts, func() []Row { return phaseRows(v, phases) })
+	}
+	return jobs, func() []Row {
 		var out []Row
-		for _, p := range append(parts, rows) {
+		for _, p := range parts {
 			out = append(out, p()...)
 		}
 		return out
@@ -160,7 +169,7 @@ func planTenants(seed uint64) ([]job, func() []Row) {
 // form of the timer.
 func phaseRows(v variant, phases []phase) []Row {
 	rows := becnRows(v, phases)
-	if v.threshold == openThreshold {
+	if v.threshold == openThreshold && v.by == fabric.MarkByQueue {
 		rows = append(rows, closedFormRows(v)...)
 	}
 	return append(rows, shareRows(v, phases)...)

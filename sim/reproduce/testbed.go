@@ -30,9 +30,9 @@ const (
 	openMarking   = 16
 )
 
-// shallowThreshold is the other reading of the threshold: S1 says of the range only that 1 is very high,
-// so that congestion spreads, and 15 very low, so that it does not (4.1). Its experiments stand beside
-// those at openThreshold.
+// shallowThreshold is the other threshold, at the end of the range that S1 calls very low, so that congestion
+// does not spread (4.1). Its experiments stand beside those at openThreshold. S1 goes on to word the thresholds
+// as uses of the link, 60 % at 15; useReadingsOfS1 reads them so.
 const shallowThreshold = 15
 
 const (
@@ -113,14 +113,16 @@ type variant struct {
 	marking   uint16
 	threshold uint8
 	reading   reading
+	by        fabric.MarkBasis     // what the threshold is a threshold of
+	window    quantity.Picoseconds // of the use; 0 is the simulator's default
 }
 
 func base(seed uint64, restart bool) variant {
 	return variant{seed: seed, restart: restart, marking: openMarking, threshold: openThreshold, reading: readIBTA}
 }
 
-// readingsOfS1 are the variants that S1's experiments run side by side: both readings of the threshold
-// for each form of the timer.
+// readingsOfS1 are the variants that S1's experiments run side by side: two thresholds of the queue for each
+// form of the timer.
 func readingsOfS1(seed uint64) []variant {
 	var out []variant
 	for _, restart := range []bool{false, true} {
@@ -141,9 +143,12 @@ func (v variant) timerForm() string {
 }
 
 // label ends the metrics of a variant of readingsOfS1: the form of the timer, and the threshold unless it is
-// openThreshold.
+// openThreshold; or of useReadingsOfS1.
 func (v variant) label() string {
-	if v.threshold == openThreshold {
+	switch {
+	case v.by == fabric.MarkByUse:
+		return v.timerForm() + "." + v.useLabel()
+	case v.threshold == openThreshold:
 		return v.timerForm()
 	}
 	return fmt.Sprintf("%s.threshold%d", v.timerForm(), v.threshold)
@@ -155,11 +160,14 @@ func (v variant) legend() string {
 	if v.restart {
 		form = "restarted by BECN"
 	}
+	if v.by == fabric.MarkByUse {
+		return form + ", by use, " + v.useLegend()
+	}
 	return fmt.Sprintf("%s, threshold %d", form, v.threshold)
 }
 
 func (v variant) config() fabric.Config {
-	return fabric.Config{Seed: v.seed, TimerRestart: v.restart, Aggregate: v.reading.aggregate()}
+	return fabric.Config{Seed: v.seed, TimerRestart: v.restart, Aggregate: v.reading.aggregate(), MarkBy: v.by, UseWindow: v.window}
 }
 
 // testbed is S1's two switches and six hosts with a network on them.

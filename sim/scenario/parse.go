@@ -142,7 +142,7 @@ func (s *Scenario) checkTimes(f fields) {
 // model reads the settings of the simulated fabric; fabric.New checks their ranges.
 func (d *document) model(n *yaml.Node) fabric.Config {
 	f := d.mapping(n, "model", "mtu", "buffer_per_vl", "ack_every", "becn", "timer", "aggregate", "marking",
-		"mark_at", "threshold_reference", "switch_latency", "cct_blocks", "data_vls")
+		"mark_at", "mark_by", "use_window", "threshold_reference", "switch_latency", "cct_blocks", "data_vls")
 	const most = 1 << 30
 	c := fabric.Config{
 		MTU:                int(f.number("mtu", 0, 256, 4096)),
@@ -150,6 +150,7 @@ func (d *document) model(n *yaml.Node) fabric.Config {
 		AckEvery:           int(f.number("ack_every", 0, 1, most)),
 		TimerRestart:       f.word("timer", "free-running", "restart-on-becn") == "restart-on-becn",
 		Aggregate:          int(f.number("aggregate", 0, 1, most)),
+		UseWindow:          f.span("use_window", 0),
 		ThresholdReference: int(f.number("threshold_reference", 0, 1, most)),
 		SwitchLatency:      f.span("switch_latency", 0),
 		CCTBlocks:          int(f.number("cct_blocks", 0, 1, most)),
@@ -163,6 +164,9 @@ func (d *document) model(n *yaml.Node) fabric.Config {
 	}
 	if f.word("mark_at", "arrival", "departure") == "departure" {
 		c.MarkAt = fabric.MarkOnDeparture
+	}
+	if f.word("mark_by", "queue", "use") == "use" {
+		c.MarkBy = fabric.MarkByUse
 	}
 	return c
 }

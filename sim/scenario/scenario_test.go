@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -207,6 +208,56 @@ func TestS1FairnessWithCongestionControl(t *testing.T) {
 			mean += x.Gbit() / 16
 		}
 		near(t, "rate of "+f.Src, mean, 2.4, 0.25)
+	}
+}
+
+// The same with thresholds that stand for a use of the link (S1, 4.1): 60 % of it is sent at threshold 15,
+// by one flow as by four.
+func TestS1FairnessMarkedByUse(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("builtin/s1-fairness.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ParseWith("s1-fairness.yaml", data, nil, Setting{"model.mark_by", "use"}, Setting{"model.use_window", "50us"},
+		Setting{"congestion_control.threshold", "15"}, Setting{"congestion_control.marking_rate", "8"},
+		Setting{"congestion_control.cct", "{law: geometric, ratio: 1030}"}) // steps of 3 %, and marks enough for four timers of 66 us
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Config.MarkBy != fabric.MarkByUse || s.Config.UseWindow != 50*quantity.Microsecond {
+		t.Errorf("marks by %d over %s", s.Config.MarkBy, s.Config.UseWindow)
+	}
+	r := run(t, s)
+	for from, to := range map[int]int{2: 10, 34: 50} {
+		mean := 0.0
+		for _, f := range r.Flows {
+			for _, x := range f.RateBps[from:to] {
+				mean += x.Gbit() / float64(to-from)
+			}
+		}
+		near(t, fmt.Sprintf("what is sent to C from %d0 ms", from), mean, 6, 0.05)
+	}
+}
+
+func TestMarkingByUseIsChecked(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("builtin/s1-fairness.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, set := range map[string]Setting{
+		"want one of queue, use":                   {"model.mark_by", "use%"},
+		"model.use_window":                         {"model.use_window", "10"},
+		"use window in ps 500000: want 1000000 to": {"model.use_window", "500ns"},
+	} {
+		s, err := ParseWith("s1-fairness.yaml", data, nil, set)
+		if err == nil {
+			_, _, err = s.Build()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", set, err, want)
+		}
 	}
 }
 
