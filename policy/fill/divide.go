@@ -60,7 +60,10 @@ func divideAlone(n *node, total float64) (spare float64) {
 	if n.offer >= n.ceil {
 		n.offer, n.bound = n.ceil, LimitCap
 	}
-	return max(0, n.offer-n.need)
+	if n.need < n.offer*(1-tie) {
+		return n.offer - n.need
+	}
+	return 0
 }
 
 // offerSpare offers each node all that is left beyond its share at the level of the node that has most by weight.

@@ -80,3 +80,21 @@ func numbered(n int) []int32 {
 	}
 	return out
 }
+
+func TestMembersThatUseAllThereIsButForRoundingKeepWhatTheyUse(t *testing.T) {
+	t.Parallel()
+	ms := []member{{weight: 1}, {weight: 1}, {weight: 1}}
+	u := []float64{52133, 1000, 46867}
+	for _, short := range []float64{0, 5e-14, 1e-13, 2e-13} {
+		for _, guess := range []float64{0, 33333, 52133, 60000, 1e9} {
+			out := make([]float64, len(ms))
+			total := 100000 * (1 + short)
+			divideMembers(ms, u, out, total, u[0]+u[1]+u[2], guess)
+			for i, x := range out {
+				if x < u[i]*(1-1e-9) {
+					t.Errorf("%g short, guess %g: member %d uses %g and is offered %g", short, guess, i, u[i], x)
+				}
+			}
+		}
+	}
+}

@@ -15,7 +15,10 @@ type member struct {
 func divideMembers(ms []member, u, out []float64, total, need, guess float64) (spare float64) {
 	if len(ms) == 1 {
 		out[0] = total
-		return max(0, total-u[0])
+		if need < total*(1-tie) {
+			return total - need
+		}
+		return 0
 	}
 	if need < total*(1-tie) {
 		spare = total - need
@@ -53,15 +56,13 @@ func memberLevel(ms []member, u []float64, total, guess float64) float64 {
 		switch {
 		case n == closed:
 			return level
+		case open == 0 && (again || closed >= 0): // all have what they can use, but for rounding
+			return level
 		case open == 0: // the guess was too high for all
 			for i := range ms {
 				open += ms[i].weight
 			}
-			level = total / open
-			if again {
-				return level
-			}
-			closed, again = -1, true
+			level, again = total/open, true
 			continue
 		}
 		next := max(0, total-used) / open
