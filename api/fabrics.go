@@ -47,6 +47,23 @@ func (s *Server) GetFabric(ctx context.Context, r gen.GetFabricRequestObject) (g
 	return gen.GetFabric200JSONResponse{Body: fabricOut(f), Headers: gen.GetFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
 }
 
+// UpdateFabric implements the contract.
+func (s *Server) UpdateFabric(ctx context.Context, r gen.UpdateFabricRequestObject) (gen.UpdateFabricResponseObject, error) {
+	v, err := rowVersion(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	scale := 1.0
+	if r.Body.TimeScale != nil {
+		scale = *r.Body.TimeScale
+	}
+	f, err := s.control.UpdateFabric(ctx, r.Fabric, v, r.Body.Source, scale)
+	if err != nil {
+		return nil, err
+	}
+	return gen.UpdateFabric200JSONResponse{Body: fabricOut(f), Headers: gen.UpdateFabric200ResponseHeaders{ETag: etag(f.Version)}}, nil
+}
+
 // DeleteFabric implements the contract.
 func (s *Server) DeleteFabric(ctx context.Context, r gen.DeleteFabricRequestObject) (gen.DeleteFabricResponseObject, error) {
 	v, err := rowVersion(r.Params.IfMatch)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-
-	"fairlane/internal/control"
 )
 
 const (
@@ -57,22 +54,47 @@ func (s *Server) recoverPanics(c *gin.Context) {
 	c.Next()
 }
 
-// limit bounds the request's time and its body, which it reads whole: everything behind it works
-// on bytes that are there.
+// limit bounds the request's time and how many are under way.
 func (s *Server) limit(c *gin.Context) {
+	if streams(c.FullPath()) {
+		s.stream(c)
+		return
+	}
 	timeout := requestTimeout
 	if slow(c.FullPath()) {
 		timeout = slowTimeout
 	}
+	if err := checkText("the URL", c.Request.URL.Path+c.Request.URL.RawQuery); err != nil {
+		s.writeProblem(c, err)
+		return
+	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
 	defer cancel()
+	leave, err := s.load.enter(ctx, slow(c.FullPath()))
+	if err != nil {
+		c.Header("Retry-After", "1")
+		s.writeProblem(c, err)
+		return
+	}
+	defer leave()
 	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+}
+
+// readBody bounds the body and reads it whole: everything behind it works on bytes that are there. It
+// comes after authorize, so that nobody is heard who may not speak.
+func (s *Server) readBody(c *gin.Context) {
 	if c.Request.Body != nil && c.Request.Body != http.NoBody {
-		body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, MaxBody))
+		if coding := c.GetHeader("Content-Encoding"); coding != "" && coding != "identity" {
+			s.writeProblem(c, &problemError{code: "unsupported-media-type", detail: "want the body without Content-Encoding"})
+			return
+		}
+		most := bodyLimit(c.Request.Method, c.FullPath())
+		body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
-			s.writeProblem(c, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed", MaxBody)})
+			s.writeProblem(c, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed here", most)})
 			return
 		case err != nil:
 			s.writeProblem(c, &problemError{code: "malformed-body", detail: "the body ended early"})
@@ -80,52 +102,19 @@ func (s *Server) limit(c *gin.Context) {
 		}
 		c.Request.Body = io.NopCloser(bytes.NewReader(body))
 		c.Request.ContentLength = int64(len(body))
+		c.Set(bodyKey, body)
 		if err := checkJSON(c.ContentType(), body); err != nil {
 			s.writeProblem(c, err)
 			return
 		}
 	}
-	c.Next()
 }
 
 // slow names the operations that talk to devices or compile.
 func slow(route string) bool {
 	switch route[strings.LastIndexByte(route, '/')+1:] {
-	case "discover", "devices", "shares", "plans":
+	case "discover", "devices", "shares", "plans", "verify", "what-if":
 		return true
 	}
 	return false
-}
-
-// checkJSON refuses a JSON body that is not one whole JSON text, and says where it breaks.
-func checkJSON(contentType string, body []byte) error {
-	if contentType != "application/json" || len(body) == 0 || json.Valid(body) {
-		return nil
-	}
-	var v json.RawMessage
-	var syntax *json.SyntaxError
-	at := len(body)
-	if err := json.Unmarshal(body, &v); errors.As(err, &syntax) {
-		at = min(int(syntax.Offset), len(body))
-	}
-	line := 1 + bytes.Count(body[:at], []byte("\n"))
-	column := at - bytes.LastIndexByte(body[:at], '\n') - 1
-	return &problemError{code: "malformed-body", detail: fmt.Sprintf("the body stops being JSON at line %d, column %d", line, max(column, 1))}
-}
-
-// authenticate lets only requests with a known token pass, but for the contract's public operations.
-func (s *Server) authenticate(c *gin.Context) {
-	if r := s.spec.routes[c.Request.Method+" "+c.FullPath()]; r != nil && public(r) {
-		return
-	}
-	scheme, token, _ := strings.Cut(c.GetHeader("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		token = ""
-	}
-	t, err := s.control.Authenticate(c.Request.Context(), strings.TrimSpace(token))
-	if err != nil {
-		s.writeProblem(c, err)
-		return
-	}
-	c.Request = c.Request.WithContext(control.WithActor(c.Request.Context(), t.Name))
 }

@@ -32,14 +32,16 @@ func (s *Server) ListPlans(ctx context.Context, r gen.ListPlansRequestObject) (g
 
 // CreatePlan implements the contract.
 func (s *Server) CreatePlan(ctx context.Context, r gen.CreatePlanRequestObject) (gen.CreatePlanResponseObject, error) {
-	p, created, err := s.control.CreatePlan(ctx, r.Fabric, optionsIn(r.Body.Options), deref(r.Params.DryRun))
-	switch {
-	case err != nil:
+	req := control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), KeepPlacements: deref(r.Body.KeepPlacements)}
+	p, created, err := s.control.MakePlan(ctx, r.Fabric, req, deref(r.Params.DryRun))
+	if err != nil {
 		return nil, err
-	case created:
-		return gen.CreatePlan201JSONResponse(planOut(p)), nil
 	}
-	return gen.CreatePlan200JSONResponse(planOut(p)), nil
+	out, err := planOut(p)
+	if created {
+		return gen.CreatePlan201JSONResponse(out), err
+	}
+	return gen.CreatePlan200JSONResponse(out), err
 }
 
 // GetPlan implements the contract.
@@ -48,7 +50,16 @@ func (s *Server) GetPlan(ctx context.Context, r gen.GetPlanRequestObject) (gen.G
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetPlan200JSONResponse(planOut(p)), nil
+	out, err := planOut(p)
+	return gen.GetPlan200JSONResponse(out), err
+}
+
+// givenOptions is nil when the request has none, which leaves the choice to the policy.
+func givenOptions(o *gen.CompileOptions) *control.CompileOptions {
+	if o == nil {
+		return nil
+	}
+	return new(optionsIn(o))
 }
 
 func optionsIn(o *gen.CompileOptions) control.CompileOptions {
@@ -58,6 +69,7 @@ func optionsIn(o *gen.CompileOptions) control.CompileOptions {
 	out := control.CompileOptions{
 		Mode: policy.Mode(deref(o.Mode)), CCTLaw: policy.CCTLaw(deref(o.CCTLaw)), TimerRestart: deref(o.TimerRestart),
 		PerQP: policy.PerQPMode(deref(o.PerQP)), TableEntries: deref(o.TableEntries),
+		Plane: policy.Plane(deref(o.Plane)), Profile: deref(o.Profile), VLArbitration: deref(o.VlArbitration),
 	}
 	for _, sl := range o.ReservedSls {
 		out.ReservedSLs = append(out.ReservedSLs, ident.SL(sl))
@@ -69,6 +81,7 @@ func optionsOut(o control.CompileOptions) gen.CompileOptions {
 	out := gen.CompileOptions{
 		Mode: optional(gen.CompileOptionsMode(o.Mode)), CCTLaw: optional(gen.CompileOptionsCCTLaw(o.CCTLaw)),
 		TimerRestart: optional(o.TimerRestart), PerQP: optional(gen.CompileOptionsPerQP(o.PerQP)), TableEntries: optional(o.TableEntries),
+		Plane: optional(gen.CompileOptionsPlane(o.Plane)), Profile: optional(o.Profile), VlArbitration: optional(o.VLArbitration),
 	}
 	for _, sl := range o.ReservedSLs {
 		out.ReservedSls = append(out.ReservedSls, gen.SL(sl))
@@ -76,11 +89,11 @@ func optionsOut(o control.CompileOptions) gen.CompileOptions {
 	return out
 }
 
-func planOut(p control.Plan) gen.Plan {
+func planOut(p control.Plan) (gen.Plan, error) {
 	pl := p.Plan
 	out := gen.Plan{
-		Name: pl.Name, Fabric: p.Fabric, Plane: gen.Plane(pl.Plane), Snapshot: p.Input.Snapshot, Stored: p.Stored,
-		Options: optionsOut(p.Input.Options),
+		Name: pl.Name, Fabric: p.Fabric, Plane: gen.PlanPlane(pl.Plane), Snapshot: p.Input.Snapshot, Stored: p.Stored,
+		Options: optionsOut(p.Input.Options), Policy: optional(p.Input.Policy),
 		Placements: mapped(pl.Placements, func(x policy.Placement) gen.Placement {
 			return gen.Placement{Tenant: x.Tenant, Port: x.Port.String(), SL: gen.SL(x.SL)}
 		}),
@@ -90,19 +103,19 @@ func planOut(p control.Plan) gen.Plan {
 		Switches: mapped(pl.Switches, func(x policy.SwitchPlan) gen.SwitchPlan {
 			return gen.SwitchPlan{Node: x.Node.String(), Name: x.Name, Settings: switchOut(x.Defaults, x.Ports), Reasons: mapped(x.Reasons, reasonOut)}
 		}),
-		Tenants: mapped(pl.Tenants, func(x policy.TenantShare) gen.PredictedShare {
-			return gen.PredictedShare{
-				Tenant: x.Tenant, Weight: x.Weight.Float(), QPS: x.QPs,
-				EntitledBps: int64(x.Entitled), PredictedBps: int64(x.Predicted), PredictedError: x.PredictedError, Bound: x.Bound,
-			}
-		}),
+		Tenants:  mapped(pl.Tenants, predictedOut),
 		Links:    mapped(pl.Links, linkOut),
 		Findings: mapped(pl.Findings, findingOut),
 	}
 	if p.Stored {
 		out.CreatedAt = &p.CreatedAt
 	}
-	return out
+	var err error
+	if out.Roce, err = object(pl.RoCE); err != nil {
+		return out, err
+	}
+	out.Wrcc, err = object(pl.WRCC)
+	return out, err
 }
 
 func linkOut(l policy.LinkShare) gen.LinkPrediction {

@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -21,30 +25,48 @@ type kind struct {
 // kinds lists every code; docs/problems.md explains each, and a test compares the two.
 func kinds() map[string]kind {
 	return map[string]kind{
-		"unauthorized":           {http.StatusUnauthorized, "A valid token is needed"},
-		"not-found":              {http.StatusNotFound, "No such thing"},
-		"no-such-route":          {http.StatusNotFound, "No such path in this API"},
-		"method-not-allowed":     {http.StatusMethodNotAllowed, "This path does not take this method"},
-		"malformed-body":         {http.StatusBadRequest, "The body is not JSON"},
-		"body-too-large":         {http.StatusRequestEntityTooLarge, "The body is too large"},
-		"unsupported-media-type": {http.StatusUnsupportedMediaType, "The body is of a type this operation does not take"},
-		"invalid":                {http.StatusUnprocessableEntity, "The request does not fit the contract or the fabric"},
-		"already-exists":         {http.StatusConflict, "The name is taken"},
-		"in-use":                 {http.StatusConflict, "Something else needs it"},
-		"ambiguous-name":         {http.StatusConflict, "The name fits several things"},
-		"not-discovered":         {http.StatusConflict, "The fabric was not discovered yet"},
-		"no-plan":                {http.StatusConflict, "No plan is in force"},
-		"rollout-running":        {http.StatusConflict, "A rollout is running"},
-		"not-running":            {http.StatusConflict, "The rollout is not running"},
-		"precondition-failed":    {http.StatusPreconditionFailed, "It changed since it was read"},
-		"precondition-required":  {http.StatusPreconditionRequired, "If-Match is needed"},
-		"discovery-failed":       {http.StatusBadGateway, "The fabric could not be discovered"},
-		"devices-unreachable":    {http.StatusBadGateway, "Devices could not be read"},
-		"measurement-failed":     {http.StatusBadGateway, "Shares could not be measured"},
-		"not-ready":              {http.StatusServiceUnavailable, "The service cannot work now"},
-		"stopping":               {http.StatusServiceUnavailable, "The service is stopping"},
-		"timeout":                {http.StatusGatewayTimeout, "It took too long"},
-		"internal":               {http.StatusInternalServerError, "The service has a fault"},
+		"unauthorized":            {http.StatusUnauthorized, "A valid token is needed"},
+		"forbidden":               {http.StatusForbidden, "Your roles do not allow it"},
+		"csrf":                    {http.StatusForbidden, "The request may be another site's"},
+		"sign-in-refused":         {http.StatusUnauthorized, "You are not signed in"},
+		"locked":                  {http.StatusTooManyRequests, "Too many refused credentials"},
+		"oidc-off":                {http.StatusNotFound, "No OpenID provider is configured"},
+		"no-account":              {http.StatusConflict, "The token belongs to no account"},
+		"no-session":              {http.StatusConflict, "There is no browser session"},
+		"last-admin":              {http.StatusConflict, "Nobody would be administrator"},
+		"too-many":                {http.StatusConflict, "There are as many as there may be"},
+		"not-found":               {http.StatusNotFound, "No such thing"},
+		"no-such-route":           {http.StatusNotFound, "No such path in this API"},
+		"method-not-allowed":      {http.StatusMethodNotAllowed, "This path does not take this method"},
+		"malformed-body":          {http.StatusBadRequest, "The body is not JSON"},
+		"malformed-request":       {http.StatusBadRequest, "The request is not text"},
+		"idempotency-mismatch":    {http.StatusUnprocessableEntity, "The idempotency key is another request's"},
+		"idempotency-in-progress": {http.StatusConflict, "The same request is under way"},
+		"idempotency-answer-lost": {http.StatusConflict, "It was done, and its answer is not kept"},
+		"too-many-tasks":          {http.StatusConflict, "Too many simulations and calibrations wait"},
+		"busy":                    {http.StatusServiceUnavailable, "Too much at once"},
+		"body-too-large":          {http.StatusRequestEntityTooLarge, "The body is too large"},
+		"unsupported-media-type":  {http.StatusUnsupportedMediaType, "The body is of a type this operation does not take"},
+		"invalid":                 {http.StatusUnprocessableEntity, "The request does not fit the contract or the fabric"},
+		"already-exists":          {http.StatusConflict, "The name is taken"},
+		"in-use":                  {http.StatusConflict, "Something else needs it"},
+		"ambiguous-name":          {http.StatusConflict, "The name fits several things"},
+		"not-discovered":          {http.StatusConflict, "The fabric was not discovered yet"},
+		"no-plan":                 {http.StatusConflict, "No plan is in force"},
+		"rollout-running":         {http.StatusConflict, "A rollout is running"},
+		"not-running":             {http.StatusConflict, "The rollout is not running"},
+		"precondition-failed":     {http.StatusPreconditionFailed, "It changed since it was read"},
+		"precondition-required":   {http.StatusPreconditionRequired, "If-Match is needed"},
+		"discovery-failed":        {http.StatusBadGateway, "The fabric could not be discovered"},
+		"devices-unreachable":     {http.StatusBadGateway, "Devices could not be read"},
+		"measurement-failed":      {http.StatusBadGateway, "Shares could not be measured"},
+		"not-ready":               {http.StatusServiceUnavailable, "The service cannot work now"},
+		"stopping":                {http.StatusServiceUnavailable, "The service is stopping"},
+		"storage-full":            {http.StatusServiceUnavailable, "The database has no room"},
+		"storage-read-only":       {http.StatusServiceUnavailable, "The database takes no changes"},
+		"storage-unavailable":     {http.StatusServiceUnavailable, "The database does not answer"},
+		"timeout":                 {http.StatusGatewayTimeout, "It took too long"},
+		"internal":                {http.StatusInternalServerError, "The service has a fault"},
 	}
 }
 
@@ -53,6 +75,7 @@ type problemError struct {
 	code   string
 	detail string
 	fields []gen.ProblemField
+	until  time.Time // when to try again; zero: not known
 }
 
 // Error prints code and detail.
@@ -66,6 +89,7 @@ func classify(err error) *problemError {
 		inv   *control.InvalidError
 		conf  *control.ConflictError
 		away  *control.UnavailableError
+		held  *control.LockedError
 	)
 	switch {
 	case errors.As(err, &known):
@@ -78,11 +102,18 @@ func classify(err error) *problemError {
 		return &problemError{code: "not-found", detail: err.Error()}
 	case errors.Is(err, control.ErrPrecondition):
 		return &problemError{code: "precondition-failed", detail: err.Error()}
+	case errors.As(err, &held):
+		return &problemError{code: "locked", detail: held.Detail + "; try again when Retry-After has passed", until: held.Until}
+	case errors.Is(err, control.ErrForbidden):
+		return &problemError{code: "forbidden", detail: err.Error()}
 	case errors.Is(err, control.ErrUnauthorized):
 		return &problemError{code: "unauthorized", detail: "send Authorization: Bearer with a valid token"}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &problemError{code: "timeout", detail: "the request did not finish in time"}
 	case errors.As(err, &away):
+		if strings.HasPrefix(away.Code, "storage-") { // what the database says of itself is for the log
+			return &problemError{code: away.Code, detail: away.Detail}
+		}
 		return &problemError{code: away.Code, detail: err.Error()}
 	}
 	return &problemError{code: "internal", detail: "the fault is in the service's log under this request id"}
@@ -109,13 +140,17 @@ func (s *Server) writeProblem(c *gin.Context, err error) {
 		p = &problemError{code: "internal", detail: "the fault is in the service's log under this request id"}
 		k = s.kinds[p.code]
 	}
+	c.Set(problemKey, p.code)
 	id := requestID(c)
-	if p.code == "internal" {
+	if p.code == "internal" || strings.HasPrefix(p.code, "storage-") {
 		s.o.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", id, "route", c.FullPath(), "error", err.Error())
 	}
 	body := gen.Problem{
 		Type: "/docs/problems#" + p.code, Title: k.title, Status: k.status, Code: p.code, RequestID: id,
 		Detail: optional(p.detail), Instance: optional(c.Request.URL.Path), Errors: p.fields,
+	}
+	if !p.until.IsZero() {
+		c.Header("Retry-After", strconv.Itoa(max(1, int(math.Ceil(p.until.Sub(s.control.Now()).Seconds())))))
 	}
 	if p.code == "unauthorized" {
 		c.Header("WWW-Authenticate", `Bearer realm="fairlane"`)

@@ -27,8 +27,18 @@ func (s *Server) ListRollouts(ctx context.Context, r gen.ListRolloutsRequestObje
 
 // StartRollout implements the contract.
 func (s *Server) StartRollout(ctx context.Context, r gen.StartRolloutRequestObject) (gen.StartRolloutResponseObject, error) {
-	stages := mapped(r.Body.Stages, func(st gen.Stage) control.Stage { return control.Stage(st) })
-	ro, err := s.control.StartRollout(ctx, r.Fabric, r.Body.Plan, stages)
+	in := control.RolloutInput{
+		Plan: r.Body.Plan, Stages: mapped(r.Body.Stages, func(st gen.Stage) control.Stage { return control.Stage(st) }),
+		Options: rolloutOptionsIn(deref(r.Body.Options)),
+	}
+	if deref(r.Params.DryRun) {
+		waves, err := s.control.PreviewRollout(ctx, r.Fabric, in)
+		if err != nil {
+			return nil, err
+		}
+		return gen.StartRollout200JSONResponse(previewOut(waves)), nil
+	}
+	ro, err := s.control.StartRollout(ctx, r.Fabric, in)
 	if err != nil {
 		return nil, err
 	}
@@ -38,9 +48,42 @@ func (s *Server) StartRollout(ctx context.Context, r gen.StartRolloutRequestObje
 	}, nil
 }
 
+func rolloutOptionsIn(o gen.RolloutOptions) control.RolloutOptions {
+	return control.RolloutOptions{
+		Canary: deref(o.Canary), Wave: deref(o.Wave), Domain: string(deref(o.Domain)), Shard: deref(o.Shard), Parallel: deref(o.Parallel),
+		FailureBudget: deref(o.FailureBudget), Attempts: deref(o.Attempts),
+		ConfirmWindow: time.Duration(deref(o.ConfirmWindowS)) * time.Second, VerifyShares: deref(o.VerifyShares),
+		MaxShareError: deref(o.MaxShareError), MinUtilisation: deref(o.MinUtilisation),
+		MeasureWindow: time.Duration(deref(o.MeasureWindowMs)) * time.Millisecond,
+	}
+}
+
+func rolloutOptionsOut(o control.RolloutOptions) *gen.RolloutOptions {
+	return &gen.RolloutOptions{
+		Canary: optional(o.Canary), Wave: optional(o.Wave), Domain: optional(gen.RolloutOptionsDomain(o.Domain)), Shard: optional(o.Shard),
+		Parallel: optional(o.Parallel), FailureBudget: optional(o.FailureBudget), Attempts: optional(o.Attempts),
+		ConfirmWindowS: optional(int(o.ConfirmWindow / time.Second)), VerifyShares: optional(o.VerifyShares),
+		MaxShareError: optional(o.MaxShareError), MinUtilisation: optional(o.MinUtilisation),
+		MeasureWindowMs: optional(int(o.MeasureWindow / time.Millisecond)),
+	}
+}
+
+func previewOut(waves []control.WavePreview) gen.RolloutPreview {
+	out := gen.RolloutPreview{Waves: make([]gen.RolloutWave, len(waves))}
+	for i, w := range waves {
+		out.Devices += len(w.Devices)
+		out.Waves[i] = gen.RolloutWave{Canary: w.Canary, Shards: w.Shards, Devices: mapped(w.Devices, func(d driver.Device) string { return d.Name })}
+	}
+	return out
+}
+
 // GetRollout implements the contract.
 func (s *Server) GetRollout(ctx context.Context, r gen.GetRolloutRequestObject) (gen.GetRolloutResponseObject, error) {
-	ro, err := s.control.Rollout(ctx, r.Fabric, r.Rollout)
+	get := s.control.Rollout
+	if deref(r.Params.Settings) {
+		get = s.control.RolloutSettings
+	}
+	ro, err := get(ctx, r.Fabric, r.Rollout)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +97,46 @@ func (s *Server) CancelRollout(ctx context.Context, r gen.CancelRolloutRequestOb
 		return nil, err
 	}
 	return gen.CancelRollout202JSONResponse(rolloutOut(ro, false)), nil
+}
+
+// PauseRollout implements the contract.
+func (s *Server) PauseRollout(ctx context.Context, r gen.PauseRolloutRequestObject) (gen.PauseRolloutResponseObject, error) {
+	ro, err := s.control.PauseRollout(ctx, r.Fabric, r.Rollout)
+	if err != nil {
+		return nil, err
+	}
+	return gen.PauseRollout202JSONResponse(rolloutOut(ro, false)), nil
+}
+
+// ResumeRollout implements the contract.
+func (s *Server) ResumeRollout(ctx context.Context, r gen.ResumeRolloutRequestObject) (gen.ResumeRolloutResponseObject, error) {
+	ro, err := s.control.ResumeRollout(ctx, r.Fabric, r.Rollout)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ResumeRollout202JSONResponse(rolloutOut(ro, false)), nil
+}
+
+// ConfirmRollout implements the contract.
+func (s *Server) ConfirmRollout(ctx context.Context, r gen.ConfirmRolloutRequestObject) (gen.ConfirmRolloutResponseObject, error) {
+	ro, err := s.control.ConfirmRollout(ctx, r.Fabric, r.Rollout)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ConfirmRollout202JSONResponse(rolloutOut(ro, false)), nil
+}
+
+// RollBackRollout implements the contract.
+func (s *Server) RollBackRollout(ctx context.Context, r gen.RollBackRolloutRequestObject) (gen.RollBackRolloutResponseObject, error) {
+	plan := ""
+	if r.Body != nil {
+		plan = deref(r.Body.Plan)
+	}
+	ro, err := s.control.RollBack(ctx, r.Fabric, r.Rollout, plan)
+	if err != nil {
+		return nil, err
+	}
+	return gen.RollBackRollout202JSONResponse(rolloutOut(ro, false)), nil
 }
 
 // ListRolloutEvents implements the contract.
@@ -99,6 +182,11 @@ func rolloutOut(ro control.Rollout, settings bool) gen.Rollout {
 		ID: ro.ID, Fabric: ro.Fabric, Plan: ro.Plan, State: gen.RolloutState(ro.State), Result: ro.Result, Actor: ro.Actor,
 		Stages:    mapped(ro.Stages, func(st control.Stage) gen.Stage { return gen.Stage(st) }),
 		CreatedAt: ro.CreatedAt, UpdatedAt: ro.UpdatedAt,
+		Phase: gen.RolloutPhase(ro.Phase), Wish: gen.RolloutWish(ro.Wish), Wave: ro.Wave, Waves: ro.Waves, Revision: ro.Revision,
+		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason),
+	}
+	if !ro.ConfirmBy.IsZero() {
+		out.ConfirmBy = &ro.ConfirmBy
 	}
 	if !ro.FinishedAt.IsZero() {
 		out.FinishedAt = &ro.FinishedAt
@@ -113,6 +201,7 @@ func rolloutDeviceOut(d control.RolloutDevice, settings bool) gen.RolloutDevice 
 	out := gen.RolloutDevice{
 		ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.RolloutDeviceKind(kindOut(d.Device.Kind)),
 		State: d.State, Error: optional(d.Error), UpdatedAt: d.UpdatedAt,
+		Wave: &d.Wave, Touched: &d.Touched, Note: optional(d.Note),
 	}
 	if d.Receipt != nil {
 		out.Receipt = mapped(d.Receipt.Fields, func(f driver.FieldReceipt) gen.FieldReceipt {
@@ -157,32 +246,4 @@ func deviceOut(d control.DeviceReport, settings bool) gen.Device {
 		out.Desired, out.Observed = settingsOut(d.Desired), settingsOut(d.Observed)
 	}
 	return out
-}
-
-// defaultWindow is how long shares are measured when the caller does not say.
-const defaultWindow = 100 * time.Millisecond
-
-// GetShares implements the contract.
-func (s *Server) GetShares(ctx context.Context, r gen.GetSharesRequestObject) (gen.GetSharesResponseObject, error) {
-	window := defaultWindow
-	if r.Params.WindowMs != nil {
-		window = time.Duration(*r.Params.WindowMs) * time.Millisecond
-	}
-	sh, err := s.control.Shares(ctx, r.Fabric, deref(r.Params.Plan), window)
-	if err != nil {
-		return nil, err
-	}
-	return gen.GetShares200JSONResponse{
-		Plan: sh.Plan, WindowMs: sh.Window.Milliseconds(), MeasuredAt: sh.MeasuredAt, MaxShareError: sh.MaxShareError, JainIndex: sh.Jain,
-		Tenants: mapped(sh.Tenants, func(t control.TenantShare) gen.TenantShare {
-			return gen.TenantShare{
-				Tenant: t.Tenant, Weight: t.Weight.Float(), EntitledBps: int64(t.Entitled), DeliveredBps: int64(t.Delivered), ShareError: t.ShareError,
-			}
-		}),
-		Links: mapped(sh.Links, func(l control.LinkUse) gen.LinkUse {
-			return gen.LinkUse{
-				Port: l.Port.String(), Peer: l.Peer.String(), Name: l.Name, CapacityBps: int64(l.Capacity), DeliveredBps: int64(l.Delivered), Use: l.Use,
-			}
-		}),
-	}, nil
 }

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api/gen"
 	"fairlane/internal/control"
+	"fairlane/tenants/authz"
 )
 
 // Bounds of a request.
@@ -27,6 +29,17 @@ type Options struct {
 	Log      *slog.Logger // nil discards
 	Version  string       // "" is "dev"
 	Revision string       // of the source; "" is not told
+	// Watch is called when a request begins; what it returns is called when it was answered. Nil counts nothing.
+	Watch func() func(Answered)
+	// Tracer makes the spans of requests; nil makes none.
+	Tracer trace.TracerProvider
+	// PublicURL is the address that browsers use, such as "https://fairlane.example"; when it is https, cookies
+	// are for TLS only, also behind a proxy that speaks HTTP to us.
+	PublicURL string
+	// OIDC is the OpenID provider; nil is none.
+	OIDC IdentityProvider
+	// Ready says why the process does not take work, beside what the service itself says; nil is always ready.
+	Ready func(context.Context) error
 }
 
 // Server answers the contract's operations from the use cases.
@@ -36,6 +49,14 @@ type Server struct {
 	spec    *spec
 	kinds   map[string]kind
 	engine  *gin.Engine
+	busy    busySet // idempotency keys under way
+	gzip    gzipWriters
+	load    load
+	// draining ends when streams are to end.
+	draining context.Context //nolint:containedctx // the service's own, not a request's
+	drain    context.CancelFunc
+	rights   *authz.Enforcer
+	origins  *http.CrossOriginProtection
 }
 
 var _ gen.StrictServerInterface = (*Server)(nil)
@@ -53,25 +74,30 @@ func New(c *control.Service, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	rights, err := authz.New()
+	if err != nil {
+		return nil, err
+	}
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), engine: gin.New()}
+	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), engine: gin.New(), load: newLoad(), rights: rights, origins: http.NewCrossOriginProtection()}
+	s.draining, s.drain = context.WithCancel(context.Background())
 	e := s.engine
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
 	e.ContextWithFallback = true // handlers get gin's context; it must end with the request
-	e.Use(s.identify, s.recoverPanics)
+	e.Use(s.observe, s.identify, s.compress, s.recoverPanics)
 	e.NoRoute(func(c *gin.Context) {
 		s.writeProblem(c, &problemError{code: "no-such-route", detail: "no such path in this API; the contract lists all"})
 	})
 	e.NoMethod(func(c *gin.Context) {
 		s.writeProblem(c, &problemError{code: "method-not-allowed", detail: c.Request.Method + " is not an operation of this path"})
 	})
-	strict := gen.NewStrictHandlerWithOptions(s, []gen.StrictMiddlewareFunc{ownContext}, gen.StrictGinServerOptions{
+	strict := gen.NewStrictHandlerWithOptions(s, []gen.StrictMiddlewareFunc{ownContext, s.transact}, gen.StrictGinServerOptions{
 		RequestErrorHandlerFunc:  s.badRequest,
 		HandlerErrorFunc:         s.writeProblem,
 		ResponseErrorHandlerFunc: s.writeProblem,
 	})
-	routes := e.Group("", s.limit, s.authenticate, s.validate)
+	routes := e.Group("", s.limit, s.authenticate, s.authorize, s.readBody, s.validate)
 	gen.RegisterHandlersWithOptions(routes, strict, gen.GinServerOptions{
 		ErrorHandler: func(c *gin.Context, err error, _ int) { s.badRequest(c, err) },
 	})
@@ -83,6 +109,9 @@ func New(c *control.Service, o Options) (*Server, error) {
 func ownContext(f gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 	return func(c *gin.Context, request any) (any, error) { return f(c.Copy(), request) }
 }
+
+// Drain ends the event streams, which would go on for ever, so that a server can shut down.
+func (s *Server) Drain() { s.drain() }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.engine.ServeHTTP(w, r) }
@@ -97,7 +126,7 @@ func (s *Server) badRequest(c *gin.Context, err error) {
 // HTTPServer wraps a handler in a server with time limits against slow clients. The write
 // limit leaves the slowest operation its time.
 func HTTPServer(h http.Handler) *http.Server {
-	return &http.Server{
+	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
@@ -105,6 +134,10 @@ func HTTPServer(h http.Handler) *http.Server {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
+	if d, ok := h.(interface{ Drain() }); ok {
+		srv.RegisterOnShutdown(d.Drain)
+	}
+	return srv
 }
 
 // GetHealth implements the contract.
@@ -114,6 +147,11 @@ func (s *Server) GetHealth(context.Context, gen.GetHealthRequestObject) (gen.Get
 
 // GetReady implements the contract.
 func (s *Server) GetReady(ctx context.Context, _ gen.GetReadyRequestObject) (gen.GetReadyResponseObject, error) {
+	if s.o.Ready != nil {
+		if err := s.o.Ready(ctx); err != nil {
+			return nil, &problemError{code: "stopping", detail: err.Error()}
+		}
+	}
 	if err := s.control.Ready(ctx); err != nil {
 		s.o.Log.ErrorContext(ctx, "not ready", "error", err.Error())
 		return nil, &problemError{code: "not-ready", detail: "the store does not answer"}

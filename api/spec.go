@@ -20,6 +20,7 @@ func Contract() []byte { return append([]byte(nil), contract...) }
 type spec struct {
 	doc    *openapi3.T
 	routes map[string]*routers.Route // key: "GET /api/v1/fabrics/:fabric"
+	rules  map[string]rule           // by the same key
 }
 
 func loadSpec() (*spec, error) {
@@ -35,12 +36,17 @@ func loadSpec() (*spec, error) {
 	// requests are judged by the faster rules of 3.0.
 	rules := *doc
 	rules.OpenAPI = "3.0.3"
-	s := &spec{doc: doc, routes: make(map[string]*routers.Route)}
+	s := &spec{doc: doc, routes: make(map[string]*routers.Route), rules: make(map[string]rule)}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			s.routes[method+" "+ginPattern(path)] = &routers.Route{
 				Spec: &rules, Path: path, PathItem: item, Method: method, Operation: op,
 			}
+			r, _, err := ruleOf(op)
+			if err != nil {
+				return nil, err
+			}
+			s.rules[method+" "+ginPattern(path)] = r
 		}
 	}
 	return s, nil

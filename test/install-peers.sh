@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Installs the InfiniBand tools that the tests run unmodified on the simulated fabric.
+# Installs the tools that the tests run unmodified: those of InfiniBand on the simulated fabric, and PostgreSQL, of which
+# the tests start servers of their own. The one that the package may start is not used.
 set -euo pipefail
 
-packages=(opensm ibsim-utils libumad2sim0 infiniband-diags)
+packages=(opensm ibsim-utils libumad2sim0 infiniband-diags postgresql)
 missing=()
 for p in "${packages[@]}"; do
   dpkg -s "$p" >/dev/null 2>&1 || missing+=("$p")

@@ -151,7 +151,7 @@ func (d *demo) onboard(ctx context.Context) error {
 // rollOut runs one stage to its end; anything but success is an error.
 func (d *demo) rollOut(ctx context.Context, plan string, stage control.Stage) (control.Rollout, error) {
 	svc := d.manager.service
-	ro, err := svc.StartRollout(ctx, demoFabric, plan, []control.Stage{stage})
+	ro, err := svc.StartRollout(ctx, demoFabric, control.RolloutInput{Plan: plan, Stages: []control.Stage{stage}})
 	if err != nil {
 		return control.Rollout{}, err
 	}

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -131,32 +128,14 @@ func (d *demo) stay(ctx context.Context, listen string, words io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h, err := d.manager.handler(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	h, err := d.manager.handler(api.Options{})
 	if err != nil {
 		return err
 	}
-	return serveHTTP(ctx, listen, h, func(addr net.Addr) {
-		_, _ = fmt.Fprintln(words, d.app.t("demo.stay", "addr", addr, "token", token, "fabric", d.live.server.Addr()))
-	})
-}
-
-// serveHTTP serves h at listen until the context ends, then lets open requests finish.
-func serveHTTP(ctx context.Context, listen string, h http.Handler, ready func(net.Addr)) error {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", listen)
+	l, err := listenOn(ctx, []string{listen}, nil)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", listen, err)
-	}
-	srv := api.HTTPServer(h)
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(l) }()
-	ready(l.Addr())
-	select {
-	case err := <-done:
 		return err
-	case <-ctx.Done():
 	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	return srv.Shutdown(stop)
+	_, _ = fmt.Fprintln(words, d.app.t("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.live.server.Addr()))
+	return serveUntil(ctx, []endpoint{{api.HTTPServer(h), l}}, ending{drain: 10 * time.Second})
 }

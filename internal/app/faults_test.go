@@ -75,7 +75,7 @@ func rollToEnd(t *testing.T, d *demo, plan string) control.Rollout {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	svc := d.manager.service
-	ro, err := svc.StartRollout(ctx, demoFabric, plan, []control.Stage{control.StagePlacement, control.StageSettings})
+	ro, err := svc.StartRollout(ctx, demoFabric, control.RolloutInput{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}

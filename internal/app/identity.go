@@ -7,20 +7,20 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fairlane/internal/reconcile"
+	"fairlane/ccconfig/driver"
 	"fairlane/subnet/mad"
 )
 
-// checkIdentities asks the node behind each target's LID who it is. LIDs come from the snapshot the plan was
+// checkIdentities asks the node behind each device's LID who it is. LIDs come from the snapshot the plan was
 // made for; a subnet manager may have given them to others since, and settings must not reach the wrong
 // device. A node that does not answer is left to the rollout, which reports it.
-func checkIdentities(ctx context.Context, t mad.Transport, targets []reconcile.Target) error {
+func checkIdentities(ctx context.Context, t mad.Transport, devices []driver.Device) error {
 	var mu sync.Mutex
 	var wrong faults
 	var g errgroup.Group
 	g.SetLimit(64)
-	for i := range targets {
-		d := &targets[i].Device
+	for i := range devices {
+		d := &devices[i]
 		g.Go(func() error {
 			req := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
 			resp, err := mad.Call(ctx, t, mad.Target{LID: d.LID}, &req)

@@ -6,23 +6,43 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"syscall"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
 	"fairlane/internal/control"
+	"fairlane/internal/reconcile/engine"
+	"fairlane/internal/reconcile/riverwork"
+	"fairlane/internal/span"
 	"fairlane/internal/store"
-	"fairlane/policy"
 )
 
-// manager is the service with its store.
+// manager is the service with its store and the workers of its jobs.
 type manager struct {
 	store   *store.Store
 	service *control.Service
-	lock    *os.File
+	lock    *os.File // of a SQLite file; nil on PostgreSQL, which many managers share
+	engine  *engine.Engine
+	queue   *riverwork.Queue
+	log     *slog.Logger
+	stop    context.CancelFunc
+	keeper  sync.WaitGroup
 }
 
-// lockDatabase makes this the only manager of a database file. A second one would declare the rollouts of
-// the first dead. The lock ends with the process, however it ends.
+// workOptions tune how a manager works rollouts. The zero value is the default of each.
+type workOptions struct {
+	log     *slog.Logger
+	tracer  trace.TracerProvider // nil: no spans
+	lease   time.Duration        // see engine.Deps.Lease
+	workers int                  // jobs worked at the same time
+	idle    bool                 // work nothing: for commands that only look
+}
+
+// lockDatabase makes this the only manager of a database file. A second one would take the rollouts of
+// the first for abandoned. The lock ends with the process, however it ends.
 func lockDatabase(path string) (*os.File, error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -34,36 +54,141 @@ func lockDatabase(path string) (*os.File, error) {
 	return f, nil
 }
 
-// openManager opens the store and puts the service on it. Rollouts that an earlier process left
-// running are marked interrupted.
-func openManager(ctx context.Context, database string, p *ports) (*manager, error) {
-	lock, err := lockDatabase(database)
-	if err != nil {
+// openManager opens the store, puts the service on it and begins to work its jobs: rollouts that an earlier process
+// left go on. Each of adjust may change what the service works through.
+func openManager(ctx context.Context, database string, p *ports, adjust ...func(*control.Deps)) (_ *manager, err error) {
+	m := &manager{log: p.work.log}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, m.close())
+		}
+	}()
+	if !store.IsPostgres(database) {
+		if m.lock, err = lockDatabase(database); err != nil {
+			return nil, err
+		}
+	}
+	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	s, err := store.OpenSQLite(ctx, database, store.Options{})
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Laboratory: laboratory{}}
+	for _, f := range adjust {
+		f(&deps)
 	}
-	service, err := control.New(control.Deps{
-		Store: s, Discoverer: p, Compiler: policy.Compile, Roller: p, Observer: p, Meter: p,
+	if m.service, err = control.New(deps); err != nil {
+		return nil, err
+	}
+	if err := m.work(ctx, p, deps.Meter); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// work sets up the engine and the queue and starts them.
+func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err error) {
+	name := managerName()
+	m.engine, err = engine.New(engine.Deps{
+		Store: m.service.JobStore(), Targets: m.service.JobTarget, Opener: p, Ended: m.service.RolloutEnded,
+		Gate: gates{meter}, Name: name, Lease: p.work.lease,
 	})
 	if err != nil {
-		return nil, errors.Join(err, s.Close(), lock.Close())
+		return err
 	}
-	if _, err := service.Recover(ctx); err != nil {
-		return nil, errors.Join(err, s.Close(), lock.Close())
+	m.queue, err = riverwork.New(ctx, m.store.Writer(), riverwork.Options{
+		Postgres: m.lock == nil, Name: name, Log: slog.New(leveled{m.log.Handler()}), Workers: p.work.workers, Periodic: m.periodic(),
+		Work: func(ctx context.Context, j control.Job) error {
+			if j.Kind == control.JobTask {
+				return m.service.WorkTask(ctx, j)
+			}
+			return m.engine.Work(span.WithProvider(ctx, p.work.tracer), j)
+		},
+	})
+	if err != nil {
+		return err
 	}
-	return &manager{store: s, service: service, lock: lock}, nil
+	m.store.UseJobs(m.queue)
+	if p.work.idle {
+		return nil
+	}
+	if m.lock != nil { // nobody else can be alive
+		if err := m.engine.TakeOver(ctx); err != nil {
+			return fmt.Errorf("take over the rollouts of an earlier process: %w", err)
+		}
+	}
+	if err := m.queue.Start(ctx); err != nil {
+		return err
+	}
+	ctx, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	m.keeper.Go(func() { m.keep(ctx) })
+	return nil
 }
 
-// handler is the API over the service.
-func (m *manager) handler(log *slog.Logger) (*api.Server, error) {
-	return api.New(m.service, api.Options{Log: log, Version: version()})
+// periodic is what one of all managers does every so often.
+func (m *manager) periodic() []riverwork.Periodic {
+	return []riverwork.Periodic{
+		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
+		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
+	}
 }
 
-// close waits for what is under way and closes the store.
+// keep looks after rollouts that stand still.
+func (m *manager) keep(ctx context.Context) {
+	tick := time.NewTicker(m.engine.Every())
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := m.engine.Keep(ctx); err != nil && ctx.Err() == nil {
+				m.log.Warn("rollouts could not be looked after", "error", err.Error())
+			}
+		}
+	}
+}
+
+// managerName is unique among those alive and tells people where a manager runs.
+func managerName() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%.40s-%d-%x", host, os.Getpid(), time.Now().UnixNano()&0xffffff)
+}
+
+// leveled keeps the queue's own chatter out of the log: what matters of a job is in its rollout's events.
+type leveled struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+
+// handler is the API over the service. The version is filled in.
+func (m *manager) handler(o api.Options) (*api.Server, error) {
+	o.Version = version()
+	return api.New(m.service, o)
+}
+
+// closeGrace bounds how long the end waits for devices that are being written.
+const closeGrace = 20 * time.Second
+
+// close lets running jobs end at their next safe point, hands the rest on, and closes the store.
 func (m *manager) close() error {
-	m.service.Stop()
-	return errors.Join(m.store.Close(), m.lock.Close())
+	var errs []error
+	if m.stop != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+		defer cancel()
+		errs = append(errs, m.queue.Stop(ctx))
+		m.stop()
+		m.keeper.Wait()
+	}
+	if m.store != nil {
+		errs = append(errs, m.store.Close())
+	}
+	if m.lock != nil {
+		errs = append(errs, m.lock.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"fairlane/internal/control"
@@ -35,22 +33,15 @@ func (p *ports) Measure(ctx context.Context, t control.Target, window time.Durat
 		Plan: t.Plan.Name, Window: time.Duration(r.Window / quantity.Nanosecond), MeasuredAt: time.Now().UTC(),
 		MaxShareError: r.MaxShareError, Jain: r.Jain,
 	}
-	var unmeasured []error
 	for _, x := range r.Tenants {
-		if !x.Measured {
-			unmeasured = append(unmeasured, fmt.Errorf("share of tenant %s: %s", x.Tenant, x.Problem))
-		}
 		out.Tenants = append(out.Tenants, control.TenantShare{
-			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError,
+			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError, Problem: x.Problem,
 		})
 	}
 	for i, x := range r.Links {
-		if !x.Measured {
-			unmeasured = append(unmeasured, fmt.Errorf("use of link %s: %s", x.Name, x.Problem))
-		}
 		out.Links = append(out.Links, control.LinkUse{
-			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation,
+			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: x.Problem,
 		})
 	}
-	return out, errors.Join(unmeasured...)
+	return out, nil
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -50,15 +49,15 @@ func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := func(node, lidOf int32) reconcile.Target {
+	target := func(node, lidOf int32) driver.Device {
 		lid, _ := n.LID(lidOf, 1)
-		return reconcile.Target{Device: driver.Device{ID: n.Topology().PortID(subnet.PortRef{Node: node, Port: 1}), LID: lid, Name: n.Topology().Nodes[node].Name}}
+		return driver.Device{ID: n.Topology().PortID(subnet.PortRef{Node: node, Port: 1}), LID: lid, Name: n.Topology().Nodes[node].Name}
 	}
-	right := []reconcile.Target{target(hosts[1], hosts[1]), target(hosts[2], hosts[2])}
+	right := []driver.Device{target(hosts[1], hosts[1]), target(hosts[2], hosts[2])}
 	if err := checkIdentities(t.Context(), tr, right); err != nil {
 		t.Errorf("right LIDs: %v", err)
 	}
-	err = checkIdentities(t.Context(), tr, []reconcile.Target{target(hosts[1], hosts[2])})
+	err = checkIdentities(t.Context(), tr, []driver.Device{target(hosts[1], hosts[2])})
 	if err == nil || !strings.Contains(err.Error(), "discover the fabric again") {
 		t.Errorf("LID of another node: %v", err)
 	}

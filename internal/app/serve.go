@@ -5,28 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"fairlane/api"
+	"fairlane/internal/config"
+	"fairlane/internal/control"
+	"fairlane/internal/obs"
+	"fairlane/policy"
 	"fairlane/subnet/mad"
 )
 
 // secret reads a one-line file; an empty path is no secret, an empty file is an error.
 func secret(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	b, err := os.ReadFile(path)
+	text, err := config.Secret(path)
 	if err != nil {
 		return "", &UsageError{err}
-	}
-	text := strings.TrimSpace(string(b))
-	if text == "" {
-		return "", usagef("%s is empty: want the secret as its only line", path)
 	}
 	return text, nil
 }
@@ -44,58 +46,218 @@ func ccKey(path string) (mad.Key, error) {
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	var path, listen, database string
+	var path *string
 	cmd := &cobra.Command{
 		Use: "serve", Short: a.t("serve.short"), Long: a.t("serve.long"), Args: cobra.NoArgs,
 		Example: "  fairlane serve --config fairlane.yaml\n  fairlane serve --database /var/lib/fairlane/fairlane.db --listen 127.0.0.1:8470",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := readConfig(path, os.Getenv)
+			l, err := loadConfig(cmd, *path)
 			if err != nil {
 				return err
 			}
-			if listen != "" {
-				c.Listen = listen
-			}
-			if database != "" {
-				c.Database = database
-			}
-			if err := c.validate(); err != nil {
-				return err
-			}
-			return a.runServe(cmd.Context(), c)
+			return a.runServe(cmd.Context(), l.Config)
 		},
 	}
-	cmd.Flags().StringVar(&path, "config", "", a.t("serve.flag.config"))
-	cmd.Flags().StringVar(&listen, "listen", "", a.t("serve.flag.listen"))
-	cmd.Flags().StringVar(&database, "database", "", a.t("serve.flag.database"))
+	path = a.configFlags(cmd)
 	return cmd
 }
 
+// serving is the process of `fairlane serve` while it is built up and taken down.
+type serving struct {
+	app      *app
+	config   Config
+	log      *slog.Logger
+	notify   notifier
+	manager  *manager
+	metrics  *obs.Metrics
+	tracing  *sdktrace.TracerProvider // nil: no spans
+	stopping atomic.Bool
+}
+
+// traceFlush bounds how long the end waits for the collector.
+const traceFlush = 5 * time.Second
+
 func (a *app) runServe(ctx context.Context, c Config) (err error) {
-	key, err := ccKey(c.CCKeyFile)
+	if err := checkFiles(&c); err != nil {
+		return err // before anything is created
+	}
+	s := &serving{app: a, config: c, notify: newNotifier(os.Getenv)}
+	if s.log, err = obs.NewLogger(a.stderr, c.Log.Level, c.Log.Format); err != nil {
+		return err
+	}
+	if c.Trace.Endpoint != "" {
+		host, _ := os.Hostname() // an unknown name is an empty one
+		s.tracing, err = obs.NewTracing(ctx, obs.TraceOptions{
+			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: version(), Instance: host,
+		})
+		if err != nil {
+			return err
+		}
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.log.Warn("spans were not sent", "error", err.Error()) }))
+		defer s.flush(ctx)
+	}
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.manager.close()) }()
+	endpoints, err := s.endpoints(ctx)
 	if err != nil {
 		return err
 	}
-	given, err := secret(c.AdminTokenFile)
+	if err := s.signIn(ctx); err != nil {
+		return err
+	}
+	return s.run(ctx, endpoints)
+}
+
+// flush sends the spans that are left.
+func (s *serving) flush(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlush)
+	defer cancel()
+	if err := s.tracing.Shutdown(ctx); err != nil {
+		s.log.Warn("the last spans were not sent", "error", err.Error())
+	}
+}
+
+// open makes the metrics and opens the manager on the database.
+func (s *serving) open(ctx context.Context) error {
+	key, err := ccKey(s.config.CCKeyFile)
 	if err != nil {
 		return err
 	}
-	m, err := openManager(ctx, c.Database, &ports{ccKey: key})
+	database, err := databaseURL(&s.config)
+	if err != nil {
+		return &UsageError{err}
+	}
+	if s.metrics, err = obs.NewMetrics(version(), obs.NewCensusCache(s.census, nil)); err != nil {
+		return err
+	}
+	p := &ports{ccKey: key, work: workOptions{log: s.log, lease: s.config.Rollouts.Lease}}
+	if s.tracing != nil {
+		p.work.tracer = s.tracing
+	}
+	s.manager, err = openManager(ctx, database, p, func(d *control.Deps) {
+		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, m: s.metrics}
+		d.Store = measuredStore{d.Store, s.metrics}
+		d.Discoverer, d.Meter = measured, measured
+		d.Compiled = func(plane policy.Plane, took time.Duration, err error) { s.metrics.Compiled(string(plane), took, err) }
+	})
+	return err
+}
+
+// signIn makes sure that somebody can get in, and prints a token that was made for that.
+func (s *serving) signIn(ctx context.Context) error {
+	given, err := secret(s.config.AdminTokenFile)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.close()) }()
-	generated, err := m.service.Bootstrap(ctx, given)
+	generated, err := s.manager.service.Bootstrap(ctx, given)
 	if err != nil {
 		return err
 	}
 	if generated != "" {
-		_, _ = fmt.Fprintln(a.stderr, a.t("serve.token", "token", generated))
+		_, _ = fmt.Fprintln(s.app.stderr, s.app.t("serve.token", "token", generated))
 	}
-	log := slog.New(slog.NewJSONHandler(a.stderr, nil))
-	h, err := m.handler(log)
+	return nil
+}
+
+// endpoints opens every listener before anything is served, so that a taken port is found at the start.
+func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
+	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL}
+	if err := withOpenID(&o, &s.config); err != nil {
+		return nil, &UsageError{err}
+	}
+	if s.tracing != nil {
+		o.Tracer = s.tracing
+	}
+	h, err := s.manager.handler(o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return serveHTTP(ctx, c.Listen, h, func(addr net.Addr) { log.Info("listening", "addr", addr.String(), "database", c.Database) })
+	first := endpoint{server: api.HTTPServer(h)}
+	first.server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
+	if s.config.TLS.CertFile == "" {
+		first.listeners, err = listenOn(ctx, s.config.Listen, nil)
+	} else {
+		var c *certificates
+		if c, err = newCertificates(s.config.TLS, s.log); err != nil {
+			return nil, &UsageError{err}
+		}
+		first.listeners, err = listenOn(ctx, s.config.Listen, c.server())
+	}
+	if err != nil || len(s.config.Operations.Listen) == 0 {
+		return []endpoint{first}, err
+	}
+	second := endpoint{server: operationsServer(operationsHandler(s.metrics, s.config.Operations.Pprof))}
+	if second.listeners, err = listenOn(ctx, s.config.Operations.Listen, nil); err != nil {
+		for _, l := range first.listeners {
+			err = errors.Join(err, l.Close())
+		}
+		return nil, err
+	}
+	return []endpoint{first, second}, nil
+}
+
+// operationsServer leaves a profile the time it takes.
+func operationsServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+}
+
+// ready is the process's own part of readiness.
+func (s *serving) ready(context.Context) error {
+	if s.stopping.Load() {
+		return errors.New("the service is stopping")
+	}
+	return nil
+}
+
+// run serves until the context ends.
+func (s *serving) run(ctx context.Context, endpoints []endpoint) error {
+	attrs := []any{"addr", addresses(endpoints[0]), "tls", s.config.TLS.CertFile != "",
+		"database", config.ShownDatabase(s.config.Database), "version", version()}
+	if len(endpoints) > 1 {
+		attrs = append(attrs, "operations", addresses(endpoints[1]))
+	}
+	s.log.Info("listening", attrs...)
+	s.tell(ctx, "READY=1")
+	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() { defer close(done); s.notify.beat(beating) }()
+	defer func() { stop(); <-done }()
+	return serveUntil(ctx, endpoints, ending{
+		begin: func() {
+			s.stopping.Store(true)
+			s.log.Info("stopping", "delay", s.config.Shutdown.Delay.String(), "drain", s.config.Shutdown.Drain.String())
+			s.tell(context.WithoutCancel(ctx), "STOPPING=1")
+		},
+		delay: s.config.Shutdown.Delay, drain: s.config.Shutdown.Drain,
+		abandoned: func() { s.log.Error("requests did not finish in time and were broken off") },
+	})
+}
+
+func addresses(e endpoint) string {
+	out := make([]string, len(e.listeners))
+	for i, l := range e.listeners {
+		out[i] = l.Addr().String()
+	}
+	return strings.Join(out, ",")
+}
+
+// tell tells systemd, and the log when that does not work.
+func (s *serving) tell(ctx context.Context, state string) {
+	if err := s.notify.send(ctx, state); err != nil {
+		s.log.Warn("systemd was not told", "error", err.Error())
+	}
+}
+
+// census counts what is in the store, for the metrics.
+func (s *serving) census(ctx context.Context) (obs.Census, error) {
+	if err := s.ready(ctx); err != nil {
+		return obs.Census{}, err
+	}
+	n, err := s.manager.store.Census(ctx)
+	return obs.Census{
+		Fabrics: n.Fabrics, Tenants: n.Tenants, Rollouts: n.Rollouts, Devices: n.Devices, OldestActive: n.OldestActive,
+		Drifted: n.Drifted, Jobs: n.Jobs, Sessions: n.Sessions,
+	}, err
 }

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"fairlane/ccconfig/driver"
-	"fairlane/internal/control"
-	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -47,52 +44,13 @@ func TestParseSource(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, name, text string) string {
+func write(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
-}
-
-func TestReadConfig(t *testing.T) {
-	t.Parallel()
-	none := func(string) string { return "" }
-	env := func(k string) string { return map[string]string{"FAIRLANE_DATABASE": "env.db"}[k] }
-	def := defaultConfig()
-	for text, want := range map[string]Config{
-		"":               def,
-		"# only words\n": def,
-		"listen: :1\n":   {Listen: ":1", Database: def.Database},
-		"cc_key_file: k\nadmin_token_file: t\ndatabase: d\n": {Listen: def.Listen, Database: "d", CCKeyFile: "k", AdminTokenFile: "t"},
-		"listen:\n": def,
-	} {
-		got, err := readConfig(write(t, "c.yaml", text), none)
-		if err != nil || got != want {
-			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
-		}
-	}
-	if c, err := readConfig(write(t, "c.yaml", "database: file.db\n"), env); err != nil || c.Database != "env.db" {
-		t.Errorf("the environment does not win over the file: %+v, %v", c, err)
-	}
-	for text, want := range map[string]string{
-		"listen: :1\ncolour: red\n":          `c.yaml:2: unknown key "colour": want listen, database`,
-		"listen: :1\n\nlisten: :2\n":         "c.yaml:3: listen was given in line 1 already",
-		"database: [a]\n":                    "c.yaml:1: database: want text",
-		"- a\n":                              "c.yaml:1: want the keys listen",
-		"listen: {\n":                        "want valid YAML",
-		strings.Repeat("#", maxConfigSize+1): "want at most 1048576 bytes",
-	} {
-		_, err := readConfig(write(t, "c.yaml", text), none)
-		if err == nil || !strings.Contains(err.Error(), want) || exitCode(err) != exitUsage {
-			t.Errorf("%.20q: %v, want %q", text, err, want)
-		}
-	}
-	bad := Config{Listen: "x"}
-	if err := bad.validate(); err == nil || !strings.Contains(err.Error(), "database") || !strings.Contains(err.Error(), "HOST:PORT") {
-		t.Errorf("validate: %v", err)
-	}
 }
 
 func TestCCKeyIsReadAndNeverEchoed(t *testing.T) {
@@ -221,60 +179,5 @@ func TestPlacer(t *testing.T) {
 	p := &placer{set: func(k ident.PKey, sl ident.SL) int { set[k] = sl; return 1 }}
 	if err := p.Place(t.Context(), ps); err != nil || len(set) != 2 || set[0x8001] != 2 || set[0x8002] != 3 {
 		t.Errorf("placed %v, %v", set, err)
-	}
-}
-
-func TestRollResult(t *testing.T) {
-	t.Parallel()
-	bad := []reconcile.DeviceResult{{Device: driver.Device{Name: "h1/P1"}, Error: "silent"}, {Device: driver.Device{Name: "h2/P1"}}}
-	for _, c := range []struct {
-		in    reconcile.Result
-		state control.RolloutState
-		text  string
-	}{
-		{reconcile.Result{Outcome: reconcile.OutcomeDone, Devices: bad[1:]}, control.RolloutSucceeded, "1 devices read back as wanted"},
-		{reconcile.Result{Outcome: reconcile.OutcomeDone, Placement: reconcile.PlacementVerified}, control.RolloutSucceeded, "placement verified"},
-		{reconcile.Result{Outcome: reconcile.OutcomePartial, Reason: "within budget", Devices: bad}, control.RolloutPartial, "within budget; h1/P1: silent"},
-		{reconcile.Result{Outcome: reconcile.OutcomeRolledBack, Reason: "h1/P1: silent", Devices: bad}, control.RolloutRolledBack, "h1/P1: silent"},
-		{reconcile.Result{Outcome: reconcile.OutcomeStuck, Reason: "x\ny"}, control.RolloutFailed, "x; y"},
-		{reconcile.Result{Outcome: reconcile.OutcomeRefused, Reason: "x"}, control.RolloutFailed, "x"},
-		{reconcile.Result{Outcome: reconcile.OutcomePaused, Reason: "x"}, "", "x"},
-	} {
-		if got := rollResult(c.in); got.State != c.state || got.Result != c.text {
-			t.Errorf("%s: %+v, want %s %q", c.in.Outcome, got, c.state, c.text)
-		}
-	}
-}
-
-// rows keeps what a rollout recorded.
-type rows struct {
-	devices []control.RolloutDevice
-	kinds   []string
-}
-
-func (r *rows) Device(d control.RolloutDevice) error { r.devices = append(r.devices, d); return nil }
-func (r *rows) Event(kind, _, _ string, _ any) error { r.kinds = append(r.kinds, kind); return nil }
-
-func TestRecorderKeepsWhatWasKnownOfADevice(t *testing.T) {
-	t.Parallel()
-	dev := driver.Device{Name: "h1/P1"}
-	to := &rows{}
-	rec := newRecorder(to, []reconcile.Target{{Device: dev}})
-	before, after := &driver.Settings{}, &driver.Settings{}
-	for _, e := range []reconcile.Event{
-		{Message: "begins"},
-		{Device: &dev, To: reconcile.Applying, Before: before},
-		{Device: &dev, From: reconcile.Applying, To: reconcile.Failed, Observed: after, Error: "busy"},
-	} {
-		if err := rec.Record(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(to.devices) != 2 || strings.Join(to.kinds, " ") != "rollout.progress device.state device.state" {
-		t.Fatalf("%d rows, events %v", len(to.devices), to.kinds)
-	}
-	last := to.devices[1]
-	if last.State != "failed" || last.Error != "busy" || last.Before != before || last.Observed != after || last.Wanted == nil {
-		t.Errorf("last row: %+v", last)
 	}
 }

@@ -41,7 +41,8 @@ func New(o Options) []*cobra.Command {
 		o.Args = os.Args
 	}
 	c := &cli{getenv: o.Getenv, texts: texts(i18n.Asked(o.Args), o.Getenv)}
-	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.share()}
+	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.share(), c.audit(),
+		c.login(), c.logout(), c.whoami(), c.user(), c.role(), c.token(), c.member(), c.serviceAccount()}
 	for _, cmd := range all {
 		c.addCommon(cmd)
 	}
@@ -90,6 +91,10 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		return nil
 	}
 	noun.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return c.usage("err.args", "error", err) })
+	if !noun.HasSubCommands() {
+		c.usageOfArgs(noun)
+		return
+	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return c.usage("err.args", "error", fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath()))
@@ -98,16 +103,21 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	}
 	for _, verb := range noun.Commands() {
 		verb.SilenceUsage, verb.SilenceErrors = true, true
-		check := verb.Args
-		verb.Args = func(cmd *cobra.Command, args []string) error {
-			if check == nil {
-				check = cobra.NoArgs
-			}
-			if err := check(cmd, args); err != nil {
-				return c.usage("err.args", "error", err)
-			}
-			return nil
+		c.usageOfArgs(verb)
+	}
+}
+
+// usageOfArgs turns cobra's complaints about arguments into usage errors.
+func (c *cli) usageOfArgs(verb *cobra.Command) {
+	check := verb.Args
+	verb.Args = func(cmd *cobra.Command, args []string) error {
+		if check == nil {
+			check = cobra.NoArgs
 		}
+		if err := check(cmd, args); err != nil {
+			return c.usage("err.args", "error", err)
+		}
+		return nil
 	}
 }
 
@@ -141,6 +151,13 @@ func (c *cli) client() (*gen.ClientWithResponses, error) {
 			return nil, c.usage("err.token-file", "error", err)
 		}
 		token = strings.TrimSpace(string(b))
+	}
+	if token == "" {
+		all, err := c.credentials()
+		if err != nil {
+			return nil, err
+		}
+		token = all[c.base()].Token
 	}
 	if token == "" {
 		return nil, c.usage("err.no-token")

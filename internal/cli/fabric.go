@@ -75,7 +75,7 @@ func (c *cli) fabricCreate(cmd *cobra.Command, name, source string, scale float6
 	if err != nil {
 		return err
 	}
-	r, err := client.CreateFabricWithResponse(cmd.Context(), gen.FabricCreate{Name: name, Source: source, TimeScale: &scale})
+	r, err := client.CreateFabricWithResponse(cmd.Context(), nil, gen.FabricCreate{Name: name, Source: source, TimeScale: &scale})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (c *cli) fabricDiscover(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.DiscoverFabricWithResponse(cmd.Context(), name)
+	r, err := client.DiscoverFabricWithResponse(cmd.Context(), name, nil)
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}

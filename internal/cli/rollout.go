@@ -13,19 +13,25 @@ import (
 )
 
 func (c *cli) rollout() *cobra.Command {
-	var plan string
-	var stages []string
-	var wait bool
-	start := c.verb("rollout", "start", "  fairlane rollout start --plan 3f9a61c2 --wait", cobra.NoArgs,
-		func(cmd *cobra.Command, _ []string) error { return c.rolloutStart(cmd, plan, stages, wait) })
-	start.Flags().StringVar(&plan, "plan", "", c.t("flag.plan"))
-	start.Flags().StringSliceVar(&stages, "stage", nil, c.t("flag.stage"))
-	start.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
+	var f rolloutFlags
+	start := c.verb("rollout", "start", "  fairlane rollout start --plan 3f9a61c2 --wait\n  fairlane rollout start --plan 3f9a61c2 --dry-run\n"+
+		"  fairlane rollout start --plan 3f9a61c2 --confirm-within 10m --min-utilisation 0.9", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error { return c.rolloutStart(cmd, &f) })
+	f.add(c, start)
 	one := cobra.ExactArgs(1)
+	var to string
+	var wait bool
+	back := c.verb("rollout", "roll-back ID", "  fairlane rollout roll-back 7\n  fairlane rollout roll-back 7 --to 3f9a61c2 --wait", one, c.onRollout(c.rolloutBack(&to, &wait)))
+	back.Flags().StringVar(&to, "to", "", c.t("flag.rollout-to"))
+	back.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
 	return c.noun("rollout", start,
 		c.verb("rollout", "list", "  fairlane rollout list", cobra.NoArgs, c.rolloutList),
 		c.verb("rollout", "show ID", "  fairlane rollout show 7", one, c.onRollout(c.rolloutShow)),
 		c.verb("rollout", "watch ID", "  fairlane rollout watch 7", one, c.onRollout(c.follow)),
+		c.verb("rollout", "pause ID", "  fairlane rollout pause 7", one, c.onRollout(c.rolloutPause)),
+		c.verb("rollout", "resume ID", "  fairlane rollout resume 7", one, c.onRollout(c.rolloutResume)),
+		c.verb("rollout", "confirm ID", "  fairlane rollout confirm 7", one, c.onRollout(c.rolloutConfirm)),
+		back,
 		c.verb("rollout", "cancel ID", "  fairlane rollout cancel 7", one, c.onRollout(c.rolloutCancel)),
 	)
 }
@@ -45,25 +51,24 @@ func (c *cli) onRollout(run func(*cobra.Command, *gen.ClientWithResponses, strin
 	}
 }
 
-func (c *cli) rolloutStart(cmd *cobra.Command, plan string, stages []string, wait bool) error {
-	if plan == "" {
+func (c *cli) rolloutStart(cmd *cobra.Command, f *rolloutFlags) error {
+	if f.plan == "" {
 		return c.usage("err.need-flag", "flag", "plan")
 	}
 	client, fabric, err := c.pick(cmd)
 	if err != nil {
 		return err
 	}
-	body := gen.RolloutCreate{Plan: plan}
-	for _, s := range stages {
-		body.Stages = append(body.Stages, gen.Stage(s))
-	}
-	r, err := client.StartRolloutWithResponse(cmd.Context(), fabric, body)
+	r, err := client.StartRolloutWithResponse(cmd.Context(), fabric, &gen.StartRolloutParams{DryRun: given(f.dry)}, f.body())
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
+	if r.JSON200 != nil {
+		return c.printPreview(cmd, r.JSON200)
+	}
 	ro := r.JSON202
 	c.say(cmd, "msg.rollout-started", "id", ro.ID, "plan", short(ro.Plan))
-	if wait {
+	if f.wait {
 		return c.follow(cmd, client, fabric, ro.ID)
 	}
 	return c.print(cmd, ro, func() *table { return c.rolloutTable([]gen.Rollout{*ro}) })
@@ -72,7 +77,14 @@ func (c *cli) rolloutStart(cmd *cobra.Command, plan string, stages []string, wai
 func (c *cli) rolloutTable(list []gen.Rollout) *table {
 	t := c.newTable("id>", "plan", "state", "actor", "created", "result")
 	for _, r := range list {
-		t.add(r.ID, short(r.Plan), c.t("state."+string(r.State)), r.Actor, r.CreatedAt.Format(timeFormat), r.Result)
+		state := c.t("state." + string(r.State))
+		if r.State == gen.RolloutStateRunning {
+			state = c.t("phase." + string(r.Phase))
+			if r.Wish == gen.RolloutWishPause {
+				state = c.t("phase.paused")
+			}
+		}
+		t.add(r.ID, short(r.Plan), state, r.Actor, r.CreatedAt.Format(timeFormat), r.Result)
 	}
 	return t
 }
@@ -127,7 +139,7 @@ func (c *cli) showRollout(cmd *cobra.Command, ro *gen.Rollout) error {
 }
 
 func (c *cli) rolloutCancel(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-	r, err := client.CancelRolloutWithResponse(cmd.Context(), fabric, id)
+	r, err := client.CancelRolloutWithResponse(cmd.Context(), fabric, id, nil)
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}

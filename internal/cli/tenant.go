@@ -130,7 +130,7 @@ func (c *cli) tenantCreate(cmd *cobra.Command, f tenantFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.CreateTenantWithResponse(cmd.Context(), fabric, body)
+	r, err := client.CreateTenantWithResponse(cmd.Context(), fabric, nil, body)
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}

@@ -30,10 +30,14 @@ var errDryRun = errors.New("dry run")
 func (s *Service) ApplyTenants(ctx context.Context, fabric string, set TenantSet, dryRun bool) (TenantSetResult, error) {
 	var res TenantSetResult
 	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
-		if res, err = s.applyTenants(ctx, r, fabric, set); err == nil && dryRun {
-			err = errDryRun
+		a, err := s.applyTenants(ctx, r, fabric, set)
+		if err != nil {
+			return err
 		}
-		return err
+		if res = a.res; dryRun {
+			return errDryRun
+		}
+		return s.revise(ctx, r, fabric, a.change("tenants and flows were declared"))
 	})
 	if errors.Is(err, errDryRun) {
 		err = nil
@@ -41,28 +45,42 @@ func (s *Service) ApplyTenants(ctx context.Context, fabric string, set TenantSet
 	return res, err
 }
 
-func (s *Service) applyTenants(ctx context.Context, r Repos, fabric string, set TenantSet) (TenantSetResult, error) {
-	a := applier{s: s, r: r, fabric: fabric, old: map[string]Tenant{}, wanted: map[string]int{}}
+func (s *Service) applyTenants(ctx context.Context, r Repos, fabric string, set TenantSet) (*applier, error) {
+	a := &applier{s: s, r: r, fabric: fabric, old: map[string]Tenant{}, wanted: map[string]int{}}
 	stored, err := r.AllTenants(ctx, fabric)
 	if err != nil {
-		return a.res, err
+		return a, err
 	}
 	for _, t := range stored {
 		a.old[t.Name] = t
 	}
 	if err := a.resolve(ctx, set); err != nil {
-		return a.res, err
+		return a, err
 	}
 	if err := a.check(ctx, set); err != nil {
-		return a.res, err
+		return a, err
 	}
 	if err := a.write(ctx, set); err != nil {
-		return a.res, err
+		return a, err
 	}
 	for _, list := range []*[]string{&a.res.Created, &a.res.Updated, &a.res.Unchanged, &a.res.Deleted} {
 		slices.Sort(*list)
 	}
-	return a.res, nil
+	return a, nil
+}
+
+// change is what was written, as a change of the policy.
+func (a *applier) change(message string) policyChange {
+	c := policyChange{message: message, gone: a.res.Deleted}
+	for _, t := range a.next {
+		if before, had := a.old[t.Name]; !had || !sameTenant(before.Tenant, t) {
+			c.put = append(c.put, t)
+		}
+	}
+	if a.res.FlowsChanged {
+		c.flows = a.flows
+	}
+	return c
 }
 
 // applier is one ApplyTenants.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
 	"fairlane/internal/quantity"
@@ -62,7 +63,7 @@ func code(err error) string {
 
 func start(t *testing.T, s *control.Service, plan string) control.Rollout {
 	t.Helper()
-	ro, err := s.StartRollout(control.WithActor(t.Context(), "ada"), "lab", plan, nil)
+	ro, err := s.StartRollout(control.WithActor(t.Context(), "ada"), "lab", control.RolloutInput{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func kinds(t *testing.T, s *control.Service, rollout int64) string {
 	}
 	var out []string
 	for _, e := range list {
-		if e.Kind != "device.state" {
+		if e.Kind != "device.state" && e.Kind != "rollout.progress" {
 			out = append(out, e.Kind+" by "+e.Actor)
 		}
 	}
@@ -100,8 +101,11 @@ func TestARolloutIsRecordedToItsEnd(t *testing.T) {
 	if ro.State != control.RolloutRunning || ro.Plan != plan || ro.Actor != "ada" {
 		t.Errorf("started rollout is %+v", ro)
 	}
-	r.Service.Wait()
-	got := rollout(t, r.Service, ro.ID)
+	r.Wait()
+	got, err := r.Service.RolloutSettings(t.Context(), "lab", ro.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got.State != control.RolloutSucceeded || got.FinishedAt.IsZero() || len(got.Devices) == 0 {
 		t.Fatalf("rollout ended as %+v", got)
 	}
@@ -110,145 +114,45 @@ func TestARolloutIsRecordedToItsEnd(t *testing.T) {
 			t.Errorf("device is %+v: want its whole story", d)
 		}
 	}
-	if k, want := kinds(t, r.Service, ro.ID), "rollout.started by ada, rollout.succeeded by ada"; k != want {
+	if k, want := kinds(t, r.Service, ro.ID), "rollout.started by ada, rollout.succeeded by system"; k != want {
 		t.Errorf("events are %s, want %s", k, want)
-	}
-}
-
-func TestHowARolloutEnds(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		roll func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error)
-		want control.RolloutState
-	}{
-		"a roller's verdict is kept": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
-			return control.RollResult{State: control.RolloutRolledBack, Result: "over budget"}, nil
-		}, control.RolloutRolledBack},
-		"an error is a failure": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
-			return control.RollResult{State: control.RolloutSucceeded}, errors.New("cable cut")
-		}, control.RolloutFailed},
-		"a panic is a failure, not the end of the manager": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
-			panic("bug")
-		}, control.RolloutFailed},
-		"a roller that claims nothing is not a success": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
-			return control.RollResult{}, nil
-		}, control.RolloutInterrupted},
-		"a roller that claims to be running is not believed": {func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
-			return control.RollResult{State: control.RolloutRunning}, nil
-		}, control.RolloutInterrupted},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r, plan := labWithPlan(t)
-			r.Devices.OnRoll(tc.roll)
-			ro := start(t, r.Service, plan)
-			r.Service.Wait()
-			if got := rollout(t, r.Service, ro.ID); got.State != tc.want || got.Result == "" && tc.want != control.RolloutRolledBack {
-				t.Errorf("rollout ended as %s (%q), want %s", got.State, got.Result, tc.want)
-			}
-			if _, _, err := r.Service.Devices(t.Context(), "lab", ""); code(err) != "no-plan" {
-				t.Errorf("after it a plan is in force: %v", err)
-			}
-		})
-	}
-}
-
-// hold is a rollout that runs until its context ends.
-func hold(started chan<- struct{}) func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
-	return func(ctx context.Context, _ control.RollRequest, rec control.Recorder) (control.RollResult, error) {
-		close(started)
-		<-ctx.Done()
-		if err := rec.Event("device.state", "x", "still recorded", nil); err != nil {
-			return control.RollResult{State: control.RolloutSucceeded}, err
-		}
-		return control.RollResult{}, ctx.Err()
 	}
 }
 
 func TestTwoRolloutsNeverInterleave(t *testing.T) {
 	t.Parallel()
 	r, plan := labWithPlan(t)
-	started := make(chan struct{})
-	r.Devices.OnRoll(hold(started))
+	began, let := r.Devices.Hold()
 	ro := start(t, r.Service, plan)
-	<-started
-	_, err := r.Service.StartRollout(t.Context(), "lab", plan, nil)
+	<-began
+	_, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan})
 	if code(err) != "rollout-running" {
 		t.Errorf("a second rollout gives %v", err)
 	}
 	// Another manager on the same database has no goroutine to see; the row must stop it.
 	other := r.Manager(t)
-	if _, err = other.StartRollout(t.Context(), "lab", plan, nil); code(err) != "rollout-running" {
+	if _, err = other.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan}); code(err) != "rollout-running" {
 		t.Errorf("another manager's rollout gives %v", err)
 	}
-	other.Stop()
 	if err := r.Service.DeleteFabric(t.Context(), "lab", 0); code(err) != "rollout-running" {
 		t.Errorf("deleting the fabric gives %v", err)
 	}
 	if _, err := r.Service.CancelRollout(t.Context(), "lab", ro.ID); err != nil {
 		t.Fatal(err)
 	}
-	r.Service.Wait()
+	let()
+	r.Wait()
 	if got := rollout(t, r.Service, ro.ID); got.State != control.RolloutCanceled {
 		t.Errorf("cancelled rollout ended as %s: %s", got.State, got.Result)
 	}
 	if _, err := r.Service.CancelRollout(t.Context(), "lab", ro.ID); code(err) != "not-running" {
 		t.Errorf("cancelling it again gives %v", err)
 	}
-	r.Devices.OnRoll(nil)
+	r.Devices.OnRead(nil)
 	again := start(t, r.Service, plan)
-	r.Service.Wait()
+	r.Wait()
 	if got := rollout(t, r.Service, again.ID); got.State != control.RolloutSucceeded {
 		t.Errorf("the next rollout ended as %s", got.State)
-	}
-}
-
-func TestStoppingInterruptsAndRefuses(t *testing.T) {
-	t.Parallel()
-	r, plan := labWithPlan(t)
-	started := make(chan struct{})
-	r.Devices.OnRoll(hold(started))
-	ro := start(t, r.Service, plan)
-	<-started
-	r.Service.Stop()
-	if got := rollout(t, r.Service, ro.ID); got.State != control.RolloutInterrupted {
-		t.Errorf("rollout ended as %s: %s", got.State, got.Result)
-	}
-	if _, err := r.Service.StartRollout(t.Context(), "lab", plan, nil); code(err) != "stopping" {
-		t.Errorf("a rollout after Stop gives %v", err)
-	}
-}
-
-func TestARestartInterruptsWhatADeadManagerLeft(t *testing.T) {
-	t.Parallel()
-	r, plan := labWithPlan(t)
-	ctx := t.Context()
-	var left control.Rollout
-	err := r.Store.Tx(ctx, func(repos control.Repos) (err error) { // what a killed process leaves
-		left, err = repos.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: plan, Stages: []control.Stage{control.StageSettings}})
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fresh := r.Manager(t)
-	got, err := fresh.Recover(ctx)
-	if err != nil || len(got) != 1 || got[0].ID != left.ID {
-		t.Fatalf("recovered %+v, %v", got, err)
-	}
-	if ro := rollout(t, fresh, left.ID); ro.State != control.RolloutInterrupted || ro.FinishedAt.IsZero() {
-		t.Errorf("rollout is %+v", ro)
-	}
-	if k := kinds(t, fresh, left.ID); k != "rollout.interrupted by system" {
-		t.Errorf("events are %s", k)
-	}
-	if again, err := fresh.Recover(ctx); err != nil || len(again) != 0 {
-		t.Errorf("recovering again gives %v, %v", again, err)
-	}
-	next := start(t, fresh, plan)
-	fresh.Stop()
-	if ro := rollout(t, fresh, next.ID); ro.State == control.RolloutRunning {
-		t.Errorf("rollout after recovery is %s", ro.State)
 	}
 }
 
@@ -259,12 +163,12 @@ func TestOnlyAnIntactStoredPlanReachesDevices(t *testing.T) {
 	if err != nil || created || dry.Stored {
 		t.Fatalf("dry run gives created %v, stored %v, %v", created, dry.Stored, err)
 	}
-	_, err = r.Service.StartRollout(t.Context(), "lab", dry.Plan.Name, nil)
+	_, err = r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: dry.Plan.Name})
 	mustFail(t, "rollout of a dry run's plan", err, control.ErrNotFound)
 	touched := false
-	r.Devices.OnRoll(func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error) {
+	r.Devices.OnRead(func(context.Context, driver.Device) error {
 		touched = true
-		return control.RollResult{State: control.RolloutSucceeded}, nil
+		return nil
 	})
 	db, err := sql.Open("sqlite", r.Path)
 	if err != nil {
@@ -275,10 +179,10 @@ func TestOnlyAnIntactStoredPlanReachesDevices(t *testing.T) {
 		UPDATE plans SET plan = replace(plan, '"plane":"ib"', '"plane":"xx"')`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.Service.StartRollout(t.Context(), "lab", plan, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err = r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan}); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("rollout of a damaged plan gives %v", err)
 	}
-	r.Service.Wait()
+	r.Wait()
 	if touched {
 		t.Error("devices were touched")
 	}
@@ -311,27 +215,25 @@ func TestTheSameInputGivesTheSamePlan(t *testing.T) {
 func TestStagesRunInTheirOrder(t *testing.T) {
 	t.Parallel()
 	r, plan := labWithPlan(t)
-	var got control.RollRequest
-	r.Devices.OnRoll(func(_ context.Context, q control.RollRequest, _ control.Recorder) (control.RollResult, error) {
-		got = q
-		return control.RollResult{State: control.RolloutSucceeded, Result: "ok"}, nil
-	})
-	if _, err := r.Service.StartRollout(t.Context(), "lab", plan, []control.Stage{"settings", "placement"}); err != nil {
+	ro, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan, Stages: []control.Stage{"settings", "placement"}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	r.Service.Wait()
-	if d := cmp.Diff([]control.Stage{"placement", "settings"}, got.Stages); d != "" || got.Prior != nil || got.Topology == nil {
-		t.Errorf("first request: %s prior %v", d, got.Prior)
+	if d := cmp.Diff([]control.Stage{"placement", "settings"}, ro.Stages); d != "" || ro.Prior != "" {
+		t.Errorf("first rollout: %s prior %q", d, ro.Prior)
 	}
-	if _, err := r.Service.StartRollout(t.Context(), "lab", plan, []control.Stage{"settings"}); err != nil {
-		t.Fatal(err)
-	}
-	r.Service.Wait()
-	if len(got.Stages) != 1 || got.Prior == nil || got.Prior.Name != plan {
-		t.Errorf("second request has stages %v and prior %v", got.Stages, got.Prior)
+	r.Wait()
+	for i := range 2 { // the second follows one without the placement stage
+		next, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan, Stages: []control.Stage{"settings"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Wait(); len(next.Stages) != 1 || next.Prior != plan {
+			t.Errorf("rollout %d has stages %v and prior %q", i+2, next.Stages, next.Prior)
+		}
 	}
 	for _, bad := range [][]control.Stage{{"all"}, {"settings", "settings"}} {
-		_, err := r.Service.StartRollout(t.Context(), "lab", plan, bad)
+		_, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan, Stages: bad})
 		mustFail(t, "stages", err, control.ErrInvalid)
 	}
 }
@@ -446,7 +348,7 @@ func TestDevicesAndShares(t *testing.T) {
 	r, plan := labWithPlan(t)
 	ctx := t.Context()
 	start(t, r.Service, plan)
-	r.Service.Wait()
+	r.Wait()
 	name, list, err := r.Service.Devices(ctx, "lab", "")
 	if err != nil || name != plan || len(list) == 0 {
 		t.Errorf("devices: plan %s, %d of them, %v", name, len(list), err)

@@ -33,6 +33,18 @@ const (
 // Shares measures what tenants get over a window of the fabric's own time, from MinWindow to
 // MaxWindow; plan "" is that of the latest successful rollout.
 func (s *Service) Shares(ctx context.Context, fabric, plan string, window time.Duration) (Shares, error) {
+	names := sight(ctx, fabric)
+	if names == nil {
+		return s.shares(ctx, fabric, plan, window)
+	}
+	if plan != "" {
+		return Shares{}, &NotFoundError{Kind: "plan", Name: plan}
+	}
+	sh, err := s.shares(ctx, fabric, "", window)
+	return sh.reduced(names), reducedFault(err)
+}
+
+func (s *Service) shares(ctx context.Context, fabric, plan string, window time.Duration) (Shares, error) {
 	if window < MinWindow || window > MaxWindow {
 		return Shares{}, Invalid("window_ms", "window %s: want %s to %s", window, MinWindow, MaxWindow)
 	}
@@ -48,6 +60,9 @@ func (s *Service) Shares(ctx context.Context, fabric, plan string, window time.D
 	if err != nil {
 		return Shares{}, &UnavailableError{Code: "measurement-failed", Detail: fmt.Sprintf("shares on fabric %q could not be measured", fabric), Err: err}
 	}
-	sh.Plan, sh.Window, sh.MeasuredAt = t.Plan.Name, window, s.now()
+	sh.Plan, sh.MeasuredAt = t.Plan.Name, s.now()
+	if sh.Window == 0 {
+		sh.Window = window
+	}
 	return sh, nil
 }

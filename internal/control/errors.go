@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Error kinds, for errors.Is. Each typed error below matches one of them.
@@ -12,6 +13,10 @@ var (
 	ErrConflict     = errors.New("conflict")
 	ErrInvalid      = errors.New("invalid")
 	ErrPrecondition = errors.New("precondition failed")
+	// ErrUnauthorized means that who asks is not known: no token, one that is not ours, wrong password.
+	ErrUnauthorized = errors.New("unauthorized")
+	// ErrForbidden means that who asks is known and may not do it.
+	ErrForbidden = errors.New("forbidden")
 	// ErrUnavailable means that something outside the service (a fabric, a device) did not answer.
 	ErrUnavailable = errors.New("unavailable")
 )
@@ -103,3 +108,21 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // Is matches ErrUnavailable.
 func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailable }
+
+// ForbiddenError says why somebody who is known may not do a thing.
+type ForbiddenError struct{ Detail string }
+
+// Error prints the detail.
+func (e *ForbiddenError) Error() string { return e.Detail }
+
+// Is matches ErrForbidden.
+func (e *ForbiddenError) Is(target error) bool { return target == ErrForbidden }
+
+// LockedError says that an answer is withheld for a while because of what was tried before.
+type LockedError struct {
+	Detail string
+	Until  time.Time
+}
+
+// Error prints the detail.
+func (e *LockedError) Error() string { return e.Detail }

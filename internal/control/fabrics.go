@@ -34,21 +34,59 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 			return err
 		}
 		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.created", Subject: f.Name, Message: "fabric " + f.Name + " was put under management"},
-			change{After: map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale}})
+			change{After: where(f)})
 	})
 	return out, err
 }
 
-// Fabric returns a fabric.
+// Fabric returns a fabric, without what is fabric-wide when the caller sees only its own tenants.
 func (s *Service) Fabric(ctx context.Context, name string) (f Fabric, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) { f, err = r.Fabric(ctx, name); return err })
+	if sight(ctx, name) != nil {
+		f = f.reduced()
+	}
 	return f, err
 }
 
-// ListFabrics returns fabrics by name.
+// ListFabrics returns the fabrics that the caller has something on, by name.
 func (s *Service) ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error) {
+	if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
+		err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.FabricsNamed(ctx, who.Fabrics(), p); return err })
+		for i := range list {
+			list[i] = list[i].reduced()
+		}
+		return list, next, err
+	}
 	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListFabrics(ctx, p); return err })
 	return list, next, err
+}
+
+// UpdateFabric changes where a fabric is found and how its time runs; version 0 means any version. Nothing is
+// discovered anew.
+func (s *Service) UpdateFabric(ctx context.Context, name string, version int64, source string, scale float64) (out Fabric, err error) {
+	switch {
+	case source == "":
+		return Fabric{}, Invalid("/source", "source is empty: want ibsim:unix:NAME, ibsim:udp:HOST:PORT or file:PATH")
+	case !(scale > 0) || math.IsInf(scale, 0):
+		return Fabric{}, Invalid("/time_scale", "time scale %v: want a number above 0", scale)
+	}
+	err = s.d.Store.Tx(ctx, func(r Repos) error {
+		before, err := r.Fabric(ctx, name)
+		if err != nil {
+			return err
+		}
+		if out, err = r.UpdateFabric(ctx, Fabric{Name: name, Source: source, TimeScale: scale, Version: version, UpdatedAt: s.now()}); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.updated", Subject: name, Message: "fabric " + name + " is found elsewhere or runs at another pace"},
+			change{Before: where(before), After: where(out)})
+	})
+	return out, err
+}
+
+// where is what people can change of a fabric.
+func where(f Fabric) map[string]any {
+	return map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale}
 }
 
 // DeleteFabric forgets a fabric and all that belongs to it, unless a rollout runs on it.

@@ -15,9 +15,17 @@ import (
 // AnyVersion makes PutFlows replace whatever version there is.
 const AnyVersion int64 = -1
 
-// Flows returns the declared flows and their version.
+// Flows returns the declared flows and their version. Who sees only its own tenants gets their flows,
+// and 0 for the version, which counts the changes of all.
 func (s *Service) Flows(ctx context.Context, fabric string) (flows []tenants.Flow, version int64, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { flows, version, err = r.Flows(ctx, fabric); return err })
+	err = s.d.Store.View(ctx, func(r Repos) (err error) {
+		if names := sight(ctx, fabric); names != nil {
+			flows, err = r.FlowsOf(ctx, fabric, names)
+		} else {
+			flows, version, err = r.Flows(ctx, fabric)
+		}
+		return err
+	})
 	return flows, version, err
 }
 
@@ -34,8 +42,10 @@ func (s *Service) PutFlows(ctx context.Context, fabric string, version int64, in
 		if err := invalidModel(tenants.ValidateInfiniBand(plain(stored), flows), flowPointer); err != nil {
 			return err
 		}
-		next, err = s.replaceFlows(ctx, r, fabric, version, flows)
-		return err
+		if next, err = s.replaceFlows(ctx, r, fabric, version, flows); err != nil {
+			return err
+		}
+		return s.revise(ctx, r, fabric, policyChange{message: fmt.Sprintf("%d flows were declared", len(flows)), flows: flows})
 	})
 	return flows, next, err
 }

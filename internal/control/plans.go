@@ -9,34 +9,26 @@ import (
 	"fairlane/tenants"
 )
 
-// CreatePlan compiles the fabric's tenants and flows on its latest snapshot. A dry run keeps
-// nothing. created is false when the plan was stored before, since the same input gives the
-// same plan.
+// CreatePlan compiles the fabric's tenants and flows on its latest snapshot with options of its own. A dry run keeps
+// nothing. created is false when the plan was stored before, since the same input gives the same
+// plan.
 func (s *Service) CreatePlan(ctx context.Context, fabric string, o CompileOptions, dryRun bool) (p Plan, created bool, err error) {
-	in := PlanInput{Options: o}
-	var pin policy.Input
-	err = s.d.Store.View(ctx, func(r Repos) error {
-		snap, topo, err := s.latest(ctx, r, fabric)
-		if err != nil {
-			return err
-		}
-		list, err := r.AllTenants(ctx, fabric)
-		if err != nil {
-			return err
-		}
-		in.Snapshot, in.Tenants = snap.SHA256, plain(list)
-		if in.Flows, _, err = r.Flows(ctx, fabric); err != nil {
-			return err
-		}
-		pin = policy.Input{Fabric: topo, Tenants: in.Tenants, Flows: in.Flows, Options: o.Policy()}
-		return nil
-	})
+	return s.MakePlan(ctx, fabric, PlanRequest{Options: &o}, dryRun)
+}
+
+// MakePlan compiles what the request says on the fabric's latest snapshot. A dry run keeps nothing. created is false
+// when the plan was stored before.
+func (s *Service) MakePlan(ctx context.Context, fabric string, req PlanRequest, dryRun bool) (p Plan, created bool, err error) {
+	if len(req.Edits) > 0 {
+		return Plan{}, false, Invalid("/edits", "found %d edits: a plan is made of what is declared; want none", len(req.Edits))
+	}
+	in, pin, err := s.planInput(ctx, fabric, req)
 	if err != nil {
 		return Plan{}, false, err
 	}
-	compiled, err := s.d.Compiler(pin)
+	compiled, err := s.compile(ctx, fabric, pin)
 	if err != nil {
-		return Plan{}, false, uncompilable(err)
+		return Plan{}, false, err
 	}
 	p = Plan{Fabric: fabric, Plan: compiled, Input: in, CreatedAt: s.now()}
 	if dryRun {
@@ -47,10 +39,21 @@ func (s *Service) CreatePlan(ctx context.Context, fabric string, o CompileOption
 			return err
 		}
 		return s.event(ctx, r, Event{Fabric: fabric, Kind: "plan.created", Subject: p.Plan.Name,
-			Message: fmt.Sprintf("plan %.12s covers %d adapters and %d switches, with %d findings",
-				p.Plan.Name, len(p.Plan.CAs), len(p.Plan.Switches), len(p.Plan.Findings))}, nil)
+			Message: fmt.Sprintf("plan %.12s covers %d devices, with %d findings", p.Plan.Name, devicesOf(p.Plan), len(p.Plan.Findings))}, nil)
 	})
 	return p, created, err
+}
+
+// devicesOf counts the devices that a plan sets.
+func devicesOf(p *policy.Plan) int {
+	n := len(p.CAs) + len(p.Switches)
+	if p.RoCE != nil {
+		n += len(p.RoCE.NICs) + len(p.RoCE.Switches)
+	}
+	if p.WRCC != nil {
+		n += len(p.WRCC.Ports) + len(p.WRCC.Senders)
+	}
+	return n
 }
 
 // uncompilable says why the stored policy cannot be compiled. The faults are of the stored
@@ -85,13 +88,9 @@ func (s *Service) target(ctx context.Context, fabric, name string) (t Target, er
 			return err
 		}
 		if name == "" {
-			ro, err := r.LatestRollout(ctx, fabric, RolloutSucceeded, RolloutPartial)
-			if errors.Is(err, ErrNotFound) {
-				return &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q yet; name a plan", fabric)}
-			} else if err != nil {
+			if name, err = inForceName(ctx, r, fabric); err != nil {
 				return err
 			}
-			name = ro.Plan
 		}
 		if p, err = r.Plan(ctx, fabric, name); err != nil {
 			return err

@@ -24,9 +24,24 @@ type Repos interface {
 	FabricRepo
 	TenantRepo
 	PlanRepo
+	PolicyRepo
+	OnceRepo
+	SettingsRepo
+	ShareRepo
+	TaskRepo
 	RolloutRepo
+	WorkRepo
+	Jobs
 	EventRepo
+	AuditRepo
+	RetentionRepo
 	TokenRepo
+	AccountRepo
+	MembershipRepo
+	SessionRepo
+	SigninRepo
+	SightRepo
+	NearRepo
 }
 
 // FabricRepo keeps fabrics and their snapshots.
@@ -34,6 +49,8 @@ type FabricRepo interface {
 	CreateFabric(ctx context.Context, f Fabric) (Fabric, error)
 	Fabric(ctx context.Context, name string) (Fabric, error)
 	ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error)
+	// UpdateFabric replaces Source and TimeScale of the fabric at f.Version (0: at any version).
+	UpdateFabric(ctx context.Context, f Fabric) (Fabric, error)
 	// DeleteFabric removes a fabric and all that belongs to it; version 0 means any version.
 	DeleteFabric(ctx context.Context, name string, version int64) error
 	// PutSnapshot adds a snapshot, or refreshes SeenAt and Stats of the one with the same SHA256.
@@ -94,6 +111,7 @@ type RolloutRepo interface {
 type EventFilter struct {
 	Fabric  string
 	Rollout int64
+	Kind    string // a beginning of the kind, such as "device."
 }
 
 // EventRepo keeps events.
@@ -101,14 +119,8 @@ type EventRepo interface {
 	AddEvent(ctx context.Context, e Event) error
 	// ListEvents returns events in the order they happened.
 	ListEvents(ctx context.Context, f EventFilter, p Page) (list []Event, next string, err error)
-}
-
-// TokenRepo keeps the hashes of access tokens.
-type TokenRepo interface {
-	// PutToken adds a token, or replaces the one of the same name.
-	PutToken(ctx context.Context, t Token) error
-	TokenByHash(ctx context.Context, hash [32]byte) (Token, error)
-	CountTokens(ctx context.Context) (int64, error)
+	// LastEvent returns the number of the newest event of all; 0 when there is none.
+	LastEvent(ctx context.Context) (int64, error)
 }
 
 // Discoverer turns a source such as "ibsim:unix:NAME" into a topology.
@@ -125,37 +137,6 @@ type Target struct {
 	Fabric   Fabric
 	Topology *subnet.Fabric
 	Plan     *policy.Plan
-}
-
-// Recorder takes the progress of a rollout and persists it before it returns. It stays usable
-// when the rollout's context has been cancelled. Methods are safe for concurrent use.
-type Recorder interface {
-	// Device records the present state of one device.
-	Device(d RolloutDevice) error
-	// Event records something people should see: kind is a stable code, subject the thing.
-	Event(kind, subject, message string, data any) error
-}
-
-// RollResult is what a rollout came to.
-type RollResult struct {
-	State  RolloutState // final
-	Result string       // one sentence for people
-}
-
-// RollRequest is the work of a rollout.
-type RollRequest struct {
-	Target
-	Stages []Stage
-	// Prior is the plan of the latest successful rollout, to whose placements a roll-back
-	// returns; nil when there was none.
-	Prior *policy.Plan
-}
-
-// Roller brings a plan to devices: stages in order, read back before anything is called done,
-// touched devices returned to what they were when the failure budget is spent. A cancelled
-// context stops it at the next safe point. An error means RolloutFailed.
-type Roller interface {
-	Roll(ctx context.Context, r RollRequest, rec Recorder) (RollResult, error)
 }
 
 // Observer reads every device of a plan back and compares. It never writes. A device that

@@ -2,56 +2,222 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"fairlane/policy"
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/reconcile"
+	"fairlane/internal/span"
+	"fairlane/subnet/ident"
 )
 
-// StartRollout records a rollout of a stored plan and starts it in the background. Stages are
-// run in their fixed order; none given means all.
-func (s *Service) StartRollout(ctx context.Context, fabric, plan string, stages []Stage) (Rollout, error) {
-	stages, err := orderStages(stages)
-	if err != nil {
-		return Rollout{}, err
-	}
-	if plan == "" {
-		return Rollout{}, Invalid("/plan", "plan is empty: want the name of a stored plan")
-	}
-	t, err := s.target(ctx, fabric, plan)
-	if err != nil {
-		return Rollout{}, err
-	}
-	if t.Fabric.Snapshot == nil {
-		return Rollout{}, &ConflictError{Code: "not-discovered", Detail: fmt.Sprintf("fabric %q was not discovered yet", fabric)}
-	}
-	req := RollRequest{Target: t, Stages: stages}
-	if req.Prior, err = s.prior(ctx, fabric); err != nil {
-		return Rollout{}, err
-	}
-	// The goroutine waits for the row, so that it never reports on one that was not committed.
-	var out Rollout
-	committed := make(chan bool, 1)
-	who := actor(ctx)
-	err = s.runner.Start(fabric, func(run context.Context) {
-		if <-committed {
-			s.roll(WithActor(run, who), out, req)
+// RolloutInput is what a rollout is started with.
+type RolloutInput struct {
+	Plan    string  // name of a stored plan, or an unambiguous beginning of it
+	Stages  []Stage // none means all; they run in their fixed order
+	Options RolloutOptions
+}
+
+// WavePreview is one wave that a rollout would have.
+type WavePreview struct {
+	Canary  bool
+	Shards  int
+	Devices []driver.Device
+}
+
+// Bounds of rollout options.
+const (
+	DefaultShard     = 128
+	MaxConfirmWindow = 24 * time.Hour
+	maxParallel      = 4096
+	maxAttempts      = 100
+)
+
+// check refuses options that are out of range, all at once.
+func (o RolloutOptions) check() error {
+	var bad InvalidError
+	count := func(name string, v, most int) {
+		if v < 0 || v > most {
+			bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/" + name, Detail: fmt.Sprintf("%d: want 0 to %d", v, most)})
 		}
-	})
+	}
+	count("canary", o.Canary, reconcile.MaxTargets)
+	count("wave", o.Wave, reconcile.MaxTargets)
+	count("shard", o.Shard, 4096)
+	count("parallel", o.Parallel, maxParallel)
+	count("failure_budget", o.FailureBudget, reconcile.MaxTargets)
+	count("attempts", o.Attempts, maxAttempts)
+	if o.Domain != "" && !slices.Contains(reconcile.Domains(), reconcile.Domain(o.Domain)) {
+		bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/domain", Detail: fmt.Sprintf("domain %q: want one of %q", o.Domain, reconcile.Domains())})
+	}
+	if o.ConfirmWindow < 0 || o.ConfirmWindow > MaxConfirmWindow {
+		bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/confirm_window_s", Detail: fmt.Sprintf("%s: want 0 to %s", o.ConfirmWindow, MaxConfirmWindow)})
+	}
+	if o.VerifyShares && o.ConfirmWindow == 0 {
+		bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/verify_shares", Detail: "verify_shares without confirm_window_s: want both"})
+	}
+	share := func(name string, v float64) {
+		if !(v >= 0 && v <= 1) { // refuses what is not a number, too
+			bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/" + name, Detail: fmt.Sprintf("%v: want 0 to 1", v)})
+		}
+	}
+	share("max_share_error", o.MaxShareError)
+	share("min_utilisation", o.MinUtilisation)
+	if o.MeasureWindow != 0 && (o.MeasureWindow < MinWindow || o.MeasureWindow > MaxWindow) {
+		bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/measure_window_ms", Detail: fmt.Sprintf("%s: want %s to %s", o.MeasureWindow, MinWindow, MaxWindow)})
+	}
+	if bad.Fields == nil {
+		return nil
+	}
+	return &bad
+}
+
+// prepared is a rollout that was checked and cut into waves.
+type prepared struct {
+	in      RolloutInput
+	target  Target
+	devices []RolloutDevice // in waves and shards
+	waves   []WavePreview
+}
+
+// prepare checks a rollout and cuts it into waves. It changes nothing.
+func (s *Service) prepare(ctx context.Context, fabric string, in RolloutInput) (p prepared, err error) {
+	if in.Stages, err = orderStages(in.Stages); err != nil {
+		return p, err
+	}
+	if in.Plan == "" {
+		return p, Invalid("/plan", "plan is empty: want the name of a stored plan")
+	}
+	if err := in.Options.check(); err != nil {
+		return p, err
+	}
+	if p.target, err = s.target(ctx, fabric, in.Plan); err != nil {
+		return p, err
+	}
+	if p.target.Fabric.Snapshot == nil {
+		return p, &ConflictError{Code: "not-discovered", Detail: fmt.Sprintf("fabric %q was not discovered yet", fabric)}
+	}
+	p.in = in
+	if !slices.Contains(in.Stages, StageSettings) {
+		return p, nil
+	}
+	return p, p.cut()
+}
+
+// cut plans the waves and shards.
+func (p *prepared) cut() error {
+	targets, err := reconcile.Desired(p.target.Plan, p.target.Topology)
+	if err != nil {
+		return &ConflictError{Code: "topology-changed", Detail: fmt.Sprintf("plan %.12s does not fit the fabric it was made for: %v", p.target.Plan.Name, err)}
+	}
+	o := &p.in.Options
+	steps, err := reconcile.PlanWaves(targets, p.target.Topology, reconcile.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: reconcile.Domain(o.Domain)})
+	if err != nil {
+		return Invalid("/options", "%v", err)
+	}
+	size := o.Shard
+	if size == 0 {
+		size = DefaultShard
+	}
+	o.CanaryWaves = nil
+	for w, step := range steps {
+		preview := WavePreview{Canary: step.Canary}
+		if step.Canary {
+			o.CanaryWaves = append(o.CanaryWaves, w)
+		}
+		for i, t := range step.Targets {
+			d := RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Shard: i / size, Note: "waits for its wave"}
+			p.devices = append(p.devices, d)
+			preview.Devices = append(preview.Devices, d.Device)
+			preview.Shards = d.Shard + 1
+		}
+		p.waves = append(p.waves, preview)
+	}
+	return nil
+}
+
+// PreviewRollout says which waves a rollout would have, and starts nothing.
+func (s *Service) PreviewRollout(ctx context.Context, fabric string, in RolloutInput) ([]WavePreview, error) {
+	p, err := s.prepare(ctx, fabric, in)
+	return p.waves, err
+}
+
+// StartRollout records a rollout of a stored plan, with the job that makes a manager begin it.
+func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInput) (out Rollout, err error) {
+	p, err := s.prepare(ctx, fabric, in)
 	if err != nil {
 		return Rollout{}, err
 	}
+	name := p.target.Plan.Name
 	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
-		if out, err = r.CreateRollout(ctx, Rollout{Fabric: fabric, Plan: t.Plan.Name, Stages: stages, Actor: who, CreatedAt: s.now()}); err != nil {
+		ro := Rollout{
+			Fabric: fabric, Plan: name, Stages: p.in.Stages, Actor: actor(ctx), CreatedAt: s.now(),
+			Phase: PhasePlacing, Options: p.in.Options, Waves: len(p.waves),
+		}
+		ro.Options.Trace = span.Carry(ctx)
+		if ro.Prior, err = priorPlacements(ctx, r, fabric); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: fabric, Rollout: out.ID, Kind: "rollout.started", Subject: t.Plan.Name,
-			Message: fmt.Sprintf("rollout %d of plan %.12s was started", out.ID, t.Plan.Name)}, map[string]any{"stages": stages})
+		if out, err = r.CreateRollout(ctx, ro); err != nil {
+			return err
+		}
+		if err := s.inherit(ctx, r, fabric, p.devices); err != nil {
+			return err
+		}
+		if err := r.AddRolloutWork(ctx, out.ID, p.devices); err != nil {
+			return err
+		}
+		if err := r.Enqueue(ctx, Job{Kind: JobStep, Rollout: out.ID, Revision: out.Revision}); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: fabric, Rollout: out.ID, Kind: "rollout.started", Subject: name,
+			Message: fmt.Sprintf("rollout %d of plan %.12s was started: %d devices in %d waves", out.ID, name, len(p.devices), len(p.waves))},
+			map[string]any{"stages": p.in.Stages, "options": p.in.Options})
 	})
-	committed <- err == nil
 	return out, err
+}
+
+// inherit makes a new rollout return to where an earlier one began with the devices that one left neither as wanted
+// nor as before: what such a device holds now is nothing to return to.
+func (s *Service) inherit(ctx context.Context, r Repos, fabric string, devices []RolloutDevice) error {
+	dirty, err := r.DirtyDevices(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	before := make(map[ident.PortID]*driver.Settings, len(dirty))
+	for i := range dirty {
+		before[dirty[i].Device.ID] = dirty[i].Before
+	}
+	now := s.now()
+	for i := range devices {
+		d := &devices[i]
+		d.UpdatedAt = now
+		if d.Before = before[d.Device.ID]; d.Before != nil {
+			d.Touched, d.State = true, string(reconcile.Unknown)
+		}
+	}
+	return nil
+}
+
+// priorPlacements returns the plan whose placements are in force: that of the latest rollout that succeeded with
+// the placement stage. It is empty when there was none.
+func priorPlacements(ctx context.Context, r Repos, fabric string) (string, error) {
+	for p := (Page{Limit: 100}); ; {
+		list, next, err := r.ListRollouts(ctx, fabric, p)
+		if err != nil {
+			return "", err
+		}
+		for _, ro := range list {
+			if slices.Contains(ro.Stages, StagePlacement) && (ro.State == RolloutSucceeded || ro.State == RolloutPartial) {
+				return ro.Plan, nil
+			}
+		}
+		if next == "" {
+			return "", nil
+		}
+		p.After = next
+	}
 }
 
 // orderStages puts stages in the order in which they run and refuses unknown ones and repeats.
@@ -77,110 +243,196 @@ func orderStages(in []Stage) ([]Stage, error) {
 	return out, nil
 }
 
-// prior returns the plan of the latest successful rollout, or nil.
-func (s *Service) prior(ctx context.Context, fabric string) (prior *policy.Plan, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) error {
-		ro, err := r.LatestRollout(ctx, fabric, RolloutSucceeded, RolloutPartial)
-		if errors.Is(err, ErrNotFound) {
-			return nil
-		} else if err != nil {
+// steer stores what an operator asks of a running rollout and has somebody look at it. check refuses what makes no
+// sense in the rollout's present phase.
+func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, message string, change func(*Rollout) error) (ro Rollout, err error) {
+	err = s.d.Store.Tx(ctx, func(r Repos) error {
+		if ro, err = r.Rollout(ctx, fabric, id); err != nil { // of this fabric, or none
 			return err
 		}
-		p, err := r.Plan(ctx, fabric, ro.Plan)
-		prior = p.Plan
-		return err
-	})
-	return prior, err
-}
-
-// roll runs a rollout to its end and records the result. ctx is the run's: what is recorded
-// is recorded even after it ended.
-func (s *Service) roll(ctx context.Context, ro Rollout, req RollRequest) {
-	keep := context.WithoutCancel(ctx)
-	res, err := s.safeRoll(ctx, req, &recorder{s: s, ctx: keep, ro: ro})
-	switch cause := context.Cause(ctx); {
-	case err != nil && cause == nil:
-		res = RollResult{State: RolloutFailed, Result: err.Error()}
-	case err != nil || res.State == RolloutRunning || res.State == "":
-		res = RollResult{State: RolloutInterrupted, Result: "stopped before the end"}
-		if errors.Is(cause, errCanceled) {
-			res.State = RolloutCanceled
+		if ro.State != RolloutRunning {
+			return &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running: it ended as %s", id, ro.State)}
 		}
-		if cause != nil {
-			res.Result += ": " + cause.Error()
-		}
-	}
-	// When this write fails the row stays "running", and the next start of the manager marks
-	// it interrupted: nothing claims a result that was not stored.
-	for try := range finishTries {
-		err := s.finish(keep, ro, res)
-		if err == nil || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) {
-			return
-		}
-		time.Sleep(100 * time.Millisecond << try)
-	}
-}
-
-// finishTries bounds how often the result of a rollout is written, over some 12 s, when the store refuses.
-const finishTries = 7
-
-// safeRoll turns a panic of a roller into a failed rollout: one fabric's bug must not take
-// the manager of all fabrics down.
-func (s *Service) safeRoll(ctx context.Context, req RollRequest, rec Recorder) (res RollResult, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("rollout stopped by an internal fault: %v", p)
-		}
-	}()
-	return s.d.Roller.Roll(ctx, req, rec)
-}
-
-func (s *Service) finish(ctx context.Context, ro Rollout, res RollResult) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error {
-		if err := r.FinishRollout(ctx, ro.ID, res.State, res.Result, s.now()); err != nil {
+		if ro, err = r.LockRollout(ctx, id); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "rollout." + string(res.State), Subject: ro.Plan,
-			Message: fmt.Sprintf("rollout %d ended as %s: %s", ro.ID, res.State, res.Result)}, nil)
+		if err := change(&ro); err != nil {
+			return err
+		}
+		now := s.now()
+		if err := r.SetWish(ctx, id, ro.Wish, actor(ctx), ro.Confirmed, now); err != nil {
+			return err
+		}
+		if ro.Owner == "" { // else the step that is under way looks again at its end
+			ro.UpdatedAt = now
+			if ro, err = r.SaveRollout(ctx, ro); err != nil {
+				return err
+			}
+			if err := r.Enqueue(ctx, Job{Kind: JobStep, Rollout: id, Revision: ro.Revision}); err != nil {
+				return err
+			}
+		}
+		return s.event(ctx, r, Event{Fabric: fabric, Rollout: id, Kind: kind, Subject: ro.Plan, Message: fmt.Sprintf(message, id)}, nil)
+	})
+	return ro, err
+}
+
+// undoing reports whether a rollout is on its way back.
+func (ro *Rollout) undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase == PhaseUnplacing }
+
+// PauseRollout stops a running rollout at the next safe point, until it is resumed, cancelled or rolled back.
+func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.paused", "rollout %d is to pause", func(ro *Rollout) error {
+		if ro.Wish == WishCancel || ro.Wish == WishUndo && !ro.undoing() {
+			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is to end already (%s)", id, ro.Wish)}
+		}
+		ro.Wish = WishPause
+		return nil
 	})
 }
 
-// recorder is the Recorder of one rollout.
-type recorder struct {
-	s   *Service
-	ctx context.Context // never ends: progress is recorded to the last step
-	ro  Rollout
-}
-
-// Device implements Recorder.
-func (rec *recorder) Device(d RolloutDevice) error {
-	d.UpdatedAt = rec.s.now()
-	return rec.s.d.Store.Tx(rec.ctx, func(r Repos) error { return r.PutRolloutDevice(rec.ctx, rec.ro.ID, d) })
-}
-
-// Event implements Recorder.
-func (rec *recorder) Event(kind, subject, message string, data any) error {
-	return rec.s.d.Store.Tx(rec.ctx, func(r Repos) error {
-		return rec.s.event(rec.ctx, r, Event{Fabric: rec.ro.Fabric, Rollout: rec.ro.ID, Kind: kind, Subject: subject, Message: message}, data)
+// ResumeRollout lets a paused rollout go on.
+func (s *Service) ResumeRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.resumed", "rollout %d goes on", func(ro *Rollout) error {
+		if ro.Wish != WishPause {
+			return &ConflictError{Code: "not-paused", Detail: fmt.Sprintf("rollout %d is not paused", id)}
+		}
+		ro.Wish = WishRun
+		return nil
 	})
 }
 
-// CancelRollout asks a running rollout of this manager to stop at the next safe point.
+// ConfirmRollout gives the word that a rollout which waits for it may stay.
+func (s *Service) ConfirmRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.confirmed", "rollout %d was confirmed", func(ro *Rollout) error {
+		if ro.Phase != PhaseConfirming {
+			return &ConflictError{Code: "not-confirming", Detail: fmt.Sprintf("rollout %d is %s: want one that is confirming", id, ro.Phase)}
+		}
+		ro.Wish, ro.Confirmed = WishRun, true
+		return nil
+	})
+}
+
+// CancelRollout stops a running rollout at the next safe point and leaves the devices as they are then. One that is on
+// its way back cannot be cancelled.
 func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.canceling", "rollout %d is to stop where it is", func(ro *Rollout) error {
+		if ro.undoing() {
+			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is being rolled back: it ends by itself", id)}
+		}
+		ro.Wish = WishCancel
+		return nil
+	})
+}
+
+// UndoRollout returns everything that a running rollout did to what it was.
+func (s *Service) UndoRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.undoing", "rollout %d is to be rolled back", func(ro *Rollout) error {
+		if ro.undoing() && ro.Wish != WishPause || ro.Confirmed {
+			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d ends already", id)}
+		}
+		if ro.Wish = WishUndo; ro.undoing() {
+			ro.Wish = WishRun
+		}
+		return nil
+	})
+}
+
+// RollbackPlan names the plan that was in force before a rollout: of the latest one before it that succeeded with the
+// settings stage. To go back to it, start a rollout of that plan. It fails with *ConflictError "no-plan" when there was none.
+func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (plan string, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		for p := (Page{Limit: 100, After: fmt.Sprint(id)}); ; {
+			list, next, err := r.ListRollouts(ctx, fabric, p)
+			if err != nil {
+				return err
+			}
+			for _, ro := range list {
+				if slices.Contains(ro.Stages, StageSettings) && (ro.State == RolloutSucceeded || ro.State == RolloutPartial) {
+					plan = ro.Plan
+					return nil
+				}
+			}
+			if next == "" {
+				return &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q before rollout %d", fabric, id)}
+			}
+			p.After = next
+		}
+	})
+	return plan, err
+}
+
+// RollBack goes back to what was before a rollout. Without a plan a running rollout is undone, and for one that ended a
+// new rollout brings the plan that was in force before it. With a plan it is a new rollout of that plan.
+func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan string) (Rollout, error) {
 	ro, err := s.Rollout(ctx, fabric, id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Rollout{}, err
+	case ro.State == RolloutRunning && plan == "":
+		return s.UndoRollout(ctx, fabric, id)
+	case plan == "":
+		if plan, err = s.RollbackPlan(ctx, fabric, id); err != nil {
+			return Rollout{}, err
+		}
 	}
-	if ro.State != RolloutRunning || !s.runner.Cancel(fabric) {
-		return Rollout{}, &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running", id)}
-	}
-	return ro, nil
+	return s.StartRollout(ctx, fabric, RolloutInput{Plan: plan, Stages: ro.Stages, Options: ro.Options})
+}
+
+// RolloutEnded records the end of a rollout in the audit log, in the transaction that ends it.
+func (s *Service) RolloutEnded(ctx context.Context, r Repos, ro Rollout) error {
+	e := Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "rollout." + string(ro.State), Subject: ro.Plan,
+		Message: fmt.Sprintf("rollout %d ended as %s: %s", ro.ID, ro.State, ro.Result)}
+	return s.auditEvent(ctx, r, e, map[string]any{"state": ro.State, "result": ro.Result, "started_by": ro.Actor})
+}
+
+// JobStore is the store that the workers of jobs use: watchers of events hear of its changes.
+func (s *Service) JobStore() Store { return s.d.Store }
+
+// JobTarget loads what a stored plan of a fabric is brought to.
+func (s *Service) JobTarget(ctx context.Context, fabric, plan string) (Target, error) {
+	return s.target(ctx, fabric, plan)
 }
 
 // Rollout returns a rollout with its devices.
 func (s *Service) Rollout(ctx context.Context, fabric string, id int64) (ro Rollout, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) { ro, err = r.Rollout(ctx, fabric, id); return err })
 	return ro, err
+}
+
+// RolloutSettings is Rollout with what each device should be and was seen to be filled in: rows keep neither the
+// plan's settings nor what was read back equal to something known.
+func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	ro, err := s.Rollout(ctx, fabric, id)
+	if err != nil || len(ro.Devices) == 0 {
+		return ro, err
+	}
+	t, err := s.target(ctx, fabric, ro.Plan)
+	if err != nil {
+		return ro, err
+	}
+	list, err := reconcile.Desired(t.Plan, t.Topology)
+	if err != nil {
+		return ro, err
+	}
+	want := make(map[ident.PortID]*driver.Settings, len(list))
+	for i := range list {
+		want[list[i].Device.ID] = &list[i].Want
+	}
+	for i := range ro.Devices {
+		d := &ro.Devices[i]
+		if d.Wanted == nil {
+			d.Wanted = want[d.Device.ID]
+		}
+		switch {
+		case d.Observed != nil:
+		case d.State == string(reconcile.InSync):
+			d.Observed = d.Wanted
+		case d.State == string(reconcile.RolledBack):
+			d.Observed = d.Before
+		}
+	}
+	return ro, nil
 }
 
 // ListRollouts returns rollouts without their devices, newest first.
@@ -192,42 +444,15 @@ func (s *Service) ListRollouts(ctx context.Context, fabric string, p Page) (list
 // Events returns events of a fabric, or of one of its rollouts when that is not 0.
 func (s *Service) Events(ctx context.Context, fabric string, rollout int64, p Page) (list []Event, next string, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) {
-		if _, err = r.Fabric(ctx, fabric); err == nil && rollout != 0 {
+		if _, err = r.Fabric(ctx, fabric); err == nil && rollout != 0 && sight(ctx, fabric) == nil {
 			_, err = r.Rollout(ctx, fabric, rollout)
 		}
-		if err == nil {
+		if names := sight(ctx, fabric); names != nil && err == nil {
+			list, next, err = tenantEvents(ctx, r, fabric, names, rollout, p)
+		} else if err == nil {
 			list, next, err = r.ListEvents(ctx, EventFilter{Fabric: fabric, Rollout: rollout}, p)
 		}
 		return err
 	})
 	return list, next, err
 }
-
-// Recover marks the rollouts that a dead manager left running as interrupted, and returns
-// them. Call it before the first rollout is started.
-func (s *Service) Recover(ctx context.Context) ([]Rollout, error) {
-	var left []Rollout
-	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
-		if left, err = r.RunningRollouts(ctx); err != nil {
-			return err
-		}
-		for _, ro := range left {
-			const why = "the manager ended before the rollout did; devices may hold either plan, read them back"
-			if err := r.FinishRollout(ctx, ro.ID, RolloutInterrupted, why, s.now()); err != nil {
-				return err
-			}
-			if err := s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "rollout.interrupted", Subject: ro.Plan,
-				Message: fmt.Sprintf("rollout %d was interrupted: %s", ro.ID, why)}, nil); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return left, err
-}
-
-// Wait returns when no rollout is running in this manager.
-func (s *Service) Wait() { s.runner.Wait() }
-
-// Stop asks running rollouts to stop at their next safe point and waits for them.
-func (s *Service) Stop() { s.runner.Stop() }

@@ -11,27 +11,30 @@ import (
 	"sync"
 	"time"
 
+	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/topofile"
 )
 
-// Deps are what the service works through. Store, Discoverer, Compiler, Roller, Observer and
-// Meter are required.
+// Deps are what the service works through. Store, Discoverer, Observer and Meter are required.
 type Deps struct {
 	Store      Store
 	Discoverer Discoverer
-	Compiler   Compiler
-	Roller     Roller
+	Compiler   Compiler // nil is the compiler with a memory for each fabric
 	Observer   Observer
 	Meter      Meter
+	Laboratory Laboratory       // nil: no simulations and calibrations
 	Clock      func() time.Time // nil is time.Now
+	// Compiled is told of every compilation, for those who count them; nil tells nobody.
+	Compiled func(plane policy.Plane, took time.Duration, err error)
 }
 
-// Service is the use cases. It is safe for concurrent use. Call Recover once before the first
-// rollout, and Stop at the end.
+// Service is the use cases. It is safe for concurrent use.
 type Service struct {
-	d      Deps
-	runner *Runner
+	d         Deps
+	gate      gate
+	compilers compilers
+	changed   *signal // fires when a transaction was committed here
 
 	mu         sync.Mutex
 	topologies []cachedTopology // most recently used last, at most maxCached
@@ -47,37 +50,27 @@ const maxCached = 8
 
 // New returns a service over the given parts.
 func New(d Deps) (*Service, error) {
-	if d.Store == nil || d.Discoverer == nil || d.Compiler == nil || d.Roller == nil || d.Observer == nil || d.Meter == nil {
-		return nil, fmt.Errorf("service needs a store, a discoverer, a compiler, a roller, an observer and a meter")
+	if d.Store == nil || d.Discoverer == nil || d.Observer == nil || d.Meter == nil {
+		return nil, fmt.Errorf("service needs a store, a discoverer, an observer and a meter")
 	}
 	if d.Clock == nil {
 		d.Clock = time.Now
 	}
-	return &Service{d: d, runner: NewRunner()}, nil
+	changed := newSignal()
+	d.Store = joining{Store: d.Store, now: func() time.Time { return d.Clock().UTC() }, changed: changed}
+	return &Service{d: d, gate: newGate(), changed: changed}, nil
 }
 
 // Ready reports whether the service can work.
 func (s *Service) Ready(ctx context.Context) error { return s.d.Store.Ping(ctx) }
 
+// Now is the service's time, in UTC.
+func (s *Service) Now() time.Time { return s.now() }
+
 func (s *Service) now() time.Time { return s.d.Clock().UTC() }
 
-// actorKey is the context key of the caller's name.
-type actorKey struct{}
-
-// WithActor returns a context whose changes are recorded under the name of who makes them.
-func WithActor(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, actorKey{}, name)
-}
-
-// actor returns who acts: "system" when nobody in particular does.
-func actor(ctx context.Context) string {
-	if name, ok := ctx.Value(actorKey{}).(string); ok && name != "" {
-		return name
-	}
-	return "system"
-}
-
-// event adds an event in a transaction; data is what the kind of event adds, or nil.
+// event adds an event in a transaction, and its entry in the audit log when it tells of a change;
+// data is what the kind of event adds, or nil.
 func (s *Service) event(ctx context.Context, r Repos, e Event, data any) error {
 	e.At, e.Actor = s.now(), actor(ctx)
 	if data != nil {
@@ -87,7 +80,10 @@ func (s *Service) event(ctx context.Context, r Repos, e Event, data any) error {
 		}
 		e.Data = b
 	}
-	return r.AddEvent(ctx, e)
+	if err := r.AddEvent(ctx, e); err != nil {
+		return err
+	}
+	return s.auditEvent(ctx, r, e, data)
 }
 
 // change is the data of an event about a changed thing.

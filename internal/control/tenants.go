@@ -50,8 +50,10 @@ func (s *Service) CreateTenant(ctx context.Context, fabric string, in TenantInpu
 		if err := checkWhole(ctx, r, fabric, t, ""); err != nil {
 			return err
 		}
-		out, err = s.createTenant(ctx, r, fabric, t)
-		return err
+		if out, err = s.createTenant(ctx, r, fabric, t); err != nil {
+			return err
+		}
+		return s.revise(ctx, r, fabric, policyChange{message: "tenant " + t.Name + " was added", put: []tenants.Tenant{t}})
 	})
 	return out, err
 }
@@ -71,9 +73,16 @@ func (s *Service) Tenant(ctx context.Context, fabric, name string) (t Tenant, er
 	return t, err
 }
 
-// ListTenants returns tenants by name.
+// ListTenants returns the tenants that the caller may see, by name.
 func (s *Service) ListTenants(ctx context.Context, fabric string, p Page) (list []Tenant, next string, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListTenants(ctx, fabric, p); return err })
+	err = s.d.Store.View(ctx, func(r Repos) (err error) {
+		if names := sight(ctx, fabric); names != nil {
+			list, next, err = r.TenantsNamed(ctx, fabric, names, p)
+		} else {
+			list, next, err = r.ListTenants(ctx, fabric, p)
+		}
+		return err
+	})
 	return list, next, err
 }
 
@@ -92,8 +101,10 @@ func (s *Service) UpdateTenant(ctx context.Context, fabric string, version int64
 		if err := checkWhole(ctx, r, fabric, t, ""); err != nil {
 			return err
 		}
-		out, err = s.updateTenant(ctx, r, before, version, t)
-		return err
+		if out, err = s.updateTenant(ctx, r, before, version, t); err != nil || sameTenant(before.Tenant, t) {
+			return err
+		}
+		return s.revise(ctx, r, fabric, policyChange{message: "tenant " + t.Name + " was changed", put: []tenants.Tenant{t}})
 	})
 	return out, err
 }
@@ -118,7 +129,12 @@ func (s *Service) updateTenant(ctx context.Context, r Repos, before Tenant, vers
 
 // DeleteTenant removes a tenant that has no declared flows; version 0 means any version.
 func (s *Service) DeleteTenant(ctx context.Context, fabric, name string, version int64) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error { return s.deleteTenant(ctx, r, fabric, name, version) })
+	return s.d.Store.Tx(ctx, func(r Repos) error {
+		if err := s.deleteTenant(ctx, r, fabric, name, version); err != nil {
+			return err
+		}
+		return s.revise(ctx, r, fabric, policyChange{message: "tenant " + name + " was removed", gone: []string{name}})
+	})
 }
 
 func (s *Service) deleteTenant(ctx context.Context, r Repos, fabric, name string, version int64) error {
@@ -203,26 +219,6 @@ func (e *InvalidError) orNil() error {
 		return nil
 	}
 	return e
-}
-
-// checkWhole checks the fabric's tenants and flows with t in the place of its namesake.
-func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, base string) error {
-	stored, err := r.AllTenants(ctx, fabric)
-	if err != nil {
-		return err
-	}
-	flows, _, err := r.Flows(ctx, fabric)
-	if err != nil {
-		return err
-	}
-	var all []tenants.Tenant
-	for _, o := range stored {
-		if o.Name != t.Name {
-			all = append(all, o.Tenant)
-		}
-	}
-	all = append(all, t) // last, so that of two that collide this one is blamed
-	return invalidModel(tenants.ValidateInfiniBand(all, flows), inTenant(base))
 }
 
 // inTenant places faults in a body that is a tenant. Those of declared flows come from what the

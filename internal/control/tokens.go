@@ -4,11 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"fairlane/tenants"
 )
@@ -23,20 +24,42 @@ const minTokenLength = 32
 // BootstrapName is the name of the first token.
 const BootstrapName = "admin"
 
-// ErrUnauthorized means that a token is missing or not one of ours.
-var ErrUnauthorized = errors.New("unauthorized")
+// Bounds of tokens.
+const (
+	MaxTokens        = 100                  // of one account
+	DefaultTokenLife = 90 * 24 * time.Hour  // when the caller does not say
+	MaxTokenLife     = 366 * 24 * time.Hour // longest that may be asked for
+	usedGrain        = 5 * time.Minute      // how coarsely "last used" is kept
+)
+
+// Token is an access token; the secret itself is never stored.
+type Token struct {
+	ID        int64
+	Account   int64 // 0: the bootstrap token, which belongs to none
+	Name      string
+	Hash      [32]byte  // SHA-256 of the token's text
+	Scopes    []Scope   // nil: all rights of the account
+	ExpiresAt time.Time // zero: never
+	UsedAt    time.Time // zero: never; at most usedGrain old when it was
+	CreatedAt time.Time
+}
 
 // NewToken returns a token of 256 random bits in text form, and its hash.
 func NewToken() (text string, hash [32]byte) {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
-	text = tokenPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+	text = tokenPrefix + randomText()
 	return text, sha256.Sum256([]byte(text))
 }
 
-// Bootstrap makes sure that there is an admin token. A given one, of at least 32 characters, is
-// stored under BootstrapName in the place of an earlier one. Without one, and with no token in
-// the store, a new one is made and returned to be shown once.
+// randomText is 256 random bits as text.
+func randomText() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the process instead
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// Bootstrap makes sure that somebody can get in. A given token, of at least 32 characters, is
+// stored under BootstrapName in the place of an earlier one. Without one, and with neither a token
+// nor an administrator in the store, a new one is made and returned to be shown once.
 func (s *Service) Bootstrap(ctx context.Context, given string) (generated string, err error) {
 	t := Token{Name: BootstrapName, CreatedAt: s.now()}
 	if given != "" {
@@ -51,6 +74,9 @@ func (s *Service) Bootstrap(ctx context.Context, given string) (generated string
 			if err != nil || n > 0 {
 				return err
 			}
+			if n, err = r.CountHolders(ctx, tenants.RoleFabricAdmin); err != nil || n > 0 {
+				return err
+			}
 			generated, t.Hash = NewToken()
 		}
 		return r.PutToken(ctx, t)
@@ -61,7 +87,7 @@ func (s *Service) Bootstrap(ctx context.Context, given string) (generated string
 	return generated, nil
 }
 
-// PutToken stores a token's hash under a name.
+// PutToken stores the hash of a token that belongs to no account under a name.
 func (s *Service) PutToken(ctx context.Context, name string, hash [32]byte) error {
 	if !tenants.ValidName(name) {
 		return Invalid("/name", "token name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", name)
@@ -71,22 +97,170 @@ func (s *Service) PutToken(ctx context.Context, name string, hash [32]byte) erro
 	})
 }
 
-// Authenticate returns the token that the text is, or ErrUnauthorized. The time it takes says
-// nothing about how close the text is: what is looked up and compared is its hash.
-func (s *Service) Authenticate(ctx context.Context, text string) (Token, error) {
+// Authenticate returns who the token speaks for, or ErrUnauthorized. The time it takes says
+// nothing about how close the text is: what is looked up is its hash.
+func (s *Service) Authenticate(ctx context.Context, text string) (Principal, error) {
 	if text == "" || len(text) > 1024 {
-		return Token{}, ErrUnauthorized
+		return Principal{}, ErrUnauthorized
 	}
 	hash := sha256.Sum256([]byte(text))
 	var t Token
-	err := s.d.Store.View(ctx, func(r Repos) (err error) { t, err = r.TokenByHash(ctx, hash); return err })
+	var p Principal
+	err := s.d.Store.View(ctx, func(r Repos) (err error) {
+		if t, err = r.TokenByHash(ctx, hash); err != nil {
+			return err
+		}
+		p, err = s.bearer(ctx, r, t)
+		return err
+	})
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return Token{}, ErrUnauthorized
+		return Principal{}, ErrUnauthorized
 	case err != nil:
-		return Token{}, err
-	case subtle.ConstantTimeCompare(hash[:], t.Hash[:]) != 1:
-		return Token{}, ErrUnauthorized
+		return Principal{}, err
 	}
-	return t, nil
+	if s.now().Sub(t.UsedAt) >= usedGrain {
+		err = s.d.Store.Tx(ctx, func(r Repos) error { return r.TouchToken(ctx, t.ID, s.now()) })
+		if errors.Is(err, ErrUnavailable) {
+			err = nil // a full or read-only store still lets read
+		}
+	}
+	return p, err
+}
+
+// bearer is who a stored token speaks for at this time.
+func (s *Service) bearer(ctx context.Context, r Repos, t Token) (Principal, error) {
+	if !t.ExpiresAt.IsZero() && !s.now().Before(t.ExpiresAt) {
+		return Principal{}, ErrUnauthorized
+	}
+	if t.Account == 0 {
+		return Principal{Kind: PrincipalBootstrap, Name: t.Name, Token: t.Name, Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}}, nil
+	}
+	a, err := r.AccountByID(ctx, t.Account)
+	if err != nil {
+		return Principal{}, err
+	}
+	if a.Disabled {
+		return Principal{}, ErrUnauthorized
+	}
+	p := a.Principal()
+	p.Token, p.Scopes = t.Name, t.Scopes
+	return p, nil
+}
+
+// TokenInput is a token as it is asked for.
+type TokenInput struct {
+	Name   string
+	Scopes []Scope       // none: all rights of the account
+	Life   time.Duration // 0 is DefaultTokenLife
+}
+
+// CreateToken makes a token of an account and returns its text, which is shown only this once. A
+// principal that came with a token makes none that outlives it, and none at all when its own
+// is narrowed to scopes: a lost token must end when it ends.
+func (s *Service) CreateToken(ctx context.Context, ref AccountRef, in TokenInput) (text string, out Token, err error) {
+	if err := checkToken(&in); err != nil {
+		return "", Token{}, err
+	}
+	t := Token{Name: in.Name, Scopes: in.Scopes, CreatedAt: s.now()}
+	t.ExpiresAt = t.CreatedAt.Add(in.Life)
+	text, t.Hash = NewToken()
+	err = s.d.Store.Tx(ctx, func(r Repos) error {
+		a, err := r.Account(ctx, ref)
+		if err != nil {
+			return err
+		}
+		list, err := r.ListTokens(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		if len(list) >= MaxTokens {
+			return &ConflictError{Code: "too-many", Detail: fmt.Sprintf("%s has %d tokens, the most there may be; delete one first", a.Name, len(list))}
+		}
+		if err := s.boundByOwn(ctx, r, &t); err != nil {
+			return err
+		}
+		t.Account = a.ID
+		if out, err = r.CreateToken(ctx, t); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Kind: "token.created", Subject: a.Principal().Name, Message: fmt.Sprintf("token %s was made", t.Name)}, tokenData(out))
+	})
+	if err != nil {
+		return "", Token{}, err
+	}
+	return text, out, nil
+}
+
+// tokenData is what an event tells of a token.
+func tokenData(t Token) map[string]any {
+	scopes := make([]string, len(t.Scopes))
+	for i, sc := range t.Scopes {
+		scopes[i] = sc.String()
+	}
+	return map[string]any{"token": t.Name, "scopes": scopes, "expires_at": t.ExpiresAt}
+}
+
+func checkToken(in *TokenInput) error {
+	if in.Life == 0 {
+		in.Life = DefaultTokenLife
+	}
+	switch {
+	case !tenants.ValidName(in.Name):
+		return Invalid("/name", "token name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", clipped(in.Name))
+	case in.Life < time.Minute || in.Life > MaxTokenLife:
+		return Invalid("/expires_in_s", "life of %s: want %s to %s", in.Life, time.Minute, MaxTokenLife)
+	case len(in.Scopes) > MaxScopes:
+		return Invalid("/scopes", "%d scopes: want at most %d", len(in.Scopes), MaxScopes)
+	}
+	return nil
+}
+
+// boundByOwn makes a new token end no later than the token that asks for it.
+func (s *Service) boundByOwn(ctx context.Context, r Repos, t *Token) error {
+	p, ok := PrincipalFrom(ctx)
+	if !ok || p.Token == "" || p.Account == 0 {
+		return nil
+	}
+	if p.Scopes != nil {
+		return &ForbiddenError{Detail: "a token that is narrowed to scopes makes no tokens; sign in instead"}
+	}
+	own, err := r.ListTokens(ctx, p.Account)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(own, func(o Token) bool { return o.Name == p.Token })
+	if i < 0 {
+		return ErrUnauthorized
+	}
+	if end := own[i].ExpiresAt; !end.IsZero() && end.Before(t.ExpiresAt) {
+		t.ExpiresAt = end
+	}
+	return nil
+}
+
+// ListTokens returns an account's tokens by name, expired ones too.
+func (s *Service) ListTokens(ctx context.Context, ref AccountRef) (list []Token, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		a, err := r.Account(ctx, ref)
+		if err == nil {
+			list, err = r.ListTokens(ctx, a.ID)
+		}
+		return err
+	})
+	return list, err
+}
+
+// DeleteToken revokes a token; it is refused from the next request on.
+func (s *Service) DeleteToken(ctx context.Context, ref AccountRef, name string) error {
+	return s.d.Store.Tx(ctx, func(r Repos) error {
+		a, err := r.Account(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if err := r.DeleteToken(ctx, a.ID, name); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Kind: "token.deleted", Subject: a.Principal().Name, Message: fmt.Sprintf("token %s was revoked", name)}, nil)
+	})
 }

@@ -58,13 +58,17 @@ type CompileOptions struct {
 	PerQP        policy.PerQPMode `json:"per_qp,omitempty"`
 	ReservedSLs  []ident.SL       `json:"reserved_sls,omitempty"`
 	TableEntries int              `json:"table_entries,omitempty"`
+	Plane        policy.Plane     `json:"plane,omitempty"`
+	Profile      string           `json:"profile,omitempty"`
+	// VLArbitration lets the plan weigh virtual lanes.
+	VLArbitration bool `json:"vl_arbitration,omitempty"`
 }
 
 // Policy converts to what the compiler takes.
 func (o CompileOptions) Policy() policy.Options {
 	return policy.Options{
 		Mode: o.Mode, CCTLaw: o.CCTLaw, TimerRestart: o.TimerRestart, PerQP: o.PerQP,
-		ReservedSLs: o.ReservedSLs, TableEntries: o.TableEntries,
+		ReservedSLs: o.ReservedSLs, TableEntries: o.TableEntries, Plane: o.Plane, Profile: o.Profile, VLArbitration: o.VLArbitration,
 	}
 }
 
@@ -75,6 +79,10 @@ type PlanInput struct {
 	Tenants  []tenants.Tenant `json:"tenants"`
 	Flows    []tenants.Flow   `json:"flows"`
 	Options  CompileOptions   `json:"options"`
+	// Policy is the revision that tenants, flows and options are of; 0 in plans older than revisions.
+	Policy int64 `json:"policy,omitempty"`
+	// InForce names the plan whose placements were kept where they still served; empty for none.
+	InForce string `json:"in_force,omitempty"`
 }
 
 // Plan is a compiled plan, stored (immutable) or, in a dry run, not.
@@ -132,6 +140,22 @@ type Rollout struct {
 	CreatedAt, UpdatedAt time.Time
 	FinishedAt           time.Time // zero while running
 	Devices              []RolloutDevice
+
+	// What the steps of a rollout go by. Revision grows with every write of the row: whoever read a
+	// lower one is refused.
+	Revision    int64
+	Phase       Phase
+	Wish        Wish
+	WishActor   string // who wished it
+	Owner       string // the manager doing a step that takes time; empty when none does
+	Options     RolloutOptions
+	Wave, Waves int    // the open wave, from 0, -1 before the first; and how many there are
+	Prior       string // the plan whose placements a roll-back returns to; empty when not known
+	Placed      Placed
+	Gated       int       // the last wave that the health gates passed, -1 for none
+	Confirmed   bool      // the word that it may stay was given
+	ConfirmBy   time.Time // when confirming ends; zero otherwise
+	Reason      string    // why it is being undone; empty when it is not
 }
 
 // RolloutDevice is one device's part in a rollout. When it is recorded, a nil setting or receipt
@@ -145,6 +169,11 @@ type RolloutDevice struct {
 	Receipt   *driver.Receipt
 	Error     string
 	UpdatedAt time.Time
+	// Wave and Shard say with which others it is written; Touched that a write may have reached it and it was
+	// not read back as before since; Note, in one English sentence, what is happening to it now.
+	Wave, Shard int
+	Touched     bool
+	Note        string
 }
 
 // DeviceReport is one device read back now.
@@ -181,6 +210,7 @@ type TenantShare struct {
 	Entitled   quantity.BitRate
 	Delivered  quantity.BitRate
 	ShareError float64 // |delivered - entitled| / entitled
+	Problem    string  // why it could not be measured, and nothing is claimed; empty when it was
 }
 
 // LinkUse is the use of one link direction, named by its transmitting port.
@@ -190,6 +220,7 @@ type LinkUse struct {
 	Capacity   quantity.BitRate
 	Delivered  quantity.BitRate
 	Use        float64 // delivered / capacity
+	Problem    string  // as in TenantShare
 }
 
 // Event is one thing that happened; events are only ever added.
@@ -203,13 +234,6 @@ type Event struct {
 	Subject string // the thing's name
 	Message string // one English sentence
 	Data    json.RawMessage
-}
-
-// Token is an access token; the secret itself is never stored.
-type Token struct {
-	Name      string
-	Hash      [32]byte // SHA-256 of the token's text
-	CreatedAt time.Time
 }
 
 // Page asks for a part of a list: at most Limit rows after the row that After names.

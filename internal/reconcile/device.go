@@ -32,7 +32,7 @@ func (r *runner) move(dev *device, to State, e Event) error {
 		r.halt(err)
 		return err
 	}
-	e.Plan, e.From, e.To = r.r.Plan, dev.State, to
+	e.Plan, e.From, e.To, e.Touched = r.r.Plan, dev.State, to, dev.Touched || to == Applying
 	d := dev.Device
 	e.Device = &d
 	if err := r.record(e); err != nil {

@@ -110,6 +110,8 @@ type Event struct {
 	Differences []ibcc.Difference `json:"differences,omitempty"` // wanted against observed
 	Receipt     *driver.Receipt   `json:"receipt,omitempty"`
 	Error       string            `json:"error,omitempty"`
+	// Touched says that a write may have reached the device, or will in the act that the move announces.
+	Touched bool `json:"touched,omitempty"`
 }
 
 // Outcome is how a rollout ended.

@@ -34,8 +34,23 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"one rollout runs on a fabric":                        checkOneRollout,
 		"a device's row keeps what a later record leaves out": checkRolloutDevices,
 		"a final rollout stays as it is":                      checkFinalRollout,
+		"a rollout is written on its revision only":           checkRolloutRevision,
+		"shards of a rollout":                                 checkShards,
+		"many devices at once":                                checkManyDevices,
+		"devices that were left in the middle are known":      checkDirtyDevices,
 		"events come in order and page on":                    checkEvents,
+		"audit entries are chained and found":                 checkAudit,
+		"audit entries keep any text":                         checkAuditText,
+		"a failed change leaves no audit entry":               checkAuditRollback,
+		"pruned audit entries leave a chain that verifies":    checkAuditPruning,
+		"rollouts are kept while they are needed":             checkRetentionOfRollouts,
+		"plans and snapshots are kept while they are needed":  checkRetentionOfPlans,
+		"old audit entries end before the first young one":    checkAuditBefore,
 		"tokens are found by hash":                            checkTokens,
+		"accounts, roles and tokens":                          checkAccounts,
+		"roles and accounts go with their tenant":             checkAccountsOfTenant,
+		"sessions and failed sign-ins":                        checkSessions,
+		"lists are cut before paging":                         checkSight,
 		"a failed transaction leaves nothing":                 checkRollback,
 		"a view cannot write":                                 checkReadOnly,
 		"deleting a fabric takes all that is its own":         checkCascade,
@@ -397,7 +412,7 @@ func checkTokens(t *testing.T, f *fixture) {
 		_, err := r.TokenByHash(ctx, [32]byte{1})
 		f.want(err, control.ErrNotFound)
 		got, err := r.TokenByHash(ctx, [32]byte{3})
-		f.equal("token", control.Token{Name: "admin", Hash: [32]byte{3}, CreatedAt: at()}, got)
+		f.equal("token", control.Token{ID: got.ID, Name: "admin", Hash: [32]byte{3}, CreatedAt: at()}, got)
 		n, cerr := r.CountTokens(ctx)
 		f.equal("count", int64(2), n)
 		return errors.Join(err, cerr)

@@ -12,7 +12,7 @@ import (
 func (r *repos) AddEvent(ctx context.Context, e control.Event) error {
 	row := eventRow{
 		AtUS: micros(e.At), Fabric: e.Fabric, RolloutID: e.Rollout, Actor: e.Actor,
-		Kind: e.Kind, Subject: e.Subject, Message: e.Message, Data: e.Data,
+		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Message), Data: e.Data,
 	}
 	if err := r.in(ctx).Create(&row).Error; err != nil {
 		return fmt.Errorf("insert event %s: %w", e.Kind, err)
@@ -33,6 +33,9 @@ func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control
 	if f.Rollout != 0 {
 		q = q.Where("rollout_id = ?", f.Rollout)
 	}
+	if f.Kind != "" { // kinds are lower-case letters, hyphens and dots: none of them means anything to LIKE
+		q = q.Where("kind LIKE ?", f.Kind+"%")
+	}
 	var rows []eventRow
 	if err := q.Order("id").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
 		return nil, "", fmt.Errorf("list events: %w", err)
@@ -40,10 +43,23 @@ func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control
 	rows, next := cut(rows, p.Size(), func(e eventRow) string { return strconv.FormatInt(e.ID, 10) })
 	list := make([]control.Event, len(rows))
 	for i, row := range rows {
-		list[i] = control.Event{
-			ID: row.ID, At: fromMicros(row.AtUS), Fabric: row.Fabric, Rollout: row.RolloutID, Actor: row.Actor,
-			Kind: row.Kind, Subject: row.Subject, Message: row.Message, Data: row.Data,
-		}
+		list[i] = row.domain()
 	}
 	return list, next, nil
+}
+
+// LastEvent implements control.EventRepo.
+func (r *repos) LastEvent(ctx context.Context) (int64, error) {
+	var row eventRow
+	if err := r.in(ctx).Select("id").Order("id DESC").Limit(1).Find(&row).Error; err != nil {
+		return 0, fmt.Errorf("read the newest event: %w", err)
+	}
+	return row.ID, nil
+}
+
+func (row eventRow) domain() control.Event {
+	return control.Event{
+		ID: row.ID, At: fromMicros(row.AtUS), Fabric: row.Fabric, Rollout: row.RolloutID, Actor: row.Actor,
+		Kind: row.Kind, Subject: row.Subject, Message: row.Message, Data: row.Data,
+	}
 }

@@ -62,27 +62,36 @@ func (r *repos) Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64
 	if err != nil {
 		return nil, 0, err
 	}
-	var rows []struct {
-		Row    flowRow `gorm:"embedded"`
-		Tenant string
-	}
+	var rows []namedFlow
 	err = r.in(ctx).Table("flows").Select("flows.*, tenants.name AS tenant").
 		Joins("JOIN tenants ON tenants.id = flows.tenant_id").
 		Where("flows.fabric_id = ?", f.ID).Order("flows.position").Scan(&rows).Error
 	if err != nil {
 		return nil, 0, fmt.Errorf("read flows of %s: %w", fabric, err)
 	}
+	flows, err := domainFlows(fabric, rows)
+	return flows, f.FlowsVersion, err
+}
+
+// namedFlow is a flow with its tenant's name.
+type namedFlow struct {
+	Row    flowRow `gorm:"embedded"`
+	Tenant string
+}
+
+func domainFlows(fabric string, rows []namedFlow) ([]tenants.Flow, error) {
 	flows := make([]tenants.Flow, len(rows))
 	for i, named := range rows {
 		row := named.Row
 		fl := tenants.Flow{Tenant: named.Tenant, Class: row.Class, QPs: row.QPs, Demand: quantity.BitRate(row.DemandBPS)}
+		var err error
 		if fl.Src, err = portID(row.SrcGUID, row.SrcPort); err == nil {
 			fl.Dst, err = portID(row.DstGUID, row.DstPort)
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("read flow %d of %s: %w", i, fabric, err)
+			return nil, fmt.Errorf("read flow %d of %s: %w", i, fabric, err)
 		}
 		flows[i] = fl
 	}
-	return flows, f.FlowsVersion, nil
+	return flows, nil
 }

@@ -111,6 +111,20 @@ type rolloutRow struct {
 	CreatedAtUS  int64  `gorm:"column:created_at_us"`
 	UpdatedAtUS  int64  `gorm:"column:updated_at_us"`
 	FinishedAtUS *int64 `gorm:"column:finished_at_us"`
+	Revision     int64  `gorm:"column:revision"`
+	Phase        string `gorm:"column:phase"`
+	Wish         string `gorm:"column:wish"`
+	WishActor    string `gorm:"column:wish_actor"`
+	Owner        string `gorm:"column:owner"`
+	Options      []byte `gorm:"column:options"`
+	Wave         int    `gorm:"column:wave"`
+	Waves        int    `gorm:"column:waves"`
+	PriorPlan    string `gorm:"column:prior_plan"`
+	Placed       string `gorm:"column:placed"`
+	Gated        int    `gorm:"column:gated"`
+	Confirmed    int    `gorm:"column:confirmed"`
+	ConfirmByUS  *int64 `gorm:"column:confirm_by_us"`
+	Reason       string `gorm:"column:reason"`
 }
 
 func (rolloutRow) TableName() string { return "rollouts" }
@@ -127,9 +141,26 @@ type rolloutDeviceRow struct {
 	Receipt     []byte `gorm:"column:receipt"`
 	Error       string `gorm:"column:error"`
 	UpdatedAtUS int64  `gorm:"column:updated_at_us"`
+	Wave        int    `gorm:"column:wave"`
+	Shard       int    `gorm:"column:shard"`
+	Touched     int    `gorm:"column:touched"`
+	Note        string `gorm:"column:note"`
 }
 
 func (rolloutDeviceRow) TableName() string { return "rollout_devices" }
+
+type rolloutShardRow struct {
+	RolloutID int64  `gorm:"column:rollout_id;primaryKey;autoIncrement:false"`
+	Undo      int    `gorm:"column:undo;primaryKey;autoIncrement:false"`
+	Wave      int    `gorm:"column:wave;primaryKey;autoIncrement:false"`
+	Shard     int    `gorm:"column:shard;primaryKey;autoIncrement:false"`
+	State     string `gorm:"column:state"`
+	Epoch     int64  `gorm:"column:epoch"`
+	Beat      int64  `gorm:"column:beat"`
+	Owner     string `gorm:"column:owner"`
+}
+
+func (rolloutShardRow) TableName() string { return "rollout_shards" }
 
 type eventRow struct {
 	ID        int64  `gorm:"column:id;primaryKey"`
@@ -144,12 +175,3 @@ type eventRow struct {
 }
 
 func (eventRow) TableName() string { return "events" }
-
-type tokenRow struct {
-	ID          int64  `gorm:"column:id;primaryKey"`
-	Name        string `gorm:"column:name"`
-	Hash        string `gorm:"column:hash"`
-	CreatedAtUS int64  `gorm:"column:created_at_us"`
-}
-
-func (tokenRow) TableName() string { return "tokens" }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/control"
@@ -30,6 +30,11 @@ func (r *repos) CreateRollout(ctx context.Context, ro control.Rollout) (control.
 	row := rolloutRow{
 		FabricID: f.ID, PlanID: p.ID, Stages: joinStages(ro.Stages), State: string(control.RolloutRunning),
 		Actor: ro.Actor, Version: 1, CreatedAtUS: micros(ro.CreatedAt), UpdatedAtUS: micros(ro.CreatedAt),
+		Revision: 1, Phase: string(cmp.Or(ro.Phase, control.PhasePlacing)), Wish: string(control.WishRun), Wave: -1, Waves: ro.Waves,
+		PriorPlan: ro.Prior, Placed: string(control.PlacedNone), Gated: -1,
+	}
+	if row.Options, err = json.Marshal(ro.Options); err != nil {
+		return control.Rollout{}, fmt.Errorf("encode options of a rollout: %w", err)
 	}
 	switch err := r.in(ctx).Create(&row).Error; {
 	case errors.Is(err, gorm.ErrDuplicatedKey):
@@ -37,7 +42,7 @@ func (r *repos) CreateRollout(ctx context.Context, ro control.Rollout) (control.
 	case err != nil:
 		return control.Rollout{}, fmt.Errorf("insert rollout: %w", err)
 	}
-	return row.domain(ro.Fabric, p.Name), nil
+	return row.domain(ro.Fabric, p.Name)
 }
 
 func joinStages(stages []control.Stage) string {
@@ -62,12 +67,14 @@ func (r *repos) rollouts(ctx context.Context) *gorm.DB {
 		Joins("JOIN plans ON plans.id = rollouts.plan_id")
 }
 
-func domainRollouts(rows []namedRollout) []control.Rollout {
+func domainRollouts(rows []namedRollout) (_ []control.Rollout, err error) {
 	list := make([]control.Rollout, len(rows))
 	for i, row := range rows {
-		list[i] = row.Row.domain(row.Fabric, row.Plan)
+		if list[i], err = row.Row.domain(row.Fabric, row.Plan); err != nil {
+			return nil, err
+		}
 	}
-	return list
+	return list, nil
 }
 
 // Rollout implements control.RolloutRepo.
@@ -81,7 +88,10 @@ func (r *repos) Rollout(ctx context.Context, fabric string, id int64) (control.R
 	if err := found(err, "rollout", strconv.FormatInt(id, 10)); err != nil {
 		return control.Rollout{}, err
 	}
-	ro := row.Row.domain(fabric, row.Plan)
+	ro, err := row.Row.domain(fabric, row.Plan)
+	if err != nil {
+		return control.Rollout{}, err
+	}
 	var devices []rolloutDeviceRow
 	if err := r.in(ctx).Where("rollout_id = ?", id).Order("node_guid, port_num").Find(&devices).Error; err != nil {
 		return control.Rollout{}, fmt.Errorf("read devices of rollout %d: %w", id, err)
@@ -114,7 +124,8 @@ func (r *repos) ListRollouts(ctx context.Context, fabric string, p control.Page)
 		return nil, "", fmt.Errorf("list rollouts of %s: %w", fabric, err)
 	}
 	rows, next := cut(rows, p.Size(), func(n namedRollout) string { return strconv.FormatInt(n.Row.ID, 10) })
-	return domainRollouts(rows), next, nil
+	list, err := domainRollouts(rows)
+	return list, next, err
 }
 
 // FinishRollout implements control.RolloutRepo.
@@ -123,7 +134,7 @@ func (r *repos) FinishRollout(ctx context.Context, id int64, s control.RolloutSt
 		return fmt.Errorf("finish rollout %d: %q is not a final state", id, s)
 	}
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND state = ?", id, string(control.RolloutRunning)).Updates(map[string]any{
-		"state": string(s), "result": result, "finished_at_us": micros(at), "updated_at_us": micros(at),
+		"state": string(s), "phase": string(control.PhaseEnded), "owner": "", "revision": gorm.Expr("revision + 1"), "result": result, "finished_at_us": micros(at), "updated_at_us": micros(at),
 		"version": gorm.Expr("version + 1"),
 	})
 	switch {
@@ -137,33 +148,7 @@ func (r *repos) FinishRollout(ctx context.Context, id int64, s control.RolloutSt
 
 // PutRolloutDevice implements control.RolloutRepo.
 func (r *repos) PutRolloutDevice(ctx context.Context, rollout int64, d control.RolloutDevice) error {
-	row := rolloutDeviceRow{
-		RolloutID: rollout, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port),
-		State: d.State, Error: d.Error, UpdatedAtUS: micros(d.UpdatedAt),
-	}
-	var errs [5]error
-	row.Device, errs[0] = json.Marshal(d.Device)
-	row.Before, errs[1] = encode(d.Before)
-	row.Wanted, errs[2] = encode(d.Wanted)
-	row.Observed, errs[3] = encode(d.Observed)
-	row.Receipt, errs[4] = encode(d.Receipt)
-	if err := errors.Join(errs[:]...); err != nil {
-		return fmt.Errorf("encode device %s: %w", d.Device.ID, err)
-	}
-	renew := []string{"device", "state", "error", "updated_at_us"}
-	for column, value := range map[string][]byte{"before": row.Before, "wanted": row.Wanted, "observed": row.Observed, "receipt": row.Receipt} {
-		if value != nil {
-			renew = append(renew, column)
-		}
-	}
-	onKey := clause.OnConflict{
-		Columns:   []clause.Column{{Name: "rollout_id"}, {Name: "node_guid"}, {Name: "port_num"}},
-		DoUpdates: clause.AssignmentColumns(renew),
-	}
-	if err := r.in(ctx).Clauses(onKey).Create(&row).Error; err != nil {
-		return fmt.Errorf("store device %s of rollout %d: %w", d.Device.ID, rollout, err)
-	}
-	return nil
+	return r.PutRolloutDevices(ctx, rollout, []control.RolloutDevice{d})
 }
 
 // encode gives nil, which is stored as NULL, for a nil pointer.
@@ -189,7 +174,7 @@ func (r *repos) RunningRollouts(ctx context.Context) ([]control.Rollout, error) 
 		Order("rollouts.id").Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("list running rollouts: %w", err)
 	}
-	return domainRollouts(rows), nil
+	return domainRollouts(rows)
 }
 
 // LatestRollout implements control.RolloutRepo.
@@ -206,14 +191,17 @@ func (r *repos) LatestRollout(ctx context.Context, fabric string, states ...cont
 	if err := found(q.Order("rollouts.id DESC").Take(&row).Error, "rollout", "latest of "+fabric); err != nil {
 		return control.Rollout{}, err
 	}
-	return row.Row.domain(fabric, row.Plan), nil
+	return row.Row.domain(fabric, row.Plan)
 }
 
-func (row rolloutRow) domain(fabric, plan string) control.Rollout {
+func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
 	ro := control.Rollout{
 		ID: row.ID, Fabric: fabric, Plan: plan, State: control.RolloutState(row.State), Result: row.Result,
 		Actor: row.Actor, Version: row.Version,
 		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
+		Revision: row.Revision, Phase: control.Phase(row.Phase), Wish: control.Wish(row.Wish), WishActor: row.WishActor, Owner: row.Owner,
+		Wave: row.Wave, Waves: row.Waves, Prior: row.PriorPlan, Placed: control.Placed(row.Placed), Gated: row.Gated,
+		Confirmed: row.Confirmed != 0, Reason: row.Reason,
 	}
 	for s := range strings.SplitSeq(row.Stages, ",") {
 		ro.Stages = append(ro.Stages, control.Stage(s))
@@ -221,11 +209,22 @@ func (row rolloutRow) domain(fabric, plan string) control.Rollout {
 	if row.FinishedAtUS != nil {
 		ro.FinishedAt = fromMicros(*row.FinishedAtUS)
 	}
-	return ro
+	if row.ConfirmByUS != nil {
+		ro.ConfirmBy = fromMicros(*row.ConfirmByUS)
+	}
+	if len(row.Options) > 0 {
+		if err := json.Unmarshal(row.Options, &ro.Options); err != nil {
+			return ro, fmt.Errorf("decode options of rollout %d: %w", row.ID, err)
+		}
+	}
+	return ro, nil
 }
 
 func (row rolloutDeviceRow) domain() (control.RolloutDevice, error) {
-	d := control.RolloutDevice{State: row.State, Error: row.Error, UpdatedAt: fromMicros(row.UpdatedAtUS)}
+	d := control.RolloutDevice{
+		State: row.State, Error: row.Error, UpdatedAt: fromMicros(row.UpdatedAtUS),
+		Wave: row.Wave, Shard: row.Shard, Touched: row.Touched != 0, Note: row.Note,
+	}
 	errs := [5]error{json.Unmarshal(row.Device, &d.Device)}
 	d.Before, errs[1] = decode[driver.Settings](row.Before)
 	d.Wanted, errs[2] = decode[driver.Settings](row.Wanted)

@@ -1,10 +1,15 @@
-// Package store keeps fabrics, tenants, plans, rollouts, events and tokens in a database. It is
-// the only package that knows gorm; its repositories take and return the types of
-// internal/control, and gorm structs never leave.
+// Package store keeps fabrics, tenants, plans, rollouts, events, tokens and the audit log in a
+// database. It is the only package that knows gorm; its repositories take and return the types
+// of internal/control, and gorm structs never leave.
 //
-// SQLite runs in WAL mode with foreign keys on and one writer connection: write transactions
-// take their turn in this process, so "database is locked" can come only from another process,
-// which the busy timeout waits for. Readers have connections of their own and never wait.
+// Both engines behave alike: write transactions take their turn, readers never wait, and a
+// reader sees one state. SQLite (sqlite.go) has one writer connection in WAL mode. PostgreSQL
+// (postgres.go) has one advisory lock per database, which each write transaction takes first.
+// Taking turns, rather than SERIALIZABLE and repeating what collided, was chosen because
+//   - what a use case reads and then relies on holds until it commits, on both engines alike;
+//   - the audit chain has one tail, so that changes would collide there in any case;
+//   - identifiers are given in the order of commits, so that a cursor never skips an event;
+//   - a use case runs once, with no rule that it must bear being run again.
 package store
 
 import (
@@ -12,13 +17,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/glebarez/sqlite"
-	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
@@ -28,78 +30,52 @@ import (
 
 // Options tune the store; the zero value is the default of each.
 type Options struct {
-	BusyTimeout time.Duration // how long to wait for another process's lock; 0 is 5 s
-	Readers     int           // read connections; 0 is 4
+	// BusyTimeout is how long a write waits for its turn; 0 is 5 s on SQLite, where only another
+	// process can be in the way, and 30 s on PostgreSQL, where all managers take turns.
+	BusyTimeout time.Duration
+	Readers     int // read connections; 0 is 4
+	Writers     int // write connections on PostgreSQL; 0 is 4. SQLite always has one
 }
 
 // Store is a control.Store over one database.
 type Store struct {
+	dialect     migrations.Dialect
 	write, read *gorm.DB
-	closers     []*sql.DB
+	closers     []*sql.DB // the writer's first
+	jobs        Inserter  // see UseJobs
 }
 
 var _ control.Store = (*Store)(nil)
 
-// OpenSQLite opens or creates the database file at path and brings its schema to the newest
-// version. The path may not contain '?', which the driver takes for the start of parameters.
-func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
-	if path == "" || strings.Contains(path, "?") || strings.HasPrefix(path, ":memory:") {
-		return nil, fmt.Errorf("database path %q: want a file path without '?'", path)
-	}
-	if o.BusyTimeout <= 0 {
-		o.BusyTimeout = 5 * time.Second
-	}
-	if o.Readers <= 0 {
-		o.Readers = 4
-	}
-	s := &Store{}
-	var err error
-	if s.write, err = s.open(path, o, 1, "_txlock", "immediate"); err == nil {
-		if err = migrate(ctx, s.closers[0]); err == nil {
-			s.read, err = s.open(path, o, o.Readers, "_pragma", "query_only(1)")
-		}
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), s.Close())
-	}
-	return s, nil
+// IsPostgres reports whether a database is named as one of PostgreSQL, "postgres://..." or
+// "postgresql://..."; every other name is the path of a SQLite file.
+func IsPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
-func (s *Store) open(path string, o Options, conns int, key, value string) (*gorm.DB, error) {
-	q := url.Values{}
-	q.Add("_pragma", "busy_timeout("+strconv.FormatInt(o.BusyTimeout.Milliseconds(), 10)+")")
-	q.Add("_pragma", "journal_mode(WAL)")
-	q.Add("_pragma", "synchronous(FULL)") // an acknowledged write survives a power cut
-	q.Add("_pragma", "foreign_keys(1)")
-	q.Add(key, value)
-	db, err := sql.Open(sqlite.DriverName, path+"?"+q.Encode())
-	if err != nil {
-		return nil, err
+// Open opens the database of a name as IsPostgres tells them apart.
+func Open(ctx context.Context, database string, o Options) (*Store, error) {
+	if IsPostgres(database) {
+		return OpenPostgres(ctx, database, o)
 	}
-	s.closers = append(s.closers, db)
-	db.SetMaxOpenConns(conns)
-	db.SetMaxIdleConns(conns)
-	return gorm.Open(sqlite.Dialector{Conn: db}, &gorm.Config{
+	return OpenSQLite(ctx, database, o)
+}
+
+// Dialect tells which engine the store is on.
+func (s *Store) Dialect() migrations.Dialect { return s.dialect }
+
+// Writer returns the connections that write transactions use. On SQLite it is a single one, and
+// what else works on the same file in this process has to use it too.
+func (s *Store) Writer() *sql.DB { return s.closers[0] }
+
+// config is gorm's configuration on both engines.
+func config() *gorm.Config {
+	return &gorm.Config{
 		Logger:                 logger.Discard,
 		TranslateError:         true,
 		SkipDefaultTransaction: true, // every write already runs inside Tx
-	})
-}
-
-// migrate applies the migrations that are missing.
-func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := migrations.SQLite()
-	if err != nil {
-		return err
+		QueryFields:            true, // a column that a newer release adds does not disturb this one
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
 }
 
 // Close closes the connections. Running transactions are rolled back.
@@ -111,14 +87,27 @@ func (s *Store) Close() error {
 	return errors.Join(all...)
 }
 
-// Tx runs f in one write transaction.
+// Tx runs f in one write transaction. An error of the database itself, which is none of f's
+// doing, is a *control.UnavailableError with the code "storage-full", "storage-read-only" or
+// "storage-unavailable".
 func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
-	return s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return f(&repos{db: tx}) })
+	return s.fault(s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if s.dialect == migrations.Postgres {
+			if err := takeTurn(tx); err != nil {
+				return err
+			}
+		}
+		return f(&repos{db: tx, jobs: s.jobs})
+	}), true)
 }
 
 // View runs f in one read-only transaction: all its reads see the same state.
 func (s *Store) View(ctx context.Context, f func(control.Repos) error) error {
-	return s.read.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return f(&repos{db: tx}) })
+	var o []*sql.TxOptions
+	if s.dialect == migrations.Postgres {
+		o = append(o, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	}
+	return s.fault(s.read.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return f(&repos{db: tx}) }, o...), false)
 }
 
 // Ping reports whether the database answers, for readers and for the writer.
@@ -132,7 +121,10 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // repos implements control.Repos on one transaction.
-type repos struct{ db *gorm.DB }
+type repos struct {
+	db   *gorm.DB
+	jobs Inserter // nil drops jobs
+}
 
 func (r *repos) in(ctx context.Context) *gorm.DB { return r.db.WithContext(ctx) }
 
@@ -160,3 +152,9 @@ func afterID(p control.Page) (int64, error) {
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// text makes words from elsewhere, such as the name that a device gives itself, fit for a text
+// column: PostgreSQL takes neither the byte 0 nor what is not UTF-8.
+func text(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}

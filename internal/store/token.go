@@ -3,24 +3,60 @@ package store
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"strings"
+	"time"
 
-	"gorm.io/gorm/clause"
+	"gorm.io/gorm"
 
 	"fairlane/internal/control"
 )
 
+type tokenRow struct {
+	ID          int64  `gorm:"column:id;primaryKey"`
+	AccountID   *int64 `gorm:"column:account_id"`
+	Name        string `gorm:"column:name"`
+	Hash        string `gorm:"column:hash"`
+	Scopes      string `gorm:"column:scopes"`
+	CreatedAtUS int64  `gorm:"column:created_at_us"`
+	ExpiresAtUS *int64 `gorm:"column:expires_at_us"`
+	UsedAtUS    *int64 `gorm:"column:used_at_us"`
+}
+
+func (tokenRow) TableName() string { return "tokens" }
+
 // PutToken implements control.TokenRepo.
 func (r *repos) PutToken(ctx context.Context, t control.Token) error {
-	row := tokenRow{Name: t.Name, Hash: hex.EncodeToString(t.Hash[:]), CreatedAtUS: micros(t.CreatedAt)}
-	onName := clause.OnConflict{
-		Columns:   []clause.Column{{Name: "name"}},
-		DoUpdates: clause.AssignmentColumns([]string{"hash", "created_at_us"}),
+	res := r.in(ctx).Model(&tokenRow{}).Where("account_id IS NULL AND name = ?", t.Name).
+		Updates(map[string]any{"hash": hex.EncodeToString(t.Hash[:]), "created_at_us": micros(t.CreatedAt)})
+	if res.Error != nil {
+		return fmt.Errorf("store token %s: %w", t.Name, res.Error)
 	}
-	if err := r.in(ctx).Clauses(onName).Create(&row).Error; err != nil {
-		return fmt.Errorf("store token %s: %w", t.Name, err)
+	if res.RowsAffected > 0 {
+		return nil
 	}
-	return nil
+	t.Account = 0
+	_, err := r.CreateToken(ctx, t)
+	return err
+}
+
+// CreateToken implements control.TokenRepo.
+func (r *repos) CreateToken(ctx context.Context, t control.Token) (control.Token, error) {
+	row := tokenRow{
+		Name: t.Name, Hash: hex.EncodeToString(t.Hash[:]), Scopes: joinScopes(t.Scopes),
+		CreatedAtUS: micros(t.CreatedAt), ExpiresAtUS: optionalMicros(t.ExpiresAt),
+	}
+	if t.Account != 0 {
+		row.AccountID = &t.Account
+	}
+	switch err := r.in(ctx).Create(&row).Error; {
+	case errors.Is(err, gorm.ErrDuplicatedKey):
+		return control.Token{}, exists("token", t.Name)
+	case err != nil:
+		return control.Token{}, fmt.Errorf("store token %s: %w", t.Name, err)
+	}
+	return row.domain()
 }
 
 // TokenByHash implements control.TokenRepo. The error does not repeat the hash.
@@ -30,11 +66,43 @@ func (r *repos) TokenByHash(ctx context.Context, hash [32]byte) (control.Token, 
 	if err := found(err, "token", "given"); err != nil {
 		return control.Token{}, err
 	}
-	t := control.Token{Name: row.Name, CreatedAt: fromMicros(row.CreatedAtUS)}
-	if n, err := hex.Decode(t.Hash[:], []byte(row.Hash)); err != nil || n != len(t.Hash) {
-		return control.Token{}, fmt.Errorf("token %s: stored hash is damaged", row.Name)
+	return row.domain()
+}
+
+// ListTokens implements control.TokenRepo.
+func (r *repos) ListTokens(ctx context.Context, account int64) ([]control.Token, error) {
+	var rows []tokenRow
+	if err := r.in(ctx).Where("account_id = ?", account).Order("name").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list tokens of account %d: %w", account, err)
 	}
-	return t, nil
+	list := make([]control.Token, len(rows))
+	for i, row := range rows {
+		var err error
+		if list[i], err = row.domain(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// TouchToken implements control.TokenRepo.
+func (r *repos) TouchToken(ctx context.Context, id int64, at time.Time) error {
+	if err := r.in(ctx).Model(&tokenRow{}).Where("id = ?", id).Update("used_at_us", micros(at)).Error; err != nil {
+		return fmt.Errorf("touch token %d: %w", id, err)
+	}
+	return nil
+}
+
+// DeleteToken implements control.TokenRepo.
+func (r *repos) DeleteToken(ctx context.Context, account int64, name string) error {
+	res := r.in(ctx).Where("account_id = ? AND name = ?", account, name).Delete(&tokenRow{})
+	switch {
+	case res.Error != nil:
+		return fmt.Errorf("delete token %s: %w", name, res.Error)
+	case res.RowsAffected == 0:
+		return &control.NotFoundError{Kind: "token", Name: name}
+	}
+	return nil
 }
 
 // CountTokens implements control.TokenRepo.
@@ -44,4 +112,30 @@ func (r *repos) CountTokens(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("count tokens: %w", err)
 	}
 	return n, nil
+}
+
+func (row tokenRow) domain() (control.Token, error) {
+	t := control.Token{ID: row.ID, Name: row.Name, CreatedAt: fromMicros(row.CreatedAtUS), ExpiresAt: timeOrZero(row.ExpiresAtUS), UsedAt: timeOrZero(row.UsedAtUS)}
+	if row.AccountID != nil {
+		t.Account = *row.AccountID
+	}
+	if n, err := hex.Decode(t.Hash[:], []byte(row.Hash)); err != nil || n != len(t.Hash) {
+		return control.Token{}, fmt.Errorf("token %s: stored hash is damaged", row.Name)
+	}
+	for text := range strings.FieldsSeq(row.Scopes) {
+		s, err := control.ParseScope(text)
+		if err != nil {
+			return control.Token{}, fmt.Errorf("token %s: stored scopes are damaged: %w", row.Name, err)
+		}
+		t.Scopes = append(t.Scopes, s)
+	}
+	return t, nil
+}
+
+func joinScopes(list []control.Scope) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = s.String()
+	}
+	return strings.Join(parts, " ")
 }

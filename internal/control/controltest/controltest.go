@@ -4,7 +4,6 @@ package controltest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,7 +12,9 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/control"
+	"fairlane/internal/reconcile/engine"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -32,6 +33,20 @@ type Rig struct {
 	Store   control.Store
 	Devices *Devices
 	Path    string // of the database file
+	queue   *queue
+}
+
+// Wait returns when no job of a rollout is worked or waits.
+func (r *Rig) Wait() { r.queue.wait() }
+
+// Engine makes an engine that works the rollouts of a service of this rig.
+func (r *Rig) Engine(t testing.TB, s *control.Service, name string) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(engine.Deps{Store: s.JobStore(), Targets: s.JobTarget, Opener: r.Devices, Ended: s.RolloutEnded, Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 // Opener opens the store at a path of its own; store.OpenSQLite behind an interface, since
@@ -47,9 +62,13 @@ func New(t testing.TB, open Opener) *Rig {
 	if r.Store, closer, err = open(t.Context(), r.Path); err != nil {
 		t.Fatal(err)
 	}
+	r.queue = newQueue(r.Store)
+	r.Store = r.queue
 	r.Service = r.Manager(t)
+	r.queue.tasks = r.Service
+	r.queue.engine = r.Engine(t, r.Service, "m1")
 	t.Cleanup(func() {
-		r.Service.Stop()
+		r.queue.stop()
 		if err := closer.Close(); err != nil {
 			t.Error(err)
 		}
@@ -66,7 +85,7 @@ func (r *Rig) Manager(t testing.TB) *control.Service {
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	s, err := control.New(control.Deps{
-		Store: r.Store, Discoverer: r.Devices, Compiler: policy.Compile, Roller: r.Devices, Observer: r.Devices, Meter: r.Devices,
+		Store: r.Store, Discoverer: r.Devices, Compiler: policy.Compile, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices,
 		Clock: func() time.Time { // each look is a millisecond later
 			mu.Lock()
 			defer mu.Unlock()
@@ -109,19 +128,36 @@ func Tenants() control.TenantSet {
 }
 
 // Devices stands in for everything outside the service. The zero value behaves: discovery finds the
-// star, rollouts succeed, devices are in sync and tenants get a hundredth less than their due.
+// star, devices take what is written to them, are in sync, and tenants get a hundredth less than their due.
 type Devices struct {
-	mu    sync.Mutex
-	roll  func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error)
-	fault error
-	drift bool
+	mu     sync.Mutex
+	fault  error
+	drift  bool
+	held   map[ident.PortID]driver.Settings
+	onRead func(ctx context.Context, d driver.Device) error
 }
 
-// OnRoll makes later rollouts do f.
-func (d *Devices) OnRoll(f func(context.Context, control.RollRequest, control.Recorder) (control.RollResult, error)) {
+// OnRead makes later reads of devices by a rollout ask f first; nil asks nobody.
+func (d *Devices) OnRead(f func(ctx context.Context, d driver.Device) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.roll = f
+	d.onRead = f
+}
+
+// Hold makes later rollouts stay at the first device that they read until let is called; began is closed when one is there.
+func (d *Devices) Hold() (began <-chan struct{}, let func()) {
+	at, free := make(chan struct{}), make(chan struct{})
+	var first, last sync.Once
+	d.OnRead(func(ctx context.Context, _ driver.Device) error {
+		first.Do(func() { close(at) })
+		select {
+		case <-free:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	return at, func() { last.Do(func() { close(free) }) }
 }
 
 // Break makes discovery, observation and measurement fail with err; nil mends them.
@@ -159,33 +195,61 @@ func (d *Devices) Discover(_ context.Context, source string) (*subnet.Fabric, co
 	return f, control.DiscoverStats{Wall: 1500 * time.Microsecond, MADsSent: 42}, err
 }
 
-// Roll implements control.Roller.
-func (d *Devices) Roll(ctx context.Context, r control.RollRequest, rec control.Recorder) (control.RollResult, error) {
-	d.mu.Lock()
-	f := d.roll
-	d.mu.Unlock()
-	if f == nil {
-		f = Succeed
+// Open implements engine.Opener.
+func (d *Devices) Open(context.Context, control.Target, []driver.Device) (engine.Session, error) {
+	if err := d.broken(); err != nil {
+		return engine.Session{}, err
 	}
-	return f(ctx, r, rec)
+	return engine.Session{Driver: memory{d}, Placer: willing{}, Close: func() error { return nil }}, nil
 }
 
-// Succeed brings every device of the plan to what is wanted.
-func Succeed(_ context.Context, r control.RollRequest, rec control.Recorder) (control.RollResult, error) {
-	list := wanted(r.Plan)
-	for _, d := range list {
-		before := &driver.Settings{}
-		receipt := &driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}
-		err := errors.Join(
-			rec.Device(control.RolloutDevice{Device: d.Device, State: "applying", Before: before, Wanted: d.Desired}),
-			rec.Device(control.RolloutDevice{Device: d.Device, State: "in-sync", Observed: d.Desired, Receipt: receipt}),
-			rec.Event("device.state", d.Device.Name, d.Device.Name+" was read back as wanted", map[string]string{"state": "in-sync"}),
-		)
-		if err != nil {
-			return control.RollResult{}, err
+// willing has every placement in force.
+type willing struct{}
+
+// Place implements reconcile.Placer.
+func (willing) Place(context.Context, []policy.Placement) error { return nil }
+
+// Verify implements reconcile.Placer.
+func (willing) Verify(context.Context, []policy.Placement) error { return nil }
+
+// memory is a driver of devices that hold what was written to them.
+type memory struct{ d *Devices }
+
+// Capabilities implements driver.Driver.
+func (memory) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
+	return driver.Capabilities{TableEntries: 128, PerSL: true}, nil
+}
+
+// Read implements driver.Driver.
+func (m memory) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
+	m.d.mu.Lock()
+	ask := m.d.onRead
+	m.d.mu.Unlock()
+	if ask != nil {
+		if err := ask(ctx, d); err != nil {
+			return driver.Settings{}, err
 		}
 	}
-	return control.RollResult{State: control.RolloutSucceeded, Result: fmt.Sprintf("%d devices read back as wanted", len(list))}, nil
+	m.d.mu.Lock()
+	defer m.d.mu.Unlock()
+	if s, ok := m.d.held[d.ID]; ok {
+		return s.Clone(), nil
+	}
+	if d.Kind == subnet.KindSwitch {
+		return driver.Settings{Switch: &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)}}, nil
+	}
+	return driver.Settings{CA: &ibcc.CASettings{Table: []ibcc.Entry{{}}}}, nil
+}
+
+// Apply implements driver.Driver.
+func (m memory) Apply(_ context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
+	m.d.mu.Lock()
+	defer m.d.mu.Unlock()
+	if m.d.held == nil {
+		m.d.held = map[ident.PortID]driver.Settings{}
+	}
+	m.d.held[d.ID] = want.Clone()
+	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
 }
 
 // wanted lists the devices of a plan with their settings.

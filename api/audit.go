@@ -1,0 +1,63 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"fairlane/api/gen"
+	"fairlane/internal/audit"
+	"fairlane/internal/control"
+)
+
+// ListAudit implements the contract.
+func (s *Server) ListAudit(ctx context.Context, r gen.ListAuditRequestObject) (gen.ListAuditResponseObject, error) {
+	q := r.Params
+	p, err := page(q.Limit, q.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.control.ListAudit(ctx, control.AuditFilter{
+		Actor: deref(q.Actor), Action: deref(q.Action), Object: deref(q.Object), Fabric: deref(q.Fabric), Outcome: string(deref(q.Outcome)),
+		Since: deref(q.Since), Until: deref(q.Until), Oldest: deref(q.Order) == gen.ListAuditParamsOrderOldest,
+	}, p)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListAudit200JSONResponse{Items: mapped(list, auditOut), NextCursor: cursor(next)}, nil
+}
+
+func auditOut(e audit.Entry) gen.AuditEntry {
+	return gen.AuditEntry{
+		Seq: e.Seq, At: e.At, Actor: e.Actor, ActorKind: e.ActorKind, Addr: optional(e.Addr), RequestID: optional(e.RequestID),
+		Fabric: optional(e.Fabric), Action: e.Action, Object: e.Object, Outcome: gen.AuditOutcome(e.Outcome), Detail: optional(e.Detail),
+		Before: rawOut(e.Before), After: rawOut(e.After), Prev: e.Prev.String(), Hash: e.Hash.String(),
+	}
+}
+
+// rawOut leaves the bytes as they are: the hash is over them.
+func rawOut(b json.RawMessage) *json.RawMessage {
+	if len(b) == 0 {
+		return nil
+	}
+	return &b
+}
+
+// VerifyAudit implements the contract.
+func (s *Server) VerifyAudit(ctx context.Context, r gen.VerifyAuditRequestObject) (gen.VerifyAuditResponseObject, error) {
+	var expect audit.Tail
+	if r.Params.Expect != nil {
+		var err error
+		if expect, err = audit.ParseTail(*r.Params.Expect); err != nil {
+			return nil, control.Invalid("expect", "%v", err)
+		}
+	}
+	found, err := s.control.VerifyAudit(ctx, expect)
+	if err != nil {
+		return nil, err
+	}
+	out := gen.VerifyAudit200JSONResponse{Ok: found.Bad == nil, Entries: found.Entries, First: found.First, Tail: found.Tail.String()}
+	if found.Bad != nil {
+		out.Bad = &gen.AuditFault{Seq: found.Bad.Seq, Reason: found.Bad.Reason}
+	}
+	return out, nil
+}

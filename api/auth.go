@@ -1,0 +1,187 @@
+package api
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"fairlane/internal/control"
+)
+
+// Names of cookies and headers. Over TLS the session's cookie has the prefix that binds it to this
+// host and to TLS (RFC 6265bis, 4.1.3.2).
+const (
+	sessionCookie       = "fairlane_session"
+	secureSessionCookie = "__Host-fairlane_session"
+	csrfCookie          = "fairlane_csrf"
+	csrfHeader          = "X-CSRF-Token"
+)
+
+// requestKey is the context key of the request itself, for handlers that look at cookies.
+type requestKey struct{}
+
+func requestOf(ctx context.Context) *http.Request {
+	r, _ := ctx.Value(requestKey{}).(*http.Request)
+	return r
+}
+
+// authenticate finds out who asks: by a bearer token, or by the cookie of a browser session. It is
+// done before the body is read. Public operations need nobody.
+func (s *Server) authenticate(c *gin.Context) {
+	origin := control.Origin{Addr: c.Request.RemoteAddr, RequestID: requestID(c)}
+	ctx := control.WithOrigin(context.WithValue(c.Request.Context(), requestKey{}, c.Request), origin)
+	c.Request = c.Request.WithContext(ctx)
+	if r := s.spec.routes[c.Request.Method+" "+c.FullPath()]; r != nil && public(r) {
+		return
+	}
+	p, err := s.caller(c.Request)
+	if err != nil {
+		s.writeProblem(c, s.throttled(c.Request, err))
+		return
+	}
+	c.Request = c.Request.WithContext(control.WithPrincipal(ctx, p))
+}
+
+// throttled counts refused credentials by their source, and tells a source with too many to wait.
+// Good credentials always pass: others behind the same address are not locked out.
+func (s *Server) throttled(r *http.Request, err error) error {
+	if !errors.Is(err, control.ErrUnauthorized) || !carriesCredentials(r) {
+		return err
+	}
+	if wait := s.control.Admit(r.RemoteAddr); wait != nil {
+		return wait
+	}
+	s.control.Refused(r.RemoteAddr)
+	return err
+}
+
+func carriesCredentials(r *http.Request) bool {
+	_, err := sessionSecret(r)
+	return r.Header.Get("Authorization") != "" || err == nil
+}
+
+// caller authenticates a request. A bearer token wins over a cookie.
+func (s *Server) caller(r *http.Request) (control.Principal, error) {
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, token, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return control.Principal{}, control.ErrUnauthorized
+		}
+		return s.bearer(r.Context(), strings.TrimSpace(token))
+	}
+	secret, err := sessionSecret(r)
+	if err != nil {
+		return control.Principal{}, control.ErrUnauthorized
+	}
+	p, _, err := s.control.AuthenticateSession(r.Context(), secret)
+	if err != nil {
+		return control.Principal{}, err
+	}
+	return p, s.checkForgery(r, secret)
+}
+
+// bearer judges a token: one of ours, or one of the OpenID provider when those are taken.
+func (s *Server) bearer(ctx context.Context, token string) (control.Principal, error) {
+	p, err := s.control.Authenticate(ctx, token)
+	if err == nil || !errors.Is(err, control.ErrUnauthorized) || s.o.OIDC == nil || strings.Count(token, ".") != 2 {
+		return p, err
+	}
+	id, err := s.o.OIDC.Bearer(ctx, token)
+	if err != nil {
+		s.o.Log.InfoContext(ctx, "bearer token of the provider refused", "error", err.Error())
+		return control.Principal{}, control.ErrUnauthorized
+	}
+	return s.control.External(ctx, id)
+}
+
+// sessionSecret reads the session's cookie, the one that needs TLS first.
+func sessionSecret(r *http.Request) (string, error) {
+	c, err := r.Cookie(secureSessionCookie)
+	if err != nil {
+		c, err = r.Cookie(sessionCookie)
+	}
+	if err != nil {
+		return "", err
+	}
+	return c.Value, nil
+}
+
+// checkForgery refuses unsafe requests of a session that another site may have sent: the browser's
+// own word on the origin, and the session's CSRF token, which no other site can read, in header
+// and cookie alike.
+func (s *Server) checkForgery(r *http.Request, secret string) error {
+	if safe(r.Method) {
+		return nil
+	}
+	if err := s.sameOrigin(r); err != nil {
+		return err
+	}
+	want := []byte(csrfToken(secret))
+	cookie, err := r.Cookie(csrfCookie)
+	if err != nil || subtle.ConstantTimeCompare([]byte(r.Header.Get(csrfHeader)), want) != 1 ||
+		subtle.ConstantTimeCompare([]byte(cookie.Value), want) != 1 {
+		return &problemError{code: "csrf", detail: "send the session's CSRF token in " + csrfHeader + "; the cookie " + csrfCookie + " holds it"}
+	}
+	return nil
+}
+
+// sameOrigin refuses an unsafe request that the browser says comes from another site.
+func (s *Server) sameOrigin(r *http.Request) error {
+	if err := s.origins.Check(r); err != nil {
+		return &problemError{code: "csrf", detail: "the browser says that another site sent this request"}
+	}
+	return nil
+}
+
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// csrfToken is bound to the session's secret: a cookie that somebody planted does not fit it.
+func csrfToken(secret string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("fairlane csrf"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// overTLS reports whether the browser reached us over TLS, here or at the proxy before us.
+func (s *Server) overTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(s.o.PublicURL, "https://")
+}
+
+// sessionCookies are the two cookies of a session; without a secret they end it.
+func (s *Server) sessionCookies(r *http.Request, secret string) []*http.Cookie {
+	secure := s.overTLS(r)
+	name, csrf := sessionCookie, ""
+	if secure {
+		name = secureSessionCookie
+	}
+	age := -1
+	if secret != "" {
+		csrf = csrfToken(secret)
+		age = int(control.SessionLife.Seconds())
+	}
+	return []*http.Cookie{
+		{Name: name, Value: secret, Path: "/", MaxAge: age, Secure: secure, HttpOnly: true, SameSite: http.SameSiteLaxMode},
+		{Name: csrfCookie, Value: csrf, Path: "/", MaxAge: age, Secure: secure, SameSite: http.SameSiteStrictMode},
+	}
+}
+
+// withCookies is an answer with cookies: the generated ones can set one of a header only.
+type withCookies[T any] struct {
+	cookies []*http.Cookie
+	then    T
+}
+
+func (a withCookies[T]) set(w http.ResponseWriter) {
+	for _, c := range a.cookies {
+		http.SetCookie(w, c)
+	}
+}

@@ -1,0 +1,265 @@
+package api
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// release makes this contract the one that later ones are held against: go test ./api -run Breaking -release.
+var release = flag.Bool("release", false, "take the contract as released")
+
+const released = "testdata/released.yaml"
+
+// breaks collects what a client of the contract before would fall over in the contract after.
+type breaks struct{ found []string }
+
+func (b *breaks) add(at, format string, args ...any) {
+	b.found = append(b.found, at+": "+fmt.Sprintf(format, args...))
+}
+
+// breaking compares two contracts. Requests may take more and answers may give more; the reverse breaks. Values of an
+// enumeration in answers may be added: clients are told to expect words they do not know.
+func breaking(before, after *openapi3.T) []string {
+	b := &breaks{}
+	next := map[string]operation{}
+	for _, o := range operations(after) {
+		next[o.method+" "+o.path] = o
+	}
+	for _, o := range operations(before) {
+		n, ok := next[o.method+" "+o.path]
+		if !ok {
+			b.add(o.OperationID, "the operation is gone")
+			continue
+		}
+		b.operation(o, n)
+	}
+	slices.Sort(b.found)
+	return slices.Compact(b.found)
+}
+
+func (b *breaks) operation(o, n operation) {
+	at := o.OperationID
+	if o.OperationID != n.OperationID {
+		b.add(at, "is called %s now", n.OperationID)
+	}
+	if open(o) && !open(n) {
+		b.add(at, "needs a token now")
+	}
+	for _, list := range []openapi3.Parameters{o.Parameters, o.item.Parameters} {
+		for _, p := range list {
+			m := n.param(p.Value.In, p.Value.Name)
+			if m == nil {
+				b.add(at, "parameter %s is gone", p.Value.Name)
+				continue
+			}
+			b.request(at+" "+p.Value.Name, p.Value.Schema.Value, m.Schema.Value, nil)
+		}
+	}
+	for _, list := range []openapi3.Parameters{n.Parameters, n.item.Parameters} {
+		for _, p := range list {
+			if was := o.param(p.Value.In, p.Value.Name); p.Value.Required && (was == nil || !was.Required) {
+				b.add(at, "parameter %s is required now", p.Value.Name)
+			}
+		}
+	}
+	if was, is := body(o), body(n); was != nil && is == nil {
+		b.add(at, "takes no body any more")
+	} else if was == nil && is != nil && n.RequestBody.Value.Required {
+		b.add(at, "requires a body now")
+	} else if was != nil {
+		b.request(at+" body", was, is, nil)
+	}
+	for code, r := range o.Responses.Map() {
+		m := n.Responses.Value(code)
+		if m == nil {
+			b.add(at, "answer %s is gone", code)
+			continue
+		}
+		for kind, media := range r.Value.Content {
+			is := m.Value.Content[kind]
+			if is == nil {
+				b.add(at, "answer %s is no longer %s", code, kind)
+				continue
+			}
+			b.answer(at+" "+code, media.Schema.Value, is.Schema.Value, nil)
+		}
+		for name := range r.Value.Headers {
+			if m.Value.Headers[name] == nil {
+				b.add(at, "answer %s has no header %s any more", code, name)
+			}
+		}
+	}
+}
+
+func open(o operation) bool { return o.Security != nil && len(*o.Security) == 0 }
+
+func body(o operation) *openapi3.Schema {
+	if o.RequestBody == nil {
+		return nil
+	}
+	if m := o.RequestBody.Value.Content.Get("application/json"); m != nil {
+		return m.Schema.Value
+	}
+	return nil
+}
+
+// request finds values that were taken and are refused now.
+func (b *breaks) request(at string, was, is *openapi3.Schema, seen []*openapi3.Schema) {
+	if slices.Contains(seen, was) || !b.sameType(at, was, is) {
+		return
+	}
+	seen = append(seen, was)
+	for _, v := range was.Enum {
+		if len(is.Enum) > 0 && !slices.Contains(is.Enum, v) {
+			b.add(at, "no longer takes %v", v)
+		}
+	}
+	if len(was.Enum) == 0 && len(is.Enum) > 0 {
+		b.add(at, "takes some values only now")
+	}
+	if is.Pattern != was.Pattern && is.Pattern != "" {
+		b.add(at, "has another pattern")
+	}
+	narrower(b, at, "least value", was.Min, is.Min, func(a, b float64) bool { return b > a })
+	narrower(b, at, "greatest value", was.Max, is.Max, func(a, b float64) bool { return b < a })
+	narrower(b, at, "greatest length", was.MaxLength, is.MaxLength, func(a, b uint64) bool { return b < a })
+	narrower(b, at, "greatest number of entries", was.MaxItems, is.MaxItems, func(a, b uint64) bool { return b < a })
+	if is.MinLength > was.MinLength || is.MinItems > was.MinItems {
+		b.add(at, "wants more than before")
+	}
+	for _, name := range is.Required {
+		if !slices.Contains(was.Required, name) {
+			b.add(at, "field %s is required now", name)
+		}
+	}
+	for name, p := range was.Properties {
+		if n := is.Properties[name]; n == nil {
+			b.add(at, "no longer takes field %s", name)
+		} else {
+			b.request(at+"/"+name, p.Value, n.Value, seen)
+		}
+	}
+	if was.Items != nil && is.Items != nil {
+		b.request(at+"/*", was.Items.Value, is.Items.Value, seen)
+	}
+}
+
+func narrower[T float64 | uint64](b *breaks, at, what string, was, is *T, less func(a, b T) bool) {
+	if is != nil && (was == nil || less(*was, *is)) {
+		b.add(at, "has a narrower %s", what)
+	}
+}
+
+// answer finds what clients may have relied on and is not answered now.
+func (b *breaks) answer(at string, was, is *openapi3.Schema, seen []*openapi3.Schema) {
+	if slices.Contains(seen, was) || !b.sameType(at, was, is) {
+		return
+	}
+	seen = append(seen, was)
+	for name, p := range was.Properties {
+		n := is.Properties[name]
+		switch {
+		case n == nil:
+			b.add(at, "field %s is gone", name)
+			continue
+		case slices.Contains(was.Required, name) && !slices.Contains(is.Required, name):
+			b.add(at, "field %s may be absent now", name)
+		}
+		b.answer(at+"/"+name, p.Value, n.Value, seen)
+	}
+	if was.Items != nil && is.Items != nil {
+		b.answer(at+"/*", was.Items.Value, is.Items.Value, seen)
+	}
+}
+
+func (b *breaks) sameType(at string, was, is *openapi3.Schema) bool {
+	same := fmt.Sprint(was.Type.Slice()) == fmt.Sprint(is.Type.Slice()) && was.Format == is.Format
+	if !same {
+		b.add(at, "is %v %s, was %v %s", is.Type.Slice(), is.Format, was.Type.Slice(), was.Format)
+	}
+	return same
+}
+
+func TestNothingBreaksAgainstTheReleasedContract(t *testing.T) {
+	if *release {
+		if err := os.WriteFile(released, contract, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(released)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := openapi3.NewLoader().LoadFromData(contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range breaking(before, after) {
+		t.Error(f)
+	}
+}
+
+// TestTheComparisonFindsBreakingChanges shows that each kind of change is found, and its reverse is not.
+func TestTheComparisonFindsBreakingChanges(t *testing.T) {
+	t.Parallel()
+	load := func() *openapi3.T {
+		doc, err := openapi3.NewLoader().LoadFromData(contract)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	fabrics := func(d *openapi3.T) *openapi3.PathItem { return d.Paths.Value("/api/v1/fabrics") }
+	schema := func(d *openapi3.T, name string) *openapi3.Schema { return d.Components.Schemas[name].Value }
+	least, most := 1.5, uint64(3)
+	for name, c := range map[string]struct {
+		change    func(*openapi3.T)
+		want      string
+		symmetric bool // the reverse breaks too
+	}{
+		"operation removed":  {func(d *openapi3.T) { fabrics(d).Post = nil }, "the operation is gone", false},
+		"path removed":       {func(d *openapi3.T) { d.Paths.Delete("/api/v1/fabrics") }, "the operation is gone", false},
+		"parameter removed":  {func(d *openapi3.T) { fabrics(d).Get.Parameters = fabrics(d).Get.Parameters[1:] }, "parameter limit is gone", false},
+		"parameter required": {func(d *openapi3.T) { fabrics(d).Get.Parameters[0].Value.Required = true }, "parameter limit is required", false},
+		"parameter narrowed": {func(d *openapi3.T) { *fabrics(d).Get.Parameters[0].Value.Schema.Value.Max = 10 }, "narrower greatest value", false},
+		"field required": {func(d *openapi3.T) {
+			schema(d, "FabricCreate").Required = append(schema(d, "FabricCreate").Required, "plane")
+		}, "field plane is required", false},
+		"field no longer taken":  {func(d *openapi3.T) { delete(schema(d, "FabricCreate").Properties, "plane") }, "no longer takes field plane", false},
+		"value no longer taken":  {func(d *openapi3.T) { schema(d, "Stage").Enum = schema(d, "Stage").Enum[:1] }, "no longer takes settings", false},
+		"least value raised":     {func(d *openapi3.T) { schema(d, "Weight").Min = &least }, "narrower least value", false},
+		"fewer entries":          {func(d *openapi3.T) { schema(d, "TenantCreate").Properties["classes"].Value.MaxItems = &most }, "number of entries", false},
+		"another pattern":        {func(d *openapi3.T) { schema(d, "PKey").Pattern = "^x$" }, "another pattern", true},
+		"another type":           {func(d *openapi3.T) { schema(d, "SL").Type = &openapi3.Types{"string"} }, "was [integer]", true},
+		"answer without a field": {func(d *openapi3.T) { delete(schema(d, "Fabric").Properties, "source") }, "field source is gone", false},
+		"answer may lack a field": {func(d *openapi3.T) {
+			s := schema(d, "Fabric")
+			s.Required = slices.DeleteFunc(s.Required, func(n string) bool { return n == "source" })
+		}, "field source may be absent", false},
+		"answer without a header": {func(d *openapi3.T) { fabrics(d).Post.Responses.Value("201").Value.Headers = nil }, "no header ETag", false},
+		"answer removed":          {func(d *openapi3.T) { fabrics(d).Post.Responses.Delete("201") }, "answer 201 is gone", false},
+		"token needed":            {func(d *openapi3.T) { d.Paths.Value("/api/v1/health").Get.Security = nil }, "needs a token", false},
+	} {
+		before, after := load(), load()
+		c.change(after)
+		if found := strings.Join(breaking(before, after), "\n"); !strings.Contains(found, c.want) {
+			t.Errorf("%s: found %q, want %q", name, found, c.want)
+		}
+		if found := breaking(after, load()); len(found) > 0 != c.symmetric && !strings.HasPrefix(name, "answer without a h") {
+			t.Errorf("the reverse of %s: found %q", name, found)
+		}
+	}
+	if found := breaking(load(), load()); len(found) > 0 {
+		t.Errorf("the contract breaks itself: %q", found)
+	}
+}

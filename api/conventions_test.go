@@ -1,0 +1,447 @@
+package api
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+// managed is a rig with fabric lab under management, tenants and flows declared.
+func managed(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t)
+	r.Lab(t)
+	return r
+}
+
+func TestADryRunAnswersWhatWouldBeAndKeepsNothing(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	r.call("POST", "/fabrics/lab/tenants", `{"name":"idle","weight":2,"pkey":"0x8009"}`).want(201)
+	before := r.call("GET", "/fabrics/lab/events?limit=1000", "").want(200).body
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"POST", "/fabrics", `{"name":"other","source":"file:x"}`, 201},
+		{"PUT", "/fabrics/lab", `{"source":"file:y"}`, 200},
+		{"POST", "/fabrics/lab/discover", "", 200},
+		{"POST", "/fabrics/lab/tenants", `{"name":"green","weight":2,"pkey":"0x8003"}`, 201},
+		{"PUT", "/fabrics/lab/tenants/red", `{"weight":7,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h4"}]}`, 200},
+		{"PUT", "/fabrics/lab/flows", `{"flows":[]}`, 200},
+		{"PUT", "/fabrics/lab/options", `{"mode":"theorem1"}`, 200},
+		{"POST", "/fabrics/lab/tenants/red/attachments", `{"port":"h2"}`, 201},
+		{"POST", "/fabrics/lab/tenants/idle/classes", `{"name":"bulk","weight":1}`, 201},
+		{"POST", "/fabrics/lab/plans", `{}`, 200},
+		{"PUT", "/fabrics/lab/policies/1/label", `{"label":"first"}`, 200},
+		{"DELETE", "/fabrics/lab", "", 204},
+	} {
+		a := r.call(c.method, c.path+"?dry_run=true", c.body, "If-Match", "*").want(c.status)
+		if a.header.Get(dryRunHeader) != "true" && !strings.HasSuffix(c.path, "/plans") {
+			t.Errorf("%s %s: the answer does not say that it was a dry run", c.method, c.path)
+		}
+	}
+	if after := r.call("GET", "/fabrics/lab/events?limit=1000", "").want(200).body; string(after) != string(before) {
+		t.Errorf("dry runs left events: %s", after)
+	}
+	if list := decode[gen.PlanList](r.call("GET", "/fabrics/lab/plans", "").want(200)); len(list.Items) != 0 {
+		t.Errorf("a dry run left plans: %+v", list.Items)
+	}
+	r.call("POST", "/fabrics?dry_run=true", `{"name":"lab","source":"file:x"}`).want(409, "already-exists")
+}
+
+func TestTheSameKeyIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	key := []string{"Idempotency-Key", "k-1"}
+	body := `{"name":"green","weight":2,"pkey":"0x8003"}`
+	first := r.call("POST", "/fabrics/lab/tenants", body, key...).want(201)
+	again := r.call("POST", "/fabrics/lab/tenants", body, key...).want(201)
+	if string(first.body) != string(again.body) || again.header.Get("ETag") != first.header.Get("ETag") || again.header.Get(replayedHeader) != "true" {
+		t.Errorf("repeated: %s %v\nfirst: %s", again.body, again.header, first.body)
+	}
+	if first.header.Get(replayedHeader) != "" {
+		t.Error("the first answer says that it is a repetition")
+	}
+	r.call("POST", "/fabrics/lab/tenants", `{"name":"green","weight":3,"pkey":"0x8003"}`, key...).want(422, "idempotency-mismatch")
+	r.call("POST", "/fabrics/lab/tenants/green/classes", `{"name":"x","weight":3}`, key...).want(422, "idempotency-mismatch")
+	r.call("POST", "/fabrics/lab/tenants", body, "Idempotency-Key", "k-2").want(409, "already-exists")
+	// What was refused was not done: the key is free for another try.
+	r.call("POST", "/fabrics/lab/tenants", `{"name":"pink","weight":2,"pkey":"0x8004"}`, "Idempotency-Key", "k-2").want(201)
+	if n := strings.Count(string(r.call("GET", "/fabrics/lab/events?limit=1000", "").body), `"tenant.created"`); n != 4 {
+		t.Errorf("%d tenants were created, want red, blue, green and pink", n)
+	}
+}
+
+func TestOperationsOutsideOfTheStoreAreDoneOnceToo(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	key := []string{"Idempotency-Key", "plan-1"}
+	first := r.call("POST", "/fabrics/lab/plans", `{}`, key...).want(201)
+	again := r.call("POST", "/fabrics/lab/plans", `{}`, key...).want(201)
+	if string(first.body) != string(again.body) || again.header.Get(replayedHeader) != "true" {
+		t.Errorf("repeated with %d bytes, %v", len(again.body), again.header)
+	}
+	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-1").want(200)
+	r.Devices.Break(io.ErrUnexpectedEOF)
+	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-1").want(200) // from memory
+	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-2").want(502, "discovery-failed")
+	r.Devices.Break(nil)
+	r.call("POST", "/fabrics/lab/discover", "", "Idempotency-Key", "d-2").want(200)
+}
+
+func TestTheSameKeyAtOnceIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	const n = 16
+	status := make([]int, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			status[i] = r.call("POST", "/fabrics/lab/tenants", `{"name":"green","weight":2,"pkey":"0x8003"}`, "Idempotency-Key", "race").status
+		})
+	}
+	wg.Wait()
+	for _, s := range status {
+		if s != 201 && s != 409 {
+			t.Errorf("answers are %v, want 201, or 409 while the first is under way", status)
+		}
+	}
+	if n := strings.Count(string(r.call("GET", "/fabrics/lab/events?limit=1000", "").body), `"subject":"green"`); n != 1 {
+		t.Errorf("green was made %d times", n)
+	}
+}
+
+func TestAnswersAreCompressedWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	path := "/fabrics/lab/plans/" + decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201)).Name
+	plain := r.call("GET", path, "").want(200)
+	req := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1"+path, nil)
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	req.Header.Set("Accept-Encoding", "br, gzip;q=0.5")
+	rec := httptest.NewRecorder()
+	r.server.ServeHTTP(rec, req)
+	if rec.Header().Get("Content-Encoding") != "gzip" || rec.Header().Get("Vary") != "Accept-Encoding" || rec.Body.Len() >= len(plain.body) {
+		t.Fatalf("headers are %v with %d bytes of %d", rec.Header(), rec.Body.Len(), len(plain.body))
+	}
+	z, err := gzip.NewReader(rec.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(z)
+	if err != nil || string(got) != string(plain.body) {
+		t.Errorf("unpacked: %v, %d bytes, want %d", err, len(got), len(plain.body))
+	}
+	if small := r.call("GET", "/health", "", "Accept-Encoding", "gzip").want(200); small.header.Get("Content-Encoding") != "" {
+		t.Error("a small answer was compressed")
+	}
+	r.call("GET", "/fabrics/none", "", "Accept-Encoding", "gzip").want(404, "not-found")
+	for accept, want := range map[string]bool{"gzip": true, "*": true, "gzip;q=0, *": false, "br": false, "": false, "GZIP": true, "gzip;q=x": false, "*;q=0": false} {
+		if takesGzip(accept) != want {
+			t.Errorf("Accept-Encoding %q: taken for %v", accept, !want)
+		}
+	}
+}
+
+func TestHostileBodiesAreRefused(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for name, c := range map[string]struct {
+		body, code string
+		status     int
+	}{
+		"too deep":                {`{"name":"a","weight":1,"classes":` + deep(100000) + `}`, "malformed-body", 400},
+		"deep and open":           {strings.Repeat(`{"a":`, 100000), "malformed-body", 400},
+		"not UTF-8":               {"{\"name\":\"\xff\xfe\",\"weight\":1}", "malformed-body", 400},
+		"character 0":             {`{"name":"a\u0000b","weight":1}`, "malformed-body", 400},
+		"two values":              {`{"name":"a","weight":1}{}`, "malformed-body", 400},
+		"larger than is taken":    {`{"source":"file:` + strings.Repeat("x", smallBody) + `"}`, "body-too-large", 413},
+		"a list":                  {`[]`, "invalid", 422},
+		"null":                    {`null`, "invalid", 422},
+		"a number beyond numbers": {`{"name":"a","weight":1e999}`, "invalid", 422},
+		"an escaped backslash":    {`{"name":"a\\u0000","weight":1}`, "invalid", 422},
+		"brackets in a text":      {`{"name":"` + strings.Repeat("[", 100) + `","weight":1}`, "invalid", 422},
+	} {
+		path := "/fabrics/lab/tenants"
+		if c.status == 413 {
+			path = "/fabrics"
+		}
+		a := r.call("POST", path, c.body)
+		if p := decode[gen.Problem](a); a.status != c.status || p.Code != c.code {
+			t.Errorf("%s: %d %s (%v), want %d %s", name, a.status, p.Code, p.Detail, c.status, c.code)
+		}
+	}
+	r.call("GET", "/fabrics/%ff", "").want(400, "malformed-request")
+	r.call("GET", "/fabrics/a%00b", "").want(400, "malformed-request")
+	r.call("POST", "/fabrics", `{"name":"a","source":"file:x"}`, "Content-Encoding", "gzip").want(415, "unsupported-media-type")
+}
+
+// sse reads one event of a stream.
+type sse struct{ id, kind, data, comment string }
+
+func (e *sse) read(in *bufio.Reader) error {
+	*e = sse{}
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		switch line = strings.TrimSuffix(line, "\n"); {
+		case line == "":
+			return nil
+		case strings.HasPrefix(line, ":"):
+			e.comment = line[1:]
+		default:
+			name, value, _ := strings.Cut(line, ": ")
+			switch name {
+			case "id":
+				e.id = value
+			case "event":
+				e.kind = value
+			case "data":
+				e.data = value
+			default:
+				return fmt.Errorf("line %q", line)
+			}
+		}
+	}
+}
+
+func TestEventsStreamAsTheyHappen(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	srv := httptest.NewUnstartedServer(r.server)
+	srv.Config = HTTPServer(r.server)
+	srv.Start()
+	defer srv.Close()
+	open := func(query string, header ...string) (*bufio.Reader, func()) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/api/v1/fabrics/lab/events/stream"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+r.token)
+		for i := 0; i+1 < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		res, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("Content-Encoding") != "" {
+			t.Fatalf("stream answers %d %v", res.StatusCode, res.Header)
+		}
+		in := bufio.NewReader(res.Body)
+		var first sse
+		if err := first.read(in); err != nil || first.comment == "" {
+			t.Fatalf("stream begins with %+v, %v", first, err)
+		}
+		return in, func() { cancel(); _ = res.Body.Close() }
+	}
+	live, end := open("")
+	defer end()
+	filtered, endFiltered := open("?after=0&kind=tenant.")
+	defer endFiltered()
+	var e sse
+	for _, want := range []string{"tenant.created", "tenant.created"} {
+		if err := e.read(filtered); err != nil || e.kind != want {
+			t.Fatalf("filtered stream has %+v, %v, want %s", e, err, want)
+		}
+	}
+	r.call("POST", "/fabrics/lab/tenants", `{"name":"green","weight":2,"pkey":"0x8003"}`).want(201)
+	for _, in := range []*bufio.Reader{live, filtered} {
+		if err := e.read(in); err != nil || e.kind != "tenant.created" {
+			t.Fatalf("stream has %+v, %v", e, err)
+		}
+		var ev gen.Event
+		if err := json.Unmarshal([]byte(e.data), &ev); err != nil || ev.Subject != "green" || fmt.Sprint(ev.ID) != e.id {
+			t.Fatalf("data is %s (%v)", e.data, err)
+		}
+	}
+	r.call("DELETE", "/fabrics/lab/tenants/green", "", "If-Match", "*").want(204)
+	resumed, endResumed := open("", "Last-Event-ID", e.id)
+	defer endResumed()
+	if err := e.read(resumed); err != nil || e.kind != "tenant.deleted" {
+		t.Errorf("resumed stream has %+v, %v", e, err)
+	}
+	r.server.Drain()
+	if err := e.read(resumed); err != io.EOF {
+		t.Errorf("after the end of the service the stream has %+v, %v", e, err)
+	}
+}
+
+func TestTooMuchAtOnceIsTurnedAway(t *testing.T) {
+	t.Parallel()
+	l := load{requests: make(chan struct{}, 1), slow: make(chan struct{}, 1), streams: make(chan struct{}, 1)}
+	leave, err := l.enter(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.enter(gone, false); classify(err).code != "busy" {
+		t.Errorf("second request: %v", err)
+	}
+	if _, err := l.enter(t.Context(), true); err != nil {
+		t.Errorf("slow requests have turns of their own: %v", err)
+	}
+	leave()
+	if _, err := l.enter(t.Context(), false); err != nil {
+		t.Errorf("after the first has left: %v", err)
+	}
+	if _, err := l.stream(); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.stream(); classify(err).code != "busy" {
+		t.Errorf("second stream: %v", err)
+	}
+}
+
+func TestPoliciesAreRevisedByEveryChange(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	latest := func() gen.Policy {
+		return decode[gen.PolicyList](r.call("GET", "/fabrics/lab/policies?limit=1", "").want(200)).Items[0]
+	}
+	if p := latest(); p.Revision != 1 || p.Tenants != 2 || p.Flows != 2 {
+		t.Fatalf("first revision is %+v", p)
+	}
+	r.call("PUT", "/fabrics/lab/tenants/red", `{"weight":7,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h4"}]}`, "If-Match", "*").want(200)
+	r.call("POST", "/fabrics/lab/tenants", `{"name":"green","weight":2,"pkey":"0x8003"}`).want(201)
+	r.call("PUT", "/fabrics/lab/flows", `{"flows":[{"tenant":"red","src":"h1","dst":"h4"}]}`, "If-Match", "*").want(200)
+	r.call("PUT", "/fabrics/lab/options", `{"vl_arbitration":true}`, "If-Match", `"0"`).want(200)
+	r.call("DELETE", "/fabrics/lab/tenants/green", "", "If-Match", "*").want(204)
+	// Nothing changes, so nothing is revised.
+	r.call("PUT", "/fabrics/lab/tenants/red", `{"weight":7,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h4"}]}`, "If-Match", "*").want(200)
+	if p := latest(); p.Revision != 6 || p.Tenants != 2 || p.Flows != 1 || p.Actor != control.BootstrapName {
+		t.Fatalf("latest revision is %+v", p)
+	}
+	then := decode[gen.PolicyContent](r.call("GET", "/fabrics/lab/policies/3", "").want(200))
+	if len(then.Tenants) != 3 || then.Tenants[2].Weight != 7 || len(then.Flows) != 2 || then.Options.VlArbitration != nil {
+		t.Errorf("third revision holds %+v", then)
+	}
+	d := decode[gen.PolicyDifference](r.call("GET", "/fabrics/lab/policies/1/diff", "").want(200))
+	if d.From != 6 || d.To != 1 || len(d.Changed) != 1 || d.Changed[0].Fields[0].Field != "weight" || d.Changed[0].Fields[0].After != 3.0 ||
+		d.FlowsAdded.Count != 1 || d.FlowsRemoved.Count != 0 || len(d.Options) != 1 {
+		t.Errorf("difference is %+v", d)
+	}
+	r.call("POST", "/fabrics/lab/policies/1/restore", "", "If-Match", `"5"`).want(412, "precondition-failed")
+	back := decode[gen.Policy](r.call("POST", "/fabrics/lab/policies/1/restore", "", "If-Match", `"6"`).want(200))
+	if back.Revision != 7 || back.Restores == nil || *back.Restores != 1 || back.Flows != 2 {
+		t.Errorf("restored revision is %+v", back)
+	}
+	if d := decode[gen.PolicyDifference](r.call("GET", "/fabrics/lab/policies/1/diff", "").want(200)); len(d.Changed)+len(d.Added)+len(d.Removed)+len(d.Options)+d.FlowsAdded.Count != 0 {
+		t.Errorf("after the restoration: %+v", d)
+	}
+	if again := decode[gen.Policy](r.call("POST", "/fabrics/lab/policies/1/restore", "").want(200)); again.Revision != 7 {
+		t.Errorf("restored again: %+v", again)
+	}
+	labelled := decode[gen.Policy](r.call("PUT", "/fabrics/lab/policies/7/label", `{"label":"as before"}`).want(200))
+	if labelled.Label == nil || *labelled.Label != "as before" {
+		t.Errorf("label is %v", labelled.Label)
+	}
+	r.call("PUT", "/fabrics/lab/policies/7/label", `{"label":"a\nb"}`).want(422, "invalid")
+	r.call("GET", "/fabrics/lab/policies/99", "").want(404, "not-found")
+	r.call("PUT", "/fabrics/lab/options", `{"profile":"connectx-6"}`, "If-Match", "*").want(422, "invalid")
+}
+
+func TestPartsOfATenantChangeByThemselves(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	const red = "/fabrics/lab/tenants/red"
+	list := decode[gen.AttachmentList](r.call("GET", red+"/attachments?limit=1", "").want(200))
+	if len(list.Items) != 1 || list.NextCursor == nil {
+		t.Fatalf("attachments are %+v", list)
+	}
+	made := r.call("POST", red+"/attachments", `{"port":"h2","sl":3}`).want(201)
+	at := decode[gen.Attachment](made)
+	if made.header.Get("Location") != "/api/v1"+red+"/attachments/"+at.Port {
+		t.Errorf("Location is %s", made.header.Get("Location"))
+	}
+	r.call("POST", red+"/attachments", `{"port":"h2"}`).want(409, "already-exists")
+	r.call("POST", red+"/attachments", `{"port":"nowhere"}`).want(422, "invalid")
+	got := r.call("GET", red+"/attachments/"+at.Port, "").want(200)
+	tag := got.header.Get("ETag")
+	r.call("PUT", "/fabrics/lab/tenants/red", `{"weight":7,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h2","sl":3},{"port":"h4"}]}`, "If-Match", "*").want(200)
+	put := r.call("PUT", red+"/attachments/h2", `{"sl":4}`, "If-Match", tag).want(200) // the change of the weight is none of the attachment
+	r.call("PUT", red+"/attachments/h2", `{}`, "If-Match", tag).want(412, "precondition-failed")
+	r.call("PUT", red+"/attachments/h2", `{}`).want(428, "precondition-required")
+	r.call("DELETE", red+"/attachments/h2", "", "If-Match", put.header.Get("ETag")).want(204)
+	r.call("DELETE", red+"/attachments/h2", "", "If-Match", "*").want(404, "not-found")
+	r.call("DELETE", red+"/attachments/h4", "", "If-Match", "*").want(409, "in-use")
+
+	// Flows without a class are of none of the classes that a tenant has.
+	r.call("POST", red+"/classes", `{"name":"bulk","weight":2}`).want(422, "invalid")
+	r.call("PUT", "/fabrics/lab/flows", `{"flows":[]}`, "If-Match", "*").want(200)
+	r.call("POST", red+"/classes", `{"name":"bulk","weight":2}`).want(201)
+	r.call("POST", red+"/classes", `{"name":"bulk","weight":2}`).want(409, "already-exists")
+	class := r.call("GET", red+"/classes/bulk", "").want(200)
+	r.call("PUT", red+"/classes/bulk", `{"weight":5}`, "If-Match", class.header.Get("ETag")).want(200)
+	r.call("PUT", red+"/classes/bulk", `{"weight":6}`, "If-Match", class.header.Get("ETag")).want(412, "precondition-failed")
+	if l := decode[gen.ClassList](r.call("GET", red+"/classes", "").want(200)); len(l.Items) != 1 || l.Items[0].Weight != 5 {
+		t.Errorf("classes are %+v", l)
+	}
+	r.call("DELETE", red+"/classes/bulk", "", "If-Match", "*").want(204)
+	r.call("GET", red+"/classes/bulk", "").want(404, "not-found")
+}
+
+func TestPlansAreComparedAndExplained(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	a := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201))
+	if a.Policy == nil || *a.Policy != 1 {
+		t.Errorf("plan is of revision %v", a.Policy)
+	}
+	r.call("PUT", "/fabrics/lab/tenants/red", `{"weight":9,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h4"}]}`, "If-Match", "*").want(200)
+	b := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201))
+	d := decode[gen.PlanDifference](r.call("GET", "/fabrics/lab/plans/"+b.Name+"/diff?against="+a.Name, "").want(200))
+	if d.From != a.Name || d.To != b.Name || len(d.Tenants) != 2 || d.Tenants[1].After.Weight != 9 {
+		t.Errorf("difference is %+v", d)
+	}
+	r.call("GET", "/fabrics/lab/plans/"+b.Name+"/diff", "").want(409, "no-plan")
+	again := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{"policy":1,"keep_placements":true}`).want(200))
+	if again.Name != a.Name {
+		t.Errorf("the first revision gives plan %s now, %s before", again.Name, a.Name)
+	}
+	why := decode[gen.ExplanationList](r.call("GET", "/fabrics/lab/plans/"+b.Name+"/explain?tenant=red", "").want(200))
+	if len(why.Items) == 0 || len(why.Items[0].Reasons) == 0 {
+		t.Errorf("explanation is %+v", why)
+	}
+	r.call("GET", "/fabrics/lab/plans/"+b.Name+"/explain?tenant=nobody", "").want(422, "invalid")
+	if page := decode[gen.ExplanationList](r.call("GET", "/fabrics/lab/plans/"+b.Name+"/explain?limit=1", "").want(200)); len(page.Items) != 1 || page.NextCursor == nil {
+		t.Errorf("page is %+v", page)
+	}
+	w := decode[gen.WhatIf](r.call("POST", "/fabrics/lab/plans/what-if", `{"edits":["weight:blue=9"]}`).want(200))
+	if w.Before.Name != b.Name || w.After.Name == b.Name || len(w.Difference.Tenants) == 0 {
+		t.Errorf("what if: %+v", w)
+	}
+	r.call("POST", "/fabrics/lab/plans/what-if", `{"edits":["weight:nobody=9","nonsense"]}`).want(422, "invalid")
+	roce := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans?dry_run=true", `{"options":{"plane":"roce"}}`).want(200))
+	if roce.Plane != gen.PlanPlaneRoce || roce.Roce == nil {
+		t.Errorf("plan for the plane roce is %+v", roce)
+	}
+}
+
+// extended are operations that tests of this file and the next cover.
+func extended() map[string]bool {
+	return map[string]bool{
+		"updateFabric": true, "whatIf": true, "diffPlans": true, "explainPlan": true, "getTiers": true, "listLinks": true,
+		"listAttachments": true, "addAttachment": true, "getAttachment": true, "putAttachment": true, "deleteAttachment": true,
+		"listClasses": true, "addClass": true, "getClass": true, "putClass": true, "deleteClass": true,
+		"listShares": true, "measureShares": true,
+	}
+}

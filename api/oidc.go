@@ -1,0 +1,127 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+// IdentityProvider is an OpenID provider. Begin and Finish are the two halves of the authorization
+// code flow with PKCE; what Begin returns beside the address is sealed into the browser's cookie
+// and given back to Finish.
+type IdentityProvider interface {
+	// Name is what people call the provider.
+	Name() string
+	// Begin returns where to send the browser, and a secret of this sign-in.
+	Begin(ctx context.Context) (address, secret string, err error)
+	// Finish judges what came back: the state must be that of the secret, the code is exchanged,
+	// and the identity's signature, issuer, audience, time and nonce are checked.
+	Finish(ctx context.Context, secret, state, code string) (control.Identity, error)
+	// Bearer judges a token of the provider that a program sent; an error when such are not taken.
+	Bearer(ctx context.Context, token string) (control.Identity, error)
+}
+
+// oidcCookie holds the secret of a sign-in that is under way. It is used once.
+const oidcCookie = "fairlane_oidc"
+
+// oidcPatience is how long a sign-in at the provider may take.
+const oidcPatience = 10 * time.Minute
+
+// oidcPath is the only path that the cookie is sent to.
+const oidcPath = "/api/v1/sign-in/oidc"
+
+// OIDCCallback is the path to which the provider sends the browser back.
+const OIDCCallback = oidcPath + "/callback"
+
+func (s *Server) oidcCookie(r *http.Request, value string, age time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name: oidcCookie, Value: value, Path: oidcPath, MaxAge: int(age.Seconds()), Secure: s.overTLS(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+// startedOidc is the answer that sends the browser to the provider.
+type startedOidc withCookies[gen.StartOidc302Response]
+
+// VisitStartOidcResponse implements gen.StartOidcResponseObject.
+func (a startedOidc) VisitStartOidcResponse(w http.ResponseWriter) error {
+	withCookies[gen.StartOidc302Response](a).set(w)
+	return a.then.VisitStartOidcResponse(w)
+}
+
+// StartOidc implements the contract.
+func (s *Server) StartOidc(ctx context.Context, r gen.StartOidcRequestObject) (gen.StartOidcResponseObject, error) {
+	if s.o.OIDC == nil {
+		return nil, &problemError{code: "oidc-off", detail: "no OpenID provider is configured"}
+	}
+	address, secret, err := s.o.OIDC.Begin(ctx)
+	if err != nil {
+		return nil, s.oidcFault(ctx, err)
+	}
+	value := secret + "." + url.QueryEscape(deref(r.Params.ReturnTo))
+	return startedOidc{
+		[]*http.Cookie{s.oidcCookie(requestOf(ctx), value, oidcPatience)},
+		gen.StartOidc302Response{Headers: gen.StartOidc302ResponseHeaders{Location: address}},
+	}, nil
+}
+
+// finishedOidc is the answer that sends the browser back to where it began.
+type finishedOidc withCookies[gen.FinishOidc302Response]
+
+// VisitFinishOidcResponse implements gen.FinishOidcResponseObject.
+func (a finishedOidc) VisitFinishOidcResponse(w http.ResponseWriter) error {
+	withCookies[gen.FinishOidc302Response](a).set(w)
+	return a.then.VisitFinishOidcResponse(w)
+}
+
+// FinishOidc implements the contract.
+func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) (gen.FinishOidcResponseObject, error) {
+	if s.o.OIDC == nil {
+		return nil, &problemError{code: "oidc-off", detail: "no OpenID provider is configured"}
+	}
+	req := requestOf(ctx)
+	if err := s.control.Admit(req.RemoteAddr); err != nil {
+		return nil, err
+	}
+	cookie, err := req.Cookie(oidcCookie)
+	if err != nil {
+		return nil, &problemError{code: "sign-in-refused", detail: "this sign-in was not begun in this browser, or took too long; begin again"}
+	}
+	secret, back, _ := strings.Cut(cookie.Value, ".")
+	if e := deref(r.Params.Error); e != "" {
+		return nil, &problemError{code: "sign-in-refused", detail: "the OpenID provider refused: " + clip(e)}
+	}
+	id, err := s.o.OIDC.Finish(ctx, secret, deref(r.Params.State), deref(r.Params.Code))
+	if err != nil {
+		s.control.Refused(req.RemoteAddr)
+		return nil, s.oidcFault(ctx, err)
+	}
+	in, err := s.control.SignInExternal(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.endPlanted(ctx, req); err != nil {
+		return nil, err
+	}
+	cookies := append(s.sessionCookies(req, in.Secret), s.oidcCookie(req, "", -time.Second))
+	return finishedOidc{cookies, gen.FinishOidc302Response{Headers: gen.FinishOidc302ResponseHeaders{Location: returnTo(back)}}}, nil
+}
+
+// returnTo is a path of this service; anything else is its front page, so that nobody is sent elsewhere.
+func returnTo(escaped string) string {
+	path, err := url.QueryUnescape(escaped)
+	if err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+		return "/"
+	}
+	return path
+}
+
+// oidcFault turns a fault of a sign-in into a refusal whose reason is in the log only.
+func (s *Server) oidcFault(ctx context.Context, err error) error {
+	s.o.Log.WarnContext(ctx, "sign-in at the OpenID provider failed", "error", err.Error())
+	return &problemError{code: "sign-in-refused", detail: "the sign-in at the OpenID provider did not go through; begin again, or look into the service's log"}
+}

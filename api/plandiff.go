@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/policy"
+)
+
+// WhatIf implements the contract.
+func (s *Server) WhatIf(ctx context.Context, r gen.WhatIfRequestObject) (gen.WhatIfResponseObject, error) {
+	w, err := s.control.WhatIf(ctx, r.Fabric, control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy), Edits: r.Body.Edits})
+	if err != nil {
+		return nil, err
+	}
+	diff, err := differenceOut(w.Difference)
+	if err != nil {
+		return nil, err
+	}
+	return gen.WhatIf200JSONResponse{
+		Before:     gen.PlanShares{Name: w.Before.Name, Tenants: mapped(w.Before.Tenants, predictedOut)},
+		After:      gen.PlanShares{Name: w.After.Name, Tenants: mapped(w.After.Tenants, predictedOut)},
+		Difference: diff, Notices: mapped(w.Notices, findingOut), Findings: mapped(w.After.Findings, findingOut),
+	}, nil
+}
+
+// DiffPlans implements the contract.
+func (s *Server) DiffPlans(ctx context.Context, r gen.DiffPlansRequestObject) (gen.DiffPlansResponseObject, error) {
+	d, err := s.control.DiffPlans(ctx, r.Fabric, deref(r.Params.Against), r.Plan)
+	if err != nil {
+		return nil, err
+	}
+	out, err := differenceOut(d)
+	return gen.DiffPlans200JSONResponse(out), err
+}
+
+// ExplainPlan implements the contract.
+func (s *Server) ExplainPlan(ctx context.Context, r gen.ExplainPlanRequestObject) (gen.ExplainPlanResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.control.ExplainPlan(ctx, r.Fabric, r.Plan, policy.ExplainFilter{Port: deref(r.Params.Port), Tenant: deref(r.Params.Tenant)})
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := slicePage(list, p)
+	if err != nil {
+		return nil, err
+	}
+	items := mapped(list, func(e policy.Explanation) gen.Explanation {
+		return gen.Explanation{Kind: e.Kind, Name: e.Name, Devices: append([]string{}, e.Devices...), Note: optional(e.Note), Reasons: mapped(e.Reasons, reasonOut)}
+	})
+	return gen.ExplainPlan200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
+}
+
+// slicePage cuts a page out of a list that is computed whole; the cursor is the number of rows before it.
+func slicePage[T any](list []T, p control.Page) (rows []T, next string, err error) {
+	start := 0
+	if p.After != "" {
+		if start, err = strconv.Atoi(p.After); err != nil || start < 0 {
+			return nil, "", control.Invalid("cursor", "cursor is not one that this list gave")
+		}
+	}
+	start = min(start, len(list))
+	end := min(start+p.Size(), len(list))
+	if end < len(list) {
+		next = strconv.Itoa(end)
+	}
+	return list[start:end], next, nil
+}
+
+func predictedOut(x policy.TenantShare) gen.PredictedShare {
+	return gen.PredictedShare{
+		Tenant: x.Tenant, Weight: x.Weight.Float(), QPS: x.QPs,
+		EntitledBps: int64(x.Entitled), PredictedBps: int64(x.Predicted), PredictedError: x.PredictedError, Bound: x.Bound,
+	}
+}
+
+// differenceOut converts by way of JSON, whose fields are the contract's; only what the two write in another way
+// is converted by itself.
+func differenceOut(d policy.Difference) (out gen.PlanDifference, err error) {
+	b, err := json.Marshal(d)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("convert a difference of plans: %w", err)
+	}
+	for i, t := range d.Tenants {
+		if t.Before != nil {
+			out.Tenants[i].Before = new(predictedOut(*t.Before))
+		}
+		if t.After != nil {
+			out.Tenants[i].After = new(predictedOut(*t.After))
+		}
+		for j, c := range t.Classes {
+			if c.Before != nil {
+				out.Tenants[i].Classes[j].Before.Weight = c.Before.Weight.Float()
+			}
+			if c.After != nil {
+				out.Tenants[i].Classes[j].After.Weight = c.After.Weight.Float()
+			}
+		}
+	}
+	out.Appeared, out.Vanished = mapped(d.Appeared, findingOut), mapped(d.Vanished, findingOut)
+	for i, f := range d.Reworded {
+		out.Reworded[i] = gen.FindingChange{Before: findingOut(f.Before), After: findingOut(f.After)}
+	}
+	return out, nil
+}
+
+// object is a value as the contract's free-form object; nil when there is none.
+func object[T any](v *T) (map[string]any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(v)
+	var out map[string]any
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("convert %T: %w", v, err)
+	}
+	return out, nil
+}

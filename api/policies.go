@@ -1,0 +1,166 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/tenants"
+)
+
+// ListPolicies implements the contract.
+func (s *Server) ListPolicies(ctx context.Context, r gen.ListPoliciesRequestObject) (gen.ListPoliciesResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.control.ListPolicies(ctx, r.Fabric, p)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListPolicies200JSONResponse{Items: mapped(list, policyOut), NextCursor: cursor(next)}, nil
+}
+
+// GetPolicy implements the contract.
+func (s *Server) GetPolicy(ctx context.Context, r gen.GetPolicyRequestObject) (gen.GetPolicyResponseObject, error) {
+	c, err := s.control.Policy(ctx, r.Fabric, r.Revision)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetPolicy200JSONResponse{
+		Policy: policyOut(c.Policy), Tenants: mapped(c.List, declaredTenant), Flows: mapped(c.Traffic, flowOut), Options: optionsOut(c.Options),
+	}, nil
+}
+
+// DiffPolicies implements the contract.
+func (s *Server) DiffPolicies(ctx context.Context, r gen.DiffPoliciesRequestObject) (gen.DiffPoliciesResponseObject, error) {
+	d, err := s.control.DiffPolicies(ctx, r.Fabric, deref(r.Params.Against), r.Revision)
+	if err != nil {
+		return nil, err
+	}
+	out := gen.DiffPolicies200JSONResponse{
+		From: d.From, To: d.To, Added: mapped(d.Added, declaredTenant), Removed: mapped(d.Removed, declaredTenant),
+		FlowsAdded:   gen.FlowDifference{Count: d.FlowsAddedN, First: mapped(d.FlowsAdded, flowOut)},
+		FlowsRemoved: gen.FlowDifference{Count: d.FlowsRemovedN, First: mapped(d.FlowsRemoved, flowOut)},
+		Changed:      []gen.TenantDifference{},
+	}
+	if out.Options, err = fieldDifferences(optionsOut(d.Before), optionsOut(d.After)); err != nil {
+		return nil, err
+	}
+	for _, c := range d.Changed {
+		fields, err := fieldDifferences(declaredTenant(c.Before), declaredTenant(c.After))
+		if err != nil {
+			return nil, err
+		}
+		out.Changed = append(out.Changed, gen.TenantDifference{Tenant: c.After.Name, Fields: fields})
+	}
+	return out, nil
+}
+
+// RestorePolicy implements the contract.
+func (s *Server) RestorePolicy(ctx context.Context, r gen.RestorePolicyRequestObject) (gen.RestorePolicyResponseObject, error) {
+	version := control.AnyVersion
+	if r.Params.IfMatch != nil {
+		v, err := ifMatch(r.Params.IfMatch)
+		if err != nil {
+			return nil, err
+		}
+		if v != anyVersion {
+			version = v
+		}
+	}
+	p, _, err := s.control.RestorePolicy(ctx, r.Fabric, r.Revision, version)
+	return gen.RestorePolicy200JSONResponse(policyOut(p)), err
+}
+
+// LabelPolicy implements the contract.
+func (s *Server) LabelPolicy(ctx context.Context, r gen.LabelPolicyRequestObject) (gen.LabelPolicyResponseObject, error) {
+	p, err := s.control.LabelPolicy(ctx, r.Fabric, r.Revision, r.Body.Label)
+	return gen.LabelPolicy200JSONResponse(policyOut(p)), err
+}
+
+// GetOptions implements the contract.
+func (s *Server) GetOptions(ctx context.Context, r gen.GetOptionsRequestObject) (gen.GetOptionsResponseObject, error) {
+	o, v, err := s.control.Options(ctx, r.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetOptions200JSONResponse{Body: optionsOut(o), Headers: gen.GetOptions200ResponseHeaders{ETag: etag(v)}}, nil
+}
+
+// PutOptions implements the contract.
+func (s *Server) PutOptions(ctx context.Context, r gen.PutOptionsRequestObject) (gen.PutOptionsResponseObject, error) {
+	v, err := ifMatch(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if v == anyVersion {
+		v = control.AnyVersion
+	}
+	o := optionsIn(r.Body)
+	next, err := s.control.PutOptions(ctx, r.Fabric, v, o)
+	if err != nil {
+		return nil, err
+	}
+	return gen.PutOptions200JSONResponse{Body: optionsOut(o), Headers: gen.PutOptions200ResponseHeaders{ETag: etag(next)}}, nil
+}
+
+func policyOut(p control.Policy) gen.Policy {
+	return gen.Policy{
+		Revision: p.Number, Fabric: p.Fabric, Label: optional(p.Label), Message: p.Message, Actor: p.Actor, Restores: optional(p.Restores),
+		Tenants: p.Tenants, Flows: p.Flows, CreatedAt: p.CreatedAt,
+	}
+}
+
+// declaredTenant is a tenant as a request declares it.
+func declaredTenant(t tenants.Tenant) gen.TenantCreate {
+	full := tenantOut(control.Tenant{Tenant: t})
+	return gen.TenantCreate{
+		Name: full.Name, Weight: full.Weight, Pkey: &full.Pkey, GuaranteeBps: &full.GuaranteeBps, CapBps: &full.CapBps,
+		Classes: full.Classes, Attachments: full.Attachments,
+	}
+}
+
+// fieldDifferences compares two values of the contract field by field.
+func fieldDifferences(before, after any) ([]gen.FieldDifference, error) {
+	a, err := rawFields(before)
+	if err != nil {
+		return nil, err
+	}
+	b, err := rawFields(after)
+	if err != nil {
+		return nil, err
+	}
+	out := []gen.FieldDifference{}
+	for name, v := range a {
+		switch w, still := b[name]; {
+		case !still:
+			out = append(out, gen.FieldDifference{Field: name, Before: v})
+		case !bytes.Equal(v, w):
+			out = append(out, gen.FieldDifference{Field: name, Before: v, After: w})
+		}
+	}
+	for name, w := range b {
+		if _, had := a[name]; !had {
+			out = append(out, gen.FieldDifference{Field: name, After: w})
+		}
+	}
+	slices.SortFunc(out, func(x, y gen.FieldDifference) int { return strings.Compare(x.Field, y.Field) })
+	return out, nil
+}
+
+func rawFields(v any) (fields map[string]json.RawMessage, err error) {
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(b, &fields)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare %T: %w", v, err)
+	}
+	return fields, nil
+}

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/gin-gonic/gin"
+
+	"fairlane/internal/control"
+	"fairlane/tenants"
+	"fairlane/tenants/authz"
+)
+
+// rightsExtension is the key of an operation's rule in the contract.
+const rightsExtension = "x-fairlane-authz"
+
+// reach says in which domain a rule wants its right.
+type reach string
+
+// Reaches of a rule.
+const (
+	reachPublic reach = "public" // anyone: the operation says "security: []" and has no rule
+	reachSelf   reach = "self"   // whoever is known: what is answered is about the caller
+	reachAll    reach = "all"    // in the domain of everything
+	reachTenant reach = "tenant" // there, or in the domain of the path's fabric and tenant
+	reachOwn    reach = "own"    // there, or in any tenant of the path's fabric; the answer is cut to those
+)
+
+// rule is what an operation asks of its caller.
+type rule struct {
+	Object authz.Object `json:"object"`
+	Action authz.Action `json:"action"`
+	Domain reach        `json:"domain"`
+}
+
+// sealed is the rule of an operation without one: only a role that may do everything has this right.
+// A test fails for every such operation.
+func sealed() rule { return rule{authz.Settings, authz.Run, reachAll} }
+
+// ruleOf reads an operation's rule. ok is false when there is none.
+func ruleOf(op *openapi3.Operation) (r rule, ok bool, err error) {
+	if op.Security != nil && len(*op.Security) == 0 {
+		return rule{Domain: reachPublic}, true, nil
+	}
+	value, ok := op.Extensions[rightsExtension]
+	if !ok {
+		return sealed(), false, nil
+	}
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	switch {
+	case err != nil:
+		return sealed(), true, fmt.Errorf("operation %s: %s: %w", op.OperationID, rightsExtension, err)
+	case r.Domain == reachSelf && r.Object == "" && r.Action == "":
+	case slices.Contains([]reach{reachAll, reachTenant, reachOwn}, r.Domain) && authz.Known(r.Object, r.Action):
+	default:
+		return sealed(), true, fmt.Errorf("operation %s: %s %s: want an object, an action and a domain that exist, or {domain: self}", op.OperationID, rightsExtension, text)
+	}
+	return r, true, nil
+}
+
+// authorize is the one place where rights are enforced: by the operation's rule, before the body
+// is read and before anything is looked up, so that what does not exist and what is somebody
+// else's take the same way.
+func (s *Server) authorize(c *gin.Context) {
+	r, ok := s.spec.rules[c.Request.Method+" "+c.FullPath()]
+	if !ok {
+		r = sealed()
+	}
+	if r.Domain == reachPublic || r.Domain == reachSelf {
+		return
+	}
+	p, ok := control.PrincipalFrom(c.Request.Context())
+	if !ok {
+		s.writeProblem(c, control.ErrUnauthorized)
+		return
+	}
+	if err := s.decide(p, r, c.Param("fabric"), c.Param("tenant")); err != nil {
+		s.writeProblem(c, err)
+	}
+}
+
+// decide returns nil when the rule lets the principal pass.
+func (s *Server) decide(p control.Principal, r rule, fabric, tenant string) error {
+	rights, err := s.rights.Rights(p.Grants)
+	if err != nil {
+		return fmt.Errorf("rights of %s: %w", p.Name, err)
+	}
+	domains := []tenants.Domain{{}}
+	switch {
+	case r.Domain == reachTenant:
+		domains[0] = tenants.Domain{Fabric: fabric, Tenant: tenant}
+	case r.Domain == reachOwn && !p.Wide():
+		domains = own(p, fabric)
+	}
+	for _, d := range domains {
+		may, err := rights.Can(d, r.Object, r.Action)
+		if err != nil {
+			return err
+		}
+		if !may {
+			continue
+		}
+		if !p.InScope(string(r.Object), string(r.Action)) {
+			return &control.ForbiddenError{Detail: fmt.Sprintf("the token's scopes do not include %s:%s", r.Object, r.Action)}
+		}
+		return nil
+	}
+	return refusal(p, r, fabric, tenant)
+}
+
+// own lists the domains of a principal's tenants, on one fabric when it is named.
+func own(p control.Principal, fabric string) []tenants.Domain {
+	var list []tenants.Domain
+	for _, g := range p.Grants {
+		if !g.Domain.All() && (fabric == "" || g.Domain.Fabric == fabric) {
+			list = append(list, g.Domain)
+		}
+	}
+	return list
+}
+
+// refusal is what a principal hears that may not do a thing. Of what it may not know, it hears
+// what it would hear if that did not exist; nothing was looked up to say so.
+func refusal(p control.Principal, r rule, fabric, tenant string) error {
+	switch {
+	case p.Wide() || fabric == "":
+	case !slices.Contains(p.Fabrics(), fabric):
+		return &control.NotFoundError{Kind: "fabric", Name: clip(fabric)}
+	case tenant != "" && !slices.Contains(p.TenantsOn(fabric), tenant):
+		return &control.NotFoundError{Kind: "tenant", Name: clip(tenant)}
+	}
+	return &control.ForbiddenError{Detail: fmt.Sprintf("it takes a role that may %s %s here", r.Action, r.Object)}
+}

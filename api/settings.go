@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+// GetSettings implements the contract.
+func (s *Server) GetSettings(ctx context.Context, _ gen.GetSettingsRequestObject) (gen.GetSettingsResponseObject, error) {
+	set, err := s.control.Settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetSettings200JSONResponse{Body: settingsBody(set), Headers: gen.GetSettings200ResponseHeaders{ETag: etag(set.Version)}}, nil
+}
+
+// PutSettings implements the contract.
+func (s *Server) PutSettings(ctx context.Context, r gen.PutSettingsRequestObject) (gen.PutSettingsResponseObject, error) {
+	v, err := ifMatch(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if v == anyVersion {
+		v = control.AnyVersion
+	}
+	set, err := s.control.PutSettings(ctx, v, settingsIn(*r.Body))
+	if err != nil {
+		return nil, err
+	}
+	return gen.PutSettings200JSONResponse{Body: settingsBody(set), Headers: gen.PutSettings200ResponseHeaders{ETag: etag(set.Version)}}, nil
+}
+
+// settingsIn fills in the defaults of what is left out.
+func settingsIn(in gen.SettingsUpdate) control.Settings {
+	set := control.DefaultSettings()
+	take := func(to *int, v *int) {
+		if v != nil {
+			*to = *v
+		}
+	}
+	if x := in.Shares; x != nil {
+		take(&set.Shares.Interval, x.IntervalS)
+		take(&set.Shares.Window, x.WindowMs)
+		take(&set.Shares.Keep, x.Keep)
+	}
+	if x := in.Tasks; x != nil {
+		take(&set.Tasks.Keep, x.Keep)
+		take(&set.Tasks.Limit, x.Limit)
+	}
+	return set
+}
+
+func settingsBody(s control.Settings) gen.Settings {
+	return gen.Settings{
+		Shares:  gen.ShareSettings{IntervalS: &s.Shares.Interval, WindowMs: &s.Shares.Window, Keep: &s.Shares.Keep},
+		Tasks:   gen.TaskSettings{Keep: &s.Tasks.Keep, Limit: &s.Tasks.Limit},
+		Version: s.Version, UpdatedAt: instant(s.UpdatedAt),
+	}
+}

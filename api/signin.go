@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+// ListSignInMethods implements the contract.
+func (s *Server) ListSignInMethods(context.Context, gen.ListSignInMethodsRequestObject) (gen.ListSignInMethodsResponseObject, error) {
+	out := gen.ListSignInMethods200JSONResponse{Password: true}
+	if s.o.OIDC != nil {
+		out.Oidc, out.OidcName = true, optional(s.o.OIDC.Name())
+	}
+	return out, nil
+}
+
+// signedIn is the answer to a sign-in: the generated one with cookies.
+type signedIn withCookies[gen.SignIn200JSONResponse]
+
+// VisitSignInResponse implements gen.SignInResponseObject.
+func (a signedIn) VisitSignInResponse(w http.ResponseWriter) error {
+	withCookies[gen.SignIn200JSONResponse](a).set(w)
+	return a.then.VisitSignInResponse(w)
+}
+
+// SignIn implements the contract. A session that the browser has already ends: its secret may be
+// one that somebody planted.
+func (s *Server) SignIn(ctx context.Context, r gen.SignInRequestObject) (gen.SignInResponseObject, error) {
+	req := requestOf(ctx)
+	if err := s.sameOrigin(req); err != nil {
+		return nil, err
+	}
+	if err := s.control.Admit(req.RemoteAddr); err != nil {
+		return nil, err
+	}
+	in, err := s.control.SignIn(ctx, r.Body.Name, r.Body.Password)
+	if err != nil {
+		if errors.Is(err, control.ErrUnauthorized) {
+			s.control.Refused(req.RemoteAddr)
+			err = &problemError{code: "sign-in-refused", detail: "name or password is wrong, or the account is disabled"}
+		}
+		return nil, err
+	}
+	if err := s.endPlanted(ctx, req); err != nil {
+		return nil, err
+	}
+	return signedIn{s.sessionCookies(req, in.Secret), gen.SignIn200JSONResponse{
+		Name: in.Principal.Name, CsrfToken: csrfToken(in.Secret), ExpiresAt: in.Session.ExpiresAt,
+	}}, nil
+}
+
+// endPlanted ends the session whose cookie came with a sign-in.
+func (s *Server) endPlanted(ctx context.Context, r *http.Request) error {
+	secret, err := sessionSecret(r)
+	if err != nil {
+		return nil //nolint:nilerr // no cookie, nothing to end
+	}
+	p, _, err := s.control.AuthenticateSession(ctx, secret)
+	switch {
+	case errors.Is(err, control.ErrUnauthorized):
+		return nil
+	case err != nil:
+		return err
+	}
+	return s.control.SignOut(control.WithPrincipal(ctx, p))
+}
+
+// signedOut is the answer to a sign-out.
+type signedOut withCookies[gen.SignOut204Response]
+
+// VisitSignOutResponse implements gen.SignOutResponseObject.
+func (a signedOut) VisitSignOutResponse(w http.ResponseWriter) error {
+	withCookies[gen.SignOut204Response](a).set(w)
+	return a.then.VisitSignOutResponse(w)
+}
+
+// SignOut implements the contract.
+func (s *Server) SignOut(ctx context.Context, _ gen.SignOutRequestObject) (gen.SignOutResponseObject, error) {
+	if err := s.control.SignOut(ctx); err != nil {
+		return nil, err
+	}
+	return signedOut{s.sessionCookies(requestOf(ctx), ""), gen.SignOut204Response{}}, nil
+}
+
+// ChangePassword implements the contract. A wrong present password counts as a refused credential.
+func (s *Server) ChangePassword(ctx context.Context, r gen.ChangePasswordRequestObject) (gen.ChangePasswordResponseObject, error) {
+	addr := requestOf(ctx).RemoteAddr
+	if err := s.control.Admit(addr); err != nil {
+		return nil, err
+	}
+	err := s.control.ChangePassword(ctx, r.Body.Password, r.Body.NewPassword)
+	if errors.Is(err, control.ErrInvalid) {
+		s.control.Refused(addr)
+	}
+	return gen.ChangePassword204Response{}, err
+}

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+const (
+	// heartbeat is how often a stream without events sends a comment: often enough for proxies, which cut lines
+	// that are silent for half a minute.
+	heartbeat = 15 * time.Second
+	// streamWrite is how long one write of a stream may take before its client counts as gone.
+	streamWrite = 30 * time.Second
+)
+
+// streams reports whether a route answers without an end.
+func streams(route string) bool { return strings.HasSuffix(route, "/stream") }
+
+// stream prepares a request that is answered without an end: it has a place of its own, no time limit but one for each
+// write, and ends with the service.
+func (s *Server) stream(c *gin.Context) {
+	leave, err := s.load.stream()
+	if err != nil {
+		c.Header("Retry-After", "10")
+		s.writeProblem(c, err)
+		return
+	}
+	defer leave()
+	ctx, cancel := context.WithCancel(c.Request.Context())
+	defer cancel()
+	defer context.AfterFunc(s.draining, cancel)()
+	c.Request = c.Request.WithContext(ctx)
+	c.Header("Cache-Control", "no-store")
+	c.Header("X-Accel-Buffering", "no") // nginx would hold events back
+	c.Writer = &streamWriter{c.Writer, http.NewResponseController(c.Writer)}
+	c.Next()
+}
+
+// streamWriter renews the time limit of the connection with each write.
+type streamWriter struct {
+	gin.ResponseWriter
+	control *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (w *streamWriter) Write(b []byte) (int, error) {
+	_ = w.control.SetWriteDeadline(time.Now().Add(streamWrite)) // not all connections have one
+	return w.ResponseWriter.Write(b)
+}
+
+// StreamEvents implements the contract.
+func (s *Server) StreamEvents(ctx context.Context, r gen.StreamEventsRequestObject) (gen.StreamEventsResponseObject, error) {
+	after := int64(-1)
+	switch {
+	case r.Params.LastEventID != nil:
+		after = *r.Params.LastEventID
+	case r.Params.After != nil:
+		after = *r.Params.After
+	}
+	w, err := s.control.WatchEvents(ctx, control.EventFilter{Fabric: r.Fabric, Rollout: deref(r.Params.Rollout), Kind: deref(r.Params.Kind)}, after)
+	if err != nil {
+		return nil, err
+	}
+	return gen.StreamEvents200TextEventStreamResponse{Body: &eventReader{ctx: ctx, watch: w, buf: *bytes.NewBufferString(": events follow\n\n")}}, nil
+}
+
+// eventReader is a stream of events as text. Read waits for the next ones and ends with the context.
+type eventReader struct {
+	ctx   context.Context //nolint:containedctx // of one response; io.Reader has no other way
+	watch *control.Watch
+	buf   bytes.Buffer
+}
+
+// Read implements io.Reader.
+func (r *eventReader) Read(p []byte) (int, error) {
+	for r.buf.Len() == 0 {
+		list, err := r.watch.Next(r.ctx, heartbeat)
+		if err != nil {
+			return 0, io.EOF // the client or the service ends it, or the store does not answer: come back
+		}
+		if len(list) == 0 {
+			r.buf.WriteString(": still here\n\n")
+		}
+		for _, e := range list {
+			if err := writeEvent(&r.buf, eventOut(e)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return r.buf.Read(p)
+}
+
+// writeEvent writes one event as the standard of server-sent events has it. JSON has no line breaks, so that data is one line.
+func writeEvent(w *bytes.Buffer, e gen.Event) error {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Errorf("encode event %d: %w", e.ID, err)
+	}
+	_, err = fmt.Fprintf(w, "id: %d\nevent: %s\ndata: %s\n\n", e.ID, e.Kind, b)
+	return err
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"context"
+	"strconv"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/tenants"
+)
+
+// ListUsers implements the contract.
+func (s *Server) ListUsers(ctx context.Context, r gen.ListUsersRequestObject) (gen.ListUsersResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.control.ListUsers(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ListUsers200JSONResponse{Items: mapped(list, userOut), NextCursor: cursor(next)}, nil
+}
+
+// CreateUser implements the contract.
+func (s *Server) CreateUser(ctx context.Context, r gen.CreateUserRequestObject) (gen.CreateUserResponseObject, error) {
+	grants, err := grantsIn(r.Body.Roles)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.control.CreateUser(ctx, control.UserInput{
+		Name: r.Body.Name, DisplayName: deref(r.Body.DisplayName), Password: deref(r.Body.Password), Grants: grants,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gen.CreateUser201JSONResponse{Body: userOut(a), Headers: gen.CreateUser201ResponseHeaders{ETag: etag(a.Version)}}, nil
+}
+
+// GetUser implements the contract.
+func (s *Server) GetUser(ctx context.Context, r gen.GetUserRequestObject) (gen.GetUserResponseObject, error) {
+	a, err := s.control.User(ctx, r.User)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetUser200JSONResponse{Body: userOut(a), Headers: gen.GetUser200ResponseHeaders{ETag: etag(a.Version)}}, nil
+}
+
+// UpdateUser implements the contract.
+func (s *Server) UpdateUser(ctx context.Context, r gen.UpdateUserRequestObject) (gen.UpdateUserResponseObject, error) {
+	v, err := rowVersion(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := grantsIn(r.Body.Roles)
+	if err != nil {
+		return nil, err
+	}
+	a, err := s.control.UpdateUser(ctx, v, control.UserInput{
+		Name: r.User, DisplayName: deref(r.Body.DisplayName), Password: deref(r.Body.Password), Disabled: deref(r.Body.Disabled), Grants: grants,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gen.UpdateUser200JSONResponse{Body: userOut(a), Headers: gen.UpdateUser200ResponseHeaders{ETag: etag(a.Version)}}, nil
+}
+
+// DeleteUser implements the contract.
+func (s *Server) DeleteUser(ctx context.Context, r gen.DeleteUserRequestObject) (gen.DeleteUserResponseObject, error) {
+	v, err := rowVersion(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	return gen.DeleteUser204Response{}, s.control.DeleteUser(ctx, r.User, v)
+}
+
+// grantsIn converts roles; what remains to refuse is a domain that does not fit its role.
+func grantsIn(list []gen.Grant) ([]tenants.Grant, error) {
+	out := make([]tenants.Grant, len(list))
+	for i, g := range list {
+		out[i] = tenants.Grant{Role: tenants.Role(g.Role), Domain: tenants.Domain{Fabric: deref(g.Fabric), Tenant: deref(g.Tenant)}}
+		if (g.Fabric == nil) != (g.Tenant == nil) {
+			return nil, control.Invalid(pointerAt("/roles", i), "want fabric and tenant, or neither")
+		}
+		if err := out[i].Validate(); err != nil {
+			return nil, control.Invalid(pointerAt("/roles", i), "%v", err)
+		}
+	}
+	return out, nil
+}
+
+// pointerAt is the JSON pointer of a list's entry.
+func pointerAt(list string, i int) string { return list + "/" + strconv.Itoa(i) }
+
+func userOut(a control.Account) gen.User {
+	out := gen.User{
+		Name: a.Name, DisplayName: a.DisplayName, Disabled: a.Disabled, HasPassword: a.Password != "", External: a.Subject != "",
+		Memberships: mapped(a.Memberships, membershipOut), Version: a.Version, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
+	}
+	if !a.SignedInAt.IsZero() {
+		out.SignedInAt = &a.SignedInAt
+	}
+	return out
+}
+
+func membershipOut(m control.Membership) gen.Membership {
+	return gen.Membership{
+		Role: gen.Role(m.Role), Fabric: optional(m.Domain.Fabric), Tenant: optional(m.Domain.Tenant), Source: gen.MembershipSource(m.Source),
+	}
+}

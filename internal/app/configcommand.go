@@ -1,0 +1,130 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/config"
+)
+
+// configCommand is `fairlane config`: what the service would run with, without running it.
+func (a *app) configCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: a.t("config.short")}
+	cmd.AddCommand(a.configCheckCommand(), a.configPrintCommand(), a.configReferenceCommand())
+	return cmd
+}
+
+// configCheckCommand reads everything that a configuration names and says what is wrong.
+func (a *app) configCheckCommand() *cobra.Command {
+	var path *string
+	cmd := &cobra.Command{
+		Use: "check", Short: a.t("config.check.short"), Long: a.t("config.check.long"), Args: cobra.NoArgs,
+		Example: "  fairlane config check --config /etc/fairlane/fairlane.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := loadConfig(cmd, *path)
+			if err != nil {
+				return err
+			}
+			if err := checkFiles(&l.Config); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.stdout, a.t("config.right"))
+			return err
+		},
+	}
+	path = a.configFlags(cmd)
+	return cmd
+}
+
+// checkFiles reads every file that a configuration names as the service would.
+func checkFiles(c *Config) error {
+	var faults []error
+	add := func(key string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", key, err))
+		}
+	}
+	_, err := databaseURL(c)
+	add("database_password_file", err)
+	token, err := config.Secret(c.AdminTokenFile)
+	if err == nil && c.AdminTokenFile != "" && len(token) < minAdminToken {
+		err = fmt.Errorf("%s: found %d characters: want %d or more", c.AdminTokenFile, len(token), minAdminToken)
+	}
+	add("admin_token_file", err)
+	_, err = ccKey(c.CCKeyFile)
+	add("cc_key_file", err)
+	if c.TLS.CertFile != "" {
+		_, err = newCertificates(c.TLS, nil)
+		add("tls", err)
+	}
+	if faults == nil {
+		return nil
+	}
+	return &UsageError{errors.Join(faults...)}
+}
+
+// minAdminToken is the least length of an administrator's token; control.Bootstrap demands it.
+const minAdminToken = 32
+
+// setting is one effective value, as `fairlane config print` shows it.
+type setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	From  string `json:"from"`
+}
+
+// configPrintCommand shows the effective value of every key and where it came from.
+func (a *app) configPrintCommand() *cobra.Command {
+	var path *string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "print", Short: a.t("config.print.short"), Long: a.t("config.print.long"), Args: cobra.NoArgs,
+		Example: "  fairlane config print --config /etc/fairlane/fairlane.yaml\n  FAIRLANE_LOG_LEVEL=debug fairlane config print --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, err := loadConfig(cmd, *path)
+			if err != nil {
+				return err
+			}
+			var all []setting
+			for _, k := range config.Keys() {
+				all = append(all, setting{k.Name, k.Value(&l.Config), l.From(k.Name)})
+			}
+			if asJSON {
+				enc := json.NewEncoder(a.stdout)
+				enc.SetIndent("", "  ")
+				return enc.Encode(all)
+			}
+			t := newTable(a.stdout, 0)
+			fmt.Fprintf(t, "%s\t%s\t%s\n", a.t("config.col.key"), a.t("config.col.value"), a.t("config.col.from"))
+			for _, s := range all {
+				fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, s.Value, s.From)
+			}
+			return t.Flush()
+		},
+	}
+	path = a.configFlags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+// configReferenceCommand prints the table of keys, or an example file.
+func (a *app) configReferenceCommand() *cobra.Command {
+	var example bool
+	cmd := &cobra.Command{
+		Use: "reference", Short: a.t("config.reference.short"), Args: cobra.NoArgs,
+		Example: "  fairlane config reference\n  fairlane config reference --example > fairlane.yaml",
+		RunE: func(*cobra.Command, []string) error {
+			text := config.Reference()
+			if example {
+				text = config.Example()
+			}
+			_, err := fmt.Fprint(a.stdout, text)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&example, "example", false, a.t("config.flag.example"))
+	return cmd
+}

@@ -1,0 +1,23 @@
+package app
+
+import (
+	"fmt"
+	"net/url"
+
+	"fairlane/internal/config"
+)
+
+// databaseURL is the database that a configuration names, with the password of its file put into the URL. It is
+// never printed: config.ShownDatabase makes it fit for that.
+func databaseURL(c *Config) (string, error) {
+	password, err := config.Secret(c.DatabasePasswordFile)
+	if err != nil || password == "" {
+		return c.Database, err
+	}
+	u, err := url.Parse(c.Database)
+	if err != nil { // the text would repeat the URL
+		return "", fmt.Errorf("the database URL cannot be read")
+	}
+	u.User = url.UserPassword(u.User.Username(), password)
+	return u.String(), nil
+}

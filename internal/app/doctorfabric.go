@@ -1,0 +1,109 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"strings"
+
+	"fairlane/internal/store"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// opensmConfig is where Debian's and the vendors' OpenSM keep their options.
+const opensmConfig = "/etc/opensm/opensm.conf"
+
+// fabric attaches to a fabric as the service does and asks the port it attached at.
+func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key mad.Key) {
+	s, err := parseSource(f.Source)
+	if err != nil {
+		d.note("fabric", f.Name, statusFail, "fabric-source", "source", f.Source, "error", err)
+		return
+	}
+	if s.file != "" {
+		if _, err := readFabric(s.file); err != nil {
+			d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
+			return
+		}
+		d.note("fabric", f.Name, statusOK, "fabric-file", "source", f.Source)
+		return
+	}
+	c, err := s.dial(ctx)
+	if err != nil {
+		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
+		return
+	}
+	defer func() { _ = c.Close() }() // the slot is gone either way
+	port, err := ownPort(ctx, c)
+	if err != nil {
+		d.note("fabric", f.Name, statusFail, "fabric-silent", "source", f.Source, "error", err)
+		return
+	}
+	d.note("fabric", f.Name, statusOK, "fabric-right", "source", f.Source, "lid", port.LID)
+	if key == 0 {
+		d.note("keys", f.Name, statusOK, "cc-key-none")
+	}
+	d.manager(ctx, f.Name, c, port.MasterSMLID)
+}
+
+// ownPort reads PortInfo of the port that the transport is attached at.
+func ownPort(ctx context.Context, t mad.Transport) (mad.PortInfo, error) {
+	req := mad.NewSMP(mad.MethodGet, mad.AttrPortInfo, 0)
+	resp, err := mad.Call(ctx, t, mad.Target{}, &req)
+	var p mad.PortInfo
+	if err == nil {
+		err = p.Decode(resp.Data())
+	}
+	return p, err
+}
+
+// manager says who manages the subnet, and whether it writes congestion control too. That cannot be read over the
+// fabric: OpenSM keeps the option to itself. Where its file is on this machine, the file is read.
+func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, lid ident.LID) {
+	if lid == 0 {
+		d.note("sm", fabric, statusOK, "sm-none")
+		return
+	}
+	req := mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)
+	resp, err := mad.Call(ctx, t, mad.Target{LID: lid}, &req)
+	var info mad.SMInfo
+	if err == nil {
+		err = info.Decode(resp.Data())
+	}
+	if err != nil {
+		d.note("sm", fabric, statusSkip, "sm-silent", "lid", lid, "error", err)
+	} else {
+		state := "sm-other"
+		if info.State == mad.SMStateMaster {
+			state = "sm-master"
+		}
+		d.note("sm", fabric, statusOK, state, "guid", info.GUID, "lid", lid, "state", info.State, "priority", info.Priority)
+	}
+	switch on, known := opensmCongestionControl(opensmConfig); {
+	case known && on:
+		d.note("sm", fabric, statusFail, "sm-congestion-on", "path", opensmConfig)
+	case known:
+		d.note("sm", fabric, statusOK, "sm-congestion-off", "path", opensmConfig)
+	default:
+		d.note("sm", fabric, statusSkip, "sm-congestion-unknown")
+	}
+}
+
+// opensmCongestionControl reads the option congestion_control of an OpenSM options file; a file that does not say is
+// at OpenSM's default, which is off. known is false when there is no file.
+func opensmCongestionControl(path string) (on, known bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, false
+	}
+	defer func() { _ = f.Close() }() // read only
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		words := strings.Fields(lines.Text())
+		if len(words) >= 2 && words[0] == "congestion_control" {
+			on = strings.EqualFold(words[1], "TRUE")
+		}
+	}
+	return on, lines.Err() == nil
+}

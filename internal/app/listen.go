@@ -1,0 +1,144 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// endpoint is a handler with the addresses it is served at.
+type endpoint struct {
+	server    *http.Server
+	listeners []net.Listener
+}
+
+// listenOn opens addresses, HOST:PORT or unix:PATH, with TLS when a configuration is given. When one cannot be
+// opened, none is left open.
+func listenOn(ctx context.Context, addresses []string, secure *tls.Config) ([]net.Listener, error) {
+	var open []net.Listener
+	for _, a := range addresses {
+		l, err := listenOne(ctx, a)
+		if err != nil {
+			for _, l := range open {
+				err = errors.Join(err, l.Close())
+			}
+			return nil, err
+		}
+		if secure != nil {
+			l = tls.NewListener(l, secure)
+		}
+		open = append(open, l)
+	}
+	return open, nil
+}
+
+func listenOne(ctx context.Context, address string) (net.Listener, error) {
+	var lc net.ListenConfig
+	path, isUnix := strings.CutPrefix(address, "unix:")
+	if !isUnix {
+		l, err := lc.Listen(ctx, "tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("listen on %s: %w", address, err)
+		}
+		return l, nil
+	}
+	if err := removeStale(ctx, path); err != nil {
+		return nil, err
+	}
+	l, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// removeStale removes a socket that a killed process left. One that answers, and what is no socket, stay.
+func removeStale(ctx context.Context, path string) error {
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case st.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("listen on unix:%s: that file is no socket: remove it or choose another path", path)
+	}
+	var d net.Dialer
+	if c, err := d.DialContext(ctx, "unix", path); err == nil {
+		return errors.Join(fmt.Errorf("listen on unix:%s: another process serves it", path), c.Close())
+	}
+	return os.Remove(path)
+}
+
+// ending is how a service ends.
+type ending struct {
+	begin        func()        // told first, before anything is closed: readiness goes false
+	delay, drain time.Duration // before the end of accepting; for requests under way
+	abandoned    func()        // told when requests did not finish within drain
+}
+
+// serveUntil serves endpoints until the context ends or one of them fails, then lets requests finish: for delay
+// everything is served as before, then nothing new is accepted, and what is not answered after drain is broken
+// off. The last endpoint ends last, so that operations can be watched while the others drain.
+func serveUntil(ctx context.Context, endpoints []endpoint, e ending) error {
+	var g errgroup.Group
+	failed, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for _, p := range endpoints {
+		for _, l := range p.listeners {
+			g.Go(func() error {
+				err := p.server.Serve(l)
+				if errors.Is(err, http.ErrServerClosed) {
+					return nil
+				}
+				cancel(err)
+				return fmt.Errorf("serve %s: %w", l.Addr(), err)
+			})
+		}
+	}
+	<-failed.Done()
+	if e.begin != nil {
+		e.begin()
+	}
+	if ctx.Err() != nil {
+		pause(e.delay)
+	}
+	var faults []error
+	for _, p := range endpoints {
+		faults = append(faults, shut(ctx, p.server, e))
+	}
+	return errors.Join(append(faults, g.Wait())...)
+}
+
+// pause waits; nothing interrupts it but the end of the process.
+func pause(d time.Duration) {
+	if d > 0 {
+		<-time.After(d)
+	}
+}
+
+// shut ends one server.
+func shut(ctx context.Context, s *http.Server, e ending) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.drain)
+	defer cancel()
+	err := s.Shutdown(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if e.abandoned != nil {
+		e.abandoned()
+	}
+	return s.Close()
+}

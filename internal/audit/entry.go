@@ -1,0 +1,156 @@
+// Package audit is the arithmetic of the audit log: entries, the hash that chains each to the one
+// before, and the check that none was changed, taken out or moved. It knows no database.
+//
+// The hash of an entry is SHA-256 over its canonical encoding, which ends with the hash of the entry
+// before. To change one entry unseen one has to compute all later ones anew; to notice even that, keep
+// the number and the hash of the newest entry somewhere else and compare (Verifier.Expect).
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Outcomes of what an entry tells of.
+const (
+	Done    = "done"    // the change was made, in the transaction that added the entry
+	Refused = "refused" // somebody tried and was not let
+)
+
+// ActionPruned is the action of the entry that says which entries before it were taken out by
+// retention; its After is a Pruned.
+const ActionPruned = "audit.pruned"
+
+// Hash is a SHA-256. The zero hash stands before the first entry.
+type Hash [sha256.Size]byte
+
+// String prints 64 hexadecimal digits.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// ParseHash reads what String prints.
+func ParseHash(s string) (h Hash, err error) {
+	if len(s) != 2*len(h) {
+		return h, fmt.Errorf("hash of %d characters: want %d hexadecimal digits", len(s), 2*len(h))
+	}
+	if _, err := hex.Decode(h[:], []byte(s)); err != nil {
+		return h, fmt.Errorf("hash: want %d hexadecimal digits", 2*len(h))
+	}
+	return h, nil
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (h *Hash) UnmarshalText(b []byte) (err error) {
+	*h, err = ParseHash(string(b))
+	return err
+}
+
+// Entry is one line of the log.
+type Entry struct {
+	Seq       int64           `json:"seq"` // 1, 2, 3 ... without a gap
+	At        time.Time       `json:"at"`  // UTC, whole microseconds
+	Actor     string          `json:"actor"`
+	ActorKind string          `json:"actor_kind"`           // user, service-account, token, system
+	Addr      string          `json:"addr,omitempty"`       // where the request came from; empty for the service itself
+	RequestID string          `json:"request_id,omitempty"` // empty for the service itself
+	Fabric    string          `json:"fabric,omitempty"`
+	Action    string          `json:"action"` // stable code such as "tenant.updated"
+	Object    string          `json:"object"` // the thing's name
+	Outcome   string          `json:"outcome"`
+	Detail    string          `json:"detail,omitempty"` // one English sentence
+	Before    json.RawMessage `json:"before,omitempty"`
+	After     json.RawMessage `json:"after,omitempty"`
+	Prev      Hash            `json:"prev"`
+	Hash      Hash            `json:"hash"`
+}
+
+// domain begins every canonical encoding, so that no other use of SHA-256 gives the same bytes.
+const domain = "fairlane audit entry 1\n"
+
+// Canonical returns the bytes that are hashed: the domain, sequence number and microseconds since 1970
+// as 64-bit big-endian numbers, each text with its length before it as a 64-bit number, and the
+// previous hash. No two different entries have the same encoding.
+func (e *Entry) Canonical() []byte {
+	var b bytes.Buffer
+	b.WriteString(domain)
+	number := func(v int64) { b.Write(binary.BigEndian.AppendUint64(nil, uint64(v))) }
+	number(e.Seq)
+	number(e.At.UnixMicro())
+	for _, s := range [...]string{
+		e.Actor, e.ActorKind, e.Addr, e.RequestID, e.Fabric, e.Action, e.Object, e.Outcome, e.Detail, string(e.Before), string(e.After),
+	} {
+		number(int64(len(s)))
+		b.WriteString(s)
+	}
+	b.Write(e.Prev[:])
+	return b.Bytes()
+}
+
+// Sum returns the hash that the entry should have.
+func (e *Entry) Sum() Hash { return sha256.Sum256(e.Canonical()) }
+
+// Tail is the end of a chain: the number and the hash of its newest entry; zero before the first.
+type Tail struct {
+	Seq  int64
+	Hash Hash
+}
+
+// String prints "SEQ:HASH".
+func (t Tail) String() string { return fmt.Sprintf("%d:%s", t.Seq, t.Hash) }
+
+// ParseTail reads what String prints.
+func ParseTail(s string) (Tail, error) {
+	var t Tail
+	number, hash, ok := bytes.Cut([]byte(s), []byte(":"))
+	if !ok {
+		return t, fmt.Errorf("end of the chain %q: want NUMBER:HASH", s)
+	}
+	if _, err := fmt.Sscanf(string(number), "%d", &t.Seq); err != nil || t.Seq < 0 || fmt.Sprint(t.Seq) != string(number) {
+		return t, fmt.Errorf("end of the chain: number %q: want a number from 0", number)
+	}
+	var err error
+	t.Hash, err = ParseHash(string(hash))
+	return t, err
+}
+
+// MarshalText implements encoding.TextMarshaler with String.
+func (t Tail) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler with ParseTail.
+func (t *Tail) UnmarshalText(b []byte) (err error) {
+	*t, err = ParseTail(string(b))
+	return err
+}
+
+// Append makes e the entry after the tail: it sets Seq, Prev and Hash, brings the time to
+// microseconds and the JSON to the one form that survives being written and read again.
+func (t Tail) Append(e Entry) (Entry, error) {
+	e.Seq, e.Prev = t.Seq+1, t.Hash
+	e.At = e.At.UTC().Truncate(time.Microsecond)
+	for _, part := range []*json.RawMessage{&e.Before, &e.After} {
+		if len(*part) == 0 {
+			*part = nil
+			continue
+		}
+		b, err := json.Marshal(*part) // compact, with <, > and & escaped: marshalling it again changes nothing
+		if err != nil {
+			return e, fmt.Errorf("audit entry %s of %q: %w", e.Action, e.Object, err)
+		}
+		*part = b
+	}
+	e.Hash = e.Sum()
+	return e, nil
+}
+
+// Pruned is the After of an ActionPruned entry: what was taken out before the chain's first entry.
+type Pruned struct {
+	Through Tail  `json:"through"` // the newest entry taken out
+	Removed int64 `json:"removed"` // entries taken out this time
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+)
+
+// rolloutFlags are the bounds of a rollout as an operator gives them.
+type rolloutFlags struct {
+	plan   string
+	stages []string
+	dry    bool
+	wait   bool
+
+	domain                                          string
+	canary, wave, shard, parallel, budget, attempts int
+	confirm, measure                                time.Duration
+	verify                                          bool
+	maxShareError, minUtilisation                   float64
+}
+
+// add declares the flags.
+func (f *rolloutFlags) add(c *cli, cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.plan, "plan", "", c.t("flag.plan"))
+	fl.StringSliceVar(&f.stages, "stage", nil, c.t("flag.stage"))
+	fl.BoolVar(&f.dry, "dry-run", false, c.t("flag.dry-run"))
+	fl.BoolVar(&f.wait, "wait", false, c.t("flag.wait"))
+	fl.StringVar(&f.domain, "domain", "", c.t("flag.rollout-domain"))
+	fl.IntVar(&f.canary, "canary", 0, c.t("flag.rollout-canary"))
+	fl.IntVar(&f.wave, "wave", 0, c.t("flag.rollout-wave"))
+	fl.IntVar(&f.shard, "shard", 0, c.t("flag.rollout-shard"))
+	fl.IntVar(&f.parallel, "parallel", 0, c.t("flag.rollout-parallel"))
+	fl.IntVar(&f.budget, "failure-budget", 0, c.t("flag.rollout-failure-budget"))
+	fl.IntVar(&f.attempts, "attempts", 0, c.t("flag.rollout-attempts"))
+	fl.DurationVar(&f.confirm, "confirm-within", 0, c.t("flag.rollout-confirm-within"))
+	fl.BoolVar(&f.verify, "verify-shares", false, c.t("flag.rollout-verify-shares"))
+	fl.Float64Var(&f.maxShareError, "max-share-error", 0, c.t("flag.rollout-max-share-error"))
+	fl.Float64Var(&f.minUtilisation, "min-utilisation", 0, c.t("flag.rollout-min-utilisation"))
+	fl.DurationVar(&f.measure, "measure", 0, c.t("flag.rollout-measure"))
+}
+
+// body is the request that the flags make.
+func (f *rolloutFlags) body() gen.RolloutCreate {
+	body := gen.RolloutCreate{Plan: f.plan}
+	for _, s := range f.stages {
+		body.Stages = append(body.Stages, gen.Stage(s))
+	}
+	o := gen.RolloutOptions{
+		Canary: given(f.canary), Wave: given(f.wave), Shard: given(f.shard), Parallel: given(f.parallel),
+		FailureBudget: given(f.budget), Attempts: given(f.attempts), Domain: given(gen.RolloutOptionsDomain(f.domain)),
+		ConfirmWindowS: given(int(f.confirm / time.Second)), VerifyShares: given(f.verify),
+		MaxShareError: given(f.maxShareError), MinUtilisation: given(f.minUtilisation), MeasureWindowMs: given(int(f.measure / time.Millisecond)),
+	}
+	if o != (gen.RolloutOptions{}) {
+		body.Options = &o
+	}
+	return body
+}
+
+// given leaves out what has its zero value.
+func given[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// printPreview shows the waves that a rollout would have.
+func (c *cli) printPreview(cmd *cobra.Command, p *gen.RolloutPreview) error {
+	c.say(cmd, "msg.rollout-preview", "devices", p.Devices, "waves", len(p.Waves))
+	return c.print(cmd, p, func() *table {
+		t := c.newTable("wave>", "kind", "count>", "devices")
+		for i, w := range p.Waves {
+			kind := c.t("wave.wave")
+			if w.Canary {
+				kind = c.t("wave.canary")
+			}
+			t.add(i+1, kind, len(w.Devices), some(w.Devices))
+		}
+		return t
+	})
+}
+
+// some names the first few of a list.
+func some(names []string) string {
+	const most = 6
+	if len(names) <= most {
+		return strings.Join(names, " ")
+	}
+	return strings.Join(names[:most], " ") + " … +" + strconv.Itoa(len(names)-most)
+}
+
+// steered shows a rollout of which something was asked.
+func (c *cli) steered(cmd *cobra.Command, ro *gen.Rollout) error {
+	return c.print(cmd, ro, func() *table { return c.rolloutTable([]gen.Rollout{*ro}) })
+}
+
+func (c *cli) rolloutPause(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	r, err := client.PauseRolloutWithResponse(cmd.Context(), fabric, id, nil)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.rollout-pausing", "id", id)
+	return c.steered(cmd, r.JSON202)
+}
+
+func (c *cli) rolloutResume(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	r, err := client.ResumeRolloutWithResponse(cmd.Context(), fabric, id, nil)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.rollout-resumed", "id", id)
+	return c.steered(cmd, r.JSON202)
+}
+
+func (c *cli) rolloutConfirm(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+	r, err := client.ConfirmRolloutWithResponse(cmd.Context(), fabric, id, nil)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.rollout-confirmed", "id", id)
+	return c.steered(cmd, r.JSON202)
+}
+
+// rolloutBack goes back to what was before a rollout, or to the plan that is named.
+func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *gen.ClientWithResponses, string, int64) error {
+	return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
+		r, err := client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, nil, gen.RolloutBack{Plan: given(*plan)})
+		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+			return err
+		}
+		c.say(cmd, "msg.rollout-back", "id", r.JSON202.ID, "plan", short(r.JSON202.Plan))
+		if *wait {
+			return c.follow(cmd, client, fabric, r.JSON202.ID)
+		}
+		return c.print(cmd, r.JSON202, func() *table { return c.rolloutTable([]gen.Rollout{*r.JSON202}) })
+	}
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+	"fairlane/tenants"
+)
+
+// userFlags are the properties of a user as flags.
+type userFlags struct {
+	display, password, match string
+	roles                    []string
+	disable, enable, dry     bool
+}
+
+func (c *cli) user() *cobra.Command {
+	var f userFlags
+	create := c.verb("user", "create NAME", "  fairlane user create ada --role fabric-admin@* --password-file -", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.userCreate(cmd, args[0], f) })
+	change := c.verb("user", "set NAME", "  fairlane user set ada --role operator@*\n  fairlane user set ada --disable", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.userSet(cmd, args[0], f) })
+	for _, cmd := range []*cobra.Command{create, change} {
+		cmd.Flags().StringVar(&f.display, "display-name", "", c.t("flag.display-name"))
+		cmd.Flags().StringVar(&f.password, "password-file", "", c.t("flag.password-file"))
+		cmd.Flags().StringSliceVar(&f.roles, "role", nil, c.t("flag.role"))
+		cmd.Flags().BoolVar(&f.dry, "dry-run", false, c.t("flag.dry-run"))
+	}
+	change.Flags().BoolVar(&f.disable, "disable", false, c.t("flag.disable"))
+	change.Flags().BoolVar(&f.enable, "enable", false, c.t("flag.enable"))
+	change.MarkFlagsMutuallyExclusive("disable", "enable")
+	change.Flags().StringVar(&f.match, "if-match", "", c.t("flag.if-match"))
+	del := c.verb("user", "delete NAME", "  fairlane user delete ada", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.userDelete(cmd, args[0], f) })
+	del.Flags().StringVar(&f.match, "if-match", "", c.t("flag.if-match"))
+	del.Flags().BoolVar(&f.dry, "dry-run", false, c.t("flag.dry-run"))
+	return c.noun("user", create, change, del,
+		c.verb("user", "list", "  fairlane user list", cobra.NoArgs, c.userList),
+		c.verb("user", "show NAME", "  fairlane user show ada -o yaml", cobra.ExactArgs(1), c.userShow),
+	)
+}
+
+// grants reads --role flags.
+func (c *cli) grants(list []string) ([]gen.Grant, error) {
+	out := make([]gen.Grant, len(list))
+	for i, text := range list {
+		g, err := tenants.ParseGrant(text)
+		if err != nil {
+			return nil, c.usage("err.role", "error", err)
+		}
+		out[i] = gen.Grant{Role: gen.Role(g.Role), Fabric: set(g.Domain.Fabric), Tenant: set(g.Domain.Tenant)}
+	}
+	return out, nil
+}
+
+func (c *cli) userCreate(cmd *cobra.Command, name string, f userFlags) error {
+	roles, err := c.grants(f.roles)
+	if err != nil {
+		return err
+	}
+	body := gen.UserCreate{Name: name, DisplayName: set(f.display), Roles: roles}
+	if f.password != "" {
+		text, err := c.secretFrom(cmd, f.password)
+		if err != nil {
+			return err
+		}
+		body.Password = &text
+	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	r, err := client.CreateUserWithResponse(cmd.Context(), &gen.CreateUserParams{DryRun: set(f.dry)}, body)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	return c.print(cmd, r.JSON201, func() *table { return c.userTable([]gen.User{*r.JSON201}) })
+}
+
+// userSet changes what was given and leaves the rest, against the version that it read.
+func (c *cli) userSet(cmd *cobra.Command, name string, f userFlags) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	had, err := client.GetUserWithResponse(cmd.Context(), name)
+	if err := c.judge(had, func() []byte { return had.Body }, err); err != nil {
+		return err
+	}
+	disabled := had.JSON200.Disabled && !f.enable || f.disable
+	body := gen.UserUpdate{DisplayName: &had.JSON200.DisplayName, Disabled: &disabled, Roles: []gen.Grant{}}
+	for _, m := range had.JSON200.Memberships {
+		if m.Source == gen.MembershipSourceLocal {
+			body.Roles = append(body.Roles, gen.Grant{Role: m.Role, Fabric: m.Fabric, Tenant: m.Tenant})
+		}
+	}
+	if cmd.Flags().Changed("role") {
+		if body.Roles, err = c.grants(f.roles); err != nil {
+			return err
+		}
+	}
+	if cmd.Flags().Changed("display-name") {
+		body.DisplayName = &f.display
+	}
+	if f.password != "" {
+		text, err := c.secretFrom(cmd, f.password)
+		if err != nil {
+			return err
+		}
+		body.Password = &text
+	}
+	match := f.match
+	if match == "" {
+		match = had.HTTPResponse.Header.Get("ETag")
+	}
+	r, err := client.UpdateUserWithResponse(cmd.Context(), name, &gen.UpdateUserParams{IfMatch: &match, DryRun: set(f.dry)}, body)
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	return c.print(cmd, r.JSON200, func() *table { return c.userTable([]gen.User{*r.JSON200}) })
+}
+
+func (c *cli) userDelete(cmd *cobra.Command, name string, f userFlags) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	match := f.match
+	if match == "" {
+		match = "*"
+	}
+	r, err := client.DeleteUserWithResponse(cmd.Context(), name, &gen.DeleteUserParams{IfMatch: &match, DryRun: set(f.dry)})
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	c.say(cmd, "msg.user-deleted", "name", name)
+	return nil
+}
+
+func (c *cli) userList(cmd *cobra.Command, _ []string) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	all, err := pages(func(cursor *string) ([]gen.User, *string, error) {
+		r, err := client.ListUsersWithResponse(cmd.Context(), &gen.ListUsersParams{Limit: pageSize(), Cursor: cursor})
+		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+			return nil, nil, err
+		}
+		return r.JSON200.Items, r.JSON200.NextCursor, nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, all, func() *table { return c.userTable(all) })
+}
+
+func (c *cli) userShow(cmd *cobra.Command, args []string) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	r, err := client.GetUserWithResponse(cmd.Context(), args[0])
+	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		return err
+	}
+	return c.print(cmd, r.JSON200, func() *table { return c.userTable([]gen.User{*r.JSON200}) })
+}
+
+func (c *cli) userTable(list []gen.User) *table {
+	t := c.newTable("name", "display-name", "roles", "signs-in-by", "state", "version>")
+	for _, u := range list {
+		roles := make([]string, len(u.Memberships))
+		for i, m := range u.Memberships {
+			d := tenants.Domain{Fabric: orZero(m.Fabric), Tenant: orZero(m.Tenant)}
+			roles[i] = tenants.Grant{Role: tenants.Role(m.Role), Domain: d}.String()
+		}
+		var ways []string
+		if u.HasPassword {
+			ways = append(ways, c.t("word.password"))
+		}
+		if u.External {
+			ways = append(ways, "OpenID")
+		}
+		state := c.t("word.active")
+		if u.Disabled {
+			state = c.t("word.disabled")
+		}
+		t.add(u.Name, u.DisplayName, strings.Join(roles, " "), strings.Join(ways, " "), state, u.Version)
+	}
+	return t
+}
+
+func (c *cli) role() *cobra.Command {
+	return c.noun("role", c.verb("role", "list", "  fairlane role list", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		client, err := c.client()
+		if err != nil {
+			return err
+		}
+		r, err := client.ListRolesWithResponse(cmd.Context())
+		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+			return err
+		}
+		return c.print(cmd, r.JSON200.Items, func() *table {
+			t := c.newTable("role", "object", "may", "about")
+			for _, role := range r.JSON200.Items {
+				for _, right := range role.Rights {
+					t.add(role.Role, right.Object, strings.Trim(strings.ReplaceAll(fmt.Sprint(right.Actions), " ", ", "), "[]"), right.About)
+				}
+			}
+			return t
+		})
+	}))
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxSize bounds a configuration file, in bytes.
+const maxSize = 1 << 20
+
+// readFile applies a file.
+func (l *Loaded) readFile(path string, keys []Key) []error {
+	r, err := os.Open(path)
+	if err != nil {
+		return []error{err}
+	}
+	defer func() { _ = r.Close() }() // read only
+	return l.read(path, r, keys)
+}
+
+// read applies the YAML text of a file. An empty one changes nothing.
+func (l *Loaded) read(path string, r io.Reader, keys []Key) []error {
+	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err != nil {
+		return []error{fmt.Errorf("read %s: %w", path, err)}
+	}
+	if len(data) > maxSize {
+		return []error{fmt.Errorf("%s: want at most %d bytes", path, maxSize)}
+	}
+	dec := yaml.NewDecoder(strings.NewReader(string(data)))
+	var doc, second yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return []error{fmt.Errorf("%s:%s", path, syntax(err))}
+	}
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		return []error{fmt.Errorf("%s:%d: a second document begins: want one", path, max(second.Line, 1))}
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+		return nil
+	}
+	w := fileWalk{to: l, path: path, keys: keys, seen: map[string]int{}}
+	w.mapping("", doc.Content[0])
+	return w.faults
+}
+
+// syntax gives the YAML library's "yaml: line N: ..." the form of our messages.
+func syntax(err error) string {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		if line, why, ok := strings.Cut(rest, ": "); ok {
+			if n, err := strconv.Atoi(line); err == nil {
+				return fmt.Sprintf("%d: %s: want valid YAML", n, why)
+			}
+		}
+	}
+	return fmt.Sprintf("1: %s: want valid YAML", text)
+}
+
+// fileWalk goes through the nodes of a file. Its depth is that of the table: a key that is not there ends it.
+type fileWalk struct {
+	to     *Loaded
+	path   string
+	keys   []Key
+	seen   map[string]int // line by name
+	faults []error
+}
+
+func (w *fileWalk) fault(line int, format string, args ...any) {
+	w.faults = append(w.faults, fmt.Errorf("%s:%d: %w", w.path, line, fmt.Errorf(format, args...)))
+}
+
+// allowed lists the keys of a level: "tls" has cert_file, key_file, ...
+func (w *fileWalk) allowed(prefix string) []string {
+	var out []string
+	for _, k := range w.keys {
+		rest, ok := strings.CutPrefix(k.Name, prefix)
+		if !ok {
+			continue
+		}
+		name, _, _ := strings.Cut(rest, ".")
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// mapping takes the keys of one level; prefix is "" or ends in a dot.
+func (w *fileWalk) mapping(prefix string, n *yaml.Node) {
+	allowed := w.allowed(prefix)
+	if n.Kind != yaml.MappingNode {
+		what := "the keys "
+		if prefix != "" {
+			what = strings.TrimSuffix(prefix, ".") + ": want the keys "
+		} else {
+			what = "want " + what
+		}
+		w.fault(n.Line, "%s%s", what, strings.Join(allowed, ", "))
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		name := prefix + key.Value
+		switch {
+		case key.Kind != yaml.ScalarNode || !slices.Contains(allowed, key.Value):
+			w.fault(key.Line, "unknown key %.60q: want %s", name, strings.Join(allowed, ", "))
+		case w.seen[name] > 0:
+			w.fault(key.Line, "%s was given in line %d already: want it once", name, w.seen[name])
+		default:
+			w.seen[name] = key.Line
+			w.value(name, value)
+		}
+	}
+}
+
+// value takes the value of a key, or goes down a level. null leaves the default.
+func (w *fileWalk) value(name string, n *yaml.Node) {
+	i := slices.IndexFunc(w.keys, func(k Key) bool { return k.Name == name })
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+		return
+	case i < 0:
+		w.mapping(name+".", n)
+		return
+	}
+	k := &w.keys[i]
+	text, err := scalars(n, k.Kind() == "list")
+	if err == nil {
+		err = w.to.set(k, text, fmt.Sprintf("%s:%d", w.path, n.Line))
+		if err != nil {
+			w.faults = append(w.faults, err)
+		}
+		return
+	}
+	w.fault(n.Line, "%s: %w", name, err)
+}
+
+// scalars is the text of a scalar, or of a list of them, joined by commas.
+func scalars(n *yaml.Node, list bool) (string, error) {
+	switch {
+	case n.Kind == yaml.ScalarNode:
+		return n.Value, nil
+	case !list:
+		return "", fmt.Errorf("found %s: want a single value", nodeKind(n))
+	case n.Kind != yaml.SequenceNode:
+		return "", fmt.Errorf("found %s: want a list of texts", nodeKind(n))
+	}
+	parts := make([]string, len(n.Content))
+	for i, c := range n.Content {
+		if c.Kind != yaml.ScalarNode || strings.Contains(c.Value, ",") {
+			return "", fmt.Errorf("entry %d: want a text without commas", i+1)
+		}
+		parts[i] = c.Value
+	}
+	return strings.Join(parts, ","), nil
+}
+
+func nodeKind(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "keys"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias"
+	}
+	return "another thing"
+}

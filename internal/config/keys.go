@@ -1,0 +1,323 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Key is one setting.
+type Key struct {
+	Name string // in the file, parts joined by dots: "tls.cert_file"
+	Flag string // of `fairlane serve`, without dashes; empty: none
+	Doc  string // what it means, one sentence without its full stop
+	// bind gives the field: a pointer to string, []string, bool, float64 or time.Duration.
+	bind func(*Config) any
+	// check refuses a value of the right type, for a list each entry; nil takes all.
+	check func(string) error
+	// hide makes a value printable when a secret may be part of it; nil prints it as it is.
+	hide func(string) string
+}
+
+// Keys is the table of all keys, in the order in which they are listed.
+func Keys() []Key {
+	return []Key{
+		{Name: "listen", Flag: "listen", check: isAddress, bind: func(c *Config) any { return &c.Listen },
+			Doc: "addresses of the API, HOST:PORT or unix:PATH"},
+		{Name: "database", Flag: "database", check: isDatabase, hide: hidePassword, bind: func(c *Config) any { return &c.Database },
+			Doc: "path of the SQLite file, made at the first start, or a `postgres://` URL"},
+		{Name: "database_password_file", bind: func(c *Config) any { return &c.DatabasePasswordFile },
+			Doc: "file with the password for the `postgres://` URL"},
+		{Name: "admin_token_file", bind: func(c *Config) any { return &c.AdminTokenFile },
+			Doc: "file whose only line is the administrator's token, 32 characters or more; without it one is made at the first start and printed once"},
+		{Name: "cc_key_file", bind: func(c *Config) any { return &c.CCKeyFile },
+			Doc: "file with the fabric's CC_Key in hexadecimal; without it key 0, which is no key"},
+		{Name: "tls.cert_file", bind: func(c *Config) any { return &c.TLS.CertFile },
+			Doc: "certificate chain of the API in PEM, read again when it changes; without it the API speaks plain HTTP"},
+		{Name: "tls.key_file", bind: func(c *Config) any { return &c.TLS.KeyFile },
+			Doc: "private key of the certificate in PEM"},
+		{Name: "tls.client_ca_file", bind: func(c *Config) any { return &c.TLS.ClientCAFile },
+			Doc: "authorities in PEM whose client certificates are accepted, read again when they change"},
+		{Name: "tls.client_auth", check: oneOf("optional", "require"), bind: func(c *Config) any { return &c.TLS.ClientAuth },
+			Doc: "with `tls.client_ca_file`: `optional` or `require` a client certificate"},
+		{Name: "public_url", check: isWebURL, bind: func(c *Config) any { return &c.PublicURL },
+			Doc: "address that browsers use, such as `https://fairlane.example`; when it is https, cookies are for TLS only, also behind a proxy"},
+		{Name: "oidc.issuer", check: isWebURL, bind: func(c *Config) any { return &c.OIDC.Issuer },
+			Doc: "URL of the OpenID provider where people can sign in; without it there is none"},
+		{Name: "oidc.client_id", bind: func(c *Config) any { return &c.OIDC.ClientID },
+			Doc: "name of this service at the provider"},
+		{Name: "oidc.client_secret_file", bind: func(c *Config) any { return &c.OIDC.ClientSecretFile },
+			Doc: "file with the secret of this service at the provider; without it a public client"},
+		{Name: "oidc.name", bind: func(c *Config) any { return &c.OIDC.Name },
+			Doc: "what people call the provider; without it the issuer's host"},
+		{Name: "oidc.name_claim", bind: func(c *Config) any { return &c.OIDC.NameClaim },
+			Doc: "claim that names the user"},
+		{Name: "oidc.roles_claim", bind: func(c *Config) any { return &c.OIDC.RolesClaim },
+			Doc: "claim with the user's groups or roles, parts joined by dots as in `realm_access.roles`"},
+		{Name: "oidc.roles", check: isRoleLine, bind: func(c *Config) any { return &c.OIDC.Roles },
+			Doc: "what values of that claim give, as `VALUE=ROLE@DOMAIN`: `admins=fabric-admin@*`, `red=tenant-admin@lab/red`"},
+		{Name: "oidc.audience", bind: func(c *Config) any { return &c.OIDC.Audience },
+			Doc: "audience of the provider's tokens that the API takes as bearer tokens; without it none are taken"},
+		{Name: "operations.listen", check: isAddress, bind: func(c *Config) any { return &c.Operations.Listen },
+			Doc: "addresses for metrics and profiles, without sign-in: keep them where only operators reach them"},
+		{Name: "operations.pprof", bind: func(c *Config) any { return &c.Operations.Pprof },
+			Doc: "serve profiles under `/debug/pprof/` there"},
+		{Name: "log.level", check: oneOf("debug", "info", "warn", "error"), bind: func(c *Config) any { return &c.Log.Level },
+			Doc: "least level that is logged: `debug`, `info`, `warn` or `error`"},
+		{Name: "log.format", check: oneOf("json", "text"), bind: func(c *Config) any { return &c.Log.Format },
+			Doc: "form of the log on standard error, one line a record: `json` or `text`"},
+		{Name: "trace.endpoint", check: isCollector, bind: func(c *Config) any { return &c.Trace.Endpoint },
+			Doc: "URL of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; without it no spans are made"},
+		{Name: "trace.sample_ratio", check: between(0, 1), bind: func(c *Config) any { return &c.Trace.SampleRatio },
+			Doc: "share of requests that are traced, 0 to 1; a caller's own decision wins"},
+		{Name: "retention.events", check: keptFor, bind: func(c *Config) any { return &c.Retention.Events },
+			Doc: "how long events are kept, at least 24h; 0s keeps them for ever. Those of rollouts that are still needed stay"},
+		{Name: "retention.rollouts", check: keptFor, bind: func(c *Config) any { return &c.Retention.Rollouts },
+			Doc: "how long after its end what a rollout did to each device is kept, at least 24h; 0s: for ever. A fabric's latest rollout and the one in force stay"},
+		{Name: "retention.plans", check: keptFor, bind: func(c *Config) any { return &c.Retention.Plans },
+			Doc: "how long plans that were never rolled out are kept, at least 24h; 0s: for ever. A fabric's latest plan stays"},
+		{Name: "retention.snapshots", check: keptFor, bind: func(c *Config) any { return &c.Retention.Snapshots },
+			Doc: "how long topologies that no plan needs are kept after they were last seen, at least 24h; 0s: for ever. A fabric's latest stays"},
+		{Name: "retention.audit", check: keptFor, bind: func(c *Config) any { return &c.Retention.Audit },
+			Doc: "how long audit entries are kept, at least 24h; 0s: for ever. An entry vouches for those that went, so that the chain still verifies"},
+		{Name: "rollouts.lease", check: within(200*time.Millisecond, time.Hour), bind: func(c *Config) any { return &c.Rollouts.Lease },
+			Doc: "a worker of a rollout that gives no sign of life for so long is taken for lost, and another manager goes on; 200ms to 1h, the same on all managers"},
+		{Name: "shutdown.delay", check: within(0, 5*time.Minute), bind: func(c *Config) any { return &c.Shutdown.Delay },
+			Doc: "time between \"not ready\" and the end of accepting, so that a balancer can notice, up to 5m"},
+		{Name: "shutdown.drain", check: within(time.Second, time.Hour), bind: func(c *Config) any { return &c.Shutdown.Drain },
+			Doc: "time that requests under way get to finish, 1s to 1h"},
+	}
+}
+
+// Env is the environment variable of the key: FAIRLANE_ and the name in capitals, dots as underscores.
+func (k *Key) Env() string {
+	return "FAIRLANE_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+}
+
+// Kind names the type of the value for people.
+func (k *Key) Kind() string {
+	switch k.bind(&Config{}).(type) {
+	case *[]string:
+		return "list"
+	case *bool:
+		return "true or false"
+	case *float64:
+		return "number"
+	case *time.Duration:
+		return "duration"
+	}
+	return "text"
+}
+
+// set parses the text form; a list is separated by commas.
+func (k *Key) set(c *Config, text string) error {
+	switch p := k.bind(c).(type) {
+	case *string:
+		*p = text
+	case *[]string:
+		*p = splitList(text)
+	case *bool:
+		v, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("found %q: want true or false", text)
+		}
+		*p = v
+	case *float64:
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("found %q: want a number", text)
+		}
+		*p = v
+	case *time.Duration:
+		v, err := time.ParseDuration(text)
+		if err != nil {
+			return fmt.Errorf("found %q: want a duration with its unit, such as 500ms, 30s or 5m", text)
+		}
+		*p = v
+	}
+	return nil
+}
+
+func splitList(text string) []string {
+	var out []string
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// values is the value as texts: one, or the entries of a list.
+func (k *Key) values(c *Config) []string {
+	switch p := k.bind(c).(type) {
+	case *[]string:
+		return *p
+	case *string:
+		return []string{*p}
+	case *bool:
+		return []string{strconv.FormatBool(*p)}
+	case *float64:
+		return []string{strconv.FormatFloat(*p, 'g', -1, 64)}
+	case *time.Duration:
+		return []string{p.String()}
+	}
+	return nil
+}
+
+// Value is the value as text, fit to print: what may hold a secret is hidden.
+func (k *Key) Value(c *Config) string {
+	text := strings.Join(k.values(c), ", ")
+	if k.hide != nil {
+		return k.hide(text)
+	}
+	return text
+}
+
+func oneOf(words ...string) func(string) error {
+	return func(s string) error {
+		if !slices.Contains(words, s) {
+			return fmt.Errorf("found %q: want %s", s, strings.Join(words, ", "))
+		}
+		return nil
+	}
+}
+
+func between(low, high float64) func(string) error {
+	return func(s string) error {
+		if v, err := strconv.ParseFloat(s, 64); err != nil || !(v >= low && v <= high) {
+			return fmt.Errorf("found %s: want a number from %g to %g", s, low, high)
+		}
+		return nil
+	}
+}
+
+// keptFor takes 0, which is for ever, and what is long enough that a mistyped unit does not empty the store.
+func keptFor(s string) error {
+	if d, err := time.ParseDuration(s); err == nil && d == 0 {
+		return nil
+	}
+	if err := within(24*time.Hour, 100*366*24*time.Hour)(s); err != nil {
+		return fmt.Errorf("found %s: want 0s, which keeps for ever, or at least 24h", s)
+	}
+	return nil
+}
+
+func within(low, high time.Duration) func(string) error {
+	return func(s string) error {
+		if v, err := time.ParseDuration(s); err != nil || v < low || v > high {
+			return fmt.Errorf("found %s: want %s to %s", s, low, high)
+		}
+		return nil
+	}
+}
+
+// isAddress accepts HOST:PORT and unix:PATH.
+func isAddress(s string) error {
+	if path, ok := strings.CutPrefix(s, "unix:"); ok && path != "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(s)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("found %q: want HOST:PORT or unix:PATH", s)
+	}
+	return nil
+}
+
+// IsPostgres reports whether a database is a URL of PostgreSQL rather than the path of a SQLite file.
+func IsPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}
+
+func isDatabase(s string) error {
+	scheme, _, isURL := strings.Cut(s, "://")
+	switch {
+	case s == "":
+		return fmt.Errorf("found nothing: want the path of a SQLite file or a postgres:// URL")
+	case !isURL:
+		return nil
+	case !IsPostgres(s):
+		return fmt.Errorf("found a URL with the scheme %q: want postgres:// or the path of a SQLite file", scheme)
+	}
+	u, err := url.Parse(s)
+	if err != nil { // its text repeats the URL, which may hold a password
+		return fmt.Errorf("found a URL that cannot be read: want postgres://USER@HOST:PORT/NAME, special characters as %%XX")
+	}
+	if strings.Trim(u.Path, "/") == "" {
+		return fmt.Errorf("found %s: want the name of a database in it, as in postgres://USER@HOST:PORT/NAME", hidePassword(s))
+	}
+	return nil
+}
+
+// passwordInURL reports whether a PostgreSQL URL holds a password, in its user part or as a parameter.
+func passwordInURL(s string) bool {
+	if !IsPostgres(s) {
+		return false
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return false
+	}
+	_, user := u.User.Password()
+	return user || u.Query().Has("password") || u.Query().Has("sslpassword")
+}
+
+// hidePassword replaces the passwords of a PostgreSQL URL by "xxxxx".
+func hidePassword(s string) string {
+	if !IsPostgres(s) {
+		return s
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return "postgres://(unreadable)"
+	}
+	q := u.Query()
+	for _, name := range []string{"password", "sslpassword"} {
+		if q.Has(name) {
+			q.Set(name, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+	}
+	return u.Redacted()
+}
+
+// ShownDatabase is a database fit to print: passwords are hidden.
+func ShownDatabase(s string) string { return hidePassword(s) }
+
+func isCollector(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("want http://HOST:PORT or https://HOST:PORT of a collector, without a password")
+	}
+	return nil
+}
+
+func isWebURL(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return fmt.Errorf("want https://HOST, without a password or a query")
+	}
+	return nil
+}
+
+// isRoleLine checks the form; the roles themselves are judged where they are mapped.
+func isRoleLine(s string) error {
+	value, grant, ok := strings.Cut(s, "=")
+	if !ok || strings.TrimSpace(value) == "" || !strings.Contains(grant, "@") {
+		return fmt.Errorf("want VALUE=ROLE@DOMAIN")
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reference is the table of all keys in Markdown, as docs/operations.md shows it.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("| key | kind | default | environment | flag | meaning |\n|---|---|---|---|---|---|\n")
+	def := Default()
+	for _, k := range Keys() {
+		value, flag := k.Value(&def), ""
+		if value != "" {
+			value = "`" + value + "`"
+		}
+		if k.Flag != "" {
+			flag = "`--" + k.Flag + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s | %s |\n", k.Name, k.Kind(), value, k.Env(), flag, k.Doc)
+	}
+	return b.String()
+}
+
+// Example is a configuration file with every key at its default, as comments: a file to begin with.
+func Example() string {
+	var b strings.Builder
+	b.WriteString("# Configuration of `fairlane serve`. Later ones win: defaults, this file, the environment (FAIRLANE_ and the key\n" +
+		"# in capitals, dots as underscores), flags. Check it with `fairlane config check --config FILE`.\n")
+	def, group := Default(), ""
+	for _, k := range Keys() {
+		head, name, nested := strings.Cut(k.Name, ".")
+		indent := ""
+		if nested {
+			indent = "  "
+			if head != group {
+				fmt.Fprintf(&b, "\n#%s:\n", head)
+			}
+			group = head
+		} else {
+			name = head
+		}
+		value := k.Value(&def)
+		if k.Kind() == "list" {
+			value = "[" + value + "]"
+		}
+		if value != "" {
+			value = " " + value
+		}
+		fmt.Fprintf(&b, "\n# %s.\n#%s%s:%s\n", capital(strings.ReplaceAll(k.Doc, "`", "")), indent, name, value)
+	}
+	return b.String()
+}
+
+// capital begins a sentence.
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,286 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"fairlane/internal/span"
+	"fairlane/policy"
+	"fairlane/tenants"
+)
+
+// PlanRequest says what a plan is to be made of; the zero value is what is declared now, with the fabric's options.
+type PlanRequest struct {
+	Options *CompileOptions // nil: those of the policy
+	Policy  int64           // the revision whose tenants and flows are taken; 0 is what is declared now
+	// KeepPlacements leaves tenants on the service levels that the plan in force gave them, where they still serve.
+	KeepPlacements bool
+	Edits          []string // what-if, as policy.ParseEdit reads them; only WhatIf takes any
+}
+
+// MaxEdits bounds the edits of one WhatIf.
+const MaxEdits = 100
+
+// check refuses options that mean nothing on their plane, so that nobody takes one for done.
+func (o CompileOptions) check() error {
+	var bad InvalidError
+	only := func(set bool, field string, plane policy.Plane) {
+		if has := o.plane(); set && has != plane {
+			bad.add("/"+field, fmt.Errorf("%s does nothing on the plane %s: want it with the plane %s only", field, has, plane))
+		}
+	}
+	only(o.Mode != "", "mode", policy.PlaneIB)
+	only(o.CCTLaw != "", "cct_law", policy.PlaneIB)
+	only(o.TimerRestart, "timer_restart", policy.PlaneIB)
+	only(o.PerQP != "", "per_qp", policy.PlaneIB)
+	only(len(o.ReservedSLs) > 0, "reserved_sls", policy.PlaneIB)
+	only(o.TableEntries != 0, "table_entries", policy.PlaneIB)
+	only(o.VLArbitration, "vl_arbitration", policy.PlaneIB)
+	only(o.Profile != "", "profile", policy.PlaneRoCE)
+	return bad.orNil()
+}
+
+func (o CompileOptions) plane() policy.Plane {
+	if o.Plane == "" {
+		return policy.PlaneIB
+	}
+	return o.Plane
+}
+
+// compilers keeps the memory of the compiler for the fabrics that plans were made for last.
+type compilers struct {
+	mu    sync.Mutex
+	slots []*compilerSlot // most recently used last, at most maxCompilers
+}
+
+// maxCompilers bounds the memories kept: that of a fabric of 10,000 hosts and 100,000 flows is some hundred megabytes.
+const maxCompilers = 2
+
+// compilerSlot is the compiler of one fabric. Plans of one fabric are made one after another.
+type compilerSlot struct {
+	fabric string
+	mu     sync.Mutex
+	c      policy.Compiler
+	flows  []tenants.Flow // of the last plan: the memory serves while they are the same values
+}
+
+func (c *compilers) slot(fabric string) *compilerSlot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.slots, func(s *compilerSlot) bool { return s.fabric == fabric })
+	var s *compilerSlot
+	if i >= 0 {
+		s = c.slots[i]
+		c.slots = slices.Delete(c.slots, i, i+1)
+	} else {
+		s = &compilerSlot{fabric: fabric}
+		if len(c.slots) == maxCompilers {
+			c.slots = slices.Delete(c.slots, 0, 1)
+		}
+	}
+	c.slots = append(c.slots, s)
+	return s
+}
+
+func (s *compilerSlot) compile(in policy.Input) (*policy.Plan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Equal(s.flows, in.Flows) {
+		in.Flows = s.flows
+	}
+	s.flows = in.Flows
+	return s.c.Compile(in)
+}
+
+// compile compiles with the memory of the fabric or, in its place, with the compiler the service was given.
+func (s *Service) compile(ctx context.Context, fabric string, in policy.Input) (p *policy.Plan, err error) {
+	_, sp := span.Start(ctx, "compile", "fabric", fabric, "tenants", len(in.Tenants), "flows", len(in.Flows))
+	begun := s.now()
+	defer func() {
+		sp.End(err)
+		if s.d.Compiled != nil {
+			s.d.Compiled(cmp.Or(in.Options.Plane, policy.PlaneIB), s.now().Sub(begun), err)
+		}
+	}()
+	compile := Compiler(s.compilers.slot(fabric).compile)
+	if s.d.Compiler != nil {
+		compile = s.d.Compiler
+	}
+	if p, err = compile(in); err != nil {
+		return nil, uncompilable(err)
+	}
+	return p, nil
+}
+
+// planInput collects what a plan is made of.
+func (s *Service) planInput(ctx context.Context, fabric string, req PlanRequest) (in PlanInput, pin policy.Input, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		snap, topo, err := s.latest(ctx, r, fabric)
+		if err != nil {
+			return err
+		}
+		in.Snapshot = snap.SHA256
+		if err := declared(ctx, r, fabric, req.Policy, &in); err != nil {
+			return err
+		}
+		if req.Options != nil {
+			in.Options = *req.Options
+		}
+		if req.KeepPlacements {
+			p, err := inForce(ctx, r, fabric)
+			switch {
+			case errors.Is(err, ErrConflict): // nothing is in force, so there is nothing to keep
+			case err != nil:
+				return err
+			default:
+				in.InForce, pin.InForce = p.Plan.Name, p.Plan
+			}
+		}
+		pin.Fabric = topo
+		return nil
+	})
+	if err != nil {
+		return in, pin, err
+	}
+	pin.Tenants, pin.Flows, pin.Options = in.Tenants, in.Flows, in.Options.Policy()
+	return in, pin, in.Options.check()
+}
+
+// declared loads tenants, flows and options of a revision; 0 is what is declared now.
+func declared(ctx context.Context, r Repos, fabric string, number int64, in *PlanInput) error {
+	if number != 0 {
+		c, err := policyContent(ctx, r, fabric, number)
+		in.Tenants, in.Flows, in.Options, in.Policy = c.List, c.Traffic, c.Options, c.Number
+		return err
+	}
+	list, err := r.AllTenants(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	in.Tenants = plain(list)
+	if in.Flows, _, err = r.Flows(ctx, fabric); err != nil {
+		return err
+	}
+	if in.Options, _, err = options(ctx, r, fabric); err != nil {
+		return err
+	}
+	switch p, err := r.Policy(ctx, fabric, 0); {
+	case err == nil:
+		in.Policy = p.Number
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	return nil
+}
+
+// inForce is the plan of the latest rollout that devices were left with.
+func inForce(ctx context.Context, r Repos, fabric string) (Plan, error) {
+	name, err := inForceName(ctx, r, fabric)
+	if err != nil {
+		return Plan{}, err
+	}
+	return r.Plan(ctx, fabric, name)
+}
+
+func inForceName(ctx context.Context, r Repos, fabric string) (string, error) {
+	ro, err := r.LatestRollout(ctx, fabric, RolloutSucceeded, RolloutPartial)
+	if errors.Is(err, ErrNotFound) {
+		return "", &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q yet; name a plan", fabric)}
+	}
+	return ro.Plan, err
+}
+
+// WhatIf is what edits would change.
+type WhatIf struct {
+	Before, After *policy.Plan
+	Notices       []policy.Finding // of the edits themselves
+	Difference    policy.Difference
+}
+
+// WhatIf compiles the request as it is and with its edits, 1 to MaxEdits of them, and keeps nothing.
+func (s *Service) WhatIf(ctx context.Context, fabric string, req PlanRequest) (WhatIf, error) {
+	if len(req.Edits) < 1 || len(req.Edits) > MaxEdits {
+		return WhatIf{}, Invalid("/edits", "found %d edits: want 1 to %d", len(req.Edits), MaxEdits)
+	}
+	var edits []policy.Edit
+	var bad InvalidError
+	for i, text := range req.Edits {
+		e, err := policy.ParseEdit(text)
+		if err != nil {
+			bad.add(fmt.Sprintf("/edits/%d", i), err)
+		}
+		edits = append(edits, e)
+	}
+	if err := bad.orNil(); err != nil {
+		return WhatIf{}, err
+	}
+	_, in, err := s.planInput(ctx, fabric, req)
+	if err != nil {
+		return WhatIf{}, err
+	}
+	var w WhatIf
+	if w.Before, err = s.compile(ctx, fabric, in); err != nil {
+		return WhatIf{}, err
+	}
+	edited, notices, err := policy.Apply(in, edits...)
+	if err != nil {
+		return WhatIf{}, Invalid("/edits", "%v", err)
+	}
+	edited.InForce, w.Notices = w.Before, notices
+	// Without the memory: the next real plan is nearer to the one before the edits.
+	if w.After, err = policy.Compile(edited); err != nil {
+		return WhatIf{}, uncompilable(err)
+	}
+	w.Difference = policy.Diff(w.Before, w.After)
+	return w, nil
+}
+
+// DiffPlans tells what changes from plan against to plan name; against "" is the plan in force.
+func (s *Service) DiffPlans(ctx context.Context, fabric, against, name string) (policy.Difference, error) {
+	var before, after Plan
+	err := s.d.Store.View(ctx, func(r Repos) (err error) {
+		if after, err = r.Plan(ctx, fabric, name); err != nil {
+			return err
+		}
+		if against == "" {
+			before, err = inForce(ctx, r, fabric)
+		} else {
+			before, err = r.Plan(ctx, fabric, against)
+		}
+		return err
+	})
+	if err != nil {
+		return policy.Difference{}, err
+	}
+	return policy.Diff(before.Plan, after.Plan), nil
+}
+
+// ExplainPlan lists why the devices of a plan are set as they are, for those that the filter lets through.
+func (s *Service) ExplainPlan(ctx context.Context, fabric, name string, f policy.ExplainFilter) ([]policy.Explanation, error) {
+	p, err := s.Plan(ctx, fabric, name)
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.Plan.Explain(f)
+	if err != nil {
+		field := "port"
+		if f.Tenant != "" && f.Port == "" {
+			field = "tenant"
+		}
+		return nil, Invalid(field, "%v", err)
+	}
+	return list, nil
+}
+
+// PlanOrInForce returns a stored plan; name "" is the plan in force, and a *ConflictError when there is none.
+func (s *Service) PlanOrInForce(ctx context.Context, fabric, name string) (p Plan, err error) {
+	if name != "" {
+		return s.Plan(ctx, fabric, name)
+	}
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { p, err = inForce(ctx, r, fabric); return err })
+	return p, err
+}

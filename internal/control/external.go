@@ -1,0 +1,127 @@
+package control
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"time"
+
+	"fairlane/tenants"
+)
+
+// Identity is what an OpenID provider says of somebody, judged and mapped to our words.
+type Identity struct {
+	Issuer, Subject string // who it is, for good
+	Name            string // what it wants to be called here; see ValidUserName
+	DisplayName     string
+	Grants          []tenants.Grant // by the claims
+}
+
+// SignInExternal begins a session for somebody the provider vouches for. The account is found by
+// issuer and subject, never by name alone: a local account cannot be taken over by an equal name
+// at the provider. Roles from the claims replace those of the sign-in before.
+func (s *Service) SignInExternal(ctx context.Context, id Identity) (SignedIn, error) {
+	if err := checkIdentity(id); err != nil {
+		return SignedIn{}, err
+	}
+	var a Account
+	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
+		if a, err = s.accountOf(ctx, r, id); err != nil {
+			return err
+		}
+		grants, err := existing(ctx, r, id.Grants)
+		if err != nil {
+			return err
+		}
+		return r.SetMemberships(ctx, a.ID, SourceOIDC, grants, s.now())
+	})
+	switch {
+	case err != nil:
+		return SignedIn{}, err
+	case a.Disabled:
+		return SignedIn{}, ErrUnauthorized
+	}
+	return s.beginSession(ctx, a, "oidc", sha256.Sum256([]byte(a.Name)))
+}
+
+func checkIdentity(id Identity) error {
+	switch {
+	case id.Issuer == "" || id.Subject == "" || len(id.Subject) > 255 || len(id.Issuer) > 1000:
+		return &ForbiddenError{Detail: "the OpenID provider names nobody"}
+	case !ValidUserName(id.Name) || reserved(id.Name):
+		return &ForbiddenError{Detail: "the OpenID provider's name for you cannot be a user name here: want 1 to 63 of a-z, 0-9 and inner . _ -"}
+	}
+	return nil
+}
+
+// accountOf finds the account of an identity, takes over one that was only invited, or makes one.
+func (s *Service) accountOf(ctx context.Context, r Repos, id Identity) (Account, error) {
+	a, err := r.AccountBySubject(ctx, id.Issuer, id.Subject)
+	if err == nil || !errors.Is(err, ErrNotFound) {
+		return a, err
+	}
+	named, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: id.Name})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return r.CreateAccount(ctx, Account{
+			Kind: PrincipalUser, Name: id.Name, DisplayName: id.DisplayName, Issuer: id.Issuer, Subject: id.Subject, CreatedAt: s.now(),
+		})
+	case err != nil:
+		return Account{}, err
+	case !named.invited():
+		return Account{}, &ForbiddenError{Detail: "a local account has your name at the OpenID provider; ask an administrator"}
+	}
+	named.Issuer, named.Subject, named.DisplayName, named.UpdatedAt, named.Version = id.Issuer, id.Subject, id.DisplayName, s.now(), 0
+	return r.UpdateAccount(ctx, named)
+}
+
+// existing drops grants in tenants that are not there, and all but the first in each domain: a
+// mapping outlives the tenants it names.
+func existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.Grant, error) {
+	var out []tenants.Grant
+	for _, g := range grants {
+		if g.Validate() != nil || slices.ContainsFunc(out, func(o tenants.Grant) bool { return o.Domain == g.Domain }) {
+			continue
+		}
+		if !g.Domain.All() {
+			switch _, err := r.Tenant(ctx, g.Domain.Fabric, g.Domain.Tenant); {
+			case errors.Is(err, ErrNotFound):
+				continue
+			case err != nil:
+				return nil, err
+			}
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// External returns who a token of the provider speaks for. The account must have signed in before;
+// roles are those of the claims now and those given here.
+func (s *Service) External(ctx context.Context, id Identity) (Principal, error) {
+	var p Principal
+	err := s.d.Store.View(ctx, func(r Repos) error {
+		a, err := r.AccountBySubject(ctx, id.Issuer, id.Subject)
+		if err != nil {
+			return err
+		}
+		if a.Disabled {
+			return ErrUnauthorized
+		}
+		a.Memberships = slices.DeleteFunc(a.Memberships, func(m Membership) bool { return m.Source == SourceOIDC })
+		grants, err := existing(ctx, r, id.Grants)
+		if err != nil {
+			return err
+		}
+		for _, g := range grants {
+			a.Memberships = append(a.Memberships, Membership{Grant: g, Source: SourceOIDC, CreatedAt: time.Time{}})
+		}
+		p = a.Principal()
+		return nil
+	})
+	if errors.Is(err, ErrNotFound) {
+		return Principal{}, ErrUnauthorized
+	}
+	return p, err
+}

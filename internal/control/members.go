@@ -1,0 +1,139 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"fairlane/tenants"
+)
+
+// ListMembers returns the users with a role in a tenant, by name.
+func (s *Service) ListMembers(ctx context.Context, d tenants.Domain, p Page) (list []Member, next string, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListMembers(ctx, d, p); return err })
+	return list, next, err
+}
+
+// PutMember gives a user a role in a tenant. A name that no user has is kept as one who was invited:
+// whoever asks cannot tell by the answer which users there are.
+func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (out Member, err error) {
+	switch {
+	case !ValidUserName(user) || reserved(user):
+		return Member{}, Invalid("/user", "user name %q: want 1 to 63 of a-z, 0-9 and inner . _ -", clipped(user))
+	case g.Role.Wide():
+		return Member{}, Invalid("/role", "role %s acts on everything: want %s or %s", g.Role, tenants.RoleTenantAdmin, tenants.RoleTenantViewer)
+	}
+	if err := g.Validate(); err != nil {
+		return Member{}, Invalid("/role", "%v", err)
+	}
+	err = s.d.Store.Tx(ctx, func(r Repos) error {
+		if _, err := r.Tenant(ctx, g.Domain.Fabric, g.Domain.Tenant); err != nil {
+			return err
+		}
+		a, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: user})
+		if errors.Is(err, ErrNotFound) {
+			a, err = r.CreateAccount(ctx, Account{Kind: PrincipalUser, Name: user, CreatedAt: s.now()})
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.PutMembership(ctx, a.ID, g, s.now()); err != nil {
+			return err
+		}
+		out = Member{User: user, Membership: Membership{Grant: g, Source: SourceLocal, CreatedAt: s.now()}}
+		return s.event(ctx, r, Event{Fabric: g.Domain.Fabric, Kind: "tenant.member", Subject: g.Domain.Tenant,
+			Message: fmt.Sprintf("user %s is %s of tenant %s now", user, g.Role, g.Domain.Tenant)}, change{After: map[string]string{"user": user, "role": string(g.Role)}})
+	})
+	return out, err
+}
+
+// DeleteMember takes a user's role in a tenant away; *NotFoundError when it had none given here.
+func (s *Service) DeleteMember(ctx context.Context, user string, d tenants.Domain) error {
+	return s.d.Store.Tx(ctx, func(r Repos) error {
+		if _, err := r.Tenant(ctx, d.Fabric, d.Tenant); err != nil {
+			return err
+		}
+		a, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: user})
+		if err == nil {
+			err = r.DeleteMembership(ctx, a.ID, d)
+		}
+		if errors.Is(err, ErrNotFound) {
+			return &NotFoundError{Kind: "member", Name: user}
+		}
+		if err != nil {
+			return err
+		}
+		if a.invited() && len(a.Memberships) == 1 {
+			if err := r.DeleteAccount(ctx, a.ID); err != nil { // nothing is left of the invitation
+				return err
+			}
+		}
+		return s.event(ctx, r, Event{Fabric: d.Fabric, Kind: "tenant.member", Subject: d.Tenant,
+			Message: fmt.Sprintf("user %s has no role in tenant %s any more", user, d.Tenant)}, change{Before: map[string]string{"user": user}})
+	})
+}
+
+// ServiceAccountInput is a service account as a person writes it.
+type ServiceAccountInput struct {
+	Name        string
+	DisplayName string
+	Grant       tenants.Grant // its one role; its domain is the account's home
+}
+
+// CreateServiceAccount adds an account for a program. It can only come with tokens.
+func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInput) (out Account, err error) {
+	switch {
+	case !tenants.ValidName(in.Name):
+		return Account{}, Invalid("/name", "name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", clipped(in.Name))
+	case len(in.DisplayName) > 200:
+		return Account{}, Invalid("/display_name", "display name of %d bytes: want at most 200", len(in.DisplayName))
+	}
+	if err := in.Grant.Validate(); err != nil {
+		return Account{}, Invalid("/role", "%v", err)
+	}
+	now := s.now()
+	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+		out, err = r.CreateAccount(ctx, Account{
+			Kind: PrincipalService, Name: in.Name, Domain: in.Grant.Domain, DisplayName: in.DisplayName, CreatedAt: now,
+			Memberships: []Membership{{Grant: in.Grant, Source: SourceLocal, CreatedAt: now}},
+		})
+		if err != nil {
+			return err
+		}
+		return s.event(ctx, r, s.accountEvent(out, "service-account.created", "was added"), change{After: userData(out)})
+	})
+	return out, err
+}
+
+// accountEvent is an event about a service account; in its tenant's list when it has one.
+func (s *Service) accountEvent(a Account, kind, what string) Event {
+	name := a.Principal().Name
+	e := Event{Kind: kind, Subject: name, Message: fmt.Sprintf("service account %s %s", name, what)}
+	if !a.Domain.All() {
+		e.Fabric, e.Kind, e.Subject = a.Domain.Fabric, "tenant."+kind, a.Domain.Tenant
+	}
+	return e
+}
+
+// ListServiceAccounts returns the service accounts of a domain by name.
+func (s *Service) ListServiceAccounts(ctx context.Context, d tenants.Domain, p Page) (list []Account, next string, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) {
+		list, next, err = r.ListAccounts(ctx, PrincipalService, d, p)
+		return err
+	})
+	return list, next, err
+}
+
+// DeleteServiceAccount removes a service account with its tokens.
+func (s *Service) DeleteServiceAccount(ctx context.Context, d tenants.Domain, name string) error {
+	return s.d.Store.Tx(ctx, func(r Repos) error {
+		a, err := r.Account(ctx, AccountRef{Kind: PrincipalService, Name: name, Domain: d})
+		if err != nil {
+			return err
+		}
+		if err := r.DeleteAccount(ctx, a.ID); err != nil {
+			return err
+		}
+		return s.event(ctx, r, s.accountEvent(a, "service-account.deleted", "was removed"), change{Before: userData(a)})
+	})
+}

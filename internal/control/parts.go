@@ -1,0 +1,233 @@
+package control
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// AnyTag matches whatever a part of a tenant is.
+const AnyTag = "*"
+
+// Tag names the contents of a part of a tenant, an attachment or a class: changes of the rest of the tenant leave it
+// as it is, so that two people can work on two parts at once.
+func Tag(part any) string {
+	b, err := json.Marshal(part)
+	if err != nil {
+		return "" // not possible: parts are plain values
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// TagError says that a part of a tenant changed since the caller read it.
+type TagError struct{ Kind, Name string }
+
+// Error names the part.
+func (e *TagError) Error() string {
+	return fmt.Sprintf("%s %q is no longer what it was", e.Kind, e.Name)
+}
+
+// Is matches ErrPrecondition.
+func (e *TagError) Is(target error) bool { return target == ErrPrecondition }
+
+// editTenant changes a tenant by edit, checks it with all others, and makes the next revision.
+func (s *Service) editTenant(ctx context.Context, fabric, name, message string, edit func(Repos, *tenants.Tenant) error) error {
+	return s.d.Store.Tx(ctx, func(r Repos) error {
+		before, err := r.Tenant(ctx, fabric, name)
+		if err != nil {
+			return err
+		}
+		t := before.Tenant
+		t.Classes, t.Attachments = slices.Clone(t.Classes), slices.Clone(t.Attachments)
+		if err := edit(r, &t); err != nil || sameTenant(before.Tenant, t) {
+			return err
+		}
+		if err := tenants.Validate([]tenants.Tenant{t}, nil); err != nil {
+			return invalidModel(err, func(*tenants.FieldError) string { return "" })
+		}
+		if err := checkWhole(ctx, r, fabric, t, ""); err != nil {
+			return err
+		}
+		if _, err := s.updateTenant(ctx, r, before, before.Version, t); err != nil {
+			return err
+		}
+		return s.revise(ctx, r, fabric, policyChange{message: message, put: []tenants.Tenant{t}})
+	})
+}
+
+// attachment finds the port that text names among the attachments of a tenant: as answers name it, or by any name
+// that the topology has for it.
+func (s *Service) attachment(ctx context.Context, r Repos, fabric string, t *tenants.Tenant, text string) (int, error) {
+	missing := &NotFoundError{Kind: "attachment", Name: text}
+	id, err := ident.ParsePortID(text)
+	if err != nil {
+		_, topo, err := s.latest(ctx, r, fabric)
+		if err != nil {
+			return 0, missing
+		}
+		ref, err := resolveEndpoint(topo, text)
+		if err != nil {
+			return 0, missing
+		}
+		id = topo.PortID(ref)
+	}
+	i := slices.IndexFunc(t.Attachments, func(a tenants.Attachment) bool { return a.Port == id })
+	if i < 0 {
+		return 0, missing
+	}
+	return i, nil
+}
+
+// Attachment returns one attachment of a tenant.
+func (s *Service) Attachment(ctx context.Context, fabric, tenant, port string) (a tenants.Attachment, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		t, err := r.Tenant(ctx, fabric, tenant)
+		if err != nil {
+			return err
+		}
+		i, err := s.attachment(ctx, r, fabric, &t.Tenant, port)
+		if err == nil {
+			a = t.Attachments[i]
+		}
+		return err
+	})
+	return a, err
+}
+
+// AddAttachment attaches a tenant to one more port.
+func (s *Service) AddAttachment(ctx context.Context, fabric, tenant string, in AttachmentInput) (a tenants.Attachment, err error) {
+	err = s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s was attached to %s", tenant, clipped(in.Port)), func(r Repos, t *tenants.Tenant) error {
+		_, topo, err := s.latest(ctx, r, fabric)
+		if err != nil {
+			return err
+		}
+		ref, err := resolveEndpoint(topo, in.Port)
+		if err != nil {
+			return Invalid("/port", "%v", err)
+		}
+		a = tenants.Attachment{Port: topo.PortID(ref), SL: in.SL}
+		at, had := slices.BinarySearchFunc(t.Attachments, a, func(x, y tenants.Attachment) int { return x.Port.Compare(y.Port) })
+		if had {
+			return &ConflictError{Code: "already-exists", Detail: fmt.Sprintf("tenant %q is attached to port %s already", tenant, a.Port)}
+		}
+		t.Attachments = slices.Insert(t.Attachments, at, a)
+		return nil
+	})
+	return a, err
+}
+
+// PutAttachment changes the service level of an attachment whose tag is tag, or AnyTag; nil lets the compiler choose.
+func (s *Service) PutAttachment(ctx context.Context, fabric, tenant, port, tag string, sl *ident.SL) (a tenants.Attachment, err error) {
+	err = s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s has another service level on %s", tenant, clipped(port)), func(r Repos, t *tenants.Tenant) error {
+		i, err := s.attachment(ctx, r, fabric, t, port)
+		if err != nil {
+			return err
+		}
+		if tag != AnyTag && tag != Tag(t.Attachments[i]) {
+			return &TagError{"attachment", port}
+		}
+		t.Attachments[i].SL = sl
+		a = t.Attachments[i]
+		return nil
+	})
+	return a, err
+}
+
+// DeleteAttachment detaches a tenant from a port that none of its declared flows uses.
+func (s *Service) DeleteAttachment(ctx context.Context, fabric, tenant, port, tag string) error {
+	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s was detached from %s", tenant, clipped(port)), func(r Repos, t *tenants.Tenant) error {
+		i, err := s.attachment(ctx, r, fabric, t, port)
+		if err != nil {
+			return err
+		}
+		if tag != AnyTag && tag != Tag(t.Attachments[i]) {
+			return &TagError{"attachment", port}
+		}
+		id := t.Attachments[i].Port
+		flows, _, err := r.Flows(ctx, fabric)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(flows, func(f tenants.Flow) bool { return f.Tenant == tenant && (f.Src == id || f.Dst == id) }) {
+			return &ConflictError{Code: "in-use", Detail: fmt.Sprintf("declared flows of tenant %q use port %s; replace the flows first", tenant, id)}
+		}
+		t.Attachments = slices.Delete(t.Attachments, i, i+1)
+		return nil
+	})
+}
+
+func classAt(t *tenants.Tenant, name string) (int, error) {
+	i := slices.IndexFunc(t.Classes, func(c tenants.Class) bool { return c.Name == name })
+	if i < 0 {
+		return 0, &NotFoundError{Kind: "class", Name: name}
+	}
+	return i, nil
+}
+
+// Class returns one class of a tenant.
+func (s *Service) Class(ctx context.Context, fabric, tenant, class string) (c tenants.Class, err error) {
+	t, err := s.Tenant(ctx, fabric, tenant)
+	if err != nil {
+		return c, err
+	}
+	i, err := classAt(&t.Tenant, class)
+	if err == nil {
+		c = t.Classes[i]
+	}
+	return c, err
+}
+
+// AddClass adds a class to a tenant, after those that it has.
+func (s *Service) AddClass(ctx context.Context, fabric, tenant string, c tenants.Class) error {
+	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s got class %s", tenant, c.Name), func(_ Repos, t *tenants.Tenant) error {
+		if _, err := classAt(t, c.Name); err == nil {
+			return &ConflictError{Code: "already-exists", Detail: fmt.Sprintf("tenant %q has a class %q already", tenant, c.Name)}
+		}
+		t.Classes = append(t.Classes, c)
+		return nil
+	})
+}
+
+// PutClass changes the weight of a class whose tag is tag, or AnyTag.
+func (s *Service) PutClass(ctx context.Context, fabric, tenant, tag string, c tenants.Class) error {
+	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("class %s of tenant %s has weight %s", c.Name, tenant, c.Weight), func(_ Repos, t *tenants.Tenant) error {
+		i, err := classAt(t, c.Name)
+		if err != nil {
+			return err
+		}
+		if tag != AnyTag && tag != Tag(t.Classes[i]) {
+			return &TagError{"class", c.Name}
+		}
+		t.Classes[i] = c
+		return nil
+	})
+}
+
+// DeleteClass removes a class that none of the tenant's declared flows uses.
+func (s *Service) DeleteClass(ctx context.Context, fabric, tenant, class, tag string) error {
+	return s.editTenant(ctx, fabric, tenant, fmt.Sprintf("tenant %s lost class %s", tenant, class), func(r Repos, t *tenants.Tenant) error {
+		i, err := classAt(t, class)
+		if err != nil {
+			return err
+		}
+		if tag != AnyTag && tag != Tag(t.Classes[i]) {
+			return &TagError{"class", class}
+		}
+		flows, _, err := r.Flows(ctx, fabric)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(flows, func(f tenants.Flow) bool { return f.Tenant == tenant && f.Class == class }) {
+			return &ConflictError{Code: "in-use", Detail: fmt.Sprintf("declared flows of tenant %q are of class %q; replace the flows first", tenant, class)}
+		}
+		t.Classes = slices.Delete(t.Classes, i, i+1)
+		return nil
+	})
+}

@@ -1,0 +1,47 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Scope is a part of its account's rights that a token may use: an object and an action, "*" for any.
+type Scope struct{ Object, Action string }
+
+// MaxScopes bounds the scopes of one token.
+const MaxScopes = 32
+
+// String prints "OBJECT:ACTION".
+func (s Scope) String() string { return s.Object + ":" + s.Action }
+
+// ParseScope reads what String prints, such as "tenant:read", "*:read" or "rollout:*".
+func ParseScope(text string) (Scope, error) {
+	object, action, ok := strings.Cut(text, ":")
+	if !ok || !scopeWord(object) || !scopeWord(action) {
+		return Scope{}, fmt.Errorf("scope %q: want OBJECT:ACTION, with * for any", clipped(text))
+	}
+	return Scope{object, action}, nil
+}
+
+func scopeWord(s string) bool {
+	return s == "*" || s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") == ""
+}
+
+// Covers reports whether the scope lets an action on an object pass.
+func (s Scope) Covers(object, action string) bool {
+	return (s.Object == "*" || s.Object == object) && (s.Action == "*" || s.Action == action)
+}
+
+// InScope reports whether the principal's token lets an action on an object pass.
+func (p Principal) InScope(object, action string) bool {
+	return p.Scopes == nil || slices.ContainsFunc(p.Scopes, func(s Scope) bool { return s.Covers(object, action) })
+}
+
+// clipped bounds what an error repeats of the input.
+func clipped(s string) string {
+	if len(s) > 60 {
+		return strings.ToValidUTF8(s[:60], "") + "..."
+	}
+	return s
+}

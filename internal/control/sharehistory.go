@@ -1,0 +1,145 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ShareRepo keeps measurements of each fabric, at most so many as the settings say.
+type ShareRepo interface {
+	// AddShares adds a measurement, as JSON, and takes out the oldest ones beyond keep.
+	AddShares(ctx context.Context, fabric string, at time.Time, body []byte, keep int) error
+	// ListShares returns measurements, newest first; zero times are no bounds.
+	ListShares(ctx context.Context, fabric string, since, until time.Time, p Page) (list [][]byte, next string, err error)
+	// ClaimShares reports whether a measurement of the fabric is due, and makes the next one due at next: of
+	// several managers that ask, one is told so.
+	ClaimShares(ctx context.Context, fabric string, now, next time.Time) (bool, error)
+}
+
+// MeasureShares measures as Shares does, and keeps the measurement.
+func (s *Service) MeasureShares(ctx context.Context, fabric, plan string, window time.Duration) (Shares, error) {
+	sh, err := s.shares(ctx, fabric, plan, window)
+	if err != nil {
+		return Shares{}, err
+	}
+	return sh, s.keepShares(ctx, fabric, sh)
+}
+
+func (s *Service) keepShares(ctx context.Context, fabric string, sh Shares) error {
+	body, err := json.Marshal(sh)
+	if err != nil {
+		return fmt.Errorf("encode shares: %w", err)
+	}
+	return s.d.Store.Tx(ctx, func(r Repos) error {
+		set, err := settings(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := r.AddShares(ctx, fabric, sh.MeasuredAt, body, set.Shares.Keep); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: fabric, Kind: "shares.measured", Subject: fabric,
+			Message: fmt.Sprintf("the worst share error is %.1f %%", 100*sh.MaxShareError)}, map[string]any{"max_share_error": sh.MaxShareError, "complete": sh.Complete()})
+	})
+}
+
+// ListShares returns the measurements that were kept, newest first; zero times are no bounds. Who may see single
+// tenants only gets their part.
+func (s *Service) ListShares(ctx context.Context, fabric string, since, until time.Time, p Page) (list []Shares, next string, err error) {
+	var stored [][]byte
+	err = s.d.Store.View(ctx, func(r Repos) (err error) {
+		stored, next, err = r.ListShares(ctx, fabric, since, until, p)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	names := sight(ctx, fabric)
+	for _, st := range stored {
+		var sh Shares
+		if err := json.Unmarshal(st, &sh); err != nil {
+			return nil, "", fmt.Errorf("decode a measurement of %s: %w", fabric, err)
+		}
+		if names != nil {
+			sh = sh.reduced(names)
+		}
+		list = append(list, sh)
+	}
+	return list, next, nil
+}
+
+// LatestShares returns the newest measurement that was kept, or *NotFoundError.
+func (s *Service) LatestShares(ctx context.Context, fabric string) (Shares, error) {
+	list, _, err := s.ListShares(ctx, fabric, time.Time{}, time.Time{}, Page{Limit: 1})
+	if err != nil {
+		return Shares{}, err
+	}
+	if len(list) == 0 {
+		return Shares{}, &NotFoundError{Kind: "measurement of", Name: fabric}
+	}
+	return list[0], nil
+}
+
+// SampleShares measures the fabrics that are due by the settings and have a plan in force, one after another, and
+// keeps the measurements. Every manager may call it as often as it likes: one of them measures. The error joins those
+// of fabrics that could not be measured.
+func (s *Service) SampleShares(ctx context.Context) error {
+	set, err := s.Settings(ctx)
+	if err != nil || set.Shares.Interval == 0 {
+		return err
+	}
+	var errs []error
+	for p := (Page{Limit: MaxPageLimit}); ; {
+		list, next, err := s.ListFabrics(ctx, p)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, f := range list {
+			if err := s.sample(ctx, f.Name, set.Shares); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+				errs = append(errs, fmt.Errorf("measure shares on %s: %w", f.Name, err))
+			}
+		}
+		if p.After = next; next == "" {
+			return errors.Join(errs...)
+		}
+	}
+}
+
+func (s *Service) sample(ctx context.Context, fabric string, set ShareSettings) error {
+	due := false
+	err := s.d.Store.View(ctx, func(r Repos) error {
+		_, err := inForceName(ctx, r, fabric)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+		due, err = r.ClaimShares(ctx, fabric, now, now.Add(time.Duration(set.Interval)*time.Second))
+		return err
+	})
+	if err != nil || !due {
+		return err
+	}
+	_, err = s.MeasureShares(ctx, fabric, "", time.Duration(set.Window)*time.Millisecond)
+	return err
+}
+
+// Complete reports whether every tenant and every contended link was measured.
+func (s Shares) Complete() bool {
+	for _, t := range s.Tenants {
+		if t.Problem != "" {
+			return false
+		}
+	}
+	for _, l := range s.Links {
+		if l.Problem != "" {
+			return false
+		}
+	}
+	return true
+}

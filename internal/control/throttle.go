@@ -1,0 +1,117 @@
+package control
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// throttle counts refusals by their source in buckets that refill with time. Its memory is
+// bounded: when it is full, the bucket touched longest ago makes room, which is the one that is
+// nearest to full again. The counts are of this process; what must hold across managers is
+// in the store (SigninRepo).
+type throttle struct {
+	burst  float64       // refusals before the first wait
+	refill time.Duration // time in which one is forgiven
+	size   int           // most sources remembered
+
+	mu      sync.Mutex
+	buckets map[string]*bucket
+	oldest  *bucket // ends of a list by last touch
+	newest  *bucket
+}
+
+type bucket struct {
+	key          string
+	used         float64
+	at           time.Time
+	older, newer *bucket
+}
+
+func newThrottle(burst int, refill time.Duration, size int) *throttle {
+	return &throttle{burst: float64(burst), refill: refill, size: size, buckets: make(map[string]*bucket)}
+}
+
+// wait returns how long a source must wait before it may try; 0 is not at all.
+func (t *throttle) wait(key string, now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.buckets[key]
+	if b == nil {
+		return 0
+	}
+	over := b.drained(now, t.refill) - (t.burst - 1)
+	if over <= 0 {
+		return 0
+	}
+	return time.Duration(over * float64(t.refill))
+}
+
+// add counts a refusal.
+func (t *throttle) add(key string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := t.buckets[key]
+	if b == nil {
+		if len(t.buckets) >= t.size {
+			delete(t.buckets, t.oldest.key)
+			t.unlink(t.oldest)
+		}
+		b = &bucket{key: key, at: now}
+		t.buckets[key] = b
+	} else {
+		t.unlink(b)
+	}
+	b.used = min(b.drained(now, t.refill)+1, 2*t.burst)
+	b.at = now
+	t.append(b)
+}
+
+// drained is what is left of the count at a time. A clock that went back forgives nothing.
+func (b *bucket) drained(now time.Time, refill time.Duration) float64 {
+	return max(0, b.used-max(0, float64(now.Sub(b.at)))/float64(refill))
+}
+
+func (t *throttle) unlink(b *bucket) {
+	if b.older != nil {
+		b.older.newer = b.newer
+	} else {
+		t.oldest = b.newer
+	}
+	if b.newer != nil {
+		b.newer.older = b.older
+	} else {
+		t.newest = b.older
+	}
+	b.older, b.newer = nil, nil
+}
+
+func (t *throttle) append(b *bucket) {
+	b.older = t.newest
+	if t.newest != nil {
+		t.newest.newer = b
+	} else {
+		t.oldest = b
+	}
+	t.newest = b
+}
+
+// sourceKey is what an address is counted under: the address itself, or the /64 that one IPv6
+// subscriber commonly has. What is no address is counted together.
+func sourceKey(addr string) string {
+	ap, err := netip.ParseAddrPort(addr)
+	ip := ap.Addr()
+	if err != nil {
+		if ip, err = netip.ParseAddr(addr); err != nil {
+			return "?"
+		}
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		p, err := ip.Prefix(64)
+		if err == nil {
+			return p.String()
+		}
+	}
+	return ip.String()
+}

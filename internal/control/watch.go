@@ -1,0 +1,91 @@
+package control
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// watchTick is how long events of other managers may stay unseen by a watcher.
+const watchTick = time.Second
+
+// watchPage is how many events a watcher reads at once.
+const watchPage = 200
+
+// Watch follows events. It reads the store, so it sees those of every manager, holds nothing but its place, and a
+// slow reader costs nobody anything. Not safe for concurrent use.
+type Watch struct {
+	s      *Service
+	filter EventFilter
+	after  int64
+}
+
+// WatchEvents returns a watch of the events after the one with the number after; below 0: of those to come.
+// It fails with *NotFoundError when the filter names a fabric that does not exist. Who sees single tenants only follows
+// their events, which are counted in times.
+func (s *Service) WatchEvents(ctx context.Context, f EventFilter, after int64) (*Watch, error) {
+	w := &Watch{s: s, filter: f, after: after}
+	err := s.d.Store.View(ctx, func(r Repos) error {
+		if f.Fabric != "" {
+			if _, err := r.Fabric(ctx, f.Fabric); err != nil {
+				return err
+			}
+		}
+		last, err := r.LastEvent(ctx)
+		if sight(ctx, f.Fabric) != nil {
+			last = s.now().UnixMicro() // where those who see a part count in times
+		}
+		if after < 0 || after > last {
+			w.after = last
+		}
+		return err
+	})
+	return w, err
+}
+
+// Next waits for events and returns them in the order they happened, 1 to watchPage of them. It returns none and no
+// error when patience has passed without any, and the context's error when that ended.
+func (w *Watch) Next(ctx context.Context, patience time.Duration) ([]Event, error) {
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	tick := time.NewTicker(watchTick)
+	defer tick.Stop()
+	for {
+		changed := w.s.changed.wait() // before the look, so that nothing falls between
+		list, err := w.read(ctx)
+		if err != nil || len(list) > 0 {
+			return list, err
+		}
+		select {
+		case <-changed:
+		case <-tick.C:
+		case <-end.C:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (w *Watch) read(ctx context.Context) (list []Event, err error) {
+	p := Page{Limit: watchPage}
+	if w.after > 0 {
+		p.After = strconv.FormatInt(w.after, 10)
+	}
+	err = w.s.d.Store.View(ctx, func(r Repos) error {
+		ctx, err := refresh(ctx, r) // who lost its rights meanwhile hears no more
+		if err != nil {
+			return err
+		}
+		if names := sight(ctx, w.filter.Fabric); names != nil {
+			list, _, err = tenantEvents(ctx, r, w.filter.Fabric, names, w.filter.Rollout, p)
+		} else {
+			list, _, err = r.ListEvents(ctx, w.filter, p)
+		}
+		return err
+	})
+	if len(list) > 0 {
+		w.after = list[len(list)-1].ID
+	}
+	return list, err
+}

@@ -1,0 +1,49 @@
+// Package obs is what the service tells about itself: structured logs, Prometheus metrics and OpenTelemetry
+// traces. Nothing in it ever holds a secret, a body or a token.
+package obs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"fairlane/internal/span"
+)
+
+// KeyTrace is the key of the trace identifier in log records that belong to a trace.
+const KeyTrace = "trace_id"
+
+// NewLogger returns a logger that writes one line a record to w, from the given level ("debug", "info", "warn",
+// "error") up, as "json" or "text". Records of a traced request carry KeyTrace.
+func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
+	}
+	o := &slog.HandlerOptions{Level: least}
+	switch format {
+	case "json":
+		return slog.New(traced{slog.NewJSONHandler(w, o)}), nil
+	case "text":
+		return slog.New(traced{slog.NewTextHandler(w, o)}), nil
+	}
+	return nil, fmt.Errorf("log format %q: want json or text", format)
+}
+
+// traced adds the trace identifier of a record's context.
+type traced struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h traced) Handle(ctx context.Context, r slog.Record) error {
+	if id := span.TraceID(ctx); id != "" {
+		r.AddAttrs(slog.String(KeyTrace, id))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
+
+// WithGroup implements slog.Handler.
+func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }

@@ -1,0 +1,179 @@
+package obs
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics is the service's registry. It is safe for concurrent use. Labels take their values from small closed
+// sets: the contract's routes, problem codes, states; never names that a user chose.
+type Metrics struct {
+	registry *prometheus.Registry
+
+	inFlight                           prometheus.Gauge
+	requests, bytes, problems, refused *prometheus.CounterVec
+	storeErrors                        *prometheus.CounterVec
+	durations                          *prometheus.HistogramVec
+	compile, discover, measure, store  *prometheus.HistogramVec
+}
+
+// buckets are the upper bounds of durations, in seconds: from an indexed read to a large compilation.
+var buckets = [...]float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
+
+// NewMetrics returns a registry that holds every family of Table, and those of the Go runtime and the process.
+// census counts what is in the store; nil leaves those families out.
+func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
+	b := builder{table: map[string]Metric{}, registry: prometheus.NewRegistry()}
+	for _, m := range Table() {
+		b.table[m.Name] = m
+	}
+	m := &Metrics{
+		registry: b.registry,
+		requests: b.counter(metricRequests), bytes: b.counter(metricBytes), problems: b.counter(metricProblems),
+		refused: b.counter(metricRefused), storeErrors: b.counter(metricStoreErrors),
+		durations: b.histogram(metricDuration), compile: b.histogram(metricCompile), discover: b.histogram(metricDiscover),
+		measure: b.histogram(metricMeasure), store: b.histogram(metricStore),
+		inFlight: b.gauge(metricInFlight).WithLabelValues(),
+	}
+	b.gauge(metricBuild).WithLabelValues(version, runtime.Version()).Set(1)
+	b.register(collectors.NewGoCollector())
+	b.register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if census != nil {
+		b.register(newCensusCollector(b.table, census))
+	}
+	return m, b.err
+}
+
+// builder makes families from the table and keeps the first fault, which would be a programmer's.
+type builder struct {
+	table    map[string]Metric
+	registry *prometheus.Registry
+	err      error
+}
+
+func (b *builder) register(c prometheus.Collector) {
+	if err := b.registry.Register(c); err != nil && b.err == nil {
+		b.err = fmt.Errorf("register metrics: %w", err)
+	}
+}
+
+func (b *builder) counter(name string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: b.table[name].Help}, b.table[name].Labels)
+	b.register(v)
+	return v
+}
+
+func (b *builder) gauge(name string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: b.table[name].Help}, b.table[name].Labels)
+	b.register(v)
+	return v
+}
+
+func (b *builder) histogram(name string) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: b.table[name].Help, Buckets: buckets[:]}, b.table[name].Labels)
+	b.register(v)
+	return v
+}
+
+// Handler serves the registry in Prometheus's text and OpenMetrics formats.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+}
+
+// Begin counts a request that has begun; call the function it returns when the request has ended.
+func (m *Metrics) Begin() (end func()) {
+	m.inFlight.Inc()
+	return m.inFlight.Dec
+}
+
+// Request is an answered request.
+type Request struct {
+	Method, Route string // Route is the contract's path; empty when none fitted
+	Status        int
+	Code          string // of the problem answered; empty when it was none
+	Duration      time.Duration
+	Bytes         int64 // of the answer's body
+}
+
+// Answered counts a request.
+func (m *Metrics) Answered(r Request) {
+	route, method := r.Route, r.Method
+	if route == "" {
+		route = "unmatched"
+	}
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	default:
+		method = "other"
+	}
+	m.requests.WithLabelValues(method, route, strconv.Itoa(r.Status)).Inc()
+	m.durations.WithLabelValues(method, route).Observe(r.Duration.Seconds())
+	m.bytes.WithLabelValues(method, route).Add(float64(max(r.Bytes, 0)))
+	if r.Code != "" {
+		m.problems.WithLabelValues(r.Code).Inc()
+	}
+	if kind := refusal(r); kind != "" {
+		m.refused.WithLabelValues(kind).Inc()
+	}
+}
+
+// refusal is the kind of a refused authentication; empty when it was none.
+func refusal(r Request) string {
+	switch {
+	case r.Status == http.StatusTooManyRequests:
+		return "locked"
+	case r.Status != http.StatusUnauthorized:
+		return ""
+	case r.Method == http.MethodPost && (hasSuffix(r.Route, "/sign-in") || hasSuffix(r.Route, "/session")):
+		return "sign-in"
+	}
+	return "credential"
+}
+
+func hasSuffix(s, end string) bool { return len(s) >= len(end) && s[len(s)-len(end):] == end }
+
+func outcome(err error) string {
+	if err != nil {
+		return "error"
+	}
+	return "ok"
+}
+
+// Compiled counts a compilation for a plane ("ib", "roce", "wrcc").
+func (m *Metrics) Compiled(plane string, took time.Duration, err error) {
+	m.compile.WithLabelValues(plane, outcome(err)).Observe(took.Seconds())
+}
+
+// Discovered counts a discovery.
+func (m *Metrics) Discovered(took time.Duration, err error) {
+	m.discover.WithLabelValues(outcome(err)).Observe(took.Seconds())
+}
+
+// Measured counts a measurement of shares.
+func (m *Metrics) Measured(took time.Duration, err error) {
+	m.measure.WithLabelValues(outcome(err)).Observe(took.Seconds())
+}
+
+// Transaction counts a store transaction, a write or a read.
+func (m *Metrics) Transaction(write bool, took time.Duration) {
+	m.store.WithLabelValues(transactionKind(write)).Observe(took.Seconds())
+}
+
+// StoreFailed counts a transaction that failed; reason is one of "full", "read-only", "lost", "timeout", "other".
+func (m *Metrics) StoreFailed(write bool, reason string) {
+	m.storeErrors.WithLabelValues(transactionKind(write), reason).Inc()
+}
+
+func transactionKind(write bool) string {
+	if write {
+		return "write"
+	}
+	return "read"
+}

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlane/internal/control"
+)
+
+// view is all that decide goes by.
+type view struct {
+	ro    control.Rollout
+	tally control.Tally
+	// failedHere is how many devices of the open wave failed.
+	failedHere int
+	now        time.Time
+	busy       int // shards that are queued or worked, of any wave
+	ready      int // shards of the open wave and direction that nobody was asked to work, and that are not done
+	// lower is the highest wave below the open one that has touched devices, -1 when there is none. While
+	// undoing only.
+	lower int
+	// faults are the first errors of devices, for the reason of a roll-back.
+	faults []string
+}
+
+// act is what follows from a view.
+type act int
+
+// Acts. Those from actPlace on take time and are done outside of a transaction.
+const (
+	actWait    act = iota // nothing to do until something changes
+	actPush               // enter pushing
+	actOpen               // open the next wave, or the ready shards of the open one again
+	actConfirm            // enter confirming
+	actUndo               // enter undoing
+	actUnplan             // enter unplacing
+	actEnd                // end the rollout
+
+	actPlace   // bring the placements about and verify them
+	actGate    // ask the health gates about the open wave
+	actUnplace // return the placements
+)
+
+// slow reports whether an act is done outside of a transaction.
+func (a act) slow() bool { return a >= actPlace }
+
+// decision is an act with what it needs.
+type decision struct {
+	act    act
+	wave   int                  // to open
+	state  control.RolloutState // to end as
+	reason string               // of undoing, or the result of the end
+}
+
+// decide says what follows from a view. It is a pure function of it.
+func decide(v view) decision {
+	if v.busy > 0 {
+		return decision{} // the last of them asks again
+	}
+	undone := v.ro.Phase == control.PhaseUndoing || v.ro.Phase == control.PhaseUnplacing
+	switch {
+	case v.ro.Wish == control.WishPause:
+		return decision{}
+	case v.ro.Wish == control.WishCancel && !undone:
+		return canceled(v)
+	case v.ro.Wish == control.WishUndo && !undone:
+		return decision{act: actUndo, reason: "roll-back was asked for by " + v.ro.WishActor}
+	}
+	switch v.ro.Phase {
+	case control.PhasePlacing:
+		return placing(v)
+	case control.PhasePushing:
+		return pushing(v)
+	case control.PhaseConfirming:
+		return confirming(v)
+	case control.PhaseUndoing:
+		return undoing(v)
+	case control.PhaseUnplacing:
+		if (v.ro.Placed == control.PlacedUnverified || v.ro.Placed == control.PlacedVerified) && v.ro.Prior != "" {
+			return decision{act: actUnplace}
+		}
+		return undoneEnd(v)
+	}
+	return decision{}
+}
+
+func placing(v view) decision {
+	if !slices.Contains(v.ro.Stages, control.StagePlacement) || v.ro.Placed == control.PlacedVerified {
+		return decision{act: actPush}
+	}
+	return decision{act: actPlace}
+}
+
+func pushing(v view) decision {
+	switch {
+	case v.ro.Waves == 0:
+		return written(v)
+	case v.ro.Wave < 0:
+		return decision{act: actOpen, wave: 0}
+	}
+	if over := overBudget(v); over != "" {
+		return decision{act: actUndo, reason: over}
+	}
+	switch {
+	case v.ready > 0:
+		return decision{act: actOpen, wave: v.ro.Wave}
+	case v.ro.Gated < v.ro.Wave && gated(v):
+		return decision{act: actGate}
+	case v.ro.Wave+1 < v.ro.Waves:
+		return decision{act: actOpen, wave: v.ro.Wave + 1}
+	}
+	return written(v)
+}
+
+// gated reports whether a health gate has a say on the open wave.
+func gated(v view) bool {
+	o := v.ro.Options
+	return o.MinUtilisation > 0 || o.MaxShareError > 0 && !o.VerifyShares && v.ro.Wave+1 == v.ro.Waves
+}
+
+// overBudget says why the devices that failed so far are too many, or nothing.
+func overBudget(v view) string {
+	canary := slices.Contains(v.ro.Options.CanaryWaves, v.ro.Wave)
+	switch {
+	case v.tally.Failed > v.ro.Options.FailureBudget:
+	case canary && v.failedHere > 0:
+	default:
+		return ""
+	}
+	kind := ""
+	if canary {
+		kind = " (canary)"
+	}
+	return fmt.Sprintf("wave %d of %d%s: %d devices failed, %d are allowed: %s",
+		v.ro.Wave+1, v.ro.Waves, kind, v.tally.Failed, v.ro.Options.FailureBudget, strings.Join(v.faults, "; "))
+}
+
+// written follows when every wave went through.
+func written(v view) decision {
+	if v.ro.Options.ConfirmWindow > 0 && !v.ro.Confirmed {
+		return decision{act: actConfirm}
+	}
+	return pushedEnd(v)
+}
+
+func confirming(v view) decision {
+	switch {
+	case v.ro.Confirmed:
+		return pushedEnd(v)
+	case v.now.Before(v.ro.ConfirmBy):
+		return decision{}
+	case v.ro.Options.VerifyShares && v.ro.Gated < v.ro.Waves:
+		return decision{act: actGate}
+	case v.ro.Options.VerifyShares:
+		return pushedEnd(v)
+	}
+	return decision{act: actUndo, reason: fmt.Sprintf("nobody confirmed it within %s", v.ro.Options.ConfirmWindow)}
+}
+
+func undoing(v view) decision {
+	switch {
+	case v.ready > 0:
+		return decision{act: actOpen, wave: v.ro.Wave}
+	case v.lower >= 0:
+		return decision{act: actOpen, wave: v.lower}
+	}
+	return decision{act: actUnplan}
+}
+
+// pushedEnd ends a rollout whose waves all went through. It claims no more than the rows do.
+func pushedEnd(v view) decision {
+	t := v.tally
+	switch {
+	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified && t.All > 0:
+		return decision{act: actEnd, state: control.RolloutSucceeded, reason: fmt.Sprintf("%d devices read back as wanted", t.All)}
+	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified:
+		return decision{act: actEnd, state: control.RolloutSucceeded, reason: "placement " + string(v.ro.Placed)}
+	case t.Dirty > 0 || t.Open > 0:
+		return decision{act: actEnd, state: control.RolloutFailed, reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s", t.Dirty+t.Open, strings.Join(v.faults, "; "))}
+	}
+	return decision{act: actEnd, state: control.RolloutPartial, reason: fmt.Sprintf("%d of %d devices read back as wanted: %s", t.InSync, t.All, strings.Join(v.faults, "; "))}
+}
+
+// undoneEnd ends a rollout that was undone as far as it could be.
+func undoneEnd(v view) decision {
+	reason := v.ro.Reason
+	switch {
+	case v.tally.Touched > 0:
+		return decision{act: actEnd, state: control.RolloutFailed,
+			reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s; %s", v.tally.Touched, reason, strings.Join(v.faults, "; "))}
+	case v.ro.Placed == control.PlacedUnverified:
+		return decision{act: actEnd, state: control.RolloutFailed, reason: reason}
+	case v.ro.Placed == control.PlacedVerified:
+		reason += "; placements stay as the rollout made them: what they were before is not known"
+	}
+	return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
+}
+
+// canceled ends a rollout where it is. It claims no more than the rows do.
+func canceled(v view) decision {
+	d := decision{act: actEnd, state: control.RolloutCanceled}
+	switch {
+	case v.tally.Dirty > 0:
+		d.state = control.RolloutFailed
+		d.reason = fmt.Sprintf("canceled by %s: %d devices are neither as wanted nor as before: %s", v.ro.WishActor, v.tally.Dirty, strings.Join(v.faults, "; "))
+	case v.ro.Phase == control.PhaseConfirming:
+		d.reason = fmt.Sprintf("canceled by %s: %d devices stay as written", v.ro.WishActor, v.tally.InSync)
+	default:
+		d.reason = fmt.Sprintf("canceled by %s: %d of %d devices were read back as wanted, %d were not reached", v.ro.WishActor, v.tally.InSync, v.tally.All, v.tally.Open)
+	}
+	return d
+}

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
+	"fairlane/subnet/ident"
+)
+
+// Clock is the time of a manager. Now is used to measure spans only, but for the end of a confirm window.
+type Clock interface {
+	reconcile.Clock
+	Now() time.Time
+	// Deadline returns a context that ends at t.
+	Deadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc)
+}
+
+// SystemClock is the real clock.
+type SystemClock struct{ reconcile.SystemClock }
+
+// Now returns the current time.
+func (SystemClock) Now() time.Time { return time.Now() }
+
+// Deadline is context.WithDeadline.
+func (SystemClock) Deadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
+	return context.WithDeadline(ctx, t)
+}
+
+// Session is an attachment to one fabric.
+type Session struct {
+	Driver driver.Driver
+	Placer reconcile.Placer // nil where placements cannot even be verified
+	Close  func() error
+}
+
+// Opener attaches to a fabric. It makes sure that the devices are who the plan takes them for; when one is not,
+// the error wraps driver.ErrInvalid and none may be written.
+type Opener interface {
+	Open(ctx context.Context, t control.Target, devices []driver.Device) (Session, error)
+}
+
+// Gate judges the health of a fabric during a rollout.
+type Gate interface {
+	// Check returns an error that says what is wrong, or that it could not be measured.
+	Check(ctx context.Context, t control.Target, ro control.Rollout) error
+}
+
+// Deps are what the engine works through. Store, Targets and Opener are required.
+type Deps struct {
+	Store   control.Store
+	Targets func(ctx context.Context, fabric, plan string) (control.Target, error)
+	Opener  Opener
+	Gate    Gate // nil passes everything
+	// Ended is told of a rollout's end in the transaction that ends it; nil is nobody.
+	Ended func(ctx context.Context, r control.Repos, ro control.Rollout) error
+	Clock Clock  // nil is SystemClock
+	Name  string // of this manager, unique among those alive; it is shown to people
+	// Lease is how long a worker may go without a sign of life; 0 is DefaultLease, the least is MinLease.
+	Lease time.Duration
+	// Steady runs beat every so often until stop is called, which waits for it; nil uses a goroutine and
+	// a ticker. Tests that must be deterministic give one that does nothing.
+	Steady func(every time.Duration, beat func()) (stop func())
+}
+
+// Bounds of the lease.
+const (
+	DefaultLease = 6 * time.Second
+	MinLease     = 200 * time.Millisecond
+)
+
+// Engine works rollouts. It is safe for concurrent use.
+type Engine struct {
+	d Deps
+
+	mu    sync.Mutex
+	plans []cachedPlan // most recently used last, at most maxPlans
+	seen  map[string]sighting
+}
+
+// cachedPlan is a plan with the settings of its devices.
+type cachedPlan struct {
+	fabric, plan string
+	target       control.Target
+	want         map[ident.PortID]reconcile.Target
+}
+
+// maxPlans bounds the plans that are kept decoded.
+const maxPlans = 4
+
+// Errors of workers.
+var (
+	// ErrFenced says that another manager has taken the work over.
+	ErrFenced = errors.New("another manager has taken the work over")
+	// errParked is the cause of a context that ends because an operator wants the rollout to stop.
+	errParked = errors.New("the rollout is to stop at the next safe point")
+)
+
+// New returns an engine over the given parts.
+func New(d Deps) (*Engine, error) {
+	if d.Store == nil || d.Targets == nil || d.Opener == nil {
+		return nil, errors.New("engine needs a store, targets and an opener")
+	}
+	if d.Clock == nil {
+		d.Clock = SystemClock{}
+	}
+	if d.Lease == 0 {
+		d.Lease = DefaultLease
+	}
+	if d.Lease < MinLease || d.Lease > time.Hour {
+		return nil, fmt.Errorf("lease of %s: want %s to 1h", d.Lease, MinLease)
+	}
+	if d.Steady == nil {
+		d.Steady = steady
+	}
+	return &Engine{d: d, seen: map[string]sighting{}}, nil
+}
+
+// steady runs beat in a goroutine of its own.
+func steady(every time.Duration, beat func()) (stop func()) {
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				beat()
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
+// Work does a job. An error asks for another try later.
+func (e *Engine) Work(ctx context.Context, j control.Job) error {
+	switch j.Kind {
+	case control.JobStep:
+		return e.Step(ctx, j.Rollout, j.Revision)
+	case control.JobShard:
+		return e.WorkShard(ctx, control.ShardKey{Rollout: j.Rollout, Undo: j.Undo, Wave: j.Wave, Shard: j.Shard}, j.Revision)
+	}
+	return fmt.Errorf("job of kind %q: want %s or %s", j.Kind, control.JobStep, control.JobShard)
+}
+
+// plan returns a plan with the settings of its devices, from the cache when it was used lately.
+func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, error) {
+	e.mu.Lock()
+	for i, c := range e.plans {
+		if c.fabric == fabric && c.plan == plan {
+			e.plans = append(append(e.plans[:i:i], e.plans[i+1:]...), c)
+			e.mu.Unlock()
+			return c, nil
+		}
+	}
+	e.mu.Unlock()
+	t, err := e.d.Targets(ctx, fabric, plan)
+	if err != nil {
+		return cachedPlan{}, err
+	}
+	list, err := reconcile.Desired(t.Plan, t.Topology)
+	if err != nil {
+		return cachedPlan{}, err
+	}
+	c := cachedPlan{fabric: fabric, plan: plan, target: t, want: make(map[ident.PortID]reconcile.Target, len(list))}
+	for _, x := range list {
+		c.want[x.Device.ID] = x
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.plans) == maxPlans {
+		e.plans = e.plans[1:]
+	}
+	e.plans = append(e.plans[:len(e.plans):len(e.plans)], c)
+	return c, nil
+}
+
+// event fills in what all events of the engine have in common.
+func (e *Engine) event(ro control.Rollout, kind, message string) control.Event {
+	return control.Event{At: e.d.Clock.Now().UTC(), Fabric: ro.Fabric, Rollout: ro.ID, Actor: "system", Kind: kind, Subject: ro.Plan, Message: message}
+}

@@ -1,0 +1,231 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlane/internal/control"
+	"fairlane/subnet/ident"
+)
+
+// state is all that a database would hold.
+type state struct {
+	rollouts map[int64]control.Rollout
+	devices  map[int64]map[ident.PortID]control.RolloutDevice
+	shards   map[control.ShardKey]control.Shard
+	events   []control.Event
+	jobs     []control.Job // waiting
+	ended    []int64
+}
+
+func newState() *state {
+	return &state{rollouts: map[int64]control.Rollout{}, devices: map[int64]map[ident.PortID]control.RolloutDevice{}, shards: map[control.ShardKey]control.Shard{}}
+}
+
+func (s *state) clone() *state {
+	c := &state{rollouts: maps.Clone(s.rollouts), devices: map[int64]map[ident.PortID]control.RolloutDevice{}, shards: maps.Clone(s.shards),
+		events: slices.Clip(s.events), jobs: slices.Clone(s.jobs), ended: slices.Clip(s.ended)}
+	for id, m := range s.devices {
+		c.devices[id] = maps.Clone(m)
+	}
+	return c
+}
+
+// repos is a transaction on a state. What the engine does not need is nil and would panic.
+type repos struct {
+	control.Repos
+
+	s     *state
+	w     *world
+	actor *task // who does it; nil for operators
+}
+
+func (r *repos) LockRollout(_ context.Context, id int64) (control.Rollout, error) {
+	ro, ok := r.s.rollouts[id]
+	if !ok {
+		return ro, &control.NotFoundError{Kind: "rollout", Name: fmt.Sprint(id)}
+	}
+	return ro, nil
+}
+
+func (r *repos) SaveRollout(_ context.Context, ro control.Rollout) (control.Rollout, error) {
+	old := r.s.rollouts[ro.ID]
+	if old.Revision != ro.Revision || old.State != control.RolloutRunning {
+		return ro, &control.ConflictError{Code: "fenced", Detail: "revision"}
+	}
+	ro.Revision++
+	ro.Wish, ro.WishActor, ro.Confirmed = old.Wish, old.WishActor, old.Confirmed
+	r.s.rollouts[ro.ID] = ro
+	return ro, nil
+}
+
+func (r *repos) RolloutWish(_ context.Context, id int64) (control.Wish, error) {
+	return r.s.rollouts[id].Wish, nil
+}
+
+func (r *repos) RunningRollouts(context.Context) (out []control.Rollout, err error) {
+	for _, id := range slices.Sorted(maps.Keys(r.s.rollouts)) {
+		if ro := r.s.rollouts[id]; ro.State == control.RolloutRunning {
+			out = append(out, ro)
+		}
+	}
+	return out, nil
+}
+
+func (r *repos) LockShard(_ context.Context, k control.ShardKey) (control.Shard, error) {
+	s, ok := r.s.shards[k]
+	if !ok {
+		return s, &control.NotFoundError{Kind: "shard", Name: k.String()}
+	}
+	return s, nil
+}
+
+func (r *repos) PutShard(_ context.Context, s control.Shard) error {
+	r.s.shards[s.Key] = s
+	return nil
+}
+
+func (r *repos) Shards(_ context.Context, rollout int64) (out []control.Shard, err error) {
+	for k, s := range r.s.shards {
+		if k.Rollout == rollout {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b control.Shard) int {
+		return slices.Compare(order(a.Key), order(b.Key))
+	})
+	return out, nil
+}
+
+func order(k control.ShardKey) []int {
+	undo := 0
+	if k.Undo {
+		undo = 1
+	}
+	return []int{undo, k.Wave, k.Shard}
+}
+
+func (r *repos) ShardDevices(_ context.Context, rollout int64, wave, shard int) ([]control.RolloutDevice, error) {
+	return r.pick(rollout, func(d control.RolloutDevice) bool { return d.Wave == wave && d.Shard == shard }), nil
+}
+
+func (r *repos) pick(rollout int64, want func(control.RolloutDevice) bool) (out []control.RolloutDevice) {
+	for _, d := range r.s.devices[rollout] {
+		if want(d) {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(a, b control.RolloutDevice) int { return a.Device.ID.Compare(b.Device.ID) })
+	return out
+}
+
+func (r *repos) PutRolloutDevices(_ context.Context, rollout int64, ds []control.RolloutDevice) error {
+	for _, d := range ds {
+		old := r.s.devices[rollout][d.Device.ID]
+		if d.Before == nil {
+			d.Before = old.Before
+		}
+		if d.Receipt == nil {
+			d.Receipt = old.Receipt
+		}
+		if d.Observed == nil {
+			d.Observed = old.Observed
+		}
+		r.s.devices[rollout][d.Device.ID] = d
+		r.w.recorded(r.actor, d)
+	}
+	return nil
+}
+
+func (r *repos) TallyRollout(_ context.Context, rollout int64, wave int) (t control.Tally, err error) {
+	for _, d := range r.s.devices[rollout] {
+		if wave < 0 || d.Wave == wave {
+			t.Add(d.State, d.Touched, 1)
+		}
+	}
+	return t, nil
+}
+
+func (r *repos) TouchedWaves(_ context.Context, rollout int64) (out []control.WaveShards, err error) {
+	most := map[int]int{}
+	for _, d := range r.s.devices[rollout] {
+		if d.Touched {
+			most[d.Wave] = max(most[d.Wave], d.Shard+1)
+		}
+	}
+	for _, w := range slices.Sorted(maps.Keys(most)) {
+		out = append(out, control.WaveShards{Wave: w, Shards: most[w]})
+	}
+	return out, nil
+}
+
+func (r *repos) FaultyDevices(_ context.Context, rollout int64, limit int) ([]control.RolloutDevice, error) {
+	list := r.pick(rollout, func(d control.RolloutDevice) bool { return d.Error != "" })
+	return list[:min(limit, len(list))], nil
+}
+
+func (r *repos) AddEvents(_ context.Context, es []control.Event) error {
+	r.s.events = append(r.s.events, es...)
+	return nil
+}
+
+// Enqueue keeps a job once while it waits or runs, as the queue does. A job that a killed manager held
+// counts as running for ever.
+func (r *repos) Enqueue(_ context.Context, jobs ...control.Job) error {
+	for _, j := range jobs {
+		if !slices.Contains(r.s.jobs, j) && !r.w.running[j] {
+			r.s.jobs = append(r.s.jobs, j)
+		}
+	}
+	return nil
+}
+
+// memory is a store as one manager sees it.
+type memory struct {
+	w *world
+	m *manager
+}
+
+// Ping implements control.Store.
+func (memory) Ping(context.Context) error { return nil }
+
+var errDatabase = errors.New("the database is gone")
+
+// Tx implements control.Store. It can fail before anything happened, and after everything did.
+func (m memory) Tx(ctx context.Context, f func(control.Repos) error) error {
+	w, t := m.w, taskOf(ctx)
+	if err := w.yield(t, m.m); err != nil {
+		return err
+	}
+	if w.noDatabase() {
+		return errDatabase
+	}
+	next := w.db.clone()
+	if err := f(&repos{s: next, w: w, actor: t}); err != nil {
+		return err
+	}
+	w.db = next
+	lost := w.chance(w.o.loseCommit)
+	if err := w.yield(t, m.m); err != nil {
+		return err // killed after the commit
+	}
+	if lost {
+		w.count("commits whose answer was lost")
+		return errDatabase
+	}
+	return nil
+}
+
+// View implements control.Store.
+func (m memory) View(ctx context.Context, f func(control.Repos) error) error {
+	if err := m.w.yield(taskOf(ctx), m.m); err != nil {
+		return err
+	}
+	if m.w.noDatabase() {
+		return errDatabase
+	}
+	return f(&repos{s: m.w.db.clone(), w: m.w})
+}

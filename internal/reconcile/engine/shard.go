@@ -1,0 +1,278 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
+	"fairlane/internal/span"
+)
+
+// WorkShard works the devices of one shard that was asked for under the given epoch. When the shard is in other hands,
+// done, or was asked for again since, it does nothing. When ctx ends, devices in work are finished and the rest is left
+// for another manager.
+func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64) (err error) {
+	c, err := e.claim(ctx, k, epoch)
+	if c == nil || err != nil {
+		return err
+	}
+	ctx, sp := span.Join(ctx, c.ro.Options.Trace, "rollout.shard", "fabric", c.ro.Fabric, "rollout", k.Rollout, "undo", k.Undo, "wave", k.Wave, "shard", k.Shard, "devices", len(c.rows))
+	defer func() { sp.End(err) }()
+	items, err := c.items(ctx)
+	if err != nil {
+		return c.giveBack(ctx, err)
+	}
+	session, err := e.d.Opener.Open(ctx, c.plan.target, devicesOf(items))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return c.giveBack(ctx, err)
+	case err != nil:
+		session = Session{Driver: reconcile.Broken(asDeviceError(err)), Close: func() error { return nil }}
+	}
+	defer func() { _ = session.Close() }()                       // the slot is gone either way
+	stop := e.d.Steady(e.d.Lease/3, func() { _ = c.renew(ctx) }) // the next record tells
+	err = c.work(ctx, items, session.Driver)
+	stop()
+	if errors.Is(err, ErrFenced) {
+		return nil // somebody else goes on
+	}
+	if err != nil {
+		return c.giveBack(ctx, err)
+	}
+	return c.finish(context.WithoutCancel(ctx), ctx.Err() != nil)
+}
+
+// work brings the devices as far as it can. Those that are in the middle of something, because a worker was lost, come
+// first and are finished even when an operator wants the rollout to stop: a safe point is where no device is half done.
+func (c *claim) work(ctx context.Context, items []reconcile.Item, d driver.Driver) error {
+	var midway, rest []reconcile.Item
+	for _, it := range items {
+		if it.Touched && (!it.State.Settled() || it.State == reconcile.Failed && !c.key.Undo) {
+			midway = append(midway, it)
+		} else {
+			rest = append(rest, it)
+		}
+	}
+	deps := reconcile.Deps{Driver: &guard{Driver: d, c: c}, Recorder: c, Clock: c.e.d.Clock}
+	part := reconcile.Part{
+		Plan: c.ro.Plan, Items: midway, Undo: c.key.Undo, Options: deviceOptions(c.ro.Options),
+		Failures: c.failures, Canary: slices.Contains(c.ro.Options.CanaryWaves, c.key.Wave),
+	}
+	parkable, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.park = func() { cancel(errParked) }
+	if c.parks(c.ro.Wish) {
+		c.park()
+	}
+	if len(midway) > 0 {
+		if _, err := reconcile.Work(ctx, part, deps); err != nil {
+			return err
+		}
+	}
+	part.Items, part.Failures = rest, c.elsewhere+failedOf(c.rows)
+	_, err := reconcile.Work(parkable, part, deps)
+	return err
+}
+
+// parks reports whether a wish makes the shard stop at the next safe point.
+func (c *claim) parks(w control.Wish) bool {
+	return w == control.WishPause || !c.key.Undo && w != control.WishRun
+}
+
+func devicesOf(items []reconcile.Item) []driver.Device {
+	out := make([]driver.Device, len(items))
+	for i := range items {
+		out[i] = items[i].Device
+	}
+	return out
+}
+
+// asDeviceError gives an error that says nothing of the kind the kind "unreachable".
+func asDeviceError(err error) error {
+	for _, kind := range []error{driver.ErrUnreachable, driver.ErrBusy, driver.ErrUnsupported, driver.ErrInvalid, driver.ErrConflict} {
+		if errors.Is(err, kind) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", driver.ErrUnreachable, err)
+}
+
+// claim takes a shard that was asked for. It returns nil when there is nothing to take.
+func (e *Engine) claim(ctx context.Context, k control.ShardKey, epoch int64) (*claim, error) {
+	c := &claim{e: e, key: k, epoch: epoch, began: e.d.Clock.Now()}
+	err := e.d.Store.Tx(ctx, func(r control.Repos) (err error) {
+		if c.ro, err = r.LockRollout(ctx, k.Rollout); errors.Is(err, control.ErrNotFound) {
+			return errStale // its fabric was deleted
+		} else if err != nil {
+			return err
+		}
+		s, err := r.LockShard(ctx, k)
+		if err != nil {
+			return err
+		}
+		if c.ro.State != control.RolloutRunning || s.State != control.ShardQueued || s.Epoch != epoch {
+			return errStale
+		}
+		s.State, s.Owner = control.ShardWorking, e.d.Name
+		s.Beat++
+		if err := r.PutShard(ctx, s); err != nil {
+			return err
+		}
+		if c.rows, err = r.ShardDevices(ctx, k.Rollout, k.Wave, k.Shard); err != nil {
+			return err
+		}
+		t, err := r.TallyRollout(ctx, k.Rollout, -1)
+		c.failures, c.elsewhere = t.Failed, t.Failed-failedOf(c.rows)
+		return err
+	})
+	switch {
+	case errors.Is(err, errStale):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	c.index()
+	if c.plan, err = e.plan(ctx, c.ro.Fabric, c.ro.Plan); err != nil {
+		return nil, c.giveBack(ctx, err)
+	}
+	return c, nil
+}
+
+// items are the devices of the shard with what they should be.
+func (c *claim) items(context.Context) ([]reconcile.Item, error) {
+	items := make([]reconcile.Item, len(c.rows))
+	for i := range c.rows {
+		row := &c.rows[i]
+		want, ok := c.plan.want[row.Device.ID]
+		if !ok {
+			return nil, fmt.Errorf("device %s of rollout %d is not in plan %.12s", row.Device, c.ro.ID, c.ro.Plan)
+		}
+		items[i] = reconcile.Item{
+			Target:  reconcile.Target{Device: row.Device, Want: want.Want, Before: row.Before},
+			State:   reconcile.State(row.State),
+			Touched: row.Touched,
+		}
+	}
+	return items, nil
+}
+
+// giveBack lets a shard go after an error that leaves its devices where they are recorded, for the same job to be tried
+// again. When even that cannot be written, others see no signs of life and take over.
+func (c *claim) giveBack(ctx context.Context, why error) error {
+	err := c.e.d.Store.Tx(context.WithoutCancel(ctx), func(r control.Repos) error {
+		s, err := c.hold(ctx, r)
+		if err != nil {
+			return err
+		}
+		s.State, s.Owner = control.ShardQueued, ""
+		return r.PutShard(ctx, s)
+	})
+	return errors.Join(why, err)
+}
+
+// finish lets a shard go for good, or for later when devices are left, and asks for the next step when it is the last
+// one. stopping says that this manager ends, so that the rest is for another.
+func (c *claim) finish(ctx context.Context, stopping bool) error {
+	err := c.e.d.Store.Tx(ctx, func(r control.Repos) error {
+		ro, err := r.LockRollout(ctx, c.key.Rollout)
+		if err != nil {
+			return err
+		}
+		s, err := c.hold(ctx, r)
+		if err != nil {
+			return err
+		}
+		left, midway := c.left(ro)
+		if midway || left && stopping && ro.Wish == control.WishRun {
+			job, err := queue(ctx, r, s)
+			if err != nil {
+				return err
+			}
+			return r.Enqueue(ctx, job)
+		}
+		if s.State, s.Owner = control.ShardDone, ""; left {
+			s.State = control.ShardReady
+		}
+		if err := r.PutShard(ctx, s); err != nil {
+			return err
+		}
+		return c.e.afterShard(ctx, r, ro, s)
+	})
+	if errors.Is(err, ErrFenced) {
+		return nil
+	}
+	return err
+}
+
+// left reports whether the shard has devices that must still be worked: those that a pause, a cancel or the end of the
+// manager left. What the failure budget left is not, since the rollout turns back. midway says that one of them is in the
+// middle of something, so that the rollout cannot stop here.
+func (c *claim) left(ro control.Rollout) (left, midway bool) {
+	for i := range c.rows {
+		row := &c.rows[i]
+		settled := reconcile.State(row.State).Settled()
+		left = left || !settled && (!c.key.Undo || row.Touched)
+		midway = midway || !settled && row.Touched
+	}
+	if c.key.Undo || !left || ro.Wish != control.WishRun {
+		return left, midway
+	}
+	failed := c.elsewhere + failedOf(c.rows)
+	return failed <= ro.Options.FailureBudget && (failed <= c.failures || !slices.Contains(ro.Options.CanaryWaves, c.key.Wave)), midway
+}
+
+// failedOf counts the devices that count against the failure budget.
+func failedOf(rows []control.RolloutDevice) (n int) {
+	for i := range rows {
+		switch reconcile.State(rows[i].State) {
+		case reconcile.Failed, reconcile.Unsupported, reconcile.RolledBack:
+			n++
+		}
+	}
+	return n
+}
+
+// afterShard asks for the next step when nothing of a rollout is worked any more.
+func (e *Engine) afterShard(ctx context.Context, r control.Repos, ro control.Rollout, s control.Shard) error {
+	shards, err := r.Shards(ctx, ro.ID)
+	if err != nil {
+		return err
+	}
+	for _, x := range shards {
+		if x.State == control.ShardQueued || x.State == control.ShardWorking {
+			return nil
+		}
+	}
+	if s.State == control.ShardDone && !s.Key.Undo {
+		t, err := r.TallyRollout(ctx, ro.ID, s.Key.Wave)
+		if err != nil {
+			return err
+		}
+		n, most := t.InSync, t.All
+		msg := fmt.Sprintf("wave %d of %d is read back: %d devices", s.Key.Wave+1, ro.Waves, n)
+		if n < most {
+			msg = fmt.Sprintf("wave %d of %d: %d of %d devices are read back as wanted", s.Key.Wave+1, ro.Waves, n, most)
+		}
+		if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", msg)}); err != nil {
+			return err
+		}
+	}
+	return e.kick(ctx, r, ro)
+}
+
+// kick asks for the next step of a rollout that is held in the transaction, unless somebody is at it.
+func (e *Engine) kick(ctx context.Context, r control.Repos, ro control.Rollout) error {
+	if ro.Owner != "" {
+		return nil
+	}
+	ro.UpdatedAt = e.d.Clock.Now().UTC()
+	ro, err := r.SaveRollout(ctx, ro)
+	if err != nil {
+		return err
+	}
+	return r.Enqueue(ctx, control.Job{Kind: control.JobStep, Rollout: ro.ID, Revision: ro.Revision})
+}

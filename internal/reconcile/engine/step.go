@@ -1,0 +1,430 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
+	"fairlane/policy"
+)
+
+// Step moves a rollout on as far as it can be without waiting for devices. A revision that is not the stored one, and
+// a rollout that ended or is in other hands, is none of its business any more: it does nothing.
+func (e *Engine) Step(ctx context.Context, id, revision int64) error {
+	s := &step{e: e, id: id, revision: revision}
+	for {
+		next, err := s.advance(ctx)
+		if err != nil || !next.slow() {
+			return err
+		}
+		if s.done, err = s.perform(ctx, next); err != nil {
+			return errors.Join(err, s.letGo(ctx))
+		}
+	}
+}
+
+// step is one run of Step.
+type step struct {
+	e  *Engine
+	id int64
+	// done notes the result of a slow act in the row; nil when none was done.
+	done func(*control.Rollout)
+
+	mu       sync.Mutex
+	revision int64
+	ro       control.Rollout // as last saved
+}
+
+// errStale ends a transaction that turned out to be none of ours.
+var errStale = errors.New("stale")
+
+// advance does, in one transaction, all acts up to a slow one, which it announces and returns.
+func (s *step) advance(ctx context.Context) (next act, err error) {
+	err = s.e.d.Store.Tx(ctx, func(r control.Repos) error {
+		ro, err := r.LockRollout(ctx, s.id)
+		switch {
+		case errors.Is(err, control.ErrNotFound):
+			return errStale // its fabric was deleted
+		case err != nil:
+			return err
+		case ro.State != control.RolloutRunning, ro.Revision != s.revision, s.done == nil && ro.Owner != "":
+			return errStale
+		}
+		before := ro
+		if s.done != nil {
+			s.done(&ro)
+		}
+		ro.Owner = ""
+		for range maxActs {
+			v, err := s.e.view(ctx, r, ro)
+			if err != nil {
+				return err
+			}
+			d := decide(v)
+			next = d.act
+			if d.act == actWait || d.act.slow() {
+				break
+			}
+			if ro, err = s.apply(ctx, r, ro, d); err != nil {
+				return err
+			}
+			if d.act == actOpen || ro.State != control.RolloutRunning {
+				next = actWait
+				break
+			}
+		}
+		if next.slow() {
+			ro.Owner = s.e.d.Name
+		}
+		if same(before, ro) {
+			return nil
+		}
+		ro.UpdatedAt = s.e.d.Clock.Now().UTC()
+		if ro, err = r.SaveRollout(ctx, ro); err != nil {
+			return err
+		}
+		s.ro, s.revision = ro, ro.Revision
+		return nil
+	})
+	if errors.Is(err, errStale) {
+		return actWait, nil
+	}
+	return next, err
+}
+
+// letGo makes room for another manager when this one ends in the middle of a slow act. After any other error the row
+// stays ours, so that the next try begins only when a lease has passed.
+func (s *step) letGo(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	err := s.e.d.Store.Tx(ctx, func(r control.Repos) error {
+		ro, err := r.LockRollout(ctx, s.id)
+		if err != nil || ro.Revision != s.revision || ro.Owner != s.e.d.Name {
+			return errors.Join(err, errStale)
+		}
+		ro.Owner = ""
+		return s.e.kick(ctx, r, ro)
+	})
+	if errors.Is(err, errStale) {
+		return nil
+	}
+	return err
+}
+
+// maxActs bounds the acts of one transaction; the phases have no circle, so that it is never reached.
+const maxActs = 16
+
+// same reports whether two readings of a rollout differ in what SaveRollout stores.
+func same(a, b control.Rollout) bool {
+	return a.Phase == b.Phase && a.Owner == b.Owner && a.Wave == b.Wave && a.Placed == b.Placed && a.Gated == b.Gated &&
+		a.ConfirmBy.Equal(b.ConfirmBy) && a.Reason == b.Reason && a.State == b.State
+}
+
+// view reads what decide goes by.
+func (e *Engine) view(ctx context.Context, r control.Repos, ro control.Rollout) (v view, err error) {
+	v = view{ro: ro, now: e.d.Clock.Now(), lower: -1}
+	shards, err := r.Shards(ctx, ro.ID)
+	if err != nil {
+		return v, err
+	}
+	undo := ro.Phase == control.PhaseUndoing
+	for _, s := range shards {
+		switch {
+		case s.State == control.ShardQueued || s.State == control.ShardWorking:
+			v.busy++
+		case s.State == control.ShardReady && s.Key.Undo == undo && s.Key.Wave == ro.Wave:
+			v.ready++
+		}
+	}
+	if v.tally, err = r.TallyRollout(ctx, ro.ID, -1); err != nil {
+		return v, err
+	}
+	if ro.Wave >= 0 {
+		t, err := r.TallyRollout(ctx, ro.ID, ro.Wave)
+		if err != nil {
+			return v, err
+		}
+		v.failedHere = t.Failed
+	}
+	if undo {
+		touched, err := r.TouchedWaves(ctx, ro.ID)
+		if err != nil {
+			return v, err
+		}
+		for _, w := range touched {
+			if w.Wave < ro.Wave {
+				v.lower = w.Wave
+			}
+		}
+	}
+	if v.tally.Failed+v.tally.Dirty > 0 {
+		faulty, err := r.FaultyDevices(ctx, ro.ID, maxFaults)
+		if err != nil {
+			return v, err
+		}
+		for _, d := range faulty {
+			v.faults = append(v.faults, d.Device.Name+": "+d.Error)
+		}
+	}
+	return v, nil
+}
+
+// maxFaults bounds the devices that a reason names.
+const maxFaults = 8
+
+// apply does an act that takes no time.
+func (s *step) apply(ctx context.Context, r control.Repos, ro control.Rollout, d decision) (control.Rollout, error) {
+	e := s.e
+	switch d.act {
+	case actPush:
+		ro.Phase = control.PhasePushing
+		return ro, nil
+	case actOpen:
+		ro.Wave = d.wave
+		return ro, e.open(ctx, r, ro)
+	case actConfirm:
+		ro.Phase, ro.ConfirmBy = control.PhaseConfirming, e.d.Clock.Now().UTC().Add(ro.Options.ConfirmWindow)
+		return ro, r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.confirming",
+			fmt.Sprintf("all devices are read back; without confirmation rollout %d is undone in %s", ro.ID, ro.Options.ConfirmWindow))})
+	case actUndo:
+		ro.Phase, ro.Reason, ro.Wave = control.PhaseUndoing, d.reason, ro.Waves
+		return ro, r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", "rolling back: "+d.reason)})
+	case actUnplan:
+		ro.Phase = control.PhaseUnplacing
+		return ro, nil
+	case actEnd:
+		return e.end(ctx, r, ro, d)
+	}
+	return ro, fmt.Errorf("act %d of rollout %d: not one that takes no time", d.act, ro.ID)
+}
+
+// open asks for the work on the open wave's shards that are not done.
+func (e *Engine) open(ctx context.Context, r control.Repos, ro control.Rollout) error {
+	undo := ro.Phase == control.PhaseUndoing
+	shards, err := r.Shards(ctx, ro.ID)
+	if err != nil {
+		return err
+	}
+	have := map[control.ShardKey]bool{}
+	for _, s := range shards {
+		have[s.Key] = true
+	}
+	for _, s := range shards {
+		if k := s.Key; undo && !k.Undo && k.Wave == ro.Wave {
+			if k.Undo = true; !have[k] {
+				shards = append(shards, control.Shard{Key: k, State: control.ShardReady})
+			}
+		}
+	}
+	var jobs []control.Job
+	for _, s := range shards {
+		if s.State != control.ShardReady || s.Key.Undo != undo || s.Key.Wave != ro.Wave {
+			continue
+		}
+		job, err := queue(ctx, r, s)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, job)
+	}
+	return r.Enqueue(ctx, jobs...)
+}
+
+// queue gives a shard a new epoch and returns the job that asks for the work on it.
+func queue(ctx context.Context, r control.Repos, s control.Shard) (control.Job, error) {
+	s.State, s.Owner = control.ShardQueued, ""
+	s.Epoch++
+	job := control.Job{Kind: control.JobShard, Rollout: s.Key.Rollout, Revision: s.Epoch, Undo: s.Key.Undo, Wave: s.Key.Wave, Shard: s.Key.Shard}
+	return job, r.PutShard(ctx, s)
+}
+
+// end writes the final state.
+func (e *Engine) end(ctx context.Context, r control.Repos, ro control.Rollout, d decision) (control.Rollout, error) {
+	now := e.d.Clock.Now().UTC()
+	ro.State, ro.Result, ro.Phase = d.state, oneLine(d.reason), control.PhaseEnded
+	ro.FinishedAt, ro.ConfirmBy = now, time.Time{}
+	ev := e.event(ro, "rollout."+string(ro.State), fmt.Sprintf("rollout %d ended as %s: %s", ro.ID, ro.State, ro.Result))
+	if err := r.AddEvents(ctx, []control.Event{ev}); err != nil {
+		return ro, err
+	}
+	if e.d.Ended != nil {
+		return ro, e.d.Ended(ctx, r, ro)
+	}
+	return ro, nil
+}
+
+// oneLine makes a text fit for a table.
+func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
+
+// perform does a slow act and returns how to note its result. While it lasts the row shows signs of life.
+func (s *step) perform(ctx context.Context, a act) (func(*control.Rollout), error) {
+	s.mu.Lock()
+	ro := s.ro
+	s.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := s.e.d.Steady(s.e.d.Lease/3, func() {
+		if err := s.beat(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	note, err := s.e.slowAct(ctx, a, ro)
+	stop()
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return note, err
+}
+
+// beat renews the row, so that others see that its step is worked.
+func (s *step) beat(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.e.d.Store.Tx(ctx, func(r control.Repos) error {
+		ro := s.ro
+		ro.UpdatedAt = s.e.d.Clock.Now().UTC()
+		ro, err := r.SaveRollout(ctx, ro)
+		if err == nil {
+			s.ro, s.revision = ro, ro.Revision
+		}
+		return err
+	})
+}
+
+// slowAct does one of the acts that take time. An error means that its result is not known.
+func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*control.Rollout), error) {
+	c, err := e.plan(ctx, ro.Fabric, ro.Plan)
+	if err != nil {
+		return e.broken(ctx, ro, err)
+	}
+	switch a {
+	case actPlace:
+		if err := e.say(ctx, ro, fmt.Sprintf("placing %d tenant attachments", len(c.target.Plan.Placements))); err != nil {
+			return nil, err
+		}
+		return e.place(ctx, ro, c.target, c.target.Plan.Placements, control.PlacedVerified, "placements are in force")
+	case actUnplace:
+		prior, err := e.d.Targets(ctx, ro.Fabric, ro.Prior)
+		if err != nil {
+			return e.broken(ctx, ro, fmt.Errorf("return placements: %w", err))
+		}
+		return e.place(ctx, ro, c.target, prior.Plan.Placements, control.PlacedRestored, "placements are as before")
+	case actGate:
+		err := error(nil)
+		if e.d.Gate != nil {
+			err = e.d.Gate.Check(ctx, c.target, ro)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return func(ro *control.Rollout) {
+			ro.Gated = max(ro.Wave, ro.Gated)
+			if ro.Phase == control.PhaseConfirming {
+				ro.Gated = ro.Waves
+			}
+			if err != nil {
+				undo(ro, fmt.Sprintf("health gate after wave %d of %d: %s", ro.Wave+1, ro.Waves, err))
+			}
+		}, nil
+	}
+	return nil, fmt.Errorf("act %d of rollout %d: not one that takes time", a, ro.ID)
+}
+
+// undo enters the phase of undoing.
+func undo(ro *control.Rollout, reason string) {
+	if ro.Phase == control.PhaseUnplacing || ro.Phase == control.PhaseUndoing {
+		ro.Reason += "; " + reason
+		return
+	}
+	ro.Phase, ro.Reason, ro.Wave = control.PhaseUndoing, oneLine(reason), ro.Waves
+}
+
+// broken ends the way forward of a rollout whose plan cannot be used. It stops where it is when the cause may pass.
+func (e *Engine) broken(ctx context.Context, ro control.Rollout, err error) (func(*control.Rollout), error) {
+	if ctx.Err() != nil || errors.Is(err, control.ErrUnavailable) {
+		return nil, err
+	}
+	return func(r *control.Rollout) {
+		if ro.Phase == control.PhaseUnplacing {
+			r.Prior = "" // nothing to return to: end as it is
+		}
+		undo(r, err.Error())
+	}, nil
+}
+
+// say adds an event about the progress of a rollout as a whole.
+func (e *Engine) say(ctx context.Context, ro control.Rollout, message string) error {
+	return e.d.Store.Tx(ctx, func(r control.Repos) error {
+		return r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", message)})
+	})
+}
+
+// place brings placements about, verifies them, and tries again with growing pauses.
+func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target, ps []policy.Placement, to control.Placed, message string) (func(*control.Rollout), error) {
+	o := deviceOptions(ro.Options)
+	var why error
+	for i := range max(o.Attempts, 1) {
+		if i > 0 {
+			if err := e.d.Clock.Sleep(ctx, min(o.Backoff<<min(i-1, 16), o.MaxBackoff)); err != nil {
+				return nil, err
+			}
+		}
+		if why = e.placeOnce(ctx, t, ps); why == nil {
+			return func(ro *control.Rollout) { ro.Placed = to }, e.say(ctx, ro, message)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return func(ro *control.Rollout) {
+		if ro.Placed = control.PlacedUnverified; to == control.PlacedRestored {
+			ro.Reason += "; return placements: " + oneLine(why.Error())
+			ro.Prior = ""
+			return
+		}
+		undo(ro, why.Error())
+	}, nil
+}
+
+func (e *Engine) placeOnce(ctx context.Context, t control.Target, ps []policy.Placement) error {
+	s, err := e.d.Opener.Open(ctx, t, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }() // the slot is gone either way
+	if s.Placer == nil || len(ps) == 0 {
+		return nil
+	}
+	if err := s.Placer.Place(ctx, ps); err != nil {
+		return fmt.Errorf("place: %w", err)
+	}
+	if err := s.Placer.Verify(ctx, ps); err != nil {
+		return fmt.Errorf("verify placement: %w", err)
+	}
+	return nil
+}
+
+// deviceOptions are a rollout's options as the work on devices takes them, with defaults.
+func deviceOptions(o control.RolloutOptions) reconcile.Options {
+	out := reconcile.Options{
+		Parallel: o.Parallel, FailureBudget: o.FailureBudget, Attempts: o.Attempts,
+		Backoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second, Grace: 10 * time.Second,
+	}
+	if out.Parallel == 0 {
+		out.Parallel = DefaultParallel
+	}
+	if out.Attempts == 0 {
+		out.Attempts = 4
+	}
+	return out
+}
+
+// DefaultParallel is how many devices of a shard are written at the same time when a rollout does not say.
+const DefaultParallel = 128

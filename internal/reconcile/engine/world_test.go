@@ -1,0 +1,477 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
+	"fairlane/internal/reconcile/engine"
+	"fairlane/policy"
+	"fairlane/subnet/ident"
+)
+
+// world is a fabric, a database and some managers, whose every step is chosen by a seed. One task runs at a time: it
+// stops at each operation on the store or a device, and the seed says who goes on.
+type world struct {
+	o    outlook
+	rng  *rand.Rand
+	now  time.Time
+	db   *state
+	plan control.Target
+
+	devices  map[ident.PortID]*box
+	managers []*manager
+	names    int
+	tasks    []*task
+	running  map[control.Job]bool
+	retry    []retried
+	outage   time.Time // the database answers again then
+	calm     bool      // no further faults
+	counts   map[string]int
+	faults   []string // broken promises
+}
+
+// outlook says how likely what is, in a thousand.
+type outlook struct {
+	loseCommit, outage, crash, stop, reboot, operator  int
+	loseRequest, loseReply, partial, slow, clampDevice int
+}
+
+// box is a simulated device.
+type box struct {
+	id     ident.PortID
+	before driver.Settings
+	want   driver.Settings
+	holds  driver.Settings
+	clamps bool // never takes what is wanted
+	// reread is the manager's task that read it last, and whether it was then as wanted, as before.
+	reader           *task
+	asWant, asBefore bool
+	rebooted         bool // after it was last read
+}
+
+// manager is a process.
+type manager struct {
+	name   string
+	engine *engine.Engine
+	alive  bool
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// task is one job, or one look of a keeper, under way.
+type task struct {
+	m      *manager
+	job    *control.Job
+	resume chan struct{}
+	parked chan struct{} // it waits, or has ended
+	done   bool
+	err    error
+	wake   time.Time // sleeps until then
+}
+
+type retried struct {
+	job control.Job
+	at  time.Time
+}
+
+type taskKey struct{}
+
+func taskOf(ctx context.Context) *task {
+	t, _ := ctx.Value(taskKey{}).(*task)
+	return t
+}
+
+var errKilled = errors.New("this process is dead")
+
+// yield lets the seed choose who goes on; it fails when the manager was killed meanwhile.
+func (w *world) yield(t *task, m *manager) error {
+	if t != nil {
+		t.parked <- struct{}{}
+		<-t.resume
+	}
+	if m != nil && !m.alive {
+		return errKilled
+	}
+	return nil
+}
+
+func (w *world) chance(in1000 int) bool { return !w.calm && w.rng.IntN(1000) < in1000 }
+
+func (w *world) noDatabase() bool { return w.now.Before(w.outage) }
+
+func (w *world) count(what string) { w.counts[what]++ }
+
+func (w *world) fault(format string, args ...any) {
+	w.faults = append(w.faults, fmt.Sprintf(format, args...))
+}
+
+const lease = 6 * time.Second
+
+// start adds a manager.
+func (w *world) start() {
+	w.names++
+	m := &manager{name: fmt.Sprintf("m%d", w.names), alive: true}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	var err error
+	m.engine, err = engine.New(engine.Deps{
+		Store: memory{w, m}, Opener: opener{w, m}, Clock: clock{w, m}, Name: m.name, Lease: lease,
+		Targets: func(context.Context, string, string) (control.Target, error) { return w.plan, nil },
+		Ended: func(_ context.Context, r control.Repos, ro control.Rollout) error {
+			r.(*repos).s.ended = append(r.(*repos).s.ended, ro.ID)
+			return nil
+		},
+		Steady: func(time.Duration, func()) func() { return func() {} },
+	})
+	if err != nil {
+		panic(err) // a mistake of the test
+	}
+	w.managers = append(w.managers, m)
+}
+
+// run gives a manager something to do.
+func (w *world) run(m *manager, j *control.Job, f func(context.Context) error) {
+	t := &task{m: m, job: j, resume: make(chan struct{}), parked: make(chan struct{})}
+	w.tasks = append(w.tasks, t)
+	if j != nil {
+		w.running[*j] = true
+	}
+	ctx := context.WithValue(m.ctx, taskKey{}, t)
+	go func() {
+		<-t.resume
+		t.err = f(ctx)
+		t.done = true
+		t.parked <- struct{}{}
+	}()
+}
+
+// step lets one thing happen. It reports false when nothing can but the passing of time.
+func (w *world) step() {
+	w.disturb()
+	var ready []*task
+	for _, t := range w.tasks {
+		if !t.wake.After(w.now) {
+			ready = append(ready, t)
+		}
+	}
+	alive := w.alive()
+	var jobs []int
+	for i := range w.db.jobs {
+		jobs = append(jobs, i)
+	}
+	n := len(ready)
+	if len(alive) > 0 {
+		n += len(jobs) + 1
+	}
+	switch k := w.rng.IntN(n + 2); {
+	case k < len(ready):
+		w.resume(ready[k])
+	case k < n-1 && len(alive) > 0 && len(jobs) > 0:
+		i := w.rng.IntN(len(jobs))
+		j := w.db.jobs[i]
+		w.db.jobs = slices.Delete(slices.Clone(w.db.jobs), i, i+1)
+		m := alive[w.rng.IntN(len(alive))]
+		w.run(m, &j, func(ctx context.Context) error { return m.engine.Work(ctx, j) })
+	case k < n && len(alive) > 0:
+		m := alive[w.rng.IntN(len(alive))]
+		if !slices.ContainsFunc(w.tasks, func(t *task) bool { return t.m == m && t.job == nil }) {
+			w.run(m, nil, m.engine.Keep)
+		}
+	default:
+		w.pass(time.Duration(w.rng.IntN(800)) * time.Millisecond)
+	}
+	w.due()
+}
+
+func (w *world) alive() (out []*manager) {
+	for _, m := range w.managers {
+		if m.alive && m.ctx.Err() == nil {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
+
+// due puts failed jobs back into the queue when their time has come.
+func (w *world) due() {
+	w.retry = slices.DeleteFunc(w.retry, func(r retried) bool {
+		if r.at.After(w.now) {
+			return false
+		}
+		delete(w.running, r.job)
+		if !slices.Contains(w.db.jobs, r.job) {
+			w.db.jobs = append(slices.Clone(w.db.jobs), r.job)
+		}
+		return true
+	})
+}
+
+// resume runs a task to its next operation.
+func (w *world) resume(t *task) {
+	t.resume <- struct{}{}
+	<-t.parked
+	if !t.done {
+		return
+	}
+	w.tasks = slices.DeleteFunc(w.tasks, func(x *task) bool { return x == t })
+	switch {
+	case t.job == nil || !t.m.alive: // the queue never hears of a killed manager's jobs
+	case t.err != nil:
+		w.retry = append(w.retry, retried{job: *t.job, at: w.now.Add(time.Second)})
+	default:
+		delete(w.running, *t.job)
+	}
+}
+
+// disturb lets bad things happen.
+func (w *world) disturb() {
+	alive := w.alive()
+	switch {
+	case w.calm:
+	case w.chance(w.o.crash) && len(alive) > 0:
+		m := alive[w.rng.IntN(len(alive))]
+		m.alive = false
+		m.cancel()
+		w.count("killed managers")
+	case w.chance(w.o.stop) && len(alive) > 1:
+		alive[w.rng.IntN(len(alive))].cancel() // its tasks end by themselves
+		w.count("stopped managers")
+	case w.chance(w.o.outage):
+		w.outage = w.now.Add(time.Duration(w.rng.IntN(20000)) * time.Millisecond)
+		w.count("database outages")
+	case w.chance(w.o.reboot):
+		b := w.devices[w.plan.Plan.CAs[w.rng.IntN(len(w.plan.Plan.CAs))].Port]
+		b.holds, b.rebooted = b.before.Clone(), true
+		w.count("reboots")
+	case w.chance(w.o.operator):
+		w.operate()
+	}
+	if len(w.alive()) == 0 || len(w.alive()) < 2 && w.rng.IntN(50) == 0 {
+		w.start()
+	}
+}
+
+// operate is an operator with a mind of his own. It goes by the same rules as control.Service's use cases.
+func (w *world) operate() {
+	ro := w.db.rollouts[1]
+	if ro.State != control.RolloutRunning || w.noDatabase() {
+		return
+	}
+	undoing := ro.Phase == control.PhaseUndoing || ro.Phase == control.PhaseUnplacing
+	switch w.rng.IntN(6) {
+	case 0:
+		if ro.Wish == control.WishRun {
+			ro.Wish = control.WishPause
+		}
+	case 1, 2:
+		if ro.Wish == control.WishPause {
+			ro.Wish = control.WishRun
+		}
+	case 3:
+		if !undoing && w.rng.IntN(3) == 0 {
+			ro.Wish = control.WishCancel
+		}
+	case 4:
+		if !undoing && !ro.Confirmed {
+			ro.Wish, ro.WishActor = control.WishUndo, "ada"
+		}
+	case 5:
+		if ro.Phase == control.PhaseConfirming {
+			ro.Wish, ro.Confirmed = control.WishRun, true
+		}
+	}
+	w.wish(ro)
+	w.count("operator commands")
+}
+
+// wish stores what the operator wants and asks for a step, as Service.steer does.
+func (w *world) wish(ro control.Rollout) {
+	next := w.db.clone()
+	if ro.Owner == "" {
+		ro.Revision++
+	}
+	next.rollouts[ro.ID] = ro
+	if ro.Owner == "" {
+		r := &repos{s: next, w: w}
+		_ = r.Enqueue(context.Background(), control.Job{Kind: control.JobStep, Rollout: ro.ID, Revision: ro.Revision})
+	}
+	w.db = next
+}
+
+// recorded checks what is claimed about a device against what was read.
+func (w *world) recorded(t *task, d control.RolloutDevice) {
+	b := w.devices[d.Device.ID]
+	switch reconcile.State(d.State) {
+	case reconcile.InSync:
+		if b.reader != t || !b.asWant {
+			w.fault("%s is recorded as in sync, but was not read so", d.Device)
+		}
+	case reconcile.RolledBack:
+		if b.reader != t || !b.asBefore {
+			w.fault("%s is recorded as rolled back, but was not read so", d.Device)
+		}
+	case reconcile.Applying:
+		if d.Before == nil {
+			w.fault("%s is about to be written, but what it was is not recorded", d.Device)
+		} else if !d.Before.Equal(b.before) {
+			w.fault("%s was not as recorded before the rollout", d.Device)
+		}
+	}
+}
+
+// clock is virtual.
+type clock struct {
+	w *world
+	m *manager
+}
+
+// Now implements engine.Clock.
+func (c clock) Now() time.Time { return c.w.now }
+
+// Sleep implements reconcile.Clock. The grace after the end of a context lasts as long as it is needed.
+func (c clock) Sleep(ctx context.Context, d time.Duration) error {
+	if d == 10*time.Second {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	t := taskOf(ctx)
+	t.wake = c.w.now.Add(d)
+	if err := c.w.yield(t, c.m); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+type deadlineKey struct{}
+
+// Deadline implements engine.Clock.
+func (c clock) Deadline(ctx context.Context, t time.Time) (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.WithValue(ctx, deadlineKey{}, t))
+}
+
+// opener gives the devices of the world.
+type opener struct {
+	w *world
+	m *manager
+}
+
+// Open implements engine.Opener.
+func (o opener) Open(ctx context.Context, _ control.Target, _ []driver.Device) (engine.Session, error) {
+	if err := o.w.yield(taskOf(ctx), o.m); err != nil {
+		return engine.Session{}, err
+	}
+	if o.w.chance(o.w.o.loseRequest) {
+		return engine.Session{}, errors.New("nobody answers")
+	}
+	return engine.Session{Driver: boxes(o), Placer: placer(o), Close: func() error { return nil }}, nil
+}
+
+type placer opener
+
+// Place implements reconcile.Placer.
+func (p placer) Place(ctx context.Context, _ []policy.Placement) error {
+	return p.w.yield(taskOf(ctx), p.m)
+}
+
+// Verify implements reconcile.Placer.
+func (p placer) Verify(ctx context.Context, _ []policy.Placement) error {
+	if p.w.chance(p.w.o.loseReply) {
+		return errors.New("no path")
+	}
+	return p.w.yield(taskOf(ctx), p.m)
+}
+
+// boxes is the driver of the devices.
+type boxes opener
+
+// Capabilities implements driver.Driver.
+func (boxes) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
+	return driver.Capabilities{}, driver.ErrUnsupported
+}
+
+// act waits for the seed, and says whether the request arrives: not when its sender is dead or gave up.
+func (d boxes) act(ctx context.Context) error {
+	t := taskOf(ctx)
+	if d.w.chance(d.w.o.slow) {
+		t.wake = d.w.now.Add(time.Duration(d.w.rng.IntN(12000)) * time.Millisecond)
+	}
+	if err := d.w.yield(t, d.m); err != nil {
+		return err
+	}
+	if until, ok := ctx.Value(deadlineKey{}).(time.Time); ok && !d.w.now.Before(until) {
+		return context.DeadlineExceeded
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if d.w.chance(d.w.o.loseRequest) {
+		return driver.ErrUnreachable
+	}
+	return nil
+}
+
+// Read implements driver.Driver.
+func (d boxes) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
+	if err := d.act(ctx); err != nil {
+		return driver.Settings{}, err
+	}
+	b := d.w.devices[dev.ID]
+	d.alone(ctx, dev)
+	b.reader, b.asWant, b.asBefore, b.rebooted = taskOf(ctx), b.holds.Equal(b.want), b.holds.Equal(b.before), false
+	return b.holds.Clone(), nil
+}
+
+// Apply implements driver.Driver.
+func (d boxes) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
+	if err := d.act(ctx); err != nil {
+		return driver.Receipt{}, err
+	}
+	b := d.w.devices[dev.ID]
+	d.alone(ctx, dev)
+	b.reader = nil // what was read before the write proves nothing
+	if b.clamps && want.Equal(b.want) {
+		want = halfway(b.before, want)
+	} else if d.w.chance(d.w.o.partial) {
+		b.holds = halfway(b.holds, want)
+		d.w.count("partial applies")
+		return driver.Receipt{}, driver.ErrUnreachable
+	}
+	b.holds = want.Clone()
+	if err := d.w.yield(taskOf(ctx), d.m); err != nil {
+		return driver.Receipt{}, err // killed between the write and the answer
+	}
+	if d.w.chance(d.w.o.loseReply) {
+		return driver.Receipt{}, driver.ErrUnreachable
+	}
+	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
+}
+
+// halfway is a mixture of two settings.
+func halfway(a, b driver.Settings) driver.Settings {
+	m := a.Clone()
+	if m.CA != nil {
+		m.CA.SLs[0], m.CA.SLs[1].Timer = b.CA.SLs[0], 4242
+	}
+	if m.Switch != nil {
+		m.Switch.Defaults = b.Switch.Defaults
+		m.Switch.Defaults.MarkingRate += 7
+	}
+	return m
+}
+
+// alone checks that nobody acts on a device who was given up.
+func (d boxes) alone(ctx context.Context, dev driver.Device) {
+	j := taskOf(ctx).job
+	s := d.w.db.shards[control.ShardKey{Rollout: j.Rollout, Undo: j.Undo, Wave: j.Wave, Shard: j.Shard}]
+	if s.Epoch != j.Revision || s.Owner != d.m.name {
+		d.w.fault("%s is acted on by %s under epoch %d, but the shard is at epoch %d of %q", dev, d.m.name, j.Revision, s.Epoch, s.Owner)
+	}
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fairlane/migrations"
+)
+
+// Backup writes a consistent copy of a database into a new file while the service works on. On SQLite
+// the copy is a database file; on PostgreSQL it is an archive of pg_dump, which has to be installed, in
+// its custom format. The copy is looked at before it gets its name: a file of that name is whole. It may
+// be read by its owner only, since it holds what the database holds.
+func Backup(ctx context.Context, database, file string) (in Inspection, err error) {
+	reserved, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return in, fmt.Errorf("back up: %w", err)
+	}
+	if err := reserved.Close(); err != nil {
+		return in, fmt.Errorf("back up: %w", err)
+	}
+	partial := file + ".partial"
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("back up %s: %w", Redact(database), err), remove(partial), remove(file))
+		}
+	}()
+	if err := remove(partial); err != nil { // of an attempt that was killed
+		return in, err
+	}
+	if f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
+		return in, err
+	} else if err := f.Close(); err != nil {
+		return in, err
+	}
+	if IsPostgres(database) {
+		in, err = dumpPostgres(ctx, database, partial)
+	} else {
+		in, err = copySQLite(ctx, database, partial)
+	}
+	if err != nil {
+		return in, err
+	}
+	if err := errors.Join(syncFile(partial), os.Rename(partial, file)); err != nil {
+		return in, err
+	}
+	return in, syncFile(filepath.Dir(file))
+}
+
+// remove removes a file that may not be there.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// syncFile brings a file, or the names in a folder, to the disk.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// copySQLite copies what one read transaction sees (SQLite, VACUUM INTO), and checks the copy.
+func copySQLite(ctx context.Context, database, file string) (in Inspection, err error) {
+	db, d, err := openToRead(database)
+	if err != nil {
+		return in, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.ExecContext(ctx, "PRAGMA query_only(0)"); err != nil {
+		return in, err
+	}
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", file); err != nil {
+		return in, fmt.Errorf("copy: %w", err)
+	}
+	if in, err = Inspect(ctx, file); err != nil {
+		return in, err
+	}
+	in.Dialect = d
+	return in, in.sound("the copy, and so the database,")
+}
+
+// sound is an error that lists what is wrong.
+func (i Inspection) sound(what string) error {
+	if len(i.Faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is damaged: %s", what, strings.Join(i.Faults, "; "))
+}
+
+// dumpPostgres runs pg_dump, after a look at the database.
+func dumpPostgres(ctx context.Context, database, file string) (Inspection, error) {
+	in, err := Inspect(ctx, database)
+	if err == nil {
+		err = in.sound("the database")
+	}
+	if err == nil {
+		err = runTool(ctx, database, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", "--file="+file)
+	}
+	return in, err
+}
+
+// runTool runs one of PostgreSQL's programs on a database. The password goes through the environment: command
+// lines can be read by everyone on the machine.
+func runTool(ctx context.Context, database, name string, args ...string) error {
+	path, err := findTool(name)
+	if err != nil {
+		return err
+	}
+	target, password, err := splitPassword(database)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, append(args, "--no-password", "--dbname="+target)...)
+	cmd.Env = os.Environ()
+	if password != "" {
+		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
+	}
+	var words bytes.Buffer
+	cmd.Stderr = &words
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(words.String()))
+	}
+	return nil
+}
+
+// findTool looks in the PATH and where Debian keeps what belongs to each release, newest first.
+func findTool(name string) (string, error) {
+	folders, err := filepath.Glob("/usr/lib/postgresql/*/bin")
+	if err != nil {
+		return "", err
+	}
+	slices.Sort(folders)
+	slices.Reverse(folders)
+	for _, dir := range folders {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s was not found: install PostgreSQL's client programs (Debian: postgresql-client) of the server's release or a newer one", name)
+	}
+	return path, nil
+}
+
+// splitPassword takes the password out of a URL.
+func splitPassword(database string) (target, password string, err error) {
+	u, err := url.Parse(database)
+	if err != nil {
+		return "", "", fmt.Errorf("database %s: want a URL such as postgres://USER@HOST:PORT/NAME", Redact(database))
+	}
+	if p, ok := u.User.Password(); ok {
+		password = p
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	if q.Has("password") {
+		password = q.Get("password")
+		q.Del("password")
+		u.RawQuery = q.Encode()
+	}
+	return u.String(), password, nil
+}
+
+// withDatabase is the URL with another database of the same server.
+func withDatabase(database, name string) (string, error) {
+	u, err := url.Parse(database)
+	if err != nil {
+		return "", fmt.Errorf("database %s: want a URL such as postgres://USER@HOST:PORT/NAME", Redact(database))
+	}
+	q := u.Query()
+	q.Del("dbname")
+	u.RawQuery = q.Encode()
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+// dialectOf tells the engine of a database by its name.
+func dialectOf(database string) migrations.Dialect {
+	if IsPostgres(database) {
+		return migrations.Postgres
+	}
+	return migrations.SQLite
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/glebarez/go-sqlite"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"fairlane/internal/control"
+)
+
+// Codes of what a database can fail with through no fault of the request.
+const (
+	codeFull        = "storage-full"
+	codeReadOnly    = "storage-read-only"
+	codeUnavailable = "storage-unavailable"
+)
+
+// fault types errors that are the database's own: the API answers them with 503, and the caller may
+// try again. Errors of the domain, of a context and all others pass as they are. A refused
+// write is the database's fault only in a write transaction.
+func (s *Store) fault(err error, writing bool) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	for _, kind := range []error{control.ErrNotFound, control.ErrConflict, control.ErrInvalid, control.ErrPrecondition, control.ErrUnavailable, control.ErrUnauthorized} {
+		if errors.Is(err, kind) {
+			return err
+		}
+	}
+	code := classify(err)
+	if code == "" || code == codeReadOnly && !writing {
+		return err
+	}
+	detail := map[string]string{
+		codeFull:        "the database has no room left, nothing was changed; reading still works",
+		codeReadOnly:    "the database takes no changes now, nothing was changed; reading still works",
+		codeUnavailable: "the database does not answer or broke off; what was not confirmed may be tried again",
+	}[code]
+	return &control.UnavailableError{Code: code, Detail: detail, Err: err}
+}
+
+// classify returns the code of a database's own fault, or "".
+func classify(err error) string {
+	var lite *sqlite.Error
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &lite):
+		return classifySQLite(lite.Code())
+	case errors.As(err, &pg):
+		return classifyPostgres(pg.Code)
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	switch {
+	case errors.As(err, &connect), errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone),
+		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), pgconn.SafeToRetry(err):
+		return codeUnavailable
+	}
+	return ""
+}
+
+// classifySQLite judges by the primary result code, the low byte (SQLite, Result and Error
+// Codes, section 3).
+func classifySQLite(code int) string {
+	switch code & 0xff {
+	case 13: // SQLITE_FULL
+		return codeFull
+	case 8: // SQLITE_READONLY
+		return codeReadOnly
+	case 5, 6, 10, 11, 14, 15, 26: // BUSY, LOCKED, IOERR, CORRUPT, CANTOPEN, PROTOCOL, NOTADB
+		return codeUnavailable
+	}
+	return ""
+}
+
+// classifyPostgres judges by SQLSTATE (PostgreSQL 15, appendix A).
+func classifyPostgres(state string) string {
+	switch state {
+	case "53100": // disk_full
+		return codeFull
+	case "25006": // read_only_sql_transaction
+		return codeReadOnly
+	case "55P03", "40001", "40P01", "25P03", "25P04": // lock not available, serialization, deadlock, idle or long transaction
+		return codeUnavailable
+	}
+	switch state[:min(2, len(state))] {
+	case "08", "53", "57", "58", "XX", "3D", "28": // connection, resources, intervention, system, internal, no such database, authorization
+		return codeUnavailable
+	}
+	return ""
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"fairlane/internal/control"
+	"fairlane/tenants"
+)
+
+type membershipRow struct {
+	ID          int64  `gorm:"column:id;primaryKey"`
+	AccountID   int64  `gorm:"column:account_id"`
+	TenantID    *int64 `gorm:"column:tenant_id"`
+	Role        string `gorm:"column:role"`
+	Source      string `gorm:"column:source"`
+	CreatedAtUS int64  `gorm:"column:created_at_us"`
+}
+
+func (membershipRow) TableName() string { return "memberships" }
+
+type placedMembership struct {
+	Row   membershipRow `gorm:"embedded"`
+	Names domainNames   `gorm:"embedded"`
+}
+
+func (p placedMembership) membership() control.Membership {
+	return control.Membership{
+		Grant:  tenants.Grant{Role: tenants.Role(p.Row.Role), Domain: p.Names.domain()},
+		Source: control.Source(p.Row.Source), CreatedAt: fromMicros(p.Row.CreatedAtUS),
+	}
+}
+
+func (r *repos) addMembership(ctx context.Context, account int64, m control.Membership) error {
+	tenant, err := r.tenantOf(ctx, m.Domain)
+	if err != nil {
+		return err
+	}
+	row := membershipRow{AccountID: account, TenantID: tenant, Role: string(m.Role), Source: string(m.Source), CreatedAtUS: micros(m.CreatedAt)}
+	switch err := r.in(ctx).Create(&row).Error; {
+	case errors.Is(err, gorm.ErrDuplicatedKey):
+		return exists("membership", m.Domain.String())
+	case err != nil:
+		return fmt.Errorf("insert membership %s: %w", m.Grant, err)
+	}
+	return nil
+}
+
+// SetMemberships implements control.MembershipRepo.
+func (r *repos) SetMemberships(ctx context.Context, account int64, source control.Source, grants []tenants.Grant, at time.Time) error {
+	if err := r.in(ctx).Where("account_id = ? AND source = ?", account, string(source)).Delete(&membershipRow{}).Error; err != nil {
+		return fmt.Errorf("replace memberships of account %d: %w", account, err)
+	}
+	for _, g := range grants {
+		if err := r.addMembership(ctx, account, control.Membership{Grant: g, Source: source, CreatedAt: at}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutMembership implements control.MembershipRepo.
+func (r *repos) PutMembership(ctx context.Context, account int64, g tenants.Grant, at time.Time) error {
+	tenant, err := r.tenantOf(ctx, g.Domain)
+	if err != nil {
+		return err
+	}
+	q := r.in(ctx).Model(&membershipRow{}).Where("account_id = ? AND source = ?", account, string(control.SourceLocal))
+	res := inTenant(q, "memberships", tenant).Update("role", string(g.Role))
+	if res.Error != nil {
+		return fmt.Errorf("change membership %s: %w", g, res.Error)
+	}
+	if res.RowsAffected > 0 {
+		return nil
+	}
+	return r.addMembership(ctx, account, control.Membership{Grant: g, Source: control.SourceLocal, CreatedAt: at})
+}
+
+// DeleteMembership implements control.MembershipRepo.
+func (r *repos) DeleteMembership(ctx context.Context, account int64, d tenants.Domain) error {
+	tenant, err := r.tenantOf(ctx, d)
+	if err != nil {
+		return err
+	}
+	q := r.in(ctx).Where("account_id = ? AND source = ?", account, string(control.SourceLocal))
+	res := inTenant(q, "memberships", tenant).Delete(&membershipRow{})
+	switch {
+	case res.Error != nil:
+		return fmt.Errorf("delete membership in %s: %w", d, res.Error)
+	case res.RowsAffected == 0:
+		return &control.NotFoundError{Kind: "membership", Name: d.String()}
+	}
+	return nil
+}
+
+// ListMembers implements control.MembershipRepo.
+func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Page) ([]control.Member, string, error) {
+	tenant, err := r.tenantOf(ctx, d)
+	if err != nil {
+		return nil, "", err
+	}
+	var rows []struct {
+		Row         membershipRow `gorm:"embedded"`
+		Name        string
+		DisplayName string
+	}
+	// An account has at most one row of each source: the cursor names both.
+	q := r.in(ctx).Table("memberships").Select("memberships.*, accounts.name AS name, accounts.display_name AS display_name").
+		Joins("JOIN accounts ON accounts.id = memberships.account_id").
+		Where("accounts.kind = ? AND accounts.name || '/' || memberships.source > ?", string(control.PrincipalUser), p.After)
+	err = inTenant(q, "memberships", tenant).Order("accounts.name || '/' || memberships.source").Limit(p.Size() + 1).Scan(&rows).Error
+	if err != nil {
+		return nil, "", fmt.Errorf("list members of %s: %w", d, err)
+	}
+	list := make([]control.Member, len(rows))
+	for i, row := range rows {
+		placed := placedMembership{Row: row.Row, Names: domainNames(d)}
+		list[i] = control.Member{User: row.Name, DisplayName: row.DisplayName, Membership: placed.membership()}
+	}
+	list, next := cut(list, p.Size(), func(m control.Member) string { return m.User + "/" + string(m.Source) })
+	return list, next, nil
+}
+
+// CountHolders implements control.MembershipRepo.
+func (r *repos) CountHolders(ctx context.Context, role tenants.Role) (int64, error) {
+	var n int64
+	err := r.in(ctx).Table("memberships").Joins("JOIN accounts ON accounts.id = memberships.account_id").
+		Where("memberships.role = ? AND accounts.disabled = 0 AND accounts.kind = ?", string(role), string(control.PrincipalUser)).
+		Distinct("accounts.id").Count(&n).Error
+	if err != nil {
+		return 0, fmt.Errorf("count holders of %s: %w", role, err)
+	}
+	return n, nil
+}

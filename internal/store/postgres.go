@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+
+	"fairlane/migrations"
+)
+
+// Keys of advisory locks. They are per database, so they need to differ only from those of
+// other programs in our database.
+const (
+	turnLock    int64 = 0x666169726c616e01 // "fairlan" and 1: held by the write transaction whose turn it is
+	migrateLock int64 = 0x666169726c616e02 // held while migrations are applied
+)
+
+// Time limits of a connection. They bound what a manager that was stopped or cut off in the
+// middle of its turn can do to the others.
+const (
+	connectTimeout = 5 * time.Second
+	idleInTx       = time.Minute // the server ends a transaction that says nothing for so long
+	maxIdle        = 5 * time.Minute
+)
+
+// OpenPostgres opens the database of a URL such as "postgres://fairlane@db.example:5432/fairlane"
+// and brings its schema to the newest version; managers that start together take turns at that.
+// Errors do not repeat the URL's password.
+func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = 30 * time.Second
+	}
+	if o.Readers <= 0 {
+		o.Readers = 4
+	}
+	if o.Writers <= 0 {
+		o.Writers = 4
+	}
+	c, err := postgresConfig(dsn, o.BusyTimeout)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dialect: migrations.Postgres}
+	if s.write, err = s.openPostgres(c, max(o.Writers, 2)); err == nil { // migrating needs two
+		if err = migrate(ctx, s.closers[0], s.dialect); err == nil {
+			s.read, err = s.openPostgres(c, o.Readers)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", Redact(dsn), s.fault(err, true)), s.Close())
+	}
+	return s, nil
+}
+
+// postgresConfig reads the URL and adds the limits that it does not set itself.
+func postgresConfig(dsn string, busy time.Duration) (*pgx.ConnConfig, error) {
+	if !IsPostgres(dsn) {
+		return nil, errors.New("database: want a URL such as postgres://USER@HOST:PORT/NAME")
+	}
+	c, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("database %s: want a URL such as postgres://USER@HOST:PORT/NAME?sslmode=verify-full", Redact(dsn))
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectTimeout
+	}
+	for name, value := range map[string]string{
+		"application_name":                    "fairlane",
+		"lock_timeout":                        strconv.FormatInt(busy.Milliseconds(), 10),
+		"idle_in_transaction_session_timeout": strconv.FormatInt(idleInTx.Milliseconds(), 10),
+	} {
+		if _, set := c.RuntimeParams[name]; !set {
+			c.RuntimeParams[name] = value
+		}
+	}
+	return c, nil
+}
+
+// Redact returns a database's name without a password in it, for messages and logs.
+func Redact(database string) string {
+	if !IsPostgres(database) {
+		return database
+	}
+	u, err := url.Parse(database)
+	if err != nil {
+		return "postgres://..." // what cannot be read may hold a password anywhere
+	}
+	q := u.Query()
+	if q.Has("password") || q.Has("sslpassword") {
+		q.Del("password")
+		q.Del("sslpassword")
+		u.RawQuery = q.Encode()
+	}
+	return u.Redacted()
+}
+
+func (s *Store) openPostgres(c *pgx.ConnConfig, conns int) (*gorm.DB, error) {
+	db := stdlib.OpenDB(*c)
+	s.closers = append(s.closers, db)
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	db.SetConnMaxIdleTime(maxIdle)
+	return gorm.Open(postgres.New(postgres.Config{Conn: db}), config())
+}
+
+// takeTurn waits until no other write transaction is under way. In READ COMMITTED, the isolation
+// of write transactions, each later statement sees all that was committed before the turn began.
+// The lock is let go after the commit is visible, or when the connection ends in any way.
+func takeTurn(tx *gorm.DB) error {
+	if err := tx.Exec("SELECT pg_advisory_xact_lock(?)", turnLock).Error; err != nil {
+		return fmt.Errorf("wait for the turn to write: %w", err)
+	}
+	return nil
+}
+
+// lockMigrations makes managers that start at the same time migrate one after the other. The
+// returned function lets the next one go on.
+func lockMigrations(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", migrateLock); err != nil {
+		return nil, errors.Join(fmt.Errorf("wait for another manager's migration: %w", err), conn.Close())
+	}
+	return func() error {
+		_, err := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrateLock)
+		return errors.Join(err, conn.Close())
+	}, nil
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"fairlane/internal/control"
+	"fairlane/tenants"
+)
+
+// TenantsNamed implements control.SightRepo.
+func (r *repos) TenantsNamed(ctx context.Context, fabric string, names []string, p control.Page) ([]control.Tenant, string, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, "", err
+	}
+	var rows []tenantRow
+	if err := r.in(ctx).Where("fabric_id = ? AND name > ? AND name IN ?", f.ID, p.After, names).
+		Order("name").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list tenants of %s: %w", fabric, err)
+	}
+	rows, next := cut(rows, p.Size(), func(t tenantRow) string { return t.Name })
+	list, err := r.complete(ctx, fabric, rows)
+	return list, next, err
+}
+
+// FabricsNamed implements control.SightRepo. Snapshots are not read: those who see only some
+// fabrics do not see their topologies.
+func (r *repos) FabricsNamed(ctx context.Context, names []string, p control.Page) ([]control.Fabric, string, error) {
+	var rows []fabricRow
+	if err := r.in(ctx).Where("name > ? AND name IN ?", p.After, names).Order("name").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
+		return nil, "", fmt.Errorf("list fabrics: %w", err)
+	}
+	rows, next := cut(rows, p.Size(), func(f fabricRow) string { return f.Name })
+	list := make([]control.Fabric, len(rows))
+	for i, row := range rows {
+		list[i] = row.domain()
+	}
+	return list, next, nil
+}
+
+// FlowsOf implements control.SightRepo.
+func (r *repos) FlowsOf(ctx context.Context, fabric string, names []string) ([]tenants.Flow, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, err
+	}
+	var rows []namedFlow
+	err = r.in(ctx).Table("flows").Select("flows.*, tenants.name AS tenant").
+		Joins("JOIN tenants ON tenants.id = flows.tenant_id").
+		Where("flows.fabric_id = ? AND tenants.name IN ?", f.ID, names).Order("flows.position").Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("read flows of %s: %w", fabric, err)
+	}
+	return domainFlows(fabric, rows)
+}
+
+// TenantEvents implements control.SightRepo. The cursor is made of times, which the events show
+// anyway: a row's number would tell how many events of others lie between.
+func (r *repos) TenantEvents(ctx context.Context, fabric string, names []string, p control.Page) ([]control.Event, string, error) {
+	at, shown, err := afterTime(p)
+	if err != nil {
+		return nil, "", err
+	}
+	var rows []eventRow
+	err = r.in(ctx).Where("fabric = ? AND kind LIKE 'tenant.%' AND subject IN ? AND at_us >= ?", fabric, names, at).
+		Order("at_us, id").Offset(shown).Limit(p.Size() + 1).Find(&rows).Error
+	if err != nil {
+		return nil, "", fmt.Errorf("list events: %w", err)
+	}
+	more := len(rows) > p.Size()
+	rows = rows[:min(len(rows), p.Size())]
+	list := make([]control.Event, len(rows))
+	for i, row := range rows {
+		list[i] = row.domain()
+		list[i].ID = row.AtUS
+	}
+	if !more {
+		return list, "", nil
+	}
+	return list, timeCursor(rows, at, shown), nil
+}
+
+// timeCursor names the last row by its time and its place among those of that time.
+func timeCursor(rows []eventRow, at int64, shown int) string {
+	last := rows[len(rows)-1].AtUS
+	same := 0
+	for _, row := range rows {
+		if row.AtUS == last {
+			same++
+		}
+	}
+	if last == at {
+		same += shown
+	}
+	return strconv.FormatInt(last, 10) + "." + strconv.Itoa(same)
+}
+
+// afterTime reads a cursor of timeCursor. A time alone, as an event's id is one here, is after all
+// that happened then.
+func afterTime(p control.Page) (at int64, shown int, err error) {
+	if p.After == "" {
+		return 0, 0, nil
+	}
+	text, rest, precise := strings.Cut(p.After, ".")
+	at, err = strconv.ParseInt(text, 10, 64)
+	if err == nil && at < 0 {
+		err = strconv.ErrRange
+	}
+	switch {
+	case err == nil && precise:
+		shown, err = strconv.Atoi(rest)
+	case err == nil && at < math.MaxInt64:
+		at++
+	}
+	if err != nil || at < 0 || shown < 0 {
+		return 0, 0, control.Invalid("cursor", "cursor is not one that this list gave")
+	}
+	return at, shown, nil
+}

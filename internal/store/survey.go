@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"fairlane/migrations"
+)
+
+// FabricSource is a fabric and where it is found.
+type FabricSource struct{ Name, Source string }
+
+// Survey is what can be told of a database within moments and without changing it, also while a service runs on it
+// or when its schema is older or newer than this release knows. Inspect looks at all of the data.
+type Survey struct {
+	Engine     string // "SQLite" or "PostgreSQL"
+	Have, Know int64  // version of the schema, 0 when it is empty; newest that this release knows
+	// Clock is the database's own time and Took the round trip it was read in; zero on SQLite, which has none.
+	Clock   time.Time
+	Took    time.Duration
+	Fabrics []FabricSource // at most 1,000
+	// Jobs counts those that are not completed or cancelled, by state; nil when there is no queue yet.
+	Jobs map[string]int64
+	// OldestJob is when the job that waits longest became available; zero when none waits.
+	OldestJob time.Time
+	// Leader is the manager that does periodic work and LeaderUntil the end of its term; zero when there is none.
+	Leader      string
+	LeaderUntil time.Time
+}
+
+// Look surveys a database, read-only. A SQLite file that does not exist is an error that fs.ErrNotExist matches.
+func Look(ctx context.Context, database string) (s Survey, err error) {
+	db, d, err := openToRead(database)
+	if errors.Is(err, errAbsent) {
+		return s, fmt.Errorf("database %s: %w", Redact(database), fs.ErrNotExist)
+	}
+	if err != nil {
+		return s, fmt.Errorf("open database %s: %w", Redact(database), err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s.Engine = "SQLite"
+	if d == migrations.Postgres {
+		s.Engine = "PostgreSQL"
+		begun := time.Now()
+		if err := db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&s.Clock); err != nil {
+			return s, fmt.Errorf("read the clock of database %s: %w", Redact(database), err)
+		}
+		s.Took = time.Since(begun)
+	}
+	if s.Have, s.Know, err = schemaVersion(ctx, db, d); err != nil {
+		return s, fmt.Errorf("database %s: %w", Redact(database), err)
+	}
+	if s.Fabrics, err = fabricSources(ctx, db, d); err != nil {
+		return s, fmt.Errorf("list fabrics: %w", err)
+	}
+	if err := s.queue(ctx, db, d); err != nil {
+		return s, fmt.Errorf("look at the queue: %w", err)
+	}
+	return s, nil
+}
+
+func fabricSources(ctx context.Context, db *sql.DB, d migrations.Dialect) (out []FabricSource, err error) {
+	if exists, err := hasTable(ctx, db, d, "fabrics"); err != nil || !exists {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, "SELECT name, source FROM fabrics ORDER BY name LIMIT 1000")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var f FabricSource
+		if err := rows.Scan(&f.Name, &f.Source); err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, rows.Err()
+}
+
+// countJobs counts jobs by state. It lets its connection go, of which a SQLite survey has one.
+func countJobs(ctx context.Context, db *sql.DB, by map[string]int64) (err error) {
+	rows, err := db.QueryContext(ctx, "SELECT state, COUNT(*) FROM river_job WHERE state NOT IN ('completed', 'cancelled') GROUP BY state")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var state string
+		var count int64
+		if err := rows.Scan(&state, &count); err != nil {
+			return err
+		}
+		by[state] = count
+	}
+	return rows.Err()
+}
+
+// queue looks at River's tables.
+func (s *Survey) queue(ctx context.Context, db *sql.DB, d migrations.Dialect) (err error) {
+	if exists, err := hasTable(ctx, db, d, "river_job"); err != nil || !exists {
+		return err
+	}
+	s.Jobs = map[string]int64{}
+	if err := countJobs(ctx, db, s.Jobs); err != nil {
+		return err
+	}
+	// Times are asked for as seconds of Unix time, which both engines can give.
+	seconds := "unixepoch(%s)"
+	if d == migrations.Postgres {
+		seconds = "EXTRACT(EPOCH FROM %s)"
+	}
+	var oldest, until sql.NullFloat64
+	if err := db.QueryRowContext(ctx, "SELECT "+fmt.Sprintf(seconds, "MIN(scheduled_at)")+" FROM river_job WHERE state = 'available'").Scan(&oldest); err != nil {
+		return err
+	}
+	if oldest.Valid {
+		s.OldestJob = time.Unix(int64(oldest.Float64), 0)
+	}
+	err = db.QueryRowContext(ctx, "SELECT leader_id, "+fmt.Sprintf(seconds, "expires_at")+" FROM river_leader LIMIT 1").Scan(&s.Leader, &until)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if until.Valid {
+		s.LeaderUntil = time.Unix(int64(until.Float64), 0)
+	}
+	return nil
+}

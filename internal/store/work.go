@@ -1,0 +1,301 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"fairlane/internal/control"
+	"fairlane/subnet/ident"
+)
+
+// batchRows bounds the rows of one INSERT, and with it the parameters of one statement.
+const batchRows = 200
+
+// AddRolloutWork implements control.WorkRepo.
+func (r *repos) AddRolloutWork(ctx context.Context, rollout int64, devices []control.RolloutDevice) error {
+	rows := make([]rolloutDeviceRow, len(devices))
+	var shards []rolloutShardRow
+	seen := map[[2]int]bool{}
+	for i := range devices {
+		d := &devices[i]
+		var err error
+		if rows[i], err = deviceRow(rollout, d); err != nil {
+			return err
+		}
+		if at := [2]int{d.Wave, d.Shard}; !seen[at] {
+			seen[at] = true
+			shards = append(shards, rolloutShardRow{RolloutID: rollout, Wave: d.Wave, Shard: d.Shard, State: string(control.ShardReady), Epoch: 1})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := r.in(ctx).CreateInBatches(rows, batchRows).Error; err != nil {
+		return fmt.Errorf("insert devices of rollout %d: %w", rollout, err)
+	}
+	if err := r.in(ctx).CreateInBatches(shards, batchRows).Error; err != nil {
+		return fmt.Errorf("insert shards of rollout %d: %w", rollout, err)
+	}
+	return nil
+}
+
+// LockRollout implements control.WorkRepo.
+func (r *repos) LockRollout(ctx context.Context, id int64) (control.Rollout, error) {
+	var row rolloutRow
+	if err := found(r.in(ctx).Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id).Take(&row).Error, "rollout", fmt.Sprint(id)); err != nil {
+		return control.Rollout{}, err
+	}
+	var names struct{ Fabric, Plan string }
+	err := r.in(ctx).Raw("SELECT (SELECT name FROM fabrics WHERE id = ?) AS fabric, (SELECT name FROM plans WHERE id = ?) AS plan", row.FabricID, row.PlanID).Scan(&names).Error
+	if err != nil {
+		return control.Rollout{}, fmt.Errorf("read names of rollout %d: %w", id, err)
+	}
+	return row.domain(names.Fabric, names.Plan)
+}
+
+// SaveRollout implements control.WorkRepo.
+func (r *repos) SaveRollout(ctx context.Context, ro control.Rollout) (control.Rollout, error) {
+	set := map[string]any{
+		"revision": ro.Revision + 1, "version": gorm.Expr("version + 1"), "updated_at_us": micros(ro.UpdatedAt),
+		"phase": string(ro.Phase), "owner": ro.Owner, "wave": ro.Wave, "waves": ro.Waves,
+		"placed": string(ro.Placed), "gated": ro.Gated, "confirm_by_us": optionalMicros(ro.ConfirmBy), "reason": ro.Reason,
+		"state": string(ro.State), "result": ro.Result, "finished_at_us": optionalMicros(ro.FinishedAt),
+	}
+	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND revision = ? AND state = ?", ro.ID, ro.Revision, string(control.RolloutRunning)).Updates(set)
+	switch {
+	case res.Error != nil:
+		return ro, fmt.Errorf("store rollout %d: %w", ro.ID, res.Error)
+	case res.RowsAffected == 0:
+		return ro, &control.ConflictError{Code: "fenced", Detail: fmt.Sprintf("rollout %d is past revision %d: another manager works it", ro.ID, ro.Revision)}
+	}
+	ro.Revision++
+	ro.Version++
+	return ro, nil
+}
+
+// SetWish implements control.WorkRepo.
+func (r *repos) SetWish(ctx context.Context, id int64, w control.Wish, actor string, confirmed bool, at time.Time) error {
+	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND state = ?", id, string(control.RolloutRunning)).Updates(map[string]any{
+		"wish": string(w), "wish_actor": actor, "confirmed": flag(confirmed), "updated_at_us": micros(at), "version": gorm.Expr("version + 1"),
+	})
+	switch {
+	case res.Error != nil:
+		return fmt.Errorf("store the wish for rollout %d: %w", id, res.Error)
+	case res.RowsAffected == 0:
+		return &control.ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running", id)}
+	}
+	return nil
+}
+
+func optionalMicros(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	us := micros(t)
+	return &us
+}
+
+// RolloutWish implements control.WorkRepo.
+func (r *repos) RolloutWish(ctx context.Context, id int64) (control.Wish, error) {
+	var row rolloutRow
+	if err := found(r.in(ctx).Select("wish").Where("id = ?", id).Take(&row).Error, "rollout", fmt.Sprint(id)); err != nil {
+		return "", err
+	}
+	return control.Wish(row.Wish), nil
+}
+
+func shardWhere(db *gorm.DB, k control.ShardKey) *gorm.DB {
+	return db.Where("rollout_id = ? AND undo = ? AND wave = ? AND shard = ?", k.Rollout, flag(k.Undo), k.Wave, k.Shard)
+}
+
+// LockShard implements control.WorkRepo.
+func (r *repos) LockShard(ctx context.Context, k control.ShardKey) (control.Shard, error) {
+	var row rolloutShardRow
+	if err := found(shardWhere(r.in(ctx).Clauses(clause.Locking{Strength: "UPDATE"}), k).Take(&row).Error, "shard", k.String()); err != nil {
+		return control.Shard{}, err
+	}
+	return row.domain(), nil
+}
+
+// PutShard implements control.WorkRepo.
+func (r *repos) PutShard(ctx context.Context, s control.Shard) error {
+	row := rolloutShardRow{
+		RolloutID: s.Key.Rollout, Undo: flag(s.Key.Undo), Wave: s.Key.Wave, Shard: s.Key.Shard,
+		State: string(s.State), Epoch: s.Epoch, Beat: s.Beat, Owner: s.Owner,
+	}
+	onKey := clause.OnConflict{
+		Columns:   []clause.Column{{Name: "rollout_id"}, {Name: "undo"}, {Name: "wave"}, {Name: "shard"}},
+		DoUpdates: clause.AssignmentColumns([]string{"state", "epoch", "beat", "owner"}),
+	}
+	if err := r.in(ctx).Clauses(onKey).Create(&row).Error; err != nil {
+		return fmt.Errorf("store %s: %w", s.Key, err)
+	}
+	return nil
+}
+
+// Shards implements control.WorkRepo.
+func (r *repos) Shards(ctx context.Context, rollout int64) ([]control.Shard, error) {
+	var rows []rolloutShardRow
+	if err := r.in(ctx).Where("rollout_id = ?", rollout).Order("undo, wave, shard").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list shards of rollout %d: %w", rollout, err)
+	}
+	list := make([]control.Shard, len(rows))
+	for i, row := range rows {
+		list[i] = row.domain()
+	}
+	return list, nil
+}
+
+func (row rolloutShardRow) domain() control.Shard {
+	return control.Shard{
+		Key:   control.ShardKey{Rollout: row.RolloutID, Undo: row.Undo != 0, Wave: row.Wave, Shard: row.Shard},
+		State: control.ShardState(row.State), Epoch: row.Epoch, Beat: row.Beat, Owner: row.Owner,
+	}
+}
+
+// ShardDevices implements control.WorkRepo.
+func (r *repos) ShardDevices(ctx context.Context, rollout int64, wave, shard int) ([]control.RolloutDevice, error) {
+	return r.devices(r.in(ctx).Where("rollout_id = ? AND wave = ? AND shard = ?", rollout, wave, shard).Order("node_guid, port_num"))
+}
+
+func (r *repos) devices(q *gorm.DB) ([]control.RolloutDevice, error) {
+	var rows []rolloutDeviceRow
+	if err := q.Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list devices of a rollout: %w", err)
+	}
+	list := make([]control.RolloutDevice, len(rows))
+	for i, row := range rows {
+		var err error
+		if list[i], err = row.domain(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// PutRolloutDevices implements control.WorkRepo.
+func (r *repos) PutRolloutDevices(ctx context.Context, rollout int64, ds []control.RolloutDevice) error {
+	// Rows that renew the same columns go together; a later row of the same device must not overtake an earlier
+	// one, so a device comes once a call.
+	groups := map[[4]bool][]rolloutDeviceRow{}
+	seen := make(map[ident.PortID]bool, len(ds))
+	for i := range ds {
+		if seen[ds[i].Device.ID] {
+			return fmt.Errorf("store devices of rollout %d: %s comes twice", rollout, ds[i].Device.ID)
+		}
+		seen[ds[i].Device.ID] = true
+		row, err := deviceRow(rollout, &ds[i])
+		if err != nil {
+			return err
+		}
+		kind := [4]bool{row.Before != nil, row.Wanted != nil, row.Observed != nil, row.Receipt != nil}
+		groups[kind] = append(groups[kind], row)
+	}
+	for kind, rows := range groups {
+		renew := []string{"device", "state", "error", "updated_at_us", "wave", "shard", "touched", "note"}
+		for i, column := range [4]string{"before", "wanted", "observed", "receipt"} {
+			if kind[i] {
+				renew = append(renew, column)
+			}
+		}
+		onKey := clause.OnConflict{
+			Columns:   []clause.Column{{Name: "rollout_id"}, {Name: "node_guid"}, {Name: "port_num"}},
+			DoUpdates: clause.AssignmentColumns(renew),
+		}
+		if err := r.in(ctx).Clauses(onKey).CreateInBatches(rows, batchRows).Error; err != nil {
+			return fmt.Errorf("store %d devices of rollout %d: %w", len(rows), rollout, err)
+		}
+	}
+	return nil
+}
+
+func deviceRow(rollout int64, d *control.RolloutDevice) (rolloutDeviceRow, error) {
+	row := rolloutDeviceRow{
+		RolloutID: rollout, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port),
+		State: d.State, Error: d.Error, UpdatedAtUS: micros(d.UpdatedAt),
+		Wave: d.Wave, Shard: d.Shard, Touched: flag(d.Touched), Note: d.Note,
+	}
+	var errs [5]error
+	row.Device, errs[0] = json.Marshal(d.Device)
+	row.Before, errs[1] = encode(d.Before)
+	row.Wanted, errs[2] = encode(d.Wanted)
+	row.Observed, errs[3] = encode(d.Observed)
+	row.Receipt, errs[4] = encode(d.Receipt)
+	if err := errors.Join(errs[:]...); err != nil {
+		return row, fmt.Errorf("encode device %s: %w", d.Device.ID, err)
+	}
+	return row, nil
+}
+
+// TallyRollout implements control.WorkRepo.
+func (r *repos) TallyRollout(ctx context.Context, rollout int64, wave int) (t control.Tally, err error) {
+	var rows []struct {
+		State   string
+		Touched int
+		N       int
+	}
+	q := r.in(ctx).Model(&rolloutDeviceRow{}).Select("state, touched, count(*) AS n").Where("rollout_id = ?", rollout)
+	if wave >= 0 {
+		q = q.Where("wave = ?", wave)
+	}
+	err = q.Group("state, touched").Scan(&rows).Error
+	if err != nil {
+		return t, fmt.Errorf("count devices of rollout %d: %w", rollout, err)
+	}
+	for _, row := range rows {
+		t.Add(row.State, row.Touched != 0, row.N)
+	}
+	return t, nil
+}
+
+// TouchedWaves implements control.WorkRepo.
+func (r *repos) TouchedWaves(ctx context.Context, rollout int64) (out []control.WaveShards, err error) {
+	err = r.in(ctx).Model(&rolloutDeviceRow{}).Select("wave, max(shard) + 1 AS shards").
+		Where("rollout_id = ? AND touched = 1", rollout).Group("wave").Order("wave").Scan(&out).Error
+	if err != nil {
+		return nil, fmt.Errorf("list touched waves of rollout %d: %w", rollout, err)
+	}
+	return out, nil
+}
+
+// FaultyDevices implements control.WorkRepo.
+func (r *repos) FaultyDevices(ctx context.Context, rollout int64, limit int) ([]control.RolloutDevice, error) {
+	return r.devices(r.in(ctx).Where("rollout_id = ? AND error <> ''", rollout).Order("node_guid, port_num").Limit(limit))
+}
+
+// DirtyDevices implements control.WorkRepo.
+func (r *repos) DirtyDevices(ctx context.Context, fabric string) ([]control.RolloutDevice, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, err
+	}
+	// Per device only its latest row counts: a later rollout that settled it has made it clean.
+	latest := r.in(ctx).Table("rollout_devices AS d").Select("d.node_guid, d.port_num, max(d.rollout_id) AS rollout_id").
+		Joins("JOIN rollouts ON rollouts.id = d.rollout_id").
+		Where("rollouts.fabric_id = ? AND rollouts.state <> ? AND d.state <> ?", f.ID, string(control.RolloutRunning), "pending").Group("d.node_guid, d.port_num")
+	return r.devices(r.in(ctx).Joins("JOIN (?) AS l ON l.rollout_id = rollout_devices.rollout_id AND l.node_guid = rollout_devices.node_guid AND l.port_num = rollout_devices.port_num", latest).
+		Where("rollout_devices.touched = 1 AND rollout_devices.state NOT IN ?", []string{"in-sync", "rolled-back"}).Order("rollout_devices.node_guid, rollout_devices.port_num"))
+}
+
+// AddEvents implements control.WorkRepo.
+func (r *repos) AddEvents(ctx context.Context, es []control.Event) error {
+	for i := range es {
+		if err := r.AddEvent(ctx, es[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,54 @@
+package authz
+
+import (
+	"errors"
+
+	"github.com/casbin/casbin/v2/model"
+	"github.com/casbin/casbin/v2/persist"
+
+	"fairlane/tenants"
+)
+
+// errReadOnly answers casbin's attempts to store policies: roles are code, memberships are rows
+// of the store, and neither is casbin's to change.
+var errReadOnly = errors.New("rights are read-only here: roles are code, memberships belong to the store")
+
+// subject is the name under which casbin knows the one subject that an adapter speaks of.
+const subject = "subject"
+
+// adapter gives casbin the memberships of one subject and the table of the roles in them.
+type adapter []tenants.Grant
+
+var _ persist.Adapter = adapter(nil)
+
+// LoadPolicy implements persist.Adapter.
+func (a adapter) LoadPolicy(m model.Model) error {
+	for _, g := range a {
+		if err := g.Validate(); err != nil {
+			return err
+		}
+		if err := persist.LoadPolicyArray([]string{"g", subject, string(g.Role), g.Domain.String()}, m); err != nil {
+			return err
+		}
+		for _, right := range Table(g.Role) {
+			for _, action := range right.Actions {
+				if err := persist.LoadPolicyArray([]string{"p", string(g.Role), string(right.Object), string(action)}, m); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// SavePolicy implements persist.Adapter.
+func (adapter) SavePolicy(model.Model) error { return errReadOnly }
+
+// AddPolicy implements persist.Adapter.
+func (adapter) AddPolicy(string, string, []string) error { return errReadOnly }
+
+// RemovePolicy implements persist.Adapter.
+func (adapter) RemovePolicy(string, string, []string) error { return errReadOnly }
+
+// RemoveFilteredPolicy implements persist.Adapter.
+func (adapter) RemoveFilteredPolicy(string, string, int, ...string) error { return errReadOnly }

@@ -1,0 +1,124 @@
+package authz
+
+import (
+	"slices"
+
+	"fairlane/tenants"
+)
+
+// Object is a kind of thing that rights are about.
+type Object string
+
+// Objects.
+const (
+	Fabric         Object = "fabric"
+	Tenant         Object = "tenant"
+	Class          Object = "class"
+	Attachment     Object = "attachment"
+	Flow           Object = "flow"
+	Policy         Object = "policy"
+	Plan           Object = "plan"
+	Rollout        Object = "rollout"
+	Device         Object = "device"
+	Share          Object = "share"
+	Simulation     Object = "simulation"
+	Calibration    Object = "calibration"
+	Event          Object = "event"
+	Audit          Object = "audit"
+	User           Object = "user"
+	Member         Object = "member"
+	ServiceAccount Object = "service-account"
+	Settings       Object = "settings"
+	Diagnostics    Object = "diagnostics"
+)
+
+// Objects lists all objects with what they stand for, in the order of the table.
+func Objects() []ObjectInfo {
+	return []ObjectInfo{
+		{Fabric, "fabrics with their sources, discovered topologies and link use"},
+		{Tenant, "tenants with weight, guarantee, cap and partition"},
+		{Class, "classes inside a tenant"},
+		{Attachment, "ports that a tenant sits on"},
+		{Flow, "declared traffic"},
+		{Policy, "revisions of what all tenants are entitled to"},
+		{Plan, "compiled settings of all devices"},
+		{Rollout, "plans on their way to devices"},
+		{Device, "switches and adapters: desired, observed, drift, repair"},
+		{Share, "delivered against entitled shares"},
+		{Simulation, "simulated runs"},
+		{Calibration, "device profiles measured in simulation"},
+		{Event, "what happened, as it happens"},
+		{Audit, "who changed what, hash-chained"},
+		{User, "accounts of people, their roles and their sign-in"},
+		{Member, "who has which role in a tenant"},
+		{ServiceAccount, "accounts of programs and their tokens"},
+		{Settings, "settings of the service"},
+		{Diagnostics, "metrics, profiles and self-checks of the service"},
+	}
+}
+
+// ObjectInfo is an object with its meaning.
+type ObjectInfo struct {
+	Object Object
+	About  string
+}
+
+// Action is a kind of thing that is done.
+type Action string
+
+// Actions. Run is what reaches devices or costs minutes of a processor.
+const (
+	Read  Action = "read"
+	Write Action = "write"
+	Run   Action = "run"
+)
+
+// Actions lists all actions.
+func Actions() []Action { return []Action{Read, Write, Run} }
+
+// Right is what a role may do with an object.
+type Right struct {
+	Object  Object
+	Actions []Action
+}
+
+// Table lists what a role may do, in the order of Objects; nil for an unknown role. What is not
+// in it is not allowed.
+func Table(r tenants.Role) []Right {
+	rw, rwr := []Action{Read, Write}, Actions()
+	r1 := []Action{Read}
+	switch r {
+	case tenants.RoleFabricAdmin: // everything
+		all := make([]Right, 0, len(Objects()))
+		for _, o := range Objects() {
+			all = append(all, Right{o.Object, rwr})
+		}
+		return all
+	case tenants.RoleOperator: // runs the fabrics; does not decide who else may
+		return []Right{
+			{Fabric, rwr}, {Tenant, rw}, {Class, rw}, {Attachment, rw}, {Flow, rw}, {Policy, rw}, {Plan, rwr}, {Rollout, rwr},
+			{Device, rwr}, {Share, rwr}, {Simulation, rwr}, {Calibration, rwr}, {Event, r1}, {Audit, r1}, {Member, r1},
+			{Settings, r1}, {Diagnostics, r1},
+		}
+	case tenants.RoleAuditor: // sees everything, changes nothing, reaches no device
+		all := make([]Right, 0, len(Objects()))
+		for _, o := range Objects() {
+			if o.Object != Diagnostics {
+				all = append(all, Right{o.Object, r1})
+			}
+		}
+		return all
+	case tenants.RoleTenantAdmin: // its own tenant: how its share is divided inside, and who has access
+		return []Right{
+			{Tenant, r1}, {Class, rw}, {Attachment, r1}, {Flow, r1}, {Share, r1}, {Event, r1}, {Member, rw}, {ServiceAccount, rw},
+		}
+	case tenants.RoleTenantViewer: // its own tenant, to look at
+		return []Right{{Tenant, r1}, {Class, r1}, {Attachment, r1}, {Flow, r1}, {Share, r1}, {Event, r1}, {Member, r1}}
+	}
+	return nil
+}
+
+// Known reports whether an object and an action are ones of this package.
+func Known(o Object, a Action) bool {
+	return slices.Contains(Actions(), a) && slices.ContainsFunc(Objects(), func(i ObjectInfo) bool { return i.Object == o })
+}

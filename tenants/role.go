@@ -1,0 +1,103 @@
+package tenants
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Role is a named set of rights; package tenants/authz says which rights each has.
+type Role string
+
+// Roles. The first three act on everything and live in the domain *, the other two in that of
+// one tenant.
+const (
+	RoleFabricAdmin  Role = "fabric-admin"
+	RoleOperator     Role = "operator"
+	RoleAuditor      Role = "auditor"
+	RoleTenantAdmin  Role = "tenant-admin"
+	RoleTenantViewer Role = "tenant-viewer"
+)
+
+// Roles lists all roles, the widest first.
+func Roles() []Role {
+	return []Role{RoleFabricAdmin, RoleOperator, RoleAuditor, RoleTenantAdmin, RoleTenantViewer}
+}
+
+// Wide reports whether the role acts on everything; one that does not acts on one tenant.
+func (r Role) Wide() bool { return r == RoleFabricAdmin || r == RoleOperator || r == RoleAuditor }
+
+// Valid reports whether the role is one of Roles.
+func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
+
+// Domain is where rights hold: one tenant of one fabric, or, as the zero value, everything. The
+// latter is the domain of those who run the service and prints as "*".
+type Domain struct{ Fabric, Tenant string }
+
+// All reports whether it is the domain of everything.
+func (d Domain) All() bool { return d == Domain{} }
+
+// String prints "*" or "FABRIC/TENANT".
+func (d Domain) String() string {
+	if d.All() {
+		return "*"
+	}
+	return d.Fabric + "/" + d.Tenant
+}
+
+// ParseDomain reads what String prints.
+func ParseDomain(text string) (Domain, error) {
+	if text == "*" {
+		return Domain{}, nil
+	}
+	fabric, tenant, ok := strings.Cut(text, "/")
+	if !ok || !ValidName(fabric) || !ValidName(tenant) {
+		return Domain{}, fmt.Errorf("domain %s: want * or FABRIC/TENANT", quote(text))
+	}
+	return Domain{Fabric: fabric, Tenant: tenant}, nil
+}
+
+// Grant is a role held in a domain.
+type Grant struct {
+	Role   Role
+	Domain Domain
+}
+
+// String prints "ROLE@DOMAIN".
+func (g Grant) String() string { return string(g.Role) + "@" + g.Domain.String() }
+
+// ParseGrant reads what String prints and refuses a role in a domain of the other kind.
+func ParseGrant(text string) (Grant, error) {
+	role, domain, ok := strings.Cut(text, "@")
+	if !ok {
+		return Grant{}, fmt.Errorf("grant %s: want ROLE@DOMAIN", quote(text))
+	}
+	d, err := ParseDomain(domain)
+	if err != nil {
+		return Grant{}, err
+	}
+	g := Grant{Role: Role(role), Domain: d}
+	return g, g.Validate()
+}
+
+// Validate refuses an unknown role, and a role in a domain of the other kind: a wide role on one
+// tenant would promise a bound that its rights do not have.
+func (g Grant) Validate() error {
+	switch {
+	case !g.Role.Valid():
+		return fmt.Errorf("role %s: want one of %v", quote(string(g.Role)), Roles())
+	case g.Role.Wide() && !g.Domain.All():
+		return fmt.Errorf("role %s in domain %s: it acts on everything, want the domain *", g.Role, g.Domain)
+	case !g.Role.Wide() && g.Domain.All():
+		return fmt.Errorf("role %s in domain *: want the one tenant it acts on, as FABRIC/TENANT", g.Role)
+	}
+	return nil
+}
+
+// CompareGrants orders grants by domain, then role.
+func CompareGrants(a, b Grant) int {
+	if c := strings.Compare(a.Domain.String(), b.Domain.String()); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a.Role), string(b.Role))
+}
