@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -230,7 +231,7 @@ func TestEventsStreamAsTheyHappen(t *testing.T) {
 	defer srv.Close()
 	open := func(query string, header ...string) (*bufio.Reader, func()) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		req, err := http.NewRequestWithContext(ctx, "GET", srv.URL+"/api/v1/fabrics/lab/events/stream"+query, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/api/v1/fabrics/lab/events/stream"+query, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +243,8 @@ func TestEventsStreamAsTheyHappen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("Content-Encoding") != "" {
+		t.Cleanup(func() { _ = res.Body.Close() })
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("Content-Encoding") != "" {
 			t.Fatalf("stream answers %d %v", res.StatusCode, res.Header)
 		}
 		in := bufio.NewReader(res.Body)
@@ -250,7 +252,7 @@ func TestEventsStreamAsTheyHappen(t *testing.T) {
 		if err := first.read(in); err != nil || first.comment == "" {
 			t.Fatalf("stream begins with %+v, %v", first, err)
 		}
-		return in, func() { cancel(); _ = res.Body.Close() }
+		return in, cancel
 	}
 	live, end := open("")
 	defer end()
@@ -279,7 +281,7 @@ func TestEventsStreamAsTheyHappen(t *testing.T) {
 		t.Errorf("resumed stream has %+v, %v", e, err)
 	}
 	r.server.Drain()
-	if err := e.read(resumed); err != io.EOF {
+	if err := e.read(resumed); !errors.Is(err, io.EOF) {
 		t.Errorf("after the end of the service the stream has %+v, %v", e, err)
 	}
 }

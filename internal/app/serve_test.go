@@ -121,8 +121,12 @@ func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer flt_canarywrong_0123456789abcdefghijk")
-	if resp, err := http.DefaultClient.Do(r); err != nil || resp.StatusCode != http.StatusUnauthorized {
-		t.Fatalf("a wrong token: %v, %v", resp, err)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusUnauthorized {
+		t.Fatalf("a wrong token: %d, %v", resp.StatusCode, err)
 	}
 	_, metrics := p.send(t, "GET", p.ops+"/metrics", "")
 	for _, want := range []string{

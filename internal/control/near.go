@@ -28,7 +28,7 @@ func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, b
 	}
 	nodes := nodesOf(t, own)
 	var near []Tenant
-	total := int64(0)
+	var total int64
 	if len(nodes) > maxNear {
 		near, err = others(ctx, r, fabric, t.Name)
 		total = int64(len(near))

@@ -92,7 +92,7 @@ func checkForm(file string, d migrations.Dialect) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	form := ""
+	var form string
 	switch head = head[:n]; {
 	case bytes.HasPrefix(head, []byte(magicSQLite)):
 		form = "SQLite"

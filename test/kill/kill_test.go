@@ -262,13 +262,12 @@ func (l *lab) check(ro rollout, before int) {
 	l.t.Helper()
 	was, all := l.states(l.plans[before])
 	is, _ := l.states(l.plans[1-before])
-	mixed := 0
 	for id := range was {
 		if is[id] {
 			delete(is, id) // the same in both
 		}
 	}
-	if mixed = all - len(was) - len(is); mixed != 0 {
+	if mixed := all - len(was) - len(is); mixed != 0 {
 		l.t.Errorf("rollout %d ended as %s, and %d of %d devices are neither as before nor as wanted", ro.ID, ro.State, mixed, all)
 	}
 	switch now, _ := l.states(l.plans[1-before]); {

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"fairlane/internal/control"
+)
+
+// after is the phase that an act leads to from another.
+func after(from control.Phase, a act) control.Phase {
+	switch a {
+	case actPush:
+		return control.PhasePushing
+	case actConfirm:
+		return control.PhaseConfirming
+	case actUndo:
+		return control.PhaseUndoing
+	case actUnplan:
+		return control.PhaseUnplacing
+	case actEnd:
+		return control.PhaseEnded
+	}
+	return from
+}
+
+// moves is the drawing of the package comment.
+func moves(from control.Phase) []control.Phase {
+	switch from {
+	case control.PhasePlacing:
+		return []control.Phase{control.PhasePushing, control.PhaseUndoing, control.PhaseEnded}
+	case control.PhasePushing:
+		return []control.Phase{control.PhaseConfirming, control.PhaseUndoing, control.PhaseEnded}
+	case control.PhaseConfirming:
+		return []control.Phase{control.PhaseUndoing, control.PhaseEnded}
+	case control.PhaseUndoing:
+		return []control.Phase{control.PhaseUnplacing}
+	case control.PhaseUnplacing:
+		return []control.Phase{control.PhaseEnded}
+	}
+	return nil
+}
+
+// each walks all views of a small rollout: every phase, wish, wave, and state of three devices.
+func each(f func(view)) {
+	now := time.Unix(1000, 0)
+	states := []struct {
+		state   string
+		touched bool
+	}{{"in-sync", true}, {"in-sync", false}, {"pending", false}, {"failed", true}, {"failed", false}, {"rolled-back", false}}
+	for _, phase := range []control.Phase{control.PhasePlacing, control.PhasePushing, control.PhaseConfirming, control.PhaseUndoing, control.PhaseUnplacing, control.PhaseEnded} {
+		for _, wish := range []control.Wish{control.WishRun, control.WishPause, control.WishCancel, control.WishUndo} {
+			for bits := range 1 << 9 {
+				bit := func(n int) int { return bits >> n & 1 }
+				for _, a := range states {
+					for _, b := range states {
+						v := view{now: now, busy: bit(0), ready: bit(1), lower: bit(2) - 1, faults: []string{"x"}}
+						v.ro = control.Rollout{ID: 1, Phase: phase, Wish: wish, WishActor: "ada", Waves: 2, Wave: bit(3), Gated: bit(4) - 1, Stages: []control.Stage{control.StagePlacement, control.StageSettings},
+							Confirmed: bit(5) == 1, ConfirmBy: now.Add(time.Duration(bit(6)*2-1) * time.Second), Reason: "why"}
+						v.ro.Placed = []control.Placed{control.PlacedVerified, control.PlacedUnverified}[bit(7)]
+						if bit(8) == 1 {
+							v.ro.Prior = "p"
+							v.ro.Options = control.RolloutOptions{ConfirmWindow: time.Minute, MinUtilisation: 0.5, FailureBudget: 1, CanaryWaves: []int{0}}
+						}
+						v.tally.Add(a.state, a.touched, 1)
+						v.tally.Add(b.state, b.touched, 1)
+						if a.state == "failed" {
+							v.failedHere = 1
+						}
+						f(v)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestEveryDecisionKeepsThePromises(t *testing.T) {
+	t.Parallel()
+	n, faults := 0, map[string]string{}
+	fault := func(v view, d decision, what string) {
+		if _, told := faults[what]; !told {
+			faults[what] = fmt.Sprintf("%+v from %+v", d, v)
+		}
+	}
+	each(func(v view) {
+		n++
+		d := decide(v)
+		undone := v.ro.Phase == control.PhaseUndoing || v.ro.Phase == control.PhaseUnplacing
+		if next := after(v.ro.Phase, d.act); next != v.ro.Phase && !slices.Contains(moves(v.ro.Phase), next) {
+			fault(v, d, "a move that is not in the drawing")
+		}
+		if v.busy > 0 && d.act != actWait {
+			fault(v, d, "something is done while workers write")
+		}
+		if v.ro.Wish == control.WishPause && d.act != actWait {
+			fault(v, d, "a paused rollout goes on")
+		}
+		if d.act == actOpen && !undone && (v.ro.Wish != control.WishRun || v.tally.Failed > v.ro.Options.FailureBudget) {
+			fault(v, d, "a wave is opened though the rollout is to stop")
+		}
+		if d.act == actOpen && undone && d.wave > v.ro.Wave {
+			fault(v, d, "undoing goes forward")
+		}
+		if d.act != actEnd {
+			return
+		}
+		if d.reason == "" {
+			fault(v, d, "an end without a reason")
+		}
+		switch d.state {
+		case control.RolloutSucceeded:
+			if v.tally.InSync != v.tally.All || v.ro.Placed == control.PlacedUnverified || undone {
+				fault(v, d, "a success that is none")
+			}
+			if v.ro.Options.ConfirmWindow > 0 && !v.ro.Confirmed {
+				fault(v, d, "a success that nobody confirmed")
+			}
+		case control.RolloutRolledBack:
+			if v.tally.Touched > 0 || !undone {
+				fault(v, d, "a roll-back that left something")
+			}
+		case control.RolloutPartial:
+			if v.tally.Dirty+v.tally.Open > 0 || undone {
+				fault(v, d, "a partial success that hides something")
+			}
+		case control.RolloutCanceled:
+			if v.ro.Wish != control.WishCancel || v.tally.Dirty > 0 {
+				fault(v, d, "canceled by nobody, or with a device in the middle")
+			}
+		case control.RolloutFailed:
+		default:
+			fault(v, d, "an end in no final state")
+		}
+	})
+	for what, where := range faults {
+		t.Errorf("%s: %s", what, where)
+	}
+	if n < 100_000 {
+		t.Errorf("only %d views were looked at", n)
+	}
+}
+
+func TestAnUnconfirmedRolloutIsUndone(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	ro := control.Rollout{Phase: control.PhaseConfirming, Wish: control.WishRun, Waves: 1, ConfirmBy: now, Options: control.RolloutOptions{ConfirmWindow: time.Minute}}
+	v := view{ro: ro, now: now.Add(-1), lower: -1}
+	v.tally.Add("in-sync", true, 3)
+	if d := decide(v); d.act != actWait {
+		t.Errorf("before the end of the window: %+v", d)
+	}
+	v.now = now
+	if d := decide(v); d.act != actUndo {
+		t.Errorf("at the end of the window: %+v", d)
+	}
+	v.ro.Options.VerifyShares = true
+	if d := decide(v); d.act != actGate {
+		t.Errorf("with shares for a confirmation: %+v", d)
+	}
+	v.ro.Gated = v.ro.Waves
+	if d := decide(v); d.act != actEnd || d.state != control.RolloutSucceeded {
+		t.Errorf("with right shares: %+v", d)
+	}
+}
