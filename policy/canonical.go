@@ -62,21 +62,24 @@ func fillDigests[T any](d *[]digest, parts []T) {
 	if len(*d) != len(parts) {
 		*d = make([]digest, len(parts))
 	}
-	half := len(parts) / 2
-	var wg sync.WaitGroup
-	for _, r := range [2][2]int{{0, half}, {half, len(parts)}} {
-		wg.Go(func() {
-			var e encoder
-			for i := r[0]; i < r[1]; i++ {
-				if (*d)[i] != (digest{}) {
-					continue
-				}
-				e.b = e.b[:0]
-				e.value(reflect.ValueOf(&parts[i]).Elem())
-				(*d)[i] = sha256.Sum256(e.b)
+	inHalves(len(parts), func(from, to int) {
+		var e encoder
+		for i := from; i < to; i++ {
+			if (*d)[i] != (digest{}) {
+				continue
 			}
-		})
-	}
+			e.b = e.b[:0]
+			e.value(reflect.ValueOf(&parts[i]).Elem())
+			(*d)[i] = sha256.Sum256(e.b)
+		}
+	})
+}
+
+// inHalves calls work for two halves of 0..n-1, on two goroutines.
+func inHalves(n int, work func(from, to int)) {
+	var wg sync.WaitGroup
+	wg.Go(func() { work(0, n/2) })
+	work(n/2, n)
 	wg.Wait()
 }
 

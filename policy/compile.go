@@ -56,13 +56,15 @@ func (s *settings) placements() []Placement {
 // caPlans makes the plans of all ports; those that are not fresh are taken from the plan before.
 func (s *settings) caPlans(before []CAPlan) []CAPlan {
 	out := make([]CAPlan, len(s.ports))
-	for i := range s.ports {
-		if s.fresh[i] {
-			out[i] = s.caPlan(&s.ports[i])
-		} else {
-			out[i] = before[i]
+	inHalves(len(out), func(from, to int) {
+		for i := from; i < to; i++ {
+			if s.fresh[i] {
+				out[i] = s.caPlan(&s.ports[i])
+			} else {
+				out[i] = before[i]
+			}
 		}
-	}
+	})
 	return out
 }
 
@@ -78,34 +80,55 @@ func (s *settings) caPlan(p *port) CAPlan {
 			least = st
 		}
 	}
-	free := make([]string, 0, ident.NumSLs)
+	var used [ident.NumSLs]bool
 	for sl := range c.Settings.SLs {
 		c.Settings.SLs[sl] = ibcc.SLParams{Timer: least.timer, Increase: least.incr}
-		free = append(free, strconv.Itoa(sl))
 	}
-	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: fmt.Sprint(p.perSL), Range: "false, true", Rule: "port-control", Formula: p.why})
+	const eachPort, eachSetting = 4, 4 // at most
+	c.Reasons = make([]Reason, 0, eachPort+eachSetting*len(p.settings))
+	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: "port-control", Formula: p.why})
 	for _, k := range p.settings {
 		st := &s.all[k]
 		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Trigger: s.trigger(p, st), Min: st.min}
-		c.Reasons = append(c.Reasons, s.reasons(p, st)...)
+		c.Reasons = s.reasons(c.Reasons, p, st)
 		if st.min > 0 {
 			c.Reasons = append(c.Reasons, s.capReason(p, k, strings.Join(s.names(st.tenants), ",")))
 		}
-		free[st.sl] = ""
+		used[st.sl] = true
 	}
-	free = slices.DeleteFunc(free, func(s string) bool { return s == "" })
-	if len(free) > 0 {
-		c.Reasons = append(c.Reasons, Reason{Field: "sl[" + strings.Join(free, ",") + "]",
-			Value: fmt.Sprintf("timer %d, increase %d", least.timer, least.incr), Rule: "unassigned-sl",
-			Formula: fmt.Sprintf("no tenant here uses them: the parameters of SL %d, the least aggressive on the port", least.sl)})
+	if free := freeSLs(&used); free != "" {
+		c.Reasons = append(c.Reasons, Reason{Field: free,
+			Value: "timer " + strconv.Itoa(int(least.timer)) + ", increase " + strconv.Itoa(int(least.incr)), Rule: "unassigned-sl",
+			Formula: "no tenant here uses them: the parameters of SL " + strconv.Itoa(int(least.sl)) + ", the least aggressive on the port"})
 	}
-	c.Reasons = append(c.Reasons, p.tableWhy, Reason{Field: "ccti_limit", Value: fmt.Sprint(c.Settings.Limit),
-		Unit: "CCTI", Range: fmt.Sprintf("0..%d", len(p.table)-1), Rule: "whole-table", Formula: fmt.Sprintf("%d entries - 1", len(p.table))})
+	limit := strconv.Itoa(int(c.Settings.Limit))
+	c.Reasons = append(c.Reasons, p.tableWhy, Reason{Field: "ccti_limit", Value: limit,
+		Unit: "CCTI", Range: "0.." + limit, Rule: "whole-table", Formula: strconv.Itoa(len(p.table)) + " entries - 1"})
 	return c
 }
 
-// reasons explains the timer and the increase of one setting.
-func (s *settings) reasons(p *port, st *setting) []Reason {
+// freeSLs names the SLs that are not used, as "sl[1,2]"; "" when all are.
+func freeSLs(used *[ident.NumSLs]bool) string {
+	out := make([]byte, 0, 48)
+	for sl, u := range used {
+		switch {
+		case u:
+			continue
+		case len(out) == 0:
+			out = append(out, "sl["...)
+		default:
+			out = append(out, ',')
+		}
+		out = strconv.AppendInt(out, int64(sl), 10)
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return string(append(out, ']'))
+}
+
+// reasons appends to out what explains the timer and the increase of one setting.
+func (s *settings) reasons(out []Reason, p *port, st *setting) []Reason {
 	names := make([]string, len(st.tenants))
 	for i, t := range st.tenants {
 		names[i] = s.m.tenants[t].Name
@@ -124,7 +147,7 @@ func (s *settings) reasons(p *port, st *setting) []Reason {
 	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
 		incr.Rule, incr.Formula = "theorem1", "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
 	}
-	out := []Reason{timer, incr}
+	out = append(out, timer, incr)
 	if trigger := s.trigger(p, st); trigger > 0 {
 		out = append(out, Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: "log-at-half-share",
 			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", rate(st.rate))})

@@ -56,8 +56,8 @@ type decision struct {
 
 // decide says what follows from a view. It is a pure function of it.
 func decide(v view) decision {
-	if v.busy > 0 {
-		return decision{} // the last of them asks again
+	if v.busy > 0 || v.ro.Phase == control.PhaseEnded {
+		return decision{} // the last of the busy asks again
 	}
 	undone := v.ro.Phase == control.PhaseUndoing || v.ro.Phase == control.PhaseUnplacing
 	switch {
