@@ -40,9 +40,7 @@ func (p *Plan) Hash() string { return p.hash(&digests{}) }
 // hash names the plan and fills what is missing in d: digests in it that are not zero are taken to be those of
 // the plan.
 func (p *Plan) hash(d *digests) string {
-	fillDigests(&d.cas, p.CAs)
-	fillDigests(&d.switches, p.Switches)
-	fillDigests(&d.places, []placementList{p.Placements})
+	d.fill(p.CAs, p.Switches, p.Placements)
 	head := *p
 	head.Name, head.CAs, head.Switches, head.Placements = "", nil, nil, nil
 	var e encoder
@@ -55,6 +53,13 @@ func (p *Plan) hash(d *digests) string {
 	}
 	sum := sha256.Sum256(e.b)
 	return hex.EncodeToString(sum[:])
+}
+
+// fill computes the digests that are missing.
+func (d *digests) fill(cas []CAPlan, switches []SwitchPlan, places []Placement) {
+	fillDigests(&d.cas, cas)
+	fillDigests(&d.switches, switches)
+	fillDigests(&d.places, []placementList{places})
 }
 
 // fillDigests computes the digests of parts that have none, on two goroutines.

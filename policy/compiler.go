@@ -111,6 +111,7 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 		places, cas, switches = c.plan.Placements, s.caPlans(c.plan.CAs), s.switchPlans(c.plan.Switches)
 		next.digests.reuse(c.digests, s)
 	}
+	next.digests.fill(cas, switches, places)
 	o := &outcome{bounds: s.bounds(), findings: slices.Concat(next.placed, s.leverFindings(), s.laneFindings())}
 	work.Wait()
 	s.prev = nil

@@ -99,18 +99,27 @@ func steady(rate float64) float64 {
 	return math.Float64frombits((math.Float64bits(rate) + 1<<(spare-1)) &^ (1<<spare - 1))
 }
 
-// problem lays out what all sharings of the model have in common.
-func (m *model) problem() *fill.Problem {
-	n, hops := len(m.flows), 0
+// layOut makes the links of all flows one list.
+func (m *model) layOut() {
+	hops := 0
 	for i := range m.flows {
 		hops += len(m.flows[i].links)
 	}
-	p := &fill.Problem{First: make([]int32, 1, n+1), Hops: make([]int32, 0, hops), Units: make([]float64, n), Demand: make([]float64, n)}
+	m.first, m.hops = make([]int32, 1, len(m.flows)+1), make([]int32, 0, hops)
 	for i := range m.flows {
-		f := &m.flows[i]
-		p.Hops = append(p.Hops, f.links...)
-		p.First = append(p.First, int32(len(p.Hops)))
-		p.Units[i], p.Demand[i] = f.qps, f.demand
+		m.hops = append(m.hops, m.flows[i].links...)
+		m.first = append(m.first, int32(len(m.hops)))
+	}
+}
+
+// problem lays out what all sharings of the model have in common.
+func (m *model) problem() *fill.Problem {
+	if m.first == nil {
+		m.layOut()
+	}
+	p := &fill.Problem{First: m.first, Hops: m.hops, Units: make([]float64, len(m.flows)), Demand: make([]float64, len(m.flows))}
+	for i := range m.flows {
+		p.Units[i], p.Demand[i] = m.flows[i].qps, m.flows[i].demand
 	}
 	return p
 }

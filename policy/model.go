@@ -34,6 +34,7 @@ type model struct {
 	targets, forecasts *fill.Solver
 	trips              []float64 // see flowTrips
 	allFeedable        []float64 // see feedableCaps
+	first, hops        []int32   // the links of flow i are hops[first[i]:first[i+1]]; see layOut
 }
 
 // flow is one way of an aggregate.

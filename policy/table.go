@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 
 	"fairlane/ccconfig/ibcc"
@@ -54,18 +55,20 @@ func (t *tables) shapes() []int {
 // chooseTables gives every port the first table that reaches below the smallest rate on it with
 // margin and, while finer ones are to be had, settles within tableTime.
 func (s *settings) chooseTables() error {
-	t := &tables{law: s.m.in.Options.CCTLaw, entries: s.m.entries, made: map[int][]ibcc.Entry{}}
-	if t.law == "" {
-		t.law = CCTGeometric
+	law := s.m.in.Options.CCTLaw
+	if law == "" {
+		law = CCTGeometric
 	}
-	for i := range s.ports {
-		if s.fresh[i] {
-			if err := s.chooseTable(t, &s.ports[i]); err != nil {
-				return err
+	var failed [2]error
+	inHalves(len(s.ports), func(from, to int) {
+		t := &tables{law: law, entries: s.m.entries, made: map[int][]ibcc.Entry{}}
+		for i := from; i < to && failed[min(from, 1)] == nil; i++ {
+			if s.fresh[i] {
+				failed[min(from, 1)] = s.chooseTable(t, &s.ports[i])
 			}
 		}
-	}
-	return nil
+	})
+	return cmp.Or(failed[:]...)
 }
 
 func (s *settings) chooseTable(t *tables, p *port) error {
