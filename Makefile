@@ -10,6 +10,9 @@ GOTEST  := $(GO) test
 LINT    := $(GO) tool -modfile=tools/lint/go.mod
 FUZZTIME ?= 60s
 SOAKCHECKS ?= 10000
+SOAKKILLS ?= 200
+SOAKSCHEDULES ?= 50000
+SOAKREQUESTS ?= 100000
 SOAKTESTS  := TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees|TestBooks
 
 .PHONY: help
@@ -47,11 +50,24 @@ generate: ## regenerate what is generated from the contract
 bench: ## benchmarks of the core: simulator, compiler, codec, discovery
 	$(GOTEST) -run '^$$' -bench . -benchmem ./sim/... ./policy/... ./subnet/... ./ccconfig/...
 
+.PHONY: bench-push
+bench-push: ## push and read back 10,000 simulated ports on both databases, then with more managers
+	$(GOTEST) -timeout 30m -run '^$$' -bench 'Push|Managers' -benchtime 3x ./internal/app
+
 .PHONY: soak
-soak: peers ## long runs: race detector on everything, properties of the simulator SOAKCHECKS times, every fuzz target for FUZZTIME
+soak: peers ## long runs: race detector on everything, properties of the simulator SOAKCHECKS times, SOAKSCHEDULES schedules of rollouts, SOAKKILLS kills, every fuzz target for FUZZTIME
 	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -race -timeout 60m ./...
 	$(GOTEST) -timeout 60m -run '$(SOAKTESTS)' ./sim ./sim/fabric ./sim/ether -rapid.checks=$(SOAKCHECKS)
+	$(GOTEST) -timeout 60m -run TestGeneratedRequestsNeverHarm ./api -contract.requests $(SOAKREQUESTS)
+	$(GOTEST) -timeout 60m -run TestWhateverFails -v ./internal/reconcile/engine -schedules $(SOAKSCHEDULES)
+	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -timeout 120m -v ./test/kill -hosts 1000 -kills $(SOAKKILLS)
 	./test/fuzz.sh $(FUZZTIME)
+	$(MAKE) grpcurl
+
+.PHONY: grpcurl
+grpcurl: ## build grpcurl and drive the simulated WRCC switches with it
+	cd tools/grpcurl && $(GO) build -o ../../bin/grpcurl github.com/fullstorydev/grpcurl/cmd/grpcurl
+	FAIRLANE_GRPCURL='$(CURDIR)/bin/grpcurl' $(GOTEST) -count=1 -timeout 5m -run TestGrpcurl -v ./sim/p4dev
 
 .PHONY: clean
 clean: ## remove what was built

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,10 +101,27 @@ func (r *rig) judge(req *http.Request, a answer) {
 	if err := openapi3filter.ValidateResponse(r.t.Context(), out.SetBodyBytes(a.body)); err != nil {
 		r.t.Errorf("%s %s: the answer does not fit the contract: %v\n%s", req.Method, req.URL, err, a.body)
 	}
+	r.judgeProblem(route, a)
 	if a.status < 300 {
 		r.mu.Lock()
 		r.seen[route.Operation.OperationID] = true
 		r.mu.Unlock()
+	}
+}
+
+// judgeProblem holds an operation to the problems that the contract says it may answer.
+func (r *rig) judgeProblem(route *routers.Route, a answer) {
+	r.t.Helper()
+	if a.status < 400 {
+		return
+	}
+	p := decode[gen.Problem](a)
+	codes, err := problemsOf(route.PathItem, route.Operation)
+	if err != nil {
+		r.t.Error(err)
+	}
+	if codes = append(codes, append(ambient(), routing()...)...); !slices.Contains(codes, p.Code) || kinds()[p.Code].status != a.status {
+		r.t.Errorf("%s answers %d %s, which the contract does not tell: %s", route.Operation.OperationID, a.status, p.Code, a.body)
 	}
 }
 
@@ -158,6 +176,7 @@ func TestEveryOperationAnswersByTheContract(t *testing.T) {
 	r.tenants()
 	plan := r.plans()
 	r.rollout(plan)
+	r.devices()
 	r.call("DELETE", "/fabrics/lab", "", "If-Match", `"1"`).want(204)
 	r.call("GET", "/fabrics/lab", "").want(404, "not-found")
 

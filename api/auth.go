@@ -55,10 +55,9 @@ func (s *Server) throttled(r *http.Request, err error) error {
 	if !errors.Is(err, control.ErrUnauthorized) || !carriesCredentials(r) {
 		return err
 	}
-	if wait := s.control.Admit(r.RemoteAddr); wait != nil {
+	if _, wait := s.control.Admit(r.RemoteAddr); wait != nil {
 		return wait
 	}
-	s.control.Refused(r.RemoteAddr)
 	return err
 }
 

@@ -38,14 +38,14 @@ func checkText(what, s string) error {
 	return nil
 }
 
-// checkJSON refuses a JSON body that is not one whole JSON text in UTF-8, or deeper than any of ours, and says where
-// it breaks.
+// checkJSON refuses a JSON body that is not one whole JSON text in UTF-8, or deeper than any of ours, or that says
+// something twice, and says where.
 func checkJSON(contentType string, body []byte) error {
 	if contentType != "application/json" || len(body) == 0 {
 		return nil
 	}
 	if at, ok := tooDeep(body); ok {
-		return malformed(body, at, fmt.Sprintf("has objects and lists more than %d deep in each other", maxDepth))
+		return malformed(body, at+1, fmt.Sprintf("has objects and lists more than %d deep in each other", maxDepth))
 	}
 	if !utf8.Valid(body) {
 		at := 0
@@ -56,12 +56,15 @@ func checkJSON(contentType string, body []byte) error {
 			}
 			at += n
 		}
-		return malformed(body, at, "is not UTF-8")
+		return malformed(body, at+1, "is not UTF-8")
 	}
 	if at := nulEscape(body); at >= 0 {
-		return malformed(body, at, "has the character 0")
+		return malformed(body, at+1, "has the character 0")
 	}
 	if json.Valid(body) {
+		if name, at, twice := repeated(body); twice {
+			return malformed(body, at+1, fmt.Sprintf("has the field %s twice", clip(name)))
+		}
 		return nil
 	}
 	var v json.RawMessage
@@ -73,7 +76,9 @@ func checkJSON(contentType string, body []byte) error {
 	return malformed(body, at, "stops being JSON")
 }
 
+// malformed tells the place of a body's at-th byte, counted from 1.
 func malformed(body []byte, at int, what string) error {
+	at = min(at, len(body))
 	line := 1 + bytes.Count(body[:at], []byte("\n"))
 	column := at - bytes.LastIndexByte(body[:at], '\n') - 1
 	return &problemError{code: "malformed-body", detail: fmt.Sprintf("the body %s at line %d, column %d", what, line, max(column, 1))}
@@ -117,4 +122,51 @@ func nulEscape(body []byte) int {
 		i++ // what is escaped begins no escape
 	}
 	return -1
+}
+
+// repeated finds a field that an object of a valid JSON text has twice: of two values each reader could take another
+// (RFC 8259, 4). It returns the name as written and where it stands the second time.
+func repeated(body []byte) (name string, at int, twice bool) {
+	var open []map[string]bool // the objects, nil for lists, that lie around
+	key := false               // whether the next text names a field
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '{':
+			open, key = append(open, map[string]bool{}), true
+		case '[':
+			open, key = append(open, nil), false
+		case '}', ']':
+			open, key = open[:len(open)-1], false
+		case ',':
+			key = len(open) > 0 && open[len(open)-1] != nil
+		case ':':
+			key = false
+		case '"':
+			end := endOfText(body, i)
+			if key {
+				word := string(body[i:end])
+				if bytes.IndexByte(body[i:end], '\\') >= 0 { // the same name can be written in several ways
+					_ = json.Unmarshal(body[i:end], &word)
+					word = `"` + word + `"`
+				}
+				fields := open[len(open)-1]
+				if fields[word] {
+					return word, i, true
+				}
+				fields[word] = true
+			}
+			i = end - 1
+		}
+	}
+	return "", 0, false
+}
+
+// endOfText returns what follows the text that begins at a quotation mark.
+func endOfText(body []byte, at int) int {
+	for at++; body[at] != '"'; at++ {
+		if body[at] == '\\' {
+			at++
+		}
+	}
+	return at + 1
 }

@@ -222,6 +222,7 @@ func TestTheComparisonFindsBreakingChanges(t *testing.T) {
 	fabrics := func(d *openapi3.T) *openapi3.PathItem { return d.Paths.Value("/api/v1/fabrics") }
 	schema := func(d *openapi3.T, name string) *openapi3.Schema { return d.Components.Schemas[name].Value }
 	least, most := 1.5, uint64(3)
+	before := load() // never changed
 	for name, c := range map[string]struct {
 		change    func(*openapi3.T)
 		want      string
@@ -250,16 +251,16 @@ func TestTheComparisonFindsBreakingChanges(t *testing.T) {
 		"answer removed":          {func(d *openapi3.T) { fabrics(d).Post.Responses.Delete("201") }, "answer 201 is gone", false},
 		"token needed":            {func(d *openapi3.T) { d.Paths.Value("/api/v1/health").Get.Security = nil }, "needs a token", false},
 	} {
-		before, after := load(), load()
+		after := load()
 		c.change(after)
 		if found := strings.Join(breaking(before, after), "\n"); !strings.Contains(found, c.want) {
 			t.Errorf("%s: found %q, want %q", name, found, c.want)
 		}
-		if found := breaking(after, load()); len(found) > 0 != c.symmetric && !strings.HasPrefix(name, "answer without a h") {
+		if found := breaking(after, before); len(found) > 0 != c.symmetric && !strings.HasPrefix(name, "answer without a h") {
 			t.Errorf("the reverse of %s: found %q", name, found)
 		}
 	}
-	if found := breaking(load(), load()); len(found) > 0 {
+	if found := breaking(before, load()); len(found) > 0 {
 		t.Errorf("the contract breaks itself: %q", found)
 	}
 }

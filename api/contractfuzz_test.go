@@ -23,10 +23,11 @@ import (
 	"fairlane/api/gen"
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
+	"fairlane/tenants"
 )
 
 var (
-	contractRequests = flag.Int("contract.requests", 3000, "requests of the contract fuzz")
+	contractRequests = flag.Int("contract.requests", 3000, "requests of the contract fuzz; make soak has 100000")
 	contractSeed     = flag.Uint64("contract.seed", 1, "seed of the contract fuzz")
 )
 
@@ -43,15 +44,17 @@ const (
 // fuzzer makes requests out of the contract and sends them to a real server over a real store.
 type fuzzer struct {
 	*rig
-	rand   *rand.Rand
-	ops    []operation
-	db     *sql.DB
-	state  [32]byte
-	stamp  int64
-	plan   string
-	ports  []string
-	sent   []*request // to be sent again
-	counts map[string]map[int]int
+	rand  *rand.Rand
+	ops   []operation
+	db    *sql.DB
+	state [32]byte
+	stamp int64
+	plan  string
+	ports []string
+	// tenants are the tokens of people with roles in tenants only.
+	tenants []string
+	sent    []*request // to be sent again
+	counts  map[string]map[int]int
 }
 
 // request is one request as it goes out.
@@ -115,6 +118,8 @@ func newFuzzer(t *testing.T, seed uint64) *fuzzer {
 	f.db.SetMaxOpenConns(1) // data_version is of one connection
 	t.Cleanup(func() { _ = f.db.Close() })
 	f.furnish()
+	people := &town{rig: f.rig}
+	f.tenants = []string{people.person("admin-of-red", "tenant-admin@lab/red"), people.person("viewer-of-blue", "tenant-viewer@lab/blue")}
 	return f
 }
 
@@ -125,6 +130,7 @@ func (f *fuzzer) furnish() {
 	if _, err := f.Service.Fabric(ctx, "lab"); errors.Is(err, control.ErrNotFound) {
 		f.Lab(f.t)
 	}
+	f.people(ctx)
 	p, _, err := f.Service.MakePlan(ctx, "lab", control.PlanRequest{Options: &control.CompileOptions{}}, false)
 	if err == nil {
 		f.plan = p.Plan.Name
@@ -136,6 +142,31 @@ func (f *fuzzer) furnish() {
 		}
 	}
 	f.Wait()
+}
+
+// people declares again what requests have taken away: tenants with a class, and accounts with a token.
+func (f *fuzzer) people(ctx context.Context) {
+	f.t.Helper()
+	missing := false
+	for _, name := range []string{"red", "blue"} {
+		if _, err := f.Service.Tenant(ctx, "lab", name); errors.Is(err, control.ErrNotFound) {
+			missing = true
+		}
+	}
+	if missing {
+		_, _ = f.Service.ApplyTenants(ctx, "lab", controltest.Tenants(), false) // other declarations may be in its way
+	}
+	for _, d := range []tenants.Domain{{}, {Fabric: "lab", Tenant: "red"}, {Fabric: "lab", Tenant: "blue"}} {
+		role := tenants.RoleAuditor
+		if !d.All() {
+			role = tenants.RoleTenantViewer
+			_ = f.Service.AddClass(ctx, "lab", d.Tenant, tenants.Class{Name: "bulk", Weight: 1000}) // it may be there
+		}
+		in := control.ServiceAccountInput{Name: "runner", Grant: tenants.Grant{Role: role, Domain: d}}
+		if a, err := f.Service.CreateServiceAccount(ctx, in); err == nil {
+			_, _, _ = f.Service.CreateToken(ctx, a.Ref(), control.TokenInput{Name: "laptop"})
+		}
+	}
 }
 
 func (f *fuzzer) one(i int) {
@@ -154,8 +185,15 @@ func (f *fuzzer) one(i int) {
 		f.t.Errorf("%s\ngives %d: %s", r, a.status, a.body)
 	}
 	f.Wait()
-	if a.status >= 400 && f.snapshot() != before {
-		f.t.Errorf("%s\nwas refused with %d and changed the store: %s", r, a.status, a.body)
+	if f.snapshot() != before {
+		switch {
+		case a.status >= 400:
+			f.t.Errorf("%s\nwas refused with %d and changed the store: %s", r, a.status, a.body)
+		case a.header.Get(dryRunHeader) == "true":
+			f.t.Errorf("%s\nwas a dry run and changed the store: %s", r, a.body)
+		case r.op.method == http.MethodGet:
+			f.t.Errorf("%s\nonly reads and changed the store: %s", r, a.body)
+		}
 	}
 	if f.sent = append(f.sent, r); len(f.sent) > 50 {
 		f.sent = f.sent[1:]
@@ -281,7 +319,7 @@ func (f *fuzzer) request() *request {
 		op = f.ops[0]
 	}
 	m := mood(f.rand.IntN(4))
-	r := &request{op: op, path: op.path, header: http.Header{"Authorization": {"Bearer " + controltest.Token}}}
+	r := &request{op: op, path: op.path, header: http.Header{"Authorization": {"Bearer " + f.token()}}}
 	query := url.Values{}
 	for _, list := range []openapi3.Parameters{op.item.Parameters, op.Parameters} {
 		for _, p := range list {
@@ -298,6 +336,14 @@ func (f *fuzzer) request() *request {
 	f.fill(r, m)
 	f.headers(r, m)
 	return r
+}
+
+// token is mostly the administrator's, so that requests reach what is behind the rights, and now and then a tenant's.
+func (f *fuzzer) token() string {
+	if f.rand.IntN(8) > 0 {
+		return controltest.Token
+	}
+	return pick(f, f.tenants...)
 }
 
 func pick[T any](f *fuzzer, list ...T) T { return list[f.rand.IntN(len(list))] }
@@ -339,14 +385,20 @@ func (f *fuzzer) parameter(r *request, query url.Values, p *openapi3.Parameter, 
 func (f *fuzzer) known(name string) string {
 	switch name {
 	case "fabric":
-		return pick(f, "lab", "lab", "lab", "other")
+		return pick(f, "lab", "lab", "lab", "lab", "lab", "lab", "lab", "other")
 	case "tenant":
-		return pick(f, "red", "blue", "red", "green")
+		return pick(f, "red", "blue", "red", "blue", "red", "blue", "green")
 	case "class":
-		return pick(f, "bulk", "gold")
+		return pick(f, "bulk", "bulk", "bulk", "gold")
+	case "account":
+		return "runner"
+	case "token":
+		return "laptop"
+	case "profile":
+		return controltest.ScenarioGood
 	case "plan", "against":
 		return f.plan
-	case "port", "src", "dst":
+	case "port", "src", "dst", "device":
 		if len(f.ports) > 0 {
 			return pick(f, f.ports...)
 		}
@@ -476,7 +528,7 @@ func (f *fuzzer) object(s *openapi3.Schema, m mood, depth int) map[string]any {
 	slices.Sort(names) // the seed decides, not the map
 	for _, name := range names {
 		need := slices.Contains(s.Required, name)
-		if need && m == invalid && f.rand.IntN(10) == 0 || !need && f.rand.IntN(2) == 0 {
+		if need && m == invalid && f.rand.IntN(10) == 0 || !need && f.rand.IntN(2) == 0 || !need && m == valid && f.rand.IntN(3) > 0 {
 			continue
 		}
 		out[name] = f.value(s.Properties[name].Value, m, name, depth+1)
@@ -500,6 +552,9 @@ func (f *fuzzer) number(s *openapi3.Schema, m mood) float64 {
 		return pick(f, least, most)
 	case m == invalid && f.rand.IntN(3) == 0:
 		return pick(f, least-1, most+1)
+	}
+	if most >= 1e14 && m == valid { // a rate: none, or one that is worth it
+		return pick(f, 0, 1e9, 4e9)
 	}
 	return least + float64(int64(f.rand.Float64()*min(most-least, 64)))
 }

@@ -92,7 +92,6 @@ var exempt = map[string]map[string]string{ //nolint:gochecknoglobals // a table 
 		"rollBackRollout": "without one, back to what was before",
 	},
 	"pages": {
-		"listDevices":                    "one reading of all devices at one moment; a second page would be of another moment",
 		"listRoles":                      "there are five",
 		"listMyTokens":                   fewTokens,
 		"listServiceAccountTokens":       fewTokens,
@@ -134,6 +133,12 @@ func (l *lint) operation(o operation) {
 	if o.Summary == "" || strings.HasSuffix(o.Summary, ".") || len(o.Summary) > 120 {
 		l.fault(o, "summary %q: want one line without a full stop", o.Summary)
 	}
+	if !strings.HasSuffix(strings.TrimSpace(o.Description), ".") {
+		l.fault(o, "description %q: want sentences", o.Description)
+	}
+	if _, err := ownProblems(o.Operation); err != nil {
+		l.fault(o, "%v", err)
+	}
 	if len(o.Tags) != 1 {
 		l.fault(o, "has %d tags, want one", len(o.Tags))
 	}
@@ -156,8 +161,11 @@ func (l *lint) parameter(o operation, p *openapi3.Parameter) {
 	if p.In == "query" && !snake.MatchString(p.Name) {
 		l.fault(o, "parameter %s is not snake_case", p.Name)
 	}
-	if p.Description == "" && p.In != "path" {
+	if p.Description == "" {
 		l.fault(o, "parameter %s has no description", p.Name)
+	}
+	if p.In == "path" && p.Example == nil {
+		l.fault(o, "parameter %s has no example", p.Name)
 	}
 	if s := p.Schema.Value; s.Type.Is("string") && !bounded(s) {
 		l.fault(o, "parameter %s is text without a bound", p.Name)
@@ -180,6 +188,11 @@ func (l *lint) answers(o operation) {
 		}
 		if r.Value.Description == nil || *r.Value.Description == "" {
 			l.fault(o, "answer %s has no description", code)
+		}
+		for kind, media := range r.Value.Content {
+			if media.Example == nil {
+				l.fault(o, "answer %s of %s has no example", code, kind)
+			}
 		}
 		media := r.Value.Content.Get("application/json")
 		if media == nil || media.Schema.Value.Properties["items"] == nil {
@@ -217,6 +230,9 @@ func (l *lint) conventions(o operation) {
 		l.fault(o, "body is not required")
 	}
 	for kind, media := range body.Content {
+		if media.Example == nil {
+			l.fault(o, "body has no example")
+		}
 		if kind == "application/json" {
 			l.input(o, "body", media.Schema, nil)
 		}
@@ -273,6 +289,26 @@ func (l *lint) schemas(doc *openapi3.T) {
 	}
 }
 
+func (l *lint) tags(doc *openapi3.T) {
+	used := map[string]bool{}
+	for _, o := range operations(doc) {
+		for _, t := range o.Tags {
+			used[t] = true
+			if doc.Tags.Get(t) == nil {
+				l.fault(o, "tag %s is not in the list of tags", t)
+			}
+		}
+	}
+	for _, t := range doc.Tags {
+		if t.Description == "" {
+			l.fault(named("tag "+t.Name), "has no description")
+		}
+		if !used[t.Name] {
+			l.fault(named("tag "+t.Name), "is not used")
+		}
+	}
+}
+
 func lintContract(doc *openapi3.T) []string {
 	l := &lint{used: map[string]bool{}}
 	ids := map[string]bool{}
@@ -284,6 +320,7 @@ func lintContract(doc *openapi3.T) []string {
 		l.operation(o)
 	}
 	l.schemas(doc)
+	l.tags(doc)
 	for rule, list := range exempt {
 		for id := range list {
 			if !l.used[rule+" "+id] {
@@ -303,6 +340,23 @@ func TestTheContractKeepsItsOwnConventions(t *testing.T) {
 	}
 	for _, f := range lintContract(sp.doc) {
 		t.Error(f)
+	}
+}
+
+// TestEveryExampleFitsItsSchema also shows that one that does not is found.
+func TestEveryExampleFitsItsSchema(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	media := doc.Paths.Value("/api/v1/health").Get.Responses.Value("200").Value.Content.Get("application/json")
+	media.Example = map[string]any{"status": "perhaps"}
+	if err := doc.Validate(t.Context()); err == nil {
+		t.Error("an example that does not fit was not found")
 	}
 }
 

@@ -2,31 +2,69 @@ package api
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // Bounds of what is under way at once. Beyond them requests wait a little and are then turned away, so that a flood
 // cannot fill the memory.
 const (
-	maxRequests = 256
-	maxSlow     = 16 // that talk to devices or compile
+	maxRequests = 256 // that read
+	maxWrites   = 128 // that change something: they take turns at the database, and reads do not wait behind them
+	maxSlow     = 16  // that talk to devices or compile
 	maxStreams  = 256
+	maxBodies   = 64 // that one caller sends at once: whoever sends slowly holds places that others wait for
 	// patience is how long a request waits for its turn.
 	patience = 2 * time.Second
 )
 
 // load counts what is under way.
-type load struct{ requests, slow, streams chan struct{} }
+type load struct {
+	requests, writes, slow, streams chan struct{}
+	bodies                          tally
+}
 
 func newLoad() load {
-	return load{make(chan struct{}, maxRequests), make(chan struct{}, maxSlow), make(chan struct{}, maxStreams)}
+	return load{
+		requests: make(chan struct{}, maxRequests), writes: make(chan struct{}, maxWrites),
+		slow: make(chan struct{}, maxSlow), streams: make(chan struct{}, maxStreams),
+	}
+}
+
+// tally counts by name. The zero value is ready.
+type tally struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+// enter counts one more of a name, unless there are as many as may be; leave takes it back.
+func (t *tally) enter(name string, most int) (leave func(), ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.count[name] >= most {
+		return nil, false
+	}
+	if t.count == nil {
+		t.count = map[string]int{}
+	}
+	t.count[name]++
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.count[name]--; t.count[name] == 0 {
+			delete(t.count, name)
+		}
+	}, true
 }
 
 // enter waits for a turn; leave gives it back.
-func (l *load) enter(ctx context.Context, slow bool) (leave func(), err error) {
+func (l *load) enter(ctx context.Context, slow, writes bool) (leave func(), err error) {
 	turns := l.requests
-	if slow {
+	switch {
+	case slow:
 		turns = l.slow
+	case writes:
+		turns = l.writes
 	}
 	select {
 	case turns <- struct{}{}:

@@ -8,11 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"fairlane/internal/control"
 )
 
 const (
@@ -70,7 +73,7 @@ func (s *Server) limit(c *gin.Context) {
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
 	defer cancel()
-	leave, err := s.load.enter(ctx, slow(c.FullPath()))
+	leave, err := s.load.enter(ctx, slow(c.FullPath()), !safe(c.Request.Method))
 	if err != nil {
 		c.Header("Retry-After", "1")
 		s.writeProblem(c, err)
@@ -90,7 +93,14 @@ func (s *Server) readBody(c *gin.Context) {
 			return
 		}
 		most := bodyLimit(c.Request.Method, c.FullPath())
+		leave, ok := s.load.bodies.enter(sender(c.Request), maxBodies)
+		if !ok {
+			c.Header("Retry-After", "1")
+			s.writeProblem(c, &problemError{code: "busy", detail: fmt.Sprintf("you are sending %d bodies, the most there may be at once; wait for their answers", maxBodies)})
+			return
+		}
 		body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
+		leave()
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
@@ -110,10 +120,22 @@ func (s *Server) readBody(c *gin.Context) {
 	}
 }
 
+// sender names whoever sends a request: the principal, or the address of somebody unknown, as at sign-in.
+func sender(r *http.Request) string {
+	if p, ok := control.PrincipalFrom(r.Context()); ok {
+		return string(p.Kind) + " " + p.Name
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return "from " + r.RemoteAddr
+	}
+	return "from " + host
+}
+
 // slow names the operations that talk to devices or compile.
 func slow(route string) bool {
 	switch route[strings.LastIndexByte(route, '/')+1:] {
-	case "discover", "devices", "shares", "plans", "verify", "what-if":
+	case "discover", "devices", "{device}", ":device", "shares", "plans", "verify", "what-if":
 		return true
 	}
 	return false

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -84,7 +85,8 @@ func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) 
 		return nil, &problemError{code: "oidc-off", detail: "no OpenID provider is configured"}
 	}
 	req := requestOf(ctx)
-	if err := s.control.Admit(req.RemoteAddr); err != nil {
+	forgive, err := s.control.Admit(req.RemoteAddr)
+	if err != nil {
 		return nil, err
 	}
 	cookie, err := req.Cookie(oidcCookie)
@@ -97,11 +99,14 @@ func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) 
 	}
 	id, err := s.o.OIDC.Finish(ctx, secret, deref(r.Params.State), deref(r.Params.Code))
 	if err != nil {
-		s.control.Refused(req.RemoteAddr)
 		return nil, s.oidcFault(ctx, err)
 	}
+	forgive()
 	in, err := s.control.SignInExternal(ctx, id)
-	if err != nil {
+	switch {
+	case errors.Is(err, control.ErrUnauthorized):
+		return nil, &problemError{code: "sign-in-refused", detail: "your account here is disabled; ask an administrator"}
+	case err != nil:
 		return nil, err
 	}
 	if err := s.endPlanted(ctx, req); err != nil {

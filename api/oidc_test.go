@@ -129,3 +129,51 @@ func TestOnlyPathsOfOursAreReturnedTo(t *testing.T) {
 		}
 	}
 }
+
+func TestADisabledUserDoesNotComeInThroughAProvider(t *testing.T) {
+	t.Parallel()
+	h, s := newOIDCHouse(t)
+	ada, rob := h.browser(), h.browser()
+	ada.signIn("ada", adaPassword).want(200)
+	rob.do("GET", rob.atProvider(s, "rob", "/"), "").want(302)
+	rob.do("GET", "/me", "").want(200)
+	ada.do("PUT", "/users/rob", `{"disabled":true,"roles":[]}`, "If-Match", "*").want(200)
+	rob.do("GET", "/me", "").want(401, "unauthorized") // the session has ended
+	rob.do("GET", rob.atProvider(s, "rob", "/"), "").want(401, "sign-in-refused")
+	rob.do("GET", "/me", "").want(401, "unauthorized")
+	list := decode[gen.AuditList](ada.do("GET", "/audit?action=session.refused", "").want(200))
+	if len(list.Items) != 1 || list.Items[0].Object != "rob" || list.Items[0].Outcome != gen.AuditOutcomeRefused {
+		t.Errorf("the audit log has %+v", list.Items)
+	}
+	if u := decode[gen.User](ada.do("GET", "/users/rob", "").want(200)); !u.Disabled {
+		t.Error("the refused sign-in enabled the account again")
+	}
+}
+
+// TestWhatPassesThroughASignInStaysOutOfTheLog looks for the words of a sign-in at a provider in the log and in answers.
+func TestWhatPassesThroughASignInStaysOutOfTheLog(t *testing.T) {
+	t.Parallel()
+	h, s := newOIDCHouse(t)
+	b := h.browser()
+	callback := b.atProvider(s, "alice", "/")
+	_, query, _ := strings.Cut(callback, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie, _, _ := strings.Cut(b.cookies[oidcCookie].Value, ".")
+	secrets := []string{values.Get("code"), values.Get("state"), cookie, openidtest.Secret, "secret-alice"}
+	refused := h.browser().do("GET", callback, "")
+	b.do("GET", callback, "").want(302)
+	again := b.do("GET", callback, "")
+	h.browser().do("GET", "/sign-in/oidc/callback?error=access_denied&error_description=hunter2&state=x", "").want(401, "sign-in-refused")
+	secrets = append(secrets, b.cookies[sessionCookie].Value, "hunter2")
+	for _, secret := range secrets {
+		if len(secret) < 5 {
+			t.Errorf("%q is no secret", secret)
+		}
+		if strings.Contains(h.log.String(), secret) || strings.Contains(string(refused.body)+string(again.body), secret) {
+			t.Errorf("%q is in the log or in an answer:\n%s%s%s", secret, h.log, refused.body, again.body)
+		}
+	}
+}

@@ -54,7 +54,16 @@ func kinds() map[string]kind {
 		"not-discovered":          {http.StatusConflict, "The fabric was not discovered yet"},
 		"no-plan":                 {http.StatusConflict, "No plan is in force"},
 		"rollout-running":         {http.StatusConflict, "A rollout is running"},
+		"device-frozen":           {http.StatusConflict, "A device may not be written"},
+		"not-quarantined":         {http.StatusConflict, "The device is not quarantined"},
+		"plan-changed":            {http.StatusConflict, "Another plan came in force"},
+		"is-repair":               {http.StatusConflict, "The rollout was a repair"},
 		"not-running":             {http.StatusConflict, "The rollout is not running"},
+		"not-paused":              {http.StatusConflict, "The rollout is not paused"},
+		"not-confirming":          {http.StatusConflict, "The rollout does not wait for confirmation"},
+		"rollout-ending":          {http.StatusConflict, "The rollout is on its way to its end"},
+		"topology-changed":        {http.StatusConflict, "The plan does not fit the fabric it was made for"},
+		"fenced":                  {http.StatusConflict, "Somebody else has moved the rollout on"},
 		"precondition-failed":     {http.StatusPreconditionFailed, "It changed since it was read"},
 		"precondition-required":   {http.StatusPreconditionRequired, "If-Match is needed"},
 		"discovery-failed":        {http.StatusBadGateway, "The fabric could not be discovered"},
@@ -132,8 +141,17 @@ func fromInvalid(inv *control.InvalidError) *problemError {
 	return p
 }
 
+// clientGone is the status, in logs and metrics only, of a request whose client did not wait for the answer: no fault of
+// the service. It is nginx's.
+const clientGone = 499
+
 // writeProblem ends the request with a problem document.
 func (s *Server) writeProblem(c *gin.Context, err error) {
+	if errors.Is(err, context.Canceled) && errors.Is(c.Request.Context().Err(), context.Canceled) {
+		c.Abort()
+		c.Status(clientGone)
+		return
+	}
 	p := classify(err)
 	k, ok := s.kinds[p.code]
 	if !ok {

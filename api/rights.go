@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -71,10 +72,16 @@ func (s *Server) authorize(c *gin.Context) {
 	if !ok {
 		r = sealed()
 	}
-	if r.Domain == reachPublic || r.Domain == reachSelf {
+	if r.Domain == reachPublic {
 		return
 	}
 	p, ok := control.PrincipalFrom(c.Request.Context())
+	if r.Domain == reachSelf {
+		if p.Scopes != nil && !safe(c.Request.Method) {
+			s.writeProblem(c, &control.ForbiddenError{Detail: "a token that is narrowed to scopes changes nothing of its account; sign in instead"})
+		}
+		return
+	}
 	if !ok {
 		s.writeProblem(c, control.ErrUnauthorized)
 		return
@@ -82,6 +89,27 @@ func (s *Server) authorize(c *gin.Context) {
 	if err := s.decide(p, r, c.Param("fabric"), c.Param("tenant")); err != nil {
 		s.writeProblem(c, err)
 	}
+}
+
+// GuardProfiles lets a handler outside of the contract be reached by those only who may run the diagnostics of
+// everything: profiles cost processor time and show what the service is at.
+func (s *Server) GuardProfiles(h http.Handler) http.Handler {
+	e := gin.New()
+	e.Use(s.identify, s.recoverPanics)
+	e.Any("/*path", func(c *gin.Context) {
+		p, err := s.caller(c.Request)
+		if err != nil {
+			s.writeProblem(c, s.throttled(c.Request, err))
+			return
+		}
+		if err := s.decide(p, rule{authz.Diagnostics, authz.Run, reachAll}, "", ""); err != nil {
+			s.writeProblem(c, err)
+			return
+		}
+		s.o.Log.InfoContext(c.Request.Context(), "profile taken", "request_id", requestID(c), "principal", p.Name, "path", c.Request.URL.Path)
+		h.ServeHTTP(c.Writer, c.Request)
+	})
+	return e
 }
 
 // decide returns nil when the rule lets the principal pass.

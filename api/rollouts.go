@@ -183,7 +183,7 @@ func rolloutOut(ro control.Rollout, settings bool) gen.Rollout {
 		Stages:    mapped(ro.Stages, func(st control.Stage) gen.Stage { return gen.Stage(st) }),
 		CreatedAt: ro.CreatedAt, UpdatedAt: ro.UpdatedAt,
 		Phase: gen.RolloutPhase(ro.Phase), Wish: gen.RolloutWish(ro.Wish), Wave: ro.Wave, Waves: ro.Waves, Revision: ro.Revision,
-		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason),
+		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason), Repair: optional(ro.Options.Repair),
 	}
 	if !ro.ConfirmBy.IsZero() {
 		out.ConfirmBy = &ro.ConfirmBy
@@ -210,40 +210,6 @@ func rolloutDeviceOut(d control.RolloutDevice, settings bool) gen.RolloutDevice 
 	}
 	if settings {
 		out.Before, out.Wanted, out.Observed = settingsOut(d.Before), settingsOut(d.Wanted), settingsOut(d.Observed)
-	}
-	return out
-}
-
-// ListDevices implements the contract.
-func (s *Server) ListDevices(ctx context.Context, r gen.ListDevicesRequestObject) (gen.ListDevicesResponseObject, error) {
-	plan, list, err := s.control.Devices(ctx, r.Fabric, deref(r.Params.Plan))
-	if err != nil {
-		return nil, err
-	}
-	out := gen.ListDevices200JSONResponse{Plan: plan, Items: make([]gen.Device, len(list))}
-	for i, d := range list {
-		switch d.State {
-		case "in-sync":
-			out.InSync++
-		case "drifted":
-			out.Drifted++
-		default:
-			out.Failed++
-		}
-		out.Items[i] = deviceOut(d, deref(r.Params.Settings))
-	}
-	return out, nil
-}
-
-func deviceOut(d control.DeviceReport, settings bool) gen.Device {
-	out := gen.Device{
-		ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.DeviceKind(kindOut(d.Device.Kind)), State: d.State, Error: optional(d.Error),
-		Differences: mapped(d.Differences, func(x control.Difference) gen.Difference {
-			return gen.Difference{Field: x.Field, Desired: x.Desired, Observed: x.Observed}
-		}),
-	}
-	if settings {
-		out.Desired, out.Observed = settingsOut(d.Desired), settingsOut(d.Observed)
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api/gen"
+	"fairlane/api/reference"
 	"fairlane/internal/control"
 	"fairlane/tenants/authz"
 )
@@ -48,6 +49,7 @@ type Server struct {
 	o       Options
 	spec    *spec
 	kinds   map[string]kind
+	site    *reference.Site
 	engine  *gin.Engine
 	busy    busySet // idempotency keys under way
 	gzip    gzipWriters
@@ -78,8 +80,12 @@ func New(c *control.Service, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	site, err := newSite(sp.doc)
+	if err != nil {
+		return nil, err
+	}
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), engine: gin.New(), load: newLoad(), rights: rights, origins: http.NewCrossOriginProtection()}
+	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), site: site, engine: gin.New(), load: newLoad(), rights: rights, origins: http.NewCrossOriginProtection()}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	e := s.engine
 	e.HandleMethodNotAllowed = true
@@ -97,6 +103,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 		HandlerErrorFunc:         s.writeProblem,
 		ResponseErrorHandlerFunc: s.writeProblem,
 	})
+	s.servePages(e)
 	routes := e.Group("", s.limit, s.authenticate, s.authorize, s.readBody, s.validate)
 	gen.RegisterHandlersWithOptions(routes, strict, gen.GinServerOptions{
 		ErrorHandler: func(c *gin.Context, err error, _ int) { s.badRequest(c, err) },

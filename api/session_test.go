@@ -359,6 +359,8 @@ func TestTokensAreNarrowedExpireAndEnd(t *testing.T) {
 	ask(made.Secret, "POST", "/users", newUser).want(403, "forbidden")
 	ask(made.Secret, "GET", "/fabrics", "").want(403, "forbidden")
 	ask(made.Secret, "POST", "/me/tokens", `{"name":"wider"}`).want(403, "forbidden")
+	ask(made.Secret, "DELETE", "/me/tokens/reader", "").want(403, "forbidden")
+	ask(made.Secret, "GET", "/me/tokens", "").want(200)
 	if me := decode[gen.Me](ask(made.Secret, "GET", "/me", "").want(200)); len(me.Permissions) != 1 || me.Permissions[0].Object != "user" || len(me.Scopes) != 1 {
 		t.Errorf("me is %+v", me)
 	}
@@ -391,6 +393,8 @@ func TestTheLastAdministratorStays(t *testing.T) {
 	b.do("PUT", "/users/ada", `{"disabled":true,"roles":[{"role":"fabric-admin"}]}`, "If-Match", "*").want(409, "last-admin")
 	b.do("GET", "/me", "").want(200)
 	b.do("POST", "/users", `{"name":"eve","roles":[{"role":"fabric-admin"}]}`).want(201)
+	b.do("DELETE", "/users/ada", "", "If-Match", "*").want(409, "last-admin") // eve has no way to sign in
+	b.do("PUT", "/users/eve", `{"password":"a long enough word","roles":[{"role":"fabric-admin"}]}`, "If-Match", "*").want(200)
 	b.do("DELETE", "/users/ada", "", "If-Match", "*").want(204)
 }
 

@@ -51,7 +51,7 @@ func (s *Server) ListShares(ctx context.Context, r gen.ListSharesRequestObject) 
 
 func sharesOut(sh control.Shares) gen.Shares {
 	return gen.Shares{
-		Plan: sh.Plan, WindowMs: sh.Window.Milliseconds(), MeasuredAt: sh.MeasuredAt, Complete: sh.Complete(),
+		Plan: sh.Plan, WindowMs: sh.Window.Milliseconds(), RequestedWindowMs: optional(sh.Requested.Milliseconds()), MeasuredAt: sh.MeasuredAt, Complete: sh.Complete(),
 		MaxShareError: sh.MaxShareError, JainIndex: sh.Jain,
 		Tenants: mapped(sh.Tenants, func(t control.TenantShare) gen.TenantShare {
 			return gen.TenantShare{

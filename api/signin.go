@@ -34,13 +34,16 @@ func (s *Server) SignIn(ctx context.Context, r gen.SignInRequestObject) (gen.Sig
 	if err := s.sameOrigin(req); err != nil {
 		return nil, err
 	}
-	if err := s.control.Admit(req.RemoteAddr); err != nil {
+	forgive, err := s.control.Admit(req.RemoteAddr)
+	if err != nil {
 		return nil, err
 	}
 	in, err := s.control.SignIn(ctx, r.Body.Name, r.Body.Password)
+	if !errors.Is(err, control.ErrUnauthorized) {
+		forgive()
+	}
 	if err != nil {
 		if errors.Is(err, control.ErrUnauthorized) {
-			s.control.Refused(req.RemoteAddr)
 			err = &problemError{code: "sign-in-refused", detail: "name or password is wrong, or the account is disabled"}
 		}
 		return nil, err
@@ -88,13 +91,13 @@ func (s *Server) SignOut(ctx context.Context, _ gen.SignOutRequestObject) (gen.S
 
 // ChangePassword implements the contract. A wrong present password counts as a refused credential.
 func (s *Server) ChangePassword(ctx context.Context, r gen.ChangePasswordRequestObject) (gen.ChangePasswordResponseObject, error) {
-	addr := requestOf(ctx).RemoteAddr
-	if err := s.control.Admit(addr); err != nil {
+	forgive, err := s.control.Admit(requestOf(ctx).RemoteAddr)
+	if err != nil {
 		return nil, err
 	}
-	err := s.control.ChangePassword(ctx, r.Body.Password, r.Body.NewPassword)
-	if errors.Is(err, control.ErrInvalid) {
-		s.control.Refused(addr)
+	err = s.control.ChangePassword(ctx, r.Body.Password, r.Body.NewPassword)
+	if !errors.Is(err, control.ErrInvalid) {
+		forgive()
 	}
 	return gen.ChangePassword204Response{}, err
 }

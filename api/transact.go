@@ -38,6 +38,7 @@ func whole() map[string]bool {
 		"CreateUser": true, "UpdateUser": true, "DeleteUser": true, "PutMember": true, "DeleteMember": true,
 		"CreateServiceAccount": true, "DeleteServiceAccount": true, "CreateTenantServiceAccount": true, "DeleteTenantServiceAccount": true,
 		"RestorePolicy": true, "LabelPolicy": true, "PutOptions": true, "PutSettings": true,
+		"UpdateDevice": true, "ReleaseDevice": true, "RepairDevice": true, "PutDriftPolicy": true,
 	}
 }
 

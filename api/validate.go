@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -41,10 +42,18 @@ func (s *Server) validate(c *gin.Context) {
 	}
 }
 
-// unknownQuery refuses query parameters that the contract does not have: a misspelt dry_run must
-// not pass as a real run.
+// unknownQuery refuses query parameters that the contract does not have, and those that come twice: a misspelt
+// dry_run must not pass as a real run, nor one beside another.
 func unknownQuery(c *gin.Context, op *openapi3.Operation, item *openapi3.PathItem) error {
-	for name := range c.Request.URL.Query() {
+	query, err := url.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil { // what cannot be read would be left out without a word
+		return &problemError{code: "malformed-request", detail: "the query is not one of names and values with % before two hexadecimal digits and & between them"}
+	}
+	for name, values := range query {
+		if len(values) > 1 {
+			return &problemError{code: "invalid", detail: "query parameter given twice",
+				fields: []gen.ProblemField{{In: gen.ProblemFieldInQuery, Pointer: clip(name), Detail: fmt.Sprintf("found %d values: want one", len(values))}}}
+		}
 		if op.Parameters.GetByInAndName("query", name) == nil && item.Parameters.GetByInAndName("query", name) == nil {
 			return &problemError{code: "invalid", detail: "unknown query parameter",
 				fields: []gen.ProblemField{{In: gen.ProblemFieldInQuery, Pointer: clip(name), Detail: "the operation has no such parameter"}}}

@@ -63,6 +63,47 @@ TABLE audit_tail
     PRIMARY KEY (id)
     CREATE UNIQUE INDEX audit_tail_pkey ON public.audit_tail USING btree (id)
 
+TABLE devices
+    fabric_id bigint NOT NULL
+    node_guid text COLLATE C NOT NULL
+    port_num bigint NOT NULL
+    device bytea NOT NULL
+    plan text NOT NULL
+    policy text NOT NULL
+    reading text NOT NULL
+    seen text NOT NULL
+    observed bytea
+    differences bytea
+    error text NOT NULL
+    read_by text NOT NULL
+    read_at_us bigint
+    seen_at_us bigint
+    steady_at_us bigint
+    quarantined_at_us bigint
+    quarantine_reason text NOT NULL
+    incidents bytea
+    repair bigint NOT NULL
+    due_at_us bigint NOT NULL
+    version bigint NOT NULL
+    CHECK ((policy = ANY (ARRAY[''::text, 'report'::text, 'repair'::text, 'freeze'::text])))
+    CHECK (((port_num >= 0) AND (port_num <= 254)))
+    CHECK ((reading = ANY (ARRAY['unknown'::text, 'in-sync'::text, 'drifted'::text, 'unreachable'::text, 'unsupported'::text])))
+    CHECK ((seen = ANY (ARRAY['unknown'::text, 'in-sync'::text, 'drifted'::text, 'unsupported'::text])))
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
+    PRIMARY KEY (fabric_id, node_guid, port_num)
+    CREATE INDEX devices_by_due ON public.devices USING btree (fabric_id, due_at_us)
+    CREATE UNIQUE INDEX devices_pkey ON public.devices USING btree (fabric_id, node_guid, port_num)
+
+TABLE drift_policies
+    fabric_id bigint NOT NULL
+    body bytea NOT NULL
+    plan text NOT NULL
+    version bigint NOT NULL
+    updated_at_us bigint
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
+    PRIMARY KEY (fabric_id)
+    CREATE UNIQUE INDEX drift_policies_pkey ON public.drift_policies USING btree (fabric_id)
+
 TABLE events
     id bigint NOT NULL IDENTITY
     at_us bigint NOT NULL
@@ -348,7 +389,7 @@ TABLE snapshots
     FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
     PRIMARY KEY (id)
     UNIQUE (fabric_id, sha256)
-    CREATE INDEX snapshots_by_sighting ON public.snapshots USING btree (fabric_id, seen_seq)
+    CREATE INDEX snapshots_by_sighting ON public.snapshots USING btree (fabric_id, seen_seq) INCLUDE (id, sha256, nodes, switches, hosts, links, wall_us, mads_sent, taken_at_us, seen_at_us)
     CREATE UNIQUE INDEX snapshots_fabric_id_sha256_key ON public.snapshots USING btree (fabric_id, sha256)
     CREATE UNIQUE INDEX snapshots_pkey ON public.snapshots USING btree (id)
 

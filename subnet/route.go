@@ -52,9 +52,16 @@ func AssignAndRoute(f *Fabric, lmc uint8) (*Fabric, error) {
 	return f.WithLFTs(lfts)
 }
 
+// MaxTables bounds the bytes of the forwarding tables of all switches together. Every table reaches to the highest LID, so
+// that one host with a high LID would cost a small file of many switches gigabytes. 5,000 switches with all LIDs fit.
+const MaxTables = 256 << 20
+
 func computeRoutes(f *Fabric, minHop bool) ([][]ident.PortNum, error) {
 	if f.TopLID() == 0 {
 		return nil, errors.New("routes: no port has a LID: assign LIDs first")
+	}
+	if size := len(f.Switches()) * (int(f.TopLID()) + 1); size > MaxTables {
+		return nil, fmt.Errorf("routes: tables of %d switches with LIDs up to %d take %d bytes: want at most %d", len(f.Switches()), f.TopLID(), size, MaxTables)
 	}
 	g := newGraph(f)
 	if minHop {

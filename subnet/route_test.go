@@ -460,3 +460,28 @@ func TestPathToItselfAndBackToBack(t *testing.T) {
 		t.Errorf("diameter %d, want 1", f.Diameter())
 	}
 }
+
+// TestTablesOfASmallFileStayBounded routes a fabric whose text would be small, of many switches and one high LID.
+func TestTablesOfASmallFileStayBounded(t *testing.T) {
+	t.Parallel()
+	const switches = 6000
+	nodes := make([]subnet.Node, switches)
+	for i := range nodes {
+		nodes[i] = subnet.Node{GUID: ident.GUID(i + 1), Kind: subnet.KindSwitch, Ports: make([]subnet.Port, 2)}
+	}
+	nodes[0].Ports[0].LID = ident.MaxUnicastLID
+	f, err := subnet.New("wide", nodes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := subnet.ComputeRoutes(f); err == nil || !strings.Contains(err.Error(), "want at most") {
+		t.Errorf("%d switches with a LID of %d: %v", switches, ident.MaxUnicastLID, err)
+	}
+	nodes[0].Ports[0].LID = 1
+	if f, err = subnet.New("wide", nodes, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := subnet.ComputeRoutes(f); err != nil {
+		t.Errorf("the same with a low LID: %v", err)
+	}
+}

@@ -27,4 +27,6 @@ done
 "$dir/load" -write-fabric "$dir/fabric.yaml"
 "$dir/fairlane" fabric create load --source "file:$dir/fabric.yaml"
 "$dir/fairlane" fabric discover load
+echo "load average before: $(cut -d' ' -f1-3 /proc/loadavg)" >&2
 "$dir/load" -url "$FAIRLANE_URL" "$@" || { tail -5 "$dir/log" >&2; exit 1; }
+echo "load average after: $(cut -d' ' -f1-3 /proc/loadavg)" >&2

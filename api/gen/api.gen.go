@@ -139,6 +139,78 @@ func (e DeviceKind) Valid() bool {
 	}
 }
 
+// Defines values for DeviceReading.
+const (
+	DeviceReadingDrifted     DeviceReading = "drifted"
+	DeviceReadingInSync      DeviceReading = "in-sync"
+	DeviceReadingUnknown     DeviceReading = "unknown"
+	DeviceReadingUnreachable DeviceReading = "unreachable"
+	DeviceReadingUnsupported DeviceReading = "unsupported"
+)
+
+// Valid indicates whether the value is a known member of the DeviceReading enum.
+func (e DeviceReading) Valid() bool {
+	switch e {
+	case DeviceReadingDrifted:
+		return true
+	case DeviceReadingInSync:
+		return true
+	case DeviceReadingUnknown:
+		return true
+	case DeviceReadingUnreachable:
+		return true
+	case DeviceReadingUnsupported:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DevicePolicy.
+const (
+	DevicePolicyFreeze DevicePolicy = "freeze"
+	DevicePolicyRepair DevicePolicy = "repair"
+	DevicePolicyReport DevicePolicy = "report"
+)
+
+// Valid indicates whether the value is a known member of the DevicePolicy enum.
+func (e DevicePolicy) Valid() bool {
+	switch e {
+	case DevicePolicyFreeze:
+		return true
+	case DevicePolicyRepair:
+		return true
+	case DevicePolicyReport:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeviceUpdatePolicy.
+const (
+	DeviceUpdatePolicyFreeze  DeviceUpdatePolicy = "freeze"
+	DeviceUpdatePolicyInherit DeviceUpdatePolicy = "inherit"
+	DeviceUpdatePolicyRepair  DeviceUpdatePolicy = "repair"
+	DeviceUpdatePolicyReport  DeviceUpdatePolicy = "report"
+)
+
+// Valid indicates whether the value is a known member of the DeviceUpdatePolicy enum.
+func (e DeviceUpdatePolicy) Valid() bool {
+	switch e {
+	case DeviceUpdatePolicyFreeze:
+		return true
+	case DeviceUpdatePolicyInherit:
+		return true
+	case DeviceUpdatePolicyRepair:
+		return true
+	case DeviceUpdatePolicyReport:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FieldReceiptOutcome.
 const (
 	FieldReceiptOutcomeAcknowledged FieldReceiptOutcome = "acknowledged"
@@ -852,19 +924,62 @@ type Device struct {
 	Error       *string         `json:"error,omitempty"`
 
 	// ID `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
-	ID   Port       `json:"id"`
-	Kind DeviceKind `json:"kind"`
-	Name string     `json:"name"`
+	ID Port `json:"id"`
+
+	// Incidents How often it changed or could not be repaired within the policy's window.
+	Incidents *int       `json:"incidents,omitempty"`
+	Kind      DeviceKind `json:"kind"`
+	Name      string     `json:"name"`
+
+	// NextReadAt When it is read next.
+	NextReadAt *time.Time `json:"next_read_at,omitempty"`
+
+	// Note What that rollout does with it.
+	Note *string `json:"note,omitempty"`
 
 	// Observed The half that does not apply to the device's kind is absent.
 	Observed *DeviceSettings `json:"observed,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported.
+	// Policy `report`: drift is told. `repair`: the device is also brought back, unless it is quarantined. `freeze`: nobody writes to it, rollouts included.
+	Policy *DevicePolicy `json:"policy,omitempty"`
+
+	// PolicyInherited Whether the policy is the fabric's.
+	PolicyInherited  *bool   `json:"policy_inherited,omitempty"`
+	QuarantineReason *string `json:"quarantine_reason,omitempty"`
+
+	// QuarantinedAt Since when it is left alone; absent when it is not.
+	QuarantinedAt *time.Time `json:"quarantined_at,omitempty"`
+
+	// ReadAt When it was last read, or that was tried.
+	ReadAt *time.Time `json:"read_at,omitempty"`
+
+	// ReadBy The manager that read it last by itself; absent when a rollout did, or this request.
+	ReadBy *string `json:"read_by,omitempty"`
+
+	// Reading What the latest reading found; the state says more while a rollout works it or it is quarantined.
+	Reading *DeviceReading `json:"reading,omitempty"`
+
+	// Repair The rollout that last repaired it.
+	Repair *int64 `json:"repair,omitempty"`
+
+	// Rollout The rollout that is under way and not done with it.
+	Rollout *int64 `json:"rollout,omitempty"`
+
+	// SeenAt When it last answered.
+	SeenAt *time.Time `json:"seen_at,omitempty"`
+
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable and quarantined.
 	State DeviceState `json:"state"`
+
+	// Version Of what people decide about it.
+	Version *int64 `json:"version,omitempty"`
 }
 
 // DeviceKind defines model for Device.Kind.
 type DeviceKind string
+
+// DeviceReading What the latest reading found; the state says more while a rollout works it or it is quarantined.
+type DeviceReading string
 
 // DeviceChange defines model for DeviceChange.
 type DeviceChange struct {
@@ -878,11 +993,18 @@ type DeviceList struct {
 	Drifted int `json:"drifted"`
 
 	// Failed Devices that could not be read or are in any other state.
-	Failed int      `json:"failed"`
-	InSync int      `json:"in_sync"`
-	Items  []Device `json:"items"`
-	Plan   SHA256   `json:"plan"`
+	Failed     int      `json:"failed"`
+	InSync     int      `json:"in_sync"`
+	Items      []Device `json:"items"`
+	NextCursor *string  `json:"next_cursor,omitempty"`
+	Plan       SHA256   `json:"plan"`
 }
+
+// DevicePolicy `report`: drift is told. `repair`: the device is also brought back, unless it is quarantined. `freeze`: nobody writes to it, rollouts included.
+type DevicePolicy string
+
+// DeviceRef defines model for DeviceRef.
+type DeviceRef = string
 
 // DeviceSettings The half that does not apply to the device's kind is absent.
 type DeviceSettings struct {
@@ -891,14 +1013,52 @@ type DeviceSettings struct {
 	Switch *SwitchSettings `json:"switch,omitempty"`
 }
 
-// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported.
+// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable and quarantined.
 type DeviceState = string
+
+// DeviceUpdate defines model for DeviceUpdate.
+type DeviceUpdate struct {
+	Policy DeviceUpdatePolicy `json:"policy"`
+}
+
+// DeviceUpdatePolicy defines model for DeviceUpdate.Policy.
+type DeviceUpdatePolicy string
 
 // Difference defines model for Difference.
 type Difference struct {
 	Desired  string `json:"desired"`
 	Field    string `json:"field"`
 	Observed string `json:"observed"`
+}
+
+// DriftPolicy defines model for DriftPolicy.
+type DriftPolicy struct {
+	// IntervalS Time between two readings of a device, up to a tenth more or less; 0 is never.
+	IntervalS int `json:"interval_s"`
+
+	// Policy `report`: drift is told. `repair`: the device is also brought back, unless it is quarantined. `freeze`: nobody writes to it, rollouts included.
+	Policy DevicePolicy `json:"policy"`
+
+	// QuarantineAfter How often a device may change or fail to be repaired within the window before it is left alone.
+	QuarantineAfter int `json:"quarantine_after"`
+
+	// ReleaseS How long a quarantined device must have been as wanted to be released.
+	ReleaseS  int        `json:"release_s"`
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+	Version   int64      `json:"version"`
+	WindowS   int        `json:"window_s"`
+}
+
+// DriftPolicyUpdate defines model for DriftPolicyUpdate.
+type DriftPolicyUpdate struct {
+	// IntervalS 0, or 5 and more.
+	IntervalS *int `json:"interval_s,omitempty"`
+
+	// Policy `report`: drift is told. `repair`: the device is also brought back, unless it is quarantined. `freeze`: nobody writes to it, rollouts included.
+	Policy          *DevicePolicy `json:"policy,omitempty"`
+	QuarantineAfter *int          `json:"quarantine_after,omitempty"`
+	ReleaseS        *int          `json:"release_s,omitempty"`
+	WindowS         *int          `json:"window_s,omitempty"`
 }
 
 // Event defines model for Event.
@@ -955,8 +1115,8 @@ type Fabric struct {
 	Plane    Plane     `json:"plane"`
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT` or `file:PATH`.
-	Source Source `json:"source"`
+	// Source Where the fabric is found; empty for those who do not run it.
+	Source ShownSource `json:"source"`
 
 	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
 	TimeScale TimeScale `json:"time_scale"`
@@ -1640,9 +1800,12 @@ type Rollout struct {
 	Phase RolloutPhase `json:"phase"`
 	Plan  SHA256       `json:"plan"`
 
-	// Reason Why it is being rolled back.
+	// Reason Why it is being rolled back or, when it is not, what its health gates could not judge.
 	Reason *string `json:"reason,omitempty"`
-	Result string  `json:"result"`
+
+	// Repair It repairs devices of the plan in force, which fail each for itself.
+	Repair *bool  `json:"repair,omitempty"`
+	Result string `json:"result"`
 
 	// Revision Grows with every step: whoever acts on a lower one is refused.
 	Revision int64   `json:"revision"`
@@ -1694,7 +1857,7 @@ type RolloutDevice struct {
 	Observed *DeviceSettings `json:"observed,omitempty"`
 	Receipt  []FieldReceipt  `json:"receipt,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable and quarantined.
 	State DeviceState `json:"state"`
 
 	// Touched A write may have reached it, and it was not read back as before since.
@@ -1890,12 +2053,17 @@ type Shares struct {
 	Complete bool `json:"complete"`
 
 	// JainIndex Jain's index of delivered over entitled; 1 is just.
-	JainIndex     float64       `json:"jain_index"`
-	Links         []LinkUse     `json:"links"`
-	MaxShareError float64       `json:"max_share_error"`
-	MeasuredAt    time.Time     `json:"measured_at"`
-	Plan          SHA256        `json:"plan"`
-	Tenants       []TenantShare `json:"tenants"`
+	JainIndex     float64   `json:"jain_index"`
+	Links         []LinkUse `json:"links"`
+	MaxShareError float64   `json:"max_share_error"`
+	MeasuredAt    time.Time `json:"measured_at"`
+
+	// Plan Name of the plan that the shares are judged by; empty for those who see their own tenants only.
+	Plan string `json:"plan"`
+
+	// RequestedWindowMs The window that was asked for; absent in measurements from before this was kept.
+	RequestedWindowMs *int64        `json:"requested_window_ms,omitempty"`
+	Tenants           []TenantShare `json:"tenants"`
 
 	// WindowMs The window that was really measured, in the fabric's own time; never shorter than asked for.
 	WindowMs int64 `json:"window_ms"`
@@ -1906,6 +2074,9 @@ type SharesList struct {
 	Items      []Shares `json:"items"`
 	NextCursor *string  `json:"next_cursor,omitempty"`
 }
+
+// ShownSource Where the fabric is found; empty for those who do not run it.
+type ShownSource = string
 
 // SignIn defines model for SignIn.
 type SignIn struct {
@@ -2376,6 +2547,9 @@ type ClassPath = Name
 // Cursor defines model for Cursor.
 type Cursor = string
 
+// DevicePath defines model for DevicePath.
+type DevicePath = DeviceRef
+
 // DryRun defines model for DryRun.
 type DryRun = bool
 
@@ -2563,6 +2737,50 @@ type ListDevicesParams struct {
 
 	// Settings Include each device's desired and observed settings.
 	Settings *bool `form:"settings,omitempty" json:"settings,omitempty"`
+
+	// Read Read the devices now; `false` lists what is known of those of the plan in force.
+	Read *bool `form:"read,omitempty" json:"read,omitempty"`
+
+	// Limit Most rows to answer.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// GetDeviceParams defines parameters for GetDevice.
+type GetDeviceParams struct {
+	// Read Read the device now; what is found is answered, not kept.
+	Read *bool `form:"read,omitempty" json:"read,omitempty"`
+}
+
+// UpdateDeviceParams defines parameters for UpdateDevice.
+type UpdateDeviceParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ReleaseDeviceParams defines parameters for ReleaseDevice.
+type ReleaseDeviceParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
+	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RepairDeviceParams defines parameters for RepairDevice.
+type RepairDeviceParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
+	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // DiscoverFabricParams defines parameters for DiscoverFabric.
@@ -2573,6 +2791,15 @@ type DiscoverFabricParams struct {
 	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
 	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// PutDriftPolicyParams defines parameters for PutDriftPolicy.
+type PutDriftPolicyParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
@@ -3149,6 +3376,12 @@ type CreateFabricJSONRequestBody = FabricCreate
 // UpdateFabricJSONRequestBody defines body for UpdateFabric for application/json ContentType.
 type UpdateFabricJSONRequestBody = FabricUpdate
 
+// UpdateDeviceJSONRequestBody defines body for UpdateDevice for application/json ContentType.
+type UpdateDeviceJSONRequestBody = DeviceUpdate
+
+// PutDriftPolicyJSONRequestBody defines body for PutDriftPolicy for application/json ContentType.
+type PutDriftPolicyJSONRequestBody = DriftPolicyUpdate
+
 // PutFlowsJSONRequestBody defines body for PutFlows for application/json ContentType.
 type PutFlowsJSONRequestBody = FlowSetUpdate
 
@@ -3303,20 +3536,28 @@ type ClientInterface interface {
 
 	// ListAudit Who changed what, from where, before and after
 	//
+	// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+	//
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// VerifyAudit Check the hash chain of the whole audit log
+	//
+	// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
 	//
 	// Corresponds with GET /api/v1/audit/verify (the `VerifyAudit` operationId).
 	VerifyAudit(ctx context.Context, params *VerifyAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCalibrations List calibrations, newest first
 	//
+	// Profiles are left out; ask for one calibration to see what it made.
+	//
 	// Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 	ListCalibrations(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StartCalibrationWithBody Find out by simulation how a kind of NIC divides a link
+	//
+	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3325,6 +3566,8 @@ type ClientInterface interface {
 
 	// StartCalibration Find out by simulation how a kind of NIC divides a link
 	//
+	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
@@ -3332,20 +3575,28 @@ type ClientInterface interface {
 
 	// GetCalibration Show a calibration, its progress and the profile that it made
 	//
+	// `result` holds the profile and how well it predicts.
+	//
 	// Corresponds with GET /api/v1/calibrations/{calibration} (the `GetCalibration` operationId).
 	GetCalibration(ctx context.Context, calibration CalibrationPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelCalibration Stop a calibration that waits or runs
+	//
+	// One that has ended stays as it is, and is answered so.
 	//
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFabrics List fabrics by name
 	//
+	// Whoever has roles in tenants only sees the fabrics of these tenants, without source, snapshot and versions.
+	//
 	// Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 	ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateFabricWithBody Put a fabric under management
+	//
+	// Says where a fabric is found; nothing is sent there yet. Discover it next.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3354,6 +3605,8 @@ type ClientInterface interface {
 
 	// CreateFabric Put a fabric under management
 	//
+	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics (the `CreateFabric` operationId).
@@ -3361,15 +3614,21 @@ type ClientInterface interface {
 
 	// DeleteFabric Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
 	//
+	// Takes tenants, flows, policies, plans, rollouts and measurements along, in one transaction. Nothing is sent to any device. The audit log stays.
+	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 	DeleteFabric(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetFabric Show a fabric and its latest snapshot
 	//
+	// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 	GetFabric(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateFabricWithBody Change where a fabric is found and how its time runs
+	//
+	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3378,22 +3637,94 @@ type ClientInterface interface {
 
 	// UpdateFabric Change where a fabric is found and how its time runs
 	//
+	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabric(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, body UpdateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListDevices Read every device of a plan back and compare
+	// ListDevices Read every device of a plan back and compare, or list what is known of them
+	//
+	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices (the `ListDevices` operationId).
 	ListDevices(ctx context.Context, fabric FabricPath, params *ListDevicesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDevice Show a device of the plan in force
+	//
+	// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
+	GetDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateDeviceWithBody Say what is done about a device that drifts
+	//
+	// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
+	UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateDevice Say what is done about a device that drifts
+	//
+	// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
+	UpdateDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReleaseDevice End the quarantine of a device
+	//
+	// Forgets the incidents that led to it. The device is read soon, and repaired when its policy says so.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
+	ReleaseDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RepairDevice Bring a device back to the plan in force, now
+	//
+	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. Like every rollout it never runs beside another on the fabric.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
+	RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
+	//
+	// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 	DiscoverFabric(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+	//
+	// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
+	GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDriftPolicyWithBody Replace a fabric's drift policy; what is left out has its default
+	//
+	// Holds for every device without a policy of its own, from the next sweep on.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
+	PutDriftPolicyWithBody(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+	//
+	// Holds for every device without a policy of its own, from the next sweep on.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
+	PutDriftPolicy(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListEvents What happened on a fabric, oldest first
+	//
+	// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3408,10 +3739,14 @@ type ClientInterface interface {
 
 	// GetFlows The declared flows
 	//
+	// A tenant's people see the flows of their tenant only, with version 0.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/flows (the `GetFlows` operationId).
 	GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutFlowsWithBody Replace all declared flows
+	//
+	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3420,6 +3755,8 @@ type ClientInterface interface {
 
 	// PutFlows Replace all declared flows
 	//
+	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/flows (the `PutFlows` operationId).
@@ -3427,15 +3764,21 @@ type ClientInterface interface {
 
 	// ListLinks List links with their planned and measured use
 	//
+	// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 	ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetOptions The options that plans are compiled with when none are given
 	//
+	// What was never set is absent and takes the compiler's default.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 	GetOptions(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutOptionsWithBody Replace the options
+	//
+	// They are part of the policy: changing them makes a revision.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3444,6 +3787,8 @@ type ClientInterface interface {
 
 	// PutOptions Replace the options
 	//
+	// They are part of the policy: changing them makes a revision.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
@@ -3451,10 +3796,14 @@ type ClientInterface interface {
 
 	// ListPlans List stored plans, newest first
 	//
+	// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans (the `ListPlans` operationId).
 	ListPlans(ctx context.Context, fabric FabricPath, params *ListPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreatePlanWithBody Compile the fabric's tenants and flows into a plan
+	//
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3463,12 +3812,16 @@ type ClientInterface interface {
 
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	//
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlan(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WhatIfWithBody Compile with edits, and tell what they would change; keeps nothing
+	//
+	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3477,6 +3830,8 @@ type ClientInterface interface {
 
 	// WhatIf Compile with edits, and tell what they would change; keeps nothing
 	//
+	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/what-if (the `WhatIf` operationId).
@@ -3484,35 +3839,49 @@ type ClientInterface interface {
 
 	// GetPlan Show a stored plan with every setting and its reason
 	//
+	// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 	GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DiffPlans Tell what changes from another plan to this one
+	//
+	// By tenant, device and setting, with what does not matter left out.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 	DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExplainPlan Tell why devices are set as they are
 	//
+	// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 	ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPolicies List the revisions of the fabric's policy, newest first
+	//
+	// Every change of tenants, flows or options makes a revision, and no revision ever changes.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies (the `ListPolicies` operationId).
 	ListPolicies(ctx context.Context, fabric FabricPath, params *ListPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPolicy Show the tenants, flows and options of a revision
 	//
+	// All that was declared at that time, whole.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 	GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DiffPolicies Tell what changes from another revision to this one
 	//
+	// Tenants that were added, removed and changed field by field, flows, and options.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision}/diff (the `DiffPolicies` operationId).
 	DiffPolicies(ctx context.Context, fabric FabricPath, revision RevisionPath, params *DiffPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// LabelPolicyWithBody Give a revision a name for people
+	//
+	// The label is the one thing of a revision that can change; an empty one takes it away.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3520,6 +3889,8 @@ type ClientInterface interface {
 	LabelPolicyWithBody(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// LabelPolicy Give a revision a name for people
+	//
+	// The label is the one thing of a revision that can change; an empty one takes it away.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3535,10 +3906,14 @@ type ClientInterface interface {
 
 	// ListRollouts List rollouts, newest first
 	//
+	// Each with its state and phase; ask for one to see its devices.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 	ListRollouts(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StartRolloutWithBody Start bringing a stored plan to the devices
+	//
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3547,6 +3922,8 @@ type ClientInterface interface {
 
 	// StartRollout Start bringing a stored plan to the devices
 	//
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts (the `StartRollout` operationId).
@@ -3554,35 +3931,49 @@ type ClientInterface interface {
 
 	// GetRollout Show a rollout and the state of each device
 	//
+	// Each device with its state, what is happening to it now, and what it held before.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 	GetRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelRollout Ask a running rollout to stop at the next safe point
+	//
+	// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 	CancelRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ConfirmRollout Say that a rollout which waits for confirmation may stay
 	//
+	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 	ConfirmRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRolloutEvents What happened in a rollout, oldest first
+	//
+	// The record of the rollout: waves, devices, refusals and who asked for what.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 	ListRolloutEvents(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PauseRollout Ask a running rollout to stop at the next safe point and wait
 	//
+	// Devices that are being written are finished first.
+	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause (the `PauseRollout` operationId).
 	PauseRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *PauseRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResumeRollout Let a paused rollout go on
 	//
+	// It goes on where it stopped, on whichever manager is free.
+	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 	ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RollBackRolloutWithBody Go back to what was before a rollout
+	//
+	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3591,6 +3982,8 @@ type ClientInterface interface {
 
 	// RollBackRollout Go back to what was before a rollout
 	//
+	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back (the `RollBackRollout` operationId).
@@ -3598,30 +3991,42 @@ type ClientInterface interface {
 
 	// GetShares Measure what each tenant gets against what it is entitled to
 	//
+	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is told, never taken for 0. A tenant's people see their own rows.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 	GetShares(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListShares List measurements that were kept, newest first
+	//
+	// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 	ListShares(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// MeasureShares Measure what each tenant gets now, and keep it
 	//
+	// As `GET /shares`, and the measurement joins the history.
+	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 	MeasureShares(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSnapshots List snapshots, the one seen last first
+	//
+	// Every topology that was ever found, each once, with when it was found first and last.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 	ListSnapshots(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTenants List tenants by name
 	//
+	// Whoever has roles in tenants only sees these.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants (the `ListTenants` operationId).
 	ListTenants(ctx context.Context, fabric FabricPath, params *ListTenantsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTenantWithBody Add a tenant
+	//
+	// A tenant has a weight and may have a guarantee, a cap, a partition key, classes and the ports it is attached to. Names of ports are looked up in the latest snapshot. Devices change with the next rollout only.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3630,12 +4035,16 @@ type ClientInterface interface {
 
 	// CreateTenant Add a tenant
 	//
+	// A tenant has a weight and may have a guarantee, a cap, a partition key, classes and the ports it is attached to. Names of ports are looked up in the latest snapshot. Devices change with the next rollout only.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants (the `CreateTenant` operationId).
 	CreateTenant(ctx context.Context, fabric FabricPath, params *CreateTenantParams, body CreateTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ApplyTenantsWithBody Bring tenants, and flows when given, to a declared state in one transaction
+	//
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3644,6 +4053,8 @@ type ClientInterface interface {
 
 	// ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
 	//
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants (the `ApplyTenants` operationId).
@@ -3651,15 +4062,21 @@ type ClientInterface interface {
 
 	// DeleteTenant Remove a tenant that has no declared flows
 	//
+	// Replace the flows first: those of a tenant that is gone would be nobody's.
+	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 	DeleteTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTenant Show a tenant
 	//
+	// Another tenant's people are told that it does not exist.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant} (the `GetTenant` operationId).
 	GetTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
+	//
+	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3668,6 +4085,8 @@ type ClientInterface interface {
 
 	// UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
+	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant} (the `UpdateTenant` operationId).
@@ -3675,10 +4094,14 @@ type ClientInterface interface {
 
 	// ListAttachments List the ports a tenant is attached to, by port
 	//
+	// Attachments without a service level leave it to the compiler.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `ListAttachments` operationId).
 	ListAttachments(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListAttachmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AddAttachmentWithBody Attach a tenant to a port
+	//
+	// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3687,6 +4110,8 @@ type ClientInterface interface {
 
 	// AddAttachment Attach a tenant to a port
 	//
+	// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `AddAttachment` operationId).
@@ -3694,15 +4119,21 @@ type ClientInterface interface {
 
 	// DeleteAttachment Detach a tenant from a port that no declared flow of it uses
 	//
+	// Devices change with the next rollout only.
+	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `DeleteAttachment` operationId).
 	DeleteAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, params *DeleteAttachmentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAttachment Show one attachment
 	//
+	// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 	GetAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutAttachmentWithBody Pin the service level of an attachment, or let the compiler choose it
+	//
+	// Without `sl` the compiler chooses the service level with the next plan.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3711,6 +4142,8 @@ type ClientInterface interface {
 
 	// PutAttachment Pin the service level of an attachment, or let the compiler choose it
 	//
+	// Without `sl` the compiler chooses the service level with the next plan.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `PutAttachment` operationId).
@@ -3718,10 +4151,14 @@ type ClientInterface interface {
 
 	// ListClasses List the classes of a tenant, in the order declared
 	//
+	// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `ListClasses` operationId).
 	ListClasses(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListClassesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AddClassWithBody Add a class to a tenant
+	//
+	// A class is named by flows of the tenant; it divides the tenant's share and never another's.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3730,6 +4167,8 @@ type ClientInterface interface {
 
 	// AddClass Add a class to a tenant
 	//
+	// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `AddClass` operationId).
@@ -3737,15 +4176,21 @@ type ClientInterface interface {
 
 	// DeleteClass Remove a class that no declared flow uses
 	//
+	// Replace flows that are of the class first.
+	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `DeleteClass` operationId).
 	DeleteClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *DeleteClassParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetClass Show one class
 	//
+	// Its ETag changes with this class alone.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `GetClass` operationId).
 	GetClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutClassWithBody Change the weight of a class
+	//
+	// What other tenants get does not change by it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3754,6 +4199,8 @@ type ClientInterface interface {
 
 	// PutClass Change the weight of a class
 	//
+	// What other tenants get does not change by it.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
@@ -3761,10 +4208,14 @@ type ClientInterface interface {
 
 	// ListMembers List the users that have a role in a tenant
 	//
+	// Users, not service accounts.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 	ListMembers(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteMember Take a user's role in a tenant away
+	//
+	// The user keeps its other roles.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/members/{user} (the `DeleteMember` operationId).
 	DeleteMember(ctx context.Context, fabric FabricPath, tenant TenantPath, user UserPath, params *DeleteMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3789,10 +4240,14 @@ type ClientInterface interface {
 
 	// ListTenantServiceAccounts List the service accounts of a tenant
 	//
+	// Those of this tenant only.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `ListTenantServiceAccounts` operationId).
 	ListTenantServiceAccounts(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTenantServiceAccountWithBody Add a service account, one of a tenant
+	//
+	// It has a role in this tenant and none elsewhere.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3801,6 +4256,8 @@ type ClientInterface interface {
 
 	// CreateTenantServiceAccount Add a service account, one of a tenant
 	//
+	// It has a role in this tenant and none elsewhere.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `CreateTenantServiceAccount` operationId).
@@ -3808,15 +4265,21 @@ type ClientInterface interface {
 
 	// DeleteTenantServiceAccount Remove a service account with its tokens
 	//
+	// Its tokens end at once.
+	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account} (the `DeleteTenantServiceAccount` operationId).
 	DeleteTenantServiceAccount(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, params *DeleteTenantServiceAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTenantServiceAccountTokens List the tokens of a service account
 	//
+	// Names, scopes and when they end; no secrets.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 	ListTenantServiceAccountTokens(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTenantServiceAccountTokenWithBody Make a token for a service account
+	//
+	// The secret is in this answer and nowhere else.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3825,6 +4288,8 @@ type ClientInterface interface {
 
 	// CreateTenantServiceAccountToken Make a token for a service account
 	//
+	// The secret is in this answer and nowhere else.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `CreateTenantServiceAccountToken` operationId).
@@ -3832,35 +4297,49 @@ type ClientInterface interface {
 
 	// DeleteTenantServiceAccountToken Revoke a token of a service account
 	//
+	// It ends at once, for every manager.
+	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token} (the `DeleteTenantServiceAccountToken` operationId).
 	DeleteTenantServiceAccountToken(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTiers The fabric from far - its tiers, and the links between them
+	//
+	// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 	GetTiers(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTopology Nodes and links of a snapshot
 	//
+	// The whole graph in one answer, compressed when the client takes gzip. For a large fabric see the tiers first, then the links of one node or tier.
+	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/topology (the `GetTopology` operationId).
 	GetTopology(ctx context.Context, fabric FabricPath, params *GetTopologyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTopologyFile A snapshot as a fabric file
+	//
+	// The same topology as text that `fairlane compile --fabric` and scenarios read.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/topology/file (the `GetTopologyFile` operationId).
 	GetTopologyFile(ctx context.Context, fabric FabricPath, params *GetTopologyFileParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetHealth Whether the process is alive
 	//
+	// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+	//
 	// Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Say who asks, and what it may do
 	//
+	// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
 	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangePasswordWithBody Change the password of who asks; all its other sessions end
+	//
+	// Only in a session that was begun with a password; wants the present one too.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3869,6 +4348,8 @@ type ClientInterface interface {
 
 	// ChangePassword Change the password of who asks; all its other sessions end
 	//
+	// Only in a session that was begun with a password; wants the present one too.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
@@ -3876,10 +4357,14 @@ type ClientInterface interface {
 
 	// ListMyTokens List the tokens of who asks
 	//
+	// Names, scopes and when they end. Secrets are not kept and cannot be shown.
+	//
 	// Corresponds with GET /api/v1/me/tokens (the `ListMyTokens` operationId).
 	ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateMyTokenWithBody Make a token for who asks
+	//
+	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3888,6 +4373,8 @@ type ClientInterface interface {
 
 	// CreateMyToken Make a token for who asks
 	//
+	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/me/tokens (the `CreateMyToken` operationId).
@@ -3895,25 +4382,35 @@ type ClientInterface interface {
 
 	// DeleteMyToken Revoke a token of who asks
 	//
+	// It ends at once, for every manager.
+	//
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyToken(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetReady Whether the service can work, its store included
+	//
+	// For a load balancer: false while the service starts, while its store does not answer, and from the moment it begins to stop.
 	//
 	// Corresponds with GET /api/v1/ready (the `GetReady` operationId).
 	GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRoles List the roles and what each may do
 	//
+	// The same table that decides every request.
+	//
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServiceAccounts List the service accounts that act on everything
 	//
+	// Accounts of programs that act on everything; those of tenants are listed with the tenant.
+	//
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateServiceAccountWithBody Add a service account, one that act on everything
+	//
+	// It has one role and no password: give it a token next.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3922,6 +4419,8 @@ type ClientInterface interface {
 
 	// CreateServiceAccount Add a service account, one that act on everything
 	//
+	// It has one role and no password: give it a token next.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
@@ -3929,15 +4428,21 @@ type ClientInterface interface {
 
 	// DeleteServiceAccount Remove a service account with its tokens
 	//
+	// Its tokens end at once.
+	//
 	// Corresponds with DELETE /api/v1/service-accounts/{account} (the `DeleteServiceAccount` operationId).
 	DeleteServiceAccount(ctx context.Context, account AccountPath, params *DeleteServiceAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListServiceAccountTokens List the tokens of a service account
 	//
+	// Names, scopes and when they end; no secrets.
+	//
 	// Corresponds with GET /api/v1/service-accounts/{account}/tokens (the `ListServiceAccountTokens` operationId).
 	ListServiceAccountTokens(ctx context.Context, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateServiceAccountTokenWithBody Make a token for a service account
+	//
+	// The secret is in this answer and nowhere else.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3946,6 +4451,8 @@ type ClientInterface interface {
 
 	// CreateServiceAccountToken Make a token for a service account
 	//
+	// The secret is in this answer and nowhere else.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/service-accounts/{account}/tokens (the `CreateServiceAccountToken` operationId).
@@ -3953,15 +4460,21 @@ type ClientInterface interface {
 
 	// DeleteServiceAccountToken Revoke a token of a service account
 	//
+	// It ends at once, for every manager.
+	//
 	// Corresponds with DELETE /api/v1/service-accounts/{account}/tokens/{token} (the `DeleteServiceAccountToken` operationId).
 	DeleteServiceAccountToken(ctx context.Context, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSettings The settings of the service that can change while it runs
 	//
+	// Those that can change while the service runs. What it is started with is in its configuration file.
+	//
 	// Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 	GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutSettingsWithBody Replace the settings; those that are left out have their defaults
+	//
+	// They are in the store, so that they hold for all managers on it.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3970,6 +4483,8 @@ type ClientInterface interface {
 
 	// PutSettings Replace the settings; those that are left out have their defaults
 	//
+	// They are in the store, so that they hold for all managers on it.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/settings (the `PutSettings` operationId).
@@ -3977,10 +4492,14 @@ type ClientInterface interface {
 
 	// ListSignInMethods Say how one can sign in
 	//
+	// For a sign-in page, before anybody is known.
+	//
 	// Corresponds with GET /api/v1/sign-in (the `ListSignInMethods` operationId).
 	ListSignInMethods(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SignInWithBody Sign in with a name and a password
+	//
+	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3989,6 +4508,8 @@ type ClientInterface interface {
 
 	// SignIn Sign in with a name and a password
 	//
+	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/sign-in (the `SignIn` operationId).
@@ -3996,20 +4517,28 @@ type ClientInterface interface {
 
 	// StartOidc Go to the OpenID provider to sign in
 	//
+	// The authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
+	//
 	// Corresponds with GET /api/v1/sign-in/oidc (the `StartOidc` operationId).
 	StartOidc(ctx context.Context, params *StartOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// FinishOidc Come back from the OpenID provider
+	//
+	// The provider sends browsers here. Roles that the provider's claims carry are taken over.
 	//
 	// Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
 	FinishOidc(ctx context.Context, params *FinishOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SignOut End the browser session
 	//
+	// The session ends for every manager at once. A token is revoked instead.
+	//
 	// Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
 	SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSimulations List simulations, newest first
+	//
+	// Results are left out; ask for one simulation to see its result.
 	//
 	// Corresponds with GET /api/v1/simulations (the `ListSimulations` operationId).
 	ListSimulations(ctx context.Context, params *ListSimulationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4034,20 +4563,28 @@ type ClientInterface interface {
 
 	// GetSimulation Show a simulation, its progress and its result
 	//
+	// `progress` grows to 1; `result` is there when the state is `succeeded`, `error` when it is `failed`.
+	//
 	// Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 	GetSimulation(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelSimulation Stop a simulation that waits or runs
+	//
+	// One that has ended stays as it is, and is answered so.
 	//
 	// Corresponds with POST /api/v1/simulations/{simulation}/cancel (the `CancelSimulation` operationId).
 	CancelSimulation(ctx context.Context, simulation SimulationPath, params *CancelSimulationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUsers List users by name
 	//
+	// People with an account here, those of the OpenID provider included.
+	//
 	// Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 	ListUsers(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateUserWithBody Add a user
+	//
+	// Without a password the user can sign in through the OpenID provider only.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4056,6 +4593,8 @@ type ClientInterface interface {
 
 	// CreateUser Add a user
 	//
+	// Without a password the user can sign in through the OpenID provider only.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/users (the `CreateUser` operationId).
@@ -4063,15 +4602,21 @@ type ClientInterface interface {
 
 	// DeleteUser Remove a user with its tokens and sessions
 	//
+	// What it did stays in the audit log under its name.
+	//
 	// Corresponds with DELETE /api/v1/users/{user} (the `DeleteUser` operationId).
 	DeleteUser(ctx context.Context, user UserPath, params *DeleteUserParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetUser Show a user
 	//
+	// With roles, and who gave each: somebody here or the OpenID provider.
+	//
 	// Corresponds with GET /api/v1/users/{user} (the `GetUser` operationId).
 	GetUser(ctx context.Context, user UserPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateUserWithBody Replace a user's display name, roles and state
+	//
+	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4080,6 +4625,8 @@ type ClientInterface interface {
 
 	// UpdateUser Replace a user's display name, roles and state
 	//
+	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/users/{user} (the `UpdateUser` operationId).
@@ -4087,11 +4634,15 @@ type ClientInterface interface {
 
 	// GetVersion Which build answers
 	//
+	// The version of the program, the revision of its source and the Go release that built it.
+	//
 	// Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 	GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // ListAudit Who changed what, from where, before and after
+//
+// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
 //
 // Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4108,6 +4659,8 @@ func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEdit
 
 // VerifyAudit Check the hash chain of the whole audit log
 //
+// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
+//
 // Corresponds with GET /api/v1/audit/verify (the `VerifyAudit` operationId).
 func (c *Client) VerifyAudit(ctx context.Context, params *VerifyAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewVerifyAuditRequest(c.Server, params)
@@ -4123,6 +4676,8 @@ func (c *Client) VerifyAudit(ctx context.Context, params *VerifyAuditParams, req
 
 // ListCalibrations List calibrations, newest first
 //
+// Profiles are left out; ask for one calibration to see what it made.
+//
 // Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 func (c *Client) ListCalibrations(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListCalibrationsRequest(c.Server, params)
@@ -4137,6 +4692,8 @@ func (c *Client) ListCalibrations(ctx context.Context, params *ListCalibrationsP
 }
 
 // StartCalibrationWithBody Find out by simulation how a kind of NIC divides a link
+//
+// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4155,6 +4712,8 @@ func (c *Client) StartCalibrationWithBody(ctx context.Context, params *StartCali
 
 // StartCalibration Find out by simulation how a kind of NIC divides a link
 //
+// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
@@ -4172,6 +4731,8 @@ func (c *Client) StartCalibration(ctx context.Context, params *StartCalibrationP
 
 // GetCalibration Show a calibration, its progress and the profile that it made
 //
+// `result` holds the profile and how well it predicts.
+//
 // Corresponds with GET /api/v1/calibrations/{calibration} (the `GetCalibration` operationId).
 func (c *Client) GetCalibration(ctx context.Context, calibration CalibrationPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCalibrationRequest(c.Server, calibration)
@@ -4186,6 +4747,8 @@ func (c *Client) GetCalibration(ctx context.Context, calibration CalibrationPath
 }
 
 // CancelCalibration Stop a calibration that waits or runs
+//
+// One that has ended stays as it is, and is answered so.
 //
 // Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4202,6 +4765,8 @@ func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationP
 
 // ListFabrics List fabrics by name
 //
+// Whoever has roles in tenants only sees the fabrics of these tenants, without source, snapshot and versions.
+//
 // Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 func (c *Client) ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListFabricsRequest(c.Server, params)
@@ -4216,6 +4781,8 @@ func (c *Client) ListFabrics(ctx context.Context, params *ListFabricsParams, req
 }
 
 // CreateFabricWithBody Put a fabric under management
+//
+// Says where a fabric is found; nothing is sent there yet. Discover it next.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4234,6 +4801,8 @@ func (c *Client) CreateFabricWithBody(ctx context.Context, params *CreateFabricP
 
 // CreateFabric Put a fabric under management
 //
+// Says where a fabric is found; nothing is sent there yet. Discover it next.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics (the `CreateFabric` operationId).
@@ -4251,6 +4820,8 @@ func (c *Client) CreateFabric(ctx context.Context, params *CreateFabricParams, b
 
 // DeleteFabric Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
 //
+// Takes tenants, flows, policies, plans, rollouts and measurements along, in one transaction. Nothing is sent to any device. The audit log stays.
+//
 // Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 func (c *Client) DeleteFabric(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteFabricRequest(c.Server, fabric, params)
@@ -4266,6 +4837,8 @@ func (c *Client) DeleteFabric(ctx context.Context, fabric FabricPath, params *De
 
 // GetFabric Show a fabric and its latest snapshot
 //
+// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetFabricRequest(c.Server, fabric)
@@ -4280,6 +4853,8 @@ func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ..
 }
 
 // UpdateFabricWithBody Change where a fabric is found and how its time runs
+//
+// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4298,6 +4873,8 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 
 // UpdateFabric Change where a fabric is found and how its time runs
 //
+// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
@@ -4313,7 +4890,9 @@ func (c *Client) UpdateFabric(ctx context.Context, fabric FabricPath, params *Up
 	return c.Client.Do(req)
 }
 
-// ListDevices Read every device of a plan back and compare
+// ListDevices Read every device of a plan back and compare, or list what is known of them
+//
+// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/devices (the `ListDevices` operationId).
 func (c *Client) ListDevices(ctx context.Context, fabric FabricPath, params *ListDevicesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4328,7 +4907,98 @@ func (c *Client) ListDevices(ctx context.Context, fabric FabricPath, params *Lis
 	return c.Client.Do(req)
 }
 
+// GetDevice Show a device of the plan in force
+//
+// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
+func (c *Client) GetDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDeviceRequest(c.Server, fabric, device, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateDeviceWithBody Say what is done about a device that drifts
+//
+// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
+func (c *Client) UpdateDeviceWithBody(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateDeviceRequestWithBody(c.Server, fabric, device, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateDevice Say what is done about a device that drifts
+//
+// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
+func (c *Client) UpdateDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateDeviceRequest(c.Server, fabric, device, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReleaseDevice End the quarantine of a device
+//
+// Forgets the incidents that led to it. The device is read soon, and repaired when its policy says so.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
+func (c *Client) ReleaseDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReleaseDeviceRequest(c.Server, fabric, device, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RepairDevice Bring a device back to the plan in force, now
+//
+// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. Like every rollout it never runs beside another on the fabric.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
+func (c *Client) RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRepairDeviceRequest(c.Server, fabric, device, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
+//
+// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 func (c *Client) DiscoverFabric(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4343,7 +5013,64 @@ func (c *Client) DiscoverFabric(ctx context.Context, fabric FabricPath, params *
 	return c.Client.Do(req)
 }
 
+// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+//
+// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
+func (c *Client) GetDriftPolicy(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDriftPolicyRequest(c.Server, fabric)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDriftPolicyWithBody Replace a fabric's drift policy; what is left out has its default
+//
+// Holds for every device without a policy of its own, from the next sweep on.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
+func (c *Client) PutDriftPolicyWithBody(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDriftPolicyRequestWithBody(c.Server, fabric, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+//
+// Holds for every device without a policy of its own, from the next sweep on.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
+func (c *Client) PutDriftPolicy(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutDriftPolicyRequest(c.Server, fabric, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListEvents What happened on a fabric, oldest first
+//
+// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, fabric FabricPath, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4378,6 +5105,8 @@ func (c *Client) StreamEvents(ctx context.Context, fabric FabricPath, params *St
 
 // GetFlows The declared flows
 //
+// A tenant's people see the flows of their tenant only, with version 0.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/flows (the `GetFlows` operationId).
 func (c *Client) GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetFlowsRequest(c.Server, fabric)
@@ -4392,6 +5121,8 @@ func (c *Client) GetFlows(ctx context.Context, fabric FabricPath, reqEditors ...
 }
 
 // PutFlowsWithBody Replace all declared flows
+//
+// The flows that plans are compiled for. All at once, since shares follow from all flows together.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4410,6 +5141,8 @@ func (c *Client) PutFlowsWithBody(ctx context.Context, fabric FabricPath, params
 
 // PutFlows Replace all declared flows
 //
+// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/flows (the `PutFlows` operationId).
@@ -4427,6 +5160,8 @@ func (c *Client) PutFlows(ctx context.Context, fabric FabricPath, params *PutFlo
 
 // ListLinks List links with their planned and measured use
 //
+// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListLinksRequest(c.Server, fabric, params)
@@ -4442,6 +5177,8 @@ func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListL
 
 // GetOptions The options that plans are compiled with when none are given
 //
+// What was never set is absent and takes the compiler's default.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 func (c *Client) GetOptions(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetOptionsRequest(c.Server, fabric)
@@ -4456,6 +5193,8 @@ func (c *Client) GetOptions(ctx context.Context, fabric FabricPath, reqEditors .
 }
 
 // PutOptionsWithBody Replace the options
+//
+// They are part of the policy: changing them makes a revision.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4474,6 +5213,8 @@ func (c *Client) PutOptionsWithBody(ctx context.Context, fabric FabricPath, para
 
 // PutOptions Replace the options
 //
+// They are part of the policy: changing them makes a revision.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
@@ -4491,6 +5232,8 @@ func (c *Client) PutOptions(ctx context.Context, fabric FabricPath, params *PutO
 
 // ListPlans List stored plans, newest first
 //
+// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans (the `ListPlans` operationId).
 func (c *Client) ListPlans(ctx context.Context, fabric FabricPath, params *ListPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListPlansRequest(c.Server, fabric, params)
@@ -4505,6 +5248,8 @@ func (c *Client) ListPlans(ctx context.Context, fabric FabricPath, params *ListP
 }
 
 // CreatePlanWithBody Compile the fabric's tenants and flows into a plan
+//
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4523,6 +5268,8 @@ func (c *Client) CreatePlanWithBody(ctx context.Context, fabric FabricPath, para
 
 // CreatePlan Compile the fabric's tenants and flows into a plan
 //
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
@@ -4539,6 +5286,8 @@ func (c *Client) CreatePlan(ctx context.Context, fabric FabricPath, params *Crea
 }
 
 // WhatIfWithBody Compile with edits, and tell what they would change; keeps nothing
+//
+// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4557,6 +5306,8 @@ func (c *Client) WhatIfWithBody(ctx context.Context, fabric FabricPath, contentT
 
 // WhatIf Compile with edits, and tell what they would change; keeps nothing
 //
+// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/plans/what-if (the `WhatIf` operationId).
@@ -4574,6 +5325,8 @@ func (c *Client) WhatIf(ctx context.Context, fabric FabricPath, body WhatIfJSONR
 
 // GetPlan Show a stored plan with every setting and its reason
 //
+// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 func (c *Client) GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetPlanRequest(c.Server, fabric, plan)
@@ -4588,6 +5341,8 @@ func (c *Client) GetPlan(ctx context.Context, fabric FabricPath, plan PlanPath, 
 }
 
 // DiffPlans Tell what changes from another plan to this one
+//
+// By tenant, device and setting, with what does not matter left out.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/diff (the `DiffPlans` operationId).
 func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath, params *DiffPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4604,6 +5359,8 @@ func (c *Client) DiffPlans(ctx context.Context, fabric FabricPath, plan PlanPath
 
 // ExplainPlan Tell why devices are set as they are
 //
+// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 func (c *Client) ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExplainPlanRequest(c.Server, fabric, plan, params)
@@ -4618,6 +5375,8 @@ func (c *Client) ExplainPlan(ctx context.Context, fabric FabricPath, plan PlanPa
 }
 
 // ListPolicies List the revisions of the fabric's policy, newest first
+//
+// Every change of tenants, flows or options makes a revision, and no revision ever changes.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies (the `ListPolicies` operationId).
 func (c *Client) ListPolicies(ctx context.Context, fabric FabricPath, params *ListPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4634,6 +5393,8 @@ func (c *Client) ListPolicies(ctx context.Context, fabric FabricPath, params *Li
 
 // GetPolicy Show the tenants, flows and options of a revision
 //
+// All that was declared at that time, whole.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 func (c *Client) GetPolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetPolicyRequest(c.Server, fabric, revision)
@@ -4649,6 +5410,8 @@ func (c *Client) GetPolicy(ctx context.Context, fabric FabricPath, revision Revi
 
 // DiffPolicies Tell what changes from another revision to this one
 //
+// Tenants that were added, removed and changed field by field, flows, and options.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision}/diff (the `DiffPolicies` operationId).
 func (c *Client) DiffPolicies(ctx context.Context, fabric FabricPath, revision RevisionPath, params *DiffPoliciesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDiffPoliciesRequest(c.Server, fabric, revision, params)
@@ -4663,6 +5426,8 @@ func (c *Client) DiffPolicies(ctx context.Context, fabric FabricPath, revision R
 }
 
 // LabelPolicyWithBody Give a revision a name for people
+//
+// The label is the one thing of a revision that can change; an empty one takes it away.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4680,6 +5445,8 @@ func (c *Client) LabelPolicyWithBody(ctx context.Context, fabric FabricPath, rev
 }
 
 // LabelPolicy Give a revision a name for people
+//
+// The label is the one thing of a revision that can change; an empty one takes it away.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4715,6 +5482,8 @@ func (c *Client) RestorePolicy(ctx context.Context, fabric FabricPath, revision 
 
 // ListRollouts List rollouts, newest first
 //
+// Each with its state and phase; ask for one to see its devices.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListRolloutsRequest(c.Server, fabric, params)
@@ -4729,6 +5498,8 @@ func (c *Client) ListRollouts(ctx context.Context, fabric FabricPath, params *Li
 }
 
 // StartRolloutWithBody Start bringing a stored plan to the devices
+//
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4747,6 +5518,8 @@ func (c *Client) StartRolloutWithBody(ctx context.Context, fabric FabricPath, pa
 
 // StartRollout Start bringing a stored plan to the devices
 //
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts (the `StartRollout` operationId).
@@ -4764,6 +5537,8 @@ func (c *Client) StartRollout(ctx context.Context, fabric FabricPath, params *St
 
 // GetRollout Show a rollout and the state of each device
 //
+// Each device with its state, what is happening to it now, and what it held before.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout} (the `GetRollout` operationId).
 func (c *Client) GetRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *GetRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRolloutRequest(c.Server, fabric, rollout, params)
@@ -4778,6 +5553,8 @@ func (c *Client) GetRollout(ctx context.Context, fabric FabricPath, rollout Roll
 }
 
 // CancelRollout Ask a running rollout to stop at the next safe point
+//
+// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 func (c *Client) CancelRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4794,6 +5571,8 @@ func (c *Client) CancelRollout(ctx context.Context, fabric FabricPath, rollout R
 
 // ConfirmRollout Say that a rollout which waits for confirmation may stay
 //
+// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
+//
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/confirm (the `ConfirmRollout` operationId).
 func (c *Client) ConfirmRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ConfirmRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewConfirmRolloutRequest(c.Server, fabric, rollout, params)
@@ -4808,6 +5587,8 @@ func (c *Client) ConfirmRollout(ctx context.Context, fabric FabricPath, rollout 
 }
 
 // ListRolloutEvents What happened in a rollout, oldest first
+//
+// The record of the rollout: waves, devices, refusals and who asked for what.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 func (c *Client) ListRolloutEvents(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4824,6 +5605,8 @@ func (c *Client) ListRolloutEvents(ctx context.Context, fabric FabricPath, rollo
 
 // PauseRollout Ask a running rollout to stop at the next safe point and wait
 //
+// Devices that are being written are finished first.
+//
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/pause (the `PauseRollout` operationId).
 func (c *Client) PauseRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *PauseRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPauseRolloutRequest(c.Server, fabric, rollout, params)
@@ -4839,6 +5622,8 @@ func (c *Client) PauseRollout(ctx context.Context, fabric FabricPath, rollout Ro
 
 // ResumeRollout Let a paused rollout go on
 //
+// It goes on where it stopped, on whichever manager is free.
+//
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResumeRolloutRequest(c.Server, fabric, rollout, params)
@@ -4853,6 +5638,8 @@ func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout R
 }
 
 // RollBackRolloutWithBody Go back to what was before a rollout
+//
+// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4871,6 +5658,8 @@ func (c *Client) RollBackRolloutWithBody(ctx context.Context, fabric FabricPath,
 
 // RollBackRollout Go back to what was before a rollout
 //
+// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back (the `RollBackRollout` operationId).
@@ -4888,6 +5677,8 @@ func (c *Client) RollBackRollout(ctx context.Context, fabric FabricPath, rollout
 
 // GetShares Measure what each tenant gets against what it is entitled to
 //
+// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is told, never taken for 0. A tenant's people see their own rows.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/shares (the `GetShares` operationId).
 func (c *Client) GetShares(ctx context.Context, fabric FabricPath, params *GetSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetSharesRequest(c.Server, fabric, params)
@@ -4902,6 +5693,8 @@ func (c *Client) GetShares(ctx context.Context, fabric FabricPath, params *GetSh
 }
 
 // ListShares List measurements that were kept, newest first
+//
+// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 func (c *Client) ListShares(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4918,6 +5711,8 @@ func (c *Client) ListShares(ctx context.Context, fabric FabricPath, params *List
 
 // MeasureShares Measure what each tenant gets now, and keep it
 //
+// As `GET /shares`, and the measurement joins the history.
+//
 // Corresponds with POST /api/v1/fabrics/{fabric}/shares/history (the `MeasureShares` operationId).
 func (c *Client) MeasureShares(ctx context.Context, fabric FabricPath, params *MeasureSharesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewMeasureSharesRequest(c.Server, fabric, params)
@@ -4932,6 +5727,8 @@ func (c *Client) MeasureShares(ctx context.Context, fabric FabricPath, params *M
 }
 
 // ListSnapshots List snapshots, the one seen last first
+//
+// Every topology that was ever found, each once, with when it was found first and last.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 func (c *Client) ListSnapshots(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4948,6 +5745,8 @@ func (c *Client) ListSnapshots(ctx context.Context, fabric FabricPath, params *L
 
 // ListTenants List tenants by name
 //
+// Whoever has roles in tenants only sees these.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants (the `ListTenants` operationId).
 func (c *Client) ListTenants(ctx context.Context, fabric FabricPath, params *ListTenantsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTenantsRequest(c.Server, fabric, params)
@@ -4962,6 +5761,8 @@ func (c *Client) ListTenants(ctx context.Context, fabric FabricPath, params *Lis
 }
 
 // CreateTenantWithBody Add a tenant
+//
+// A tenant has a weight and may have a guarantee, a cap, a partition key, classes and the ports it is attached to. Names of ports are looked up in the latest snapshot. Devices change with the next rollout only.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4980,6 +5781,8 @@ func (c *Client) CreateTenantWithBody(ctx context.Context, fabric FabricPath, pa
 
 // CreateTenant Add a tenant
 //
+// A tenant has a weight and may have a guarantee, a cap, a partition key, classes and the ports it is attached to. Names of ports are looked up in the latest snapshot. Devices change with the next rollout only.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants (the `CreateTenant` operationId).
@@ -4996,6 +5799,8 @@ func (c *Client) CreateTenant(ctx context.Context, fabric FabricPath, params *Cr
 }
 
 // ApplyTenantsWithBody Bring tenants, and flows when given, to a declared state in one transaction
+//
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5014,6 +5819,8 @@ func (c *Client) ApplyTenantsWithBody(ctx context.Context, fabric FabricPath, pa
 
 // ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
 //
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants (the `ApplyTenants` operationId).
@@ -5031,6 +5838,8 @@ func (c *Client) ApplyTenants(ctx context.Context, fabric FabricPath, params *Ap
 
 // DeleteTenant Remove a tenant that has no declared flows
 //
+// Replace the flows first: those of a tenant that is gone would be nobody's.
+//
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 func (c *Client) DeleteTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteTenantRequest(c.Server, fabric, tenant, params)
@@ -5046,6 +5855,8 @@ func (c *Client) DeleteTenant(ctx context.Context, fabric FabricPath, tenant Ten
 
 // GetTenant Show a tenant
 //
+// Another tenant's people are told that it does not exist.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant} (the `GetTenant` operationId).
 func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant TenantPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTenantRequest(c.Server, fabric, tenant)
@@ -5060,6 +5871,8 @@ func (c *Client) GetTenant(ctx context.Context, fabric FabricPath, tenant Tenant
 }
 
 // UpdateTenantWithBody Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
+//
+// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5078,6 +5891,8 @@ func (c *Client) UpdateTenantWithBody(ctx context.Context, fabric FabricPath, te
 
 // UpdateTenant Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
+// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant} (the `UpdateTenant` operationId).
@@ -5095,6 +5910,8 @@ func (c *Client) UpdateTenant(ctx context.Context, fabric FabricPath, tenant Ten
 
 // ListAttachments List the ports a tenant is attached to, by port
 //
+// Attachments without a service level leave it to the compiler.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `ListAttachments` operationId).
 func (c *Client) ListAttachments(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListAttachmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAttachmentsRequest(c.Server, fabric, tenant, params)
@@ -5109,6 +5926,8 @@ func (c *Client) ListAttachments(ctx context.Context, fabric FabricPath, tenant 
 }
 
 // AddAttachmentWithBody Attach a tenant to a port
+//
+// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5127,6 +5946,8 @@ func (c *Client) AddAttachmentWithBody(ctx context.Context, fabric FabricPath, t
 
 // AddAttachment Attach a tenant to a port
 //
+// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `AddAttachment` operationId).
@@ -5144,6 +5965,8 @@ func (c *Client) AddAttachment(ctx context.Context, fabric FabricPath, tenant Te
 
 // DeleteAttachment Detach a tenant from a port that no declared flow of it uses
 //
+// Devices change with the next rollout only.
+//
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `DeleteAttachment` operationId).
 func (c *Client) DeleteAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, params *DeleteAttachmentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteAttachmentRequest(c.Server, fabric, tenant, port, params)
@@ -5159,6 +5982,8 @@ func (c *Client) DeleteAttachment(ctx context.Context, fabric FabricPath, tenant
 
 // GetAttachment Show one attachment
 //
+// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 func (c *Client) GetAttachment(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAttachmentRequest(c.Server, fabric, tenant, port)
@@ -5173,6 +5998,8 @@ func (c *Client) GetAttachment(ctx context.Context, fabric FabricPath, tenant Te
 }
 
 // PutAttachmentWithBody Pin the service level of an attachment, or let the compiler choose it
+//
+// Without `sl` the compiler chooses the service level with the next plan.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5191,6 +6018,8 @@ func (c *Client) PutAttachmentWithBody(ctx context.Context, fabric FabricPath, t
 
 // PutAttachment Pin the service level of an attachment, or let the compiler choose it
 //
+// Without `sl` the compiler chooses the service level with the next plan.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `PutAttachment` operationId).
@@ -5208,6 +6037,8 @@ func (c *Client) PutAttachment(ctx context.Context, fabric FabricPath, tenant Te
 
 // ListClasses List the classes of a tenant, in the order declared
 //
+// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `ListClasses` operationId).
 func (c *Client) ListClasses(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListClassesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListClassesRequest(c.Server, fabric, tenant, params)
@@ -5222,6 +6053,8 @@ func (c *Client) ListClasses(ctx context.Context, fabric FabricPath, tenant Tena
 }
 
 // AddClassWithBody Add a class to a tenant
+//
+// A class is named by flows of the tenant; it divides the tenant's share and never another's.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5240,6 +6073,8 @@ func (c *Client) AddClassWithBody(ctx context.Context, fabric FabricPath, tenant
 
 // AddClass Add a class to a tenant
 //
+// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `AddClass` operationId).
@@ -5257,6 +6092,8 @@ func (c *Client) AddClass(ctx context.Context, fabric FabricPath, tenant TenantP
 
 // DeleteClass Remove a class that no declared flow uses
 //
+// Replace flows that are of the class first.
+//
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `DeleteClass` operationId).
 func (c *Client) DeleteClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *DeleteClassParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteClassRequest(c.Server, fabric, tenant, class, params)
@@ -5272,6 +6109,8 @@ func (c *Client) DeleteClass(ctx context.Context, fabric FabricPath, tenant Tena
 
 // GetClass Show one class
 //
+// Its ETag changes with this class alone.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `GetClass` operationId).
 func (c *Client) GetClass(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetClassRequest(c.Server, fabric, tenant, class)
@@ -5286,6 +6125,8 @@ func (c *Client) GetClass(ctx context.Context, fabric FabricPath, tenant TenantP
 }
 
 // PutClassWithBody Change the weight of a class
+//
+// What other tenants get does not change by it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5304,6 +6145,8 @@ func (c *Client) PutClassWithBody(ctx context.Context, fabric FabricPath, tenant
 
 // PutClass Change the weight of a class
 //
+// What other tenants get does not change by it.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
@@ -5321,6 +6164,8 @@ func (c *Client) PutClass(ctx context.Context, fabric FabricPath, tenant TenantP
 
 // ListMembers List the users that have a role in a tenant
 //
+// Users, not service accounts.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 func (c *Client) ListMembers(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListMembersRequest(c.Server, fabric, tenant, params)
@@ -5335,6 +6180,8 @@ func (c *Client) ListMembers(ctx context.Context, fabric FabricPath, tenant Tena
 }
 
 // DeleteMember Take a user's role in a tenant away
+//
+// The user keeps its other roles.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/members/{user} (the `DeleteMember` operationId).
 func (c *Client) DeleteMember(ctx context.Context, fabric FabricPath, tenant TenantPath, user UserPath, params *DeleteMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5389,6 +6236,8 @@ func (c *Client) PutMember(ctx context.Context, fabric FabricPath, tenant Tenant
 
 // ListTenantServiceAccounts List the service accounts of a tenant
 //
+// Those of this tenant only.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `ListTenantServiceAccounts` operationId).
 func (c *Client) ListTenantServiceAccounts(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTenantServiceAccountsRequest(c.Server, fabric, tenant, params)
@@ -5403,6 +6252,8 @@ func (c *Client) ListTenantServiceAccounts(ctx context.Context, fabric FabricPat
 }
 
 // CreateTenantServiceAccountWithBody Add a service account, one of a tenant
+//
+// It has a role in this tenant and none elsewhere.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5421,6 +6272,8 @@ func (c *Client) CreateTenantServiceAccountWithBody(ctx context.Context, fabric 
 
 // CreateTenantServiceAccount Add a service account, one of a tenant
 //
+// It has a role in this tenant and none elsewhere.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `CreateTenantServiceAccount` operationId).
@@ -5438,6 +6291,8 @@ func (c *Client) CreateTenantServiceAccount(ctx context.Context, fabric FabricPa
 
 // DeleteTenantServiceAccount Remove a service account with its tokens
 //
+// Its tokens end at once.
+//
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account} (the `DeleteTenantServiceAccount` operationId).
 func (c *Client) DeleteTenantServiceAccount(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, params *DeleteTenantServiceAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteTenantServiceAccountRequest(c.Server, fabric, tenant, account, params)
@@ -5453,6 +6308,8 @@ func (c *Client) DeleteTenantServiceAccount(ctx context.Context, fabric FabricPa
 
 // ListTenantServiceAccountTokens List the tokens of a service account
 //
+// Names, scopes and when they end; no secrets.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 func (c *Client) ListTenantServiceAccountTokens(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTenantServiceAccountTokensRequest(c.Server, fabric, tenant, account)
@@ -5467,6 +6324,8 @@ func (c *Client) ListTenantServiceAccountTokens(ctx context.Context, fabric Fabr
 }
 
 // CreateTenantServiceAccountTokenWithBody Make a token for a service account
+//
+// The secret is in this answer and nowhere else.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5485,6 +6344,8 @@ func (c *Client) CreateTenantServiceAccountTokenWithBody(ctx context.Context, fa
 
 // CreateTenantServiceAccountToken Make a token for a service account
 //
+// The secret is in this answer and nowhere else.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `CreateTenantServiceAccountToken` operationId).
@@ -5502,6 +6363,8 @@ func (c *Client) CreateTenantServiceAccountToken(ctx context.Context, fabric Fab
 
 // DeleteTenantServiceAccountToken Revoke a token of a service account
 //
+// It ends at once, for every manager.
+//
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens/{token} (the `DeleteTenantServiceAccountToken` operationId).
 func (c *Client) DeleteTenantServiceAccountToken(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteTenantServiceAccountTokenRequest(c.Server, fabric, tenant, account, token)
@@ -5516,6 +6379,8 @@ func (c *Client) DeleteTenantServiceAccountToken(ctx context.Context, fabric Fab
 }
 
 // GetTiers The fabric from far - its tiers, and the links between them
+//
+// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 func (c *Client) GetTiers(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5532,6 +6397,8 @@ func (c *Client) GetTiers(ctx context.Context, fabric FabricPath, params *GetTie
 
 // GetTopology Nodes and links of a snapshot
 //
+// The whole graph in one answer, compressed when the client takes gzip. For a large fabric see the tiers first, then the links of one node or tier.
+//
 // Corresponds with GET /api/v1/fabrics/{fabric}/topology (the `GetTopology` operationId).
 func (c *Client) GetTopology(ctx context.Context, fabric FabricPath, params *GetTopologyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetTopologyRequest(c.Server, fabric, params)
@@ -5546,6 +6413,8 @@ func (c *Client) GetTopology(ctx context.Context, fabric FabricPath, params *Get
 }
 
 // GetTopologyFile A snapshot as a fabric file
+//
+// The same topology as text that `fairlane compile --fabric` and scenarios read.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/topology/file (the `GetTopologyFile` operationId).
 func (c *Client) GetTopologyFile(ctx context.Context, fabric FabricPath, params *GetTopologyFileParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5562,6 +6431,8 @@ func (c *Client) GetTopologyFile(ctx context.Context, fabric FabricPath, params 
 
 // GetHealth Whether the process is alive
 //
+// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
+//
 // Corresponds with GET /api/v1/health (the `GetHealth` operationId).
 func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetHealthRequest(c.Server)
@@ -5577,6 +6448,8 @@ func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // GetMe Say who asks, and what it may do
 //
+// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+//
 // Corresponds with GET /api/v1/me (the `GetMe` operationId).
 func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetMeRequest(c.Server)
@@ -5591,6 +6464,8 @@ func (c *Client) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 }
 
 // ChangePasswordWithBody Change the password of who asks; all its other sessions end
+//
+// Only in a session that was begun with a password; wants the present one too.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5609,6 +6484,8 @@ func (c *Client) ChangePasswordWithBody(ctx context.Context, contentType string,
 
 // ChangePassword Change the password of who asks; all its other sessions end
 //
+// Only in a session that was begun with a password; wants the present one too.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
@@ -5626,6 +6503,8 @@ func (c *Client) ChangePassword(ctx context.Context, body ChangePasswordJSONRequ
 
 // ListMyTokens List the tokens of who asks
 //
+// Names, scopes and when they end. Secrets are not kept and cannot be shown.
+//
 // Corresponds with GET /api/v1/me/tokens (the `ListMyTokens` operationId).
 func (c *Client) ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListMyTokensRequest(c.Server)
@@ -5640,6 +6519,8 @@ func (c *Client) ListMyTokens(ctx context.Context, reqEditors ...RequestEditorFn
 }
 
 // CreateMyTokenWithBody Make a token for who asks
+//
+// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5658,6 +6539,8 @@ func (c *Client) CreateMyTokenWithBody(ctx context.Context, contentType string, 
 
 // CreateMyToken Make a token for who asks
 //
+// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/me/tokens (the `CreateMyToken` operationId).
@@ -5675,6 +6558,8 @@ func (c *Client) CreateMyToken(ctx context.Context, body CreateMyTokenJSONReques
 
 // DeleteMyToken Revoke a token of who asks
 //
+// It ends at once, for every manager.
+//
 // Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteMyTokenRequest(c.Server, token)
@@ -5689,6 +6574,8 @@ func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors 
 }
 
 // GetReady Whether the service can work, its store included
+//
+// For a load balancer: false while the service starts, while its store does not answer, and from the moment it begins to stop.
 //
 // Corresponds with GET /api/v1/ready (the `GetReady` operationId).
 func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5705,6 +6592,8 @@ func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*
 
 // ListRoles List the roles and what each may do
 //
+// The same table that decides every request.
+//
 // Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListRolesRequest(c.Server)
@@ -5720,6 +6609,8 @@ func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (
 
 // ListServiceAccounts List the service accounts that act on everything
 //
+// Accounts of programs that act on everything; those of tenants are listed with the tenant.
+//
 // Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListServiceAccountsRequest(c.Server, params)
@@ -5734,6 +6625,8 @@ func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAcc
 }
 
 // CreateServiceAccountWithBody Add a service account, one that act on everything
+//
+// It has one role and no password: give it a token next.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5752,6 +6645,8 @@ func (c *Client) CreateServiceAccountWithBody(ctx context.Context, params *Creat
 
 // CreateServiceAccount Add a service account, one that act on everything
 //
+// It has one role and no password: give it a token next.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
@@ -5769,6 +6664,8 @@ func (c *Client) CreateServiceAccount(ctx context.Context, params *CreateService
 
 // DeleteServiceAccount Remove a service account with its tokens
 //
+// Its tokens end at once.
+//
 // Corresponds with DELETE /api/v1/service-accounts/{account} (the `DeleteServiceAccount` operationId).
 func (c *Client) DeleteServiceAccount(ctx context.Context, account AccountPath, params *DeleteServiceAccountParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteServiceAccountRequest(c.Server, account, params)
@@ -5784,6 +6681,8 @@ func (c *Client) DeleteServiceAccount(ctx context.Context, account AccountPath, 
 
 // ListServiceAccountTokens List the tokens of a service account
 //
+// Names, scopes and when they end; no secrets.
+//
 // Corresponds with GET /api/v1/service-accounts/{account}/tokens (the `ListServiceAccountTokens` operationId).
 func (c *Client) ListServiceAccountTokens(ctx context.Context, account AccountPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListServiceAccountTokensRequest(c.Server, account)
@@ -5798,6 +6697,8 @@ func (c *Client) ListServiceAccountTokens(ctx context.Context, account AccountPa
 }
 
 // CreateServiceAccountTokenWithBody Make a token for a service account
+//
+// The secret is in this answer and nowhere else.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5816,6 +6717,8 @@ func (c *Client) CreateServiceAccountTokenWithBody(ctx context.Context, account 
 
 // CreateServiceAccountToken Make a token for a service account
 //
+// The secret is in this answer and nowhere else.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/service-accounts/{account}/tokens (the `CreateServiceAccountToken` operationId).
@@ -5833,6 +6736,8 @@ func (c *Client) CreateServiceAccountToken(ctx context.Context, account AccountP
 
 // DeleteServiceAccountToken Revoke a token of a service account
 //
+// It ends at once, for every manager.
+//
 // Corresponds with DELETE /api/v1/service-accounts/{account}/tokens/{token} (the `DeleteServiceAccountToken` operationId).
 func (c *Client) DeleteServiceAccountToken(ctx context.Context, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteServiceAccountTokenRequest(c.Server, account, token)
@@ -5848,6 +6753,8 @@ func (c *Client) DeleteServiceAccountToken(ctx context.Context, account AccountP
 
 // GetSettings The settings of the service that can change while it runs
 //
+// Those that can change while the service runs. What it is started with is in its configuration file.
+//
 // Corresponds with GET /api/v1/settings (the `GetSettings` operationId).
 func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetSettingsRequest(c.Server)
@@ -5862,6 +6769,8 @@ func (c *Client) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn)
 }
 
 // PutSettingsWithBody Replace the settings; those that are left out have their defaults
+//
+// They are in the store, so that they hold for all managers on it.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5880,6 +6789,8 @@ func (c *Client) PutSettingsWithBody(ctx context.Context, params *PutSettingsPar
 
 // PutSettings Replace the settings; those that are left out have their defaults
 //
+// They are in the store, so that they hold for all managers on it.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/settings (the `PutSettings` operationId).
@@ -5897,6 +6808,8 @@ func (c *Client) PutSettings(ctx context.Context, params *PutSettingsParams, bod
 
 // ListSignInMethods Say how one can sign in
 //
+// For a sign-in page, before anybody is known.
+//
 // Corresponds with GET /api/v1/sign-in (the `ListSignInMethods` operationId).
 func (c *Client) ListSignInMethods(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListSignInMethodsRequest(c.Server)
@@ -5911,6 +6824,8 @@ func (c *Client) ListSignInMethods(ctx context.Context, reqEditors ...RequestEdi
 }
 
 // SignInWithBody Sign in with a name and a password
+//
+// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5929,6 +6844,8 @@ func (c *Client) SignInWithBody(ctx context.Context, contentType string, body io
 
 // SignIn Sign in with a name and a password
 //
+// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/sign-in (the `SignIn` operationId).
@@ -5946,6 +6863,8 @@ func (c *Client) SignIn(ctx context.Context, body SignInJSONRequestBody, reqEdit
 
 // StartOidc Go to the OpenID provider to sign in
 //
+// The authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
+//
 // Corresponds with GET /api/v1/sign-in/oidc (the `StartOidc` operationId).
 func (c *Client) StartOidc(ctx context.Context, params *StartOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStartOidcRequest(c.Server, params)
@@ -5960,6 +6879,8 @@ func (c *Client) StartOidc(ctx context.Context, params *StartOidcParams, reqEdit
 }
 
 // FinishOidc Come back from the OpenID provider
+//
+// The provider sends browsers here. Roles that the provider's claims carry are taken over.
 //
 // Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
 func (c *Client) FinishOidc(ctx context.Context, params *FinishOidcParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5976,6 +6897,8 @@ func (c *Client) FinishOidc(ctx context.Context, params *FinishOidcParams, reqEd
 
 // SignOut End the browser session
 //
+// The session ends for every manager at once. A token is revoked instead.
+//
 // Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
 func (c *Client) SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSignOutRequest(c.Server)
@@ -5990,6 +6913,8 @@ func (c *Client) SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 }
 
 // ListSimulations List simulations, newest first
+//
+// Results are left out; ask for one simulation to see its result.
 //
 // Corresponds with GET /api/v1/simulations (the `ListSimulations` operationId).
 func (c *Client) ListSimulations(ctx context.Context, params *ListSimulationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6044,6 +6969,8 @@ func (c *Client) StartSimulation(ctx context.Context, params *StartSimulationPar
 
 // GetSimulation Show a simulation, its progress and its result
 //
+// `progress` grows to 1; `result` is there when the state is `succeeded`, `error` when it is `failed`.
+//
 // Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 func (c *Client) GetSimulation(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetSimulationRequest(c.Server, simulation)
@@ -6058,6 +6985,8 @@ func (c *Client) GetSimulation(ctx context.Context, simulation SimulationPath, r
 }
 
 // CancelSimulation Stop a simulation that waits or runs
+//
+// One that has ended stays as it is, and is answered so.
 //
 // Corresponds with POST /api/v1/simulations/{simulation}/cancel (the `CancelSimulation` operationId).
 func (c *Client) CancelSimulation(ctx context.Context, simulation SimulationPath, params *CancelSimulationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6074,6 +7003,8 @@ func (c *Client) CancelSimulation(ctx context.Context, simulation SimulationPath
 
 // ListUsers List users by name
 //
+// People with an account here, those of the OpenID provider included.
+//
 // Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 func (c *Client) ListUsers(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListUsersRequest(c.Server, params)
@@ -6088,6 +7019,8 @@ func (c *Client) ListUsers(ctx context.Context, params *ListUsersParams, reqEdit
 }
 
 // CreateUserWithBody Add a user
+//
+// Without a password the user can sign in through the OpenID provider only.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6106,6 +7039,8 @@ func (c *Client) CreateUserWithBody(ctx context.Context, params *CreateUserParam
 
 // CreateUser Add a user
 //
+// Without a password the user can sign in through the OpenID provider only.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/users (the `CreateUser` operationId).
@@ -6123,6 +7058,8 @@ func (c *Client) CreateUser(ctx context.Context, params *CreateUserParams, body 
 
 // DeleteUser Remove a user with its tokens and sessions
 //
+// What it did stays in the audit log under its name.
+//
 // Corresponds with DELETE /api/v1/users/{user} (the `DeleteUser` operationId).
 func (c *Client) DeleteUser(ctx context.Context, user UserPath, params *DeleteUserParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteUserRequest(c.Server, user, params)
@@ -6138,6 +7075,8 @@ func (c *Client) DeleteUser(ctx context.Context, user UserPath, params *DeleteUs
 
 // GetUser Show a user
 //
+// With roles, and who gave each: somebody here or the OpenID provider.
+//
 // Corresponds with GET /api/v1/users/{user} (the `GetUser` operationId).
 func (c *Client) GetUser(ctx context.Context, user UserPath, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetUserRequest(c.Server, user)
@@ -6152,6 +7091,8 @@ func (c *Client) GetUser(ctx context.Context, user UserPath, reqEditors ...Reque
 }
 
 // UpdateUserWithBody Replace a user's display name, roles and state
+//
+// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6170,6 +7111,8 @@ func (c *Client) UpdateUserWithBody(ctx context.Context, user UserPath, params *
 
 // UpdateUser Replace a user's display name, roles and state
 //
+// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/users/{user} (the `UpdateUser` operationId).
@@ -6186,6 +7129,8 @@ func (c *Client) UpdateUser(ctx context.Context, user UserPath, params *UpdateUs
 }
 
 // GetVersion Which build answers
+//
+// The version of the program, the revision of its source and the Go release that built it.
 //
 // Corresponds with GET /api/v1/version (the `GetVersion` operationId).
 func (c *Client) GetVersion(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7080,6 +8025,42 @@ func NewListDevicesRequest(server string, fabric FabricPath, params *ListDevices
 
 		}
 
+		if params.Read != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "read", *params.Read, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -7089,6 +8070,336 @@ func NewListDevicesRequest(server string, fabric FabricPath, params *ListDevices
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetDeviceRequest constructs an http.Request for the GetDevice method
+func NewGetDeviceRequest(server string, fabric FabricPath, device DevicePath, params *GetDeviceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "device", device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/devices/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Read != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "read", *params.Read, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUpdateDeviceRequest calls the generic UpdateDevice builder with application/json body
+func NewUpdateDeviceRequest(server string, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateDeviceRequestWithBody(server, fabric, device, params, "application/json", bodyReader)
+}
+
+// NewUpdateDeviceRequestWithBody constructs an http.Request for the UpdateDevice method, with any body, and a specified content type
+func NewUpdateDeviceRequestWithBody(server string, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "device", device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/devices/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewReleaseDeviceRequest constructs an http.Request for the ReleaseDevice method
+func NewReleaseDeviceRequest(server string, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "device", device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/devices/%s/release", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRepairDeviceRequest constructs an http.Request for the RepairDevice method
+func NewRepairDeviceRequest(server string, fabric FabricPath, device DevicePath, params *RepairDeviceParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "device", device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/devices/%s/repair", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -7163,6 +8474,129 @@ func NewDiscoverFabricRequest(server string, fabric FabricPath, params *Discover
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetDriftPolicyRequest constructs an http.Request for the GetDriftPolicy method
+func NewGetDriftPolicyRequest(server string, fabric FabricPath) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/drift-policy", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutDriftPolicyRequest calls the generic PutDriftPolicy builder with application/json body
+func NewPutDriftPolicyRequest(server string, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutDriftPolicyRequestWithBody(server, fabric, params, "application/json", bodyReader)
+}
+
+// NewPutDriftPolicyRequestWithBody constructs an http.Request for the PutDriftPolicy method, with any body, and a specified content type
+func NewPutDriftPolicyRequestWithBody(server string, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/drift-policy", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
 		}
 
 	}
@@ -13204,12 +14638,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListAuditWithResponse Who changed what, from where, before and after
 	//
+	// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 	ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
 
 	// VerifyAuditWithResponse Check the hash chain of the whole audit log
+	//
+	// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13218,12 +14656,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListCalibrationsWithResponse List calibrations, newest first
 	//
+	// Profiles are left out; ask for one calibration to see what it made.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
 	ListCalibrationsWithResponse(ctx context.Context, params *ListCalibrationsParams, reqEditors ...RequestEditorFn) (*ListCalibrationsResponse, error)
 
 	// StartCalibrationWithBodyWithResponse Find out by simulation how a kind of NIC divides a link
+	//
+	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13232,12 +14674,16 @@ type ClientWithResponsesInterface interface {
 
 	// StartCalibrationWithResponse Find out by simulation how a kind of NIC divides a link
 	//
+	// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
 	StartCalibrationWithResponse(ctx context.Context, params *StartCalibrationParams, body StartCalibrationJSONRequestBody, reqEditors ...RequestEditorFn) (*StartCalibrationResponse, error)
 
 	// GetCalibrationWithResponse Show a calibration, its progress and the profile that it made
+	//
+	// `result` holds the profile and how well it predicts.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13246,12 +14692,16 @@ type ClientWithResponsesInterface interface {
 
 	// CancelCalibrationWithResponse Stop a calibration that waits or runs
 	//
+	// One that has ended stays as it is, and is answered so.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
 	CancelCalibrationWithResponse(ctx context.Context, calibration CalibrationPath, params *CancelCalibrationParams, reqEditors ...RequestEditorFn) (*CancelCalibrationResponse, error)
 
 	// ListFabricsWithResponse List fabrics by name
+	//
+	// Whoever has roles in tenants only sees the fabrics of these tenants, without source, snapshot and versions.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13260,12 +14710,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateFabricWithBodyWithResponse Put a fabric under management
 	//
+	// Says where a fabric is found; nothing is sent there yet. Discover it next.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics (the `CreateFabric` operationId).
 	CreateFabricWithBodyWithResponse(ctx context.Context, params *CreateFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateFabricResponse, error)
 
 	// CreateFabricWithResponse Put a fabric under management
+	//
+	// Says where a fabric is found; nothing is sent there yet. Discover it next.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13274,12 +14728,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteFabricWithResponse Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
 	//
+	// Takes tenants, flows, policies, plans, rollouts and measurements along, in one transaction. Nothing is sent to any device. The audit log stays.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 	DeleteFabricWithResponse(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*DeleteFabricResponse, error)
 
 	// GetFabricWithResponse Show a fabric and its latest snapshot
+	//
+	// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13288,6 +14746,8 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithBodyWithResponse Change where a fabric is found and how its time runs
 	//
+	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
@@ -13295,26 +14755,106 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithResponse Change where a fabric is found and how its time runs
 	//
+	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabricWithResponse(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, body UpdateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateFabricResponse, error)
 
-	// ListDevicesWithResponse Read every device of a plan back and compare
+	// ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
+	//
+	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices (the `ListDevices` operationId).
 	ListDevicesWithResponse(ctx context.Context, fabric FabricPath, params *ListDevicesParams, reqEditors ...RequestEditorFn) (*ListDevicesResponse, error)
 
+	// GetDeviceWithResponse Show a device of the plan in force
+	//
+	// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
+	GetDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*GetDeviceResponse, error)
+
+	// UpdateDeviceWithBodyWithResponse Say what is done about a device that drifts
+	//
+	// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
+	UpdateDeviceWithBodyWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDeviceResponse, error)
+
+	// UpdateDeviceWithResponse Say what is done about a device that drifts
+	//
+	// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
+	UpdateDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDeviceResponse, error)
+
+	// ReleaseDeviceWithResponse End the quarantine of a device
+	//
+	// Forgets the incidents that led to it. The device is read soon, and repaired when its policy says so.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
+	ReleaseDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*ReleaseDeviceResponse, error)
+
+	// RepairDeviceWithResponse Bring a device back to the plan in force, now
+	//
+	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. Like every rollout it never runs beside another on the fabric.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
+	RepairDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*RepairDeviceResponse, error)
+
 	// DiscoverFabricWithResponse Sweep the fabric's source and keep what was found as a snapshot
+	//
+	// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/discover (the `DiscoverFabric` operationId).
 	DiscoverFabricWithResponse(ctx context.Context, fabric FabricPath, params *DiscoverFabricParams, reqEditors ...RequestEditorFn) (*DiscoverFabricResponse, error)
 
+	// GetDriftPolicyWithResponse Show how drift is looked for on a fabric and what is done about it
+	//
+	// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
+	GetDriftPolicyWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetDriftPolicyResponse, error)
+
+	// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; what is left out has its default
+	//
+	// Holds for every device without a policy of its own, from the next sweep on.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
+	PutDriftPolicyWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDriftPolicyResponse, error)
+
+	// PutDriftPolicyWithResponse Replace a fabric's drift policy; what is left out has its default
+	//
+	// Holds for every device without a policy of its own, from the next sweep on.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
+	PutDriftPolicyWithResponse(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDriftPolicyResponse, error)
+
 	// ListEventsWithResponse What happened on a fabric, oldest first
+	//
+	// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13333,12 +14873,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetFlowsWithResponse The declared flows
 	//
+	// A tenant's people see the flows of their tenant only, with version 0.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/flows (the `GetFlows` operationId).
 	GetFlowsWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetFlowsResponse, error)
 
 	// PutFlowsWithBodyWithResponse Replace all declared flows
+	//
+	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13347,12 +14891,16 @@ type ClientWithResponsesInterface interface {
 
 	// PutFlowsWithResponse Replace all declared flows
 	//
+	// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/flows (the `PutFlows` operationId).
 	PutFlowsWithResponse(ctx context.Context, fabric FabricPath, params *PutFlowsParams, body PutFlowsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFlowsResponse, error)
 
 	// ListLinksWithResponse List links with their planned and measured use
+	//
+	// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13361,12 +14909,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetOptionsWithResponse The options that plans are compiled with when none are given
 	//
+	// What was never set is absent and takes the compiler's default.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
 	GetOptionsWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetOptionsResponse, error)
 
 	// PutOptionsWithBodyWithResponse Replace the options
+	//
+	// They are part of the policy: changing them makes a revision.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13375,12 +14927,16 @@ type ClientWithResponsesInterface interface {
 
 	// PutOptionsWithResponse Replace the options
 	//
+	// They are part of the policy: changing them makes a revision.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
 	PutOptionsWithResponse(ctx context.Context, fabric FabricPath, params *PutOptionsParams, body PutOptionsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutOptionsResponse, error)
 
 	// ListPlansWithResponse List stored plans, newest first
+	//
+	// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13389,12 +14945,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlanWithBodyWithResponse Compile the fabric's tenants and flows into a plan
 	//
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlanWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *CreatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error)
 
 	// CreatePlanWithResponse Compile the fabric's tenants and flows into a plan
+	//
+	// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13403,12 +14963,16 @@ type ClientWithResponsesInterface interface {
 
 	// WhatIfWithBodyWithResponse Compile with edits, and tell what they would change; keeps nothing
 	//
+	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/what-if (the `WhatIf` operationId).
 	WhatIfWithBodyWithResponse(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WhatIfResponse, error)
 
 	// WhatIfWithResponse Compile with edits, and tell what they would change; keeps nothing
+	//
+	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13417,12 +14981,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetPlanWithResponse Show a stored plan with every setting and its reason
 	//
+	// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
 	GetPlanWithResponse(ctx context.Context, fabric FabricPath, plan PlanPath, reqEditors ...RequestEditorFn) (*GetPlanResponse, error)
 
 	// DiffPlansWithResponse Tell what changes from another plan to this one
+	//
+	// By tenant, device and setting, with what does not matter left out.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13431,12 +14999,16 @@ type ClientWithResponsesInterface interface {
 
 	// ExplainPlanWithResponse Tell why devices are set as they are
 	//
+	// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
 	ExplainPlanWithResponse(ctx context.Context, fabric FabricPath, plan PlanPath, params *ExplainPlanParams, reqEditors ...RequestEditorFn) (*ExplainPlanResponse, error)
 
 	// ListPoliciesWithResponse List the revisions of the fabric's policy, newest first
+	//
+	// Every change of tenants, flows or options makes a revision, and no revision ever changes.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13445,12 +15017,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetPolicyWithResponse Show the tenants, flows and options of a revision
 	//
+	// All that was declared at that time, whole.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
 	GetPolicyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, reqEditors ...RequestEditorFn) (*GetPolicyResponse, error)
 
 	// DiffPoliciesWithResponse Tell what changes from another revision to this one
+	//
+	// Tenants that were added, removed and changed field by field, flows, and options.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13459,12 +15035,16 @@ type ClientWithResponsesInterface interface {
 
 	// LabelPolicyWithBodyWithResponse Give a revision a name for people
 	//
+	// The label is the one thing of a revision that can change; an empty one takes it away.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
 	LabelPolicyWithBodyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *LabelPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*LabelPolicyResponse, error)
 
 	// LabelPolicyWithResponse Give a revision a name for people
+	//
+	// The label is the one thing of a revision that can change; an empty one takes it away.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13482,12 +15062,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolloutsWithResponse List rollouts, newest first
 	//
+	// Each with its state and phase; ask for one to see its devices.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
 	ListRolloutsWithResponse(ctx context.Context, fabric FabricPath, params *ListRolloutsParams, reqEditors ...RequestEditorFn) (*ListRolloutsResponse, error)
 
 	// StartRolloutWithBodyWithResponse Start bringing a stored plan to the devices
+	//
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13496,12 +15080,16 @@ type ClientWithResponsesInterface interface {
 
 	// StartRolloutWithResponse Start bringing a stored plan to the devices
 	//
+	// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts (the `StartRollout` operationId).
 	StartRolloutWithResponse(ctx context.Context, fabric FabricPath, params *StartRolloutParams, body StartRolloutJSONRequestBody, reqEditors ...RequestEditorFn) (*StartRolloutResponse, error)
 
 	// GetRolloutWithResponse Show a rollout and the state of each device
+	//
+	// Each device with its state, what is happening to it now, and what it held before.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13510,12 +15098,16 @@ type ClientWithResponsesInterface interface {
 
 	// CancelRolloutWithResponse Ask a running rollout to stop at the next safe point
 	//
+	// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
 	CancelRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *CancelRolloutParams, reqEditors ...RequestEditorFn) (*CancelRolloutResponse, error)
 
 	// ConfirmRolloutWithResponse Say that a rollout which waits for confirmation may stay
+	//
+	// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13524,12 +15116,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolloutEventsWithResponse What happened in a rollout, oldest first
 	//
+	// The record of the rollout: waves, devices, refusals and who asked for what.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
 	ListRolloutEventsWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ListRolloutEventsParams, reqEditors ...RequestEditorFn) (*ListRolloutEventsResponse, error)
 
 	// PauseRolloutWithResponse Ask a running rollout to stop at the next safe point and wait
+	//
+	// Devices that are being written are finished first.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13538,12 +15134,16 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeRolloutWithResponse Let a paused rollout go on
 	//
+	// It goes on where it stopped, on whichever manager is free.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
 	ResumeRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *ResumeRolloutParams, reqEditors ...RequestEditorFn) (*ResumeRolloutResponse, error)
 
 	// RollBackRolloutWithBodyWithResponse Go back to what was before a rollout
+	//
+	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13552,12 +15152,16 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithResponse Go back to what was before a rollout
 	//
+	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back (the `RollBackRollout` operationId).
 	RollBackRolloutWithResponse(ctx context.Context, fabric FabricPath, rollout RolloutPath, params *RollBackRolloutParams, body RollBackRolloutJSONRequestBody, reqEditors ...RequestEditorFn) (*RollBackRolloutResponse, error)
 
 	// GetSharesWithResponse Measure what each tenant gets against what it is entitled to
+	//
+	// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is told, never taken for 0. A tenant's people see their own rows.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13566,12 +15170,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListSharesWithResponse List measurements that were kept, newest first
 	//
+	// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
 	ListSharesWithResponse(ctx context.Context, fabric FabricPath, params *ListSharesParams, reqEditors ...RequestEditorFn) (*ListSharesResponse, error)
 
 	// MeasureSharesWithResponse Measure what each tenant gets now, and keep it
+	//
+	// As `GET /shares`, and the measurement joins the history.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13580,12 +15188,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListSnapshotsWithResponse List snapshots, the one seen last first
 	//
+	// Every topology that was ever found, each once, with when it was found first and last.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
 	ListSnapshotsWithResponse(ctx context.Context, fabric FabricPath, params *ListSnapshotsParams, reqEditors ...RequestEditorFn) (*ListSnapshotsResponse, error)
 
 	// ListTenantsWithResponse List tenants by name
+	//
+	// Whoever has roles in tenants only sees these.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13594,12 +15206,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantWithBodyWithResponse Add a tenant
 	//
+	// A tenant has a weight and may have a guarantee, a cap, a partition key, classes and the ports it is attached to. Names of ports are looked up in the latest snapshot. Devices change with the next rollout only.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants (the `CreateTenant` operationId).
 	CreateTenantWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *CreateTenantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTenantResponse, error)
 
 	// CreateTenantWithResponse Add a tenant
+	//
+	// A tenant has a weight and may have a guarantee, a cap, a partition key, classes and the ports it is attached to. Names of ports are looked up in the latest snapshot. Devices change with the next rollout only.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13608,12 +15224,16 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyTenantsWithBodyWithResponse Bring tenants, and flows when given, to a declared state in one transaction
 	//
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants (the `ApplyTenants` operationId).
 	ApplyTenantsWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *ApplyTenantsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyTenantsResponse, error)
 
 	// ApplyTenantsWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+	//
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13622,12 +15242,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteTenantWithResponse Remove a tenant that has no declared flows
 	//
+	// Replace the flows first: those of a tenant that is gone would be nobody's.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
 	DeleteTenantWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *DeleteTenantParams, reqEditors ...RequestEditorFn) (*DeleteTenantResponse, error)
 
 	// GetTenantWithResponse Show a tenant
+	//
+	// Another tenant's people are told that it does not exist.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13636,12 +15260,16 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 	//
+	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant} (the `UpdateTenant` operationId).
 	UpdateTenantWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *UpdateTenantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateTenantResponse, error)
 
 	// UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
+	//
+	// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13650,12 +15278,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListAttachmentsWithResponse List the ports a tenant is attached to, by port
 	//
+	// Attachments without a service level leave it to the compiler.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `ListAttachments` operationId).
 	ListAttachmentsWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListAttachmentsParams, reqEditors ...RequestEditorFn) (*ListAttachmentsResponse, error)
 
 	// AddAttachmentWithBodyWithResponse Attach a tenant to a port
+	//
+	// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13664,12 +15296,16 @@ type ClientWithResponsesInterface interface {
 
 	// AddAttachmentWithResponse Attach a tenant to a port
 	//
+	// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `AddAttachment` operationId).
 	AddAttachmentWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *AddAttachmentParams, body AddAttachmentJSONRequestBody, reqEditors ...RequestEditorFn) (*AddAttachmentResponse, error)
 
 	// DeleteAttachmentWithResponse Detach a tenant from a port that no declared flow of it uses
+	//
+	// Devices change with the next rollout only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13678,12 +15314,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetAttachmentWithResponse Show one attachment
 	//
+	// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
 	GetAttachmentWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, reqEditors ...RequestEditorFn) (*GetAttachmentResponse, error)
 
 	// PutAttachmentWithBodyWithResponse Pin the service level of an attachment, or let the compiler choose it
+	//
+	// Without `sl` the compiler chooses the service level with the next plan.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13692,12 +15332,16 @@ type ClientWithResponsesInterface interface {
 
 	// PutAttachmentWithResponse Pin the service level of an attachment, or let the compiler choose it
 	//
+	// Without `sl` the compiler chooses the service level with the next plan.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `PutAttachment` operationId).
 	PutAttachmentWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, port PortPath, params *PutAttachmentParams, body PutAttachmentJSONRequestBody, reqEditors ...RequestEditorFn) (*PutAttachmentResponse, error)
 
 	// ListClassesWithResponse List the classes of a tenant, in the order declared
+	//
+	// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13706,12 +15350,16 @@ type ClientWithResponsesInterface interface {
 
 	// AddClassWithBodyWithResponse Add a class to a tenant
 	//
+	// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `AddClass` operationId).
 	AddClassWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *AddClassParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AddClassResponse, error)
 
 	// AddClassWithResponse Add a class to a tenant
+	//
+	// A class is named by flows of the tenant; it divides the tenant's share and never another's.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13720,12 +15368,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteClassWithResponse Remove a class that no declared flow uses
 	//
+	// Replace flows that are of the class first.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `DeleteClass` operationId).
 	DeleteClassWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *DeleteClassParams, reqEditors ...RequestEditorFn) (*DeleteClassResponse, error)
 
 	// GetClassWithResponse Show one class
+	//
+	// Its ETag changes with this class alone.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13734,12 +15386,16 @@ type ClientWithResponsesInterface interface {
 
 	// PutClassWithBodyWithResponse Change the weight of a class
 	//
+	// What other tenants get does not change by it.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
 	PutClassWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, class ClassPath, params *PutClassParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutClassResponse, error)
 
 	// PutClassWithResponse Change the weight of a class
+	//
+	// What other tenants get does not change by it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13748,12 +15404,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListMembersWithResponse List the users that have a role in a tenant
 	//
+	// Users, not service accounts.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
 	ListMembersWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListMembersParams, reqEditors ...RequestEditorFn) (*ListMembersResponse, error)
 
 	// DeleteMemberWithResponse Take a user's role in a tenant away
+	//
+	// The user keeps its other roles.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13780,12 +15440,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListTenantServiceAccountsWithResponse List the service accounts of a tenant
 	//
+	// Those of this tenant only.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `ListTenantServiceAccounts` operationId).
 	ListTenantServiceAccountsWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantServiceAccountsParams, reqEditors ...RequestEditorFn) (*ListTenantServiceAccountsResponse, error)
 
 	// CreateTenantServiceAccountWithBodyWithResponse Add a service account, one of a tenant
+	//
+	// It has a role in this tenant and none elsewhere.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13794,12 +15458,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantServiceAccountWithResponse Add a service account, one of a tenant
 	//
+	// It has a role in this tenant and none elsewhere.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `CreateTenantServiceAccount` operationId).
 	CreateTenantServiceAccountWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *CreateTenantServiceAccountParams, body CreateTenantServiceAccountJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTenantServiceAccountResponse, error)
 
 	// DeleteTenantServiceAccountWithResponse Remove a service account with its tokens
+	//
+	// Its tokens end at once.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13808,12 +15476,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListTenantServiceAccountTokensWithResponse List the tokens of a service account
 	//
+	// Names, scopes and when they end; no secrets.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
 	ListTenantServiceAccountTokensWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, reqEditors ...RequestEditorFn) (*ListTenantServiceAccountTokensResponse, error)
 
 	// CreateTenantServiceAccountTokenWithBodyWithResponse Make a token for a service account
+	//
+	// The secret is in this answer and nowhere else.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13822,12 +15494,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantServiceAccountTokenWithResponse Make a token for a service account
 	//
+	// The secret is in this answer and nowhere else.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `CreateTenantServiceAccountToken` operationId).
 	CreateTenantServiceAccountTokenWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, account AccountPath, body CreateTenantServiceAccountTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTenantServiceAccountTokenResponse, error)
 
 	// DeleteTenantServiceAccountTokenWithResponse Revoke a token of a service account
+	//
+	// It ends at once, for every manager.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13836,12 +15512,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetTiersWithResponse The fabric from far - its tiers, and the links between them
 	//
+	// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
 	GetTiersWithResponse(ctx context.Context, fabric FabricPath, params *GetTiersParams, reqEditors ...RequestEditorFn) (*GetTiersResponse, error)
 
 	// GetTopologyWithResponse Nodes and links of a snapshot
+	//
+	// The whole graph in one answer, compressed when the client takes gzip. For a large fabric see the tiers first, then the links of one node or tier.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13850,12 +15530,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetTopologyFileWithResponse A snapshot as a fabric file
 	//
+	// The same topology as text that `fairlane compile --fabric` and scenarios read.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/topology/file (the `GetTopologyFile` operationId).
 	GetTopologyFileWithResponse(ctx context.Context, fabric FabricPath, params *GetTopologyFileParams, reqEditors ...RequestEditorFn) (*GetTopologyFileResponse, error)
 
 	// GetHealthWithResponse Whether the process is alive
+	//
+	// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13864,12 +15548,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetMeWithResponse Say who asks, and what it may do
 	//
+	// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/me (the `GetMe` operationId).
 	GetMeWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetMeResponse, error)
 
 	// ChangePasswordWithBodyWithResponse Change the password of who asks; all its other sessions end
+	//
+	// Only in a session that was begun with a password; wants the present one too.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13878,12 +15566,16 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithResponse Change the password of who asks; all its other sessions end
 	//
+	// Only in a session that was begun with a password; wants the present one too.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
 
 	// ListMyTokensWithResponse List the tokens of who asks
+	//
+	// Names, scopes and when they end. Secrets are not kept and cannot be shown.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13892,12 +15584,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateMyTokenWithBodyWithResponse Make a token for who asks
 	//
+	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/me/tokens (the `CreateMyToken` operationId).
 	CreateMyTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateMyTokenResponse, error)
 
 	// CreateMyTokenWithResponse Make a token for who asks
+	//
+	// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13906,12 +15602,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteMyTokenWithResponse Revoke a token of who asks
 	//
+	// It ends at once, for every manager.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
 	DeleteMyTokenWithResponse(ctx context.Context, token TokenPath, reqEditors ...RequestEditorFn) (*DeleteMyTokenResponse, error)
 
 	// GetReadyWithResponse Whether the service can work, its store included
+	//
+	// For a load balancer: false while the service starts, while its store does not answer, and from the moment it begins to stop.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13920,12 +15620,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListRolesWithResponse List the roles and what each may do
 	//
+	// The same table that decides every request.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRolesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRolesResponse, error)
 
 	// ListServiceAccountsWithResponse List the service accounts that act on everything
+	//
+	// Accounts of programs that act on everything; those of tenants are listed with the tenant.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13934,12 +15638,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServiceAccountWithBodyWithResponse Add a service account, one that act on everything
 	//
+	// It has one role and no password: give it a token next.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBodyWithResponse(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateServiceAccountResponse, error)
 
 	// CreateServiceAccountWithResponse Add a service account, one that act on everything
+	//
+	// It has one role and no password: give it a token next.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13948,12 +15656,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteServiceAccountWithResponse Remove a service account with its tokens
 	//
+	// Its tokens end at once.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/service-accounts/{account} (the `DeleteServiceAccount` operationId).
 	DeleteServiceAccountWithResponse(ctx context.Context, account AccountPath, params *DeleteServiceAccountParams, reqEditors ...RequestEditorFn) (*DeleteServiceAccountResponse, error)
 
 	// ListServiceAccountTokensWithResponse List the tokens of a service account
+	//
+	// Names, scopes and when they end; no secrets.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13962,12 +15674,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServiceAccountTokenWithBodyWithResponse Make a token for a service account
 	//
+	// The secret is in this answer and nowhere else.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/service-accounts/{account}/tokens (the `CreateServiceAccountToken` operationId).
 	CreateServiceAccountTokenWithBodyWithResponse(ctx context.Context, account AccountPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateServiceAccountTokenResponse, error)
 
 	// CreateServiceAccountTokenWithResponse Make a token for a service account
+	//
+	// The secret is in this answer and nowhere else.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13976,12 +15692,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteServiceAccountTokenWithResponse Revoke a token of a service account
 	//
+	// It ends at once, for every manager.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/service-accounts/{account}/tokens/{token} (the `DeleteServiceAccountToken` operationId).
 	DeleteServiceAccountTokenWithResponse(ctx context.Context, account AccountPath, token TokenPath, reqEditors ...RequestEditorFn) (*DeleteServiceAccountTokenResponse, error)
 
 	// GetSettingsWithResponse The settings of the service that can change while it runs
+	//
+	// Those that can change while the service runs. What it is started with is in its configuration file.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13990,12 +15710,16 @@ type ClientWithResponsesInterface interface {
 
 	// PutSettingsWithBodyWithResponse Replace the settings; those that are left out have their defaults
 	//
+	// They are in the store, so that they hold for all managers on it.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/settings (the `PutSettings` operationId).
 	PutSettingsWithBodyWithResponse(ctx context.Context, params *PutSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error)
 
 	// PutSettingsWithResponse Replace the settings; those that are left out have their defaults
+	//
+	// They are in the store, so that they hold for all managers on it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14004,12 +15728,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListSignInMethodsWithResponse Say how one can sign in
 	//
+	// For a sign-in page, before anybody is known.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/sign-in (the `ListSignInMethods` operationId).
 	ListSignInMethodsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListSignInMethodsResponse, error)
 
 	// SignInWithBodyWithResponse Sign in with a name and a password
+	//
+	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14018,12 +15746,16 @@ type ClientWithResponsesInterface interface {
 
 	// SignInWithResponse Sign in with a name and a password
 	//
+	// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/sign-in (the `SignIn` operationId).
 	SignInWithResponse(ctx context.Context, body SignInJSONRequestBody, reqEditors ...RequestEditorFn) (*SignInResponse, error)
 
 	// StartOidcWithResponse Go to the OpenID provider to sign in
+	//
+	// The authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14032,6 +15764,8 @@ type ClientWithResponsesInterface interface {
 
 	// FinishOidcWithResponse Come back from the OpenID provider
 	//
+	// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
@@ -14039,12 +15773,16 @@ type ClientWithResponsesInterface interface {
 
 	// SignOutWithResponse End the browser session
 	//
+	// The session ends for every manager at once. A token is revoked instead.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
 	SignOutWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*SignOutResponse, error)
 
 	// ListSimulationsWithResponse List simulations, newest first
+	//
+	// Results are left out; ask for one simulation to see its result.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14071,12 +15809,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetSimulationWithResponse Show a simulation, its progress and its result
 	//
+	// `progress` grows to 1; `result` is there when the state is `succeeded`, `error` when it is `failed`.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
 	GetSimulationWithResponse(ctx context.Context, simulation SimulationPath, reqEditors ...RequestEditorFn) (*GetSimulationResponse, error)
 
 	// CancelSimulationWithResponse Stop a simulation that waits or runs
+	//
+	// One that has ended stays as it is, and is answered so.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14085,12 +15827,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListUsersWithResponse List users by name
 	//
+	// People with an account here, those of the OpenID provider included.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/users (the `ListUsers` operationId).
 	ListUsersWithResponse(ctx context.Context, params *ListUsersParams, reqEditors ...RequestEditorFn) (*ListUsersResponse, error)
 
 	// CreateUserWithBodyWithResponse Add a user
+	//
+	// Without a password the user can sign in through the OpenID provider only.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14099,12 +15845,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateUserWithResponse Add a user
 	//
+	// Without a password the user can sign in through the OpenID provider only.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/users (the `CreateUser` operationId).
 	CreateUserWithResponse(ctx context.Context, params *CreateUserParams, body CreateUserJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateUserResponse, error)
 
 	// DeleteUserWithResponse Remove a user with its tokens and sessions
+	//
+	// What it did stays in the audit log under its name.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14113,12 +15863,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetUserWithResponse Show a user
 	//
+	// With roles, and who gave each: somebody here or the OpenID provider.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/users/{user} (the `GetUser` operationId).
 	GetUserWithResponse(ctx context.Context, user UserPath, reqEditors ...RequestEditorFn) (*GetUserResponse, error)
 
 	// UpdateUserWithBodyWithResponse Replace a user's display name, roles and state
+	//
+	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14127,12 +15881,16 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateUserWithResponse Replace a user's display name, roles and state
 	//
+	// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/users/{user} (the `UpdateUser` operationId).
 	UpdateUserWithResponse(ctx context.Context, user UserPath, params *UpdateUserParams, body UpdateUserJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateUserResponse, error)
 
 	// GetVersionWithResponse Which build answers
+	//
+	// The version of the program, the revision of its source and the Go release that built it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14737,6 +16495,219 @@ func (r ListDevicesResponse) ContentType() string {
 	return ""
 }
 
+// GetDeviceResponse200Headers the declared response headers of an HTTP 200 response for GetDevice
+type GetDeviceResponse200Headers struct {
+	ETag string
+}
+
+type GetDeviceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Device
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetDeviceResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDeviceResponse) GetJSON200() *Device {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDeviceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDeviceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDeviceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDeviceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDeviceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateDeviceResponse200Headers the declared response headers of an HTTP 200 response for UpdateDevice
+type UpdateDeviceResponse200Headers struct {
+	ETag string
+}
+
+type UpdateDeviceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Device
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateDeviceResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateDeviceResponse) GetJSON200() *Device {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r UpdateDeviceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateDeviceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateDeviceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateDeviceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateDeviceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReleaseDeviceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Device
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReleaseDeviceResponse) GetJSON200() *Device {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReleaseDeviceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReleaseDeviceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReleaseDeviceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReleaseDeviceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReleaseDeviceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RepairDeviceResponse202Headers the declared response headers of an HTTP 202 response for RepairDevice
+type RepairDeviceResponse202Headers struct {
+	Location string
+}
+
+type RepairDeviceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Rollout
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *RepairDeviceResponse202Headers
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r RepairDeviceResponse) GetJSON202() *Rollout {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RepairDeviceResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RepairDeviceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RepairDeviceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RepairDeviceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RepairDeviceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type DiscoverFabricResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -14779,6 +16750,116 @@ func (r DiscoverFabricResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DiscoverFabricResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDriftPolicyResponse200Headers the declared response headers of an HTTP 200 response for GetDriftPolicy
+type GetDriftPolicyResponse200Headers struct {
+	ETag string
+}
+
+type GetDriftPolicyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DriftPolicy
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetDriftPolicyResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDriftPolicyResponse) GetJSON200() *DriftPolicy {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDriftPolicyResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDriftPolicyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDriftPolicyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDriftPolicyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDriftPolicyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutDriftPolicyResponse200Headers the declared response headers of an HTTP 200 response for PutDriftPolicy
+type PutDriftPolicyResponse200Headers struct {
+	ETag string
+}
+
+type PutDriftPolicyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DriftPolicy
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutDriftPolicyResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutDriftPolicyResponse) GetJSON200() *DriftPolicy {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutDriftPolicyResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutDriftPolicyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutDriftPolicyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutDriftPolicyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutDriftPolicyResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19179,6 +21260,8 @@ func (r GetVersionResponse) ContentType() string {
 
 // ListAuditWithResponse Who changed what, from where, before and after
 //
+// Every change with who, from where, before and after, and every refused sign-in. Entries are chained by their hashes.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
@@ -19191,6 +21274,8 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 }
 
 // VerifyAuditWithResponse Check the hash chain of the whole audit log
+//
+// Computes every hash anew. With `expect`, a chain that was written anew from some point on is noticed too.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19205,6 +21290,8 @@ func (c *ClientWithResponses) VerifyAuditWithResponse(ctx context.Context, param
 
 // ListCalibrationsWithResponse List calibrations, newest first
 //
+// Profiles are left out; ask for one calibration to see what it made.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/calibrations (the `ListCalibrations` operationId).
@@ -19217,6 +21304,8 @@ func (c *ClientWithResponses) ListCalibrationsWithResponse(ctx context.Context, 
 }
 
 // StartCalibrationWithBodyWithResponse Find out by simulation how a kind of NIC divides a link
+//
+// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19231,6 +21320,8 @@ func (c *ClientWithResponses) StartCalibrationWithBodyWithResponse(ctx context.C
 
 // StartCalibrationWithResponse Find out by simulation how a kind of NIC divides a link
 //
+// Runs a grid of simulations, fits how the kind of NIC responds to its settings and checks the fit on runs that it was not made of.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/calibrations (the `StartCalibration` operationId).
@@ -19243,6 +21334,8 @@ func (c *ClientWithResponses) StartCalibrationWithResponse(ctx context.Context, 
 }
 
 // GetCalibrationWithResponse Show a calibration, its progress and the profile that it made
+//
+// `result` holds the profile and how well it predicts.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19257,6 +21350,8 @@ func (c *ClientWithResponses) GetCalibrationWithResponse(ctx context.Context, ca
 
 // CancelCalibrationWithResponse Stop a calibration that waits or runs
 //
+// One that has ended stays as it is, and is answered so.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/calibrations/{calibration}/cancel (the `CancelCalibration` operationId).
@@ -19269,6 +21364,8 @@ func (c *ClientWithResponses) CancelCalibrationWithResponse(ctx context.Context,
 }
 
 // ListFabricsWithResponse List fabrics by name
+//
+// Whoever has roles in tenants only sees the fabrics of these tenants, without source, snapshot and versions.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19283,6 +21380,8 @@ func (c *ClientWithResponses) ListFabricsWithResponse(ctx context.Context, param
 
 // CreateFabricWithBodyWithResponse Put a fabric under management
 //
+// Says where a fabric is found; nothing is sent there yet. Discover it next.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics (the `CreateFabric` operationId).
@@ -19295,6 +21394,8 @@ func (c *ClientWithResponses) CreateFabricWithBodyWithResponse(ctx context.Conte
 }
 
 // CreateFabricWithResponse Put a fabric under management
+//
+// Says where a fabric is found; nothing is sent there yet. Discover it next.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19309,6 +21410,8 @@ func (c *ClientWithResponses) CreateFabricWithResponse(ctx context.Context, para
 
 // DeleteFabricWithResponse Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
 //
+// Takes tenants, flows, policies, plans, rollouts and measurements along, in one transaction. Nothing is sent to any device. The audit log stays.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
@@ -19321,6 +21424,8 @@ func (c *ClientWithResponses) DeleteFabricWithResponse(ctx context.Context, fabr
 }
 
 // GetFabricWithResponse Show a fabric and its latest snapshot
+//
+// Holds what was declared of the fabric and, once it was discovered, the size of what was found last.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19335,6 +21440,8 @@ func (c *ClientWithResponses) GetFabricWithResponse(ctx context.Context, fabric 
 
 // UpdateFabricWithBodyWithResponse Change where a fabric is found and how its time runs
 //
+// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
@@ -19348,6 +21455,8 @@ func (c *ClientWithResponses) UpdateFabricWithBodyWithResponse(ctx context.Conte
 
 // UpdateFabricWithResponse Change where a fabric is found and how its time runs
 //
+// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
@@ -19359,7 +21468,9 @@ func (c *ClientWithResponses) UpdateFabricWithResponse(ctx context.Context, fabr
 	return ParseUpdateFabricResponse(rsp)
 }
 
-// ListDevicesWithResponse Read every device of a plan back and compare
+// ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
+//
+// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19372,7 +21483,84 @@ func (c *ClientWithResponses) ListDevicesWithResponse(ctx context.Context, fabri
 	return ParseListDevicesResponse(rsp)
 }
 
+// GetDeviceWithResponse Show a device of the plan in force
+//
+// What it should be, what the latest reading found, when and by whom, and what is done about drift.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/devices/{device} (the `GetDevice` operationId).
+func (c *ClientWithResponses) GetDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *GetDeviceParams, reqEditors ...RequestEditorFn) (*GetDeviceResponse, error) {
+	rsp, err := c.GetDevice(ctx, fabric, device, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDeviceResponse(rsp)
+}
+
+// UpdateDeviceWithBodyWithResponse Say what is done about a device that drifts
+//
+// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
+func (c *ClientWithResponses) UpdateDeviceWithBodyWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateDeviceResponse, error) {
+	rsp, err := c.UpdateDeviceWithBody(ctx, fabric, device, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateDeviceResponse(rsp)
+}
+
+// UpdateDeviceWithResponse Say what is done about a device that drifts
+//
+// `report` tells of drift, `repair` also brings the device back, `freeze` lets nobody write to it, rollouts included; `inherit` goes by the fabric's drift policy.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/devices/{device} (the `UpdateDevice` operationId).
+func (c *ClientWithResponses) UpdateDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *UpdateDeviceParams, body UpdateDeviceJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateDeviceResponse, error) {
+	rsp, err := c.UpdateDevice(ctx, fabric, device, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateDeviceResponse(rsp)
+}
+
+// ReleaseDeviceWithResponse End the quarantine of a device
+//
+// Forgets the incidents that led to it. The device is read soon, and repaired when its policy says so.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/release (the `ReleaseDevice` operationId).
+func (c *ClientWithResponses) ReleaseDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *ReleaseDeviceParams, reqEditors ...RequestEditorFn) (*ReleaseDeviceResponse, error) {
+	rsp, err := c.ReleaseDevice(ctx, fabric, device, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReleaseDeviceResponse(rsp)
+}
+
+// RepairDeviceWithResponse Bring a device back to the plan in force, now
+//
+// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. Like every rollout it never runs beside another on the fabric.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
+func (c *ClientWithResponses) RepairDeviceWithResponse(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*RepairDeviceResponse, error) {
+	rsp, err := c.RepairDevice(ctx, fabric, device, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRepairDeviceResponse(rsp)
+}
+
 // DiscoverFabricWithResponse Sweep the fabric's source and keep what was found as a snapshot
+//
+// Reads nodes, ports and links from the fabric itself. The snapshot is named by what was found, so that finding the same again adds none. A dry run sweeps too, and keeps nothing.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19385,7 +21573,54 @@ func (c *ClientWithResponses) DiscoverFabricWithResponse(ctx context.Context, fa
 	return ParseDiscoverFabricResponse(rsp)
 }
 
+// GetDriftPolicyWithResponse Show how drift is looked for on a fabric and what is done about it
+//
+// One of all managers reads every device of the plan in force about once an interval, never while a rollout runs.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/drift-policy (the `GetDriftPolicy` operationId).
+func (c *ClientWithResponses) GetDriftPolicyWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetDriftPolicyResponse, error) {
+	rsp, err := c.GetDriftPolicy(ctx, fabric, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDriftPolicyResponse(rsp)
+}
+
+// PutDriftPolicyWithBodyWithResponse Replace a fabric's drift policy; what is left out has its default
+//
+// Holds for every device without a policy of its own, from the next sweep on.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
+func (c *ClientWithResponses) PutDriftPolicyWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutDriftPolicyResponse, error) {
+	rsp, err := c.PutDriftPolicyWithBody(ctx, fabric, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDriftPolicyResponse(rsp)
+}
+
+// PutDriftPolicyWithResponse Replace a fabric's drift policy; what is left out has its default
+//
+// Holds for every device without a policy of its own, from the next sweep on.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/drift-policy (the `PutDriftPolicy` operationId).
+func (c *ClientWithResponses) PutDriftPolicyWithResponse(ctx context.Context, fabric FabricPath, params *PutDriftPolicyParams, body PutDriftPolicyJSONRequestBody, reqEditors ...RequestEditorFn) (*PutDriftPolicyResponse, error) {
+	rsp, err := c.PutDriftPolicy(ctx, fabric, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutDriftPolicyResponse(rsp)
+}
+
 // ListEventsWithResponse What happened on a fabric, oldest first
+//
+// Changes of declarations, discoveries, and every step of rollouts. A tenant's people see events about their tenant only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19416,6 +21651,8 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, fabr
 
 // GetFlowsWithResponse The declared flows
 //
+// A tenant's people see the flows of their tenant only, with version 0.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/flows (the `GetFlows` operationId).
@@ -19428,6 +21665,8 @@ func (c *ClientWithResponses) GetFlowsWithResponse(ctx context.Context, fabric F
 }
 
 // PutFlowsWithBodyWithResponse Replace all declared flows
+//
+// The flows that plans are compiled for. All at once, since shares follow from all flows together.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19442,6 +21681,8 @@ func (c *ClientWithResponses) PutFlowsWithBodyWithResponse(ctx context.Context, 
 
 // PutFlowsWithResponse Replace all declared flows
 //
+// The flows that plans are compiled for. All at once, since shares follow from all flows together.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/flows (the `PutFlows` operationId).
@@ -19454,6 +21695,8 @@ func (c *ClientWithResponses) PutFlowsWithResponse(ctx context.Context, fabric F
 }
 
 // ListLinksWithResponse List links with their planned and measured use
+//
+// Each link with what the plan predicts and what the latest kept measurement found, each direction by itself.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19468,6 +21711,8 @@ func (c *ClientWithResponses) ListLinksWithResponse(ctx context.Context, fabric 
 
 // GetOptionsWithResponse The options that plans are compiled with when none are given
 //
+// What was never set is absent and takes the compiler's default.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/options (the `GetOptions` operationId).
@@ -19480,6 +21725,8 @@ func (c *ClientWithResponses) GetOptionsWithResponse(ctx context.Context, fabric
 }
 
 // PutOptionsWithBodyWithResponse Replace the options
+//
+// They are part of the policy: changing them makes a revision.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19494,6 +21741,8 @@ func (c *ClientWithResponses) PutOptionsWithBodyWithResponse(ctx context.Context
 
 // PutOptionsWithResponse Replace the options
 //
+// They are part of the policy: changing them makes a revision.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/options (the `PutOptions` operationId).
@@ -19506,6 +21755,8 @@ func (c *ClientWithResponses) PutOptionsWithResponse(ctx context.Context, fabric
 }
 
 // ListPlansWithResponse List stored plans, newest first
+//
+// Those that no rollout refers to may be pruned after a time, as the retention of the service says.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19520,6 +21771,8 @@ func (c *ClientWithResponses) ListPlansWithResponse(ctx context.Context, fabric 
 
 // CreatePlanWithBodyWithResponse Compile the fabric's tenants and flows into a plan
 //
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
@@ -19532,6 +21785,8 @@ func (c *ClientWithResponses) CreatePlanWithBodyWithResponse(ctx context.Context
 }
 
 // CreatePlanWithResponse Compile the fabric's tenants and flows into a plan
+//
+// A pure function: the same declarations, snapshot and options give the same plan under the same name, the SHA-256 of its contents. What cannot be honoured is in its findings, before anything is sent anywhere. With `dry_run` it is computed and not kept.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19546,6 +21801,8 @@ func (c *ClientWithResponses) CreatePlanWithResponse(ctx context.Context, fabric
 
 // WhatIfWithBodyWithResponse Compile with edits, and tell what they would change; keeps nothing
 //
+// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/plans/what-if (the `WhatIf` operationId).
@@ -19558,6 +21815,8 @@ func (c *ClientWithResponses) WhatIfWithBodyWithResponse(ctx context.Context, fa
 }
 
 // WhatIfWithResponse Compile with edits, and tell what they would change; keeps nothing
+//
+// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19572,6 +21831,8 @@ func (c *ClientWithResponses) WhatIfWithResponse(ctx context.Context, fabric Fab
 
 // GetPlanWithResponse Show a stored plan with every setting and its reason
 //
+// Whole: placements, the settings of every device with the reason of each value, predicted shares and findings.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan} (the `GetPlan` operationId).
@@ -19584,6 +21845,8 @@ func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, fabric Fa
 }
 
 // DiffPlansWithResponse Tell what changes from another plan to this one
+//
+// By tenant, device and setting, with what does not matter left out.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19598,6 +21861,8 @@ func (c *ClientWithResponses) DiffPlansWithResponse(ctx context.Context, fabric 
 
 // ExplainPlanWithResponse Tell why devices are set as they are
 //
+// Field, value, rule, formula with its numbers, and where a device's range cut the value.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/plans/{plan}/explain (the `ExplainPlan` operationId).
@@ -19610,6 +21875,8 @@ func (c *ClientWithResponses) ExplainPlanWithResponse(ctx context.Context, fabri
 }
 
 // ListPoliciesWithResponse List the revisions of the fabric's policy, newest first
+//
+// Every change of tenants, flows or options makes a revision, and no revision ever changes.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19624,6 +21891,8 @@ func (c *ClientWithResponses) ListPoliciesWithResponse(ctx context.Context, fabr
 
 // GetPolicyWithResponse Show the tenants, flows and options of a revision
 //
+// All that was declared at that time, whole.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/policies/{revision} (the `GetPolicy` operationId).
@@ -19636,6 +21905,8 @@ func (c *ClientWithResponses) GetPolicyWithResponse(ctx context.Context, fabric 
 }
 
 // DiffPoliciesWithResponse Tell what changes from another revision to this one
+//
+// Tenants that were added, removed and changed field by field, flows, and options.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19650,6 +21921,8 @@ func (c *ClientWithResponses) DiffPoliciesWithResponse(ctx context.Context, fabr
 
 // LabelPolicyWithBodyWithResponse Give a revision a name for people
 //
+// The label is the one thing of a revision that can change; an empty one takes it away.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/policies/{revision}/label (the `LabelPolicy` operationId).
@@ -19662,6 +21935,8 @@ func (c *ClientWithResponses) LabelPolicyWithBodyWithResponse(ctx context.Contex
 }
 
 // LabelPolicyWithResponse Give a revision a name for people
+//
+// The label is the one thing of a revision that can change; an empty one takes it away.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19691,6 +21966,8 @@ func (c *ClientWithResponses) RestorePolicyWithResponse(ctx context.Context, fab
 
 // ListRolloutsWithResponse List rollouts, newest first
 //
+// Each with its state and phase; ask for one to see its devices.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts (the `ListRollouts` operationId).
@@ -19703,6 +21980,8 @@ func (c *ClientWithResponses) ListRolloutsWithResponse(ctx context.Context, fabr
 }
 
 // StartRolloutWithBodyWithResponse Start bringing a stored plan to the devices
+//
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19717,6 +21996,8 @@ func (c *ClientWithResponses) StartRolloutWithBodyWithResponse(ctx context.Conte
 
 // StartRolloutWithResponse Start bringing a stored plan to the devices
 //
+// Placement first, then devices in waves: a canary of each kind, then failure domain by failure domain. Every device is read, written where it differs, and read back. With `dry_run` the answer is the waves. Two rollouts never run on one fabric at the same time.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts (the `StartRollout` operationId).
@@ -19729,6 +22010,8 @@ func (c *ClientWithResponses) StartRolloutWithResponse(ctx context.Context, fabr
 }
 
 // GetRolloutWithResponse Show a rollout and the state of each device
+//
+// Each device with its state, what is happening to it now, and what it held before.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19743,6 +22026,8 @@ func (c *ClientWithResponses) GetRolloutWithResponse(ctx context.Context, fabric
 
 // CancelRolloutWithResponse Ask a running rollout to stop at the next safe point
 //
+// Devices that are done stay as they are, no other is begun. To return them too, roll back instead.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/cancel (the `CancelRollout` operationId).
@@ -19755,6 +22040,8 @@ func (c *ClientWithResponses) CancelRolloutWithResponse(ctx context.Context, fab
 }
 
 // ConfirmRolloutWithResponse Say that a rollout which waits for confirmation may stay
+//
+// Without confirmation the rollout is rolled back when its window ends (`confirm_by`), unless measured shares may stand for it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19769,6 +22056,8 @@ func (c *ClientWithResponses) ConfirmRolloutWithResponse(ctx context.Context, fa
 
 // ListRolloutEventsWithResponse What happened in a rollout, oldest first
 //
+// The record of the rollout: waves, devices, refusals and who asked for what.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/rollouts/{rollout}/events (the `ListRolloutEvents` operationId).
@@ -19781,6 +22070,8 @@ func (c *ClientWithResponses) ListRolloutEventsWithResponse(ctx context.Context,
 }
 
 // PauseRolloutWithResponse Ask a running rollout to stop at the next safe point and wait
+//
+// Devices that are being written are finished first.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19795,6 +22086,8 @@ func (c *ClientWithResponses) PauseRolloutWithResponse(ctx context.Context, fabr
 
 // ResumeRolloutWithResponse Let a paused rollout go on
 //
+// It goes on where it stopped, on whichever manager is free.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/resume (the `ResumeRollout` operationId).
@@ -19807,6 +22100,8 @@ func (c *ClientWithResponses) ResumeRolloutWithResponse(ctx context.Context, fab
 }
 
 // RollBackRolloutWithBodyWithResponse Go back to what was before a rollout
+//
+// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19821,6 +22116,8 @@ func (c *ClientWithResponses) RollBackRolloutWithBodyWithResponse(ctx context.Co
 
 // RollBackRolloutWithResponse Go back to what was before a rollout
 //
+// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/rollouts/{rollout}/roll-back (the `RollBackRollout` operationId).
@@ -19833,6 +22130,8 @@ func (c *ClientWithResponses) RollBackRolloutWithResponse(ctx context.Context, f
 }
 
 // GetSharesWithResponse Measure what each tenant gets against what it is entitled to
+//
+// Reads counters twice, a window apart, and compares delivered with entitled rates. A counter that could not be read is told, never taken for 0. A tenant's people see their own rows.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19847,6 +22146,8 @@ func (c *ClientWithResponses) GetSharesWithResponse(ctx context.Context, fabric 
 
 // ListSharesWithResponse List measurements that were kept, newest first
 //
+// What `POST` here and the service itself (settings, `shares.interval_s`) measured and kept.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/shares/history (the `ListShares` operationId).
@@ -19859,6 +22160,8 @@ func (c *ClientWithResponses) ListSharesWithResponse(ctx context.Context, fabric
 }
 
 // MeasureSharesWithResponse Measure what each tenant gets now, and keep it
+//
+// As `GET /shares`, and the measurement joins the history.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19873,6 +22176,8 @@ func (c *ClientWithResponses) MeasureSharesWithResponse(ctx context.Context, fab
 
 // ListSnapshotsWithResponse List snapshots, the one seen last first
 //
+// Every topology that was ever found, each once, with when it was found first and last.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/snapshots (the `ListSnapshots` operationId).
@@ -19885,6 +22190,8 @@ func (c *ClientWithResponses) ListSnapshotsWithResponse(ctx context.Context, fab
 }
 
 // ListTenantsWithResponse List tenants by name
+//
+// Whoever has roles in tenants only sees these.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19899,6 +22206,8 @@ func (c *ClientWithResponses) ListTenantsWithResponse(ctx context.Context, fabri
 
 // CreateTenantWithBodyWithResponse Add a tenant
 //
+// A tenant has a weight and may have a guarantee, a cap, a partition key, classes and the ports it is attached to. Names of ports are looked up in the latest snapshot. Devices change with the next rollout only.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants (the `CreateTenant` operationId).
@@ -19911,6 +22220,8 @@ func (c *ClientWithResponses) CreateTenantWithBodyWithResponse(ctx context.Conte
 }
 
 // CreateTenantWithResponse Add a tenant
+//
+// A tenant has a weight and may have a guarantee, a cap, a partition key, classes and the ports it is attached to. Names of ports are looked up in the latest snapshot. Devices change with the next rollout only.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19925,6 +22236,8 @@ func (c *ClientWithResponses) CreateTenantWithResponse(ctx context.Context, fabr
 
 // ApplyTenantsWithBodyWithResponse Bring tenants, and flows when given, to a declared state in one transaction
 //
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants (the `ApplyTenants` operationId).
@@ -19937,6 +22250,8 @@ func (c *ClientWithResponses) ApplyTenantsWithBodyWithResponse(ctx context.Conte
 }
 
 // ApplyTenantsWithResponse Bring tenants, and flows when given, to a declared state in one transaction
+//
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19951,6 +22266,8 @@ func (c *ClientWithResponses) ApplyTenantsWithResponse(ctx context.Context, fabr
 
 // DeleteTenantWithResponse Remove a tenant that has no declared flows
 //
+// Replace the flows first: those of a tenant that is gone would be nobody's.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant} (the `DeleteTenant` operationId).
@@ -19963,6 +22280,8 @@ func (c *ClientWithResponses) DeleteTenantWithResponse(ctx context.Context, fabr
 }
 
 // GetTenantWithResponse Show a tenant
+//
+// Another tenant's people are told that it does not exist.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -19977,6 +22296,8 @@ func (c *ClientWithResponses) GetTenantWithResponse(ctx context.Context, fabric 
 
 // UpdateTenantWithBodyWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
 //
+// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant} (the `UpdateTenant` operationId).
@@ -19989,6 +22310,8 @@ func (c *ClientWithResponses) UpdateTenantWithBodyWithResponse(ctx context.Conte
 }
 
 // UpdateTenantWithResponse Replace a tenant's weight, guarantee, cap, P_Key, classes and attachments
+//
+// What is left out of the body is taken away, as a replacement does. A port or class that declared flows use stays, or the change is refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20003,6 +22326,8 @@ func (c *ClientWithResponses) UpdateTenantWithResponse(ctx context.Context, fabr
 
 // ListAttachmentsWithResponse List the ports a tenant is attached to, by port
 //
+// Attachments without a service level leave it to the compiler.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `ListAttachments` operationId).
@@ -20015,6 +22340,8 @@ func (c *ClientWithResponses) ListAttachmentsWithResponse(ctx context.Context, f
 }
 
 // AddAttachmentWithBodyWithResponse Attach a tenant to a port
+//
+// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20029,6 +22356,8 @@ func (c *ClientWithResponses) AddAttachmentWithBodyWithResponse(ctx context.Cont
 
 // AddAttachmentWithResponse Attach a tenant to a port
 //
+// The port is any name that is unique on the latest snapshot, or `GUID:PORT`; the answer has the latter.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments (the `AddAttachment` operationId).
@@ -20041,6 +22370,8 @@ func (c *ClientWithResponses) AddAttachmentWithResponse(ctx context.Context, fab
 }
 
 // DeleteAttachmentWithResponse Detach a tenant from a port that no declared flow of it uses
+//
+// Devices change with the next rollout only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20055,6 +22386,8 @@ func (c *ClientWithResponses) DeleteAttachmentWithResponse(ctx context.Context, 
 
 // GetAttachmentWithResponse Show one attachment
 //
+// Its ETag changes with this attachment alone, so that two people can change two of them at once.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `GetAttachment` operationId).
@@ -20067,6 +22400,8 @@ func (c *ClientWithResponses) GetAttachmentWithResponse(ctx context.Context, fab
 }
 
 // PutAttachmentWithBodyWithResponse Pin the service level of an attachment, or let the compiler choose it
+//
+// Without `sl` the compiler chooses the service level with the next plan.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20081,6 +22416,8 @@ func (c *ClientWithResponses) PutAttachmentWithBodyWithResponse(ctx context.Cont
 
 // PutAttachmentWithResponse Pin the service level of an attachment, or let the compiler choose it
 //
+// Without `sl` the compiler chooses the service level with the next plan.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/attachments/{port} (the `PutAttachment` operationId).
@@ -20093,6 +22430,8 @@ func (c *ClientWithResponses) PutAttachmentWithResponse(ctx context.Context, fab
 }
 
 // ListClassesWithResponse List the classes of a tenant, in the order declared
+//
+// A tenant's classes share what the tenant gets, by their weights. Without any the tenant is one class.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20107,6 +22446,8 @@ func (c *ClientWithResponses) ListClassesWithResponse(ctx context.Context, fabri
 
 // AddClassWithBodyWithResponse Add a class to a tenant
 //
+// A class is named by flows of the tenant; it divides the tenant's share and never another's.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/classes (the `AddClass` operationId).
@@ -20119,6 +22460,8 @@ func (c *ClientWithResponses) AddClassWithBodyWithResponse(ctx context.Context, 
 }
 
 // AddClassWithResponse Add a class to a tenant
+//
+// A class is named by flows of the tenant; it divides the tenant's share and never another's.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20133,6 +22476,8 @@ func (c *ClientWithResponses) AddClassWithResponse(ctx context.Context, fabric F
 
 // DeleteClassWithResponse Remove a class that no declared flow uses
 //
+// Replace flows that are of the class first.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `DeleteClass` operationId).
@@ -20145,6 +22490,8 @@ func (c *ClientWithResponses) DeleteClassWithResponse(ctx context.Context, fabri
 }
 
 // GetClassWithResponse Show one class
+//
+// Its ETag changes with this class alone.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20159,6 +22506,8 @@ func (c *ClientWithResponses) GetClassWithResponse(ctx context.Context, fabric F
 
 // PutClassWithBodyWithResponse Change the weight of a class
 //
+// What other tenants get does not change by it.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/fabrics/{fabric}/tenants/{tenant}/classes/{class} (the `PutClass` operationId).
@@ -20171,6 +22520,8 @@ func (c *ClientWithResponses) PutClassWithBodyWithResponse(ctx context.Context, 
 }
 
 // PutClassWithResponse Change the weight of a class
+//
+// What other tenants get does not change by it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20185,6 +22536,8 @@ func (c *ClientWithResponses) PutClassWithResponse(ctx context.Context, fabric F
 
 // ListMembersWithResponse List the users that have a role in a tenant
 //
+// Users, not service accounts.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/members (the `ListMembers` operationId).
@@ -20197,6 +22550,8 @@ func (c *ClientWithResponses) ListMembersWithResponse(ctx context.Context, fabri
 }
 
 // DeleteMemberWithResponse Take a user's role in a tenant away
+//
+// The user keeps its other roles.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20241,6 +22596,8 @@ func (c *ClientWithResponses) PutMemberWithResponse(ctx context.Context, fabric 
 
 // ListTenantServiceAccountsWithResponse List the service accounts of a tenant
 //
+// Those of this tenant only.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `ListTenantServiceAccounts` operationId).
@@ -20253,6 +22610,8 @@ func (c *ClientWithResponses) ListTenantServiceAccountsWithResponse(ctx context.
 }
 
 // CreateTenantServiceAccountWithBodyWithResponse Add a service account, one of a tenant
+//
+// It has a role in this tenant and none elsewhere.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20267,6 +22626,8 @@ func (c *ClientWithResponses) CreateTenantServiceAccountWithBodyWithResponse(ctx
 
 // CreateTenantServiceAccountWithResponse Add a service account, one of a tenant
 //
+// It has a role in this tenant and none elsewhere.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `CreateTenantServiceAccount` operationId).
@@ -20279,6 +22640,8 @@ func (c *ClientWithResponses) CreateTenantServiceAccountWithResponse(ctx context
 }
 
 // DeleteTenantServiceAccountWithResponse Remove a service account with its tokens
+//
+// Its tokens end at once.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20293,6 +22656,8 @@ func (c *ClientWithResponses) DeleteTenantServiceAccountWithResponse(ctx context
 
 // ListTenantServiceAccountTokensWithResponse List the tokens of a service account
 //
+// Names, scopes and when they end; no secrets.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `ListTenantServiceAccountTokens` operationId).
@@ -20305,6 +22670,8 @@ func (c *ClientWithResponses) ListTenantServiceAccountTokensWithResponse(ctx con
 }
 
 // CreateTenantServiceAccountTokenWithBodyWithResponse Make a token for a service account
+//
+// The secret is in this answer and nowhere else.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20319,6 +22686,8 @@ func (c *ClientWithResponses) CreateTenantServiceAccountTokenWithBodyWithRespons
 
 // CreateTenantServiceAccountTokenWithResponse Make a token for a service account
 //
+// The secret is in this answer and nowhere else.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts/{account}/tokens (the `CreateTenantServiceAccountToken` operationId).
@@ -20331,6 +22700,8 @@ func (c *ClientWithResponses) CreateTenantServiceAccountTokenWithResponse(ctx co
 }
 
 // DeleteTenantServiceAccountTokenWithResponse Revoke a token of a service account
+//
+// It ends at once, for every manager.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20345,6 +22716,8 @@ func (c *ClientWithResponses) DeleteTenantServiceAccountTokenWithResponse(ctx co
 
 // GetTiersWithResponse The fabric from far - its tiers, and the links between them
 //
+// Counts instead of nodes: small at any size of the fabric, and what a first picture is drawn from.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/tiers (the `GetTiers` operationId).
@@ -20357,6 +22730,8 @@ func (c *ClientWithResponses) GetTiersWithResponse(ctx context.Context, fabric F
 }
 
 // GetTopologyWithResponse Nodes and links of a snapshot
+//
+// The whole graph in one answer, compressed when the client takes gzip. For a large fabric see the tiers first, then the links of one node or tier.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20371,6 +22746,8 @@ func (c *ClientWithResponses) GetTopologyWithResponse(ctx context.Context, fabri
 
 // GetTopologyFileWithResponse A snapshot as a fabric file
 //
+// The same topology as text that `fairlane compile --fabric` and scenarios read.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/topology/file (the `GetTopologyFile` operationId).
@@ -20383,6 +22760,8 @@ func (c *ClientWithResponses) GetTopologyFileWithResponse(ctx context.Context, f
 }
 
 // GetHealthWithResponse Whether the process is alive
+//
+// For a watchdog: it says nothing of the store or of the fabrics. An answer at all is the answer.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20397,6 +22776,8 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 
 // GetMeWithResponse Say who asks, and what it may do
 //
+// Roles, permissions by domain and, for a token, the scopes that narrow them. Nothing that it answers depends on others.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/me (the `GetMe` operationId).
@@ -20409,6 +22790,8 @@ func (c *ClientWithResponses) GetMeWithResponse(ctx context.Context, reqEditors 
 }
 
 // ChangePasswordWithBodyWithResponse Change the password of who asks; all its other sessions end
+//
+// Only in a session that was begun with a password; wants the present one too.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20423,6 +22806,8 @@ func (c *ClientWithResponses) ChangePasswordWithBodyWithResponse(ctx context.Con
 
 // ChangePasswordWithResponse Change the password of who asks; all its other sessions end
 //
+// Only in a session that was begun with a password; wants the present one too.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/me/password (the `ChangePassword` operationId).
@@ -20435,6 +22820,8 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 }
 
 // ListMyTokensWithResponse List the tokens of who asks
+//
+// Names, scopes and when they end. Secrets are not kept and cannot be shown.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20449,6 +22836,8 @@ func (c *ClientWithResponses) ListMyTokensWithResponse(ctx context.Context, reqE
 
 // CreateMyTokenWithBodyWithResponse Make a token for who asks
 //
+// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/me/tokens (the `CreateMyToken` operationId).
@@ -20461,6 +22850,8 @@ func (c *ClientWithResponses) CreateMyTokenWithBodyWithResponse(ctx context.Cont
 }
 
 // CreateMyTokenWithResponse Make a token for who asks
+//
+// It may do what its account may, or less when scopes are given. A caller that came with a token makes none that outlives it, and none at all when its own is narrowed to scopes.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20475,6 +22866,8 @@ func (c *ClientWithResponses) CreateMyTokenWithResponse(ctx context.Context, bod
 
 // DeleteMyTokenWithResponse Revoke a token of who asks
 //
+// It ends at once, for every manager.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/me/tokens/{token} (the `DeleteMyToken` operationId).
@@ -20487,6 +22880,8 @@ func (c *ClientWithResponses) DeleteMyTokenWithResponse(ctx context.Context, tok
 }
 
 // GetReadyWithResponse Whether the service can work, its store included
+//
+// For a load balancer: false while the service starts, while its store does not answer, and from the moment it begins to stop.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20501,6 +22896,8 @@ func (c *ClientWithResponses) GetReadyWithResponse(ctx context.Context, reqEdito
 
 // ListRolesWithResponse List the roles and what each may do
 //
+// The same table that decides every request.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
@@ -20513,6 +22910,8 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 }
 
 // ListServiceAccountsWithResponse List the service accounts that act on everything
+//
+// Accounts of programs that act on everything; those of tenants are listed with the tenant.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20527,6 +22926,8 @@ func (c *ClientWithResponses) ListServiceAccountsWithResponse(ctx context.Contex
 
 // CreateServiceAccountWithBodyWithResponse Add a service account, one that act on everything
 //
+// It has one role and no password: give it a token next.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
@@ -20539,6 +22940,8 @@ func (c *ClientWithResponses) CreateServiceAccountWithBodyWithResponse(ctx conte
 }
 
 // CreateServiceAccountWithResponse Add a service account, one that act on everything
+//
+// It has one role and no password: give it a token next.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20553,6 +22956,8 @@ func (c *ClientWithResponses) CreateServiceAccountWithResponse(ctx context.Conte
 
 // DeleteServiceAccountWithResponse Remove a service account with its tokens
 //
+// Its tokens end at once.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/service-accounts/{account} (the `DeleteServiceAccount` operationId).
@@ -20565,6 +22970,8 @@ func (c *ClientWithResponses) DeleteServiceAccountWithResponse(ctx context.Conte
 }
 
 // ListServiceAccountTokensWithResponse List the tokens of a service account
+//
+// Names, scopes and when they end; no secrets.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20579,6 +22986,8 @@ func (c *ClientWithResponses) ListServiceAccountTokensWithResponse(ctx context.C
 
 // CreateServiceAccountTokenWithBodyWithResponse Make a token for a service account
 //
+// The secret is in this answer and nowhere else.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/service-accounts/{account}/tokens (the `CreateServiceAccountToken` operationId).
@@ -20591,6 +23000,8 @@ func (c *ClientWithResponses) CreateServiceAccountTokenWithBodyWithResponse(ctx 
 }
 
 // CreateServiceAccountTokenWithResponse Make a token for a service account
+//
+// The secret is in this answer and nowhere else.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20605,6 +23016,8 @@ func (c *ClientWithResponses) CreateServiceAccountTokenWithResponse(ctx context.
 
 // DeleteServiceAccountTokenWithResponse Revoke a token of a service account
 //
+// It ends at once, for every manager.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/service-accounts/{account}/tokens/{token} (the `DeleteServiceAccountToken` operationId).
@@ -20617,6 +23030,8 @@ func (c *ClientWithResponses) DeleteServiceAccountTokenWithResponse(ctx context.
 }
 
 // GetSettingsWithResponse The settings of the service that can change while it runs
+//
+// Those that can change while the service runs. What it is started with is in its configuration file.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20631,6 +23046,8 @@ func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, reqEd
 
 // PutSettingsWithBodyWithResponse Replace the settings; those that are left out have their defaults
 //
+// They are in the store, so that they hold for all managers on it.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/settings (the `PutSettings` operationId).
@@ -20643,6 +23060,8 @@ func (c *ClientWithResponses) PutSettingsWithBodyWithResponse(ctx context.Contex
 }
 
 // PutSettingsWithResponse Replace the settings; those that are left out have their defaults
+//
+// They are in the store, so that they hold for all managers on it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20657,6 +23076,8 @@ func (c *ClientWithResponses) PutSettingsWithResponse(ctx context.Context, param
 
 // ListSignInMethodsWithResponse Say how one can sign in
 //
+// For a sign-in page, before anybody is known.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/sign-in (the `ListSignInMethods` operationId).
@@ -20669,6 +23090,8 @@ func (c *ClientWithResponses) ListSignInMethodsWithResponse(ctx context.Context,
 }
 
 // SignInWithBodyWithResponse Sign in with a name and a password
+//
+// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20683,6 +23106,8 @@ func (c *ClientWithResponses) SignInWithBodyWithResponse(ctx context.Context, co
 
 // SignInWithResponse Sign in with a name and a password
 //
+// Begins a session for a browser; programs use tokens. Wrong names and wrong passwords get the same answer in the same time, and repeated ones have to wait.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/sign-in (the `SignIn` operationId).
@@ -20695,6 +23120,8 @@ func (c *ClientWithResponses) SignInWithResponse(ctx context.Context, body SignI
 }
 
 // StartOidcWithResponse Go to the OpenID provider to sign in
+//
+// The authorization code flow with PKCE, state and nonce. A cookie binds it to this browser.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20709,6 +23136,8 @@ func (c *ClientWithResponses) StartOidcWithResponse(ctx context.Context, params 
 
 // FinishOidcWithResponse Come back from the OpenID provider
 //
+// The provider sends browsers here. Roles that the provider's claims carry are taken over.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/sign-in/oidc/callback (the `FinishOidc` operationId).
@@ -20722,6 +23151,8 @@ func (c *ClientWithResponses) FinishOidcWithResponse(ctx context.Context, params
 
 // SignOutWithResponse End the browser session
 //
+// The session ends for every manager at once. A token is revoked instead.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/sign-out (the `SignOut` operationId).
@@ -20734,6 +23165,8 @@ func (c *ClientWithResponses) SignOutWithResponse(ctx context.Context, reqEditor
 }
 
 // ListSimulationsWithResponse List simulations, newest first
+//
+// Results are left out; ask for one simulation to see its result.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20778,6 +23211,8 @@ func (c *ClientWithResponses) StartSimulationWithResponse(ctx context.Context, p
 
 // GetSimulationWithResponse Show a simulation, its progress and its result
 //
+// `progress` grows to 1; `result` is there when the state is `succeeded`, `error` when it is `failed`.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/simulations/{simulation} (the `GetSimulation` operationId).
@@ -20790,6 +23225,8 @@ func (c *ClientWithResponses) GetSimulationWithResponse(ctx context.Context, sim
 }
 
 // CancelSimulationWithResponse Stop a simulation that waits or runs
+//
+// One that has ended stays as it is, and is answered so.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20804,6 +23241,8 @@ func (c *ClientWithResponses) CancelSimulationWithResponse(ctx context.Context, 
 
 // ListUsersWithResponse List users by name
 //
+// People with an account here, those of the OpenID provider included.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/users (the `ListUsers` operationId).
@@ -20816,6 +23255,8 @@ func (c *ClientWithResponses) ListUsersWithResponse(ctx context.Context, params 
 }
 
 // CreateUserWithBodyWithResponse Add a user
+//
+// Without a password the user can sign in through the OpenID provider only.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20830,6 +23271,8 @@ func (c *ClientWithResponses) CreateUserWithBodyWithResponse(ctx context.Context
 
 // CreateUserWithResponse Add a user
 //
+// Without a password the user can sign in through the OpenID provider only.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/users (the `CreateUser` operationId).
@@ -20842,6 +23285,8 @@ func (c *ClientWithResponses) CreateUserWithResponse(ctx context.Context, params
 }
 
 // DeleteUserWithResponse Remove a user with its tokens and sessions
+//
+// What it did stays in the audit log under its name.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20856,6 +23301,8 @@ func (c *ClientWithResponses) DeleteUserWithResponse(ctx context.Context, user U
 
 // GetUserWithResponse Show a user
 //
+// With roles, and who gave each: somebody here or the OpenID provider.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/users/{user} (the `GetUser` operationId).
@@ -20868,6 +23315,8 @@ func (c *ClientWithResponses) GetUserWithResponse(ctx context.Context, user User
 }
 
 // UpdateUserWithBodyWithResponse Replace a user's display name, roles and state
+//
+// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20882,6 +23331,8 @@ func (c *ClientWithResponses) UpdateUserWithBodyWithResponse(ctx context.Context
 
 // UpdateUserWithResponse Replace a user's display name, roles and state
 //
+// Sessions and tokens of a user that is disabled end at once. Roles that the OpenID provider gives stay beside those given here.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/users/{user} (the `UpdateUser` operationId).
@@ -20894,6 +23345,8 @@ func (c *ClientWithResponses) UpdateUserWithResponse(ctx context.Context, user U
 }
 
 // GetVersionWithResponse Which build answers
+//
+// The version of the program, the revision of its source and the Go release that built it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -21350,6 +23803,177 @@ func ParseListDevicesResponse(rsp *http.Response) (*ListDevicesResponse, error) 
 	return response, nil
 }
 
+// ParseGetDeviceResponse parses an HTTP response from a GetDeviceWithResponse call
+func ParseGetDeviceResponse(rsp *http.Response) (*GetDeviceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDeviceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Device
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetDeviceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateDeviceResponse parses an HTTP response from a UpdateDeviceWithResponse call
+func ParseUpdateDeviceResponse(rsp *http.Response) (*UpdateDeviceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateDeviceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Device
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateDeviceResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseReleaseDeviceResponse parses an HTTP response from a ReleaseDeviceWithResponse call
+func ParseReleaseDeviceResponse(rsp *http.Response) (*ReleaseDeviceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReleaseDeviceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Device
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRepairDeviceResponse parses an HTTP response from a RepairDeviceWithResponse call
+func ParseRepairDeviceResponse(rsp *http.Response) (*RepairDeviceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RepairDeviceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Rollout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers RepairDeviceResponse202Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseDiscoverFabricResponse parses an HTTP response from a DiscoverFabricWithResponse call
 func ParseDiscoverFabricResponse(rsp *http.Response) (*DiscoverFabricResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -21378,6 +24002,98 @@ func ParseDiscoverFabricResponse(rsp *http.Response) (*DiscoverFabricResponse, e
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseGetDriftPolicyResponse parses an HTTP response from a GetDriftPolicyWithResponse call
+func ParseGetDriftPolicyResponse(rsp *http.Response) (*GetDriftPolicyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDriftPolicyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DriftPolicy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetDriftPolicyResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutDriftPolicyResponse parses an HTTP response from a PutDriftPolicyWithResponse call
+func ParsePutDriftPolicyResponse(rsp *http.Response) (*PutDriftPolicyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutDriftPolicyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DriftPolicy
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutDriftPolicyResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -24652,12 +27368,30 @@ type ServerInterface interface {
 	// UpdateFabric Change where a fabric is found and how its time runs
 	// (PUT /api/v1/fabrics/{fabric})
 	UpdateFabric(c *gin.Context, fabric FabricPath, params UpdateFabricParams)
-	// ListDevices Read every device of a plan back and compare
+	// ListDevices Read every device of a plan back and compare, or list what is known of them
 	// (GET /api/v1/fabrics/{fabric}/devices)
 	ListDevices(c *gin.Context, fabric FabricPath, params ListDevicesParams)
+	// GetDevice Show a device of the plan in force
+	// (GET /api/v1/fabrics/{fabric}/devices/{device})
+	GetDevice(c *gin.Context, fabric FabricPath, device DevicePath, params GetDeviceParams)
+	// UpdateDevice Say what is done about a device that drifts
+	// (PUT /api/v1/fabrics/{fabric}/devices/{device})
+	UpdateDevice(c *gin.Context, fabric FabricPath, device DevicePath, params UpdateDeviceParams)
+	// ReleaseDevice End the quarantine of a device
+	// (POST /api/v1/fabrics/{fabric}/devices/{device}/release)
+	ReleaseDevice(c *gin.Context, fabric FabricPath, device DevicePath, params ReleaseDeviceParams)
+	// RepairDevice Bring a device back to the plan in force, now
+	// (POST /api/v1/fabrics/{fabric}/devices/{device}/repair)
+	RepairDevice(c *gin.Context, fabric FabricPath, device DevicePath, params RepairDeviceParams)
 	// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
 	// (POST /api/v1/fabrics/{fabric}/discover)
 	DiscoverFabric(c *gin.Context, fabric FabricPath, params DiscoverFabricParams)
+	// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+	// (GET /api/v1/fabrics/{fabric}/drift-policy)
+	GetDriftPolicy(c *gin.Context, fabric FabricPath)
+	// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+	// (PUT /api/v1/fabrics/{fabric}/drift-policy)
+	PutDriftPolicy(c *gin.Context, fabric FabricPath, params PutDriftPolicyParams)
 	// ListEvents What happened on a fabric, oldest first
 	// (GET /api/v1/fabrics/{fabric}/events)
 	ListEvents(c *gin.Context, fabric FabricPath, params ListEventsParams)
@@ -25486,6 +28220,30 @@ func (siw *ServerInterfaceWrapper) ListDevices(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "read" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "read", c.Request.URL.Query(), &params.Read, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter read: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -25494,6 +28252,249 @@ func (siw *ServerInterfaceWrapper) ListDevices(c *gin.Context) {
 	}
 
 	siw.Handler.ListDevices(c, fabric, params)
+}
+
+// GetDevice operation middleware
+func (siw *ServerInterfaceWrapper) GetDevice(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "device" -------------
+	var device DevicePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "device", c.Param("device"), &device, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter device: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDeviceParams
+
+	// ------------- Optional query parameter "read" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "read", c.Request.URL.Query(), &params.Read, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter read: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDevice(c, fabric, device, params)
+}
+
+// UpdateDevice operation middleware
+func (siw *ServerInterfaceWrapper) UpdateDevice(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "device" -------------
+	var device DevicePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "device", c.Param("device"), &device, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter device: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdateDeviceParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateDevice(c, fabric, device, params)
+}
+
+// ReleaseDevice operation middleware
+func (siw *ServerInterfaceWrapper) ReleaseDevice(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "device" -------------
+	var device DevicePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "device", c.Param("device"), &device, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter device: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReleaseDeviceParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ReleaseDevice(c, fabric, device, params)
+}
+
+// RepairDevice operation middleware
+func (siw *ServerInterfaceWrapper) RepairDevice(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "device" -------------
+	var device DevicePath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "device", c.Param("device"), &device, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter device: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RepairDeviceParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RepairDevice(c, fabric, device, params)
 }
 
 // DiscoverFabric operation middleware
@@ -25551,6 +28552,88 @@ func (siw *ServerInterfaceWrapper) DiscoverFabric(c *gin.Context) {
 	}
 
 	siw.Handler.DiscoverFabric(c, fabric, params)
+}
+
+// GetDriftPolicy operation middleware
+func (siw *ServerInterfaceWrapper) GetDriftPolicy(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDriftPolicy(c, fabric)
+}
+
+// PutDriftPolicy operation middleware
+func (siw *ServerInterfaceWrapper) PutDriftPolicy(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutDriftPolicyParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutDriftPolicy(c, fabric, params)
 }
 
 // ListEvents operation middleware
@@ -29623,6 +32706,12 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/rollouts/:rollout/roll-back", wrapper.RollBackRollout)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/rollouts/:rollout/events", wrapper.ListRolloutEvents)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices", wrapper.ListDevices)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.GetDevice)
+	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.UpdateDevice)
+	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/repair", wrapper.RepairDevice)
+	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device/release", wrapper.ReleaseDevice)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/drift-policy", wrapper.GetDriftPolicy)
+	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/drift-policy", wrapper.PutDriftPolicy)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/shares", wrapper.GetShares)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/events/stream", wrapper.StreamEvents)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/policies", wrapper.ListPolicies)
@@ -30197,6 +33286,195 @@ func (response ListDevicesdefaultApplicationProblemPlusJSONResponse) VisitListDe
 	return err
 }
 
+type GetDeviceRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Device DevicePath `json:"device"`
+	Params GetDeviceParams
+}
+
+type GetDeviceResponseObject interface {
+	VisitGetDeviceResponse(w http.ResponseWriter) error
+}
+
+type GetDevice200ResponseHeaders struct {
+	ETag string
+}
+
+type GetDevice200JSONResponse struct {
+	Body    Device
+	Headers GetDevice200ResponseHeaders
+}
+
+func (response GetDevice200JSONResponse) VisitGetDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDevicedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDevicedefaultApplicationProblemPlusJSONResponse) VisitGetDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDeviceRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Device DevicePath `json:"device"`
+	Params UpdateDeviceParams
+	Body   *UpdateDeviceJSONRequestBody
+}
+
+type UpdateDeviceResponseObject interface {
+	VisitUpdateDeviceResponse(w http.ResponseWriter) error
+}
+
+type UpdateDevice200ResponseHeaders struct {
+	ETag string
+}
+
+type UpdateDevice200JSONResponse struct {
+	Body    Device
+	Headers UpdateDevice200ResponseHeaders
+}
+
+func (response UpdateDevice200JSONResponse) VisitUpdateDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDevicedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateDevicedefaultApplicationProblemPlusJSONResponse) VisitUpdateDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseDeviceRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Device DevicePath `json:"device"`
+	Params ReleaseDeviceParams
+}
+
+type ReleaseDeviceResponseObject interface {
+	VisitReleaseDeviceResponse(w http.ResponseWriter) error
+}
+
+type ReleaseDevice200JSONResponse Device
+
+func (response ReleaseDevice200JSONResponse) VisitReleaseDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseDevicedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReleaseDevicedefaultApplicationProblemPlusJSONResponse) VisitReleaseDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RepairDeviceRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Device DevicePath `json:"device"`
+	Params RepairDeviceParams
+}
+
+type RepairDeviceResponseObject interface {
+	VisitRepairDeviceResponse(w http.ResponseWriter) error
+}
+
+type RepairDevice202ResponseHeaders struct {
+	Location string
+}
+
+type RepairDevice202JSONResponse struct {
+	Body    Rollout
+	Headers RepairDevice202ResponseHeaders
+}
+
+func (response RepairDevice202JSONResponse) VisitRepairDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RepairDevicedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RepairDevicedefaultApplicationProblemPlusJSONResponse) VisitRepairDeviceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DiscoverFabricRequestObject struct {
 	Fabric FabricPath `json:"fabric"`
 	Params DiscoverFabricParams
@@ -30226,6 +33504,102 @@ type DiscoverFabricdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DiscoverFabricdefaultApplicationProblemPlusJSONResponse) VisitDiscoverFabricResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDriftPolicyRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+}
+
+type GetDriftPolicyResponseObject interface {
+	VisitGetDriftPolicyResponse(w http.ResponseWriter) error
+}
+
+type GetDriftPolicy200ResponseHeaders struct {
+	ETag string
+}
+
+type GetDriftPolicy200JSONResponse struct {
+	Body    DriftPolicy
+	Headers GetDriftPolicy200ResponseHeaders
+}
+
+func (response GetDriftPolicy200JSONResponse) VisitGetDriftPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDriftPolicydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDriftPolicydefaultApplicationProblemPlusJSONResponse) VisitGetDriftPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDriftPolicyRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params PutDriftPolicyParams
+	Body   *PutDriftPolicyJSONRequestBody
+}
+
+type PutDriftPolicyResponseObject interface {
+	VisitPutDriftPolicyResponse(w http.ResponseWriter) error
+}
+
+type PutDriftPolicy200ResponseHeaders struct {
+	ETag string
+}
+
+type PutDriftPolicy200JSONResponse struct {
+	Body    DriftPolicy
+	Headers PutDriftPolicy200ResponseHeaders
+}
+
+func (response PutDriftPolicy200JSONResponse) VisitPutDriftPolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutDriftPolicydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutDriftPolicydefaultApplicationProblemPlusJSONResponse) VisitPutDriftPolicyResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -34061,12 +37435,30 @@ type StrictServerInterface interface {
 	// UpdateFabric Change where a fabric is found and how its time runs
 	// (PUT /api/v1/fabrics/{fabric})
 	UpdateFabric(ctx context.Context, request UpdateFabricRequestObject) (UpdateFabricResponseObject, error)
-	// ListDevices Read every device of a plan back and compare
+	// ListDevices Read every device of a plan back and compare, or list what is known of them
 	// (GET /api/v1/fabrics/{fabric}/devices)
 	ListDevices(ctx context.Context, request ListDevicesRequestObject) (ListDevicesResponseObject, error)
+	// GetDevice Show a device of the plan in force
+	// (GET /api/v1/fabrics/{fabric}/devices/{device})
+	GetDevice(ctx context.Context, request GetDeviceRequestObject) (GetDeviceResponseObject, error)
+	// UpdateDevice Say what is done about a device that drifts
+	// (PUT /api/v1/fabrics/{fabric}/devices/{device})
+	UpdateDevice(ctx context.Context, request UpdateDeviceRequestObject) (UpdateDeviceResponseObject, error)
+	// ReleaseDevice End the quarantine of a device
+	// (POST /api/v1/fabrics/{fabric}/devices/{device}/release)
+	ReleaseDevice(ctx context.Context, request ReleaseDeviceRequestObject) (ReleaseDeviceResponseObject, error)
+	// RepairDevice Bring a device back to the plan in force, now
+	// (POST /api/v1/fabrics/{fabric}/devices/{device}/repair)
+	RepairDevice(ctx context.Context, request RepairDeviceRequestObject) (RepairDeviceResponseObject, error)
 	// DiscoverFabric Sweep the fabric's source and keep what was found as a snapshot
 	// (POST /api/v1/fabrics/{fabric}/discover)
 	DiscoverFabric(ctx context.Context, request DiscoverFabricRequestObject) (DiscoverFabricResponseObject, error)
+	// GetDriftPolicy Show how drift is looked for on a fabric and what is done about it
+	// (GET /api/v1/fabrics/{fabric}/drift-policy)
+	GetDriftPolicy(ctx context.Context, request GetDriftPolicyRequestObject) (GetDriftPolicyResponseObject, error)
+	// PutDriftPolicy Replace a fabric's drift policy; what is left out has its default
+	// (PUT /api/v1/fabrics/{fabric}/drift-policy)
+	PutDriftPolicy(ctx context.Context, request PutDriftPolicyRequestObject) (PutDriftPolicyResponseObject, error)
 	// ListEvents What happened on a fabric, oldest first
 	// (GET /api/v1/fabrics/{fabric}/events)
 	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
@@ -34766,6 +38158,136 @@ func (sh *strictHandler) ListDevices(ctx *gin.Context, fabric FabricPath, params
 	}
 }
 
+// GetDevice operation middleware
+func (sh *strictHandler) GetDevice(ctx *gin.Context, fabric FabricPath, device DevicePath, params GetDeviceParams) {
+	var request GetDeviceRequestObject
+
+	request.Fabric = fabric
+	request.Device = device
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDevice(ctx, request.(GetDeviceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDevice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDeviceResponseObject); ok {
+		if err := validResponse.VisitGetDeviceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateDevice operation middleware
+func (sh *strictHandler) UpdateDevice(ctx *gin.Context, fabric FabricPath, device DevicePath, params UpdateDeviceParams) {
+	var request UpdateDeviceRequestObject
+
+	request.Fabric = fabric
+	request.Device = device
+	request.Params = params
+
+	var body UpdateDeviceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateDevice(ctx, request.(UpdateDeviceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateDevice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateDeviceResponseObject); ok {
+		if err := validResponse.VisitUpdateDeviceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReleaseDevice operation middleware
+func (sh *strictHandler) ReleaseDevice(ctx *gin.Context, fabric FabricPath, device DevicePath, params ReleaseDeviceParams) {
+	var request ReleaseDeviceRequestObject
+
+	request.Fabric = fabric
+	request.Device = device
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReleaseDevice(ctx, request.(ReleaseDeviceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReleaseDevice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ReleaseDeviceResponseObject); ok {
+		if err := validResponse.VisitReleaseDeviceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RepairDevice operation middleware
+func (sh *strictHandler) RepairDevice(ctx *gin.Context, fabric FabricPath, device DevicePath, params RepairDeviceParams) {
+	var request RepairDeviceRequestObject
+
+	request.Fabric = fabric
+	request.Device = device
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RepairDevice(ctx, request.(RepairDeviceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RepairDevice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RepairDeviceResponseObject); ok {
+		if err := validResponse.VisitRepairDeviceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // DiscoverFabric operation middleware
 func (sh *strictHandler) DiscoverFabric(ctx *gin.Context, fabric FabricPath, params DiscoverFabricParams) {
 	var request DiscoverFabricRequestObject
@@ -34786,6 +38308,77 @@ func (sh *strictHandler) DiscoverFabric(ctx *gin.Context, fabric FabricPath, par
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(DiscoverFabricResponseObject); ok {
 		if err := validResponse.VisitDiscoverFabricResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDriftPolicy operation middleware
+func (sh *strictHandler) GetDriftPolicy(ctx *gin.Context, fabric FabricPath) {
+	var request GetDriftPolicyRequestObject
+
+	request.Fabric = fabric
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDriftPolicy(ctx, request.(GetDriftPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDriftPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDriftPolicyResponseObject); ok {
+		if err := validResponse.VisitGetDriftPolicyResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutDriftPolicy operation middleware
+func (sh *strictHandler) PutDriftPolicy(ctx *gin.Context, fabric FabricPath, params PutDriftPolicyParams) {
+	var request PutDriftPolicyRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	var body PutDriftPolicyJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutDriftPolicy(ctx, request.(PutDriftPolicyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutDriftPolicy")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutDriftPolicyResponseObject); ok {
+		if err := validResponse.VisitPutDriftPolicyResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -10,7 +10,7 @@ import (
 
 // Diff lists the fields in which the observed state got is not what s wants, by the rules of
 // read-back: table entries above the limit and the contents of invalid port elements do not
-// count. A half that only one of the two has is one difference, named "ca" or "switch". Nil
+// count. A half that only one of the two has is one difference, named "ca", "switch" or "wrcc". Nil
 // means equal.
 func (s Settings) Diff(got Settings) []ibcc.Difference {
 	var ds []ibcc.Difference
@@ -26,12 +26,18 @@ func (s Settings) Diff(got Settings) []ibcc.Difference {
 	case s.Switch != nil || got.Switch != nil:
 		ds = append(ds, halfDifference("switch", s.Switch != nil))
 	}
+	switch {
+	case s.WRCC != nil && got.WRCC != nil:
+		ds = append(ds, diffWRCC(s.WRCC, got.WRCC)...)
+	case s.WRCC != nil || got.WRCC != nil:
+		ds = append(ds, halfDifference("wrcc", s.WRCC != nil))
+	}
 	return ds
 }
 
 // Equal reports that Diff finds nothing.
 func (s Settings) Equal(got Settings) bool {
-	if s.CA != nil && got.CA != nil && s.Switch == nil && got.Switch == nil {
+	if s.CA != nil && got.CA != nil && s.Switch == nil && got.Switch == nil && s.WRCC == nil && got.WRCC == nil {
 		return s.CA.Equal(got.CA) // the common case, without listing a whole table
 	}
 	return len(s.Diff(got)) == 0
@@ -68,6 +74,9 @@ func (s Settings) Clone() Settings {
 		sw := *s.Switch
 		sw.Ports = slices.Clone(s.Switch.Ports)
 		c.Switch = &sw
+	}
+	if s.WRCC != nil {
+		c.WRCC = s.WRCC.Clone()
 	}
 	return c
 }

@@ -11,15 +11,19 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
+	"fairlane/wrcc"
 )
+
+// PlaneWRCC is Device.Plane of WRCC switches. They have no LID: how one is reached is up to its driver.
+const PlaneWRCC = "wrcc"
 
 // Device names one manageable unit: a channel-adapter port, or a whole switch (Port 0).
 type Device struct {
-	Plane string          `json:"plane"` // "ib"
+	Plane string          `json:"plane"` // "ib" or PlaneWRCC
 	ID    ident.PortID    `json:"id"`    // node GUID and port; port 0 for a switch
 	Name  string          `json:"name"`  // for people: node description and port
 	Kind  subnet.NodeKind `json:"kind"`
-	LID   ident.LID       `json:"lid"`   // where its agents answer
+	LID   ident.LID       `json:"lid"`   // where its agents answer; 0 on PlaneWRCC
 	Ports int             `json:"ports"` // external ports of a switch
 }
 
@@ -31,14 +35,27 @@ type Capabilities struct {
 	PortMarking      bool `json:"port_marking"`  // SwitchPortCongestionSetting answered
 	CreditStarvation bool `json:"credit_starvation"`
 	PerSLCounters    bool `json:"per_sl_counters"` // PortXmitDataSL and PortRcvDataSL answered
+
+	WRCC *WRCCCapabilities `json:"wrcc,omitempty"` // of a WRCC switch
+}
+
+// WRCCCapabilities is what a WRCC switch can be told: the sizes of its tables, entries.
+type WRCCCapabilities struct {
+	Ports   int `json:"ports"`   // with a fair rate
+	Weights int `json:"weights"` // of classes; 0 when the switch weighs none itself
+	Domains int `json:"domains"` // ports with a data centre
 }
 
 // Settings is the whole desired or observed congestion-control state of one device. The half
-// that does not apply to the device's kind is nil.
+// that does not apply to the device's plane and kind is nil.
 type Settings struct {
 	CA     *ibcc.CASettings `json:"ca,omitempty"`
 	Switch *SwitchState     `json:"switch,omitempty"`
+	WRCC   *WRCCState       `json:"wrcc,omitempty"` // of a switch on PlaneWRCC
 }
+
+// WRCCState is the fair-rate settings of a WRCC switch.
+type WRCCState = wrcc.SwitchConfig
 
 // SwitchState is the marking of a switch: the defaults and, by port number, the overrides
 // (index 0 is port 0; length Device.Ports+1).

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"strings"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/subnet"
@@ -14,8 +15,11 @@ const MaxSwitchPorts = 254
 
 // Validate checks that d can be addressed and is of a kind that holds settings: a unicast
 // LID, and port 0 with 1 to 254 external ports on a switch or port 1 to 254 on a channel
-// adapter.
+// adapter. On PlaneWRCC there are switches only, and no LID.
 func (d Device) Validate() error {
+	if d.Plane == PlaneWRCC {
+		return d.validateWRCC()
+	}
 	if !d.LID.IsUnicast() {
 		return fmt.Errorf("device %s: LID %d, want 1 to %d", d, d.LID, ident.MaxUnicastLID)
 	}
@@ -53,8 +57,11 @@ func (s Settings) ValidateRanges(d Device) error {
 	if err := s.validateShape(d); err != nil {
 		return err
 	}
-	if s.CA != nil {
+	switch {
+	case s.CA != nil:
 		return s.CA.ValidateRanges()
+	case s.WRCC != nil:
+		return s.WRCC.ValidateRanges(d.Ports)
 	}
 	return s.Switch.validateRanges(d.Ports)
 }
@@ -66,8 +73,11 @@ func (s Settings) Validate(d Device) error {
 	if err := s.validateShape(d); err != nil {
 		return err
 	}
-	if s.CA != nil {
+	switch {
+	case s.CA != nil:
 		return s.CA.Validate()
+	case s.WRCC != nil:
+		return s.WRCC.Validate(d.Ports)
 	}
 	return s.Switch.validate(d.Ports)
 }
@@ -76,23 +86,32 @@ func (s Settings) validateShape(d Device) error {
 	if err := d.Validate(); err != nil {
 		return err
 	}
-	isSwitch := d.Kind == subnet.KindSwitch
-	if (s.Switch != nil) != isSwitch || (s.CA != nil) == isSwitch {
+	isWRCC := d.Plane == PlaneWRCC
+	isSwitch := d.Kind == subnet.KindSwitch && !isWRCC
+	if (s.WRCC != nil) != isWRCC || (s.Switch != nil) != isSwitch || (s.CA != nil) != (d.Kind == subnet.KindCA && !isWRCC) {
 		return fmt.Errorf("device %s: settings for %s, want those of its kind and no others", d, s.halves())
 	}
 	return nil
 }
 
 func (s Settings) halves() string {
-	switch {
-	case s.CA != nil && s.Switch != nil:
-		return "both a channel adapter and a switch"
-	case s.CA != nil:
-		return "a channel adapter"
-	case s.Switch != nil:
-		return "a switch"
+	var have []string
+	if s.CA != nil {
+		have = append(have, "a channel adapter")
 	}
-	return "nothing"
+	if s.Switch != nil {
+		have = append(have, "a switch")
+	}
+	if s.WRCC != nil {
+		have = append(have, "a WRCC switch")
+	}
+	switch len(have) {
+	case 0:
+		return "nothing"
+	case 1:
+		return have[0]
+	}
+	return "both " + strings.Join(have, " and ")
 }
 
 func (s *SwitchState) validate(ports int) error {

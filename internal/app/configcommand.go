@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/api"
 	"fairlane/internal/config"
 )
 
@@ -59,6 +60,9 @@ func checkFiles(c *Config) error {
 	if c.TLS.CertFile != "" {
 		_, err = newCertificates(c.TLS, nil)
 		add("tls", err)
+	}
+	if err := withOpenID(&api.Options{}, c); err != nil {
+		faults = append(faults, err) // it names its key
 	}
 	if faults == nil {
 		return nil

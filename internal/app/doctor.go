@@ -35,6 +35,7 @@ type doctor struct {
 	app      *app
 	config   *config.Loaded
 	url      string // of the running service
+	opensm   string // OpenSM's options file
 	findings []finding
 	now      func() time.Time
 }
@@ -60,7 +61,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use: "doctor", Short: a.t("doctor.short"), Long: a.t("doctor.long"), Args: cobra.NoArgs,
 		Example: "  fairlane doctor --config /etc/fairlane/fairlane.yaml\n  fairlane doctor --database fairlane.db --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d := &doctor{app: a, url: url, now: time.Now}
+			d := &doctor{app: a, url: url, opensm: opensmConfig, now: time.Now}
 			d.run(cmd.Context(), cmd, *path)
 			if err := d.print(asJSON); err != nil {
 				return err

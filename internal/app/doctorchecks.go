@@ -33,7 +33,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // keys looks at who may read the files that hold secrets.
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config
-	for _, path := range []string{c.AdminTokenFile, c.CCKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile} {
+	for _, path := range []string{c.AdminTokenFile, c.CCKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile} {
 		if path == "" {
 			continue
 		}
@@ -129,7 +129,11 @@ func (d *doctor) space(path string) {
 		d.note("store", path, statusFail, "store-directory", "error", err, "path", filepath.Dir(path))
 		return
 	}
-	free := int64(st.Bavail) * st.Bsize
+	d.room(path, int64(st.Bavail)*st.Bsize)
+}
+
+// room judges so many free bytes beside a database.
+func (d *doctor) room(path string, free int64) {
 	mib := free >> 20
 	switch {
 	case free < spaceFail:

@@ -35,6 +35,11 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key mad.Key) 
 		return
 	}
 	defer func() { _ = c.Close() }() // the slot is gone either way
+	d.attached(ctx, f, c, key)
+}
+
+// attached asks the port that we are attached at, and the subnet manager that it names.
+func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Transport, key mad.Key) {
 	port, err := ownPort(ctx, c)
 	if err != nil {
 		d.note("fabric", f.Name, statusFail, "fabric-silent", "source", f.Source, "error", err)
@@ -80,11 +85,11 @@ func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, li
 		}
 		d.note("sm", fabric, statusOK, state, "guid", info.GUID, "lid", lid, "state", info.State, "priority", info.Priority)
 	}
-	switch on, known := opensmCongestionControl(opensmConfig); {
+	switch on, known := opensmCongestionControl(d.opensm); {
 	case known && on:
-		d.note("sm", fabric, statusFail, "sm-congestion-on", "path", opensmConfig)
+		d.note("sm", fabric, statusFail, "sm-congestion-on", "path", d.opensm)
 	case known:
-		d.note("sm", fabric, statusOK, "sm-congestion-off", "path", opensmConfig)
+		d.note("sm", fabric, statusOK, "sm-congestion-off", "path", d.opensm)
 	default:
 		d.note("sm", fabric, statusSkip, "sm-congestion-unknown")
 	}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // onFaultyFabric starts a live star of four hosts whose agents have the given fault on one node,
 // puts it under management with sample tenants, and stores a plan.
-func onFaultyFabric(t *testing.T, node string, f simdev.Faults) (*demo, string) {
+func onFaultyFabric(t *testing.T, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*demo, string) {
 	t.Helper()
 	topo, err := topogen.Star(4, topogen.Wire{})
 	if err != nil {
@@ -49,7 +49,7 @@ func onFaultyFabric(t *testing.T, node string, f simdev.Faults) (*demo, string) 
 		t.Fatal(err)
 	}
 	m, err := openManager(ctx, filepath.Join(t.TempDir(), "fairlane.db"),
-		&ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}})
+		&ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}, work: workOptions{still: true}}, adjust...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,8 +18,10 @@ const (
 	defaultShareError = 0.1
 )
 
-// Check implements engine.Gate.
-func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) error {
+// Check implements engine.Gate. Tenants and links that cannot be measured - those that share a service level, or whose port
+// does not tell - neither fail a gate nor pass it: it is judged by the others, and the notice names who was left out. When
+// nothing is left to judge by, that is an error.
+func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) (notice string, err error) {
 	o := ro.Options
 	window := o.MeasureWindow
 	if window == 0 {
@@ -26,22 +29,58 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	}
 	s, err := g.meter.Measure(ctx, t, window)
 	if err != nil {
-		return fmt.Errorf("shares could not be measured: %w", err)
+		return "", fmt.Errorf("shares could not be measured: %w", err)
 	}
-	if err := unmeasured(s); err != nil {
-		return err
-	}
+	var left []error
 	if o.MinUtilisation > 0 {
-		if u := utilisation(s); u < o.MinUtilisation {
-			return fmt.Errorf("contended links are used to %.1f %%, %.1f %% are wanted", 100*u, 100*o.MinUtilisation)
+		links, out := measuredLinks(s)
+		if left = append(left, out...); len(links) == 0 && len(s.Links) > 0 {
+			return "", fmt.Errorf("the use of no contended link could be measured: %w", errors.Join(out...))
+		}
+		if u := utilisation(control.Shares{Links: links}); u < o.MinUtilisation {
+			return "", fmt.Errorf("contended links are used to %.1f %%, %.1f %% are wanted", 100*u, 100*o.MinUtilisation)
 		}
 	}
 	bound := o.MaxShareError
 	if bound == 0 && o.VerifyShares {
 		bound = defaultShareError
 	}
-	if last := ro.Wave+1 >= ro.Waves; last && bound > 0 && s.MaxShareError > bound {
-		return fmt.Errorf("the worst share error is %.1f %%, at most %.1f %% is wanted", 100*s.MaxShareError, 100*bound)
+	if last := ro.Wave+1 >= ro.Waves; last && bound > 0 {
+		worst, n, out := measuredTenants(s)
+		if left = append(left, out...); n == 0 && len(s.Tenants) > 0 {
+			return "", fmt.Errorf("the share of no tenant could be measured: %w", errors.Join(out...))
+		}
+		if worst > bound {
+			return "", fmt.Errorf("the worst share error is %.1f %%, at most %.1f %% is wanted", 100*worst, 100*bound)
+		}
 	}
-	return nil
+	if err := errors.Join(left...); err != nil {
+		notice = "the health gate could not judge everything: " + err.Error()
+	}
+	return notice, nil
+}
+
+// measuredTenants returns the worst share error of those that were measured, how many these are, and why the others were not.
+func measuredTenants(s control.Shares) (worst float64, n int, left []error) {
+	for _, t := range s.Tenants {
+		if t.Problem != "" {
+			left = append(left, fmt.Errorf("share of tenant %s: %s", t.Tenant, t.Problem))
+			continue
+		}
+		n++
+		worst = max(worst, t.ShareError)
+	}
+	return worst, n, left
+}
+
+// measuredLinks returns the links that were measured, and why the others were not.
+func measuredLinks(s control.Shares) (links []control.LinkUse, left []error) {
+	for _, l := range s.Links {
+		if l.Problem != "" {
+			left = append(left, fmt.Errorf("use of link %s: %s", l.Name, l.Problem))
+			continue
+		}
+		links = append(links, l)
+	}
+	return links, left
 }

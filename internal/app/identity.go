@@ -8,15 +8,28 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 )
 
-// checkIdentities asks the node behind each device's LID who it is. LIDs come from the snapshot the plan was
-// made for; a subnet manager may have given them to others since, and settings must not reach the wrong
-// device. A node that does not answer is left to the rollout, which reports it.
+// checkIdentities refuses to go on when one of the devices is not who it was.
 func checkIdentities(ctx context.Context, t mad.Transport, devices []driver.Device) error {
+	wrong := identities(ctx, t, devices)
+	var list faults
+	for i := range devices {
+		if err := wrong[devices[i].ID]; err != nil {
+			list = append(list, err)
+		}
+	}
+	return list.err()
+}
+
+// identities asks the node behind each device's LID who it is, and returns an error for each device that is not the one
+// meant. LIDs come from the snapshot the plan was made for; a subnet manager may have given them to others since, and
+// settings must not reach the wrong device. A node that does not answer is left to whoever reads it next, who reports it.
+func identities(ctx context.Context, t mad.Transport, devices []driver.Device) map[ident.PortID]error {
 	var mu sync.Mutex
-	var wrong faults
+	wrong := map[ident.PortID]error{}
 	var g errgroup.Group
 	g.SetLimit(64)
 	for i := range devices {
@@ -26,14 +39,14 @@ func checkIdentities(ctx context.Context, t mad.Transport, devices []driver.Devi
 			resp, err := mad.Call(ctx, t, mad.Target{LID: d.LID}, &req)
 			var info mad.NodeInfo
 			if err != nil || info.Decode(resp.Data()) != nil || info.NodeGUID == d.ID.Node {
-				return nil // silence is the rollout's to report
+				return nil // silence is reported by the reading
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			wrong = append(wrong, fmt.Errorf("LID %d of %s now belongs to node %s: discover the fabric again and make a new plan", d.LID, d.Name, info.NodeGUID))
+			wrong[d.ID] = fmt.Errorf("LID %d of %s now belongs to node %s: discover the fabric again and make a new plan", d.LID, d.Name, info.NodeGUID)
 			return nil
 		})
 	}
 	_ = g.Wait() // the goroutines return no errors
-	return wrong.err()
+	return wrong
 }

@@ -39,6 +39,7 @@ type workOptions struct {
 	lease   time.Duration        // see engine.Deps.Lease
 	workers int                  // jobs worked at the same time
 	idle    bool                 // work nothing: for commands that only look
+	still   bool                 // no periodic work: for tests, which ask for it themselves
 }
 
 // lockDatabase makes this the only manager of a database file. A second one would take the rollouts of
@@ -46,10 +47,10 @@ type workOptions struct {
 func lockDatabase(path string) (*os.File, error) {
 	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock database %s: %w", path, err)
+		return nil, fmt.Errorf("lock database %s: %w: give the file and its directory, on a disk that takes changes, to the user that runs the service", path, err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("database %s is in use by another manager: %w", path, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("database %s is in use by another manager: stop it, or use PostgreSQL for several: %w", path, err), f.Close())
 	}
 	return f, nil
 }
@@ -98,7 +99,7 @@ func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err 
 		return err
 	}
 	m.queue, err = riverwork.New(ctx, m.store.Writer(), riverwork.Options{
-		Postgres: m.lock == nil, Name: name, Log: slog.New(leveled{m.log.Handler()}), Workers: p.work.workers, Periodic: m.periodic(),
+		Postgres: m.lock == nil, Name: name, Log: slog.New(leveled{m.log.Handler()}), Workers: p.work.workers, Periodic: m.periodic(name, p.work.still),
 		Work: func(ctx context.Context, j control.Job) error {
 			if j.Kind == control.JobTask {
 				return m.service.WorkTask(ctx, j)
@@ -127,10 +128,14 @@ func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err 
 }
 
 // periodic is what one of all managers does every so often.
-func (m *manager) periodic() []riverwork.Periodic {
+func (m *manager) periodic(name string, still bool) []riverwork.Periodic {
+	if still {
+		return nil
+	}
 	return []riverwork.Periodic{
 		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
 		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
+		{Name: "drift", Every: 5 * time.Second, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/control"
 	"fairlane/internal/obs"
+	"fairlane/internal/reconcile"
 	"fairlane/internal/span"
 	"fairlane/subnet"
 )
@@ -102,6 +103,15 @@ func (p measuredPorts) Measure(ctx context.Context, t control.Target, window tim
 	p.m.Measured(time.Since(begun), err)
 	sp.End(err)
 	return shares, err
+}
+
+// readings counts what was found of devices that were read to look for drift.
+func readings(list []control.DeviceReport) map[string]int {
+	out := map[string]int{}
+	for i := range list {
+		out[string(reconcile.ReadingOf(reconcile.State(list[i].State)))]++
+	}
+	return out
 }
 
 // watch is what api.Options.Watch calls.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,12 +32,51 @@ func BenchmarkPush(b *testing.B) {
 			d, plans := pushLab(b, database, 250, 40)
 			b.ReportAllocs()
 			n, ports := 0, 0
+			began := processorTime(b)
 			for b.Loop() {
-				ro := push(b, d, plans[n%2])
+				ro := push(b, d, plans[n%2], control.RolloutOptions{})
 				n++
 				ports = len(ro.Devices)
 			}
 			b.ReportMetric(float64(ports), "devices/op")
+			b.ReportMetric((processorTime(b)-began).Seconds()/float64(n), "cpu-s/op")
+		})
+	}
+}
+
+// processorTime is what this process, the simulated devices in it, has used; PostgreSQL is another one.
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkManagers brings alternating plans to 1,000 simulated ports that take their time to answer: what counts is not
+// the processor but how many of them are written at once. Each manager writes four devices of each of eight shards.
+func BenchmarkManagers(b *testing.B) {
+	for n := 1; n <= 3; n++ {
+		b.Run(fmt.Sprintf("managers=%d", n), func(b *testing.B) {
+			database := pgtest.Start(b, pgtest.Options{Durable: true}).Database(b)
+			d, plans := pushLab(b, database, 25, 40)
+			for range n - 1 {
+				m, err := openManager(b.Context(), database, &ports{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.Cleanup(func() {
+					if err := m.close(); err != nil {
+						b.Error(err)
+					}
+				})
+			}
+			d.live.devices.SetFaults(simdev.Faults{DelayReply: 1, Delay: 50 * time.Millisecond})
+			i := 0
+			for b.Loop() {
+				push(b, d, plans[i%2], control.RolloutOptions{Wave: 1024, Shard: 16, Parallel: 4})
+				i++
+			}
 		})
 	}
 }
@@ -103,12 +143,12 @@ func everyPort(topo *subnet.Fabric, weight int) control.TenantSet {
 }
 
 // push rolls a plan's settings out and waits for the end.
-func push(tb testing.TB, d *demo, plan string) control.Rollout {
+func push(tb testing.TB, d *demo, plan string, o control.RolloutOptions) control.Rollout {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
 	defer cancel()
 	svc := d.manager.service
-	ro, err := svc.StartRollout(ctx, demoFabric, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}})
+	ro, err := svc.StartRollout(ctx, demoFabric, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
 	if err != nil {
 		tb.Fatal(err)
 	}

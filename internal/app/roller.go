@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
@@ -34,7 +35,9 @@ func (p *ports) Discover(ctx context.Context, src string) (f *subnet.Fabric, sta
 	if err != nil {
 		return nil, stats, err
 	}
-	f, stats, _, err = discoverSource(ctx, s, nil)
+	if f, stats, _, err = discoverSource(ctx, s, nil); s.file != "" {
+		err = withoutContent(s.file, err)
+	}
 	return f, stats, err
 }
 
@@ -75,25 +78,29 @@ func (p *ports) Open(ctx context.Context, t control.Target, devices []driver.Dev
 	return engine.Session{Driver: s.driver, Placer: place, Close: s.close}, nil
 }
 
-// Observe implements control.Observer.
-func (p *ports) Observe(ctx context.Context, t control.Target) ([]control.DeviceReport, error) {
+// Observe implements control.Observer. A device whose LID belongs to another node by now is one that cannot be read.
+func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
+	targets, err := reconcile.Desired(t.Plan, t.Topology)
+	if err != nil {
+		return nil, err
+	}
+	if ids != nil {
+		wanted := make(map[ident.PortID]bool, len(ids))
+		for _, id := range ids {
+			wanted[id] = true
+		}
+		targets = slices.DeleteFunc(targets, func(t reconcile.Target) bool { return !wanted[t.Device.ID] })
+	}
 	s, err := p.open(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = s.close() }() // the slot is gone either way
-	targets, err := reconcile.Desired(t.Plan, t.Topology)
-	if err != nil {
-		return nil, err
-	}
 	devices := make([]driver.Device, len(targets))
 	for i := range targets {
 		devices[i] = targets[i].Device
 	}
-	if err := checkIdentities(ctx, s.transport, devices); err != nil {
-		return nil, err
-	}
-	observed := reconcile.Observe(ctx, targets, s.driver, 64)
+	observed := reconcile.Observe(ctx, targets, &certain{s.driver, identities(ctx, s.transport, devices)}, observers)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read devices back: %w", err)
 	}
@@ -105,6 +112,23 @@ func (p *ports) Observe(ctx context.Context, t control.Target) ([]control.Device
 		}
 	}
 	return reports, nil
+}
+
+// observers is how many devices are read at the same time.
+const observers = 64
+
+// certain reads no device whose LID belongs to another node.
+type certain struct {
+	driver.Driver
+	wrong map[ident.PortID]error
+}
+
+// Read implements driver.Driver.
+func (c *certain) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
+	if err := c.wrong[d.ID]; err != nil {
+		return driver.Settings{}, err
+	}
+	return c.Driver.Read(ctx, d)
 }
 
 func differences(in []ibcc.Difference) []control.Difference {

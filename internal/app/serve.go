@@ -140,6 +140,9 @@ func (s *serving) open(ctx context.Context) error {
 		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}
 		d.Discoverer, d.Meter = measured, measured
+		d.Swept = func(list []control.DeviceReport, took time.Duration, err error) {
+			s.metrics.Swept(readings(list), took, err)
+		}
 		d.Compiled = func(plane policy.Plane, took time.Duration, err error) { s.metrics.Compiled(string(plane), took, err) }
 	})
 	return err
@@ -188,7 +191,11 @@ func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
 	if err != nil || len(s.config.Operations.Listen) == 0 {
 		return []endpoint{first}, err
 	}
-	second := endpoint{server: operationsServer(operationsHandler(s.metrics, s.config.Operations.Pprof))}
+	var guard func(http.Handler) http.Handler // nil: no profiles
+	if s.config.Operations.Pprof {
+		guard = h.GuardProfiles
+	}
+	second := endpoint{server: operationsServer(operationsHandler(s.metrics, guard))}
 	if second.listeners, err = listenOn(ctx, s.config.Operations.Listen, nil); err != nil {
 		for _, l := range first.listeners {
 			err = errors.Join(err, l.Close())
@@ -258,6 +265,6 @@ func (s *serving) census(ctx context.Context) (obs.Census, error) {
 	n, err := s.manager.store.Census(ctx)
 	return obs.Census{
 		Fabrics: n.Fabrics, Tenants: n.Tenants, Rollouts: n.Rollouts, Devices: n.Devices, OldestActive: n.OldestActive,
-		Drifted: n.Drifted, Jobs: n.Jobs, Sessions: n.Sessions,
+		Readings: n.Readings, Quarantined: n.Quarantined, Jobs: n.Jobs, Sessions: n.Sessions,
 	}, err
 }

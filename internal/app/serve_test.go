@@ -64,13 +64,18 @@ const testToken = "flt_canary_token_0123456789abcdefghij"
 // startServe runs the service with a configuration of its own, an operations listener and a collector of spans.
 func startServe(t testing.TB, more string) *process {
 	t.Helper()
+	return startServeOn(t, filepath.Join(t.TempDir(), "f.db"), more)
+}
+
+// startServeOn is startServe on a database of a name.
+func startServeOn(t testing.TB, database, more string) *process {
+	t.Helper()
 	p := &process{exit: make(chan int, 1)}
 	p.collector = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(&p.spans, r.Body)
 	}))
 	t.Cleanup(p.collector.Close)
-	dir := t.TempDir()
-	path := write(t, "fairlane.yaml", "listen: 127.0.0.1:0\ndatabase: "+filepath.Join(dir, "f.db")+
+	path := write(t, "fairlane.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+
 		"\nadmin_token_file: "+write(t, "token", testToken+"\n")+
 		"\noperations: {listen: '127.0.0.1:0', pprof: true}\ntrace: {endpoint: '"+p.collector.URL+"'}\n"+more)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -141,6 +146,22 @@ func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
 	}
 	if code, _ := p.send(t, "GET", p.ops+"/debug/pprof/goroutine?debug=1", ""); code != http.StatusOK {
 		t.Errorf("profiles: %d", code)
+	}
+	for _, token := range []string{"", "Bearer flt_canarywrong_0123456789abcdefghijk"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.ops+"/debug/pprof/heap", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", token)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("profiles with %q: %d, %v", token, resp.StatusCode, err)
+		}
 	}
 	for _, path := range []string{"/metrics", "/debug/pprof/"} {
 		if code, _ := p.send(t, "GET", p.api+path, ""); code == http.StatusOK {

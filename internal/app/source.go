@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -82,4 +83,18 @@ func readFabric(path string) (*subnet.Fabric, error) {
 		return nil, &UsageError{Err: err}
 	}
 	return f, nil
+}
+
+// withoutContent keeps what a file holds out of an error that goes to a client of the service: whoever may name a file
+// to the service need not be one who may read it.
+func withoutContent(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	where := path
+	var fault *topofile.ParseError
+	if errors.As(err, &fault) && fault.Line > 0 {
+		where = fmt.Sprintf("%s:%d", path, fault.Line)
+	}
+	return fmt.Errorf("%s cannot be read as a fabric file; on the machine of the service, `fairlane discover --from file:%s` says why", where, path)
 }

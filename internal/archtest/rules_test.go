@@ -24,12 +24,18 @@ var rules = []rule{
 	{"ccconfig/dcqcn", nil, pureReason},
 	{"ccconfig/ecn", nil, pureReason},
 	{"ccconfig/profile", []string{"ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
+	{"ccconfig/nicparam", []string{"ccconfig/dcqcn"}, pureReason},
+	{"ccconfig/dcbnl", []string{"ccconfig/nicparam"}, pureReason},
+	{"ccconfig/niccount", nil, pureReason},
+	{"ccconfig/adopt", []string{"ccconfig/nicparam", "ccconfig/niccount", "ccconfig/dcbnl", "ccconfig/ecn"}, pureReason},
+	{"ccconfig/nicfiles", []string{"ccconfig/nicparam", "ccconfig/niccount", "ccconfig/adopt", "ccconfig/dcbnl"}, "the host's files are reached through the table of parameters; who serves them is elsewhere"},
 	{"wrcc", nil, pureReason},
+	{"wrcc/p4info", []string{"wrcc"}, "the codec between table entries and P4Runtime's messages knows values, not connections"},
 	{"tenants", nil, pureReason},
 	{"tenants/tenantfile", []string{"tenants", "subnet"}, pureReason},
 	{"tenants/authz", []string{"tenants"}, "rights are decided from roles and memberships alone"},
 	{"policy/fill", []string{"internal/disjoint"}, "sharing of capacities knows numbers, not fabrics"},
-	{"policy", []string{"policy/fill", "internal/disjoint", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy", []string{"policy/fill", "internal/disjoint", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "ccconfig/nicparam", "ccconfig/dcbnl", "ccconfig/niccount", "ccconfig/adopt", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},
@@ -46,9 +52,12 @@ var rules = []rule{
 	{"sim/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc"}, "an evaluation compiles random cases and sets the simulator against the prediction"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
 
-	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc"}, "the device contract speaks the pure model"},
-	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc"}, "the conformance suite knows the contract only"},
+	{"sim/p4dev", []string{"wrcc", "wrcc/p4info"}, "simulated switches answer P4Runtime from tables; what forwards packets is behind an interface they declare"},
+
+	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc", "wrcc"}, "the device contract speaks the pure model"},
+	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc", "wrcc"}, "the conformance suite knows the contract only"},
 	{"ccconfig/ibmad", []string{"ccconfig/driver", "ccconfig/ibcc", "subnet", "subnet/mad"}, "an adapter imports its port, the pure model and one protocol"},
+	{"wrcc/p4rt", []string{"ccconfig/driver", "wrcc", "wrcc/p4info"}, "an adapter imports its port, the pure model and one protocol"},
 	{"subnet/ibsim", []string{"subnet/mad"}, "a transport moves datagrams"},
 	{"subnet/ibsim/ibsimtest", []string{"subnet/ibsim", "subnet/mad", "subnet"}, "test helper of the transport"},
 	{"subnet/subnettest", []string{"subnet", "subnet/topogen", "subnet/topofile"}, "fabrics for tests"},
@@ -72,9 +81,12 @@ var rules = []rule{
 	{"internal/obs", []string{"internal/span"}, "metrics, logs and traces know numbers and names, not the service"},
 	{"internal/fusetest", nil, "a check that tests of pure packages call"},
 	{"internal/plot", nil, "charts know numbers and units, not simulations"},
-	{"api", []string{"internal/span", "api/gen", "internal/control", "tenants/authz", "internal/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc"}, "edges translate and authenticate; never a store, never an adapter"},
+	{"api", []string{"internal/span", "api/gen", "api/reference", "internal/control", "tenants/authz", "internal/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc"}, "edges translate and authenticate; never a store, never an adapter"},
 	{"api/gen", nil, "generated from the contract"},
-	{"internal/cli", []string{"api", "internal/audit", "api/gen", "internal/i18n", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+	{"docs", nil, "pages of words, embedded"},
+	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
+	{"internal/cli/manifest", []string{"tenants"}, "files of resources are read without a service"},
+	{"internal/cli", []string{"internal/cli/manifest", "api", "internal/audit", "api/gen", "internal/i18n", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
 	{"internal/app", []string{"*"}, "wiring"},
 	{"internal/archtest", nil, "reads source, imports nothing"},
@@ -88,7 +100,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "internal/disjoint", "internal/audit", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
-	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce", "sim/evaluate",
+	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce", "sim/evaluate",
 }
 
 // only maps a library to the packages that may import it, and why.
@@ -108,5 +120,6 @@ var only = map[string]struct {
 	"github.com/prometheus/":        {[]string{"internal/obs"}, "metrics are registered in one table"},
 	"go.opentelemetry.io/":          {[]string{"internal/span", "internal/obs", "internal/app", "api"}, "spans are made through internal/span"},
 	"github.com/spf13/cobra":        {[]string{"internal/cli", "internal/app"}, "the command line is an edge"},
-	"github.com/getkin/kin-openapi": {[]string{"api", "api/gen"}, "the contract is enforced at the edge"},
+	"github.com/p4lang/":            {[]string{"wrcc/p4info", "wrcc/p4rt", "sim/p4dev"}, "P4Runtime is spoken by one driver and by its simulated switches"},
+	"github.com/getkin/kin-openapi": {[]string{"api", "api/gen", "api/reference"}, "the contract is enforced at the edge"},
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
-	"fairlane/api/gen"
 	"fairlane/internal/i18n"
 )
 
@@ -41,10 +40,12 @@ func New(o Options) []*cobra.Command {
 		o.Args = os.Args
 	}
 	c := &cli{getenv: o.Getenv, texts: texts(i18n.Asked(o.Args), o.Getenv)}
-	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.share(), c.audit(),
-		c.login(), c.logout(), c.whoami(), c.user(), c.role(), c.token(), c.member(), c.serviceAccount()}
+	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.driftPolicy(), c.share(), c.audit(),
+		c.policy(), c.option(), c.attachment(), c.class(), c.simulation(), c.calibration(), c.settings(),
+		c.apply(), c.status(), c.login(), c.logout(), c.whoami(), c.password(), c.user(), c.role(), c.token(), c.member(), c.serviceAccount()}
 	for _, cmd := range all {
 		c.addCommon(cmd)
+		c.completes(cmd)
 	}
 	return all
 }
@@ -64,6 +65,10 @@ type cli struct {
 	texts  *i18n.Catalogue
 
 	url, tokenFile, fabricName, output, lang string
+	caFile, certFile, keyFile                string
+	asJSON                                   bool
+	dry                                      bool   // --dry-run, of commands that c.writes names
+	match                                    string // --if-match, of commands that c.matches names
 }
 
 // t is the text of a key in the chosen language.
@@ -75,11 +80,21 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	f := noun.PersistentFlags()
 	f.StringVar(&c.url, "url", "", c.t("flag.url"))
 	f.StringVar(&c.tokenFile, "token-file", "", c.t("flag.token-file"))
+	f.StringVar(&c.caFile, "ca-file", "", c.t("flag.ca-file"))
+	f.StringVar(&c.certFile, "cert-file", "", c.t("flag.cert-file"))
+	f.StringVar(&c.keyFile, "key-file", "", c.t("flag.key-file"))
 	f.StringVar(&c.fabricName, "fabric", "", c.t("flag.fabric"))
 	f.StringVarP(&c.output, "output", "o", "table", c.t("flag.output"))
+	f.BoolVar(&c.asJSON, "json", false, c.t("flag.as-json"))
 	f.StringVar(&c.lang, "lang", "", c.t("flag.lang"))
 	noun.SilenceUsage, noun.SilenceErrors = true, true
-	noun.PersistentPreRunE = func(*cobra.Command, []string) error {
+	noun.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if c.asJSON {
+			if cmd.Flags().Changed("output") && c.output != "json" {
+				return c.usage("err.json-or-output")
+			}
+			c.output = "json"
+		}
 		switch c.output {
 		case "table", "json", "yaml":
 		default:
@@ -142,42 +157,6 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// client connects to the service.
-func (c *cli) client() (*gen.ClientWithResponses, error) {
-	token := c.getenv("FAIRLANE_TOKEN")
-	if c.tokenFile != "" {
-		b, err := os.ReadFile(c.tokenFile)
-		if err != nil {
-			return nil, c.usage("err.token-file", "error", err)
-		}
-		token = strings.TrimSpace(string(b))
-	}
-	if token == "" {
-		all, err := c.credentials()
-		if err != nil {
-			return nil, err
-		}
-		token = all[c.base()].Token
-	}
-	if token == "" {
-		return nil, c.usage("err.no-token")
-	}
-	client, err := api.NewClient(c.base(), token, nil)
-	if err != nil {
-		return nil, &UsageError{err.Error()}
-	}
-	return client, nil
-}
-
-func (c *cli) base() string {
-	for _, u := range []string{c.url, c.getenv("FAIRLANE_URL")} {
-		if u != "" {
-			return u
-		}
-	}
-	return DefaultURL
-}
-
 // response is what every generated answer has.
 type response interface{ StatusCode() int }
 
@@ -186,7 +165,7 @@ func (c *cli) judge(r response, body func() []byte, err error) error {
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
-			return errors.New(c.t("err.unreachable", "url", c.base(), "error", u.Err))
+			return &unreachableError{c.t("err.unreachable", "url", c.base(), "error", u.Err), u.Err}
 		}
 		return err
 	}

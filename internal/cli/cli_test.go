@@ -132,6 +132,41 @@ func TestEveryCommandExplainsItselfInBothLanguages(t *testing.T) {
 	}
 }
 
+// TestEveryExampleIsACommandThatExists reads each line of the examples as the program would, without running it.
+func TestEveryExampleIsACommandThatExists(t *testing.T) {
+	t.Parallel()
+	after := regexp.MustCompile(` (>|<|&&|\|) .*`)
+	quoted := regexp.MustCompile(`'[^']*'|\S+`)
+	seen := 0
+	for _, noun := range New(Options{Args: []string{}, Getenv: func(string) string { return "" }}) {
+		for _, c := range append(noun.Commands(), noun) {
+			for line := range strings.Lines(c.Example) {
+				words := quoted.FindAllString(after.ReplaceAllString(strings.TrimSpace(line), ""), -1)
+				if len(words) < 2 || words[0] != "fairlane" {
+					t.Errorf("%s: the example %q is not a command", c.CommandPath(), line)
+					continue
+				}
+				seen++
+				found, rest, err := root(Options{Args: []string{}, Getenv: func(string) string { return "" }}).Find(words[1:])
+				if err != nil || found.Name() != c.Name() {
+					t.Errorf("%s: the example %q is of another command: %v", c.CommandPath(), line, err)
+					continue
+				}
+				if err := found.ParseFlags(rest); err != nil {
+					t.Errorf("%s: the example %q: %v", c.CommandPath(), line, err)
+					continue
+				}
+				if err := found.Args(found, found.Flags().Args()); err != nil {
+					t.Errorf("%s: the example %q: %v", c.CommandPath(), line, err)
+				}
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("%d examples seen", seen)
+	}
+}
+
 func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 	t.Parallel()
 	c, err := i18n.Load(i18n.Default)

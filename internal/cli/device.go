@@ -16,7 +16,7 @@ func (c *cli) device() *cobra.Command {
 	drift := c.verb("device", "drift", "  fairlane device drift && echo all as desired", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.deviceDrift(cmd, driftPlan) })
 	drift.Flags().StringVar(&driftPlan, "plan", "", c.t("flag.plan-default"))
-	return c.noun("device", list, drift)
+	return c.noun("device", append(c.deviceVerbs(), list, drift)...)
 }
 
 func (c *cli) devices(cmd *cobra.Command, plan string) (*gen.DeviceList, error) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -9,30 +8,37 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
-	"fairlane/internal/quantity"
-	"fairlane/subnet"
-	"fairlane/subnet/topofile"
 )
 
 // timeFormat is how tables show times.
 const timeFormat = "2006-01-02 15:04:05"
 
 func (c *cli) fabric() *cobra.Command {
-	var source string
+	var source, plane string
 	var scale float64
 	create := c.verb("fabric", "create NAME", "  fairlane fabric create lab --source ibsim:unix:fairlane", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.fabricCreate(cmd, args[0], source, scale) })
+		func(cmd *cobra.Command, args []string) error {
+			return c.fabricCreate(cmd, gen.FabricCreate{Name: args[0], Source: source, TimeScale: &scale, Plane: given(gen.Plane(plane))})
+		})
+	create.Flags().StringVar(&plane, "plane", "", c.t("flag.plane"))
 	create.Flags().StringVar(&source, "source", "", c.t("flag.source"))
 	create.Flags().Float64Var(&scale, "time-scale", 1, c.t("flag.time-scale"))
-	var match string
+	var newSource string
+	var newScale float64
+	change := c.verb("fabric", "set NAME", "  fairlane fabric set lab --source ibsim:udp:10.0.0.7:5000", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.fabricSet(cmd, args[0], newSource, newScale) })
+	change.Flags().StringVar(&newSource, "source", "", c.t("flag.source"))
+	change.Flags().Float64Var(&newScale, "time-scale", 1, c.t("flag.time-scale"))
 	del := c.verb("fabric", "delete NAME", "  fairlane fabric delete lab", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.fabricDelete(cmd, args[0], match) })
-	del.Flags().StringVar(&match, "if-match", "", c.t("flag.if-match"))
-	return c.noun("fabric", create, del,
+		func(cmd *cobra.Command, args []string) error { return c.fabricDelete(cmd, args[0]) })
+	discover := c.verb("fabric", "discover [NAME]", "  fairlane fabric discover lab", cobra.MaximumNArgs(1), c.fabricDiscover)
+	c.writes(create, change, del, discover)
+	c.matches(change, del)
+	return c.noun("fabric", create, change, del, discover,
 		c.verb("fabric", "list", "  fairlane fabric list -o json", cobra.NoArgs, c.fabricList),
 		c.verb("fabric", "show [NAME]", "  fairlane fabric show lab", cobra.MaximumNArgs(1), c.fabricShow),
-		c.verb("fabric", "discover [NAME]", "  fairlane fabric discover lab", cobra.MaximumNArgs(1), c.fabricDiscover),
-		c.verb("fabric", "events", "  fairlane fabric events --fabric lab", cobra.NoArgs, c.fabricEvents),
+		c.verb("fabric", "snapshots [NAME]", "  fairlane fabric snapshots lab", cobra.MaximumNArgs(1), c.fabricSnapshots),
+		c.fabricEvents(),
 	)
 }
 
@@ -67,20 +73,73 @@ func (c *cli) pick(cmd *cobra.Command, args ...string) (*gen.ClientWithResponses
 	}
 }
 
-func (c *cli) fabricCreate(cmd *cobra.Command, name, source string, scale float64) error {
-	if source == "" {
+func (c *cli) fabricCreate(cmd *cobra.Command, body gen.FabricCreate) error {
+	if body.Source == "" {
 		return c.usage("err.need-flag", "flag", "source")
 	}
 	client, err := c.client()
 	if err != nil {
 		return err
 	}
-	r, err := client.CreateFabricWithResponse(cmd.Context(), nil, gen.FabricCreate{Name: name, Source: source, TimeScale: &scale})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	f, err := created[gen.Fabric](c)(client.CreateFabricWithResponse(cmd.Context(), &gen.CreateFabricParams{DryRun: given(c.dry)}, body))
+	if err != nil {
 		return err
 	}
-	c.say(cmd, "msg.fabric-created", "name", name)
-	return c.print(cmd, r.JSON201, func() *table { return c.fabricTable([]gen.Fabric{*r.JSON201}) })
+	c.kept(cmd, "msg.fabric-created", "name", f.Name)
+	return c.print(cmd, f, func() *table { return c.fabricTable([]gen.Fabric{*f}) })
+}
+
+// fabricSet changes what was given and leaves the rest, against the version that it read.
+func (c *cli) fabricSet(cmd *cobra.Command, name, source string, scale float64) error {
+	if !cmd.Flags().Changed("source") && !cmd.Flags().Changed("time-scale") {
+		return c.usage("err.no-change")
+	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	had, err := found[gen.Fabric](c)(client.GetFabricWithResponse(cmd.Context(), name))
+	if err != nil {
+		return err
+	}
+	body := gen.FabricUpdate{Source: had.Source, TimeScale: &had.TimeScale}
+	if cmd.Flags().Changed("source") {
+		body.Source = source
+	}
+	if cmd.Flags().Changed("time-scale") {
+		body.TimeScale = &scale
+	}
+	match := c.ifMatch(*quoted(fmt.Sprint(had.Version)))
+	f, err := found[gen.Fabric](c)(client.UpdateFabricWithResponse(cmd.Context(), name, &gen.UpdateFabricParams{DryRun: given(c.dry), IfMatch: match}, body))
+	if err != nil {
+		return err
+	}
+	c.kept(cmd, "msg.fabric-set", "name", name, "version", f.Version)
+	return c.print(cmd, f, func() *table { return c.fabricTable([]gen.Fabric{*f}) })
+}
+
+func (c *cli) fabricSnapshots(cmd *cobra.Command, args []string) error {
+	client, name, err := c.pick(cmd, args...)
+	if err != nil {
+		return err
+	}
+	all, err := pages(func(cursor *string) ([]gen.Snapshot, *string, error) {
+		list, err := found[gen.SnapshotList](c)(client.ListSnapshotsWithResponse(cmd.Context(), name, &gen.ListSnapshotsParams{Limit: pageSize(), Cursor: cursor}))
+		if err != nil {
+			return nil, nil, err
+		}
+		return list.Items, list.NextCursor, nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, all, func() *table {
+		t := c.newTable("snapshot", "switches>", "hosts>", "links>", "taken", "seen")
+		for _, s := range all {
+			t.add(short(s.Sha256), s.Switches, s.Hosts, s.Links, s.TakenAt.Format(timeFormat), s.SeenAt.Format(timeFormat))
+		}
+		return t
+	})
 }
 
 func (c *cli) fabricTable(list []gen.Fabric) *table {
@@ -154,11 +213,14 @@ func (c *cli) fabricDiscover(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.DiscoverFabricWithResponse(cmd.Context(), name, nil)
+	r, err := client.DiscoverFabricWithResponse(cmd.Context(), name, &gen.DiscoverFabricParams{DryRun: given(c.dry)})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
 	s := r.JSON200
+	if c.dry {
+		c.say(cmd, "msg.dry-run")
+	}
 	wall := time.Duration(s.WallMs * float64(time.Millisecond)).Round(time.Microsecond)
 	c.say(cmd, "msg.discovered", "switches", s.Switches, "hosts", s.Hosts, "links", s.Links, "wall", wall, "snapshot", short(s.Sha256))
 	return c.print(cmd, s, func() *table {
@@ -168,23 +230,20 @@ func (c *cli) fabricDiscover(cmd *cobra.Command, args []string) error {
 	})
 }
 
-func (c *cli) fabricDelete(cmd *cobra.Command, name, match string) error {
+func (c *cli) fabricDelete(cmd *cobra.Command, name string) error {
 	client, err := c.client()
 	if err != nil {
 		return err
 	}
-	if match == "" {
-		r, err := client.GetFabricWithResponse(cmd.Context(), name)
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return err
-		}
-		match = fmt.Sprint(r.JSON200.Version)
-	}
-	r, err := client.DeleteFabricWithResponse(cmd.Context(), name, &gen.DeleteFabricParams{IfMatch: quoted(match)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	had, err := found[gen.Fabric](c)(client.GetFabricWithResponse(cmd.Context(), name))
+	if err != nil {
 		return err
 	}
-	c.say(cmd, "msg.fabric-deleted", "name", name)
+	match := c.ifMatch(*quoted(fmt.Sprint(had.Version)))
+	if err := c.done(client.DeleteFabricWithResponse(cmd.Context(), name, &gen.DeleteFabricParams{DryRun: given(c.dry), IfMatch: match})); err != nil {
+		return err
+	}
+	c.kept(cmd, "msg.fabric-deleted", "name", name)
 	return nil
 }
 
@@ -195,115 +254,4 @@ func quoted(version string) *string {
 		v = `"` + strings.Trim(version, `"`) + `"`
 	}
 	return &v
-}
-
-func (c *cli) fabricEvents(cmd *cobra.Command, _ []string) error {
-	client, name, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	all, err := pages(func(cursor *string) ([]gen.Event, *string, error) {
-		r, err := client.ListEventsWithResponse(cmd.Context(), name, &gen.ListEventsParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, nil, err
-		}
-		return r.JSON200.Items, r.JSON200.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table {
-		t := c.newTable("time", "actor", "event", "message")
-		for _, e := range all {
-			t.add(e.At.Format(timeFormat), e.Actor, e.Kind, e.Message)
-		}
-		return t
-	})
-}
-
-func (c *cli) topology() *cobra.Command {
-	return c.noun("topology",
-		c.verb("topology", "show", "  fairlane topology show --fabric lab", cobra.NoArgs, c.topologyShow),
-		c.verb("topology", "links", "  fairlane topology links -o json", cobra.NoArgs, c.topologyLinks),
-		c.verb("topology", "export", "  fairlane topology export > lab.yaml", cobra.NoArgs, c.topologyExport),
-	)
-}
-
-func (c *cli) getTopology(cmd *cobra.Command) (*gen.Topology, error) {
-	client, name, err := c.pick(cmd)
-	if err != nil {
-		return nil, err
-	}
-	r, err := client.GetTopologyWithResponse(cmd.Context(), name, &gen.GetTopologyParams{})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return nil, err
-	}
-	return r.JSON200, nil
-}
-
-func (c *cli) topologyShow(cmd *cobra.Command, _ []string) error {
-	topo, err := c.getTopology(cmd)
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, topo, func() *table {
-		t := c.newTable("guid", "kind", "name", "ports>", "lids")
-		for _, n := range topo.Nodes {
-			lids := strings.Trim(fmt.Sprint(n.Lids), "[]")
-			t.add(n.GUID, c.t("kind."+string(n.Kind)), n.Name, n.Ports, lids)
-		}
-		return t
-	})
-}
-
-func (c *cli) topologyLinks(cmd *cobra.Command, _ []string) error {
-	topo, err := c.getTopology(cmd)
-	if err != nil {
-		return err
-	}
-	names := make(map[string]string, len(topo.Nodes))
-	for _, n := range topo.Nodes {
-		names[n.GUID] = n.Name
-	}
-	end := func(p string) string {
-		guid, num, _ := strings.Cut(p, ":")
-		return names[guid] + "/P" + num
-	}
-	return c.print(cmd, topo.Links, func() *table {
-		t := c.newTable("a", "b", "rate>", "delay>")
-		for _, l := range topo.Links {
-			t.add(end(l.A), end(l.B), quantity.BitRate(l.RateBps), quantity.Picoseconds(l.DelayPs))
-		}
-		return t
-	})
-}
-
-func (c *cli) topologyExport(cmd *cobra.Command, _ []string) error {
-	client, name, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	text, err := c.topologyFile(cmd, client, name)
-	if err != nil {
-		return err
-	}
-	_, err = cmd.OutOrStdout().Write(text)
-	return err
-}
-
-func (c *cli) topologyFile(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) ([]byte, error) {
-	r, err := client.GetTopologyFileWithResponse(cmd.Context(), fabric, &gen.GetTopologyFileParams{})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return nil, err
-	}
-	return r.Body, nil
-}
-
-// model is the fabric's topology as the pure model, for files that name hosts.
-func (c *cli) model(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) (*subnet.Fabric, error) {
-	text, err := c.topologyFile(cmd, client, fabric)
-	if err != nil {
-		return nil, err
-	}
-	return topofile.Read("topology of "+fabric, bytes.NewReader(text))
 }

@@ -11,11 +11,12 @@ import (
 )
 
 func (c *cli) flow() *cobra.Command {
-	var file, match string
+	var file string
 	set := c.verb("flow", "set", "  fairlane flow set -f flows.yaml", cobra.NoArgs,
-		func(cmd *cobra.Command, _ []string) error { return c.flowSet(cmd, file, match) })
+		func(cmd *cobra.Command, _ []string) error { return c.flowSet(cmd, file) })
 	set.Flags().StringVarP(&file, "file", "f", "", c.t("flag.file"))
-	set.Flags().StringVar(&match, "if-match", "", c.t("flag.if-match"))
+	c.writes(set)
+	c.matches(set)
 	return c.noun("flow", set,
 		c.verb("flow", "list", "  fairlane flow list", cobra.NoArgs, c.flowList),
 	)
@@ -56,7 +57,7 @@ func (c *cli) flowList(cmd *cobra.Command, _ []string) error {
 	return c.print(cmd, set, func() *table { return c.flowTable(set.Flows) })
 }
 
-func (c *cli) flowSet(cmd *cobra.Command, file, match string) error {
+func (c *cli) flowSet(cmd *cobra.Command, file string) error {
 	if file == "" {
 		return c.usage("err.need-flag", "flag", "file")
 	}
@@ -85,17 +86,15 @@ func (c *cli) flowSet(cmd *cobra.Command, file, match string) error {
 	if err != nil {
 		return &UsageError{err.Error()}
 	}
-	if match == "" {
-		now, err := c.flows(cmd, client, fabric)
-		if err != nil {
-			return err
-		}
-		match = fmt.Sprint(now.Version)
+	now, err := c.flows(cmd, client, fabric)
+	if err != nil {
+		return err
 	}
-	r, err := client.PutFlowsWithResponse(cmd.Context(), fabric, &gen.PutFlowsParams{IfMatch: quoted(match)}, gen.FlowSetUpdate{Flows: flowsOut(flows)})
+	match := c.ifMatch(*quoted(fmt.Sprint(now.Version)))
+	r, err := client.PutFlowsWithResponse(cmd.Context(), fabric, &gen.PutFlowsParams{DryRun: given(c.dry), IfMatch: match}, gen.FlowSetUpdate{Flows: flowsOut(flows)})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
-	c.say(cmd, "msg.flows-set", "count", len(r.JSON200.Flows), "version", r.JSON200.Version)
+	c.kept(cmd, "msg.flows-set", "count", len(r.JSON200.Flows), "version", r.JSON200.Version)
 	return c.print(cmd, r.JSON200, func() *table { return c.flowTable(r.JSON200.Flows) })
 }

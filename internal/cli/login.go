@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"net/http/cookiejar"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/api"
 	"fairlane/api/gen"
 )
 
@@ -26,7 +26,11 @@ func (c *cli) alone(use, example string, run func(*cobra.Command, []string) erro
 func (c *cli) login() *cobra.Command {
 	var user, file string
 	var life time.Duration
+	var methods bool
 	cmd := c.alone("login", "  fairlane login --user ada --password-file - < password.txt", func(cmd *cobra.Command, _ []string) error {
+		if methods {
+			return c.signInMethods(cmd)
+		}
 		if user == "" {
 			return c.usage("err.need-flag", "flag", "user")
 		}
@@ -37,9 +41,57 @@ func (c *cli) login() *cobra.Command {
 		return c.signIn(cmd, user, password, life)
 	})
 	cmd.Flags().StringVar(&user, "user", "", c.t("flag.user"))
+	cmd.Flags().BoolVar(&methods, "methods", false, c.t("flag.methods"))
 	cmd.Flags().StringVar(&file, "password-file", "-", c.t("flag.password-file"))
 	cmd.Flags().DurationVar(&life, "expires-in", 30*24*time.Hour, c.t("flag.expires-in"))
 	return cmd
+}
+
+// signInMethods says how one can sign in. An OpenID provider wants a browser: its address is printed.
+func (c *cli) signInMethods(cmd *cobra.Command) error {
+	client, err := c.stranger()
+	if err != nil {
+		return err
+	}
+	m, err := found[gen.SignInMethods](c)(client.ListSignInMethodsWithResponse(cmd.Context()))
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, m, func() *table {
+		t := c.newTable("signs-in-by", "url")
+		if m.Password {
+			t.add(c.t("word.password"), c.base())
+		}
+		if m.Oidc {
+			t.add(orZero(m.OidcName), strings.TrimRight(c.base(), "/")+"/api/v1/sign-in/oidc")
+		}
+		return t
+	})
+}
+
+// session signs a user in and calls use with the client of the session, and with what repeats its CSRF token in
+// requests that change something. The session ends afterwards.
+func (c *cli) session(cmd *cobra.Command, user, password string, use func(*gen.ClientWithResponses, gen.RequestEditorFn) error) error {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	client, err := c.dial("", &http.Client{Jar: jar, Timeout: time.Minute})
+	if err != nil {
+		return err
+	}
+	in, err := found[gen.SignedIn](c)(client.SignInWithResponse(cmd.Context(), gen.SignIn{Name: user, Password: password}))
+	if err != nil {
+		return err
+	}
+	repeat := func(_ context.Context, r *http.Request) error {
+		r.Header.Set(csrfHeader, in.CsrfToken)
+		return nil
+	}
+	if err := use(client, repeat); err != nil {
+		return errors.Join(err, c.done(client.SignOutWithResponse(cmd.Context(), repeat)))
+	}
+	return c.done(client.SignOutWithResponse(cmd.Context(), repeat))
 }
 
 // signIn makes a token in a session of its own, which ends again, and keeps it for this service.
@@ -48,34 +100,17 @@ func (c *cli) signIn(cmd *cobra.Command, user, password string, life time.Durati
 	if err != nil {
 		return err
 	}
-	jar, err := cookiejar.New(nil)
+	err = c.session(cmd, user, password, func(client *gen.ClientWithResponses, repeat gen.RequestEditorFn) error {
+		name := "cli-" + strings.ToLower(rand.Text()[:12])
+		seconds := int64(life.Seconds())
+		made, err := created[gen.NewToken](c)(client.CreateMyTokenWithResponse(cmd.Context(), gen.TokenCreate{Name: name, ExpiresInS: &seconds}, repeat))
+		if err != nil {
+			return err
+		}
+		all[c.base()] = credential{User: user, Name: name, Token: made.Secret}
+		return c.keepCredentials(all)
+	})
 	if err != nil {
-		return err
-	}
-	client, err := api.NewClient(c.base(), "", &http.Client{Jar: jar, Timeout: time.Minute})
-	if err != nil {
-		return &UsageError{err.Error()}
-	}
-	in, err := client.SignInWithResponse(cmd.Context(), gen.SignIn{Name: user, Password: password})
-	if err := c.judge(in, func() []byte { return in.Body }, err); err != nil {
-		return err
-	}
-	repeat := func(_ context.Context, r *http.Request) error {
-		r.Header.Set(csrfHeader, in.JSON200.CsrfToken)
-		return nil
-	}
-	name := "cli-" + strings.ToLower(rand.Text()[:12])
-	seconds := int64(life.Seconds())
-	made, err := client.CreateMyTokenWithResponse(cmd.Context(), gen.TokenCreate{Name: name, ExpiresInS: &seconds}, repeat)
-	if err := c.judge(made, func() []byte { return made.Body }, err); err != nil {
-		return err
-	}
-	all[c.base()] = credential{User: user, Name: name, Token: made.JSON201.Secret}
-	if err := c.keepCredentials(all); err != nil {
-		return err
-	}
-	out, err := client.SignOutWithResponse(cmd.Context(), repeat)
-	if err := c.judge(out, func() []byte { return out.Body }, err); err != nil {
 		return err
 	}
 	c.say(cmd, "msg.logged-in", "user", user, "url", c.base(), "path", c.credentialsPath())
@@ -92,9 +127,9 @@ func (c *cli) logout() *cobra.Command {
 		if !ok {
 			return c.usage("err.not-logged-in", "url", c.base())
 		}
-		client, err := api.NewClient(c.base(), had.Token, nil)
+		client, err := c.dial(had.Token, &http.Client{Timeout: patience})
 		if err != nil {
-			return &UsageError{err.Error()}
+			return err
 		}
 		r, err := client.DeleteMyTokenWithResponse(cmd.Context(), had.Name)
 		// A token that is gone already is as good as revoked.

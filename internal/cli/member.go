@@ -8,20 +8,17 @@ import (
 
 func (c *cli) member() *cobra.Command {
 	var tenant, role string
-	var dry bool
 	list := c.verb("member", "list", "  fairlane member list --tenant red", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.memberList(cmd, tenant) })
 	put := c.verb("member", "set USER", "  fairlane member set ada --tenant red --role tenant-viewer", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.memberSet(cmd, tenant, args[0], role, dry) })
+		func(cmd *cobra.Command, args []string) error { return c.memberSet(cmd, tenant, args[0], role) })
 	put.Flags().StringVar(&role, "role", "tenant-viewer", c.t("flag.tenant-role"))
 	del := c.verb("member", "delete USER", "  fairlane member delete ada --tenant red", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.memberDelete(cmd, tenant, args[0], dry) })
+		func(cmd *cobra.Command, args []string) error { return c.memberDelete(cmd, tenant, args[0]) })
 	for _, cmd := range []*cobra.Command{list, put, del} {
 		cmd.Flags().StringVar(&tenant, "tenant", "", c.t("flag.tenant"))
 	}
-	for _, cmd := range []*cobra.Command{put, del} {
-		cmd.Flags().BoolVar(&dry, "dry-run", false, c.t("flag.dry-run"))
-	}
+	c.writes(put, del)
 	return c.noun("member", list, put, del)
 }
 
@@ -59,28 +56,29 @@ func (c *cli) memberTable(list []gen.Member) *table {
 	return t
 }
 
-func (c *cli) memberSet(cmd *cobra.Command, tenant, user, role string, dry bool) error {
+func (c *cli) memberSet(cmd *cobra.Command, tenant, user, role string) error {
 	client, fabric, err := c.inTenant(cmd, tenant)
 	if err != nil {
 		return err
 	}
-	r, err := client.PutMemberWithResponse(cmd.Context(), fabric, tenant, user, &gen.PutMemberParams{DryRun: set(dry)}, gen.MemberPut{Role: gen.TenantRole(role)})
+	r, err := client.PutMemberWithResponse(cmd.Context(), fabric, tenant, user, &gen.PutMemberParams{DryRun: set(c.dry)}, gen.MemberPut{Role: gen.TenantRole(role)})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
+	c.kept(cmd, "msg.member-set", "user", user, "tenant", tenant, "role", r.JSON200.Role)
 	return c.print(cmd, r.JSON200, func() *table { return c.memberTable([]gen.Member{*r.JSON200}) })
 }
 
-func (c *cli) memberDelete(cmd *cobra.Command, tenant, user string, dry bool) error {
+func (c *cli) memberDelete(cmd *cobra.Command, tenant, user string) error {
 	client, fabric, err := c.inTenant(cmd, tenant)
 	if err != nil {
 		return err
 	}
-	r, err := client.DeleteMemberWithResponse(cmd.Context(), fabric, tenant, user, &gen.DeleteMemberParams{DryRun: set(dry)})
+	r, err := client.DeleteMemberWithResponse(cmd.Context(), fabric, tenant, user, &gen.DeleteMemberParams{DryRun: set(c.dry)})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
-	c.say(cmd, "msg.member-deleted", "user", user, "tenant", tenant)
+	c.kept(cmd, "msg.member-deleted", "user", user, "tenant", tenant)
 	return nil
 }
 
@@ -102,6 +100,7 @@ func (c *cli) serviceAccount() *cobra.Command {
 	for _, cmd := range []*cobra.Command{list, create, del} {
 		cmd.Flags().StringVar(&tenant, "tenant", "", c.t("flag.account-tenant"))
 	}
+	c.writes(create, del)
 	return c.noun("service-account", list, create, del)
 }
 
@@ -110,7 +109,16 @@ func (c *cli) accountList(cmd *cobra.Command, tenant string) error {
 	if err != nil {
 		return err
 	}
-	all, err := pages(func(cursor *string) ([]gen.ServiceAccount, *string, error) {
+	all, err := c.accounts(cmd, client, fabric, tenant)
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, all, func() *table { return c.accountTable(all) })
+}
+
+// accounts lists the service accounts of a tenant, or those that act on everything.
+func (c *cli) accounts(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, tenant string) ([]gen.ServiceAccount, error) {
+	return pages(func(cursor *string) ([]gen.ServiceAccount, *string, error) {
 		if tenant != "" {
 			r, err := client.ListTenantServiceAccountsWithResponse(cmd.Context(), fabric, tenant, &gen.ListTenantServiceAccountsParams{Limit: pageSize(), Cursor: cursor})
 			if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
@@ -124,10 +132,6 @@ func (c *cli) accountList(cmd *cobra.Command, tenant string) error {
 		}
 		return r.JSON200.Items, r.JSON200.NextCursor, nil
 	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.accountTable(all) })
 }
 
 // accountHome connects; a fabric is picked only when a tenant is meant.
@@ -154,18 +158,19 @@ func (c *cli) accountCreate(cmd *cobra.Command, tenant string, body gen.ServiceA
 	}
 	var made *gen.ServiceAccount
 	if tenant != "" {
-		r, err := client.CreateTenantServiceAccountWithResponse(cmd.Context(), fabric, tenant, nil, body)
+		r, err := client.CreateTenantServiceAccountWithResponse(cmd.Context(), fabric, tenant, &gen.CreateTenantServiceAccountParams{DryRun: given(c.dry)}, body)
 		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 			return err
 		}
 		made = r.JSON201
 	} else {
-		r, err := client.CreateServiceAccountWithResponse(cmd.Context(), nil, body)
+		r, err := client.CreateServiceAccountWithResponse(cmd.Context(), &gen.CreateServiceAccountParams{DryRun: given(c.dry)}, body)
 		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 			return err
 		}
 		made = r.JSON201
 	}
+	c.kept(cmd, "msg.account-created", "name", made.Name)
 	return c.print(cmd, made, func() *table { return c.accountTable([]gen.ServiceAccount{*made}) })
 }
 
@@ -175,16 +180,16 @@ func (c *cli) accountDelete(cmd *cobra.Command, tenant, name string) error {
 		return err
 	}
 	if tenant != "" {
-		r, err := client.DeleteTenantServiceAccountWithResponse(cmd.Context(), fabric, tenant, name, nil)
+		r, err := client.DeleteTenantServiceAccountWithResponse(cmd.Context(), fabric, tenant, name, &gen.DeleteTenantServiceAccountParams{DryRun: given(c.dry)})
 		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 			return err
 		}
 	} else {
-		r, err := client.DeleteServiceAccountWithResponse(cmd.Context(), name, nil)
+		r, err := client.DeleteServiceAccountWithResponse(cmd.Context(), name, &gen.DeleteServiceAccountParams{DryRun: given(c.dry)})
 		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 			return err
 		}
 	}
-	c.say(cmd, "msg.account-deleted", "name", name)
+	c.kept(cmd, "msg.account-deleted", "name", name)
 	return nil
 }

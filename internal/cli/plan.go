@@ -11,38 +11,34 @@ import (
 )
 
 func (c *cli) plan() *cobra.Command {
-	var dry, explain, explainShow, restart bool
-	var mode, perQP string
-	create := c.verb("plan", "create", "  fairlane plan create --dry-run --explain", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		o := gen.CompileOptions{TimerRestart: &restart}
-		if mode != "" {
-			m := gen.CompileOptionsMode(mode)
-			o.Mode = &m
+	var explain, explainShow, keep bool
+	var options optionFlags
+	var revision int64
+	create := c.verb("plan", "create", "  fairlane plan create --dry-run --explain\n  fairlane plan create --policy 3 --mode theorem1", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		body := gen.PlanCreate{Policy: given(revision), KeepPlacements: given(keep)}
+		if o := new(gen.CompileOptions); options.fill(cmd, o) {
+			body.Options = o // in place of the options of the policy
 		}
-		if perQP != "" {
-			q := gen.CompileOptionsPerQP(perQP)
-			o.PerQP = &q
-		}
-		return c.planCreate(cmd, o, dry, explain)
+		return c.planCreate(cmd, body, explain)
 	})
 	f := create.Flags()
-	f.BoolVar(&dry, "dry-run", false, c.t("flag.dry-run"))
 	f.BoolVar(&explain, "explain", false, c.t("flag.explain"))
-	f.StringVar(&mode, "mode", "", c.t("flag.mode"))
-	f.StringVar(&perQP, "per-qp", "", c.t("flag.per-qp"))
-	f.BoolVar(&restart, "timer-restart", false, c.t("flag.timer-restart"))
+	f.Int64Var(&revision, "policy", 0, c.t("flag.policy"))
+	f.BoolVar(&keep, "keep-placements", false, c.t("flag.keep-placements"))
+	options.add(c, create)
+	c.writes(create)
 	show := c.verb("plan", "show NAME", "  fairlane plan show 3f9a61c2 --explain", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.planShow(cmd, args[0], explainShow) })
 	show.Flags().BoolVar(&explainShow, "explain", false, c.t("flag.explain"))
-	return c.noun("plan", create, show, c.verb("plan", "list", "  fairlane plan list", cobra.NoArgs, c.planList))
+	return c.noun("plan", append(c.planQuestions(), create, show, c.verb("plan", "list", "  fairlane plan list", cobra.NoArgs, c.planList))...)
 }
 
-func (c *cli) planCreate(cmd *cobra.Command, o gen.CompileOptions, dry, explain bool) error {
+func (c *cli) planCreate(cmd *cobra.Command, body gen.PlanCreate, explain bool) error {
 	client, fabric, err := c.pick(cmd)
 	if err != nil {
 		return err
 	}
-	r, err := client.CreatePlanWithResponse(cmd.Context(), fabric, &gen.CreatePlanParams{DryRun: &dry}, gen.PlanCreate{Options: &o})
+	r, err := client.CreatePlanWithResponse(cmd.Context(), fabric, &gen.CreatePlanParams{DryRun: &c.dry}, body)
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}

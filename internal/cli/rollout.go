@@ -151,16 +151,21 @@ func (c *cli) rolloutCancel(cmd *cobra.Command, client *gen.ClientWithResponses,
 const pollEvery = 250 * time.Millisecond
 
 // follow prints a rollout's events as they come, on standard error, and the rollout at its end. It
-// fails when the rollout did not succeed.
+// outlives a service that does not answer for a while, and fails when the rollout did not succeed.
 func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
 	var cursor *string
+	if _, err := c.getRollout(cmd.Context(), client, fabric, id); err != nil {
+		return err // patience is for a watch that has begun
+	}
 	for {
 		// The state is read before the events: when it is final no event can be missed.
-		ro, err := c.getRollout(cmd.Context(), client, fabric, id)
+		var ro *gen.Rollout
+		err := c.patiently(cmd, func() (err error) { ro, err = c.getRollout(cmd.Context(), client, fabric, id); return err })
 		if err != nil {
 			return err
 		}
-		if cursor, err = c.news(cmd, client, fabric, id, cursor); err != nil {
+		err = c.patiently(cmd, func() (err error) { cursor, err = c.news(cmd, client, fabric, id, cursor); return err })
+		if err != nil {
 			return err
 		}
 		if ro.State != gen.RolloutStateRunning {
@@ -179,12 +184,12 @@ func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric
 	}
 }
 
-// news prints the events after cursor and returns the new cursor.
+// news prints the events after cursor and returns the new cursor, with an error too.
 func (c *cli) news(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64, cursor *string) (*string, error) {
 	for {
 		r, err := client.ListRolloutEventsWithResponse(cmd.Context(), fabric, id, &gen.ListRolloutEventsParams{Limit: pageSize(), Cursor: cursor})
 		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, err
+			return cursor, err
 		}
 		for _, e := range r.JSON200.Items {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s  %s\n", e.At.Format("15:04:05.000"), clean(e.Message))

@@ -34,7 +34,7 @@ func (c *cli) share() *cobra.Command {
 	f.DurationVar(&window, "window", 100*time.Millisecond, c.t("flag.window"))
 	f.BoolVar(&watch, "watch", false, c.t("flag.watch"))
 	f.DurationVar(&every, "every", 2*time.Second, c.t("flag.every"))
-	return c.noun("share", show)
+	return c.noun("share", append(c.shareKept(), show)...)
 }
 
 func (c *cli) shareShow(cmd *cobra.Command, plan string, window time.Duration) error {
@@ -88,11 +88,17 @@ func (c *cli) shareTable(s *gen.Shares) *table {
 // shareWatch measures until the context ends, which is how it is meant to end.
 func (c *cli) shareWatch(cmd *cobra.Command, plan string, window, every time.Duration) error {
 	clear := onTerminal(cmd.OutOrStdout()) && c.output == "table"
-	for {
+	for first := true; ; first = false {
 		if clear {
 			fmt.Fprint(cmd.OutOrStdout(), "\x1b[H\x1b[2J") // cursor home, clear screen
 		}
-		err := c.shareShow(cmd, plan, window)
+		measure := func() error { return c.shareShow(cmd, plan, window) }
+		var err error
+		if first {
+			err = measure()
+		} else {
+			err = c.patiently(cmd, measure)
+		}
 		if err == nil {
 			err = pause(cmd.Context(), every)
 		}
@@ -108,9 +114,10 @@ func (c *cli) shareWatch(cmd *cobra.Command, plan string, window, every time.Dur
 // onTerminal reports whether w is a character device.
 func onTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
+	return ok && terminal(f)
+}
+
+func terminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -15,9 +15,9 @@ import (
 
 // tenantFlags are the properties of a tenant as flags.
 type tenantFlags struct {
-	name, weight, pkey, match string
-	guarantee, limit          string
-	attach, class             []string
+	name, weight, pkey string
+	guarantee, limit   string
+	attach, class      []string
 }
 
 func (c *cli) tenant() *cobra.Command {
@@ -29,18 +29,16 @@ func (c *cli) tenant() *cobra.Command {
 	set := c.verb("tenant", "set NAME", "  fairlane tenant set red --weight 2", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.tenantSet(cmd, change.named(args)) })
 	c.tenantFlags(set, &change)
-	set.Flags().StringVar(&change.match, "if-match", "", c.t("flag.if-match"))
-	var match string
 	del := c.verb("tenant", "delete NAME", "  fairlane tenant delete red", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.tenantDelete(cmd, args[0], match) })
-	del.Flags().StringVar(&match, "if-match", "", c.t("flag.if-match"))
+		func(cmd *cobra.Command, args []string) error { return c.tenantDelete(cmd, args[0]) })
 	var file string
-	var prune, dry bool
+	var prune bool
 	apply := c.verb("tenant", "apply", "  fairlane tenant apply -f tenants.yaml --dry-run", cobra.NoArgs,
-		func(cmd *cobra.Command, _ []string) error { return c.tenantApply(cmd, file, prune, dry) })
+		func(cmd *cobra.Command, _ []string) error { return c.tenantApply(cmd, file, prune) })
 	apply.Flags().StringVarP(&file, "file", "f", "", c.t("flag.file"))
 	apply.Flags().BoolVar(&prune, "prune", false, c.t("flag.prune"))
-	apply.Flags().BoolVar(&dry, "dry-run", false, c.t("flag.dry-run"))
+	c.writes(create, set, del, apply)
+	c.matches(set, del)
 	return c.noun("tenant", create, set, del, apply,
 		c.verb("tenant", "list", "  fairlane tenant list", cobra.NoArgs, c.tenantList),
 		c.verb("tenant", "show NAME", "  fairlane tenant show red", cobra.ExactArgs(1), c.tenantShow),
@@ -130,11 +128,11 @@ func (c *cli) tenantCreate(cmd *cobra.Command, f tenantFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.CreateTenantWithResponse(cmd.Context(), fabric, nil, body)
+	r, err := client.CreateTenantWithResponse(cmd.Context(), fabric, &gen.CreateTenantParams{DryRun: given(c.dry)}, body)
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
-	c.say(cmd, "msg.tenant-created", "name", f.name, "weight", f.weight)
+	c.kept(cmd, "msg.tenant-created", "name", f.name, "weight", f.weight)
 	return c.print(cmd, r.JSON201, func() *table { return c.tenantTable([]gen.Tenant{*r.JSON201}) })
 }
 
@@ -236,35 +234,31 @@ func (c *cli) tenantSet(cmd *cobra.Command, f tenantFlags) error {
 	if err := c.fill(f, &next); err != nil {
 		return err
 	}
-	if f.match == "" {
-		f.match = fmt.Sprint(old.Version)
-	}
-	r, err := client.UpdateTenantWithResponse(cmd.Context(), fabric, f.name, &gen.UpdateTenantParams{IfMatch: quoted(f.match)},
+	match := c.ifMatch(*quoted(fmt.Sprint(old.Version)))
+	r, err := client.UpdateTenantWithResponse(cmd.Context(), fabric, f.name, &gen.UpdateTenantParams{DryRun: given(c.dry), IfMatch: match},
 		gen.TenantUpdate{Weight: next.Weight, GuaranteeBps: next.GuaranteeBps, CapBps: next.CapBps, Pkey: next.Pkey, Classes: next.Classes, Attachments: next.Attachments})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
-	c.say(cmd, "msg.tenant-updated", "name", f.name, "version", r.JSON200.Version, "weight", r.JSON200.Weight)
+	c.kept(cmd, "msg.tenant-updated", "name", f.name, "version", r.JSON200.Version, "weight", r.JSON200.Weight)
 	return c.print(cmd, r.JSON200, func() *table { return c.tenantTable([]gen.Tenant{*r.JSON200}) })
 }
 
-func (c *cli) tenantDelete(cmd *cobra.Command, name, match string) error {
+func (c *cli) tenantDelete(cmd *cobra.Command, name string) error {
 	client, fabric, old, err := c.getTenant(cmd, name)
 	if err != nil {
 		return err
 	}
-	if match == "" {
-		match = fmt.Sprint(old.Version)
-	}
-	r, err := client.DeleteTenantWithResponse(cmd.Context(), fabric, name, &gen.DeleteTenantParams{IfMatch: quoted(match)})
+	match := c.ifMatch(*quoted(fmt.Sprint(old.Version)))
+	r, err := client.DeleteTenantWithResponse(cmd.Context(), fabric, name, &gen.DeleteTenantParams{DryRun: given(c.dry), IfMatch: match})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
-	c.say(cmd, "msg.tenant-deleted", "name", name)
+	c.kept(cmd, "msg.tenant-deleted", "name", name)
 	return nil
 }
 
-func (c *cli) tenantApply(cmd *cobra.Command, file string, prune, dry bool) error {
+func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 	if file == "" {
 		return c.usage("err.need-flag", "flag", "file")
 	}
@@ -289,12 +283,12 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune, dry bool) erro
 	for _, t := range ts {
 		set.Tenants = append(set.Tenants, tenantOut(t))
 	}
-	r, err := client.ApplyTenantsWithResponse(cmd.Context(), fabric, &gen.ApplyTenantsParams{DryRun: &dry, Prune: &prune}, set)
+	r, err := client.ApplyTenantsWithResponse(cmd.Context(), fabric, &gen.ApplyTenantsParams{DryRun: &c.dry, Prune: &prune}, set)
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
 	res := r.JSON200
-	if dry {
+	if c.dry {
 		c.say(cmd, "msg.apply-dry")
 	}
 	word := c.t("msg.flows-same")

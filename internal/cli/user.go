@@ -12,9 +12,9 @@ import (
 
 // userFlags are the properties of a user as flags.
 type userFlags struct {
-	display, password, match string
-	roles                    []string
-	disable, enable, dry     bool
+	display, password string
+	roles             []string
+	disable, enable   bool
 }
 
 func (c *cli) user() *cobra.Command {
@@ -27,16 +27,14 @@ func (c *cli) user() *cobra.Command {
 		cmd.Flags().StringVar(&f.display, "display-name", "", c.t("flag.display-name"))
 		cmd.Flags().StringVar(&f.password, "password-file", "", c.t("flag.password-file"))
 		cmd.Flags().StringSliceVar(&f.roles, "role", nil, c.t("flag.role"))
-		cmd.Flags().BoolVar(&f.dry, "dry-run", false, c.t("flag.dry-run"))
 	}
 	change.Flags().BoolVar(&f.disable, "disable", false, c.t("flag.disable"))
 	change.Flags().BoolVar(&f.enable, "enable", false, c.t("flag.enable"))
 	change.MarkFlagsMutuallyExclusive("disable", "enable")
-	change.Flags().StringVar(&f.match, "if-match", "", c.t("flag.if-match"))
 	del := c.verb("user", "delete NAME", "  fairlane user delete ada", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.userDelete(cmd, args[0], f) })
-	del.Flags().StringVar(&f.match, "if-match", "", c.t("flag.if-match"))
-	del.Flags().BoolVar(&f.dry, "dry-run", false, c.t("flag.dry-run"))
+		func(cmd *cobra.Command, args []string) error { return c.userDelete(cmd, args[0]) })
+	c.writes(create, change, del)
+	c.matches(change, del)
 	return c.noun("user", create, change, del,
 		c.verb("user", "list", "  fairlane user list", cobra.NoArgs, c.userList),
 		c.verb("user", "show NAME", "  fairlane user show ada -o yaml", cobra.ExactArgs(1), c.userShow),
@@ -73,10 +71,11 @@ func (c *cli) userCreate(cmd *cobra.Command, name string, f userFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.CreateUserWithResponse(cmd.Context(), &gen.CreateUserParams{DryRun: set(f.dry)}, body)
+	r, err := client.CreateUserWithResponse(cmd.Context(), &gen.CreateUserParams{DryRun: set(c.dry)}, body)
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
+	c.kept(cmd, "msg.user-kept", "name", name)
 	return c.print(cmd, r.JSON201, func() *table { return c.userTable([]gen.User{*r.JSON201}) })
 }
 
@@ -112,31 +111,26 @@ func (c *cli) userSet(cmd *cobra.Command, name string, f userFlags) error {
 		}
 		body.Password = &text
 	}
-	match := f.match
-	if match == "" {
-		match = had.HTTPResponse.Header.Get("ETag")
-	}
-	r, err := client.UpdateUserWithResponse(cmd.Context(), name, &gen.UpdateUserParams{IfMatch: &match, DryRun: set(f.dry)}, body)
+	match := c.ifMatch(had.HTTPResponse.Header.Get("ETag"))
+	r, err := client.UpdateUserWithResponse(cmd.Context(), name, &gen.UpdateUserParams{IfMatch: match, DryRun: set(c.dry)}, body)
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
+	c.kept(cmd, "msg.user-kept", "name", name)
 	return c.print(cmd, r.JSON200, func() *table { return c.userTable([]gen.User{*r.JSON200}) })
 }
 
-func (c *cli) userDelete(cmd *cobra.Command, name string, f userFlags) error {
+func (c *cli) userDelete(cmd *cobra.Command, name string) error {
 	client, err := c.client()
 	if err != nil {
 		return err
 	}
-	match := f.match
-	if match == "" {
-		match = "*"
-	}
-	r, err := client.DeleteUserWithResponse(cmd.Context(), name, &gen.DeleteUserParams{IfMatch: &match, DryRun: set(f.dry)})
+	match := c.ifMatch("*")
+	r, err := client.DeleteUserWithResponse(cmd.Context(), name, &gen.DeleteUserParams{IfMatch: match, DryRun: set(c.dry)})
 	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
 		return err
 	}
-	c.say(cmd, "msg.user-deleted", "name", name)
+	c.kept(cmd, "msg.user-deleted", "name", name)
 	return nil
 }
 

@@ -96,7 +96,7 @@ type MembershipRepo interface {
 	DeleteMembership(ctx context.Context, account int64, d tenants.Domain) error
 	// ListMembers returns the users with a role in one tenant, by name.
 	ListMembers(ctx context.Context, d tenants.Domain, p Page) (list []Member, next string, err error)
-	// CountHolders counts the enabled users that hold a wide role, whatever gave it.
+	// CountHolders counts the enabled users that hold a wide role, whatever gave it, and have a way to sign in.
 	CountHolders(ctx context.Context, role tenants.Role) (int64, error)
 }
 
@@ -115,6 +115,7 @@ type Session struct {
 type SessionRepo interface {
 	CreateSession(ctx context.Context, s Session) (Session, error)
 	SessionByHash(ctx context.Context, hash [32]byte) (Session, error)
+	SessionByID(ctx context.Context, id int64) (Session, error)
 	TouchSession(ctx context.Context, id int64, at time.Time) error
 	// DeleteSession ends a session; one that has ended already is no error.
 	DeleteSession(ctx context.Context, id int64) error

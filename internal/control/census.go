@@ -8,7 +8,8 @@ type Census struct {
 	Rollouts         map[string]int64 // by state
 	Devices          map[string]int64 // of running rollouts, by state
 	OldestActive     time.Time        // when the oldest running rollout began; zero when there is none
-	Drifted          int64            // devices last read back different from what is wanted, outside of rollouts
+	Readings         map[string]int64 // devices of plans in force, by what their latest reading outside of rollouts found
+	Quarantined      int64            // of these: left alone for changing again and again
 	Jobs             map[string]int64 // in the queue, by state
 	Sessions         int64            // browser sessions that have not expired
 }

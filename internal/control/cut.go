@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"fairlane/tenants"
 )
@@ -18,7 +19,7 @@ func (f Fabric) reduced() Fabric {
 // reduced is a measurement as the named tenants see it: their own shares. Links carry everybody's
 // traffic, the plan's name changes when anybody changes, and Jain's index counts all.
 func (sh Shares) reduced(names []string) Shares {
-	out := Shares{Window: sh.Window, MeasuredAt: sh.MeasuredAt, Tenants: []TenantShare{}, Links: []LinkUse{}}
+	out := Shares{Requested: sh.Requested, Window: sh.Window, MeasuredAt: sh.MeasuredAt, Tenants: []TenantShare{}, Links: []LinkUse{}}
 	for _, t := range sh.Tenants {
 		if slices.Contains(names, t.Tenant) {
 			if t.Problem != "" { // it may tell of who else is there
@@ -92,9 +93,10 @@ func fellows(ctx context.Context, r Repos, fabric string, names []string) (map[s
 	return own, nil
 }
 
-// refresh returns a context with the caller's rights as they are now, for what outlives a request's
-// beginning. It fails with ErrUnauthorized when the account is gone or disabled.
-func refresh(ctx context.Context, r Repos) (context.Context, error) {
+// refresh returns a context with the caller's rights as they are at a time, for what outlives a request's beginning.
+// It fails with ErrUnauthorized when the account is gone or disabled, or what the caller came with has ended: its
+// token was revoked or expired, its session was ended or is too old. Waiting for events keeps no session alive.
+func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, error) {
 	p, ok := PrincipalFrom(ctx)
 	if !ok || p.Account == 0 {
 		return ctx, nil
@@ -106,6 +108,31 @@ func refresh(ctx context.Context, r Repos) (context.Context, error) {
 	case err != nil:
 		return ctx, err
 	}
+	if err := stillHeld(ctx, r, p, now); err != nil {
+		return ctx, err
+	}
 	p.Grants = a.Principal().Grants
 	return WithPrincipal(ctx, p), nil
+}
+
+// stillHeld is ErrUnauthorized when the token or the session that a principal came with has ended.
+func stillHeld(ctx context.Context, r Repos, p Principal, now time.Time) error {
+	switch {
+	case p.Token != "":
+		list, err := r.ListTokens(ctx, p.Account)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(list, func(t Token) bool { return t.Name == p.Token })
+		if i < 0 || !list[i].ExpiresAt.IsZero() && !now.Before(list[i].ExpiresAt) {
+			return ErrUnauthorized
+		}
+	case p.Session != 0:
+		ses, err := r.SessionByID(ctx, p.Session)
+		if errors.Is(err, ErrNotFound) || err == nil && !ses.valid(now) {
+			return ErrUnauthorized
+		}
+		return err
+	}
+	return nil
 }

@@ -5,21 +5,195 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/reconcile"
+	"fairlane/subnet/ident"
 )
 
 // Devices reads every device of a plan back and compares; plan "" is that of the latest
-// successful rollout. It returns the plan's name with the reports, by device.
-func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string, list []DeviceReport, err error) {
+// successful rollout. It returns the plan's name with the devices. What was read is not written down.
+func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string, list []DeviceView, err error) {
 	t, err := s.target(ctx, fabric, plan)
 	if err != nil {
 		return "", nil, err
 	}
-	list, err = s.d.Observer.Observe(ctx, t)
+	reports, err := s.d.Observer.Observe(ctx, t, nil)
 	if err != nil {
 		return "", nil, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
 	}
-	slices.SortFunc(list, func(a, b DeviceReport) int { return a.Device.ID.Compare(b.Device.ID) })
+	slices.SortFunc(reports, func(a, b DeviceReport) int { return a.Device.ID.Compare(b.Device.ID) })
+	known := map[ident.PortID]DeviceView{} // what else there is to say of devices of the plan in force
+	if k, err := s.known(ctx, fabric); err == nil && k.target.Plan.Name == t.Plan.Name {
+		views, err := s.deviceViews(ctx, k, k.list)
+		if err != nil {
+			return "", nil, err
+		}
+		for i := range views {
+			known[views[i].Device.ID] = views[i]
+		}
+	}
+	list = make([]DeviceView, len(reports))
+	now := s.now()
+	for i := range reports {
+		list[i] = known[reports[i].Device.ID]
+		list[i].Device, list[i].Desired = reports[i].Device, reports[i].Desired
+		list[i].live(&reports[i], now)
+	}
 	return t.Plan.Name, list, nil
+}
+
+// DeviceView is all that is known about a device of the plan in force.
+type DeviceView struct {
+	DeviceRecord
+	// State is that in the rollout under way, "quarantined", or the reading.
+	State   string
+	InForce reconcile.Policy // the device's own policy, else the fabric's
+	Desired *driver.Settings
+	Rollout int64  // the rollout that is under way and not done with it; 0 is none
+	Note    string // what that does with it
+}
+
+// StateQuarantined is the state of a device that is left alone for changing again and again.
+const StateQuarantined = "quarantined"
+
+// ListDevices returns what is known of the devices of the plan in force, by device, and the plan's name. Nothing is read.
+func (s *Service) ListDevices(ctx context.Context, fabric string, p Page) (plan string, list []DeviceView, next string, err error) {
+	k, err := s.known(ctx, fabric)
+	if err != nil {
+		return "", nil, "", err
+	}
+	from := 0
+	if p.After != "" {
+		id, err := ident.ParsePortID(p.After)
+		if err != nil {
+			return "", nil, "", Invalid("cursor", "cursor is not one that this list gave")
+		}
+		var found bool
+		if from, found = slices.BinarySearchFunc(k.list, id, func(t reconcile.Target, id ident.PortID) int { return t.Device.ID.Compare(id) }); found {
+			from++
+		}
+	}
+	part := k.list[from:]
+	if n := p.Size(); len(part) > n {
+		part = part[:n]
+		next = part[n-1].Device.ID.String()
+	}
+	list, err = s.deviceViews(ctx, k, part)
+	return k.target.Plan.Name, list, next, err
+}
+
+// Device returns what is known of a device of the plan in force, which is named by its id, its name, or the name of a
+// node that is one device. read reads it now, without writing that down.
+func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (DeviceView, error) {
+	k, err := s.known(ctx, fabric)
+	if err != nil {
+		return DeviceView{}, err
+	}
+	t, err := k.find(ref)
+	if err != nil {
+		return DeviceView{}, err
+	}
+	list, err := s.deviceViews(ctx, k, []reconcile.Target{*t})
+	if err != nil {
+		return DeviceView{}, err
+	}
+	if read {
+		reports, err := s.d.Observer.Observe(ctx, k.target, []ident.PortID{t.Device.ID})
+		if err != nil {
+			return DeviceView{}, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("device %s could not be read", t.Device.Name), Err: err}
+		}
+		for i := range reports {
+			list[0].live(&reports[i], s.now())
+		}
+	}
+	return list[0], nil
+}
+
+// live puts what was just read in the place of what was known.
+func (v *DeviceView) live(x *DeviceReport, now time.Time) {
+	v.Watch.Reading = reconcile.ReadingOf(reconcile.State(x.State))
+	v.Error, v.ReadAt, v.ReadBy = x.Error, now, ""
+	if v.Watch.Reading != reconcile.ReadingUnreachable {
+		v.Watch.Seen, v.SeenAt, v.Differences, v.Observed = v.Watch.Reading, now, x.Differences, x.Observed
+	}
+	v.judge()
+}
+
+// judge sets the state of a device that no rollout is at.
+func (v *DeviceView) judge() {
+	switch {
+	case v.Rollout != 0:
+	case !v.Watch.Quarantined.IsZero():
+		v.State = StateQuarantined
+	default:
+		v.State = string(v.Watch.Reading)
+	}
+}
+
+// deviceViews tells what is known of some devices of a plan in force.
+func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Target) ([]DeviceView, error) {
+	fabric := k.target.Fabric.Name
+	ids := make([]ident.PortID, len(part))
+	for i := range part {
+		ids[i] = part[i].Device.ID
+	}
+	out := make([]DeviceView, len(part))
+	err := s.d.Store.View(ctx, func(r Repos) error {
+		p, _, err := driftPolicy(ctx, r, fabric)
+		if err != nil {
+			return err
+		}
+		records, err := r.DeviceRecords(ctx, fabric, ids)
+		if err != nil {
+			return err
+		}
+		known := make(map[ident.PortID]*DeviceRecord, len(records))
+		for i := range records {
+			known[records[i].Device.ID] = &records[i]
+		}
+		running, work, err := underWay(ctx, r, fabric)
+		if err != nil {
+			return err
+		}
+		for i := range part {
+			v := &out[i]
+			v.DeviceRecord = DeviceRecord{Watch: reconcile.Watch{Reading: reconcile.ReadingUnknown, Seen: reconcile.ReadingUnknown}, Version: 1}
+			if d := known[ids[i]]; d != nil {
+				v.DeviceRecord = *d
+			}
+			v.Device, v.Desired, v.InForce = part[i].Device, &part[i].Want, v.policy(p)
+			if v.Plan != k.target.Plan.Name { // it was judged by another
+				v.Watch.Reading, v.Differences, v.Observed = reconcile.ReadingUnknown, nil, nil
+			}
+			if v.Observed == nil && v.Watch.Reading == reconcile.ReadingInSync {
+				v.Observed = v.Desired
+			}
+			if x := work[ids[i]]; x != nil && !reconcile.State(x.State).Settled() {
+				v.State, v.Rollout, v.Note = x.State, running, x.Note
+			}
+			v.judge()
+		}
+		return nil
+	})
+	return out, err
+}
+
+// underWay returns the rollout that runs on a fabric, 0 for none, and where its devices stand.
+func underWay(ctx context.Context, r Repos, fabric string) (int64, map[ident.PortID]*RolloutDevice, error) {
+	running, latest, err := rolloutsOf(ctx, r, fabric)
+	if err != nil || !running {
+		return 0, nil, err
+	}
+	ro, err := r.Rollout(ctx, fabric, latest)
+	if err != nil {
+		return 0, nil, err
+	}
+	work := make(map[ident.PortID]*RolloutDevice, len(ro.Devices))
+	for i := range ro.Devices {
+		work[ro.Devices[i].Device.ID] = &ro.Devices[i]
+	}
+	return latest, work, nil
 }
 
 // Bounds of a measurement.
@@ -60,7 +234,7 @@ func (s *Service) shares(ctx context.Context, fabric, plan string, window time.D
 	if err != nil {
 		return Shares{}, &UnavailableError{Code: "measurement-failed", Detail: fmt.Sprintf("shares on fabric %q could not be measured", fabric), Err: err}
 	}
-	sh.Plan, sh.MeasuredAt = t.Plan.Name, s.now()
+	sh.Plan, sh.MeasuredAt, sh.Requested = t.Plan.Name, s.now(), window
 	if sh.Window == 0 {
 		sh.Window = window
 	}

@@ -2,11 +2,11 @@ package control
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"slices"
 	"time"
 
+	"fairlane/internal/audit"
 	"fairlane/tenants"
 )
 
@@ -22,11 +22,11 @@ type Identity struct {
 // issuer and subject, never by name alone: a local account cannot be taken over by an equal name
 // at the provider. Roles from the claims replace those of the sign-in before.
 func (s *Service) SignInExternal(ctx context.Context, id Identity) (SignedIn, error) {
-	if err := checkIdentity(id); err != nil {
-		return SignedIn{}, err
-	}
 	var a Account
 	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
+		if err := checkIdentity(id); err != nil {
+			return err
+		}
 		if a, err = s.accountOf(ctx, r, id); err != nil {
 			return err
 		}
@@ -36,13 +36,26 @@ func (s *Service) SignInExternal(ctx context.Context, id Identity) (SignedIn, er
 		}
 		return r.SetMemberships(ctx, a.ID, SourceOIDC, grants, s.now())
 	})
+	var forbidden *ForbiddenError
 	switch {
+	case errors.As(err, &forbidden):
+		return SignedIn{}, errors.Join(err, s.refusedExternal(ctx, id.Name, forbidden.Detail))
 	case err != nil:
 		return SignedIn{}, err
-	case a.Disabled:
-		return SignedIn{}, ErrUnauthorized
 	}
-	return s.beginSession(ctx, a, "oidc", sha256.Sum256([]byte(a.Name)))
+	in, err := s.beginSession(ctx, proof{account: a.ID, method: "oidc"})
+	if errors.Is(err, ErrUnauthorized) {
+		err = errors.Join(err, s.refusedExternal(ctx, a.Name, "the account is disabled"))
+	}
+	return in, err
+}
+
+// refusedExternal notes in the audit log that somebody the provider vouches for was not let in.
+func (s *Service) refusedExternal(ctx context.Context, name, why string) error {
+	if !ValidUserName(name) {
+		name = "" // of the provider's making, and of no use here
+	}
+	return s.Audit(ctx, AuditRecord{Action: "session.refused", Object: name, Outcome: audit.Refused, Detail: "sign-in at the OpenID provider: " + why})
 }
 
 func checkIdentity(id Identity) error {

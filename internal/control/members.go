@@ -8,9 +8,17 @@ import (
 	"fairlane/tenants"
 )
 
-// ListMembers returns the users with a role in a tenant, by name.
+// ListMembers returns the users with a role in a tenant, by name. What people are called is told to those who see
+// all users: a tenant's administrator may name anybody a member, and must not learn by that who there is.
 func (s *Service) ListMembers(ctx context.Context, d tenants.Domain, p Page) (list []Member, next string, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListMembers(ctx, d, p); return err })
+	if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
+		for i := range list {
+			if list[i].User != who.Name {
+				list[i].DisplayName = ""
+			}
+		}
+	}
 	return list, next, err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/policy"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
 
@@ -31,6 +32,7 @@ type Repos interface {
 	TaskRepo
 	RolloutRepo
 	WorkRepo
+	DriftRepo
 	Jobs
 	EventRepo
 	AuditRepo
@@ -139,10 +141,11 @@ type Target struct {
 	Plan     *policy.Plan
 }
 
-// Observer reads every device of a plan back and compares. It never writes. A device that
+// Observer reads devices of a plan back and compares. It never writes. A device that
 // cannot be read is a report with Error, not an error.
 type Observer interface {
-	Observe(ctx context.Context, t Target) ([]DeviceReport, error)
+	// Observe reads the devices of a plan that are named; nil names all.
+	Observe(ctx context.Context, t Target, ids []ident.PortID) ([]DeviceReport, error)
 }
 
 // Meter measures delivered shares over a window of the fabric's own time.

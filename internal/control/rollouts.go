@@ -156,26 +156,36 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 			Phase: PhasePlacing, Options: p.in.Options, Waves: len(p.waves),
 		}
 		ro.Options.Trace = span.Carry(ctx)
+		if err := frozen(ctx, r, fabric, p.devices); err != nil {
+			return err
+		}
 		if ro.Prior, err = priorPlacements(ctx, r, fabric); err != nil {
 			return err
 		}
-		if out, err = r.CreateRollout(ctx, ro); err != nil {
-			return err
-		}
-		if err := s.inherit(ctx, r, fabric, p.devices); err != nil {
-			return err
-		}
-		if err := r.AddRolloutWork(ctx, out.ID, p.devices); err != nil {
-			return err
-		}
-		if err := r.Enqueue(ctx, Job{Kind: JobStep, Rollout: out.ID, Revision: out.Revision}); err != nil {
-			return err
-		}
-		return s.event(ctx, r, Event{Fabric: fabric, Rollout: out.ID, Kind: "rollout.started", Subject: name,
-			Message: fmt.Sprintf("rollout %d of plan %.12s was started: %d devices in %d waves", out.ID, name, len(p.devices), len(p.waves))},
-			map[string]any{"stages": p.in.Stages, "options": p.in.Options})
+		out, err = s.addRollout(ctx, r, ro, p.devices, "rollout.started",
+			fmt.Sprintf(" of plan %.12s was started: %d devices in %d waves", name, len(p.devices), len(p.waves)))
+		return err
 	})
 	return out, err
+}
+
+// addRollout adds a rollout with its devices and the job that makes a manager begin it. what goes on the sentence
+// "rollout 7".
+func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices []RolloutDevice, kind, what string) (out Rollout, err error) {
+	if out, err = r.CreateRollout(ctx, ro); err != nil {
+		return out, err
+	}
+	if err := s.inherit(ctx, r, ro.Fabric, devices); err != nil {
+		return out, err
+	}
+	if err := r.AddRolloutWork(ctx, out.ID, devices); err != nil {
+		return out, err
+	}
+	if err := r.Enqueue(ctx, Job{Kind: JobStep, Rollout: out.ID, Revision: out.Revision}); err != nil {
+		return out, err
+	}
+	return out, s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: out.ID, Kind: kind, Subject: ro.Plan,
+		Message: fmt.Sprintf("rollout %d%s", out.ID, what)}, map[string]any{"stages": ro.Stages, "options": ro.Options})
 }
 
 // inherit makes a new rollout return to where an earlier one began with the devices that one left neither as wanted
@@ -348,7 +358,7 @@ func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (pl
 				return err
 			}
 			for _, ro := range list {
-				if slices.Contains(ro.Stages, StageSettings) && (ro.State == RolloutSucceeded || ro.State == RolloutPartial) {
+				if slices.Contains(ro.Stages, StageSettings) && (ro.State == RolloutSucceeded || ro.State == RolloutPartial) && !ro.Options.Repair {
 					plan = ro.Plan
 					return nil
 				}
@@ -363,7 +373,9 @@ func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (pl
 }
 
 // RollBack goes back to what was before a rollout. Without a plan a running rollout is undone, and for one that ended a
-// new rollout brings the plan that was in force before it. With a plan it is a new rollout of that plan.
+// new rollout brings the plan that was in force before it. With a plan it is a new rollout of that plan. The new rollout
+// brings settings and, where rollouts ever placed traffic, placements, whatever stages the other one had: half of a plan
+// is no state to go back to. A repair that ended is nothing to go back from: *ConflictError "is-repair".
 func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan string) (Rollout, error) {
 	ro, err := s.Rollout(ctx, fabric, id)
 	switch {
@@ -371,18 +383,36 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 		return Rollout{}, err
 	case ro.State == RolloutRunning && plan == "":
 		return s.UndoRollout(ctx, fabric, id)
+	case plan == "" && ro.Options.Repair:
+		return Rollout{}, &ConflictError{Code: "is-repair", Detail: fmt.Sprintf("rollout %d repaired devices of plan %.12s, which is still in force: roll back the rollout that brought it, or name a plan", id, ro.Plan)}
 	case plan == "":
 		if plan, err = s.RollbackPlan(ctx, fabric, id); err != nil {
 			return Rollout{}, err
 		}
 	}
-	return s.StartRollout(ctx, fabric, RolloutInput{Plan: plan, Stages: ro.Stages, Options: ro.Options})
+	in := RolloutInput{Plan: plan, Stages: []Stage{StageSettings}, Options: ro.Options}
+	if ro.Options.Repair {
+		in.Options = RolloutOptions{}
+	}
+	var placed string
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { placed, err = priorPlacements(ctx, r, fabric); return err })
+	if err != nil {
+		return Rollout{}, err
+	}
+	if placed != "" || slices.Contains(ro.Stages, StagePlacement) {
+		in.Stages = []Stage{StagePlacement, StageSettings}
+	}
+	return s.StartRollout(ctx, fabric, in)
 }
 
-// RolloutEnded records the end of a rollout in the audit log, in the transaction that ends it.
+// RolloutEnded records the end of a rollout in the audit log and in what is known of its devices, in the transaction
+// that ends it.
 func (s *Service) RolloutEnded(ctx context.Context, r Repos, ro Rollout) error {
 	e := Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "rollout." + string(ro.State), Subject: ro.Plan,
 		Message: fmt.Sprintf("rollout %d ended as %s: %s", ro.ID, ro.State, ro.Result)}
+	if err := s.settleDevices(ctx, r, ro); err != nil {
+		return err
+	}
 	return s.auditEvent(ctx, r, e, map[string]any{"state": ro.State, "result": ro.Result, "started_by": ro.Actor})
 }
 

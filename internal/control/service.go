@@ -27,6 +27,8 @@ type Deps struct {
 	Clock      func() time.Time // nil is time.Now
 	// Compiled is told of every compilation, for those who count them; nil tells nobody.
 	Compiled func(plane policy.Plane, took time.Duration, err error)
+	// Swept is told of every batch of devices that were read to look for drift; nil tells nobody.
+	Swept func(list []DeviceReport, took time.Duration, err error)
 }
 
 // Service is the use cases. It is safe for concurrent use.
@@ -38,6 +40,7 @@ type Service struct {
 
 	mu         sync.Mutex
 	topologies []cachedTopology // most recently used last, at most maxCached
+	inForce    []*known         // of at most maxKnown fabrics
 }
 
 type cachedTopology struct {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"fairlane/internal/audit"
 )
 
 // Bounds of sign-in.
@@ -37,16 +39,16 @@ func newGate() gate {
 	return gate{sources: newThrottle(sourceBurst, sourceRefill, sourcesKept), hashers: make(hashers, parallelHashes)}
 }
 
-// Admit refuses a source, an address with or without port, whose credentials were refused too often of late.
-func (s *Service) Admit(addr string) error {
-	if wait := s.gate.sources.wait(sourceKey(addr), s.now()); wait > 0 {
-		return &LockedError{Detail: "too many refused credentials from this address", Until: s.now().Add(wait)}
+// Admit lets a source, an address with or without port, try one credential, or tells it to wait when too many of
+// its were refused of late. The try counts as refused from now on, so that tries made at once are no more than those
+// made one after another; forgive takes it back when it was not refused.
+func (s *Service) Admit(addr string) (forgive func(), err error) {
+	key := sourceKey(addr)
+	if wait := s.gate.sources.take(key, s.now()); wait > 0 {
+		return nil, &LockedError{Detail: "too many refused credentials from this address", Until: s.now().Add(wait)}
 	}
-	return nil
+	return func() { s.gate.sources.give(key, s.now()) }, nil
 }
-
-// Refused counts a refused credential of a source.
-func (s *Service) Refused(addr string) { s.gate.sources.add(sourceKey(addr), s.now()) }
 
 // SignedIn is a new session. Secret goes into the cookie and is known nowhere else.
 type SignedIn struct {
@@ -63,10 +65,9 @@ func (s *Service) SignIn(ctx context.Context, name, password string) (SignedIn, 
 		return SignedIn{}, ErrUnauthorized
 	}
 	key := sha256.Sum256([]byte(name))
-	var had SigninFailures
 	a := Account{}
 	err := s.d.Store.View(ctx, func(r Repos) (err error) {
-		if had, err = r.SigninFailures(ctx, key); err != nil {
+		if err := s.unlocked(ctx, r, key); err != nil {
 			return err
 		}
 		a, err = r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: name})
@@ -78,41 +79,62 @@ func (s *Service) SignIn(ctx context.Context, name, password string) (SignedIn, 
 	if err != nil {
 		return SignedIn{}, err
 	}
-	if s.now().Before(had.LockedUntil) {
-		return SignedIn{}, &LockedError{Detail: "too many failed sign-ins under this name", Until: had.LockedUntil}
-	}
-	stored := a.Password
-	if stored == "" {
-		stored = decoy()
-	}
-	var ok, renew bool
-	if herr := s.gate.hashers.do(ctx, func() { ok, renew, err = checkPassword(password, stored) }); herr != nil {
-		return SignedIn{}, herr
-	}
+	ok, renew, err := s.check(ctx, password, a.Password)
 	switch {
 	case err != nil:
 		return SignedIn{}, fmt.Errorf("account %s: %w", a.Name, err)
-	case !ok || a.Password == "" || a.Disabled:
-		return SignedIn{}, s.failedSignIn(ctx, key)
+	case !ok || a.Disabled:
+		return SignedIn{}, s.refuse(ctx, key, a.Name)
 	}
+	p := proof{account: a.ID, method: "password", password: a.Password, key: key}
 	if renew {
-		a.Password, err = s.hash(ctx, password)
-		if err != nil {
+		if p.renewed, err = s.hash(ctx, password); err != nil {
 			return SignedIn{}, err
 		}
 	}
-	return s.beginSession(ctx, a, "password", key)
+	return s.beginSession(ctx, p)
 }
 
-// failedSignIn counts a failure under a name and returns ErrUnauthorized.
-func (s *Service) failedSignIn(ctx context.Context, key [32]byte) error {
+// check compares a password with a stored hash when there is room to; without one it costs the same and is wrong.
+func (s *Service) check(ctx context.Context, password, stored string) (ok, renew bool, err error) {
+	against := stored
+	if against == "" {
+		against = decoy()
+	}
+	if herr := s.gate.hashers.do(ctx, func() { ok, renew, err = checkPassword(password, against) }); herr != nil {
+		return false, false, herr
+	}
+	return ok && stored != "", renew, err
+}
+
+// unlocked is a *LockedError while a name is locked. It is asked before a password is looked at, and again in the
+// transaction that judges it: of many tries at once, no more count than of as many one after another. A lock
+// longer than there can be is of a clock that went wrong, and none.
+func (s *Service) unlocked(ctx context.Context, r Repos, key [32]byte) error {
+	had, err := r.SigninFailures(ctx, key)
+	if err != nil {
+		return err
+	}
+	if left := had.LockedUntil.Sub(s.now()); left > 0 && left <= longestLock {
+		return &LockedError{Detail: "too many failed sign-ins under this name", Until: had.LockedUntil}
+	}
+	return nil
+}
+
+// refuse counts a failure under a name, with its entry in the audit log, and returns ErrUnauthorized, or a
+// *LockedError when the name was locked meanwhile. account is the one of that name, "" when there is none: what was
+// typed then may be a password, and is not kept.
+func (s *Service) refuse(ctx context.Context, key [32]byte, account string) error {
 	err := s.d.Store.Tx(ctx, func(r Repos) error {
+		if err := s.unlocked(ctx, r, key); err != nil {
+			return err
+		}
 		now := s.now()
 		had, err := r.SigninFailures(ctx, key)
 		if err != nil {
 			return err
 		}
-		if now.Sub(had.LastAt) > forgetAfter {
+		if now.Sub(had.LastAt).Abs() > forgetAfter {
 			had = SigninFailures{}
 		}
 		had.Failures++
@@ -121,7 +143,14 @@ func (s *Service) failedSignIn(ctx context.Context, key [32]byte) error {
 		if err := r.PutSigninFailures(ctx, key, had); err != nil {
 			return err
 		}
-		return r.ForgetSigninFailures(ctx, now.Add(-forgetAfter))
+		if err := r.ForgetSigninFailures(ctx, now.Add(-forgetAfter)); err != nil {
+			return err
+		}
+		detail := "a password was refused"
+		if account == "" {
+			detail = "a sign-in under a name that nobody has was refused"
+		}
+		return s.AuditIn(ctx, r, AuditRecord{Action: "session.refused", Object: account, Outcome: audit.Refused, Detail: detail})
 	})
 	if err != nil {
 		return err
@@ -143,23 +172,57 @@ func lockAfter(failures int) time.Duration {
 	return lock
 }
 
+// proof is what entitles to a session.
+type proof struct {
+	account  int64
+	method   string   // "password" or "oidc"
+	key      [32]byte // of the name, with a password
+	password string   // the hash that the password was compared with
+	renewed  string   // its hash at the present cost, when that was lower
+}
+
+// holds returns the account of a proof when it still proves something: comparing a password takes a while, in which the
+// account may have been disabled, its password changed, or its name locked by other tries.
+func (s *Service) holds(ctx context.Context, r Repos, p proof) (Account, error) {
+	if p.method == "password" {
+		if err := s.unlocked(ctx, r, p.key); err != nil {
+			return Account{}, err
+		}
+	}
+	a, err := r.AccountByID(ctx, p.account)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && (a.Disabled || p.method == "password" && a.Password != p.password):
+		return Account{}, ErrUnauthorized
+	}
+	return a, err
+}
+
 // beginSession records a sign-in. The session's secret is always new: one that the browser brought
 // along is worth nothing.
-func (s *Service) beginSession(ctx context.Context, a Account, method string, key [32]byte) (SignedIn, error) {
+func (s *Service) beginSession(ctx context.Context, p proof) (SignedIn, error) {
 	now := s.now()
 	in := SignedIn{Secret: randomText()}
 	in.Session = Session{
-		Hash: sha256.Sum256([]byte(in.Secret)), Account: a.ID, Method: method,
+		Hash: sha256.Sum256([]byte(in.Secret)), Account: p.account, Method: p.method,
 		CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife),
 	}
-	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
-		if err := r.ClearSigninFailures(ctx, key); err != nil {
+	err := s.d.Store.Tx(ctx, func(r Repos) error {
+		a, err := s.holds(ctx, r, p)
+		if err != nil {
 			return err
+		}
+		if p.method == "password" {
+			if err := r.ClearSigninFailures(ctx, p.key); err != nil {
+				return err
+			}
 		}
 		if err := r.DeleteStaleSessions(ctx, now, now.Add(-SessionIdle)); err != nil {
 			return err
 		}
-		a.SignedInAt, a.UpdatedAt, a.Version = now, now, 0
+		if p.renewed != "" {
+			a.Password = p.renewed
+		}
+		a.SignedInAt, a.UpdatedAt = now, now
 		if a, err = r.UpdateAccount(ctx, a); err != nil {
 			return err
 		}
@@ -169,9 +232,15 @@ func (s *Service) beginSession(ctx context.Context, a Account, method string, ke
 		in.Principal = a.Principal()
 		in.Principal.Session = in.Session.ID
 		return s.event(WithPrincipal(ctx, in.Principal), r, Event{Kind: "session.started", Subject: a.Name, Message: a.Name + " signed in"},
-			map[string]string{"method": method})
+			map[string]string{"method": p.method})
 	})
 	return in, err
+}
+
+// valid reports whether a session has not ended by age or idleness. One that would live longer than there is was begun
+// while the clock was wrong.
+func (ses Session) valid(now time.Time) bool {
+	return now.Before(ses.ExpiresAt) && now.Sub(ses.SeenAt) < SessionIdle && ses.ExpiresAt.Sub(now) <= SessionLife+time.Hour
 }
 
 // AuthenticateSession returns who a session's secret speaks for, or ErrUnauthorized.
@@ -193,7 +262,8 @@ func (s *Service) AuthenticateSession(ctx context.Context, secret string) (Princ
 		return Principal{}, Session{}, ErrUnauthorized
 	case err != nil:
 		return Principal{}, Session{}, err
-	case a.Disabled, !now.Before(ses.ExpiresAt), now.Sub(ses.SeenAt) >= SessionIdle:
+	case a.Disabled, !ses.valid(now):
+
 		return Principal{}, Session{}, ErrUnauthorized
 	}
 	if now.Sub(ses.SeenAt) >= seenGrain {
@@ -231,23 +301,26 @@ func (s *Service) ChangePassword(ctx context.Context, present, next string) erro
 	if err := checkNewPassword("/new_password", next, p.Name); err != nil {
 		return err
 	}
+	key := sha256.Sum256([]byte(p.Name))
 	var a Account
-	err := s.d.Store.View(ctx, func(r Repos) (err error) { a, err = r.AccountByID(ctx, p.Account); return err })
+	err := s.d.Store.View(ctx, func(r Repos) (err error) {
+		if err := s.unlocked(ctx, r, key); err != nil {
+			return err
+		}
+		a, err = r.AccountByID(ctx, p.Account)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	stored := a.Password
-	if stored == "" {
-		stored = decoy()
-	}
-	var same bool
-	if herr := s.gate.hashers.do(ctx, func() { same, _, err = checkPassword(present, stored) }); herr != nil {
-		return herr
-	}
+	same, _, err := s.check(ctx, present, a.Password)
 	if err != nil {
 		return err
 	}
 	if !same {
+		if err := s.refuse(ctx, key, a.Name); !errors.Is(err, ErrUnauthorized) {
+			return err
+		}
 		return Invalid("/password", "the present password is another one")
 	}
 	hash, err := s.hash(ctx, next)
@@ -255,8 +328,12 @@ func (s *Service) ChangePassword(ctx context.Context, present, next string) erro
 		return err
 	}
 	return s.d.Store.Tx(ctx, func(r Repos) error {
-		a.Password, a.UpdatedAt, a.Version = hash, s.now(), 0
-		if _, err := r.UpdateAccount(ctx, a); err != nil {
+		now, err := s.holds(ctx, r, proof{account: a.ID, method: "password", key: key, password: a.Password})
+		if err != nil {
+			return err
+		}
+		now.Password, now.UpdatedAt = hash, s.now()
+		if _, err := r.UpdateAccount(ctx, now); err != nil {
 			return err
 		}
 		if err := r.DeleteSessionsOf(ctx, a.ID, p.Session); err != nil {

@@ -32,23 +32,8 @@ func newThrottle(burst int, refill time.Duration, size int) *throttle {
 	return &throttle{burst: float64(burst), refill: refill, size: size, buckets: make(map[string]*bucket)}
 }
 
-// wait returns how long a source must wait before it may try; 0 is not at all.
-func (t *throttle) wait(key string, now time.Time) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	b := t.buckets[key]
-	if b == nil {
-		return 0
-	}
-	over := b.drained(now, t.refill) - (t.burst - 1)
-	if over <= 0 {
-		return 0
-	}
-	return time.Duration(over * float64(t.refill))
-}
-
-// add counts a refusal.
-func (t *throttle) add(key string, now time.Time) {
+// take counts a refusal and returns 0, or returns how long the source must wait before it may try.
+func (t *throttle) take(key string, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.buckets[key]
@@ -60,11 +45,24 @@ func (t *throttle) add(key string, now time.Time) {
 		b = &bucket{key: key, at: now}
 		t.buckets[key] = b
 	} else {
+		if over := b.drained(now, t.refill) - (t.burst - 1); over > 0 {
+			return time.Duration(over * float64(t.refill))
+		}
 		t.unlink(b)
 	}
-	b.used = min(b.drained(now, t.refill)+1, 2*t.burst)
+	b.used = b.drained(now, t.refill) + 1
 	b.at = now
 	t.append(b)
+	return 0
+}
+
+// give takes a counted refusal back.
+func (t *throttle) give(key string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b := t.buckets[key]; b != nil {
+		b.used, b.at = max(0, b.drained(now, t.refill)-1), now
+	}
 }
 
 // drained is what is left of the count at a time. A clock that went back forgives nothing.

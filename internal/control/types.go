@@ -155,7 +155,7 @@ type Rollout struct {
 	Gated       int       // the last wave that the health gates passed, -1 for none
 	Confirmed   bool      // the word that it may stay was given
 	ConfirmBy   time.Time // when confirming ends; zero otherwise
-	Reason      string    // why it is being undone; empty when it is not
+	Reason      string    // why it is being undone or, when it is not, what its health gates could not judge
 }
 
 // RolloutDevice is one device's part in a rollout. When it is recorded, a nil setting or receipt
@@ -194,8 +194,9 @@ type Difference struct {
 
 // Shares is what tenants really got during a window.
 type Shares struct {
-	Plan          string // the plan whose placements told tenants apart
-	Window        time.Duration
+	Plan          string        // the plan whose placements told tenants apart
+	Requested     time.Duration // what was asked for; 0 in measurements older than the field
+	Window        time.Duration // what was measured: the shortest span between two readings of a port
 	MeasuredAt    time.Time
 	Tenants       []TenantShare // by name
 	Links         []LinkUse     // contended links of the plan, by port

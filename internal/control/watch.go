@@ -73,7 +73,7 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 		p.After = strconv.FormatInt(w.after, 10)
 	}
 	err = w.s.d.Store.View(ctx, func(r Repos) error {
-		ctx, err := refresh(ctx, r) // who lost its rights meanwhile hears no more
+		ctx, err := refresh(ctx, r, w.s.now()) // who lost its rights meanwhile hears no more
 		if err != nil {
 			return err
 		}

@@ -108,10 +108,12 @@ type WorkRepo interface {
 	PutShard(ctx context.Context, s Shard) error
 	// Shards lists the shards of a rollout in order.
 	Shards(ctx context.Context, rollout int64) ([]Shard, error)
-	// ShardDevices lists the devices of a shard by device.
+	// ShardDevices lists the devices of a shard by device, without what is wanted of them, what was observed and receipts.
 	ShardDevices(ctx context.Context, rollout int64, wave, shard int) ([]RolloutDevice, error)
 	// PutRolloutDevices renews the rows of devices, as PutRolloutDevice does, in few statements.
 	PutRolloutDevices(ctx context.Context, rollout int64, ds []RolloutDevice) error
+	// FailedDevices counts the devices of a rollout that count against its failure budget.
+	FailedDevices(ctx context.Context, rollout int64) (int, error)
 	// TallyRollout counts a rollout's devices, of one wave or, when that is negative, of all.
 	TallyRollout(ctx context.Context, rollout int64, wave int) (Tally, error)
 	// TouchedWaves lists, in ascending order, the waves with touched devices, and the number of shards of each.
@@ -149,6 +151,8 @@ type RolloutOptions struct {
 	MeasureWindow time.Duration `json:"measure_window_ns,omitempty"`
 	// CanaryWaves are the waves in which no device may fail; filled when the rollout starts.
 	CanaryWaves []int `json:"canary_waves,omitempty"`
+	// Repair says that it repairs devices of the plan in force, which fail each for itself. It is set by the service only.
+	Repair bool `json:"repair,omitempty"`
 	// Trace is the place in the trace of the request that started the rollout, as span.Carry gives it; filled then.
 	Trace string `json:"trace,omitempty"`
 }

@@ -14,7 +14,8 @@ type Census struct {
 	Rollouts         map[string]int64 // by state
 	Devices          map[string]int64 // of rollouts that have not ended, by state
 	OldestActive     time.Time        // when the oldest rollout that has not ended began; zero when there is none
-	Drifted          int64
+	Readings         map[string]int64 // devices of plans in force, by reading
+	Quarantined      int64
 	Jobs             map[string]int64 // by state
 	Sessions         int64
 }
@@ -72,7 +73,7 @@ type censusCollector struct {
 
 func newCensusCollector(table map[string]Metric, cache *CensusCache) *censusCollector {
 	c := &censusCollector{cache: cache, desc: map[string]*prometheus.Desc{}}
-	for _, name := range []string{metricReady, metricCensusAge, metricFabrics, metricTenants, metricRollouts, metricDevices, metricOldestActive, metricDrift, metricJobs, metricSessions} {
+	for _, name := range []string{metricReady, metricCensusAge, metricFabrics, metricTenants, metricRollouts, metricDevices, metricOldestActive, metricDrift, metricReadings, metricQuarantined, metricJobs, metricSessions} {
 		c.desc[name] = prometheus.NewDesc(name, table[name].Help, table[name].Labels, nil)
 	}
 	return c
@@ -102,14 +103,15 @@ func (c *censusCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(metricCensusAge, age.Seconds())
 	gauge(metricFabrics, float64(n.Fabrics))
 	gauge(metricTenants, float64(n.Tenants))
-	gauge(metricDrift, float64(n.Drifted))
+	gauge(metricDrift, float64(n.Readings["drifted"]))
+	gauge(metricQuarantined, float64(n.Quarantined))
 	gauge(metricSessions, float64(n.Sessions))
 	oldest := 0.0
 	if !n.OldestActive.IsZero() {
 		oldest = max(0, c.cache.clock().Sub(n.OldestActive).Seconds())
 	}
 	gauge(metricOldestActive, oldest)
-	for name, by := range map[string]map[string]int64{metricRollouts: n.Rollouts, metricDevices: n.Devices, metricJobs: n.Jobs} {
+	for name, by := range map[string]map[string]int64{metricRollouts: n.Rollouts, metricDevices: n.Devices, metricJobs: n.Jobs, metricReadings: n.Readings} {
 		for state, count := range by {
 			gauge(name, float64(count), state)
 		}

@@ -19,9 +19,10 @@ type Metrics struct {
 
 	inFlight                           prometheus.Gauge
 	requests, bytes, problems, refused *prometheus.CounterVec
-	storeErrors                        *prometheus.CounterVec
+	storeErrors, read                  *prometheus.CounterVec
 	durations                          *prometheus.HistogramVec
 	compile, discover, measure, store  *prometheus.HistogramVec
+	sweep                              *prometheus.HistogramVec
 }
 
 // buckets are the upper bounds of durations, in seconds: from an indexed read to a large compilation.
@@ -39,7 +40,7 @@ func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
 		requests: b.counter(metricRequests), bytes: b.counter(metricBytes), problems: b.counter(metricProblems),
 		refused: b.counter(metricRefused), storeErrors: b.counter(metricStoreErrors),
 		durations: b.histogram(metricDuration), compile: b.histogram(metricCompile), discover: b.histogram(metricDiscover),
-		measure: b.histogram(metricMeasure), store: b.histogram(metricStore),
+		measure: b.histogram(metricMeasure), store: b.histogram(metricStore), sweep: b.histogram(metricSweep), read: b.counter(metricRead),
 		inFlight: b.gauge(metricInFlight).WithLabelValues(),
 	}
 	b.gauge(metricBuild).WithLabelValues(version, runtime.Version()).Set(1)
@@ -159,6 +160,14 @@ func (m *Metrics) Discovered(took time.Duration, err error) {
 // Measured counts a measurement of shares.
 func (m *Metrics) Measured(took time.Duration, err error) {
 	m.measure.WithLabelValues(outcome(err)).Observe(took.Seconds())
+}
+
+// Swept counts a batch of devices that were read to look for drift, by what was found.
+func (m *Metrics) Swept(readings map[string]int, took time.Duration, err error) {
+	m.sweep.WithLabelValues(outcome(err)).Observe(took.Seconds())
+	for reading, n := range readings {
+		m.read.WithLabelValues(reading).Add(float64(n))
+	}
 }
 
 // Transaction counts a store transaction, a write or a read.

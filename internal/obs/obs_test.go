@@ -36,7 +36,7 @@ func exercised(t *testing.T) *Metrics {
 	m, err := NewMetrics("v1", NewCensusCache(func(context.Context) (Census, error) {
 		return Census{
 			Fabrics: 1, Tenants: 2, Rollouts: map[string]int64{"running": 1}, Devices: map[string]int64{"in-sync": 7},
-			OldestActive: now.Add(-time.Minute), Drifted: 3, Jobs: map[string]int64{"available": 4}, Sessions: 5,
+			OldestActive: now.Add(-time.Minute), Readings: map[string]int64{"in-sync": 9, "drifted": 3}, Quarantined: 2, Jobs: map[string]int64{"available": 4}, Sessions: 5,
 		}, nil
 	}, func() time.Time { return now }))
 	if err != nil {
@@ -50,6 +50,7 @@ func exercised(t *testing.T) *Metrics {
 	m.Compiled("ib", time.Millisecond, nil)
 	m.Discovered(time.Millisecond, errors.New("x"))
 	m.Measured(time.Millisecond, nil)
+	m.Swept(map[string]int{"drifted": 1}, time.Millisecond, nil)
 	m.Transaction(true, time.Millisecond)
 	m.StoreFailed(false, "lost")
 	end()
@@ -126,6 +127,11 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		`fairlane_rollout_devices{state="in-sync"} 7`,
 		`fairlane_rollout_oldest_active_seconds 60`,
 		`fairlane_jobs{state="available"} 4`,
+		`fairlane_devices{reading="in-sync"} 9`,
+		`fairlane_drifted_devices 3`,
+		`fairlane_quarantined_devices 2`,
+		`fairlane_drift_readings_total{reading="drifted"} 1`,
+		`fairlane_drift_sweep_duration_seconds_count{outcome="ok"} 1`,
 		`fairlane_ready 1`,
 	} {
 		if !strings.Contains(text, want+"\n") {

@@ -36,6 +36,10 @@ const (
 	metricJobs         = "fairlane_jobs"
 	metricSessions     = "fairlane_sessions"
 	metricDrift        = "fairlane_drifted_devices"
+	metricReadings     = "fairlane_devices"
+	metricQuarantined  = "fairlane_quarantined_devices"
+	metricRead         = "fairlane_drift_readings_total"
+	metricSweep        = "fairlane_drift_sweep_duration_seconds"
 	metricOldestActive = "fairlane_rollout_oldest_active_seconds"
 )
 
@@ -54,6 +58,8 @@ func Table() []Metric {
 		{metricCompile, "histogram", []string{"plane", "outcome"}, "time to compile a plan; `outcome` is `ok` or `error`"},
 		{metricDiscover, "histogram", []string{"outcome"}, "time to discover a fabric"},
 		{metricMeasure, "histogram", []string{"outcome"}, "time to measure shares, the window included"},
+		{metricSweep, "histogram", []string{"outcome"}, "time to read a batch of devices, at most 128, to look for drift; `error` when their fabric could not be reached"},
+		{metricRead, "counter", []string{"reading"}, "devices that this manager read to look for drift, by what it found"},
 		{metricStore, "histogram", []string{"kind"}, "time of a store transaction with the wait for its turn; `kind` is `write` or `read`"},
 		{metricStoreErrors, "counter", []string{"kind", "reason"}, "store transactions that failed other than by the caller's fault; `reason` is `full`, `read-only`, `lost`, `timeout` or `other`"},
 		{metricCensusAge, "gauge", nil, "age of the counts below, which are read from the store at most every 10 s"},
@@ -63,6 +69,8 @@ func Table() []Metric {
 		{metricOldestActive, "gauge", nil, "age of the oldest rollout that has not ended; 0 when there is none"},
 		{metricDevices, "gauge", []string{"state"}, "devices of rollouts that have not ended, by state"},
 		{metricDrift, "gauge", nil, "devices last read back different from what is wanted, outside of rollouts"},
+		{metricReadings, "gauge", []string{"reading"}, "devices of the plans in force by what their latest reading found: `unknown`, `in-sync`, `drifted`, `unreachable` or `unsupported`"},
+		{metricQuarantined, "gauge", nil, "devices that are left alone for changing again and again"},
 		{metricJobs, "gauge", []string{"state"}, "jobs in the queue by River's state; `available` that grows means too few workers"},
 		{metricSessions, "gauge", nil, "browser sessions that have not expired"},
 	}

@@ -174,6 +174,7 @@ func TestBearerTokensOfAProvider(t *testing.T) {
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + parts[1] + "."
 	hs := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256"}`)) + "." + parts[1] + "." + parts[2]
 	for name, raw := range map[string]string{
+		"another issuer":   tokenFor(t, openidtest.Start(t, callback), "fairlane"),
 		"another audience": tokenFor(t, s, "other"), "forged": forged, "unsigned": none, "another algorithm": hs,
 		"empty": "", "no token": "a.b.c", "huge": strings.Repeat("x", maxToken+1),
 	} {

@@ -45,6 +45,13 @@ func census(tx *gorm.DB, n *control.Census) (err error) {
 	if begun != nil {
 		n.OldestActive = fromMicros(*begun)
 	}
+	known := func() *gorm.DB { return tx.Table("devices").Where("due_at_us < ?", noTurn) }
+	if n.Readings, err = countBy(known(), "reading"); err != nil {
+		return err
+	}
+	if err = known().Where("quarantined_at_us IS NOT NULL").Count(&n.Quarantined).Error; err != nil {
+		return err
+	}
 	n.Jobs = map[string]int64{}
 	if tx.Migrator().HasTable("river_job") {
 		n.Jobs, err = countBy(tx.Table("river_job").Where("state NOT IN ('completed', 'cancelled')"), "state")

@@ -191,8 +191,13 @@ func checkSessions(t *testing.T, f *fixture) {
 			var got control.Session
 			if got, err = r.SessionByHash(ctx, want[i].Hash); err == nil {
 				f.equal("session", want[i], got)
+				byID, ierr := r.SessionByID(ctx, got.ID)
+				f.equal("session by number", want[i], byID)
+				return ierr
 			} else {
 				f.want(err, control.ErrNotFound)
+				_, ierr := r.SessionByID(ctx, want[i].ID)
+				f.want(ierr, control.ErrNotFound)
 			}
 			return nil
 		})

@@ -123,6 +123,9 @@ func checkManyDevices(t *testing.T, f *fixture) {
 	f.view(func(r control.Repos) error {
 		all, err := r.TallyRollout(ctx, ro.ID, -1)
 		count := func(k int) int { return (n + 4 - k) / 5 }
+		failed, errFailed := r.FailedDevices(ctx, ro.ID)
+		f.equal("failed devices", count(1)+count(2)+count(3), failed)
+		f.want(errFailed, nil)
 		f.equal("tally", control.Tally{All: n, InSync: count(0), Open: count(4), Failed: count(1) + count(2) + count(3),
 			Returned: count(2), Touched: count(0) + count(1), Dirty: count(1)}, all)
 		first, err2 := r.TallyRollout(ctx, ro.ID, 0)

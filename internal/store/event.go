@@ -10,14 +10,18 @@ import (
 
 // AddEvent implements control.EventRepo.
 func (r *repos) AddEvent(ctx context.Context, e control.Event) error {
-	row := eventRow{
-		AtUS: micros(e.At), Fabric: e.Fabric, RolloutID: e.Rollout, Actor: e.Actor,
-		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Message), Data: e.Data,
-	}
+	row := newEventRow(&e)
 	if err := r.in(ctx).Create(&row).Error; err != nil {
 		return fmt.Errorf("insert event %s: %w", e.Kind, err)
 	}
 	return nil
+}
+
+func newEventRow(e *control.Event) eventRow {
+	return eventRow{
+		AtUS: micros(e.At), Fabric: e.Fabric, RolloutID: e.Rollout, Actor: e.Actor,
+		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Message), Data: e.Data,
+	}
 }
 
 // ListEvents implements control.EventRepo.

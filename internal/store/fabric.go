@@ -100,6 +100,7 @@ func (r *repos) DeleteFabric(ctx context.Context, name string, version int64) er
 	if err := r.in(ctx).Delete(&row).Error; err != nil {
 		return fmt.Errorf("delete fabric %s: %w", name, err)
 	}
+	r.gone = true // its tenants went with it
 	return nil
 }
 

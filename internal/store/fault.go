@@ -45,6 +45,38 @@ func (s *Store) fault(err error, writing bool) error {
 	return &control.UnavailableError{Code: code, Detail: detail, Err: err}
 }
 
+// ioerrShmSize is SQLITE_IOERR_SHMSIZE: the index beside the write-ahead log could not grow.
+const ioerrShmSize = 4874
+
+// opening is fault for a database that could not be opened: it says what to do before the next start.
+func (s *Store) opening(err error) error {
+	typed := s.fault(err, true)
+	var away *control.UnavailableError
+	if !errors.As(typed, &away) {
+		return typed
+	}
+	detail := "it does not answer: see that it runs and is reached from here, and that name, user and password are right"
+	var lite *sqlite.Error
+	switch {
+	case away.Code == codeFull:
+		detail = "there is no room left: make room and start again"
+	case away.Code == codeReadOnly && !errors.As(err, &lite):
+		detail = "it takes no changes: name the primary, or start again when it is one"
+	case errors.As(err, &lite):
+		switch lite.Code() & 0xff {
+		case 8, 14: // READONLY, CANTOPEN
+			detail = "it cannot be opened for writing: give the file and its directory to the user that runs the service"
+		case 11, 26: // CORRUPT, NOTADB
+			detail = "it is no SQLite database, or damaged: correct the path, or restore a backup"
+		case 5, 6: // BUSY, LOCKED
+			detail = "another process holds it: end that one first"
+		default:
+			detail = "its disk fails: look into the system's log"
+		}
+	}
+	return &control.UnavailableError{Code: away.Code, Detail: detail, Err: away.Err}
+}
+
 // classify returns the code of a database's own fault, or "".
 func classify(err error) string {
 	var lite *sqlite.Error
@@ -68,6 +100,9 @@ func classify(err error) string {
 // classifySQLite judges by the primary result code, the low byte (SQLite, Result and Error
 // Codes, section 3).
 func classifySQLite(code int) string {
+	if code == ioerrShmSize { // of a directory without room
+		return codeFull
+	}
 	switch code & 0xff {
 	case 13: // SQLITE_FULL
 		return codeFull

@@ -130,6 +130,7 @@ func (r *repos) CountHolders(ctx context.Context, role tenants.Role) (int64, err
 	var n int64
 	err := r.in(ctx).Table("memberships").Joins("JOIN accounts ON accounts.id = memberships.account_id").
 		Where("memberships.role = ? AND accounts.disabled = 0 AND accounts.kind = ?", string(role), string(control.PrincipalUser)).
+		Where("accounts.password <> '' OR accounts.subject <> ''").
 		Distinct("accounts.id").Count(&n).Error
 	if err != nil {
 		return 0, fmt.Errorf("count holders of %s: %w", role, err)

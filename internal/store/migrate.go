@@ -65,7 +65,8 @@ func provider(db *sql.DB, d migrations.Dialect, files fs.FS) (*goose.Provider, e
 	if d == migrations.Postgres {
 		dialect = goose.DialectPostgres
 	}
-	p, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true))
+	// Numbers are given out in ranges: one that is lower than the newest may come later, and is applied all the same.
+	p, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return nil, fmt.Errorf("read migrations: %w", err)
 	}
@@ -83,7 +84,10 @@ func up(ctx context.Context, p *goose.Provider) error {
 		return &SchemaError{Have: have, Know: know}
 	}
 	if have == know {
-		return nil // nothing is written, so that a full or read-only database still opens for reading
+		// Nothing is written when nothing is missing, so that a full or read-only database still opens for reading.
+		if missing, err := p.HasPending(ctx); err != nil || !missing {
+			return err
+		}
 	}
 	_, err = p.Up(ctx)
 	if err == nil {

@@ -42,8 +42,9 @@ func (r *repos) Near(ctx context.Context, fabric, name string, pkey ident.PKey, 
 		for _, g := range nodes[start:min(start+500, len(nodes))] {
 			guids = append(guids, g.String())
 		}
-		err := collect(`SELECT DISTINCT a.tenant_id FROM tenant_attachments a JOIN tenants t ON t.id = a.tenant_id
-			WHERE a.node_guid IN ? AND t.fabric_id = ?`, guids, f.ID)
+		// CROSS JOIN keeps SQLite from beginning with all tenants of the fabric.
+		err := collect(`SELECT DISTINCT a.tenant_id FROM tenant_attachments a CROSS JOIN tenants t
+			WHERE a.node_guid IN ? AND t.id = a.tenant_id AND t.fabric_id = ?`, guids, f.ID)
 		if err == nil {
 			err = collect(`SELECT DISTINCT w.tenant_id FROM flows w WHERE w.fabric_id = ? AND (w.src_guid IN ? OR w.dst_guid IN ?)
 				AND NOT EXISTS (SELECT 1 FROM tenant_attachments a WHERE a.tenant_id = w.tenant_id)`, f.ID, guids, guids)

@@ -56,7 +56,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", Redact(dsn), s.fault(err, true)), s.Close())
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", Redact(dsn), s.opening(err)), s.Close())
 	}
 	return s, nil
 }

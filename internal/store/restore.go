@@ -112,14 +112,14 @@ func restoreSQLite(ctx context.Context, file, database string, force bool, now t
 		return out, err
 	}
 	partial := database + ".restoring"
-	if err := remove(partial); err != nil {
+	if err := removeWhole(partial); err != nil { // of a restore that was killed
 		return out, err
 	}
 	if err := copyFile(file, partial); err != nil {
 		return out, err
 	}
 	defer func() {
-		err = errors.Join(err, remove(partial), remove(partial+"-wal"), remove(partial+"-shm"))
+		err = errors.Join(err, removeWhole(partial))
 	}()
 	if out.Backup, err = Inspect(ctx, partial); err != nil {
 		return out, err
@@ -145,11 +145,18 @@ func restoreSQLite(ctx context.Context, file, database string, force bool, now t
 		if err := os.Link(database, out.Kept); err != nil {
 			return out, fmt.Errorf("keep the present database: %w", err)
 		}
+	} else if err := removeWhole(database); err != nil { // a log without its database would be taken for the restored one's
+		return out, err
 	}
 	if err := os.Rename(partial, database); err != nil {
 		return out, err
 	}
 	return out, syncFile(filepath.Dir(database))
+}
+
+// removeWhole removes a SQLite file with its logs, as far as they are there.
+func removeWhole(database string) error {
+	return errors.Join(remove(database), remove(database+"-wal"), remove(database+"-shm"), remove(database+"-journal"))
 }
 
 // copyFile copies to a new file that only its owner may read, and brings it to the disk.

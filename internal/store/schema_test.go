@@ -110,7 +110,7 @@ func models() []any {
 		&planRow{}, &rolloutRow{}, &rolloutDeviceRow{}, &rolloutShardRow{}, &eventRow{},
 		&auditRow{}, &auditTailRow{}, &onceRow{}, &policyRow{}, &policyPartRow{}, &settingsRow{}, &shareRow{}, &shareTurnRow{}, &taskRow{},
 		&tokenRow{}, &accountRow{}, &membershipRow{}, &sessionRow{}, &signinFailureRow{},
-		&settingsRow{}, &shareRow{}, &shareTurnRow{}, &taskRow{},
+		&deviceRecordRow{}, &driftPolicyRow{},
 	}
 }
 

@@ -49,15 +49,27 @@ func (r *repos) CreateSession(ctx context.Context, s control.Session) (control.S
 
 // SessionByHash implements control.SessionRepo. The error does not repeat the hash.
 func (r *repos) SessionByHash(ctx context.Context, hash [32]byte) (control.Session, error) {
+	return session(r.in(ctx).Where("hash = ?", hex.EncodeToString(hash[:])), "given")
+}
+
+// SessionByID implements control.SessionRepo.
+func (r *repos) SessionByID(ctx context.Context, id int64) (control.Session, error) {
+	return session(r.in(ctx).Where("id = ?", id), fmt.Sprint(id))
+}
+
+func session(q *gorm.DB, name string) (control.Session, error) {
 	var row sessionRow
-	err := r.in(ctx).Where("hash = ?", hex.EncodeToString(hash[:])).Take(&row).Error
-	if err := found(err, "session", "given"); err != nil {
+	if err := found(q.Take(&row).Error, "session", name); err != nil {
 		return control.Session{}, err
 	}
-	return control.Session{
-		ID: row.ID, Hash: hash, Account: row.AccountID, Method: row.Method,
+	s := control.Session{
+		ID: row.ID, Account: row.AccountID, Method: row.Method,
 		CreatedAt: fromMicros(row.CreatedAtUS), SeenAt: fromMicros(row.SeenAtUS), ExpiresAt: fromMicros(row.ExpiresAtUS),
-	}, nil
+	}
+	if n, err := hex.Decode(s.Hash[:], []byte(row.Hash)[:min(len(row.Hash), 2*len(s.Hash))]); err != nil || n != len(s.Hash) {
+		return control.Session{}, fmt.Errorf("session %d: the stored hash is damaged", row.ID)
+	}
+	return s, nil
 }
 
 // TouchSession implements control.SessionRepo.

@@ -40,7 +40,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, s.fault(err, true)), s.Close())
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, s.opening(err)), s.Close())
 	}
 	return s, nil
 }
@@ -71,6 +71,7 @@ func sqliteDSN(path string, busy time.Duration, key, value string) string {
 	q.Add("_pragma", "journal_mode(WAL)")
 	q.Add("_pragma", "synchronous(FULL)") // an acknowledged write survives a power cut
 	q.Add("_pragma", "foreign_keys(1)")
+	q.Add("_pragma", "cache_size(-32768)") // KiB, at most: a rollout of ten thousand devices stays in it
 	q.Add(key, value)
 	return path + "?" + q.Encode()
 }

@@ -43,6 +43,7 @@ type Store struct {
 	write, read *gorm.DB
 	closers     []*sql.DB // the writer's first
 	jobs        Inserter  // see UseJobs
+	parts       keptParts
 }
 
 var _ control.Store = (*Store)(nil)
@@ -91,14 +92,18 @@ func (s *Store) Close() error {
 // doing, is a *control.UnavailableError with the code "storage-full", "storage-read-only" or
 // "storage-unavailable".
 func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
-	return s.fault(s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	r := &repos{jobs: s.jobs, kept: &s.parts}
+	err := s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if s.dialect == migrations.Postgres {
 			if err := takeTurn(tx); err != nil {
 				return err
 			}
 		}
-		return f(&repos{db: tx, jobs: s.jobs})
-	}), true)
+		r.db = tx
+		return f(r)
+	})
+	r.ended(err)
+	return s.fault(err, true)
 }
 
 // View runs f in one read-only transaction: all its reads see the same state.
@@ -107,7 +112,10 @@ func (s *Store) View(ctx context.Context, f func(control.Repos) error) error {
 	if s.dialect == migrations.Postgres {
 		o = append(o, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	}
-	return s.fault(s.read.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return f(&repos{db: tx}) }, o...), false)
+	r := &repos{kept: &s.parts}
+	err := s.read.WithContext(ctx).Transaction(func(tx *gorm.DB) error { r.db = tx; return f(r) }, o...)
+	r.ended(err)
+	return s.fault(err, false)
 }
 
 // Ping reports whether the database answers, for readers and for the writer.
@@ -122,8 +130,23 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // repos implements control.Repos on one transaction.
 type repos struct {
-	db   *gorm.DB
-	jobs Inserter // nil drops jobs
+	db    *gorm.DB
+	jobs  Inserter // nil drops jobs
+	kept  *keptParts
+	fresh map[partsKey]parts // read here, to be kept when the transaction is committed
+	gone  bool               // tenants were deleted here
+}
+
+// ended hands on what the transaction learned, when it was committed.
+func (r *repos) ended(err error) {
+	if err != nil {
+		return
+	}
+	if r.gone {
+		r.kept.forget()
+	} else if len(r.fresh) > 0 {
+		r.kept.keep(r.fresh)
+	}
 }
 
 func (r *repos) in(ctx context.Context) *gorm.DB { return r.db.WithContext(ctx) }

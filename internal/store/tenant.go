@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -118,33 +119,41 @@ func (r *repos) AllTenants(ctx context.Context, fabric string) ([]control.Tenant
 	return r.complete(ctx, fabric, rows)
 }
 
-// complete reads classes and attachments of the rows in two queries, however many rows there are.
+// complete gives the rows their classes and attachments: those that are kept, and the rest in two queries for each 500
+// rows.
 func (r *repos) complete(ctx context.Context, fabric string, rows []tenantRow) ([]control.Tenant, error) {
 	list := make([]control.Tenant, len(rows))
-	at := make(map[int64]*control.Tenant, len(rows))
-	for i, row := range rows {
-		list[i] = row.domain(fabric)
-		at[row.ID] = &list[i]
-	}
-	for start := 0; start < len(rows); start += 500 {
-		ids := make([]int64, 0, 500)
-		for _, row := range rows[start:min(start+500, len(rows))] {
-			ids = append(ids, row.ID)
+	missing := make(map[int64]int, len(rows))
+	var ids []int64
+	for i := range rows {
+		list[i] = rows[i].domain(fabric)
+		if r.gone || !r.kept.find(&rows[i], &list[i].Tenant) {
+			missing[rows[i].ID] = i
+			ids = append(ids, rows[i].ID)
 		}
-		if err := r.attachParts(ctx, ids, at); err != nil {
+	}
+	for part := range slices.Chunk(ids, 500) {
+		if err := r.attachParts(ctx, part, list, missing); err != nil {
 			return nil, fmt.Errorf("read tenants of %s: %w", fabric, err)
 		}
+	}
+	if r.fresh == nil && len(ids) > 0 {
+		r.fresh = make(map[partsKey]parts, len(ids))
+	}
+	for _, i := range missing {
+		r.fresh[rows[i].partsKey()] = parts{slices.Clone(list[i].Classes), slices.Clone(list[i].Attachments)}
 	}
 	return list, nil
 }
 
-func (r *repos) attachParts(ctx context.Context, ids []int64, at map[int64]*control.Tenant) error {
+// attachParts reads the parts of the tenants with the ids into list, at the places of where.
+func (r *repos) attachParts(ctx context.Context, ids []int64, list []control.Tenant, where map[int64]int) error {
 	var classes []classRow
 	if err := r.in(ctx).Where("tenant_id IN ?", ids).Order("tenant_id, position").Find(&classes).Error; err != nil {
 		return err
 	}
 	for _, c := range classes {
-		t := at[c.TenantID]
+		t := &list[where[c.TenantID]]
 		t.Classes = append(t.Classes, tenants.Class{Name: c.Name, Weight: quantity.Weight(c.WeightMilli)})
 	}
 	var attachments []attachmentRow
@@ -161,7 +170,7 @@ func (r *repos) attachParts(ctx context.Context, ids []int64, at map[int64]*cont
 			sl := ident.SL(*a.SL)
 			att.SL = &sl
 		}
-		t := at[a.TenantID]
+		t := &list[where[a.TenantID]]
 		t.Attachments = append(t.Attachments, att)
 	}
 	return nil
@@ -227,6 +236,7 @@ func (r *repos) DeleteTenant(ctx context.Context, fabric, name string, version i
 	case err != nil:
 		return fmt.Errorf("delete tenant %s: %w", name, err)
 	}
+	r.gone = true
 	return nil
 }
 

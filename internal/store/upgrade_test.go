@@ -274,3 +274,25 @@ func TestManagersThatStartTogetherMigrateOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestAMigrationOfALowerNumberThatComesLaterIsApplied(t *testing.T) {
+	onBoth(t, func(t *testing.T, d migrations.Dialect) {
+		db := rawOpen(t, fresh(t, d), d)
+		files := fstest.MapFS{
+			"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x INTEGER);")},
+			"00005_b.sql": {Data: []byte("-- +goose Up\nINSERT INTO a VALUES (5);")},
+		}
+		if err := migrateWith(t.Context(), db, d, files); err != nil {
+			t.Fatal(err)
+		}
+		files["00003_c.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nINSERT INTO a VALUES (3);")}
+		for range 2 {
+			if err := migrateWith(t.Context(), db, d, files); err != nil {
+				t.Fatal(err)
+			}
+			if rows := query(t, db, "SELECT x FROM a ORDER BY x"); len(rows) != 2 || rows[0][0] != "3" {
+				t.Errorf("table has %v, want 3 and 5", rows)
+			}
+		}
+	})
+}

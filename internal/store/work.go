@@ -161,7 +161,8 @@ func (row rolloutShardRow) domain() control.Shard {
 
 // ShardDevices implements control.WorkRepo.
 func (r *repos) ShardDevices(ctx context.Context, rollout int64, wave, shard int) ([]control.RolloutDevice, error) {
-	return r.devices(r.in(ctx).Where("rollout_id = ? AND wave = ? AND shard = ?", rollout, wave, shard).Order("node_guid, port_num"))
+	return r.devices(r.in(ctx).Omit("wanted", "observed", "receipt").
+		Where("rollout_id = ? AND wave = ? AND shard = ?", rollout, wave, shard).Order("node_guid, port_num"))
 }
 
 func (r *repos) devices(q *gorm.DB) ([]control.RolloutDevice, error) {
@@ -233,6 +234,16 @@ func deviceRow(rollout int64, d *control.RolloutDevice) (rolloutDeviceRow, error
 	return row, nil
 }
 
+// FailedDevices implements control.WorkRepo. Every shard asks for it: the states are compared as literals and lie before
+// the large columns, so that neither a sorter nor a page of a large column is needed.
+func (r *repos) FailedDevices(ctx context.Context, rollout int64) (n int, err error) {
+	err = r.in(ctx).Raw("SELECT count(*) FROM rollout_devices WHERE rollout_id = ? AND state IN ('failed', 'unsupported', 'rolled-back')", rollout).Scan(&n).Error
+	if err != nil {
+		return 0, fmt.Errorf("count failed devices of rollout %d: %w", rollout, err)
+	}
+	return n, nil
+}
+
 // TallyRollout implements control.WorkRepo.
 func (r *repos) TallyRollout(ctx context.Context, rollout int64, wave int) (t control.Tally, err error) {
 	var rows []struct {
@@ -285,10 +296,15 @@ func (r *repos) DirtyDevices(ctx context.Context, fabric string) ([]control.Roll
 
 // AddEvents implements control.WorkRepo.
 func (r *repos) AddEvents(ctx context.Context, es []control.Event) error {
+	if len(es) == 0 {
+		return nil
+	}
+	rows := make([]eventRow, len(es))
 	for i := range es {
-		if err := r.AddEvent(ctx, es[i]); err != nil {
-			return err
-		}
+		rows[i] = newEventRow(&es[i])
+	}
+	if err := r.in(ctx).CreateInBatches(rows, batchRows).Error; err != nil {
+		return fmt.Errorf("insert %d events: %w", len(es), err)
 	}
 	return nil
 }

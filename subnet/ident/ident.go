@@ -14,7 +14,16 @@ import (
 type GUID uint64
 
 // String prints the GUID as 0x0002c90300a1b2c3.
-func (g GUID) String() string { return fmt.Sprintf("0x%016x", uint64(g)) }
+func (g GUID) String() string { return string(g.append(make([]byte, 0, 18))) }
+
+// append is String without fmt: lists of thousands of ports are made of it.
+func (g GUID) append(b []byte) []byte {
+	b = append(b, "0x"...)
+	for shift := 60; shift >= 0; shift -= 4 {
+		b = append(b, "0123456789abcdef"[g>>shift&15])
+	}
+	return b
+}
 
 // MarshalText prints the GUID in its text form.
 func (g GUID) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
@@ -137,7 +146,10 @@ type PortID struct {
 }
 
 // String prints the port as 0x0002c90300a1b2c3:1.
-func (p PortID) String() string { return fmt.Sprintf("%s:%d", p.Node, p.Port) }
+func (p PortID) String() string {
+	b := append(p.Node.append(make([]byte, 0, 22)), ':')
+	return string(strconv.AppendUint(b, uint64(p.Port), 10))
+}
 
 // MarshalText prints the port in its text form.
 func (p PortID) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

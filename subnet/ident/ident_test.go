@@ -2,6 +2,7 @@ package ident_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -187,4 +188,16 @@ func FuzzParsers(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestPortsPrintAsFmtWould(t *testing.T) {
+	t.Parallel()
+	for _, g := range []ident.GUID{0, 1, 0xf, 0x10, 0x0002c90300a1b2c3, 1 << 63, ^ident.GUID(0)} {
+		for _, n := range []ident.PortNum{0, 1, 9, 10, 254, 255} {
+			p := ident.PortID{Node: g, Port: n}
+			if want := fmt.Sprintf("0x%016x:%d", uint64(g), n); p.String() != want {
+				t.Errorf("port prints as %s, want %s", p, want)
+			}
+		}
+	}
 }

@@ -49,10 +49,22 @@ type lab struct {
 	ctx   context.Context
 	rng   *rand.Rand
 	c     *client
-	sim   *simdev.Devices
-	crash func() error // of the database; nil when it is not a process of its own
+	dev   *devices
+	crash []func() error // ends the database, each in its way, and begins it anew; none when it is no process of its own
 	plans [2]string
-	acked []string // names of tenants whose making was acknowledged
+	// holds is what the devices hold under each plan, off what they come up with.
+	holds [2]truth
+	off   truth
+
+	mu    sync.Mutex
+	count map[string]int // what was done to whom
+}
+
+// tally counts one of a kind.
+func (l *lab) tally(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count[what]++
 }
 
 const perLeaf = 25
@@ -61,7 +73,7 @@ func newLab(t *testing.T, databases ...string) *lab {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	t.Cleanup(cancel)
-	l := &lab{t: t, ctx: ctx, rng: rand.New(rand.NewPCG(*seed, 1))}
+	l := &lab{t: t, ctx: ctx, rng: rand.New(rand.NewPCG(*seed, 1)), count: map[string]int{}}
 	leaves := max(*hosts/perLeaf, 1)
 	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: leaves, HostsPerLeaf: perLeaf, Spines: 2})
 	if err != nil {
@@ -71,17 +83,19 @@ func newLab(t *testing.T, databases ...string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.sim, err = simdev.New(n, simdev.Options{TimeScale: 1e-4}); err != nil {
+	sim, err := simdev.New(n, simdev.Options{TimeScale: 1e-4})
+	if err != nil {
 		t.Fatal(err)
 	}
+	l.dev = &devices{sim: sim, topo: topo, restarted: map[string]bool{}}
 	addr := fmt.Sprintf("unix:fairlane-kill-%d-%s", os.Getpid(), strings.ToLower(t.Name()))
-	server, err := simdev.Listen(l.sim, addr)
+	server, err := simdev.Listen(sim, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	run, stop := context.WithCancel(context.Background())
-	wg.Go(func() { _ = l.sim.Run(run) })
+	wg.Go(func() { _ = sim.Run(run) })
 	wg.Go(func() { _ = server.Serve(run) })
 	t.Cleanup(func() { stop(); wg.Wait() })
 	l.c = &client{http: &http.Client{Timeout: 20 * time.Second}, rng: rand.New(rand.NewPCG(*seed, 2))}
@@ -169,24 +183,7 @@ func (l *lab) final(id int64) rollout {
 	}
 }
 
-// write makes tenants beside the rollouts until ctx ends, and notes those that were acknowledged.
-func (l *lab) write(ctx context.Context) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for i := 0; ctx.Err() == nil; i++ {
-		name := fmt.Sprintf("w-%d", i)
-		status, _, err := l.c.once(ctx, "POST", "/fabrics/other/tenants", "", object{"name": name, "weight": 1, "pkey": fmt.Sprintf("0x%04x", 0x9000+i)})
-		if err == nil && status == http.StatusCreated {
-			l.acked = append(l.acked, name)
-		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
-}
-
-// storm kills something at random instants, and starts it again.
+// storm kills something at random instants, and starts it again. Now and then devices restart, too.
 func (l *lab) storm(n int) {
 	for i := range n {
 		wait := time.NewTimer(time.Duration(50+l.rng.IntN(1500)) * time.Millisecond)
@@ -194,131 +191,167 @@ func (l *lab) storm(n int) {
 		case <-l.ctx.Done():
 		case <-wait.C:
 		}
-		if l.crash != nil && l.rng.IntN(6) == 0 {
-			if err := l.crash(); err != nil {
+		if l.rng.IntN(3) == 0 {
+			l.restartDevices(1 + l.rng.IntN(3))
+		}
+		if len(l.crash) > 0 && l.rng.IntN(8) == 0 {
+			k := l.rng.IntN(len(l.crash))
+			if err := l.crash[k](); err != nil {
 				l.t.Error(err)
 			}
-			continue
+			l.tally([]string{"database restarts", "database crashes", "database kills"}[k])
 		}
-		p := l.c.managers[l.rng.IntN(len(l.c.managers))]
-		p.kill()
-		p.start()
-		l.t.Logf("kill %d of %d", i+1, n)
+		l.killManager()
+		if (i+1)%10 == 0 || i+1 == n {
+			l.t.Logf("kill %d of %d", i+1, n)
+		}
 	}
 }
 
-// states counts the devices by their state against a plan.
-func (l *lab) states(plan string) (inSync map[string]bool, all int) {
-	var list struct {
-		Items []struct{ ID, State string }
+// killManager kills one of the managers, sometimes all of them, and starts them again.
+func (l *lab) killManager() {
+	first := l.rng.IntN(len(l.c.managers))
+	dead := l.c.managers[first : first+1]
+	if l.rng.IntN(5) == 0 {
+		dead = l.c.managers
 	}
-	l.must("GET", "/fabrics/lab/devices?plan="+plan, "", nil, &list)
-	inSync = map[string]bool{}
-	for _, d := range list.Items {
-		if d.State == "in-sync" {
-			inSync[d.ID] = true
+	for _, p := range dead {
+		p.kill()
+	}
+	for _, p := range dead {
+		p.start()
+		l.tally("managers killed")
+	}
+}
+
+// restartDevices switches some devices off and on.
+func (l *lab) restartDevices(n int) {
+	for range n {
+		if err := l.dev.restart(int32(l.rng.IntN(len(l.dev.topo.Nodes)))); err != nil {
+			l.t.Error(err)
+		}
+		l.tally("devices restarted")
+	}
+}
+
+// learn brings both plans about in peace and notes what the devices hold then. It leaves the second one.
+func (l *lab) learn() {
+	l.off = l.dev.read()
+	for i, plan := range l.plans {
+		if ro := l.final(l.roll(plan, i)); ro.State != "succeeded" {
+			l.t.Fatalf("in peace the rollout ends as %+v", ro)
+		}
+		l.holds[i] = l.dev.read()
+	}
+	same := 0
+	for name, is := range l.holds[0] {
+		if is == l.holds[1][name] || is == l.off[name] {
+			same++
 		}
 	}
-	return inSync, len(list.Items)
+	if ports := len(l.dev.topo.Hosts()); same > len(l.holds[0])-ports {
+		l.t.Fatalf("%d of %d devices would not show a mixture: at most the %d switches may", same, len(l.holds[0]), len(l.holds[0])-ports)
+	}
 }
 
 // run rolls plans out while things are killed, and checks the promises at the end.
 func (l *lab) run() {
-	first := l.final(l.roll(l.plans[0], 0))
-	if first.State != "succeeded" {
-		l.t.Fatalf("in peace the rollout ends as %+v", first)
-	}
-	l.sim.SetFaults(simdev.Faults{Seed: *seed, DropRequest: 0.002, DropReply: 0.002, DelayReply: 0.002, Delay: 50 * time.Millisecond})
+	l.learn()
+	l.dev.sim.SetFaults(simdev.Faults{Seed: *seed, DropRequest: 0.002, DropReply: 0.002, DelayReply: 0.002, Delay: 700 * time.Millisecond})
 	ctx, stop := context.WithCancel(l.ctx)
+	defer stop()
+	w := newWriter(l.c, *seed)
 	var wg sync.WaitGroup
-	wg.Go(func() { l.write(ctx) })
+	wg.Go(func() { w.run(ctx) })
 	done := make(chan struct{})
 	go func() { // the storm ends by itself
 		defer close(done)
 		l.storm(*kills)
 	}()
-	at := 0
-	for n := 1; ; n++ {
+	at, n := 1, 2
+	for calm := false; !calm; n++ {
+		select {
+		case <-done:
+			calm = true // one more, in peace: whatever was restarted takes part again
+			stop()
+			wg.Wait()
+			l.dev.sim.SetFaults(simdev.Faults{})
+		default:
+		}
 		ro := l.final(l.roll(l.plans[1-at], n))
+		l.tally("ended as " + ro.State)
 		l.t.Logf("rollout %d ended as %s: %.200s", ro.ID, ro.State, ro.Result)
-		l.check(ro, at)
+		l.check(ro, at, calm)
 		if ro.State == "succeeded" {
 			at = 1 - at
 		}
-		select {
-		case <-done:
-			stop()
-			wg.Wait()
-			l.sim.SetFaults(simdev.Faults{})
-			l.books()
-			return
-		default:
-		}
 	}
+	l.t.Logf("%v", l.count)
+	w.check(l.t, l.must)
+	l.books()
 }
 
 // check holds a rollout that ended against what the devices hold.
-func (l *lab) check(ro rollout, before int) {
+func (l *lab) check(ro rollout, at int, calm bool) {
 	l.t.Helper()
-	was, all := l.states(l.plans[before])
-	is, _ := l.states(l.plans[1-before])
-	for id := range was {
-		if is[id] {
-			delete(is, id) // the same in both
-		}
+	v := l.dev.judge(l.holds[1-at], l.holds[at], l.off)
+	all := v.wanted + v.before + v.off + len(v.mixed)
+	if len(v.mixed) > 0 {
+		l.t.Errorf("rollout %d ended as %s, and %d of %d devices are neither as before nor as wanted: %q", ro.ID, ro.State, len(v.mixed), all, v.mixed[:min(10, len(v.mixed))])
 	}
-	if mixed := all - len(was) - len(is); mixed != 0 {
-		l.t.Errorf("rollout %d ended as %s, and %d of %d devices are neither as before nor as wanted", ro.ID, ro.State, mixed, all)
-	}
-	switch now, _ := l.states(l.plans[1-before]); {
-	case ro.State == "succeeded" && len(now) != all:
-		l.t.Errorf("rollout %d claims success with %d of %d devices as wanted", ro.ID, len(now), all)
-	case ro.State == "rolled-back" && len(was) != all:
-		l.t.Errorf("rollout %d claims to be rolled back with %d of %d devices as before", ro.ID, len(was), all)
+	switch {
+	case calm && (ro.State != "succeeded" || v.wanted != all):
+		l.t.Errorf("in peace rollout %d ends as %s with %d of %d devices as wanted", ro.ID, ro.State, v.wanted, all)
+	case ro.State == "succeeded" && v.wanted+v.off != all:
+		l.t.Errorf("rollout %d claims success with %d of %d devices as wanted and %d restarted since", ro.ID, v.wanted, all, v.off)
+	case ro.State == "rolled-back" && !l.asBefore(v, at, all):
+		l.t.Errorf("rollout %d claims to be rolled back with %d of %d devices as before and %d restarted", ro.ID, v.before, all, v.off)
 	case ro.State != "succeeded" && ro.State != "rolled-back":
 		l.t.Errorf("rollout %d ended as %s: %s", ro.ID, ro.State, ro.Result)
 	}
 }
 
-// books checks that nothing acknowledged is lost and the audit chain is whole.
+// asBefore reports whether all devices are as before or off. Those to which both plans give the same count as wanted.
+func (l *lab) asBefore(v verdict, at, all int) bool {
+	same := 0
+	for name, is := range l.holds[at] {
+		if is == l.holds[1-at][name] {
+			same++
+		}
+	}
+	return v.before+v.off+min(same, v.wanted) == all
+}
+
+// books checks that the managers see what is, and that the audit chain is whole.
 func (l *lab) books() {
 	l.t.Helper()
-	have := map[string]bool{}
-	for cursor := ""; ; {
-		var list struct {
-			Items      []struct{ Name string }
-			NextCursor string `json:"next_cursor"`
-		}
-		l.must("GET", "/fabrics/other/tenants?limit=1000"+cursor, "", nil, &list)
-		for _, x := range list.Items {
-			have[x.Name] = true
-		}
-		if list.NextCursor == "" {
-			break
-		}
-		cursor = "&cursor=" + list.NextCursor
+	var list struct {
+		Items []struct{ ID, State string }
 	}
-	if len(l.acked) == 0 {
-		l.t.Error("no write was acknowledged: the test proves less than it should")
-	}
-	for _, name := range l.acked {
-		if !have[name] {
-			l.t.Errorf("tenant %s was acknowledged and is lost", name)
+	l.must("GET", "/fabrics/lab/devices", "", nil, &list)
+	for _, d := range list.Items {
+		if d.State != "in-sync" {
+			l.t.Errorf("device %s is %s after a rollout in peace", d.ID, d.State)
 		}
 	}
-	var report struct{ OK bool }
+	if len(list.Items) < len(l.dev.topo.Hosts()) {
+		l.t.Errorf("%d devices are listed, of %d ports", len(list.Items), len(l.dev.topo.Hosts()))
+	}
+	var report struct {
+		OK      bool
+		Entries int
+	}
 	l.must("GET", "/audit/verify", "", nil, &report)
 	if !report.OK {
 		l.t.Errorf("the audit chain is broken: %+v", report)
 	}
-	l.t.Logf("%d acknowledged writes are there", len(l.acked))
 }
 
 func TestKilledManagersOnPostgreSQL(t *testing.T) {
 	s := pgtest.Start(t, pgtest.Options{})
 	url := s.Database(t)
 	l := newLab(t, url, url)
-	l.crash = s.Restart
+	l.crash = []func() error{s.Restart, s.Crash, s.Kill}
 	l.run()
 }
 

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -124,6 +125,9 @@ func (c *client) once(ctx context.Context, method, path, key string, body any) (
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
+	if method == http.MethodDelete || method == http.MethodPut && strings.Contains(path, "/tenants/") {
+		r.Header.Set("If-Match", "*")
+	}
 	if key != "" {
 		r.Header.Set("Idempotency-Key", key)
 	}

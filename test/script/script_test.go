@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"fairlane/internal/app"
+	"fairlane/internal/store/pgtest"
 )
 
 func TestMain(m *testing.M) {
@@ -47,22 +49,51 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Setenv("SOCKET", fmt.Sprintf("unix:fairlane-script-%d-%d", os.Getpid(), scripts.Add(1)))
+			second, err := freeAddress()
+			if err != nil {
+				return err
+			}
 			e.Setenv("LISTEN", addr)
+			e.Setenv("LISTEN2", second)
+			e.Values["test"] = e.T()
+			e.Setenv("FAIRLANE_CREDENTIALS", filepath.Join(e.WorkDir, "credentials.yaml"))
 			e.Setenv("FAIRLANE_URL", "http://"+addr)
 			e.Setenv("LANG", "C")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exit":     exitCode,
-			"fabricup": fabricUp,
-			"serviceup": func(ts *testscript.TestScript, _ bool, _ []string) {
-				until(ts, "the service", func(ctx context.Context) error { return get(ctx, ts.Getenv("FAIRLANE_URL")+"/api/v1/ready") })
-			},
-			"fileup": fileUp,
-			"rival":  rival,
-			"setvar": setVariable,
+			"exit":      exitCode,
+			"fabricup":  fabricUp,
+			"serviceup": serviceUp,
+			"postgres":  postgres,
+			"expand":    expand,
+			"fileup":    fileUp,
+			"rival":     rival,
+			"setvar":    setVariable,
 		},
 	})
+}
+
+// serviceUp is "serviceup [ADDRESS]": it waits until the service, or the one at the address, is ready.
+func serviceUp(ts *testscript.TestScript, _ bool, args []string) {
+	base := ts.Getenv("FAIRLANE_URL")
+	if len(args) == 1 {
+		base = "http://" + args[0]
+	}
+	until(ts, "the service", func(ctx context.Context) error { return get(ctx, base+"/api/v1/ready") })
+}
+
+// postgres makes services that are started later use a database of their own on a real PostgreSQL.
+func postgres(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("FAIRLANE_DATABASE", pgtest.Database(ts.Value("test").(testing.TB)))
+}
+
+// expand is "expand FILE": variables in the file are replaced by their values.
+func expand(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: expand FILE")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
 // freeAddress is a TCP address that nothing listened on a moment ago.

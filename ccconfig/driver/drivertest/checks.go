@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/subnet"
+	"fairlane/wrcc"
 )
 
 // maxWrites bounds how many writes one Apply of a sample may take.
@@ -26,6 +27,11 @@ func checkCapabilities(ctx context.Context, h Harness, d driver.Device) error {
 	c, err := h.Driver.Capabilities(ctx, d)
 	if err != nil {
 		return err
+	}
+	if d.Plane == driver.PlaneWRCC {
+		if err := checkWRCCCapabilities(d, c); err != nil {
+			return err
+		}
 	}
 	if d.Kind == subnet.KindCA {
 		if c.TableEntries < ibcc.BlockEntries || c.TableEntries%ibcc.BlockEntries != 0 {
@@ -328,6 +334,9 @@ func checkOutOfRange(ctx context.Context, h Harness, d driver.Device) error {
 
 // spoilers are the ways to make settings illegal, by name.
 func spoilers(d driver.Device) map[string]func(*driver.Settings) {
+	if d.Plane == driver.PlaneWRCC {
+		return wrccSpoilers(d)
+	}
 	common := map[string]func(*driver.Settings){
 		"nothing": func(s *driver.Settings) { *s = driver.Settings{} },
 		"both halves": func(s *driver.Settings) {
@@ -365,6 +374,10 @@ func checkBeyond(ctx context.Context, h Harness, d driver.Device) error {
 	}
 	want := Samples(d, c)[0]
 	switch {
+	case d.Plane == driver.PlaneWRCC && c.WRCC.Weights > 0:
+		return nil // such a switch has room for all of its ports
+	case d.Plane == driver.PlaneWRCC:
+		want.WRCC.Weights = []wrcc.ClassWeight{{Port: want.WRCC.Ports[0].Port, Multiplier: 1}}
 	case d.Kind == subnet.KindCA:
 		want = caSample(c.TableEntries+1, 1)
 	case c.PortMarking:
@@ -380,10 +393,7 @@ func checkBadDevice(ctx context.Context, h Harness, d driver.Device) error {
 	if err != nil {
 		return err
 	}
-	noLID, router := d, d
-	noLID.LID = 0
-	router.Kind = subnet.KindRouter
-	for name, bad := range map[string]driver.Device{"no LID": noLID, "router": router} {
+	for name, bad := range badDevices(d) {
 		if _, err := h.Driver.Read(ctx, bad); !errors.Is(err, driver.ErrInvalid) {
 			return fmt.Errorf("%s: read: got error %s, want kind %q", name, fmt.Sprint(err), driver.ErrInvalid.Error())
 		}

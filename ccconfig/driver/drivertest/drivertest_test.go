@@ -19,6 +19,7 @@ func testDevices() []driver.Device {
 	return []driver.Device{
 		{Plane: "ib", ID: ident.PortID{Node: 0x11, Port: 1}, Name: "host-1/P1", Kind: subnet.KindCA, LID: 3},
 		{Plane: "ib", ID: ident.PortID{Node: 0x21}, Name: "leaf-1", Kind: subnet.KindSwitch, LID: 1, Ports: 5},
+		{Plane: driver.PlaneWRCC, ID: ident.PortID{Node: 0x31}, Name: "dci-1", Kind: subnet.KindSwitch, Ports: 5},
 	}
 }
 
@@ -98,9 +99,14 @@ func (x *fakeFaults) Busy(d driver.Device, n int) { x.with(d, func(p *plan) { p.
 func (x *fakeFaults) Disable(d driver.Device)     { x.with(d, func(p *plan) { p.disabled = true }) }
 func (x *fakeFaults) Clamp(d driver.Device) {
 	x.f.SetClamp(d.ID, func(s *driver.Settings) {
-		if s.CA != nil {
+		switch {
+		case s.CA != nil:
 			s.CA.SLs[2].Timer = min(s.CA.SLs[2].Timer, 7)
-		} else {
+		case s.WRCC != nil:
+			for i := range s.WRCC.Ports {
+				s.WRCC.Ports[i].TargetMbps = min(s.WRCC.Ports[i].TargetMbps, WRCCTargetMbps)
+			}
+		default:
 			s.Switch.Defaults.MarkingRate = min(s.Switch.Defaults.MarkingRate, 7)
 		}
 	})
@@ -184,6 +190,11 @@ func TestSuiteCatchesBadDrivers(t *testing.T) {
 		"clips instead of refusing": {"out of range", func(good driver.Driver) bad {
 			return bad{Driver: good, apply: func(ctx context.Context, d driver.Device, w driver.Settings) (driver.Receipt, error) {
 				w = w.Clone()
+				if w.WRCC != nil {
+					for i := range w.WRCC.Ports {
+						w.WRCC.Ports[i].QRatioPct = min(w.WRCC.Ports[i].QRatioPct, 60)
+					}
+				}
 				if w.Switch != nil {
 					w.Switch.Defaults.Threshold = min(w.Switch.Defaults.Threshold, ibcc.MaxThreshold)
 				}
@@ -247,7 +258,7 @@ func failedChecks(t *testing.T, breakIt func(driver.Driver) bad) []string {
 
 func TestSamplesAreLegalAndDiffer(t *testing.T) {
 	t.Parallel()
-	caps := driver.Capabilities{TableEntries: TableEntries, PortMarking: true}
+	caps := driver.Capabilities{TableEntries: TableEntries, PortMarking: true, WRCC: &driver.WRCCCapabilities{Ports: 5, Weights: 40, Domains: 5}}
 	for _, d := range testDevices() {
 		all := append(Samples(d, caps), Defaults(d))
 		for i, s := range all {

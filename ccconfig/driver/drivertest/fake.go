@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
+	"fairlane/wrcc"
 )
 
 // TableEntries is the size of the tables of a Fake's channel adapters.
@@ -129,6 +130,9 @@ func (f *Fake) Capabilities(ctx context.Context, d driver.Device) (driver.Capabi
 		return driver.Capabilities{}, err
 	}
 	c := driver.Capabilities{PerSLCounters: true}
+	if d.Plane == driver.PlaneWRCC {
+		return driver.Capabilities{WRCC: &driver.WRCCCapabilities{Ports: d.Ports, Weights: d.Ports * wrcc.NumClasses, Domains: d.Ports}}, nil
+	}
 	if d.Kind == subnet.KindSwitch {
 		c.PortMarking, c.CreditStarvation = true, true
 	} else {
@@ -262,6 +266,9 @@ type part struct {
 
 // parts lists the fields of want in the order of writing.
 func parts(want driver.Settings) []part {
+	if want.WRCC != nil {
+		return wrccParts(want.WRCC)
+	}
 	if want.Switch != nil {
 		return switchParts(want.Switch)
 	}

@@ -11,6 +11,9 @@ import (
 // from the defaults in every attribute: tables of one block and of several, both modes, port
 // overrides where the device has them.
 func Samples(d driver.Device, c driver.Capabilities) []driver.Settings {
+	if d.Plane == driver.PlaneWRCC {
+		return []driver.Settings{wrccSample(d, c, 1), wrccSample(d, c, 2)}
+	}
 	if d.Kind == subnet.KindSwitch {
 		return []driver.Settings{switchSample(d, c, 1), switchSample(d, c, 2)}
 	}
@@ -55,6 +58,9 @@ func switchSample(d driver.Device, c driver.Capabilities, variant int) driver.Se
 // Defaults is the state in which a device comes: nothing marks, nothing reacts, and the
 // table is one entry without delay.
 func Defaults(d driver.Device) driver.Settings {
+	if d.Plane == driver.PlaneWRCC {
+		return driver.Settings{WRCC: &driver.WRCCState{}}
+	}
 	if d.Kind == subnet.KindSwitch {
 		return driver.Settings{Switch: &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)}}
 	}

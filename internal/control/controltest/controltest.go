@@ -6,7 +6,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -135,6 +137,15 @@ type Devices struct {
 	drift  bool
 	held   map[ident.PortID]driver.Settings
 	onRead func(ctx context.Context, d driver.Device) error
+	onSet  func(ctx context.Context, d driver.Device) error
+	looks  map[ident.PortID]int
+}
+
+// Looks returns how often each device was read to look for drift.
+func (d *Devices) Looks() map[ident.PortID]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.looks)
 }
 
 // OnRead makes later reads of devices by a rollout ask f first; nil asks nobody.
@@ -142,6 +153,13 @@ func (d *Devices) OnRead(f func(ctx context.Context, d driver.Device) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.onRead = f
+}
+
+// OnApply makes later writes of devices by a rollout ask f first; nil asks nobody.
+func (d *Devices) OnApply(f func(ctx context.Context, d driver.Device) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.onSet = f
 }
 
 // Hold makes later rollouts stay at the first device that they read until let is called; began is closed when one is there.
@@ -242,7 +260,15 @@ func (m memory) Read(ctx context.Context, d driver.Device) (driver.Settings, err
 }
 
 // Apply implements driver.Driver.
-func (m memory) Apply(_ context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
+func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
+	m.d.mu.Lock()
+	ask := m.d.onSet
+	m.d.mu.Unlock()
+	if ask != nil {
+		if err := ask(ctx, d); err != nil {
+			return driver.Receipt{}, err
+		}
+	}
 	m.d.mu.Lock()
 	defer m.d.mu.Unlock()
 	if m.d.held == nil {
@@ -272,12 +298,18 @@ func wanted(p *policy.Plan) []control.DeviceReport {
 }
 
 // Observe implements control.Observer.
-func (d *Devices) Observe(_ context.Context, t control.Target) ([]control.DeviceReport, error) {
+func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
 	if err := d.broken(); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	drift := d.drift
+	if d.looks == nil {
+		d.looks = map[ident.PortID]int{}
+	}
+	for _, id := range ids {
+		d.looks[id]++
+	}
 	d.mu.Unlock()
 	list := wanted(t.Plan)
 	for i := range list {
@@ -286,6 +318,9 @@ func (d *Devices) Observe(_ context.Context, t control.Target) ([]control.Device
 			list[i].State = "drifted"
 			list[i].Differences = []control.Difference{{Field: "sl[3].timer", Desired: "150", Observed: "0"}}
 		}
+	}
+	if ids != nil {
+		list = slices.DeleteFunc(list, func(x control.DeviceReport) bool { return !slices.Contains(ids, x.Device.ID) })
 	}
 	return list, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -160,8 +161,8 @@ func (c *claim) note(ev reconcile.Event) *record {
 		out.Receipt = ev.Receipt
 	}
 	delete(c.receipts, ev.Device.ID)
-	if ev.To != reconcile.Applying && ev.To != reconcile.InSync {
-		out.Before = nil
+	if ev.To != reconcile.Applying && (ev.To != reconcile.InSync || row.Touched) {
+		out.Before = nil // it was stored before the first write
 	}
 	if ev.To != reconcile.InSync && ev.To != reconcile.RolledBack {
 		out.Observed = ev.Observed // those two were read back equal to what is known
@@ -273,20 +274,31 @@ func (g *guard) bound(ctx context.Context) (context.Context, context.CancelFunc,
 
 // Read implements driver.Driver.
 func (g *guard) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
-	ctx, cancel, err := g.bound(ctx)
+	bound, cancel, err := g.bound(ctx)
 	if err != nil {
 		return driver.Settings{}, err
 	}
 	defer cancel()
-	return g.Driver.Read(ctx, d)
+	got, err := g.Driver.Read(bound, d)
+	return got, cut(ctx, err)
 }
 
 // Apply implements driver.Driver.
 func (g *guard) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
-	ctx, cancel, err := g.bound(ctx)
+	bound, cancel, err := g.bound(ctx)
 	if err != nil {
 		return driver.Receipt{}, err
 	}
 	defer cancel()
-	return g.Driver.Apply(ctx, d, want)
+	receipt, err := g.Driver.Apply(bound, d, want)
+	return receipt, cut(ctx, err)
+}
+
+// cut tells an act that the lease ended from one that the device refused: the device is slow, and worth another try
+// when the hold was renewed meanwhile. When it was not, the next act says so.
+func cut(ctx context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("%w: no answer within the lease: %w", driver.ErrUnreachable, err)
+	}
+	return err
 }

@@ -171,6 +171,14 @@ func undoing(v view) decision {
 
 // pushedEnd ends a rollout whose waves all went through. It claims no more than the rows do.
 func pushedEnd(v view) decision {
+	d := goneThrough(v)
+	if v.ro.Reason != "" { // what a health gate could not judge
+		d.reason += "; " + v.ro.Reason
+	}
+	return d
+}
+
+func goneThrough(v view) decision {
 	t := v.tally
 	switch {
 	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified && t.All > 0:

@@ -47,8 +47,9 @@ type Opener interface {
 
 // Gate judges the health of a fabric during a rollout.
 type Gate interface {
-	// Check returns an error that says what is wrong, or that it could not be measured.
-	Check(ctx context.Context, t control.Target, ro control.Rollout) error
+	// Check returns an error that says what is wrong, or that nothing could be measured. notice says what could not be
+	// judged when the rest is healthy; empty when everything was.
+	Check(ctx context.Context, t control.Target, ro control.Rollout) (notice string, err error)
 }
 
 // Deps are what the engine works through. Store, Targets and Opener are required.
@@ -143,15 +144,39 @@ func steady(every time.Duration, beat func()) (stop func()) {
 	}
 }
 
-// Work does a job. An error asks for another try later.
+// Work does a job, and goes on with what follows from it for a while, without the queue's delay. What follows is in the
+// queue as well, where it is found when this manager is lost; whoever comes second finds it done. An error asks for
+// another try of the job later.
 func (e *Engine) Work(ctx context.Context, j control.Job) error {
+	began := e.d.Clock.Now()
+	next, err := e.Do(ctx, j)
+	for err == nil && next != nil && ctx.Err() == nil && e.d.Clock.Now().Sub(began) < goOnFor {
+		following := *next
+		var broken error
+		if next, broken = e.Do(ctx, following); broken != nil {
+			return e.again(ctx, following)
+		}
+	}
+	return err
+}
+
+// again puts a job into the queue once more: it may have been taken out as done while it was worked without it.
+func (e *Engine) again(ctx context.Context, j control.Job) error {
+	return e.d.Store.Tx(context.WithoutCancel(ctx), func(r control.Repos) error { return r.Enqueue(ctx, j) })
+}
+
+// goOnFor bounds for how long Work goes on, so that the rollouts of many fabrics take turns.
+const goOnFor = 2 * time.Second
+
+// Do does one job. next is one of those that follow from it.
+func (e *Engine) Do(ctx context.Context, j control.Job) (next *control.Job, err error) {
 	switch j.Kind {
 	case control.JobStep:
 		return e.Step(ctx, j.Rollout, j.Revision)
 	case control.JobShard:
 		return e.WorkShard(ctx, control.ShardKey{Rollout: j.Rollout, Undo: j.Undo, Wave: j.Wave, Shard: j.Shard}, j.Revision)
 	}
-	return fmt.Errorf("job of kind %q: want %s or %s", j.Kind, control.JobStep, control.JobShard)
+	return nil, fmt.Errorf("job of kind %q: want %s or %s", j.Kind, control.JobStep, control.JobShard)
 }
 
 // plan returns a plan with the settings of its devices, from the cache when it was used lately.

@@ -161,7 +161,8 @@ func (e *Engine) wake(ctx context.Context, seen control.Rollout) error {
 			}
 			ro.Owner = ""
 		}
-		return e.kick(ctx, r, ro)
+		_, err = e.kick(ctx, r, ro)
+		return err
 	})
 }
 

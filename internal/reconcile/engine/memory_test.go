@@ -80,11 +80,20 @@ func (r *repos) LockShard(_ context.Context, k control.ShardKey) (control.Shard,
 	if !ok {
 		return s, &control.NotFoundError{Kind: "shard", Name: k.String()}
 	}
+	if mine := r.actor; r.w.unfenced && mine != nil && mine.shard.Key == k {
+		s.Epoch, s.State, s.Owner = mine.shard.Epoch, control.ShardWorking, mine.m.name
+	}
 	return s, nil
 }
 
 func (r *repos) PutShard(_ context.Context, s control.Shard) error {
+	if r.w.unfenced && r.s.shards[s.Key].Epoch > s.Epoch {
+		return nil
+	}
 	r.s.shards[s.Key] = s
+	if r.actor != nil && s.State == control.ShardWorking && s.Owner == r.actor.m.name {
+		r.actor.shard = s
+	}
 	return nil
 }
 
@@ -138,6 +147,11 @@ func (r *repos) PutRolloutDevices(_ context.Context, rollout int64, ds []control
 		r.w.recorded(r.actor, d)
 	}
 	return nil
+}
+
+func (r *repos) FailedDevices(ctx context.Context, rollout int64) (int, error) {
+	t, err := r.TallyRollout(ctx, rollout, -1)
+	return t.Failed, err
 }
 
 func (r *repos) TallyRollout(_ context.Context, rollout int64, wave int) (t control.Tally, err error) {

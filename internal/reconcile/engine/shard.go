@@ -14,22 +14,22 @@ import (
 
 // WorkShard works the devices of one shard that was asked for under the given epoch. When the shard is in other hands,
 // done, or was asked for again since, it does nothing. When ctx ends, devices in work are finished and the rest is left
-// for another manager.
-func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64) (err error) {
+// for another manager. It returns the step that follows when the shard was the last one.
+func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64) (next *control.Job, err error) {
 	c, err := e.claim(ctx, k, epoch)
 	if c == nil || err != nil {
-		return err
+		return nil, err
 	}
 	ctx, sp := span.Join(ctx, c.ro.Options.Trace, "rollout.shard", "fabric", c.ro.Fabric, "rollout", k.Rollout, "undo", k.Undo, "wave", k.Wave, "shard", k.Shard, "devices", len(c.rows))
 	defer func() { sp.End(err) }()
 	items, err := c.items(ctx)
 	if err != nil {
-		return c.giveBack(ctx, err)
+		return nil, c.giveBack(ctx, err)
 	}
 	session, err := e.d.Opener.Open(ctx, c.plan.target, devicesOf(items))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return c.giveBack(ctx, err)
+		return nil, c.giveBack(ctx, err)
 	case err != nil:
 		session = Session{Driver: reconcile.Broken(asDeviceError(err)), Close: func() error { return nil }}
 	}
@@ -38,10 +38,10 @@ func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64)
 	err = c.work(ctx, items, session.Driver)
 	stop()
 	if errors.Is(err, ErrFenced) {
-		return nil // somebody else goes on
+		return nil, nil // somebody else goes on
 	}
 	if err != nil {
-		return c.giveBack(ctx, err)
+		return nil, c.giveBack(ctx, err)
 	}
 	return c.finish(context.WithoutCancel(ctx), ctx.Err() != nil)
 }
@@ -125,8 +125,8 @@ func (e *Engine) claim(ctx context.Context, k control.ShardKey, epoch int64) (*c
 		if c.rows, err = r.ShardDevices(ctx, k.Rollout, k.Wave, k.Shard); err != nil {
 			return err
 		}
-		t, err := r.TallyRollout(ctx, k.Rollout, -1)
-		c.failures, c.elsewhere = t.Failed, t.Failed-failedOf(c.rows)
+		c.failures, err = r.FailedDevices(ctx, k.Rollout)
+		c.elsewhere = c.failures - failedOf(c.rows)
 		return err
 	})
 	switch {
@@ -175,9 +175,10 @@ func (c *claim) giveBack(ctx context.Context, why error) error {
 }
 
 // finish lets a shard go for good, or for later when devices are left, and asks for the next step when it is the last
-// one. stopping says that this manager ends, so that the rest is for another.
-func (c *claim) finish(ctx context.Context, stopping bool) error {
-	err := c.e.d.Store.Tx(ctx, func(r control.Repos) error {
+// one, which it returns. stopping says that this manager ends, so that the rest is for another.
+func (c *claim) finish(ctx context.Context, stopping bool) (next *control.Job, err error) {
+	err = c.e.d.Store.Tx(ctx, func(r control.Repos) error {
+		next = nil
 		ro, err := r.LockRollout(ctx, c.key.Rollout)
 		if err != nil {
 			return err
@@ -200,12 +201,16 @@ func (c *claim) finish(ctx context.Context, stopping bool) error {
 		if err := r.PutShard(ctx, s); err != nil {
 			return err
 		}
-		return c.e.afterShard(ctx, r, ro, s)
+		next, err = c.e.afterShard(ctx, r, ro, s)
+		return err
 	})
-	if errors.Is(err, ErrFenced) {
-		return nil
+	switch {
+	case errors.Is(err, ErrFenced):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	return err
+	return next, nil
 }
 
 // left reports whether the shard has devices that must still be worked: those that a pause, a cancel or the end of the
@@ -236,21 +241,21 @@ func failedOf(rows []control.RolloutDevice) (n int) {
 	return n
 }
 
-// afterShard asks for the next step when nothing of a rollout is worked any more.
-func (e *Engine) afterShard(ctx context.Context, r control.Repos, ro control.Rollout, s control.Shard) error {
+// afterShard asks for the next step when nothing of a rollout is worked any more, and returns it.
+func (e *Engine) afterShard(ctx context.Context, r control.Repos, ro control.Rollout, s control.Shard) (*control.Job, error) {
 	shards, err := r.Shards(ctx, ro.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, x := range shards {
 		if x.State == control.ShardQueued || x.State == control.ShardWorking {
-			return nil
+			return nil, nil
 		}
 	}
 	if s.State == control.ShardDone && !s.Key.Undo {
 		t, err := r.TallyRollout(ctx, ro.ID, s.Key.Wave)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		n, most := t.InSync, t.All
 		msg := fmt.Sprintf("wave %d of %d is read back: %d devices", s.Key.Wave+1, ro.Waves, n)
@@ -258,21 +263,22 @@ func (e *Engine) afterShard(ctx context.Context, r control.Repos, ro control.Rol
 			msg = fmt.Sprintf("wave %d of %d: %d of %d devices are read back as wanted", s.Key.Wave+1, ro.Waves, n, most)
 		}
 		if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", msg)}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	return e.kick(ctx, r, ro)
 }
 
-// kick asks for the next step of a rollout that is held in the transaction, unless somebody is at it.
-func (e *Engine) kick(ctx context.Context, r control.Repos, ro control.Rollout) error {
+// kick asks for the next step of a rollout that is held in the transaction, unless somebody is at it, and returns it.
+func (e *Engine) kick(ctx context.Context, r control.Repos, ro control.Rollout) (*control.Job, error) {
 	if ro.Owner != "" {
-		return nil
+		return nil, nil
 	}
 	ro.UpdatedAt = e.d.Clock.Now().UTC()
 	ro, err := r.SaveRollout(ctx, ro)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.Enqueue(ctx, control.Job{Kind: control.JobStep, Rollout: ro.ID, Revision: ro.Revision})
+	job := control.Job{Kind: control.JobStep, Rollout: ro.ID, Revision: ro.Revision}
+	return &job, r.Enqueue(ctx, job)
 }

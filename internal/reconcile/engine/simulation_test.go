@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var (
-	schedules = flag.Int("schedules", 1500, "schedules of the simulation")
+	schedules = flag.Int("schedules", 2500, "schedules of the simulation")
 	seed      = flag.Uint64("seed", 0, "the one schedule to repeat; 0 runs many")
 )
 
@@ -65,42 +65,57 @@ func newWorld(t testing.TB, target control.Target, seed uint64) *world {
 	pick := func(most int) int { return rng.IntN(most + 1) }
 	w.o = outlook{
 		loseCommit: pick(20), outage: pick(2), crash: pick(5), stop: pick(2), reboot: pick(5), operator: pick(2),
-		loseRequest: pick(60), loseReply: pick(80), partial: pick(60), slow: pick(60), clampDevice: pick(60),
+		loseRequest: pick(60), loseReply: pick(80), partial: pick(60), slow: pick(60), clampDevice: pick(60), double: pick(60),
 	}
 	list, err := reconcile.Desired(target.Plan, target.Topology)
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, x := range list {
+		w.devices[x.Device.ID] = w.box(x)
+	}
 	o := control.RolloutOptions{Wave: 2 + rng.IntN(3), Shard: 1 + rng.IntN(3), Parallel: 1, Attempts: 2 + rng.IntN(4), FailureBudget: rng.IntN(2)}
 	if rng.IntN(3) == 0 {
 		o.ConfirmWindow = time.Duration(1+rng.IntN(60)) * time.Second
 	}
-	steps, err := reconcile.PlanWaves(list, target.Topology, reconcile.WaveOptions{Wave: o.Wave})
-	if err != nil {
+	if err := w.begin(list, o, nil); err != nil {
 		t.Fatal(err)
 	}
-	ro := control.Rollout{ID: 1, Fabric: "lab", Plan: target.Plan.Name, State: control.RolloutRunning, Revision: 1, Phase: control.PhasePlacing,
-		Wish: control.WishRun, Wave: -1, Waves: len(steps), Placed: control.PlacedNone, Gated: -1, Stages: []control.Stage{control.StagePlacement, control.StageSettings}}
-	if rng.IntN(2) == 0 {
-		ro.Prior = target.Plan.Name
+	return w
+}
+
+// begin starts the next rollout of the plan, as Service.StartRollout does. What an earlier one left in the middle of
+// something comes with what it was before.
+func (w *world) begin(list []reconcile.Target, o control.RolloutOptions, dirty map[ident.PortID]control.RolloutDevice) error {
+	steps, err := reconcile.PlanWaves(list, w.plan.Topology, reconcile.WaveOptions{Wave: o.Wave})
+	if err != nil {
+		return err
 	}
-	w.db.devices[1] = map[ident.PortID]control.RolloutDevice{}
+	w.id++
+	ro := control.Rollout{ID: w.id, Fabric: "lab", Plan: w.plan.Plan.Name, State: control.RolloutRunning, Revision: 1, Phase: control.PhasePlacing,
+		Wish: control.WishRun, Wave: -1, Waves: len(steps), Placed: control.PlacedNone, Gated: -1, Stages: []control.Stage{control.StagePlacement, control.StageSettings}}
+	if w.rng.IntN(2) == 0 {
+		ro.Prior = w.plan.Plan.Name
+	}
+	w.db.devices[w.id] = map[ident.PortID]control.RolloutDevice{}
 	for i, s := range steps {
 		if s.Canary {
 			o.CanaryWaves = append(o.CanaryWaves, i)
 		}
 		for k, n := range s.Targets {
 			d := control.RolloutDevice{Device: list[n].Device, State: "pending", Wave: i, Shard: k / o.Shard}
-			w.db.devices[1][d.Device.ID] = d
-			key := control.ShardKey{Rollout: 1, Wave: i, Shard: d.Shard}
+			if old, ok := dirty[d.Device.ID]; ok {
+				d.Before, d.Touched, d.State = old.Before, true, "unknown"
+			}
+			w.db.devices[w.id][d.Device.ID] = d
+			key := control.ShardKey{Rollout: w.id, Wave: i, Shard: d.Shard}
 			w.db.shards[key] = control.Shard{Key: key, State: control.ShardReady, Epoch: 1}
-			w.devices[d.Device.ID] = w.box(list[n])
 		}
 	}
 	ro.Options = o
-	w.db.rollouts[1] = ro
-	w.db.jobs = []control.Job{{Kind: control.JobStep, Rollout: 1, Revision: 1}}
-	return w
+	w.db.rollouts[w.id] = ro
+	w.db.jobs = append(slices.Clone(w.db.jobs), control.Job{Kind: control.JobStep, Rollout: w.id, Revision: 1})
+	return nil
 }
 
 func (w *world) box(t reconcile.Target) *box {
@@ -128,7 +143,7 @@ func (w *world) play() {
 		if w.calm {
 			w.settle()
 		}
-		if w.db.rollouts[1].State != control.RolloutRunning && len(w.tasks) == 0 {
+		if w.db.rollouts[w.id].State != control.RolloutRunning && len(w.tasks) == 0 {
 			break
 		}
 		w.step()
@@ -145,7 +160,7 @@ func (w *world) play() {
 
 // settle lets a paused rollout go on, since nobody else will.
 func (w *world) settle() {
-	if ro := w.db.rollouts[1]; ro.State == control.RolloutRunning && ro.Wish == control.WishPause {
+	if ro := w.db.rollouts[w.id]; ro.State == control.RolloutRunning && ro.Wish == control.WishPause {
 		ro.Wish = control.WishRun
 		w.wish(ro)
 	}
@@ -153,13 +168,13 @@ func (w *world) settle() {
 
 // judge checks what must hold at the end.
 func (w *world) judge() {
-	ro := w.db.rollouts[1]
+	ro := w.db.rollouts[w.id]
 	if ro.State == control.RolloutRunning {
 		w.fault("the rollout does not end: phase %s, wish %s, wave %d of %d, owner %q, jobs %v, shards %v", ro.Phase, ro.Wish, ro.Wave, ro.Waves, ro.Owner, w.db.jobs, w.db.shards)
 		return
 	}
-	if len(w.db.ended) != 1 {
-		w.fault("the end was recorded %d times", len(w.db.ended))
+	if len(w.db.ended) != int(w.id) || w.db.ended[w.id-1] != w.id {
+		w.fault("the ends were recorded as %v", w.db.ended)
 	}
 	last := map[string]string{}
 	for _, e := range w.db.events {
@@ -170,7 +185,7 @@ func (w *world) judge() {
 	}
 	t := control.Tally{}
 	for _, id := range slices.SortedFunc(maps.Keys(w.devices), ident.PortID.Compare) {
-		b, d := w.devices[id], w.db.devices[1][id]
+		b, d := w.devices[id], w.db.devices[w.id][id]
 		t.Add(d.State, d.Touched, 1)
 		asWant, asBefore := b.holds.Equal(b.want), b.holds.Equal(b.before)
 		dirty := d.State == "failed" && d.Touched
@@ -208,12 +223,48 @@ func (w *world) judge() {
 
 // untouchedInSync reports whether every device in sync was so without a write.
 func (w *world) untouchedInSync() bool {
-	for _, d := range w.db.devices[1] {
+	for _, d := range w.db.devices[w.id] {
 		if d.State == "in-sync" && d.Touched {
 			return false
 		}
 	}
 	return true
+}
+
+// mend lets an operator roll out once more, in peace. Whatever the last one had to leave in the middle of something must
+// then end as wanted or as it was before all that.
+func (w *world) mend() error {
+	dirty := map[ident.PortID]control.RolloutDevice{}
+	clamps := false
+	for id, d := range w.db.devices[w.id] {
+		b := w.devices[id]
+		if s := reconcile.State(d.State); d.Touched && s != reconcile.InSync && s != reconcile.RolledBack {
+			dirty[id] = d
+			w.count("devices to mend")
+		} else {
+			b.before = b.holds.Clone()
+		}
+		clamps = clamps || b.clamps
+	}
+	list, err := reconcile.Desired(w.plan.Plan, w.plan.Topology)
+	if err != nil {
+		return err
+	}
+	w.calm = true
+	if err := w.begin(list, control.RolloutOptions{Wave: 2, Shard: 2, Parallel: 1, Attempts: 6}, dirty); err != nil {
+		return err
+	}
+	w.play()
+	w.judge()
+	if ro := w.db.rollouts[w.id]; !clamps && ro.State != control.RolloutSucceeded {
+		w.fault("in peace a rollout ends as %s: %s", ro.State, ro.Result)
+	}
+	for id, b := range w.devices {
+		if !b.holds.Equal(b.want) && !b.holds.Equal(b.before) {
+			w.fault("%s holds a mixture after a rollout in peace", id)
+		}
+	}
+	return nil
 }
 
 func TestWhateverFailsEveryDeviceEndsAsWantedOrAsBefore(t *testing.T) {
@@ -229,6 +280,11 @@ func TestWhateverFailsEveryDeviceEndsAsWantedOrAsBefore(t *testing.T) {
 		w := newWorld(t, target, s)
 		w.play()
 		w.judge()
+		if len(w.faults) == 0 {
+			if err := w.mend(); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for what, k := range w.counts {
 			total[what] += k
 		}
@@ -240,7 +296,7 @@ func TestWhateverFailsEveryDeviceEndsAsWantedOrAsBefore(t *testing.T) {
 		t.Logf("%7d %s", total[what], what)
 	}
 	if *seed == 0 {
-		for _, what := range []string{"killed managers", "database outages", "reboots", "partial applies", "operator commands", "commits whose answer was lost",
+		for _, what := range []string{"killed managers", "database outages", "reboots", "partial applies", "operator commands", "commits whose answer was lost", "writes that nobody waits for", "of them, changes", "devices to mend",
 			"ended as succeeded", "ended as rolled-back", "ended as canceled", "ended as failed"} {
 			if total[what] == 0 {
 				t.Errorf("no schedule had %s: the simulation proves less than it should", what)
@@ -262,5 +318,29 @@ func TestTheSameSeedIsTheSameSchedule(t *testing.T) {
 		if logs[0] != logs[1] {
 			t.Fatalf("seed %d gives two schedules", s+1)
 		}
+	}
+}
+
+func TestTheSimulationNoticesWhatItShould(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	for what, sabotage := range map[string]func(*world){
+		"believing instead of reading back": func(w *world) { w.credulous = true },
+		"no fence around a shard":           func(w *world) { w.unfenced = true },
+	} {
+		noticed := 0
+		for s := range uint64(30) {
+			w := newWorld(t, target, s+1)
+			sabotage(w)
+			w.play()
+			w.judge()
+			if len(w.faults) > 0 {
+				noticed++
+			}
+		}
+		if noticed == 0 {
+			t.Errorf("%s: nobody notices in 30 schedules", what)
+		}
+		t.Logf("%s: noticed in %d of 30 schedules", what, noticed)
 	}
 }

@@ -14,16 +14,20 @@ import (
 )
 
 // Step moves a rollout on as far as it can be without waiting for devices. A revision that is not the stored one, and
-// a rollout that ended or is in other hands, is none of its business any more: it does nothing.
-func (e *Engine) Step(ctx context.Context, id, revision int64) error {
+// a rollout that ended or is in other hands, is none of its business any more: it does nothing. It returns one of the
+// shards that it asked for the work on.
+func (e *Engine) Step(ctx context.Context, id, revision int64) (*control.Job, error) {
 	s := &step{e: e, id: id, revision: revision}
 	for {
 		next, err := s.advance(ctx)
-		if err != nil || !next.slow() {
-			return err
+		switch {
+		case err != nil:
+			return nil, err
+		case !next.slow():
+			return s.opened, nil
 		}
 		if s.done, err = s.perform(ctx, next); err != nil {
-			return errors.Join(err, s.letGo(ctx))
+			return nil, errors.Join(err, s.letGo(ctx))
 		}
 	}
 }
@@ -34,6 +38,8 @@ type step struct {
 	id int64
 	// done notes the result of a slow act in the row; nil when none was done.
 	done func(*control.Rollout)
+	// opened is one of the jobs that the last transaction asked for; nil when it asked for none.
+	opened *control.Job
 
 	mu       sync.Mutex
 	revision int64
@@ -56,6 +62,7 @@ func (s *step) advance(ctx context.Context) (next act, err error) {
 			return errStale
 		}
 		before := ro
+		s.opened = nil
 		if s.done != nil {
 			s.done(&ro)
 		}
@@ -92,6 +99,7 @@ func (s *step) advance(ctx context.Context) (next act, err error) {
 		return nil
 	})
 	if errors.Is(err, errStale) {
+		s.opened = nil
 		return actWait, nil
 	}
 	return next, err
@@ -110,7 +118,8 @@ func (s *step) letGo(ctx context.Context) error {
 			return errors.Join(err, errStale)
 		}
 		ro.Owner = ""
-		return s.e.kick(ctx, r, ro)
+		_, err = s.e.kick(ctx, r, ro)
+		return err
 	})
 	if errors.Is(err, errStale) {
 		return nil
@@ -188,7 +197,11 @@ func (s *step) apply(ctx context.Context, r control.Repos, ro control.Rollout, d
 		return ro, nil
 	case actOpen:
 		ro.Wave = d.wave
-		return ro, e.open(ctx, r, ro)
+		jobs, err := e.open(ctx, r, ro)
+		if len(jobs) > 0 {
+			s.opened = &jobs[0]
+		}
+		return ro, err
 	case actConfirm:
 		ro.Phase, ro.ConfirmBy = control.PhaseConfirming, e.d.Clock.Now().UTC().Add(ro.Options.ConfirmWindow)
 		return ro, r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.confirming",
@@ -205,12 +218,12 @@ func (s *step) apply(ctx context.Context, r control.Repos, ro control.Rollout, d
 	return ro, fmt.Errorf("act %d of rollout %d: not one that takes no time", d.act, ro.ID)
 }
 
-// open asks for the work on the open wave's shards that are not done.
-func (e *Engine) open(ctx context.Context, r control.Repos, ro control.Rollout) error {
+// open asks for the work on the open wave's shards that are not done, and returns the jobs.
+func (e *Engine) open(ctx context.Context, r control.Repos, ro control.Rollout) ([]control.Job, error) {
 	undo := ro.Phase == control.PhaseUndoing
 	shards, err := r.Shards(ctx, ro.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	have := map[control.ShardKey]bool{}
 	for _, s := range shards {
@@ -230,11 +243,11 @@ func (e *Engine) open(ctx context.Context, r control.Repos, ro control.Rollout) 
 		}
 		job, err := queue(ctx, r, s)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		jobs = append(jobs, job)
 	}
-	return r.Enqueue(ctx, jobs...)
+	return jobs, r.Enqueue(ctx, jobs...)
 }
 
 // queue gives a shard a new epoch and returns the job that asks for the work on it.
@@ -317,24 +330,38 @@ func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*
 		}
 		return e.place(ctx, ro, c.target, prior.Plan.Placements, control.PlacedRestored, "placements are as before")
 	case actGate:
-		err := error(nil)
-		if e.d.Gate != nil {
-			err = e.d.Gate.Check(ctx, c.target, ro)
-		}
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return func(ro *control.Rollout) {
-			ro.Gated = max(ro.Wave, ro.Gated)
-			if ro.Phase == control.PhaseConfirming {
-				ro.Gated = ro.Waves
-			}
-			if err != nil {
-				undo(ro, fmt.Sprintf("health gate after wave %d of %d: %s", ro.Wave+1, ro.Waves, err))
-			}
-		}, nil
+		return e.gate(ctx, c.target, ro)
 	}
 	return nil, fmt.Errorf("act %d of rollout %d: not one that takes time", a, ro.ID)
+}
+
+// gate asks the health gates. What they could not judge is told, and stays with the rollout.
+func (e *Engine) gate(ctx context.Context, t control.Target, ro control.Rollout) (func(*control.Rollout), error) {
+	notice, err := "", error(nil)
+	if e.d.Gate != nil {
+		notice, err = e.d.Gate.Check(ctx, t, ro)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	notice = oneLine(notice)
+	if notice != "" {
+		if err := e.say(ctx, ro, notice); err != nil {
+			return nil, err
+		}
+	}
+	return func(ro *control.Rollout) {
+		ro.Gated = max(ro.Wave, ro.Gated)
+		if ro.Phase == control.PhaseConfirming {
+			ro.Gated = ro.Waves
+		}
+		switch {
+		case err != nil:
+			undo(ro, fmt.Sprintf("health gate after wave %d of %d: %s", ro.Wave+1, ro.Waves, err))
+		case notice != "":
+			ro.Reason = notice // the latest
+		}
+	}, nil
 }
 
 // undo enters the phase of undoing.

@@ -31,29 +31,23 @@ type world struct {
 	tasks    []*task
 	running  map[control.Job]bool
 	retry    []retried
-	outage   time.Time // the database answers again then
-	calm     bool      // no further faults
+	outage   time.Time            // the database answers again then
+	calm     bool                 // no further faults
+	lag      func() time.Duration // of each answer of a device; nil is by the outlook
 	counts   map[string]int
 	faults   []string // broken promises
+	strays   []stray  // on their way to devices
+	id       int64    // of the rollout
+	// What is sabotaged, to see that it would be noticed: devices are not read but believed, and nobody is told that his
+	// shard is in other hands.
+	credulous, unfenced bool
 }
 
 // outlook says how likely what is, in a thousand.
 type outlook struct {
 	loseCommit, outage, crash, stop, reboot, operator  int
 	loseRequest, loseReply, partial, slow, clampDevice int
-}
-
-// box is a simulated device.
-type box struct {
-	id     ident.PortID
-	before driver.Settings
-	want   driver.Settings
-	holds  driver.Settings
-	clamps bool // never takes what is wanted
-	// reread is the manager's task that read it last, and whether it was then as wanted, as before.
-	reader           *task
-	asWant, asBefore bool
-	rebooted         bool // after it was last read
+	double                                             int // a write arrives twice
 }
 
 // manager is a process.
@@ -73,7 +67,9 @@ type task struct {
 	parked chan struct{} // it waits, or has ended
 	done   bool
 	err    error
-	wake   time.Time // sleeps until then
+	wake   time.Time     // sleeps until then
+	wire   *stray        // the write that it waits for
+	shard  control.Shard // that it took last
 }
 
 type retried struct {
@@ -184,7 +180,11 @@ func (w *world) step() {
 			w.run(m, nil, m.engine.Keep)
 		}
 	default:
-		w.pass(time.Duration(w.rng.IntN(800)) * time.Millisecond)
+		most := 800
+		if w.calm {
+			most = 150 // nobody is kept waiting for longer than his lease by chance alone
+		}
+		w.pass(time.Duration(w.rng.IntN(most)) * time.Millisecond)
 	}
 	w.due()
 }
@@ -198,7 +198,11 @@ func (w *world) alive() (out []*manager) {
 	return out
 }
 
-func (w *world) pass(d time.Duration) { w.now = w.now.Add(d) }
+// pass lets time pass.
+func (w *world) pass(d time.Duration) {
+	w.now = w.now.Add(d)
+	w.deliver(func(s stray) bool { return !s.at.After(w.now) })
+}
 
 // due puts failed jobs back into the queue when their time has come.
 func (w *world) due() {
@@ -238,9 +242,7 @@ func (w *world) disturb() {
 	case w.calm:
 	case w.chance(w.o.crash) && len(alive) > 0:
 		m := alive[w.rng.IntN(len(alive))]
-		m.alive = false
-		m.cancel()
-		w.count("killed managers")
+		w.kill(m)
 	case w.chance(w.o.stop) && len(alive) > 1:
 		alive[w.rng.IntN(len(alive))].cancel() // its tasks end by themselves
 		w.count("stopped managers")
@@ -261,7 +263,7 @@ func (w *world) disturb() {
 
 // operate is an operator with a mind of his own. It goes by the same rules as control.Service's use cases.
 func (w *world) operate() {
-	ro := w.db.rollouts[1]
+	ro := w.db.rollouts[w.id]
 	if ro.State != control.RolloutRunning || w.noDatabase() {
 		return
 	}
@@ -387,91 +389,4 @@ func (p placer) Verify(ctx context.Context, _ []policy.Placement) error {
 		return errors.New("no path")
 	}
 	return p.w.yield(taskOf(ctx), p.m)
-}
-
-// boxes is the driver of the devices.
-type boxes opener
-
-// Capabilities implements driver.Driver.
-func (boxes) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
-	return driver.Capabilities{}, driver.ErrUnsupported
-}
-
-// act waits for the seed, and says whether the request arrives: not when its sender is dead or gave up.
-func (d boxes) act(ctx context.Context) error {
-	t := taskOf(ctx)
-	if d.w.chance(d.w.o.slow) {
-		t.wake = d.w.now.Add(time.Duration(d.w.rng.IntN(12000)) * time.Millisecond)
-	}
-	if err := d.w.yield(t, d.m); err != nil {
-		return err
-	}
-	if until, ok := ctx.Value(deadlineKey{}).(time.Time); ok && !d.w.now.Before(until) {
-		return context.DeadlineExceeded
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if d.w.chance(d.w.o.loseRequest) {
-		return driver.ErrUnreachable
-	}
-	return nil
-}
-
-// Read implements driver.Driver.
-func (d boxes) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
-	if err := d.act(ctx); err != nil {
-		return driver.Settings{}, err
-	}
-	b := d.w.devices[dev.ID]
-	d.alone(ctx, dev)
-	b.reader, b.asWant, b.asBefore, b.rebooted = taskOf(ctx), b.holds.Equal(b.want), b.holds.Equal(b.before), false
-	return b.holds.Clone(), nil
-}
-
-// Apply implements driver.Driver.
-func (d boxes) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
-	if err := d.act(ctx); err != nil {
-		return driver.Receipt{}, err
-	}
-	b := d.w.devices[dev.ID]
-	d.alone(ctx, dev)
-	b.reader = nil // what was read before the write proves nothing
-	if b.clamps && want.Equal(b.want) {
-		want = halfway(b.before, want)
-	} else if d.w.chance(d.w.o.partial) {
-		b.holds = halfway(b.holds, want)
-		d.w.count("partial applies")
-		return driver.Receipt{}, driver.ErrUnreachable
-	}
-	b.holds = want.Clone()
-	if err := d.w.yield(taskOf(ctx), d.m); err != nil {
-		return driver.Receipt{}, err // killed between the write and the answer
-	}
-	if d.w.chance(d.w.o.loseReply) {
-		return driver.Receipt{}, driver.ErrUnreachable
-	}
-	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
-}
-
-// halfway is a mixture of two settings.
-func halfway(a, b driver.Settings) driver.Settings {
-	m := a.Clone()
-	if m.CA != nil {
-		m.CA.SLs[0], m.CA.SLs[1].Timer = b.CA.SLs[0], 4242
-	}
-	if m.Switch != nil {
-		m.Switch.Defaults = b.Switch.Defaults
-		m.Switch.Defaults.MarkingRate += 7
-	}
-	return m
-}
-
-// alone checks that nobody acts on a device who was given up.
-func (d boxes) alone(ctx context.Context, dev driver.Device) {
-	j := taskOf(ctx).job
-	s := d.w.db.shards[control.ShardKey{Rollout: j.Rollout, Undo: j.Undo, Wave: j.Wave, Shard: j.Shard}]
-	if s.Epoch != j.Revision || s.Owner != d.m.name {
-		d.w.fault("%s is acted on by %s under epoch %d, but the shard is at epoch %d of %q", dev, d.m.name, j.Revision, s.Epoch, s.Owner)
-	}
 }

@@ -75,7 +75,7 @@ func New(ctx context.Context, db *sql.DB, o Options) (*Queue, error) {
 	if o.Postgres {
 		d = riverdatabasesql.New(db)
 	}
-	if err := migrate(ctx, d, o.Log); err != nil {
+	if err := migrateInTurn(ctx, db, d, o); err != nil {
 		return nil, err
 	}
 	workers := river.NewWorkers()
@@ -110,17 +110,36 @@ func New(ctx context.Context, db *sql.DB, o Options) (*Queue, error) {
 	return &Queue{client: client}, nil
 }
 
-// migrate brings River's own tables up to date. Managers that start at the same time may collide: the second try finds
-// the work done.
-func migrate(ctx context.Context, d riverdriver.Driver[*sql.Tx], log *slog.Logger) error {
-	m, err := rivermigrate.New(d, &rivermigrate.Config{Logger: log})
+// queueLock is held, on PostgreSQL, while River's tables are migrated. Advisory locks are per database, so it needs to
+// differ only from those of the store.
+const queueLock int64 = 0x666169726c616e03 // "fairlan" and 3
+
+// migrateInTurn makes managers that start at the same time on one PostgreSQL migrate one after the other: River's own
+// statements collide on an empty database, more often than a few tries can mend.
+func migrateInTurn(ctx context.Context, db *sql.DB, d riverdriver.Driver[*sql.Tx], o Options) (err error) {
+	if !o.Postgres {
+		return migrate(ctx, d, o.Log)
+	}
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("migrate the queue: %w", err)
 	}
-	for range 3 {
-		if _, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil); err == nil || ctx.Err() != nil {
-			break
-		}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", queueLock); err != nil {
+		return fmt.Errorf("wait for another manager's migration of the queue: %w", err)
+	}
+	defer func() {
+		_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", queueLock)
+		err = errors.Join(err, unlockErr)
+	}()
+	return migrate(ctx, d, o.Log)
+}
+
+// migrate brings River's own tables up to date.
+func migrate(ctx context.Context, d riverdriver.Driver[*sql.Tx], log *slog.Logger) error {
+	m, err := rivermigrate.New(d, &rivermigrate.Config{Logger: log})
+	if err == nil {
+		_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("migrate the queue: %w", err)

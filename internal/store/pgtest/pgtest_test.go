@@ -36,13 +36,13 @@ func TestDatabasesOfTheSharedServerAreApart(t *testing.T) {
 	}
 }
 
-func TestWhatWasCommittedSurvivesStopRestartAndCrash(t *testing.T) {
+func TestWhatWasCommittedSurvivesStopRestartCrashAndKill(t *testing.T) {
 	t.Parallel()
 	s := Start(t, Options{Settings: map[string]string{"max_connections": "20"}})
 	url := s.Database(t)
 	db := open(t, url)
 	do(t, db, "CREATE TABLE x (y int)")
-	for i, again := range []func() error{s.Restart, s.Crash, func() error { return errors.Join(s.Stop(), s.Begin()) }} {
+	for i, again := range []func() error{s.Restart, s.Crash, s.Kill, func() error { return errors.Join(s.Stop(), s.Begin()) }} {
 		do(t, db, "INSERT INTO x VALUES (1)")
 		tx, err := db.BeginTx(t.Context(), nil)
 		if err != nil {

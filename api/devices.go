@@ -1,0 +1,169 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+// ListDevices implements the contract.
+func (s *Server) ListDevices(ctx context.Context, r gen.ListDevicesRequestObject) (gen.ListDevicesResponseObject, error) {
+	var out gen.ListDevices200JSONResponse
+	var list []control.DeviceView
+	if r.Params.Read == nil || *r.Params.Read {
+		var err error
+		if out.Plan, list, err = s.control.Devices(ctx, r.Fabric, deref(r.Params.Plan)); err != nil {
+			return nil, err
+		}
+	} else {
+		if r.Params.Plan != nil {
+			return nil, control.Invalid("plan", "plan without reading: what is known is of the plan in force; leave plan out, or read")
+		}
+		p, err := page(r.Params.Limit, r.Params.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		var next string
+		if out.Plan, list, next, err = s.control.ListDevices(ctx, r.Fabric, p); err != nil {
+			return nil, err
+		}
+		out.NextCursor = cursor(next)
+	}
+	out.Items = make([]gen.Device, len(list))
+	for i := range list {
+		switch list[i].Watch.Reading {
+		case control.ReadingInSync:
+			out.InSync++
+		case control.ReadingDrifted:
+			out.Drifted++
+		default:
+			out.Failed++
+		}
+		out.Items[i] = deviceOut(&list[i], deref(r.Params.Settings))
+	}
+	return out, nil
+}
+
+// GetDevice implements the contract.
+func (s *Server) GetDevice(ctx context.Context, r gen.GetDeviceRequestObject) (gen.GetDeviceResponseObject, error) {
+	v, err := s.control.Device(ctx, r.Fabric, r.Device, deref(r.Params.Read))
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetDevice200JSONResponse{Body: deviceOut(&v, true), Headers: gen.GetDevice200ResponseHeaders{ETag: etag(v.Version)}}, nil
+}
+
+// UpdateDevice implements the contract.
+func (s *Server) UpdateDevice(ctx context.Context, r gen.UpdateDeviceRequestObject) (gen.UpdateDeviceResponseObject, error) {
+	version, err := rowVersion(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	p := control.DevicePolicy(r.Body.Policy)
+	if r.Body.Policy == gen.DeviceUpdatePolicyInherit {
+		p = ""
+	}
+	if err := s.control.SetDevicePolicy(ctx, r.Fabric, r.Device, version, p); err != nil {
+		return nil, err
+	}
+	v, err := s.control.Device(ctx, r.Fabric, r.Device, false)
+	if err != nil {
+		return nil, err
+	}
+	return gen.UpdateDevice200JSONResponse{Body: deviceOut(&v, true), Headers: gen.UpdateDevice200ResponseHeaders{ETag: etag(v.Version)}}, nil
+}
+
+// ReleaseDevice implements the contract.
+func (s *Server) ReleaseDevice(ctx context.Context, r gen.ReleaseDeviceRequestObject) (gen.ReleaseDeviceResponseObject, error) {
+	if err := s.control.ReleaseDevice(ctx, r.Fabric, r.Device); err != nil {
+		return nil, err
+	}
+	v, err := s.control.Device(ctx, r.Fabric, r.Device, false)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ReleaseDevice200JSONResponse(deviceOut(&v, true)), nil
+}
+
+// RepairDevice implements the contract.
+func (s *Server) RepairDevice(ctx context.Context, r gen.RepairDeviceRequestObject) (gen.RepairDeviceResponseObject, error) {
+	ro, err := s.control.RepairDevice(ctx, r.Fabric, r.Device)
+	if err != nil {
+		return nil, err
+	}
+	return gen.RepairDevice202JSONResponse{
+		Body:    rolloutOut(ro, false),
+		Headers: gen.RepairDevice202ResponseHeaders{Location: fmt.Sprintf("/api/v1/fabrics/%s/rollouts/%d", ro.Fabric, ro.ID)},
+	}, nil
+}
+
+// GetDriftPolicy implements the contract.
+func (s *Server) GetDriftPolicy(ctx context.Context, r gen.GetDriftPolicyRequestObject) (gen.GetDriftPolicyResponseObject, error) {
+	p, err := s.control.DriftPolicy(ctx, r.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetDriftPolicy200JSONResponse{Body: driftPolicyOut(p), Headers: gen.GetDriftPolicy200ResponseHeaders{ETag: etag(p.Version)}}, nil
+}
+
+// PutDriftPolicy implements the contract.
+func (s *Server) PutDriftPolicy(ctx context.Context, r gen.PutDriftPolicyRequestObject) (gen.PutDriftPolicyResponseObject, error) {
+	v, err := ifMatch(r.Params.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if v == anyVersion {
+		v = control.AnyVersion
+	}
+	p, err := s.control.PutDriftPolicy(ctx, r.Fabric, v, driftPolicyIn(*r.Body))
+	if err != nil {
+		return nil, err
+	}
+	return gen.PutDriftPolicy200JSONResponse{Body: driftPolicyOut(p), Headers: gen.PutDriftPolicy200ResponseHeaders{ETag: etag(p.Version)}}, nil
+}
+
+// driftPolicyIn fills in the defaults of what is left out.
+func driftPolicyIn(in gen.DriftPolicyUpdate) control.DriftPolicy {
+	p := control.DefaultDriftPolicy()
+	if in.Policy != nil {
+		p.Policy = control.DevicePolicy(*in.Policy)
+	}
+	for _, f := range []struct{ to, from *int }{{&p.Interval, in.IntervalS}, {&p.Limit, in.QuarantineAfter}, {&p.Window, in.WindowS}, {&p.Release, in.ReleaseS}} {
+		if f.from != nil {
+			*f.to = *f.from
+		}
+	}
+	return p
+}
+
+func driftPolicyOut(p control.DriftPolicy) gen.DriftPolicy {
+	return gen.DriftPolicy{
+		Policy: gen.DevicePolicy(p.Policy), IntervalS: p.Interval, QuarantineAfter: p.Limit, WindowS: p.Window, ReleaseS: p.Release,
+		Version: p.Version, UpdatedAt: instant(p.UpdatedAt),
+	}
+}
+
+func deviceOut(v *control.DeviceView, settings bool) gen.Device {
+	out := gen.Device{
+		ID: v.Device.ID.String(), Name: v.Device.Name, Kind: gen.DeviceKind(kindOut(v.Device.Kind)), State: v.State, Error: optional(v.Error),
+		Differences: mapped(v.Differences, func(x control.Difference) gen.Difference {
+			return gen.Difference{Field: x.Field, Desired: x.Desired, Observed: x.Observed}
+		}),
+		Reading: new(gen.DeviceReading(v.Watch.Reading)), ReadAt: instant(v.ReadAt), ReadBy: optional(v.ReadBy), SeenAt: instant(v.SeenAt), NextReadAt: instant(v.Due),
+		Rollout: optional(v.Rollout), Repair: optional(v.Repair), Note: optional(v.Note), Incidents: optional(len(v.Watch.Incidents)),
+	}
+	if v.InForce != "" {
+		out.Policy = new(gen.DevicePolicy(v.InForce))
+		out.PolicyInherited = new(v.Policy == "")
+		out.Version = &v.Version
+	}
+	if !v.Watch.Quarantined.IsZero() {
+		out.QuarantinedAt, out.QuarantineReason = instant(v.Watch.Quarantined), optional(v.Watch.Reason)
+	}
+	if settings {
+		out.Desired, out.Observed = settingsOut(v.Desired), settingsOut(v.Observed)
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/subnet/ident"
+)
+
+// devices walks the operations on the devices of the plan in force, one of which has drifted.
+func (r *rig) devices() {
+	t := r.t
+	t.Helper()
+	known := decode[gen.DeviceList](r.call("GET", "/fabrics/lab/devices?read=false&limit=2", "").want(200))
+	if len(known.Items) != 2 || known.NextCursor == nil || known.Items[0].State != "unknown" || known.Items[0].ReadAt != nil {
+		t.Errorf("before they were read devices are %+v", known)
+	}
+	rest := decode[gen.DeviceList](r.call("GET", "/fabrics/lab/devices?read=false&cursor="+*known.NextCursor, "").want(200))
+	if len(rest.Items) == 0 || rest.NextCursor != nil || rest.Items[0].ID <= known.Items[1].ID {
+		t.Errorf("the second page is %+v", rest)
+	}
+	r.call("GET", "/fabrics/lab/devices?read=false&plan="+known.Plan, "").want(422, "invalid")
+	sh := decode[gen.Shares](r.call("GET", "/fabrics/lab/shares?window_ms=250", "").want(200))
+	if sh.RequestedWindowMs == nil || *sh.RequestedWindowMs != 250 || sh.WindowMs != 250 {
+		t.Errorf("asked for 250 ms, measured %d, told %v", sh.WindowMs, sh.RequestedWindowMs)
+	}
+	path := "/fabrics/lab/devices/" + known.Items[0].ID
+	live := decode[gen.Device](r.call("GET", path+"?read=true", "").want(200))
+	if live.State != "drifted" || len(live.Differences) != 1 || live.Desired == nil || *live.Policy != "report" || !*live.PolicyInherited {
+		t.Errorf("read now it is %+v", live)
+	}
+	r.call("GET", "/fabrics/lab/devices/nowhere", "").want(404, "not-found")
+	r.call("GET", "/fabrics/lab/devices/0x0000000000000bad:1", "").want(404, "not-found")
+
+	r.call("PUT", path, `{"policy":"freeze"}`).want(428, "precondition-required")
+	r.call("PUT", path, `{"policy":"freeze"}`, "If-Match", `"9"`).want(412, "precondition-failed")
+	r.call("PUT", path, `{"policy":"shout"}`, "If-Match", "*").want(422, "invalid")
+	if d := decode[gen.Device](r.call("PUT", path+"?dry_run=true", `{"policy":"freeze"}`, "If-Match", `"1"`).want(200)); *d.Policy != "freeze" {
+		t.Errorf("dry run gives %+v", d)
+	}
+	a := r.call("PUT", path, `{"policy":"freeze"}`, "If-Match", `"1"`).want(200)
+	if d := decode[gen.Device](a); *d.Policy != "freeze" || *d.PolicyInherited || a.header.Get("ETag") != `"2"` {
+		t.Errorf("frozen it is %+v with ETag %s", d, a.header.Get("ETag"))
+	}
+	r.call("POST", path+"/repair", "").want(409, "device-frozen")
+	r.call("POST", "/fabrics/lab/rollouts", `{"plan":"`+known.Plan+`"}`).want(409, "device-frozen")
+	r.call("POST", path+"/release", "").want(409, "not-quarantined")
+	if d := decode[gen.Device](r.call("PUT", path, `{"policy":"inherit"}`, "If-Match", "*").want(200)); !*d.PolicyInherited {
+		t.Errorf("inheriting it is %+v", d)
+	}
+	r.quarantine(known.Items[0].ID)
+	if d := decode[gen.Device](r.call("GET", path, "").want(200)); d.State != "quarantined" || d.QuarantinedAt == nil || *d.QuarantineReason != "it flaps" {
+		t.Errorf("quarantined it is %+v", d)
+	}
+	if d := decode[gen.Device](r.call("POST", path+"/release", "").want(200)); d.State != "unknown" || d.QuarantinedAt != nil {
+		t.Errorf("released it is %+v", d)
+	}
+	r.driftPolicy()
+	would := decode[gen.Rollout](r.call("POST", path+"/repair?dry_run=true", "").want(202))
+	if _, err := r.Service.Rollout(t.Context(), "lab", would.ID); err == nil {
+		t.Error("a dry run has repaired")
+	}
+	made := r.call("POST", path+"/repair", "", "Idempotency-Key", "mend-1").want(202)
+	ro := decode[gen.Rollout](made)
+	if ro.Repair == nil || !*ro.Repair || !strings.HasSuffix(made.header.Get("Location"), "/rollouts/"+strconv.FormatInt(ro.ID, 10)) {
+		t.Errorf("the repair is %+v at %s", ro, made.header.Get("Location"))
+	}
+	r.Wait()
+	if again := decode[gen.Rollout](r.call("POST", path+"/repair", "", "Idempotency-Key", "mend-1").want(202)); again.ID != ro.ID {
+		t.Errorf("repeated, the repair is rollout %d, then %d", ro.ID, again.ID)
+	}
+	done := decode[gen.Rollout](r.call("GET", "/fabrics/lab/rollouts/"+strconv.FormatInt(ro.ID, 10), "").want(200))
+	if done.State != "succeeded" || len(done.Devices) != 1 || done.Devices[0].ID != known.Items[0].ID {
+		t.Errorf("the repair ended as %+v", done)
+	}
+	r.call("POST", "/fabrics/lab/rollouts/"+strconv.FormatInt(ro.ID, 10)+"/roll-back", "").want(409, "is-repair")
+}
+
+// driftPolicy walks the operations on a fabric's drift policy.
+func (r *rig) driftPolicy() {
+	t := r.t
+	t.Helper()
+	a := r.call("GET", "/fabrics/lab/drift-policy", "").want(200)
+	if p := decode[gen.DriftPolicy](a); p.Policy != "report" || p.IntervalS != 300 || p.UpdatedAt != nil || a.header.Get("ETag") != `"0"` {
+		t.Errorf("the default policy is %+v with ETag %s", p, a.header.Get("ETag"))
+	}
+	body := `{"policy":"repair","interval_s":60}`
+	r.call("PUT", "/fabrics/lab/drift-policy", body).want(428, "precondition-required")
+	r.call("PUT", "/fabrics/lab/drift-policy", `{"policy":"repair","interval_s":3}`, "If-Match", "*").want(422, "invalid")
+	r.call("PUT", "/fabrics/lab/drift-policy", `{"quarantine_after":0}`, "If-Match", "*").want(422, "invalid")
+	a = r.call("PUT", "/fabrics/lab/drift-policy", body, "If-Match", `"0"`).want(200)
+	if p := decode[gen.DriftPolicy](a); p.Policy != "repair" || p.IntervalS != 60 || p.QuarantineAfter != 3 || a.header.Get("ETag") != `"1"` {
+		t.Errorf("the policy is %+v with ETag %s", p, a.header.Get("ETag"))
+	}
+	r.call("PUT", "/fabrics/lab/drift-policy", body, "If-Match", `"0"`).want(412, "precondition-failed")
+	r.call("GET", "/fabrics/nowhere/drift-policy", "").want(404, "not-found")
+}
+
+// quarantine puts a device that has a record into quarantine.
+func (r *rig) quarantine(id string) {
+	r.t.Helper()
+	port, err := ident.ParsePortID(id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	err = r.Store.Tx(r.t.Context(), func(repos control.Repos) error {
+		list, err := repos.DeviceRecords(r.t.Context(), "lab", []ident.PortID{port})
+		if err != nil || len(list) != 1 {
+			r.t.Fatalf("records of %s: %v, %v", id, list, err)
+		}
+		list[0].Watch.Quarantined, list[0].Watch.Reason = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), "it flaps"
+		return repos.PutDeviceRecords(r.t.Context(), "lab", list)
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}

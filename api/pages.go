@@ -1,0 +1,51 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"fairlane/api/reference"
+)
+
+// servePages answers the pages that explain this API, to anybody: they hold what the source holds, and nothing of this
+// installation. Problem documents point here, also those of refused credentials.
+func (s *Server) servePages(e *gin.Engine) {
+	pages := e.Group(reference.Root, s.limit)
+	for _, pattern := range []string{"", "/*page"} {
+		pages.GET(pattern, s.page)
+		pages.HEAD(pattern, s.page)
+	}
+}
+
+func (s *Server) page(c *gin.Context) {
+	p, ok, err := s.site.Find(c.Request.URL.Path, reference.Language(c.Request))
+	if err != nil {
+		s.writeProblem(c, err)
+		return
+	}
+	if !ok {
+		s.writeProblem(c, &problemError{code: "no-such-route", detail: "no such page; " + reference.Root + " lists all"})
+		return
+	}
+	h := c.Writer.Header()
+	h.Set("Content-Security-Policy", reference.Policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-cache") // kept, and asked for again with its ETag
+	h.Set("Vary", "Accept-Language")
+	h.Set("ETag", p.ETag)
+	if c.GetHeader("If-None-Match") == p.ETag {
+		c.Status(http.StatusNotModified)
+		c.Writer.WriteHeaderNow()
+		return
+	}
+	h.Set("Content-Type", p.Type)
+	if c.Request.Method == http.MethodHead {
+		h.Set("Content-Length", strconv.Itoa(len(p.Body)))
+		c.Status(http.StatusOK)
+		c.Writer.WriteHeaderNow()
+		return
+	}
+	_, _ = c.Writer.Write(p.Body) // the only possible error is that the client went away
+}

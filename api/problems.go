@@ -1,0 +1,119 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"fairlane/api/reference"
+)
+
+// problemsExtension is the key of the codes that an operation may answer for reasons of its own. What follows from its
+// shape, such as precondition-failed from If-Match, is not repeated there.
+const problemsExtension = "x-fairlane-problems"
+
+// ambient lists the codes that every operation may answer.
+func ambient() []string {
+	return []string{
+		"malformed-request", "malformed-body", "body-too-large", "unsupported-media-type", "unauthorized", "csrf", "locked", "invalid",
+		"internal", "busy", "storage-full", "storage-read-only", "storage-unavailable", "timeout",
+	}
+}
+
+// routing lists the codes of requests that fit no operation.
+func routing() []string { return []string{"no-such-route", "method-not-allowed"} }
+
+// problemsOf lists the codes that an operation may answer beside the ambient ones, sorted by status.
+func problemsOf(item *openapi3.PathItem, op *openapi3.Operation) ([]string, error) {
+	var codes []string
+	has := func(in, name string) bool {
+		return op.Parameters.GetByInAndName(in, name) != nil || item.Parameters.GetByInAndName(in, name) != nil
+	}
+	if r, _, err := ruleOf(op); err != nil {
+		return nil, err
+	} else if r.Domain != reachPublic && r.Domain != reachSelf {
+		codes = append(codes, "forbidden")
+	}
+	if slices.ContainsFunc(item.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.In == "path" }) {
+		codes = append(codes, "not-found")
+	}
+	if has("header", "If-Match") {
+		codes = append(codes, "precondition-failed", "precondition-required")
+	}
+	if has("header", onceHeader) {
+		codes = append(codes, "idempotency-mismatch", "idempotency-in-progress", "idempotency-answer-lost")
+	}
+	own, err := ownProblems(op)
+	if err != nil {
+		return nil, err
+	}
+	codes = append(codes, own...)
+	known := kinds()
+	slices.SortFunc(codes, func(a, b string) int {
+		if known[a].status != known[b].status {
+			return known[a].status - known[b].status
+		}
+		return strings.Compare(a, b)
+	})
+	return slices.Compact(codes), nil
+}
+
+// ownProblems reads the codes that the contract gives an operation.
+func ownProblems(op *openapi3.Operation) ([]string, error) {
+	value, ok := op.Extensions[problemsExtension]
+	if !ok {
+		return nil, nil
+	}
+	var codes []string
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &codes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("operation %s: %s: %w", op.OperationID, problemsExtension, err)
+	}
+	for _, c := range codes {
+		if _, ok := kinds()[c]; !ok {
+			return nil, fmt.Errorf("operation %s: %s: %q is no code of this API", op.OperationID, problemsExtension, c)
+		}
+	}
+	return codes, nil
+}
+
+// described gives codes their status and title.
+func described(codes []string) []reference.Problem {
+	known := kinds()
+	out := make([]reference.Problem, 0, len(codes))
+	for _, c := range codes {
+		out = append(out, reference.Problem{Code: c, Title: known[c].title, Status: known[c].status})
+	}
+	slices.SortStableFunc(out, func(a, b reference.Problem) int { return a.Status - b.Status })
+	return out
+}
+
+// newSite makes the pages that explain this API.
+func newSite(doc *openapi3.T) (*reference.Site, error) {
+	return reference.New(reference.Source{
+		Contract: doc, YAML: contract, Common: described(append(ambient(), routing()...)),
+		Problems: func(_ string, item *openapi3.PathItem, op *openapi3.Operation) []reference.Problem {
+			codes, err := problemsOf(item, op)
+			if err != nil { // loadSpec has read them all
+				return nil
+			}
+			return described(codes)
+		},
+		Right: func(op *openapi3.Operation) string {
+			r, _, err := ruleOf(op)
+			switch {
+			case err != nil, r.Domain == reachPublic:
+				return ""
+			case r.Domain == reachSelf:
+				return "self"
+			}
+			return fmt.Sprintf("%s:%s (%s)", r.Object, r.Action, r.Domain)
+		},
+	})
+}

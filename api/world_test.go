@@ -1,0 +1,279 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/internal/control/controltest"
+	"fairlane/tenants"
+)
+
+// world is a house in which bob administers tenant blue. In a crowded one others live too, and are busy.
+type world struct {
+	*house
+	crowded bool
+	token   string // bob's
+	seen    []string
+}
+
+// others does what bob must not notice, in a crowded world only.
+func (w *world) others(what string, do func() error) {
+	w.t.Helper()
+	if !w.crowded {
+		return
+	}
+	if err := do(); err != nil {
+		w.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func newWorld(t *testing.T, crowded bool) *world {
+	t.Helper()
+	w := &world{house: newHouse(t), crowded: crowded}
+	ctx, s := t.Context(), w.service
+	blue := control.TenantInput{Name: "blue", Weight: 1000, PKey: 0x8002, Attachments: []control.AttachmentInput{{Port: "h2"}, {Port: "h4"}}}
+	red := control.TenantInput{Name: "red", Weight: 3000, PKey: 0x8001, Attachments: []control.AttachmentInput{{Port: "h1"}, {Port: "h3"}}}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.others("another fabric", func() error {
+		_, err := s.CreateFabric(ctx, control.Fabric{Name: "another", Source: "file:x"})
+		return err
+	})
+	_, err := s.CreateFabric(ctx, control.Fabric{Name: "lab", Source: controltest.Source})
+	must(err)
+	_, err = s.Discover(ctx, "lab")
+	must(err)
+	w.others("red before blue", func() error {
+		_, err := s.CreateTenant(ctx, "lab", red)
+		return err
+	})
+	_, err = s.CreateTenant(ctx, "lab", blue)
+	must(err)
+	flows := []control.FlowInput{{Tenant: "blue", Src: "h2", Dst: "h4"}}
+	w.others("people", func() error {
+		for _, name := range []string{"carol", "dan"} {
+			_, err := s.CreateUser(ctx, control.UserInput{
+				Name: name, DisplayName: "of Red", Password: "a long enough word", Grants: []tenants.Grant{{Role: tenants.RoleTenantAdmin, Domain: tenants.Domain{Fabric: "lab", Tenant: "red"}}},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		flows = append([]control.FlowInput{{Tenant: "red", Src: "h1", Dst: "h3"}}, flows...)
+		return nil
+	})
+	_, err = s.ApplyTenants(ctx, "lab", control.TenantSet{Flows: flows}, false)
+	must(err)
+	bob, err := s.CreateUser(ctx, control.UserInput{Name: "bob", Grants: []tenants.Grant{{Role: tenants.RoleTenantAdmin, Domain: tenants.Domain{Fabric: "lab", Tenant: "blue"}}}})
+	must(err)
+	w.token, _, err = s.CreateToken(ctx, bob.Ref(), control.TokenInput{Name: "test"})
+	must(err)
+	w.clock.pass(time.Minute)
+	w.rollOut()
+	return w
+}
+
+// rollOut puts a plan in force, so that there are shares to see.
+func (w *world) rollOut() {
+	w.t.Helper()
+	p, _, err := w.service.CreatePlan(w.t.Context(), "lab", control.CompileOptions{}, false)
+	if err == nil {
+		_, err = w.service.StartRollout(w.t.Context(), "lab", control.RolloutInput{Plan: p.Plan.Name})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.rig.Wait()
+}
+
+// made are parts of answers that are random.
+var made = regexp.MustCompile(`flt_[A-Za-z0-9_-]{43}`)
+
+// ask is a request of bob's, noted with its whole answer.
+func (w *world) ask(method, path, body string, header ...string) answer {
+	w.t.Helper()
+	header = append(header, "Authorization", "Bearer "+w.token, "X-Request-ID", "r")
+	a := w.browser().do(method, path, body, header...)
+	w.seen = append(w.seen, fmt.Sprintf("%s %s %s\n%s", method, path, body, anonymized(answer{w.t, a.status, a.header, made.ReplaceAll(a.body, []byte("SECRET"))})))
+	return a
+}
+
+// walk asks every GET of the contract of bob's own things, of red's, and of what is nowhere, in pages of one and
+// as a whole.
+func (w *world) walk() {
+	w.t.Helper()
+	for _, o := range ruledRoutes(w.t, w.server.spec) {
+		if o.method != http.MethodGet || streams(o.path) || strings.HasSuffix(o.op.OperationID, "Oidc") {
+			continue
+		}
+		path := strings.TrimPrefix(o.path, "/api/v1")
+		fabrics, names := []string{"-"}, []string{"-"}
+		if strings.Contains(path, "{fabric}") {
+			fabrics = []string{"lab", "another", "nowhere"}
+		}
+		if strings.Contains(path, "{tenant}") {
+			names = []string{"blue", "red", "nobody"}
+		}
+		for _, fabric := range fabrics {
+			for _, tenant := range names {
+				at := filled(path, fabric, tenant)
+				w.ask("GET", at, "")
+				if o.op.Parameters.GetByInAndName("query", "limit") != nil || strings.Contains(o.path, "/events") {
+					w.pages(at)
+				}
+			}
+		}
+	}
+}
+
+// pages follows the cursors of a list in pages of one.
+func (w *world) pages(path string) {
+	w.t.Helper()
+	for next, n := path+"?limit=1", 0; next != "" && n < 50; n++ {
+		var list struct {
+			NextCursor string `json:"next_cursor"`
+		}
+		a := w.ask("GET", next, "")
+		if a.status == http.StatusOK {
+			if err := json.Unmarshal(a.body, &list); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		if next = ""; list.NextCursor != "" {
+			next = path + "?limit=1&cursor=" + url.QueryEscape(list.NextCursor)
+		}
+	}
+}
+
+// life is what bob does and what happens to him, the same in every world; between his steps the others are busy.
+func (w *world) life() {
+	w.t.Helper()
+	ctx, s := w.t.Context(), w.service
+	ada := control.WithPrincipal(ctx, control.Principal{Kind: control.PrincipalUser, Name: "ada", Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}})
+	const blue = "/fabrics/lab/tenants/blue"
+	w.walk()
+	w.clock.pass(time.Minute)
+	w.others("red changes", func() error {
+		_, err := s.UpdateTenant(ada, "lab", 0, control.TenantInput{Name: "red", Weight: 5000, PKey: 0x8001, Attachments: []control.AttachmentInput{{Port: "h1"}, {Port: "h3"}}})
+		return err
+	})
+	w.ask("PUT", blue+"/members/carol", `{"role":"tenant-viewer"}`)
+	w.ask("PUT", blue+"/members/nobody", `{"role":"tenant-viewer"}`)
+	w.ask("GET", blue+"/members", "")
+	w.ask("DELETE", blue+"/members/dan", "")
+	w.ask("DELETE", blue+"/members/carol", "")
+	w.ask("DELETE", blue+"/members/carol", "")
+	w.others("red's program", func() error {
+		d := tenants.Domain{Fabric: "lab", Tenant: "red"}
+		_, err := s.CreateServiceAccount(ada, control.ServiceAccountInput{Name: "ci", Grant: tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: d}})
+		return err
+	})
+	w.clock.pass(time.Minute)
+	w.ask("POST", blue+"/service-accounts", `{"name":"ci","role":"tenant-admin"}`)
+	w.ask("POST", blue+"/service-accounts/ci/tokens", `{"name":"t"}`)
+	w.others("red's flows go", func() error {
+		_, err := s.ApplyTenants(ada, "lab", control.TenantSet{Flows: []control.FlowInput{{Tenant: "blue", Src: "h2", Dst: "h4"}}}, false)
+		return err
+	})
+	w.ask("POST", blue+"/classes", `{"name":"bulk","weight":2}`)
+	w.ask("POST", blue+"/classes?dry_run=true", `{"name":"gold","weight":2}`)
+	w.ask("PUT", "/fabrics/lab/tenants/red", `{"weight":1,"pkey":"0x8001"}`, "If-Match", "*")
+	w.ask("POST", "/fabrics/lab/tenants/red/classes", `{"name":"bulk","weight":2}`)
+	w.ask("DELETE", "/fabrics/another", "", "If-Match", "*")
+	w.clock.pass(time.Minute)
+	if _, err := s.UpdateTenant(ada, "lab", 0, control.TenantInput{Name: "blue", Weight: 2000, PKey: 0x8002, Attachments: []control.AttachmentInput{{Port: "h2"}, {Port: "h4"}}}); err != nil {
+		w.t.Fatal(err)
+	}
+	w.others("red goes", func() error { return s.DeleteTenant(ada, "lab", "red", 0) })
+	w.walk()
+}
+
+// TestATenantCannotTellACrowdedWorldFromAnEmptyOne lets bob lead the same life beside others and without them: every
+// answer that he gets, with its headers, is the same to the byte. In both worlds nobody shares a link with him.
+func TestATenantCannotTellACrowdedWorldFromAnEmptyOne(t *testing.T) {
+	t.Parallel()
+	alone, among := newWorld(t, false), newWorld(t, true)
+	alone.life()
+	among.life()
+	if len(alone.seen) < 150 {
+		t.Errorf("bob asked %d times only", len(alone.seen))
+	}
+	good, shares := 0, false
+	for i, a := range alone.seen {
+		if i >= len(among.seen) {
+			t.Fatalf("bob asked %d times in one world and %d in the other", len(alone.seen), len(among.seen))
+		}
+		if d := cmp.Diff(a, among.seen[i]); d != "" {
+			t.Errorf("bob can tell the worlds apart (-alone +among others):\n%s", d)
+		}
+		if strings.Contains(a, "\n200\n") {
+			good++
+			shares = shares || strings.Contains(a, "/shares ") && strings.Contains(a, `"entitled_bps"`)
+		}
+	}
+	if good < 30 || !shares {
+		t.Errorf("%d of %d requests were answered with success, shares among them: %v", good, len(alone.seen), shares)
+	}
+}
+
+func TestProfilesAreForThoseWhoMayRunDiagnostics(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	asked := 0
+	guard := w.rig.server.GuardProfiles(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { asked++; rw.WriteHeader(http.StatusNoContent) }))
+	w.server.Config.Handler = guard
+	w.tokens["narrow"] = w.person("narrow", "fabric-admin@*", control.Scope{Object: "*", Action: "read"})
+	w.tokens["fit"] = w.person("fit", "fabric-admin@*", control.Scope{Object: "diagnostics", Action: "run"})
+	want := map[string]int{"fabric-admin": 204, "fit": 204, "anonymous": 401}
+	for name, token := range w.tokens {
+		status := want[name]
+		if status == 0 {
+			status = 403
+		}
+		a := w.ask(token, "GET", "/debug/pprof/heap", "")
+		if a.status != status {
+			t.Errorf("%s is answered %d, want %d: %s", name, a.status, status, a.body)
+		}
+		if status >= 400 && decode[gen.Problem](a).RequestID == "" {
+			t.Errorf("%s gets no problem: %s", name, a.body)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("%d requests reached the profiles, want 2", asked)
+	}
+}
+
+func TestAClientThatGoesAwayIsNoFaultOfTheService(t *testing.T) {
+	t.Parallel()
+	var seen []Answered
+	h := newHouse(t, func(o *Options) {
+		o.Watch = func() func(Answered) { return func(a Answered) { seen = append(seen, a) } }
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/v1/sign-in", strings.NewReader(`{"name":"ada","password":"`+adaPassword+`"}`))
+	req.Header.Set("Content-Type", "application/json")
+	h.server.ServeHTTP(httptest.NewRecorder(), req)
+	if len(seen) != 1 || seen[0].Status != clientGone || seen[0].Code != "" {
+		t.Errorf("counted as %+v", seen)
+	}
+	if strings.Contains(h.log.String(), "request failed") {
+		t.Errorf("logged as a fault: %s", h.log)
+	}
+}

@@ -1,0 +1,45 @@
+package adopt
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// lineAt is the line, from 1, of a place of a text.
+func lineAt(text string, offset int64) int {
+	return 1 + strings.Count(text[:min(max(offset, 0), int64(len(text)))], "\n")
+}
+
+// jsonError gives an error of the JSON decoder its line.
+func jsonError(file, text string, offset int64, err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		offset = max(offset, syntax.Offset)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		offset = int64(len(text))
+	}
+	return &ParseError{File: file, Line: lineAt(text, offset), Found: err.Error(), Allowed: "JSON"}
+}
+
+// notIn lists the members of an object that a structure has no field for, sorted.
+func notIn(members map[string]json.RawMessage, structure any) []string {
+	typ := reflect.TypeOf(structure).Elem()
+	known := map[string]bool{}
+	for i := range typ.NumField() {
+		tag, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		known[tag] = true
+	}
+	var out []string
+	for name := range members {
+		if !known[name] {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

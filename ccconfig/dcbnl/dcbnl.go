@@ -1,0 +1,215 @@
+// Package dcbnl is the wire codec of DCB netlink, by which Linux is asked for and told a port's traffic classes, pause,
+// application table, rate limits and buffers (IEEE 802.1Qaz as linux/dcbnl.h lays it out). It turns bytes into values
+// and back; whoever opens the socket is elsewhere.
+//
+// A message is a netlink header, four bytes that hold the command, and attributes:
+//
+//	length u32 · type u16 · flags u16 · sequence u32 · port u32
+//	family u8 = 0 · command u8 · two bytes of padding
+//	attribute: length u16 (without padding) · type u16 · payload · padding to 4 bytes
+//
+// The IEEE attribute nests one attribute for each managed object. Numbers are in the byte order of the host.
+package dcbnl
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// Types of messages (linux/rtnetlink.h, linux/netlink.h).
+const (
+	TypeError = 2
+	TypeGet   = 78
+	TypeSet   = 79
+)
+
+// Flags of messages.
+const (
+	FlagRequest = 1
+	FlagAck     = 4
+)
+
+// Commands.
+const (
+	CommandIEEESet = 20
+	CommandIEEEGet = 21
+	CommandGetDCBX = 22
+	CommandSetDCBX = 23
+	CommandIEEEDel = 27
+)
+
+// Attributes of a message, and of the IEEE nest.
+const (
+	attrIfName = 1
+	attrIEEE   = 13
+	attrDCBX   = 14
+
+	ieeeETS     = 1
+	ieeePFC     = 2
+	ieeeApps    = 3
+	ieeeMaxRate = 7
+	ieeeBuffer  = 10
+
+	appIEEE = 1 // an entry whose selector the standard names
+	appDCB  = 2 // an entry whose selector Linux names, from 255 down
+)
+
+// Sizes of payloads in bytes.
+const (
+	sizeETS     = 3 + 7*8
+	sizePFC     = 8 + 8*8 + 8*8
+	sizeApp     = 4
+	sizeMaxRate = 8 * 8
+	sizeBuffer  = 8 + 8*4 + 4
+	sizeHeader  = 16
+	sizeCommand = 4
+	sizeAttr    = 4
+)
+
+// Bounds of what is encoded and decoded.
+const (
+	MaxMessage   = 1 << 17 // bytes
+	MaxApps      = 4096    // entries of an application table
+	MaxInterface = 15      // bytes of a network device's name
+)
+
+// Selectors of application-table entries.
+const (
+	SelectorEtherType = 1
+	SelectorStream    = 2 // TCP and SCTP port
+	SelectorDatagram  = 3 // UDP and DCCP port
+	SelectorAny       = 4 // port of any of them
+	SelectorDSCP      = 5
+	SelectorPCP       = 255
+)
+
+// Modes of DCBX, as bits.
+const (
+	DCBXHost       = 1 << 0 // the operating system negotiates, or nobody; otherwise the firmware
+	DCBXLLDManaged = 1 << 1
+	DCBXCEE        = 1 << 2
+	DCBXIEEE       = 1 << 3
+	DCBXStatic     = 1 << 4
+)
+
+// ETS is how a port shares its transmission among traffic classes. Arrays named after TC are by class, others by priority.
+type ETS struct {
+	Willing    bool  // takes what the peer recommends
+	Cap        uint8 // number of traffic classes
+	CBS        bool  // has the credit-based shaper
+	TxBW       [8]uint8
+	RxBW       [8]uint8
+	TSA        [8]uint8 // codes as nicparam's TSAStrict
+	PrioTC     [8]uint8
+	RecoBW     [8]uint8 // what is recommended to the peer
+	RecoTSA    [8]uint8
+	RecoPrioTC [8]uint8
+}
+
+// PFC is priority flow control.
+type PFC struct {
+	Cap         uint8     // number of classes that may have it
+	Enabled     uint8     // one bit for each priority
+	MBC         bool      // MACsec bypass
+	Delay       uint16    // the mlx5 driver takes it as the cable's length in m
+	Requests    [8]uint64 // pause frames sent
+	Indications [8]uint64 // pause frames received
+}
+
+// App is one entry of the application table.
+type App struct {
+	Selector uint8
+	Priority uint8
+	Protocol uint16 // EtherType, port or DSCP, as the selector says
+}
+
+// Buffer is the receive buffers of a port.
+type Buffer struct {
+	PrioBuffer [8]uint8
+	Size       [8]uint32 // bytes
+	Total      uint32    // bytes; told only
+}
+
+// IEEE is the managed objects of a port. A nil one is not in the message.
+type IEEE struct {
+	ETS     *ETS
+	PFC     *PFC
+	Apps    []App
+	MaxRate *[8]uint64 // kbit/s by traffic class, as linux/dcbnl.h has it; 0 is no limit
+	Buffer  *Buffer
+}
+
+// Message is one request or reply.
+type Message struct {
+	Type      uint16
+	Flags     uint16
+	Sequence  uint32
+	Port      uint32 // netlink port of the socket
+	Command   uint8
+	Interface string
+	IEEE      *IEEE
+	DCBX      *uint8 // mode
+	Status    *uint8 // of a reply to a set or delete; 0 is success
+	Ack       bool   // the kernel's acknowledgement without an error; it has nothing else
+}
+
+// KernelError is the kernel's refusal of a request.
+type KernelError struct {
+	Sequence uint32
+	Errno    int32 // as in errno.h, above 0
+}
+
+// Error gives the number; the caller knows the system's words for it.
+func (e *KernelError) Error() string {
+	return fmt.Sprintf("dcb netlink: request %d refused with error number %d", e.Sequence, e.Errno)
+}
+
+// FormatError is a message that cannot be what the layout says.
+type FormatError struct {
+	Part    string // such as "ETS"
+	Found   string
+	Allowed string
+}
+
+// Error names the part, what was found and what is allowed.
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("dcb netlink: %s: found %s, want %s", e.Part, e.Found, e.Allowed)
+}
+
+// Codec encodes and decodes in one byte order.
+type Codec struct {
+	Order binary.ByteOrder
+}
+
+// Native is the codec of this host.
+func Native() Codec { return Codec{binary.NativeEndian} }
+
+// Get makes the request for the managed objects of a network device.
+func Get(iface string, sequence uint32) Message {
+	return Message{Type: TypeGet, Flags: FlagRequest | FlagAck, Sequence: sequence, Command: CommandIEEEGet, Interface: iface}
+}
+
+// Set makes the request that gives a network device managed objects. Entries of the application table are added to it.
+func Set(iface string, sequence uint32, ieee *IEEE) Message {
+	return Message{Type: TypeSet, Flags: FlagRequest | FlagAck, Sequence: sequence, Command: CommandIEEESet, Interface: iface, IEEE: ieee}
+}
+
+// Delete makes the request that takes entries out of the application table.
+func Delete(iface string, sequence uint32, apps []App) Message {
+	return Message{Type: TypeSet, Flags: FlagRequest | FlagAck, Sequence: sequence, Command: CommandIEEEDel, Interface: iface, IEEE: &IEEE{Apps: apps}}
+}
+
+// Count is the number of priorities with pause.
+func (p *PFC) Count() int { return bits.OnesCount8(p.Enabled) }
+
+// isStatus reports whether an attribute of a command holds one byte of status when the message is a reply.
+func isStatus(command uint8, attr uint16) bool {
+	switch command {
+	case CommandIEEESet, CommandIEEEDel:
+		return attr == attrIEEE
+	case CommandSetDCBX:
+		return attr == attrDCBX
+	}
+	return false
+}

@@ -1,0 +1,277 @@
+package dcbnl
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/nicparam"
+)
+
+// Settings lists the managed objects of a port as settings of the parameter table, in the table's order. Objects that
+// are nil give none. Trust is that by DSCP where the application table has an entry by DSCP, as the mlx5 driver has it.
+func (o *IEEE) Settings(port int) []nicparam.Setting {
+	var out []nicparam.Setting
+	add := func(name string, index int, v uint64) {
+		out = append(out, nicparam.Setting{Key: nicparam.Key{Port: port, Name: name, Index: index}, Value: v})
+	}
+	trust := uint64(nicparam.TrustPCP)
+	if len(o.byDSCP()) > 0 {
+		trust = nicparam.TrustDSCP
+	}
+	add("trust", 0, trust)
+	for _, a := range o.byDSCP() {
+		add("dscp2prio", int(a.Protocol), uint64(a.Priority))
+	}
+	if e := o.ETS; e != nil {
+		for _, row := range []struct {
+			name   string
+			values *[8]uint8
+		}{{"prio2tc", &e.PrioTC}, {"tsa", &e.TSA}, {"tc_bw", &e.TxBW}} {
+			for i, v := range row.values {
+				add(row.name, i, uint64(v))
+			}
+		}
+	}
+	if o.MaxRate != nil {
+		for i, v := range o.MaxRate {
+			add("tc_maxrate", i, v)
+		}
+	}
+	if p := o.PFC; p != nil {
+		for i := range 8 {
+			add("pfc", i, uint64(p.Enabled>>i&1))
+		}
+		add("cable_len", 0, uint64(p.Delay))
+	}
+	if b := o.Buffer; b != nil {
+		for i, v := range b.PrioBuffer {
+			add("prio2buffer", i, uint64(v))
+		}
+		for i, v := range b.Size {
+			add("buffer_size", i, uint64(v))
+		}
+	}
+	return out
+}
+
+// byDSCP are the entries by DSCP, one for each, by DSCP. Of several entries of one DSCP the highest priority counts, as
+// the kernel has it.
+func (o *IEEE) byDSCP() []App {
+	var out []App
+	for _, a := range o.Apps {
+		if a.Selector == SelectorDSCP && a.Protocol < 64 {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b App) int {
+		if a.Protocol != b.Protocol {
+			return int(a.Protocol) - int(b.Protocol)
+		}
+		return int(b.Priority) - int(a.Priority)
+	})
+	return slices.CompactFunc(out, func(a, b App) bool { return a.Protocol == b.Protocol })
+}
+
+// Change is what brings a port from one state to another: objects to set, and then entries to delete. A new entry is
+// there before the old one goes, so that a DSCP is never without.
+type Change struct {
+	Set    *IEEE // nil when nothing is to be set
+	Delete []App
+}
+
+// Plan works out the change that gives the port that o was read from the values of a set, of which only parameters
+// reached by DCB are taken; nicparam's Check has judged the set. An attribute is written whole, so it keeps what o has of
+// values that the set does not name. Plan fails where o lacks the object that a setting is part of, since the rest of that
+// object is not known then, and where trust cannot come out as wanted: the first entry by DSCP turns it to dscp, so a set
+// that adds it says so.
+func (o *IEEE) Plan(set []nicparam.Setting) (Change, error) {
+	after := o.clone()
+	wanted := map[int]uint64{}
+	trust := -1
+	for _, s := range set {
+		switch s.Name {
+		case "trust":
+			trust = int(s.Value)
+		case "dscp2prio":
+			wanted[s.Index] = s.Value
+		default:
+			if err := after.put(s); err != nil {
+				return Change{}, err
+			}
+		}
+	}
+	var c Change
+	if changed := o.changed(after); changed != (objects{}) {
+		c.Set = after.only(changed)
+	}
+	return c, c.apps(o, wanted, trust)
+}
+
+// apps plans the entries by DSCP.
+func (c *Change) apps(o *IEEE, wanted map[int]uint64, trust int) error {
+	left, before := map[uint16]bool{}, len(o.byDSCP())
+	for _, a := range o.Apps {
+		if a.Selector != SelectorDSCP {
+			continue
+		}
+		want, named := wanted[int(a.Protocol)]
+		if trust == nicparam.TrustPCP || named && want != uint64(a.Priority) {
+			c.Delete = append(c.Delete, a)
+			continue
+		}
+		left[a.Protocol] = true
+	}
+	if trust == nicparam.TrustPCP && len(wanted) > 0 {
+		return &FormatError{"trust", "pcp with priorities of DSCPs", "dscp, or no dscp2prio in the set"}
+	}
+	for dscp := range 64 {
+		if want, ok := wanted[dscp]; ok && !left[uint16(dscp)] {
+			if c.Set == nil {
+				c.Set = &IEEE{}
+			}
+			c.Set.Apps = append(c.Set.Apps, App{SelectorDSCP, uint8(want), uint16(dscp)})
+			left[uint16(dscp)] = true
+		}
+	}
+	if trust < 0 && before == 0 && len(left) > 0 {
+		return &FormatError{"trust", "no value, with the first priority of a DSCP, which turns it to dscp", "dscp in the set"}
+	}
+	if trust == nicparam.TrustDSCP && len(left) == 0 {
+		return &FormatError{"trust", "dscp without a priority of any DSCP", "at least one dscp2prio in the set"}
+	}
+	return nil
+}
+
+// Back works out the change that brings the port that o was read from back to an earlier state. Counters and totals, which
+// nobody sets, do not matter. Objects that the earlier state lacks stay.
+func (o *IEEE) Back(earlier *IEEE) Change {
+	after := o.clone()
+	if o.ETS != nil && earlier.ETS != nil {
+		*after.ETS = *earlier.ETS
+		after.ETS.Cap, after.ETS.CBS = o.ETS.Cap, o.ETS.CBS
+	}
+	if o.PFC != nil && earlier.PFC != nil {
+		after.PFC.Enabled, after.PFC.MBC, after.PFC.Delay = earlier.PFC.Enabled, earlier.PFC.MBC, earlier.PFC.Delay
+	}
+	if o.MaxRate != nil && earlier.MaxRate != nil {
+		*after.MaxRate = *earlier.MaxRate
+	}
+	if o.Buffer != nil && earlier.Buffer != nil {
+		after.Buffer.PrioBuffer, after.Buffer.Size = earlier.Buffer.PrioBuffer, earlier.Buffer.Size
+	}
+	var c Change
+	set := after.only(o.changed(after))
+	for _, a := range earlier.Apps {
+		if !slices.Contains(o.Apps, a) {
+			set.Apps = append(set.Apps, a)
+		}
+	}
+	for _, a := range o.Apps {
+		if !slices.Contains(earlier.Apps, a) {
+			c.Delete = append(c.Delete, a)
+		}
+	}
+	if set.ETS != nil || set.PFC != nil || set.MaxRate != nil || set.Buffer != nil || set.Apps != nil {
+		c.Set = set
+	}
+	return c
+}
+
+// objects says which objects differ.
+type objects struct{ ETS, PFC, MaxRate, Buffer bool }
+
+func (o *IEEE) changed(after *IEEE) objects {
+	return objects{
+		ETS:     o.ETS != nil && *o.ETS != *after.ETS,
+		PFC:     o.PFC != nil && *o.PFC != *after.PFC,
+		MaxRate: o.MaxRate != nil && *o.MaxRate != *after.MaxRate,
+		Buffer:  o.Buffer != nil && *o.Buffer != *after.Buffer,
+	}
+}
+
+// only keeps some objects, without the application table.
+func (o *IEEE) only(k objects) *IEEE {
+	out := &IEEE{}
+	if k.ETS {
+		out.ETS = o.ETS
+	}
+	if k.PFC {
+		out.PFC = o.PFC
+	}
+	if k.MaxRate {
+		out.MaxRate = o.MaxRate
+	}
+	if k.Buffer {
+		out.Buffer = o.Buffer
+	}
+	return out
+}
+
+func (o *IEEE) clone() *IEEE {
+	out := &IEEE{Apps: slices.Clone(o.Apps)}
+	if o.ETS != nil {
+		v := *o.ETS
+		out.ETS = &v
+	}
+	if o.PFC != nil {
+		v := *o.PFC
+		out.PFC = &v
+	}
+	if o.MaxRate != nil {
+		v := *o.MaxRate
+		out.MaxRate = &v
+	}
+	if o.Buffer != nil {
+		v := *o.Buffer
+		out.Buffer = &v
+	}
+	return out
+}
+
+// put gives one value its place.
+func (o *IEEE) put(s nicparam.Setting) error {
+	lacking := func(object string) error {
+		return &FormatError{s.Key.String(), "no " + object + " read from the port", object + ", of which it is a part"}
+	}
+	switch s.Name {
+	case "prio2tc", "tsa", "tc_bw":
+		if o.ETS == nil {
+			return lacking("ETS")
+		}
+		row := map[string]*[8]uint8{"prio2tc": &o.ETS.PrioTC, "tsa": &o.ETS.TSA, "tc_bw": &o.ETS.TxBW}[s.Name]
+		return place(row[:], s)
+	case "tc_maxrate":
+		if o.MaxRate == nil {
+			return lacking("MAXRATE")
+		}
+		return place(o.MaxRate[:], s)
+	case "pfc", "cable_len":
+		if o.PFC == nil {
+			return lacking("PFC")
+		}
+		if s.Name == "cable_len" {
+			o.PFC.Delay = uint16(s.Value)
+			return nil
+		}
+		o.PFC.Enabled = o.PFC.Enabled&^(1<<s.Index) | uint8(s.Value&1)<<s.Index
+	case "prio2buffer":
+		if o.Buffer == nil {
+			return lacking("BUFFER")
+		}
+		return place(o.Buffer.PrioBuffer[:], s)
+	case "buffer_size":
+		if o.Buffer == nil {
+			return lacking("BUFFER")
+		}
+		return place(o.Buffer.Size[:], s)
+	}
+	return nil
+}
+
+func place[T uint8 | uint32 | uint64](row []T, s nicparam.Setting) error {
+	if s.Index < 0 || s.Index >= len(row) {
+		return &FormatError{s.Key.String(), fmt.Sprintf("index %d", s.Index), fmt.Sprintf("0..%d", len(row)-1)}
+	}
+	row[s.Index] = T(s.Value)
+	return nil
+}

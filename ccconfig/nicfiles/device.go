@@ -1,0 +1,172 @@
+package nicfiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"fairlane/ccconfig/nicparam"
+)
+
+// Device is the parameters of one card, by all the ways that lead to them. It may be used by several goroutines: sets
+// follow each other.
+type Device struct {
+	table *nicparam.Table
+	ways  []Way
+	mu    sync.Mutex // held by a set
+}
+
+// NewDevice makes a device of ways. Where several lead to a parameter, the first that the host offers is taken.
+func NewDevice(table *nicparam.Table, ways ...Way) *Device {
+	return &Device{table: table, ways: ways}
+}
+
+// Read reads parameters, in their order. Each that no way leads to has ErrAbsent.
+func (d *Device) Read(ctx context.Context, keys []nicparam.Key) []Reading {
+	found := d.resolve(ctx, keys)
+	out := make([]Reading, len(keys))
+	for i, k := range keys {
+		out[i] = found[k].Reading
+	}
+	return out
+}
+
+// ReadAll reads all that the host offers: what is there and cannot be read is in it, with its error.
+func (d *Device) ReadAll(ctx context.Context) []Reading {
+	var keys []nicparam.Key
+	seen := map[nicparam.Key]bool{}
+	for _, w := range d.ways {
+		for _, k := range w.Keys() {
+			if !seen[k] {
+				seen[k] = true
+				keys = append(keys, k)
+			}
+		}
+	}
+	return slices.DeleteFunc(d.Read(ctx, keys), func(r Reading) bool { return errors.Is(r.Err, ErrAbsent) })
+}
+
+// resolved is a reading and the way that it came by.
+type resolved struct {
+	Reading
+	way Way
+}
+
+// resolve reads keys by the first way that offers each.
+func (d *Device) resolve(ctx context.Context, keys []nicparam.Key) map[nicparam.Key]resolved {
+	out := make(map[nicparam.Key]resolved, len(keys))
+	var left []nicparam.Key
+	seen := make(map[nicparam.Key]bool, len(keys))
+	for _, k := range keys {
+		if !seen[k] {
+			seen[k] = true
+			left = append(left, k)
+		}
+	}
+	for _, w := range d.ways {
+		var mine, rest []nicparam.Key
+		has := map[nicparam.Key]bool{}
+		for _, k := range w.Keys() {
+			has[k] = true
+		}
+		for _, k := range left {
+			if has[k] {
+				mine = append(mine, k)
+			} else {
+				rest = append(rest, k)
+			}
+		}
+		if len(mine) > 0 {
+			for _, r := range w.Read(ctx, mine) {
+				out[r.Key] = resolved{r, w}
+				if errors.Is(r.Err, ErrAbsent) {
+					rest = append(rest, r.Key)
+				}
+			}
+		}
+		left = rest
+	}
+	for _, k := range left {
+		if _, tried := out[k]; !tried {
+			out[k] = resolved{Reading: Reading{Setting: nicparam.Setting{Key: k}, Err: fmt.Errorf("%s: %w by any way of this host", k, ErrAbsent)}}
+		}
+	}
+	return out
+}
+
+// Outcome is what became of one parameter of a set.
+type Outcome string
+
+// Outcomes.
+const (
+	Unchanged  Outcome = "unchanged"  // had the value before; not written
+	Verified   Outcome = "verified"   // written, and read back as wanted
+	Affected   Outcome = "affected"   // not in the set: a write changes it too, as the table says
+	Refused    Outcome = "refused"    // the write failed
+	Skipped    Outcome = "skipped"    // not written, since another one failed
+	Clipped    Outcome = "clipped"    // accepted, and cut to the register's width
+	Ignored    Outcome = "ignored"    // accepted, and the earlier value was read back
+	Overridden Outcome = "overridden" // accepted, and something else was read back: someone else writes too
+	Unverified Outcome = "unverified" // accepted, and not read back
+)
+
+// Field is one parameter of a receipt.
+type Field struct {
+	nicparam.Key
+	By      nicparam.Backend
+	Before  uint64
+	Want    uint64 // of an Affected one, what the table says that it becomes
+	Got     uint64 // read back; meaningless when Refused, Skipped or Unverified
+	Outcome Outcome
+	Err     error // why it is not as wanted
+	// NotRestored says why a field of a set that failed does not have its earlier value; nil where it has.
+	NotRestored error
+}
+
+// Receipt says what became of a set, field by field: those of the set in its order, then those that were affected.
+type Receipt struct {
+	Fields []Field
+	// RolledBack is set when the set failed after something may have been written: every field has its earlier value
+	// but those with NotRestored.
+	RolledBack bool
+}
+
+// Pending lists the fields that act only after a firmware reset.
+func (r *Receipt) Pending() []nicparam.Key {
+	var out []nicparam.Key
+	for _, f := range r.Fields {
+		if f.By == nicparam.NV && f.Outcome == Verified {
+			out = append(out, f.Key)
+		}
+	}
+	return out
+}
+
+// SetError is a set that failed.
+type SetError struct {
+	Causes      []error // of the fields that failed
+	NotRestored []error // of the fields that do not have their earlier value
+}
+
+// Error says what failed and how the device is now.
+func (e *SetError) Error() string {
+	words := make([]string, len(e.Causes))
+	for i, c := range e.Causes {
+		words[i] = c.Error()
+	}
+	s := strings.Join(words, "; ")
+	if len(e.NotRestored) == 0 {
+		return s + "; everything is as it was"
+	}
+	words = words[:0]
+	for _, c := range e.NotRestored {
+		words = append(words, c.Error())
+	}
+	return s + "; NOT RESTORED, repair by hand: " + strings.Join(words, "; ")
+}
+
+// Unwrap gives all causes to errors.Is and errors.As.
+func (e *SetError) Unwrap() []error { return slices.Concat(e.Causes, e.NotRestored) }

@@ -1,0 +1,105 @@
+package nicfiles
+
+import (
+	"context"
+	"fmt"
+
+	"fairlane/ccconfig/adopt"
+	"fairlane/ccconfig/nicparam"
+)
+
+// Runner runs mstconfig, or mlxconfig, with arguments and returns what it printed. An error of the program itself is an
+// error here, with what it printed.
+type Runner interface {
+	Run(ctx context.Context, args []string) (stdout []byte, err error)
+}
+
+// NV is the way by the non-volatile configuration of a card. What is written acts after a firmware reset; what Read
+// tells, and a set therefore compares, is the value of the next boot.
+type NV struct {
+	run    Runner
+	table  *nicparam.Table
+	device string
+	ports  int
+}
+
+// NewNV makes the way to a card with so many ports, by its PCI address or the name of its device.
+func NewNV(run Runner, table *nicparam.Table, device string, ports int) (*NV, error) {
+	if ports < 1 || ports > nicparam.MaxPorts {
+		return nil, fmt.Errorf("device %q: found %d ports, want 1..%d", device, ports, nicparam.MaxPorts)
+	}
+	return &NV{run: run, table: table, device: device, ports: ports}, nil
+}
+
+// Backend implements Way.
+func (n *NV) Backend() nicparam.Backend { return nicparam.NV }
+
+// Keys implements Way.
+func (n *NV) Keys() []nicparam.Key {
+	var out []nicparam.Key
+	for _, p := range n.table.By(nicparam.NV) {
+		if p.Scope == nicparam.ScopeDevice {
+			out = append(out, nicparam.Key{Name: p.Name})
+			continue
+		}
+		for port := 1; port <= n.ports; port++ {
+			out = append(out, nicparam.Key{Port: port, Name: p.Name})
+		}
+	}
+	return out
+}
+
+// Query asks the card for all of its parameters: default, current and next.
+func (n *NV) Query(ctx context.Context) (*adopt.State, error) {
+	out, err := n.run.Run(ctx, adopt.QueryArgs(n.device))
+	if err != nil {
+		return nil, fmt.Errorf("query non-volatile configuration of %s: %w: %w", n.device, ErrUnreadable, err)
+	}
+	s, err := adopt.Mlxconfig("mstconfig "+n.device, string(out), n.table)
+	if err != nil {
+		return nil, fmt.Errorf("query non-volatile configuration: %w: %w", ErrUnreadable, err)
+	}
+	return s, nil
+}
+
+// Read implements Way: one query, whatever the number of keys.
+func (n *NV) Read(ctx context.Context, keys []nicparam.Key) []Reading {
+	out := make([]Reading, len(keys))
+	s, err := n.Query(ctx)
+	for i, k := range keys {
+		out[i] = Reading{Setting: nicparam.Setting{Key: k}, By: nicparam.NV, Err: err}
+		if err != nil {
+			continue
+		}
+		v, ok := s.Value(k, adopt.StageNext)
+		if !ok {
+			out[i].Err = fmt.Errorf("%s in the non-volatile configuration of %s: %w", k, n.device, ErrAbsent)
+		}
+		out[i].Value = v
+	}
+	return out
+}
+
+// Write implements Way: one command that sets all, or none when it fails.
+func (n *NV) Write(ctx context.Context, set []nicparam.Setting) []error {
+	errs := make([]error, len(set))
+	args, err := adopt.SetArgs(n.device, set, n.table)
+	if err == nil {
+		_, err = n.run.Run(ctx, args)
+	}
+	for i := range errs {
+		if err != nil {
+			errs[i] = fmt.Errorf("set non-volatile configuration of %s: %w: %w", n.device, ErrRefused, err)
+		}
+	}
+	return errs
+}
+
+// Pending lists the parameters whose value changes at the next firmware reset.
+func (n *NV) Pending(ctx context.Context) ([]adopt.Drift, error) {
+	s, err := n.Query(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Drift(nil), nil
+}

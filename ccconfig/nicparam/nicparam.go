@@ -1,0 +1,267 @@
+// Package nicparam is the table of what a RoCE NIC can be told, whatever way leads to it: the canonical name of each
+// parameter, its scope, type, unit, range and default, the ways to it and what a write there changes besides.
+//
+// The reaction point's and the notification point's numbers and ranges are those of ccconfig/dcqcn. The ways and the
+// register widths follow the kernel's mlx5 driver (debugfs), the vendor's driver (sysfs), the firmware configuration
+// database that mstflint ships (non-volatile) and the kernel's DCB, configfs and devlink interfaces. Nothing here has
+// been tried on hardware.
+package nicparam
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Group gathers parameters that belong together.
+type Group string
+
+// Groups.
+const (
+	GroupRP       Group = "rp"        // reaction point: the sender
+	GroupNP       Group = "np"        // notification point: the receiver
+	GroupRTT      Group = "rtt"       // answers to RTT probes, for programmable congestion control
+	GroupEnable   Group = "cc_enable" // congestion control on or off
+	GroupFirmware Group = "firmware"  // how the firmware runs congestion control
+	GroupQoS      Group = "qos"       // priorities, traffic classes, pause, buffers
+	GroupToS      Group = "tos"       // marking of RoCE traffic that names none
+	GroupShare    Group = "share"     // shares of virtual functions
+)
+
+// Scope is the thing that has one value of a parameter.
+type Scope string
+
+// Scopes. Index of a Key counts the things within a port, from 0.
+const (
+	ScopeDevice     Scope = "device"      // the card: all its ports
+	ScopePort       Scope = "port"        // one port: all functions and queue pairs on it
+	ScopePriority   Scope = "priority"    // 802.1p priority of a port
+	ScopeTC         Scope = "tc"          // traffic class of a port
+	ScopeDSCP       Scope = "dscp"        // DSCP of a port
+	ScopeBuffer     Scope = "buffer"      // receive buffer of a port
+	ScopeFunction   Scope = "function"    // virtual function of a port
+	ScopeFunctionTC Scope = "function_tc" // traffic class of a virtual function: function * 8 + class
+)
+
+// MaxFunctions is the number of virtual functions that a port's index reaches.
+const MaxFunctions = 4096
+
+const classes = 8 // priorities, traffic classes, buffers of a port
+
+// Size is the number of indices of a scope.
+func (s Scope) Size() int {
+	switch s {
+	case ScopePriority, ScopeTC, ScopeBuffer:
+		return classes
+	case ScopeDSCP:
+		return 64
+	case ScopeFunction:
+		return MaxFunctions
+	case ScopeFunctionTC:
+		return MaxFunctions * classes
+	}
+	return 1
+}
+
+// Kind is a parameter's type.
+type Kind string
+
+// Kinds.
+const (
+	Bool Kind = "bool" // 0 or 1
+	Uint Kind = "uint" // Min to Max
+	Enum Kind = "enum" // one of Values
+)
+
+// Backend is a way to a parameter.
+type Backend string
+
+// Backends.
+const (
+	Debugfs  Backend = "debugfs"  // kernel's mlx5 driver, cc_params of a port
+	Sysfs    Backend = "sysfs"    // vendor's driver, ecn directory of a network device
+	NV       Backend = "nv"       // non-volatile configuration, by mstconfig
+	DCB      Backend = "dcb"      // DCB netlink
+	Configfs Backend = "configfs" // rdma_cm
+	Devlink  Backend = "devlink"  // rates of port functions
+)
+
+// Persistence is how long a value lives.
+type Persistence string
+
+// Persistences.
+const (
+	Runtime     Persistence = "runtime"      // until the driver reloads, the firmware resets or the host reboots
+	NonVolatile Persistence = "non_volatile" // for ever
+)
+
+// Persistence of values written that way.
+func (b Backend) Persistence() Persistence {
+	if b == NV {
+		return NonVolatile
+	}
+	return Runtime
+}
+
+// Cost is what a write asks for until it acts.
+type Cost string
+
+// Costs.
+const (
+	CostLive       Cost = "live"       // acts at once
+	CostDisruptive Cost = "disruptive" // acts at once, and may drop or pause traffic of the port
+	CostReset      Cost = "reset"      // acts after a firmware reset or a reboot
+)
+
+// Capability is what a device needs to have for a parameter to exist.
+type Capability string
+
+// Capabilities.
+const (
+	NeedsNothing   Capability = ""
+	NeedsGeneralCC Capability = "general_cc"  // general congestion-control capability
+	NeedsNewNV     Capability = "nv_2026"     // non-volatile names that only newer firmware has
+	NeedsSwitchdev Capability = "switchdev"   // e-switch in switchdev mode
+	NeedsTCRates   Capability = "devlink_tcs" // devlink rates by traffic class
+)
+
+// Effect is what a write changes besides what was written: a parameter at the same port and index gets a value.
+type Effect struct {
+	Name  string
+	Value uint64
+}
+
+// Source is one way to a parameter.
+type Source struct {
+	Backend Backend
+	// Name is the file below cc_params (Debugfs) or ecn (Sysfs), where "<index>" stands for the index; the name
+	// without _Pn (NV); the attribute (DCB); the file (Configfs); the attribute (Devlink).
+	Name     string
+	Bits     uint8    // of the register behind
+	WideBits uint8    // of it with the 32-bit rate capability
+	Atomic   string   // parameters of one port that share it are written in one operation; empty: this one alone
+	Also     []Effect // of a write
+}
+
+// Width is the number of bits that the register has on a device.
+func (s *Source) Width(c Caps) uint8 {
+	if c.Rate32 {
+		return s.WideBits
+	}
+	return s.Bits
+}
+
+// Most is the largest number that the register holds on a device.
+func (s *Source) Most(c Caps) uint64 {
+	return 1<<s.Width(c) - 1
+}
+
+// Value is one value of an Enum.
+type Value struct {
+	Number uint64
+	Name   string
+}
+
+// Param is one row of the table.
+type Param struct {
+	Name        string
+	Group       Group
+	Scope       Scope
+	Kind        Kind
+	Unit        string // empty for a plain number
+	Min, Max    uint64 // inclusive
+	Values      []Value
+	Default     uint64 // of devices as they come, where Known
+	Known       bool   // whether the default is published
+	Needs       Capability
+	Disruptive  bool // a write may drop or pause traffic of the port
+	Description string
+	Sources     []Source
+}
+
+// Source returns the way by a back end.
+func (p *Param) Source(b Backend) (Source, bool) {
+	for _, s := range p.Sources {
+		if s.Backend == b {
+			return s, true
+		}
+	}
+	return Source{}, false
+}
+
+// Cost of a write by a back end.
+func (p *Param) Cost(b Backend) Cost {
+	switch {
+	case b == NV:
+		return CostReset
+	case p.Disruptive:
+		return CostDisruptive
+	}
+	return CostLive
+}
+
+// Allowed writes the legal values for people, such as "1..131071" or "strict(0), cbs(1), ets(2) or vendor(255)".
+func (p *Param) Allowed() string {
+	if p.Kind != Enum {
+		return strconv.FormatUint(p.Min, 10) + ".." + strconv.FormatUint(p.Max, 10)
+	}
+	words := make([]string, len(p.Values))
+	for i, v := range p.Values {
+		words[i] = v.Name + "(" + strconv.FormatUint(v.Number, 10) + ")"
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// Legal reports whether the parameter can have a value.
+func (p *Param) Legal(v uint64) bool {
+	if p.Kind != Enum {
+		return v >= p.Min && v <= p.Max
+	}
+	for _, e := range p.Values {
+		if e.Number == v {
+			return true
+		}
+	}
+	return false
+}
+
+// Parse reads a value as the files and tools write it: a decimal or, with 0x, hexadecimal number, true or false of a
+// Bool, the name of an Enum's value, and a name followed by its number, such as "True(1)" or "DEVICE_DEFAULT(0)", where
+// the number counts. It does not check the range.
+func (p *Param) Parse(text string) (uint64, error) {
+	word := strings.TrimSpace(text)
+	if open := strings.IndexByte(word, '('); open > 0 && strings.HasSuffix(word, ")") {
+		word = word[open+1 : len(word)-1]
+	}
+	if v, err := strconv.ParseUint(word, 0, 64); err == nil && !strings.ContainsRune(word, '_') {
+		return v, nil
+	}
+	switch {
+	case p.Kind == Bool && strings.EqualFold(word, "true"):
+		return 1, nil
+	case p.Kind == Bool && strings.EqualFold(word, "false"):
+		return 0, nil
+	}
+	for _, v := range p.Values {
+		if strings.EqualFold(word, v.Name) {
+			return v.Number, nil
+		}
+	}
+	return 0, &ValueError{Key: Key{Name: p.Name}, Found: strconv.Quote(clip(text)), Allowed: p.Allowed()}
+}
+
+// clip bounds what an error repeats of its input.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// Holds reports whether a value fits the register behind a back end. A device may hold values that Legal does not allow
+// to be written, such as an undocumented RPG_GD.
+func (p *Param) Holds(b Backend, v uint64, c Caps) bool {
+	s, ok := p.Source(b)
+	return ok && v <= s.Most(c)
+}

@@ -1,0 +1,133 @@
+package nicparam
+
+import "fairlane/ccconfig/dcqcn"
+
+// notification lists the notification point's parameters that dcqcn has not, and the answers to RTT probes.
+func notification() []Param {
+	return []Param{
+		{Name: "cnp_dscp", Group: GroupNP, Scope: ScopePort, Kind: Uint, Max: 63, Default: 48, Known: true,
+			Description: "DSCP of notifications",
+			Sources:     everywhere("roce_np/cnp_dscp", "np_cnp_dscp", nil, "CNP_DSCP", 6)},
+		{Name: "cnp_802p_prio", Group: GroupNP, Scope: ScopePort, Kind: Uint, Max: 7, Default: 6, Known: true,
+			Description: "fixed 802.1p priority of notifications",
+			Sources:     everywhere("roce_np/cnp_802p_prio", "np_cnp_prio", []Effect{{"cnp_prio_mode", 0}}, "CNP_802P_PRIO", 3)},
+		{Name: "cnp_prio_mode", Group: GroupNP, Scope: ScopePort, Kind: Bool, Max: 1,
+			Description: "notifications take the 802.1p priority of the packet answered",
+			Sources: []Source{
+				{Backend: Debugfs, Name: "np_cnp_prio_mode", Bits: runtimeBits, WideBits: runtimeBits},
+				nvSource("CNP_RES_PRIO_MODE", 1, 1),
+			}},
+		{Name: "rtt_resp_dscp", Group: GroupRTT, Scope: ScopePort, Kind: Uint, Max: 63, Needs: NeedsGeneralCC,
+			Description: "DSCP of answers to RTT probes",
+			Sources: []Source{
+				{Backend: Debugfs, Name: "rtt_resp_dscp", Bits: runtimeBits, WideBits: runtimeBits, Also: []Effect{{"rtt_resp_dscp_valid", 1}}},
+				nvSource("ROCE_RTT_RESP_DSCP", 6, 6),
+			}},
+		{Name: "rtt_resp_dscp_valid", Group: GroupRTT, Scope: ScopePort, Kind: Bool, Max: 1, Needs: NeedsGeneralCC,
+			Description: "rtt_resp_dscp is used",
+			Sources:     []Source{{Backend: Debugfs, Name: "rtt_resp_dscp_valid", Bits: runtimeBits, WideBits: runtimeBits}}},
+		{Name: "rp_enable", Group: GroupEnable, Scope: ScopePriority, Kind: Bool, Max: 1,
+			Description: "senders of the priority heed notifications",
+			Sources:     []Source{{Backend: Sysfs, Name: "roce_rp/enable/<index>", Bits: 1, WideBits: 1}}},
+		{Name: "np_enable", Group: GroupEnable, Scope: ScopePriority, Kind: Bool, Max: 1,
+			Description: "receivers of the priority send notifications",
+			Sources:     []Source{{Backend: Sysfs, Name: "roce_np/enable/<index>", Bits: 1, WideBits: 1}}},
+	}
+}
+
+// everywhere lists the three ways to a number of the notification point.
+func everywhere(sysfs, debugfs string, also []Effect, nv string, bits uint8) []Source {
+	return []Source{
+		{Backend: Sysfs, Name: sysfs, Bits: runtimeBits, WideBits: runtimeBits},
+		{Backend: Debugfs, Name: debugfs, Bits: runtimeBits, WideBits: runtimeBits, Also: also},
+		nvSource(nv, bits, bits),
+	}
+}
+
+// firmware lists what only the non-volatile configuration has. Numbers of enumerations other than 0 are in the order
+// of the database. PCC_INT_NP_RTT_DATA_MODE is left out: its values are not published.
+func firmware() []Param {
+	row := func(name, nv string, scope Scope, kind Kind, bits uint8, known bool, needs Capability, text string, values ...Value) Param {
+		p := Param{Name: name, Group: GroupFirmware, Scope: scope, Kind: kind, Max: 1<<bits - 1, Known: known, Needs: needs,
+			Values: values, Description: text, Sources: []Source{nvSource(nv, bits, bits)}}
+		if kind == Enum {
+			p.Max = values[len(values)-1].Number
+		}
+		return p
+	}
+	mask := row("roce_cc_prio_mask", "ROCE_CC_PRIO_MASK", ScopePort, Uint, 8, true, NeedsNothing, "priorities with congestion control, one bit each")
+	mask.Group, mask.Default = GroupEnable, 255
+	return []Param{
+		mask,
+		row("roce_cc_algorithm", "ROCE_CC_ALGORITHM", ScopePort, Enum, 1, true, NeedsNothing, "algorithm; newer devices have no choice",
+			Value{0, "ECN"}, Value{1, "QCN"}),
+		row("cnp_dscp_mode", "CNP_DSCP_MODE", ScopePort, Enum, 2, true, NeedsNewNV, "where notifications have their DSCP from",
+			Value{0, "DEVICE_DEFAULT"}, Value{1, "FIXED"}, Value{2, "FROM_RECEIVED_PACKET"}),
+		row("roce_cc_cnp_moderation", "ROCE_CC_CNP_MODERATION", ScopePort, Enum, 2, true, NeedsNewNV, "what the gap between notifications is counted for",
+			Value{0, "DEVICE_DEFAULT"}, Value{1, "PER_PORT"}, Value{2, "PER_FLOW"}),
+		row("roce_cc_shaper_coalesce", "ROCE_CC_SHAPER_COALESCE", ScopePort, Enum, 2, true, NeedsNewNV, "which traffic shares one limiter",
+			Value{0, "DEVICE_DEFAULT"}, Value{1, "DEST_IP"}, Value{2, "SOURCE_QP"}, Value{3, "FIVE_TUPLE"}),
+		row("roce_cc_dcqcn_compatibility_mode", "ROCE_CC_DCQCN_COMPATIBILITY_MODE", ScopePort, Enum, 2, true, NeedsNewNV, "generation of devices to behave like",
+			Value{0, "DEVICE_DEFAULT"}, Value{1, "GEN_5"}, Value{2, "GEN_6"}),
+		row("user_programmable_cc", "USER_PROGRAMMABLE_CC", ScopeDevice, Bool, 1, true, NeedsNothing, "a user's congestion control may be loaded"),
+		row("roce_cc_legacy_dcqcn", "ROCE_CC_LEGACY_DCQCN", ScopeDevice, Bool, 1, false, NeedsNothing, "the fixed DCQCN engine is used"),
+		row("pcc_int_en", "PCC_INT_EN", ScopeDevice, Bool, 1, false, NeedsNewNV, "telemetry in RTT probes"),
+	}
+}
+
+// Codes of transmission selection algorithms (IEEE 802.1Qaz, as the kernel numbers them).
+const (
+	TSAStrict = 0
+	TSACredit = 1
+	TSAETS    = 2
+	TSAVendor = 255
+)
+
+// Values of trust.
+const (
+	TrustPCP  = 0
+	TrustDSCP = 1
+)
+
+// qos lists what DCB netlink and configfs lead to. Numbers that one attribute carries are written together.
+func qos() []Param {
+	dcb := func(name string, bits uint8, atomic string) []Source {
+		return []Source{{Backend: DCB, Name: name, Bits: bits, WideBits: bits, Atomic: atomic}}
+	}
+	return []Param{
+		{Name: "trust", Group: GroupQoS, Scope: ScopePort, Kind: Enum, Max: TrustDSCP, Known: true, Disruptive: true,
+			Values:      []Value{{TrustPCP, "pcp"}, {TrustDSCP, "dscp"}},
+			Description: "what a packet's priority is read from; dscp as soon as the application table has an entry by DSCP", Sources: dcb("app", 1, "app")},
+		{Name: "dscp2prio", Group: GroupQoS, Scope: ScopeDSCP, Kind: Uint, Max: 7, Description: "priority of a DSCP", Sources: dcb("app", 8, "app")},
+		{Name: "prio2tc", Group: GroupQoS, Scope: ScopePriority, Kind: Uint, Max: 7, Description: "traffic class of a priority", Sources: dcb("ets.prio_tc", 8, "ets")},
+		{Name: "tsa", Group: GroupQoS, Scope: ScopeTC, Kind: Enum, Max: TSAVendor,
+			Values:      []Value{{TSAStrict, "strict"}, {TSACredit, "cbs"}, {TSAETS, "ets"}, {TSAVendor, "vendor"}},
+			Description: "how a traffic class is chosen for sending", Sources: dcb("ets.tc_tsa", 8, "ets")},
+		{Name: "tc_bw", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "percent", Max: 100, Description: "share of a traffic class; those of class kind ets sum to 100", Sources: dcb("ets.tc_tx_bw", 8, "ets")},
+		{Name: "tc_maxrate", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "kbit/s", Max: dcqcn.MaxWide, Known: true, Description: "most that a traffic class sends; 0 is no limit", Sources: dcb("maxrate", 64, "maxrate")},
+		{Name: "pfc", Group: GroupQoS, Scope: ScopePriority, Kind: Bool, Max: 1, Known: true, Disruptive: true, Description: "priority flow control", Sources: dcb("pfc.pfc_en", 1, "pfc")},
+		{Name: "cable_len", Group: GroupQoS, Scope: ScopePort, Kind: Uint, Unit: "m", Max: 65535, Disruptive: true, Description: "length that thresholds of the buffers are computed from", Sources: dcb("pfc.delay", 16, "pfc")},
+		{Name: "prio2buffer", Group: GroupQoS, Scope: ScopePriority, Kind: Uint, Max: 7, Disruptive: true, Description: "receive buffer of a priority", Sources: dcb("buffer.prio2buffer", 8, "buffer")},
+		{Name: "buffer_size", Group: GroupQoS, Scope: ScopeBuffer, Kind: Uint, Unit: "bytes", Max: dcqcn.MaxWide, Disruptive: true, Description: "size of a receive buffer", Sources: dcb("buffer.buffer_size", 32, "buffer")},
+		{Name: "default_roce_tos", Group: GroupToS, Scope: ScopePort, Kind: Uint, Max: 255, Known: true, Description: "type of service of connections of RDMA-CM that set none: DSCP * 4 + ECN",
+			Sources: []Source{{Backend: Configfs, Name: "default_roce_tos", Bits: 8, WideBits: 8}}},
+		{Name: "default_roce_mode", Group: GroupToS, Scope: ScopePort, Kind: Enum, Max: 1, Values: []Value{{0, "IB/RoCE v1"}, {1, "RoCE v2"}},
+			Description: "RoCE version of connections of RDMA-CM that set none", Sources: []Source{{Backend: Configfs, Name: "default_roce_mode", Bits: 1, WideBits: 1}}},
+	}
+}
+
+// share lists the rates of virtual functions in switchdev mode. Devlink's own unit of rates is bytes/s; the driver
+// rounds to Mbit/s, so that is the unit here. The kernel gives weights 32 bits; a driver may allow less.
+func share() []Param {
+	row := func(name string, scope Scope, unit string, least, most uint64, needs Capability, text string) Param {
+		bits := uint8(32)
+		return Param{Name: "vf_" + name, Group: GroupShare, Scope: scope, Kind: Uint, Unit: unit, Min: least, Max: most, Needs: needs, Description: text,
+			Sources: []Source{{Backend: Devlink, Name: name, Bits: bits, WideBits: bits}}}
+	}
+	return []Param{
+		row("tx_share", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsSwitchdev, "least that the function may have; 0 is none"),
+		row("tx_max", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsSwitchdev, "most that the function may have; 0 is no limit"),
+		row("tx_weight", ScopeFunction, "", 1, dcqcn.MaxWide, NeedsSwitchdev, "share among the functions of a group"),
+		row("tc_bw", ScopeFunctionTC, "", 0, 100, NeedsTCRates, "relative share of a traffic class within the function"),
+	}
+}

@@ -1,0 +1,202 @@
+package nicparam
+
+import (
+	"strings"
+
+	"fairlane/ccconfig/dcqcn"
+)
+
+// Caps is what a device has.
+type Caps struct {
+	dcqcn.Limits
+	GeneralCC bool // general congestion-control capability: RTT responses
+	NewNV     bool // non-volatile names that only newer firmware has
+	Switchdev bool // e-switch in switchdev mode
+	TCRates   bool // devlink rates by traffic class
+}
+
+// Has reports whether a device has a capability.
+func (c Caps) Has(n Capability) bool {
+	switch n {
+	case NeedsNothing:
+		return true
+	case NeedsGeneralCC:
+		return c.GeneralCC
+	case NeedsNewNV:
+		return c.NewNV
+	case NeedsSwitchdev:
+		return c.Switchdev
+	case NeedsTCRates:
+		return c.Switchdev && c.TCRates
+	}
+	return false
+}
+
+// Table is the parameters of a kind of device.
+type Table struct {
+	caps   Caps
+	params []Param
+	byName map[string]int
+}
+
+// New makes the table of devices with these capabilities. It holds every parameter; Check refuses those that the device
+// lacks.
+func New(c Caps) *Table {
+	t := &Table{caps: c, byName: map[string]int{}}
+	for _, rows := range [][]Param{congestion(c.Limits), notification(), firmware(), qos(), share()} {
+		t.params = append(t.params, rows...)
+	}
+	for i := range t.params {
+		t.byName[t.params[i].Name] = i
+	}
+	return t
+}
+
+// Caps are the capabilities that the table was made for.
+func (t *Table) Caps() Caps { return t.caps }
+
+// Params are the rows, in a fixed order. The slice is the table's own: do not change it.
+func (t *Table) Params() []Param { return t.params }
+
+// Find returns a row by its canonical name.
+func (t *Table) Find(name string) (*Param, bool) {
+	i, ok := t.byName[name]
+	if !ok {
+		return nil, false
+	}
+	return &t.params[i], true
+}
+
+// By lists the rows that a back end leads to and the device has, in the table's order.
+func (t *Table) By(b Backend) []*Param {
+	var out []*Param
+	for i := range t.params {
+		p := &t.params[i]
+		if _, ok := p.Source(b); ok && t.caps.Has(p.Needs) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// ByNV returns the row of a non-volatile name without its _Pn.
+func (t *Table) ByNV(name string) (*Param, bool) {
+	for i := range t.params {
+		if s, ok := t.params[i].Source(NV); ok && s.Name == name {
+			return &t.params[i], true
+		}
+	}
+	return nil, false
+}
+
+// way is how a DCQCN register is called where its own name does not say.
+type way struct {
+	register string // as in dcqcn
+	debugfs  string
+	nv       uint8 // bits of the non-volatile field (firmware configuration database of mstflint 4.21)
+	wide     uint8 // bits of it with the 32-bit rate capability (the 2026 database)
+}
+
+// ways of the reaction point's numbers and of the one of the notification point that DCQCN has. The vendor's driver
+// names its files as the registers are, the firmware configuration too, in capitals.
+func ways() []way {
+	return []way{
+		{"clamp_tgt_rate", "rp_clamp_tgt_rate", 1, 1},
+		{"clamp_tgt_rate_after_time_inc", "rp_clamp_tgt_rate_ati", 1, 1},
+		{"rpg_time_reset", "rp_time_reset", 17, 17},
+		{"rpg_byte_reset", "rp_byte_reset", 15, 32},
+		{"rpg_threshold", "rp_threshold", 5, 5},
+		{"rpg_max_rate", "rp_max_rate", 32, 32},
+		{"rpg_ai_rate", "rp_ai_rate", 17, 32},
+		{"rpg_hai_rate", "rp_hai_rate", 17, 32},
+		{"rpg_gd", "rp_gd", 4, 4},
+		{"rpg_min_dec_fac", "rp_min_dec_fac", 8, 8},
+		{"rpg_min_rate", "rp_min_rate", 17, 32},
+		{"rate_to_set_on_first_cnp", "rp_rate_to_set_on_first_cnp", 17, 32},
+		{"dce_tcp_g", "rp_dce_tcp_g", 10, 10},
+		{"dce_tcp_rtt", "rp_dce_tcp_rtt", 17, 17},
+		{"rate_reduce_monitor_period", "rp_rate_reduce_monitor_period", 17, 17},
+		{"initial_alpha_value", "rp_initial_alpha_value", 10, 10},
+		{"min_time_between_cnps", "np_min_time_between_cnps", 17, 17},
+	}
+}
+
+// congestion makes the rows of the registers of dcqcn, which has their ranges, units and defaults.
+func congestion(l dcqcn.Limits) []Param {
+	def := dcqcn.Default()
+	named := map[string]way{}
+	for _, w := range ways() {
+		named[w.register] = w
+	}
+	var out []Param
+	for _, r := range l.Registers() {
+		w := named[r.Name]
+		p := Param{Name: r.Name, Group: GroupRP, Scope: ScopePort, Kind: Uint, Unit: r.Unit, Min: r.Min, Max: r.Max,
+			Default: r.Value(&def), Known: true, Description: describe(r.Name)}
+		directory := "roce_rp/"
+		if strings.HasPrefix(w.debugfs, "np_") {
+			p.Group, directory = GroupNP, "roce_np/"
+		}
+		if r.Min == 0 && r.Max == 1 {
+			p.Kind = Bool
+		}
+		p.Sources = []Source{
+			{Backend: Sysfs, Name: directory + r.Name, Bits: runtimeBits, WideBits: runtimeBits},
+			{Backend: Debugfs, Name: w.debugfs, Bits: runtimeBits, WideBits: runtimeBits},
+			nvSource(strings.ToUpper(r.Name), w.nv, w.wide),
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// runtimeBits is the width of the fields of the run-time command. The table's ranges are narrower.
+const runtimeBits = 32
+
+// nvAtomic joins non-volatile parameters: one command of mstconfig sets any number of them.
+const nvAtomic = "mstconfig"
+
+func nvSource(name string, bits, wide uint8) Source {
+	return Source{Backend: NV, Name: name, Bits: bits, WideBits: wide, Atomic: nvAtomic}
+}
+
+// describe says what a register of dcqcn is, in words.
+func describe(name string) string {
+	switch name {
+	case "clamp_tgt_rate":
+		return "every processed notification pulls the target rate down to the current rate"
+	case "clamp_tgt_rate_after_time_inc":
+		return "a notification pulls the target rate down also when the timer brought the last increase"
+	case "rpg_time_reset":
+		return "time between increases without a notification"
+	case "rpg_byte_reset":
+		return "data between increases without a notification; 0 is off"
+	case "rpg_threshold":
+		return "increases before additive and hyper increase"
+	case "rpg_max_rate":
+		return "rate at which a flow's limiter is released; 0 is the port's speed"
+	case "rpg_ai_rate":
+		return "step of additive increase"
+	case "rpg_hai_rate":
+		return "step of hyper increase"
+	case "rpg_gd":
+		return "strength of a cut: alpha over 2 to this power"
+	case "rpg_min_dec_fac":
+		return "least new rate of one cut by the old one"
+	case "rpg_min_rate":
+		return "least rate of a flow"
+	case "rate_to_set_on_first_cnp":
+		return "rate at the first notification; 0 is the port's speed"
+	case "dce_tcp_g":
+		return "retained part of alpha"
+	case "dce_tcp_rtt":
+		return "period of alpha's update"
+	case "rate_reduce_monitor_period":
+		return "least time between two cuts of a flow"
+	case "initial_alpha_value":
+		return "alpha at the first notification"
+	case "min_time_between_cnps":
+		return "least gap between notifications"
+	}
+	return ""
+}

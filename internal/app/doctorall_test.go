@@ -1,0 +1,257 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlane/internal/config"
+	"fairlane/internal/store"
+	"fairlane/subnet/mad"
+)
+
+// agents answer the two questions that the doctor asks on a fabric.
+type agents struct {
+	port    *mad.PortInfo // nil: silent
+	manager *mad.SMInfo
+}
+
+func (a *agents) Exchange(_ context.Context, _ mad.Target, request *mad.Packet) (mad.Packet, error) {
+	r := *request
+	r.SetMethod(mad.MethodGetResp)
+	switch {
+	case request.Attr() == mad.AttrPortInfo && a.port != nil:
+		return r, a.port.Encode(r.Data())
+	case request.Attr() == mad.AttrSMInfo && a.manager != nil:
+		return r, a.manager.Encode(r.Data())
+	}
+	return r, mad.ErrTimeout
+}
+
+// TestEveryFindingIsTriggered makes each finding of the doctor happen: one that no case triggers fails, and so does one
+// that its source has and this test does not.
+func TestEveryFindingIsTriggered(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	seen := map[string]finding{}
+	// on runs a check of a doctor with a configuration and takes its findings.
+	on := func(want []string, c Config, check func(*doctor)) {
+		t.Helper()
+		d := &doctor{app: testApp(t, "en"), config: &config.Loaded{Config: c}, opensm: "no/such/file", now: func() time.Time { return now }}
+		check(d)
+		var got []string
+		for _, f := range d.findings {
+			got = append(got, f.Code)
+			seen[f.Code] = f
+			if bad := f.Status == statusWarn || f.Status == statusFail; bad != (f.Do != "") || f.Found == "" || strings.Contains(f.Found+f.Do, "{") {
+				t.Errorf("%s is %s, found %q, do %q", f.Code, f.Status, f.Found, f.Do)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("found %v, want %v", got, want)
+		}
+	}
+	ctx := t.Context()
+	open, closed := write(t, "open", "x"), write(t, "closed", "x")
+	if err := errors.Join(os.Chmod(open, 0o640), os.Chmod(closed, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	on([]string{"key-open"}, Config{OIDC: config.OIDC{ClientSecretFile: open}}, func(d *doctor) { d.keys(ctx) })
+	on([]string{"key-closed"}, Config{CCKeyFile: closed}, func(d *doctor) { d.keys(ctx) })
+	certified(t, now, on)
+	for free, want := range map[int64]string{1 << 20: "space-none", 900 << 20: "space-little", 8 << 30: "space-right"} {
+		on([]string{want}, Config{}, func(d *doctor) { d.room("f.db", free) })
+	}
+	for by, want := range map[time.Duration]string{0: "clock-right", 2 * time.Second: "clock-skew", -time.Minute: "clock-wrong"} {
+		on([]string{want}, Config{}, func(d *doctor) { d.clock(&store.Survey{Clock: now.Add(by)}) })
+	}
+	queues(now, on)
+	databases(t, on)
+	services(t, on)
+	fabrics(t, on)
+	for code := range commanded(t) {
+		seen[code] = finding{}
+	}
+	for _, code := range codesOf(t) {
+		if _, ok := seen[code]; !ok {
+			t.Errorf("nothing triggers %s", code)
+		}
+	}
+}
+
+type onDoctor = func(want []string, c Config, check func(*doctor))
+
+func certified(t *testing.T, now time.Time, on onDoctor) {
+	t.Helper()
+	a := newAuthority(t)
+	for left, want := range map[time.Duration]string{-time.Hour: "tls-expired", 48 * time.Hour: "tls-soon", 90 * 24 * time.Hour: "tls-right"} {
+		files := a.files(t.TempDir(), "fairlane.test", now.Add(left))
+		on([]string{want}, Config{TLS: files}, func(d *doctor) { d.tls(t.Context()) })
+	}
+	plain := Config{Listen: []string{"127.0.0.1:1", "0.0.0.0:1"}}
+	plain.Operations.Listen = []string{":2"}
+	on([]string{"tls-none", "operations-open"}, plain, func(d *doctor) { d.tls(t.Context()) })
+}
+
+func queues(now time.Time, on onDoctor) {
+	led := store.Survey{Jobs: map[string]int64{"available": 3}, Leader: "m1", LeaderUntil: now.Add(time.Minute)}
+	late, unworked, discarded, idle := led, led, led, led
+	late.OldestJob = now.Add(-time.Hour)
+	unworked.OldestJob, unworked.LeaderUntil = late.OldestJob, now.Add(-time.Minute)
+	discarded.Jobs = map[string]int64{"discarded": 1}
+	idle.Leader, idle.LeaderUntil = "", time.Time{}
+	for want, s := range map[string]store.Survey{
+		"jobs-none": {}, "jobs-right": led, "jobs-late": late, "jobs-unworked": unworked, "jobs-discarded": discarded, "jobs-no-leader": idle,
+	} {
+		on([]string{want}, Config{}, func(d *doctor) { d.jobs(&s) })
+	}
+}
+
+func databases(t *testing.T, on onDoctor) {
+	t.Helper()
+	at := func(name string, spoil ...string) Config {
+		path := filepath.Join(t.TempDir(), name)
+		m, err := openManager(t.Context(), path, &ports{})
+		if err = errors.Join(err, m.close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, statement := range spoil {
+			execute(t, path, statement)
+		}
+		return Config{Database: path}
+	}
+	rest := []string{"clock-own", "jobs-no-leader"}
+	look := func(want string, c Config, rest ...string) {
+		t.Helper()
+		on(append([]string{"space-right", want}, rest...), c, func(d *doctor) { d.store(t.Context()) })
+	}
+	look("store-right", at("right.db"), rest...)
+	look("store-newer", at("newer.db", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)"), rest...)
+	look("store-older", at("older.db", "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)"), rest...)
+	look("store-away", Config{Database: write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
+	look("store-absent", Config{Database: filepath.Join(t.TempDir(), "none.db")})
+	on([]string{"store-directory", "store-absent"}, Config{Database: filepath.Join(t.TempDir(), "no", "f.db")}, func(d *doctor) { d.store(t.Context()) })
+}
+
+func services(t *testing.T, on onDoctor) {
+	t.Helper()
+	for want, c := range map[string]struct {
+		ready   int
+		version string
+	}{
+		"service-right": {200, `{"version":"` + version() + `"}`}, "service-version": {200, `{"version":"0.0.1-other"}`}, "service-other": {200, "<html>"},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/ready") {
+				w.WriteHeader(c.ready)
+				return
+			}
+			_, _ = fmt.Fprint(w, c.version) // the client may be gone
+		}))
+		on([]string{want}, Config{}, func(d *doctor) { d.now = time.Now; d.url = srv.URL; d.service(t.Context()) })
+		srv.Close()
+		on([]string{"service-away"}, Config{}, func(d *doctor) { d.url = srv.URL; d.service(t.Context()) })
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/ready") {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprint(w, `{"version":"`+version()+`"}`)
+	}))
+	defer srv.Close()
+	on([]string{"service-not-ready"}, Config{}, func(d *doctor) { d.now = time.Now; d.url = srv.URL; d.service(t.Context()) })
+}
+
+func fabrics(t *testing.T, on onDoctor) {
+	t.Helper()
+	ctx := t.Context()
+	for want, source := range map[string]string{
+		"fabric-source": "smoke:signals", "fabric-away": "ibsim:unix:fairlane-no-such-fabric", "fabric-file": "file:" + write(t, "fabric.yaml", twoHosts),
+	} {
+		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1) })
+	}
+	master, standby := &mad.SMInfo{GUID: 7, State: mad.SMStateMaster}, &mad.SMInfo{GUID: 7, State: mad.SMStateStandby}
+	managed := &mad.PortInfo{LID: 3, MasterSMLID: 1}
+	yes, no := write(t, "yes.conf", "congestion_control TRUE\n"), write(t, "no.conf", "guid 0x0\n")
+	for _, c := range []struct {
+		a      agents
+		key    mad.Key
+		opensm string
+		want   []string
+	}{
+		{agents{}, 1, "", []string{"fabric-silent"}},
+		{agents{port: &mad.PortInfo{LID: 3}}, 0, "", []string{"fabric-right", "cc-key-none", "sm-none"}},
+		{agents{port: managed, manager: master}, 1, yes, []string{"fabric-right", "sm-master", "sm-congestion-on"}},
+		{agents{port: managed, manager: standby}, 1, no, []string{"fabric-right", "sm-other", "sm-congestion-off"}},
+		{agents{port: managed}, 1, "no/such/file", []string{"fabric-right", "sm-silent", "sm-congestion-unknown"}},
+	} {
+		on(c.want, Config{}, func(d *doctor) {
+			d.opensm = c.opensm
+			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, &c.a, c.key)
+		})
+	}
+}
+
+// twoHosts is a small fabric file.
+const twoHosts = `version: 1
+name: two
+nodes:
+  - {name: s1, kind: switch, ports: 2}
+  - {name: h1, kind: host}
+  - {name: h2, kind: host}
+links:
+  - {a: "h1:1", b: "s1:1", rate: 100Gbit/s}
+  - {a: "h2:1", b: "s1:2", rate: 100Gbit/s}
+`
+
+// commanded are the findings that the command makes before there is a doctor to ask.
+func commanded(t *testing.T) map[string]finding {
+	t.Helper()
+	all := map[string]finding{}
+	secret := write(t, "secret", "")
+	for name, text := range map[string]string{
+		"config-right": "", "config-wrong": "colour: red\n", "config-files": "public_url: https://f.example\noidc: {issuer: 'https://id.example', client_id: f, client_secret_file: " + secret + "}\n",
+	} {
+		got, _, _ := diagnose(t, "--config", write(t, "c.yaml", "database: "+filepath.Join(t.TempDir(), "none.db")+"\n"+text))
+		if _, ok := got[name]; !ok {
+			t.Errorf("no %s among %v", name, got)
+		}
+		all[name] = got[name]
+	}
+	return all
+}
+
+// codesOf lists the codes in the doctor's source.
+func codesOf(t *testing.T) (codes []string) {
+	t.Helper()
+	files, err := filepath.Glob("doctor*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`"((?:config|key|cc-key|tls|operations|store|space|clock|jobs|service|fabric|sm)-[a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+			codes = append(codes, m[1])
+		}
+	}
+	if len(codes) < 40 {
+		t.Fatalf("%d codes are in the doctor's source: the pattern does not fit it any more", len(codes))
+	}
+	return codes
+}

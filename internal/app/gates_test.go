@@ -1,0 +1,65 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlane/internal/control"
+)
+
+// fixedMeter measures what it is told to.
+type fixedMeter struct {
+	s   control.Shares
+	err error
+}
+
+// Measure implements control.Meter.
+func (m fixedMeter) Measure(context.Context, control.Target, time.Duration) (control.Shares, error) {
+	return m.s, m.err
+}
+
+func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
+	t.Parallel()
+	good := control.TenantShare{Tenant: "good", ShareError: 0.01}
+	bad := control.TenantShare{Tenant: "bad", ShareError: 0.3}
+	dark := control.TenantShare{Tenant: "dark", Problem: "its SL is shared"}
+	full := control.LinkUse{Name: "full", Capacity: 100, Delivered: 98}
+	empty := control.LinkUse{Name: "empty", Capacity: 100}
+	mute := control.LinkUse{Name: "mute", Capacity: 100, Problem: "its port does not tell"}
+	shares := control.RolloutOptions{MaxShareError: 0.05}
+	use := control.RolloutOptions{MinUtilisation: 0.9}
+	for name, tc := range map[string]struct {
+		s           control.Shares
+		o           control.RolloutOptions
+		wave        int
+		notice, err string
+	}{
+		"all is well":                             {s: control.Shares{Tenants: []control.TenantShare{good}}, o: shares, wave: 2},
+		"a tenant has too little":                 {s: control.Shares{Tenants: []control.TenantShare{good, bad}}, o: shares, wave: 2, err: "worst share error is 30.0 %"},
+		"too little matters at the end only":      {s: control.Shares{Tenants: []control.TenantShare{good, bad}}, o: shares, wave: 1},
+		"a dark tenant is named":                  {s: control.Shares{Tenants: []control.TenantShare{good, dark}}, o: shares, wave: 2, notice: "tenant dark: its SL is shared"},
+		"a dark tenant hides no bad one":          {s: control.Shares{Tenants: []control.TenantShare{dark, bad}}, o: shares, wave: 2, err: "30.0 %"},
+		"only dark tenants are no proof":          {s: control.Shares{Tenants: []control.TenantShare{dark}}, o: shares, wave: 2, err: "no tenant could be measured"},
+		"only dark tenants are no confirmation":   {s: control.Shares{Tenants: []control.TenantShare{dark}}, o: control.RolloutOptions{VerifyShares: true}, wave: 2, err: "no tenant could be measured"},
+		"links are used":                          {s: control.Shares{Links: []control.LinkUse{full}}, o: use},
+		"links are not used":                      {s: control.Shares{Links: []control.LinkUse{full, empty}}, o: use, err: "49.0 %"},
+		"a link that is not measured is not idle": {s: control.Shares{Links: []control.LinkUse{full, mute}}, o: use, notice: "link mute: its port does not tell"},
+		"no link measured":                        {s: control.Shares{Links: []control.LinkUse{mute}}, o: use, err: "no contended link"},
+	} {
+		ro := control.Rollout{Options: tc.o, Wave: tc.wave, Waves: 3}
+		notice, err := gates{fixedMeter{s: tc.s}}.Check(t.Context(), control.Target{}, ro)
+		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+			t.Errorf("%s: error %v, want %q", name, err, tc.err)
+		}
+		if (notice == "") != (tc.notice == "") || !strings.Contains(notice, tc.notice) {
+			t.Errorf("%s: notice %q, want %q", name, notice, tc.notice)
+		}
+	}
+	_, err := gates{fixedMeter{err: errors.New("away")}}.Check(t.Context(), control.Target{}, control.Rollout{Options: shares})
+	if err == nil {
+		t.Error("a fabric that cannot be measured passes")
+	}
+}

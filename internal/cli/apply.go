@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+	"fairlane/internal/cli/manifest"
+)
+
+// applyFlags are the flags of `apply`.
+type applyFlags struct {
+	files      []string
+	yes, prune bool
+}
+
+func (c *cli) apply() *cobra.Command {
+	var f applyFlags
+	cmd := c.alone("apply", "  fairlane apply -f lab/ --dry-run\n  fairlane apply -f fabric.yaml -f tenants.yaml --yes\n  fairlane apply -f - --yes < lab.yaml\n  fairlane apply -f lab/ --fabric lab --prune",
+		func(cmd *cobra.Command, _ []string) error { return c.applyFiles(cmd, &f) })
+	cmd.Long = c.t("apply.long")
+	fl := cmd.Flags()
+	fl.StringArrayVarP(&f.files, "file", "f", nil, c.t("flag.apply-file"))
+	fl.BoolVar(&f.yes, "yes", false, c.t("flag.yes"))
+	fl.BoolVar(&f.prune, "prune", false, c.t("flag.apply-prune"))
+	c.writes(cmd)
+	return cmd
+}
+
+func (c *cli) applyFiles(cmd *cobra.Command, f *applyFlags) error {
+	switch {
+	case len(f.files) == 0:
+		return c.usage("err.need-flag", "flag", "file")
+	case f.prune && c.fabricName == "":
+		return c.usage("err.prune-fabric")
+	}
+	list, err := c.readManifests(cmd, f.files)
+	if err != nil {
+		return err
+	}
+	fabric := c.fabricName
+	if fabric == "" {
+		fabric = c.getenv("FAIRLANE_FABRIC")
+	}
+	if err := manifest.InFabric(list, fabric); err != nil {
+		return &UsageError{err.Error()}
+	}
+	manifest.Sort(list)
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	a := &applying{c: c, cmd: cmd, client: client, prune: f.prune}
+	if err := a.compare(list); err != nil {
+		return err
+	}
+	return a.carryOut(f)
+}
+
+// readManifests reads files, the YAML files under directories, and standard input for "-".
+func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Resource, error) {
+	var list []manifest.Resource
+	var faults []error
+	read := func(path string) error {
+		in, name, err := c.open(cmd, path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = in.Close() }() // only read from
+		found, err := manifest.Read(name, in)
+		list = append(list, found...)
+		faults = append(faults, err)
+		return nil
+	}
+	for _, path := range paths {
+		if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
+			if err := read(path); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		err := filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case strings.HasPrefix(e.Name(), ".") && e.Name() != "." && e.Name() != "..":
+				if e.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			case e.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":
+				return nil
+			}
+			return read(path)
+		})
+		if err != nil {
+			return nil, &UsageError{err.Error()}
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, &UsageError{err.Error()}
+	}
+	if len(list) == 0 {
+		return nil, c.usage("err.no-resources", "files", strings.Join(paths, ", "))
+	}
+	return list, nil
+}
+
+// change is one line of what will change: "+" makes, "~" changes a field, "-" takes away, "*" does.
+type change struct {
+	Change string `json:"change"`
+	Object string `json:"object"`
+	Field  string `json:"field,omitempty"`
+	Before any    `json:"before,omitempty"`
+	After  any    `json:"after,omitempty"`
+}
+
+// step is one request, or one transaction, of an application.
+type step struct {
+	id      string
+	changes []change
+	at      manifest.Place // where it is declared, for refusals
+	later   bool           // it needs an earlier step, so the service could not say beforehand whether it accepts it
+	run     func() error
+}
+
+// applying is one application of resources.
+type applying struct {
+	c      *cli
+	cmd    *cobra.Command
+	client *gen.ClientWithResponses
+	prune  bool
+	steps  []step
+	same   int // resources that are as they should be
+}
+
+// report is the result as JSON and YAML have it.
+type report struct {
+	Changes   []change `json:"changes"`
+	Unchanged int      `json:"unchanged"`
+	DryRun    bool     `json:"dry_run"`
+	Applied   []string `json:"applied"`
+}
+
+// carryOut shows the difference, asks, and does one step after the other.
+func (a *applying) carryOut(f *applyFlags) error {
+	c := a.c
+	r := report{Changes: []change{}, Unchanged: a.same, DryRun: c.dry, Applied: []string{}}
+	for _, s := range a.steps {
+		r.Changes = append(r.Changes, s.changes...)
+	}
+	show := func() error {
+		return c.print(a.cmd, r, func() *table {
+			t := c.newTable("change", "object", "field", "before", "after")
+			for _, x := range r.Changes {
+				t.add(x.Change, x.Object, x.Field, inline(x.Before), inline(x.After))
+			}
+			return t
+		})
+	}
+	if len(r.Changes) == 0 {
+		c.say(a.cmd, "msg.apply-same", "count", a.same)
+		if c.output == "table" {
+			return nil
+		}
+		return show()
+	}
+	if c.output == "table" {
+		if err := show(); err != nil {
+			return err
+		}
+	}
+	for _, s := range a.steps {
+		if s.later {
+			c.say(a.cmd, "msg.apply-later", "object", s.id)
+		}
+	}
+	if c.dry {
+		c.say(a.cmd, "msg.dry-run")
+		if c.output == "table" {
+			return nil
+		}
+		return show()
+	}
+	if err := a.ask(f, len(r.Changes)); err != nil {
+		return err
+	}
+	err := a.do(&r)
+	if c.output == "table" {
+		return err
+	}
+	return errors.Join(err, show())
+}
+
+// refusedError is a refusal of the service with the resource that it is about. It keeps the exit code of the refusal.
+type refusedError struct {
+	what string
+	err  error
+}
+
+// Error prints the resource and the refusal.
+func (e *refusedError) Error() string { return e.what + ": " + e.err.Error() }
+
+// Unwrap returns the refusal.
+func (e *refusedError) Unwrap() error { return e.err }
+
+// ask wants a yes from --yes or from a person.
+func (a *applying) ask(f *applyFlags, changes int) error {
+	c := a.c
+	if f.yes {
+		return nil
+	}
+	in, ok := a.cmd.InOrStdin().(*os.File)
+	if !ok || !terminal(in) {
+		return c.usage("err.need-yes")
+	}
+	fmt.Fprint(a.cmd.ErrOrStderr(), c.t("msg.apply-ask", "count", changes)+" ")
+	line, err := bufio.NewReader(io.LimitReader(in, 1000)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes", "是":
+		return nil
+	}
+	return errors.New(c.t("err.not-applied"))
+}
+
+// do carries the steps out and says of each that it was done. When one is refused it says which were done, which not.
+func (a *applying) do(r *report) error {
+	for i, s := range a.steps {
+		if err := s.run(); err != nil {
+			rest := make([]string, 0, len(a.steps)-i)
+			for _, x := range a.steps[i+1:] {
+				rest = append(rest, x.id)
+			}
+			a.c.say(a.cmd, "msg.apply-stopped", "done", listed(r.Applied), "refused", s.id, "rest", listed(rest))
+			var placed *refusedError
+			var usage *UsageError
+			if errors.As(err, &placed) || errors.As(err, &usage) {
+				return err // it says where already
+			}
+			return &refusedError{s.at.String() + ": " + s.id, err}
+		}
+		r.Applied = append(r.Applied, s.id)
+		a.c.say(a.cmd, "msg.apply-done", "object", s.id)
+	}
+	return nil
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ", ")
+}

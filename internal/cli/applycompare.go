@@ -1,0 +1,368 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"fairlane/api"
+	"fairlane/api/gen"
+	"fairlane/internal/cli/manifest"
+	"fairlane/tenants"
+)
+
+// place is a fabric while an application is worked out.
+type place struct {
+	isNew      bool // an earlier step makes it
+	discovered bool
+	made       map[string]bool // tenants that an earlier step makes
+}
+
+// compare works the steps out. What the service holds is read, what it would make of the files it says itself, in dry
+// runs: so that a refusal comes before anything is changed, and what is unchanged is what the service calls so.
+func (a *applying) compare(list []manifest.Resource) error {
+	fabrics := map[string]*place{}
+	groups := map[string]*group{}
+	for i := range list {
+		r := &list[i]
+		var err error
+		switch spec := r.Spec.(type) {
+		case *manifest.SettingsSpec:
+			err = a.settings(r, spec)
+		case *manifest.FabricSpec:
+			fabrics[r.Name], err = a.fabric(r, spec)
+		case *manifest.OptionsSpec:
+			err = a.options(r, spec, fabrics)
+		case *manifest.DriftPolicySpec:
+			err = a.driftPolicy(r, spec, fabrics)
+		case *manifest.TenantSpec, *manifest.FlowsSpec:
+			if err = a.known(r.Fabric, fabrics); err == nil {
+				err = collect(groups, r)
+			}
+		}
+		if err != nil {
+			return a.refused(r, err)
+		}
+	}
+	if a.prune && groups[a.c.fabricName] == nil {
+		return a.c.usage("err.prune-nothing", "fabric", a.c.fabricName)
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		if err := a.tenants(name, groups[name], fabrics[name]); err != nil {
+			return err
+		}
+	}
+	for i := range list {
+		r := &list[i]
+		var err error
+		switch spec := r.Spec.(type) {
+		case *manifest.UserSpec:
+			err = a.user(r, spec, fabrics)
+		case *manifest.AccountSpec:
+			err = a.account(r, spec, fabrics)
+		}
+		if err != nil {
+			return a.refused(r, err)
+		}
+	}
+	return nil
+}
+
+// refused names the resource that an error is about.
+func (a *applying) refused(r *manifest.Resource, err error) error {
+	return &refusedError{r.At.String() + ": " + r.ID(), err}
+}
+
+// known looks a fabric up that no file declares.
+func (a *applying) known(name string, fabrics map[string]*place) error {
+	if fabrics[name] != nil {
+		return nil
+	}
+	f, err := found[gen.Fabric](a.c)(a.client.GetFabricWithResponse(a.cmd.Context(), name))
+	if err != nil {
+		return err
+	}
+	fabrics[name] = &place{discovered: f.Snapshot != nil, made: map[string]bool{}}
+	return nil
+}
+
+// missing reports whether the service said that there is no such thing.
+func missing(err error) bool {
+	var p *api.ProblemError
+	return errors.As(err, &p) && p.Status == http.StatusNotFound
+}
+
+// volatile are the fields that say when and how often, which nobody declares.
+func volatile() []string {
+	return []string{"version", "created_at", "updated_at", "signed_in_at", "flows_version"}
+}
+
+// fieldsOf lists the fields of a value of the contract by their names, those of objects in objects with a dot.
+func fieldsOf(v any) map[string]any {
+	b, err := json.Marshal(v)
+	var in map[string]any
+	if err == nil {
+		err = json.Unmarshal(b, &in)
+	}
+	if err != nil {
+		return nil // the contract's types are objects
+	}
+	out := map[string]any{}
+	var walk func(prefix string, in map[string]any)
+	walk = func(prefix string, in map[string]any) {
+		for k, v := range in {
+			if inner, ok := v.(map[string]any); ok {
+				walk(prefix+k+".", inner)
+			} else if !slices.Contains(volatile(), k) {
+				out[prefix+k] = v
+			}
+		}
+	}
+	walk("", in)
+	return out
+}
+
+// differences are the fields in which two values of the contract differ, by name.
+func differences(id string, before, after any) []change {
+	a, b := fieldsOf(before), fieldsOf(after)
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	var out []change
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if !reflect.DeepEqual(a[k], b[k]) {
+			out = append(out, change{"~", id, k, a[k], b[k]})
+		}
+	}
+	return out
+}
+
+// add notes a step, or that there is nothing to do.
+func (a *applying) add(r *manifest.Resource, changes []change, later bool, run func() error) {
+	if len(changes) == 0 {
+		a.same++
+		return
+	}
+	a.steps = append(a.steps, step{id: r.ID(), at: r.At, changes: changes, later: later, run: run})
+}
+
+func (a *applying) settings(r *manifest.Resource, spec *manifest.SettingsSpec) error {
+	ctx, c := a.cmd.Context(), a.c
+	had, err := a.client.GetSettingsWithResponse(ctx)
+	now, err := found[gen.Settings](c)(had, err)
+	if err != nil {
+		return err
+	}
+	body := gen.SettingsUpdate{
+		Shares: &gen.ShareSettings{IntervalS: spec.Shares.IntervalS, WindowMs: spec.Shares.WindowMs, Keep: spec.Shares.Keep},
+		Tasks:  &gen.TaskSettings{Keep: spec.Tasks.Keep, Limit: spec.Tasks.Limit},
+	}
+	tag := had.HTTPResponse.Header.Get("ETag")
+	put := func(dry bool) (*gen.Settings, error) {
+		return found[gen.Settings](c)(a.client.PutSettingsWithResponse(ctx, &gen.PutSettingsParams{DryRun: &dry, IfMatch: &tag}, body))
+	}
+	next, err := put(true)
+	if err != nil {
+		return err
+	}
+	a.add(r, differences(r.ID(), now, next), false, func() error { _, err := put(false); return err })
+	return nil
+}
+
+func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*place, error) {
+	ctx, c := a.cmd.Context(), a.c
+	scale := 1.0
+	if spec.TimeScale != nil {
+		scale = *spec.TimeScale
+	}
+	now, err := found[gen.Fabric](c)(a.client.GetFabricWithResponse(ctx, r.Name))
+	if missing(err) {
+		body := gen.FabricCreate{Name: r.Name, Source: spec.Source, TimeScale: &scale, Plane: given(gen.Plane(orZero(spec.Plane)))}
+		post := func(dry bool) (*gen.Fabric, error) {
+			return created[gen.Fabric](c)(a.client.CreateFabricWithResponse(ctx, &gen.CreateFabricParams{DryRun: &dry}, body))
+		}
+		if _, err := post(true); err != nil {
+			return nil, err
+		}
+		a.add(r, []change{{Change: "+", Object: r.ID(), Field: "source", After: spec.Source}}, false, func() error { _, err := post(false); return err })
+		return &place{isNew: true, made: map[string]bool{}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if want := orZero(spec.Plane); want != "" && want != string(now.Plane) {
+		return nil, c.usage("err.plane-fixed", "found", want, "want", now.Plane)
+	}
+	tag := quoted(fmt.Sprint(now.Version))
+	put := func(dry bool) (*gen.Fabric, error) {
+		return found[gen.Fabric](c)(a.client.UpdateFabricWithResponse(ctx, r.Name, &gen.UpdateFabricParams{DryRun: &dry, IfMatch: tag}, gen.FabricUpdate{Source: spec.Source, TimeScale: &scale}))
+	}
+	next, err := put(true)
+	if err != nil {
+		return nil, err
+	}
+	a.add(r, differences(r.ID(), gen.FabricUpdate{Source: now.Source, TimeScale: &now.TimeScale}, gen.FabricUpdate{Source: next.Source, TimeScale: &next.TimeScale}), false,
+		func() error { _, err := put(false); return err })
+	return &place{discovered: now.Snapshot != nil, made: map[string]bool{}}, nil
+}
+
+func (a *applying) options(r *manifest.Resource, spec *manifest.OptionsSpec, fabrics map[string]*place) error {
+	ctx, c := a.cmd.Context(), a.c
+	body := gen.CompileOptions{
+		Mode: (*gen.CompileOptionsMode)(spec.Mode), CCTLaw: (*gen.CompileOptionsCCTLaw)(spec.CCTLaw), PerQP: (*gen.CompileOptionsPerQP)(spec.PerQP),
+		Plane: (*gen.CompileOptionsPlane)(spec.Plane), Profile: spec.Profile, ReservedSls: spec.ReservedSLs, TableEntries: spec.TableEntries,
+		TimerRestart: spec.TimerRestart, VlArbitration: spec.VLArbitration,
+	}
+	put := func(dry bool, tag string) (*gen.CompileOptions, error) {
+		return found[gen.CompileOptions](c)(a.client.PutOptionsWithResponse(ctx, r.Fabric, &gen.PutOptionsParams{DryRun: &dry, IfMatch: &tag}, body))
+	}
+	if p := fabrics[r.Fabric]; p != nil && p.isNew {
+		changes := differences(r.ID(), gen.CompileOptions{}, body)
+		a.add(r, changes, true, func() error { _, err := put(false, "*"); return err })
+		return nil
+	}
+	had, err := a.client.GetOptionsWithResponse(ctx, r.Fabric)
+	now, err := found[gen.CompileOptions](c)(had, err)
+	if err != nil {
+		return err
+	}
+	tag := had.HTTPResponse.Header.Get("ETag")
+	next, err := put(true, tag)
+	if err != nil {
+		return err
+	}
+	a.add(r, differences(r.ID(), now, next), false, func() error { _, err := put(false, tag); return err })
+	return nil
+}
+
+func (a *applying) driftPolicy(r *manifest.Resource, spec *manifest.DriftPolicySpec, fabrics map[string]*place) error {
+	ctx, c := a.cmd.Context(), a.c
+	body := gen.DriftPolicyUpdate{
+		Policy: (*gen.DevicePolicy)(spec.Policy), IntervalS: spec.IntervalS, QuarantineAfter: spec.QuarantineAfter, WindowS: spec.WindowS, ReleaseS: spec.ReleaseS,
+	}
+	put := func(dry bool, tag string) (*gen.DriftPolicy, error) {
+		return found[gen.DriftPolicy](c)(a.client.PutDriftPolicyWithResponse(ctx, r.Fabric, &gen.PutDriftPolicyParams{DryRun: &dry, IfMatch: &tag}, body))
+	}
+	if p := fabrics[r.Fabric]; p != nil && p.isNew {
+		a.add(r, differences(r.ID(), gen.DriftPolicyUpdate{}, body), true, func() error { _, err := put(false, "*"); return err })
+		return nil
+	}
+	had, err := a.client.GetDriftPolicyWithResponse(ctx, r.Fabric)
+	now, err := found[gen.DriftPolicy](c)(had, err)
+	if err != nil {
+		return err
+	}
+	tag := had.HTTPResponse.Header.Get("ETag")
+	next, err := put(true, tag)
+	if err != nil {
+		return err
+	}
+	a.add(r, differences(r.ID(), now, next), false, func() error { _, err := put(false, tag); return err })
+	return nil
+}
+
+// dependsOnNew reports whether a domain is of a fabric or a tenant that an earlier step makes.
+func dependsOnNew(fabric, tenant string, fabrics map[string]*place) bool {
+	p := fabrics[fabric]
+	return p != nil && (p.isNew || p.made[tenant])
+}
+
+func (a *applying) user(r *manifest.Resource, spec *manifest.UserSpec, fabrics map[string]*place) error {
+	ctx, c := a.cmd.Context(), a.c
+	roles, later := []gen.Grant{}, false
+	for _, g := range spec.Roles {
+		roles = append(roles, gen.Grant{Role: gen.Role(g.Role), Fabric: set(g.Domain.Fabric), Tenant: set(g.Domain.Tenant)})
+		later = later || dependsOnNew(g.Domain.Fabric, g.Domain.Tenant, fabrics)
+	}
+	had, err := a.client.GetUserWithResponse(ctx, r.Name)
+	now, err := found[gen.User](c)(had, err)
+	if missing(err) {
+		post := func(dry bool) error {
+			_, err := created[gen.User](c)(a.client.CreateUserWithResponse(ctx, &gen.CreateUserParams{DryRun: &dry}, gen.UserCreate{Name: r.Name, DisplayName: &spec.DisplayName, Roles: roles}))
+			return err
+		}
+		if !later {
+			if err := post(true); err != nil {
+				return err
+			}
+		}
+		a.add(r, []change{{Change: "+", Object: r.ID(), Field: "roles", After: grantTexts(spec.Roles)}}, later, func() error { return post(false) })
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	body := gen.UserUpdate{DisplayName: &spec.DisplayName, Disabled: &spec.Disabled, Roles: roles}
+	tag := had.HTTPResponse.Header.Get("ETag")
+	put := func(dry bool) (*gen.User, error) {
+		return found[gen.User](c)(a.client.UpdateUserWithResponse(ctx, r.Name, &gen.UpdateUserParams{DryRun: &dry, IfMatch: &tag}, body))
+	}
+	if later {
+		a.add(r, []change{{Change: "~", Object: r.ID(), Field: "roles", After: grantTexts(spec.Roles)}}, true, func() error { _, err := put(false); return err })
+		return nil
+	}
+	next, err := put(true)
+	if err != nil {
+		return err
+	}
+	a.add(r, differences(r.ID(), declaredUser(now), declaredUser(next)), false, func() error { _, err := put(false); return err })
+	return nil
+}
+
+func grantTexts(list []manifest.Grant) []string {
+	out := make([]string, len(list))
+	for i, g := range list {
+		out[i] = g.String()
+	}
+	return out
+}
+
+// declaredUser is what a file declares of a user; the roles that a provider gave are its own.
+func declaredUser(u *gen.User) map[string]any {
+	roles := []string{}
+	for _, m := range u.Memberships {
+		if m.Source == gen.MembershipSourceLocal {
+			d := tenants.Domain{Fabric: orZero(m.Fabric), Tenant: orZero(m.Tenant)}
+			roles = append(roles, tenants.Grant{Role: tenants.Role(m.Role), Domain: d}.String())
+		}
+	}
+	slices.Sort(roles)
+	return map[string]any{"display_name": u.DisplayName, "disabled": u.Disabled, "roles": roles}
+}
+
+func (a *applying) account(r *manifest.Resource, spec *manifest.AccountSpec, fabrics map[string]*place) error {
+	ctx, c := a.cmd.Context(), a.c
+	body := gen.ServiceAccountCreate{Name: r.Name, DisplayName: &spec.DisplayName, Role: gen.Role(spec.Role)}
+	post := func(dry bool) error {
+		if spec.Tenant == "" {
+			return c.done(a.client.CreateServiceAccountWithResponse(ctx, &gen.CreateServiceAccountParams{DryRun: &dry}, body))
+		}
+		return c.done(a.client.CreateTenantServiceAccountWithResponse(ctx, r.Fabric, spec.Tenant, &gen.CreateTenantServiceAccountParams{DryRun: &dry}, body))
+	}
+	later := spec.Tenant != "" && dependsOnNew(r.Fabric, spec.Tenant, fabrics)
+	if !later {
+		list, err := c.accounts(a.cmd, a.client, r.Fabric, spec.Tenant)
+		if err != nil {
+			return err
+		}
+		for _, x := range list {
+			if x.Name != r.Name {
+				continue
+			}
+			if string(x.Role) != spec.Role || x.DisplayName != spec.DisplayName {
+				return c.usage("err.account-fixed", "role", x.Role, "name", fmt.Sprintf("%q", x.DisplayName))
+			}
+			a.add(r, nil, false, nil)
+			return nil
+		}
+		if err := post(true); err != nil {
+			return err
+		}
+	}
+	a.add(r, []change{{Change: "+", Object: r.ID(), Field: "role", After: strings.TrimSpace(spec.Role)}}, later, func() error { return post(false) })
+	return nil
+}

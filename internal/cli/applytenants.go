@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fairlane/api"
+	"fairlane/api/gen"
+	"fairlane/internal/cli/manifest"
+	"fairlane/tenants"
+)
+
+// maxDetailed is how many changed tenants are compared field by field; of more only the names are shown.
+const maxDetailed = 100
+
+// group is what the files declare of the tenants and flows of a fabric. It is applied in one transaction.
+type group struct {
+	tenants []*manifest.Resource
+	flows   *manifest.Resource // nil: flows stay as they are
+	set     gen.TenantSet
+}
+
+// collect puts a tenant or the flows of a fabric into its group.
+func collect(groups map[string]*group, r *manifest.Resource) error {
+	g := groups[r.Fabric]
+	if g == nil {
+		g = &group{set: gen.TenantSet{Tenants: []gen.TenantCreate{}}}
+		groups[r.Fabric] = g
+	}
+	switch spec := r.Spec.(type) {
+	case *manifest.TenantSpec:
+		g.tenants = append(g.tenants, r)
+		g.set.Tenants = append(g.set.Tenants, declared(r.Name, spec))
+	case *manifest.FlowsSpec:
+		flows, err := expanded(*spec)
+		if err != nil {
+			return err
+		}
+		g.flows, g.set.Flows = r, flows
+	}
+	return nil
+}
+
+func declared(name string, spec *manifest.TenantSpec) gen.TenantCreate {
+	pkey, guarantee, limit := spec.PKey.String(), int64(spec.Guarantee.BitRate), int64(spec.Cap.BitRate)
+	t := gen.TenantCreate{Name: name, Weight: spec.Weight.Float(), GuaranteeBps: &guarantee, CapBps: &limit, Pkey: &pkey}
+	for _, k := range spec.Classes {
+		t.Classes = append(t.Classes, gen.Class{Name: k.Name, Weight: k.Weight.Float()})
+	}
+	for _, at := range spec.Attachments {
+		t.Attachments = append(t.Attachments, gen.Attachment{Port: at.Port, SL: at.SL})
+	}
+	return t
+}
+
+// expanded lists a flow from every source to every other destination. The result is never nil: declared flows that are
+// none take away those that are there.
+func expanded(list manifest.FlowsSpec) ([]gen.Flow, error) {
+	out := []gen.Flow{}
+	for i, f := range list {
+		if n := len(f.From) * len(f.To); n > tenants.MaxFlows-len(out) {
+			return nil, &UsageError{fmt.Sprintf("spec[%d]: found %d sources times %d destinations; want at most %d flows in all", i, len(f.From), len(f.To), tenants.MaxFlows)}
+		}
+		demand := int64(f.Demand.BitRate)
+		for _, src := range f.From {
+			for _, dst := range f.To {
+				if src != dst || len(f.From)*len(f.To) == 1 {
+					out = append(out, gen.Flow{Tenant: f.Tenant, Class: given(f.Class), Src: src, Dst: dst, QPS: f.QPs, DemandBps: &demand})
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// ports reports whether anything names ports, which only a discovered fabric has.
+func (g *group) ports() bool {
+	for _, t := range g.set.Tenants {
+		if len(t.Attachments) > 0 {
+			return true
+		}
+	}
+	return len(g.set.Flows) > 0
+}
+
+// at is the resource that stands for the group in messages: its first.
+func (g *group) at() *manifest.Resource {
+	if len(g.tenants) > 0 {
+		return g.tenants[0]
+	}
+	return g.flows
+}
+
+// tenants adds the steps that a fabric's tenants and flows need: a discovery when ports are named and none are known,
+// then one transaction.
+func (a *applying) tenants(fabric string, g *group, p *place) error {
+	c, ctx := a.c, a.cmd.Context()
+	prune := a.prune && fabric == c.fabricName
+	apply := func(dry bool) (*gen.TenantSetResult, error) {
+		r, err := found[gen.TenantSetResult](c)(a.client.ApplyTenantsWithResponse(ctx, fabric, &gen.ApplyTenantsParams{DryRun: &dry, Prune: &prune}, g.set))
+		return r, a.located(g, err)
+	}
+	s := step{id: "tenants/" + fabric, at: g.at().At, run: func() error { _, err := apply(false); return err }}
+	if p.isNew || !p.discovered && g.ports() {
+		if g.ports() {
+			id := "fabric/" + fabric
+			a.steps = append(a.steps, step{id: id + " discover", at: g.at().At, later: p.isNew, changes: []change{{Change: "*", Object: id, Field: "discover"}}, run: func() error {
+				return c.done(a.client.DiscoverFabricWithResponse(ctx, fabric, nil))
+			}})
+		}
+		there := map[string]bool{}
+		if !p.isNew {
+			list, err := c.tenants(a.cmd, a.client, fabric)
+			if err != nil {
+				return a.refused(g.at(), err)
+			}
+			for _, t := range list {
+				there[t.Name] = true
+			}
+		}
+		for _, t := range g.tenants {
+			if there[t.Name] { // what changes of it shows when its ports are known
+				s.changes = append(s.changes, change{Change: "~", Object: t.ID()})
+				continue
+			}
+			p.made[t.Name] = true
+			s.changes = append(s.changes, change{Change: "+", Object: t.ID(), Field: "weight", After: t.Spec.(*manifest.TenantSpec).Weight.Float()})
+		}
+		if g.flows != nil {
+			s.changes = append(s.changes, change{Change: "+", Object: g.flows.ID(), Field: "flows", After: len(g.set.Flows)})
+		}
+		s.later = true
+		a.steps = append(a.steps, s)
+		return nil
+	}
+	result, err := apply(true)
+	if err != nil {
+		return err
+	}
+	return a.tenantChanges(fabric, g, p, result, s)
+}
+
+// tenantChanges turns what a dry run says into lines, and adds the step when there are any.
+func (a *applying) tenantChanges(fabric string, g *group, p *place, result *gen.TenantSetResult, s step) error {
+	byName := map[string]int{}
+	for i, t := range g.tenants {
+		byName[t.Name] = i
+	}
+	for _, name := range result.Created {
+		p.made[name] = true
+		s.changes = append(s.changes, change{Change: "+", Object: g.tenants[byName[name]].ID(), Field: "weight", After: g.set.Tenants[byName[name]].Weight})
+	}
+	for i, name := range result.Updated {
+		id := g.tenants[byName[name]].ID()
+		var fields []change
+		if i < maxDetailed {
+			var err error
+			if fields, err = a.tenantFields(fabric, id, g.set.Tenants[byName[name]]); err != nil {
+				return err
+			}
+		}
+		if len(fields) == 0 {
+			fields = []change{{Change: "~", Object: id}}
+		}
+		s.changes = append(s.changes, fields...)
+	}
+	for _, name := range result.Deleted {
+		s.changes = append(s.changes, change{Change: "-", Object: "tenant/" + fabric + "/" + name})
+	}
+	if result.FlowsChanged {
+		now, err := a.c.flows(a.cmd, a.client, fabric)
+		if err != nil {
+			return err
+		}
+		s.changes = append(s.changes, change{Change: "~", Object: g.flows.ID(), Field: "flows", Before: len(now.Flows), After: len(g.set.Flows)})
+	}
+	a.same += len(result.Unchanged)
+	if g.flows != nil && !result.FlowsChanged {
+		a.same++
+	}
+	if len(s.changes) > 0 {
+		a.steps = append(a.steps, s)
+	}
+	return nil
+}
+
+// tenantFields compares a tenant with what the service would make of it. The whole set was accepted already; a tenant that
+// cannot be changed alone, since it needs the flows that change with it, is shown without its fields.
+func (a *applying) tenantFields(fabric, id string, t gen.TenantCreate) ([]change, error) {
+	ctx, c := a.cmd.Context(), a.c
+	now, err := found[gen.Tenant](c)(a.client.GetTenantWithResponse(ctx, fabric, t.Name))
+	if err != nil {
+		return nil, err
+	}
+	dry := true
+	body := gen.TenantUpdate{Weight: t.Weight, GuaranteeBps: t.GuaranteeBps, CapBps: t.CapBps, Pkey: t.Pkey, Classes: t.Classes, Attachments: t.Attachments}
+	next, err := found[gen.Tenant](c)(a.client.UpdateTenantWithResponse(ctx, fabric, t.Name, &gen.UpdateTenantParams{DryRun: &dry, IfMatch: quoted("*")}, body))
+	var problem *api.ProblemError
+	if errors.As(err, &problem) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return differences(id, now, next), nil
+}
+
+// located turns the places of a refused set into files and lines.
+func (a *applying) located(g *group, err error) error {
+	var problem *api.ProblemError
+	if !errors.As(err, &problem) {
+		return err
+	}
+	var faults []string
+	for _, f := range problem.Errors {
+		part, rest, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
+		number, field, _ := strings.Cut(rest, "/")
+		i, bad := strconv.Atoi(number)
+		var at *manifest.Resource
+		switch {
+		case bad == nil && part == "tenants" && i < len(g.tenants):
+			at = g.tenants[i]
+		case part == "flows" && g.flows != nil:
+			at = g.flows
+			if bad == nil && i < len(g.set.Flows) {
+				field = fmt.Sprintf("flow of %s from %s to %s: %s", g.set.Flows[i].Tenant, g.set.Flows[i].Src, g.set.Flows[i].Dst, field)
+			}
+		default:
+			return a.refused(g.at(), err)
+		}
+		faults = append(faults, fmt.Sprintf("%s: %s: %s: %s", at.At, at.ID(), field, f.Detail))
+	}
+	if len(faults) == 0 || !problem.BadInput() {
+		return a.refused(g.at(), err)
+	}
+	return &UsageError{strings.Join(faults, "\n")}
+}

@@ -1,0 +1,274 @@
+// Package manifest reads files of resources, as `fairlane apply` takes them: YAML documents with a kind, a name and a
+// spec.
+//
+//	kind: fabric
+//	name: lab
+//	spec: {source: "ibsim:unix:lab", time_scale: 0.01}
+//	---
+//	kind: tenant
+//	name: gold
+//	fabric: lab
+//	spec: {weight: 4, pkey: 0x8001, attachments: [host-001]}
+//
+// Reading is strict: an unknown or repeated key, a value of another type or out of its range, and a resource that is
+// declared twice are faults with file, line and field. Whether names of ports are right only the service can say.
+package manifest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/tenants"
+)
+
+const (
+	// MaxBytes bounds all the files that are read together.
+	MaxBytes = 16 << 20
+	// maxFaults bounds the faults that are told.
+	maxFaults = 50
+	// maxQuoted bounds what a fault quotes, in bytes.
+	maxQuoted = 80
+)
+
+// Kind is a kind of resource.
+type Kind string
+
+// Kinds of resources, in the order in which they are applied.
+const (
+	KindSettings       Kind = "settings"
+	KindFabric         Kind = "fabric"
+	KindOptions        Kind = "options"
+	KindDriftPolicy    Kind = "drift-policy"
+	KindTenant         Kind = "tenant"
+	KindFlows          Kind = "flows"
+	KindUser           Kind = "user"
+	KindServiceAccount Kind = "service-account"
+)
+
+// Kinds returns all kinds in the order in which they are applied.
+func Kinds() []Kind {
+	return []Kind{KindSettings, KindFabric, KindOptions, KindDriftPolicy, KindTenant, KindFlows, KindUser, KindServiceAccount}
+}
+
+// named reports whether resources of a kind have a name of their own.
+func (k Kind) named() bool {
+	return k != KindSettings && k != KindOptions && k != KindFlows && k != KindDriftPolicy
+}
+
+// Place is where a resource was read.
+type Place struct {
+	File string
+	Line int
+}
+
+// String prints "FILE:LINE".
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// Resource is one document. Spec is a pointer to the type of its kind, such as *TenantSpec.
+type Resource struct {
+	Kind   Kind
+	Name   string // empty where there is but one
+	Fabric string // what it belongs to; empty where it belongs to none, or to the fabric that the command names
+	Spec   any
+	At     Place
+}
+
+// inFabric reports whether resources of a kind belong to a fabric.
+func (k Kind) inFabric() bool {
+	return k == KindOptions || k == KindTenant || k == KindFlows || k == KindDriftPolicy
+}
+
+// ID is how a resource is called in messages: KIND, KIND/NAME or KIND/FABRIC/NAME.
+func (r *Resource) ID() string {
+	parts := []string{string(r.Kind)}
+	for _, p := range []string{r.Fabric, r.Name} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// Specs by kind. Rates are in bit/s; what is left out has its default.
+type (
+	// SettingsSpec are what the service does by itself.
+	SettingsSpec struct {
+		Shares struct {
+			IntervalS *int `json:"interval_s"`
+			WindowMs  *int `json:"window_ms"`
+			Keep      *int `json:"keep"`
+		} `json:"shares"`
+		Tasks struct {
+			Keep  *int `json:"keep"`
+			Limit *int `json:"limit"`
+		} `json:"tasks"`
+	}
+	// FabricSpec is a fabric and where it is found.
+	FabricSpec struct {
+		Source    string   `json:"source" want:"yes"`
+		Plane     *string  `json:"plane"`
+		TimeScale *float64 `json:"time_scale"`
+	}
+	// OptionsSpec are the compiler's options of a fabric.
+	OptionsSpec struct {
+		Mode          *string `json:"mode"`
+		CCTLaw        *string `json:"cct_law"`
+		PerQP         *string `json:"per_qp"`
+		Plane         *string `json:"plane"`
+		Profile       *string `json:"profile"`
+		ReservedSLs   []int   `json:"reserved_sls"`
+		TableEntries  *int    `json:"table_entries"`
+		TimerRestart  *bool   `json:"timer_restart"`
+		VLArbitration *bool   `json:"vl_arbitration"`
+	}
+	// DriftPolicySpec says how drift is looked for on a fabric and what is done about it; times are in seconds.
+	DriftPolicySpec struct {
+		Policy          *string `json:"policy"`
+		IntervalS       *int    `json:"interval_s"`
+		QuarantineAfter *int    `json:"quarantine_after"`
+		WindowS         *int    `json:"window_s"`
+		ReleaseS        *int    `json:"release_s"`
+	}
+	// TenantSpec is a tenant, with the keys that tenant files have.
+	TenantSpec struct {
+		Weight      Weight       `json:"weight" want:"yes"`
+		Guarantee   Rate         `json:"guarantee"`
+		Cap         Rate         `json:"cap"`
+		PKey        PKey         `json:"pkey"`
+		Classes     []Class      `json:"classes"`
+		Attachments []Attachment `json:"attachments"`
+	}
+	// Class is a traffic class of a tenant.
+	Class struct {
+		Name   string `json:"name" want:"yes"`
+		Weight Weight `json:"weight" want:"yes"`
+	}
+	// Attachment is a port a tenant sits on: its name alone, or with a service level.
+	Attachment struct {
+		Port string `json:"port" want:"yes"`
+		SL   *int   `json:"sl"`
+	}
+	// FlowsSpec is the declared traffic of a fabric.
+	FlowsSpec []Flow
+	// Flow is traffic from each source to each other destination.
+	Flow struct {
+		Tenant string `json:"tenant" want:"yes"`
+		Class  string `json:"class"`
+		From   Ports  `json:"from" want:"yes"`
+		To     Ports  `json:"to" want:"yes"`
+		QPs    *int   `json:"qps"`
+		Demand Rate   `json:"demand"`
+	}
+	// UserSpec is a person. A password is none of a file's business.
+	UserSpec struct {
+		DisplayName string  `json:"display_name"`
+		Roles       []Grant `json:"roles"`
+		Disabled    bool    `json:"disabled"`
+	}
+	// AccountSpec is a service account; one with a tenant belongs to the resource's fabric.
+	AccountSpec struct {
+		DisplayName string `json:"display_name"`
+		Role        string `json:"role" want:"yes"`
+		Tenant      string `json:"tenant"`
+	}
+)
+
+// spec returns an empty spec of a kind; nil for a kind that does not exist.
+func spec(k Kind) any {
+	switch k {
+	case KindSettings:
+		return new(SettingsSpec)
+	case KindFabric:
+		return new(FabricSpec)
+	case KindOptions:
+		return new(OptionsSpec)
+	case KindDriftPolicy:
+		return new(DriftPolicySpec)
+	case KindTenant:
+		return new(TenantSpec)
+	case KindFlows:
+		return new(FlowsSpec)
+	case KindUser:
+		return new(UserSpec)
+	case KindServiceAccount:
+		return new(AccountSpec)
+	}
+	return nil
+}
+
+// Fault is what is wrong with a file.
+type Fault struct {
+	At    Place
+	Field string // such as "spec.classes[1].weight"; empty for the file itself
+	Text  string // what was found, and what is allowed
+}
+
+// Error prints "FILE:LINE: FIELD: TEXT".
+func (f *Fault) Error() string {
+	out := f.At.File
+	if f.At.Line > 0 {
+		out = f.At.String()
+	}
+	if f.Field != "" {
+		out += ": " + f.Field
+	}
+	return out + ": " + f.Text
+}
+
+// InFabric gives the resources that need a fabric and name none the one that is given, and checks that nothing is
+// declared twice. Without a fabric to give, the one fabric that is declared is taken.
+func InFabric(list []Resource, fabric string) error {
+	if fabric == "" {
+		var names []string
+		for i := range list {
+			if list[i].Kind == KindFabric {
+				names = append(names, list[i].Name)
+			}
+		}
+		if len(names) == 1 {
+			fabric = names[0]
+		}
+	}
+	var faults []error
+	seen := map[string]Place{}
+	for i := range list {
+		r := &list[i]
+		account, _ := r.Spec.(*AccountSpec)
+		if r.Fabric == "" && (r.Kind.inFabric() || account != nil && account.Tenant != "") {
+			if r.Fabric = fabric; fabric == "" {
+				faults = append(faults, &Fault{r.At, "fabric", "missing; want the fabric it belongs to, here or as --fabric"})
+				continue
+			}
+		}
+		id := r.ID()
+		if account != nil {
+			id += "@" + account.Tenant
+		}
+		if at, twice := seen[id]; twice {
+			faults = append(faults, &Fault{r.At, "name", fmt.Sprintf("%s is declared at %s already; want it once", r.ID(), at)})
+		}
+		seen[id] = r.At
+	}
+	return joined(faults)
+}
+
+// Sort orders resources as they depend on each other; those of a kind stay in the order of the files.
+func Sort(list []Resource) {
+	order := Kinds()
+	slices.SortStableFunc(list, func(a, b Resource) int {
+		return cmp.Compare(slices.Index(order, a.Kind), slices.Index(order, b.Kind))
+	})
+}
+
+func joined(faults []error) error {
+	if len(faults) > maxFaults {
+		faults = append(faults[:maxFaults:maxFaults], fmt.Errorf("and %d more", len(faults)-maxFaults))
+	}
+	return errors.Join(faults...)
+}
+
+// Grant is a role in a domain, such as tenant-admin@lab/red.
+type Grant struct{ tenants.Grant }

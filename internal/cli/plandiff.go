@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
+	"fairlane/internal/quantity"
+)
+
+// planQuestions are the verbs that ask about plans and change nothing.
+func (c *cli) planQuestions() []*cobra.Command {
+	var edits []string
+	var options optionFlags
+	var revision int64
+	whatIf := c.verb("plan", "what-if", "  fairlane plan what-if --edit weight:gold=8\n  fairlane plan what-if --edit fail:leaf1/P5 --edit remove:bronze -o json", cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error {
+			if len(edits) == 0 {
+				return c.usage("err.need-flag", "flag", "edit")
+			}
+			body := gen.WhatIfRequest{Edits: edits, Policy: given(revision)}
+			if o := new(gen.CompileOptions); options.fill(cmd, o) {
+				body.Options = o
+			}
+			return c.planWhatIf(cmd, body)
+		})
+	whatIf.Flags().StringArrayVar(&edits, "edit", nil, c.t("flag.edit"))
+	whatIf.Flags().Int64Var(&revision, "policy", 0, c.t("flag.policy"))
+	options.add(c, whatIf)
+	var against string
+	diff := c.verb("plan", "diff NAME", "  fairlane plan diff 3f9a61c2\n  fairlane plan diff 3f9a61c2 --against bb2aeafab072", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.planDiff(cmd, args[0], against) })
+	diff.Flags().StringVar(&against, "against", "", c.t("flag.against-plan"))
+	var port, tenant string
+	explain := c.verb("plan", "explain NAME", "  fairlane plan explain 3f9a61c2 --port host-001/P1\n  fairlane plan explain 3f9a61c2 --tenant gold", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error {
+			return c.planExplain(cmd, args[0], &gen.ExplainPlanParams{Port: given(port), Tenant: given(tenant)})
+		})
+	explain.Flags().StringVar(&port, "port", "", c.t("flag.explain-port"))
+	explain.Flags().StringVar(&tenant, "tenant", "", c.t("flag.explain-tenant"))
+	return []*cobra.Command{whatIf, diff, explain}
+}
+
+func (c *cli) planWhatIf(cmd *cobra.Command, body gen.WhatIfRequest) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	w, err := found[gen.WhatIf](c)(client.WhatIfWithResponse(cmd.Context(), fabric, body))
+	if err != nil || c.output != "table" {
+		return c.unless(err, cmd, w)
+	}
+	c.findings(cmd, append(w.Notices, w.Findings...))
+	c.say(cmd, "msg.what-if")
+	return c.difference(cmd.OutOrStdout(), &w.Difference)
+}
+
+// findings prints findings with what would fix them, on standard error.
+func (c *cli) findings(cmd *cobra.Command, list []gen.Finding) {
+	for _, f := range list {
+		c.say(cmd, "msg.finding", "code", f.Code, "message", clean(f.Message))
+		if fix := orZero(f.Fix); fix != "" {
+			c.say(cmd, "msg.fix", "fix", clean(fix))
+		}
+	}
+}
+
+func (c *cli) planDiff(cmd *cobra.Command, plan, against string) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	d, err := found[gen.PlanDifference](c)(client.DiffPlansWithResponse(cmd.Context(), fabric, plan, &gen.DiffPlansParams{Against: given(against)}))
+	if err != nil || c.output != "table" {
+		return c.unless(err, cmd, d)
+	}
+	c.say(cmd, "msg.plan-diff", "from", short(d.From), "to", short(d.To))
+	c.findings(cmd, d.Appeared)
+	return c.difference(cmd.OutOrStdout(), d)
+}
+
+// difference prints what changes for tenants, then at devices.
+func (c *cli) difference(out io.Writer, d *gen.PlanDifference) error {
+	t := c.newTable("tenant", "entitled-before>", "entitled-after>", "predicted-before>", "predicted-after>")
+	for _, x := range d.Tenants {
+		row := []any{x.Tenant, "-", "-", "-", "-"}
+		if b := x.Before; b != nil {
+			row[1], row[3] = quantity.BitRate(b.EntitledBps), quantity.BitRate(b.PredictedBps)
+		}
+		if a := x.After; a != nil {
+			row[2], row[4] = quantity.BitRate(a.EntitledBps), quantity.BitRate(a.PredictedBps)
+		}
+		t.add(row...)
+	}
+	if err := t.write(out); err != nil {
+		return err
+	}
+	s := c.newTable("kind", "field", "tenant", "before>", "after>", "unit", "count>", "devices")
+	all := d.Settings
+	for _, x := range d.Tenants {
+		all = append(all, x.Settings...)
+	}
+	for _, x := range all {
+		s.add(x.Kind, x.Field, orZero(x.Tenant), x.Before, x.After, orZero(x.Unit), x.Count, some(x.Names))
+	}
+	for _, x := range d.Devices {
+		if x.Added != nil {
+			s.add(x.Kind, "+", "", "", "", "", x.Added.Count, some(x.Added.Names))
+		}
+		if x.Removed != nil {
+			s.add(x.Kind, "-", "", "", "", "", x.Removed.Count, some(x.Removed.Names))
+		}
+	}
+	if len(s.rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(out)
+	return s.write(out)
+}
+
+func (c *cli) planExplain(cmd *cobra.Command, plan string, params *gen.ExplainPlanParams) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	all, err := pages(func(cursor *string) ([]gen.Explanation, *string, error) {
+		params.Limit, params.Cursor = pageSize(), cursor
+		list, err := found[gen.ExplanationList](c)(client.ExplainPlanWithResponse(cmd.Context(), fabric, plan, params))
+		if err != nil {
+			return nil, nil, err
+		}
+		return list.Items, list.NextCursor, nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, all, func() *table {
+		t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
+		for _, e := range all {
+			name := e.Name
+			if n := len(e.Devices); n > 1 {
+				name += " ×" + strconv.Itoa(n)
+			}
+			for _, r := range e.Reasons {
+				formula := r.Formula
+				if r.Clamped != nil {
+					formula += "; " + *r.Clamped
+				}
+				t.add(name, r.Field, r.Value, orZero(r.Unit), orZero(r.Range), orZero(r.Tenant), r.Rule, formula)
+			}
+		}
+		return t
+	})
+}

@@ -1,0 +1,136 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fairlane/internal/reconcile"
+	"fairlane/internal/span"
+	"fairlane/subnet/ident"
+)
+
+// A repair is a rollout of the plan in force to some of its devices. So it goes by the same rules as every other: it
+// never runs beside another on its fabric, what a device held is recorded before the first write, what was written is read
+// back, any manager goes on with it when one dies. It differs in that devices fail each for itself: nothing is undone
+// because another device could not be repaired.
+
+// RepairDevice repairs one device, named as Device takes it, now, whatever its policy, but not when that is to freeze.
+func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Rollout, err error) {
+	k, err := s.known(ctx, fabric)
+	if err != nil {
+		return Rollout{}, err
+	}
+	t, err := k.find(ref)
+	if err != nil {
+		return Rollout{}, err
+	}
+	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+		ro, err = s.startRepair(ctx, r, k, []ident.PortID{t.Device.ID})
+		return err
+	})
+	return ro, err
+}
+
+// startRepair records a repair of devices of the plan in force, with the job that makes a manager begin it.
+func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []ident.PortID) (Rollout, error) {
+	fabric, plan := k.target.Fabric.Name, k.target.Plan.Name
+	name, err := inForceName(ctx, r, fabric)
+	if err != nil {
+		return Rollout{}, err
+	}
+	if name != plan {
+		return Rollout{}, &ConflictError{Code: "plan-changed", Detail: fmt.Sprintf("plan %.12s came in force meanwhile; look at the device again", name)}
+	}
+	targets := make([]reconcile.Target, 0, len(ids))
+	for i := range k.list { // in their order
+		for _, id := range ids {
+			if k.list[i].Device.ID == id {
+				targets = append(targets, k.list[i])
+			}
+		}
+	}
+	steps, err := reconcile.PlanWaves(targets, k.target.Topology, reconcile.WaveOptions{Wave: repairWave, Domain: reconcile.DomainNone})
+	if err != nil {
+		return Rollout{}, err
+	}
+	ro := Rollout{
+		Fabric: fabric, Plan: plan, Stages: []Stage{StageSettings}, Actor: actor(ctx), CreatedAt: s.now(), Phase: PhasePlacing,
+		Waves: len(steps), Options: RolloutOptions{Repair: true, Wave: repairWave, Domain: string(reconcile.DomainNone), FailureBudget: len(targets), Attempts: repairTry, Trace: span.Carry(ctx)},
+	}
+	var devices []RolloutDevice
+	for w, step := range steps {
+		for _, t := range step.Targets {
+			devices = append(devices, RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Note: "waits for its repair"})
+		}
+	}
+	if err := frozen(ctx, r, fabric, devices); err != nil {
+		return Rollout{}, err
+	}
+	if ro.Prior, err = priorPlacements(ctx, r, fabric); err != nil {
+		return Rollout{}, err
+	}
+	what := devices[0].Device.Name
+	if n := len(devices); n > 1 {
+		what = fmt.Sprintf("%d devices", n)
+	}
+	return s.addRollout(ctx, r, ro, devices, "rollout.started", ", a repair of "+what+", was started")
+}
+
+// settleDevices brings the records of devices up to date with a rollout that ended.
+func (s *Service) settleDevices(ctx context.Context, r Repos, ro Rollout) error {
+	p, _, err := driftPolicy(ctx, r, ro.Fabric)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	if !ro.Options.Repair {
+		kept := ro.State == RolloutSucceeded || ro.State == RolloutPartial
+		return r.SettleDevices(ctx, ro.ID, kept, now)
+	}
+	whole, err := r.Rollout(ctx, ro.Fabric, ro.ID)
+	if err != nil {
+		return err
+	}
+	ids := make([]ident.PortID, len(whole.Devices))
+	for i := range whole.Devices {
+		ids[i] = whole.Devices[i].Device.ID
+	}
+	list, err := r.DeviceRecords(ctx, ro.Fabric, ids)
+	if err != nil {
+		return err
+	}
+	became := make(map[ident.PortID]*RolloutDevice, len(ids))
+	for i := range whole.Devices {
+		became[ids[i]] = &whole.Devices[i]
+	}
+	var events []Event
+	for i := range list {
+		d := &list[i]
+		events = append(events, s.settleRepair(d, became[d.Device.ID], ro, p, now)...)
+	}
+	if err := r.PutDeviceRecords(ctx, ro.Fabric, list); err != nil {
+		return err
+	}
+	return s.tellTurns(ctx, r, events)
+}
+
+// settleRepair notes in a device's record how its repair went.
+func (s *Service) settleRepair(d *DeviceRecord, x *RolloutDevice, ro Rollout, p DriftPolicy, now time.Time) []Event {
+	d.Repair = ro.ID
+	var turns []reconcile.Turn
+	switch reconcile.State(x.State) {
+	case reconcile.InSync:
+		d.Plan, d.Observed, d.Differences, d.Error = ro.Plan, nil, nil, ""
+		d.ReadAt, d.SeenAt = x.UpdatedAt, x.UpdatedAt
+		d.Watch, turns = d.Watch.Read(reconcile.ReadingInSync, now, p.rules())
+		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+	case reconcile.Pending, reconcile.Unknown: // it was not reached
+		d.Due = now
+	default:
+		d.Error = x.Error
+		d.Watch, turns = d.Watch.RepairFailed(now, p.rules())
+		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+	}
+	return s.turnEvents(ro.Fabric, d, turns, now)
+}

@@ -1,0 +1,373 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fairlane/internal/reconcile"
+	"fairlane/internal/span"
+	"fairlane/subnet/ident"
+)
+
+// Bounds of the drift sweep.
+const (
+	sweepBatch = 128              // devices read before what was found is written down
+	sweepTime  = 30 * time.Second // of one sweep over a fabric; the rest waits for the next
+	maxRepair  = 64               // devices that one repair writes
+	repairWave = 16               // of these at the same time
+	repairTry  = 2                // tries of each step on a device
+)
+
+// SweepDrift reads the devices that are due on all fabrics, a bounded number at a time, writes down what it found, and
+// has those repaired that are to be. Fabrics on which a rollout runs are left alone. Every manager may call it as often as it
+// likes: a device is read by one of them. by names the manager. The error joins those of fabrics that could not be read.
+func (s *Service) SweepDrift(ctx context.Context, by string) error {
+	var errs []error
+	for p := (Page{Limit: MaxPageLimit}); ; {
+		list, next, err := s.ListFabrics(ctx, p)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, f := range list {
+			if err := s.sweepFabric(ctx, f.Name, by); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+				errs = append(errs, fmt.Errorf("look for drift on %s: %w", f.Name, err))
+			}
+		}
+		if p.After = next; next == "" {
+			return errors.Join(errs...)
+		}
+	}
+}
+
+// sweep is one batch of devices that are read together.
+type sweep struct {
+	fabric, by string
+	known      *known
+	policy     DriftPolicy
+	latest     int64 // the fabric's newest rollout when the devices were chosen
+	due        []DeviceRecord
+}
+
+func (s *Service) sweepFabric(ctx context.Context, fabric, by string) error {
+	for until := s.now().Add(sweepTime); ; {
+		w, err := s.claimDevices(ctx, fabric, by)
+		if err != nil || len(w.due) == 0 {
+			return err
+		}
+		ids := make([]ident.PortID, len(w.due))
+		for i := range w.due {
+			ids[i] = w.due[i].Device.ID
+		}
+		begun := s.now()
+		reports, err := s.observe(ctx, w.known.target, ids)
+		if s.d.Swept != nil {
+			s.d.Swept(reports, s.now().Sub(begun), err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.noteSweep(ctx, w, reports); err != nil {
+			return err
+		}
+		if len(w.due) < sweepBatch || s.now().After(until) {
+			return nil
+		}
+	}
+}
+
+// observe reads devices of a target back in a span of its own.
+func (s *Service) observe(ctx context.Context, t Target, ids []ident.PortID) (list []DeviceReport, err error) {
+	ctx, sp := span.Start(ctx, "drift.sweep", "fabric", t.Fabric.Name, "devices", len(ids))
+	defer func() { sp.End(err) }()
+	return s.d.Observer.Observe(ctx, t, ids)
+}
+
+// claimDevices chooses the devices to read now and puts off their next turn, so that nobody else reads them. It chooses
+// none while a rollout runs.
+func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep, err error) {
+	w = sweep{fabric: fabric, by: by}
+	if p, err := s.DriftPolicy(ctx, fabric); err != nil || p.Interval == 0 {
+		return w, err
+	}
+	if w.known, err = s.known(ctx, fabric); err != nil {
+		return w, err
+	}
+	err = s.d.Store.Tx(ctx, func(r Repos) error {
+		w.due = nil
+		var running bool
+		if running, w.latest, err = rolloutsOf(ctx, r, fabric); err != nil || running {
+			return err
+		}
+		name, err := inForceName(ctx, r, fabric)
+		if err != nil || name != w.known.target.Plan.Name {
+			return err // another plan came in force meanwhile: the next sweep goes by it
+		}
+		var seeded string
+		if w.policy, seeded, err = driftPolicy(ctx, r, fabric); err != nil || w.policy.Interval == 0 {
+			return err
+		}
+		now := s.now()
+		if seeded != name {
+			if err := s.seed(ctx, r, w, now); err != nil {
+				return err
+			}
+		}
+		if w.due, err = r.DevicesDue(ctx, fabric, now, now.Add(2*w.policy.interval()), sweepBatch); err != nil || len(w.due) == 0 {
+			return err
+		}
+		// Records of devices that are not in the plan, kept for the policy that somebody gave them, are not read.
+		for i := range w.due {
+			w.due[i].Due = reconcile.NextLook(w.due[i].Device.ID, now, w.policy.interval())
+		}
+		if err := r.PutDeviceRecords(ctx, fabric, w.due); err != nil {
+			return err
+		}
+		w.due = slices.DeleteFunc(w.due, func(d DeviceRecord) bool { return !w.known.has(d.Device.ID) })
+		return nil
+	})
+	return w, err
+}
+
+// seed makes the records those of the plan in force.
+func (s *Service) seed(ctx context.Context, r Repos, w sweep, now time.Time) error {
+	list := make([]DeviceRecord, len(w.known.list))
+	for i := range list {
+		d := w.known.list[i].Device
+		list[i] = DeviceRecord{
+			Device: d, Version: 1, Due: reconcile.FirstLook(d.ID, now, w.policy.interval()),
+			Watch: reconcile.Watch{Reading: reconcile.ReadingUnknown, Seen: reconcile.ReadingUnknown},
+		}
+	}
+	return r.SeedDevices(ctx, w.fabric, w.known.target.Plan.Name, list)
+}
+
+// rolloutsOf returns whether a rollout runs on a fabric, and the number of its newest one.
+func rolloutsOf(ctx context.Context, r Repos, fabric string) (running bool, latest int64, err error) {
+	list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: 1})
+	if err != nil || len(list) == 0 {
+		return false, 0, err
+	}
+	return list[0].State == RolloutRunning, list[0].ID, nil
+}
+
+// noteSweep writes down what was found, and asks for the repair of what is to be repaired. What was read while a rollout
+// began says nothing about the devices now, and is dropped.
+func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport) error {
+	found := make(map[ident.PortID]*DeviceReport, len(reports))
+	for i := range reports {
+		found[reports[i].Device.ID] = &reports[i]
+	}
+	return s.d.Store.Tx(ctx, func(r Repos) error {
+		running, latest, err := rolloutsOf(ctx, r, w.fabric)
+		if err != nil || running || latest != w.latest {
+			return err
+		}
+		name, err := inForceName(ctx, r, w.fabric)
+		if err != nil || name != w.known.target.Plan.Name {
+			return err
+		}
+		// What people decided while the devices were read counts.
+		if w.policy, _, err = driftPolicy(ctx, r, w.fabric); err != nil {
+			return err
+		}
+		ids := make([]ident.PortID, 0, len(found))
+		for id := range found {
+			ids = append(ids, id)
+		}
+		list, err := r.DeviceRecords(ctx, w.fabric, ids)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(list, func(a, b DeviceRecord) int { return a.Device.ID.Compare(b.Device.ID) })
+		var events []Event
+		var broken []ident.PortID
+		now := s.now()
+		for i := range list {
+			d := &list[i]
+			es := s.noteReport(d, found[d.Device.ID], w, now)
+			events = append(events, es...)
+			switch {
+			case !d.Watch.WantsRepair(d.policy(w.policy)):
+			case len(broken) < maxRepair:
+				broken = append(broken, d.Device.ID)
+			default:
+				d.Due = now // its turn comes with the next sweep
+			}
+		}
+		if err := r.PutDeviceRecords(ctx, w.fabric, list); err != nil {
+			return err
+		}
+		if err := s.tellTurns(ctx, r, events); err != nil || len(broken) == 0 {
+			return err
+		}
+		_, err = s.startRepair(ctx, r, w.known, broken)
+		return err
+	})
+}
+
+// noteReport brings a record up to date with what was read, and returns the events of it.
+func (s *Service) noteReport(d *DeviceRecord, x *DeviceReport, w sweep, now time.Time) []Event {
+	reading := reconcile.ReadingOf(reconcile.State(x.State))
+	if reading == reconcile.ReadingUnknown {
+		return nil // it was not read
+	}
+	d.Plan, d.ReadBy, d.ReadAt, d.Error = w.known.target.Plan.Name, w.by, now, x.Error
+	if reading != reconcile.ReadingUnreachable {
+		d.SeenAt, d.Differences, d.Observed = now, x.Differences, nil
+		if reading == reconcile.ReadingDrifted {
+			d.Observed = x.Observed
+		}
+	}
+	var turns []reconcile.Turn
+	d.Watch, turns = d.Watch.Read(reading, now, w.policy.rules())
+	return s.turnEvents(w.fabric, d, turns, now)
+}
+
+// tellTurns adds events of devices. That a device is left alone, or no longer, is a decision, and goes to the audit log.
+func (s *Service) tellTurns(ctx context.Context, r Repos, events []Event) error {
+	if err := r.AddEvents(ctx, events); err != nil {
+		return err
+	}
+	for _, e := range events {
+		if e.Kind == "device."+string(reconcile.TurnQuarantined) || e.Kind == "device."+string(reconcile.TurnReleased) {
+			if err := s.auditEvent(ctx, r, e, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// turnEvents are the events of what changed about a device.
+func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.Turn, now time.Time) []Event {
+	var out []Event
+	for _, t := range turns {
+		message := ""
+		switch t {
+		case reconcile.TurnDrifted:
+			message = d.Device.Name + " is not as wanted any more: " + firstDifference(d.Differences)
+		case reconcile.TurnInSync:
+			message = d.Device.Name + " is as wanted again"
+		case reconcile.TurnLost:
+			message = d.Device.Name + " does not answer: " + d.Error
+		case reconcile.TurnFound:
+			message = d.Device.Name + " answers again"
+		case reconcile.TurnQuarantined:
+			message = d.Device.Name + " is quarantined: " + d.Watch.Reason
+		case reconcile.TurnReleased:
+			message = d.Device.Name + " was as wanted for long enough and is released from quarantine"
+		}
+		data, err := json.Marshal(map[string]any{"device": d.Device.ID.String(), "reading": d.Watch.Reading, "differences": len(d.Differences), "error": d.Error})
+		if err != nil {
+			data = nil // words and a number always encode
+		}
+		out = append(out, Event{At: now, Fabric: fabric, Actor: string(PrincipalSystem), Kind: "device." + string(t), Subject: d.Device.Name, Message: message, Data: data})
+	}
+	return out
+}
+
+// firstDifference names one difference and the number of others.
+func firstDifference(list []Difference) string {
+	if len(list) == 0 {
+		return "it differs"
+	}
+	text := fmt.Sprintf("%s is %s, wanted is %s", list[0].Field, list[0].Observed, list[0].Desired)
+	if n := len(list) - 1; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return text
+}
+
+// known is what is known of a fabric's plan in force: what each device should be.
+type known struct {
+	target Target
+	list   []reconcile.Target // by device
+	index  map[ident.PortID]int
+}
+
+func (k *known) has(id ident.PortID) bool { _, ok := k.index[id]; return ok }
+
+// find returns a device by its id, its name, or the name of a node that is one device.
+func (k *known) find(ref string) (*reconcile.Target, error) {
+	if id, err := ident.ParsePortID(ref); err == nil {
+		if i, ok := k.index[id]; ok {
+			return &k.list[i], nil
+		}
+		return nil, &NotFoundError{Kind: "device", Name: ref}
+	}
+	var hit *reconcile.Target
+	for i := range k.list {
+		d := &k.list[i].Device
+		if d.Name != ref && k.target.nodeName(d.ID.Node) != ref {
+			continue
+		}
+		if hit != nil {
+			return nil, &ConflictError{Code: "ambiguous-name", Detail: fmt.Sprintf("several devices are called %q, such as %s and %s", clipped(ref), hit.Device.ID, d.ID)}
+		}
+		hit = &k.list[i]
+	}
+	if hit == nil {
+		return nil, &NotFoundError{Kind: "device", Name: ref}
+	}
+	return hit, nil
+}
+
+// nodeName is the name of a node of the target's fabric, "" when it has no such node.
+func (t *Target) nodeName(g ident.GUID) string {
+	if n, ok := t.Topology.NodeByGUID(g); ok {
+		return t.Topology.Nodes[n].Name
+	}
+	return ""
+}
+
+// maxKnown bounds the plans in force that are kept decoded.
+const maxKnown = 4
+
+// known returns what is known of a fabric's plan in force. It fails with *ConflictError "no-plan" when there is none.
+func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
+	var f Fabric
+	var name string
+	err := s.d.Store.View(ctx, func(r Repos) (err error) {
+		if f, err = r.Fabric(ctx, fabric); err != nil {
+			return err
+		}
+		name, err = inForceName(ctx, r, fabric)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	for _, k := range s.inForce {
+		if k.target.Fabric.Name == fabric && k.target.Plan.Name == name {
+			s.mu.Unlock()
+			fresh := *k
+			fresh.target.Fabric = f // its source may have changed
+			return &fresh, nil
+		}
+	}
+	s.mu.Unlock()
+	t, err := s.target(ctx, fabric, name)
+	if err != nil {
+		return nil, err
+	}
+	k := &known{target: t}
+	if k.list, err = reconcile.Desired(t.Plan, t.Topology); err != nil {
+		return nil, &ConflictError{Code: "topology-changed", Detail: fmt.Sprintf("plan %.12s does not fit the fabric it was made for: %v", name, err)}
+	}
+	k.index = make(map[ident.PortID]int, len(k.list))
+	for i := range k.list {
+		k.index[k.list[i].Device.ID] = i
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inForce = append(slices.DeleteFunc(s.inForce, func(k *known) bool { return k.target.Fabric.Name == fabric }), k)
+	if len(s.inForce) > maxKnown {
+		s.inForce = slices.Delete(s.inForce, 0, 1)
+	}
+	return k, nil
+}

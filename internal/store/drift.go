@@ -1,0 +1,291 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm/clause"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/control"
+	"fairlane/subnet/ident"
+)
+
+type deviceRecordRow struct {
+	FabricID         int64  `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
+	NodeGUID         string `gorm:"column:node_guid;primaryKey"`
+	PortNum          int    `gorm:"column:port_num;primaryKey;autoIncrement:false"`
+	Device           []byte `gorm:"column:device"`
+	Plan             string `gorm:"column:plan"`
+	Policy           string `gorm:"column:policy"`
+	Reading          string `gorm:"column:reading"`
+	Seen             string `gorm:"column:seen"`
+	Observed         []byte `gorm:"column:observed"`
+	Differences      []byte `gorm:"column:differences"`
+	Error            string `gorm:"column:error"`
+	ReadBy           string `gorm:"column:read_by"`
+	ReadAtUS         *int64 `gorm:"column:read_at_us"`
+	SeenAtUS         *int64 `gorm:"column:seen_at_us"`
+	SteadyAtUS       *int64 `gorm:"column:steady_at_us"`
+	QuarantinedAtUS  *int64 `gorm:"column:quarantined_at_us"`
+	QuarantineReason string `gorm:"column:quarantine_reason"`
+	Incidents        []byte `gorm:"column:incidents"`
+	Repair           int64  `gorm:"column:repair"`
+	DueAtUS          int64  `gorm:"column:due_at_us"`
+	Version          int64  `gorm:"column:version"`
+}
+
+func (deviceRecordRow) TableName() string { return "devices" }
+
+type driftPolicyRow struct {
+	FabricID    int64  `gorm:"column:fabric_id;primaryKey;autoIncrement:false"`
+	Body        []byte `gorm:"column:body"`
+	Plan        string `gorm:"column:plan"`
+	Version     int64  `gorm:"column:version"`
+	UpdatedAtUS *int64 `gorm:"column:updated_at_us"`
+}
+
+func (driftPolicyRow) TableName() string { return "drift_policies" }
+
+// StoredDriftPolicy implements control.DriftRepo.
+func (r *repos) StoredDriftPolicy(ctx context.Context, fabric string) ([]byte, int64, time.Time, string, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, 0, time.Time{}, "", err
+	}
+	var rows []driftPolicyRow
+	if err := r.in(ctx).Where("fabric_id = ?", f.ID).Find(&rows).Error; err != nil {
+		return nil, 0, time.Time{}, "", fmt.Errorf("read the drift policy of %s: %w", fabric, err)
+	}
+	if len(rows) == 0 {
+		return nil, 0, time.Time{}, "", nil
+	}
+	return rows[0].Body, rows[0].Version, optionalTime(rows[0].UpdatedAtUS), rows[0].Plan, nil
+}
+
+func optionalTime(us *int64) time.Time {
+	if us == nil {
+		return time.Time{}
+	}
+	return fromMicros(*us)
+}
+
+// PutDriftPolicy implements control.DriftRepo.
+func (r *repos) PutDriftPolicy(ctx context.Context, fabric string, text []byte, version int64, at time.Time) error {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	none := driftPolicyRow{FabricID: f.ID, Body: []byte("{}")}
+	if err := r.in(ctx).Clauses(clause.OnConflict{DoNothing: true}).Create(&none).Error; err != nil {
+		return fmt.Errorf("insert the drift policy of %s: %w", fabric, err)
+	}
+	res := r.in(ctx).Model(&driftPolicyRow{}).Where("fabric_id = ? AND version = ?", f.ID, version).
+		Updates(map[string]any{"body": text, "plan": "", "version": version + 1, "updated_at_us": micros(at)})
+	switch {
+	case res.Error != nil:
+		return fmt.Errorf("store the drift policy of %s: %w", fabric, res.Error)
+	case res.RowsAffected == 0:
+		return &control.PreconditionError{Kind: "drift policy of", Name: fabric, Want: version, Have: version + 1}
+	}
+	return nil
+}
+
+// SeedDevices implements control.DriftRepo.
+func (r *repos) SeedDevices(ctx context.Context, fabric, plan string, list []control.DeviceRecord) error {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	of := clause.OnConflict{Columns: []clause.Column{{Name: "fabric_id"}}, DoUpdates: clause.AssignmentColumns([]string{"plan"})}
+	if err := r.in(ctx).Clauses(of).Create(&driftPolicyRow{FabricID: f.ID, Body: []byte("{}"), Plan: plan}).Error; err != nil {
+		return fmt.Errorf("note the plan in force of %s: %w", fabric, err)
+	}
+	// What is not of this plan afterwards goes; a due time marks it, since devices that are given have one after 1970.
+	if err := r.in(ctx).Model(&deviceRecordRow{}).Where("fabric_id = ?", f.ID).Update("due_at_us", noTurn).Error; err != nil {
+		return fmt.Errorf("put off the devices of %s: %w", fabric, err)
+	}
+	rows, err := deviceRecordRows(f.ID, list)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	onKey := clause.OnConflict{Columns: deviceKey(), DoUpdates: clause.AssignmentColumns([]string{"device", "due_at_us"})}
+	if err := r.in(ctx).Clauses(onKey).CreateInBatches(rows, batchRows).Error; err != nil {
+		return fmt.Errorf("store devices of %s: %w", fabric, err)
+	}
+	if err := r.in(ctx).Where("fabric_id = ? AND due_at_us = ? AND policy = ''", f.ID, noTurn).Delete(&deviceRecordRow{}).Error; err != nil {
+		return fmt.Errorf("take out former devices of %s: %w", fabric, err)
+	}
+	return nil
+}
+
+// noTurn is the due time of a device that is not read: it is not of the plan in force.
+const noTurn int64 = 1<<63 - 1
+
+func deviceKey() []clause.Column {
+	return []clause.Column{{Name: "fabric_id"}, {Name: "node_guid"}, {Name: "port_num"}}
+}
+
+// DevicesDue implements control.DriftRepo.
+func (r *repos) DevicesDue(ctx context.Context, fabric string, now, horizon time.Time, limit int) ([]control.DeviceRecord, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, err
+	}
+	var rows []deviceRecordRow
+	if err := r.in(ctx).Where("fabric_id = ? AND (due_at_us <= ? OR due_at_us > ? AND due_at_us < ?)", f.ID, micros(now), micros(horizon), noTurn).Order("due_at_us, node_guid, port_num").Limit(limit).Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list due devices of %s: %w", fabric, err)
+	}
+	return domainRecords(rows)
+}
+
+// DeviceRecords implements control.DriftRepo.
+func (r *repos) DeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) ([]control.DeviceRecord, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[ident.PortID]bool, len(ids))
+	nodes := make([]string, len(ids))
+	for i, id := range ids {
+		wanted[id], nodes[i] = true, id.Node.String()
+	}
+	var out []control.DeviceRecord
+	for len(nodes) > 0 {
+		n := min(len(nodes), batchRows)
+		var rows []deviceRecordRow
+		if err := r.in(ctx).Where("fabric_id = ? AND node_guid IN ?", f.ID, nodes[:n]).Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("read devices of %s: %w", fabric, err)
+		}
+		nodes = nodes[n:]
+		list, err := domainRecords(rows)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range list { // a node has several ports, and may come in two batches
+			if wanted[d.Device.ID] {
+				delete(wanted, d.Device.ID)
+				out = append(out, d)
+			}
+		}
+	}
+	return out, nil
+}
+
+// DevicesWithPolicy implements control.DriftRepo.
+func (r *repos) DevicesWithPolicy(ctx context.Context, fabric string) ([]control.DeviceRecord, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return nil, err
+	}
+	var rows []deviceRecordRow
+	if err := r.in(ctx).Where("fabric_id = ? AND policy <> ''", f.ID).Order("node_guid, port_num").Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("list devices of %s with a policy: %w", fabric, err)
+	}
+	return domainRecords(rows)
+}
+
+// PutDeviceRecords implements control.DriftRepo.
+func (r *repos) PutDeviceRecords(ctx context.Context, fabric string, list []control.DeviceRecord) error {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	rows, err := deviceRecordRows(f.ID, list)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	if err := r.in(ctx).Clauses(clause.OnConflict{Columns: deviceKey(), UpdateAll: true}).CreateInBatches(rows, batchRows).Error; err != nil {
+		return fmt.Errorf("store devices of %s: %w", fabric, err)
+	}
+	return nil
+}
+
+// SettleDevices implements control.DriftRepo. Only devices that are known are noted: the next sweep finds the others.
+func (r *repos) SettleDevices(ctx context.Context, rollout int64, kept bool, now time.Time) error {
+	const own = `EXISTS (SELECT 1 FROM rollout_devices d JOIN rollouts o ON o.id = d.rollout_id
+		WHERE d.rollout_id = ? AND o.fabric_id = devices.fabric_id AND d.node_guid = devices.node_guid AND d.port_num = devices.port_num AND `
+	if kept {
+		err := r.in(ctx).Exec(`UPDATE devices SET plan = (SELECT p.name FROM rollouts o JOIN plans p ON p.id = o.plan_id WHERE o.id = ?),
+			reading = 'in-sync', seen = 'in-sync', observed = NULL, differences = NULL, error = '', read_by = '', read_at_us = ?, seen_at_us = ?,
+			steady_at_us = COALESCE(steady_at_us, ?) WHERE due_at_us < ? AND `+own+`d.state = 'in-sync')`,
+			rollout, micros(now), micros(now), micros(now), noTurn, rollout).Error
+		if err != nil {
+			return fmt.Errorf("settle devices of rollout %d: %w", rollout, err)
+		}
+	}
+	state := "d.state NOT IN ('pending', 'in-sync'))"
+	if !kept {
+		state = "d.state <> 'pending')"
+	}
+	err := r.in(ctx).Exec(`UPDATE devices SET reading = 'unknown', seen = 'unknown', observed = NULL, differences = NULL, error = '', steady_at_us = NULL, due_at_us = ?
+		WHERE due_at_us < ? AND `+own+state, micros(now), noTurn, rollout).Error
+	if err != nil {
+		return fmt.Errorf("settle devices of rollout %d: %w", rollout, err)
+	}
+	return nil
+}
+
+func deviceRecordRows(fabric int64, list []control.DeviceRecord) ([]deviceRecordRow, error) {
+	rows := make([]deviceRecordRow, len(list))
+	for i := range list {
+		d := &list[i]
+		row := deviceRecordRow{
+			FabricID: fabric, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port), Plan: d.Plan, Policy: string(d.Policy),
+			Reading: string(d.Watch.Reading), Seen: string(d.Watch.Seen), Error: text(d.Error), ReadBy: text(d.ReadBy),
+			ReadAtUS: microsOrNil(d.ReadAt), SeenAtUS: microsOrNil(d.SeenAt), SteadyAtUS: microsOrNil(d.Watch.Steady),
+			QuarantinedAtUS: microsOrNil(d.Watch.Quarantined), QuarantineReason: d.Watch.Reason, Repair: d.Repair, DueAtUS: micros(d.Due), Version: d.Version,
+		}
+		var errs [4]error
+		row.Device, errs[0] = json.Marshal(d.Device)
+		row.Observed, errs[1] = encode(d.Observed)
+		if len(d.Differences) > 0 {
+			row.Differences, errs[2] = json.Marshal(d.Differences)
+		}
+		if n := len(d.Watch.Incidents); n > 0 {
+			times := make([]int64, n)
+			for k, at := range d.Watch.Incidents {
+				times[k] = micros(at)
+			}
+			row.Incidents, errs[3] = json.Marshal(times)
+		}
+		if err := errors.Join(errs[:]...); err != nil {
+			return nil, fmt.Errorf("encode device %s: %w", d.Device.ID, err)
+		}
+		rows[i] = row
+	}
+	return rows, nil
+}
+
+func domainRecords(rows []deviceRecordRow) ([]control.DeviceRecord, error) {
+	out := make([]control.DeviceRecord, len(rows))
+	for i := range rows {
+		row := &rows[i]
+		d := control.DeviceRecord{
+			Plan: row.Plan, Policy: control.DevicePolicy(row.Policy), Error: row.Error, ReadBy: row.ReadBy,
+			ReadAt: optionalTime(row.ReadAtUS), SeenAt: optionalTime(row.SeenAtUS), Repair: row.Repair, Due: fromMicros(row.DueAtUS), Version: row.Version,
+			Watch: control.DeviceWatch{Reading: control.DeviceReading(row.Reading), Seen: control.DeviceReading(row.Seen),
+				Steady: optionalTime(row.SteadyAtUS), Quarantined: optionalTime(row.QuarantinedAtUS), Reason: row.QuarantineReason},
+		}
+		errs := [4]error{json.Unmarshal(row.Device, &d.Device)}
+		d.Observed, errs[1] = decode[driver.Settings](row.Observed)
+		if len(row.Differences) > 0 {
+			errs[2] = json.Unmarshal(row.Differences, &d.Differences)
+		}
+		if len(row.Incidents) > 0 {
+			var times []int64
+			errs[3] = json.Unmarshal(row.Incidents, &times)
+			for _, us := range times {
+				d.Watch.Incidents = append(d.Watch.Incidents, fromMicros(us))
+			}
+		}
+		if err := errors.Join(errs[:]...); err != nil {
+			return nil, fmt.Errorf("decode device %s:%d: %w", row.NodeGUID, row.PortNum, err)
+		}
+		out[i] = d
+	}
+	return out, nil
+}

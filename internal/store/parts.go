@@ -1,0 +1,83 @@
+package store
+
+import (
+	"slices"
+	"sync"
+
+	"fairlane/tenants"
+)
+
+// maxParts bounds the classes and attachments that are kept ready, about 48 bytes each.
+const maxParts = 1 << 18
+
+// partsKey names what a tenant's row said when its parts were read. Classes and attachments change only together with
+// the version, so that the row alone, which every reader reads in its own transaction, tells whether kept parts are
+// still those. Name and times are in it because SQLite gives the number of a deleted row away again.
+type partsKey struct {
+	id, version, created, updated int64
+	name                          string
+}
+
+func (row *tenantRow) partsKey() partsKey {
+	return partsKey{row.ID, row.Version, row.CreatedAtUS, row.UpdatedAtUS, row.Name}
+}
+
+// parts are a tenant's classes and attachments.
+type parts struct {
+	classes     []tenants.Class
+	attachments []tenants.Attachment
+}
+
+func (p *parts) size() int { return 1 + len(p.classes) + len(p.attachments) }
+
+// keptParts keeps the parts of tenants between transactions: reading them row by row is nearly all that a list costs.
+// What goes in comes from transactions that were committed. It is safe for concurrent use.
+type keptParts struct {
+	mu   sync.Mutex
+	by   map[partsKey]parts
+	size int
+}
+
+// find gives a tenant the parts that are kept for its row.
+func (k *keptParts) find(row *tenantRow, t *tenants.Tenant) bool {
+	if k == nil { // of a look at a database that is no store's
+		return false
+	}
+	k.mu.Lock()
+	p, ok := k.by[row.partsKey()]
+	k.mu.Unlock()
+	if ok {
+		t.Classes, t.Attachments = slices.Clone(p.classes), slices.Clone(p.attachments)
+	}
+	return ok
+}
+
+// keep takes what a transaction read, once it is committed. When there is no room, any others make it.
+func (k *keptParts) keep(fresh map[partsKey]parts) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.by == nil {
+		k.by = make(map[partsKey]parts)
+	}
+	for key, p := range fresh {
+		if _, had := k.by[key]; had || p.size() > maxParts/4 {
+			continue
+		}
+		for old, o := range k.by {
+			if k.size+p.size() <= maxParts {
+				break
+			}
+			delete(k.by, old)
+			k.size -= o.size()
+		}
+		k.by[key] = p
+		k.size += p.size()
+	}
+}
+
+// forget drops everything, after rows were deleted.
+func (k *keptParts) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.by, k.size = nil, 0
+}

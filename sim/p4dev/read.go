@@ -1,0 +1,169 @@
+package p4dev
+
+import (
+	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/wrcc/p4info"
+)
+
+// read answers a Read, which any client may send. Ids of 0 and missing keys or indexes are wildcards.
+func (d *Device) read(r *p4v1.ReadRequest) ([]*p4v1.Entity, error) {
+	if err := d.hasPipeline(); err != nil {
+		return nil, err
+	}
+	if r.GetRole() != "" {
+		return nil, status.Errorf(codes.InvalidArgument, "role %q: want the default role", r.GetRole())
+	}
+	if n := len(r.GetEntities()); n > maxUpdates {
+		return nil, status.Errorf(codes.InvalidArgument, "%d entities in a Read: want at most %d", n, maxUpdates)
+	}
+	var out []*p4v1.Entity
+	for _, e := range r.GetEntities() {
+		more, err := d.readEntity(e)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, more...); len(out) > maxRead {
+			return nil, status.Errorf(codes.ResourceExhausted, "more than %d entities in an answer", maxRead)
+		}
+	}
+	return out, nil
+}
+
+// maxRead bounds the entities in one answer: everything that a device holds is less.
+const maxRead = 1 << 16
+
+func (d *Device) readEntity(e *p4v1.Entity) ([]*p4v1.Entity, error) {
+	switch e := e.GetEntity().(type) {
+	case *p4v1.Entity_TableEntry:
+		return d.readTable(e.TableEntry)
+	case *p4v1.Entity_RegisterEntry:
+		return d.readRegister(e.RegisterEntry)
+	case *p4v1.Entity_CounterEntry:
+		return d.readCounter(e.CounterEntry)
+	case *p4v1.Entity_DigestEntry:
+		if d.digest == nil {
+			return nil, nil
+		}
+		return []*p4v1.Entity{{Entity: &p4v1.Entity_DigestEntry{DigestEntry: d.digest}}}, nil
+	}
+	return nil, status.Error(codes.Unimplemented, "want a table, register, counter or digest entry")
+}
+
+func (d *Device) readTable(e *p4v1.TableEntry) ([]*p4v1.Entity, error) {
+	table := e.GetTableId()
+	if _, has := d.sizes[table]; table != 0 && !has {
+		return nil, status.Errorf(codes.NotFound, "no table 0x%08x", table)
+	}
+	port, class, one := uint16(0), uint8(0), len(e.GetMatch()) > 0
+	if one {
+		var err error
+		if port, class, err = p4info.DecodeKey(e); err != nil {
+			return nil, status.Error(codes.InvalidArgument, err.Error())
+		}
+	}
+	var out []*p4v1.Entity
+	add := func(of uint32, at uint16, e *p4v1.TableEntry) {
+		if (table == 0 || table == of) && (!one || at == port) {
+			out = append(out, &p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: e}})
+		}
+	}
+	c := d.config()
+	for _, p := range c.Ports {
+		add(p4info.TablePortConfig, p.Port, p4info.PortConfig(p))
+	}
+	for _, w := range c.Weights {
+		if !one || w.Class == class {
+			add(p4info.TableClassWeight, w.Port, p4info.ClassWeight(w))
+		}
+	}
+	for _, p := range c.Domains {
+		add(p4info.TableDomain, p.Port, p4info.Domain(p))
+	}
+	return out, nil
+}
+
+// cells returns the cells that an index means: one, or all.
+func cells(i *p4v1.Index) (from, to int, err error) {
+	if i == nil {
+		return 0, p4info.Size, nil
+	}
+	if i.GetIndex() < 0 || i.GetIndex() >= p4info.Size {
+		return 0, 0, status.Errorf(codes.OutOfRange, "index %d: want 0 to %d", i.GetIndex(), p4info.Size-1)
+	}
+	return int(i.GetIndex()), int(i.GetIndex()) + 1, nil
+}
+
+func (d *Device) measure(port int) Measured {
+	if port < 1 || port > d.ports {
+		return Measured{}
+	}
+	return d.plane.Measure(uint16(port))
+}
+
+func (d *Device) readRegister(e *p4v1.RegisterEntry) ([]*p4v1.Entity, error) {
+	if d.faults.NoRegisterAccess {
+		return nil, status.Error(codes.Unimplemented, "no access to registers")
+	}
+	from, to, err := cells(e.GetIndex())
+	if err != nil {
+		return nil, err
+	}
+	registers := []struct {
+		id    uint32
+		value func(Measured) uint32
+	}{
+		{p4info.RegisterPFR, func(m Measured) uint32 { return m.FairRateMbps }},
+		{p4info.RegisterAvgRTT, func(m Measured) uint32 { return m.AvgRTTUs }},
+		{p4info.RegisterQueue, func(m Measured) uint32 { return m.QueueBytes }},
+	}
+	var out []*p4v1.Entity
+	known := e.GetRegisterId() == 0
+	for _, r := range registers {
+		if !d.features.Registers[r.id] || e.GetRegisterId() != 0 && e.GetRegisterId() != r.id {
+			continue
+		}
+		known = true
+		for port := from; port < to; port++ {
+			out = append(out, &p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Register(r.id, uint16(port), r.value(d.measure(port)))}})
+		}
+	}
+	if !known {
+		return nil, status.Errorf(codes.NotFound, "no register 0x%08x", e.GetRegisterId())
+	}
+	return out, nil
+}
+
+func (d *Device) readCounter(e *p4v1.CounterEntry) ([]*p4v1.Entity, error) {
+	from, to, err := cells(e.GetIndex())
+	if err != nil {
+		return nil, err
+	}
+	counters := []struct {
+		id    uint32
+		value func(Measured) p4info.Count
+	}{
+		{p4info.CounterInput, func(m Measured) p4info.Count { return m.Input }},
+		{p4info.CounterFCNP, func(m Measured) p4info.Count { return p4info.Count{Packets: m.FCNPs} }},
+		{p4info.CounterRewrites, func(m Measured) p4info.Count { return p4info.Count{Packets: m.Rewrites} }},
+		{p4info.CounterPauses, func(m Measured) p4info.Count { return p4info.Count{Packets: m.Pauses} }},
+		{p4info.CounterPFRSum, func(m Measured) p4info.Count { return m.FairRateSum }},
+	}
+	var out []*p4v1.Entity
+	known := e.GetCounterId() == 0
+	for _, c := range counters {
+		if !d.features.Counters[c.id] || e.GetCounterId() != 0 && e.GetCounterId() != c.id {
+			continue
+		}
+		known = true
+		for port := from; port < to; port++ {
+			out = append(out, &p4v1.Entity{Entity: &p4v1.Entity_CounterEntry{CounterEntry: p4info.Counter(c.id, uint16(port), c.value(d.measure(port)))}})
+		}
+	}
+	if !known {
+		return nil, status.Errorf(codes.NotFound, "no counter 0x%08x", e.GetCounterId())
+	}
+	return out, nil
+}

@@ -1,0 +1,133 @@
+package docs
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// required are the modules of a go.mod with their versions, and the paths of its tool lines.
+func required(text string) (versions map[string]string, tools []string) {
+	versions = map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^(?:require\s+|\t)([a-zA-Z0-9./_-]+\.[a-zA-Z0-9./_-]+) (v\S+)`).FindAllStringSubmatch(text, -1) {
+		versions[m[1]] = m[2]
+	}
+	for _, m := range regexp.MustCompile(`(?m)^(?:tool\s+|\t)([a-zA-Z0-9./_-]+)$`).FindAllStringSubmatch(text, -1) {
+		tools = append(tools, m[1])
+	}
+	return versions, tools
+}
+
+// imported are the packages that the Go files below a folder import, without those of folders that are modules of their own.
+func imported(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	found := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && path != dir:
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil || strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules" {
+				return fs.SkipDir
+			}
+		case strings.HasSuffix(path, ".go"):
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			if err != nil {
+				return err
+			}
+			for _, i := range f.Imports {
+				found[strings.Trim(i.Path.Value, `"`)] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// direct are the modules that a folder's code or tool lines use by themselves, with their versions; all is its go.mod.
+func direct(t *testing.T, dir string) (used, all map[string]string) {
+	t.Helper()
+	all, tools := required(page(t, filepath.Join(dir, "go.mod")))
+	used = map[string]string{}
+	take := func(path string) {
+		for ; strings.Contains(path, "/"); path = path[:strings.LastIndexByte(path, '/')] {
+			if v, ok := all[path]; ok {
+				used[path] = v
+				return
+			}
+		}
+	}
+	for path := range imported(t, filepath.Join(root, dir)) {
+		take(path)
+	}
+	for _, path := range tools {
+		take(path)
+	}
+	return used, all
+}
+
+// TestEveryDependencyHasARow compares the table with the go.mod of the project and those of its tools, both ways.
+func TestEveryDependencyHasARow(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(root, "tools", "*", "go.mod"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("go.mod files of tools are %v, %v", files, err)
+	}
+	dirs := []string{"."}
+	for _, f := range files {
+		dirs = append(dirs, filepath.Join("tools", filepath.Base(filepath.Dir(f))))
+	}
+	want, known := map[string]string{}, map[string][]string{}
+	for _, dir := range dirs {
+		used, all := direct(t, dir)
+		maps.Copy(want, used)
+		for module, version := range all {
+			known[module] = append(known[module], version)
+		}
+	}
+	if len(want) < 30 {
+		t.Fatalf("only %d direct dependencies were found: the pattern does not fit go.mod any more", len(want))
+	}
+	have := map[string]string{}
+	licences := []string{"MIT", "BSD-2", "BSD-3", "Apache-2.0", "ISC", "MPL-2.0", "GPL-3.0", "MIT, Apache-2.0", "BSD-3, MIT"}
+	for _, line := range strings.Split(page(t, "docs/dependencies.md"), "\n") {
+		cells := strings.Split(strings.Trim(line, "|"), " | ")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 4 || strings.TrimSpace(cells[0]) == "module" {
+			continue
+		}
+		module := strings.TrimSpace(cells[0])
+		if _, twice := have[module]; twice {
+			t.Errorf("%s has two rows", module)
+		}
+		have[module] = cells[1]
+		if !slices.Contains(licences, cells[2]) {
+			t.Errorf("%s: licence %q: want one of %v", module, cells[2], licences)
+		}
+		if len(strings.TrimSpace(cells[3])) < 10 {
+			t.Errorf("%s: no reason is given", module)
+		}
+		if strings.HasPrefix(cells[2], "GPL") && !strings.Contains(cells[3], "never linked") {
+			t.Errorf("%s is %s: want a tool that is never linked", module, cells[2])
+		}
+	}
+	for _, module := range slices.Sorted(maps.Keys(want)) {
+		if _, ok := have[module]; !ok {
+			t.Errorf("%s %s is used and has no row", module, want[module])
+		}
+	}
+	for module, version := range have {
+		if !slices.Contains(known[module], version) {
+			t.Errorf("%s has a row with version %q, go.mod says %q", module, version, known[module])
+		}
+	}
+}

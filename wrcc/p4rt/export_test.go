@@ -1,0 +1,4 @@
+package p4rt
+
+// CertificateHint is certificateHint, for tests.
+var CertificateHint = certificateHint

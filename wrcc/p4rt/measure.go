@@ -1,0 +1,213 @@
+package p4rt
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
+	"google.golang.org/grpc/codes"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/wrcc/p4info"
+)
+
+// Source is where a fair rate was read.
+type Source string
+
+// Sources, best first.
+const (
+	SourceRegister Source = "register" // the fair rate now
+	SourceCounter  Source = "counter"  // its mean since the last reading
+	SourceDigest   Source = "digest"   // when the port last told of congestion
+)
+
+// FairRate is the fair rate of an egress port.
+type FairRate struct {
+	Port   uint16
+	Mbps   uint32
+	Source Source
+}
+
+// FairRates returns the fair rates of the device's ports, in their order, from the best source that its program and its
+// server have: the register of fair rates; or the counter of their sums, whose growth between two calls gives the mean, so that
+// the first call finds none; or the digests of congestion, which come to the primary alone and are asked for by a
+// write. Ports of which nothing is known are left out, and nothing is ever made up.
+// It is driver.ErrUnsupported when there is no source.
+func (d *Driver) FairRates(ctx context.Context, dev driver.Device) ([]FairRate, error) {
+	s, release, err := d.begin(ctx, dev)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if s.features.Registers[p4info.RegisterPFR] && !s.noRegisters {
+		rates, err := s.registerRates(ctx)
+		if !errors.Is(err, driver.ErrUnsupported) {
+			return rates, err
+		}
+		s.noRegisters = true // of this program on this server, until it has another
+	}
+	switch {
+	case s.features.Counters[p4info.CounterPFRSum]:
+		return s.counterRates(ctx)
+	case s.features.Digest:
+		return s.digestRates(ctx)
+	}
+	return nil, fmt.Errorf("%w: %s tells its fair rates by no register, counter or digest", driver.ErrUnsupported, dev)
+}
+
+func (s *session) registerRates(ctx context.Context) ([]FairRate, error) {
+	cells, err := s.registers(ctx, p4info.RegisterPFR)
+	if err != nil {
+		return nil, err
+	}
+	var out []FairRate
+	for port, v := range cells {
+		if v > 0 { // a port without settings has no fair rate
+			out = append(out, FairRate{port, v, SourceRegister})
+		}
+	}
+	return sorted(out), nil
+}
+
+func (s *session) counterRates(ctx context.Context) ([]FairRate, error) {
+	now, err := s.counters(ctx, p4info.CounterPFRSum)
+	if err != nil {
+		return nil, err
+	}
+	before := s.sums
+	s.sums = now
+	var out []FairRate
+	for port, n := range now {
+		b, known := before[port]
+		if !known || n.Packets <= b.Packets || n.Bytes < b.Bytes {
+			continue // the first reading, no period since, or the device has started anew
+		}
+		mean := math.Round(float64(n.Bytes-b.Bytes) / float64(n.Packets-b.Packets))
+		out = append(out, FairRate{port, uint32(min(mean, math.MaxUint32)), SourceCounter})
+	}
+	return sorted(out), nil
+}
+
+func (s *session) digestRates(ctx context.Context) ([]FairRate, error) {
+	if err := s.askForDigests(ctx); err != nil {
+		return nil, err
+	}
+	s.stream.mu.Lock()
+	latest := maps.Clone(s.stream.latest)
+	s.stream.mu.Unlock()
+	var out []FairRate
+	for port, c := range latest {
+		out = append(out, FairRate{port, c.PFR, SourceDigest})
+	}
+	return sorted(out), nil
+}
+
+// digestGap bounds how often a device tells of the same port, nanoseconds.
+const digestGap = 10_000_000
+
+// askForDigests turns digests on, once for each stream.
+func (s *session) askForDigests(ctx context.Context) error {
+	if s.stream != nil && s.stream.broken() == nil && s.stream.digests {
+		return nil
+	}
+	e := &p4v1.DigestEntry{DigestId: p4info.DigestCongestion, Config: &p4v1.DigestEntry_Config{MaxTimeoutNs: 0, MaxListSize: 1, AckTimeoutNs: digestGap}}
+	_, each, err := s.write(ctx, []*p4v1.Update{{Type: p4v1.Update_INSERT, Entity: &p4v1.Entity{Entity: &p4v1.Entity_DigestEntry{DigestEntry: e}}}})
+	if len(each) == 1 && codes.Code(uint32(each[0].GetCanonicalCode())) == codes.AlreadyExists {
+		err = nil // asked for by an earlier stream
+	}
+	if err != nil {
+		return fmt.Errorf("digests: %w", err)
+	}
+	s.stream.digests = true
+	return nil
+}
+
+// PortCounters is what an egress port has counted. A counter that the device's program does not have is nil, and never zero.
+type PortCounters struct {
+	Port     uint16
+	Input    *p4info.Count // on their way to the port
+	FCNPs    *uint64       // fast congestion notifications because of the port
+	Rewrites *uint64       // packets whose fair rate the port lowered
+	Pauses   *uint64       // pause frames that the port sent as an ingress
+}
+
+// Counters returns the counters of ports 1 to dev.Ports. It is driver.ErrUnsupported when the program has none.
+func (d *Driver) Counters(ctx context.Context, dev driver.Device) ([]PortCounters, error) {
+	s, release, err := d.begin(ctx, dev)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	out := make([]PortCounters, dev.Ports)
+	for i := range out {
+		out[i].Port = uint16(i + 1)
+	}
+	packets := func(to **uint64, c p4info.Count) { *to = &c.Packets }
+	found := false
+	for id, put := range map[uint32]func(*PortCounters, p4info.Count){
+		p4info.CounterInput:    func(p *PortCounters, c p4info.Count) { p.Input = &c },
+		p4info.CounterFCNP:     func(p *PortCounters, c p4info.Count) { packets(&p.FCNPs, c) },
+		p4info.CounterRewrites: func(p *PortCounters, c p4info.Count) { packets(&p.Rewrites, c) },
+		p4info.CounterPauses:   func(p *PortCounters, c p4info.Count) { packets(&p.Pauses, c) },
+	} {
+		if !s.features.Counters[id] {
+			continue
+		}
+		found = true
+		cells, err := s.counters(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for i := range out {
+			if c, ok := cells[out[i].Port]; ok {
+				put(&out[i], c)
+			}
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("%w: the program of %s has no counters", driver.ErrUnsupported, dev)
+	}
+	return out, nil
+}
+
+func (s *session) counters(ctx context.Context, id uint32) (map[uint16]p4info.Count, error) {
+	all, err := s.entities(ctx, "counters", p4info.Size, &p4v1.Entity{Entity: &p4v1.Entity_CounterEntry{CounterEntry: p4info.Counters(id)}})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint16]p4info.Count, len(all))
+	for _, e := range all {
+		port, c, err := p4info.DecodeCounter(e.GetCounterEntry(), id)
+		if err != nil {
+			return nil, fmt.Errorf("counters of %s: %w", s.dev, err)
+		}
+		out[port] = c
+	}
+	return out, nil
+}
+
+func (s *session) registers(ctx context.Context, id uint32) (map[uint16]uint32, error) {
+	all, err := s.entities(ctx, "registers", p4info.Size, &p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Registers(id)}})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uint16]uint32, len(all))
+	for _, e := range all {
+		port, v, err := p4info.DecodeRegister(e.GetRegisterEntry(), id)
+		if err != nil {
+			return nil, fmt.Errorf("registers of %s: %w", s.dev, err)
+		}
+		out[port] = v
+	}
+	return out, nil
+}
+
+func sorted(rates []FairRate) []FairRate {
+	slices.SortFunc(rates, func(a, b FairRate) int { return cmp.Compare(a.Port, b.Port) })
+	return rates
+}

@@ -1,0 +1,198 @@
+package p4rt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
+	"google.golang.org/grpc"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/wrcc"
+	"fairlane/wrcc/p4info"
+)
+
+// session is what the driver knows of one device. All but target and turn belong to whoever has the turn.
+type session struct {
+	d      *Driver
+	dev    driver.Device
+	target Target
+	client p4v1.P4RuntimeClient
+	turn   chan struct{} // one operation at a time
+
+	cookie   *uint64 // of the program that features are of; nil before the first
+	features p4info.Features
+
+	election ElectionID
+	stream   *stream // nil before the first write
+
+	noRegisters bool                    // the device has registers in its program, but gives no access
+	sums        map[uint16]p4info.Count // CounterPFRSum at the last reading
+}
+
+func newSession(d *Driver, dev driver.Device, t Target, conn *grpc.ClientConn) *session {
+	return &session{d: d, dev: dev, target: t, client: p4v1.NewP4RuntimeClient(conn), turn: make(chan struct{}, 1), election: d.o.Election}
+}
+
+// request bounds one request.
+func (s *session) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.d.o.Timeout)
+}
+
+// check makes sure that the device runs a program with our tables, and learns what else it has.
+func (s *session) check(ctx context.Context) error {
+	ask := p4v1.GetForwardingPipelineConfigRequest_COOKIE_ONLY
+	if s.cookie == nil {
+		ask = p4v1.GetForwardingPipelineConfigRequest_P4INFO_AND_COOKIE
+	}
+	c, err := s.pipeline(ctx, ask)
+	if err != nil {
+		return err
+	}
+	cookie := c.GetCookie()
+	if s.cookie != nil {
+		if cookie != nil && cookie.GetCookie() == *s.cookie {
+			return nil
+		}
+		s.cookie = nil
+		if c, err = s.pipeline(ctx, p4v1.GetForwardingPipelineConfigRequest_P4INFO_AND_COOKIE); err != nil {
+			return err
+		}
+		cookie = c.GetCookie()
+	}
+	f, err := p4info.Compare(c.GetP4Info())
+	if err != nil {
+		return fmt.Errorf("%w: %s runs another program: %w", driver.ErrUnsupported, s.dev, err)
+	}
+	s.features, s.noRegisters, s.sums = f, false, nil
+	if cookie != nil { // a device without cookies is asked for its P4Info each time
+		v := cookie.GetCookie()
+		s.cookie = &v
+	}
+	return nil
+}
+
+func (s *session) pipeline(ctx context.Context, ask p4v1.GetForwardingPipelineConfigRequest_ResponseType) (*p4v1.ForwardingPipelineConfig, error) {
+	rctx, cancel := s.request(ctx)
+	defer cancel()
+	r, err := s.client.GetForwardingPipelineConfig(rctx, &p4v1.GetForwardingPipelineConfigRequest{DeviceId: s.target.DeviceID, ResponseType: ask})
+	if err != nil {
+		return nil, s.classify(ctx, "program", err)
+	}
+	return r.GetConfig(), nil
+}
+
+// entities reads everything that the request's entities mean, at most as many as given.
+func (s *session) entities(ctx context.Context, what string, most int, ask ...*p4v1.Entity) ([]*p4v1.Entity, error) {
+	rctx, cancel := s.request(ctx)
+	defer cancel()
+	answers, err := s.client.Read(rctx, &p4v1.ReadRequest{DeviceId: s.target.DeviceID, Entities: ask})
+	if err != nil {
+		return nil, s.classify(ctx, what, err)
+	}
+	var all []*p4v1.Entity
+	for {
+		r, err := answers.Recv()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, s.classify(ctx, what, err)
+		}
+		if all = append(all, r.GetEntities()...); len(all) > most {
+			return nil, fmt.Errorf("%s of %s: more than %d entities, the sizes in its P4Info", what, s.dev, most)
+		}
+		for _, e := range r.GetEntities() {
+			p4info.Shorten(e)
+		}
+	}
+}
+
+func table(e *p4v1.TableEntry) *p4v1.Entity {
+	return &p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: e}}
+}
+
+// read returns all entries of our tables.
+func (s *session) read(ctx context.Context) (*wrcc.SwitchConfig, error) {
+	ask := []*p4v1.Entity{table(p4info.All(p4info.TablePortConfig)), table(p4info.All(p4info.TableDomain))}
+	if s.features.Weights > 0 {
+		ask = append(ask, table(p4info.All(p4info.TableClassWeight)))
+	}
+	all, err := s.entities(ctx, "tables", s.features.Ports+s.features.Domains+s.features.Weights, ask...)
+	if err != nil {
+		return nil, err
+	}
+	c := &wrcc.SwitchConfig{}
+	for _, e := range all {
+		if err := decode(c, e.GetTableEntry()); err != nil {
+			return nil, fmt.Errorf("tables of %s: %w", s.dev, err)
+		}
+	}
+	c.Sort()
+	if port, twice := duplicate(c); twice {
+		return nil, fmt.Errorf("tables of %s: two entries with the same key, port %d", s.dev, port)
+	}
+	return c, nil
+}
+
+// decode adds an entry to c.
+func decode(c *wrcc.SwitchConfig, e *p4v1.TableEntry) error {
+	switch e.GetTableId() {
+	case p4info.TablePortConfig:
+		p, err := p4info.DecodePortConfig(e)
+		c.Ports = append(c.Ports, p)
+		return err
+	case p4info.TableClassWeight:
+		w, err := p4info.DecodeClassWeight(e)
+		c.Weights = append(c.Weights, w)
+		return err
+	case p4info.TableDomain:
+		p, err := p4info.DecodeDomain(e)
+		c.Domains = append(c.Domains, p)
+		return err
+	}
+	return fmt.Errorf("an entry of table 0x%08x, which was not asked for", e.GetTableId())
+}
+
+func duplicate(c *wrcc.SwitchConfig) (port uint16, twice bool) {
+	for i := 1; i < len(c.Ports); i++ {
+		if c.Ports[i].Port == c.Ports[i-1].Port {
+			return c.Ports[i].Port, true
+		}
+	}
+	for i := 1; i < len(c.Weights); i++ {
+		if c.Weights[i].Key() == c.Weights[i-1].Key() {
+			return c.Weights[i].Port, true
+		}
+	}
+	for i := 1; i < len(c.Domains); i++ {
+		if c.Domains[i].Port == c.Domains[i-1].Port {
+			return c.Domains[i].Port, true
+		}
+	}
+	return 0, false
+}
+
+// fits refuses, before anything is sent, what the device's tables cannot hold.
+func (s *session) fits(want *wrcc.SwitchConfig) error {
+	for _, t := range []struct {
+		name       string
+		want, have int
+	}{
+		{"port_cfg", len(want.Ports), s.features.Ports}, {"class_weight", len(want.Weights), s.features.Weights}, {"domain_cfg", len(want.Domains), s.features.Domains},
+	} {
+		if t.want > t.have {
+			return fmt.Errorf("%w: nothing was sent: %s holds %d entries in table %s, want %d", driver.ErrUnsupported, s.dev, t.have, t.name, t.want)
+		}
+	}
+	return nil
+}
+
+// hangUp gives up the device's election.
+func (s *session) hangUp() {
+	if s.stream != nil {
+		s.stream.cancel()
+	}
+}

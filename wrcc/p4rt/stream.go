@@ -1,0 +1,241 @@
+package p4rt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/wrcc/p4info"
+)
+
+func (e ElectionID) message() *p4v1.Uint128 { return &p4v1.Uint128{High: e.High, Low: e.Low} }
+
+func codeOf(err error) codes.Code { return status.Code(err) }
+
+// standing is what a device last said about who is the primary.
+type standing uint8
+
+const (
+	unknown standing = iota // nothing yet, or in doubt
+	primary
+	backup // another client is the primary
+	vacant // nobody is
+)
+
+// stream is an open StreamChannel, on which elections are held and digests arrive.
+type stream struct {
+	cancel context.CancelFunc
+	client p4v1.P4Runtime_StreamChannelClient
+	sends  sync.Mutex // gRPC allows one Send at a time
+
+	mu      sync.Mutex
+	state   standing
+	highest ElectionID    // that the device has seen
+	err     error         // why the stream ended
+	changed chan struct{} // closed at the next change of the above
+	latest  map[uint16]p4info.Congestion
+	digests bool // asked for on this stream
+}
+
+// maxElections bounds the rounds of one arbitration: against an opponent that raises its id as well, nobody wins.
+const maxElections = 4
+
+// becomePrimary returns once the device says that we are the primary. What it said before may be out of date, so another primary
+// is believed in only when it is there in every round.
+func (s *session) becomePrimary(ctx context.Context) error {
+	rctx, cancel := s.request(ctx)
+	defer cancel()
+	var highest ElectionID
+	for range maxElections {
+		st, err := s.arbitrate(rctx)
+		if err != nil {
+			return s.arbitrationError(ctx, err)
+		}
+		var state standing
+		if state, highest = st.standing(); state == primary {
+			return nil
+		}
+		if !highest.less(s.election) && (state == vacant || s.d.o.Overrule) {
+			s.election = highest.next()
+		}
+		st.doubt()
+	}
+	return fmt.Errorf("arbitration of %s: %w: another client is the primary, with election id %s against our %s: stop it, or give this manager a higher election id",
+		s.dev, driver.ErrConflict, highest, s.election)
+}
+
+func (s *session) arbitrationError(ctx context.Context, err error) error {
+	if codeOf(err) == codes.InvalidArgument && ctx.Err() == nil {
+		return fmt.Errorf("arbitration of %s: %w: %s (our election id is %s: each manager needs its own)", s.dev, driver.ErrConflict, status.Convert(err).Message(), s.election)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = status.FromContextError(err).Err()
+	}
+	return s.classify(ctx, "arbitration", err)
+}
+
+// arbitrate makes sure that there is a stream on which the device has told our standing. A stream that breaks now may have
+// been dead since its last use, so a new one gets a chance.
+func (s *session) arbitrate(ctx context.Context) (*stream, error) {
+	if s.stream != nil && s.stream.broken() == nil {
+		if err := s.ask(ctx); err == nil || ctx.Err() != nil {
+			return s.stream, err
+		}
+	}
+	if err := s.openStream(); err != nil {
+		return nil, err
+	}
+	return s.stream, s.ask(ctx)
+}
+
+// ask waits for our standing, and asks for it when it is in doubt.
+func (s *session) ask(ctx context.Context) error {
+	st := s.stream
+	if state, _ := st.standing(); state == unknown {
+		if err := st.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_Arbitration{Arbitration: &p4v1.MasterArbitrationUpdate{
+			DeviceId: s.target.DeviceID, ElectionId: s.election.message(),
+		}}}); err != nil {
+			return st.why(ctx, err)
+		}
+	}
+	return st.wait(ctx)
+}
+
+// openStream opens a stream that lasts until it breaks or the driver is closed.
+func (s *session) openStream() error {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	if s.d.closed {
+		return status.Error(codes.Unavailable, "the driver is closed")
+	}
+	ctx, cancel := context.WithCancel(s.d.life)
+	client, err := s.client.StreamChannel(ctx)
+	if err != nil {
+		cancel()
+		return err
+	}
+	st := &stream{cancel: cancel, client: client, changed: make(chan struct{}), latest: map[uint16]p4info.Congestion{}}
+	s.stream = st
+	s.d.streams.Go(func() {
+		defer cancel()
+		st.receive()
+	})
+	return nil
+}
+
+// receive takes in what the device says until the stream ends.
+func (st *stream) receive() {
+	for {
+		m, err := st.client.Recv()
+		if err != nil {
+			st.update(func() { st.err, st.state = err, unknown })
+			return
+		}
+		switch u := m.GetUpdate().(type) {
+		case *p4v1.StreamMessageResponse_Arbitration:
+			st.update(func() { st.state, st.highest = standingOf(u.Arbitration) })
+		case *p4v1.StreamMessageResponse_Digest:
+			st.digest(u.Digest)
+		}
+	}
+}
+
+func standingOf(a *p4v1.MasterArbitrationUpdate) (standing, ElectionID) {
+	id := ElectionID{High: a.GetElectionId().GetHigh(), Low: a.GetElectionId().GetLow()}
+	switch codes.Code(uint32(a.GetStatus().GetCode())) {
+	case codes.OK:
+		return primary, id
+	case codes.NotFound:
+		return vacant, id
+	}
+	return backup, id
+}
+
+// digest keeps the newest congestion of each port, and acknowledges the list. Entries that cannot be read are left out: the
+// next reading of the fair rates does not depend on them.
+func (st *stream) digest(l *p4v1.DigestList) {
+	if l.GetDigestId() == p4info.DigestCongestion {
+		st.update(func() {
+			for _, data := range l.GetData() {
+				p4info.ShortenData(data)
+				if c, err := p4info.DecodeDigest(data); err == nil && c.Port < p4info.Size {
+					st.latest[c.Port] = c
+				}
+			}
+		})
+	}
+	// A lost acknowledgement makes the device repeat the list, which does no harm.
+	_ = st.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_DigestAck{DigestAck: &p4v1.DigestListAck{DigestId: l.GetDigestId(), ListId: l.GetListId()}}})
+}
+
+func (st *stream) send(m *p4v1.StreamMessageRequest) error {
+	st.sends.Lock()
+	defer st.sends.Unlock()
+	return st.client.Send(m)
+}
+
+func (st *stream) update(f func()) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	f()
+	close(st.changed)
+	st.changed = make(chan struct{})
+}
+
+func (st *stream) standing() (standing, ElectionID) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.state, st.highest
+}
+
+func (st *stream) broken() error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.err
+}
+
+// doubt forgets the standing, so that the next arbitration asks again.
+func (st *stream) doubt() { st.update(func() { st.state = unknown }) }
+
+// wait returns when the device has told our standing, or with the reason why it will not.
+func (st *stream) wait(ctx context.Context) error {
+	for {
+		st.mu.Lock()
+		state, err, changed := st.state, st.err, st.changed
+		st.mu.Unlock()
+		switch {
+		case err != nil:
+			return err
+		case state != unknown:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// why waits for the reason of a stream that took no message: gRPC tells it to the receiver.
+func (st *stream) why(ctx context.Context, err error) error {
+	for {
+		st.mu.Lock()
+		ended, changed := st.err, st.changed
+		st.mu.Unlock()
+		if ended != nil {
+			return ended
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
