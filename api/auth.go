@@ -52,7 +52,7 @@ func (s *Server) authenticate(c *gin.Context) {
 // throttled counts refused credentials by their source, and tells a source with too many to wait.
 // Good credentials always pass: others behind the same address are not locked out.
 func (s *Server) throttled(r *http.Request, err error) error {
-	if !errors.Is(err, control.ErrUnauthorized) || !carriesCredentials(r) {
+	if !errors.Is(err, control.ErrUnauthorized) || !s.carriesCredentials(r) {
 		return err
 	}
 	if _, wait := s.control.Admit(r.RemoteAddr); wait != nil {
@@ -61,8 +61,8 @@ func (s *Server) throttled(r *http.Request, err error) error {
 	return err
 }
 
-func carriesCredentials(r *http.Request) bool {
-	_, err := sessionSecret(r)
+func (s *Server) carriesCredentials(r *http.Request) bool {
+	_, err := s.sessionSecret(r)
 	return r.Header.Get("Authorization") != "" || err == nil
 }
 
@@ -75,7 +75,7 @@ func (s *Server) caller(r *http.Request) (control.Principal, error) {
 		}
 		return s.bearer(r.Context(), strings.TrimSpace(token))
 	}
-	secret, err := sessionSecret(r)
+	secret, err := s.sessionSecret(r)
 	if err != nil {
 		return control.Principal{}, control.ErrUnauthorized
 	}
@@ -100,10 +100,11 @@ func (s *Server) bearer(ctx context.Context, token string) (control.Principal, e
 	return s.control.External(ctx, id)
 }
 
-// sessionSecret reads the session's cookie, the one that needs TLS first.
-func sessionSecret(r *http.Request) (string, error) {
+// sessionSecret reads the session's cookie. Over TLS it is the one that only this host sets: another host of the
+// domain, or whoever answers in plain HTTP in our place, can plant the other.
+func (s *Server) sessionSecret(r *http.Request) (string, error) {
 	c, err := r.Cookie(secureSessionCookie)
-	if err != nil {
+	if err != nil && !s.overTLS(r) {
 		c, err = r.Cookie(sessionCookie)
 	}
 	if err != nil {

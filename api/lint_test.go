@@ -85,7 +85,6 @@ var exempt = map[string]map[string]string{ //nolint:gochecknoglobals // a table 
 		"deleteTenantServiceAccount":      revoked,
 		"deleteServiceAccountToken":       revoked,
 		"deleteTenantServiceAccountToken": revoked,
-		"applyTenants":                    "a declared state is made against whatever there is",
 		"labelPolicy":                     "the last word on a label wins; nothing hangs on it",
 	},
 	"body": {

@@ -13,7 +13,17 @@ const (
 	maxWrites   = 128 // that change something: they take turns at the database, and reads do not wait behind them
 	maxSlow     = 16  // that talk to devices or compile
 	maxStreams  = 256
-	maxBodies   = 64 // that one caller sends at once: whoever sends slowly holds places that others wait for
+	// Whoever holds a place long, others wait for: one caller, and all together who act on single tenants only,
+	// have a part of the places.
+	maxOwnSlow       = 4
+	maxOwnStreams    = 16
+	maxTenantSlow    = maxSlow / 2
+	maxTenantStreams = maxStreams / 2
+	maxBodies        = 32 // that one caller sends at once
+	// Somebody unknown sends little, a name and a password, and soon: bodies at once from one source and from all.
+	maxUnknownBodies    = 8
+	maxAllUnknownBodies = 32
+	unknownBodyTime     = 10 * time.Second
 	// patience is how long a request waits for its turn.
 	patience = 2 * time.Second
 )
@@ -21,7 +31,7 @@ const (
 // load counts what is under way.
 type load struct {
 	requests, writes, slow, streams chan struct{}
-	bodies                          tally
+	bodies, held                    tally
 }
 
 func newLoad() load {
@@ -55,6 +65,31 @@ func (t *tally) enter(name string, most int) (leave func(), ok bool) {
 			delete(t.count, name)
 		}
 	}, true
+}
+
+// enterAll counts one more of each name, or none when one of them, which is returned, has as many as may be.
+func (t *tally) enterAll(bounds ...bound) (leave func(), full *bound) {
+	var left []func()
+	leave = func() {
+		for _, f := range left {
+			f()
+		}
+	}
+	for i, b := range bounds {
+		f, ok := t.enter(b.name, b.most)
+		if !ok {
+			leave()
+			return nil, &bounds[i]
+		}
+		left = append(left, f)
+	}
+	return leave, nil
+}
+
+// bound is how many of a name there may be.
+type bound struct {
+	name string
+	most int
 }
 
 // enter waits for a turn; leave gives it back.

@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -93,21 +93,29 @@ func (s *Server) readBody(c *gin.Context) {
 			return
 		}
 		most := bodyLimit(c.Request.Method, c.FullPath())
-		leave, ok := s.load.bodies.enter(sender(c.Request), maxBodies)
-		if !ok {
+		bounds, patience := bodyBounds(c.Request)
+		leave, full := s.load.bodies.enterAll(bounds...)
+		if full != nil {
 			c.Header("Retry-After", "1")
-			s.writeProblem(c, &problemError{code: "busy", detail: fmt.Sprintf("you are sending %d bodies, the most there may be at once; wait for their answers", maxBodies)})
+			s.writeProblem(c, &problemError{code: "busy", detail: fmt.Sprintf("%s: %d bodies are being sent, the most there may be at once; wait for their answers", full.name, full.most)})
 			return
+		}
+		connection := http.NewResponseController(c.Writer)
+		if patience > 0 {
+			_ = connection.SetReadDeadline(time.Now().Add(patience)) // not all connections have one
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
 		leave()
+		if patience > 0 && err == nil {
+			_ = connection.SetReadDeadline(time.Time{})
+		}
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.As(err, &tooLarge):
 			s.writeProblem(c, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed here", most)})
 			return
 		case err != nil:
-			s.writeProblem(c, &problemError{code: "malformed-body", detail: "the body ended early"})
+			s.writeProblem(c, &problemError{code: "malformed-body", detail: "the body ended early, or took too long"})
 			return
 		}
 		c.Request.Body = io.NopCloser(bytes.NewReader(body))
@@ -120,16 +128,54 @@ func (s *Server) readBody(c *gin.Context) {
 	}
 }
 
-// sender names whoever sends a request: the principal, or the address of somebody unknown, as at sign-in.
-func sender(r *http.Request) string {
+// bodyBounds are the bounds of bodies that whoever sends a request is under, and how long the body may take; 0 is as
+// long as any. Somebody unknown is counted by address, as at sign-in, and with all others who are unknown.
+func bodyBounds(r *http.Request) ([]bound, time.Duration) {
 	if p, ok := control.PrincipalFrom(r.Context()); ok {
-		return string(p.Kind) + " " + p.Name
+		return []bound{{holder(p), maxBodies}}, 0
 	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return "from " + r.RemoteAddr
+	return []bound{{"from " + control.SourceKey(r.RemoteAddr), maxUnknownBodies}, {"from all who are not signed in", maxAllUnknownBodies}}, unknownBodyTime
+}
+
+// holder names whoever has places of its own. The programs of a tenant are one: its administrator makes as many as
+// it likes.
+func holder(p control.Principal) string {
+	if _, home, ok := strings.Cut(p.Name, "@"); ok && p.Kind == control.PrincipalService && !p.Wide() {
+		return "programs of " + home
 	}
-	return "from " + host
+	return string(p.Kind) + " " + p.Name
+}
+
+// share bounds what one caller, and all who act on single tenants together, hold of the places that are held long. It
+// comes after authorize: who is asking is known.
+func (s *Server) share(c *gin.Context) {
+	what, own, ofTenants := "slow requests", maxOwnSlow, maxTenantSlow
+	switch route := c.FullPath(); {
+	case streams(route):
+		what, own, ofTenants = "event streams", maxOwnStreams, maxTenantStreams
+	case !slow(route):
+		return
+	}
+	p, ok := control.PrincipalFrom(c.Request.Context())
+	if !ok {
+		return
+	}
+	bounds := []bound{{what + " of " + holder(p), own}}
+	if !p.Wide() {
+		bounds = append(bounds, bound{what + " of tenants", ofTenants})
+	}
+	leave, full := s.load.held.enterAll(bounds...)
+	if full != nil {
+		c.Header("Retry-After", "1")
+		detail := fmt.Sprintf("you have %d %s under way, the most there may be at once; wait for one to end", full.most, what)
+		if full != &bounds[0] {
+			detail = fmt.Sprintf("more %s are under way than the service takes; come back in a second", what)
+		}
+		s.writeProblem(c, &problemError{code: "busy", detail: detail})
+		return
+	}
+	defer leave()
+	c.Next()
 }
 
 // slow names the operations that talk to devices or compile.

@@ -102,14 +102,11 @@ func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) 
 		return nil, s.oidcFault(ctx, err)
 	}
 	forgive()
-	in, err := s.control.SignInExternal(ctx, id)
+	in, err := s.control.SignInExternal(s.replacing(ctx, req), id)
 	switch {
 	case errors.Is(err, control.ErrUnauthorized):
 		return nil, &problemError{code: "sign-in-refused", detail: "your account here is disabled; ask an administrator"}
 	case err != nil:
-		return nil, err
-	}
-	if err := s.endPlanted(ctx, req); err != nil {
 		return nil, err
 	}
 	cookies := append(s.sessionCookies(req, in.Secret), s.oidcCookie(req, "", -time.Second))

@@ -104,7 +104,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 		ResponseErrorHandlerFunc: s.writeProblem,
 	})
 	s.servePages(e)
-	routes := e.Group("", s.limit, s.authenticate, s.authorize, s.readBody, s.validate)
+	routes := e.Group("", s.limit, s.authenticate, s.authorize, s.share, s.readBody, s.validate)
 	gen.RegisterHandlersWithOptions(routes, strict, gen.GinServerOptions{
 		ErrorHandler: func(c *gin.Context, err error, _ int) { s.badRequest(c, err) },
 	})

@@ -175,6 +175,11 @@ func TestCookiesAreForTLSOnlyWhenBrowsersUseIt(t *testing.T) {
 		t.Errorf("session's cookie is %+v", c)
 	}
 	b.do("GET", "/me", "").want(200)
+	planted := *c // by another host of the domain, or in plain HTTP: neither can set a name with the prefix
+	planted.Name = sessionCookie
+	other := b.h.browser()
+	other.cookies[sessionCookie] = &planted
+	other.do("GET", "/me", "").want(401, "unauthorized")
 }
 
 func TestASessionsUnsafeRequestsNeedItsCSRFToken(t *testing.T) {

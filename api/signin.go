@@ -38,7 +38,7 @@ func (s *Server) SignIn(ctx context.Context, r gen.SignInRequestObject) (gen.Sig
 	if err != nil {
 		return nil, err
 	}
-	in, err := s.control.SignIn(ctx, r.Body.Name, r.Body.Password)
+	in, err := s.control.SignIn(s.replacing(ctx, req), r.Body.Name, r.Body.Password)
 	if !errors.Is(err, control.ErrUnauthorized) {
 		forgive()
 	}
@@ -48,28 +48,18 @@ func (s *Server) SignIn(ctx context.Context, r gen.SignInRequestObject) (gen.Sig
 		}
 		return nil, err
 	}
-	if err := s.endPlanted(ctx, req); err != nil {
-		return nil, err
-	}
 	return signedIn{s.sessionCookies(req, in.Secret), gen.SignIn200JSONResponse{
 		Name: in.Principal.Name, CsrfToken: csrfToken(in.Secret), ExpiresAt: in.Session.ExpiresAt,
 	}}, nil
 }
 
-// endPlanted ends the session whose cookie came with a sign-in.
-func (s *Server) endPlanted(ctx context.Context, r *http.Request) error {
-	secret, err := sessionSecret(r)
+// replacing is the context of a sign-in, which ends the session whose cookie came with it.
+func (s *Server) replacing(ctx context.Context, r *http.Request) context.Context {
+	secret, err := s.sessionSecret(r)
 	if err != nil {
-		return nil //nolint:nilerr // no cookie, nothing to end
+		return ctx // no cookie, nothing to end
 	}
-	p, _, err := s.control.AuthenticateSession(ctx, secret)
-	switch {
-	case errors.Is(err, control.ErrUnauthorized):
-		return nil
-	case err != nil:
-		return err
-	}
-	return s.control.SignOut(control.WithPrincipal(ctx, p))
+	return control.Replacing(ctx, secret)
 }
 
 // signedOut is the answer to a sign-out.

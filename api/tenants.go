@@ -78,6 +78,13 @@ func (s *Server) DeleteTenant(ctx context.Context, r gen.DeleteTenantRequestObje
 // ApplyTenants implements the contract.
 func (s *Server) ApplyTenants(ctx context.Context, r gen.ApplyTenantsRequestObject) (gen.ApplyTenantsResponseObject, error) {
 	set := control.TenantSet{Prune: deref(r.Params.Prune)}
+	if r.Params.IfMatch != nil {
+		v, err := rowVersion(r.Params.IfMatch)
+		if err != nil {
+			return nil, err
+		}
+		set.Version = v
+	}
 	var bad control.InvalidError
 	for i, t := range r.Body.Tenants {
 		in, err := tenantIn(t, fmt.Sprintf("/tenants/%d", i))
@@ -100,8 +107,11 @@ func (s *Server) ApplyTenants(ctx context.Context, r gen.ApplyTenantsRequestObje
 		return nil, err
 	}
 	return gen.ApplyTenants200JSONResponse{
-		Created: names(res.Created), Updated: names(res.Updated), Unchanged: names(res.Unchanged), Deleted: names(res.Deleted),
-		FlowsChanged: res.FlowsChanged, DryRun: dry,
+		Body: gen.TenantSetResult{
+			Created: names(res.Created), Updated: names(res.Updated), Unchanged: names(res.Unchanged), Deleted: names(res.Deleted),
+			FlowsChanged: res.FlowsChanged, DryRun: dry,
+		},
+		Headers: gen.ApplyTenants200ResponseHeaders{ETag: etag(res.Version)},
 	}, nil
 }
 

@@ -57,13 +57,30 @@ func (s *Server) transact(f gen.StrictHandlerFunc, operation string) gen.StrictH
 		ctx := c.Request.Context()
 		if c.Query("dry_run") == "true" {
 			c.Header(dryRunHeader, "true")
-			return s.inOne(control.DryRun(ctx), atOnce, run)
+			return s.inOne(control.DryRun(ctx), atOnce, request, run)
 		}
 		if word := c.GetHeader(onceHeader); word != "" && s.takesOnce(c) {
-			return nil, s.once(c, operation, control.OnceKey{Actor: control.ActorName(ctx), Key: word, Request: digest(c)}, atOnce, run)
+			return nil, s.once(c, operation, control.OnceKey{Actor: control.ActorName(ctx), Key: word, Request: digest(c)}, atOnce, request, run)
 		}
-		return s.inOne(ctx, atOnce, run)
+		return s.inOne(ctx, atOnce, request, run)
 	}
+}
+
+// prepare does what a request takes long for before it gets its transaction, in which nobody else writes.
+func (s *Server) prepare(ctx context.Context, request any) (context.Context, error) {
+	switch r := request.(type) {
+	case gen.CreateUserRequestObject:
+		return s.control.PreparePassword(ctx, r.Body.Name, deref(r.Body.Password))
+	case gen.UpdateUserRequestObject:
+		return s.control.PreparePassword(ctx, r.User, deref(r.Body.Password))
+	case gen.UpdateDeviceRequestObject:
+		return s.control.PrepareDevices(ctx, r.Fabric), nil
+	case gen.ReleaseDeviceRequestObject:
+		return s.control.PrepareDevices(ctx, r.Fabric), nil
+	case gen.RepairDeviceRequestObject:
+		return s.control.PrepareDevices(ctx, r.Fabric), nil
+	}
+	return ctx, nil
 }
 
 // takesOnce reports whether the operation takes idempotency keys. Those whose answer holds a secret that is shown once do
@@ -74,9 +91,12 @@ func (s *Server) takesOnce(c *gin.Context) bool {
 }
 
 // inOne runs an operation, in one transaction when it may be.
-func (s *Server) inOne(ctx context.Context, atOnce bool, run func(context.Context) (any, error)) (response any, err error) {
+func (s *Server) inOne(ctx context.Context, atOnce bool, request any, run func(context.Context) (any, error)) (response any, err error) {
 	if !atOnce {
 		return run(ctx)
+	}
+	if ctx, err = s.prepare(ctx, request); err != nil {
+		return nil, err
 	}
 	err = s.control.Atomic(ctx, func(ctx context.Context) (err error) {
 		response, err = run(ctx)
@@ -86,7 +106,7 @@ func (s *Server) inOne(ctx context.Context, atOnce bool, run func(context.Contex
 }
 
 // once answers a request under an idempotency key: by doing it, or with the answer of the time when it was done.
-func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnce bool, run func(context.Context) (any, error)) error {
+func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnce bool, request any, run func(context.Context) (any, error)) error {
 	ctx := c.Request.Context()
 	release, free := s.busy.take(k.Actor + "\x00" + k.Key)
 	if !free {
@@ -102,8 +122,12 @@ func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnc
 		c.Header(replayedHeader, "true")
 		return writeAnswer(c, a)
 	}
+	ctx, err := s.prepare(ctx, request)
+	if err != nil {
+		return err
+	}
 	var whole control.OnceAnswer
-	_, err := s.control.Once(ctx, k, atOnce, func(ctx context.Context) (control.OnceAnswer, error) {
+	_, err = s.control.Once(ctx, k, atOnce, func(ctx context.Context) (control.OnceAnswer, error) {
 		response, err := run(ctx)
 		if err != nil {
 			return control.OnceAnswer{}, err

@@ -43,6 +43,7 @@ TABLE audit
     after bytea
     prev text NOT NULL
     hash text NOT NULL
+    token text NOT NULL DEFAULT ''::text
     CHECK ((length(hash) = 64))
     CHECK ((length(prev) = 64))
     CHECK ((seq > 0))
@@ -261,6 +262,7 @@ TABLE rollout_devices
     FOREIGN KEY (rollout_id) REFERENCES rollouts(id) ON DELETE CASCADE
     PRIMARY KEY (rollout_id, node_guid, port_num)
     CREATE INDEX rollout_devices_by_shard ON public.rollout_devices USING btree (rollout_id, wave, shard)
+    CREATE INDEX rollout_devices_dirty ON public.rollout_devices USING btree (node_guid, port_num, rollout_id) WHERE ((touched = 1) AND (state <> ALL (ARRAY['pending'::text, 'in-sync'::text, 'rolled-back'::text])))
     CREATE UNIQUE INDEX rollout_devices_pkey ON public.rollout_devices USING btree (rollout_id, node_guid, port_num)
 
 TABLE rollout_shards
@@ -317,6 +319,7 @@ TABLE rollouts
     CREATE INDEX rollouts_by_fabric ON public.rollouts USING btree (fabric_id, id)
     CREATE UNIQUE INDEX rollouts_one_running ON public.rollouts USING btree (fabric_id) WHERE (state = 'running'::text)
     CREATE UNIQUE INDEX rollouts_pkey ON public.rollouts USING btree (id)
+    CREATE INDEX rollouts_placed ON public.rollouts USING btree (fabric_id, id) WHERE ((state = ANY (ARRAY['succeeded'::text, 'partial'::text])) AND (stages = ANY (ARRAY['placement'::text, 'placement,settings'::text])))
 
 TABLE sessions
     id bigint NOT NULL IDENTITY

@@ -41,7 +41,7 @@ CREATE TABLE audit (
     after      BLOB,
     prev       TEXT    NOT NULL CHECK (length(prev) = 64),
     hash       TEXT    NOT NULL UNIQUE CHECK (length(hash) = 64)
-);
+, token TEXT NOT NULL DEFAULT '');
 
 CREATE INDEX audit_by_actor ON audit (actor, seq);
 
@@ -223,6 +223,9 @@ CREATE TABLE rollout_devices (
 
 CREATE INDEX rollout_devices_by_shard ON rollout_devices (rollout_id, wave, shard);
 
+CREATE INDEX rollout_devices_dirty ON rollout_devices (node_guid, port_num, rollout_id)
+    WHERE touched = 1 AND state NOT IN ('pending', 'in-sync', 'rolled-back');
+
 CREATE TABLE rollout_shards (
     rollout_id INTEGER NOT NULL REFERENCES rollouts (id) ON DELETE CASCADE,
     undo       INTEGER NOT NULL CHECK (undo IN (0, 1)),
@@ -253,6 +256,9 @@ CREATE TABLE rollouts (
 CREATE INDEX rollouts_by_fabric ON rollouts (fabric_id, id);
 
 CREATE UNIQUE INDEX rollouts_one_running ON rollouts (fabric_id) WHERE state = 'running';
+
+CREATE INDEX rollouts_placed ON rollouts (fabric_id, id)
+    WHERE state IN ('succeeded', 'partial') AND stages IN ('placement', 'placement,settings');
 
 CREATE TABLE sessions (
     id            INTEGER PRIMARY KEY,

@@ -724,6 +724,9 @@ type AuditEntry struct {
 
 	// Seq 1, 2, 3 and so on without a gap.
 	Seq int64 `json:"seq"`
+
+	// Token Name of the token that the request came with; not there when it came with a session, or a token of the OpenID provider.
+	Token *string `json:"token,omitempty"`
 }
 
 // AuditFault defines model for AuditFault.
@@ -3083,6 +3086,9 @@ type ApplyTenantsParams struct {
 
 	// Prune Also delete the tenants that are not listed.
 	Prune *bool `form:"prune,omitempty" json:"prune,omitempty"`
+
+	// IfMatch The ETag of the tenants and flows that the change was worked out against, as a dry run answers it, or `*` for whichever there are. Without it there is no check.
+	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // DeleteTenantParams defines parameters for DeleteTenant.
@@ -3628,7 +3634,7 @@ type ClientInterface interface {
 
 	// UpdateFabricWithBody Change where a fabric is found and how its time runs
 	//
-	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3637,7 +3643,7 @@ type ClientInterface interface {
 
 	// UpdateFabric Change where a fabric is found and how its time runs
 	//
-	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4044,7 +4050,7 @@ type ClientInterface interface {
 
 	// ApplyTenantsWithBody Bring tenants, and flows when given, to a declared state in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4053,7 +4059,7 @@ type ClientInterface interface {
 
 	// ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4222,7 +4228,7 @@ type ClientInterface interface {
 
 	// PutMemberWithBody Give a user a role in a tenant
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same.
+	// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4231,7 +4237,7 @@ type ClientInterface interface {
 
 	// PutMember Give a user a role in a tenant
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same.
+	// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4247,7 +4253,7 @@ type ClientInterface interface {
 
 	// CreateTenantServiceAccountWithBody Add a service account, one of a tenant
 	//
-	// It has a role in this tenant and none elsewhere.
+	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4256,7 +4262,7 @@ type ClientInterface interface {
 
 	// CreateTenantServiceAccount Add a service account, one of a tenant
 	//
-	// It has a role in this tenant and none elsewhere.
+	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4410,7 +4416,7 @@ type ClientInterface interface {
 
 	// CreateServiceAccountWithBody Add a service account, one that act on everything
 	//
-	// It has one role and no password: give it a token next.
+	// It has one role and no password: give it a token next. There are at most 100 of them.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4419,7 +4425,7 @@ type ClientInterface interface {
 
 	// CreateServiceAccount Add a service account, one that act on everything
 	//
-	// It has one role and no password: give it a token next.
+	// It has one role and no password: give it a token next. There are at most 100 of them.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4854,7 +4860,7 @@ func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ..
 
 // UpdateFabricWithBody Change where a fabric is found and how its time runs
 //
-// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4873,7 +4879,7 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 
 // UpdateFabric Change where a fabric is found and how its time runs
 //
-// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5800,7 +5806,7 @@ func (c *Client) CreateTenant(ctx context.Context, fabric FabricPath, params *Cr
 
 // ApplyTenantsWithBody Bring tenants, and flows when given, to a declared state in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5819,7 +5825,7 @@ func (c *Client) ApplyTenantsWithBody(ctx context.Context, fabric FabricPath, pa
 
 // ApplyTenants Bring tenants, and flows when given, to a declared state in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6198,7 +6204,7 @@ func (c *Client) DeleteMember(ctx context.Context, fabric FabricPath, tenant Ten
 
 // PutMemberWithBody Give a user a role in a tenant
 //
-// A name that no user has yet is kept for when it has one; the answer is the same.
+// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6217,7 +6223,7 @@ func (c *Client) PutMemberWithBody(ctx context.Context, fabric FabricPath, tenan
 
 // PutMember Give a user a role in a tenant
 //
-// A name that no user has yet is kept for when it has one; the answer is the same.
+// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6253,7 +6259,7 @@ func (c *Client) ListTenantServiceAccounts(ctx context.Context, fabric FabricPat
 
 // CreateTenantServiceAccountWithBody Add a service account, one of a tenant
 //
-// It has a role in this tenant and none elsewhere.
+// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6272,7 +6278,7 @@ func (c *Client) CreateTenantServiceAccountWithBody(ctx context.Context, fabric 
 
 // CreateTenantServiceAccount Add a service account, one of a tenant
 //
-// It has a role in this tenant and none elsewhere.
+// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6626,7 +6632,7 @@ func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAcc
 
 // CreateServiceAccountWithBody Add a service account, one that act on everything
 //
-// It has one role and no password: give it a token next.
+// It has one role and no password: give it a token next. There are at most 100 of them.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6645,7 +6651,7 @@ func (c *Client) CreateServiceAccountWithBody(ctx context.Context, params *Creat
 
 // CreateServiceAccount Add a service account, one that act on everything
 //
-// It has one role and no password: give it a token next.
+// It has one role and no password: give it a token next. There are at most 100 of them.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11114,6 +11120,21 @@ func NewApplyTenantsRequestWithBody(server string, fabric FabricPath, params *Ap
 
 	req.Header.Add("Content-Type", contentType)
 
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
 	return req, nil
 }
 
@@ -14746,7 +14767,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithBodyWithResponse Change where a fabric is found and how its time runs
 	//
-	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14755,7 +14776,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithResponse Change where a fabric is found and how its time runs
 	//
-	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15224,7 +15245,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyTenantsWithBodyWithResponse Bring tenants, and flows when given, to a declared state in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15233,7 +15254,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyTenantsWithResponse Bring tenants, and flows when given, to a declared state in one transaction
 	//
-	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+	// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15422,7 +15443,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutMemberWithBodyWithResponse Give a user a role in a tenant
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same.
+	// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15431,7 +15452,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutMemberWithResponse Give a user a role in a tenant
 	//
-	// A name that no user has yet is kept for when it has one; the answer is the same.
+	// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15449,7 +15470,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantServiceAccountWithBodyWithResponse Add a service account, one of a tenant
 	//
-	// It has a role in this tenant and none elsewhere.
+	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15458,7 +15479,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateTenantServiceAccountWithResponse Add a service account, one of a tenant
 	//
-	// It has a role in this tenant and none elsewhere.
+	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15638,7 +15659,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServiceAccountWithBodyWithResponse Add a service account, one that act on everything
 	//
-	// It has one role and no password: give it a token next.
+	// It has one role and no password: give it a token next. There are at most 100 of them.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15647,7 +15668,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateServiceAccountWithResponse Add a service account, one that act on everything
 	//
-	// It has one role and no password: give it a token next.
+	// It has one role and no password: give it a token next. There are at most 100 of them.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -18499,6 +18520,11 @@ func (r CreateTenantResponse) ContentType() string {
 	return ""
 }
 
+// ApplyTenantsResponse200Headers the declared response headers of an HTTP 200 response for ApplyTenants
+type ApplyTenantsResponse200Headers struct {
+	ETag string
+}
+
 type ApplyTenantsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -18506,6 +18532,8 @@ type ApplyTenantsResponse struct {
 	JSON200 *TenantSetResult
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ApplyTenantsResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -21440,7 +21468,7 @@ func (c *ClientWithResponses) GetFabricWithResponse(ctx context.Context, fabric 
 
 // UpdateFabricWithBodyWithResponse Change where a fabric is found and how its time runs
 //
-// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21455,7 +21483,7 @@ func (c *ClientWithResponses) UpdateFabricWithBodyWithResponse(ctx context.Conte
 
 // UpdateFabricWithResponse Change where a fabric is found and how its time runs
 //
-// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay.
+// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22236,7 +22264,7 @@ func (c *ClientWithResponses) CreateTenantWithResponse(ctx context.Context, fabr
 
 // ApplyTenantsWithBodyWithResponse Bring tenants, and flows when given, to a declared state in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22251,7 +22279,7 @@ func (c *ClientWithResponses) ApplyTenantsWithBodyWithResponse(ctx context.Conte
 
 // ApplyTenantsWithResponse Bring tenants, and flows when given, to a declared state in one transaction
 //
-// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing.
+// For declarations kept in files: creates what is missing, changes what differs and leaves the rest alone, all or nothing. With `prune` tenants that are not listed are deleted. The same body again changes nothing. To change nothing but what a dry run answered, send its ETag in `If-Match`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22566,7 +22594,7 @@ func (c *ClientWithResponses) DeleteMemberWithResponse(ctx context.Context, fabr
 
 // PutMemberWithBodyWithResponse Give a user a role in a tenant
 //
-// A name that no user has yet is kept for when it has one; the answer is the same.
+// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22581,7 +22609,7 @@ func (c *ClientWithResponses) PutMemberWithBodyWithResponse(ctx context.Context,
 
 // PutMemberWithResponse Give a user a role in a tenant
 //
-// A name that no user has yet is kept for when it has one; the answer is the same.
+// A name that no user has yet is kept for when it has one; the answer is the same. A tenant has at most 1,000 members.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22611,7 +22639,7 @@ func (c *ClientWithResponses) ListTenantServiceAccountsWithResponse(ctx context.
 
 // CreateTenantServiceAccountWithBodyWithResponse Add a service account, one of a tenant
 //
-// It has a role in this tenant and none elsewhere.
+// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22626,7 +22654,7 @@ func (c *ClientWithResponses) CreateTenantServiceAccountWithBodyWithResponse(ctx
 
 // CreateTenantServiceAccountWithResponse Add a service account, one of a tenant
 //
-// It has a role in this tenant and none elsewhere.
+// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22926,7 +22954,7 @@ func (c *ClientWithResponses) ListServiceAccountsWithResponse(ctx context.Contex
 
 // CreateServiceAccountWithBodyWithResponse Add a service account, one that act on everything
 //
-// It has one role and no password: give it a token next.
+// It has one role and no password: give it a token next. There are at most 100 of them.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22941,7 +22969,7 @@ func (c *ClientWithResponses) CreateServiceAccountWithBodyWithResponse(ctx conte
 
 // CreateServiceAccountWithResponse Add a service account, one that act on everything
 //
-// It has one role and no password: give it a token next.
+// It has one role and no password: give it a token next. There are at most 100 of them.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -25301,6 +25329,19 @@ func ParseApplyTenantsResponse(rsp *http.Response) (*ApplyTenantsResponse, error
 		}
 		response.ApplicationProblemJSONDefault = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ApplyTenantsResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -30365,6 +30406,27 @@ func (siw *ServerInterfaceWrapper) ApplyTenants(c *gin.Context) {
 		return
 	}
 
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -35063,15 +35125,23 @@ type ApplyTenantsResponseObject interface {
 	VisitApplyTenantsResponse(w http.ResponseWriter) error
 }
 
-type ApplyTenants200JSONResponse TenantSetResult
+type ApplyTenants200ResponseHeaders struct {
+	ETag string
+}
+
+type ApplyTenants200JSONResponse struct {
+	Body    TenantSetResult
+	Headers ApplyTenants200ResponseHeaders
+}
 
 func (response ApplyTenants200JSONResponse) VisitApplyTenantsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err

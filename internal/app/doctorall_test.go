@@ -25,8 +25,11 @@ type agents struct {
 	manager *mad.SMInfo
 }
 
-func (a *agents) Exchange(_ context.Context, _ mad.Target, request *mad.Packet) (mad.Packet, error) {
+func (a *agents) Exchange(_ context.Context, to mad.Target, request *mad.Packet) (mad.Packet, error) {
 	r := *request
+	if directed := to.LID == 0; directed != (request.Class() == mad.ClassSubnDR) {
+		return r, fmt.Errorf("class %#x to %v", request.Class(), to)
+	}
 	r.SetMethod(mad.MethodGetResp)
 	switch {
 	case request.Attr() == mad.AttrPortInfo && a.port != nil:

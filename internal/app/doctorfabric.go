@@ -54,7 +54,7 @@ func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Trans
 
 // ownPort reads PortInfo of the port that the transport is attached at.
 func ownPort(ctx context.Context, t mad.Transport) (mad.PortInfo, error) {
-	req := mad.NewSMP(mad.MethodGet, mad.AttrPortInfo, 0)
+	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
 	resp, err := mad.Call(ctx, t, mad.Target{}, &req)
 	var p mad.PortInfo
 	if err == nil {

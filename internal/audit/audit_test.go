@@ -19,7 +19,7 @@ func entry(t *rapid.T, name string) Entry {
 	text := rapid.StringN(0, 12, 40)
 	e := Entry{
 		At:    time.Unix(rapid.Int64Range(0, 1<<32).Draw(t, "at"), rapid.Int64Range(0, 1e9-1).Draw(t, "ns")),
-		Actor: text.Draw(t, "actor"), ActorKind: "user", Addr: text.Draw(t, "addr"), RequestID: text.Draw(t, "request"),
+		Actor: text.Draw(t, "actor"), ActorKind: "user", Token: text.Draw(t, "token"), Addr: text.Draw(t, "addr"), RequestID: text.Draw(t, "request"),
 		Fabric: text.Draw(t, "fabric"), Action: "tenant.updated", Object: text.Draw(t, "object"),
 		Outcome: rapid.SampledFrom([]string{Done, Refused}).Draw(t, "outcome"), Detail: text.Draw(t, "detail"),
 	}
@@ -105,7 +105,7 @@ func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 	case "repeat":
 		return slices.Insert(list, i, *e), how
 	}
-	switch rapid.IntRange(0, 11).Draw(t, "field") {
+	switch rapid.IntRange(0, 12).Draw(t, "field") {
 	case 0:
 		e.At = e.At.Add(time.Microsecond)
 	case 1:
@@ -130,6 +130,8 @@ func tamper(t *rapid.T, list []Entry) (changed []Entry, how string) {
 		e.Before = append(slices.Clone(e.Before), ' ')
 	case 11:
 		e.After = append(slices.Clone(e.After), ' ')
+	case 12:
+		e.Token += "x"
 	}
 	if how == "resum" { // the forger knows how hashes are made, and stops there
 		e.Hash = e.Sum()
@@ -276,6 +278,10 @@ func TestTheCanonicalFormStaysAsItIs(t *testing.T) {
 	if got := e.Hash.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("hash is %s, want one that begins with %s", got, want)
 	}
+	e.Token = "laptop"
+	if got := e.Sum().String(); !strings.HasPrefix(got, "9533c980") {
+		t.Errorf("with a token the hash is %s, want one that begins with %s", got, "9533c980")
+	}
 	if e.Seq != 7 || e.At.Nanosecond() != 1000 || string(e.Before) != `{"weight":1}` || string(e.After) != `{"weight":"\u003c2\u003e"}` {
 		t.Errorf("entry is %+v", e)
 	}
@@ -287,6 +293,13 @@ func TestDifferentEntriesHaveDifferentEncodings(t *testing.T) {
 	b := Entry{Actor: "a", ActorKind: "bc"}
 	if bytes.Equal(a.Canonical(), b.Canonical()) {
 		t.Error("a letter moved from one field to the next and the encoding is the same")
+	}
+	c := a
+	c.Token = "laptop"
+	d := c
+	d.Token = "phone"
+	if bytes.Equal(a.Canonical(), c.Canonical()) || bytes.Equal(c.Canonical(), d.Canonical()) {
+		t.Error("the token does not count")
 	}
 }
 

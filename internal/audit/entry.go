@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -58,6 +59,7 @@ type Entry struct {
 	At        time.Time       `json:"at"`  // UTC, whole microseconds
 	Actor     string          `json:"actor"`
 	ActorKind string          `json:"actor_kind"`           // user, service-account, token, system
+	Token     string          `json:"token,omitempty"`      // name of the token that the request came with; empty for sessions and the service itself
 	Addr      string          `json:"addr,omitempty"`       // where the request came from; empty for the service itself
 	RequestID string          `json:"request_id,omitempty"` // empty for the service itself
 	Fabric    string          `json:"fabric,omitempty"`
@@ -71,21 +73,31 @@ type Entry struct {
 	Hash      Hash            `json:"hash"`
 }
 
-// domain begins every canonical encoding, so that no other use of SHA-256 gives the same bytes.
-const domain = "fairlane audit entry 1\n"
+// One of the domains begins every canonical encoding, so that no other use of SHA-256 gives the same bytes.
+const (
+	domain      = "fairlane audit entry 1\n"
+	tokenDomain = "fairlane audit entry 2\n" // with a token; entries from before tokens were kept stay as they are
+)
 
 // Canonical returns the bytes that are hashed: the domain, sequence number and microseconds since 1970
-// as 64-bit big-endian numbers, each text with its length before it as a 64-bit number, and the
-// previous hash. No two different entries have the same encoding.
+// as 64-bit big-endian numbers, each text with its length before it as a 64-bit number (the token first
+// when there is one, by another domain), and the previous hash. No two different entries have the same
+// encoding.
 func (e *Entry) Canonical() []byte {
 	var b bytes.Buffer
-	b.WriteString(domain)
+	texts := []string{
+		e.Actor, e.ActorKind, e.Addr, e.RequestID, e.Fabric, e.Action, e.Object, e.Outcome, e.Detail, string(e.Before), string(e.After),
+	}
+	if e.Token == "" {
+		b.WriteString(domain)
+	} else {
+		b.WriteString(tokenDomain)
+		texts = slices.Insert(texts, 0, e.Token)
+	}
 	number := func(v int64) { b.Write(binary.BigEndian.AppendUint64(nil, uint64(v))) }
 	number(e.Seq)
 	number(e.At.UnixMicro())
-	for _, s := range [...]string{
-		e.Actor, e.ActorKind, e.Addr, e.RequestID, e.Fabric, e.Action, e.Object, e.Outcome, e.Detail, string(e.Before), string(e.After),
-	} {
+	for _, s := range texts {
 		number(int64(len(s)))
 		b.WriteString(s)
 	}

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -218,20 +215,18 @@ func (a *applying) ask(f *applyFlags, changes int) error {
 	if f.yes {
 		return nil
 	}
-	in, ok := a.cmd.InOrStdin().(*os.File)
-	if !ok || !terminal(in) {
+	in := person(a.cmd)
+	if in == nil {
 		return c.usage("err.need-yes")
 	}
-	fmt.Fprint(a.cmd.ErrOrStderr(), c.t("msg.apply-ask", "count", changes)+" ")
-	line, err := bufio.NewReader(io.LimitReader(in, 1000)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, err := typed(a.cmd, in, c.t("msg.apply-ask", "count", changes), false)
+	if err != nil {
 		return err
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes", "是":
-		return nil
+	if !affirmed(line) {
+		return errors.New(c.t("err.not-applied"))
 	}
-	return errors.New(c.t("err.not-applied"))
+	return nil
 }
 
 // do carries the steps out and says of each that it was done. When one is refused it says which were done, which not.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,11 +99,18 @@ func (g *group) at() *manifest.Resource {
 func (a *applying) tenants(fabric string, g *group, p *place) error {
 	c, ctx := a.c, a.cmd.Context()
 	prune := a.prune && fabric == c.fabricName
-	apply := func(dry bool) (*gen.TenantSetResult, error) {
-		r, err := found[gen.TenantSetResult](c)(a.client.ApplyTenantsWithResponse(ctx, fabric, &gen.ApplyTenantsParams{DryRun: &dry, Prune: &prune}, g.set))
-		return r, a.located(g, err)
+	// What is done is what was shown: the service refuses it when the tenants or flows changed meanwhile.
+	var seen *string
+	apply := func(dry bool, set gen.TenantSet, prune bool) (*gen.TenantSetResult, error) {
+		r, err := a.client.ApplyTenantsWithResponse(ctx, fabric, &gen.ApplyTenantsParams{DryRun: &dry, Prune: &prune, IfMatch: seen}, set)
+		result, err := found[gen.TenantSetResult](c)(r, err)
+		if err == nil {
+			tag := r.HTTPResponse.Header.Get("ETag")
+			seen = &tag
+		}
+		return result, a.located(g, err)
 	}
-	s := step{id: "tenants/" + fabric, at: g.at().At, run: func() error { _, err := apply(false); return err }}
+	s := step{id: "tenants/" + fabric, at: g.at().At, run: func() error { _, err := apply(false, g.set, prune); return err }}
 	if p.isNew || !p.discovered && g.ports() {
 		if g.ports() {
 			id := "fabric/" + fabric
@@ -112,12 +120,18 @@ func (a *applying) tenants(fabric string, g *group, p *place) error {
 		}
 		there := map[string]bool{}
 		if !p.isNew {
+			if _, err := apply(true, gen.TenantSet{Tenants: []gen.TenantCreate{}}, false); err != nil { // changes nothing
+				return err
+			}
 			list, err := c.tenants(a.cmd, a.client, fabric)
 			if err != nil {
 				return a.refused(g.at(), err)
 			}
 			for _, t := range list {
 				there[t.Name] = true
+				if prune && !slices.ContainsFunc(g.tenants, func(r *manifest.Resource) bool { return r.Name == t.Name }) {
+					s.changes = append(s.changes, change{Change: "-", Object: "tenant/" + fabric + "/" + t.Name})
+				}
 			}
 		}
 		for _, t := range g.tenants {
@@ -135,7 +149,7 @@ func (a *applying) tenants(fabric string, g *group, p *place) error {
 		a.steps = append(a.steps, s)
 		return nil
 	}
-	result, err := apply(true)
+	result, err := apply(true, g.set, prune)
 	if err != nil {
 		return err
 	}

@@ -182,7 +182,7 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 // auditEntry turns the API's form into the one that is hashed.
 func auditEntry(in gen.AuditEntry) (audit.Entry, error) {
 	e := audit.Entry{
-		Seq: in.Seq, At: in.At.UTC(), Actor: in.Actor, ActorKind: in.ActorKind, Addr: orZero(in.Addr), RequestID: orZero(in.RequestID),
+		Seq: in.Seq, At: in.At.UTC(), Actor: in.Actor, ActorKind: in.ActorKind, Token: orZero(in.Token), Addr: orZero(in.Addr), RequestID: orZero(in.RequestID),
 		Fabric: orZero(in.Fabric), Action: in.Action, Object: in.Object, Outcome: string(in.Outcome), Detail: orZero(in.Detail),
 		Before: orZero(in.Before), After: orZero(in.After),
 	}

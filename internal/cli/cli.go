@@ -68,6 +68,7 @@ type cli struct {
 	caFile, certFile, keyFile                string
 	asJSON                                   bool
 	dry                                      bool   // --dry-run, of commands that c.writes names
+	yes                                      bool   // --yes, of commands that c.asks names
 	match                                    string // --if-match, of commands that c.matches names
 }
 

@@ -91,9 +91,16 @@ func (c *cli) keepCredentials(all map[string]credential) error {
 	return nil
 }
 
-// secretFrom reads a secret from a file, or from standard input for "-": its first line. Secrets
-// are never arguments, which every process of the machine can see.
-func (c *cli) secretFrom(cmd *cobra.Command, path string) (string, error) {
+// secretFrom reads a secret from a file, or from standard input for "-": its first line. At a terminal it asks for it, with
+// the text of the given key. Secrets are never arguments, which every process of the machine can see.
+func (c *cli) secretFrom(cmd *cobra.Command, path, key string) (string, error) {
+	if in := person(cmd); in != nil && path == "-" {
+		text, err := typed(cmd, in, c.t(key), true)
+		if err == nil && text == "" {
+			err = c.usage("err.empty-secret", "path", "stdin")
+		}
+		return text, err
+	}
 	r, name, err := c.open(cmd, path)
 	if err != nil {
 		return "", err
@@ -108,4 +115,17 @@ func (c *cli) secretFrom(cmd *cobra.Command, path string) (string, error) {
 		return "", c.usage("err.empty-secret", "path", name)
 	}
 	return line, nil
+}
+
+// newSecretFrom is secretFrom for a secret that is to be kept: who types it types it twice.
+func (c *cli) newSecretFrom(cmd *cobra.Command, path string) (string, error) {
+	text, err := c.secretFrom(cmd, path, "msg.new-password")
+	if err != nil || path != "-" || person(cmd) == nil {
+		return text, err
+	}
+	again, err := c.secretFrom(cmd, path, "msg.same-password")
+	if err == nil && again != text {
+		err = c.usage("err.not-the-same")
+	}
+	return text, err
 }

@@ -43,7 +43,7 @@ func (c *cli) deviceList(cmd *cobra.Command, plan string) error {
 		return err
 	}
 	return c.print(cmd, list, func() *table {
-		t := c.newTable("device", "kind", "state", "error")
+		t := c.newTable("device", "kind", "state", "fault")
 		for _, d := range list.Items {
 			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), orZero(d.Error))
 		}
@@ -57,7 +57,7 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 		return err
 	}
 	err = c.print(cmd, list, func() *table {
-		t := c.newTable("device", "state", "field", "desired>", "observed>", "error")
+		t := c.newTable("device", "state", "field", "desired>", "observed>", "fault")
 		for _, d := range list.Items {
 			state := c.t("state." + d.State)
 			for _, x := range d.Differences {

@@ -31,6 +31,7 @@ func (c *cli) fabric() *cobra.Command {
 	change.Flags().Float64Var(&newScale, "time-scale", 1, c.t("flag.time-scale"))
 	del := c.verb("fabric", "delete NAME", "  fairlane fabric delete lab", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.fabricDelete(cmd, args[0]) })
+	c.asks(del)
 	discover := c.verb("fabric", "discover [NAME]", "  fairlane fabric discover lab", cobra.MaximumNArgs(1), c.fabricDiscover)
 	c.writes(create, change, del, discover)
 	c.matches(change, del)
@@ -237,6 +238,9 @@ func (c *cli) fabricDelete(cmd *cobra.Command, name string) error {
 	}
 	had, err := found[gen.Fabric](c)(client.GetFabricWithResponse(cmd.Context(), name))
 	if err != nil {
+		return err
+	}
+	if err := c.sure(cmd, "msg.fabric-delete-ask", "name", name); err != nil {
 		return err
 	}
 	match := c.ifMatch(*quoted(fmt.Sprint(had.Version)))

@@ -34,7 +34,7 @@ func (c *cli) login() *cobra.Command {
 		if user == "" {
 			return c.usage("err.need-flag", "flag", "user")
 		}
-		password, err := c.secretFrom(cmd, file)
+		password, err := c.secretFrom(cmd, file, "msg.password")
 		if err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ func (c *cli) showRollout(cmd *cobra.Command, ro *gen.Rollout) error {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
-	t := c.newTable("device", "kind", "state", "error")
+	t := c.newTable("device", "kind", "state", "fault")
 	for _, d := range ro.Devices {
 		t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), orZero(d.Error))
 	}
@@ -149,6 +149,9 @@ func (c *cli) rolloutCancel(cmd *cobra.Command, client *gen.ClientWithResponses,
 
 // pollEvery is the pause between looks at a running rollout.
 const pollEvery = 250 * time.Millisecond
+
+// endsWithin is how long a confirmed rollout is waited for.
+const endsWithin = 5 * time.Second
 
 // follow prints a rollout's events as they come, on standard error, and the rollout at its end. It
 // outlives a service that does not answer for a while, and fails when the rollout did not succeed.
@@ -179,6 +182,7 @@ func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric
 			return nil
 		}
 		if err := pause(cmd.Context(), pollEvery); err != nil {
+			c.say(cmd, "msg.rollout-goes-on", "id", id)
 			return err
 		}
 	}
@@ -193,6 +197,9 @@ func (c *cli) news(cmd *cobra.Command, client *gen.ClientWithResponses, fabric s
 		}
 		for _, e := range r.JSON200.Items {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s  %s\n", e.At.Format("15:04:05.000"), clean(e.Message))
+			if e.Kind == "rollout.confirming" {
+				c.say(cmd, "msg.rollout-confirm-hint", "id", id)
+			}
 		}
 		if cursor = &r.JSON200.LastCursor; r.JSON200.NextCursor == nil {
 			return cursor, nil

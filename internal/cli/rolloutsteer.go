@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -126,7 +127,23 @@ func (c *cli) rolloutConfirm(cmd *cobra.Command, client *gen.ClientWithResponses
 		return err
 	}
 	c.say(cmd, "msg.rollout-confirmed", "id", id)
-	return c.steered(cmd, r.JSON202)
+	return c.steered(cmd, c.ended(cmd.Context(), client, fabric, r.JSON202))
+}
+
+// ended waits a moment for the end that a confirmed rollout comes to at once, so that who confirmed it can go on with
+// what is in force. It returns what it saw last.
+func (c *cli) ended(ctx context.Context, client *gen.ClientWithResponses, fabric string, ro *gen.Rollout) *gen.Rollout {
+	for range int(endsWithin / pollEvery) {
+		if ro.State != gen.RolloutStateRunning || pause(ctx, pollEvery) != nil {
+			return ro
+		}
+		next, err := c.getRollout(ctx, client, fabric, ro.ID)
+		if err != nil {
+			return ro
+		}
+		ro = next
+	}
+	return ro
 }
 
 // rolloutBack goes back to what was before a rollout, or to the plan that is named.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
@@ -55,8 +56,12 @@ func (c *cli) shareShow(cmd *cobra.Command, plan string, window time.Duration) e
 }
 
 func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
-	c.say(cmd, "msg.shares", "window", time.Duration(s.WindowMs)*time.Millisecond, "plan", short(s.Plan),
-		"error", percent(s.MaxShareError), "jain", fmt.Sprintf("%.4f", s.JainIndex))
+	window := time.Duration(s.WindowMs) * time.Millisecond
+	if s.Plan == "" { // what is told of all tenants is withheld from who sees some only
+		c.say(cmd, "msg.own-shares", "window", window)
+	} else {
+		c.say(cmd, "msg.shares", "window", window, "plan", short(s.Plan), "error", percent(s.MaxShareError), "jain", fmt.Sprintf("%.4f", s.JainIndex))
+	}
 	if c.output != "table" {
 		return c.print(cmd, s, nil)
 	}
@@ -117,7 +122,4 @@ func onTerminal(w io.Writer) bool {
 	return ok && terminal(f)
 }
 
-func terminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
+func terminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -64,11 +64,11 @@ func (c *cli) password() *cobra.Command {
 				return c.usage("err.need-flag", "flag", x.flag)
 			}
 		}
-		had, err := c.secretFrom(cmd, old)
+		had, err := c.secretFrom(cmd, old, "msg.password")
 		if err != nil {
 			return err
 		}
-		want, err := c.secretFrom(cmd, next)
+		want, err := c.newSecretFrom(cmd, next)
 		if err != nil {
 			return err
 		}

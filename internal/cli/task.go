@@ -102,7 +102,7 @@ func (c *cli) onTask(run func(*cobra.Command, *gen.ClientWithResponses, int64) e
 }
 
 func (c *cli) taskTable(list []task) *table {
-	t := c.newTable("id>", "about", "state", "progress>", "actor", "created", "error")
+	t := c.newTable("id>", "about", "state", "progress>", "actor", "created", "fault")
 	for _, x := range list {
 		t.add(x.id, x.what, c.t("task."+string(x.state)), percent(x.progress), x.actor, x.created.Format(timeFormat), x.failure)
 	}

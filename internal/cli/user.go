@@ -33,6 +33,7 @@ func (c *cli) user() *cobra.Command {
 	change.MarkFlagsMutuallyExclusive("disable", "enable")
 	del := c.verb("user", "delete NAME", "  fairlane user delete ada", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.userDelete(cmd, args[0]) })
+	c.asks(del)
 	c.writes(create, change, del)
 	c.matches(change, del)
 	return c.noun("user", create, change, del,
@@ -61,7 +62,7 @@ func (c *cli) userCreate(cmd *cobra.Command, name string, f userFlags) error {
 	}
 	body := gen.UserCreate{Name: name, DisplayName: set(f.display), Roles: roles}
 	if f.password != "" {
-		text, err := c.secretFrom(cmd, f.password)
+		text, err := c.newSecretFrom(cmd, f.password)
 		if err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (c *cli) userSet(cmd *cobra.Command, name string, f userFlags) error {
 		body.DisplayName = &f.display
 	}
 	if f.password != "" {
-		text, err := c.secretFrom(cmd, f.password)
+		text, err := c.newSecretFrom(cmd, f.password)
 		if err != nil {
 			return err
 		}
@@ -123,6 +124,9 @@ func (c *cli) userSet(cmd *cobra.Command, name string, f userFlags) error {
 func (c *cli) userDelete(cmd *cobra.Command, name string) error {
 	client, err := c.client()
 	if err != nil {
+		return err
+	}
+	if err := c.sure(cmd, "msg.user-delete-ask", "name", name); err != nil {
 		return err
 	}
 	match := c.ifMatch("*")

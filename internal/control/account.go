@@ -79,6 +79,8 @@ type AccountRepo interface {
 	AccountBySubject(ctx context.Context, issuer, subject string) (Account, error)
 	// ListAccounts returns accounts of a kind by name; a service account's must have the domain.
 	ListAccounts(ctx context.Context, kind PrincipalKind, d tenants.Domain, p Page) (list []Account, next string, err error)
+	// CountAccounts counts accounts of a kind; a service account's must have the domain.
+	CountAccounts(ctx context.Context, kind PrincipalKind, d tenants.Domain) (int64, error)
 	// UpdateAccount replaces display name, password, provider's subject, Disabled and SignedInAt of
 	// the account with the ID at a.Version (0: any version); memberships stay.
 	UpdateAccount(ctx context.Context, a Account) (Account, error)
@@ -94,6 +96,8 @@ type MembershipRepo interface {
 	PutMembership(ctx context.Context, account int64, g tenants.Grant, at time.Time) error
 	// DeleteMembership takes the local role in a domain away; *NotFoundError when there is none.
 	DeleteMembership(ctx context.Context, account int64, d tenants.Domain) error
+	// CountMembers counts the users that were given a role in one tenant here.
+	CountMembers(ctx context.Context, d tenants.Domain) (int64, error)
 	// ListMembers returns the users with a role in one tenant, by name.
 	ListMembers(ctx context.Context, d tenants.Domain, p Page) (list []Member, next string, err error)
 	// CountHolders counts the enabled users that hold a wide role, whatever gave it, and have a way to sign in.

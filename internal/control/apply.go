@@ -2,9 +2,13 @@ package control
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlane/tenants"
 )
@@ -14,12 +18,17 @@ type TenantSet struct {
 	Tenants []TenantInput
 	Flows   []FlowInput
 	Prune   bool // delete the tenants that are not listed
+	// Version is that of the tenants and flows that the change was made against, as a TenantSetResult has it; 0 is any.
+	Version int64
 }
 
 // TenantSetResult says what an ApplyTenants changed or would change; names are sorted.
 type TenantSetResult struct {
 	Created, Updated, Unchanged, Deleted []string
 	FlowsChanged                         bool
+	// Version is that of all tenants and flows as they are now: after the change, or, in a dry run, before it. It tells
+	// contents apart, and says nothing of their order in time.
+	Version int64
 }
 
 // errDryRun rolls a transaction back after all checks and all writes went through.
@@ -37,6 +46,9 @@ func (s *Service) ApplyTenants(ctx context.Context, fabric string, set TenantSet
 		if res = a.res; dryRun {
 			return errDryRun
 		}
+		if res.Version, _, err = versionOfTenants(ctx, r, fabric); err != nil {
+			return err
+		}
 		return s.revise(ctx, r, fabric, a.change("tenants and flows were declared"))
 	})
 	if errors.Is(err, errDryRun) {
@@ -47,10 +59,14 @@ func (s *Service) ApplyTenants(ctx context.Context, fabric string, set TenantSet
 
 func (s *Service) applyTenants(ctx context.Context, r Repos, fabric string, set TenantSet) (*applier, error) {
 	a := &applier{s: s, r: r, fabric: fabric, old: map[string]Tenant{}, wanted: map[string]int{}}
-	stored, err := r.AllTenants(ctx, fabric)
-	if err != nil {
+	version, stored, err := versionOfTenants(ctx, r, fabric)
+	switch {
+	case err != nil:
 		return a, err
+	case set.Version != 0 && set.Version != version:
+		return a, &PreconditionError{Kind: "the set of tenants and flows of", Name: fabric, Want: set.Version, Have: version}
 	}
+	a.res.Version = version
 	for _, t := range stored {
 		a.old[t.Name] = t
 	}
@@ -67,6 +83,33 @@ func (s *Service) applyTenants(ctx context.Context, r Repos, fabric string, set 
 		slices.Sort(*list)
 	}
 	return a, nil
+}
+
+// versionOfTenants returns a number, above 0, that stands for what people can change of a fabric's tenants and flows, and
+// the tenants. Equal contents have the same.
+func versionOfTenants(ctx context.Context, r Repos, fabric string) (int64, []Tenant, error) {
+	list, err := r.AllTenants(ctx, fabric)
+	if err != nil {
+		return 0, nil, err
+	}
+	flows, _, err := r.Flows(ctx, fabric)
+	if err != nil {
+		return 0, nil, err
+	}
+	all := plain(list)
+	slices.SortFunc(all, func(a, b tenants.Tenant) int { return strings.Compare(a.Name, b.Name) })
+	for i := range all {
+		all[i] = normal(all[i])
+	}
+	text, err := json.Marshal(struct {
+		Tenants []tenants.Tenant
+		Flows   []tenants.Flow
+	}{all, slices.SortedFunc(slices.Values(flows), compareFlows)})
+	if err != nil {
+		return 0, nil, fmt.Errorf("encode tenants and flows of %s: %w", fabric, err)
+	}
+	sum := sha256.Sum256(text)
+	return int64(binary.BigEndian.Uint64(sum[:])>>2) | 1, list, nil
 }
 
 // change is what was written, as a change of the policy.

@@ -82,12 +82,12 @@ func (s *Service) AuditIn(ctx context.Context, r Repos, rec AuditRecord) error {
 
 func auditAt(ctx context.Context, r Repos, now time.Time, rec AuditRecord) error {
 	origin := OriginFrom(ctx)
-	kind := PrincipalSystem
+	kind, token := PrincipalSystem, ""
 	if p, ok := PrincipalFrom(ctx); ok && p.Kind != "" {
-		kind = p.Kind
+		kind, token = p.Kind, p.Token
 	}
 	e := audit.Entry{
-		At: now, Actor: actor(ctx), ActorKind: string(kind), Addr: origin.Addr, RequestID: origin.RequestID,
+		At: now, Actor: actor(ctx), ActorKind: string(kind), Token: token, Addr: origin.Addr, RequestID: origin.RequestID,
 		Fabric: rec.Fabric, Action: rec.Action, Object: rec.Object, Outcome: rec.Outcome, Detail: rec.Detail,
 	}
 	var err error

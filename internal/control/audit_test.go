@@ -240,3 +240,62 @@ func TestRetentionThatIsTooShortIsRefused(t *testing.T) {
 		t.Errorf("keeping for ever took %+v, %v", out, err)
 	}
 }
+
+func TestTheLogNamesTheTokenThatAChangeCameWith(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	ada := control.AccountRef{Kind: control.PrincipalUser, Name: "ada"}
+	text, _, err := d.CreateToken(t.Context(), ada, control.TokenInput{Name: "laptop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := lastEntry(t, d.Service)
+	if made.Action != "token.created" || made.Token != "" || !strings.Contains(string(made.After), `"token_name":"laptop"`) {
+		t.Errorf("the entry of the new token is %+v, after %s", made, made.After)
+	}
+	p, err := d.Authenticate(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.DeleteToken(control.WithPrincipal(t.Context(), p), ada, "laptop"); err != nil {
+		t.Fatal(err)
+	}
+	if e := lastEntry(t, d.Service); e.Token != "laptop" || e.Actor != "ada" || string(e.Before) != `{"token_name":"laptop"}` {
+		t.Errorf("the entry of what the token did is %+v, before %s", e, e.Before)
+	}
+	in, err := d.SignIn(t.Context(), "bob", bobsWord)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SignOut(control.WithPrincipal(t.Context(), in.Principal)); err != nil {
+		t.Fatal(err)
+	}
+	if e := lastEntry(t, d.Service); e.Token != "" || e.Actor != "bob" {
+		t.Errorf("the entry of what a session did is %+v", e)
+	}
+}
+
+func TestAnotherFirstTokenIsInTheLogAndTheSameOneIsNot(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, openStore)
+	list := entries(t, r.Service)
+	if len(list) != 1 || list[0].Action != "token.bootstrap" || list[0].Object != control.BootstrapName || !strings.Contains(string(list[0].After), control.BootstrapName) {
+		t.Fatalf("the first start left %+v", list)
+	}
+	for _, given := range []string{controltest.Token, "", controltest.Token} { // starts that change nothing
+		if _, err := r.Service.Bootstrap(t.Context(), given); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(entries(t, r.Service)); n != 1 {
+		t.Errorf("starts that changed nothing left %d entries", n-1)
+	}
+	if _, err := r.Service.Bootstrap(t.Context(), controltest.Token+"-the-next"); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(entries(t, r.Service)); n != 2 {
+		t.Errorf("another token left %d entries, want 1", n-1)
+	}
+	_, err := r.Service.Authenticate(t.Context(), controltest.Token)
+	mustFail(t, "the token before", err, control.ErrUnauthorized)
+}

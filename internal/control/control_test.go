@@ -134,6 +134,12 @@ func TestTwoRolloutsNeverInterleave(t *testing.T) {
 	if _, err = other.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan}); code(err) != "rollout-running" {
 		t.Errorf("another manager's rollout gives %v", err)
 	}
+	if _, err := r.Service.UpdateFabric(t.Context(), "lab", 0, "ibsim:unix:elsewhere", 1); code(err) != "rollout-running" {
+		t.Errorf("a fabric moves while a rollout runs on it: %v", err)
+	}
+	if _, err := r.Service.UpdateFabric(t.Context(), "lab", 0, controltest.Source, 0.5); err != nil {
+		t.Errorf("a fabric whose time runs otherwise stays where it is: %v", err)
+	}
 	if err := r.Service.DeleteFabric(t.Context(), "lab", 0); code(err) != "rollout-running" {
 		t.Errorf("deleting the fabric gives %v", err)
 	}
@@ -245,7 +251,7 @@ func TestApplyTenants(t *testing.T) {
 	ctx := t.Context()
 	set := controltest.Tenants()
 	same, err := r.Service.ApplyTenants(ctx, "lab", set, false)
-	if d := cmp.Diff(control.TenantSetResult{Unchanged: []string{"blue", "red"}}, same); d != "" || err != nil {
+	if d := cmp.Diff(control.TenantSetResult{Unchanged: []string{"blue", "red"}, Version: same.Version}, same); d != "" || err != nil {
 		t.Errorf("applying the same again: %v\n%s", err, d)
 	}
 	set.Tenants[0].Weight = 5000
@@ -256,6 +262,10 @@ func TestApplyTenants(t *testing.T) {
 	want := control.TenantSetResult{Created: []string{"green"}, Updated: []string{"red"}, Deleted: []string{"blue"}, FlowsChanged: true}
 	for _, dry := range []bool{true, false} {
 		got, err := r.Service.ApplyTenants(ctx, "lab", set, dry)
+		if (got.Version == same.Version) != dry {
+			t.Errorf("dry %v: version %d, before it was %d", dry, got.Version, same.Version)
+		}
+		want.Version = got.Version
 		if d := cmp.Diff(want, got); d != "" || err != nil {
 			t.Errorf("dry %v: %v\n%s", dry, err, d)
 		}
@@ -425,13 +435,15 @@ func TestTokens(t *testing.T) {
 	if text == other || len(text) < 40 {
 		t.Errorf("tokens are %q and %q", text, other)
 	}
-	if err := r.Service.PutToken(ctx, "ci", hash); err != nil {
+	err := r.Store.Tx(ctx, func(repos control.Repos) error {
+		return repos.PutToken(ctx, control.Token{Name: "ci", Hash: hash, CreatedAt: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)})
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if tok, err := r.Service.Authenticate(ctx, text); err != nil || tok.Name != "ci" {
 		t.Errorf("token gives %+v, %v", tok, err)
 	}
-	mustFail(t, "name", r.Service.PutToken(ctx, "No Good", hash), control.ErrInvalid)
 	raw, err := os.ReadFile(r.Path + "-wal")
 	if err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func fellows(ctx context.Context, r Repos, fabric string, names []string) (map[s
 
 // refresh returns a context with the caller's rights as they are at a time, for what outlives a request's beginning.
 // It fails with ErrUnauthorized when the account is gone or disabled, or what the caller came with has ended: its
-// token was revoked or expired, its session was ended or is too old. Waiting for events keeps no session alive.
+// token was revoked or expired (the OpenID provider's too), its session was ended or is too old. Waiting for events keeps no session alive.
 func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, error) {
 	p, ok := PrincipalFrom(ctx)
 	if !ok || p.Account == 0 {
@@ -111,13 +111,23 @@ func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, erro
 	if err := stillHeld(ctx, r, p, now); err != nil {
 		return ctx, err
 	}
-	p.Grants = a.Principal().Grants
+	present := a.Principal()
+	if p.external() { // what it claims is stored nowhere; what is stored may be of another sign-in
+		if present, err = claimed(ctx, r, a, p.Claims); err != nil {
+			return ctx, err
+		}
+	}
+	p.Grants = present.Grants
 	return WithPrincipal(ctx, p), nil
 }
 
 // stillHeld is ErrUnauthorized when the token or the session that a principal came with has ended.
 func stillHeld(ctx context.Context, r Repos, p Principal, now time.Time) error {
 	switch {
+	case p.external():
+		if !now.Before(p.ExpiresAt) {
+			return ErrUnauthorized
+		}
 	case p.Token != "":
 		list, err := r.ListTokens(ctx, p.Account)
 		if err != nil {

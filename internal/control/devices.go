@@ -152,7 +152,7 @@ func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Ta
 		for i := range records {
 			known[records[i].Device.ID] = &records[i]
 		}
-		running, work, err := underWay(ctx, r, fabric)
+		running, work, err := underWay(ctx, r, fabric, ids)
 		if err != nil {
 			return err
 		}
@@ -179,19 +179,19 @@ func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Ta
 	return out, err
 }
 
-// underWay returns the rollout that runs on a fabric, 0 for none, and where its devices stand.
-func underWay(ctx context.Context, r Repos, fabric string) (int64, map[ident.PortID]*RolloutDevice, error) {
+// underWay returns the rollout that runs on a fabric, 0 for none, and where those of some devices stand that are in it.
+func underWay(ctx context.Context, r Repos, fabric string, ids []ident.PortID) (int64, map[ident.PortID]*RolloutDevice, error) {
 	running, latest, err := rolloutsOf(ctx, r, fabric)
 	if err != nil || !running {
 		return 0, nil, err
 	}
-	ro, err := r.Rollout(ctx, fabric, latest)
+	list, err := r.DevicesOf(ctx, latest, ids)
 	if err != nil {
 		return 0, nil, err
 	}
-	work := make(map[ident.PortID]*RolloutDevice, len(ro.Devices))
-	for i := range ro.Devices {
-		work[ro.Devices[i].Device.ID] = &ro.Devices[i]
+	work := make(map[ident.PortID]*RolloutDevice, len(list))
+	for i := range list {
+		work[list[i].Device.ID] = &list[i]
 	}
 	return latest, work, nil
 }

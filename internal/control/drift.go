@@ -118,7 +118,7 @@ type DriftRepo interface {
 	// PutDeviceRecords adds records or replaces them whole.
 	PutDeviceRecords(ctx context.Context, fabric string, list []DeviceRecord) error
 	// SettleDevices notes what a rollout that ended left: when kept, devices that it read back as wanted are in sync at
-	// its plan, and are read when it is their turn. All others that it took up are unknown and due at once.
+	// its plan since they were read back, and are read when it is their turn. All others that it took up are unknown and due at once.
 	SettleDevices(ctx context.Context, rollout int64, kept bool, now time.Time) error
 	// DevicesWithPolicy lists the records of devices that have a policy of their own.
 	DevicesWithPolicy(ctx context.Context, fabric string) ([]DeviceRecord, error)

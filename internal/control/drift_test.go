@@ -360,6 +360,25 @@ func TestGoingBackBringsWholePlansBack(t *testing.T) {
 		return rollout(t, r.Service, ro.ID)
 	}
 	half := roll(b, control.StageSettings)
+	// What guarded the way forward must not turn the way back around.
+	guarded, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: a, Stages: []control.Stage{control.StageSettings},
+		Options: control.RolloutOptions{ConfirmWindow: time.Hour, MaxShareError: 0.5, MeasureWindow: time.Second, FailureBudget: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if _, err := r.Service.ConfirmRollout(t.Context(), "lab", guarded.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	back, err := r.Service.RollBack(t.Context(), "lab", guarded.ID, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if got := rollout(t, r.Service, back.ID); got.State != control.RolloutSucceeded || got.Options.ConfirmWindow != 0 || got.Options.MaxShareError != 0 || got.Options.FailureBudget != 2 {
+		t.Errorf("the way back ended as %s with %+v", got.State, got.Options)
+	}
 	for _, tc := range []struct {
 		name, to, want string
 		id             int64

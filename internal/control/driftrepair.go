@@ -67,7 +67,7 @@ func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []iden
 	if err := frozen(ctx, r, fabric, devices); err != nil {
 		return Rollout{}, err
 	}
-	if ro.Prior, err = priorPlacements(ctx, r, fabric); err != nil {
+	if ro.Prior, err = r.PlacedPlan(ctx, fabric); err != nil {
 		return Rollout{}, err
 	}
 	what := devices[0].Device.Name

@@ -90,7 +90,7 @@ func (s *Service) observe(ctx context.Context, t Target, ids []ident.PortID) (li
 // none while a rollout runs.
 func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep, err error) {
 	w = sweep{fabric: fabric, by: by}
-	if p, err := s.DriftPolicy(ctx, fabric); err != nil || p.Interval == 0 {
+	if due, err := s.sweepDue(ctx, fabric); err != nil || !due {
 		return w, err
 	}
 	if w.known, err = s.known(ctx, fabric); err != nil {
@@ -130,6 +130,29 @@ func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep,
 		return nil
 	})
 	return w, err
+}
+
+// sweepDue reports whether there is anything to do on a fabric. It needs no plan, of which there may be more than are kept
+// in memory.
+func (s *Service) sweepDue(ctx context.Context, fabric string) (due bool, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		p, seeded, err := driftPolicy(ctx, r, fabric)
+		if err != nil || p.Interval == 0 {
+			return err
+		}
+		if running, _, err := rolloutsOf(ctx, r, fabric); err != nil || running {
+			return err
+		}
+		name, err := inForceName(ctx, r, fabric)
+		if due = seeded != name; err != nil || due {
+			return err
+		}
+		now := s.now()
+		list, err := r.DevicesDue(ctx, fabric, now, now.Add(2*p.interval()), 1)
+		due = len(list) > 0
+		return err
+	})
+	return due && err == nil, err
 }
 
 // seed makes the records those of the plan in force.
@@ -324,8 +347,8 @@ func (t *Target) nodeName(g ident.GUID) string {
 	return ""
 }
 
-// maxKnown bounds the plans in force that are kept decoded.
-const maxKnown = 4
+// maxKnown bounds the devices of the plans in force that are kept decoded. The one used last is kept, however many it has.
+const maxKnown = 1 << 16
 
 // known returns what is known of a fabric's plan in force. It fails with *ConflictError "no-plan" when there is none.
 func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
@@ -342,15 +365,18 @@ func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
 		return nil, err
 	}
 	s.mu.Lock()
-	for _, k := range s.inForce {
+	list := slices.Clone(s.inForce)
+	s.mu.Unlock()
+	if k, ok := ctx.Value(preparedDevicesKey{}).(*known); ok {
+		list = append(list, k)
+	}
+	for _, k := range list {
 		if k.target.Fabric.Name == fabric && k.target.Plan.Name == name {
-			s.mu.Unlock()
 			fresh := *k
 			fresh.target.Fabric = f // its source may have changed
 			return &fresh, nil
 		}
 	}
-	s.mu.Unlock()
 	t, err := s.target(ctx, fabric, name)
 	if err != nil {
 		return nil, err
@@ -366,8 +392,17 @@ func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inForce = append(slices.DeleteFunc(s.inForce, func(k *known) bool { return k.target.Fabric.Name == fabric }), k)
-	if len(s.inForce) > maxKnown {
-		s.inForce = slices.Delete(s.inForce, 0, 1)
-	}
+	s.inForce = lastKnown(s.inForce, maxKnown)
 	return k, nil
+}
+
+// lastKnown leaves the latest of a list, with at most so many devices together, but at least one.
+func lastKnown(list []*known, most int) []*known {
+	devices := 0
+	for i, k := range slices.Backward(list) {
+		if devices += len(k.list); devices > most && i < len(list)-1 {
+			return slices.Delete(list, 0, i+1)
+		}
+	}
+	return list
 }

@@ -16,6 +16,7 @@ type Identity struct {
 	Name            string // what it wants to be called here; see ValidUserName
 	DisplayName     string
 	Grants          []tenants.Grant // by the claims
+	ExpiresAt       time.Time       // when what says so ends
 }
 
 // SignInExternal begins a session for somebody the provider vouches for. The account is found by
@@ -110,9 +111,27 @@ func existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.G
 	return out, nil
 }
 
+// claimed is an account as one who acts with the roles of claims in place of those of its latest sign-in.
+func claimed(ctx context.Context, r Repos, a Account, claims []tenants.Grant) (Principal, error) {
+	grants, err := existing(ctx, r, claims)
+	if err != nil {
+		return Principal{}, err
+	}
+	a.Memberships = slices.DeleteFunc(slices.Clone(a.Memberships), func(m Membership) bool { return m.Source == SourceOIDC })
+	for _, g := range grants {
+		a.Memberships = append(a.Memberships, Membership{Grant: g, Source: SourceOIDC})
+	}
+	p := a.Principal()
+	p.Claims = claims
+	return p, nil
+}
+
 // External returns who a token of the provider speaks for. The account must have signed in before;
-// roles are those of the claims now and those given here.
+// roles are those of the claims now and those given here. A token without an end is of nobody.
 func (s *Service) External(ctx context.Context, id Identity) (Principal, error) {
+	if id.ExpiresAt.IsZero() {
+		return Principal{}, ErrUnauthorized
+	}
 	var p Principal
 	err := s.d.Store.View(ctx, func(r Repos) error {
 		a, err := r.AccountBySubject(ctx, id.Issuer, id.Subject)
@@ -122,15 +141,10 @@ func (s *Service) External(ctx context.Context, id Identity) (Principal, error) 
 		if a.Disabled {
 			return ErrUnauthorized
 		}
-		a.Memberships = slices.DeleteFunc(a.Memberships, func(m Membership) bool { return m.Source == SourceOIDC })
-		grants, err := existing(ctx, r, id.Grants)
-		if err != nil {
+		if p, err = claimed(ctx, r, a, id.Grants); err != nil {
 			return err
 		}
-		for _, g := range grants {
-			a.Memberships = append(a.Memberships, Membership{Grant: g, Source: SourceOIDC, CreatedAt: time.Time{}})
-		}
-		p = a.Principal()
+		p.ExpiresAt = id.ExpiresAt
 		return nil
 	})
 	if errors.Is(err, ErrNotFound) {

@@ -62,7 +62,8 @@ func (s *Service) ListFabrics(ctx context.Context, p Page) (list []Fabric, next 
 }
 
 // UpdateFabric changes where a fabric is found and how its time runs; version 0 means any version. Nothing is
-// discovered anew.
+// discovered anew. While a rollout runs the fabric stays where it is, so that all of it is written and read back at one
+// place: *ConflictError "rollout-running".
 func (s *Service) UpdateFabric(ctx context.Context, name string, version int64, source string, scale float64) (out Fabric, err error) {
 	switch {
 	case source == "":
@@ -74,6 +75,11 @@ func (s *Service) UpdateFabric(ctx context.Context, name string, version int64, 
 		before, err := r.Fabric(ctx, name)
 		if err != nil {
 			return err
+		}
+		if source != before.Source {
+			if err := atRest(ctx, r, name); err != nil {
+				return err
+			}
 		}
 		if out, err = r.UpdateFabric(ctx, Fabric{Name: name, Source: source, TimeScale: scale, Version: version, UpdatedAt: s.now()}); err != nil {
 			return err
@@ -92,20 +98,28 @@ func where(f Fabric) map[string]any {
 // DeleteFabric forgets a fabric and all that belongs to it, unless a rollout runs on it.
 func (s *Service) DeleteFabric(ctx context.Context, name string, version int64) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
-		running, err := r.RunningRollouts(ctx)
-		if err != nil {
+		if err := atRest(ctx, r, name); err != nil {
 			return err
-		}
-		for _, ro := range running {
-			if ro.Fabric == name {
-				return &ConflictError{Code: "rollout-running", Detail: fmt.Sprintf("rollout %d is running on fabric %q; cancel it first", ro.ID, name)}
-			}
 		}
 		if err := r.DeleteFabric(ctx, name, version); err != nil {
 			return err
 		}
 		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.deleted", Subject: name, Message: "fabric " + name + " was forgotten"}, nil)
 	})
+}
+
+// atRest fails with *ConflictError "rollout-running" while a rollout runs on a fabric.
+func atRest(ctx context.Context, r Repos, fabric string) error {
+	running, err := r.RunningRollouts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, ro := range running {
+		if ro.Fabric == fabric {
+			return &ConflictError{Code: "rollout-running", Detail: fmt.Sprintf("rollout %d is running on fabric %q; cancel it first", ro.ID, fabric)}
+		}
+	}
+	return nil
 }
 
 // Discover sweeps the fabric's source, outside any transaction, and keeps the topology.

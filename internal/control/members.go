@@ -4,8 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fairlane/tenants"
+)
+
+// Bounds of what a tenant's administrator may add: who has no other rights must not fill the database.
+const (
+	MaxMembers         = 1000 // of one tenant, given their role here
+	MaxServiceAccounts = 100  // of one tenant, or of those that act on everything
 )
 
 // ListMembers returns the users with a role in a tenant, by name. What people are called is told to those who see
@@ -23,7 +30,7 @@ func (s *Service) ListMembers(ctx context.Context, d tenants.Domain, p Page) (li
 }
 
 // PutMember gives a user a role in a tenant. A name that no user has is kept as one who was invited:
-// whoever asks cannot tell by the answer which users there are.
+// whoever asks cannot tell by the answer which users there are. One more than MaxMembers is a *ConflictError.
 func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (out Member, err error) {
 	switch {
 	case !ValidUserName(user) || reserved(user):
@@ -39,6 +46,9 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 			return err
 		}
 		a, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: user})
+		if err := roomFor(ctx, r, a, g.Domain); err != nil {
+			return err
+		}
 		if errors.Is(err, ErrNotFound) {
 			a, err = r.CreateAccount(ctx, Account{Kind: PrincipalUser, Name: user, CreatedAt: s.now()})
 		}
@@ -53,6 +63,18 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 			Message: fmt.Sprintf("user %s is %s of tenant %s now", user, g.Role, g.Domain.Tenant)}, change{After: map[string]string{"user": user, "role": string(g.Role)}})
 	})
 	return out, err
+}
+
+// roomFor is a *ConflictError when a tenant has as many members as may be and an account is none of them.
+func roomFor(ctx context.Context, r Repos, a Account, d tenants.Domain) error {
+	if slices.ContainsFunc(a.Memberships, func(m Membership) bool { return m.Source == SourceLocal && m.Domain == d }) {
+		return nil
+	}
+	n, err := r.CountMembers(ctx, d)
+	if err == nil && n >= MaxMembers {
+		err = &ConflictError{Code: "too-many", Detail: fmt.Sprintf("tenant %s has %d members, the most there may be; take one's role away first", d.Tenant, n)}
+	}
+	return err
 }
 
 // DeleteMember takes a user's role in a tenant away; *NotFoundError when it had none given here.
@@ -88,7 +110,8 @@ type ServiceAccountInput struct {
 	Grant       tenants.Grant // its one role; its domain is the account's home
 }
 
-// CreateServiceAccount adds an account for a program. It can only come with tokens.
+// CreateServiceAccount adds an account for a program. It can only come with tokens. One more than MaxServiceAccounts
+// in its domain is a *ConflictError.
 func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInput) (out Account, err error) {
 	switch {
 	case !tenants.ValidName(in.Name):
@@ -100,7 +123,14 @@ func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInp
 		return Account{}, Invalid("/role", "%v", err)
 	}
 	now := s.now()
-	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+	err = s.d.Store.Tx(ctx, func(r Repos) error {
+		n, err := r.CountAccounts(ctx, PrincipalService, in.Grant.Domain)
+		if err != nil {
+			return err
+		}
+		if n >= MaxServiceAccounts {
+			return &ConflictError{Code: "too-many", Detail: fmt.Sprintf("%s has %d service accounts, the most there may be; delete one first", in.Grant.Domain, n)}
+		}
 		out, err = r.CreateAccount(ctx, Account{
 			Kind: PrincipalService, Name: in.Name, Domain: in.Grant.Domain, DisplayName: in.DisplayName, CreatedAt: now,
 			Memberships: []Membership{{Grant: in.Grant, Source: SourceLocal, CreatedAt: now}},

@@ -138,7 +138,8 @@ func DryRun(ctx context.Context) context.Context {
 func IsDryRun(ctx context.Context) bool { return sessionOf(ctx).dry }
 
 // Atomic runs do in one transaction, which the use cases called with its context join: all of them are kept or
-// none. A dry run rolls back after do went through. do may be called again when the database asks for it.
+// none. A dry run rolls back after do went through. do may be called again when the database asks for it. Nobody else
+// writes meanwhile: what takes long is done before, by PreparePassword and PrepareDevices.
 func (s *Service) Atomic(ctx context.Context, do func(ctx context.Context) error) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
 		in := sessionOf(ctx)

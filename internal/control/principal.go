@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"slices"
+	"time"
 
 	"fairlane/tenants"
 )
@@ -28,7 +29,15 @@ type Principal struct {
 	Grants  []tenants.Grant
 	// Scopes narrow the rights of a token; nil narrows nothing.
 	Scopes []Scope
+	// ExpiresAt is when what the principal came with ends: its token here or of the provider; zero for
+	// a token without an end and for a session, whose end is in its row.
+	ExpiresAt time.Time
+	// Claims are the roles among Grants that a token of the provider brought along; they are stored nowhere.
+	Claims []tenants.Grant
 }
+
+// external reports whether the principal came with a token of the OpenID provider.
+func (p Principal) external() bool { return p.Account != 0 && p.Token == "" && p.Session == 0 }
 
 // Wide reports whether the principal acts on everything rather than on single tenants.
 func (p Principal) Wide() bool {

@@ -159,7 +159,7 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 		if err := frozen(ctx, r, fabric, p.devices); err != nil {
 			return err
 		}
-		if ro.Prior, err = priorPlacements(ctx, r, fabric); err != nil {
+		if ro.Prior, err = r.PlacedPlan(ctx, fabric); err != nil {
 			return err
 		}
 		out, err = s.addRollout(ctx, r, ro, p.devices, "rollout.started",
@@ -210,26 +210,6 @@ func (s *Service) inherit(ctx context.Context, r Repos, fabric string, devices [
 	return nil
 }
 
-// priorPlacements returns the plan whose placements are in force: that of the latest rollout that succeeded with
-// the placement stage. It is empty when there was none.
-func priorPlacements(ctx context.Context, r Repos, fabric string) (string, error) {
-	for p := (Page{Limit: 100}); ; {
-		list, next, err := r.ListRollouts(ctx, fabric, p)
-		if err != nil {
-			return "", err
-		}
-		for _, ro := range list {
-			if slices.Contains(ro.Stages, StagePlacement) && (ro.State == RolloutSucceeded || ro.State == RolloutPartial) {
-				return ro.Plan, nil
-			}
-		}
-		if next == "" {
-			return "", nil
-		}
-		p.After = next
-	}
-}
-
 // orderStages puts stages in the order in which they run and refuses unknown ones and repeats.
 func orderStages(in []Stage) ([]Stage, error) {
 	all := []Stage{StagePlacement, StageSettings}
@@ -257,14 +237,16 @@ func orderStages(in []Stage) ([]Stage, error) {
 // sense in the rollout's present phase.
 func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, message string, change func(*Rollout) error) (ro Rollout, err error) {
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
-		if ro, err = r.Rollout(ctx, fabric, id); err != nil { // of this fabric, or none
+		if _, err := r.Fabric(ctx, fabric); err != nil {
 			return err
 		}
-		if ro.State != RolloutRunning {
+		switch ro, err = r.LockRollout(ctx, id); {
+		case err != nil:
+			return err
+		case ro.Fabric != fabric:
+			return &NotFoundError{Kind: "rollout", Name: fmt.Sprint(id)}
+		case ro.State != RolloutRunning:
 			return &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running: it ended as %s", id, ro.State)}
-		}
-		if ro, err = r.LockRollout(ctx, id); err != nil {
-			return err
 		}
 		if err := change(&ro); err != nil {
 			return err
@@ -390,12 +372,9 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 			return Rollout{}, err
 		}
 	}
-	in := RolloutInput{Plan: plan, Stages: []Stage{StageSettings}, Options: ro.Options}
-	if ro.Options.Repair {
-		in.Options = RolloutOptions{}
-	}
+	in := RolloutInput{Plan: plan, Stages: []Stage{StageSettings}, Options: wayBack(ro.Options)}
 	var placed string
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { placed, err = priorPlacements(ctx, r, fabric); return err })
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { placed, err = r.PlacedPlan(ctx, fabric); return err })
 	if err != nil {
 		return Rollout{}, err
 	}
@@ -403,6 +382,16 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 		in.Stages = []Stage{StagePlacement, StageSettings}
 	}
 	return s.StartRollout(ctx, fabric, in)
+}
+
+// wayBack are the options for going back on a rollout with the given ones: as wide and as patient, but nothing may turn
+// it forward again. The confirm window and the health gates of that rollout guard what it brought, not the return.
+func wayBack(o RolloutOptions) RolloutOptions {
+	if o.Repair {
+		return RolloutOptions{}
+	}
+	o.ConfirmWindow, o.VerifyShares, o.MaxShareError, o.MinUtilisation, o.MeasureWindow = 0, false, 0, 0, 0
+	return o
 }
 
 // RolloutEnded records the end of a rollout in the audit log and in what is known of its devices, in the transaction

@@ -40,7 +40,7 @@ type Service struct {
 
 	mu         sync.Mutex
 	topologies []cachedTopology // most recently used last, at most maxCached
-	inForce    []*known         // of at most maxKnown fabrics
+	inForce    []*known         // of at most maxKnown devices; the one loaded last is the last
 }
 
 type cachedTopology struct {

@@ -43,7 +43,7 @@ func newGate() gate {
 // its were refused of late. The try counts as refused from now on, so that tries made at once are no more than those
 // made one after another; forgive takes it back when it was not refused.
 func (s *Service) Admit(addr string) (forgive func(), err error) {
-	key := sourceKey(addr)
+	key := SourceKey(addr)
 	if wait := s.gate.sources.take(key, s.now()); wait > 0 {
 		return nil, &LockedError{Detail: "too many refused credentials from this address", Until: s.now().Add(wait)}
 	}
@@ -226,6 +226,9 @@ func (s *Service) beginSession(ctx context.Context, p proof) (SignedIn, error) {
 		if a, err = r.UpdateAccount(ctx, a); err != nil {
 			return err
 		}
+		if err := s.endReplaced(ctx, r, now); err != nil {
+			return err
+		}
 		if in.Session, err = r.CreateSession(ctx, in.Session); err != nil {
 			return err
 		}
@@ -235,6 +238,39 @@ func (s *Service) beginSession(ctx context.Context, p proof) (SignedIn, error) {
 			map[string]string{"method": p.method})
 	})
 	return in, err
+}
+
+type replacedKey struct{}
+
+// Replacing returns a context in which a sign-in that succeeds ends the session of a secret, which came along with it
+// and may be one that somebody planted. Both happen or neither.
+func Replacing(ctx context.Context, secret string) context.Context {
+	return context.WithValue(ctx, replacedKey{}, secret)
+}
+
+// endReplaced ends the session in whose place one begins, if there is one.
+func (s *Service) endReplaced(ctx context.Context, r Repos, now time.Time) error {
+	secret, _ := ctx.Value(replacedKey{}).(string)
+	if secret == "" {
+		return nil
+	}
+	old, err := r.SessionByHash(ctx, sha256.Sum256([]byte(secret)))
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && !old.valid(now):
+		return nil
+	case err != nil:
+		return err
+	}
+	a, err := r.AccountByID(ctx, old.Account)
+	if err != nil {
+		return err
+	}
+	if err := r.DeleteSession(ctx, old.ID); err != nil {
+		return err
+	}
+	p := a.Principal()
+	p.Session = old.ID
+	return s.event(WithPrincipal(ctx, p), r, Event{Kind: "session.ended", Subject: a.Name, Message: a.Name + " signed out"}, nil)
 }
 
 // valid reports whether a session has not ended by age or idleness. One that would live longer than there is was begun
@@ -343,8 +379,11 @@ func (s *Service) ChangePassword(ctx context.Context, present, next string) erro
 	})
 }
 
-// hash makes a password's hash when there is room to.
+// hash makes a password's hash when there is room to, unless PreparePassword made it.
 func (s *Service) hash(ctx context.Context, password string) (text string, err error) {
+	if had, ok := ctx.Value(preparedPasswordKey{}).(preparedPassword); ok && had.password == password {
+		return had.hash, nil
+	}
 	err = s.gate.hashers.do(ctx, func() { text = hashPassword(password, presentCost()) })
 	return text, err
 }

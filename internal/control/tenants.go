@@ -266,15 +266,15 @@ func pointerOf(field string) string {
 }
 
 // sameTenant compares what people can change.
-func sameTenant(a, b tenants.Tenant) bool {
-	norm := func(t tenants.Tenant) tenants.Tenant {
-		if len(t.Classes) == 0 {
-			t.Classes = nil
-		}
-		if len(t.Attachments) == 0 {
-			t.Attachments = nil
-		}
-		return t
+func sameTenant(a, b tenants.Tenant) bool { return reflect.DeepEqual(normal(a), normal(b)) }
+
+// normal is the tenant with its empty lists nil.
+func normal(t tenants.Tenant) tenants.Tenant {
+	if len(t.Classes) == 0 {
+		t.Classes = nil
 	}
-	return reflect.DeepEqual(norm(a), norm(b))
+	if len(t.Attachments) == 0 {
+		t.Attachments = nil
+	}
+	return t
 }

@@ -94,9 +94,9 @@ func (t *throttle) append(b *bucket) {
 	t.newest = b
 }
 
-// sourceKey is what an address is counted under: the address itself, or the /64 that one IPv6
+// SourceKey is what an address is counted under: the address itself, or the /64 that one IPv6
 // subscriber commonly has. What is no address is counted together.
-func sourceKey(addr string) string {
+func SourceKey(addr string) string {
 	ap, err := netip.ParseAddrPort(addr)
 	ip := ap.Addr()
 	if err != nil {

@@ -97,7 +97,7 @@ func TestSourcesAreAddresses(t *testing.T) {
 		"192.0.2.7:99": "192.0.2.7", "192.0.2.7": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8:1:2:3::4]:5": "2001:db8:1:2::/64",
 		"2001:db8:1:2::9": "2001:db8:1:2::/64", "[fe80::1%eth0]:5": "fe80::/64", "": "?", "@": "?", "unix": "?",
 	} {
-		if got := sourceKey(addr); got != want {
+		if got := SourceKey(addr); got != want {
 			t.Errorf("%q is counted under %q, want %q", addr, got, want)
 		}
 	}

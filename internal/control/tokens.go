@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"fairlane/internal/audit"
 	"fairlane/tenants"
 )
 
@@ -79,7 +80,7 @@ func (s *Service) Bootstrap(ctx context.Context, given string) (generated string
 			}
 			generated, t.Hash = NewToken()
 		}
-		return r.PutToken(ctx, t)
+		return s.putBootstrap(ctx, r, t)
 	})
 	if err != nil {
 		return "", err
@@ -87,14 +88,19 @@ func (s *Service) Bootstrap(ctx context.Context, given string) (generated string
 	return generated, nil
 }
 
-// PutToken stores the hash of a token that belongs to no account under a name.
-func (s *Service) PutToken(ctx context.Context, name string, hash [32]byte) error {
-	if !tenants.ValidName(name) {
-		return Invalid("/name", "token name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", name)
+// putBootstrap stores the first token, with its entry in the audit log when it is another one than before.
+func (s *Service) putBootstrap(ctx context.Context, r Repos, t Token) error {
+	switch had, err := r.TokenByHash(ctx, t.Hash); {
+	case err == nil && had.Account == 0 && had.Name == t.Name:
+		return nil
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return err
 	}
-	return s.d.Store.Tx(ctx, func(r Repos) error {
-		return r.PutToken(ctx, Token{Name: name, Hash: hash, CreatedAt: s.now()})
-	})
+	if err := r.PutToken(ctx, t); err != nil {
+		return err
+	}
+	return s.AuditIn(ctx, r, AuditRecord{Action: "token.bootstrap", Object: t.Name, Outcome: audit.Done,
+		Detail: "the token that belongs to no account was made, or replaced by another", After: tokenData(t)})
 }
 
 // Authenticate returns who the token speaks for, or ErrUnauthorized. The time it takes says
@@ -144,7 +150,7 @@ func (s *Service) bearer(ctx context.Context, r Repos, t Token) (Principal, erro
 		return Principal{}, ErrUnauthorized
 	}
 	p := a.Principal()
-	p.Token, p.Scopes = t.Name, t.Scopes
+	p.Token, p.Scopes, p.ExpiresAt = t.Name, t.Scopes, t.ExpiresAt
 	return p, nil
 }
 
@@ -198,7 +204,11 @@ func tokenData(t Token) map[string]any {
 	for i, sc := range t.Scopes {
 		scopes[i] = sc.String()
 	}
-	return map[string]any{"token": t.Name, "scopes": scopes, "expires_at": t.ExpiresAt}
+	data := map[string]any{"token_name": t.Name, "scopes": scopes} // a field called token would be taken for a secret
+	if !t.ExpiresAt.IsZero() {
+		data["expires_at"] = t.ExpiresAt
+	}
+	return data
 }
 
 func checkToken(in *TokenInput) error {
@@ -216,10 +226,17 @@ func checkToken(in *TokenInput) error {
 	return nil
 }
 
-// boundByOwn makes a new token end no later than the token that asks for it.
+// boundByOwn makes a new token end no later than the token that asks for it, be it ours or the OpenID provider's.
 func (s *Service) boundByOwn(ctx context.Context, r Repos, t *Token) error {
 	p, ok := PrincipalFrom(ctx)
-	if !ok || p.Token == "" || p.Account == 0 {
+	switch {
+	case !ok || p.Account == 0 || p.Session != 0:
+		return nil
+	case p.external():
+		if !t.CreatedAt.Before(p.ExpiresAt) { // also when its end is not known
+			return ErrUnauthorized
+		}
+		t.ExpiresAt = earlier(t.ExpiresAt, p.ExpiresAt)
 		return nil
 	}
 	if p.Scopes != nil {
@@ -233,10 +250,17 @@ func (s *Service) boundByOwn(ctx context.Context, r Repos, t *Token) error {
 	if i < 0 {
 		return ErrUnauthorized
 	}
-	if end := own[i].ExpiresAt; !end.IsZero() && end.Before(t.ExpiresAt) {
-		t.ExpiresAt = end
+	if end := own[i].ExpiresAt; !end.IsZero() {
+		t.ExpiresAt = earlier(t.ExpiresAt, end)
 	}
 	return nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // ListTokens returns an account's tokens by name, expired ones too.
@@ -261,6 +285,7 @@ func (s *Service) DeleteToken(ctx context.Context, ref AccountRef, name string) 
 		if err := r.DeleteToken(ctx, a.ID, name); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Kind: "token.deleted", Subject: a.Principal().Name, Message: fmt.Sprintf("token %s was revoked", name)}, nil)
+		return s.event(ctx, r, Event{Kind: "token.deleted", Subject: a.Principal().Name, Message: fmt.Sprintf("token %s was revoked", name)},
+			change{Before: map[string]string{"token_name": name}})
 	})
 }

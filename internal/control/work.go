@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"fairlane/subnet/ident"
 )
 
 // Phase says what a running rollout is busy with.
@@ -110,6 +112,9 @@ type WorkRepo interface {
 	Shards(ctx context.Context, rollout int64) ([]Shard, error)
 	// ShardDevices lists the devices of a shard by device, without what is wanted of them, what was observed and receipts.
 	ShardDevices(ctx context.Context, rollout int64, wave, shard int) ([]RolloutDevice, error)
+	// DevicesOf lists those of the given devices that are in a rollout, in no order, with where they stand only: without
+	// settings and receipts.
+	DevicesOf(ctx context.Context, rollout int64, ids []ident.PortID) ([]RolloutDevice, error)
 	// PutRolloutDevices renews the rows of devices, as PutRolloutDevice does, in few statements.
 	PutRolloutDevices(ctx context.Context, rollout int64, ds []RolloutDevice) error
 	// FailedDevices counts the devices of a rollout that count against its failure budget.
@@ -123,6 +128,9 @@ type WorkRepo interface {
 	// DirtyDevices lists the devices of a fabric whose latest finished rollout left them neither as wanted
 	// nor as before, each with the state before it was first touched.
 	DirtyDevices(ctx context.Context, fabric string) ([]RolloutDevice, error)
+	// PlacedPlan names the plan whose placements are in force: that of the latest rollout of a fabric that succeeded, in
+	// whole or in part, with the placement stage. It is empty when there was none.
+	PlacedPlan(ctx context.Context, fabric string) (string, error)
 	// AddEvents adds events in order.
 	AddEvents(ctx context.Context, es []Event) error
 }

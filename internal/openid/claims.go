@@ -40,7 +40,7 @@ func (p *Provider) identity(id *oidc.IDToken, claims map[string]any) (control.Id
 		return control.Identity{}, fmt.Errorf("the claim %q is missing: it names the user", p.o.NameClaim)
 	}
 	// An address is a fine name but for its @. Two that become alike are told apart by their subject.
-	out := control.Identity{Issuer: id.Issuer, Subject: id.Subject, Name: strings.ReplaceAll(strings.ToLower(name), "@", ".")}
+	out := control.Identity{Issuer: id.Issuer, Subject: id.Subject, Name: strings.ReplaceAll(strings.ToLower(name), "@", "."), ExpiresAt: id.Expiry}
 	if id.Subject == "" {
 		return control.Identity{}, errors.New("the token has no subject")
 	}

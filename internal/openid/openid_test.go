@@ -84,6 +84,10 @@ func TestSignInAtARealProvider(t *testing.T) {
 		Issuer: s.Issuer, Subject: "alice", Name: "alice", DisplayName: "alice Example",
 		Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}, // wider than the auditor of staff
 	}
+	if left := time.Until(id.ExpiresAt); left <= 0 || left > 24*time.Hour {
+		t.Errorf("the identity ends at %v", id.ExpiresAt)
+	}
+	want.ExpiresAt = id.ExpiresAt
 	if d := cmp.Diff(want, id); d != "" || err != nil {
 		t.Fatalf("identity differs: %v\n%s", err, d)
 	}

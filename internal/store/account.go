@@ -149,6 +149,19 @@ func (r *repos) ListAccounts(ctx context.Context, kind control.PrincipalKind, d 
 	return list, next, err
 }
 
+// CountAccounts implements control.AccountRepo.
+func (r *repos) CountAccounts(ctx context.Context, kind control.PrincipalKind, d tenants.Domain) (int64, error) {
+	home, err := r.tenantOf(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	if err := inTenant(r.in(ctx).Model(&accountRow{}).Where("kind = ?", string(kind)), "accounts", home).Count(&n).Error; err != nil {
+		return 0, fmt.Errorf("count accounts in %s: %w", d, err)
+	}
+	return n, nil
+}
+
 // withMemberships reads the memberships of the rows in one query for each 500.
 func (r *repos) withMemberships(ctx context.Context, rows []placedAccount) ([]control.Account, error) {
 	list := make([]control.Account, len(rows))

@@ -18,6 +18,7 @@ type auditRow struct {
 	AtUS      int64  `gorm:"column:at_us"`
 	Actor     string `gorm:"column:actor"`
 	ActorKind string `gorm:"column:actor_kind"`
+	Token     string `gorm:"column:token"`
 	Addr      string `gorm:"column:addr"`
 	RequestID string `gorm:"column:request_id"`
 	Fabric    string `gorm:"column:fabric"`
@@ -48,14 +49,14 @@ func (r *repos) AppendAudit(ctx context.Context, e audit.Entry) (audit.Entry, er
 	if err != nil {
 		return audit.Entry{}, err
 	}
-	for _, s := range []*string{&e.Actor, &e.ActorKind, &e.Addr, &e.RequestID, &e.Fabric, &e.Action, &e.Object, &e.Outcome, &e.Detail} {
+	for _, s := range []*string{&e.Actor, &e.ActorKind, &e.Token, &e.Addr, &e.RequestID, &e.Fabric, &e.Action, &e.Object, &e.Outcome, &e.Detail} {
 		*s = text(*s)
 	}
 	if e, err = tail.Append(e); err != nil {
 		return audit.Entry{}, err
 	}
 	row := auditRow{
-		Seq: e.Seq, AtUS: micros(e.At), Actor: e.Actor, ActorKind: e.ActorKind, Addr: e.Addr, RequestID: e.RequestID,
+		Seq: e.Seq, AtUS: micros(e.At), Actor: e.Actor, ActorKind: e.ActorKind, Token: e.Token, Addr: e.Addr, RequestID: e.RequestID,
 		Fabric: e.Fabric, Action: e.Action, Object: e.Object, Outcome: e.Outcome, Detail: e.Detail,
 		Before: e.Before, After: e.After, Prev: e.Prev.String(), Hash: e.Hash.String(),
 	}
@@ -156,7 +157,7 @@ func (r *repos) PruneAudit(ctx context.Context, through int64, limit int) (int64
 // hash, which no content has, so that the check of the chain names the entry.
 func (row auditRow) domain() audit.Entry {
 	e := audit.Entry{
-		Seq: row.Seq, At: fromMicros(row.AtUS), Actor: row.Actor, ActorKind: row.ActorKind, Addr: row.Addr, RequestID: row.RequestID,
+		Seq: row.Seq, At: fromMicros(row.AtUS), Actor: row.Actor, ActorKind: row.ActorKind, Token: row.Token, Addr: row.Addr, RequestID: row.RequestID,
 		Fabric: row.Fabric, Action: row.Action, Object: row.Object, Outcome: row.Outcome, Detail: row.Detail,
 		Before: row.Before, After: row.After,
 	}

@@ -86,3 +86,52 @@ func BenchmarkVerify(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkDirtyDevices looks for what earlier rollouts left, of which there were twenty of 10,000 devices each. The first
+// one left 100 devices, which the next one settled.
+func BenchmarkDirtyDevices(b *testing.B) {
+	benchStores(b, func(b *testing.B, s *Store) {
+		ctx := b.Context()
+		err := s.Tx(ctx, func(r control.Repos) error {
+			_, err := r.CreateFabric(ctx, control.Fabric{Name: "lab", Plane: "ib", Source: "file:x", TimeScale: 1, CreatedAt: at()})
+			if err == nil {
+				_, _, err = r.PutPlan(ctx, plan(planName("a")))
+			}
+			return err
+		})
+		for i := 0; i < 20 && err == nil; i++ {
+			err = s.Tx(ctx, func(r control.Repos) error {
+				ro, err := r.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: planName("a"), Stages: []control.Stage{control.StageSettings}, CreatedAt: at()})
+				if err != nil {
+					return err
+				}
+				ds := workDevices(10_000)
+				for k := range ds {
+					ds[k].State, ds[k].Touched = "in-sync", true
+					if i == 0 && k < 100 {
+						ds[k].State = "failed"
+					}
+				}
+				if err := r.AddRolloutWork(ctx, ro.ID, ds); err != nil {
+					return err
+				}
+				return r.FinishRollout(ctx, ro.ID, control.RolloutSucceeded, "", at())
+			})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			err := s.View(ctx, func(r control.Repos) error {
+				list, err := r.DirtyDevices(ctx, "lab")
+				if len(list) > 0 {
+					b.Errorf("%d devices are dirty", len(list))
+				}
+				return err
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -18,7 +18,7 @@ import (
 // auditEntry is the i. entry of the suite, one second after the one before.
 func auditEntry(i int) audit.Entry {
 	return audit.Entry{
-		At: at().Add(time.Duration(i) * time.Second), Actor: []string{"ada", "grace"}[i%2], ActorKind: "user", Addr: "192.0.2.1", RequestID: "r" + strconv.Itoa(i),
+		At: at().Add(time.Duration(i) * time.Second), Actor: []string{"ada", "grace"}[i%2], ActorKind: "user", Token: []string{"", "laptop"}[i%2], Addr: "192.0.2.1", RequestID: "r" + strconv.Itoa(i),
 		Fabric: []string{"lab", "hall"}[i/2%2], Action: []string{"tenant.updated", "tenant.created", "tenants.x"}[i%3], Object: "red", Outcome: audit.Done,
 		Before: json.RawMessage(`{"weight": 1}`), After: json.RawMessage(`{"name":"<\u4e2d>"}`),
 	}

@@ -126,9 +126,11 @@ func checkSettledDevices(t *testing.T, f *fixture) {
 		list = append(list, d)
 	}
 	list[1].Watch.Steady = at().Add(-time.Hour)
+	back := [2]time.Time{at().Add(-20 * time.Hour), at().Add(-19 * time.Hour)} // when they were read back
 	f.tx(func(r control.Repos) error {
 		devices := workDevices(4)
 		devices[0].State, devices[1].State, devices[2].State = "in-sync", "in-sync", "rolled-back" // the fourth still waits
+		devices[0].UpdatedAt, devices[1].UpdatedAt = back[0], back[1]
 		return errors.Join(r.SeedDevices(ctx, "lab", planName("b"), nil), r.PutDeviceRecords(ctx, "lab", list), r.PutRolloutDevices(ctx, ro.ID, devices))
 	})
 	now := at().Add(time.Second)
@@ -150,7 +152,7 @@ func checkSettledDevices(t *testing.T, f *fixture) {
 	for i := range 2 {
 		d := &want[i]
 		d.Watch.Reading, d.Watch.Seen, d.Error, d.Differences = control.ReadingInSync, control.ReadingInSync, "", nil
-		d.Plan, d.ReadAt, d.SeenAt = planName("a"), now, now
+		d.Plan, d.ReadAt, d.SeenAt = planName("a"), back[i], back[i]
 	}
 	want[0].Watch.Steady = now
 	want[2].Watch.Reading, want[2].Watch.Seen, want[2].Error, want[2].Differences, want[2].Due = control.ReadingUnknown, control.ReadingUnknown, "", nil, now

@@ -13,9 +13,14 @@ import (
 // rolledOut is a finished rollout of a plan with devices devices and two events.
 func (f *fixture) rolledOut(plan string, state control.RolloutState, finished time.Time, devices int) (id int64) {
 	f.t.Helper()
+	return f.rolledOutBy(control.RolloutOptions{}, plan, state, finished, devices)
+}
+
+func (f *fixture) rolledOutBy(o control.RolloutOptions, plan string, state control.RolloutState, finished time.Time, devices int) (id int64) {
+	f.t.Helper()
 	ctx := f.t.Context()
 	f.tx(func(r control.Repos) error {
-		ro, err := r.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: planName(plan), Stages: []control.Stage{control.StageSettings}, Actor: "ada", CreatedAt: finished})
+		ro, err := r.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: planName(plan), Stages: []control.Stage{control.StageSettings}, Actor: "ada", CreatedAt: finished, Options: o})
 		if err != nil {
 			return err
 		}
@@ -67,12 +72,13 @@ func checkRetentionOfRollouts(t *testing.T, f *fixture) {
 	old, young := at().Add(-48*time.Hour), at()
 	failed := f.rolledOut("a", control.RolloutFailed, old, 5)
 	inForce := f.rolledOut("a", control.RolloutSucceeded, old, 2)
+	repair := f.rolledOutBy(control.RolloutOptions{Repair: true}, "a", control.RolloutSucceeded, old, 1)
 	recent := f.rolledOut("b", control.RolloutFailed, young, 1)
 	latest := f.rolledOut("b", control.RolloutFailed, old, 1)
 	limit := at().Add(-24 * time.Hour)
-	f.equal("device rows taken", []int64{2, 2, 1}, f.prunedBy(func(r control.Repos) (int64, error) { return r.PruneRolloutDevices(ctx, limit, 2) }))
-	f.equal("events taken", []int64{2}, f.prunedBy(func(r control.Repos) (int64, error) { return r.PruneEvents(ctx, limit, 2) }))
-	for id, want := range map[int64]int{failed: 0, inForce: 2, recent: 1, latest: 1} {
+	f.equal("device rows taken", []int64{2, 2, 2}, f.prunedBy(func(r control.Repos) (int64, error) { return r.PruneRolloutDevices(ctx, limit, 2) }))
+	f.equal("events taken", []int64{2, 2}, f.prunedBy(func(r control.Repos) (int64, error) { return r.PruneEvents(ctx, limit, 2) }))
+	for id, want := range map[int64]int{failed: 0, inForce: 2, repair: 0, recent: 1, latest: 1} {
 		if n := f.devices(id); n != want {
 			t.Errorf("rollout %d has %d devices, want %d", id, n, want)
 		}

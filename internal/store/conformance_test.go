@@ -38,6 +38,8 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"shards of a rollout":                                 checkShards,
 		"many devices at once":                                checkManyDevices,
 		"devices that were left in the middle are known":      checkDirtyDevices,
+		"the plan whose placements are in force":              checkPlacedPlan,
+		"some devices of a rollout":                           checkDevicesOf,
 		"a fabric's drift policy":                             checkDriftPolicy,
 		"devices are known by plan, due time and policy":      checkDeviceRecords,
 		"a rollout settles what is known of its devices":      checkSettledDevices,

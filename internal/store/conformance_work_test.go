@@ -11,6 +11,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/control"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 )
 
 // workDevices are n devices in waves of two shards of two.
@@ -187,4 +188,98 @@ func checkDirtyDevices(t *testing.T, f *fixture) {
 	if d := cmp.Diff([]string{"host-1/P1"}, dirty()); d != "" {
 		t.Errorf("a later rollout settles a device, and one that it never reached stays as it is: %s", d)
 	}
+	third := f.rollout()
+	f.tx(func(r control.Repos) error { return r.AddRolloutWork(ctx, third.ID, workDevices(3)) })
+	put(third.ID, 0, "unknown", true)
+	put(third.ID, 1, "rolled-back", false)
+	if d := cmp.Diff([]string{"host-1/P1"}, dirty()); d != "" {
+		t.Errorf("while a rollout runs it counts for nothing: %s", d)
+	}
+	end(third.ID)
+	if d := cmp.Diff([]string{"host-0/P1"}, dirty()); d != "" {
+		t.Errorf("a device that was clean can be left again, and one that was left can be returned: %s", d)
+	}
+}
+
+func checkPlacedPlan(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.fabric("lab")
+	placed := func(want string) {
+		t.Helper()
+		f.view(func(r control.Repos) error {
+			got, err := r.PlacedPlan(ctx, "lab")
+			if got != want {
+				t.Errorf("the placements in force are those of %q, want %q", got, want)
+			}
+			return err
+		})
+	}
+	placed("")
+	for i, c := range []struct {
+		stages []control.Stage
+		state  control.RolloutState
+		stays  bool
+	}{
+		{[]control.Stage{control.StageSettings}, control.RolloutSucceeded, false},
+		{[]control.Stage{control.StagePlacement}, control.RolloutSucceeded, true},
+		{[]control.Stage{control.StagePlacement, control.StageSettings}, control.RolloutPartial, true},
+		{[]control.Stage{control.StagePlacement, control.StageSettings}, control.RolloutFailed, false},
+		{[]control.Stage{control.StageSettings}, control.RolloutPartial, false},
+	} {
+		name, before := planName(fmt.Sprintf("%x", i)), ""
+		f.plan(name)
+		f.tx(func(r control.Repos) (err error) {
+			if before, err = r.PlacedPlan(ctx, "lab"); err != nil {
+				return err
+			}
+			ro, err := r.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: name, Stages: c.stages, CreatedAt: at()})
+			if err != nil {
+				return err
+			}
+			return r.FinishRollout(ctx, ro.ID, c.state, "", at())
+		})
+		if c.stays {
+			before = name
+		}
+		placed(before)
+	}
+	f.view(func(r control.Repos) error {
+		_, err := r.PlacedPlan(ctx, "nowhere")
+		f.want(err, control.ErrNotFound)
+		return nil
+	})
+}
+
+func checkDevicesOf(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	ro := f.working(450) // more than one statement
+	ds := workDevices(450)
+	d := ds[7]
+	d.State, d.Note, d.Before = "applying", "writing", &driver.Settings{CA: &ibcc.CASettings{Table: []ibcc.Entry{{}}}}
+	f.tx(func(r control.Repos) error { return r.PutRolloutDevices(ctx, ro.ID, []control.RolloutDevice{d}) })
+	other := ds[3].Device.ID
+	other.Port++ // of a node that is in the rollout
+	f.view(func(r control.Repos) error {
+		some, err := r.DevicesOf(ctx, ro.ID, []ident.PortID{ds[7].Device.ID, other, ds[7].Device.ID})
+		if len(some) != 1 || some[0].Device.ID != ds[7].Device.ID || some[0].State != "applying" || some[0].Note != "writing" || some[0].Before != nil {
+			t.Errorf("one device is %+v", some)
+		}
+		ids := make([]ident.PortID, len(ds))
+		for i := range ds {
+			ids[i] = ds[i].Device.ID
+		}
+		all, err2 := r.DevicesOf(ctx, ro.ID, ids)
+		seen := map[ident.PortID]bool{}
+		for i := range all {
+			seen[all[i].Device.ID] = true
+		}
+		if len(all) != len(ds) || len(seen) != len(ds) {
+			t.Errorf("of %d devices there are %d, %d different ones", len(ds), len(all), len(seen))
+		}
+		none, err3 := r.DevicesOf(ctx, ro.ID+1, ids)
+		if len(none) > 0 {
+			t.Errorf("another rollout has %d devices", len(none))
+		}
+		return errors.Join(err, err2, err3)
+	})
 }

@@ -208,11 +208,14 @@ func (r *repos) PutDeviceRecords(ctx context.Context, fabric string, list []cont
 func (r *repos) SettleDevices(ctx context.Context, rollout int64, kept bool, now time.Time) error {
 	const own = `EXISTS (SELECT 1 FROM rollout_devices d JOIN rollouts o ON o.id = d.rollout_id
 		WHERE d.rollout_id = ? AND o.fabric_id = devices.fabric_id AND d.node_guid = devices.node_guid AND d.port_num = devices.port_num AND `
+	// A rollout may last a day after it read a device, while it is paused or waits for the word that it may stay.
+	const read = `(SELECT d.updated_at_us FROM rollout_devices d
+		WHERE d.rollout_id = ? AND d.node_guid = devices.node_guid AND d.port_num = devices.port_num)`
 	if kept {
 		err := r.in(ctx).Exec(`UPDATE devices SET plan = (SELECT p.name FROM rollouts o JOIN plans p ON p.id = o.plan_id WHERE o.id = ?),
-			reading = 'in-sync', seen = 'in-sync', observed = NULL, differences = NULL, error = '', read_by = '', read_at_us = ?, seen_at_us = ?,
+			reading = 'in-sync', seen = 'in-sync', observed = NULL, differences = NULL, error = '', read_by = '', read_at_us = `+read+`, seen_at_us = `+read+`,
 			steady_at_us = COALESCE(steady_at_us, ?) WHERE due_at_us < ? AND `+own+`d.state = 'in-sync')`,
-			rollout, micros(now), micros(now), micros(now), noTurn, rollout).Error
+			rollout, rollout, rollout, micros(now), noTurn, rollout).Error
 		if err != nil {
 			return fmt.Errorf("settle devices of rollout %d: %w", rollout, err)
 		}

@@ -97,6 +97,21 @@ func (r *repos) DeleteMembership(ctx context.Context, account int64, d tenants.D
 	return nil
 }
 
+// CountMembers implements control.MembershipRepo.
+func (r *repos) CountMembers(ctx context.Context, d tenants.Domain) (int64, error) {
+	tenant, err := r.tenantOf(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	q := r.in(ctx).Table("memberships").Joins("JOIN accounts ON accounts.id = memberships.account_id").
+		Where("accounts.kind = ? AND memberships.source = ?", string(control.PrincipalUser), string(control.SourceLocal))
+	if err := inTenant(q, "memberships", tenant).Count(&n).Error; err != nil {
+		return 0, fmt.Errorf("count members of %s: %w", d, err)
+	}
+	return n, nil
+}
+
 // ListMembers implements control.MembershipRepo.
 func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Page) ([]control.Member, string, error) {
 	tenant, err := r.tenantOf(ctx, d)

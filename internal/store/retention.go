@@ -12,10 +12,16 @@ import (
 )
 
 // needed are the rollouts whose rows stay, whatever their age: those that run, the latest of each
-// fabric and its latest one that put a plan in force.
-const needed = `SELECT id FROM rollouts WHERE state = 'running'
+// fabric and its latest one that put a plan in force, which no repair does: it rolls out to some devices what is in force.
+func (r *repos) needed() string {
+	repair := "COALESCE(json_extract(CAST(options AS TEXT), '$.repair'), 0) = 1"
+	if r.db.Name() == "postgres" {
+		repair = "COALESCE(convert_from(options, 'UTF8')::json->>'repair', 'false') = 'true'"
+	}
+	return `SELECT id FROM rollouts WHERE state = 'running'
 	UNION SELECT MAX(id) FROM rollouts GROUP BY fabric_id
-	UNION SELECT MAX(id) FROM rollouts WHERE state IN ('succeeded', 'partial') GROUP BY fabric_id`
+	UNION SELECT MAX(id) FROM rollouts WHERE state IN ('succeeded', 'partial') AND NOT ` + repair + ` GROUP BY fabric_id`
+}
 
 // prune deletes rows of a table by the identifiers that a query selects.
 func (r *repos) prune(ctx context.Context, table string, ids *gorm.DB, limit int) (int64, error) {
@@ -36,14 +42,14 @@ func (r *repos) prune(ctx context.Context, table string, ids *gorm.DB, limit int
 // PruneEvents implements control.RetentionRepo.
 func (r *repos) PruneEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
 	return r.prune(ctx, "events", r.in(ctx).Table("events").
-		Where("at_us < ? AND rollout_id NOT IN ("+needed+")", micros(before)), limit)
+		Where("at_us < ? AND rollout_id NOT IN ("+r.needed()+")", micros(before)), limit)
 }
 
 // PruneRolloutDevices implements control.RetentionRepo. The row of the rollout itself stays.
 func (r *repos) PruneRolloutDevices(ctx context.Context, endedBefore time.Time, limit int) (int64, error) {
 	var rows []rolloutDeviceRow
 	err := r.in(ctx).Select("rollout_id", "node_guid", "port_num").
-		Where("rollout_id IN (SELECT id FROM rollouts WHERE finished_at_us < ?) AND rollout_id NOT IN ("+needed+")", micros(endedBefore)).
+		Where("rollout_id IN (SELECT id FROM rollouts WHERE finished_at_us < ?) AND rollout_id NOT IN ("+r.needed()+")", micros(endedBefore)).
 		Order("rollout_id, node_guid, port_num").Limit(limit).Find(&rows).Error
 	if err != nil {
 		return 0, fmt.Errorf("look for old rollout devices: %w", err)

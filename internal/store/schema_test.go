@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	stdflag "flag"
 	"os"
@@ -17,8 +18,13 @@ import (
 
 var update = stdflag.Bool("update", false, "rewrite golden files")
 
+// queryer is a database or one connection to it.
+type queryer interface {
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
 // query reads a query of text columns.
-func query(t *testing.T, db *sql.DB, text string, args ...any) [][]string {
+func query(t *testing.T, db queryer, text string, args ...any) [][]string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), text, args...)
 	if err != nil {
@@ -178,6 +184,37 @@ func TestModelsMirrorTheSchema(t *testing.T) {
 		for _, m := range regexp.MustCompile(`(?m)^(?:CREATE )?TABLE (\w+)`).FindAllStringSubmatch(dump(t, s), -1) {
 			if !tables[m[1]] {
 				t.Errorf("table %s has no model", m[1])
+			}
+		}
+	})
+}
+
+// TestStartingARolloutReadsLittleHistory asks the engines how they would look for what earlier rollouts left.
+func TestStartingARolloutReadsLittleHistory(t *testing.T) {
+	onBoth(t, func(t *testing.T, d migrations.Dialect) {
+		s := openAt(t, fresh(t, d), Options{})
+		conn, err := s.Writer().Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }() // back to the pool
+		explain := "EXPLAIN QUERY PLAN "
+		if d == migrations.Postgres { // empty tables are always read whole, unless that is forbidden
+			explain = "EXPLAIN "
+			if _, err := conn.ExecContext(t.Context(), "SET enable_seqscan = off"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []struct{ what, query, index string }{
+			{"devices left", dirtyDevices, "rollout_devices_dirty"},
+			{"placements in force", placedPlan, "rollouts_placed"},
+		} {
+			var lines []string
+			for _, row := range query(t, conn, explain+strings.ReplaceAll(c.query, "?", "1")) {
+				lines = append(lines, strings.Join(row, " "))
+			}
+			if plan := strings.Join(lines, "\n"); !strings.Contains(plan, c.index) {
+				t.Errorf("%s: not by %s:\n%s", c.what, c.index, plan)
 			}
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +33,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Readers <= 0 {
 		o.Readers = 4
 	}
+	makePrivate(path)
 	s := &Store{dialect: migrations.SQLite}
 	var err error
 	if s.write, err = s.openSQLite(path, o, 1, "_txlock", "immediate"); err == nil {
@@ -43,6 +45,15 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, s.opening(err)), s.Close())
 	}
 	return s, nil
+}
+
+// makePrivate makes the file of a new database one that only its owner may read: it holds hashes of passwords and what
+// tenants may not know of each other. SQLite gives the files beside it the same mode. Where it cannot be made,
+// opening it says why.
+func makePrivate(path string) {
+	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+		_ = f.Close() // nothing was written
+	}
 }
 
 // checkPath refuses what is not the plain path of a file.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -165,6 +166,29 @@ func (r *repos) ShardDevices(ctx context.Context, rollout int64, wave, shard int
 		Where("rollout_id = ? AND wave = ? AND shard = ?", rollout, wave, shard).Order("node_guid, port_num"))
 }
 
+// DevicesOf implements control.WorkRepo.
+func (r *repos) DevicesOf(ctx context.Context, rollout int64, ids []ident.PortID) ([]control.RolloutDevice, error) {
+	wanted := make(map[ident.PortID]bool, len(ids))
+	nodes := make([]string, len(ids))
+	for i, id := range ids {
+		wanted[id], nodes[i] = true, id.Node.String()
+	}
+	var out []control.RolloutDevice
+	for part := range slices.Chunk(nodes, batchRows) {
+		list, err := r.devices(r.in(ctx).Omit("before", "wanted", "observed", "receipt").Where("rollout_id = ? AND node_guid IN ?", rollout, part))
+		if err != nil {
+			return nil, err
+		}
+		for i := range list { // a node has several ports, and may come in two batches
+			if id := list[i].Device.ID; wanted[id] {
+				delete(wanted, id)
+				out = append(out, list[i])
+			}
+		}
+	}
+	return out, nil
+}
+
 func (r *repos) devices(q *gorm.DB) ([]control.RolloutDevice, error) {
 	var rows []rolloutDeviceRow
 	if err := q.Find(&rows).Error; err != nil {
@@ -280,6 +304,21 @@ func (r *repos) FaultyDevices(ctx context.Context, rollout int64, limit int) ([]
 	return r.devices(r.in(ctx).Where("rollout_id = ? AND error <> ''", rollout).Order("node_guid, port_num").Limit(limit))
 }
 
+// Queries of the start of a rollout. History grows for ever, so both begin with an index of the few rows that matter, whose
+// condition they repeat to the letter; the order of a CROSS JOIN is kept.
+const (
+	dirtyDevices = `SELECT d.* FROM rollout_devices d CROSS JOIN rollouts o
+		WHERE d.touched = 1 AND d.state NOT IN ('pending', 'in-sync', 'rolled-back')
+			AND o.id = d.rollout_id AND o.fabric_id = ? AND o.state <> 'running'
+			AND NOT EXISTS (SELECT 1 FROM rollouts l CROSS JOIN rollout_devices x
+				WHERE l.fabric_id = o.fabric_id AND l.id > o.id AND l.state <> 'running'
+					AND x.rollout_id = l.id AND x.node_guid = d.node_guid AND x.port_num = d.port_num AND x.state <> 'pending')
+		ORDER BY d.node_guid, d.port_num`
+	placedPlan = `SELECT p.name FROM rollouts o JOIN plans p ON p.id = o.plan_id
+		WHERE o.fabric_id = ? AND o.state IN ('succeeded', 'partial') AND o.stages IN ('placement', 'placement,settings')
+		ORDER BY o.id DESC LIMIT 1`
+)
+
 // DirtyDevices implements control.WorkRepo.
 func (r *repos) DirtyDevices(ctx context.Context, fabric string) ([]control.RolloutDevice, error) {
 	f, err := r.fabric(ctx, fabric)
@@ -287,11 +326,20 @@ func (r *repos) DirtyDevices(ctx context.Context, fabric string) ([]control.Roll
 		return nil, err
 	}
 	// Per device only its latest row counts: a later rollout that settled it has made it clean.
-	latest := r.in(ctx).Table("rollout_devices AS d").Select("d.node_guid, d.port_num, max(d.rollout_id) AS rollout_id").
-		Joins("JOIN rollouts ON rollouts.id = d.rollout_id").
-		Where("rollouts.fabric_id = ? AND rollouts.state <> ? AND d.state <> ?", f.ID, string(control.RolloutRunning), "pending").Group("d.node_guid, d.port_num")
-	return r.devices(r.in(ctx).Joins("JOIN (?) AS l ON l.rollout_id = rollout_devices.rollout_id AND l.node_guid = rollout_devices.node_guid AND l.port_num = rollout_devices.port_num", latest).
-		Where("rollout_devices.touched = 1 AND rollout_devices.state NOT IN ?", []string{"in-sync", "rolled-back"}).Order("rollout_devices.node_guid, rollout_devices.port_num"))
+	return r.devices(r.in(ctx).Raw(dirtyDevices, f.ID))
+}
+
+// PlacedPlan implements control.WorkRepo.
+func (r *repos) PlacedPlan(ctx context.Context, fabric string) (plan string, err error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return "", err
+	}
+	err = r.in(ctx).Raw(placedPlan, f.ID).Scan(&plan).Error
+	if err != nil {
+		return "", fmt.Errorf("look for the placements in force on %s: %w", fabric, err)
+	}
+	return plan, nil
 }
 
 // AddEvents implements control.WorkRepo.

@@ -124,15 +124,15 @@ func Dial(ctx context.Context, addr string, opts Options) (*Client, error) {
 	}
 	sock, err := e.open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", e, err)
+		return nil, &dialError{e, err}
 	}
 	c := newClient(opts, sock)
 	if err := c.connect(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("dial %s: %w", e, err), sock.close())
+		return nil, errors.Join(&dialError{e, err}, sock.close())
 	}
 	c.reader.Go(c.read)
 	if err := c.learn(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("dial %s: %w", e, err), c.Close())
+		return nil, errors.Join(&dialError{e, err}, c.Close())
 	}
 	return c, nil
 }

@@ -191,3 +191,21 @@ func (s *sockets) peer(slot uint32) (syscall.Sockaddr, error) {
 func (s *sockets) close() error {
 	return errors.Join(s.control.Close(), s.unbound.Close())
 }
+
+// dialError is a fabric that could not be attached to.
+type dialError struct {
+	to  endpoint
+	err error
+}
+
+// Error leaves out the NUL that ends the names of sockets, which is not for terminals.
+func (e *dialError) Error() string {
+	what := strings.ReplaceAll(e.err.Error(), "\x00", "")
+	if errors.Is(e.err, syscall.ECONNREFUSED) || errors.Is(e.err, syscall.ENOENT) {
+		what = "no simulator listens there: " + what
+	}
+	return fmt.Sprintf("dial %s: %s", e.to, what)
+}
+
+// Unwrap returns the cause.
+func (e *dialError) Unwrap() error { return e.err }

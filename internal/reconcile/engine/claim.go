@@ -25,7 +25,7 @@ type claim struct {
 	failures int // devices of the rollout that had failed when the shard was claimed
 	// elsewhere is how many of them are in other shards.
 	elsewhere int
-	park      func() // begins no further device
+	park      func() // begins no further device; set before the first sign of life
 
 	mu       sync.Mutex
 	rows     []control.RolloutDevice
@@ -35,6 +35,7 @@ type claim struct {
 	leading  bool      // a transaction is under way
 	waiting  []*record
 	receipts map[ident.PortID]*driver.Receipt // of applies whose read-back is not recorded yet
+	tried    map[ident.PortID]bool            // those that this worker has begun to write
 }
 
 // record is one move on its way to the store.
@@ -55,7 +56,7 @@ func (c *claim) index() {
 	for i := range c.rows {
 		c.byID[c.rows[i].Device.ID] = i
 	}
-	c.receipts = map[ident.PortID]*driver.Receipt{}
+	c.receipts, c.tried = map[ident.PortID]*driver.Receipt{}, map[ident.PortID]bool{}
 }
 
 // hold reads the shard in a transaction and fails when it is not this worker's any more.
@@ -142,6 +143,9 @@ func (c *claim) note(ev reconcile.Event) *record {
 		row.State = string(ev.To)
 		c.receipts[ev.Device.ID] = ev.Receipt
 		return nil
+	}
+	if ev.To == reconcile.Applying {
+		c.tried[ev.Device.ID] = true
 	}
 	row.State, row.Note, row.UpdatedAt = string(ev.To), ev.Message, c.e.d.Clock.Now().UTC()
 	row.Touched = ev.Touched && ev.To != reconcile.RolledBack

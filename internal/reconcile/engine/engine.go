@@ -179,17 +179,13 @@ func (e *Engine) Do(ctx context.Context, j control.Job) (next *control.Job, err 
 	return nil, fmt.Errorf("job of kind %q: want %s or %s", j.Kind, control.JobStep, control.JobShard)
 }
 
-// plan returns a plan with the settings of its devices, from the cache when it was used lately.
+// plan returns a plan with the settings of its devices, from the cache when it was used lately. The fabric is always as
+// stored: where it is found may have changed since, and nothing may be written at its former address.
 func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, error) {
-	e.mu.Lock()
-	for i, c := range e.plans {
-		if c.fabric == fabric && c.plan == plan {
-			e.plans = append(append(e.plans[:i:i], e.plans[i+1:]...), c)
-			e.mu.Unlock()
-			return c, nil
-		}
+	if c, ok := e.cached(fabric, plan); ok {
+		err := e.d.Store.View(ctx, func(r control.Repos) (err error) { c.target.Fabric, err = r.Fabric(ctx, fabric); return err })
+		return c, err
 	}
-	e.mu.Unlock()
 	t, err := e.d.Targets(ctx, fabric, plan)
 	if err != nil {
 		return cachedPlan{}, err
@@ -209,6 +205,19 @@ func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, err
 	}
 	e.plans = append(e.plans[:len(e.plans):len(e.plans)], c)
 	return c, nil
+}
+
+// cached returns a plan that was used lately, and notes that it was used again.
+func (e *Engine) cached(fabric, plan string) (cachedPlan, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, c := range e.plans {
+		if c.fabric == fabric && c.plan == plan {
+			e.plans = append(append(e.plans[:i:i], e.plans[i+1:]...), c)
+			return c, true
+		}
+	}
+	return cachedPlan{}, false
 }
 
 // event fills in what all events of the engine have in common.

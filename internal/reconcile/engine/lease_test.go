@@ -40,3 +40,31 @@ func TestADeviceSlowerThanTheLeaseIsTriedAgain(t *testing.T) {
 		t.Errorf("%d answers came late: the test proves less than it should", slow)
 	}
 }
+
+// TestALongOpeningIsNoLossOfLife is a fabric with nodes that do not answer: asking all of them who they are takes longer
+// than the lease, before the first device is written.
+func TestALongOpeningIsNoLossOfLife(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	for seed := range uint64(20) {
+		w := newWorld(t, target, seed+1)
+		w.o, w.steady, w.calm = outlook{}, true, true
+		ro := w.db.rollouts[w.id]
+		ro.Options.ConfirmWindow = 0
+		w.db.rollouts[w.id] = ro
+		for _, b := range w.devices {
+			b.clamps = false
+		}
+		w.opening = func() time.Duration { return lease + time.Second }
+		w.play()
+		w.judge()
+		if got := w.db.rollouts[w.id]; got.State != control.RolloutSucceeded || len(w.faults) > 0 {
+			t.Errorf("seed %d: ended as %s: %s; %s", seed+1, got.State, got.Result, strings.Join(w.faults, "\n"))
+		}
+		for _, e := range w.db.events {
+			if e.Kind == "rollout.taken-over" {
+				t.Errorf("seed %d: %s", seed+1, e.Message)
+			}
+		}
+	}
+}

@@ -19,15 +19,17 @@ type state struct {
 	events   []control.Event
 	jobs     []control.Job // waiting
 	ended    []int64
+	turned   map[int64]int // how many events there were when a rollout turned back
 }
 
 func newState() *state {
-	return &state{rollouts: map[int64]control.Rollout{}, devices: map[int64]map[ident.PortID]control.RolloutDevice{}, shards: map[control.ShardKey]control.Shard{}}
+	return &state{rollouts: map[int64]control.Rollout{}, devices: map[int64]map[ident.PortID]control.RolloutDevice{}, shards: map[control.ShardKey]control.Shard{},
+		turned: map[int64]int{}}
 }
 
 func (s *state) clone() *state {
 	c := &state{rollouts: maps.Clone(s.rollouts), devices: map[int64]map[ident.PortID]control.RolloutDevice{}, shards: maps.Clone(s.shards),
-		events: slices.Clip(s.events), jobs: slices.Clone(s.jobs), ended: slices.Clip(s.ended)}
+		events: slices.Clip(s.events), jobs: slices.Clone(s.jobs), ended: slices.Clip(s.ended), turned: maps.Clone(s.turned)}
 	for id, m := range s.devices {
 		c.devices[id] = maps.Clone(m)
 	}
@@ -59,8 +61,13 @@ func (r *repos) SaveRollout(_ context.Context, ro control.Rollout) (control.Roll
 	ro.Revision++
 	ro.Wish, ro.WishActor, ro.Confirmed = old.Wish, old.WishActor, old.Confirmed
 	r.s.rollouts[ro.ID] = ro
+	if _, ok := r.s.turned[ro.ID]; !ok && ro.Phase == control.PhaseUndoing {
+		r.s.turned[ro.ID] = len(r.s.events)
+	}
 	return ro, nil
 }
+
+func (r *repos) Fabric(context.Context, string) (control.Fabric, error) { return r.w.plan.Fabric, nil }
 
 func (r *repos) RolloutWish(_ context.Context, id int64) (control.Wish, error) {
 	return r.s.rollouts[id].Wish, nil

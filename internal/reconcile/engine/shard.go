@@ -22,20 +22,14 @@ func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64)
 	}
 	ctx, sp := span.Join(ctx, c.ro.Options.Trace, "rollout.shard", "fabric", c.ro.Fabric, "rollout", k.Rollout, "undo", k.Undo, "wave", k.Wave, "shard", k.Shard, "devices", len(c.rows))
 	defer func() { sp.End(err) }()
-	items, err := c.items(ctx)
-	if err != nil {
-		return nil, c.giveBack(ctx, err)
+	parkable, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.park = func() { cancel(errParked) }
+	if c.parks(c.ro.Wish) {
+		c.park()
 	}
-	session, err := e.d.Opener.Open(ctx, c.plan.target, devicesOf(items))
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, c.giveBack(ctx, err)
-	case err != nil:
-		session = Session{Driver: reconcile.Broken(asDeviceError(err)), Close: func() error { return nil }}
-	}
-	defer func() { _ = session.Close() }()                       // the slot is gone either way
 	stop := e.d.Steady(e.d.Lease/3, func() { _ = c.renew(ctx) }) // the next record tells
-	err = c.work(ctx, items, session.Driver)
+	err = c.attend(ctx, parkable)
 	stop()
 	if errors.Is(err, ErrFenced) {
 		return nil, nil // somebody else goes on
@@ -46,9 +40,28 @@ func (e *Engine) WorkShard(ctx context.Context, k control.ShardKey, epoch int64)
 	return c.finish(context.WithoutCancel(ctx), ctx.Err() != nil)
 }
 
-// work brings the devices as far as it can. Those that are in the middle of something, because a worker was lost, come
-// first and are finished even when an operator wants the rollout to stop: a safe point is where no device is half done.
-func (c *claim) work(ctx context.Context, items []reconcile.Item, d driver.Driver) error {
+// attend attaches to the fabric and works the devices. All of it may take longer than the lease: silent devices are
+// waited for before the first one is written.
+func (c *claim) attend(ctx, parkable context.Context) error {
+	items, err := c.items(ctx)
+	if err != nil {
+		return err
+	}
+	session, err := c.e.d.Opener.Open(ctx, c.plan.target, devicesOf(items))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return err
+	case err != nil:
+		session = Session{Driver: reconcile.Broken(asDeviceError(err)), Close: func() error { return nil }}
+	}
+	defer func() { _ = session.Close() }() // the slot is gone either way
+	return c.work(ctx, parkable, items, session.Driver)
+}
+
+// work brings the devices as far as it can, and begins none once parkable has ended. Those that are in the middle of
+// something, because a worker was lost, come first and are finished even when an operator wants the rollout to stop: a
+// safe point is where no device is half done.
+func (c *claim) work(ctx, parkable context.Context, items []reconcile.Item, d driver.Driver) error {
 	var midway, rest []reconcile.Item
 	for _, it := range items {
 		if it.Touched && (!it.State.Settled() || it.State == reconcile.Failed && !c.key.Undo) {
@@ -61,12 +74,6 @@ func (c *claim) work(ctx context.Context, items []reconcile.Item, d driver.Drive
 	part := reconcile.Part{
 		Plan: c.ro.Plan, Items: midway, Undo: c.key.Undo, Options: deviceOptions(c.ro.Options),
 		Failures: c.failures, Canary: slices.Contains(c.ro.Options.CanaryWaves, c.key.Wave),
-	}
-	parkable, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	c.park = func() { cancel(errParked) }
-	if c.parks(c.ro.Wish) {
-		c.park()
 	}
 	if len(midway) > 0 {
 		if _, err := reconcile.Work(ctx, part, deps); err != nil {
@@ -136,14 +143,14 @@ func (e *Engine) claim(ctx context.Context, k control.ShardKey, epoch int64) (*c
 		return nil, err
 	}
 	c.index()
-	if c.plan, err = e.plan(ctx, c.ro.Fabric, c.ro.Plan); err != nil {
-		return nil, c.giveBack(ctx, err)
-	}
 	return c, nil
 }
 
-// items are the devices of the shard with what they should be.
-func (c *claim) items(context.Context) ([]reconcile.Item, error) {
+// items are the devices of the shard with what they should be, by the plan, which it loads.
+func (c *claim) items(ctx context.Context) (_ []reconcile.Item, err error) {
+	if c.plan, err = c.e.plan(ctx, c.ro.Fabric, c.ro.Plan); err != nil {
+		return nil, err
+	}
 	items := make([]reconcile.Item, len(c.rows))
 	for i := range c.rows {
 		row := &c.rows[i]
@@ -220,14 +227,26 @@ func (c *claim) left(ro control.Rollout) (left, midway bool) {
 	for i := range c.rows {
 		row := &c.rows[i]
 		settled := reconcile.State(row.State).Settled()
-		left = left || !settled && (!c.key.Undo || row.Touched)
-		midway = midway || !settled && row.Touched
+		back := c.owed(row)
+		left = left || back || !settled && (!c.key.Undo || row.Touched)
+		midway = midway || !settled && row.Touched || back && !c.key.Undo
 	}
 	if c.key.Undo || !left || ro.Wish != control.WishRun {
 		return left, midway
 	}
 	failed := c.elsewhere + failedOf(c.rows)
 	return failed <= ro.Options.FailureBudget && (failed <= c.failures || !slices.Contains(ro.Options.CanaryWaves, c.key.Wave)), midway
+}
+
+// owed reports whether a settled device must still be returned to what it was, which this worker has not tried. In an undo
+// that is every device that was written; one that was brought to what is wanted counts as settled on the way forward only.
+// Forward it is one that failed, when a worker was lost before it was returned.
+func (c *claim) owed(row *control.RolloutDevice) bool {
+	s := reconcile.State(row.State)
+	if !row.Touched || row.Before == nil || !s.Settled() || s == reconcile.RolledBack || c.tried[row.Device.ID] {
+		return false
+	}
+	return c.key.Undo || s == reconcile.Failed
 }
 
 // failedOf counts the devices that count against the failure budget.

@@ -67,6 +67,7 @@ func newWorld(t testing.TB, target control.Target, seed uint64) *world {
 		loseCommit: pick(20), outage: pick(2), crash: pick(5), stop: pick(2), reboot: pick(5), operator: pick(2),
 		loseRequest: pick(60), loseReply: pick(80), partial: pick(60), slow: pick(60), clampDevice: pick(60), double: pick(60),
 	}
+	w.steady = rng.IntN(2) == 0
 	list, err := reconcile.Desired(target.Plan, target.Topology)
 	if err != nil {
 		t.Fatal(err)
@@ -213,12 +214,33 @@ func (w *world) judge() {
 		if t.Dirty > 0 || t.Open > 0 || t.Failed > ro.Options.FailureBudget {
 			w.fault("partial success with %+v", t)
 		}
+	case control.RolloutFailed:
+		w.judgeUndone()
 	case control.RolloutRolledBack:
 		if t.Touched > 0 || t.InSync > 0 && !w.untouchedInSync() {
 			w.fault("rolled back with %+v", t)
 		}
 	}
 	w.count("ended as " + string(ro.State))
+}
+
+// judgeUndone checks that a rollout which turned back left no device that it had written without trying to return it.
+func (w *world) judgeUndone() {
+	since, ok := w.db.turned[w.id]
+	if !ok {
+		return
+	}
+	tried := map[string]bool{}
+	for _, e := range w.db.events[since:] {
+		if e.Kind == "device.state" && strings.Contains(string(e.Data), `"to":"applying"`) {
+			tried[e.Subject] = true
+		}
+	}
+	for _, d := range w.db.devices[w.id] {
+		if d.Touched && d.State != "rolled-back" && (d.State == "in-sync" || !tried[d.Device.Name]) {
+			w.fault("%s is left as %s by a rollout that turned back, and its return was tried: %t", d.Device, d.State, tried[d.Device.Name])
+		}
+	}
 }
 
 // untouchedInSync reports whether every device in sync was so without a write.
@@ -326,7 +348,7 @@ func TestTheSimulationNoticesWhatItShould(t *testing.T) {
 	target := lab(t)
 	for what, sabotage := range map[string]func(*world){
 		"believing instead of reading back": func(w *world) { w.credulous = true },
-		"no fence around a shard":           func(w *world) { w.unfenced = true },
+		"no fence around a shard":           func(w *world) { w.unfenced, w.steady = true, false },
 	} {
 		noticed := 0
 		for s := range uint64(30) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
 )
 
 // TestAWorkerGoesOnWithoutTheQueueForAWhile gives one job to one manager, and nothing that the queue holds after that.
@@ -52,5 +53,52 @@ func TestAWorkerGoesOnWithoutTheQueueForAWhile(t *testing.T) {
 		if len(w.faults) > 0 {
 			t.Errorf("%s: %q", name, w.faults)
 		}
+	}
+}
+
+// TestAFabricThatMovedIsWorkedAtItsNewAddress rolls the same plan out twice, by the same managers.
+func TestAFabricThatMovedIsWorkedAtItsNewAddress(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	target.Fabric.Source = "old"
+	w := newWorld(t, target, 1)
+	w.o, w.calm = outlook{}, true
+	for _, b := range w.devices {
+		b.clamps = false
+	}
+	o := w.db.rollouts[w.id].Options
+	o.ConfirmWindow = 0
+	w.start()
+	run := func() map[string]int {
+		t.Helper()
+		clear(w.counts)
+		ro := w.db.rollouts[w.id]
+		ro.Options.ConfirmWindow = 0
+		w.db.rollouts[w.id] = ro
+		for n := 0; n < maxSteps && (w.db.rollouts[w.id].State == control.RolloutRunning || len(w.tasks) > 0); n++ {
+			w.step()
+		}
+		if ro := w.db.rollouts[w.id]; ro.State != control.RolloutSucceeded {
+			t.Fatalf("rollout %d is %s: %s", ro.ID, ro.State, ro.Result)
+		}
+		return w.counts
+	}
+	if got := run(); got["attached to old"] == 0 || got["attached to new"] > 0 {
+		t.Errorf("before the move: %v", got)
+	}
+	w.plan.Fabric.Source = "new"
+	list, err := reconcile.Desired(w.plan.Plan, w.plan.Topology)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range w.devices { // all are to be written once more
+		b.holds = b.before.Clone()
+	}
+	o.CanaryWaves = nil
+	if err := w.begin(list, o, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(); got["attached to new"] == 0 || got["attached to old"] > 0 {
+		t.Errorf("after the move: %v", got)
 	}
 }

@@ -37,7 +37,11 @@ type world struct {
 	counts   map[string]int
 	faults   []string // broken promises
 	strays   []stray  // on their way to devices
-	id       int64    // of the rollout
+	beaters  []*beater
+	beating  bool                 // a sign of life is given, in one go
+	steady   bool                 // managers give signs of life; else they are so busy that they never come to it
+	opening  func() time.Duration // of each attachment to the fabric; nil is by the outlook
+	id       int64                // of the rollout
 	// What is sabotaged, to see that it would be noticed: devices are not read but believed, and nobody is told that his
 	// shard is in other hands.
 	credulous, unfenced bool
@@ -88,7 +92,7 @@ var errKilled = errors.New("this process is dead")
 
 // yield lets the seed choose who goes on; it fails when the manager was killed meanwhile.
 func (w *world) yield(t *task, m *manager) error {
-	if t != nil {
+	if t != nil && !w.beating {
 		t.parked <- struct{}{}
 		<-t.resume
 	}
@@ -123,12 +127,30 @@ func (w *world) start() {
 			r.(*repos).s.ended = append(r.(*repos).s.ended, ro.ID)
 			return nil
 		},
-		Steady: func(time.Duration, func()) func() { return func() {} },
+		Steady: func(every time.Duration, beat func()) func() { return w.steadily(m, every, beat) },
 	})
 	if err != nil {
 		panic(err) // a mistake of the test
 	}
 	w.managers = append(w.managers, m)
+}
+
+// beater gives signs of life for a task.
+type beater struct {
+	m     *manager
+	every time.Duration
+	next  time.Time
+	beat  func()
+}
+
+// steadily has signs of life given as time passes, until stop is called.
+func (w *world) steadily(m *manager, every time.Duration, beat func()) (stop func()) {
+	if !w.steady {
+		return func() {}
+	}
+	b := &beater{m: m, every: every, next: w.now.Add(every), beat: beat}
+	w.beaters = append(w.beaters, b)
+	return func() { w.beaters = slices.DeleteFunc(w.beaters, func(x *beater) bool { return x == b }) }
 }
 
 // run gives a manager something to do.
@@ -202,6 +224,13 @@ func (w *world) alive() (out []*manager) {
 func (w *world) pass(d time.Duration) {
 	w.now = w.now.Add(d)
 	w.deliver(func(s stray) bool { return !s.at.After(w.now) })
+	for _, b := range slices.Clone(w.beaters) {
+		if b.m.alive && !b.next.After(w.now) {
+			b.next, w.beating = w.now.Add(b.every), true
+			b.beat()
+			w.beating = false
+		}
+	}
 }
 
 // due puts failed jobs back into the queue when their time has come.
@@ -366,9 +395,18 @@ type opener struct {
 }
 
 // Open implements engine.Opener.
-func (o opener) Open(ctx context.Context, _ control.Target, _ []driver.Device) (engine.Session, error) {
-	if err := o.w.yield(taskOf(ctx), o.m); err != nil {
+func (o opener) Open(ctx context.Context, target control.Target, _ []driver.Device) (engine.Session, error) {
+	t := taskOf(ctx)
+	if o.w.opening != nil {
+		t.wake = o.w.now.Add(o.w.opening())
+	} else if o.w.chance(o.w.o.slow) {
+		t.wake = o.w.now.Add(time.Duration(o.w.rng.IntN(12000)) * time.Millisecond)
+	}
+	if err := o.w.yield(t, o.m); err != nil {
 		return engine.Session{}, err
+	}
+	if source := target.Fabric.Source; source != "" {
+		o.w.count("attached to " + source)
 	}
 	if o.w.chance(o.w.o.loseRequest) {
 		return engine.Session{}, errors.New("nobody answers")

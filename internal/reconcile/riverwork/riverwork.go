@@ -33,14 +33,15 @@ type Options struct {
 	Poll time.Duration
 	// Work does a job; an error asks for another try later.
 	Work func(ctx context.Context, j control.Job) error
-	// Periodic runs once every so often, on one manager only.
+	// Periodic is begun once every so often, by one of all managers.
 	Periodic []Periodic
 }
 
-// Periodic is work that one of all managers does every so often.
+// Periodic is work that one of all managers begins every so often. Never twice at the same time on one manager; when it
+// takes longer than a period, another manager may begin it too, so that one that died in the middle of it stops nothing.
 type Periodic struct {
-	Name  string // unique; lower case and dashes
-	Every time.Duration
+	Name  string        // unique; lower case and dashes
+	Every time.Duration // whole seconds, at least 1
 	Do    func(ctx context.Context) error
 }
 
@@ -84,9 +85,12 @@ func New(ctx context.Context, db *sql.DB, o Options) (*Queue, error) {
 		river.AddWorkerSafely(workers, &shardWorker{work: o.Work}),
 		river.AddWorkerSafely(workers, &taskWorker{work: o.Work}),
 	}
-	tasks := map[string]func(context.Context) error{}
+	tasks := map[string]*turns{}
 	for _, p := range o.Periodic {
-		tasks[p.Name] = p.Do
+		if p.Every < time.Second {
+			errs = append(errs, fmt.Errorf("periodic work %q every %s: want at least 1s", p.Name, p.Every))
+		}
+		tasks[p.Name] = &turns{Periodic: p}
 	}
 	errs = append(errs, river.AddWorkerSafely(workers, &periodicWorker{tasks: tasks}))
 	if err := errors.Join(errs...); err != nil {
@@ -277,24 +281,46 @@ func (w *shardWorker) Work(ctx context.Context, j *river.Job[shardArgs]) error {
 type periodicWorker struct {
 	river.WorkerDefaults[periodicArgs]
 
-	tasks map[string]func(context.Context) error
+	tasks map[string]*turns
 }
 
 // Work implements river.Worker.
 func (w *periodicWorker) Work(ctx context.Context, j *river.Job[periodicArgs]) error {
-	do, ok := w.tasks[j.Args.Name]
+	t, ok := w.tasks[j.Args.Name]
 	if !ok {
 		return river.JobCancel(fmt.Errorf("periodic work %q: this manager does not know it", j.Args.Name))
 	}
-	return do(ctx)
+	return t.take(ctx)
 }
 
-// periodicJobs are inserted by the leader; one of a name at a time.
+// turns has periodic work done by this manager, one turn at a time.
+type turns struct {
+	Periodic
+
+	mu    sync.Mutex
+	begun time.Time // the latest turn; zero before the first
+}
+
+// take does the work, unless it is being done. Of turns that piled up while no worker was free one is enough.
+func (t *turns) take(ctx context.Context) error {
+	if !t.mu.TryLock() {
+		return nil
+	}
+	defer t.mu.Unlock()
+	if !t.begun.IsZero() && time.Since(t.begun) < t.Every/2 {
+		return nil
+	}
+	t.begun = time.Now()
+	return t.Do(ctx)
+}
+
+// periodicJobs are inserted by the leader, one of a name in each period. Not one of a name at a time: the row of a
+// manager that was killed says that it runs until River looks for such rows, an hour later.
 func periodicJobs(list []Periodic) []*river.PeriodicJob {
 	out := make([]*river.PeriodicJob, len(list))
 	for i, p := range list {
 		insert := func() (river.JobArgs, *river.InsertOpts) {
-			return periodicArgs{Name: p.Name}, &river.InsertOpts{MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: alive()}}
+			return periodicArgs{Name: p.Name}, &river.InsertOpts{MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByPeriod: p.Every, ByState: alive()}}
 		}
 		out[i] = river.NewPeriodicJob(river.PeriodicInterval(p.Every), insert, nil)
 	}

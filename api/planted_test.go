@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"fairlane/internal/control"
+	"fairlane/policy"
+)
+
+// stubborn is a store that ends no session, and tells of each that is kept.
+type stubborn struct {
+	control.Store
+
+	kept [][32]byte
+}
+
+func (s *stubborn) Tx(ctx context.Context, f func(control.Repos) error) error {
+	var made [][32]byte
+	err := s.Store.Tx(ctx, func(r control.Repos) error {
+		made = nil
+		return f(&stubbornRepos{r, &made})
+	})
+	if err == nil {
+		s.kept = append(s.kept, made...)
+	}
+	return err
+}
+
+type stubbornRepos struct {
+	control.Repos
+
+	made *[][32]byte
+}
+
+func (r *stubbornRepos) CreateSession(ctx context.Context, s control.Session) (control.Session, error) {
+	*r.made = append(*r.made, s.Hash)
+	return r.Repos.CreateSession(ctx, s)
+}
+
+func (*stubbornRepos) DeleteSession(context.Context, int64) error {
+	return errors.New("this store ends no session")
+}
+
+func TestASignInThatCannotEndThePlantedSessionBeginsNone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	st := &stubborn{Store: h.rig.Store}
+	var err error
+	h.service, err = control.New(control.Deps{
+		Store: st, Discoverer: h.rig.Devices, Compiler: policy.Compile, Observer: h.rig.Devices, Meter: h.rig.Devices, Clock: h.clock.read,
+	})
+	if err == nil {
+		h.server, err = New(h.service, Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := h.browser()
+	b.signIn("ada", adaPassword).want(200)
+	if len(st.kept) != 1 {
+		t.Fatalf("%d sessions were kept, want 1", len(st.kept))
+	}
+	b.signIn("ada", adaPassword).want(500, "internal")
+	if len(st.kept) != 1 {
+		t.Error("a sign-in that failed left a session behind, and nobody has its cookie")
+	}
+	b.do("GET", "/me", "").want(200) // that before it goes on
+	b.signIn("ada", "a wrong long word").want(401, "sign-in-refused")
+	b.do("GET", "/me", "").want(200)
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// maxTyped bounds a line that a person types, in bytes.
+const maxTyped = 4096
+
+// person is the terminal that somebody sits at, nil when standard input is something else.
+func person(cmd *cobra.Command) *os.File {
+	if in, ok := cmd.InOrStdin().(*os.File); ok && terminal(in) {
+		return in
+	}
+	return nil
+}
+
+// sure asks the person at a terminal whether to delete something with all that goes with it. Scripts are not asked.
+func (c *cli) sure(cmd *cobra.Command, key string, values ...any) error {
+	in := person(cmd)
+	if in == nil || c.yes || c.dry {
+		return nil
+	}
+	line, err := typed(cmd, in, c.t(key, values...), false)
+	if err != nil {
+		return err
+	}
+	if !affirmed(line) {
+		return errors.New(c.t("err.not-done"))
+	}
+	return nil
+}
+
+// affirmed reports whether an answer is a yes.
+func affirmed(line string) bool {
+	return slices.Contains([]string{"y", "yes", "是"}, strings.ToLower(strings.TrimSpace(line)))
+}
+
+// asks gives a command that asks before it deletes the flag --yes.
+func (c *cli) asks(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, c.t("flag.yes"))
+}
+
+// typed asks on standard error and reads one line from the terminal, a secret without showing it. When the command is
+// interrupted the terminal is left as it was found.
+func typed(cmd *cobra.Command, in *os.File, prompt string, secret bool) (string, error) {
+	fmt.Fprint(cmd.ErrOrStderr(), prompt+" ")
+	fd := int(in.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("look at the terminal: %w", err)
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	// A read of a terminal cannot be called off: after an interruption this ends with the process.
+	go func() {
+		if secret {
+			b, err := term.ReadPassword(fd)
+			read <- line{string(b), err}
+			return
+		}
+		text, err := bufio.NewReader(io.LimitReader(in, maxTyped)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		read <- line{text, err}
+	}()
+	select {
+	case l := <-read:
+		if secret {
+			fmt.Fprintln(cmd.ErrOrStderr()) // the newline was not shown either
+		}
+		return l.text, l.err
+	case <-cmd.Context().Done():
+		fmt.Fprintln(cmd.ErrOrStderr())
+		return "", errors.Join(context.Cause(cmd.Context()), term.Restore(fd, before))
+	}
+}

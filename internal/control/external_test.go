@@ -1,0 +1,105 @@
+package control_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"fairlane/internal/control"
+	"fairlane/internal/control/controltest"
+	"fairlane/tenants"
+)
+
+// rob is somebody the provider vouches for, with a token that is good for five minutes.
+func rob(d *door, grants ...tenants.Grant) control.Identity {
+	return control.Identity{Issuer: "https://id.example", Subject: "rob", Name: "rob", Grants: grants, ExpiresAt: d.clock().Add(5 * time.Minute)}
+}
+
+func (d *door) clock() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
+}
+
+// withProvidersToken is rob as he comes with a token of the provider that gives other roles than his sign-in did.
+func withProvidersToken(t *testing.T, d *door, signedIn, claimed tenants.Grant) context.Context {
+	t.Helper()
+	if _, err := d.SignInExternal(t.Context(), rob(d, signedIn)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.External(t.Context(), rob(d, claimed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.Grants, []tenants.Grant{claimed}) {
+		t.Fatalf("rob's roles are %v", p.Grants)
+	}
+	return control.WithPrincipal(t.Context(), p)
+}
+
+func TestATokenMadeWithOneOfTheProviderEndsWithIt(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	admin := tenants.Grant{Role: tenants.RoleFabricAdmin}
+	ctx := withProvidersToken(t, d, admin, admin)
+	begun := d.clock()
+	ref := control.AccountRef{Kind: control.PrincipalUser, Name: "rob"}
+	_, tok, err := d.CreateToken(ctx, ref, control.TokenInput{Name: "year", Life: control.MaxTokenLife})
+	if err != nil || !tok.ExpiresAt.Equal(begun.Add(5*time.Minute)) {
+		t.Errorf("the token ends %v after the provider's was looked at, %v: want 5m", tok.ExpiresAt.Sub(begun), err)
+	}
+	if _, tok, err = d.CreateToken(ctx, ref, control.TokenInput{Name: "short", Life: time.Minute}); err != nil || !tok.ExpiresAt.Equal(begun.Add(time.Minute)) {
+		t.Errorf("a shorter one ends at %v, %v", tok.ExpiresAt, err)
+	}
+	d.pass(5 * time.Minute)
+	_, _, err = d.CreateToken(ctx, ref, control.TokenInput{Name: "late"})
+	mustFail(t, "a token of one that has ended", err, control.ErrUnauthorized)
+	endless := rob(d)
+	endless.ExpiresAt = time.Time{}
+	_, err = d.External(t.Context(), endless)
+	mustFail(t, "a token of the provider without an end", err, control.ErrUnauthorized)
+	in, err := d.SignInExternal(t.Context(), rob(d, admin))
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := control.WithPrincipal(t.Context(), in.Principal)
+	if _, tok, err = d.CreateToken(session, ref, control.TokenInput{Name: "signed-in", Life: control.MaxTokenLife}); err != nil || !tok.ExpiresAt.Equal(d.clock().Add(control.MaxTokenLife)) {
+		t.Errorf("a token made in a session ends at %v, %v", tok.ExpiresAt, err)
+	}
+}
+
+func TestAStreamOfOneWithAProvidersTokenHasItsRolesAndItsEnd(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	d.rig.Lab(t)
+	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
+	ctx := withProvidersToken(t, d, tenants.Grant{Role: tenants.RoleFabricAdmin}, tenants.Grant{Role: tenants.RoleTenantViewer, Domain: red})
+	w, err := d.WatchEvents(ctx, control.EventFilter{Fabric: "lab"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := w.Next(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.Subject != "red" {
+			t.Errorf("who claims to be a viewer of red hears of %s %s", e.Kind, e.Subject)
+		}
+	}
+	set := controltest.Tenants().Tenants
+	set[0].Weight, set[1].Weight = 5000, 6000
+	d.pass(time.Minute)
+	for _, in := range set {
+		if _, err := d.UpdateTenant(t.Context(), "lab", 0, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, err = w.Next(ctx, 0); err != nil || len(list) != 1 || list[0].Subject != "red" {
+		t.Errorf("then it hears %+v, %v", list, err)
+	}
+	d.pass(4 * time.Minute)
+	_, err = w.Next(ctx, 0)
+	mustFail(t, "a stream after its token's end", err, control.ErrUnauthorized)
+}
