@@ -383,6 +383,9 @@ func TestPartsOfATenantChangeByThemselves(t *testing.T) {
 	tag := got.header.Get("ETag")
 	r.call("PUT", "/fabrics/lab/tenants/red", `{"weight":7,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h2","sl":3},{"port":"h4"}]}`, "If-Match", "*").want(200)
 	put := r.call("PUT", red+"/attachments/h2", `{"sl":4}`, "If-Match", tag).want(200) // the change of the weight is none of the attachment
+	r.call("GET", red+"/attachments/h2%2FP1", "").want(200)                            // as tables print it
+	r.call("GET", red+"/attachments/h2%2FP9", "").want(404, "not-found")
+	r.call("GET", red+"%2F..%2Fblue", "").want(422, "invalid")
 	r.call("PUT", red+"/attachments/h2", `{}`, "If-Match", tag).want(412, "precondition-failed")
 	r.call("PUT", red+"/attachments/h2", `{}`).want(428, "precondition-required")
 	r.call("DELETE", red+"/attachments/h2", "", "If-Match", put.header.Get("ETag")).want(204)

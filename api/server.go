@@ -90,6 +90,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 	e := s.engine
 	e.HandleMethodNotAllowed = true
 	e.RedirectTrailingSlash = false
+	e.UseRawPath = true          // names of ports have a slash in them, which comes as %2F
 	e.ContextWithFallback = true // handlers get gin's context; it must end with the request
 	e.Use(s.observe, s.identify, s.compress, s.recoverPanics)
 	e.NoRoute(func(c *gin.Context) {

@@ -115,7 +115,7 @@ func (c *cli) deviceRepair(cmd *cobra.Command, name string, wait bool) error {
 	if wait && !c.dry {
 		return c.follow(cmd, client, fabric, ro.ID)
 	}
-	return c.print(cmd, ro, func() *table { return c.fieldTable(ro) })
+	return c.steered(cmd, ro)
 }
 
 func (c *cli) deviceRelease(cmd *cobra.Command, name string) error {

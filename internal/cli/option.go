@@ -1,11 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
-
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
@@ -68,32 +63,6 @@ func (c *cli) option() *cobra.Command {
 }
 
 func (c *cli) optionTable(o *gen.CompileOptions) *table { return c.fieldTable(o) }
-
-// fieldTable lists the fields of an object that are set, by name.
-func (c *cli) fieldTable(v any) *table {
-	t := c.newTable("field", "value")
-	b, err := json.Marshal(v)
-	var fields map[string]any
-	if err == nil {
-		err = json.Unmarshal(b, &fields)
-	}
-	if err != nil {
-		t.add("", fmt.Sprint(v))
-		return t
-	}
-	var walk func(prefix string, fields map[string]any)
-	walk = func(prefix string, fields map[string]any) {
-		for _, k := range slices.Sorted(maps.Keys(fields)) {
-			if inner, ok := fields[k].(map[string]any); ok {
-				walk(prefix+k+".", inner)
-				continue
-			}
-			t.add(prefix+k, inline(fields[k]))
-		}
-	}
-	walk("", fields)
-	return t
-}
 
 func (c *cli) optionShow(cmd *cobra.Command, _ []string) error {
 	client, fabric, err := c.pick(cmd)

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Bounds of what a table of fields shows of a list; --json has all of it.
+const (
+	mostValues  = 8  // numbers and words, on one line
+	mostObjects = 16 // with their fields, a line each
+)
+
+// fieldTable lists the fields of an object that are set, by name.
+func (c *cli) fieldTable(v any) *table {
+	t := c.newTable("field", "value")
+	b, err := json.Marshal(v)
+	var fields map[string]any
+	if err == nil {
+		err = json.Unmarshal(b, &fields)
+	}
+	if err != nil {
+		t.add("", fmt.Sprint(v))
+		return t
+	}
+	t.addFields("", fields)
+	return t
+}
+
+// addFields adds the fields of an object whose own name ends the prefix.
+func (t *table) addFields(prefix string, fields map[string]any) {
+	for _, k := range slices.Sorted(maps.Keys(fields)) {
+		t.addValue(prefix+k, fields[k])
+	}
+}
+
+func (t *table) addValue(name string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		t.addFields(name+".", v)
+	case []any:
+		if len(v) > 0 && !slices.ContainsFunc(v, scalar) {
+			for i, inner := range v[:min(len(v), mostObjects)] {
+				t.addValue(fmt.Sprintf("%s[%d]", name, i), inner)
+			}
+			if n := len(v) - mostObjects; n > 0 {
+				t.add(name, fmt.Sprintf("… +%d", n))
+			}
+			return
+		}
+		words := make([]string, 0, mostValues+1)
+		for _, inner := range v[:min(len(v), mostValues)] {
+			words = append(words, inline(inner))
+		}
+		if n := len(v) - mostValues; n > 0 {
+			words = append(words, fmt.Sprintf("… +%d", n))
+		}
+		t.add(name, strings.Join(words, " "))
+	default:
+		t.add(name, inline(v))
+	}
+}
+
+// scalar reports whether a value of a list is neither an object nor a list.
+func scalar(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}

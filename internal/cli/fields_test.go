@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlane/internal/i18n"
+)
+
+func TestLongListsOfFieldsAreCutShort(t *testing.T) {
+	t.Parallel()
+	text, err := i18n.Load(i18n.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type sl struct {
+		Timer int `json:"timer"`
+	}
+	got := (&cli{texts: text}).fieldTable(map[string]any{
+		"name": "host-001/P1", "table": slices.Repeat([]string{"0:1"}, 128), "few": []int{1, 2}, "none": []int{},
+		"deep": map[string]any{"sls": slices.Repeat([]sl{{3}}, 2)}, "many": slices.Repeat([]sl{{7}}, 18),
+	}).rows
+	want := [][]string{{"deep.sls[0].timer", "3"}, {"deep.sls[1].timer", "3"}, {"few", "1 2"}}
+	for i := range mostObjects {
+		want = append(want, []string{"many[" + inline(i) + "].timer", "7"})
+	}
+	want = append(want, []string{"many", "… +2"}, []string{"name", "host-001/P1"}, []string{"none", ""},
+		[]string{"table", "0:1 0:1 0:1 0:1 0:1 0:1 0:1 0:1 … +120"})
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
