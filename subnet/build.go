@@ -10,10 +10,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Bounds of a fabric. They are far above the LID space (49,151 ports of one subnet) and keep
-// hostile input from exhausting memory.
+// Bounds of a fabric. They are far above the LID space (49,151 ports of one subnet), and above Ethernet fabrics of
+// 100,000 hosts, and keep hostile input from exhausting memory.
 const (
-	MaxNodes = 65_000
+	MaxNodes = 130_000
 	MaxLinks = 1_000_000
 	MaxPorts = 254 // port numbers 0 to 254; 255 means "drop" in forwarding tables
 	// MaxAllPorts bounds the ports of all nodes together, port 0 of each included.

@@ -133,7 +133,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestNewBoundsItsInput(t *testing.T) {
 	t.Parallel()
-	if _, err := subnet.New("x", make([]subnet.Node, subnet.MaxNodes+1), nil); err == nil || !strings.Contains(err.Error(), "65001 nodes") {
+	if _, err := subnet.New("x", make([]subnet.Node, subnet.MaxNodes+1), nil); err == nil || !strings.Contains(err.Error(), "130001 nodes") {
 		t.Errorf("too many nodes: %v", err)
 	}
 	ports := subnet.NewPorts(subnet.MaxPorts)

@@ -5,7 +5,6 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
-	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
@@ -16,15 +15,16 @@ type TreeOptions struct {
 	K              int // ports of a switch, as topogen.FatTreeOptions
 	Hosts          int // that tenants are on: the first ones; at most K³/4
 	Tenants, Flows int
+	Bare           bool // neither LIDs nor forwarding tables, as topogen.Wire
 	Scattered      bool // one to four random tenants on each host; else a tenant's hosts are neighbours, as schedulers place jobs
 	Seed           uint64
 }
 
-// FatTree makes a three-level fat tree of 100 Gbit/s with LIDs and forwarding tables, tenants of weights 1 to 8 on its
+// FatTree makes a three-level fat tree of 100 Gbit/s, tenants of weights 1 to 8 on its
 // hosts and flows of one to four queue pairs between random hosts of one tenant. The same options give the
 // same input.
 func FatTree(o TreeOptions) (policy.Input, error) {
-	f, err := routedTree(o.K)
+	f, err := topogen.FatTree(topogen.FatTreeOptions{K: o.K, Wire: topogen.Wire{Rate: 100 * quantity.Gbps, Bare: o.Bare}})
 	if err != nil {
 		return policy.Input{}, err
 	}
@@ -58,19 +58,4 @@ func FatTree(o TreeOptions) (policy.Input, error) {
 		}
 	}
 	return in, nil
-}
-
-func routedTree(k int) (*subnet.Fabric, error) {
-	f, err := topogen.FatTree(topogen.FatTreeOptions{K: k, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}})
-	if err != nil {
-		return nil, err
-	}
-	if f, err = subnet.AssignLIDs(f, 0); err != nil {
-		return nil, err
-	}
-	lfts, err := subnet.ComputeRoutes(f)
-	if err != nil {
-		return nil, err
-	}
-	return f.WithLFTs(lfts)
 }

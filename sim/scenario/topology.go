@@ -137,7 +137,7 @@ func topologyKeys(kind string) []string {
 }
 
 // size reads a number of things; absent is 0, the builder's default.
-func (f fields) size(key string) int { return int(f.number(key, 0, 1, 65_000)) }
+func (f fields) size(key string) int { return int(f.number(key, 0, 1, subnet.MaxNodes)) }
 
 func (f fields) threeTier(w topogen.Wire) topogen.ThreeTierOptions {
 	return topogen.ThreeTierOptions{

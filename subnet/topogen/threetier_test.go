@@ -181,7 +181,7 @@ func TestThreeTierOptionsOutOfRangeAreRefused(t *testing.T) {
 		"cores 5: want a multiple of the 2":            {Cores: 5},
 		"cores 506: want 2 to 504":                     {Cores: 506},
 		"cores -2: want 2":                             {Cores: -2},
-		"hosts in all 15237206: want 1 to 65000":       {Pods: 254, ToRs: 239, HostsPerToR: 251, Aggs: 2},
+		"hosts in all 15237206: want 1 to 130000":      {Pods: 254, ToRs: 239, HostsPerToR: 251, Aggs: 2},
 		"links in all 1125250: want 1 to 1000000":      {Pods: 250, ToRs: 1, HostsPerToR: 1, Aggs: 250, Cores: 4250},
 		"three tiers: hosts per ToR -7: want 1 to 252": {HostsPerToR: -7},
 	} {

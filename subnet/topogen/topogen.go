@@ -237,7 +237,7 @@ func LeafSpine(o LeafSpineOptions) (*subnet.Fabric, error) {
 
 // FatTreeOptions describes a three-level k-ary fat tree (Al-Fares et al., SIGCOMM 2008).
 type FatTreeOptions struct {
-	K    int // ports of a switch: even, 2 to 48; 0 is 4. It gives K^3/4 hosts.
+	K    int // ports of a switch: even, 2 to 74; 0 is 4. It gives K^3/4 hosts.
 	Wire     // of all links
 }
 
@@ -247,7 +247,7 @@ type FatTreeOptions struct {
 func FatTree(o FatTreeOptions) (*subnet.Fabric, error) {
 	k := orDefault(o.K, 4)
 	var b builder
-	b.check("K", k, 2, 48)
+	b.check("K", k, 2, 74) // more than subnet.MaxNodes hosts and switches otherwise
 	if b.err == nil && k%2 != 0 {
 		b.err = errors.New("K is odd: want an even number")
 	}

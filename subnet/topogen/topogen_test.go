@@ -193,7 +193,7 @@ func TestOptionsOutOfRangeAreRefused(t *testing.T) {
 			return topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 128, Parallel: 2})
 		},
 		"fat tree: K is odd":              func() (*subnet.Fabric, error) { return topogen.FatTree(topogen.FatTreeOptions{K: 5}) },
-		"fat tree: K 50: want 2 to 48":    func() (*subnet.Fabric, error) { return topogen.FatTree(topogen.FatTreeOptions{K: 50}) },
+		"fat tree: K 76: want 2 to 74":    func() (*subnet.Fabric, error) { return topogen.FatTree(topogen.FatTreeOptions{K: 76}) },
 		"rate -1 bit/s: want 0":           func() (*subnet.Fabric, error) { return topogen.Star(1, topogen.Wire{Rate: -1}) },
 		"assign LIDs: LMC 9: want 0 to 7": func() (*subnet.Fabric, error) { return topogen.Star(1, topogen.Wire{LMC: 9}) },
 	} {
