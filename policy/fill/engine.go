@@ -63,6 +63,7 @@ type engine struct {
 	rest     float64  // relative movement that counts as rest
 	held     []int32  // links that moved by less
 	work     int      // members of visited links
+	settling int      // work that it took until all links were settled; 0 before
 	rough    bool     // links were not at rest when the work was over
 	// residual is by how much links were over their capacity before their offers were made to fit.
 	residual float64
@@ -80,6 +81,9 @@ const (
 	// exactWork and exactRounds bound the work that is done to bring all links to rest: that many members
 	// of visited links, or, if that is more, as many times all of them.
 	exactWork, exactRounds = 2_400_000, 5
+	// toTheEnd is how many times the work that it took to settle may be done in all. From there to rest it takes two to three
+	// times as much, and to break off would have been for nothing.
+	toTheEnd = 4
 )
 
 func damping(visits int32) float64 {
@@ -119,12 +123,19 @@ func (e *engine) run(budget int) {
 		if e.rest <= still {
 			return
 		}
+		if e.settling == 0 && e.rest <= settled {
+			e.settling = e.work
+			budget = extended(budget, e.settling)
+		}
 		e.release()
 	}
 }
 
-// budget is the work that is done to bring all links to rest.
+// budget is the work that is done until all links have settled.
 func (e *engine) budget() int { return max(exactWork, exactRounds*len(e.members)) }
+
+// extended is the work that is done in all to bring links to rest that took so much of a budget to settle.
+func extended(budget, settling int) int { return max(budget, toTheEnd*settling) }
 
 // release begins a phase, with the links that were held.
 func (e *engine) release() {

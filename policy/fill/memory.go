@@ -39,7 +39,7 @@ func remember(e *engine, sol *Solution) *memory {
 
 // again solves the part for a problem with other values. It returns how many flows were computed, and whether that was worth the
 // while; if not the memory is of no more use.
-func (m *memory) again(p *Problem, sol *Solution, pt *part, eager bool) (computed int, ok bool) {
+func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed int, ok bool) {
 	e := m.e
 	flows, links := e.differences(p)
 	for i, f := range e.flows {
@@ -56,10 +56,10 @@ func (m *memory) again(p *Problem, sol *Solution, pt *part, eager bool) (compute
 	e.assume(p, flows, links)
 	m.r.begin()
 	most := e.work * patience / 100
-	if eager {
+	if s.eager {
 		most = math.MaxInt
 	}
-	if ok = m.r.run(flows, links, most, e.budget()); ok {
+	if ok = m.r.run(flows, links, most, s.budget(e)); ok {
 		computed = len(m.r.lives)
 		m.r.write(sol)
 		e.note(pt)

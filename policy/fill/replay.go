@@ -68,6 +68,7 @@ func (r *replay) over() {
 func (r *replay) run(flows, links []int32, most, budget int) bool {
 	e := r.e
 	e.schedule.now = between(0, len(e.links))
+	hasSettled := false
 	for _, f := range flows {
 		r.enliven(f)
 	}
@@ -86,6 +87,14 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 		}
 		if e.rest <= still {
 			return e.work+r.work < budget
+		}
+		if !hasSettled && e.rest <= settled {
+			hasSettled = true
+			settling := e.settling + r.work
+			if settling >= budget {
+				return false
+			}
+			budget = extended(budget, settling)
 		}
 		e.release()
 	}

@@ -90,3 +90,73 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoriesAreFollowedWithinTheSameBudget is about parts that come to rest, those that only settle within the budget, and
+// those that do not even do that: which one it is decides what is found.
+func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
+	t.Parallel()
+	followed, rough := 0, 0
+	for seed := range dice(30) {
+		p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, seed%2 == 0)
+		d, s := 900+seed, Solver{eager: true}
+		s.effort = settlingOf(p) + 1 + d.below(500) // just enough: after some of the changes it is too little
+		for step := range 6 {
+			got, err := s.Solve(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cold := Solver{once: true, effort: s.effort}
+			want, err := cold.Solve(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !cmp.Equal(want, got) {
+				t.Fatalf("seed %d step %d, budget %d: the solver's result differs (-cold +solver):\n%s", seed, step, s.effort, cmp.Diff(want, got))
+			}
+			followed += s.followed
+			if want.Rough > 0 {
+				rough++
+			}
+			p = d.edit(p)
+		}
+	}
+	if followed < 30 || rough < 30 {
+		t.Errorf("%d histories were followed and %d sharings broken off: the test is no test", followed, rough)
+	}
+}
+
+func TestWhatHasSettledIsBroughtToRest(t *testing.T) {
+	t.Parallel()
+	p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, false)
+	run := func(budget int) *engine { return runAsOne(p, budget) }
+	whole := run(10_000_000)
+	if whole.rough || whole.settling == 0 || whole.work < 3*whole.settling/2 {
+		t.Fatalf("rough %v, settled after %d of %d: the test is no test", whole.rough, whole.settling, whole.work)
+	}
+	if e := run(whole.settling + 1); e.rough || e.work != whole.work {
+		t.Errorf("with %d it is rough %v after %d, want the whole %d", whole.settling+1, e.rough, e.work, whole.work)
+	}
+	if e := run(whole.settling - 1); !e.rough {
+		t.Errorf("with %d it came to rest", whole.settling-1)
+	}
+}
+
+// runAsOne runs an engine of all flows and links with a budget.
+func runAsOne(p *Problem, budget int) *engine {
+	e := newEngine(p, numbered(p.flows()), p.binding(), newScratch(len(p.Capacity)))
+	e.run(budget)
+	return e
+}
+
+// settlingOf is the largest work that a part of a problem takes to settle.
+func settlingOf(p *Problem) int {
+	use := p.binding()
+	parts, _ := p.split(use)
+	most := 0
+	for i := range parts {
+		e := newEngine(p, parts[i].flows, use, newScratch(len(p.Capacity)))
+		e.run(10_000_000)
+		most = max(most, e.settling)
+	}
+	return most
+}

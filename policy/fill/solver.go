@@ -19,6 +19,7 @@ type Solver struct {
 	use     []bool  // links that count
 	once    bool    // nothing is to be remembered
 	eager   bool    // histories of all parts are kept, and followed to their end whatever it costs
+	effort  int     // the budget of every part; 0 is the engine's own
 	// followed counts the parts of the last problem whose histories were followed again.
 	followed int
 	// Computed counts the flows of the last problem that were computed, not taken over.
@@ -58,7 +59,7 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	for i := range parts {
 		pt := &parts[i]
 		if again && pt.memory != nil {
-			if n, ok := pt.memory.again(p, sol, pt, s.eager); ok {
+			if n, ok := pt.memory.again(p, sol, pt, s); ok {
 				s.Computed += n
 				s.followed++
 				continue
@@ -84,10 +85,17 @@ func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scr
 	if s.eager || !s.once && !pt.restless && len(pt.flows) >= smallPart {
 		e.history = newHistory(len(e.members))
 	}
-	e.run(e.budget())
+	e.run(s.budget(e))
 	e.write(sol)
 	e.note(pt)
 	pt.memory = remember(e, sol)
+}
+
+func (s *Solver) budget(e *engine) int {
+	if s.effort > 0 {
+		return s.effort
+	}
+	return e.budget()
 }
 
 // gather puts together what parts have.
