@@ -67,7 +67,7 @@ soak: peers ## long runs: race detector on everything, properties of the simulat
 .PHONY: grpcurl
 grpcurl: ## build grpcurl and drive the simulated WRCC switches with it
 	cd tools/grpcurl && $(GO) build -o ../../bin/grpcurl github.com/fullstorydev/grpcurl/cmd/grpcurl
-	FAIRLANE_GRPCURL='$(CURDIR)/bin/grpcurl' $(GOTEST) -count=1 -timeout 5m -run TestGrpcurl -v ./sim/p4dev
+	FAIRLANE_GRPCURL='$(CURDIR)/bin/grpcurl' $(GOTEST) -count=1 -timeout 5m -run TestClientsThatKnowReflectionAlone/grpcurl -v ./sim/p4dev
 
 .PHONY: clean
 clean: ## remove what was built

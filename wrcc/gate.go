@@ -35,6 +35,12 @@ func NewGate(period quantity.Picoseconds, rows int) (*Gate, error) {
 	return &Gate{period: period, rows: make([]gateRow, rows)}, nil
 }
 
+// SetPeriod changes the sampling period and forgets which flows were told. A period out of range is brought into it.
+func (g *Gate) SetPeriod(period quantity.Picoseconds) {
+	g.period = min(max(period, MinPeriod), MaxPeriod)
+	clear(g.rows)
+}
+
 // Allow reports whether an FCNP may go to a flow at now, and if so counts it as sent.
 func (g *Gate) Allow(flow uint32, now quantity.Picoseconds) bool {
 	r := &g.rows[int(flow)&(len(g.rows)-1)]

@@ -97,6 +97,25 @@ func NewSender(p *SenderParams, f SenderFlow, now quantity.Picoseconds) Sender {
 	}
 }
 
+// Adopt makes the flow, settled to now by the settings it had, go by p from now on. Its rate stays but for the least
+// one; the timer starts anew when it runs otherwise than before.
+func (s *Sender) Adopt(was, p *SenderParams, now quantity.Picoseconds) {
+	s.rate = min(max(s.rate, p.MinRate), s.line)
+	if was.T1 == p.T1 && was.Increase == p.Increase {
+		return
+	}
+	s.deadline = now + p.T1
+	if p.Increase == IncreaseAsk {
+		s.deadline = now + s.silence(p)
+	}
+}
+
+// Move tells the flow that its data centre has another number.
+func (s *Sender) Move(domain uint16) { s.domain = domain }
+
+// Reweigh gives the flow another weight, more than 0. The rate follows with the next answer of the network.
+func (s *Sender) Reweigh(weight float64) { s.weight = weight }
+
 // Rate returns the rate at which the flow may send, bit/s.
 func (s *Sender) Rate() float64 { return s.rate }
 

@@ -75,7 +75,7 @@ func NewPortConfig(port uint16, p Params) (PortConfig, error) {
 		return PortConfig{}, fmt.Errorf("port %d: rates %s, %s and %s, period %s: want rates in whole Mbit/s up to %s and whole microseconds",
 			port, p.Fmin, p.Fmax, p.Target, p.Period, MaxFairRate)
 	}
-	return c, c.validate("port " + fmt.Sprint(port) + ": ")
+	return c, c.validate(fmt.Sprintf("port %d: ", port))
 }
 
 // Params returns the settings that the table values mean.
@@ -87,22 +87,13 @@ func (c PortConfig) Params() Params {
 	}
 }
 
-// NewClassWeight returns the table value nearest to a weight from 2^-15 to 65535. Its relative error is
-// at most 2^-16 from 1 on; below, steps are 2^-15 wide.
+// NewClassWeight returns the table value nearest to a weight, as NewFixedWeight does.
 func NewClassWeight(port uint16, class uint8, weight float64) (ClassWeight, error) {
-	least := math.Ldexp(1, -MaxShift)
-	if !(weight >= least && weight <= MaxMultiplier) {
-		return ClassWeight{}, fmt.Errorf("port %d: weight %v of class %d: want %v to %d", port, weight, class, least, MaxMultiplier)
+	f, err := NewFixedWeight(weight)
+	if err != nil {
+		return ClassWeight{}, fmt.Errorf("port %d: class %d: %w", port, class, err)
 	}
-	shift := uint8(MaxShift)
-	for math.Round(math.Ldexp(weight, int(shift))) > MaxMultiplier {
-		shift--
-	}
-	m := uint16(math.Round(math.Ldexp(weight, int(shift))))
-	for m&1 == 0 && shift > 0 { // one form for each value
-		m, shift = m/2, shift-1
-	}
-	w := ClassWeight{Port: port, Class: class, Multiplier: m, Shift: shift}
+	w := ClassWeight{Port: port, Class: class, Multiplier: f.Multiplier, Shift: f.Shift}
 	return w, w.validate(fmt.Sprintf("port %d: ", port))
 }
 
@@ -114,16 +105,60 @@ func (w ClassWeight) Apply(mbps uint32) uint32 {
 	return uint32(min(max(uint64(mbps)*uint64(w.Multiplier)>>w.Shift, 1), math.MaxUint32))
 }
 
+// Entry is an entry of one of the lists of a SwitchConfig.
+type Entry interface {
+	comparable
+	Key() uint32  // orders the list
+	Name() string // the key for people: the port, or port/class
+}
+
+// Key orders settings of ports.
+func (c PortConfig) Key() uint32 { return uint32(c.Port) }
+
 // Key orders class weights.
 func (w ClassWeight) Key() uint32 { return uint32(w.Port)<<3 | uint32(w.Class) }
+
+// Key orders data centres of ports.
+func (d PortDomain) Key() uint32 { return uint32(d.Port) }
+
+// Name is the port.
+func (c PortConfig) Name() string { return fmt.Sprint(c.Port) }
+
+// Name is port/class.
+func (w ClassWeight) Name() string { return fmt.Sprintf("%d/%d", w.Port, w.Class) }
+
+// Name is the port.
+func (d PortDomain) Name() string { return fmt.Sprint(d.Port) }
+
+func byKey[E Entry](a, b E) int { return cmp.Compare(a.Key(), b.Key()) }
+
+// Merge walks two lists in the order of their keys and calls f for each key with what each has: nil for nothing.
+func Merge[E Entry](a, b []E, f func(a, b *E)) { MergeBy(a, b, byKey, f) }
+
+// MergeBy is Merge of lists in another order.
+func MergeBy[E any](a, b []E, compare func(a, b E) int, f func(a, b *E)) {
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && compare(a[0], b[0]) < 0:
+			f(&a[0], nil)
+			a = a[1:]
+		case len(a) == 0 || compare(b[0], a[0]) < 0:
+			f(nil, &b[0])
+			b = b[1:]
+		default:
+			f(&a[0], &b[0])
+			a, b = a[1:], b[1:]
+		}
+	}
+}
 
 // ValidateRanges checks every value of c against its own range, keys against a number of ports, and the
 // order of the entries. What is to be pushed must also pass Validate.
 func (c *SwitchConfig) ValidateRanges(ports int) error {
 	return errors.Join(
-		validateList("ports", c.Ports, ports, func(p PortConfig) (uint16, uint32) { return p.Port, uint32(p.Port) }, PortConfig.validate),
-		validateList("weights", c.Weights, ports, func(w ClassWeight) (uint16, uint32) { return w.Port, w.Key() }, ClassWeight.validate),
-		validateList("domains", c.Domains, ports, func(d PortDomain) (uint16, uint32) { return d.Port, uint32(d.Port) }, func(PortDomain, string) error { return nil }),
+		validateList("ports", c.Ports, ports, func(p PortConfig) uint16 { return p.Port }, PortConfig.validate),
+		validateList("weights", c.Weights, ports, func(w ClassWeight) uint16 { return w.Port }, ClassWeight.validate),
+		validateList("domains", c.Domains, ports, func(d PortDomain) uint16 { return d.Port }, func(PortDomain, string) error { return nil }),
 	)
 }
 
@@ -156,17 +191,15 @@ func (c *SwitchConfig) Validate(ports int) error {
 	return nil
 }
 
-func validateList[T any](name string, list []T, ports int, key func(T) (uint16, uint32), check func(T, string) error) error {
+func validateList[E Entry](name string, list []E, ports int, portOf func(E) uint16, check func(E, string) error) error {
 	for i, e := range list {
 		at := fmt.Sprintf("%s[%d].", name, i)
-		port, k := key(e)
+		port := portOf(e)
 		if port < 1 || int(port) > ports {
 			return fmt.Errorf("%sport: found %d, want 1 to %d", at, port, ports)
 		}
-		if i > 0 {
-			if _, before := key(list[i-1]); before >= k {
-				return fmt.Errorf("%sport: found %d, want entries in the order of their keys, each once", at, port)
-			}
+		if i > 0 && byKey(list[i-1], e) >= 0 {
+			return fmt.Errorf("%sport: found %d, want entries in the order of their keys, each once", at, port)
 		}
 		if err := check(e, at); err != nil {
 			return err
@@ -203,9 +236,9 @@ func numberInRange[T uint8 | uint16 | uint32](field string, v, lo, hi T) error {
 
 // Sort brings the entries into the order of their keys.
 func (c *SwitchConfig) Sort() {
-	slices.SortFunc(c.Ports, func(a, b PortConfig) int { return cmp.Compare(a.Port, b.Port) })
-	slices.SortFunc(c.Weights, func(a, b ClassWeight) int { return cmp.Compare(a.Key(), b.Key()) })
-	slices.SortFunc(c.Domains, func(a, b PortDomain) int { return cmp.Compare(a.Port, b.Port) })
+	slices.SortFunc(c.Ports, byKey)
+	slices.SortFunc(c.Weights, byKey)
+	slices.SortFunc(c.Domains, byKey)
 }
 
 // Clone returns a copy that shares no memory with c.
@@ -220,7 +253,7 @@ func (c *SwitchConfig) Equal(d *SwitchConfig) bool {
 
 // PortConfig returns the entry of a port; false when there is none.
 func (c *SwitchConfig) PortConfig(port uint16) (PortConfig, bool) {
-	i, ok := slices.BinarySearchFunc(c.Ports, port, func(p PortConfig, n uint16) int { return cmp.Compare(p.Port, n) })
+	i, ok := slices.BinarySearchFunc(c.Ports, PortConfig{Port: port}, byKey)
 	if !ok {
 		return PortConfig{}, false
 	}

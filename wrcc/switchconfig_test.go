@@ -1,6 +1,7 @@
 package wrcc_test
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -149,6 +150,37 @@ func TestClassWeightApplies(t *testing.T) {
 			t.Errorf("%+v of %d: %d, want %d", c.w, c.mbps, got, c.want)
 		}
 	}
+}
+
+func TestMergeMeetsEachKeyOnceInOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(side string, mark uint16) (list []wrcc.ClassWeight, ports map[uint16]bool) {
+			ports = rapid.MapOfN(rapid.Uint16Range(1, 9), rapid.Just(true), 0, 9).Draw(t, side)
+			for port := range uint16(10) {
+				if ports[port] {
+					list = append(list, wrcc.ClassWeight{Port: port, Multiplier: mark})
+				}
+			}
+			return list, ports
+		}
+		a, inA := draw("a", 1)
+		b, inB := draw("b", 2)
+		met, last := map[string]bool{}, uint16(0)
+		wrcc.Merge(a, b, func(x, y *wrcc.ClassWeight) {
+			e := cmp.Or(x, y)
+			if e == nil || e.Port <= last || inA[e.Port] != (x != nil) || inB[e.Port] != (y != nil) ||
+				x != nil && x.Multiplier != 1 || y != nil && (y.Multiplier != 2 || y.Port != e.Port) {
+				t.Fatalf("%+v and %+v after port %d", x, y, last)
+			}
+			met[e.Name()], last = true, e.Port
+		})
+		for _, e := range append(a, b...) {
+			if !met[e.Name()] {
+				t.Fatalf("%s was not met", e.Name())
+			}
+		}
+	})
 }
 
 func TestSwitchConfigCloneAndLookup(t *testing.T) {

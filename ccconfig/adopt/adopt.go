@@ -41,13 +41,7 @@ func (e *ParseError) Error() string {
 }
 
 // quote bounds and quotes what an error repeats of its input.
-func quote(s string) string {
-	const most = 64
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return strconv.Quote(s)
-}
+func quote(s string) string { return strconv.Quote(nicparam.Clip(s)) }
 
 func tooLong(file string, n int) error {
 	if n > MaxBytes {

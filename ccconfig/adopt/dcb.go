@@ -89,7 +89,7 @@ func DCBState(file, text string, port int) (*State, error) {
 	table := nicparam.New(nicparam.Caps{})
 	s := &State{Unknown: unknown}
 	for _, v := range o.Settings(port) {
-		if p, ok := table.Find(v.Name); !ok || !p.Legal(v.Value) {
+		if p, ok := table.Find(v.Name); ok && !p.Legal(v.Value) {
 			return nil, &ParseError{File: file, Field: v.Key.String(), Found: fmt.Sprint(v.Value), Allowed: p.Allowed()}
 		}
 		s.Settings = append(s.Settings, Found{Setting: v, Stage: StageCurrent, By: nicparam.DCB, File: file})

@@ -43,13 +43,10 @@ func Ethtool(file, text string) (*State, error) {
 			return nil, &ParseError{File: file, Line: line, Found: "one more statistic", Allowed: fmt.Sprintf("at most %d", maxCounters)}
 		}
 		c := niccount.Counter{Name: name}
-		v, err := strconv.ParseUint(word, 10, 64)
-		if err != nil {
+		if v, err := strconv.ParseUint(word, 10, 64); err != nil {
 			c.Err = &ParseError{File: file, Line: line, Field: name, Found: quote(word), Allowed: "0..18446744073709551615"}
-		}
-		c.Value = v
-		if c.Err != nil {
-			c.Value = 0
+		} else {
+			c.Value = v
 		}
 		s.Counters[name] = c
 	}

@@ -203,13 +203,13 @@ func Delete(iface string, sequence uint32, apps []App) Message {
 // Count is the number of priorities with pause.
 func (p *PFC) Count() int { return bits.OnesCount8(p.Enabled) }
 
-// isStatus reports whether an attribute of a command holds one byte of status when the message is a reply.
-func isStatus(command uint8, attr uint16) bool {
+// statusAttr is the attribute that holds one byte of status in a reply to a command; false for commands that have none.
+func statusAttr(command uint8) (attr uint16, ok bool) {
 	switch command {
 	case CommandIEEESet, CommandIEEEDel:
-		return attr == attrIEEE
+		return attrIEEE, true
 	case CommandSetDCBX:
-		return attr == attrDCBX
+		return attrDCBX, true
 	}
-	return false
+	return 0, false
 }

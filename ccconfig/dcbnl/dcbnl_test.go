@@ -23,8 +23,6 @@ func unhex(t testing.TB, s string) []byte {
 
 func little() Codec { return Codec{binary.LittleEndian} }
 
-func byteOf(v uint8) *uint8 { return &v }
-
 // sampleETS has another number in each place, so that no two can be exchanged unseen.
 func sampleETS() *ETS {
 	return &ETS{Willing: true, Cap: 8, TxBW: [8]uint8{1, 2, 3, 4, 5, 6, 7, 72}, RxBW: [8]uint8{11, 12, 13, 14, 15, 16, 17, 2},
@@ -123,7 +121,7 @@ func TestRequestsAreThoseOfTheDCBTool(t *testing.T) {
 			PrioBuffer: [8]uint8{0, 0, 0, 1}, Size: [8]uint32{20480, 40960}, Total: 262144}}),
 			`50000000 4f00 0500 94ba016b 00000000 00 14 0000 0700 0100 6c6f00 00 3400 0d80 3000 0a00 0000000100000000
 			 00500000 00a00000 00000000 00000000 00000000 00000000 00000000 00000000 00000400`},
-		{"dcbx set host ieee", Message{Type: TypeSet, Flags: FlagRequest | FlagAck, Sequence: 0x6b01ba94, Command: CommandSetDCBX, Interface: "lo", DCBX: byteOf(DCBXHost | DCBXIEEE)},
+		{"dcbx set host ieee", Message{Type: TypeSet, Flags: FlagRequest | FlagAck, Sequence: 0x6b01ba94, Command: CommandSetDCBX, Interface: "lo", DCBX: new(uint8(DCBXHost | DCBXIEEE))},
 			`24000000 4f00 0500 94ba016b 00000000 00 17 0000 0700 0100 6c6f00 00 0500 0e00 09 000000`},
 	} {
 		b, err := little().Encode(&c.request)
@@ -162,13 +160,13 @@ func TestRepliesOfKernels(t *testing.T) {
 		want         *Message
 	}{
 		{"status of a set", `1c000000 4f00 0000 01000000 09000000 00 14 0000 0500 0d00 00 000000`,
-			&Message{Type: TypeSet, Sequence: 1, Port: 9, Command: CommandIEEESet, Status: byteOf(0)}},
+			&Message{Type: TypeSet, Sequence: 1, Port: 9, Command: CommandIEEESet, Status: new(uint8(0))}},
 		{"status of a delete", `1c000000 4f00 0000 01000000 09000000 00 1b 0000 0500 0d00 ea 000000`,
-			&Message{Type: TypeSet, Sequence: 1, Port: 9, Command: CommandIEEEDel, Status: byteOf(0xea)}},
+			&Message{Type: TypeSet, Sequence: 1, Port: 9, Command: CommandIEEEDel, Status: new(uint8(0xea))}},
 		{"status of a mode", `1c000000 4f00 0000 01000000 09000000 00 17 0000 0500 0e00 01 000000`,
-			&Message{Type: TypeSet, Sequence: 1, Port: 9, Command: CommandSetDCBX, Status: byteOf(1)}},
+			&Message{Type: TypeSet, Sequence: 1, Port: 9, Command: CommandSetDCBX, Status: new(uint8(1))}},
 		{"mode", `1c000000 4e00 0000 01000000 09000000 00 16 0000 0500 0e00 09 000000`,
-			&Message{Type: TypeGet, Sequence: 1, Port: 9, Command: CommandGetDCBX, DCBX: byteOf(9)}},
+			&Message{Type: TypeGet, Sequence: 1, Port: 9, Command: CommandGetDCBX, DCBX: new(uint8(9))}},
 		{"acknowledgement", `24000000 0200 0001 01000000 09000000 00000000 1c000000 4f000500 01000000 00000000`,
 			&Message{Type: TypeError, Flags: 0x100, Sequence: 1, Port: 9, Ack: true}},
 	} {
@@ -263,10 +261,10 @@ func TestEncodeRefusesWhatHasNoPlace(t *testing.T) {
 		{"long name", Get("sixteen-bytes-ab", 1)},
 		{"name with a 0", Get("a\x00b", 1)},
 		{"too many entries", Set("lo", 1, &IEEE{Apps: make([]App, MaxApps+1)})},
-		{"status of a request", Message{Type: TypeSet, Flags: FlagRequest, Command: CommandIEEESet, Status: byteOf(0)}},
-		{"status of a get", Message{Type: TypeGet, Command: CommandIEEEGet, Status: byteOf(0)}},
+		{"status of a request", Message{Type: TypeSet, Flags: FlagRequest, Command: CommandIEEESet, Status: new(uint8(0))}},
+		{"status of a get", Message{Type: TypeGet, Command: CommandIEEEGet, Status: new(uint8(0))}},
 		{"objects in a reply to a set", Message{Type: TypeSet, Command: CommandIEEESet, IEEE: &IEEE{}}},
-		{"mode in a reply to a set", Message{Type: TypeSet, Command: CommandSetDCBX, DCBX: byteOf(0)}},
+		{"mode in a reply to a set", Message{Type: TypeSet, Command: CommandSetDCBX, DCBX: new(uint8(0))}},
 		{"acknowledgement with a name", Message{Type: TypeError, Ack: true, Interface: "lo"}},
 		{"acknowledgement of another type", Message{Type: TypeSet, Ack: true}},
 	} {

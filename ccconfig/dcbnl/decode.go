@@ -92,12 +92,11 @@ const listPart = "application table"
 
 // attr reads one attribute of a message.
 func (c Codec) attr(m *Message, typ uint16, p []byte) error {
-	if m.Flags&FlagRequest == 0 && isStatus(m.Command, typ) {
+	if attr, ok := statusAttr(m.Command); ok && attr == typ && m.Flags&FlagRequest == 0 {
 		if err := exactly("status", p, 1); err != nil {
 			return err
 		}
-		s := p[0]
-		m.Status = &s
+		m.Status = new(p[0])
 		return nil
 	}
 	switch typ {
@@ -111,8 +110,7 @@ func (c Codec) attr(m *Message, typ uint16, p []byte) error {
 		if err := exactly("DCBX", p, 1); err != nil {
 			return err
 		}
-		mode := p[0]
-		m.DCBX = &mode
+		m.DCBX = new(p[0])
 	case attrIEEE:
 		m.IEEE = &IEEE{}
 		return c.each(p, "IEEE nest", func(typ uint16, p []byte) error { return c.ieee(m.IEEE, typ, p) })

@@ -33,7 +33,8 @@ func (c Codec) Encode(m *Message) ([]byte, error) {
 			w.attr(attrDCBX, []byte{*m.DCBX})
 		}
 		if m.Status != nil {
-			w.attr(statusAttr(m.Command), []byte{*m.Status})
+			attr, _ := statusAttr(m.Command)
+			w.attr(attr, []byte{*m.Status})
 		}
 	}
 	c.Order.PutUint32(w.b, uint32(len(w.b)))
@@ -44,17 +45,10 @@ func (c Codec) Encode(m *Message) ([]byte, error) {
 	return w.b, nil
 }
 
-func statusAttr(command uint8) uint16 {
-	if command == CommandSetDCBX {
-		return attrDCBX
-	}
-	return attrIEEE
-}
-
 // encodable reports what of a message has no place in one.
 func (m *Message) encodable() error {
 	reply := m.Flags&FlagRequest == 0
-	status := isStatus(m.Command, statusAttr(m.Command))
+	attr, status := statusAttr(m.Command)
 	switch {
 	case m.Ack && (m.Type != TypeError || m.Command != 0 || m.Interface != "" || m.IEEE != nil || m.DCBX != nil || m.Status != nil):
 		return &FormatError{"acknowledgement", "other parts beside it", fmt.Sprintf("type %d and nothing else", TypeError)}
@@ -66,7 +60,7 @@ func (m *Message) encodable() error {
 		return &FormatError{"application table", fmt.Sprintf("%d entries", len(m.IEEE.Apps)), fmt.Sprintf("at most %d", MaxApps)}
 	case m.Status != nil && !(reply && status):
 		return &FormatError{"status", fmt.Sprintf("one with command %d, flags %#x", m.Command, m.Flags), "one in a reply to a set or delete"}
-	case reply && status && (m.IEEE != nil && statusAttr(m.Command) == attrIEEE || m.DCBX != nil && statusAttr(m.Command) == attrDCBX):
+	case reply && status && (m.IEEE != nil && attr == attrIEEE || m.DCBX != nil && attr == attrDCBX):
 		return &FormatError{"reply", fmt.Sprintf("values with command %d", m.Command), "a status"}
 	}
 	return nil

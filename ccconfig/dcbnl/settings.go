@@ -100,11 +100,9 @@ func (o *IEEE) Plan(set []nicparam.Setting) (Change, error) {
 			}
 		}
 	}
-	var c Change
-	if changed := o.changed(after); changed != (objects{}) {
-		c.Set = after.only(changed)
-	}
-	return c, c.apps(o, wanted, trust)
+	c := Change{Set: o.changed(after)}
+	err := c.apps(o, wanted, trust)
+	return c.tidy(), err
 }
 
 // apps plans the entries by DSCP.
@@ -126,9 +124,6 @@ func (c *Change) apps(o *IEEE, wanted map[int]uint64, trust int) error {
 	}
 	for dscp := range 64 {
 		if want, ok := wanted[dscp]; ok && !left[uint16(dscp)] {
-			if c.Set == nil {
-				c.Set = &IEEE{}
-			}
 			c.Set.Apps = append(c.Set.Apps, App{SelectorDSCP, uint8(want), uint16(dscp)})
 			left[uint16(dscp)] = true
 		}
@@ -159,11 +154,10 @@ func (o *IEEE) Back(earlier *IEEE) Change {
 	if o.Buffer != nil && earlier.Buffer != nil {
 		after.Buffer.PrioBuffer, after.Buffer.Size = earlier.Buffer.PrioBuffer, earlier.Buffer.Size
 	}
-	var c Change
-	set := after.only(o.changed(after))
+	c := Change{Set: o.changed(after)}
 	for _, a := range earlier.Apps {
 		if !slices.Contains(o.Apps, a) {
-			set.Apps = append(set.Apps, a)
+			c.Set.Apps = append(c.Set.Apps, a)
 		}
 	}
 	for _, a := range o.Apps {
@@ -171,61 +165,39 @@ func (o *IEEE) Back(earlier *IEEE) Change {
 			c.Delete = append(c.Delete, a)
 		}
 	}
-	if set.ETS != nil || set.PFC != nil || set.MaxRate != nil || set.Buffer != nil || set.Apps != nil {
-		c.Set = set
+	return c.tidy()
+}
+
+// tidy makes Set nil when nothing is in it.
+func (c Change) tidy() Change {
+	if s := c.Set; s.ETS == nil && s.PFC == nil && s.MaxRate == nil && s.Buffer == nil && s.Apps == nil {
+		c.Set = nil
 	}
 	return c
 }
 
-// objects says which objects differ.
-type objects struct{ ETS, PFC, MaxRate, Buffer bool }
-
-func (o *IEEE) changed(after *IEEE) objects {
-	return objects{
-		ETS:     o.ETS != nil && *o.ETS != *after.ETS,
-		PFC:     o.PFC != nil && *o.PFC != *after.PFC,
-		MaxRate: o.MaxRate != nil && *o.MaxRate != *after.MaxRate,
-		Buffer:  o.Buffer != nil && *o.Buffer != *after.Buffer,
-	}
+// changed keeps the objects of after that o has otherwise, without the application table.
+func (o *IEEE) changed(after *IEEE) *IEEE {
+	return &IEEE{ETS: changed(o.ETS, after.ETS), PFC: changed(o.PFC, after.PFC), MaxRate: changed(o.MaxRate, after.MaxRate), Buffer: changed(o.Buffer, after.Buffer)}
 }
 
-// only keeps some objects, without the application table.
-func (o *IEEE) only(k objects) *IEEE {
-	out := &IEEE{}
-	if k.ETS {
-		out.ETS = o.ETS
+// changed is an object that became another one; nil when it is as it was, or was not there.
+func changed[T comparable](before, after *T) *T {
+	if before == nil || *before == *after {
+		return nil
 	}
-	if k.PFC {
-		out.PFC = o.PFC
-	}
-	if k.MaxRate {
-		out.MaxRate = o.MaxRate
-	}
-	if k.Buffer {
-		out.Buffer = o.Buffer
-	}
-	return out
+	return after
 }
 
 func (o *IEEE) clone() *IEEE {
-	out := &IEEE{Apps: slices.Clone(o.Apps)}
-	if o.ETS != nil {
-		v := *o.ETS
-		out.ETS = &v
+	return &IEEE{ETS: clone(o.ETS), PFC: clone(o.PFC), MaxRate: clone(o.MaxRate), Buffer: clone(o.Buffer), Apps: slices.Clone(o.Apps)}
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
 	}
-	if o.PFC != nil {
-		v := *o.PFC
-		out.PFC = &v
-	}
-	if o.MaxRate != nil {
-		v := *o.MaxRate
-		out.MaxRate = &v
-	}
-	if o.Buffer != nil {
-		v := *o.Buffer
-		out.Buffer = &v
-	}
-	return out
+	return new(*p)
 }
 
 // put gives one value its place.

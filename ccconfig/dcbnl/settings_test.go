@@ -1,6 +1,7 @@
 package dcbnl
 
 import (
+	stdcmp "cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,18 +33,8 @@ func setting(name string, index int, v uint64) nicparam.Setting {
 func apply(o *IEEE, c Change) *IEEE {
 	out := o.clone()
 	if s := c.Set; s != nil {
-		if s.ETS != nil {
-			out.ETS = s.ETS
-		}
-		if s.PFC != nil {
-			out.PFC = s.PFC
-		}
-		if s.MaxRate != nil {
-			out.MaxRate = s.MaxRate
-		}
-		if s.Buffer != nil {
-			out.Buffer = s.Buffer
-		}
+		out.ETS, out.PFC = stdcmp.Or(s.ETS, out.ETS), stdcmp.Or(s.PFC, out.PFC)
+		out.MaxRate, out.Buffer = stdcmp.Or(s.MaxRate, out.MaxRate), stdcmp.Or(s.Buffer, out.Buffer)
 		out.Apps = append(out.Apps, s.Apps...)
 	}
 	out.Apps = slices.DeleteFunc(out.Apps, func(a App) bool { return slices.Contains(c.Delete, a) })
@@ -225,18 +216,8 @@ func TestBackLeadsBack(t *testing.T) {
 		now, earlier := drawIEEE(t), drawIEEE(t)
 		for _, o := range []*IEEE{now, earlier} { // a port that has an object keeps it
 			base := whole()
-			if o.ETS == nil {
-				o.ETS = base.ETS
-			}
-			if o.PFC == nil {
-				o.PFC = base.PFC
-			}
-			if o.MaxRate == nil {
-				o.MaxRate = base.MaxRate
-			}
-			if o.Buffer == nil {
-				o.Buffer = base.Buffer
-			}
+			o.ETS, o.PFC = stdcmp.Or(o.ETS, base.ETS), stdcmp.Or(o.PFC, base.PFC)
+			o.MaxRate, o.Buffer = stdcmp.Or(o.MaxRate, base.MaxRate), stdcmp.Or(o.Buffer, base.Buffer)
 		}
 		after := apply(now, now.Back(earlier))
 		if d := cmp.Diff(settle(earlier, now), settle(after, now), cmpopts.EquateEmpty()); d != "" {

@@ -10,44 +10,41 @@ import (
 
 // Diff lists the fields in which the observed state got is not what s wants, by the rules of
 // read-back: table entries above the limit and the contents of invalid port elements do not
-// count. A half that only one of the two has is one difference, named "ca", "switch" or "wrcc". Nil
-// means equal.
+// count. A half that only one of the two has is one difference, named "ca", "switch", "wrcc", "nic" or
+// "queues". Nil means equal.
 func (s Settings) Diff(got Settings) []ibcc.Difference {
-	var ds []ibcc.Difference
-	switch {
-	case s.CA != nil && got.CA != nil:
-		ds = s.CA.Diff(got.CA)
-	case s.CA != nil || got.CA != nil:
-		ds = append(ds, halfDifference("ca", s.CA != nil))
+	var ds ibcc.Differences
+	if both(&ds, "ca", "settings", s.CA != nil, got.CA != nil) {
+		ds = append(ds, s.CA.Diff(got.CA)...)
 	}
-	switch {
-	case s.Switch != nil && got.Switch != nil:
+	if both(&ds, "switch", "settings", s.Switch != nil, got.Switch != nil) {
 		ds = append(ds, s.Switch.Diff(got.Switch)...)
-	case s.Switch != nil || got.Switch != nil:
-		ds = append(ds, halfDifference("switch", s.Switch != nil))
 	}
-	switch {
-	case s.WRCC != nil && got.WRCC != nil:
-		ds = append(ds, diffWRCC(s.WRCC, got.WRCC)...)
-	case s.WRCC != nil || got.WRCC != nil:
-		ds = append(ds, halfDifference("wrcc", s.WRCC != nil))
+	if both(&ds, "wrcc", "settings", s.WRCC != nil, got.WRCC != nil) {
+		diffWRCC(&ds, s.WRCC, got.WRCC)
+	}
+	if both(&ds, "nic", "settings", s.NIC != nil, got.NIC != nil) {
+		diffNIC(&ds, s.NIC, got.NIC)
+	}
+	if both(&ds, "queues", "settings", s.Queues != nil, got.Queues != nil) {
+		diffQueues(&ds, s.Queues, got.Queues)
 	}
 	return ds
 }
 
+// both reports whether both sides have a thing, and notes it when only one has.
+func both(ds *ibcc.Differences, field, thing string, want, got bool) bool {
+	say := map[bool]string{true: thing, false: ibcc.Absent}
+	ds.Add(field, say[want], say[got])
+	return want && got
+}
+
 // Equal reports that Diff finds nothing.
 func (s Settings) Equal(got Settings) bool {
-	if s.CA != nil && got.CA != nil && s.Switch == nil && got.Switch == nil && s.WRCC == nil && got.WRCC == nil {
+	if s.CA != nil && got.CA != nil && s == (Settings{CA: s.CA}) && got == (Settings{CA: got.CA}) {
 		return s.CA.Equal(got.CA) // the common case, without listing a whole table
 	}
 	return len(s.Diff(got)) == 0
-}
-
-func halfDifference(field string, wanted bool) ibcc.Difference {
-	if wanted {
-		return ibcc.Difference{Field: field, Want: "settings", Got: ibcc.Absent}
-	}
-	return ibcc.Difference{Field: field, Want: ibcc.Absent, Got: "settings"}
 }
 
 // Diff lists the fields in which got is not what s wants. Nil means equal.
@@ -78,11 +75,20 @@ func (s Settings) Clone() Settings {
 	if s.WRCC != nil {
 		c.WRCC = s.WRCC.Clone()
 	}
+	if s.NIC != nil {
+		c.NIC = s.NIC.clone()
+	}
+	if s.Queues != nil {
+		c.Queues = &QueueState{Marking: slices.Clone(s.Queues.Marking)}
+	}
 	return c
 }
 
 // Marks reports whether the settings are of a switch that marks packets anywhere.
 func (s Settings) Marks() bool {
+	if s.Queues != nil {
+		return len(s.Queues.Marking) > 0
+	}
 	if s.Switch == nil {
 		return false
 	}

@@ -14,16 +14,13 @@ import (
 	"fairlane/wrcc"
 )
 
-// PlaneWRCC is Device.Plane of WRCC switches. They have no LID: how one is reached is up to its driver.
-const PlaneWRCC = "wrcc"
-
-// Device names one manageable unit: a channel-adapter port, or a whole switch (Port 0).
+// Device names one manageable unit: a port of a channel adapter or NIC, or a whole switch (Port 0).
 type Device struct {
-	Plane string          `json:"plane"` // "ib" or PlaneWRCC
+	Plane string          `json:"plane"` // "ib", PlaneRoCE or PlaneWRCC
 	ID    ident.PortID    `json:"id"`    // node GUID and port; port 0 for a switch
 	Name  string          `json:"name"`  // for people: node description and port
 	Kind  subnet.NodeKind `json:"kind"`
-	LID   ident.LID       `json:"lid"`   // where its agents answer; 0 on PlaneWRCC
+	LID   ident.LID       `json:"lid"`   // where its agents answer; 0 on Ethernet
 	Ports int             `json:"ports"` // external ports of a switch
 }
 
@@ -36,7 +33,9 @@ type Capabilities struct {
 	CreditStarvation bool `json:"credit_starvation"`
 	PerSLCounters    bool `json:"per_sl_counters"` // PortXmitDataSL and PortRcvDataSL answered
 
-	WRCC *WRCCCapabilities `json:"wrcc,omitempty"` // of a WRCC switch
+	WRCC   *WRCCCapabilities  `json:"wrcc,omitempty"`   // of a WRCC switch
+	NIC    *NICCapabilities   `json:"nic,omitempty"`    // of a NIC port on Ethernet
+	Queues *QueueCapabilities `json:"queues,omitempty"` // of a switch on PlaneRoCE
 }
 
 // WRCCCapabilities is what a WRCC switch can be told: the sizes of its tables, entries.
@@ -51,7 +50,9 @@ type WRCCCapabilities struct {
 type Settings struct {
 	CA     *ibcc.CASettings `json:"ca,omitempty"`
 	Switch *SwitchState     `json:"switch,omitempty"`
-	WRCC   *WRCCState       `json:"wrcc,omitempty"` // of a switch on PlaneWRCC
+	WRCC   *WRCCState       `json:"wrcc,omitempty"`   // of a switch on PlaneWRCC
+	NIC    *NICState        `json:"nic,omitempty"`    // of a NIC port on PlaneRoCE or PlaneWRCC
+	Queues *QueueState      `json:"queues,omitempty"` // of a switch on PlaneRoCE
 }
 
 // WRCCState is the fair-rate settings of a WRCC switch.

@@ -15,10 +15,10 @@ const MaxSwitchPorts = 254
 
 // Validate checks that d can be addressed and is of a kind that holds settings: a unicast
 // LID, and port 0 with 1 to 254 external ports on a switch or port 1 to 254 on a channel
-// adapter. On PlaneWRCC there are switches only, and no LID.
+// adapter or NIC. On Ethernet there is no LID.
 func (d Device) Validate() error {
-	if d.Plane == PlaneWRCC {
-		return d.validateWRCC()
+	if d.ethernet() {
+		return d.validateEthernet()
 	}
 	if !d.LID.IsUnicast() {
 		return fmt.Errorf("device %s: LID %d, want 1 to %d", d, d.LID, ident.MaxUnicastLID)
@@ -62,6 +62,10 @@ func (s Settings) ValidateRanges(d Device) error {
 		return s.CA.ValidateRanges()
 	case s.WRCC != nil:
 		return s.WRCC.ValidateRanges(d.Ports)
+	case s.NIC != nil:
+		return s.NIC.validateRanges()
+	case s.Queues != nil:
+		return s.Queues.validate(d.Ports)
 	}
 	return s.Switch.validateRanges(d.Ports)
 }
@@ -78,6 +82,10 @@ func (s Settings) Validate(d Device) error {
 		return s.CA.Validate()
 	case s.WRCC != nil:
 		return s.WRCC.Validate(d.Ports)
+	case s.NIC != nil:
+		return s.NIC.validate(d)
+	case s.Queues != nil:
+		return s.Queues.validate(d.Ports)
 	}
 	return s.Switch.validate(d.Ports)
 }
@@ -86,25 +94,44 @@ func (s Settings) validateShape(d Device) error {
 	if err := d.Validate(); err != nil {
 		return err
 	}
-	isWRCC := d.Plane == PlaneWRCC
-	isSwitch := d.Kind == subnet.KindSwitch && !isWRCC
-	if (s.WRCC != nil) != isWRCC || (s.Switch != nil) != isSwitch || (s.CA != nil) != (d.Kind == subnet.KindCA && !isWRCC) {
-		return fmt.Errorf("device %s: settings for %s, want those of its kind and no others", d, s.halves())
+	if have := s.halves(); len(have) != 1 || have[0] != d.half() {
+		return fmt.Errorf("device %s: settings for %s, want those of its kind and no others", d, spoken(have))
 	}
 	return nil
 }
 
-func (s Settings) halves() string {
+// half is what a device of a plane and kind has, as people call it.
+func (d Device) half() string {
+	switch {
+	case d.ethernet() && d.Kind == subnet.KindCA:
+		return "a NIC"
+	case d.Plane == PlaneRoCE:
+		return "an Ethernet switch"
+	case d.Plane == PlaneWRCC:
+		return "a WRCC switch"
+	case d.Kind == subnet.KindCA:
+		return "a channel adapter"
+	}
+	return "a switch"
+}
+
+func (s Settings) halves() []string {
 	var have []string
-	if s.CA != nil {
-		have = append(have, "a channel adapter")
+	for _, h := range []struct {
+		is   bool
+		name string
+	}{
+		{s.CA != nil, "a channel adapter"}, {s.Switch != nil, "a switch"}, {s.WRCC != nil, "a WRCC switch"},
+		{s.NIC != nil, "a NIC"}, {s.Queues != nil, "an Ethernet switch"},
+	} {
+		if h.is {
+			have = append(have, h.name)
+		}
 	}
-	if s.Switch != nil {
-		have = append(have, "a switch")
-	}
-	if s.WRCC != nil {
-		have = append(have, "a WRCC switch")
-	}
+	return have
+}
+
+func spoken(have []string) string {
 	switch len(have) {
 	case 0:
 		return "nothing"

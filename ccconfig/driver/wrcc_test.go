@@ -30,7 +30,9 @@ func TestWRCCDeviceValidate(t *testing.T) {
 	}{
 		"switch":       {func(*Device) {}, ""},
 		"with a LID":   {func(d *Device) { d.LID = 7 }, ""}, // means nothing here
-		"adapter":      {func(d *Device) { d.Kind, d.ID.Port = subnet.KindCA, 1 }, "on plane"},
+		"NIC port":     {func(d *Device) { d.Kind, d.ID.Port = subnet.KindCA, 1 }, ""},
+		"NIC, no port": {func(d *Device) { d.Kind = subnet.KindCA }, "port 0 of a NIC"},
+		"router":       {func(d *Device) { d.Kind = subnet.KindRouter }, "on plane"},
 		"port":         {func(d *Device) { d.ID.Port = 2 }, "want 0"},
 		"no ports":     {func(d *Device) { d.Ports = 0 }, "0 ports"},
 		"255 ports":    {func(d *Device) { d.Ports = 255 }, "255 ports"},

@@ -26,16 +26,18 @@ func (d Difference) String() string {
 // beyond the end.
 const Absent = "absent"
 
-// differences collects mismatches; a value type with append semantics keeps callers short.
-type differences []Difference
+// Differences collects mismatches; a value type with append semantics keeps callers short.
+type Differences []Difference
 
-func (ds *differences) add(field, want, got string) {
+// Add notes a field unless both sides have the same.
+func (ds *Differences) Add(field, want, got string) {
 	if want != got {
 		*ds = append(*ds, Difference{Field: field, Want: want, Got: got})
 	}
 }
 
-func (ds *differences) number(field string, want, got uint64) {
+// Number is Add for numbers.
+func (ds *Differences) Number(field string, want, got uint64) {
 	if want != got {
 		*ds = append(*ds, Difference{field, strconv.FormatUint(want, 10), strconv.FormatUint(got, 10)})
 	}
@@ -81,19 +83,19 @@ func (m PortMask) Max() int {
 // tables only entries 0..Limit count, since a device may return anything above (annex A10).
 // An entry that got does not have is listed as Absent. Nil means equal.
 func (c *CASettings) Diff(got *CASettings) []Difference {
-	var ds differences
-	ds.add("per_sl", strconv.FormatBool(c.PerSL), strconv.FormatBool(got.PerSL))
+	var ds Differences
+	ds.Add("per_sl", strconv.FormatBool(c.PerSL), strconv.FormatBool(got.PerSL))
 	for sl, w := range c.SLs {
 		if w != got.SLs[sl] {
 			diffSL(&ds, "sl["+strconv.Itoa(sl)+"].", w, got.SLs[sl])
 		}
 	}
-	ds.number("ccti_limit", uint64(c.Limit), uint64(got.Limit))
+	ds.Number("ccti_limit", uint64(c.Limit), uint64(got.Limit))
 	for i := range int(c.Limit) + 1 {
 		w, wok := entryAt(c.Table, i)
 		g, gok := entryAt(got.Table, i)
 		if w != g || wok != gok {
-			ds.add("cct["+strconv.Itoa(i)+"]", entryText(w, wok), entryText(g, gok))
+			ds.Add("cct["+strconv.Itoa(i)+"]", entryText(w, wok), entryText(g, gok))
 		}
 	}
 	return ds
@@ -114,11 +116,11 @@ func (c *CASettings) Equal(got *CASettings) bool {
 	return true
 }
 
-func diffSL(ds *differences, path string, w, g SLParams) {
-	ds.number(path+"timer", uint64(w.Timer), uint64(g.Timer))
-	ds.number(path+"increase", uint64(w.Increase), uint64(g.Increase))
-	ds.number(path+"trigger", uint64(w.Trigger), uint64(g.Trigger))
-	ds.number(path+"min", uint64(w.Min), uint64(g.Min))
+func diffSL(ds *Differences, path string, w, g SLParams) {
+	ds.Number(path+"timer", uint64(w.Timer), uint64(g.Timer))
+	ds.Number(path+"increase", uint64(w.Increase), uint64(g.Increase))
+	ds.Number(path+"trigger", uint64(w.Trigger), uint64(g.Trigger))
+	ds.Number(path+"min", uint64(w.Min), uint64(g.Min))
 }
 
 func entryAt(t []Entry, i int) (Entry, bool) {
@@ -137,17 +139,17 @@ func entryText(e Entry, ok bool) string {
 
 // Diff lists the fields in which got is not what s wants. Nil means equal.
 func (s *SwitchSettings) Diff(got *SwitchSettings) []Difference {
-	var ds differences
+	var ds Differences
 	if *s == *got {
 		return nil
 	}
-	ds.add("victim_mask", s.VictimMask.String(), got.VictimMask.String())
-	ds.add("credit_mask", s.CreditMask.String(), got.CreditMask.String())
-	ds.number("threshold", uint64(s.Threshold), uint64(got.Threshold))
-	ds.number("packet_size", uint64(s.PacketSize), uint64(got.PacketSize))
-	ds.number("cs_threshold", uint64(s.CSThreshold), uint64(got.CSThreshold))
-	ds.add("cs_return_delay", s.CSReturnDelay.String(), got.CSReturnDelay.String())
-	ds.number("marking_rate", uint64(s.MarkingRate), uint64(got.MarkingRate))
+	ds.Add("victim_mask", s.VictimMask.String(), got.VictimMask.String())
+	ds.Add("credit_mask", s.CreditMask.String(), got.CreditMask.String())
+	ds.Number("threshold", uint64(s.Threshold), uint64(got.Threshold))
+	ds.Number("packet_size", uint64(s.PacketSize), uint64(got.PacketSize))
+	ds.Number("cs_threshold", uint64(s.CSThreshold), uint64(got.CSThreshold))
+	ds.Add("cs_return_delay", s.CSReturnDelay.String(), got.CSReturnDelay.String())
+	ds.Number("marking_rate", uint64(s.MarkingRate), uint64(got.MarkingRate))
 	return ds
 }
 
@@ -165,14 +167,14 @@ func (m PortMarking) Diff(p ident.PortNum, got PortMarking) []Difference {
 	if m.Equal(got) {
 		return nil
 	}
-	var ds differences
+	var ds Differences
 	path := "ports[" + strconv.Itoa(int(p)) + "]."
-	ds.add(path+"valid", strconv.FormatBool(m.Valid), strconv.FormatBool(got.Valid))
+	ds.Add(path+"valid", strconv.FormatBool(m.Valid), strconv.FormatBool(got.Valid))
 	if m.Valid && got.Valid {
-		ds.add(path+"credit_starvation", strconv.FormatBool(m.CreditStarvation), strconv.FormatBool(got.CreditStarvation))
-		ds.number(path+"threshold", uint64(m.Threshold), uint64(got.Threshold))
-		ds.number(path+"packet_size", uint64(m.PacketSize), uint64(got.PacketSize))
-		ds.number(path+"marking_rate", uint64(m.MarkingRate), uint64(got.MarkingRate))
+		ds.Add(path+"credit_starvation", strconv.FormatBool(m.CreditStarvation), strconv.FormatBool(got.CreditStarvation))
+		ds.Number(path+"threshold", uint64(m.Threshold), uint64(got.Threshold))
+		ds.Number(path+"packet_size", uint64(m.PacketSize), uint64(got.PacketSize))
+		ds.Number(path+"marking_rate", uint64(m.MarkingRate), uint64(got.MarkingRate))
 	}
 	return ds
 }

@@ -55,11 +55,9 @@ func (c Counters) Unread() error {
 // set have 32 and wrap (kernel's mlx5 driver). Copies of a representor begin with vport_.
 func Bits(name string) int {
 	name = strings.TrimPrefix(name, "vport_")
-	for _, long := range []string{"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored",
-		"cc_rx_ce_pkts", "cc_rx_cnp_pkts", "cc_tx_cnp_pkts", "rdma_tx_packets", "rdma_rx_packets", "rdma_tx_bytes", "rdma_rx_bytes"} {
-		if name == long {
-			return 64
-		}
+	if slices.Contains([]string{"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored",
+		"cc_rx_ce_pkts", "cc_rx_cnp_pkts", "cc_tx_cnp_pkts", "rdma_tx_packets", "rdma_rx_packets", "rdma_tx_bytes", "rdma_rx_bytes"}, name) {
+		return 64
 	}
 	return 32
 }

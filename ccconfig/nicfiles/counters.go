@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nicparam"
 )
 
 // HWCounters reads the counters of a port of an RDMA device, such as "mlx5_0". A counter that cannot be read is there with
@@ -18,7 +19,7 @@ func HWCounters(files Files, device string, port int) (niccount.Counters, error)
 	dir := "sys/class/infiniband/" + device + "/ports/" + strconv.Itoa(port) + "/hw_counters"
 	names, err := files.List(dir)
 	if err != nil {
-		return nil, fmt.Errorf("counters of %s port %d: %w", device, port, reading(dir, err))
+		return nil, fmt.Errorf("counters of %s port %d: %w", device, port, fileError(dir, ErrUnreadable, err))
 	}
 	out := niccount.Counters{}
 	for _, name := range names {
@@ -37,16 +38,13 @@ func readCounter(files Files, dir, name string) niccount.Counter {
 	c := niccount.Counter{Name: name}
 	b, err := files.Read(dir + "/" + name)
 	if err != nil {
-		c.Err = reading(dir+"/"+name, err)
+		c.Err = fileError(dir+"/"+name, ErrUnreadable, err)
 		return c
 	}
 	word := strings.TrimSpace(string(b))
 	v, err := strconv.ParseUint(word, 10, 64)
 	if err != nil {
-		if len(word) > 64 {
-			word = word[:64] + "…"
-		}
-		c.Err = fmt.Errorf("%s/%s: %w: found %q, want 0..18446744073709551615: %w", dir, name, ErrUnreadable, word, errors.Unwrap(err))
+		c.Err = fmt.Errorf("%s/%s: %w: found %q, want 0..18446744073709551615: %w", dir, name, ErrUnreadable, nicparam.Clip(word), errors.Unwrap(err))
 		return c
 	}
 	c.Value = v

@@ -179,6 +179,7 @@ func TestADCBSetThatFailsLeavesThePortAsItWas(t *testing.T) {
 		{"pause refused after classes and buffers were taken", func(k *kernel) { k.refuse = "PFC" }, set, ErrRefused, "error number 22"},
 		{"entries refused after all else was taken", func(k *kernel) { k.refuse = "APP" }, set, ErrRefused, "error number 22"},
 		{"the driver rounds a buffer", func(k *kernel) {
+			k.ieee.Buffer.Size[0] = 4096
 			k.keep = func(o *dcbnl.IEEE) { o.Buffer = &dcbnl.Buffer{Size: [8]uint32{o.Buffer.Size[0] &^ 1023}, Total: 9000} }
 		}, set, ErrNotKept, "port 1 buffer_size: want 2000, read back 1024"},
 		{"no DCB", func(k *kernel) { k.errno = 95 }, set, ErrUnreadable, "error number 95"},
@@ -188,11 +189,8 @@ func TestADCBSetThatFailsLeavesThePortAsItWas(t *testing.T) {
 		{"shares of 101", func(*kernel) {}, []nicparam.Setting{index("tc_bw", 0, 51)}, nil, "101 percent"},
 	} {
 		k := newKernel()
-		if c.title == "the driver rounds a buffer" {
-			k.ieee.Buffer.Size[0] = 4096
-		}
-		before := k.state()
 		c.change(k)
+		before := k.state()
 		_, err := dcbDevice(t, k).Set(t.Context(), c.set)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || errors.Is(err, ErrNotRestored) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: error %v", c.title, err)

@@ -37,16 +37,23 @@ func (d *Device) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 // ReadAll reads all that the host offers: what is there and cannot be read is in it, with its error.
 func (d *Device) ReadAll(ctx context.Context) []Reading {
 	var keys []nicparam.Key
-	seen := map[nicparam.Key]bool{}
 	for _, w := range d.ways {
-		for _, k := range w.Keys() {
-			if !seen[k] {
-				seen[k] = true
-				keys = append(keys, k)
-			}
+		keys = append(keys, w.Keys()...)
+	}
+	return slices.DeleteFunc(d.Read(ctx, unique(keys)), func(r Reading) bool { return errors.Is(r.Err, ErrAbsent) })
+}
+
+// unique is the keys without repetitions, in the order of their first.
+func unique(keys []nicparam.Key) []nicparam.Key {
+	seen := make(map[nicparam.Key]bool, len(keys))
+	var out []nicparam.Key
+	for _, k := range keys {
+		if !seen[k] {
+			seen[k] = true
+			out = append(out, k)
 		}
 	}
-	return slices.DeleteFunc(d.Read(ctx, keys), func(r Reading) bool { return errors.Is(r.Err, ErrAbsent) })
+	return out
 }
 
 // resolved is a reading and the way that it came by.
@@ -58,14 +65,7 @@ type resolved struct {
 // resolve reads keys by the first way that offers each.
 func (d *Device) resolve(ctx context.Context, keys []nicparam.Key) map[nicparam.Key]resolved {
 	out := make(map[nicparam.Key]resolved, len(keys))
-	var left []nicparam.Key
-	seen := make(map[nicparam.Key]bool, len(keys))
-	for _, k := range keys {
-		if !seen[k] {
-			seen[k] = true
-			left = append(left, k)
-		}
-	}
+	left := unique(keys)
 	for _, w := range d.ways {
 		var mine, rest []nicparam.Key
 		has := map[nicparam.Key]bool{}

@@ -1,7 +1,7 @@
 // Package nicfiles reads and writes the parameters of a RoCE NIC where a Linux host has them: files of the vendor's driver
-// (sysfs), files of the kernel's mlx5 driver (debugfs), configfs, DCB netlink, and the non-volatile configuration by way of mstconfig. A set is
-// a transaction over any number of parameters and ports: all is checked and read before anything is written, what was
-// written is read back, and when one thing fails all of them get their earlier values.
+// (sysfs), files of the kernel's mlx5 driver (debugfs), configfs, DCB netlink, and the non-volatile configuration by way of
+// mstconfig. A set is a transaction over any number of parameters and ports: all is checked and read before anything is
+// written, what was written is read back, and when one thing fails all of them get their earlier values.
 //
 // Everything that touches the host is behind the interfaces Files, Maker, Runner and Socket.
 package nicfiles
@@ -118,18 +118,10 @@ var (
 	ErrNotRestored = errors.New("not restored")
 )
 
-// reading gives an error of reading a file its kind.
-func reading(name string, err error) error {
+// fileError gives an error of a file its kind: ErrAbsent where there is none, otherwise the kind given.
+func fileError(name string, kind, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w: %w", name, ErrAbsent, err)
+		kind = ErrAbsent
 	}
-	return fmt.Errorf("%s: %w: %w", name, ErrUnreadable, err)
-}
-
-// writing gives an error of writing a file its kind.
-func writing(name string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w: %w", name, ErrAbsent, err)
-	}
-	return fmt.Errorf("%s: %w: %w", name, ErrRefused, err)
+	return fmt.Errorf("%s: %w: %w", name, kind, err)
 }

@@ -1,7 +1,6 @@
 package nicfiles
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -421,10 +420,4 @@ func TestRootStaysWithinItself(t *testing.T) {
 	if _, err := Open(filepath.Join(h.dir, "gone")); err == nil {
 		t.Error("opened a root that is not there")
 	}
-}
-
-// cancelled is a context that a test ends.
-func cancelled(t testing.TB) (context.Context, context.CancelFunc) {
-	t.Helper()
-	return context.WithCancel(t.Context())
 }

@@ -149,11 +149,8 @@ func TestNonVolatileSetThatFailsLeavesEverythingAsItWas(t *testing.T) {
 		{"query is garbage", func(m *mst) { m.output = func() (string, error) { return "\x00\x01", nil } }, ErrUnreadable, "Configurations:", false, ""},
 	} {
 		m := newMst()
-		before := maps.Clone(m.rows)
 		c.change(m)
-		if !c.receipt {
-			before = maps.Clone(m.rows)
-		}
+		before := maps.Clone(m.rows)
 		_, d := nvDevice(t, m)
 		r, err := d.Set(t.Context(), set)
 		if !errors.Is(err, c.is) || errors.Is(err, ErrNotRestored) || !strings.Contains(err.Error(), c.text) || (r != nil) != c.receipt {
@@ -184,6 +181,28 @@ func TestAnUndocumentedValueIsRestored(t *testing.T) {
 	_, err := d.Set(t.Context(), []nicparam.Setting{want(1, "rpg_gd", 10), want(1, "rpg_ai_rate", 20)})
 	if !errors.Is(err, ErrNotKept) || errors.Is(err, ErrNotRestored) || m.rows["RPG_GD_P1"] != [3]uint64{11, 13, 13} {
 		t.Errorf("RPG_GD_P1 is %v, error %v", m.rows["RPG_GD_P1"], err)
+	}
+}
+
+// One command sets all or none, and yet a parameter that is refused keeps no other from going back.
+func TestANonVolatileRestoreDoesAllItCan(t *testing.T) {
+	t.Parallel()
+	m := newMst()
+	m.set = func(name string, v uint64) (uint64, error) {
+		if name == "RPG_GD_P1" {
+			return 0, errIO
+		}
+		return v, nil
+	}
+	_, d := nvDevice(t, m)
+	err := d.Restore(t.Context(), []nicparam.Setting{want(1, "rpg_ai_rate", 20), want(1, "rpg_gd", 10), want(2, "rpg_ai_rate", 1<<17), want(2, "rpg_hai_rate", 60)})
+	if !errors.Is(err, ErrNotRestored) || !errors.Is(err, errIO) || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("error %v, want one of port 1 rpg_gd and of port 2 rpg_ai_rate", err)
+	}
+	for name, next := range map[string]uint64{"RPG_AI_RATE_P1": 20, "RPG_GD_P1": 11, "RPG_AI_RATE_P2": 5, "RPG_HAI_RATE_P2": 60} {
+		if got := m.rows[name][2]; got != next {
+			t.Errorf("%s is %d at the next boot, want %d", name, got, next)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package nicfiles
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,10 +57,7 @@ func (d *Device) Restore(ctx context.Context, earlier []nicparam.Setting) error 
 			t.add(Field{Key: s.Key, By: r.By, Before: s.Value, Want: s.Value}, r.way)
 		}
 	}
-	if err := t.prepareAffected(ctx); err != nil {
-		return errors.Join(append(errs, err)...)
-	}
-	t.back = nil // values are wanted, not the state of now
+	errs = append(errs, t.prepareAffected(ctx))
 	ways, fields := t.byWay()
 	for _, w := range ways {
 		t.restore(ctx, w, fields[w])
@@ -74,11 +72,11 @@ func (d *Device) Restore(ctx context.Context, earlier []nicparam.Setting) error 
 type transaction struct {
 	device *Device
 	fields []Field
-	ways   []Way                // by field
-	at     map[nicparam.Key]int // index of a field
-	order  []int                // of writing
-	begun  map[Way]bool         // ways that something may have been written by
-	back   map[Way]func(context.Context) error
+	ways   []Way                               // by field
+	at     map[nicparam.Key]int                // index of a field
+	order  []int                               // of writing
+	begun  map[Way]bool                        // ways that something may have been written by
+	back   map[Way]func(context.Context) error // by way; nil when values are to come back, and not a state
 }
 
 // prepare checks the set and reads what it touches.
@@ -111,7 +109,10 @@ func (t *transaction) prepare(ctx context.Context, set []nicparam.Setting) error
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	return t.prepareAffected(ctx)
+	if err := t.prepareAffected(ctx); err != nil {
+		return err
+	}
+	return t.snapshot(ctx)
 }
 
 func (t *transaction) add(f Field, w Way) {
@@ -134,8 +135,10 @@ func (t *transaction) also(i int) []nicparam.Setting {
 	return out
 }
 
-// prepareAffected reads what the set's writes change besides, and puts the order of writing right.
+// prepareAffected reads what the set's writes change besides, and puts the order of writing right. What could not be read
+// is no field; the error names it.
 func (t *transaction) prepareAffected(ctx context.Context) error {
+	var errs []error
 	for i, n := 0, len(t.fields); i < n; i++ {
 		for _, e := range t.also(i) {
 			if _, have := t.at[e.Key]; have {
@@ -145,15 +148,23 @@ func (t *transaction) prepareAffected(ctx context.Context) error {
 			switch {
 			case errors.Is(r.Err, ErrAbsent):
 			case r.Err != nil:
-				return fmt.Errorf("%s changes %s too: %w", t.fields[i].Key, e.Key, r.Err)
+				errs = append(errs, fmt.Errorf("%s changes %s too: %w", t.fields[i].Key, e.Key, r.Err))
 			default:
 				t.add(Field{Key: e.Key, By: r.By, Before: r.Value, Want: r.Value, Got: r.Value, Outcome: Affected}, t.ways[i])
 			}
 		}
 	}
-	t.back = map[Way]func(context.Context) error{}
-	for i, w := range t.ways {
+	for i := range t.fields {
 		t.order = append(t.order, i)
+	}
+	slices.SortStableFunc(t.order, func(a, b int) int { return len(t.also(b)) - len(t.also(a)) })
+	return errors.Join(errs...)
+}
+
+// snapshot finds out the way back of each way whose state is more than values.
+func (t *transaction) snapshot(ctx context.Context) error {
+	t.back = map[Way]func(context.Context) error{}
+	for _, w := range t.ways {
 		if r, ok := w.(Rewinder); ok && t.back[w] == nil {
 			back, err := r.Snapshot(ctx)
 			if err != nil {
@@ -162,7 +173,6 @@ func (t *transaction) prepareAffected(ctx context.Context) error {
 			t.back[w] = back
 		}
 	}
-	slices.SortStableFunc(t.order, func(a, b int) int { return len(t.also(b)) - len(t.also(a)) })
 	return nil
 }
 
@@ -177,6 +187,14 @@ func (t *transaction) byWay() (ways []Way, fields map[Way][]int) {
 		fields[w] = append(fields[w], i)
 	}
 	return ways, fields
+}
+
+func (t *transaction) keys(fields []int) []nicparam.Key {
+	out := make([]nicparam.Key, len(fields))
+	for n, i := range fields {
+		out[n] = t.fields[i].Key
+	}
+	return out
 }
 
 // write writes what is not as wanted and reports whether all was accepted.
@@ -249,11 +267,7 @@ func (t *transaction) writeBy(ctx context.Context, w Way, todo []nicparam.Settin
 func (t *transaction) verify(ctx context.Context) {
 	ways, fields := t.byWay()
 	for _, w := range ways {
-		var keys []nicparam.Key
-		for _, i := range fields[w] {
-			keys = append(keys, t.fields[i].Key)
-		}
-		for n, r := range w.Read(ctx, keys) {
+		for n, r := range w.Read(ctx, t.keys(fields[w])) {
 			t.fields[fields[w][n]].judge(r)
 		}
 	}
@@ -322,56 +336,55 @@ func (t *transaction) finish(ctx context.Context) (*Receipt, error) {
 	return &Receipt{Fields: t.fields, RolledBack: len(t.begun) > 0}, e
 }
 
-// restore gives the fields of a way their earlier values and notes what does not have it in the end. A write that was
-// refused may have been done all the same, so what to write is found by reading.
+// restore gives the fields of a way their earlier values and notes what does not have it in the end. Where the way has a
+// state to go back to, that is all that is tried: writing values would not bring back more.
 func (t *transaction) restore(ctx context.Context, w Way, fields []int) {
-	keys := make([]nicparam.Key, len(fields))
-	for n, i := range fields {
-		keys[n] = t.fields[i].Key
-	}
 	var rewound error
+	var failed map[nicparam.Key]error
 	if back := t.back[w]; back != nil {
 		rewound = back(ctx)
+	} else {
+		failed = t.rewrite(ctx, w, fields)
 	}
-	present := make([]uint64, len(t.fields))
-	unread, touched := make([]bool, len(t.fields)), make([]bool, len(t.fields))
-	for n, r := range w.Read(ctx, keys) {
-		present[fields[n]], unread[fields[n]] = r.Value, r.Err != nil
-	}
-	var todo []nicparam.Setting
-	for _, i := range fields {
-		f := &t.fields[i]
-		if t.back[w] != nil {
-			break // writing values would not bring back more
+	for n, r := range w.Read(ctx, t.keys(fields)) {
+		f := &t.fields[fields[n]]
+		why := cmp.Or(rewound, failed[f.Key], r.Err)
+		switch {
+		case r.Err == nil && r.Value == f.Before && rewound == nil:
+		case why != nil:
+			f.NotRestored = fmt.Errorf("%s: was %d: %w: %w", f.Key, f.Before, ErrNotRestored, why)
+		default:
+			f.NotRestored = fmt.Errorf("%s: was %d, is %d: %w", f.Key, f.Before, r.Value, ErrNotRestored)
 		}
-		if !unread[i] && present[i] == f.Before && !touched[i] {
+	}
+}
+
+// rewrite writes the earlier values of fields of a way and returns the errors. A write that was refused may have been done
+// all the same, so what to write is found by reading.
+func (t *transaction) rewrite(ctx context.Context, w Way, fields []int) map[nicparam.Key]error {
+	var todo []nicparam.Setting
+	touched := make([]bool, len(t.fields))
+	for n, r := range w.Read(ctx, t.keys(fields)) {
+		i := fields[n]
+		f := &t.fields[i]
+		if r.Err == nil && r.Value == f.Before && !touched[i] {
 			continue
 		}
 		todo = append(todo, nicparam.Setting{Key: f.Key, Value: f.Before})
 		t.touch(i, touched)
 	}
+	if len(todo) == 0 {
+		return nil
+	}
 	failed := map[nicparam.Key]error{}
-	for len(todo) > 0 {
-		errs := w.Write(ctx, todo)
-		n := slices.IndexFunc(errs, func(err error) bool { return err != nil })
-		if n < 0 {
-			break
+	for n, err := range w.Write(ctx, todo) {
+		if err == nil {
+			continue
 		}
-		failed[todo[n].Key] = errs[n]
-		todo = todo[n+1:]
-	}
-	for n, r := range w.Read(ctx, keys) {
-		f := &t.fields[fields[n]]
-		switch {
-		case r.Err == nil && r.Value == f.Before && rewound == nil:
-		case rewound != nil:
-			f.NotRestored = fmt.Errorf("%s: was %d: %w: %w", f.Key, f.Before, ErrNotRestored, rewound)
-		case failed[f.Key] != nil:
-			f.NotRestored = fmt.Errorf("%s: was %d: %w: %w", f.Key, f.Before, ErrNotRestored, failed[f.Key])
-		case r.Err != nil:
-			f.NotRestored = fmt.Errorf("%s: was %d: %w: %w", f.Key, f.Before, ErrNotRestored, r.Err)
-		default:
-			f.NotRestored = fmt.Errorf("%s: was %d, is %d: %w", f.Key, f.Before, r.Value, ErrNotRestored)
+		// It may be that another one of the set was refused.
+		if err := w.Write(ctx, todo[n:n+1])[0]; err != nil {
+			failed[todo[n].Key] = err
 		}
 	}
+	return failed
 }

@@ -57,10 +57,7 @@ var pciAddress = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]
 // checkName refuses what could lead elsewhere in a path.
 func checkName(what, name string, most int) error {
 	if name == "" || len(name) > most || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
-		if len(name) > 64 {
-			name = name[:64] + "…"
-		}
-		return fmt.Errorf("%s: found %q, want 1 to %d bytes, no slash", what, name, most)
+		return fmt.Errorf("%s: found %q, want 1 to %d bytes, no slash", what, nicparam.Clip(name), most)
 	}
 	return nil
 }
@@ -153,7 +150,7 @@ func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
 	}
 	const base = "sys/kernel/config/rdma_cm"
 	if err := files.Make(base + "/" + port.RDMA); err != nil {
-		return nil, writing(base+"/"+port.RDMA, err)
+		return nil, fileError(base+"/"+port.RDMA, ErrRefused, err)
 	}
 	w := newFileWay(files, table, nicparam.Configfs, port.Number)
 	w.words = true
@@ -200,7 +197,7 @@ func (w *fileWay) read(ctx context.Context, k nicparam.Key) (uint64, error) {
 	name := w.path(p, k)
 	b, err := w.files.Read(name)
 	if err != nil {
-		return 0, reading(name, err)
+		return 0, fileError(name, ErrUnreadable, err)
 	}
 	v, err := p.Parse(string(b))
 	if err != nil {
@@ -238,7 +235,7 @@ func (w *fileWay) write(ctx context.Context, s nicparam.Setting) error {
 		text = []byte(p.Values[i].Name)
 	}
 	if err := w.files.Write(name, text); err != nil {
-		return writing(name, err)
+		return fileError(name, ErrRefused, err)
 	}
 	return nil
 }

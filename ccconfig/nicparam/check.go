@@ -119,21 +119,18 @@ func (t *Table) checkOne(s Setting) error {
 	}
 	p, ok := t.Find(s.Name)
 	if !ok {
-		s.Name = clip(s.Name)
+		s.Name = Clip(s.Name)
 		return fail("no such parameter", "a name of the table")
 	}
-	least := 1
+	least, most, ports := 1, MaxPorts, fmt.Sprintf("port 1..%d", MaxPorts)
 	if p.Scope == ScopeDevice {
-		least = 0
+		least, most, ports = 0, 0, "port 0: the parameter is the device's"
 	}
 	switch {
 	case !t.caps.Has(p.Needs):
 		return fail("a parameter that needs "+string(p.Needs), "one that the device has")
-	case s.Port < least || s.Port > MaxPorts || p.Scope == ScopeDevice && s.Port != 0:
-		if p.Scope == ScopeDevice {
-			return fail(fmt.Sprintf("port %d", s.Port), "port 0: the parameter is the device's")
-		}
-		return fail(fmt.Sprintf("port %d", s.Port), fmt.Sprintf("port 1..%d", MaxPorts))
+	case s.Port < least || s.Port > most:
+		return fail(fmt.Sprintf("port %d", s.Port), ports)
 	case s.Index < 0 || s.Index >= p.Scope.Size():
 		return fail(fmt.Sprintf("index %d", s.Index), fmt.Sprintf("index 0..%d", p.Scope.Size()-1))
 	case !p.Legal(s.Value):

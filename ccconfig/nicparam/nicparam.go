@@ -247,11 +247,11 @@ func (p *Param) Parse(text string) (uint64, error) {
 			return v.Number, nil
 		}
 	}
-	return 0, &ValueError{Key: Key{Name: p.Name}, Found: strconv.Quote(clip(text)), Allowed: p.Allowed()}
+	return 0, &ValueError{Key: Key{Name: p.Name}, Found: strconv.Quote(Clip(text)), Allowed: p.Allowed()}
 }
 
-// clip bounds what an error repeats of its input.
-func clip(s string) string {
+// Clip bounds what an error repeats of its input, to 64 bytes.
+func Clip(s string) string {
 	const most = 64
 	if len(s) > most {
 		return s[:most] + "…"

@@ -7,40 +7,34 @@ func notification() []Param {
 	return []Param{
 		{Name: "cnp_dscp", Group: GroupNP, Scope: ScopePort, Kind: Uint, Max: 63, Default: 48, Known: true,
 			Description: "DSCP of notifications",
-			Sources:     everywhere("roce_np/cnp_dscp", "np_cnp_dscp", nil, "CNP_DSCP", 6)},
+			Sources:     []Source{runtimeSource(Sysfs, "roce_np/cnp_dscp"), runtimeSource(Debugfs, "np_cnp_dscp"), nvSource("CNP_DSCP", 6, 6)}},
 		{Name: "cnp_802p_prio", Group: GroupNP, Scope: ScopePort, Kind: Uint, Max: 7, Default: 6, Known: true,
 			Description: "fixed 802.1p priority of notifications",
-			Sources:     everywhere("roce_np/cnp_802p_prio", "np_cnp_prio", []Effect{{"cnp_prio_mode", 0}}, "CNP_802P_PRIO", 3)},
+			Sources: []Source{
+				runtimeSource(Sysfs, "roce_np/cnp_802p_prio"), runtimeSource(Debugfs, "np_cnp_prio", Effect{"cnp_prio_mode", 0}),
+				nvSource("CNP_802P_PRIO", 3, 3),
+			}},
 		{Name: "cnp_prio_mode", Group: GroupNP, Scope: ScopePort, Kind: Bool, Max: 1,
 			Description: "notifications take the 802.1p priority of the packet answered",
 			Sources: []Source{
-				{Backend: Debugfs, Name: "np_cnp_prio_mode", Bits: runtimeBits, WideBits: runtimeBits},
+				runtimeSource(Debugfs, "np_cnp_prio_mode"),
 				nvSource("CNP_RES_PRIO_MODE", 1, 1),
 			}},
 		{Name: "rtt_resp_dscp", Group: GroupRTT, Scope: ScopePort, Kind: Uint, Max: 63, Needs: NeedsGeneralCC,
 			Description: "DSCP of answers to RTT probes",
 			Sources: []Source{
-				{Backend: Debugfs, Name: "rtt_resp_dscp", Bits: runtimeBits, WideBits: runtimeBits, Also: []Effect{{"rtt_resp_dscp_valid", 1}}},
+				runtimeSource(Debugfs, "rtt_resp_dscp", Effect{"rtt_resp_dscp_valid", 1}),
 				nvSource("ROCE_RTT_RESP_DSCP", 6, 6),
 			}},
 		{Name: "rtt_resp_dscp_valid", Group: GroupRTT, Scope: ScopePort, Kind: Bool, Max: 1, Needs: NeedsGeneralCC,
 			Description: "rtt_resp_dscp is used",
-			Sources:     []Source{{Backend: Debugfs, Name: "rtt_resp_dscp_valid", Bits: runtimeBits, WideBits: runtimeBits}}},
+			Sources:     []Source{runtimeSource(Debugfs, "rtt_resp_dscp_valid")}},
 		{Name: "rp_enable", Group: GroupEnable, Scope: ScopePriority, Kind: Bool, Max: 1,
 			Description: "senders of the priority heed notifications",
 			Sources:     []Source{{Backend: Sysfs, Name: "roce_rp/enable/<index>", Bits: 1, WideBits: 1}}},
 		{Name: "np_enable", Group: GroupEnable, Scope: ScopePriority, Kind: Bool, Max: 1,
 			Description: "receivers of the priority send notifications",
 			Sources:     []Source{{Backend: Sysfs, Name: "roce_np/enable/<index>", Bits: 1, WideBits: 1}}},
-	}
-}
-
-// everywhere lists the three ways to a number of the notification point.
-func everywhere(sysfs, debugfs string, also []Effect, nv string, bits uint8) []Source {
-	return []Source{
-		{Backend: Sysfs, Name: sysfs, Bits: runtimeBits, WideBits: runtimeBits},
-		{Backend: Debugfs, Name: debugfs, Bits: runtimeBits, WideBits: runtimeBits, Also: also},
-		nvSource(nv, bits, bits),
 	}
 }
 
@@ -120,9 +114,8 @@ func qos() []Param {
 // rounds to Mbit/s, so that is the unit here. The kernel gives weights 32 bits; a driver may allow less.
 func share() []Param {
 	row := func(name string, scope Scope, unit string, least, most uint64, needs Capability, text string) Param {
-		bits := uint8(32)
 		return Param{Name: "vf_" + name, Group: GroupShare, Scope: scope, Kind: Uint, Unit: unit, Min: least, Max: most, Needs: needs, Description: text,
-			Sources: []Source{{Backend: Devlink, Name: name, Bits: bits, WideBits: bits}}}
+			Sources: []Source{{Backend: Devlink, Name: name, Bits: 32, WideBits: 32}}}
 	}
 	return []Param{
 		row("tx_share", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsSwitchdev, "least that the function may have; 0 is none"),

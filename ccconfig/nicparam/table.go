@@ -89,50 +89,50 @@ func (t *Table) ByNV(name string) (*Param, bool) {
 	return nil, false
 }
 
-// way is how a DCQCN register is called where its own name does not say.
-type way struct {
-	register string // as in dcqcn
-	debugfs  string
-	nv       uint8 // bits of the non-volatile field (firmware configuration database of mstflint 4.21)
-	wide     uint8 // bits of it with the 32-bit rate capability (the 2026 database)
+// register is what dcqcn does not say of one of its registers.
+type register struct {
+	name        string // as in dcqcn, and in the vendor's driver; in capitals, in the firmware configuration
+	debugfs     string
+	bits        uint8 // of the non-volatile field (firmware configuration database of mstflint 4.21)
+	wide        uint8 // of it with the 32-bit rate capability (the 2026 database)
+	description string
 }
 
-// ways of the reaction point's numbers and of the one of the notification point that DCQCN has. The vendor's driver
-// names its files as the registers are, the firmware configuration too, in capitals.
-func ways() []way {
-	return []way{
-		{"clamp_tgt_rate", "rp_clamp_tgt_rate", 1, 1},
-		{"clamp_tgt_rate_after_time_inc", "rp_clamp_tgt_rate_ati", 1, 1},
-		{"rpg_time_reset", "rp_time_reset", 17, 17},
-		{"rpg_byte_reset", "rp_byte_reset", 15, 32},
-		{"rpg_threshold", "rp_threshold", 5, 5},
-		{"rpg_max_rate", "rp_max_rate", 32, 32},
-		{"rpg_ai_rate", "rp_ai_rate", 17, 32},
-		{"rpg_hai_rate", "rp_hai_rate", 17, 32},
-		{"rpg_gd", "rp_gd", 4, 4},
-		{"rpg_min_dec_fac", "rp_min_dec_fac", 8, 8},
-		{"rpg_min_rate", "rp_min_rate", 17, 32},
-		{"rate_to_set_on_first_cnp", "rp_rate_to_set_on_first_cnp", 17, 32},
-		{"dce_tcp_g", "rp_dce_tcp_g", 10, 10},
-		{"dce_tcp_rtt", "rp_dce_tcp_rtt", 17, 17},
-		{"rate_reduce_monitor_period", "rp_rate_reduce_monitor_period", 17, 17},
-		{"initial_alpha_value", "rp_initial_alpha_value", 10, 10},
-		{"min_time_between_cnps", "np_min_time_between_cnps", 17, 17},
+// registers are the reaction point's, and the one of the notification point that DCQCN has.
+func registers() []register {
+	return []register{
+		{"clamp_tgt_rate", "rp_clamp_tgt_rate", 1, 1, "every processed notification pulls the target rate down to the current rate"},
+		{"clamp_tgt_rate_after_time_inc", "rp_clamp_tgt_rate_ati", 1, 1, "a notification pulls the target rate down also when the timer brought the last increase"},
+		{"rpg_time_reset", "rp_time_reset", 17, 17, "time between increases without a notification"},
+		{"rpg_byte_reset", "rp_byte_reset", 15, 32, "data between increases without a notification; 0 is off"},
+		{"rpg_threshold", "rp_threshold", 5, 5, "increases before additive and hyper increase"},
+		{"rpg_max_rate", "rp_max_rate", 32, 32, "rate at which a flow's limiter is released; 0 is the port's speed"},
+		{"rpg_ai_rate", "rp_ai_rate", 17, 32, "step of additive increase"},
+		{"rpg_hai_rate", "rp_hai_rate", 17, 32, "step of hyper increase"},
+		{"rpg_gd", "rp_gd", 4, 4, "strength of a cut: alpha over 2 to this power"},
+		{"rpg_min_dec_fac", "rp_min_dec_fac", 8, 8, "least new rate of one cut by the old one"},
+		{"rpg_min_rate", "rp_min_rate", 17, 32, "least rate of a flow"},
+		{"rate_to_set_on_first_cnp", "rp_rate_to_set_on_first_cnp", 17, 32, "rate at the first notification; 0 is the port's speed"},
+		{"dce_tcp_g", "rp_dce_tcp_g", 10, 10, "retained part of alpha"},
+		{"dce_tcp_rtt", "rp_dce_tcp_rtt", 17, 17, "period of alpha's update"},
+		{"rate_reduce_monitor_period", "rp_rate_reduce_monitor_period", 17, 17, "least time between two cuts of a flow"},
+		{"initial_alpha_value", "rp_initial_alpha_value", 10, 10, "alpha at the first notification"},
+		{"min_time_between_cnps", "np_min_time_between_cnps", 17, 17, "least gap between notifications"},
 	}
 }
 
 // congestion makes the rows of the registers of dcqcn, which has their ranges, units and defaults.
 func congestion(l dcqcn.Limits) []Param {
 	def := dcqcn.Default()
-	named := map[string]way{}
-	for _, w := range ways() {
-		named[w.register] = w
+	named := map[string]register{}
+	for _, w := range registers() {
+		named[w.name] = w
 	}
 	var out []Param
 	for _, r := range l.Registers() {
 		w := named[r.Name]
 		p := Param{Name: r.Name, Group: GroupRP, Scope: ScopePort, Kind: Uint, Unit: r.Unit, Min: r.Min, Max: r.Max,
-			Default: r.Value(&def), Known: true, Description: describe(r.Name)}
+			Default: r.Value(&def), Known: true, Description: w.description}
 		directory := "roce_rp/"
 		if strings.HasPrefix(w.debugfs, "np_") {
 			p.Group, directory = GroupNP, "roce_np/"
@@ -141,62 +141,23 @@ func congestion(l dcqcn.Limits) []Param {
 			p.Kind = Bool
 		}
 		p.Sources = []Source{
-			{Backend: Sysfs, Name: directory + r.Name, Bits: runtimeBits, WideBits: runtimeBits},
-			{Backend: Debugfs, Name: w.debugfs, Bits: runtimeBits, WideBits: runtimeBits},
-			nvSource(strings.ToUpper(r.Name), w.nv, w.wide),
+			runtimeSource(Sysfs, directory+r.Name),
+			runtimeSource(Debugfs, w.debugfs),
+			nvSource(strings.ToUpper(r.Name), w.bits, w.wide),
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-// runtimeBits is the width of the fields of the run-time command. The table's ranges are narrower.
-const runtimeBits = 32
+// runtimeSource is a way by the run-time command, whose fields are 32 bits wide. The table's ranges are narrower.
+func runtimeSource(b Backend, name string, also ...Effect) Source {
+	return Source{Backend: b, Name: name, Bits: 32, WideBits: 32, Also: also}
+}
 
 // nvAtomic joins non-volatile parameters: one command of mstconfig sets any number of them.
 const nvAtomic = "mstconfig"
 
 func nvSource(name string, bits, wide uint8) Source {
 	return Source{Backend: NV, Name: name, Bits: bits, WideBits: wide, Atomic: nvAtomic}
-}
-
-// describe says what a register of dcqcn is, in words.
-func describe(name string) string {
-	switch name {
-	case "clamp_tgt_rate":
-		return "every processed notification pulls the target rate down to the current rate"
-	case "clamp_tgt_rate_after_time_inc":
-		return "a notification pulls the target rate down also when the timer brought the last increase"
-	case "rpg_time_reset":
-		return "time between increases without a notification"
-	case "rpg_byte_reset":
-		return "data between increases without a notification; 0 is off"
-	case "rpg_threshold":
-		return "increases before additive and hyper increase"
-	case "rpg_max_rate":
-		return "rate at which a flow's limiter is released; 0 is the port's speed"
-	case "rpg_ai_rate":
-		return "step of additive increase"
-	case "rpg_hai_rate":
-		return "step of hyper increase"
-	case "rpg_gd":
-		return "strength of a cut: alpha over 2 to this power"
-	case "rpg_min_dec_fac":
-		return "least new rate of one cut by the old one"
-	case "rpg_min_rate":
-		return "least rate of a flow"
-	case "rate_to_set_on_first_cnp":
-		return "rate at the first notification; 0 is the port's speed"
-	case "dce_tcp_g":
-		return "retained part of alpha"
-	case "dce_tcp_rtt":
-		return "period of alpha's update"
-	case "rate_reduce_monitor_period":
-		return "least time between two cuts of a flow"
-	case "initial_alpha_value":
-		return "alpha at the first notification"
-	case "min_time_between_cnps":
-		return "least gap between notifications"
-	}
-	return ""
 }

@@ -54,7 +54,7 @@ var rules = []rule{
 
 	{"sim/p4dev", []string{"wrcc", "wrcc/p4info"}, "simulated switches answer P4Runtime from tables; what forwards packets is behind an interface they declare"},
 
-	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc", "wrcc"}, "the device contract speaks the pure model"},
+	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nicparam", "ccconfig/ecn", "wrcc"}, "the device contract speaks the pure model"},
 	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc", "wrcc"}, "the conformance suite knows the contract only"},
 	{"ccconfig/ibmad", []string{"ccconfig/driver", "ccconfig/ibcc", "subnet", "subnet/mad"}, "an adapter imports its port, the pure model and one protocol"},
 	{"wrcc/p4rt", []string{"ccconfig/driver", "wrcc", "wrcc/p4info"}, "an adapter imports its port, the pure model and one protocol"},

@@ -1,12 +1,15 @@
 package p4dev_test
 
 import (
-	"strings"
+	"errors"
+	"fmt"
+	"io"
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -14,11 +17,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
-
-	"fairlane/sim/p4dev"
 )
 
-// generic is a client that knows of P4Runtime what server reflection tells, as grpcurl does, but without a process.
+// generic is an outsider without a process of its own.
 type generic struct {
 	t       *testing.T
 	conn    *grpc.ClientConn
@@ -26,8 +27,13 @@ type generic struct {
 	service protoreflect.ServiceDescriptor
 }
 
-func newGeneric(t *testing.T, conn *grpc.ClientConn) *generic {
+func newGeneric(t *testing.T, address string) outsider {
 	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
 	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +66,9 @@ func newGeneric(t *testing.T, conn *grpc.ClientConn) *generic {
 }
 
 // messages returns an empty answer of a method, and a request read from JSON.
-func (g *generic) messages(method protoreflect.Name, request string) (in, out *dynamicpb.Message) {
+func (g *generic) messages(method, request string) (in, out *dynamicpb.Message) {
 	g.t.Helper()
-	m := g.service.Methods().ByName(method)
+	m := g.service.Methods().ByName(protoreflect.Name(method))
 	in, out = dynamicpb.NewMessage(m.Input()), dynamicpb.NewMessage(m.Output())
 	if err := (protojson.UnmarshalOptions{Resolver: dynamicpb.NewTypes(g.files)}).Unmarshal([]byte(request), in); err != nil {
 		g.t.Fatal(err)
@@ -70,19 +76,26 @@ func (g *generic) messages(method protoreflect.Name, request string) (in, out *d
 	return in, out
 }
 
-func (g *generic) call(method protoreflect.Name, request string) (string, error) {
+func (g *generic) call(method, request string) (string, bool) {
 	g.t.Helper()
+	if g.service.Methods().ByName(protoreflect.Name(method)).IsStreamingServer() {
+		answer, leave := g.open(method, request)
+		leave()
+		return answer, true
+	}
 	in, out := g.messages(method, request)
-	err := g.conn.Invoke(g.t.Context(), "/p4.v1.P4Runtime/"+string(method), in, out)
-	return g.text(out), err
+	if err := g.conn.Invoke(g.t.Context(), "/p4.v1.P4Runtime/"+method, in, out); err != nil {
+		s := status.Convert(err)
+		return fmt.Sprintf("Code: %s %s", s.Code(), g.text(s.Proto())), false
+	}
+	return g.text(out), true
 }
 
-// open sends the first message of a stream, and returns the stream and the first answer.
-func (g *generic) open(method protoreflect.Name, request string) (grpc.ClientStream, string) {
+func (g *generic) open(method, request string) (string, func()) {
 	g.t.Helper()
 	in, out := g.messages(method, request)
-	desc := &grpc.StreamDesc{ClientStreams: g.service.Methods().ByName(method).IsStreamingClient(), ServerStreams: true}
-	s, err := g.conn.NewStream(g.t.Context(), desc, "/p4.v1.P4Runtime/"+string(method))
+	desc := &grpc.StreamDesc{ClientStreams: g.service.Methods().ByName(protoreflect.Name(method)).IsStreamingClient(), ServerStreams: true}
+	s, err := g.conn.NewStream(g.t.Context(), desc, "/p4.v1.P4Runtime/"+method)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -92,7 +105,17 @@ func (g *generic) open(method protoreflect.Name, request string) (grpc.ClientStr
 	if err := s.RecvMsg(out); err != nil {
 		g.t.Fatal(err)
 	}
-	return s, g.text(out)
+	return g.text(out), func() {
+		if err := s.CloseSend(); err != nil {
+			g.t.Error(err)
+		}
+		for err == nil {
+			err = s.RecvMsg(out)
+		}
+		if !errors.Is(err, io.EOF) {
+			g.t.Errorf("the stream ended with %v", err)
+		}
+	}
 }
 
 func (g *generic) text(m proto.Message) string {
@@ -101,38 +124,5 @@ func (g *generic) text(m proto.Message) string {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return strings.ReplaceAll(string(b), " ", "")
-}
-
-// TestAGenericClient speaks to a switch in numbers and bytes alone, as the P4Info gives them.
-func TestAGenericClient(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, p4dev.Options{})
-	g := newGeneric(t, r.conn)
-	// port_cfg, port 7: 100, 100000 and 90000 Mbit/s, 24 us, 110 %, 50 %.
-	const write = `{"deviceId": "5", "electionId": {"low": "1"}, "updates": [{"type": "INSERT", "entity": {"tableEntry": {
-		"tableId": 33554433, "match": [{"fieldId": 1, "exact": {"value": "Bw=="}}],
-		"action": {"action": {"actionId": 16777217, "params": [
-			{"paramId": 1, "value": "ZA=="}, {"paramId": 2, "value": "AYag"}, {"paramId": 3, "value": "AV+Q"},
-			{"paramId": 4, "value": "GA=="}, {"paramId": 5, "value": "bg=="}, {"paramId": 6, "value": "Mg=="}]}}}}}]}`
-	_, err := g.call("Write", write)
-	wantCode(t, "before arbitration", err, codes.PermissionDenied, "arbitrate first")
-	stream, heard := g.open("StreamChannel", `{"arbitration": {"deviceId": "5", "electionId": {"low": "1"}}}`)
-	if heard != `{"arbitration":{"deviceId":"5","electionId":{"low":"1"},"status":{}}}` {
-		t.Errorf("arbitration is answered by %s", heard)
-	}
-	_, err = g.call("Write", write)
-	wantCode(t, "as the primary", err, codes.OK, "")
-	if got := r.dev.Config(); len(got.Ports) != 1 || got.Ports[0] != port(7) {
-		t.Errorf("the switch holds %+v, want %+v", got.Ports, port(7))
-	}
-	_, err = g.call("Write", strings.Replace(write, "Bw==", "AAc=", 1))
-	wantCode(t, "a leading zero", err, codes.Unknown, "some updates failed")
-	_, rate := g.open("Read", `{"deviceId": "5", "entities": [{"registerEntry": {"registerId": 369098753, "index": {"index": "7"}}}]}`)
-	if rate != `{"entities":[{"registerEntry":{"registerId":369098753,"index":{"index":"7"},"data":{"bitstring":"AYag"}}}]}` {
-		t.Errorf("the fair rate reads %s", rate)
-	}
-	if err := stream.CloseSend(); err != nil {
-		t.Error(err)
-	}
+	return string(b)
 }

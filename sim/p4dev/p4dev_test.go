@@ -26,12 +26,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const id = 5
 
-// rig is a server with one switch, and a connection to it.
+// rig is a server with one switch, and a client of it.
 type rig struct {
 	t      testing.TB
 	server *p4dev.Server
 	dev    *p4dev.Device
-	conn   *grpc.ClientConn
 	api    p4v1.P4RuntimeClient
 }
 
@@ -46,23 +45,29 @@ func newRig(t testing.TB, o p4dev.Options) *rig {
 		t.Fatal(err)
 	}
 	l := bufconn.Listen(1 << 16)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- r.server.Serve(ctx, l) }()
+	serve(t, r.server, l)
 	conn, err := grpc.NewClient("passthrough:///switch", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = conn.Close() })
+	r.api = p4v1.NewP4RuntimeClient(conn)
+	return r
+}
+
+// serve answers on l until the test ends.
+func serve(t testing.TB, s *p4dev.Server, l net.Listener) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
 	t.Cleanup(func() {
-		_ = conn.Close()
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	r.conn, r.api = conn, p4v1.NewP4RuntimeClient(conn)
-	return r
 }
 
 // controller is a client with a stream.
@@ -129,7 +134,7 @@ func (c *controller) ends(code codes.Code, says string) {
 }
 
 func update(kind p4v1.Update_Type, e *p4v1.TableEntry) *p4v1.Update {
-	return &p4v1.Update{Type: kind, Entity: &p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: e}}}
+	return &p4v1.Update{Type: kind, Entity: p4info.Entity(e)}
 }
 
 func (r *rig) write(low uint64, u ...*p4v1.Update) error {
@@ -241,14 +246,13 @@ func TestARebootBreaksStreamsAndForgets(t *testing.T) {
 	b.hears(codes.OK, 1)
 }
 
-// primary returns a rig whose election id 1 may write.
-func primary(t testing.TB, o p4dev.Options) *rig {
+// primary returns a controller that may write as election id 1.
+func primary(t testing.TB, o p4dev.Options) *controller {
 	t.Helper()
-	r := newRig(t, o)
-	c := r.controller()
+	c := newRig(t, o).controller()
 	c.elect(1)
 	c.hears(codes.OK, 1)
-	return r
+	return c
 }
 
 func TestABatchAnswersForEachUpdate(t *testing.T) {
@@ -260,7 +264,7 @@ func TestABatchAnswersForEachUpdate(t *testing.T) {
 	high.RateRatioPct = 201
 	inverted := port(5)
 	inverted.FmaxMbps = 1
-	register := &p4v1.Update{Type: p4v1.Update_MODIFY, Entity: &p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Register(p4info.RegisterPFR, 1, 1)}}}
+	register := &p4v1.Update{Type: p4v1.Update_MODIFY, Entity: p4info.Entity(p4info.Register(p4info.RegisterPFR, 1, 1))}
 	cases := []struct {
 		u    *p4v1.Update
 		code codes.Code
@@ -322,13 +326,13 @@ func TestRequestsThatAreNotServed(t *testing.T) {
 		code codes.Code
 	}{
 		"a meter":          {&p4v1.Entity{Entity: &p4v1.Entity_MeterEntry{}}, codes.Unimplemented},
-		"another table":    {&p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: p4info.All(77)}}, codes.NotFound},
-		"another register": {&p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Registers(77)}}, codes.NotFound},
-		"another counter":  {&p4v1.Entity{Entity: &p4v1.Entity_CounterEntry{CounterEntry: p4info.Counters(77)}}, codes.NotFound},
-		"cell 512":         {&p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Register(p4info.RegisterPFR, 512, 0)}}, codes.OutOfRange},
-		"a padded key": {&p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: &p4v1.TableEntry{TableId: p4info.TablePortConfig, Match: []*p4v1.FieldMatch{{
+		"another table":    {p4info.Entity(p4info.All(77)), codes.NotFound},
+		"another register": {p4info.Entity(p4info.Registers(77)), codes.NotFound},
+		"another counter":  {p4info.Entity(p4info.Counters(77)), codes.NotFound},
+		"cell 512":         {p4info.Entity(p4info.Register(p4info.RegisterPFR, 512, 0)), codes.OutOfRange},
+		"a padded key": {p4info.Entity(&p4v1.TableEntry{TableId: p4info.TablePortConfig, Match: []*p4v1.FieldMatch{{
 			FieldId: 1, FieldMatchType: &p4v1.FieldMatch_Exact_{Exact: &p4v1.FieldMatch_Exact{Value: []byte{0, 1}}},
-		}}}}}, codes.InvalidArgument},
+		}}}), codes.InvalidArgument},
 	} {
 		_, err := r.read(c.e)
 		wantCode(t, what, err, c.code, "")
@@ -343,30 +347,27 @@ func TestWildcardReads(t *testing.T) {
 		Domains: []wrcc.PortDomain{{Port: 2, Domain: 9, WAN: true}},
 	}
 	r.dev.Put(want)
-	table := func(e *p4v1.TableEntry) *p4v1.Entity {
-		return &p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: e}}
-	}
 	for what, c := range map[string]struct {
 		ask  []*p4v1.Entity
 		want int
 	}{
-		"everything":    {[]*p4v1.Entity{table(p4info.All(0))}, 5},
-		"one table":     {[]*p4v1.Entity{table(p4info.All(p4info.TableClassWeight))}, 2},
-		"one entry":     {[]*p4v1.Entity{table(p4info.Key(p4info.ClassWeight(want.Weights[1])))}, 1},
-		"no entry":      {[]*p4v1.Entity{table(p4info.Key(p4info.PortConfig(port(3))))}, 0},
-		"two tables":    {[]*p4v1.Entity{table(p4info.All(p4info.TablePortConfig)), table(p4info.All(p4info.TableDomain))}, 3},
-		"all registers": {[]*p4v1.Entity{{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Registers(0)}}}, 3 * p4info.Size},
-		"one register":  {[]*p4v1.Entity{{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Registers(p4info.RegisterQueue)}}}, p4info.Size},
-		"one cell":      {[]*p4v1.Entity{{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Register(p4info.RegisterPFR, 2, 0)}}}, 1},
-		"all counters":  {[]*p4v1.Entity{{Entity: &p4v1.Entity_CounterEntry{CounterEntry: p4info.Counters(0)}}}, 5 * p4info.Size},
-		"no digest":     {[]*p4v1.Entity{{Entity: &p4v1.Entity_DigestEntry{DigestEntry: &p4v1.DigestEntry{}}}}, 0},
+		"everything":    {[]*p4v1.Entity{p4info.Entity(p4info.All(0))}, 5},
+		"one table":     {[]*p4v1.Entity{p4info.Entity(p4info.All(p4info.TableClassWeight))}, 2},
+		"one entry":     {[]*p4v1.Entity{p4info.Entity(p4info.Key(p4info.ClassWeight(want.Weights[1])))}, 1},
+		"no entry":      {[]*p4v1.Entity{p4info.Entity(p4info.Key(p4info.PortConfig(port(3))))}, 0},
+		"two tables":    {[]*p4v1.Entity{p4info.Entity(p4info.All(p4info.TablePortConfig)), p4info.Entity(p4info.All(p4info.TableDomain))}, 3},
+		"all registers": {[]*p4v1.Entity{p4info.Entity(p4info.Registers(0))}, 3 * p4info.Size},
+		"one register":  {[]*p4v1.Entity{p4info.Entity(p4info.Registers(p4info.RegisterQueue))}, p4info.Size},
+		"one cell":      {[]*p4v1.Entity{p4info.Entity(p4info.Register(p4info.RegisterPFR, 2, 0))}, 1},
+		"all counters":  {[]*p4v1.Entity{p4info.Entity(p4info.Counters(0))}, 5 * p4info.Size},
+		"no digest":     {[]*p4v1.Entity{p4info.Entity(&p4v1.DigestEntry{})}, 0},
 	} {
 		got, err := r.read(c.ask...)
 		if err != nil || len(got) != c.want {
 			t.Errorf("%s: %d entities, %v, want %d", what, len(got), err, c.want)
 		}
 	}
-	got, err := r.read(&p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Register(p4info.RegisterPFR, 2, 0)}})
+	got, err := r.read(p4info.Entity(p4info.Register(p4info.RegisterPFR, 2, 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,22 +424,19 @@ func TestOnlyItsOwnProgramIsTaken(t *testing.T) {
 
 func TestDigestsGoToThePrimaryThatAsked(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, p4dev.Options{})
-	c := r.controller()
-	c.elect(1)
-	c.hears(codes.OK, 1)
+	c := primary(t, p4dev.Options{})
 	digest := func(kind p4v1.Update_Type, of uint32) error {
-		return r.write(1, &p4v1.Update{Type: kind, Entity: &p4v1.Entity{Entity: &p4v1.Entity_DigestEntry{DigestEntry: &p4v1.DigestEntry{DigestId: of}}}})
+		return c.write(1, &p4v1.Update{Type: kind, Entity: p4info.Entity(&p4v1.DigestEntry{DigestId: of})})
 	}
 	told := p4info.Congestion{Port: 3, Class: 2, PFR: 500, Queue: 9000, TimeUs: 7}
-	if r.dev.Congested(told) {
+	if c.dev.Congested(told) {
 		t.Error("sent before anybody asked")
 	}
 	for what, err := range map[string]error{"modify": digest(p4v1.Update_MODIFY, p4info.DigestCongestion), "another": digest(p4v1.Update_INSERT, 99)} {
 		wantCode(t, what, err, codes.Unknown, "")
 	}
 	wantCode(t, "insert", digest(p4v1.Update_INSERT, p4info.DigestCongestion), codes.OK, "")
-	if !r.dev.Congested(told) {
+	if !c.dev.Congested(told) {
 		t.Fatal("not sent")
 	}
 	m, err := c.stream.Recv()
@@ -455,20 +453,17 @@ func TestDigestsGoToThePrimaryThatAsked(t *testing.T) {
 		t.Errorf("a packet is answered by %v, %v", m, err)
 	}
 	wantCode(t, "delete", digest(p4v1.Update_DELETE, p4info.DigestCongestion), codes.OK, "")
-	if r.dev.Congested(told) {
+	if c.dev.Congested(told) {
 		t.Error("sent after the digest was deleted")
 	}
 }
 
 func TestAClientThatDoesNotReadLosesItsStream(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, p4dev.Options{})
-	c := r.controller()
-	c.elect(1)
-	c.hears(codes.OK, 1)
-	wantCode(t, "digests", r.write(1, &p4v1.Update{Type: p4v1.Update_INSERT, Entity: &p4v1.Entity{Entity: &p4v1.Entity_DigestEntry{DigestEntry: &p4v1.DigestEntry{DigestId: p4info.DigestCongestion}}}}), codes.OK, "")
+	c := primary(t, p4dev.Options{})
+	wantCode(t, "digests", c.write(1, &p4v1.Update{Type: p4v1.Update_INSERT, Entity: p4info.Entity(&p4v1.DigestEntry{DigestId: p4info.DigestCongestion})}), codes.OK, "")
 	n := 0
-	for r.dev.Congested(p4info.Congestion{Port: 1}) {
+	for c.dev.Congested(p4info.Congestion{Port: 1}) {
 		if n++; n > 1_000_000 {
 			t.Fatal("a million digests were queued")
 		}

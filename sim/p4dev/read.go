@@ -47,7 +47,7 @@ func (d *Device) readEntity(e *p4v1.Entity) ([]*p4v1.Entity, error) {
 		if d.digest == nil {
 			return nil, nil
 		}
-		return []*p4v1.Entity{{Entity: &p4v1.Entity_DigestEntry{DigestEntry: d.digest}}}, nil
+		return []*p4v1.Entity{p4info.Entity(d.digest)}, nil
 	}
 	return nil, status.Error(codes.Unimplemented, "want a table, register, counter or digest entry")
 }
@@ -67,7 +67,7 @@ func (d *Device) readTable(e *p4v1.TableEntry) ([]*p4v1.Entity, error) {
 	var out []*p4v1.Entity
 	add := func(of uint32, at uint16, e *p4v1.TableEntry) {
 		if (table == 0 || table == of) && (!one || at == port) {
-			out = append(out, &p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: e}})
+			out = append(out, p4info.Entity(e))
 		}
 	}
 	c := d.config()
@@ -107,63 +107,54 @@ func (d *Device) readRegister(e *p4v1.RegisterEntry) ([]*p4v1.Entity, error) {
 	if d.faults.NoRegisterAccess {
 		return nil, status.Error(codes.Unimplemented, "no access to registers")
 	}
-	from, to, err := cells(e.GetIndex())
-	if err != nil {
-		return nil, err
+	of := func(id uint32, value func(Measured) uint32) array {
+		return array{id, func(port uint16, m Measured) *p4v1.Entity { return p4info.Entity(p4info.Register(id, port, value(m))) }}
 	}
-	registers := []struct {
-		id    uint32
-		value func(Measured) uint32
-	}{
-		{p4info.RegisterPFR, func(m Measured) uint32 { return m.FairRateMbps }},
-		{p4info.RegisterAvgRTT, func(m Measured) uint32 { return m.AvgRTTUs }},
-		{p4info.RegisterQueue, func(m Measured) uint32 { return m.QueueBytes }},
-	}
-	var out []*p4v1.Entity
-	known := e.GetRegisterId() == 0
-	for _, r := range registers {
-		if !d.features.Registers[r.id] || e.GetRegisterId() != 0 && e.GetRegisterId() != r.id {
-			continue
-		}
-		known = true
-		for port := from; port < to; port++ {
-			out = append(out, &p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Register(r.id, uint16(port), r.value(d.measure(port)))}})
-		}
-	}
-	if !known {
-		return nil, status.Errorf(codes.NotFound, "no register 0x%08x", e.GetRegisterId())
-	}
-	return out, nil
+	return d.readArrays("register", d.features.Registers, e.GetRegisterId(), e.GetIndex(),
+		of(p4info.RegisterPFR, func(m Measured) uint32 { return m.FairRateMbps }),
+		of(p4info.RegisterAvgRTT, func(m Measured) uint32 { return m.AvgRTTUs }),
+		of(p4info.RegisterQueue, func(m Measured) uint32 { return m.QueueBytes }),
+	)
 }
 
 func (d *Device) readCounter(e *p4v1.CounterEntry) ([]*p4v1.Entity, error) {
-	from, to, err := cells(e.GetIndex())
+	of := func(id uint32, value func(Measured) p4info.Count) array {
+		return array{id, func(port uint16, m Measured) *p4v1.Entity { return p4info.Entity(p4info.Counter(id, port, value(m))) }}
+	}
+	return d.readArrays("counter", d.features.Counters, e.GetCounterId(), e.GetIndex(),
+		of(p4info.CounterInput, func(m Measured) p4info.Count { return m.Input }),
+		of(p4info.CounterFCNP, func(m Measured) p4info.Count { return p4info.Count{Packets: m.FCNPs} }),
+		of(p4info.CounterRewrites, func(m Measured) p4info.Count { return p4info.Count{Packets: m.Rewrites} }),
+		of(p4info.CounterPauses, func(m Measured) p4info.Count { return p4info.Count{Packets: m.Pauses} }),
+		of(p4info.CounterPFRSum, func(m Measured) p4info.Count { return m.FairRateSum }),
+	)
+}
+
+// array is a register or counter: a cell for each port.
+type array struct {
+	id   uint32
+	cell func(port uint16, m Measured) *p4v1.Entity
+}
+
+// readArrays reads the cells that an id and an index mean, of the arrays that the program has.
+func (d *Device) readArrays(kind string, has map[uint32]bool, id uint32, index *p4v1.Index, all ...array) ([]*p4v1.Entity, error) {
+	from, to, err := cells(index)
 	if err != nil {
 		return nil, err
 	}
-	counters := []struct {
-		id    uint32
-		value func(Measured) p4info.Count
-	}{
-		{p4info.CounterInput, func(m Measured) p4info.Count { return m.Input }},
-		{p4info.CounterFCNP, func(m Measured) p4info.Count { return p4info.Count{Packets: m.FCNPs} }},
-		{p4info.CounterRewrites, func(m Measured) p4info.Count { return p4info.Count{Packets: m.Rewrites} }},
-		{p4info.CounterPauses, func(m Measured) p4info.Count { return p4info.Count{Packets: m.Pauses} }},
-		{p4info.CounterPFRSum, func(m Measured) p4info.Count { return m.FairRateSum }},
-	}
 	var out []*p4v1.Entity
-	known := e.GetCounterId() == 0
-	for _, c := range counters {
-		if !d.features.Counters[c.id] || e.GetCounterId() != 0 && e.GetCounterId() != c.id {
+	known := id == 0
+	for _, a := range all {
+		if !has[a.id] || id != 0 && id != a.id {
 			continue
 		}
 		known = true
 		for port := from; port < to; port++ {
-			out = append(out, &p4v1.Entity{Entity: &p4v1.Entity_CounterEntry{CounterEntry: p4info.Counter(c.id, uint16(port), c.value(d.measure(port)))}})
+			out = append(out, a.cell(uint16(port), d.measure(port)))
 		}
 	}
 	if !known {
-		return nil, status.Errorf(codes.NotFound, "no counter 0x%08x", e.GetCounterId())
+		return nil, status.Errorf(codes.NotFound, "no %s 0x%08x", kind, id)
 	}
 	return out, nil
 }

@@ -76,11 +76,10 @@ func (d *Device) updateTable(kind p4v1.Update_Type, e *p4v1.TableEntry) error {
 	if err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	del := kind == p4v1.Update_DELETE
 	switch e.GetTableId() {
 	case p4info.TablePortConfig:
 		c, derr := p4info.DecodePortConfig(e)
-		if !del && derr == nil {
+		if derr == nil {
 			derr = (&wrcc.SwitchConfig{Ports: []wrcc.PortConfig{c}}).Validate(d.ports)
 			if m := d.faults.ClampTargetMbps; m > 0 {
 				c.TargetMbps = min(c.TargetMbps, m)
@@ -89,13 +88,13 @@ func (d *Device) updateTable(kind p4v1.Update_Type, e *p4v1.TableEntry) error {
 		return put(d, kind, e.GetTableId(), d.portCfg, port, c, derr)
 	case p4info.TableClassWeight:
 		w, derr := p4info.DecodeClassWeight(e)
-		if !del && derr == nil {
+		if derr == nil {
 			derr = (&wrcc.SwitchConfig{Weights: []wrcc.ClassWeight{w}}).ValidateRanges(d.ports)
 		}
 		return put(d, kind, e.GetTableId(), d.weights, wrcc.ClassWeight{Port: port, Class: class}.Key(), w, derr)
 	}
 	p, derr := p4info.DecodeDomain(e)
-	if !del && derr == nil {
+	if derr == nil {
 		derr = (&wrcc.SwitchConfig{Domains: []wrcc.PortDomain{p}}).ValidateRanges(d.ports)
 	}
 	return put(d, kind, e.GetTableId(), d.domains, port, p, derr)

@@ -51,9 +51,9 @@ func FuzzTableEntry(f *testing.F) {
 // FuzzMeasured decodes arbitrary registers, counters and digests.
 func FuzzMeasured(f *testing.F) {
 	for _, e := range []*p4v1.Entity{
-		{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: Register(RegisterPFR, 5, 1000)}},
-		{Entity: &p4v1.Entity_CounterEntry{CounterEntry: Counter(CounterInput, 5, Count{1, 2})}},
-		{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: &p4v1.RegisterEntry{RegisterId: RegisterPFR, Index: &p4v1.Index{}, Data: Digest(Congestion{Port: 1, TimeUs: 1 << 40})}}},
+		Entity(Register(RegisterPFR, 5, 1000)),
+		Entity(Counter(CounterInput, 5, Count{1, 2})),
+		Entity(&p4v1.RegisterEntry{RegisterId: RegisterPFR, Index: &p4v1.Index{}, Data: Digest(Congestion{Port: 1, TimeUs: 1 << 40})}),
 	} {
 		b, err := proto.Marshal(e)
 		if err != nil {

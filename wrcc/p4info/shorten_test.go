@@ -23,14 +23,14 @@ func TestShortenTakesLeadingZeros(t *testing.T) {
 	if _, err := DecodePortConfig(e); err == nil {
 		t.Error("a padded entry was taken")
 	}
-	Shorten(&p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: e}})
+	Shorten(Entity(e))
 	if got, err := DecodePortConfig(e); err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 
 	r := Register(RegisterPFR, 3, 1000)
 	r.Data = &p4v1.P4Data{Data: &p4v1.P4Data_Bitstring{Bitstring: pad(Encode(1000))}}
-	Shorten(&p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: r}})
+	Shorten(Entity(r))
 	if _, v, err := DecodeRegister(r, RegisterPFR); err != nil || v != 1000 {
 		t.Errorf("register %d, %v", v, err)
 	}
@@ -49,7 +49,7 @@ func TestShortenTakesLeadingZeros(t *testing.T) {
 func TestShortenLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	e := &p4v1.TableEntry{TableId: TablePortConfig, Match: []*p4v1.FieldMatch{{FieldId: 1, FieldMatchType: &p4v1.FieldMatch_Exact_{}}}}
-	for _, x := range []*p4v1.Entity{nil, {}, {Entity: &p4v1.Entity_TableEntry{TableEntry: e}}, {Entity: &p4v1.Entity_RegisterEntry{}}, {Entity: &p4v1.Entity_CounterEntry{}}} {
+	for _, x := range []*p4v1.Entity{nil, {}, Entity(e), {Entity: &p4v1.Entity_RegisterEntry{}}, {Entity: &p4v1.Entity_CounterEntry{}}} {
 		Shorten(x)
 	}
 	ShortenData(nil)

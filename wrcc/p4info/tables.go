@@ -49,6 +49,22 @@ func Key(e *p4v1.TableEntry) *p4v1.TableEntry {
 // All returns the entry that reads a whole table.
 func All(table uint32) *p4v1.TableEntry { return &p4v1.TableEntry{TableId: table} }
 
+// Entity wraps an entry, as requests and answers carry it.
+func Entity[E *p4v1.TableEntry | *p4v1.RegisterEntry | *p4v1.CounterEntry | *p4v1.DigestEntry](e E) *p4v1.Entity {
+	out := &p4v1.Entity{}
+	switch e := any(e).(type) {
+	case *p4v1.TableEntry:
+		out.Entity = &p4v1.Entity_TableEntry{TableEntry: e}
+	case *p4v1.RegisterEntry:
+		out.Entity = &p4v1.Entity_RegisterEntry{RegisterEntry: e}
+	case *p4v1.CounterEntry:
+		out.Entity = &p4v1.Entity_CounterEntry{CounterEntry: e}
+	case *p4v1.DigestEntry:
+		out.Entity = &p4v1.Entity_DigestEntry{DigestEntry: e}
+	}
+	return out
+}
+
 func entry(table, action uint32, key []uint64, params ...uint64) *p4v1.TableEntry {
 	e := &p4v1.TableEntry{TableId: table}
 	for i, k := range key {

@@ -8,6 +8,7 @@ import (
 
 	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/wrcc"
@@ -21,42 +22,32 @@ type change struct {
 }
 
 // changes lists what leads from the entries that a device has to those wanted, in the order of their keys.
-func changes[T comparable](have, want []T, key func(T) uint32, name func(T) string, entry func(T) *p4v1.TableEntry) []change {
+func changes[E wrcc.Entry](have, want []E, entry func(E) *p4v1.TableEntry) []change {
 	var out []change
-	add := func(kind p4v1.Update_Type, v T, e *p4v1.TableEntry) {
-		out = append(out, change{name(v), &p4v1.Update{Type: kind, Entity: table(e)}})
+	add := func(kind p4v1.Update_Type, v E, e *p4v1.TableEntry) {
+		out = append(out, change{v.Name(), &p4v1.Update{Type: kind, Entity: p4info.Entity(e)}})
 	}
-	for len(have) > 0 || len(want) > 0 {
+	wrcc.Merge(have, want, func(h, w *E) {
 		switch {
-		case len(want) == 0 || len(have) > 0 && key(have[0]) < key(want[0]):
-			add(p4v1.Update_DELETE, have[0], p4info.Key(entry(have[0])))
-			have = have[1:]
-		case len(have) == 0 || key(want[0]) < key(have[0]):
-			add(p4v1.Update_INSERT, want[0], entry(want[0]))
-			want = want[1:]
-		default:
-			if have[0] != want[0] {
-				add(p4v1.Update_MODIFY, want[0], entry(want[0]))
-			}
-			have, want = have[1:], want[1:]
+		case w == nil:
+			add(p4v1.Update_DELETE, *h, p4info.Key(entry(*h)))
+		case h == nil:
+			add(p4v1.Update_INSERT, *w, entry(*w))
+		case *h != *w:
+			add(p4v1.Update_MODIFY, *w, entry(*w))
 		}
-	}
+	})
 	return out
 }
-
-func portName(port uint16) string { return fmt.Sprint(port) }
 
 // apply writes the differences, table by table.
 func (s *session) apply(ctx context.Context, have, want *wrcc.SwitchConfig) (driver.Receipt, error) {
 	w := &writer{s: s, ctx: ctx}
-	w.table("wrcc.domains", changes(have.Domains, want.Domains, func(d wrcc.PortDomain) uint32 { return uint32(d.Port) },
-		func(d wrcc.PortDomain) string { return portName(d.Port) }, p4info.Domain))
+	w.table("wrcc.domains", changes(have.Domains, want.Domains, p4info.Domain))
 	if s.features.Weights > 0 {
-		w.table("wrcc.weights", changes(have.Weights, want.Weights, wrcc.ClassWeight.Key,
-			func(c wrcc.ClassWeight) string { return fmt.Sprintf("%d/%d", c.Port, c.Class) }, p4info.ClassWeight))
+		w.table("wrcc.weights", changes(have.Weights, want.Weights, p4info.ClassWeight))
 	}
-	w.table("wrcc.ports", changes(have.Ports, want.Ports, func(p wrcc.PortConfig) uint32 { return uint32(p.Port) },
-		func(p wrcc.PortConfig) string { return portName(p.Port) }, p4info.PortConfig))
+	w.table("wrcc.ports", changes(have.Ports, want.Ports, p4info.PortConfig))
 	return w.receipt, w.err
 }
 
@@ -131,7 +122,7 @@ func (s *session) write(ctx context.Context, all []*p4v1.Update) (o driver.Outco
 		return driver.OutcomeSkipped, nil, err
 	}
 	err = s.send(ctx, all)
-	if codeOf(err) == codes.PermissionDenied {
+	if status.Code(err) == codes.PermissionDenied {
 		// The device carried out nothing. It has a new primary, or has forgotten us.
 		s.stream.doubt()
 		if err := s.becomePrimary(ctx); err != nil {

@@ -3,6 +3,7 @@ package p4rt_test
 import (
 	"context"
 	"net"
+	"slices"
 	"testing"
 
 	configv1 "github.com/p4lang/p4runtime/go/p4/config/v1"
@@ -66,18 +67,11 @@ func switchDevice(node uint64, name string) driver.Device {
 
 // withoutWeights is the program of a switch that weighs no classes.
 func withoutWeights(p *configv1.P4Info) {
-	var tables []*configv1.Table
-	for _, t := range p.GetTables() {
-		if t.GetPreamble().GetId() != p4info.TableClassWeight {
-			tables = append(tables, t)
-		}
-	}
-	p.Tables = tables
+	p.Tables = slices.DeleteFunc(p.Tables, func(t *configv1.Table) bool { return t.GetPreamble().GetId() == p4info.TableClassWeight })
 }
 
 // simFaults are simulated devices as the suite wants to bend them.
 type simFaults struct {
-	t   testing.TB
 	dev map[ident.PortID]*p4dev.Device
 }
 
@@ -115,7 +109,7 @@ func harness(t testing.TB, batch int) drivertest.Harness {
 	t.Helper()
 	s := p4dev.NewServer()
 	devices := []driver.Device{switchDevice(0x11, "dci-1"), switchDevice(0x12, "dci-2")}
-	faults := &simFaults{t: t, dev: map[ident.PortID]*p4dev.Device{}}
+	faults := &simFaults{dev: map[ident.PortID]*p4dev.Device{}}
 	for i, o := range []p4dev.Options{{Ports: 5}, {Ports: 5, Program: withoutWeights}} {
 		d, err := s.Add(uint64(devices[i].ID.Node), o)
 		if err != nil {

@@ -32,7 +32,7 @@ type rig struct {
 	opts   p4rt.Options
 }
 
-func newRig(t testing.TB, sim p4dev.Options, o p4rt.Options) *rig {
+func newRig(t testing.TB, sim p4dev.Options, o p4rt.Options, server ...grpc.ServerOption) *rig {
 	t.Helper()
 	r := &rig{server: p4dev.NewServer(), dev: switchDevice(0x11, "dci-1"), opts: o}
 	if sim.Ports == 0 {
@@ -42,7 +42,7 @@ func newRig(t testing.TB, sim p4dev.Options, o p4rt.Options) *rig {
 	if r.sim, err = r.server.Add(0x11, sim); err != nil {
 		t.Fatal(err)
 	}
-	r.opts.Dial = listen(t, r.server)
+	r.opts.Dial = listen(t, r.server, server...)
 	r.drv = newDriver(t, r.opts)
 	return r
 }
@@ -261,32 +261,22 @@ func TestADeniedWriteIsRepeatedOnce(t *testing.T) {
 	}{"once": {1, 4, nil}, "always": {100, 2, driver.ErrConflict}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := p4dev.NewServer()
-			sim, err := s.Add(0x11, p4dev.Options{Ports: 5})
-			if err != nil {
-				t.Fatal(err)
-			}
 			asked := 0 // of one operation at a time
-			drv := newDriver(t, p4rt.Options{Dial: listen(t, s, grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			r := newRig(t, p4dev.Options{}, p4rt.Options{}, grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 				if _, write := req.(*p4v1.WriteRequest); write {
 					if asked++; asked <= c.denials {
 						return nil, status.Error(codes.PermissionDenied, "who are you")
 					}
 				}
 				return next(ctx, req)
-			}))})
-			dev := switchDevice(0x11, "dci-1")
-			caps, err := drv.Capabilities(t.Context(), dev)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := drivertest.Samples(dev, caps)[0]
-			rec, err := drv.Apply(t.Context(), dev, want)
+			}))
+			want := r.sample(t, 0)
+			rec, err := r.drv.Apply(t.Context(), r.dev, want)
 			if !errors.Is(err, c.kind) || asked != c.writes {
 				t.Errorf("error %v after %d writes, want %v after %d", err, asked, c.kind, c.writes)
 			}
-			if held := sim.Config(); c.kind == nil && !want.Equal(driver.Settings{WRCC: &held}) {
-				t.Errorf("the switch holds %v", held)
+			if c.kind == nil {
+				r.holds(t, want)
 			}
 			if c.kind != nil && rec.Fields[0].Outcome != driver.OutcomeRefused {
 				t.Errorf("receipt %v, want the first field refused", rec)
@@ -323,52 +313,33 @@ func TestRefusalsAreToldForEachUpdate(t *testing.T) {
 // entry that is not as it was.
 func TestAnEntryOfASecondWriterIsAConflict(t *testing.T) {
 	t.Parallel()
-	s := p4dev.NewServer()
-	sim, err := s.Add(0x11, p4dev.Options{Ports: 5})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dev := switchDevice(0x11, "dci-1")
 	meddle := func() {}
 	var once sync.Once
-	dial := listen(t, s, grpc.UnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	r := newRig(t, p4dev.Options{}, p4rt.Options{}, grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if _, write := req.(*p4v1.WriteRequest); write {
 			once.Do(meddle)
 		}
 		return next(ctx, req)
 	}))
-	meddle = func() { sim.Put(wrcc.SwitchConfig{Domains: []wrcc.PortDomain{{Port: 3, Domain: 77}}}) }
-	drv := newDriver(t, p4rt.Options{Dial: dial})
-	c, err := drv.Capabilities(t.Context(), dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := drivertest.Samples(dev, c)[0]
-	rec, err := drv.Apply(t.Context(), dev, want)
+	meddle = func() { r.sim.Put(wrcc.SwitchConfig{Domains: []wrcc.PortDomain{{Port: 3, Domain: 77}}}) }
+	want := r.sample(t, 0)
+	rec, err := r.drv.Apply(t.Context(), r.dev, want)
 	if !errors.Is(err, driver.ErrConflict) || !strings.Contains(err.Error(), "wrcc.domains[3]") {
 		t.Fatalf("error %v (%v), want a conflict about wrcc.domains[3]", err, rec)
 	}
-	if _, err := drv.Apply(t.Context(), dev, want); err != nil {
+	if _, err := r.drv.Apply(t.Context(), r.dev, want); err != nil {
 		t.Fatalf("again: %v", err)
 	}
-	got := sim.Config()
-	if !want.Equal(driver.Settings{WRCC: &got}) {
-		t.Errorf("differences %v", want.Diff(driver.Settings{WRCC: &got}))
-	}
+	r.holds(t, want)
 }
 
 func TestASwitchThatNeverAnswers(t *testing.T) {
 	t.Parallel()
-	s := p4dev.NewServer()
-	if _, err := s.Add(0x11, p4dev.Options{Ports: 5}); err != nil {
-		t.Fatal(err)
-	}
-	dial := listen(t, s, grpc.UnaryInterceptor(func(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+	r := newRig(t, p4dev.Options{}, p4rt.Options{Timeout: time.Millisecond}, grpc.UnaryInterceptor(func(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}))
-	drv := newDriver(t, p4rt.Options{Dial: dial, Timeout: time.Millisecond})
-	_, err := drv.Read(t.Context(), switchDevice(0x11, "dci-1"))
+	_, err := r.drv.Read(t.Context(), r.dev)
 	if !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), "no answer within 1ms") {
 		t.Errorf("error %v, want unreachable after 1ms", err)
 	}

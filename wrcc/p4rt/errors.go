@@ -49,7 +49,7 @@ func kindOf(c codes.Code) error {
 	case codes.PermissionDenied, codes.AlreadyExists:
 		return driver.ErrConflict
 	}
-	return driver.ErrUnreachable // among them NOT_FOUND: no such device behind the address, for now
+	return driver.ErrUnreachable // among them NOT_FOUND: the device is not behind its address at present
 }
 
 // updateKind is the error kind of one update of a batch, where codes are about the entry and not the request.
@@ -91,8 +91,6 @@ func updates(err error, n int) []*p4v1.Error {
 // outcome says what is known of a write that ended with err as a whole.
 func outcome(err error) driver.Outcome {
 	switch {
-	case err == nil:
-		return driver.OutcomeAcknowledged
 	case errors.Is(err, driver.ErrBusy), errors.Is(err, driver.ErrInvalid), errors.Is(err, driver.ErrUnsupported), errors.Is(err, driver.ErrConflict):
 		return driver.OutcomeRefused
 	}

@@ -116,7 +116,7 @@ func (s *session) askForDigests(ctx context.Context) error {
 		return nil
 	}
 	e := &p4v1.DigestEntry{DigestId: p4info.DigestCongestion, Config: &p4v1.DigestEntry_Config{MaxTimeoutNs: 0, MaxListSize: 1, AckTimeoutNs: digestGap}}
-	_, each, err := s.write(ctx, []*p4v1.Update{{Type: p4v1.Update_INSERT, Entity: &p4v1.Entity{Entity: &p4v1.Entity_DigestEntry{DigestEntry: e}}}})
+	_, each, err := s.write(ctx, []*p4v1.Update{{Type: p4v1.Update_INSERT, Entity: p4info.Entity(e)}})
 	if len(each) == 1 && codes.Code(uint32(each[0].GetCanonicalCode())) == codes.AlreadyExists {
 		err = nil // asked for by an earlier stream
 	}
@@ -147,13 +147,12 @@ func (d *Driver) Counters(ctx context.Context, dev driver.Device) ([]PortCounter
 	for i := range out {
 		out[i].Port = uint16(i + 1)
 	}
-	packets := func(to **uint64, c p4info.Count) { *to = &c.Packets }
 	found := false
 	for id, put := range map[uint32]func(*PortCounters, p4info.Count){
 		p4info.CounterInput:    func(p *PortCounters, c p4info.Count) { p.Input = &c },
-		p4info.CounterFCNP:     func(p *PortCounters, c p4info.Count) { packets(&p.FCNPs, c) },
-		p4info.CounterRewrites: func(p *PortCounters, c p4info.Count) { packets(&p.Rewrites, c) },
-		p4info.CounterPauses:   func(p *PortCounters, c p4info.Count) { packets(&p.Pauses, c) },
+		p4info.CounterFCNP:     func(p *PortCounters, c p4info.Count) { p.FCNPs = &c.Packets },
+		p4info.CounterRewrites: func(p *PortCounters, c p4info.Count) { p.Rewrites = &c.Packets },
+		p4info.CounterPauses:   func(p *PortCounters, c p4info.Count) { p.Pauses = &c.Packets },
 	} {
 		if !s.features.Counters[id] {
 			continue
@@ -176,31 +175,28 @@ func (d *Driver) Counters(ctx context.Context, dev driver.Device) ([]PortCounter
 }
 
 func (s *session) counters(ctx context.Context, id uint32) (map[uint16]p4info.Count, error) {
-	all, err := s.entities(ctx, "counters", p4info.Size, &p4v1.Entity{Entity: &p4v1.Entity_CounterEntry{CounterEntry: p4info.Counters(id)}})
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[uint16]p4info.Count, len(all))
-	for _, e := range all {
-		port, c, err := p4info.DecodeCounter(e.GetCounterEntry(), id)
-		if err != nil {
-			return nil, fmt.Errorf("counters of %s: %w", s.dev, err)
-		}
-		out[port] = c
-	}
-	return out, nil
+	ask := p4info.Entity(p4info.Counters(id))
+	return cells(ctx, s, "counters", ask, func(e *p4v1.Entity) (uint16, p4info.Count, error) {
+		return p4info.DecodeCounter(e.GetCounterEntry(), id)
+	})
 }
 
 func (s *session) registers(ctx context.Context, id uint32) (map[uint16]uint32, error) {
-	all, err := s.entities(ctx, "registers", p4info.Size, &p4v1.Entity{Entity: &p4v1.Entity_RegisterEntry{RegisterEntry: p4info.Registers(id)}})
+	ask := p4info.Entity(p4info.Registers(id))
+	return cells(ctx, s, "registers", ask, func(e *p4v1.Entity) (uint16, uint32, error) { return p4info.DecodeRegister(e.GetRegisterEntry(), id) })
+}
+
+// cells reads all cells of a counter or register, by port.
+func cells[T any](ctx context.Context, s *session, what string, ask *p4v1.Entity, decode func(*p4v1.Entity) (uint16, T, error)) (map[uint16]T, error) {
+	all, err := s.entities(ctx, what, p4info.Size, ask)
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[uint16]uint32, len(all))
+	out := make(map[uint16]T, len(all))
 	for _, e := range all {
-		port, v, err := p4info.DecodeRegister(e.GetRegisterEntry(), id)
+		port, v, err := decode(e)
 		if err != nil {
-			return nil, fmt.Errorf("registers of %s: %w", s.dev, err)
+			return nil, fmt.Errorf("%s of %s: %w", what, s.dev, err)
 		}
 		out[port] = v
 	}

@@ -43,33 +43,27 @@ func (s *session) request(ctx context.Context) (context.Context, context.CancelF
 
 // check makes sure that the device runs a program with our tables, and learns what else it has.
 func (s *session) check(ctx context.Context) error {
-	ask := p4v1.GetForwardingPipelineConfigRequest_COOKIE_ONLY
-	if s.cookie == nil {
-		ask = p4v1.GetForwardingPipelineConfigRequest_P4INFO_AND_COOKIE
-	}
-	c, err := s.pipeline(ctx, ask)
-	if err != nil {
-		return err
-	}
-	cookie := c.GetCookie()
 	if s.cookie != nil {
-		if cookie != nil && cookie.GetCookie() == *s.cookie {
+		c, err := s.pipeline(ctx, p4v1.GetForwardingPipelineConfigRequest_COOKIE_ONLY)
+		if err != nil {
+			return err
+		}
+		if cookie := c.GetCookie(); cookie != nil && cookie.GetCookie() == *s.cookie {
 			return nil
 		}
 		s.cookie = nil
-		if c, err = s.pipeline(ctx, p4v1.GetForwardingPipelineConfigRequest_P4INFO_AND_COOKIE); err != nil {
-			return err
-		}
-		cookie = c.GetCookie()
+	}
+	c, err := s.pipeline(ctx, p4v1.GetForwardingPipelineConfigRequest_P4INFO_AND_COOKIE)
+	if err != nil {
+		return err
 	}
 	f, err := p4info.Compare(c.GetP4Info())
 	if err != nil {
 		return fmt.Errorf("%w: %s runs another program: %w", driver.ErrUnsupported, s.dev, err)
 	}
 	s.features, s.noRegisters, s.sums = f, false, nil
-	if cookie != nil { // a device without cookies is asked for its P4Info each time
-		v := cookie.GetCookie()
-		s.cookie = &v
+	if cookie := c.GetCookie(); cookie != nil { // a device without cookies is asked for its P4Info each time
+		s.cookie = new(cookie.GetCookie())
 	}
 	return nil
 }
@@ -110,15 +104,11 @@ func (s *session) entities(ctx context.Context, what string, most int, ask ...*p
 	}
 }
 
-func table(e *p4v1.TableEntry) *p4v1.Entity {
-	return &p4v1.Entity{Entity: &p4v1.Entity_TableEntry{TableEntry: e}}
-}
-
 // read returns all entries of our tables.
 func (s *session) read(ctx context.Context) (*wrcc.SwitchConfig, error) {
-	ask := []*p4v1.Entity{table(p4info.All(p4info.TablePortConfig)), table(p4info.All(p4info.TableDomain))}
+	ask := []*p4v1.Entity{p4info.Entity(p4info.All(p4info.TablePortConfig)), p4info.Entity(p4info.All(p4info.TableDomain))}
 	if s.features.Weights > 0 {
-		ask = append(ask, table(p4info.All(p4info.TableClassWeight)))
+		ask = append(ask, p4info.Entity(p4info.All(p4info.TableClassWeight)))
 	}
 	all, err := s.entities(ctx, "tables", s.features.Ports+s.features.Domains+s.features.Weights, ask...)
 	if err != nil {
@@ -131,8 +121,8 @@ func (s *session) read(ctx context.Context) (*wrcc.SwitchConfig, error) {
 		}
 	}
 	c.Sort()
-	if port, twice := duplicate(c); twice {
-		return nil, fmt.Errorf("tables of %s: two entries with the same key, port %d", s.dev, port)
+	if err := errors.Join(unique(c.Ports), unique(c.Weights), unique(c.Domains)); err != nil {
+		return nil, fmt.Errorf("tables of %s: %w", s.dev, err)
 	}
 	return c, nil
 }
@@ -156,23 +146,14 @@ func decode(c *wrcc.SwitchConfig, e *p4v1.TableEntry) error {
 	return fmt.Errorf("an entry of table 0x%08x, which was not asked for", e.GetTableId())
 }
 
-func duplicate(c *wrcc.SwitchConfig) (port uint16, twice bool) {
-	for i := 1; i < len(c.Ports); i++ {
-		if c.Ports[i].Port == c.Ports[i-1].Port {
-			return c.Ports[i].Port, true
+// unique refuses sorted entries of which two have the same key.
+func unique[E wrcc.Entry](list []E) error {
+	for i := 1; i < len(list); i++ {
+		if list[i].Key() == list[i-1].Key() {
+			return fmt.Errorf("two entries with the same key, port %s", list[i].Name())
 		}
 	}
-	for i := 1; i < len(c.Weights); i++ {
-		if c.Weights[i].Key() == c.Weights[i-1].Key() {
-			return c.Weights[i].Port, true
-		}
-	}
-	for i := 1; i < len(c.Domains); i++ {
-		if c.Domains[i].Port == c.Domains[i-1].Port {
-			return c.Domains[i].Port, true
-		}
-	}
-	return 0, false
+	return nil
 }
 
 // fits refuses, before anything is sent, what the device's tables cannot hold.

@@ -1,6 +1,7 @@
 package p4rt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,6 @@ import (
 )
 
 func (e ElectionID) message() *p4v1.Uint128 { return &p4v1.Uint128{High: e.High, Low: e.Low} }
-
-func codeOf(err error) codes.Code { return status.Code(err) }
 
 // standing is what a device last said about who is the primary.
 type standing uint8
@@ -71,7 +70,7 @@ func (s *session) becomePrimary(ctx context.Context) error {
 }
 
 func (s *session) arbitrationError(ctx context.Context, err error) error {
-	if codeOf(err) == codes.InvalidArgument && ctx.Err() == nil {
+	if status.Code(err) == codes.InvalidArgument && ctx.Err() == nil {
 		return fmt.Errorf("arbitration of %s: %w: %s (our election id is %s: each manager needs its own)", s.dev, driver.ErrConflict, status.Convert(err).Message(), s.election)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -101,10 +100,11 @@ func (s *session) ask(ctx context.Context) error {
 		if err := st.send(&p4v1.StreamMessageRequest{Update: &p4v1.StreamMessageRequest_Arbitration{Arbitration: &p4v1.MasterArbitrationUpdate{
 			DeviceId: s.target.DeviceID, ElectionId: s.election.message(),
 		}}}); err != nil {
-			return st.why(ctx, err)
+			_ = st.await(ctx, func() bool { return false }) // gRPC tells the receiver why
+			return cmp.Or(st.broken(), err)
 		}
 	}
-	return st.wait(ctx)
+	return st.await(ctx, func() bool { return st.state != unknown })
 }
 
 // openStream opens a stream that lasts until it breaks or the driver is closed.
@@ -203,39 +203,19 @@ func (st *stream) broken() error {
 // doubt forgets the standing, so that the next arbitration asks again.
 func (st *stream) doubt() { st.update(func() { st.state = unknown }) }
 
-// wait returns when the device has told our standing, or with the reason why it will not.
-func (st *stream) wait(ctx context.Context) error {
+// await returns when done holds, which is asked under the lock, or with the reason why it will not: the stream ended.
+func (st *stream) await(ctx context.Context, done func() bool) error {
 	for {
 		st.mu.Lock()
-		state, err, changed := st.state, st.err, st.changed
+		over, err, changed := done(), st.err, st.changed
 		st.mu.Unlock()
-		switch {
-		case err != nil:
+		if over || err != nil {
 			return err
-		case state != unknown:
-			return nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return ctx.Err()
-		}
-	}
-}
-
-// why waits for the reason of a stream that took no message: gRPC tells it to the receiver.
-func (st *stream) why(ctx context.Context, err error) error {
-	for {
-		st.mu.Lock()
-		ended, changed := st.err, st.changed
-		st.mu.Unlock()
-		if ended != nil {
-			return ended
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return err
 		}
 	}
 }

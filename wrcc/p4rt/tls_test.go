@@ -99,14 +99,9 @@ func TestMutualTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := p4dev.NewServer()
-			sim, err := s.Add(0x11, p4dev.Options{Ports: 5})
-			if err != nil {
-				t.Fatal(err)
-			}
 			creds := credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{c.server}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.pool(), MinVersion: tls.VersionTLS13})
-			drv := newDriver(t, p4rt.Options{Dial: listen(t, s, grpc.Creds(creds)), TLS: c.client()})
-			_, err = drv.Capabilities(t.Context(), switchDevice(0x11, "dci-1"))
+			r := newRig(t, p4dev.Options{}, p4rt.Options{TLS: c.client()}, grpc.Creds(creds))
+			_, err := r.drv.Capabilities(t.Context(), r.dev)
 			if c.works {
 				if err != nil {
 					t.Error(err)
@@ -116,7 +111,7 @@ func TestMutualTLS(t *testing.T) {
 			if !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("error %v, want unreachable that says %q", err, c.says)
 			}
-			if sim.Writes() != 0 {
+			if r.sim.Writes() != 0 {
 				t.Error("written to")
 			}
 		})

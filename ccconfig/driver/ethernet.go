@@ -1,0 +1,229 @@
+package driver
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/wrcc"
+)
+
+// Planes of Ethernet fabrics. Their devices have no LID: how one is reached is up to its driver.
+const (
+	PlaneRoCE = "roce" // NIC ports and switches with marking
+	PlaneWRCC = "wrcc" // NIC ports and switches with fair rates
+)
+
+// NICState is what a NIC port is told: the parameters that a plan manages and no others. As an observed state it is
+// every parameter that could be read; those that nobody asked for do not count in Diff.
+type NICState struct {
+	Params []NICParam      `json:"params"`         // by name, then index, each once
+	WRCC   *wrcc.NICConfig `json:"wrcc,omitempty"` // on PlaneWRCC
+}
+
+// NICParam is the value of one parameter of a NIC port.
+type NICParam struct {
+	Name  string `json:"name"`            // as in nicparam's table
+	Index int    `json:"index,omitempty"` // within the parameter's scope, such as a priority
+	Value uint64 `json:"value"`           // in the parameter's unit
+}
+
+// QueueState is the marking of an Ethernet switch's queues. Queues without an entry are left as they are.
+type QueueState struct {
+	Marking []ecn.QueueMarking `json:"marking"` // by port, then queue, each once
+}
+
+// NICCapabilities is what a NIC port can be told.
+type NICCapabilities struct {
+	Params []string `json:"params"`          // names of the parameters that can be written now, sorted
+	Wide   bool     `json:"wide"`            // registers of rates have 32 bits
+	VFs    int      `json:"vfs"`             // virtual functions that can have shares
+	WRCC   bool     `json:"wrcc"`            // has senders with weights
+	Most   int      `json:"most_senders"`    // of them
+	Reset  []string `json:"reset,omitempty"` // parameters that act only after a firmware reset
+}
+
+// QueueCapabilities is what an Ethernet switch can be told.
+type QueueCapabilities struct {
+	Ports    int `json:"ports"`
+	Queues   int `json:"queues"`   // of a port
+	Profiles int `json:"profiles"` // different markings at the same time; 0 when not bounded
+}
+
+// ethernet reports whether the device is on a plane without LIDs.
+func (d Device) ethernet() bool { return d.Plane == PlaneRoCE || d.Plane == PlaneWRCC }
+
+func (d Device) validateEthernet() error {
+	switch d.Kind {
+	case subnet.KindSwitch:
+		if d.ID.Port != 0 {
+			return fmt.Errorf("device %s: port %d of a switch, want 0: a switch is managed as a whole", d, d.ID.Port)
+		}
+		if d.Ports < 1 || d.Ports > MaxSwitchPorts {
+			return fmt.Errorf("device %s: %d ports, want 1 to %d", d, d.Ports, MaxSwitchPorts)
+		}
+	case subnet.KindCA:
+		if d.ID.Port < 1 || d.ID.Port > MaxSwitchPorts {
+			return fmt.Errorf("device %s: port %d of a NIC, want 1 to %d", d, d.ID.Port, MaxSwitchPorts)
+		}
+	default:
+		return fmt.Errorf("device %s: kind %d, want %d (NIC) or %d (switch) on plane %q", d, d.Kind, subnet.KindCA, subnet.KindSwitch, d.Plane)
+	}
+	return nil
+}
+
+// validateRanges checks that every parameter exists and holds what some device's register can, and the order.
+func (s *NICState) validateRanges() error {
+	for i, p := range s.Params {
+		if i > 0 && compareParams(s.Params[i-1], p) >= 0 {
+			return &ibcc.FieldError{Field: fmt.Sprintf("nic.params[%d]", i), Found: p.key(), Allowed: "parameters by name and index, each once"}
+		}
+	}
+	if s.WRCC != nil {
+		return s.WRCC.Validate()
+	}
+	return nil
+}
+
+// validate checks the values against a table of devices with every capability: what one device lacks its own agent
+// refuses.
+func (s *NICState) validate(d Device) error {
+	if err := s.validateRanges(); err != nil {
+		return err
+	}
+	if d.Plane == PlaneWRCC && s.WRCC == nil {
+		return &ibcc.FieldError{Field: "nic.wrcc", Found: ibcc.Absent, Allowed: "the senders of a NIC on plane wrcc"}
+	}
+	set := make([]nicparam.Setting, len(s.Params))
+	for i, p := range s.Params {
+		set[i] = nicparam.Setting{Key: nicparam.Key{Port: int(d.ID.Port), Name: p.Name, Index: p.Index}, Value: p.Value}
+	}
+	return richest().Check(set, nil)
+}
+
+// richest is the table of a device that has everything.
+func richest() *nicparam.Table {
+	c := nicparam.Caps{GeneralCC: true, NewNV: true, Switchdev: true, TCRates: true}
+	c.Limits = dcqcn.Limits{Rate32: true, UndocumentedGD: true}
+	return nicparam.New(c)
+}
+
+// diffNIC notes the wanted parameters that are absent or different.
+func diffNIC(ds *ibcc.Differences, want, got *NICState) {
+	for _, w := range want.Params {
+		g, ok := got.Param(w.Name, w.Index)
+		if !ok {
+			ds.Add("nic."+w.key(), strconv.FormatUint(w.Value, 10), ibcc.Absent)
+			continue
+		}
+		ds.Number("nic."+w.key(), w.Value, g)
+	}
+	if want.WRCC != nil && both(ds, "nic.wrcc", "settings", true, got.WRCC != nil) {
+		diffSenders(ds, want.WRCC, got.WRCC)
+	}
+}
+
+func diffSenders(ds *ibcc.Differences, want, got *wrcc.NICConfig) {
+	ds.Number("nic.wrcc.domain", uint64(want.Domain), uint64(got.Domain))
+	ds.Number("nic.wrcc.t1_us", uint64(want.T1Us), uint64(got.T1Us))
+	ds.Number("nic.wrcc.min_rate_mbps", uint64(want.MinRateMbps), uint64(got.MinRateMbps))
+	ds.Add("nic.wrcc.increase", want.Increase, got.Increase)
+	wrcc.MergeBy(want.Senders, got.Senders, wrcc.SenderWeight.Compare, func(w, g *wrcc.SenderWeight) {
+		at := fmt.Sprintf("nic.wrcc.senders[%s]", cmp.Or(w, g).Name)
+		if !both(ds, at, "an entry", w != nil, g != nil) {
+			return
+		}
+		ds.Add(at+".weight", w.Weight.String(), g.Weight.String())
+		wrcc.MergeBy(w.Peers, g.Peers, wrcc.PeerWeight.Compare, func(w, g *wrcc.PeerWeight) {
+			peer := fmt.Sprintf("%s.peers[%s]", at, cmp.Or(w, g).Port)
+			if both(ds, peer, "an entry", w != nil, g != nil) {
+				ds.Add(peer+".weight", w.Weight.String(), g.Weight.String())
+			}
+		})
+	})
+}
+
+// Param returns the value of a parameter; false when the state has none.
+func (s *NICState) Param(name string, index int) (uint64, bool) {
+	i, ok := slices.BinarySearchFunc(s.Params, NICParam{Name: name, Index: index}, compareParams)
+	if !ok {
+		return 0, false
+	}
+	return s.Params[i].Value, true
+}
+
+// Sort brings the parameters into their order.
+func (s *NICState) Sort() { slices.SortFunc(s.Params, compareParams) }
+
+func (s *NICState) clone() *NICState {
+	out := &NICState{Params: slices.Clone(s.Params)}
+	if s.WRCC != nil {
+		out.WRCC = s.WRCC.Clone()
+	}
+	return out
+}
+
+func compareParams(a, b NICParam) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Index, b.Index))
+}
+
+// key names the parameter as "rpg_gd" or "tc_bw[3]".
+func (p NICParam) key() string {
+	if p.Index == 0 {
+		return p.Name
+	}
+	return fmt.Sprintf("%s[%d]", p.Name, p.Index)
+}
+
+func (s *QueueState) validate(ports int) error {
+	for i, q := range s.Marking {
+		at := fmt.Sprintf("queues.marking[%d].", i)
+		if q.Port < 1 || int(q.Port) > ports {
+			return &ibcc.FieldError{Field: at + "port", Found: strconv.Itoa(int(q.Port)), Allowed: fmt.Sprintf("1 to %d", ports)}
+		}
+		if i > 0 && compareQueues(s.Marking[i-1], q) >= 0 {
+			return &ibcc.FieldError{Field: at + "queue", Found: fmt.Sprintf("port %d queue %d", q.Port, q.Queue), Allowed: "queues by port and number, each once"}
+		}
+		if err := q.Validate(); err != nil {
+			return fmt.Errorf("%s%w", at, err)
+		}
+	}
+	return nil
+}
+
+// diffQueues notes the wanted queues that are absent or marked otherwise.
+func diffQueues(ds *ibcc.Differences, want, got *QueueState) {
+	for _, w := range want.Marking {
+		at := fmt.Sprintf("queues[%d/%d]", w.Port, w.Queue)
+		g, ok := got.Queue(w.Port, w.Queue)
+		if !both(ds, at, "an entry", true, ok) {
+			continue
+		}
+		ds.Number(at+".min_bytes", uint64(w.Marking.Min), uint64(g.Min))
+		ds.Number(at+".max_bytes", uint64(w.Marking.Max), uint64(g.Max))
+		ds.Number(at+".p_max_percent", uint64(w.Marking.PMaxPct), uint64(g.PMaxPct))
+	}
+}
+
+// Queue returns the marking of a queue; false when the state has none.
+func (s *QueueState) Queue(port ident.PortNum, queue uint8) (ecn.Marking, bool) {
+	i, ok := slices.BinarySearchFunc(s.Marking, ecn.QueueMarking{Port: port, Queue: queue}, compareQueues)
+	if !ok {
+		return ecn.Marking{}, false
+	}
+	return s.Marking[i].Marking, true
+}
+
+// Sort brings the queues into their order.
+func (s *QueueState) Sort() { slices.SortFunc(s.Marking, compareQueues) }
+
+func compareQueues(a, b ecn.QueueMarking) int {
+	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Queue, b.Queue))
+}
