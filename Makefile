@@ -7,7 +7,6 @@ SHELL := /bin/bash
 
 GO      ?= go
 GOTEST  := $(GO) test
-LINT    := $(GO) tool -modfile=tools/lint/go.mod
 FUZZTIME ?= 60s
 SOAKCHECKS ?= 10000
 SOAKKILLS ?= 200
@@ -31,8 +30,11 @@ run: build ## build everything and run the demo: weights in, measured shares out
 	./bin/fairlane demo --plane ib --once
 
 .PHONY: peers
-peers: ## install the field's own tools that the tests run (Debian packages)
+peers: bin/gnmi_cli ## install the field's own tools that the tests run (Debian packages, OpenConfig's client)
 	./test/install-peers.sh
+
+bin/gnmi_cli: tools/gnmicli/go.mod tools/gnmicli/go.sum
+	cd tools/gnmicli && $(GO) build -o ../../bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli
 
 .PHONY: test
 test: peers ## everything CI runs

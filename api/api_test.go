@@ -55,6 +55,11 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
+// deps are what the rig's service has, for another one over the same store and devices.
+func (r *rig) deps() control.Deps {
+	return control.Deps{Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices}
+}
+
 // answer is a response with its body read.
 type answer struct {
 	t      testing.TB
@@ -63,26 +68,46 @@ type answer struct {
 	body   []byte
 }
 
-// call sends a request and fails the test when the answer does not fit the contract.
-func (r *rig) call(method, path, body string, header ...string) answer {
-	r.t.Helper()
+// newRequest makes a request with a body of JSON, or none, and with headers in pairs.
+func newRequest(t testing.TB, method, target, body string, header ...string) *http.Request {
+	t.Helper()
 	var in io.Reader
 	if body != "" {
 		in = strings.NewReader(body)
 	}
-	req := httptest.NewRequestWithContext(context.WithoutCancel(r.t.Context()), method, "/api/v1"+path, in)
+	req := httptest.NewRequestWithContext(context.WithoutCancel(t.Context()), method, target, in)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if r.token != "" {
-		req.Header.Set("Authorization", "Bearer "+r.token)
+	setPairs(req.Header, header)
+	return req
+}
+
+func setPairs(h http.Header, pairs []string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		h.Set(pairs[i], pairs[i+1])
 	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
+}
+
+// serve has a request answered.
+func serve(t testing.TB, h http.Handler, req *http.Request) answer {
+	t.Helper()
 	rec := httptest.NewRecorder()
-	r.server.ServeHTTP(rec, req)
-	a := answer{r.t, rec.Code, rec.Header(), rec.Body.Bytes()}
+	h.ServeHTTP(rec, req)
+	return answer{t, rec.Code, rec.Header(), rec.Body.Bytes()}
+}
+
+// bearer is the header of a token.
+func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
+
+// call sends a request and fails the test when the answer does not fit the contract.
+func (r *rig) call(method, path, body string, header ...string) answer {
+	r.t.Helper()
+	if r.token != "" {
+		header = append(bearer(r.token), header...)
+	}
+	req := newRequest(r.t, method, "/api/v1"+path, body, header...)
+	a := serve(r.t, r.server, req)
 	r.judge(req, a)
 	return a
 }
@@ -116,11 +141,8 @@ func (r *rig) judgeProblem(route *routers.Route, a answer) {
 		return
 	}
 	p := decode[gen.Problem](a)
-	codes, err := problemsOf(route.PathItem, route.Operation)
-	if err != nil {
-		r.t.Error(err)
-	}
-	if codes = append(codes, append(ambient(), routing()...)...); !slices.Contains(codes, p.Code) || kinds()[p.Code].status != a.status {
+	codes := slices.Concat(r.server.spec.at(route.Method, route.Path).problems, ambient(), routing())
+	if !slices.Contains(codes, p.Code) || kinds()[p.Code].status != a.status {
 		r.t.Errorf("%s answers %d %s, which the contract does not tell: %s", route.Operation.OperationID, a.status, p.Code, a.body)
 	}
 }
@@ -182,14 +204,12 @@ func TestEveryOperationAnswersByTheContract(t *testing.T) {
 
 	// These have tests of their own (a running rollout is steered in TestARunningRollout and in the engine's), for which the router of this rig judges the answers too.
 	elsewhere := map[string]bool{"identity": true, "audit": true, "policies": true, "events": true, "simulations": true, "calibrations": true, "settings": true}
-	for _, item := range r.server.spec.doc.Paths.Map() {
-		for _, op := range item.Operations() {
-			if elsewhere[op.Tags[0]] || extended()[op.OperationID] || op.Tags[0] == "rollouts" && strings.HasSuffix(op.OperationID, "Rollout") {
-				continue
-			}
-			if !r.seen[op.OperationID] {
-				t.Errorf("operation %s was never answered", op.OperationID)
-			}
+	for _, o := range operations(r.server.spec.doc) {
+		if elsewhere[o.Tags[0]] || extended()[o.OperationID] || o.Tags[0] == "rollouts" && strings.HasSuffix(o.OperationID, "Rollout") {
+			continue
+		}
+		if !r.seen[o.OperationID] {
+			t.Errorf("operation %s was never answered", o.OperationID)
 		}
 	}
 }
@@ -311,8 +331,7 @@ func (r *rig) rollout(plan string) {
 
 func TestARunningRollout(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.Lab(t)
+	r := managed(t)
 	plan := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201)).Name
 	began, let := r.Devices.Hold()
 	body := `{"plan":"` + plan + `"}`
@@ -357,7 +376,7 @@ func TestEveryOperationButThePublicOnesNeedsAToken(t *testing.T) {
 	for key, route := range r.server.spec.routes {
 		method, path, _ := strings.Cut(key, " ")
 		a := r.call(method, strings.TrimPrefix(fill.Replace(path), "/api/v1"), "")
-		if public(route) == (a.status == 401) {
+		if public(route.Operation) == (a.status == 401) {
 			t.Errorf("%s without a token gives %d", key, a.status)
 		}
 	}
@@ -365,8 +384,7 @@ func TestEveryOperationButThePublicOnesNeedsAToken(t *testing.T) {
 
 func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.Lab(t)
+	r := managed(t)
 	tenants := "/fabrics/lab/tenants"
 	for name, tc := range map[string]struct {
 		method, path, body string
@@ -481,8 +499,7 @@ func TestFaultsInsideStayInside(t *testing.T) {
 
 func TestUnreachableDevicesAreABadGateway(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.Lab(t)
+	r := managed(t)
 	plan := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201)).Name
 	r.Devices.Break(errors.New("no light on the cable"))
 	r.call("GET", "/fabrics/lab/devices?plan="+plan, "").want(502, "devices-unreachable")
@@ -537,8 +554,7 @@ func FuzzTenantBody(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	r := newRig(f)
-	r.Lab(f)
+	r := managed(f)
 	f.Fuzz(func(t *testing.T, body string) {
 		q := &rig{Rig: r.Rig, t: t, server: r.server, router: r.router, token: r.token, seen: map[string]bool{}}
 		a := q.call("POST", "/fabrics/lab/tenants", body)
@@ -576,11 +592,6 @@ func BenchmarkListTenants(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		req := httptest.NewRequest(http.MethodGet, "/api/v1/fabrics/lab/tenants?limit=100", nil)
-		req.Header.Set("Authorization", "Bearer "+controltest.Token)
-		rec := httptest.NewRecorder()
-		if r.server.ServeHTTP(rec, req); rec.Code != 200 {
-			b.Fatal(rec.Body)
-		}
+		serve(b, r.server, newRequest(b, "GET", "/api/v1/fabrics/lab/tenants?limit=100", "", bearer(r.token)...)).want(200)
 	}
 }

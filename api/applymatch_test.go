@@ -9,8 +9,7 @@ import (
 
 func TestADeclaredStateIsAppliedToWhatADryRunSaw(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.Lab(t)
+	r := managed(t)
 	const path, set = "/fabrics/lab/tenants?prune=true", `{"tenants":[{"name":"red","weight":2,"pkey":"0x8001","attachments":[{"port":"h1"},{"port":"h4"}]}],"flows":[]}`
 	dry := r.call("PUT", path+"&dry_run=true", set).want(200)
 	seen := dry.header.Get("ETag")
@@ -18,7 +17,7 @@ func TestADeclaredStateIsAppliedToWhatADryRunSaw(t *testing.T) {
 		t.Errorf("another dry run answers %s, the first %s", got, seen)
 	}
 	// Whatever people change of tenants and flows makes another tag, and back to what it was the same one.
-	for what, undo := range map[string]func(){
+	for what, change := range map[string]func(){
 		"a tenant more": func() {
 			r.call("POST", "/fabrics/lab/tenants", `{"name":"green","weight":1}`).want(201)
 		},
@@ -29,12 +28,10 @@ func TestADeclaredStateIsAppliedToWhatADryRunSaw(t *testing.T) {
 			r.call("PUT", "/fabrics/lab/flows", `{"flows":[]}`, "If-Match", "*").want(200)
 		},
 	} {
-		undo()
+		change()
 		r.call("PUT", path+"&dry_run=true", set, "If-Match", seen).want(412, "precondition-failed")
 		r.call("PUT", path, set, "If-Match", seen).want(412, "precondition-failed")
-		if a := r.call("POST", "/fabrics/lab/policies/1/restore", ""); a.status != 200 {
-			t.Fatalf("%s: restore: %d %s", what, a.status, a.body)
-		}
+		r.call("POST", "/fabrics/lab/policies/1/restore", "").want(200)
 		if got := r.call("PUT", path+"&dry_run=true", set, "If-Match", seen).want(200).header.Get("ETag"); got != seen {
 			t.Errorf("%s and back: tag %s, was %s", what, got, seen)
 		}

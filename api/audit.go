@@ -12,18 +12,11 @@ import (
 // ListAudit implements the contract.
 func (s *Server) ListAudit(ctx context.Context, r gen.ListAuditRequestObject) (gen.ListAuditResponseObject, error) {
 	q := r.Params
-	p, err := page(q.Limit, q.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := s.control.ListAudit(ctx, control.AuditFilter{
+	items, next, err := listed(ctx, control.AuditFilter{
 		Actor: deref(q.Actor), Action: deref(q.Action), Object: deref(q.Object), Fabric: deref(q.Fabric), Outcome: string(deref(q.Outcome)),
 		Since: deref(q.Since), Until: deref(q.Until), Oldest: deref(q.Order) == gen.ListAuditParamsOrderOldest,
-	}, p)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListAudit200JSONResponse{Items: mapped(list, auditOut), NextCursor: cursor(next)}, nil
+	}, q.Limit, q.Cursor, s.control.ListAudit, auditOut)
+	return gen.ListAudit200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 func auditOut(e audit.Entry) gen.AuditEntry {

@@ -38,7 +38,7 @@ func (s *Server) authenticate(c *gin.Context) {
 	origin := control.Origin{Addr: c.Request.RemoteAddr, RequestID: requestID(c)}
 	ctx := control.WithOrigin(context.WithValue(c.Request.Context(), requestKey{}, c.Request), origin)
 	c.Request = c.Request.WithContext(ctx)
-	if r := s.spec.routes[c.Request.Method+" "+c.FullPath()]; r != nil && public(r) {
+	if r := s.spec.of(c); r != nil && r.rule.Domain == reachPublic {
 		return
 	}
 	p, err := s.caller(c.Request)
@@ -157,7 +157,7 @@ func (s *Server) overTLS(r *http.Request) bool {
 }
 
 // sessionCookies are the two cookies of a session; without a secret they end it.
-func (s *Server) sessionCookies(r *http.Request, secret string) []*http.Cookie {
+func (s *Server) sessionCookies(r *http.Request, secret string) cookies {
 	secure := s.overTLS(r)
 	name, csrf := sessionCookie, ""
 	if secure {
@@ -168,20 +168,17 @@ func (s *Server) sessionCookies(r *http.Request, secret string) []*http.Cookie {
 		csrf = csrfToken(secret)
 		age = int(control.SessionLife.Seconds())
 	}
-	return []*http.Cookie{
+	return cookies{
 		{Name: name, Value: secret, Path: "/", MaxAge: age, Secure: secure, HttpOnly: true, SameSite: http.SameSiteLaxMode},
 		{Name: csrfCookie, Value: csrf, Path: "/", MaxAge: age, Secure: secure, SameSite: http.SameSiteStrictMode},
 	}
 }
 
-// withCookies is an answer with cookies: the generated ones can set one of a header only.
-type withCookies[T any] struct {
-	cookies []*http.Cookie
-	then    T
-}
+// cookies are those of an answer: the generated ones can set one of a header only.
+type cookies []*http.Cookie
 
-func (a withCookies[T]) set(w http.ResponseWriter) {
-	for _, c := range a.cookies {
+func (list cookies) set(w http.ResponseWriter) {
+	for _, c := range list {
 		http.SetCookie(w, c)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"fairlane/api/gen"
-	"fairlane/internal/control/controltest"
 )
 
 func TestWhatIsSaidTwiceIsRefused(t *testing.T) {
@@ -156,8 +155,9 @@ func started(t *testing.T, r *rig) *httptest.Server {
 	return srv
 }
 
-// half opens a connection and sends a request for a tenant without the end of its body.
-func half(t *testing.T, srv *httptest.Server, body string, sent int) (net.Conn, *bufio.Reader) {
+// announce sends the head of a request whose body has a length, as a client does that waits to be told to go on; token
+// "" sends none.
+func announce(t *testing.T, srv *httptest.Server, token, path string, length int) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	var d net.Dialer
 	c, err := d.DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
@@ -165,12 +165,20 @@ func half(t *testing.T, srv *httptest.Server, body string, sent int) (net.Conn, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_, err = fmt.Fprintf(c, "POST /api/v1/fabrics/lab/tenants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
-		controltest.Token, len(body))
+	if token != "" {
+		token = "Authorization: Bearer " + token + "\r\n"
+	}
+	_, err = fmt.Fprintf(c, "POST /api/v1%s HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", path, token, length)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := bufio.NewReader(c)
+	return c, bufio.NewReader(c)
+}
+
+// half sends a request with the beginning of its body. It returns when the server reads that.
+func half(t *testing.T, srv *httptest.Server, token, path, body string, sent int) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c, in := announce(t, srv, token, path, len(body))
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") { // sent when the server begins to read the body
 		t.Fatalf("the server says %q, %v", line, err)
 	}
@@ -191,7 +199,7 @@ func TestASlowClientHoldsUpNobodyAndChangesNothing(t *testing.T) {
 	const body = `{"name":"green","weight":2,"pkey":"0x8003"}`
 	var slow []net.Conn
 	for range maxBodies { // far fewer than there are places
-		c, _ := half(t, srv, body, len(body)-1)
+		c, _ := half(t, srv, r.token, "/fabrics/lab/tenants", body, len(body)-1)
 		slow = append(slow, c)
 	}
 	r.call("GET", "/fabrics/lab/tenants", "").want(200)
@@ -199,10 +207,7 @@ func TestASlowClientHoldsUpNobodyAndChangesNothing(t *testing.T) {
 	if one.header.Get("Retry-After") == "" {
 		t.Error("busy without Retry-After")
 	}
-	own := r.token
-	r.token = other
-	r.call("POST", "/fabrics/lab/tenants", `{"name":"quick","weight":2,"pkey":"0x8004"}`).want(201)
-	r.token = own
+	r.call("POST", "/fabrics/lab/tenants", `{"name":"quick","weight":2,"pkey":"0x8004"}`, bearer(other)...).want(201)
 	for _, c := range slow {
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
@@ -224,9 +229,7 @@ func TestABodyThatStopsIsNoRequest(t *testing.T) {
 		req := httptest.NewRequestWithContext(t.Context(), "POST", "/api/v1/fabrics/lab/tenants", io.MultiReader(whole, readerFunc(func([]byte) (int, error) { return 0, broken })))
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Authorization", "Bearer "+r.token)
-		rec := httptest.NewRecorder()
-		r.server.ServeHTTP(rec, req)
-		answer{t, rec.Code, rec.Header(), rec.Body.Bytes()}.want(400, "malformed-body")
+		serve(t, r.server, req).want(400, "malformed-body")
 	}
 	r.call("GET", "/fabrics/lab/tenants/green", "").want(404, "not-found")
 }
@@ -240,7 +243,7 @@ func TestARequestUnderWayIsFinishedAtTheEnd(t *testing.T) {
 	ending := make(chan struct{})
 	srv.Config.RegisterOnShutdown(func() { close(ending) })
 	const body = `{"name":"green","weight":2,"pkey":"0x8003"}`
-	c, in := half(t, srv, body, 10)
+	c, in := half(t, srv, r.token, "/fabrics/lab/tenants", body, 10)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Config.Shutdown(context.WithoutCancel(t.Context())) }()
 	<-ending
@@ -269,11 +272,10 @@ func TestWhatIsNotAnsweredIsWhole(t *testing.T) {
 	r := managed(t)
 	for i := range 40 {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-		req := httptest.NewRequestWithContext(ctx, "POST", "/api/v1/fabrics/lab/tenants", strings.NewReader(fmt.Sprintf(`{"name":"t%d","weight":2,"pkey":"0x%04x"}`, i, 0x8010+i)))
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer "+r.token)
+		body := fmt.Sprintf(`{"name":"t%d","weight":2,"pkey":"0x%04x"}`, i, 0x8010+i)
+		req := newRequest(t, "POST", "/api/v1/fabrics/lab/tenants", body, bearer(r.token)...).WithContext(ctx)
 		done := make(chan struct{})
-		go func() { defer close(done); r.server.ServeHTTP(httptest.NewRecorder(), req) }()
+		go func() { defer close(done); serve(t, r.server, req) }()
 		for range i * 50 {
 			if ctx.Err() != nil {
 				break
@@ -324,21 +326,9 @@ func TestNoBodyIsReadOfWhoMayNotSpeak(t *testing.T) {
 	viewer := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")
 	srv := started(t, r)
 	for token, want := range map[string]string{"flt_guess": " 401 ", viewer: " 403 "} {
-		var d net.Dialer
-		c, err := d.DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = fmt.Fprintf(c, "POST /api/v1/users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 8000000\r\nExpect: 100-continue\r\n\r\n", token)
-		if err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(c).ReadString('\n')
-		if err != nil || !strings.Contains(line, want) {
+		_, in := announce(t, srv, token, "/users", 8000000)
+		if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, want) {
 			t.Errorf("the server says %q, %v, want%s", line, err, want)
-		}
-		if err := c.Close(); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

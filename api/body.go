@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 )
@@ -22,18 +23,17 @@ const smallBody = 256 << 10
 // bodyLimit is how large the body of a route may be, in bytes.
 func bodyLimit(method, route string) int64 {
 	switch {
-	case method == http.MethodPut && (strings.HasSuffix(route, "/tenants") || strings.HasSuffix(route, "/flows")),
-		strings.HasSuffix(route, "/tenants"), strings.HasSuffix(route, "/tenants/:tenant"),
-		strings.HasSuffix(route, "/simulations"):
+	case strings.HasSuffix(route, "/tenants"), strings.HasSuffix(route, "/tenants/:tenant"), strings.HasSuffix(route, "/simulations"),
+		method == http.MethodPut && strings.HasSuffix(route, "/flows"):
 		return MaxBody
 	}
 	return smallBody
 }
 
-// checkText refuses what is no text of ours: bytes that are not UTF-8 and the character 0, which databases do not hold.
-func checkText(what, s string) error {
-	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		return &problemError{code: "malformed-request", detail: what + " is not UTF-8 text, or has the character 0"}
+// checkURL refuses what is no text of ours: bytes that are not UTF-8 and the character 0, which databases do not hold.
+func checkURL(u *url.URL) error {
+	if s := u.Path + u.RawQuery; !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		return &problemError{code: "malformed-request", detail: "the URL is not UTF-8 text, or has the character 0"}
 	}
 	return nil
 }

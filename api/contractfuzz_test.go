@@ -9,9 +9,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -227,9 +227,7 @@ func (f *fuzzer) send(r *request) answer {
 	if req.Header.Get("Authorization") == "Bearer nonsense" {
 		req.RemoteAddr = fmt.Sprintf("198.51.100.%d:%d", f.rand.IntN(250), 1024+f.rand.IntN(60000)) // wrong tokens count against their sender
 	}
-	rec := httptest.NewRecorder()
-	f.server.ServeHTTP(rec, req)
-	a := answer{f.t, rec.Code, rec.Header(), rec.Body.Bytes()}
+	a := serve(f.t, f.server, req)
 	f.judge(req, a)
 	return a
 }
@@ -521,12 +519,7 @@ func (f *fuzzer) value(s *openapi3.Schema, m mood, name string, depth int) any {
 
 func (f *fuzzer) object(s *openapi3.Schema, m mood, depth int) map[string]any {
 	out := map[string]any{}
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names) // the seed decides, not the map
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) { // the seed decides, not the map
 		need := slices.Contains(s.Required, name)
 		if need && m == invalid && f.rand.IntN(10) == 0 || !need && f.rand.IntN(2) == 0 || !need && m == valid && f.rand.IntN(3) > 0 {
 			continue

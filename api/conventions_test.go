@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -20,7 +21,7 @@ import (
 )
 
 // managed is a rig with fabric lab under management, tenants and flows declared.
-func managed(t *testing.T) *rig {
+func managed(t testing.TB) *rig {
 	t.Helper()
 	r := newRig(t)
 	r.Lab(t)
@@ -130,15 +131,11 @@ func TestAnswersAreCompressedWhenAskedFor(t *testing.T) {
 	r := managed(t)
 	path := "/fabrics/lab/plans/" + decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201)).Name
 	plain := r.call("GET", path, "").want(200)
-	req := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1"+path, nil)
-	req.Header.Set("Authorization", "Bearer "+r.token)
-	req.Header.Set("Accept-Encoding", "br, gzip;q=0.5")
-	rec := httptest.NewRecorder()
-	r.server.ServeHTTP(rec, req)
-	if rec.Header().Get("Content-Encoding") != "gzip" || rec.Header().Get("Vary") != "Accept-Encoding" || rec.Body.Len() >= len(plain.body) {
-		t.Fatalf("headers are %v with %d bytes of %d", rec.Header(), rec.Body.Len(), len(plain.body))
+	packed := serve(t, r.server, newRequest(t, "GET", "/api/v1"+path, "", append(bearer(r.token), "Accept-Encoding", "br, gzip;q=0.5")...))
+	if packed.header.Get("Content-Encoding") != "gzip" || packed.header.Get("Vary") != "Accept-Encoding" || len(packed.body) >= len(plain.body) {
+		t.Fatalf("headers are %v with %d bytes of %d", packed.header, len(packed.body), len(plain.body))
 	}
-	z, err := gzip.NewReader(rec.Body)
+	z, err := gzip.NewReader(bytes.NewReader(packed.body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,32 +219,32 @@ func (e *sse) read(in *bufio.Reader) error {
 	}
 }
 
+// stream follows the events of fabric lab over the network until the context ends.
+func stream(ctx context.Context, t *testing.T, srv *httptest.Server, query string, header ...string) (int, http.Header, *bufio.Reader) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/api/v1/fabrics/lab/events/stream"+query, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setPairs(req.Header, header)
+	res, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return res.StatusCode, res.Header, bufio.NewReader(res.Body)
+}
+
 func TestEventsStreamAsTheyHappen(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
-	srv := httptest.NewUnstartedServer(r.server)
-	srv.Config = HTTPServer(r.server)
-	srv.Start()
-	defer srv.Close()
+	srv := started(t, r)
 	open := func(query string, header ...string) (*bufio.Reader, func()) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/api/v1/fabrics/lab/events/stream"+query, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
+		status, head, in := stream(ctx, t, srv, query, append(bearer(r.token), header...)...)
+		if status != http.StatusOK || head.Get("Content-Type") != "text/event-stream" || head.Get("Content-Encoding") != "" {
+			t.Fatalf("stream answers %d %v", status, head)
 		}
-		req.Header.Set("Authorization", "Bearer "+r.token)
-		for i := 0; i+1 < len(header); i += 2 {
-			req.Header.Set(header[i], header[i+1])
-		}
-		res, err := srv.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = res.Body.Close() })
-		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "text/event-stream" || res.Header.Get("Content-Encoding") != "" {
-			t.Fatalf("stream answers %d %v", res.StatusCode, res.Header)
-		}
-		in := bufio.NewReader(res.Body)
 		var first sse
 		if err := first.read(in); err != nil || first.comment == "" {
 			t.Fatalf("stream begins with %+v, %v", first, err)
@@ -388,6 +385,9 @@ func TestPartsOfATenantChangeByThemselves(t *testing.T) {
 	r.call("GET", red+"%2F..%2Fblue", "").want(422, "invalid")
 	r.call("PUT", red+"/attachments/h2", `{}`, "If-Match", tag).want(412, "precondition-failed")
 	r.call("PUT", red+"/attachments/h2", `{}`).want(428, "precondition-required")
+	for _, none := range []string{`"*"`, `W/"1"`, "nonsense"} {
+		r.call("DELETE", red+"/attachments/h2", "", "If-Match", none).want(412, "precondition-failed")
+	}
 	r.call("DELETE", red+"/attachments/h2", "", "If-Match", put.header.Get("ETag")).want(204)
 	r.call("DELETE", red+"/attachments/h2", "", "If-Match", "*").want(404, "not-found")
 	r.call("DELETE", red+"/attachments/h4", "", "If-Match", "*").want(409, "in-use")
@@ -444,7 +444,7 @@ func TestPlansAreComparedAndExplained(t *testing.T) {
 	}
 }
 
-// extended are operations that tests of this file and the next cover.
+// extended are operations that tests of their own cover, here and in tasks_test.go.
 func extended() map[string]bool {
 	return map[string]bool{
 		"updateFabric": true, "whatIf": true, "diffPlans": true, "explainPlan": true, "getTiers": true, "listLinks": true,

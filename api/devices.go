@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 
 	"fairlane/api/gen"
 	"fairlane/internal/control"
@@ -12,7 +11,7 @@ import (
 func (s *Server) ListDevices(ctx context.Context, r gen.ListDevicesRequestObject) (gen.ListDevicesResponseObject, error) {
 	var out gen.ListDevices200JSONResponse
 	var list []control.DeviceView
-	if r.Params.Read == nil || *r.Params.Read {
+	if valueOr(r.Params.Read, true) {
 		var err error
 		if out.Plan, list, err = s.control.Devices(ctx, r.Fabric, deref(r.Params.Plan)); err != nil {
 			return nil, err
@@ -94,8 +93,8 @@ func (s *Server) RepairDevice(ctx context.Context, r gen.RepairDeviceRequestObje
 		return nil, err
 	}
 	return gen.RepairDevice202JSONResponse{
-		Body:    rolloutOut(ro, false),
-		Headers: gen.RepairDevice202ResponseHeaders{Location: fmt.Sprintf("/api/v1/fabrics/%s/rollouts/%d", ro.Fabric, ro.ID)},
+		Body:    rolloutOut(ro),
+		Headers: gen.RepairDevice202ResponseHeaders{Location: location("fabrics", ro.Fabric, "rollouts", ro.ID)},
 	}, nil
 }
 
@@ -114,9 +113,6 @@ func (s *Server) PutDriftPolicy(ctx context.Context, r gen.PutDriftPolicyRequest
 	if err != nil {
 		return nil, err
 	}
-	if v == anyVersion {
-		v = control.AnyVersion
-	}
 	p, err := s.control.PutDriftPolicy(ctx, r.Fabric, v, driftPolicyIn(*r.Body))
 	if err != nil {
 		return nil, err
@@ -127,15 +123,11 @@ func (s *Server) PutDriftPolicy(ctx context.Context, r gen.PutDriftPolicyRequest
 // driftPolicyIn fills in the defaults of what is left out.
 func driftPolicyIn(in gen.DriftPolicyUpdate) control.DriftPolicy {
 	p := control.DefaultDriftPolicy()
-	if in.Policy != nil {
-		p.Policy = control.DevicePolicy(*in.Policy)
+	return control.DriftPolicy{
+		Policy:   control.DevicePolicy(valueOr(in.Policy, gen.DevicePolicy(p.Policy))),
+		Interval: valueOr(in.IntervalS, p.Interval), Limit: valueOr(in.QuarantineAfter, p.Limit),
+		Window: valueOr(in.WindowS, p.Window), Release: valueOr(in.ReleaseS, p.Release),
 	}
-	for _, f := range []struct{ to, from *int }{{&p.Interval, in.IntervalS}, {&p.Limit, in.QuarantineAfter}, {&p.Window, in.WindowS}, {&p.Release, in.ReleaseS}} {
-		if f.from != nil {
-			*f.to = *f.from
-		}
-	}
-	return p
 }
 
 func driftPolicyOut(p control.DriftPolicy) gen.DriftPolicy {

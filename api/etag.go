@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,25 +13,22 @@ import (
 // etag is the entity tag of a version.
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// anyVersion stands for If-Match: *.
-const anyVersion int64 = -1
-
-// ifMatch reads the version that a change was made against. The tags of this API are strong and
-// single; a weak or foreign one can match nothing, so it is a fault, not a mismatch.
+// ifMatch reads the version that a change was made against; control.AnyVersion for whatever there is. The tags of this
+// API are strong and single; a weak or foreign one can match nothing, so it is a fault, not a mismatch.
 func ifMatch(h *gen.IfMatch) (int64, error) {
 	if h == nil || strings.TrimSpace(*h) == "" {
 		return 0, &problemError{code: "precondition-required", detail: `send If-Match with the ETag of the version you change, or with *`}
 	}
 	text := strings.TrimSpace(*h)
 	if text == "*" {
-		return anyVersion, nil
+		return control.AnyVersion, nil
 	}
 	inner, open := strings.CutPrefix(text, `"`)
 	inner, closed := strings.CutSuffix(inner, `"`)
 	v, err := strconv.ParseInt(inner, 10, 64)
 	if !open || !closed || err != nil || v < 0 {
-		return 0, &problemError{code: "invalid", detail: "If-Match is not an ETag of this API", fields: []gen.ProblemField{{
-			In: gen.ProblemFieldInHeader, Pointer: "If-Match", Detail: fmt.Sprintf("found %q: want one quoted version such as %q, or *", clip(text), etag(3))}}}
+		return 0, faulty("If-Match is not an ETag of this API", gen.ProblemFieldInHeader, "If-Match",
+			fmt.Sprintf("found %q: want one quoted version such as %q, or *", clip(text), etag(3)))
 	}
 	return v, nil
 }
@@ -41,10 +39,10 @@ func rowVersion(h *gen.IfMatch) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case v == anyVersion:
+	case v == control.AnyVersion:
 		return 0, nil
-	case v == 0: // rows count from 1: a tag of 0 matches none
-		return anyVersion, nil
+	case v == 0: // no row has it, for versions count from 1; nor has any -1
+		return -1, nil
 	}
 	return v, nil
 }
@@ -60,11 +58,22 @@ func page(limit *gen.Limit, cursor *gen.Cursor) (control.Page, error) {
 	}
 	after, ok := strings.CutPrefix(*cursor, "c.")
 	if !ok || after == "" {
-		return p, &problemError{code: "invalid", detail: "the cursor is not one of this API", fields: []gen.ProblemField{{
-			In: gen.ProblemFieldInQuery, Pointer: "cursor", Detail: fmt.Sprintf("found %q: want a next_cursor as a list gave it", clip(*cursor))}}}
+		return p, faulty("the cursor is not one of this API", gen.ProblemFieldInQuery, "cursor", fmt.Sprintf("found %q: want a next_cursor as a list gave it", clip(*cursor)))
 	}
 	p.After = after
 	return p, nil
+}
+
+// listed is a page of a list of the service's, as the contract has it; of says what is listed.
+func listed[K, A, B any](
+	ctx context.Context, of K, limit *gen.Limit, from *gen.Cursor, list func(context.Context, K, control.Page) ([]A, string, error), out func(A) B,
+) ([]B, *string, error) {
+	p, err := page(limit, from)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, next, err := list(ctx, of, p)
+	return mapped(rows, out), cursor(next), err
 }
 
 func cursor(after string) *string {

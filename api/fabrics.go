@@ -24,14 +24,9 @@ func (s *Server) ListFabrics(ctx context.Context, r gen.ListFabricsRequestObject
 
 // CreateFabric implements the contract.
 func (s *Server) CreateFabric(ctx context.Context, r gen.CreateFabricRequestObject) (gen.CreateFabricResponseObject, error) {
-	f := control.Fabric{Name: r.Body.Name, Source: r.Body.Source}
-	if r.Body.Plane != nil {
-		f.Plane = string(*r.Body.Plane)
-	}
-	if r.Body.TimeScale != nil {
-		f.TimeScale = *r.Body.TimeScale
-	}
-	f, err := s.control.CreateFabric(ctx, f)
+	f, err := s.control.CreateFabric(ctx, control.Fabric{
+		Name: r.Body.Name, Source: r.Body.Source, Plane: string(deref(r.Body.Plane)), TimeScale: deref(r.Body.TimeScale),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +48,7 @@ func (s *Server) UpdateFabric(ctx context.Context, r gen.UpdateFabricRequestObje
 	if err != nil {
 		return nil, err
 	}
-	scale := 1.0
-	if r.Body.TimeScale != nil {
-		scale = *r.Body.TimeScale
-	}
-	f, err := s.control.UpdateFabric(ctx, r.Fabric, v, r.Body.Source, scale)
+	f, err := s.control.UpdateFabric(ctx, r.Fabric, v, r.Body.Source, valueOr(r.Body.TimeScale, 1))
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +75,8 @@ func (s *Server) DiscoverFabric(ctx context.Context, r gen.DiscoverFabricRequest
 
 // ListSnapshots implements the contract.
 func (s *Server) ListSnapshots(ctx context.Context, r gen.ListSnapshotsRequestObject) (gen.ListSnapshotsResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := s.control.ListSnapshots(ctx, r.Fabric, p)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListSnapshots200JSONResponse{Items: mapped(list, snapshotOut), NextCursor: cursor(next)}, nil
+	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListSnapshots, snapshotOut)
+	return gen.ListSnapshots200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // GetTopology implements the contract.
@@ -186,10 +170,12 @@ func mapped[A, B any](in []A, f func(A) B) []B {
 }
 
 // deref is the zero value for nil.
-func deref[T any](p *T) T {
+func deref[T any](p *T) T { return valueOr(p, *new(T)) }
+
+// valueOr is what p points to, or what stands in for nil.
+func valueOr[T any](p *T, otherwise T) T {
 	if p == nil {
-		var zero T
-		return zero
+		return otherwise
 	}
 	return *p
 }

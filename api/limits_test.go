@@ -18,10 +18,7 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := HTTPServer(http.NotFoundHandler())
-	sp, err := loadSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := parsed(t)
 	for what, limit := range map[string]string{
 		"body where whole tables are sent (tenants, flows, scenarios)": fmt.Sprintf("%d MiB", MaxBody>>20),
 		"other bodies":                                              fmt.Sprintf("%d KiB", smallBody>>10),

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -59,7 +60,7 @@ func tiersOut(sha string, f *subnet.Fabric) gen.Tiers {
 	for _, b := range bundles {
 		out.Bundles = append(out.Bundles, *b)
 	}
-	slices.SortFunc(out.Bundles, func(a, b gen.Bundle) int { return (a.Lower-b.Lower)*1000 + a.Upper - b.Upper })
+	slices.SortFunc(out.Bundles, func(a, b gen.Bundle) int { return cmp.Or(a.Lower-b.Lower, a.Upper-b.Upper) })
 	return out
 }
 

@@ -11,20 +11,38 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// operation is one operation of the contract with its place.
+// parsed is the contract as a server has it.
+func parsed(t testing.TB) *spec {
+	t.Helper()
+	sp, err := loadSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sp
+}
+
+// document reads a contract.
+func document(t testing.TB, text []byte) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// operation is one operation of a contract with its place and its rule.
 type operation struct {
 	*openapi3.Operation
 	method, path string
 	item         *openapi3.PathItem
+	rule         rule
 }
 
 func (o operation) String() string { return o.OperationID + " (" + o.method + " " + o.path + ")" }
 
 func (o operation) param(in, name string) *openapi3.Parameter {
-	if p := o.Parameters.GetByInAndName(in, name); p != nil {
-		return p
-	}
-	return o.item.Parameters.GetByInAndName(in, name)
+	return param(o.item, o.Operation, in, name)
 }
 
 func (o operation) write() bool { return o.method != http.MethodGet }
@@ -33,10 +51,11 @@ func operations(doc *openapi3.T) []operation {
 	var list []operation
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
-			list = append(list, operation{op, method, path, item})
+			r, _, _ := ruleOf(op) // TestEveryOperationHasARuleThatFitsItsPath judges it
+			list = append(list, operation{op, method, path, item, r})
 		}
 	}
-	slices.SortFunc(list, func(a, b operation) int { return strings.Compare(a.path+a.method, b.path+b.method) })
+	slices.SortFunc(list, func(a, b operation) int { return strings.Compare(a.path+" "+a.method, b.path+" "+b.method) })
 	return list
 }
 
@@ -144,7 +163,7 @@ func (l *lint) operation(o operation) {
 	if r := o.Responses.Default(); r == nil || r.Ref != "#/components/responses/Problem" {
 		l.fault(o, "default response is not the problem document")
 	}
-	if open := o.Security != nil && len(*o.Security) == 0; open && o.Tags[0] != "service" && !strings.HasPrefix(o.path, "/api/v1/sign-in") {
+	if public(o.Operation) && o.Tags[0] != "service" && !strings.HasPrefix(o.path, "/api/v1/sign-in") {
 		l.fault(o, "needs no token")
 	}
 	for _, list := range []openapi3.Parameters{o.Parameters, o.item.Parameters} {
@@ -333,10 +352,7 @@ func lintContract(doc *openapi3.T) []string {
 
 func TestTheContractKeepsItsOwnConventions(t *testing.T) {
 	t.Parallel()
-	sp, err := loadSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := parsed(t)
 	for _, f := range lintContract(sp.doc) {
 		t.Error(f)
 	}
@@ -345,10 +361,7 @@ func TestTheContractKeepsItsOwnConventions(t *testing.T) {
 // TestEveryExampleFitsItsSchema also shows that one that does not is found.
 func TestEveryExampleFitsItsSchema(t *testing.T) {
 	t.Parallel()
-	doc, err := openapi3.NewLoader().LoadFromData(contract)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := document(t, contract)
 	if err := doc.Validate(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -405,10 +418,7 @@ func TestTheLinterFindsFaults(t *testing.T) {
 		}, "without a unit"},
 		"two alike": {func(d *openapi3.T) { d.Paths.Value("/api/v1/fabrics").Get.OperationID = "createFabric" }, "is taken"},
 	} {
-		doc, err := openapi3.NewLoader().LoadFromData(contract)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := document(t, contract)
 		c.spoil(doc)
 		if faults := strings.Join(lintContract(doc), "\n"); !strings.Contains(faults, c.want) {
 			t.Errorf("%s: found %q, want %q", name, faults, c.want)

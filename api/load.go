@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -112,8 +113,13 @@ func (l *load) enter(ctx context.Context, slow, writes bool) (leave func(), err 
 	case turns <- struct{}{}:
 		return func() { <-turns }, nil
 	case <-ctx.Done():
-		return nil, &problemError{code: "busy", detail: "more requests are under way than the service takes; come back in a second"}
+		return nil, busy("more requests are under way than the service takes; come back in a second")
 	}
+}
+
+// busy turns a request away that may come back in a second.
+func busy(format string, args ...any) error {
+	return &problemError{code: "busy", detail: fmt.Sprintf(format, args...), after: 1}
 }
 
 // stream takes a place among the streams.
@@ -122,6 +128,6 @@ func (l *load) stream() (leave func(), err error) {
 	case l.streams <- struct{}{}:
 		return func() { <-l.streams }, nil
 	default:
-		return nil, &problemError{code: "busy", detail: "more event streams are open than the service takes"}
+		return nil, &problemError{code: "busy", detail: "more event streams are open than the service takes", after: 10}
 	}
 }

@@ -25,8 +25,8 @@ func (s *Server) GetMe(ctx context.Context, _ gen.GetMeRequestObject) (gen.GetMe
 	case !errors.Is(err, control.ErrNotFound):
 		return nil, err
 	}
-	permissions, err := s.permissions(p)
-	out.Permissions = permissions
+	var err error
+	out.Permissions, err = s.permissions(p)
 	return out, err
 }
 
@@ -132,14 +132,7 @@ func (s *Server) newToken(ctx context.Context, ref control.AccountRef, body gen.
 }
 
 func tokenOut(t control.Token) gen.Token {
-	out := gen.Token{Name: t.Name, Scopes: scopesOut(t.Scopes), CreatedAt: t.CreatedAt}
-	if !t.ExpiresAt.IsZero() {
-		out.ExpiresAt = &t.ExpiresAt
-	}
-	if !t.UsedAt.IsZero() {
-		out.UsedAt = &t.UsedAt
-	}
-	return out
+	return gen.Token{Name: t.Name, Scopes: scopesOut(t.Scopes), CreatedAt: t.CreatedAt, ExpiresAt: instant(t.ExpiresAt), UsedAt: instant(t.UsedAt)}
 }
 
 func scopesOut(list []control.Scope) []gen.Scope {

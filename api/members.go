@@ -10,15 +10,8 @@ import (
 
 // ListMembers implements the contract.
 func (s *Server) ListMembers(ctx context.Context, r gen.ListMembersRequestObject) (gen.ListMembersResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := s.control.ListMembers(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, p)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListMembers200JSONResponse{Items: mapped(list, memberOut), NextCursor: cursor(next)}, nil
+	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor, s.control.ListMembers, memberOut)
+	return gen.ListMembers200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // PutMember implements the contract.

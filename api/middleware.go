@@ -63,19 +63,18 @@ func (s *Server) limit(c *gin.Context) {
 		s.stream(c)
 		return
 	}
-	timeout := requestTimeout
-	if slow(c.FullPath()) {
+	long, timeout := slow(c.Request.Method, c.FullPath()), requestTimeout
+	if long {
 		timeout = slowTimeout
 	}
-	if err := checkText("the URL", c.Request.URL.Path+c.Request.URL.RawQuery); err != nil {
+	if err := checkURL(c.Request.URL); err != nil {
 		s.writeProblem(c, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
 	defer cancel()
-	leave, err := s.load.enter(ctx, slow(c.FullPath()), !safe(c.Request.Method))
+	leave, err := s.load.enter(ctx, long, !safe(c.Request.Method))
 	if err != nil {
-		c.Header("Retry-After", "1")
 		s.writeProblem(c, err)
 		return
 	}
@@ -87,45 +86,50 @@ func (s *Server) limit(c *gin.Context) {
 // readBody bounds the body and reads it whole: everything behind it works on bytes that are there. It
 // comes after authorize, so that nobody is heard who may not speak.
 func (s *Server) readBody(c *gin.Context) {
-	if c.Request.Body != nil && c.Request.Body != http.NoBody {
-		if coding := c.GetHeader("Content-Encoding"); coding != "" && coding != "identity" {
-			s.writeProblem(c, &problemError{code: "unsupported-media-type", detail: "want the body without Content-Encoding"})
-			return
-		}
-		most := bodyLimit(c.Request.Method, c.FullPath())
-		bounds, patience := bodyBounds(c.Request)
-		leave, full := s.load.bodies.enterAll(bounds...)
-		if full != nil {
-			c.Header("Retry-After", "1")
-			s.writeProblem(c, &problemError{code: "busy", detail: fmt.Sprintf("%s: %d bodies are being sent, the most there may be at once; wait for their answers", full.name, full.most)})
-			return
-		}
-		connection := http.NewResponseController(c.Writer)
-		if patience > 0 {
-			_ = connection.SetReadDeadline(time.Now().Add(patience)) // not all connections have one
-		}
-		body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
-		leave()
-		if patience > 0 && err == nil {
-			_ = connection.SetReadDeadline(time.Time{})
-		}
-		var tooLarge *http.MaxBytesError
-		switch {
-		case errors.As(err, &tooLarge):
-			s.writeProblem(c, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed here", most)})
-			return
-		case err != nil:
-			s.writeProblem(c, &problemError{code: "malformed-body", detail: "the body ended early, or took too long"})
-			return
-		}
-		c.Request.Body = io.NopCloser(bytes.NewReader(body))
-		c.Request.ContentLength = int64(len(body))
-		c.Set(bodyKey, body)
-		if err := checkJSON(c.ContentType(), body); err != nil {
-			s.writeProblem(c, err)
-			return
-		}
+	if c.Request.Body == nil || c.Request.Body == http.NoBody {
+		return
 	}
+	body, err := s.body(c)
+	if err == nil {
+		err = checkJSON(c.ContentType(), body)
+	}
+	if err != nil {
+		s.writeProblem(c, err)
+		return
+	}
+	c.Request.Body = io.NopCloser(bytes.NewReader(body))
+	c.Request.ContentLength = int64(len(body))
+	c.Set(bodyKey, body)
+}
+
+// body reads a body within the bounds of whoever sends it.
+func (s *Server) body(c *gin.Context) ([]byte, error) {
+	if coding := c.GetHeader("Content-Encoding"); coding != "" && coding != "identity" {
+		return nil, &problemError{code: "unsupported-media-type", detail: "want the body without Content-Encoding"}
+	}
+	most := bodyLimit(c.Request.Method, c.FullPath())
+	bounds, within := bodyBounds(c.Request)
+	leave, full := s.load.bodies.enterAll(bounds...)
+	if full != nil {
+		return nil, busy("%s: %d bodies are being sent, the most there may be at once; wait for their answers", full.name, full.most)
+	}
+	defer leave()
+	connection := http.NewResponseController(c.Writer)
+	if within > 0 {
+		_ = connection.SetReadDeadline(time.Now().Add(within)) // not all connections have one
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed here", most)}
+	case err != nil:
+		return nil, &problemError{code: "malformed-body", detail: "the body ended early, or took too long"}
+	}
+	if within > 0 {
+		_ = connection.SetReadDeadline(time.Time{})
+	}
+	return body, nil
 }
 
 // bodyBounds are the bounds of bodies that whoever sends a request is under, and how long the body may take; 0 is as
@@ -153,7 +157,7 @@ func (s *Server) share(c *gin.Context) {
 	switch route := c.FullPath(); {
 	case streams(route):
 		what, own, ofTenants = "event streams", maxOwnStreams, maxTenantStreams
-	case !slow(route):
+	case !slow(c.Request.Method, route):
 		return
 	}
 	p, ok := control.PrincipalFrom(c.Request.Context())
@@ -165,13 +169,13 @@ func (s *Server) share(c *gin.Context) {
 		bounds = append(bounds, bound{what + " of tenants", ofTenants})
 	}
 	leave, full := s.load.held.enterAll(bounds...)
-	if full != nil {
-		c.Header("Retry-After", "1")
-		detail := fmt.Sprintf("you have %d %s under way, the most there may be at once; wait for one to end", full.most, what)
-		if full != &bounds[0] {
-			detail = fmt.Sprintf("more %s are under way than the service takes; come back in a second", what)
-		}
-		s.writeProblem(c, &problemError{code: "busy", detail: detail})
+	switch full {
+	case nil:
+	case &bounds[0]:
+		s.writeProblem(c, busy("you have %d %s under way, the most there may be at once; wait for one to end", full.most, what))
+		return
+	default:
+		s.writeProblem(c, busy("more %s are under way than the service takes; come back in a second", what))
 		return
 	}
 	defer leave()
@@ -179,10 +183,12 @@ func (s *Server) share(c *gin.Context) {
 }
 
 // slow names the operations that talk to devices or compile.
-func slow(route string) bool {
+func slow(method, route string) bool {
 	switch route[strings.LastIndexByte(route, '/')+1:] {
-	case "discover", "devices", "{device}", ":device", "shares", "plans", "verify", "what-if":
+	case "discover", "devices", ":device", "shares", "plans", "verify", "what-if":
 		return true
+	case "history": // a POST measures, a GET looks up
+		return method == http.MethodPost
 	}
 	return false
 }

@@ -46,12 +46,15 @@ func (s *Server) oidcCookie(r *http.Request, value string, age time.Duration) *h
 }
 
 // startedOidc is the answer that sends the browser to the provider.
-type startedOidc withCookies[gen.StartOidc302Response]
+type startedOidc struct {
+	cookies
+	gen.StartOidc302Response
+}
 
 // VisitStartOidcResponse implements gen.StartOidcResponseObject.
 func (a startedOidc) VisitStartOidcResponse(w http.ResponseWriter) error {
-	withCookies[gen.StartOidc302Response](a).set(w)
-	return a.then.VisitStartOidcResponse(w)
+	a.set(w)
+	return a.StartOidc302Response.VisitStartOidcResponse(w)
 }
 
 // StartOidc implements the contract.
@@ -65,18 +68,21 @@ func (s *Server) StartOidc(ctx context.Context, r gen.StartOidcRequestObject) (g
 	}
 	value := secret + "." + url.QueryEscape(deref(r.Params.ReturnTo))
 	return startedOidc{
-		[]*http.Cookie{s.oidcCookie(requestOf(ctx), value, oidcPatience)},
+		cookies{s.oidcCookie(requestOf(ctx), value, oidcPatience)},
 		gen.StartOidc302Response{Headers: gen.StartOidc302ResponseHeaders{Location: address}},
 	}, nil
 }
 
 // finishedOidc is the answer that sends the browser back to where it began.
-type finishedOidc withCookies[gen.FinishOidc302Response]
+type finishedOidc struct {
+	cookies
+	gen.FinishOidc302Response
+}
 
 // VisitFinishOidcResponse implements gen.FinishOidcResponseObject.
 func (a finishedOidc) VisitFinishOidcResponse(w http.ResponseWriter) error {
-	withCookies[gen.FinishOidc302Response](a).set(w)
-	return a.then.VisitFinishOidcResponse(w)
+	a.set(w)
+	return a.FinishOidc302Response.VisitFinishOidcResponse(w)
 }
 
 // FinishOidc implements the contract.
@@ -109,8 +115,8 @@ func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) 
 	case err != nil:
 		return nil, err
 	}
-	cookies := append(s.sessionCookies(req, in.Secret), s.oidcCookie(req, "", -time.Second))
-	return finishedOidc{cookies, gen.FinishOidc302Response{Headers: gen.FinishOidc302ResponseHeaders{Location: returnTo(back)}}}, nil
+	set := append(s.sessionCookies(req, in.Secret), s.oidcCookie(req, "", -time.Second))
+	return finishedOidc{set, gen.FinishOidc302Response{Headers: gen.FinishOidc302ResponseHeaders{Location: returnTo(back)}}}, nil
 }
 
 // returnTo is a path of this service; anything else is its front page, so that nobody is sent elsewhere.

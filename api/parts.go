@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -19,54 +20,54 @@ func tagMatch(h *gen.IfMatch) (string, error) {
 		_, err := ifMatch(h)
 		return "", err
 	}
-	text := strings.TrimSpace(*h)
-	if text == "*" {
-		return control.AnyTag, nil
+	switch text := strings.TrimSpace(*h); text {
+	case control.AnyTag, `"` + control.AnyTag + `"`: // in quotes it is the tag of nothing
+		return text, nil
+	default:
+		return strings.Trim(text, `"`), nil
 	}
-	return strings.Trim(text, `"`), nil
 }
 
 func partTag(part any) string { return `"` + control.Tag(part) + `"` }
 
-// location is the path of a part of a tenant.
-func location(fabric, tenant, kind, name string) string {
-	return "/api/v1/fabrics/" + url.PathEscape(fabric) + "/tenants/" + url.PathEscape(tenant) + "/" + kind + "/" + url.PathEscape(name)
+// location is the path of a new thing, from the words and numbers that it is made of.
+func location(words ...any) string {
+	path := "/api/v1"
+	for _, w := range words {
+		path += "/" + url.PathEscape(fmt.Sprint(w))
+	}
+	return path
+}
+
+// parts lists parts of a tenant.
+func parts[T any](s *Server, of func(control.Tenant) []T) func(context.Context, tenants.Domain, control.Page) ([]T, string, error) {
+	return func(ctx context.Context, d tenants.Domain, p control.Page) ([]T, string, error) {
+		t, err := s.control.Tenant(ctx, d.Fabric, d.Tenant)
+		if err != nil {
+			return nil, "", err
+		}
+		return slicePage(of(t), p)
+	}
 }
 
 // ListAttachments implements the contract.
 func (s *Server) ListAttachments(ctx context.Context, r gen.ListAttachmentsRequestObject) (gen.ListAttachmentsResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.control.Tenant(ctx, r.Fabric, r.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := slicePage(t.Attachments, p)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListAttachments200JSONResponse{Items: mapped(list, attachmentOut), NextCursor: cursor(next)}, nil
+	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor,
+		parts(s, func(t control.Tenant) []tenants.Attachment { return t.Attachments }), attachmentOut)
+	return gen.ListAttachments200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // AddAttachment implements the contract.
 func (s *Server) AddAttachment(ctx context.Context, r gen.AddAttachmentRequestObject) (gen.AddAttachmentResponseObject, error) {
 	a, err := s.control.AddAttachment(ctx, r.Fabric, r.Tenant, control.AttachmentInput{Port: r.Body.Port, SL: slIn(r.Body.SL)})
-	if err != nil {
-		return nil, err
-	}
 	return gen.AddAttachment201JSONResponse{Body: attachmentOut(a), Headers: gen.AddAttachment201ResponseHeaders{
-		ETag: partTag(a), Location: location(r.Fabric, r.Tenant, "attachments", a.Port.String())}}, nil
+		ETag: partTag(a), Location: location("fabrics", r.Fabric, "tenants", r.Tenant, "attachments", a.Port)}}, err
 }
 
 // GetAttachment implements the contract.
 func (s *Server) GetAttachment(ctx context.Context, r gen.GetAttachmentRequestObject) (gen.GetAttachmentResponseObject, error) {
 	a, err := s.control.Attachment(ctx, r.Fabric, r.Tenant, r.Port)
-	if err != nil {
-		return nil, err
-	}
-	return gen.GetAttachment200JSONResponse{Body: attachmentOut(a), Headers: gen.GetAttachment200ResponseHeaders{ETag: partTag(a)}}, nil
+	return gen.GetAttachment200JSONResponse{Body: attachmentOut(a), Headers: gen.GetAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
 // PutAttachment implements the contract.
@@ -76,10 +77,7 @@ func (s *Server) PutAttachment(ctx context.Context, r gen.PutAttachmentRequestOb
 		return nil, err
 	}
 	a, err := s.control.PutAttachment(ctx, r.Fabric, r.Tenant, r.Port, tag, slIn(r.Body.SL))
-	if err != nil {
-		return nil, err
-	}
-	return gen.PutAttachment200JSONResponse{Body: attachmentOut(a), Headers: gen.PutAttachment200ResponseHeaders{ETag: partTag(a)}}, nil
+	return gen.PutAttachment200JSONResponse{Body: attachmentOut(a), Headers: gen.PutAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
 // DeleteAttachment implements the contract.
@@ -93,41 +91,25 @@ func (s *Server) DeleteAttachment(ctx context.Context, r gen.DeleteAttachmentReq
 
 // ListClasses implements the contract.
 func (s *Server) ListClasses(ctx context.Context, r gen.ListClassesRequestObject) (gen.ListClassesResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.control.Tenant(ctx, r.Fabric, r.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := slicePage(t.Classes, p)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListClasses200JSONResponse{Items: mapped(list, classOut), NextCursor: cursor(next)}, nil
+	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor,
+		parts(s, func(t control.Tenant) []tenants.Class { return t.Classes }), classOut)
+	return gen.ListClasses200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // AddClass implements the contract.
 func (s *Server) AddClass(ctx context.Context, r gen.AddClassRequestObject) (gen.AddClassResponseObject, error) {
-	c, err := classIn(r.Body.Name, r.Body.Weight)
+	c, err := classIn("", r.Body.Name, r.Body.Weight)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.control.AddClass(ctx, r.Fabric, r.Tenant, c); err != nil {
-		return nil, err
-	}
 	return gen.AddClass201JSONResponse{Body: classOut(c), Headers: gen.AddClass201ResponseHeaders{
-		ETag: partTag(c), Location: location(r.Fabric, r.Tenant, "classes", c.Name)}}, nil
+		ETag: partTag(c), Location: location("fabrics", r.Fabric, "tenants", r.Tenant, "classes", c.Name)}}, s.control.AddClass(ctx, r.Fabric, r.Tenant, c)
 }
 
 // GetClass implements the contract.
 func (s *Server) GetClass(ctx context.Context, r gen.GetClassRequestObject) (gen.GetClassResponseObject, error) {
 	c, err := s.control.Class(ctx, r.Fabric, r.Tenant, r.Class)
-	if err != nil {
-		return nil, err
-	}
-	return gen.GetClass200JSONResponse{Body: classOut(c), Headers: gen.GetClass200ResponseHeaders{ETag: partTag(c)}}, nil
+	return gen.GetClass200JSONResponse{Body: classOut(c), Headers: gen.GetClass200ResponseHeaders{ETag: partTag(c)}}, err
 }
 
 // PutClass implements the contract.
@@ -136,14 +118,11 @@ func (s *Server) PutClass(ctx context.Context, r gen.PutClassRequestObject) (gen
 	if err != nil {
 		return nil, err
 	}
-	c, err := classIn(r.Class, r.Body.Weight)
+	c, err := classIn("", r.Class, r.Body.Weight)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.control.PutClass(ctx, r.Fabric, r.Tenant, tag, c); err != nil {
-		return nil, err
-	}
-	return gen.PutClass200JSONResponse{Body: classOut(c), Headers: gen.PutClass200ResponseHeaders{ETag: partTag(c)}}, nil
+	return gen.PutClass200JSONResponse{Body: classOut(c), Headers: gen.PutClass200ResponseHeaders{ETag: partTag(c)}}, s.control.PutClass(ctx, r.Fabric, r.Tenant, tag, c)
 }
 
 // DeleteClass implements the contract.
@@ -155,10 +134,11 @@ func (s *Server) DeleteClass(ctx context.Context, r gen.DeleteClassRequestObject
 	return gen.DeleteClass204Response{}, s.control.DeleteClass(ctx, r.Fabric, r.Tenant, r.Class, tag)
 }
 
-func classIn(name string, weight float64) (tenants.Class, error) {
+// classIn converts a class; base is its JSON pointer in the body.
+func classIn(base, name string, weight float64) (tenants.Class, error) {
 	w, err := quantity.WeightFromFloat(weight)
 	if err != nil {
-		return tenants.Class{}, control.Invalid("/weight", "%v", err)
+		return tenants.Class{}, control.Invalid(base+"/weight", "%v", err)
 	}
 	return tenants.Class{Name: name, Weight: w}, nil
 }
@@ -168,8 +148,7 @@ func classOut(c tenants.Class) gen.Class { return gen.Class{Name: c.Name, Weight
 func attachmentOut(a tenants.Attachment) gen.Attachment {
 	out := gen.Attachment{Port: a.Port.String()}
 	if a.SL != nil {
-		sl := gen.SL(*a.SL)
-		out.SL = &sl
+		out.SL = new(gen.SL(*a.SL))
 	}
 	return out
 }
@@ -178,6 +157,5 @@ func slIn(in *gen.SL) *ident.SL {
 	if in == nil {
 		return nil
 	}
-	sl := ident.SL(*in)
-	return &sl
+	return new(ident.SL(*in))
 }

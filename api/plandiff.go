@@ -84,12 +84,8 @@ func predictedOut(x policy.TenantShare) gen.PredictedShare {
 // differenceOut converts by way of JSON, whose fields are the contract's; only what the two write in another way
 // is converted by itself.
 func differenceOut(d policy.Difference) (out gen.PlanDifference, err error) {
-	b, err := json.Marshal(d)
-	if err == nil {
-		err = json.Unmarshal(b, &out)
-	}
-	if err != nil {
-		return out, fmt.Errorf("convert a difference of plans: %w", err)
+	if out, err = recast[gen.PlanDifference](d); err != nil {
+		return out, err
 	}
 	for i, t := range d.Tenants {
 		if t.Before != nil {
@@ -114,18 +110,14 @@ func differenceOut(d policy.Difference) (out gen.PlanDifference, err error) {
 	return out, nil
 }
 
-// object is a value as the contract's free-form object; nil when there is none.
-func object[T any](v *T) (map[string]any, error) {
-	if v == nil {
-		return nil, nil
-	}
+// recast converts a value by way of its JSON.
+func recast[T any](v any) (out T, err error) {
 	b, err := json.Marshal(v)
-	var out map[string]any
 	if err == nil {
 		err = json.Unmarshal(b, &out)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("convert %T: %w", v, err)
+		return out, fmt.Errorf("convert %T: %w", v, err)
 	}
 	return out, nil
 }

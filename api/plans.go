@@ -13,21 +13,15 @@ import (
 
 // ListPlans implements the contract.
 func (s *Server) ListPlans(ctx context.Context, r gen.ListPlansRequestObject) (gen.ListPlansResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
+	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListPlans, planSummaryOut)
+	return gen.ListPlans200JSONResponse{Items: items, NextCursor: next}, err
+}
+
+func planSummaryOut(p control.PlanSummary) gen.PlanSummary {
+	return gen.PlanSummary{
+		Name: p.Name, Fabric: p.Fabric, Snapshot: p.Snapshot, Tenants: p.Tenants, Devices: p.Devices,
+		Findings: p.Findings, MaxPredictedError: p.MaxPredictedError, CreatedAt: p.CreatedAt,
 	}
-	list, next, err := s.control.ListPlans(ctx, r.Fabric, p)
-	if err != nil {
-		return nil, err
-	}
-	items := mapped(list, func(p control.PlanSummary) gen.PlanSummary {
-		return gen.PlanSummary{
-			Name: p.Name, Fabric: p.Fabric, Snapshot: p.Snapshot, Tenants: p.Tenants, Devices: p.Devices,
-			Findings: p.Findings, MaxPredictedError: p.MaxPredictedError, CreatedAt: p.CreatedAt,
-		}
-	})
-	return gen.ListPlans200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
 }
 
 // CreatePlan implements the contract.
@@ -111,10 +105,10 @@ func planOut(p control.Plan) (gen.Plan, error) {
 		out.CreatedAt = &p.CreatedAt
 	}
 	var err error
-	if out.Roce, err = object(pl.RoCE); err != nil {
+	if out.Roce, err = recast[map[string]any](pl.RoCE); err != nil {
 		return out, err
 	}
-	out.Wrcc, err = object(pl.WRCC)
+	out.Wrcc, err = recast[map[string]any](pl.WRCC)
 	return out, err
 }
 

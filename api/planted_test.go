@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"fairlane/internal/control"
-	"fairlane/policy"
 )
 
 // stubborn is a store that ends no session, and tells of each that is kept.
@@ -47,11 +46,10 @@ func TestASignInThatCannotEndThePlantedSessionBeginsNone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	st := &stubborn{Store: h.rig.Store}
+	d := h.rig.deps()
+	d.Store, d.Clock = st, h.clock.read
 	var err error
-	h.service, err = control.New(control.Deps{
-		Store: st, Discoverer: h.rig.Devices, Compiler: policy.Compile, Observer: h.rig.Devices, Meter: h.rig.Devices, Clock: h.clock.read,
-	})
-	if err == nil {
+	if h.service, err = control.New(d); err == nil {
 		h.server, err = New(h.service, Options{})
 	}
 	if err != nil {

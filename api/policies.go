@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,15 +14,8 @@ import (
 
 // ListPolicies implements the contract.
 func (s *Server) ListPolicies(ctx context.Context, r gen.ListPoliciesRequestObject) (gen.ListPoliciesResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := s.control.ListPolicies(ctx, r.Fabric, p)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListPolicies200JSONResponse{Items: mapped(list, policyOut), NextCursor: cursor(next)}, nil
+	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListPolicies, policyOut)
+	return gen.ListPolicies200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // GetPolicy implements the contract.
@@ -66,12 +58,9 @@ func (s *Server) DiffPolicies(ctx context.Context, r gen.DiffPoliciesRequestObje
 func (s *Server) RestorePolicy(ctx context.Context, r gen.RestorePolicyRequestObject) (gen.RestorePolicyResponseObject, error) {
 	version := control.AnyVersion
 	if r.Params.IfMatch != nil {
-		v, err := ifMatch(r.Params.IfMatch)
-		if err != nil {
+		var err error
+		if version, err = ifMatch(r.Params.IfMatch); err != nil {
 			return nil, err
-		}
-		if v != anyVersion {
-			version = v
 		}
 	}
 	p, _, err := s.control.RestorePolicy(ctx, r.Fabric, r.Revision, version)
@@ -99,9 +88,6 @@ func (s *Server) PutOptions(ctx context.Context, r gen.PutOptionsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	if v == anyVersion {
-		v = control.AnyVersion
-	}
 	o := optionsIn(r.Body)
 	next, err := s.control.PutOptions(ctx, r.Fabric, v, o)
 	if err != nil {
@@ -128,11 +114,11 @@ func declaredTenant(t tenants.Tenant) gen.TenantCreate {
 
 // fieldDifferences compares two values of the contract field by field.
 func fieldDifferences(before, after any) ([]gen.FieldDifference, error) {
-	a, err := rawFields(before)
+	a, err := recast[map[string]json.RawMessage](before)
 	if err != nil {
 		return nil, err
 	}
-	b, err := rawFields(after)
+	b, err := recast[map[string]json.RawMessage](after)
 	if err != nil {
 		return nil, err
 	}
@@ -152,15 +138,4 @@ func fieldDifferences(before, after any) ([]gen.FieldDifference, error) {
 	}
 	slices.SortFunc(out, func(x, y gen.FieldDifference) int { return strings.Compare(x.Field, y.Field) })
 	return out, nil
-}
-
-func rawFields(v any) (fields map[string]json.RawMessage, err error) {
-	b, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(b, &fields)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("compare %T: %w", v, err)
-	}
-	return fields, nil
 }

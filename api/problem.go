@@ -85,6 +85,12 @@ type problemError struct {
 	detail string
 	fields []gen.ProblemField
 	until  time.Time // when to try again; zero: not known
+	after  int       // the same, in seconds from now
+}
+
+// faulty refuses a request for one thing in it.
+func faulty(detail string, in gen.ProblemFieldIn, at, fault string) error {
+	return &problemError{code: "invalid", detail: detail, fields: []gen.ProblemField{{In: in, Pointer: at, Detail: fault}}}
 }
 
 // Error prints code and detail.
@@ -167,8 +173,12 @@ func (s *Server) writeProblem(c *gin.Context, err error) {
 		Type: "/docs/problems#" + p.code, Title: k.title, Status: k.status, Code: p.code, RequestID: id,
 		Detail: optional(p.detail), Instance: optional(c.Request.URL.Path), Errors: p.fields,
 	}
+	after := p.after
 	if !p.until.IsZero() {
-		c.Header("Retry-After", strconv.Itoa(max(1, int(math.Ceil(p.until.Sub(s.control.Now()).Seconds())))))
+		after = max(1, int(math.Ceil(p.until.Sub(s.control.Now()).Seconds())))
+	}
+	if after > 0 {
+		c.Header("Retry-After", strconv.Itoa(after))
 	}
 	if p.code == "unauthorized" {
 		c.Header("WWW-Authenticate", `Bearer realm="fairlane"`)

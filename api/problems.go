@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,30 +26,23 @@ func ambient() []string {
 func routing() []string { return []string{"no-such-route", "method-not-allowed"} }
 
 // problemsOf lists the codes that an operation may answer beside the ambient ones, sorted by status.
-func problemsOf(item *openapi3.PathItem, op *openapi3.Operation) ([]string, error) {
-	var codes []string
-	has := func(in, name string) bool {
-		return op.Parameters.GetByInAndName(in, name) != nil || item.Parameters.GetByInAndName(in, name) != nil
-	}
-	if r, _, err := ruleOf(op); err != nil {
+func problemsOf(r rule, item *openapi3.PathItem, op *openapi3.Operation) ([]string, error) {
+	codes, err := ownProblems(op)
+	if err != nil {
 		return nil, err
-	} else if r.Domain != reachPublic && r.Domain != reachSelf {
+	}
+	if r.Domain != reachPublic && r.Domain != reachSelf {
 		codes = append(codes, "forbidden")
 	}
 	if slices.ContainsFunc(item.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.In == "path" }) {
 		codes = append(codes, "not-found")
 	}
-	if has("header", "If-Match") {
+	if param(item, op, "header", "If-Match") != nil {
 		codes = append(codes, "precondition-failed", "precondition-required")
 	}
-	if has("header", onceHeader) {
+	if param(item, op, "header", onceHeader) != nil {
 		codes = append(codes, "idempotency-mismatch", "idempotency-in-progress", "idempotency-answer-lost")
 	}
-	own, err := ownProblems(op)
-	if err != nil {
-		return nil, err
-	}
-	codes = append(codes, own...)
 	known := kinds()
 	slices.SortFunc(codes, func(a, b string) int {
 		if known[a].status != known[b].status {
@@ -67,16 +59,13 @@ func ownProblems(op *openapi3.Operation) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	var codes []string
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = json.Unmarshal(text, &codes)
-	}
+	codes, err := recast[[]string](value)
 	if err != nil {
 		return nil, fmt.Errorf("operation %s: %s: %w", op.OperationID, problemsExtension, err)
 	}
+	known := kinds()
 	for _, c := range codes {
-		if _, ok := kinds()[c]; !ok {
+		if _, ok := known[c]; !ok {
 			return nil, fmt.Errorf("operation %s: %s: %q is no code of this API", op.OperationID, problemsExtension, c)
 		}
 	}
@@ -95,22 +84,16 @@ func described(codes []string) []reference.Problem {
 }
 
 // newSite makes the pages that explain this API.
-func newSite(doc *openapi3.T) (*reference.Site, error) {
+func newSite(sp *spec) (*reference.Site, error) {
 	return reference.New(reference.Source{
-		Contract: doc, YAML: contract, Common: described(append(ambient(), routing()...)),
-		Problems: func(_ string, item *openapi3.PathItem, op *openapi3.Operation) []reference.Problem {
-			codes, err := problemsOf(item, op)
-			if err != nil { // loadSpec has read them all
-				return nil
-			}
-			return described(codes)
-		},
-		Right: func(op *openapi3.Operation) string {
-			r, _, err := ruleOf(op)
-			switch {
-			case err != nil, r.Domain == reachPublic:
+		Contract: sp.doc, YAML: contract, Common: described(append(ambient(), routing()...)),
+		Problems: func(method, path string) []reference.Problem { return described(sp.at(method, path).problems) },
+		Right: func(method, path string) string {
+			r := sp.at(method, path).rule
+			switch r.Domain {
+			case reachPublic:
 				return ""
-			case r.Domain == reachSelf:
+			case reachSelf:
 				return "self"
 			}
 			return fmt.Sprintf("%s:%s (%s)", r.Object, r.Action, r.Domain)

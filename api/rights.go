@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -42,24 +41,21 @@ func sealed() rule { return rule{authz.Settings, authz.Run, reachAll} }
 
 // ruleOf reads an operation's rule. ok is false when there is none.
 func ruleOf(op *openapi3.Operation) (r rule, ok bool, err error) {
-	if op.Security != nil && len(*op.Security) == 0 {
+	if public(op) {
 		return rule{Domain: reachPublic}, true, nil
 	}
 	value, ok := op.Extensions[rightsExtension]
 	if !ok {
 		return sealed(), false, nil
 	}
-	text, err := json.Marshal(value)
-	if err == nil {
-		err = json.Unmarshal(text, &r)
-	}
+	r, err = recast[rule](value)
 	switch {
 	case err != nil:
 		return sealed(), true, fmt.Errorf("operation %s: %s: %w", op.OperationID, rightsExtension, err)
 	case r.Domain == reachSelf && r.Object == "" && r.Action == "":
 	case slices.Contains([]reach{reachAll, reachTenant, reachOwn}, r.Domain) && authz.Known(r.Object, r.Action):
 	default:
-		return sealed(), true, fmt.Errorf("operation %s: %s %s: want an object, an action and a domain that exist, or {domain: self}", op.OperationID, rightsExtension, text)
+		return sealed(), true, fmt.Errorf("operation %s: %s %v: want an object, an action and a domain that exist, or {domain: self}", op.OperationID, rightsExtension, value)
 	}
 	return r, true, nil
 }
@@ -68,9 +64,9 @@ func ruleOf(op *openapi3.Operation) (r rule, ok bool, err error) {
 // is read and before anything is looked up, so that what does not exist and what is somebody
 // else's take the same way.
 func (s *Server) authorize(c *gin.Context) {
-	r, ok := s.spec.rules[c.Request.Method+" "+c.FullPath()]
-	if !ok {
-		r = sealed()
+	r := sealed()
+	if route := s.spec.of(c); route != nil {
+		r = route.rule
 	}
 	if r.Domain == reachPublic {
 		return

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
 
 	"fairlane/api/gen"
 	"fairlane/internal/control"
@@ -49,8 +50,7 @@ type town struct {
 
 func newTown(t testing.TB) *town {
 	t.Helper()
-	r := newRig(t)
-	r.Lab(t)
+	r := managed(t)
 	ctx := t.Context()
 	_, err := r.Service.CreateFabric(ctx, control.Fabric{Name: "prod", Source: "ibsim:unix:elsewhere"})
 	if err == nil {
@@ -106,9 +106,7 @@ func (w *town) ask(token, method, path, body string, header ...string) answer {
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
+	setPairs(req.Header, header)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -124,37 +122,14 @@ func (w *town) ask(token, method, path, body string, header ...string) answer {
 	return a
 }
 
-// route is one operation of the contract.
-type route struct {
-	method, path string
-	op           *openapi3.Operation
-	rule         rule
-}
-
-func ruledRoutes(t testing.TB, s *spec) []route {
-	t.Helper()
-	var list []route
-	for path, item := range s.doc.Paths.Map() {
-		for method, op := range item.Operations() {
-			r, ok, err := ruleOf(op)
-			if err != nil || !ok {
-				t.Errorf("operation %s has no rule in %s: %v", op.OperationID, rightsExtension, err)
-			}
-			list = append(list, route{method, path, op, r})
-		}
-	}
-	slices.SortFunc(list, func(a, b route) int { return strings.Compare(a.path+" "+a.method, b.path+" "+b.method) })
-	return list
-}
-
 func TestEveryOperationHasARuleThatFitsItsPath(t *testing.T) {
 	t.Parallel()
-	s, err := loadSpec()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public := []string{}
-	for _, o := range ruledRoutes(t, s) {
+	s := parsed(t)
+	open := []string{}
+	for _, o := range operations(s.doc) {
+		if _, ok, err := ruleOf(o.Operation); err != nil || !ok {
+			t.Errorf("%s has no rule in %s: %v", o, rightsExtension, err)
+		}
 		inTenant := strings.Contains(o.path, "/{fabric}/tenants/{tenant}")
 		switch o.rule.Domain {
 		case reachTenant:
@@ -166,16 +141,16 @@ func TestEveryOperationHasARuleThatFitsItsPath(t *testing.T) {
 				t.Errorf("%s %s is cut to the caller's tenants: only lists can be", o.method, o.path)
 			}
 		case reachPublic:
-			public = append(public, o.op.OperationID)
+			open = append(open, o.OperationID)
 		}
-		if safe(o.method) && o.rule.Action == "write" || !safe(o.method) && o.rule.Action == "read" && o.op.OperationID != "whatIf" {
+		if safe(o.method) && o.rule.Action == "write" || !safe(o.method) && o.rule.Action == "read" && o.OperationID != "whatIf" {
 			t.Errorf("%s %s takes the right to %s", o.method, o.path, o.rule.Action)
 		}
 	}
-	slices.Sort(public)
+	slices.Sort(open)
 	want := []string{"finishOidc", "getHealth", "getReady", "getVersion", "listSignInMethods", "signIn", "startOidc"}
-	if !slices.Equal(public, want) {
-		t.Errorf("public operations are %v, want %v: each must be safe for anybody on the network", public, want)
+	if !slices.Equal(open, want) {
+		t.Errorf("public operations are %v, want %v: each must be safe for anybody on the network", open, want)
 	}
 }
 
@@ -230,31 +205,28 @@ func TestRoleRouteMatrix(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-95s", "operation, with fabric lab and tenant red")
-	for _, p := range people() {
-		fmt.Fprintf(&b, " %-12s", p.name)
+	line := func(first string, column func(name string) string) {
+		row := fmt.Sprintf("%-95s", first)
+		for _, p := range people() {
+			row += fmt.Sprintf(" %-12s", column(p.name))
+		}
+		b.WriteString(strings.TrimRight(row, " ") + "\n")
 	}
-	b.WriteString("\n")
-	for _, o := range ruledRoutes(t, w.rig.server.spec) {
-		if o.op.OperationID == "discoverFabric" || o.op.OperationID == "signOut" {
+	line("operation, with fabric lab and tenant red", func(name string) string { return name })
+	for _, o := range operations(w.rig.server.spec.doc) {
+		if o.OperationID == "discoverFabric" || o.OperationID == "signOut" {
 			w.Devices.Break(nil)
 		}
-		fmt.Fprintf(&b, "%-95s", o.method+" "+o.path)
-		for _, p := range people() {
-			a := w.ask(w.tokens[p.name], o.method, filled(o.path, "lab", "red"), "")
+		line(o.method+" "+o.path, func(name string) string {
+			a := w.ask(w.tokens[name], o.method, filled(o.path, "lab", "red"), "")
 			if a.status >= 500 && a.status != http.StatusBadGateway {
-				t.Errorf("%s %s as %s is answered %d: %s", o.method, o.path, p.name, a.status, a.body)
+				t.Errorf("%s %s as %s is answered %d: %s", o.method, o.path, name, a.status, a.body)
 			}
-			fmt.Fprintf(&b, " %-12s", verdict(a))
-		}
-		b.WriteString("\n")
-	}
-	got := strings.ReplaceAll(b.String(), " \n", "\n")
-	for strings.Contains(got, " \n") {
-		got = strings.ReplaceAll(got, " \n", "\n")
+			return verdict(a)
+		})
 	}
 	if *updateRights {
-		if err := os.WriteFile("testdata/rights.golden", []byte(got), 0o600); err != nil {
+		if err := os.WriteFile("testdata/rights.golden", []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -262,25 +234,9 @@ func TestRoleRouteMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != string(want) {
-		t.Errorf("rights changed; when that is meant, rerun with -update-rights and review:\n%s", lineDiff(string(want), got))
+	if d := cmp.Diff(string(want), b.String()); d != "" {
+		t.Errorf("rights changed; when that is meant, rerun with -update-rights and review (-before +now):\n%s", d)
 	}
-}
-
-func lineDiff(want, got string) string {
-	var b strings.Builder
-	had, has := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for _, l := range had {
-		if !slices.Contains(has, l) {
-			b.WriteString("- " + l + "\n")
-		}
-	}
-	for _, l := range has {
-		if !slices.Contains(had, l) {
-			b.WriteString("+ " + l + "\n")
-		}
-	}
-	return b.String()
 }
 
 // anonymized is an answer without what differs in every answer.
@@ -312,7 +268,7 @@ func TestTheWrongTenantSeesNothing(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	secrets := []string{`"red"`, "0x8001", "red-admin", "red-viewer"}
-	for _, o := range ruledRoutes(t, w.rig.server.spec) {
+	for _, o := range operations(w.rig.server.spec.doc) {
 		if o.method != http.MethodGet || o.rule.Domain == reachPublic || o.rule.Domain == reachSelf {
 			continue
 		}

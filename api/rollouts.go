@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -13,16 +12,8 @@ import (
 
 // ListRollouts implements the contract.
 func (s *Server) ListRollouts(ctx context.Context, r gen.ListRolloutsRequestObject) (gen.ListRolloutsResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := s.control.ListRollouts(ctx, r.Fabric, p)
-	if err != nil {
-		return nil, err
-	}
-	items := mapped(list, func(ro control.Rollout) gen.Rollout { return rolloutOut(ro, false) })
-	return gen.ListRollouts200JSONResponse{Items: items, NextCursor: cursor(next)}, nil
+	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListRollouts, rolloutOut)
+	return gen.ListRollouts200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // StartRollout implements the contract.
@@ -43,8 +34,8 @@ func (s *Server) StartRollout(ctx context.Context, r gen.StartRolloutRequestObje
 		return nil, err
 	}
 	return gen.StartRollout202JSONResponse{
-		Body:    rolloutOut(ro, false),
-		Headers: gen.StartRollout202ResponseHeaders{Location: fmt.Sprintf("/api/v1/fabrics/%s/rollouts/%d", ro.Fabric, ro.ID)},
+		Body:    rolloutOut(ro),
+		Headers: gen.StartRollout202ResponseHeaders{Location: location("fabrics", ro.Fabric, "rollouts", ro.ID)},
 	}, nil
 }
 
@@ -87,56 +78,37 @@ func (s *Server) GetRollout(ctx context.Context, r gen.GetRolloutRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetRollout200JSONResponse(rolloutOut(ro, deref(r.Params.Settings))), nil
+	return gen.GetRollout200JSONResponse(rolloutWith(ro, deref(r.Params.Settings))), nil
 }
 
 // CancelRollout implements the contract.
 func (s *Server) CancelRollout(ctx context.Context, r gen.CancelRolloutRequestObject) (gen.CancelRolloutResponseObject, error) {
 	ro, err := s.control.CancelRollout(ctx, r.Fabric, r.Rollout)
-	if err != nil {
-		return nil, err
-	}
-	return gen.CancelRollout202JSONResponse(rolloutOut(ro, false)), nil
+	return gen.CancelRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // PauseRollout implements the contract.
 func (s *Server) PauseRollout(ctx context.Context, r gen.PauseRolloutRequestObject) (gen.PauseRolloutResponseObject, error) {
 	ro, err := s.control.PauseRollout(ctx, r.Fabric, r.Rollout)
-	if err != nil {
-		return nil, err
-	}
-	return gen.PauseRollout202JSONResponse(rolloutOut(ro, false)), nil
+	return gen.PauseRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // ResumeRollout implements the contract.
 func (s *Server) ResumeRollout(ctx context.Context, r gen.ResumeRolloutRequestObject) (gen.ResumeRolloutResponseObject, error) {
 	ro, err := s.control.ResumeRollout(ctx, r.Fabric, r.Rollout)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ResumeRollout202JSONResponse(rolloutOut(ro, false)), nil
+	return gen.ResumeRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // ConfirmRollout implements the contract.
 func (s *Server) ConfirmRollout(ctx context.Context, r gen.ConfirmRolloutRequestObject) (gen.ConfirmRolloutResponseObject, error) {
 	ro, err := s.control.ConfirmRollout(ctx, r.Fabric, r.Rollout)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ConfirmRollout202JSONResponse(rolloutOut(ro, false)), nil
+	return gen.ConfirmRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // RollBackRollout implements the contract.
 func (s *Server) RollBackRollout(ctx context.Context, r gen.RollBackRolloutRequestObject) (gen.RollBackRolloutResponseObject, error) {
-	plan := ""
-	if r.Body != nil {
-		plan = deref(r.Body.Plan)
-	}
-	ro, err := s.control.RollBack(ctx, r.Fabric, r.Rollout, plan)
-	if err != nil {
-		return nil, err
-	}
-	return gen.RollBackRollout202JSONResponse(rolloutOut(ro, false)), nil
+	ro, err := s.control.RollBack(ctx, r.Fabric, r.Rollout, deref(deref(r.Body).Plan))
+	return gen.RollBackRollout202JSONResponse(rolloutOut(ro)), err
 }
 
 // ListRolloutEvents implements the contract.
@@ -177,19 +149,16 @@ func eventOut(e control.Event) gen.Event {
 	return out
 }
 
-func rolloutOut(ro control.Rollout, settings bool) gen.Rollout {
+func rolloutOut(ro control.Rollout) gen.Rollout { return rolloutWith(ro, false) }
+
+// rolloutWith is a rollout with or without the settings of its devices.
+func rolloutWith(ro control.Rollout, settings bool) gen.Rollout {
 	out := gen.Rollout{
 		ID: ro.ID, Fabric: ro.Fabric, Plan: ro.Plan, State: gen.RolloutState(ro.State), Result: ro.Result, Actor: ro.Actor,
 		Stages:    mapped(ro.Stages, func(st control.Stage) gen.Stage { return gen.Stage(st) }),
-		CreatedAt: ro.CreatedAt, UpdatedAt: ro.UpdatedAt,
+		CreatedAt: ro.CreatedAt, UpdatedAt: ro.UpdatedAt, ConfirmBy: instant(ro.ConfirmBy), FinishedAt: instant(ro.FinishedAt),
 		Phase: gen.RolloutPhase(ro.Phase), Wish: gen.RolloutWish(ro.Wish), Wave: ro.Wave, Waves: ro.Waves, Revision: ro.Revision,
 		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason), Repair: optional(ro.Options.Repair),
-	}
-	if !ro.ConfirmBy.IsZero() {
-		out.ConfirmBy = &ro.ConfirmBy
-	}
-	if !ro.FinishedAt.IsZero() {
-		out.FinishedAt = &ro.FinishedAt
 	}
 	for _, d := range ro.Devices {
 		out.Devices = append(out.Devices, rolloutDeviceOut(d, settings))

@@ -51,7 +51,7 @@ type Server struct {
 	kinds   map[string]kind
 	site    *reference.Site
 	engine  *gin.Engine
-	busy    busySet // idempotency keys under way
+	busy    tally // idempotency keys under way
 	gzip    gzipWriters
 	load    load
 	// draining ends when streams are to end.
@@ -80,7 +80,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	site, err := newSite(sp.doc)
+	site, err := newSite(sp)
 	if err != nil {
 		return nil, err
 	}

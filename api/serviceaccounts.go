@@ -16,22 +16,15 @@ func serviceRef(d tenants.Domain, name string) control.AccountRef {
 }
 
 func (s *Server) serviceAccounts(ctx context.Context, d tenants.Domain, limit *gen.Limit, from *gen.Cursor) (gen.ServiceAccountList, error) {
-	p, err := page(limit, from)
-	if err != nil {
-		return gen.ServiceAccountList{}, err
-	}
-	list, next, err := s.control.ListServiceAccounts(ctx, d, p)
-	return gen.ServiceAccountList{Items: mapped(list, serviceAccountOut), NextCursor: cursor(next)}, err
+	items, next, err := listed(ctx, d, limit, from, s.control.ListServiceAccounts, serviceAccountOut)
+	return gen.ServiceAccountList{Items: items, NextCursor: next}, err
 }
 
 func (s *Server) createServiceAccount(ctx context.Context, d tenants.Domain, body gen.ServiceAccountCreate) (gen.ServiceAccount, error) {
 	a, err := s.control.CreateServiceAccount(ctx, control.ServiceAccountInput{
 		Name: body.Name, DisplayName: deref(body.DisplayName), Grant: tenants.Grant{Role: tenants.Role(body.Role), Domain: d},
 	})
-	if err != nil {
-		return gen.ServiceAccount{}, err
-	}
-	return serviceAccountOut(a), nil
+	return serviceAccountOut(a), err
 }
 
 func serviceAccountOut(a control.Account) gen.ServiceAccount {

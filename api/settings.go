@@ -22,9 +22,6 @@ func (s *Server) PutSettings(ctx context.Context, r gen.PutSettingsRequestObject
 	if err != nil {
 		return nil, err
 	}
-	if v == anyVersion {
-		v = control.AnyVersion
-	}
 	set, err := s.control.PutSettings(ctx, v, settingsIn(*r.Body))
 	if err != nil {
 		return nil, err
@@ -34,21 +31,12 @@ func (s *Server) PutSettings(ctx context.Context, r gen.PutSettingsRequestObject
 
 // settingsIn fills in the defaults of what is left out.
 func settingsIn(in gen.SettingsUpdate) control.Settings {
-	set := control.DefaultSettings()
-	take := func(to *int, v *int) {
-		if v != nil {
-			*to = *v
-		}
-	}
-	if x := in.Shares; x != nil {
-		take(&set.Shares.Interval, x.IntervalS)
-		take(&set.Shares.Window, x.WindowMs)
-		take(&set.Shares.Keep, x.Keep)
-	}
-	if x := in.Tasks; x != nil {
-		take(&set.Tasks.Keep, x.Keep)
-		take(&set.Tasks.Limit, x.Limit)
-	}
+	set, shares, tasks := control.DefaultSettings(), deref(in.Shares), deref(in.Tasks)
+	set.Shares.Interval = valueOr(shares.IntervalS, set.Shares.Interval)
+	set.Shares.Window = valueOr(shares.WindowMs, set.Shares.Window)
+	set.Shares.Keep = valueOr(shares.Keep, set.Shares.Keep)
+	set.Tasks.Keep = valueOr(tasks.Keep, set.Tasks.Keep)
+	set.Tasks.Limit = valueOr(tasks.Limit, set.Tasks.Limit)
 	return set
 }
 

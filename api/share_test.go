@@ -1,13 +1,11 @@
 package api
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,53 +15,23 @@ import (
 	"fairlane/tenants"
 )
 
-// halfOf sends a request over the network without the end of its body; token "" sends none. It returns when the server
-// reads the body.
-func halfOf(t *testing.T, srv *httptest.Server, token, path, body string) {
-	t.Helper()
-	var d net.Dialer
-	c, err := d.DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	if token != "" {
-		token = "Authorization: Bearer " + token + "\r\n"
-	}
-	_, err = fmt.Fprintf(c, "POST /api/v1%s HTTP/1.1\r\nHost: x\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", path, token, len(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
-		t.Fatalf("the server says %q, %v", line, err)
-	}
-	if _, err := io.WriteString(c, body[:len(body)-1]); err != nil {
-		t.Fatal(err)
-	}
-}
-
 const strangersWord = `{"name":"nobody","password":"a long enough word"}`
 
-// signInFrom is a try to sign in from an address.
-func signInFrom(t *testing.T, s *Server, w http.ResponseWriter, addr string) {
+// strangers is a try to sign in from an address.
+func strangers(t *testing.T, addr string) *http.Request {
 	t.Helper()
-	req := httptest.NewRequestWithContext(t.Context(), "POST", "/api/v1/sign-in", strings.NewReader(strangersWord))
-	req.Header.Set("Content-Type", "application/json")
+	req := newRequest(t, "POST", "/api/v1/sign-in", strangersWord)
 	req.RemoteAddr = addr
-	s.ServeHTTP(w, req)
+	return req
 }
 
 func TestStrangersWhoSendSlowlyHoldFewPlaces(t *testing.T) {
 	t.Parallel()
 	r := managed(t)
 	srv := started(t, r)
-	from := func(addr string) answer {
-		rec := httptest.NewRecorder()
-		signInFrom(t, r.server, rec, addr)
-		return answer{t, rec.Code, rec.Header(), rec.Body.Bytes()}
-	}
+	from := func(addr string) answer { return serve(t, r.server, strangers(t, addr)) }
 	for range maxUnknownBodies {
-		halfOf(t, srv, "", "/sign-in", strangersWord)
+		half(t, srv, "", "/sign-in", strangersWord, len(strangersWord)-1)
 	}
 	if a := from("127.0.0.1:9").want(503, "busy"); a.header.Get("Retry-After") == "" {
 		t.Error("busy without Retry-After")
@@ -84,9 +52,7 @@ func TestStrangersWhoSendSlowlyHoldFewPlaces(t *testing.T) {
 func TestStrangersOfOneSubscriberCountAsOne(t *testing.T) {
 	t.Parallel()
 	name := func(addr string) string {
-		req := httptest.NewRequestWithContext(t.Context(), "POST", "/api/v1/sign-in", http.NoBody)
-		req.RemoteAddr = addr
-		b, _ := bodyBounds(req)
+		b, _ := bodyBounds(strangers(t, addr))
 		return b[0].name
 	}
 	if a, b := name("[2001:db8:1:2::1]:5"), name("[2001:db8:1:2:ffff::7]:6"); a != b {
@@ -114,7 +80,7 @@ func TestAStrangersBodyComesSoon(t *testing.T) {
 	r := managed(t)
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	begun := time.Now()
-	signInFrom(t, r.server, d, "192.0.2.9:9")
+	r.server.ServeHTTP(d, strangers(t, "192.0.2.9:9"))
 	if len(d.set) != 2 || !d.set[1].IsZero() || d.set[0].Before(begun.Add(unknownBodyTime)) || d.set[0].After(time.Now().Add(unknownBodyTime)) {
 		t.Errorf("the body may be read until %v: want %s from %v, and no limit once it is there", d.set, unknownBodyTime, begun)
 	}
@@ -127,14 +93,9 @@ func TestOneCallerLeavesSlowPlacesToOthers(t *testing.T) {
 	viewer := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")
 	srv := started(t, r)
 	for range maxOwnSlow {
-		halfOf(t, srv, r.token, "/fabrics/lab/plans", "{}")
+		half(t, srv, r.token, "/fabrics/lab/plans", "{}", 1)
 	}
-	ask := func(token string) answer {
-		own := r.token
-		defer func() { r.token = own }()
-		r.token = token
-		return r.call("GET", "/fabrics/lab/devices", "")
-	}
+	ask := func(token string) answer { return r.call("GET", "/fabrics/lab/devices", "", bearer(token)...) }
 	if a := ask(r.token).want(503, "busy"); a.header.Get("Retry-After") == "" {
 		t.Error("busy without Retry-After")
 	}
@@ -145,11 +106,28 @@ func TestOneCallerLeavesSlowPlacesToOthers(t *testing.T) {
 		}
 	}
 	ask(other).want(409, "no-plan")
-	own := r.token
-	r.token = viewer
-	r.call("GET", "/fabrics/lab/shares", "").want(503, "busy")
-	r.call("GET", "/fabrics/lab/tenants/red", "").want(200)
-	r.token = own
+	r.call("GET", "/fabrics/lab/shares", "", bearer(viewer)...).want(503, "busy")
+	r.call("GET", "/fabrics/lab/tenants/red", "", bearer(viewer)...).want(200)
+}
+
+func TestWhatTalksToDevicesHasTheTimeForIt(t *testing.T) {
+	t.Parallel()
+	sp := parsed(t)
+	found := 0
+	for key, r := range sp.routes {
+		for _, code := range []string{"discovery-failed", "devices-unreachable", "measurement-failed"} {
+			if !slices.Contains(r.problems, code) {
+				continue
+			}
+			found++
+			if method, route, _ := strings.Cut(key, " "); !slow(method, route) {
+				t.Errorf("%s may answer %s and has %v only", key, code, requestTimeout)
+			}
+		}
+	}
+	if found < 4 {
+		t.Errorf("%d operations talk to devices", found)
+	}
 }
 
 func TestOneTenantLeavesStreamsToOthers(t *testing.T) {
@@ -160,17 +138,9 @@ func TestOneTenantLeavesStreamsToOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	open := func(token string) int {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+"/api/v1/fabrics/lab/events/stream", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		res, err := srv.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = res.Body.Close() })
-		return res.StatusCode
+		t.Helper()
+		status, _, _ := stream(ctx, t, srv, "", bearer(token)...)
+		return status
 	}
 	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
 	programs := make([]string, 2)

@@ -8,14 +8,9 @@ import (
 	"fairlane/internal/control"
 )
 
-// defaultWindow is how long shares are measured when the caller does not say.
-const defaultWindow = 100 * time.Millisecond
-
+// window is how long shares are measured: a tenth of a second when the caller does not say.
 func window(ms *gen.WindowQuery) time.Duration {
-	if ms == nil {
-		return defaultWindow
-	}
-	return time.Duration(*ms) * time.Millisecond
+	return time.Duration(valueOr(ms, 100)) * time.Millisecond
 }
 
 // GetShares implements the contract.
@@ -38,15 +33,10 @@ func (s *Server) MeasureShares(ctx context.Context, r gen.MeasureSharesRequestOb
 
 // ListShares implements the contract.
 func (s *Server) ListShares(ctx context.Context, r gen.ListSharesRequestObject) (gen.ListSharesResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := s.control.ListShares(ctx, r.Fabric, deref(r.Params.Since), deref(r.Params.Until), p)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListShares200JSONResponse{Items: mapped(list, sharesOut), NextCursor: cursor(next)}, nil
+	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, func(ctx context.Context, fabric string, p control.Page) ([]control.Shares, string, error) {
+		return s.control.ListShares(ctx, fabric, deref(r.Params.Since), deref(r.Params.Until), p)
+	}, sharesOut)
+	return gen.ListShares200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 func sharesOut(sh control.Shares) gen.Shares {

@@ -19,12 +19,15 @@ func (s *Server) ListSignInMethods(context.Context, gen.ListSignInMethodsRequest
 }
 
 // signedIn is the answer to a sign-in: the generated one with cookies.
-type signedIn withCookies[gen.SignIn200JSONResponse]
+type signedIn struct {
+	cookies
+	gen.SignIn200JSONResponse
+}
 
 // VisitSignInResponse implements gen.SignInResponseObject.
 func (a signedIn) VisitSignInResponse(w http.ResponseWriter) error {
-	withCookies[gen.SignIn200JSONResponse](a).set(w)
-	return a.then.VisitSignInResponse(w)
+	a.set(w)
+	return a.SignIn200JSONResponse.VisitSignInResponse(w)
 }
 
 // SignIn implements the contract. A session that the browser has already ends: its secret may be
@@ -63,12 +66,15 @@ func (s *Server) replacing(ctx context.Context, r *http.Request) context.Context
 }
 
 // signedOut is the answer to a sign-out.
-type signedOut withCookies[gen.SignOut204Response]
+type signedOut struct {
+	cookies
+	gen.SignOut204Response
+}
 
 // VisitSignOutResponse implements gen.SignOutResponseObject.
 func (a signedOut) VisitSignOutResponse(w http.ResponseWriter) error {
-	withCookies[gen.SignOut204Response](a).set(w)
-	return a.then.VisitSignOutResponse(w)
+	a.set(w)
+	return a.SignOut204Response.VisitSignOutResponse(w)
 }
 
 // SignOut implements the contract.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
+	"github.com/gin-gonic/gin"
 )
 
 //go:embed openapi.yaml
@@ -16,12 +17,25 @@ var contract []byte
 // Contract returns the OpenAPI document.
 func Contract() []byte { return append([]byte(nil), contract...) }
 
-// spec is the parsed contract with its operations by method and route pattern.
+// spec is the parsed contract.
 type spec struct {
 	doc    *openapi3.T
-	routes map[string]*routers.Route // key: "GET /api/v1/fabrics/:fabric"
-	rules  map[string]rule           // by the same key
+	routes map[string]*route // key: "GET /api/v1/fabrics/:fabric"
 }
+
+// route is an operation of the contract, with what it asks of its caller.
+type route struct {
+	*routers.Route
+
+	rule     rule
+	problems []string // codes that it may answer beside the ambient ones, sorted by status
+}
+
+// of is the operation that a request is for; nil when it is for none.
+func (s *spec) of(c *gin.Context) *route { return s.routes[c.Request.Method+" "+c.FullPath()] }
+
+// at is the operation of a method and a path of the contract.
+func (s *spec) at(method, path string) *route { return s.routes[method+" "+ginPattern(path)] }
 
 func loadSpec() (*spec, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(contract)
@@ -37,20 +51,17 @@ func loadSpec() (*spec, error) {
 	// requests are judged by the faster rules of 3.0.
 	rules := *doc
 	rules.OpenAPI = "3.0.3"
-	s := &spec{doc: doc, routes: make(map[string]*routers.Route), rules: make(map[string]rule)}
+	s := &spec{doc: doc, routes: make(map[string]*route)}
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
-			s.routes[method+" "+ginPattern(path)] = &routers.Route{
-				Spec: &rules, Path: path, PathItem: item, Method: method, Operation: op,
-			}
-			r, _, err := ruleOf(op)
-			if err != nil {
+			r := &route{Route: &routers.Route{Spec: &rules, Path: path, PathItem: item, Method: method, Operation: op}}
+			if r.rule, _, err = ruleOf(op); err != nil {
 				return nil, err
 			}
-			s.rules[method+" "+ginPattern(path)] = r
-			if _, err := problemsOf(item, op); err != nil {
+			if r.problems, err = problemsOf(r.rule, item, op); err != nil {
 				return nil, err
 			}
+			s.routes[method+" "+ginPattern(path)] = r
 		}
 	}
 	return s, nil
@@ -61,7 +72,13 @@ func ginPattern(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// public reports whether the route needs no token: its operation says "security: []".
-func public(r *routers.Route) bool {
-	return r.Operation.Security != nil && len(*r.Operation.Security) == 0
+// public reports whether an operation needs no token: it says "security: []".
+func public(op *openapi3.Operation) bool { return op.Security != nil && len(*op.Security) == 0 }
+
+// param is a parameter of an operation, which may be written at its path; nil when it has none of that name.
+func param(item *openapi3.PathItem, op *openapi3.Operation, in, name string) *openapi3.Parameter {
+	if p := op.Parameters.GetByInAndName(in, name); p != nil {
+		return p
+	}
+	return item.Parameters.GetByInAndName(in, name)
 }

@@ -32,7 +32,6 @@ func streams(route string) bool { return strings.HasSuffix(route, "/stream") }
 func (s *Server) stream(c *gin.Context) {
 	leave, err := s.load.stream()
 	if err != nil {
-		c.Header("Retry-After", "10")
 		s.writeProblem(c, err)
 		return
 	}
@@ -41,7 +40,6 @@ func (s *Server) stream(c *gin.Context) {
 	defer cancel()
 	defer context.AfterFunc(s.draining, cancel)()
 	c.Request = c.Request.WithContext(ctx)
-	c.Header("Cache-Control", "no-store")
 	c.Header("X-Accel-Buffering", "no") // nginx would hold events back
 	c.Writer = &streamWriter{c.Writer, http.NewResponseController(c.Writer)}
 	c.Next()

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"fairlane/api/gen"
 	"fairlane/internal/control"
@@ -14,15 +13,8 @@ import (
 
 // ListTenants implements the contract.
 func (s *Server) ListTenants(ctx context.Context, r gen.ListTenantsRequestObject) (gen.ListTenantsResponseObject, error) {
-	p, err := page(r.Params.Limit, r.Params.Cursor)
-	if err != nil {
-		return nil, err
-	}
-	list, next, err := s.control.ListTenants(ctx, r.Fabric, p)
-	if err != nil {
-		return nil, err
-	}
-	return gen.ListTenants200JSONResponse{Items: mapped(list, tenantOut), NextCursor: cursor(next)}, nil
+	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListTenants, tenantOut)
+	return gen.ListTenants200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // CreateTenant implements the contract.
@@ -79,15 +71,14 @@ func (s *Server) DeleteTenant(ctx context.Context, r gen.DeleteTenantRequestObje
 func (s *Server) ApplyTenants(ctx context.Context, r gen.ApplyTenantsRequestObject) (gen.ApplyTenantsResponseObject, error) {
 	set := control.TenantSet{Prune: deref(r.Params.Prune)}
 	if r.Params.IfMatch != nil {
-		v, err := rowVersion(r.Params.IfMatch)
-		if err != nil {
+		var err error
+		if set.Version, err = rowVersion(r.Params.IfMatch); err != nil {
 			return nil, err
 		}
-		set.Version = v
 	}
 	var bad control.InvalidError
 	for i, t := range r.Body.Tenants {
-		in, err := tenantIn(t, fmt.Sprintf("/tenants/%d", i))
+		in, err := tenantIn(t, pointerAt("/tenants", i))
 		var inv *control.InvalidError
 		if errors.As(err, &inv) {
 			bad.Fields = append(bad.Fields, inv.Fields...)
@@ -133,9 +124,6 @@ func (s *Server) PutFlows(ctx context.Context, r gen.PutFlowsRequestObject) (gen
 	if err != nil {
 		return nil, err
 	}
-	if v == anyVersion {
-		v = control.AnyVersion
-	}
 	flows, next, err := s.control.PutFlows(ctx, r.Fabric, v, mapped(r.Body.Flows, flowIn))
 	if err != nil {
 		return nil, err
@@ -160,19 +148,14 @@ func tenantIn(t gen.TenantCreate, base string) (control.TenantInput, error) {
 		}
 	}
 	for i, c := range t.Classes {
-		w, err := quantity.WeightFromFloat(c.Weight)
+		class, err := classIn(pointerAt(base+"/classes", i), c.Name, c.Weight)
 		if err != nil {
-			return in, control.Invalid(fmt.Sprintf("%s/classes/%d/weight", base, i), "%v", err)
+			return in, err
 		}
-		in.Classes = append(in.Classes, tenants.Class{Name: c.Name, Weight: w})
+		in.Classes = append(in.Classes, class)
 	}
 	for _, a := range t.Attachments {
-		att := control.AttachmentInput{Port: a.Port}
-		if a.SL != nil {
-			sl := ident.SL(*a.SL)
-			att.SL = &sl
-		}
-		in.Attachments = append(in.Attachments, att)
+		in.Attachments = append(in.Attachments, control.AttachmentInput{Port: a.Port, SL: slIn(a.SL)})
 	}
 	return in, nil
 }
@@ -180,15 +163,7 @@ func tenantIn(t gen.TenantCreate, base string) (control.TenantInput, error) {
 func tenantOut(t control.Tenant) gen.Tenant {
 	return gen.Tenant{
 		Name: t.Name, Weight: t.Weight.Float(), Pkey: t.PKey.String(), GuaranteeBps: int64(t.Guarantee), CapBps: int64(t.Cap),
-		Classes: mapped(t.Classes, func(c tenants.Class) gen.Class { return gen.Class{Name: c.Name, Weight: c.Weight.Float()} }),
-		Attachments: mapped(t.Attachments, func(a tenants.Attachment) gen.Attachment {
-			out := gen.Attachment{Port: a.Port.String()}
-			if a.SL != nil {
-				sl := gen.SL(*a.SL)
-				out.SL = &sl
-			}
-			return out
-		}),
+		Classes: mapped(t.Classes, classOut), Attachments: mapped(t.Attachments, attachmentOut),
 		Version: t.Version, CreatedAt: t.CreatedAt, UpdatedAt: t.UpdatedAt,
 	}
 }

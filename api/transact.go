@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"sync"
 
 	"github.com/gin-gonic/gin"
 
@@ -27,27 +26,29 @@ const (
 // told that it was done.
 const maxKept = 1 << 20
 
-// whole lists the operations that act on the store alone and quickly, so that each runs in one transaction. All others
+// inStore reports whether an operation acts on the store alone and quickly, so that it runs in one transaction. All others
 // talk to devices, compile or hand work over; they have transactions of their own, and each looks after its dry run.
-func whole() map[string]bool {
-	return map[string]bool{
-		"CreateFabric": true, "UpdateFabric": true, "DeleteFabric": true,
-		"CreateTenant": true, "UpdateTenant": true, "DeleteTenant": true, "PutFlows": true,
-		"AddAttachment": true, "PutAttachment": true, "DeleteAttachment": true,
-		"AddClass": true, "PutClass": true, "DeleteClass": true,
-		"CreateUser": true, "UpdateUser": true, "DeleteUser": true, "PutMember": true, "DeleteMember": true,
-		"CreateServiceAccount": true, "DeleteServiceAccount": true, "CreateTenantServiceAccount": true, "DeleteTenantServiceAccount": true,
-		"RestorePolicy": true, "LabelPolicy": true, "PutOptions": true, "PutSettings": true,
-		"UpdateDevice": true, "ReleaseDevice": true, "RepairDevice": true, "PutDriftPolicy": true,
+func inStore(operation string) bool {
+	switch operation {
+	case "CreateFabric", "UpdateFabric", "DeleteFabric",
+		"CreateTenant", "UpdateTenant", "DeleteTenant", "PutFlows",
+		"AddAttachment", "PutAttachment", "DeleteAttachment",
+		"AddClass", "PutClass", "DeleteClass",
+		"CreateUser", "UpdateUser", "DeleteUser", "PutMember", "DeleteMember",
+		"CreateServiceAccount", "DeleteServiceAccount", "CreateTenantServiceAccount", "DeleteTenantServiceAccount",
+		"RestorePolicy", "LabelPolicy", "PutOptions", "PutSettings",
+		"UpdateDevice", "ReleaseDevice", "RepairDevice", "PutDriftPolicy":
+		return true
 	}
+	return false
 }
 
 // transact gives a write what its headers and parameters ask for: one transaction, a dry run, and to be done
 // once under an idempotency key.
 func (s *Server) transact(f gen.StrictHandlerFunc, operation string) gen.StrictHandlerFunc {
-	atOnce := whole()[operation]
+	atOnce := inStore(operation)
 	return func(c *gin.Context, request any) (any, error) {
-		if c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead {
+		if safe(c.Request.Method) {
 			return f(c, request)
 		}
 		run := func(ctx context.Context) (any, error) {
@@ -86,8 +87,8 @@ func (s *Server) prepare(ctx context.Context, request any) (context.Context, err
 // takesOnce reports whether the operation takes idempotency keys. Those whose answer holds a secret that is shown once do
 // not: the answer would be kept.
 func (s *Server) takesOnce(c *gin.Context) bool {
-	r := s.spec.routes[c.Request.Method+" "+c.FullPath()]
-	return r != nil && r.Operation.Parameters.GetByInAndName("header", onceHeader) != nil
+	r := s.spec.of(c)
+	return r != nil && param(r.PathItem, r.Operation, "header", onceHeader) != nil
 }
 
 // inOne runs an operation, in one transaction when it may be.
@@ -108,7 +109,7 @@ func (s *Server) inOne(ctx context.Context, atOnce bool, request any, run func(c
 // once answers a request under an idempotency key: by doing it, or with the answer of the time when it was done.
 func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnce bool, request any, run func(context.Context) (any, error)) error {
 	ctx := c.Request.Context()
-	release, free := s.busy.take(k.Actor + "\x00" + k.Key)
+	release, free := s.busy.enter(k.Actor+"\x00"+k.Key, 1)
 	if !free {
 		return &problemError{code: control.CodeOnceBusy, detail: "a request with this idempotency key is under way; wait for its answer"}
 	}
@@ -120,37 +121,32 @@ func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnc
 		return err
 	case found:
 		c.Header(replayedHeader, "true")
-		return writeAnswer(c, a)
+		writeAnswer(c, a)
+		return nil
 	}
 	ctx, err := s.prepare(ctx, request)
 	if err != nil {
 		return err
 	}
-	var whole control.OnceAnswer
+	var answer control.OnceAnswer
 	_, err = s.control.Once(ctx, k, atOnce, func(ctx context.Context) (control.OnceAnswer, error) {
 		response, err := run(ctx)
 		if err != nil {
 			return control.OnceAnswer{}, err
 		}
-		if whole, err = encode(operation, response); err != nil {
+		if answer, err = encode(operation, response); err != nil || len(answer.Body) > maxKept {
 			return control.OnceAnswer{}, err
 		}
-		kept := whole
-		if len(whole.Body) > maxKept {
-			kept = control.OnceAnswer{}
-		}
-		return kept, nil
+		return answer, nil
 	})
-	if err != nil && whole.Status == 0 {
+	if err != nil && (atOnce || answer.Status == 0) { // nothing was done
 		return err
-	}
-	if err != nil && atOnce {
-		return err // nothing was kept
 	}
 	if err != nil { // it is done; only its answer is not kept
 		s.o.Log.ErrorContext(ctx, "answer of an idempotency key not kept", "request_id", requestID(c), "error", err.Error())
 	}
-	return writeAnswer(c, whole)
+	writeAnswer(c, answer)
+	return nil
 }
 
 // digest tells requests apart: method, path, query and body, each with its length before it.
@@ -194,41 +190,14 @@ func encode(operation string, response any) (control.OnceAnswer, error) {
 	return control.OnceAnswer{Status: w.status, Header: w.header, Body: w.Bytes()}, nil
 }
 
-func writeAnswer(c *gin.Context, a control.OnceAnswer) error {
+func writeAnswer(c *gin.Context, a control.OnceAnswer) {
 	for name, values := range a.Header {
 		c.Writer.Header()[name] = values
 	}
 	c.Status(a.Status)
 	if len(a.Body) == 0 {
 		c.Writer.WriteHeaderNow()
-		return nil
+		return
 	}
-	_, err := c.Writer.Write(a.Body)
-	if err != nil {
-		return nil //nolint:nilerr // the client went away: there is nobody to tell
-	}
-	return nil
-}
-
-// busySet is the names that are in use.
-type busySet struct {
-	mu  sync.Mutex
-	set map[string]bool
-}
-
-func (b *busySet) take(name string) (release func(), ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.set[name] {
-		return nil, false
-	}
-	if b.set == nil {
-		b.set = map[string]bool{}
-	}
-	b.set[name] = true
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.set, name)
-	}, true
+	_, _ = c.Writer.Write(a.Body) // the only possible error is that the client went away
 }

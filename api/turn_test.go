@@ -7,7 +7,6 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/internal/control"
-	"fairlane/policy"
 )
 
 // watched is a store that tells what was done in write transactions, in which nobody else writes.
@@ -46,10 +45,9 @@ func (r *rig) again() *watched {
 	r.t.Helper()
 	w := &watched{Store: r.Store}
 	var err error
-	r.Service, err = control.New(control.Deps{
-		Store: w, Discoverer: r.Devices, Compiler: policy.Compile, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices,
-	})
-	if err == nil {
+	d := r.deps()
+	d.Store = w
+	if r.Service, err = control.New(d); err == nil {
 		r.server, err = New(r.Service, Options{})
 	}
 	if err != nil {
@@ -86,8 +84,7 @@ func TestNobodyWaitsForAPasswordToBeHashed(t *testing.T) {
 
 func TestNobodyWaitsForThePlanOfADevice(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.Lab(t)
+	r := managed(t)
 	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
 	if err != nil {
 		t.Fatal(err)

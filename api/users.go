@@ -93,14 +93,10 @@ func grantsIn(list []gen.Grant) ([]tenants.Grant, error) {
 func pointerAt(list string, i int) string { return list + "/" + strconv.Itoa(i) }
 
 func userOut(a control.Account) gen.User {
-	out := gen.User{
+	return gen.User{
 		Name: a.Name, DisplayName: a.DisplayName, Disabled: a.Disabled, HasPassword: a.Password != "", External: a.Subject != "",
-		Memberships: mapped(a.Memberships, membershipOut), Version: a.Version, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt,
+		Memberships: mapped(a.Memberships, membershipOut), Version: a.Version, CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt, SignedInAt: instant(a.SignedInAt),
 	}
-	if !a.SignedInAt.IsZero() {
-		out.SignedInAt = &a.SignedInAt
-	}
-	return out
 }
 
 func membershipOut(m control.Membership) gen.Membership {

@@ -18,7 +18,7 @@ const maxFields = 20
 
 // validate judges the request by the contract.
 func (s *Server) validate(c *gin.Context) {
-	route := s.spec.routes[c.Request.Method+" "+c.FullPath()]
+	route := s.spec.of(c)
 	if route == nil { // not possible while the routes are generated from the contract
 		s.writeProblem(c, fmt.Errorf("route %s %s is not in the contract", c.Request.Method, c.FullPath()))
 		return
@@ -28,14 +28,14 @@ func (s *Server) validate(c *gin.Context) {
 		params[p.Key] = p.Value
 	}
 	err := openapi3filter.ValidateRequest(c.Request.Context(), &openapi3filter.RequestValidationInput{
-		Request: c.Request, PathParams: params, Route: route,
+		Request: c.Request, PathParams: params, Route: route.Route,
 		Options: &openapi3filter.Options{
 			MultiError: true, SkipSettingDefaults: true,
 			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, // authenticate has done it
 		},
 	})
 	if err == nil {
-		err = unknownQuery(c, route.Operation, route.PathItem)
+		err = unknownQuery(c, route)
 	}
 	if err != nil {
 		s.writeProblem(c, rewrite(err))
@@ -44,19 +44,17 @@ func (s *Server) validate(c *gin.Context) {
 
 // unknownQuery refuses query parameters that the contract does not have, and those that come twice: a misspelt
 // dry_run must not pass as a real run, nor one beside another.
-func unknownQuery(c *gin.Context, op *openapi3.Operation, item *openapi3.PathItem) error {
+func unknownQuery(c *gin.Context, r *route) error {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil { // what cannot be read would be left out without a word
 		return &problemError{code: "malformed-request", detail: "the query is not one of names and values with % before two hexadecimal digits and & between them"}
 	}
 	for name, values := range query {
 		if len(values) > 1 {
-			return &problemError{code: "invalid", detail: "query parameter given twice",
-				fields: []gen.ProblemField{{In: gen.ProblemFieldInQuery, Pointer: clip(name), Detail: fmt.Sprintf("found %d values: want one", len(values))}}}
+			return faulty("query parameter given twice", gen.ProblemFieldInQuery, clip(name), fmt.Sprintf("found %d values: want one", len(values)))
 		}
-		if op.Parameters.GetByInAndName("query", name) == nil && item.Parameters.GetByInAndName("query", name) == nil {
-			return &problemError{code: "invalid", detail: "unknown query parameter",
-				fields: []gen.ProblemField{{In: gen.ProblemFieldInQuery, Pointer: clip(name), Detail: "the operation has no such parameter"}}}
+		if param(r.PathItem, r.Operation, "query", name) == nil {
+			return faulty("unknown query parameter", gen.ProblemFieldInQuery, clip(name), "the operation has no such parameter")
 		}
 	}
 	return nil

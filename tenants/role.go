@@ -45,8 +45,8 @@ func (d Domain) String() string {
 	return d.Fabric + "/" + d.Tenant
 }
 
-// ParseDomain reads what String prints.
-func ParseDomain(text string) (Domain, error) {
+// parseDomain reads what String prints.
+func parseDomain(text string) (Domain, error) {
 	if text == "*" {
 		return Domain{}, nil
 	}
@@ -72,7 +72,7 @@ func ParseGrant(text string) (Grant, error) {
 	if !ok {
 		return Grant{}, fmt.Errorf("grant %s: want ROLE@DOMAIN", quote(text))
 	}
-	d, err := ParseDomain(domain)
+	d, err := parseDomain(domain)
 	if err != nil {
 		return Grant{}, err
 	}

@@ -4251,7 +4251,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `ListTenantServiceAccounts` operationId).
 	ListTenantServiceAccounts(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTenantServiceAccountWithBody Add a service account, one of a tenant
+	// CreateTenantServiceAccountWithBody Add a service account of a tenant
 	//
 	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 	//
@@ -4260,7 +4260,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `CreateTenantServiceAccount` operationId).
 	CreateTenantServiceAccountWithBody(ctx context.Context, fabric FabricPath, tenant TenantPath, params *CreateTenantServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTenantServiceAccount Add a service account, one of a tenant
+	// CreateTenantServiceAccount Add a service account of a tenant
 	//
 	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 	//
@@ -4414,7 +4414,7 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccountWithBody Add a service account, one that act on everything
+	// CreateServiceAccountWithBody Add a service account that acts on everything
 	//
 	// It has one role and no password: give it a token next. There are at most 100 of them.
 	//
@@ -4423,7 +4423,7 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBody(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccount Add a service account, one that act on everything
+	// CreateServiceAccount Add a service account that acts on everything
 	//
 	// It has one role and no password: give it a token next. There are at most 100 of them.
 	//
@@ -6257,7 +6257,7 @@ func (c *Client) ListTenantServiceAccounts(ctx context.Context, fabric FabricPat
 	return c.Client.Do(req)
 }
 
-// CreateTenantServiceAccountWithBody Add a service account, one of a tenant
+// CreateTenantServiceAccountWithBody Add a service account of a tenant
 //
 // It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 //
@@ -6276,7 +6276,7 @@ func (c *Client) CreateTenantServiceAccountWithBody(ctx context.Context, fabric 
 	return c.Client.Do(req)
 }
 
-// CreateTenantServiceAccount Add a service account, one of a tenant
+// CreateTenantServiceAccount Add a service account of a tenant
 //
 // It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 //
@@ -6630,7 +6630,7 @@ func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAcc
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccountWithBody Add a service account, one that act on everything
+// CreateServiceAccountWithBody Add a service account that acts on everything
 //
 // It has one role and no password: give it a token next. There are at most 100 of them.
 //
@@ -6649,7 +6649,7 @@ func (c *Client) CreateServiceAccountWithBody(ctx context.Context, params *Creat
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccount Add a service account, one that act on everything
+// CreateServiceAccount Add a service account that acts on everything
 //
 // It has one role and no password: give it a token next. There are at most 100 of them.
 //
@@ -15468,7 +15468,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `ListTenantServiceAccounts` operationId).
 	ListTenantServiceAccountsWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *ListTenantServiceAccountsParams, reqEditors ...RequestEditorFn) (*ListTenantServiceAccountsResponse, error)
 
-	// CreateTenantServiceAccountWithBodyWithResponse Add a service account, one of a tenant
+	// CreateTenantServiceAccountWithBodyWithResponse Add a service account of a tenant
 	//
 	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 	//
@@ -15477,7 +15477,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts (the `CreateTenantServiceAccount` operationId).
 	CreateTenantServiceAccountWithBodyWithResponse(ctx context.Context, fabric FabricPath, tenant TenantPath, params *CreateTenantServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTenantServiceAccountResponse, error)
 
-	// CreateTenantServiceAccountWithResponse Add a service account, one of a tenant
+	// CreateTenantServiceAccountWithResponse Add a service account of a tenant
 	//
 	// It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 	//
@@ -15657,7 +15657,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccountsWithResponse(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*ListServiceAccountsResponse, error)
 
-	// CreateServiceAccountWithBodyWithResponse Add a service account, one that act on everything
+	// CreateServiceAccountWithBodyWithResponse Add a service account that acts on everything
 	//
 	// It has one role and no password: give it a token next. There are at most 100 of them.
 	//
@@ -15666,7 +15666,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBodyWithResponse(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateServiceAccountResponse, error)
 
-	// CreateServiceAccountWithResponse Add a service account, one that act on everything
+	// CreateServiceAccountWithResponse Add a service account that acts on everything
 	//
 	// It has one role and no password: give it a token next. There are at most 100 of them.
 	//
@@ -22637,7 +22637,7 @@ func (c *ClientWithResponses) ListTenantServiceAccountsWithResponse(ctx context.
 	return ParseListTenantServiceAccountsResponse(rsp)
 }
 
-// CreateTenantServiceAccountWithBodyWithResponse Add a service account, one of a tenant
+// CreateTenantServiceAccountWithBodyWithResponse Add a service account of a tenant
 //
 // It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 //
@@ -22652,7 +22652,7 @@ func (c *ClientWithResponses) CreateTenantServiceAccountWithBodyWithResponse(ctx
 	return ParseCreateTenantServiceAccountResponse(rsp)
 }
 
-// CreateTenantServiceAccountWithResponse Add a service account, one of a tenant
+// CreateTenantServiceAccountWithResponse Add a service account of a tenant
 //
 // It has a role in this tenant and none elsewhere. A tenant has at most 100 of them.
 //
@@ -22952,7 +22952,7 @@ func (c *ClientWithResponses) ListServiceAccountsWithResponse(ctx context.Contex
 	return ParseListServiceAccountsResponse(rsp)
 }
 
-// CreateServiceAccountWithBodyWithResponse Add a service account, one that act on everything
+// CreateServiceAccountWithBodyWithResponse Add a service account that acts on everything
 //
 // It has one role and no password: give it a token next. There are at most 100 of them.
 //
@@ -22967,7 +22967,7 @@ func (c *ClientWithResponses) CreateServiceAccountWithBodyWithResponse(ctx conte
 	return ParseCreateServiceAccountResponse(rsp)
 }
 
-// CreateServiceAccountWithResponse Add a service account, one that act on everything
+// CreateServiceAccountWithResponse Add a service account that acts on everything
 //
 // It has one role and no password: give it a token next. There are at most 100 of them.
 //
@@ -27586,7 +27586,7 @@ type ServerInterface interface {
 	// ListTenantServiceAccounts List the service accounts of a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts)
 	ListTenantServiceAccounts(c *gin.Context, fabric FabricPath, tenant TenantPath, params ListTenantServiceAccountsParams)
-	// CreateTenantServiceAccount Add a service account, one of a tenant
+	// CreateTenantServiceAccount Add a service account of a tenant
 	// (POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts)
 	CreateTenantServiceAccount(c *gin.Context, fabric FabricPath, tenant TenantPath, params CreateTenantServiceAccountParams)
 	// DeleteTenantServiceAccount Remove a service account with its tokens
@@ -27637,7 +27637,7 @@ type ServerInterface interface {
 	// ListServiceAccounts List the service accounts that act on everything
 	// (GET /api/v1/service-accounts)
 	ListServiceAccounts(c *gin.Context, params ListServiceAccountsParams)
-	// CreateServiceAccount Add a service account, one that act on everything
+	// CreateServiceAccount Add a service account that acts on everything
 	// (POST /api/v1/service-accounts)
 	CreateServiceAccount(c *gin.Context, params CreateServiceAccountParams)
 	// DeleteServiceAccount Remove a service account with its tokens
@@ -37682,7 +37682,7 @@ type StrictServerInterface interface {
 	// ListTenantServiceAccounts List the service accounts of a tenant
 	// (GET /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts)
 	ListTenantServiceAccounts(ctx context.Context, request ListTenantServiceAccountsRequestObject) (ListTenantServiceAccountsResponseObject, error)
-	// CreateTenantServiceAccount Add a service account, one of a tenant
+	// CreateTenantServiceAccount Add a service account of a tenant
 	// (POST /api/v1/fabrics/{fabric}/tenants/{tenant}/service-accounts)
 	CreateTenantServiceAccount(ctx context.Context, request CreateTenantServiceAccountRequestObject) (CreateTenantServiceAccountResponseObject, error)
 	// DeleteTenantServiceAccount Remove a service account with its tokens
@@ -37733,7 +37733,7 @@ type StrictServerInterface interface {
 	// ListServiceAccounts List the service accounts that act on everything
 	// (GET /api/v1/service-accounts)
 	ListServiceAccounts(ctx context.Context, request ListServiceAccountsRequestObject) (ListServiceAccountsResponseObject, error)
-	// CreateServiceAccount Add a service account, one that act on everything
+	// CreateServiceAccount Add a service account that acts on everything
 	// (POST /api/v1/service-accounts)
 	CreateServiceAccount(ctx context.Context, request CreateServiceAccountRequestObject) (CreateServiceAccountResponseObject, error)
 	// DeleteServiceAccount Remove a service account with its tokens

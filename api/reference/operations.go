@@ -1,9 +1,11 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -77,37 +79,21 @@ func (s *Site) reference(t *template.Template, words *i18n.Catalogue) (Page, err
 		at[tag.Name] = i
 		v.Groups = append(v.Groups, group{Name: tag.Name, About: prose(tag.Description)})
 	}
-	for _, p := range doc.Paths.InMatchingOrder() {
+	for _, p := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
 		item := doc.Paths.Value(p)
 		for _, m := range methods {
 			op := item.GetOperation(m)
 			if op == nil {
 				continue
 			}
-			if len(op.Tags) == 0 {
-				return Page{}, fmt.Errorf("operation %s has no tag", op.OperationID)
-			}
-			i, ok := at[op.Tags[0]]
+			i, ok := at[strings.Join(op.Tags, " ")]
 			if !ok {
-				return Page{}, fmt.Errorf("operation %s has a tag that the contract does not list: %s", op.OperationID, op.Tags[0])
+				return Page{}, fmt.Errorf("operation %s has the tags %q: want one that the contract lists", op.OperationID, op.Tags)
 			}
 			v.Groups[i].Operations = append(v.Groups[i].Operations, s.operation(m, p, item, op))
 		}
 	}
-	for i := range v.Groups {
-		slices.SortStableFunc(v.Groups[i].Operations, func(a, b operation) int {
-			if a.Path != b.Path {
-				return strings.Compare(a.Path, b.Path)
-			}
-			return slices.Index(methods, a.Method) - slices.Index(methods, b.Method)
-		})
-	}
-	names := make([]string, 0, len(doc.Components.Schemas))
-	for name := range doc.Components.Schemas {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
 		x := doc.Components.Schemas[name].Value
 		e := schema{Name: name, About: prose(x.Description), Fields: fields(x)}
 		if len(e.Fields) == 0 {
@@ -126,13 +112,13 @@ func prose(text string) template.HTML {
 func (s *Site) operation(method, path string, item *openapi3.PathItem, op *openapi3.Operation) operation {
 	o := operation{
 		ID: op.OperationID, Method: method, Path: path, Summary: op.Summary, About: prose(op.Description),
-		Right: s.source.Right(op), Problems: s.source.Problems(method, item, op),
+		Right: s.source.Right(method, path), Problems: s.source.Problems(method, path),
 	}
 	for _, list := range []openapi3.Parameters{item.Parameters, op.Parameters} {
 		for _, p := range list {
 			o.Params = append(o.Params, field{
 				Name: p.Value.Name, In: p.Value.In, Required: p.Value.Required, Type: typeOf(p.Value.Schema),
-				About: prose(first(p.Value.Description, p.Value.Schema.Value.Description)), Limits: limits(p.Value.Schema.Value),
+				About: prose(cmp.Or(p.Value.Description, p.Value.Schema.Value.Description)), Limits: limits(p.Value.Schema.Value),
 			})
 		}
 	}
@@ -141,42 +127,24 @@ func (s *Site) operation(method, path string, item *openapi3.PathItem, op *opena
 			o.Body = &body{Type: typeOf(m.Schema), Fields: fields(m.Schema.Value), Example: indented(m.Example)}
 		}
 	}
-	codes := make([]string, 0, op.Responses.Len())
-	for code := range op.Responses.Map() {
+	for _, code := range slices.Sorted(maps.Keys(op.Responses.Map())) {
 		if code != "default" {
-			codes = append(codes, code)
+			o.Answers = append(o.Answers, answerOf(code, op.Responses.Value(code).Value))
 		}
-	}
-	slices.Sort(codes)
-	for _, code := range codes {
-		o.Answers = append(o.Answers, answerOf(code, op.Responses.Value(code).Value))
 	}
 	o.Curl = curl(method, path, op)
 	return o
 }
 
 func answerOf(code string, r *openapi3.Response) answer {
-	a := answer{Status: code}
+	a := answer{Status: code, Headers: slices.Sorted(maps.Keys(r.Headers))}
 	if r.Description != nil {
 		a.About = prose(*r.Description)
 	}
-	for name := range r.Headers {
-		a.Headers = append(a.Headers, name)
-	}
-	slices.Sort(a.Headers)
 	for kind, m := range r.Content {
 		a.Kind, a.Type, a.Example = kind, typeOf(m.Schema), indented(m.Example)
 	}
 	return a
-}
-
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }
 
 // indented is an example as JSON; a text is itself.
@@ -196,27 +164,17 @@ func indented(v any) string {
 
 // fields lists the fields of an object, the required ones first.
 func fields(s *openapi3.Schema) []field {
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if x, y := slices.Contains(s.Required, a), slices.Contains(s.Required, b); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	out := make([]field, 0, len(names))
-	for _, name := range names {
+	var need, may []field
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p := s.Properties[name]
-		out = append(out, field{
-			Name: name, Required: slices.Contains(s.Required, name), Type: typeOf(p), About: prose(p.Value.Description), Limits: limits(p.Value),
-		})
+		f := field{Name: name, Required: slices.Contains(s.Required, name), Type: typeOf(p), About: prose(p.Value.Description), Limits: limits(p.Value)}
+		if f.Required {
+			need = append(need, f)
+		} else {
+			may = append(may, f)
+		}
 	}
-	return out
+	return append(need, may...)
 }
 
 // typeOf names a type, with a link where it has a name of its own.

@@ -42,10 +42,10 @@ type Source struct {
 	Contract *openapi3.T
 	YAML     []byte // the contract as written
 	// Problems lists what an operation may answer beside its good answers; Common what every one may.
-	Problems func(method string, item *openapi3.PathItem, op *openapi3.Operation) []Problem
+	Problems func(method, path string) []Problem
 	Common   []Problem
 	// Right says in words which right an operation wants; "" is none.
-	Right func(op *openapi3.Operation) string
+	Right func(method, path string) string
 }
 
 // Page is one answer.
@@ -64,14 +64,14 @@ type Site struct {
 // New returns the site of a contract. Errors are those of its own parts, found by its tests.
 func New(s Source) (*Site, error) {
 	site := &Site{source: s, pages: map[string]func() (Page, error){}}
-	t, err := template.ParseFS(assets, "page.html")
-	if err != nil {
-		return nil, fmt.Errorf("read template: %w", err)
-	}
 	for _, lang := range i18n.Languages() {
 		words, err := i18n.Load(lang)
 		if err != nil {
 			return nil, err
+		}
+		t, err := template.New("page.html").Funcs(template.FuncMap{"t": words.T}).ParseFS(assets, "page.html")
+		if err != nil {
+			return nil, fmt.Errorf("read template: %w", err)
 		}
 		site.add(lang, "", func() (Page, error) { return site.reference(t, words) })
 		for _, name := range docs.Names() {
@@ -129,7 +129,6 @@ func Language(r *http.Request) string {
 // view is what the template shows.
 type view struct {
 	Lang, Title string
-	T           func(string) string
 	Pages       []pageLink
 	Other       string        // the language that one can change to
 	Here        string        // path of the page itself
@@ -157,7 +156,7 @@ func title(name, text string) string {
 }
 
 func (s *Site) view(words *i18n.Catalogue, here, heading string) view {
-	v := view{Lang: words.Lang(), Title: heading, T: func(k string) string { return words.T(k) }, Here: path.Join(Root, here), Version: s.source.Contract.Info.Version}
+	v := view{Lang: words.Lang(), Title: heading, Here: path.Join(Root, here), Version: s.source.Contract.Info.Version}
 	for _, lang := range i18n.Languages() {
 		if lang != words.Lang() {
 			v.Other = lang

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +30,15 @@ type app struct {
 
 // t is the text of a key in the user's language.
 func (a *app) t(key string, values ...any) string { return a.text.T(key, values...) }
+
+// Process is Main for the arguments and the streams of this process, and returns its exit code. Ctrl-C or SIGTERM ends
+// what runs in its own way; a second one ends the process at once.
+func Process() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // from then on a signal does what it does by default
+	return Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
+}
 
 // Main runs the command line and returns its exit code: 0 done, 1 failed or a bound was
 // missed, 2 wrong usage or bad input. Data goes to stdout, words to stderr.

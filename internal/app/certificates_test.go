@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"fairlane/internal/config"
+	"fairlane/internal/servertls"
 )
 
 // authority signs certificates for tests.
@@ -87,7 +88,7 @@ func (a *authority) files(dir, name string, until time.Time) config.TLS {
 }
 
 // serves answers who the client is, over the given certificates.
-func serves(t testing.TB, c *certificates) string {
+func serves(t testing.TB, c *servertls.Source) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := "nobody"
@@ -96,7 +97,7 @@ func serves(t testing.TB, c *certificates) string {
 		}
 		_, _ = io.WriteString(w, name)
 	}))
-	s.TLS = c.server()
+	s.TLS = c.Config()
 	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -148,7 +149,7 @@ func TestClientCertificatesAreAskedForAsConfigured(t *testing.T) {
 		{"require", nil, "", true},
 	} {
 		files.ClientAuth = c.auth
-		certs, err := newCertificates(files, nil)
+		certs, err := certificates(files, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +161,7 @@ func TestClientCertificatesAreAskedForAsConfigured(t *testing.T) {
 	// A certificate of somebody else's authority is not sent by Go's client when the server names its own, so it is
 	// forced on it.
 	files.ClientAuth = "optional"
-	certs, err := newCertificates(files, nil)
+	certs, err := certificates(files, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestClientCertificatesAreAskedForAsConfigured(t *testing.T) {
 func TestOldTLSIsRefused(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	certs, err := newCertificates(a.files(t.TempDir(), "fairlane.test", time.Now().Add(time.Hour)), nil)
+	certs, err := certificates(a.files(t.TempDir(), "fairlane.test", time.Now().Add(time.Hour)), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,14 +194,14 @@ func TestARenewedCertificateIsTakenAndABrokenOneIsNot(t *testing.T) {
 	dir := t.TempDir()
 	files := a.files(dir, "first.test", time.Now().Add(time.Hour))
 	var logged bytes.Buffer
-	certs, err := newCertificates(files, slog.New(slog.NewTextHandler(&logged, nil)))
+	certs, err := certificates(files, slog.New(slog.NewTextHandler(&logged, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	name := func() string {
-		now = now.Add(certificateInterval)
-		c, err := x509.ParseCertificate(certs.at(now).Certificates[0].Certificate[0])
+		now = now.Add(servertls.Interval)
+		c, err := x509.ParseCertificate(certs.At(now).Certificates[0].Certificate[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,11 +250,11 @@ func TestCertificatesThatCannotBeUsedAreFoundAtTheStart(t *testing.T) {
 		"key of another":  {CertFile: good.CertFile, KeyFile: a.files(t.TempDir(), "y.test", time.Now().Add(time.Hour)).KeyFile},
 		"empty authority": {CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: empty},
 	} {
-		if _, err := newCertificates(files, nil); err == nil {
+		if _, err := certificates(files, slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%s was accepted", what)
 		}
 	}
-	until, names, err := expiry(good.CertFile, good.KeyFile)
+	until, names, err := servertls.Expiry(good.CertFile, good.KeyFile)
 	if err != nil || len(names) != 1 || names[0] != "x.test" || time.Until(until) > time.Hour {
 		t.Errorf("expiry %s of %v, %v", until, names, err)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,20 @@ func (a *app) configFlags(cmd *cobra.Command) *string {
 		}
 	}
 	return path
+}
+
+// configured makes cmd one that runs with the configuration.
+func (a *app) configured(cmd *cobra.Command, run func(ctx context.Context, l *config.Loaded) error) *cobra.Command {
+	path := a.configFlags(cmd)
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		l, err := loadConfig(cmd, *path)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), l)
+	}
+	return cmd
 }
 
 // loadConfig reads the configuration of a command that has configFlags. Its errors are wrong usage.

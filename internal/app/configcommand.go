@@ -1,14 +1,16 @@
 package app
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
 	"fairlane/internal/config"
+	"fairlane/internal/control"
 )
 
 // configCommand is `fairlane config`: what the service would run with, without running it.
@@ -20,24 +22,16 @@ func (a *app) configCommand() *cobra.Command {
 
 // configCheckCommand reads everything that a configuration names and says what is wrong.
 func (a *app) configCheckCommand() *cobra.Command {
-	var path *string
-	cmd := &cobra.Command{
-		Use: "check", Short: a.t("config.check.short"), Long: a.t("config.check.long"), Args: cobra.NoArgs,
+	return a.configured(&cobra.Command{
+		Use: "check", Short: a.t("config.check.short"), Long: a.t("config.check.long"),
 		Example: "  fairlane config check --config /etc/fairlane/fairlane.yaml",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := loadConfig(cmd, *path)
-			if err != nil {
-				return err
-			}
-			if err := checkFiles(&l.Config); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(a.stdout, a.t("config.right"))
+	}, func(_ context.Context, l *config.Loaded) error {
+		if err := checkFiles(&l.Config); err != nil {
 			return err
-		},
-	}
-	path = a.configFlags(cmd)
-	return cmd
+		}
+		_, err := fmt.Fprintln(a.stdout, a.t("config.right"))
+		return err
+	})
 }
 
 // checkFiles reads every file that a configuration names as the service would.
@@ -51,14 +45,16 @@ func checkFiles(c *Config) error {
 	_, err := databaseURL(c)
 	add("database_password_file", err)
 	token, err := config.Secret(c.AdminTokenFile)
-	if err == nil && c.AdminTokenFile != "" && len(token) < minAdminToken {
-		err = fmt.Errorf("%s: found %d characters: want %d or more", c.AdminTokenFile, len(token), minAdminToken)
+	if err == nil && token != "" {
+		if err = control.CheckAdminToken(token); err != nil {
+			err = fmt.Errorf("%s: %w", c.AdminTokenFile, err)
+		}
 	}
 	add("admin_token_file", err)
 	_, err = ccKey(c.CCKeyFile)
 	add("cc_key_file", err)
 	if c.TLS.CertFile != "" {
-		_, err = newCertificates(c.TLS, nil)
+		_, err = certificates(c.TLS, slog.New(slog.DiscardHandler))
 		add("tls", err)
 	}
 	if err := withOpenID(&api.Options{}, c); err != nil {
@@ -70,9 +66,6 @@ func checkFiles(c *Config) error {
 	return &UsageError{errors.Join(faults...)}
 }
 
-// minAdminToken is the least length of an administrator's token; control.Bootstrap demands it.
-const minAdminToken = 32
-
 // setting is one effective value, as `fairlane config print` shows it.
 type setting struct {
 	Key   string `json:"key"`
@@ -82,34 +75,25 @@ type setting struct {
 
 // configPrintCommand shows the effective value of every key and where it came from.
 func (a *app) configPrintCommand() *cobra.Command {
-	var path *string
 	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "print", Short: a.t("config.print.short"), Long: a.t("config.print.long"), Args: cobra.NoArgs,
+	cmd := a.configured(&cobra.Command{
+		Use: "print", Short: a.t("config.print.short"), Long: a.t("config.print.long"),
 		Example: "  fairlane config print --config /etc/fairlane/fairlane.yaml\n  FAIRLANE_LOG_LEVEL=debug fairlane config print --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := loadConfig(cmd, *path)
-			if err != nil {
-				return err
-			}
-			var all []setting
-			for _, k := range config.Keys() {
-				all = append(all, setting{k.Name, k.Value(&l.Config), l.From(k.Name)})
-			}
-			if asJSON {
-				enc := json.NewEncoder(a.stdout)
-				enc.SetIndent("", "  ")
-				return enc.Encode(all)
-			}
-			t := newTable(a.stdout, 0)
-			fmt.Fprintf(t, "%s\t%s\t%s\n", a.t("config.col.key"), a.t("config.col.value"), a.t("config.col.from"))
-			for _, s := range all {
-				fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, s.Value, s.From)
-			}
-			return t.Flush()
-		},
-	}
-	path = a.configFlags(cmd)
+	}, func(_ context.Context, l *config.Loaded) error {
+		var all []setting
+		for _, k := range config.Keys() {
+			all = append(all, setting{k.Name, k.Value(&l.Config), l.From(k.Name)})
+		}
+		if asJSON {
+			return printJSON(a.stdout, all)
+		}
+		t := newTable(a.stdout, 0)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", a.t("config.col.key"), a.t("config.col.value"), a.t("config.col.from"))
+		for _, s := range all {
+			fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, s.Value, s.From)
+		}
+		return t.Flush()
+	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
 	return cmd
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -24,30 +23,15 @@ func (a *app) dbCommand() *cobra.Command {
 
 // dbVerb is a command on the configured database.
 func (a *app) dbVerb(name, example string, run func(ctx context.Context, l *config.Loaded, database string) error) *cobra.Command {
-	var path *string
-	cmd := &cobra.Command{
-		Use: name, Short: a.t("db." + name + ".short"), Long: a.t("db." + name + ".long"), Args: cobra.NoArgs, Example: example,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := loadConfig(cmd, *path)
-			if err != nil {
-				return err
-			}
-			database, err := databaseURL(&l.Config)
-			if err != nil {
-				return &UsageError{err}
-			}
-			return run(cmd.Context(), l, database)
-		},
-	}
-	path = a.configFlags(cmd)
-	return cmd
-}
-
-// printJSON writes a value for programs.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return a.configured(&cobra.Command{
+		Use: name, Short: a.t("db." + name + ".short"), Long: a.t("db." + name + ".long"), Example: example,
+	}, func(ctx context.Context, l *config.Loaded) error {
+		database, err := databaseURL(&l.Config)
+		if err != nil {
+			return &UsageError{err}
+		}
+		return run(ctx, l, database)
+	})
 }
 
 func (a *app) dbBackupCommand() *cobra.Command {
@@ -110,7 +94,7 @@ func (a *app) dbCheckCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				err = a.printJSON(in)
+				err = printJSON(a.stdout, in)
 			} else {
 				err = a.printInspection(in)
 			}
@@ -160,7 +144,7 @@ func (a *app) dbMigrateCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return a.printJSON(list)
+				return printJSON(a.stdout, list)
 			}
 			t := newTable(a.stdout, 0)
 			fmt.Fprintf(t, "%s\t%s\n", a.t("db.col.migration"), a.t("db.col.state"))
@@ -187,12 +171,12 @@ func (a *app) dbPruneCommand() *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, s.Close()) }()
-			out, err := control.Prune(ctx, s, time.Now, retention(l.Retention))
+			out, err := control.Prune(ctx, s, time.Now, control.Retention(l.Retention))
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return a.printJSON(out)
+				return printJSON(a.stdout, out)
 			}
 			_, err = fmt.Fprintln(a.stdout, a.t("db.prune.done", "events", out.Events, "devices", out.RolloutDevices,
 				"plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit))
@@ -202,18 +186,14 @@ func (a *app) dbPruneCommand() *cobra.Command {
 	return cmd
 }
 
-// retention turns the configuration into what the use case takes.
-func retention(r config.Retention) control.Retention {
-	return control.Retention{Events: r.Events, Rollouts: r.Rollouts, Plans: r.Plans, Snapshots: r.Snapshots, Audit: r.Audit}
-}
-
-// pruneEvery is how often one of the managers applies the retention.
-const pruneEvery = 24 * time.Hour
+// pruneEvery is how often one of the managers applies the retention. A new leader among them counts from its own
+// beginning, so it has to be shorter than the time between two restarts.
+const pruneEvery = time.Hour
 
 // pruning is the retention as periodic work.
-func (m *manager) pruning(r control.Retention) riverwork.Periodic {
+func (m *manager) pruning() riverwork.Periodic {
 	return riverwork.Periodic{Name: "retention", Every: pruneEvery, Do: func(ctx context.Context) error {
-		out, err := m.service.Prune(ctx, r)
+		out, err := m.service.Prune(ctx, m.options.retention)
 		if err == nil && out != (control.Pruned{}) {
 			m.log.Info("retention applied", "events", out.Events, "rollout_devices", out.RolloutDevices, "plans", out.Plans, "snapshots", out.Snapshots, "audit", out.Audit)
 		}

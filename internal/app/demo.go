@@ -150,27 +150,39 @@ func (d *demo) onboard(ctx context.Context) error {
 
 // rollOut runs one stage to its end; anything but success is an error.
 func (d *demo) rollOut(ctx context.Context, plan string, stage control.Stage) (control.Rollout, error) {
-	svc := d.manager.service
-	ro, err := svc.StartRollout(ctx, demoFabric, control.RolloutInput{Plan: plan, Stages: []control.Stage{stage}})
+	ro, err := d.toEnd(ctx, control.RolloutInput{Plan: plan, Stages: []control.Stage{stage}})
 	if err != nil {
-		return control.Rollout{}, err
-	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for ro.State == control.RolloutRunning {
-		select {
-		case <-ctx.Done():
-			return ro, ctx.Err()
-		case <-tick.C:
-		}
-		if ro, err = svc.Rollout(ctx, demoFabric, ro.ID); err != nil {
-			return ro, err
-		}
+		return ro, err
 	}
 	if ro.State != control.RolloutSucceeded {
 		return ro, fmt.Errorf("rollout %d (%s) %s: %s", ro.ID, stage, ro.State, ro.Result)
 	}
 	return ro, nil
+}
+
+// toEnd starts a rollout and waits for its end, whatever that is.
+func (d *demo) toEnd(ctx context.Context, in control.RolloutInput) (control.Rollout, error) {
+	svc := d.manager.service
+	ro, err := svc.StartRollout(ctx, demoFabric, in)
+	if err != nil {
+		return ro, err
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		newest, _, err := svc.ListRollouts(ctx, demoFabric, control.Page{Limit: 1}) // without its devices, of which there may be many
+		if err != nil {
+			return ro, err
+		}
+		if newest[0].State != control.RolloutRunning {
+			return svc.Rollout(ctx, demoFabric, ro.ID)
+		}
+		select {
+		case <-ctx.Done():
+			return ro, ctx.Err()
+		case <-tick.C:
+		}
+	}
 }
 
 // settle measures in rounds until two in a row agree, then once more for longer.

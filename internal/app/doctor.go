@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -99,9 +98,7 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 // print shows the findings as JSON or as a table, what to do below each that is not good.
 func (d *doctor) print(asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(d.app.stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(d.findings)
+		return printJSON(d.app.stdout, d.findings)
 	}
 	t := newTable(d.app.stdout, 0)
 	fmt.Fprintf(t, "%s\t%s\t%s\n", d.app.t("doctor.col.check"), d.app.t("doctor.col.status"), d.app.t("doctor.col.found"))

@@ -124,7 +124,10 @@ func databases(t *testing.T, on onDoctor) {
 	at := func(name string, spoil ...string) Config {
 		path := filepath.Join(t.TempDir(), name)
 		m, err := openManager(t.Context(), path, &ports{})
-		if err = errors.Join(err, m.close()); err != nil {
+		if err == nil {
+			err = m.close()
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, statement := range spoil {
@@ -152,6 +155,7 @@ func services(t *testing.T, on onDoctor) {
 		version string
 	}{
 		"service-right": {200, `{"version":"` + version() + `"}`}, "service-version": {200, `{"version":"0.0.1-other"}`}, "service-other": {200, "<html>"},
+		"service-not-ready": {503, `{"version":"` + version() + `"}`},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/ready") {
@@ -164,15 +168,6 @@ func services(t *testing.T, on onDoctor) {
 		srv.Close()
 		on([]string{"service-away"}, Config{}, func(d *doctor) { d.url = srv.URL; d.service(t.Context()) })
 	}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/ready") {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		_, _ = fmt.Fprint(w, `{"version":"`+version()+`"}`)
-	}))
-	defer srv.Close()
-	on([]string{"service-not-ready"}, Config{}, func(d *doctor) { d.now = time.Now; d.url = srv.URL; d.service(t.Context()) })
 }
 
 func fabrics(t *testing.T, on onDoctor) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fairlane/internal/config"
+	"fairlane/internal/servertls"
 	"fairlane/internal/store"
 )
 
@@ -55,7 +56,7 @@ func (d *doctor) tls(context.Context) {
 		if far := remote(c.Listen); far != "" {
 			d.note("tls", far, statusWarn, "tls-none")
 		}
-	} else if end, names, err := expiry(c.TLS.CertFile, c.TLS.KeyFile); err == nil { // else the configuration's check has said so
+	} else if end, names, err := servertls.Expiry(c.TLS.CertFile, c.TLS.KeyFile); err == nil { // else the configuration's check has said so
 		left := end.Sub(d.now())
 		day := end.UTC().Format(time.DateOnly)
 		switch {
@@ -93,7 +94,7 @@ func (d *doctor) store(ctx context.Context) {
 	if err != nil {
 		return // the configuration's check has said so
 	}
-	if !config.IsPostgres(database) {
+	if !store.IsPostgres(database) {
 		d.space(database)
 	}
 	n, err := store.Look(ctx, database)

@@ -52,17 +52,6 @@ func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Trans
 	d.manager(ctx, f.Name, c, port.MasterSMLID)
 }
 
-// ownPort reads PortInfo of the port that the transport is attached at.
-func ownPort(ctx context.Context, t mad.Transport) (mad.PortInfo, error) {
-	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
-	resp, err := mad.Call(ctx, t, mad.Target{}, &req)
-	var p mad.PortInfo
-	if err == nil {
-		err = p.Decode(resp.Data())
-	}
-	return p, err
-}
-
 // manager says who manages the subnet, and whether it writes congestion control too. That cannot be read over the
 // fabric: OpenSM keeps the option to itself. Where its file is on this machine, the file is read.
 func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, lid ident.LID) {
@@ -71,12 +60,8 @@ func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, li
 		return
 	}
 	req := mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)
-	resp, err := mad.Call(ctx, t, mad.Target{LID: lid}, &req)
 	var info mad.SMInfo
-	if err == nil {
-		err = info.Decode(resp.Data())
-	}
-	if err != nil {
+	if err := read(ctx, t, mad.Target{LID: lid}, &req, &info); err != nil {
 		d.note("sm", fabric, statusSkip, "sm-silent", "lid", lid, "error", err)
 	} else {
 		state := "sm-other"

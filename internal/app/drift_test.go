@@ -314,15 +314,7 @@ func TestASweepLeavesAFabricWithARolloutAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitFor := func(phase control.Phase) {
-		t.Helper()
-		for tick := time.Tick(2 * time.Millisecond); ; <-tick {
-			if l.rollout(ro.ID).Phase == phase {
-				return
-			}
-		}
-	}
-	waitFor(control.PhaseConfirming)
+	l.until(ro.ID, control.PhaseConfirming)
 	before := l.device().ReadAt
 	l.meddle()
 	l.skew.Add(int64(2 * lookEvery))

@@ -74,22 +74,9 @@ func rollToEnd(t *testing.T, d *demo, plan string) control.Rollout {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	svc := d.manager.service
-	ro, err := svc.StartRollout(ctx, demoFabric, control.RolloutInput{Plan: plan})
+	ro, err := d.toEnd(ctx, control.RolloutInput{Plan: plan})
 	if err != nil {
 		t.Fatal(err)
-	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for ro.State == control.RolloutRunning {
-		select {
-		case <-ctx.Done():
-			t.Fatal("the rollout does not end")
-		case <-tick.C:
-		}
-		if ro, err = svc.Rollout(ctx, demoFabric, ro.ID); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return ro
 }

@@ -12,6 +12,22 @@ import (
 	"fairlane/subnet/mad"
 )
 
+// read exchanges a request for one attribute.
+func read(ctx context.Context, t mad.Transport, to mad.Target, req *mad.Packet, a mad.Attribute) error {
+	resp, err := mad.Call(ctx, t, to, req)
+	if err != nil {
+		return err
+	}
+	return a.Decode(resp.Data())
+}
+
+// ownPort reads PortInfo of the port that the transport is attached at.
+func ownPort(ctx context.Context, t mad.Transport) (p mad.PortInfo, err error) {
+	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
+	err = read(ctx, t, mad.Target{}, &req, &p)
+	return p, err
+}
+
 // checkIdentities refuses to go on when one of the devices is not who it was.
 func checkIdentities(ctx context.Context, t mad.Transport, devices []driver.Device) error {
 	wrong := identities(ctx, t, devices)
@@ -36,9 +52,8 @@ func identities(ctx context.Context, t mad.Transport, devices []driver.Device) m
 		d := &devices[i]
 		g.Go(func() error {
 			req := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
-			resp, err := mad.Call(ctx, t, mad.Target{LID: d.LID}, &req)
 			var info mad.NodeInfo
-			if err != nil || info.Decode(resp.Data()) != nil || info.NodeGUID == d.ID.Node {
+			if read(ctx, t, mad.Target{LID: d.LID}, &req, &info) != nil || info.NodeGUID == d.ID.Node {
 				return nil // silence is reported by the reading
 			}
 			mu.Lock()

@@ -113,20 +113,13 @@ func serveUntil(ctx context.Context, endpoints []endpoint, e ending) error {
 		e.begin()
 	}
 	if ctx.Err() != nil {
-		pause(e.delay)
+		time.Sleep(e.delay) // nothing interrupts it but the end of the process
 	}
 	var faults []error
 	for _, p := range endpoints {
 		faults = append(faults, shut(ctx, p.server, e))
 	}
 	return errors.Join(append(faults, g.Wait())...)
-}
-
-// pause waits; nothing interrupts it but the end of the process.
-func pause(d time.Duration) {
-	if d > 0 {
-		<-time.After(d)
-	}
 }
 
 // shut ends one server.

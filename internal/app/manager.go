@@ -27,6 +27,7 @@ type manager struct {
 	lock    *os.File // of a SQLite file; nil on PostgreSQL, which many managers share
 	engine  *engine.Engine
 	queue   *riverwork.Queue
+	options workOptions
 	log     *slog.Logger
 	stop    context.CancelFunc
 	keeper  sync.WaitGroup
@@ -34,12 +35,11 @@ type manager struct {
 
 // workOptions tune how a manager works rollouts. The zero value is the default of each.
 type workOptions struct {
-	log     *slog.Logger
-	tracer  trace.TracerProvider // nil: no spans
-	lease   time.Duration        // see engine.Deps.Lease
-	workers int                  // jobs worked at the same time
-	idle    bool                 // work nothing: for commands that only look
-	still   bool                 // no periodic work: for tests, which ask for it themselves
+	log       *slog.Logger
+	tracer    trace.TracerProvider // nil: no spans
+	lease     time.Duration        // see engine.Deps.Lease
+	retention control.Retention    // for how long what is of no more use is kept
+	still     bool                 // no periodic work: for tests, which ask for it themselves
 }
 
 // lockDatabase makes this the only manager of a database file. A second one would take the rollouts of
@@ -58,7 +58,7 @@ func lockDatabase(path string) (*os.File, error) {
 // openManager opens the store, puts the service on it and begins to work its jobs: rollouts that an earlier process
 // left go on. Each of adjust may change what the service works through.
 func openManager(ctx context.Context, database string, p *ports, adjust ...func(*control.Deps)) (_ *manager, err error) {
-	m := &manager{log: p.work.log}
+	m := &manager{options: p.work, log: p.work.log}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
@@ -93,27 +93,24 @@ func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err 
 	name := managerName()
 	m.engine, err = engine.New(engine.Deps{
 		Store: m.service.JobStore(), Targets: m.service.JobTarget, Opener: p, Ended: m.service.RolloutEnded,
-		Gate: gates{meter}, Name: name, Lease: p.work.lease,
+		Gate: gates{meter}, Name: name, Lease: m.options.lease,
 	})
 	if err != nil {
 		return err
 	}
 	m.queue, err = riverwork.New(ctx, m.store.Writer(), riverwork.Options{
-		Postgres: m.lock == nil, Name: name, Log: slog.New(leveled{m.log.Handler()}), Workers: p.work.workers, Periodic: m.periodic(name, p.work.still),
+		Postgres: m.lock == nil, Name: name, Log: slog.New(leveled{m.log.Handler()}), Periodic: m.periodic(name),
 		Work: func(ctx context.Context, j control.Job) error {
 			if j.Kind == control.JobTask {
 				return m.service.WorkTask(ctx, j)
 			}
-			return m.engine.Work(span.WithProvider(ctx, p.work.tracer), j)
+			return m.engine.Work(span.WithProvider(ctx, m.options.tracer), j)
 		},
 	})
 	if err != nil {
 		return err
 	}
 	m.store.UseJobs(m.queue)
-	if p.work.idle {
-		return nil
-	}
 	if m.lock != nil { // nobody else can be alive
 		if err := m.engine.TakeOver(ctx); err != nil {
 			return fmt.Errorf("take over the rollouts of an earlier process: %w", err)
@@ -128,14 +125,15 @@ func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err 
 }
 
 // periodic is what one of all managers does every so often.
-func (m *manager) periodic(name string, still bool) []riverwork.Periodic {
-	if still {
+func (m *manager) periodic(name string) []riverwork.Periodic {
+	if m.options.still {
 		return nil
 	}
 	return []riverwork.Periodic{
 		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
 		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
 		{Name: "drift", Every: 5 * time.Second, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
+		m.pruning(),
 	}
 }
 

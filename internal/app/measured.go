@@ -120,7 +120,7 @@ func watch(m *obs.Metrics) func() func(api.Answered) {
 		end := m.Begin()
 		return func(a api.Answered) {
 			end()
-			m.Answered(obs.Request{Method: a.Method, Route: a.Route, Status: a.Status, Code: a.Code, Duration: a.Duration, Bytes: a.Bytes})
+			m.Answered(obs.Request(a))
 		}
 	}
 }

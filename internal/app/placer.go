@@ -91,13 +91,8 @@ func (f faults) Unwrap() []error { return f }
 
 // administration finds the LID of subnet administration: the master SM's, as our own port knows it.
 func (p *placer) administration(ctx context.Context) (ident.LID, error) {
-	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
-	resp, err := p.transport.Exchange(ctx, mad.Target{}, &req)
+	info, err := ownPort(ctx, p.transport)
 	if err != nil {
-		return 0, fmt.Errorf("read own PortInfo: %w", err)
-	}
-	var info mad.PortInfo
-	if err := info.Decode(resp.Data()); err != nil {
 		return 0, fmt.Errorf("read own PortInfo: %w", err)
 	}
 	if !info.MasterSMLID.IsUnicast() {

@@ -147,24 +147,8 @@ func push(tb testing.TB, d *demo, plan string, o control.RolloutOptions) control
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 5*time.Minute)
 	defer cancel()
-	svc := d.manager.service
-	ro, err := svc.StartRollout(ctx, demoFabric, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		list, _, err := svc.ListRollouts(ctx, demoFabric, control.Page{Limit: 1})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if list[0].State != control.RolloutRunning {
-			break
-		}
-		<-tick.C
-	}
-	if ro, err = svc.Rollout(ctx, demoFabric, ro.ID); err != nil || ro.State != control.RolloutSucceeded {
+	ro, err := d.toEnd(ctx, control.RolloutInput{Plan: plan, Stages: []control.Stage{control.StageSettings}, Options: o})
+	if err != nil || ro.State != control.RolloutSucceeded {
 		tb.Fatalf("rollout ended as %s: %s (%v)", ro.State, ro.Result, err)
 	}
 	return ro

@@ -122,7 +122,7 @@ func TestADeviceThatRebootsBeforeTheConfirmationGoesBackToWhatItWas(t *testing.T
 func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 	t.Parallel()
 	l := newDriftLab(t, reconcile.PolicyReport)
-	ro := l.begin(control.RolloutOptions{ConfirmWindow: time.Second}) // nobody confirms it
+	ro := l.begin(control.RolloutOptions{ConfirmWindow: 3 * time.Second}) // nobody confirms it
 	l.until(ro.ID, control.PhaseConfirming)
 	l.meddle()
 	l.quiet()

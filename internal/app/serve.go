@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
 	"fairlane/internal/config"
@@ -46,20 +48,10 @@ func ccKey(path string) (mad.Key, error) {
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	var path *string
-	cmd := &cobra.Command{
-		Use: "serve", Short: a.t("serve.short"), Long: a.t("serve.long"), Args: cobra.NoArgs,
+	return a.configured(&cobra.Command{
+		Use: "serve", Short: a.t("serve.short"), Long: a.t("serve.long"),
 		Example: "  fairlane serve --config fairlane.yaml\n  fairlane serve --database /var/lib/fairlane/fairlane.db --listen 127.0.0.1:8470",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, err := loadConfig(cmd, *path)
-			if err != nil {
-				return err
-			}
-			return a.runServe(cmd.Context(), l.Config)
-		},
-	}
-	path = a.configFlags(cmd)
-	return cmd
+	}, func(ctx context.Context, l *config.Loaded) error { return a.runServe(ctx, l.Config) })
 }
 
 // serving is the process of `fairlane serve` while it is built up and taken down.
@@ -70,7 +62,7 @@ type serving struct {
 	notify   notifier
 	manager  *manager
 	metrics  *obs.Metrics
-	tracing  *sdktrace.TracerProvider // nil: no spans
+	tracer   trace.TracerProvider // nil: no spans
 	stopping atomic.Bool
 }
 
@@ -87,14 +79,15 @@ func (a *app) runServe(ctx context.Context, c Config) (err error) {
 	}
 	if c.Trace.Endpoint != "" {
 		host, _ := os.Hostname() // an unknown name is an empty one
-		s.tracing, err = obs.NewTracing(ctx, obs.TraceOptions{
+		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{
 			Endpoint: c.Trace.Endpoint, SampleRatio: c.Trace.SampleRatio, Version: version(), Instance: host,
 		})
 		if err != nil {
 			return err
 		}
 		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { s.log.Warn("spans were not sent", "error", err.Error()) }))
-		defer s.flush(ctx)
+		defer s.flush(ctx, tracing)
+		s.tracer = tracing
 	}
 	if err := s.open(ctx); err != nil {
 		return err
@@ -111,10 +104,10 @@ func (a *app) runServe(ctx context.Context, c Config) (err error) {
 }
 
 // flush sends the spans that are left.
-func (s *serving) flush(ctx context.Context) {
+func (s *serving) flush(ctx context.Context, tracing *sdktrace.TracerProvider) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlush)
 	defer cancel()
-	if err := s.tracing.Shutdown(ctx); err != nil {
+	if err := tracing.Shutdown(ctx); err != nil {
 		s.log.Warn("the last spans were not sent", "error", err.Error())
 	}
 }
@@ -132,10 +125,9 @@ func (s *serving) open(ctx context.Context) error {
 	if s.metrics, err = obs.NewMetrics(version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
-	p := &ports{ccKey: key, work: workOptions{log: s.log, lease: s.config.Rollouts.Lease}}
-	if s.tracing != nil {
-		p.work.tracer = s.tracing
-	}
+	p := &ports{ccKey: key, work: workOptions{
+		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention),
+	}}
 	s.manager, err = openManager(ctx, database, p, func(d *control.Deps) {
 		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}
@@ -166,28 +158,25 @@ func (s *serving) signIn(ctx context.Context) error {
 
 // endpoints opens every listener before anything is served, so that a taken port is found at the start.
 func (s *serving) endpoints(ctx context.Context) ([]endpoint, error) {
-	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL}
+	o := api.Options{Log: s.log, Watch: watch(s.metrics), Ready: s.ready, PublicURL: s.config.PublicURL, Tracer: s.tracer}
 	if err := withOpenID(&o, &s.config); err != nil {
 		return nil, &UsageError{err}
-	}
-	if s.tracing != nil {
-		o.Tracer = s.tracing
 	}
 	h, err := s.manager.handler(o)
 	if err != nil {
 		return nil, err
 	}
-	first := endpoint{server: api.HTTPServer(h)}
-	first.server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
-	if s.config.TLS.CertFile == "" {
-		first.listeners, err = listenOn(ctx, s.config.Listen, nil)
-	} else {
-		var c *certificates
-		if c, err = newCertificates(s.config.TLS, s.log); err != nil {
+	var secure *tls.Config // nil: plain HTTP
+	if s.config.TLS.CertFile != "" {
+		c, err := certificates(s.config.TLS, s.log)
+		if err != nil {
 			return nil, &UsageError{err}
 		}
-		first.listeners, err = listenOn(ctx, s.config.Listen, c.server())
+		secure = c.Config()
 	}
+	first := endpoint{server: api.HTTPServer(h)}
+	first.server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of handshakes and the like
+	first.listeners, err = listenOn(ctx, s.config.Listen, secure)
 	if err != nil || len(s.config.Operations.Listen) == 0 {
 		return []endpoint{first}, err
 	}
@@ -263,8 +252,5 @@ func (s *serving) census(ctx context.Context) (obs.Census, error) {
 		return obs.Census{}, err
 	}
 	n, err := s.manager.store.Census(ctx)
-	return obs.Census{
-		Fabrics: n.Fabrics, Tenants: n.Tenants, Rollouts: n.Rollouts, Devices: n.Devices, OldestActive: n.OldestActive,
-		Readings: n.Readings, Quarantined: n.Quarantined, Jobs: n.Jobs, Sessions: n.Sessions,
-	}, err
+	return obs.Census(n), err
 }

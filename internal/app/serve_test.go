@@ -94,11 +94,19 @@ func startServeOn(t testing.TB, database, more string) *process {
 // send makes a request with the token and returns status and body.
 func (p *process) send(t testing.TB, method, url, body string) (int, string) {
 	t.Helper()
+	return p.sendAs(t, "Bearer "+testToken, method, url, body)
+}
+
+// sendAs is send with credentials, or with none when they are empty.
+func (p *process) sendAs(t testing.TB, credentials, method, url, body string) (int, string) {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+testToken)
+	if credentials != "" {
+		r.Header.Set("Authorization", credentials)
+	}
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -121,17 +129,9 @@ func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
 		t.Fatalf("create: %d %s", code, body)
 	}
 	p.send(t, "GET", p.api+"/api/v1/fabrics/lab?limit=canaryquery", "")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.api+"/api/v1/fabrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer flt_canarywrong_0123456789abcdefghijk")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusUnauthorized {
-		t.Fatalf("a wrong token: %d, %v", resp.StatusCode, err)
+	const wrong = "Bearer flt_canarywrong_0123456789abcdefghijk"
+	if code, body := p.sendAs(t, wrong, "GET", p.api+"/api/v1/fabrics", ""); code != http.StatusUnauthorized {
+		t.Fatalf("a wrong token: %d %s", code, body)
 	}
 	_, metrics := p.send(t, "GET", p.ops+"/metrics", "")
 	for _, want := range []string{
@@ -147,20 +147,9 @@ func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
 	if code, _ := p.send(t, "GET", p.ops+"/debug/pprof/goroutine?debug=1", ""); code != http.StatusOK {
 		t.Errorf("profiles: %d", code)
 	}
-	for _, token := range []string{"", "Bearer flt_canarywrong_0123456789abcdefghijk"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.ops+"/debug/pprof/heap", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if token != "" {
-			r.Header.Set("Authorization", token)
-		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusUnauthorized {
-			t.Errorf("profiles with %q: %d, %v", token, resp.StatusCode, err)
+	for _, credentials := range []string{"", wrong} {
+		if code, _ := p.sendAs(t, credentials, "GET", p.ops+"/debug/pprof/heap", ""); code != http.StatusUnauthorized {
+			t.Errorf("profiles with %q: %d", credentials, code)
 		}
 	}
 	for _, path := range []string{"/metrics", "/debug/pprof/"} {
@@ -198,7 +187,7 @@ func TestTheServiceTellsAboutItselfAndKeepsSecrets(t *testing.T) {
 
 func TestReadinessGoesFirst(t *testing.T) {
 	t.Parallel()
-	p := startServe(t, "shutdown: {delay: 1s}\n")
+	p := startServe(t, "shutdown: {delay: 3s}\n") // long enough for two requests on a busy machine
 	if code, body := p.send(t, "GET", p.api+"/api/v1/ready", ""); code != http.StatusOK {
 		t.Fatalf("ready: %d %s", code, body)
 	}

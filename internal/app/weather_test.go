@@ -17,21 +17,22 @@ import (
 
 	"fairlane/internal/audit"
 	"fairlane/internal/control"
+	"fairlane/internal/peertest"
 )
 
 // smallDisk is the environment variable that names the small file system for the tests that need one.
 const smallDisk = "FAIRLANE_TEST_SMALL_DISK"
 
 // onASmallDisk runs the test again in a mount namespace of its own, where a directory is a file system of 3 MiB; inside,
-// it returns that directory. Where users may not make namespaces the test is skipped.
+// it returns that directory.
 func onASmallDisk(t *testing.T) (dir string, inside bool) {
 	t.Helper()
 	if dir = os.Getenv(smallDisk); dir != "" {
 		return dir, true
 	}
-	unshare, err := exec.LookPath("unshare")
-	if err != nil || exec.CommandContext(t.Context(), unshare, "-rm", "true").Run() != nil {
-		t.Skip("no mount namespaces here")
+	unshare := peertest.Program(t, "unshare")
+	if out, err := exec.CommandContext(t.Context(), unshare, "-rm", "true").CombinedOutput(); err != nil {
+		peertest.Missing(t, fmt.Sprintf("users may not make mount namespaces here: %v: %s", err, out))
 	}
 	dir = t.TempDir()
 	script := `mount -t tmpfs -o size=3m tmpfs "$1" && exec "$2" -test.run="^$3\$" -test.v -test.timeout=120s`
@@ -94,6 +95,18 @@ func (p *process) fabrics(t *testing.T) map[string]bool {
 		names[f.Name] = true
 	}
 	return names
+}
+
+// doesNotStart starts the service on a database that it cannot work on, and wants it to end with words that name the
+// database and what to do.
+func doesNotStart(t *testing.T, database, want string) {
+	t.Helper()
+	var said transcript
+	config := write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+"\n")
+	code := Main(t.Context(), []string{"serve", "--config", config, "--lang", "en"}, io.Discard, &said)
+	if code != exitFailed || !strings.Contains(said.String(), database) || !strings.Contains(said.String(), want) {
+		t.Errorf("exit code %d: %s", code, said.String())
+	}
 }
 
 func TestAFullDiskUnderARunningService(t *testing.T) {
@@ -171,12 +184,7 @@ func TestAServiceThatStartsOnAFullDisk(t *testing.T) {
 	first.stop()
 	<-first.exit
 	fill(t, filepath.Join(dir, "ballast"))
-	var said transcript
-	config := write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+"\n")
-	code := Main(t.Context(), []string{"serve", "--config", config, "--lang", "en"}, io.Discard, &said)
-	if code != exitFailed || !strings.Contains(said.String(), "make room and start again") {
-		t.Errorf("exit code %d: %s", code, said.String())
-	}
+	doesNotStart(t, database, "make room and start again")
 	if err := os.Remove(filepath.Join(dir, "ballast")); err != nil {
 		t.Fatal(err)
 	}
@@ -199,12 +207,7 @@ func TestAServiceThatStartsOnAReadOnlyDisk(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,ro", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	var said transcript
-	config := write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+"\n")
-	code := Main(t.Context(), []string{"serve", "--config", config, "--lang", "en"}, io.Discard, &said)
-	if code != exitFailed || !strings.Contains(said.String(), database) || !strings.Contains(said.String(), "the user that runs the service") {
-		t.Errorf("exit code %d: %s", code, said.String())
-	}
+	doesNotStart(t, database, "the user that runs the service")
 }
 
 // TestAServiceThatCannotWorkSaysWhatToDo starts the service on databases that it must not touch.
@@ -246,12 +249,7 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 			}
 			c.spoil(t, path)
 			before, _ := os.ReadFile(path) // a directory has no contents
-			var said transcript
-			config := write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+path+"\n")
-			code := Main(t.Context(), []string{"serve", "--config", config, "--lang", "en"}, io.Discard, &said)
-			if code != exitFailed || !strings.Contains(said.String(), c.want) || !strings.Contains(said.String(), path) {
-				t.Errorf("exit code %d: %s", code, said.String())
-			}
+			doesNotStart(t, path, c.want)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
 				t.Error("the file was changed")
 			}

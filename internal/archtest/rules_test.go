@@ -50,35 +50,44 @@ var rules = []rule{
 	{"sim/reproduce", []string{"sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
 	{"sim/calibrate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile"}, "a calibration runs the simulator and fits what it gave"},
 	{"sim/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc"}, "an evaluation compiles random cases and sets the simulator against the prediction"},
-	{"sim/simdev", []string{"sim", "sim/fabric", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
+	{"sim/simdev", []string{"sim", "sim/fabric", "sim/pace", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
 
+	{"sim/pace", nil, "a clock knows what it runs by three methods"},
+	{"sim/tenantnet", []string{"sim/ether", "subnet", "tenants", "wrcc"}, "tenants' queue pairs become flows of the simulator, whoever runs it"},
+	{"sim/etherlive", []string{"sim/cc", "sim/ether", "sim/pace", "sim/plane", "sim/tenantnet", "sim/p4dev", "subnet", "tenants", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc", "wrcc/p4info"}, "a live fabric gives simulated devices their data planes; it does not know which protocols they answer"},
+	{"sim/plane", []string{"ccconfig/dcqcn", "ccconfig/ecn", "wrcc"}, "values between simulated devices and the fabric that moves their packets; neither side knows the other"},
 	{"sim/p4dev", []string{"wrcc", "wrcc/p4info"}, "simulated switches answer P4Runtime from tables; what forwards packets is behind an interface they declare"},
+
+	{"internal/servertls", nil, "certificates in files, whoever listens with them"},
+	{"internal/gnmid/gnmidtest", []string{"internal/peertest"}, "drives targets with a client that is not ours"},
+	{"internal/gnmid", []string{"internal/servertls"}, "a gNMI server knows trees, not what they are about"},
 
 	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nicparam", "ccconfig/ecn", "wrcc"}, "the device contract speaks the pure model"},
 	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc", "wrcc"}, "the conformance suite knows the contract only"},
 	{"ccconfig/ibmad", []string{"ccconfig/driver", "ccconfig/ibcc", "subnet", "subnet/mad"}, "an adapter imports its port, the pure model and one protocol"},
 	{"wrcc/p4rt", []string{"ccconfig/driver", "wrcc", "wrcc/p4info"}, "an adapter imports its port, the pure model and one protocol"},
 	{"subnet/ibsim", []string{"subnet/mad"}, "a transport moves datagrams"},
-	{"subnet/ibsim/ibsimtest", []string{"subnet/ibsim", "subnet/mad", "subnet"}, "test helper of the transport"},
+	{"subnet/ibsim/ibsimtest", []string{"internal/peertest", "subnet/ibsim", "subnet/mad", "subnet"}, "test helper of the transport"},
 	{"subnet/subnettest", []string{"subnet", "subnet/topogen", "subnet/topofile"}, "fabrics for tests"},
 	{"subnet/discover", []string{"subnet", "subnet/mad"}, "the sweep turns answers into the model"},
 
 	{"internal/telemetry", []string{"subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "telemetry turns counters into shares"},
 	{"internal/reconcile/engine", []string{"internal/span", "internal/reconcile", "internal/control", "subnet", "ccconfig/driver", "policy"}, "the workers of rollouts know rows and devices through interfaces"},
 	{"internal/reconcile/riverwork", []string{"internal/span", "internal/control"}, "the queue moves jobs; it does not know what they are about"},
-	{"internal/reconcile", []string{"internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "the rollout sees devices through the one contract"},
+	{"internal/reconcile", []string{"internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/nicparam", "wrcc", "tenants", "policy"}, "the rollout sees devices through the one contract"},
 	{"internal/audit", nil, "the chain of the audit log is arithmetic: whoever checks it needs no database"},
 	{"internal/control", []string{"internal/span", "internal/reconcile", "internal/audit", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "use cases see the pure model and interfaces they declare, never an adapter"},
-	{"internal/control/controltest", []string{"internal/control", "internal/reconcile/engine", "subnet", "subnet/...", "policy", "tenants", "ccconfig/driver", "ccconfig/ibcc"}, "fakes of what the use cases need"},
+	{"internal/control/controltest", []string{"internal/control", "internal/reconcile", "internal/reconcile/engine", "subnet", "subnet/...", "policy", "tenants", "ccconfig/driver", "ccconfig/ibcc"}, "fakes of what the use cases need"},
 	{"internal/openid", []string{"internal/control", "tenants"}, "sign-in at a provider speaks one protocol and our words for roles"},
 	{"internal/openid/openidtest", nil, "starts a real provider for tests"},
 	{"migrations", nil, "embedded SQL"},
-	{"internal/store/pgtest", nil, "starts a real PostgreSQL for tests"},
+	{"internal/store/pgtest", []string{"internal/peertest"}, "starts a real PostgreSQL for tests"},
 	{"internal/store", []string{"internal/audit", "migrations", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy", "internal/control"}, "repositories return domain types"},
 	{"internal/i18n", nil, "catalogues"},
 	{"internal/config", nil, "the table of settings knows no service"},
 	{"internal/span", nil, "a span is made from the context alone"},
 	{"internal/obs", []string{"internal/span"}, "metrics, logs and traces know numbers and names, not the service"},
+	{"internal/peertest", nil, "what becomes of tests whose peers are missing"},
 	{"internal/fusetest", nil, "a check that tests of pure packages call"},
 	{"internal/plot", nil, "charts know numbers and units, not simulations"},
 	{"api", []string{"internal/span", "api/gen", "api/reference", "internal/control", "tenants/authz", "internal/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc"}, "edges translate and authenticate; never a store, never an adapter"},
@@ -100,7 +109,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "internal/disjoint", "internal/audit", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
-	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/workload", "sim/reproduce", "sim/evaluate",
+	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/tenantnet", "sim/workload", "sim/reproduce", "sim/evaluate",
 }
 
 // only maps a library to the packages that may import it, and why.

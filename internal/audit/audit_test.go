@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// entries draws what happened, before it is chained.
+// entry draws what happened, before it is chained.
 func entry(t *rapid.T, name string) Entry {
 	text := rapid.StringN(0, 12, 40)
 	e := Entry{

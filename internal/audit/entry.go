@@ -14,6 +14,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -119,17 +121,16 @@ func (t Tail) String() string { return fmt.Sprintf("%d:%s", t.Seq, t.Hash) }
 
 // ParseTail reads what String prints.
 func ParseTail(s string) (Tail, error) {
-	var t Tail
-	number, hash, ok := bytes.Cut([]byte(s), []byte(":"))
+	number, hash, ok := strings.Cut(s, ":")
 	if !ok {
-		return t, fmt.Errorf("end of the chain %q: want NUMBER:HASH", s)
+		return Tail{}, fmt.Errorf("end of the chain %q: want NUMBER:HASH", s)
 	}
-	if _, err := fmt.Sscanf(string(number), "%d", &t.Seq); err != nil || t.Seq < 0 || fmt.Sprint(t.Seq) != string(number) {
-		return t, fmt.Errorf("end of the chain: number %q: want a number from 0", number)
+	seq, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || seq < 0 || strconv.FormatInt(seq, 10) != number {
+		return Tail{}, fmt.Errorf("end of the chain: number %q: want a number from 0", number)
 	}
-	var err error
-	t.Hash, err = ParseHash(string(hash))
-	return t, err
+	h, err := ParseHash(hash)
+	return Tail{Seq: seq, Hash: h}, err
 }
 
 // MarshalText implements encoding.TextMarshaler with String.

@@ -21,7 +21,6 @@ type Verifier struct {
 	Expect Tail
 
 	first  Tail // what stands before the first entry
-	begun  bool
 	tail   Tail
 	count  int64
 	pruned Tail // what the newest pruning took out
@@ -30,8 +29,7 @@ type Verifier struct {
 
 // Add checks the next entry. The error is a *BadError; after one, what Add and Finish say is void.
 func (v *Verifier) Add(e Entry) error {
-	if !v.begun {
-		v.begun = true
+	if v.count == 0 {
 		v.first = Tail{Seq: e.Seq - 1, Hash: e.Prev}
 		v.tail = v.first
 		if e.Seq < 1 {

@@ -55,7 +55,7 @@ func (c *cli) applyFiles(cmd *cobra.Command, f *applyFlags) error {
 	if err != nil {
 		return err
 	}
-	a := &applying{c: c, cmd: cmd, client: client, prune: f.prune}
+	a := &applying{c: c, cmd: cmd, client: client, prune: f.prune, fabrics: map[string]*place{}}
 	if err := a.compare(list); err != nil {
 		return err
 	}
@@ -66,40 +66,19 @@ func (c *cli) applyFiles(cmd *cobra.Command, f *applyFlags) error {
 func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Resource, error) {
 	var list []manifest.Resource
 	var faults []error
-	read := func(path string) error {
-		in, name, err := c.open(cmd, path)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = in.Close() }() // only read from
-		found, err := manifest.Read(name, in)
-		list = append(list, found...)
-		faults = append(faults, err)
-		return nil
-	}
 	for _, path := range paths {
-		if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
-			if err := read(path); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		err := filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case strings.HasPrefix(e.Name(), ".") && e.Name() != "." && e.Name() != "..":
-				if e.IsDir() {
-					return fs.SkipDir
-				}
-				return nil
-			case e.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":
-				return nil
-			}
-			return read(path)
-		})
+		files, err := manifestFiles(path)
 		if err != nil {
 			return nil, &UsageError{err.Error()}
+		}
+		for _, file := range files {
+			in, name, err := c.open(cmd, file)
+			if err != nil {
+				return nil, err
+			}
+			found, err := manifest.Read(name, in)
+			_ = in.Close() // only read from
+			list, faults = append(list, found...), append(faults, err)
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -109,6 +88,28 @@ func (c *cli) readManifests(cmd *cobra.Command, paths []string) ([]manifest.Reso
 		return nil, c.usage("err.no-resources", "files", strings.Join(paths, ", "))
 	}
 	return list, nil
+}
+
+// manifestFiles are the YAML files under a directory, but for hidden ones; another path stands for itself.
+func manifestFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if directory := err == nil && info.IsDir(); !directory || path == "-" {
+		return []string{path}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
+		ext, hidden := filepath.Ext(file), file != path && strings.HasPrefix(e.Name(), ".")
+		switch {
+		case err != nil:
+			return err
+		case hidden && e.IsDir():
+			return fs.SkipDir
+		case !hidden && !e.IsDir() && (ext == ".yaml" || ext == ".yml"):
+			files = append(files, file)
+		}
+		return nil
+	})
+	return files, err
 }
 
 // change is one line of what will change: "+" makes, "~" changes a field, "-" takes away, "*" does.
@@ -131,12 +132,13 @@ type step struct {
 
 // applying is one application of resources.
 type applying struct {
-	c      *cli
-	cmd    *cobra.Command
-	client *gen.ClientWithResponses
-	prune  bool
-	steps  []step
-	same   int // resources that are as they should be
+	c       *cli
+	cmd     *cobra.Command
+	client  *gen.ClientWithResponses
+	prune   bool
+	fabrics map[string]*place
+	steps   []step
+	same    int // resources that are as they should be
 }
 
 // report is the result as JSON and YAML have it.
@@ -154,23 +156,9 @@ func (a *applying) carryOut(f *applyFlags) error {
 	for _, s := range a.steps {
 		r.Changes = append(r.Changes, s.changes...)
 	}
-	show := func() error {
-		return c.print(a.cmd, r, func() *table {
-			t := c.newTable("change", "object", "field", "before", "after")
-			for _, x := range r.Changes {
-				t.add(x.Change, x.Object, x.Field, inline(x.Before), inline(x.After))
-			}
-			return t
-		})
-	}
-	if len(r.Changes) == 0 {
-		c.say(a.cmd, "msg.apply-same", "count", a.same)
-		if c.output == "table" {
-			return nil
-		}
-		return show()
-	}
-	if c.output == "table" {
+	show := func() error { return c.print(a.cmd, r, func() *table { return c.changeTable(r.Changes) }) }
+	first := c.output == "table" // the difference is data of its own; as JSON and YAML it comes with what was done
+	if first && len(r.Changes) > 0 {
 		if err := show(); err != nil {
 			return err
 		}
@@ -180,21 +168,30 @@ func (a *applying) carryOut(f *applyFlags) error {
 			c.say(a.cmd, "msg.apply-later", "object", s.id)
 		}
 	}
-	if c.dry {
+	var failed error
+	switch {
+	case len(r.Changes) == 0:
+		c.say(a.cmd, "msg.apply-same", "count", a.same)
+	case c.dry:
 		c.say(a.cmd, "msg.dry-run")
-		if c.output == "table" {
-			return nil
+	default:
+		if err := a.ask(f, len(r.Changes)); err != nil {
+			return err
 		}
-		return show()
+		failed = a.do(&r)
 	}
-	if err := a.ask(f, len(r.Changes)); err != nil {
-		return err
+	if first {
+		return failed
 	}
-	err := a.do(&r)
-	if c.output == "table" {
-		return err
+	return errors.Join(failed, show())
+}
+
+func (c *cli) changeTable(list []change) *table {
+	t := c.newTable("change", "object", "field", "before", "after")
+	for _, x := range list {
+		t.add(x.Change, x.Object, x.Field, inline(x.Before), inline(x.After))
 	}
-	return errors.Join(err, show())
+	return t
 }
 
 // refusedError is a refusal of the service with the resource that it is about. It keeps the exit code of the refusal.
@@ -211,22 +208,13 @@ func (e *refusedError) Unwrap() error { return e.err }
 
 // ask wants a yes from --yes or from a person.
 func (a *applying) ask(f *applyFlags, changes int) error {
-	c := a.c
-	if f.yes {
+	switch {
+	case f.yes:
 		return nil
+	case person(a.cmd) == nil:
+		return a.c.usage("err.need-yes")
 	}
-	in := person(a.cmd)
-	if in == nil {
-		return c.usage("err.need-yes")
-	}
-	line, err := typed(a.cmd, in, c.t("msg.apply-ask", "count", changes), false)
-	if err != nil {
-		return err
-	}
-	if !affirmed(line) {
-		return errors.New(c.t("err.not-applied"))
-	}
-	return nil
+	return a.c.affirmed(a.cmd, "err.not-applied", "msg.apply-ask", "count", changes)
 }
 
 // do carries the steps out and says of each that it was done. When one is refused it says which were done, which not.
@@ -237,7 +225,7 @@ func (a *applying) do(r *report) error {
 			for _, x := range a.steps[i+1:] {
 				rest = append(rest, x.id)
 			}
-			a.c.say(a.cmd, "msg.apply-stopped", "done", listed(r.Applied), "refused", s.id, "rest", listed(rest))
+			a.c.say(a.cmd, "msg.apply-stopped", "done", commas(r.Applied), "refused", s.id, "rest", commas(rest))
 			var placed *refusedError
 			var usage *UsageError
 			if errors.As(err, &placed) || errors.As(err, &usage) {
@@ -251,7 +239,7 @@ func (a *applying) do(r *report) error {
 	return nil
 }
 
-func listed(names []string) string {
+func commas(names []string) string {
 	if len(names) == 0 {
 		return "-"
 	}

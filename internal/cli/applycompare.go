@@ -13,7 +13,6 @@ import (
 	"fairlane/api"
 	"fairlane/api/gen"
 	"fairlane/internal/cli/manifest"
-	"fairlane/tenants"
 )
 
 // place is a fabric while an application is worked out.
@@ -26,7 +25,6 @@ type place struct {
 // compare works the steps out. What the service holds is read, what it would make of the files it says itself, in dry
 // runs: so that a refusal comes before anything is changed, and what is unchanged is what the service calls so.
 func (a *applying) compare(list []manifest.Resource) error {
-	fabrics := map[string]*place{}
 	groups := map[string]*group{}
 	for i := range list {
 		r := &list[i]
@@ -35,13 +33,13 @@ func (a *applying) compare(list []manifest.Resource) error {
 		case *manifest.SettingsSpec:
 			err = a.settings(r, spec)
 		case *manifest.FabricSpec:
-			fabrics[r.Name], err = a.fabric(r, spec)
+			a.fabrics[r.Name], err = a.fabric(r, spec)
 		case *manifest.OptionsSpec:
-			err = a.options(r, spec, fabrics)
+			err = a.options(r, spec)
 		case *manifest.DriftPolicySpec:
-			err = a.driftPolicy(r, spec, fabrics)
+			err = a.driftPolicy(r, spec)
 		case *manifest.TenantSpec, *manifest.FlowsSpec:
-			if err = a.known(r.Fabric, fabrics); err == nil {
+			if err = a.known(r.Fabric); err == nil {
 				err = collect(groups, r)
 			}
 		}
@@ -53,7 +51,7 @@ func (a *applying) compare(list []manifest.Resource) error {
 		return a.c.usage("err.prune-nothing", "fabric", a.c.fabricName)
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		if err := a.tenants(name, groups[name], fabrics[name]); err != nil {
+		if err := a.tenants(name, groups[name], a.fabrics[name]); err != nil {
 			return err
 		}
 	}
@@ -62,9 +60,9 @@ func (a *applying) compare(list []manifest.Resource) error {
 		var err error
 		switch spec := r.Spec.(type) {
 		case *manifest.UserSpec:
-			err = a.user(r, spec, fabrics)
+			err = a.user(r, spec)
 		case *manifest.AccountSpec:
-			err = a.account(r, spec, fabrics)
+			err = a.account(r, spec)
 		}
 		if err != nil {
 			return a.refused(r, err)
@@ -79,15 +77,15 @@ func (a *applying) refused(r *manifest.Resource, err error) error {
 }
 
 // known looks a fabric up that no file declares.
-func (a *applying) known(name string, fabrics map[string]*place) error {
-	if fabrics[name] != nil {
+func (a *applying) known(name string) error {
+	if a.fabrics[name] != nil {
 		return nil
 	}
 	f, err := found[gen.Fabric](a.c)(a.client.GetFabricWithResponse(a.cmd.Context(), name))
 	if err != nil {
 		return err
 	}
-	fabrics[name] = &place{discovered: f.Snapshot != nil, made: map[string]bool{}}
+	a.fabrics[name] = &place{discovered: f.Snapshot != nil, made: map[string]bool{}}
 	return nil
 }
 
@@ -150,6 +148,30 @@ func (a *applying) add(r *manifest.Resource, changes []change, later bool, run f
 	a.steps = append(a.steps, step{id: r.ID(), at: r.At, changes: changes, later: later, run: run})
 }
 
+// settle compares what the service holds, of the version tag, with what it would make of a declaration, both as view shows
+// them, and adds the step that makes it so.
+func settle[T any](a *applying, r *manifest.Resource, now *T, tag string, view func(*T) any, put func(dry bool, tag string) (*T, error)) error {
+	next, err := put(true, tag)
+	if err != nil {
+		return err
+	}
+	a.add(r, differences(r.ID(), view(now), view(next)), false, func() error { _, err := put(false, tag); return err })
+	return nil
+}
+
+// whole is the view of what is declared with all its fields.
+func whole[T any](v *T) any { return v }
+
+// settleNew adds the step that declares body for a fabric that an earlier step makes; false for one that is there.
+func settleNew[T any](a *applying, r *manifest.Resource, body any, put func(dry bool, tag string) (*T, error)) bool {
+	p := a.fabrics[r.Fabric]
+	if p == nil || !p.isNew {
+		return false
+	}
+	a.add(r, differences(r.ID(), nil, body), true, func() error { _, err := put(false, "*"); return err })
+	return true
+}
+
 func (a *applying) settings(r *manifest.Resource, spec *manifest.SettingsSpec) error {
 	ctx, c := a.cmd.Context(), a.c
 	had, err := a.client.GetSettingsWithResponse(ctx)
@@ -161,16 +183,9 @@ func (a *applying) settings(r *manifest.Resource, spec *manifest.SettingsSpec) e
 		Shares: &gen.ShareSettings{IntervalS: spec.Shares.IntervalS, WindowMs: spec.Shares.WindowMs, Keep: spec.Shares.Keep},
 		Tasks:  &gen.TaskSettings{Keep: spec.Tasks.Keep, Limit: spec.Tasks.Limit},
 	}
-	tag := had.HTTPResponse.Header.Get("ETag")
-	put := func(dry bool) (*gen.Settings, error) {
+	return settle(a, r, now, had.HTTPResponse.Header.Get("ETag"), whole, func(dry bool, tag string) (*gen.Settings, error) {
 		return found[gen.Settings](c)(a.client.PutSettingsWithResponse(ctx, &gen.PutSettingsParams{DryRun: &dry, IfMatch: &tag}, body))
-	}
-	next, err := put(true)
-	if err != nil {
-		return err
-	}
-	a.add(r, differences(r.ID(), now, next), false, func() error { _, err := put(false); return err })
-	return nil
+	})
 }
 
 func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*place, error) {
@@ -197,20 +212,17 @@ func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*pla
 	if want := orZero(spec.Plane); want != "" && want != string(now.Plane) {
 		return nil, c.usage("err.plane-fixed", "found", want, "want", now.Plane)
 	}
-	tag := quoted(fmt.Sprint(now.Version))
-	put := func(dry bool) (*gen.Fabric, error) {
-		return found[gen.Fabric](c)(a.client.UpdateFabricWithResponse(ctx, r.Name, &gen.UpdateFabricParams{DryRun: &dry, IfMatch: tag}, gen.FabricUpdate{Source: spec.Source, TimeScale: &scale}))
-	}
-	next, err := put(true)
+	view := func(f *gen.Fabric) any { return gen.FabricUpdate{Source: f.Source, TimeScale: &f.TimeScale} }
+	err = settle(a, r, now, versionTag(now.Version), view, func(dry bool, tag string) (*gen.Fabric, error) {
+		return found[gen.Fabric](c)(a.client.UpdateFabricWithResponse(ctx, r.Name, &gen.UpdateFabricParams{DryRun: &dry, IfMatch: &tag}, gen.FabricUpdate{Source: spec.Source, TimeScale: &scale}))
+	})
 	if err != nil {
 		return nil, err
 	}
-	a.add(r, differences(r.ID(), gen.FabricUpdate{Source: now.Source, TimeScale: &now.TimeScale}, gen.FabricUpdate{Source: next.Source, TimeScale: &next.TimeScale}), false,
-		func() error { _, err := put(false); return err })
 	return &place{discovered: now.Snapshot != nil, made: map[string]bool{}}, nil
 }
 
-func (a *applying) options(r *manifest.Resource, spec *manifest.OptionsSpec, fabrics map[string]*place) error {
+func (a *applying) options(r *manifest.Resource, spec *manifest.OptionsSpec) error {
 	ctx, c := a.cmd.Context(), a.c
 	body := gen.CompileOptions{
 		Mode: (*gen.CompileOptionsMode)(spec.Mode), CCTLaw: (*gen.CompileOptionsCCTLaw)(spec.CCTLaw), PerQP: (*gen.CompileOptionsPerQP)(spec.PerQP),
@@ -220,9 +232,7 @@ func (a *applying) options(r *manifest.Resource, spec *manifest.OptionsSpec, fab
 	put := func(dry bool, tag string) (*gen.CompileOptions, error) {
 		return found[gen.CompileOptions](c)(a.client.PutOptionsWithResponse(ctx, r.Fabric, &gen.PutOptionsParams{DryRun: &dry, IfMatch: &tag}, body))
 	}
-	if p := fabrics[r.Fabric]; p != nil && p.isNew {
-		changes := differences(r.ID(), gen.CompileOptions{}, body)
-		a.add(r, changes, true, func() error { _, err := put(false, "*"); return err })
+	if settleNew(a, r, body, put) {
 		return nil
 	}
 	had, err := a.client.GetOptionsWithResponse(ctx, r.Fabric)
@@ -230,16 +240,10 @@ func (a *applying) options(r *manifest.Resource, spec *manifest.OptionsSpec, fab
 	if err != nil {
 		return err
 	}
-	tag := had.HTTPResponse.Header.Get("ETag")
-	next, err := put(true, tag)
-	if err != nil {
-		return err
-	}
-	a.add(r, differences(r.ID(), now, next), false, func() error { _, err := put(false, tag); return err })
-	return nil
+	return settle(a, r, now, had.HTTPResponse.Header.Get("ETag"), whole, put)
 }
 
-func (a *applying) driftPolicy(r *manifest.Resource, spec *manifest.DriftPolicySpec, fabrics map[string]*place) error {
+func (a *applying) driftPolicy(r *manifest.Resource, spec *manifest.DriftPolicySpec) error {
 	ctx, c := a.cmd.Context(), a.c
 	body := gen.DriftPolicyUpdate{
 		Policy: (*gen.DevicePolicy)(spec.Policy), IntervalS: spec.IntervalS, QuarantineAfter: spec.QuarantineAfter, WindowS: spec.WindowS, ReleaseS: spec.ReleaseS,
@@ -247,8 +251,7 @@ func (a *applying) driftPolicy(r *manifest.Resource, spec *manifest.DriftPolicyS
 	put := func(dry bool, tag string) (*gen.DriftPolicy, error) {
 		return found[gen.DriftPolicy](c)(a.client.PutDriftPolicyWithResponse(ctx, r.Fabric, &gen.PutDriftPolicyParams{DryRun: &dry, IfMatch: &tag}, body))
 	}
-	if p := fabrics[r.Fabric]; p != nil && p.isNew {
-		a.add(r, differences(r.ID(), gen.DriftPolicyUpdate{}, body), true, func() error { _, err := put(false, "*"); return err })
+	if settleNew(a, r, body, put) {
 		return nil
 	}
 	had, err := a.client.GetDriftPolicyWithResponse(ctx, r.Fabric)
@@ -256,60 +259,64 @@ func (a *applying) driftPolicy(r *manifest.Resource, spec *manifest.DriftPolicyS
 	if err != nil {
 		return err
 	}
-	tag := had.HTTPResponse.Header.Get("ETag")
-	next, err := put(true, tag)
-	if err != nil {
-		return err
-	}
-	a.add(r, differences(r.ID(), now, next), false, func() error { _, err := put(false, tag); return err })
-	return nil
+	return settle(a, r, now, had.HTTPResponse.Header.Get("ETag"), whole, put)
 }
 
 // dependsOnNew reports whether a domain is of a fabric or a tenant that an earlier step makes.
-func dependsOnNew(fabric, tenant string, fabrics map[string]*place) bool {
-	p := fabrics[fabric]
+func (a *applying) dependsOnNew(fabric, tenant string) bool {
+	p := a.fabrics[fabric]
 	return p != nil && (p.isNew || p.made[tenant])
 }
 
-func (a *applying) user(r *manifest.Resource, spec *manifest.UserSpec, fabrics map[string]*place) error {
+func (a *applying) user(r *manifest.Resource, spec *manifest.UserSpec) error {
 	ctx, c := a.cmd.Context(), a.c
 	roles, later := []gen.Grant{}, false
 	for _, g := range spec.Roles {
-		roles = append(roles, gen.Grant{Role: gen.Role(g.Role), Fabric: set(g.Domain.Fabric), Tenant: set(g.Domain.Tenant)})
-		later = later || dependsOnNew(g.Domain.Fabric, g.Domain.Tenant, fabrics)
+		roles = append(roles, grantOut(g.Grant))
+		later = later || a.dependsOnNew(g.Domain.Fabric, g.Domain.Tenant)
+	}
+	body := gen.UserUpdate{DisplayName: &spec.DisplayName, Disabled: &spec.Disabled, Roles: roles}
+	put := func(dry bool, tag string) (*gen.User, error) {
+		return found[gen.User](c)(a.client.UpdateUserWithResponse(ctx, r.Name, &gen.UpdateUserParams{DryRun: &dry, IfMatch: &tag}, body))
 	}
 	had, err := a.client.GetUserWithResponse(ctx, r.Name)
 	now, err := found[gen.User](c)(had, err)
 	if missing(err) {
-		post := func(dry bool) error {
-			_, err := created[gen.User](c)(a.client.CreateUserWithResponse(ctx, &gen.CreateUserParams{DryRun: &dry}, gen.UserCreate{Name: r.Name, DisplayName: &spec.DisplayName, Roles: roles}))
+		return a.newUser(r, spec, roles, later, put)
+	}
+	if err != nil {
+		return err
+	}
+	tag := had.HTTPResponse.Header.Get("ETag")
+	if later {
+		a.add(r, []change{{Change: "~", Object: r.ID(), Field: "roles", After: grantTexts(spec.Roles)}}, true, func() error { _, err := put(false, tag); return err })
+		return nil
+	}
+	return settle(a, r, now, tag, declaredUser, put)
+}
+
+// newUser adds the step that makes a user; put is the change of one that is there.
+func (a *applying) newUser(r *manifest.Resource, spec *manifest.UserSpec, roles []gen.Grant, later bool, put func(dry bool, tag string) (*gen.User, error)) error {
+	post := func(dry bool) (*gen.User, error) {
+		body := gen.UserCreate{Name: r.Name, DisplayName: &spec.DisplayName, Roles: roles}
+		return created[gen.User](a.c)(a.client.CreateUserWithResponse(a.cmd.Context(), &gen.CreateUserParams{DryRun: &dry}, body))
+	}
+	if !later {
+		if _, err := post(true); err != nil {
 			return err
 		}
-		if !later {
-			if err := post(true); err != nil {
-				return err
-			}
+	}
+	changes := []change{{Change: "+", Object: r.ID(), Field: "roles", After: grantTexts(spec.Roles)}}
+	if spec.Disabled {
+		changes = append(changes, change{Change: "+", Object: r.ID(), Field: "disabled", After: true})
+	}
+	a.add(r, changes, later, func() error {
+		made, err := post(false)
+		if err == nil && spec.Disabled { // which one cannot be from the first
+			_, err = put(false, versionTag(made.Version))
 		}
-		a.add(r, []change{{Change: "+", Object: r.ID(), Field: "roles", After: grantTexts(spec.Roles)}}, later, func() error { return post(false) })
-		return nil
-	}
-	if err != nil {
 		return err
-	}
-	body := gen.UserUpdate{DisplayName: &spec.DisplayName, Disabled: &spec.Disabled, Roles: roles}
-	tag := had.HTTPResponse.Header.Get("ETag")
-	put := func(dry bool) (*gen.User, error) {
-		return found[gen.User](c)(a.client.UpdateUserWithResponse(ctx, r.Name, &gen.UpdateUserParams{DryRun: &dry, IfMatch: &tag}, body))
-	}
-	if later {
-		a.add(r, []change{{Change: "~", Object: r.ID(), Field: "roles", After: grantTexts(spec.Roles)}}, true, func() error { _, err := put(false); return err })
-		return nil
-	}
-	next, err := put(true)
-	if err != nil {
-		return err
-	}
-	a.add(r, differences(r.ID(), declaredUser(now), declaredUser(next)), false, func() error { _, err := put(false); return err })
+	})
 	return nil
 }
 
@@ -322,30 +329,29 @@ func grantTexts(list []manifest.Grant) []string {
 }
 
 // declaredUser is what a file declares of a user; the roles that a provider gave are its own.
-func declaredUser(u *gen.User) map[string]any {
+func declaredUser(u *gen.User) any {
 	roles := []string{}
-	for _, m := range u.Memberships {
-		if m.Source == gen.MembershipSourceLocal {
-			d := tenants.Domain{Fabric: orZero(m.Fabric), Tenant: orZero(m.Tenant)}
-			roles = append(roles, tenants.Grant{Role: tenants.Role(m.Role), Domain: d}.String())
+	for i := range u.Memberships {
+		if m := &u.Memberships[i]; m.Source == gen.MembershipSourceLocal {
+			roles = append(roles, grantOf(m).String())
 		}
 	}
 	slices.Sort(roles)
 	return map[string]any{"display_name": u.DisplayName, "disabled": u.Disabled, "roles": roles}
 }
 
-func (a *applying) account(r *manifest.Resource, spec *manifest.AccountSpec, fabrics map[string]*place) error {
-	ctx, c := a.cmd.Context(), a.c
+func (a *applying) account(r *manifest.Resource, spec *manifest.AccountSpec) error {
+	c := a.c
 	body := gen.ServiceAccountCreate{Name: r.Name, DisplayName: &spec.DisplayName, Role: gen.Role(spec.Role)}
 	post := func(dry bool) error {
-		if spec.Tenant == "" {
-			return c.done(a.client.CreateServiceAccountWithResponse(ctx, &gen.CreateServiceAccountParams{DryRun: &dry}, body))
-		}
-		return c.done(a.client.CreateTenantServiceAccountWithResponse(ctx, r.Fabric, spec.Tenant, &gen.CreateTenantServiceAccountParams{DryRun: &dry}, body))
+		_, err := c.newAccount(a.cmd, a.client, r.Fabric, spec.Tenant, &dry, body)
+		return err
 	}
-	later := spec.Tenant != "" && dependsOnNew(r.Fabric, spec.Tenant, fabrics)
+	later := spec.Tenant != "" && a.dependsOnNew(r.Fabric, spec.Tenant)
 	if !later {
-		list, err := c.accounts(a.cmd, a.client, r.Fabric, spec.Tenant)
+		list, err := pages(func(cursor *string) (*page[gen.ServiceAccount], error) {
+			return c.accountPageOf(a.cmd, a.client, r.Fabric, spec.Tenant, cursor)
+		})
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -58,17 +57,13 @@ func TestApplyLeavesAloneWhatChangedSinceItWasShown(t *testing.T) {
 				t.Fatal(err)
 			}
 			env := map[string]string{"FAIRLANE_URL": server.URL, "FAIRLANE_TOKEN": controltest.Token}
-			cmd := root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}})
-			var out, words bytes.Buffer
-			cmd.SetArgs([]string{"apply", "-f", file, "--prune", "--fabric", "lab", "--yes"})
-			cmd.SetOut(&out)
-			cmd.SetErr(&words)
+			cmd, out, words := asks(env, "apply", "-f", file, "--prune", "--fabric", "lab", "--yes")
 			err = cmd.ExecuteContext(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "the change was made against") {
-				t.Errorf("apply ended with %v\n%s%s", err, &out, &words)
+				t.Errorf("apply ended with %v\n%s%s", err, out, words)
 			}
 			if !strings.Contains(out.String(), "tenant/lab/old") || strings.Contains(out.String(), "green") {
-				t.Errorf("shown was\n%s", &out)
+				t.Errorf("shown was\n%s", out)
 			}
 			list, _, err := r.Service.ListTenants(t.Context(), "lab", control.Page{})
 			if err != nil || len(list) != 2 || list[0].Name != "green" || list[1].Name != "old" {

@@ -115,7 +115,7 @@ func (a *applying) tenants(fabric string, g *group, p *place) error {
 		if g.ports() {
 			id := "fabric/" + fabric
 			a.steps = append(a.steps, step{id: id + " discover", at: g.at().At, later: p.isNew, changes: []change{{Change: "*", Object: id, Field: "discover"}}, run: func() error {
-				return c.done(a.client.DiscoverFabricWithResponse(ctx, fabric, nil))
+				return c.judge(a.client.DiscoverFabricWithResponse(ctx, fabric, nil))
 			}})
 		}
 		there := map[string]bool{}
@@ -123,7 +123,7 @@ func (a *applying) tenants(fabric string, g *group, p *place) error {
 			if _, err := apply(true, gen.TenantSet{Tenants: []gen.TenantCreate{}}, false); err != nil { // changes nothing
 				return err
 			}
-			list, err := c.tenants(a.cmd, a.client, fabric)
+			list, err := allOf(a.cmd, a.client, fabric, c.tenantPage)
 			if err != nil {
 				return a.refused(g.at(), err)
 			}
@@ -208,9 +208,7 @@ func (a *applying) tenantFields(fabric, id string, t gen.TenantCreate) ([]change
 	if err != nil {
 		return nil, err
 	}
-	dry := true
-	body := gen.TenantUpdate{Weight: t.Weight, GuaranteeBps: t.GuaranteeBps, CapBps: t.CapBps, Pkey: t.Pkey, Classes: t.Classes, Attachments: t.Attachments}
-	next, err := found[gen.Tenant](c)(a.client.UpdateTenantWithResponse(ctx, fabric, t.Name, &gen.UpdateTenantParams{DryRun: &dry, IfMatch: quoted("*")}, body))
+	next, err := found[gen.Tenant](c)(a.client.UpdateTenantWithResponse(ctx, fabric, t.Name, &gen.UpdateTenantParams{DryRun: new(true), IfMatch: new("*")}, updateOf(&t)))
 	var problem *api.ProblemError
 	if errors.As(err, &problem) {
 		return nil, nil

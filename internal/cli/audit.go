@@ -53,22 +53,14 @@ func (c *cli) instant(flag, text string) (*time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return nil, c.usage("err.audit-time", "flag", flag, "found", fmt.Sprintf("%q", text))
+		return nil, c.usage("err.time", "flag", flag, "found", fmt.Sprintf("%q", text))
 	}
 	return &at, nil
 }
 
-func set[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
 func (c *cli) auditList(cmd *cobra.Command, f auditFlags) error {
 	if f.limit < 1 {
-		return c.usage("err.audit-limit", "found", f.limit)
+		return c.usage("err.limit", "found", f.limit)
 	}
 	since, err := c.instant("since", f.since)
 	if err != nil {
@@ -78,15 +70,13 @@ func (c *cli) auditList(cmd *cobra.Command, f auditFlags) error {
 	if err != nil {
 		return err
 	}
-	p := gen.ListAuditParams{Actor: set(f.actor), Action: set(f.action), Object: set(f.object), Fabric: set(c.fabricName), Since: since, Until: until}
-	list := []gen.AuditEntry{}
-	err = c.auditPages(cmd, p, min(f.limit, 1000), func(items []gen.AuditEntry) error {
-		list = append(list, items[:min(len(items), f.limit-len(list))]...)
-		if len(list) == f.limit {
-			return errEnough
-		}
-		return nil
-	})
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	p := gen.ListAuditParams{Actor: given(f.actor), Action: given(f.action), Object: given(f.object), Fabric: given(c.fabricName), Since: since, Until: until}
+	p.Limit = new(min(f.limit, maxPage))
+	list, err := firstOf(f.limit, c.auditPages(cmd, client, p))
 	if err != nil {
 		return err
 	}
@@ -107,40 +97,26 @@ func shortObject(name string) string {
 	return name
 }
 
-// errEnough ends the reading of pages early.
-var errEnough = errors.New("enough")
-
-// auditPages hands one page after the other to f.
-func (c *cli) auditPages(cmd *cobra.Command, p gen.ListAuditParams, size int, f func([]gen.AuditEntry) error) error {
-	client, err := c.client()
-	if err != nil {
-		return err
-	}
-	p.Limit = &size
-	for {
-		r, err := client.ListAuditWithResponse(cmd.Context(), &p)
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return err
-		}
-		switch err := f(r.JSON200.Items); {
-		case errors.Is(err, errEnough):
-			return nil
-		case err != nil:
-			return err
-		}
-		if p.Cursor = r.JSON200.NextCursor; p.Cursor == nil {
-			return nil
-		}
+// auditPages asks for pages of the log.
+func (c *cli) auditPages(cmd *cobra.Command, client *gen.ClientWithResponses, p gen.ListAuditParams) pager[gen.AuditEntry] {
+	return func(cursor *string) (*page[gen.AuditEntry], error) {
+		p.Cursor = cursor
+		list, err := found[gen.AuditList](c)(client.ListAuditWithResponse(cmd.Context(), &p))
+		return (*page[gen.AuditEntry])(list), err
 	}
 }
 
 // auditExport writes the whole log as JSON lines, oldest entry first, and says where it ends.
 func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
 	w := cmd.OutOrStdout()
 	if to != "-" {
-		f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return &UsageError{err.Error()}
+		f, openErr := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if openErr != nil {
+			return &UsageError{openErr.Error()}
 		}
 		defer func() {
 			if err = errors.Join(err, f.Close()); err != nil {
@@ -152,9 +128,9 @@ func (c *cli) auditExport(cmd *cobra.Command, to string) (err error) {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(out)
 	var v audit.Verifier
-	order := gen.ListAuditParamsOrderOldest
 	n := 0
-	err = c.auditPages(cmd, gen.ListAuditParams{Order: &order}, 1000, func(items []gen.AuditEntry) error {
+	p := gen.ListAuditParams{Order: new(gen.ListAuditParamsOrderOldest), Limit: pageSize()}
+	err = eachPage(c.auditPages(cmd, client, p), func(items []gen.AuditEntry) error {
 		for _, item := range items {
 			e, err := auditEntry(item)
 			if err == nil {
@@ -230,11 +206,7 @@ func (c *cli) verifyService(cmd *cobra.Command, expect string) (*gen.AuditReport
 	if err != nil {
 		return nil, err
 	}
-	r, err := client.VerifyAuditWithResponse(cmd.Context(), &gen.VerifyAuditParams{Expect: set(expect)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return nil, err
-	}
-	return r.JSON200, nil
+	return found[gen.AuditReport](c)(client.VerifyAuditWithResponse(cmd.Context(), &gen.VerifyAuditParams{Expect: given(expect)}))
 }
 
 // maxAuditLine bounds one line of an exported log: two sides of a change, and their escapes.

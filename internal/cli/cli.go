@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"strings"
 
@@ -67,6 +66,7 @@ type cli struct {
 	url, tokenFile, fabricName, output, lang string
 	caFile, certFile, keyFile                string
 	asJSON                                   bool
+	tenantName                               string // --tenant, of commands that c.ofTenant names
 	dry                                      bool   // --dry-run, of commands that c.writes names
 	yes                                      bool   // --yes, of commands that c.asks names
 	match                                    string // --if-match, of commands that c.matches names
@@ -156,21 +156,6 @@ func ExitCode(err error) int {
 		return 2
 	}
 	return 1
-}
-
-// response is what every generated answer has.
-type response interface{ StatusCode() int }
-
-// judge turns an answer into nil or an error: unreachable, a problem, or nothing wrong.
-func (c *cli) judge(r response, body func() []byte, err error) error {
-	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			return &unreachableError{c.t("err.unreachable", "url", c.base(), "error", u.Err), u.Err}
-		}
-		return err
-	}
-	return api.Problem(r.StatusCode(), body())
 }
 
 // say prints words for people on standard error.

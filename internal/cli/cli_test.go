@@ -38,6 +38,15 @@ func root(o Options) *cobra.Command {
 	return r
 }
 
+// asks is a command line in an environment, with what it prints and what it says.
+func asks(env map[string]string, args ...string) (cmd *cobra.Command, out, words *bytes.Buffer) {
+	cmd, out, words = root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}}), &bytes.Buffer{}, &bytes.Buffer{}
+	cmd.SetArgs(args)
+	cmd.SetOut(out)
+	cmd.SetErr(words)
+	return cmd, out, words
+}
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fairlane": func() {
 		r := root(Options{})
@@ -195,6 +204,11 @@ func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 			}
 		}
 	}
+	for _, noun := range New(Options{Args: []string{}, Getenv: func(string) string { return "" }}) {
+		for _, cmd := range append(noun.Commands(), noun) {
+			used[strings.ReplaceAll("cmd."+cmd.CommandPath(), " ", ".")] = true
+		}
+	}
 	for k := range used {
 		if !c.Has(k) {
 			t.Errorf("text %s is used and not in the catalogue", k)
@@ -214,7 +228,7 @@ func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 	}
 	for _, k := range c.Keys() {
 		switch kind, _, _ := strings.Cut(k, "."); kind {
-		case "msg", "err", "flag", "word", "col": // the command line's own families
+		case "cmd", "msg", "err", "flag", "word", "col": // the command line's own families
 			if !used[k] && !strings.Contains(elsewhere.String(), `"`+k+`"`) {
 				t.Errorf("text %s is in the catalogue and not used", k)
 			}
@@ -275,9 +289,7 @@ func TestWatchingSharesEndsWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	env := map[string]string{"FAIRLANE_URL": url, "FAIRLANE_TOKEN": controltest.Token}
-	cmd := root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}})
-	cmd.SetArgs([]string{"share", "show", "--watch", "--every", "100ms", "--plan", p.Plan.Name})
-	cmd.SetErr(&bytes.Buffer{})
+	cmd, _, _ := asks(env, "share", "show", "--watch", "--every", "100ms", "--plan", p.Plan.Name)
 	cmd.SetOut(&stopAfter{n: 2, text: "red", stop: cancel})
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		t.Errorf("watching ended with %v", err)

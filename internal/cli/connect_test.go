@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -87,10 +86,7 @@ func TestCertificatesAreCheckedAndShown(t *testing.T) {
 		{"no file", []string{"--ca-file", filepath.Join(dir, "nowhere")}, 2, "nowhere"},
 	} {
 		env := map[string]string{"FAIRLANE_URL": server.URL, "FAIRLANE_TOKEN": controltest.Token}
-		cmd := root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}})
-		var out bytes.Buffer
-		cmd.SetArgs(append([]string{"fabric", "list", "--json"}, tc.args...))
-		cmd.SetOut(&out)
+		cmd, out, _ := asks(env, append([]string{"fabric", "list", "--json"}, tc.args...)...)
 		err := cmd.ExecuteContext(t.Context())
 		text := out.String()
 		if err != nil {

@@ -209,20 +209,16 @@ func TestEveryOperationIsReachedByACommand(t *testing.T) {
 			server := httptest.NewServer(r)
 			defer server.Close()
 			env := map[string]string{"FAIRLANE_URL": server.URL, "FAIRLANE_TOKEN": "t", "FAIRLANE_FABRIC": "lab", "FAIRLANE_CREDENTIALS": filepath.Join(t.TempDir(), "credentials")}
-			cmd := root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}})
 			args := strings.Fields(line)
 			for i, a := range args {
 				if w := words[a]; w != "" {
 					args[i] = w
 				}
 			}
-			var out bytes.Buffer
-			cmd.SetArgs(args)
-			cmd.SetOut(&out)
-			cmd.SetErr(&out)
+			cmd, _, words := asks(env, args...)
 			runErr := cmd.ExecuteContext(t.Context())
 			if !r.seen[o.id] {
-				t.Errorf("%q does not ask for it but for %v: %v\n%s", line, slices.Sorted(maps.Keys(r.seen)), runErr, &out)
+				t.Errorf("%q does not ask for it but for %v: %v\n%s", line, slices.Sorted(maps.Keys(r.seen)), runErr, words)
 			}
 			target, _, err := cmd.Find(args)
 			if err != nil {
@@ -247,20 +243,29 @@ func TestEveryCommandHasAnOperation(t *testing.T) {
 	others := []string{ // made of several operations, which have commands of their own
 		"tenant export", "device drift", "device known", "audit export", "logout", "simulation watch", "calibration watch", "apply",
 	}
-	var walk func(cmd *cobra.Command, path string)
-	walk = func(cmd *cobra.Command, path string) {
-		for _, sub := range cmd.Commands() {
-			name := strings.TrimSpace(path + " " + sub.Name())
-			if sub.HasSubCommands() {
-				walk(sub, name)
-				continue
-			}
-			if !slices.ContainsFunc(append(lines, others...), func(line string) bool { return line == name || strings.HasPrefix(line, name+" ") }) {
-				t.Errorf("the command %q reaches no operation that the table knows", name)
-			}
+	for _, cmd := range leaves() {
+		name := called(cmd)
+		if !slices.ContainsFunc(append(lines, others...), func(line string) bool { return line == name || strings.HasPrefix(line, name+" ") }) {
+			t.Errorf("the command %q reaches no operation that the table knows", name)
 		}
 	}
-	top := &cobra.Command{}
-	top.AddCommand(New(Options{Getenv: func(string) string { return "" }, Args: []string{}})...)
-	walk(top, "")
 }
+
+// leaves are the commands that do something, in the order of help.
+func leaves() []*cobra.Command {
+	var out []*cobra.Command
+	var walk func(cmd *cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		if !cmd.HasSubCommands() {
+			out = append(out, cmd)
+		}
+	}
+	walk(root(Options{Getenv: func(string) string { return "" }, Args: []string{}}))
+	return out
+}
+
+// called is how a command is called below the program's name.
+func called(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "fairlane ") }

@@ -24,15 +24,10 @@ func (c *cli) devices(cmd *cobra.Command, plan string) (*gen.DeviceList, error) 
 	if err != nil {
 		return nil, err
 	}
-	p := &gen.ListDevicesParams{}
-	if plan != "" {
-		p.Plan = &plan
-	}
-	r, err := client.ListDevicesWithResponse(cmd.Context(), fabric, p)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	d, err := found[gen.DeviceList](c)(client.ListDevicesWithResponse(cmd.Context(), fabric, &gen.ListDevicesParams{Plan: given(plan)}))
+	if err != nil {
 		return nil, err
 	}
-	d := r.JSON200
 	c.say(cmd, "msg.devices", "in_sync", d.InSync, "drifted", d.Drifted, "failed", d.Failed, "plan", short(d.Plan))
 	return d, nil
 }

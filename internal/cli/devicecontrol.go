@@ -14,18 +14,21 @@ func (c *cli) deviceVerbs() []*cobra.Command {
 	one := cobra.ExactArgs(1)
 	var live, wait bool
 	show := c.verb("device", "show DEVICE", "  fairlane device show host-01\n  fairlane device show 0x0200000000010000:1 --live -o yaml", one,
-		func(cmd *cobra.Command, args []string) error { return c.deviceShow(cmd, args[0], live) })
+		c.onName(c.pick, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+			return c.deviceShow(cmd, client, fabric, name, live)
+		}))
 	show.Flags().BoolVar(&live, "live", false, c.t("flag.device-live"))
 	var policy string
 	set := c.verb("device", "set DEVICE", "  fairlane device set host-01 --policy freeze\n  fairlane device set host-01 --policy inherit", one,
 		func(cmd *cobra.Command, args []string) error { return c.deviceSet(cmd, args[0], policy) })
 	set.Flags().StringVar(&policy, "policy", "", c.t("flag.device-policy"))
 	repair := c.verb("device", "repair DEVICE", "  fairlane device repair host-01 --wait", one,
-		func(cmd *cobra.Command, args []string) error { return c.deviceRepair(cmd, args[0], wait) })
+		c.onName(c.pick, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+			return c.deviceRepair(cmd, client, fabric, name, wait)
+		}))
 	repair.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
-	release := c.verb("device", "release DEVICE", "  fairlane device release host-01", one,
-		func(cmd *cobra.Command, args []string) error { return c.deviceRelease(cmd, args[0]) })
-	known := c.verb("device", "known", "  fairlane device known", cobra.NoArgs, c.deviceKnown)
+	release := c.verb("device", "release DEVICE", "  fairlane device release host-01", one, c.onName(c.pick, c.deviceRelease))
+	known := c.verb("device", "known", "  fairlane device known", cobra.NoArgs, listed(c, c.pick, c.devicePage, c.deviceTable))
 	c.writes(set, repair, release)
 	c.matches(set)
 	return []*cobra.Command{show, set, repair, release, known}
@@ -49,11 +52,7 @@ func when(t *time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-func (c *cli) deviceShow(cmd *cobra.Command, name string, live bool) error {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
+func (c *cli) deviceShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string, live bool) error {
 	d, err := found[gen.Device](c)(client.GetDeviceWithResponse(cmd.Context(), fabric, name, &gen.GetDeviceParams{Read: given(live)}))
 	if err != nil {
 		return err
@@ -61,24 +60,13 @@ func (c *cli) deviceShow(cmd *cobra.Command, name string, live bool) error {
 	return c.print(cmd, d, func() *table { return c.fieldTable(d) })
 }
 
-// deviceKnown lists what the latest reading of each device found.
-func (c *cli) deviceKnown(cmd *cobra.Command, _ []string) error {
-	client, fabric, err := c.pick(cmd)
+// devicePage lists what the latest reading of each device found.
+func (c *cli) devicePage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Device], error) {
+	list, err := found[gen.DeviceList](c)(client.ListDevicesWithResponse(cmd.Context(), fabric, &gen.ListDevicesParams{Read: new(false), Limit: pageSize(), Cursor: cursor}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	all, err := pages(func(cursor *string) ([]gen.Device, *string, error) {
-		read := false
-		list, err := found[gen.DeviceList](c)(client.ListDevicesWithResponse(cmd.Context(), fabric, &gen.ListDevicesParams{Read: &read, Limit: pageSize(), Cursor: cursor}))
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Items, list.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.deviceTable(all) })
+	return &page[gen.Device]{list.Items, list.NextCursor}, nil
 }
 
 func (c *cli) deviceSet(cmd *cobra.Command, name, policy string) error {
@@ -90,7 +78,7 @@ func (c *cli) deviceSet(cmd *cobra.Command, name, policy string) error {
 		return err
 	}
 	had, err := client.GetDeviceWithResponse(cmd.Context(), fabric, name, nil)
-	if _, err = found[gen.Device](c)(had, err); err != nil {
+	if err := c.judge(had, err); err != nil {
 		return err
 	}
 	params := &gen.UpdateDeviceParams{DryRun: given(c.dry), IfMatch: c.ifMatch(had.HTTPResponse.Header.Get("ETag"))}
@@ -99,14 +87,10 @@ func (c *cli) deviceSet(cmd *cobra.Command, name, policy string) error {
 		return err
 	}
 	c.kept(cmd, "msg.device-policy", "device", d.Name, "policy", policy)
-	return c.print(cmd, d, func() *table { return c.deviceTable([]gen.Device{*d}) })
+	return shown(c, cmd, d, c.deviceTable)
 }
 
-func (c *cli) deviceRepair(cmd *cobra.Command, name string, wait bool) error {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
+func (c *cli) deviceRepair(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string, wait bool) error {
 	ro, err := accepted[gen.Rollout](c)(client.RepairDeviceWithResponse(cmd.Context(), fabric, name, &gen.RepairDeviceParams{DryRun: given(c.dry)}))
 	if err != nil {
 		return err
@@ -115,20 +99,16 @@ func (c *cli) deviceRepair(cmd *cobra.Command, name string, wait bool) error {
 	if wait && !c.dry {
 		return c.follow(cmd, client, fabric, ro.ID)
 	}
-	return c.steered(cmd, ro)
+	return shown(c, cmd, ro, c.rolloutTable)
 }
 
-func (c *cli) deviceRelease(cmd *cobra.Command, name string) error {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
+func (c *cli) deviceRelease(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
 	d, err := found[gen.Device](c)(client.ReleaseDeviceWithResponse(cmd.Context(), fabric, name, &gen.ReleaseDeviceParams{DryRun: given(c.dry)}))
 	if err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.device-released", "device", d.Name)
-	return c.print(cmd, d, func() *table { return c.deviceTable([]gen.Device{*d}) })
+	return shown(c, cmd, d, c.deviceTable)
 }
 
 // driftPolicyFlags are a fabric's drift policy as flags. Only those that were given count.
@@ -138,20 +118,14 @@ type driftPolicyFlags struct {
 }
 
 // fill puts what was given into the policy and reports whether anything was.
-func (f *driftPolicyFlags) fill(cmd *cobra.Command, p *gen.DriftPolicyUpdate) (any bool) {
-	for _, x := range []struct {
-		flag string
-		to   **int
-		v    *int
-	}{{"interval", &p.IntervalS, &f.interval}, {"quarantine-after", &p.QuarantineAfter, &f.limit}, {"window", &p.WindowS, &f.window}, {"release", &p.ReleaseS, &f.release}} {
-		if cmd.Flags().Changed(x.flag) {
-			*x.to, any = x.v, true
-		}
-	}
-	if cmd.Flags().Changed("policy") {
-		p.Policy, any = new(gen.DevicePolicy(f.policy)), true
-	}
-	return any
+func (f *driftPolicyFlags) fill(cmd *cobra.Command, p *gen.DriftPolicyUpdate) bool {
+	t := &taker{cmd: cmd}
+	take(t, "policy", &p.Policy, new(gen.DevicePolicy(f.policy)))
+	take(t, "interval", &p.IntervalS, &f.interval)
+	take(t, "quarantine-after", &p.QuarantineAfter, &f.limit)
+	take(t, "window", &p.WindowS, &f.window)
+	take(t, "release", &p.ReleaseS, &f.release)
+	return t.any
 }
 
 func (c *cli) driftPolicy() *cobra.Command {

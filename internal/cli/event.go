@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +53,7 @@ func (c *cli) fabricEvents() *cobra.Command {
 }
 
 // takes reports whether the flags choose an event.
-func (f *eventFlags) takes(e gen.Event) bool {
+func (f *eventFlags) takes(e *gen.Event) bool {
 	return e.ID > f.after && strings.HasPrefix(e.Kind, f.kind) && (f.rollout == 0 || orZero(e.Rollout) == f.rollout)
 }
 
@@ -60,24 +62,20 @@ func (c *cli) eventsList(cmd *cobra.Command, f *eventFlags) error {
 	if err != nil {
 		return err
 	}
-	all, err := pages(func(cursor *string) ([]gen.Event, *string, error) {
+	list := func(cursor *string) (*page[gen.Event], error) {
 		list, err := found[gen.EventList](c)(client.ListEventsWithResponse(cmd.Context(), name, &gen.ListEventsParams{Limit: pageSize(), Cursor: cursor}))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		var items []gen.Event
-		for _, e := range list.Items {
-			if f.takes(e) {
-				items = append(items, e)
-			}
-		}
-		return items, list.NextCursor, nil
-	})
+		return &page[gen.Event]{slices.DeleteFunc(list.Items, func(e gen.Event) bool { return !f.takes(&e) }), list.NextCursor}, nil
+	}
+	most := f.count
+	if most <= 0 {
+		most = math.MaxInt
+	}
+	all, err := firstOf(most, list)
 	if err != nil {
 		return err
-	}
-	if f.count > 0 && f.count < len(all) {
-		all = all[:f.count]
 	}
 	return c.print(cmd, all, func() *table {
 		t := c.newTable("time", "actor", "event", "message")
@@ -140,7 +138,7 @@ func (s *eventStream) read(cmd *cobra.Command, began func()) error {
 	}
 	r, err := s.client.StreamEvents(cmd.Context(), s.fabric, p)
 	if err != nil {
-		return s.c.judge(nil, nil, err)
+		return s.c.judge(nil, err)
 	}
 	defer func() { _ = r.Body.Close() }() // only read from
 	if r.StatusCode != http.StatusOK {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -37,11 +36,7 @@ func TestAStreamThatBreaksIsTakenUpWhereItWas(t *testing.T) {
 	server := httptest.NewServer(b)
 	defer server.Close()
 	env := map[string]string{"FAIRLANE_URL": server.URL, "FAIRLANE_TOKEN": "t", "FAIRLANE_FABRIC": "lab"}
-	cmd := root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}})
-	var out, words bytes.Buffer
-	cmd.SetArgs([]string{"fabric", "events", "--follow", "--count", "3"})
-	cmd.SetOut(&out)
-	cmd.SetErr(&words)
+	cmd, out, words := asks(env, "fabric", "events", "--follow", "--count", "3")
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +45,10 @@ func TestAStreamThatBreaksIsTakenUpWhereItWas(t *testing.T) {
 	}
 	for _, text := range []string{"number 11", "number 12", "number 14"} {
 		if strings.Count(out.String(), text) != 1 {
-			t.Errorf("%q is not printed once:\n%s", text, &out)
+			t.Errorf("%q is not printed once:\n%s", text, out)
 		}
 	}
 	if n := strings.Count(words.String(), "the stream broke"); n != 3 {
-		t.Errorf("it is said %d times that the stream broke, want 3:\n%s", n, &words)
+		t.Errorf("it is said %d times that the stream broke, want 3:\n%s", n, words)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -21,14 +20,12 @@ func (c *cli) fabric() *cobra.Command {
 			return c.fabricCreate(cmd, gen.FabricCreate{Name: args[0], Source: source, TimeScale: &scale, Plane: given(gen.Plane(plane))})
 		})
 	create.Flags().StringVar(&plane, "plane", "", c.t("flag.plane"))
-	create.Flags().StringVar(&source, "source", "", c.t("flag.source"))
-	create.Flags().Float64Var(&scale, "time-scale", 1, c.t("flag.time-scale"))
-	var newSource string
-	var newScale float64
 	change := c.verb("fabric", "set NAME", "  fairlane fabric set lab --source ibsim:udp:10.0.0.7:5000", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.fabricSet(cmd, args[0], newSource, newScale) })
-	change.Flags().StringVar(&newSource, "source", "", c.t("flag.source"))
-	change.Flags().Float64Var(&newScale, "time-scale", 1, c.t("flag.time-scale"))
+		func(cmd *cobra.Command, args []string) error { return c.fabricSet(cmd, args[0], source, scale) })
+	for _, cmd := range []*cobra.Command{create, change} {
+		cmd.Flags().StringVar(&source, "source", "", c.t("flag.source"))
+		cmd.Flags().Float64Var(&scale, "time-scale", 1, c.t("flag.time-scale"))
+	}
 	del := c.verb("fabric", "delete NAME", "  fairlane fabric delete lab", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.fabricDelete(cmd, args[0]) })
 	c.asks(del)
@@ -36,9 +33,9 @@ func (c *cli) fabric() *cobra.Command {
 	c.writes(create, change, del, discover)
 	c.matches(change, del)
 	return c.noun("fabric", create, change, del, discover,
-		c.verb("fabric", "list", "  fairlane fabric list -o json", cobra.NoArgs, c.fabricList),
+		c.verb("fabric", "list", "  fairlane fabric list -o json", cobra.NoArgs, listed(c, c.anywhere, c.fabricPage, c.fabricTable)),
 		c.verb("fabric", "show [NAME]", "  fairlane fabric show lab", cobra.MaximumNArgs(1), c.fabricShow),
-		c.verb("fabric", "snapshots [NAME]", "  fairlane fabric snapshots lab", cobra.MaximumNArgs(1), c.fabricSnapshots),
+		c.verb("fabric", "snapshots [NAME]", "  fairlane fabric snapshots lab", cobra.MaximumNArgs(1), listed(c, c.pick, c.snapshotPage, c.snapshotTable)),
 		c.fabricEvents(),
 	)
 }
@@ -55,12 +52,11 @@ func (c *cli) pick(cmd *cobra.Command, args ...string) (*gen.ClientWithResponses
 			return client, name, nil
 		}
 	}
-	limit := 20
-	r, err := client.ListFabricsWithResponse(cmd.Context(), &gen.ListFabricsParams{Limit: &limit})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	list, err := found[gen.FabricList](c)(client.ListFabricsWithResponse(cmd.Context(), &gen.ListFabricsParams{Limit: new(20)}))
+	if err != nil {
 		return nil, "", err
 	}
-	switch items := r.JSON200.Items; len(items) {
+	switch items := list.Items; len(items) {
 	case 0:
 		return nil, "", c.usage("err.no-fabric")
 	case 1:
@@ -87,7 +83,7 @@ func (c *cli) fabricCreate(cmd *cobra.Command, body gen.FabricCreate) error {
 		return err
 	}
 	c.kept(cmd, "msg.fabric-created", "name", f.Name)
-	return c.print(cmd, f, func() *table { return c.fabricTable([]gen.Fabric{*f}) })
+	return shown(c, cmd, f, c.fabricTable)
 }
 
 // fabricSet changes what was given and leaves the rest, against the version that it read.
@@ -104,43 +100,29 @@ func (c *cli) fabricSet(cmd *cobra.Command, name, source string, scale float64) 
 		return err
 	}
 	body := gen.FabricUpdate{Source: had.Source, TimeScale: &had.TimeScale}
-	if cmd.Flags().Changed("source") {
-		body.Source = source
-	}
-	if cmd.Flags().Changed("time-scale") {
-		body.TimeScale = &scale
-	}
-	match := c.ifMatch(*quoted(fmt.Sprint(had.Version)))
+	t := &taker{cmd: cmd}
+	take(t, "source", &body.Source, source)
+	take(t, "time-scale", &body.TimeScale, &scale)
+	match := c.ifMatch(versionTag(had.Version))
 	f, err := found[gen.Fabric](c)(client.UpdateFabricWithResponse(cmd.Context(), name, &gen.UpdateFabricParams{DryRun: given(c.dry), IfMatch: match}, body))
 	if err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.fabric-set", "name", name, "version", f.Version)
-	return c.print(cmd, f, func() *table { return c.fabricTable([]gen.Fabric{*f}) })
+	return shown(c, cmd, f, c.fabricTable)
 }
 
-func (c *cli) fabricSnapshots(cmd *cobra.Command, args []string) error {
-	client, name, err := c.pick(cmd, args...)
-	if err != nil {
-		return err
+func (c *cli) snapshotPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Snapshot], error) {
+	list, err := found[gen.SnapshotList](c)(client.ListSnapshotsWithResponse(cmd.Context(), fabric, &gen.ListSnapshotsParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Snapshot])(list), err
+}
+
+func (c *cli) snapshotTable(list []gen.Snapshot) *table {
+	t := c.newTable("snapshot", "switches>", "hosts>", "links>", "taken", "seen")
+	for _, s := range list {
+		t.add(short(s.Sha256), s.Switches, s.Hosts, s.Links, s.TakenAt.Format(timeFormat), s.SeenAt.Format(timeFormat))
 	}
-	all, err := pages(func(cursor *string) ([]gen.Snapshot, *string, error) {
-		list, err := found[gen.SnapshotList](c)(client.ListSnapshotsWithResponse(cmd.Context(), name, &gen.ListSnapshotsParams{Limit: pageSize(), Cursor: cursor}))
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Items, list.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table {
-		t := c.newTable("snapshot", "switches>", "hosts>", "links>", "taken", "seen")
-		for _, s := range all {
-			t.add(short(s.Sha256), s.Switches, s.Hosts, s.Links, s.TakenAt.Format(timeFormat), s.SeenAt.Format(timeFormat))
-		}
-		return t
-	})
+	return t
 }
 
 func (c *cli) fabricTable(list []gen.Fabric) *table {
@@ -155,41 +137,9 @@ func (c *cli) fabricTable(list []gen.Fabric) *table {
 	return t
 }
 
-func (c *cli) fabricList(cmd *cobra.Command, _ []string) error {
-	client, err := c.client()
-	if err != nil {
-		return err
-	}
-	all, err := pages(func(cursor *string) ([]gen.Fabric, *string, error) {
-		r, err := client.ListFabricsWithResponse(cmd.Context(), &gen.ListFabricsParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, nil, err
-		}
-		return r.JSON200.Items, r.JSON200.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.fabricTable(all) })
-}
-
-// pageSize is the largest page the contract allows: the command line wants all rows anyway.
-func pageSize() *int { n := 1000; return &n }
-
-// pages reads a list to its end; the result is never nil.
-func pages[T any](get func(cursor *string) ([]T, *string, error)) ([]T, error) {
-	all := []T{}
-	var cursor *string
-	for {
-		items, next, err := get(cursor)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, items...); next == nil {
-			return all, nil
-		}
-		cursor = next
-	}
+func (c *cli) fabricPage(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, cursor *string) (*page[gen.Fabric], error) {
+	list, err := found[gen.FabricList](c)(client.ListFabricsWithResponse(cmd.Context(), &gen.ListFabricsParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Fabric])(list), err
 }
 
 func (c *cli) fabricShow(cmd *cobra.Command, args []string) error {
@@ -197,16 +147,16 @@ func (c *cli) fabricShow(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.GetFabricWithResponse(cmd.Context(), name)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	f, err := found[gen.Fabric](c)(client.GetFabricWithResponse(cmd.Context(), name))
+	if err != nil {
 		return err
 	}
-	if s := r.JSON200.Snapshot; s != nil {
+	if s := f.Snapshot; s != nil {
 		c.say(cmd, "msg.snapshot", "sha", s.Sha256)
 	} else {
 		c.say(cmd, "msg.never-discovered")
 	}
-	return c.print(cmd, r.JSON200, func() *table { return c.fabricTable([]gen.Fabric{*r.JSON200}) })
+	return shown(c, cmd, f, c.fabricTable)
 }
 
 func (c *cli) fabricDiscover(cmd *cobra.Command, args []string) error {
@@ -214,11 +164,10 @@ func (c *cli) fabricDiscover(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.DiscoverFabricWithResponse(cmd.Context(), name, &gen.DiscoverFabricParams{DryRun: given(c.dry)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	s, err := found[gen.Snapshot](c)(client.DiscoverFabricWithResponse(cmd.Context(), name, &gen.DiscoverFabricParams{DryRun: given(c.dry)}))
+	if err != nil {
 		return err
 	}
-	s := r.JSON200
 	if c.dry {
 		c.say(cmd, "msg.dry-run")
 	}
@@ -243,19 +192,10 @@ func (c *cli) fabricDelete(cmd *cobra.Command, name string) error {
 	if err := c.sure(cmd, "msg.fabric-delete-ask", "name", name); err != nil {
 		return err
 	}
-	match := c.ifMatch(*quoted(fmt.Sprint(had.Version)))
-	if err := c.done(client.DeleteFabricWithResponse(cmd.Context(), name, &gen.DeleteFabricParams{DryRun: given(c.dry), IfMatch: match})); err != nil {
+	match := c.ifMatch(versionTag(had.Version))
+	if err := c.judge(client.DeleteFabricWithResponse(cmd.Context(), name, &gen.DeleteFabricParams{DryRun: given(c.dry), IfMatch: match})); err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.fabric-deleted", "name", name)
 	return nil
-}
-
-// quoted is the If-Match of a version.
-func quoted(version string) *string {
-	v := version
-	if v != "*" {
-		v = `"` + strings.Trim(version, `"`) + `"`
-	}
-	return &v
 }

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
@@ -23,11 +21,11 @@ func (c *cli) flow() *cobra.Command {
 }
 
 func (c *cli) flows(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) (*gen.FlowSet, error) {
-	r, err := client.GetFlowsWithResponse(cmd.Context(), fabric)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	set, err := found[gen.FlowSet](c)(client.GetFlowsWithResponse(cmd.Context(), fabric))
+	if err != nil {
 		return nil, err
 	}
-	return r.JSON200, nil
+	return set, nil
 }
 
 func (c *cli) flowTable(list []gen.Flow) *table {
@@ -66,15 +64,11 @@ func (c *cli) flowSet(cmd *cobra.Command, file string) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // only read from
-	client, fabric, err := c.pick(cmd)
+	client, fabric, topo, err := c.onModel(cmd)
 	if err != nil {
 		return err
 	}
-	topo, err := c.model(cmd, client, fabric)
-	if err != nil {
-		return err
-	}
-	list, err := c.tenants(cmd, client, fabric)
+	list, err := allOf(cmd, client, fabric, c.tenantPage)
 	if err != nil {
 		return err
 	}
@@ -90,11 +84,11 @@ func (c *cli) flowSet(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	match := c.ifMatch(*quoted(fmt.Sprint(now.Version)))
-	r, err := client.PutFlowsWithResponse(cmd.Context(), fabric, &gen.PutFlowsParams{DryRun: given(c.dry), IfMatch: match}, gen.FlowSetUpdate{Flows: flowsOut(flows)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	match := c.ifMatch(versionTag(now.Version))
+	set, err := found[gen.FlowSet](c)(client.PutFlowsWithResponse(cmd.Context(), fabric, &gen.PutFlowsParams{DryRun: given(c.dry), IfMatch: match}, gen.FlowSetUpdate{Flows: flowsOut(flows)}))
+	if err != nil {
 		return err
 	}
-	c.kept(cmd, "msg.flows-set", "count", len(r.JSON200.Flows), "version", r.JSON200.Version)
-	return c.print(cmd, r.JSON200, func() *table { return c.flowTable(r.JSON200.Flows) })
+	c.kept(cmd, "msg.flows-set", "count", len(set.Flows), "version", set.Version)
+	return c.print(cmd, set, func() *table { return c.flowTable(set.Flows) })
 }

@@ -89,9 +89,9 @@ func (c *cli) session(cmd *cobra.Command, user, password string, use func(*gen.C
 		return nil
 	}
 	if err := use(client, repeat); err != nil {
-		return errors.Join(err, c.done(client.SignOutWithResponse(cmd.Context(), repeat)))
+		return errors.Join(err, c.judge(client.SignOutWithResponse(cmd.Context(), repeat)))
 	}
-	return c.done(client.SignOutWithResponse(cmd.Context(), repeat))
+	return c.judge(client.SignOutWithResponse(cmd.Context(), repeat))
 }
 
 // signIn makes a token in a session of its own, which ends again, and keeps it for this service.
@@ -133,7 +133,7 @@ func (c *cli) logout() *cobra.Command {
 		}
 		r, err := client.DeleteMyTokenWithResponse(cmd.Context(), had.Name)
 		// A token that is gone already is as good as revoked.
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil && (r == nil || r.StatusCode() != http.StatusUnauthorized) {
+		if err := c.judge(r, err); err != nil && (r == nil || r.StatusCode() != http.StatusUnauthorized) {
 			return err
 		}
 		delete(all, c.base())
@@ -151,14 +151,14 @@ func (c *cli) whoami() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := client.GetMeWithResponse(cmd.Context())
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		me, err := found[gen.Me](c)(client.GetMeWithResponse(cmd.Context()))
+		if err != nil {
 			return err
 		}
-		c.say(cmd, "msg.whoami", "name", r.JSON200.Name, "kind", r.JSON200.Kind, "url", c.base())
-		return c.print(cmd, r.JSON200, func() *table {
+		c.say(cmd, "msg.whoami", "name", me.Name, "kind", me.Kind, "url", c.base())
+		return c.print(cmd, me, func() *table {
 			t := c.newTable("domain", "object", "may")
-			for _, p := range r.JSON200.Permissions {
+			for _, p := range me.Permissions {
 				actions := make([]string, len(p.Actions))
 				for i, a := range p.Actions {
 					actions[i] = string(a)

@@ -7,45 +7,22 @@ import (
 )
 
 func (c *cli) member() *cobra.Command {
-	var tenant, role string
-	list := c.verb("member", "list", "  fairlane member list --tenant red", cobra.NoArgs,
-		func(cmd *cobra.Command, _ []string) error { return c.memberList(cmd, tenant) })
+	var role string
+	list := c.verb("member", "list", "  fairlane member list --tenant red", cobra.NoArgs, listed(c, c.inTenant, c.memberPage, c.memberTable))
 	put := c.verb("member", "set USER", "  fairlane member set ada --tenant red --role tenant-viewer", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.memberSet(cmd, tenant, args[0], role) })
+		c.onName(c.inTenant, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string) error {
+			return c.memberSet(cmd, client, fabric, user, gen.TenantRole(role))
+		}))
 	put.Flags().StringVar(&role, "role", "tenant-viewer", c.t("flag.tenant-role"))
-	del := c.verb("member", "delete USER", "  fairlane member delete ada --tenant red", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.memberDelete(cmd, tenant, args[0]) })
-	for _, cmd := range []*cobra.Command{list, put, del} {
-		cmd.Flags().StringVar(&tenant, "tenant", "", c.t("flag.tenant"))
-	}
+	del := c.verb("member", "delete USER", "  fairlane member delete ada --tenant red", cobra.ExactArgs(1), c.onName(c.inTenant, c.memberDelete))
+	c.ofTenant(c.t("flag.tenant"), list, put, del)
 	c.writes(put, del)
 	return c.noun("member", list, put, del)
 }
 
-// inTenant connects and checks that a tenant was named.
-func (c *cli) inTenant(cmd *cobra.Command, tenant string) (*gen.ClientWithResponses, string, error) {
-	if tenant == "" {
-		return nil, "", c.usage("err.need-flag", "flag", "tenant")
-	}
-	return c.pick(cmd)
-}
-
-func (c *cli) memberList(cmd *cobra.Command, tenant string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
-	if err != nil {
-		return err
-	}
-	all, err := pages(func(cursor *string) ([]gen.Member, *string, error) {
-		r, err := client.ListMembersWithResponse(cmd.Context(), fabric, tenant, &gen.ListMembersParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, nil, err
-		}
-		return r.JSON200.Items, r.JSON200.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.memberTable(all) })
+func (c *cli) memberPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Member], error) {
+	list, err := found[gen.MemberList](c)(client.ListMembersWithResponse(cmd.Context(), fabric, c.tenantName, &gen.ListMembersParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Member])(list), err
 }
 
 func (c *cli) memberTable(list []gen.Member) *table {
@@ -56,91 +33,63 @@ func (c *cli) memberTable(list []gen.Member) *table {
 	return t
 }
 
-func (c *cli) memberSet(cmd *cobra.Command, tenant, user, role string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
+func (c *cli) memberSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string, role gen.TenantRole) error {
+	m, err := found[gen.Member](c)(client.PutMemberWithResponse(cmd.Context(), fabric, c.tenantName, user, &gen.PutMemberParams{DryRun: given(c.dry)}, gen.MemberPut{Role: role}))
 	if err != nil {
 		return err
 	}
-	r, err := client.PutMemberWithResponse(cmd.Context(), fabric, tenant, user, &gen.PutMemberParams{DryRun: set(c.dry)}, gen.MemberPut{Role: gen.TenantRole(role)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return err
-	}
-	c.kept(cmd, "msg.member-set", "user", user, "tenant", tenant, "role", r.JSON200.Role)
-	return c.print(cmd, r.JSON200, func() *table { return c.memberTable([]gen.Member{*r.JSON200}) })
+	c.kept(cmd, "msg.member-set", "user", user, "tenant", c.tenantName, "role", m.Role)
+	return shown(c, cmd, m, c.memberTable)
 }
 
-func (c *cli) memberDelete(cmd *cobra.Command, tenant, user string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
-	if err != nil {
+func (c *cli) memberDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string) error {
+	if err := c.judge(client.DeleteMemberWithResponse(cmd.Context(), fabric, c.tenantName, user, &gen.DeleteMemberParams{DryRun: given(c.dry)})); err != nil {
 		return err
 	}
-	r, err := client.DeleteMemberWithResponse(cmd.Context(), fabric, tenant, user, &gen.DeleteMemberParams{DryRun: set(c.dry)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return err
-	}
-	c.kept(cmd, "msg.member-deleted", "user", user, "tenant", tenant)
+	c.kept(cmd, "msg.member-deleted", "user", user, "tenant", c.tenantName)
 	return nil
 }
 
 func (c *cli) serviceAccount() *cobra.Command {
-	var tenant, role, display string
+	var role, display string
 	list := c.verb("service-account", "list", "  fairlane service-account list\n  fairlane service-account list --tenant red", cobra.NoArgs,
-		func(cmd *cobra.Command, _ []string) error { return c.accountList(cmd, tenant) })
+		listed(c, c.accountHome, c.accountPage, c.accountTable))
 	create := c.verb("service-account", "create NAME", "  fairlane service-account create ci --role operator\n  fairlane service-account create ci --tenant red --role tenant-admin", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
 			if role == "" {
 				return c.usage("err.need-flag", "flag", "role")
 			}
-			return c.accountCreate(cmd, tenant, gen.ServiceAccountCreate{Name: args[0], DisplayName: set(display), Role: gen.Role(role)})
+			return c.accountCreate(cmd, gen.ServiceAccountCreate{Name: args[0], DisplayName: given(display), Role: gen.Role(role)})
 		})
 	create.Flags().StringVar(&role, "role", "", c.t("flag.account-role"))
 	create.Flags().StringVar(&display, "display-name", "", c.t("flag.display-name"))
-	del := c.verb("service-account", "delete NAME", "  fairlane service-account delete ci", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.accountDelete(cmd, tenant, args[0]) })
-	for _, cmd := range []*cobra.Command{list, create, del} {
-		cmd.Flags().StringVar(&tenant, "tenant", "", c.t("flag.account-tenant"))
-	}
+	del := c.verb("service-account", "delete NAME", "  fairlane service-account delete ci", cobra.ExactArgs(1), c.onName(c.accountHome, c.accountDelete))
+	c.ofTenant(c.t("flag.account-tenant"), list, create, del)
 	c.writes(create, del)
 	return c.noun("service-account", list, create, del)
 }
 
-func (c *cli) accountList(cmd *cobra.Command, tenant string) error {
-	client, fabric, err := c.accountHome(cmd, tenant)
-	if err != nil {
-		return err
-	}
-	all, err := c.accounts(cmd, client, fabric, tenant)
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.accountTable(all) })
+// accountPage lists the service accounts of the tenant that was named, or those that act on everything.
+func (c *cli) accountPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.ServiceAccount], error) {
+	return c.accountPageOf(cmd, client, fabric, c.tenantName, cursor)
 }
 
-// accounts lists the service accounts of a tenant, or those that act on everything.
-func (c *cli) accounts(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, tenant string) ([]gen.ServiceAccount, error) {
-	return pages(func(cursor *string) ([]gen.ServiceAccount, *string, error) {
-		if tenant != "" {
-			r, err := client.ListTenantServiceAccountsWithResponse(cmd.Context(), fabric, tenant, &gen.ListTenantServiceAccountsParams{Limit: pageSize(), Cursor: cursor})
-			if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-				return nil, nil, err
-			}
-			return r.JSON200.Items, r.JSON200.NextCursor, nil
-		}
-		r, err := client.ListServiceAccountsWithResponse(cmd.Context(), &gen.ListServiceAccountsParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, nil, err
-		}
-		return r.JSON200.Items, r.JSON200.NextCursor, nil
-	})
+func (c *cli) accountPageOf(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, tenant string, cursor *string) (*page[gen.ServiceAccount], error) {
+	list := found[gen.ServiceAccountList](c)
+	if tenant == "" {
+		all, err := list(client.ListServiceAccountsWithResponse(cmd.Context(), &gen.ListServiceAccountsParams{Limit: pageSize(), Cursor: cursor}))
+		return (*page[gen.ServiceAccount])(all), err
+	}
+	all, err := list(client.ListTenantServiceAccountsWithResponse(cmd.Context(), fabric, tenant, &gen.ListTenantServiceAccountsParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.ServiceAccount])(all), err
 }
 
 // accountHome connects; a fabric is picked only when a tenant is meant.
-func (c *cli) accountHome(cmd *cobra.Command, tenant string) (*gen.ClientWithResponses, string, error) {
-	if tenant != "" {
+func (c *cli) accountHome(cmd *cobra.Command, _ ...string) (*gen.ClientWithResponses, string, error) {
+	if c.tenantName != "" {
 		return c.pick(cmd)
 	}
-	client, err := c.client()
-	return client, "", err
+	return c.anywhere(cmd)
 }
 
 func (c *cli) accountTable(list []gen.ServiceAccount) *table {
@@ -151,44 +100,36 @@ func (c *cli) accountTable(list []gen.ServiceAccount) *table {
 	return t
 }
 
-func (c *cli) accountCreate(cmd *cobra.Command, tenant string, body gen.ServiceAccountCreate) error {
-	client, fabric, err := c.accountHome(cmd, tenant)
+func (c *cli) accountCreate(cmd *cobra.Command, body gen.ServiceAccountCreate) error {
+	client, fabric, err := c.accountHome(cmd)
 	if err != nil {
 		return err
 	}
-	var made *gen.ServiceAccount
-	if tenant != "" {
-		r, err := client.CreateTenantServiceAccountWithResponse(cmd.Context(), fabric, tenant, &gen.CreateTenantServiceAccountParams{DryRun: given(c.dry)}, body)
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return err
-		}
-		made = r.JSON201
-	} else {
-		r, err := client.CreateServiceAccountWithResponse(cmd.Context(), &gen.CreateServiceAccountParams{DryRun: given(c.dry)}, body)
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return err
-		}
-		made = r.JSON201
+	made, err := c.newAccount(cmd, client, fabric, c.tenantName, given(c.dry), body)
+	if err != nil {
+		return err
 	}
 	c.kept(cmd, "msg.account-created", "name", made.Name)
-	return c.print(cmd, made, func() *table { return c.accountTable([]gen.ServiceAccount{*made}) })
+	return shown(c, cmd, made, c.accountTable)
 }
 
-func (c *cli) accountDelete(cmd *cobra.Command, tenant, name string) error {
-	client, fabric, err := c.accountHome(cmd, tenant)
+// newAccount makes a service account of a tenant, or one that acts on everything.
+func (c *cli) newAccount(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, tenant string, dry *bool, body gen.ServiceAccountCreate) (*gen.ServiceAccount, error) {
+	if tenant == "" {
+		return created[gen.ServiceAccount](c)(client.CreateServiceAccountWithResponse(cmd.Context(), &gen.CreateServiceAccountParams{DryRun: dry}, body))
+	}
+	return created[gen.ServiceAccount](c)(client.CreateTenantServiceAccountWithResponse(cmd.Context(), fabric, tenant, &gen.CreateTenantServiceAccountParams{DryRun: dry}, body))
+}
+
+func (c *cli) accountDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+	var err error
+	if c.tenantName == "" {
+		err = c.judge(client.DeleteServiceAccountWithResponse(cmd.Context(), name, &gen.DeleteServiceAccountParams{DryRun: given(c.dry)}))
+	} else {
+		err = c.judge(client.DeleteTenantServiceAccountWithResponse(cmd.Context(), fabric, c.tenantName, name, &gen.DeleteTenantServiceAccountParams{DryRun: given(c.dry)}))
+	}
 	if err != nil {
 		return err
-	}
-	if tenant != "" {
-		r, err := client.DeleteTenantServiceAccountWithResponse(cmd.Context(), fabric, tenant, name, &gen.DeleteTenantServiceAccountParams{DryRun: given(c.dry)})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return err
-		}
-	} else {
-		r, err := client.DeleteServiceAccountWithResponse(cmd.Context(), name, &gen.DeleteServiceAccountParams{DryRun: given(c.dry)})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return err
-		}
 	}
 	c.kept(cmd, "msg.account-deleted", "name", name)
 	return nil

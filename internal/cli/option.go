@@ -31,23 +31,18 @@ func (f *optionFlags) add(c *cli, cmds ...*cobra.Command) {
 }
 
 // fill puts what was given into options and reports whether anything was.
-func (f *optionFlags) fill(cmd *cobra.Command, o *gen.CompileOptions) (any bool) {
-	take := func(flag string, set func()) {
-		if cmd.Flags().Changed(flag) {
-			set()
-			any = true
-		}
-	}
-	take("mode", func() { o.Mode = new(gen.CompileOptionsMode(f.mode)) })
-	take("cct-law", func() { o.CCTLaw = new(gen.CompileOptionsCCTLaw(f.law)) })
-	take("per-qp", func() { o.PerQP = new(gen.CompileOptionsPerQP(f.perQP)) })
-	take("plane", func() { o.Plane = new(gen.CompileOptionsPlane(f.plane)) })
-	take("profile", func() { o.Profile = &f.profile })
-	take("reserved-sl", func() { o.ReservedSls = f.reserved })
-	take("table-entries", func() { o.TableEntries = &f.entries })
-	take("timer-restart", func() { o.TimerRestart = &f.restart })
-	take("vl-arbitration", func() { o.VlArbitration = &f.arbitration })
-	return any
+func (f *optionFlags) fill(cmd *cobra.Command, o *gen.CompileOptions) bool {
+	t := &taker{cmd: cmd}
+	take(t, "mode", &o.Mode, new(gen.CompileOptionsMode(f.mode)))
+	take(t, "cct-law", &o.CCTLaw, new(gen.CompileOptionsCCTLaw(f.law)))
+	take(t, "per-qp", &o.PerQP, new(gen.CompileOptionsPerQP(f.perQP)))
+	take(t, "plane", &o.Plane, new(gen.CompileOptionsPlane(f.plane)))
+	take(t, "profile", &o.Profile, &f.profile)
+	take(t, "reserved-sl", &o.ReservedSls, f.reserved)
+	take(t, "table-entries", &o.TableEntries, &f.entries)
+	take(t, "timer-restart", &o.TimerRestart, &f.restart)
+	take(t, "vl-arbitration", &o.VlArbitration, &f.arbitration)
+	return t.any
 }
 
 func (c *cli) option() *cobra.Command {
@@ -56,13 +51,11 @@ func (c *cli) option() *cobra.Command {
 	set := c.verb("option", "set", "  fairlane option set --mode theorem1 --vl-arbitration\n  fairlane option set --reset", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.optionSet(cmd, &f, reset) })
 	f.add(c, set)
-	set.Flags().BoolVar(&reset, "reset", false, c.t("flag.reset-options"))
+	set.Flags().BoolVar(&reset, "reset", false, c.t("flag.reset"))
 	c.writes(set)
 	c.matches(set)
 	return c.noun("option", set, c.verb("option", "show", "  fairlane option show", cobra.NoArgs, c.optionShow))
 }
-
-func (c *cli) optionTable(o *gen.CompileOptions) *table { return c.fieldTable(o) }
 
 func (c *cli) optionShow(cmd *cobra.Command, _ []string) error {
 	client, fabric, err := c.pick(cmd)
@@ -73,7 +66,7 @@ func (c *cli) optionShow(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return c.print(cmd, o, func() *table { return c.optionTable(o) })
+	return c.print(cmd, o, func() *table { return c.fieldTable(o) })
 }
 
 // optionSet changes what was given and leaves the rest, against the version that it read.
@@ -99,5 +92,5 @@ func (c *cli) optionSet(cmd *cobra.Command, f *optionFlags, reset bool) error {
 		return err
 	}
 	c.kept(cmd, "msg.options-set", "fabric", fabric)
-	return c.print(cmd, o, func() *table { return c.optionTable(o) })
+	return c.print(cmd, o, func() *table { return c.fieldTable(o) })
 }

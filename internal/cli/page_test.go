@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"fairlane/internal/cli/manifest"
 )
 
@@ -27,26 +25,16 @@ func commandsTable() string {
 	table := reach()
 	var b strings.Builder
 	b.WriteString("| command | what it does | operations |\n|---|---|---|\n")
-	var walk func(cmd *cobra.Command, path string)
-	walk = func(cmd *cobra.Command, path string) {
-		for _, sub := range cmd.Commands() {
-			name := strings.TrimSpace(path + " " + sub.Name())
-			if sub.HasSubCommands() {
-				walk(sub, name)
-				continue
+	for _, cmd := range leaves() {
+		var operations []string
+		for _, id := range slices.Sorted(maps.Keys(table)) {
+			if line, name := table[id], called(cmd); line == name || strings.HasPrefix(line, name+" ") {
+				operations = append(operations, "`"+id+"`")
 			}
-			var operations []string
-			for _, id := range slices.Sorted(maps.Keys(table)) {
-				if line := table[id]; line == name || strings.HasPrefix(line, name+" ") {
-					operations = append(operations, "`"+id+"`")
-				}
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.TrimSpace(path+" "+sub.Use), sub.Short, strings.Join(operations, ", "))
 		}
+		_, arguments, _ := strings.Cut(cmd.Use, " ")
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.TrimSpace(called(cmd)+" "+arguments), cmd.Short, strings.Join(operations, ", "))
 	}
-	top := &cobra.Command{}
-	top.AddCommand(New(Options{Getenv: func(string) string { return "" }, Args: []string{}})...)
-	walk(top, "")
 	return b.String()
 }
 

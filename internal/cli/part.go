@@ -1,158 +1,131 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
 	"fairlane/internal/quantity"
 )
 
-func (c *cli) attachment() *cobra.Command {
-	var tenant string
-	var sl int
-	one := cobra.ExactArgs(1)
-	add := c.verb("attachment", "add PORT", "  fairlane attachment add host-01 --tenant red --sl 2", one,
-		func(cmd *cobra.Command, args []string) error { return c.attachmentAdd(cmd, tenant, args[0], sl) })
-	change := c.verb("attachment", "set PORT", "  fairlane attachment set host-01 --tenant red --sl 3", one,
-		func(cmd *cobra.Command, args []string) error { return c.attachmentSet(cmd, tenant, args[0], sl) })
-	del := c.verb("attachment", "delete PORT", "  fairlane attachment delete host-01 --tenant red", one,
-		func(cmd *cobra.Command, args []string) error { return c.attachmentDelete(cmd, tenant, args[0]) })
-	list := c.verb("attachment", "list", "  fairlane attachment list --tenant red", cobra.NoArgs,
-		func(cmd *cobra.Command, _ []string) error { return c.attachmentList(cmd, tenant) })
-	show := c.verb("attachment", "show PORT", "  fairlane attachment show host-01 --tenant red", one,
-		func(cmd *cobra.Command, args []string) error { return c.attachmentShow(cmd, tenant, args[0]) })
-	for _, cmd := range []*cobra.Command{add, change} {
-		cmd.Flags().IntVar(&sl, "sl", -1, c.t("flag.sl"))
-	}
-	c.writes(add, change, del)
-	c.matches(change, del)
-	c.ofTenant(&tenant, add, change, del, list, show)
-	return c.noun("attachment", add, change, del, list, show)
-}
-
-// ofTenant gives commands the flag --tenant.
-func (c *cli) ofTenant(tenant *string, cmds ...*cobra.Command) {
+// ofTenant gives commands the flag --tenant, explained by text.
+func (c *cli) ofTenant(text string, cmds ...*cobra.Command) {
 	for _, cmd := range cmds {
-		cmd.Flags().StringVar(tenant, "tenant", "", c.t("flag.tenant"))
+		cmd.Flags().StringVar(&c.tenantName, "tenant", "", text)
 	}
 }
 
-// slGiven is the service level that was given; none without the flag.
-func slGiven(sl int) *gen.SL {
-	if sl < 0 {
-		return nil
+// inTenant is the home of what tenants have: it checks that one was named.
+func (c *cli) inTenant(cmd *cobra.Command, _ ...string) (*gen.ClientWithResponses, string, error) {
+	if c.tenantName == "" {
+		return nil, "", c.usage("err.need-flag", "flag", "tenant")
 	}
-	return &sl
+	return c.pick(cmd)
+}
+
+// partNoun builds a noun for what tenants have several of. Argument, example and flags are those of its verbs; option declares
+// the flags of add and set.
+func (c *cli) partNoun(noun, argument, example, flags string, option func(*cobra.Command), list, show, add, set, remove func(*cobra.Command, []string) error) *cobra.Command {
+	verb := func(name, flags string, run func(*cobra.Command, []string) error) *cobra.Command {
+		return c.verb(noun, name+" "+argument, "  fairlane "+noun+" "+name+" "+example+" --tenant red"+flags, cobra.ExactArgs(1), run)
+	}
+	adds, sets, removes, shows := verb("add", flags, add), verb("set", flags, set), verb("delete", "", remove), verb("show", "", show)
+	lists := c.verb(noun, "list", "  fairlane "+noun+" list --tenant red", cobra.NoArgs, list)
+	option(adds)
+	option(sets)
+	c.writes(adds, sets, removes)
+	c.matches(sets, removes)
+	c.ofTenant(c.t("flag.tenant"), adds, sets, removes, lists, shows)
+	return c.noun(noun, adds, sets, removes, lists, shows)
+}
+
+func (c *cli) attachment() *cobra.Command {
+	var sl int
+	with := func(run func(*cobra.Command, *gen.ClientWithResponses, string, gen.Attachment) error) func(*cobra.Command, []string) error {
+		return c.onName(c.inTenant, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, port string) error {
+			a := gen.Attachment{Port: port}
+			if sl >= 0 {
+				a.SL = &sl
+			}
+			return run(cmd, client, fabric, a)
+		})
+	}
+	return c.partNoun("attachment", "PORT", "host-01", " --sl 2", func(cmd *cobra.Command) { cmd.Flags().IntVar(&sl, "sl", -1, c.t("flag.sl")) },
+		listed(c, c.inTenant, c.attachmentPage, c.attachmentTable), c.onName(c.inTenant, c.attachmentShow), with(c.attachmentAdd), with(c.attachmentSet), c.onName(c.inTenant, c.attachmentDelete))
 }
 
 func (c *cli) attachmentTable(list []gen.Attachment) *table {
 	t := c.newTable("port", "sl>")
 	for _, a := range list {
-		sl := "-"
-		if a.SL != nil {
-			sl = fmt.Sprint(*a.SL)
-		}
-		t.add(a.Port, sl)
+		t.add(a.Port, slOrDash(a.SL))
 	}
 	return t
 }
 
-func (c *cli) attachmentList(cmd *cobra.Command, tenant string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
-	if err != nil {
-		return err
-	}
-	all, err := pages(func(cursor *string) ([]gen.Attachment, *string, error) {
-		list, err := found[gen.AttachmentList](c)(client.ListAttachmentsWithResponse(cmd.Context(), fabric, tenant, &gen.ListAttachmentsParams{Limit: pageSize(), Cursor: cursor}))
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Items, list.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.attachmentTable(all) })
+func (c *cli) attachmentPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Attachment], error) {
+	list, err := found[gen.AttachmentList](c)(client.ListAttachmentsWithResponse(cmd.Context(), fabric, c.tenantName, &gen.ListAttachmentsParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Attachment])(list), err
 }
 
-func (c *cli) attachmentShow(cmd *cobra.Command, tenant, port string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
+func (c *cli) attachmentShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, port string) error {
+	a, err := found[gen.Attachment](c)(client.GetAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, port))
 	if err != nil {
 		return err
 	}
-	a, err := found[gen.Attachment](c)(client.GetAttachmentWithResponse(cmd.Context(), fabric, tenant, port))
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, a, func() *table { return c.attachmentTable([]gen.Attachment{*a}) })
+	return shown(c, cmd, a, c.attachmentTable)
 }
 
-func (c *cli) attachmentAdd(cmd *cobra.Command, tenant, port string, sl int) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
+func (c *cli) attachmentAdd(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, want gen.Attachment) error {
+	a, err := created[gen.Attachment](c)(client.AddAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, &gen.AddAttachmentParams{DryRun: given(c.dry)}, want))
 	if err != nil {
 		return err
 	}
-	a, err := created[gen.Attachment](c)(client.AddAttachmentWithResponse(cmd.Context(), fabric, tenant, &gen.AddAttachmentParams{DryRun: given(c.dry)}, gen.Attachment{Port: port, SL: slGiven(sl)}))
-	if err != nil {
-		return err
-	}
-	c.kept(cmd, "msg.attached", "tenant", tenant, "port", a.Port)
-	return c.print(cmd, a, func() *table { return c.attachmentTable([]gen.Attachment{*a}) })
+	c.kept(cmd, "msg.attached", "tenant", c.tenantName, "port", a.Port)
+	return shown(c, cmd, a, c.attachmentTable)
 }
 
-func (c *cli) attachmentSet(cmd *cobra.Command, tenant, port string, sl int) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
-	if err != nil {
-		return err
-	}
-	had, err := client.GetAttachmentWithResponse(cmd.Context(), fabric, tenant, port)
-	if _, err = found[gen.Attachment](c)(had, err); err != nil {
+func (c *cli) attachmentSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, want gen.Attachment) error {
+	had, err := client.GetAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, want.Port)
+	if err := c.judge(had, err); err != nil {
 		return err
 	}
 	params := &gen.PutAttachmentParams{DryRun: given(c.dry), IfMatch: c.ifMatch(had.HTTPResponse.Header.Get("ETag"))}
-	a, err := found[gen.Attachment](c)(client.PutAttachmentWithResponse(cmd.Context(), fabric, tenant, port, params, gen.AttachmentUpdate{SL: slGiven(sl)}))
+	a, err := found[gen.Attachment](c)(client.PutAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, want.Port, params, gen.AttachmentUpdate{SL: want.SL}))
 	if err != nil {
 		return err
 	}
-	c.kept(cmd, "msg.attachment-set", "tenant", tenant, "port", a.Port)
-	return c.print(cmd, a, func() *table { return c.attachmentTable([]gen.Attachment{*a}) })
+	c.kept(cmd, "msg.attachment-set", "tenant", c.tenantName, "port", a.Port)
+	return shown(c, cmd, a, c.attachmentTable)
 }
 
-func (c *cli) attachmentDelete(cmd *cobra.Command, tenant, port string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
-	if err != nil {
+func (c *cli) attachmentDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, port string) error {
+	params := &gen.DeleteAttachmentParams{DryRun: given(c.dry), IfMatch: c.ifMatch("*")}
+	if err := c.judge(client.DeleteAttachmentWithResponse(cmd.Context(), fabric, c.tenantName, port, params)); err != nil {
 		return err
 	}
-	match := c.ifMatch("*")
-	if err := c.done(client.DeleteAttachmentWithResponse(cmd.Context(), fabric, tenant, port, &gen.DeleteAttachmentParams{DryRun: given(c.dry), IfMatch: match})); err != nil {
-		return err
-	}
-	c.kept(cmd, "msg.detached", "tenant", tenant, "port", port)
+	c.kept(cmd, "msg.detached", "tenant", c.tenantName, "port", port)
 	return nil
 }
 
 func (c *cli) class() *cobra.Command {
-	var tenant, weight string
-	one := cobra.ExactArgs(1)
-	add := c.verb("class", "add NAME", "  fairlane class add bulk --tenant red --weight 1", one,
-		func(cmd *cobra.Command, args []string) error { return c.classAdd(cmd, tenant, args[0], weight) })
-	change := c.verb("class", "set NAME", "  fairlane class set bulk --tenant red --weight 2", one,
-		func(cmd *cobra.Command, args []string) error { return c.classSet(cmd, tenant, args[0], weight) })
-	del := c.verb("class", "delete NAME", "  fairlane class delete bulk --tenant red", one,
-		func(cmd *cobra.Command, args []string) error { return c.classDelete(cmd, tenant, args[0]) })
-	list := c.verb("class", "list", "  fairlane class list --tenant red", cobra.NoArgs,
-		func(cmd *cobra.Command, _ []string) error { return c.classList(cmd, tenant) })
-	show := c.verb("class", "show NAME", "  fairlane class show bulk --tenant red", one,
-		func(cmd *cobra.Command, args []string) error { return c.classShow(cmd, tenant, args[0]) })
-	for _, cmd := range []*cobra.Command{add, change} {
-		cmd.Flags().StringVar(&weight, "weight", "", c.t("flag.weight"))
+	var text string
+	with := func(run func(*cobra.Command, *gen.ClientWithResponses, string, gen.Class) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, args []string) error {
+			if text == "" {
+				return c.usage("err.need-flag", "flag", "weight")
+			}
+			w, err := quantity.ParseWeight(text)
+			if err != nil {
+				return &UsageError{err.Error()}
+			}
+			client, fabric, err := c.inTenant(cmd)
+			if err != nil {
+				return err
+			}
+			return run(cmd, client, fabric, gen.Class{Name: args[0], Weight: w.Float()})
+		}
 	}
-	c.writes(add, change, del)
-	c.matches(change, del)
-	c.ofTenant(&tenant, add, change, del, list, show)
-	return c.noun("class", add, change, del, list, show)
+	return c.partNoun("class", "NAME", "bulk", " --weight 2", func(cmd *cobra.Command) { cmd.Flags().StringVar(&text, "weight", "", c.t("flag.weight")) },
+		listed(c, c.inTenant, c.classPage, c.classTable), c.onName(c.inTenant, c.classShow), with(c.classAdd), with(c.classSet), c.onName(c.inTenant, c.classDelete))
 }
 
 func (c *cli) classTable(list []gen.Class) *table {
@@ -163,96 +136,47 @@ func (c *cli) classTable(list []gen.Class) *table {
 	return t
 }
 
-// classWeight reads --weight, which is needed.
-func (c *cli) classWeight(text string) (float64, error) {
-	if text == "" {
-		return 0, c.usage("err.need-flag", "flag", "weight")
-	}
-	w, err := quantity.ParseWeight(text)
-	if err != nil {
-		return 0, c.usage("err.weight", "error", err)
-	}
-	return w.Float(), nil
+func (c *cli) classPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Class], error) {
+	list, err := found[gen.ClassList](c)(client.ListClassesWithResponse(cmd.Context(), fabric, c.tenantName, &gen.ListClassesParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Class])(list), err
 }
 
-func (c *cli) classList(cmd *cobra.Command, tenant string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
+func (c *cli) classShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+	k, err := found[gen.Class](c)(client.GetClassWithResponse(cmd.Context(), fabric, c.tenantName, name))
 	if err != nil {
 		return err
 	}
-	all, err := pages(func(cursor *string) ([]gen.Class, *string, error) {
-		list, err := found[gen.ClassList](c)(client.ListClassesWithResponse(cmd.Context(), fabric, tenant, &gen.ListClassesParams{Limit: pageSize(), Cursor: cursor}))
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Items, list.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.classTable(all) })
+	return shown(c, cmd, k, c.classTable)
 }
 
-func (c *cli) classShow(cmd *cobra.Command, tenant, name string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
+func (c *cli) classAdd(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, want gen.Class) error {
+	k, err := created[gen.Class](c)(client.AddClassWithResponse(cmd.Context(), fabric, c.tenantName, &gen.AddClassParams{DryRun: given(c.dry)}, want))
 	if err != nil {
 		return err
 	}
-	k, err := found[gen.Class](c)(client.GetClassWithResponse(cmd.Context(), fabric, tenant, name))
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, k, func() *table { return c.classTable([]gen.Class{*k}) })
+	c.kept(cmd, "msg.class-set", "tenant", c.tenantName, "class", k.Name, "weight", k.Weight)
+	return shown(c, cmd, k, c.classTable)
 }
 
-func (c *cli) classAdd(cmd *cobra.Command, tenant, name, weight string) error {
-	w, err := c.classWeight(weight)
-	if err != nil {
-		return err
-	}
-	client, fabric, err := c.inTenant(cmd, tenant)
-	if err != nil {
-		return err
-	}
-	k, err := created[gen.Class](c)(client.AddClassWithResponse(cmd.Context(), fabric, tenant, &gen.AddClassParams{DryRun: given(c.dry)}, gen.Class{Name: name, Weight: w}))
-	if err != nil {
-		return err
-	}
-	c.kept(cmd, "msg.class-set", "tenant", tenant, "class", k.Name, "weight", k.Weight)
-	return c.print(cmd, k, func() *table { return c.classTable([]gen.Class{*k}) })
-}
-
-func (c *cli) classSet(cmd *cobra.Command, tenant, name, weight string) error {
-	w, err := c.classWeight(weight)
-	if err != nil {
-		return err
-	}
-	client, fabric, err := c.inTenant(cmd, tenant)
-	if err != nil {
-		return err
-	}
-	had, err := client.GetClassWithResponse(cmd.Context(), fabric, tenant, name)
-	if _, err = found[gen.Class](c)(had, err); err != nil {
+func (c *cli) classSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, want gen.Class) error {
+	had, err := client.GetClassWithResponse(cmd.Context(), fabric, c.tenantName, want.Name)
+	if err := c.judge(had, err); err != nil {
 		return err
 	}
 	params := &gen.PutClassParams{DryRun: given(c.dry), IfMatch: c.ifMatch(had.HTTPResponse.Header.Get("ETag"))}
-	k, err := found[gen.Class](c)(client.PutClassWithResponse(cmd.Context(), fabric, tenant, name, params, gen.ClassUpdate{Weight: w}))
+	k, err := found[gen.Class](c)(client.PutClassWithResponse(cmd.Context(), fabric, c.tenantName, want.Name, params, gen.ClassUpdate{Weight: want.Weight}))
 	if err != nil {
 		return err
 	}
-	c.kept(cmd, "msg.class-set", "tenant", tenant, "class", k.Name, "weight", k.Weight)
-	return c.print(cmd, k, func() *table { return c.classTable([]gen.Class{*k}) })
+	c.kept(cmd, "msg.class-set", "tenant", c.tenantName, "class", k.Name, "weight", k.Weight)
+	return shown(c, cmd, k, c.classTable)
 }
 
-func (c *cli) classDelete(cmd *cobra.Command, tenant, name string) error {
-	client, fabric, err := c.inTenant(cmd, tenant)
-	if err != nil {
+func (c *cli) classDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+	params := &gen.DeleteClassParams{DryRun: given(c.dry), IfMatch: c.ifMatch("*")}
+	if err := c.judge(client.DeleteClassWithResponse(cmd.Context(), fabric, c.tenantName, name, params)); err != nil {
 		return err
 	}
-	match := c.ifMatch("*")
-	if err := c.done(client.DeleteClassWithResponse(cmd.Context(), fabric, tenant, name, &gen.DeleteClassParams{DryRun: given(c.dry), IfMatch: match})); err != nil {
-		return err
-	}
-	c.kept(cmd, "msg.class-deleted", "tenant", tenant, "class", name)
+	c.kept(cmd, "msg.class-deleted", "tenant", c.tenantName, "class", name)
 	return nil
 }

@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
@@ -30,7 +27,7 @@ func (c *cli) plan() *cobra.Command {
 	show := c.verb("plan", "show NAME", "  fairlane plan show 3f9a61c2 --explain", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.planShow(cmd, args[0], explainShow) })
 	show.Flags().BoolVar(&explainShow, "explain", false, c.t("flag.explain"))
-	return c.noun("plan", append(c.planQuestions(), create, show, c.verb("plan", "list", "  fairlane plan list", cobra.NoArgs, c.planList))...)
+	return c.noun("plan", append(c.planQuestions(), create, show, c.verb("plan", "list", "  fairlane plan list", cobra.NoArgs, listed(c, c.pick, c.planPage, c.planTable)))...)
 }
 
 func (c *cli) planCreate(cmd *cobra.Command, body gen.PlanCreate, explain bool) error {
@@ -39,7 +36,7 @@ func (c *cli) planCreate(cmd *cobra.Command, body gen.PlanCreate, explain bool) 
 		return err
 	}
 	r, err := client.CreatePlanWithResponse(cmd.Context(), fabric, &gen.CreatePlanParams{DryRun: &c.dry}, body)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	if err := c.judge(r, err); err != nil {
 		return err
 	}
 	p := r.JSON200
@@ -59,32 +56,29 @@ func (c *cli) planShow(cmd *cobra.Command, name string, explain bool) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.GetPlanWithResponse(cmd.Context(), fabric, name)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	p, err := found[gen.Plan](c)(client.GetPlanWithResponse(cmd.Context(), fabric, name))
+	if err != nil {
 		return err
 	}
-	return c.showPlan(cmd, r.JSON200, explain)
+	return c.showPlan(cmd, p, explain)
 }
 
 // showPlan prints predicted shares, findings and, when asked, every setting with its reason.
 func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
-	for _, f := range p.Findings {
-		c.say(cmd, "msg.finding", "code", f.Code, "message", clean(f.Message))
-		if f.Fix != nil {
-			c.say(cmd, "msg.fix", "fix", clean(*f.Fix))
+	c.findings(cmd, p.Findings)
+	return c.print(cmd, p, func() *table { return c.predicted(p) }, func() *table {
+		if !explain {
+			return nil
 		}
-	}
-	if c.output != "table" {
-		return c.print(cmd, p, nil)
-	}
-	out := cmd.OutOrStdout()
-	if err := c.predicted(p).write(out); err != nil {
-		return err
-	}
-	if explain {
-		return c.explain(out, p)
-	}
-	return nil
+		t := c.reasonTable()
+		for _, d := range p.Cas {
+			t.addReasons(d.Name, d.Reasons)
+		}
+		for _, d := range p.Switches {
+			t.addReasons(d.Name, d.Reasons)
+		}
+		return t
+	})
 }
 
 func (c *cli) predicted(p *gen.Plan) *table {
@@ -100,49 +94,15 @@ func (c *cli) predicted(p *gen.Plan) *table {
 	return t
 }
 
-func (c *cli) explain(out io.Writer, p *gen.Plan) error {
-	t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
-	add := func(device string, reasons []gen.Reason) {
-		for _, r := range reasons {
-			formula := r.Formula
-			if r.Clamped != nil {
-				formula += "; " + *r.Clamped
-			}
-			t.add(device, r.Field, r.Value, orZero(r.Unit), orZero(r.Range), orZero(r.Tenant), r.Rule, formula)
-		}
-	}
-	for _, d := range p.Cas {
-		add(d.Name, d.Reasons)
-	}
-	for _, d := range p.Switches {
-		add(d.Name, d.Reasons)
-	}
-	if _, err := fmt.Fprintln(out); err != nil {
-		return err
-	}
-	return t.write(out)
+func (c *cli) planPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.PlanSummary], error) {
+	list, err := found[gen.PlanList](c)(client.ListPlansWithResponse(cmd.Context(), fabric, &gen.ListPlansParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.PlanSummary])(list), err
 }
 
-func (c *cli) planList(cmd *cobra.Command, _ []string) error {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
+func (c *cli) planTable(list []gen.PlanSummary) *table {
+	t := c.newTable("plan", "devices>", "findings>", "worst>", "created")
+	for _, p := range list {
+		t.add(short(p.Name), p.Devices, p.Findings, percent(p.MaxPredictedError), p.CreatedAt.Format(timeFormat))
 	}
-	all, err := pages(func(cursor *string) ([]gen.PlanSummary, *string, error) {
-		r, err := client.ListPlansWithResponse(cmd.Context(), fabric, &gen.ListPlansParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, nil, err
-		}
-		return r.JSON200.Items, r.JSON200.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table {
-		t := c.newTable("plan", "devices>", "findings>", "worst>", "created")
-		for _, p := range all {
-			t.add(short(p.Name), p.Devices, p.Findings, percent(p.MaxPredictedError), p.CreatedAt.Format(timeFormat))
-		}
-		return t
-	})
+	return t
 }

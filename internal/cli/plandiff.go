@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -50,12 +48,14 @@ func (c *cli) planWhatIf(cmd *cobra.Command, body gen.WhatIfRequest) error {
 		return err
 	}
 	w, err := found[gen.WhatIf](c)(client.WhatIfWithResponse(cmd.Context(), fabric, body))
-	if err != nil || c.output != "table" {
-		return c.unless(err, cmd, w)
+	if err != nil {
+		return err
 	}
-	c.findings(cmd, append(w.Notices, w.Findings...))
-	c.say(cmd, "msg.what-if")
-	return c.difference(cmd.OutOrStdout(), &w.Difference)
+	if c.output == "table" {
+		c.findings(cmd, append(w.Notices, w.Findings...))
+		c.say(cmd, "msg.what-if")
+	}
+	return c.print(cmd, w, c.difference(&w.Difference)...)
 }
 
 // findings prints findings with what would fix them, on standard error.
@@ -74,16 +74,22 @@ func (c *cli) planDiff(cmd *cobra.Command, plan, against string) error {
 		return err
 	}
 	d, err := found[gen.PlanDifference](c)(client.DiffPlansWithResponse(cmd.Context(), fabric, plan, &gen.DiffPlansParams{Against: given(against)}))
-	if err != nil || c.output != "table" {
-		return c.unless(err, cmd, d)
+	if err != nil {
+		return err
 	}
-	c.say(cmd, "msg.plan-diff", "from", short(d.From), "to", short(d.To))
-	c.findings(cmd, d.Appeared)
-	return c.difference(cmd.OutOrStdout(), d)
+	if c.output == "table" {
+		c.say(cmd, "msg.plan-diff", "from", short(d.From), "to", short(d.To))
+		c.findings(cmd, d.Appeared)
+	}
+	return c.print(cmd, d, c.difference(d)...)
 }
 
-// difference prints what changes for tenants, then at devices.
-func (c *cli) difference(out io.Writer, d *gen.PlanDifference) error {
+// difference shows what changes for tenants, then at devices.
+func (c *cli) difference(d *gen.PlanDifference) []func() *table {
+	return []func() *table{func() *table { return c.tenantDifference(d) }, func() *table { return c.deviceDifference(d) }}
+}
+
+func (c *cli) tenantDifference(d *gen.PlanDifference) *table {
 	t := c.newTable("tenant", "entitled-before>", "entitled-after>", "predicted-before>", "predicted-after>")
 	for _, x := range d.Tenants {
 		row := []any{x.Tenant, "-", "-", "-", "-"}
@@ -95,9 +101,10 @@ func (c *cli) difference(out io.Writer, d *gen.PlanDifference) error {
 		}
 		t.add(row...)
 	}
-	if err := t.write(out); err != nil {
-		return err
-	}
+	return t
+}
+
+func (c *cli) deviceDifference(d *gen.PlanDifference) *table {
 	s := c.newTable("kind", "field", "tenant", "before>", "after>", "unit", "count>", "devices")
 	all := d.Settings
 	for _, x := range d.Tenants {
@@ -117,8 +124,7 @@ func (c *cli) difference(out io.Writer, d *gen.PlanDifference) error {
 	if len(s.rows) == 0 {
 		return nil
 	}
-	fmt.Fprintln(out)
-	return s.write(out)
+	return s
 }
 
 func (c *cli) planExplain(cmd *cobra.Command, plan string, params *gen.ExplainPlanParams) error {
@@ -126,32 +132,38 @@ func (c *cli) planExplain(cmd *cobra.Command, plan string, params *gen.ExplainPl
 	if err != nil {
 		return err
 	}
-	all, err := pages(func(cursor *string) ([]gen.Explanation, *string, error) {
+	all, err := pages(func(cursor *string) (*page[gen.Explanation], error) {
 		params.Limit, params.Cursor = pageSize(), cursor
 		list, err := found[gen.ExplanationList](c)(client.ExplainPlanWithResponse(cmd.Context(), fabric, plan, params))
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Items, list.NextCursor, nil
+		return (*page[gen.Explanation])(list), err
 	})
 	if err != nil {
 		return err
 	}
 	return c.print(cmd, all, func() *table {
-		t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
+		t := c.reasonTable()
 		for _, e := range all {
 			name := e.Name
 			if n := len(e.Devices); n > 1 {
 				name += " ×" + strconv.Itoa(n)
 			}
-			for _, r := range e.Reasons {
-				formula := r.Formula
-				if r.Clamped != nil {
-					formula += "; " + *r.Clamped
-				}
-				t.add(name, r.Field, r.Value, orZero(r.Unit), orZero(r.Range), orZero(r.Tenant), r.Rule, formula)
-			}
+			t.addReasons(name, e.Reasons)
 		}
 		return t
 	})
+}
+
+func (c *cli) reasonTable() *table {
+	return c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
+}
+
+// addReasons adds a row for each setting of a device.
+func (t *table) addReasons(device string, reasons []gen.Reason) {
+	for _, r := range reasons {
+		formula := r.Formula
+		if r.Clamped != nil {
+			formula += "; " + *r.Clamped
+		}
+		t.add(device, r.Field, r.Value, orZero(r.Unit), orZero(r.Range), orZero(r.Tenant), r.Rule, formula)
+	}
 }

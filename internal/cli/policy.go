@@ -12,40 +12,28 @@ import (
 
 func (c *cli) policy() *cobra.Command {
 	one := cobra.ExactArgs(1)
+	onRevision := func(run func(*cobra.Command, *gen.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
+		return c.onNumber(c.pick, "err.revision", run)
+	}
 	var against int64
 	diff := c.verb("policy", "diff REVISION", "  fairlane policy diff 7\n  fairlane policy diff 7 --against 3", one,
-		c.onRevision(func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
+		onRevision(func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
 			return c.policyDiff(cmd, client, fabric, n, against)
 		}))
 	diff.Flags().Int64Var(&against, "against", 0, c.t("flag.against-revision"))
-	restore := c.verb("policy", "restore REVISION", "  fairlane policy restore 3 --dry-run\n  fairlane policy restore 3 --if-match 7", one, c.onRevision(c.policyRestore))
+	restore := c.verb("policy", "restore REVISION", "  fairlane policy restore 3 --dry-run\n  fairlane policy restore 3 --if-match 7", one, onRevision(c.policyRestore))
 	var text string
 	label := c.verb("policy", "label REVISION", "  fairlane policy label 3 --label 'before the move'", one,
-		c.onRevision(func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
+		onRevision(func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
 			return c.policyLabel(cmd, client, fabric, n, text)
 		}))
 	label.Flags().StringVar(&text, "label", "", c.t("flag.label"))
 	c.writes(restore, label)
 	c.matches(restore)
 	return c.noun("policy", diff, restore, label,
-		c.verb("policy", "list", "  fairlane policy list", cobra.NoArgs, c.policyList),
-		c.verb("policy", "show REVISION", "  fairlane policy show 3 -o yaml", one, c.onRevision(c.policyShow)),
+		c.verb("policy", "list", "  fairlane policy list", cobra.NoArgs, listed(c, c.pick, c.policyPage, c.policyTable)),
+		c.verb("policy", "show REVISION", "  fairlane policy show 3 -o yaml", one, onRevision(c.policyShow)),
 	)
-}
-
-// onRevision reads the revision's number and connects.
-func (c *cli) onRevision(run func(*cobra.Command, *gen.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		n, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil || n < 1 {
-			return c.usage("err.revision", "found", fmt.Sprintf("%q", args[0]))
-		}
-		client, fabric, err := c.pick(cmd)
-		if err != nil {
-			return err
-		}
-		return run(cmd, client, fabric, n)
-	}
 }
 
 func (c *cli) policyTable(list []gen.Policy) *table {
@@ -56,51 +44,26 @@ func (c *cli) policyTable(list []gen.Policy) *table {
 	return t
 }
 
-func (c *cli) policyList(cmd *cobra.Command, _ []string) error {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	all, err := pages(func(cursor *string) ([]gen.Policy, *string, error) {
-		list, err := found[gen.PolicyList](c)(client.ListPoliciesWithResponse(cmd.Context(), fabric, &gen.ListPoliciesParams{Limit: pageSize(), Cursor: cursor}))
-		if err != nil {
-			return nil, nil, err
-		}
-		return list.Items, list.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.policyTable(all) })
+func (c *cli) policyPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Policy], error) {
+	list, err := found[gen.PolicyList](c)(client.ListPoliciesWithResponse(cmd.Context(), fabric, &gen.ListPoliciesParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Policy])(list), err
 }
 
 func (c *cli) policyShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
 	p, err := found[gen.PolicyContent](c)(client.GetPolicyWithResponse(cmd.Context(), fabric, n))
-	if err != nil || c.output != "table" {
-		return c.unless(err, cmd, p)
-	}
-	out := cmd.OutOrStdout()
-	if err := c.policyTable([]gen.Policy{p.Policy}).write(out); err != nil {
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out)
 	list := make([]gen.Tenant, len(p.Tenants))
 	for i, t := range p.Tenants {
 		list[i] = gen.Tenant{Name: t.Name, Weight: t.Weight, GuaranteeBps: orZero(t.GuaranteeBps), CapBps: orZero(t.CapBps), Pkey: orZero(t.Pkey), Classes: t.Classes, Attachments: t.Attachments, Version: p.Policy.Revision}
 	}
-	if err := c.tenantTable(list).write(out); err != nil || len(p.Flows) == 0 {
-		return err
-	}
-	fmt.Fprintln(out)
-	return c.flowTable(p.Flows).write(out)
-}
-
-// unless prints data as JSON or YAML when nothing went wrong.
-func (c *cli) unless(err error, cmd *cobra.Command, data any) error {
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, data, nil)
+	return c.print(cmd, p, func() *table { return c.policyTable([]gen.Policy{p.Policy}) }, func() *table { return c.tenantTable(list) }, func() *table {
+		if len(p.Flows) == 0 {
+			return nil
+		}
+		return c.flowTable(p.Flows)
+	})
 }
 
 func (c *cli) policyDiff(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n, against int64) error {
@@ -157,14 +120,14 @@ func inline(v any) string {
 func (c *cli) policyRestore(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
 	params := &gen.RestorePolicyParams{DryRun: given(c.dry)}
 	if c.match != "" {
-		params.IfMatch = quoted(c.match)
+		params.IfMatch = new(tagged(c.match))
 	}
 	p, err := found[gen.Policy](c)(client.RestorePolicyWithResponse(cmd.Context(), fabric, n, params))
 	if err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.policy-restored", "revision", n, "next", p.Revision)
-	return c.print(cmd, p, func() *table { return c.policyTable([]gen.Policy{*p}) })
+	return shown(c, cmd, p, c.policyTable)
 }
 
 func (c *cli) policyLabel(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64, text string) error {
@@ -176,5 +139,5 @@ func (c *cli) policyLabel(cmd *cobra.Command, client *gen.ClientWithResponses, f
 		return err
 	}
 	c.kept(cmd, "msg.policy-labelled", "revision", n)
-	return c.print(cmd, p, func() *table { return c.policyTable([]gen.Policy{*p}) })
+	return shown(c, cmd, p, c.policyTable)
 }

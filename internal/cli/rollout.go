@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,37 +17,26 @@ func (c *cli) rollout() *cobra.Command {
 		"  fairlane rollout start --plan 3f9a61c2 --confirm-within 10m --min-utilisation 0.9", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.rolloutStart(cmd, &f) })
 	f.add(c, start)
+	c.writes(start)
 	one := cobra.ExactArgs(1)
+	onRollout := func(run func(*cobra.Command, *gen.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
+		return c.onNumber(c.pick, "err.rollout-id", run)
+	}
 	var to string
 	var wait bool
-	back := c.verb("rollout", "roll-back ID", "  fairlane rollout roll-back 7\n  fairlane rollout roll-back 7 --to 3f9a61c2 --wait", one, c.onRollout(c.rolloutBack(&to, &wait)))
+	back := c.verb("rollout", "roll-back ID", "  fairlane rollout roll-back 7\n  fairlane rollout roll-back 7 --to 3f9a61c2 --wait", one, onRollout(c.rolloutBack(&to, &wait)))
 	back.Flags().StringVar(&to, "to", "", c.t("flag.rollout-to"))
 	back.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
 	return c.noun("rollout", start,
-		c.verb("rollout", "list", "  fairlane rollout list", cobra.NoArgs, c.rolloutList),
-		c.verb("rollout", "show ID", "  fairlane rollout show 7", one, c.onRollout(c.rolloutShow)),
-		c.verb("rollout", "watch ID", "  fairlane rollout watch 7", one, c.onRollout(c.follow)),
-		c.verb("rollout", "pause ID", "  fairlane rollout pause 7", one, c.onRollout(c.rolloutPause)),
-		c.verb("rollout", "resume ID", "  fairlane rollout resume 7", one, c.onRollout(c.rolloutResume)),
-		c.verb("rollout", "confirm ID", "  fairlane rollout confirm 7", one, c.onRollout(c.rolloutConfirm)),
+		c.verb("rollout", "list", "  fairlane rollout list", cobra.NoArgs, listed(c, c.pick, c.rolloutPage, c.rolloutTable)),
+		c.verb("rollout", "show ID", "  fairlane rollout show 7", one, onRollout(c.rolloutShow)),
+		c.verb("rollout", "watch ID", "  fairlane rollout watch 7", one, onRollout(c.follow)),
+		c.verb("rollout", "pause ID", "  fairlane rollout pause 7", one, onRollout(c.rolloutPause)),
+		c.verb("rollout", "resume ID", "  fairlane rollout resume 7", one, onRollout(c.rolloutResume)),
+		c.verb("rollout", "confirm ID", "  fairlane rollout confirm 7", one, onRollout(c.rolloutConfirm)),
 		back,
-		c.verb("rollout", "cancel ID", "  fairlane rollout cancel 7", one, c.onRollout(c.rolloutCancel)),
+		c.verb("rollout", "cancel ID", "  fairlane rollout cancel 7", one, onRollout(c.rolloutCancel)),
 	)
-}
-
-// onRollout reads the rollout's number and connects.
-func (c *cli) onRollout(run func(*cobra.Command, *gen.ClientWithResponses, string, int64) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		id, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil || id < 1 {
-			return c.usage("err.rollout-id", "found", fmt.Sprintf("%q", args[0]))
-		}
-		client, fabric, err := c.pick(cmd)
-		if err != nil {
-			return err
-		}
-		return run(cmd, client, fabric, id)
-	}
 }
 
 func (c *cli) rolloutStart(cmd *cobra.Command, f *rolloutFlags) error {
@@ -59,8 +47,8 @@ func (c *cli) rolloutStart(cmd *cobra.Command, f *rolloutFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.StartRolloutWithResponse(cmd.Context(), fabric, &gen.StartRolloutParams{DryRun: given(f.dry)}, f.body())
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	r, err := client.StartRolloutWithResponse(cmd.Context(), fabric, &gen.StartRolloutParams{DryRun: given(c.dry)}, f.body())
+	if err := c.judge(r, err); err != nil {
 		return err
 	}
 	if r.JSON200 != nil {
@@ -71,7 +59,7 @@ func (c *cli) rolloutStart(cmd *cobra.Command, f *rolloutFlags) error {
 	if f.wait {
 		return c.follow(cmd, client, fabric, ro.ID)
 	}
-	return c.print(cmd, ro, func() *table { return c.rolloutTable([]gen.Rollout{*ro}) })
+	return shown(c, cmd, ro, c.rolloutTable)
 }
 
 func (c *cli) rolloutTable(list []gen.Rollout) *table {
@@ -89,30 +77,13 @@ func (c *cli) rolloutTable(list []gen.Rollout) *table {
 	return t
 }
 
-func (c *cli) rolloutList(cmd *cobra.Command, _ []string) error {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	all, err := pages(func(cursor *string) ([]gen.Rollout, *string, error) {
-		r, err := client.ListRolloutsWithResponse(cmd.Context(), fabric, &gen.ListRolloutsParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, nil, err
-		}
-		return r.JSON200.Items, r.JSON200.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.rolloutTable(all) })
+func (c *cli) rolloutPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Rollout], error) {
+	list, err := found[gen.RolloutList](c)(client.ListRolloutsWithResponse(cmd.Context(), fabric, &gen.ListRolloutsParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Rollout])(list), err
 }
 
 func (c *cli) getRollout(ctx context.Context, client *gen.ClientWithResponses, fabric string, id int64) (*gen.Rollout, error) {
-	r, err := client.GetRolloutWithResponse(ctx, fabric, id, &gen.GetRolloutParams{})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return nil, err
-	}
-	return r.JSON200, nil
+	return found[gen.Rollout](c)(client.GetRolloutWithResponse(ctx, fabric, id, &gen.GetRolloutParams{}))
 }
 
 func (c *cli) rolloutShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
@@ -124,23 +95,20 @@ func (c *cli) rolloutShow(cmd *cobra.Command, client *gen.ClientWithResponses, f
 }
 
 func (c *cli) showRollout(cmd *cobra.Command, ro *gen.Rollout) error {
-	if c.output != "table" {
-		return c.print(cmd, ro, nil)
-	}
-	if err := c.rolloutTable([]gen.Rollout{*ro}).write(cmd.OutOrStdout()); err != nil || len(ro.Devices) == 0 {
-		return err
-	}
-	fmt.Fprintln(cmd.OutOrStdout())
-	t := c.newTable("device", "kind", "state", "fault")
-	for _, d := range ro.Devices {
-		t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), orZero(d.Error))
-	}
-	return t.write(cmd.OutOrStdout())
+	return c.print(cmd, ro, func() *table { return c.rolloutTable([]gen.Rollout{*ro}) }, func() *table {
+		if len(ro.Devices) == 0 {
+			return nil
+		}
+		t := c.newTable("device", "kind", "state", "fault")
+		for _, d := range ro.Devices {
+			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), orZero(d.Error))
+		}
+		return t
+	})
 }
 
 func (c *cli) rolloutCancel(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-	r, err := client.CancelRolloutWithResponse(cmd.Context(), fabric, id, nil)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	if err := c.judge(client.CancelRolloutWithResponse(cmd.Context(), fabric, id, nil)); err != nil {
 		return err
 	}
 	c.say(cmd, "msg.rollout-canceling", "id", id)
@@ -191,17 +159,17 @@ func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric
 // news prints the events after cursor and returns the new cursor, with an error too.
 func (c *cli) news(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64, cursor *string) (*string, error) {
 	for {
-		r, err := client.ListRolloutEventsWithResponse(cmd.Context(), fabric, id, &gen.ListRolloutEventsParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		list, err := found[gen.EventList](c)(client.ListRolloutEventsWithResponse(cmd.Context(), fabric, id, &gen.ListRolloutEventsParams{Limit: pageSize(), Cursor: cursor}))
+		if err != nil {
 			return cursor, err
 		}
-		for _, e := range r.JSON200.Items {
+		for _, e := range list.Items {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s  %s\n", e.At.Format("15:04:05.000"), clean(e.Message))
 			if e.Kind == "rollout.confirming" {
 				c.say(cmd, "msg.rollout-confirm-hint", "id", id)
 			}
 		}
-		if cursor = &r.JSON200.LastCursor; r.JSON200.NextCursor == nil {
+		if cursor = &list.LastCursor; list.NextCursor == nil {
 			return cursor, nil
 		}
 	}

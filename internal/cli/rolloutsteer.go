@@ -15,7 +15,6 @@ import (
 type rolloutFlags struct {
 	plan   string
 	stages []string
-	dry    bool
 	wait   bool
 
 	domain                                          string
@@ -30,7 +29,6 @@ func (f *rolloutFlags) add(c *cli, cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.plan, "plan", "", c.t("flag.plan"))
 	fl.StringSliceVar(&f.stages, "stage", nil, c.t("flag.stage"))
-	fl.BoolVar(&f.dry, "dry-run", false, c.t("flag.dry-run"))
 	fl.BoolVar(&f.wait, "wait", false, c.t("flag.wait"))
 	fl.StringVar(&f.domain, "domain", "", c.t("flag.rollout-domain"))
 	fl.IntVar(&f.canary, "canary", 0, c.t("flag.rollout-canary"))
@@ -64,15 +62,6 @@ func (f *rolloutFlags) body() gen.RolloutCreate {
 	return body
 }
 
-// given leaves out what has its zero value.
-func given[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
 // printPreview shows the waves that a rollout would have.
 func (c *cli) printPreview(cmd *cobra.Command, p *gen.RolloutPreview) error {
 	c.say(cmd, "msg.rollout-preview", "devices", p.Devices, "waves", len(p.Waves))
@@ -98,36 +87,32 @@ func some(names []string) string {
 	return strings.Join(names[:most], " ") + " … +" + strconv.Itoa(len(names)-most)
 }
 
-// steered shows a rollout of which something was asked.
-func (c *cli) steered(cmd *cobra.Command, ro *gen.Rollout) error {
-	return c.print(cmd, ro, func() *table { return c.rolloutTable([]gen.Rollout{*ro}) })
+// steered says what was asked of a rollout and shows it; an error is returned as it is.
+func (c *cli) steered(cmd *cobra.Command, key string, ro *gen.Rollout, err error) error {
+	if err != nil {
+		return err
+	}
+	c.say(cmd, key, "id", ro.ID)
+	return shown(c, cmd, ro, c.rolloutTable)
 }
 
 func (c *cli) rolloutPause(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-	r, err := client.PauseRolloutWithResponse(cmd.Context(), fabric, id, nil)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return err
-	}
-	c.say(cmd, "msg.rollout-pausing", "id", id)
-	return c.steered(cmd, r.JSON202)
+	ro, err := accepted[gen.Rollout](c)(client.PauseRolloutWithResponse(cmd.Context(), fabric, id, nil))
+	return c.steered(cmd, "msg.rollout-pausing", ro, err)
 }
 
 func (c *cli) rolloutResume(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-	r, err := client.ResumeRolloutWithResponse(cmd.Context(), fabric, id, nil)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return err
-	}
-	c.say(cmd, "msg.rollout-resumed", "id", id)
-	return c.steered(cmd, r.JSON202)
+	ro, err := accepted[gen.Rollout](c)(client.ResumeRolloutWithResponse(cmd.Context(), fabric, id, nil))
+	return c.steered(cmd, "msg.rollout-resumed", ro, err)
 }
 
 func (c *cli) rolloutConfirm(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-	r, err := client.ConfirmRolloutWithResponse(cmd.Context(), fabric, id, nil)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	ro, err := accepted[gen.Rollout](c)(client.ConfirmRolloutWithResponse(cmd.Context(), fabric, id, nil))
+	if err != nil {
 		return err
 	}
 	c.say(cmd, "msg.rollout-confirmed", "id", id)
-	return c.steered(cmd, c.ended(cmd.Context(), client, fabric, r.JSON202))
+	return shown(c, cmd, c.ended(cmd.Context(), client, fabric, ro), c.rolloutTable)
 }
 
 // ended waits a moment for the end that a confirmed rollout comes to at once, so that who confirmed it can go on with
@@ -149,14 +134,14 @@ func (c *cli) ended(ctx context.Context, client *gen.ClientWithResponses, fabric
 // rolloutBack goes back to what was before a rollout, or to the plan that is named.
 func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *gen.ClientWithResponses, string, int64) error {
 	return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-		r, err := client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, nil, gen.RolloutBack{Plan: given(*plan)})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		ro, err := accepted[gen.Rollout](c)(client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, nil, gen.RolloutBack{Plan: given(*plan)}))
+		if err != nil {
 			return err
 		}
-		c.say(cmd, "msg.rollout-back", "id", r.JSON202.ID, "plan", short(r.JSON202.Plan))
+		c.say(cmd, "msg.rollout-back", "id", ro.ID, "plan", short(ro.Plan))
 		if *wait {
-			return c.follow(cmd, client, fabric, r.JSON202.ID)
+			return c.follow(cmd, client, fabric, ro.ID)
 		}
-		return c.print(cmd, r.JSON202, func() *table { return c.rolloutTable([]gen.Rollout{*r.JSON202}) })
+		return shown(c, cmd, ro, c.rolloutTable)
 	}
 }

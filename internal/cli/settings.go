@@ -13,20 +13,14 @@ type settingsFlags struct {
 }
 
 // fill puts what was given into the settings and reports whether anything was.
-func (f *settingsFlags) fill(cmd *cobra.Command, s *gen.SettingsUpdate) (any bool) {
-	for _, x := range []struct {
-		flag string
-		to   **int
-		v    *int
-	}{
-		{"share-interval", &s.Shares.IntervalS, &f.interval}, {"share-window", &s.Shares.WindowMs, &f.window}, {"share-keep", &s.Shares.Keep, &f.keepShares},
-		{"task-keep", &s.Tasks.Keep, &f.keepTasks}, {"task-limit", &s.Tasks.Limit, &f.limit},
-	} {
-		if cmd.Flags().Changed(x.flag) {
-			*x.to, any = x.v, true
-		}
-	}
-	return any
+func (f *settingsFlags) fill(cmd *cobra.Command, s *gen.SettingsUpdate) bool {
+	t := &taker{cmd: cmd}
+	take(t, "share-interval", &s.Shares.IntervalS, &f.interval)
+	take(t, "share-window", &s.Shares.WindowMs, &f.window)
+	take(t, "share-keep", &s.Shares.Keep, &f.keepShares)
+	take(t, "task-keep", &s.Tasks.Keep, &f.keepTasks)
+	take(t, "task-limit", &s.Tasks.Limit, &f.limit)
+	return t.any
 }
 
 func (c *cli) settings() *cobra.Command {
@@ -39,7 +33,7 @@ func (c *cli) settings() *cobra.Command {
 	fl.IntVar(&f.keepShares, "share-keep", 0, c.t("flag.share-keep"))
 	fl.IntVar(&f.keepTasks, "task-keep", 0, c.t("flag.task-keep"))
 	fl.IntVar(&f.limit, "task-limit", 0, c.t("flag.task-limit"))
-	fl.BoolVar(&f.reset, "reset", false, c.t("flag.reset-settings"))
+	fl.BoolVar(&f.reset, "reset", false, c.t("flag.reset"))
 	c.writes(set)
 	c.matches(set)
 	return c.noun("settings", set, c.verb("settings", "show", "  fairlane settings show", cobra.NoArgs, c.settingsShow))

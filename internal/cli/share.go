@@ -44,15 +44,11 @@ func (c *cli) shareShow(cmd *cobra.Command, plan string, window time.Duration) e
 		return err
 	}
 	ms := window.Milliseconds()
-	p := &gen.GetSharesParams{WindowMs: &ms}
-	if plan != "" {
-		p.Plan = &plan
-	}
-	r, err := client.GetSharesWithResponse(cmd.Context(), fabric, p)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	s, err := found[gen.Shares](c)(client.GetSharesWithResponse(cmd.Context(), fabric, &gen.GetSharesParams{WindowMs: &ms, Plan: given(plan)}))
+	if err != nil {
 		return err
 	}
-	return c.showShares(cmd, r.JSON200)
+	return c.showShares(cmd, s)
 }
 
 func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
@@ -62,19 +58,16 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
 	} else {
 		c.say(cmd, "msg.shares", "window", window, "plan", short(s.Plan), "error", percent(s.MaxShareError), "jain", fmt.Sprintf("%.4f", s.JainIndex))
 	}
-	if c.output != "table" {
-		return c.print(cmd, s, nil)
-	}
-	out := cmd.OutOrStdout()
-	if err := c.shareTable(s).write(out); err != nil || len(s.Links) == 0 {
-		return err
-	}
-	fmt.Fprintln(out)
-	t := c.newTable("link", "rate>", "delivered>", "use>", "share")
-	for _, l := range s.Links {
-		t.add(l.Name, quantity.BitRate(l.CapacityBps), quantity.BitRate(l.DeliveredBps), percent(l.Use), bar(l.Use, 0, 1))
-	}
-	return t.write(out)
+	return c.print(cmd, s, func() *table { return c.shareTable(s) }, func() *table {
+		if len(s.Links) == 0 {
+			return nil
+		}
+		t := c.newTable("link", "rate>", "delivered>", "use>", "share")
+		for _, l := range s.Links {
+			t.add(l.Name, quantity.BitRate(l.CapacityBps), quantity.BitRate(l.DeliveredBps), percent(l.Use), bar(l.Use, 0, 1))
+		}
+		return t
+	})
 }
 
 func (c *cli) shareTable(s *gen.Shares) *table {

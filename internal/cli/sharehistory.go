@@ -34,7 +34,7 @@ func (c *cli) shareKept() []*cobra.Command {
 
 func (c *cli) shareHistory(cmd *cobra.Command, since, until, tenant string, limit int) error {
 	if limit < 1 {
-		return c.usage("err.audit-limit", "found", limit)
+		return c.usage("err.limit", "found", limit)
 	}
 	from, err := c.instant("since", since)
 	if err != nil {
@@ -48,17 +48,13 @@ func (c *cli) shareHistory(cmd *cobra.Command, since, until, tenant string, limi
 	if err != nil {
 		return err
 	}
-	size := min(limit, 1000)
-	all := []gen.Shares{}
-	for cursor := (*string)(nil); ; {
-		list, err := found[gen.SharesList](c)(client.ListSharesWithResponse(cmd.Context(), fabric, &gen.ListSharesParams{Since: from, Until: to, Limit: &size, Cursor: cursor}))
-		if err != nil {
-			return err
-		}
-		all = append(all, list.Items[:min(len(list.Items), limit-len(all))]...)
-		if cursor = list.NextCursor; cursor == nil || len(all) == limit {
-			break
-		}
+	all, err := firstOf(limit, func(cursor *string) (*page[gen.Shares], error) {
+		p := &gen.ListSharesParams{Since: from, Until: to, Limit: new(min(limit, maxPage)), Cursor: cursor}
+		list, err := found[gen.SharesList](c)(client.ListSharesWithResponse(cmd.Context(), fabric, p))
+		return (*page[gen.Shares])(list), err
+	})
+	if err != nil {
+		return err
 	}
 	return c.print(cmd, all, func() *table { return c.historyTable(all, tenant) })
 }

@@ -73,7 +73,7 @@ func (c *cli) password() *cobra.Command {
 			return err
 		}
 		err = c.session(cmd, user, had, func(client *gen.ClientWithResponses, repeat gen.RequestEditorFn) error {
-			return c.done(client.ChangePasswordWithResponse(cmd.Context(), gen.PasswordChange{Password: had, NewPassword: want}, repeat))
+			return c.judge(client.ChangePasswordWithResponse(cmd.Context(), gen.PasswordChange{Password: had, NewPassword: want}, repeat))
 		})
 		if err != nil {
 			return err

@@ -12,11 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// print writes data in the chosen form: a table by show, or the API's own JSON, or the same as YAML.
-func (c *cli) print(cmd *cobra.Command, data any, show func() *table) error {
+// print writes data in the chosen form: tables with an empty line between them, without those that are nil, or the API's own
+// JSON, or the same as YAML.
+func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error {
 	w := cmd.OutOrStdout()
 	if c.output == "table" {
-		return show().write(w)
+		return c.printTables(w, shows)
 	}
 	b, err := json.MarshalIndent(data, "", "  ")
 	if err != nil {
@@ -30,6 +31,24 @@ func (c *cli) print(cmd *cobra.Command, data any, show func() *table) error {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "%s\n", b)
+	return err
+}
+
+func (c *cli) printTables(w io.Writer, shows []func() *table) error {
+	var text bytes.Buffer
+	for _, show := range shows {
+		t := show()
+		if t == nil {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteByte('\n')
+		}
+		if err := t.write(&text); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(text.Bytes())
 	return err
 }
 

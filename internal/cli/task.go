@@ -1,10 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +23,6 @@ type task struct {
 	actor         string
 	created       time.Time
 	result        map[string]any
-	whole         any // as the service answered
 }
 
 func simulationTask(s *gen.Simulation) task {
@@ -32,103 +30,80 @@ func simulationTask(s *gen.Simulation) task {
 	if s.Plan == nil {
 		what = ""
 	}
-	return task{id: s.ID, state: s.State, progress: s.Progress, what: what, failure: orZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result, whole: s}
+	return task{id: s.ID, state: s.State, progress: s.Progress, what: what, failure: orZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
 }
 
 func calibrationTask(s *gen.Calibration) task {
-	return task{id: s.ID, state: s.State, progress: s.Progress, what: s.Profile, failure: orZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result, whole: s}
+	return task{id: s.ID, state: s.State, progress: s.Progress, what: s.Profile, failure: orZero(s.Error), actor: s.Actor, created: s.CreatedAt, result: s.Result}
 }
 
 // tasks are the requests that one kind of task is managed by.
-type tasks struct {
-	noun   string
-	list   func(*cobra.Command, *gen.ClientWithResponses) ([]task, any, error)
-	get    func(*cobra.Command, *gen.ClientWithResponses, int64) (task, error)
-	cancel func(*cobra.Command, *gen.ClientWithResponses, int64) (task, error)
+type tasks[T any] struct {
+	c           *cli
+	noun        string
+	page        lister[T]
+	get, cancel func(context.Context, *gen.ClientWithResponses, int64) (*T, error)
+	of          func(*T) task
 }
 
 // verbs are the commands that both kinds have.
-func (c *cli) taskVerbs(k tasks) []*cobra.Command {
-	one := cobra.ExactArgs(1)
+func (k *tasks[T]) verbs() []*cobra.Command {
+	c, one := k.c, cobra.ExactArgs(1)
 	example := func(verb, arg string) string { return "  fairlane " + k.noun + " " + verb + arg }
-	cancel := c.verb(k.noun, "cancel ID", example("cancel", " 7"), one, c.onTask(func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
-		t, err := k.cancel(cmd, client, id)
+	on := func(run func(*cobra.Command, *gen.ClientWithResponses, int64) error) func(*cobra.Command, []string) error {
+		return c.onNumber(c.anywhere, "err.task-id", func(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, id int64) error {
+			return run(cmd, client, id)
+		})
+	}
+	cancel := c.verb(k.noun, "cancel ID", example("cancel", " 7"), one, on(func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
+		t, err := k.cancel(cmd.Context(), client, id)
 		if err != nil {
 			return err
 		}
 		c.kept(cmd, "msg.task-canceling", "id", id)
-		return c.print(cmd, t.whole, func() *table { return c.taskTable([]task{t}) })
+		return shown(c, cmd, t, k.table)
 	}))
 	c.writes(cancel)
 	return []*cobra.Command{
 		cancel,
-		c.verb(k.noun, "list", example("list", ""), cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-			client, err := c.client()
+		c.verb(k.noun, "list", example("list", ""), cobra.NoArgs, listed(c, c.anywhere, k.page, k.table)),
+		c.verb(k.noun, "show ID", example("show", " 7 -o json"), one, on(func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
+			t, err := k.get(cmd.Context(), client, id)
 			if err != nil {
 				return err
 			}
-			list, whole, err := k.list(cmd, client)
-			if err != nil {
-				return err
-			}
-			return c.print(cmd, whole, func() *table { return c.taskTable(list) })
-		}),
-		c.verb(k.noun, "show ID", example("show", " 7 -o json"), one, c.onTask(func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
-			t, err := k.get(cmd, client, id)
-			if err != nil {
-				return err
-			}
-			return c.showTask(cmd, t)
+			return k.show(cmd, t)
 		})),
-		c.verb(k.noun, "watch ID", example("watch", " 7"), one, c.onTask(func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
-			return c.followTask(cmd, client, k, id)
-		})),
+		c.verb(k.noun, "watch ID", example("watch", " 7"), one, on(k.follow)),
 	}
 }
 
-// onTask reads the task's number and connects.
-func (c *cli) onTask(run func(*cobra.Command, *gen.ClientWithResponses, int64) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		id, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil || id < 1 {
-			return c.usage("err.task-id", "found", fmt.Sprintf("%q", args[0]))
-		}
-		client, err := c.client()
-		if err != nil {
-			return err
-		}
-		return run(cmd, client, id)
-	}
-}
-
-func (c *cli) taskTable(list []task) *table {
-	t := c.newTable("id>", "about", "state", "progress>", "actor", "created", "fault")
-	for _, x := range list {
-		t.add(x.id, x.what, c.t("task."+string(x.state)), percent(x.progress), x.actor, x.created.Format(timeFormat), x.failure)
+func (k *tasks[T]) table(list []T) *table {
+	t := k.c.newTable("id>", "about", "state", "progress>", "actor", "created", "fault")
+	for i := range list {
+		x := k.of(&list[i])
+		t.add(x.id, x.what, k.c.t("state."+string(x.state)), percent(x.progress), x.actor, x.created.Format(timeFormat), x.failure)
 	}
 	return t
 }
 
-// showTask prints a task, and its result when it has one.
-func (c *cli) showTask(cmd *cobra.Command, t task) error {
-	if c.output != "table" {
-		return c.print(cmd, t.whole, nil)
-	}
-	out := cmd.OutOrStdout()
-	if err := c.taskTable([]task{t}).write(out); err != nil || t.result == nil {
-		return err
-	}
-	fmt.Fprintln(out)
-	return c.fieldTable(t.result).write(out)
+// show prints a task, and its result when it has one.
+func (k *tasks[T]) show(cmd *cobra.Command, t *T) error {
+	return k.c.print(cmd, t, func() *table { return k.table([]T{*t}) }, func() *table {
+		if result := k.of(t).result; result != nil {
+			return k.c.fieldTable(result)
+		}
+		return nil
+	})
 }
 
-// followTask prints the progress on standard error until the task has ended. It fails when the task did.
-func (c *cli) followTask(cmd *cobra.Command, client *gen.ClientWithResponses, k tasks, id int64) error {
-	last := -1
+// follow prints the progress on standard error until the task has ended. It fails when the task did.
+func (k *tasks[T]) follow(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) error {
+	c, last := k.c, -1
 	for {
-		var t task
+		var whole *T
 		var err error
-		ask := func() error { t, err = k.get(cmd, client, id); return err }
+		ask := func() error { whole, err = k.get(cmd.Context(), client, id); return err }
 		if last < 0 {
 			err = ask()
 		} else {
@@ -137,11 +112,12 @@ func (c *cli) followTask(cmd *cobra.Command, client *gen.ClientWithResponses, k 
 		if err != nil {
 			return err
 		}
+		t := k.of(whole)
 		switch t.state {
 		case gen.TaskStateQueued, gen.TaskStateRunning:
 		default:
-			c.say(cmd, "msg.task-ended", "id", id, "state", c.t("task."+string(t.state)))
-			if err := c.showTask(cmd, t); err != nil {
+			c.say(cmd, "msg.task-ended", "id", id, "state", c.t("state."+string(t.state)))
+			if err := k.show(cmd, whole); err != nil {
 				return err
 			}
 			if t.state != gen.TaskStateSucceeded {
@@ -151,7 +127,7 @@ func (c *cli) followTask(cmd *cobra.Command, client *gen.ClientWithResponses, k 
 		}
 		if now := int(100 * t.progress); now > last {
 			last = now
-			c.say(cmd, "msg.task-progress", "id", id, "state", c.t("task."+string(t.state)), "percent", now)
+			c.say(cmd, "msg.task-progress", "id", id, "state", c.t("state."+string(t.state)), "percent", now)
 		}
 		if err := pause(cmd.Context(), pollEvery); err != nil {
 			return err
@@ -159,36 +135,29 @@ func (c *cli) followTask(cmd *cobra.Command, client *gen.ClientWithResponses, k 
 	}
 }
 
+// started shows a task that was begun, or follows it.
+func (k *tasks[T]) started(cmd *cobra.Command, client *gen.ClientWithResponses, t *T, wait bool) error {
+	id := k.of(t).id
+	k.c.kept(cmd, "msg.task-started", "id", id)
+	if wait && !k.c.dry {
+		return k.follow(cmd, client, id)
+	}
+	return shown(k.c, cmd, t, k.table)
+}
+
+func (c *cli) simulationPage(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, cursor *string) (*page[gen.Simulation], error) {
+	list, err := found[gen.SimulationList](c)(client.ListSimulationsWithResponse(cmd.Context(), &gen.ListSimulationsParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Simulation])(list), err
+}
+
 func (c *cli) simulation() *cobra.Command {
-	k := tasks{
-		noun: "simulation",
-		list: func(cmd *cobra.Command, client *gen.ClientWithResponses) ([]task, any, error) {
-			all, err := pages(func(cursor *string) ([]gen.Simulation, *string, error) {
-				list, err := found[gen.SimulationList](c)(client.ListSimulationsWithResponse(cmd.Context(), &gen.ListSimulationsParams{Limit: pageSize(), Cursor: cursor}))
-				if err != nil {
-					return nil, nil, err
-				}
-				return list.Items, list.NextCursor, nil
-			})
-			out := make([]task, len(all))
-			for i := range all {
-				out[i] = simulationTask(&all[i])
-			}
-			return out, all, err
+	k := &tasks[gen.Simulation]{
+		c: c, noun: "simulation", page: c.simulationPage, of: simulationTask,
+		get: func(ctx context.Context, client *gen.ClientWithResponses, id int64) (*gen.Simulation, error) {
+			return found[gen.Simulation](c)(client.GetSimulationWithResponse(ctx, id))
 		},
-		get: func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) (task, error) {
-			s, err := found[gen.Simulation](c)(client.GetSimulationWithResponse(cmd.Context(), id))
-			if err != nil {
-				return task{}, err
-			}
-			return simulationTask(s), nil
-		},
-		cancel: func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) (task, error) {
-			s, err := accepted[gen.Simulation](c)(client.CancelSimulationWithResponse(cmd.Context(), id, &gen.CancelSimulationParams{DryRun: given(c.dry)}))
-			if err != nil {
-				return task{}, err
-			}
-			return simulationTask(s), nil
+		cancel: func(ctx context.Context, client *gen.ClientWithResponses, id int64) (*gen.Simulation, error) {
+			return accepted[gen.Simulation](c)(client.CancelSimulationWithResponse(ctx, id, &gen.CancelSimulationParams{DryRun: given(c.dry)}))
 		},
 	}
 	var plan, file string
@@ -209,10 +178,10 @@ func (c *cli) simulation() *cobra.Command {
 	f.Int64Var(&seed, "seed", 1, c.t("flag.seed"))
 	f.BoolVar(&wait, "wait", false, c.t("flag.wait-task"))
 	c.writes(start)
-	return c.noun("simulation", append(c.taskVerbs(k), start)...)
+	return c.noun("simulation", append(k.verbs(), start)...)
 }
 
-func (c *cli) simulationStart(cmd *cobra.Command, k tasks, body gen.SimulationCreate, plan, file string, wait bool) error {
+func (c *cli) simulationStart(cmd *cobra.Command, k *tasks[gen.Simulation], body gen.SimulationCreate, plan, file string, wait bool) error {
 	if (plan == "") == (file == "") {
 		return c.usage("err.plan-or-file")
 	}
@@ -238,16 +207,7 @@ func (c *cli) simulationStart(cmd *cobra.Command, k tasks, body gen.SimulationCr
 	if err != nil {
 		return err
 	}
-	return c.started(cmd, client, k, simulationTask(s), wait)
-}
-
-// started shows a task that was begun, or follows it.
-func (c *cli) started(cmd *cobra.Command, client *gen.ClientWithResponses, k tasks, t task, wait bool) error {
-	c.kept(cmd, "msg.task-started", "id", t.id)
-	if wait && !c.dry {
-		return c.followTask(cmd, client, k, t.id)
-	}
-	return c.print(cmd, t.whole, func() *table { return c.taskTable([]task{t}) })
+	return k.started(cmd, client, s, wait)
 }
 
 // readAll reads a file, or standard input for "-", of at most limit bytes.
@@ -267,36 +227,19 @@ func (c *cli) readAll(cmd *cobra.Command, path string, limit int64) ([]byte, err
 	return text, nil
 }
 
+func (c *cli) calibrationPage(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, cursor *string) (*page[gen.Calibration], error) {
+	list, err := found[gen.CalibrationList](c)(client.ListCalibrationsWithResponse(cmd.Context(), &gen.ListCalibrationsParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Calibration])(list), err
+}
+
 func (c *cli) calibration() *cobra.Command {
-	k := tasks{
-		noun: "calibration",
-		list: func(cmd *cobra.Command, client *gen.ClientWithResponses) ([]task, any, error) {
-			all, err := pages(func(cursor *string) ([]gen.Calibration, *string, error) {
-				list, err := found[gen.CalibrationList](c)(client.ListCalibrationsWithResponse(cmd.Context(), &gen.ListCalibrationsParams{Limit: pageSize(), Cursor: cursor}))
-				if err != nil {
-					return nil, nil, err
-				}
-				return list.Items, list.NextCursor, nil
-			})
-			out := make([]task, len(all))
-			for i := range all {
-				out[i] = calibrationTask(&all[i])
-			}
-			return out, all, err
+	k := &tasks[gen.Calibration]{
+		c: c, noun: "calibration", page: c.calibrationPage, of: calibrationTask,
+		get: func(ctx context.Context, client *gen.ClientWithResponses, id int64) (*gen.Calibration, error) {
+			return found[gen.Calibration](c)(client.GetCalibrationWithResponse(ctx, id))
 		},
-		get: func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) (task, error) {
-			s, err := found[gen.Calibration](c)(client.GetCalibrationWithResponse(cmd.Context(), id))
-			if err != nil {
-				return task{}, err
-			}
-			return calibrationTask(s), nil
-		},
-		cancel: func(cmd *cobra.Command, client *gen.ClientWithResponses, id int64) (task, error) {
-			s, err := accepted[gen.Calibration](c)(client.CancelCalibrationWithResponse(cmd.Context(), id, &gen.CancelCalibrationParams{DryRun: given(c.dry)}))
-			if err != nil {
-				return task{}, err
-			}
-			return calibrationTask(s), nil
+		cancel: func(ctx context.Context, client *gen.ClientWithResponses, id int64) (*gen.Calibration, error) {
+			return accepted[gen.Calibration](c)(client.CancelCalibrationWithResponse(ctx, id, &gen.CancelCalibrationParams{DryRun: given(c.dry)}))
 		},
 	}
 	var profile string
@@ -315,7 +258,7 @@ func (c *cli) calibration() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.started(cmd, client, k, calibrationTask(s), wait)
+		return k.started(cmd, client, s, wait)
 	})
 	f := start.Flags()
 	f.StringVar(&profile, "profile", "", c.t("flag.profile"))
@@ -323,5 +266,5 @@ func (c *cli) calibration() *cobra.Command {
 	f.BoolVar(&quick, "quick", false, c.t("flag.quick"))
 	f.BoolVar(&wait, "wait", false, c.t("flag.wait-task"))
 	c.writes(start)
-	return c.noun("calibration", append(c.taskVerbs(k), start)...)
+	return c.noun("calibration", append(k.verbs(), start)...)
 }

@@ -29,8 +29,7 @@ func (c *cli) tenant() *cobra.Command {
 	set := c.verb("tenant", "set NAME", "  fairlane tenant set red --weight 2", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.tenantSet(cmd, change.named(args)) })
 	c.tenantFlags(set, &change)
-	del := c.verb("tenant", "delete NAME", "  fairlane tenant delete red", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.tenantDelete(cmd, args[0]) })
+	del := c.verb("tenant", "delete NAME", "  fairlane tenant delete red", cobra.ExactArgs(1), c.onName(c.pick, c.tenantDelete))
 	var file string
 	var prune bool
 	apply := c.verb("tenant", "apply", "  fairlane tenant apply -f tenants.yaml --dry-run", cobra.NoArgs,
@@ -40,8 +39,8 @@ func (c *cli) tenant() *cobra.Command {
 	c.writes(create, set, del, apply)
 	c.matches(set, del)
 	return c.noun("tenant", create, set, del, apply,
-		c.verb("tenant", "list", "  fairlane tenant list", cobra.NoArgs, c.tenantList),
-		c.verb("tenant", "show NAME", "  fairlane tenant show red", cobra.ExactArgs(1), c.tenantShow),
+		c.verb("tenant", "list", "  fairlane tenant list", cobra.NoArgs, listed(c, c.pick, c.tenantPage, c.tenantTable)),
+		c.verb("tenant", "show NAME", "  fairlane tenant show red", cobra.ExactArgs(1), c.onName(c.pick, c.tenantShow)),
 		c.verb("tenant", "export", "  fairlane tenant export > tenants.yaml", cobra.NoArgs, c.tenantExport),
 	)
 }
@@ -67,7 +66,7 @@ func (c *cli) fill(f tenantFlags, t *gen.TenantCreate) error {
 	if f.weight != "" {
 		w, err := quantity.ParseWeight(f.weight)
 		if err != nil {
-			return c.usage("err.weight", "error", err)
+			return &UsageError{err.Error()}
 		}
 		t.Weight = w.Float()
 	}
@@ -80,18 +79,16 @@ func (c *cli) fill(f tenantFlags, t *gen.TenantCreate) error {
 		}
 		r, err := quantity.ParseBitRate(x.text)
 		if err != nil {
-			return c.usage("err.weight", "error", err)
+			return &UsageError{err.Error()}
 		}
-		rate := int64(r)
-		*x.to = &rate
+		*x.to = new(int64(r))
 	}
 	if f.pkey != "" {
 		k, err := ident.ParsePKey(f.pkey)
 		if err != nil {
-			return c.usage("err.weight", "error", err)
+			return &UsageError{err.Error()}
 		}
-		text := k.String()
-		t.Pkey = &text
+		t.Pkey = new(k.String())
 	}
 	if f.attach != nil {
 		t.Attachments = nil
@@ -128,12 +125,12 @@ func (c *cli) tenantCreate(cmd *cobra.Command, f tenantFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.CreateTenantWithResponse(cmd.Context(), fabric, &gen.CreateTenantParams{DryRun: given(c.dry)}, body)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	t, err := created[gen.Tenant](c)(client.CreateTenantWithResponse(cmd.Context(), fabric, &gen.CreateTenantParams{DryRun: given(c.dry)}, body))
+	if err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.tenant-created", "name", f.name, "weight", f.weight)
-	return c.print(cmd, r.JSON201, func() *table { return c.tenantTable([]gen.Tenant{*r.JSON201}) })
+	return shown(c, cmd, t, c.tenantTable)
 }
 
 func (c *cli) tenantTable(list []gen.Tenant) *table {
@@ -155,6 +152,14 @@ func (c *cli) tenantTable(list []gen.Tenant) *table {
 	return t
 }
 
+// slOrDash prints the service level that a tenant asked for, "-" when the plan chooses it.
+func slOrDash(sl *gen.SL) string {
+	if sl == nil {
+		return "-"
+	}
+	return fmt.Sprint(*sl)
+}
+
 // rateOrDash prints a limit, "-" when there is none.
 func rateOrDash(bps int64) string {
 	if bps == 0 {
@@ -163,60 +168,27 @@ func rateOrDash(bps int64) string {
 	return quantity.BitRate(bps).String()
 }
 
-func (c *cli) tenants(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) ([]gen.Tenant, error) {
-	return pages(func(cursor *string) ([]gen.Tenant, *string, error) {
-		r, err := client.ListTenantsWithResponse(cmd.Context(), fabric, &gen.ListTenantsParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, nil, err
+func (c *cli) tenantPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Tenant], error) {
+	list, err := found[gen.TenantList](c)(client.ListTenantsWithResponse(cmd.Context(), fabric, &gen.ListTenantsParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.Tenant])(list), err
+}
+
+func (c *cli) getTenant(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) (*gen.Tenant, error) {
+	return found[gen.Tenant](c)(client.GetTenantWithResponse(cmd.Context(), fabric, name))
+}
+
+func (c *cli) tenantShow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+	t, err := c.getTenant(cmd, client, fabric, name)
+	if err != nil {
+		return err
+	}
+	return c.print(cmd, t, func() *table { return c.tenantTable([]gen.Tenant{*t}) }, func() *table {
+		if len(t.Attachments) == 0 {
+			return nil
 		}
-		return r.JSON200.Items, r.JSON200.NextCursor, nil
-	})
-}
-
-func (c *cli) tenantList(cmd *cobra.Command, _ []string) error {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	all, err := c.tenants(cmd, client, fabric)
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.tenantTable(all) })
-}
-
-func (c *cli) getTenant(cmd *cobra.Command, name string) (*gen.ClientWithResponses, string, *gen.Tenant, error) {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	r, err := client.GetTenantWithResponse(cmd.Context(), fabric, name)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return nil, "", nil, err
-	}
-	return client, fabric, r.JSON200, nil
-}
-
-func (c *cli) tenantShow(cmd *cobra.Command, args []string) error {
-	_, _, t, err := c.getTenant(cmd, args[0])
-	if err != nil {
-		return err
-	}
-	if c.output == "table" {
-		if err := c.tenantTable([]gen.Tenant{*t}).write(cmd.OutOrStdout()); err != nil || len(t.Attachments) == 0 {
-			return err
-		}
-		fmt.Fprintln(cmd.OutOrStdout())
-	}
-	return c.print(cmd, t, func() *table {
-		tab := c.newTable("attached", "state")
-		tab.head[1] = "SL"
+		tab := c.newTable("attached", "sl")
 		for _, a := range t.Attachments {
-			sl := "-"
-			if a.SL != nil {
-				sl = fmt.Sprint(*a.SL)
-			}
-			tab.add(a.Port, sl)
+			tab.add(a.Port, slOrDash(a.SL))
 		}
 		return tab
 	})
@@ -226,7 +198,11 @@ func (c *cli) tenantSet(cmd *cobra.Command, f tenantFlags) error {
 	if f.weight == "" && f.guarantee == "" && f.limit == "" && f.pkey == "" && f.attach == nil && f.class == nil {
 		return c.usage("err.nothing-to-change")
 	}
-	client, fabric, old, err := c.getTenant(cmd, f.name)
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	old, err := c.getTenant(cmd, client, fabric, f.name)
 	if err != nil {
 		return err
 	}
@@ -234,24 +210,27 @@ func (c *cli) tenantSet(cmd *cobra.Command, f tenantFlags) error {
 	if err := c.fill(f, &next); err != nil {
 		return err
 	}
-	match := c.ifMatch(*quoted(fmt.Sprint(old.Version)))
-	r, err := client.UpdateTenantWithResponse(cmd.Context(), fabric, f.name, &gen.UpdateTenantParams{DryRun: given(c.dry), IfMatch: match},
-		gen.TenantUpdate{Weight: next.Weight, GuaranteeBps: next.GuaranteeBps, CapBps: next.CapBps, Pkey: next.Pkey, Classes: next.Classes, Attachments: next.Attachments})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return err
-	}
-	c.kept(cmd, "msg.tenant-updated", "name", f.name, "version", r.JSON200.Version, "weight", r.JSON200.Weight)
-	return c.print(cmd, r.JSON200, func() *table { return c.tenantTable([]gen.Tenant{*r.JSON200}) })
-}
-
-func (c *cli) tenantDelete(cmd *cobra.Command, name string) error {
-	client, fabric, old, err := c.getTenant(cmd, name)
+	match := c.ifMatch(versionTag(old.Version))
+	t, err := found[gen.Tenant](c)(client.UpdateTenantWithResponse(cmd.Context(), fabric, f.name, &gen.UpdateTenantParams{DryRun: given(c.dry), IfMatch: match}, updateOf(&next)))
 	if err != nil {
 		return err
 	}
-	match := c.ifMatch(*quoted(fmt.Sprint(old.Version)))
-	r, err := client.DeleteTenantWithResponse(cmd.Context(), fabric, name, &gen.DeleteTenantParams{DryRun: given(c.dry), IfMatch: match})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	c.kept(cmd, "msg.tenant-updated", "name", f.name, "version", t.Version, "weight", t.Weight)
+	return shown(c, cmd, t, c.tenantTable)
+}
+
+// updateOf is what brings a tenant to what is wanted of it.
+func updateOf(t *gen.TenantCreate) gen.TenantUpdate {
+	return gen.TenantUpdate{Weight: t.Weight, GuaranteeBps: t.GuaranteeBps, CapBps: t.CapBps, Pkey: t.Pkey, Classes: t.Classes, Attachments: t.Attachments}
+}
+
+func (c *cli) tenantDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, name string) error {
+	old, err := c.getTenant(cmd, client, fabric, name)
+	if err != nil {
+		return err
+	}
+	match := c.ifMatch(versionTag(old.Version))
+	if err := c.judge(client.DeleteTenantWithResponse(cmd.Context(), fabric, name, &gen.DeleteTenantParams{DryRun: given(c.dry), IfMatch: match})); err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.tenant-deleted", "name", name)
@@ -267,11 +246,7 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // only read from
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return err
-	}
-	topo, err := c.model(cmd, client, fabric)
+	client, fabric, topo, err := c.onModel(cmd)
 	if err != nil {
 		return err
 	}
@@ -283,11 +258,10 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 	for _, t := range ts {
 		set.Tenants = append(set.Tenants, tenantOut(t))
 	}
-	r, err := client.ApplyTenantsWithResponse(cmd.Context(), fabric, &gen.ApplyTenantsParams{DryRun: &c.dry, Prune: &prune}, set)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	res, err := found[gen.TenantSetResult](c)(client.ApplyTenantsWithResponse(cmd.Context(), fabric, &gen.ApplyTenantsParams{DryRun: &c.dry, Prune: &prune}, set))
+	if err != nil {
 		return err
 	}
-	res := r.JSON200
 	if c.dry {
 		c.say(cmd, "msg.apply-dry")
 	}
@@ -296,10 +270,7 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 		word = c.t("msg.flows-changed")
 	}
 	c.say(cmd, "msg.applied", "created", len(res.Created), "updated", len(res.Updated), "unchanged", len(res.Unchanged), "deleted", len(res.Deleted), "flows", word)
-	if c.output == "table" {
-		return nil
-	}
-	return c.print(cmd, res, nil)
+	return c.print(cmd, res)
 }
 
 func tenantOut(t tenants.Tenant) gen.TenantCreate {
@@ -323,25 +294,17 @@ func tenantOut(t tenants.Tenant) gen.TenantCreate {
 func flowsOut(flows []tenants.Flow) []gen.Flow {
 	out := make([]gen.Flow, len(flows))
 	for i, f := range flows {
-		qps, demand := f.QPs, int64(f.Demand)
-		out[i] = gen.Flow{Tenant: f.Tenant, Src: f.Src.String(), Dst: f.Dst.String(), QPS: &qps, DemandBps: &demand}
-		if class := f.Class; class != "" {
-			out[i].Class = &class
-		}
+		out[i] = gen.Flow{Tenant: f.Tenant, Class: given(f.Class), Src: f.Src.String(), Dst: f.Dst.String(), QPS: new(f.QPs), DemandBps: new(int64(f.Demand))}
 	}
 	return out
 }
 
 func (c *cli) tenantExport(cmd *cobra.Command, _ []string) error {
-	client, fabric, err := c.pick(cmd)
+	client, fabric, topo, err := c.onModel(cmd)
 	if err != nil {
 		return err
 	}
-	topo, err := c.model(cmd, client, fabric)
-	if err != nil {
-		return err
-	}
-	list, err := c.tenants(cmd, client, fabric)
+	list, err := allOf(cmd, client, fabric, c.tenantPage)
 	if err != nil {
 		return err
 	}
@@ -408,13 +371,4 @@ func flowsIn(list []gen.Flow) ([]tenants.Flow, error) {
 		out[i] = tenants.Flow{Tenant: f.Tenant, Class: orZero(f.Class), Src: src, Dst: dst, QPs: orZero(f.QPS), Demand: quantity.BitRate(orZero(f.DemandBps))}
 	}
 	return out, nil
-}
-
-// orZero is the zero value for nil.
-func orZero[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
 }

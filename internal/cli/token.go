@@ -12,17 +12,17 @@ import (
 
 // tokenFlags say whose token it is, and what it may do.
 type tokenFlags struct {
-	account, tenant string
-	scopes          []string
-	life            time.Duration
+	account string
+	scopes  []string
+	life    time.Duration
 }
 
 // tokenOwner is one of the three places of tokens: one's own, those of a service account that acts
 // on everything, and those of a tenant's.
 type tokenOwner struct {
-	list   func(*cobra.Command) (response, []byte, *gen.TokenList, error)
-	create func(*cobra.Command, gen.TokenCreate) (response, []byte, *gen.NewToken, error)
-	remove func(*cobra.Command, string) (response, []byte, error)
+	list   func() (*gen.TokenList, error)
+	create func(gen.TokenCreate) (*gen.NewToken, error)
+	remove func(name string) error
 }
 
 func (c *cli) token() *cobra.Command {
@@ -37,99 +37,51 @@ func (c *cli) token() *cobra.Command {
 		func(cmd *cobra.Command, args []string) error { return c.tokenDelete(cmd, args[0], f) })
 	for _, cmd := range []*cobra.Command{list, create, del} {
 		cmd.Flags().StringVar(&f.account, "service-account", "", c.t("flag.service-account"))
-		cmd.Flags().StringVar(&f.tenant, "tenant", "", c.t("flag.account-tenant"))
 	}
+	c.ofTenant(c.t("flag.account-tenant"), list, create, del)
 	return c.noun("token", list, create, del)
 }
 
 // owner picks whose tokens are meant.
-func (c *cli) owner(cmd *cobra.Command, f tokenFlags) (tokenOwner, error) {
-	switch {
-	case f.tenant != "" && f.account == "":
-		return tokenOwner{}, c.usage("err.need-flag", "flag", "service-account")
-	case f.tenant != "":
-		return c.tenantOwner(cmd, f)
+func (c *cli) owner(cmd *cobra.Command, f tokenFlags) (*tokenOwner, error) {
+	if c.tenantName != "" && f.account == "" {
+		return nil, c.usage("err.need-flag", "flag", "service-account")
 	}
-	client, err := c.client()
+	client, fabric, err := c.accountHome(cmd)
 	if err != nil {
-		return tokenOwner{}, err
+		return nil, err
 	}
-	if f.account == "" {
-		return tokenOwner{
-			list: func(cmd *cobra.Command) (response, []byte, *gen.TokenList, error) {
-				r, err := client.ListMyTokensWithResponse(cmd.Context())
-				if err != nil {
-					return nil, nil, nil, err
-				}
-				return r, r.Body, r.JSON200, nil
+	ctx, account, tenant := cmd.Context(), f.account, c.tenantName
+	listed, made := found[gen.TokenList](c), created[gen.NewToken](c)
+	switch {
+	case account == "":
+		return &tokenOwner{
+			func() (*gen.TokenList, error) { return listed(client.ListMyTokensWithResponse(ctx)) },
+			func(b gen.TokenCreate) (*gen.NewToken, error) { return made(client.CreateMyTokenWithResponse(ctx, b)) },
+			func(name string) error { return c.judge(client.DeleteMyTokenWithResponse(ctx, name)) },
+		}, nil
+	case tenant == "":
+		return &tokenOwner{
+			func() (*gen.TokenList, error) {
+				return listed(client.ListServiceAccountTokensWithResponse(ctx, account))
 			},
-			create: func(cmd *cobra.Command, b gen.TokenCreate) (response, []byte, *gen.NewToken, error) {
-				r, err := client.CreateMyTokenWithResponse(cmd.Context(), b)
-				if err != nil {
-					return nil, nil, nil, err
-				}
-				return r, r.Body, r.JSON201, nil
+			func(b gen.TokenCreate) (*gen.NewToken, error) {
+				return made(client.CreateServiceAccountTokenWithResponse(ctx, account, b))
 			},
-			remove: func(cmd *cobra.Command, name string) (response, []byte, error) {
-				r, err := client.DeleteMyTokenWithResponse(cmd.Context(), name)
-				if err != nil {
-					return nil, nil, err
-				}
-				return r, r.Body, nil
+			func(name string) error {
+				return c.judge(client.DeleteServiceAccountTokenWithResponse(ctx, account, name))
 			},
 		}, nil
 	}
-	return tokenOwner{
-		list: func(cmd *cobra.Command) (response, []byte, *gen.TokenList, error) {
-			r, err := client.ListServiceAccountTokensWithResponse(cmd.Context(), f.account)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			return r, r.Body, r.JSON200, nil
+	return &tokenOwner{
+		func() (*gen.TokenList, error) {
+			return listed(client.ListTenantServiceAccountTokensWithResponse(ctx, fabric, tenant, account))
 		},
-		create: func(cmd *cobra.Command, b gen.TokenCreate) (response, []byte, *gen.NewToken, error) {
-			r, err := client.CreateServiceAccountTokenWithResponse(cmd.Context(), f.account, b)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			return r, r.Body, r.JSON201, nil
+		func(b gen.TokenCreate) (*gen.NewToken, error) {
+			return made(client.CreateTenantServiceAccountTokenWithResponse(ctx, fabric, tenant, account, b))
 		},
-		remove: func(cmd *cobra.Command, name string) (response, []byte, error) {
-			r, err := client.DeleteServiceAccountTokenWithResponse(cmd.Context(), f.account, name)
-			if err != nil {
-				return nil, nil, err
-			}
-			return r, r.Body, nil
-		},
-	}, nil
-}
-
-func (c *cli) tenantOwner(cmd *cobra.Command, f tokenFlags) (tokenOwner, error) {
-	client, fabric, err := c.pick(cmd)
-	if err != nil {
-		return tokenOwner{}, err
-	}
-	return tokenOwner{
-		list: func(cmd *cobra.Command) (response, []byte, *gen.TokenList, error) {
-			r, err := client.ListTenantServiceAccountTokensWithResponse(cmd.Context(), fabric, f.tenant, f.account)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			return r, r.Body, r.JSON200, nil
-		},
-		create: func(cmd *cobra.Command, b gen.TokenCreate) (response, []byte, *gen.NewToken, error) {
-			r, err := client.CreateTenantServiceAccountTokenWithResponse(cmd.Context(), fabric, f.tenant, f.account, b)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			return r, r.Body, r.JSON201, nil
-		},
-		remove: func(cmd *cobra.Command, name string) (response, []byte, error) {
-			r, err := client.DeleteTenantServiceAccountTokenWithResponse(cmd.Context(), fabric, f.tenant, f.account, name)
-			if err != nil {
-				return nil, nil, err
-			}
-			return r, r.Body, nil
+		func(name string) error {
+			return c.judge(client.DeleteTenantServiceAccountTokenWithResponse(ctx, fabric, tenant, account, name))
 		},
 	}, nil
 }
@@ -139,8 +91,8 @@ func (c *cli) tokenList(cmd *cobra.Command, f tokenFlags) error {
 	if err != nil {
 		return err
 	}
-	r, body, list, err := o.list(cmd)
-	if err := c.judge(r, func() []byte { return body }, err); err != nil {
+	list, err := o.list()
+	if err != nil {
 		return err
 	}
 	return c.print(cmd, list.Items, func() *table {
@@ -165,9 +117,8 @@ func (c *cli) tokenCreate(cmd *cobra.Command, name string, f tokenFlags) error {
 	if err != nil {
 		return err
 	}
-	seconds := int64(f.life.Seconds())
-	r, body, made, err := o.create(cmd, gen.TokenCreate{Name: name, Scopes: f.scopes, ExpiresInS: &seconds})
-	if err := c.judge(r, func() []byte { return body }, err); err != nil {
+	made, err := o.create(gen.TokenCreate{Name: name, Scopes: f.scopes, ExpiresInS: new(int64(f.life.Seconds()))})
+	if err != nil {
 		return err
 	}
 	c.say(cmd, "msg.token-created", "name", name)
@@ -175,7 +126,7 @@ func (c *cli) tokenCreate(cmd *cobra.Command, name string, f tokenFlags) error {
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), made.Secret)
 		return err
 	}
-	return c.print(cmd, made, nil)
+	return c.print(cmd, made)
 }
 
 func (c *cli) tokenDelete(cmd *cobra.Command, name string, f tokenFlags) error {
@@ -183,8 +134,7 @@ func (c *cli) tokenDelete(cmd *cobra.Command, name string, f tokenFlags) error {
 	if err != nil {
 		return err
 	}
-	r, body, err := o.remove(cmd, name)
-	if err := c.judge(r, func() []byte { return body }, err); err != nil {
+	if err := o.remove(name); err != nil {
 		return err
 	}
 	c.say(cmd, "msg.token-deleted", "name", name)

@@ -40,11 +40,7 @@ func (c *cli) getTopology(cmd *cobra.Command, snapshot string) (*gen.Topology, e
 	if err != nil {
 		return nil, err
 	}
-	r, err := client.GetTopologyWithResponse(cmd.Context(), name, &gen.GetTopologyParams{Snapshot: given(snapshot)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return nil, err
-	}
-	return r.JSON200, nil
+	return found[gen.Topology](c)(client.GetTopologyWithResponse(cmd.Context(), name, &gen.GetTopologyParams{Snapshot: given(snapshot)}))
 }
 
 func (c *cli) topologyShow(cmd *cobra.Command, snapshot string) error {
@@ -67,13 +63,13 @@ func (c *cli) topologyLinks(cmd *cobra.Command, params gen.ListLinksParams) erro
 	if err != nil {
 		return err
 	}
-	all, err := pages(func(cursor *string) ([]gen.Link, *string, error) {
+	all, err := pages(func(cursor *string) (*page[gen.Link], error) {
 		params.Limit, params.Cursor = pageSize(), cursor
 		list, err := found[gen.LinkList](c)(client.ListLinksWithResponse(cmd.Context(), name, &params))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return list.Items, list.NextCursor, nil
+		return &page[gen.Link]{list.Items, list.NextCursor}, nil
 	})
 	if err != nil {
 		return err
@@ -112,23 +108,25 @@ func (c *cli) topologyTiers(cmd *cobra.Command, snapshot string) error {
 		return err
 	}
 	tiers, err := found[gen.Tiers](c)(client.GetTiersWithResponse(cmd.Context(), name, &gen.GetTiersParams{Snapshot: given(snapshot)}))
-	if err != nil || c.output != "table" {
-		return c.unless(err, cmd, tiers)
-	}
-	t := c.newTable("tier>", "switches>", "hosts>", "ports>", "name")
-	for _, x := range tiers.Tiers {
-		t.add(x.Tier, x.Switches, x.Hosts, x.Ports, some(x.Names))
-	}
-	out := cmd.OutOrStdout()
-	if err := t.write(out); err != nil || len(tiers.Bundles) == 0 {
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out)
-	b := c.newTable("lower>", "upper>", "links>", "capacity>")
-	for _, x := range tiers.Bundles {
-		b.add(x.Lower, x.Upper, x.Links, quantity.BitRate(x.CapacityBps))
-	}
-	return b.write(out)
+	return c.print(cmd, tiers, func() *table {
+		t := c.newTable("tier>", "switches>", "hosts>", "ports>", "name")
+		for _, x := range tiers.Tiers {
+			t.add(x.Tier, x.Switches, x.Hosts, x.Ports, some(x.Names))
+		}
+		return t
+	}, func() *table {
+		if len(tiers.Bundles) == 0 {
+			return nil
+		}
+		t := c.newTable("lower>", "upper>", "links>", "capacity>")
+		for _, x := range tiers.Bundles {
+			t.add(x.Lower, x.Upper, x.Links, quantity.BitRate(x.CapacityBps))
+		}
+		return t
+	})
 }
 
 func (c *cli) topologyExport(cmd *cobra.Command, snapshot string) error {
@@ -146,17 +144,22 @@ func (c *cli) topologyExport(cmd *cobra.Command, snapshot string) error {
 
 func (c *cli) topologyFile(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, snapshot string) ([]byte, error) {
 	r, err := client.GetTopologyFileWithResponse(cmd.Context(), fabric, &gen.GetTopologyFileParams{Snapshot: given(snapshot)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	if err := c.judge(r, err); err != nil {
 		return nil, err
 	}
 	return r.Body, nil
 }
 
-// model is the fabric's topology as the pure model, for files that name hosts.
-func (c *cli) model(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string) (*subnet.Fabric, error) {
+// onModel connects and reads the fabric's topology as the pure model, for files that name hosts.
+func (c *cli) onModel(cmd *cobra.Command) (*gen.ClientWithResponses, string, *subnet.Fabric, error) {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return nil, "", nil, err
+	}
 	text, err := c.topologyFile(cmd, client, fabric, "")
 	if err != nil {
-		return nil, err
+		return nil, "", nil, err
 	}
-	return topofile.Read("topology of "+fabric, bytes.NewReader(text))
+	topo, err := topofile.Read("topology of "+fabric, bytes.NewReader(text))
+	return client, fabric, topo, err
 }

@@ -27,23 +27,19 @@ func person(cmd *cobra.Command) *os.File {
 
 // sure asks the person at a terminal whether to delete something with all that goes with it. Scripts are not asked.
 func (c *cli) sure(cmd *cobra.Command, key string, values ...any) error {
-	in := person(cmd)
-	if in == nil || c.yes || c.dry {
+	if person(cmd) == nil || c.yes || c.dry {
 		return nil
 	}
-	line, err := typed(cmd, in, c.t(key, values...), false)
-	if err != nil {
-		return err
-	}
-	if !affirmed(line) {
-		return errors.New(c.t("err.not-done"))
-	}
-	return nil
+	return c.affirmed(cmd, "err.not-done", key, values...)
 }
 
-// affirmed reports whether an answer is a yes.
-func affirmed(line string) bool {
-	return slices.Contains([]string{"y", "yes", "是"}, strings.ToLower(strings.TrimSpace(line)))
+// affirmed asks the person at the terminal. Any answer but yes is an error, with the text of the key no.
+func (c *cli) affirmed(cmd *cobra.Command, no, key string, values ...any) error {
+	line, err := typed(cmd, person(cmd), c.t(key, values...), false)
+	if err == nil && !slices.Contains([]string{"y", "yes", "是"}, strings.ToLower(strings.TrimSpace(line))) {
+		err = errors.New(c.t(no))
+	}
+	return err
 }
 
 // asks gives a command that asks before it deletes the flag --yes.

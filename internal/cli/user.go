@@ -37,8 +37,8 @@ func (c *cli) user() *cobra.Command {
 	c.writes(create, change, del)
 	c.matches(change, del)
 	return c.noun("user", create, change, del,
-		c.verb("user", "list", "  fairlane user list", cobra.NoArgs, c.userList),
-		c.verb("user", "show NAME", "  fairlane user show ada -o yaml", cobra.ExactArgs(1), c.userShow),
+		c.verb("user", "list", "  fairlane user list", cobra.NoArgs, listed(c, c.anywhere, c.userPage, c.userTable)),
+		c.verb("user", "show NAME", "  fairlane user show ada -o yaml", cobra.ExactArgs(1), c.onName(c.anywhere, c.userShow)),
 	)
 }
 
@@ -50,9 +50,18 @@ func (c *cli) grants(list []string) ([]gen.Grant, error) {
 		if err != nil {
 			return nil, c.usage("err.role", "error", err)
 		}
-		out[i] = gen.Grant{Role: gen.Role(g.Role), Fabric: set(g.Domain.Fabric), Tenant: set(g.Domain.Tenant)}
+		out[i] = grantOut(g)
 	}
 	return out, nil
+}
+
+func grantOut(g tenants.Grant) gen.Grant {
+	return gen.Grant{Role: gen.Role(g.Role), Fabric: given(g.Domain.Fabric), Tenant: given(g.Domain.Tenant)}
+}
+
+// grantOf is what a membership grants.
+func grantOf(m *gen.Membership) tenants.Grant {
+	return tenants.Grant{Role: tenants.Role(m.Role), Domain: tenants.Domain{Fabric: orZero(m.Fabric), Tenant: orZero(m.Tenant)}}
 }
 
 func (c *cli) userCreate(cmd *cobra.Command, name string, f userFlags) error {
@@ -60,7 +69,7 @@ func (c *cli) userCreate(cmd *cobra.Command, name string, f userFlags) error {
 	if err != nil {
 		return err
 	}
-	body := gen.UserCreate{Name: name, DisplayName: set(f.display), Roles: roles}
+	body := gen.UserCreate{Name: name, DisplayName: given(f.display), Roles: roles}
 	if f.password != "" {
 		text, err := c.newSecretFrom(cmd, f.password)
 		if err != nil {
@@ -72,12 +81,12 @@ func (c *cli) userCreate(cmd *cobra.Command, name string, f userFlags) error {
 	if err != nil {
 		return err
 	}
-	r, err := client.CreateUserWithResponse(cmd.Context(), &gen.CreateUserParams{DryRun: set(c.dry)}, body)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	u, err := created[gen.User](c)(client.CreateUserWithResponse(cmd.Context(), &gen.CreateUserParams{DryRun: given(c.dry)}, body))
+	if err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.user-kept", "name", name)
-	return c.print(cmd, r.JSON201, func() *table { return c.userTable([]gen.User{*r.JSON201}) })
+	return shown(c, cmd, u, c.userTable)
 }
 
 // userSet changes what was given and leaves the rest, against the version that it read.
@@ -86,13 +95,14 @@ func (c *cli) userSet(cmd *cobra.Command, name string, f userFlags) error {
 	if err != nil {
 		return err
 	}
-	had, err := client.GetUserWithResponse(cmd.Context(), name)
-	if err := c.judge(had, func() []byte { return had.Body }, err); err != nil {
+	r, err := client.GetUserWithResponse(cmd.Context(), name)
+	had, err := found[gen.User](c)(r, err)
+	if err != nil {
 		return err
 	}
-	disabled := had.JSON200.Disabled && !f.enable || f.disable
-	body := gen.UserUpdate{DisplayName: &had.JSON200.DisplayName, Disabled: &disabled, Roles: []gen.Grant{}}
-	for _, m := range had.JSON200.Memberships {
+	disabled := had.Disabled && !f.enable || f.disable
+	body := gen.UserUpdate{DisplayName: &had.DisplayName, Disabled: &disabled, Roles: []gen.Grant{}}
+	for _, m := range had.Memberships {
 		if m.Source == gen.MembershipSourceLocal {
 			body.Roles = append(body.Roles, gen.Grant{Role: m.Role, Fabric: m.Fabric, Tenant: m.Tenant})
 		}
@@ -112,13 +122,13 @@ func (c *cli) userSet(cmd *cobra.Command, name string, f userFlags) error {
 		}
 		body.Password = &text
 	}
-	match := c.ifMatch(had.HTTPResponse.Header.Get("ETag"))
-	r, err := client.UpdateUserWithResponse(cmd.Context(), name, &gen.UpdateUserParams{IfMatch: match, DryRun: set(c.dry)}, body)
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	match := c.ifMatch(r.HTTPResponse.Header.Get("ETag"))
+	u, err := found[gen.User](c)(client.UpdateUserWithResponse(cmd.Context(), name, &gen.UpdateUserParams{IfMatch: match, DryRun: given(c.dry)}, body))
+	if err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.user-kept", "name", name)
-	return c.print(cmd, r.JSON200, func() *table { return c.userTable([]gen.User{*r.JSON200}) })
+	return shown(c, cmd, u, c.userTable)
 }
 
 func (c *cli) userDelete(cmd *cobra.Command, name string) error {
@@ -130,51 +140,32 @@ func (c *cli) userDelete(cmd *cobra.Command, name string) error {
 		return err
 	}
 	match := c.ifMatch("*")
-	r, err := client.DeleteUserWithResponse(cmd.Context(), name, &gen.DeleteUserParams{IfMatch: match, DryRun: set(c.dry)})
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+	if err := c.judge(client.DeleteUserWithResponse(cmd.Context(), name, &gen.DeleteUserParams{IfMatch: match, DryRun: given(c.dry)})); err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.user-deleted", "name", name)
 	return nil
 }
 
-func (c *cli) userList(cmd *cobra.Command, _ []string) error {
-	client, err := c.client()
-	if err != nil {
-		return err
-	}
-	all, err := pages(func(cursor *string) ([]gen.User, *string, error) {
-		r, err := client.ListUsersWithResponse(cmd.Context(), &gen.ListUsersParams{Limit: pageSize(), Cursor: cursor})
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-			return nil, nil, err
-		}
-		return r.JSON200.Items, r.JSON200.NextCursor, nil
-	})
-	if err != nil {
-		return err
-	}
-	return c.print(cmd, all, func() *table { return c.userTable(all) })
+func (c *cli) userPage(cmd *cobra.Command, client *gen.ClientWithResponses, _ string, cursor *string) (*page[gen.User], error) {
+	list, err := found[gen.UserList](c)(client.ListUsersWithResponse(cmd.Context(), &gen.ListUsersParams{Limit: pageSize(), Cursor: cursor}))
+	return (*page[gen.User])(list), err
 }
 
-func (c *cli) userShow(cmd *cobra.Command, args []string) error {
-	client, err := c.client()
+func (c *cli) userShow(cmd *cobra.Command, client *gen.ClientWithResponses, _, name string) error {
+	u, err := found[gen.User](c)(client.GetUserWithResponse(cmd.Context(), name))
 	if err != nil {
 		return err
 	}
-	r, err := client.GetUserWithResponse(cmd.Context(), args[0])
-	if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
-		return err
-	}
-	return c.print(cmd, r.JSON200, func() *table { return c.userTable([]gen.User{*r.JSON200}) })
+	return shown(c, cmd, u, c.userTable)
 }
 
 func (c *cli) userTable(list []gen.User) *table {
 	t := c.newTable("name", "display-name", "roles", "signs-in-by", "state", "version>")
 	for _, u := range list {
 		roles := make([]string, len(u.Memberships))
-		for i, m := range u.Memberships {
-			d := tenants.Domain{Fabric: orZero(m.Fabric), Tenant: orZero(m.Tenant)}
-			roles[i] = tenants.Grant{Role: tenants.Role(m.Role), Domain: d}.String()
+		for i := range u.Memberships {
+			roles[i] = grantOf(&u.Memberships[i]).String()
 		}
 		var ways []string
 		if u.HasPassword {
@@ -198,13 +189,13 @@ func (c *cli) role() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := client.ListRolesWithResponse(cmd.Context())
-		if err := c.judge(r, func() []byte { return r.Body }, err); err != nil {
+		list, err := found[gen.RoleList](c)(client.ListRolesWithResponse(cmd.Context()))
+		if err != nil {
 			return err
 		}
-		return c.print(cmd, r.JSON200.Items, func() *table {
+		return c.print(cmd, list.Items, func() *table {
 			t := c.newTable("role", "object", "may", "about")
-			for _, role := range r.JSON200.Items {
+			for _, role := range list.Items {
 				for _, right := range role.Rights {
 					t.add(role.Role, right.Object, strings.Trim(strings.ReplaceAll(fmt.Sprint(right.Actions), " ", ", "), "[]"), right.About)
 				}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -49,18 +48,14 @@ func TestAWatchOutlivesAServiceThatRestarts(t *testing.T) {
 	}
 	<-began
 	env := map[string]string{"FAIRLANE_URL": server.URL, "FAIRLANE_TOKEN": controltest.Token, "FAIRLANE_FABRIC": "lab"}
-	cmd := root(Options{Getenv: func(k string) string { return env[k] }, Args: []string{}})
-	var out, words bytes.Buffer
-	cmd.SetArgs([]string{"rollout", "watch", "1"})
-	cmd.SetOut(&out)
-	cmd.SetErr(&words)
+	cmd, _, words := asks(env, "rollout", "watch", "1")
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
-		t.Fatalf("the watch ended with %v\n%s", err, &words)
+		t.Fatalf("the watch ended with %v\n%s", err, words)
 	}
 	if strings.Count(words.String(), "trying again") != 1 || !strings.Contains(words.String(), "ended as succeeded") {
-		t.Errorf("the watch said\n%s", &words)
+		t.Errorf("the watch said\n%s", words)
 	}
 	if strings.Count(words.String(), "was started") != 1 {
-		t.Errorf("an event is told twice or not at all:\n%s", &words)
+		t.Errorf("an event is told twice or not at all:\n%s", words)
 	}
 }

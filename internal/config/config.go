@@ -216,7 +216,7 @@ func (l *Loaded) together() []error {
 		at("database", "the URL holds a password, and others can read it there: want it in the file that database_password_file names, or the whole URL in FAIRLANE_DATABASE")
 	case inURL && l.DatabasePasswordFile != "":
 		at("database_password_file", "the URL in FAIRLANE_DATABASE has a password already: want one of the two")
-	case l.DatabasePasswordFile != "" && !IsPostgres(l.Database):
+	case l.DatabasePasswordFile != "" && !isPostgres(l.Database):
 		at("database_password_file", "SQLite has no password: want it with a postgres:// URL only")
 	}
 	return faults

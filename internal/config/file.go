@@ -99,13 +99,11 @@ func (w *fileWalk) allowed(prefix string) []string {
 func (w *fileWalk) mapping(prefix string, n *yaml.Node) {
 	allowed := w.allowed(prefix)
 	if n.Kind != yaml.MappingNode {
-		what := "the keys "
-		if prefix != "" {
-			what = strings.TrimSuffix(prefix, ".") + ": want the keys "
-		} else {
-			what = "want " + what
+		level := strings.TrimSuffix(prefix, ".")
+		if level != "" {
+			level += ": "
 		}
-		w.fault(n.Line, "%s%s", what, strings.Join(allowed, ", "))
+		w.fault(n.Line, "%swant the keys %s", level, strings.Join(allowed, ", "))
 		return
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -135,14 +133,13 @@ func (w *fileWalk) value(name string, n *yaml.Node) {
 	}
 	k := &w.keys[i]
 	text, err := scalars(n, k.Kind() == "list")
-	if err == nil {
-		err = w.to.set(k, text, fmt.Sprintf("%s:%d", w.path, n.Line))
-		if err != nil {
-			w.faults = append(w.faults, err)
-		}
+	if err != nil {
+		w.fault(n.Line, "%s: %w", name, err)
 		return
 	}
-	w.fault(n.Line, "%s: %w", name, err)
+	if err := w.to.set(k, text, fmt.Sprintf("%s:%d", w.path, n.Line)); err != nil {
+		w.faults = append(w.faults, err)
+	}
 }
 
 // scalars is the text of a scalar, or of a list of them, joined by commas.

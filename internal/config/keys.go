@@ -28,7 +28,7 @@ func Keys() []Key {
 	return []Key{
 		{Name: "listen", Flag: "listen", check: isAddress, bind: func(c *Config) any { return &c.Listen },
 			Doc: "addresses of the API, HOST:PORT or unix:PATH"},
-		{Name: "database", Flag: "database", check: isDatabase, hide: hidePassword, bind: func(c *Config) any { return &c.Database },
+		{Name: "database", Flag: "database", check: isDatabase, hide: ShownDatabase, bind: func(c *Config) any { return &c.Database },
 			Doc: "path of the SQLite file, made at the first start, or a `postgres://` URL"},
 		{Name: "database_password_file", bind: func(c *Config) any { return &c.DatabasePasswordFile },
 			Doc: "file with the password for the `postgres://` URL"},
@@ -231,8 +231,8 @@ func isAddress(s string) error {
 	return nil
 }
 
-// IsPostgres reports whether a database is a URL of PostgreSQL rather than the path of a SQLite file.
-func IsPostgres(database string) bool {
+// isPostgres reports whether a database is a URL of PostgreSQL rather than the path of a SQLite file.
+func isPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
@@ -243,7 +243,7 @@ func isDatabase(s string) error {
 		return fmt.Errorf("found nothing: want the path of a SQLite file or a postgres:// URL")
 	case !isURL:
 		return nil
-	case !IsPostgres(s):
+	case !isPostgres(s):
 		return fmt.Errorf("found a URL with the scheme %q: want postgres:// or the path of a SQLite file", scheme)
 	}
 	u, err := url.Parse(s)
@@ -251,14 +251,14 @@ func isDatabase(s string) error {
 		return fmt.Errorf("found a URL that cannot be read: want postgres://USER@HOST:PORT/NAME, special characters as %%XX")
 	}
 	if strings.Trim(u.Path, "/") == "" {
-		return fmt.Errorf("found %s: want the name of a database in it, as in postgres://USER@HOST:PORT/NAME", hidePassword(s))
+		return fmt.Errorf("found %s: want the name of a database in it, as in postgres://USER@HOST:PORT/NAME", ShownDatabase(s))
 	}
 	return nil
 }
 
 // passwordInURL reports whether a PostgreSQL URL holds a password, in its user part or as a parameter.
 func passwordInURL(s string) bool {
-	if !IsPostgres(s) {
+	if !isPostgres(s) {
 		return false
 	}
 	u, err := url.Parse(s)
@@ -269,9 +269,9 @@ func passwordInURL(s string) bool {
 	return user || u.Query().Has("password") || u.Query().Has("sslpassword")
 }
 
-// hidePassword replaces the passwords of a PostgreSQL URL by "xxxxx".
-func hidePassword(s string) string {
-	if !IsPostgres(s) {
+// ShownDatabase is a database fit to print: the passwords of a PostgreSQL URL are replaced by "xxxxx".
+func ShownDatabase(s string) string {
+	if !isPostgres(s) {
 		return s
 	}
 	u, err := url.Parse(s)
@@ -287,9 +287,6 @@ func hidePassword(s string) string {
 	}
 	return u.Redacted()
 }
-
-// ShownDatabase is a database fit to print: passwords are hidden.
-func ShownDatabase(s string) string { return hidePassword(s) }
 
 func isCollector(s string) error {
 	if s == "" {

@@ -96,7 +96,7 @@ func (s *compilerSlot) compile(in policy.Input) (*policy.Plan, error) {
 	return s.c.Compile(in)
 }
 
-// compile compiles with the memory of the fabric or, in its place, with the compiler the service was given.
+// compile compiles with the memory of the fabric.
 func (s *Service) compile(ctx context.Context, fabric string, in policy.Input) (p *policy.Plan, err error) {
 	_, sp := span.Start(ctx, "compile", "fabric", fabric, "tenants", len(in.Tenants), "flows", len(in.Flows))
 	begun := s.now()
@@ -106,11 +106,7 @@ func (s *Service) compile(ctx context.Context, fabric string, in policy.Input) (
 			s.d.Compiled(cmp.Or(in.Options.Plane, policy.PlaneIB), s.now().Sub(begun), err)
 		}
 	}()
-	compile := Compiler(s.compilers.slot(fabric).compile)
-	if s.d.Compiler != nil {
-		compile = s.d.Compiler
-	}
-	if p, err = compile(in); err != nil {
+	if p, err = s.compilers.slot(fabric).compile(in); err != nil {
 		return nil, uncompilable(err)
 	}
 	return p, nil
@@ -186,6 +182,14 @@ func inForce(ctx context.Context, r Repos, fabric string) (Plan, error) {
 	return r.Plan(ctx, fabric, name)
 }
 
+// planOrInForce is a stored plan; name "" is the one in force.
+func planOrInForce(ctx context.Context, r Repos, fabric, name string) (Plan, error) {
+	if name == "" {
+		return inForce(ctx, r, fabric)
+	}
+	return r.Plan(ctx, fabric, name)
+}
+
 func inForceName(ctx context.Context, r Repos, fabric string) (string, error) {
 	ro, err := r.LatestRollout(ctx, fabric, RolloutSucceeded, RolloutPartial)
 	if errors.Is(err, ErrNotFound) {
@@ -243,13 +247,8 @@ func (s *Service) WhatIf(ctx context.Context, fabric string, req PlanRequest) (W
 func (s *Service) DiffPlans(ctx context.Context, fabric, against, name string) (policy.Difference, error) {
 	var before, after Plan
 	err := s.d.Store.View(ctx, func(r Repos) (err error) {
-		if after, err = r.Plan(ctx, fabric, name); err != nil {
-			return err
-		}
-		if against == "" {
-			before, err = inForce(ctx, r, fabric)
-		} else {
-			before, err = r.Plan(ctx, fabric, against)
+		if after, err = r.Plan(ctx, fabric, name); err == nil {
+			before, err = planOrInForce(ctx, r, fabric, against)
 		}
 		return err
 	})
@@ -278,9 +277,6 @@ func (s *Service) ExplainPlan(ctx context.Context, fabric, name string, f policy
 
 // PlanOrInForce returns a stored plan; name "" is the plan in force, and a *ConflictError when there is none.
 func (s *Service) PlanOrInForce(ctx context.Context, fabric, name string) (p Plan, err error) {
-	if name != "" {
-		return s.Plan(ctx, fabric, name)
-	}
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { p, err = inForce(ctx, r, fabric); return err })
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { p, err = planOrInForce(ctx, r, fabric, name); return err })
 	return p, err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"time"
 
 	"fairlane/tenants"
 )
@@ -91,58 +90,4 @@ func fellows(ctx context.Context, r Repos, fabric string, names []string) (map[s
 		}
 	}
 	return own, nil
-}
-
-// refresh returns a context with the caller's rights as they are at a time, for what outlives a request's beginning.
-// It fails with ErrUnauthorized when the account is gone or disabled, or what the caller came with has ended: its
-// token was revoked or expired (the OpenID provider's too), its session was ended or is too old. Waiting for events keeps no session alive.
-func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, error) {
-	p, ok := PrincipalFrom(ctx)
-	if !ok || p.Account == 0 {
-		return ctx, nil
-	}
-	a, err := r.AccountByID(ctx, p.Account)
-	switch {
-	case errors.Is(err, ErrNotFound), err == nil && a.Disabled:
-		return ctx, ErrUnauthorized
-	case err != nil:
-		return ctx, err
-	}
-	if err := stillHeld(ctx, r, p, now); err != nil {
-		return ctx, err
-	}
-	present := a.Principal()
-	if p.external() { // what it claims is stored nowhere; what is stored may be of another sign-in
-		if present, err = claimed(ctx, r, a, p.Claims); err != nil {
-			return ctx, err
-		}
-	}
-	p.Grants = present.Grants
-	return WithPrincipal(ctx, p), nil
-}
-
-// stillHeld is ErrUnauthorized when the token or the session that a principal came with has ended.
-func stillHeld(ctx context.Context, r Repos, p Principal, now time.Time) error {
-	switch {
-	case p.external():
-		if !now.Before(p.ExpiresAt) {
-			return ErrUnauthorized
-		}
-	case p.Token != "":
-		list, err := r.ListTokens(ctx, p.Account)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(list, func(t Token) bool { return t.Name == p.Token })
-		if i < 0 || !list[i].ExpiresAt.IsZero() && !now.Before(list[i].ExpiresAt) {
-			return ErrUnauthorized
-		}
-	case p.Session != 0:
-		ses, err := r.SessionByID(ctx, p.Session)
-		if errors.Is(err, ErrNotFound) || err == nil && !ses.valid(now) {
-			return ErrUnauthorized
-		}
-		return err
-	}
-	return nil
 }

@@ -158,7 +158,7 @@ func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Ta
 		}
 		for i := range part {
 			v := &out[i]
-			v.DeviceRecord = DeviceRecord{Watch: reconcile.Watch{Reading: reconcile.ReadingUnknown, Seen: reconcile.ReadingUnknown}, Version: 1}
+			v.DeviceRecord = newRecord(part[i].Device)
 			if d := known[ids[i]]; d != nil {
 				v.DeviceRecord = *d
 			}

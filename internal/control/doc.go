@@ -1,6 +1,6 @@
 // Package control holds the use cases behind the API: one file for each group of things an
 // operator does, one transaction for each change. It knows the pure model and the interfaces it
-// declares (Store, Discoverer, Compiler, Roller, Observer, Meter) and nothing of databases, HTTP or devices.
+// declares (Store, Discoverer, Observer, Meter, Laboratory) and nothing of databases, HTTP or devices.
 //
 // Rules that hold for every use case:
 //
@@ -9,7 +9,6 @@
 //     stale one is refused with ErrPrecondition.
 //   - Devices are reached only through a Rollout of a stored plan. At most one rollout runs on a
 //     fabric; the store enforces it, so that it holds across managers too.
-//   - A rollout row is "running" until its goroutine wrote the result. A row that is running
-//     when a manager starts belongs to one that died: Recover marks it interrupted, and nothing
-//     ever calls it done.
+//   - What goes on after a request - rollouts, simulations, calibrations - is a row and a job. Any manager works
+//     it (package engine, WorkTask), and goes on with what one that died left.
 package control

@@ -51,20 +51,15 @@ func DefaultDriftPolicy() DriftPolicy {
 
 func (p DriftPolicy) check() error {
 	var bad InvalidError
-	within := func(pointer string, v, least, most int) {
-		if v < least || v > most {
-			bad.add(pointer, fmt.Errorf("found %d: want %d to %d", v, least, most))
-		}
-	}
 	if !slices.Contains(reconcile.Policies(), p.Policy) {
 		bad.add("/policy", fmt.Errorf("policy %q: want one of %q", p.Policy, reconcile.Policies()))
 	}
 	if p.Interval != 0 {
-		within("/interval_s", p.Interval, minDriftInterval, 86400)
+		bad.within("/interval_s", p.Interval, minDriftInterval, 86400)
 	}
-	within("/limit", p.Limit, 1, 100)
-	within("/window_s", p.Window, 1, 604800)
-	within("/release_s", p.Release, 1, 604800)
+	bad.within("/limit", p.Limit, 1, 100)
+	bad.within("/window_s", p.Window, 1, 604800)
+	bad.within("/release_s", p.Release, 1, 604800)
 	return bad.orNil()
 }
 
@@ -91,13 +86,13 @@ type DeviceRecord struct {
 	Version     int64            // of what people decide about it
 }
 
-// policy is the policy in force for the device.
-func (d *DeviceRecord) policy(p DriftPolicy) reconcile.Policy {
-	if d.Policy != "" {
-		return d.Policy
-	}
-	return p.Policy
+// newRecord is the record of a device of which nothing is known yet.
+func newRecord(d driver.Device) DeviceRecord {
+	return DeviceRecord{Device: d, Watch: reconcile.Watch{Reading: reconcile.ReadingUnknown, Seen: reconcile.ReadingUnknown}, Version: 1}
 }
+
+// policy is the policy in force for the device.
+func (d *DeviceRecord) policy(p DriftPolicy) reconcile.Policy { return cmp.Or(d.Policy, p.Policy) }
 
 // DriftRepo keeps what is known of devices outside of rollouts.
 type DriftRepo interface {
@@ -245,7 +240,7 @@ func recordOf(ctx context.Context, r Repos, fabric string, d driver.Device) (Dev
 	case err != nil:
 		return DeviceRecord{}, err
 	case len(list) == 0:
-		return DeviceRecord{Device: d, Watch: reconcile.Watch{Reading: reconcile.ReadingUnknown, Seen: reconcile.ReadingUnknown}, Version: 1}, nil
+		return newRecord(d), nil
 	}
 	list[0].Device = d
 	return list[0], nil

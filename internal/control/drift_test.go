@@ -30,20 +30,16 @@ func inForce(t *testing.T) (*controltest.Rig, string) {
 }
 
 // managers are services on one store, with a clock that the test sets.
-func managers(t *testing.T, r *controltest.Rig, n int) (list []*control.Service, ahead *atomic.Int64) {
+func managers(t *testing.T, r *controltest.Rig, n int, change ...func(*control.Deps)) (list []*control.Service, ahead *atomic.Int64) {
 	t.Helper()
 	ahead = &atomic.Int64{}
-	for range n {
-		s, err := control.New(control.Deps{
-			Store: r.Store, Discoverer: r.Devices, Compiler: policy.Compile, Observer: r.Devices, Meter: r.Devices,
-			Clock: func() time.Time {
-				return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(ahead.Load()))
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
+	change = append(change, func(d *control.Deps) {
+		d.Clock = func() time.Time {
+			return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(ahead.Load()))
 		}
-		list = append(list, s)
+	})
+	for range n {
+		list = append(list, r.Manager(t, change...))
 	}
 	return list, ahead
 }
@@ -147,17 +143,9 @@ func TestAFabricThatIsAwayIsNoDrift(t *testing.T) {
 func TestReadingsThatARolloutOvertookAreDropped(t *testing.T) {
 	t.Parallel()
 	r, plan := inForce(t)
-	ahead := &atomic.Int64{}
 	o := &overtaken{Devices: r.Devices}
-	s, err := control.New(control.Deps{
-		Store: r.Store, Discoverer: r.Devices, Compiler: policy.Compile, Observer: o, Meter: r.Devices,
-		Clock: func() time.Time {
-			return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(time.Duration(ahead.Load()))
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, ahead := managers(t, r, 1, func(d *control.Deps) { d.Observer = o })
+	s := all[0]
 	p := control.DefaultDriftPolicy()
 	p.Policy = reconcile.PolicyRepair
 	if _, err := s.PutDriftPolicy(t.Context(), "lab", 0, p); err != nil {
@@ -203,10 +191,7 @@ func (m slowMeter) Measure(ctx context.Context, t control.Target, window time.Du
 func TestTheWindowThatWasAskedForAndTheOneThatWasMeasuredAreToldApart(t *testing.T) {
 	t.Parallel()
 	r, _ := inForce(t)
-	s, err := control.New(control.Deps{Store: r.Store, Discoverer: r.Devices, Compiler: policy.Compile, Observer: r.Devices, Meter: slowMeter{r.Devices}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := r.Manager(t, func(d *control.Deps) { d.Meter = slowMeter{r.Devices} })
 	sh, err := s.MeasureShares(t.Context(), "lab", "", 100*time.Millisecond)
 	kept, err2 := s.LatestShares(t.Context(), "lab")
 	if err := errors.Join(err, err2); err != nil {

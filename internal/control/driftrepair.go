@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"fairlane/internal/reconcile"
-	"fairlane/internal/span"
 	"fairlane/subnet/ident"
 )
 
@@ -32,7 +31,7 @@ func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Roll
 	return ro, err
 }
 
-// startRepair records a repair of devices of the plan in force, with the job that makes a manager begin it.
+// startRepair records a repair of devices of the plan in force, in their order, with the job that makes a manager begin it.
 func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []ident.PortID) (Rollout, error) {
 	fabric, plan := k.target.Fabric.Name, k.target.Plan.Name
 	name, err := inForceName(ctx, r, fabric)
@@ -42,21 +41,17 @@ func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []iden
 	if name != plan {
 		return Rollout{}, &ConflictError{Code: "plan-changed", Detail: fmt.Sprintf("plan %.12s came in force meanwhile; look at the device again", name)}
 	}
-	targets := make([]reconcile.Target, 0, len(ids))
-	for i := range k.list { // in their order
-		for _, id := range ids {
-			if k.list[i].Device.ID == id {
-				targets = append(targets, k.list[i])
-			}
-		}
+	targets := make([]reconcile.Target, len(ids))
+	for i, id := range ids {
+		targets[i] = k.list[k.index[id]]
 	}
 	steps, err := reconcile.PlanWaves(targets, k.target.Topology, reconcile.WaveOptions{Wave: repairWave, Domain: reconcile.DomainNone})
 	if err != nil {
 		return Rollout{}, err
 	}
 	ro := Rollout{
-		Fabric: fabric, Plan: plan, Stages: []Stage{StageSettings}, Actor: actor(ctx), CreatedAt: s.now(), Phase: PhasePlacing,
-		Waves: len(steps), Options: RolloutOptions{Repair: true, Wave: repairWave, Domain: string(reconcile.DomainNone), FailureBudget: len(targets), Attempts: repairTry, Trace: span.Carry(ctx)},
+		Fabric: fabric, Plan: plan, Stages: []Stage{StageSettings}, Waves: len(steps),
+		Options: RolloutOptions{Repair: true, Wave: repairWave, Domain: string(reconcile.DomainNone), FailureBudget: len(targets), Attempts: repairTry},
 	}
 	var devices []RolloutDevice
 	for w, step := range steps {
@@ -64,17 +59,11 @@ func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []iden
 			devices = append(devices, RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Note: "waits for its repair"})
 		}
 	}
-	if err := frozen(ctx, r, fabric, devices); err != nil {
-		return Rollout{}, err
-	}
-	if ro.Prior, err = r.PlacedPlan(ctx, fabric); err != nil {
-		return Rollout{}, err
-	}
 	what := devices[0].Device.Name
 	if n := len(devices); n > 1 {
 		what = fmt.Sprintf("%d devices", n)
 	}
-	return s.addRollout(ctx, r, ro, devices, "rollout.started", ", a repair of "+what+", was started")
+	return s.addRollout(ctx, r, ro, devices, ", a repair of "+what+", was started")
 }
 
 // settleDevices brings the records of devices up to date with a rollout that ended.

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,30 +25,36 @@ const (
 // has those repaired that are to be. Fabrics on which a rollout runs are left alone. Every manager may call it as often as it
 // likes: a device is read by one of them. by names the manager. The error joins those of fabrics that could not be read.
 func (s *Service) SweepDrift(ctx context.Context, by string) error {
-	var errs []error
-	for p := (Page{Limit: MaxPageLimit}); ; {
-		list, next, err := s.ListFabrics(ctx, p)
-		if err != nil {
-			return errors.Join(append(errs, err)...)
-		}
-		for _, f := range list {
-			if err := s.sweepFabric(ctx, f.Name, by); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
-				errs = append(errs, fmt.Errorf("look for drift on %s: %w", f.Name, err))
-			}
-		}
-		if p.After = next; next == "" {
-			return errors.Join(errs...)
-		}
-	}
+	return s.eachFabric(ctx, "look for drift on", func(fabric string) error { return s.sweepFabric(ctx, fabric, by) })
 }
 
 // sweep is one batch of devices that are read together.
 type sweep struct {
+	ground
+
 	fabric, by string
 	known      *known
-	policy     DriftPolicy
-	latest     int64 // the fabric's newest rollout when the devices were chosen
 	due        []DeviceRecord
+}
+
+// ground is what a sweep of a fabric goes by.
+type ground struct {
+	policy DriftPolicy
+	seeded string // the plan whose devices are recorded
+	plan   string // the plan in force; empty while a rollout runs
+	latest int64  // the fabric's newest rollout
+}
+
+func groundOf(ctx context.Context, r Repos, fabric string) (g ground, err error) {
+	if g.policy, g.seeded, err = driftPolicy(ctx, r, fabric); err != nil {
+		return g, err
+	}
+	running, latest, err := rolloutsOf(ctx, r, fabric)
+	if g.latest = latest; err != nil || running {
+		return g, err
+	}
+	g.plan, err = inForceName(ctx, r, fabric)
+	return g, err
 }
 
 func (s *Service) sweepFabric(ctx context.Context, fabric, by string) error {
@@ -98,20 +103,11 @@ func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep,
 	}
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
 		w.due = nil
-		var running bool
-		if running, w.latest, err = rolloutsOf(ctx, r, fabric); err != nil || running {
-			return err
-		}
-		name, err := inForceName(ctx, r, fabric)
-		if err != nil || name != w.known.target.Plan.Name {
-			return err // another plan came in force meanwhile: the next sweep goes by it
-		}
-		var seeded string
-		if w.policy, seeded, err = driftPolicy(ctx, r, fabric); err != nil || w.policy.Interval == 0 {
-			return err
+		if w.ground, err = groundOf(ctx, r, fabric); err != nil || w.policy.Interval == 0 || w.plan != w.known.target.Plan.Name {
+			return err // another plan may have come in force meanwhile: the next sweep goes by it
 		}
 		now := s.now()
-		if seeded != name {
+		if w.seeded != w.plan {
 			if err := s.seed(ctx, r, w, now); err != nil {
 				return err
 			}
@@ -136,23 +132,19 @@ func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep,
 // in memory.
 func (s *Service) sweepDue(ctx context.Context, fabric string) (due bool, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) error {
-		p, seeded, err := driftPolicy(ctx, r, fabric)
-		if err != nil || p.Interval == 0 {
+		g, err := groundOf(ctx, r, fabric)
+		if err != nil || g.policy.Interval == 0 || g.plan == "" {
 			return err
 		}
-		if running, _, err := rolloutsOf(ctx, r, fabric); err != nil || running {
-			return err
-		}
-		name, err := inForceName(ctx, r, fabric)
-		if due = seeded != name; err != nil || due {
-			return err
+		if due = g.seeded != g.plan; due {
+			return nil
 		}
 		now := s.now()
-		list, err := r.DevicesDue(ctx, fabric, now, now.Add(2*p.interval()), 1)
+		list, err := r.DevicesDue(ctx, fabric, now, now.Add(2*g.policy.interval()), 1)
 		due = len(list) > 0
 		return err
 	})
-	return due && err == nil, err
+	return due, err
 }
 
 // seed makes the records those of the plan in force.
@@ -160,21 +152,10 @@ func (s *Service) seed(ctx context.Context, r Repos, w sweep, now time.Time) err
 	list := make([]DeviceRecord, len(w.known.list))
 	for i := range list {
 		d := w.known.list[i].Device
-		list[i] = DeviceRecord{
-			Device: d, Version: 1, Due: reconcile.FirstLook(d.ID, now, w.policy.interval()),
-			Watch: reconcile.Watch{Reading: reconcile.ReadingUnknown, Seen: reconcile.ReadingUnknown},
-		}
+		list[i] = newRecord(d)
+		list[i].Due = reconcile.FirstLook(d.ID, now, w.policy.interval())
 	}
-	return r.SeedDevices(ctx, w.fabric, w.known.target.Plan.Name, list)
-}
-
-// rolloutsOf returns whether a rollout runs on a fabric, and the number of its newest one.
-func rolloutsOf(ctx context.Context, r Repos, fabric string) (running bool, latest int64, err error) {
-	list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: 1})
-	if err != nil || len(list) == 0 {
-		return false, 0, err
-	}
-	return list[0].State == RolloutRunning, list[0].ID, nil
+	return r.SeedDevices(ctx, w.fabric, w.plan, list)
 }
 
 // noteSweep writes down what was found, and asks for the repair of what is to be repaired. What was read while a rollout
@@ -185,18 +166,11 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 		found[reports[i].Device.ID] = &reports[i]
 	}
 	return s.d.Store.Tx(ctx, func(r Repos) error {
-		running, latest, err := rolloutsOf(ctx, r, w.fabric)
-		if err != nil || running || latest != w.latest {
+		g, err := groundOf(ctx, r, w.fabric)
+		if err != nil || g.plan != w.plan || g.latest != w.latest {
 			return err
 		}
-		name, err := inForceName(ctx, r, w.fabric)
-		if err != nil || name != w.known.target.Plan.Name {
-			return err
-		}
-		// What people decided while the devices were read counts.
-		if w.policy, _, err = driftPolicy(ctx, r, w.fabric); err != nil {
-			return err
-		}
+		w.policy = g.policy // what people decided while the devices were read counts
 		ids := make([]ident.PortID, 0, len(found))
 		for id := range found {
 			ids = append(ids, id)
@@ -238,7 +212,7 @@ func (s *Service) noteReport(d *DeviceRecord, x *DeviceReport, w sweep, now time
 	if reading == reconcile.ReadingUnknown {
 		return nil // it was not read
 	}
-	d.Plan, d.ReadBy, d.ReadAt, d.Error = w.known.target.Plan.Name, w.by, now, x.Error
+	d.Plan, d.ReadBy, d.ReadAt, d.Error = w.plan, w.by, now, x.Error
 	if reading != reconcile.ReadingUnreachable {
 		d.SeenAt, d.Differences, d.Observed = now, x.Differences, nil
 		if reading == reconcile.ReadingDrifted {
@@ -382,8 +356,8 @@ func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
 		return nil, err
 	}
 	k := &known{target: t}
-	if k.list, err = reconcile.Desired(t.Plan, t.Topology); err != nil {
-		return nil, &ConflictError{Code: "topology-changed", Detail: fmt.Sprintf("plan %.12s does not fit the fabric it was made for: %v", name, err)}
+	if k.list, err = t.desired(); err != nil {
+		return nil, err
 	}
 	k.index = make(map[ident.PortID]int, len(k.list))
 	for i := range k.list {

@@ -23,7 +23,7 @@ var (
 
 // NotFoundError says which thing does not exist.
 type NotFoundError struct {
-	Kind string // "fabric", "tenant", "plan", "rollout", "snapshot"
+	Kind string // in words for people, such as "tenant"
 	Name string
 }
 
@@ -35,7 +35,7 @@ func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
 // ConflictError says why a change collides with the present state.
 type ConflictError struct {
-	Code   string // stable: "already-exists", "rollout-running", "in-use", "not-discovered", "no-plan", "topology-changed", "not-running"
+	Code   string // stable, such as "rollout-running"; the API has a problem of that name
 	Detail string
 }
 
@@ -71,6 +71,29 @@ func (e *InvalidError) Error() string {
 	return strings.Join(parts, "; ")
 }
 
+// maxListed bounds the faults that an error lists.
+const maxListed = 20
+
+func (e *InvalidError) add(pointer string, err error) {
+	if len(e.Fields) < maxListed {
+		e.Fields = append(e.Fields, FieldError{Pointer: pointer, Detail: err.Error()})
+	}
+}
+
+// within adds a fault when a number is out of range.
+func (e *InvalidError) within(pointer string, v, least, most int) {
+	if v < least || v > most {
+		e.add(pointer, fmt.Errorf("found %d: want %d to %d", v, least, most))
+	}
+}
+
+func (e *InvalidError) orNil() error {
+	if len(e.Fields) == 0 {
+		return nil
+	}
+	return e
+}
+
 // Is matches ErrInvalid.
 func (e *InvalidError) Is(target error) bool { return target == ErrInvalid }
 
@@ -90,7 +113,7 @@ func (e *PreconditionError) Is(target error) bool { return target == ErrPrecondi
 
 // UnavailableError says what outside the service could not be reached or did not work.
 type UnavailableError struct {
-	Code   string // stable: "discovery-failed", "devices-unreachable", "measurement-failed", "stopping"
+	Code   string // as of a ConflictError, such as "devices-unreachable"
 	Detail string
 	Err    error
 }

@@ -16,12 +16,6 @@ func rob(d *door, grants ...tenants.Grant) control.Identity {
 	return control.Identity{Issuer: "https://id.example", Subject: "rob", Name: "rob", Grants: grants, ExpiresAt: d.clock().Add(5 * time.Minute)}
 }
 
-func (d *door) clock() time.Time {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.now
-}
-
 // withProvidersToken is rob as he comes with a token of the provider that gives other roles than his sign-in did.
 func withProvidersToken(t *testing.T, d *door, signedIn, claimed tenants.Grant) context.Context {
 	t.Helper()

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -50,15 +51,39 @@ func (s *Service) Fabric(ctx context.Context, name string) (f Fabric, err error)
 
 // ListFabrics returns the fabrics that the caller has something on, by name.
 func (s *Service) ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error) {
-	if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
-		err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.FabricsNamed(ctx, who.Fabrics(), p); return err })
+	err = s.d.Store.View(ctx, func(r Repos) (err error) {
+		who, ok := PrincipalFrom(ctx)
+		if !ok || who.Wide() {
+			list, next, err = r.ListFabrics(ctx, p)
+			return err
+		}
+		list, next, err = r.FabricsNamed(ctx, who.Fabrics(), p)
 		for i := range list {
 			list[i] = list[i].reduced()
 		}
-		return list, next, err
-	}
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListFabrics(ctx, p); return err })
+		return err
+	})
 	return list, next, err
+}
+
+// eachFabric does the service's own work on every fabric. The error joins those of fabrics where it failed; that a fabric
+// has nothing in force, or is gone, is none.
+func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric string) error) error {
+	var errs []error
+	for p := (Page{Limit: MaxPageLimit}); ; {
+		list, next, err := s.ListFabrics(ctx, p)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		for _, f := range list {
+			if err := do(f.Name); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+				errs = append(errs, fmt.Errorf("%s %s: %w", what, f.Name, err))
+			}
+		}
+		if p.After = next; next == "" {
+			return errors.Join(errs...)
+		}
+	}
 }
 
 // UpdateFabric changes where a fabric is found and how its time runs; version 0 means any version. Nothing is
@@ -110,16 +135,20 @@ func (s *Service) DeleteFabric(ctx context.Context, name string, version int64) 
 
 // atRest fails with *ConflictError "rollout-running" while a rollout runs on a fabric.
 func atRest(ctx context.Context, r Repos, fabric string) error {
-	running, err := r.RunningRollouts(ctx)
-	if err != nil {
-		return err
+	running, latest, err := rolloutsOf(ctx, r, fabric)
+	if err == nil && running {
+		err = &ConflictError{Code: "rollout-running", Detail: fmt.Sprintf("rollout %d is running on fabric %q; cancel it first", latest, fabric)}
 	}
-	for _, ro := range running {
-		if ro.Fabric == fabric {
-			return &ConflictError{Code: "rollout-running", Detail: fmt.Sprintf("rollout %d is running on fabric %q; cancel it first", ro.ID, fabric)}
-		}
+	return err
+}
+
+// rolloutsOf returns whether a rollout runs on a fabric, and the number of its newest one, which is the one that runs.
+func rolloutsOf(ctx context.Context, r Repos, fabric string) (running bool, latest int64, err error) {
+	list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: 1})
+	if err != nil || len(list) == 0 {
+		return false, 0, err
 	}
-	return nil
+	return list[0].State == RolloutRunning, list[0].ID, nil
 }
 
 // Discover sweeps the fabric's source, outside any transaction, and keeps the topology.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"slices"
 
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -62,36 +63,20 @@ func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, b
 // others are all tenants of a fabric but one.
 func others(ctx context.Context, r Repos, fabric, name string) ([]Tenant, error) {
 	all, err := r.AllTenants(ctx, fabric)
-	if err != nil {
-		return nil, err
-	}
-	out := all[:0]
-	for _, t := range all {
-		if t.Name != name {
-			out = append(out, t)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(all, func(t Tenant) bool { return t.Name == name }), err
 }
 
 // nodesOf are the nodes that a tenant is on: those of its attachments or, when it lists none, of its flows' ends.
 func nodesOf(t tenants.Tenant, flows []tenants.Flow) []ident.GUID {
-	seen := map[ident.GUID]bool{}
 	var out []ident.GUID
-	add := func(g ident.GUID) {
-		if !seen[g] {
-			seen[g] = true
-			out = append(out, g)
-		}
-	}
 	for _, a := range t.Attachments {
-		add(a.Port.Node)
+		out = append(out, a.Port.Node)
 	}
 	if len(t.Attachments) == 0 {
 		for _, f := range flows {
-			add(f.Src.Node)
-			add(f.Dst.Node)
+			out = append(out, f.Src.Node, f.Dst.Node)
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -37,6 +37,23 @@ func (e *TagError) Error() string {
 // Is matches ErrPrecondition.
 func (e *TagError) Is(target error) bool { return target == ErrPrecondition }
 
+// unchanged is a *TagError when a part has another tag than the caller read, unless that is AnyTag.
+func unchanged(tag string, part any, kind, name string) error {
+	if tag != AnyTag && tag != Tag(part) {
+		return &TagError{kind, name}
+	}
+	return nil
+}
+
+// unused is a *ConflictError when a tenant has declared flows that need a part of it; what says how they do.
+func unused(ctx context.Context, r Repos, fabric, tenant, what string, needs func(tenants.Flow) bool) error {
+	flows, err := r.FlowsOf(ctx, fabric, []string{tenant})
+	if err == nil && slices.ContainsFunc(flows, needs) {
+		err = &ConflictError{Code: "in-use", Detail: fmt.Sprintf("declared flows of tenant %q %s; replace the flows first", tenant, what)}
+	}
+	return err
+}
+
 // editTenant changes a tenant by edit, checks it with all others, and makes the next revision.
 func (s *Service) editTenant(ctx context.Context, fabric, name, message string, edit func(Repos, *tenants.Tenant) error) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
@@ -130,8 +147,8 @@ func (s *Service) PutAttachment(ctx context.Context, fabric, tenant, port, tag s
 		if err != nil {
 			return err
 		}
-		if tag != AnyTag && tag != Tag(t.Attachments[i]) {
-			return &TagError{"attachment", port}
+		if err := unchanged(tag, t.Attachments[i], "attachment", port); err != nil {
+			return err
 		}
 		t.Attachments[i].SL = sl
 		a = t.Attachments[i]
@@ -147,16 +164,12 @@ func (s *Service) DeleteAttachment(ctx context.Context, fabric, tenant, port, ta
 		if err != nil {
 			return err
 		}
-		if tag != AnyTag && tag != Tag(t.Attachments[i]) {
-			return &TagError{"attachment", port}
-		}
-		id := t.Attachments[i].Port
-		flows, _, err := r.Flows(ctx, fabric)
-		if err != nil {
+		if err := unchanged(tag, t.Attachments[i], "attachment", port); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(flows, func(f tenants.Flow) bool { return f.Tenant == tenant && (f.Src == id || f.Dst == id) }) {
-			return &ConflictError{Code: "in-use", Detail: fmt.Sprintf("declared flows of tenant %q use port %s; replace the flows first", tenant, id)}
+		id := t.Attachments[i].Port
+		if err := unused(ctx, r, fabric, tenant, fmt.Sprintf("use port %s", id), func(f tenants.Flow) bool { return f.Src == id || f.Dst == id }); err != nil {
+			return err
 		}
 		t.Attachments = slices.Delete(t.Attachments, i, i+1)
 		return nil
@@ -202,8 +215,8 @@ func (s *Service) PutClass(ctx context.Context, fabric, tenant, tag string, c te
 		if err != nil {
 			return err
 		}
-		if tag != AnyTag && tag != Tag(t.Classes[i]) {
-			return &TagError{"class", c.Name}
+		if err := unchanged(tag, t.Classes[i], "class", c.Name); err != nil {
+			return err
 		}
 		t.Classes[i] = c
 		return nil
@@ -217,15 +230,11 @@ func (s *Service) DeleteClass(ctx context.Context, fabric, tenant, class, tag st
 		if err != nil {
 			return err
 		}
-		if tag != AnyTag && tag != Tag(t.Classes[i]) {
-			return &TagError{"class", class}
-		}
-		flows, _, err := r.Flows(ctx, fabric)
-		if err != nil {
+		if err := unchanged(tag, t.Classes[i], "class", class); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(flows, func(f tenants.Flow) bool { return f.Tenant == tenant && f.Class == class }) {
-			return &ConflictError{Code: "in-use", Detail: fmt.Sprintf("declared flows of tenant %q are of class %q; replace the flows first", tenant, class)}
+		if err := unused(ctx, r, fabric, tenant, fmt.Sprintf("are of class %q", class), func(f tenants.Flow) bool { return f.Class == class }); err != nil {
+			return err
 		}
 		t.Classes = slices.Delete(t.Classes, i, i+1)
 		return nil

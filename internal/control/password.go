@@ -42,9 +42,13 @@ const (
 func hashPassword(password string, c passwordCost) string {
 	var salt [saltLength]byte
 	_, _ = rand.Read(salt[:]) // never fails: crypto/rand ends the process instead
-	key := argon2.IDKey([]byte(password), salt[:], c.passes, c.memory, c.threads, hashLength)
+	return c.text(salt[:], argon2.IDKey([]byte(password), salt[:], c.passes, c.memory, c.threads, hashLength))
+}
+
+// text is a hash as it is stored.
+func (c passwordCost) text(salt, key []byte) string {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.passes, c.threads,
-		base64.RawStdEncoding.EncodeToString(salt[:]), base64.RawStdEncoding.EncodeToString(key))
+		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(key))
 }
 
 // parseHash reads what hashPassword made.
@@ -83,10 +87,7 @@ func checkPassword(password, stored string) (ok, renew bool, err error) {
 // decoy is a hash that nobody's password has, for names without an account or without a password:
 // they must cost what others do.
 func decoy() string {
-	c := presentCost()
-	zero := base64.RawStdEncoding.EncodeToString(make([]byte, saltLength))
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.passes, c.threads, zero,
-		base64.RawStdEncoding.EncodeToString(make([]byte, hashLength)))
+	return presentCost().text(make([]byte, saltLength), make([]byte, hashLength))
 }
 
 // checkNewPassword refuses what cannot be a password; pointer is its place in the request.

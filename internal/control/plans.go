@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/tenants"
 )
@@ -78,6 +79,15 @@ func (s *Service) ListPlans(ctx context.Context, fabric string, p Page) (list []
 	return list, next, err
 }
 
+// desired lists what the target's devices should be, by device.
+func (t *Target) desired() ([]reconcile.Target, error) {
+	list, err := reconcile.Desired(t.Plan, t.Topology)
+	if err != nil {
+		return nil, &ConflictError{Code: "topology-changed", Detail: fmt.Sprintf("plan %.12s does not fit the fabric it was made for: %v", t.Plan.Name, err)}
+	}
+	return list, nil
+}
+
 // target loads what a plan of a fabric is brought to: name "" is the plan of the latest
 // successful rollout.
 func (s *Service) target(ctx context.Context, fabric, name string) (t Target, err error) {
@@ -87,12 +97,7 @@ func (s *Service) target(ctx context.Context, fabric, name string) (t Target, er
 		if t.Fabric, err = r.Fabric(ctx, fabric); err != nil {
 			return err
 		}
-		if name == "" {
-			if name, err = inForceName(ctx, r, fabric); err != nil {
-				return err
-			}
-		}
-		if p, err = r.Plan(ctx, fabric, name); err != nil {
+		if p, err = planOrInForce(ctx, r, fabric, name); err != nil {
 			return err
 		}
 		snap, err = r.Snapshot(ctx, fabric, p.Input.Snapshot)

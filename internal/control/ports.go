@@ -130,11 +130,8 @@ type Discoverer interface {
 	Discover(ctx context.Context, source string) (*subnet.Fabric, DiscoverStats, error)
 }
 
-// Compiler is policy.Compile.
-type Compiler func(policy.Input) (*policy.Plan, error)
-
-// Target is what Roller, Observer and Meter work on: a fabric as last discovered when the plan
-// was made, and the plan.
+// Target is what rollouts, Observer and Meter work on: a plan, its fabric as it is stored now, and the topology that the
+// plan was made for.
 type Target struct {
 	Fabric   Fabric
 	Topology *subnet.Fabric

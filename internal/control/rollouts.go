@@ -1,8 +1,11 @@
 package control
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -28,7 +31,7 @@ type WavePreview struct {
 
 // Bounds of rollout options.
 const (
-	DefaultShard     = 128
+	defaultShard     = 128
 	MaxConfirmWindow = 24 * time.Hour
 	maxParallel      = 4096
 	maxAttempts      = 100
@@ -39,7 +42,7 @@ func (o RolloutOptions) check() error {
 	var bad InvalidError
 	count := func(name string, v, most int) {
 		if v < 0 || v > most {
-			bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/" + name, Detail: fmt.Sprintf("%d: want 0 to %d", v, most)})
+			bad.add("/options/"+name, fmt.Errorf("%d: want 0 to %d", v, most))
 		}
 	}
 	count("canary", o.Canary, reconcile.MaxTargets)
@@ -49,28 +52,25 @@ func (o RolloutOptions) check() error {
 	count("failure_budget", o.FailureBudget, reconcile.MaxTargets)
 	count("attempts", o.Attempts, maxAttempts)
 	if o.Domain != "" && !slices.Contains(reconcile.Domains(), reconcile.Domain(o.Domain)) {
-		bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/domain", Detail: fmt.Sprintf("domain %q: want one of %q", o.Domain, reconcile.Domains())})
+		bad.add("/options/domain", fmt.Errorf("domain %q: want one of %q", o.Domain, reconcile.Domains()))
 	}
 	if o.ConfirmWindow < 0 || o.ConfirmWindow > MaxConfirmWindow {
-		bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/confirm_window_s", Detail: fmt.Sprintf("%s: want 0 to %s", o.ConfirmWindow, MaxConfirmWindow)})
+		bad.add("/options/confirm_window_s", fmt.Errorf("%s: want 0 to %s", o.ConfirmWindow, MaxConfirmWindow))
 	}
 	if o.VerifyShares && o.ConfirmWindow == 0 {
-		bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/verify_shares", Detail: "verify_shares without confirm_window_s: want both"})
+		bad.add("/options/verify_shares", errors.New("verify_shares without confirm_window_s: want both"))
 	}
 	share := func(name string, v float64) {
 		if !(v >= 0 && v <= 1) { // refuses what is not a number, too
-			bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/" + name, Detail: fmt.Sprintf("%v: want 0 to 1", v)})
+			bad.add("/options/"+name, fmt.Errorf("%v: want 0 to 1", v))
 		}
 	}
 	share("max_share_error", o.MaxShareError)
 	share("min_utilisation", o.MinUtilisation)
 	if o.MeasureWindow != 0 && (o.MeasureWindow < MinWindow || o.MeasureWindow > MaxWindow) {
-		bad.Fields = append(bad.Fields, FieldError{Pointer: "/options/measure_window_ms", Detail: fmt.Sprintf("%s: want %s to %s", o.MeasureWindow, MinWindow, MaxWindow)})
+		bad.add("/options/measure_window_ms", fmt.Errorf("%s: want %s to %s", o.MeasureWindow, MinWindow, MaxWindow))
 	}
-	if bad.Fields == nil {
-		return nil
-	}
-	return &bad
+	return bad.orNil()
 }
 
 // prepared is a rollout that was checked and cut into waves.
@@ -107,19 +107,16 @@ func (s *Service) prepare(ctx context.Context, fabric string, in RolloutInput) (
 
 // cut plans the waves and shards.
 func (p *prepared) cut() error {
-	targets, err := reconcile.Desired(p.target.Plan, p.target.Topology)
+	targets, err := p.target.desired()
 	if err != nil {
-		return &ConflictError{Code: "topology-changed", Detail: fmt.Sprintf("plan %.12s does not fit the fabric it was made for: %v", p.target.Plan.Name, err)}
+		return err
 	}
 	o := &p.in.Options
 	steps, err := reconcile.PlanWaves(targets, p.target.Topology, reconcile.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: reconcile.Domain(o.Domain)})
 	if err != nil {
 		return Invalid("/options", "%v", err)
 	}
-	size := o.Shard
-	if size == 0 {
-		size = DefaultShard
-	}
+	size := cmp.Or(o.Shard, defaultShard)
 	o.CanaryWaves = nil
 	for w, step := range steps {
 		preview := WavePreview{Canary: step.Canary}
@@ -151,27 +148,24 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 	}
 	name := p.target.Plan.Name
 	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
-		ro := Rollout{
-			Fabric: fabric, Plan: name, Stages: p.in.Stages, Actor: actor(ctx), CreatedAt: s.now(),
-			Phase: PhasePlacing, Options: p.in.Options, Waves: len(p.waves),
-		}
-		ro.Options.Trace = span.Carry(ctx)
-		if err := frozen(ctx, r, fabric, p.devices); err != nil {
-			return err
-		}
-		if ro.Prior, err = r.PlacedPlan(ctx, fabric); err != nil {
-			return err
-		}
-		out, err = s.addRollout(ctx, r, ro, p.devices, "rollout.started",
+		ro := Rollout{Fabric: fabric, Plan: name, Stages: p.in.Stages, Options: p.in.Options, Waves: len(p.waves)}
+		out, err = s.addRollout(ctx, r, ro, p.devices,
 			fmt.Sprintf(" of plan %.12s was started: %d devices in %d waves", name, len(p.devices), len(p.waves)))
 		return err
 	})
 	return out, err
 }
 
-// addRollout adds a rollout with its devices and the job that makes a manager begin it. what goes on the sentence
-// "rollout 7".
-func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices []RolloutDevice, kind, what string) (out Rollout, err error) {
+// addRollout adds a rollout with its devices, none of which may be frozen, and the job that makes a manager begin it.
+// what goes on the sentence "rollout 7".
+func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices []RolloutDevice, what string) (out Rollout, err error) {
+	if err := frozen(ctx, r, ro.Fabric, devices); err != nil {
+		return out, err
+	}
+	if ro.Prior, err = r.PlacedPlan(ctx, ro.Fabric); err != nil {
+		return out, err
+	}
+	ro.Phase, ro.Actor, ro.CreatedAt, ro.Options.Trace = PhasePlacing, actor(ctx), s.now(), span.Carry(ctx)
 	if out, err = r.CreateRollout(ctx, ro); err != nil {
 		return out, err
 	}
@@ -184,7 +178,7 @@ func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices [
 	if err := r.Enqueue(ctx, Job{Kind: JobStep, Rollout: out.ID, Revision: out.Revision}); err != nil {
 		return out, err
 	}
-	return out, s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: out.ID, Kind: kind, Subject: ro.Plan,
+	return out, s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: out.ID, Kind: "rollout.started", Subject: ro.Plan,
 		Message: fmt.Sprintf("rollout %d%s", out.ID, what)}, map[string]any{"stages": ro.Stages, "options": ro.Options})
 }
 
@@ -233,7 +227,7 @@ func orderStages(in []Stage) ([]Stage, error) {
 	return out, nil
 }
 
-// steer stores what an operator asks of a running rollout and has somebody look at it. check refuses what makes no
+// steer stores what an operator asks of a running rollout and has somebody look at it. change refuses what makes no
 // sense in the rollout's present phase.
 func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, message string, change func(*Rollout) error) (ro Rollout, err error) {
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
@@ -269,13 +263,13 @@ func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, mess
 	return ro, err
 }
 
-// undoing reports whether a rollout is on its way back.
-func (ro *Rollout) undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase == PhaseUnplacing }
+// Undoing reports whether a rollout is on its way back.
+func (ro *Rollout) Undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase == PhaseUnplacing }
 
 // PauseRollout stops a running rollout at the next safe point, until it is resumed, cancelled or rolled back.
 func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.paused", "rollout %d is to pause", func(ro *Rollout) error {
-		if ro.Wish == WishCancel || ro.Wish == WishUndo && !ro.undoing() {
+		if ro.Wish == WishCancel || ro.Wish == WishUndo && !ro.Undoing() {
 			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is to end already (%s)", id, ro.Wish)}
 		}
 		ro.Wish = WishPause
@@ -309,7 +303,7 @@ func (s *Service) ConfirmRollout(ctx context.Context, fabric string, id int64) (
 // its way back cannot be cancelled.
 func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.canceling", "rollout %d is to stop where it is", func(ro *Rollout) error {
-		if ro.undoing() {
+		if ro.Undoing() {
 			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is being rolled back: it ends by itself", id)}
 		}
 		ro.Wish = WishCancel
@@ -320,10 +314,10 @@ func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (R
 // UndoRollout returns everything that a running rollout did to what it was.
 func (s *Service) UndoRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
 	return s.steer(ctx, fabric, id, "rollout.undoing", "rollout %d is to be rolled back", func(ro *Rollout) error {
-		if ro.undoing() && ro.Wish != WishPause || ro.Confirmed {
+		if ro.Undoing() && ro.Wish != WishPause || ro.Confirmed {
 			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d ends already", id)}
 		}
-		if ro.Wish = WishUndo; ro.undoing() {
+		if ro.Wish = WishUndo; ro.Undoing() {
 			ro.Wish = WishRun
 		}
 		return nil
@@ -359,7 +353,14 @@ func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (pl
 // brings settings and, where rollouts ever placed traffic, placements, whatever stages the other one had: half of a plan
 // is no state to go back to. A repair that ended is nothing to go back from: *ConflictError "is-repair".
 func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan string) (Rollout, error) {
-	ro, err := s.Rollout(ctx, fabric, id)
+	var ro Rollout
+	var placed string
+	err := s.d.Store.View(ctx, func(r Repos) (err error) {
+		if ro, err = rolloutRow(ctx, r, fabric, id); err == nil {
+			placed, err = r.PlacedPlan(ctx, fabric)
+		}
+		return err
+	})
 	switch {
 	case err != nil:
 		return Rollout{}, err
@@ -373,11 +374,6 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 		}
 	}
 	in := RolloutInput{Plan: plan, Stages: []Stage{StageSettings}, Options: wayBack(ro.Options)}
-	var placed string
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { placed, err = r.PlacedPlan(ctx, fabric); return err })
-	if err != nil {
-		return Rollout{}, err
-	}
 	if placed != "" || slices.Contains(ro.Stages, StagePlacement) {
 		in.Stages = []Stage{StagePlacement, StageSettings}
 	}
@@ -419,6 +415,19 @@ func (s *Service) Rollout(ctx context.Context, fabric string, id int64) (ro Roll
 	return ro, err
 }
 
+// rolloutRow is a rollout without its devices, of which there may be many.
+func rolloutRow(ctx context.Context, r Repos, fabric string, id int64) (Rollout, error) {
+	next := min(max(id, 0), math.MaxInt64-1) + 1
+	list, _, err := r.ListRollouts(ctx, fabric, Page{After: fmt.Sprint(next), Limit: 1}) // the newest one up to it
+	switch {
+	case err != nil:
+		return Rollout{}, err
+	case len(list) == 0 || list[0].ID != id:
+		return Rollout{}, &NotFoundError{Kind: "rollout", Name: fmt.Sprint(id)}
+	}
+	return list[0], nil
+}
+
 // RolloutSettings is Rollout with what each device should be and was seen to be filled in: rows keep neither the
 // plan's settings nor what was read back equal to something known.
 func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) (Rollout, error) {
@@ -430,7 +439,7 @@ func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) 
 	if err != nil {
 		return ro, err
 	}
-	list, err := reconcile.Desired(t.Plan, t.Topology)
+	list, err := t.desired()
 	if err != nil {
 		return ro, err
 	}
@@ -463,14 +472,19 @@ func (s *Service) ListRollouts(ctx context.Context, fabric string, p Page) (list
 // Events returns events of a fabric, or of one of its rollouts when that is not 0.
 func (s *Service) Events(ctx context.Context, fabric string, rollout int64, p Page) (list []Event, next string, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) {
-		if _, err = r.Fabric(ctx, fabric); err == nil && rollout != 0 && sight(ctx, fabric) == nil {
-			_, err = r.Rollout(ctx, fabric, rollout)
+		if _, err = r.Fabric(ctx, fabric); err != nil {
+			return err
 		}
-		if names := sight(ctx, fabric); names != nil && err == nil {
+		if names := sight(ctx, fabric); names != nil {
 			list, next, err = tenantEvents(ctx, r, fabric, names, rollout, p)
-		} else if err == nil {
-			list, next, err = r.ListEvents(ctx, EventFilter{Fabric: fabric, Rollout: rollout}, p)
+			return err
 		}
+		if rollout != 0 {
+			if _, err = rolloutRow(ctx, r, fabric, rollout); err != nil {
+				return err
+			}
+		}
+		list, next, err = r.ListEvents(ctx, EventFilter{Fabric: fabric, Rollout: rollout}, p)
 		return err
 	})
 	return list, next, err

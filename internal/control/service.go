@@ -20,7 +20,6 @@ import (
 type Deps struct {
 	Store      Store
 	Discoverer Discoverer
-	Compiler   Compiler // nil is the compiler with a memory for each fabric
 	Observer   Observer
 	Meter      Meter
 	Laboratory Laboratory       // nil: no simulations and calibrations
@@ -133,6 +132,7 @@ func (s *Service) cached(sha string) *subnet.Fabric {
 func (s *Service) keep(sha string, f *subnet.Fabric) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.topologies = slices.DeleteFunc(s.topologies, func(c cachedTopology) bool { return c.sha == sha }) // parsed twice at once
 	if len(s.topologies) == maxCached {
 		s.topologies = slices.Delete(s.topologies, 0, 1)
 	}

@@ -43,18 +43,13 @@ func DefaultSettings() Settings {
 
 func (s Settings) check() error {
 	var bad InvalidError
-	within := func(pointer string, v, least, most int) {
-		if v < least || v > most {
-			bad.add(pointer, fmt.Errorf("found %d: want %d to %d", v, least, most))
-		}
-	}
 	if s.Shares.Interval != 0 {
-		within("/shares/interval_s", s.Shares.Interval, minShareInterval, 86400)
+		bad.within("/shares/interval_s", s.Shares.Interval, minShareInterval, 86400)
 	}
-	within("/shares/window_ms", s.Shares.Window, 1, 60000)
-	within("/shares/keep", s.Shares.Keep, 1, 100_000)
-	within("/tasks/keep", s.Tasks.Keep, 1, 10_000)
-	within("/tasks/limit", s.Tasks.Limit, 1, 1000)
+	bad.within("/shares/window_ms", s.Shares.Window, 1, 60000)
+	bad.within("/shares/keep", s.Shares.Keep, 1, 100_000)
+	bad.within("/tasks/keep", s.Tasks.Keep, 1, 10_000)
+	bad.within("/tasks/limit", s.Tasks.Limit, 1, 1000)
 	return bad.orNil()
 }
 

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -91,25 +90,10 @@ func (s *Service) SampleShares(ctx context.Context) error {
 	if err != nil || set.Shares.Interval == 0 {
 		return err
 	}
-	var errs []error
-	for p := (Page{Limit: MaxPageLimit}); ; {
-		list, next, err := s.ListFabrics(ctx, p)
-		if err != nil {
-			return errors.Join(append(errs, err)...)
-		}
-		for _, f := range list {
-			if err := s.sample(ctx, f.Name, set.Shares); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
-				errs = append(errs, fmt.Errorf("measure shares on %s: %w", f.Name, err))
-			}
-		}
-		if p.After = next; next == "" {
-			return errors.Join(errs...)
-		}
-	}
+	return s.eachFabric(ctx, "measure shares on", func(fabric string) error { return s.sample(ctx, fabric, set.Shares) })
 }
 
 func (s *Service) sample(ctx context.Context, fabric string, set ShareSettings) error {
-	due := false
 	err := s.d.Store.View(ctx, func(r Repos) error {
 		_, err := inForceName(ctx, r, fabric)
 		return err
@@ -117,7 +101,7 @@ func (s *Service) sample(ctx context.Context, fabric string, set ShareSettings) 
 	if err != nil {
 		return err
 	}
-	now := s.now()
+	now, due := s.now(), false
 	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
 		due, err = r.ClaimShares(ctx, fabric, now, now.Add(time.Duration(set.Interval)*time.Second))
 		return err

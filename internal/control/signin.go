@@ -65,9 +65,9 @@ func (s *Service) SignIn(ctx context.Context, name, password string) (SignedIn, 
 		return SignedIn{}, ErrUnauthorized
 	}
 	key := sha256.Sum256([]byte(name))
-	a := Account{}
+	var a Account
 	err := s.d.Store.View(ctx, func(r Repos) (err error) {
-		if err := s.unlocked(ctx, r, key); err != nil {
+		if _, err := s.unlocked(ctx, r, key); err != nil {
 			return err
 		}
 		a, err = r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: name})
@@ -107,18 +107,15 @@ func (s *Service) check(ctx context.Context, password, stored string) (ok, renew
 	return ok && stored != "", renew, err
 }
 
-// unlocked is a *LockedError while a name is locked. It is asked before a password is looked at, and again in the
+// unlocked returns what is remembered of a name, and a *LockedError while it is locked. It is asked before a password is looked at, and again in the
 // transaction that judges it: of many tries at once, no more count than of as many one after another. A lock
 // longer than there can be is of a clock that went wrong, and none.
-func (s *Service) unlocked(ctx context.Context, r Repos, key [32]byte) error {
+func (s *Service) unlocked(ctx context.Context, r Repos, key [32]byte) (SigninFailures, error) {
 	had, err := r.SigninFailures(ctx, key)
-	if err != nil {
-		return err
+	if left := had.LockedUntil.Sub(s.now()); err == nil && left > 0 && left <= longestLock {
+		err = &LockedError{Detail: "too many failed sign-ins under this name", Until: had.LockedUntil}
 	}
-	if left := had.LockedUntil.Sub(s.now()); left > 0 && left <= longestLock {
-		return &LockedError{Detail: "too many failed sign-ins under this name", Until: had.LockedUntil}
-	}
-	return nil
+	return had, err
 }
 
 // refuse counts a failure under a name, with its entry in the audit log, and returns ErrUnauthorized, or a
@@ -126,14 +123,11 @@ func (s *Service) unlocked(ctx context.Context, r Repos, key [32]byte) error {
 // typed then may be a password, and is not kept.
 func (s *Service) refuse(ctx context.Context, key [32]byte, account string) error {
 	err := s.d.Store.Tx(ctx, func(r Repos) error {
-		if err := s.unlocked(ctx, r, key); err != nil {
-			return err
-		}
-		now := s.now()
-		had, err := r.SigninFailures(ctx, key)
+		had, err := s.unlocked(ctx, r, key)
 		if err != nil {
 			return err
 		}
+		now := s.now()
 		if now.Sub(had.LastAt).Abs() > forgetAfter {
 			had = SigninFailures{}
 		}
@@ -185,7 +179,7 @@ type proof struct {
 // account may have been disabled, its password changed, or its name locked by other tries.
 func (s *Service) holds(ctx context.Context, r Repos, p proof) (Account, error) {
 	if p.method == "password" {
-		if err := s.unlocked(ctx, r, p.key); err != nil {
+		if _, err := s.unlocked(ctx, r, p.key); err != nil {
 			return Account{}, err
 		}
 	}
@@ -299,7 +293,6 @@ func (s *Service) AuthenticateSession(ctx context.Context, secret string) (Princ
 	case err != nil:
 		return Principal{}, Session{}, err
 	case a.Disabled, !ses.valid(now):
-
 		return Principal{}, Session{}, ErrUnauthorized
 	}
 	if now.Sub(ses.SeenAt) >= seenGrain {
@@ -340,7 +333,7 @@ func (s *Service) ChangePassword(ctx context.Context, present, next string) erro
 	key := sha256.Sum256([]byte(p.Name))
 	var a Account
 	err := s.d.Store.View(ctx, func(r Repos) (err error) {
-		if err := s.unlocked(ctx, r, key); err != nil {
+		if _, err := s.unlocked(ctx, r, key); err != nil {
 			return err
 		}
 		a, err = r.AccountByID(ctx, p.Account)

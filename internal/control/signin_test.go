@@ -12,7 +12,6 @@ import (
 	"fairlane/internal/audit"
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
-	"fairlane/policy"
 	"fairlane/tenants"
 )
 
@@ -59,18 +58,8 @@ func newDoor(t *testing.T) *door {
 	t.Helper()
 	d := &door{rig: controltest.New(t, openStore), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	d.store = &interposed{Store: d.rig.Store}
-	var err error
-	d.Service, err = control.New(control.Deps{
-		Store: d.store, Discoverer: d.rig.Devices, Compiler: policy.Compile, Observer: d.rig.Devices, Meter: d.rig.Devices,
-		Clock: func() time.Time {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			return d.now
-		},
-	})
-	if err == nil {
-		_, err = d.CreateUser(t.Context(), control.UserInput{Name: "ada", Password: adasWord, Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}})
-	}
+	d.Service = d.rig.Manager(t, func(deps *control.Deps) { deps.Store, deps.Clock = d.store, d.clock })
+	_, err := d.CreateUser(t.Context(), control.UserInput{Name: "ada", Password: adasWord, Grants: []tenants.Grant{{Role: tenants.RoleFabricAdmin}}})
 	if err == nil {
 		_, err = d.CreateUser(t.Context(), control.UserInput{Name: "bob", Password: bobsWord})
 	}
@@ -78,6 +67,12 @@ func newDoor(t *testing.T) *door {
 		t.Fatal(err)
 	}
 	return d
+}
+
+func (d *door) clock() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
 }
 
 func (d *door) pass(by time.Duration) {

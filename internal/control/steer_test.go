@@ -2,6 +2,8 @@ package control_test
 
 import (
 	"context"
+	"errors"
+	"math"
 	"testing"
 
 	"fairlane/internal/control"
@@ -61,6 +63,19 @@ func TestSteeringAndLookingReadOnlyWhatIsAskedFor(t *testing.T) {
 	}
 	if _, err := s.ResumeRollout(t.Context(), "lab", ro.ID); err != nil {
 		t.Error(err)
+	}
+	if list, _, err := s.Events(t.Context(), "lab", ro.ID, control.Page{}); err != nil || len(list) == 0 || list[0].Rollout != ro.ID {
+		t.Errorf("the events of a rollout are %+v, %v", list, err)
+	}
+	for _, id := range []int64{0, -7, ro.ID + 1, math.MaxInt64} {
+		if _, err := s.RollBack(t.Context(), "lab", id, plan); !errors.Is(err, control.ErrNotFound) {
+			t.Errorf("going back on rollout %d, which is none: %v", id, err)
+		}
+	}
+	_, _, err = s.Events(t.Context(), "lab", ro.ID+1, control.Page{})
+	mustFail(t, "events of a rollout that is none", err, control.ErrNotFound)
+	if _, err := s.RollBack(t.Context(), "lab", done.ID, ""); code(err) != "no-plan" {
+		t.Errorf("going back on the first rollout: %v", err)
 	}
 	for what, c := range map[string]struct {
 		fabric string

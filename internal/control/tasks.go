@@ -236,7 +236,7 @@ func (s *Service) WorkTask(ctx context.Context, j Job) error {
 	case errors.Is(err, errTaskLost):
 		return nil
 	case err != nil && ctx.Err() != nil && !errors.Is(err, errTaskCanceled):
-		return s.giveBack(ctx, t)
+		return s.settle(ctx, t, s.requeue)
 	}
 	return s.endTask(ctx, t, result, err)
 }
@@ -305,6 +305,22 @@ func own(ctx context.Context, r Repos, t Task) (Task, error) {
 	return now, nil
 }
 
+// settle ends this attempt's hold on a task, also when the manager is being stopped; one that is lost is left alone.
+func (s *Service) settle(ctx context.Context, t Task, change func(ctx context.Context, r Repos, now Task) error) error {
+	ctx = context.WithoutCancel(ctx)
+	err := s.d.Store.Tx(ctx, func(r Repos) error {
+		now, err := own(ctx, r, t)
+		if err != nil {
+			return err
+		}
+		return change(ctx, r, now)
+	})
+	if errors.Is(err, errTaskLost) {
+		return nil
+	}
+	return err
+}
+
 func (s *Service) beat(ctx context.Context, t Task, progress float64) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
 		now, err := own(ctx, r, t)
@@ -319,60 +335,41 @@ func (s *Service) beat(ctx context.Context, t Task, progress float64) error {
 	})
 }
 
-// endTask writes what a task came to, also when the manager is being stopped.
+// endTask writes what a task came to.
 func (s *Service) endTask(ctx context.Context, t Task, result json.RawMessage, failed error) error {
-	ctx = context.WithoutCancel(ctx)
 	if failed == nil && len(result) > MaxTaskResult {
 		failed = fmt.Errorf("its result has %d bytes: at most %d are kept", len(result), MaxTaskResult)
 	}
-	err := s.d.Store.Tx(ctx, func(r Repos) error {
-		now, err := own(ctx, r, t)
-		if err != nil {
-			return err
-		}
-		now.FinishedAt = s.now()
+	return s.settle(ctx, t, func(ctx context.Context, r Repos, now Task) error {
 		switch {
 		case errors.Is(failed, errTaskCanceled):
-			now.State = TaskCanceled
+			return s.close(ctx, r, now, TaskCanceled)
 		case failed != nil:
-			now.State, now.Error = TaskFailed, failed.Error()
-		default:
-			now.State, now.Progress, now.Result = TaskSucceeded, 1, result
+			now.Error = failed.Error()
+			return s.close(ctx, r, now, TaskFailed)
 		}
-		if err := r.PutTask(ctx, now, s.now()); err != nil {
-			return err
-		}
-		return s.taskEvent(ctx, r, now, string(now.State), "has ended: "+string(now.State))
+		now.Progress, now.Result = 1, result
+		return s.close(ctx, r, now, TaskSucceeded)
 	})
-	if errors.Is(err, errTaskLost) {
-		return nil
-	}
-	return err
 }
 
-// giveBack queues a task again that this manager leaves because it stops.
-func (s *Service) giveBack(ctx context.Context, t Task) error {
-	ctx = context.WithoutCancel(ctx)
-	err := s.d.Store.Tx(ctx, func(r Repos) error {
-		now, err := own(ctx, r, t)
-		if err != nil {
-			return err
-		}
-		return s.requeue(ctx, r, now)
-	})
-	if errors.Is(err, errTaskLost) {
-		return nil
+// close gives a task its final state.
+func (s *Service) close(ctx context.Context, r Repos, t Task, state TaskState) error {
+	t.State, t.FinishedAt = state, s.now()
+	if err := r.PutTask(ctx, t, t.FinishedAt); err != nil {
+		return err
 	}
-	return err
+	return s.taskEvent(ctx, r, t, string(state), "has ended: "+string(state))
 }
 
+// requeue queues a task again whose manager leaves it or died, unless its end was asked for.
 func (s *Service) requeue(ctx context.Context, r Repos, t Task) error {
-	t.State, t.Progress, t.StartedAt = TaskQueued, 0, time.Time{}
 	if t.Cancel {
-		t.State, t.FinishedAt = TaskCanceled, s.now()
+		return s.close(ctx, r, t, TaskCanceled)
 	}
+	t.State, t.Progress, t.StartedAt = TaskQueued, 0, time.Time{}
 	t.Attempt++
-	if err := r.PutTask(ctx, t, s.now()); err != nil || t.State != TaskQueued {
+	if err := r.PutTask(ctx, t, s.now()); err != nil {
 		return err
 	}
 	return r.Enqueue(ctx, t.job())
@@ -386,14 +383,13 @@ func (s *Service) KeepTasks(ctx context.Context) error {
 			return err
 		}
 		for _, t := range list {
-			if t.Attempt >= maxTaskAttempt {
-				t.State, t.Error, t.FinishedAt = TaskFailed, fmt.Sprintf("%d managers ended while they worked on it", t.Attempt), s.now()
-				if err := r.PutTask(ctx, t, s.now()); err != nil {
-					return err
-				}
-				continue
+			if t.Attempt < maxTaskAttempt {
+				err = s.requeue(ctx, r, t)
+			} else {
+				t.Error = fmt.Sprintf("%d managers ended while they worked on it", t.Attempt)
+				err = s.close(ctx, r, t, TaskFailed)
 			}
-			if err := s.requeue(ctx, r, t); err != nil {
+			if err != nil {
 				return err
 			}
 		}

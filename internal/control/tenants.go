@@ -205,22 +205,6 @@ func resolveEndpoint(topo *subnet.Fabric, text string) (subnet.PortRef, error) {
 	return ref, nil
 }
 
-// maxListed bounds the faults that an error lists.
-const maxListed = 20
-
-func (e *InvalidError) add(pointer string, err error) {
-	if len(e.Fields) < maxListed {
-		e.Fields = append(e.Fields, FieldError{Pointer: pointer, Detail: err.Error()})
-	}
-}
-
-func (e *InvalidError) orNil() error {
-	if len(e.Fields) == 0 {
-		return nil
-	}
-	return e
-}
-
 // inTenant places faults in a body that is a tenant. Those of declared flows come from what the
 // tenant no longer has for them: a class or an attachment.
 func inTenant(base string) func(*tenants.FieldError) string {

@@ -58,14 +58,22 @@ func randomText() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
+// CheckAdminToken refuses a token that Bootstrap would refuse.
+func CheckAdminToken(given string) error {
+	if len(given) < minTokenLength || strings.ContainsAny(given, " \t\r\n") {
+		return fmt.Errorf("admin token of %d characters: want at least %d, without blanks", len(given), minTokenLength)
+	}
+	return nil
+}
+
 // Bootstrap makes sure that somebody can get in. A given token, of at least 32 characters, is
 // stored under BootstrapName in the place of an earlier one. Without one, and with neither a token
 // nor an administrator in the store, a new one is made and returned to be shown once.
 func (s *Service) Bootstrap(ctx context.Context, given string) (generated string, err error) {
 	t := Token{Name: BootstrapName, CreatedAt: s.now()}
 	if given != "" {
-		if len(given) < minTokenLength || strings.ContainsAny(given, " \t\r\n") {
-			return "", fmt.Errorf("admin token of %d characters: want at least %d, without blanks", len(given), minTokenLength)
+		if err := CheckAdminToken(given); err != nil {
+			return "", err
 		}
 		t.Hash = sha256.Sum256([]byte(given))
 	}
@@ -134,9 +142,25 @@ func (s *Service) Authenticate(ctx context.Context, text string) (Principal, err
 	return p, err
 }
 
+// ended reports whether a token is past its end.
+func (t Token) ended(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
+
+// heldToken is the token that a principal came with; ErrUnauthorized when it was revoked since.
+func heldToken(ctx context.Context, r Repos, p Principal) (Token, error) {
+	list, err := r.ListTokens(ctx, p.Account)
+	if err != nil {
+		return Token{}, err
+	}
+	i := slices.IndexFunc(list, func(t Token) bool { return t.Name == p.Token })
+	if i < 0 {
+		return Token{}, ErrUnauthorized
+	}
+	return list[i], nil
+}
+
 // bearer is who a stored token speaks for at this time.
 func (s *Service) bearer(ctx context.Context, r Repos, t Token) (Principal, error) {
-	if !t.ExpiresAt.IsZero() && !s.now().Before(t.ExpiresAt) {
+	if t.ended(s.now()) {
 		return Principal{}, ErrUnauthorized
 	}
 	if t.Account == 0 {
@@ -242,18 +266,11 @@ func (s *Service) boundByOwn(ctx context.Context, r Repos, t *Token) error {
 	if p.Scopes != nil {
 		return &ForbiddenError{Detail: "a token that is narrowed to scopes makes no tokens; sign in instead"}
 	}
-	own, err := r.ListTokens(ctx, p.Account)
-	if err != nil {
-		return err
+	own, err := heldToken(ctx, r, p)
+	if err == nil && !own.ExpiresAt.IsZero() {
+		t.ExpiresAt = earlier(t.ExpiresAt, own.ExpiresAt)
 	}
-	i := slices.IndexFunc(own, func(o Token) bool { return o.Name == p.Token })
-	if i < 0 {
-		return ErrUnauthorized
-	}
-	if end := own[i].ExpiresAt; !end.IsZero() {
-		t.ExpiresAt = earlier(t.ExpiresAt, end)
-	}
-	return nil
+	return err
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -124,7 +124,7 @@ const (
 	RolloutFailed      RolloutState = "failed"
 	RolloutRolledBack  RolloutState = "rolled-back"
 	RolloutCanceled    RolloutState = "canceled"
-	RolloutInterrupted RolloutState = "interrupted" // the manager died or was stopped meanwhile
+	RolloutInterrupted RolloutState = "interrupted" // the manager died; rollouts of versions before any manager could go on
 )
 
 // Rollout is one attempt to bring a stored plan to devices.

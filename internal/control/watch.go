@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 )
@@ -88,4 +89,55 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 		w.after = list[len(list)-1].ID
 	}
 	return list, err
+}
+
+// refresh returns a context with the caller's rights as they are at a time, for what outlives a request's beginning.
+// It fails with ErrUnauthorized when the account is gone or disabled, or what the caller came with has ended: its
+// token was revoked or expired (the OpenID provider's too), its session was ended or is too old. Waiting for events keeps no session alive.
+func refresh(ctx context.Context, r Repos, now time.Time) (context.Context, error) {
+	p, ok := PrincipalFrom(ctx)
+	if !ok || p.Account == 0 {
+		return ctx, nil
+	}
+	a, err := r.AccountByID(ctx, p.Account)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && a.Disabled:
+		return ctx, ErrUnauthorized
+	case err != nil:
+		return ctx, err
+	}
+	if err := stillHeld(ctx, r, p, now); err != nil {
+		return ctx, err
+	}
+	present := a.Principal()
+	if p.external() { // what it claims is stored nowhere; what is stored may be of another sign-in
+		if present, err = claimed(ctx, r, a, p.Claims); err != nil {
+			return ctx, err
+		}
+	}
+	p.Grants = present.Grants
+	return WithPrincipal(ctx, p), nil
+}
+
+// stillHeld is ErrUnauthorized when the token or the session that a principal came with has ended.
+func stillHeld(ctx context.Context, r Repos, p Principal, now time.Time) error {
+	switch {
+	case p.external():
+		if !now.Before(p.ExpiresAt) {
+			return ErrUnauthorized
+		}
+	case p.Token != "":
+		t, err := heldToken(ctx, r, p)
+		if err == nil && t.ended(now) {
+			err = ErrUnauthorized
+		}
+		return err
+	case p.Session != 0:
+		ses, err := r.SessionByID(ctx, p.Session)
+		if errors.Is(err, ErrNotFound) || err == nil && !ses.valid(now) {
+			return ErrUnauthorized
+		}
+		return err
+	}
+	return nil
 }

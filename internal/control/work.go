@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/internal/reconcile"
 	"fairlane/subnet/ident"
 )
 
 // Phase says what a running rollout is busy with.
 type Phase string
 
-// Phases; the moves between them are in internal/reconcile.
+// Phases; the moves between them are in internal/reconcile/engine.
 const (
 	PhasePlacing    Phase = "placing"    // bringing tenants' traffic onto its service levels
 	PhasePushing    Phase = "pushing"    // writing devices, wave by wave
@@ -168,18 +169,19 @@ type RolloutOptions struct {
 // Add counts n devices in one state.
 func (t *Tally) Add(state string, touched bool, n int) {
 	t.All += n
-	if touched && state != "rolled-back" {
+	s := reconcile.State(state)
+	if touched && s != reconcile.RolledBack {
 		t.Touched += n
 	}
-	switch state {
-	case "in-sync":
+	switch s {
+	case reconcile.InSync:
 		t.InSync += n
-	case "rolled-back":
+	case reconcile.RolledBack:
 		t.Failed += n
 		t.Returned += n
-	case "unsupported":
+	case reconcile.Unsupported:
 		t.Failed += n
-	case "failed":
+	case reconcile.Failed:
 		t.Failed += n
 		if touched {
 			t.Dirty += n

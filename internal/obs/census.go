@@ -22,11 +22,11 @@ type Census struct {
 
 // Bounds of reading a census: how long one is good for, and how long reading one may take.
 const (
-	CensusTTL     = 10 * time.Second
+	censusTTL     = 10 * time.Second
 	censusTimeout = 5 * time.Second
 )
 
-// CensusCache reads a census when it is asked for and the last one is older than CensusTTL, so that scrapes, however
+// CensusCache reads a census when it is asked for and the last one is older than censusTTL, so that scrapes, however
 // many, cost the store little. It is safe for concurrent use.
 type CensusCache struct {
 	read  func(context.Context) (Census, error)
@@ -51,7 +51,7 @@ func NewCensusCache(read func(context.Context) (Census, error), clock func() tim
 func (c *CensusCache) Get(ctx context.Context) (n Census, age time.Duration, known, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := c.clock(); c.at.IsZero() || !c.ok || now.Sub(c.at) >= CensusTTL {
+	if now := c.clock(); c.at.IsZero() || !c.ok || now.Sub(c.at) >= censusTTL {
 		ctx, cancel := context.WithTimeout(ctx, censusTimeout)
 		defer cancel()
 		n, err := c.read(ctx)

@@ -11,11 +11,11 @@ import (
 	"fairlane/internal/span"
 )
 
-// KeyTrace is the key of the trace identifier in log records that belong to a trace.
-const KeyTrace = "trace_id"
+// keyTrace is the key of the trace identifier in log records that belong to a trace.
+const keyTrace = "trace_id"
 
 // NewLogger returns a logger that writes one line a record to w, from the given level ("debug", "info", "warn",
-// "error") up, as "json" or "text". Records of a traced request carry KeyTrace.
+// "error") up, as "json" or "text". Records of a traced request carry their trace_id.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
@@ -37,7 +37,7 @@ type traced struct{ slog.Handler }
 // Handle implements slog.Handler.
 func (h traced) Handle(ctx context.Context, r slog.Record) error {
 	if id := span.TraceID(ctx); id != "" {
-		r.AddAttrs(slog.String(KeyTrace, id))
+		r.AddAttrs(slog.String(keyTrace, id))
 	}
 	return h.Handler.Handle(ctx, r)
 }

@@ -120,25 +120,23 @@ func (m *Metrics) Answered(r Request) {
 	if r.Code != "" {
 		m.problems.WithLabelValues(r.Code).Inc()
 	}
-	if kind := refusal(r); kind != "" {
+	if kind := refusal(r.Code); kind != "" {
 		m.refused.WithLabelValues(kind).Inc()
 	}
 }
 
-// refusal is the kind of a refused authentication; empty when it was none.
-func refusal(r Request) string {
-	switch {
-	case r.Status == http.StatusTooManyRequests:
-		return "locked"
-	case r.Status != http.StatusUnauthorized:
-		return ""
-	case r.Method == http.MethodPost && (hasSuffix(r.Route, "/sign-in") || hasSuffix(r.Route, "/session")):
+// refusal is the kind of a refused authentication, by the code of the problem; empty when it was none.
+func refusal(code string) string {
+	switch code {
+	case "unauthorized":
+		return "credential"
+	case "sign-in-refused":
 		return "sign-in"
+	case "locked":
+		return "locked"
 	}
-	return "credential"
+	return ""
 }
-
-func hasSuffix(s, end string) bool { return len(s) >= len(end) && s[len(s)-len(end):] == end }
 
 func outcome(err error) string {
 	if err != nil {

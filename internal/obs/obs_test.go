@@ -44,9 +44,10 @@ func exercised(t *testing.T) *Metrics {
 	}
 	end := m.Begin()
 	m.Answered(Request{Method: "GET", Route: "/api/v1/fabrics", Status: 200, Duration: time.Second, Bytes: 10})
-	m.Answered(Request{Method: "POST", Route: "/api/v1/sign-in", Status: 401, Code: "unauthorized"})
+	m.Answered(Request{Method: "POST", Route: "/api/v1/sign-in", Status: 401, Code: "sign-in-refused"})
+	m.Answered(Request{Method: "GET", Route: "/api/v1/sign-in/oidc/callback", Status: 401, Code: "sign-in-refused"})
 	m.Answered(Request{Method: "BREW", Route: "", Status: 401, Code: "unauthorized"})
-	m.Answered(Request{Method: "GET", Route: "/api/v1/fabrics", Status: 429, Code: "too-many-attempts"})
+	m.Answered(Request{Method: "GET", Route: "/api/v1/fabrics", Status: 429, Code: "locked"})
 	m.Compiled("ib", time.Millisecond, nil)
 	m.Discovered(time.Millisecond, errors.New("x"))
 	m.Measured(time.Millisecond, nil)
@@ -114,8 +115,8 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		`fairlane_http_requests_total{method="other",route="unmatched",status="401"} 1`,
 		`fairlane_http_response_bytes_total{method="GET",route="/api/v1/fabrics"} 10`,
 		`fairlane_http_requests_in_flight 0`,
-		`fairlane_http_problems_total{code="unauthorized"} 2`,
-		`fairlane_authentication_failures_total{kind="sign-in"} 1`,
+		`fairlane_http_problems_total{code="unauthorized"} 1`,
+		`fairlane_authentication_failures_total{kind="sign-in"} 2`,
 		`fairlane_authentication_failures_total{kind="credential"} 1`,
 		`fairlane_authentication_failures_total{kind="locked"} 1`,
 		`fairlane_compile_duration_seconds_count{outcome="ok",plane="ib"} 1`,
@@ -159,9 +160,9 @@ func TestACensusIsReadRarelyAndSurvivesAStoreThatIsAway(t *testing.T) {
 			t.Errorf("census %+v, known %v, ok %v", n, known, ok)
 		}
 	}
-	now = now.Add(CensusTTL)
+	now = now.Add(censusTTL)
 	fault = errors.New("away")
-	if n, age, known, ok := c.Get(t.Context()); n.Fabrics != 2 || age != CensusTTL || !known || ok {
+	if n, age, known, ok := c.Get(t.Context()); n.Fabrics != 2 || age != censusTTL || !known || ok {
 		t.Errorf("an old census is kept while the store is away: %+v, %s, %v, %v", n, age, known, ok)
 	}
 	if reads != 3 {
@@ -194,7 +195,7 @@ func TestLogsAreOfOneFormAndCarryTheTrace(t *testing.T) {
 	}
 	log.Info("not this")
 	log.Warn("this")
-	if got := out.String(); !strings.Contains(got, "msg=this") || strings.Contains(got, "not this") || strings.Contains(got, KeyTrace) {
+	if got := out.String(); !strings.Contains(got, "msg=this") || strings.Contains(got, "not this") || strings.Contains(got, keyTrace) {
 		t.Errorf("logged %s", got)
 	}
 	for _, bad := range [][2]string{{"loud", "json"}, {"info", "xml"}} {

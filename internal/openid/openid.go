@@ -32,17 +32,15 @@ import (
 type Options struct {
 	Issuer       string // URL under which the provider publishes its configuration
 	ClientID     string
-	ClientSecret string   // empty for a public client
-	RedirectURL  string   // our callback, as registered at the provider
-	Name         string   // what people call the provider; empty is the issuer's host
-	NameClaim    string   // claim with the user's name; empty is "preferred_username"
-	RolesClaim   string   // claim with the groups or roles, parts joined by dots; empty is "groups"
-	Roles        Mapping  // what each of its values gives
-	Scopes       []string // to ask for beside openid; none is profile and email
+	ClientSecret string  // empty for a public client
+	RedirectURL  string  // our callback, as registered at the provider
+	Name         string  // what people call the provider; empty is the issuer's host
+	NameClaim    string  // claim with the user's name; empty is "preferred_username"
+	RolesClaim   string  // claim with the groups or roles, parts joined by dots; empty is "groups"
+	Roles        Mapping // what each of its values gives
 	// Audience makes bearer tokens of the provider acceptable to the API: JSON Web Tokens whose
 	// audience this is. Empty takes none.
 	Audience string
-	Client   *http.Client     // nil is one with a time limit of 10 s
 	Now      func() time.Time // nil is time.Now
 }
 
@@ -54,7 +52,8 @@ const maxToken = 64 << 10
 
 // Provider is an OpenID provider. It is safe for concurrent use.
 type Provider struct {
-	o Options
+	o      Options
+	client *http.Client
 
 	mu    sync.Mutex
 	found *oidc.Provider // nil until the provider answered once
@@ -82,16 +81,10 @@ func New(o Options) (*Provider, error) {
 	if o.RolesClaim == "" {
 		o.RolesClaim = "groups"
 	}
-	if len(o.Scopes) == 0 {
-		o.Scopes = []string{"profile", "email"}
-	}
-	if o.Client == nil {
-		o.Client = &http.Client{Timeout: 10 * time.Second}
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Provider{o: o}, nil
+	return &Provider{o: o, client: &http.Client{Timeout: 10 * time.Second}}, nil
 }
 
 // Name is what people call the provider.
@@ -99,7 +92,7 @@ func (p *Provider) Name() string { return p.o.Name }
 
 // with gives a context the HTTP client. Keys are fetched in it long after the request ended.
 func (p *Provider) with(ctx context.Context) context.Context {
-	return oidc.ClientContext(ctx, p.o.Client)
+	return oidc.ClientContext(ctx, p.client)
 }
 
 // discover returns the provider's configuration, asking for it once.
@@ -120,7 +113,7 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 func (p *Provider) oauth(found *oidc.Provider) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: p.o.ClientID, ClientSecret: p.o.ClientSecret, Endpoint: found.Endpoint(), RedirectURL: p.o.RedirectURL,
-		Scopes: append([]string{oidc.ScopeOpenID}, p.o.Scopes...),
+		Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
 	}
 }
 

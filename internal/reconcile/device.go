@@ -4,22 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 )
 
-// DifferenceError is a device that does not hold what was written to it: it clips or ignores
-// values, restarted, or someone else writes to it too.
-type DifferenceError struct {
-	Differences []ibcc.Difference // at least one
-}
+// differenceError is a device that does not hold what was written to it: it clips or ignores
+// values, restarted, or someone else writes to it too. There is at least one difference.
+type differenceError []ibcc.Difference
 
 // Error names the first difference and the number of others.
-func (e *DifferenceError) Error() string {
-	s := "read back " + e.Differences[0].String()
-	if n := len(e.Differences) - 1; n > 0 {
+func (e differenceError) Error() string {
+	s := "read back " + e[0].String()
+	if n := len(e) - 1; n > 0 {
 		s += fmt.Sprintf(" and %d more differences", n)
 	}
 	return s
@@ -28,34 +25,18 @@ func (e *DifferenceError) Error() string {
 // move records that dev goes to a state, then lets it go there. When the recorder fails the
 // run halts and the error is returned: the act the move announces must not happen.
 func (r *runner) move(dev *device, to State, e Event) error {
-	if err := checkMove(dev.State, to); err != nil {
-		r.halt(err)
-		return err
+	err := checkMove(dev.State, to)
+	if err == nil {
+		e.Device, e.From, e.To, e.Touched = dev.Device, dev.State, to, dev.Touched || to == Applying
+		if err = r.d.Recorder.Record(r.work, e); err != nil {
+			err = fmt.Errorf("record progress: %w", err)
+		}
 	}
-	e.Plan, e.From, e.To, e.Touched = r.r.Plan, dev.State, to, dev.Touched || to == Applying
-	d := dev.Device
-	e.Device = &d
-	if err := r.record(e); err != nil {
+	if err != nil {
+		r.halt(err)
 		return err
 	}
 	dev.State = to
-	return nil
-}
-
-// note records progress of the rollout as a whole.
-func (r *runner) note(message string) {
-	_ = r.record(Event{Plan: r.r.Plan, Message: message}) // record has halted the run
-}
-
-func (r *runner) record(e Event) error {
-	if r.d.Recorder == nil {
-		return nil
-	}
-	if err := r.d.Recorder.Record(r.work, e); err != nil {
-		err = fmt.Errorf("record progress: %w", err)
-		r.halt(err)
-		return err
-	}
 	return nil
 }
 
@@ -71,33 +52,29 @@ func (r *runner) bring(ctx context.Context, dev *device) {
 		before := got.Clone()
 		dev.Before = &before
 	}
-	if dev.want.Equal(got) {
+	if dev.Want.Equal(got) {
 		_ = r.move(dev, InSync, Event{Message: dev.Device.String() + " is already as wanted", Before: dev.Before, Observed: &got})
 		return
 	}
-	err = r.drive(ctx, dev, dev.want, InSync)
-	if err == nil || dev.State == Unknown || r.haltErr() != nil {
+	if r.drive(ctx, dev, dev.Want, InSync) == nil || dev.State == Unknown || r.haltErr() != nil {
 		return
 	}
-	dev.Err = err
 	r.failures.Add(1)
 	if dev.Touched {
 		r.restore(ctx, dev)
 	}
 }
 
-// unread ends a device that could not be read before its first write.
+// unread ends a device that could not be read before this worker's first write.
 func (r *runner) unread(ctx context.Context, dev *device, err error) {
 	if ctx.Err() != nil {
-		return // still pending: nothing happened to it
+		return // still pending: nothing more happened to it
 	}
-	dev.Err = err
 	r.failures.Add(1)
 	to := Failed
-	if errors.Is(err, driver.ErrUnsupported) {
+	if errors.Is(err, driver.ErrUnsupported) && !dev.Touched { // else an earlier worker wrote it
 		to = Unsupported
 	}
-	dev.Dirty = dev.Touched // by an earlier, interrupted run
 	_ = r.move(dev, to, Event{Message: "could not read " + dev.Device.String(), Error: err.Error()})
 }
 
@@ -105,7 +82,7 @@ func (r *runner) unread(ctx context.Context, dev *device, err error) {
 func (r *runner) readPatiently(ctx context.Context, dev *device) (driver.Settings, error) {
 	var err error
 	for i := range r.o.Attempts {
-		if i > 0 && r.pause(ctx, i) != nil {
+		if i > 0 && r.d.Clock.Sleep(ctx, r.o.Pause(i)) != nil {
 			break
 		}
 		var got driver.Settings
@@ -119,21 +96,17 @@ func (r *runner) readPatiently(ctx context.Context, dev *device) (driver.Setting
 	return driver.Settings{}, fmt.Errorf("read: %w", err)
 }
 
-// pause waits before try number i, doubling from Options.Backoff.
-func (r *runner) pause(ctx context.Context, i int) error {
-	d := r.o.MaxBackoff
-	if shift := i - 1; shift < 30 && r.o.Backoff < r.o.MaxBackoff>>shift {
-		d = r.o.Backoff << shift
-	}
-	if d <= 0 {
-		d = time.Nanosecond
-	}
-	return r.d.Clock.Sleep(ctx, d)
-}
-
 // retryable says that another try may do better.
 func retryable(err error) bool {
 	return errors.Is(err, driver.ErrUnreachable) || errors.Is(err, driver.ErrBusy) || errors.Is(err, driver.ErrConflict)
+}
+
+// restore returns one touched device to its state before the rollout and verifies it. One that cannot be returned is
+// left Failed; one whose state before is not known was never written.
+func (r *runner) restore(ctx context.Context, dev *device) {
+	if dev.Before != nil {
+		_ = r.drive(ctx, dev, *dev.Before, RolledBack) // its moves tell
+	}
 }
 
 // drive applies goal and reads it back until the two agree, then moves the device to done.
@@ -142,10 +115,8 @@ func retryable(err error) bool {
 func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, done State) error {
 	var why error
 	for i := range r.o.Attempts {
-		if i > 0 {
-			if err := r.pause(ctx, i); err != nil {
-				return r.lose(dev, why)
-			}
+		if i > 0 && r.d.Clock.Sleep(ctx, r.o.Pause(i)) != nil {
+			return r.lose(dev, why)
 		}
 		again, err := r.applyOnce(dev, goal, done)
 		if err == nil {
@@ -162,7 +133,7 @@ func (r *runner) drive(ctx context.Context, dev *device, goal driver.Settings, d
 	if dev.State == Unsupported {
 		return why
 	}
-	if err := r.move(dev, Failed, Event{Message: dev.Device.String() + " failed", Differences: dev.Differences, Error: why.Error()}); err != nil {
+	if err := r.move(dev, Failed, Event{Message: dev.Device.String() + " failed", Error: why.Error()}); err != nil {
 		return err
 	}
 	return why
@@ -177,7 +148,6 @@ func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again
 	if err := r.move(dev, Applying, Event{Message: verb + dev.Device.String(), Before: dev.Before}); err != nil {
 		return false, err
 	}
-	dev.Attempts++
 	receipt, applyErr := r.d.Driver.Apply(r.work, dev.Device, goal)
 	dev.Touched = dev.Touched || mayHaveWritten(receipt, applyErr)
 	if applyErr != nil && !retryable(applyErr) {
@@ -198,11 +168,10 @@ func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again
 		}
 		return retryable(readErr), err
 	}
-	dev.Differences = goal.Diff(got)
-	if len(dev.Differences) == 0 {
-		return false, r.move(dev, done, Event{Message: dev.Device.String() + " was read back equal", Observed: &got})
+	if ds := goal.Diff(got); len(ds) > 0 {
+		return true, errors.Join(applyErr, differenceError(ds))
 	}
-	return true, errors.Join(applyErr, &DifferenceError{dev.Differences})
+	return false, r.move(dev, done, Event{Message: dev.Device.String() + " was read back equal", Observed: &got})
 }
 
 // refused ends an apply whose error no further try will cure.
@@ -221,7 +190,7 @@ func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
 // lose gives up every claim about a device because the run pauses.
 func (r *runner) lose(dev *device, why error) error {
 	if dev.State != Unknown {
-		_ = r.move(dev, Unknown, Event{Message: "paused while working on " + dev.Device.String(), Error: errText(why)})
+		_ = r.move(dev, Unknown, Event{Message: "paused while working on " + dev.Device.String(), Error: why.Error()})
 		dev.State = Unknown
 	}
 	return errors.Join(why, context.Canceled)
@@ -238,11 +207,4 @@ func mayHaveWritten(receipt driver.Receipt, err error) bool {
 	// Without an error an empty or unchanged receipt says that nothing was sent; with one of
 	// these two kinds the driver says so itself.
 	return err != nil && !errors.Is(err, driver.ErrUnsupported) && !errors.Is(err, driver.ErrInvalid)
-}
-
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

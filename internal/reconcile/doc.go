@@ -34,11 +34,11 @@
 // then every sender reacts with its final parameters; the other way round the adapters
 // configured first would be throttled alone, in favour of those not yet configured. A plan
 // that turns marking off goes the other way for the same reason. A roll-back undoes the
-// devices in the reverse of the order in which they were done.
+// waves in the reverse of the order in which they were done.
 //
 // # Crashes
 //
-// The state a device had before its first write is recorded before that write. A run that is
+// The state a device had before its first write is recorded before that write. Work that is
 // interrupted - process killed, context cancelled, recorder gone - therefore leaves enough
-// behind to finish or to undo: give the recorded state in Target.Before when resuming.
+// behind to finish or to undo: give what was recorded in the items of the next Part.
 package reconcile

@@ -2,7 +2,6 @@ package reconcile_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/internal/reconcile"
-	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -40,18 +38,21 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// journal is a Recorder in memory that checks every move.
+// journal is a Recorder in memory that checks every move. It remembers of each device what the next worker is told.
 type journal struct {
 	mu     sync.Mutex
 	events []reconcile.Event
-	state  map[ident.PortID]reconcile.State
-	before map[ident.PortID]*driver.Settings
+	rows   map[ident.PortID]*row
 	faults []string
 	fail   func(reconcile.Event) error // nil never fails
 }
 
-func newJournal() *journal {
-	return &journal{state: map[ident.PortID]reconcile.State{}, before: map[ident.PortID]*driver.Settings{}}
+// row is what was recorded of a device.
+type row struct {
+	reconcile.Item
+
+	err    string // of the latest move that had one
+	writes int    // that were announced
 }
 
 func (j *journal) Record(_ context.Context, e reconcile.Event) error {
@@ -64,37 +65,33 @@ func (j *journal) Record(_ context.Context, e reconcile.Event) error {
 	}
 	j.events = append(j.events, e)
 	if e.Message == "" {
-		j.faults = append(j.faults, fmt.Sprintf("event without a message: %+v", e))
+		j.fault("event without a message: %+v", e)
 	}
-	if e.Device == nil {
-		return nil
-	}
-	id := e.Device.ID
-	from, ok := j.state[id]
-	if !ok {
-		from = reconcile.Unknown
-	}
-	if from != e.From {
-		j.faults = append(j.faults, fmt.Sprintf("%s moves from %s, but was recorded as %s", id, e.From, from))
+	r := j.rows[e.Device.ID]
+	// What is in the middle of something is taken up as unknown by the worker after a crash.
+	if e.From != r.State && (e.From != reconcile.Unknown || r.State != reconcile.Applying && r.State != reconcile.Verifying) {
+		j.fault("%s moves from %s, but was recorded as %s", e.Device, e.From, r.State)
 	}
 	if !reconcile.CanMove(e.From, e.To) {
-		j.faults = append(j.faults, fmt.Sprintf("%s makes the forbidden move from %s to %s", id, e.From, e.To))
-	}
-	if e.To == reconcile.Applying && e.Before == nil {
-		j.faults = append(j.faults, fmt.Sprintf("%s is about to be written, but the state before is not recorded", id))
+		j.fault("%s makes the forbidden move from %s to %s", e.Device, e.From, e.To)
 	}
 	if e.Before != nil {
-		j.before[id] = e.Before
+		r.Before = e.Before
 	}
-	j.state[id] = e.To
+	if e.To == reconcile.Applying {
+		if r.writes++; e.Before == nil {
+			j.fault("%s is about to be written, but the state before is not recorded", e.Device)
+		}
+	}
+	if e.Error != "" {
+		r.err = e.Error
+	}
+	r.State, r.Touched = e.To, e.Touched && e.To != reconcile.RolledBack
 	return nil
 }
 
-func (j *journal) check(t testing.TB) {
-	t.Helper()
-	for _, f := range j.faults {
-		t.Error(f)
-	}
+func (j *journal) fault(format string, args ...any) {
+	j.faults = append(j.faults, fmt.Sprintf(format, args...))
 }
 
 // ca and sw are the n-th adapter and switch; an adapter sorts before every switch.
@@ -123,79 +120,111 @@ func wanted(d driver.Device, variant int) driver.Settings {
 	return drivertest.Samples(d, driver.Capabilities{TableEntries: drivertest.TableEntries, PortMarking: true})[variant]
 }
 
-// stage is a rollout of wanted settings to fake devices.
+// stage is a part that brings wanted settings to fake devices.
 type stage struct {
 	fake    *drivertest.Fake
-	rollout reconcile.Rollout
+	part    reconcile.Part
 	deps    reconcile.Deps
 	journal *journal
 	clock   *clock
+	initial map[ident.PortID]driver.Settings // what devices held when the first worker began
 }
 
 func newStage(ds ...driver.Device) *stage {
-	s := &stage{fake: drivertest.NewFake(ds...), journal: newJournal(), clock: &clock{}}
-	s.rollout = reconcile.Rollout{Plan: "plan-1", Options: reconcile.Options{Parallel: 4, Wave: 3, Attempts: 3, Grace: grace}}
+	s := &stage{fake: drivertest.NewFake(ds...), journal: &journal{}, clock: &clock{}}
+	s.part.Options = reconcile.Options{Parallel: 4, Attempts: 3, Grace: grace}
 	for _, d := range ds {
-		s.rollout.Targets = append(s.rollout.Targets, reconcile.Target{Device: d, Want: wanted(d, 0)})
+		s.part.Items = append(s.part.Items, reconcile.Item{Target: reconcile.Target{Device: d, Want: wanted(d, 0)}, State: reconcile.Pending})
 	}
 	s.deps = reconcile.Deps{Driver: s.fake, Recorder: s.journal, Clock: s.clock}
 	return s
 }
 
-func (s *stage) run(t testing.TB) reconcile.Result {
-	t.Helper()
-	res := reconcile.Run(t.Context(), s.rollout, s.deps)
-	s.journal.check(t)
-	s.honest(t, res)
-	return res
+// work does the part as the first worker of a rollout does.
+func (s *stage) work(ctx context.Context) error {
+	s.initial, s.journal.rows = map[ident.PortID]driver.Settings{}, map[ident.PortID]*row{}
+	for _, it := range s.part.Items {
+		s.initial[it.Device.ID], s.journal.rows[it.Device.ID] = s.fake.State(it.Device.ID), &row{Item: it}
+	}
+	return reconcile.Work(ctx, s.part, s.deps)
 }
 
-// honest checks that a result claims nothing that the devices do not hold.
-func (s *stage) honest(t testing.TB, res reconcile.Result) {
+// again goes on with what was recorded, as the next worker does, or turns back.
+func (s *stage) again(ctx context.Context, undo bool) error {
+	s.part.Undo = undo
+	for i := range s.part.Items {
+		s.part.Items[i] = s.row(s.part.Items[i].Device).Item
+	}
+	return reconcile.Work(ctx, s.part, s.deps)
+}
+
+// run is work that goes through.
+func (s *stage) run(t testing.TB) {
 	t.Helper()
-	want := map[ident.PortID]driver.Settings{}
-	for _, target := range s.rollout.Targets {
-		want[target.Device.ID] = target.Want
+	s.check(t, s.work(t.Context()))
+}
+
+// undo returns what was done, and goes through.
+func (s *stage) undo(t testing.TB) {
+	t.Helper()
+	s.check(t, s.again(t.Context(), true))
+}
+
+// judge is what testing.TB and rapid.T have in common.
+type judge interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// check is honest about work that ended without an error.
+func (s *stage) check(t judge, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("the work failed: %v", err)
 	}
-	for _, d := range res.Devices {
-		holds := s.fake.State(d.Device.ID)
-		if d.State == reconcile.InSync && !want[d.Device.ID].Equal(holds) {
-			t.Errorf("%s is said to be in sync, but is not: %v", d.Device, want[d.Device.ID].Diff(holds))
+	s.honest(t)
+	for _, it := range s.part.Items {
+		if st := s.row(it.Device).State; st == reconcile.Applying || st == reconcile.Verifying {
+			t.Errorf("%s is left in state %s", it.Device, st)
 		}
-		if d.State == reconcile.RolledBack && (d.Before == nil || !d.Before.Equal(holds)) {
-			t.Errorf("%s is said to be rolled back, but is not", d.Device)
-		}
-		if d.State == reconcile.Applying || d.State == reconcile.Verifying {
-			t.Errorf("%s is left in state %s", d.Device, d.State)
-		}
-		if d.Dirty && res.Outcome != reconcile.OutcomeStuck && res.Outcome != reconcile.OutcomePaused {
-			t.Errorf("%s is dirty, but the outcome is %s", d.Device, res.Outcome)
-		}
-		if res.Outcome == reconcile.OutcomeDone && d.State != reconcile.InSync {
-			t.Errorf("%s is %s, but the rollout is said to be done", d.Device, d.State)
-		}
-		if res.Outcome == reconcile.OutcomeRolledBack && d.Touched && (d.Before == nil || !d.Before.Equal(holds)) {
-			t.Errorf("%s was touched and is not as before, but the rollout is said to be rolled back", d.Device)
-		}
-	}
-	if res.Outcome != reconcile.OutcomeDone && res.Err == nil {
-		t.Errorf("outcome %s without a reason", res.Outcome)
 	}
 }
 
-func (s *stage) state(res reconcile.Result, d driver.Device) reconcile.DeviceResult {
-	for _, r := range res.Devices {
-		if r.Device.ID == d.ID {
-			return r
+// honest checks that nothing is recorded that the devices do not hold. It looks at them, not at how the work went.
+func (s *stage) honest(t judge) {
+	t.Helper()
+	for _, f := range s.journal.faults {
+		t.Errorf("%s", f)
+	}
+	for _, it := range s.part.Items {
+		r, holds, before := s.row(it.Device), s.fake.State(it.Device.ID), s.initial[it.Device.ID]
+		isWanted, isBefore := it.Want.Equal(holds), before.Equal(holds)
+		switch {
+		case r.State == reconcile.InSync && !isWanted:
+			t.Errorf("%s is said to be in sync, but is not: %v", it.Device, it.Want.Diff(holds))
+		case r.State == reconcile.RolledBack && !isBefore:
+			t.Errorf("%s is said to be rolled back, but is not: %v", it.Device, before.Diff(holds))
+		case !r.Touched && !isBefore:
+			t.Errorf("%s is said to be untouched, but changed", it.Device)
+		case r.Touched && (r.State == reconcile.Pending && !it.Touched || r.State == reconcile.Unsupported): // by this worker
+			t.Errorf("%s is %s, but touched", it.Device, r.State)
+		case r.Before != nil && !r.Before.Equal(before):
+			t.Errorf("%s: the recorded state before is not what it was", it.Device)
+		case (r.State == reconcile.Failed || r.State == reconcile.Unsupported) && r.err == "":
+			t.Errorf("%s is %s without a reason", it.Device, r.State)
 		}
 	}
-	return reconcile.DeviceResult{}
 }
 
-func wantOutcome(t testing.TB, res reconcile.Result, want reconcile.Outcome) {
+func (s *stage) row(d driver.Device) *row { return s.journal.rows[d.ID] }
+
+// want checks where devices stand.
+func (s *stage) want(t judge, state reconcile.State, ds ...driver.Device) {
 	t.Helper()
-	if res.Outcome != want {
-		t.Fatalf("outcome %s (%s), want %s", res.Outcome, res.Reason, want)
+	for _, d := range ds {
+		if got := s.row(d); got.State != state {
+			t.Errorf("%s is %s (%s), want %s", d, got.State, got.err, state)
+		}
 	}
 }
 
@@ -210,34 +239,11 @@ func on(d driver.Device, kind drivertest.OpKind, n int, f drivertest.Fault) func
 	}
 }
 
-// placer is a Placer in memory.
-type placer struct {
-	now       []policy.Placement
-	placeErrs int // that many Place calls fail
-	deaf      bool
-}
-
-var errPlacer = errors.New("subnet manager did not reload")
-
-func (p *placer) Place(_ context.Context, ps []policy.Placement) error {
-	if p.placeErrs > 0 {
-		p.placeErrs--
-		return errPlacer
-	}
-	if !p.deaf {
-		p.now = ps
-	}
-	return nil
-}
-
-func (p *placer) Verify(_ context.Context, ps []policy.Placement) error {
-	if len(ps) != len(p.now) {
-		return fmt.Errorf("%d placements in force, want %d", len(p.now), len(ps))
-	}
-	for i := range ps {
-		if ps[i] != p.now[i] {
-			return fmt.Errorf("placement of %s not in force", ps[i].Tenant)
+// never is an adapter that never holds what is wanted, and stores anything else well.
+func never(want driver.Settings) func(*driver.Settings) {
+	return func(st *driver.Settings) {
+		if want.Equal(*st) {
+			st.CA.SLs[0].Trigger++
 		}
 	}
-	return nil
 }

@@ -10,18 +10,14 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/internal/reconcile"
-	"fairlane/subnet/ident"
 )
 
-var (
-	errDisk      = errors.New("disk full")
-	errUnhealthy = errors.New("pause time doubled")
-)
+var errDisk = errors.New("disk full")
 
 func TestCancellingFinishesWhatIsInWorkAndBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(devices(6, 1)...)
-	s.rollout.Options.Parallel = 1
+	s.part.Options.Parallel = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	s.fake.Inject(func(op drivertest.Op) drivertest.Fault {
 		if op.Device.ID == ca(2).ID && op.Field == "cct" {
@@ -29,26 +25,25 @@ func TestCancellingFinishesWhatIsInWorkAndBeginsNothing(t *testing.T) {
 		}
 		return drivertest.FaultNone
 	})
-	res := reconcile.Run(ctx, s.rollout, s.deps)
-	s.journal.check(t)
-	s.honest(t, res)
-	wantOutcome(t, res, reconcile.OutcomePaused)
-	if !errors.Is(res.Err, context.Canceled) {
-		t.Errorf("paused with %v", res.Err)
-	}
+	s.check(t, s.work(ctx))
 	for n := range 6 {
 		want := reconcile.InSync
 		if n > 2 {
 			want = reconcile.Pending
 		}
-		if got := s.state(res, ca(n)); got.State != want || got.Touched != (n <= 2) {
-			t.Errorf("%s is %s, touched %t, want %s", got.Device, got.State, got.Touched, want)
+		if s.want(t, want, ca(n)); s.row(ca(n)).Touched != (n <= 2) {
+			t.Errorf("%s: touched %t", ca(n), s.row(ca(n)).Touched)
 		}
 	}
-	// The same rollout again goes on where it stopped.
+	// The next worker goes on where this one stopped.
 	s.fake.Inject(nil)
-	res = reconcile.Run(t.Context(), s.rollout, reconcile.Deps{Driver: s.fake, Clock: s.clock})
-	wantOutcome(t, res, reconcile.OutcomeDone)
+	s.check(t, s.again(t.Context(), false))
+	s.want(t, reconcile.InSync, devices(6, 1)...)
+	for _, d := range devices(6, 1) {
+		if n := s.row(d).writes; n != 1 {
+			t.Errorf("%s was written %d times", d, n)
+		}
+	}
 }
 
 func TestCancellingBeforeTheBeginTouchesNothing(t *testing.T) {
@@ -56,18 +51,16 @@ func TestCancellingBeforeTheBeginTouchesNothing(t *testing.T) {
 	s := newStage(devices(2, 1)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	res := reconcile.Run(ctx, s.rollout, s.deps)
-	wantOutcome(t, res, reconcile.OutcomePaused)
-	for _, d := range res.Devices {
-		if d.State != reconcile.Unknown || d.Touched {
-			t.Errorf("%s is %s", d.Device, d.State)
-		}
+	s.check(t, s.work(ctx))
+	if len(s.journal.events) > 0 {
+		t.Errorf("it began with %+v", s.journal.events[0])
 	}
 }
 
 func TestCancellingInABackoffClaimsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(devices(1, 1)...)
+	s.part.Options.Parallel = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	s.fake.Inject(func(op drivertest.Op) drivertest.Fault {
 		if op.Field == "ca.sl" {
@@ -76,16 +69,11 @@ func TestCancellingInABackoffClaimsNothing(t *testing.T) {
 		}
 		return drivertest.FaultNone
 	})
-	res := reconcile.Run(ctx, s.rollout, s.deps)
-	s.journal.check(t)
-	s.honest(t, res)
-	wantOutcome(t, res, reconcile.OutcomePaused)
-	got := s.state(res, ca(0))
-	if got.State != reconcile.Unknown || !got.Touched || got.Before == nil {
-		t.Errorf("half-written device: state %s, touched %t, before %v", got.State, got.Touched, got.Before)
-	}
-	if s.journal.state[ca(0).ID] != reconcile.Unknown || !drivertest.Defaults(ca(0)).Equal(*s.journal.before[ca(0).ID]) {
-		t.Error("the journal does not hold what a later run needs to undo the device")
+	s.check(t, s.work(ctx))
+	s.want(t, reconcile.Unknown, ca(0))
+	s.want(t, reconcile.Pending, sw(0))
+	if r := s.row(ca(0)); !r.Touched || r.Before == nil || !drivertest.Defaults(ca(0)).Equal(*r.Before) {
+		t.Errorf("half-written device: touched %t, before %v: a later worker needs both to undo it", r.Touched, r.Before)
 	}
 }
 
@@ -102,18 +90,17 @@ func TestTheGraceBoundsAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(ca(0), ca(1))
 		s.deps.Clock, s.deps.Driver = nil, hangs{s.fake} // the system clock is virtual in here
-		s.rollout.Options.Grace = 7 * time.Second
+		s.part.Options.Grace = 7 * time.Second
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		begun := time.Now()
-		res := reconcile.Run(ctx, s.rollout, s.deps)
+		s.check(t, s.work(ctx))
 		if took := time.Since(begun); took != 10*time.Second {
 			t.Errorf("paused after %s, want the timeout and the grace, 10s", took)
 		}
-		s.journal.check(t)
-		wantOutcome(t, res, reconcile.OutcomePaused)
-		if got := s.state(res, ca(0)); got.State != reconcile.Unknown || !got.Touched {
-			t.Errorf("hanging device is %s, touched %t", got.State, got.Touched)
+		s.want(t, reconcile.Unknown, ca(0), ca(1))
+		if !s.row(ca(0)).Touched {
+			t.Error("a hanging device is said to be untouched")
 		}
 	})
 }
@@ -125,102 +112,119 @@ func TestSystemClockBacksOffInVirtualTime(t *testing.T) {
 		s.deps.Clock = nil
 		s.fake.Inject(on(ca(0), drivertest.OpRead, 2, drivertest.FaultBusy))
 		begun := time.Now()
-		wantOutcome(t, s.run(t), reconcile.OutcomeDone)
+		s.run(t)
+		s.want(t, reconcile.InSync, ca(0))
 		if took := time.Since(begun); took != 300*time.Millisecond {
 			t.Errorf("took %s, want the two waits of 100ms and 200ms", took)
 		}
 	})
 }
 
-// TestAFailingRecorderStopsTheRollout fails the journal at every event in turn.
-func TestAFailingRecorderStopsTheRollout(t *testing.T) {
+// TestAFailingRecorderStopsTheWork fails the journal at every event in turn, forward and back.
+func TestAFailingRecorderStopsTheWork(t *testing.T) {
 	t.Parallel()
-	for n := 0; ; n++ {
-		s := newStage(devices(2, 1)...)
-		s.rollout.Options.Parallel = 1
-		left := n
-		s.journal.fail = func(reconcile.Event) error {
-			if left == 0 {
-				return errDisk
+	for _, undo := range []bool{false, true} {
+		for n := 0; ; n++ {
+			s := newStage(devices(2, 1)...)
+			s.part.Options.Parallel = 1
+			if undo {
+				s.run(t)
 			}
-			left--
-			return nil
-		}
-		res := s.run(t)
-		if left > 0 {
-			break // more events than there are
-		}
-		// The last two events come when everything is read back.
-		if res.Outcome != reconcile.OutcomeDone && (res.Outcome != reconcile.OutcomePaused || !errors.Is(res.Err, errDisk)) {
-			t.Errorf("event %d fails: outcome %s, error %v", n, res.Outcome, res.Err)
-		}
-		for _, d := range res.Devices {
-			id := d.Device.ID
-			announced := s.journal.before[id] != nil
-			if s.fake.Writes(id) > 0 && !announced {
-				t.Errorf("event %d fails: %s was written although that could not be recorded", n, d.Device)
+			written := len(s.journal.events)
+			failed := false
+			s.journal.fail = func(reconcile.Event) error {
+				if len(s.journal.events) == written+n {
+					failed = true
+					return errDisk
+				}
+				return nil
 			}
-			if d.State == reconcile.InSync && s.journal.state[id] != reconcile.InSync {
-				t.Errorf("event %d fails: %s is in sync for the result, %s in the journal", n, d.Device, s.journal.state[id])
+			work := s.work
+			if undo {
+				work = func(ctx context.Context) error { return s.again(ctx, true) }
+			}
+			err := work(t.Context())
+			s.honest(t)
+			if !failed { // there are no more events
+				s.check(t, err)
+				break
+			}
+			if !errors.Is(err, errDisk) {
+				t.Errorf("event %d fails, undo %t: error %v", n, undo, err)
+			}
+			if got := len(s.journal.events) - written; got != n {
+				t.Errorf("event %d fails, undo %t: %d events were recorded", n, undo, got)
+			}
+			for _, it := range s.part.Items {
+				if r := s.row(it.Device); s.fake.Writes(it.Device.ID) > 0 && (r.Before == nil || r.writes == 0) {
+					t.Errorf("event %d fails, undo %t: %s was written although that could not be recorded", n, undo, it.Device)
+				}
 			}
 		}
 	}
 }
 
-// resume makes the targets of a run that continues one whose journal is j.
-func resume(targets []reconcile.Target, j *journal) []reconcile.Target {
-	out := make([]reconcile.Target, len(targets))
-	for i, target := range targets {
-		target.Before = j.before[target.Device.ID]
-		out[i] = target
-	}
-	return out
-}
-
-// TestACrashAtAnyOperationIsUndoneByTheNextRun kills a rollout at every operation in turn and
-// then lets the health gate stop a second run, which has what the first one recorded:
-// everything must return to the state before the first run.
+// TestACrashAtAnyOperationIsUndoneByTheNextRun kills a worker at every operation and every record in turn. Another one, which has what the
+// first one recorded, finishes what was in the middle of something and begins nothing, since too many failed meanwhile, or
+// comes only when the rollout has turned back. Then everything returns to the state before.
 func TestACrashAtAnyOperationIsUndoneByTheNextRun(t *testing.T) {
 	t.Parallel()
-	for n := 0; ; n++ {
-		s := newStage(devices(2, 1)...)
-		s.rollout.Options.Parallel = 1
-		initial := map[ident.PortID]driver.Settings{}
-		for _, target := range s.rollout.Targets {
-			initial[target.Device.ID] = wanted(target.Device, 1)
-			s.fake.SetState(target.Device.ID, wanted(target.Device, 1))
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ops := 0
-		s.fake.Inject(func(drivertest.Op) drivertest.Fault {
-			ops++
-			if ops > n {
-				cancel() // from here on nothing gets through, and nothing is recorded
-				return drivertest.FaultLost
+	for _, finish := range []bool{true, false} {
+		for n := 0; ; n++ {
+			s := newStage(devices(3, 1)...)
+			s.part.Options.Parallel = 1
+			for _, it := range s.part.Items {
+				s.fake.SetState(it.Device.ID, wanted(it.Device, 1))
 			}
-			return drivertest.FaultNone
-		})
-		s.journal.fail = func(reconcile.Event) error { return context.Cause(ctx) }
-		crashed := reconcile.Run(ctx, s.rollout, s.deps)
-		cancel()
-		if ops <= n {
-			wantOutcome(t, crashed, reconcile.OutcomeDone)
-			break
-		}
-		s.fake.Inject(nil)
-		second := s.rollout
-		second.Targets = resume(s.rollout.Targets, s.journal)
-		unhealthy := func(_ context.Context, w reconcile.Wave) error {
-			if w.Index == w.Total-1 {
-				return errUnhealthy
+			s.fake.SetClamp(ca(1).ID, never(wanted(ca(1), 0)))
+			ctx, cancel := context.WithCancel(t.Context())
+			steps := 0
+			dead := func() bool { // from step n on nothing gets through, and nothing is recorded
+				if steps++; steps > n {
+					cancel()
+				}
+				return steps > n
 			}
-			return nil
-		}
-		res := reconcile.Run(t.Context(), second, reconcile.Deps{Driver: s.fake, Clock: s.clock, Gate: unhealthy})
-		wantOutcome(t, res, reconcile.OutcomeRolledBack)
-		for id, before := range initial {
-			if ds := before.Diff(s.fake.State(id)); len(ds) > 0 {
-				t.Errorf("crash at operation %d: %s is not as before the first run: %v", n, id, ds)
+			s.fake.Inject(func(drivertest.Op) drivertest.Fault {
+				if dead() {
+					return drivertest.FaultLost
+				}
+				return drivertest.FaultNone
+			})
+			s.journal.fail = func(reconcile.Event) error {
+				if dead() {
+					return context.Canceled
+				}
+				return nil
+			}
+			err := s.work(ctx)
+			cancel()
+			if steps <= n {
+				s.check(t, err)
+				s.want(t, reconcile.InSync, ca(0))
+				s.want(t, reconcile.RolledBack, ca(1))
+				s.want(t, reconcile.Pending, ca(2), sw(0))
+				break
+			}
+			s.fake.Inject(nil)
+			s.journal.fail = nil
+			if finish {
+				s.part.Failures = 1
+				s.check(t, s.again(t.Context(), false))
+				for _, d := range devices(3, 1) {
+					if r := s.row(d); r.Touched && r.State != reconcile.InSync || r.State == reconcile.InSync && !r.Touched {
+						t.Errorf("crash at step %d: %s is left as %s, touched %t", n, d, r.State, r.Touched)
+					}
+				}
+			}
+			s.undo(t)
+			for id, before := range s.initial {
+				if ds := before.Diff(s.fake.State(id)); len(ds) > 0 {
+					t.Errorf("crash at step %d: %s is not as before: %v", n, id, ds)
+				}
+				if r := s.journal.rows[id]; r.Touched {
+					t.Errorf("crash at step %d: %s is left as %s", n, id, r.State)
+				}
 			}
 		}
 	}

@@ -15,30 +15,29 @@ import (
 
 // drawStage draws devices in random states with random targets and options.
 func drawStage(t *rapid.T) *stage {
-	ds := devices(rapid.IntRange(0, 6).Draw(t, "adapters"), rapid.IntRange(0, 3).Draw(t, "switches"))
-	s := newStage(ds...)
-	for i := range s.rollout.Targets {
-		target := &s.rollout.Targets[i]
-		states := append([]driver.Settings{drivertest.Defaults(target.Device)}, wanted(target.Device, 0), wanted(target.Device, 1))
-		s.fake.SetState(target.Device.ID, rapid.SampledFrom(states).Draw(t, "state"))
-		target.Want = rapid.SampledFrom(states).Draw(t, "want")
+	s := newStage(devices(rapid.IntRange(0, 6).Draw(t, "adapters"), rapid.IntRange(0, 3).Draw(t, "switches"))...)
+	for i := range s.part.Items {
+		it := &s.part.Items[i]
+		states := []driver.Settings{drivertest.Defaults(it.Device), wanted(it.Device, 0), wanted(it.Device, 1)}
+		s.fake.SetState(it.Device.ID, rapid.SampledFrom(states).Draw(t, "state"))
+		it.Want = rapid.SampledFrom(states).Draw(t, "want")
 	}
-	s.rollout.Options = reconcile.Options{
-		Canary: rapid.IntRange(0, 3).Draw(t, "canary"), Wave: rapid.IntRange(1, 4).Draw(t, "wave"),
+	s.part.Canary, s.part.Failures = rapid.Bool().Draw(t, "canary"), rapid.IntRange(0, 2).Draw(t, "failures before")
+	s.part.Options = reconcile.Options{
 		Parallel: rapid.IntRange(1, 4).Draw(t, "parallel"), FailureBudget: rapid.IntRange(0, 3).Draw(t, "budget"),
 		Attempts: rapid.IntRange(1, 4).Draw(t, "attempts"), Grace: grace,
 	}
 	return s
 }
 
-// script is a fault plan drawn before the run: for each device, what goes wrong with its n-th
-// operation. It is the same whatever order the devices run in.
+// script is a fault plan drawn before the work: for each device, what goes wrong with its n-th
+// operation. It is the same whatever order the devices come in.
 type script map[ident.PortID][]drivertest.Fault
 
 func drawScript(t *rapid.T, s *stage, faults []drivertest.Fault, most int) script {
 	sc := script{}
-	for _, target := range s.rollout.Targets {
-		sc[target.Device.ID] = rapid.SliceOfN(rapid.SampledFrom(faults), 0, most).Draw(t, "faults of "+target.Device.Name)
+	for _, it := range s.part.Items {
+		sc[it.Device.ID] = rapid.SliceOfN(rapid.SampledFrom(faults), 0, most).Draw(t, "faults of "+it.Device.Name)
 	}
 	return sc
 }
@@ -50,31 +49,20 @@ func (sc script) inject(op drivertest.Op) drivertest.Fault {
 	return drivertest.FaultNone
 }
 
-func initialStates(s *stage) map[ident.PortID]driver.Settings {
-	m := map[ident.PortID]driver.Settings{}
-	for _, target := range s.rollout.Targets {
-		m[target.Device.ID] = s.fake.State(target.Device.ID)
-	}
-	return m
-}
-
-// TestTheResultNeverLies lets anything go wrong, for ever, and checks only that every claim
-// of the result holds.
+// TestTheResultNeverLies lets anything go wrong, for ever, forward, again and back, and checks only that all that is
+// recorded holds.
 func TestTheResultNeverLies(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStage(t)
-		initial := initialStates(s)
 		all := []drivertest.Fault{
 			drivertest.FaultNone, drivertest.FaultNone, drivertest.FaultNone, drivertest.FaultNone,
 			drivertest.FaultLost, drivertest.FaultLostReply, drivertest.FaultBusy, drivertest.FaultInvalid,
 			drivertest.FaultUnsupported, drivertest.FaultIgnored, drivertest.FaultPartial,
 		}
 		sc := drawScript(t, s, all, 40)
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
 		cancelAt := rapid.IntRange(-100, 60).Draw(t, "cancel at operation")
-		ops, mu := 0, sync.Mutex{}
+		ops, cancel, mu := 0, func() {}, sync.Mutex{}
 		s.fake.Inject(func(op drivertest.Op) drivertest.Fault {
 			mu.Lock()
 			defer mu.Unlock()
@@ -84,123 +72,103 @@ func TestTheResultNeverLies(t *testing.T) {
 			ops++
 			return sc.inject(op)
 		})
-		res := reconcile.Run(ctx, s.rollout, s.deps)
-		for _, f := range s.journal.faults {
-			t.Error(f)
+		worker := func(work func(context.Context) error) {
+			var ctx context.Context
+			ctx, cancel = context.WithCancel(context.Background())
+			defer cancel()
+			s.check(t, work(ctx))
+			for _, it := range s.part.Items {
+				r, holds := s.row(it.Device), s.fake.State(it.Device.ID)
+				switch {
+				case it.Want.Equal(holds) || s.initial[it.Device.ID].Equal(holds) || r.State == reconcile.Unknown || r.State == reconcile.Failed:
+				case r.State != reconcile.Pending || !it.Touched: // that is, but for one that an earlier worker left and this one took up only
+					t.Errorf("%s is neither wanted nor before, but %s", it.Device, r.State)
+				}
+				if r.State == reconcile.Unknown && !it.Touched && ctx.Err() == nil {
+					t.Errorf("%s is given up without a reason", it.Device)
+				}
+			}
 		}
-		checkClaims(t, s, res, initial)
-		if res.Outcome == reconcile.OutcomePaused && ctx.Err() == nil {
-			t.Error("paused without a reason")
+		worker(s.work)
+		for range rapid.IntRange(0, 3).Draw(t, "further workers") {
+			cancelAt = ops + rapid.IntRange(-40, 30).Draw(t, "cancel again after")
+			undo := s.part.Undo || rapid.Bool().Draw(t, "undo") // what turned back never goes forward again
+			worker(func(ctx context.Context) error { return s.again(ctx, undo) })
 		}
 	})
 }
 
-// checkClaims is the naive judge: it looks at the devices, not at how the run went.
-func checkClaims(t *rapid.T, s *stage, res reconcile.Result, initial map[ident.PortID]driver.Settings) {
-	if len(res.Devices) != len(s.rollout.Targets) {
-		t.Fatalf("%d devices in the result, want %d", len(res.Devices), len(s.rollout.Targets))
-	}
-	want := map[ident.PortID]driver.Settings{}
-	for _, target := range s.rollout.Targets {
-		want[target.Device.ID] = target.Want
-	}
-	for _, d := range res.Devices {
-		id := d.Device.ID
-		holds := s.fake.State(id)
-		isWanted, isBefore := want[id].Equal(holds), initial[id].Equal(holds)
-		switch {
-		case d.State == reconcile.InSync && !isWanted:
-			t.Errorf("%s in sync, but differs", d.Device)
-		case d.State == reconcile.RolledBack && !isBefore:
-			t.Errorf("%s rolled back, but differs from before", d.Device)
-		case !d.Touched && !isBefore:
-			t.Errorf("%s untouched, but changed", d.Device)
-		case d.State == reconcile.Pending && d.Touched:
-			t.Errorf("%s pending, but touched", d.Device)
-		case (d.State == reconcile.Applying || d.State == reconcile.Verifying):
-			t.Errorf("%s left %s", d.Device, d.State)
-		case !isWanted && !isBefore && !d.Dirty && d.State != reconcile.Unknown:
-			t.Errorf("%s is neither wanted nor before, but %s and not dirty", d.Device, d.State)
-		case d.Before != nil && !d.Before.Equal(initial[id]):
-			t.Errorf("%s: recorded state before is not what it was", d.Device)
-		}
-		judgeOutcome(t, res.Outcome, d, isWanted, isBefore)
-	}
-}
-
-func judgeOutcome(t *rapid.T, o reconcile.Outcome, d reconcile.DeviceResult, isWanted, isBefore bool) {
-	switch {
-	case o == reconcile.OutcomeDone && !isWanted,
-		o == reconcile.OutcomeRolledBack && d.Touched && !isBefore,
-		o == reconcile.OutcomePartial && !isWanted && !isBefore,
-		d.Dirty && o != reconcile.OutcomeStuck && o != reconcile.OutcomePaused:
-		t.Errorf("outcome %s, but %s is wanted %t, before %t, dirty %t", o, d.Device, isWanted, isBefore, d.Dirty)
-	}
-}
-
 // TestFaultsThatEndLeaveEveryDeviceBeforeOrWanted lets every device misbehave for fewer
-// operations than there are attempts: no device may then be left in between, and a rollout
-// without permanently bad devices must be done.
+// operations than there are attempts: no device may then be left in between, all good ones that were begun must be as
+// wanted, and all must return.
 func TestFaultsThatEndLeaveEveryDeviceBeforeOrWanted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStage(t)
-		s.rollout.Options.Attempts = 5
-		initial := initialStates(s)
+		s.part.Options.Attempts = 5
 		passing := []drivertest.Fault{
 			drivertest.FaultLost, drivertest.FaultLostReply, drivertest.FaultBusy,
 			drivertest.FaultIgnored, drivertest.FaultPartial, drivertest.FaultNone,
 		}
 		s.fake.Inject(drawScript(t, s, passing, 4).inject)
-		clamped := 0
-		for _, target := range s.rollout.Targets {
-			if target.Want.CA == nil || target.Want.Equal(initial[target.Device.ID]) || !rapid.Bool().Draw(t, "clamped") {
+		clamped := map[ident.PortID]bool{}
+		for _, it := range s.part.Items {
+			if it.Want.CA == nil || it.Want.Equal(s.fake.State(it.Device.ID)) || !rapid.Bool().Draw(t, "clamped") {
 				continue
 			}
-			w := target.Want
-			s.fake.SetClamp(target.Device.ID, func(st *driver.Settings) {
-				if w.Equal(*st) { // never what is wanted, anything else is stored well
-					st.CA.SLs[0].Trigger++
-				}
-			})
-			clamped++
+			s.fake.SetClamp(it.Device.ID, never(it.Want))
+			clamped[it.Device.ID] = true
 		}
-		res := reconcile.Run(context.Background(), s.rollout, s.deps)
-		for _, f := range s.journal.faults {
-			t.Error(f)
+		budget := s.part.Options.FailureBudget
+		if s.part.Canary {
+			budget = s.part.Failures
 		}
-		checkClaims(t, s, res, initial)
-		for _, d := range res.Devices {
-			if d.Dirty {
-				t.Errorf("%s is dirty: %s", d.Device, d.Error)
+		s.check(t, s.work(context.Background()))
+		failed := s.part.Failures
+		for _, it := range s.part.Items {
+			if s.row(it.Device).State == reconcile.RolledBack {
+				failed++
 			}
 		}
-		switch o := res.Outcome; {
-		case clamped == 0 && o != reconcile.OutcomeDone,
-			clamped > s.rollout.Options.FailureBudget && o != reconcile.OutcomeRolledBack,
-			clamped > 0 && o != reconcile.OutcomeRolledBack && o != reconcile.OutcomePartial:
-			t.Errorf("outcome %s with %d bad devices and a budget of %d: %s", o, clamped, s.rollout.Options.FailureBudget, res.Reason)
+		for _, it := range s.part.Items {
+			switch st := s.row(it.Device).State; {
+			case st == reconcile.InSync && !clamped[it.Device.ID], st == reconcile.RolledBack && clamped[it.Device.ID]:
+			case st == reconcile.Pending && failed > budget:
+			default:
+				t.Errorf("%s is %s, clamped %t, with %d failed of %d allowed", it.Device, st, clamped[it.Device.ID], failed, budget)
+			}
+		}
+		s.check(t, s.again(context.Background(), true))
+		for id, before := range s.initial {
+			if !before.Equal(s.fake.State(id)) {
+				t.Errorf("%s is not returned to what it was", id)
+			}
 		}
 	})
 }
 
-// TestRunsAreRepeatable runs the same faults twice, one device at a time, and compares all
+// TestRunsAreRepeatable has the same faults twice, one device at a time, and compares all
 // events.
 func TestRunsAreRepeatable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		first := drawStage(t)
-		first.rollout.Options.Parallel = 1
+		first.part.Options.Parallel = 1
 		sc := drawScript(t, first, []drivertest.Fault{drivertest.FaultNone, drivertest.FaultLost, drivertest.FaultPartial, drivertest.FaultInvalid}, 12)
-		second := newStage(devices(0, 0)...)
-		second.rollout, second.fake = first.rollout, drivertest.NewFake(targetDevices(first)...)
-		for id, st := range initialStates(first) {
-			second.fake.SetState(id, st)
+		var ds []driver.Device
+		for _, it := range first.part.Items {
+			ds = append(ds, it.Device)
 		}
-		second.deps.Driver = second.fake
+		second := newStage(ds...)
+		second.part = first.part
+		for _, d := range ds {
+			second.fake.SetState(d.ID, first.fake.State(d.ID))
+		}
 		for _, s := range []*stage{first, second} {
 			s.fake.Inject(sc.inject)
-			_ = reconcile.Run(context.Background(), s.rollout, s.deps)
+			if err := s.work(context.Background()); err != nil {
+				t.Fatal(err)
+			}
 		}
 		a, b := first.journal.events, second.journal.events
 		if len(a) != len(b) {
@@ -212,12 +180,4 @@ func TestRunsAreRepeatable(t *testing.T) {
 			}
 		}
 	})
-}
-
-func targetDevices(s *stage) []driver.Device {
-	var ds []driver.Device
-	for _, target := range s.rollout.Targets {
-		ds = append(ds, target.Device)
-	}
-	return ds
 }

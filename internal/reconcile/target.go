@@ -15,11 +15,8 @@ import (
 
 // Target is one device and what it should be.
 type Target struct {
-	Device driver.Device   `json:"device"`
-	Want   driver.Settings `json:"want"`
-	// Before is the state recorded by an earlier run of the same rollout that was
-	// interrupted; nil makes the run read it. With it the device counts as touched.
-	Before *driver.Settings `json:"before,omitempty"`
+	Device driver.Device
+	Want   driver.Settings
 }
 
 // MaxTargets bounds a rollout: no subnet has more unicast LIDs, and each device needs one.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 
 	"fairlane/internal/disjoint"
@@ -28,12 +29,6 @@ type WaveOptions struct {
 	Domain Domain // default DomainLeaf
 }
 
-// Defaults of WaveOptions.
-const (
-	DefaultCanary = 1
-	DefaultWave   = 1024
-)
-
 // Step is one wave: the indices of its targets in the order of doing.
 type Step struct {
 	Canary  bool
@@ -51,12 +46,7 @@ func PlanWaves(targets []Target, f *subnet.Fabric, o WaveOptions) ([]Step, error
 	case o.Wave < 0 || o.Wave > MaxTargets:
 		return nil, fmt.Errorf("rollout option wave: %d, want 0 to %d", o.Wave, MaxTargets)
 	}
-	if o.Canary == 0 {
-		o.Canary = DefaultCanary
-	}
-	if o.Wave == 0 {
-		o.Wave = DefaultWave
-	}
+	o.Canary, o.Wave = cmp.Or(o.Canary, 1), cmp.Or(o.Wave, 1024)
 	domain, err := domainOf(f, o.Domain)
 	if err != nil {
 		return nil, err

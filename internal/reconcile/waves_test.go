@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/internal/reconcile"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -64,6 +65,43 @@ func TestWaves(t *testing.T) {
 		if _, err := reconcile.PlanWaves(list, f, bad); err == nil {
 			t.Errorf("%+v was taken", bad)
 		}
+	}
+}
+
+// written lists the devices of a plan in the order in which a rollout writes them.
+func written(t *testing.T, targets []reconcile.Target) (out []driver.Device) {
+	t.Helper()
+	steps, err := reconcile.PlanWaves(targets, nil, reconcile.WaveOptions{Domain: reconcile.DomainNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		for _, i := range s.Targets {
+			out = append(out, targets[i].Device)
+		}
+	}
+	return out
+}
+
+func TestAdaptersComeBeforeSwitchesThatMark(t *testing.T) {
+	t.Parallel()
+	var list []reconcile.Target
+	for _, d := range devices(3, 2) {
+		list = append(list, reconcile.Target{Device: d, Want: wanted(d, 0)})
+	}
+	if got, want := written(t, list), devices(3, 2); !slices.Equal(got, want) {
+		t.Errorf("written in the order %v, want %v", got, want)
+	}
+}
+
+func TestSwitchesComeFirstWhenMarkingEnds(t *testing.T) {
+	t.Parallel()
+	var list []reconcile.Target
+	for _, d := range devices(2, 2) {
+		list = append(list, reconcile.Target{Device: d, Want: drivertest.Defaults(d)})
+	}
+	if got, want := written(t, list), []driver.Device{sw(0), sw(1), ca(0), ca(1)}; !slices.Equal(got, want) {
+		t.Errorf("written in the order %v, want %v", got, want)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Scope names the instrumentation in every span.
-const Scope = "fairlane"
+// scope names the instrumentation in every span.
+const scope = "fairlane"
 
 // Span is a stretch of work. The zero value does nothing.
 type Span struct{ s trace.Span }
@@ -41,7 +41,7 @@ func Root(ctx context.Context, p trace.TracerProvider, name string, attrs ...any
 }
 
 func begin(ctx context.Context, p trace.TracerProvider, name string, kind trace.SpanKind, attrs []any) (context.Context, Span) {
-	ctx, s := p.Tracer(Scope).Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(pairs(attrs)...))
+	ctx, s := p.Tracer(scope).Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(pairs(attrs)...))
 	return ctx, Span{s}
 }
 
@@ -115,12 +115,6 @@ func Join(ctx context.Context, traceparent, name string, attrs ...any) (context.
 		return ctx, Span{}
 	}
 	return begin(Resume(ctx, traceparent), p, name, trace.SpanKindConsumer, attrs)
-}
-
-// Detach returns a context that keeps the place of ctx in its trace, for work that outlives the request, on top
-// of base's deadline and values.
-func Detach(base, ctx context.Context) context.Context {
-	return trace.ContextWithSpan(base, trace.SpanFromContext(ctx))
 }
 
 // pairs turns key, value, key, value into attributes; a value of another kind is printed.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -139,12 +139,11 @@ func (r *repos) ListAccounts(ctx context.Context, kind control.PrincipalKind, d 
 	if err != nil {
 		return nil, "", err
 	}
-	var rows []placedAccount
-	q := withDomain(r.in(ctx), "accounts").Where("accounts.kind = ? AND accounts.name > ?", string(kind), p.After)
-	if err := inTenant(q, "accounts", home).Order("accounts.name").Limit(p.Size() + 1).Scan(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list accounts: %w", err)
+	q := inTenant(withDomain(r.in(ctx), "accounts").Where("accounts.kind = ?", string(kind)), "accounts", home)
+	rows, next, err := byName(q, "accounts.name", "accounts", p, func(a placedAccount) string { return a.Row.Name })
+	if err != nil {
+		return nil, "", err
 	}
-	rows, next := cut(rows, p.Size(), func(a placedAccount) string { return a.Row.Name })
 	list, err := r.withMemberships(ctx, rows)
 	return list, next, err
 }
@@ -162,7 +161,7 @@ func (r *repos) CountAccounts(ctx context.Context, kind control.PrincipalKind, d
 	return n, nil
 }
 
-// withMemberships reads the memberships of the rows in one query for each 500.
+// withMemberships reads the memberships of the rows in one query for each batchNames.
 func (r *repos) withMemberships(ctx context.Context, rows []placedAccount) ([]control.Account, error) {
 	list := make([]control.Account, len(rows))
 	at := make(map[int64]*control.Account, len(rows))
@@ -170,11 +169,8 @@ func (r *repos) withMemberships(ctx context.Context, rows []placedAccount) ([]co
 		list[i] = row.account()
 		at[row.Row.ID] = &list[i]
 	}
-	for start := 0; start < len(rows); start += 500 {
-		ids := make([]int64, 0, 500)
-		for _, row := range rows[start:min(start+500, len(rows))] {
-			ids = append(ids, row.Row.ID)
-		}
+	for part := range slices.Chunk(rows, batchNames) {
+		ids := each(part, func(row placedAccount) int64 { return row.Row.ID })
 		var found []placedMembership
 		err := withDomain(r.in(ctx), "memberships").Where("memberships.account_id IN ?", ids).
 			Order("memberships.account_id, memberships.id").Scan(&found).Error
@@ -204,13 +200,11 @@ func (r *repos) UpdateAccount(ctx context.Context, a control.Account) (control.A
 		"disabled": flag(a.Disabled), "signed_in_at_us": optionalMicros(a.SignedInAt),
 		"version": row.Version + 1, "updated_at_us": micros(a.UpdatedAt),
 	})
-	switch {
-	case errors.Is(res.Error, gorm.ErrDuplicatedKey):
+	if errors.Is(res.Error, gorm.ErrDuplicatedKey) {
 		return control.Account{}, exists("account of subject", a.Subject)
-	case res.Error != nil:
-		return control.Account{}, fmt.Errorf("update account %s: %w", row.Name, res.Error)
-	case res.RowsAffected == 0:
-		return control.Account{}, &control.PreconditionError{Kind: row.Kind, Name: row.Name, Want: row.Version, Have: row.Version + 1}
+	}
+	if err := changed(res, stale(row.Kind, row.Name, row.Version), "update account %s", row.Name); err != nil {
+		return control.Account{}, err
 	}
 	return r.AccountByID(ctx, row.ID)
 }
@@ -218,28 +212,14 @@ func (r *repos) UpdateAccount(ctx context.Context, a control.Account) (control.A
 // DeleteAccount implements control.AccountRepo; what belongs to the account goes with it.
 func (r *repos) DeleteAccount(ctx context.Context, id int64) error {
 	res := r.in(ctx).Where("id = ?", id).Delete(&accountRow{})
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("delete account %d: %w", id, res.Error)
-	case res.RowsAffected == 0:
-		return &control.NotFoundError{Kind: "account", Name: fmt.Sprint(id)}
-	}
-	return nil
+	return changed(res, &control.NotFoundError{Kind: "account", Name: fmt.Sprint(id)}, "delete account %d", id)
 }
 
 func (p placedAccount) account() control.Account {
 	row := p.Row
-	a := control.Account{
+	return control.Account{
 		ID: row.ID, Kind: control.PrincipalKind(row.Kind), Name: row.Name, Domain: p.Names.domain(), DisplayName: row.DisplayName,
 		Password: row.Password, Issuer: row.Issuer, Subject: row.Subject, Disabled: row.Disabled != 0, Version: row.Version,
-		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS), SignedInAt: timeOrZero(row.SignedInAtUS),
+		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS), SignedInAt: optionalTime(row.SignedInAtUS),
 	}
-	return a
-}
-
-func timeOrZero(us *int64) time.Time {
-	if us == nil {
-		return time.Time{}
-	}
-	return fromMicros(*us)
 }

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"gorm.io/gorm/clause"
@@ -65,11 +63,9 @@ func (r *repos) AppendAudit(ctx context.Context, e audit.Entry) (audit.Entry, er
 	}
 	res := r.in(ctx).Model(&auditTailRow{}).Where("id = 1 AND seq = ?", tail.Seq).
 		Updates(map[string]any{"seq": e.Seq, "hash": row.Hash})
-	if res.Error == nil && res.RowsAffected != 1 {
-		res.Error = errors.New("the end moved meanwhile")
-	}
-	if res.Error != nil {
-		return audit.Entry{}, fmt.Errorf("move the end of the audit log to %d: %w", e.Seq, res.Error)
+	moved := fmt.Errorf("move the end of the audit log to %d: the end moved meanwhile", e.Seq)
+	if err := changed(res, moved, "move the end of the audit log to %d", e.Seq); err != nil {
+		return audit.Entry{}, err
 	}
 	return e, nil
 }
@@ -95,10 +91,6 @@ func (r *repos) auditTail(ctx context.Context, hold bool) (audit.Tail, error) {
 
 // ListAudit implements control.AuditRepo.
 func (r *repos) ListAudit(ctx context.Context, f control.AuditFilter, p control.Page) ([]audit.Entry, string, error) {
-	after, err := afterID(p)
-	if err != nil {
-		return nil, "", err
-	}
 	q := r.in(ctx)
 	for column, value := range map[string]string{"actor": f.Actor, "object": f.Object, "fabric": f.Fabric, "outcome": f.Outcome} {
 		if value != "" {
@@ -117,23 +109,12 @@ func (r *repos) ListAudit(ctx context.Context, f control.AuditFilter, p control.
 	if !f.Until.IsZero() {
 		q = q.Where("at_us < ?", micros(f.Until))
 	}
-	order := "seq DESC"
-	switch {
-	case f.Oldest:
-		q, order = q.Where("seq > ?", after), "seq"
-	case after > 0:
-		q = q.Where("seq < ?", after)
+	list := newestFirst[auditRow]
+	if f.Oldest {
+		list = oldestFirst
 	}
-	var rows []auditRow
-	if err := q.Order(order).Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list audit entries: %w", err)
-	}
-	rows, next := cut(rows, p.Size(), func(a auditRow) string { return strconv.FormatInt(a.Seq, 10) })
-	list := make([]audit.Entry, len(rows))
-	for i, row := range rows {
-		list[i] = row.domain()
-	}
-	return list, next, nil
+	rows, next, err := list(q, "seq", "audit entries", p, func(a auditRow) int64 { return a.Seq })
+	return each(rows, auditRow.domain), next, err
 }
 
 // PruneAudit implements control.AuditRepo.

@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"fairlane/migrations"
 )
 
 // Backup writes a consistent copy of a database into a new file while the service works on. On SQLite
@@ -20,11 +18,7 @@ import (
 // its custom format. The copy is looked at before it gets its name: a file of that name is whole. It may
 // be read by its owner only, since it holds what the database holds.
 func Backup(ctx context.Context, database, file string) (in Inspection, err error) {
-	reserved, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return in, fmt.Errorf("back up: %w", err)
-	}
-	if err := reserved.Close(); err != nil {
+	if err := reserve(file); err != nil {
 		return in, fmt.Errorf("back up: %w", err)
 	}
 	partial := file + ".partial"
@@ -36,9 +30,7 @@ func Backup(ctx context.Context, database, file string) (in Inspection, err erro
 	if err := remove(partial); err != nil { // of an attempt that was killed
 		return in, err
 	}
-	if f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
-		return in, err
-	} else if err := f.Close(); err != nil {
+	if err := reserve(partial); err != nil {
 		return in, err
 	}
 	if IsPostgres(database) {
@@ -53,6 +45,15 @@ func Backup(ctx context.Context, database, file string) (in Inspection, err erro
 		return in, err
 	}
 	return in, syncFile(filepath.Dir(file))
+}
+
+// reserve makes a new empty file that only its owner may read.
+func reserve(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // remove removes a file that may not be there.
@@ -187,12 +188,4 @@ func withDatabase(database, name string) (string, error) {
 	u.RawQuery = q.Encode()
 	u.Path = "/" + name
 	return u.String(), nil
-}
-
-// dialectOf tells the engine of a database by its name.
-func dialectOf(database string) migrations.Dialect {
-	if IsPostgres(database) {
-		return migrations.Postgres
-	}
-	return migrations.SQLite
 }

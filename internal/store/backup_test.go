@@ -14,9 +14,6 @@ import (
 	"fairlane/migrations"
 )
 
-// clock is the time of every restore of these tests.
-func clock() time.Time { return at() }
-
 // fill puts a fabric with a tenant, a plan, a rollout and audit entries into a store.
 func fill(t *testing.T, s *Store, audits int) {
 	t.Helper()
@@ -28,6 +25,17 @@ func fill(t *testing.T, s *Store, audits int) {
 	for i := range audits {
 		f.audit(auditEntry(i))
 	}
+}
+
+// backedUp fills a store that stays open, and backs it up.
+func backedUp(t *testing.T, d migrations.Dialect, audits int) (database, file string) {
+	t.Helper()
+	database, file = fresh(t, d), filepath.Join(t.TempDir(), "backup")
+	fill(t, openAt(t, database, Options{}), audits)
+	if _, err := Backup(t.Context(), database, file); err != nil {
+		t.Fatal(err)
+	}
+	return database, file
 }
 
 // elsewhere names a database on the same server that does not exist yet.
@@ -107,7 +115,7 @@ func TestABackupOfARunningStoreIsRestoredWhole(t *testing.T) {
 			t.Errorf("the backup's mode is %v (%v), want 0600", info.Mode(), err)
 		}
 		other := elsewhere(t, database, d)
-		done, err := Restore(t.Context(), file, other, false, clock())
+		done, err := Restore(t.Context(), file, other, false, at())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,19 +180,13 @@ func TestAFailedBackupLeavesNoFile(t *testing.T) {
 func TestRestoringOverADatabase(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		ctx := t.Context()
-		source := fresh(t, d)
-		s := openAt(t, source, Options{})
-		fill(t, s, 3)
-		file := filepath.Join(t.TempDir(), "backup")
-		if _, err := Backup(ctx, source, file); err != nil {
-			t.Fatal(err)
-		}
+		source, file := backedUp(t, d, 3)
 		target := elsewhere(t, source, d)
-		if _, err := Restore(ctx, file, target, false, clock()); err != nil { // makes it
+		if _, err := Restore(ctx, file, target, false, at()); err != nil { // makes it
 			t.Fatal(err)
 		}
 		var full *NotEmptyError
-		if _, err := Restore(ctx, file, target, false, clock()); !errors.As(err, &full) || !strings.Contains(full.Holds, "1 fabrics, 1 tenants") {
+		if _, err := Restore(ctx, file, target, false, at()); !errors.As(err, &full) || !strings.Contains(full.Holds, "1 fabrics, 1 tenants") {
 			t.Errorf("a database with data gave %v, want a *NotEmptyError that lists it", err)
 		}
 		used, err := Open(ctx, target, Options{})
@@ -193,13 +195,13 @@ func TestRestoringOverADatabase(t *testing.T) {
 		}
 		(&fixture{t: t, s: used}).fabric("newer")
 		var busy *InUseError
-		if _, err := Restore(ctx, file, target, true, clock()); !errors.As(err, &busy) {
+		if _, err := Restore(ctx, file, target, true, at()); !errors.As(err, &busy) {
 			t.Errorf("a database in use gave %v, want an *InUseError also with force", err)
 		}
 		if err := used.Close(); err != nil {
 			t.Fatal(err)
 		}
-		done, err := Restore(ctx, file, target, true, clock())
+		done, err := Restore(ctx, file, target, true, at())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,14 +223,8 @@ func TestRestoringOverADatabase(t *testing.T) {
 func TestDamagedBackupsAreRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		ctx := t.Context()
-		database := fresh(t, d)
-		s := openAt(t, database, Options{})
-		fill(t, s, 400)
+		database, good := backedUp(t, d, 400)
 		dir := t.TempDir()
-		good := filepath.Join(dir, "good")
-		if _, err := Backup(ctx, database, good); err != nil {
-			t.Fatal(err)
-		}
 		whole, err := os.ReadFile(good)
 		if err != nil {
 			t.Fatal(err)
@@ -242,17 +238,17 @@ func TestDamagedBackupsAreRefused(t *testing.T) {
 			if err := os.WriteFile(file, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Restore(ctx, file, target, true, clock()); err == nil {
+			if _, err := Restore(ctx, file, target, true, at()); err == nil {
 				t.Errorf("a backup that is %s was restored", name)
 			}
 			if in, err := Inspect(ctx, target); err == nil {
 				t.Fatalf("after a refused backup that is %s there is a database of %v", name, in)
 			}
 		}
-		if _, err := Restore(ctx, filepath.Join(dir, "none"), target, false, clock()); !errors.Is(err, os.ErrNotExist) {
+		if _, err := Restore(ctx, filepath.Join(dir, "none"), target, false, at()); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("a missing backup gave %v", err)
 		}
-		if _, err := s.Writer().ExecContext(ctx, "DELETE FROM audit WHERE seq = 7"); err != nil {
+		if _, err := rawOpen(t, database, d).ExecContext(ctx, "DELETE FROM audit WHERE seq = 7"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Backup(ctx, database, filepath.Join(dir, "forged")); err == nil || !strings.Contains(err.Error(), "audit entry 7") {
@@ -270,7 +266,7 @@ func TestABackupOfTheOtherEngineIsRefused(t *testing.T) {
 		if _, err := Backup(t.Context(), from, file); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Restore(t.Context(), file, to, false, clock()); err == nil || !strings.Contains(err.Error(), "want a database of that engine") {
+		if _, err := Restore(t.Context(), file, to, false, at()); err == nil || !strings.Contains(err.Error(), "want a database of that engine") {
 			t.Errorf("restoring gave %v", err)
 		}
 	}

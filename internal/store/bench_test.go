@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -35,17 +36,10 @@ func benchStores(b *testing.B, f func(b *testing.B, s *Store)) {
 func BenchmarkChange(b *testing.B) {
 	benchStores(b, func(b *testing.B, s *Store) {
 		ctx := b.Context()
+		f := &fixture{t: b, s: s}
+		f.fabric("lab")
 		tn := red()
-		err := s.Tx(ctx, func(r control.Repos) error {
-			_, err := r.CreateFabric(ctx, control.Fabric{Name: "lab", Plane: "ib", Source: "file:x", TimeScale: 1, CreatedAt: at()})
-			if err == nil {
-				_, err = r.CreateTenant(ctx, tn)
-			}
-			return err
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		f.tenant(tn)
 		for i := 0; b.Loop(); i++ {
 			err := s.Tx(ctx, func(r control.Repos) error {
 				if _, err := r.UpdateTenant(ctx, tn); err != nil {
@@ -68,7 +62,7 @@ func BenchmarkChange(b *testing.B) {
 func BenchmarkVerify(b *testing.B) {
 	benchStores(b, func(b *testing.B, s *Store) {
 		ctx := b.Context()
-		err := s.Tx(ctx, func(r control.Repos) error {
+		(&fixture{t: b, s: s}).tx(func(r control.Repos) error {
 			for i := range 10_000 {
 				if _, err := r.AppendAudit(ctx, auditEntry(i)); err != nil {
 					return err
@@ -76,9 +70,6 @@ func BenchmarkVerify(b *testing.B) {
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
 		for b.Loop() {
 			if _, err := verified(ctx, s); err != nil {
 				b.Fatal(err)
@@ -92,46 +83,30 @@ func BenchmarkVerify(b *testing.B) {
 func BenchmarkDirtyDevices(b *testing.B) {
 	benchStores(b, func(b *testing.B, s *Store) {
 		ctx := b.Context()
-		err := s.Tx(ctx, func(r control.Repos) error {
-			_, err := r.CreateFabric(ctx, control.Fabric{Name: "lab", Plane: "ib", Source: "file:x", TimeScale: 1, CreatedAt: at()})
-			if err == nil {
-				_, _, err = r.PutPlan(ctx, plan(planName("a")))
+		f := &fixture{t: b, s: s}
+		f.fabric("lab")
+		f.plan(planName("a"))
+		for i := range 20 {
+			ds := workDevices(10_000)
+			for k := range ds {
+				ds[k].State, ds[k].Touched = "in-sync", true
+				if i == 0 && k < 100 {
+					ds[k].State = "failed"
+				}
 			}
-			return err
-		})
-		for i := 0; i < 20 && err == nil; i++ {
-			err = s.Tx(ctx, func(r control.Repos) error {
-				ro, err := r.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: planName("a"), Stages: []control.Stage{control.StageSettings}, CreatedAt: at()})
-				if err != nil {
-					return err
-				}
-				ds := workDevices(10_000)
-				for k := range ds {
-					ds[k].State, ds[k].Touched = "in-sync", true
-					if i == 0 && k < 100 {
-						ds[k].State = "failed"
-					}
-				}
-				if err := r.AddRolloutWork(ctx, ro.ID, ds); err != nil {
-					return err
-				}
-				return r.FinishRollout(ctx, ro.ID, control.RolloutSucceeded, "", at())
+			ro := f.rollout()
+			f.tx(func(r control.Repos) error {
+				return errors.Join(r.AddRolloutWork(ctx, ro.ID, ds), r.FinishRollout(ctx, ro.ID, control.RolloutSucceeded, "", at()))
 			})
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
 		for b.Loop() {
-			err := s.View(ctx, func(r control.Repos) error {
+			f.view(func(r control.Repos) error {
 				list, err := r.DirtyDevices(ctx, "lab")
 				if len(list) > 0 {
 					b.Errorf("%d devices are dirty", len(list))
 				}
 				return err
 			})
-			if err != nil {
-				b.Fatal(err)
-			}
 		}
 	})
 }

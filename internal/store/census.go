@@ -12,7 +12,7 @@ import (
 
 // Census counts what is in the store, in one consistent picture. It costs a few counting queries.
 func (s *Store) Census(ctx context.Context) (n control.Census, err error) {
-	err = s.read.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err = s.view(ctx, func(tx *gorm.DB) error {
 		if err := census(tx, &n); err != nil {
 			return err
 		}

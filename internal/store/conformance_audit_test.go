@@ -33,20 +33,16 @@ func (f *fixture) audit(e audit.Entry) (out audit.Entry) {
 // verified checks the whole chain through the repositories and returns what the check found.
 func verified(ctx context.Context, s control.Store) (rep audit.Report, err error) {
 	err = s.View(ctx, func(r control.Repos) error {
+		list, err := paged(control.MaxPageLimit, func(p control.Page) ([]audit.Entry, string, error) {
+			return r.ListAudit(ctx, control.AuditFilter{Oldest: true}, p)
+		})
+		if err != nil {
+			return err
+		}
 		var v audit.Verifier
-		p := control.Page{Limit: control.MaxPageLimit}
-		for {
-			list, next, err := r.ListAudit(ctx, control.AuditFilter{Oldest: true}, p)
-			if err != nil {
+		for _, e := range list {
+			if err := v.Add(e); err != nil {
 				return err
-			}
-			for _, e := range list {
-				if err := v.Add(e); err != nil {
-					return err
-				}
-			}
-			if p.After = next; next == "" {
-				break
 			}
 		}
 		tail, err := r.AuditTail(ctx)
@@ -69,20 +65,12 @@ func checkAudit(t *testing.T, f *fixture) {
 	}
 	list := func(filter control.AuditFilter, size int) (seqs []int64) {
 		f.view(func(r control.Repos) error {
-			p := control.Page{Limit: size}
-			for {
-				list, next, err := r.ListAudit(ctx, filter, p)
-				if err != nil {
-					return err
-				}
-				for _, e := range list {
-					f.equal("entry "+strconv.FormatInt(e.Seq, 10), want[e.Seq-1], e)
-					seqs = append(seqs, e.Seq)
-				}
-				if p.After = next; next == "" {
-					return nil
-				}
+			list, err := paged(size, func(p control.Page) ([]audit.Entry, string, error) { return r.ListAudit(ctx, filter, p) })
+			for _, e := range list {
+				f.equal("entry "+strconv.FormatInt(e.Seq, 10), want[e.Seq-1], e)
+				seqs = append(seqs, e.Seq)
 			}
+			return err
 		})
 		return seqs
 	}
@@ -145,14 +133,7 @@ func TestManyManagersKeepOneChain(t *testing.T) {
 		for w := range writers {
 			g.Go(func() error {
 				for i := range each {
-					err := stores[w%2].Tx(ctx, func(r control.Repos) error {
-						name := fmt.Sprintf("f-%d-%d", w, i)
-						_, err := r.CreateFabric(ctx, control.Fabric{Name: name, Plane: "ib", Source: "file:x", TimeScale: 1, CreatedAt: at()})
-						if err == nil {
-							_, err = r.AppendAudit(ctx, audit.Entry{At: at(), Action: "fabric.created", Object: name})
-						}
-						return err
-					})
+					err := changeWithEntry(ctx, stores[w%2], fmt.Sprintf("f-%d-%d", w, i))
 					if err != nil {
 						return fmt.Errorf("writer %d, change %d: %w", w, i, err)
 					}

@@ -112,6 +112,12 @@ func checkDeviceRecords(t *testing.T, f *fixture) {
 		f.equal("the other fabric's", []ident.PortID{late.Device.ID}, ids(other))
 		return errors.Join(err, err2, err3)
 	})
+	f.tx(func(r control.Repos) error { return r.SeedDevices(ctx, "lab", "p3", nil) })
+	f.view(func(r control.Repos) error {
+		all, err := r.DeviceRecords(ctx, "lab", []ident.PortID{soon.Device.ID, port(4, 1), full.Device.ID})
+		f.equal("left by a plan without devices", []ident.PortID{full.Device.ID}, ids(all))
+		return err
+	})
 }
 
 func checkSettledDevices(t *testing.T, f *fixture) {

@@ -262,20 +262,11 @@ func checkSight(t *testing.T, f *fixture) {
 	}
 	mine := []string{"t1", "t4", "t7", "nix"}
 	f.view(func(r control.Repos) error {
-		var got []string
-		for p := (control.Page{Limit: 2}); ; {
-			list, next, err := r.TenantsNamed(ctx, "lab", mine, p)
-			if err != nil {
-				return err
-			}
-			for _, x := range list {
-				got = append(got, x.Name)
-			}
-			if next == "" {
-				break
-			}
-			p.After = next
+		list, err := paged(2, func(p control.Page) ([]control.Tenant, string, error) { return r.TenantsNamed(ctx, "lab", mine, p) })
+		if err != nil {
+			return err
 		}
+		got := each(list, func(x control.Tenant) string { return x.Name })
 		f.equal("tenants", []string{"t1", "t4", "t7"}, got)
 		none, next, err := r.TenantsNamed(ctx, "lab", []string{}, control.Page{})
 		if len(none) != 0 || next != "" || err != nil {
@@ -315,22 +306,14 @@ func checkTenantEvents(t *testing.T, f *fixture, mine []string) {
 	for _, size := range []int{1, 2, 3, 100} {
 		var got []string
 		f.view(func(r control.Repos) error {
-			for p := (control.Page{Limit: size}); ; {
-				list, next, err := r.TenantEvents(ctx, "lab", mine, p)
-				if err != nil {
-					return err
+			list, err := paged(size, func(p control.Page) ([]control.Event, string, error) { return r.TenantEvents(ctx, "lab", mine, p) })
+			for _, e := range list {
+				got = append(got, e.Message)
+				if e.ID != e.At.UnixMicro() {
+					t.Errorf("event has the number %d", e.ID)
 				}
-				for _, e := range list {
-					got = append(got, e.Message)
-					if e.ID != e.At.UnixMicro() {
-						t.Errorf("event has the number %d", e.ID)
-					}
-				}
-				if next == "" {
-					return nil
-				}
-				p.After = next
 			}
+			return err
 		})
 		f.equal(fmt.Sprintf("events in pages of %d", size), want, got)
 	}

@@ -252,8 +252,9 @@ func checkPlacedPlan(t *testing.T, f *fixture) {
 
 func checkDevicesOf(t *testing.T, f *fixture) {
 	ctx := t.Context()
-	ro := f.working(450) // more than one statement
-	ds := workDevices(450)
+	const n = batchNames + 50 // more than one statement
+	ro := f.working(n)
+	ds := workDevices(n)
 	d := ds[7]
 	d.State, d.Note, d.Before = "applying", "writing", &driver.Settings{CA: &ibcc.CASettings{Table: []ibcc.Entry{{}}}}
 	f.tx(func(r control.Repos) error { return r.PutRolloutDevices(ctx, ro.ID, []control.RolloutDevice{d}) })

@@ -3,28 +3,22 @@ package store
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"strings"
+	"strconv"
 	"sync"
 	"testing"
 
 	"fairlane/internal/audit"
 	"fairlane/internal/control"
 	"fairlane/internal/store/pgtest"
+	"fairlane/migrations"
 )
-
-// scribble is the environment variable that makes the test binary write to the database it names, until it
-// is killed.
-const scribble = "FAIRLANE_TEST_SCRIBBLE"
 
 // changeWithEntry makes a fabric and its audit entry in one transaction.
 func changeWithEntry(ctx context.Context, s *Store, name string) error {
 	return s.Tx(ctx, func(r control.Repos) error {
-		_, err := r.CreateFabric(ctx, control.Fabric{Name: name, Plane: "ib", Source: "file:x", TimeScale: 1, CreatedAt: at()})
+		_, err := r.CreateFabric(ctx, fabricCalled(name))
 		if err == nil {
 			_, err = r.AppendAudit(ctx, audit.Entry{At: at(), Action: "fabric.created", Object: name})
 		}
@@ -42,30 +36,20 @@ func matched(t *testing.T, s *Store, acknowledged []string) int {
 	}
 	changes, told := map[string]bool{}, map[string]bool{}
 	err := s.View(ctx, func(r control.Repos) error {
-		for p := (control.Page{Limit: control.MaxPageLimit}); ; {
-			list, next, err := r.ListFabrics(ctx, p)
-			if err != nil {
-				return err
-			}
-			for _, f := range list {
-				changes[f.Name] = true
-			}
-			if p.After = next; next == "" {
-				break
-			}
+		fabrics, err := paged(control.MaxPageLimit, func(p control.Page) ([]control.Fabric, string, error) { return r.ListFabrics(ctx, p) })
+		for _, f := range fabrics {
+			changes[f.Name] = true
 		}
-		for p := (control.Page{Limit: control.MaxPageLimit}); ; {
-			list, next, err := r.ListAudit(ctx, control.AuditFilter{Action: "fabric.created"}, p)
-			if err != nil {
-				return err
-			}
-			for _, e := range list {
-				told[e.Object] = true
-			}
-			if p.After = next; next == "" {
-				return nil
-			}
+		if err != nil {
+			return err
 		}
+		entries, err := paged(control.MaxPageLimit, func(p control.Page) ([]audit.Entry, string, error) {
+			return r.ListAudit(ctx, control.AuditFilter{Action: "fabric.created"}, p)
+		})
+		for _, e := range entries {
+			told[e.Object] = true
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,56 +72,12 @@ func matched(t *testing.T, s *Store, acknowledged []string) int {
 	return len(changes)
 }
 
-// TestScribble is no test of its own: TestAKilledProcess... runs it in another process.
-func TestScribble(t *testing.T) {
-	database, round, ok := strings.Cut(os.Getenv(scribble), "\n")
-	if !ok {
-		t.Skip("run by TestAKilledProcessLeavesNoChangeWithoutItsEntry")
-	}
-	s, err := Open(t.Context(), database, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; ; i++ {
-		name := fmt.Sprintf("f-%s-%d", round, i)
-		if err := changeWithEntry(t.Context(), s, name); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fmt.Fprintln(os.Stdout, "acknowledged", name); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func TestAKilledProcessLeavesNoChangeWithoutItsEntry(t *testing.T) {
 	t.Parallel()
-	database := t.TempDir() + "/f.db"
+	database := fresh(t, migrations.SQLite)
 	var acknowledged []string
 	for round, enough := range []int{1, 7, 30} { // killed early, and in full run
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestScribble$")
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%d", scribble, database, round))
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
-		for n := 0; lines.Scan(); {
-			if name, ok := strings.CutPrefix(lines.Text(), "acknowledged "); ok {
-				acknowledged = append(acknowledged, name)
-				if n++; n == enough {
-					if err := cmd.Process.Kill(); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-		}
-		var exit *exec.ExitError
-		if err := cmd.Wait(); !errors.As(err, &exit) || exit.Exited() {
-			t.Fatalf("the writer ended by itself: %v", err)
-		}
+		acknowledged = append(acknowledged, killedAfter(t, enough, "write for ever", database, strconv.Itoa(round))...)
 	}
 	if n := matched(t, openAt(t, database, Options{}), acknowledged); n < 38 {
 		t.Errorf("%d changes are there, at least 38 were acknowledged", n)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"fairlane/ccconfig/driver"
@@ -66,13 +67,6 @@ func (r *repos) StoredDriftPolicy(ctx context.Context, fabric string) ([]byte, i
 	return rows[0].Body, rows[0].Version, optionalTime(rows[0].UpdatedAtUS), rows[0].Plan, nil
 }
 
-func optionalTime(us *int64) time.Time {
-	if us == nil {
-		return time.Time{}
-	}
-	return fromMicros(*us)
-}
-
 // PutDriftPolicy implements control.DriftRepo.
 func (r *repos) PutDriftPolicy(ctx context.Context, fabric string, text []byte, version int64, at time.Time) error {
 	f, err := r.fabric(ctx, fabric)
@@ -85,13 +79,7 @@ func (r *repos) PutDriftPolicy(ctx context.Context, fabric string, text []byte, 
 	}
 	res := r.in(ctx).Model(&driftPolicyRow{}).Where("fabric_id = ? AND version = ?", f.ID, version).
 		Updates(map[string]any{"body": text, "plan": "", "version": version + 1, "updated_at_us": micros(at)})
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("store the drift policy of %s: %w", fabric, res.Error)
-	case res.RowsAffected == 0:
-		return &control.PreconditionError{Kind: "drift policy of", Name: fabric, Want: version, Have: version + 1}
-	}
-	return nil
+	return changed(res, stale("drift policy of", fabric, version), "store the drift policy of %s", fabric)
 }
 
 // SeedDevices implements control.DriftRepo.
@@ -108,13 +96,8 @@ func (r *repos) SeedDevices(ctx context.Context, fabric, plan string, list []con
 	if err := r.in(ctx).Model(&deviceRecordRow{}).Where("fabric_id = ?", f.ID).Update("due_at_us", noTurn).Error; err != nil {
 		return fmt.Errorf("put off the devices of %s: %w", fabric, err)
 	}
-	rows, err := deviceRecordRows(f.ID, list)
-	if err != nil || len(rows) == 0 {
+	if err := storeDevices(r.in(ctx), f, list, clause.OnConflict{DoUpdates: clause.AssignmentColumns([]string{"device", "due_at_us"})}); err != nil {
 		return err
-	}
-	onKey := clause.OnConflict{Columns: deviceKey(), DoUpdates: clause.AssignmentColumns([]string{"device", "due_at_us"})}
-	if err := r.in(ctx).Clauses(onKey).CreateInBatches(rows, batchRows).Error; err != nil {
-		return fmt.Errorf("store devices of %s: %w", fabric, err)
 	}
 	if err := r.in(ctx).Where("fabric_id = ? AND due_at_us = ? AND policy = ''", f.ID, noTurn).Delete(&deviceRecordRow{}).Error; err != nil {
 		return fmt.Errorf("take out former devices of %s: %w", fabric, err)
@@ -125,8 +108,17 @@ func (r *repos) SeedDevices(ctx context.Context, fabric, plan string, list []con
 // noTurn is the due time of a device that is not read: it is not of the plan in force.
 const noTurn int64 = 1<<63 - 1
 
-func deviceKey() []clause.Column {
-	return []clause.Column{{Name: "fabric_id"}, {Name: "node_guid"}, {Name: "port_num"}}
+// storeDevices inserts devices, and does with those that are there what renew says.
+func storeDevices(db *gorm.DB, f fabricRow, list []control.DeviceRecord, renew clause.OnConflict) error {
+	rows, err := tryEach(list, func(d control.DeviceRecord) (deviceRecordRow, error) { return newDeviceRecordRow(f.ID, &d) })
+	if err != nil {
+		return err
+	}
+	renew.Columns = []clause.Column{{Name: "fabric_id"}, {Name: "node_guid"}, {Name: "port_num"}}
+	if err := insertAll(db.Clauses(renew), rows); err != nil {
+		return fmt.Errorf("store devices of %s: %w", f.Name, err)
+	}
+	return nil
 }
 
 // DevicesDue implements control.DriftRepo.
@@ -135,11 +127,8 @@ func (r *repos) DevicesDue(ctx context.Context, fabric string, now, horizon time
 	if err != nil {
 		return nil, err
 	}
-	var rows []deviceRecordRow
-	if err := r.in(ctx).Where("fabric_id = ? AND (due_at_us <= ? OR due_at_us > ? AND due_at_us < ?)", f.ID, micros(now), micros(horizon), noTurn).Order("due_at_us, node_guid, port_num").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list due devices of %s: %w", fabric, err)
-	}
-	return domainRecords(rows)
+	q := r.in(ctx).Where("fabric_id = ? AND (due_at_us <= ? OR due_at_us > ? AND due_at_us < ?)", f.ID, micros(now), micros(horizon), noTurn)
+	return deviceRecords(q.Order("due_at_us, node_guid, port_num").Limit(limit), "list due devices of "+fabric)
 }
 
 // DeviceRecords implements control.DriftRepo.
@@ -148,31 +137,18 @@ func (r *repos) DeviceRecords(ctx context.Context, fabric string, ids []ident.Po
 	if err != nil {
 		return nil, err
 	}
-	wanted := make(map[ident.PortID]bool, len(ids))
-	nodes := make([]string, len(ids))
-	for i, id := range ids {
-		wanted[id], nodes[i] = true, id.Node.String()
+	return ofPorts(ids, func(d *control.DeviceRecord) ident.PortID { return d.Device.ID }, func(nodes []string) ([]control.DeviceRecord, error) {
+		return deviceRecords(r.in(ctx).Where("fabric_id = ? AND node_guid IN ?", f.ID, nodes), "read devices of "+fabric)
+	})
+}
+
+// deviceRecords reads those that a query is narrowed to. An error says what that was for.
+func deviceRecords(q *gorm.DB, what string) ([]control.DeviceRecord, error) {
+	var rows []deviceRecordRow
+	if err := q.Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	var out []control.DeviceRecord
-	for len(nodes) > 0 {
-		n := min(len(nodes), batchRows)
-		var rows []deviceRecordRow
-		if err := r.in(ctx).Where("fabric_id = ? AND node_guid IN ?", f.ID, nodes[:n]).Find(&rows).Error; err != nil {
-			return nil, fmt.Errorf("read devices of %s: %w", fabric, err)
-		}
-		nodes = nodes[n:]
-		list, err := domainRecords(rows)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range list { // a node has several ports, and may come in two batches
-			if wanted[d.Device.ID] {
-				delete(wanted, d.Device.ID)
-				out = append(out, d)
-			}
-		}
-	}
-	return out, nil
+	return tryEach(rows, deviceRecordRow.domain)
 }
 
 // DevicesWithPolicy implements control.DriftRepo.
@@ -181,11 +157,8 @@ func (r *repos) DevicesWithPolicy(ctx context.Context, fabric string) ([]control
 	if err != nil {
 		return nil, err
 	}
-	var rows []deviceRecordRow
-	if err := r.in(ctx).Where("fabric_id = ? AND policy <> ''", f.ID).Order("node_guid, port_num").Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list devices of %s with a policy: %w", fabric, err)
-	}
-	return domainRecords(rows)
+	q := r.in(ctx).Where("fabric_id = ? AND policy <> ''", f.ID).Order("node_guid, port_num")
+	return deviceRecords(q, "list devices of "+fabric+" with a policy")
 }
 
 // PutDeviceRecords implements control.DriftRepo.
@@ -194,14 +167,7 @@ func (r *repos) PutDeviceRecords(ctx context.Context, fabric string, list []cont
 	if err != nil {
 		return err
 	}
-	rows, err := deviceRecordRows(f.ID, list)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	if err := r.in(ctx).Clauses(clause.OnConflict{Columns: deviceKey(), UpdateAll: true}).CreateInBatches(rows, batchRows).Error; err != nil {
-		return fmt.Errorf("store devices of %s: %w", fabric, err)
-	}
-	return nil
+	return storeDevices(r.in(ctx), f, list, clause.OnConflict{UpdateAll: true})
 }
 
 // SettleDevices implements control.DriftRepo. Only devices that are known are noted: the next sweep finds the others.
@@ -232,63 +198,47 @@ func (r *repos) SettleDevices(ctx context.Context, rollout int64, kept bool, now
 	return nil
 }
 
-func deviceRecordRows(fabric int64, list []control.DeviceRecord) ([]deviceRecordRow, error) {
-	rows := make([]deviceRecordRow, len(list))
-	for i := range list {
-		d := &list[i]
-		row := deviceRecordRow{
-			FabricID: fabric, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port), Plan: d.Plan, Policy: string(d.Policy),
-			Reading: string(d.Watch.Reading), Seen: string(d.Watch.Seen), Error: text(d.Error), ReadBy: text(d.ReadBy),
-			ReadAtUS: microsOrNil(d.ReadAt), SeenAtUS: microsOrNil(d.SeenAt), SteadyAtUS: microsOrNil(d.Watch.Steady),
-			QuarantinedAtUS: microsOrNil(d.Watch.Quarantined), QuarantineReason: d.Watch.Reason, Repair: d.Repair, DueAtUS: micros(d.Due), Version: d.Version,
-		}
-		var errs [4]error
-		row.Device, errs[0] = json.Marshal(d.Device)
-		row.Observed, errs[1] = encode(d.Observed)
-		if len(d.Differences) > 0 {
-			row.Differences, errs[2] = json.Marshal(d.Differences)
-		}
-		if n := len(d.Watch.Incidents); n > 0 {
-			times := make([]int64, n)
-			for k, at := range d.Watch.Incidents {
-				times[k] = micros(at)
-			}
-			row.Incidents, errs[3] = json.Marshal(times)
-		}
-		if err := errors.Join(errs[:]...); err != nil {
-			return nil, fmt.Errorf("encode device %s: %w", d.Device.ID, err)
-		}
-		rows[i] = row
+func newDeviceRecordRow(fabric int64, d *control.DeviceRecord) (deviceRecordRow, error) {
+	row := deviceRecordRow{
+		FabricID: fabric, NodeGUID: d.Device.ID.Node.String(), PortNum: int(d.Device.ID.Port), Plan: d.Plan, Policy: string(d.Policy),
+		Reading: string(d.Watch.Reading), Seen: string(d.Watch.Seen), Error: text(d.Error), ReadBy: text(d.ReadBy),
+		ReadAtUS: optionalMicros(d.ReadAt), SeenAtUS: optionalMicros(d.SeenAt), SteadyAtUS: optionalMicros(d.Watch.Steady),
+		QuarantinedAtUS: optionalMicros(d.Watch.Quarantined), QuarantineReason: d.Watch.Reason, Repair: d.Repair, DueAtUS: micros(d.Due), Version: d.Version,
 	}
-	return rows, nil
+	var errs [4]error
+	row.Device, errs[0] = json.Marshal(d.Device)
+	row.Observed, errs[1] = encode(d.Observed)
+	if len(d.Differences) > 0 {
+		row.Differences, errs[2] = json.Marshal(d.Differences)
+	}
+	if len(d.Watch.Incidents) > 0 {
+		row.Incidents, errs[3] = json.Marshal(each(d.Watch.Incidents, micros))
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return row, fmt.Errorf("encode device %s: %w", d.Device.ID, err)
+	}
+	return row, nil
 }
 
-func domainRecords(rows []deviceRecordRow) ([]control.DeviceRecord, error) {
-	out := make([]control.DeviceRecord, len(rows))
-	for i := range rows {
-		row := &rows[i]
-		d := control.DeviceRecord{
-			Plan: row.Plan, Policy: control.DevicePolicy(row.Policy), Error: row.Error, ReadBy: row.ReadBy,
-			ReadAt: optionalTime(row.ReadAtUS), SeenAt: optionalTime(row.SeenAtUS), Repair: row.Repair, Due: fromMicros(row.DueAtUS), Version: row.Version,
-			Watch: control.DeviceWatch{Reading: control.DeviceReading(row.Reading), Seen: control.DeviceReading(row.Seen),
-				Steady: optionalTime(row.SteadyAtUS), Quarantined: optionalTime(row.QuarantinedAtUS), Reason: row.QuarantineReason},
-		}
-		errs := [4]error{json.Unmarshal(row.Device, &d.Device)}
-		d.Observed, errs[1] = decode[driver.Settings](row.Observed)
-		if len(row.Differences) > 0 {
-			errs[2] = json.Unmarshal(row.Differences, &d.Differences)
-		}
-		if len(row.Incidents) > 0 {
-			var times []int64
-			errs[3] = json.Unmarshal(row.Incidents, &times)
-			for _, us := range times {
-				d.Watch.Incidents = append(d.Watch.Incidents, fromMicros(us))
-			}
-		}
-		if err := errors.Join(errs[:]...); err != nil {
-			return nil, fmt.Errorf("decode device %s:%d: %w", row.NodeGUID, row.PortNum, err)
-		}
-		out[i] = d
+func (row deviceRecordRow) domain() (control.DeviceRecord, error) {
+	d := control.DeviceRecord{
+		Plan: row.Plan, Policy: control.DevicePolicy(row.Policy), Error: row.Error, ReadBy: row.ReadBy,
+		ReadAt: optionalTime(row.ReadAtUS), SeenAt: optionalTime(row.SeenAtUS), Repair: row.Repair, Due: fromMicros(row.DueAtUS), Version: row.Version,
+		Watch: control.DeviceWatch{Reading: control.DeviceReading(row.Reading), Seen: control.DeviceReading(row.Seen),
+			Steady: optionalTime(row.SteadyAtUS), Quarantined: optionalTime(row.QuarantinedAtUS), Reason: row.QuarantineReason},
 	}
-	return out, nil
+	errs := [4]error{json.Unmarshal(row.Device, &d.Device)}
+	d.Observed, errs[1] = decode[driver.Settings](row.Observed)
+	if len(row.Differences) > 0 {
+		errs[2] = json.Unmarshal(row.Differences, &d.Differences)
+	}
+	if len(row.Incidents) > 0 {
+		var times []int64
+		errs[3] = json.Unmarshal(row.Incidents, &times)
+		d.Watch.Incidents = each(times, fromMicros)
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return d, fmt.Errorf("decode device %s:%d: %w", row.NodeGUID, row.PortNum, err)
+	}
+	return d, nil
 }

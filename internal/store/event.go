@@ -3,21 +3,20 @@ package store
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"fairlane/internal/control"
 )
 
 // AddEvent implements control.EventRepo.
 func (r *repos) AddEvent(ctx context.Context, e control.Event) error {
-	row := newEventRow(&e)
+	row := newEventRow(e)
 	if err := r.in(ctx).Create(&row).Error; err != nil {
 		return fmt.Errorf("insert event %s: %w", e.Kind, err)
 	}
 	return nil
 }
 
-func newEventRow(e *control.Event) eventRow {
+func newEventRow(e control.Event) eventRow {
 	return eventRow{
 		AtUS: micros(e.At), Fabric: e.Fabric, RolloutID: e.Rollout, Actor: e.Actor,
 		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Message), Data: e.Data,
@@ -26,11 +25,7 @@ func newEventRow(e *control.Event) eventRow {
 
 // ListEvents implements control.EventRepo.
 func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control.Page) ([]control.Event, string, error) {
-	after, err := afterID(p)
-	if err != nil {
-		return nil, "", err
-	}
-	q := r.in(ctx).Where("id > ?", after)
+	q := r.in(ctx)
 	if f.Fabric != "" {
 		q = q.Where("fabric = ?", f.Fabric)
 	}
@@ -40,16 +35,8 @@ func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control
 	if f.Kind != "" { // kinds are lower-case letters, hyphens and dots: none of them means anything to LIKE
 		q = q.Where("kind LIKE ?", f.Kind+"%")
 	}
-	var rows []eventRow
-	if err := q.Order("id").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list events: %w", err)
-	}
-	rows, next := cut(rows, p.Size(), func(e eventRow) string { return strconv.FormatInt(e.ID, 10) })
-	list := make([]control.Event, len(rows))
-	for i, row := range rows {
-		list[i] = row.domain()
-	}
-	return list, next, nil
+	rows, next, err := oldestFirst(q, "id", "events", p, func(e eventRow) int64 { return e.ID })
+	return each(rows, eventRow.domain), next, err
 }
 
 // LastEvent implements control.EventRepo.

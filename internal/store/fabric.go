@@ -73,19 +73,30 @@ func (r *repos) withSnapshot(ctx context.Context, row fabricRow) (control.Fabric
 
 // ListFabrics implements control.FabricRepo, by name.
 func (r *repos) ListFabrics(ctx context.Context, p control.Page) ([]control.Fabric, string, error) {
-	var rows []fabricRow
-	err := r.in(ctx).Where("name > ?", p.After).Order("name").Limit(p.Size() + 1).Find(&rows).Error
+	rows, next, err := byName(r.in(ctx), "name", "fabrics", p, fabricRow.name)
 	if err != nil {
-		return nil, "", fmt.Errorf("list fabrics: %w", err)
+		return nil, "", err
 	}
-	rows, next := cut(rows, p.Size(), func(f fabricRow) string { return f.Name })
-	list := make([]control.Fabric, len(rows))
-	for i, row := range rows {
-		if list[i], err = r.withSnapshot(ctx, row); err != nil {
-			return nil, "", err
-		}
+	list, err := tryEach(rows, func(row fabricRow) (control.Fabric, error) { return r.withSnapshot(ctx, row) })
+	return list, next, err
+}
+
+// UpdateFabric implements control.FabricRepo.
+func (r *repos) UpdateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
+	row, err := r.fabric(ctx, f.Name)
+	if err != nil {
+		return control.Fabric{}, err
 	}
-	return list, next, nil
+	if err := checkVersion("fabric", f.Name, f.Version, row.Version); err != nil {
+		return control.Fabric{}, err
+	}
+	res := r.in(ctx).Model(&fabricRow{}).Where("id = ? AND version = ?", row.ID, row.Version).Updates(map[string]any{
+		"source": f.Source, "time_scale": f.TimeScale, "version": row.Version + 1, "updated_at_us": micros(f.UpdatedAt),
+	})
+	if err := changed(res, stale("fabric", f.Name, row.Version), "update fabric %s", f.Name); err != nil {
+		return control.Fabric{}, err
+	}
+	return r.Fabric(ctx, f.Name)
 }
 
 // DeleteFabric implements control.FabricRepo.
@@ -111,6 +122,13 @@ func checkVersion(kind, name string, want, have int64) error {
 	}
 	return nil
 }
+
+// stale is the error of a change of a version that another change came before.
+func stale(kind, name string, version int64) error {
+	return &control.PreconditionError{Kind: kind, Name: name, Want: version, Have: version + 1}
+}
+
+func (row fabricRow) name() string { return row.Name }
 
 func (row fabricRow) domain() control.Fabric {
 	return control.Fabric{

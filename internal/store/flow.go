@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"gorm.io/gorm"
+
 	"fairlane/internal/control"
 	"fairlane/internal/quantity"
 	"fairlane/tenants"
@@ -47,13 +49,7 @@ func (r *repos) ReplaceFlows(ctx context.Context, fabric string, version int64, 
 	}
 	next := f.FlowsVersion + 1
 	res := r.in(ctx).Model(&fabricRow{}).Where("id = ? AND flows_version = ?", f.ID, f.FlowsVersion).Update("flows_version", next)
-	switch {
-	case res.Error != nil:
-		return 0, fmt.Errorf("replace flows of %s: %w", fabric, res.Error)
-	case res.RowsAffected == 0:
-		return 0, &control.PreconditionError{Kind: "flows of", Name: fabric, Want: f.FlowsVersion, Have: next}
-	}
-	return next, nil
+	return next, changed(res, stale("flows of", fabric, f.FlowsVersion), "replace flows of %s", fabric)
 }
 
 // Flows implements control.TenantRepo.
@@ -62,14 +58,7 @@ func (r *repos) Flows(ctx context.Context, fabric string) ([]tenants.Flow, int64
 	if err != nil {
 		return nil, 0, err
 	}
-	var rows []namedFlow
-	err = r.in(ctx).Table("flows").Select("flows.*, tenants.name AS tenant").
-		Joins("JOIN tenants ON tenants.id = flows.tenant_id").
-		Where("flows.fabric_id = ?", f.ID).Order("flows.position").Scan(&rows).Error
-	if err != nil {
-		return nil, 0, fmt.Errorf("read flows of %s: %w", fabric, err)
-	}
-	flows, err := domainFlows(fabric, rows)
+	flows, err := readFlows(r.in(ctx).Where("flows.fabric_id = ?", f.ID), fabric)
 	return flows, f.FlowsVersion, err
 }
 
@@ -79,7 +68,14 @@ type namedFlow struct {
 	Tenant string
 }
 
-func domainFlows(fabric string, rows []namedFlow) ([]tenants.Flow, error) {
+// readFlows reads the flows of a fabric that a query is narrowed to.
+func readFlows(q *gorm.DB, fabric string) ([]tenants.Flow, error) {
+	var rows []namedFlow
+	err := q.Table("flows").Select("flows.*, tenants.name AS tenant").
+		Joins("JOIN tenants ON tenants.id = flows.tenant_id").Order("flows.position").Scan(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("read flows of %s: %w", fabric, err)
+	}
 	flows := make([]tenants.Flow, len(rows))
 	for i, named := range rows {
 		row := named.Row

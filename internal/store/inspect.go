@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/glebarez/sqlite"
@@ -169,24 +170,22 @@ func hasTable(ctx context.Context, db *sql.DB, d migrations.Dialect, name string
 
 // integrity asks the engine about the files, the references and the settings.
 func (i *Inspection) integrity(ctx context.Context, db *sql.DB) error {
-	checks := []struct {
+	type check struct {
 		text, fault string
 		note        bool
-	}{
-		{"SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 20", "integrity", false},
-		{"SELECT DISTINCT \"table\" || ' refers to ' || parent || ' that is not there' FROM pragma_foreign_key_check LIMIT 20", "reference", false},
 	}
-	if i.Dialect == migrations.Postgres {
-		checks = append(checks[:0:0], []struct {
-			text, fault string
-			note        bool
-		}{
+	checks := map[migrations.Dialect][]check{
+		migrations.SQLite: {
+			{"SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok' LIMIT 20", "integrity", false},
+			{"SELECT DISTINCT \"table\" || ' refers to ' || parent || ' that is not there' FROM pragma_foreign_key_check LIMIT 20", "reference", false},
+		},
+		migrations.Postgres: {
 			{"SELECT conname::text || ' of ' || conrelid::regclass::text FROM pg_constraint WHERE NOT convalidated LIMIT 20", "constraint that was never checked", false},
 			{"SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid LIMIT 20", "index that is not valid", false},
 			{"SELECT name || ' is off: an acknowledged change may be lost in a power cut' FROM pg_settings WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes') AND setting = 'off' ORDER BY name", "setting", true},
-		}...)
+		},
 	}
-	for _, c := range checks {
+	for _, c := range checks[i.Dialect] {
 		found, err := lines(ctx, db, c.text)
 		if err != nil {
 			return fmt.Errorf("check for faults of kind %q: %w", c.fault, err)
@@ -203,18 +202,24 @@ func (i *Inspection) integrity(ctx context.Context, db *sql.DB) error {
 }
 
 // lines reads a query of one text column.
-func lines(ctx context.Context, db *sql.DB, text string) (all []string, err error) {
-	rows, err := db.QueryContext(ctx, text)
+func lines(ctx context.Context, db *sql.DB, text string, args ...any) ([]string, error) {
+	return scan(ctx, db, text, func(line *string) []any { return []any{line} }, args...)
+}
+
+// scan reads the rows of a query; columns names what each of a row's columns goes into. It lets its connection go, of which
+// a look at SQLite has one.
+func scan[T any](ctx context.Context, db *sql.DB, text string, columns func(*T) []any, args ...any) (all []T, err error) {
+	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
+		var row T
+		if err := rows.Scan(columns(&row)...); err != nil {
 			return nil, err
 		}
-		all = append(all, line)
+		all = append(all, row)
 	}
 	return all, rows.Err()
 }
@@ -240,19 +245,17 @@ func (i *Inspection) census(ctx context.Context, db *sql.DB) error {
 // verifyRaw checks the audit chain of a database that may be of an earlier version.
 func verifyRaw(ctx context.Context, db *sql.DB, d migrations.Dialect) (report control.AuditReport, err error) {
 	var dialector gorm.Dialector = sqlite.Dialector{Conn: db}
-	var o []*sql.TxOptions
 	if d == migrations.Postgres {
 		dialector = postgres.New(postgres.Config{Conn: db})
-		o = append(o, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	}
-	g, err := gorm.Open(dialector, config())
-	if err != nil {
+	s := &Store{dialect: d}
+	if s.read, err = gorm.Open(dialector, config()); err != nil {
 		return report, err
 	}
-	err = g.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+	err = s.view(ctx, func(tx *gorm.DB) (err error) {
 		report, err = control.VerifyAudit(ctx, &repos{db: tx}, audit.Tail{})
 		return err
-	}, o...)
+	})
 	return report, err
 }
 
@@ -272,7 +275,7 @@ func Migrations(ctx context.Context, database string) (list []Migration, err err
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", Redact(database), err)
 	}
-	applied := map[int64]bool{}
+	var applied []int64
 	if db != nil {
 		defer func() { err = errors.Join(err, db.Close()) }()
 		if applied, err = appliedVersions(ctx, db, d); err != nil {
@@ -288,25 +291,16 @@ func Migrations(ctx context.Context, database string) (list []Migration, err err
 		return nil, err
 	}
 	for _, n := range names {
-		list = append(list, Migration{Version: n.Version, Name: n.File, Applied: applied[n.Version]})
+		list = append(list, Migration{Version: n.Version, Name: n.File, Applied: slices.Contains(applied, n.Version)})
 	}
 	return list, nil
 }
 
-func appliedVersions(ctx context.Context, db *sql.DB, d migrations.Dialect) (map[int64]bool, error) {
-	applied := map[int64]bool{}
+func appliedVersions(ctx context.Context, db *sql.DB, d migrations.Dialect) ([]int64, error) {
 	if exists, err := hasTable(ctx, db, d, "goose_db_version"); err != nil || !exists {
-		return applied, err
+		return nil, err
 	}
-	rows, err := lines(ctx, db, "SELECT CAST(version_id AS TEXT) FROM goose_db_version WHERE version_id > 0")
-	for _, row := range rows {
-		var v int64
-		if _, err := fmt.Sscan(row, &v); err != nil {
-			return nil, err
-		}
-		applied[v] = true
-	}
-	return applied, err
+	return scan(ctx, db, "SELECT version_id FROM goose_db_version WHERE version_id > 0", func(v *int64) []any { return []any{v} })
 }
 
 // Migrate brings a database to the newest version, as opening it does.

@@ -88,13 +88,7 @@ func (r *repos) DeleteMembership(ctx context.Context, account int64, d tenants.D
 	}
 	q := r.in(ctx).Where("account_id = ? AND source = ?", account, string(control.SourceLocal))
 	res := inTenant(q, "memberships", tenant).Delete(&membershipRow{})
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("delete membership in %s: %w", d, res.Error)
-	case res.RowsAffected == 0:
-		return &control.NotFoundError{Kind: "membership", Name: d.String()}
-	}
-	return nil
+	return changed(res, &control.NotFoundError{Kind: "membership", Name: d.String()}, "delete membership in %s", d)
 }
 
 // CountMembers implements control.MembershipRepo.
@@ -118,26 +112,20 @@ func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Pag
 	if err != nil {
 		return nil, "", err
 	}
-	var rows []struct {
+	type member struct {
 		Row         membershipRow `gorm:"embedded"`
 		Name        string
 		DisplayName string
 	}
-	// An account has at most one row of each source: the cursor names both.
 	q := r.in(ctx).Table("memberships").Select("memberships.*, accounts.name AS name, accounts.display_name AS display_name").
-		Joins("JOIN accounts ON accounts.id = memberships.account_id").
-		Where("accounts.kind = ? AND accounts.name || '/' || memberships.source > ?", string(control.PrincipalUser), p.After)
-	err = inTenant(q, "memberships", tenant).Order("accounts.name || '/' || memberships.source").Limit(p.Size() + 1).Scan(&rows).Error
-	if err != nil {
-		return nil, "", fmt.Errorf("list members of %s: %w", d, err)
-	}
-	list := make([]control.Member, len(rows))
-	for i, row := range rows {
-		placed := placedMembership{Row: row.Row, Names: domainNames(d)}
-		list[i] = control.Member{User: row.Name, DisplayName: row.DisplayName, Membership: placed.membership()}
-	}
-	list, next := cut(list, p.Size(), func(m control.Member) string { return m.User + "/" + string(m.Source) })
-	return list, next, nil
+		Joins("JOIN accounts ON accounts.id = memberships.account_id").Where("accounts.kind = ?", string(control.PrincipalUser))
+	// An account has at most one row of each source: the cursor names both.
+	rows, next, err := byName(inTenant(q, "memberships", tenant), "accounts.name || '/' || memberships.source", "members of "+d.String(), p,
+		func(m member) string { return m.Name + "/" + m.Row.Source })
+	return each(rows, func(m member) control.Member {
+		placed := placedMembership{Row: m.Row, Names: domainNames(d)}
+		return control.Member{User: m.Name, DisplayName: m.DisplayName, Membership: placed.membership()}
+	}), next, err
 }
 
 // CountHolders implements control.MembershipRepo.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"fairlane/internal/control"
@@ -37,11 +38,8 @@ func (r *repos) Near(ctx context.Context, fabric, name string, pkey ident.PKey, 
 			return nil, 0, err
 		}
 	}
-	for start := 0; start < len(nodes); start += 500 {
-		var guids []string
-		for _, g := range nodes[start:min(start+500, len(nodes))] {
-			guids = append(guids, g.String())
-		}
+	for part := range slices.Chunk(nodes, batchNames) {
+		guids := each(part, ident.GUID.String)
 		// CROSS JOIN keeps SQLite from beginning with all tenants of the fabric.
 		err := collect(`SELECT DISTINCT a.tenant_id FROM tenant_attachments a CROSS JOIN tenants t
 			WHERE a.node_guid IN ? AND t.id = a.tenant_id AND t.fabric_id = ?`, guids, f.ID)
@@ -59,25 +57,14 @@ func (r *repos) Near(ctx context.Context, fabric, name string, pkey ident.PKey, 
 
 // tenantsByID reads tenants with their parts, by name and without the one called name.
 func (r *repos) tenantsByID(ctx context.Context, fabric, name string, ids map[int64]bool) ([]control.Tenant, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	list := make([]int64, 0, len(ids))
-	for id := range ids {
-		list = append(list, id)
-	}
 	var rows []tenantRow
-	for start := 0; start < len(list); start += 500 {
-		var part []tenantRow
-		if err := r.in(ctx).Where("id IN ? AND name <> ?", list[start:min(start+500, len(list))], name).Find(&part).Error; err != nil {
+	for part := range slices.Chunk(slices.Collect(maps.Keys(ids)), batchNames) {
+		var found []tenantRow
+		if err := r.in(ctx).Where("id IN ? AND name <> ?", part, name).Find(&found).Error; err != nil {
 			return nil, fmt.Errorf("read tenants of %s: %w", fabric, err)
 		}
-		rows = append(rows, part...)
+		rows = append(rows, found...)
 	}
-	sortTenants(rows)
-	return r.complete(ctx, fabric, rows)
-}
-
-func sortTenants(rows []tenantRow) {
 	slices.SortFunc(rows, func(a, b tenantRow) int { return cmp.Compare(a.Name, b.Name) })
+	return r.complete(ctx, fabric, rows)
 }

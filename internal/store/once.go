@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm/clause"
 
+	"fairlane/internal/audit"
 	"fairlane/internal/control"
 )
 
@@ -59,8 +60,9 @@ func (r *repos) Once(ctx context.Context, actor, key string, now time.Time) (con
 	if err := found(err, "idempotency key", key); err != nil {
 		return control.OnceKey{}, control.OnceAnswer{}, err
 	}
-	k := control.OnceKey{Actor: row.Actor, Key: row.Word}
-	if _, err := hex.Decode(k.Request[:], []byte(row.Request)); err != nil {
+	request, err := audit.ParseHash(row.Request)
+	k := control.OnceKey{Actor: row.Actor, Key: row.Word, Request: request}
+	if err != nil {
 		return k, control.OnceAnswer{}, fmt.Errorf("decode idempotency key: %w", err)
 	}
 	a := control.OnceAnswer{Status: row.Status, Header: http.Header{}, Body: row.Body}

@@ -40,9 +40,6 @@ type keptParts struct {
 
 // find gives a tenant the parts that are kept for its row.
 func (k *keptParts) find(row *tenantRow, t *tenants.Tenant) bool {
-	if k == nil { // of a look at a database that is no store's
-		return false
-	}
 	k.mu.Lock()
 	p, ok := k.by[row.partsKey()]
 	k.mu.Unlock()

@@ -87,10 +87,7 @@ func ignore(err, kind error) error {
 }
 
 // listed reads all tenants; anew does it without what is kept.
-func listed(t interface {
-	Fatal(...any)
-	Helper()
-}, s *Store, anew bool) (list []control.Tenant) {
+func listed(t rapid.TB, s *Store, anew bool) (list []control.Tenant) {
 	t.Helper()
 	with := s
 	if anew {

@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-
-	"gorm.io/gorm"
 
 	"fairlane/internal/control"
 	"fairlane/policy"
@@ -86,36 +83,14 @@ func (r *repos) ListPlans(ctx context.Context, fabric string, p control.Page) ([
 	if err != nil {
 		return nil, "", err
 	}
-	q, err := r.newestFirst(ctx, f.ID, p)
-	if err != nil {
-		return nil, "", err
-	}
-	var rows []planRow
-	if err := q.Omit("plan", "input").Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list plans of %s: %w", fabric, err)
-	}
-	rows, next := cut(rows, p.Size(), func(p planRow) string { return strconv.FormatInt(p.ID, 10) })
-	list := make([]control.PlanSummary, len(rows))
-	for i, row := range rows {
-		list[i] = control.PlanSummary{
+	q := r.in(ctx).Omit("plan", "input").Where("fabric_id = ?", f.ID)
+	rows, next, err := newestFirst(q, "id", "plans of "+fabric, p, func(p planRow) int64 { return p.ID })
+	return each(rows, func(row planRow) control.PlanSummary {
+		return control.PlanSummary{
 			Name: row.Name, Fabric: fabric, Snapshot: row.SnapshotSHA256, Tenants: row.Tenants, Devices: row.Devices,
 			Findings: row.Findings, MaxPredictedError: row.MaxPredictedError, CreatedAt: fromMicros(row.CreatedAtUS),
 		}
-	}
-	return list, next, nil
-}
-
-// newestFirst pages through a table with id and fabric_id, highest id first.
-func (r *repos) newestFirst(ctx context.Context, fabricID int64, p control.Page) (*gorm.DB, error) {
-	after, err := afterID(p)
-	if err != nil {
-		return nil, err
-	}
-	q := r.in(ctx).Where("fabric_id = ?", fabricID)
-	if after > 0 {
-		q = q.Where("id < ?", after)
-	}
-	return q.Order("id DESC").Limit(p.Size() + 1), nil
+	}), next, err
 }
 
 func (row planRow) domain(fabric string) (control.Plan, error) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"fairlane/internal/control"
@@ -84,9 +85,9 @@ func (r *repos) addParts(ctx context.Context, fabricID, number int64, parts []co
 		rows = append(rows, policyPartRow{FabricID: fabricID, Kind: string(p.Kind), Name: p.Name, Since: number, Body: body})
 	}
 	for kind, list := range names {
-		for start := 0; start < len(list); start += 500 {
+		for part := range slices.Chunk(list, batchNames) {
 			err := r.in(ctx).Model(&policyPartRow{}).
-				Where("fabric_id = ? AND kind = ? AND name IN ? AND until IS NULL", fabricID, kind, list[start:min(start+500, len(list))]).
+				Where("fabric_id = ? AND kind = ? AND name IN ? AND until IS NULL", fabricID, kind, part).
 				Update("until", number).Error
 			if err != nil {
 				return err
@@ -127,15 +128,13 @@ func (r *repos) PolicyParts(ctx context.Context, fabric string, number int64, ki
 	if err := q.Order("kind, name").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("read policy %d of %s: %w", number, fabric, err)
 	}
-	parts := make([]control.PolicyPart, len(rows))
-	for i, row := range rows {
+	return tryEach(rows, func(row policyPartRow) (control.PolicyPart, error) {
 		body, err := unpacked(row.Body)
 		if err != nil {
-			return nil, fmt.Errorf("read %s %s of policy %d of %s: %w", row.Kind, row.Name, number, fabric, err)
+			err = fmt.Errorf("read %s %s of policy %d of %s: %w", row.Kind, row.Name, number, fabric, err)
 		}
-		parts[i] = control.PolicyPart{Kind: control.PartKind(row.Kind), Name: row.Name, Since: row.Since, Body: body}
-	}
-	return parts, nil
+		return control.PolicyPart{Kind: control.PartKind(row.Kind), Name: row.Name, Since: row.Since, Body: body}, err
+	})
 }
 
 // ListPolicies implements control.PolicyRepo, newest first.
@@ -144,24 +143,8 @@ func (r *repos) ListPolicies(ctx context.Context, fabric string, p control.Page)
 	if err != nil {
 		return nil, "", err
 	}
-	after, err := afterID(p)
-	if err != nil {
-		return nil, "", err
-	}
-	q := r.in(ctx).Where("fabric_id = ?", f.ID)
-	if after > 0 {
-		q = q.Where("number < ?", after)
-	}
-	var rows []policyRow
-	if err := q.Order("number DESC").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list policies of %s: %w", fabric, err)
-	}
-	rows, next := cut(rows, p.Size(), func(p policyRow) string { return strconv.FormatInt(p.Number, 10) })
-	list := make([]control.Policy, len(rows))
-	for i, row := range rows {
-		list[i] = row.domain(fabric)
-	}
-	return list, next, nil
+	rows, next, err := newestFirst(r.in(ctx).Where("fabric_id = ?", f.ID), "number", "policies of "+fabric, p, func(p policyRow) int64 { return p.Number })
+	return each(rows, func(p policyRow) control.Policy { return p.domain(fabric) }), next, err
 }
 
 // LabelPolicy implements control.PolicyRepo.
@@ -171,13 +154,7 @@ func (r *repos) LabelPolicy(ctx context.Context, fabric string, number int64, la
 		return err
 	}
 	res := r.in(ctx).Model(&policyRow{}).Where("fabric_id = ? AND number = ?", f.ID, number).Update("label", label)
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("label policy %d of %s: %w", number, fabric, res.Error)
-	case res.RowsAffected == 0:
-		return &control.NotFoundError{Kind: "policy", Name: strconv.FormatInt(number, 10)}
-	}
-	return nil
+	return changed(res, &control.NotFoundError{Kind: "policy", Name: strconv.FormatInt(number, 10)}, "label policy %d of %s", number, fabric)
 }
 
 func (row policyRow) domain(fabric string) control.Policy {

@@ -39,20 +39,14 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 30 * time.Second
 	}
-	if o.Readers <= 0 {
-		o.Readers = 4
-	}
-	if o.Writers <= 0 {
-		o.Writers = 4
-	}
 	c, err := postgresConfig(dsn, o.BusyTimeout)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{dialect: migrations.Postgres}
-	if s.write, err = s.openPostgres(c, max(o.Writers, 2)); err == nil { // migrating needs two
+	if s.write, err = s.openPostgres(c, writers); err == nil {
 		if err = migrate(ctx, s.closers[0], s.dialect); err == nil {
-			s.read, err = s.openPostgres(c, o.Readers)
+			s.read, err = s.openPostgres(c, readers)
 		}
 	}
 	if err != nil {

@@ -56,7 +56,7 @@ type Restored struct {
 func Restore(ctx context.Context, file, database string, force bool, now time.Time) (Restored, error) {
 	var out Restored
 	var err error
-	if dialectOf(database) == migrations.Postgres {
+	if IsPostgres(database) {
 		out, err = restorePostgres(ctx, file, database, force, now)
 	} else {
 		out, err = restoreSQLite(ctx, file, database, force, now)
@@ -305,16 +305,36 @@ func checkPostgresTarget(ctx context.Context, admin *sql.DB, database, name stri
 	if err := admin.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_database WHERE datname = $1", name).Scan(&n); err != nil || n == 0 {
 		return false, err
 	}
-	users, err := lines(ctx, admin, "SELECT datname || ': ' || COALESCE(NULLIF(application_name, ''), 'unnamed') || COALESCE(' from ' || client_addr::text, '') FROM pg_stat_activity WHERE datname IS NOT NULL AND pid <> pg_backend_pid()")
-	if err != nil {
+	if err := awaitUsers(ctx, admin, database, name); err != nil {
 		return true, err
 	}
-	for _, user := range users {
-		if who, ok := strings.CutPrefix(user, name+": "); ok {
-			return true, &InUseError{Database: Redact(database), Detail: who + " is connected"}
+	return checkTarget(ctx, database, force)
+}
+
+// leaveGrace is how long those who have just left may still be listed: until the server's process for them has ended.
+// PostgreSQL itself waits for as long before it renames a database.
+const leaveGrace = 5 * time.Second
+
+// awaitUsers waits until nobody is connected to a database. After leaveGrace whoever is connected works on it.
+func awaitUsers(ctx context.Context, admin *sql.DB, database, name string) error {
+	grace := time.NewTimer(leaveGrace)
+	defer grace.Stop()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		users, err := lines(ctx, admin, `SELECT COALESCE(NULLIF(application_name, ''), 'unnamed') || COALESCE(' from ' || client_addr::text, '')
+			FROM pg_stat_activity WHERE datname = $1 LIMIT 1`, name)
+		if err != nil || len(users) == 0 {
+			return err
+		}
+		select {
+		case <-look.C:
+		case <-grace.C:
+			return &InUseError{Database: Redact(database), Detail: users[0] + " is connected"}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	return checkTarget(ctx, database, force)
 }
 
 // swap gives the restored database its name, in one transaction.

@@ -67,15 +67,7 @@ func (r *repos) rollouts(ctx context.Context) *gorm.DB {
 		Joins("JOIN plans ON plans.id = rollouts.plan_id")
 }
 
-func domainRollouts(rows []namedRollout) (_ []control.Rollout, err error) {
-	list := make([]control.Rollout, len(rows))
-	for i, row := range rows {
-		if list[i], err = row.Row.domain(row.Fabric, row.Plan); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
-}
+func (n namedRollout) domain() (control.Rollout, error) { return n.Row.domain(n.Fabric, n.Plan) }
 
 // Rollout implements control.RolloutRepo.
 func (r *repos) Rollout(ctx context.Context, fabric string, id int64) (control.Rollout, error) {
@@ -88,21 +80,12 @@ func (r *repos) Rollout(ctx context.Context, fabric string, id int64) (control.R
 	if err := found(err, "rollout", strconv.FormatInt(id, 10)); err != nil {
 		return control.Rollout{}, err
 	}
-	ro, err := row.Row.domain(fabric, row.Plan)
+	ro, err := row.domain()
 	if err != nil {
 		return control.Rollout{}, err
 	}
-	var devices []rolloutDeviceRow
-	if err := r.in(ctx).Where("rollout_id = ?", id).Order("node_guid, port_num").Find(&devices).Error; err != nil {
-		return control.Rollout{}, fmt.Errorf("read devices of rollout %d: %w", id, err)
-	}
-	ro.Devices = make([]control.RolloutDevice, len(devices))
-	for i, d := range devices {
-		if ro.Devices[i], err = d.domain(); err != nil {
-			return control.Rollout{}, err
-		}
-	}
-	return ro, nil
+	ro.Devices, err = rolloutDevices(r.in(ctx).Where("rollout_id = ?", id).Order("node_guid, port_num"), nameOf(id))
+	return ro, err
 }
 
 // ListRollouts implements control.RolloutRepo, newest first.
@@ -111,22 +94,20 @@ func (r *repos) ListRollouts(ctx context.Context, fabric string, p control.Page)
 	if err != nil {
 		return nil, "", err
 	}
-	after, err := afterID(p)
+	q := r.rollouts(ctx).Where("rollouts.fabric_id = ?", f.ID)
+	rows, next, err := newestFirst(q, "rollouts.id", "rollouts of "+fabric, p, func(n namedRollout) int64 { return n.Row.ID })
 	if err != nil {
 		return nil, "", err
 	}
-	q := r.rollouts(ctx).Where("rollouts.fabric_id = ?", f.ID)
-	if after > 0 {
-		q = q.Where("rollouts.id < ?", after)
-	}
-	var rows []namedRollout
-	if err := q.Order("rollouts.id DESC").Limit(p.Size() + 1).Scan(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list rollouts of %s: %w", fabric, err)
-	}
-	rows, next := cut(rows, p.Size(), func(n namedRollout) string { return strconv.FormatInt(n.Row.ID, 10) })
-	list, err := domainRollouts(rows)
+	list, err := tryEach(rows, namedRollout.domain)
 	return list, next, err
 }
+
+func notRunning(id int64) error {
+	return &control.ConflictError{Code: "not-running", Detail: nameOf(id) + " is not running"}
+}
+
+func nameOf(rollout int64) string { return fmt.Sprintf("rollout %d", rollout) }
 
 // FinishRollout implements control.RolloutRepo.
 func (r *repos) FinishRollout(ctx context.Context, id int64, s control.RolloutState, result string, at time.Time) error {
@@ -137,13 +118,7 @@ func (r *repos) FinishRollout(ctx context.Context, id int64, s control.RolloutSt
 		"state": string(s), "phase": string(control.PhaseEnded), "owner": "", "revision": gorm.Expr("revision + 1"), "result": result, "finished_at_us": micros(at), "updated_at_us": micros(at),
 		"version": gorm.Expr("version + 1"),
 	})
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("finish rollout %d: %w", id, res.Error)
-	case res.RowsAffected == 0:
-		return &control.ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running", id)}
-	}
-	return nil
+	return changed(res, notRunning(id), "finish rollout %d", id)
 }
 
 // PutRolloutDevice implements control.RolloutRepo.
@@ -174,7 +149,7 @@ func (r *repos) RunningRollouts(ctx context.Context) ([]control.Rollout, error) 
 		Order("rollouts.id").Scan(&rows).Error; err != nil {
 		return nil, fmt.Errorf("list running rollouts: %w", err)
 	}
-	return domainRollouts(rows)
+	return tryEach(rows, namedRollout.domain)
 }
 
 // LatestRollout implements control.RolloutRepo.
@@ -191,7 +166,7 @@ func (r *repos) LatestRollout(ctx context.Context, fabric string, states ...cont
 	if err := found(q.Order("rollouts.id DESC").Take(&row).Error, "rollout", "latest of "+fabric); err != nil {
 		return control.Rollout{}, err
 	}
-	return row.Row.domain(fabric, row.Plan)
+	return row.domain()
 }
 
 func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
@@ -201,16 +176,10 @@ func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
 		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
 		Revision: row.Revision, Phase: control.Phase(row.Phase), Wish: control.Wish(row.Wish), WishActor: row.WishActor, Owner: row.Owner,
 		Wave: row.Wave, Waves: row.Waves, Prior: row.PriorPlan, Placed: control.Placed(row.Placed), Gated: row.Gated,
-		Confirmed: row.Confirmed != 0, Reason: row.Reason,
+		Confirmed: row.Confirmed != 0, Reason: row.Reason, FinishedAt: optionalTime(row.FinishedAtUS), ConfirmBy: optionalTime(row.ConfirmByUS),
 	}
 	for s := range strings.SplitSeq(row.Stages, ",") {
 		ro.Stages = append(ro.Stages, control.Stage(s))
-	}
-	if row.FinishedAtUS != nil {
-		ro.FinishedAt = fromMicros(*row.FinishedAtUS)
-	}
-	if row.ConfirmByUS != nil {
-		ro.ConfirmBy = fromMicros(*row.ConfirmByUS)
 	}
 	if len(row.Options) > 0 {
 		if err := json.Unmarshal(row.Options, &ro.Options); err != nil {

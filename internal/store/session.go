@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"fairlane/internal/audit"
 	"fairlane/internal/control"
 )
 
@@ -62,14 +63,14 @@ func session(q *gorm.DB, name string) (control.Session, error) {
 	if err := found(q.Take(&row).Error, "session", name); err != nil {
 		return control.Session{}, err
 	}
-	s := control.Session{
-		ID: row.ID, Account: row.AccountID, Method: row.Method,
+	hash, err := audit.ParseHash(row.Hash)
+	if err != nil {
+		return control.Session{}, fmt.Errorf("session %d: the stored hash is damaged: %w", row.ID, err)
+	}
+	return control.Session{
+		ID: row.ID, Hash: hash, Account: row.AccountID, Method: row.Method,
 		CreatedAt: fromMicros(row.CreatedAtUS), SeenAt: fromMicros(row.SeenAtUS), ExpiresAt: fromMicros(row.ExpiresAtUS),
-	}
-	if n, err := hex.Decode(s.Hash[:], []byte(row.Hash)[:min(len(row.Hash), 2*len(s.Hash))]); err != nil || n != len(s.Hash) {
-		return control.Session{}, fmt.Errorf("session %d: the stored hash is damaged", row.ID)
-	}
-	return s, nil
+	}, nil
 }
 
 // TouchSession implements control.SessionRepo.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"fairlane/internal/control"
 )
 
 type settingsRow struct {
@@ -36,11 +34,5 @@ func (r *repos) PutSettings(ctx context.Context, text []byte, version int64, at 
 	}
 	res := r.in(ctx).Model(&settingsRow{}).Where("id = 1 AND version = ?", version).
 		Updates(map[string]any{"body": text, "version": version + 1, "updated_at_us": micros(at)})
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("update settings: %w", res.Error)
-	case res.RowsAffected == 0:
-		return &control.PreconditionError{Kind: "settings of", Name: "the service", Want: version, Have: version + 1}
-	}
-	return nil
+	return changed(res, stale("settings of", "the service", version), "update settings")
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"gorm.io/gorm/clause"
@@ -37,12 +36,8 @@ func (r *repos) AddShares(ctx context.Context, fabric string, at time.Time, body
 	if err := r.in(ctx).Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
 		return fmt.Errorf("insert measurement of %s: %w", fabric, err)
 	}
-	var oldest []shareRow
-	err = r.in(ctx).Select("measured_at_us").Where("fabric_id = ?", f.ID).Order("measured_at_us DESC").Offset(keep).Limit(1).Find(&oldest).Error
-	if err == nil && len(oldest) == 1 {
-		err = r.in(ctx).Where("fabric_id = ? AND measured_at_us <= ?", f.ID, oldest[0].MeasuredAtUS).Delete(&shareRow{}).Error
-	}
-	if err != nil {
+	old := r.in(ctx).Model(&shareRow{}).Select("measured_at_us").Where("fabric_id = ?", f.ID).Order("measured_at_us DESC").Offset(keep).Limit(1)
+	if err := r.in(ctx).Where("fabric_id = ? AND measured_at_us <= (?)", f.ID, old).Delete(&shareRow{}).Error; err != nil {
 		return fmt.Errorf("take out old measurements of %s: %w", fabric, err)
 	}
 	return nil
@@ -54,30 +49,15 @@ func (r *repos) ListShares(ctx context.Context, fabric string, since, until time
 	if err != nil {
 		return nil, "", err
 	}
-	after, err := afterID(p)
-	if err != nil {
-		return nil, "", err
-	}
 	q := r.in(ctx).Where("fabric_id = ?", f.ID)
-	if after > 0 {
-		q = q.Where("measured_at_us < ?", after)
-	}
 	if !since.IsZero() {
 		q = q.Where("measured_at_us >= ?", micros(since))
 	}
 	if !until.IsZero() {
 		q = q.Where("measured_at_us < ?", micros(until))
 	}
-	var rows []shareRow
-	if err := q.Order("measured_at_us DESC").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list measurements of %s: %w", fabric, err)
-	}
-	rows, next := cut(rows, p.Size(), func(s shareRow) string { return strconv.FormatInt(s.MeasuredAtUS, 10) })
-	list := make([][]byte, len(rows))
-	for i, row := range rows {
-		list[i] = row.Body
-	}
-	return list, next, nil
+	rows, next, err := newestFirst(q, "measured_at_us", "measurements of "+fabric, p, func(s shareRow) int64 { return s.MeasuredAtUS })
+	return each(rows, func(s shareRow) []byte { return s.Body }), next, err
 }
 
 // ClaimShares implements control.ShareRepo.

@@ -17,29 +17,14 @@ func (r *repos) TenantsNamed(ctx context.Context, fabric string, names []string,
 	if err != nil {
 		return nil, "", err
 	}
-	var rows []tenantRow
-	if err := r.in(ctx).Where("fabric_id = ? AND name > ? AND name IN ?", f.ID, p.After, names).
-		Order("name").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list tenants of %s: %w", fabric, err)
-	}
-	rows, next := cut(rows, p.Size(), func(t tenantRow) string { return t.Name })
-	list, err := r.complete(ctx, fabric, rows)
-	return list, next, err
+	return r.listTenants(ctx, fabric, r.in(ctx).Where("fabric_id = ? AND name IN ?", f.ID, names), p)
 }
 
 // FabricsNamed implements control.SightRepo. Snapshots are not read: those who see only some
 // fabrics do not see their topologies.
 func (r *repos) FabricsNamed(ctx context.Context, names []string, p control.Page) ([]control.Fabric, string, error) {
-	var rows []fabricRow
-	if err := r.in(ctx).Where("name > ? AND name IN ?", p.After, names).Order("name").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list fabrics: %w", err)
-	}
-	rows, next := cut(rows, p.Size(), func(f fabricRow) string { return f.Name })
-	list := make([]control.Fabric, len(rows))
-	for i, row := range rows {
-		list[i] = row.domain()
-	}
-	return list, next, nil
+	rows, next, err := byName(r.in(ctx).Where("name IN ?", names), "name", "fabrics", p, fabricRow.name)
+	return each(rows, fabricRow.domain), next, err
 }
 
 // FlowsOf implements control.SightRepo.
@@ -48,14 +33,7 @@ func (r *repos) FlowsOf(ctx context.Context, fabric string, names []string) ([]t
 	if err != nil {
 		return nil, err
 	}
-	var rows []namedFlow
-	err = r.in(ctx).Table("flows").Select("flows.*, tenants.name AS tenant").
-		Joins("JOIN tenants ON tenants.id = flows.tenant_id").
-		Where("flows.fabric_id = ? AND tenants.name IN ?", f.ID, names).Order("flows.position").Scan(&rows).Error
-	if err != nil {
-		return nil, fmt.Errorf("read flows of %s: %w", fabric, err)
-	}
-	return domainFlows(fabric, rows)
+	return readFlows(r.in(ctx).Where("flows.fabric_id = ? AND tenants.name IN ?", f.ID, names), fabric)
 }
 
 // TenantEvents implements control.SightRepo. The cursor is made of times, which the events show

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -67,24 +66,9 @@ func (r *repos) ListSnapshots(ctx context.Context, fabric string, p control.Page
 	if err != nil {
 		return nil, "", err
 	}
-	after, err := afterID(p)
-	if err != nil {
-		return nil, "", err
-	}
 	q := r.in(ctx).Omit("topology").Where("fabric_id = ?", f.ID)
-	if after > 0 {
-		q = q.Where("seen_seq < ?", after)
-	}
-	var rows []snapshotRow
-	if err := q.Order("seen_seq DESC").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list snapshots of %s: %w", fabric, err)
-	}
-	rows, next := cut(rows, p.Size(), func(s snapshotRow) string { return strconv.FormatInt(s.SeenSeq, 10) })
-	list := make([]control.Snapshot, len(rows))
-	for i, row := range rows {
-		list[i] = row.domain(fabric)
-	}
-	return list, next, nil
+	rows, next, err := newestFirst(q, "seen_seq", "snapshots of "+fabric, p, func(s snapshotRow) int64 { return s.SeenSeq })
+	return each(rows, func(s snapshotRow) control.Snapshot { return s.domain(fabric) }), next, err
 }
 
 func (row snapshotRow) domain(fabric string) control.Snapshot {

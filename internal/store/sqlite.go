@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -30,30 +29,20 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 5 * time.Second
 	}
-	if o.Readers <= 0 {
-		o.Readers = 4
-	}
-	makePrivate(path)
+	// A new database is one that only its owner may read: it holds hashes of passwords and what tenants may not know of
+	// each other. SQLite gives the files beside it the same mode. Where it cannot be made, opening it says why.
+	_ = reserve(path)
 	s := &Store{dialect: migrations.SQLite}
 	var err error
-	if s.write, err = s.openSQLite(path, o, 1, "_txlock", "immediate"); err == nil {
+	if s.write, err = s.openSQLite(path, o.BusyTimeout, 1, "_txlock", "immediate"); err == nil {
 		if err = migrate(ctx, s.closers[0], s.dialect); err == nil {
-			s.read, err = s.openSQLite(path, o, o.Readers, "_pragma", "query_only(1)")
+			s.read, err = s.openSQLite(path, o.BusyTimeout, readers, "_pragma", "query_only(1)")
 		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", path, s.opening(err)), s.Close())
 	}
 	return s, nil
-}
-
-// makePrivate makes the file of a new database one that only its owner may read: it holds hashes of passwords and what
-// tenants may not know of each other. SQLite gives the files beside it the same mode. Where it cannot be made,
-// opening it says why.
-func makePrivate(path string) {
-	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
-		_ = f.Close() // nothing was written
-	}
 }
 
 // checkPath refuses what is not the plain path of a file.
@@ -64,8 +53,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-func (s *Store) openSQLite(path string, o Options, conns int, key, value string) (*gorm.DB, error) {
-	db, err := sql.Open(sqlite.DriverName, sqliteDSN(path, o.BusyTimeout, key, value))
+func (s *Store) openSQLite(path string, busy time.Duration, conns int, key, value string) (*gorm.DB, error) {
+	db, err := sql.Open(sqlite.DriverName, sqliteDSN(path, busy, key, value))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
-// Package store keeps fabrics, tenants, plans, rollouts, events, tokens and the audit log in a
-// database. It is the only package that knows gorm; its repositories take and return the types
-// of internal/control, and gorm structs never leave.
+// Package store keeps what the service knows in a database: fabrics, tenants, policies, plans,
+// rollouts, devices, accounts, tasks, events and the audit log. It is the only package that knows
+// gorm; its repositories take and return the types of internal/control, and gorm structs never leave.
 //
 // Both engines behave alike: write transactions take their turn, readers never wait, and a
 // reader sees one state. SQLite (sqlite.go) has one writer connection in WAL mode. PostgreSQL
@@ -17,7 +17,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,14 +27,18 @@ import (
 	"fairlane/migrations"
 )
 
-// Options tune the store; the zero value is the default of each.
+// Options tune the store; the zero value is the default.
 type Options struct {
 	// BusyTimeout is how long a write waits for its turn; 0 is 5 s on SQLite, where only another
 	// process can be in the way, and 30 s on PostgreSQL, where all managers take turns.
 	BusyTimeout time.Duration
-	Readers     int // read connections; 0 is 4
-	Writers     int // write connections on PostgreSQL; 0 is 4. SQLite always has one
 }
+
+// Connections of a store. On SQLite there is one that writes.
+const (
+	readers = 4
+	writers = 4 // migrating needs two
+)
 
 // Store is a control.Store over one database.
 type Store struct {
@@ -61,9 +64,6 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	}
 	return OpenSQLite(ctx, database, o)
 }
-
-// Dialect tells which engine the store is on.
-func (s *Store) Dialect() migrations.Dialect { return s.dialect }
 
 // Writer returns the connections that write transactions use. On SQLite it is a single one, and
 // what else works on the same file in this process has to use it too.
@@ -108,14 +108,19 @@ func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
 
 // View runs f in one read-only transaction: all its reads see the same state.
 func (s *Store) View(ctx context.Context, f func(control.Repos) error) error {
+	r := &repos{kept: &s.parts}
+	err := s.view(ctx, func(tx *gorm.DB) error { r.db = tx; return f(r) })
+	r.ended(err)
+	return s.fault(err, false)
+}
+
+// view runs f in a transaction that sees one state. Its errors are as f and the database gave them.
+func (s *Store) view(ctx context.Context, f func(tx *gorm.DB) error) error {
 	var o []*sql.TxOptions
 	if s.dialect == migrations.Postgres {
 		o = append(o, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	}
-	r := &repos{kept: &s.parts}
-	err := s.read.WithContext(ctx).Transaction(func(tx *gorm.DB) error { r.db = tx; return f(r) }, o...)
-	r.ended(err)
-	return s.fault(err, false)
+	return s.read.WithContext(ctx).Transaction(f, o...)
 }
 
 // Ping reports whether the database answers, for readers and for the writer.
@@ -151,30 +156,44 @@ func (r *repos) ended(err error) {
 
 func (r *repos) in(ctx context.Context) *gorm.DB { return r.db.WithContext(ctx) }
 
-// cut splits a list read with one row too many into the page and the cursor of the next one.
-func cut[T any](rows []T, size int, key func(T) string) (page []T, next string) {
-	if len(rows) <= size {
-		return rows, ""
+// changed is the error of a change that must reach a row: the database's own, with what was tried, or none when it reached
+// no row.
+func changed(res *gorm.DB, none error, format string, args ...any) error {
+	switch {
+	case res.Error != nil:
+		return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), res.Error)
+	case res.RowsAffected == 0:
+		return none
 	}
-	return rows[:size], key(rows[size-1])
-}
-
-// afterID reads a numeric cursor; what is not one of ours starts at the beginning's far side,
-// that is, it is refused.
-func afterID(p control.Page) (int64, error) {
-	if p.After == "" {
-		return 0, nil
-	}
-	id, err := strconv.ParseInt(p.After, 10, 64)
-	if err != nil || id < 0 {
-		return 0, control.Invalid("cursor", "cursor is not one that this list gave")
-	}
-	return id, nil
+	return nil
 }
 
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// optionalMicros is micros, NULL for the zero time.
+func optionalMicros(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	return new(micros(t))
+}
+
+// optionalTime is fromMicros, the zero time for NULL.
+func optionalTime(us *int64) time.Time {
+	if us == nil {
+		return time.Time{}
+	}
+	return fromMicros(*us)
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
 
 // text makes words from elsewhere, such as the name that a device gives itself, fit for a text
 // column: PostgreSQL takes neither the byte 0 nor what is not UTF-8.

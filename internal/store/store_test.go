@@ -1,6 +1,7 @@
 package store
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,4 +90,19 @@ func TestWhatIsImmutableCannotBeChanged(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestANewDatabaseIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new.db")
+	openAt(t, path, Options{})
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: mode is %v, want 0600", name, info.Mode())
+		}
+	}
 }

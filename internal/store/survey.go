@@ -63,41 +63,11 @@ func Look(ctx context.Context, database string) (s Survey, err error) {
 	return s, nil
 }
 
-func fabricSources(ctx context.Context, db *sql.DB, d migrations.Dialect) (out []FabricSource, err error) {
+func fabricSources(ctx context.Context, db *sql.DB, d migrations.Dialect) ([]FabricSource, error) {
 	if exists, err := hasTable(ctx, db, d, "fabrics"); err != nil || !exists {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, "SELECT name, source FROM fabrics ORDER BY name LIMIT 1000")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var f FabricSource
-		if err := rows.Scan(&f.Name, &f.Source); err != nil {
-			return nil, err
-		}
-		out = append(out, f)
-	}
-	return out, rows.Err()
-}
-
-// countJobs counts jobs by state. It lets its connection go, of which a SQLite survey has one.
-func countJobs(ctx context.Context, db *sql.DB, by map[string]int64) (err error) {
-	rows, err := db.QueryContext(ctx, "SELECT state, COUNT(*) FROM river_job WHERE state NOT IN ('completed', 'cancelled') GROUP BY state")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var state string
-		var count int64
-		if err := rows.Scan(&state, &count); err != nil {
-			return err
-		}
-		by[state] = count
-	}
-	return rows.Err()
+	return scan(ctx, db, "SELECT name, source FROM fabrics ORDER BY name LIMIT 1000", func(f *FabricSource) []any { return []any{&f.Name, &f.Source} })
 }
 
 // queue looks at River's tables.
@@ -105,9 +75,18 @@ func (s *Survey) queue(ctx context.Context, db *sql.DB, d migrations.Dialect) (e
 	if exists, err := hasTable(ctx, db, d, "river_job"); err != nil || !exists {
 		return err
 	}
-	s.Jobs = map[string]int64{}
-	if err := countJobs(ctx, db, s.Jobs); err != nil {
+	type count struct {
+		state string
+		jobs  int64
+	}
+	counts, err := scan(ctx, db, "SELECT state, COUNT(*) FROM river_job WHERE state NOT IN ('completed', 'cancelled') GROUP BY state",
+		func(c *count) []any { return []any{&c.state, &c.jobs} })
+	if err != nil {
 		return err
+	}
+	s.Jobs = map[string]int64{}
+	for _, c := range counts {
+		s.Jobs[c.state] = c.jobs
 	}
 	// Times are asked for as seconds of Unix time, which both engines can give.
 	seconds := "unixepoch(%s)"

@@ -65,33 +65,13 @@ func (r *repos) TaskToWork(ctx context.Context, id int64) (control.Task, error) 
 
 // ListTasks implements control.TaskRepo.
 func (r *repos) ListTasks(ctx context.Context, kind control.TaskKind, p control.Page) ([]control.Task, string, error) {
-	after, err := afterID(p)
+	q := r.in(ctx).Omit("result").Where("kind = ?", kind)
+	rows, next, err := newestFirst(q, "id", string(kind)+"s", p, func(t taskRow) int64 { return t.ID })
 	if err != nil {
 		return nil, "", err
 	}
-	q := r.in(ctx).Where("kind = ?", kind)
-	if after > 0 {
-		q = q.Where("id < ?", after)
-	}
-	var rows []taskRow
-	if err := q.Omit("result").Order("id DESC").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list %ss: %w", kind, err)
-	}
-	rows, next := cut(rows, p.Size(), func(t taskRow) string { return strconv.FormatInt(t.ID, 10) })
-	list, err := tasks(rows)
+	list, err := tryEach(rows, taskRow.domain)
 	return list, next, err
-}
-
-func tasks(rows []taskRow) ([]control.Task, error) {
-	list := make([]control.Task, len(rows))
-	for i, row := range rows {
-		t, err := row.domain()
-		if err != nil {
-			return nil, err
-		}
-		list[i] = t
-	}
-	return list, nil
 }
 
 // CountOpenTasks implements control.TaskRepo.
@@ -104,13 +84,9 @@ func (r *repos) CountOpenTasks(ctx context.Context) (n int64, err error) {
 
 // PutTask implements control.TaskRepo.
 func (r *repos) PutTask(ctx context.Context, t control.Task, beat time.Time) error {
-	cancel := 0
-	if t.Cancel {
-		cancel = 1
-	}
 	values := map[string]any{
-		"state": string(t.State), "progress": t.Progress, "error": text(t.Error), "attempt": t.Attempt, "cancel": cancel,
-		"beat_at_us": micros(beat), "started_at_us": microsOrNil(t.StartedAt), "finished_at_us": microsOrNil(t.FinishedAt),
+		"state": string(t.State), "progress": t.Progress, "error": text(t.Error), "attempt": t.Attempt, "cancel": flag(t.Cancel),
+		"beat_at_us": micros(beat), "started_at_us": optionalMicros(t.StartedAt), "finished_at_us": optionalMicros(t.FinishedAt),
 	}
 	if t.Result != nil {
 		values["result"] = []byte(t.Result)
@@ -121,13 +97,6 @@ func (r *repos) PutTask(ctx context.Context, t control.Task, beat time.Time) err
 	return nil
 }
 
-func microsOrNil(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	return new(micros(t))
-}
-
 // SilentTasks implements control.TaskRepo.
 func (r *repos) SilentTasks(ctx context.Context, since time.Time) ([]control.Task, error) {
 	var rows []taskRow
@@ -135,17 +104,13 @@ func (r *repos) SilentTasks(ctx context.Context, since time.Time) ([]control.Tas
 	if err != nil {
 		return nil, fmt.Errorf("list silent tasks: %w", err)
 	}
-	return tasks(rows)
+	return tryEach(rows, taskRow.domain)
 }
 
 // PruneTasks implements control.TaskRepo.
 func (r *repos) PruneTasks(ctx context.Context, kind control.TaskKind, keep int) error {
-	var oldest []taskRow
-	err := r.in(ctx).Select("id").Where("kind = ? AND finished_at_us IS NOT NULL", kind).Order("id DESC").Offset(keep).Limit(1).Find(&oldest).Error
-	if err == nil && len(oldest) == 1 {
-		err = r.in(ctx).Where("kind = ? AND finished_at_us IS NOT NULL AND id <= ?", kind, oldest[0].ID).Delete(&taskRow{}).Error
-	}
-	if err != nil {
+	old := r.in(ctx).Model(&taskRow{}).Select("id").Where("kind = ? AND finished_at_us IS NOT NULL", kind).Order("id DESC").Offset(keep).Limit(1)
+	if err := r.in(ctx).Where("kind = ? AND finished_at_us IS NOT NULL AND id <= (?)", kind, old).Delete(&taskRow{}).Error; err != nil {
 		return fmt.Errorf("take out old %ss: %w", kind, err)
 	}
 	return nil
@@ -155,12 +120,7 @@ func (row taskRow) domain() (control.Task, error) {
 	t := control.Task{
 		ID: row.ID, Kind: control.TaskKind(row.Kind), State: control.TaskState(row.State), Progress: row.Progress, Result: row.Result, Error: row.Error,
 		Actor: row.Actor, Attempt: row.Attempt, Cancel: row.Cancel != 0, CreatedAt: fromMicros(row.CreatedAtUS),
-	}
-	if row.StartedAtUS != nil {
-		t.StartedAt = fromMicros(*row.StartedAtUS)
-	}
-	if row.FinishedAtUS != nil {
-		t.FinishedAt = fromMicros(*row.FinishedAtUS)
+		StartedAt: optionalTime(row.StartedAtUS), FinishedAt: optionalTime(row.FinishedAtUS),
 	}
 	if err := json.Unmarshal(row.Request, &t.Request); err != nil {
 		return t, fmt.Errorf("decode the request of task %d: %w", row.ID, err)

@@ -46,8 +46,7 @@ func (r *repos) insertParts(ctx context.Context, id int64, t tenants.Tenant) err
 	for i, a := range t.Attachments {
 		attachments[i] = attachmentRow{TenantID: id, Position: i, NodeGUID: a.Port.Node.String(), PortNum: int(a.Port.Port)}
 		if a.SL != nil {
-			sl := int(*a.SL)
-			attachments[i].SL = &sl
+			attachments[i].SL = new(int(*a.SL))
 		}
 	}
 	if err := insertAll(r.in(ctx), classes); err != nil {
@@ -59,12 +58,19 @@ func (r *repos) insertParts(ctx context.Context, id int64, t tenants.Tenant) err
 	return nil
 }
 
-// insertAll inserts rows in batches small enough for SQLite's limit on bound variables.
+// Bounds of one statement. SQLite could bind 32,766 values, and takes the longer for each of them the more there are: rows
+// of devices went in fastest by the hundred.
+const (
+	batchRows  = 100 // that are inserted
+	batchNames = 500 // that an IN lists
+)
+
+// insertAll inserts rows in batches.
 func insertAll[T any](db *gorm.DB, rows []T) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return db.CreateInBatches(rows, 500).Error
+	return db.CreateInBatches(rows, batchRows).Error
 }
 
 func (r *repos) tenant(ctx context.Context, fabricID int64, name string) (tenantRow, error) {
@@ -96,12 +102,15 @@ func (r *repos) ListTenants(ctx context.Context, fabric string, p control.Page) 
 	if err != nil {
 		return nil, "", err
 	}
-	var rows []tenantRow
-	if err := r.in(ctx).Where("fabric_id = ? AND name > ?", f.ID, p.After).
-		Order("name").Limit(p.Size() + 1).Find(&rows).Error; err != nil {
-		return nil, "", fmt.Errorf("list tenants of %s: %w", fabric, err)
+	return r.listTenants(ctx, fabric, r.in(ctx).Where("fabric_id = ?", f.ID), p)
+}
+
+// listTenants reads a page of those that a query is narrowed to.
+func (r *repos) listTenants(ctx context.Context, fabric string, q *gorm.DB, p control.Page) ([]control.Tenant, string, error) {
+	rows, next, err := byName(q, "name", "tenants of "+fabric, p, func(t tenantRow) string { return t.Name })
+	if err != nil {
+		return nil, "", err
 	}
-	rows, next := cut(rows, p.Size(), func(t tenantRow) string { return t.Name })
 	list, err := r.complete(ctx, fabric, rows)
 	return list, next, err
 }
@@ -119,8 +128,8 @@ func (r *repos) AllTenants(ctx context.Context, fabric string) ([]control.Tenant
 	return r.complete(ctx, fabric, rows)
 }
 
-// complete gives the rows their classes and attachments: those that are kept, and the rest in two queries for each 500
-// rows.
+// complete gives the rows their classes and attachments: those that are kept, and the rest in two queries for each
+// batchNames rows.
 func (r *repos) complete(ctx context.Context, fabric string, rows []tenantRow) ([]control.Tenant, error) {
 	list := make([]control.Tenant, len(rows))
 	missing := make(map[int64]int, len(rows))
@@ -132,7 +141,7 @@ func (r *repos) complete(ctx context.Context, fabric string, rows []tenantRow) (
 			ids = append(ids, rows[i].ID)
 		}
 	}
-	for part := range slices.Chunk(ids, 500) {
+	for part := range slices.Chunk(ids, batchNames) {
 		if err := r.attachParts(ctx, part, list, missing); err != nil {
 			return nil, fmt.Errorf("read tenants of %s: %w", fabric, err)
 		}
@@ -167,8 +176,7 @@ func (r *repos) attachParts(ctx context.Context, ids []int64, list []control.Ten
 		}
 		att := tenants.Attachment{Port: port}
 		if a.SL != nil {
-			sl := ident.SL(*a.SL)
-			att.SL = &sl
+			att.SL = new(ident.SL(*a.SL))
 		}
 		t := &list[where[a.TenantID]]
 		t.Attachments = append(t.Attachments, att)
@@ -200,11 +208,8 @@ func (r *repos) UpdateTenant(ctx context.Context, t control.Tenant) (control.Ten
 		"guarantee_bps": int64(t.Guarantee), "cap_bps": int64(t.Cap),
 		"version": row.Version + 1, "updated_at_us": micros(t.UpdatedAt),
 	})
-	switch {
-	case res.Error != nil:
-		return control.Tenant{}, fmt.Errorf("update tenant %s: %w", t.Name, res.Error)
-	case res.RowsAffected == 0:
-		return control.Tenant{}, &control.PreconditionError{Kind: "tenant", Name: t.Name, Want: row.Version, Have: row.Version + 1}
+	if err := changed(res, stale("tenant", t.Name, row.Version), "update tenant %s", t.Name); err != nil {
+		return control.Tenant{}, err
 	}
 	for _, part := range []any{&classRow{}, &attachmentRow{}} {
 		if err := r.in(ctx).Where("tenant_id = ?", row.ID).Delete(part).Error; err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"fairlane/internal/audit"
 	"fairlane/internal/control"
 )
 
@@ -75,14 +76,7 @@ func (r *repos) ListTokens(ctx context.Context, account int64) ([]control.Token,
 	if err := r.in(ctx).Where("account_id = ?", account).Order("name").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("list tokens of account %d: %w", account, err)
 	}
-	list := make([]control.Token, len(rows))
-	for i, row := range rows {
-		var err error
-		if list[i], err = row.domain(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return tryEach(rows, tokenRow.domain)
 }
 
 // TouchToken implements control.TokenRepo.
@@ -96,13 +90,7 @@ func (r *repos) TouchToken(ctx context.Context, id int64, at time.Time) error {
 // DeleteToken implements control.TokenRepo.
 func (r *repos) DeleteToken(ctx context.Context, account int64, name string) error {
 	res := r.in(ctx).Where("account_id = ? AND name = ?", account, name).Delete(&tokenRow{})
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("delete token %s: %w", name, res.Error)
-	case res.RowsAffected == 0:
-		return &control.NotFoundError{Kind: "token", Name: name}
-	}
-	return nil
+	return changed(res, &control.NotFoundError{Kind: "token", Name: name}, "delete token %s", name)
 }
 
 // CountTokens implements control.TokenRepo.
@@ -115,13 +103,15 @@ func (r *repos) CountTokens(ctx context.Context) (int64, error) {
 }
 
 func (row tokenRow) domain() (control.Token, error) {
-	t := control.Token{ID: row.ID, Name: row.Name, CreatedAt: fromMicros(row.CreatedAtUS), ExpiresAt: timeOrZero(row.ExpiresAtUS), UsedAt: timeOrZero(row.UsedAtUS)}
+	t := control.Token{ID: row.ID, Name: row.Name, CreatedAt: fromMicros(row.CreatedAtUS), ExpiresAt: optionalTime(row.ExpiresAtUS), UsedAt: optionalTime(row.UsedAtUS)}
 	if row.AccountID != nil {
 		t.Account = *row.AccountID
 	}
-	if n, err := hex.Decode(t.Hash[:], []byte(row.Hash)); err != nil || n != len(t.Hash) {
-		return control.Token{}, fmt.Errorf("token %s: stored hash is damaged", row.Name)
+	hash, err := audit.ParseHash(row.Hash)
+	if err != nil {
+		return control.Token{}, fmt.Errorf("token %s: stored hash is damaged: %w", row.Name, err)
 	}
+	t.Hash = hash
 	for text := range strings.FieldsSeq(row.Scopes) {
 		s, err := control.ParseScope(text)
 		if err != nil {

@@ -15,9 +15,6 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// batchRows bounds the rows of one INSERT, and with it the parameters of one statement.
-const batchRows = 200
-
 // AddRolloutWork implements control.WorkRepo.
 func (r *repos) AddRolloutWork(ctx context.Context, rollout int64, devices []control.RolloutDevice) error {
 	rows := make([]rolloutDeviceRow, len(devices))
@@ -34,13 +31,10 @@ func (r *repos) AddRolloutWork(ctx context.Context, rollout int64, devices []con
 			shards = append(shards, rolloutShardRow{RolloutID: rollout, Wave: d.Wave, Shard: d.Shard, State: string(control.ShardReady), Epoch: 1})
 		}
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := r.in(ctx).CreateInBatches(rows, batchRows).Error; err != nil {
+	if err := insertAll(r.in(ctx), rows); err != nil {
 		return fmt.Errorf("insert devices of rollout %d: %w", rollout, err)
 	}
-	if err := r.in(ctx).CreateInBatches(shards, batchRows).Error; err != nil {
+	if err := insertAll(r.in(ctx), shards); err != nil {
 		return fmt.Errorf("insert shards of rollout %d: %w", rollout, err)
 	}
 	return nil
@@ -48,16 +42,12 @@ func (r *repos) AddRolloutWork(ctx context.Context, rollout int64, devices []con
 
 // LockRollout implements control.WorkRepo.
 func (r *repos) LockRollout(ctx context.Context, id int64) (control.Rollout, error) {
-	var row rolloutRow
-	if err := found(r.in(ctx).Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", id).Take(&row).Error, "rollout", fmt.Sprint(id)); err != nil {
+	var row namedRollout
+	lock := clause.Locking{Strength: clause.LockingStrengthUpdate, Table: clause.Table{Name: "rollouts"}}
+	if err := found(r.rollouts(ctx).Clauses(lock).Where("rollouts.id = ?", id).Take(&row).Error, "rollout", fmt.Sprint(id)); err != nil {
 		return control.Rollout{}, err
 	}
-	var names struct{ Fabric, Plan string }
-	err := r.in(ctx).Raw("SELECT (SELECT name FROM fabrics WHERE id = ?) AS fabric, (SELECT name FROM plans WHERE id = ?) AS plan", row.FabricID, row.PlanID).Scan(&names).Error
-	if err != nil {
-		return control.Rollout{}, fmt.Errorf("read names of rollout %d: %w", id, err)
-	}
-	return row.domain(names.Fabric, names.Plan)
+	return row.domain()
 }
 
 // SaveRollout implements control.WorkRepo.
@@ -69,11 +59,9 @@ func (r *repos) SaveRollout(ctx context.Context, ro control.Rollout) (control.Ro
 		"state": string(ro.State), "result": ro.Result, "finished_at_us": optionalMicros(ro.FinishedAt),
 	}
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND revision = ? AND state = ?", ro.ID, ro.Revision, string(control.RolloutRunning)).Updates(set)
-	switch {
-	case res.Error != nil:
-		return ro, fmt.Errorf("store rollout %d: %w", ro.ID, res.Error)
-	case res.RowsAffected == 0:
-		return ro, &control.ConflictError{Code: "fenced", Detail: fmt.Sprintf("rollout %d is past revision %d: another manager works it", ro.ID, ro.Revision)}
+	fenced := &control.ConflictError{Code: "fenced", Detail: fmt.Sprintf("rollout %d is past revision %d: another manager works it", ro.ID, ro.Revision)}
+	if err := changed(res, fenced, "store rollout %d", ro.ID); err != nil {
+		return ro, err
 	}
 	ro.Revision++
 	ro.Version++
@@ -85,21 +73,7 @@ func (r *repos) SetWish(ctx context.Context, id int64, w control.Wish, actor str
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND state = ?", id, string(control.RolloutRunning)).Updates(map[string]any{
 		"wish": string(w), "wish_actor": actor, "confirmed": flag(confirmed), "updated_at_us": micros(at), "version": gorm.Expr("version + 1"),
 	})
-	switch {
-	case res.Error != nil:
-		return fmt.Errorf("store the wish for rollout %d: %w", id, res.Error)
-	case res.RowsAffected == 0:
-		return &control.ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running", id)}
-	}
-	return nil
-}
-
-func optionalMicros(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	us := micros(t)
-	return &us
+	return changed(res, notRunning(id), "store the wish for rollout %d", id)
 }
 
 // RolloutWish implements control.WorkRepo.
@@ -118,7 +92,7 @@ func shardWhere(db *gorm.DB, k control.ShardKey) *gorm.DB {
 // LockShard implements control.WorkRepo.
 func (r *repos) LockShard(ctx context.Context, k control.ShardKey) (control.Shard, error) {
 	var row rolloutShardRow
-	if err := found(shardWhere(r.in(ctx).Clauses(clause.Locking{Strength: "UPDATE"}), k).Take(&row).Error, "shard", k.String()); err != nil {
+	if err := found(shardWhere(r.in(ctx).Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate}), k).Take(&row).Error, "shard", k.String()); err != nil {
 		return control.Shard{}, err
 	}
 	return row.domain(), nil
@@ -146,11 +120,7 @@ func (r *repos) Shards(ctx context.Context, rollout int64) ([]control.Shard, err
 	if err := r.in(ctx).Where("rollout_id = ?", rollout).Order("undo, wave, shard").Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("list shards of rollout %d: %w", rollout, err)
 	}
-	list := make([]control.Shard, len(rows))
-	for i, row := range rows {
-		list[i] = row.domain()
-	}
-	return list, nil
+	return each(rows, rolloutShardRow.domain), nil
 }
 
 func (row rolloutShardRow) domain() control.Shard {
@@ -162,26 +132,33 @@ func (row rolloutShardRow) domain() control.Shard {
 
 // ShardDevices implements control.WorkRepo.
 func (r *repos) ShardDevices(ctx context.Context, rollout int64, wave, shard int) ([]control.RolloutDevice, error) {
-	return r.devices(r.in(ctx).Omit("wanted", "observed", "receipt").
-		Where("rollout_id = ? AND wave = ? AND shard = ?", rollout, wave, shard).Order("node_guid, port_num"))
+	return rolloutDevices(r.in(ctx).Omit("wanted", "observed", "receipt").
+		Where("rollout_id = ? AND wave = ? AND shard = ?", rollout, wave, shard).Order("node_guid, port_num"), nameOf(rollout))
 }
 
 // DevicesOf implements control.WorkRepo.
 func (r *repos) DevicesOf(ctx context.Context, rollout int64, ids []ident.PortID) ([]control.RolloutDevice, error) {
+	return ofPorts(ids, func(d *control.RolloutDevice) ident.PortID { return d.Device.ID }, func(nodes []string) ([]control.RolloutDevice, error) {
+		q := r.in(ctx).Omit("before", "wanted", "observed", "receipt").Where("rollout_id = ? AND node_guid IN ?", rollout, nodes)
+		return rolloutDevices(q, nameOf(rollout))
+	})
+}
+
+// ofPorts reads what there is of some ports, of whose nodes read gives all that there is. Each port's comes once.
+func ofPorts[T any](ids []ident.PortID, id func(*T) ident.PortID, read func(nodes []string) ([]T, error)) (out []T, err error) {
 	wanted := make(map[ident.PortID]bool, len(ids))
 	nodes := make([]string, len(ids))
 	for i, id := range ids {
 		wanted[id], nodes[i] = true, id.Node.String()
 	}
-	var out []control.RolloutDevice
-	for part := range slices.Chunk(nodes, batchRows) {
-		list, err := r.devices(r.in(ctx).Omit("before", "wanted", "observed", "receipt").Where("rollout_id = ? AND node_guid IN ?", rollout, part))
+	for part := range slices.Chunk(nodes, batchNames) {
+		list, err := read(part)
 		if err != nil {
 			return nil, err
 		}
 		for i := range list { // a node has several ports, and may come in two batches
-			if id := list[i].Device.ID; wanted[id] {
-				delete(wanted, id)
+			if port := id(&list[i]); wanted[port] {
+				delete(wanted, port)
 				out = append(out, list[i])
 			}
 		}
@@ -189,19 +166,13 @@ func (r *repos) DevicesOf(ctx context.Context, rollout int64, ids []ident.PortID
 	return out, nil
 }
 
-func (r *repos) devices(q *gorm.DB) ([]control.RolloutDevice, error) {
+// rolloutDevices reads the devices that a query is narrowed to. An error says what they are of.
+func rolloutDevices(q *gorm.DB, of string) ([]control.RolloutDevice, error) {
 	var rows []rolloutDeviceRow
 	if err := q.Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("list devices of a rollout: %w", err)
+		return nil, fmt.Errorf("list devices of %s: %w", of, err)
 	}
-	list := make([]control.RolloutDevice, len(rows))
-	for i, row := range rows {
-		var err error
-		if list[i], err = row.domain(); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return tryEach(rows, rolloutDeviceRow.domain)
 }
 
 // PutRolloutDevices implements control.WorkRepo.
@@ -233,7 +204,7 @@ func (r *repos) PutRolloutDevices(ctx context.Context, rollout int64, ds []contr
 			Columns:   []clause.Column{{Name: "rollout_id"}, {Name: "node_guid"}, {Name: "port_num"}},
 			DoUpdates: clause.AssignmentColumns(renew),
 		}
-		if err := r.in(ctx).Clauses(onKey).CreateInBatches(rows, batchRows).Error; err != nil {
+		if err := insertAll(r.in(ctx).Clauses(onKey), rows); err != nil {
 			return fmt.Errorf("store %d devices of rollout %d: %w", len(rows), rollout, err)
 		}
 	}
@@ -301,7 +272,7 @@ func (r *repos) TouchedWaves(ctx context.Context, rollout int64) (out []control.
 
 // FaultyDevices implements control.WorkRepo.
 func (r *repos) FaultyDevices(ctx context.Context, rollout int64, limit int) ([]control.RolloutDevice, error) {
-	return r.devices(r.in(ctx).Where("rollout_id = ? AND error <> ''", rollout).Order("node_guid, port_num").Limit(limit))
+	return rolloutDevices(r.in(ctx).Where("rollout_id = ? AND error <> ''", rollout).Order("node_guid, port_num").Limit(limit), nameOf(rollout))
 }
 
 // Queries of the start of a rollout. History grows for ever, so both begin with an index of the few rows that matter, whose
@@ -326,7 +297,7 @@ func (r *repos) DirtyDevices(ctx context.Context, fabric string) ([]control.Roll
 		return nil, err
 	}
 	// Per device only its latest row counts: a later rollout that settled it has made it clean.
-	return r.devices(r.in(ctx).Raw(dirtyDevices, f.ID))
+	return rolloutDevices(r.in(ctx).Raw(dirtyDevices, f.ID), "earlier rollouts on "+fabric)
 }
 
 // PlacedPlan implements control.WorkRepo.
@@ -344,22 +315,8 @@ func (r *repos) PlacedPlan(ctx context.Context, fabric string) (plan string, err
 
 // AddEvents implements control.WorkRepo.
 func (r *repos) AddEvents(ctx context.Context, es []control.Event) error {
-	if len(es) == 0 {
-		return nil
-	}
-	rows := make([]eventRow, len(es))
-	for i := range es {
-		rows[i] = newEventRow(&es[i])
-	}
-	if err := r.in(ctx).CreateInBatches(rows, batchRows).Error; err != nil {
+	if err := insertAll(r.in(ctx), each(es, newEventRow)); err != nil {
 		return fmt.Errorf("insert %d events: %w", len(es), err)
 	}
 	return nil
-}
-
-func flag(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

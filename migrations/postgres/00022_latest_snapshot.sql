@@ -3,7 +3,3 @@
 DROP INDEX snapshots_by_sighting;
 CREATE INDEX snapshots_by_sighting ON snapshots (fabric_id, seen_seq)
     INCLUDE (id, sha256, nodes, switches, hosts, links, wall_us, mads_sent, taken_at_us, seen_at_us);
-
--- +goose Down
-DROP INDEX snapshots_by_sighting;
-CREATE INDEX snapshots_by_sighting ON snapshots (fabric_id, seen_seq);

@@ -4,7 +4,3 @@
 DROP INDEX snapshots_by_sighting;
 CREATE INDEX snapshots_by_sighting ON snapshots
     (fabric_id, seen_seq, id, sha256, nodes, switches, hosts, links, wall_us, mads_sent, taken_at_us, seen_at_us);
-
--- +goose Down
-DROP INDEX snapshots_by_sighting;
-CREATE INDEX snapshots_by_sighting ON snapshots (fabric_id, seen_seq);

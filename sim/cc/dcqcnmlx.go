@@ -18,6 +18,12 @@ import (
 // the registers, of the full rate, unless a notification still waits. At one instant alpha goes
 // first, then the increase timer, then the cut, then packets.
 type dcqcnMlx struct {
+	mlxPoint
+	flows slots[dcqcnMlxFlow]
+}
+
+// mlxPoint is the reaction point of one NIC port: its registers, ready for use.
+type mlxPoint struct {
 	rp      RPParams
 	alpha   alphaFilter
 	initial float64 // alpha at attachment, 0 to 1023
@@ -31,8 +37,8 @@ type dcqcnMlx struct {
 	gap     quantity.Picoseconds
 	clamp   bool
 	clampAT bool // after an increase by time
+	off     bool // notifications are ignored
 	spaced  bool // a cut needs a monitor period since the last one, and comes at the notification
-	flows   slots[dcqcnMlxFlow]
 }
 
 type dcqcnMlxFlow struct {
@@ -54,20 +60,24 @@ func (d *dcqcnMlx) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d
 func (d *dcqcnMlx) Reserve(n int)  { d.flows.reserve(n) }
 
 func (d *dcqcnMlx) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
-	s := d.flows.at(slot)
+	return d.begin(d.flows.at(slot), now, f)
+}
+
+// begin makes the state of a flow that has met no congestion.
+func (d *mlxPoint) begin(s *dcqcnMlxFlow, now quantity.Picoseconds, f *Flow) Control {
 	*s = dcqcnMlxFlow{rpClock: rpClock{line: float64(f.LineRate), seen: now}, echoAt: longAgo}
 	d.release(&s.rpClock)
 	return Control{Rate: s.line}
 }
 
 // release takes the limiter off.
-func (d *dcqcnMlx) release(f *rpClock) {
+func (d *mlxPoint) release(f *rpClock) {
 	f.Rate, f.Target, f.Alpha = f.line, f.line, d.initial
 	f.TimeStage, f.ByteStage, f.flags = 0, 0, 0
 }
 
 // top is the most that a limiter allows.
-func (d *dcqcnMlx) top(f *rpClock) float64 {
+func (d *mlxPoint) top(f *rpClock) float64 {
 	if d.maxRate == 0 {
 		return f.line
 	}
@@ -75,7 +85,11 @@ func (d *dcqcnMlx) top(f *rpClock) float64 {
 }
 
 func (d *dcqcnMlx) Settle(slot int32, now quantity.Picoseconds, c *Control) {
-	f := d.flows.at(slot)
+	d.upTo(d.flows.at(slot), now, c)
+}
+
+// upTo applies every timer that has expired up to and including now.
+func (d *mlxPoint) upTo(f *dcqcnMlxFlow, now quantity.Picoseconds, c *Control) {
 	f.seen = now
 	if !f.is(rpActive) {
 		return
@@ -84,7 +98,7 @@ func (d *dcqcnMlx) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 	c.Rate = f.Rate
 }
 
-func (d *dcqcnMlx) settle(f *dcqcnMlxFlow, now quantity.Picoseconds) {
+func (d *mlxPoint) settle(f *dcqcnMlxFlow, now quantity.Picoseconds) {
 	if !d.spaced && f.is(rpCutDue) && f.cutAt <= now {
 		d.increase(&f.rpClock, f.cutAt)
 		f.settleAlpha(f.cutAt, &d.alpha)
@@ -95,7 +109,7 @@ func (d *dcqcnMlx) settle(f *dcqcnMlxFlow, now quantity.Picoseconds) {
 }
 
 // increase applies the increase timer up to and including t.
-func (d *dcqcnMlx) increase(f *rpClock, t quantity.Picoseconds) {
+func (d *mlxPoint) increase(f *rpClock, t quantity.Picoseconds) {
 	if f.incAt > t {
 		return
 	}
@@ -109,9 +123,9 @@ func (d *dcqcnMlx) increase(f *rpClock, t quantity.Picoseconds) {
 }
 
 // waits reports whether a notification has still to cut.
-func (d *dcqcnMlx) waits(f *rpClock) bool { return !d.spaced && f.is(rpCutDue) }
+func (d *mlxPoint) waits(f *rpClock) bool { return !d.spaced && f.is(rpCutDue) }
 
-func (d *dcqcnMlx) releaseIfFull(f *rpClock) {
+func (d *mlxPoint) releaseIfFull(f *rpClock) {
 	if !d.waits(f) && f.Rate >= d.top(f)-limiterUnit {
 		d.release(f)
 		f.incAt = neverTick
@@ -119,7 +133,7 @@ func (d *dcqcnMlx) releaseIfFull(f *rpClock) {
 }
 
 // lower cuts at t: current = current · max(1 - A/2^GD, min_dec_fac), A the integer alpha.
-func (d *dcqcnMlx) lower(f *dcqcnMlxFlow, t quantity.Picoseconds) {
+func (d *mlxPoint) lower(f *dcqcnMlxFlow, t quantity.Picoseconds) {
 	if d.clamp || f.is(rpBytesLast) || f.is(rpTimerLast) && d.clampAT {
 		f.Target = f.Rate
 	}
@@ -132,8 +146,12 @@ func (d *dcqcnMlx) lower(f *dcqcnMlxFlow, t quantity.Picoseconds) {
 }
 
 func (d *dcqcnMlx) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control) {
-	d.Settle(slot, now, c)
-	f := d.flows.at(slot)
+	d.count(d.flows.at(slot), now, wire, c)
+}
+
+// count takes a packet into the byte counter.
+func (d *mlxPoint) count(f *dcqcnMlxFlow, now quantity.Picoseconds, wire int, c *Control) {
+	d.upTo(f, now, c)
 	if !f.is(rpActive) || !counted(&f.sent, wire, d.bytes) {
 		return
 	}
@@ -144,7 +162,11 @@ func (d *dcqcnMlx) Sent(slot int32, now quantity.Picoseconds, wire int, c *Contr
 }
 
 func (d *dcqcnMlx) Ack(slot int32, a *Ack, c *Control) {
-	f := d.flows.at(slot)
+	d.echoed(d.flows.at(slot), a, c)
+}
+
+// echoed takes an acknowledgement that may echo marks.
+func (d *mlxPoint) echoed(f *dcqcnMlxFlow, a *Ack, c *Control) {
 	if a.Marked > 0 && a.Now-f.echoAt >= d.gap {
 		f.echoAt = a.Now
 		d.notified(f, a.Now, c)
@@ -157,8 +179,9 @@ func (d *dcqcnMlx) Notify(slot int32, n *Notification, c *Control) {
 	}
 }
 
-func (d *dcqcnMlx) notified(f *dcqcnMlxFlow, now quantity.Picoseconds, c *Control) {
+func (d *mlxPoint) notified(f *dcqcnMlxFlow, now quantity.Picoseconds, c *Control) {
 	switch {
+	case d.off:
 	case !f.is(rpActive):
 		d.attach(f, now)
 	case d.spaced:
@@ -174,7 +197,7 @@ func (d *dcqcnMlx) notified(f *dcqcnMlxFlow, now quantity.Picoseconds, c *Contro
 }
 
 // attach gives the flow a limiter.
-func (d *dcqcnMlx) attach(f *dcqcnMlxFlow, now quantity.Picoseconds) {
+func (d *mlxPoint) attach(f *dcqcnMlxFlow, now quantity.Picoseconds) {
 	f.begin(now, 0, d.monitor, d.initial)
 	f.incAt, f.sent = now+d.inc, 0
 	if d.spaced {
@@ -191,6 +214,10 @@ func (d *dcqcnMlx) attach(f *dcqcnMlxFlow, now quantity.Picoseconds) {
 func (d *dcqcnMlx) Gauges() []string { return rpGauges() }
 
 func (d *dcqcnMlx) Read(slot int32, dst []float64) {
-	f := d.flows.at(slot)
+	d.gauges(d.flows.at(slot), dst)
+}
+
+// gauges stores what rpGauges names.
+func (d *mlxPoint) gauges(f *dcqcnMlxFlow, dst []float64) {
 	dst[0], dst[1], dst[2] = f.Target, f.alphaNow(f.seen, &d.alpha)/alphaScale, float64(max(f.TimeStage, f.ByteStage))
 }

@@ -81,6 +81,15 @@ func mlxDisputed() []Param {
 }
 
 func newDCQCNMlx(v Values) (Algorithm, error) {
+	p, err := newMlxPoint(v)
+	if err != nil {
+		return nil, err
+	}
+	return &dcqcnMlx{mlxPoint: *p}, nil
+}
+
+// newMlxPoint makes a reaction point of all values of the Spec.
+func newMlxPoint(v Values) (*mlxPoint, error) {
 	if err := checkMlx(v); err != nil {
 		return nil, err
 	}
@@ -91,7 +100,7 @@ func newDCQCNMlx(v Values) (Algorithm, error) {
 	if v["rpg_byte_unit"] == 1 {
 		unit = 1
 	}
-	d := &dcqcnMlx{
+	d := &mlxPoint{
 		rp: RPParams{
 			Reading: RecoverDCQCN, Threshold: uint16(v["rpg_threshold"]), Below: v["stage_compare"] == 1,
 			HyperByStage: v.Flag("hyper_by_stage"), AI: v["rpg_ai_rate"], HAI: v["rpg_hai_rate"], Floor: v["rpg_min_rate"],

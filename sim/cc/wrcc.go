@@ -1,8 +1,6 @@
 package cc
 
 import (
-	"math"
-
 	"fairlane/internal/quantity"
 	"fairlane/wrcc"
 )
@@ -85,16 +83,11 @@ func (w *wrccControl) Reserve(n int) {
 }
 
 func (w *wrccControl) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
-	weight := 1.0
-	if w.weighted && f.Weight > 0 && !math.IsInf(f.Weight, 0) {
-		weight = f.Weight
+	flow := *f
+	if !w.weighted {
+		flow.Weight = 1
 	}
-	s := w.flows.at(slot)
-	s.payload = int32(f.Payload)
-	s.Sender = wrcc.NewSender(&w.params, wrcc.SenderFlow{
-		Line: float64(f.LineRate), Weight: weight, RTT: f.BaseRTT, Packet: f.Wire, Domain: f.Domain,
-	}, now)
-	return Control{Rate: s.Rate()}
+	return w.flows.at(slot).begin(&w.params, now, &flow)
 }
 
 func (w *wrccControl) Settle(slot int32, now quantity.Picoseconds, c *Control) {
@@ -105,39 +98,19 @@ func (w *wrccControl) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 
 func (w *wrccControl) Sent(int32, quantity.Picoseconds, int, *Control) {}
 
-// Ack takes sequence numbers as byte positions: the number of an acknowledgement is the end of what it
-// covers, so that a later one is greater.
 func (w *wrccControl) Ack(slot int32, a *Ack, c *Control) {
-	s := w.flows.at(slot)
-	s.Ack(&w.params, a.Now, a.Seq, a.FairRate, a.Domain)
-	c.Rate = s.Rate()
+	w.flows.at(slot).acknowledged(&w.params, a, c)
 }
 
-// Notify takes an FCNP. It names the packet by its first byte; the acknowledgement of that very packet
-// ends one payload later and is old as well.
 func (w *wrccControl) Notify(slot int32, n *Notification, c *Control) {
-	if n.Kind != NotifyFCNP {
-		return
-	}
-	s := w.flows.at(slot)
-	s.FCNP(&w.params, n.Now, n.Seq+int64(s.payload), n.FairRate)
-	c.Rate = s.Rate()
+	w.flows.at(slot).notified(&w.params, n, c)
 }
 
 // Stamp returns the INT header of the next data packet.
 func (w *wrccControl) Stamp(slot int32, _ quantity.Picoseconds) Stamp {
-	s := w.flows.at(slot)
-	h := s.Header(&w.params)
-	return Stamp{FairRate: h.FairRate, RTT: h.RTT, Domain: h.Domain, Burst: h.Burst()}
+	return w.flows.at(slot).stamp(&w.params)
 }
 
-func (w *wrccControl) Gauges() []string { return []string{"fair_bps", "burst"} }
+func (w *wrccControl) Gauges() []string { return wrccGauges() }
 
-func (w *wrccControl) Read(slot int32, dst []float64) {
-	h := w.flows.at(slot).Header(&w.params)
-	dst[0] = w.flows.at(slot).FairRate()
-	dst[1] = 0
-	if h.Burst() {
-		dst[1] = 1
-	}
-}
+func (w *wrccControl) Read(slot int32, dst []float64) { w.flows.at(slot).gauges(&w.params, dst) }

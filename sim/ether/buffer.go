@@ -28,6 +28,8 @@ type ingress struct {
 	room     int64 // size of the headroom
 	alphaNum int64 // in 1024ths
 	paused   bool  // the far end was told to stop
+	// PFC frames that asked for a pause: sent by this port, and received.
+	asked, obeyed uint64
 }
 
 // threshold is what one ingress account may hold of the shared memory now.
@@ -89,6 +91,7 @@ func (n *Network) flowControl(pi int32, p *port, pk int32) {
 	n.pool.put(pk)
 	bit := uint8(1) << cls
 	if kind == kindPause {
+		n.ingress[int(pi)*n.classes+int(cls)].obeyed++
 		if p.paused&bit == 0 {
 			p.paused |= bit
 			p.stopped[cls] = n.eng.Now()
@@ -109,7 +112,9 @@ func (n *Network) tell(pi int32, cls, kind uint8) {
 	p := &n.ports[pi]
 	if kind == kindPause {
 		p.stats.Pauses++
+		n.ingress[int(pi)*n.classes+int(cls)].asked++
 	}
+	p.frames++
 	p.control.push(&n.pool, pk)
 	n.kick(pi, p)
 }
@@ -117,6 +122,9 @@ func (n *Network) tell(pi int32, cls, kind uint8) {
 // pausedFor returns how long classes of a port have been paused until now, all together.
 func (p *port) pausedFor(now quantity.Picoseconds) quantity.Picoseconds {
 	t := p.stats.PausedTime
+	if p.down {
+		return t
+	}
 	for c := range p.stopped {
 		if p.paused>>c&1 != 0 {
 			t += now - p.stopped[c]

@@ -53,6 +53,8 @@ type Config struct {
 
 	// Algorithms are the congestion controls of the run; a flow names one by its index.
 	Algorithms []cc.Algorithm
+	// OnStart is called when a flow begins, with the name by which it can be looked at and changed while it lasts.
+	OnStart func(id int64, ref FlowRef)
 	// OnDone is called when the acknowledgement of a flow's last byte has reached its sender.
 	OnDone func(Done)
 	// OnRTT is called with the round trip of each acknowledgement; nil costs nothing.

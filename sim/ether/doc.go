@@ -8,6 +8,10 @@
 // have grown to their working size nothing allocates. A run is a function of topology,
 // configuration and flows: same input, same packets at the same times.
 //
+// Settings may change between two calls of RunUntil: marking, notifications, shares of virtual functions, fair rates, links,
+// weights and demands of flows. An algorithm may take other settings too (cc.MlxPorts, cc.WRCCPorts). The run is then a
+// function of the changes with their instants besides.
+//
 // The model follows the packet simulators that the RDMA literature uses where they agree; where a
 // choice of theirs is a shortcut (times truncated to nanoseconds, congestion notification as a bit
 // of the acknowledgement) both are options.

@@ -30,7 +30,8 @@ type fairSwitch struct {
 	used   []uint8    // [input][output]: classes of those bytes
 	gate   *wrcc.Gate // of senders lately told
 	period quantity.Picoseconds
-	margin float64 // 1 and FairRate.Margin
+	next   quantity.Picoseconds // period from the end of this one on
+	margin float64              // 1 and FairRate.Margin
 	first  int32
 	domain uint8
 }
@@ -42,6 +43,12 @@ type fairPort struct {
 	rttSum  uint64 // us, of the packets sent in this period
 	packets uint32
 	pauses  uint64 // sent by this port as an ingress, until the last update
+	// weighs says that the switch weighs classes itself, by the weights that are not zero.
+	weighs  bool
+	weights [MaxClasses]wrcc.ClassWeight
+	stats   FairStats
+	off     bool  // computes no fair rate
+	domain  int16 // data centre whose senders it tells, or -1
 }
 
 // gateRows is the size of the table of flows lately notified.
@@ -73,6 +80,7 @@ func (n *Network) prepareFairRate() error {
 		if err := n.prepareFairPorts(&f, c); err != nil {
 			return err
 		}
+		f.next = f.period
 		gate, err := wrcc.NewGate(f.period, gateRows)
 		if err != nil {
 			return err
@@ -104,7 +112,7 @@ func (n *Network) prepareFairPorts(f *fairSwitch, c *FairRate) error {
 			return fmt.Errorf("port %s: sampling period %s: want %s, that of the other ports of the switch", n.PortName(ref), prm.Period, f.period)
 		}
 		f.period = prm.Period
-		f.ports[k] = fairPort{params: prm, state: wrcc.NewPortState(&prm)}
+		f.ports[k] = fairPort{params: prm, state: wrcc.NewPortState(&prm), domain: int16(f.domain)}
 	}
 	if f.period == 0 {
 		f.period = c.Period // nothing is plugged in
@@ -129,18 +137,28 @@ func (n *Network) updateFair(sw int32) {
 			if bytes == 0 {
 				continue
 			}
+			fp.stats.InBytes += bytes
 			in.RinBps += float64(bytes) * 8 / seconds
 			in.SumPFC += uint32(n.pausesOf(f, from))
 			in.Ingresses++
 		}
+		if fp.off {
+			fp.rttSum, fp.packets = 0, 0
+			continue
+		}
 		in.QueueBytes, in.QMaxBytes = n.queueOf(sw, out)
 		fp.state.Update(&fp.params, &in)
 		fp.rttSum, fp.packets = 0, 0
+		fp.stats.Periods++
+		fp.stats.FairRateSum += uint64(fp.state.Mbps())
 	}
 	clear(f.from)
 	clear(f.used)
 	for k := range f.ports {
 		f.ports[k].pauses = n.ports[f.first+int32(k)].stats.Pauses
+	}
+	if f.next != f.period {
+		f.adoptPeriod()
 	}
 	n.eng.Schedule(n.eng.Now()+f.period, evFair, sw, 0)
 }
@@ -194,6 +212,7 @@ func (n *Network) fairIn(sw, in, out int32, k *packet) {
 	at := (in-f.first)*int32(len(f.ports)) + out - f.first
 	f.from[at] += uint64(k.wire)
 	f.used[at] |= 1 << k.cls
+	f.ports[out-f.first].stats.InPackets++
 }
 
 // fairOut lowers the rate in a packet that leaves, and reports whether to tell its sender at once. Packets
@@ -207,12 +226,19 @@ func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
 	fp.rttSum += uint64(k.rtt)
 	fp.packets++
 	asked := k.fair
-	rate, lowered := fp.state.Limit(asked)
+	rate, lowered := fp.limit(asked, k.cls)
 	k.fair = rate
-	if !lowered || float64(asked) <= f.margin*float64(rate) || k.flag&flagBurst == 0 || k.dom != f.domain {
+	if lowered {
+		fp.stats.Rewrites++
+	}
+	if !lowered || float64(asked) <= f.margin*float64(rate) || k.flag&flagBurst == 0 || int16(k.dom) != fp.domain {
 		return false
 	}
-	return f.gate.Allow(k.hash, n.eng.Now())
+	if !f.gate.Allow(k.hash, n.eng.Now()) {
+		return false
+	}
+	fp.stats.FCNPs++
+	return true
 }
 
 // fastNotify sends the sender of a data packet the fair rate that it was given when it left.
@@ -224,6 +250,9 @@ func (n *Network) fastNotify(sw, slot int32, gen uint16, seq int64, fair uint32)
 	}
 	oi := n.route(sw, &note)
 	if oi == none || f.gen != gen {
+		return
+	}
+	if n.ports[oi].down {
 		return
 	}
 	n.totals.FCNPs++

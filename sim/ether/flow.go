@@ -23,9 +23,12 @@ type FlowSpec struct {
 	Algorithm uint8 // index into Config.Algorithms
 	Class     uint8
 	Tenant    uint16
+	Entropy   uint32           // part of the path hash, as a UDP source port is
 	Weight    float64          // 1 when 0
 	Demand    quantity.BitRate // most that the application offers, wire bytes; 0 is no bound
-	Entropy   uint32           // part of the path hash, as a UDP source port is
+	// Function is the virtual function of Src that sends the flow, as AddFunction returned it; PeerFunction that of
+	// Dst which receives it. 0 is none, which a sender with functions does not allow.
+	Function, PeerFunction int32
 
 	slot int32 // given by Parallel: one more than the slot
 }
@@ -95,6 +98,9 @@ type info struct {
 	tenant uint16
 }
 
+// ends are the virtual functions of a flow, or 0: of its sender and of its receiver.
+type ends struct{ function, peer int32 }
+
 // receiver is the receiving half: half a cache line.
 type receiver struct {
 	expected int64
@@ -111,6 +117,7 @@ type receiver struct {
 type page struct {
 	flows [pageSize]flow
 	recvs [pageSize]receiver
+	ends  *[pageSize]ends // nil in a fabric without functions
 }
 
 func (n *Network) flow(slot int32) *flow {
@@ -119,6 +126,11 @@ func (n *Network) flow(slot int32) *flow {
 
 func (n *Network) recv(slot int32) *receiver {
 	return &n.pages[uint32(slot)/pageSize].recvs[uint32(slot)%pageSize]
+}
+
+// ends returns the functions of a flow in a fabric that has any.
+func (n *Network) ends(slot int32) *ends {
+	return &n.pages[uint32(slot)/pageSize].ends[uint32(slot)%pageSize]
 }
 
 // SetSource makes a source give the flows of the run, beside those of Add.
@@ -183,6 +195,9 @@ func (n *Network) checkFlow(f *FlowSpec) error {
 	case f.Demand < 0:
 		return fmt.Errorf("demand %d bit/s: want 0 for no bound, or more", int64(f.Demand))
 	}
+	if err := n.checkFunctions(f); err != nil {
+		return err
+	}
 	if !n.reaches(f.Src, f.Dst) {
 		return errors.New("no path between its hosts")
 	}
@@ -222,6 +237,9 @@ func (n *Network) begin(at int32) {
 		state: stateIdle, algo: spec.Algorithm, cls: spec.Class,
 		info: info{id: spec.ID, start: n.eng.Now(), moved: n.eng.Now(), demand: kbps(spec.Demand), tenant: spec.Tenant},
 	}
+	if len(n.functions) > 0 {
+		*n.ends(slot) = ends{spec.Function, spec.PeerFunction}
+	}
 	if spec.Bytes == 0 {
 		f.size = math.MaxInt64
 	}
@@ -255,6 +273,9 @@ func (n *Network) begin(at int32) {
 		n.eng.Schedule(n.eng.Now()+n.cfg.Recovery.Timeout, evTimeout, slot, int32(gen))
 	}
 	n.consider(slot, f)
+	if n.cfg.OnStart != nil {
+		n.cfg.OnStart(spec.ID, FlowRef{slot, gen})
+	}
 }
 
 // kbps returns a demand in kbit/s, at least 1. What a flow offers beyond 4 Tbit/s bounds nothing.
@@ -299,7 +320,11 @@ func (n *Network) slot() int32 {
 	}
 	s := n.slots
 	if int(s) == len(n.pages)*pageSize {
-		n.pages = append(n.pages, new(page))
+		pg := new(page)
+		if len(n.functions) > 0 {
+			pg.ends = new([pageSize]ends)
+		}
+		n.pages = append(n.pages, pg)
 	}
 	if n.slots++; n.slots > n.reserved {
 		n.reserved = max(64, n.reserved+n.reserved/4)

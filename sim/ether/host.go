@@ -14,6 +14,14 @@ type host struct {
 	domain     uint8
 	acksReady  uint8 // classes with acknowledgements or notifications to send
 	flowsReady uint8 // classes with flows whose turn may come
+	deaf       bool  // its senders ignore CNPs
+	silent     bool  // its receivers send none
+	cnpPort    bool  // the gap between CNPs is the port's, not each flow's
+	shares     *shares
+	cnpGap     quantity.Picoseconds
+	cnpAt      quantity.Picoseconds // with cnpPort, the last one
+	replies    uint64               // acknowledgements and notifications sent
+	stats      HostStats
 }
 
 // wants reports whether the host has something that it may send.
@@ -22,7 +30,7 @@ func (h *host) wants(n *Network, p *port) bool {
 }
 
 func (n *Network) ackable(h *host, p *port) uint8 {
-	if n.cfg.AckOvertakesPause {
+	if n.cfg.AckOvertakesPause && !p.down {
 		return h.acksReady
 	}
 	return h.acksReady &^ p.paused
@@ -48,17 +56,32 @@ func (n *Network) sendHost(pi int32, p *port) bool {
 		if l.head == none {
 			h.acksReady &^= 1 << cls
 		}
+		h.replies++
+		if len(n.functions) > 0 {
+			n.countReply(pk)
+		}
 		n.start(pi, p, pk)
 		return true
 	}
+	held := uint8(0) // classes whose functions are all held back
 	for {
-		able := h.flowsReady &^ p.paused
+		able := h.flowsReady &^ p.paused &^ held
 		if able == 0 {
 			return false
 		}
 		cls := bits.TrailingZeros8(able)
 		if able&(able-1) != 0 {
 			cls = n.arbitrate(p, able, n.fullSizes)
+		}
+		if h.shares != nil {
+			sent, wait := n.sendFunction(pi, p, cls)
+			if sent {
+				return true
+			}
+			if wait {
+				held |= 1 << cls
+			}
+			continue
 		}
 		slot := n.popTurn(h, int(p.host)*n.classes+cls, cls)
 		if n.emit(pi, p, slot) {
@@ -74,6 +97,9 @@ func (n *Network) pushTurn(slot int32, f *flow) {
 	f.state = stateReady
 	f.next2 = none
 	t := &n.turns[int(f.src)*n.classes+int(f.cls)]
+	if n.hosts[f.src].shares != nil {
+		t = n.joinFunction(slot, f)
+	}
 	if t.tail == none {
 		t.head = slot
 	} else {

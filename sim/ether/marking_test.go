@@ -12,7 +12,8 @@ import (
 func TestMarksAreAsFrequentAsTheRuleSays(t *testing.T) {
 	t.Parallel()
 	n, _ := star(t, 2, Config{Seed: 3, ECN: ECN{Min: 100_000, Max: 400_000, RatePer: 100 * quantity.Gbps, PMax: 0.2}})
-	_, p := n.outTo(1)
+	pi, p := n.outTo(1)
+	q := &n.queues[int(pi)*n.classes]
 	const draws = 50_000
 	for queued, want := range map[int64]float64{
 		0: 0, 100_000: 0, 100_001: 0.2 / 300_000, 175_000: 0.05, 250_000: 0.1, 400_000: 0.2, 400_001: 1, 1 << 40: 1,
@@ -20,7 +21,8 @@ func TestMarksAreAsFrequentAsTheRuleSays(t *testing.T) {
 		marked := 0
 		for range draws {
 			k := packet{kind: kindData, flag: flagCapable}
-			if n.mark(p, &k, queued); k.flag&flagMarked != 0 {
+			q.bytes = queued
+			if n.mark(p, q, &k); k.flag&flagMarked != 0 {
 				marked++
 			}
 		}
@@ -30,7 +32,8 @@ func TestMarksAreAsFrequentAsTheRuleSays(t *testing.T) {
 		}
 	}
 	for _, k := range []packet{{kind: kindData}, {kind: kindAck, flag: flagCapable}, {kind: kindCNP, flag: flagCapable}} {
-		if n.mark(p, &k, 1<<40); k.flag&flagMarked != 0 {
+		q.bytes = 1 << 40
+		if n.mark(p, q, &k); k.flag&flagMarked != 0 {
 			t.Errorf("packet of kind %d with flags %b is marked", k.kind, k.flag)
 		}
 	}
@@ -46,8 +49,8 @@ func TestMarkingThresholdsScaleWithTheLink(t *testing.T) {
 		if i == 0 {
 			pi = n.first[0] + 1
 		}
-		if p := &n.ports[pi]; p.kmin != want[0] || p.kmax != want[1] {
-			t.Errorf("%s: thresholds %d and %d, want %v", p.rate, p.kmin, p.kmax, want)
+		if p, q := &n.ports[pi], &n.queues[int(pi)*n.classes]; q.kmin != want[0] || q.kmax != want[1] {
+			t.Errorf("%s: thresholds %d and %d, want %v", p.rate, q.kmin, q.kmax, want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ const (
 	evFair                 // A: switch whose period ends
 	evVOQ                  // A: DCI switch whose virtual output queue may send
 	evAnswer               // A: flow, B: its generation: a kept back acknowledgement may be due
+	evShape                // A: host: a function that was held back may send
 )
 
 // trait is cc.Traits made ready for the data path.
@@ -81,6 +82,8 @@ type Network struct {
 	part  *part        // nil when the whole fabric is simulated here
 	fair  []fairSwitch // by switch; nil without WRCC
 	edges []edge       // DCI switches
+
+	functions []function // of hosts whose flows are of functions; the first is no function
 
 	upcoming, active, peakActive int
 	periodic                     int // events that repeat for ever
@@ -204,7 +207,7 @@ func (n *Network) addNodes() error {
 			p := port{node: int32(i), num: int32(num), sw: sw, host: none, peer: none, pipe: emptyList(), control: emptyList()}
 			if sw == none && nd.Ports[num].Link >= 0 {
 				p.host = int32(len(n.hosts))
-				n.hosts = append(n.hosts, host{port: int32(len(n.ports)), node: int32(i), domain: dom})
+				n.hosts = append(n.hosts, host{port: int32(len(n.ports)), node: int32(i), domain: dom, cnpGap: n.cfg.CNPGap})
 			}
 			n.ports = append(n.ports, p)
 		}
@@ -230,7 +233,6 @@ func (n *Network) addLinks() error {
 			if 8_000_000_000_000%l.Rate == 0 {
 				p.psPerByte = quantity.Picoseconds(8_000_000_000_000 / l.Rate)
 			}
-			n.prepareMarking(p)
 		}
 	}
 	return nil
@@ -239,22 +241,41 @@ func (n *Network) addLinks() error {
 // prepareMarking sets the marking of a port whose link is known.
 func (n *Network) prepareMarking(p *port) {
 	e, own := n.cfg.ECNs[subnet.PortRef{Node: p.node, Port: ident.PortNum(p.num)}]
+	queues := n.queuesOf(p)
 	scale := 1.0
 	if !own {
 		e = n.cfg.ECN
 		scale = float64(p.rate) / float64(e.RatePer)
 	}
+	for i := range queues {
+		queues[i].marking(&e, scale)
+	}
+}
+
+// queuesOf returns the queues of a port, by class.
+func (n *Network) queuesOf(p *port) []queue {
+	at := (int(n.first[p.node]) + int(p.num)) * n.classes
+	return n.queues[at : at+n.classes]
+}
+
+// marking sets the rule of a queue, with thresholds scaled.
+func (q *queue) marking(e *ECN, scale float64) {
 	if e.Off {
-		p.kmin, p.kmax = 1<<62, 1<<62
+		q.kmin, q.kmax = 1<<62, 1<<62
 		return
 	}
-	p.kmin, p.kmax, p.pmax = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale), e.PMax
+	q.kmin, q.kmax, q.pmax = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale), e.PMax
 }
 
 func (n *Network) addQueues() {
 	n.queues = make([]queue, len(n.ports)*n.classes)
 	for i := range n.queues {
 		n.queues[i].list = emptyList()
+	}
+	for i := range n.ports {
+		if p := &n.ports[i]; p.peer != none {
+			n.prepareMarking(p)
+		}
 	}
 	n.ingress = make([]ingress, len(n.ports)*n.classes)
 	n.acks = make([]list, len(n.hosts)*n.classes)
@@ -288,6 +309,8 @@ func (n *Network) Handle(ev sim.Event) {
 		n.voqDue(ev.A, ev.At)
 	case evAnswer:
 		n.answer(ev.A, uint16(ev.B))
+	case evShape:
+		n.shaped(ev.A, ev.At)
 	}
 }
 

@@ -73,9 +73,9 @@ func TestAPortMayHaveItsOwnMarking(t *testing.T) {
 	n, _ := on(t, topo, Config{ECN: ECN{Min: 10_000, Max: 40_000, PMax: 0.5}, ECNs: own})
 	own[at] = ECN{} // a copy was taken
 	for port, want := range map[int32]ECN{1: {Min: 7000, Max: 9000, PMax: 1}, 2: {Min: 1 << 62, Max: 1 << 62}, 3: {Min: 40_000, Max: 160_000, PMax: 0.5}} {
-		p := &n.ports[n.first[at.Node]+port]
-		if p.kmin != want.Min || p.kmax != want.Max || p.pmax != want.PMax {
-			t.Errorf("port %d: %d, %d, %g: want %+v", port, p.kmin, p.kmax, p.pmax, want)
+		q := &n.queues[int(n.first[at.Node]+port)*n.classes]
+		if q.kmin != want.Min || q.kmax != want.Max || q.pmax != want.PMax {
+			t.Errorf("port %d: %d, %d, %g: want %+v", port, q.kmin, q.kmax, q.pmax, want)
 		}
 	}
 	if _, err := New(topo, Config{Algorithms: n.cfg.Algorithms, ECNs: map[subnet.PortRef]ECN{at: {Min: 3, Max: 2}}}); err == nil || !strings.Contains(err.Error(), "ecn min 3: want 0 to 2") {

@@ -23,24 +23,35 @@ type port struct {
 	paused    uint8 // classes that the far end paused
 	armed     bool  // an event at freeAt looks for more to send
 	haul      bool  // a link between DCI switches
+	down      bool  // the link is cut; all classes are paused then
+	torn      bool  // the link was ever cut
 
 	rate     quantity.BitRate
 	node     int32
 	num      int32
-	kmin     int64
-	kmax     int64
-	pmax     float64
 	coin     uint64 // marking coins drawn
 	stats    PortStats
+	lost     uint64                           // packets that were on the link when it was cut
+	lostLoad uint64                           // and their bytes
+	frames   uint64                           // PFC frames made, of both kinds
 	stopped  [MaxClasses]quantity.Picoseconds // since when a class is paused
 	deficits [MaxClasses]int32
 	turn     uint8 // class whose turn it is among those with weights
 }
 
-// queue is what one switch port holds of one class.
+// queue is what one switch port holds of one class, its marking rule, and what it has counted.
 type queue struct {
 	list
-	bytes int64
+	bytes  int64
+	kmin   int64
+	kmax   int64
+	octets uint64 // sent
+	frames uint64 // sent
+	peak   int64
+	pmax   float64
+	marks  uint64
+	drops  uint64
+	gone   uint64 // bytes of those
 }
 
 // PortStats are totals of one port.
@@ -207,6 +218,9 @@ func (n *Network) arbitrate(p *port, able uint8, size [MaxClasses]int32) int {
 // arrive takes the packet at the head of a link into the node at the far end.
 func (n *Network) arrive(pi int32) {
 	p := &n.ports[pi]
+	if p.torn && !n.due(p) {
+		return
+	}
 	pk := p.pipe.pop(&n.pool)
 	if p.pipe.head != none {
 		k := n.pool.at(p.pipe.head)

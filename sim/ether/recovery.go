@@ -26,6 +26,7 @@ type scoreboard struct {
 func (n *Network) gapped(hi int32, r *receiver, pk int32) {
 	k := n.pool.at(pk)
 	now := n.eng.Now()
+	n.hosts[hi].stats.OutOfOrder++
 	if n.cfg.Recovery.Mode == SelectiveRepeat {
 		n.keep(hi, r, pk)
 		return
@@ -37,6 +38,7 @@ func (n *Network) gapped(hi int32, r *receiver, pk int32) {
 	}
 	n.nacks[k.flow] = nack{r.expected, now}
 	n.totals.Nacks++
+	n.hosts[hi].stats.Nacks++
 	n.acknowledge(hi, r, pk, kindNack)
 }
 
@@ -62,6 +64,7 @@ func (n *Network) keep(hi int32, r *receiver, pk int32) {
 	}
 	k.rtt = uint16(above)
 	n.totals.Nacks++
+	n.hosts[hi].stats.Nacks++
 	n.acknowledge(hi, r, pk, kindNack)
 }
 

@@ -101,7 +101,7 @@ func (n *Network) distances(port int32, dist, queue []int32) []int32 {
 		dist[i] = -1
 	}
 	dist[n.ports[port].node] = 0
-	if next := n.ports[n.ports[port].peer].node; dist[next] < 0 {
+	if next := n.ports[n.ports[port].peer].node; dist[next] < 0 && !n.ports[port].down {
 		dist[next] = 1
 		queue = append(queue, next)
 	}
@@ -111,7 +111,7 @@ func (n *Network) distances(port int32, dist, queue []int32) []int32 {
 			continue
 		}
 		for pi := n.first[at]; pi < n.first[at+1]; pi++ {
-			if peer := n.ports[pi].peer; peer != none && dist[n.ports[peer].node] < 0 {
+			if peer := n.ports[pi].peer; peer != none && !n.ports[pi].down && dist[n.ports[peer].node] < 0 {
 				dist[n.ports[peer].node] = dist[at] + 1
 				queue = append(queue, n.ports[peer].node)
 			}
@@ -124,7 +124,7 @@ func (n *Network) distances(port int32, dist, queue []int32) []int32 {
 // to the very port of the host.
 func (n *Network) closer(pi int32, dist []int32, host int32) bool {
 	peer := n.ports[pi].peer
-	if peer == none || dist[n.ports[peer].node] != dist[n.ports[pi].node]-1 {
+	if peer == none || n.ports[pi].down || dist[n.ports[peer].node] != dist[n.ports[pi].node]-1 {
 		return false
 	}
 	return n.ports[peer].host == none || n.ports[peer].host == host

@@ -113,12 +113,16 @@ func (n *Network) Flows(yield func(FlowState) bool) {
 			continue
 		}
 		n.cfg.Algorithms[f.algo].Settle(slot, n.eng.Now(), &f.ctl)
-		if !yield(FlowState{
-			ID: f.id, Src: f.src, Dst: f.dst, Tenant: f.tenant, Start: f.start, Rate: f.rate(), Window: f.ctl.Window,
-			Sent: f.next, Acked: f.una, Slot: slot, gen: f.gen,
-		}) {
+		if !yield(f.stateAt(slot)) {
 			return
 		}
+	}
+}
+
+func (f *flow) stateAt(slot int32) FlowState {
+	return FlowState{
+		ID: f.id, Src: f.src, Dst: f.dst, Tenant: f.tenant, Start: f.start, Rate: f.rate(), Window: f.ctl.Window,
+		Sent: max(f.next, f.top), Acked: f.una, Slot: slot, gen: f.gen,
 	}
 }
 

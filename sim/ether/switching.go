@@ -10,10 +10,14 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 	s := &n.switches[p.sw]
 	oi := n.route(p.sw, k)
 	if oi == none {
-		n.drop(p, pk)
+		n.drop(p, none, pk)
 		return
 	}
 	o := &n.ports[oi]
+	if o.down {
+		n.drop(p, oi, pk)
+		return
+	}
 	if s.edge != none && k.kind != kindData && n.intercept(&n.edges[s.edge], p, o, pk) {
 		return
 	}
@@ -21,14 +25,14 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 	if n.lossy>>k.cls&1 != 0 {
 		q := &n.queues[int(oi)*n.classes+int(k.cls)]
 		if wire > s.shared-s.used || q.bytes+wire > s.bound() {
-			n.drop(p, pk)
+			n.drop(p, oi, pk)
 			return
 		}
 		s.used += wire
 	} else {
 		in := &n.ingress[int(pi)*n.classes+int(k.cls)]
 		if !s.take(in, wire) {
-			n.drop(p, pk)
+			n.drop(p, oi, pk)
 			return
 		}
 		if !in.paused && s.over(in) {
@@ -52,10 +56,11 @@ func (n *Network) enqueue(oi int32, o *port, pk int32) {
 	k := n.pool.at(pk)
 	q := &n.queues[int(oi)*n.classes+int(k.cls)]
 	if n.cfg.ECN.AtEnqueue {
-		n.mark(o, k, q.bytes)
+		n.mark(o, q, k)
 	}
 	q.push(&n.pool, pk)
 	q.bytes += int64(k.wire)
+	q.peak = max(q.peak, q.bytes)
 	o.queued += int64(k.wire)
 	o.stats.PeakQueue = max(o.stats.PeakQueue, o.queued)
 	o.ready |= 1 << k.cls
@@ -70,12 +75,14 @@ func (n *Network) forward(pi int32, p *port, cls int) {
 	k := n.pool.at(pk)
 	wire := int64(k.wire)
 	q.bytes -= wire
+	q.octets += uint64(wire)
+	q.frames++
 	p.queued -= wire
 	if q.head == none {
 		p.ready &^= 1 << cls
 	}
 	if !n.cfg.ECN.AtEnqueue {
-		n.mark(p, k, q.bytes)
+		n.mark(p, q, k)
 	}
 	if k.tel != none && k.kind == kindData {
 		n.telemetry(p, k)
@@ -112,26 +119,39 @@ func (n *Network) unload(p *port, from int32, cls int, wire int64) {
 }
 
 // mark sets ECN on a data packet by the bytes of its queue.
-func (n *Network) mark(p *port, k *packet, queued int64) {
-	if queued <= p.kmin || k.flag&flagCapable == 0 || k.kind != kindData {
+func (n *Network) mark(p *port, q *queue, k *packet) {
+	queued := q.bytes
+	if queued <= q.kmin || k.flag&flagCapable == 0 || k.kind != kindData {
 		return
 	}
-	if queued <= p.kmax {
+	if queued <= q.kmax {
 		p.coin++
 		u := float64(sim.Hash(n.cfg.Seed, uint64(p.node)<<16|uint64(p.num), p.coin)>>11) / (1 << 53)
-		if u >= p.pmax*float64(queued-p.kmin)/float64(p.kmax-p.kmin) {
+		if u >= q.pmax*float64(queued-q.kmin)/float64(q.kmax-q.kmin) {
 			return
 		}
 	}
 	if k.flag&flagMarked == 0 {
 		k.flag |= flagMarked
 		p.stats.Marks++
+		q.marks++
 	}
 }
 
-// drop loses a packet that arrived at p.
-func (n *Network) drop(p *port, pk int32) {
+// drop loses a packet that arrived at p and was to leave by a port, or none.
+func (n *Network) drop(p *port, oi, pk int32) {
 	p.stats.Drops++
+	k := n.pool.at(pk)
+	if oi != none {
+		q := &n.queues[int(oi)*n.classes+int(k.cls)]
+		q.drops++
+		q.gone += uint64(k.wire)
+	}
+	n.discard(pk)
+}
+
+// discard gives up a packet.
+func (n *Network) discard(pk int32) {
 	k := n.pool.at(pk)
 	if k.kind == kindData {
 		n.totals.DroppedPackets++

@@ -17,6 +17,9 @@ func (n *Network) receive(p *port, pk int32) {
 		n.pool.put(pk)
 		return
 	}
+	if len(n.functions) > 0 {
+		n.countIn(k)
+	}
 	switch k.kind {
 	case kindData:
 		n.data(p.host, pk)
@@ -123,10 +126,17 @@ func (n *Network) acknowledge(hi int32, r *receiver, pk int32, kind uint8) {
 // congestion answers a mark with a notification packet, unless the last one is too recent.
 func (n *Network) congestion(hi int32, r *receiver, k *packet) {
 	now := n.eng.Now()
-	if now-r.cnpAt < n.cfg.CNPGap {
+	h := &n.hosts[hi]
+	h.stats.Marked++
+	last := &r.cnpAt
+	if h.cnpPort {
+		last = &h.cnpAt
+	}
+	if now-*last < h.cnpGap || h.silent {
 		return
 	}
-	r.cnpAt = now
+	*last = now
+	h.stats.CNPsSent++
 	flow, gen, cls := k.flow, k.gen, n.cfg.CNPClass
 	pk := n.pool.get()
 	*n.pool.at(pk) = packet{
@@ -194,6 +204,13 @@ func (n *Network) notified(f *flow, pk int32) {
 	}
 	slot := k.flow
 	n.pool.put(pk)
+	if h := &n.hosts[f.src]; note.Kind == cc.NotifyCNP {
+		if h.deaf {
+			h.stats.CNPsIgnored++
+			return
+		}
+		h.stats.CNPsHandled++
+	}
 	alg := n.cfg.Algorithms[f.algo]
 	alg.Settle(slot, note.Now, &f.ctl)
 	alg.Notify(slot, note, &f.ctl)
@@ -226,6 +243,7 @@ func (n *Network) timeout(slot int32, gen uint16) {
 	now, limit := n.eng.Now(), n.cfg.Recovery.Timeout
 	if f.next > f.una && now-f.moved >= limit {
 		n.totals.Timeouts++
+		n.hosts[f.src].stats.Timeouts++
 		f.moved = now
 		n.restart(slot, f)
 		n.consider(slot, f)

@@ -11,41 +11,22 @@ import (
 	"fairlane/policy"
 	"fairlane/sim/cc"
 	"fairlane/sim/ether"
+	"fairlane/sim/tenantnet"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 	"fairlane/wrcc"
 )
 
-// Packets on Ethernet, in bytes.
-const (
-	etherPayload = 1000
-	etherHeaders = 48
-	// How many packets an acknowledgement answers: so many that acknowledgements take little of the links on which
-	// they meet data. With WRCC, whose predictions count them, it is wrcc.AckEvery.
-	roceAckEvery = 8
-)
-
-// wrccPaceCredit lets a paced queue pair make up for its turn on a busy NIC, about a round of 64 packets at 25 Gbit/s: a rate
-// that it keeps below the one it was told would be taken for room by the switches.
-const wrccPaceCredit = 20 * quantity.Microsecond
-
-// etherNetwork is an Ethernet fabric with the flows of an input: each queue pair is a flow of its own, with a
-// source port and so a way of its own.
-type etherNetwork struct {
-	*ether.Network
-	hosts map[subnet.PortRef]int32
-	queue []int // the input's flow of each queue pair, by number of the network's flow
-	ways  [][]subnet.PortRef
-	wire  float64 // wire bytes of a payload byte
-}
+// etherNetwork is an Ethernet fabric with the flows of an input as streams.
+type etherNetwork struct{ *tenantnet.Network }
 
 func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, error) {
-	cfg := ether.Config{Seed: seed, Payload: etherPayload, Headers: ether.Headers{Data: etherHeaders}, AckEvery: roceAckEvery}
+	cfg := tenantnet.RoCE(seed)
 	b := etherBuilder{in: in, plan: p, cfg: &cfg}
 	var err error
 	if in.Options.Plane == policy.PlaneWRCC {
-		cfg.AckEvery, cfg.AckDelay, cfg.PaceCredit = wrcc.AckEvery, wrcc.AckDelay, wrccPaceCredit
+		cfg = tenantnet.WRCC(seed)
 		err = b.installWRCC()
 	} else {
 		err = b.installRoCE()
@@ -53,63 +34,18 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	n, err := newEtherNetwork(in, cfg)
+	n, err := tenantnet.New(in.Fabric, in.Flows, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
-	for i, at := range n.queue {
-		spec := n.spec(in, i)
-		f := &in.Flows[at]
-		spec.Algorithm, spec.Weight = b.control(f)
-		if f.Demand > 0 {
-			spec.Demand = max(1, f.Demand/quantity.BitRate(f.QPs))
-		}
+	for i, at := range n.Pairs {
+		spec := n.Spec(i)
+		spec.Algorithm, spec.Weight = b.control(&in.Flows[at])
 		if err := n.Add(spec); err != nil {
 			return nil, fmt.Errorf("simulate: %w", err)
 		}
 	}
-	return n, nil
-}
-
-// newEtherNetwork builds the network and finds the way of each queue pair, without starting any.
-func newEtherNetwork(in *policy.Input, cfg ether.Config) (*etherNetwork, error) {
-	net, err := ether.New(in.Fabric, cfg)
-	if err != nil {
-		return nil, err
-	}
-	header := etherHeaders + cfg.Algorithms[0].Traits().DataHeader
-	n := &etherNetwork{Network: net, wire: float64(etherPayload+header) / etherPayload, hosts: make(map[subnet.PortRef]int32, net.Hosts())}
-	for h := range int32(net.Hosts()) {
-		n.hosts[net.HostPort(h)] = h
-	}
-	for i := range in.Flows {
-		f := &in.Flows[i]
-		for _, id := range []ident.PortID{f.Src, f.Dst} {
-			ref, ok := in.Fabric.PortByID(id)
-			if _, host := n.hosts[ref]; !ok || !host {
-				return nil, fmt.Errorf("flow %d of tenant %s: port %s: want a linked host port of the fabric", i, f.Tenant, id)
-			}
-		}
-		for range f.QPs {
-			n.queue = append(n.queue, i)
-		}
-	}
-	for i := range n.queue {
-		way, err := net.Path(n.spec(in, i))
-		if err != nil {
-			return nil, err
-		}
-		n.ways = append(n.ways, way)
-	}
-	return n, nil
-}
-
-// spec is a queue pair as a flow of the network, without what a plan says of it.
-func (n *etherNetwork) spec(in *policy.Input, i int) ether.FlowSpec {
-	f := &in.Flows[n.queue[i]]
-	src, _ := in.Fabric.PortByID(f.Src)
-	dst, _ := in.Fabric.PortByID(f.Dst)
-	return ether.FlowSpec{ID: int64(i), Entropy: uint32(i), Src: n.hosts[src], Dst: n.hosts[dst]}
+	return &etherNetwork{n}, nil
 }
 
 // Routes returns the ways that the queue pairs of an input's flows take on Ethernet when they are simulated with a seed, for
@@ -119,13 +55,15 @@ func Routes(in *policy.Input, seed uint64) ([][]policy.Way, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := newEtherNetwork(in, ether.Config{Seed: seed, Payload: etherPayload, Algorithms: []cc.Algorithm{none}})
+	cfg := tenantnet.RoCE(seed)
+	cfg.Algorithms = []cc.Algorithm{none}
+	n, err := tenantnet.New(in.Fabric, in.Flows, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("routes: %w", err)
 	}
 	out := make([][]policy.Way, len(in.Flows))
-	for i, f := range n.queue {
-		out[f] = addWay(out[f], n.ways[i])
+	for i, f := range n.Pairs {
+		out[f] = addWay(out[f], n.Ways[i])
 	}
 	return out, nil
 }
@@ -142,16 +80,16 @@ func addWay(ways []policy.Way, way []subnet.PortRef) []policy.Way {
 }
 
 func (n *etherNetwork) streams() []stream {
-	out := make([]stream, len(n.queue))
-	for i, f := range n.queue {
-		out[i] = stream{flow: f, way: n.ways[i]}
+	out := make([]stream, len(n.Pairs))
+	for i, f := range n.Pairs {
+		out[i] = stream{flow: f, way: n.Ways[i]}
 	}
 	return out
 }
 
 func (n *etherNetwork) delivered(dst []uint64) {
 	for s := range n.Flows {
-		dst[s.ID] = uint64(float64(s.Acked) * n.wire)
+		dst[s.ID] = uint64(float64(s.Acked) * n.Wire)
 	}
 }
 
@@ -217,7 +155,6 @@ func (b *etherBuilder) installRoCE() error {
 		b.cfg.Algorithms = append(b.cfg.Algorithms, a)
 	}
 	// Notifications are packets; receivers of managed traffic have one gap between them.
-	b.cfg.CNPs = true
 	b.cfg.CNPGap = quantity.Picoseconds(settings[len(settings)-1].CNPGap) * quantity.Microsecond
 	return nil
 }

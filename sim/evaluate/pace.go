@@ -5,6 +5,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/sim/tenantnet"
 	"fairlane/wrcc"
 )
 
@@ -80,9 +81,9 @@ func longestPeriod(p *policy.Plan) quantity.Picoseconds {
 func packetBits(in *policy.Input) float64 {
 	switch in.Options.Plane {
 	case policy.PlaneRoCE:
-		return 8 * (etherPayload + etherHeaders)
+		return 8 * (tenantnet.Payload + tenantnet.Headers)
 	case policy.PlaneWRCC:
-		return 8 * (etherPayload + etherHeaders + wrcc.HeaderSize)
+		return 8 * (tenantnet.Payload + tenantnet.Headers + wrcc.HeaderSize)
 	default:
 		return 8 * (4096 + 26)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/sim/fabric"
+	"fairlane/sim/pace"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -48,7 +49,7 @@ type Options struct {
 // Devices are the management agents of all nodes of a simulated fabric. All methods are safe
 // for concurrent use; create it with New.
 type Devices struct {
-	mu    turnstile
+	mu    pace.Turnstile
 	net   *fabric.Network
 	topo  *subnet.Fabric
 	opts  Options
@@ -60,8 +61,7 @@ type Devices struct {
 	vlArb [2][]fabric.VLWeight    // arbitration tables as devices come up: low, high
 	traps trapQueue
 	hops  []subnet.PortRef // ports by which the message in hand left nodes so far
-	wake  chan struct{}
-	pace  pace
+	clock *pace.Clock
 }
 
 // node is the management state of one node.
@@ -95,17 +95,14 @@ func New(n *fabric.Network, o Options) (*Devices, error) {
 	case o.SMMode > Cold:
 		return nil, fmt.Errorf("subnet manager mode %d: want 0 (configured) or 1 (cold)", o.SMMode)
 	}
-	if o.Slice == 0 {
-		o.Slice = defaultSlice
-	}
 	d := &Devices{
 		net: n, topo: n.Topology(), opts: o,
 		fault: newInjector(o.Faults),
 		sl:    map[ident.PKey]ident.SL{},
 		sms:   map[subnet.PortRef]bool{},
 		home:  subnet.PortRef{Node: -1},
-		wake:  make(chan struct{}, 1),
 	}
+	d.clock = pace.New(&d.mu, counted{n}, pace.Options{TimeScale: o.TimeScale, Slice: o.Slice})
 	d.nodes = make([]node, len(d.topo.Nodes))
 	for i := range d.nodes {
 		if err := d.initNode(int32(i)); err != nil {
@@ -298,12 +295,7 @@ func (d *Devices) With(f func(n *fabric.Network)) {
 }
 
 // poke ends a nap of Run early.
-func (d *Devices) poke() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
-}
+func (d *Devices) poke() { d.clock.Wake() }
 
 // Now returns the simulated time.
 func (d *Devices) Now() quantity.Picoseconds {

@@ -13,6 +13,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
+	"fairlane/subnet/ibsim/ibsimtest"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topofile"
 )
@@ -97,7 +98,6 @@ func significant(text string) []string {
 
 func TestIbsimExamplesAreRead(t *testing.T) {
 	t.Parallel()
-	const dir = "/usr/share/doc/ibsim-utils/net-examples"
 	// Nodes, links and the peer of each example's last host's first plugged-in port.
 	for name, want := range map[string]struct {
 		nodes, links int
@@ -111,10 +111,9 @@ func TestIbsimExamplesAreRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			if errors.Is(err, os.ErrNotExist) {
-				needInterop(t, filepath.Join(dir, name))
-			}
+			path := filepath.Join(ibsimtest.NetExamples, name)
+			ibsimtest.RequireFile(t, path)
+			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}

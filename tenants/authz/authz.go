@@ -52,8 +52,7 @@ func New() (*Enforcer, error) {
 
 // Rights is what one set of grants allows. It is safe for concurrent use.
 type Rights struct {
-	casbin *casbin.SyncedEnforcer
-	none   bool
+	casbin *casbin.SyncedEnforcer // nil: nothing is allowed
 }
 
 // Rights returns what the grants allow; an error means that one of them is not valid.
@@ -78,7 +77,7 @@ func (e *Enforcer) Rights(grants []tenants.Grant) (*Rights, error) {
 
 func build(grants []tenants.Grant) (*Rights, error) {
 	if len(grants) == 0 {
-		return &Rights{none: true}, nil
+		return &Rights{}, nil
 	}
 	m, err := model.NewModelFromString(modelText)
 	if err != nil {
@@ -122,7 +121,7 @@ func (e *Enforcer) touch(key string) {
 // Can reports whether an action on an object is allowed in a domain. In the domain of everything
 // only a role that is held there allows it.
 func (r *Rights) Can(d tenants.Domain, o Object, a Action) (bool, error) {
-	if r.none {
+	if r.casbin == nil {
 		return false, nil
 	}
 	ok, err := r.casbin.Enforce(subject, d.String(), string(o), string(a))

@@ -13,6 +13,7 @@ import (
 
 	"fairlane/internal/config"
 	"fairlane/internal/obs"
+	"fairlane/internal/peertest"
 )
 
 // between returns what stands between <!-- mark --> and <!-- /mark --> of a page.
@@ -102,15 +103,15 @@ func TestAlertsUseMetricsThatExistAndSayWhatToDo(t *testing.T) {
 // TestTheUnitIsSound lets systemd judge the unit, with a program in it that exists here.
 func TestTheUnitIsSound(t *testing.T) {
 	t.Parallel()
-	analyze, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		t.Skip("systemd-analyze is not here")
-	}
+	analyze := peertest.Program(t, "systemd-analyze")
 	text := page(t, "deploy/systemd/fairlane.service")
 	for _, want := range []string{"Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict", "DynamicUser=yes", "StateDirectory=fairlane", "RestartPreventExitStatus=2"} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("the unit lacks %s", want)
 		}
+	}
+	if strings.Contains(text, "\nExecStartPre=") {
+		t.Error("the unit has an ExecStartPre: systemd starts the service again and again when that ends with RestartPreventExitStatus")
 	}
 	path := filepath.Join(t.TempDir(), "fairlane.service")
 	if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "/usr/bin/fairlane", "/bin/true")), 0o600); err != nil {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,11 +13,6 @@ import (
 )
 
 var updateSecurity = flag.Bool("update-security", false, "rewrite the table of roles in docs/security.md")
-
-const (
-	rolesBegin = "<!-- roles: begin -->\n"
-	rolesEnd   = "<!-- roles: end -->\n"
-)
 
 // rolesTable is the table of roles as the page shows it.
 func rolesTable() string {
@@ -47,23 +43,16 @@ func rolesTable() string {
 }
 
 func TestThePageOfSecurityHasTheTableOfRoles(t *testing.T) {
-	const path = "../../docs/security.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(page), rolesBegin)
-	shown, after, closed := strings.Cut(rest, rolesEnd)
-	if !ok || !closed {
-		t.Fatal("docs/security.md has lost the marks of its table of roles")
-	}
+	const path = "docs/security.md"
+	text, table := page(t, path), rolesTable()
+	shown := between(t, text, "roles")
 	if *updateSecurity {
-		if err := os.WriteFile(path, []byte(before+rolesBegin+rolesTable()+rolesEnd+after), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(root, path), []byte(strings.Replace(text, shown, table, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if shown != rolesTable() {
+	if shown != table {
 		t.Errorf("the table of roles in docs/security.md is not that of tenants/authz: run go test ./test/docs -update-security and review")
 	}
 }

@@ -23,14 +23,14 @@ func TestThePageOfWRCCHasEveryEntity(t *testing.T) {
 		want[fmt.Sprintf("| %s `%s`", kind, e.GetPreamble().GetAlias())] = append(says, fmt.Sprintf("`0x%08x`", e.GetPreamble().GetId()))
 	}
 	for _, e := range info.GetTables() {
-		says := []string{}
-		for i, f := range e.GetMatchFields() {
-			says = append(says, fmt.Sprintf("`%s` %d", f.GetName(), e.GetMatchFields()[i].GetBitwidth()))
+		var says []string
+		for _, f := range e.GetMatchFields() {
+			says = append(says, fmt.Sprintf("`%s` %d", f.GetName(), f.GetBitwidth()))
 		}
 		add("table", e, says...)
 	}
 	for _, e := range info.GetActions() {
-		says := []string{}
+		var says []string
 		for _, f := range e.GetParams() {
 			says = append(says, fmt.Sprintf("`%s` %d", f.GetName(), f.GetBitwidth()))
 		}
@@ -43,7 +43,7 @@ func TestThePageOfWRCCHasEveryEntity(t *testing.T) {
 		add("counter", e)
 	}
 	for _, e := range info.GetDigests() {
-		says := []string{}
+		var says []string
 		for _, m := range info.GetTypeInfo().GetStructs()[e.GetTypeSpec().GetStruct().GetName()].GetMembers() {
 			says = append(says, fmt.Sprintf("`%s` %d", m.GetName(), m.GetTypeSpec().GetBitstring().GetBit().GetBitwidth()))
 		}

@@ -17,10 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/peertest"
 	"fairlane/internal/quantity"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
+	"fairlane/subnet/ibsim/ibsimtest"
 	"fairlane/subnet/ident"
 )
 
@@ -30,49 +32,6 @@ const (
 	subnetDeadline = 30 * time.Second
 	stopDeadline   = 5 * time.Second
 )
-
-// requireEnv makes missing packages an error instead of a reason to skip.
-const requireEnv = "FAIRLANE_REQUIRE_INTEROP"
-
-// unavailable ends the test: packages are missing.
-func unavailable(t *testing.T, what string) {
-	t.Helper()
-	msg := what + ": install the packages opensm, ibsim-utils, libumad2sim0 and infiniband-diags"
-	if os.Getenv(requireEnv) != "" {
-		t.Fatal(msg)
-	}
-	t.Skip(msg)
-}
-
-// preload finds the library that redirects the management device to the simulator.
-func preload(t *testing.T) string {
-	t.Helper()
-	for _, pattern := range []string{
-		"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib64/umad2sim/libumad2sim.so",
-		"/usr/lib/umad2sim/libumad2sim.so", "/usr/local/lib/umad2sim/libumad2sim.so",
-	} {
-		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
-			return found[0]
-		}
-	}
-	unavailable(t, "libumad2sim.so not found")
-	return ""
-}
-
-// tool finds a program, also where administrators' programs live.
-func tool(t *testing.T, name string) string {
-	t.Helper()
-	if path, err := exec.LookPath(name); err == nil {
-		return path
-	}
-	for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/local/sbin"} {
-		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return path
-		}
-	}
-	unavailable(t, name+" not found")
-	return ""
-}
 
 // lab is a simulated fabric with a server that the tools attach to.
 type lab struct {
@@ -113,7 +72,7 @@ func newUDPLab(t *testing.T, topo *subnet.Fabric, cfg fabric.Config, o simdev.Op
 func (l *lab) serve(addr string, cfg fabric.Config, o simdev.Options) {
 	t := l.t
 	t.Helper()
-	l.lib = preload(t)
+	l.lib = ibsimtest.Preload(t)
 	n, err := fabric.New(l.topo, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +99,7 @@ func (l *lab) serve(addr string, cfg fabric.Config, o simdev.Options) {
 
 // command prepares a tool on the host of that name; its whole process group dies with ctx.
 func (l *lab) command(ctx context.Context, host, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, tool(l.t, name), args...)
+	cmd := exec.CommandContext(ctx, peertest.Program(l.t, name), args...)
 	cmd.Dir = l.dir
 	cmd.Env = append(os.Environ(), "LD_PRELOAD="+l.lib, "SIM_HOST="+host, "OSM_TMP_DIR="+l.dir, "OSM_CACHE_DIR="+l.dir)
 	cmd.Env = append(cmd.Env, l.attach...)

@@ -4,16 +4,15 @@ package kill
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,10 +34,7 @@ const childVariable = "FAIRLANE_KILL_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) == "1" {
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		code := app.Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
-		stop()
-		os.Exit(code)
+		os.Exit(app.Process())
 	}
 	os.Exit(m.Run())
 }
@@ -106,12 +102,18 @@ func newLab(t *testing.T, databases ...string) *lab {
 	return l
 }
 
+// call calls within two minutes.
+func (l *lab) call(method, path, key string, body, out any) error {
+	ctx, cancel := context.WithTimeout(l.ctx, 2*time.Minute)
+	defer cancel()
+	_, err := l.c.call(ctx, method, path, key, body, out)
+	return err
+}
+
 // must calls and fails the test on anything but success.
 func (l *lab) must(method, path, key string, body, out any) {
 	l.t.Helper()
-	ctx, cancel := context.WithTimeout(l.ctx, 2*time.Minute)
-	defer cancel()
-	if _, err := l.c.call(ctx, method, path, key, body, out); err != nil {
+	if err := l.call(method, path, key, body, out); err != nil {
 		l.t.Fatal(err)
 	}
 }
@@ -150,19 +152,27 @@ func (l *lab) onboard(source string, leaves int) {
 }
 
 type rollout struct {
-	ID     int64
-	State  string
-	Result string
-	Phase  string
-	Wave   int
-	Waves  int
+	ID                         int64
+	Plan, State, Result, Phase string
+	Wave, Waves                int
 }
 
 // roll starts a rollout and returns its number.
 func (l *lab) roll(plan string, n int) int64 {
 	var ro rollout
-	l.must("POST", "/fabrics/lab/rollouts", fmt.Sprintf("r%d", n), object{"plan": plan, "stages": []string{"settings"},
+	err := l.call("POST", "/fabrics/lab/rollouts", fmt.Sprintf("r%d", n), object{"plan": plan, "stages": []string{"settings"},
 		"options": object{"attempts": 30, "shard": 64, "failure_budget": 0}}, &ro)
+	if errors.Is(err, errLost) { // nobody else starts rollouts: it is the newest one
+		var list struct{ Items []rollout }
+		l.must("GET", "/fabrics/lab/rollouts?limit=1", "", nil, &list)
+		if len(list.Items) != 1 || list.Items[0].Plan != plan {
+			l.t.Fatalf("a rollout of plan %s was said to have started: the newest is %+v", plan, list.Items)
+		}
+		return list.Items[0].ID
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
 	return ro.ID
 }
 

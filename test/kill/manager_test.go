@@ -103,8 +103,12 @@ type client struct {
 	rng      *rand.Rand
 }
 
-// errGone says that no manager answered; whether the request was done is not known.
-var errGone = errors.New("no manager answers")
+var (
+	// errGone says that no manager answered; whether the request was done is not known.
+	errGone = errors.New("no manager answers")
+	// errLost says that the request was done, by a manager that was killed before it kept its answer.
+	errLost = errors.New("the answer is lost")
+)
 
 // once sends a request to one of the managers. It returns errGone when there was no answer.
 func (c *client) once(ctx context.Context, method, path, key string, body any) (status int, answer []byte, err error) {
@@ -148,13 +152,15 @@ func (c *client) call(ctx context.Context, method, path, key string, body, out a
 	defer tick.Stop()
 	for {
 		status, answer, err := c.once(ctx, method, path, key, body)
-		busy := status == http.StatusConflict && bytes.Contains(answer, []byte("idempotency"))
+		busy := status == http.StatusConflict && bytes.Contains(answer, []byte("idempotency-in-progress"))
 		if err == nil && status < 500 && !busy {
-			if out != nil && status < 300 {
-				err = json.Unmarshal(answer, out)
-			}
-			if status >= 300 {
+			switch {
+			case bytes.Contains(answer, []byte("idempotency-answer-lost")):
+				err = errLost
+			case status >= 300:
 				err = fmt.Errorf("%s %s: %d %s", method, path, status, answer)
+			case out != nil:
+				err = json.Unmarshal(answer, out)
 			}
 			return status, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 )
@@ -45,15 +46,13 @@ func (w *writer) write(ctx context.Context, i int) {
 	method, path, want := "POST", "/fabrics/other/tenants", http.StatusCreated
 	body := object{"name": name, "weight": weight, "pkey": fmt.Sprintf("0x%04x", 0x9000+i%0x6000)}
 	if len(w.names) > 0 && w.rng.IntN(2) == 0 {
-		k := w.rng.IntN(len(w.names))
-		name = w.names[k]
+		name = w.names[w.rng.IntN(len(w.names))]
 		method, path, want = "PUT", "/fabrics/other/tenants/"+name, http.StatusOK
 		delete(body, "name")
 		delete(body, "pkey")
 		if w.rng.IntN(3) == 0 {
 			method, want, weight, body = "DELETE", http.StatusNoContent, 0, nil
-			w.names[k] = w.names[len(w.names)-1]
-			w.names = w.names[:len(w.names)-1]
+			w.drop(name)
 		}
 	}
 	status, answer, err := w.c.once(ctx, method, path, "", body)
@@ -75,12 +74,9 @@ func (w *writer) write(ctx context.Context, i int) {
 
 // drop makes sure that a tenant is not written again.
 func (w *writer) drop(name string) {
-	for k, n := range w.names {
-		if n == name {
-			w.names[k] = w.names[len(w.names)-1]
-			w.names = w.names[:len(w.names)-1]
-			return
-		}
+	if k := slices.Index(w.names, name); k >= 0 {
+		w.names[k] = w.names[len(w.names)-1]
+		w.names = w.names[:len(w.names)-1]
 	}
 }
 

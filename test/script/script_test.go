@@ -9,10 +9,9 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,12 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"fairlane": func() {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			code := app.Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
-			stop()
-			os.Exit(code)
-		},
+		"fairlane":  func() { os.Exit(app.Process()) },
 		"checkdemo": func() { os.Exit(checkDemo(os.Args[1:])) },
 		"jsonget":   func() { os.Exit(jsonGet(os.Args[1:])) },
 	})
@@ -127,11 +121,7 @@ func setVariable(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: setvar NAME FILE")
 	}
-	text := ts.ReadFile(args[1])
-	for len(text) > 0 && text[len(text)-1] == '\n' {
-		text = text[:len(text)-1]
-	}
-	ts.Setenv(args[0], text)
+	ts.Setenv(args[0], strings.TrimRight(ts.ReadFile(args[1]), "\n"))
 }
 
 // until tries again until f succeeds; a process in the background needs a moment to come up.

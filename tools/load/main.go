@@ -31,7 +31,7 @@ type options struct {
 func main() {
 	o := options{token: os.Getenv("FAIRLANE_TOKEN")}
 	flag.StringVar(&o.url, "url", "http://127.0.0.1:8470", "service")
-	flag.StringVar(&o.fabric, "fabric", "load", "fabric that is made or used")
+	flag.StringVar(&o.fabric, "fabric", "load", "fabric that the tenants are made on")
 	flag.IntVar(&o.tenants, "tenants", 2000, "tenants in the store")
 	flag.IntVar(&o.attachments, "attachments", 20000, "attachments of all tenants")
 	flag.IntVar(&o.hosts, "hosts", 2000, "hosts of the fabric")

@@ -20,12 +20,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"fairlane/tenants"
 )
 
 const (
-	// MaxBytes bounds all the files that are read together.
+	// MaxBytes bounds a file.
 	MaxBytes = 16 << 20
 	// maxFaults bounds the faults that are told.
 	maxFaults = 50
@@ -48,14 +46,44 @@ const (
 	KindServiceAccount Kind = "service-account"
 )
 
-// Kinds returns all kinds in the order in which they are applied.
-func Kinds() []Kind {
-	return []Kind{KindSettings, KindFabric, KindOptions, KindDriftPolicy, KindTenant, KindFlows, KindUser, KindServiceAccount}
+// rule is what holds for the resources of a kind.
+type rule struct {
+	kind     Kind
+	named    bool       // they have a name of their own
+	inFabric bool       // they belong to a fabric
+	spec     func() any // an empty spec
 }
 
-// named reports whether resources of a kind have a name of their own.
-func (k Kind) named() bool {
-	return k != KindSettings && k != KindOptions && k != KindFlows && k != KindDriftPolicy
+// rules are in the order in which kinds are applied.
+func rules() []rule {
+	return []rule{
+		{KindSettings, false, false, func() any { return new(SettingsSpec) }},
+		{KindFabric, true, false, func() any { return new(FabricSpec) }},
+		{KindOptions, false, true, func() any { return new(OptionsSpec) }},
+		{KindDriftPolicy, false, true, func() any { return new(DriftPolicySpec) }},
+		{KindTenant, true, true, func() any { return new(TenantSpec) }},
+		{KindFlows, false, true, func() any { return new(FlowsSpec) }},
+		{KindUser, true, false, func() any { return new(UserSpec) }},
+		{KindServiceAccount, true, false, func() any { return new(AccountSpec) }},
+	}
+}
+
+// Kinds returns all kinds in the order in which they are applied.
+func Kinds() []Kind {
+	var out []Kind
+	for _, r := range rules() {
+		out = append(out, r.kind)
+	}
+	return out
+}
+
+// rule is the rule of a kind; its zero value for a kind that does not exist.
+func (k Kind) rule() rule {
+	i := slices.Index(Kinds(), k)
+	if i < 0 {
+		return rule{}
+	}
+	return rules()[i]
 }
 
 // Place is where a resource was read.
@@ -74,11 +102,6 @@ type Resource struct {
 	Fabric string // what it belongs to; empty where it belongs to none, or to the fabric that the command names
 	Spec   any
 	At     Place
-}
-
-// inFabric reports whether resources of a kind belong to a fabric.
-func (k Kind) inFabric() bool {
-	return k == KindOptions || k == KindTenant || k == KindFlows || k == KindDriftPolicy
 }
 
 // ID is how a resource is called in messages: KIND, KIND/NAME or KIND/FABRIC/NAME.
@@ -176,29 +199,6 @@ type (
 	}
 )
 
-// spec returns an empty spec of a kind; nil for a kind that does not exist.
-func spec(k Kind) any {
-	switch k {
-	case KindSettings:
-		return new(SettingsSpec)
-	case KindFabric:
-		return new(FabricSpec)
-	case KindOptions:
-		return new(OptionsSpec)
-	case KindDriftPolicy:
-		return new(DriftPolicySpec)
-	case KindTenant:
-		return new(TenantSpec)
-	case KindFlows:
-		return new(FlowsSpec)
-	case KindUser:
-		return new(UserSpec)
-	case KindServiceAccount:
-		return new(AccountSpec)
-	}
-	return nil
-}
-
 // Fault is what is wrong with a file.
 type Fault struct {
 	At    Place
@@ -237,7 +237,7 @@ func InFabric(list []Resource, fabric string) error {
 	for i := range list {
 		r := &list[i]
 		account, _ := r.Spec.(*AccountSpec)
-		if r.Fabric == "" && (r.Kind.inFabric() || account != nil && account.Tenant != "") {
+		if r.Fabric == "" && (r.Kind.rule().inFabric || account != nil && account.Tenant != "") {
 			if r.Fabric = fabric; fabric == "" {
 				faults = append(faults, &Fault{r.At, "fabric", "missing; want the fabric it belongs to, here or as --fabric"})
 				continue
@@ -269,6 +269,3 @@ func joined(faults []error) error {
 	}
 	return errors.Join(faults...)
 }
-
-// Grant is a role in a domain, such as tenant-admin@lab/red.
-type Grant struct{ tenants.Grant }

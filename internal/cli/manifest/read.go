@@ -95,17 +95,19 @@ func (d *decoder) resource(n *yaml.Node) []Resource {
 	if len(d.faults) > before {
 		return nil
 	}
-	r := Resource{Kind: Kind(head.Kind), Name: head.Name, Fabric: head.Fabric, Spec: spec(Kind(head.Kind)), At: Place{d.file, n.Line}}
+	r := Resource{Kind: Kind(head.Kind), Name: head.Name, Fabric: head.Fabric, At: Place{d.file, n.Line}}
+	rule := r.Kind.rule()
 	switch {
-	case r.Spec == nil:
+	case rule.spec == nil:
 		d.fault(lineOf(n, "kind"), "kind", fmt.Sprintf("found %s; want one of %s", quote(head.Kind), words(Kinds())))
-	case r.Kind.named() && r.Name == "":
+	case rule.named && r.Name == "":
 		d.fault(n.Line, "name", "missing; want the name of the "+head.Kind)
-	case !r.Kind.named() && r.Name != "":
-		d.fault(lineOf(n, "name"), "name", "found "+quote(r.Name)+"; want none, since there is one for "+map[bool]string{true: "each fabric", false: "all"}[r.Kind.inFabric()])
-	case !r.Kind.inFabric() && r.Kind != KindServiceAccount && r.Fabric != "":
+	case !rule.named && r.Name != "":
+		d.fault(lineOf(n, "name"), "name", "found "+quote(r.Name)+"; want none, since there is one for "+map[bool]string{true: "each fabric", false: "all"}[rule.inFabric])
+	case !rule.inFabric && r.Kind != KindServiceAccount && r.Fabric != "":
 		d.fault(lineOf(n, "fabric"), "fabric", "found "+quote(r.Fabric)+"; want none, since a resource of this kind belongs to no fabric")
 	default:
+		r.Spec = rule.spec()
 		d.value(head.Spec, r.Spec, "spec")
 	}
 	if len(d.faults) > before {

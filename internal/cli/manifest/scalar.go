@@ -35,6 +35,9 @@ func (k *PKey) setText(text string) (err error) {
 	return err
 }
 
+// Grant is a role in a domain, such as tenant-admin@lab/red.
+type Grant struct{ tenants.Grant }
+
 func (g *Grant) setText(text string) (err error) {
 	g.Grant, err = tenants.ParseGrant(text)
 	return err

@@ -16,6 +16,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
 	"fairlane/internal/reconcile/engine"
 	"fairlane/policy"
 	"fairlane/subnet"
@@ -81,20 +82,24 @@ func New(t testing.TB, open Opener) *Rig {
 	return r
 }
 
-// Manager is another service on the rig's store, as after a restart.
-func (r *Rig) Manager(t testing.TB) *control.Service {
+// Manager is another service on the rig's store, as after a restart, with other parts where the test wants them.
+func (r *Rig) Manager(t testing.TB, change ...func(*control.Deps)) *control.Service {
 	t.Helper()
 	var mu sync.Mutex
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	s, err := control.New(control.Deps{
-		Store: r.Store, Discoverer: r.Devices, Compiler: policy.Compile, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices,
+	d := control.Deps{
+		Store: r.Store, Discoverer: r.Devices, Observer: r.Devices, Meter: r.Devices, Laboratory: r.Devices,
 		Clock: func() time.Time { // each look is a millisecond later
 			mu.Lock()
 			defer mu.Unlock()
 			now = now.Add(time.Millisecond)
 			return now
 		},
-	})
+	}
+	for _, f := range change {
+		f(&d)
+	}
+	s, err := control.New(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,6 +238,17 @@ func (willing) Verify(context.Context, []policy.Placement) error { return nil }
 // memory is a driver of devices that hold what was written to them.
 type memory struct{ d *Devices }
 
+// ask asks who a test wants to be asked first.
+func (m memory) ask(ctx context.Context, who *func(context.Context, driver.Device) error, d driver.Device) error {
+	m.d.mu.Lock()
+	ask := *who
+	m.d.mu.Unlock()
+	if ask == nil {
+		return nil
+	}
+	return ask(ctx, d)
+}
+
 // Capabilities implements driver.Driver.
 func (memory) Capabilities(context.Context, driver.Device) (driver.Capabilities, error) {
 	return driver.Capabilities{TableEntries: 128, PerSL: true}, nil
@@ -240,13 +256,8 @@ func (memory) Capabilities(context.Context, driver.Device) (driver.Capabilities,
 
 // Read implements driver.Driver.
 func (m memory) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
-	m.d.mu.Lock()
-	ask := m.d.onRead
-	m.d.mu.Unlock()
-	if ask != nil {
-		if err := ask(ctx, d); err != nil {
-			return driver.Settings{}, err
-		}
+	if err := m.ask(ctx, &m.d.onRead, d); err != nil {
+		return driver.Settings{}, err
 	}
 	m.d.mu.Lock()
 	defer m.d.mu.Unlock()
@@ -261,13 +272,8 @@ func (m memory) Read(ctx context.Context, d driver.Device) (driver.Settings, err
 
 // Apply implements driver.Driver.
 func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
-	m.d.mu.Lock()
-	ask := m.d.onSet
-	m.d.mu.Unlock()
-	if ask != nil {
-		if err := ask(ctx, d); err != nil {
-			return driver.Receipt{}, err
-		}
+	if err := m.ask(ctx, &m.d.onSet, d); err != nil {
+		return driver.Receipt{}, err
 	}
 	m.d.mu.Lock()
 	defer m.d.mu.Unlock()
@@ -276,25 +282,6 @@ func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings
 	}
 	m.d.held[d.ID] = want.Clone()
 	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
-}
-
-// wanted lists the devices of a plan with their settings.
-func wanted(p *policy.Plan) []control.DeviceReport {
-	var out []control.DeviceReport
-	for _, ca := range p.CAs {
-		s := ca.Settings
-		out = append(out, control.DeviceReport{
-			Device:  driver.Device{Plane: "ib", ID: ca.Port, Name: ca.Name, Kind: subnet.KindCA},
-			Desired: &driver.Settings{CA: &s},
-		})
-	}
-	for _, sw := range p.Switches {
-		out = append(out, control.DeviceReport{
-			Device:  driver.Device{Plane: "ib", ID: ident.PortID{Node: sw.Node}, Name: sw.Name, Kind: subnet.KindSwitch},
-			Desired: &driver.Settings{Switch: &driver.SwitchState{Defaults: sw.Defaults, Ports: sw.Ports}},
-		})
-	}
-	return out
 }
 
 // Observe implements control.Observer.
@@ -311,16 +298,19 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 		d.looks[id]++
 	}
 	d.mu.Unlock()
-	list := wanted(t.Plan)
-	for i := range list {
-		list[i].State, list[i].Observed = "in-sync", list[i].Desired
-		if drift && i == 0 {
-			list[i].State = "drifted"
-			list[i].Differences = []control.Difference{{Field: "sl[3].timer", Desired: "150", Observed: "0"}}
-		}
+	targets, err := reconcile.Desired(t.Plan, t.Topology)
+	if err != nil {
+		return nil, err
 	}
-	if ids != nil {
-		list = slices.DeleteFunc(list, func(x control.DeviceReport) bool { return !slices.Contains(ids, x.Device.ID) })
+	var list []control.DeviceReport
+	for i := range targets {
+		x := control.DeviceReport{Device: targets[i].Device, State: "in-sync", Desired: &targets[i].Want, Observed: &targets[i].Want}
+		if drift && i == 0 {
+			x.State, x.Differences = "drifted", []control.Difference{{Field: "sl[3].timer", Desired: "150", Observed: "0"}}
+		}
+		if ids == nil || slices.Contains(ids, x.Device.ID) {
+			list = append(list, x)
+		}
 	}
 	return list, nil
 }

@@ -73,9 +73,6 @@ func (c *claim) hold(ctx context.Context, r control.Repos) (control.Shard, error
 
 // Record implements reconcile.Recorder.
 func (c *claim) Record(ctx context.Context, ev reconcile.Event) error {
-	if ev.Device == nil {
-		return nil
-	}
 	c.mu.Lock()
 	if c.err != nil {
 		defer c.mu.Unlock()

@@ -59,13 +59,12 @@ func decide(v view) decision {
 	if v.busy > 0 || v.ro.Phase == control.PhaseEnded {
 		return decision{} // the last of the busy asks again
 	}
-	undone := v.ro.Phase == control.PhaseUndoing || v.ro.Phase == control.PhaseUnplacing
 	switch {
 	case v.ro.Wish == control.WishPause:
 		return decision{}
-	case v.ro.Wish == control.WishCancel && !undone:
+	case v.ro.Wish == control.WishCancel && !v.ro.Undoing():
 		return canceled(v)
-	case v.ro.Wish == control.WishUndo && !undone:
+	case v.ro.Wish == control.WishUndo && !v.ro.Undoing():
 		return decision{act: actUndo, reason: "roll-back was asked for by " + v.ro.WishActor}
 	}
 	switch v.ro.Phase {

@@ -88,7 +88,7 @@ func TestEveryDecisionKeepsThePromises(t *testing.T) {
 	each(func(v view) {
 		n++
 		d := decide(v)
-		undone := v.ro.Phase == control.PhaseUndoing || v.ro.Phase == control.PhaseUnplacing
+		undone := v.ro.Undoing()
 		if next := after(v.ro.Phase, d.act); next != v.ro.Phase && !slices.Contains(moves(v.ro.Phase), next) {
 			fault(v, d, "a move that is not in the drawing")
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -200,10 +201,12 @@ func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	// The workers of a wave begin together, so that several may have loaded it.
+	e.plans = slices.DeleteFunc(e.plans, func(x cachedPlan) bool { return x.fabric == fabric && x.plan == plan })
 	if len(e.plans) == maxPlans {
-		e.plans = e.plans[1:]
+		e.plans = slices.Delete(e.plans, 0, 1)
 	}
-	e.plans = append(e.plans[:len(e.plans):len(e.plans)], c)
+	e.plans = append(e.plans, c)
 	return c, nil
 }
 
@@ -213,7 +216,7 @@ func (e *Engine) cached(fabric, plan string) (cachedPlan, bool) {
 	defer e.mu.Unlock()
 	for i, c := range e.plans {
 		if c.fabric == fabric && c.plan == plan {
-			e.plans = append(append(e.plans[:i:i], e.plans[i+1:]...), c)
+			e.plans = append(slices.Delete(e.plans, i, i+1), c)
 			return c, true
 		}
 	}

@@ -112,15 +112,11 @@ func (e *Engine) takeShard(ctx context.Context, seen control.Shard) error {
 		if err != nil || ro.State != control.RolloutRunning || s != seen {
 			return gone(err)
 		}
-		job, err := queue(ctx, r, s)
-		if err != nil {
-			return err
-		}
 		msg := fmt.Sprintf("manager %s shows no sign of life: shard %d of wave %d is taken over", s.Owner, s.Key.Shard+1, s.Key.Wave+1)
 		if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.taken-over", msg)}); err != nil {
 			return err
 		}
-		return r.Enqueue(ctx, job)
+		return askAgain(ctx, r, s)
 	})
 }
 
@@ -142,11 +138,7 @@ func (e *Engine) wake(ctx context.Context, seen control.Rollout) error {
 				busy = true
 			case control.ShardQueued:
 				busy = true
-				job, err := queue(ctx, r, s)
-				if err != nil {
-					return err
-				}
-				if err := r.Enqueue(ctx, job); err != nil {
+				if err := askAgain(ctx, r, s); err != nil {
 					return err
 				}
 			}

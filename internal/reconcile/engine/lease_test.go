@@ -15,14 +15,7 @@ func TestADeviceSlowerThanTheLeaseIsTriedAgain(t *testing.T) {
 	target := lab(t)
 	slow := 0
 	for seed := range uint64(40) {
-		w := newWorld(t, target, seed+1)
-		w.o = outlook{}
-		ro := w.db.rollouts[w.id]
-		ro.Options.Attempts, ro.Options.ConfirmWindow = 40, 0
-		w.db.rollouts[w.id] = ro
-		for _, b := range w.devices {
-			b.clamps = false
-		}
+		w := peaceful(t, target, seed+1, func(o *control.RolloutOptions) { o.Attempts = 40 })
 		w.lag = func() time.Duration {
 			if w.rng.IntN(8) > 0 {
 				return 0
@@ -47,14 +40,8 @@ func TestALongOpeningIsNoLossOfLife(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for seed := range uint64(20) {
-		w := newWorld(t, target, seed+1)
-		w.o, w.steady, w.calm = outlook{}, true, true
-		ro := w.db.rollouts[w.id]
-		ro.Options.ConfirmWindow = 0
-		w.db.rollouts[w.id] = ro
-		for _, b := range w.devices {
-			b.clamps = false
-		}
+		w := peaceful(t, target, seed+1, nil)
+		w.steady, w.calm = true, true
 		w.opening = func() time.Duration { return lease + time.Second }
 		w.play()
 		w.judge()

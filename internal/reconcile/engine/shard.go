@@ -72,17 +72,16 @@ func (c *claim) work(ctx, parkable context.Context, items []reconcile.Item, d dr
 	}
 	deps := reconcile.Deps{Driver: &guard{Driver: d, c: c}, Recorder: c, Clock: c.e.d.Clock}
 	part := reconcile.Part{
-		Plan: c.ro.Plan, Items: midway, Undo: c.key.Undo, Options: deviceOptions(c.ro.Options),
+		Items: midway, Undo: c.key.Undo, Options: deviceOptions(c.ro.Options),
 		Failures: c.failures, Canary: slices.Contains(c.ro.Options.CanaryWaves, c.key.Wave),
 	}
 	if len(midway) > 0 {
-		if _, err := reconcile.Work(ctx, part, deps); err != nil {
+		if err := reconcile.Work(ctx, part, deps); err != nil {
 			return err
 		}
 	}
 	part.Items, part.Failures = rest, c.elsewhere+failedOf(c.rows)
-	_, err := reconcile.Work(parkable, part, deps)
-	return err
+	return reconcile.Work(parkable, part, deps)
 }
 
 // parks reports whether a wish makes the shard stop at the next safe point.
@@ -159,7 +158,8 @@ func (c *claim) items(ctx context.Context) (_ []reconcile.Item, err error) {
 			return nil, fmt.Errorf("device %s of rollout %d is not in plan %.12s", row.Device, c.ro.ID, c.ro.Plan)
 		}
 		items[i] = reconcile.Item{
-			Target:  reconcile.Target{Device: row.Device, Want: want.Want, Before: row.Before},
+			Target:  reconcile.Target{Device: row.Device, Want: want.Want},
+			Before:  row.Before,
 			State:   reconcile.State(row.State),
 			Touched: row.Touched,
 		}
@@ -196,11 +196,7 @@ func (c *claim) finish(ctx context.Context, stopping bool) (next *control.Job, e
 		}
 		left, midway := c.left(ro)
 		if midway || left && stopping && ro.Wish == control.WishRun {
-			job, err := queue(ctx, r, s)
-			if err != nil {
-				return err
-			}
-			return r.Enqueue(ctx, job)
+			return askAgain(ctx, r, s)
 		}
 		if s.State, s.Owner = control.ShardDone, ""; left {
 			s.State = control.ShardReady
@@ -250,14 +246,12 @@ func (c *claim) owed(row *control.RolloutDevice) bool {
 }
 
 // failedOf counts the devices that count against the failure budget.
-func failedOf(rows []control.RolloutDevice) (n int) {
+func failedOf(rows []control.RolloutDevice) int {
+	var t control.Tally
 	for i := range rows {
-		switch reconcile.State(rows[i].State) {
-		case reconcile.Failed, reconcile.Unsupported, reconcile.RolledBack:
-			n++
-		}
+		t.Add(rows[i].State, rows[i].Touched, 1)
 	}
-	return n
+	return t.Failed
 }
 
 // afterShard asks for the next step when nothing of a rollout is worked any more, and returns it.
@@ -276,10 +270,9 @@ func (e *Engine) afterShard(ctx context.Context, r control.Repos, ro control.Rol
 		if err != nil {
 			return nil, err
 		}
-		n, most := t.InSync, t.All
-		msg := fmt.Sprintf("wave %d of %d is read back: %d devices", s.Key.Wave+1, ro.Waves, n)
-		if n < most {
-			msg = fmt.Sprintf("wave %d of %d: %d of %d devices are read back as wanted", s.Key.Wave+1, ro.Waves, n, most)
+		msg := fmt.Sprintf("wave %d of %d is read back: %d devices", s.Key.Wave+1, ro.Waves, t.InSync)
+		if t.InSync < t.All {
+			msg = fmt.Sprintf("wave %d of %d: %d of %d devices are read back as wanted", s.Key.Wave+1, ro.Waves, t.InSync, t.All)
 		}
 		if err := r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", msg)}); err != nil {
 			return nil, err

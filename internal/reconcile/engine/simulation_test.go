@@ -85,6 +85,22 @@ func newWorld(t testing.TB, target control.Target, seed uint64) *world {
 	return w
 }
 
+// peaceful makes a world in which nothing goes wrong but what the test adds, with a rollout that needs no confirmation.
+func peaceful(t testing.TB, target control.Target, seed uint64, options func(*control.RolloutOptions)) *world {
+	t.Helper()
+	w := newWorld(t, target, seed)
+	w.o = outlook{}
+	for _, b := range w.devices {
+		b.clamps = false
+	}
+	ro := w.db.rollouts[w.id]
+	if ro.Options.ConfirmWindow = 0; options != nil {
+		options(&ro.Options)
+	}
+	w.db.rollouts[w.id] = ro
+	return w
+}
+
 // begin starts the next rollout of the plan, as Service.StartRollout does. What an earlier one left in the middle of
 // something comes with what it was before.
 func (w *world) begin(list []reconcile.Target, o control.RolloutOptions, dirty map[ident.PortID]control.RolloutDevice) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"fairlane/internal/control"
@@ -41,7 +40,7 @@ type step struct {
 	// opened is one of the jobs that the last transaction asked for; nil when it asked for none.
 	opened *control.Job
 
-	mu       sync.Mutex
+	// Signs of life renew these while a slow act is under way, and nobody else looks at them then.
 	revision int64
 	ro       control.Rollout // as last saved
 }
@@ -250,6 +249,15 @@ func (e *Engine) open(ctx context.Context, r control.Repos, ro control.Rollout) 
 	return jobs, r.Enqueue(ctx, jobs...)
 }
 
+// askAgain puts a shard back into the queue, from where its former worker can do nothing to it any more.
+func askAgain(ctx context.Context, r control.Repos, s control.Shard) error {
+	job, err := queue(ctx, r, s)
+	if err != nil {
+		return err
+	}
+	return r.Enqueue(ctx, job)
+}
+
 // queue gives a shard a new epoch and returns the job that asks for the work on it.
 func queue(ctx context.Context, r control.Repos, s control.Shard) (control.Job, error) {
 	s.State, s.Owner = control.ShardQueued, ""
@@ -278,9 +286,7 @@ func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "; ") }
 
 // perform does a slow act and returns how to note its result. While it lasts the row shows signs of life.
 func (s *step) perform(ctx context.Context, a act) (func(*control.Rollout), error) {
-	s.mu.Lock()
 	ro := s.ro
-	s.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := s.e.d.Steady(s.e.d.Lease/3, func() {
@@ -298,8 +304,6 @@ func (s *step) perform(ctx context.Context, a act) (func(*control.Rollout), erro
 
 // beat renews the row, so that others see that its step is worked.
 func (s *step) beat(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.e.d.Store.Tx(ctx, func(r control.Repos) error {
 		ro := s.ro
 		ro.UpdatedAt = s.e.d.Clock.Now().UTC()
@@ -366,7 +370,7 @@ func (e *Engine) gate(ctx context.Context, t control.Target, ro control.Rollout)
 
 // undo enters the phase of undoing.
 func undo(ro *control.Rollout, reason string) {
-	if ro.Phase == control.PhaseUnplacing || ro.Phase == control.PhaseUndoing {
+	if ro.Undoing() {
 		ro.Reason += "; " + reason
 		return
 	}
@@ -395,11 +399,14 @@ func (e *Engine) say(ctx context.Context, ro control.Rollout, message string) er
 
 // place brings placements about, verifies them, and tries again with growing pauses.
 func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target, ps []policy.Placement, to control.Placed, message string) (func(*control.Rollout), error) {
-	o := deviceOptions(ro.Options)
+	o, err := deviceOptions(ro.Options).WithDefaults()
+	if err != nil {
+		return nil, err
+	}
 	var why error
-	for i := range max(o.Attempts, 1) {
+	for i := range o.Attempts {
 		if i > 0 {
-			if err := e.d.Clock.Sleep(ctx, min(o.Backoff<<min(i-1, 16), o.MaxBackoff)); err != nil {
+			if err := e.d.Clock.Sleep(ctx, o.Pause(i)); err != nil {
 				return nil, err
 			}
 		}
@@ -438,20 +445,7 @@ func (e *Engine) placeOnce(ctx context.Context, t control.Target, ps []policy.Pl
 	return nil
 }
 
-// deviceOptions are a rollout's options as the work on devices takes them, with defaults.
+// deviceOptions are a rollout's options as the work on devices takes them.
 func deviceOptions(o control.RolloutOptions) reconcile.Options {
-	out := reconcile.Options{
-		Parallel: o.Parallel, FailureBudget: o.FailureBudget, Attempts: o.Attempts,
-		Backoff: 100 * time.Millisecond, MaxBackoff: 5 * time.Second, Grace: 10 * time.Second,
-	}
-	if out.Parallel == 0 {
-		out.Parallel = DefaultParallel
-	}
-	if out.Attempts == 0 {
-		out.Attempts = 4
-	}
-	return out
+	return reconcile.Options{Parallel: o.Parallel, FailureBudget: o.FailureBudget, Attempts: o.Attempts}
 }
-
-// DefaultParallel is how many devices of a shard are written at the same time when a rollout does not say.
-const DefaultParallel = 128

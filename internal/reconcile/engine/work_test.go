@@ -21,13 +21,9 @@ func TestAWorkerGoesOnWithoutTheQueueForAWhile(t *testing.T) {
 		"quick devices": {0, true},
 		"slow devices":  {time.Second, false},
 	} {
-		w := newWorld(t, target, 1)
-		w.o = outlook{}
+		w := peaceful(t, target, 1, nil)
 		w.calm = true
 		w.lag = func() time.Duration { return c.lag }
-		for _, b := range w.devices {
-			b.clamps = false
-		}
 		w.start()
 		m, first := w.managers[0], w.db.jobs[0]
 		w.db.jobs = nil
@@ -61,20 +57,13 @@ func TestAFabricThatMovedIsWorkedAtItsNewAddress(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	target.Fabric.Source = "old"
-	w := newWorld(t, target, 1)
-	w.o, w.calm = outlook{}, true
-	for _, b := range w.devices {
-		b.clamps = false
-	}
+	w := peaceful(t, target, 1, nil)
+	w.calm = true
 	o := w.db.rollouts[w.id].Options
-	o.ConfirmWindow = 0
 	w.start()
 	run := func() map[string]int {
 		t.Helper()
 		clear(w.counts)
-		ro := w.db.rollouts[w.id]
-		ro.Options.ConfirmWindow = 0
-		w.db.rollouts[w.id] = ro
 		for n := 0; n < maxSteps && (w.db.rollouts[w.id].State == control.RolloutRunning || len(w.tasks) > 0); n++ {
 			w.step()
 		}

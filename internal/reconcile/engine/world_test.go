@@ -42,6 +42,11 @@ type world struct {
 	steady   bool                 // managers give signs of life; else they are so busy that they never come to it
 	opening  func() time.Duration // of each attachment to the fabric; nil is by the outlook
 	id       int64                // of the rollout
+	prior    control.Target       // of every plan but the world's own
+	gate     func(control.Rollout) error
+	placed   []policy.Placement // in force
+	deaf     bool               // no placement ever comes in force
+	lazy     int                // so many placements are refused first
 	// What is sabotaged, to see that it would be noticed: devices are not read but believed, and nobody is told that his
 	// shard is in other hands.
 	credulous, unfenced bool
@@ -122,7 +127,13 @@ func (w *world) start() {
 	var err error
 	m.engine, err = engine.New(engine.Deps{
 		Store: memory{w, m}, Opener: opener{w, m}, Clock: clock{w, m}, Name: m.name, Lease: lease,
-		Targets: func(context.Context, string, string) (control.Target, error) { return w.plan, nil },
+		Gate: gate{w},
+		Targets: func(_ context.Context, _, plan string) (control.Target, error) {
+			if plan != w.plan.Plan.Name {
+				return w.prior, nil
+			}
+			return w.plan, nil
+		},
 		Ended: func(_ context.Context, r control.Repos, ro control.Rollout) error {
 			r.(*repos).s.ended = append(r.(*repos).s.ended, ro.ID)
 			return nil
@@ -296,7 +307,7 @@ func (w *world) operate() {
 	if ro.State != control.RolloutRunning || w.noDatabase() {
 		return
 	}
-	undoing := ro.Phase == control.PhaseUndoing || ro.Phase == control.PhaseUnplacing
+	undoing := ro.Undoing()
 	switch w.rng.IntN(6) {
 	case 0:
 		if ro.Wish == control.WishRun {
@@ -417,14 +428,35 @@ func (o opener) Open(ctx context.Context, target control.Target, _ []driver.Devi
 type placer opener
 
 // Place implements reconcile.Placer.
-func (p placer) Place(ctx context.Context, _ []policy.Placement) error {
-	return p.w.yield(taskOf(ctx), p.m)
+func (p placer) Place(ctx context.Context, ps []policy.Placement) error {
+	if err := p.w.yield(taskOf(ctx), p.m); err != nil {
+		return err
+	}
+	if p.w.lazy > 0 {
+		p.w.lazy--
+		return errors.New("the subnet manager did not reload")
+	}
+	if !p.w.deaf {
+		p.w.placed = ps
+	}
+	return nil
 }
 
 // Verify implements reconcile.Placer.
-func (p placer) Verify(ctx context.Context, _ []policy.Placement) error {
-	if p.w.chance(p.w.o.loseReply) {
+func (p placer) Verify(ctx context.Context, ps []policy.Placement) error {
+	if p.w.chance(p.w.o.loseReply) || !slices.Equal(p.w.placed, ps) {
 		return errors.New("no path")
 	}
 	return p.w.yield(taskOf(ctx), p.m)
+}
+
+// gate is the health gate of the world.
+type gate struct{ w *world }
+
+// Check implements engine.Gate.
+func (g gate) Check(_ context.Context, _ control.Target, ro control.Rollout) (notice string, err error) {
+	if g.w.gate != nil {
+		err = g.w.gate(ro)
+	}
+	return "", err
 }

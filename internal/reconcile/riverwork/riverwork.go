@@ -81,9 +81,9 @@ func New(ctx context.Context, db *sql.DB, o Options) (*Queue, error) {
 	}
 	workers := river.NewWorkers()
 	errs := []error{
-		river.AddWorkerSafely(workers, &stepWorker{work: o.Work}),
-		river.AddWorkerSafely(workers, &shardWorker{work: o.Work}),
-		river.AddWorkerSafely(workers, &taskWorker{work: o.Work}),
+		river.AddWorkerSafely(workers, &worker[stepArgs]{work: o.Work}),
+		river.AddWorkerSafely(workers, &worker[shardArgs]{work: o.Work}),
+		river.AddWorkerSafely(workers, &worker[taskArgs]{work: o.Work}),
 	}
 	tasks := map[string]*turns{}
 	for _, p := range o.Periodic {
@@ -204,6 +204,24 @@ func alive() []rivertype.JobState {
 	}
 }
 
+// worker has the jobs of one kind worked.
+type worker[A jobArgs] struct {
+	river.WorkerDefaults[A]
+
+	work func(context.Context, control.Job) error
+}
+
+// jobArgs are a job as River keeps it.
+type jobArgs interface {
+	river.JobArgs
+	job() control.Job
+}
+
+// Work implements river.Worker.
+func (w *worker[A]) Work(ctx context.Context, j *river.Job[A]) error {
+	return w.work(ctx, j.Args.job())
+}
+
 type stepArgs struct {
 	Rollout  int64 `json:"rollout"`
 	Revision int64 `json:"revision"`
@@ -211,6 +229,10 @@ type stepArgs struct {
 
 // Kind implements river.JobArgs.
 func (stepArgs) Kind() string { return control.JobStep }
+
+func (a stepArgs) job() control.Job {
+	return control.Job{Kind: control.JobStep, Rollout: a.Rollout, Revision: a.Revision}
+}
 
 type shardArgs struct {
 	Rollout int64 `json:"rollout"`
@@ -222,6 +244,10 @@ type shardArgs struct {
 
 // Kind implements river.JobArgs.
 func (shardArgs) Kind() string { return control.JobShard }
+
+func (a shardArgs) job() control.Job {
+	return control.Job{Kind: control.JobShard, Rollout: a.Rollout, Revision: a.Epoch, Undo: a.Undo, Wave: a.Wave, Shard: a.Shard}
+}
 
 // Simulations and calibrations: one at a time on each manager, since each keeps a processor busy.
 const (
@@ -237,15 +263,8 @@ type taskArgs struct {
 // Kind implements river.JobArgs.
 func (taskArgs) Kind() string { return control.JobTask }
 
-type taskWorker struct {
-	river.WorkerDefaults[taskArgs]
-
-	work func(context.Context, control.Job) error
-}
-
-// Work implements river.Worker.
-func (w *taskWorker) Work(ctx context.Context, j *river.Job[taskArgs]) error {
-	return w.work(ctx, control.Job{Kind: control.JobTask, Task: j.Args.Task, Revision: j.Args.Attempt})
+func (a taskArgs) job() control.Job {
+	return control.Job{Kind: control.JobTask, Task: a.Task, Revision: a.Attempt}
 }
 
 type periodicArgs struct {
@@ -254,29 +273,6 @@ type periodicArgs struct {
 
 // Kind implements river.JobArgs.
 func (periodicArgs) Kind() string { return "periodic" }
-
-type stepWorker struct {
-	river.WorkerDefaults[stepArgs]
-
-	work func(context.Context, control.Job) error
-}
-
-// Work implements river.Worker.
-func (w *stepWorker) Work(ctx context.Context, j *river.Job[stepArgs]) error {
-	return w.work(ctx, control.Job{Kind: control.JobStep, Rollout: j.Args.Rollout, Revision: j.Args.Revision})
-}
-
-type shardWorker struct {
-	river.WorkerDefaults[shardArgs]
-
-	work func(context.Context, control.Job) error
-}
-
-// Work implements river.Worker.
-func (w *shardWorker) Work(ctx context.Context, j *river.Job[shardArgs]) error {
-	a := j.Args
-	return w.work(ctx, control.Job{Kind: control.JobShard, Rollout: a.Rollout, Revision: a.Epoch, Undo: a.Undo, Wave: a.Wave, Shard: a.Shard})
-}
 
 type periodicWorker struct {
 	river.WorkerDefaults[periodicArgs]

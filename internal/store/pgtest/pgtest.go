@@ -4,7 +4,7 @@
 // Most tests want Database: a fresh database on a server that the whole test binary shares and that
 // does not wait for the disk. Tests that stop or kill a server Start one of their own.
 //
-// Where there is no PostgreSQL the test is skipped, or fails when FAIRLANE_REQUIRE_INTEROP is 1.
+// Where there is no PostgreSQL the test is skipped or fails as internal/peertest has it.
 // FAIRLANE_POSTGRES_BIN names the folder of its programs when it is in none of the usual places.
 package pgtest
 
@@ -28,6 +28,8 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
+
+	"fairlane/internal/peertest"
 )
 
 // Options of a server; the zero value is the default of each.
@@ -80,10 +82,9 @@ var errMissing = errors.New("PostgreSQL was not found: install Debian's package 
 func check(t testing.TB, err error) {
 	t.Helper()
 	switch {
-	case err == nil:
-	case errors.Is(err, errMissing) && os.Getenv("FAIRLANE_REQUIRE_INTEROP") != "1":
-		t.Skip(err)
-	default:
+	case errors.Is(err, errMissing):
+		peertest.Missing(t, err.Error())
+	case err != nil:
 		t.Fatal(err)
 	}
 }

@@ -2,8 +2,7 @@
 // tools on it, for tests. Every process has a deadline, its own process group, socket name
 // and directory, and is killed by its id.
 //
-// When a program is not installed the test is skipped, or fails when the environment
-// variable FAIRLANE_REQUIRE_INTEROP is set.
+// Where one of them is not installed the test is skipped or fails as internal/peertest has it.
 package ibsimtest
 
 import (
@@ -20,10 +19,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
-)
 
-// Packages are the Debian packages that the helpers need.
-const Packages = "ibsim-utils, libumad2sim0, infiniband-diags, opensm"
+	"fairlane/internal/peertest"
+)
 
 // Deadline bounds the life of every process started here.
 const Deadline = 60 * time.Second
@@ -31,57 +29,24 @@ const Deadline = 60 * time.Second
 // NetExamples is the directory of the example fabrics of package ibsim-utils.
 const NetExamples = "/usr/share/doc/ibsim-utils/net-examples"
 
-// Require skips the test, or fails it when FAIRLANE_REQUIRE_INTEROP is set, unless all
-// programs are installed.
-func Require(t testing.TB, programs ...string) {
-	t.Helper()
-	for _, p := range programs {
-		if _, err := lookPath(p); err != nil {
-			missing(t, fmt.Sprintf("program %s is not installed", p))
-		}
-	}
-}
-
-// RequireFile is Require for a file, such as an example fabric.
+// RequireFile is peertest.Program for a file, such as an example fabric.
 func RequireFile(t testing.TB, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
-		missing(t, fmt.Sprintf("file %s is missing", path))
+		peertest.Missing(t, fmt.Sprintf("file %s is missing", path))
 	}
-}
-
-func missing(t testing.TB, what string) {
-	t.Helper()
-	msg := fmt.Sprintf("%s (Debian packages %s)", what, Packages)
-	if os.Getenv("FAIRLANE_REQUIRE_INTEROP") != "" {
-		t.Fatal(msg)
-	}
-	t.Skip(msg)
-}
-
-// lookPath also looks in the directories of system programs, which are not in every PATH.
-func lookPath(name string) (string, error) {
-	if p, err := exec.LookPath(name); err == nil {
-		return p, nil
-	}
-	for _, dir := range []string{"/usr/sbin", "/sbin"} {
-		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return p, nil
-		}
-	}
-	return "", fmt.Errorf("program %s: %w", name, exec.ErrNotFound)
 }
 
 // Preload returns the path of libumad2sim.so, which lets unmodified tools run on a
-// simulated fabric; without it the test is skipped or fails as Require has it.
+// simulated fabric.
 func Preload(t testing.TB) string {
 	t.Helper()
-	for _, pattern := range []string{"/usr/lib/*/umad2sim/libumad2sim.so*", "/usr/lib*/umad2sim/libumad2sim.so*"} {
+	for _, pattern := range []string{"/usr/lib/*/umad2sim/libumad2sim.so*", "/usr/lib*/umad2sim/libumad2sim.so*", "/usr/local/lib/umad2sim/libumad2sim.so*"} {
 		if m, _ := filepath.Glob(pattern); len(m) > 0 {
 			return m[0]
 		}
 	}
-	missing(t, "libumad2sim.so is not installed")
+	peertest.Missing(t, "libumad2sim.so is not installed")
 	return ""
 }
 
@@ -100,12 +65,8 @@ const ready = "MaxMcastCap"
 // Start runs ibsim on a fabric file until the test ends. It returns when ibsim serves.
 func Start(t testing.TB, netFile string, args ...string) *Server {
 	t.Helper()
-	Require(t, "ibsim")
+	path := peertest.Program(t, "ibsim")
 	s := &Server{SockName: SockName(t), Dir: t.TempDir()}
-	path, err := lookPath("ibsim")
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
 	cmd := command(ctx, s.Dir, path, append(append([]string{"-s", "-n"}, args...), netFile)...)
 	cmd.Env = append(os.Environ(), "IBSIM_SOCKNAME="+s.SockName)
@@ -165,12 +126,7 @@ func SockName(t testing.TB) string {
 // output. host names the node it runs on; empty is the first one.
 func (s *Server) Tool(t testing.TB, host, name string, args ...string) string {
 	t.Helper()
-	Require(t, name)
-	lib := Preload(t)
-	path, err := lookPath(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, lib := peertest.Program(t, name), Preload(t)
 	ctx, cancel := context.WithTimeout(context.Background(), Deadline)
 	defer cancel()
 	cmd := command(ctx, s.Dir, path, args...)

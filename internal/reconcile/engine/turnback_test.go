@@ -1,0 +1,158 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlane/internal/control"
+	"fairlane/policy"
+	"fairlane/subnet"
+)
+
+// waves lists the waves of the devices that moved to a state, in the order of their moves.
+func (w *world) waves(to string) (out []int) {
+	wave := map[string]int{}
+	for _, d := range w.db.devices[w.id] {
+		wave[d.Device.Name] = d.Wave
+	}
+	for _, e := range w.db.events {
+		if e.Kind == "device.state" && strings.Contains(string(e.Data), `"to":"`+to+`"`) {
+			out = append(out, wave[e.Subject])
+		}
+	}
+	return out
+}
+
+// ended plays the world and returns the rollout.
+func (w *world) ended(t *testing.T) control.Rollout {
+	t.Helper()
+	w.play()
+	w.judge()
+	if len(w.faults) > 0 {
+		t.Error(strings.Join(w.faults, "\n"))
+	}
+	return w.db.rollouts[w.id]
+}
+
+func TestRollbackUndoesInReverse(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	for seed := range uint64(20) {
+		w := peaceful(t, target, seed+1, func(o *control.RolloutOptions) { o.ConfirmWindow = time.Second }) // nobody confirms
+		ro := w.ended(t)
+		for _, a := range w.db.devices[w.id] {
+			for _, b := range w.db.devices[w.id] {
+				if a.Device.Kind == subnet.KindCA && b.Device.Kind == subnet.KindSwitch && a.Wave >= b.Wave {
+					t.Errorf("%s is in wave %d, %s in wave %d", a.Device, a.Wave, b.Device, b.Wave)
+				}
+			}
+		}
+		there, back := w.waves("in-sync"), w.waves("rolled-back")
+		if !slices.IsSorted(there) || len(there) != len(w.devices) {
+			t.Errorf("seed %d: written in waves %v", seed+1, there)
+		}
+		slices.Reverse(back)
+		if ro.State != control.RolloutRolledBack || !slices.Equal(back, there) {
+			t.Errorf("seed %d: ended as %s, undone in waves %v from the last on, want %v", seed+1, ro.State, back, there)
+		}
+	}
+}
+
+func TestTheHealthGateTurnsBack(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	for seed := range uint64(20) {
+		w := peaceful(t, target, seed+1, func(o *control.RolloutOptions) { o.MinUtilisation = 0.5 })
+		var asked []int
+		w.gate = func(ro control.Rollout) error {
+			if asked = append(asked, ro.Wave); ro.Wave == 1 {
+				return errors.New("nothing flows")
+			}
+			return nil
+		}
+		ro := w.ended(t)
+		if ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result, "health gate after wave 2 of") || !strings.Contains(ro.Result, "nothing flows") {
+			t.Errorf("seed %d: ended as %s: %s", seed+1, ro.State, ro.Result)
+		}
+		if !slices.Equal(slices.Compact(asked), []int{0, 1}) || slices.Max(w.waves("applying")) != 1 {
+			t.Errorf("seed %d: asked after waves %v, written in waves %v", seed+1, asked, w.waves("applying"))
+		}
+	}
+}
+
+func TestAFailedCanaryIsNamed(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.FailureBudget = 5 })
+	var canary string
+	for id, d := range w.db.devices[w.id] {
+		if d.Wave == 0 {
+			w.devices[id].clamps, canary = true, d.Device.Name
+		}
+	}
+	ro := w.ended(t)
+	if ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result, "canary") || !strings.Contains(ro.Result, canary) {
+		t.Errorf("ended as %s: %s; want it to name canary %s", ro.State, ro.Result, canary)
+	}
+	if waves := w.waves("applying"); slices.Max(waves) != 0 {
+		t.Errorf("after the canary had failed, waves %v were written", waves)
+	}
+}
+
+func TestPlacementsComeFirstAndAreVerified(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	for name, c := range map[string]struct {
+		lazy   int
+		deaf   bool
+		state  control.RolloutState
+		placed control.Placed
+	}{
+		"at once":                   {0, false, control.RolloutSucceeded, control.PlacedVerified},
+		"at the second try":         {1, false, control.RolloutSucceeded, control.PlacedVerified},
+		"asked for, never in force": {0, true, control.RolloutFailed, control.PlacedUnverified},
+	} {
+		for seed := range uint64(10) {
+			w := peaceful(t, target, seed+1, nil)
+			w.lazy, w.deaf = c.lazy, c.deaf
+			ro := w.ended(t)
+			if ro.State != c.state || ro.Placed != c.placed || slices.Equal(w.placed, target.Plan.Placements) == c.deaf {
+				t.Errorf("%s: ended as %s, placements %s: %s", name, ro.State, ro.Placed, ro.Result)
+			}
+			if written := w.waves("applying"); c.deaf && len(written) > 0 {
+				t.Errorf("%s: devices of waves %v were written", name, written)
+			}
+		}
+	}
+}
+
+func TestRollbackReturnsPlacements(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	for _, known := range []bool{true, false} {
+		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.FailureBudget = 0 })
+		w.prior = target
+		before := *target.Plan
+		w.prior.Plan, before.Placements = &before, []policy.Placement{{Tenant: "t0", SL: 7}}
+		ro := w.db.rollouts[w.id]
+		if ro.Prior = ""; known {
+			ro.Prior = "before"
+		}
+		w.db.rollouts[w.id] = ro
+		for _, b := range w.devices {
+			b.clamps = true
+		}
+		ro = w.ended(t)
+		switch {
+		case ro.State != control.RolloutRolledBack:
+			t.Errorf("known %t: ended as %s: %s", known, ro.State, ro.Result)
+		case known && (ro.Placed != control.PlacedRestored || !slices.Equal(w.placed, before.Placements)):
+			t.Errorf("placements are %s: %v", ro.Placed, w.placed)
+		case !known && (ro.Placed != control.PlacedVerified || !strings.Contains(ro.Result, "placements stay")):
+			t.Errorf("placements are %s: %s", ro.Placed, ro.Result)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+
+	registers "fairlane/ccconfig/dcqcn"
+	"fairlane/internal/quantity"
+)
+
+// MaxPorts is the most ports whose settings can change: what Flow.Host can tell apart.
+const MaxPorts = 1 << 16
+
+// maxBuilt bounds the reaction points that are kept for ports with equal registers to share.
+const maxBuilt = 1 << 12
+
+// MlxPorts is "dcqcn-mlx" for NIC ports that each have registers of their own, which may be written while flows
+// run. A flow keeps the state of its limiter and goes by the new registers at once: timers whose period has been
+// written start anew with it, and registers that act when a limiter is attached act when the next one is. With
+// registers that never change it does what "dcqcn-mlx" does.
+//
+// The vendor does not publish what its NICs do about a limiter that is at work when a register is written.
+type MlxPorts struct {
+	ports eras[mlxPoint]
+	built map[mlxState]*mlxPoint
+	flows slots[mlxPortFlow]
+}
+
+// mlxState is what a reaction point is made of.
+type mlxState struct {
+	registers registers.Settings
+	on        bool
+}
+
+type mlxPortFlow struct {
+	dcqcnMlxFlow
+	era *era[mlxPoint]
+}
+
+// NewMlxPorts returns the congestion control of so many ports, all with the same registers and DCQCN on. It fails for
+// ports outside 1 to MaxPorts and, naming the register, on values that it cannot hold.
+func NewMlxPorts(ports int, s *registers.Settings) (*MlxPorts, error) {
+	if ports < 1 || ports > MaxPorts {
+		return nil, fmt.Errorf("%d ports with settings of their own: want 1 to %d", ports, MaxPorts)
+	}
+	m := &MlxPorts{built: make(map[mlxState]*mlxPoint)}
+	p, err := m.point(mlxState{*s, true})
+	if err != nil {
+		return nil, err
+	}
+	m.ports = newEras(ports, p)
+	return m, nil
+}
+
+// point returns the reaction point of a state.
+func (m *MlxPorts) point(s mlxState) (*mlxPoint, error) {
+	if p := m.built[s]; p != nil {
+		return p, nil
+	}
+	spec := dcqcnMlxSpec()
+	a, err := spec.Build(MlxFromSettings(&s.registers))
+	if err != nil {
+		return nil, err
+	}
+	d, ok := a.(*dcqcnMlx)
+	if !ok {
+		return nil, errors.New("dcqcn-mlx is of another kind")
+	}
+	p := d.mlxPoint
+	p.off = !s.on
+	if len(m.built) >= maxBuilt {
+		clear(m.built)
+	}
+	m.built[s] = &p
+	return &p, nil
+}
+
+// Set writes the registers of a port at now, which must not be before the last change, and turns its reaction point
+// on or off: off, flows lose their limiters. It fails for a port that does not exist and, naming the register, on
+// values that it cannot hold.
+func (m *MlxPorts) Set(port int, now quantity.Picoseconds, s *registers.Settings, on bool) error {
+	if port < 0 || port >= len(m.ports.current) {
+		return fmt.Errorf("port %d: want 0 to %d", port, len(m.ports.current)-1)
+	}
+	p, err := m.point(mlxState{*s, on})
+	if err != nil {
+		return err
+	}
+	if m.ports.current[port].p != p {
+		m.ports.change(port, now, p)
+	}
+	return nil
+}
+
+// Traits are those of dcqcn-mlx with a byte counter, whether or not a port has it on.
+func (m *MlxPorts) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: true} }
+
+// Reserve implements Algorithm.
+func (m *MlxPorts) Reserve(n int) { m.flows.reserve(n) }
+
+// Start implements Algorithm: the flow has the registers of its host.
+func (m *MlxPorts) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
+	s := m.flows.at(slot)
+	s.era = m.ports.current[f.Host]
+	return s.era.p.begin(&s.dcqcnMlxFlow, now, f)
+}
+
+// at returns a flow and its reaction point as they are now.
+func (m *MlxPorts) at(slot int32, c *Control) (*dcqcnMlxFlow, *mlxPoint) {
+	f := m.flows.at(slot)
+	for f.era.next != nil {
+		was := f.era.p
+		f.era = f.era.next
+		was.upTo(&f.dcqcnMlxFlow, f.era.since, c)
+		f.era.p.adopt(&f.dcqcnMlxFlow, was, f.era.since)
+		c.Rate = f.Rate
+	}
+	return &f.dcqcnMlxFlow, f.era.p
+}
+
+// Settle implements Algorithm.
+func (m *MlxPorts) Settle(slot int32, now quantity.Picoseconds, c *Control) {
+	f, d := m.at(slot, c)
+	d.upTo(f, now, c)
+}
+
+// Sent implements Algorithm.
+func (m *MlxPorts) Sent(slot int32, now quantity.Picoseconds, wire int, c *Control) {
+	if f, d := m.at(slot, c); d.bytes > 0 {
+		d.count(f, now, wire, c)
+	}
+}
+
+// Ack implements Algorithm.
+func (m *MlxPorts) Ack(slot int32, a *Ack, c *Control) {
+	f, d := m.at(slot, c)
+	d.echoed(f, a, c)
+}
+
+// Notify implements Algorithm.
+func (m *MlxPorts) Notify(slot int32, n *Notification, c *Control) {
+	if f, d := m.at(slot, c); n.Kind == NotifyCNP {
+		d.notified(f, n.Now, c)
+	}
+}
+
+// Gauges implements Algorithm.
+func (m *MlxPorts) Gauges() []string { return rpGauges() }
+
+// Read implements Algorithm. Values are those of when the flow was last settled.
+func (m *MlxPorts) Read(slot int32, dst []float64) {
+	f := m.flows.at(slot)
+	f.era.p.gauges(&f.dcqcnMlxFlow, dst)
+}
+
+// adopt makes a flow, settled to now by the registers it had, go by these.
+func (d *mlxPoint) adopt(f *dcqcnMlxFlow, was *mlxPoint, now quantity.Picoseconds) {
+	if !f.is(rpActive) || d.off {
+		d.release(&f.rpClock)
+		f.incAt = neverTick
+		return
+	}
+	if !f.is(rpAlphaDue) {
+		k := (now - f.alphaAt) / was.alpha.period
+		f.Alpha = was.alpha.decay(f.Alpha, int64(k))
+		f.alphaAt += k * was.alpha.period
+	}
+	if d.alpha.period != was.alpha.period {
+		f.alphaAt = now
+	}
+	if d.monitor != was.monitor && !d.spaced {
+		f.cutAt = now
+		if f.is(rpCutDue) {
+			f.cutAt += d.monitor
+		}
+	}
+	if d.inc != was.inc {
+		f.incAt = now + d.inc
+	}
+	if d.bytes != was.bytes {
+		f.sent = 0
+	}
+}

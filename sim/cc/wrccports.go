@@ -1,0 +1,179 @@
+package cc
+
+import (
+	"fmt"
+	"math"
+
+	"fairlane/internal/quantity"
+	"fairlane/wrcc"
+)
+
+// Reweigher is an Algorithm whose flows can be given other weights while they run.
+type Reweigher interface {
+	Algorithm
+	// Reweigh gives a flow a weight, more than 0 and finite.
+	Reweigh(slot int32, weight float64)
+}
+
+// WRCCPorts is "wrcc-weighted" for NIC ports that each have settings of their own, which may change while flows run. A
+// flow keeps its rate and goes by the new settings at once; a timer whose period has changed starts anew. With
+// settings that never change it does what "wrcc-weighted" does.
+type WRCCPorts struct {
+	ports eras[WRCCPort]
+	flows slots[wrccPortFlow]
+}
+
+// WRCCPort is what a NIC port's senders go by.
+type WRCCPort struct {
+	wrcc.SenderParams
+	Domain uint16 // data centre
+}
+
+type wrccPortFlow struct {
+	wrccFlow
+	era *era[WRCCPort]
+}
+
+// NewWRCCPorts returns the congestion control of so many ports, all with the same settings. It fails for ports outside
+// 1 to MaxPorts and for settings out of range.
+func NewWRCCPorts(ports int, p WRCCPort) (*WRCCPorts, error) {
+	if ports < 1 || ports > MaxPorts {
+		return nil, fmt.Errorf("%d ports with settings of their own: want 1 to %d", ports, MaxPorts)
+	}
+	if err := p.Validate(wrcc.MinPeriod); err != nil {
+		return nil, err
+	}
+	return &WRCCPorts{ports: newEras(ports, &p)}, nil
+}
+
+// Set changes the settings of a port at now, which must not be before the last change. It fails for a port that does
+// not exist and for settings out of range.
+func (w *WRCCPorts) Set(port int, now quantity.Picoseconds, p WRCCPort) error {
+	if port < 0 || port >= len(w.ports.current) {
+		return fmt.Errorf("port %d: want 0 to %d", port, len(w.ports.current)-1)
+	}
+	if err := p.Validate(wrcc.MinPeriod); err != nil {
+		return err
+	}
+	if *w.ports.current[port].p != p {
+		w.ports.change(port, now, &p)
+	}
+	return nil
+}
+
+// Traits implements Algorithm.
+func (w *WRCCPorts) Traits() Traits {
+	return Traits{DataHeader: wrcc.HeaderSize, AckHeader: wrcc.HeaderSize}
+}
+
+// Reserve implements Algorithm.
+func (w *WRCCPorts) Reserve(n int) { w.flows.reserve(n) }
+
+// Start implements Algorithm: the flow has the settings of its host.
+func (w *WRCCPorts) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
+	s := w.flows.at(slot)
+	s.era = w.ports.current[f.Host]
+	flow := *f
+	flow.Domain = s.era.p.Domain
+	return s.begin(&s.era.p.SenderParams, now, &flow)
+}
+
+// at returns a flow and its settings as they are now.
+func (w *WRCCPorts) at(slot int32) (*wrccFlow, *wrcc.SenderParams) {
+	f := w.flows.at(slot)
+	for f.era.next != nil {
+		was := f.era.p
+		f.era = f.era.next
+		f.Sender.Settle(&was.SenderParams, f.era.since)
+		f.Adopt(&was.SenderParams, &f.era.p.SenderParams, f.era.since)
+		f.Move(f.era.p.Domain)
+	}
+	return &f.wrccFlow, &f.era.p.SenderParams
+}
+
+// Settle implements Algorithm.
+func (w *WRCCPorts) Settle(slot int32, now quantity.Picoseconds, c *Control) {
+	s, p := w.at(slot)
+	s.Settle(p, now)
+	c.Rate = s.Rate()
+}
+
+// Sent implements Algorithm.
+func (w *WRCCPorts) Sent(int32, quantity.Picoseconds, int, *Control) {}
+
+// Ack implements Algorithm.
+func (w *WRCCPorts) Ack(slot int32, a *Ack, c *Control) {
+	s, p := w.at(slot)
+	s.acknowledged(p, a, c)
+}
+
+// Notify implements Algorithm.
+func (w *WRCCPorts) Notify(slot int32, n *Notification, c *Control) {
+	s, p := w.at(slot)
+	s.notified(p, n, c)
+}
+
+// Stamp implements Stamper.
+func (w *WRCCPorts) Stamp(slot int32, _ quantity.Picoseconds) Stamp {
+	s, p := w.at(slot)
+	return s.stamp(p)
+}
+
+// Reweigh implements Reweigher.
+func (w *WRCCPorts) Reweigh(slot int32, weight float64) {
+	s, _ := w.at(slot)
+	s.Reweigh(weight)
+}
+
+// Gauges implements Algorithm.
+func (w *WRCCPorts) Gauges() []string { return wrccGauges() }
+
+// Read implements Algorithm.
+func (w *WRCCPorts) Read(slot int32, dst []float64) {
+	s, p := w.at(slot)
+	s.gauges(p, dst)
+}
+
+// begin starts a flow.
+func (s *wrccFlow) begin(p *wrcc.SenderParams, now quantity.Picoseconds, f *Flow) Control {
+	weight := 1.0
+	if f.Weight > 0 && !math.IsInf(f.Weight, 0) {
+		weight = f.Weight
+	}
+	s.payload = int32(f.Payload)
+	s.Sender = wrcc.NewSender(p, wrcc.SenderFlow{
+		Line: float64(f.LineRate), Weight: weight, RTT: f.BaseRTT, Packet: f.Wire, Domain: f.Domain,
+	}, now)
+	return Control{Rate: s.Rate()}
+}
+
+// acknowledged takes an acknowledgement. Sequence numbers are byte positions: the number of an acknowledgement is the
+// end of what it covers, so that a later one is greater.
+func (s *wrccFlow) acknowledged(p *wrcc.SenderParams, a *Ack, c *Control) {
+	s.Ack(p, a.Now, a.Seq, a.FairRate, a.Domain)
+	c.Rate = s.Rate()
+}
+
+// notified takes an FCNP. It names the packet by its first byte; the acknowledgement of that very packet ends one
+// payload later and is old as well.
+func (s *wrccFlow) notified(p *wrcc.SenderParams, n *Notification, c *Control) {
+	if n.Kind != NotifyFCNP {
+		return
+	}
+	s.FCNP(p, n.Now, n.Seq+int64(s.payload), n.FairRate)
+	c.Rate = s.Rate()
+}
+
+func (s *wrccFlow) stamp(p *wrcc.SenderParams) Stamp {
+	h := s.Header(p)
+	return Stamp{FairRate: h.FairRate, RTT: h.RTT, Domain: h.Domain, Burst: h.Burst()}
+}
+
+func wrccGauges() []string { return []string{"fair_bps", "burst"} }
+
+func (s *wrccFlow) gauges(p *wrcc.SenderParams, dst []float64) {
+	dst[0], dst[1] = s.FairRate(), 0
+	if h := s.Header(p); h.Burst() {
+		dst[1] = 1
+	}
+}

@@ -1,0 +1,309 @@
+package ether
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+)
+
+// A NIC whose flows belong to virtual functions shares its port among them as the switch inside such NICs does: the
+// functions below their least rate first, then all by weight, none above its most. Within a function flows take
+// turns. Acknowledgements and notifications are not held back; they count as their function's octets.
+
+// FunctionShare is the share of a virtual function in what its port sends.
+type FunctionShare struct {
+	Weight uint32           // 1 when 0
+	Min    quantity.BitRate // wire bytes, served before weights count; 0 is none
+	Max    quantity.BitRate // wire bytes; 0 is no limit
+}
+
+// FunctionStats are what a virtual function has sent and received: octets on the wire, with headers.
+type FunctionStats struct {
+	TxOctets, RxOctets   uint64
+	TxPackets, RxPackets uint64
+}
+
+// shapeCredit is how much of the time that a function, or a port, with a most rate has waited for others it may make up
+// for; minCredit is likewise for a least rate.
+const (
+	shapeCredit = 20 * quantity.Microsecond
+	minCredit   = 100 * quantity.Microsecond
+)
+
+// shares is what a host with functions knows of them.
+type shares struct {
+	functions []int32 // into Network.functions
+	served    float64 // virtual time of the port: of the function that has had least of those that may send
+	max       quantity.BitRate
+	due       quantity.Picoseconds // with max: of the port's next packet
+	wake      quantity.Picoseconds // instant of the valid evShape, or sim.Never
+	waiting   [MaxClasses]int32    // functions with flows in line
+}
+
+// function is one virtual function.
+type function struct {
+	FunctionShare
+	host   int32
+	ready  uint8   // classes with flows in line
+	spent  float64 // virtual time: octets by weight
+	minDue quantity.Picoseconds
+	maxDue quantity.Picoseconds
+	turns  [MaxClasses]turns
+	stats  FunctionStats
+}
+
+func (s *FunctionShare) check() error {
+	switch {
+	case s.Min < 0 || s.Min > quantity.MaxBitRate || s.Max < 0 || s.Max > quantity.MaxBitRate:
+		return fmt.Errorf("rates of a function from %d to %d bit/s: want 0 to %d", int64(s.Min), int64(s.Max), int64(quantity.MaxBitRate))
+	case s.Max != 0 && s.Min > s.Max:
+		return fmt.Errorf("least rate of a function %s: want at most its most, %s", s.Min, s.Max)
+	}
+	return nil
+}
+
+// AddFunction gives a host one more virtual function and returns its number, for FlowSpec. The first of a host must
+// come before any flow is added.
+func (n *Network) AddFunction(host int32, s FunctionShare) (int32, error) {
+	if err := n.checkHost(host); err != nil {
+		return 0, err
+	}
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	h := &n.hosts[host]
+	if h.shares == nil {
+		if n.slots > 0 || len(n.specs) > 0 {
+			return 0, errors.New("first function of a host: want it before any flow")
+		}
+		h.shares = &shares{wake: sim.Never}
+	}
+	if len(n.functions) == 0 {
+		n.functions = append(n.functions, function{})
+	}
+	f := function{host: host}
+	for c := range f.turns {
+		f.turns[c] = turns{none, none}
+	}
+	f.FunctionShare = s
+	f.Weight = max(1, s.Weight)
+	f.spent = h.shares.served
+	at := int32(len(n.functions))
+	n.functions = append(n.functions, f)
+	h.shares.functions = append(h.shares.functions, at)
+	return at, nil
+}
+
+// SetFunction changes the share of a function from now on.
+func (n *Network) SetFunction(number int32, s FunctionShare) error {
+	if err := n.checkFunction(number); err != nil {
+		return err
+	}
+	if err := s.check(); err != nil {
+		return err
+	}
+	f := &n.functions[number]
+	s.Weight = max(1, s.Weight)
+	if f.FunctionShare == s {
+		return nil
+	}
+	now := n.eng.Now()
+	f.FunctionShare = s
+	f.minDue, f.maxDue = now, now
+	f.spent = n.hosts[f.host].shares.served
+	n.kick(n.hosts[f.host].port, &n.ports[n.hosts[f.host].port])
+	return nil
+}
+
+// SetMaxRate bounds what a host with functions sends of data; 0 does not.
+func (n *Network) SetMaxRate(host int32, rate quantity.BitRate) error {
+	if err := n.checkHost(host); err != nil {
+		return err
+	}
+	h := &n.hosts[host]
+	switch {
+	case rate < 0 || rate > quantity.MaxBitRate:
+		return fmt.Errorf("most rate of host %d, %d bit/s: want 0 to %d", host, int64(rate), int64(quantity.MaxBitRate))
+	case h.shares == nil && rate != 0:
+		return fmt.Errorf("most rate of host %d: want a host with functions", host)
+	case h.shares == nil || h.shares.max == rate:
+		return nil
+	}
+	h.shares.max, h.shares.due = rate, n.eng.Now()
+	n.kick(h.port, &n.ports[h.port])
+	return nil
+}
+
+// Function returns what a function has sent and received so far, or nothing for a number that AddFunction did not return.
+func (n *Network) Function(number int32) FunctionStats {
+	if n.checkFunction(number) != nil {
+		return FunctionStats{}
+	}
+	return n.functions[number].stats
+}
+
+func (n *Network) checkFunction(number int32) error {
+	if number < 1 || int(number) >= len(n.functions) {
+		return fmt.Errorf("function %d: want 1 to %d", number, len(n.functions)-1)
+	}
+	return nil
+}
+
+func (n *Network) checkHost(host int32) error {
+	if host < 0 || int(host) >= len(n.hosts) {
+		return fmt.Errorf("host %d: want 0 to %d", host, len(n.hosts)-1)
+	}
+	return nil
+}
+
+// checkFunctions refuses a flow whose functions are not of its hosts.
+func (n *Network) checkFunctions(f *FlowSpec) error {
+	for _, e := range [2]struct{ host, number int32 }{{f.Src, f.Function}, {f.Dst, f.PeerFunction}} {
+		if e.number == 0 {
+			continue
+		}
+		if err := n.checkFunction(e.number); err != nil {
+			return err
+		}
+		if of := n.functions[e.number].host; of != e.host {
+			return fmt.Errorf("function %d of host %d: want one of host %d", e.number, of, e.host)
+		}
+	}
+	if f.Function == 0 && n.hosts[f.Src].shares != nil {
+		return fmt.Errorf("host %d has functions: want the one that sends", f.Src)
+	}
+	return nil
+}
+
+// joinFunction returns the line of a flow's function and class, which the flow is about to join.
+func (n *Network) joinFunction(slot int32, f *flow) *turns {
+	fn, sh := &n.functions[n.ends(slot).function], n.hosts[f.src].shares
+	if fn.ready == 0 { // idle time is not saved up
+		fn.spent = max(fn.spent, sh.served)
+	}
+	if fn.ready>>f.cls&1 == 0 {
+		fn.ready |= 1 << f.cls
+		sh.waiting[f.cls]++
+	}
+	return &fn.turns[f.cls]
+}
+
+// sendFunction starts a packet of the function whose turn it is in a class. It reports whether it did, and otherwise
+// whether all functions of the class are held back.
+func (n *Network) sendFunction(pi int32, p *port, cls int) (sent, wait bool) {
+	h := &n.hosts[p.host]
+	sh := h.shares
+	at := n.chooseFunction(sh, cls, p.host)
+	if at == none {
+		return false, true
+	}
+	fn := &n.functions[at]
+	t := &fn.turns[cls]
+	slot := t.head
+	if t.head = n.flow(slot).next2; t.head == none {
+		t.tail = none
+		fn.ready &^= 1 << cls
+		if sh.waiting[cls]--; sh.waiting[cls] == 0 {
+			h.flowsReady &^= 1 << cls
+		}
+	}
+	before := p.tx
+	if !n.emit(pi, p, slot) {
+		return false, false
+	}
+	wire, now := p.tx-before, n.eng.Now()
+	fn.stats.TxOctets += wire
+	fn.stats.TxPackets++
+	fn.spent += float64(wire) / float64(fn.Weight)
+	if fn.Min > 0 {
+		fn.minDue = max(fn.minDue, now-minCredit) + transmission(int(wire), fn.Min)
+	}
+	if fn.Max > 0 {
+		fn.maxDue = max(fn.maxDue, now-shapeCredit) + transmission(int(wire), fn.Max)
+	}
+	if sh.max > 0 {
+		sh.due = max(sh.due, now-shapeCredit) + transmission(int(wire), sh.max)
+	}
+	return true, false
+}
+
+// chooseFunction returns the function whose turn it is in a class, or none, and then sees to it that the host looks
+// again when one may send.
+func (n *Network) chooseFunction(sh *shares, cls int, host int32) int32 {
+	now := n.eng.Now()
+	if sh.max > 0 && sh.due > now {
+		n.wakeAt(sh, host, sh.due)
+		return none
+	}
+	best, owed, wake := none, false, sim.Never
+	least, behind := math.Inf(1), math.Inf(1)
+	for _, at := range sh.functions {
+		fn := &n.functions[at]
+		if fn.ready>>cls&1 == 0 {
+			continue
+		}
+		if fn.Max > 0 && fn.maxDue > now {
+			wake = min(wake, fn.maxDue)
+			fn.spent = max(fn.spent, sh.served) // what it may not have is not saved up
+			continue
+		}
+		behind = min(behind, fn.spent)
+		key, first := fn.spent, fn.Min > 0 && fn.minDue <= now
+		if first {
+			key = float64(fn.minDue)
+		}
+		if first && !owed || first == owed && key < least {
+			best, owed, least = at, first, key
+		}
+	}
+	if best == none {
+		n.wakeAt(sh, host, wake)
+		return none
+	}
+	sh.served = max(sh.served, behind)
+	return best
+}
+
+// wakeAt makes a host look for something to send at an instant.
+func (n *Network) wakeAt(sh *shares, host int32, at quantity.Picoseconds) {
+	if at < sh.wake {
+		sh.wake = at
+		n.eng.Schedule(at, evShape, host, 0)
+	}
+}
+
+// shaped is the instant at which a function of a host may send again.
+func (n *Network) shaped(host int32, at quantity.Picoseconds) {
+	h := &n.hosts[host]
+	if h.shares.wake != at {
+		return
+	}
+	h.shares.wake = sim.Never
+	n.kick(h.port, &n.ports[h.port])
+}
+
+// countIn counts a packet that has come to a host for the function it is for.
+func (n *Network) countIn(k *packet) {
+	e := n.ends(k.flow)
+	at := e.function
+	if k.kind == kindData {
+		at = e.peer
+	}
+	s := &n.functions[at].stats
+	s.RxOctets += uint64(k.wire)
+	s.RxPackets++
+}
+
+// countReply counts an acknowledgement or notification that a host is about to send.
+func (n *Network) countReply(pk int32) {
+	k := n.pool.at(pk)
+	if n.flow(k.flow).gen != k.gen {
+		return
+	}
+	s := &n.functions[n.ends(k.flow).peer].stats
+	s.TxOctets += uint64(k.wire)
+	s.TxPackets++
+}

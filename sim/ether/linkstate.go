@@ -1,0 +1,87 @@
+package ether
+
+import (
+	"errors"
+
+	"fairlane/subnet"
+)
+
+// SetLink connects or cuts the link of a port, in both directions. What is on a link that is cut is lost, and so is
+// what waits at a switch to leave by it; hosts keep what they have to send. Switches know at once: flows with another
+// shortest path take it, possibly overtaking packets of theirs. A flow whose last packets are lost goes on only with
+// Recovery.Timeout. It fails for a port without a link and for fabrics with BiCC switches.
+func (n *Network) SetLink(at subnet.PortRef, up bool) error {
+	pi, err := n.linked(at)
+	if err != nil {
+		return err
+	}
+	if n.cfg.DCI != nil || n.part != nil {
+		return errors.New("a link of a fabric with BiCC switches, or in parts, cannot be cut")
+	}
+	if n.ports[pi].down != up {
+		return nil
+	}
+	ends := [2]int32{pi, n.ports[pi].peer}
+	for _, i := range ends {
+		if up {
+			n.ports[i].down, n.ports[i].paused = false, 0
+		} else {
+			n.cut(i)
+		}
+	}
+	if err := n.reroute(); err != nil {
+		return err
+	}
+	for _, i := range ends {
+		n.kick(i, &n.ports[i])
+	}
+	return nil
+}
+
+// cut ends what a port sends, and what it knew of the far end's wishes.
+func (n *Network) cut(pi int32) {
+	p := &n.ports[pi]
+	p.stats.PausedTime = p.pausedFor(n.eng.Now())
+	p.down, p.paused = true, 1<<MaxClasses-1
+	for !p.pipe.empty() {
+		pk := p.pipe.pop(&n.pool)
+		p.lost++
+		p.lostLoad += uint64(n.pool.at(pk).wire)
+		n.discard(pk)
+	}
+	p.torn = true
+	for !p.control.empty() {
+		n.pool.put(p.control.pop(&n.pool))
+		p.frames--
+	}
+	for c := range n.classes {
+		at := int(pi)*n.classes + c
+		n.ingress[at].paused = false
+		q := &n.queues[at]
+		for !q.empty() {
+			pk := q.pop(&n.pool)
+			k := n.pool.at(pk)
+			wire := int64(k.wire)
+			q.bytes -= wire
+			p.queued -= wire
+			q.drops++
+			q.gone += uint64(wire)
+			p.stats.Drops++
+			n.unload(p, k.in, c, wire)
+			n.discard(pk)
+		}
+	}
+	p.ready = 0
+}
+
+// due reports whether the packet at the head of a link has arrived. On a link that was cut an event may be that of
+// a packet which was lost.
+func (n *Network) due(p *port) bool {
+	return p.pipe.head != none && n.pool.at(p.pipe.head).at <= n.eng.Now()
+}
+
+// reroute finds all shortest paths over the links that are up.
+func (n *Network) reroute() error {
+	n.routes = routes{}
+	return n.buildRoutes()
+}

@@ -1,0 +1,394 @@
+// Package etherlive is a live Ethernet fabric: tenants' traffic on the packet simulator in scaled time, and behind each
+// simulated NIC and switch a data plane that does what its device was told, from the instant it was told, and counts.
+// Devices answer management protocols elsewhere; here nobody knows which.
+//
+// The packets are a function of topology, flows, options and seed, and of what the data planes were told at which
+// simulated times.
+package etherlive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+	"fairlane/sim/ether"
+	"fairlane/sim/pace"
+	"fairlane/sim/plane"
+	"fairlane/sim/tenantnet"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+	"fairlane/wrcc"
+)
+
+// Options say what kind of fabric lives, and how.
+type Options struct {
+	// WRCC makes switches and NICs do WRCC instead of marking and DCQCN.
+	WRCC bool
+	Seed uint64
+	// TimeScale is simulated seconds per wall second, 0 to 1000000; 0 is as fast as the machine can.
+	TimeScale float64
+	// Slice is the most simulated time that Run advances at a time; 0 is 10 ms.
+	Slice quantity.Picoseconds
+	// Priority is the class of service, 0 to 7, of all traffic: the queue of switches and the priority of NICs that
+	// carry it. The zero value is plane.RoCEPriority; what is set for others changes nothing.
+	Priority uint8
+	// Waiting are the flows, by index, that do not send until StartFlow.
+	Waiting []int
+	// ECN is the marking of switches that nobody told any; the zero value is ether's default.
+	ECN ether.ECN
+}
+
+// timeout makes a sender begin anew whose last packets were lost with a link: above any round trip through full
+// buffers.
+const timeout = 20 * quantity.Millisecond
+
+// defaultPeriod is WRCCT of switches as published (S0): twice the largest round trip of its data centre.
+const defaultPeriod = 24 * quantity.Microsecond
+
+// Fabric is a live fabric. Its methods, and those of its data planes, are safe for concurrent use.
+type Fabric struct {
+	mu    pace.Turnstile
+	clock *pace.Clock
+	o     Options
+
+	topo  *subnet.Fabric
+	net   *tenantnet.Network
+	flows []tenants.Flow
+
+	mlx  *cc.MlxPorts  // of a RoCE fabric
+	wrcc *cc.WRCCPorts // of a WRCC fabric
+
+	nics     []*NIC           // by host
+	switches []*Switch        // by node; nil for hosts
+	pairs    []pair           // queue pairs, by their number in the network
+	byFlow   [][]int32        // queue pairs of each flow
+	domains  map[uint16]uint8 // data centres by the number that devices know them by
+	rejected []error
+}
+
+// pair is a queue pair.
+type pair struct {
+	spec   ether.FlowSpec
+	ref    ether.FlowRef
+	active bool  // ref is good
+	wanted bool  // it is to send
+	done   int64 // payload bytes of its earlier lives
+}
+
+// New builds a fabric with its flows, as devices come up with nobody managing them. It fails for flows that the
+// topology cannot carry, for more than 65,536 host ports and for options out of range.
+func New(topo *subnet.Fabric, flows []tenants.Flow, o Options) (*Fabric, error) {
+	if !(o.TimeScale >= 0 && o.TimeScale <= 1e6) {
+		return nil, fmt.Errorf("time scale %v: want 0 to 1000000", o.TimeScale)
+	}
+	if o.Slice < 0 {
+		return nil, fmt.Errorf("slice %s: want 0 or more", o.Slice)
+	}
+	if o.Priority >= plane.Priorities {
+		return nil, fmt.Errorf("priority %d: want 0 to %d", o.Priority, plane.Priorities-1)
+	}
+	if o.Priority == 0 {
+		o.Priority = plane.RoCEPriority
+	}
+	f := &Fabric{o: o, topo: topo, flows: slices.Clone(flows), domains: make(map[uint16]uint8)}
+	if err := f.build(); err != nil {
+		return nil, fmt.Errorf("live fabric: %w", err)
+	}
+	f.clock = pace.New(&f.mu, f.net, pace.Options{TimeScale: o.TimeScale, Slice: o.Slice})
+	return f, nil
+}
+
+func (f *Fabric) build() error {
+	ports := hostPorts(f.topo)
+	if ports < 1 || ports > cc.MaxPorts {
+		return fmt.Errorf("%d host ports: want 1 to %d", ports, cc.MaxPorts)
+	}
+	cfg, err := f.config(ports)
+	if err != nil {
+		return err
+	}
+	if f.net, err = tenantnet.New(f.topo, f.flows, cfg); err != nil {
+		return err
+	}
+	if err := f.addNICs(); err != nil {
+		return err
+	}
+	f.addSwitches()
+	if err := f.addPairs(); err != nil {
+		return err
+	}
+	if f.o.WRCC {
+		for _, s := range f.switches {
+			if s != nil {
+				s.resetFair()
+			}
+		}
+	}
+	return errors.Join(f.rejected...)
+}
+
+// config is the network's configuration, with algorithms whose settings change.
+func (f *Fabric) config(ports int) (ether.Config, error) {
+	var cfg ether.Config
+	if f.o.WRCC {
+		cfg = tenantnet.WRCC(f.o.Seed)
+		a, err := cc.NewWRCCPorts(ports, cc.WRCCPort{SenderParams: defaultSender()})
+		if err != nil {
+			return cfg, err
+		}
+		f.wrcc, cfg.Algorithms = a, []cc.Algorithm{a}
+		cfg.FairRate = &ether.FairRate{Period: defaultPeriod}
+	} else {
+		cfg = tenantnet.RoCE(f.o.Seed)
+		d := dcqcn.Default()
+		a, err := cc.NewMlxPorts(ports, &d)
+		if err != nil {
+			return cfg, err
+		}
+		f.mlx, cfg.Algorithms = a, []cc.Algorithm{a}
+		cfg.CNPGap = quantity.Picoseconds(d.CNPGap) * quantity.Microsecond
+		cfg.ECN = f.o.ECN
+	}
+	cfg.Recovery.Timeout = timeout
+	cfg.OnStart, cfg.OnDone = f.started, f.ended
+	return cfg, nil
+}
+
+// defaultSender is what WRCC senders go by that nobody told anything (S0).
+func defaultSender() wrcc.SenderParams {
+	return wrcc.SenderParams{T1: defaultPeriod, MinRate: float64(wrcc.DefaultFmin), Increase: wrcc.IncreaseTimer}
+}
+
+// hostPorts counts the linked ports of channel adapters.
+func hostPorts(topo *subnet.Fabric) int {
+	count := 0
+	for i := range topo.Nodes {
+		if n := &topo.Nodes[i]; n.Kind != subnet.KindSwitch {
+			for p := range n.Ports {
+				if n.Ports[p].Link >= 0 {
+					count++
+				}
+			}
+		}
+	}
+	return count
+}
+
+// addPairs starts the queue pairs of the flows that do not wait.
+func (f *Fabric) addPairs() error {
+	for _, i := range f.o.Waiting {
+		if i < 0 || i >= len(f.flows) {
+			return fmt.Errorf("waiting flow %d: want 0 to %d", i, len(f.flows)-1)
+		}
+	}
+	f.byFlow = make([][]int32, len(f.flows))
+	f.pairs = make([]pair, len(f.net.Pairs))
+	for i, at := range f.net.Pairs {
+		p := &f.pairs[i]
+		p.spec = f.net.Spec(i)
+		t := f.flows[at].Tenant
+		p.spec.Function = f.nics[p.spec.Src].functionOf(t)
+		p.spec.PeerFunction = f.nics[p.spec.Dst].functionOf(t)
+		f.byFlow[at] = append(f.byFlow[at], int32(i))
+		nic := f.nics[p.spec.Src]
+		nic.pairs = append(nic.pairs, int32(i))
+	}
+	for i := range f.flows {
+		if slices.Contains(f.o.Waiting, i) {
+			continue
+		}
+		if err := f.setFlow(i, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setFlow makes the queue pairs of a flow send, or end.
+func (f *Fabric) setFlow(i int, on bool) error {
+	for _, at := range f.byFlow[i] {
+		p := &f.pairs[at]
+		if p.wanted == on {
+			continue
+		}
+		p.wanted = on
+		switch {
+		case !on && p.active:
+			f.net.Stop(p.ref)
+		case on && !p.active:
+			if err := f.launch(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// launch starts a queue pair now.
+func (f *Fabric) launch(p *pair) error {
+	s := p.spec
+	s.Start = f.net.Now()
+	return f.net.Add(s)
+}
+
+// started is told of each flow of the network that begins.
+func (f *Fabric) started(id int64, ref ether.FlowRef) {
+	p := &f.pairs[id]
+	p.ref, p.active = ref, true
+	f.catchUp(p)
+	if !p.wanted { // it was stopped before it had begun
+		f.net.Stop(ref)
+	}
+}
+
+// catchUp gives a queue pair that has just begun what was changed since it was scheduled.
+func (f *Fabric) catchUp(p *pair) {
+	err := f.net.SetDemand(p.ref, p.spec.Demand)
+	if err == nil && f.wrcc != nil && p.spec.Weight > 0 {
+		err = f.net.Reweigh(p.ref, p.spec.Weight)
+	}
+	if err != nil {
+		f.reject("queue pair %d: %w", p.spec.ID, err)
+	}
+}
+
+// ended is told of each that has stopped and delivered all it had sent.
+func (f *Fabric) ended(d ether.Done) {
+	p := &f.pairs[d.ID]
+	p.active = false
+	p.done += d.Bytes
+	if p.wanted { // it was started again before it had ended
+		if err := f.launch(p); err != nil {
+			f.reject("queue pair %d: %w", d.ID, err)
+		}
+	}
+}
+
+// maxRejected bounds the errors that Err joins.
+const maxRejected = 16
+
+// reject notes a configuration that the model could not take; the one before stays in force.
+func (f *Fabric) reject(format string, args ...any) {
+	if len(f.rejected) < maxRejected {
+		f.rejected = append(f.rejected, fmt.Errorf(format, args...))
+	}
+}
+
+// Run lets time pass until ctx ends, at Options.TimeScale (pace.Clock). It returns nil when ctx ends.
+func (f *Fabric) Run(ctx context.Context) error { return f.clock.Run(ctx) }
+
+// Pace returns how Run keeps up.
+func (f *Fabric) Pace() pace.Pace { return f.clock.Pace() }
+
+// RunUntil lets time pass up to t at once, for runs without a wall clock.
+func (f *Fabric) RunUntil(t quantity.Picoseconds) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.net.RunUntil(t)
+}
+
+// Now returns the simulated time.
+func (f *Fabric) Now() quantity.Picoseconds {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.net.Now()
+}
+
+// Scale returns simulated seconds per wall second, as Options gave it; 0 is as fast as the machine can.
+func (f *Fabric) Scale() float64 { return f.o.TimeScale }
+
+// Topology returns the fabric's topology.
+func (f *Fabric) Topology() *subnet.Fabric { return f.topo }
+
+// Err returns what data planes were told that the model could not take, joined; in its place what was before stays
+// in force. Devices check what they are told, so it is nil.
+func (f *Fabric) Err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return errors.Join(f.rejected...)
+}
+
+// Stats returns the totals of the fabric.
+func (f *Fabric) Stats() ether.Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.net.Stats()
+}
+
+// Flows returns the number of flows, which are named by their index in what New was given.
+func (f *Fabric) Flows() int { return len(f.flows) }
+
+// StartFlow makes the queue pairs of a flow send; one that sends already goes on.
+func (f *Fabric) StartFlow(i int) error { return f.flow(i, func() error { return f.setFlow(i, true) }) }
+
+// StopFlow ends what a flow sends; what is on the way still arrives.
+func (f *Fabric) StopFlow(i int) error { return f.flow(i, func() error { return f.setFlow(i, false) }) }
+
+// SetDemand changes the most that a flow offers, all queue pairs together; 0 is no bound.
+func (f *Fabric) SetDemand(i int, d quantity.BitRate) error {
+	return f.flow(i, func() error {
+		if d < 0 {
+			return fmt.Errorf("demand %d bit/s: want 0 for no bound, or more", int64(d))
+		}
+		each := d
+		if d > 0 {
+			each = max(1, d/quantity.BitRate(len(f.byFlow[i])))
+		}
+		for _, at := range f.byFlow[i] {
+			p := &f.pairs[at]
+			p.spec.Demand = each
+			if p.active {
+				if err := f.net.SetDemand(p.ref, each); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// flow does something about a flow that exists.
+func (f *Fabric) flow(i int, do func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i < 0 || i >= len(f.flows) {
+		return fmt.Errorf("flow %d: want 0 to %d", i, len(f.flows)-1)
+	}
+	defer f.clock.Wake()
+	if err := do(); err != nil {
+		return fmt.Errorf("flow %d: %w", i, err)
+	}
+	return nil
+}
+
+// Delivered stores the bytes on the wire that the queue pairs of each flow have brought to their receivers, by flow.
+func (f *Fabric) Delivered(dst []uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(dst)
+	for i := range f.pairs {
+		p := &f.pairs[i]
+		bytes := p.done
+		if s, ok := f.net.Flow(p.ref); p.active && ok {
+			bytes += s.Acked
+		}
+		dst[f.net.Pairs[i]] += uint64(float64(bytes) * f.net.Wire)
+	}
+}
+
+// SetLink connects or cuts the link of a port (ether.Network.SetLink).
+func (f *Fabric) SetLink(id ident.PortID, up bool) error {
+	ref, ok := f.topo.PortByID(id)
+	if !ok {
+		return fmt.Errorf("port %s: no such port", id)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer f.clock.Wake()
+	return f.net.SetLink(ref, up)
+}

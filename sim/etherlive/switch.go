@@ -1,0 +1,245 @@
+package etherlive
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"fairlane/ccconfig/ecn"
+	"fairlane/internal/quantity"
+	"fairlane/sim/ether"
+	"fairlane/sim/p4dev"
+	"fairlane/sim/plane"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/wrcc"
+	"fairlane/wrcc/p4info"
+)
+
+// Switch is the data plane of one switch.
+type Switch struct {
+	f    *Fabric
+	node int32
+}
+
+// FairSwitch is the data plane of one WRCC switch, as p4dev takes it.
+type FairSwitch struct{ *Switch }
+
+var _ p4dev.DataPlane = FairSwitch{}
+
+// Switch returns the data plane of a switch.
+func (f *Fabric) Switch(id ident.GUID) (*Switch, error) {
+	node, ok := f.topo.NodeByGUID(id)
+	if !ok || f.switches[node] == nil {
+		return nil, fmt.Errorf("node %s: want a switch of the fabric", id)
+	}
+	return f.switches[node], nil
+}
+
+// FairSwitch returns the data plane of a switch of a WRCC fabric.
+func (f *Fabric) FairSwitch(id ident.GUID) (FairSwitch, error) {
+	s, err := f.Switch(id)
+	if err == nil && f.wrcc == nil {
+		err = errors.New("the fabric is not for WRCC")
+	}
+	return FairSwitch{s}, err
+}
+
+func (f *Fabric) addSwitches() {
+	f.switches = make([]*Switch, len(f.topo.Nodes))
+	for i := range f.topo.Nodes {
+		if f.topo.Nodes[i].Kind == subnet.KindSwitch {
+			f.switches[i] = &Switch{f: f, node: int32(i)}
+		}
+	}
+}
+
+// Default returns the marking that the switch comes up with: that of the queue that carries the fabric's traffic, of
+// each linked port. Fabrics for WRCC have none.
+func (s *Switch) Default() []ecn.QueueMarking {
+	var out []ecn.QueueMarking
+	if s.f.wrcc != nil {
+		return out
+	}
+	s.each(func(num ident.PortNum, rate quantity.BitRate) {
+		e := s.f.o.ECN.ForRate(rate)
+		if !e.Off {
+			out = append(out, ecn.QueueMarking{Port: num, Queue: s.f.o.Priority, Marking: ecn.Marking{Min: e.Min, Max: e.Max, PMaxPct: int(math.Round(e.PMax * 100))}})
+		}
+	})
+	return out
+}
+
+// each calls do for every linked port.
+func (s *Switch) each(do func(num ident.PortNum, rate quantity.BitRate)) {
+	for k := range s.f.topo.Nodes[s.node].Ports {
+		num := ident.PortNum(k)
+		if l, _ := s.f.topo.Link(subnet.PortRef{Node: s.node, Port: num}); l != nil {
+			do(num, l.Rate)
+		}
+	}
+}
+
+// Configure makes the switch mark as the list says from now on, and nothing else: a queue without an entry marks
+// nothing. Only the queue that carries the fabric's traffic counts.
+func (s *Switch) Configure(queues []ecn.QueueMarking) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	rules := make(map[ident.PortNum]ether.ECN, len(queues))
+	for _, q := range queues {
+		if q.Queue == s.f.o.Priority {
+			rules[q.Port] = ether.ECN{Min: q.Marking.Min, Max: q.Marking.Max, PMax: float64(q.Marking.PMaxPct) / 100}
+		}
+	}
+	s.each(func(num ident.PortNum, _ quantity.BitRate) {
+		e, ok := rules[num]
+		e.Off = !ok
+		if err := s.f.net.SetECN(subnet.PortRef{Node: s.node, Port: num}, 0, e); err != nil {
+			s.f.reject("switch %s port %d: %w", s.f.topo.Nodes[s.node].Name, num, err)
+		}
+	})
+}
+
+// Measure returns what a port has counted since the fabric began; nothing for a port without a link.
+func (s *Switch) Measure(port int) plane.SwitchPortCounters {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	c := plane.SwitchPortCounters{At: s.f.net.Now()}
+	ref := subnet.PortRef{Node: s.node, Port: ident.PortNum(port)}
+	if port < 0 || port > math.MaxUint8 || !s.f.topo.Valid(ref) {
+		return c
+	}
+	l := s.f.net.Link(ref)
+	c.Up, c.TxOctets, c.RxOctets, c.TxPackets, c.RxPackets, c.PausedTime = l.Up, l.TxOctets, l.RxOctets, l.TxPackets, l.RxPackets, l.PausedTime
+	c.InDrops = s.f.net.Port(ref).Drops
+	var queues [ether.MaxClasses]ether.QueueStats
+	s.f.net.Queues(ref, &queues)
+	q, prio := &queues[0], s.f.o.Priority
+	c.Queues[prio] = plane.QueueCounters{
+		Octets: q.TxOctets, Packets: q.TxPackets, Drops: q.Drops, DroppedBytes: q.DroppedOctets, Marks: q.Marks, Bytes: q.Bytes, Peak: q.Peak,
+	}
+	c.PausesSent[prio], c.PausesReceived[prio] = l.PausesSent[0], l.PausesReceived[0]
+	return c
+}
+
+// DefaultFair returns the configuration of WRCC as published for a switch, which gives every queue pair of a port the
+// same rate: the settings of S0 for each linked port, and data centres numbered as NICs are that nobody manages.
+func (s *Switch) DefaultFair() wrcc.SwitchConfig {
+	var c wrcc.SwitchConfig
+	number := s.f.domainNumbers()
+	nodes := s.f.topo.Nodes
+	s.each(func(num ident.PortNum, rate quantity.BitRate) {
+		p, err := wrcc.NewPortConfig(uint16(num), wrcc.DefaultParams(rate, defaultPeriod))
+		if err != nil {
+			return // a rate of less than 1 Mbit/s has no such settings
+		}
+		peer, _ := s.f.topo.Peer(subnet.PortRef{Node: s.node, Port: num})
+		c.Ports = append(c.Ports, p)
+		c.Domains = append(c.Domains, wrcc.PortDomain{
+			Port: uint16(num), Domain: number[nodes[s.node].Domain], WAN: nodes[peer.Node].Domain != nodes[s.node].Domain,
+		})
+	})
+	return c
+}
+
+// resetFair empties the tables.
+func (s *Switch) resetFair() { s.configureFair(&wrcc.SwitchConfig{}) }
+
+// Configure makes the switch go by its tables from now on. While ports disagree about the sampling period, the one
+// before stays. Whether a port faces another data centre follows from the topology, not from the table.
+func (s FairSwitch) Configure(c wrcc.SwitchConfig) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	s.configureFair(&c)
+}
+
+func (s *Switch) configureFair(c *wrcc.SwitchConfig) {
+	period, agree := quantity.Picoseconds(0), true
+	for i := range c.Ports {
+		at := c.Ports[i].Params().Period
+		agree = agree && (period == 0 || at == period)
+		period = at
+	}
+	if !agree {
+		period, _ = s.f.net.Period(s.node)
+	}
+	ports := make(map[uint16]ether.FairPort, len(c.Ports))
+	for i := range c.Ports {
+		p := ether.FairPort{Params: c.Ports[i].Params(), Domain: -1}
+		p.Params.Period = period
+		ports[c.Ports[i].Port] = p
+	}
+	for _, w := range c.Weights {
+		if p, ok := ports[w.Port]; ok && w.Class == s.f.o.Priority {
+			p.Weights[0] = w // the network has one class, which is the fabric's priority
+			ports[w.Port] = p
+		}
+	}
+	for _, d := range c.Domains {
+		if p, ok := ports[d.Port]; ok {
+			number, err := s.f.domainOf(d.Domain)
+			if err != nil {
+				s.f.reject("switch %s: %w", s.f.topo.Nodes[s.node].Name, err)
+				return
+			}
+			p.Domain = int16(number)
+			ports[d.Port] = p
+		}
+	}
+	err := s.f.net.SetFairRate(s.node, func(num ident.PortNum, _ quantity.BitRate) ether.FairPort {
+		if p, ok := ports[uint16(num)]; ok {
+			return p
+		}
+		return ether.FairPort{Off: true, Domain: -1}
+	})
+	if err != nil {
+		s.f.reject("switch %s: %w", s.f.topo.Nodes[s.node].Name, err)
+	}
+}
+
+// Measure returns what a port measures now, and nothing for port 0 and ports without a link.
+func (s FairSwitch) Measure(port uint16) p4dev.Measured {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	ref := subnet.PortRef{Node: s.node, Port: ident.PortNum(port)}
+	if port == 0 || port > math.MaxUint8 || !s.f.topo.Valid(ref) {
+		return p4dev.Measured{}
+	}
+	r, ok := s.f.net.FairRate(ref)
+	if !ok {
+		return p4dev.Measured{}
+	}
+	return p4dev.Measured{
+		FairRateMbps: r.FairRateMbps, AvgRTTUs: uint32(min(r.AvgRTT/quantity.Microsecond, math.MaxUint32)),
+		QueueBytes: uint32(min(s.f.net.Queue(ref), math.MaxUint32)), Input: p4info.Count{Packets: r.InPackets, Bytes: r.InBytes},
+		FCNPs: r.FCNPs, Rewrites: r.Rewrites, Pauses: s.f.net.Port(ref).Pauses,
+		FairRateSum: p4info.Count{Packets: r.Periods, Bytes: r.FairRateSum},
+	}
+}
+
+// domainNumbers numbers the topology's data centres in the order in which nodes name them: what devices know them
+// by while nobody says otherwise.
+func (f *Fabric) domainNumbers() map[string]uint16 {
+	out := make(map[string]uint16)
+	for i := range f.topo.Nodes {
+		if d := f.topo.Nodes[i].Domain; len(out) < math.MaxUint16 {
+			if _, ok := out[d]; !ok {
+				out[d] = uint16(len(out))
+			}
+		}
+	}
+	return out
+}
+
+// domainOf returns the network's number of a data centre, of which devices have named at most 256.
+func (f *Fabric) domainOf(number uint16) (uint8, error) {
+	at, ok := f.domains[number]
+	if !ok {
+		if len(f.domains) > math.MaxUint8 {
+			return 0, fmt.Errorf("data centre %d: devices have named %d others, which is all that is simulated", number, len(f.domains))
+		}
+		at = uint8(len(f.domains))
+		f.domains[number] = at
+	}
+	return at, nil
+}

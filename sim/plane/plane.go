@@ -1,0 +1,108 @@
+// Package plane holds the values that pass between simulated devices, which answer management protocols, and the
+// simulated Ethernet fabric whose packets those devices send and forward: what a device tells its data plane, and what
+// the data plane has counted. Neither side knows the other.
+package plane
+
+import (
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/quantity"
+	"fairlane/wrcc"
+)
+
+// Priorities is the number of priorities of a port, and of queues of a switch port.
+const Priorities = 8
+
+// PortState is what a NIC port does now, complete: what it was told, by whichever way, with the defaults of the
+// rest.
+type PortState struct {
+	Registers dcqcn.Settings
+	// Reaction and Notification are the priorities with DCQCN on, by bit: of senders and of receivers.
+	Reaction     uint8
+	Notification uint8
+	// CNPsPerPort keeps the gap between CNPs for the port instead of each flow, so that one tenant's can starve
+	// another's.
+	CNPsPerPort bool
+	// Priority is that of the port's RoCE traffic, 0 to 7, as its type of service and its maps give.
+	Priority uint8
+	// MaxRate bounds what the traffic class of that priority sends; 0 does not.
+	MaxRate quantity.BitRate
+	// Functions are the shares of virtual functions, by index, each once. One without an entry has weight 1 and no
+	// bounds. The index of a function is the position of its tenant among the port's tenants by name.
+	Functions []Function
+	// WRCC has what senders go by; nil leaves the device's defaults. Fabrics without WRCC ignore it.
+	WRCC *wrcc.NICConfig
+}
+
+// Function is the share of a virtual function in what its port sends.
+type Function struct {
+	Index  int
+	Weight uint32           // among the functions of the port; 0 means 1
+	Min    quantity.BitRate // served before weights count; 0 is none
+	Max    quantity.BitRate // 0 is no limit
+}
+
+// DefaultPort is the state of a port that nobody told anything: the vendor's registers, DCQCN on for all priorities
+// and RoCE on priority 3.
+func DefaultPort() PortState {
+	return PortState{Registers: dcqcn.Default(), Reaction: 0xff, Notification: 0xff, Priority: RoCEPriority}
+}
+
+// RoCEPriority is the priority, and the queue of switches, of RoCE traffic on a fabric as it comes.
+const RoCEPriority = 3
+
+// PortCounters are what a NIC port has counted since the fabric began. Octets are those on the wire, with headers.
+type PortCounters struct {
+	At quantity.Picoseconds // the fabric's clock at the reading
+	Up bool
+
+	TxOctets, RxOctets   uint64
+	TxPackets, RxPackets uint64
+	// CNPs and marks, as rp_cnp_handled, np_cnp_sent and np_ecn_marked_roce_packets count them.
+	CNPsSent, CNPsHandled, CNPsIgnored, ECNMarked uint64
+
+	Sequence, Nacks, Timeouts uint64 // packets above a gap, reports of gaps sent, senders that began anew
+
+	PausesSent, PausesReceived [Priorities]uint64
+	PausedTime                 quantity.Picoseconds // in which a priority was not to send, all together
+
+	Functions []FunctionCounters // by index; all that carry a tenant
+	Senders   []SenderCounters   // by name; WRCC
+}
+
+// FunctionCounters are what a virtual function has sent and received.
+type FunctionCounters struct {
+	Index                int
+	Tenant               string // whose it is
+	TxOctets, RxOctets   uint64
+	TxPackets, RxPackets uint64
+}
+
+// SenderCounters are what the queue pairs of a WRCC sender have sent.
+type SenderCounters struct {
+	Name     string // "tenant/class"
+	TxOctets uint64
+}
+
+// SwitchPortCounters are what a switch port has counted since the fabric began.
+type SwitchPortCounters struct {
+	At quantity.Picoseconds // the fabric's clock at the reading
+	Up bool
+
+	TxOctets, RxOctets   uint64
+	TxPackets, RxPackets uint64
+	InDrops              uint64 // packets that found no room after arriving by this port
+
+	Queues [Priorities]QueueCounters
+
+	PausesSent, PausesReceived [Priorities]uint64
+	PausedTime                 quantity.Picoseconds
+}
+
+// QueueCounters are those of one queue of a switch port.
+type QueueCounters struct {
+	Octets, Packets     uint64 // sent
+	Drops, DroppedBytes uint64 // that found no room in it
+	Marks               uint64 // ECN marks set
+	Bytes               int64  // held now
+	Peak                int64  // most that it has held
+}

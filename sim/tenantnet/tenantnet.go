@@ -1,0 +1,111 @@
+// Package tenantnet puts tenants' flows on a simulated Ethernet fabric, for runs with a plan in force as for live
+// fabrics: each queue pair is a flow of the network with a source port, and so a way, of its own.
+package tenantnet
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/ether"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+	"fairlane/wrcc"
+)
+
+// Packets on Ethernet, in bytes.
+const (
+	Payload = 1000
+	Headers = 48
+)
+
+// roceAckEvery is how many packets an acknowledgement answers with DCQCN: so many that acknowledgements take little
+// of the links on which they meet data. With WRCC, whose predictions count them, it is wrcc.AckEvery.
+const roceAckEvery = 8
+
+// wrccPaceCredit lets a paced queue pair make up for its turn on a busy NIC, about a round of 64 packets at 25
+// Gbit/s: a rate that it keeps below the one it was told would be taken for room by the switches.
+const wrccPaceCredit = 20 * quantity.Microsecond
+
+// RoCE returns the configuration of a fabric whose NICs do DCQCN, without algorithms.
+func RoCE(seed uint64) ether.Config {
+	return ether.Config{Seed: seed, Payload: Payload, Headers: ether.Headers{Data: Headers}, AckEvery: roceAckEvery, CNPs: true}
+}
+
+// WRCC returns the configuration of a fabric for WRCC, without algorithms and fair rates.
+func WRCC(seed uint64) ether.Config {
+	return ether.Config{
+		Seed: seed, Payload: Payload, Headers: ether.Headers{Data: Headers},
+		AckEvery: wrcc.AckEvery, AckDelay: wrcc.AckDelay, PaceCredit: wrccPaceCredit,
+	}
+}
+
+// Network is an Ethernet fabric with the queue pairs of tenants' flows.
+type Network struct {
+	*ether.Network
+	ByPort map[subnet.PortRef]int32
+	Pairs  []int              // of each queue pair: index of its flow
+	Ways   [][]subnet.PortRef // of each queue pair: the ports that send its packets
+	Wire   float64            // wire bytes of a payload byte
+
+	fabric *subnet.Fabric
+	flows  []tenants.Flow
+}
+
+// New builds the network and finds the way of each queue pair, without starting any. It fails as ether.New does, and for
+// flows whose ends are no linked host ports of the fabric.
+func New(fabric *subnet.Fabric, flows []tenants.Flow, cfg ether.Config) (*Network, error) {
+	net, err := ether.New(fabric, cfg)
+	if err != nil {
+		return nil, err
+	}
+	header := cfg.Headers.Data + cfg.Algorithms[0].Traits().DataHeader
+	n := &Network{
+		Network: net, Wire: float64(cfg.Payload+header) / float64(cfg.Payload), ByPort: make(map[subnet.PortRef]int32, net.Hosts()),
+		fabric: fabric, flows: flows,
+	}
+	for h := range int32(net.Hosts()) {
+		n.ByPort[net.HostPort(h)] = h
+	}
+	for i := range flows {
+		f := &flows[i]
+		for _, id := range []ident.PortID{f.Src, f.Dst} {
+			if _, ok := n.HostOf(id); !ok {
+				return nil, fmt.Errorf("flow %d of tenant %s: port %s: want a linked host port of the fabric", i, f.Tenant, id)
+			}
+		}
+		for range f.QPs {
+			n.Pairs = append(n.Pairs, i)
+		}
+	}
+	for i := range n.Pairs {
+		way, err := net.Path(n.Spec(i))
+		if err != nil {
+			return nil, err
+		}
+		n.Ways = append(n.Ways, way)
+	}
+	return n, nil
+}
+
+// HostOf returns the host that a port is, and false for another port.
+func (n *Network) HostOf(id ident.PortID) (int32, bool) {
+	ref, ok := n.fabric.PortByID(id)
+	if !ok {
+		return 0, false
+	}
+	h, ok := n.ByPort[ref]
+	return h, ok
+}
+
+// Spec is a queue pair as a flow of the network, without what a plan says of it.
+func (n *Network) Spec(i int) ether.FlowSpec {
+	f := &n.flows[n.Pairs[i]]
+	src, _ := n.HostOf(f.Src)
+	dst, _ := n.HostOf(f.Dst)
+	s := ether.FlowSpec{ID: int64(i), Entropy: uint32(i), Src: src, Dst: dst}
+	if f.Demand > 0 {
+		s.Demand = max(1, f.Demand/quantity.BitRate(f.QPs))
+	}
+	return s
+}
