@@ -19,11 +19,15 @@ help: ## show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 12
 
 .PHONY: build
-build: bin/fairlane ## build the binary into bin/
+build: bin/fairlane bin/fairlane-agent ## build the binaries into bin/
 
 .PHONY: bin/fairlane
 bin/fairlane:
 	$(GO) build -trimpath -o bin/fairlane ./cmd/fairlane
+
+.PHONY: bin/fairlane-agent
+bin/fairlane-agent:
+	$(GO) build -trimpath -o bin/fairlane-agent ./cmd/fairlane-agent
 
 .PHONY: run
 run: build ## build everything and run the demo: weights in, measured shares out

@@ -3,6 +3,7 @@ module fairlane
 go 1.26.0
 
 require (
+	github.com/Mellanox/rdmamap v1.2.0
 	github.com/casbin/casbin/v2 v2.135.0
 	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/getkin/kin-openapi v0.152.0
@@ -23,6 +24,7 @@ require (
 	github.com/riverqueue/river/rivertype v0.31.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
+	github.com/vishvananda/netlink v1.3.1
 	go.opentelemetry.io/otel v1.47.0
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp v1.47.0
 	go.opentelemetry.io/otel/sdk v1.47.0
@@ -40,6 +42,8 @@ require (
 	gorm.io/gorm v1.31.2
 	pgregory.net/rapid v1.3.0
 )
+
+require github.com/vishvananda/netns v0.0.5 // indirect
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

@@ -5,6 +5,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/control"
 	"fairlane/policy"
@@ -191,6 +192,17 @@ func settingsOut(s *driver.Settings) *gen.DeviceSettings {
 	if s.Switch != nil {
 		sw := switchOut(s.Switch.Defaults, s.Switch.Ports)
 		out.Switch = &sw
+	}
+	if s.NIC != nil {
+		out.Nic = nicOut(s.NIC)
+	}
+	if s.Queues != nil {
+		out.Queues = &gen.QueueSettings{Marking: mapped(s.Queues.Marking, func(q ecn.QueueMarking) gen.QueueMarking {
+			return gen.QueueMarking{Port: int(q.Port), Queue: int(q.Queue), MinBytes: q.Marking.Min, MaxBytes: q.Marking.Max, PMaxPercent: q.Marking.PMaxPct}
+		})}
+	}
+	if s.WRCC != nil {
+		out.Wrcc = fairOut(s.WRCC)
 	}
 	return &out
 }

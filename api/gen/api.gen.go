@@ -354,13 +354,19 @@ func (e PlanPlane) Valid() bool {
 
 // Defines values for Plane.
 const (
-	PlaneIb Plane = "ib"
+	PlaneIb   Plane = "ib"
+	PlaneRoce Plane = "roce"
+	PlaneWrcc Plane = "wrcc"
 )
 
 // Valid indicates whether the value is a known member of the Plane enum.
 func (e Plane) Valid() bool {
 	switch e {
 	case PlaneIb:
+		return true
+	case PlaneRoce:
+		return true
+	case PlaneWrcc:
 		return true
 	default:
 		return false
@@ -1012,8 +1018,17 @@ type DeviceRef = string
 // DeviceSettings The half that does not apply to the device's kind is absent.
 type DeviceSettings struct {
 	// CA Congestion-control state of a channel-adapter port (IBTA annex A10).
-	CA     *CASettings     `json:"ca,omitempty"`
+	CA *CASettings `json:"ca,omitempty"`
+
+	// Nic What a NIC port on Ethernet is told, or was found to be.
+	Nic *NICSettings `json:"nic,omitempty"`
+
+	// Queues Marking of an Ethernet switch's queues.
+	Queues *QueueSettings  `json:"queues,omitempty"`
 	Switch *SwitchSettings `json:"switch,omitempty"`
+
+	// Wrcc Tables of a WRCC switch.
+	Wrcc *FairRateSettings `json:"wrcc,omitempty"`
 }
 
 // DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable and quarantined.
@@ -1114,7 +1129,9 @@ type Fabric struct {
 	FlowsVersion int64     `json:"flows_version"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
-	Name     Name      `json:"name"`
+	Name Name `json:"name"`
+
+	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
 	Plane    Plane     `json:"plane"`
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 
@@ -1130,10 +1147,12 @@ type Fabric struct {
 // FabricCreate defines model for FabricCreate.
 type FabricCreate struct {
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
-	Name  Name   `json:"name"`
+	Name Name `json:"name"`
+
+	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
 	Plane *Plane `json:"plane,omitempty"`
 
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT` or `file:PATH`.
+	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
 
 	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
@@ -1148,11 +1167,28 @@ type FabricList struct {
 
 // FabricUpdate defines model for FabricUpdate.
 type FabricUpdate struct {
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT` or `file:PATH`.
+	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
 
 	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
 	TimeScale *TimeScale `json:"time_scale,omitempty"`
+}
+
+// FairRatePort defines model for FairRatePort.
+type FairRatePort struct {
+	BTarMbps     int64 `json:"b_tar_mbps"`
+	FMaxMbps     int64 `json:"f_max_mbps"`
+	FMinMbps     int64 `json:"f_min_mbps"`
+	Port         int   `json:"port"`
+	QRatioPct    int   `json:"q_ratio_pct"`
+	RateRatioPct int   `json:"rate_ratio_pct"`
+	WrcctUs      int   `json:"wrcct_us"`
+}
+
+// FairRateSettings Tables of a WRCC switch.
+type FairRateSettings struct {
+	Domains []PortDomain   `json:"domains"`
+	Ports   []FairRatePort `json:"ports"`
 }
 
 // FieldDifference defines model for FieldDifference.
@@ -1442,6 +1478,25 @@ type Membership struct {
 // MembershipSource Who gave it: someone here, or the OpenID provider's claims.
 type MembershipSource string
 
+// NICParameter defines model for NICParameter.
+type NICParameter struct {
+	// Index Within the parameter's scope, such as a priority.
+	Index *int   `json:"index,omitempty"`
+	Name  string `json:"name"`
+
+	// Value In the parameter's unit.
+	Value int64 `json:"value"`
+}
+
+// NICSettings What a NIC port on Ethernet is told, or was found to be.
+type NICSettings struct {
+	// Params By name, then index.
+	Params []NICParameter `json:"params"`
+
+	// Wrcc What the senders of a NIC port go by on the plane wrcc.
+	Wrcc *SenderSettings `json:"wrcc,omitempty"`
+}
+
 // Name 1 to 63 lower-case letters, digits and inner hyphens.
 type Name = string
 
@@ -1469,6 +1524,13 @@ type PasswordChange struct {
 
 	// Password The present one.
 	Password string `json:"password"`
+}
+
+// PeerWeight defines model for PeerWeight.
+type PeerWeight struct {
+	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	Port   Port    `json:"port"`
+	Weight float64 `json:"weight"`
 }
 
 // Permission What may be done with one kind of object in one domain.
@@ -1584,7 +1646,7 @@ type PlanSummary struct {
 	Tenants           int     `json:"tenants"`
 }
 
-// Plane defines model for Plane.
+// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
 type Plane string
 
 // Policy One revision of what is wanted of a fabric. All but its label never changes.
@@ -1652,6 +1714,16 @@ type PolicyList struct {
 
 // Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
 type Port = string
+
+// PortDomain defines model for PortDomain.
+type PortDomain struct {
+	// Domain Data centre.
+	Domain int `json:"domain"`
+	Port   int `json:"port"`
+
+	// Wan Faces another data centre.
+	Wan bool `json:"wan"`
+}
 
 // PortMarking defines model for PortMarking.
 type PortMarking struct {
@@ -1733,6 +1805,21 @@ type ProblemField struct {
 
 // ProblemFieldIn defines model for ProblemField.In.
 type ProblemFieldIn string
+
+// QueueMarking defines model for QueueMarking.
+type QueueMarking struct {
+	MaxBytes    int64 `json:"max_bytes"`
+	MinBytes    int64 `json:"min_bytes"`
+	PMaxPercent int   `json:"p_max_percent"`
+	Port        int   `json:"port"`
+	Queue       int   `json:"queue"`
+}
+
+// QueueSettings Marking of an Ethernet switch's queues.
+type QueueSettings struct {
+	// Marking By port, then queue.
+	Marking []QueueMarking `json:"marking"`
+}
 
 // Rate Bits per second of link-layer bytes of data packets.
 type Rate = int64
@@ -1971,6 +2058,28 @@ type SLParams struct {
 // Scope `OBJECT:ACTION`, with `*` for any: `tenant:read`, `*:read`, `rollout:*`.
 type Scope = string
 
+// SenderSettings What the senders of a NIC port go by on the plane wrcc.
+type SenderSettings struct {
+	// Domain Data centre.
+	Domain      int            `json:"domain"`
+	Increase    string         `json:"increase"`
+	MinRateMbps int64          `json:"min_rate_mbps"`
+	Senders     []SenderWeight `json:"senders"`
+	T1Us        int            `json:"t1_us"`
+}
+
+// SenderWeight defines model for SenderWeight.
+type SenderWeight struct {
+	// Name TENANT/CLASS.
+	Name string `json:"name"`
+
+	// Peers Weights of their own towards single ports.
+	Peers []PeerWeight `json:"peers,omitempty"`
+
+	// Weight On the fair rate.
+	Weight float64 `json:"weight"`
+}
+
 // ServiceAccount defines model for ServiceAccount.
 type ServiceAccount struct {
 	CreatedAt   time.Time `json:"created_at"`
@@ -2178,7 +2287,7 @@ type SnapshotList struct {
 	NextCursor *string    `json:"next_cursor,omitempty"`
 }
 
-// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT` or `file:PATH`.
+// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `ethernet:PATH` (an inventory) or `file:PATH`.
 type Source = string
 
 // Stage defines model for Stage.

@@ -444,3 +444,49 @@ func FuzzTexts(f *testing.F) {
 		}
 	})
 }
+
+// Port n of a switch is the n-th of its front ports, by the numbers in their names.
+func TestFrontPortsAreNumbered(t *testing.T) {
+	t.Parallel()
+	s, err := SONiC("config_db.json", `{"PORT": {"Ethernet8": {"lanes": ["3"]}, "Ethernet0": {}, "Ethernet12": {}, "Ethernet4": {}, "Management": {}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12", "Management"}, s.Switch.Front); d != "" {
+		t.Error(d)
+	}
+	if a, b := s.Switch.Number("Ethernet12"), s.Switch.Number("Ethernet1"); a != 4 || b != 0 {
+		t.Errorf("%d, %d", a, b)
+	}
+	if _, err := SONiC("config_db.json", `{"PORT": ["Ethernet0"]}`); err == nil || !strings.Contains(err.Error(), "config_db.json") || !strings.Contains(err.Error(), "PORT") {
+		t.Error(err)
+	}
+}
+
+// What a text does not tell is not made up: without an application table nobody knows what a port trusts.
+func TestDCBTellsOnlyWhatItHas(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text  string
+		trust bool
+		n     int
+	}{
+		{`{}`, false, 0},
+		{`{"prio_pfc":[false,false,false,true,false,false,false,false]}`, false, 9},
+		{`{"ethtype_prio":[[35093,3]]}`, true, 1},
+		{`{"dscp_prio":[[26,3]]}`, true, 2},
+	} {
+		s, err := DCBState("dcb.json", c.text, 1)
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if _, ok := s.Value(nicparam.Key{Port: 1, Name: "trust"}, StageCurrent); ok != c.trust || len(s.Settings) != c.n {
+			t.Errorf("%s: trust told: %t, %d settings", c.text, ok, len(s.Settings))
+		}
+	}
+	var p *ParseError
+	if _, err := DCBState("dcb.json", "\n{\"PORT\": {}}", 1); !errors.As(err, &p) || p.Line != 2 {
+		t.Errorf("another program's JSON: %v", err)
+	}
+}

@@ -80,7 +80,8 @@ func DCB(file, text string) (*dcbnl.IEEE, []Unknown, error) {
 	}
 }
 
-// DCBState reads the JSON of dcb as state of a port.
+// DCBState reads the JSON of dcb as state of a port. A text without an application table tells no trust. One that has
+// nothing of dcb's is an error.
 func DCBState(file, text string, port int) (*State, error) {
 	o, unknown, err := DCB(file, text)
 	if err != nil {
@@ -89,10 +90,16 @@ func DCBState(file, text string, port int) (*State, error) {
 	table := nicparam.New(nicparam.Caps{})
 	s := &State{Unknown: unknown}
 	for _, v := range o.Settings(port) {
+		if v.Name == "trust" && len(o.Apps) == 0 {
+			continue
+		}
 		if p, ok := table.Find(v.Name); ok && !p.Legal(v.Value) {
 			return nil, &ParseError{File: file, Field: v.Key.String(), Found: fmt.Sprint(v.Value), Allowed: p.Allowed()}
 		}
 		s.Settings = append(s.Settings, Found{Setting: v, Stage: StageCurrent, By: nicparam.DCB, File: file})
+	}
+	if len(s.Settings) == 0 && len(unknown) > 0 {
+		return nil, &ParseError{File: file, Line: unknown[0].Line, Found: quote(unknown[0].Name), Allowed: "an object as dcb -j prints it"}
 	}
 	return s, nil
 }

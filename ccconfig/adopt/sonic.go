@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,7 +17,13 @@ type Switch struct {
 	File   string
 	Queues []Queue      // by port and number
 	Ports  []SwitchPort // by name
+	// Front is the front ports (table PORT) in the order of the numbers in their names: port n of the device is the n-th.
+	// Empty where the file has no such table.
+	Front []string
 }
+
+// Number is the number of a port on the device, from 1; 0 when it is not known.
+func (s *Switch) Number(port string) int { return slices.Index(s.Front, port) + 1 }
 
 // Queue is one queue of a port.
 type Queue struct {
@@ -89,7 +96,41 @@ func SONiC(file, text string) (*State, error) {
 		return nil, err
 	}
 	s.Queues, s.Ports = queues, ports
+	if s.Front, err = r.front(all["PORT"]); err != nil {
+		return nil, err
+	}
 	return &State{Switch: s}, nil
+}
+
+// front lists the front ports.
+func (r *sonicReader) front(raw json.RawMessage) ([]string, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	var rows map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		return nil, r.fail("PORT", "", "", err.Error(), "an object of rows")
+	}
+	if len(rows) > maxRows {
+		return nil, r.fail("PORT", "", "", fmt.Sprintf("%d rows", len(rows)), fmt.Sprintf("at most %d", maxRows))
+	}
+	names := slices.Collect(maps.Keys(rows))
+	slices.SortFunc(names, func(a, b string) int {
+		x, n := numbered(a)
+		y, m := numbered(b)
+		return cmp.Or(strings.Compare(x, y), cmp.Compare(n, m), strings.Compare(a, b))
+	})
+	return names, nil
+}
+
+// numbered takes the number at the end off a name; -1 where there is none.
+func numbered(name string) (string, int) {
+	head := strings.TrimRight(name, "0123456789")
+	n, err := strconv.Atoi(name[len(head):])
+	if err != nil {
+		return name, -1
+	}
+	return head, n
 }
 
 // row is the fields of a row. All values of CONFIG_DB are words.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
@@ -55,6 +56,8 @@ type QueueCapabilities struct {
 	Ports    int `json:"ports"`
 	Queues   int `json:"queues"`   // of a port
 	Profiles int `json:"profiles"` // different markings at the same time; 0 when not bounded
+	// Marked are the queues, ascending, that mark on some port now.
+	Marked []uint8 `json:"marked,omitempty"`
 }
 
 // ethernet reports whether the device is on a plane without LIDs.
@@ -101,19 +104,24 @@ func (s *NICState) validate(d Device) error {
 	if d.Plane == PlaneWRCC && s.WRCC == nil {
 		return &ibcc.FieldError{Field: "nic.wrcc", Found: ibcc.Absent, Allowed: "the senders of a NIC on plane wrcc"}
 	}
+	table := richest()
 	set := make([]nicparam.Setting, len(s.Params))
 	for i, p := range s.Params {
-		set[i] = nicparam.Setting{Key: nicparam.Key{Port: int(d.ID.Port), Name: p.Name, Index: p.Index}, Value: p.Value}
+		key := nicparam.Key{Port: int(d.ID.Port), Name: p.Name, Index: p.Index}
+		if row, ok := table.Find(p.Name); ok && row.Scope == nicparam.ScopeDevice {
+			key.Port = 0
+		}
+		set[i] = nicparam.Setting{Key: key, Value: p.Value}
 	}
-	return richest().Check(set, nil)
+	return table.Check(set, nil)
 }
 
-// richest is the table of a device that has everything.
-func richest() *nicparam.Table {
-	c := nicparam.Caps{GeneralCC: true, NewNV: true, Switchdev: true, TCRates: true}
+// richest is the table of a device that has everything. Nobody changes it.
+var richest = sync.OnceValue(func() *nicparam.Table {
+	c := nicparam.Caps{GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true}
 	c.Limits = dcqcn.Limits{Rate32: true, UndocumentedGD: true}
 	return nicparam.New(c)
-}
+})
 
 // diffNIC notes the wanted parameters that are absent or different.
 func diffNIC(ds *ibcc.Differences, want, got *NICState) {

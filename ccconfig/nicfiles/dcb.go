@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"fairlane/ccconfig/dcbnl"
@@ -25,6 +26,7 @@ type Socket interface {
 type DCB struct {
 	socket   Socket
 	codec    dcbnl.Codec
+	table    *nicparam.Table
 	port     Port
 	keys     []nicparam.Key
 	sequence atomic.Uint32
@@ -35,7 +37,7 @@ func NewDCB(socket Socket, codec dcbnl.Codec, table *nicparam.Table, port Port) 
 	if err := checkName(fmt.Sprintf("port %d: network device", port.Number), port.NetDev, dcbnl.MaxInterface); err != nil {
 		return nil, err
 	}
-	return &DCB{socket: socket, codec: codec, port: port, keys: keysOf(table, nicparam.DCB, port.Number)}, nil
+	return &DCB{socket: socket, codec: codec, table: table, port: port, keys: keysOf(table, nicparam.DCB, port.Number)}, nil
 }
 
 // Backend implements Way.
@@ -43,6 +45,11 @@ func (d *DCB) Backend() nicparam.Backend { return nicparam.DCB }
 
 // Keys implements Way.
 func (d *DCB) Keys() []nicparam.Key { return d.keys }
+
+func (d *DCB) knows(k nicparam.Key) bool {
+	_, ok := leadsTo(d.table, nicparam.DCB, k)
+	return ok && k.Port == d.port.Number
+}
 
 // exchange sends a request and returns the reply that is not the acknowledgement.
 func (d *DCB) exchange(ctx context.Context, m dcbnl.Message) (*dcbnl.Message, error) {
@@ -127,21 +134,36 @@ func (d *DCB) write(ctx context.Context, plan func(*dcbnl.IEEE) (dcbnl.Change, e
 	if err != nil {
 		return fmt.Errorf("DCB of %s: %w", d.port.NetDev, err)
 	}
-	var requests []dcbnl.Message
 	if c.Set != nil {
-		requests = append(requests, dcbnl.Set(d.port.NetDev, 0, c.Set))
-	}
-	if len(c.Delete) > 0 {
-		requests = append(requests, dcbnl.Delete(d.port.NetDev, 0, c.Delete))
-	}
-	for _, m := range requests {
-		r, err := d.exchange(ctx, m)
-		if err != nil {
-			return fmt.Errorf("DCB of %s: %w: %w", d.port.NetDev, ErrRefused, err)
+		if err := d.send(ctx, dcbnl.Set(d.port.NetDev, 0, c.Set)); err != nil {
+			return err
 		}
-		if r.Status == nil || *r.Status != 0 {
-			return fmt.Errorf("DCB of %s: %w: %w", d.port.NetDev, ErrRefused, statusError(r))
+	}
+	if len(c.Delete) == 0 {
+		return nil
+	}
+	if c.Set != nil && len(c.Set.Apps) > 0 {
+		// The mlx5 driver has one priority for each DSCP: a new entry has taken the place of the old one, and asking for
+		// that to be deleted would be refused. Other drivers keep both.
+		if now, err = d.get(ctx); err != nil {
+			return err
 		}
+		c.Delete = slices.DeleteFunc(slices.Clone(c.Delete), func(a dcbnl.App) bool { return !slices.Contains(now.Apps, a) })
+		if len(c.Delete) == 0 {
+			return nil
+		}
+	}
+	return d.send(ctx, dcbnl.Delete(d.port.NetDev, 0, c.Delete))
+}
+
+// send makes a request that changes something.
+func (d *DCB) send(ctx context.Context, m dcbnl.Message) error {
+	r, err := d.exchange(ctx, m)
+	if err != nil {
+		return fmt.Errorf("DCB of %s: %w: %w", d.port.NetDev, ErrRefused, err)
+	}
+	if r.Status == nil || *r.Status != 0 {
+		return fmt.Errorf("DCB of %s: %w: %w", d.port.NetDev, ErrRefused, statusError(r))
 	}
 	return nil
 }

@@ -24,8 +24,9 @@ type kernel struct {
 	errno  int32  // of every request when not 0
 	answer []byte // instead of an answer
 	keep   func(*dcbnl.IEEE)
-	gets   int // requests to get
-	lose   int // the one of them that is lost
+	gets   int  // requests to get
+	lose   int  // the one of them that is lost
+	single bool // a new entry by DSCP takes the place of the old one, and only what is there can be deleted (mlx5 driver)
 	stale  bool
 }
 
@@ -68,6 +69,9 @@ func (k *kernel) Exchange(ctx context.Context, request []byte) ([]byte, error) {
 	case dcbnl.CommandIEEEDel:
 		k.sets++
 		reply.Status = &status
+		if k.single && !slices.Contains(k.ieee.Apps, m.IEEE.Apps[0]) {
+			status = 0xfe // -2
+		}
 		k.ieee.Apps = slices.DeleteFunc(k.ieee.Apps, func(a dcbnl.App) bool { return slices.Contains(m.IEEE.Apps, a) })
 	}
 	b, err := little.Encode(&reply)
@@ -116,6 +120,11 @@ func (k *kernel) set(o *dcbnl.IEEE) bool {
 		if k.refuse == "APP" {
 			return false
 		}
+		if k.single {
+			k.ieee.Apps = slices.DeleteFunc(k.ieee.Apps, func(a dcbnl.App) bool {
+				return slices.ContainsFunc(o.Apps, func(b dcbnl.App) bool { return a.Selector == b.Selector && a.Protocol == b.Protocol })
+			})
+		}
 		k.ieee.Apps = append(k.ieee.Apps, o.Apps...)
 	}
 	if k.keep != nil {
@@ -163,6 +172,32 @@ func TestDCBSetsClassesPauseAndTrustTogether(t *testing.T) {
 	moved, err := dcbDevice(t, k).Set(t.Context(), []nicparam.Setting{index("dscp2prio", 26, 4)})
 	if err != nil || k.sets != 3 || len(k.ieee.Apps) != 3 {
 		t.Errorf("%+v, %d requests, entries %v, error %v", moved, k.sets, k.ieee.Apps, err)
+	}
+}
+
+func TestADriverWithOneEntryForEachDSCPIsNotAskedToDeleteWhatIsGone(t *testing.T) {
+	t.Parallel()
+	k := newKernel()
+	k.single = true
+	k.ieee.Apps = append(k.ieee.Apps, dcbnl.App{Selector: dcbnl.SelectorDSCP, Priority: 3, Protocol: 26}, dcbnl.App{Selector: dcbnl.SelectorDSCP, Priority: 6, Protocol: 48})
+	before := k.state()
+	if _, err := dcbDevice(t, k).Set(t.Context(), []nicparam.Setting{index("dscp2prio", 26, 4)}); err != nil || k.sets != 1 {
+		t.Fatalf("%d requests, error %v", k.sets, err)
+	}
+	if got := k.ieee.Settings(1)[1]; got != index("dscp2prio", 26, 4) || len(k.ieee.Apps) != 3 {
+		t.Errorf("%+v, entries %v", got, k.ieee.Apps)
+	}
+	refuse := []nicparam.Setting{index("dscp2prio", 26, 3), index("buffer_size", 0, 2000)}
+	k.keep = func(o *dcbnl.IEEE) { o.Buffer = &dcbnl.Buffer{Size: [8]uint32{1000}, Total: 9000} }
+	if _, err := dcbDevice(t, k).Set(t.Context(), refuse); !errors.Is(err, ErrNotKept) || errors.Is(err, ErrNotRestored) {
+		t.Fatalf("error %v", err)
+	}
+	k.keep = nil
+	if _, err := dcbDevice(t, k).Set(t.Context(), refuse[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before.Settings(1), k.ieee.Settings(1)); diff != "" {
+		t.Error(diff)
 	}
 }
 

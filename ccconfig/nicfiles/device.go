@@ -26,10 +26,9 @@ func NewDevice(table *nicparam.Table, ways ...Way) *Device {
 
 // Read reads parameters, in their order. Each that no way leads to has ErrAbsent.
 func (d *Device) Read(ctx context.Context, keys []nicparam.Key) []Reading {
-	found := d.resolve(ctx, keys)
 	out := make([]Reading, len(keys))
-	for i, k := range keys {
-		out[i] = found[k].Reading
+	for i, r := range d.look(ctx, keys) {
+		out[i] = r.Reading
 	}
 	return out
 }
@@ -64,37 +63,67 @@ type resolved struct {
 
 // resolve reads keys by the first way that offers each.
 func (d *Device) resolve(ctx context.Context, keys []nicparam.Key) map[nicparam.Key]resolved {
+	keys = unique(keys)
 	out := make(map[nicparam.Key]resolved, len(keys))
-	left := unique(keys)
+	for i, r := range d.look(ctx, keys) {
+		out[keys[i]] = r
+	}
+	return out
+}
+
+// look is resolve, in the order of keys.
+func (d *Device) look(ctx context.Context, keys []nicparam.Key) []resolved {
+	out := make([]resolved, len(keys))
+	left := make([]int, len(keys)) // of keys that nothing was read of yet
+	for i := range left {
+		left[i] = i
+	}
+	mine, at := make([]nicparam.Key, 0, len(keys)), make([]int, 0, len(keys))
 	for _, w := range d.ways {
-		var mine, rest []nicparam.Key
-		has := map[nicparam.Key]bool{}
-		for _, k := range w.Keys() {
-			has[k] = true
+		if len(left) == 0 {
+			break
 		}
-		for _, k := range left {
-			if has[k] {
-				mine = append(mine, k)
+		has := knows(w)
+		mine, at = mine[:0], at[:0]
+		rest := left[:0]
+		for _, i := range left {
+			if has(keys[i]) {
+				mine, at = append(mine, keys[i]), append(at, i)
 			} else {
-				rest = append(rest, k)
+				rest = append(rest, i)
 			}
 		}
 		if len(mine) > 0 {
-			for _, r := range w.Read(ctx, mine) {
-				out[r.Key] = resolved{r, w}
+			for j, r := range w.Read(ctx, mine) {
+				out[at[j]] = resolved{r, w}
 				if errors.Is(r.Err, ErrAbsent) {
-					rest = append(rest, r.Key)
+					rest = append(rest, at[j])
 				}
 			}
 		}
 		left = rest
 	}
-	for _, k := range left {
-		if _, tried := out[k]; !tried {
-			out[k] = resolved{Reading: Reading{Setting: nicparam.Setting{Key: k}, Err: fmt.Errorf("%s: %w by any way of this host", k, ErrAbsent)}}
+	for _, i := range left {
+		if out[i].way == nil {
+			out[i].Reading = Reading{Setting: nicparam.Setting{Key: keys[i]}, Err: fmt.Errorf("%s: %w by any way of this host", keys[i], ErrAbsent)}
 		}
 	}
 	return out
+}
+
+// knower is a way that tells without a list of its keys whether it may lead to one.
+type knower interface{ knows(nicparam.Key) bool }
+
+// knows tells whether a way may lead to a key.
+func knows(w Way) func(nicparam.Key) bool {
+	if k, ok := w.(knower); ok {
+		return k.knows
+	}
+	has := map[nicparam.Key]bool{}
+	for _, k := range w.Keys() {
+		has[k] = true
+	}
+	return func(k nicparam.Key) bool { return has[k] }
 }
 
 // Outcome is what became of one parameter of a set.

@@ -49,6 +49,17 @@ func (n *NV) Keys() []nicparam.Key {
 	return out
 }
 
+func (n *NV) knows(k nicparam.Key) bool {
+	p, ok := leadsTo(n.table, nicparam.NV, k)
+	if !ok || k.Index != 0 {
+		return false
+	}
+	if p.Scope == nicparam.ScopeDevice {
+		return k.Port == 0
+	}
+	return k.Port >= 1 && k.Port <= n.ports
+}
+
 // Query asks the card for all of its parameters: default, current and next.
 func (n *NV) Query(ctx context.Context) (*adopt.State, error) {
 	out, err := n.run.Run(ctx, adopt.QueryArgs(n.device))

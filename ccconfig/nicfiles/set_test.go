@@ -570,3 +570,41 @@ func BenchmarkSetFullPort(b *testing.B) {
 		}
 	}
 }
+
+// TestWaysKnowTheirKeys checks the short cut against the list that it stands for.
+func TestWaysKnowTheirKeys(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, join(sysfsFiles(2, ""), debugfsFiles(2)))
+	var ways []Way
+	for _, make := range []func() (Way, error){
+		func() (Way, error) { return Sysfs(h, newTable(), portOf(2)) },
+		func() (Way, error) { return Debugfs(h, newTable(), portOf(2)) },
+		func() (Way, error) { return NewDCB(newKernel(), little, newTable(), portOf(2)) },
+		func() (Way, error) { return NewNV(newMst(), newTable(), "0000:3b:00.0", 2) },
+	} {
+		w, err := make()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ways = append(ways, w)
+	}
+	for _, w := range ways {
+		has := map[nicparam.Key]bool{}
+		for _, k := range w.Keys() {
+			has[k] = true
+		}
+		if len(has) == 0 {
+			t.Errorf("%s leads nowhere", w.Backend())
+		}
+		for _, p := range newTable().Params() {
+			for port := range 4 {
+				for _, i := range []int{-1, 0, 1, p.Scope.Size() - 1, p.Scope.Size()} {
+					k := nicparam.Key{Port: port, Name: p.Name, Index: i}
+					if knows(w)(k) != has[k] {
+						t.Errorf("%s: knows %s is %t", w.Backend(), k, !has[k])
+					}
+				}
+			}
+		}
+	}
+}

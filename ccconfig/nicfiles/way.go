@@ -82,6 +82,16 @@ func newFileWay(files Files, table *nicparam.Table, backend nicparam.Backend, po
 	return w
 }
 
+// leadsTo tells whether a back end may lead to a parameter at an index.
+func leadsTo(table *nicparam.Table, backend nicparam.Backend, k nicparam.Key) (*nicparam.Param, bool) {
+	p, ok := table.Find(k.Name)
+	if !ok || !table.Caps().Has(p.Needs) {
+		return nil, false
+	}
+	_, ok = p.Source(backend)
+	return p, ok && k.Index >= 0 && k.Index < p.Scope.Size()
+}
+
 // keysOf lists all that a back end may lead to of one port.
 func keysOf(table *nicparam.Table, backend nicparam.Backend, port int) []nicparam.Key {
 	var out []nicparam.Key
@@ -167,13 +177,17 @@ func (w *fileWay) Backend() nicparam.Backend { return w.backend }
 // Keys implements Way.
 func (w *fileWay) Keys() []nicparam.Key { return w.keys }
 
+func (w *fileWay) knows(k nicparam.Key) bool {
+	p, ok := w.rows[k.Name]
+	return ok && k.Port == w.port && k.Index >= 0 && k.Index < p.Scope.Size()
+}
+
 // row finds the row of a key of this port.
 func (w *fileWay) row(k nicparam.Key) (*nicparam.Param, error) {
-	p, ok := w.rows[k.Name]
-	if !ok || k.Port != w.port || k.Index < 0 || k.Index >= p.Scope.Size() {
+	if !w.knows(k) {
 		return nil, fmt.Errorf("%s by %s: %w", k, w.backend, ErrAbsent)
 	}
-	return p, nil
+	return w.rows[k.Name], nil
 }
 
 // Read implements Way.

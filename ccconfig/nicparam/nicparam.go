@@ -82,7 +82,9 @@ const (
 	NV       Backend = "nv"       // non-volatile configuration, by mstconfig
 	DCB      Backend = "dcb"      // DCB netlink
 	Configfs Backend = "configfs" // rdma_cm
-	Devlink  Backend = "devlink"  // rates of port functions
+	Devlink  Backend = "devlink"  // rates of port functions, in switchdev mode
+	Link     Backend = "link"     // rates of virtual functions by route netlink, in legacy mode
+	DMS      Backend = "dms"      // the vendor's own management service (gNMI)
 )
 
 // Persistence is how long a value lives.
@@ -120,6 +122,7 @@ const (
 	NeedsNothing   Capability = ""
 	NeedsGeneralCC Capability = "general_cc"  // general congestion-control capability
 	NeedsNewNV     Capability = "nv_2026"     // non-volatile names that only newer firmware has
+	NeedsVFRates   Capability = "vf_rates"    // rates of virtual functions, in legacy or in switchdev mode
 	NeedsSwitchdev Capability = "switchdev"   // e-switch in switchdev mode
 	NeedsTCRates   Capability = "devlink_tcs" // devlink rates by traffic class
 )
@@ -134,7 +137,7 @@ type Effect struct {
 type Source struct {
 	Backend Backend
 	// Name is the file below cc_params (Debugfs) or ecn (Sysfs), where "<index>" stands for the index; the name
-	// without _Pn (NV); the attribute (DCB); the file (Configfs); the attribute (Devlink).
+	// without _Pn (NV); the attribute (DCB, Devlink, Link); the file (Configfs); the path below an interface (DMS).
 	Name     string
 	Bits     uint8    // of the register behind
 	WideBits uint8    // of it with the 32-bit rate capability

@@ -392,3 +392,33 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Rates of functions are there in legacy mode as well as in switchdev mode; weights and classes only in the latter.
+func TestSharesOfFunctionsFollowTheMode(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		caps Caps
+		want []string
+	}{
+		{Caps{}, nil},
+		{Caps{TCRates: true}, nil},
+		{Caps{VFRates: true}, []string{"vf_tx_share", "vf_tx_max"}},
+		{Caps{Switchdev: true}, []string{"vf_tx_share", "vf_tx_max", "vf_tx_weight"}},
+		{Caps{Switchdev: true, TCRates: true}, []string{"vf_tx_share", "vf_tx_max", "vf_tx_weight", "vf_tc_bw"}},
+	} {
+		var got []string
+		for _, p := range New(c.caps).Params() {
+			if p.Group == GroupShare && New(c.caps).Check([]Setting{{Key{1, p.Name, 0}, 1}}, nil) == nil {
+				got = append(got, p.Name)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.caps, got, c.want)
+		}
+	}
+	for _, p := range New(Caps{VFRates: true}).By(Link) {
+		if s, _ := p.Source(Link); s.Atomic != "vf_rate" || s.Bits != 32 {
+			t.Errorf("%s: %+v", p.Name, s)
+		}
+	}
+}

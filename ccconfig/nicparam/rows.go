@@ -31,10 +31,10 @@ func notification() []Param {
 			Sources:     []Source{runtimeSource(Debugfs, "rtt_resp_dscp_valid")}},
 		{Name: "rp_enable", Group: GroupEnable, Scope: ScopePriority, Kind: Bool, Max: 1,
 			Description: "senders of the priority heed notifications",
-			Sources:     []Source{{Backend: Sysfs, Name: "roce_rp/enable/<index>", Bits: 1, WideBits: 1}}},
+			Sources:     []Source{{Backend: Sysfs, Name: "roce_rp/enable/<index>", Bits: 1, WideBits: 1}, dms("nvidia/cc/config/priority[id=<index>]/rp_enabled", 1)}},
 		{Name: "np_enable", Group: GroupEnable, Scope: ScopePriority, Kind: Bool, Max: 1,
 			Description: "receivers of the priority send notifications",
-			Sources:     []Source{{Backend: Sysfs, Name: "roce_np/enable/<index>", Bits: 1, WideBits: 1}}},
+			Sources:     []Source{{Backend: Sysfs, Name: "roce_np/enable/<index>", Bits: 1, WideBits: 1}, dms("nvidia/cc/config/priority[id=<index>]/np_enabled", 1)}},
 	}
 }
 
@@ -91,7 +91,7 @@ func qos() []Param {
 	return []Param{
 		{Name: "trust", Group: GroupQoS, Scope: ScopePort, Kind: Enum, Max: TrustDSCP, Known: true, Disruptive: true,
 			Values:      []Value{{TrustPCP, "pcp"}, {TrustDSCP, "dscp"}},
-			Description: "what a packet's priority is read from; dscp as soon as the application table has an entry by DSCP", Sources: dcb("app", 1, "app")},
+			Description: "what a packet's priority is read from; dscp as soon as the application table has an entry by DSCP", Sources: append(dcb("app", 1, "app"), dms("nvidia/qos/config/trust-mode", 1))},
 		{Name: "dscp2prio", Group: GroupQoS, Scope: ScopeDSCP, Kind: Uint, Max: 7, Description: "priority of a DSCP", Sources: dcb("app", 8, "app")},
 		{Name: "prio2tc", Group: GroupQoS, Scope: ScopePriority, Kind: Uint, Max: 7, Description: "traffic class of a priority", Sources: dcb("ets.prio_tc", 8, "ets")},
 		{Name: "tsa", Group: GroupQoS, Scope: ScopeTC, Kind: Enum, Max: TSAVendor,
@@ -99,27 +99,37 @@ func qos() []Param {
 			Description: "how a traffic class is chosen for sending", Sources: dcb("ets.tc_tsa", 8, "ets")},
 		{Name: "tc_bw", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "percent", Max: 100, Description: "share of a traffic class; those of class kind ets sum to 100", Sources: dcb("ets.tc_tx_bw", 8, "ets")},
 		{Name: "tc_maxrate", Group: GroupQoS, Scope: ScopeTC, Kind: Uint, Unit: "kbit/s", Max: dcqcn.MaxWide, Known: true, Description: "most that a traffic class sends; 0 is no limit", Sources: dcb("maxrate", 64, "maxrate")},
-		{Name: "pfc", Group: GroupQoS, Scope: ScopePriority, Kind: Bool, Max: 1, Known: true, Disruptive: true, Description: "priority flow control", Sources: dcb("pfc.pfc_en", 1, "pfc")},
+		{Name: "pfc", Group: GroupQoS, Scope: ScopePriority, Kind: Bool, Max: 1, Known: true, Disruptive: true, Description: "priority flow control", Sources: append(dcb("pfc.pfc_en", 1, "pfc"), dms("nvidia/qos/config/pfc", 1))},
 		{Name: "cable_len", Group: GroupQoS, Scope: ScopePort, Kind: Uint, Unit: "m", Max: 65535, Disruptive: true, Description: "length that thresholds of the buffers are computed from", Sources: dcb("pfc.delay", 16, "pfc")},
 		{Name: "prio2buffer", Group: GroupQoS, Scope: ScopePriority, Kind: Uint, Max: 7, Disruptive: true, Description: "receive buffer of a priority", Sources: dcb("buffer.prio2buffer", 8, "buffer")},
 		{Name: "buffer_size", Group: GroupQoS, Scope: ScopeBuffer, Kind: Uint, Unit: "bytes", Max: dcqcn.MaxWide, Disruptive: true, Description: "size of a receive buffer", Sources: dcb("buffer.buffer_size", 32, "buffer")},
 		{Name: "default_roce_tos", Group: GroupToS, Scope: ScopePort, Kind: Uint, Max: 255, Known: true, Description: "type of service of connections of RDMA-CM that set none: DSCP * 4 + ECN",
-			Sources: []Source{{Backend: Configfs, Name: "default_roce_tos", Bits: 8, WideBits: 8}}},
+			Sources: []Source{{Backend: Configfs, Name: "default_roce_tos", Bits: 8, WideBits: 8}, dms("nvidia/roce/config/tos", 8)}},
 		{Name: "default_roce_mode", Group: GroupToS, Scope: ScopePort, Kind: Enum, Max: 1, Values: []Value{{0, "IB/RoCE v1"}, {1, "RoCE v2"}},
 			Description: "RoCE version of connections of RDMA-CM that set none", Sources: []Source{{Backend: Configfs, Name: "default_roce_mode", Bits: 1, WideBits: 1}}},
 	}
 }
 
-// share lists the rates of virtual functions in switchdev mode. Devlink's own unit of rates is bytes/s; the driver
+// dms is a way by the vendor's management service. One request sets any number of its leaves.
+func dms(path string, bits uint8) Source {
+	return Source{Backend: DMS, Name: path, Bits: bits, WideBits: bits, Atomic: "dms"}
+}
+
+// share lists the rates of virtual functions: two of them have a way in legacy mode too. Devlink's own unit of rates is bytes/s; the driver
 // rounds to Mbit/s, so that is the unit here. The kernel gives weights 32 bits; a driver may allow less.
 func share() []Param {
 	row := func(name string, scope Scope, unit string, least, most uint64, needs Capability, text string) Param {
 		return Param{Name: "vf_" + name, Group: GroupShare, Scope: scope, Kind: Uint, Unit: unit, Min: least, Max: most, Needs: needs, Description: text,
 			Sources: []Source{{Backend: Devlink, Name: name, Bits: 32, WideBits: 32}}}
 	}
+	// One attribute of route netlink carries both rates of a function (linux/if_link.h, ifla_vf_rate).
+	legacy := func(p Param, name string) Param {
+		p.Sources = append(p.Sources, Source{Backend: Link, Name: name, Bits: 32, WideBits: 32, Atomic: "vf_rate"})
+		return p
+	}
 	return []Param{
-		row("tx_share", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsSwitchdev, "least that the function may have; 0 is none"),
-		row("tx_max", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsSwitchdev, "most that the function may have; 0 is no limit"),
+		legacy(row("tx_share", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsVFRates, "least that the function may have; 0 is none"), "min_tx_rate"),
+		legacy(row("tx_max", ScopeFunction, "Mbit/s", 0, dcqcn.MaxWide, NeedsVFRates, "most that the function may have; 0 is no limit"), "max_tx_rate"),
 		row("tx_weight", ScopeFunction, "", 1, dcqcn.MaxWide, NeedsSwitchdev, "share among the functions of a group"),
 		row("tc_bw", ScopeFunctionTC, "", 0, 100, NeedsTCRates, "relative share of a traffic class within the function"),
 	}

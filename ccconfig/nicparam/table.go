@@ -11,6 +11,7 @@ type Caps struct {
 	dcqcn.Limits
 	GeneralCC bool // general congestion-control capability: RTT responses
 	NewNV     bool // non-volatile names that only newer firmware has
+	VFRates   bool // rates of virtual functions in legacy mode
 	Switchdev bool // e-switch in switchdev mode
 	TCRates   bool // devlink rates by traffic class
 }
@@ -24,6 +25,8 @@ func (c Caps) Has(n Capability) bool {
 		return c.GeneralCC
 	case NeedsNewNV:
 		return c.NewNV
+	case NeedsVFRates:
+		return c.VFRates || c.Switchdev
 	case NeedsSwitchdev:
 		return c.Switchdev
 	case NeedsTCRates:

@@ -99,7 +99,7 @@ func (a *app) root(args []string) *cobra.Command {
 		}
 		return nil
 	}
-	root.AddCommand(a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.discoverCommand(), a.compileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand())
+	root.AddCommand(a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand())
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
 	root.AddCommand(cli.New(cli.Options{Args: args})...)
 	root.SetFlagErrorFunc(flagError)

@@ -14,13 +14,22 @@ import (
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
+	"fairlane/tenants"
 )
 
-// Bounds that a demo must keep (DESIGN: share error <= 5 % open loop, use >= 97 % of before).
-const (
-	maxShareError  = 0.05
-	minUtilisation = 0.97
-)
+// minUtilisation is the use of contended links, against that of before, that a demo must keep.
+const minUtilisation = 0.97
+
+// maxShareErrorOf is the share error, open loop, that a demo of a plane must keep.
+func maxShareErrorOf(plane policy.Plane) float64 {
+	switch plane {
+	case policy.PlaneRoCE:
+		return 0.10 // up to 4:1
+	case policy.PlaneWRCC:
+		return 0.01
+	}
+	return 0.05
+}
 
 const demoFabric = "demo"
 
@@ -45,10 +54,11 @@ func demoTimeScale(s *scenario.Scenario) float64 {
 	return min(max(busy/max(load, 1e-3), 0.001), 2)
 }
 
-// demo is one run of the main job on a live simulated fabric.
+// demo is one run of the main job on a live simulated fabric: an InfiniBand one, or an Ethernet one.
 type demo struct {
 	app     *app
-	live    *live
+	live    *live      // nil on Ethernet
+	ether   *etherLive // nil on InfiniBand
 	manager *manager
 	// timeScale is the fabric's simulated seconds per second.
 	timeScale float64
@@ -60,6 +70,7 @@ type demoResult struct {
 	plan          *policy.Plan
 	rollout       control.Rollout
 	before, after control.Shares
+	rival         *rival // of a plan for WRCC
 	elapsed       time.Duration
 }
 
@@ -78,7 +89,58 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, ste
 	return &demo{app: a, timeScale: scale, live: l, manager: m, step: step}, nil
 }
 
-func (d *demo) close() error { return errors.Join(d.manager.close(), d.live.close()) }
+// newEtherDemo starts an Ethernet fabric and the manager.
+func (a *app) newEtherDemo(ctx context.Context, c *etherCase, dir string, step func(string, ...any)) (*demo, error) {
+	scale := etherTimeScale(c)
+	l, err := startEther(ctx, c, etherOptions{timeScale: scale})
+	if err != nil {
+		return nil, err
+	}
+	m, err := openManager(ctx, filepath.Join(dir, "fairlane.db"), &ports{})
+	if err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return &demo{app: a, timeScale: scale, ether: l, manager: m, step: step}, nil
+}
+
+func (d *demo) close() error {
+	if d.ether != nil {
+		return errors.Join(d.manager.close(), d.ether.close())
+	}
+	return errors.Join(d.manager.close(), d.live.close())
+}
+
+// plane is the one of the fabric.
+func (d *demo) plane() policy.Plane {
+	if d.ether != nil {
+		return d.ether.c.plane
+	}
+	return policy.PlaneIB
+}
+
+// source is where the manager finds the fabric.
+func (d *demo) source() string {
+	if d.ether != nil {
+		return d.ether.source()
+	}
+	return "ibsim:" + d.live.server.Addr()
+}
+
+// declared is who uses the fabric.
+func (d *demo) declared() ([]tenants.Tenant, []tenants.Flow) {
+	if d.ether != nil {
+		return d.ether.c.tenants, d.ether.c.flows
+	}
+	return d.live.scenario.Tenants, d.live.scenario.TenantFlows()
+}
+
+// wait lets the fabric's own time advance.
+func (d *demo) wait(ctx context.Context, span quantity.Picoseconds) error {
+	if d.ether != nil {
+		return d.ether.wait(ctx, span)
+	}
+	return d.live.wait(ctx, span)
+}
 
 // run takes the whole way: discover, compile, measure, push, read back, measure.
 func (d *demo) run(ctx context.Context) (*demoResult, error) {
@@ -94,24 +156,37 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 		return nil, err
 	}
 	r.plan = plan.Plan
-	d.step("demo.step.compile", "ports", len(r.plan.CAs), "switches", len(r.plan.Switches), "plan", r.plan.Name[:12])
+	ports, switches := portsAndSwitches(r.plan)
+	d.step("demo.step.compile", "ports", ports, "switches", switches, "plan", r.plan.Name[:12])
 	if _, err := d.rollOut(ctx, r.plan.Name, control.StagePlacement); err != nil {
 		return nil, err
 	}
 	pace := paceOf(r.plan)
-	if err := d.live.wait(ctx, pace.unmanaged); err != nil {
+	versus := d.startRival(ctx, r.plan)
+	defer versus.close()
+	if err := d.wait(ctx, pace.unmanaged); err != nil {
 		return nil, err
 	}
 	if r.before, err = svc.Shares(ctx, demoFabric, r.plan.Name, wallDuration(pace.unmanaged)); err != nil {
 		return nil, err
 	}
-	d.step("demo.step.before", "window", pace.unmanaged)
+	step := "demo.step.before"
+	if d.ether != nil {
+		step = "demo.step.before.ethernet"
+	}
+	d.step(step, "window", pace.unmanaged)
 	if r.rollout, err = d.rollOut(ctx, r.plan.Name, control.StageSettings); err != nil {
 		return nil, err
 	}
 	d.step("demo.step.rollout", "result", r.rollout.Result)
 	if r.after, err = d.settle(ctx, r.plan.Name, pace); err != nil {
 		return nil, err
+	}
+	if r.rival, err = versus.wait(); err != nil {
+		return nil, err
+	}
+	if r.rival != nil {
+		d.step("demo.step.rival", "window", rivalWindow)
 	}
 	d.step("demo.step.after", "window", quantity.Picoseconds(r.after.Window.Nanoseconds())*quantity.Nanosecond)
 	r.elapsed = time.Since(begun)
@@ -121,7 +196,7 @@ func (d *demo) run(ctx context.Context) (*demoResult, error) {
 // onboard puts the fabric under management and declares its tenants and flows.
 func (d *demo) onboard(ctx context.Context) error {
 	svc := d.manager.service
-	_, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: d.timeScale})
+	_, err := svc.CreateFabric(ctx, control.Fabric{Name: demoFabric, Plane: string(d.plane()), Source: d.source(), TimeScale: d.timeScale})
 	if err != nil {
 		return err
 	}
@@ -129,17 +204,22 @@ func (d *demo) onboard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.step("demo.step.discover", "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links,
+	step := "demo.step.discover"
+	if d.ether != nil {
+		step = "demo.step.discover.ethernet"
+	}
+	d.step(step, "switches", snap.Switches, "hosts", snap.Hosts, "links", snap.Links,
 		"mads", snap.Stats.MADsSent, "wall", snap.Stats.Wall.Round(time.Millisecond))
+	list, traffic := d.declared()
 	set := control.TenantSet{Flows: []control.FlowInput{}}
-	for _, t := range d.live.scenario.Tenants {
+	for _, t := range list {
 		in := control.TenantInput{Name: t.Name, Weight: t.Weight, PKey: t.PKey, Guarantee: t.Guarantee, Cap: t.Cap, Classes: t.Classes}
 		for _, at := range t.Attachments {
 			in.Attachments = append(in.Attachments, control.AttachmentInput{Port: at.Port.String(), SL: at.SL})
 		}
 		set.Tenants = append(set.Tenants, in)
 	}
-	for _, f := range d.live.scenario.TenantFlows() {
+	for _, f := range traffic {
 		set.Flows = append(set.Flows, control.FlowInput{
 			Tenant: f.Tenant, Class: f.Class, Src: f.Src.String(), Dst: f.Dst.String(), QPs: f.QPs, Demand: f.Demand,
 		})
@@ -188,6 +268,9 @@ func (d *demo) toEnd(ctx context.Context, in control.RolloutInput) (control.Roll
 // settle measures in rounds until two in a row agree, then once more for longer.
 func (d *demo) settle(ctx context.Context, plan string, p pace) (control.Shares, error) {
 	const rounds, agree = 6, 0.05
+	if err := d.wait(ctx, p.settle); err != nil {
+		return control.Shares{}, err
+	}
 	var last control.Shares
 	for i := range rounds {
 		s, err := d.manager.service.Shares(ctx, demoFabric, plan, wallDuration(p.round))
@@ -217,6 +300,7 @@ func largestChange(a, b control.Shares) float64 {
 // pace is how long the phases of a demo take, in the fabric's own time.
 type pace struct {
 	unmanaged quantity.Picoseconds // without congestion control: settling, and the window
+	settle    quantity.Picoseconds // after the settings were changed, before anything is measured
 	round     quantity.Picoseconds // one settling round
 	final     quantity.Picoseconds // the window that counts, long against the saw-teeth of the slowest flow
 }
@@ -227,6 +311,19 @@ type pace struct {
 // relative terms, so the window lasts until the smallest tenant has had enough of them: the bound on
 // its share is then four standard errors.
 func paceOf(p *policy.Plan) pace {
+	switch {
+	case p.RoCE != nil:
+		// A port's registers forget what its flows had before over about a second, and waves bring settings one after the other.
+		return pace{unmanaged: 100 * quantity.Millisecond, settle: 1500 * quantity.Millisecond, round: 100 * quantity.Millisecond, final: 600 * quantity.Millisecond}
+	case p.WRCC != nil:
+		// Near rest a fair rate moves by a 64th of its distance each period, and senders far away hear of it a round trip later.
+		longest := quantity.Picoseconds(0)
+		for _, d := range p.WRCC.Domains {
+			longest = max(longest, d.Period)
+		}
+		settle := min(max(1024*longest, 250*quantity.Millisecond), quantity.Second)
+		return pace{unmanaged: 100 * quantity.Millisecond, settle: settle, round: 50 * quantity.Millisecond, final: 200 * quantity.Millisecond}
+	}
 	longest := uint16(0)
 	for i := range p.CAs {
 		for _, sl := range p.CAs[i].Settings.SLs {

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ import (
 	"fairlane/api"
 	"fairlane/policy"
 	"fairlane/sim/scenario"
+	"fairlane/subnet"
 	"fairlane/tenants"
 )
 
@@ -30,6 +33,8 @@ func (a *app) demoCommand() *cobra.Command {
 		Long:  a.t("demo.long"),
 		Example: `  fairlane demo --plane ib --once
   fairlane demo --once --json
+  fairlane demo --plane all --once --json
+  fairlane demo --plane wrcc --once
   fairlane demo --scenario ib8tenants --once
   fairlane demo --fabric fabric.topo --tenants tenants.yaml
   fairlane demo --listen 127.0.0.1:8470        # stays up with the API`,
@@ -37,7 +42,7 @@ func (a *app) demoCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDemo(cmd.Context(), f) },
 	}
 	cmd.Flags().StringVar(&f.plane, "plane", "ib", a.t("demo.flag.plane"))
-	cmd.Flags().StringVar(&f.scenario, "scenario", "ib16", a.t("demo.flag.scenario"))
+	cmd.Flags().StringVar(&f.scenario, "scenario", "", a.t("demo.flag.scenario"))
 	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.t("demo.flag.fabric"))
 	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("demo.flag.tenants"))
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:8470", a.t("demo.flag.listen"))
@@ -47,70 +52,166 @@ func (a *app) demoCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) runDemo(ctx context.Context, f demoFlags) (err error) {
-	if f.plane != "ib" {
-		return usagef("plane %q: want ib", f.plane)
+// demoPlanes are the planes that a demo can show, in the order in which it shows all.
+func demoPlanes() []policy.Plane {
+	return []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}
+}
+
+// defaultScenario is what a demo of a plane runs.
+func defaultScenario(p policy.Plane) string {
+	switch p {
+	case policy.PlaneRoCE:
+		return "roce8"
+	case policy.PlaneWRCC:
+		return "wrcc2dc"
 	}
-	s, err := f.load()
+	return "ib16"
+}
+
+// planes are those that the flags ask for.
+func (f *demoFlags) planes() ([]policy.Plane, error) {
+	all := demoPlanes()
+	switch {
+	case slices.Contains(all, policy.Plane(f.plane)):
+		return []policy.Plane{policy.Plane(f.plane)}, nil
+	case f.plane != "all":
+		return nil, usagef("plane %q: want ib, roce, wrcc or all", f.plane)
+	case f.scenario != "" || f.fabric != "" || f.tenants != "":
+		return nil, usagef("--plane all: want one of the planes with --scenario, --fabric or --tenants")
+	case !f.once:
+		return nil, usagef("--plane all: want --once too: one demo at a time stays up")
+	}
+	return all, nil
+}
+
+func (a *app) runDemo(ctx context.Context, f demoFlags) error {
+	planes, err := f.planes()
 	if err != nil {
 		return err
 	}
+	var reports []planeReport
+	var missed []error
+	for _, p := range planes {
+		r, err := a.demoOf(ctx, f, p)
+		if r != nil {
+			reports = append(reports, *r)
+			missed = append(missed, r.missed())
+		}
+		if err != nil {
+			return errors.Join(append(missed, err)...)
+		}
+	}
+	if f.json && f.once {
+		missed = append(missed, printJSON(a.stdout, reports))
+	}
+	return errors.Join(missed...)
+}
+
+// demoOf shows one plane. What it measured is returned even when a bound was missed; without --once it stays up.
+func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *planeReport, err error) {
 	dir, err := os.MkdirTemp("", "fairlane-demo-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	words := a.stderr
 	if !f.json {
 		words = a.stdout
 	}
-	d, err := a.newDemo(ctx, s, dir, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.t(key, args...)) })
+	d, name, err := a.startDemo(ctx, f, p, dir, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.t(key, args...)) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	_, _ = fmt.Fprintln(words, a.t("demo.title", "name", s.Name, "description", s.Description))
+	_, _ = fmt.Fprintln(words, name)
 	res, err := d.run(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report := res.report()
-	if f.json {
-		err = printJSON(a.stdout, []planeReport{report})
-	} else {
+	switch {
+	case !f.json:
 		_, _ = fmt.Fprintln(a.stdout)
 		err = a.printReport(a.stdout, report)
+	case !f.once:
+		err = printJSON(a.stdout, []planeReport{report})
 	}
-	if err = errors.Join(err, report.missed()); err != nil || f.once {
-		return err
+	if err != nil || f.once || report.missed() != nil {
+		return &report, err
 	}
-	return d.stay(ctx, f.listen, words)
+	return &report, d.stay(ctx, f.listen, words)
+}
+
+// startDemo starts the fabric that the flags ask for, and its manager; title says what it is.
+func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, dir string, step func(string, ...any)) (d *demo, title string, err error) {
+	if p == policy.PlaneIB {
+		s, err := f.load()
+		if err != nil {
+			return nil, "", err
+		}
+		d, err = a.newDemo(ctx, s, dir, step)
+		return d, a.t("demo.title", "name", s.Name, "description", s.Description), err
+	}
+	c, err := f.loadEther(p)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err = a.newEtherDemo(ctx, c, dir, step)
+	return d, a.t("demo.title", "name", c.name, "description", c.description), err
+}
+
+// loadEther makes the case of a demo on Ethernet from its flags.
+func (f demoFlags) loadEther(p policy.Plane) (*etherCase, error) {
+	if f.fabric == "" && f.tenants == "" {
+		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(p)))
+		if err != nil {
+			return nil, &UsageError{err}
+		}
+		if s.Ethernet == nil {
+			return nil, usagef("scenario %s: plane %s: want ethernet", s.Name, s.Plane())
+		}
+		s.Config.Seed = f.seed
+		c, err := etherCaseOf(s)
+		if err == nil && c.plane != p {
+			err = usagef("scenario %s is for --plane %s, not %s", s.Name, c.plane, p)
+		}
+		return c, err
+	}
+	topo, ts, flows, err := f.files(p)
+	if err != nil {
+		return nil, err
+	}
+	return &etherCase{name: topo.Name, description: f.fabric, plane: p, fabric: topo, tenants: ts, flows: flows, seed: f.seed}, nil
+}
+
+// files reads the fabric and the tenants that the flags name.
+func (f demoFlags) files(p policy.Plane) (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, error) {
+	if f.fabric == "" {
+		return nil, nil, nil, usagef("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
+	}
+	topo, err := readFabric(f.fabric)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if f.tenants == "" {
+		ts, flows, err := sampleTenants(topo)
+		return topo, ts, flows, err
+	}
+	ts, flows, err := readTenants(f.tenants, topo, p)
+	return topo, ts, flows, err
 }
 
 // load makes the scenario of a demo from its flags.
 func (f demoFlags) load() (*scenario.Scenario, error) {
 	if f.fabric == "" && f.tenants == "" {
-		s, err := scenario.Load(f.scenario)
+		s, err := scenario.Load(cmp.Or(f.scenario, defaultScenario(policy.PlaneIB)))
 		if err != nil {
 			return nil, &UsageError{err}
 		}
 		s.Config.Seed = f.seed
 		return s, needInfiniBand(s)
 	}
-	if f.fabric == "" {
-		return nil, usagef("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
-	}
-	topo, err := readFabric(f.fabric)
-	if err != nil {
-		return nil, err
-	}
-	var ts []tenants.Tenant
-	var flows []tenants.Flow
-	if f.tenants != "" {
-		ts, flows, err = readTenants(f.tenants, topo, policy.PlaneIB)
-	} else {
-		ts, flows, err = sampleTenants(topo)
-	}
+	topo, ts, flows, err := f.files(policy.PlaneIB)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +237,6 @@ func (d *demo) stay(ctx context.Context, listen string, words io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(words, d.app.t("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.live.server.Addr()))
+	_, _ = fmt.Fprintln(words, d.app.t("demo.stay", "addr", l[0].Addr(), "token", token, "fabric", d.source()))
 	return serveUntil(ctx, []endpoint{{api.HTTPServer(h), l}}, ending{drain: 10 * time.Second})
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"fairlane/ccconfig/ibcc"
@@ -24,6 +25,8 @@ type planeReport struct {
 	Rollout           rolloutReport    `json:"rollout"`
 	Findings          []policy.Finding `json:"findings"`
 	WallS             float64          `json:"wall_s"`
+
+	problems []string // of measurements
 }
 
 type tenantReport struct {
@@ -34,6 +37,9 @@ type tenantReport struct {
 	Before     quantity.BitRate `json:"before_bps"`
 	Delivered  quantity.BitRate `json:"delivered_bps"`
 	ShareError float64          `json:"share_error"`
+	// What the tenant gets from DCQCN in place of WRCC: with the vendor's registers, and with those for its weight.
+	DCQCN         quantity.BitRate `json:"dcqcn_bps,omitempty"`
+	DCQCNWeighted quantity.BitRate `json:"dcqcn_weighted_bps,omitempty"`
 }
 
 type rolloutReport struct {
@@ -57,19 +63,28 @@ func (r *demoResult) report() planeReport {
 		out.Findings = []policy.Finding{}
 	}
 	for i, t := range r.after.Tenants {
-		out.Tenants = append(out.Tenants, tenantReport{
+		row := tenantReport{
 			Name: t.Tenant, Weight: t.Weight.Float(), Flows: r.plan.Tenants[i].QPs, Entitled: t.Entitled,
 			Before: r.before.Tenants[i].Delivered, Delivered: t.Delivered, ShareError: t.ShareError,
-		})
+		}
+		if r.rival != nil {
+			row.DCQCN, row.DCQCNWeighted = r.rival.vendor[t.Tenant], r.rival.weighted[t.Tenant]
+		}
+		out.Tenants = append(out.Tenants, row)
+		for _, problem := range []string{r.before.Tenants[i].Problem, t.Problem} {
+			if problem != "" {
+				out.problems = append(out.problems, fmt.Sprintf("tenant %s could not be measured: %s", t.Tenant, problem))
+			}
+		}
 	}
 	return out
 }
 
 // missed names the bounds that a run missed, or is nil.
 func (r *planeReport) missed() error {
-	var why []string
-	if r.MaxShareError > maxShareError {
-		why = append(why, fmt.Sprintf("share error %.1f %% is above %.0f %%", 100*r.MaxShareError, 100*maxShareError))
+	why := slices.Clone(r.problems)
+	if most := maxShareErrorOf(policy.Plane(r.Plane)); r.MaxShareError > most {
+		why = append(why, fmt.Sprintf("share error %.1f %% is above %.0f %%", 100*r.MaxShareError, 100*most))
 	}
 	if r.Utilisation < minUtilisation*r.UtilisationBefore {
 		why = append(why, fmt.Sprintf("link use %.1f %% is below %.0f %% of the %.1f %% before",
@@ -78,7 +93,7 @@ func (r *planeReport) missed() error {
 	if why == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", errBoundMissed, strings.Join(why, "; "))
+	return fmt.Errorf("%w: %s", errBoundMissed, r.Plane+": "+strings.Join(why, "; "))
 }
 
 // printReport draws the table that people read: what each tenant is entitled to, what it got
@@ -97,6 +112,9 @@ func (a *app) printReport(w io.Writer, r planeReport) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
+	if err := a.printRival(w, r); err != nil {
+		return err
+	}
 	_, err := fmt.Fprintln(w, a.t("demo.summary", "error", percent(r.MaxShareError), "use", percent(r.Utilisation),
 		"before", percent(r.UtilisationBefore), "seconds", fmt.Sprintf("%.1f", r.WallS)))
 	if err != nil {
@@ -108,6 +126,19 @@ func (a *app) printReport(w io.Writer, r planeReport) error {
 		}
 	}
 	return nil
+}
+
+// printRival tells what the same traffic gets from DCQCN.
+func (a *app) printRival(w io.Writer, r planeReport) error {
+	if !slices.ContainsFunc(r.Tenants, func(t tenantReport) bool { return t.DCQCN > 0 }) {
+		return nil
+	}
+	tw := newTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.t("demo.rival.head"))
+	for _, t := range r.Tenants {
+		_, _ = fmt.Fprintf(tw, "%s\t%.1f\t%.1f\t%.1f\n", t.Name, t.Delivered.Gbit(), t.DCQCN.Gbit(), t.DCQCNWeighted.Gbit())
+	}
+	return tw.Flush()
 }
 
 const barWidth = 18

@@ -22,6 +22,10 @@ type discoverReport struct {
 	WallS    float64  `json:"wall_s"`
 	MADsSent int64    `json:"mads_sent"`
 	Warnings []string `json:"warnings,omitempty"`
+
+	// Of an Ethernet fabric.
+	DevicesAsked    int `json:"devices_asked,omitempty"`
+	DevicesAnswered int `json:"devices_answered,omitempty"`
 }
 
 func (a *app) discoverCommand() *cobra.Command {
@@ -33,7 +37,8 @@ func (a *app) discoverCommand() *cobra.Command {
 		Long:  a.t("discover.long"),
 		Example: `  fairlane discover --from file:fabric.topo
   fairlane discover --from ibsim:unix:lab --json
-  fairlane discover --from ibsim:udp:127.0.0.1:7070 --write fabric.yaml`,
+  fairlane discover --from ibsim:udp:127.0.0.1:7070 --write fabric.yaml
+  fairlane discover --from ethernet:inventory.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			src, err := parseSource(from)
@@ -41,13 +46,18 @@ func (a *app) discoverCommand() *cobra.Command {
 				return err
 			}
 			progress := newProgress(a.stderr)
-			f, stats, warnings, err := discoverSource(cmd.Context(), src, func(p discover.Progress) {
+			o, err := discoverSource(cmd.Context(), src, func(p discover.Progress) {
+				if src.ethernet != "" {
+					progress.show(a.t("discover.progress.ethernet", "asked", p.Nodes, "devices", p.MADs))
+					return
+				}
 				progress.show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs))
 			})
 			progress.clear()
 			if err != nil {
 				return err
 			}
+			f := o.fabric
 			if out != "" {
 				if err := writeFabric(out, f); err != nil {
 					return err
@@ -55,10 +65,8 @@ func (a *app) discoverCommand() *cobra.Command {
 			}
 			report := discoverReport{
 				Nodes: len(f.Nodes), Switches: len(f.Switches()), Hosts: len(f.Hosts()), Links: len(f.Links),
-				WallS: stats.Wall.Seconds(), MADsSent: stats.MADsSent,
-			}
-			for _, w := range warnings {
-				report.Warnings = append(report.Warnings, w.String())
+				WallS: o.stats.Wall.Seconds(), MADsSent: o.stats.MADsSent, Warnings: o.warnings,
+				DevicesAsked: o.asked, DevicesAnswered: o.answered,
 			}
 			return a.printDiscovery(f, report, asJSON)
 		},
@@ -77,8 +85,13 @@ func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, asJSON bool) er
 	for _, w := range r.Warnings {
 		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", w))
 	}
-	_, err := fmt.Fprintln(a.stdout, a.t("discover.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
-		"links", r.Links, "seconds", fmt.Sprintf("%.3f", r.WallS), "mads", r.MADsSent))
+	text := a.t("discover.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
+		"links", r.Links, "seconds", fmt.Sprintf("%.3f", r.WallS), "mads", r.MADsSent)
+	if r.DevicesAsked > 0 {
+		text = a.t("discover.result.ethernet", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
+			"links", r.Links, "seconds", fmt.Sprintf("%.3f", r.WallS), "asked", r.DevicesAsked, "answered", r.DevicesAnswered)
+	}
+	_, err := fmt.Fprintln(a.stdout, text)
 	if err != nil {
 		return err
 	}

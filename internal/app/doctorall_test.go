@@ -16,6 +16,7 @@ import (
 
 	"fairlane/internal/config"
 	"fairlane/internal/store"
+	"fairlane/policy"
 	"fairlane/subnet/mad"
 )
 
@@ -178,6 +179,18 @@ func fabrics(t *testing.T, on onDoctor) {
 	} {
 		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1) })
 	}
+	lab, err := startEther(ctx, slowCase(t, policy.PlaneWRCC), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(want string) {
+		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.source()}, 0) })
+	}
+	ask("fabric-devices")
+	if err := lab.close(); err != nil {
+		t.Error(err)
+	}
+	ask("fabric-strangers")
 	master, standby := &mad.SMInfo{GUID: 7, State: mad.SMStateMaster}, &mad.SMInfo{GUID: 7, State: mad.SMStateStandby}
 	managed := &mad.PortInfo{LID: 3, MasterSMLID: 1}
 	yes, no := write(t, "yes.conf", "congestion_control TRUE\n"), write(t, "no.conf", "guid 0x0\n")

@@ -29,6 +29,10 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key mad.Key) 
 		d.note("fabric", f.Name, statusOK, "fabric-file", "source", f.Source)
 		return
 	}
+	if s.ethernet != "" {
+		d.ethernet(ctx, f, s)
+		return
+	}
 	c, err := s.dial(ctx)
 	if err != nil {
 		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
@@ -36,6 +40,21 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key mad.Key) 
 	}
 	defer func() { _ = c.Close() }() // the slot is gone either way
 	d.attached(ctx, f, c, key)
+}
+
+// ethernet asks every device of an inventory who it is.
+func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s source) {
+	const most = 3 // devices that are named
+	o, err := discoverSource(ctx, s, nil)
+	switch {
+	case err != nil:
+		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
+	case len(o.warnings) > 0:
+		d.note("fabric", f.Name, statusFail, "fabric-strangers", "source", f.Source, "answered", o.answered, "asked", o.asked,
+			"first", strings.Join(o.warnings[:min(most, len(o.warnings))], "; "))
+	default:
+		d.note("fabric", f.Name, statusOK, "fabric-devices", "source", f.Source, "answered", o.answered)
+	}
 }
 
 // attached asks the port that we are attached at, and the subnet manager that it names.

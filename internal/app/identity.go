@@ -28,9 +28,8 @@ func ownPort(ctx context.Context, t mad.Transport) (p mad.PortInfo, err error) {
 	return p, err
 }
 
-// checkIdentities refuses to go on when one of the devices is not who it was.
-func checkIdentities(ctx context.Context, t mad.Transport, devices []driver.Device) error {
-	wrong := identities(ctx, t, devices)
+// othersAmong refuses to go on when one of the devices is not who it was.
+func othersAmong(devices []driver.Device, wrong map[ident.PortID]error) error {
 	var list faults
 	for i := range devices {
 		if err := wrong[devices[i].ID]; err != nil {

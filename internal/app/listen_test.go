@@ -179,38 +179,3 @@ func TestAListenerThatFailsEndsTheService(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func TestSystemdIsTold(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "notify")
-	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer systemd.Close()
-	n := newNotifier(func(k string) string { return map[string]string{"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "2000"}[k] })
-	if err := n.send(t.Context(), "READY=1"); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); n.beat(ctx) }()
-	b := make([]byte, 100)
-	for _, want := range []string{"READY=1", "WATCHDOG=1"} {
-		k, err := systemd.Read(b)
-		if err != nil || string(b[:k]) != want {
-			t.Errorf("told %q, %v, want %q", b[:k], err, want)
-		}
-	}
-	cancel()
-	<-done
-	quiet := newNotifier(func(string) string { return "" })
-	if err := quiet.send(t.Context(), "READY=1"); err != nil {
-		t.Errorf("without systemd: %v", err)
-	}
-	quiet.beat(t.Context()) // returns at once
-	gone := notifier{socket: path + "x"}
-	if err := gone.send(t.Context(), "READY=1"); err == nil {
-		t.Error("nobody listens, and no error")
-	}
-}

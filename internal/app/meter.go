@@ -7,6 +7,7 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/quantity"
 	"fairlane/internal/telemetry"
+	"fairlane/subnet/mad"
 )
 
 // Measure implements control.Meter. The window is the fabric's own time.
@@ -16,19 +17,31 @@ func (p *ports) Measure(ctx context.Context, t control.Target, window time.Durat
 		return control.Shares{}, err
 	}
 	defer func() { _ = s.close() }() // the slot is gone either way
+	r, err := s.measure(ctx, quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond)
+	if err != nil {
+		return control.Shares{}, err
+	}
+	return sharesOf(t, &r), nil
+}
+
+// measure reads the counters of InfiniBand ports.
+func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.Target, window quantity.Picoseconds) (telemetry.Report, error) {
 	where, err := telemetry.PortsOf(t.Plan, t.Topology)
 	if err != nil {
-		return control.Shares{}, err
+		return telemetry.Report{}, err
 	}
-	c, err := telemetry.New(s.transport, where, telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale})
+	c, err := telemetry.New(transport, where, telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale})
 	if err != nil {
-		return control.Shares{}, err
+		return telemetry.Report{}, err
 	}
-	w, err := c.Measure(ctx, quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond)
+	w, err := c.Measure(ctx, window)
 	if err != nil {
-		return control.Shares{}, err
+		return telemetry.Report{}, err
 	}
-	r := telemetry.Shares(t.Plan, w)
+	return telemetry.Shares(t.Plan, w), nil
+}
+
+func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	out := control.Shares{
 		Plan: t.Plan.Name, Window: time.Duration(r.Window / quantity.Nanosecond), MeasuredAt: time.Now().UTC(),
 		MaxShareError: r.MaxShareError, Jain: r.Jain,
@@ -43,5 +56,5 @@ func (p *ports) Measure(ctx context.Context, t control.Target, window time.Durat
 			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: x.Problem,
 		})
 	}
-	return out, nil
+	return out
 }

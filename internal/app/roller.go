@@ -10,16 +10,19 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibmad"
 	"fairlane/internal/control"
+	"fairlane/internal/quantity"
 	"fairlane/internal/reconcile"
 	"fairlane/internal/reconcile/engine"
+	"fairlane/internal/telemetry"
+	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 )
 
-// ports implements what control needs from the outside, over the MAD transport of each
-// fabric's source. A transport lives for one operation, so that a fabric that went away and
-// came back needs no care.
+// ports implements what control needs from the outside: over the MAD transport of an InfiniBand
+// fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
+// for one operation, so that a fabric that went away and came back needs no care.
 type ports struct {
 	ccKey mad.Key
 	// partitions moves a partition's traffic to a service level, by fabric name, where the
@@ -27,25 +30,36 @@ type ports struct {
 	// subnet manager's business, and ports only verifies.
 	partitions map[string]func(ident.PKey, ident.SL) int
 	work       workOptions // how the manager works rollouts
+	files      inventories
 }
 
 // Discover implements control.Discoverer.
-func (p *ports) Discover(ctx context.Context, src string) (f *subnet.Fabric, stats control.DiscoverStats, err error) {
+func (p *ports) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
 	s, err := parseSource(src)
 	if err != nil {
 		return nil, stats, err
 	}
-	if f, stats, _, err = discoverSource(ctx, s, nil); s.file != "" {
-		err = withoutContent(s.file, err)
+	o, err := discoverSource(ctx, s, nil)
+	if path := s.file + s.ethernet; path != "" {
+		err = withoutContent(src, path, err)
 	}
-	return f, stats, err
+	if err != nil {
+		return nil, stats, err
+	}
+	return o.fabric, o.stats, nil
 }
 
-// open attaches to the fabric of a target.
+// open attaches to the fabric of a target, with a driver for its plane.
 func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	s, err := parseSource(t.Fabric.Source)
 	if err != nil {
 		return nil, err
+	}
+	if ether, plane := s.ethernet != "", t.Plan.Plane != string(policy.PlaneIB); ether != plane && s.file == "" {
+		return nil, fmt.Errorf("fabric %s at %s: the plan is for plane %s, which has no device there", t.Fabric.Name, t.Fabric.Source, t.Plan.Plane)
+	}
+	if s.ethernet != "" {
+		return p.openEthernet(s.ethernet, t)
 	}
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -55,14 +69,26 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &session{transport: c, close: c.Close, driver: tracedDriver{d}}, nil
+	return &session{
+		close: c.Close, driver: tracedDriver{d},
+		others: func(ctx context.Context, list []driver.Device) map[ident.PortID]error {
+			return identities(ctx, c, list)
+		},
+		placer: &placer{transport: c, topology: t.Topology, set: p.partitions[t.Fabric.Name]},
+		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
+			return p.measure(ctx, c, t, window)
+		},
+	}, nil
 }
 
 // session is an attachment to one fabric.
 type session struct {
-	transport mad.Transport
-	driver    driver.Driver
-	close     func() error
+	driver driver.Driver
+	// others finds the devices among some that are not the ones meant.
+	others  func(context.Context, []driver.Device) map[ident.PortID]error
+	placer  reconcile.Placer // nil: nothing is placed on the plane
+	measure func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error)
+	close   func() error
 }
 
 // Open implements engine.Opener.
@@ -71,14 +97,13 @@ func (p *ports) Open(ctx context.Context, t control.Target, devices []driver.Dev
 	if err != nil {
 		return engine.Session{}, err
 	}
-	if err := checkIdentities(ctx, s.transport, devices); err != nil {
+	if err := othersAmong(devices, s.others(ctx, devices)); err != nil {
 		return engine.Session{}, errors.Join(fmt.Errorf("%w: %w", driver.ErrInvalid, err), s.close())
 	}
-	place := &placer{transport: s.transport, topology: t.Topology, set: p.partitions[t.Fabric.Name]}
-	return engine.Session{Driver: s.driver, Placer: place, Close: s.close}, nil
+	return engine.Session{Driver: s.driver, Placer: s.placer, Close: s.close}, nil
 }
 
-// Observe implements control.Observer. A device whose LID belongs to another node by now is one that cannot be read.
+// Observe implements control.Observer. A device at whose address another one is by now is one that cannot be read.
 func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
 	targets, err := reconcile.Desired(t.Plan, t.Topology)
 	if err != nil {
@@ -100,7 +125,7 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 	for i := range targets {
 		devices[i] = targets[i].Device
 	}
-	observed := reconcile.Observe(ctx, targets, &certain{s.driver, identities(ctx, s.transport, devices)}, observers)
+	observed := reconcile.Observe(ctx, targets, &certain{s.driver, s.others(ctx, devices)}, observers)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read devices back: %w", err)
 	}
@@ -117,7 +142,7 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 // observers is how many devices are read at the same time.
 const observers = 64
 
-// certain reads no device whose LID belongs to another node.
+// certain reads no device in whose place another one is.
 type certain struct {
 	driver.Driver
 	wrong map[ident.PortID]error

@@ -22,6 +22,7 @@ import (
 	"fairlane/internal/config"
 	"fairlane/internal/control"
 	"fairlane/internal/obs"
+	"fairlane/internal/sdnotify"
 	"fairlane/policy"
 	"fairlane/subnet/mad"
 )
@@ -59,7 +60,7 @@ type serving struct {
 	app      *app
 	config   Config
 	log      *slog.Logger
-	notify   notifier
+	notify   sdnotify.Notifier
 	manager  *manager
 	metrics  *obs.Metrics
 	tracer   trace.TracerProvider // nil: no spans
@@ -73,7 +74,7 @@ func (a *app) runServe(ctx context.Context, c Config) (err error) {
 	if err := checkFiles(&c); err != nil {
 		return err // before anything is created
 	}
-	s := &serving{app: a, config: c, notify: newNotifier(os.Getenv)}
+	s := &serving{app: a, config: c, notify: sdnotify.New(os.Getenv)}
 	if s.log, err = obs.NewLogger(a.stderr, c.Log.Level, c.Log.Format); err != nil {
 		return err
 	}
@@ -218,7 +219,7 @@ func (s *serving) run(ctx context.Context, endpoints []endpoint) error {
 	s.tell(ctx, "READY=1")
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
-	go func() { defer close(done); s.notify.beat(beating) }()
+	go func() { defer close(done); s.notify.Beat(beating) }()
 	defer func() { stop(); <-done }()
 	return serveUntil(ctx, endpoints, ending{
 		begin: func() {
@@ -241,7 +242,7 @@ func addresses(e endpoint) string {
 
 // tell tells systemd, and the log when that does not work.
 func (s *serving) tell(ctx context.Context, state string) {
-	if err := s.notify.send(ctx, state); err != nil {
+	if err := s.notify.Send(ctx, state); err != nil {
 		s.log.Warn("systemd was not told", "error", err.Error())
 	}
 }

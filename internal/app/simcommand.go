@@ -54,6 +54,7 @@ func (a *app) simListCommand() *cobra.Command {
 
 type simServeFlags struct {
 	addr, tenants string
+	plane, dir    string
 	timeScale     float64
 	cold          bool
 	seed          uint64
@@ -65,11 +66,24 @@ func (a *app) simServeCommand() *cobra.Command {
 		Use: "serve SCENARIO|FABRIC", Short: a.t("sim.serve.short"), Long: a.t("sim.serve.long"), Args: oneArg("SCENARIO|FABRIC"),
 		Example: `  fairlane sim serve ib16
   fairlane sim serve fabric.topo --tenants tenants.yaml --time-scale 0.01
-  fairlane sim serve ib16 --cold --addr unix:lab      # ports down, waiting for OpenSM`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runSimServe(cmd.Context(), args[0], f) },
+  fairlane sim serve ib16 --cold --addr unix:lab      # ports down, waiting for OpenSM
+  fairlane sim serve roce8 --dir lab                  # agents and SONiC switches; lab/inventory.yaml
+  fairlane sim serve fabric.yaml --plane wrcc --tenants tenants.yaml --addr 127.0.0.1:9339`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := f.ethernet(cmd, args[0])
+			switch {
+			case err != nil:
+				return err
+			case c != nil:
+				return a.serveEther(cmd.Context(), c, f, cmd.Flags().Changed("addr"))
+			}
+			return a.runSimServe(cmd.Context(), args[0], f)
+		},
 	}
 	cmd.Flags().StringVar(&f.addr, "addr", "unix:fairlane", a.t("sim.serve.flag.addr"))
 	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("sim.serve.flag.tenants"))
+	cmd.Flags().StringVar(&f.plane, "plane", "", a.t("sim.serve.flag.plane"))
+	cmd.Flags().StringVar(&f.dir, "dir", "", a.t("sim.serve.flag.dir"))
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 0.01, a.t("sim.serve.flag.timescale"))
 	cmd.Flags().BoolVar(&f.cold, "cold", false, a.t("sim.serve.flag.cold"))
 	a.seedFlag(cmd, &f.seed, 1)

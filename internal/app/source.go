@@ -17,11 +17,15 @@ import (
 
 // source is where a fabric comes from: exactly one field is set.
 type source struct {
-	file  string // path of a fabric file
-	ibsim string // address for ibsim.Dial
+	file     string // path of a fabric file
+	ibsim    string // address for ibsim.Dial
+	ethernet string // path of an inventory
 }
 
-// parseSource reads "file:PATH" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare name
+// sourceForms says what sources look like.
+const sourceForms = "file:PATH, ibsim:unix:NAME, ibsim:udp:HOST:PORT or ethernet:PATH"
+
+// parseSource reads "file:PATH", "ethernet:PATH" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare name
 // for abstract Unix sockets.
 func parseSource(s string) (source, error) {
 	kind, rest, _ := strings.Cut(s, ":")
@@ -29,18 +33,20 @@ func parseSource(s string) (source, error) {
 	case rest == "":
 	case kind == "file":
 		return source{file: rest}, nil
+	case kind == "ethernet":
+		return source{ethernet: rest}, nil
 	case kind == "ibsim" && (strings.HasPrefix(rest, "unix:") || strings.HasPrefix(rest, "udp:")):
 		return source{ibsim: rest}, nil
 	case kind == "ibsim" && !strings.Contains(rest, ":") && rest != "unix" && rest != "udp": // those lack their address
 		return source{ibsim: "unix:" + rest}, nil
 	}
-	return source{}, usagef("source %q: want file:PATH, ibsim:unix:NAME or ibsim:udp:HOST:PORT", s)
+	return source{}, usagef("source %q: want %s", s, sourceForms)
 }
 
 // dial opens a management transport to a live fabric.
 func (s source) dial(ctx context.Context) (*ibsim.Client, error) {
 	if s.ibsim == "" {
-		return nil, usagef("source file:%s: want a live fabric, ibsim:unix:NAME or ibsim:udp:HOST:PORT", s.file)
+		return nil, usagef("source file:%s: want a live fabric, ibsim:unix:NAME or ibsim:udp:HOST:PORT", s.file+s.ethernet)
 	}
 	c, err := ibsim.Dial(ctx, s.ibsim, ibsim.Options{InFlight: 256})
 	if err != nil {
@@ -49,23 +55,67 @@ func (s source) dial(ctx context.Context) (*ibsim.Client, error) {
 	return c, nil
 }
 
-// discoverSource turns a source into the model: a file is read, a live fabric is swept.
-func discoverSource(ctx context.Context, s source, progress func(discover.Progress)) (*subnet.Fabric, control.DiscoverStats, []discover.Warning, error) {
+// found is a fabric as its source has it.
+type found struct {
+	fabric   *subnet.Fabric
+	stats    control.DiscoverStats
+	warnings []string
+	asked    int // devices of an inventory
+	answered int // of them
+}
+
+// discoverSource turns a source into the model: a file is read, an InfiniBand fabric is swept, and the devices of an inventory
+// are asked who they are. progress may be nil.
+func discoverSource(ctx context.Context, s source, progress func(discover.Progress)) (*found, error) {
 	start := time.Now()
-	if s.file != "" {
-		f, err := readFabric(s.file)
-		return f, control.DiscoverStats{Wall: time.Since(start)}, nil, err
+	out := &found{}
+	var err error
+	switch {
+	case s.file != "":
+		out.fabric, err = readFabric(s.file)
+	case s.ethernet != "":
+		err = out.ask(ctx, s.ethernet, progress)
+	default:
+		err = out.sweep(ctx, s, progress)
 	}
+	if err != nil {
+		return nil, err
+	}
+	out.stats.Wall = time.Since(start)
+	return out, nil
+}
+
+// ask reads an inventory and asks its devices.
+func (o *found) ask(ctx context.Context, path string, progress func(discover.Progress)) error {
+	k, err := readInventory(path)
+	if err != nil {
+		return err
+	}
+	var tell func(asked, of int)
+	if progress != nil {
+		tell = func(asked, of int) { progress(discover.Progress{Nodes: asked, MADs: of}) }
+	}
+	o.fabric, o.asked = k.fabric, len(k.devices)
+	o.warnings, o.answered, err = k.census(ctx, tell)
+	return err
+}
+
+// sweep discovers an InfiniBand fabric.
+func (o *found) sweep(ctx context.Context, s source, progress func(discover.Progress)) error {
 	c, err := s.dial(ctx)
 	if err != nil {
-		return nil, control.DiscoverStats{}, nil, err
+		return err
 	}
 	defer func() { _ = c.Close() }() // the slot is gone either way
 	r, err := discover.Sweep(ctx, c, discover.Options{Parallel: 256, Progress: progress})
 	if err != nil {
-		return nil, control.DiscoverStats{}, nil, fmt.Errorf("discover fabric %s: %w", s.ibsim, err)
+		return fmt.Errorf("discover fabric %s: %w", s.ibsim, err)
 	}
-	return r.Fabric, control.DiscoverStats{Wall: time.Since(start), MADsSent: int64(r.MADs)}, r.Warnings, nil
+	o.fabric, o.stats.MADsSent = r.Fabric, int64(r.MADs)
+	for _, w := range r.Warnings {
+		o.warnings = append(o.warnings, w.String())
+	}
+	return nil
 }
 
 // readFabric reads a fabric file of either form.
@@ -87,14 +137,14 @@ func readFabric(path string) (*subnet.Fabric, error) {
 
 // withoutContent keeps what a file holds out of an error that goes to a client of the service: whoever may name a file
 // to the service need not be one who may read it.
-func withoutContent(path string, err error) error {
+func withoutContent(source, path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	where := path
 	var fault *topofile.ParseError
 	if errors.As(err, &fault) && fault.Line > 0 {
-		where = fmt.Sprintf("%s:%d", path, fault.Line)
+		where = fmt.Sprintf("%s:%d", fault.File, fault.Line)
 	}
-	return fmt.Errorf("%s cannot be read as a fabric file; on the machine of the service, `fairlane discover --from file:%s` says why", where, path)
+	return fmt.Errorf("%s cannot be read; on the machine of the service, `fairlane discover --from %s` says why", where, source)
 }

@@ -19,20 +19,22 @@ import (
 func TestParseSource(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]source{
-		"file:a b.topo":    {file: "a b.topo"},
-		"file:C:/x":        {file: "C:/x"},
-		"ibsim:lab":        {ibsim: "unix:lab"},
-		"ibsim:unix:lab":   {ibsim: "unix:lab"},
-		"ibsim:udp:h:7070": {ibsim: "udp:h:7070"},
-		"":                 {},
-		"file:":            {},
-		"ibsim:":           {},
-		"ibsim:udp":        {},
-		"ibsim:unix":       {},
-		"ibsim:tcp:h:1":    {},
-		"http://x":         {},
-		"umad:mlx5_0:1":    {},
-		"fabric.yaml":      {},
+		"file:a b.topo":     {file: "a b.topo"},
+		"file:C:/x":         {file: "C:/x"},
+		"ibsim:lab":         {ibsim: "unix:lab"},
+		"ibsim:unix:lab":    {ibsim: "unix:lab"},
+		"ibsim:udp:h:7070":  {ibsim: "udp:h:7070"},
+		"ethernet:inv.yaml": {ethernet: "inv.yaml"},
+		"ethernet:":         {},
+		"":                  {},
+		"file:":             {},
+		"ibsim:":            {},
+		"ibsim:udp":         {},
+		"ibsim:unix":        {},
+		"ibsim:tcp:h:1":     {},
+		"http://x":          {},
+		"umad:mlx5_0:1":     {},
+		"fabric.yaml":       {},
 	} {
 		got, err := parseSource(in)
 		if got != want || (err != nil) != (want == source{}) {

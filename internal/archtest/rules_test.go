@@ -19,6 +19,7 @@ var rules = []rule{
 	{"subnet", nil, pureReason},
 	{"subnet/mad", nil, pureReason},
 	{"subnet/topofile", []string{"subnet"}, pureReason},
+	{"subnet/inventory", []string{"subnet", "subnet/topofile"}, pureReason},
 	{"subnet/topogen", []string{"subnet"}, pureReason},
 	{"ccconfig/ibcc", nil, pureReason},
 	{"ccconfig/dcqcn", nil, pureReason},
@@ -29,6 +30,11 @@ var rules = []rule{
 	{"ccconfig/niccount", nil, pureReason},
 	{"ccconfig/adopt", []string{"ccconfig/nicparam", "ccconfig/niccount", "ccconfig/dcbnl", "ccconfig/ecn"}, pureReason},
 	{"ccconfig/nicfiles", []string{"ccconfig/nicparam", "ccconfig/niccount", "ccconfig/adopt", "ccconfig/dcbnl"}, "the host's files are reached through the table of parameters; who serves them is elsewhere"},
+	{"ccconfig/nicyang", []string{"ccconfig/nicparam", "internal/gnmid", "wrcc"}, "the module's paths and values are words between agents and managers; neither is known here"},
+	{"agent", []string{"ccconfig/nicparam", "ccconfig/nicfiles", "ccconfig/niccount", "ccconfig/adopt", "ccconfig/nicyang", "internal/gnmid", "wrcc"}, "the agent touches no host itself: what does is behind interfaces it declares"},
+	{"ccconfig/vfshare", []string{"ccconfig/nicparam", "ccconfig/nicfiles"}, "rates of functions are a way of the host's; who runs programs and opens sockets is elsewhere"},
+	{"ccconfig/dms", []string{"ccconfig/nicparam", "ccconfig/nicfiles"}, "a client of one protocol as a way of the host's"},
+	{"agent/host", []string{"agent", "ccconfig/nicparam", "ccconfig/nicfiles", "ccconfig/niccount", "ccconfig/adopt", "ccconfig/dcbnl", "ccconfig/dcqcn", "ccconfig/vfshare", "ccconfig/dms"}, "the one package that touches a real host, behind the agent's interface"},
 	{"wrcc", nil, pureReason},
 	{"wrcc/p4info", []string{"wrcc"}, "the codec between table entries and P4Runtime's messages knows values, not connections"},
 	{"tenants", nil, pureReason},
@@ -54,18 +60,22 @@ var rules = []rule{
 
 	{"sim/pace", nil, "a clock knows what it runs by three methods"},
 	{"sim/tenantnet", []string{"sim/ether", "subnet", "tenants", "wrcc"}, "tenants' queue pairs become flows of the simulator, whoever runs it"},
-	{"sim/etherlive", []string{"sim/cc", "sim/ether", "sim/pace", "sim/plane", "sim/tenantnet", "sim/p4dev", "subnet", "tenants", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc", "wrcc/p4info"}, "a live fabric gives simulated devices their data planes; it does not know which protocols they answer"},
+	{"sim/etherlive", []string{"sim/cc", "sim/ether", "sim/pace", "sim/plane", "sim/faults", "sim/tenantnet", "sim/p4dev", "subnet", "tenants", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc", "wrcc/p4info"}, "a live fabric gives simulated devices their data planes; it does not know which protocols they answer"},
 	{"sim/plane", []string{"ccconfig/dcqcn", "ccconfig/ecn", "wrcc"}, "values between simulated devices and the fabric that moves their packets; neither side knows the other"},
-	{"sim/p4dev", []string{"wrcc", "wrcc/p4info"}, "simulated switches answer P4Runtime from tables; what forwards packets is behind an interface they declare"},
+	{"sim/faults", nil, "what goes wrong with messages does not depend on what they say"},
+	{"sim/gnmidev", []string{"agent", "sim/faults", "sim/plane", "internal/gnmid", "ccconfig/nicyang", "ccconfig/nicparam", "ccconfig/nicfiles", "ccconfig/niccount", "ccconfig/dcbnl", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc"}, "simulated switches and hosts answer gNMI from tables and by the shipped agent; what moves packets is behind an interface they declare"},
+	{"sim/p4dev", []string{"sim/faults", "wrcc", "wrcc/p4info"}, "simulated switches answer P4Runtime from tables; what forwards packets is behind an interface they declare"},
 
+	{"internal/clienttls", nil, "what is wrong with certificates, whoever shows them"},
 	{"internal/servertls", nil, "certificates in files, whoever listens with them"},
 	{"internal/gnmid/gnmidtest", []string{"internal/peertest"}, "drives targets with a client that is not ours"},
 	{"internal/gnmid", []string{"internal/servertls"}, "a gNMI server knows trees, not what they are about"},
 
 	{"ccconfig/driver", []string{"subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nicparam", "ccconfig/ecn", "wrcc"}, "the device contract speaks the pure model"},
-	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc", "wrcc"}, "the conformance suite knows the contract only"},
+	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/nicparam", "wrcc"}, "the conformance suite knows the contract only"},
 	{"ccconfig/ibmad", []string{"ccconfig/driver", "ccconfig/ibcc", "subnet", "subnet/mad"}, "an adapter imports its port, the pure model and one protocol"},
-	{"wrcc/p4rt", []string{"ccconfig/driver", "wrcc", "wrcc/p4info"}, "an adapter imports its port, the pure model and one protocol"},
+	{"wrcc/p4rt", []string{"ccconfig/driver", "wrcc", "wrcc/p4info", "internal/clienttls"}, "an adapter imports its port, the pure model and one protocol"},
+	{"ccconfig/gnmi", []string{"ccconfig/driver", "ccconfig/ecn", "ccconfig/nicparam", "ccconfig/niccount", "ccconfig/nicyang", "subnet", "wrcc", "internal/gnmid", "internal/clienttls"}, "an adapter imports its port, the pure model and one protocol, whose paths and values gnmid has"},
 	{"subnet/ibsim", []string{"subnet/mad"}, "a transport moves datagrams"},
 	{"subnet/ibsim/ibsimtest", []string{"internal/peertest", "subnet/ibsim", "subnet/mad", "subnet"}, "test helper of the transport"},
 	{"subnet/subnettest", []string{"subnet", "subnet/topogen", "subnet/topofile"}, "fabrics for tests"},
@@ -90,13 +100,16 @@ var rules = []rule{
 	{"internal/peertest", nil, "what becomes of tests whose peers are missing"},
 	{"internal/fusetest", nil, "a check that tests of pure packages call"},
 	{"internal/plot", nil, "charts know numbers and units, not simulations"},
-	{"api", []string{"internal/span", "api/gen", "api/reference", "internal/control", "tenants/authz", "internal/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc"}, "edges translate and authenticate; never a store, never an adapter"},
+	{"api", []string{"internal/span", "api/gen", "api/reference", "internal/control", "tenants/authz", "internal/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/ecn", "wrcc"}, "edges translate and authenticate; never a store, never an adapter"},
 	{"api/gen", nil, "generated from the contract"},
 	{"docs", nil, "pages of words, embedded"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"internal/cli/manifest", []string{"tenants"}, "files of resources are read without a service"},
 	{"internal/cli", []string{"internal/cli/manifest", "api", "internal/audit", "api/gen", "internal/i18n", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
+	{"internal/sdnotify", nil, "systemd is told states; it does not know whose"},
+	{"internal/agentapp", []string{"agent", "agent/host", "ccconfig/nicparam", "ccconfig/nicyang", "internal/gnmid", "internal/servertls", "internal/sdnotify", "internal/i18n"}, "wiring of the host agent, which runs on every host and knows no manager"},
+	{"cmd/fairlane-agent", []string{"internal/agentapp"}, "main is a shell"},
 	{"internal/app", []string{"*"}, "wiring"},
 	{"internal/archtest", nil, "reads source, imports nothing"},
 	{"cmd/fairlane", []string{"internal/app"}, "main is a shell"},
@@ -109,7 +122,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "internal/disjoint", "internal/audit", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/topogen",
-	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/tenantnet", "sim/workload", "sim/reproduce", "sim/evaluate",
+	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/reproduce", "sim/evaluate",
 }
 
 // only maps a library to the packages that may import it, and why.
@@ -128,7 +141,7 @@ var only = map[string]struct {
 	"gonum.org/v1/plot":             {[]string{"internal/plot"}, "charts are drawn in one place, in one style"},
 	"github.com/prometheus/":        {[]string{"internal/obs"}, "metrics are registered in one table"},
 	"go.opentelemetry.io/":          {[]string{"internal/span", "internal/obs", "internal/app", "api"}, "spans are made through internal/span"},
-	"github.com/spf13/cobra":        {[]string{"internal/cli", "internal/app"}, "the command line is an edge"},
+	"github.com/spf13/cobra":        {[]string{"internal/cli", "internal/app", "internal/agentapp"}, "the command line is an edge"},
 	"github.com/p4lang/":            {[]string{"wrcc/p4info", "wrcc/p4rt", "sim/p4dev"}, "P4Runtime is spoken by one driver and by its simulated switches"},
 	"github.com/getkin/kin-openapi": {[]string{"api", "api/gen", "api/reference"}, "the contract is enforced at the edge"},
 }

@@ -51,6 +51,15 @@ func (o CompileOptions) plane() policy.Plane {
 	return o.Plane
 }
 
+// follow gives options that name no plane that of their fabric; the zero plane stays for InfiniBand.
+func (o *CompileOptions) follow(ctx context.Context, r Repos, fabric string) error {
+	f, err := r.Fabric(ctx, fabric)
+	if err == nil && o.Plane == "" && f.Plane != string(policy.PlaneIB) {
+		o.Plane = policy.Plane(f.Plane)
+	}
+	return err
+}
+
 // compilers keeps the memory of the compiler for the fabrics that plans were made for last.
 type compilers struct {
 	mu    sync.Mutex
@@ -125,6 +134,9 @@ func (s *Service) planInput(ctx context.Context, fabric string, req PlanRequest)
 		}
 		if req.Options != nil {
 			in.Options = *req.Options
+		}
+		if err := in.Options.follow(ctx, r, fabric); err != nil {
+			return err
 		}
 		if req.KeepPlacements {
 			p, err := inForce(ctx, r, fabric)

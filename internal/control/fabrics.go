@@ -5,15 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
+	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/tenants"
 )
 
-// CreateFabric puts a fabric under management. Plane "" is "ib", TimeScale 0 is 1.
+// CreateFabric puts a fabric under management. Plane "" is "roce" where the source is an inventory, else "ib"; TimeScale 0
+// is 1.
 func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	if f.Plane == "" {
-		f.Plane = "ib"
+		f.Plane = string(policy.PlaneIB)
+		if isInventory(f.Source) {
+			f.Plane = string(policy.PlaneRoCE)
+		}
 	}
 	if f.TimeScale == 0 {
 		f.TimeScale = 1
@@ -21,12 +28,13 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	switch {
 	case !tenants.ValidName(f.Name):
 		return Fabric{}, Invalid("/name", "name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", f.Name)
-	case f.Plane != "ib":
-		return Fabric{}, Invalid("/plane", "plane %q: want ib", f.Plane)
+	case !slices.Contains([]policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}, policy.Plane(f.Plane)):
+		return Fabric{}, Invalid("/plane", "plane %q: want ib, roce or wrcc", f.Plane)
 	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
 		return Fabric{}, Invalid("/time_scale", "time scale %v: want a number above 0", f.TimeScale)
-	case f.Source == "":
-		return Fabric{}, Invalid("/source", "source is empty: want ibsim:unix:NAME, ibsim:udp:HOST:PORT or file:PATH")
+	}
+	if err := checkSource(f.Source, f.Plane); err != nil {
+		return Fabric{}, err
 	}
 	f.CreatedAt = s.now()
 	var out Fabric
@@ -38,6 +46,26 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 			change{After: where(f)})
 	})
 	return out, err
+}
+
+// sources says where fabrics are found.
+const sources = "ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PATH or file:PATH"
+
+// isInventory reports whether a source is the inventory of an Ethernet fabric.
+func isInventory(source string) bool { return strings.HasPrefix(source, "ethernet:") }
+
+// checkSource refuses a source that cannot have devices of a plane.
+func checkSource(source, plane string) error {
+	ib := plane == string(policy.PlaneIB)
+	switch {
+	case source == "":
+		return Invalid("/source", "source is empty: want %s", sources)
+	case isInventory(source) && ib:
+		return Invalid("/source", "source %q is an Ethernet fabric and the plane is ib: want the plane roce or wrcc", source)
+	case strings.HasPrefix(source, "ibsim:") && !ib:
+		return Invalid("/source", "source %q is an InfiniBand fabric and the plane is %s: want the plane ib, or ethernet:PATH", source, plane)
+	}
+	return nil
 }
 
 // Fabric returns a fabric, without what is fabric-wide when the caller sees only its own tenants.
@@ -92,7 +120,7 @@ func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric st
 func (s *Service) UpdateFabric(ctx context.Context, name string, version int64, source string, scale float64) (out Fabric, err error) {
 	switch {
 	case source == "":
-		return Fabric{}, Invalid("/source", "source is empty: want ibsim:unix:NAME, ibsim:udp:HOST:PORT or file:PATH")
+		return Fabric{}, Invalid("/source", "source is empty: want %s", sources)
 	case !(scale > 0) || math.IsInf(scale, 0):
 		return Fabric{}, Invalid("/time_scale", "time scale %v: want a number above 0", scale)
 	}
@@ -102,6 +130,9 @@ func (s *Service) UpdateFabric(ctx context.Context, name string, version int64, 
 			return err
 		}
 		if source != before.Source {
+			if err := checkSource(source, before.Plane); err != nil {
+				return err
+			}
 			if err := atRest(ctx, r, name); err != nil {
 				return err
 			}

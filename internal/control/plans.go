@@ -7,6 +7,7 @@ import (
 
 	"fairlane/internal/reconcile"
 	"fairlane/policy"
+	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
 
@@ -40,19 +41,28 @@ func (s *Service) MakePlan(ctx context.Context, fabric string, req PlanRequest, 
 			return err
 		}
 		return s.event(ctx, r, Event{Fabric: fabric, Kind: "plan.created", Subject: p.Plan.Name,
-			Message: fmt.Sprintf("plan %.12s covers %d devices, with %d findings", p.Plan.Name, devicesOf(p.Plan), len(p.Plan.Findings))}, nil)
+			Message: fmt.Sprintf("plan %.12s covers %d devices, with %d findings", p.Plan.Name, DevicesOf(p.Plan), len(p.Plan.Findings))}, nil)
 	})
 	return p, created, err
 }
 
-// devicesOf counts the devices that a plan sets.
-func devicesOf(p *policy.Plan) int {
+// DevicesOf counts the devices that a plan sets; of a plan for WRCC the switches and the ports with senders.
+func DevicesOf(p *policy.Plan) int {
 	n := len(p.CAs) + len(p.Switches)
 	if p.RoCE != nil {
 		n += len(p.RoCE.NICs) + len(p.RoCE.Switches)
 	}
 	if p.WRCC != nil {
-		n += len(p.WRCC.Ports) + len(p.WRCC.Senders)
+		seen := make(map[ident.PortID]bool)
+		for i := range p.WRCC.Ports {
+			for _, port := range p.WRCC.Ports[i].Ports {
+				seen[ident.PortID{Node: port.Port.Node}] = true
+			}
+		}
+		for i := range p.WRCC.Senders {
+			seen[p.WRCC.Senders[i].Port] = true
+		}
+		n += len(seen)
 	}
 	return n
 }
@@ -110,7 +120,7 @@ func (s *Service) target(ctx context.Context, fabric, name string) (t Target, er
 	if hash := p.Plan.Hash(); hash != p.Plan.Name {
 		return Target{}, fmt.Errorf("stored plan %s is damaged: its contents have the name %s", p.Plan.Name, hash)
 	}
-	t.Plan = p.Plan
+	t.Plan, t.Flows = p.Plan, p.Input.Flows
 	t.Topology, err = s.parseTopology(snap)
 	return t, err
 }

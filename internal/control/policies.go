@@ -279,10 +279,14 @@ func options(ctx context.Context, r Repos, fabric string) (o CompileOptions, ver
 
 // PutOptions replaces the options made against version, as Options gave it, or AnyVersion.
 func (s *Service) PutOptions(ctx context.Context, fabric string, version int64, o CompileOptions) (next int64, err error) {
-	if err := o.check(); err != nil {
-		return 0, err
-	}
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
+		effective := o
+		if err := effective.follow(ctx, r, fabric); err != nil {
+			return err
+		}
+		if err := effective.check(); err != nil {
+			return err
+		}
 		before, have, err := options(ctx, r, fabric)
 		switch {
 		case err != nil:

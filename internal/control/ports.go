@@ -136,6 +136,7 @@ type Target struct {
 	Fabric   Fabric
 	Topology *subnet.Fabric
 	Plan     *policy.Plan
+	Flows    []tenants.Flow // that the plan was made for
 }
 
 // Observer reads devices of a plan back and compares. It never writes. A device that

@@ -95,6 +95,9 @@ func (s *Service) prepare(ctx context.Context, fabric string, in RolloutInput) (
 	if p.target, err = s.target(ctx, fabric, in.Plan); err != nil {
 		return p, err
 	}
+	if got, want := p.target.Plan.Plane, p.target.Fabric.Plane; got != want {
+		return p, Invalid("/plan", "plan %.12s is for the plane %s and fabric %q is of the plane %s: plans of other planes are for comparison", p.target.Plan.Name, got, fabric, want)
+	}
 	if p.target.Fabric.Snapshot == nil {
 		return p, &ConflictError{Code: "not-discovered", Detail: fmt.Sprintf("fabric %q was not discovered yet", fabric)}
 	}

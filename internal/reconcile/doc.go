@@ -33,7 +33,9 @@
 // Channel adapters come before switches, so that nothing changes until marking begins and
 // then every sender reacts with its final parameters; the other way round the adapters
 // configured first would be throttled alone, in favour of those not yet configured. A plan
-// that turns marking off goes the other way for the same reason. A roll-back undoes the
+// that turns marking off goes the other way for the same reason. NIC ports and switches that mark
+// on Ethernet follow the same rule. With WRCC switches come first: their least and largest fair rate make
+// room for the weights before a sender has one, and no order loses a packet. A roll-back undoes the
 // waves in the reverse of the order in which they were done.
 //
 // # Crashes

@@ -19,10 +19,10 @@ type Target struct {
 	Want   driver.Settings
 }
 
-// MaxTargets bounds a rollout: no subnet has more unicast LIDs, and each device needs one.
+// MaxTargets bounds a rollout on InfiniBand: no subnet has more unicast LIDs, and each device needs one.
 const MaxTargets = int(ident.MaxUnicastLID)
 
-// Desired turns a plan into targets on a fabric: it finds the LID and the name of each device
+// Desired turns a plan into targets on a fabric: it finds the name of each device, on InfiniBand its LID as well,
 // and checks every value, so that nothing out of range can reach a driver. Targets are sorted
 // by device. It fails, naming every fault, when the plan names a device the fabric does not
 // have or one without a LID, names one twice, or holds a value out of range.
@@ -41,6 +41,12 @@ func Desired(plan *policy.Plan, f *subnet.Fabric) ([]Target, error) {
 			return
 		}
 		targets = append(targets, t)
+	}
+	if plan.RoCE != nil {
+		roceTargets(plan.RoCE, f, add)
+	}
+	if plan.WRCC != nil {
+		wrccTargets(plan.WRCC, f, add)
 	}
 	for i := range plan.CAs {
 		add(caTarget(&plan.CAs[i], f))
@@ -98,8 +104,12 @@ func sortTargets(ts []Target) {
 
 // checkTargets refuses two targets for one device, which could never both be met.
 func checkTargets(ts []Target) error {
-	if len(ts) > MaxTargets {
-		return fmt.Errorf("rollout of %d devices: want at most %d", len(ts), MaxTargets)
+	most := MaxTargets
+	if len(ts) > 0 && ts[0].Device.Plane != "ib" {
+		most = MaxEthernetTargets
+	}
+	if len(ts) > most {
+		return fmt.Errorf("rollout of %d devices: want at most %d", len(ts), most)
 	}
 	seen := make(map[ident.PortID]bool, len(ts))
 	for _, t := range ts {

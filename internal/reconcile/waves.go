@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/disjoint"
 	"fairlane/subnet"
 )
@@ -65,8 +66,9 @@ func PlanWaves(targets []Target, f *subnet.Fabric, o WaveOptions) ([]Step, error
 // kinds gives the indices of adapters and switches in the order in which they are written.
 func kinds(targets []Target) [2][]int {
 	var cas, switches []int
-	marks := false
+	marks, fair := false, false
 	for i := range targets {
+		fair = fair || targets[i].Device.Plane == driver.PlaneWRCC
 		if targets[i].Device.Kind == subnet.KindSwitch {
 			switches = append(switches, i)
 			marks = marks || targets[i].Want.Marks()
@@ -74,7 +76,11 @@ func kinds(targets []Target) [2][]int {
 			cas = append(cas, i)
 		}
 	}
-	if marks {
+	switch {
+	case fair:
+		// Switches make room for the weights before senders have any; a fair rate of before loses no packet.
+		return [2][]int{switches, cas}
+	case marks:
 		return [2][]int{cas, switches}
 	}
 	// Marking is turned off: end it before the adapters forget how to react.

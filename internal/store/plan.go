@@ -25,7 +25,7 @@ func (r *repos) PutPlan(ctx context.Context, p control.Plan) (control.Plan, bool
 	}
 	row := planRow{
 		FabricID: f.ID, Name: p.Plan.Name, SnapshotSHA256: p.Input.Snapshot,
-		Tenants: len(p.Plan.Tenants), Devices: len(p.Plan.CAs) + len(p.Plan.Switches), Findings: len(p.Plan.Findings),
+		Tenants: len(p.Plan.Tenants), Devices: control.DevicesOf(p.Plan), Findings: len(p.Plan.Findings),
 		CreatedAtUS: micros(p.CreatedAt),
 	}
 	for _, t := range p.Plan.Tenants {

@@ -41,6 +41,9 @@ type Options struct {
 	Waiting []int
 	// ECN is the marking of switches that nobody told any; the zero value is ether's default.
 	ECN ether.ECN
+	// Buffer is the memory of every switch, Buffers that of single ones by node; zero values are ether's default.
+	Buffer  ether.Buffer
+	Buffers map[int32]ether.Buffer
 }
 
 // timeout makes a sender begin anew whose last packets were lost with a link: above any round trip through full
@@ -154,6 +157,7 @@ func (f *Fabric) config(ports int) (ether.Config, error) {
 		cfg.CNPGap = quantity.Picoseconds(d.CNPGap) * quantity.Microsecond
 		cfg.ECN = f.o.ECN
 	}
+	cfg.Buffer, cfg.Buffers = f.o.Buffer, f.o.Buffers
 	cfg.Recovery.Timeout = timeout
 	cfg.OnStart, cfg.OnDone = f.started, f.ended
 	return cfg, nil

@@ -218,7 +218,7 @@ func (s *Scenario) config(done func(ether.Done)) (ether.Config, error) {
 		}
 		cfg.Algorithms = append(cfg.Algorithms, a)
 	}
-	cfg.Buffers = e.buffers(s.Fabric)
+	cfg.Buffers = e.SwitchBuffers(s.Fabric)
 	if e.WRCC != nil {
 		var err error
 		if cfg.FairRate, err = e.WRCC.fairRate(s.Fabric, s.weights()); err != nil {
@@ -239,8 +239,8 @@ func (c *Control) build() (cc.Algorithm, error) {
 	return spec.Build(c.Values)
 }
 
-// buffers resolves the buffers of single switches.
-func (e *Ethernet) buffers(f *subnet.Fabric) map[int32]ether.Buffer {
+// SwitchBuffers resolves the buffers of single switches, by node; nil is none.
+func (e *Ethernet) SwitchBuffers(f *subnet.Fabric) map[int32]ether.Buffer {
 	if len(e.Buffers) == 0 {
 		return nil
 	}

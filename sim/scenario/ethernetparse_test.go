@@ -43,7 +43,7 @@ flows: [{src: dc1-host-0001, dst: dc2-host-0001}]
 	if !reflect.DeepEqual(s.Ethernet.Model, want) {
 		t.Errorf("got  %+v\nwant %+v", s.Ethernet.Model, want)
 	}
-	buffers := s.Ethernet.buffers(s.Fabric)
+	buffers := s.Ethernet.SwitchBuffers(s.Fabric)
 	tor, _ := nodeNamed(s.Fabric, "dc1-pod1-tor1")
 	dci, _ := nodeNamed(s.Fabric, "dc2-dci")
 	other, _ := nodeNamed(s.Fabric, "dc2-core1")

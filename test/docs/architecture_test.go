@@ -39,7 +39,7 @@ func diagram(t *testing.T) (packages map[string]bool, arrows map[string][]string
 	text, _, _ := strings.Cut(rest, "```")
 	ids := map[string]string{}
 	packages, arrows = map[string]bool{}, map[string][]string{}
-	node := regexp.MustCompile(`(\w+)\["([a-z0-9/]+)"\]`)
+	node := regexp.MustCompile(`(\w+)\["([a-z0-9/-]+)"\]`)
 	for _, m := range node.FindAllStringSubmatch(text, -1) {
 		ids[m[1]], packages[m[2]] = m[2], true
 	}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/clienttls"
 )
 
 // classify turns what became of a request into one of the error kinds of package driver. The end of the caller's
@@ -32,7 +33,7 @@ func (s *session) classify(ctx context.Context, what string, err error) error {
 	case codes.DeadlineExceeded:
 		return fmt.Errorf("%s: %w: no answer within %s", what, kind, s.d.o.Timeout)
 	case codes.Unavailable:
-		return fmt.Errorf("%s: %w: %s%s", what, kind, st.Message(), certificateHint(s.d.o.TLS, time.Now()))
+		return fmt.Errorf("%s: %w: %s%s", what, kind, st.Message(), clienttls.Hint(s.d.o.TLS, time.Now()))
 	}
 	return fmt.Errorf("%s: %w: %s: %s", what, kind, st.Code(), st.Message())
 }

@@ -117,28 +117,3 @@ func TestMutualTLS(t *testing.T) {
 		})
 	}
 }
-
-func TestCertificateHint(t *testing.T) {
-	t.Parallel()
-	a := newAuthority(t)
-	now := time.Now()
-	good := a.sign(t, "manager", now.Add(time.Hour))
-	for name, c := range map[string]struct {
-		config *tls.Config
-		now    time.Time
-		says   string
-	}{
-		"plain text":      {nil, now, ""},
-		"valid":           {&tls.Config{Certificates: []tls.Certificate{good}}, now, ""},
-		"by a function":   {&tls.Config{GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &good, nil }}, now, ""},
-		"none":            {&tls.Config{}, now, "we show no certificate"},
-		"empty":           {&tls.Config{Certificates: make([]tls.Certificate, 1)}, now, "our certificate is empty"},
-		"not one":         {&tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{{1, 2}}}}}, now, "cannot be read"},
-		"a day too late":  {&tls.Config{Certificates: []tls.Certificate{good}}, now.Add(25 * time.Hour), "has expired on "},
-		"a day too early": {&tls.Config{Certificates: []tls.Certificate{good}}, now.Add(-25 * time.Hour), "check the clock"},
-	} {
-		if got := p4rt.CertificateHint(c.config, c.now); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-			t.Errorf("%s: %q, want %q", name, got, c.says)
-		}
-	}
-}

@@ -20,6 +20,9 @@ func samples(ctx context.Context, h Harness, d driver.Device) ([]driver.Settings
 	if err != nil {
 		return nil, fmt.Errorf("capabilities: %w", err)
 	}
+	if h.Samples != nil {
+		return h.Samples(d, c), nil
+	}
 	return Samples(d, c), nil
 }
 
@@ -28,12 +31,20 @@ func checkCapabilities(ctx context.Context, h Harness, d driver.Device) error {
 	if err != nil {
 		return err
 	}
-	if d.Plane == driver.PlaneWRCC {
+	switch kindOf(d) {
+	case nicPort:
+		if err := checkNICCapabilities(d, c); err != nil {
+			return err
+		}
+	case etherSwitch:
+		if err := checkQueueCapabilities(d, c); err != nil {
+			return err
+		}
+	case wrccSwitch:
 		if err := checkWRCCCapabilities(d, c); err != nil {
 			return err
 		}
-	}
-	if d.Kind == subnet.KindCA {
+	case adapter:
 		if c.TableEntries < ibcc.BlockEntries || c.TableEntries%ibcc.BlockEntries != 0 {
 			return fmt.Errorf("%d table entries, want a positive multiple of %d", c.TableEntries, ibcc.BlockEntries)
 		}
@@ -178,8 +189,11 @@ func checkLostReply(ctx context.Context, h Harness, d driver.Device) error {
 		if kerr := wantKind("apply without reply", err, driver.ErrUnreachable); kerr != nil {
 			return false, kerr
 		}
-		if count(r, driver.OutcomeSent) != 1 {
-			return false, fmt.Errorf("receipt %v, want exactly one field sent without an answer", r)
+		if n := count(r, driver.OutcomeSent); n != 1 && !h.Atomic || n == 0 {
+			return false, fmt.Errorf("receipt %v, want exactly one write sent without an answer", r)
+		}
+		if h.Atomic && count(r, driver.OutcomeSent)+count(r, driver.OutcomeUnchanged) != len(r.Fields) {
+			return false, fmt.Errorf("receipt %v, want all fields of the one write sent without an answer", r)
 		}
 		_, err = apply(ctx, h, d, to)
 		return false, err
@@ -234,9 +248,13 @@ func checkPartial(ctx context.Context, h Harness, d driver.Device) error {
 	}
 	for _, want := range all {
 		h.Faults.Reboot(d)
+		before := h.Faults.Truth(d)
 		h.Faults.Partial(d)
-		if _, err := h.Driver.Apply(ctx, d, want); err != nil {
-			return fmt.Errorf("apply: %w", err)
+		if done, err := undone(ctx, h, d, want, before); err != nil {
+			return err
+		} else if done {
+			h.Faults.Heal(d)
+			continue
 		}
 		if err := wantHonest(ctx, h, d); err != nil {
 			return err
@@ -252,15 +270,38 @@ func checkPartial(ctx context.Context, h Harness, d driver.Device) error {
 	return nil
 }
 
+// undone applies want to a device that does something else than it is told. An atomic device may notice that itself: then
+// it refuses the write, and holds what it held before.
+func undone(ctx context.Context, h Harness, d driver.Device, want, before driver.Settings) (bool, error) {
+	r, err := h.Driver.Apply(ctx, d, want)
+	if err == nil {
+		return false, nil
+	}
+	if !h.Atomic || errors.Is(err, driver.ErrUnreachable) {
+		return false, fmt.Errorf("apply: %w", err)
+	}
+	if count(r, driver.OutcomeRefused) == 0 || count(r, driver.OutcomeAcknowledged) != 0 {
+		return false, fmt.Errorf("apply failed with %w, and the receipt is %v", err, r)
+	}
+	if err := wantTruth(h, d, before); err != nil {
+		return false, err
+	}
+	return true, wantHonest(ctx, h, d)
+}
+
 func checkClamp(ctx context.Context, h Harness, d driver.Device) error {
 	all, err := samples(ctx, h, d)
 	if err != nil {
 		return err
 	}
 	for _, want := range all {
+		before := h.Faults.Truth(d)
 		h.Faults.Clamp(d)
-		if _, err := h.Driver.Apply(ctx, d, want); err != nil {
-			return fmt.Errorf("apply: %w", err)
+		if done, err := undone(ctx, h, d, want, before); err != nil {
+			return err
+		} else if done {
+			h.Faults.Heal(d)
+			continue
 		}
 		if want.Equal(h.Faults.Truth(d)) {
 			return errors.New("harness: nothing was clamped")
@@ -334,7 +375,12 @@ func checkOutOfRange(ctx context.Context, h Harness, d driver.Device) error {
 
 // spoilers are the ways to make settings illegal, by name.
 func spoilers(d driver.Device) map[string]func(*driver.Settings) {
-	if d.Plane == driver.PlaneWRCC {
+	switch kindOf(d) {
+	case nicPort:
+		return nicSpoilers(d)
+	case etherSwitch:
+		return queueSpoilers(d)
+	case wrccSwitch:
 		return wrccSpoilers(d)
 	}
 	common := map[string]func(*driver.Settings){
@@ -372,13 +418,23 @@ func checkBeyond(ctx context.Context, h Harness, d driver.Device) error {
 	if err != nil {
 		return err
 	}
-	want := Samples(d, c)[0]
-	switch {
-	case d.Plane == driver.PlaneWRCC && c.WRCC.Weights > 0:
+	all, err := samples(ctx, h, d)
+	if err != nil {
+		return err
+	}
+	want := all[0].Clone()
+	switch kind := kindOf(d); {
+	case kind == nicPort:
+		if !beyondNIC(&want, c) {
+			return nil // a port with a way to every parameter
+		}
+	case kind == etherSwitch:
+		return nil // what a switch does not take it is asked to, all or nothing
+	case kind == wrccSwitch && c.WRCC.Weights > 0:
 		return nil // such a switch has room for all of its ports
-	case d.Plane == driver.PlaneWRCC:
+	case kind == wrccSwitch:
 		want.WRCC.Weights = []wrcc.ClassWeight{{Port: want.WRCC.Ports[0].Port, Multiplier: 1}}
-	case d.Kind == subnet.KindCA:
+	case kind == adapter:
 		want = caSample(c.TableEntries+1, 1)
 	case c.PortMarking:
 		return nil // a switch with every attribute has nothing beyond

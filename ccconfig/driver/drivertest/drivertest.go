@@ -21,6 +21,11 @@ type Harness struct {
 	// Devices are the devices to test on, at least one; they are in their default state.
 	Devices []driver.Device
 	Faults  Faults
+	// Atomic tells that one Apply is one write, so that its fields share their fate, and that the devices may notice
+	// themselves when they do something else than they are told.
+	Atomic bool
+	// Samples replaces the function Samples, for devices that cannot be told all of it.
+	Samples func(d driver.Device, c driver.Capabilities) []driver.Settings
 }
 
 // Faults makes devices misbehave, and looks past the driver at what they really hold. All

@@ -20,6 +20,9 @@ func testDevices() []driver.Device {
 		{Plane: "ib", ID: ident.PortID{Node: 0x11, Port: 1}, Name: "host-1/P1", Kind: subnet.KindCA, LID: 3},
 		{Plane: "ib", ID: ident.PortID{Node: 0x21}, Name: "leaf-1", Kind: subnet.KindSwitch, LID: 1, Ports: 5},
 		{Plane: driver.PlaneWRCC, ID: ident.PortID{Node: 0x31}, Name: "dci-1", Kind: subnet.KindSwitch, Ports: 5},
+		{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x41, Port: 2}, Name: "host-2/P2", Kind: subnet.KindCA},
+		{Plane: driver.PlaneWRCC, ID: ident.PortID{Node: 0x42, Port: 1}, Name: "host-3/P1", Kind: subnet.KindCA},
+		{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x51}, Name: "leaf-2", Kind: subnet.KindSwitch, Ports: 4},
 	}
 }
 
@@ -102,6 +105,17 @@ func (x *fakeFaults) Clamp(d driver.Device) {
 		switch {
 		case s.CA != nil:
 			s.CA.SLs[2].Timer = min(s.CA.SLs[2].Timer, 7)
+		case s.NIC != nil:
+			for i := range s.NIC.Params {
+				if p := &s.NIC.Params[i]; p.Name == ClampedParam {
+					p.Value = min(p.Value, ClampedValue)
+				}
+			}
+		case s.Queues != nil:
+			for i := range s.Queues.Marking {
+				m := &s.Queues.Marking[i].Marking
+				m.Min, m.Max = min(m.Min, ClampedBytes), min(m.Max, ClampedBytes)
+			}
 		case s.WRCC != nil:
 			for i := range s.WRCC.Ports {
 				s.WRCC.Ports[i].TargetMbps = min(s.WRCC.Ports[i].TargetMbps, WRCCTargetMbps)
@@ -201,6 +215,37 @@ func TestSuiteCatchesBadDrivers(t *testing.T) {
 				return good.Apply(ctx, d, w)
 			}}
 		}},
+		"sets half of a NIC": {"read back", func(good driver.Driver) bad {
+			return bad{Driver: good, apply: func(ctx context.Context, d driver.Device, w driver.Settings) (driver.Receipt, error) {
+				if w.NIC != nil {
+					w = w.Clone()
+					w.NIC.Params = w.NIC.Params[:len(w.NIC.Params)/2]
+				}
+				return good.Apply(ctx, d, w)
+			}}
+		}},
+		"forgets the weights of peers": {"read back", func(good driver.Driver) bad {
+			return bad{Driver: good, apply: func(ctx context.Context, d driver.Device, w driver.Settings) (driver.Receipt, error) {
+				if w.NIC != nil && w.NIC.WRCC != nil {
+					w = w.Clone()
+					for i := range w.NIC.WRCC.Senders {
+						w.NIC.WRCC.Senders[i].Peers = nil
+					}
+				}
+				return good.Apply(ctx, d, w)
+			}}
+		}},
+		"marks all queues alike": {"read back", func(good driver.Driver) bad {
+			return bad{Driver: good, apply: func(ctx context.Context, d driver.Device, w driver.Settings) (driver.Receipt, error) {
+				if w.Queues != nil {
+					w = w.Clone()
+					for i := range w.Queues.Marking {
+						w.Queues.Marking[i].Marking = w.Queues.Marking[0].Marking
+					}
+				}
+				return good.Apply(ctx, d, w)
+			}}
+		}},
 		"forgets the table": {"read back", func(good driver.Driver) bad {
 			return bad{Driver: good, apply: func(ctx context.Context, d driver.Device, w driver.Settings) (driver.Receipt, error) {
 				have, err := good.Read(ctx, d)
@@ -258,15 +303,19 @@ func failedChecks(t *testing.T, breakIt func(driver.Driver) bad) []string {
 
 func TestSamplesAreLegalAndDiffer(t *testing.T) {
 	t.Parallel()
-	caps := driver.Capabilities{TableEntries: TableEntries, PortMarking: true, WRCC: &driver.WRCCCapabilities{Ports: 5, Weights: 40, Domains: 5}}
+	f := NewFake(testDevices()...)
 	for _, d := range testDevices() {
+		caps, err := f.Capabilities(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
 		all := append(Samples(d, caps), Defaults(d))
 		for i, s := range all {
 			if err := s.Validate(d); err != nil {
 				t.Errorf("%s sample %d: %v", d, i, err)
 			}
 			for j := range i {
-				if s.Equal(all[j]) {
+				if all[j].Equal(s) {
 					t.Errorf("%s samples %d and %d are equal", d, i, j)
 				}
 			}

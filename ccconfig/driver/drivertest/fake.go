@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -28,7 +29,7 @@ const (
 type Op struct {
 	Kind   OpKind
 	Device driver.Device
-	Field  string // of a write: "cct", "ca.sl", "switch.defaults", "switch.ports"
+	Field  string // of a write: "cct", "ca.sl", "switch.defaults", "switch.ports", "wrcc.ports", "wrcc.rest", "nic", "queues"
 	N      int    // number of operations on this device before this one
 }
 
@@ -130,7 +131,12 @@ func (f *Fake) Capabilities(ctx context.Context, d driver.Device) (driver.Capabi
 		return driver.Capabilities{}, err
 	}
 	c := driver.Capabilities{PerSLCounters: true}
-	if d.Plane == driver.PlaneWRCC {
+	switch kindOf(d) {
+	case nicPort:
+		return driver.Capabilities{NIC: fakeNIC(d)}, nil
+	case etherSwitch:
+		return driver.Capabilities{Queues: &driver.QueueCapabilities{Ports: d.Ports, Queues: ecn.MaxQueue + 1}}, nil
+	case wrccSwitch:
 		return driver.Capabilities{WRCC: &driver.WRCCCapabilities{Ports: d.Ports, Weights: d.Ports * wrcc.NumClasses, Domains: d.Ports}}, nil
 	}
 	if d.Kind == subnet.KindSwitch {
@@ -204,8 +210,15 @@ func (x Fault) answer() error {
 // Apply implements driver.Driver.
 func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	var r driver.Receipt
-	if err := want.ValidateRanges(d); err != nil {
+	validate := want.ValidateRanges
+	if want.NIC != nil {
+		validate = want.Validate // of a NIC port nothing else knows the table
+	}
+	if err := validate(d); err != nil {
 		return r, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
+	}
+	if err := beyondFake(d, want); err != nil {
+		return r, err
 	}
 	if want.CA != nil && int(want.CA.Limit) >= TableEntries {
 		return r, fmt.Errorf("%w: CCTI_Limit %d, want at most %d", driver.ErrUnsupported, want.CA.Limit, TableEntries-1)
@@ -268,6 +281,12 @@ type part struct {
 func parts(want driver.Settings) []part {
 	if want.WRCC != nil {
 		return wrccParts(want.WRCC)
+	}
+	if want.NIC != nil {
+		return nicParts(want.NIC)
+	}
+	if want.Queues != nil {
+		return queueParts(want.Queues)
 	}
 	if want.Switch != nil {
 		return switchParts(want.Switch)

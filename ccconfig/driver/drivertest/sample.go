@@ -7,14 +7,44 @@ import (
 	"fairlane/subnet/ident"
 )
 
+// kind is what a device is, by its plane.
+type kind uint8
+
+const (
+	adapter kind = iota
+	ibSwitch
+	nicPort
+	etherSwitch
+	wrccSwitch
+)
+
+func kindOf(d driver.Device) kind {
+	ether := d.Plane == driver.PlaneRoCE || d.Plane == driver.PlaneWRCC
+	switch {
+	case ether && d.Kind == subnet.KindCA:
+		return nicPort
+	case d.Plane == driver.PlaneRoCE:
+		return etherSwitch
+	case d.Plane == driver.PlaneWRCC:
+		return wrccSwitch
+	case d.Kind == subnet.KindSwitch:
+		return ibSwitch
+	}
+	return adapter
+}
+
 // Samples returns legal, sensible settings for a device, each different from the others and
 // from the defaults in every attribute: tables of one block and of several, both modes, port
 // overrides where the device has them.
 func Samples(d driver.Device, c driver.Capabilities) []driver.Settings {
-	if d.Plane == driver.PlaneWRCC {
+	switch kindOf(d) {
+	case nicPort:
+		return []driver.Settings{nicSample(d, c, 1), nicSample(d, c, 2)}
+	case etherSwitch:
+		return queueSamples(d, c)
+	case wrccSwitch:
 		return []driver.Settings{wrccSample(d, c, 1), wrccSample(d, c, 2)}
-	}
-	if d.Kind == subnet.KindSwitch {
+	case ibSwitch:
 		return []driver.Settings{switchSample(d, c, 1), switchSample(d, c, 2)}
 	}
 	most := c.TableEntries
@@ -58,10 +88,14 @@ func switchSample(d driver.Device, c driver.Capabilities, variant int) driver.Se
 // Defaults is the state in which a device comes: nothing marks, nothing reacts, and the
 // table is one entry without delay.
 func Defaults(d driver.Device) driver.Settings {
-	if d.Plane == driver.PlaneWRCC {
+	switch kindOf(d) {
+	case nicPort:
+		return nicDefaults(d)
+	case etherSwitch:
+		return driver.Settings{Queues: &driver.QueueState{}}
+	case wrccSwitch:
 		return driver.Settings{WRCC: &driver.WRCCState{}}
-	}
-	if d.Kind == subnet.KindSwitch {
+	case ibSwitch:
 		return driver.Settings{Switch: &driver.SwitchState{Ports: make([]ibcc.PortMarking, d.Ports+1)}}
 	}
 	return driver.Settings{CA: &ibcc.CASettings{Table: make([]ibcc.Entry, 1)}}

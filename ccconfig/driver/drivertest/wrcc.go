@@ -73,7 +73,12 @@ func wrccSpoilers(d driver.Device) map[string]func(*driver.Settings) {
 func badDevices(d driver.Device) map[string]driver.Device {
 	router := d
 	router.Kind = subnet.KindRouter
-	if d.Plane == driver.PlaneWRCC {
+	switch kindOf(d) {
+	case nicPort:
+		whole, far := d, d
+		whole.ID.Port, far.ID.Port = 0, driver.MaxSwitchPorts+1
+		return map[string]driver.Device{"a whole card": whole, "port 255": far, "router": router}
+	case etherSwitch, wrccSwitch:
 		port, portless := d, d
 		port.ID.Port, portless.Ports = 1, 0
 		return map[string]driver.Device{"a port of a switch": port, "no ports": portless, "router": router}

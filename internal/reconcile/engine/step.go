@@ -315,6 +315,14 @@ func (s *step) beat(ctx context.Context) error {
 	})
 }
 
+// placingText says what the stage of placements will do.
+func placingText(p *policy.Plan) string {
+	if p.Plane == string(policy.PlaneIB) || p.Plane == "" {
+		return fmt.Sprintf("placing %d tenant attachments", len(p.Placements))
+	}
+	return "nothing to place: on Ethernet a tenant is known by its port or its virtual function"
+}
+
 // slowAct does one of the acts that take time. An error means that its result is not known.
 func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*control.Rollout), error) {
 	c, err := e.plan(ctx, ro.Fabric, ro.Plan)
@@ -323,7 +331,7 @@ func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*
 	}
 	switch a {
 	case actPlace:
-		if err := e.say(ctx, ro, fmt.Sprintf("placing %d tenant attachments", len(c.target.Plan.Placements))); err != nil {
+		if err := e.say(ctx, ro, placingText(c.target.Plan)); err != nil {
 			return nil, err
 		}
 		return e.place(ctx, ro, c.target, c.target.Plan.Placements, control.PlacedVerified, "placements are in force")

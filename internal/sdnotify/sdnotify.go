@@ -1,4 +1,6 @@
-package app
+// Package sdnotify tells systemd what state a service is in (sd_notify(3)): a datagram to the socket that NOTIFY_SOCKET
+// names.
+package sdnotify
 
 import (
 	"context"
@@ -8,23 +10,23 @@ import (
 	"time"
 )
 
-// notifier tells systemd what state the service is in (sd_notify(3)): a datagram to the socket that NOTIFY_SOCKET
-// names. Without one it does nothing.
-type notifier struct {
+// Notifier tells systemd. Without a socket it does nothing.
+type Notifier struct {
 	socket   string
 	watchdog time.Duration // half of systemd's limit; 0: none is set
 }
 
-func newNotifier(getenv func(string) string) notifier {
-	n := notifier{socket: getenv("NOTIFY_SOCKET")}
+// New is the notifier of an environment.
+func New(getenv func(string) string) Notifier {
+	n := Notifier{socket: getenv("NOTIFY_SOCKET")}
 	if us, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64); err == nil && us > 0 {
 		n.watchdog = time.Duration(us) * time.Microsecond / 2
 	}
 	return n
 }
 
-// send tells a state such as "READY=1". That systemd cannot be told is no reason to stop: the error is for the log.
-func (n notifier) send(ctx context.Context, state string) error {
+// Send tells a state such as "READY=1". That systemd cannot be told is no reason to stop: the error is for the log.
+func (n Notifier) Send(ctx context.Context, state string) error {
 	if n.socket == "" {
 		return nil
 	}
@@ -40,9 +42,9 @@ func (n notifier) send(ctx context.Context, state string) error {
 	return nil
 }
 
-// beat keeps systemd's watchdog quiet until the context ends. A database that is away is no reason to miss a beat:
-// a restart would not bring it back.
-func (n notifier) beat(ctx context.Context) {
+// Beat keeps systemd's watchdog quiet until the context ends. What the service depends on being away is no reason to miss
+// a beat: a restart would not bring it back.
+func (n Notifier) Beat(ctx context.Context) {
 	if n.watchdog == 0 {
 		return
 	}
@@ -53,7 +55,7 @@ func (n notifier) beat(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_ = n.send(ctx, "WATCHDOG=1") // a missed beat is what the watchdog is for
+			_ = n.Send(ctx, "WATCHDOG=1") // a missed beat is what the watchdog is for
 		}
 	}
 }

@@ -1,4 +1,6 @@
-package p4rt
+// Package clienttls says in words what is wrong with the certificates that a client shows. A server that refuses one may
+// just hang up, because TLS 1.3 lets a client finish its handshake before its certificate is judged.
+package clienttls
 
 import (
 	"crypto/tls"
@@ -7,9 +9,9 @@ import (
 	"time"
 )
 
-// certificateHint says what is wrong with the certificates that we show, if anything: a device that refuses one may just hang
-// up, because TLS 1.3 lets a client finish its handshake before its certificate is judged.
-func certificateHint(c *tls.Config, now time.Time) string {
+// Hint is the end of a sentence about a server that does not answer: what is wrong with the certificates of a
+// configuration at a moment, if anything. It is empty for no configuration, which is plain text.
+func Hint(c *tls.Config, now time.Time) string {
 	if c == nil || c.GetClientCertificate != nil {
 		return ""
 	}

@@ -1,0 +1,239 @@
+// Package agent is the host agent: what a host's RoCE NICs are told and what they count, as a gNMI target of the module
+// fairlane-nic.
+//
+//	manager ── gNMI ──► internal/gnmid ──► Agent ──► nicfiles.Device, WRCC, Meter   of the Host's cards
+//	                                         └─────► Journal                        what was set, and what was before
+//
+// A Set is one transaction over all cards and ports that it names. All of it is judged by the parameter table and read
+// before anything is written; the earlier values are in the journal before the first write; what was written is read
+// back; when anything fails, everything gets its earlier value, and what does not get it is named. An agent that was
+// killed in between puts the earlier values back when it starts again.
+//
+//	idle ──Set──► checked ──journal: earlier values──► writing ──read back──► journal: wanted values ──► done
+//	                 └► refused                           └─ failed, killed ──► earlier values back ──► undone or partial
+//
+// What managers set is kept in the journal and set again when the driver was loaded again, the firmware reset or the host
+// rebooted; with growing pauses while that fails. A value that somebody else changed is reported and left alone.
+//
+// The package touches nothing of a host but the journal's file: everything else is behind Host, so the same code runs on
+// hosts and on simulated ones. It has never run on hardware.
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+)
+
+// Options of an Agent.
+type Options struct {
+	Host    Host             // required
+	Journal Journal          // required
+	Now     func() time.Time // required: the host's clock
+	Version string           // of the program
+	// Fresh is how old values of parameters may be in answers. Zero: they are read for each answer.
+	Fresh time.Duration
+	// FreshNV is the same for the non-volatile configuration, which takes seconds to ask for on hardware.
+	FreshNV time.Duration
+	// FreshCounters is the same for counters and links, so that all subscribers of one sample share a reading.
+	FreshCounters time.Duration
+	// SweepEvery is the time between two sweeps of Run. Zero: 10 s.
+	SweepEvery time.Duration
+	// SampleInterval is the shortest that subscribers may ask for. Zero: the server's.
+	SampleInterval time.Duration
+	// SetsPerSecond bounds the transactions that are taken, with a burst of as many as fit into 5 s. Zero: no bound.
+	SetsPerSecond float64
+	// Passive keeps the agent from writing anything but by Restore: neither devices nor the journal. It is for looking.
+	Passive bool
+	Log     *slog.Logger // nil: nothing is logged
+}
+
+// DefaultSweep is the time between two sweeps.
+const DefaultSweep = 10 * time.Second
+
+// maxCards bounds the cards of a host.
+const maxCards = 256
+
+// Agent is the agent of one host: a gnmid.Tree. It is safe for concurrent use.
+type Agent struct {
+	gnmid.Watchers
+
+	o       Options
+	log     *slog.Logger
+	started time.Time
+	limit   bucket
+
+	sets chan struct{} // held by whoever writes: Set, Sweep, Restore
+	kick chan struct{} // asks Run for a sweep now
+
+	mu     sync.RWMutex // of everything below; held for moments only
+	boot   string
+	cards  map[string]*card // by name
+	memory *memory
+}
+
+// New makes an agent: it reads the journal, looks at the host once, and puts back what an agent that was killed left half
+// done. It fails on a journal that cannot be read. A host that does not answer is no error: the next Sweep tries again.
+func New(ctx context.Context, o Options) (*Agent, error) {
+	if o.Host == nil || o.Journal == nil || o.Now == nil {
+		return nil, errors.New("an agent needs a host, a journal and a clock")
+	}
+	if o.SetsPerSecond < 0 {
+		return nil, fmt.Errorf("sets per second: found %g, want 0 or more", o.SetsPerSecond)
+	}
+	document, err := o.Journal.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	m, err := decodeMemory(document)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	o.SweepEvery = cmp.Or(o.SweepEvery, DefaultSweep)
+	a := &Agent{
+		o: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), started: o.Now(), limit: newBucket(o.SetsPerSecond, o.Now()),
+		sets: make(chan struct{}, 1), kick: make(chan struct{}, 1), cards: map[string]*card{}, memory: m,
+	}
+	if err := a.Sweep(ctx); err != nil {
+		a.log.Warn("first look at the host", "error", err)
+	}
+	return a, ctx.Err()
+}
+
+// Info implements gnmid.Tree.
+func (a *Agent) Info() gnmid.Info {
+	return gnmid.Info{
+		Models: []gnmid.Model{nicyang.Model()}, Origins: []string{"", "openconfig", nicyang.Module}, Module: nicyang.Module,
+		SampleInterval: a.o.SampleInterval,
+	}
+}
+
+// Run sweeps until ctx ends: at the host's events, at a fixed pace, and sooner where something is to be set again. It
+// never fails on a host that does not answer.
+func (a *Agent) Run(ctx context.Context) error {
+	for {
+		timer := time.NewTimer(a.pause())
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-a.o.Host.Events():
+			timer.Stop()
+		case <-a.kick:
+			timer.Stop()
+		case <-timer.C:
+		}
+		if err := a.Sweep(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn("sweep", "error", err)
+		}
+	}
+}
+
+// pause is the time until the next sweep.
+func (a *Agent) pause() time.Duration {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	pause, now := a.o.SweepEvery, a.o.Now()
+	for _, c := range a.cards {
+		if !c.reapply.next.IsZero() {
+			pause = min(pause, c.reapply.next.Sub(now))
+		}
+	}
+	return max(pause, time.Millisecond)
+}
+
+// acquire takes a lock that a channel of one is.
+func acquire(ctx context.Context, lock chan struct{}) error {
+	select {
+	case lock <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func release(lock chan struct{}) { <-lock }
+
+// list is the cards by name.
+func (a *Agent) list() []*card {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	out := make([]*card, 0, len(a.cards))
+	for _, name := range slices.Sorted(maps.Keys(a.cards)) {
+		out = append(out, a.cards[name])
+	}
+	return out
+}
+
+// save writes the memory to the journal, to stay. Only whoever holds sets may call it.
+func (a *Agent) save(ctx context.Context) error { return a.write(ctx, a.o.Journal.Save) }
+
+// note writes the memory to the journal, to stay for as long as the host runs. Only whoever holds sets may call it.
+func (a *Agent) note(ctx context.Context) error {
+	if n, ok := a.o.Journal.(Noter); ok {
+		return a.write(ctx, n.Note)
+	}
+	return a.save(ctx)
+}
+
+func (a *Agent) write(ctx context.Context, keep func(context.Context, []byte) error) error {
+	a.mu.RLock()
+	document, err := a.memory.encode()
+	a.mu.RUnlock()
+	if err == nil {
+		err = keep(ctx, document)
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// bucket is a limit of how often something may be done.
+type bucket struct {
+	mu     sync.Mutex
+	rate   float64 // a second; 0 is no limit
+	most   float64
+	tokens float64
+	at     time.Time
+}
+
+// burst is how long the rate may be saved up for.
+const burst = 5 * time.Second
+
+func newBucket(rate float64, now time.Time) bucket {
+	most := max(1, rate*burst.Seconds())
+	return bucket{rate: rate, most: most, tokens: most, at: now}
+}
+
+// take tells whether one more is allowed now.
+func (b *bucket) take(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rate == 0 {
+		return true
+	}
+	if d := now.Sub(b.at); d > 0 {
+		b.tokens = min(b.most, b.tokens+d.Seconds()*b.rate)
+	}
+	b.at = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}

@@ -1,0 +1,417 @@
+package agent
+
+import (
+	"strconv"
+	"time"
+
+	"fairlane/ccconfig/adopt"
+	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+	"fairlane/wrcc"
+)
+
+// emit adds leaves to the answer.
+type emit struct {
+	*getter
+	at      gnmid.Path
+	class   gnmid.Class
+	sampled bool
+	time    time.Time
+}
+
+func (e emit) put(name string, v gnmid.Value) {
+	if v.Kind() == gnmid.KindNone {
+		return
+	}
+	e.out = append(e.out, gnmid.Leaf{Path: e.at.Child(name), Value: v, Class: e.class, Sampled: e.sampled, Time: e.time})
+}
+
+// text puts a string that is not empty.
+func (e emit) text(name, s string) {
+	if s != "" {
+		e.put(name, gnmid.String(s))
+	}
+}
+
+func (e emit) moment(name string, t time.Time) {
+	if !t.IsZero() {
+		e.put(name, gnmid.Uint(uint64(max(t.UnixNano(), 0))))
+	}
+}
+
+// counter puts a counter's value or the reason why it has none.
+func (e emit) counter(name string, c niccount.Counter) {
+	if c.Err != nil {
+		e.put("problem", gnmid.String(c.Err.Error()))
+		return
+	}
+	e.put(name, gnmid.Uint(c.Value))
+}
+
+// asks tells whether the query is for leaves of a class.
+func (g *getter) asks(class gnmid.Class) bool {
+	if g.q.Type == gnmid.TypeAll {
+		return true
+	}
+	return (class == gnmid.ClassConfig) == (g.q.Type == gnmid.TypeConfig)
+}
+
+// below is for the leaves of a container, if the query may have any of them.
+func (g *getter) below(at gnmid.Path, class gnmid.Class) (emit, bool) {
+	return emit{getter: g, at: at, class: class}, g.asks(class) && meets(g.pattern, at)
+}
+
+// answer adds all leaves that one path may stand for.
+func (g *getter) answer() error {
+	g.ofAgent()
+	for _, s := range g.cards {
+		if !meets(g.pattern, nicyang.NIC(s.nic.Name)) {
+			continue
+		}
+		if err := g.ofCard(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *getter) ofAgent() {
+	a := g.agent
+	if !meets(g.pattern, gnmid.PathOf("agent")) {
+		return
+	}
+	a.mu.RLock()
+	boot, generation, sequence, last := a.boot, a.memory.Generation, a.memory.Sequence, a.memory.Last
+	a.mu.RUnlock()
+	if e, ok := g.below(nicyang.AgentState(), gnmid.ClassOperational); ok {
+		e.text("version", a.o.Version)
+		e.text("boot-id", boot)
+		e.put("config-generation", gnmid.Uint(generation))
+		e.moment("started", a.started)
+		e.sampled = true
+		e.moment("clock", a.o.Now())
+	}
+	if e, ok := g.below(nicyang.SetID().First(3), gnmid.ClassConfig); ok {
+		e.put("id", gnmid.String(last.ID))
+	}
+	if e, ok := g.below(nicyang.ApplyState(), gnmid.ClassState); ok {
+		e.put("id", gnmid.String(last.ID))
+		e.put("sequence", gnmid.Uint(sequence))
+		e.moment("time", last.Time)
+		e.put("outcome", gnmid.String(last.Outcome))
+		e.text("detail", last.Detail)
+		e.strings("not-restored", last.NotRestored)
+	}
+}
+
+// strings puts a leaf-list that is not empty.
+func (e emit) strings(name string, words []string) {
+	if len(words) == 0 {
+		return
+	}
+	list := make([]gnmid.Value, len(words))
+	for i, w := range words {
+		list[i] = gnmid.String(w)
+	}
+	e.put(name, gnmid.List(list...))
+}
+
+func (g *getter) ofCard(s *seen) error {
+	base := nicyang.NIC(s.nic.Name)
+	if e, ok := g.below(base.Child("state"), gnmid.ClassOperational); ok {
+		e.text("pci", s.nic.PCI)
+		e.text("vendor", s.nic.Vendor)
+		e.text("device", s.nic.Model)
+		e.text("firmware", s.nic.Firmware)
+		e.text("driver", s.nic.Driver)
+		if s.nic.NodeGUID != 0 {
+			e.put("node-guid", gnmid.String(s.nic.NodeGUID.String()))
+		}
+		e.text("incarnation", s.nic.Incarnation)
+		e.strings("capability", capabilities(s.nic.Table))
+		e.text("problem", s.nic.Problem)
+	}
+	if e, ok := g.below(base.Child("reapply").Child("state"), gnmid.ClassOperational); ok {
+		e.put("count", gnmid.Uint(s.reapply.count))
+		e.put("attempts", gnmid.Uint(s.reapply.attempts))
+		e.moment("time", s.reapply.time)
+		e.moment("next", s.reapply.next)
+		e.text("problem", s.reapply.problem)
+	}
+	g.params(s, 0)
+	for i := range s.nic.Ports {
+		p := &s.nic.Ports[i]
+		if !meets(g.pattern, nicyang.Port(s.nic.Name, p.Number)) {
+			continue
+		}
+		g.portState(s, p)
+		g.params(s, p.Number)
+		if err := g.measured(s, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func capabilities(t *nicparam.Table) []string {
+	if t == nil {
+		return nil
+	}
+	c := t.Caps()
+	var out []string
+	if c.Rate32 {
+		out = append(out, "rate_32")
+	}
+	for _, n := range []nicparam.Capability{nicparam.NeedsGeneralCC, nicparam.NeedsNewNV, nicparam.NeedsVFRates, nicparam.NeedsSwitchdev, nicparam.NeedsTCRates} {
+		if c.Has(n) {
+			out = append(out, string(n))
+		}
+	}
+	return out
+}
+
+func (g *getter) portState(s *seen, p *Port) {
+	e, ok := g.below(nicyang.Port(s.nic.Name, p.Number).Child("state"), gnmid.ClassOperational)
+	if !ok {
+		return
+	}
+	e.put("id", gnmid.String(p.ID.String()))
+	e.text("net-dev", p.NetDev)
+	e.text("rdma-device", p.RDMA)
+	e.put("rdma-port", gnmid.Uint32(uint32(p.RDMAPort))) //nolint:gosec // 1 to 16
+	if l, known := s.links[p.Number]; known {
+		e.text("mac", l.MAC)
+		if l.SpeedMbps > 0 {
+			e.put("speed-mbps", gnmid.Uint(l.SpeedMbps))
+		}
+		e.put("oper-up", gnmid.Bool(l.Up))
+	}
+	e.put("virtual-functions", gnmid.Uint32(uint32(p.Functions))) //nolint:gosec // at most 4096
+	senders := 0
+	if p.WRCC != nil {
+		senders = p.WRCC.MaxSenders()
+	}
+	e.put("wrcc-senders", gnmid.Uint32(uint32(senders))) //nolint:gosec // at most wrcc.MaxSenders
+	var now, later []string
+	for i, k := range s.keys {
+		if k.Port != p.Number {
+			continue
+		}
+		list := &now
+		if s.values[i].by == nicparam.NV {
+			list = &later
+		}
+		if n := len(*list); n == 0 || (*list)[n-1] != k.Name {
+			*list = append(*list, k.Name)
+		}
+	}
+	e.strings("runtime-parameter", now)
+	e.strings("reset-parameter", later)
+}
+
+// params adds the parameters of a port, or of the card for port 0.
+func (g *getter) params(s *seen, port int) {
+	if s.wanted == nil || s.nic.Table == nil {
+		return
+	}
+	params := nicyang.Port(s.nic.Name, port).Child("params")
+	if !meets(g.pattern, params) {
+		return
+	}
+	n := len(params.Elems)
+	for i, k := range s.keys {
+		if k.Port != port || !s.wanted(k) {
+			continue
+		}
+		entry := gnmid.Elem{Name: "param", Keys: []gnmid.Key{{Name: "index", Value: strconv.Itoa(k.Index)}, {Name: "name", Value: k.Name}}}
+		at := func(container string) gnmid.Path { // by hand: there are hundreds of them
+			return gnmid.Path{Elems: append(params.Elems[:n:n], entry, gnmid.Elem{Name: container})}
+		}
+		v := &s.values[i]
+		if v.err == nil && g.asks(gnmid.ClassConfig) {
+			if e, ok := g.below(at("config"), gnmid.ClassConfig); ok {
+				e.time = v.at
+				e.put("value", gnmid.Uint(v.v))
+			}
+		}
+		if g.asks(gnmid.ClassState) {
+			if e, ok := g.below(at("state"), gnmid.ClassState); ok {
+				e.time = v.at
+				g.paramState(e, s, k, v)
+			}
+		}
+	}
+}
+
+// paramState adds the state of a parameter.
+func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
+	p, ok := s.nic.Table.Find(k.Name)
+	if !ok {
+		return
+	}
+	acts, readable := v.v, v.err == nil
+	next, staged := v.v, false
+	if _, has := p.Source(nicparam.NV); has && s.stages != nil {
+		next, staged = stage(s.stages, k, adopt.StageNext)
+		if v.by == nicparam.NV {
+			acts, readable = stage(s.stages, k, adopt.StageCurrent)
+			if !readable && staged { // firmware that tells no current value
+				acts, readable = next, true
+			}
+		}
+	}
+	if readable {
+		e.put("value", gnmid.Uint(acts))
+	}
+	e.put("back-end", gnmid.String(string(v.by)))
+	e.put("persistence", gnmid.String(string(v.by.Persistence())))
+	e.put("cost", gnmid.String(string(p.Cost(v.by))))
+	e.text("unit", p.Unit)
+	e.put("min", gnmid.Uint(p.Min))
+	e.put("max", gnmid.Uint(p.Max))
+	e.put("allowed", gnmid.String(p.Allowed()))
+	if d, ok := stage(s.stages, k, adopt.StageDefault); ok {
+		e.put("default", gnmid.Uint(d))
+	} else if p.Known {
+		e.put("default", gnmid.Uint(p.Default))
+	}
+	if staged {
+		e.put("next-value", gnmid.Uint(next))
+	}
+	e.put("pending-reset", gnmid.Bool(v.by == nicparam.NV && staged && readable && acts != next))
+	if w, set := s.memory.Desired.value(k); set {
+		e.put("set-value", gnmid.Uint(w))
+	}
+	o, noted := s.outcomes[k]
+	if !noted {
+		o.word = "none"
+		if w, set := s.memory.Desired.value(k); set {
+			o.word = "unverified"
+			if v.err == nil && v.v == w {
+				o.word = "verified"
+			}
+		}
+	}
+	e.put("outcome", gnmid.String(o.word))
+	switch {
+	case v.err != nil:
+		e.put("problem", gnmid.String(v.err.Error()))
+	default:
+		e.text("problem", o.problem)
+	}
+}
+
+// stage is what a parameter is at a stage of the non-volatile configuration.
+func stage(s *adopt.State, k nicparam.Key, at adopt.Stage) (uint64, bool) {
+	if s == nil {
+		return 0, false
+	}
+	return s.Value(k, at)
+}
+
+// measured adds what a port counts, and its senders.
+func (g *getter) measured(s *seen, p *Port) error {
+	a, c := g.agent, s.card
+	if e, ok := g.below(nicyang.Counters(s.nic.Name, p.Number), gnmid.ClassOperational); ok && p.Meter != nil {
+		all, at, err := a.count(g.ctx, c, p)
+		if err := g.ctx.Err(); err != nil {
+			return err
+		}
+		e.sampled, e.time = true, at
+		if err != nil {
+			e.at = e.at.Child("state")
+			e.put("problem", gnmid.String(err.Error()))
+		}
+		for _, name := range sortedNames(all) {
+			e.at = nicyang.Counter(s.nic.Name, p.Number, name).Child("state")
+			e.counter("value", all[name])
+		}
+	}
+	if e, ok := g.below(nicyang.Functions(s.nic.Name, p.Number), gnmid.ClassOperational); ok && p.Meter != nil && p.Functions > 0 {
+		all, at, err := a.functions(g.ctx, c, p)
+		if cancelled := g.ctx.Err(); cancelled != nil {
+			return cancelled
+		}
+		e.sampled, e.time = true, at
+		if err != nil {
+			e.at = e.at.Child("state")
+			e.put("problem", gnmid.String(err.Error()))
+		}
+		for i := range all {
+			f := &all[i]
+			e.at = nicyang.Function(s.nic.Name, p.Number, f.Index).Child("state")
+			e.text("name", f.Name)
+			if f.RxOctets.Err == nil {
+				e.put("rx-octets", gnmid.Uint(f.RxOctets.Value))
+			}
+			e.counter("tx-octets", f.TxOctets)
+			if f.TxOctets.Err == nil && f.RxOctets.Err != nil {
+				e.put("problem", gnmid.String(f.RxOctets.Err.Error()))
+			}
+		}
+	}
+	if p.WRCC == nil || !meets(g.pattern, nicyang.WRCC(s.nic.Name, p.Number)) {
+		return nil
+	}
+	return g.senders(s, p)
+}
+
+// senders adds a port's senders.
+func (g *getter) senders(s *seen, p *Port) error {
+	base := nicyang.WRCC(s.nic.Name, p.Number)
+	if err := acquire(g.ctx, s.card.lock); err != nil {
+		return err
+	}
+	cfg, err := p.WRCC.Read(g.ctx)
+	release(s.card.lock)
+	if cancelled := g.ctx.Err(); cancelled != nil {
+		return cancelled
+	}
+	if err == nil && g.asks(gnmid.ClassConfig) {
+		g.out = append(g.out, nicyang.WRCCLeaves(s.nic.Name, p.Number, cfg)...)
+	}
+	if g.q.Type == gnmid.TypeConfig {
+		return nil
+	}
+	if e, ok := g.below(base.Child("state"), gnmid.ClassOperational); ok {
+		o := g.sendersOutcome(s, p, cfg, err)
+		e.put("outcome", gnmid.String(o.word))
+		e.text("problem", o.problem)
+	}
+	if !meets(g.pattern, base.Child("senders")) {
+		return nil
+	}
+	all, at, err := g.agent.sent(g.ctx, s.card, p)
+	if cancelled := g.ctx.Err(); cancelled != nil {
+		return cancelled
+	}
+	if e, ok := g.below(base.Child("senders").Child("state"), gnmid.ClassOperational); ok && err != nil {
+		e.sampled, e.time = true, at
+		e.put("problem", gnmid.String(err.Error()))
+	}
+	for _, name := range sortedNames(all) {
+		if e, ok := g.below(nicyang.Sender(s.nic.Name, p.Number, name).Child("state"), gnmid.ClassOperational); ok {
+			e.sampled, e.time = true, at
+			e.counter("tx-octets", all[name])
+		}
+	}
+	return nil
+}
+
+// sendersOutcome is what became of the senders that were set last.
+func (g *getter) sendersOutcome(s *seen, p *Port, cfg *wrcc.NICConfig, err error) outcome {
+	w := s.memory.WRCC[p.Number]
+	switch {
+	case err != nil:
+		return outcome{"unverified", err.Error()}
+	case w == nil || w.Desired == nil:
+		return outcome{word: "none"}
+	case sameWRCC(cfg, w.Desired):
+		return outcome{word: "verified"}
+	case s.reapply.lost:
+		return outcome{"lost", "other senders than were set, after a reload, a reset or a reboot"}
+	}
+	return outcome{"overridden", "other senders than were set: somebody else changed them; set them again or delete them"}
+}

@@ -1,0 +1,303 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"fairlane/ccconfig/adopt"
+	"fairlane/ccconfig/nicfiles"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+)
+
+// card is one card of the host. Its lock is held while its parameters are read or written; the agent's mu guards what is
+// in it.
+type card struct {
+	lock chan struct{}
+
+	now      atomic.Pointer[NIC] // replaced by sweeps, never changed
+	keys     []nicparam.Key      // what the host offers, by port, name and index
+	values   []value             // of keys
+	found    discovery
+	nvAt     time.Time    // when stages were read
+	stages   *adopt.State // of the non-volatile configuration; nil when there is none
+	outcomes map[nicparam.Key]outcome
+	wrcc     map[int]outcome // by port
+	links    map[int]Link
+	meters   map[int]*meter
+	reapply  reapply
+}
+
+// value is what is known of a parameter.
+type value struct {
+	v   uint64
+	at  time.Time
+	by  nicparam.Backend
+	err error
+}
+
+// discovery is when, and of what, all that the host offers was looked for.
+type discovery struct {
+	device      *nicfiles.Device
+	incarnation string
+	at          time.Time // zero: again at the next sweep
+}
+
+// rediscover is how long the list of what the host offers holds where nothing says that it changed. Looking for all of it
+// asks every way, among them the non-volatile configuration, which takes seconds.
+const rediscover = 10 * time.Minute
+
+// listed tells whether the list of what the host offers holds.
+func (a *Agent) listed(c *card) bool {
+	n, f := c.nic(), c.found
+	age := a.o.Now().Sub(f.at)
+	return a.o.FreshNV > 0 && !f.at.IsZero() && f.device == n.Device && f.incarnation == n.Incarnation && age >= 0 && age < rediscover
+}
+
+// reread reads those of a card's parameters that act at run time, and returns what has changed. The caller holds the card's
+// lock.
+func (a *Agent) reread(ctx context.Context, c *card) ([]nicparam.Key, error) {
+	var keys []nicparam.Key
+	for i := range c.values {
+		if !c.byNV(&c.values[i]) {
+			keys = append(keys, c.keys[i])
+		}
+	}
+	found := c.nic().Device.Read(ctx, keys)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for i := range found {
+		if errors.Is(found[i].Err, nicfiles.ErrAbsent) {
+			c.found.at = time.Time{}
+		}
+	}
+	return a.observe(c, found), nil
+}
+
+// outcome is what became of a value that was set.
+type outcome struct {
+	word    string
+	problem string
+}
+
+// reapply is how setting again stands.
+type reapply struct {
+	count, attempts uint64
+	lost            bool // something may have to be set again
+	time, next      time.Time
+	problem         string
+}
+
+// nic is the card as the last sweep saw it.
+func (c *card) nic() *NIC { return c.now.Load() }
+
+func newCard(n *NIC) *card {
+	c := &card{lock: make(chan struct{}, 1), outcomes: map[nicparam.Key]outcome{}, wrcc: map[int]outcome{}, links: map[int]Link{}, meters: map[int]*meter{}}
+	c.now.Store(n)
+	return c
+}
+
+// identity is the name that the journal knows a card by: another card in the same slot is another one.
+func (n *NIC) identity() string {
+	if n.NodeGUID != 0 {
+		return n.NodeGUID.String()
+	}
+	return n.Name
+}
+
+// port finds a port of the card.
+func (n *NIC) port(number int) (*Port, bool) {
+	i := slices.IndexFunc(n.Ports, func(p Port) bool { return p.Number == number })
+	if i < 0 {
+		return nil, false
+	}
+	return &n.Ports[i], true
+}
+
+func (c *card) find(k nicparam.Key) (int, bool) {
+	return slices.BinarySearchFunc(c.keys, k, compareKeys)
+}
+
+// byNV tells whether a parameter is reached by the non-volatile configuration, whose stages are asked for.
+func (c *card) byNV(v *value) bool { return v.by == nicparam.NV && c.nic().NV != nil }
+
+// discover reads all that the host offers of a card and returns what has changed. The caller holds the card's lock.
+func (a *Agent) discover(ctx context.Context, c *card) (changed []nicparam.Key, err error) {
+	n := c.nic()
+	found := n.Device.ReadAll(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err // readings may have failed for that
+	}
+	slices.SortFunc(found, func(x, y nicfiles.Reading) int { return compareKeys(x.Key, y.Key) })
+	found = slices.CompactFunc(found, func(x, y nicfiles.Reading) bool { return x.Key == y.Key })
+	now := a.o.Now()
+	keys, values := make([]nicparam.Key, len(found)), make([]value, len(found))
+	for i, r := range found {
+		keys[i], values[i] = r.Key, value{r.Value, now, r.By, r.Err}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, k := range keys {
+		if j, ok := c.find(k); !ok || differ(&c.values[j], &values[i]) {
+			changed = append(changed, k)
+		}
+	}
+	for _, k := range c.keys {
+		if _, ok := slices.BinarySearchFunc(keys, k, compareKeys); !ok {
+			changed = append(changed, k)
+		}
+	}
+	if slices.Equal(c.keys, keys) {
+		keys = c.keys
+	}
+	c.keys, c.values = keys, values
+	if c.found.device != n.Device {
+		c.nvAt, c.stages = time.Time{}, nil
+	}
+	c.found = discovery{n.Device, n.Incarnation, now}
+	return changed, nil
+}
+
+func differ(x, y *value) bool {
+	return x.v != y.v || (x.err == nil) != (y.err == nil) || x.err != nil && x.err.Error() != y.err.Error()
+}
+
+// refresh reads those of a card's parameters that are too old for an answer and returns what has changed. The caller holds
+// the card's lock.
+func (a *Agent) refresh(ctx context.Context, c *card, want func(nicparam.Key) bool) (changed []nicparam.Key, err error) {
+	now := a.o.Now()
+	var stale []nicparam.Key
+	nv := false
+	for i := range c.values {
+		v := &c.values[i]
+		if !want(c.keys[i]) {
+			continue
+		}
+		switch {
+		case c.byNV(v):
+			nv = true
+		case a.o.Fresh == 0 || now.Sub(v.at) > a.o.Fresh || now.Before(v.at):
+			stale = append(stale, c.keys[i])
+		}
+	}
+	var found []nicfiles.Reading
+	if len(stale) > 0 {
+		found = c.nic().Device.Read(ctx, stale)
+	}
+	var staged error
+	if nv && (a.o.FreshNV == 0 || c.nvAt.IsZero() || now.Sub(c.nvAt) > a.o.FreshNV || now.Before(c.nvAt)) {
+		more, err := a.stages(ctx, c, want)
+		found, staged = append(found, more...), err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if staged != nil {
+		a.log.Warn("non-volatile configuration", "nic", c.nic().Name, "error", staged)
+	}
+	return a.observe(c, found), nil
+}
+
+// stages asks for the non-volatile configuration and returns the values of the next boot, of all parameters that are
+// reached by it.
+func (a *Agent) stages(ctx context.Context, c *card, want func(nicparam.Key) bool) ([]nicfiles.Reading, error) {
+	s, err := c.nic().NV.Query(ctx)
+	var out []nicfiles.Reading
+	for i := range c.values {
+		if !c.byNV(&c.values[i]) || err != nil && !want(c.keys[i]) {
+			continue
+		}
+		r := nicfiles.Reading{Setting: nicparam.Setting{Key: c.keys[i]}, By: nicparam.NV, Err: err}
+		if err == nil {
+			v, ok := s.Value(c.keys[i], adopt.StageNext)
+			if r.Value = v; !ok {
+				r.Err = fmt.Errorf("%s: %w", c.keys[i], nicfiles.ErrAbsent)
+			}
+		}
+		out = append(out, r)
+	}
+	if ctx.Err() == nil {
+		a.mu.Lock()
+		c.stages, c.nvAt = s, a.o.Now()
+		a.mu.Unlock()
+	}
+	return out, err
+}
+
+// observe notes readings of a card's parameters and returns the keys of those that are not what they were.
+func (a *Agent) observe(c *card, found []nicfiles.Reading) (changed []nicparam.Key) {
+	if len(found) == 0 {
+		return nil
+	}
+	now := a.o.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range found {
+		i, ok := c.find(r.Key)
+		if !ok {
+			continue // the next sweep makes it known
+		}
+		v := value{r.Value, now, r.By, r.Err}
+		if r.By == "" {
+			v.by = c.values[i].by
+		}
+		if differ(&c.values[i], &v) {
+			changed = append(changed, r.Key)
+		}
+		c.values[i] = v
+	}
+	return changed
+}
+
+// judge compares values that have changed by themselves with what managers set, and returns whether what is remembered
+// needs saving. The caller does not hold mu.
+func (a *Agent) judge(c *card, changed []nicparam.Key, lost bool) {
+	if len(changed) == 0 {
+		return
+	}
+	a.mu.Lock()
+	m := a.memory.of(c.nic().identity())
+	a.memory.Generation++
+	for _, k := range changed {
+		want, set := m.Desired.value(k)
+		i, ok := c.find(k)
+		if !set {
+			delete(c.outcomes, k)
+			continue
+		}
+		switch {
+		case !ok:
+			c.outcomes[k] = outcome{"lost", fmt.Sprintf("was set to %d, and the host offers it no more", want)}
+		case c.values[i].err != nil:
+			c.outcomes[k] = outcome{"unverified", ""}
+		case c.values[i].v == want:
+			c.outcomes[k] = outcome{word: "verified"}
+		case lost && c.values[i].by.Persistence() == nicparam.Runtime:
+			c.outcomes[k] = outcome{"lost", fmt.Sprintf("was set to %d, and is gone after a reload, a reset or a reboot", want)}
+		default:
+			c.outcomes[k] = outcome{"overridden", fmt.Sprintf("was set to %d, is %d: somebody else changed it; set it again or delete it", want, c.values[i].v)}
+		}
+	}
+	a.mu.Unlock()
+	a.log.Info("parameters changed", "nic", c.nic().Name, "count", len(changed), "first", changed[0].String())
+	a.Changed(append(paramPaths(c.nic().Name, changed), nicyang.AgentState())...)
+}
+
+// paramPaths are the paths of parameters, or of the whole card when they are many.
+func paramPaths(nic string, keys []nicparam.Key) []gnmid.Path {
+	const many = 64
+	if len(keys) > many {
+		return []gnmid.Path{nicyang.NIC(nic)}
+	}
+	out := make([]gnmid.Path, len(keys))
+	for i, k := range keys {
+		out[i] = nicyang.Param(nic, k)
+	}
+	return out
+}

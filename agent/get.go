@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"fairlane/ccconfig/adopt"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+)
+
+// Get implements gnmid.Tree. Parameters of a card are read at most once for all paths, and only those that are asked for.
+func (a *Agent) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+	g := &getter{agent: a, ctx: ctx, q: q}
+	for _, c := range a.list() {
+		if err := g.read(c); err != nil {
+			return nil, err
+		}
+	}
+	out := make([][]gnmid.Leaf, len(q.Paths))
+	for i, p := range q.Paths {
+		g.pattern, g.out = p, nil
+		if err := g.answer(); err != nil {
+			return nil, err
+		}
+		out[i] = g.out
+	}
+	return out, nil
+}
+
+// getter answers one Get.
+type getter struct {
+	agent   *Agent
+	ctx     context.Context //nolint:containedctx // lives as long as one call
+	q       gnmid.Query
+	cards   []*seen
+	pattern gnmid.Path
+	out     []gnmid.Leaf
+}
+
+// seen is a card at the moment of the answer.
+type seen struct {
+	card     *card
+	nic      *NIC
+	keys     []nicparam.Key
+	values   []value
+	stages   *adopt.State
+	outcomes map[nicparam.Key]outcome // of keys
+	wrcc     map[int]outcome
+	links    map[int]Link
+	reapply  reapply
+	memory   *cardMemory
+	wanted   func(nicparam.Key) bool
+}
+
+// read reads what the query asks of a card.
+func (g *getter) read(c *card) error {
+	base := nicyang.NIC(c.nic().Name)
+	if !slices.ContainsFunc(g.q.Paths, func(p gnmid.Path) bool { return meets(p, base) }) {
+		return nil
+	}
+	wanted := g.wanted(c)
+	a := g.agent
+	s := &seen{card: c, wanted: wanted}
+	if wanted != nil && c.nic().Device != nil {
+		if err := acquire(g.ctx, c.lock); err != nil {
+			return err
+		}
+		changed, err := a.refresh(g.ctx, c, wanted)
+		release(c.lock)
+		if err != nil {
+			return err
+		}
+		if len(changed) > 0 {
+			a.judge(c, changed, false)
+			select {
+			case a.kick <- struct{}{}: // a reload or a reboot may be why
+			default:
+			}
+		}
+	}
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	s.nic, s.stages, s.reapply = c.nic(), c.stages, c.reapply
+	s.memory = a.memory.of(c.nic().identity())
+	s.links, s.wrcc = map[int]Link{}, map[int]outcome{}
+	for port, l := range c.links {
+		s.links[port] = l
+	}
+	for port, o := range c.wrcc {
+		s.wrcc[port] = o
+	}
+	s.keys, s.values = c.keys, slices.Clone(c.values)
+	if wanted != nil {
+		s.outcomes = make(map[nicparam.Key]outcome, len(c.outcomes))
+		for k, o := range c.outcomes {
+			s.outcomes[k] = o
+		}
+	}
+	g.cards = append(g.cards, s)
+	return nil
+}
+
+// wanted tells which parameters of a card the query asks for; nil when none.
+func (g *getter) wanted(c *card) func(nicparam.Key) bool {
+	type ask struct {
+		pattern gnmid.Path
+		at      int // of the element param in it; 0 when all of the port are asked for
+	}
+	asks := map[int][]ask{}
+	any := false
+	look := func(port int) {
+		params := nicyang.Port(c.nic().Name, port).Child("params")
+		for _, p := range g.q.Paths {
+			if !meets(p, params) {
+				continue
+			}
+			one := ask{pattern: p}
+			if n := len(params.Elems); len(p.Elems) > n && !slices.ContainsFunc(p.Elems[:n+1], func(e gnmid.Elem) bool { return e.Name == gnmid.AnyDepth }) {
+				one.at = n
+			}
+			asks[port] = append(asks[port], one)
+			any = true
+		}
+	}
+	look(0)
+	for i := range c.nic().Ports {
+		look(c.nic().Ports[i].Number)
+	}
+	if !any {
+		return nil
+	}
+	return func(k nicparam.Key) bool {
+		for _, one := range asks[k.Port] {
+			if one.at == 0 || meetsParam(one.pattern.Elems[one.at], k) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func meetsParam(e gnmid.Elem, k nicparam.Key) bool {
+	if e.Name != "param" && e.Name != gnmid.Any {
+		return false
+	}
+	if v, ok := e.Key("name"); ok && v != k.Name && v != gnmid.Any {
+		return false
+	}
+	v, ok := e.Key("index")
+	return !ok || v == gnmid.Any || v == strconv.Itoa(k.Index)
+}
+
+// meets tells whether something at or below path may be at or below what a pattern stands for.
+func meets(pattern, path gnmid.Path) bool {
+	for i := range min(len(pattern.Elems), len(path.Elems)) {
+		e := pattern.Elems[i]
+		if e.Name == gnmid.AnyDepth {
+			return true
+		}
+		if e.Name != path.Elems[i].Name && e.Name != gnmid.Any {
+			return false
+		}
+		for _, k := range e.Keys {
+			if v, _ := path.Elems[i].Key(k.Name); v != k.Value && k.Value != gnmid.Any {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"fairlane/agent"
+	"fairlane/ccconfig/adopt"
+	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nicfiles"
+	"fairlane/ccconfig/nicparam"
+)
+
+// errno is an error number of the kernel, with its words.
+func errno(n int32) error { return syscall.Errno(n) }
+
+// meter reads what a port counts.
+type meter struct {
+	host *Host
+	port PortFound
+}
+
+// Link implements agent.Meter.
+func (m *meter) Link(ctx context.Context) (agent.Link, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Link{}, err
+	}
+	dir := netClass + m.port.NetDev
+	state, err := m.host.files.Read(dir + "/operstate")
+	if err != nil {
+		return agent.Link{}, fmt.Errorf("link of %s: %w", m.port.NetDev, err)
+	}
+	v := inventory{files: m.host.files}
+	l := agent.Link{MAC: v.text(dir + "/address"), Up: strings.TrimSpace(string(state)) == "up"}
+	// The file of a port that is down has -1 or cannot be read.
+	if speed, err := strconv.ParseInt(v.text(dir+"/speed"), 10, 64); err == nil && speed > 0 {
+		l.SpeedMbps = uint64(speed)
+	}
+	return l, nil
+}
+
+// Counters implements agent.Meter: the RDMA port's own counters and those of the InfiniBand form, whose port_xmit_data and
+// port_rcv_data count words of four octets; what ethtool tells of the network device; and what RDMA netlink tells besides.
+func (m *meter) Counters(ctx context.Context) (niccount.Counters, error) {
+	out, err := nicfiles.HWCounters(m.host.files, m.port.RDMA, m.port.RDMAPort)
+	if out == nil {
+		out = niccount.Counters{}
+	}
+	add(out, m.basic())
+	ethtool, ethErr := m.ethtool(ctx, m.port.NetDev)
+	add(out, ethtool)
+	if m.host.counts != nil {
+		if rdma, err := m.host.counts.RDMACounters(ctx, m.port.RDMA, m.port.RDMAPort); err == nil {
+			add(out, rdma)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.Join(err, ethErr, ctx.Err())
+	}
+	return out, ctx.Err()
+}
+
+// add adds counters of a second source; the first one's stay.
+func add(to, from niccount.Counters) {
+	for name, c := range from {
+		if have, ok := to[name]; !ok || have.Err != nil {
+			to[name] = c
+		}
+	}
+}
+
+// basic reads the counters that every RDMA port has.
+func (m *meter) basic() niccount.Counters {
+	dir := fmt.Sprintf("%s%s/ports/%d/counters", rdmaClass, m.port.RDMA, m.port.RDMAPort)
+	names, err := m.host.files.List(dir)
+	if err != nil {
+		return nil
+	}
+	out := niccount.Counters{}
+	for _, name := range names {
+		c := niccount.Counter{Name: name}
+		b, err := m.host.files.Read(dir + "/" + name)
+		if err == nil {
+			c.Value, err = strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+		}
+		if err != nil {
+			c.Value, c.Err = 0, fmt.Errorf("/%s/%s: %w: %w", dir, name, nicfiles.ErrUnreadable, err)
+		}
+		out[name] = c
+	}
+	return out
+}
+
+// ethtool asks for the statistics of a network device.
+func (m *meter) ethtool(ctx context.Context, netdev string) (niccount.Counters, error) {
+	out, err := m.host.options.Ethtool.Run(ctx, []string{"-S", netdev})
+	if err != nil {
+		return nil, err
+	}
+	s, err := adopt.Ethtool("ethtool -S "+netdev, string(out))
+	if err != nil {
+		return nil, err
+	}
+	return maps.Clone(s.Counters), nil
+}
+
+// Functions implements agent.Meter. A function whose network device the host has is counted by that: what it sent and
+// received by RDMA. One that a guest has is counted by its representor, or else by route netlink; those count from the
+// switch's side or the card's, and all of the function's traffic.
+func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
+	if len(m.port.Functions) == 0 {
+		return nil, nil
+	}
+	var byLink map[int][2]uint64
+	var linkErr error
+	out := make([]agent.Function, len(m.port.Functions))
+	for i, f := range m.port.Functions {
+		out[i] = agent.Function{Index: f.Index, Name: f.NetDev}
+		switch {
+		case f.NetDev != "":
+			out[i].TxOctets, out[i].RxOctets = m.pair(ctx, f.NetDev, "tx_vport_rdma_unicast_bytes", "rx_vport_rdma_unicast_bytes")
+		case f.Representor != "":
+			out[i].Name = f.Representor
+			// What the function sends its representor receives.
+			out[i].TxOctets, out[i].RxOctets = m.pair(ctx, f.Representor, "vport_rx_bytes", "vport_tx_bytes")
+		default:
+			if byLink == nil {
+				byLink, linkErr = m.octets(ctx)
+			}
+			out[i].Name = m.port.NetDev + " vf " + strconv.Itoa(f.Index)
+			o, ok := byLink[f.Index]
+			err := linkErr
+			if err == nil && !ok {
+				err = fmt.Errorf("%s: %w", out[i].Name, niccount.ErrAbsent)
+			}
+			out[i].TxOctets = niccount.Counter{Name: "tx_octets", Value: o[0], Err: err}
+			out[i].RxOctets = niccount.Counter{Name: "rx_octets", Value: o[1], Err: err}
+		}
+	}
+	return out, ctx.Err()
+}
+
+// pair reads two statistics of a network device.
+func (m *meter) pair(ctx context.Context, netdev, tx, rx string) (sent, received niccount.Counter) {
+	all, err := m.ethtool(ctx, netdev)
+	read := func(name string) niccount.Counter {
+		if err != nil {
+			return niccount.Counter{Name: name, Err: fmt.Errorf("%s of %s: %w", name, nicparam.Clip(netdev), err)}
+		}
+		v, err := all.Read(name)
+		if err != nil {
+			err = fmt.Errorf("%s of %s: %w", name, netdev, err)
+		}
+		return niccount.Counter{Name: name, Value: v, Err: err}
+	}
+	return read(tx), read(rx)
+}
+
+// octets asks route netlink what functions have sent and received.
+func (m *meter) octets(ctx context.Context) (map[int][2]uint64, error) {
+	out := map[int][2]uint64{}
+	if m.host.counts == nil {
+		return out, nil
+	}
+	vfs, err := m.host.counts.functions(ctx, m.port.NetDev)
+	if err != nil {
+		return out, err
+	}
+	for _, v := range vfs {
+		out[v.ID] = [2]uint64{v.TxBytes, v.RxBytes}
+	}
+	return out, nil
+}

@@ -1,0 +1,185 @@
+package host
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairlane/ccconfig/dcbnl"
+)
+
+// Netlink is route netlink of the host's network namespace: the socket of the way by DCB (nicfiles.Socket). Each exchange
+// has a socket of its own, so what comes late for one never reaches another.
+type Netlink struct {
+	// Timeout bounds an exchange whose context has no earlier end.
+	Timeout time.Duration
+	open    func() (datagrams, error) // instead of a socket of the kernel
+}
+
+// NewNetlink is route netlink with a time limit for each exchange.
+func NewNetlink(timeout time.Duration) *Netlink { return &Netlink{timeout, openRoute} }
+
+// datagrams is a socket to the kernel.
+type datagrams interface {
+	Send(b []byte) error
+	// Receive returns one datagram of the kernel's.
+	Receive(b []byte) (n int, err error)
+	SetDeadline(t time.Time) error
+	Close() error
+}
+
+const (
+	headerBytes = 16
+	maxReplies  = 64 // datagrams that are looked at for one request
+	maxTries    = 3  // of a request that changes nothing
+)
+
+// Exchange implements nicfiles.Socket. A question whose answer was lost for want of memory is asked again; a change is
+// not, since it may have been made: that is an error, and whoever asked reads what is there.
+func (n *Netlink) Exchange(ctx context.Context, request []byte) ([]byte, error) {
+	if len(request) < headerBytes || len(request) > dcbnl.MaxMessage {
+		return nil, fmt.Errorf("netlink: found a request of %d bytes, want %d..%d", len(request), headerBytes, dcbnl.MaxMessage)
+	}
+	question := binary.NativeEndian.Uint16(request[4:]) == dcbnl.TypeGet
+	for try := 1; ; try++ {
+		out, err := n.exchange(ctx, request)
+		if errors.Is(err, unix.ENOBUFS) && question && try < maxTries {
+			continue
+		}
+		return out, err
+	}
+}
+
+func (n *Netlink) exchange(ctx context.Context, request []byte) (out []byte, err error) {
+	s, err := n.open()
+	if err != nil {
+		return nil, fmt.Errorf("netlink: open socket: %w", err)
+	}
+	defer func() { _ = s.Close() }() // nothing is left to send
+	end := time.Now().Add(n.Timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		end = d
+	}
+	if err := s.SetDeadline(end); err != nil {
+		return nil, fmt.Errorf("netlink: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) }) // wakes the reader; the socket's end is near
+	defer stop()
+	if err := s.Send(request); err != nil {
+		return nil, fmt.Errorf("netlink: send: %w", err)
+	}
+	sequence := binary.NativeEndian.Uint32(request[8:])
+	buffer := make([]byte, dcbnl.MaxMessage)
+	for range maxReplies {
+		size, err := s.Receive(buffer)
+		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("netlink: %w", ctx.Err())
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, fmt.Errorf("netlink: no answer of the kernel within %s: %w", n.Timeout, err)
+		case err != nil:
+			return nil, fmt.Errorf("netlink: receive: %w", err)
+		}
+		if len(out)+size > dcbnl.MaxMessage {
+			return nil, fmt.Errorf("netlink: found answers of more than %d bytes, want at most that", dcbnl.MaxMessage)
+		}
+		out = append(out, buffer[:size]...)
+		if ended(buffer[:size], sequence) {
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("netlink: %d answers came without an acknowledgement, want one", maxReplies)
+}
+
+// ended reports whether a datagram holds the kernel's acknowledgement or refusal of a request.
+func ended(b []byte, sequence uint32) bool {
+	for len(b) >= headerBytes {
+		size := int(binary.NativeEndian.Uint32(b))
+		if size < headerBytes || size > len(b) {
+			return true // whoever decodes says what is wrong with it
+		}
+		if binary.NativeEndian.Uint16(b[4:]) == dcbnl.TypeError && binary.NativeEndian.Uint32(b[8:]) == sequence {
+			return true
+		}
+		b = b[min((size+3)&^3, len(b)):]
+	}
+	return false
+}
+
+// socket is a netlink socket whose waiting is the runtime's, so that deadlines and Close end it.
+type socket struct {
+	file *os.File
+	raw  syscall.RawConn
+}
+
+func openRoute() (datagrams, error) { return openSocket(unix.NETLINK_ROUTE, 0) }
+
+// openSocket opens a socket of a protocol that listens to groups, by bit.
+func openSocket(protocol int, groups uint32) (*socket, error) {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: groups}); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	f := os.NewFile(uintptr(fd), "netlink")
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &socket{f, raw}, nil
+}
+
+// Send implements datagrams.
+func (s *socket) Send(b []byte) error {
+	var sent error
+	err := s.raw.Write(func(fd uintptr) bool {
+		for {
+			sent = unix.Sendto(int(fd), b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+			if !errors.Is(sent, unix.EINTR) {
+				return !errors.Is(sent, unix.EAGAIN)
+			}
+		}
+	})
+	return errors.Join(err, sent)
+}
+
+// Receive implements datagrams. What others than the kernel send is passed over.
+func (s *socket) Receive(b []byte) (int, error) {
+	var n, flags int
+	var from unix.Sockaddr
+	for {
+		var got error
+		err := s.raw.Read(func(fd uintptr) bool {
+			for {
+				n, _, flags, from, got = unix.Recvmsg(int(fd), b, nil, 0)
+				if !errors.Is(got, unix.EINTR) {
+					return !errors.Is(got, unix.EAGAIN)
+				}
+			}
+		})
+		if err != nil || got != nil {
+			return 0, errors.Join(err, got)
+		}
+		if sender, ok := from.(*unix.SockaddrNetlink); !ok || sender.Pid != 0 {
+			continue
+		}
+		if flags&unix.MSG_TRUNC != 0 {
+			return 0, fmt.Errorf("found a message of more than %d bytes, want at most that", len(b))
+		}
+		return n, nil
+	}
+}
+
+// SetDeadline implements datagrams.
+func (s *socket) SetDeadline(t time.Time) error { return s.file.SetDeadline(t) }
+
+// Close implements datagrams.
+func (s *socket) Close() error { return s.file.Close() }

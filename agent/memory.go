@@ -1,0 +1,199 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairlane/ccconfig/nicparam"
+	"fairlane/wrcc"
+)
+
+// memory is what the agent knows across restarts: the journal's document.
+type memory struct {
+	Sequence   uint64                 `json:"sequence"`   // transactions
+	Generation uint64                 `json:"generation"` // changes of configured values
+	Last       lastSet                `json:"last"`
+	Cards      map[string]*cardMemory `json:"cards"` // by identity
+	// Intent is a transaction under way: what everything it touches was before.
+	Intent map[string]*before `json:"intent,omitempty"` // by the card's identity
+}
+
+// lastSet is what became of the last transaction.
+type lastSet struct {
+	ID          string    `json:"id,omitempty"`
+	Time        time.Time `json:"time"`
+	Outcome     string    `json:"outcome"`
+	Detail      string    `json:"detail,omitempty"`
+	NotRestored []string  `json:"not_restored,omitempty"`
+}
+
+// Outcomes of transactions, as the module has them.
+const (
+	setNone        = "none"
+	setDone        = "done"
+	setUndone      = "undone"
+	setPartial     = "partial"
+	setInterrupted = "interrupted"
+)
+
+// cardMemory is what was set on a card, and what was there before the agent first wrote it.
+type cardMemory struct {
+	Name        string               `json:"name"` // of the card when it was last seen
+	Boot        string               `json:"boot"` // and Incarnation: when Desired was last known to be in force
+	Incarnation string               `json:"incarnation"`
+	Desired     settings             `json:"desired,omitempty"`
+	Original    settings             `json:"original,omitempty"`
+	WRCC        map[int]*wrccOfAPort `json:"wrcc,omitempty"` // by port
+}
+
+type wrccOfAPort struct {
+	Desired  *wrcc.NICConfig `json:"desired,omitempty"`
+	Original *wrcc.NICConfig `json:"original,omitempty"`
+}
+
+// before is what a card was before a transaction.
+type before struct {
+	Params settings                `json:"params,omitempty"`
+	WRCC   map[int]*wrcc.NICConfig `json:"wrcc,omitempty"`
+}
+
+// settings are by key, each once.
+type settings []nicparam.Setting
+
+func compareKeys(a, b nicparam.Key) int {
+	return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Index, b.Index))
+}
+
+func (s settings) find(k nicparam.Key) (int, bool) {
+	return slices.BinarySearchFunc(s, k, func(x nicparam.Setting, k nicparam.Key) int { return compareKeys(x.Key, k) })
+}
+
+func (s settings) value(k nicparam.Key) (uint64, bool) {
+	i, ok := s.find(k)
+	if !ok {
+		return 0, false
+	}
+	return s[i].Value, true
+}
+
+func (s *settings) put(k nicparam.Key, v uint64) {
+	i, ok := s.find(k)
+	if ok {
+		(*s)[i].Value = v
+		return
+	}
+	*s = slices.Insert(*s, i, nicparam.Setting{Key: k, Value: v})
+}
+
+func (s *settings) drop(k nicparam.Key) {
+	if i, ok := s.find(k); ok {
+		*s = slices.Delete(*s, i, i+1)
+	}
+}
+
+// clone copies a card's memory as deep as it changes.
+func (m *cardMemory) clone() *cardMemory {
+	out := *m
+	out.Desired, out.Original = slices.Clone(m.Desired), slices.Clone(m.Original)
+	out.WRCC = make(map[int]*wrccOfAPort, len(m.WRCC))
+	for port, w := range m.WRCC {
+		copied := *w
+		out.WRCC[port] = &copied // configurations are replaced, never changed
+	}
+	return &out
+}
+
+// same tells whether two memories of a card say the same.
+func (m *cardMemory) same(o *cardMemory) bool {
+	if o == nil {
+		return m.empty()
+	}
+	if m.Name != o.Name || m.Boot != o.Boot || m.Incarnation != o.Incarnation || !slices.Equal(m.Desired, o.Desired) || !slices.Equal(m.Original, o.Original) || len(m.WRCC) != len(o.WRCC) {
+		return false
+	}
+	for port, w := range m.WRCC {
+		if x := o.WRCC[port]; x == nil || !sameWRCC(w.Desired, x.Desired) {
+			return false
+		}
+	}
+	return true
+}
+
+// empty tells whether nothing is to be remembered of a card.
+func (m *cardMemory) empty() bool {
+	return len(m.Desired) == 0 && len(m.Original) == 0 && len(m.WRCC) == 0
+}
+
+// of is the memory of a card, an empty one where there is none.
+func (m *memory) of(identity string) *cardMemory {
+	if c := m.Cards[identity]; c != nil {
+		return c
+	}
+	return &cardMemory{}
+}
+
+// head begins a journal's document; the checksum of the rest follows.
+const head = "fairlane-agent journal 1 sha256:"
+
+// ErrDamaged is that of a journal that is not what was written.
+var ErrDamaged = errors.New("damaged: move it away to start anew, which forgets what was set and what to restore on removal")
+
+func (m *memory) encode() ([]byte, error) {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	out := make([]byte, 0, len(head)+2*len(sum)+len(body)+2)
+	out = append(out, head...)
+	out = append(out, hex.EncodeToString(sum[:])...)
+	out = append(out, '\n')
+	out = append(out, body...)
+	return append(out, '\n'), nil
+}
+
+// decodeMemory reads a document, and makes an empty memory of none.
+func decodeMemory(document []byte) (*memory, error) {
+	m := &memory{Cards: map[string]*cardMemory{}, Last: lastSet{Outcome: setNone}}
+	if len(document) == 0 {
+		return m, nil
+	}
+	first, body, ok := bytes.Cut(document, []byte("\n"))
+	sum, isHead := strings.CutPrefix(string(first), head)
+	body = bytes.TrimSuffix(body, []byte("\n"))
+	if !ok || !isHead {
+		return nil, fmt.Errorf("found %.40q at its start, want %q and a checksum: %w", document, head, ErrDamaged)
+	}
+	if got := sha256.Sum256(body); hex.EncodeToString(got[:]) != sum {
+		return nil, fmt.Errorf("found checksum %x, want %.64q: %w", got, sum, ErrDamaged)
+	}
+	if err := json.Unmarshal(body, m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if m.Cards == nil {
+		m.Cards = map[string]*cardMemory{}
+	}
+	for id, c := range m.Cards {
+		if c == nil || !ordered(c.Desired) || !ordered(c.Original) {
+			return nil, fmt.Errorf("card %q: found settings out of order: %w", id, ErrDamaged)
+		}
+	}
+	for id, b := range m.Intent {
+		if b == nil || !ordered(b.Params) {
+			return nil, fmt.Errorf("transaction on card %q: found settings out of order: %w", id, ErrDamaged)
+		}
+	}
+	return m, nil
+}
+
+func ordered(s settings) bool {
+	return slices.IsSortedFunc(s, func(a, b nicparam.Setting) int { return compareKeys(a.Key, b.Key) })
+}

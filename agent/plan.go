@@ -1,0 +1,332 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+	"fairlane/wrcc"
+)
+
+// plan is what a Set asks for.
+type plan struct {
+	id    string
+	cards []*cardPlan // in the order of the request
+}
+
+// cardPlan is what a Set asks of one card.
+type cardPlan struct {
+	card     *card
+	memory   *cardMemory // as it will be
+	keys     []nicparam.Key
+	want     map[nicparam.Key]uint64
+	released map[nicparam.Key]bool // gets its original value and is forgotten
+	wrcc     map[int]*wrcc.NICConfig
+	wrccBack map[int]bool                      // its senders get their original configuration and are forgotten
+	before   *before                           // filled in by check
+	now      map[nicparam.Key]nicparam.Setting // values read by check
+}
+
+// planner makes a plan of operations.
+type planner struct {
+	agent  *Agent
+	ctx    context.Context //nolint:containedctx // lives as long as one call
+	plan   plan
+	byName map[string]*cardPlan
+}
+
+func (a *Agent) plan(ctx context.Context, ops []gnmid.Operation) (*plan, error) {
+	p := &planner{agent: a, ctx: ctx, byName: map[string]*cardPlan{}}
+	for i := range ops {
+		if err := p.operation(&ops[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range p.plan.cards {
+		if len(c.keys) > nicparam.MaxSet {
+			return nil, gnmid.Errorf(codes.InvalidArgument, "%s: found %d parameters, want at most %d", nicyang.NIC(c.card.nic().Name), len(c.keys), nicparam.MaxSet)
+		}
+	}
+	return &p.plan, nil
+}
+
+func (p *planner) operation(op *gnmid.Operation) error {
+	t, err := nicyang.Parse(op.Path)
+	if err != nil {
+		return invalid(err, op.Path)
+	}
+	if op.Op != gnmid.OpUpdate {
+		if err := p.drop(op, t); err != nil {
+			return err
+		}
+		if op.Op == gnmid.OpDelete {
+			return nil
+		}
+	}
+	found, err := gnmid.Flatten(op.Path, op.Value, nicyang.Schema())
+	if err != nil {
+		return invalid(err, op.Path)
+	}
+	if op.Op == gnmid.OpReplace && t.Part == nicyang.PartWRCC && len(found) > 0 {
+		if c := p.byName[t.NIC]; c != nil && c.wrcc[t.Key.Port] != nil {
+			c.wrcc[t.Key.Port].Senders = nil // those that the value names are all
+		}
+	}
+	for i := range found {
+		if isKey(found[i].Path) {
+			continue
+		}
+		if err := p.leaf(&found[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isKey tells whether a leaf is the key of the list entry that it is in.
+func isKey(at gnmid.Path) bool {
+	n := len(at.Elems)
+	if n < 2 {
+		return false
+	}
+	_, ok := at.Elems[n-2].Key(at.Last())
+	return ok
+}
+
+// card is the plan of a card, which must be there.
+func (p *planner) card(name string, at gnmid.Path) (*cardPlan, error) {
+	if c := p.byName[name]; c != nil {
+		return c, nil
+	}
+	a := p.agent
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	c := a.cards[name]
+	if c == nil {
+		return nil, gnmid.Errorf(codes.NotFound, "%s: there is no card %q here, want one of %d", at, nicparam.Clip(name), len(a.cards))
+	}
+	if c.nic().Device == nil {
+		return nil, gnmid.Errorf(codes.Unavailable, "%s: card %q cannot be reached: %s", at, name, c.nic().Problem)
+	}
+	out := &cardPlan{
+		card: c, memory: a.memory.of(c.nic().identity()).clone(), want: map[nicparam.Key]uint64{}, released: map[nicparam.Key]bool{},
+		wrcc: map[int]*wrcc.NICConfig{}, wrccBack: map[int]bool{},
+	}
+	p.byName[name] = out
+	p.plan.cards = append(p.plan.cards, out)
+	return out, nil
+}
+
+// leaf takes one leaf that is to have a value.
+func (p *planner) leaf(l *gnmid.Leaf) error {
+	t, err := nicyang.Parse(l.Path)
+	if err != nil {
+		return invalid(err, l.Path)
+	}
+	if t.Part == nicyang.PartSetID {
+		s, err := l.Value.AsString()
+		if err == nil && len(s) > nicyang.MaxSetID {
+			err = fmt.Errorf("found %d bytes, want at most %d", len(s), nicyang.MaxSetID)
+		}
+		if err != nil {
+			return invalid(err, l.Path)
+		}
+		p.plan.id = s
+		return nil
+	}
+	c, err := p.card(t.NIC, l.Path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case t.Part == nicyang.PartParam && l.Path.Last() == "value":
+		v, err := l.Value.AsUint()
+		if err != nil {
+			return invalid(err, l.Path)
+		}
+		if err := portThere(c, t.Key.Port, l.Path); err != nil {
+			return err
+		}
+		c.set(t.Key, v, false)
+		return nil
+	case t.Leaf != "" && t.Key.Port > 0:
+		cfg, err := p.senders(c, t.Key.Port, l.Path)
+		if err != nil {
+			return err
+		}
+		if err := nicyang.SetWRCC(cfg, t, l.Value); err != nil {
+			return invalid(err, l.Path)
+		}
+		c.wrccBack[t.Key.Port] = false
+		return nil
+	}
+	return invalid(&nicyang.PathError{Path: l.Path.String(), Found: "a node with a value", Allowed: "a leaf that can be written"}, l.Path)
+}
+
+func portThere(c *cardPlan, port int, at gnmid.Path) error {
+	if port == 0 {
+		return nil
+	}
+	if _, ok := c.card.nic().port(port); !ok {
+		return gnmid.Errorf(codes.NotFound, "%s: card %q has no port %d, it has %d ports", at, c.card.nic().Name, port, len(c.card.nic().Ports))
+	}
+	return nil
+}
+
+// set notes a value that a parameter is to have.
+func (c *cardPlan) set(k nicparam.Key, v uint64, released bool) {
+	if _, ok := c.want[k]; !ok {
+		c.keys = append(c.keys, k)
+	}
+	c.want[k], c.released[k] = v, released
+}
+
+// senders is the configuration of a port's senders as it is to be: first as it is.
+func (p *planner) senders(c *cardPlan, port int, at gnmid.Path) (*wrcc.NICConfig, error) {
+	if cfg := c.wrcc[port]; cfg != nil {
+		return cfg, nil
+	}
+	if err := portThere(c, port, at); err != nil {
+		return nil, err
+	}
+	on, _ := c.card.nic().port(port)
+	if on.WRCC == nil {
+		return nil, nicyang.StatusError(codes.Unimplemented, fmt.Sprintf("%s: the port's device has no WRCC", at),
+			[]nicyang.Failure{{Reason: nicyang.ReasonAbsent, Path: at.String(), NIC: c.card.nic().Name, Text: "the port's device has no WRCC"}})
+	}
+	cfg, err := on.WRCC.Read(p.ctx)
+	if err != nil {
+		return nil, gnmid.Errorf(codes.Unavailable, "%s: read: %v", at, err)
+	}
+	cfg = cfg.Clone()
+	c.wrcc[port] = cfg
+	return cfg, nil
+}
+
+// drop takes away what is below a path: parameters get their values from before the agent first wrote them.
+func (p *planner) drop(op *gnmid.Operation, t nicyang.Target) error {
+	if t.Part == nicyang.PartSetID {
+		p.plan.id = ""
+		return nil
+	}
+	if t.Part == nicyang.PartNICs {
+		for _, c := range p.agent.list() {
+			if c.nic().Device == nil {
+				continue
+			}
+			one, err := p.card(c.nic().Name, op.Path)
+			if err != nil {
+				return err
+			}
+			if err := p.dropAll(one, 0, true, op.Path); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	c, err := p.card(t.NIC, op.Path)
+	if err != nil {
+		return err
+	}
+	switch t.Part {
+	case nicyang.PartNIC:
+		return p.dropAll(c, 0, true, op.Path)
+	case nicyang.PartPort:
+		if t.Key.Port == 0 {
+			for _, on := range c.card.nic().Ports {
+				if err := p.dropAll(c, on.Number, false, op.Path); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return p.dropAll(c, t.Key.Port, false, op.Path)
+	case nicyang.PartParams:
+		c.dropParams(func(k nicparam.Key) bool { return k.Port == t.Key.Port })
+		return nil
+	case nicyang.PartParamIndex:
+		c.dropParams(func(k nicparam.Key) bool { return k.Port == t.Key.Port && k.Name == t.Key.Name })
+		return nil
+	case nicyang.PartParam:
+		c.dropParams(func(k nicparam.Key) bool { return k == t.Key })
+		return nil
+	}
+	return p.dropSenders(op, c, t)
+}
+
+// dropAll takes away all of a port, or of the whole card.
+func (p *planner) dropAll(c *cardPlan, port int, all bool, at gnmid.Path) error {
+	c.dropParams(func(k nicparam.Key) bool { return all || k.Port == port })
+	for number := range c.memory.WRCC {
+		if !all && number != port {
+			continue
+		}
+		if err := p.original(c, number, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *cardPlan) dropParams(match func(nicparam.Key) bool) {
+	for _, s := range c.memory.Original {
+		if !match(s.Key) {
+			continue
+		}
+		c.set(s.Key, s.Value, true)
+		for _, k := range c.also(s.Key) { // changed by writes of that, and set by nobody
+			v, known := c.memory.Original.value(k)
+			if _, set := c.memory.Desired.value(k); known && !set {
+				c.set(k, v, true)
+			}
+		}
+	}
+	// What this request wanted of others before is taken back, as deletes come first that is only a replaced container's.
+	c.keys = slices.DeleteFunc(c.keys, func(k nicparam.Key) bool {
+		_, known := c.memory.Original.value(k)
+		if !match(k) || known {
+			return false
+		}
+		delete(c.want, k)
+		delete(c.released, k)
+		return true
+	})
+}
+
+// original gives a port's senders the configuration from before the agent first wrote it.
+func (p *planner) original(c *cardPlan, port int, at gnmid.Path) error {
+	if _, err := p.senders(c, port, at); err != nil {
+		return err
+	}
+	if w := c.memory.WRCC[port]; w != nil && w.Original != nil {
+		c.wrcc[port], c.wrccBack[port] = w.Original.Clone(), true
+	}
+	return nil
+}
+
+// dropSenders takes away what is below a path of a port's senders.
+func (p *planner) dropSenders(op *gnmid.Operation, c *cardPlan, t nicyang.Target) error {
+	cfg, err := p.senders(c, t.Key.Port, op.Path)
+	if err != nil {
+		return err
+	}
+	switch t.Part {
+	case nicyang.PartWRCC:
+		return p.original(c, t.Key.Port, op.Path)
+	case nicyang.PartWRCCConfig:
+		if w := c.memory.WRCC[t.Key.Port]; w != nil && w.Original != nil {
+			o := w.Original
+			cfg.Domain, cfg.T1Us, cfg.MinRateMbps, cfg.Increase = o.Domain, o.T1Us, o.MinRateMbps, o.Increase
+		}
+		return nil
+	}
+	if nicyang.DropWRCC(cfg, t) || op.Op == gnmid.OpReplace {
+		return nil // a leaf that is replaced gets its value next
+	}
+	return invalid(&nicyang.PathError{Path: op.Path.String(), Found: "delete", Allowed: "delete of wrcc, of a sender or of a peer"}, op.Path)
+}

@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/wrcc"
+)
+
+// Restoration is one card's part of a Restore.
+type Restoration struct {
+	Name     string // of the card
+	Identity string // node GUID, or the name of a card without
+	// Here tells whether the card can be reached now.
+	Here   bool
+	Params []Return
+	WRCC   []int // ports whose senders go back
+	Err    error // what did not go back; nil otherwise
+}
+
+// Return is one parameter that goes back to its value from before the agent first wrote it.
+type Return struct {
+	nicparam.Key
+	Now      uint64
+	Readable bool // whether Now is known
+	Original uint64
+}
+
+// Restore gives everything that was ever set its value from before, and forgets it. What fails stays in the journal, so
+// that it can be tried again. With dry nothing is written. The error joins those of the cards.
+func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
+	if err := acquire(ctx, a.sets); err != nil {
+		return nil, err
+	}
+	defer release(a.sets)
+	if !dry {
+		if err := a.recover(ctx); err != nil {
+			return nil, err
+		}
+	}
+	byIdentity := map[string]*card{}
+	for _, c := range a.list() {
+		byIdentity[c.nic().identity()] = c
+	}
+	a.mu.RLock()
+	remembered := maps.Clone(a.memory.Cards)
+	a.mu.RUnlock()
+	var out []Restoration
+	var errs []error
+	for _, id := range slices.Sorted(maps.Keys(remembered)) {
+		r := a.restoreCard(ctx, byIdentity[id], id, remembered[id], dry)
+		if r.Err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", r.Name, r.Err))
+		}
+		out = append(out, r)
+	}
+	if !dry && len(out) > 0 {
+		errs = append(errs, a.save(context.WithoutCancel(ctx)))
+		a.Changed()
+	}
+	return out, errors.Join(errs...)
+}
+
+func (a *Agent) restoreCard(ctx context.Context, c *card, id string, m *cardMemory, dry bool) Restoration {
+	r := Restoration{Name: m.Name, Identity: id}
+	b := &before{Params: m.Original, WRCC: map[int]*wrcc.NICConfig{}}
+	for _, port := range slices.Sorted(maps.Keys(m.WRCC)) {
+		if w := m.WRCC[port]; w.Original != nil {
+			r.WRCC, b.WRCC[port] = append(r.WRCC, port), w.Original
+		}
+	}
+	r.Here = c != nil && c.nic().Device != nil
+	now := map[nicparam.Key]uint64{}
+	if r.Here {
+		if err := acquire(ctx, c.lock); err != nil {
+			r.Err = err
+			return r
+		}
+		defer release(c.lock)
+		keys := make([]nicparam.Key, len(m.Original))
+		for i, s := range m.Original {
+			keys[i] = s.Key
+		}
+		for _, one := range c.nic().Device.Read(ctx, keys) {
+			if one.Err == nil {
+				now[one.Key] = one.Value
+			}
+		}
+	}
+	for _, s := range m.Original {
+		v, ok := now[s.Key]
+		r.Params = append(r.Params, Return{Key: s.Key, Now: v, Readable: ok, Original: s.Value})
+	}
+	switch {
+	case dry:
+		return r
+	case !r.Here:
+		r.Err = fmt.Errorf("the card is not there, or cannot be reached: %d parameters stay as they are", len(r.Params))
+		return r
+	}
+	if problems := a.putBack(ctx, c, b); len(problems) > 0 {
+		r.Err = errors.Join(problems...)
+		return r
+	}
+	a.mu.Lock()
+	delete(a.memory.Cards, id)
+	a.memory.Generation++
+	clear(c.outcomes)
+	clear(c.wrcc)
+	a.mu.Unlock()
+	a.Changed(nicyang.NIC(c.nic().Name))
+	return r
+}

@@ -1,0 +1,415 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"fairlane/ccconfig/nicfiles"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+	"fairlane/wrcc"
+)
+
+// Pauses between tries to set again what was lost: the first, doubled each time up to the longest.
+const (
+	firstPause   = time.Second
+	longestPause = 5 * time.Minute
+)
+
+// Sweep looks at the host once: which cards are there, what changed by somebody else's doing, what a reload, a reset or a
+// reboot took. What is to be set again is set again, unless its pause lasts. The error names the cards that cannot be
+// looked at; the others were.
+func (a *Agent) Sweep(ctx context.Context) error {
+	if err := acquire(ctx, a.sets); err != nil {
+		return err
+	}
+	defer release(a.sets)
+	boot, err := a.o.Host.BootID(ctx)
+	if err != nil {
+		return fmt.Errorf("boot of the host: %w", err)
+	}
+	nics, err := a.o.Host.NICs(ctx)
+	if err != nil {
+		return fmt.Errorf("cards of the host: %w", err)
+	}
+	if len(nics) > maxCards {
+		return fmt.Errorf("cards of the host: found %d, want at most %d", len(nics), maxCards)
+	}
+	a.adopt(boot, nics)
+	before := a.generation()
+	var errs []error
+	if !a.o.Passive {
+		errs = append(errs, a.recover(ctx))
+	}
+	for _, c := range a.list() {
+		if err := a.sweepCard(ctx, c); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", c.nic().Name, err))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	if a.generation() != before && !a.o.Passive {
+		errs = append(errs, a.save(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+func (a *Agent) generation() uint64 {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.memory.Generation
+}
+
+// adopt takes over which cards are there now.
+func (a *Agent) adopt(boot string, nics []NIC) {
+	a.mu.Lock()
+	var changed []gnmid.Path
+	if a.boot != boot {
+		changed = append(changed, nicyang.AgentState())
+		a.boot = boot
+	}
+	seen := map[string]bool{}
+	for i := range nics {
+		n := &nics[i]
+		seen[n.Name] = true
+		c := a.cards[n.Name]
+		if c == nil || c.nic().identity() != n.identity() {
+			changed = append(changed, nicyang.NIC(n.Name))
+			a.cards[n.Name] = newCard(n)
+			continue
+		}
+		if !sameNIC(c.nic(), n) {
+			changed = append(changed, nicyang.NIC(n.Name))
+		}
+		if c.nic().Device != n.Device {
+			c.meters = map[int]*meter{}
+		}
+		c.now.Store(n)
+	}
+	for name := range a.cards {
+		if !seen[name] {
+			changed = append(changed, nicyang.NIC(name))
+			delete(a.cards, name)
+		}
+	}
+	a.mu.Unlock()
+	if len(changed) > 0 {
+		a.Changed(changed...)
+	}
+}
+
+// sameNIC tells whether what is shown of a card is the same.
+func sameNIC(x, y *NIC) bool {
+	return x.PCI == y.PCI && x.Vendor == y.Vendor && x.Model == y.Model && x.Firmware == y.Firmware && x.Driver == y.Driver && x.Problem == y.Problem &&
+		x.Incarnation == y.Incarnation && x.Device == y.Device && slices.EqualFunc(x.Ports, y.Ports, func(p, q Port) bool {
+		return p.Number == q.Number && p.ID == q.ID && p.NetDev == q.NetDev && p.RDMA == q.RDMA && p.RDMAPort == q.RDMAPort && p.Functions == q.Functions &&
+			(p.WRCC == nil) == (q.WRCC == nil)
+	})
+}
+
+// recover puts back what a transaction left that did not come to its end. Cards that are not there wait for it.
+func (a *Agent) recover(ctx context.Context) error {
+	a.mu.RLock()
+	intent := maps.Clone(a.memory.Intent)
+	a.mu.RUnlock()
+	if len(intent) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, c := range a.list() {
+		b := intent[c.nic().identity()]
+		if b == nil || c.nic().Device == nil {
+			continue
+		}
+		if err := acquire(ctx, c.lock); err != nil {
+			return err
+		}
+		problems := a.putBack(ctx, c, b)
+		release(c.lock)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		delete(intent, c.nic().identity())
+		a.mu.Lock()
+		a.memory.Last.Outcome, a.memory.Last.Time = setInterrupted, a.o.Now()
+		a.memory.Last.Detail = "the agent ended during a transaction; the earlier values were put back when it started again"
+		for _, p := range problems {
+			a.memory.Last.Outcome = setPartial
+			a.memory.Last.NotRestored = append(a.memory.Last.NotRestored, c.nic().Name+": "+p.Error())
+		}
+		a.memory.Generation++
+		a.mu.Unlock()
+		errs = append(errs, problems...)
+		a.log.Warn("put back what a transaction left that did not end", "nic", c.nic().Name, "problems", len(problems))
+	}
+	a.mu.Lock()
+	a.memory.Intent = intent
+	if len(intent) == 0 {
+		a.memory.Intent = nil
+	}
+	a.mu.Unlock()
+	a.Changed(nicyang.ApplyState(), nicyang.AgentState())
+	return errors.Join(append(errs, a.save(ctx))...)
+}
+
+// putBack gives a card what it was before a transaction and returns what does not have that. The caller holds its lock.
+func (a *Agent) putBack(ctx context.Context, c *card, b *before) []error {
+	var errs []error
+	if len(b.Params) > 0 {
+		errs = append(errs, leaves(c.nic().Device.Restore(ctx, b.Params))...)
+	}
+	for _, port := range slices.Sorted(maps.Keys(b.WRCC)) {
+		p, ok := c.nic().port(port)
+		if !ok || p.WRCC == nil {
+			errs = append(errs, fmt.Errorf("port %d wrcc: %w: the port has none now", port, nicfiles.ErrNotRestored))
+			continue
+		}
+		if err := writeWRCC(ctx, p.WRCC, b.WRCC[port]); err != nil {
+			errs = append(errs, fmt.Errorf("port %d wrcc: %w: %w", port, nicfiles.ErrNotRestored, err))
+		}
+	}
+	return errs
+}
+
+// leaves takes a joined error apart.
+func leaves(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if j, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []error
+		for _, e := range j.Unwrap() {
+			if e != nil {
+				out = append(out, e)
+			}
+		}
+		if len(out) > 1 {
+			return out
+		}
+	}
+	return []error{err}
+}
+
+// writeWRCC writes a configuration unless it is there, and reads it back.
+func writeWRCC(ctx context.Context, w WRCC, want *wrcc.NICConfig) error {
+	got, err := w.Read(ctx)
+	if err == nil && sameWRCC(got, want) {
+		return nil
+	}
+	if err := w.Write(ctx, want.Clone()); err != nil {
+		return fmt.Errorf("%w: %w", nicfiles.ErrRefused, err)
+	}
+	if got, err = w.Read(ctx); err != nil {
+		return fmt.Errorf("read back: %w: %w", nicfiles.ErrUnreadable, err)
+	}
+	if !sameWRCC(got, want) {
+		return fmt.Errorf("read back other senders than were written: %w", nicfiles.ErrNotKept)
+	}
+	return nil
+}
+
+func sameWRCC(x, y *wrcc.NICConfig) bool {
+	return x.Domain == y.Domain && x.T1Us == y.T1Us && x.MinRateMbps == y.MinRateMbps && x.Increase == y.Increase &&
+		slices.EqualFunc(x.Senders, y.Senders, func(s, t wrcc.SenderWeight) bool {
+			return s.Name == t.Name && s.Weight == t.Weight && slices.Equal(s.Peers, t.Peers)
+		})
+}
+
+// sweepCard reads a card, notes what changed, and sets again what was lost.
+func (a *Agent) sweepCard(ctx context.Context, c *card) error {
+	if c.nic().Device == nil {
+		return nil
+	}
+	if err := acquire(ctx, c.lock); err != nil {
+		return err
+	}
+	defer release(c.lock)
+	first := c.keys == nil
+	look := a.discover
+	if a.listed(c) {
+		look = a.reread
+	}
+	changed, err := look(ctx, c)
+	if err != nil {
+		return err
+	}
+	more, err := a.refreshNV(ctx, c)
+	if err != nil {
+		return err
+	}
+	changed = append(changed, more...)
+	if first { // all of it is new to the agent, and no change but where managers set something else
+		changed = a.differing(c)
+	}
+	lost := a.lost(c)
+	a.judge(c, changed, lost)
+	a.links(ctx, c)
+	if lost && !a.o.Passive {
+		a.setAgain(ctx, c)
+	}
+	return nil
+}
+
+// differing lists the parameters of a card that are not what managers set.
+func (a *Agent) differing(c *card) []nicparam.Key {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	var out []nicparam.Key
+	for _, s := range a.memory.of(c.nic().identity()).Desired {
+		if i, ok := c.find(s.Key); !ok || c.values[i].err != nil || c.values[i].v != s.Value {
+			out = append(out, s.Key)
+		}
+	}
+	return out
+}
+
+// refreshNV asks for the stages of the non-volatile configuration where they are too old.
+func (a *Agent) refreshNV(ctx context.Context, c *card) ([]nicparam.Key, error) {
+	if c.nic().NV == nil || !c.nvAt.IsZero() && a.o.Now().Sub(c.nvAt) <= a.o.FreshNV {
+		return nil, nil
+	}
+	found, err := a.stages(ctx, c, func(nicparam.Key) bool { return false })
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		a.log.Warn("non-volatile configuration", "nic", c.nic().Name, "error", err)
+	}
+	return a.observe(c, found), nil
+}
+
+// lost tells whether values that live only until a reload, a reset or a reboot may be gone.
+func (a *Agent) lost(c *card) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m := a.memory.Cards[c.nic().identity()]
+	if m == nil || c.nic().Device == nil {
+		c.reapply.lost = false
+		return false
+	}
+	c.reapply.lost = m.Boot != a.boot || m.Incarnation != c.nic().Incarnation
+	return c.reapply.lost
+}
+
+// setAgain sets what was lost, unless the pause after a failure lasts. The caller holds sets and the card's lock.
+func (a *Agent) setAgain(ctx context.Context, c *card) {
+	now := a.o.Now()
+	if !c.reapply.next.IsZero() && now.Before(c.reapply.next) {
+		return
+	}
+	wrote, err := a.reset(ctx, c)
+	if ctx.Err() != nil {
+		return
+	}
+	a.mu.Lock()
+	r := &c.reapply
+	r.time = now
+	if err != nil {
+		pause := firstPause << min(r.attempts, 16)
+		r.attempts, r.next, r.problem = r.attempts+1, now.Add(min(pause, longestPause)), err.Error()
+	} else {
+		if wrote {
+			r.count++
+		}
+		r.attempts, r.next, r.problem, r.lost = 0, time.Time{}, "", false
+		m := a.memory.of(c.nic().identity()).clone()
+		m.Boot, m.Incarnation, m.Name = a.boot, c.nic().Incarnation, c.nic().Name
+		a.memory.Cards[c.nic().identity()] = m
+	}
+	a.memory.Generation++
+	attempts := r.attempts
+	a.mu.Unlock()
+	if err != nil {
+		a.log.Warn("set again what was lost", "nic", c.nic().Name, "attempts", attempts, "error", err)
+	} else {
+		a.log.Info("set again what was lost", "nic", c.nic().Name, "written", wrote)
+	}
+	a.Changed(nicyang.NIC(c.nic().Name).Child("reapply"), nicyang.AgentState())
+}
+
+// reset gives a card the run-time values that managers set. A parameter that the host does not offer now does not keep
+// the others from theirs, and is an error.
+func (a *Agent) reset(ctx context.Context, c *card) (wrote bool, err error) {
+	a.mu.RLock()
+	m := a.memory.of(c.nic().identity()).clone()
+	a.mu.RUnlock()
+	var todo []nicparam.Setting
+	var errs []error
+	for _, s := range m.Desired {
+		i, ok := c.find(s.Key)
+		switch {
+		case !ok:
+			errs = append(errs, fmt.Errorf("%s: %w now", s.Key, nicfiles.ErrAbsent))
+		case c.values[i].by.Persistence() == nicparam.Runtime:
+			todo = append(todo, s)
+		}
+	}
+	if len(todo) > 0 {
+		receipt, err := c.nic().Device.Set(ctx, todo)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		wrote = a.noteReceipt(c, receipt, err == nil) || wrote
+	}
+	for _, port := range slices.Sorted(maps.Keys(m.WRCC)) {
+		w := m.WRCC[port]
+		p, ok := c.nic().port(port)
+		switch {
+		case w.Desired == nil:
+		case !ok || p.WRCC == nil:
+			errs = append(errs, fmt.Errorf("port %d wrcc: %w now", port, nicfiles.ErrAbsent))
+		default:
+			if err := writeWRCC(ctx, p.WRCC, w.Desired); err != nil {
+				errs = append(errs, fmt.Errorf("port %d wrcc: %w", port, err))
+				continue
+			}
+			wrote = true
+			a.mu.Lock()
+			c.wrcc[port] = outcome{word: "verified"}
+			a.mu.Unlock()
+			a.Changed(nicyang.WRCC(c.nic().Name, port))
+		}
+	}
+	return wrote, errors.Join(errs...)
+}
+
+// noteReceipt takes over what a device's receipt says, and tells whether something was written.
+func (a *Agent) noteReceipt(c *card, receipt *nicfiles.Receipt, ok bool) (wrote bool) {
+	if receipt == nil {
+		return false
+	}
+	var keys []nicparam.Key
+	now := a.o.Now()
+	a.mu.Lock()
+	for _, f := range receipt.Fields {
+		o := outcome{word: string(f.Outcome)}
+		now := value{v: f.Got, at: now, by: f.By}
+		switch {
+		case f.NotRestored != nil:
+			o = outcome{"not-restored", f.NotRestored.Error()}
+		case f.Err != nil:
+			o.problem = f.Err.Error()
+		}
+		if !ok {
+			now.v = f.Before
+		}
+		wrote = wrote || f.Outcome == nicfiles.Verified
+		c.outcomes[f.Key] = o
+		if i, known := c.find(f.Key); known && f.NotRestored == nil {
+			c.values[i] = now
+		}
+		keys = append(keys, f.Key)
+		if f.By == nicparam.NV {
+			c.nvAt = time.Time{} // the stages are others now
+		}
+	}
+	a.mu.Unlock()
+	a.Changed(paramPaths(c.nic().Name, keys)...)
+	return wrote
+}

@@ -1,0 +1,44 @@
+package api
+
+import (
+	"math"
+
+	"fairlane/api/gen"
+	"fairlane/ccconfig/driver"
+	"fairlane/wrcc"
+)
+
+// nicOut converts what a NIC port is told.
+func nicOut(s *driver.NICState) *gen.NICSettings {
+	out := &gen.NICSettings{Params: mapped(s.Params, func(p driver.NICParam) gen.NICParameter {
+		return gen.NICParameter{Name: p.Name, Index: optional(p.Index), Value: int64(min(p.Value, math.MaxInt64))}
+	})}
+	c := s.WRCC
+	if c == nil {
+		return out
+	}
+	out.Wrcc = &gen.SenderSettings{
+		Domain: int(c.Domain), T1Us: int(c.T1Us), MinRateMbps: int64(c.MinRateMbps), Increase: c.Increase,
+		Senders: mapped(c.Senders, func(x wrcc.SenderWeight) gen.SenderWeight {
+			return gen.SenderWeight{Name: x.Name, Weight: x.Weight.Float(), Peers: mapped(x.Peers, func(p wrcc.PeerWeight) gen.PeerWeight {
+				return gen.PeerWeight{Port: p.Port.String(), Weight: p.Weight.Float()}
+			})}
+		}),
+	}
+	return out
+}
+
+// fairOut converts the tables of a WRCC switch.
+func fairOut(c *driver.WRCCState) *gen.FairRateSettings {
+	return &gen.FairRateSettings{
+		Ports: mapped(c.Ports, func(p wrcc.PortConfig) gen.FairRatePort {
+			return gen.FairRatePort{
+				Port: int(p.Port), FMinMbps: int64(p.FminMbps), FMaxMbps: int64(p.FmaxMbps), BTarMbps: int64(p.TargetMbps),
+				WrcctUs: int(p.PeriodUs), RateRatioPct: int(p.RateRatioPct), QRatioPct: int(p.QRatioPct),
+			}
+		}),
+		Domains: mapped(c.Domains, func(d wrcc.PortDomain) gen.PortDomain {
+			return gen.PortDomain{Port: int(d.Port), Domain: int(d.Domain), Wan: d.WAN}
+		}),
+	}
+}

@@ -1,0 +1,356 @@
+package gnmi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// agent speaks of NIC ports with a host agent.
+type agent struct {
+	s      *session
+	bootID string // of the host when places was filled
+	places map[ident.PortID]place
+	names  map[string]string // of parameters, one copy of each
+}
+
+// place is where in the agent's tree a port is, and what does not change there until the driver is loaded again.
+type place struct {
+	nic       string
+	port      int
+	resetOnly []string // parameters that act after a firmware reset only, sorted
+}
+
+func newAgent(s *session) *agent { return &agent{s: s, names: map[string]string{}} }
+
+func (a *agent) serves(dev driver.Device) error {
+	if dev.Kind != subnet.KindCA {
+		return fmt.Errorf("a host agent has NIC ports, not switches: want dialect %q or %q", SONiC, OpenConfig)
+	}
+	return nil
+}
+
+// observed is a port as it was read.
+type observed struct {
+	place
+	settings *driver.NICState
+	names    map[string]string // of parameters, one copy of each
+}
+
+// capabilities tells what the port can be told now.
+func (a *agent) capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
+	at, err := a.find(ctx, dev)
+	if err != nil {
+		return driver.Capabilities{}, err
+	}
+	nic := nicyang.NIC(at.nic)
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{
+		nicyang.Port(at.nic, at.port).Child("state"), nic.Child("state"),
+	}})
+	if err != nil {
+		return driver.Capabilities{}, a.s.classify(ctx, "state", dev, err)
+	}
+	var port nicyang.PortState
+	var card struct {
+		Capability []string `json:"capability"`
+	}
+	if err := errors.Join(unqualified(answers[0], &port), unqualified(answers[1], &card)); err != nil {
+		return driver.Capabilities{}, fmt.Errorf("state of %s: %w", dev, err)
+	}
+	if port.ID != dev.ID {
+		a.places = nil
+		return driver.Capabilities{}, fmt.Errorf("%w: the host of %s changes while it is read", driver.ErrBusy, dev)
+	}
+	c := &driver.NICCapabilities{
+		Params: slices.Concat(port.RuntimeNames, port.ResetNames), Reset: slices.Clone(port.ResetNames), Wide: slices.Contains(card.Capability, "rate_32"),
+		VFs: int(port.Functions), WRCC: port.WRCCSenders > 0, Most: int(port.WRCCSenders),
+	}
+	slices.Sort(c.Params)
+	slices.Sort(c.Reset)
+	if len(c.Params) == 0 && !c.WRCC {
+		return driver.Capabilities{}, errNoWay(dev)
+	}
+	if dev.Plane == driver.PlaneWRCC && !c.WRCC {
+		return driver.Capabilities{}, errNoSenders(dev)
+	}
+	return driver.Capabilities{NIC: c}, nil
+}
+
+func errNoWay(dev driver.Device) error {
+	return fmt.Errorf("%w: the host agent has no way to any parameter of %s: a virtual function has none, nor has a port whose driver is not loaded; fairlane-agent check on that host says why", driver.ErrUnsupported, dev)
+}
+
+func errNoSenders(dev driver.Device) error {
+	return fmt.Errorf("%w: %s has no WRCC senders with weights", driver.ErrUnsupported, dev)
+}
+
+func (a *agent) read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
+	o, err := a.observe(ctx, dev)
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	return driver.Settings{NIC: o.settings}, nil
+}
+
+// observe reads all that a port is configured with, and makes sure that it was that port.
+func (a *agent) observe(ctx context.Context, dev driver.Device) (*observed, error) {
+	for range 2 {
+		at, err := a.find(ctx, dev)
+		if err != nil {
+			return nil, err
+		}
+		o, err := a.look(ctx, dev, at)
+		if !errors.Is(err, errMoved) {
+			return o, err
+		}
+		a.places = nil
+	}
+	return nil, fmt.Errorf("%w: the host of %s changes while it is read", driver.ErrBusy, dev)
+}
+
+// errMoved is that of a port which is no longer where it was found.
+var errMoved = errors.New("the port is elsewhere")
+
+// look reads a port's configuration at a place and then, in a second request, who is there: a place is taken for the port
+// that it was found for until the host has rebooted.
+func (a *agent) look(ctx context.Context, dev driver.Device, at place) (*observed, error) {
+	port := nicyang.Port(at.nic, at.port)
+	card := nicyang.Param(at.nic, nicparam.Key{Name: gnmid.Any}).First(3).Child("param", gnmid.Key{Name: "name", Value: gnmid.Any}).Child("config").Child("value")
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_CONFIG, gpb.Encoding_JSON_IETF, []gnmid.Path{port, card}})
+	if status.Code(err) == codes.NotFound {
+		return nil, errMoved
+	}
+	if err != nil {
+		return nil, a.s.classify(ctx, "configuration", dev, err)
+	}
+	o := &observed{place: at, settings: &driver.NICState{}, names: a.names}
+	if err := o.decode(answers); err != nil {
+		return nil, fmt.Errorf("configuration of %s: %w", dev, err)
+	}
+	boot, id, err := a.identity(ctx, dev, port)
+	switch {
+	case err != nil:
+		return nil, err
+	case boot != a.bootID || id != dev.ID:
+		return nil, errMoved
+	case len(o.settings.Params) == 0 && o.settings.WRCC == nil:
+		return nil, errNoWay(dev)
+	case dev.Plane == driver.PlaneWRCC && o.settings.WRCC == nil:
+		return nil, errNoSenders(dev)
+	case dev.Plane != driver.PlaneWRCC:
+		o.settings.WRCC = nil
+	}
+	return o, nil
+}
+
+// decode takes the configuration of the port, and of its card, apart.
+func (o *observed) decode(answers []answer) error {
+	text, err := answers[0].json()
+	if err != nil || text == nil {
+		return err
+	}
+	if err := o.scanPort(text); err != nil {
+		return err
+	}
+	for _, u := range answers[1].updates {
+		p, err := cardParam(answers[1].prefix, u)
+		if err != nil {
+			return err
+		}
+		o.settings.Params = append(o.settings.Params, p)
+	}
+	o.settings.Sort()
+	for i := 1; i < len(o.settings.Params); i++ {
+		if a, b := o.settings.Params[i-1], o.settings.Params[i]; a.Name == b.Name && a.Index == b.Index {
+			return fmt.Errorf("two values of parameter %s[%d]", a.Name, a.Index)
+		}
+	}
+	if o.settings.WRCC != nil {
+		return o.settings.WRCC.Validate()
+	}
+	return nil
+}
+
+// scanPort reads the configuration of a port, fast where it can.
+func (o *observed) scanPort(text []byte) error {
+	params, tail, ok := scanParams(text, o.names)
+	if !ok {
+		return o.decodePort(text)
+	}
+	if tail != nil {
+		if err := o.decodePort(tail); err != nil {
+			return err
+		}
+		if len(o.settings.Params) > 0 { // parameters twice
+			return o.decodePort(text)
+		}
+	}
+	o.settings.Params = params
+	return nil
+}
+
+// decodePort reads any legal configuration of a port.
+func (o *observed) decodePort(text []byte) error {
+	view, err := nicyang.DecodePort(text)
+	if err != nil {
+		return err
+	}
+	o.settings.Params = nil
+	for _, p := range view.Set(o.port) {
+		o.settings.Params = append(o.settings.Params, driver.NICParam{Name: p.Name, Index: p.Index, Value: p.Value})
+	}
+	o.settings.WRCC = view.WRCC.NICConfig()
+	return nil
+}
+
+// cardParam reads the value of one parameter of the card.
+func cardParam(prefix *gpb.Path, u *gpb.Update) (driver.NICParam, error) {
+	at, err := pathOf(prefix, u)
+	if err != nil {
+		return driver.NICParam{}, err
+	}
+	v, err := gnmid.FromTyped(u.GetVal())
+	if err != nil {
+		return driver.NICParam{}, fmt.Errorf("%s: %w", at, err)
+	}
+	value, err := v.AsUint()
+	if err != nil {
+		return driver.NICParam{}, fmt.Errorf("%s: %w", at, err)
+	}
+	index, err := strconv.Atoi(at.Key(3, "index"))
+	if name := at.Key(3, "name"); err == nil && index >= 0 && name != "" {
+		return driver.NICParam{Name: name, Index: index, Value: value}, nil
+	}
+	return driver.NICParam{}, fmt.Errorf("a value at %s, want one of /nics/nic/params/param[name][index]", at)
+}
+
+// identity asks which boot of the host this is and which port is at a path.
+func (a *agent) identity(ctx context.Context, dev driver.Device, port gnmid.Path) (boot string, id ident.PortID, err error) {
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, []gnmid.Path{nicyang.AgentState().Child("boot-id"), port.Child("state").Child("id")}})
+	if err != nil {
+		return "", id, a.s.classify(ctx, "identity", dev, err)
+	}
+	if len(answers[0].updates) != 1 || len(answers[1].updates) != 1 {
+		return "", id, fmt.Errorf("identity of %s: %d and %d values, want one boot id and one port id", dev, len(answers[0].updates), len(answers[1].updates))
+	}
+	boot = answers[0].updates[0].GetVal().GetStringVal()
+	if id, err = ident.ParsePortID(answers[1].updates[0].GetVal().GetStringVal()); err != nil {
+		return "", id, fmt.Errorf("identity of %s: %w", dev, err)
+	}
+	return boot, id, nil
+}
+
+// find says where a port is. What it knows it does not ask for again.
+func (a *agent) find(ctx context.Context, dev driver.Device) (place, error) {
+	if p, ok := a.places[dev.ID]; ok {
+		return p, nil
+	}
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{nicyang.AgentState(), nicyang.AllPorts().Child("state")}})
+	if err != nil {
+		return place{}, a.s.classify(ctx, "ports", dev, err)
+	}
+	var host struct {
+		BootID string `json:"boot-id"`
+	}
+	if err := unqualified(answers[0], &host); err != nil {
+		return place{}, fmt.Errorf("state of the agent of %s: %w", dev, err)
+	}
+	places := map[ident.PortID]place{}
+	for _, u := range answers[1].updates {
+		id, p, err := placeOf(answers[1].prefix, u)
+		if err != nil {
+			return place{}, fmt.Errorf("ports of the host of %s: %w", dev, err)
+		}
+		if other, twice := places[id]; twice {
+			return place{}, fmt.Errorf("%w: %s is two ports of its host: number %d of %q and number %d of %q", driver.ErrInvalid, dev, other.port, other.nic, p.port, p.nic)
+		}
+		places[id] = p
+	}
+	a.bootID, a.places = host.BootID, places
+	if p, ok := places[dev.ID]; ok {
+		return p, nil
+	}
+	return place{}, fmt.Errorf("%w: the host at %s has no port %s, it has %s", driver.ErrUnreachable, a.s.target.Address, dev, idsOf(places))
+}
+
+func idsOf(places map[ident.PortID]place) string {
+	if len(places) == 0 {
+		return "none"
+	}
+	ids := make([]string, 0, len(places))
+	for id := range places {
+		ids = append(ids, id.String())
+	}
+	slices.Sort(ids)
+	return strings.Join(ids[:min(len(ids), 8)], ", ")
+}
+
+// placeOf reads one port's state.
+func placeOf(prefix *gpb.Path, u *gpb.Update) (ident.PortID, place, error) {
+	p, err := pathOf(prefix, u)
+	if err != nil {
+		return ident.PortID{}, place{}, err
+	}
+	// /nics/nic[name]/ports/port[number]/state
+	number, err := strconv.Atoi(p.Key(3, "number"))
+	if err != nil || number < 1 || number > nicparam.MaxPorts || p.Key(1, "name") == "" {
+		return ident.PortID{}, place{}, fmt.Errorf("a port at %s, want one below /nics/nic[name]/ports/port[number=1..%d]", p, nicparam.MaxPorts)
+	}
+	var st nicyang.PortState
+	if err := unqualified(answer{updates: []*gpb.Update{u}}, &st); err != nil {
+		return ident.PortID{}, place{}, fmt.Errorf("%s: %w", p, err)
+	}
+	slices.Sort(st.ResetNames)
+	return st.ID, place{p.Key(1, "name"), number, st.ResetNames}, nil
+}
+
+// pathOf is the whole path of an update.
+func pathOf(prefix *gpb.Path, u *gpb.Update) (gnmid.Path, error) {
+	base, err := gnmid.FromProto(prefix)
+	if err != nil {
+		return gnmid.Path{}, err
+	}
+	p, err := gnmid.FromProto(u.GetPath())
+	return base.Join(p), err
+}
+
+// unqualified reads the JSON object of an answer, the names of whose members modules may qualify (RFC 7951, 4).
+func unqualified(a answer, into any) error {
+	text, err := a.json()
+	if err != nil {
+		return err
+	}
+	if text == nil {
+		return errors.New("no value, want an object")
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err
+	}
+	plain := make(map[string]json.RawMessage, len(members))
+	for name, m := range members {
+		if _, bare, found := strings.Cut(name, ":"); found {
+			name = bare
+		}
+		plain[name] = m
+	}
+	if text, err = json.Marshal(plain); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}

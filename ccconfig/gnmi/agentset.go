@@ -1,0 +1,228 @@
+package gnmi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+	"fairlane/wrcc"
+)
+
+// wish is one field that is to be written.
+type wish struct {
+	field string
+	key   nicparam.Key // of a parameter
+	ops   []gnmid.Operation
+	reset bool // it acts after a firmware reset only
+}
+
+// apply writes what differs in one Set.
+func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
+	var r driver.Receipt
+	o, err := a.observe(ctx, dev)
+	if err != nil {
+		return r, err
+	}
+	wishes, changed, missing := o.wishes(want.NIC, a.s.d.rows)
+	if len(missing) > 0 {
+		return r, a.missing(ctx, dev, o, missing)
+	}
+	// What is as it was found is nobody's fault; what is to change must be legal.
+	if err := (driver.Settings{NIC: changed}).Validate(dev); err != nil {
+		return r, fmt.Errorf("%w: nothing was sent: %w", driver.ErrInvalid, err)
+	}
+	var ops []gnmid.Operation
+	for _, w := range wishes {
+		ops = append(ops, w.ops...)
+	}
+	if len(ops) > 0 {
+		err = a.s.set(ctx, ops)
+	}
+	if err != nil {
+		return a.refused(ctx, dev, wishes, err)
+	}
+	pending := a.pending(ctx, dev, o, wishes)
+	for _, w := range wishes {
+		done := driver.OutcomeAcknowledged
+		if len(w.ops) == 0 {
+			done = driver.OutcomeUnchanged
+		}
+		note(&r, w.field, done, pending[w.key])
+	}
+	return r, nil
+}
+
+// wishes lists the fields of want, with operations where they differ from what was observed, and the part of want that
+// differs. missing are parameters of the table that were not observed.
+func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wish, changed *driver.NICState, missing []nicparam.Key) {
+	out = make([]wish, 0, len(want.Params)+1)
+	changed = &driver.NICState{}
+	for _, p := range want.Params {
+		row, known := rows.Find(p.Name)
+		w := wish{field: "nic." + p.Name, key: nicparam.Key{Port: o.port, Name: p.Name, Index: p.Index}}
+		if p.Index > 0 {
+			w.field = fmt.Sprintf("nic.%s[%d]", p.Name, p.Index)
+		}
+		if known && row.Scope == nicparam.ScopeDevice {
+			w.key.Port = 0
+		}
+		_, w.reset = slices.BinarySearch(o.resetOnly, p.Name)
+		got, ok := o.settings.Param(p.Name, p.Index)
+		if !ok && known {
+			missing = append(missing, w.key)
+			continue
+		}
+		if !ok || got != p.Value {
+			changed.Params = append(changed.Params, p)
+			w.ops = []gnmid.Operation{{Op: gnmid.OpUpdate, Path: nicyang.ParamValue(o.nic, w.key), Value: gnmid.Uint(p.Value)}}
+		}
+		out = append(out, w)
+	}
+	if want.WRCC != nil {
+		changed.WRCC = want.WRCC
+		out = append(out, o.senders(want.WRCC))
+	}
+	return out, changed, missing
+}
+
+// missing is the error of parameters that have no value: those that cannot be read may be later, those that the port does
+// not have never will.
+func (a *agent) missing(ctx context.Context, dev driver.Device, o *observed, keys []nicparam.Key) error {
+	kind := driver.ErrBusy
+	var told []string
+	for i, k := range keys {
+		if i == maxSentences {
+			told = append(told, fmt.Sprintf("and %d more", len(keys)-i))
+			break
+		}
+		st, err := a.paramState(ctx, o, k)
+		switch {
+		case status.Code(err) == codes.NotFound:
+			kind = driver.ErrUnsupported
+			told = append(told, fmt.Sprintf("%s: its host has no way to it", k))
+		case err != nil:
+			return a.s.classify(ctx, "state of "+k.String(), dev, err)
+		default:
+			told = append(told, fmt.Sprintf("%s: it cannot be read: %s", k, cmp.Or(st.Problem, "the agent does not say why")))
+		}
+	}
+	return fmt.Errorf("%w: nothing was sent: %s: %s", kind, dev, strings.Join(told, "; "))
+}
+
+// paramState asks for the state of a parameter. Its error is the request's.
+func (a *agent) paramState(ctx context.Context, o *observed, k nicparam.Key) (st nicyang.ParamState, err error) {
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{nicyang.Param(o.nic, k).Child("state")}})
+	if err == nil && len(answers[0].updates) > 0 {
+		err = unqualified(answers[0], &st)
+	}
+	return st, err
+}
+
+// senders replaces all of the port's WRCC configuration where any of it differs: the agent carries out the difference.
+func (o *observed) senders(want *wrcc.NICConfig) wish {
+	w := wish{field: "nic.wrcc"}
+	a := driver.Settings{NIC: &driver.NICState{WRCC: want}}
+	if !a.Equal(driver.Settings{NIC: &driver.NICState{WRCC: o.settings.WRCC}}) {
+		w.ops = []gnmid.Operation{{Op: gnmid.OpReplace, Path: nicyang.WRCC(o.nic, o.port), Value: nicyang.WRCCValue(want)}}
+	}
+	return w
+}
+
+// refused makes the receipt of a Set that failed as a whole, with what its details say of each field.
+func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, cause error) (driver.Receipt, error) {
+	var r driver.Receipt
+	err := a.s.classify(ctx, "set", dev, cause)
+	whole := outcome(err)
+	failures := nicyang.Failures(cause)
+	if len(failures) > 0 {
+		err = fmt.Errorf("set of %s: %w: %s", dev, kindOfFailures(err, failures), sentences(failures))
+		whole = driver.OutcomeRefused
+	}
+	for _, w := range wishes {
+		if len(w.ops) == 0 {
+			note(&r, w.field, driver.OutcomeUnchanged, "")
+			continue
+		}
+		o, detail := whole, err.Error()
+		if f := failureOf(w, failures); f != nil {
+			detail = f.Text
+		} else if len(failures) > 0 { // the transaction was undone because of others
+			o, detail = driver.OutcomeSkipped, ""
+		}
+		note(&r, w.field, o, detail)
+	}
+	return r, err
+}
+
+func failureOf(w wish, failures []nicyang.Failure) *nicyang.Failure {
+	for i := range failures {
+		f := &failures[i]
+		if w.key.Name != "" && f.Key == w.key || w.key.Name == "" && f.Key.Name == "" && strings.Contains(f.Path, "/wrcc") {
+			return f
+		}
+	}
+	return nil
+}
+
+// kindOfFailures is the worst kind among the fields that failed; that of err where they do not say.
+func kindOfFailures(err error, failures []nicyang.Failure) error {
+	kinds := map[nicyang.Reason]error{
+		nicyang.ReasonInvalid: driver.ErrInvalid, nicyang.ReasonClipped: driver.ErrUnsupported, nicyang.ReasonAbsent: driver.ErrUnsupported,
+		nicyang.ReasonUnreadable: driver.ErrBusy, nicyang.ReasonRefused: driver.ErrBusy, nicyang.ReasonIgnored: driver.ErrBusy,
+		nicyang.ReasonUnverified: driver.ErrBusy, nicyang.ReasonNotRestored: driver.ErrBusy, nicyang.ReasonOverridden: driver.ErrConflict,
+	}
+	for _, kind := range []error{driver.ErrInvalid, driver.ErrUnsupported, driver.ErrConflict, driver.ErrBusy} {
+		if slices.ContainsFunc(failures, func(f nicyang.Failure) bool { return errors.Is(kinds[f.Reason], kind) }) {
+			return kind
+		}
+	}
+	return kindOfError(err)
+}
+
+// maxSentences bounds how many of a Set's failures an error tells.
+const maxSentences = 4
+
+func sentences(failures []nicyang.Failure) string {
+	var out []string
+	for _, f := range failures[:min(len(failures), maxSentences)] {
+		out = append(out, f.Text)
+	}
+	if n := len(failures) - maxSentences; n > 0 {
+		out = append(out, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(out, "; ")
+}
+
+// pending says of parameters that act after a firmware reset only whether they wait for one. It asks when there are such.
+func (a *agent) pending(ctx context.Context, dev driver.Device, o *observed, wishes []wish) map[nicparam.Key]string {
+	var out map[nicparam.Key]string
+	for _, w := range wishes {
+		if !w.reset || w.key.Name == "" {
+			continue
+		}
+		if out == nil {
+			out = map[nicparam.Key]string{}
+		}
+		st, err := a.paramState(ctx, o, w.key)
+		switch {
+		case err != nil: // what was written is written
+			out[w.key] = "acts after a firmware reset or a reboot of the host; " + a.s.classify(ctx, "its value until then", dev, err).Error()
+		case st.PendingReset && st.Value != nil:
+			out[w.key] = fmt.Sprintf("acts after a firmware reset or a reboot of the host; until then it is %d", *st.Value)
+		case st.PendingReset:
+			out[w.key] = "acts after a firmware reset or a reboot of the host"
+		}
+	}
+	return out
+}

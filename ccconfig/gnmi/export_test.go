@@ -1,0 +1,109 @@
+package gnmi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
+	"fairlane/internal/gnmid"
+	"fairlane/subnet/ident"
+)
+
+// What tests of decoders and plans reach in.
+var (
+	ParseTable    = parseTable
+	ParseQueueKey = parseQueueKey
+	CompareNames  = compareNames
+)
+
+// DecodePort reads the two answers about a port's configuration.
+func DecodePort(port, card []byte) (driver.Settings, error) {
+	o := &observed{place: place{nic: "a", port: 1}, settings: &driver.NICState{}, names: map[string]string{}}
+	val := func(b []byte) *gpb.TypedValue {
+		return &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: b}}
+	}
+	at := gnmid.PathOf("nics").Child("nic", gnmid.Key{Name: "name", Value: "a"}).Child("params").Child("param", gnmid.Key{Name: "index", Value: "0"}, gnmid.Key{Name: "name", Value: "x"})
+	err := o.decode([]answer{{updates: []*gpb.Update{{Val: val(port)}}}, {updates: []*gpb.Update{{Path: at.Proto(), Val: val(card)}}}})
+	return driver.Settings{NIC: o.settings}, err
+}
+
+// ScanPort reads a port's configuration by the scanner and by what decides; ok tells that the scanner took it.
+func ScanPort(text []byte) (fast, slow driver.Settings, ok bool, err error) {
+	names := map[string]string{}
+	_, _, ok = scanParams(text, names)
+	a := &observed{place: place{nic: "a", port: 1}, settings: &driver.NICState{}, names: names}
+	b := &observed{place: place{nic: "a", port: 1}, settings: &driver.NICState{}}
+	scanned, err := a.scanPort(text), b.decodePort(text)
+	if (scanned == nil) != (err == nil) {
+		err = fmt.Errorf("scanned with error %w, decoded with %w", scanned, err)
+	}
+	return driver.Settings{NIC: a.settings}, driver.Settings{NIC: b.settings}, ok, err
+}
+
+// DecodeMarking reads SONiC's tables.
+func DecodeMarking(ports, queues, profiles []byte, n int) (driver.Settings, error) {
+	t := map[string]table{}
+	for name, text := range map[string][]byte{"PORT": ports, "QUEUE": queues, "WRED_PROFILE": profiles} {
+		var err error
+		if t[name], err = parseTable(text); err != nil {
+			return driver.Settings{}, err
+		}
+	}
+	m, err := parseMarking(t, n)
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	return driver.Settings{Queues: &driver.QueueState{Marking: m.observed()}}, nil
+}
+
+// DecodeOpenConfig reads the trees of interfaces and profiles.
+func DecodeOpenConfig(interfaces, profiles []byte, n int) (driver.Settings, error) {
+	var tree ocQoS
+	val := func(b []byte) answer {
+		return answer{updates: []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: b}}}}}
+	}
+	if err := unqualified(val(interfaces), &tree.Interfaces); err != nil {
+		return driver.Settings{}, err
+	}
+	if err := unqualified(val(profiles), &tree.Profiles); err != nil {
+		return driver.Settings{}, err
+	}
+	m, err := tree.marking(n)
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	return driver.Settings{Queues: &driver.QueueState{Marking: m.observed()}}, nil
+}
+
+// Model is a switch's marking for tests of plans: the rule of each profile, and the profile of each queue.
+type Model struct {
+	Profiles map[string]ecn.Marking
+	Queues   map[[2]uint8]string // by port and queue; port 0 is not ours
+	Stock    string
+}
+
+// Plan works out what leads to want and carries it out. bold tells that a guarded switch would refuse it.
+func (m *Model) Plan(want []ecn.QueueMarking) (changes int, bold bool, err error) {
+	s := &markingState{profiles: map[string]profile{}, stock: m.Stock}
+	for name, rule := range m.Profiles {
+		s.profiles[name] = profile{marking: rule, marks: true}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(m.Queues), func(a, b [2]uint8) int { return slices.Compare(a[:], b[:]) }) {
+		s.slots = append(s.slots, slot{queueKey{numberOf(ident.PortNum(k[0]), int(k[1])), k[1]}, "q", m.Queues[k]})
+	}
+	p, err := s.to(want)
+	if err != nil {
+		return 0, false, err
+	}
+	for _, set := range []map[string]ecn.Marking{p.change, p.create} {
+		maps.Copy(m.Profiles, set)
+	}
+	for k, name := range p.refer {
+		m.Queues[[2]uint8{uint8(k.port), k.queue}] = name
+	}
+	return len(p.refer) + len(p.change) + len(p.create), p.bold(m.Stock), nil
+}

@@ -1,0 +1,214 @@
+package gnmi_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/ccconfig/ecn"
+	"fairlane/ccconfig/gnmi"
+	"fairlane/internal/gnmid"
+	"fairlane/subnet/ident"
+)
+
+// fakeOpenConfig is a switch with openconfig-qos: leaves by path.
+type fakeOpenConfig struct {
+	gnmid.Watchers
+
+	mu      sync.Mutex
+	leaves  []gnmid.Leaf
+	clamp   bool
+	partial bool
+}
+
+const (
+	ocProfiles   = "/qos/queue-management-profiles/queue-management-profile"
+	ocInterfaces = "/qos/interfaces/interface"
+)
+
+func ocQueue(port int, queue string) string {
+	return fmt.Sprintf("%s[interface-id=Ethernet%d]/output/queues/queue[name=%s]", ocInterfaces, 4*(port-1), queue)
+}
+
+// openConfigSwitch has queues 3 and 6 on each port; 3 refers to a profile that marks.
+func openConfigSwitch(ports int) *fakeOpenConfig {
+	s := &fakeOpenConfig{}
+	s.reset(ports)
+	return s
+}
+
+func (s *fakeOpenConfig) reset(ports int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leaves = nil
+	s.rule("lossless", ecn.Marking{Min: 250_000, Max: 1_048_576, PMaxPct: 5})
+	for p := 1; p <= ports; p++ {
+		s.put(ocQueue(p, "3")+"/config/queue-management-profile", gnmid.String("lossless"), gnmid.ClassConfig)
+		s.put(ocQueue(p, "6")+"/config/name", gnmid.String("6"), gnmid.ClassConfig)
+		s.put(ocQueue(p, "3")+"/state/transmit-octets", gnmid.Uint(uint64(1000*p)), gnmid.ClassOperational)
+		s.put(ocQueue(p, "3")+"/state/ecn-marked-pkts", gnmid.Uint(uint64(p)), gnmid.ClassOperational)
+	}
+}
+
+func (s *fakeOpenConfig) rule(name string, m ecn.Marking) {
+	at := fmt.Sprintf("%s[name=%s]/wred/uniform/config/", ocProfiles, name)
+	s.put(at+"min-threshold", gnmid.Uint(uint64(m.Min)), gnmid.ClassConfig)
+	s.put(at+"max-threshold", gnmid.Uint(uint64(m.Max)), gnmid.ClassConfig)
+	s.put(at+"enable-ecn", gnmid.Bool(true), gnmid.ClassConfig)
+	s.put(at+"max-drop-probability-percent", gnmid.Uint32(uint32(m.PMaxPct)), gnmid.ClassConfig)
+}
+
+func (s *fakeOpenConfig) put(at string, v gnmid.Value, class gnmid.Class) {
+	p, err := gnmid.ParsePath(at)
+	if err != nil {
+		panic(err)
+	}
+	i := slices.IndexFunc(s.leaves, func(l gnmid.Leaf) bool { return l.Path.Equal(p) })
+	if i < 0 {
+		i = len(s.leaves)
+		s.leaves = append(s.leaves, gnmid.Leaf{Path: p, Class: class})
+	}
+	s.leaves[i].Value = v
+}
+
+func (s *fakeOpenConfig) Info() gnmid.Info {
+	return gnmid.Info{Models: []gnmid.Model{{Name: "openconfig-qos", Organization: "OpenConfig working group", Version: "2.2.0"}}, Module: "openconfig-qos"}
+}
+
+func (s *fakeOpenConfig) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([][]gnmid.Leaf, len(q.Paths))
+	for i, p := range q.Paths {
+		for _, l := range s.leaves {
+			if p.Covers(l.Path) {
+				out[i] = append(out[i], l)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *fakeOpenConfig) Set(_ context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys := func(list gnmid.Path) []string {
+		switch list.Last() {
+		case "interface":
+			return []string{"interface-id"}
+		case "queue", "queue-management-profile":
+			return []string{"name"}
+		}
+		return nil
+	}
+	var all []gnmid.Leaf
+	for _, o := range ops {
+		leaves, err := gnmid.Flatten(o.Path, o.Value, gnmid.Schema{Keys: keys})
+		if err != nil {
+			return gnmid.Result{}, gnmid.Errorf(codes.InvalidArgument, "%v", err)
+		}
+		all = append(all, leaves...)
+	}
+	for i, l := range all {
+		if s.partial && i >= len(all)/2 {
+			break
+		}
+		v := l.Value
+		if n, err := v.AsUint(); err == nil && s.clamp && strings.HasSuffix(l.Path.Last(), "-threshold") {
+			v = gnmid.Uint(min(n, drivertest.ClampedBytes))
+		}
+		s.put(l.Path.String(), v, gnmid.ClassConfig)
+	}
+	s.partial = false
+	return gnmid.Result{}, nil
+}
+
+// text is the value of a leaf; empty where there is none.
+func (s *fakeOpenConfig) text(at string) string {
+	p, err := gnmid.ParsePath(at)
+	if err != nil {
+		panic(err)
+	}
+	for _, l := range s.leaves {
+		if l.Path.Equal(p) {
+			return strings.Trim(l.Value.String(), `"`)
+		}
+	}
+	return ""
+}
+
+type openConfigFaults struct {
+	faults
+
+	switches map[string]*fakeOpenConfig
+}
+
+func (f openConfigFaults) with(d driver.Device, do func(*fakeOpenConfig)) {
+	s := f.switches[host(d)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do(s)
+}
+
+func (f openConfigFaults) Truth(d driver.Device) driver.Settings {
+	out := &driver.QueueState{}
+	f.with(d, func(s *fakeOpenConfig) {
+		for p := 1; p <= d.Ports; p++ {
+			name := s.text(ocQueue(p, "3") + "/config/queue-management-profile")
+			if name == "" {
+				continue
+			}
+			at := fmt.Sprintf("%s[name=%s]/wred/uniform/config/", ocProfiles, name)
+			m := ecn.Marking{}
+			_, _ = fmt.Sscan(s.text(at+"min-threshold"), &m.Min)
+			_, _ = fmt.Sscan(s.text(at+"max-threshold"), &m.Max)
+			_, _ = fmt.Sscan(s.text(at+"max-drop-probability-percent"), &m.PMaxPct)
+			if s.text(at+"enable-ecn") == "true" {
+				out.Marking = append(out.Marking, ecn.QueueMarking{Port: ident.PortNum(p), Queue: 3, Marking: m})
+			}
+		}
+	})
+	return driver.Settings{Queues: out}
+}
+
+func (f openConfigFaults) Put(d driver.Device, want driver.Settings) {
+	f.with(d, func(s *fakeOpenConfig) {
+		for i, q := range want.Queues.Marking {
+			name := fmt.Sprint("theirs-", i%2)
+			s.rule(name, q.Marking)
+			s.put(ocQueue(int(q.Port), "3")+"/config/queue-management-profile", gnmid.String(name), gnmid.ClassConfig)
+		}
+	})
+}
+func (f openConfigFaults) Reboot(d driver.Device) { f.switches[host(d)].reset(d.Ports) }
+func (f openConfigFaults) Partial(d driver.Device) {
+	f.with(d, func(s *fakeOpenConfig) { s.partial = true })
+}
+func (f openConfigFaults) Clamp(d driver.Device) {
+	f.with(d, func(s *fakeOpenConfig) { s.clamp = true })
+}
+func (f openConfigFaults) Heal(d driver.Device) {
+	f.with(d, func(s *fakeOpenConfig) { s.clamp, s.partial = false, false })
+	f.faults.Heal(d)
+}
+
+func TestConformanceOfOpenConfig(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, func(t testing.TB) drivertest.Harness {
+		r := newRig(t)
+		switches := map[string]*fakeOpenConfig{"leaf-1": openConfigSwitch(4), "leaf-2": openConfigSwitch(3)}
+		devices := []driver.Device{switchDevice("leaf-1", 4), switchDevice("leaf-2", 3)}
+		devices[1].ID.Node++
+		for name, s := range switches {
+			r.add(t, name, s)
+		}
+		return drivertest.Harness{Driver: r.driver(t, gnmi.OpenConfig), Atomic: true, Faults: openConfigFaults{faults{r}, switches}, Devices: devices}
+	})
+}

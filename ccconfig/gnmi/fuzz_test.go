@@ -1,0 +1,124 @@
+package gnmi_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi"
+	"fairlane/subnet/ident"
+)
+
+// legal fails the test unless what was decoded keeps the order that settings have.
+func legal(t *testing.T, s driver.Settings, d driver.Device) {
+	t.Helper()
+	if err := s.ValidateRanges(d); err != nil {
+		t.Errorf("decoded what is not legal: %v", err)
+	}
+	if !s.Equal(s.Clone()) {
+		t.Error("decoded what does not equal itself")
+	}
+}
+
+func FuzzDecodePort(f *testing.F) {
+	f.Add([]byte(`{"fairlane-nic:params":{"param":[{"name":"rpg_gd","index":"0","config":{"value":"11"}}]}}`), []byte(`"1"`))
+	f.Add([]byte(`{"params":{"param":[{"name":"b","index":3,"config":{"value":1}},{"name":"a"}]},"wrcc":{"config":{"domain":1,"t1-us":24,"min-rate-mbps":1,"increase":"ask"},"senders":{"sender":[{"name":"x","config":{"multiplier":1,"shift":0}}]}}}`), []byte(`3`))
+	f.Add([]byte(`{}`), []byte(`null`))
+	f.Fuzz(func(t *testing.T, port, card []byte) {
+		s, err := gnmi.DecodePort(port, card)
+		if err == nil {
+			legal(t, s, nicDevice(driver.PlaneRoCE, ident.PortID{Node: 1, Port: 1}, "host"))
+		}
+	})
+}
+
+// FuzzScanPort makes sure that the scanner never reads what it takes otherwise than nicyang does.
+func FuzzScanPort(f *testing.F) {
+	f.Add([]byte(`{"fairlane-nic:number":"1","fairlane-nic:params":{"param":[{"index":"0","name":"rpg_gd","config":{"value":"11"}},{"name":"prio_tc","index":"3","config":{"value":"18446744073709551615"}}]}}`))
+	f.Add([]byte(`{"fairlane-nic:params":{"param":[]}}`))
+	f.Add([]byte(`{"fairlane-nic:params":{"param":[{"index":"0","index":"1","config":{"value":"1"}}]}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fast, slow, ok, err := gnmi.ScanPort(text)
+		if !ok || err != nil && !strings.HasPrefix(err.Error(), "scanned") {
+			return // the whole text is no legal one
+		}
+		if err != nil || !slices.Equal(fast.NIC.Params, slow.NIC.Params) || !reflect.DeepEqual(fast.NIC.WRCC, slow.NIC.WRCC) {
+			t.Errorf("scanned as %+v, and it is %+v: %v", fast.NIC.Params, slow.NIC, err)
+		}
+	})
+}
+
+func TestTheScannerTakesWhatAgentsWrite(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{"fairlane-nic:number":"1","fairlane-nic:params":{"param":[{"index":"0","name":"rpg_gd","config":{"value":"11"}},{"index":"2","name":"b","config":{"value":"0"}}]}}`: true,
+		`{"fairlane-nic:params":{"param":[{"name":"rpg_gd","index":"0","config":{"value":"11"}}]}}`:                                                                           true,
+		`{"fairlane-nic:params":{"param":[{"name":"rpg_gd","index":0,"config":{"value":"11"}}]}}`:                                                                             false,
+		`{"fairlane-nic:params": {"param":[]}}`:                                                                      false,
+		`{"fairlane-nic:params":{"param":[{"name":"a\u0062","index":"0","config":{"value":"11"}}]}}`:                 false,
+		`{"fairlane-nic:params":{"param":[{"name":"a","index":"0","config":{"value":"01"}}]}}`:                       false,
+		`{"fairlane-nic:params":{"param":[{"name":"a","index":"0","config":{"value":"99999999999999999999"}}]}}`:     false,
+		`{"fairlane-nic:params":{"param":[{"name":"a","index":"4294967296","config":{"value":"1"}}]}}`:               false,
+		`{"fairlane-nic:params":{"param":[{"name":"a","index":"0","config":{"value":"1"}},]}}`:                       false,
+		`{"fairlane-nic:params":{"param":[{"name":"a","index":"0","config":{"value":"1"}}]},"fairlane-nic:wrcc":{}}`: true,
+		`{"fairlane-nic:params":{"param":[{"name":"a","index":"0","config":{"value":"1"}}`:                           false,
+	} {
+		if _, _, ok, _ := gnmi.ScanPort([]byte(text)); ok != want {
+			t.Errorf("%s: %t", text, ok)
+		}
+	}
+}
+
+func FuzzDecodeTables(f *testing.F) {
+	ports := []byte(`{"Ethernet0":{"index":"1"},"Ethernet4":{}}`)
+	f.Add(ports, []byte(`{"Ethernet0|3-4":{"wred_profile":"A"},"Ethernet4|7":{"wred_profile":"[WRED_PROFILE|A]"}}`), []byte(`{"A":{"ecn":"ecn_all","green_min_threshold":"1","green_max_threshold":"2"}}`))
+	f.Add(ports, []byte(`{"CPU|0-47":{},"Ethernet0,Ethernet4|200":{"x@":["a"]}}`), []byte(`{}`))
+	f.Fuzz(func(t *testing.T, ports, queues, profiles []byte) {
+		s, err := gnmi.DecodeMarking(ports, queues, profiles, 2)
+		if err == nil {
+			legal(t, s, switchDevice("leaf-1", 2))
+		}
+	})
+}
+
+func FuzzDecodeOpenConfig(f *testing.F) {
+	f.Add([]byte(`{"openconfig-qos:interface":[{"interface-id":"Ethernet0","output":{"queues":{"queue":[{"name":"3","config":{"queue-management-profile":"p"}}]}}}]}`),
+		[]byte(`{"queue-management-profile":[{"name":"p","wred":{"uniform":{"config":{"min-threshold":"5","max-threshold":9,"enable-ecn":true,"max-drop-probability-percent":7}}}}]}`))
+	f.Add([]byte(`{}`), []byte(`{}`))
+	f.Fuzz(func(t *testing.T, interfaces, profiles []byte) {
+		s, err := gnmi.DecodeOpenConfig(interfaces, profiles, 1)
+		if err == nil {
+			legal(t, s, switchDevice("spine-1", 1))
+		}
+	})
+}
+
+func TestNamesAreOrderedByTheirNumbers(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{{"Ethernet4", "Ethernet40"}, {"Ethernet9", "Ethernet10"}, {"Ethernet", "Ethernet0"}, {"Eth1/9", "Eth1/10"}, {"a", "b"}, {"a1", "a01"}} {
+		if a, b := gnmi.CompareNames(c[0], c[1]), gnmi.CompareNames(c[1], c[0]); (a < 0) == (b < 0) || c[0] != "a1" && a > 0 {
+			t.Errorf("%q and %q compare as %d and %d", c[0], c[1], a, b)
+		}
+	}
+}
+
+func TestKeysOfQueues(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]struct {
+		ports     int
+		low, high int
+	}{
+		"Ethernet0|3": {1, 3, 3}, "Ethernet0|3-4": {1, 3, 4}, "Ethernet0,Ethernet4|0": {2, 0, 0}, "host-1|asic0|Ethernet0|7": {1, 7, 7},
+		"Ethernet0": {}, "|3": {}, "Ethernet0|": {}, "Ethernet0|4-3": {}, "Ethernet0|-1": {}, "Ethernet0|3-": {}, "Ethernet0|256": {},
+	} {
+		ports, low, high, err := gnmi.ParseQueueKey(key)
+		if len(ports) != want.ports || low != want.low || high != want.high || (err == nil) != (want.ports > 0) {
+			t.Errorf("%s: %q %d to %d, %v", key, ports, low, high, err)
+		}
+	}
+	if _, err := gnmi.ParseTable([]byte(`{"a":[1]}`)); err == nil {
+		t.Error("a row that is a list is taken")
+	}
+}

@@ -1,0 +1,270 @@
+package gnmi
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlane/ccconfig/ecn"
+	"fairlane/subnet/ident"
+)
+
+// A switch marks by profiles: named rules that queues refer to. What follows decides which profile each queue of a plan
+// is to refer to, in terms that SONiC and OpenConfig share.
+
+// ours begins the names of profiles that this driver makes.
+const ours = "FAIRLANE_"
+
+// maxProfiles bounds how many different markings of one switch we keep apart.
+const maxProfiles = 512
+
+// profile is a named rule.
+type profile struct {
+	marking ecn.Marking
+	marks   bool // it marks packets, by thresholds in bytes
+	broken  bool // it is to mark packets, but its thresholds make no sense
+}
+
+// queueKey names a queue of a switch.
+type queueKey struct {
+	port  ident.PortNum
+	queue uint8
+}
+
+func (k queueKey) String() string { return fmt.Sprintf("%d/%d", k.port, k.queue) }
+
+// slot is a queue and the profile that it refers to. Queues of ports that we do not manage have port 0.
+type slot struct {
+	queueKey
+
+	name    string // for people, such as "Ethernet0|3"
+	profile string
+}
+
+// markingState is the marking of a switch.
+type markingState struct {
+	profiles map[string]profile
+	slots    []slot
+	stock    string // profile that the switch came with and that may always be changed; empty where there is none
+}
+
+// markingPlan is what leads from a state to what is wanted.
+type markingPlan struct {
+	refer  map[queueKey]string    // profile of each queue that is to change it
+	change map[string]ecn.Marking // thresholds of profiles that are there
+	create map[string]ecn.Marking // new profiles
+}
+
+// empty tells that everything is as wanted.
+func (p markingPlan) empty() bool { return len(p.refer)+len(p.change)+len(p.create) == 0 }
+
+// bold tells that the plan does what a guarded switch refuses: anything to profiles but to change the stock one.
+func (p markingPlan) bold(stock string) bool {
+	for name := range p.change {
+		if name != stock {
+			return true
+		}
+	}
+	return len(p.create) > 0
+}
+
+// observed is the marking of the queues that mark.
+func (s *markingState) observed() []ecn.QueueMarking {
+	var out []ecn.QueueMarking
+	for _, q := range s.slots {
+		if p := s.profiles[q.profile]; p.marks && q.port > 0 {
+			out = append(out, ecn.QueueMarking{Port: q.port, Queue: q.queue, Marking: p.marking})
+		}
+	}
+	slices.SortFunc(out, func(a, b ecn.QueueMarking) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Queue, b.Queue))
+	})
+	return out
+}
+
+// planner works out a plan.
+type planner struct {
+	*markingState
+
+	want  []ecn.QueueMarking
+	now   map[queueKey]string      // profile of each queue
+	keep  map[string]bool          // profiles whose rule must stay, because a wanted queue needs it
+	as    map[ecn.Marking]string   // profile of each wanted marking
+	alien map[string]queueKeyNames // profiles that queues outside of want refer to
+	plan  markingPlan
+}
+
+// queueKeyNames are queues as people know them.
+type queueKeyNames []string
+
+func (n queueKeyNames) String() string {
+	if len(n) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(n[:3], ", "), len(n)-3)
+	}
+	return strings.Join(n, ", ")
+}
+
+// to plans the marking of some queues; the others stay as they are. A marking that a profile has already is referred to;
+// else the stock profile is changed, or one that we made before, when no queue outside of want refers to it; else a
+// profile is made.
+func (s *markingState) to(want []ecn.QueueMarking) (markingPlan, error) {
+	p := &planner{
+		markingState: s, want: want, now: map[queueKey]string{}, keep: map[string]bool{}, as: map[ecn.Marking]string{}, alien: map[string]queueKeyNames{},
+		plan: markingPlan{refer: map[queueKey]string{}, change: map[string]ecn.Marking{}, create: map[string]ecn.Marking{}},
+	}
+	p.survey()
+	var missing []ecn.Marking
+	for _, m := range p.markings() {
+		if name, ok := p.existing(m); ok {
+			p.as[m] = name
+			p.keep[name] = true
+			continue
+		}
+		missing = append(missing, m)
+	}
+	if len(missing) > maxProfiles {
+		return markingPlan{}, fmt.Errorf("%d different markings that the switch does not have yet, want at most %d", len(missing), maxProfiles)
+	}
+	p.fill(missing)
+	for _, w := range want {
+		k := queueKey{w.Port, w.Queue}
+		current := p.now[k]
+		if c := s.profiles[current]; c.marks && c.marking == w.Marking && p.keep[current] {
+			continue
+		}
+		if name := p.as[w.Marking]; name != current {
+			p.plan.refer[k] = name
+		}
+	}
+	return p.plan, nil
+}
+
+// survey notes who refers to what.
+func (p *planner) survey() {
+	wanted := make(map[queueKey]ecn.Marking, len(p.want))
+	for _, w := range p.want {
+		wanted[queueKey{w.Port, w.Queue}] = w.Marking
+	}
+	for _, q := range p.slots {
+		m, ok := wanted[q.queueKey]
+		if !ok || q.port == 0 {
+			p.alien[q.profile] = append(p.alien[q.profile], q.name)
+			continue
+		}
+		p.now[q.queueKey] = q.profile
+		if c := p.profiles[q.profile]; c.marks && c.marking == m {
+			p.keep[q.profile] = true
+		}
+	}
+}
+
+// markings are the different markings wanted, in the order in which they first occur.
+func (p *planner) markings() []ecn.Marking {
+	seen := map[ecn.Marking]bool{}
+	var out []ecn.Marking
+	for _, w := range p.want {
+		if !seen[w.Marking] {
+			seen[w.Marking] = true
+			out = append(out, w.Marking)
+		}
+	}
+	return out
+}
+
+// existing finds a profile with a marking, best one that is in use for it already.
+func (p *planner) existing(m ecn.Marking) (string, bool) {
+	found, ok := "", false
+	for _, name := range slices.Sorted(maps.Keys(p.profiles)) {
+		c := p.profiles[name]
+		if !c.marks || c.marking != m {
+			continue
+		}
+		if p.keep[name] {
+			return name, true
+		}
+		if !ok {
+			found, ok = name, true
+		}
+	}
+	return found, ok
+}
+
+// fill gives profiles to markings that none has yet.
+func (p *planner) fill(missing []ecn.Marking) {
+	if p.free(p.stock) && len(missing) > 0 {
+		// The one that most queues of the stock profile want.
+		best := slices.MaxFunc(missing, func(a, b ecn.Marking) int { return cmp.Compare(p.users(a, p.stock), p.users(b, p.stock)) })
+		p.give(best, p.stock)
+		missing = slices.DeleteFunc(missing, func(m ecn.Marking) bool { return m == best })
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.profiles)) {
+		if len(missing) > 0 && name != p.stock && strings.HasPrefix(name, ours) && p.free(name) {
+			p.give(missing[0], name)
+			missing = missing[1:]
+		}
+	}
+	for n := 1; len(missing) > 0; n++ {
+		name := fmt.Sprintf("%s%d", ours, n)
+		if _, taken := p.profiles[name]; taken {
+			continue
+		}
+		p.as[missing[0]], p.plan.create[name] = name, missing[0]
+		missing = missing[1:]
+	}
+}
+
+// free tells that the rule of a profile may be changed.
+func (p *planner) free(name string) bool {
+	c, ok := p.profiles[name]
+	return ok && (c.marks || c.broken) && !p.keep[name] && len(p.alien[name]) == 0
+}
+
+func (p *planner) give(m ecn.Marking, name string) {
+	p.as[m], p.plan.change[name] = name, m
+	p.keep[name] = true
+}
+
+// users counts the queues that want a marking and refer to a profile now.
+func (p *planner) users(m ecn.Marking, name string) int {
+	n := 0
+	for _, w := range p.want {
+		if w.Marking == m && p.now[queueKey{w.Port, w.Queue}] == name {
+			n++
+		}
+	}
+	return n
+}
+
+// boldness says in a sentence why a plan needs more than a guarded switch allows, and what its operator can do.
+func (s *markingState) boldness(plan markingPlan, want []ecn.QueueMarking) string {
+	wanted := map[queueKey]bool{}
+	for _, w := range want {
+		wanted[queueKey{w.Port, w.Queue}] = true
+	}
+	var others queueKeyNames
+	for _, q := range s.slots {
+		if q.profile == s.stock && (q.port == 0 || !wanted[q.queueKey]) {
+			others = append(others, q.name)
+		}
+	}
+	var need []string
+	for _, set := range []map[string]ecn.Marking{plan.create, plan.change} {
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			if name != s.stock {
+				m := set[name]
+				need = append(need, fmt.Sprintf("%s with %d to %d bytes at %d %%", name, m.Min, m.Max, m.PMaxPct))
+			}
+		}
+	}
+	text := fmt.Sprintf("pre-provision on it, for markings that no profile has, %s", queueKeyNames(need))
+	switch _, has := s.profiles[s.stock]; {
+	case !has:
+	case len(others) > 0:
+		text += fmt.Sprintf(", or have the plan set %s as well, which share profile %s", others, s.stock)
+	default:
+		text += fmt.Sprintf(", or give all queues the same marking, for which profile %s can be changed", s.stock)
+	}
+	return text
+}

@@ -1,0 +1,230 @@
+package gnmi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+)
+
+// NICReading is what a NIC port and what shares it have counted. A counter that could not be read has its error, and never
+// a zero.
+type NICReading struct {
+	At        time.Time // by the host's clock, which may be off
+	Counters  niccount.Counters
+	Functions []FunctionReading // by index
+	Senders   []SenderReading   // by name
+}
+
+// FunctionReading is what a virtual function has sent and received.
+type FunctionReading struct {
+	Index              int
+	Name               string // its representor or network device
+	TxOctets, RxOctets niccount.Counter
+}
+
+// SenderReading is what the queue pairs of a WRCC sender have sent.
+type SenderReading struct {
+	Name     string // "tenant/class"
+	TxOctets niccount.Counter
+}
+
+// ReadCounters reads all counters of a NIC port. It is driver.ErrInvalid for devices that are none.
+func (d *Driver) ReadCounters(ctx context.Context, dev driver.Device) (NICReading, error) {
+	a, release, err := d.agentOf(ctx, dev)
+	if err != nil {
+		return NICReading{}, err
+	}
+	defer release()
+	for range 2 {
+		at, err := a.find(ctx, dev)
+		if err != nil {
+			return NICReading{}, err
+		}
+		r, err := a.count(ctx, dev, at)
+		if !errors.Is(err, errMoved) {
+			return r, err
+		}
+		a.places = nil
+	}
+	return NICReading{}, fmt.Errorf("%w: the host of %s changes while it is read", driver.ErrBusy, dev)
+}
+
+// count reads the counters at a place, and who is there, in one request.
+func (a *agent) count(ctx context.Context, dev driver.Device, at place) (NICReading, error) {
+	port := nicyang.Port(at.nic, at.port)
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, []gnmid.Path{
+		nicyang.AgentState().Child("boot-id"), port.Child("state").Child("id"), nicyang.AgentState().Child("clock"),
+		nicyang.Counter(at.nic, at.port, gnmid.Any),
+		nicyang.Functions(at.nic, at.port).Child("function", gnmid.Key{Name: "index", Value: gnmid.Any}),
+		nicyang.Sender(at.nic, at.port, gnmid.Any).Child("state"),
+	}})
+	if status.Code(err) == codes.NotFound {
+		return NICReading{}, errMoved
+	}
+	if err != nil {
+		return NICReading{}, a.s.classify(ctx, "counters", dev, err)
+	}
+	var boot, id string
+	var clock uint64
+	for i, into := range []any{&boot, &id, &clock} {
+		if err := only(answers[i], into); err != nil {
+			return NICReading{}, fmt.Errorf("counters of %s: %w", dev, err)
+		}
+	}
+	if boot != a.bootID || id != dev.ID.String() {
+		return NICReading{}, errMoved
+	}
+	r := NICReading{At: time.Unix(0, int64(clock)).UTC(), Counters: niccount.Counters{}} //nolint:gosec // a time until 2262
+	if err := r.decode(answers[3:]); err != nil {
+		return NICReading{}, fmt.Errorf("counters of %s: %w", dev, err)
+	}
+	return r, nil
+}
+
+// only reads the one scalar of an answer.
+func only(a answer, into any) error {
+	if len(a.updates) != 1 {
+		return fmt.Errorf("%d values, want one", len(a.updates))
+	}
+	v, err := gnmid.FromTyped(a.updates[0].GetVal())
+	if err != nil {
+		return err
+	}
+	switch into := into.(type) {
+	case *string:
+		*into, err = v.AsString()
+	case *uint64:
+		*into, err = v.AsUint()
+	}
+	return err
+}
+
+// maxReadings bounds how many functions and senders of a port are read.
+const maxReadings = 8192
+
+// decode takes counters, functions and senders apart, leaf by leaf.
+func (r *NICReading) decode(answers []answer) error {
+	functions, senders := map[int]*FunctionReading{}, map[string]*SenderReading{}
+	for _, a := range answers {
+		for _, u := range a.updates {
+			at, err := pathOf(a.prefix, u)
+			if err != nil {
+				return err
+			}
+			v, err := gnmid.FromTyped(u.GetVal())
+			if err != nil {
+				return fmt.Errorf("%s: %w", at, err)
+			}
+			if err := r.leaf(at, v, functions, senders); err != nil {
+				return fmt.Errorf("%s: %w", at, err)
+			}
+			if n := len(functions) + len(senders) + len(r.Counters); n > maxReadings {
+				return fmt.Errorf("more than %d counters", maxReadings)
+			}
+		}
+	}
+	for _, f := range functions {
+		r.Functions = append(r.Functions, *f)
+	}
+	for _, s := range senders {
+		r.Senders = append(r.Senders, *s)
+	}
+	slices.SortFunc(r.Functions, func(a, b FunctionReading) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(r.Senders, func(a, b SenderReading) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// errSilent is that of a counter that came with neither a value nor a reason.
+var errSilent = errors.New("the agent tells neither a value nor why there is none")
+
+// unread marks a counter of which no value came yet.
+func unread(name string) niccount.Counter { return niccount.Counter{Name: name, Err: errSilent} }
+
+// take gives a counter its value.
+func take(c *niccount.Counter, v gnmid.Value) error {
+	n, err := v.AsUint()
+	if err == nil {
+		c.Value, c.Err = n, nil
+	}
+	return err
+}
+
+// fail gives a counter without a value its reason.
+func fail(c *niccount.Counter, v gnmid.Value) error {
+	text, err := v.AsString()
+	if err == nil && errors.Is(c.Err, errSilent) {
+		c.Err = fmt.Errorf("%s: %s", c.Name, text)
+	}
+	return err
+}
+
+// leaf takes one leaf in. Its list entry is element 5 of counters and functions, and 6 of senders.
+func (r *NICReading) leaf(at gnmid.Path, v gnmid.Value, functions map[int]*FunctionReading, senders map[string]*SenderReading) error {
+	if len(at.Elems) < 7 {
+		return nil
+	}
+	switch at.Elems[5].Name {
+	case "counter":
+		name := at.Key(5, "name")
+		c, seen := r.Counters[name]
+		if !seen {
+			c = unread(name)
+		}
+		err := leafOf(at.Last(), v, map[string]*niccount.Counter{"value": &c}, &c)
+		r.Counters[name] = c
+		return err
+	case "function":
+		index, err := strconv.Atoi(at.Key(5, "index"))
+		if err != nil || index < 0 {
+			return fmt.Errorf("function %q, want a number from 0", at.Key(5, "index"))
+		}
+		f := functions[index]
+		if f == nil {
+			f = &FunctionReading{Index: index, TxOctets: unread("tx-octets"), RxOctets: unread("rx-octets")}
+			functions[index] = f
+		}
+		if at.Last() == "name" {
+			f.Name, err = v.AsString()
+			return err
+		}
+		return leafOf(at.Last(), v, map[string]*niccount.Counter{"tx-octets": &f.TxOctets, "rx-octets": &f.RxOctets}, &f.TxOctets, &f.RxOctets)
+	case "senders":
+		name := at.Key(6, "name")
+		s := senders[name]
+		if s == nil {
+			s = &SenderReading{Name: name, TxOctets: unread("tx-octets")}
+			senders[name] = s
+		}
+		return leafOf(at.Last(), v, map[string]*niccount.Counter{"tx-octets": &s.TxOctets}, &s.TxOctets)
+	}
+	return nil
+}
+
+// leafOf gives the leaf of a name to its counter; the leaf problem to all that have no value.
+func leafOf(name string, v gnmid.Value, values map[string]*niccount.Counter, all ...*niccount.Counter) error {
+	if c := values[name]; c != nil {
+		return take(c, v)
+	}
+	if name != "problem" {
+		return nil
+	}
+	for _, c := range all {
+		if err := fail(c, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package gnmi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/gnmid"
+	"fairlane/subnet/ident"
+)
+
+// QueueReading is what a queue of a switch port has counted. A counter that the switch does not tell is nil, and never
+// zero.
+type QueueReading struct {
+	Port    ident.PortNum
+	Queue   uint8
+	At      time.Time // of the answer, by the switch's clock, which may be off
+	Octets  *uint64   // sent
+	Packets *uint64   // sent
+	Drops   *uint64   // packets that found no room
+	Marked  *uint64   // packets with an ECN mark set here
+	// Stale tells that nothing has changed since a reading less than Every ago: the switch need not have looked at its
+	// counters since, so that no rate follows from the two.
+	Stale bool
+	Every time.Duration // how often the switch looks at its counters; 0 where it does at each reading
+}
+
+// QueueCounters reads the counters of some queues of all ports of a switch, by port and queue. Queues that the switch
+// does not have are left out. It is driver.ErrUnsupported where the switch has its queue counters turned off, and
+// driver.ErrInvalid for devices that are no switches.
+func (d *Driver) QueueCounters(ctx context.Context, dev driver.Device, queues ...uint8) ([]QueueReading, error) {
+	s, release, err := d.begin(ctx, dev)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	switch c := s.speaks.(type) {
+	case *sonic:
+		return c.count(ctx, dev, queues)
+	case *openConfig:
+		return c.count(ctx, dev, queues)
+	}
+	return nil, fmt.Errorf("%w: %s is no switch", driver.ErrInvalid, dev)
+}
+
+// defaultPolling is how often a switch looks at its queue counters where its configuration does not say.
+const defaultPolling = 10 * time.Second
+
+// counterMemory is what is kept between two readings of a switch's counters.
+type counterMemory struct {
+	oids   map[string]string // object of each queue, such as "Ethernet0:3"
+	ports  []string          // names by number, from port 1 on
+	every  time.Duration
+	before map[queueKey]sample
+}
+
+// sample is the last reading that differed from the one before it.
+type sample struct {
+	at     time.Time
+	values [4]uint64
+}
+
+func newCounterMemory() *counterMemory { return &counterMemory{before: map[queueKey]sample{}} }
+
+func (c *sonic) count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
+	if c.counts.oids == nil {
+		if err := c.learn(ctx, dev); err != nil {
+			return nil, err
+		}
+	}
+	out, err := c.sample(ctx, dev, queues)
+	if status.Code(err) == codes.NotFound { // the objects are new ones since a restart
+		if err := c.learn(ctx, dev); err != nil {
+			return nil, err
+		}
+		out, err = c.sample(ctx, dev, queues)
+	}
+	if err != nil {
+		c.counts.oids = nil
+		return nil, c.s.classify(ctx, "counters", dev, err)
+	}
+	for i := range out {
+		c.counts.judge(&out[i])
+	}
+	return out, nil
+}
+
+// learn reads what does not change while the switch runs: ports, objects and how often counters are looked at.
+func (c *sonic) learn(ctx context.Context, dev driver.Device) error {
+	t, err := c.s.tables(ctx, dev, configDB, "PORT", "FLEX_COUNTER_TABLE")
+	if err != nil {
+		return err
+	}
+	names := portNames(t["PORT"])
+	if len(names) < dev.Ports {
+		return fmt.Errorf("%w: %s has %d ports in its table PORT, want the %d of the inventory", driver.ErrInvalid, dev, len(names), dev.Ports)
+	}
+	flex := t["FLEX_COUNTER_TABLE"]["QUEUE"]
+	if flex["FLEX_COUNTER_STATUS"] == "disable" {
+		return fmt.Errorf("%w: %s does not count by queue: enable it there with counterpoll queue enable", driver.ErrUnsupported, dev)
+	}
+	every := defaultPolling
+	if ms, err := strconv.Atoi(flex["POLL_INTERVAL"]); err == nil && ms > 0 {
+		every = time.Duration(ms) * time.Millisecond
+	}
+	answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, []gnmid.Path{sonicPath(countersDB, "COUNTERS_QUEUE_NAME_MAP")}})
+	if status.Code(err) == codes.NotFound {
+		return fmt.Errorf("%w: %s has no counters of queues: %s", driver.ErrUnsupported, dev, status.Convert(err).Message())
+	}
+	if err != nil {
+		return c.s.classify(ctx, "names of counters", dev, err)
+	}
+	oids, err := parseFields(answers[0])
+	if err != nil {
+		return fmt.Errorf("names of counters of %s: %w", dev, err)
+	}
+	c.counts.oids, c.counts.ports, c.counts.every = oids, names[:dev.Ports], every
+	return nil
+}
+
+// parseFields reads the fields of one row.
+func parseFields(a answer) (row, error) {
+	text, err := a.json()
+	if err != nil || text == nil {
+		return row{}, err
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, err
+	}
+	if len(raw) > maxRows {
+		return nil, fmt.Errorf("%d fields, want at most %d", len(raw), maxRows)
+	}
+	return parseRow(raw), nil
+}
+
+// maxPaths bounds the paths of one request.
+const maxPaths = 512
+
+// sample asks for the counters of some queues of all ports. Its error is the request's.
+func (c *sonic) sample(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
+	var out []QueueReading
+	var paths []gnmid.Path
+	for i, port := range c.counts.ports[:min(dev.Ports, len(c.counts.ports))] {
+		for _, q := range queues {
+			if oid, ok := c.counts.oids[fmt.Sprintf("%s:%d", port, q)]; ok {
+				out = append(out, QueueReading{Port: ident.PortNum(i + 1), Queue: q, Every: c.counts.every}) //nolint:gosec // at most MaxSwitchPorts
+				paths = append(paths, sonicPath(countersDB, "COUNTERS", oid))
+			}
+		}
+	}
+	at := 0
+	for some := range slices.Chunk(paths, maxPaths) {
+		answers, err := c.s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, some})
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range answers {
+			fields, err := parseFields(a)
+			if err != nil {
+				return nil, status.Errorf(codes.Internal, "counters: %v", err)
+			}
+			out[at].At = a.at
+			if err := out[at].decode(fields); err != nil {
+				return nil, status.Errorf(codes.Internal, "counters of port %d queue %d: %v", out[at].Port, out[at].Queue, err)
+			}
+			at++
+		}
+	}
+	return out, nil
+}
+
+// decode reads the fields of a queue's object.
+func (q *QueueReading) decode(fields row) error {
+	for name, into := range map[string]**uint64{
+		"SAI_QUEUE_STAT_BYTES": &q.Octets, "SAI_QUEUE_STAT_PACKETS": &q.Packets, "SAI_QUEUE_STAT_DROPPED_PACKETS": &q.Drops,
+		"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": &q.Marked,
+	} {
+		word, ok := fields[name]
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
+		if err != nil {
+			return fmt.Errorf("%s is %.32q, want a number", name, word)
+		}
+		*into = &v
+	}
+	return nil
+}
+
+// judge tells whether a reading may be stale, and remembers it.
+func (m *counterMemory) judge(q *QueueReading) {
+	k := queueKey{q.Port, q.Queue}
+	now := sample{at: q.At}
+	for i, v := range []*uint64{q.Octets, q.Packets, q.Drops, q.Marked} {
+		if v != nil {
+			now.values[i] = *v
+		}
+	}
+	before, known := m.before[k]
+	if !known || before.values != now.values || now.at.Before(before.at) {
+		m.before[k] = now
+		return
+	}
+	q.Stale = now.at.Sub(before.at) < q.Every
+}
+
+// count reads the state of the queues, which OpenConfig's targets look up at each reading.
+func (c *openConfig) count(ctx context.Context, dev driver.Device, queues []uint8) ([]QueueReading, error) {
+	answers, err := c.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_JSON_IETF, []gnmid.Path{qosPath("interfaces")}})
+	if status.Code(err) == codes.NotFound {
+		return nil, fmt.Errorf("%w: %s has no queues by openconfig-qos: %s", driver.ErrUnsupported, dev, status.Convert(err).Message())
+	}
+	if err != nil {
+		return nil, c.s.classify(ctx, "counters", dev, err)
+	}
+	var tree ocQoS
+	if err := unqualified(answers[0], &tree.Interfaces); err != nil {
+		return nil, fmt.Errorf("counters of %s: %w", dev, err)
+	}
+	m, err := tree.marking(dev.Ports)
+	if err != nil {
+		return nil, fmt.Errorf("counters of %s: %w", dev, err)
+	}
+	var out []QueueReading
+	for i := range m.ports[:dev.Ports] { // tree.marking has sorted the interfaces
+		for _, q := range tree.Interfaces.Interface[i].Output.Queues.Queue {
+			_, n, ok := splitNumber(q.Name)
+			if !ok || n > 255 || !slices.Contains(queues, uint8(n)) { //nolint:gosec // checked
+				continue
+			}
+			st := q.State
+			out = append(out, QueueReading{
+				Port: ident.PortNum(i + 1), Queue: uint8(n), At: answers[0].at, //nolint:gosec // bounded
+				Octets: (*uint64)(st.TransmitOctets), Packets: (*uint64)(st.TransmitPackets), Drops: (*uint64)(st.DroppedPackets), Marked: (*uint64)(st.MarkedPackets),
+			})
+		}
+	}
+	slices.SortFunc(out, func(a, b QueueReading) int {
+		return strings.Compare(fmt.Sprintf("%03d/%03d", a.Port, a.Queue), fmt.Sprintf("%03d/%03d", b.Port, b.Queue))
+	})
+	return out, nil
+}

@@ -1,0 +1,212 @@
+package gnmi_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/gnmi"
+	"fairlane/internal/gnmid"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// weather is what goes wrong with the messages of one target.
+type weather struct {
+	after, lose        int // writes that pass before requests are lost; negative lose is all
+	losing             bool
+	replyAfter         int
+	replying, mute     bool
+	busy               int
+	disabled           bool
+	sets, gets         int
+	failSets, failGets error
+	lastSet            *gpb.SetRequest
+}
+
+// rig is targets behind one listener, with weather.
+type rig struct {
+	registry gnmid.Registry
+	dial     func(context.Context, string) (net.Conn, error)
+
+	mu      sync.Mutex
+	weather map[string]*weather
+}
+
+func newRig(t testing.TB, o ...grpc.ServerOption) *rig {
+	t.Helper()
+	r := &rig{weather: map[string]*weather{}}
+	s, err := gnmid.NewServer(gnmid.Options{Targets: &r.registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := bufconn.Listen(1 << 20)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l, append(o, grpc.UnaryInterceptor(r.intercept))...) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	r.dial = func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
+	return r
+}
+
+func (r *rig) add(t testing.TB, name string, tree gnmid.Tree) {
+	t.Helper()
+	if err := r.registry.Add(name, tree); err != nil {
+		t.Fatal(err)
+	}
+	r.weather[name] = &weather{}
+}
+
+func (r *rig) with(name string, f func(*weather)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(r.weather[name])
+}
+
+func (r *rig) sets(name string) (n int) {
+	r.with(name, func(w *weather) { n = w.sets })
+	return n
+}
+
+var errGone = status.Error(codes.Unavailable, "the connection broke")
+
+func (r *rig) intercept(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	name, write := "", false
+	switch q := req.(type) {
+	case *gpb.GetRequest:
+		name = q.GetPrefix().GetTarget()
+	case *gpb.SetRequest:
+		name, write = q.GetPrefix().GetTarget(), true
+	}
+	var before, after error
+	r.mu.Lock()
+	if w := r.weather[name]; w != nil {
+		before, after = w.arrive(write)
+		if s, ok := req.(*gpb.SetRequest); ok {
+			w.lastSet = s
+		}
+	}
+	r.mu.Unlock()
+	if before != nil {
+		return nil, before
+	}
+	a, err := handle(ctx, req)
+	if after != nil {
+		return nil, after
+	}
+	return a, err
+}
+
+// arrive decides the fate of a message: an error instead of it, or one instead of its answer.
+func (w *weather) arrive(write bool) (before, after error) {
+	if write {
+		w.sets++
+	} else {
+		w.gets++
+	}
+	switch {
+	case w.disabled:
+		return status.Error(codes.Unimplemented, "gNMI is off here"), nil
+	case w.busy > 0:
+		w.busy--
+		return status.Error(codes.ResourceExhausted, "too many requests"), nil
+	case w.losing && w.after == 0 && w.lose != 0:
+		w.lose--
+		return errGone, nil
+	case w.mute:
+		return nil, errGone
+	case write && w.failSets != nil:
+		return w.failSets, nil
+	case !write && w.failGets != nil:
+		return w.failGets, nil
+	case write && w.replying && w.replyAfter == 0:
+		w.mute = true
+		return nil, errGone
+	}
+	if write {
+		w.after = max(w.after-1, 0)
+		w.replyAfter = max(w.replyAfter-1, 0)
+	}
+	return nil, nil
+}
+
+// driver returns a driver whose devices are the targets of their names up to a slash.
+func (r *rig) driver(t testing.TB, dialect gnmi.Dialect, change ...func(*gnmi.Options)) *gnmi.Driver {
+	t.Helper()
+	o := gnmi.Options{Dial: r.dial, Target: func(d driver.Device) (gnmi.Target, error) {
+		name, _, _ := strings.Cut(d.Name, "/")
+		return gnmi.Target{Address: "targets", Name: name, Dialect: dialect}, nil
+	}}
+	for _, c := range change {
+		c(&o)
+	}
+	o.Insecure = o.TLS == nil
+	d, err := gnmi.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return d
+}
+
+func nicDevice(plane string, id ident.PortID, name string) driver.Device {
+	return driver.Device{Plane: plane, ID: id, Name: name, Kind: subnet.KindCA}
+}
+
+func switchDevice(name string, ports int) driver.Device {
+	return driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x99}, Name: name, Kind: subnet.KindSwitch, Ports: ports}
+}
+
+// faults are the messages' part of drivertest.Faults.
+type faults struct{ r *rig }
+
+func host(d driver.Device) string {
+	name, _, _ := strings.Cut(d.Name, "/")
+	return name
+}
+
+func (f faults) Writes(d driver.Device) int { return f.r.sets(host(d)) }
+func (f faults) LoseRequests(d driver.Device, after, n int) {
+	f.r.with(host(d), func(w *weather) { w.losing, w.after, w.lose = true, after, n })
+}
+func (f faults) LoseReply(d driver.Device, after int) {
+	f.r.with(host(d), func(w *weather) { w.replying, w.replyAfter = true, after })
+}
+func (f faults) Busy(d driver.Device, n int) { f.r.with(host(d), func(w *weather) { w.busy = n }) }
+func (f faults) Disable(d driver.Device)     { f.r.with(host(d), func(w *weather) { w.disabled = true }) }
+func (f faults) Heal(d driver.Device) {
+	f.r.with(host(d), func(w *weather) { *w = weather{sets: w.sets, gets: w.gets} })
+}
+
+// fields lists a receipt's fields with an outcome.
+func fields(r driver.Receipt, o driver.Outcome) (out []string) {
+	for _, f := range r.Fields {
+		if f.Outcome == o {
+			out = append(out, f.Field)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,127 @@
+package gnmi
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/internal/gnmid"
+)
+
+// session is a target and what its dialect knows of it, which belongs to whoever has the turn.
+type session struct {
+	d      *Driver
+	target Target
+	client gpb.GNMIClient
+	turn   chan struct{} // one operation at a time
+	speaks dialect
+}
+
+func newSession(d *Driver, t Target, conn *grpc.ClientConn) (*session, error) {
+	s := &session{d: d, target: t, client: gpb.NewGNMIClient(conn), turn: make(chan struct{}, 1)}
+	switch t.Dialect {
+	case Agent:
+		s.speaks = newAgent(s)
+	case SONiC:
+		s.speaks = newSONiC(s)
+	case OpenConfig:
+		s.speaks = newOpenConfig(s)
+	default:
+		return nil, fmt.Errorf("dialect %q, want %q, %q or %q", t.Dialect, Agent, SONiC, OpenConfig)
+	}
+	return s, nil
+}
+
+// answer is what a target answered to one path of a Get.
+type answer struct {
+	at      time.Time // when it read that, by its own clock
+	updates []*gpb.Update
+	prefix  *gpb.Path
+}
+
+// query is a Get.
+type query struct {
+	kind     gpb.GetRequest_DataType
+	encoding gpb.Encoding
+	paths    []gnmid.Path
+}
+
+// get asks for paths, and returns one answer for each of them. Its error is the request's, for classify.
+func (s *session) get(ctx context.Context, q query) ([]answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.d.o.Timeout)
+	defer cancel()
+	r := &gpb.GetRequest{Prefix: s.prefix(), Type: q.kind, Encoding: q.encoding, Path: make([]*gpb.Path, len(q.paths))}
+	for i, p := range q.paths {
+		r.Path[i] = p.Proto()
+	}
+	a, err := s.client.Get(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.GetNotification()) != len(q.paths) {
+		return nil, status.Errorf(codes.Internal, "%d notifications for %d paths, want one for each", len(a.GetNotification()), len(q.paths))
+	}
+	out := make([]answer, len(q.paths))
+	for i, n := range a.GetNotification() {
+		out[i] = answer{time.Unix(0, n.GetTimestamp()), n.GetUpdate(), n.GetPrefix()}
+	}
+	return out, nil
+}
+
+// set carries out operations as one transaction, deletes before replaces before updates.
+func (s *session) set(ctx context.Context, ops []gnmid.Operation) error {
+	ctx, cancel := context.WithTimeout(ctx, s.d.o.Timeout)
+	defer cancel()
+	r := &gpb.SetRequest{Prefix: s.prefix()}
+	for _, o := range ops {
+		switch o.Op {
+		case gnmid.OpDelete:
+			r.Delete = append(r.Delete, o.Path.Proto())
+		case gnmid.OpReplace:
+			r.Replace = append(r.Replace, &gpb.Update{Path: o.Path.Proto(), Val: o.Value.Typed(gnmid.EncodingJSONIETF)})
+		case gnmid.OpUpdate:
+			r.Update = append(r.Update, &gpb.Update{Path: o.Path.Proto(), Val: o.Value.Typed(gnmid.EncodingJSONIETF)})
+		}
+	}
+	if e := s.d.o.Election; e != (ElectionID{}) {
+		r.Extension = []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_MasterArbitration{MasterArbitration: &gnmi_ext.MasterArbitration{
+			Role: &gnmi_ext.Role{Id: s.d.o.Role}, ElectionId: &gnmi_ext.Uint128{High: e.High, Low: e.Low},
+		}}}}
+	}
+	_, err := s.client.Set(ctx, r)
+	return err
+}
+
+func (s *session) prefix() *gpb.Path {
+	if s.target.Name == "" {
+		return nil
+	}
+	return &gpb.Path{Target: s.target.Name}
+}
+
+// json is the JSON text of the only value of an answer; nil where it has none.
+func (a answer) json() ([]byte, error) {
+	if len(a.updates) == 0 {
+		return nil, nil
+	}
+	if len(a.updates) > 1 {
+		return nil, fmt.Errorf("%d values, want one", len(a.updates))
+	}
+	return jsonOf(a.updates[0].GetVal())
+}
+
+func jsonOf(v *gpb.TypedValue) ([]byte, error) {
+	switch v := v.GetValue().(type) {
+	case *gpb.TypedValue_JsonIetfVal:
+		return v.JsonIetfVal, nil
+	case *gpb.TypedValue_JsonVal:
+		return v.JsonVal, nil
+	}
+	return nil, fmt.Errorf("a value of type %T, want JSON", v.GetValue())
+}

@@ -1,0 +1,279 @@
+package gnmi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
+	"fairlane/internal/gnmid"
+	"fairlane/subnet"
+)
+
+// guardMemory is how long a switch that refused a new profile is taken for one that always does. Its operator may extend
+// the guard file in the meantime.
+const guardMemory = 10 * time.Minute
+
+// sonic speaks of queues with a switch by SONiC's native paths.
+type sonic struct {
+	s       *session
+	refused time.Time // when the switch last refused what a guarded one does; zero when it never did
+	counts  *counterMemory
+}
+
+func newSONiC(s *session) *sonic { return &sonic{s: s, counts: newCounterMemory()} }
+
+func (c *sonic) serves(dev driver.Device) error { return servesSwitch(dev) }
+
+func servesSwitch(dev driver.Device) error {
+	switch {
+	case dev.Kind != subnet.KindSwitch:
+		return fmt.Errorf("the target is a switch: want dialect %q for a NIC port", Agent)
+	case dev.Plane != driver.PlaneRoCE:
+		return fmt.Errorf("plane %q: switches that answer gNMI are on %q", dev.Plane, driver.PlaneRoCE)
+	}
+	return nil
+}
+
+// guarded tells that the switch is known to refuse new profiles.
+func (c *sonic) guarded() bool { return !c.refused.IsZero() && time.Since(c.refused) < guardMemory }
+
+// marking reads what the switch's tables say of marking.
+func (c *sonic) marking(ctx context.Context, dev driver.Device) (*sonicMarking, error) {
+	t, err := c.s.tables(ctx, dev, configDB, "PORT", "QUEUE", "WRED_PROFILE")
+	if err != nil {
+		return nil, err
+	}
+	if len(t["PORT"]) == 0 {
+		return nil, fmt.Errorf("%w: %s has no table PORT by native paths: is it a SONiC switch, and the target %q one of %s?", driver.ErrUnsupported, dev, c.s.target.Name, c.s.target.Address)
+	}
+	m, err := parseMarking(t, dev.Ports)
+	if err != nil {
+		return nil, fmt.Errorf("tables of %s: %w", dev, err)
+	}
+	return m, nil
+}
+
+func (c *sonic) capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
+	m, err := c.marking(ctx, dev)
+	if err != nil {
+		return driver.Capabilities{}, err
+	}
+	q := &driver.QueueCapabilities{Ports: len(m.ports), Queues: ecn.MaxQueue + 1}
+	if c.guarded() {
+		q.Profiles = 1
+	}
+	q.Marked = markedQueues(m.observed())
+	return driver.Capabilities{Queues: q}, nil
+}
+
+// markedQueues are the queues that mark on any port, ascending.
+func markedQueues(all []ecn.QueueMarking) []uint8 {
+	seen := map[uint8]bool{}
+	for _, q := range all {
+		seen[q.Queue] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func (c *sonic) read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
+	m, err := c.marking(ctx, dev)
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	return driver.Settings{Queues: &driver.QueueState{Marking: m.observed()}}, nil
+}
+
+// apply changes profiles and what queues refer to in one Set.
+func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
+	var r driver.Receipt
+	m, err := c.marking(ctx, dev)
+	if err != nil {
+		return r, err
+	}
+	plan, err := m.to(want.Queues.Marking)
+	if err != nil {
+		return r, fmt.Errorf("%w: nothing was sent: %s: %w", driver.ErrUnsupported, dev, err)
+	}
+	bold := plan.bold(m.stock) || m.ownChange(plan)
+	if bold && c.guarded() {
+		return r, fmt.Errorf("%w: nothing was sent: %s refuses changes of WRED profiles but to %s: %s", driver.ErrUnsupported, dev, m.stockName(), m.boldness(plan, want.Queues.Marking))
+	}
+	if plan.empty() {
+		return receiptOf(plan, want.Queues, driver.OutcomeUnchanged, ""), nil
+	}
+	cause := c.s.set(ctx, m.operations(plan))
+	if cause == nil {
+		return receiptOf(plan, want.Queues, driver.OutcomeAcknowledged, ""), nil
+	}
+	err = c.s.classify(ctx, "set", dev, cause)
+	switch code := status.Code(cause); {
+	case ctx.Err() != nil, errors.Is(err, driver.ErrConflict):
+	case bold && slices.Contains(guardCodes(), code):
+		c.refused = time.Now()
+		err = fmt.Errorf("set of %s: %w: the switch refuses it (%s: %s): %s", dev, driver.ErrUnsupported, code, status.Convert(cause).Message(), m.boldness(plan, want.Queues.Marking))
+	case code == codes.Internal || code == codes.Unknown:
+		err = fmt.Errorf("set of %s: %w: %s: %s", dev, driver.ErrInvalid, code, status.Convert(cause).Message())
+	}
+	o := outcome(err)
+	return receiptOf(plan, want.Queues, o, err.Error()), err
+}
+
+// guardCodes are those with which switches refuse a change that the guard or the model forbids: servers differ.
+func guardCodes() []codes.Code {
+	return []codes.Code{codes.Internal, codes.Unknown, codes.InvalidArgument, codes.FailedPrecondition, codes.PermissionDenied, codes.Aborted}
+}
+
+func (m *sonicMarking) stockName() string {
+	if m.stock == "" {
+		return "none of them"
+	}
+	return m.stock
+}
+
+// ownChange tells that the plan changes thresholds of ECN alone, which no guard lists.
+func (m *sonicMarking) ownChange(plan markingPlan) bool {
+	for name := range plan.change {
+		if ownThresholds(m.profiles[name]) {
+			return true
+		}
+	}
+	return false
+}
+
+// receiptOf tells, of profiles and of each queue wanted, what became of it.
+func receiptOf(plan markingPlan, want *driver.QueueState, o driver.Outcome, detail string) driver.Receipt {
+	var r driver.Receipt
+	for _, set := range []map[string]ecn.Marking{plan.create, plan.change} {
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			note(&r, fmt.Sprintf("queues.profiles[%s]", name), o, detail)
+		}
+	}
+	for _, w := range want.Marking {
+		k := queueKey{w.Port, w.Queue}
+		if _, changes := plan.refer[k]; changes {
+			note(&r, fmt.Sprintf("queues[%s]", k), o, detail)
+			continue
+		}
+		note(&r, fmt.Sprintf("queues[%s]", k), driver.OutcomeUnchanged, "")
+	}
+	return r
+}
+
+// operations are those of the Set that carries out a plan. Leaves that a guard may watch are replaced, never updated:
+// an update is an addition to the switch, which guards refuse.
+func (m *sonicMarking) operations(plan markingPlan) []gnmid.Operation {
+	var out []gnmid.Operation
+	for _, name := range slices.Sorted(maps.Keys(plan.change)) {
+		out = append(out, m.thresholds(name, plan.change[name])...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(plan.create)) {
+		out = append(out, gnmid.Operation{Op: gnmid.OpUpdate, Path: sonicPath(configDB, "WRED_PROFILE", name), Value: object(newProfile(plan.create[name]))})
+	}
+	left := maps.Clone(plan.refer)
+	for i := range m.rows {
+		out = append(out, m.rewrite(&m.rows[i], left)...)
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(left), func(a, b queueKey) int { return strings.Compare(a.String(), b.String()) }) {
+		key := fmt.Sprintf("%s|%d", m.ports[k.port-1], k.queue)
+		out = append(out, gnmid.Operation{Op: gnmid.OpUpdate, Path: sonicPath(configDB, "QUEUE", key), Value: object(row{"wred_profile": left[k]})})
+	}
+	return out
+}
+
+// thresholds replaces the leaves of a profile that differ, in an order in which least never exceeds most.
+func (m *sonicMarking) thresholds(name string, to ecn.Marking) []gnmid.Operation {
+	fields := thresholdFields(ownThresholds(m.profiles[name]))
+	var out []gnmid.Operation
+	replace := func(i int, v int64) {
+		is := strconv.FormatInt(v, 10)
+		was, there := m.profiles[name][fields[i]]
+		if was == is {
+			return
+		}
+		op := gnmid.OpReplace
+		if !there {
+			op = gnmid.OpUpdate
+		}
+		out = append(out, gnmid.Operation{Op: op, Path: sonicPath(configDB, "WRED_PROFILE", name, fields[i]), Value: gnmid.String(is)})
+	}
+	if to.Min > m.markingState.profiles[name].marking.Max { // upwards: first the most
+		replace(1, to.Max)
+		replace(0, to.Min)
+	} else {
+		replace(0, to.Min)
+		replace(1, to.Max)
+	}
+	replace(2, int64(to.PMaxPct))
+	return out
+}
+
+// newProfile marks packets of all colours alike.
+func newProfile(m ecn.Marking) row {
+	r := row{"ecn": "ecn_all"}
+	for _, color := range []string{"green", "yellow", "red"} {
+		r["wred_"+color+"_enable"] = "true"
+		r[color+"_min_threshold"] = strconv.FormatInt(m.Min, 10)
+		r[color+"_max_threshold"] = strconv.FormatInt(m.Max, 10)
+		r[color+"_drop_probability"] = strconv.Itoa(m.PMaxPct)
+	}
+	return r
+}
+
+// rewrite makes the queues of a row refer to other profiles and takes them off what is left to do. A row of several queues
+// that no longer refer to the same one is split.
+func (m *sonicMarking) rewrite(r *queueRow, left map[queueKey]string) []gnmid.Operation {
+	was := r.fields.name("wred_profile")
+	type part struct{ key, profile string }
+	var parts []part
+	same, changed := true, false
+	for _, port := range r.ports {
+		for q := r.low; q <= r.high; q++ {
+			p := part{fmt.Sprintf("%s|%d", port, q), was}
+			k := queueKey{numberOf(m.numbers[port], q), uint8(q)} //nolint:gosec // at most 255
+			if to, ok := left[k]; ok && k.port > 0 {
+				p.profile, changed = to, true
+				delete(left, k)
+			}
+			parts = append(parts, p)
+			same = same && p.profile == parts[0].profile
+		}
+	}
+	if !changed {
+		return nil
+	}
+	if same {
+		op := gnmid.OpReplace
+		if was == "" {
+			op = gnmid.OpUpdate
+		}
+		return []gnmid.Operation{{Op: op, Path: sonicPath(configDB, "QUEUE", r.key, "wred_profile"), Value: gnmid.String(parts[0].profile)}}
+	}
+	out := []gnmid.Operation{{Op: gnmid.OpDelete, Path: sonicPath(configDB, "QUEUE", r.key)}}
+	for _, p := range parts {
+		fields := maps.Clone(r.fields)
+		if fields["wred_profile"] = p.profile; p.profile == "" {
+			delete(fields, "wred_profile")
+		}
+		out = append(out, gnmid.Operation{Op: gnmid.OpUpdate, Path: sonicPath(configDB, "QUEUE", p.key), Value: object(fields)})
+	}
+	return out
+}
+
+func object(r row) gnmid.Value {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return gnmid.Value{}
+	}
+	return gnmid.JSON(text)
+}

@@ -1,0 +1,269 @@
+package gnmi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
+	"fairlane/internal/gnmid"
+	"fairlane/subnet/ident"
+)
+
+// SONiC's native paths have the database, its instance, the table, the row and the field as elements; keys of several
+// parts are one element, joined by "|". All values are strings.
+const (
+	sonicOrigin = "sonic-db"
+	configDB    = "CONFIG_DB"
+	countersDB  = "COUNTERS_DB"
+	instance    = "localhost"
+)
+
+// Bounds of what is read of tables.
+const (
+	maxRows       = 65536
+	maxSONiCQueue = 19
+)
+
+func sonicPath(db string, elems ...string) gnmid.Path {
+	p := gnmid.PathOf(append([]string{db, instance}, elems...)...)
+	p.Origin = sonicOrigin
+	return p
+}
+
+// row is the fields of a row.
+type row map[string]string
+
+// table is the rows of a table by their keys.
+type table map[string]row
+
+// parseTable reads a table, or with one row's key the row of it, as JSON. What is no string stays as JSON text.
+func parseTable(text []byte) (table, error) {
+	var raw map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return nil, err
+	}
+	if len(raw) > maxRows {
+		return nil, fmt.Errorf("%d rows, want at most %d", len(raw), maxRows)
+	}
+	out := make(table, len(raw))
+	for key, fields := range raw {
+		out[key] = parseRow(fields)
+	}
+	return out, nil
+}
+
+func parseRow(fields map[string]json.RawMessage) row {
+	r := make(row, len(fields))
+	for name, v := range fields {
+		var word string
+		if json.Unmarshal(v, &word) != nil {
+			word = string(v)
+		}
+		r[name] = word
+	}
+	return r
+}
+
+// name is the row that a field refers to: "NAME", or "[TABLE|NAME]" as older releases write it.
+func (r row) name(field string) string {
+	word := r[field]
+	if inner, ok := strings.CutPrefix(word, "["); ok {
+		_, word, _ = strings.Cut(strings.TrimSuffix(inner, "]"), "|")
+	}
+	return word
+}
+
+// tables reads tables of a database. One that is not there is empty.
+func (s *session) tables(ctx context.Context, dev driver.Device, db string, names ...string) (map[string]table, error) {
+	out := make(map[string]table, len(names))
+	paths := make([]gnmid.Path, len(names))
+	for i, n := range names {
+		paths[i] = sonicPath(db, n)
+	}
+	answers, err := s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, paths})
+	if status.Code(err) == codes.NotFound && len(names) > 1 {
+		for _, n := range names { // one of them, or the switch, is not there
+			one, err := s.tables(ctx, dev, db, n)
+			if err != nil {
+				return nil, err
+			}
+			out[n] = one[n]
+		}
+		return out, nil
+	}
+	if status.Code(err) == codes.NotFound {
+		return map[string]table{names[0]: {}}, nil
+	}
+	if err != nil {
+		return nil, s.classify(ctx, db, dev, err)
+	}
+	for i, n := range names {
+		text, err := answers[i].json()
+		if err == nil && text != nil {
+			out[n], err = parseTable(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("table %s of %s: %w", n, dev, err)
+		}
+	}
+	return out, nil
+}
+
+// portNames lists the front ports in the order of the numbers in their names: port n of a device is the n-th of them.
+func portNames(ports table) []string {
+	names := slices.Collect(maps.Keys(ports))
+	slices.SortFunc(names, compareNames)
+	return names
+}
+
+// compareNames orders names by what precedes their last number, by that number, and by what follows it.
+func compareNames(a, b string) int {
+	x, n, _ := splitNumber(a)
+	y, m, _ := splitNumber(b)
+	return cmp.Or(strings.Compare(x, y), cmp.Compare(n, m), strings.Compare(a, b))
+}
+
+// splitNumber takes the number at the end off a name; false where there is none.
+func splitNumber(name string) (head string, n int, ok bool) {
+	at := len(name)
+	for at > 0 && len(name)-at < 9 && name[at-1] >= '0' && name[at-1] <= '9' {
+		at--
+	}
+	n, err := strconv.Atoi(name[at:])
+	return name[:at], n, err == nil
+}
+
+// queueRow is a row of QUEUE, which may stand for several queues of several ports.
+type queueRow struct {
+	key       string
+	fields    row
+	ports     []string
+	low, high int
+}
+
+// parseQueueKey reads "Ethernet0|3", "Ethernet0|3-4" and, as config_db.json may have it, "Ethernet0,Ethernet4|3".
+func parseQueueKey(key string) (ports []string, low, high int, err error) {
+	at := strings.LastIndexByte(key, '|')
+	if at <= 0 {
+		return nil, 0, 0, fmt.Errorf("QUEUE has a row %q, want PORT|QUEUE or PORT|FIRST-LAST", key)
+	}
+	first, last, ranged := strings.Cut(key[at+1:], "-")
+	low, err = strconv.Atoi(first)
+	high = low
+	if err == nil && ranged {
+		high, err = strconv.Atoi(last)
+	}
+	if err != nil || low < 0 || high < low || high > 255 {
+		return nil, 0, 0, fmt.Errorf("QUEUE has a row %q, want a queue or FIRST-LAST after the bar", key)
+	}
+	return strings.Split(key[:at], ","), low, high, nil
+}
+
+// sonicMarking is what the tables of a switch say of marking.
+type sonicMarking struct {
+	markingState
+
+	ports    []string // names by number, from port 1 on
+	numbers  map[string]ident.PortNum
+	rows     []queueRow
+	profiles table
+}
+
+// parseMarking makes sense of PORT, QUEUE and WRED_PROFILE for a switch that is to have a number of ports.
+func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
+	m := &sonicMarking{ports: portNames(t["PORT"]), profiles: t["WRED_PROFILE"]}
+	if len(m.ports) < ports {
+		return nil, fmt.Errorf("%w: it has %d ports in its table PORT, want the %d of the inventory", driver.ErrInvalid, len(m.ports), ports)
+	}
+	m.markingState.profiles = make(map[string]profile, len(m.profiles))
+	for _, name := range slices.Sorted(maps.Keys(m.profiles)) {
+		m.markingState.profiles[name] = parseProfile(m.profiles[name])
+		if strings.EqualFold(name, "AZURE_LOSSLESS") {
+			m.stock = name
+		}
+	}
+	m.numbers = make(map[string]ident.PortNum, ports)
+	for i, name := range m.ports[:ports] {
+		m.numbers[name] = ident.PortNum(i + 1) //nolint:gosec // at most MaxSwitchPorts
+	}
+	seen := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(t["QUEUE"])) {
+		r := queueRow{key: key, fields: t["QUEUE"][key]}
+		var err error
+		if r.ports, r.low, r.high, err = parseQueueKey(key); err != nil {
+			return nil, err
+		}
+		m.rows = append(m.rows, r)
+		for _, port := range r.ports {
+			for q := r.low; q <= r.high; q++ {
+				name := fmt.Sprintf("%s|%d", port, q)
+				if other, twice := seen[name]; twice {
+					return nil, fmt.Errorf("%w: rows %q and %q of QUEUE are both about %s: delete one of them on the switch", driver.ErrInvalid, other, key, name)
+				}
+				seen[name] = key
+				m.slots = append(m.slots, slot{queueKey{numberOf(m.numbers[port], q), uint8(q)}, name, r.fields.name("wred_profile")})
+			}
+		}
+	}
+	return m, nil
+}
+
+// numberOf is the port of a queue that our settings can name, and 0 otherwise.
+func numberOf(port ident.PortNum, queue int) ident.PortNum {
+	if queue > ecn.MaxQueue {
+		return 0
+	}
+	return port
+}
+
+// parseProfile reads how a profile marks green packets, which all are that nobody coloured. Thresholds of ECN alone, of
+// releases from 2026 on, go before those of WRED.
+func parseProfile(r row) profile {
+	modes := []string{"ecn_green", "ecn_green_yellow", "ecn_green_red", "ecn_all"}
+	own := ownThresholds(r)
+	if !slices.Contains(modes, r["ecn"]) || !own && r["wred_green_enable"] == "false" {
+		return profile{}
+	}
+	fields := thresholdFields(own)
+	if _, ok := r[fields[2]]; !ok {
+		r = maps.Clone(r)
+		r[fields[2]] = strconv.Itoa(ecn.MaxPercent) // where none is given
+	}
+	var values [3]int64
+	for i, f := range fields {
+		var err error
+		if values[i], err = strconv.ParseInt(r[f], 10, 64); err != nil {
+			return profile{broken: true}
+		}
+	}
+	m := ecn.Marking{Min: values[0], Max: values[1], PMaxPct: int(min(max(values[2], -1), ecn.MaxPercent+1))}
+	if m.Validate() != nil {
+		return profile{broken: true}
+	}
+	return profile{marking: m, marks: true}
+}
+
+// ownThresholds tells that a profile has thresholds for ECN beside those of WRED.
+func ownThresholds(r row) bool {
+	_, ok := r["ecn_green_min_threshold"]
+	return ok
+}
+
+// thresholdFields names the fields of least, most and probability.
+func thresholdFields(own bool) [3]string {
+	if own {
+		return [3]string{"ecn_green_min_threshold", "ecn_green_max_threshold", "ecn_green_mark_probability"}
+	}
+	return [3]string{"green_min_threshold", "green_max_threshold", "green_drop_probability"}
+}

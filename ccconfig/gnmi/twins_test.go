@@ -1,0 +1,207 @@
+package gnmi_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc/test/bufconn"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/ccconfig/gnmi"
+	"fairlane/internal/quantity"
+	"fairlane/sim/gnmidev"
+	"fairlane/subnet/ident"
+)
+
+// twins serves simulated devices in memory.
+func twins(t testing.TB) (*gnmidev.Server, *rig) {
+	t.Helper()
+	s, err := gnmidev.NewServer(gnmidev.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := bufconn.Listen(1 << 20)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		s.Close()
+	})
+	return s, &rig{dial: func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }}
+}
+
+func addSwitch(t testing.TB, s *gnmidev.Server, name string, o gnmidev.SwitchOptions) *gnmidev.Switch {
+	t.Helper()
+	o.Plane = &gnmidev.StillSwitch{}
+	for range 4 {
+		o.Ports = append(o.Ports, gnmidev.SwitchPort{Speed: 100 * quantity.Gbps})
+	}
+	w, err := s.AddSwitch(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestSimulatedSwitches drives the simulated switches of every kind from one state to the next.
+func TestSimulatedSwitches(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options gnmidev.SwitchOptions
+		dialect gnmi.Dialect
+		guarded bool
+	}{
+		"guarded":    {gnmidev.SwitchOptions{}, gnmi.SONiC, true},
+		"unguarded":  {gnmidev.SwitchOptions{Unguarded: true}, gnmi.SONiC, false},
+		"openconfig": {gnmidev.SwitchOptions{Dialect: gnmidev.OpenConfig}, gnmi.OpenConfig, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, r := twins(t)
+			w := addSwitch(t, s, "leaf-1", c.options)
+			d, dev := r.driver(t, c.dialect), switchDevice("leaf-1", 4)
+			caps, err := d.Capabilities(t.Context(), dev)
+			if err != nil || !slices.Equal(caps.Queues.Marked, []uint8{3}) {
+				t.Fatalf("capabilities %+v: %v", caps.Queues, err)
+			}
+			for i, want := range drivertest.Samples(dev, caps) {
+				if c.guarded && i == 2 {
+					_, err := d.Apply(t.Context(), dev, want)
+					refused(t, "two markings", err, driver.ErrUnsupported, "pre-provision", "FAIRLANE_1")
+					continue
+				}
+				wellApplied(t, d, dev, want)
+				if got := (driver.Settings{Queues: &driver.QueueState{Marking: w.Marking()}}); !want.Equal(got) {
+					t.Errorf("the switch holds something else: %v", want.Diff(got))
+				}
+			}
+			if q, err := d.QueueCounters(t.Context(), dev, 3); err != nil || len(q) != 4 || q[0].Octets == nil {
+				t.Errorf("counters %+v: %v", q, err)
+			}
+			if _, err := d.Preflight(t.Context(), dev, gnmi.Expectation{DSCP: 26, Queue: 3, Lossless: true}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// nicHost is a simulated host with one NIC port.
+func nicHost(node int) gnmidev.HostOptions {
+	return gnmidev.HostOptions{Cards: []gnmidev.CardOptions{{
+		GUID: ident.GUID(node), Ports: []gnmidev.PortOptions{{Plane: &gnmidev.Still{}, Speed: 100 * quantity.Gbps, Senders: 8}},
+	}}}
+}
+
+// TestSimulatedHosts drives a NIC port by the agent that is shipped.
+func TestSimulatedHosts(t *testing.T) {
+	t.Parallel()
+	s, r := twins(t)
+	h, err := s.AddHost("host-1", nicHost(0x51))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := r.driver(t, gnmi.Agent)
+	for _, plane := range []string{driver.PlaneRoCE, driver.PlaneWRCC} {
+		dev := nicDevice(plane, ident.PortID{Node: 0x51, Port: 1}, "host-1/P1")
+		caps, err := d.Capabilities(t.Context(), dev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range drivertest.Samples(dev, caps) {
+			wellApplied(t, d, dev, want)
+		}
+		h.Reboot()
+		if _, err := d.Read(t.Context(), dev); err != nil {
+			t.Errorf("after a reboot: %v", err)
+		}
+		if c, err := d.ReadCounters(t.Context(), dev); err != nil || len(c.Counters) == 0 {
+			t.Errorf("counters %+v: %v", c, err)
+		}
+	}
+}
+
+// benchHosts is a driver over many simulated hosts of one NIC port each.
+func benchHosts(b *testing.B, hosts int) (*gnmi.Driver, []driver.Device) {
+	s, r := twins(b)
+	devices := make([]driver.Device, hosts)
+	for i := range devices {
+		name := ident.GUID(i + 1).String()
+		if _, err := s.AddHost(name, nicHost(i+1)); err != nil {
+			b.Fatal(err)
+		}
+		devices[i] = nicDevice(driver.PlaneRoCE, ident.PortID{Node: ident.GUID(i + 1), Port: 1}, name)
+	}
+	return r.driver(b, gnmi.Agent), devices
+}
+
+// each does something to all devices at once.
+func each(devices []driver.Device, do func(i int, d driver.Device) error) error {
+	errs := make([]error, len(devices))
+	var wg sync.WaitGroup
+	for i, d := range devices {
+		wg.Go(func() { errs[i] = do(i, d) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+const benchNICs = 10_000
+
+// BenchmarkReadAll reads everything that 10,000 NIC ports are configured with, by their agents behind one listener.
+func BenchmarkReadAll(b *testing.B) {
+	d, devices := benchHosts(b, benchNICs)
+	read := func() error {
+		return each(devices, func(_ int, dev driver.Device) error { _, err := d.Read(b.Context(), dev); return err })
+	}
+	if err := read(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := read(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkApplyAndVerify changes all DCQCN registers of 10,000 NIC ports and reads everything back.
+func BenchmarkApplyAndVerify(b *testing.B) {
+	d, devices := benchHosts(b, benchNICs)
+	caps, err := d.Capabilities(b.Context(), devices[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	samples := drivertest.Samples(devices[0], caps)
+	apply := func(want driver.Settings) error {
+		return each(devices, func(_ int, dev driver.Device) error {
+			if _, err := d.Apply(b.Context(), dev, want); err != nil {
+				return err
+			}
+			got, err := d.Read(b.Context(), dev)
+			if err == nil && !want.Equal(got) {
+				err = errors.New("read back another state")
+			}
+			return err
+		})
+	}
+	if err := apply(samples[0]); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		n++
+		if err := apply(samples[n%2]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package nicyang
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"fairlane/internal/gnmid"
+	"fairlane/wrcc"
+)
+
+// WRCCLeaves lists the configuration of a port's senders as leaves.
+func WRCCLeaves(nic string, port int, c *wrcc.NICConfig) []gnmid.Leaf {
+	base := WRCC(nic, port)
+	config := base.Child("config")
+	var out []gnmid.Leaf
+	add := func(at gnmid.Path, name string, v gnmid.Value) {
+		out = append(out, gnmid.Leaf{Path: at.Child(name), Value: v, Class: gnmid.ClassConfig})
+	}
+	add(config, "domain", gnmid.Uint32(uint32(c.Domain)))
+	add(config, "t1-us", gnmid.Uint32(uint32(c.T1Us)))
+	add(config, "min-rate-mbps", gnmid.Uint32(c.MinRateMbps))
+	add(config, "increase", gnmid.String(c.Increase))
+	weight := func(at gnmid.Path, w wrcc.FixedWeight) {
+		at = at.Child("config")
+		add(at, "multiplier", gnmid.Uint32(uint32(w.Multiplier)))
+		add(at, "shift", gnmid.Uint32(uint32(w.Shift)))
+	}
+	for _, s := range c.Senders {
+		weight(Sender(nic, port, s.Name), s.Weight)
+		for _, p := range s.Peers {
+			weight(Peer(nic, port, s.Name, p.Port), p.Weight)
+		}
+	}
+	return out
+}
+
+// WRCCValue is the configuration of a port's senders as a JSON value for a Set that replaces WRCC(…).
+func WRCCValue(c *wrcc.NICConfig) gnmid.Value {
+	return gnmid.JSON(gnmid.Compose(WRCC("", 1), WRCCLeaves("", 1, c), gnmid.EncodingJSONIETF, ""))
+}
+
+// SetWRCC gives a configuration one leaf, whose target Parse told. Senders and peers that are not there are made, with
+// weight 1. The result may be one that Validate refuses.
+func SetWRCC(c *wrcc.NICConfig, t Target, v gnmid.Value) error {
+	bad := func(err error) error {
+		return &PathError{Path: "wrcc " + t.Leaf, Found: v.String(), Allowed: err.Error()}
+	}
+	if t.Part == PartWRCCLeaf && t.Leaf == "increase" {
+		s, err := v.AsString()
+		if err != nil {
+			return bad(err)
+		}
+		c.Increase = s
+		return nil
+	}
+	n, err := v.AsUint()
+	if err != nil {
+		return bad(err)
+	}
+	fits := func(most uint64) error {
+		if n <= most {
+			return nil
+		}
+		return bad(fmt.Errorf("at most %s", strconv.FormatUint(most, 10)))
+	}
+	switch t.Part {
+	case PartWRCCLeaf:
+		switch t.Leaf {
+		case "domain":
+			c.Domain, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+		case "t1-us":
+			c.T1Us, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+		case "min-rate-mbps":
+			c.MinRateMbps, err = uint32(n), fits(1<<32-1) //nolint:gosec // checked at once
+		}
+		return err
+	case PartWeight, PartPeerWeight:
+		w := weightOf(c, t)
+		if t.Leaf == "shift" {
+			w.Shift, err = uint8(n), fits(1<<8-1) //nolint:gosec // checked at once
+			return err
+		}
+		w.Multiplier, err = uint16(n), fits(1<<16-1) //nolint:gosec // checked at once
+		return err
+	}
+	return &PathError{Path: "wrcc", Found: "no leaf", Allowed: "a leaf"}
+}
+
+// weightOf finds the weight of a sender or a peer, made if it is not there.
+func weightOf(c *wrcc.NICConfig, t Target) *wrcc.FixedWeight {
+	one := wrcc.FixedWeight{Multiplier: 1}
+	i, ok := slices.BinarySearchFunc(c.Senders, wrcc.SenderWeight{Name: t.Sender}, wrcc.SenderWeight.Compare)
+	if !ok {
+		c.Senders = slices.Insert(c.Senders, i, wrcc.SenderWeight{Name: t.Sender, Weight: one})
+	}
+	s := &c.Senders[i]
+	if t.Part == PartWeight {
+		return &s.Weight
+	}
+	j, ok := slices.BinarySearchFunc(s.Peers, wrcc.PeerWeight{Port: t.Peer}, wrcc.PeerWeight.Compare)
+	if !ok {
+		s.Peers = slices.Insert(s.Peers, j, wrcc.PeerWeight{Port: t.Peer, Weight: one})
+	}
+	return &s.Peers[j].Weight
+}
+
+// DropWRCC takes the entry that a target names out of a configuration: a sender, all senders, a peer, all peers of a
+// sender. It tells false for other targets.
+func DropWRCC(c *wrcc.NICConfig, t Target) bool {
+	at := slices.IndexFunc(c.Senders, func(s wrcc.SenderWeight) bool { return s.Name == t.Sender })
+	switch t.Part {
+	case PartSenders:
+		c.Senders = nil
+	case PartSender:
+		if at >= 0 {
+			c.Senders = slices.Delete(c.Senders, at, at+1)
+		}
+	case PartPeers:
+		if at >= 0 {
+			c.Senders[at].Peers = nil
+		}
+	case PartPeer:
+		if at >= 0 {
+			c.Senders[at].Peers = slices.DeleteFunc(c.Senders[at].Peers, func(p wrcc.PeerWeight) bool { return p.Port == t.Peer })
+		}
+	default:
+		return false
+	}
+	return true
+}

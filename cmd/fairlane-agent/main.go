@@ -1,0 +1,11 @@
+// Command fairlane-agent is the host agent: it tells managers of the fabric what the RoCE NICs of a host are set to and what
+// they count, and sets them, over gNMI.
+package main
+
+import (
+	"os"
+
+	"fairlane/internal/agentapp"
+)
+
+func main() { os.Exit(agentapp.Process()) }

@@ -1,0 +1,362 @@
+package agentapp_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/agentapp"
+	"fairlane/internal/gnmid"
+	"fairlane/internal/i18n"
+)
+
+func aiRate() *gnmi.Path {
+	return nicyang.ParamValue(nic, nicparam.Key{Port: 1, Name: "rpg_ai_rate"}).Proto()
+}
+
+func setAI(ctx context.Context, c gnmi.GNMIClient, v uint64) error {
+	_, err := c.Set(ctx, &gnmi.SetRequest{Update: []*gnmi.Update{{Path: aiRate(), Val: gnmid.Uint(v).Typed(gnmi.Encoding_PROTO)}}})
+	return err
+}
+
+func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
+	t.Parallel()
+	m, ca := newMachine(t), newAuthority(t)
+	ca.issue("agent", time.Hour)
+	config := m.config(fmt.Sprintf("listen: [127.0.0.1:0]\ntarget: host-1\ntls: {certificate: %s/agent.pem, key: %s/agent.key, client_ca: %s/ca.pem, allowed: [manager]}\nintervals: {fresh: 0s, sweep: 100ms}", ca.dir, ca.dir, ca.dir))
+	socket := filepath.Join(t.TempDir(), "notify")
+	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer systemd.Close()
+	told := func() string {
+		b := make([]byte, 100)
+		n, err := systemd.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[:n])
+	}
+	address, out, stop := start(t, config, map[string]string{"NOTIFY_SOCKET": socket})
+	if s := told(); s != "READY=1" {
+		t.Error(s)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	manager, viewer, expired := ca.client(address, ca.issue("manager", time.Hour)), ca.client(address, ca.issue("viewer", time.Hour)), ca.client(address, ca.issue("old", -time.Hour))
+	if err := setAI(ctx, manager, 20); err != nil {
+		t.Fatal(err)
+	}
+	if m.value("rpg_ai_rate") != "20" {
+		t.Error(m.value("rpg_ai_rate"))
+	}
+	if err := setAI(ctx, manager, 200000); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), "0..131071") {
+		t.Error(err)
+	}
+	if err := setAI(ctx, viewer, 30); status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), `"viewer"`) {
+		t.Error(err)
+	}
+	reply, err := viewer.Get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Target: "host-1"}, Path: []*gnmi.Path{aiRate()}})
+	if err != nil || string(reply.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonVal()) != "20" {
+		t.Error(err, reply)
+	}
+	if _, err := viewer.Get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Target: "host-2"}, Path: []*gnmi.Path{aiRate()}}); status.Code(err) != codes.NotFound {
+		t.Error(err)
+	}
+	if _, err := expired.Capabilities(ctx, &gnmi.CapabilityRequest{}); status.Code(err) != codes.Unavailable {
+		t.Error(err)
+	}
+	if code, _, stderr := run(t, "restore", "--config", config); code != 1 || !strings.Contains(stderr, "another fairlane-agent has it: stop that first") {
+		t.Error(code, stderr)
+	}
+	if code := stop(); code != 0 {
+		t.Error(code, out)
+	}
+	if s := told(); s != "STOPPING=1" {
+		t.Error(s)
+	}
+	if !strings.Contains(out.String(), "expired") {
+		t.Errorf("the log does not say why a client was refused:\n%s", out)
+	}
+	code, stdout, stderr := run(t, "restore", "--dry-run", "--json", "--config", config)
+	var rows []struct {
+		Name          string
+		Now, Original uint64
+	}
+	if err := json.Unmarshal([]byte(stdout), &rows); code != 0 || err != nil || len(rows) != 1 || rows[0].Now != 20 || rows[0].Original != 5 || m.value("rpg_ai_rate") != "20" {
+		t.Error(code, stdout, stderr, err)
+	}
+	if code, stdout, stderr := run(t, "restore", "--config", config); code != 0 || m.value("rpg_ai_rate") != "5" || !strings.Contains(stdout, "rpg_ai_rate") || !strings.Contains(stderr, "1 parameters have their earlier values") {
+		t.Error(code, stdout, stderr, m.value("rpg_ai_rate"))
+	}
+	if code, stdout, _ := run(t, "restore", "--config", config); code != 0 || !strings.Contains(stdout, "nothing was ever set") {
+		t.Error(code, stdout)
+	}
+}
+
+func TestAnAgentThatStartsAgainKeepsWhatWasSet(t *testing.T) {
+	t.Parallel()
+	m, ca := newMachine(t), newAuthority(t)
+	ca.issue("agent", time.Hour)
+	own := ca.issue("manager", time.Hour)
+	config := m.config(fmt.Sprintf("listen: [127.0.0.1:0]\ntls: {certificate: %s/agent.pem, key: %s/agent.key, client_ca: %s/ca.pem, allowed: [manager]}", ca.dir, ca.dir, ca.dir))
+	address, _, stop := start(t, config, nil)
+	if err := setAI(t.Context(), ca.client(address, own), 20); err != nil {
+		t.Fatal(err)
+	}
+	if code := stop(); code != 0 {
+		t.Error(code)
+	}
+	m.file(rp+"rpg_ai_rate", "5")
+	m.file("proc/sys/kernel/random/boot_id", "11111111-8d6b-4f43-9a0e-0c7a0f3f6a11")
+	if code, stdout, stderr := run(t, "get", "/nics/nic/ports/port/params/param[name=rpg_ai_rate]/config", "--config", config); code != 0 || !strings.HasSuffix(stdout, " 5\n") {
+		t.Error(code, stdout, stderr)
+	}
+	_, _, stop = start(t, config, nil)
+	if m.value("rpg_ai_rate") != "20" {
+		t.Error("not set again after a reboot")
+	}
+	stop()
+}
+
+func TestCheckSaysWhatItFound(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	config := m.config("listen: [127.0.0.1:0]\ninsecure: true")
+	before := m.value("rpg_ai_rate")
+	code, stdout, stderr := run(t, "check", "--config", config, "--json")
+	var out struct {
+		Problems []string
+		NICs     []struct {
+			Name  string
+			Ports []struct {
+				ID     string
+				Params int
+			}
+		}
+		Ways []struct {
+			Backend string `json:"back_end"`
+			Found   bool
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 || len(out.Problems) != 0 {
+		t.Fatal(code, err, stdout, stderr)
+	}
+	if len(out.NICs) != 1 || out.NICs[0].Name != nic || len(out.NICs[0].Ports) != 1 || out.NICs[0].Ports[0].Params < 20 {
+		t.Errorf("%+v", out.NICs)
+	}
+	if len(out.Ways) == 0 || out.Ways[0].Backend != "sysfs" || !out.Ways[0].Found {
+		t.Errorf("%+v", out.Ways)
+	}
+	code, stdout, stderr = run(t, "check", "--config", config, "--lang", "zh")
+	if code != 0 || !strings.Contains(stdout, nic) || !strings.Contains(stdout, "网卡") {
+		t.Error(code, stdout, stderr)
+	}
+	if m.value("rpg_ai_rate") != before {
+		t.Error("check wrote")
+	}
+	if files, err := filepath.Glob(m.journal + "*"); err != nil || len(files) > 0 {
+		t.Error("check wrote a journal", files, err)
+	}
+	config = m.config("tls: {certificate: /nowhere/a.pem}")
+	code, stdout, _ = run(t, "check", "--config", config)
+	for _, want := range []string{"tls.key: found nothing", "tls.client_ca", "tls.allowed", "found no file /nowhere/a.pem"} {
+		if code != 2 || !strings.Contains(stdout, want) {
+			t.Errorf("%d %s: want %q", code, stdout, want)
+		}
+	}
+}
+
+func TestGetPrintsTheTree(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	config := m.config("")
+	code, stdout, stderr := run(t, "get", "--config", config, "--json")
+	var v map[string]any
+	if err := json.Unmarshal([]byte(stdout), &v); code != 0 || err != nil || v["fairlane-nic:nics"] == nil {
+		t.Error(code, err, stderr)
+	}
+	if code, _, stderr := run(t, "get", "/nics/nic[name=none]", "--config", config); code != 1 || !strings.Contains(stderr, "nothing is at /nics/nic[name=none]") {
+		t.Error(code, stderr)
+	}
+	if code, _, stderr := run(t, "get", "/nics/nic[name", "--config", config); code != 2 {
+		t.Error(code, stderr)
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"unknown flag":     {[]string{"--nope"}, "unknown flag"},
+		"unknown command":  {[]string{"nope"}, "nope"},
+		"language":         {[]string{"version", "--lang", "fr"}, "want en or zh"},
+		"no such file":     {[]string{"--config", "/nowhere/a.yaml"}, "no such file"},
+		"no tls":           {[]string{"--config", m.config("")}, "tls.certificate: found nothing"},
+		"too many to get":  {[]string{"get", "/a", "/b"}, "at most 1"},
+		"stray to restore": {[]string{"restore", "now"}, "now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, stderr := run(t, c.args...)
+			if code != 2 || !strings.Contains(stderr, c.says) {
+				t.Errorf("exit %d, %s, want 2 and %q", code, stderr, c.says)
+			}
+		})
+	}
+	if code, stdout, _ := run(t, "version"); code != 0 || !strings.HasPrefix(stdout, "fairlane-agent ") {
+		t.Error(code, stdout)
+	}
+}
+
+func TestConfigurationsThatAreWrong(t *testing.T) {
+	t.Parallel()
+	for text, says := range map[string]string{
+		"lisen: [a]":                     `line 1: found "lisen"`,
+		"tls: {cert: a}":                 `line 1: found "tls.cert"`,
+		"tls: 7":                         "tls.want settings by name",
+		"- a":                            "want settings by name",
+		"listen: a":                      "listen: line 1: want a list",
+		"insecure: perhaps":              `insecure: line 1: found "perhaps"`,
+		"intervals:\n  sweep: 1ms":       `intervals.sweep: line 2: found "1ms", want a duration such as 10s, from 100ms to 1h`,
+		"intervals:\n  fresh: -1s":       "from 0s to 1h",
+		"back_ends: [debugfs, magic]":    `back_ends: line 1: found "magic", want one of sysfs`,
+		"limits: {sets_per_second: 0}":   "want a number from 0.1 to 1000",
+		"limits: {sets_per_second: NaN}": "want a number from 0.1 to 1000",
+		"limits: {subscriptions: 0}":     "from 1 to 10000",
+		"log: {level: loud}":             "want one of debug, info, warn, error",
+		"journal:":                       "found no value",
+		"listen: [a]\nlisten: [b]":       "there twice",
+		"devices: all":                   "want a list",
+		"devices: [\"\"]":                "want a text",
+		"listen: [" + strings.Repeat("a,", 300) + "a]": "at most 256 entries",
+		"a: [": "yaml",
+	} {
+		path := filepath.Join(t.TempDir(), "a.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := agentapp.Load(path); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: %v, want %q", text, err, says)
+		}
+	}
+	for text, says := range map[string]string{
+		"insecure: true": `found "[::]:9339" with insecure, want a loopback address`,
+		"insecure: true\nlisten: [localhost:1]\ntls: {key: k}": "with insecure, want one of them",
+		"listen: []":     "found no address",
+		"listen: [nine]": "want HOST:PORT",
+		"journal: here":  "want an absolute path",
+		"tls: {certificate: c, key: k, client_ca: a, allowed: []}": "tls.allowed: found no name",
+	} {
+		path := filepath.Join(t.TempDir(), "a.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := agentapp.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.CheckServing(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", text, err, says)
+		}
+	}
+	if _, err := agentapp.Load(""); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheExampleConfigurationIsTheDefault(t *testing.T) {
+	t.Parallel()
+	c, err := agentapp.Load("../../deploy/systemd/fairlane-agent.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.CheckServing(); err != nil {
+		t.Error(err)
+	}
+	b, err := os.ReadFile("../../deploy/systemd/fairlane-agent.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range agentapp.Keys() {
+		if last := k.Name[strings.LastIndexByte(k.Name, '.')+1:]; !strings.Contains(string(b), last+":") {
+			t.Errorf("the example does not show %s", k.Name)
+		}
+	}
+}
+
+func TestEveryTextIsUsedAndThere(t *testing.T) {
+	t.Parallel()
+	text, err := i18n.Load("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`"(agent\.[a-z.-]+)"`).FindAllSubmatch(src, -1) {
+			used[string(m[1])] = true
+		}
+		for _, call := range regexp.MustCompile(`heads\(([^)]*)\)`).FindAllSubmatch(src, -1) {
+			for _, m := range regexp.MustCompile(`"([a-z-]+)"`).FindAllSubmatch(call[1], -1) {
+				used["agent.col."+string(m[1])] = true
+			}
+		}
+	}
+	delete(used, "agent.pem")
+	delete(used, "agent.key")
+	delete(used, "agent.yaml")
+	delete(used, "agent.col.")
+	for k := range used {
+		if !text.Has(k) {
+			t.Errorf("text %s is used and not in the catalogue", k)
+		}
+	}
+	for _, k := range text.Keys() {
+		if strings.HasPrefix(k, "agent.") && !used[k] {
+			t.Errorf("text %s is in the catalogue and not used", k)
+		}
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	b, err := os.ReadFile("../../deploy/systemd/fairlane-agent.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte("tls: {allowed: [a]}\nintervals: {sweep: 1s}"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "a.yaml")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := agentapp.Load(path)
+		if err == nil && (c.Sweep < 100*time.Millisecond || c.SetsPerSecond < 0.1 || c.Subscriptions < 1) {
+			t.Errorf("%+v", c)
+		}
+	})
+}

@@ -1,0 +1,264 @@
+package agentapp_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/agentapp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// machine is a directory that looks like the root of a host with one card of one port.
+type machine struct {
+	t       testing.TB
+	dir     string // of the root and the configuration
+	journal string
+}
+
+const (
+	nic  = "0000:3b:00"
+	port = "sys/devices/pci0000:3a/0000:3b:00.0"
+	rp   = "sys/class/net/ens1f0np0/ecn/roce_rp/"
+)
+
+func newMachine(t testing.TB) *machine {
+	t.Helper()
+	return newMachineAt(t, t.TempDir())
+}
+
+func newMachineAt(t testing.TB, dir string) *machine {
+	t.Helper()
+	m := &machine{t, dir, filepath.Join(t.TempDir(), "journal")}
+	for name, text := range map[string]string{
+		"proc/sys/kernel/random/boot_id":                            "3f1a1e9c-8d6b-4f43-9a0e-0c7a0f3f6a11",
+		port + "/uevent":                                            "DRIVER=mlx5_core\nPCI_CLASS=20000\nPCI_ID=15B3:101D\nPCI_SLOT_NAME=0000:3b:00.0",
+		port + "/sriov_numvfs":                                      "0",
+		port + "/net/ens1f0np0/ifindex":                             "4",
+		port + "/net/ens1f0np0/address":                             "b8:59:9f:00:00:00",
+		port + "/net/ens1f0np0/operstate":                           "up",
+		port + "/net/ens1f0np0/speed":                               "200000",
+		port + "/net/ens1f0np0/dev_port":                            "0",
+		port + "/net/ens1f0np0/phys_port_name":                      "p0",
+		port + "/net/ens1f0np0/phys_switch_id":                      "",
+		port + "/infiniband/mlx5_0/fw_ver":                          "22.35.1012",
+		port + "/infiniband/mlx5_0/board_id":                        "MT_0000000359",
+		port + "/infiniband/mlx5_0/hca_type":                        "MT4125",
+		port + "/infiniband/mlx5_0/node_guid":                       "b859:9f03:0000:0001",
+		port + "/infiniband/mlx5_0/ports/1/link_layer":              "Ethernet",
+		port + "/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0":       "ens1f0np0",
+		port + "/infiniband/mlx5_0/ports/1/hw_counters/np_cnp_sent": "11",
+	} {
+		m.file(name, text)
+	}
+	m.link("sys/bus/pci/devices/0000:3b:00.0", port)
+	m.link(port+"/net/ens1f0np0/device", port)
+	m.link("sys/class/net/ens1f0np0", port+"/net/ens1f0np0")
+	m.link("sys/class/infiniband/mlx5_0", port+"/infiniband/mlx5_0")
+	m.link(port+"/infiniband/mlx5_0/device", port)
+	for _, p := range nicparam.New(nicparam.Caps{}).By(nicparam.Sysfs) {
+		s, _ := p.Source(nicparam.Sysfs)
+		for i := range p.Scope.Size() {
+			m.file("sys/class/net/ens1f0np0/ecn/"+strings.ReplaceAll(s.Name, "<index>", strconv.Itoa(i)), strconv.FormatUint(p.Default, 10))
+		}
+	}
+	return m
+}
+
+func (m *machine) root(name string) string { return filepath.Join(m.dir, "root", name) }
+
+func (m *machine) file(name, text string) {
+	m.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(m.root(name)), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(m.root(name), []byte(text+"\n"), 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) link(name, target string) {
+	m.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(m.root(name)), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	to, err := filepath.Rel(filepath.Dir(m.root(name)), m.root(target))
+	if err == nil {
+		err = os.Symlink(to, m.root(name))
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// value is what a file of the reaction point holds.
+func (m *machine) value(name string) string {
+	m.t.Helper()
+	b, err := os.ReadFile(m.root(rp + name))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// config writes a configuration with the machine's root and journal and returns its path.
+func (m *machine) config(more string) string {
+	m.t.Helper()
+	path := filepath.Join(m.dir, "agent.yaml")
+	text := fmt.Sprintf("root: %s\njournal: %s\nback_ends: [sysfs]\n%s\n", filepath.Join(m.dir, "root"), m.journal, more)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	return path
+}
+
+// run runs a command and returns its exit code and what it printed.
+func run(t testing.TB, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = agentapp.Main(t.Context(), args, func(string) string { return "" }, &out, &err)
+	return code, out.String(), err.String()
+}
+
+// log is what a process prints.
+type log struct {
+	mu    sync.Mutex
+	b     bytes.Buffer
+	lines chan string // with "listening" in them
+}
+
+func (l *log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if strings.Contains(string(b), `"msg":"listening"`) {
+		l.lines <- string(b)
+	}
+	return l.b.Write(b)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// start runs the agent until stop is called, which returns its exit code, and returns its address.
+func start(t testing.TB, config string, env map[string]string) (address string, out *log, stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out = &log{lines: make(chan string, 4)}
+	done := make(chan int, 1)
+	go func() {
+		done <- agentapp.Main(ctx, []string{"--config", config}, func(k string) string { return env[k] }, out, out)
+	}()
+	stop = sync.OnceValue(func() int { cancel(); return <-done })
+	t.Cleanup(func() { stop() })
+	select {
+	case line := <-out.lines:
+		_, rest, _ := strings.Cut(line, `"addr":"`)
+		address, _, _ = strings.Cut(rest, `"`)
+	case code := <-done:
+		done <- code
+		t.Fatalf("ended with %d: %s", code, out)
+	case <-time.After(time.Minute):
+		t.Fatalf("nobody listens: %s", out)
+	}
+	return address, out, stop
+}
+
+// authority signs certificates.
+type authority struct {
+	t    testing.TB
+	dir  string
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+	pool *x509.CertPool
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{t: t, dir: t.TempDir(), key: key, pool: x509.NewCertPool()}
+	a.cert = &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-100 * time.Hour),
+		NotAfter: time.Now().Add(100 * time.Hour), KeyUsage: x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true}
+	der := a.sign(a.cert, &key.PublicKey)
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.pool.AddCert(parsed)
+	a.write("ca.pem", "CERTIFICATE", der)
+	return a
+}
+
+func (a *authority) sign(c *x509.Certificate, key *ecdsa.PublicKey) []byte {
+	a.t.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, key, a.key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return der
+}
+
+func (a *authority) write(name, kind string, der []byte) {
+	a.t.Helper()
+	if err := os.WriteFile(filepath.Join(a.dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// issue makes a certificate and its key, as files NAME.pem and NAME.key.
+func (a *authority) issue(name string, until time.Duration) tls.Certificate {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	der := a.sign(&x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-50 * time.Hour), NotAfter: time.Now().Add(until), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}}, &key.PublicKey)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.write(name+".pem", "CERTIFICATE", der)
+	a.write(name+".key", "PRIVATE KEY", private)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// client connects with a certificate.
+func (a *authority) client(address string, own tls.Certificate) gnmi.GNMIClient {
+	a.t.Helper()
+	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13})))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { _ = c.Close() })
+	return gnmi.NewGNMIClient(c)
+}

@@ -1,0 +1,289 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/sim/ether"
+	"fairlane/sim/etherlive"
+	"fairlane/sim/gnmidev"
+	"fairlane/sim/p4dev"
+	"fairlane/sim/scenario"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/inventory"
+	"fairlane/subnet/topofile"
+	"fairlane/tenants"
+	"fairlane/wrcc"
+)
+
+// etherCase is a live Ethernet fabric to be: its topology, its tenants, and their flows, which never end.
+type etherCase struct {
+	name, description string
+	plane             policy.Plane
+	fabric            *subnet.Fabric
+	tenants           []tenants.Tenant
+	flows             []tenants.Flow
+	buffer            ether.Buffer
+	buffers           map[int32]ether.Buffer
+	seed              uint64
+}
+
+// etherCaseOf turns an Ethernet scenario into one that lives: its flows become tenants' queue pairs that send without end. It
+// refuses traffic that ends or is drawn from a distribution.
+func etherCaseOf(s *scenario.Scenario) (*etherCase, error) {
+	e := s.Ethernet
+	c := &etherCase{
+		name: s.Name, description: s.Description, plane: policy.PlaneRoCE, fabric: s.Fabric, seed: s.Config.Seed,
+		buffer: e.Model.Buffer, buffers: e.SwitchBuffers(s.Fabric),
+	}
+	if e.WRCC != nil {
+		c.plane = policy.PlaneWRCC
+	}
+	if len(e.Workload) > 0 || e.BiCC != nil {
+		return nil, usagef("scenario %s: a live fabric carries tenants' flows without end: want no workload and no bicc", s.Name)
+	}
+	hosts := scenario.Hosts(s.Fabric)
+	for i := range e.Flows {
+		f := &e.Flows[i]
+		if f.Bytes != 0 || f.Start != 0 || f.Stop != 0 {
+			return nil, usagef("scenario %s: flow %d begins late or ends: a live fabric carries flows without end", s.Name, i)
+		}
+		c.flows = append(c.flows, tenants.Flow{
+			Tenant: s.Tenants[f.Tenant].Name, Src: s.Fabric.PortID(hosts[f.Src]), Dst: s.Fabric.PortID(hosts[f.Dst]), QPs: max(1, f.Count), Demand: f.Demand,
+		})
+	}
+	for i, t := range s.Tenants {
+		t.Attachments = nil
+		c.tenants = append(c.tenants, t)
+		c.tenants[i].Attachments = nil
+	}
+	c.tenants = tenants.Attach(c.tenants, c.flows)
+	if err := tenants.Validate(c.tenants, c.flows); err != nil {
+		return nil, usagef("scenario %s: %w", s.Name, err)
+	}
+	return c, nil
+}
+
+// etherLive is a simulated Ethernet fabric that runs and answers gNMI and, where switches are for WRCC, P4Runtime.
+type etherLive struct {
+	c      *etherCase
+	fabric *etherlive.Fabric
+	gnmi   *gnmidev.Server
+	p4     *p4dev.Server // nil without WRCC
+
+	addr, p4Addr string
+	dir          string // of the inventory
+	ownDir       bool   // it goes with the fabric
+	group        *errgroup.Group
+	stop         context.CancelFunc
+	done         context.Context // ends when the fabric does
+}
+
+// etherOptions say where a live fabric answers.
+type etherOptions struct {
+	addr      string // of gNMI, a loopback address; empty is any free port
+	dir       string // for the inventory and the fabric file; empty is a new one that goes with the fabric
+	timeScale float64
+}
+
+// inventoryName is the file that says where the devices of a live fabric answer.
+const inventoryName = "inventory.yaml"
+
+// startEther builds a live fabric, serves its devices until the context ends or close is called, and writes the inventory.
+func startEther(ctx context.Context, c *etherCase, o etherOptions) (_ *etherLive, err error) {
+	l := &etherLive{c: c, dir: o.dir}
+	l.fabric, err = etherlive.New(c.fabric, c.flows, etherlive.Options{
+		WRCC: c.plane == policy.PlaneWRCC, Seed: c.seed, TimeScale: o.timeScale, Buffer: c.buffer, Buffers: c.buffers,
+	})
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	began := time.Now()
+	l.gnmi, err = gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return began.Add(wallDuration(l.fabric.Now())) }})
+	if err != nil {
+		return nil, err
+	}
+	if err = l.addDevices(); err != nil {
+		l.gnmi.Close()
+		return nil, err
+	}
+	ctx, l.stop = context.WithCancel(ctx)
+	l.group, l.done = errgroup.WithContext(ctx)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	if err = l.serve(o.addr); err != nil {
+		return nil, err
+	}
+	l.group.Go(func() error { return l.fabric.Run(l.done) })
+	if err = l.write(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// addDevices puts a device before the data plane of every host and switch.
+func (l *etherLive) addDevices() error {
+	if l.c.plane == policy.PlaneWRCC {
+		l.p4 = p4dev.NewServer()
+	}
+	for i := range l.c.fabric.Nodes {
+		var err error
+		switch l.c.fabric.Nodes[i].Kind {
+		case subnet.KindCA:
+			err = l.addHost(int32(i))
+		case subnet.KindSwitch:
+			err = l.addSwitch(int32(i))
+		}
+		if err != nil {
+			return fmt.Errorf("simulated devices: %w", err)
+		}
+	}
+	return nil
+}
+
+// simulatedCaps are what the simulated NICs have.
+func simulatedCaps() nicparam.Caps {
+	c := nicparam.Caps{GeneralCC: true, NewNV: true, Switchdev: true, VFRates: true, TCRates: true}
+	c.Rate32 = true
+	return c
+}
+
+func (l *etherLive) addHost(node int32) error {
+	n := &l.c.fabric.Nodes[node]
+	card := gnmidev.CardOptions{GUID: n.GUID, Caps: simulatedCaps()}
+	for num := 1; num < len(n.Ports); num++ {
+		ref := subnet.PortRef{Node: node, Port: ident.PortNum(num)}
+		link, _ := l.c.fabric.Link(ref)
+		if link == nil {
+			continue
+		}
+		nic, err := l.fabric.NIC(l.c.fabric.PortID(ref))
+		if err != nil {
+			return err
+		}
+		port := gnmidev.PortOptions{Number: num, Plane: nic, Speed: link.Rate, Functions: len(nic.Tenants())}
+		if l.c.plane == policy.PlaneWRCC {
+			port.Senders = wrcc.MaxSenders
+		}
+		card.Ports = append(card.Ports, port)
+	}
+	if len(card.Ports) == 0 {
+		return nil
+	}
+	_, err := l.gnmi.AddHost(n.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{card}})
+	return err
+}
+
+func (l *etherLive) addSwitch(node int32) error {
+	n := &l.c.fabric.Nodes[node]
+	if l.p4 != nil {
+		plane, err := l.fabric.FairSwitch(n.GUID)
+		if err != nil {
+			return err
+		}
+		d, err := l.p4.Add(uint64(n.GUID), p4dev.Options{Ports: len(n.Ports) - 1, Plane: plane})
+		if err != nil {
+			return err
+		}
+		d.Put(plane.DefaultFair()) // as it comes: the same rate for everybody
+		return nil
+	}
+	plane, err := l.fabric.Switch(n.GUID)
+	if err != nil {
+		return err
+	}
+	o := gnmidev.SwitchOptions{Plane: plane}
+	for num := 1; num < len(n.Ports); num++ {
+		port := gnmidev.SwitchPort{}
+		if link, _ := l.c.fabric.Link(subnet.PortRef{Node: node, Port: ident.PortNum(num)}); link != nil {
+			port.Speed = link.Rate
+		}
+		o.Ports = append(o.Ports, port)
+	}
+	_, err = l.gnmi.AddSwitch(n.Name, o)
+	return err
+}
+
+// serve opens the listeners.
+func (l *etherLive) serve(addr string) error {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(l.done, "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("serve the simulated fabric: %w", err)
+	}
+	l.addr = listener.Addr().String()
+	l.group.Go(func() error { return l.gnmi.Serve(l.done, listener) })
+	if l.p4 == nil {
+		return nil
+	}
+	host, _, _ := net.SplitHostPort(l.addr) // it is an address
+	p4, err := lc.Listen(l.done, "tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		return fmt.Errorf("serve the simulated fabric: %w", err)
+	}
+	l.p4Addr = p4.Addr().String()
+	l.group.Go(func() error { return l.p4.Serve(l.done, p4) })
+	return nil
+}
+
+// write writes the inventory and the fabric file beside it.
+func (l *etherLive) write() error {
+	if l.dir == "" {
+		var err error
+		if l.dir, err = os.MkdirTemp("", "fairlane-ethernet-"); err != nil {
+			return err
+		}
+		l.ownDir = true
+	} else if err := os.MkdirAll(l.dir, 0o750); err != nil {
+		return err
+	}
+	v := &inventory.Inventory{Fabric: "fabric.yaml", Agents: l.addr, Switches: l.addr, Protocol: inventory.SONiC}
+	if l.p4 != nil {
+		v.Switches, v.Protocol = l.p4Addr, inventory.P4Runtime
+	}
+	err := writeFile(filepath.Join(l.dir, v.Fabric), func(w io.Writer) error { return topofile.WriteYAML(w, l.c.fabric) })
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(l.dir, inventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
+}
+
+// source is where a manager finds the fabric.
+func (l *etherLive) source() string { return "ethernet:" + filepath.Join(l.dir, inventoryName) }
+
+// close stops the fabric and waits for it.
+func (l *etherLive) close() error {
+	l.stop()
+	err := l.group.Wait()
+	l.gnmi.Close()
+	if l.ownDir {
+		err = errors.Join(err, os.RemoveAll(l.dir))
+	}
+	return errors.Join(err, l.fabric.Err())
+}
+
+// wait returns when the fabric's own time has advanced by span.
+func (l *etherLive) wait(ctx context.Context, span quantity.Picoseconds) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.done, cancel)() // a fabric that died stands still
+	return waitFor(ctx, l.fabric, l.fabric.Now()+span)
+}

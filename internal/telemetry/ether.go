@@ -1,0 +1,197 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// Octets is one counter of octets as a device told it.
+type Octets struct {
+	N uint64
+	// At is the device's clock when it read the counter; only differences mean something.
+	At  quantity.Picoseconds
+	Err error // why there is no value
+}
+
+// NICReading is what a NIC port has counted.
+type NICReading struct {
+	Tx, Rx    Octets               // of the port, all that is on it
+	Functions map[int]FunctionRead // by index; empty when the port has none that can be read
+	Senders   map[string]Octets    // sent, by name; WRCC
+}
+
+// FunctionRead is what a virtual function has counted.
+type FunctionRead struct{ Tx, Rx Octets }
+
+// EtherSource reads counters of devices on Ethernet. A method fails when the device cannot be read at all. Methods are
+// called concurrently for different ports.
+type EtherSource interface {
+	ReadNIC(ctx context.Context, port ident.PortID) (NICReading, error)
+	// ReadSwitch returns what a port of a switch has sent.
+	ReadSwitch(ctx context.Context, port ident.PortID) (Octets, error)
+}
+
+// EtherOptions configure an EtherCollector; zero fields are as in Options.
+type EtherOptions struct {
+	Parallel  int
+	TimeScale float64
+}
+
+// EtherCollector measures what tenants get on an Ethernet fabric: a tenant that has a port to itself by the
+// port's counter, one that shares a port by that of its virtual function, and on the WRCC plane by its senders'.
+type EtherCollector struct {
+	source EtherSource
+	o      Options
+	plan   *policy.Plan
+	topo   *subnet.Fabric
+	flows  []tenants.Flow
+	nics   []ident.PortID
+	ports  []ident.PortID // of switches
+	at     map[ident.PortID][]string
+}
+
+// NewEther returns a collector for a plan of an Ethernet plane and the flows that it was made for. It fails on options out of
+// range and when there is nothing to measure.
+func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tenants.Flow, o EtherOptions) (*EtherCollector, error) {
+	common := Options{Parallel: o.Parallel, TimeScale: o.TimeScale}
+	if err := common.complete(); err != nil {
+		return nil, err
+	}
+	c := &EtherCollector{source: source, o: common, plan: p, topo: f, flows: flows, at: tenantsAt(p, flows)}
+	for i := range flows {
+		c.nics = append(c.nics, flows[i].Src)
+	}
+	for i := range p.Links {
+		switch l := &p.Links[i]; {
+		case c.isNIC(l.Peer):
+			c.nics = append(c.nics, l.Peer)
+		case c.isNIC(l.Port):
+			c.nics = append(c.nics, l.Port)
+		default:
+			c.ports = append(c.ports, l.Port)
+		}
+	}
+	for _, list := range []*[]ident.PortID{&c.nics, &c.ports} {
+		slices.SortFunc(*list, ident.PortID.Compare)
+		*list = slices.Compact(*list)
+	}
+	if len(c.nics)+len(c.ports) == 0 {
+		return nil, errors.New("no ports to measure: the plan was made for no flows")
+	}
+	return c, nil
+}
+
+// tenantsAt lists the tenants of each port by name: a tenant's position is the index of its virtual function.
+func tenantsAt(p *policy.Plan, flows []tenants.Flow) map[ident.PortID][]string {
+	at := make(map[ident.PortID][]string)
+	add := func(id ident.PortID, tenant string) {
+		list := at[id]
+		if k, has := slices.BinarySearch(list, tenant); !has {
+			at[id] = slices.Insert(list, k, tenant)
+		}
+	}
+	if p.RoCE != nil {
+		for i := range p.RoCE.Traffic {
+			add(p.RoCE.Traffic[i].Port, p.RoCE.Traffic[i].Tenant)
+		}
+	}
+	for i := range flows {
+		add(flows[i].Src, flows[i].Tenant)
+		add(flows[i].Dst, flows[i].Tenant)
+	}
+	return at
+}
+
+func (c *EtherCollector) isNIC(id ident.PortID) bool {
+	ref, ok := c.topo.PortByID(id)
+	return ok && c.topo.Nodes[ref.Node].Kind == subnet.KindCA
+}
+
+// etherSample is one reading of everything.
+type etherSample struct {
+	nics   map[ident.PortID]*NICReading
+	ports  map[ident.PortID]Octets
+	silent map[ident.PortID]error
+}
+
+func (c *EtherCollector) sample(ctx context.Context) (*etherSample, error) {
+	nics, faults := make([]NICReading, len(c.nics)), make([]error, len(c.nics))
+	ports := make([]Octets, len(c.ports))
+	var g errgroup.Group
+	g.SetLimit(c.o.Parallel)
+	for i, id := range c.nics {
+		g.Go(func() error { nics[i], faults[i] = c.source.ReadNIC(ctx, id); return nil })
+	}
+	for i, id := range c.ports {
+		g.Go(func() error {
+			var err error
+			if ports[i], err = c.source.ReadSwitch(ctx, id); err != nil {
+				ports[i].Err = err
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // each reading carries its own error
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read counters: %w", err)
+	}
+	s := &etherSample{nics: make(map[ident.PortID]*NICReading, len(nics)), ports: make(map[ident.PortID]Octets, len(ports)), silent: map[ident.PortID]error{}}
+	for i, id := range c.nics {
+		s.nics[id] = &nics[i]
+		if faults[i] != nil {
+			s.silent[id] = faults[i]
+		}
+	}
+	for i, id := range c.ports {
+		s.ports[id] = ports[i]
+	}
+	return s, nil
+}
+
+// Measure reads counters until window has passed on the clocks of all devices that can be read, and reports the
+// shares over that time. The window is device time, from 1 us to 1 h. It fails as Collector.Measure does.
+func (c *EtherCollector) Measure(ctx context.Context, window quantity.Picoseconds) (Report, error) {
+	if window < quantity.Microsecond || window > 3600*quantity.Second {
+		return Report{}, fmt.Errorf("window of %s: want 1 us to 1 h", window)
+	}
+	first, err := c.sample(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	wall := func(p quantity.Picoseconds) time.Duration {
+		return time.Duration(min(float64(p)/1000/c.o.TimeScale, float64(365*24*time.Hour)))
+	}
+	limit := 10*wall(window) + 10*time.Second
+	begun := time.Now()
+	for left := window; ; {
+		if err := sleep(ctx, max(wall(left), time.Millisecond)); err != nil {
+			return Report{}, fmt.Errorf("measure: %w", err)
+		}
+		last, err := c.sample(ctx)
+		if err != nil {
+			return Report{}, err
+		}
+		w := etherWindow{c: c, a: first, b: last}
+		r := w.report()
+		switch {
+		case r.Window >= window:
+			return r, nil
+		case !w.read:
+			return r, fmt.Errorf("no port could be measured: %w", errors.Join(w.faults...))
+		case time.Since(begun) > limit:
+			return r, fmt.Errorf("%s of device time in %s, want %s: %w", r.Window, time.Since(begun).Round(time.Millisecond), window, ErrNoTime)
+		}
+		left = window - r.Window
+	}
+}

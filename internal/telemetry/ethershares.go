@@ -1,0 +1,224 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"fairlane/internal/quantity"
+	"fairlane/internal/stats"
+	"fairlane/policy"
+	"fairlane/subnet/ident"
+)
+
+// ErrStale is a counter that its device had not refreshed since the reading before.
+var ErrStale = errors.New("counter was not refreshed")
+
+// etherWindow is what happened between two samples.
+type etherWindow struct {
+	c    *EtherCollector
+	a, b *etherSample
+
+	read    bool // some counter could be read at both ends
+	elapsed quantity.Picoseconds
+	faults  []error
+}
+
+// report computes the shares of the window.
+func (w *etherWindow) report() Report {
+	p := w.c.plan
+	r := Report{Complete: true, Tenants: []TenantShare{}, Links: []LinkUse{}}
+	for _, t := range p.Tenants {
+		ts := TenantShare{Tenant: t.Tenant, Weight: t.Weight, Entitled: t.Entitled}
+		if delivered, err := w.tenant(t.Tenant); err != nil {
+			ts.Problem = err.Error()
+			w.faults = append(w.faults, err)
+		} else {
+			ts.Measured, ts.Delivered, ts.ShareError = true, delivered, stats.ShareError(delivered, t.Entitled)
+		}
+		r.Complete = r.Complete && ts.Measured
+		r.Tenants = append(r.Tenants, ts)
+	}
+	for i := range p.Links {
+		lu := w.link(&p.Links[i])
+		r.Complete = r.Complete && lu.Measured
+		r.Links = append(r.Links, lu)
+	}
+	r.Window = w.elapsed
+	r.sumUp()
+	return r
+}
+
+// rate is that of a counter over the window.
+func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate, error) {
+	span := b.At - a.At
+	if err := errors.Join(a.Err, b.Err); err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrUnread, err)
+	}
+	if !w.read || span < w.elapsed {
+		w.read, w.elapsed = true, max(span, 0)
+	}
+	switch {
+	case span == 0:
+		return 0, ErrNoTime
+	case span < 0:
+		return 0, fmt.Errorf("clock: %w", ErrReset)
+	case b.N < a.N || b.N-a.N > wordsIn(span, link)*wordOctets:
+		return 0, fmt.Errorf("%d octets after %d: %w", b.N, a.N, ErrReset)
+	}
+	return quantity.BitRate(min(mulDiv(mulDiv(b.N-a.N, 8, 1), uint64(quantity.Second), uint64(span)), 1<<63-1)), nil
+}
+
+// nic is both readings of a NIC port.
+func (w *etherWindow) nic(id ident.PortID) (a, b *NICReading, err error) {
+	if err := errors.Join(w.a.silent[id], w.b.silent[id]); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnread, err)
+	}
+	a, b = w.a.nics[id], w.b.nics[id]
+	if a == nil || b == nil {
+		return nil, nil, ErrUnread
+	}
+	return a, b, nil
+}
+
+// tenant is what a tenant sends, summed over its ports.
+func (w *etherWindow) tenant(name string) (quantity.BitRate, error) {
+	sum, seen := quantity.BitRate(0), map[ident.PortID]bool{}
+	for i := range w.c.flows {
+		f := &w.c.flows[i]
+		if f.Tenant != name || seen[f.Src] {
+			continue
+		}
+		seen[f.Src] = true
+		r, err := w.sent(name, f.Src)
+		if err != nil {
+			return 0, fmt.Errorf("port %s: %w", w.name(f.Src), err)
+		}
+		sum += r
+	}
+	if len(seen) == 0 {
+		return 0, errors.New("no flows in the plan")
+	}
+	return sum, nil
+}
+
+// sent is what a tenant sends from one port.
+func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, error) {
+	a, b, err := w.nic(id)
+	if err != nil {
+		return 0, err
+	}
+	link := w.linkRate(id)
+	if w.c.plan.WRCC != nil {
+		if r, ok, err := w.senders(tenant, a, b, link); ok || err != nil {
+			return r, err
+		}
+	}
+	if len(w.c.at[id]) == 1 {
+		return w.rate(a.Tx, b.Tx, link)
+	}
+	i := w.function(tenant, id)
+	fa, okA := a.Functions[i]
+	fb, okB := b.Functions[i]
+	if !okA || !okB {
+		return 0, fmt.Errorf("%d tenants are on it and the counters of virtual function %d, which is this tenant's, are not there: %w", len(w.c.at[id]), i, ErrUnread)
+	}
+	return w.rate(fa.Tx, fb.Tx, link)
+}
+
+// senders is what the senders of a tenant send; false when the port counts none of it.
+func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.BitRate) (sum quantity.BitRate, found bool, err error) {
+	for name, last := range b.Senders {
+		if of, _, _ := strings.Cut(name, "/"); of != tenant {
+			continue
+		}
+		first, ok := a.Senders[name]
+		if !ok {
+			continue // it came with the plan: what it sent before is not known
+		}
+		r, err := w.rate(first, last, link)
+		if err != nil {
+			return 0, true, fmt.Errorf("sender %s: %w", name, err)
+		}
+		sum, found = sum+r, true
+	}
+	return sum, found, nil
+}
+
+// function is the index of a tenant's virtual function at a port, -1 for none.
+func (w *etherWindow) function(tenant string, id ident.PortID) int {
+	for i, t := range w.c.at[id] {
+		if t == tenant {
+			return i
+		}
+	}
+	return -1
+}
+
+func (w *etherWindow) name(id ident.PortID) string {
+	if ref, ok := w.c.topo.PortByID(id); ok {
+		return w.c.topo.PortName(ref)
+	}
+	return id.String()
+}
+
+func (w *etherWindow) linkRate(id ident.PortID) quantity.BitRate {
+	if ref, ok := w.c.topo.PortByID(id); ok {
+		if l, _ := w.c.topo.Link(ref); l != nil {
+			return l.Rate
+		}
+	}
+	return 0
+}
+
+// link is the use of a contended link: what the NIC at its end counts, or the switch that sends on it.
+func (w *etherWindow) link(l *policy.LinkShare) LinkUse {
+	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
+	nic, received := l.Peer, true
+	if !w.c.isNIC(nic) {
+		nic, received = l.Port, false
+	}
+	pick := func(tx, rx Octets) Octets {
+		if received {
+			return rx
+		}
+		return tx
+	}
+	rate := w.linkRate(l.Port)
+	var a, b *NICReading
+	var err error
+	if w.c.isNIC(nic) {
+		if a, b, err = w.nic(nic); err == nil {
+			lu.Used, err = w.rate(pick(a.Tx, a.Rx), pick(b.Tx, b.Rx), rate)
+		}
+	} else {
+		lu.Used, err = w.rate(w.a.ports[l.Port], w.b.ports[l.Port], rate)
+	}
+	if lu.Measured = err == nil; err != nil {
+		lu.Problem = err.Error()
+		w.faults = append(w.faults, fmt.Errorf("link %s: %w", l.Name, err))
+	} else if l.Capacity > 0 {
+		lu.Utilisation = float64(lu.Used) / float64(l.Capacity)
+	}
+	for _, t := range l.Tenants {
+		lt := LinkTenant{Tenant: t.Tenant, Entitled: t.Entitled}
+		switch {
+		case a == nil || b == nil || err != nil:
+		case len(w.c.at[nic]) == 1 && w.c.at[nic][0] == t.Tenant:
+			lt.Measured, lt.Delivered = true, lu.Used
+		default:
+			i := w.function(t.Tenant, nic)
+			fa, okA := a.Functions[i]
+			fb, okB := b.Functions[i]
+			if okA && okB {
+				got, err := w.rate(pick(fa.Tx, fa.Rx), pick(fb.Tx, fb.Rx), rate)
+				lt.Measured, lt.Delivered = err == nil, got
+			}
+		}
+		if lt.Measured {
+			lt.ShareError = stats.ShareError(lt.Delivered, lt.Entitled)
+		}
+		lu.Tenants = append(lu.Tenants, lt)
+	}
+	return lu
+}

@@ -1,0 +1,209 @@
+package gnmidev
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/ccconfig/ecn"
+	cgnmi "fairlane/ccconfig/gnmi"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// twins are simulated devices as the conformance suite of drivers misuses them.
+type twins struct {
+	t        testing.TB
+	hosts    map[ident.GUID]*Host
+	switches map[ident.GUID]*Switch
+}
+
+func (f twins) device(d driver.Device) *gate {
+	if h := f.hosts[d.ID.Node]; h != nil {
+		return &h.gate
+	}
+	return &f.switches[d.ID.Node].gate
+}
+
+func (f twins) check(err error) {
+	if err != nil {
+		f.t.Error(err)
+	}
+}
+
+func (f twins) Truth(d driver.Device) driver.Settings {
+	h := f.hosts[d.ID.Node]
+	if h == nil {
+		return driver.Settings{Queues: &driver.QueueState{Marking: f.switches[d.ID.Node].Marking()}}
+	}
+	set, senders, err := h.Settings(d.ID)
+	f.check(err)
+	out := &driver.NICState{}
+	for _, s := range set {
+		out.Params = append(out.Params, driver.NICParam{Name: s.Name, Index: s.Index, Value: s.Value})
+	}
+	out.Sort()
+	if d.Plane == driver.PlaneWRCC {
+		out.WRCC = senders
+	}
+	return driver.Settings{NIC: out}
+}
+
+func (f twins) Put(d driver.Device, s driver.Settings) {
+	h := f.hosts[d.ID.Node]
+	if h == nil {
+		f.switches[d.ID.Node].PutMarking(s.Queues.Marking)
+		return
+	}
+	var set []nicparam.Setting
+	for _, p := range s.NIC.Params {
+		set = append(set, nicparam.Setting{Key: nicparam.Key{Name: p.Name, Index: p.Index}, Value: p.Value})
+	}
+	f.check(h.Put(d.ID, set))
+	if d.Plane == driver.PlaneWRCC {
+		f.check(h.PutSenders(d.ID, s.NIC.WRCC))
+	}
+}
+
+func (f twins) Reboot(d driver.Device) {
+	if h := f.hosts[d.ID.Node]; h != nil {
+		h.Reset() // an agent that remembers would set everything again
+		return
+	}
+	f.switches[d.ID.Node].Reset()
+}
+
+func (f twins) Writes(d driver.Device) int { return f.device(d).Sets() }
+
+func (f twins) LoseRequests(d driver.Device, after, n int) {
+	f.device(d).Inject(func(x *Faults) { x.PassWrites, x.LoseRequests = after, n })
+}
+
+func (f twins) LoseReply(d driver.Device, after int) {
+	f.device(d).Inject(func(x *Faults) { x.LoseReply, x.PassReplies = true, after })
+}
+
+func (f twins) Busy(d driver.Device, n int) { f.device(d).Inject(func(x *Faults) { x.Busy = n }) }
+
+func (f twins) Disable(d driver.Device) {
+	f.device(d).Inject(func(x *Faults) { x.Disabled = true })
+}
+
+func (f twins) Partial(d driver.Device) {
+	if h := f.hosts[d.ID.Node]; h != nil {
+		f.check(h.InjectPort(d.ID, func(x *PortFaults) { x.PassWrites, x.SkipWrites = 2, 1 }))
+		return
+	}
+	f.switches[d.ID.Node].InjectSwitch(func(x *SwitchFaults) { x.Partial = true })
+}
+
+func (f twins) Clamp(d driver.Device) {
+	if h := f.hosts[d.ID.Node]; h != nil {
+		f.check(h.InjectPort(d.ID, func(x *PortFaults) { x.MostAIRate = drivertest.ClampedValue }))
+		return
+	}
+	f.switches[d.ID.Node].InjectSwitch(func(x *SwitchFaults) { x.MostThreshold = drivertest.ClampedBytes })
+}
+
+func (f twins) Heal(d driver.Device) {
+	if h := f.hosts[d.ID.Node]; h != nil {
+		h.Heal()
+		return
+	}
+	f.switches[d.ID.Node].Heal()
+}
+
+// manager is the driver of a rig's devices, whose targets are named as they are.
+func (r *rig) manager(t testing.TB, dialect cgnmi.Dialect) *cgnmi.Driver {
+	t.Helper()
+	d, err := cgnmi.New(cgnmi.Options{Insecure: true, Dial: r.dial, Target: func(d driver.Device) (cgnmi.Target, error) {
+		name, _, _ := strings.Cut(d.Name, "/")
+		return cgnmi.Target{Address: "rig", Name: name, Dialect: dialect}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// nicHarness is the driver over hosts with each kind of driver, and one with WRCC.
+func nicHarness(t testing.TB) drivertest.Harness {
+	r := newRig(t)
+	f := twins{t: t, hosts: map[ident.GUID]*Host{}}
+	h := drivertest.Harness{Driver: r.manager(t, cgnmi.Agent), Atomic: true, Faults: f}
+	for i, how := range []Driver{KernelDriver, VendorDriver, VendorDriverParams} {
+		d := driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: testGUID + ident.GUID(i), Port: 2}, Name: []string{"kernel/2", "vendor/2", "wrcc/2"}[i], Kind: subnet.KindCA}
+		o := CardOptions{GUID: d.ID.Node, Driver: how, Ports: []PortOptions{{}, {Speed: 100 * quantity.Gbps}}}
+		if i == 2 {
+			d.Plane = driver.PlaneWRCC
+			o.Ports[1].Senders = 16
+		}
+		name, _, _ := strings.Cut(d.Name, "/")
+		host, err := r.AddHost(name, HostOptions{Cards: []CardOptions{o}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.hosts[d.ID.Node] = host
+		h.Devices = append(h.Devices, d)
+	}
+	return h
+}
+
+// switchHarness is the driver over two switches of a dialect.
+func switchHarness(t testing.TB, of cgnmi.Dialect, change func(*SwitchOptions)) drivertest.Harness {
+	r := newRig(t)
+	f := twins{t: t, switches: map[ident.GUID]*Switch{}}
+	h := drivertest.Harness{Driver: r.manager(t, of), Atomic: true, Faults: f}
+	for i, name := range []string{"leaf-1", "leaf-2"} {
+		d := driver.Device{Plane: driver.PlaneRoCE, ID: ident.PortID{Node: 0x51 + ident.GUID(i)}, Name: name, Kind: subnet.KindSwitch, Ports: 4}
+		o := SwitchOptions{Ports: make([]SwitchPort, d.Ports)}
+		if of == cgnmi.OpenConfig {
+			o.Dialect = OpenConfig
+		}
+		if change != nil {
+			change(&o)
+		}
+		w, err := r.AddSwitch(name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.switches[d.ID.Node] = w
+		h.Devices = append(h.Devices, d)
+	}
+	return h
+}
+
+func TestConformanceOnNICs(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, nicHarness)
+}
+
+func TestConformanceOnSONiC(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, func(t testing.TB) drivertest.Harness {
+		return switchHarness(t, cgnmi.SONiC, func(o *SwitchOptions) { o.Unguarded = true })
+	})
+}
+
+func TestConformanceOnGuardedSONiC(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, func(t testing.TB) drivertest.Harness {
+		h := switchHarness(t, cgnmi.SONiC, nil)
+		h.Samples = func(d driver.Device, c driver.Capabilities) []driver.Settings {
+			return slices.DeleteFunc(drivertest.Samples(d, c), func(s driver.Settings) bool { // of one rule: the stock profile's thresholds
+				return slices.ContainsFunc(s.Queues.Marking, func(q ecn.QueueMarking) bool { return q.Marking != s.Queues.Marking[0].Marking })
+			})
+		}
+		return h
+	})
+}
+
+func TestConformanceOnOpenConfig(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, func(t testing.TB) drivertest.Harness { return switchHarness(t, cgnmi.OpenConfig, nil) })
+}

@@ -1,0 +1,140 @@
+package gnmidev
+
+import (
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlane/ccconfig/niccount"
+	"fairlane/internal/quantity"
+	"fairlane/sim/plane"
+)
+
+// Directories of an RDMA port.
+const (
+	hwCounterDir = "hw_counters"
+	counterDir   = "counters"
+	lifespan     = "lifespan" // how long values are kept, in ms
+)
+
+// hwCounters are the counters of an RDMA port that the data plane has; and those that it never counts, since nothing in it
+// can cause them. Counters of what it does not model are not there.
+func hwCounters() map[string]func(*plane.PortCounters) uint64 {
+	never := func(*plane.PortCounters) uint64 { return 0 }
+	return map[string]func(*plane.PortCounters) uint64{
+		"np_ecn_marked_roce_packets": func(c *plane.PortCounters) uint64 { return c.ECNMarked },
+		"np_cnp_sent":                func(c *plane.PortCounters) uint64 { return c.CNPsSent },
+		"rp_cnp_handled":             func(c *plane.PortCounters) uint64 { return c.CNPsHandled },
+		"rp_cnp_ignored":             func(c *plane.PortCounters) uint64 { return c.CNPsIgnored },
+		"out_of_sequence":            func(c *plane.PortCounters) uint64 { return c.Sequence },
+		"packet_seq_err":             func(c *plane.PortCounters) uint64 { return c.Nacks },
+		"local_ack_timeout_err":      func(c *plane.PortCounters) uint64 { return c.Timeouts },
+		"rnr_nak_retry_err":          never,
+		"out_of_buffer":              never,
+		"rx_icrc_encapsulated":       never,
+	}
+}
+
+// hwCounter is a file of hw_counters: what it shows, with its width and the port's faults. The caller holds the card's
+// lock.
+func (p *port) hwCounter(name string, now *plane.PortCounters) (uint64, error) {
+	of, ok := p.card.layout.hw[name]
+	if !ok {
+		return 0, fs.ErrNotExist
+	}
+	if err := p.faults.readable(name); err != nil {
+		return 0, err
+	}
+	return p.faults.count(of(now), niccount.Bits(name)), nil
+}
+
+// counterFile is a file of a port's counters.
+func (p *port) counterFile(name string) (file, bool) {
+	dir, name, _ := strings.Cut(name, "/")
+	switch dir {
+	case hwCounterDir:
+		if name == lifespan {
+			return file{port: p, read: func() (string, error) { return "12", nil }}, true
+		}
+		if p.card.layout.hw[name] == nil {
+			return file{}, false
+		}
+		return file{port: p, read: func() (string, error) {
+			now := p.plane.Measure()
+			v, err := p.hwCounter(name, &now)
+			return strconv.FormatUint(v, 10), err
+		}}, true
+	case counterDir:
+		all := p.card.layout.counters
+		i := slices.IndexFunc(all, func(c portCounter) bool { return c.rdma && c.name == name })
+		if i < 0 {
+			return file{}, false
+		}
+		return file{port: p, read: func() (string, error) {
+			now := p.plane.Measure()
+			v, _ := all[i].of(&now, 0)
+			return strconv.FormatUint(p.faults.count(v, 64), 10), p.faults.readable(name)
+		}}, true
+	}
+	return file{}, false
+}
+
+// counterNames are the names in a directory of counters; nil where it is none.
+func (p *port) counterNames(dir string) []string {
+	switch dir {
+	case hwCounterDir:
+		return slices.Clone(p.card.layout.hwNames)
+	case counterDir:
+		var out []string
+		for _, c := range p.card.layout.counters {
+			if c.rdma {
+				out = append(out, c.name)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// portCounter is a counter of the port as a whole: of the directory counters of its RDMA device, or as ethtool shows it.
+type portCounter struct {
+	name string
+	rdma bool
+	// of is the value; false where the port has no such counter. paused are the priorities with pause, by bit.
+	of func(c *plane.PortCounters, paused uint8) (uint64, bool)
+}
+
+// words is octets as RDMA ports count them, in words of four.
+const words = 4
+
+func portCounters() []portCounter {
+	one := func(name string, rdma bool, of func(*plane.PortCounters) uint64) portCounter {
+		return portCounter{name, rdma, func(c *plane.PortCounters, _ uint8) (uint64, bool) { return of(c), true }}
+	}
+	out := []portCounter{
+		one("port_xmit_data", true, func(c *plane.PortCounters) uint64 { return c.TxOctets / words }),
+		one("port_rcv_data", true, func(c *plane.PortCounters) uint64 { return c.RxOctets / words }),
+		one("port_xmit_packets", true, func(c *plane.PortCounters) uint64 { return c.TxPackets }),
+		one("port_rcv_packets", true, func(c *plane.PortCounters) uint64 { return c.RxPackets }),
+		one("tx_bytes_phy", false, func(c *plane.PortCounters) uint64 { return c.TxOctets }),
+		one("rx_bytes_phy", false, func(c *plane.PortCounters) uint64 { return c.RxOctets }),
+		one("tx_packets_phy", false, func(c *plane.PortCounters) uint64 { return c.TxPackets }),
+		one("rx_packets_phy", false, func(c *plane.PortCounters) uint64 { return c.RxPackets }),
+	}
+	for prio := range plane.Priorities {
+		name := "_prio" + strconv.Itoa(prio) + "_"
+		paused := func(of func(*plane.PortCounters) uint64) func(*plane.PortCounters, uint8) (uint64, bool) {
+			return func(c *plane.PortCounters, on uint8) (uint64, bool) { return of(c), on>>prio&1 == 1 }
+		}
+		out = append(out,
+			portCounter{"rx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesReceived[prio] })},
+			portCounter{"tx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesSent[prio] })})
+		if prio == plane.RoCEPriority { // the fabric carries one priority, and the time is that of all together
+			out = append(out, portCounter{"rx" + name + "pause_duration", false, paused(func(c *plane.PortCounters) uint64 {
+				return uint64(c.PausedTime / quantity.Microsecond) //nolint:gosec // time goes forward
+			})})
+		}
+	}
+	return out
+}

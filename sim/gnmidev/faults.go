@@ -1,0 +1,116 @@
+package gnmidev
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"fairlane/internal/gnmid"
+	"fairlane/sim/faults"
+)
+
+// Faults is what goes wrong with the messages of a host or a switch. A request that is lost, and a reply, looks to the
+// client like a connection that broke at that moment. The zero value injects nothing.
+type Faults struct {
+	faults.Messages
+	// Disabled makes the device answer as one that lacks the service.
+	Disabled bool
+}
+
+// gate is what stands between the messages of a device and its tree.
+type gate struct {
+	mu     sync.Mutex
+	faults Faults
+	sets   int
+}
+
+// Inject changes what goes wrong with the device's messages.
+func (g *gate) Inject(change func(*Faults)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change(&g.faults)
+}
+
+// Sets returns the number of Set requests that clients have sent to the device, lost and refused ones included.
+func (g *gate) Sets() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sets
+}
+
+var (
+	errLost     = gnmid.Errorf(codes.Unavailable, "connection lost")
+	errBusy     = gnmid.Errorf(codes.ResourceExhausted, "device busy")
+	errDisabled = gnmid.Errorf(codes.Unimplemented, "the device offers no configuration")
+)
+
+func (g *gate) arrive(write bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if write {
+		g.sets++
+	}
+	switch g.faults.Arrive(write) {
+	case faults.Lost:
+		return errLost
+	case faults.TurnedOff:
+		return errBusy
+	}
+	if g.faults.Disabled {
+		return errDisabled
+	}
+	return nil
+}
+
+// reply waits as long as a late reply takes.
+func (g *gate) reply(ctx context.Context, write bool) error {
+	g.mu.Lock()
+	lost, late := g.faults.Reply(write)
+	g.mu.Unlock()
+	if lost {
+		return errLost
+	}
+	if late <= 0 {
+		return nil
+	}
+	t := time.NewTimer(late)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// gated is a tree whose messages can get lost.
+type gated struct {
+	gnmid.Tree
+	gate *gate
+}
+
+// Get implements gnmid.Tree.
+func (t *gated) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+	if err := t.gate.arrive(false); err != nil {
+		return nil, err
+	}
+	out, err := t.Tree.Get(ctx, q)
+	if lost := t.gate.reply(ctx, false); lost != nil {
+		return nil, lost
+	}
+	return out, err
+}
+
+// Set implements gnmid.Tree.
+func (t *gated) Set(ctx context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+	if err := t.gate.arrive(true); err != nil {
+		return gnmid.Result{}, err
+	}
+	out, err := t.Tree.Set(ctx, ops)
+	if lost := t.gate.reply(ctx, true); lost != nil {
+		return gnmid.Result{}, lost
+	}
+	return out, err
+}

@@ -1,0 +1,119 @@
+package gnmidev
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// Driver says which driver a card's host runs, and so where its parameters are.
+type Driver uint8
+
+// Drivers.
+const (
+	VendorDriver       Driver = iota // files below ecn of the network device
+	VendorDriverParams               // the same, with a directory "params" between role and parameter
+	KernelDriver                     // files below cc_params of debugfs
+	BothDrivers                      // both kinds of files, as vendor's releases have that mount debugfs
+)
+
+// HostOptions describe a host.
+type HostOptions struct {
+	Cards []CardOptions // at least one
+}
+
+// CardOptions describe a NIC.
+type CardOptions struct {
+	Name string     // on its host; empty: mlx5_0, mlx5_1, …
+	GUID ident.GUID // node GUID; by it and a port's number managers know the port
+	// Caps are what the firmware has. Cards of the same capabilities share their table of parameters.
+	Caps   nicparam.Caps
+	Driver Driver
+	// Virtual makes the card a virtual function that was passed to the host: it has counters and no parameters.
+	Virtual bool
+	Ports   []PortOptions // from port 1 on; at least one, at most nicparam.MaxPorts
+}
+
+// PortOptions describe a port of a NIC.
+type PortOptions struct {
+	Number int      // on the card, from 1; 0: one more than the port before
+	Plane  NICPlane // nil: a port without traffic
+	Speed  quantity.BitRate
+	// Functions is the number of virtual functions; they have shares where Caps.Switchdev is set.
+	Functions int
+	// Senders is the most WRCC senders with weights that the port holds; 0: it has no WRCC.
+	Senders int
+}
+
+// Host is a simulated host. Its methods are safe for concurrent use.
+type Host struct {
+	gate
+	server *Server
+	name   string
+	cards  []*card
+	tree   *gated
+
+	skew atomic.Int64 // of the clock, ns
+
+	mu      sync.Mutex
+	boots   int
+	running *running // nil until somebody asks
+	closed  bool
+	journal memoryJournal
+}
+
+// AddHost makes a host and answers for it from now on. It fails on a name that is taken and on options out of range.
+func (s *Server) AddHost(name string, o HostOptions) (*Host, error) {
+	h := &Host{server: s, name: name}
+	h.tree = &gated{&hostTree{host: h}, &h.gate}
+	if len(o.Cards) == 0 {
+		return nil, fmt.Errorf("host %q: it needs a card", name)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range o.Cards {
+		c, err := newCard(h, i, &o.Cards[i], s.layoutOf(o.Cards[i].Caps))
+		if err != nil {
+			return nil, fmt.Errorf("host %q: %w", name, err)
+		}
+		h.cards = append(h.cards, c)
+	}
+	if err := s.add(map[string]opener{name: h}, name); err != nil {
+		return nil, err
+	}
+	s.hosts, s.agents = append(s.hosts, h), true
+	return h, nil
+}
+
+// memoryJournal is a journal that outlives the host's reboots.
+type memoryJournal struct {
+	mu       sync.Mutex
+	document []byte
+}
+
+// Load implements agent.Journal.
+func (j *memoryJournal) Load(context.Context) ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.document, nil
+}
+
+// Save implements agent.Journal.
+func (j *memoryJournal) Save(_ context.Context, document []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.document = append([]byte(nil), document...)
+	return nil
+}
+
+// clear forgets the document.
+func (j *memoryJournal) clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.document = nil
+}

@@ -1,0 +1,117 @@
+package gnmidev
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlane/agent"
+	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nicfiles"
+	"fairlane/internal/quantity"
+	"fairlane/sim/plane"
+)
+
+// meter is what a port counts. It implements agent.Meter.
+type meter struct{ port *port }
+
+// Link implements agent.Meter.
+func (m meter) Link(ctx context.Context) (agent.Link, error) {
+	if err := ctx.Err(); err != nil {
+		return agent.Link{}, err
+	}
+	p := m.port
+	p.card.mu.Lock()
+	defer p.card.mu.Unlock()
+	if p.faults.Dead {
+		return agent.Link{}, fmt.Errorf("link of %s: %w", p.netdev, nicfiles.ErrUnreadable)
+	}
+	out := agent.Link{MAC: p.mac()}
+	if _, still := p.plane.(*Still); still || p.plane.Measure().Up {
+		out.Up, out.SpeedMbps = true, uint64(p.speed/quantity.Mbps) //nolint:gosec // speeds are positive
+	}
+	return out, nil
+}
+
+// mac is made of the node GUID, as a vendor's EUI-64 is of the MAC.
+func (p *port) mac() string {
+	g := uint64(p.card.guid) + uint64(p.number) - 1 //nolint:gosec // ports are few
+	b := []byte{byte(g>>56)&^1 | 2, byte(g >> 48), byte(g >> 40), byte(g >> 16), byte(g >> 8), byte(g)}
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5])
+}
+
+// Counters implements agent.Meter: those of the RDMA port by its files, and those of the network device.
+func (m meter) Counters(ctx context.Context) (niccount.Counters, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := m.port
+	p.card.mu.Lock()
+	defer p.card.mu.Unlock()
+	if p.faults.Dead {
+		return nil, fmt.Errorf("counters of %s port %d: %w", p.card.name, p.number, nicfiles.ErrUnreadable)
+	}
+	now := p.plane.Measure()
+	out, err := nicfiles.HWCounters(frozen{p, &now}, p.card.name, p.number)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range p.card.layout.counters {
+		if v, ok := c.of(&now, p.ieee().PFC.Enabled); ok {
+			out[c.name] = p.counter(c.name, c.name, v)
+		}
+	}
+	return out, nil
+}
+
+// frozen is the counter files of a port at one moment, for somebody who holds the card's lock.
+type frozen struct {
+	port *port
+	now  *plane.PortCounters
+}
+
+// Read implements nicfiles.Files.
+func (f frozen) Read(name string) ([]byte, error) {
+	i := strings.LastIndexByte(name, '/')
+	v, err := f.port.hwCounter(name[i+1:], f.now)
+	if err != nil {
+		return nil, pathError("read", name, err)
+	}
+	return strconv.AppendUint(nil, v, 10), nil
+}
+
+// Write implements nicfiles.Files.
+func (f frozen) Write(name string, _ []byte) error { return pathError("open", name, fs.ErrPermission) }
+
+// List implements nicfiles.Files.
+func (f frozen) List(string) ([]string, error) { return f.port.counterNames(hwCounterDir), nil }
+
+// Functions implements agent.Meter.
+func (m meter) Functions(ctx context.Context) ([]agent.Function, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := m.port
+	p.card.mu.Lock()
+	defer p.card.mu.Unlock()
+	if p.faults.Dead {
+		return nil, fmt.Errorf("functions of %s: %w", p.netdev, nicfiles.ErrUnreadable)
+	}
+	counted := p.plane.Measure().Functions
+	var out []agent.Function
+	for i := range p.functions {
+		var c plane.FunctionCounters
+		if at := slices.IndexFunc(counted, func(c plane.FunctionCounters) bool { return c.Index == i }); at >= 0 {
+			c = counted[at]
+		}
+		out = append(out, agent.Function{
+			Index: i, Name: fmt.Sprintf("pf%dvf%d", p.number-1, i),
+			TxOctets: p.counter("tx_vport_rdma_unicast_bytes", "tx_vport_rdma_unicast_bytes", c.TxOctets),
+			RxOctets: p.counter("rx_vport_rdma_unicast_bytes", "rx_vport_rdma_unicast_bytes", c.RxOctets),
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,217 @@
+package gnmidev
+
+import (
+	"maps"
+	"slices"
+
+	"fairlane/ccconfig/dcbnl"
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/quantity"
+	"fairlane/sim/plane"
+	"fairlane/wrcc"
+)
+
+// maxSenders bounds the WRCC senders of a port.
+const maxSenders = wrcc.MaxSenders
+
+// port is one port of a simulated NIC: what it was told. Parts that nobody has changed are nil, so that ten thousand ports
+// that nobody manages are cheap.
+type port struct {
+	card      *card
+	number    int
+	netdev    string
+	pci       string // address of its function
+	plane     NICPlane
+	speed     quantity.BitRate
+	functions int
+	senders   int
+
+	registers []uint64 // in the layout's order; nil: as the firmware starts
+	off       [2]uint8 // priorities with DCQCN off, by bit: of senders, of receivers
+	dcb       *dcbnl.IEEE
+	made      bool // the directory of configfs
+	tos       uint64
+	version   uint64             // of RoCE for connections of RDMA-CM, as default_roce_mode has it
+	rates     map[rateKey]uint64 // of virtual functions
+	wrcc      *wrcc.NICConfig    // nil: nobody said anything
+	faults    PortFaults
+}
+
+// rateKey names a rate of a virtual function.
+type rateKey struct {
+	name  string
+	index int
+}
+
+const (
+	reaction     = 0
+	notification = 1
+)
+
+// reset makes the port what it is after the driver was loaded. The caller holds the card's lock.
+func (p *port) reset() {
+	p.registers, p.off = nil, [2]uint8{}
+	p.dcb, p.rates, p.wrcc = nil, nil, nil
+	p.made, p.tos, p.version = false, 0, roceV2
+}
+
+// roceV2 is default_roce_mode of a device as it comes.
+const roceV2 = 1
+
+// startsWith is the value that a register has when the driver was loaded: that of the non-volatile configuration in
+// force, or the vendor's.
+func (p *port) startsWith(i int) uint64 {
+	if p.card.nv != nil {
+		if v, ok := p.card.nv.current(p.card.layout.rows[i], p.number); ok {
+			return v
+		}
+	}
+	return p.card.layout.defaults[i]
+}
+
+// register returns a run-time register.
+func (p *port) register(i int) uint64 {
+	if p.registers == nil {
+		return p.startsWith(i)
+	}
+	return p.registers[i]
+}
+
+// setRegister writes a run-time register as it is.
+func (p *port) setRegister(i int, v uint64) {
+	if p.registers == nil {
+		all := make([]uint64, len(p.card.layout.rows))
+		for j := range all {
+			all[j] = p.startsWith(j)
+		}
+		p.registers = all
+	}
+	p.registers[i] = v
+}
+
+// enabled are the priorities with DCQCN on, by bit, of senders or of receivers.
+func (p *port) enabled(side int) uint8 {
+	mask := uint8(0xff)
+	if p.card.nv != nil {
+		if v, ok := p.card.nv.value("ROCE_CC_PRIO_MASK", p.number); ok {
+			mask = uint8(v) //nolint:gosec // the field has 8 bits
+		}
+	}
+	return mask &^ p.off[side]
+}
+
+// ieee returns the port's DCB objects, not to be changed.
+func (p *port) ieee() *dcbnl.IEEE {
+	if p.dcb == nil {
+		return p.card.layout.dcb
+	}
+	return p.dcb
+}
+
+// configure tells the data plane all that the port goes by. The caller holds the card's lock.
+func (p *port) configure() { p.plane.Configure(p.state()) }
+
+// state is all that the port goes by.
+func (p *port) state() plane.PortState {
+	s := plane.PortState{
+		Registers: p.dcqcn(), Reaction: p.enabled(reaction), Notification: p.enabled(notification), CNPsPerPort: p.perPort(), Priority: p.priority(),
+	}
+	o := p.ieee()
+	if o.MaxRate != nil && o.ETS != nil {
+		s.MaxRate = quantity.BitRate(min(o.MaxRate[o.ETS.PrioTC[s.Priority]&7], maxKbps)) * quantity.Kbps //nolint:gosec // bounded
+	}
+	if p.card.virtual {
+		s.MaxRate = 0
+	}
+	s.Functions = p.shares()
+	if p.wrcc != nil {
+		s.WRCC = p.wrcc.Clone()
+	}
+	return s
+}
+
+// maxKbps is the largest rate that quantity.BitRate holds, in kbit/s.
+const maxKbps = 1 << 52
+
+// perPort tells whether the gap between CNPs is kept for the port.
+func (p *port) perPort() bool {
+	if p.faults.CNPsPerPort {
+		return true
+	}
+	const moderationPerPort = 1
+	if p.card.nv == nil {
+		return false
+	}
+	v, ok := p.card.nv.value("ROCE_CC_CNP_MODERATION", p.number)
+	return ok && v == moderationPerPort
+}
+
+// applicationToS is the type of service that applications ask for where the host has no default: DSCP 26, and markable.
+const applicationToS = 26<<2 | 2
+
+// priority is that of the port's RoCE traffic: of its DSCP where the port trusts that, otherwise of packets without a VLAN.
+func (p *port) priority() uint8 {
+	tos := uint64(applicationToS)
+	if p.tos != 0 {
+		tos = p.tos
+	}
+	dscp := uint16(tos >> 2) //nolint:gosec // 8 bits
+	out := uint8(0)
+	for _, a := range p.ieee().Apps {
+		if a.Selector == dcbnl.SelectorDSCP && a.Protocol == dscp {
+			out = max(out, a.Priority&7)
+		}
+	}
+	return out
+}
+
+// shares are those of virtual functions that were told something.
+func (p *port) shares() []plane.Function {
+	if len(p.rates) == 0 {
+		return nil
+	}
+	by := map[int]*plane.Function{}
+	for k, v := range p.rates {
+		if k.name == "vf_tc_bw" { // the fabric has one traffic class
+			continue
+		}
+		f := by[k.index]
+		if f == nil {
+			f = &plane.Function{Index: k.index}
+			by[k.index] = f
+		}
+		rate := quantity.BitRate(v) * quantity.Mbps //nolint:gosec // 32 bits
+		switch k.name {
+		case "vf_tx_weight":
+			f.Weight = uint32(v) //nolint:gosec // 32 bits
+		case "vf_tx_share":
+			f.Min = rate
+		case "vf_tx_max":
+			f.Max = rate
+		}
+	}
+	var out []plane.Function
+	for _, i := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, *by[i])
+	}
+	return out
+}
+
+// dcqcn gathers the registers of DCQCN.
+func (p *port) dcqcn() dcqcn.Settings {
+	if p.registers == nil && p.card.nv == nil {
+		return dcqcn.Default()
+	}
+	l := p.card.layout
+	get := func(name string) uint64 { return p.register(l.byName[name]) }
+	word := func(name string) uint32 { return uint32(get(name)) } //nolint:gosec // registers have 32 bits
+	byteOf := func(name string) uint8 { return uint8(get(name)) } //nolint:gosec // the table's range is 8 bits
+	half := func(name string) uint16 { return uint16(get(name)) } //nolint:gosec // the table's range is 10 bits
+	return dcqcn.Settings{
+		ClampTargetRate: get("clamp_tgt_rate") != 0, ClampTargetRateAfterInc: get("clamp_tgt_rate_after_time_inc") != 0,
+		TimeReset: word("rpg_time_reset"), ByteReset: word("rpg_byte_reset"), Threshold: byteOf("rpg_threshold"), MaxRate: word("rpg_max_rate"),
+		AIRate: word("rpg_ai_rate"), HAIRate: word("rpg_hai_rate"), GD: byteOf("rpg_gd"), MinDecFac: byteOf("rpg_min_dec_fac"),
+		MinRate: word("rpg_min_rate"), RateOnFirstCNP: word("rate_to_set_on_first_cnp"), G: half("dce_tcp_g"), AlphaPeriod: word("dce_tcp_rtt"),
+		MonitorPeriod: word("rate_reduce_monitor_period"), InitialAlpha: half("initial_alpha_value"), CNPGap: word("min_time_between_cnps"),
+	}
+}

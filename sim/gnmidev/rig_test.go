@@ -1,0 +1,201 @@
+package gnmidev
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/gnmid"
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// clock is a clock that a test turns.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Turn(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// rig is a server and a plain client of it.
+type rig struct {
+	*Server
+	clock  *clock
+	client gnmi.GNMIClient
+	dial   func(context.Context, string) (net.Conn, error)
+}
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	r := &rig{clock: newClock()}
+	s, err := NewServer(Options{Clock: r.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Server = s
+	l := bufconn.Listen(1 << 20)
+	ctx, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := s.Serve(ctx, l); err != nil {
+			t.Error(err)
+		}
+	})
+	r.dial = func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
+	conn, err := grpc.NewClient("passthrough:///rig", grpc.WithContextDialer(r.dial), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		conn.Close()
+		stop()
+		done.Wait()
+		s.Close()
+	})
+	r.client = gnmi.NewGNMIClient(conn)
+	return r
+}
+
+const testGUID ident.GUID = 0x0c42a10300a1b2c0
+
+func portID(n ident.PortNum) ident.PortID { return ident.PortID{Node: testGUID, Port: n} }
+
+// richCaps are those of a card that has everything.
+func richCaps() nicparam.Caps {
+	return nicparam.Caps{Limits: dcqcn.Limits{Rate32: true, UndocumentedGD: true}, GeneralCC: true, NewNV: true, Switchdev: true, TCRates: true}
+}
+
+// host makes a host of a card with two ports.
+func (r *rig) host(t testing.TB, change func(*CardOptions)) *Host {
+	t.Helper()
+	o := CardOptions{
+		GUID: testGUID, Caps: richCaps(), Driver: KernelDriver,
+		Ports: []PortOptions{{Plane: &Still{}, Speed: 100 * quantity.Gbps, Functions: 2, Senders: 8}, {Plane: &Still{}, Speed: 100 * quantity.Gbps}},
+	}
+	if change != nil {
+		change(&o)
+	}
+	h, err := r.AddHost("host-1", HostOptions{Cards: []CardOptions{o}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// sonic makes a switch of four ports.
+func (r *rig) sonic(t testing.TB, change func(*SwitchOptions)) *Switch {
+	t.Helper()
+	o := SwitchOptions{Plane: &StillSwitch{}}
+	for range 4 {
+		o.Ports = append(o.Ports, SwitchPort{Speed: 100 * quantity.Gbps})
+	}
+	if change != nil {
+		change(&o)
+	}
+	w, err := r.AddSwitch("leaf-1", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func wirePath(t testing.TB, text string) *gnmi.Path {
+	t.Helper()
+	p, err := gnmid.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Proto()
+}
+
+// get asks for one path and returns the value of the one update, as JSON.
+func (r *rig) get(t testing.TB, target, path string) (string, error) {
+	t.Helper()
+	out, err := r.client.Get(t.Context(), &gnmi.GetRequest{
+		Prefix: &gnmi.Path{Target: target}, Path: []*gnmi.Path{wirePath(t, path)}, Encoding: gnmi.Encoding_JSON_IETF,
+	})
+	if err != nil {
+		return "", err
+	}
+	if n := len(out.GetNotification()); n != 1 || len(out.GetNotification()[0].GetUpdate()) != 1 {
+		t.Fatalf("get %s: %d notifications: %s", path, n, out)
+	}
+	return string(out.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()), nil
+}
+
+// must is get of what is there.
+func (r *rig) must(t testing.TB, target, path string) string {
+	t.Helper()
+	s, err := r.get(t, target, path)
+	if err != nil {
+		t.Fatalf("get %s: %v", path, err)
+	}
+	return s
+}
+
+// request makes a Set of "delete PATH", "replace PATH VALUE" and "update PATH VALUE".
+func request(t testing.TB, target string, words ...string) *gnmi.SetRequest {
+	t.Helper()
+	r := &gnmi.SetRequest{Prefix: &gnmi.Path{Target: target}}
+	for _, w := range words {
+		op, rest, _ := strings.Cut(w, " ")
+		path, value, _ := strings.Cut(rest, " ")
+		u := &gnmi.Update{Path: wirePath(t, path), Val: &gnmi.TypedValue{Value: &gnmi.TypedValue_JsonIetfVal{JsonIetfVal: []byte(value)}}}
+		switch op {
+		case "delete":
+			r.Delete = append(r.Delete, u.Path)
+		case "replace":
+			r.Replace = append(r.Replace, u)
+		case "update":
+			r.Update = append(r.Update, u)
+		default:
+			t.Fatalf("operation %q", op)
+		}
+	}
+	return r
+}
+
+func (r *rig) set(t testing.TB, target string, words ...string) error {
+	t.Helper()
+	_, err := r.client.Set(t.Context(), request(t, target, words...))
+	return err
+}
+
+// wantCode fails the test unless err has a code and names what words say.
+func wantCode(t testing.TB, what string, err error, code codes.Code, words ...string) {
+	t.Helper()
+	if status.Code(err) != code {
+		t.Errorf("%s: error %v, want code %s", what, err, code)
+		return
+	}
+	for _, w := range words {
+		if err != nil && !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: error %q does not say %q", what, err, w)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package gnmidev
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	cgnmi "fairlane/ccconfig/gnmi"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// fleet is many hosts of one NIC port behind one listener on the loopback, and a manager's driver of them.
+type fleet struct {
+	server  *Server
+	driver  *cgnmi.Driver
+	devices []driver.Device
+}
+
+func newFleet(b *testing.B, n int, change func(*CardOptions)) *fleet {
+	b.Helper()
+	s, err := NewServer(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := &fleet{server: s}
+	for i := range n {
+		name := fmt.Sprintf("host-%05d", i)
+		o := CardOptions{GUID: testGUID + ident.GUID(i)<<8, Caps: richCaps(), Ports: []PortOptions{{Plane: &Still{}, Speed: 100 * quantity.Gbps, Functions: 2}}}
+		if change != nil {
+			change(&o)
+		}
+		if _, err := s.AddHost(name, HostOptions{Cards: []CardOptions{o}}); err != nil {
+			b.Fatal(err)
+		}
+		f.devices = append(f.devices, driver.Device{
+			Plane: driver.PlaneRoCE, ID: ident.PortID{Node: o.GUID, Port: 1}, Name: name, Kind: subnet.KindCA,
+		})
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := s.Serve(ctx, l); err != nil {
+			b.Error(err)
+		}
+	})
+	f.driver, err = cgnmi.New(cgnmi.Options{Insecure: true, InFlight: 64, Target: func(d driver.Device) (cgnmi.Target, error) {
+		return cgnmi.Target{Address: l.Addr().String(), Name: d.Name, Dialect: cgnmi.Agent}, nil
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		f.driver.Close()
+		stop()
+		done.Wait()
+		s.Close()
+	})
+	return f
+}
+
+// each calls do for all devices, many at a time.
+func (f *fleet) each(b *testing.B, do func(d driver.Device) error) {
+	b.Helper()
+	work := make(chan driver.Device)
+	var done sync.WaitGroup
+	for range 64 {
+		done.Go(func() {
+			for d := range work {
+				if err := do(d); err != nil {
+					b.Errorf("%s: %v", d, err)
+				}
+			}
+		})
+	}
+	for _, d := range f.devices {
+		work <- d
+	}
+	close(work)
+	done.Wait()
+}
+
+const manyHosts = 10_000
+
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc + m.StackInuse)
+}
+
+// BenchmarkReadAll reads 10,000 NIC ports with one manager, after the first time, in which the agents start.
+func BenchmarkReadAll(b *testing.B) {
+	before := heap()
+	f := newFleet(b, manyHosts, nil)
+	still := heap()
+	read := func(d driver.Device) error {
+		_, err := f.driver.Read(b.Context(), d)
+		return err
+	}
+	f.each(b, read)
+	managed := heap()
+	for b.Loop() {
+		f.each(b, read)
+	}
+	b.ReportMetric((still-before)/manyHosts, "bytes/still-port")
+	b.ReportMetric((managed-before)/manyHosts, "bytes/managed-port")
+}
+
+// BenchmarkApplyAll gives 10,000 NIC ports other DCQCN registers and reads them back, with one manager.
+func BenchmarkApplyAll(b *testing.B) {
+	f := newFleet(b, manyHosts, nil)
+	f.each(b, func(d driver.Device) error {
+		_, err := f.driver.Read(b.Context(), d)
+		return err
+	})
+	n := uint64(0)
+	for b.Loop() {
+		n++
+		want := driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{
+			{Name: "dce_tcp_g", Value: 1000 + n%20}, {Name: "rpg_ai_rate", Value: 10 + n%20}, {Name: "rpg_gd", Value: 10 + n%2}, {Name: "rpg_hai_rate", Value: 100 + n%20},
+			{Name: "rpg_time_reset", Value: 200 + n%20},
+		}}}
+		f.each(b, func(d driver.Device) error {
+			if _, err := f.driver.Apply(b.Context(), d, want); err != nil {
+				return err
+			}
+			got, err := f.driver.Read(b.Context(), d)
+			if err == nil && !want.Equal(got) {
+				err = fmt.Errorf("%s", want.Diff(got)[0])
+			}
+			return err
+		})
+	}
+}

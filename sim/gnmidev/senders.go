@@ -1,0 +1,101 @@
+package gnmidev
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+
+	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nicfiles"
+	"fairlane/wrcc"
+)
+
+// senders is the WRCC part of a port. It implements agent.WRCC.
+type senders struct{ port *port }
+
+// wrccFault is the name of a port's WRCC configuration in PortFaults.
+const wrccFault = "wrcc"
+
+// defaultNIC is what a port's senders go by while nobody said anything: no sender has a weight of its own (S0).
+func defaultNIC() *wrcc.NICConfig {
+	return &wrcc.NICConfig{T1Us: 24, MinRateMbps: 100, Increase: wrcc.IncreaseTimer.String()}
+}
+
+// Read implements agent.WRCC.
+func (s senders) Read(ctx context.Context) (*wrcc.NICConfig, error) {
+	s.port.card.mu.Lock()
+	defer s.port.card.mu.Unlock()
+	if err := s.port.faults.readable(wrccFault); err != nil || ctx.Err() != nil {
+		return nil, fmt.Errorf("senders of port %d: %w: %w", s.port.number, nicfiles.ErrUnreadable, firstOf(ctx.Err(), err))
+	}
+	if s.port.wrcc == nil {
+		return defaultNIC(), nil
+	}
+	return s.port.wrcc.Clone(), nil
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// Write implements agent.WRCC.
+func (s senders) Write(ctx context.Context, c *wrcc.NICConfig) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := s.port
+	p.card.mu.Lock()
+	defer p.card.mu.Unlock()
+	skip, err := p.faults.writable(wrccFault)
+	if err == nil {
+		err = c.Validate()
+	}
+	if err == nil && len(c.Senders) > p.senders {
+		err = fmt.Errorf("%d senders, the device holds %d: %w", len(c.Senders), p.senders, syscall.ENOSPC)
+	}
+	if err != nil {
+		return fmt.Errorf("senders of port %d: %w: %w", p.number, nicfiles.ErrRefused, err)
+	}
+	if skip {
+		return nil
+	}
+	p.wrcc = c.Clone()
+	if m := p.faults.MostWeight; m > 0 {
+		for i := range p.wrcc.Senders {
+			p.wrcc.Senders[i].Weight.Multiplier = min(p.wrcc.Senders[i].Weight.Multiplier, m)
+		}
+	}
+	p.configure()
+	p.card.written()
+	return nil
+}
+
+// Sent implements agent.WRCC.
+func (s senders) Sent(ctx context.Context) (niccount.Counters, error) {
+	p := s.port
+	p.card.mu.Lock()
+	defer p.card.mu.Unlock()
+	if err := p.faults.readable(wrccFault); err != nil || ctx.Err() != nil {
+		return nil, fmt.Errorf("senders of port %d: %w: %w", p.number, nicfiles.ErrUnreadable, firstOf(ctx.Err(), err))
+	}
+	out := niccount.Counters{}
+	for _, c := range p.plane.Measure().Senders {
+		out[c.Name] = p.counter(c.Name, "sender_tx_octets", c.TxOctets)
+	}
+	return out, nil
+}
+
+// MaxSenders implements agent.WRCC.
+func (s senders) MaxSenders() int { return s.port.senders }
+
+// counter is a counter as the device shows it, with its faults: name is what faults know it by.
+func (p *port) counter(key, name string, v uint64) niccount.Counter {
+	c := niccount.Counter{Name: key, Value: p.faults.count(v, 64)}
+	if err := p.faults.readable(name); err != nil {
+		c = niccount.Counter{Name: key, Err: fmt.Errorf("%s: %w: %w", name, nicfiles.ErrUnreadable, err)}
+	}
+	return c
+}

@@ -1,0 +1,135 @@
+package gnmidev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+)
+
+// Options are what the devices of a server share. The zero value is sensible.
+type Options struct {
+	// Clock is the time that devices go by: that of a fabric in scaled time, so that rates come out right. Nil: time.Now.
+	Clock func() time.Time
+	Log   *slog.Logger // of refused clients; nil: nothing is logged
+	// Authorize is as of gnmid.Options.
+	Authorize func(ctx context.Context, c gnmid.Call) error
+}
+
+// Server answers gNMI for many simulated devices. It is safe for concurrent use.
+type Server struct {
+	o     Options
+	gnmi  *gnmid.Server
+	clock func() time.Time
+
+	mu      sync.RWMutex
+	trees   map[string]opener
+	hosts   []*Host
+	shared  map[nicparam.Caps]*layout
+	rules   map[string]rule // of switches' configurations
+	only    string          // the one device there is, which needs no name; empty with more
+	dialect map[Dialect]bool
+	agents  bool
+}
+
+// opener is a device that is asked for. Its tree may begin to live only then.
+type opener interface {
+	open() (gnmid.Tree, error)
+}
+
+// NewServer makes a server without devices.
+func NewServer(o Options) (*Server, error) {
+	s := &Server{o: o, clock: o.Clock, trees: map[string]opener{}, shared: map[nicparam.Caps]*layout{}, rules: newRules(), dialect: map[Dialect]bool{}}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	var err error
+	s.gnmi, err = gnmid.NewServer(gnmid.Options{Targets: s, Reflection: true, Log: o.Log, Authorize: o.Authorize})
+	if err != nil {
+		return nil, fmt.Errorf("simulated gNMI devices: %w", err)
+	}
+	return s, nil
+}
+
+// Target implements gnmid.Targets. A server of one device answers for it also to those who name none.
+func (s *Server) Target(name string) (gnmid.Tree, error) {
+	s.mu.RLock()
+	if name == "" {
+		name = s.only
+	}
+	d := s.trees[name]
+	if d == nil && s.only != "" {
+		d = s.trees[s.only+databaseMark+name] // a database of the only switch, as prefix.target of a real one names it
+	}
+	n := len(s.trees)
+	s.mu.RUnlock()
+	if d == nil {
+		return nil, gnmid.Errorf(codes.NotFound, "no target %q among %d here", name, n)
+	}
+	return d.open()
+}
+
+// Models implements gnmid.Targets.
+func (s *Server) Models() []gnmid.Model {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []gnmid.Model
+	if s.agents {
+		out = append(out, nicyang.Model())
+	}
+	for _, d := range []Dialect{SONiC, OpenConfig} {
+		if s.dialect[d] {
+			out = append(out, modelsOf(d)...)
+		}
+	}
+	return out
+}
+
+// add makes the server answer for devices by name, all or none. Callers hold the lock.
+func (s *Server) add(devices map[string]opener, name string) error {
+	if name == "" {
+		return errors.New("a device needs a name")
+	}
+	for n := range devices {
+		if s.trees[n] != nil {
+			return fmt.Errorf("device %q exists", n)
+		}
+	}
+	s.only = ""
+	if len(s.trees) == 0 {
+		s.only = name
+	}
+	for n, d := range devices {
+		s.trees[n] = d
+	}
+	return nil
+}
+
+// Serve answers on l until ctx ends, which is no error. Streams that are open then break.
+func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOption) error {
+	if err := s.gnmi.Serve(ctx, l, o...); err != nil {
+		return fmt.Errorf("serve simulated gNMI devices on %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Close ends the agents and all subscriptions, and waits for them.
+func (s *Server) Close() {
+	s.gnmi.Close()
+	s.mu.RLock()
+	hosts := s.hosts
+	s.mu.RUnlock()
+	for _, h := range hosts {
+		h.close()
+	}
+}

@@ -1,0 +1,380 @@
+package gnmidev
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"fairlane/internal/gnmid"
+	"fairlane/sim/plane"
+)
+
+const (
+	sonicOrigin = "sonic-db"
+	instance    = "localhost"
+)
+
+// native is a switch's databases by origin sonic-db: /DATABASE/localhost/TABLE/KEY/FIELD.
+type native struct {
+	gnmid.Watchers
+	w *Switch
+}
+
+func newNative(w *Switch) *native {
+	t := &native{w: w}
+	w.changed = append(w.changed, func(entries [][2]string) { t.Changed(entryPaths(gnmid.PathOf(configDB, instance), entries)...) })
+	return t
+}
+
+// entryPaths are the paths of entries below a node.
+func entryPaths(above gnmid.Path, entries [][2]string) []gnmid.Path {
+	out := make([]gnmid.Path, len(entries))
+	for i, e := range entries {
+		out[i] = above.Child(e[0]).Child(e[1])
+	}
+	return out
+}
+
+// sonicInfo is what both forms tell of themselves.
+func sonicInfo() gnmid.Info {
+	return gnmid.Info{Models: modelsOf(SONiC), Types: []gnmid.Type{gnmid.TypeAll}}
+}
+
+// Info implements gnmid.Tree.
+func (t *native) Info() gnmid.Info { return sonicInfo() }
+
+// locate checks that all paths of a request are of one database of this switch.
+func locate(paths []gnmid.Path) (db string, err error) {
+	for _, p := range paths {
+		switch {
+		case p.Origin == "":
+			return "", gnmid.Errorf(codes.Unimplemented, "path %s has no origin: OpenConfig models of quality of service have no translation here; native paths have origin %s", p, sonicOrigin)
+		case p.Origin != sonicOrigin:
+			return "", gnmid.Errorf(codes.Unimplemented, "path %s has origin %q, want %s, and one origin in a request", p, p.Origin, sonicOrigin)
+		case len(p.Elems) < 2:
+			return "", gnmid.Errorf(codes.Unimplemented, "path %s has %d elements, want a database and its instance at least", p, len(p.Elems))
+		case db != "" && p.Elems[0].Name != db:
+			return "", gnmid.Errorf(codes.Unimplemented, "a request with paths of %s and %s, want one database", db, p.Elems[0].Name)
+		}
+		db = p.Elems[0].Name
+		if !slices.Contains(databases(), db) {
+			return "", gnmid.Errorf(codes.Unimplemented, "path %s has database %q, want one of %q", p, db, databases())
+		}
+		if p.Elems[1].Name != instance {
+			return "", gnmid.Errorf(codes.NotFound, "path %s has instance %q: this switch has %s alone", p, p.Elems[1].Name, instance)
+		}
+	}
+	return db, nil
+}
+
+// Get implements gnmid.Tree.
+func (t *native) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+	db, err := locate(q.Paths)
+	if err != nil {
+		return nil, err
+	}
+	return t.w.get(ctx, db, q.Paths, 2)
+}
+
+// Set implements gnmid.Tree.
+func (t *native) Set(ctx context.Context, ops []gnmid.Operation) (gnmid.Result, error) {
+	paths := make([]gnmid.Path, len(ops))
+	for i := range ops {
+		paths[i] = ops[i].Path
+	}
+	db, err := locate(paths)
+	if err != nil {
+		return gnmid.Result{}, err
+	}
+	if db != configDB && len(ops) > 0 {
+		return gnmid.Result{}, gnmid.Errorf(codes.Unimplemented, "database %s cannot be written, want %s", db, configDB)
+	}
+	return gnmid.Result{}, t.w.set(ctx, ops, func(p gnmid.Path) []string { return namesOf(p.Elems[2:]) })
+}
+
+// namesOf is the names of elements: keys in paths are ignored, since keys of tables are elements.
+func namesOf(e []gnmid.Elem) []string {
+	out := make([]string, len(e))
+	for i := range e {
+		out[i] = e[i].Name
+	}
+	return out
+}
+
+// oneDatabase is a switch's database in the older form: the target is the database, and the path begins with the table.
+type oneDatabase struct {
+	gnmid.Watchers
+	w  *Switch
+	db string
+}
+
+func newOneDatabase(w *Switch, db string) *oneDatabase {
+	t := &oneDatabase{w: w, db: db}
+	if db == configDB {
+		w.changed = append(w.changed, func(entries [][2]string) { t.Changed(entryPaths(gnmid.Path{}, entries)...) })
+	}
+	return t
+}
+
+// Info implements gnmid.Tree.
+func (t *oneDatabase) Info() gnmid.Info { return sonicInfo() }
+
+// Get implements gnmid.Tree.
+func (t *oneDatabase) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+	for _, p := range q.Paths {
+		if len(p.Elems) == 0 {
+			return nil, gnmid.Errorf(codes.Unimplemented, "a path without a table")
+		}
+	}
+	return t.w.get(ctx, t.db, q.Paths, 0)
+}
+
+// Set implements gnmid.Tree.
+func (t *oneDatabase) Set(context.Context, []gnmid.Operation) (gnmid.Result, error) {
+	return gnmid.Result{}, gnmid.Errorf(codes.Unimplemented, "Set needs native paths, with origin %s", sonicOrigin)
+}
+
+// get reads paths of a database, whose tables begin after skip elements.
+func (w *Switch) get(ctx context.Context, db string, paths []gnmid.Path, skip int) ([][]gnmid.Leaf, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := make([][]gnmid.Leaf, len(paths))
+	made := map[string]table{} // tables of this moment
+	for i, p := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r := reader{w: w, db: db, path: p, skip: skip, want: namesOf(p.Elems[skip:]), made: made}
+		if db != configDB {
+			r.at = w.clock()
+		}
+		if !r.virtual() {
+			r.tables()
+		}
+		out[i] = r.out
+	}
+	return out, nil
+}
+
+// reader reads one path of a database.
+type reader struct {
+	w    *Switch
+	db   string
+	path gnmid.Path
+	skip int
+	want []string // the names below the database, as asked for
+	at   time.Time
+	made map[string]table
+	out  []gnmid.Leaf
+}
+
+// emit gives a leaf by its names below the database. Where these are what was asked for, the elements are the client's, with
+// keys that are ignored.
+func (r *reader) emit(value string, names ...string) {
+	elems := make([]gnmid.Elem, 0, r.skip+len(names))
+	elems = append(elems, r.path.Elems[:r.skip]...)
+	for i, n := range names {
+		if i < len(r.want) && n == r.want[i] {
+			elems = append(elems, r.path.Elems[r.skip+i])
+			continue
+		}
+		elems = append(elems, gnmid.Elem{Name: n})
+	}
+	l := gnmid.Leaf{Path: gnmid.Path{Origin: r.path.Origin, Elems: elems}, Value: gnmid.String(value), Class: gnmid.ClassConfig, Time: r.at}
+	if r.db != configDB {
+		l.Class, l.Sampled = gnmid.ClassOperational, true
+	}
+	r.out = append(r.out, l)
+}
+
+// name is the one name asked for at a depth; false where all are.
+func (r *reader) name(depth int) (string, bool) {
+	if depth >= len(r.want) || r.want[depth] == gnmid.Any {
+		return "", false
+	}
+	if slices.Contains(r.want[:depth+1], gnmid.AnyDepth) {
+		return "", false
+	}
+	return r.want[depth], true
+}
+
+// tables reads what is in tables.
+func (r *reader) tables() {
+	names := r.w.tableNames(r.db)
+	if one, ok := r.name(0); ok {
+		names = []string{one}
+	}
+	for _, n := range names {
+		t := r.table(n)
+		if f, flat := t[""]; flat { // a map of names has no keys
+			r.entry(f, 1, n)
+			continue
+		}
+		if one, ok := r.name(1); ok {
+			r.entry(t[one], 2, n, one)
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(t)) {
+			r.entry(t[key], 2, n, key)
+		}
+	}
+}
+
+// table is a table of the database as it is now.
+func (r *reader) table(name string) table {
+	if r.db == configDB {
+		return r.w.running[name]
+	}
+	t, ok := r.made[name]
+	if !ok {
+		t = r.w.tableOf(r.db, name)
+		r.made[name] = t
+	}
+	return t
+}
+
+// entry reads fields at a depth.
+func (r *reader) entry(f fields, depth int, above ...string) {
+	if one, ok := r.name(depth); ok {
+		if v, has := f[one]; has {
+			r.emit(v, append(slices.Clone(above), one)...)
+		}
+		return
+	}
+	if f != nil && len(f) == 0 && r.db == configDB {
+		r.emit(bare, append(slices.Clone(above), bare)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		r.emit(f[name], append(slices.Clone(above), name)...)
+	}
+}
+
+// wildcardPorts stands for all ports in virtual paths.
+const wildcardPorts = "Ethernet*"
+
+// virtual reads paths of counters that name ports instead of objects; false where the path is none.
+func (r *reader) virtual() bool {
+	if r.db != countersDB || len(r.want) < 2 || !slices.Contains([]string{"COUNTERS", "RATES", "PERIODIC_WATERMARKS", "PERSISTENT_WATERMARKS"}, r.want[0]) {
+		return false
+	}
+	who := r.want[1]
+	port := r.w.index[who]
+	if port == 0 && who != wildcardPorts {
+		return false
+	}
+	ports := []int{port}
+	if port == 0 {
+		ports = ports[:0]
+		for i := range r.w.ports {
+			if strings.HasPrefix(r.w.ports[i].Name, strings.TrimSuffix(wildcardPorts, "*")) {
+				ports = append(ports, i+1)
+			}
+		}
+	}
+	for _, p := range ports {
+		r.port(p, port == 0)
+	}
+	return true
+}
+
+// port reads a virtual path of one port. In answers about all ports a port's values are below its name.
+func (r *reader) port(port int, many bool) {
+	name := r.w.ports[port-1].Name
+	base := slices.Clone(r.want[:2])
+	if len(r.want) > 2 {
+		if keys, of := r.parts(port); of != nil {
+			for _, q := range keys {
+				r.part(append(slices.Clone(base), r.want[2]), q, of(q))
+			}
+			return
+		}
+	}
+	f := r.portTable(port)
+	if len(r.want) == 2 {
+		if many {
+			base = append(base, name)
+		}
+		r.below(f, base)
+		return
+	}
+	field := r.want[2]
+	v, ok := f[field]
+	switch {
+	case !ok || len(r.want) > 3:
+	case many:
+		r.emit(v, append(base, field, name, field)...)
+	default:
+		r.emit(v, append(base, field)...)
+	}
+}
+
+// below gives all fields below a node.
+func (r *reader) below(f fields, base []string) {
+	for _, n := range slices.Sorted(maps.Keys(f)) {
+		r.emit(f[n], append(slices.Clone(base), n)...)
+	}
+}
+
+// part gives the fields of a queue or a priority group, or the one asked for.
+func (r *reader) part(base []string, key string, f fields) {
+	if one, ok := r.name(3); ok && one != key {
+		return
+	}
+	base = append(base, key)
+	if one, ok := r.name(4); ok {
+		if v, has := f[one]; has {
+			r.emit(v, append(base, one)...)
+		}
+		return
+	}
+	r.below(f, base)
+}
+
+// portTable is the fields of a port in the table asked for.
+func (r *reader) portTable(port int) fields {
+	switch r.want[0] {
+	case "COUNTERS":
+		return r.w.portFields(port)
+	case "RATES":
+		return r.w.rateFields(port)
+	}
+	return nil
+}
+
+// parts are the queues or priority groups that the path asks for, by the keys of the answer, and what each has; no function
+// where it asks for none.
+func (r *reader) parts(port int) (keys []string, of func(key string) fields) {
+	var read func(q int) fields
+	suffix := ""
+	switch what := r.want[0] + "/" + r.want[2]; what {
+	case "COUNTERS/Queues":
+		read = func(q int) fields { return r.w.queueFields(port, q) }
+	case "COUNTERS/PriorityGroups":
+		read = func(q int) fields { return r.w.groupFields(port, q) }
+	case "COUNTERS/Pfcwd":
+		read = func(q int) fields { return r.w.pfcwdFields(port, q) }
+	case "PERIODIC_WATERMARKS/Queues", "PERSISTENT_WATERMARKS/Queues":
+		read = func(q int) fields { return r.w.watermark(r.want[0], port, q) }
+		if r.want[0] == "PERIODIC_WATERMARKS" {
+			suffix = ":periodic"
+		}
+	case "COUNTERS/VoQs", "PERIODIC_WATERMARKS/PriorityGroups", "PERSISTENT_WATERMARKS/PriorityGroups":
+		return nil, func(string) fields { return nil } // this ASIC has none
+	default:
+		return nil, nil
+	}
+	by := map[string]fields{}
+	for q := range plane.Priorities {
+		key := r.w.ports[port-1].Name + ":" + strconv.Itoa(q) + suffix
+		if f := read(q); len(f) > 0 {
+			by[key] = f
+			keys = append(keys, key)
+		}
+	}
+	return keys, func(key string) fields { return by[key] }
+}

@@ -1,0 +1,122 @@
+package gnmidev
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"fairlane/ccconfig/ecn"
+)
+
+// Marking returns what the switch's queues do, by port and queue.
+func (w *Switch) Marking() []ecn.QueueMarking {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.marking)
+}
+
+// Config returns the running configuration as config_db.json.
+func (w *Switch) Config() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running.json()
+}
+
+// InjectSwitch changes what goes wrong with the switch's configuration.
+func (w *Switch) InjectSwitch(change func(*SwitchFaults)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.trouble)
+}
+
+// Heal ends all faults. What the switch holds stays.
+func (w *Switch) Heal() {
+	w.Inject(func(f *Faults) { *f = Faults{} })
+	w.InjectSwitch(func(f *SwitchFaults) { *f = SwitchFaults{} })
+}
+
+// Reboot makes the switch come up with its saved configuration, and count from 0 where the ASIC does.
+func (w *Switch) Reboot() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.polls.reset(len(w.ports), w.o.Plane.Measure)
+	w.commit(w.saved.clone(), false)
+}
+
+// Reset makes the switch what it came as, its saved configuration too.
+func (w *Switch) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.polls.reset(len(w.ports), w.o.Plane.Measure)
+	w.commit(w.factory.clone(), true)
+}
+
+// Edit changes an entry of the running configuration as somebody with a shell on the switch would: nobody validates or
+// guards it, and it is not saved. Nil fields delete the entry.
+func (w *Switch) Edit(name, key string, f map[string]string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	after := w.running.clone()
+	delete(after[name], key)
+	if f != nil {
+		maps.Copy(after.entry(name, key), f)
+	}
+	w.commit(after, false)
+}
+
+// PutMarking makes queues mark as m says, and no others, as a second manager would: with a profile for each marking, of
+// which AZURE_LOSSLESS is the first. It is not saved.
+func (w *Switch) PutMarking(m []ecn.QueueMarking) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	after := w.running.clone()
+	w.mark(after, m)
+	w.commit(after, false)
+}
+
+// mark writes the profiles and the references of a marking into a configuration.
+func (w *Switch) mark(d database, m []ecn.QueueMarking) {
+	for _, f := range d["QUEUE"] {
+		delete(f, "wred_profile")
+	}
+	profiles := map[ecn.Marking]string{}
+	for _, q := range m {
+		name, ok := profiles[q.Marking]
+		if !ok {
+			name = stockProfile
+			if len(profiles) > 0 {
+				name = fmt.Sprintf("%s_%d", stockProfile, len(profiles)+1)
+			}
+			profiles[q.Marking] = name
+			d.put(wredTable, name, wredProfile(q.Marking))
+		}
+		if i := int(q.Port) - 1; i >= 0 && i < len(w.ports) {
+			d.entry("QUEUE", w.ports[i].Name+"|"+strconv.Itoa(int(q.Queue)))["wred_profile"] = name
+		}
+	}
+}
+
+// put makes an entry what f says.
+func (d database) put(name, key string, f fields) {
+	t := d[name]
+	if t == nil {
+		t = table{}
+		d[name] = t
+	}
+	t[key] = f
+}
+
+// stockProfile is the marking profile of RoCE queues.
+const stockProfile = "AZURE_LOSSLESS"
+
+// wredProfile is a profile that marks packets of all colours alike.
+func wredProfile(m ecn.Marking) fields {
+	f := fields{"ecn": "ecn_all"}
+	for _, c := range colours {
+		f["wred_"+c+"_enable"] = "true"
+		f[c+"_min_threshold"], f[c+"_max_threshold"] = strconv.FormatInt(m.Min, 10), strconv.FormatInt(m.Max, 10)
+		f[c+"_drop_probability"] = strconv.Itoa(m.PMaxPct)
+	}
+	return f
+}

@@ -1,0 +1,162 @@
+package gnmidev
+
+import (
+	"fmt"
+
+	"fairlane/ccconfig/dcbnl"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/sim/plane"
+	"fairlane/subnet/ident"
+	"fairlane/wrcc"
+)
+
+// State returns what a port goes by. It fails for a port that the host has not.
+func (h *Host) State(id ident.PortID) (plane.PortState, error) {
+	var s plane.PortState
+	err := h.at(id, func(p *port) error {
+		s = p.state()
+		return nil
+	})
+	return s, err
+}
+
+// Settings returns the run-time parameters that the host's driver shows of a port, and the configuration of its senders; nil
+// where it has no WRCC. It fails for a port that the host has not.
+func (h *Host) Settings(id ident.PortID) ([]nicparam.Setting, *wrcc.NICConfig, error) {
+	var out []nicparam.Setting
+	var senders *wrcc.NICConfig
+	err := h.at(id, func(p *port) error {
+		out = p.settings()
+		if p.senders > 0 {
+			senders = defaultNIC()
+			if p.wrcc != nil {
+				senders = p.wrcc.Clone()
+			}
+		}
+		return nil
+	})
+	return out, senders, err
+}
+
+// settings lists what a port holds. The caller holds the card's lock.
+func (p *port) settings() []nicparam.Setting {
+	var out []nicparam.Setting
+	add := func(name string, index int, v uint64) {
+		out = append(out, nicparam.Setting{Key: nicparam.Key{Port: p.number, Name: name, Index: index}, Value: v})
+	}
+	if p.card.virtual {
+		return nil
+	}
+	for i, row := range p.card.layout.rows {
+		_, sysfs := row.Source(nicparam.Sysfs)
+		_, debugfs := row.Source(nicparam.Debugfs)
+		if sysfs && p.card.hasSysfs() || debugfs && p.card.hasDebugfs() {
+			add(row.Name, 0, p.register(i))
+		}
+	}
+	for i := range plane.Priorities {
+		if !p.card.hasSysfs() {
+			break
+		}
+		add("rp_enable", i, uint64(p.enabled(reaction)>>i&1))
+		add("np_enable", i, uint64(p.enabled(notification)>>i&1))
+	}
+	out = append(out, p.ieee().Settings(p.number)...)
+	add("default_roce_tos", 0, p.tos)
+	add("default_roce_mode", 0, p.version)
+	for _, row := range p.card.layout.table.By(nicparam.Devlink) {
+		n := p.functions
+		if row.Scope == nicparam.ScopeFunctionTC {
+			n *= plane.Priorities
+		}
+		for i := range n {
+			add(row.Name, i, p.rate(row, i))
+		}
+	}
+	return out
+}
+
+// Put writes parameters of a port as somebody else on the host would: past the agent, and with none of the faults. It fails
+// for a port that the host has not, and for parameters that the port has not.
+func (h *Host) Put(id ident.PortID, set []nicparam.Setting) error {
+	return h.at(id, func(p *port) error {
+		defer p.configure()
+		var objects []nicparam.Setting
+		for _, s := range set {
+			s.Port = p.number
+			row, ok := p.card.layout.table.Find(s.Name)
+			if !ok {
+				return fmt.Errorf("no parameter %q", s.Name)
+			}
+			if _, is := row.Source(nicparam.DCB); is {
+				objects = append(objects, s)
+				continue
+			}
+			if err := p.putOne(row, s); err != nil {
+				return err
+			}
+		}
+		return p.putObjects(objects)
+	})
+}
+
+// putOne writes a parameter that is not reached by DCB.
+func (p *port) putOne(row *nicparam.Param, s nicparam.Setting) error {
+	side := map[string]int{"rp_enable": reaction, "np_enable": notification}
+	switch i, register := p.card.layout.byName[s.Name]; {
+	case register:
+		p.setRegister(i, s.Value)
+	case row.Group == nicparam.GroupShare:
+		if p.rates == nil {
+			p.rates = map[rateKey]uint64{}
+		}
+		p.rates[rateKey{s.Name, s.Index}] = s.Value
+	case s.Name == "default_roce_tos":
+		p.tos = s.Value
+	case s.Name == "default_roce_mode":
+		p.version = s.Value & 1
+	case s.Name == "rp_enable", s.Name == "np_enable":
+		at := &p.off[side[s.Name]]
+		*at &^= 1 << s.Index
+		if s.Value == 0 {
+			*at |= 1 << s.Index
+		}
+	default:
+		return fmt.Errorf("parameter %q acts after a reset: write it by mstconfig", s.Name)
+	}
+	return nil
+}
+
+// putObjects writes parameters that are reached by DCB.
+func (p *port) putObjects(set []nicparam.Setting) error {
+	if len(set) == 0 {
+		return nil
+	}
+	o := cloneIEEE(p.ieee())
+	c, err := o.Plan(set)
+	if err != nil {
+		return err
+	}
+	for _, m := range []dcbnl.Message{{Command: dcbnl.CommandIEEESet, IEEE: c.Set}, {Command: dcbnl.CommandIEEEDel, IEEE: &dcbnl.IEEE{Apps: c.Delete}}} {
+		if m.IEEE == nil || m.Command == dcbnl.CommandIEEEDel && len(c.Delete) == 0 {
+			continue
+		}
+		if errno := p.alter(&m); errno != 0 {
+			return fmt.Errorf("DCB of %s: %w", p.netdev, errno)
+		}
+	}
+	return nil
+}
+
+// PutSenders gives a port's WRCC senders their configuration, past the agent; nil is what they come with. It fails for a
+// port that the host has not.
+func (h *Host) PutSenders(id ident.PortID, c *wrcc.NICConfig) error {
+	return h.at(id, func(p *port) error {
+		p.wrcc = nil
+		if c != nil {
+			p.wrcc = c.Clone()
+		}
+		p.configure()
+		return nil
+	})
+}

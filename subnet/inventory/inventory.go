@@ -1,0 +1,170 @@
+// Package inventory reads the file that says where the devices of an Ethernet fabric answer: NIC ports by the agent
+// of their host, switches by gNMI or P4Runtime. See docs/fabric-files.md and the JSON schema
+// docs/schema/inventory.schema.json.
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Bounds of a file.
+const (
+	MaxSize    = 64 << 20 // bytes
+	MaxDevices = 130_000
+	MaxText    = 1024 // bytes of an address, a name or a path
+)
+
+// Protocol is what a device speaks.
+type Protocol string
+
+// Protocols.
+const (
+	Agent      Protocol = "agent"      // gNMI of the host agent
+	SONiC      Protocol = "sonic"      // gNMI with the origin sonic-db
+	OpenConfig Protocol = "openconfig" // gNMI with openconfig-qos
+	P4Runtime  Protocol = "p4runtime"  // WRCC switches
+)
+
+// switchProtocols are those of switches.
+func switchProtocols() []Protocol { return []Protocol{SONiC, OpenConfig, P4Runtime} }
+
+// Inventory is the contents of a file.
+type Inventory struct {
+	// Fabric is the path of the fabric file, relative to the folder of the inventory unless it is absolute.
+	Fabric string
+	// TLS secures all connections; nil is plain text, which the file must ask for and only loopback addresses have.
+	TLS *TLS
+	// Agents is where hosts answer that Devices does not list, Switches where switches do; empty: nowhere.
+	Agents, Switches string
+	// Protocol of switches that Devices does not list.
+	Protocol Protocol
+	Devices  []Device
+}
+
+// TLS names files, relative to the folder of the inventory unless they are absolute.
+type TLS struct {
+	CA          string // who signs the devices' certificates
+	Certificate string // of the manager; empty with Key: devices ask for none
+	Key         string
+	ServerName  string // in the devices' certificates, when it is not the host of their address
+}
+
+// Device is where one node answers.
+type Device struct {
+	Node     string // name or node GUID, as in the fabric file
+	Address  string // host:port
+	Protocol Protocol
+	Target   string // prefix.target of gNMI; empty: the node's name
+	DeviceID uint64 // of P4Runtime; 0: the node GUID
+
+	line int
+}
+
+// Endpoint is where a device answers, complete.
+type Endpoint struct {
+	Protocol Protocol
+	Address  string // host:port
+	Target   string // prefix.target of gNMI
+	DeviceID uint64 // of P4Runtime
+}
+
+// Directory is an inventory on its fabric.
+type Directory map[ident.GUID]Endpoint
+
+// On looks up every listed node on the fabric and returns where its hosts and switches answer; those that answer
+// nowhere are left out. name is the inventory's, for messages. It fails, with a *topofile.ParseError, for a listed node
+// that the fabric does not have or that is listed twice, and for a protocol that is not one of its kind.
+func (v *Inventory) On(f *subnet.Fabric, name string) (Directory, error) {
+	d := make(Directory, len(f.Nodes))
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		e := Endpoint{Target: n.Name, DeviceID: uint64(n.GUID)}
+		switch n.Kind {
+		case subnet.KindCA:
+			e.Address, e.Protocol = v.Agents, Agent
+		case subnet.KindSwitch:
+			e.Address, e.Protocol = v.Switches, v.Protocol
+		}
+		if e.Address != "" {
+			d[n.GUID] = e
+		}
+	}
+	listed := make(map[ident.GUID]int, len(v.Devices))
+	for i := range v.Devices {
+		dev := &v.Devices[i]
+		n, err := find(f, dev.Node)
+		if err != nil {
+			return nil, fault(name, dev.line, "node", dev.Node, err.Error())
+		}
+		if first := listed[n.GUID]; first > 0 {
+			return nil, fault(name, dev.line, "node", dev.Node, fmt.Sprintf("each node once; line %d has it", first))
+		}
+		listed[n.GUID] = dev.line
+		e, err := dev.endpoint(n, v.Protocol)
+		if err != nil {
+			return nil, fault(name, dev.line, "protocol", string(dev.Protocol), err.Error())
+		}
+		d[n.GUID] = e
+	}
+	return d, nil
+}
+
+func (d *Device) endpoint(n *subnet.Node, switches Protocol) (Endpoint, error) {
+	e := Endpoint{Protocol: d.Protocol, Address: d.Address, Target: d.Target, DeviceID: d.DeviceID}
+	isSwitch := n.Kind == subnet.KindSwitch
+	switch {
+	case e.Protocol == "" && isSwitch:
+		e.Protocol = switches
+	case e.Protocol == "":
+		e.Protocol = Agent
+	case isSwitch && !slices.Contains(switchProtocols(), e.Protocol):
+		return e, fmt.Errorf("%s for the switch %s", list(switchProtocols()), n.Name)
+	case !isSwitch && e.Protocol != Agent:
+		return e, fmt.Errorf("%s for the host %s", Agent, n.Name)
+	}
+	if e.Target == "" {
+		e.Target = n.Name
+	}
+	if e.DeviceID == 0 {
+		e.DeviceID = uint64(n.GUID)
+	}
+	return e, nil
+}
+
+// find returns the node that a name or a node GUID means.
+func find(f *subnet.Fabric, name string) (*subnet.Node, error) {
+	at := f.NodesByName(name)
+	if len(at) == 0 && strings.HasPrefix(name, "0x") {
+		if id, err := ident.ParseGUID(name); err == nil {
+			if n, has := f.NodeByGUID(id); has {
+				at = []int32{n}
+			}
+		}
+	}
+	switch len(at) {
+	case 0:
+		return nil, fmt.Errorf("the name or node GUID of a node of fabric %q", f.Name)
+	case 1:
+	default:
+		return nil, errors.New("a name that only one node of the fabric has, or a node GUID with 0x")
+	}
+	n := &f.Nodes[at[0]]
+	if n.Kind != subnet.KindCA && n.Kind != subnet.KindSwitch {
+		return nil, errors.New("a host or a switch")
+	}
+	return n, nil
+}
+
+func list(ps []Protocol) string {
+	words := make([]string, len(ps))
+	for i, p := range ps {
+		words[i] = string(p)
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}

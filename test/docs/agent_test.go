@@ -1,0 +1,118 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/agentapp"
+	"fairlane/internal/peertest"
+)
+
+// TestThePageOfTheAgentHasEverySetting compares the table of settings with the program's.
+func TestThePageOfTheAgentHasEverySetting(t *testing.T) {
+	t.Parallel()
+	if got := section(page(t, "docs/agent.md"), "Configuration"); !strings.Contains(got, agentapp.Reference()) {
+		t.Errorf("docs/agent.md, section Configuration, lacks this table:\n%s", agentapp.Reference())
+	}
+}
+
+// agentParams is the table of parameters as docs/agent.md shows it: narrow registers, and what 32-bit ones change.
+func agentParams() string {
+	caps := nicparam.Caps{GeneralCC: true, NewNV: true, VFRates: true, Switchdev: true, TCRates: true}
+	narrow := nicparam.New(caps)
+	caps.Limits = dcqcn.Limits{Rate32: true, UndocumentedGD: true}
+	wide := nicparam.New(caps)
+	var b strings.Builder
+	b.WriteString("| parameter | scope | values | unit | default | ways | effect |\n|---|---|---|---|---|---|---|\n")
+	for _, p := range narrow.Params() {
+		w, _ := wide.Find(p.Name)
+		allowed := p.Allowed()
+		if a := w.Allowed(); a != allowed {
+			allowed += " (" + a + ")"
+		}
+		def := "-"
+		if p.Known {
+			def = fmt.Sprint(p.Default)
+		}
+		var ways []string
+		for _, s := range p.Sources {
+			if !slices.Contains(ways, string(s.Backend)) {
+				ways = append(ways, string(s.Backend))
+			}
+		}
+		unit := p.Unit
+		if unit == "" {
+			unit = "-"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", p.Name, p.Scope, allowed, unit, def, strings.Join(ways, ", "), p.Description)
+	}
+	return b.String()
+}
+
+// TestThePageOfTheAgentHasEveryParameter compares the table of parameters with the program's.
+func TestThePageOfTheAgentHasEveryParameter(t *testing.T) {
+	t.Parallel()
+	if got := section(page(t, "docs/agent.md"), "Parameters"); !strings.Contains(got, agentParams()) {
+		t.Errorf("docs/agent.md, section Parameters, lacks this table:\n%s", agentParams())
+	}
+}
+
+// TestThePageOfTheAgentNamesLeavesThatThereAre looks at the paths that the page names.
+func TestThePageOfTheAgentNamesLeavesThatThereAre(t *testing.T) {
+	t.Parallel()
+	text := section(page(t, "docs/agent.md"), "Tree")
+	all := nicyang.Leaves()
+	seen := 0
+	for _, m := range regexp.MustCompile("(?m)^\\| `(/[^`]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(text, -1) {
+		container := strings.Trim(regexp.MustCompile(`\[[^]]*\]`).ReplaceAllString(m[1], ""), "/")
+		for _, name := range regexp.MustCompile("`([a-z0-9-]+)`").FindAllStringSubmatch(m[2], -1) {
+			seen++
+			if !slices.ContainsFunc(all, func(l nicyang.Leaf) bool { return l.Path == container+"/"+name[1] }) {
+				t.Errorf("docs/agent.md names %s/%s, which %s has not", m[1], name[1], nicyang.Module)
+			}
+		}
+	}
+	below := 0
+	for _, l := range all {
+		if !strings.HasPrefix(l.Path, "nics/nic/params/") { // those of a card are those of a port
+			below++
+		}
+	}
+	if seen != below {
+		t.Errorf("docs/agent.md names %d leaves, and %s has %d", seen, nicyang.Module, below)
+	}
+}
+
+// TestTheUnitOfTheAgentIsSound lets systemd judge the unit, with a program in it that exists here.
+func TestTheUnitOfTheAgentIsSound(t *testing.T) {
+	t.Parallel()
+	analyze := peertest.Program(t, "systemd-analyze")
+	text := page(t, "deploy/systemd/fairlane-agent.service")
+	for _, want := range []string{"Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict", "CapabilityBoundingSet=CAP_NET_ADMIN", "StateDirectory=fairlane-agent", "RestartPreventExitStatus=2"} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("the unit lacks %s", want)
+		}
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "fairlane-agent.service")
+	if err := os.Mkdir(path+".d", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{path: strings.ReplaceAll(text, "/usr/bin/fairlane-agent", "/bin/true"), filepath.Join(path+".d", "nv.conf"): page(t, "deploy/systemd/fairlane-agent.service.d/nv.conf")} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+}

@@ -1,4 +1,0 @@
-package p4rt
-
-// CertificateHint is certificateHint, for tests.
-var CertificateHint = certificateHint
