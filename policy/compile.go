@@ -368,9 +368,13 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		for _, t := range l.Tenants {
 			names = append(names, t.Tenant)
 		}
+		how := "its queue pairs take turns"
+		if m.plane == PlaneRoCE {
+			how = "their virtual functions divide it, and what a function leaves the others have"
+		}
 		out = append(out, Finding{Code: CodeSourcePort, Tenants: names, Links: []string{l.Name},
-			Message: fmt.Sprintf("the tenants contend for the sending port %s, which marks nothing: its queue pairs take turns, so each tenant gets %s", m.fabric.PortName(ref), predictedList(l.Tenants)),
-			Fix:     "place the tenants' senders on different ports, or weigh their lanes by VL arbitration on this port"})
+			Message: fmt.Sprintf("the tenants contend for the sending port %s, which marks nothing: %s, so each tenant gets %s", m.fabric.PortName(ref), how, predictedList(l.Tenants)),
+			Fix:     seeOthers})
 	}
 	return out
 }

@@ -18,7 +18,7 @@ func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 	for i := range out {
 		switch f := &out[i]; {
 		case f.Code == CodeSourcePort:
-			f.Fix = m.sourcePortFix(f, p)
+			f.Fix = m.sourcePortFix()
 		case f.Code == CodeWeightUnreachable && f.Fix == seeOthers:
 			if turns == nil {
 				turns = m.classTurns(target)
@@ -31,22 +31,12 @@ func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 
 // sourcePortFix names what the plane has for tenants that send from one port. Lanes that are weighed already and miss
 // are no advice.
-func (m *model) sourcePortFix(f *Finding, p *Plan) string {
+func (m *model) sourcePortFix() string {
 	const apart = "place the tenants' senders on different ports"
-	switch {
-	case m.plane == PlaneIB && !m.in.Options.VLArbitration:
+	if m.plane == PlaneIB && !m.in.Options.VLArbitration {
 		return apart + ", or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)"
-	case m.plane == PlaneRoCE && slices.ContainsFunc(f.Links, p.sharesVFs):
-		return apart + ", or divide the port by the VF shares of the plan (devlink rate tx_share)"
 	}
 	return apart
-}
-
-// sharesVFs reports whether the port that transmits on a contended link is divided among virtual functions.
-func (p *Plan) sharesVFs(link string) bool {
-	at := slices.IndexFunc(p.Links, func(l LinkShare) bool { return l.Name == link })
-	return at >= 0 && p.RoCE != nil &&
-		slices.ContainsFunc(p.RoCE.Traffic, func(t RoCEPlacement) bool { return t.Port == p.Links[at].Port && t.VFShare > 0 })
 }
 
 // classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns

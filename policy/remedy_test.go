@@ -173,7 +173,6 @@ func TestAdviceIsOfThePlane(t *testing.T) {
 	}
 	for plane, want := range map[policy.Plane]struct{ source, unreachable string }{
 		policy.PlaneIB:   {"or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)", "follow the advice of source-port-contended for tenant "},
-		policy.PlaneRoCE: {"place the tenants' senders on different ports, or divide the port by the VF shares of the plan (devlink rate tx_share)", "follow the advice of dcqcn-shared-port, source-port-contended for tenant "},
 		policy.PlaneWRCC: {"place the tenants' senders on different ports", "follow the advice of source-port-contended for tenant "},
 	} {
 		p := compile(t, shared(plane))
@@ -183,6 +182,10 @@ func TestAdviceIsOfThePlane(t *testing.T) {
 		if f := found(t, p, policy.CodeWeightUnreachable); !strings.HasPrefix(f.Fix, want.unreachable) {
 			t.Errorf("%s: advice %q, want %q", plane, f.Fix, want.unreachable)
 		}
+	}
+	p := compile(t, shared(policy.PlaneRoCE)) // there virtual functions divide the port
+	if has(p, policy.CodeSourcePort) || has(p, policy.CodeWeightUnreachable) || p.Tenants[0].PredictedError > 1e-6 {
+		t.Errorf("with shares of virtual functions: %+v, findings %+v", p.Tenants, p.Findings)
 	}
 }
 

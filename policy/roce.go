@@ -51,6 +51,8 @@ type roceSettings struct {
 	load    []float64
 	curves  []*profile.Curve // by link direction; nil until needed
 	groups  []roceGroup
+	shares  map[tenantPort]int // thousandths of a port that tenants on it have by their virtual functions
+	turns   []float64          // by flow: what it counts for where its port divides its line rate
 }
 
 // compileRoCE compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
@@ -64,6 +66,7 @@ func (m *model) compileRoCE(target *allocation) (*outcome, error) {
 	}
 	s := &roceSettings{m: m, target: target, profile: p, marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps))}
 	s.findPorts()
+	s.divide()
 	s.measureLinks()
 	for i := range s.ports {
 		s.measure(&s.ports[i])

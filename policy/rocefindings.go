@@ -89,9 +89,9 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 	name := s.m.fabric.PortName(p.ref)
 	return Finding{
 		Code: CodeDCQCNSharedPort, Tenants: bounded(s.names(p)), Links: []string{name},
-		Message: fmt.Sprintf("port %s sends for %d tenants and has one set of DCQCN registers for all: predicted %s entitled",
+		Message: fmt.Sprintf("port %s sends for %d tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted %s entitled",
 			name, len(p.tenants), strings.Join(bounded(parts), ", ")),
-		Fix: "give each tenant a port of its own, or divide the port by the VF shares of the plan (devlink rate tx_share)",
+		Fix: "give each tenant a port of its own",
 	}
 }
 

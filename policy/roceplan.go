@@ -11,11 +11,13 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Where RoCE traffic goes on ports and switches: the values that operators use, and those of the vendors' guides.
+// Where RoCE traffic goes on ports and switches: the values that operators use, and those of the vendors' guides. Plans
+// take for granted that DSCP RoCEDSCP leads to queue RoCEQueue, which is lossless.
 const (
-	roceDSCP     = 26
+	RoCEDSCP  = 26
+	RoCEQueue = 3
+
 	rocePriority = 3
-	roceQueue    = 3
 )
 
 // plan writes the plane's section of a plan.
@@ -141,7 +143,7 @@ func (s *roceSettings) switchPlan(n int32) ECNPlan {
 		}
 		l, _ := f.Link(ref)
 		mark := s.profile.Marking.At(l.Rate, s.rtt)
-		out.Queues = append(out.Queues, ecn.QueueMarking{Port: ref.Port, Queue: roceQueue, Marking: mark})
+		out.Queues = append(out.Queues, ecn.QueueMarking{Port: ref.Port, Queue: RoCEQueue, Marking: mark})
 		if !said[mark] {
 			said[mark] = true
 			out.Reasons = append(out.Reasons, s.markingReasons(l, mark)...)
@@ -152,7 +154,7 @@ func (s *roceSettings) switchPlan(n int32) ECNPlan {
 
 func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []Reason {
 	r := &s.profile.Marking
-	field := fmt.Sprintf("queue[%d] of %s ports: ", roceQueue, l.Rate)
+	field := fmt.Sprintf("queue[%d] of %s ports: ", RoCEQueue, l.Rate)
 	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, r.Span(s.rtt), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
 	thresholds := fmt.Sprintf("0..%d", int64(ecn.MaxThreshold))
 	return []Reason{
@@ -169,39 +171,11 @@ func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []Reason
 // tenants each has a share for its VFs, by weight.
 func (s *roceSettings) traffic() []RoCEPlacement {
 	out := []RoCEPlacement{}
-	shares := make(map[tenantPort]int)
-	for i := range s.ports {
-		s.shareVFs(&s.ports[i], shares)
-	}
 	for t := range s.m.tenants {
 		for _, a := range s.m.tenants[t].Attachments {
-			out = append(out, RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: roceDSCP, Priority: rocePriority, Queue: roceQueue,
-				VFShare: shares[tenantPort{int32(t), a.Port}]})
+			out = append(out, RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: rocePriority, Queue: RoCEQueue,
+				VFShare: s.shares[tenantPort{int32(t), a.Port}]})
 		}
 	}
 	return out
-}
-
-// shareVFs divides a port among its tenants in thousandths, at least one for each. What that takes more than there is,
-// the heaviest tenant gives.
-func (s *roceSettings) shareVFs(p *nicPort, shares map[tenantPort]int) {
-	if len(p.tenants) < 2 {
-		return
-	}
-	total, heaviest := 0.0, p.tenants[0]
-	for _, t := range p.tenants {
-		total += float64(s.m.tenants[t].Weight)
-		if s.m.tenants[t].Weight > s.m.tenants[heaviest].Weight {
-			heaviest = t
-		}
-	}
-	left := 1000
-	for _, t := range p.tenants {
-		share := max(1, int(1000*float64(s.m.tenants[t].Weight)/total))
-		shares[tenantPort{t, p.id}] = share
-		left -= share
-	}
-	if left < 0 {
-		shares[tenantPort{heaviest, p.id}] += left
-	}
 }

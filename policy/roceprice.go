@@ -31,7 +31,7 @@ type prices struct {
 // predict is what the settings are expected to give.
 func (s *roceSettings) predict() *allocation {
 	weights := s.weights()
-	a := s.m.shareByWeight(shareWeights{marked: weights})
+	a := s.m.shareByWeight(shareWeights{marked: weights, sending: s.turns})
 	if len(s.m.flows) > pricedFlows || !s.several() {
 		return a
 	}
@@ -99,28 +99,28 @@ func (x *prices) send() {
 	}
 }
 
-// takeTurns bounds the flows of a port to its line rate: queue pairs that want more than their turn have equal
-// parts of what the others leave.
+// takeTurns bounds the flows of a port to its line rate: those that want more than their turn divide what the others leave
+// by what they count for.
 func (x *prices) takeTurns(p *nicPort) {
-	m := x.s.m
+	turns := x.s.turns
 	level, before := 0.0, -1.0
 	for level > before {
-		left, qps := p.line, 0.0
+		left, all := p.line, 0.0
 		for _, f := range p.flows {
-			if q := m.flows[f].qps; before >= 0 && x.rates[f] <= float64(level*q) {
+			if before >= 0 && x.rates[f] <= float64(level*turns[f]) {
 				left -= x.rates[f]
 			} else {
-				qps += q
+				all += turns[f]
 			}
 		}
-		if qps == 0 {
+		if all == 0 {
 			return
 		}
 		before = max(level, 0)
-		level = left / qps
+		level = left / all
 	}
 	for _, f := range p.flows {
-		x.rates[f] = min(x.rates[f], float64(level*m.flows[f].qps))
+		x.rates[f] = min(x.rates[f], float64(level*turns[f]))
 	}
 }
 

@@ -38,9 +38,14 @@ func newEther(in *policy.Input, p *policy.Plan, seed uint64) (*etherNetwork, err
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
+	functions, err := b.addFunctions(n)
+	if err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
 	for i, at := range n.Pairs {
 		spec := n.Spec(i)
 		spec.Algorithm, spec.Weight = b.control(&in.Flows[at])
+		spec.Function = functions[tenantAt{in.Flows[at].Tenant, in.Flows[at].Src}]
 		if err := n.Add(spec); err != nil {
 			return nil, fmt.Errorf("simulate: %w", err)
 		}
@@ -119,6 +124,34 @@ func (b *etherBuilder) control(f *tenants.Flow) (algorithm uint8, weight float64
 		}
 	}
 	return b.nics[f.Src], 1
+}
+
+// tenantAt is a tenant on a port.
+type tenantAt struct {
+	tenant string
+	port   ident.PortID
+}
+
+// addFunctions gives tenants that share a port virtual functions with the shares that the plan gives them.
+func (b *etherBuilder) addFunctions(n *tenantnet.Network) (map[tenantAt]int32, error) {
+	out := make(map[tenantAt]int32)
+	if b.plan == nil || b.plan.RoCE == nil {
+		return out, nil
+	}
+	for _, t := range b.plan.RoCE.Traffic {
+		host, ok := n.HostOf(t.Port)
+		if !ok || t.VFShare == 0 {
+			continue
+		}
+		ref, _ := b.in.Fabric.PortByID(t.Port)
+		l, _ := b.in.Fabric.Link(ref)
+		f, err := n.AddFunction(host, ether.FunctionShare{Min: l.Rate * quantity.BitRate(t.VFShare) / 1000})
+		if err != nil {
+			return nil, err
+		}
+		out[tenantAt{t.Tenant, t.Port}] = f
+	}
+	return out, nil
 }
 
 // installRoCE gives each NIC port its DCQCN settings and each switch port its marking. Algorithm 0 is the vendor's default.
