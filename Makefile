@@ -60,6 +60,10 @@ bench: ## benchmarks of the core: simulator, compiler, codec, discovery
 bench-push: ## push and read back 10,000 simulated ports on both databases, then with more managers
 	$(GOTEST) -timeout 30m -run '^$$' -bench 'Push|Managers' -benchtime 3x ./internal/app
 
+.PHONY: bench-nics
+bench-nics: ## read, then set and verify, 10,000 simulated NIC ports by their agents behind one gNMI server
+	$(GOTEST) -timeout 30m -run '^$$' -bench 'ReadAll|ApplyAll' -benchtime 3x ./sim/gnmidev
+
 .PHONY: soak
 soak: peers ## long runs: race detector on everything, properties of the simulator SOAKCHECKS times, SOAKSCHEDULES schedules of rollouts, SOAKKILLS kills, every fuzz target for FUZZTIME
 	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -race -timeout 60m ./...
@@ -69,11 +73,17 @@ soak: peers ## long runs: race detector on everything, properties of the simulat
 	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -timeout 120m -v ./test/kill -hosts 1000 -kills $(SOAKKILLS)
 	./test/fuzz.sh $(FUZZTIME)
 	$(MAKE) grpcurl
+	$(MAKE) gnmic
 
 .PHONY: grpcurl
 grpcurl: ## build grpcurl and drive the simulated WRCC switches with it
 	cd tools/grpcurl && $(GO) build -o ../../bin/grpcurl github.com/fullstorydev/grpcurl/cmd/grpcurl
 	FAIRLANE_GRPCURL='$(CURDIR)/bin/grpcurl' $(GOTEST) -count=1 -timeout 5m -run TestClientsThatKnowReflectionAlone/grpcurl -v ./sim/p4dev
+
+.PHONY: gnmic
+gnmic: build ## build gnmic and drive simulated SONiC switches and NIC hosts with it
+	cd tools/gnmic && $(GO) build -o ../../bin/gnmic github.com/openconfig/gnmic
+	./test/gnmic.sh bin/fairlane bin/gnmic
 
 .PHONY: clean
 clean: ## remove what was built
