@@ -98,6 +98,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
+	m.interrupt()
 	o.SweepEvery = cmp.Or(o.SweepEvery, DefaultSweep)
 	a := &Agent{
 		o: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), started: o.Now(), limit: newBucket(o.SetsPerSecond, o.Now()),
@@ -117,21 +118,36 @@ func (a *Agent) Info() gnmid.Info {
 	}
 }
 
+// eventSweeps is how many sweeps a second events may cause, with a burst of as many as fit into 5 s. Each asks the firmware
+// for all parameters, and a host that starts and stops containers has events all the time.
+const eventSweeps = 2
+
 // Run sweeps until ctx ends: at the host's events, at a fixed pace, and sooner where something is to be set again. It
 // never fails on a host that does not answer.
 func (a *Agent) Run(ctx context.Context) error {
+	events := newBucket(eventSweeps, time.Now())
 	for {
 		timer := time.NewTimer(a.pause())
+		event := false
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
 		case <-a.o.Host.Events():
-			timer.Stop()
+			event = true
 		case <-a.kick:
-			timer.Stop()
+			event = true
 		case <-timer.C:
 		}
+		if event && !events.take(time.Now()) {
+			timer.Reset(time.Second / eventSweeps)
+			select {
+			case <-ctx.Done():
+			case <-timer.C:
+				events.take(time.Now()) // what has come in by waiting
+			}
+		}
+		timer.Stop()
 		if err := a.Sweep(ctx); err != nil && ctx.Err() == nil {
 			a.log.Warn("sweep", "error", err)
 		}

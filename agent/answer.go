@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"fairlane/ccconfig/adopt"
@@ -22,10 +24,23 @@ type emit struct {
 }
 
 func (e emit) put(name string, v gnmid.Value) {
-	if v.Kind() == gnmid.KindNone {
+	if v.Kind() == gnmid.KindNone || !e.wants(name) {
 		return
 	}
 	e.out = append(e.out, gnmid.Leaf{Path: e.at.Child(name), Value: v, Class: e.class, Sampled: e.sampled, Time: e.time})
+}
+
+// wants tells whether the pattern may lead to a leaf here.
+func (e emit) wants(name string) bool {
+	n := len(e.at.Elems)
+	if len(e.pattern.Elems) <= n || slices.ContainsFunc(e.pattern.Elems[:n], func(p gnmid.Elem) bool { return p.Name == gnmid.AnyDepth }) {
+		return true
+	}
+	switch e.pattern.Elems[n].Name {
+	case name, gnmid.Any, gnmid.AnyDepth:
+		return true
+	}
+	return false
 }
 
 // text puts a string that is not empty.
@@ -58,19 +73,26 @@ func (g *getter) asks(class gnmid.Class) bool {
 	return (class == gnmid.ClassConfig) == (g.q.Type == gnmid.TypeConfig)
 }
 
-// below is for the leaves of a container, if the query may have any of them.
-func (g *getter) below(at gnmid.Path, class gnmid.Class) (emit, bool) {
-	return emit{getter: g, at: at, class: class}, g.asks(class) && meets(g.pattern, at)
+// below is for the leaves of a container some names below a path, if the query may have any of them.
+func (g *getter) below(at gnmid.Path, class gnmid.Class, names ...string) (emit, bool) {
+	if !g.asks(class) {
+		return emit{}, false
+	}
+	for _, n := range names {
+		at = at.Child(n)
+	}
+	return emit{getter: g, at: at, class: class}, meets(g.pattern, at)
 }
 
 // answer adds all leaves that one path may stand for.
 func (g *getter) answer() error {
 	g.ofAgent()
 	for _, s := range g.cards {
-		if !meets(g.pattern, nicyang.NIC(s.nic.Name)) {
+		base := nicyang.NIC(s.nic.Name)
+		if !meets(g.pattern, base) {
 			continue
 		}
-		if err := g.ofCard(s); err != nil {
+		if err := g.ofCard(s, base); err != nil {
 			return err
 		}
 	}
@@ -93,7 +115,7 @@ func (g *getter) ofAgent() {
 		e.sampled = true
 		e.moment("clock", a.o.Now())
 	}
-	if e, ok := g.below(nicyang.SetID().First(3), gnmid.ClassConfig); ok {
+	if e, ok := g.below(gnmid.PathOf("agent", "apply", "config"), gnmid.ClassConfig); ok {
 		e.put("id", gnmid.String(last.ID))
 	}
 	if e, ok := g.below(nicyang.ApplyState(), gnmid.ClassState); ok {
@@ -118,9 +140,8 @@ func (e emit) strings(name string, words []string) {
 	e.put(name, gnmid.List(list...))
 }
 
-func (g *getter) ofCard(s *seen) error {
-	base := nicyang.NIC(s.nic.Name)
-	if e, ok := g.below(base.Child("state"), gnmid.ClassOperational); ok {
+func (g *getter) ofCard(s *seen, base gnmid.Path) error {
+	if e, ok := g.below(base, gnmid.ClassOperational, "state"); ok {
 		e.text("pci", s.nic.PCI)
 		e.text("vendor", s.nic.Vendor)
 		e.text("device", s.nic.Model)
@@ -133,22 +154,23 @@ func (g *getter) ofCard(s *seen) error {
 		e.strings("capability", capabilities(s.nic.Table))
 		e.text("problem", s.nic.Problem)
 	}
-	if e, ok := g.below(base.Child("reapply").Child("state"), gnmid.ClassOperational); ok {
+	if e, ok := g.below(base, gnmid.ClassOperational, "reapply", "state"); ok {
 		e.put("count", gnmid.Uint(s.reapply.count))
 		e.put("attempts", gnmid.Uint(s.reapply.attempts))
 		e.moment("time", s.reapply.time)
 		e.moment("next", s.reapply.next)
 		e.text("problem", s.reapply.problem)
 	}
-	g.params(s, 0)
+	g.params(s, 0, base)
 	for i := range s.nic.Ports {
 		p := &s.nic.Ports[i]
-		if !meets(g.pattern, nicyang.Port(s.nic.Name, p.Number)) {
+		at := nicyang.Port(s.nic.Name, p.Number)
+		if !meets(g.pattern, at) {
 			continue
 		}
-		g.portState(s, p)
-		g.params(s, p.Number)
-		if err := g.measured(s, p); err != nil {
+		g.portState(s, p, at)
+		g.params(s, p.Number, at)
+		if err := g.measured(s, p, at); err != nil {
 			return err
 		}
 	}
@@ -172,8 +194,8 @@ func capabilities(t *nicparam.Table) []string {
 	return out
 }
 
-func (g *getter) portState(s *seen, p *Port) {
-	e, ok := g.below(nicyang.Port(s.nic.Name, p.Number).Child("state"), gnmid.ClassOperational)
+func (g *getter) portState(s *seen, p *Port, at gnmid.Path) {
+	e, ok := g.below(at, gnmid.ClassOperational, "state")
 	if !ok {
 		return
 	}
@@ -194,13 +216,14 @@ func (g *getter) portState(s *seen, p *Port) {
 		senders = p.WRCC.MaxSenders()
 	}
 	e.put("wrcc-senders", gnmid.Uint32(uint32(senders))) //nolint:gosec // at most wrcc.MaxSenders
+	if !e.wants("runtime-parameter") && !e.wants("reset-parameter") {
+		return
+	}
 	var now, later []string
-	for i, k := range s.keys {
-		if k.Port != p.Number {
-			continue
-		}
+	first, after := ofPort(s.keys, p.Number)
+	for i, k := range s.keys[first:after] {
 		list := &now
-		if s.values[i].by == nicparam.NV {
+		if s.values[first+i].by == nicparam.NV {
 			list = &later
 		}
 		if n := len(*list); n == 0 || (*list)[n-1] != k.Name {
@@ -211,37 +234,91 @@ func (g *getter) portState(s *seen, p *Port) {
 	e.strings("reset-parameter", later)
 }
 
-// params adds the parameters of a port, or of the card for port 0.
-func (g *getter) params(s *seen, port int) {
+// params adds the parameters of a port, or of the card for port 0, whose path base is.
+func (g *getter) params(s *seen, port int, base gnmid.Path) {
 	if s.wanted == nil || s.nic.Table == nil {
 		return
 	}
-	params := nicyang.Port(s.nic.Name, port).Child("params")
+	params := base.Child("params")
 	if !meets(g.pattern, params) {
 		return
 	}
+	if g.q.Type == gnmid.TypeConfig && g.q.MayText(g.pattern, params) {
+		g.configured(s, port, params)
+		return
+	}
 	n := len(params.Elems)
-	for i, k := range s.keys {
-		if k.Port != port || !s.wanted(k) {
+	first, after := ofPort(s.keys, port)
+	g.out = slices.Grow(g.out, after-first) // a leaf each, at least, where all are asked for
+	for i, k := range s.keys[first:after] {
+		i += first
+		if !s.wanted(k) {
 			continue
 		}
 		entry := gnmid.Elem{Name: "param", Keys: []gnmid.Key{{Name: "index", Value: strconv.Itoa(k.Index)}, {Name: "name", Value: k.Name}}}
-		at := func(container string) gnmid.Path { // by hand: there are hundreds of them
-			return gnmid.Path{Elems: append(params.Elems[:n:n], entry, gnmid.Elem{Name: container})}
+		at := func(names ...gnmid.Elem) gnmid.Path { // by hand: there are hundreds of them
+			elems := make([]gnmid.Elem, 0, n+1+len(names))
+			return gnmid.Path{Elems: append(append(append(elems, params.Elems...), entry), names...)}
 		}
 		v := &s.values[i]
 		if v.err == nil && g.asks(gnmid.ClassConfig) {
-			if e, ok := g.below(at("config"), gnmid.ClassConfig); ok {
-				e.time = v.at
-				e.put("value", gnmid.Uint(v.v))
+			if leaf := at(gnmid.Elem{Name: "config"}, gnmid.Elem{Name: "value"}); meets(g.pattern, leaf) {
+				g.out = append(g.out, gnmid.Leaf{Path: leaf, Value: gnmid.Uint(v.v), Class: gnmid.ClassConfig, Time: v.at})
 			}
 		}
 		if g.asks(gnmid.ClassState) {
-			if e, ok := g.below(at("state"), gnmid.ClassState); ok {
+			if e, ok := g.below(at(gnmid.Elem{Name: "state"}), gnmid.ClassState); ok {
 				e.time = v.at
 				g.paramState(e, s, k, v)
 			}
 		}
+	}
+}
+
+// ofPort is where a port's keys are among those of its card.
+func ofPort(keys []nicparam.Key, port int) (first, after int) {
+	at := func(port int) int {
+		i, _ := slices.BinarySearchFunc(keys, port, func(k nicparam.Key, port int) int { return k.Port - port })
+		return i
+	}
+	return at(port), at(port + 1)
+}
+
+// paramBytes is about the length of a parameter in the text of all that are configured.
+const paramBytes = 72
+
+// configured adds all values that a port's parameters are configured with as one text: managers read them from thousands of
+// ports, and a path for each of the hundreds of values would cost far more than the values.
+func (g *getter) configured(s *seen, port int, params gnmid.Path) {
+	first, after := ofPort(s.keys, port)
+	var text strings.Builder
+	text.Grow(paramBytes * (after - first))
+	one := make([]byte, 0, 2*paramBytes)
+	var oldest time.Time
+	for i, k := range s.keys[first:after] {
+		v := &s.values[first+i]
+		if v.err != nil {
+			continue
+		}
+		before := `,{"index":"`
+		if text.Len() == 0 {
+			before, oldest = `{"param":[{"index":"`, v.at
+		}
+		if v.at.Before(oldest) {
+			oldest = v.at
+		}
+		one = append(one[:0], before...)
+		one = strconv.AppendInt(one, int64(k.Index), 10)
+		one = append(one, `","name":`...)
+		one = gnmid.String(k.Name).AppendJSON(one)
+		one = append(one, `,"config":{"value":`...)
+		one = gnmid.Uint(v.v).AppendJSON(one)
+		one = append(one, `}}`...)
+		text.Write(one)
+	}
+	if text.Len() > 0 {
+		text.WriteString(`]}`)
+		g.out = append(g.out, gnmid.Leaf{Path: params, Value: gnmid.JSONText(text.String()), Class: gnmid.ClassConfig, Time: oldest})
 	}
 }
 
@@ -254,9 +331,9 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 	acts, readable := v.v, v.err == nil
 	next, staged := v.v, false
 	if _, has := p.Source(nicparam.NV); has && s.stages != nil {
-		next, staged = stage(s.stages, k, adopt.StageNext)
+		next, staged = s.stages.value(k, adopt.StageNext)
 		if v.by == nicparam.NV {
-			acts, readable = stage(s.stages, k, adopt.StageCurrent)
+			acts, readable = s.stages.value(k, adopt.StageCurrent)
 			if !readable && staged { // firmware that tells no current value
 				acts, readable = next, true
 			}
@@ -272,7 +349,7 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 	e.put("min", gnmid.Uint(p.Min))
 	e.put("max", gnmid.Uint(p.Max))
 	e.put("allowed", gnmid.String(p.Allowed()))
-	if d, ok := stage(s.stages, k, adopt.StageDefault); ok {
+	if d, ok := s.stages.value(k, adopt.StageDefault); ok {
 		e.put("default", gnmid.Uint(d))
 	} else if p.Known {
 		e.put("default", gnmid.Uint(p.Default))
@@ -303,18 +380,10 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 	}
 }
 
-// stage is what a parameter is at a stage of the non-volatile configuration.
-func stage(s *adopt.State, k nicparam.Key, at adopt.Stage) (uint64, bool) {
-	if s == nil {
-		return 0, false
-	}
-	return s.Value(k, at)
-}
-
 // measured adds what a port counts, and its senders.
-func (g *getter) measured(s *seen, p *Port) error {
+func (g *getter) measured(s *seen, p *Port, port gnmid.Path) error {
 	a, c := g.agent, s.card
-	if e, ok := g.below(nicyang.Counters(s.nic.Name, p.Number), gnmid.ClassOperational); ok && p.Meter != nil {
+	if e, ok := g.below(port, gnmid.ClassOperational, "counters"); ok && p.Meter != nil {
 		all, at, err := a.count(g.ctx, c, p)
 		if err := g.ctx.Err(); err != nil {
 			return err
@@ -329,7 +398,7 @@ func (g *getter) measured(s *seen, p *Port) error {
 			e.counter("value", all[name])
 		}
 	}
-	if e, ok := g.below(nicyang.Functions(s.nic.Name, p.Number), gnmid.ClassOperational); ok && p.Meter != nil && p.Functions > 0 {
+	if e, ok := g.below(port, gnmid.ClassOperational, "functions"); ok && p.Meter != nil && p.Functions > 0 {
 		all, at, err := a.functions(g.ctx, c, p)
 		if cancelled := g.ctx.Err(); cancelled != nil {
 			return cancelled
@@ -375,7 +444,7 @@ func (g *getter) senders(s *seen, p *Port) error {
 	if g.q.Type == gnmid.TypeConfig {
 		return nil
 	}
-	if e, ok := g.below(base.Child("state"), gnmid.ClassOperational); ok {
+	if e, ok := g.below(base, gnmid.ClassOperational, "state"); ok {
 		o := g.sendersOutcome(s, p, cfg, err)
 		e.put("outcome", gnmid.String(o.word))
 		e.text("problem", o.problem)
@@ -387,12 +456,12 @@ func (g *getter) senders(s *seen, p *Port) error {
 	if cancelled := g.ctx.Err(); cancelled != nil {
 		return cancelled
 	}
-	if e, ok := g.below(base.Child("senders").Child("state"), gnmid.ClassOperational); ok && err != nil {
+	if e, ok := g.below(base, gnmid.ClassOperational, "senders", "state"); ok && err != nil {
 		e.sampled, e.time = true, at
 		e.put("problem", gnmid.String(err.Error()))
 	}
 	for _, name := range sortedNames(all) {
-		if e, ok := g.below(nicyang.Sender(s.nic.Name, p.Number, name).Child("state"), gnmid.ClassOperational); ok {
+		if e, ok := g.below(nicyang.Sender(s.nic.Name, p.Number, name), gnmid.ClassOperational, "state"); ok {
 			e.sampled, e.time = true, at
 			e.counter("tx-octets", all[name])
 		}

@@ -22,10 +22,10 @@ type card struct {
 
 	now      atomic.Pointer[NIC] // replaced by sweeps, never changed
 	keys     []nicparam.Key      // what the host offers, by port, name and index
-	values   []value             // of keys
+	values   []value             // of keys; replaced when something is read, never changed, as answers go on reading it
 	found    discovery
-	nvAt     time.Time    // when stages were read
-	stages   *adopt.State // of the non-volatile configuration; nil when there is none
+	nvAt     time.Time // when stages were read
+	stages   stages    // of the non-volatile configuration; nil when there is none
 	outcomes map[nicparam.Key]outcome
 	wrcc     map[int]outcome // by port
 	links    map[int]Link
@@ -92,6 +92,19 @@ type reapply struct {
 	lost            bool // something may have to be set again
 	time, next      time.Time
 	problem         string
+	// of is the boot and the incarnation that the following is about: what has its value again. Somebody may have changed
+	// it since, and is not to be fought while others are tried again.
+	of     [2]string
+	params map[nicparam.Key]bool
+	wrcc   map[int]bool
+}
+
+// begin forgets what was set again in an earlier life of the card, and the pause after a failure in that.
+func (r *reapply) begin(life [2]string) {
+	if r.of != life {
+		r.of, r.params, r.wrcc = life, map[nicparam.Key]bool{}, map[int]bool{}
+		r.attempts, r.next = 0, time.Time{}
+	}
 }
 
 // nic is the card as the last sweep saw it.
@@ -105,6 +118,9 @@ func newCard(n *NIC) *card {
 
 // identity is the name that the journal knows a card by: another card in the same slot is another one.
 func (n *NIC) identity() string {
+	if n.known != "" {
+		return n.known
+	}
 	if n.NodeGUID != 0 {
 		return n.NodeGUID.String()
 	}
@@ -172,7 +188,7 @@ func differ(x, y *value) bool {
 // the card's lock.
 func (a *Agent) refresh(ctx context.Context, c *card, want func(nicparam.Key) bool) (changed []nicparam.Key, err error) {
 	now := a.o.Now()
-	var stale []nicparam.Key
+	stale := make([]nicparam.Key, 0, len(c.keys))
 	nv := false
 	for i := range c.values {
 		v := &c.values[i]
@@ -186,14 +202,13 @@ func (a *Agent) refresh(ctx context.Context, c *card, want func(nicparam.Key) bo
 			stale = append(stale, c.keys[i])
 		}
 	}
-	var found []nicfiles.Reading
+	var found, foundNV []nicfiles.Reading
 	if len(stale) > 0 {
 		found = c.nic().Device.Read(ctx, stale)
 	}
 	var staged error
 	if nv && (a.o.FreshNV == 0 || c.nvAt.IsZero() || now.Sub(c.nvAt) > a.o.FreshNV || now.Before(c.nvAt)) {
-		more, err := a.stages(ctx, c, want)
-		found, staged = append(found, more...), err
+		foundNV, staged = a.stages(ctx, c, want)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -201,7 +216,55 @@ func (a *Agent) refresh(ctx context.Context, c *card, want func(nicparam.Key) bo
 	if staged != nil {
 		a.log.Warn("non-volatile configuration", "nic", c.nic().Name, "error", staged)
 	}
-	return a.observe(c, found), nil
+	return a.observe(c, found, foundNV), nil
+}
+
+// stages are the values of the non-volatile configuration by key: no more of it than answers need, as a manager of simulated
+// hosts keeps thousands.
+type stages []staged
+
+// staged is a parameter's values: default, current and next.
+type staged struct {
+	nicparam.Key
+	values [3]uint64
+	has    [3]bool
+}
+
+// stageAt is the index of a stage in staged; -1 for none of its.
+func stageAt(s adopt.Stage) int {
+	return slices.Index([]adopt.Stage{adopt.StageDefault, adopt.StageCurrent, adopt.StageNext}, s)
+}
+
+// stagesOf takes over what a query told; nil of none.
+func stagesOf(s *adopt.State) stages {
+	if s == nil {
+		return nil
+	}
+	out := make(stages, 0, len(s.Settings)/3+1)
+	for i := range s.Settings {
+		f := &s.Settings[i]
+		at := stageAt(f.Stage)
+		if at < 0 {
+			continue
+		}
+		if n := len(out); n == 0 || out[n-1].Key != f.Key { // the stages of a parameter follow each other
+			out = append(out, staged{Key: f.Key})
+		}
+		last := &out[len(out)-1]
+		last.values[at], last.has[at] = f.Value, true
+	}
+	slices.SortFunc(out, func(x, y staged) int { return compareKeys(x.Key, y.Key) })
+	return out
+}
+
+// value is what a parameter is at a stage.
+func (s stages) value(k nicparam.Key, stage adopt.Stage) (uint64, bool) {
+	at := stageAt(stage)
+	i, ok := slices.BinarySearchFunc(s, k, func(x staged, k nicparam.Key) int { return compareKeys(x.Key, k) })
+	if !ok || at < 0 || !s[i].has[at] {
+		return 0, false
+	}
+	return s[i].values[at], true
 }
 
 // stages asks for the non-volatile configuration and returns the values of the next boot, of all parameters that are
@@ -224,33 +287,49 @@ func (a *Agent) stages(ctx context.Context, c *card, want func(nicparam.Key) boo
 	}
 	if ctx.Err() == nil {
 		a.mu.Lock()
-		c.stages, c.nvAt = s, a.o.Now()
+		c.stages, c.nvAt = stagesOf(s), a.o.Now()
 		a.mu.Unlock()
 	}
 	return out, err
 }
 
 // observe notes readings of a card's parameters and returns the keys of those that are not what they were.
-func (a *Agent) observe(c *card, found []nicfiles.Reading) (changed []nicparam.Key) {
-	if len(found) == 0 {
+func (a *Agent) observe(c *card, found ...[]nicfiles.Reading) (changed []nicparam.Key) {
+	if !slices.ContainsFunc(found, func(part []nicfiles.Reading) bool { return len(part) > 0 }) {
 		return nil
 	}
 	now := a.o.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, r := range found {
-		i, ok := c.find(r.Key)
+	values := slices.Clone(c.values)
+	for _, part := range found {
+		changed = append(changed, c.observe(values, part, now)...)
+	}
+	c.values = values
+	return changed
+}
+
+// observe notes readings in values, which are of the card's keys, and returns the keys of those that are not what they were.
+func (c *card) observe(values []value, found []nicfiles.Reading, now time.Time) (changed []nicparam.Key) {
+	next := 0 // readings mostly come in the order of the keys
+	for i := range found {
+		r := &found[i]
+		i, ok := next, next < len(c.keys) && c.keys[next] == r.Key
+		if !ok {
+			i, ok = c.find(r.Key)
+		}
 		if !ok {
 			continue // the next sweep makes it known
 		}
+		next = i + 1
 		v := value{r.Value, now, r.By, r.Err}
 		if r.By == "" {
-			v.by = c.values[i].by
+			v.by = values[i].by
 		}
-		if differ(&c.values[i], &v) {
+		if differ(&values[i], &v) {
 			changed = append(changed, r.Key)
 		}
-		c.values[i] = v
+		values[i] = v
 	}
 	return changed
 }
@@ -296,8 +375,12 @@ func paramPaths(nic string, keys []nicparam.Key) []gnmid.Path {
 		return []gnmid.Path{nicyang.NIC(nic)}
 	}
 	out := make([]gnmid.Path, len(keys))
+	var params gnmid.Path // of the port of the key before
 	for i, k := range keys {
-		out[i] = nicyang.Param(nic, k)
+		if i == 0 || k.Port != keys[i-1].Port {
+			params = nicyang.Params(nic, k.Port)
+		}
+		out[i] = nicyang.ParamOf(params, k)
 	}
 	return out
 }

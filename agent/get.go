@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"fairlane/ccconfig/adopt"
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
@@ -46,7 +45,7 @@ type seen struct {
 	nic      *NIC
 	keys     []nicparam.Key
 	values   []value
-	stages   *adopt.State
+	stages   stages
 	outcomes map[nicparam.Key]outcome // of keys
 	wrcc     map[int]outcome
 	links    map[int]Link
@@ -92,8 +91,8 @@ func (g *getter) read(c *card) error {
 	for port, o := range c.wrcc {
 		s.wrcc[port] = o
 	}
-	s.keys, s.values = c.keys, slices.Clone(c.values)
-	if wanted != nil {
+	s.keys, s.values = c.keys, c.values
+	if wanted != nil && g.asks(gnmid.ClassState) {
 		s.outcomes = make(map[nicparam.Key]outcome, len(c.outcomes))
 		for k, o := range c.outcomes {
 			s.outcomes[k] = o
@@ -109,10 +108,14 @@ func (g *getter) wanted(c *card) func(nicparam.Key) bool {
 		pattern gnmid.Path
 		at      int // of the element param in it; 0 when all of the port are asked for
 	}
-	asks := map[int][]ask{}
-	any := false
+	type portAsks struct {
+		port int
+		asks []ask
+	}
+	var all []portAsks // of ports that something is asked of
 	look := func(port int) {
-		params := nicyang.Port(c.nic().Name, port).Child("params")
+		params := nicyang.Params(c.nic().Name, port)
+		var asks []ask
 		for _, p := range g.q.Paths {
 			if !meets(p, params) {
 				continue
@@ -121,22 +124,25 @@ func (g *getter) wanted(c *card) func(nicparam.Key) bool {
 			if n := len(params.Elems); len(p.Elems) > n && !slices.ContainsFunc(p.Elems[:n+1], func(e gnmid.Elem) bool { return e.Name == gnmid.AnyDepth }) {
 				one.at = n
 			}
-			asks[port] = append(asks[port], one)
-			any = true
+			asks = append(asks, one)
+		}
+		if len(asks) > 0 {
+			all = append(all, portAsks{port, asks})
 		}
 	}
 	look(0)
 	for i := range c.nic().Ports {
 		look(c.nic().Ports[i].Number)
 	}
-	if !any {
+	if len(all) == 0 {
 		return nil
 	}
 	return func(k nicparam.Key) bool {
-		for _, one := range asks[k.Port] {
-			if one.at == 0 || meetsParam(one.pattern.Elems[one.at], k) {
-				return true
+		for i := range all {
+			if all[i].port != k.Port {
+				continue
 			}
+			return slices.ContainsFunc(all[i].asks, func(one ask) bool { return one.at == 0 || meetsParam(one.pattern.Elems[one.at], k) })
 		}
 		return false
 	}

@@ -24,8 +24,8 @@ import (
 	"fairlane/internal/gnmid"
 )
 
-// client is a gNMI client of an agent.
-func client(t testing.TB, a *agent.Agent) gnmi.GNMIClient {
+// client is a gNMI client of an agent, or of a tree in its place.
+func client(t testing.TB, a gnmid.Tree) gnmi.GNMIClient {
 	t.Helper()
 	s, err := gnmid.NewServer(gnmid.Options{Targets: gnmid.Single(a, "host-1")})
 	if err != nil {

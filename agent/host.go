@@ -44,6 +44,8 @@ type NIC struct {
 	}
 	Ports   []Port // by number
 	Problem string
+
+	known string // identity that the journal has of the card; empty: its own
 }
 
 // Port is one port of a card.
@@ -69,7 +71,8 @@ type Link struct {
 // Meter reads what a port counts and how its link is. It may be called by several goroutines.
 type Meter interface {
 	Link(ctx context.Context) (Link, error)
-	// Counters reads all counters. One that cannot be read is there with its error.
+	// Counters reads all counters. One that cannot be read is there with its error. Beside those that were read, an error
+	// tells of sources that could not be asked for the names of theirs.
 	Counters(ctx context.Context) (niccount.Counters, error)
 	// Functions reads the virtual functions, by index.
 	Functions(ctx context.Context) ([]Function, error)

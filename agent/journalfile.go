@@ -164,6 +164,11 @@ func (j *FileJournal) write(slot int, document []byte, stays bool) error {
 	if err == nil && stays {
 		err = j.sync(f)
 	}
+	if err != nil {
+		// A document that is told to be lost must not be found whole later, nor a torn one where there is no other. What was
+		// here before is older than another slot, or gone anyhow.
+		_ = f.Truncate(0)
+	}
 	err = errors.Join(err, f.Close())
 	if err == nil && missing != nil && stays {
 		err = syncDir(filepath.Dir(path))

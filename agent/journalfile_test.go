@@ -132,3 +132,29 @@ func TestAJournalOfWhichNothingIsWholeIsAnError(t *testing.T) {
 		t.Error("saved nowhere")
 	}
 }
+
+// TestADocumentThatWasNotSavedIsNotThereLater has a disk that takes a document and fails before it is safe.
+func TestADocumentThatWasNotSavedIsNotThereLater(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "journal")
+	j := agent.NewFileJournal(path)
+	full := errors.New("no space left on device")
+	j.FailSync(full)
+	if err := j.Save(t.Context(), []byte("the very first")); !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	if b, err := agent.NewFileJournal(path).Load(t.Context()); len(b) > 0 || err != nil {
+		t.Errorf("found %q, %v, want nothing", b, err)
+	}
+	j.FailSync(nil)
+	if err := j.Save(t.Context(), []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	j.FailSync(full)
+	if err := j.Save(t.Context(), []byte("two")); !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	if b, err := agent.NewFileJournal(path).Load(t.Context()); string(b) != "one" || err != nil {
+		t.Errorf("found %q, %v, want what was saved last", b, err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,8 @@ type memory struct {
 	Cards      map[string]*cardMemory `json:"cards"` // by identity
 	// Intent is a transaction under way: what everything it touches was before.
 	Intent map[string]*before `json:"intent,omitempty"` // by the card's identity
+	// Pending is the name and the beginning of that transaction.
+	Pending *lastSet `json:"pending,omitempty"`
 }
 
 // lastSet is what became of the last transaction.
@@ -49,6 +52,7 @@ type cardMemory struct {
 	Name        string               `json:"name"` // of the card when it was last seen
 	Boot        string               `json:"boot"` // and Incarnation: when Desired was last known to be in force
 	Incarnation string               `json:"incarnation"`
+	Nodes       []string             `json:"nodes,omitempty"` // node GUIDs of its ports, as far as they were seen
 	Desired     settings             `json:"desired,omitempty"`
 	Original    settings             `json:"original,omitempty"`
 	WRCC        map[int]*wrccOfAPort `json:"wrcc,omitempty"` // by port
@@ -99,6 +103,18 @@ func (s *settings) drop(k nicparam.Key) {
 	}
 }
 
+// interrupt makes a transaction that had not ended the last one. Its earlier values are still to be put back.
+func (m *memory) interrupt() {
+	if m.Pending == nil {
+		return
+	}
+	m.Sequence++
+	m.Last, m.Pending = *m.Pending, nil
+	m.Last.Outcome, m.Last.Detail = setInterrupted, interruptedDetail
+}
+
+const interruptedDetail = "the agent ended during a transaction; the earlier values are put back when it starts again, of cards that are away as soon as they are there"
+
 // clone copies a card's memory as deep as it changes.
 func (m *cardMemory) clone() *cardMemory {
 	out := *m
@@ -116,11 +132,11 @@ func (m *cardMemory) same(o *cardMemory) bool {
 	if o == nil {
 		return m.empty()
 	}
-	if m.Name != o.Name || m.Boot != o.Boot || m.Incarnation != o.Incarnation || !slices.Equal(m.Desired, o.Desired) || !slices.Equal(m.Original, o.Original) || len(m.WRCC) != len(o.WRCC) {
+	if m.Name != o.Name || m.Boot != o.Boot || m.Incarnation != o.Incarnation || !slices.Equal(m.Desired, o.Desired) || !slices.Equal(m.Original, o.Original) || !slices.Equal(m.Nodes, o.Nodes) || len(m.WRCC) != len(o.WRCC) {
 		return false
 	}
 	for port, w := range m.WRCC {
-		if x := o.WRCC[port]; x == nil || !sameWRCC(w.Desired, x.Desired) {
+		if x := o.WRCC[port]; x == nil || (w.Desired == nil) != (x.Desired == nil) || w.Desired != nil && !sameWRCC(w.Desired, x.Desired) {
 			return false
 		}
 	}
@@ -130,6 +146,33 @@ func (m *cardMemory) same(o *cardMemory) bool {
 // empty tells whether nothing is to be remembered of a card.
 func (m *cardMemory) empty() bool {
 	return len(m.Desired) == 0 && len(m.Original) == 0 && len(m.WRCC) == 0
+}
+
+// nodes adds the node GUIDs of a card's ports to those that it is known by.
+func (m *cardMemory) nodes(n *NIC) {
+	for i := range n.Ports {
+		if g := n.Ports[i].ID.Node; g != 0 && !slices.Contains(m.Nodes, g.String()) {
+			m.Nodes = append(slices.Clone(m.Nodes), g.String())
+		}
+	}
+}
+
+// identity is the one that a card is known by: each function of a card has a node GUID of its own, and the first one may
+// be away, with a guest or while the driver begins.
+func (m *memory) identity(n *NIC) string {
+	own := n.identity()
+	if m.Cards[own] != nil || m.Intent[own] != nil {
+		return own
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.Cards)) {
+		if slices.ContainsFunc(n.Ports, func(p Port) bool {
+			g := p.ID.Node.String()
+			return g == id || slices.Contains(m.Cards[id].Nodes, g)
+		}) {
+			return id
+		}
+	}
+	return own
 }
 
 // of is the memory of a card, an empty one where there is none.

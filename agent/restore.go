@@ -38,8 +38,11 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 		return nil, err
 	}
 	defer release(a.sets)
+	var errs []error
 	if !dry {
-		if err := a.recover(ctx); err != nil {
+		// What a transaction left that did not end and cannot be put back keeps nothing else from going back.
+		errs = append(errs, a.recover(ctx))
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
@@ -48,10 +51,14 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 		byIdentity[c.nic().identity()] = c
 	}
 	a.mu.RLock()
-	remembered := maps.Clone(a.memory.Cards)
+	remembered, halfway := maps.Clone(a.memory.Cards), slices.Sorted(maps.Keys(a.memory.Intent))
 	a.mu.RUnlock()
+	for _, id := range halfway {
+		if c := byIdentity[id]; c == nil || c.nic().Device == nil {
+			errs = append(errs, fmt.Errorf("card %s: a transaction on it did not end, and the card is not there, or cannot be reached: it may not be as it was", id))
+		}
+	}
 	var out []Restoration
-	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(remembered)) {
 		r := a.restoreCard(ctx, byIdentity[id], id, remembered[id], dry)
 		if r.Err != nil {
@@ -64,6 +71,41 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 		a.Changed()
 	}
 	return out, errors.Join(errs...)
+}
+
+// keepOriginals remembers of a transaction that was not put back as a whole what is not as it was before: Restore and
+// deletes try again, although nothing is known to have been set. Only whoever holds sets may call it.
+func (a *Agent) keepOriginals(ctx context.Context, c *card, b *before) {
+	nic := c.nic()
+	a.mu.RLock()
+	m := a.memory.of(nic.identity()).clone()
+	a.mu.RUnlock()
+	keys := make([]nicparam.Key, len(b.Params))
+	for i, s := range b.Params {
+		keys[i] = s.Key
+	}
+	for i, r := range nic.Device.Read(ctx, keys) {
+		if _, known := m.Original.value(r.Key); !known && (r.Err != nil || r.Value != b.Params[i].Value) {
+			m.Original.put(r.Key, b.Params[i].Value)
+		}
+	}
+	for port, cfg := range b.WRCC {
+		if on, ok := nic.port(port); ok && on.WRCC != nil && m.WRCC[port] == nil {
+			if now, err := on.WRCC.Read(ctx); err != nil || !sameWRCC(now, cfg) {
+				m.WRCC[port] = &wrccOfAPort{Original: cfg}
+			}
+		}
+	}
+	if m.empty() {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	m.nodes(nic)
+	if m.Name = nic.Name; m.Boot == "" {
+		m.Boot, m.Incarnation = a.boot, nic.Incarnation
+	}
+	a.memory.Cards[nic.identity()] = m
 }
 
 func (a *Agent) restoreCard(ctx context.Context, c *card, id string, m *cardMemory, dry bool) Restoration {

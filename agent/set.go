@@ -231,7 +231,7 @@ func (a *Agent) intend(ctx context.Context, p *plan) error {
 			intent[id] = b
 		}
 	}
-	a.memory.Intent = intent
+	a.memory.Intent, a.memory.Pending = intent, &lastSet{ID: p.id, Time: a.o.Now()}
 	a.mu.Unlock()
 	keep := a.note // a crash of the host takes run-time values, so nothing is to be put back then
 	if slices.ContainsFunc(p.cards, (*cardPlan).lasts) {
@@ -240,7 +240,7 @@ func (a *Agent) intend(ctx context.Context, p *plan) error {
 	err := keep(ctx)
 	if err != nil {
 		a.mu.Lock()
-		a.memory.Intent = earlier
+		a.memory.Intent, a.memory.Pending = earlier, nil
 		a.mu.Unlock()
 	}
 	return err
@@ -256,6 +256,7 @@ func (c *cardPlan) lasts() bool {
 
 // settled forgets a transaction's earlier values. The caller holds mu.
 func (a *Agent) settled(p *plan) {
+	a.memory.Pending = nil
 	for _, c := range p.cards {
 		delete(a.memory.Intent, c.card.nic().identity())
 	}
@@ -329,6 +330,11 @@ func (a *Agent) end(ctx context.Context, p *plan, failures []nicyang.Failure) er
 	}
 	err := failed(ctx, failures, how)
 	last.Detail = err.Error()
+	for _, c := range p.cards {
+		if last.Outcome == setPartial {
+			a.keepOriginals(context.WithoutCancel(ctx), c.card, c.before)
+		}
+	}
 	a.mu.Lock()
 	a.settled(p)
 	a.memory.Sequence++
@@ -392,6 +398,7 @@ func (a *Agent) commit(ctx context.Context, p *plan) error {
 func (c *cardPlan) remember(boot string) {
 	m, nic := c.memory, c.card.nic()
 	m.Name = nic.Name
+	m.nodes(nic)
 	if m.Boot == "" || len(m.Desired) == 0 && len(m.WRCC) == 0 {
 		m.Boot, m.Incarnation = boot, nic.Incarnation
 	}
@@ -428,6 +435,14 @@ func (c *cardPlan) settle() {
 	for _, k := range c.keys {
 		if c.released[k] {
 			delete(c.card.outcomes, k)
+		}
+	}
+	if r := &c.card.reapply; r.params != nil { // what was set just now needs no setting again
+		for _, k := range c.keys {
+			r.params[k] = true
+		}
+		for port := range c.wrcc {
+			r.wrcc[port] = true
 		}
 	}
 	for port := range c.wrcc {

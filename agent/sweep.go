@@ -77,6 +77,10 @@ func (a *Agent) adopt(boot string, nics []NIC) {
 	seen := map[string]bool{}
 	for i := range nics {
 		n := &nics[i]
+		if id := a.memory.identity(n); id != n.identity() {
+			as := *n
+			as.known, n = id, &as
+		}
 		seen[n.Name] = true
 		c := a.cards[n.Name]
 		if c == nil || c.nic().identity() != n.identity() {
@@ -122,6 +126,7 @@ func (a *Agent) recover(ctx context.Context) error {
 		return nil
 	}
 	var errs []error
+	did := false
 	for _, c := range a.list() {
 		b := intent[c.nic().identity()]
 		if b == nil || c.nic().Device == nil {
@@ -136,9 +141,15 @@ func (a *Agent) recover(ctx context.Context) error {
 			return ctx.Err()
 		}
 		delete(intent, c.nic().identity())
+		if len(problems) > 0 {
+			a.keepOriginals(ctx, c, b)
+		}
+		did = true
 		a.mu.Lock()
-		a.memory.Last.Outcome, a.memory.Last.Time = setInterrupted, a.o.Now()
-		a.memory.Last.Detail = "the agent ended during a transaction; the earlier values were put back when it started again"
+		if o := a.memory.Last.Outcome; o != setInterrupted && o != setPartial { // other transactions came before this card did
+			a.memory.Sequence++
+			a.memory.Last = lastSet{Time: a.o.Now(), Outcome: setInterrupted, Detail: interruptedDetail}
+		}
 		for _, p := range problems {
 			a.memory.Last.Outcome = setPartial
 			a.memory.Last.NotRestored = append(a.memory.Last.NotRestored, c.nic().Name+": "+p.Error())
@@ -147,6 +158,9 @@ func (a *Agent) recover(ctx context.Context) error {
 		a.mu.Unlock()
 		errs = append(errs, problems...)
 		a.log.Warn("put back what a transaction left that did not end", "nic", c.nic().Name, "problems", len(problems))
+	}
+	if !did {
+		return nil
 	}
 	a.mu.Lock()
 	a.memory.Intent = intent
@@ -161,8 +175,8 @@ func (a *Agent) recover(ctx context.Context) error {
 // putBack gives a card what it was before a transaction and returns what does not have that. The caller holds its lock.
 func (a *Agent) putBack(ctx context.Context, c *card, b *before) []error {
 	var errs []error
-	if len(b.Params) > 0 {
-		errs = append(errs, leaves(c.nic().Device.Restore(ctx, b.Params))...)
+	for some := range slices.Chunk(b.Params, nicparam.MaxSet) { // several sets may have come to more than one may have
+		errs = append(errs, leaves(c.nic().Device.Restore(ctx, some))...)
 	}
 	for _, port := range slices.Sorted(maps.Keys(b.WRCC)) {
 		p, ok := c.nic().port(port)
@@ -300,6 +314,9 @@ func (a *Agent) lost(c *card) bool {
 // setAgain sets what was lost, unless the pause after a failure lasts. The caller holds sets and the card's lock.
 func (a *Agent) setAgain(ctx context.Context, c *card) {
 	now := a.o.Now()
+	a.mu.Lock()
+	c.reapply.begin([2]string{a.boot, c.nic().Incarnation})
+	a.mu.Unlock()
 	if !c.reapply.next.IsZero() && now.Before(c.reapply.next) {
 		return
 	}
@@ -344,24 +361,22 @@ func (a *Agent) reset(ctx context.Context, c *card) (wrote bool, err error) {
 	for _, s := range m.Desired {
 		i, ok := c.find(s.Key)
 		switch {
+		case c.reapply.params[s.Key]:
 		case !ok:
 			errs = append(errs, fmt.Errorf("%s: %w now", s.Key, nicfiles.ErrAbsent))
 		case c.values[i].by.Persistence() == nicparam.Runtime:
 			todo = append(todo, s)
 		}
 	}
-	if len(todo) > 0 {
-		receipt, err := c.nic().Device.Set(ctx, todo)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		wrote = a.noteReceipt(c, receipt, err == nil) || wrote
+	for some := range slices.Chunk(todo, nicparam.MaxSet) {
+		did, err := a.resetParams(ctx, c, some)
+		wrote, errs = wrote || did, append(errs, err)
 	}
 	for _, port := range slices.Sorted(maps.Keys(m.WRCC)) {
 		w := m.WRCC[port]
 		p, ok := c.nic().port(port)
 		switch {
-		case w.Desired == nil:
+		case w.Desired == nil || c.reapply.wrcc[port]:
 		case !ok || p.WRCC == nil:
 			errs = append(errs, fmt.Errorf("port %d wrcc: %w now", port, nicfiles.ErrAbsent))
 		default:
@@ -369,7 +384,7 @@ func (a *Agent) reset(ctx context.Context, c *card) (wrote bool, err error) {
 				errs = append(errs, fmt.Errorf("port %d wrcc: %w", port, err))
 				continue
 			}
-			wrote = true
+			wrote, c.reapply.wrcc[port] = true, true
 			a.mu.Lock()
 			c.wrcc[port] = outcome{word: "verified"}
 			a.mu.Unlock()
@@ -377,6 +392,34 @@ func (a *Agent) reset(ctx context.Context, c *card) (wrote bool, err error) {
 		}
 	}
 	return wrote, errors.Join(errs...)
+}
+
+// resetParams sets run-time values. One that the device does not take keeps no other from its value, and is an error.
+func (a *Agent) resetParams(ctx context.Context, c *card, todo []nicparam.Setting) (wrote bool, err error) {
+	receipt, err := c.nic().Device.Set(ctx, todo)
+	wrote = a.noteReceipt(c, receipt, err == nil)
+	if err == nil {
+		for _, s := range todo {
+			c.reapply.params[s.Key] = true
+		}
+		return wrote, nil
+	}
+	failed := map[nicparam.Key]bool{}
+	if receipt != nil {
+		for i := range receipt.Fields {
+			f := &receipt.Fields[i]
+			failed[f.Key] = f.Err != nil
+			if f.NotRestored != nil {
+				return wrote, err // the device does not do what it is told: the next try is later
+			}
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(todo), func(s nicparam.Setting) bool { return failed[s.Key] })
+	if len(rest) == 0 || len(rest) == len(todo) || ctx.Err() != nil {
+		return wrote, err
+	}
+	more, others := a.resetParams(ctx, c, rest)
+	return wrote || more, errors.Join(err, others)
 }
 
 // noteReceipt takes over what a device's receipt says, and tells whether something was written.
@@ -387,6 +430,7 @@ func (a *Agent) noteReceipt(c *card, receipt *nicfiles.Receipt, ok bool) (wrote 
 	var keys []nicparam.Key
 	now := a.o.Now()
 	a.mu.Lock()
+	values := slices.Clone(c.values)
 	for _, f := range receipt.Fields {
 		o := outcome{word: string(f.Outcome)}
 		now := value{v: f.Got, at: now, by: f.By}
@@ -402,13 +446,14 @@ func (a *Agent) noteReceipt(c *card, receipt *nicfiles.Receipt, ok bool) (wrote 
 		wrote = wrote || f.Outcome == nicfiles.Verified
 		c.outcomes[f.Key] = o
 		if i, known := c.find(f.Key); known && f.NotRestored == nil {
-			c.values[i] = now
+			values[i] = now
 		}
 		keys = append(keys, f.Key)
 		if f.By == nicparam.NV {
 			c.nvAt = time.Time{} // the stages are others now
 		}
 	}
+	c.values = values
 	a.mu.Unlock()
 	a.Changed(paramPaths(c.nic().Name, keys)...)
 	return wrote

@@ -450,6 +450,33 @@ func TestRunSweepsAtItsPaceAndAtEvents(t *testing.T) {
 	})
 }
 
+func TestAFloodOfEventsIsNoFloodOfSweeps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.events = make(chan struct{})
+		a, err := agent.New(t.Context(), agent.Options{Host: r, Journal: r, Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx) }()
+		heard := 0
+		for ctx.Err() == nil {
+			select {
+			case r.events <- struct{}{}:
+				heard++
+			case <-ctx.Done():
+			}
+		}
+		if err := <-done; err != nil || heard < 40 || heard > 60 {
+			t.Errorf("%v, %d sweeps in 20 s, want 2 a second and 10 at once", err, heard)
+		}
+	})
+}
+
 func FuzzJournal(f *testing.F) {
 	r := newRig(f)
 	mustSet(f, r.agent(f), give("eth-a", key(1, "rpg_ai_rate"), 20), sender("astro/bulk", 2))

@@ -423,6 +423,11 @@ func TestCountersThatCannotBeReadHaveNoValue(t *testing.T) {
 		}
 	}
 	m.remove(ports + "hw_counters")
+	m.file(ports+"hw_counters", "no directory") // cannot be listed
+	if c, err := nics(t, m.open(nil))[0].Ports[0].Meter.Counters(t.Context()); !errors.Is(err, nicfiles.ErrUnreadable) || c["port_xmit_data"].Value != 1000 {
+		t.Errorf("%v, %v, want what can be read and why the others cannot", c, err)
+	}
+	m.remove(ports + "hw_counters")
 	m.remove(ports + "counters")
 	if c, err := nics(t, m.open(nil))[0].Ports[0].Meter.Counters(t.Context()); !errors.Is(err, nicfiles.ErrAbsent) || len(c) != 0 {
 		t.Errorf("%v, %v", c, err)

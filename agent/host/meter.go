@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"strconv"
 	"strings"
@@ -51,7 +52,8 @@ func (m *meter) Counters(ctx context.Context) (niccount.Counters, error) {
 	if out == nil {
 		out = niccount.Counters{}
 	}
-	add(out, m.basic())
+	basic, basicErr := m.basic()
+	add(out, basic)
 	ethtool, ethErr := m.ethtool(ctx, m.port.NetDev)
 	add(out, ethtool)
 	if m.host.counts != nil {
@@ -60,9 +62,13 @@ func (m *meter) Counters(ctx context.Context) (niccount.Counters, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.Join(err, ethErr, ctx.Err())
+		return nil, errors.Join(err, basicErr, ethErr, ctx.Err())
 	}
-	return out, ctx.Err()
+	// Files that are there and cannot be listed are told beside what the others have: nobody knows what they would name.
+	if errors.Is(err, nicfiles.ErrAbsent) {
+		err = nil
+	}
+	return out, errors.Join(err, basicErr, ctx.Err())
 }
 
 // add adds counters of a second source; the first one's stay.
@@ -75,11 +81,14 @@ func add(to, from niccount.Counters) {
 }
 
 // basic reads the counters that every RDMA port has.
-func (m *meter) basic() niccount.Counters {
+func (m *meter) basic() (niccount.Counters, error) {
 	dir := fmt.Sprintf("%s%s/ports/%d/counters", rdmaClass, m.port.RDMA, m.port.RDMAPort)
 	names, err := m.host.files.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("/%s: %w: %w", dir, nicfiles.ErrUnreadable, err)
 	}
 	out := niccount.Counters{}
 	for _, name := range names {
@@ -93,7 +102,7 @@ func (m *meter) basic() niccount.Counters {
 		}
 		out[name] = c
 	}
-	return out
+	return out, nil
 }
 
 // ethtool asks for the statistics of a network device.

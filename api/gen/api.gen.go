@@ -2279,6 +2279,9 @@ type Snapshot struct {
 
 	// WallMs Duration of the latest discovery.
 	WallMs float64 `json:"wall_ms"`
+
+	// Warnings In the answer to a discovery: what was found amiss, such as devices that do not answer or are others than expected. At most 100, then how many more.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // SnapshotList defines model for SnapshotList.

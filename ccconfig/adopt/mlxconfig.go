@@ -194,7 +194,7 @@ func Mlxconfig(file, text string, table *nicparam.Table) (*State, error) {
 
 // State turns a query into values of parameters.
 func (q *Query) State(file string, table *nicparam.Table) (*State, error) {
-	s := &State{}
+	s := &State{Settings: make([]Found, 0, len(q.Rows)*len(q.Columns))}
 	for i := range q.Rows {
 		r := &q.Rows[i]
 		base, port := nicparam.SplitNV(r.Name)

@@ -54,6 +54,47 @@ func (o *IEEE) Settings(port int) []nicparam.Setting {
 	return out
 }
 
+// Value is the one of Settings with a name and an index; false where that has none.
+func (o *IEEE) Value(name string, index int) (uint64, bool) {
+	switch {
+	case name == "dscp2prio":
+		return o.prioOf(index)
+	case name == "trust" && index == 0:
+		if slices.ContainsFunc(o.Apps, func(a App) bool { return a.Selector == SelectorDSCP && a.Protocol < 64 }) {
+			return nicparam.TrustDSCP, true
+		}
+		return nicparam.TrustPCP, true
+	case name == "cable_len" && index == 0 && o.PFC != nil:
+		return uint64(o.PFC.Delay), true
+	case index < 0 || index > 7:
+	case name == "prio2tc" && o.ETS != nil:
+		return uint64(o.ETS.PrioTC[index]), true
+	case name == "tsa" && o.ETS != nil:
+		return uint64(o.ETS.TSA[index]), true
+	case name == "tc_bw" && o.ETS != nil:
+		return uint64(o.ETS.TxBW[index]), true
+	case name == "tc_maxrate" && o.MaxRate != nil:
+		return o.MaxRate[index], true
+	case name == "pfc" && o.PFC != nil:
+		return uint64(o.PFC.Enabled >> index & 1), true
+	case name == "prio2buffer" && o.Buffer != nil:
+		return uint64(o.Buffer.PrioBuffer[index]), true
+	case name == "buffer_size" && o.Buffer != nil:
+		return uint64(o.Buffer.Size[index]), true
+	}
+	return 0, false
+}
+
+// prioOf is the priority of a DSCP by the application table, of several entries the highest.
+func (o *IEEE) prioOf(dscp int) (most uint64, found bool) {
+	for _, a := range o.Apps {
+		if a.Selector == SelectorDSCP && int(a.Protocol) == dscp && a.Protocol < 64 {
+			most, found = max(most, uint64(a.Priority)), true
+		}
+	}
+	return most, found
+}
+
 // byDSCP are the entries by DSCP, one for each, by DSCP. Of several entries of one DSCP the highest priority counts, as
 // the kernel has it.
 func (o *IEEE) byDSCP() []App {
@@ -119,8 +160,13 @@ func (c *Change) apps(o *IEEE, wanted map[int]uint64, trust int) error {
 		}
 		left[a.Protocol] = true
 	}
-	if trust == nicparam.TrustPCP && len(wanted) > 0 {
-		return &FormatError{"trust", "pcp with priorities of DSCPs", "dscp, or no dscp2prio in the set"}
+	if trust == nicparam.TrustPCP {
+		for _, want := range wanted {
+			if want != 0 { // 0 is what a DSCP without an entry has: such a set gives back what was before the first entry
+				return &FormatError{"trust", "pcp with priorities of DSCPs", "dscp, or no dscp2prio but 0 in the set"}
+			}
+		}
+		return nil
 	}
 	for dscp := range 64 {
 		if want, ok := wanted[dscp]; ok && !left[uint16(dscp)] {

@@ -153,6 +153,18 @@ func TestPlanRefusesWhatCannotCome(t *testing.T) {
 }
 
 // After a planned change the port has what was wanted, everything else is as it was, and a second plan is empty.
+// TestPlanGoesBackToBeforeTheFirstPriorityOfADSCP has values as they were read of a port without entries, where the DSCP
+// read as priority 0.
+func TestPlanGoesBackToBeforeTheFirstPriorityOfADSCP(t *testing.T) {
+	t.Parallel()
+	o := whole()
+	o.Apps = []App{{SelectorDSCP, 3, 26}}
+	c, err := o.Plan([]nicparam.Setting{setting("dscp2prio", 26, 0), setting("trust", 0, nicparam.TrustPCP)})
+	if err != nil || c.Set != nil || !slices.Equal(c.Delete, o.Apps) {
+		t.Errorf("%+v, %v, want the entry deleted and nothing set", c, err)
+	}
+}
+
 func TestAPlannedChangeLeadsToWhatWasWanted(t *testing.T) {
 	t.Parallel()
 	table := nicparam.New(nicparam.Caps{})
@@ -225,6 +237,32 @@ func TestBackLeadsBack(t *testing.T) {
 		}
 		if d := cmp.Diff(Change{}, after.Back(earlier)); d != "" {
 			t.Fatalf("back again: %s", d)
+		}
+	})
+}
+
+func TestValueIsTheOneOfSettings(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		o := drawIEEE(t)
+		for range 3 { // random ones are seldom by DSCP
+			a := App{SelectorDSCP, rapid.Uint8Range(0, 7).Draw(t, "priority"), rapid.Uint16Range(0, 65).Draw(t, "dscp")}
+			if rapid.Bool().Draw(t, "by dscp") {
+				o.Apps = append(o.Apps, a)
+			}
+		}
+		want := map[nicparam.Key]uint64{}
+		for _, s := range o.Settings(1) {
+			want[s.Key] = s.Value
+		}
+		for _, name := range []string{"trust", "dscp2prio", "prio2tc", "tsa", "tc_bw", "tc_maxrate", "pfc", "cable_len", "prio2buffer", "buffer_size", "wings", ""} {
+			for i := -1; i < 67; i++ {
+				v, ok := o.Value(name, i)
+				w, has := want[nicparam.Key{Port: 1, Name: name, Index: i}]
+				if ok != has || v != w {
+					t.Fatalf("%s[%d] is %d (%t), Settings has %d (%t)", name, i, v, ok, w, has)
+				}
+			}
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 		ops = append(ops, w.ops...)
 	}
 	if len(ops) > 0 {
-		err = a.s.set(ctx, ops)
+		err = a.s.set(ctx, ops, sharedElems(ops))
 	}
 	if err != nil {
 		return a.refused(ctx, dev, wishes, err)
@@ -63,11 +63,29 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	return r, nil
 }
 
+// sharedElems is how many elements the paths of operations begin with in common, the last of each not counted.
+func sharedElems(ops []gnmid.Operation) int {
+	first := ops[0].Path.Elems
+	n := len(first) - 1
+	for _, o := range ops[1:] {
+		n = min(n, len(o.Path.Elems)-1)
+		for i := range n {
+			if e := o.Path.Elems[i]; e.Name != first[i].Name || !slices.Equal(e.Keys, first[i].Keys) {
+				n = i
+				break
+			}
+		}
+	}
+	return n
+}
+
 // wishes lists the fields of want, with operations where they differ from what was observed, and the part of want that
 // differs. missing are parameters of the table that were not observed.
 func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wish, changed *driver.NICState, missing []nicparam.Key) {
 	out = make([]wish, 0, len(want.Params)+1)
 	changed = &driver.NICState{}
+	var params gnmid.Path // of the port, or of the card
+	of := -1
 	for _, p := range want.Params {
 		row, known := rows.Find(p.Name)
 		w := wish{field: "nic." + p.Name, key: nicparam.Key{Port: o.port, Name: p.Name, Index: p.Index}}
@@ -85,7 +103,10 @@ func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wi
 		}
 		if !ok || got != p.Value {
 			changed.Params = append(changed.Params, p)
-			w.ops = []gnmid.Operation{{Op: gnmid.OpUpdate, Path: nicyang.ParamValue(o.nic, w.key), Value: gnmid.Uint(p.Value)}}
+			if of != w.key.Port {
+				params, of = nicyang.Params(o.nic, w.key.Port), w.key.Port
+			}
+			w.ops = []gnmid.Operation{{Op: gnmid.OpUpdate, Path: nicyang.ParamOf(params, w.key).Child("config").Child("value"), Value: gnmid.Uint(p.Value)}}
 		}
 		out = append(out, w)
 	}

@@ -18,6 +18,7 @@ var (
 	ParseTable    = parseTable
 	ParseQueueKey = parseQueueKey
 	CompareNames  = compareNames
+	SharedElems   = sharedElems
 )
 
 // DecodePort reads the two answers about a port's configuration.

@@ -232,7 +232,7 @@ func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.S
 	if plan.empty() {
 		return receiptOf(plan, want.Queues, driver.OutcomeUnchanged, ""), nil
 	}
-	if cause := c.s.set(ctx, m.operations(plan)); cause != nil {
+	if cause := c.s.set(ctx, m.operations(plan), 0); cause != nil {
 		err := c.s.classify(ctx, "set", dev, cause)
 		return receiptOf(plan, want.Queues, outcome(err), err.Error()), err
 	}

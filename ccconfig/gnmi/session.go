@@ -74,12 +74,19 @@ func (s *session) get(ctx context.Context, q query) ([]answer, error) {
 	return out, nil
 }
 
-// set carries out operations as one transaction, deletes before replaces before updates.
-func (s *session) set(ctx context.Context, ops []gnmid.Operation) error {
+// set carries out operations as one transaction, deletes before replaces before updates. The first shared elements of their
+// paths, which are the same in all, are said once in the prefix; 0 says all paths whole, as devices exist that take no more
+// of a prefix than its target.
+func (s *session) set(ctx context.Context, ops []gnmid.Operation, shared int) error {
 	ctx, cancel := context.WithTimeout(ctx, s.d.o.Timeout)
 	defer cancel()
 	r := &gpb.SetRequest{Prefix: s.prefix()}
+	if shared > 0 && len(ops) > 0 {
+		r.Prefix = ops[0].Path.First(shared).Proto()
+		r.Prefix.Target = s.target.Name
+	}
 	for _, o := range ops {
+		o.Path.Elems = o.Path.Elems[shared:]
 		switch o.Op {
 		case gnmid.OpDelete:
 			r.Delete = append(r.Delete, o.Path.Proto())

@@ -112,7 +112,7 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if plan.empty() {
 		return receiptOf(plan, want.Queues, driver.OutcomeUnchanged, ""), nil
 	}
-	cause := c.s.set(ctx, m.operations(plan))
+	cause := c.s.set(ctx, m.operations(plan), 0)
 	if cause == nil {
 		return receiptOf(plan, want.Queues, driver.OutcomeAcknowledged, ""), nil
 	}

@@ -2,10 +2,8 @@ package gnmi_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"slices"
-	"sync"
 	"testing"
 
 	"google.golang.org/grpc/test/bufconn"
@@ -125,83 +123,6 @@ func TestSimulatedHosts(t *testing.T) {
 		}
 		if c, err := d.ReadCounters(t.Context(), dev); err != nil || len(c.Counters) == 0 {
 			t.Errorf("counters %+v: %v", c, err)
-		}
-	}
-}
-
-// benchHosts is a driver over many simulated hosts of one NIC port each.
-func benchHosts(b *testing.B, hosts int) (*gnmi.Driver, []driver.Device) {
-	s, r := twins(b)
-	devices := make([]driver.Device, hosts)
-	for i := range devices {
-		name := ident.GUID(i + 1).String()
-		if _, err := s.AddHost(name, nicHost(i+1)); err != nil {
-			b.Fatal(err)
-		}
-		devices[i] = nicDevice(driver.PlaneRoCE, ident.PortID{Node: ident.GUID(i + 1), Port: 1}, name)
-	}
-	return r.driver(b, gnmi.Agent), devices
-}
-
-// each does something to all devices at once.
-func each(devices []driver.Device, do func(i int, d driver.Device) error) error {
-	errs := make([]error, len(devices))
-	var wg sync.WaitGroup
-	for i, d := range devices {
-		wg.Go(func() { errs[i] = do(i, d) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-const benchNICs = 10_000
-
-// BenchmarkReadAll reads everything that 10,000 NIC ports are configured with, by their agents behind one listener.
-func BenchmarkReadAll(b *testing.B) {
-	d, devices := benchHosts(b, benchNICs)
-	read := func() error {
-		return each(devices, func(_ int, dev driver.Device) error { _, err := d.Read(b.Context(), dev); return err })
-	}
-	if err := read(); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := read(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkApplyAndVerify changes all DCQCN registers of 10,000 NIC ports and reads everything back.
-func BenchmarkApplyAndVerify(b *testing.B) {
-	d, devices := benchHosts(b, benchNICs)
-	caps, err := d.Capabilities(b.Context(), devices[0])
-	if err != nil {
-		b.Fatal(err)
-	}
-	samples := drivertest.Samples(devices[0], caps)
-	apply := func(want driver.Settings) error {
-		return each(devices, func(_ int, dev driver.Device) error {
-			if _, err := d.Apply(b.Context(), dev, want); err != nil {
-				return err
-			}
-			got, err := d.Read(b.Context(), dev)
-			if err == nil && !want.Equal(got) {
-				err = errors.New("read back another state")
-			}
-			return err
-		})
-	}
-	if err := apply(samples[0]); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		n++
-		if err := apply(samples[n%2]); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

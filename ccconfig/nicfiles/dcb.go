@@ -28,7 +28,6 @@ type DCB struct {
 	codec    dcbnl.Codec
 	table    *nicparam.Table
 	port     Port
-	keys     []nicparam.Key
 	sequence atomic.Uint32
 }
 
@@ -37,16 +36,17 @@ func NewDCB(socket Socket, codec dcbnl.Codec, table *nicparam.Table, port Port) 
 	if err := checkName(fmt.Sprintf("port %d: network device", port.Number), port.NetDev, dcbnl.MaxInterface); err != nil {
 		return nil, err
 	}
-	return &DCB{socket: socket, codec: codec, table: table, port: port, keys: keysOf(table, nicparam.DCB, port.Number)}, nil
+	return &DCB{socket: socket, codec: codec, table: table, port: port}, nil
 }
 
 // Backend implements Way.
 func (d *DCB) Backend() nicparam.Backend { return nicparam.DCB }
 
 // Keys implements Way.
-func (d *DCB) Keys() []nicparam.Key { return d.keys }
+func (d *DCB) Keys() []nicparam.Key { return keysOf(d.table, nicparam.DCB, d.port.Number) }
 
-func (d *DCB) knows(k nicparam.Key) bool {
+// Knows implements Knower.
+func (d *DCB) Knows(k nicparam.Key) bool {
 	_, ok := leadsTo(d.table, nicparam.DCB, k)
 	return ok && k.Port == d.port.Number
 }
@@ -97,17 +97,15 @@ func (d *DCB) get(ctx context.Context) (*dcbnl.IEEE, error) {
 func (d *DCB) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	out := make([]Reading, len(keys))
 	ieee, err := d.get(ctx)
-	values := map[nicparam.Key]uint64{}
-	if err == nil {
-		for _, s := range ieee.Settings(d.port.Number) {
-			values[s.Key] = s.Value
-		}
-	}
 	for i, k := range keys {
 		out[i] = Reading{Setting: nicparam.Setting{Key: k}, By: nicparam.DCB, Err: err}
-		v, ok := values[k]
-		if err == nil && !ok && (k.Name != "dscp2prio" || k.Port != d.port.Number) {
+		if err != nil {
+			continue
+		}
+		v, ok := ieee.Value(k.Name, k.Index)
+		if k.Port != d.port.Number || !ok && k.Name != "dscp2prio" {
 			out[i].Err = fmt.Errorf("%s in DCB of %s: %w", k, d.port.NetDev, ErrAbsent)
+			continue
 		}
 		out[i].Value = v
 	}

@@ -26,11 +26,7 @@ func NewDevice(table *nicparam.Table, ways ...Way) *Device {
 
 // Read reads parameters, in their order. Each that no way leads to has ErrAbsent.
 func (d *Device) Read(ctx context.Context, keys []nicparam.Key) []Reading {
-	out := make([]Reading, len(keys))
-	for i, r := range d.look(ctx, keys) {
-		out[i] = r.Reading
-	}
-	return out
+	return d.look(ctx, keys, nil)
 }
 
 // ReadAll reads all that the host offers: what is there and cannot be read is in it, with its error.
@@ -64,16 +60,16 @@ type resolved struct {
 // resolve reads keys by the first way that offers each.
 func (d *Device) resolve(ctx context.Context, keys []nicparam.Key) map[nicparam.Key]resolved {
 	keys = unique(keys)
-	out := make(map[nicparam.Key]resolved, len(keys))
-	for i, r := range d.look(ctx, keys) {
-		out[keys[i]] = r
+	out, by := make(map[nicparam.Key]resolved, len(keys)), make([]Way, len(keys))
+	for i, r := range d.look(ctx, keys, by) {
+		out[keys[i]] = resolved{r, by[i]}
 	}
 	return out
 }
 
-// look is resolve, in the order of keys.
-func (d *Device) look(ctx context.Context, keys []nicparam.Key) []resolved {
-	out := make([]resolved, len(keys))
+// look reads keys by the first way that offers each, in their order. It notes the ways in by, unless that is nil.
+func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Way) []Reading {
+	out := make([]Reading, len(keys))
 	left := make([]int, len(keys)) // of keys that nothing was read of yet
 	for i := range left {
 		left[i] = i
@@ -95,7 +91,10 @@ func (d *Device) look(ctx context.Context, keys []nicparam.Key) []resolved {
 		}
 		if len(mine) > 0 {
 			for j, r := range w.Read(ctx, mine) {
-				out[at[j]] = resolved{r, w}
+				out[at[j]] = r
+				if by != nil {
+					by[at[j]] = w
+				}
 				if errors.Is(r.Err, ErrAbsent) {
 					rest = append(rest, at[j])
 				}
@@ -104,20 +103,17 @@ func (d *Device) look(ctx context.Context, keys []nicparam.Key) []resolved {
 		left = rest
 	}
 	for _, i := range left {
-		if out[i].way == nil {
-			out[i].Reading = Reading{Setting: nicparam.Setting{Key: keys[i]}, Err: fmt.Errorf("%s: %w by any way of this host", keys[i], ErrAbsent)}
+		if out[i].Err == nil { // no way was tried
+			out[i] = Reading{Setting: nicparam.Setting{Key: keys[i]}, Err: fmt.Errorf("%s: %w by any way of this host", keys[i], ErrAbsent)}
 		}
 	}
 	return out
 }
 
-// knower is a way that tells without a list of its keys whether it may lead to one.
-type knower interface{ knows(nicparam.Key) bool }
-
 // knows tells whether a way may lead to a key.
 func knows(w Way) func(nicparam.Key) bool {
-	if k, ok := w.(knower); ok {
-		return k.knows
+	if k, ok := w.(Knower); ok {
+		return k.Knows
 	}
 	has := map[nicparam.Key]bool{}
 	for _, k := range w.Keys() {

@@ -49,7 +49,8 @@ func (n *NV) Keys() []nicparam.Key {
 	return out
 }
 
-func (n *NV) knows(k nicparam.Key) bool {
+// Knows implements Knower.
+func (n *NV) Knows(k nicparam.Key) bool {
 	p, ok := leadsTo(n.table, nicparam.NV, k)
 	if !ok || k.Index != 0 {
 		return false
@@ -91,12 +92,19 @@ func (n *NV) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	return out
 }
 
-// Write implements Way: one command that sets all, or none when it fails.
+// Write implements Way: one command that sets all, or none when it fails. Once it runs, the end of the context does not end
+// it: a program that is killed while it has the card's semaphore leaves that taken.
 func (n *NV) Write(ctx context.Context, set []nicparam.Setting) []error {
 	errs := make([]error, len(set))
+	if err := ctx.Err(); err != nil {
+		for i := range errs {
+			errs[i] = fmt.Errorf("%w: %w", ErrSkipped, err)
+		}
+		return errs
+	}
 	args, err := adopt.SetArgs(n.device, set, n.table)
 	if err == nil {
-		_, err = n.run.Run(ctx, args)
+		_, err = n.run.Run(context.WithoutCancel(ctx), args)
 	}
 	for i := range errs {
 		if err != nil {

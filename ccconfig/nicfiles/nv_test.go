@@ -276,3 +276,41 @@ func TestCountersThatCannotBeReadAreErrors(t *testing.T) {
 		t.Errorf("no counters: error %v", err)
 	}
 }
+
+// TestAProgramThatWritesIsNotKilled has a manager that goes away while mstconfig writes: that runs to its end, and then
+// what it wrote is taken back.
+func TestAProgramThatWritesIsNotKilled(t *testing.T) {
+	t.Parallel()
+	m := newMst()
+	nv, err := NewNV(m, newTable(), "0000:3b:00.0", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	n := 0
+	m.set = func(name string, v uint64) (uint64, error) {
+		n++
+		leave()
+		return v, nil
+	}
+	set := []nicparam.Setting{{Key: nicparam.Key{Port: 1, Name: "rpg_ai_rate"}, Value: 77}}
+	run := runner(func(ctx context.Context, args []string) ([]byte, error) {
+		out, err := m.Run(ctx, args)
+		return out, errors.Join(err, ctx.Err()) // a program of that context would have been killed by now
+	})
+	nv.run = run
+	before := maps.Clone(m.rows)
+	if _, err := NewDevice(newTable(), nv).Set(ctx, set); !errors.Is(err, context.Canceled) || errors.Is(err, ErrRefused) || errors.Is(err, ErrNotRestored) {
+		t.Errorf("%v, want cancelled and neither refused nor left as it is", err)
+	}
+	if d := cmp.Diff(before, m.rows); d != "" || n != 2 {
+		t.Errorf("%d writes, want one and one back: %s", n, d)
+	}
+	if errs := nv.Write(ctx, set); !errors.Is(errs[0], ErrSkipped) || n != 2 {
+		t.Errorf("%v after %d writes, want it skipped", errs, n)
+	}
+}
+
+type runner func(context.Context, []string) ([]byte, error)
+
+func (r runner) Run(ctx context.Context, args []string) ([]byte, error) { return r(ctx, args) }

@@ -33,6 +33,13 @@ type Way interface {
 	Write(ctx context.Context, set []nicparam.Setting) []error
 }
 
+// Knower is a way that tells of a parameter, faster than by the list of all, whether it may lead there.
+type Knower interface {
+	Way
+	// Knows tells whether k is one of Keys.
+	Knows(k nicparam.Key) bool
+}
+
 // Rewinder is a way whose state is more than the values of its parameters, so that writing the earlier ones does not bring
 // it back: an entry of a table that was not there has no value to write.
 type Rewinder interface {
@@ -67,15 +74,15 @@ type fileWay struct {
 	files   Files
 	backend nicparam.Backend
 	port    int
+	table   *nicparam.Table
 	rows    map[string]*nicparam.Param
-	keys    []nicparam.Key
 	path    func(*nicparam.Param, nicparam.Key) string
 	words   bool // values of enumerations are written as their names
 }
 
 // newFileWay lists what a back end may have of one port.
 func newFileWay(files Files, table *nicparam.Table, backend nicparam.Backend, port int) *fileWay {
-	w := &fileWay{files: files, backend: backend, port: port, rows: map[string]*nicparam.Param{}, keys: keysOf(table, backend, port)}
+	w := &fileWay{files: files, backend: backend, port: port, table: table, rows: map[string]*nicparam.Param{}}
 	for _, p := range table.By(backend) {
 		w.rows[p.Name] = p
 	}
@@ -174,20 +181,26 @@ func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
 // Backend implements Way.
 func (w *fileWay) Backend() nicparam.Backend { return w.backend }
 
-// Keys implements Way.
-func (w *fileWay) Keys() []nicparam.Key { return w.keys }
+// Keys implements Way. The list is made anew: it is asked for seldom, and a manager of simulated hosts has thousands of ways.
+func (w *fileWay) Keys() []nicparam.Key { return keysOf(w.table, w.backend, w.port) }
 
-func (w *fileWay) knows(k nicparam.Key) bool {
-	p, ok := w.rows[k.Name]
-	return ok && k.Port == w.port && k.Index >= 0 && k.Index < p.Scope.Size()
+// Knows implements Knower.
+func (w *fileWay) Knows(k nicparam.Key) bool { return w.find(k) != nil }
+
+// find is the row of a key of this port; nil where there is none.
+func (w *fileWay) find(k nicparam.Key) *nicparam.Param {
+	if p := w.rows[k.Name]; p != nil && k.Port == w.port && k.Index >= 0 && k.Index < p.Scope.Size() {
+		return p
+	}
+	return nil
 }
 
-// row finds the row of a key of this port.
+// row is find with an error.
 func (w *fileWay) row(k nicparam.Key) (*nicparam.Param, error) {
-	if !w.knows(k) {
-		return nil, fmt.Errorf("%s by %s: %w", k, w.backend, ErrAbsent)
+	if p := w.find(k); p != nil {
+		return p, nil
 	}
-	return w.rows[k.Name], nil
+	return nil, fmt.Errorf("%s by %s: %w", k, w.backend, ErrAbsent)
 }
 
 // Read implements Way.

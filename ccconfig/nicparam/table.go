@@ -40,17 +40,23 @@ type Table struct {
 	caps   Caps
 	params []Param
 	byName map[string]int
+	byNV   map[string]int
 }
 
 // New makes the table of devices with these capabilities. It holds every parameter; Check refuses those that the device
 // lacks.
 func New(c Caps) *Table {
-	t := &Table{caps: c, byName: map[string]int{}}
+	t := &Table{caps: c, byName: map[string]int{}, byNV: map[string]int{}}
 	for _, rows := range [][]Param{congestion(c.Limits), notification(), firmware(), qos(), share()} {
 		t.params = append(t.params, rows...)
 	}
 	for i := range t.params {
 		t.byName[t.params[i].Name] = i
+		if s, ok := t.params[i].Source(NV); ok {
+			if _, twice := t.byNV[s.Name]; !twice { // the first is the one that a name of firmware stands for
+				t.byNV[s.Name] = i
+			}
+		}
 	}
 	return t
 }
@@ -84,12 +90,11 @@ func (t *Table) By(b Backend) []*Param {
 
 // ByNV returns the row of a non-volatile name without its _Pn.
 func (t *Table) ByNV(name string) (*Param, bool) {
-	for i := range t.params {
-		if s, ok := t.params[i].Source(NV); ok && s.Name == name {
-			return &t.params[i], true
-		}
+	i, ok := t.byNV[name]
+	if !ok {
+		return nil, false
 	}
-	return nil, false
+	return &t.params[i], true
 }
 
 // register is what dcqcn does not say of one of its registers.

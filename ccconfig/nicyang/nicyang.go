@@ -87,11 +87,16 @@ func AllPorts() gnmid.Path {
 	return NIC(gnmid.Any).Child("ports").Child("port", gnmid.Key{Name: "number", Value: gnmid.Any})
 }
 
-// Param is the path of a parameter.
-func Param(nic string, k nicparam.Key) gnmid.Path {
-	return Port(nic, k.Port).Child("params").Child("param",
-		gnmid.Key{Name: "index", Value: strconv.Itoa(k.Index)}, gnmid.Key{Name: "name", Value: k.Name})
+// Params is the path of the parameters of a port, or of the card for port 0.
+func Params(nic string, port int) gnmid.Path { return Port(nic, port).Child("params") }
+
+// ParamOf is the path of a parameter below that of its port's parameters: for many parameters of one port.
+func ParamOf(params gnmid.Path, k nicparam.Key) gnmid.Path {
+	return params.Child("param", gnmid.Key{Name: "index", Value: strconv.Itoa(k.Index)}, gnmid.Key{Name: "name", Value: k.Name})
 }
+
+// Param is the path of a parameter.
+func Param(nic string, k nicparam.Key) gnmid.Path { return ParamOf(Params(nic, k.Port), k) }
 
 // ParamValue is the path of the value that a parameter is configured with.
 func ParamValue(nic string, k nicparam.Key) gnmid.Path {

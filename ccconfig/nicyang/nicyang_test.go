@@ -385,3 +385,17 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestPathsOfParametersBelowTheirPort(t *testing.T) {
+	t.Parallel()
+	for _, port := range []int{0, 2} {
+		k := nicparam.Key{Port: port, Name: "tc_bw", Index: 3}
+		got := nicyang.ParamOf(nicyang.Params("a", port), k)
+		if !got.Equal(nicyang.Param("a", k)) {
+			t.Errorf("%s, want %s", got, nicyang.Param("a", k))
+		}
+		if target, err := nicyang.Parse(got); err != nil || target.Key != k || target.NIC != "a" {
+			t.Errorf("%s means %+v (%v)", got, target, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package agentapp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -177,6 +178,64 @@ func TestCheckSaysWhatItFound(t *testing.T) {
 	for _, want := range []string{"tls.key: found nothing", "tls.client_ca", "tls.allowed", "found no file /nowhere/a.pem"} {
 		if code != 2 || !strings.Contains(stdout, want) {
 			t.Errorf("%d %s: want %q", code, stdout, want)
+		}
+	}
+}
+
+// TestCheckTriesTheCertificates has a key that is not the certificate's, an expired certificate, and ones that will do.
+func TestCheckTriesTheCertificates(t *testing.T) {
+	t.Parallel()
+	m, ca := newMachine(t), newAuthority(t)
+	for _, name := range []string{"agent", "other"} {
+		ca.issue(name, time.Hour)
+	}
+	ca.issue("old", -time.Hour)
+	for _, tc := range []struct {
+		certificate, key, says string
+		code                   int
+	}{{"agent", "agent", "", 0}, {"agent", "other", "private key does not match", 2}, {"old", "old", "valid until", 2}} {
+		config := m.config(fmt.Sprintf("tls: {certificate: %s/%s.pem, key: %s/%s.key, client_ca: %s/ca.pem, allowed: [manager]}", ca.dir, tc.certificate, ca.dir, tc.key, ca.dir))
+		if code, stdout, stderr := run(t, "check", "--config", config); code != tc.code || !strings.Contains(stdout, tc.says) || tc.code == 0 && strings.Contains(stdout, "problem") {
+			t.Errorf("%s with the key of %s: exit %d, want %d and %q:\n%s%s", tc.certificate, tc.key, code, tc.code, tc.says, stdout, stderr)
+		}
+	}
+}
+
+func TestAJournalWhereEverybodyMayWriteIsRefused(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	if err := os.Chmod(filepath.Dir(m.journal), 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	config := m.config("listen: [127.0.0.1:0]\ninsecure: true")
+	for code, args := range map[int][]string{1: {"restore"}, 2: {"check"}} {
+		got, stdout, stderr := run(t, append(args, "--config", config)...)
+		if got != code || !strings.Contains(stdout+stderr, "written by everybody") {
+			t.Errorf("%q: exit %d, want %d: %s%s", args, got, code, stdout, stderr)
+		}
+	}
+}
+
+func TestAnAgentThatIsStoppedBeforeItAnswersHasNotFailed(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	if code := agentapp.Main(ctx, []string{"--config", m.config("listen: [127.0.0.1:0]\ninsecure: true")}, func(string) string { return "" }, &out, &out); code != 0 {
+		t.Errorf("exit %d: %s", code, out.String())
+	}
+}
+
+// TestWithoutTheJournalsDirectory says what to do, and restores nothing in silence.
+func TestWithoutTheJournalsDirectory(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.journal = filepath.Join(t.TempDir(), "nowhere", "journal")
+	for _, args := range [][]string{{"restore"}, {}} {
+		code, _, stderr := run(t, append(args, "--config", m.config("listen: [127.0.0.1:0]\ninsecure: true"))...)
+		if code != 1 || !strings.Contains(stderr, "make the directory") {
+			t.Errorf("%q: exit %d, %s", args, code, stderr)
 		}
 	}
 }

@@ -92,7 +92,13 @@ func (a *app) root(args []string) *cobra.Command {
 		}
 		return nil
 	}
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context()) }
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		err := a.serve(cmd.Context())
+		if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+			return nil // told to stop before it answered
+		}
+		return err
+	}
 	root.PersistentFlags().StringVar(&a.path, "config", "", a.t("agent.flag.config"))
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
 	root.AddCommand(a.checkCommand(), a.getCommand(), a.restoreCommand(), a.versionCommand())

@@ -67,7 +67,7 @@ func Keys() []Key { return slices.Concat(connectionKeys(), hostKeys(), paceKeys(
 func connectionKeys() []Key {
 	return []Key{
 		listKey("listen", "Addresses to answer gNMI at, HOST:PORT", func(c *Config) *[]string { return &c.Listen }),
-		flagKey("insecure", "Answer without TLS, which is allowed at loopback addresses only", func(c *Config) *bool { return &c.Insecure }),
+		flagKey("insecure", "Answer without TLS, which is allowed at loopback addresses only: every process of the host may set everything then", func(c *Config) *bool { return &c.Insecure }),
 		textKey("tls.certificate", "PEM file of the agent's certificate, read again when it changes", func(c *Config) *string { return &c.Certificate }),
 		textKey("tls.key", "PEM file of its key", func(c *Config) *string { return &c.Key }),
 		textKey("tls.client_ca", "PEM file of the authorities whose clients may connect; clients without a certificate of theirs are refused", func(c *Config) *string { return &c.ClientCA }),

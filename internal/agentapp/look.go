@@ -17,6 +17,7 @@ import (
 	"fairlane/agent/host"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/servertls"
 )
 
 // looking opens an agent that writes nothing, for one command.
@@ -125,19 +126,34 @@ func parts(err error) []error {
 	return []error{err}
 }
 
-// files looks whether the files of a configuration are there.
+// files looks whether the files of a configuration are there, and whether they will do.
 func files(c *Config) []string {
 	var out []string
 	if st, err := os.Stat(filepath.Dir(c.Journal)); err != nil || !st.IsDir() {
 		out = append(out, fmt.Sprintf("journal: found no directory %s, want one", filepath.Dir(c.Journal)))
+	} else if err := alone(filepath.Dir(c.Journal)); err != nil {
+		out = append(out, "journal: "+err.Error())
 	}
-	for name, path := range map[string]string{"tls.certificate": c.Certificate, "tls.key": c.Key, "tls.client_ca": c.ClientCA} {
-		if path == "" {
+	complete := !c.Insecure
+	for _, f := range []struct{ name, path string }{{"tls.certificate", c.Certificate}, {"tls.key", c.Key}, {"tls.client_ca", c.ClientCA}} {
+		if f.path == "" {
+			complete = false
 			continue
 		}
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			out = append(out, fmt.Sprintf("%s: found no file %s, want one", name, path))
+		if _, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) {
+			complete = false
+			out = append(out, fmt.Sprintf("%s: found no file %s, want one", f.name, f.path))
 		}
+	}
+	if !complete {
+		return out
+	}
+	if _, err := servertls.Open(c.tlsFiles(), nil); err != nil {
+		return append(out, "tls: "+err.Error())
+	}
+	until, _, err := servertls.Expiry(c.Certificate, c.Key)
+	if now := time.Now(); err == nil && now.After(until) {
+		out = append(out, fmt.Sprintf("tls.certificate: %s was valid until %s, and it is %s here: renew it, or set the clock right", c.Certificate, until.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
 	}
 	return out
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -61,10 +63,20 @@ func (a *app) serve(ctx context.Context) (err error) {
 	return a.answer(ctx, &c, on, h, listeners, log)
 }
 
+// limits are narrower than a server's of thousands of targets: a host's memory is for its own work, and each path of a
+// request may ask for the whole tree.
+func (c *Config) limits() gnmid.Limits {
+	return gnmid.Limits{Connections: 256, Calls: 64, Paths: 128, Streams: c.Subscriptions, SampleInterval: c.Sample}
+}
+
+func (c *Config) tlsFiles() servertls.Files {
+	return servertls.Files{Certificate: c.Certificate, Key: c.Key, Clients: c.ClientCA, MustHave: true, Protocols: []string{"h2"}}
+}
+
 // answer serves until the context ends.
 func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Host, listeners []net.Listener, log *slog.Logger) error {
 	o := gnmid.Options{
-		Targets: gnmid.Single(on, c.target()), Limits: gnmid.Limits{Streams: c.Subscriptions, SampleInterval: c.Sample}, Reflection: c.Reflection, Log: log,
+		Targets: gnmid.Single(on, c.target()), Limits: c.limits(), Reflection: c.Reflection, Log: log,
 		Observe: func(call gnmid.Call, took time.Duration, err error) {
 			level := slog.LevelDebug
 			if call.Method == "Set" {
@@ -74,9 +86,11 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 		},
 	}
 	var secure []grpc.ServerOption
-	if !c.Insecure {
+	if c.Insecure {
+		log.Warn("insecure: every process of this host may set everything")
+	} else {
 		o.Authorize = gnmid.AllowSet(c.Allowed...)
-		source, err := servertls.Open(servertls.Files{Certificate: c.Certificate, Key: c.Key, Clients: c.ClientCA, MustHave: true, Protocols: []string{"h2"}}, log)
+		source, err := servertls.Open(c.tlsFiles(), log)
 		if err != nil {
 			return &UsageError{errors.Join(err, closeAll(listeners))}
 		}
@@ -150,9 +164,28 @@ func closeAll(all []net.Listener) error {
 	return err
 }
 
+// alone fails on a directory in which everybody may make files: a link there would lead the agent's writes elsewhere, and it
+// is root.
+func alone(dir string) error {
+	st, err := os.Stat(dir)
+	if err == nil && st.IsDir() && st.Mode().Perm()&0o002 != 0 {
+		return fmt.Errorf("directory %s may be written by everybody (mode %s), want one that is the agent's alone", dir, st.Mode())
+	}
+	return nil // opening says the rest
+}
+
 // lockJournal keeps other agents from a journal until the function that it returns is called.
 func lockJournal(path string) (func() error, error) {
+	if err := alone(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
 	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("journal: found no directory %s: is %s the journal of the agent's configuration? If so, make the directory, for the agent alone: %w", filepath.Dir(path), path, err)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("journal: %w: run this as root, as the agent does", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}

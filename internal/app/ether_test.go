@@ -13,11 +13,14 @@ import (
 	"testing"
 	"time"
 
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/control"
+	"fairlane/internal/gnmid"
 	"fairlane/internal/quantity"
 	"fairlane/internal/reconcile"
 	"fairlane/policy"
@@ -281,6 +284,41 @@ func rewrite(t *testing.T, dir, name, old, replacement string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Switches are looked at as far as plans take their classes of service for granted.
+func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
+	t.Parallel()
+	l, err := startEther(t.Context(), slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	conn, err := grpc.NewClient("passthrough:///"+l.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	path := gnmid.PathOf("CONFIG_DB", "localhost", "PORT_QOS_MAP", "Ethernet0", "pfc_enable")
+	path.Origin = "sonic-db"
+	_, err = gpb.NewGNMIClient(conn).Set(t.Context(), &gpb.SetRequest{
+		Prefix:  &gpb.Path{Target: "leaf1"},
+		Replace: []*gpb.Update{{Path: path.Proto(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(`"6"`)}}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.source(), "ethernet:")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.warnings) != 1 || !strings.HasPrefix(o.warnings[0], "leaf1: pfc-off: ") || o.answered != o.asked {
+		t.Errorf("%q", o.warnings)
 	}
 }
 

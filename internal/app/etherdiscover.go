@@ -8,8 +8,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
 	"fairlane/internal/quantity"
+	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
@@ -173,7 +175,26 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 	if used := lastLinked(f, node); has < used {
 		faults = append(faults, fmt.Sprintf("the switch at %s is another one: it has %d ports, the fabric file has a link at port %d", e.Address, has, used))
 	}
+	if e.Protocol != inventory.P4Runtime {
+		faults = append(faults, c.preflight(ctx, dev)...)
+	}
 	return faults, true
+}
+
+// preflight lists what of a switch is not as plans take it for granted.
+func (c *etherCensus) preflight(ctx context.Context, dev driver.Device) (faults []string) {
+	list, err := c.driver.gnmi.Preflight(ctx, dev, gnmi.Expectation{DSCP: policy.RoCEDSCP, Queue: policy.RoCEQueue, Lossless: true})
+	if err != nil {
+		return []string{fmt.Sprintf("its classes of service cannot be read: %v", err)}
+	}
+	for _, f := range list {
+		switch f.Code {
+		case gnmi.FindingUnknown, gnmi.FindingGuarded: // not a fault
+		default:
+			faults = append(faults, f.Code+": "+f.Text)
+		}
+	}
+	return faults
 }
 
 // lastLinked is the highest port of a node with a link.

@@ -117,6 +117,16 @@ func (k *keptInventory) plane() string {
 	return driver.PlaneRoCE
 }
 
+// switchPlane is plane, or "" where no switch answers: hosts are the same on both.
+func (k *keptInventory) switchPlane() string {
+	for id := range k.devices {
+		if n, ok := k.fabric.NodeByGUID(id); ok && k.fabric.Nodes[n].Kind == subnet.KindSwitch {
+			return k.plane()
+		}
+	}
+	return ""
+}
+
 // tls reads the certificates that the inventory names; nil is plain text. Errors name files, never what is in them.
 func (k *keptInventory) tls() (*tls.Config, error) {
 	t := k.file.TLS

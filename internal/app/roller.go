@@ -46,6 +46,7 @@ func (p *ports) Discover(ctx context.Context, src string) (_ *subnet.Fabric, sta
 	if err != nil {
 		return nil, stats, err
 	}
+	o.stats.Warnings = o.warnings
 	return o.fabric, o.stats, nil
 }
 

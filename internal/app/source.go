@@ -95,7 +95,7 @@ func (o *found) ask(ctx context.Context, path string, progress func(discover.Pro
 	if progress != nil {
 		tell = func(asked, of int) { progress(discover.Progress{Nodes: asked, MADs: of}) }
 	}
-	o.fabric, o.asked = k.fabric, len(k.devices)
+	o.fabric, o.asked, o.stats.Plane = k.fabric, len(k.devices), k.switchPlane()
 	o.warnings, o.answered, err = k.census(ctx, tell)
 	return err
 }

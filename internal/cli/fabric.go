@@ -172,6 +172,9 @@ func (c *cli) fabricDiscover(cmd *cobra.Command, args []string) error {
 		c.say(cmd, "msg.dry-run")
 	}
 	wall := time.Duration(s.WallMs * float64(time.Millisecond)).Round(time.Microsecond)
+	for _, text := range s.Warnings {
+		c.say(cmd, "warning", "text", text)
+	}
 	c.say(cmd, "msg.discovered", "switches", s.Switches, "hosts", s.Hosts, "links", s.Links, "wall", wall, "snapshot", short(s.Sha256))
 	return c.print(cmd, s, func() *table {
 		t := c.newTable("name", "switches>", "hosts>", "links>", "seen")

@@ -192,6 +192,7 @@ func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, &UnavailableError{Code: "discovery-failed", Detail: fmt.Sprintf("fabric %q could not be discovered from %s", name, f.Source), Err: err}
 	}
+	stats.Warnings = warningsOf(f, stats)
 	text, sha, err := encodeTopology(topo)
 	if err != nil {
 		return Snapshot{}, err
@@ -207,10 +208,30 @@ func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
 		if out, err = r.PutSnapshot(ctx, snap); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.discovered", Subject: sha,
-			Message: fmt.Sprintf("found %d switches, %d hosts and %d links", snap.Switches, snap.Hosts, snap.Links)}, nil)
+		message := fmt.Sprintf("found %d switches, %d hosts and %d links", snap.Switches, snap.Hosts, snap.Links)
+		if n := len(stats.Warnings); n > 0 {
+			message += fmt.Sprintf("; %d warnings, the first: %s", n, stats.Warnings[0])
+		}
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.discovered", Subject: sha, Message: message}, nil)
 	})
+	out.Stats.Warnings = stats.Warnings
 	return out, err
+}
+
+// maxDiscoverWarnings bounds what an answer lists: what is wrong with most of a large fabric is seen from the first ones.
+const maxDiscoverWarnings = 100
+
+// warningsOf lists what a discovery found amiss, with what only the fabric's plane tells.
+func warningsOf(f Fabric, stats DiscoverStats) []string {
+	list := stats.Warnings
+	if stats.Plane != "" && stats.Plane != f.Plane {
+		list = append([]string{fmt.Sprintf("fabric %q is of plane %s, its switches are for plane %s and will refuse its plans: correct their protocols in the inventory, or create a fabric of plane %[3]s",
+			f.Name, f.Plane, stats.Plane)}, list...)
+	}
+	if more := len(list) - maxDiscoverWarnings; more > 0 {
+		list = append(slices.Clone(list[:maxDiscoverWarnings]), fmt.Sprintf("and %d more", more))
+	}
+	return list
 }
 
 // ListSnapshots returns a fabric's snapshots without their topologies, the one seen last first.

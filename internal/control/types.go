@@ -29,6 +29,11 @@ type Fabric struct {
 type DiscoverStats struct {
 	Wall     time.Duration
 	MADsSent int64
+	// Plane is what the devices that were found are for, "" when that is not known.
+	Plane string
+	// Warnings are what was found amiss, one for each device or link. They are told to who asked for the discovery and are
+	// not kept.
+	Warnings []string
 }
 
 // Snapshot is one discovered topology. The same topology found again is the same snapshot with

@@ -85,7 +85,7 @@ func (t *target) query(r *gnmi.GetRequest) (q Query, err error) {
 		return q, errorf(codes.Unimplemented, "data type %s is not supported by this target", r.GetType())
 	}
 	paths, err := t.paths(r.GetPath())
-	return Query{paths, kind}, err
+	return Query{Paths: paths, Type: kind, Text: r.GetEncoding() == EncodingJSONIETF}, err
 }
 
 // get asks the tree.

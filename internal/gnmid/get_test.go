@@ -1,6 +1,7 @@
 package gnmid_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -210,5 +211,50 @@ func TestManyTargetsBehindOneServer(t *testing.T) {
 	r.Remove("h2")
 	if got := r.Models(); len(got) != 0 || r.Len() != 0 {
 		t.Errorf("models are %v of %d targets, want none", got, r.Len())
+	}
+}
+
+// texts is a tree that answers with a node's text where it may, and else with its leaf.
+type texts struct{ gnmid.Watchers }
+
+func (*texts) Info() gnmid.Info { return gnmid.Info{Module: "m"} }
+
+func (*texts) Get(_ context.Context, q gnmid.Query) ([][]gnmid.Leaf, error) {
+	out := make([][]gnmid.Leaf, len(q.Paths))
+	for i, p := range q.Paths {
+		if list := path("/box/list"); q.MayText(p, list) {
+			out[i] = []gnmid.Leaf{{Path: list, Value: gnmid.JSONText(`{"n":"1"}`), Class: gnmid.ClassConfig}}
+			continue
+		}
+		out[i] = []gnmid.Leaf{{Path: path("/box/list/n"), Value: gnmid.Uint(1), Class: gnmid.ClassConfig}}
+	}
+	return out, nil
+}
+
+func (*texts) Set(context.Context, []gnmid.Operation) (gnmid.Result, error) {
+	return gnmid.Result{}, nil
+}
+
+func TestATextOfANodeIsAnsweredAsItsLeavesAre(t *testing.T) {
+	t.Parallel()
+	c, _ := serve(t, gnmid.Options{Targets: gnmid.Single(&texts{}, "a")})
+	for _, tc := range []struct {
+		path string
+		enc  gnmi.Encoding
+		want string
+	}{
+		{"/", gnmi.Encoding_JSON_IETF, `/ = {"m:box":{"list":{"n":"1"}}}`},
+		{"/", gnmi.Encoding_JSON, `/ = {"box":{"list":{"n":1}}}`},
+		{"/", gnmi.Encoding_PROTO, `/box/list/n = "1"`},
+		{"/box", gnmi.Encoding_JSON_IETF, `/box = {"m:list":{"n":"1"}}`},
+		{"/box/list", gnmi.Encoding_JSON_IETF, `/box/list = {"m:n":"1"}`},
+		{"/box/list/n", gnmi.Encoding_JSON_IETF, `/box/list/n = "1"`},
+		{"/.../n", gnmi.Encoding_JSON_IETF, `/box/list/n = "1"`},
+	} {
+		r, err := c.Get(short(t), &gnmi.GetRequest{Path: []*gnmi.Path{wire(tc.path)}, Encoding: tc.enc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, tc.path+" as "+tc.enc.String(), text(t, r.GetNotification()[0]), tc.want)
 	}
 }

@@ -55,6 +55,9 @@ func parseJSON(text []byte, depth int) (Value, error) {
 
 // readJSON parses a whole text, nested at most as deep as given.
 func readJSON(text []byte, depth int) (doc, error) {
+	if isPlainString(text) {
+		return doc{value: String(string(text[1 : len(text)-1]))}, nil
+	}
 	if !utf8.Valid(text) {
 		return doc{}, fmt.Errorf("value is not UTF-8: %.*q", shown, text)
 	}
@@ -64,6 +67,16 @@ func readJSON(text []byte, depth int) (doc, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	return readDoc(dec, depth)
+}
+
+// isPlainString tells whether a text is a string of ASCII without escapes, which needs no parser: the numbers of a Set are
+// such strings, and there may be thousands.
+func isPlainString(text []byte) bool {
+	n := len(text)
+	if n < 2 || text[0] != '"' || text[n-1] != '"' {
+		return false
+	}
+	return !slices.ContainsFunc(text[1:n-1], func(c byte) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' })
 }
 
 func readDoc(dec *json.Decoder, depth int) (doc, error) {

@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 )
 
+// AppendJSON appends v as JSON_IETF has it.
+func (v Value) AppendJSON(b []byte) []byte { return v.append(b, EncodingJSONIETF) }
+
 // append writes v as JSON, by RFC 7951 for EncodingJSONIETF: 64 bits and decimals as strings.
 func (v Value) append(b []byte, e Encoding) []byte {
 	quote := e == EncodingJSONIETF
@@ -89,7 +92,10 @@ func Compose(at Path, leaves []Leaf, e Encoding, module string) []byte {
 }
 
 func compose(at Path, leaves []*Leaf, e Encoding, module string) []byte {
-	c := composer{}
+	if len(leaves) == 1 && sameElems(at.Elems, leaves[0].Path.Elems) {
+		return leaves[0].Value.append(nil, e)
+	}
+	c := composer{chunk: min(32, 4*len(leaves)+4)}
 	root := c.branch()
 	if n := len(at.Elems); n > 0 {
 		root.keys = at.Elems[n-1].Keys
@@ -107,18 +113,23 @@ func compose(at Path, leaves []*Leaf, e Encoding, module string) []byte {
 	if e != EncodingJSONIETF {
 		module = ""
 	}
-	return root.append(make([]byte, 0, 24*len(leaves)), e, module)
+	size := 128 // of what is around the leaves
+	for _, l := range leaves {
+		size += 24 + len(l.Value.text)
+	}
+	return root.append(make([]byte, 0, size), e, module)
 }
 
 // composer makes branches, many at a time.
 type composer struct {
+	chunk int
 	spare []branch
 	key   []byte
 }
 
 func (c *composer) branch() *branch {
 	if len(c.spare) == 0 {
-		c.spare = make([]branch, 32)
+		c.spare = make([]branch, c.chunk)
 	}
 	b := &c.spare[0]
 	c.spare = c.spare[1:]

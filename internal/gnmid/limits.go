@@ -2,6 +2,7 @@ package gnmid
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"google.golang.org/grpc"
@@ -19,10 +20,12 @@ type Limits struct {
 	Keys           int           // of an element (16)
 	JSONDepth      int           // of a value (64)
 	Roles          int           // of masters of one target (64)
+	Connections    int           // open at a time, of a listener of Serve (4,096)
+	Calls          int           // of a connection at a time, besides subscriptions (1,024)
 	Streams        int           // open subscriptions of the server (20,000)
 	StreamLeaves   int           // that one subscription follows (1,000,000)
 	SampleInterval time.Duration // the shortest, for trees that name none; and of heartbeats (1 s)
-	SendTimeout    time.Duration // how long a client may leave a message of a subscription unread (1 min)
+	SendTimeout    time.Duration // how long a client may leave a message of a subscription unread, or its own first one unsent (1 min)
 }
 
 func (l Limits) complete() (Limits, error) {
@@ -40,6 +43,8 @@ func (l Limits) complete() (Limits, error) {
 		{"Keys", &l.Keys, 16},
 		{"JSONDepth", &l.JSONDepth, 64},
 		{"Roles", &l.Roles, 64},
+		{"Connections", &l.Connections, 4096},
+		{"Calls", &l.Calls, 1024},
 		{"Streams", &l.Streams, 20_000},
 		{"StreamLeaves", &l.StreamLeaves, 1_000_000},
 	}
@@ -66,9 +71,18 @@ func (l Limits) complete() (Limits, error) {
 	return l, nil
 }
 
-// serverOptions bound messages and notice peers that have vanished.
+// handshakeTimeout is how long a connection may take until its client is known.
+const handshakeTimeout = 15 * time.Second
+
+// maxHeaders bounds the headers of a call, in bytes.
+const maxHeaders = 64 << 10
+
+// serverOptions bound messages and calls, and notice peers that have vanished.
 func serverOptions(l Limits) []grpc.ServerOption {
 	return []grpc.ServerOption{
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.MaxConcurrentStreams(uint32(min(uint64(l.Calls)+uint64(l.Streams), math.MaxUint32))), //nolint:gosec // bounded
 		grpc.MaxRecvMsgSize(l.MessageBytes),
 		grpc.MaxSendMsgSize(2 * answerFactor * l.MessageBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),

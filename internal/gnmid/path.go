@@ -43,8 +43,9 @@ func PathOf(names ...string) Path {
 func (p Path) Child(name string, keys ...Key) Path {
 	elems := make([]Elem, len(p.Elems)+1)
 	copy(elems, p.Elems)
-	keys = slices.Clone(keys)
-	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	if keys = slices.Clone(keys); len(keys) > 1 {
+		slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	}
 	elems[len(p.Elems)] = Elem{name, keys}
 	p.Elems = elems
 	return p

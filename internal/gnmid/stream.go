@@ -34,7 +34,11 @@ func (st *stream) run() (err error) {
 	from := time.Now()
 	c := Call{Method: "Subscribe", Peer: PeerOf(st.ctx)}
 	defer func() { st.server.ended(c, from, err) }()
+	// One that says nothing would keep its place from others for ever.
+	limit := st.server.limits.SendTimeout
+	watch := time.AfterFunc(limit, func() { st.end(errorf(codes.DeadlineExceeded, "no subscription list came for %s", limit)) })
 	first, err := st.wire.Recv()
+	watch.Stop()
 	switch {
 	case errors.Is(err, io.EOF):
 		return invalid("the stream ended without a subscription list")

@@ -81,7 +81,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o ...grpc.ServerOpti
 		s.Close()
 		g.GracefulStop()
 	})
-	err := g.Serve(l)
+	err := g.Serve(&bounded{Listener: l, most: int64(s.limits.Connections), log: s.log})
 	if stop() { // ctx has not ended: serving failed
 		g.Stop()
 		s.Close()

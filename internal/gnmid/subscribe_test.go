@@ -330,6 +330,28 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	})
 }
 
+func TestAClientThatSaysNothingIsDisconnected(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		c, s := serve(t, gnmid.Options{Targets: gnmid.Single(port()), Limits: gnmid.Limits{SendTimeout: 30 * time.Second}})
+		g, err := c.Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(29 * time.Second)
+		if got := s.Streams(); got != 1 {
+			t.Fatalf("%d streams after 29 s, want 1", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := s.Streams(); got != 0 {
+			t.Errorf("%d streams after 31 s, want none", got)
+		}
+		_, err = g.Recv()
+		refused(t, "the stream", err, codes.DeadlineExceeded, "no subscription list came for 30s")
+	})
+}
+
 func TestManyChangesAtOnceAreReadAsOne(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {

@@ -85,6 +85,19 @@ func (c Class) of(t Type) bool {
 type Query struct {
 	Paths []Path
 	Type  Type
+	// Text allows nodes above leaves to be answered by one Leaf of KindJSON each, as JSON_IETF with names that are not
+	// qualified, where all that is below and of Type is of one Class: see MayText. It saves thousands of paths where a tree
+	// has long lists.
+	Text bool
+}
+
+// MayText tells whether the answer to p, one of q's paths, may have a node as a text: p must stand for something above it.
+func (q Query) MayText(p, node Path) bool {
+	if !q.Text {
+		return false
+	}
+	n, ok := p.Node(node)
+	return ok && n < len(node.Elems) // the names at the top of an answer are qualified, those of a text are not
 }
 
 // Leaf is a leaf of a tree with its value. A tree may also return a node above leaves, with a value of KindJSON.

@@ -84,6 +84,9 @@ func List(members ...Value) Value { return Value{kind: KindList, list: slices.Cl
 // JSON is a value of KindJSON. The text must be valid; ParseJSON checks that.
 func JSON(text []byte) Value { return Value{kind: KindJSON, text: string(text)} }
 
+// JSONText is JSON of a string.
+func JSONText(text string) Value { return Value{kind: KindJSON, text: text} }
+
 // Kind is what v is.
 func (v Value) Kind() Kind { return v.kind }
 

@@ -296,3 +296,20 @@ func FuzzTypedValue(f *testing.F) {
 		}
 	})
 }
+
+func TestStringsOfASet(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`"100"`: "100", `""`: "", ` "a" `: "a", `"a\\b"`: `a\b`, `"a\"b"`: `a"b`, `"é"`: "é", `"~"`: "~", `"\u0041"`: "A",
+	} {
+		v, err := gnmid.ParseJSON([]byte(in))
+		if s, notString := v.AsString(); err != nil || notString != nil || s != want {
+			t.Errorf("%s is %q (%v, %v), want %q", in, s, err, notString, want)
+		}
+	}
+	for _, in := range []string{`"`, `"a`, `"a"b"`, "\"a\nb\"", `"a" "b"`, "\"\xff\"", `"\"`} {
+		if v, err := gnmid.ParseJSON([]byte(in)); err == nil {
+			t.Errorf("%q is taken as %s", in, v)
+		}
+	}
+}

@@ -18,6 +18,13 @@
 // was read, so that it never gets stuck. What passes between that read and the clear is lost,
 // one round trip in several hundred milliseconds. The totals are kept in 64 bits.
 //
+// # Ethernet
+//
+// A tenant that has a NIC port to itself is what the port sends, one of several on a port what its virtual function sends, and on
+// the WRCC plane what its senders send. A contended link is what the NIC at its end counts, or else the switch that sends
+// on it, which may look at its counters seldom. Octets are those on the wire, by the clock of the device that counted them; WRCC
+// switches tell no time and are timed by the wall clock times the scale.
+//
 // A counter that cannot be read, ran away, was cleared by someone else or sat at its end is
 // an error of that port in that window. It is never a zero.
 package telemetry

@@ -505,3 +505,28 @@ func TestACardThatReloadsInTheMiddleIsSetAgain(t *testing.T) {
 		t.Errorf("found %+v", got)
 	}
 }
+
+// TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs begins with the port as most hosts have it: it trusts the priority in
+// the packet, and no DSCP has an entry.
+func TestDeletingGivesBackAPortWithoutPrioritiesOfDSCPs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	h := r.host(t, nil)
+	if err := h.Put(portID(1), []nicparam.Setting{{Key: nicparam.Key{Port: 1, Name: "trust"}, Value: nicparam.TrustPCP}}); err != nil {
+		t.Fatal(err)
+	}
+	before, _, err := h.Settings(portID(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.set(t, "host-1", `update `+param(port1, "trust", 0)+` "1"`, `update `+param(port1, "dscp2prio", 26)+` "3"`); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.set(t, "host-1", "delete "+port1+"/params"); err != nil {
+		t.Fatal(err)
+	}
+	after, _, err := h.Settings(portID(1))
+	if err != nil || len(after) != len(before) || !equalSettings(before, after) {
+		t.Errorf("%v: the port holds %v, before it held %v", err, after, before)
+	}
+}

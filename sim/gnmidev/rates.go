@@ -39,6 +39,12 @@ func (r *rates) Backend() nicparam.Backend { return nicparam.Devlink }
 // Keys implements nicfiles.Way.
 func (r *rates) Keys() []nicparam.Key { return r.keys }
 
+// Knows implements nicfiles.Knower.
+func (r *rates) Knows(k nicparam.Key) bool {
+	_, _, err := r.find(k)
+	return err == nil
+}
+
 // Read implements nicfiles.Way.
 func (r *rates) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading {
 	out := make([]nicfiles.Reading, len(keys))
@@ -70,7 +76,7 @@ func rateError(err, kind error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// find finds a rate. The caller holds the card's lock.
+// find finds a rate, by what never changes of a card.
 func (r *rates) find(k nicparam.Key) (*port, *nicparam.Param, error) {
 	p, err := r.card.port(k.Port)
 	if err != nil {

@@ -1,0 +1,67 @@
+package gnmid_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"fairlane/internal/gnmid"
+)
+
+// TestClientsWhoOnlyConnectDoNotTakeAllFiles opens more connections than there may be, of which the first say nothing.
+func TestClientsWhoOnlyConnectDoNotTakeAllFiles(t *testing.T) {
+	t.Parallel()
+	var j journal
+	s, err := gnmid.NewServer(gnmid.Options{Targets: gnmid.Single(port()), Limits: gnmid.Limits{Connections: 2}, Log: slog.New(slog.NewTextHandler(&j, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	connect := func() net.Conn {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	idle := []net.Conn{connect(), connect()}
+	third := connect()
+	if n, err := third.Read(make([]byte, 64)); n > 0 || !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("the third connection got %d bytes, %v, want to be hung up on", n, err)
+	}
+	if !strings.Contains(j.String(), "too many connections") {
+		t.Errorf("the log says %q", j.String())
+	}
+	for _, c := range idle {
+		_ = c.Close()
+	}
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := gnmi.NewGNMIClient(conn).Get(short(t), &gnmi.GetRequest{}, grpc.WaitForReady(true)); err != nil {
+		t.Errorf("after the others had gone: %v", err)
+	}
+}
