@@ -421,6 +421,9 @@ func (g *getter) measured(s *seen, p *Port, port gnmid.Path) error {
 			}
 		}
 	}
+	if err := g.counterSets(s, p, port); err != nil {
+		return err
+	}
 	if p.WRCC == nil || !meets(g.pattern, nicyang.WRCC(s.nic.Name, p.Number)) {
 		return nil
 	}

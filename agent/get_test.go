@@ -167,6 +167,16 @@ func TestAManagerReadsAPortByOneGet(t *testing.T) {
 			}
 		}
 	}
+	if d := cmp.Diff([]uint32{17, 4000000000}, all.CounterSets[0].State.QPs); len(all.CounterSets) != 2 || d != "" || all.CounterSetsProblem != "" {
+		t.Errorf("%+v: %s", all.CounterSets, d)
+	}
+	counted := &all.CounterSets[0]
+	if counted.ID != 3 || counted.State.Mode != "auto" || counted.State.Process != "trainer" || counted.State.PID != 4711 || counted.State.QPCount != 2 {
+		t.Errorf("%+v", counted)
+	}
+	if k := counted.Counters.Counter; len(k) != 2 || k[0].State.Value != nil || k[0].State.Problem != "the kernel tells no value" || k[1].Name != "rdma_tx_bytes" || *k[1].State.Value != 1<<40 {
+		t.Errorf("%+v", k)
+	}
 	if len(all.Functions) != 2 || all.Functions[1].State.TxOctets != nil || all.Functions[1].State.Problem == "" {
 		t.Errorf("%+v", all.Functions)
 	}
@@ -205,6 +215,15 @@ func TestAnswersMayBeAsOldAsAllowed(t *testing.T) {
 	for range 3 {
 		ask(t, a, k)
 		ask(t, a, nicyang.Counters("eth-a", 1))
+		if r.setsRead > 0 {
+			t.Error("counter sets were read, which nobody asked for")
+		}
+	}
+	for range 3 {
+		ask(t, a, nicyang.CounterSet("eth-a", 1, 3))
+	}
+	if r.setsRead != 1 {
+		t.Errorf("counter sets were read %d times, want once", r.setsRead)
 	}
 	if r.reads != first || r.counted != counted+1 {
 		t.Errorf("%d files and %d times counters were read, want 0 and once", r.reads-first, r.counted-counted)

@@ -76,6 +76,9 @@ type Meter interface {
 	Counters(ctx context.Context) (niccount.Counters, error)
 	// Functions reads the virtual functions, by index.
 	Functions(ctx context.Context) ([]Function, error)
+	// CounterSets reads the counter sets that queue pairs are bound to, by id. An error says why there are none, also where
+	// nothing is bound to any.
+	CounterSets(ctx context.Context) ([]CounterSet, error)
 }
 
 // Function is what a virtual function has sent and received.

@@ -42,6 +42,7 @@ type rig struct {
 	onWrite   map[string]func(string) (string, error)
 	counters  map[string]niccount.Counter
 	counted   int
+	setsRead  int
 	senders   *wrcc.NICConfig
 	sendersOn func(*wrcc.NICConfig) (*wrcc.NICConfig, error) // what a write makes of it
 	nv        map[string][3]uint64
@@ -293,6 +294,22 @@ func (m meter) Functions(context.Context) ([]agent.Function, error) {
 	return []agent.Function{
 		{Index: 0, Name: "pf0vf0", TxOctets: niccount.Counter{Value: 100}, RxOctets: niccount.Counter{Value: 50}},
 		{Index: 1, Name: "pf0vf1", TxOctets: niccount.Counter{Err: errors.New("no such device")}, RxOctets: niccount.Counter{Value: 5}},
+	}, nil
+}
+
+func (m meter) CounterSets(context.Context) ([]agent.CounterSet, error) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	m.r.setsRead++
+	if m.r.broken != nil {
+		return nil, m.r.broken
+	}
+	return []agent.CounterSet{
+		{
+			ID: 3, Mode: "auto", PID: 4711, Process: "trainer", QPs: []uint32{17, 4000000000}, QPCount: 2,
+			Counters: niccount.Counters{"rdma_tx_bytes": {Name: "rdma_tx_bytes", Value: 1 << 40}, "rdma_rx_bytes": {Name: "rdma_rx_bytes", Err: errors.New("the kernel tells no value")}},
+		},
+		{ID: 9, Mode: "manual"},
 	}, nil
 }
 

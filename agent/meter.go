@@ -21,6 +21,10 @@ type meter struct {
 	functions                       []Function
 	countersErr, functionsErr       error
 	sentErr                         error
+
+	setsAt  time.Time
+	sets    []CounterSet
+	setsErr error
 }
 
 // meter is the one of a port.

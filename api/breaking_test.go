@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"testing"
@@ -121,7 +122,7 @@ func (b *breaks) request(at string, was, is *openapi3.Schema, seen []*openapi3.S
 	if len(was.Enum) == 0 && len(is.Enum) > 0 {
 		b.add(at, "takes some values only now")
 	}
-	if is.Pattern != was.Pattern && is.Pattern != "" {
+	if is.Pattern != "" && !widens(was.Pattern, is.Pattern) {
 		b.add(at, "has another pattern")
 	}
 	narrower(b, at, "least value", was.Min, is.Min, func(a, b float64) bool { return b > a })
@@ -145,6 +146,57 @@ func (b *breaks) request(at string, was, is *openapi3.Schema, seen []*openapi3.S
 	}
 	if was.Items != nil && is.Items != nil {
 		b.request(at+"/*", was.Items.Value, is.Items.Value, seen)
+	}
+}
+
+// widens reports whether a pattern surely matches all that another did: they are the same but for alternatives that the new
+// one has more of. What it cannot tell counts as no.
+func widens(was, is string) bool {
+	if was == is {
+		return true
+	}
+	a, err := syntax.Parse(was, syntax.Perl)
+	b, errB := syntax.Parse(is, syntax.Perl)
+	return was != "" && err == nil && errB == nil && includes(a, b)
+}
+
+func includes(was, is *syntax.Regexp) bool {
+	switch {
+	case was.Equal(is):
+		return true
+	case was.Op == syntax.OpAlternate:
+		return !slices.ContainsFunc(was.Sub, func(x *syntax.Regexp) bool { return !includes(x, is) })
+	case is.Op == syntax.OpAlternate:
+		return slices.ContainsFunc(is.Sub, func(x *syntax.Regexp) bool { return includes(was, x) })
+	case was.Op != is.Op || was.Flags != is.Flags || was.Min != is.Min || was.Max != is.Max || len(was.Sub) == 0 || len(was.Sub) != len(is.Sub):
+		return false
+	}
+	for i := range was.Sub {
+		if !includes(was.Sub[i], is.Sub[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestPatternsThatOnlyWiden(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		was, is string
+		want    bool
+	}{
+		{"^(ibsim:(unix|udp):|file:).+$", "^(ibsim:(unix|udp):|ethernet:|file:).+$", true},
+		{"^((ibsim:(unix|udp):|file:).+)?$", "^((ibsim:(unix|udp):|ethernet:|file:).+)?$", true},
+		{"^(ibsim:(unix|udp):|ethernet:|file:).+$", "^(ibsim:(unix|udp):|file:).+$", false},
+		{"^(one|two).+$", "^(one|two|three).*$", false}, // wider, and more than is looked at
+		{"^(one|two)+$", "^(one|two|three){1,2}$", false},
+		{"^one$", "^(one|two)$", false}, // the same
+		{"^(?i:one|two)$", "^(one|two|three)$", false},
+		{"", "^x$", false}, {"^x$", "^x$", true}, {"^x$", "^y$", false}, {"^(a|b)$", "^(b|c)$", false}, {"^(", "^x$", false},
+	} {
+		if got := widens(c.was, c.is); got != c.want {
+			t.Errorf("from %q to %q: widens is %t", c.was, c.is, got)
+		}
 	}
 }
 
@@ -220,10 +272,15 @@ func TestTheComparisonFindsBreakingChanges(t *testing.T) {
 		"field required": {func(d *openapi3.T) {
 			schema(d, "FabricCreate").Required = append(schema(d, "FabricCreate").Required, "plane")
 		}, "field plane is required", false},
-		"field no longer taken":  {func(d *openapi3.T) { delete(schema(d, "FabricCreate").Properties, "plane") }, "no longer takes field plane", false},
-		"value no longer taken":  {func(d *openapi3.T) { schema(d, "Stage").Enum = schema(d, "Stage").Enum[:1] }, "no longer takes settings", false},
-		"least value raised":     {func(d *openapi3.T) { schema(d, "Weight").Min = &least }, "narrower least value", false},
-		"fewer entries":          {func(d *openapi3.T) { schema(d, "TenantCreate").Properties["classes"].Value.MaxItems = &most }, "number of entries", false},
+		"field no longer taken": {func(d *openapi3.T) { delete(schema(d, "FabricCreate").Properties, "plane") }, "no longer takes field plane", false},
+		"value no longer taken": {func(d *openapi3.T) { schema(d, "Stage").Enum = schema(d, "Stage").Enum[:1] }, "no longer takes settings", false},
+		"least value raised":    {func(d *openapi3.T) { schema(d, "Weight").Min = &least }, "narrower least value", false},
+		"fewer entries":         {func(d *openapi3.T) { schema(d, "TenantCreate").Properties["classes"].Value.MaxItems = &most }, "number of entries", false},
+		"pattern narrowed":      {func(d *openapi3.T) { schema(d, "FabricCreate").Properties["source"].Value.Pattern = "^file:.+$" }, "another pattern", true},
+		"alternative removed": {func(d *openapi3.T) {
+			s := schema(d, "FabricCreate").Properties["source"].Value
+			s.Pattern = strings.Replace(s.Pattern, "ethernet:|", "", 1)
+		}, "another pattern", false},
 		"another pattern":        {func(d *openapi3.T) { schema(d, "PKey").Pattern = "^x$" }, "another pattern", true},
 		"another type":           {func(d *openapi3.T) { schema(d, "SL").Type = &openapi3.Types{"string"} }, "was [integer]", true},
 		"answer without a field": {func(d *openapi3.T) { delete(schema(d, "Fabric").Properties, "source") }, "field source is gone", false},

@@ -68,7 +68,8 @@ type Host struct {
 	close   func() error
 	inodes  *os.Root // nil when they are not known
 	mapper  mapper
-	counts  *Links // nil when Quiet
+	counts  *Links       // nil when Quiet
+	sets    *counterSets // nil when Quiet
 	watcher *Watcher
 
 	mu     sync.Mutex
@@ -117,7 +118,7 @@ func Open(o Options) (*Host, error) {
 		h.close = func() error { return errors.Join(service.Close(), root.Close(), inodes.Close()) }
 	}
 	if !o.Quiet {
-		h.counts = &Links{DefaultTimeout}
+		h.counts, h.sets = &Links{DefaultTimeout}, &counterSets{DefaultTimeout, openRDMA}
 		if h.watcher, err = Watch(); err != nil {
 			h.watcher = nil // the sweeps find out
 			h.report.Notes = append(h.report.Notes, Note{"events of devices", err.Error()})

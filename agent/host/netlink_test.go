@@ -225,6 +225,9 @@ func TestTheKernelAnswers(t *testing.T) {
 	if c, err := (&Links{DefaultTimeout}).RDMACounters(t.Context(), "mlx5_0", 1); err == nil {
 		t.Errorf("a host without RDMA has counters %v", c)
 	}
+	if c, err := (&counterSets{DefaultTimeout, openRDMA}).read(t.Context(), "mlx5_0", 1); !errors.Is(err, ErrNotOffered) || len(c) != 0 {
+		t.Errorf("a host without RDMA has counter sets %v: %v", c, err)
+	}
 }
 
 func TestTheKernelTellsOfEvents(t *testing.T) {

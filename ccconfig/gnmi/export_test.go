@@ -108,3 +108,41 @@ func (m *Model) Plan(want []ecn.QueueMarking) (changes int, bold bool, err error
 	}
 	return len(p.refer) + len(p.change) + len(p.create), p.bold(m.Stock), nil
 }
+
+// JudgeTables reads SONiC's tables and looks at them as Preflight does.
+func JudgeTables(ports, queues, schedulers, portMaps []byte, n int) ([]PortSchedule, []Finding, error) {
+	t := map[string]table{}
+	for name, text := range map[string][]byte{"PORT": ports, "QUEUE": queues, "SCHEDULER": schedulers, "PORT_QOS_MAP": portMaps} {
+		var err error
+		if t[name], err = parseTable(text); err != nil {
+			return nil, nil, err
+		}
+	}
+	m, err := parseMarking(t, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	var f findings
+	f.sonic(m, t, map[string]bool{}, Expectation{DSCP: 26, Queue: 3, Lossless: true}, n)
+	return m.scheduling(t, n), f.told(m.ports[:n]), nil
+}
+
+// JudgeOpenConfig reads the trees of interfaces, policies and classifiers and looks at them as Preflight does.
+func JudgeOpenConfig(interfaces, policies, classifiers []byte, n int) ([]PortSchedule, []Finding, error) {
+	var tree ocQoS
+	var q ocServing
+	for i, into := range []any{&tree.Interfaces, &q.Policies, &q.Classifiers} {
+		v := [][]byte{interfaces, policies, classifiers}[i]
+		if err := unqualified(answer{updates: []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: v}}}}}, into); err != nil {
+			return nil, nil, err
+		}
+	}
+	m, err := tree.marking(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	var f findings
+	served := q.scheduling(m, n)
+	f.schedules(served, Expectation{DSCP: 26, Queue: 3}, func(port string) int { return q.queueOf(m, port, cnpDSCP) })
+	return served, f.told(m.ports[:n]), nil
+}

@@ -122,3 +122,58 @@ func TestKeysOfQueues(t *testing.T) {
 		t.Error("a row that is a list is taken")
 	}
 }
+
+// sane fails the test on schedules without order, on values out of range and on findings without words.
+func sane(t *testing.T, ports []gnmi.PortSchedule, found []gnmi.Finding) {
+	t.Helper()
+	check := func(n gnmi.NamedScheduler) {
+		s := n.Scheduler
+		switch {
+		case (n.Fault == "") != (n.Problem == ""), n.Fault != "" && s != nil:
+			t.Errorf("a fault and no fault: %+v", n)
+		case s != nil && (s.Peak < 0 || s.Assured < 0 || s.Peak > 0 && s.Peak < s.Assured || s.PeakPercent < 0 || s.PeakPercent > 100 || s.Type == gnmi.Strict && s.Weight != 0):
+			t.Errorf("out of range: %+v", s)
+		}
+	}
+	for _, p := range ports {
+		check(p.NamedScheduler)
+		for i, q := range p.Queues {
+			check(q.NamedScheduler)
+			if i > 0 && p.Queues[i-1].Queue >= q.Queue {
+				t.Errorf("queue %d after %d", q.Queue, p.Queues[i-1].Queue)
+			}
+		}
+	}
+	for _, f := range found {
+		if f.Code == "" || f.Text == "" || strings.Contains(f.Text, "NaN") || strings.Contains(f.Text, "%!") {
+			t.Errorf("finding %+v", f)
+		}
+	}
+}
+
+func FuzzJudgeTables(f *testing.F) {
+	ports := []byte(`{"Ethernet0":{"speed":"100000"},"Ethernet4":{"speed":"x"}}`)
+	f.Add(ports, []byte(`{"Ethernet0|3-4":{"scheduler":"A"},"Ethernet0|4-5":{"scheduler":"[SCHEDULER|B]"},"Ethernet4|7":{"scheduler":"C"},"Ethernet4":{}}`),
+		[]byte(`{"A":{"type":"DWRR","weight":"1","cir":"1","pir":"9"},"B":{"type":"STRICT","priority":"3","meter_type":"packets","pir":"7"}}`),
+		[]byte(`{"Ethernet0":{"scheduler":"A","pfc_enable":"3","dscp_to_tc_map":"x"},"global":{"dscp_to_tc_map":"y"}}`))
+	f.Add(ports, []byte(`{"Ethernet0|3":{"scheduler":"A"},"Ethernet0|5":{"scheduler":"B"}}`), []byte(`{"A":{"weight":"3","pir":"1152921504606846975"},"B":{"weight":"100"}}`), []byte(`{}`))
+	f.Fuzz(func(t *testing.T, ports, queues, schedulers, portMaps []byte) {
+		s, found, err := gnmi.JudgeTables(ports, queues, schedulers, portMaps, 2)
+		if err == nil {
+			sane(t, s, found)
+		}
+	})
+}
+
+func FuzzJudgeOpenConfig(f *testing.F) {
+	f.Add([]byte(`{"interface":[{"interface-id":"Ethernet0","output":{"scheduler-policy":{"config":{"name":"p"}}},"input":{"classifiers":{"classifier":[{"config":{"name":"c"}}]}}}]}`),
+		[]byte(`{"scheduler-policy":[{"name":"p","schedulers":{"scheduler":[{"sequence":1,"config":{"priority":"STRICT"},"inputs":{"input":[{"id":"5","config":{"queue":"5"}}]}},{"sequence":"2","inputs":{"input":[{"id":"3","config":{"queue":"3","weight":"5"}}]},"two-rate-three-color":{"config":{"cir":"5","pir":"9"}}},{"sequence":3,"one-rate-two-color":{"config":{"cir-pct":50}}}]}}]}`),
+		[]byte(`{"classifier":[{"name":"c","terms":{"term":[{"conditions":{"ipv4":{"config":{"dscp":48,"dscp-set":[48,49]}}},"actions":{"config":{"target-group":"g"}}}]}}]}`))
+	f.Add([]byte(`{"interface":[{"interface-id":"x"}]}`), []byte(`{}`), []byte(`{}`))
+	f.Fuzz(func(t *testing.T, interfaces, policies, classifiers []byte) {
+		s, found, err := gnmi.JudgeOpenConfig(interfaces, policies, classifiers, 1)
+		if err == nil {
+			sane(t, s, found)
+		}
+	})
+}

@@ -33,6 +33,7 @@ type ocMarking struct {
 
 	ports  []string            // interfaces by number, from port 1 on
 	queues map[queueKey]string // names of queues
+	ifaces []ocInterface       // in the order of ports
 }
 
 // ocQoS is what we read of /qos.
@@ -51,7 +52,21 @@ type ocInterface struct {
 		Queues struct {
 			Queue []ocQueue `json:"queue"`
 		} `json:"queues"`
+		Policy struct {
+			Config struct {
+				Name string `json:"name"`
+			} `json:"config"`
+		} `json:"scheduler-policy"`
 	} `json:"output"`
+	Input struct {
+		Classifiers struct {
+			Classifier []struct {
+				Config struct {
+					Name string `json:"name"`
+				} `json:"config"`
+			} `json:"classifier"`
+		} `json:"classifiers"`
+	} `json:"input"`
 }
 
 type ocQueue struct {
@@ -163,6 +178,7 @@ func (t *ocQoS) marking(ports int) (*ocMarking, error) {
 	}
 	all := t.Interfaces.Interface
 	slices.SortFunc(all, func(a, b ocInterface) int { return compareNames(a.ID, b.ID) })
+	m.ifaces = all
 	if len(all) < ports {
 		return nil, fmt.Errorf("%w: it has queues of %d interfaces, want the %d ports of the inventory", driver.ErrInvalid, len(all), ports)
 	}

@@ -19,24 +19,6 @@ type Expectation struct {
 	Lossless bool  // whether pause is to be on for it
 }
 
-// Codes of findings.
-const (
-	FindingUnmapped   = "dscp-unmapped"    // nothing says what becomes of the DSCP
-	FindingOtherQueue = "dscp-other-queue" // it leads to another queue
-	FindingPauseOff   = "pfc-off"          // pause is not on for the queue's priority
-	FindingUnmarked   = "ecn-off"          // the queue refers to no profile that marks
-	FindingGuarded    = "wred-guarded"     // the switch has refused new profiles
-	FindingBroken     = "wred-broken"      // thresholds of a profile make no sense
-	FindingUnknown    = "not-told"         // the switch does not tell
-)
-
-// Finding is one thing that is not as a plan takes it for granted.
-type Finding struct {
-	Code  string   // one of the constants
-	Ports []string // names of the ports that it is about; none: the switch
-	Text  string   // in words, with what to do
-}
-
 // Preflight compares the classes of service of a switch with what a plan takes for granted. Nothing is written.
 func (d *Driver) Preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error) {
 	if x.DSCP < 0 || x.DSCP > 63 || x.Queue > ecn.MaxQueue {
@@ -56,68 +38,97 @@ func (d *Driver) Preflight(ctx context.Context, dev driver.Device, x Expectation
 	return nil, fmt.Errorf("%w: %s is no switch", driver.ErrInvalid, dev)
 }
 
-// findings gathers ports with the same finding.
-type findings []Finding
-
-func (f *findings) add(code, port, text string) {
-	i := slices.IndexFunc(*f, func(o Finding) bool { return o.Code == code && o.Text == text })
-	if i < 0 {
-		i = len(*f)
-		*f = append(*f, Finding{Code: code, Text: text})
-	}
-	if port != "" {
-		(*f)[i].Ports = append((*f)[i].Ports, port)
-	}
-}
-
 func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error) {
-	t, err := c.s.tables(ctx, dev, configDB, "PORT", "QUEUE", "WRED_PROFILE", "PORT_QOS_MAP", "DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE")
+	t, err := c.s.tables(ctx, dev, configDB, preflightTables()...)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.referred(ctx, dev, t); err != nil {
 		return nil, err
 	}
 	m, err := parseMarking(t, dev.Ports)
 	if err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}
-	var out findings
-	for _, port := range m.ports[:dev.Ports] {
-		checkPort(&out, t, port, x)
+	ports := m.ports[:dev.Ports]
+	linked, err := c.linked(ctx, dev, t, ports)
+	if err != nil {
+		return nil, err
 	}
-	out.unmarked(m.observed(), m.ports[:dev.Ports], x.Queue)
-	out.broken(m.markingState.profiles)
+	var out findings
+	out.sonic(m, t, linked, x, dev.Ports)
 	if c.guarded() {
 		out.add(FindingGuarded, "", fmt.Sprintf("the switch has refused changes of WRED profiles but to %s: pre-provision the others, or extend its guard list", m.stockName()))
 	}
-	return out, nil
+	return out.told(ports), nil
 }
 
-// checkPort follows the DSCP through the maps of one port.
-func checkPort(out *findings, t map[string]table, port string, x Expectation) {
-	own, ok := t["PORT_QOS_MAP"][port]
-	field := func(name string) string {
-		if v := own.name(name); v != "" {
-			return v
+// sonic finds what of a switch's tables is not as expected. linked are the ports without a row of PORT_QOS_MAP, and whether they
+// have a link.
+func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]bool, x Expectation, ports int) {
+	names := m.ports[:ports]
+	for _, port := range names {
+		if _, ok := t["PORT_QOS_MAP"][port]; ok {
+			checkPort(f, t, port, x)
+		} else if linked[port] {
+			f.add(FindingNoMap, port, "there is a link and no row in PORT_QOS_MAP, so that neither its classes nor pause are set: make one with dscp_to_tc_map, tc_to_queue_map and pfc_enable")
 		}
-		return t["PORT_QOS_MAP"]["global"].name(name)
 	}
-	dscps := field("dscp_to_tc_map")
-	tc, mapped := t["DSCP_TO_TC_MAP"][dscps][strconv.Itoa(x.DSCP)]
-	if !ok || !mapped {
+	f.rows(m, t)
+	f.unmarked(m.observed(), names, x.Queue, func(port string) bool {
+		_, twice := m.twice[fmt.Sprintf("%s|%d", port, x.Queue)]
+		return twice
+	})
+	f.broken(m.markingState.profiles)
+	f.schedules(m.scheduling(t, ports), x, func(port string) int {
+		if _, ok := t["PORT_QOS_MAP"][port]; !ok {
+			return noMaps
+		}
+		queue, _, _, mapped := queueOf(t, port, cnpDSCP)
+		n, err := strconv.Atoi(queue)
+		if !mapped || err != nil {
+			return noQueue
+		}
+		return n
+	})
+}
+
+// mapOf is the name in a field of a port's row of PORT_QOS_MAP, or of that of all ports.
+func mapOf(t map[string]table, port, field string) string {
+	if v := t["PORT_QOS_MAP"][port].name(field); v != "" {
+		return v
+	}
+	return t["PORT_QOS_MAP"]["global"].name(field)
+}
+
+// queueOf follows a DSCP through the maps of one port to its class and queue; false where no map has it.
+func queueOf(t map[string]table, port string, dscp int) (queue, dscps, tc string, mapped bool) {
+	dscps = mapOf(t, port, "dscp_to_tc_map")
+	if tc, mapped = t["DSCP_TO_TC_MAP"][dscps][strconv.Itoa(dscp)]; !mapped {
+		return "", dscps, "", false
+	}
+	queue, ok := t["TC_TO_QUEUE_MAP"][mapOf(t, port, "tc_to_queue_map")][tc]
+	if !ok {
+		queue = tc // without a map a class is its own queue
+	}
+	return queue, dscps, tc, true
+}
+
+// checkPort compares the way of the DSCP, and the pause of one port.
+func checkPort(out *findings, t map[string]table, port string, x Expectation) {
+	queue, dscps, tc, mapped := queueOf(t, port, x.DSCP)
+	if !mapped {
 		out.add(FindingUnmapped, port, fmt.Sprintf("no map says which class DSCP %d is of: set dscp_to_tc_map in PORT_QOS_MAP", x.DSCP))
 		return
 	}
-	queue, mapped := t["TC_TO_QUEUE_MAP"][field("tc_to_queue_map")][tc]
-	if !mapped {
-		queue = tc // without a map a class is its own queue
-	}
 	if want := strconv.Itoa(int(x.Queue)); queue != want {
-		out.add(FindingOtherQueue, port, fmt.Sprintf("DSCP %d is in queue %s by map %s and class %s, and the plan sets queue %s", x.DSCP, queue, dscps, tc, want))
+		out.add(FindingOtherQueue, port, fmt.Sprintf("DSCP %d is in queue %s by map %s and class %s, and the plan sets queue %s: change the maps, or the DSCP of RoCE traffic", x.DSCP, queue, dscps, tc, want))
 	}
 	if !x.Lossless {
 		return
 	}
-	byPriority := t["MAP_PFC_PRIORITY_TO_QUEUE"][field("pfc_to_queue_map")]
-	for _, p := range strings.Split(field("pfc_enable"), ",") {
+	byPriority := t["MAP_PFC_PRIORITY_TO_QUEUE"][mapOf(t, port, "pfc_to_queue_map")]
+	for _, p := range strings.Split(mapOf(t, port, "pfc_enable"), ",") {
 		p = strings.TrimSpace(p)
 		q, mapped := byPriority[p]
 		if !mapped {
@@ -127,11 +138,11 @@ func checkPort(out *findings, t map[string]table, port string, x Expectation) {
 			return
 		}
 	}
-	out.add(FindingPauseOff, port, fmt.Sprintf("pause is not on for queue %s: pfc_enable of PORT_QOS_MAP is %q", queue, field("pfc_enable")))
+	out.add(FindingPauseOff, port, fmt.Sprintf("pause is not on for queue %s: pfc_enable of PORT_QOS_MAP is %q: add its priority", queue, mapOf(t, port, "pfc_enable")))
 }
 
-// unmarked finds ports on which a queue does not mark.
-func (f *findings) unmarked(all []ecn.QueueMarking, ports []string, queue uint8) {
+// unmarked finds ports on which a queue does not mark, but for those of which that is uncertain.
+func (f *findings) unmarked(all []ecn.QueueMarking, ports []string, queue uint8, uncertain func(port string) bool) {
 	marked := make([]bool, len(ports))
 	for _, q := range all {
 		if q.Queue == queue {
@@ -139,8 +150,8 @@ func (f *findings) unmarked(all []ecn.QueueMarking, ports []string, queue uint8)
 		}
 	}
 	for i, ok := range marked {
-		if !ok {
-			f.add(FindingUnmarked, ports[i], fmt.Sprintf("queue %d refers to no profile that marks packets", queue))
+		if !ok && !uncertain(ports[i]) {
+			f.add(FindingUnmarked, ports[i], fmt.Sprintf("queue %d refers to no profile that marks packets: a plan that sets its marking makes it refer to one", queue))
 		}
 	}
 }
@@ -159,11 +170,26 @@ func (c *openConfig) preflight(ctx context.Context, dev driver.Device, x Expecta
 	if err != nil {
 		return nil, err
 	}
+	q, err := c.schedulers(ctx, dev)
+	if err != nil {
+		return nil, err
+	}
+	served, err := c.withLinks(ctx, dev, q.scheduling(m, dev.Ports))
+	if err != nil {
+		return nil, err
+	}
 	var out findings
-	out.unmarked(m.observed(), m.ports[:dev.Ports], x.Queue)
+	ports := m.ports[:dev.Ports]
+	out.unmarked(m.observed(), ports, x.Queue, func(string) bool { return false })
 	out.broken(m.profiles)
+	for _, s := range m.slots {
+		if _, ok := m.profiles[s.profile]; s.profile != "" && !ok && s.port > 0 {
+			out.add(FindingDangling, m.ports[s.port-1], fmt.Sprintf("queue-management-profile %s is referred to and is not there: make it, or refer to another", s.profile))
+		}
+	}
+	out.schedules(served, x, func(port string) int { return q.queueOf(m, port, cnpDSCP) })
 	if x.Lossless {
 		out.add(FindingUnknown, "", "OpenConfig has no model of priority flow control: see on the switch that pause is on")
 	}
-	return out, nil
+	return out.told(ports), nil
 }

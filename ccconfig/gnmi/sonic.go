@@ -48,8 +48,20 @@ func servesSwitch(dev driver.Device) error {
 // guarded tells that the switch is known to refuse new profiles.
 func (c *sonic) guarded() bool { return !c.refused.IsZero() && time.Since(c.refused) < guardMemory }
 
-// marking reads what the switch's tables say of marking.
+// marking reads what the switch's tables say of marking, and fails where they contradict themselves.
 func (c *sonic) marking(ctx context.Context, dev driver.Device) (*sonicMarking, error) {
+	m, err := c.survey(ctx, dev)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.certain(); err != nil {
+		return nil, fmt.Errorf("tables of %s: %w", dev, err)
+	}
+	return m, nil
+}
+
+// survey reads what the switch's tables say of marking, as far as it can be told.
+func (c *sonic) survey(ctx context.Context, dev driver.Device) (*sonicMarking, error) {
 	t, err := c.s.tables(ctx, dev, configDB, "PORT", "QUEUE", "WRED_PROFILE")
 	if err != nil {
 		return nil, err
@@ -65,7 +77,7 @@ func (c *sonic) marking(ctx context.Context, dev driver.Device) (*sonicMarking, 
 }
 
 func (c *sonic) capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error) {
-	m, err := c.marking(ctx, dev)
+	m, err := c.survey(ctx, dev)
 	if err != nil {
 		return driver.Capabilities{}, err
 	}

@@ -308,7 +308,7 @@ func TestPreflightOfSONiC(t *testing.T) {
 		"another queue":    {nil, gnmi.Expectation{DSCP: 48, Queue: 3, Lossless: true}, "dscp-other-queue Ethernet0,Ethernet4; pfc-off Ethernet0,Ethernet4"},
 		"not mapped":       {nil, gnmi.Expectation{DSCP: 10, Queue: 3}, "dscp-unmapped Ethernet0,Ethernet4"},
 		"unmarked":         {nil, gnmi.Expectation{DSCP: 48, Queue: 6}, "ecn-off Ethernet0,Ethernet4"},
-		"no map of a port": {func(_ *fakeSwitch, c tables) { delete(c["PORT_QOS_MAP"], "Ethernet4") }, roce, "dscp-unmapped Ethernet4"},
+		"no map of a port": {func(_ *fakeSwitch, c tables) { delete(c["PORT_QOS_MAP"], "Ethernet4") }, roce, "port-map-missing Ethernet4"},
 		"pause is off":     {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "" }, roce, "pfc-off Ethernet0"},
 		"pause on others":  {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "2, 4" }, roce, "pfc-off Ethernet0"},
 		"pause on several": {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "2, 3" }, roce, ""},

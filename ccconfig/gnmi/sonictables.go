@@ -26,6 +26,7 @@ const (
 	sonicOrigin = "sonic-db"
 	configDB    = "CONFIG_DB"
 	countersDB  = "COUNTERS_DB"
+	applDB      = "APPL_DB"
 	instance    = "localhost"
 )
 
@@ -178,11 +179,27 @@ type sonicMarking struct {
 	numbers  map[string]ident.PortNum
 	rows     []queueRow
 	profiles table
+
+	twice map[string][2]string // rows that are both about a queue, such as "Ethernet0|3"
+	bad   []string             // what is wrong with keys of QUEUE that cannot be read
 }
 
-// parseMarking makes sense of PORT, QUEUE and WRED_PROFILE for a switch that is to have a number of ports.
+// certain is an error where rows of QUEUE cannot be read or contradict each other: nobody can then tell what queues refer to.
+func (m *sonicMarking) certain() error {
+	if len(m.bad) > 0 {
+		return fmt.Errorf("%w: %s", driver.ErrInvalid, m.bad[0])
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.twice)) {
+		rows := m.twice[name]
+		return fmt.Errorf("%w: rows %q and %q of QUEUE are both about %s: delete one of them on the switch", driver.ErrInvalid, rows[0], rows[1], name)
+	}
+	return nil
+}
+
+// parseMarking makes sense of PORT, QUEUE and WRED_PROFILE for a switch that is to have a number of ports. Of queues that two rows
+// are about it takes the first.
 func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
-	m := &sonicMarking{ports: portNames(t["PORT"]), profiles: t["WRED_PROFILE"]}
+	m := &sonicMarking{ports: portNames(t["PORT"]), profiles: t["WRED_PROFILE"], twice: map[string][2]string{}}
 	if len(m.ports) < ports {
 		return nil, fmt.Errorf("%w: it has %d ports in its table PORT, want the %d of the inventory", driver.ErrInvalid, len(m.ports), ports)
 	}
@@ -202,14 +219,16 @@ func parseMarking(t map[string]table, ports int) (*sonicMarking, error) {
 		r := queueRow{key: key, fields: t["QUEUE"][key]}
 		var err error
 		if r.ports, r.low, r.high, err = parseQueueKey(key); err != nil {
-			return nil, err
+			m.bad = append(m.bad, err.Error())
+			continue
 		}
 		m.rows = append(m.rows, r)
 		for _, port := range r.ports {
 			for q := r.low; q <= r.high; q++ {
 				name := fmt.Sprintf("%s|%d", port, q)
 				if other, twice := seen[name]; twice {
-					return nil, fmt.Errorf("%w: rows %q and %q of QUEUE are both about %s: delete one of them on the switch", driver.ErrInvalid, other, key, name)
+					m.twice[name] = [2]string{other, key}
+					continue
 				}
 				seen[name] = key
 				m.slots = append(m.slots, slot{queueKey{numberOf(m.numbers[port], q), uint8(q)}, name, r.fields.name("wred_profile")})

@@ -3,7 +3,7 @@
 //
 //	/agent/state, /agent/apply             the agent and the last transaction
 //	/nics/nic[name]/params                 parameters of the card
-//	/nics/nic[name]/ports/port[number]     identity, params, counters, functions, wrcc
+//	/nics/nic[name]/ports/port[number]     identity, params, counters, counter sets, functions, wrcc
 //
 // A manager reads all that a port is configured with by one Get of Port(…) with data type CONFIG, and writes by one Set of
 // any number of ParamValue(…) and WRCC(…): that is one transaction.
@@ -52,6 +52,8 @@ func listKeys(list gnmid.Path) []string {
 		return []string{"name"}
 	case "port":
 		return []string{"number"}
+	case "counter-set":
+		return []string{"id"}
 	case "function":
 		return []string{"index"}
 	case "peer":
@@ -109,6 +111,17 @@ func Counters(nic string, port int) gnmid.Path { return Port(nic, port).Child("c
 // Counter is the path of one counter of a port.
 func Counter(nic string, port int, name string) gnmid.Path {
 	return Counters(nic, port).Child("counter", gnmid.Key{Name: "name", Value: name})
+}
+
+// MaxQPs is the most numbers of queue pairs that a counter set lists.
+const MaxQPs = 256
+
+// CounterSets is the path of the counter sets that a port's queue pairs are bound to.
+func CounterSets(nic string, port int) gnmid.Path { return Port(nic, port).Child("counter-sets") }
+
+// CounterSet is the path of one counter set of a port.
+func CounterSet(nic string, port int, id uint32) gnmid.Path {
+	return CounterSets(nic, port).Child("counter-set", gnmid.Key{Name: "id", Value: strconv.FormatUint(uint64(id), 10)})
 }
 
 // Functions is the path of a port's virtual functions.

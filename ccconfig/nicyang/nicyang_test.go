@@ -356,6 +356,7 @@ func TestSendersAsAValueAndBack(t *testing.T) {
 func FuzzDecodePort(f *testing.F) {
 	f.Add([]byte(`{"fairlane-nic:number":"1","params":{"param":[{"name":"a","index":"0","config":{"value":"7"}},{"name":"b","index":1,"config":{}}]}}`))
 	f.Add([]byte(`{"wrcc":{"config":{"domain":1},"senders":{"sender":[{"name":"x"}]}},"state":{"id":"0x0c42a10300a10000:1"},"counters":{"counter":[{}]}}`))
+	f.Add([]byte(`{"counter-sets":{"state":{"problem":"x"},"counter-set":[{"id":"3","state":{"mode":"auto","pid":7,"qps":[17]},"counters":{"counter":[{"name":"a","state":{"value":"1"}}]}}]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := nicyang.DecodePort(b)
 		if err != nil {

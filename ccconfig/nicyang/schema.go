@@ -14,7 +14,7 @@ type Leaf struct {
 	Config bool
 	// Sampled tells that it changes without notice.
 	Sampled bool
-	// Kind of its values; KindList of a leaf-list of strings.
+	// Kind of its values; KindList of a leaf-list.
 	Kind gnmid.Kind
 }
 
@@ -59,6 +59,9 @@ func Leaves() []Leaf {
 	params(port)
 	add(port+"/counters/state", "problem+")
 	add(port+"/counters/counter/state", "value#+", "problem+")
+	add(port+"/counter-sets/state", "problem+")
+	add(port+"/counter-sets/counter-set/state", "mode+", "process+", "pid=+", "qp-count=+", "qps&+")
+	add(port+"/counter-sets/counter-set/counters/counter/state", "value#+", "problem+")
 	add(port+"/functions/state", "problem+")
 	add(port+"/functions/function/state", "name+", "tx-octets#+", "rx-octets#+", "problem+")
 	add(port+"/wrcc/config", "domain=", "t1-us=", "min-rate-mbps=", "increase")

@@ -32,6 +32,9 @@ type PortView struct {
 	Counters  []CounterView
 	Functions []FunctionView
 	WRCC      *WRCCView
+	// CounterSets are those that queue pairs are bound to; CounterSetsProblem is why there are none.
+	CounterSets        []CounterSetView
+	CounterSetsProblem string
 }
 
 // PortState is the state container of a port.
@@ -92,6 +95,21 @@ type CounterView struct {
 		Value   *Number `json:"value"` // nil when it cannot be read
 		Problem string  `json:"problem"`
 	} `json:"state"`
+}
+
+// CounterSetView is an entry of counter-sets.
+type CounterSetView struct {
+	ID    Number `json:"id"`
+	State struct {
+		Mode    string   `json:"mode"`
+		Process string   `json:"process"`
+		PID     uint32   `json:"pid"`
+		QPCount uint32   `json:"qp-count"`
+		QPs     []uint32 `json:"qps"` // at most MaxQPs
+	} `json:"state"`
+	Counters struct {
+		Counter []CounterView `json:"counter"`
+	} `json:"counters"`
 }
 
 // FunctionView is an entry of functions.
@@ -174,7 +192,13 @@ func DecodePort(value []byte) (*PortView, error) {
 	var functions struct {
 		Function []FunctionView `json:"function"`
 	}
-	for name, into := range map[string]any{"number": &out.Number, "state": &out.State, "params": &params, "counters": &counters, "functions": &functions, "wrcc": &out.WRCC} {
+	var sets struct {
+		State struct {
+			Problem string `json:"problem"`
+		} `json:"state"`
+		Set []CounterSetView `json:"counter-set"`
+	}
+	for name, into := range map[string]any{"counter-sets": &sets, "number": &out.Number, "state": &out.State, "params": &params, "counters": &counters, "functions": &functions, "wrcc": &out.WRCC} {
 		b, ok := parts[name]
 		if !ok {
 			continue
@@ -184,6 +208,7 @@ func DecodePort(value []byte) (*PortView, error) {
 		}
 	}
 	out.Params, out.Counters, out.Functions = params.Param, counters.Counter, functions.Function
+	out.CounterSets, out.CounterSetsProblem = sets.Set, sets.State.Problem
 	return out, nil
 }
 

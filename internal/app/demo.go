@@ -314,7 +314,7 @@ func paceOf(p *policy.Plan) pace {
 	switch {
 	case p.RoCE != nil:
 		// A port's registers forget what its flows had before over about a second, and waves bring settings one after the other.
-		return pace{unmanaged: 100 * quantity.Millisecond, settle: 1500 * quantity.Millisecond, round: 100 * quantity.Millisecond, final: 600 * quantity.Millisecond}
+		return pace{unmanaged: 100 * quantity.Millisecond, settle: 1500 * quantity.Millisecond, round: 100 * quantity.Millisecond, final: 1200 * quantity.Millisecond}
 	case p.WRCC != nil:
 		// Near rest a fair rate moves by a 64th of its distance each period, and senders far away hear of it a round trip later.
 		longest := quantity.Picoseconds(0)

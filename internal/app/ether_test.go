@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -270,6 +272,54 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 	}
 }
 
+// A port that cannot be divided as a plan wants it is refused as a whole: it stays as it was, and the refusal names the setting
+// that its host lacks, what it offers, and what to do.
+func TestAPortWithoutFunctionsForItsTenantsIsRefusedAndSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	l, err := startEther(t.Context(), slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	k, err := readInventory(strings.TrimPrefix(l.source(), "ethernet:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := k.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.close() }()
+	dev := portDevice(k.fabric, subnet.PortRef{Node: k.fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
+	before, err := d.Read(t.Context(), dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := []driver.NICParam{{Name: "rpg_ai_rate", Value: 77}, {Name: reconcile.ShareParam, Value: 66}, {Name: reconcile.ShareParam, Index: 1, Value: 33}}
+	receipt, err := d.Apply(t.Context(), dev, driver.Settings{NIC: &driver.NICState{Params: params}})
+	if !errors.Is(err, driver.ErrUnsupported) || len(receipt.Fields) > 0 {
+		t.Fatalf("a port with one function takes shares of two: %+v, %v", receipt, err)
+	}
+	for _, part := range []string{"vf_tx_share[1]", "among 2 tenants", "offers 1 such function", "make virtual functions with rates on the host, or give each tenant a port"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the refusal %q has no %q", err, part)
+		}
+	}
+	after, err := d.Read(t.Context(), dev)
+	if err != nil || !before.Equal(after) {
+		t.Errorf("the refused port reads %+v, was %+v, %v", after.NIC, before.NIC, err)
+	}
+	// Other lacks are not explained by functions.
+	_, err = d.Apply(t.Context(), dev, driver.Settings{NIC: &driver.NICState{Params: []driver.NICParam{{Name: "pfc", Index: 9, Value: 1}}}})
+	if err == nil || strings.Contains(err.Error(), "tenants") {
+		t.Errorf("another lack: %v", err)
+	}
+}
+
 // rewrite changes the inventory or the fabric file of a live fabric.
 func rewrite(t *testing.T, dir, name, old, replacement string) {
 	t.Helper()
@@ -371,6 +421,11 @@ devices:
 	if o.answered != 5 {
 		t.Errorf("%d of %d answered, want 5 of 7", o.answered, o.asked)
 	}
+	rewrite(t, l.dir, inventoryName, "protocol: sonic\n", "protocol: p4runtime\n")
+	if text := strings.Join(find().warnings, "\n"); !strings.Contains(text, "host-001: port 1 runs at 100 Mbit/s") || !strings.Contains(text, "host-001: port 1 has no WRCC") {
+		t.Errorf("hosts without WRCC among its switches are not told:\n%s", text)
+	}
+	rewrite(t, l.dir, inventoryName, "protocol: p4runtime\n", "protocol: sonic\n")
 	rewrite(t, l.dir, inventoryName, "agents: "+l.addr+"\n", "")
 	if text := strings.Join(find().warnings, "\n"); !strings.Contains(text, "2 hosts and switches have no address") {
 		t.Errorf("unlisted hosts are not told:\n%s", text)
@@ -395,7 +450,8 @@ func TestInventoriesWithCertificates(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(a.cert)
-	s, err := gnmidev.NewServer(gnmidev.Options{})
+	var off atomic.Int64 // of the agent's clock
+	s, err := gnmidev.NewServer(gnmidev.Options{Clock: func() time.Time { return time.Now().Add(time.Duration(off.Load())) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,10 +507,21 @@ func TestInventoriesWithCertificates(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
-		case x.says == "" && (o.answered != 1 || strings.Contains(o.warnings[0], "does not say")):
+		case x.says == "" && (o.answered != 1 || strings.Contains(o.warnings[0], "does not say") || strings.Contains(o.warnings[0], "clock")):
 			t.Errorf("%s: %q", name, o.warnings)
 		case x.says != "" && (o.answered != 0 || !strings.Contains(strings.Join(o.warnings, "\n"), x.says)):
 			t.Errorf("%s: %q, want a warning that says %q", name, o.warnings, x.says)
+		}
+	}
+	put("inv.yaml", "version: 1\nfabric: fabric.yaml\ntls: {ca: ca.pem, certificate: "+manager.CertFile+", key: "+manager.KeyFile+"}\ndevices:\n  - {node: "+host.Name+", address: \""+l.Addr().String()+"\"}\n")
+	for by, says := range map[time.Duration]string{24 * time.Hour: " ahead of ours", -24 * time.Hour: " behind ours", time.Minute: ""} {
+		off.Store(int64(by))
+		o, err := discoverSource(t.Context(), source{ethernet: filepath.Join(dir, "inv.yaml")}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(o.warnings, "\n"); o.answered != 1 || says == "" && strings.Contains(text, "clock") || says != "" && !strings.Contains(text, host.Name+": its clock is 2") || !strings.Contains(text, says) {
+			t.Errorf("a clock off by %s: %d answered, %q", by, o.answered, o.warnings)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -135,8 +136,38 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 		case list[at].SpeedMbps > 0 && quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps != link.Rate:
 			faults = append(faults, fmt.Sprintf("port %d runs at %s, the fabric file says %s", ref.Port, quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps, link.Rate))
 		}
+		if at >= 0 && c.plane == driver.PlaneWRCC && list[at].Senders == 0 {
+			faults = append(faults, fmt.Sprintf("port %d has no WRCC, which the fabric's switches are for: plans for it will be refused", ref.Port))
+		}
+		if at >= 0 && len(faults) == 0 {
+			faults = append(faults, c.clockOf(ctx, ref)...)
+		}
 	}
 	return faults, true
+}
+
+// maxClockOff is how far a host's clock may be off before it is told: certificates live for days, logs are compared by minutes.
+const maxClockOff = 5 * time.Minute
+
+// clockOf tells when a host's clock is off. Without TLS it is not asked: nothing is judged by it then, and simulated fabrics have a
+// time of their own.
+func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []string {
+	if c.k.file.TLS == nil {
+		return nil
+	}
+	r, err := c.driver.gnmi.ReadCounters(ctx, portDevice(c.k.fabric, ref, c.plane))
+	if err != nil {
+		return nil // who measures is told why
+	}
+	off := time.Until(r.At).Round(time.Second)
+	if off.Abs() <= maxClockOff {
+		return nil
+	}
+	way := "ahead of"
+	if off < 0 {
+		way = "behind"
+	}
+	return []string{fmt.Sprintf("its clock is %s %s ours: certificates are judged by it; set both by the same time servers", off.Abs(), way)}
 }
 
 // idsOf lists ports for people.

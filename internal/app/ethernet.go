@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
+	"fairlane/internal/reconcile"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
@@ -244,7 +246,39 @@ func (d *etherDriver) Apply(ctx context.Context, dev driver.Device, want driver.
 	if err != nil {
 		return driver.Receipt{}, err
 	}
-	return to.Apply(ctx, dev, want)
+	r, err := to.Apply(ctx, dev, want)
+	if errors.Is(err, driver.ErrUnsupported) && want.NIC != nil {
+		err = withoutShares(ctx, to, dev, want.NIC, err)
+	}
+	return r, err
+}
+
+// withoutShares adds what to do to the refusal of a port that cannot be divided as a plan wants it to be. Nothing of the
+// plan is written to such a port: with its other settings alone the tenants on it would not have what they are promised, and it
+// would read back as neither wanted nor as before.
+func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, want *driver.NICState, refused error) error {
+	needs := 0
+	for _, p := range want.Params {
+		if p.Name == reconcile.ShareParam {
+			needs = max(needs, p.Index+1)
+		}
+	}
+	if needs == 0 {
+		return refused
+	}
+	caps, err := to.Capabilities(ctx, dev)
+	if err != nil || caps.NIC == nil {
+		return refused // that is told already, or will be
+	}
+	has := caps.NIC.VFs
+	if !slices.Contains(caps.NIC.Params, reconcile.ShareParam) {
+		has = 0
+	}
+	if has >= needs {
+		return refused
+	}
+	return fmt.Errorf("%w: the plan divides this port among %d tenants by rates of virtual functions (%s), and its host offers %d such functions: "+
+		"make virtual functions with rates on the host, or give each tenant a port of its own and make another plan", refused, needs, reconcile.ShareParam, has)
 }
 
 // portDevice is a NIC port of a fabric.

@@ -10,8 +10,9 @@ import (
 
 // Bounds of what a table of fields shows of a list; --json has all of it.
 const (
-	mostValues  = 8  // numbers and words, on one line
-	mostObjects = 16 // with their fields, a line each
+	mostValues   = 8  // numbers and words, on one line
+	mostObjects  = 16 // with their fields, a line each
+	mostSettings = 64 // named values, on one line each
 )
 
 // fieldTable lists the fields of an object that are set, by name.
@@ -42,6 +43,16 @@ func (t *table) addValue(name string, v any) {
 	case map[string]any:
 		t.addFields(name+".", v)
 	case []any:
+		if len(v) > 0 && !slices.ContainsFunc(v, func(x any) bool { _, _, ok := setting(x); return !ok }) {
+			for _, inner := range v[:min(len(v), mostSettings)] {
+				key, value, _ := setting(inner)
+				t.add(name+"."+key, inline(value))
+			}
+			if n := len(v) - mostSettings; n > 0 {
+				t.add(name, fmt.Sprintf("… +%d", n))
+			}
+			return
+		}
 		if len(v) > 0 && !slices.ContainsFunc(v, scalar) {
 			for i, inner := range v[:min(len(v), mostObjects)] {
 				t.addValue(fmt.Sprintf("%s[%d]", name, i), inner)
@@ -62,6 +73,22 @@ func (t *table) addValue(name string, v any) {
 	default:
 		t.add(name, inline(v))
 	}
+}
+
+// setting takes apart an object that is nothing but a named value, as parameters of a NIC are: "rpg_gd", or
+// "vf_tx_share[1]" with an index.
+func setting(v any) (key string, value any, ok bool) {
+	m, _ := v.(map[string]any)
+	key, named := m["name"].(string)
+	value, valued := m["value"]
+	index, indexed := m["index"]
+	if !named || !valued || !scalar(value) || indexed && len(m) != 3 || !indexed && len(m) != 2 {
+		return "", nil, false
+	}
+	if indexed {
+		key += "[" + inline(index) + "]"
+	}
+	return key, value, true
 }
 
 // scalar reports whether a value of a list is neither an object nor a list.

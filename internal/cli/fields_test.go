@@ -32,3 +32,31 @@ func TestLongListsOfFieldsAreCutShort(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// A NIC port has more parameters than a list of objects shows, and each is of interest.
+func TestNamedValuesHaveALineEach(t *testing.T) {
+	t.Parallel()
+	text, err := i18n.Load(i18n.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type param struct {
+		Name  string `json:"name"`
+		Index int    `json:"index,omitempty"`
+		Value int64  `json:"value"`
+	}
+	params := slices.Repeat([]param{{Name: "rpg_gd", Value: 11}}, 17)
+	params = append(params, param{"vf_tx_share", 0, 18750}, param{"vf_tx_share", 1, 6250})
+	got := (&cli{texts: text}).fieldTable(map[string]any{"params": params}).rows
+	if len(got) != 19 {
+		t.Fatalf("%d rows: %q", len(got), got)
+	}
+	want := [][]string{{"params.rpg_gd", "11"}, {"params.vf_tx_share", "18750"}, {"params.vf_tx_share[1]", "6250"}}
+	if d := cmp.Diff(want, got[16:]); d != "" {
+		t.Error(d)
+	}
+	got = (&cli{texts: text}).fieldTable(map[string]any{"params": slices.Repeat(params[:1], mostSettings+1)}).rows
+	if d := cmp.Diff([]string{"params", "… +1"}, got[len(got)-1]); d != "" {
+		t.Error(d)
+	}
+}

@@ -56,7 +56,7 @@ func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) 
 			for function, thousandths := range shares[nic.Port] {
 				if thousandths > 0 {
 					rate := uint64(l.Rate/quantity.Mbps) * uint64(thousandths) / 1000
-					state.Params = append(state.Params, driver.NICParam{Name: shareParam, Index: function, Value: rate})
+					state.Params = append(state.Params, driver.NICParam{Name: ShareParam, Index: function, Value: rate})
 				}
 			}
 		}
@@ -70,9 +70,9 @@ func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) 
 	}
 }
 
-// shareParam is how a port is divided among the tenants on it: the rate that the function of each has for sure. What one
+// ShareParam is how a port is divided among the tenants on it: the rate that the function of each has for sure. What one
 // does not use the others have.
-const shareParam = "vf_tx_share"
+const ShareParam = "vf_tx_share"
 
 // functionShares gives, by port, the share of each tenant's virtual function in thousandths, by its index: a tenant's
 // function is its position among the port's tenants by name.

@@ -188,7 +188,7 @@ func (c *EtherCollector) Measure(ctx context.Context, window quantity.Picosecond
 		case r.Window >= window:
 			return r, nil
 		case !w.read:
-			return r, fmt.Errorf("no port could be measured: %w", errors.Join(w.faults...))
+			return r, w.unread()
 		case time.Since(begun) > limit:
 			return r, fmt.Errorf("%s of device time in %s, want %s: %w", r.Window, time.Since(begun).Round(time.Millisecond), window, ErrNoTime)
 		}

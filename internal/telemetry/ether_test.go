@@ -260,6 +260,8 @@ func TestEthernetWithoutTimeOrDevicesIsAnError(t *testing.T) {
 		}
 		if _, err := w.measure(t, 50*quantity.Millisecond); err == nil || !strings.Contains(err.Error(), "away") {
 			t.Errorf("nobody answers: %v", err)
+		} else if strings.Count(err.Error(), "\n") > 4 || !strings.Contains(err.Error(), " more") {
+			t.Errorf("that nobody answers is told at length: %v", err)
 		}
 		w = newEtherWorld(t, policy.PlaneRoCE)
 		still := w.start

@@ -1,8 +1,10 @@
 package telemetry
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlane/internal/quantity"
@@ -49,10 +51,22 @@ func (w *etherWindow) report() Report {
 	return r
 }
 
+// maxToldFaults bounds the faults that an error lists.
+const maxToldFaults = 3
+
+// unread is the error of a window in which nothing could be read.
+func (w *etherWindow) unread() error {
+	list := w.faults
+	if more := len(list) - maxToldFaults; more > 0 {
+		list = append(slices.Clone(list[:maxToldFaults]), fmt.Errorf("and %d more", more))
+	}
+	return fmt.Errorf("no port could be measured: %w", errors.Join(list...))
+}
+
 // rate is that of a counter over the window.
 func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate, error) {
 	span := b.At - a.At
-	if err := errors.Join(a.Err, b.Err); err != nil {
+	if err := cmp.Or(b.Err, a.Err); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrUnread, err)
 	}
 	if !w.read || span < w.elapsed {
@@ -71,8 +85,10 @@ func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate
 
 // nic is both readings of a NIC port.
 func (w *etherWindow) nic(id ident.PortID) (a, b *NICReading, err error) {
-	if err := errors.Join(w.a.silent[id], w.b.silent[id]); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrUnread, err)
+	for _, s := range []*etherSample{w.b, w.a} { // the later reading says what is wrong now
+		if err := s.silent[id]; err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrUnread, err)
+		}
 	}
 	a, b = w.a.nics[id], w.b.nics[id]
 	if a == nil || b == nil {

@@ -2,6 +2,7 @@ package gnmidev
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -65,6 +66,17 @@ func (m meter) Counters(ctx context.Context) (niccount.Counters, error) {
 		}
 	}
 	return out, nil
+}
+
+// errNoSets is that of counter sets: the data plane counts ports, functions and senders, and no single queue pair.
+var errNoSets = errors.New("counter sets are not offered: this card binds no queue pairs to any")
+
+// CounterSets implements agent.Meter.
+func (m meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, errNoSets
 }
 
 // frozen is the counter files of a port at one moment, for somebody who holds the card's lock.

@@ -295,6 +295,15 @@ func TestAVirtualFunctionHasCountersAndNoParameters(t *testing.T) {
 	wantCode(t, "set", err, codes.Unimplemented, "rpg_hai_rate")
 }
 
+func TestASimulatedCardSaysThatItHasNoCounterSets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.host(t, nil)
+	if s := r.must(t, "host-1", port1+"/counter-sets"); !strings.Contains(s, `"problem":"counter sets are not offered`) || strings.Contains(s, "value") {
+		t.Error(s)
+	}
+}
+
 func TestCountersAreThoseOfTheDataPlane(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

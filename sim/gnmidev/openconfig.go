@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"fairlane/internal/gnmid"
+	"fairlane/internal/quantity"
 	"fairlane/sim/plane"
 )
 
@@ -105,7 +106,7 @@ func (t *openConfig) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, er
 			return nil, err
 		}
 		for _, part := range ocParts() {
-			at := gnmid.PathOf("qos", part.name)
+			at := part.at()
 			if !at.Covers(gnmid.Path{Elems: p.Elems}) && !p.Covers(at) {
 				continue
 			}
@@ -122,16 +123,27 @@ func (t *openConfig) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, er
 	return out, nil
 }
 
-// ocPart is a container below qos.
+// ocPart is a container below qos, or what is outside of it.
 type ocPart struct {
 	name string
 	read func(*ocReader)
+}
+
+// linkPart is the part with the rates of links.
+const linkPart = "/interfaces"
+
+func (p ocPart) at() gnmid.Path {
+	if p.name == linkPart {
+		return gnmid.PathOf("interfaces")
+	}
+	return gnmid.PathOf("qos", p.name)
 }
 
 func ocParts() []ocPart {
 	return []ocPart{
 		{"classifiers", (*ocReader).classifiers}, {"forwarding-groups", (*ocReader).groups}, {"interfaces", (*ocReader).interfaces},
 		{"queue-management-profiles", (*ocReader).profiles}, {"queues", (*ocReader).queues}, {"scheduler-policies", (*ocReader).schedulers},
+		{linkPart, (*ocReader).speeds},
 	}
 }
 
@@ -217,7 +229,33 @@ func (r *ocReader) interfaces() {
 // bitsPerByte turns SONiC's rates, in bytes a second, into the model's.
 const bitsPerByte = 8
 
-// schedulers are the policies of ports, one each: SONiC gives each queue its scheduler.
+// speeds are the rates of links, of openconfig-if-ethernet.
+func (r *ocReader) speeds() {
+	if r.kind == gnmid.TypeConfig {
+		return
+	}
+	for i := range r.w.ports {
+		p := &r.w.ports[i]
+		word := "SPEED_" + strconv.FormatInt(int64(p.Speed/quantity.Gbps), 10) + "GB"
+		if p.Speed < quantity.Gbps || p.Speed%quantity.Gbps != 0 {
+			word = "SPEED_" + strconv.FormatInt(int64(p.Speed/quantity.Mbps), 10) + "MB"
+		}
+		at := gnmid.PathOf("interfaces").Child("interface", key("name", p.Name)).Child("ethernet").Child("state").Child("port-speed")
+		r.out = append(r.out, gnmid.Leaf{Path: at, Value: gnmid.String("openconfig-if-ethernet:" + word), Class: gnmid.ClassState})
+	}
+}
+
+// rates are those of a scheduler.
+func (r *ocReader) rates(at gnmid.Path, s fields) {
+	for _, rate := range []string{"cir", "pir"} {
+		if v, ok := s.count(rate); ok {
+			r.config(at.Child("two-rate-three-color"), rate, gnmid.Uint(uint64(v)*bitsPerByte)) //nolint:gosec // not negative
+		}
+	}
+}
+
+// schedulers are the policies of ports, one each: SONiC gives each queue its scheduler. That of the port comes after those of its
+// queues and has no inputs.
 func (r *ocReader) schedulers() {
 	for i := range r.w.ports {
 		name := r.w.ports[i].Name
@@ -240,12 +278,13 @@ func (r *ocReader) schedulers() {
 			if v, ok := s.count("weight"); ok {
 				r.config(input, "weight", gnmid.Uint(uint64(v))) //nolint:gosec // not negative
 			}
-			for _, rate := range []string{"cir", "pir"} {
-				if v, ok := s.count(rate); ok {
-					r.config(at.Child("two-rate-three-color"), rate, gnmid.Uint(uint64(v)*bitsPerByte)) //nolint:gosec // not negative
-				}
-			}
+			r.rates(at, s)
 		})
+		if s := r.w.running["SCHEDULER"][r.w.running["PORT_QOS_MAP"][name]["scheduler"]]; s != nil {
+			at := at.Child("schedulers").Child("scheduler", key("sequence", strconv.Itoa(plane.Priorities)))
+			r.config(at, "sequence", gnmid.Uint32(plane.Priorities))
+			r.rates(at, s)
+		}
 	}
 }
 

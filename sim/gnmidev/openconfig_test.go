@@ -59,6 +59,17 @@ func TestOpenConfigHasBitsASecond(t *testing.T) {
 	if got := r.must(t, "leaf-1", rate); got != `{"openconfig-qos:cir":"1000","openconfig-qos:pir":"8000"}` {
 		t.Errorf("rates %s", got)
 	}
+	w.Edit("PORT_QOS_MAP", "Ethernet4", map[string]string{"scheduler": "slow"})
+	for path, want := range map[string]string{
+		"/qos/scheduler-policies/scheduler-policy[name=Ethernet4]/schedulers/scheduler[sequence=8]/two-rate-three-color/config/pir": `"8000"`,
+		"/interfaces/interface[name=Ethernet4]/ethernet/state/port-speed":                                                           `"openconfig-if-ethernet:SPEED_100GB"`,
+	} {
+		if got := r.must(t, "leaf-1", path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	_, err := r.get(t, "leaf-1", "/interfaces/interface[name=Ethernet5]/ethernet/state/port-speed")
+	wantCode(t, "a port that is not there", err, codes.NotFound)
 }
 
 func TestOpenConfigSetsProfilesAndReferences(t *testing.T) {

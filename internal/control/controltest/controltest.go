@@ -144,6 +144,9 @@ type Devices struct {
 	onRead func(ctx context.Context, d driver.Device) error
 	onSet  func(ctx context.Context, d driver.Device) error
 	looks  map[ident.PortID]int
+
+	plane    string // that the devices are for, as discovery tells
+	warnings []string
 }
 
 // Looks returns how often each device was read to look for drift.
@@ -190,6 +193,13 @@ func (d *Devices) Break(err error) {
 	d.fault = err
 }
 
+// Warn makes discoveries say which plane the devices are for, and what is amiss.
+func (d *Devices) Warn(plane string, warnings ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.plane, d.warnings = plane, warnings
+}
+
 // Drift makes the first device differ from what is desired.
 func (d *Devices) Drift() {
 	d.mu.Lock()
@@ -215,7 +225,9 @@ func (d *Devices) Discover(_ context.Context, source string) (*subnet.Fabric, co
 		return nil, control.DiscoverStats{}, fmt.Errorf("nothing answers at %s", source)
 	}
 	f, err := Star()
-	return f, control.DiscoverStats{Wall: 1500 * time.Microsecond, MADsSent: 42}, err
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return f, control.DiscoverStats{Wall: 1500 * time.Microsecond, MADsSent: 42, Plane: d.plane, Warnings: d.warnings}, err
 }
 
 // Open implements engine.Opener.

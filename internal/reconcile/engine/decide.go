@@ -23,6 +23,8 @@ type view struct {
 	lower int
 	// faults are the first errors of devices, for the reason of a roll-back.
 	faults []string
+	// unplaced says that nothing is placed on the fabric's plane. While unplacing only.
+	unplaced bool
 }
 
 // act is what follows from a view.
@@ -199,7 +201,7 @@ func undoneEnd(v view) decision {
 			reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s; %s", v.tally.Touched, reason, strings.Join(v.faults, "; "))}
 	case v.ro.Placed == control.PlacedUnverified:
 		return decision{act: actEnd, state: control.RolloutFailed, reason: reason}
-	case v.ro.Placed == control.PlacedVerified:
+	case v.ro.Placed == control.PlacedVerified && !v.unplaced:
 		reason += "; placements stay as the rollout made them: what they were before is not known"
 	}
 	return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}

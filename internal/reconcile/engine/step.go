@@ -181,8 +181,18 @@ func (e *Engine) view(ctx context.Context, r control.Repos, ro control.Rollout) 
 			v.faults = append(v.faults, d.Device.Name+": "+d.Error)
 		}
 	}
+	if ro.Phase == control.PhaseUnplacing {
+		f, err := r.Fabric(ctx, ro.Fabric)
+		if err != nil {
+			return v, err
+		}
+		v.unplaced = !places(f.Plane)
+	}
 	return v, nil
 }
+
+// places reports whether tenants are placed on service levels on a plane.
+func places(plane string) bool { return plane == string(policy.PlaneIB) || plane == "" }
 
 // maxFaults bounds the devices that a reason names.
 const maxFaults = 8
@@ -317,7 +327,7 @@ func (s *step) beat(ctx context.Context) error {
 
 // placingText says what the stage of placements will do.
 func placingText(p *policy.Plan) string {
-	if p.Plane == string(policy.PlaneIB) || p.Plane == "" {
+	if places(p.Plane) {
 		return fmt.Sprintf("placing %d tenant attachments", len(p.Placements))
 	}
 	return "nothing to place: on Ethernet a tenant is known by its port or its virtual function"

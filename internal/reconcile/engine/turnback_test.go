@@ -129,6 +129,26 @@ func TestPlacementsComeFirstAndAreVerified(t *testing.T) {
 	}
 }
 
+// On Ethernet nothing was placed: the result must not speak of placements that stay.
+func TestARollbackWhereNothingIsPlacedSaysNothingOfPlacements(t *testing.T) {
+	t.Parallel()
+	for plane, told := range map[string]bool{"": true, "ib": true, "roce": false, "wrcc": false} {
+		target := lab(t)
+		target.Fabric.Plane = plane
+		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.FailureBudget = 0 })
+		ro := w.db.rollouts[w.id]
+		ro.Prior = "" // not known
+		w.db.rollouts[w.id] = ro
+		for _, b := range w.devices {
+			b.clamps = true
+		}
+		ro = w.ended(t)
+		if ro.State != control.RolloutRolledBack || strings.Contains(ro.Result, "placements stay") != told {
+			t.Errorf("plane %q: ended as %s: %s", plane, ro.State, ro.Result)
+		}
+	}
+}
+
 func TestRollbackReturnsPlacements(t *testing.T) {
 	t.Parallel()
 	target := lab(t)

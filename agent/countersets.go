@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/internal/gnmid"
+)
+
+// CounterSet is counters that some queue pairs of a port share: what a tenant's process sends and receives, where they are
+// bound by process.
+type CounterSet struct {
+	ID      uint32
+	Mode    string   // "auto" or "manual"; empty when it is neither
+	PID     uint32   // process whose queue pairs they are; 0 when not known
+	Process string   // its name, or that of the part of the kernel
+	QPs     []uint32 // numbers of queue pairs, ascending; at most nicyang.MaxQPs are told
+	QPCount int      // all of them
+	// Counters are the set's. One that cannot be read is there with its error.
+	Counters niccount.Counters
+}
+
+// counterSets reads a port's counter sets.
+func (a *Agent) counterSets(ctx context.Context, c *card, p *Port) ([]CounterSet, time.Time, error) {
+	m := a.meter(c, p.Number)
+	if err := acquire(ctx, m.lock); err != nil {
+		return nil, time.Time{}, err
+	}
+	defer release(m.lock)
+	if a.due(m.setsAt) {
+		m.sets, m.setsErr = p.Meter.CounterSets(ctx)
+		m.setsAt = a.o.Now()
+	}
+	return m.sets, m.setsAt, m.setsErr
+}
+
+// counterSets adds the counter sets of a port.
+func (g *getter) counterSets(s *seen, p *Port, port gnmid.Path) error {
+	e, ok := g.below(port, gnmid.ClassOperational, "counter-sets")
+	if !ok || p.Meter == nil {
+		return nil
+	}
+	all, at, err := g.agent.counterSets(g.ctx, s.card, p)
+	if cancelled := g.ctx.Err(); cancelled != nil {
+		return cancelled
+	}
+	e.sampled, e.time = true, at
+	base := e.at
+	if err != nil {
+		e.at = base.Child("state")
+		e.put("problem", gnmid.String(err.Error()))
+	}
+	for i := range all {
+		k := &all[i]
+		set := nicyang.CounterSet(s.nic.Name, p.Number, k.ID)
+		if !meets(g.pattern, set) {
+			continue
+		}
+		e.at = set.Child("state")
+		e.text("mode", k.Mode)
+		e.text("process", k.Process)
+		if k.PID != 0 {
+			e.put("pid", gnmid.Uint32(k.PID))
+		}
+		e.put("qp-count", gnmid.Uint32(uint32(k.QPCount))) //nolint:gosec // a device has fewer than 2^24
+		if len(k.QPs) > 0 {
+			numbers := make([]gnmid.Value, min(len(k.QPs), nicyang.MaxQPs))
+			for j := range numbers {
+				numbers[j] = gnmid.Uint32(k.QPs[j])
+			}
+			e.put("qps", gnmid.List(numbers...))
+		}
+		for _, name := range sortedNames(k.Counters) {
+			e.at = set.Child("counters").Child("counter", gnmid.Key{Name: "name", Value: name}).Child("state")
+			e.counter("value", k.Counters[name])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairlane/agent"
+	"fairlane/ccconfig/niccount"
+	"fairlane/ccconfig/rdmanl"
+)
+
+// Why a port has no counter sets.
+var (
+	// ErrNotOffered is that of a kernel without counter sets, or one that the agent may not ask.
+	ErrNotOffered = errors.New("counter sets are not offered")
+	// ErrNotBound is that of a port whose queue pairs count for nothing but the port.
+	ErrNotBound = errors.New("no queue pair is bound to a counter set")
+)
+
+const (
+	dumpBuffer   = 1 << 16 // bytes of a datagram; the kernel's dumps have at most 32 KiB
+	maxDumps     = 4096    // datagrams of one answer
+	dumpSequence = 1       // each question has a socket of its own
+)
+
+// counterSets asks RDMA netlink for counter sets.
+type counterSets struct {
+	timeout time.Duration
+	open    func() (datagrams, error)
+}
+
+func openRDMA() (datagrams, error) { return openSocket(unix.NETLINK_RDMA, 0) }
+
+// read lists the counter sets of a port of an RDMA device, by id. It is never empty without an error.
+func (s *counterSets) read(ctx context.Context, device string, port int) ([]rdmanl.CounterSet, error) {
+	c := rdmanl.Native()
+	devices, err := s.ask(ctx, c.Devices(dumpSequence))
+	if err != nil {
+		return nil, fmt.Errorf("devices: %w", err)
+	}
+	i := slices.IndexFunc(devices.Devices, func(d rdmanl.Device) bool { return d.Name == device })
+	if i < 0 {
+		return nil, fmt.Errorf("%w: RDMA netlink has no device %s in this network namespace", ErrNotOffered, device)
+	}
+	reply, err := s.ask(ctx, c.CounterSets(dumpSequence, devices.Devices[i].Index, uint32(port))) //nolint:gosec // 1 to 255
+	if err != nil {
+		return nil, fmt.Errorf("counter sets of %s port %d: %w", device, port, err)
+	}
+	// A kernel that does not know the port's attribute tells all of the device.
+	sets := slices.DeleteFunc(reply.Sets, func(k rdmanl.CounterSet) bool { return k.Port != 0 && int64(k.Port) != int64(port) })
+	if len(sets) == 0 {
+		return nil, fmt.Errorf("%w: `rdma statistic qp set link %s/%d auto type on` binds all that are made from then on", ErrNotBound, device, port)
+	}
+	slices.SortFunc(sets, func(a, b rdmanl.CounterSet) int { return cmp.Compare(a.ID, b.ID) })
+	return sets, nil
+}
+
+// ask asks one question, again when what is told changed meanwhile or was lost for want of memory.
+func (s *counterSets) ask(ctx context.Context, question []byte) (*rdmanl.Reply, error) {
+	for try := 1; ; try++ {
+		reply, err := s.once(ctx, question)
+		if err == nil && !reply.Interrupted {
+			return reply, nil
+		}
+		if try < maxTries && (err == nil || errors.Is(err, unix.ENOBUFS)) {
+			continue
+		}
+		if err == nil {
+			err = fmt.Errorf("RDMA netlink: found another list at each of %d tries, want one that stays as it is", maxTries)
+		}
+		return nil, unoffered(err)
+	}
+}
+
+// unoffered tells refusals that mean that a kernel has no such thing, or keeps it from the agent, from others.
+func unoffered(err error) error {
+	var refused *rdmanl.KernelError
+	if errors.As(err, &refused) {
+		no := unix.Errno(refused.Errno) //nolint:gosec // above 0
+		switch no {
+		case unix.EINVAL, unix.EOPNOTSUPP, unix.EPERM, unix.EACCES:
+			return fmt.Errorf("%w: RDMA netlink: %w", ErrNotOffered, no)
+		}
+		return fmt.Errorf("RDMA netlink: %w", no)
+	}
+	for _, no := range []unix.Errno{unix.EPROTONOSUPPORT, unix.EAFNOSUPPORT, unix.ECONNREFUSED, unix.EPERM, unix.EACCES} {
+		if errors.Is(err, no) {
+			return fmt.Errorf("%w: %w: %w", ErrNotOffered, ErrNoRDMANetlink, err)
+		}
+	}
+	return err
+}
+
+func (s *counterSets) once(ctx context.Context, question []byte) (*rdmanl.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	k, err := s.open()
+	if err != nil {
+		return nil, fmt.Errorf("RDMA netlink: open socket: %w", err)
+	}
+	defer func() { _ = k.Close() }() // nothing is left to send
+	end := time.Now().Add(s.timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(end) {
+		end = d
+	}
+	if err := k.SetDeadline(end); err != nil {
+		return nil, fmt.Errorf("RDMA netlink: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = k.SetDeadline(time.Unix(1, 0)) }) // wakes the reader; the socket's end is near
+	defer stop()
+	if err := k.Send(question); err != nil {
+		return nil, fmt.Errorf("RDMA netlink: send: %w", err)
+	}
+	reply, codec, buffer := &rdmanl.Reply{}, rdmanl.Native(), make([]byte, dumpBuffer)
+	for range maxDumps {
+		n, err := k.Receive(buffer)
+		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("RDMA netlink: %w", ctx.Err())
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, fmt.Errorf("RDMA netlink: no answer of the kernel within %s: %w", s.timeout, err)
+		case err != nil:
+			return nil, fmt.Errorf("RDMA netlink: receive: %w", err)
+		}
+		if err := codec.Add(reply, buffer[:n], dumpSequence); err != nil {
+			return nil, err
+		}
+		if reply.Done {
+			return reply, nil
+		}
+	}
+	return nil, fmt.Errorf("RDMA netlink: found %d datagrams without an end, want at most that", maxDumps)
+}
+
+// CounterSets implements agent.Meter.
+func (m *meter) CounterSets(ctx context.Context) ([]agent.CounterSet, error) {
+	if m.host.sets == nil {
+		return nil, fmt.Errorf("%w: RDMA netlink is not asked", ErrNotOffered)
+	}
+	sets, err := m.host.sets.read(ctx, m.port.RDMA, m.port.RDMAPort)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]agent.CounterSet, len(sets))
+	for i := range sets {
+		out[i] = m.counterSet(&sets[i])
+	}
+	return out, nil
+}
+
+// counterSet is a set as the agent tells it.
+func (m *meter) counterSet(k *rdmanl.CounterSet) agent.CounterSet {
+	out := agent.CounterSet{ID: k.ID, PID: k.PID, Process: k.Kernel, QPs: slices.Sorted(slices.Values(k.QPs)), QPCount: k.QPCount, Counters: niccount.Counters{}}
+	if k.Mode == rdmanl.ModeAuto || k.Mode == rdmanl.ModeManual {
+		out.Mode = k.Mode.String()
+	}
+	if k.PID != 0 {
+		// The process may have ended since: then nobody knows its name.
+		if b, err := m.host.files.Read("proc/" + strconv.FormatUint(uint64(k.PID), 10) + "/comm"); err == nil {
+			name := strings.TrimSpace(string(b))
+			out.Process = strings.ToValidUTF8(name[:min(len(name), rdmanl.MaxName)], "?")
+		}
+	}
+	for _, c := range k.Counters {
+		one := niccount.Counter{Name: c.Name, Err: fmt.Errorf("%s: the kernel tells no value", c.Name)}
+		if c.Value != nil {
+			one = niccount.Counter{Name: c.Name, Value: *c.Value}
+		}
+		out.Counters[c.Name] = one
+	}
+	return out
+}

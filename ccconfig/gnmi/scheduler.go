@@ -1,0 +1,228 @@
+package gnmi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// Discipline is how a queue takes its turn beside the others of its port.
+type Discipline string
+
+// Disciplines. OpenConfig does not tell weighted ones apart: they are WRR.
+const (
+	Strict Discipline = "strict" // before all weighted queues
+	DWRR   Discipline = "dwrr"   // by weight, in octets
+	WRR    Discipline = "wrr"    // by weight
+)
+
+// NoPriority is the priority of a scheduler that has none.
+const NoPriority = -1
+
+// Scheduler is how a queue or a port is served, in units that do not depend on the switch's model.
+type Scheduler struct {
+	Type     Discipline
+	Weight   uint64           // 1 to 100 on SONiC; 0: strict, or not told
+	Priority int              // 0 to 9 on SONiC, which has no use for it in the ASIC; NoPriority where there is none
+	Assured  quantity.BitRate // committed rate; 0: none
+	Peak     quantity.BitRate // 0: no limit in bit/s
+	// PeakPackets is the limit of a scheduler that meters packets, in packets/s; 0: none.
+	PeakPackets uint64
+	// PeakPercent is a limit in percent of the link's rate, 1 to 100, of openconfig-qos alone; 0: none.
+	PeakPercent int
+}
+
+// NamedScheduler is the scheduler that a queue or port refers to.
+type NamedScheduler struct {
+	Name      string     // as the switch has it; empty where none is named
+	Scheduler *Scheduler // nil where none is named, and where Fault says why there is none
+	Fault     string     // code of a finding; empty: none
+	Problem   string     // the fault in words, with what to do
+}
+
+// QueueSchedule is how a queue is served.
+type QueueSchedule struct {
+	NamedScheduler
+
+	Queue uint8
+	// Rank orders the strict queues of a port: the greater is served first. On SONiC it is the queue's number.
+	Rank uint64
+}
+
+// PortSchedule is how a switch port and its queues are served.
+type PortSchedule struct {
+	NamedScheduler // of the port as a whole
+
+	Port   ident.PortNum
+	Label  string           // name of the port on the switch
+	Link   quantity.BitRate // its rate; 0: not told
+	Queues []QueueSchedule  // by number; those without a scheduler are left out
+}
+
+// Find returns the entry of a queue; nil where it has none.
+func (p *PortSchedule) Find(queue uint8) *QueueSchedule {
+	i, ok := slices.BinarySearchFunc(p.Queues, queue, func(q QueueSchedule, n uint8) int { return cmp.Compare(q.Queue, n) })
+	if !ok {
+		return nil
+	}
+	return &p.Queues[i]
+}
+
+// Scheduling reads the schedulers of all ports and queues of a switch, by port. References that lead nowhere, rows that
+// contradict each other and values that make no sense are faults of the entries that they are about, and no errors. Of openconfig-qos
+// the link's rate is asked for where a peak rate is to be compared with it. It is driver.ErrInvalid for devices that are no
+// switches.
+func (d *Driver) Scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error) {
+	s, release, err := d.begin(ctx, dev)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	switch c := s.speaks.(type) {
+	case *sonic:
+		return c.scheduling(ctx, dev)
+	case *openConfig:
+		return c.scheduling(ctx, dev)
+	}
+	return nil, fmt.Errorf("%w: %s is no switch", driver.ErrInvalid, dev)
+}
+
+// limit is a peak rate below that of a link; false where there is none, or none that can be told in bit/s.
+func (s *Scheduler) limit(link quantity.BitRate) (quantity.BitRate, bool) {
+	switch {
+	case s.Peak > 0 && (link == 0 || s.Peak < link):
+		return s.Peak, true
+	case s.PeakPercent > 0 && s.PeakPercent < 100:
+		return link / 100 * quantity.BitRate(s.PeakPercent), true
+	}
+	return 0, false
+}
+
+// cnpDSCP is that of congestion notification packets where nobody set another: the default of parameter cnp_dscp.
+const cnpDSCP = 48
+
+// What stands for a queue that is not known.
+const (
+	noQueue = -1 // nothing says which it is
+	noMaps  = -2 // the port has no maps at all, which is a finding of its own
+)
+
+// schedules finds what of the schedulers makes predictions wrong. cnp is the queue of congestion notification packets on a port,
+// which may be strict, or noQueue or noMaps.
+func (f *findings) schedules(ports []PortSchedule, x Expectation, cnp func(port string) int) {
+	for i := range ports {
+		p := &ports[i]
+		f.fault(p.Label, p.NamedScheduler)
+		f.slow(p, "the port", p.NamedScheduler)
+		for j := range p.Queues {
+			f.fault(p.Label, p.Queues[j].NamedScheduler)
+		}
+		q := p.Find(x.Queue)
+		if q == nil && len(p.Queues) > 0 {
+			f.add(FindingUnscheduled, p.Label, fmt.Sprintf("queue %d refers to no scheduler, and others of the port do: what it gets is the switch's default: make it refer to one", x.Queue))
+		}
+		if q == nil || q.Scheduler == nil { // whatever serves it, strict queues go before
+			q = &QueueSchedule{Queue: x.Queue, NamedScheduler: NamedScheduler{Scheduler: &Scheduler{Type: WRR}}}
+		}
+		f.slow(p, fmt.Sprintf("queue %d", x.Queue), q.NamedScheduler)
+		if own := cnp(p.Label); own != noMaps {
+			f.starved(p, q, own)
+		}
+		f.light(p, q)
+	}
+}
+
+func (f *findings) fault(port string, n NamedScheduler) {
+	if n.Fault != "" {
+		f.add(n.Fault, port, n.Problem)
+	}
+}
+
+// slow finds a peak rate below the link's: predictions reckon with the whole link.
+func (f *findings) slow(p *PortSchedule, what string, n NamedScheduler) {
+	const remedy = "plans reckon with the whole link: refer to a scheduler without a peak rate, or make the link's rate in the fabric file what it really has"
+	s := n.Scheduler
+	if s == nil {
+		return
+	}
+	if s.PeakPackets > 0 {
+		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %d packets/s by scheduler %s, which is no rate in bit/s; %s", what, s.PeakPackets, n.Name, remedy))
+	}
+	rate, limited := s.limit(p.Link)
+	switch {
+	case !limited:
+	case s.Peak == 0:
+		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %d %% of its link by scheduler %s; %s", what, s.PeakPercent, n.Name, remedy))
+	case p.Link == 0:
+		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %s by scheduler %s, and the switch does not tell the link's rate: see that it is no more; %s", what, rate, n.Name, remedy))
+	default:
+		f.add(FindingPeak, p.Label, fmt.Sprintf("%s is limited to %s by scheduler %s, and its link has %s; %s", what, rate, n.Name, p.Link, remedy))
+	}
+}
+
+// starved finds strict queues that can take the whole link from a queue.
+func (f *findings) starved(p *PortSchedule, at *QueueSchedule, cnp int) {
+	var whole, part queueKeyNames
+	var sum quantity.BitRate
+	for i := range p.Queues {
+		q := &p.Queues[i]
+		switch s := q.Scheduler; {
+		case s == nil || s.Type != Strict || q.Queue == at.Queue || int(q.Queue) == cnp:
+		case at.Scheduler.Type == Strict && q.Rank <= at.Rank:
+		default:
+			name := fmt.Sprint(q.Queue)
+			rate, limited := s.limit(p.Link)
+			if !limited {
+				whole = append(whole, name)
+				continue
+			}
+			part = append(part, name)
+			sum = min(sum+min(rate, quantity.MaxBitRate), quantity.MaxBitRate)
+		}
+	}
+	if p.Link > 0 && sum >= p.Link {
+		whole = append(whole, part...)
+	}
+	if len(whole) == 0 {
+		return
+	}
+	noun := "queue"
+	if len(whole) > 1 {
+		noun = "queues"
+	}
+	f.add(FindingStarved, p.Label, fmt.Sprintf("%s %s, served strictly before queue %d, can take the whole link from it: give such queues a peak rate below the link's or a weight, or keep all but CNPs (DSCP %d) out of them", noun, whole, at.Queue, cnpDSCP))
+}
+
+// light finds a weight below half of an equal share among the weighted queues.
+func (f *findings) light(p *PortSchedule, at *QueueSchedule) {
+	if at.Scheduler.Type == Strict || at.Scheduler.Weight == 0 {
+		return
+	}
+	own, others, n := float64(at.Scheduler.Weight), 0.0, 1
+	for i := range p.Queues {
+		q := &p.Queues[i]
+		if s := q.Scheduler; s != nil && q.Queue != at.Queue && s.Type != Strict && s.Weight > 0 {
+			others += float64(s.Weight)
+			n++
+		}
+	}
+	if 2*float64(n)*own >= own+others {
+		return
+	}
+	f.add(FindingLight, p.Label, fmt.Sprintf("queue %d has weight %d by scheduler %s, of %.0f in %d queues of its port: while the others send it gets %.2g %% of the link, less than half of an equal share: refer it to a scheduler of weight %.0f or more",
+		at.Queue, at.Scheduler.Weight, at.Name, own+others, n, 100*own/(own+others), equalHalf(others, n)))
+}
+
+// equalHalf is the least weight that is half of an equal share among n queues beside others of a sum.
+func equalHalf(others float64, n int) float64 {
+	w := others / float64(2*n-1)
+	if whole := float64(uint64(min(w, 1<<62))); whole < w {
+		return whole + 1
+	}
+	return w
+}
