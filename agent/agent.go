@@ -72,8 +72,9 @@ type Agent struct {
 	started time.Time
 	limit   bucket
 
-	sets chan struct{} // held by whoever writes: Set, Sweep, Restore
-	kick chan struct{} // asks Run for a sweep now
+	looks chan struct{} // held by whoever looks at the host, before sets
+	sets  chan struct{} // held by whoever writes: Set, Sweep, Restore
+	kick  chan struct{} // asks Run for a sweep now
 
 	mu     sync.RWMutex // of everything below; held for moments only
 	boot   string
@@ -102,7 +103,7 @@ func New(ctx context.Context, o Options) (*Agent, error) {
 	o.SweepEvery = cmp.Or(o.SweepEvery, DefaultSweep)
 	a := &Agent{
 		o: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), started: o.Now(), limit: newBucket(o.SetsPerSecond, o.Now()),
-		sets: make(chan struct{}, 1), kick: make(chan struct{}, 1), cards: map[string]*card{}, memory: m,
+		looks: make(chan struct{}, 1), sets: make(chan struct{}, 1), kick: make(chan struct{}, 1), cards: map[string]*card{}, memory: m,
 	}
 	if err := a.Sweep(ctx); err != nil {
 		a.log.Warn("first look at the host", "error", err)

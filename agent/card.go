@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -24,8 +26,10 @@ type card struct {
 	keys     []nicparam.Key      // what the host offers, by port, name and index
 	values   []value             // of keys; replaced when something is read, never changed, as answers go on reading it
 	found    discovery
-	nvAt     time.Time // when stages were read
-	stages   stages    // of the non-volatile configuration; nil when there is none
+	asking   chan struct{} // held by whoever asks for the non-volatile configuration, with no other lock
+	nvAt     time.Time     // when stages were read
+	nvTurn   uint64        // changes whenever nvAt does: an answer that was asked for earlier says nothing then
+	stages   stages        // of the non-volatile configuration; nil when there is none
 	outcomes map[nicparam.Key]outcome
 	wrcc     map[int]outcome // by port
 	links    map[int]Link
@@ -99,11 +103,40 @@ type reapply struct {
 	wrcc   map[int]bool
 }
 
-// begin forgets what was set again in an earlier life of the card, and the pause after a failure in that.
-func (r *reapply) begin(life [2]string) {
-	if r.of != life {
-		r.of, r.params, r.wrcc = life, map[nicparam.Key]bool{}, map[int]bool{}
-		r.attempts, r.next = 0, time.Time{}
+// begin forgets what was set again in an earlier life of the card, and the pause after a failure in that. Of this life it
+// knows what an earlier agent has remembered.
+func (r *reapply) begin(life [2]string, remembered *again) {
+	if r.of == life {
+		return
+	}
+	r.of, r.params, r.wrcc = life, map[nicparam.Key]bool{}, map[int]bool{}
+	r.attempts, r.next = 0, time.Time{}
+	if remembered == nil || life != [2]string{remembered.Boot, remembered.Incarnation} {
+		return
+	}
+	for _, k := range remembered.Params {
+		r.params[k] = true
+	}
+	for _, port := range remembered.WRCC {
+		r.wrcc[port] = true
+	}
+}
+
+// again is what is to be remembered of a life in which something still has not its value.
+func (r *reapply) again() *again {
+	return &again{
+		Boot: r.of[0], Incarnation: r.of[1],
+		Params: slices.SortedFunc(maps.Keys(r.params), compareKeys), WRCC: slices.Sorted(maps.Keys(r.wrcc)),
+	}
+}
+
+// did notes what has its value again.
+func (r *reapply) did(params []nicparam.Key, wrcc iter.Seq[int]) {
+	for _, k := range params {
+		r.params[k] = true
+	}
+	for port := range wrcc {
+		r.wrcc[port] = true
 	}
 }
 
@@ -111,7 +144,7 @@ func (r *reapply) begin(life [2]string) {
 func (c *card) nic() *NIC { return c.now.Load() }
 
 func newCard(n *NIC) *card {
-	c := &card{lock: make(chan struct{}, 1), outcomes: map[nicparam.Key]outcome{}, wrcc: map[int]outcome{}, links: map[int]Link{}, meters: map[int]*meter{}}
+	c := &card{lock: make(chan struct{}, 1), asking: make(chan struct{}, 1), outcomes: map[nicparam.Key]outcome{}, wrcc: map[int]outcome{}, links: map[int]Link{}, meters: map[int]*meter{}}
 	c.now.Store(n)
 	return c
 }
@@ -143,10 +176,15 @@ func (c *card) find(k nicparam.Key) (int, bool) {
 // byNV tells whether a parameter is reached by the non-volatile configuration, whose stages are asked for.
 func (c *card) byNV(v *value) bool { return v.by == nicparam.NV && c.nic().NV != nil }
 
-// discover reads all that the host offers of a card and returns what has changed. The caller holds the card's lock.
-func (a *Agent) discover(ctx context.Context, c *card) (changed []nicparam.Key, err error) {
+// discover reads all that the host offers of a card, with an answer about the non-volatile configuration if there is one,
+// and returns what has changed. The caller holds the card's lock.
+func (a *Agent) discover(ctx context.Context, c *card, nv *answerNV) (changed []nicparam.Key, err error) {
 	n := c.nic()
-	found := n.Device.ReadAll(ctx)
+	var instead []nicfiles.Way
+	if nv != nil {
+		instead = append(instead, n.NV.Answered(nv.state, nv.err))
+	}
+	found := n.Device.ReadAll(ctx, instead...)
 	if err := ctx.Err(); err != nil {
 		return nil, err // readings may have failed for that
 	}
@@ -175,6 +213,7 @@ func (a *Agent) discover(ctx context.Context, c *card) (changed []nicparam.Key, 
 	c.keys, c.values = keys, values
 	if c.found.device != n.Device {
 		c.nvAt, c.stages = time.Time{}, nil
+		c.nvTurn++
 	}
 	c.found = discovery{n.Device, n.Incarnation, now}
 	return changed, nil
@@ -184,21 +223,14 @@ func differ(x, y *value) bool {
 	return x.v != y.v || (x.err == nil) != (y.err == nil) || x.err != nil && x.err.Error() != y.err.Error()
 }
 
-// refresh reads those of a card's parameters that are too old for an answer and returns what has changed. The caller holds
-// the card's lock.
-func (a *Agent) refresh(ctx context.Context, c *card, want func(nicparam.Key) bool) (changed []nicparam.Key, err error) {
+// refresh reads those of a card's parameters that are too old for an answer, with an answer about the non-volatile
+// configuration if there is one, and returns what has changed. The caller holds the card's lock.
+func (a *Agent) refresh(ctx context.Context, c *card, nv *answerNV, want func(nicparam.Key) bool) (changed []nicparam.Key, err error) {
 	now := a.o.Now()
 	stale := make([]nicparam.Key, 0, len(c.keys))
-	nv := false
 	for i := range c.values {
 		v := &c.values[i]
-		if !want(c.keys[i]) {
-			continue
-		}
-		switch {
-		case c.byNV(v):
-			nv = true
-		case a.o.Fresh == 0 || now.Sub(v.at) > a.o.Fresh || now.Before(v.at):
+		if want(c.keys[i]) && !c.byNV(v) && (a.o.Fresh == 0 || now.Sub(v.at) > a.o.Fresh || now.Before(v.at)) {
 			stale = append(stale, c.keys[i])
 		}
 	}
@@ -206,15 +238,11 @@ func (a *Agent) refresh(ctx context.Context, c *card, want func(nicparam.Key) bo
 	if len(stale) > 0 {
 		found = c.nic().Device.Read(ctx, stale)
 	}
-	var staged error
-	if nv && (a.o.FreshNV == 0 || c.nvAt.IsZero() || now.Sub(c.nvAt) > a.o.FreshNV || now.Before(c.nvAt)) {
-		foundNV, staged = a.stages(ctx, c, want)
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if staged != nil {
-		a.log.Warn("non-volatile configuration", "nic", c.nic().Name, "error", staged)
+	if a.take(c, nv) {
+		foundNV = c.staged(nv, want)
 	}
 	return a.observe(c, found, foundNV), nil
 }
@@ -265,32 +293,6 @@ func (s stages) value(k nicparam.Key, stage adopt.Stage) (uint64, bool) {
 		return 0, false
 	}
 	return s[i].values[at], true
-}
-
-// stages asks for the non-volatile configuration and returns the values of the next boot, of all parameters that are
-// reached by it.
-func (a *Agent) stages(ctx context.Context, c *card, want func(nicparam.Key) bool) ([]nicfiles.Reading, error) {
-	s, err := c.nic().NV.Query(ctx)
-	var out []nicfiles.Reading
-	for i := range c.values {
-		if !c.byNV(&c.values[i]) || err != nil && !want(c.keys[i]) {
-			continue
-		}
-		r := nicfiles.Reading{Setting: nicparam.Setting{Key: c.keys[i]}, By: nicparam.NV, Err: err}
-		if err == nil {
-			v, ok := s.Value(c.keys[i], adopt.StageNext)
-			if r.Value = v; !ok {
-				r.Err = fmt.Errorf("%s: %w", c.keys[i], nicfiles.ErrAbsent)
-			}
-		}
-		out = append(out, r)
-	}
-	if ctx.Err() == nil {
-		a.mu.Lock()
-		c.stages, c.nvAt = stagesOf(s), a.o.Now()
-		a.mu.Unlock()
-	}
-	return out, err
 }
 
 // observe notes readings of a card's parameters and returns the keys of those that are not what they were.

@@ -64,10 +64,14 @@ func (g *getter) read(c *card) error {
 	a := g.agent
 	s := &seen{card: c, wanted: wanted}
 	if wanted != nil && c.nic().Device != nil {
+		nv, err := a.askNV(g.ctx, c, func() bool { return a.staleNV(c) && c.wantsNV(wanted) })
+		if err != nil {
+			return err
+		}
 		if err := acquire(g.ctx, c.lock); err != nil {
 			return err
 		}
-		changed, err := a.refresh(g.ctx, c, wanted)
+		changed, err := a.refresh(g.ctx, c, nv, wanted)
 		release(c.lock)
 		if err != nil {
 			return err

@@ -131,12 +131,54 @@ func TestRestoreSaysThatACardIsAwayThatWasLeftHalfWay(t *testing.T) {
 	}
 }
 
+// TestADryRestoreTellsWhatATransactionLeftThatDidNotEnd has a parameter that was set before it, and one that was not.
+func TestADryRestoreTellsWhatATransactionLeftThatDidNotEnd(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]bool{"a card that was set before": true, "one that was not": false} {
+		r := newRig(t)
+		a := r.agent(t)
+		if set {
+			mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20))
+		}
+		r.do(func() { r.dieAt = r.ops + 3 })
+		_, _ = a.Set(t.Context(), []gnmid.Operation{give("eth-a", key(1, "rpg_ai_rate"), 30), give("eth-a", key(1, "rpg_gd"), 10), sender("astro/bulk", 4)}) // dies
+		r.do(func() { r.dieAt = 0 })
+		left := r.everything()
+		plan, err := r.agent(t, func(o *agent.Options) { o.Passive = true }).Restore(t.Context(), true)
+		if err != nil || cmp.Diff(left, r.everything()) != "" {
+			t.Fatal(name, err)
+		}
+		want := []agent.Restoration{{Name: "eth-a", Identity: guidA.String(), Here: true, WRCC: []int{1}, Params: []agent.Return{
+			{Key: key(1, "rpg_ai_rate"), Now: 30, Readable: true, Original: 5}, {Key: key(1, "rpg_gd"), Now: 11, Readable: true, Original: 11}}}}
+		if d := cmp.Diff(want, plan); d != "" {
+			t.Error(name, d)
+		}
+	}
+}
+
 // TestSettingAgainDoesNotFightWhoChangesWhatIsThere has one parameter that never comes back, and an operator who changes
 // another one meanwhile.
 func TestSettingAgainDoesNotFightWhoChangesWhatIsThere(t *testing.T) {
 	t.Parallel()
+	for name, restart := range map[string]bool{"one agent": false, "an agent that starts again each time": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settingAgainDoesNotFight(t, restart)
+		})
+	}
+}
+
+func settingAgainDoesNotFight(t *testing.T, restart bool) {
 	r := newRig(t)
 	a := r.agent(t)
+	// next is a later sweep, or the first one of another process.
+	next := func() {
+		if restart {
+			a = r.agent(t)
+			return
+		}
+		sweep(t, a)
+	}
 	mustSet(t, a, give("eth-a", key(1, "rpg_ai_rate"), 20), give("eth-a", key(1, "rtt_resp_dscp"), 8), sender("astro/bulk", 4))
 	r.do(func() {
 		r.defaults()
@@ -144,20 +186,27 @@ func TestSettingAgainDoesNotFightWhoChangesWhatIsThere(t *testing.T) {
 		delete(r.files, debugfsA+"rtt_resp_dscp_valid")
 		r.life = "life-2"
 	})
-	sweep(t, a)
+	next()
 	r.do(func() {
 		r.files[debugfsA+"rp_ai_rate"] = "77"
 		r.senders.Senders = nil
 	})
 	for range 5 {
 		r.do(func() { r.now = r.now.Add(10 * time.Minute) })
-		sweep(t, a)
+		next()
 	}
 	if r.file("rp_ai_rate") != "77" || len(r.senders.Senders) > 0 || reapply(t, a, "eth-a", "attempts") == "0" {
 		t.Error(r.file("rp_ai_rate"), r.senders, reapply(t, a, "eth-a", "attempts"))
 	}
+	// What a manager sets meanwhile is not set again either.
+	mustSet(t, a, give("eth-a", key(1, "rpg_gd"), 10))
+	r.do(func() { r.files[debugfsA+"rp_gd"] = "11" })
+	next()
+	if r.file("rp_gd") != "11" {
+		t.Error("what was set since the reload was set again", r.file("rp_gd"))
+	}
 	r.do(func() { r.files[debugfsA+"rp_ai_rate"], r.life = "5", "life-3" })
-	sweep(t, a)
+	next()
 	if r.file("rp_ai_rate") != "20" || len(r.senders.Senders) != 1 {
 		t.Error("not set again after another reload", r.file("rp_ai_rate"))
 	}

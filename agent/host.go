@@ -11,7 +11,8 @@ import (
 	"fairlane/wrcc"
 )
 
-// Host is the machine, as far as the agent needs it. Its methods are called by one goroutine at a time.
+// Host is the machine, as far as the agent needs it. Its methods are called by one goroutine at a time, and beside them the
+// devices, meters and senders of its cards.
 type Host interface {
 	// BootID names the boot: it is another one after each reboot.
 	BootID(ctx context.Context) (string, error)
@@ -41,6 +42,8 @@ type NIC struct {
 	// NV asks for all stages of the non-volatile configuration; nil where there is no way to it.
 	NV interface {
 		Query(ctx context.Context) (*adopt.State, error)
+		// Answered is the device's way to it as a Query with that result has it.
+		Answered(s *adopt.State, err error) nicfiles.Way
 	}
 	Ports   []Port // by number
 	Problem string

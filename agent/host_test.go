@@ -37,7 +37,8 @@ type rig struct {
 	files     map[string]string
 	writes    []string // "name=text"
 	reads     int
-	queries   int // of mstconfig
+	queries   int           // of mstconfig
+	hangs     chan struct{} // queries wait for it, and fail
 	onRead    map[string]func() ([]byte, error)
 	onWrite   map[string]func(string) (string, error)
 	counters  map[string]niccount.Counter
@@ -199,6 +200,17 @@ func (r *rig) List(name string) ([]string, error) {
 
 // Run is mstconfig.
 func (r *rig) Run(ctx context.Context, args []string) ([]byte, error) {
+	r.mu.Lock()
+	hangs := r.hangs
+	r.mu.Unlock()
+	if hangs != nil && args[len(args)-1] == "q" {
+		select {
+		case <-hangs:
+			return nil, errors.New("mstconfig: took longer than 1m0s")
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dead() {

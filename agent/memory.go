@@ -56,6 +56,24 @@ type cardMemory struct {
 	Desired     settings             `json:"desired,omitempty"`
 	Original    settings             `json:"original,omitempty"`
 	WRCC        map[int]*wrccOfAPort `json:"wrcc,omitempty"` // by port
+	// Again is what has its value again in a life of the card in which others have not yet; nil when there is none. It is
+	// replaced, never changed.
+	Again *again `json:"again,omitempty"`
+}
+
+// again is what was set again, or for the first time, in a life of a card.
+type again struct {
+	Boot        string         `json:"boot"`
+	Incarnation string         `json:"incarnation"`
+	Params      []nicparam.Key `json:"params,omitempty"` // in order
+	WRCC        []int          `json:"wrcc,omitempty"`   // ports, ascending
+}
+
+func (g *again) same(o *again) bool {
+	if g == nil || o == nil {
+		return g == o
+	}
+	return g.Boot == o.Boot && g.Incarnation == o.Incarnation && slices.Equal(g.Params, o.Params) && slices.Equal(g.WRCC, o.WRCC)
 }
 
 type wrccOfAPort struct {
@@ -132,7 +150,8 @@ func (m *cardMemory) same(o *cardMemory) bool {
 	if o == nil {
 		return m.empty()
 	}
-	if m.Name != o.Name || m.Boot != o.Boot || m.Incarnation != o.Incarnation || !slices.Equal(m.Desired, o.Desired) || !slices.Equal(m.Original, o.Original) || !slices.Equal(m.Nodes, o.Nodes) || len(m.WRCC) != len(o.WRCC) {
+	if m.Name != o.Name || m.Boot != o.Boot || m.Incarnation != o.Incarnation || !slices.Equal(m.Desired, o.Desired) || !slices.Equal(m.Original, o.Original) || !slices.Equal(m.Nodes, o.Nodes) ||
+		len(m.WRCC) != len(o.WRCC) || !m.Again.same(o.Again) {
 		return false
 	}
 	for port, w := range m.WRCC {

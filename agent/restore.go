@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,11 +52,13 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 		byIdentity[c.nic().identity()] = c
 	}
 	a.mu.RLock()
-	remembered, halfway := maps.Clone(a.memory.Cards), slices.Sorted(maps.Keys(a.memory.Intent))
+	remembered, halfway := maps.Clone(a.memory.Cards), maps.Clone(a.memory.Intent)
 	a.mu.RUnlock()
-	for _, id := range halfway {
+	for _, id := range slices.Sorted(maps.Keys(halfway)) {
 		if c := byIdentity[id]; c == nil || c.nic().Device == nil {
 			errs = append(errs, fmt.Errorf("card %s: a transaction on it did not end, and the card is not there, or cannot be reached: it may not be as it was", id))
+		} else if dry {
+			remembered[id] = cmp.Or(remembered[id], &cardMemory{Name: c.nic().Name}).with(halfway[id])
 		}
 	}
 	var out []Restoration
@@ -71,6 +74,22 @@ func (a *Agent) Restore(ctx context.Context, dry bool) ([]Restoration, error) {
 		a.Changed()
 	}
 	return out, errors.Join(errs...)
+}
+
+// with is the memory with what a transaction that did not end is to be put back to, as far as nothing earlier is known.
+func (m *cardMemory) with(b *before) *cardMemory {
+	m = m.clone()
+	for _, s := range b.Params {
+		if _, known := m.Original.value(s.Key); !known {
+			m.Original.put(s.Key, s.Value)
+		}
+	}
+	for port, cfg := range b.WRCC {
+		if w := m.WRCC[port]; w == nil || w.Original == nil {
+			m.WRCC[port] = &wrccOfAPort{Original: cfg}
+		}
+	}
+	return m
 }
 
 // keepOriginals remembers of a transaction that was not put back as a whole what is not as it was before: Restore and

@@ -398,6 +398,11 @@ func (a *Agent) commit(ctx context.Context, p *plan) error {
 func (c *cardPlan) remember(boot string) {
 	m, nic := c.memory, c.card.nic()
 	m.Name = nic.Name
+	if r := c.card.reapply; r.lost && r.params != nil { // what is set just now needs no setting again
+		r.params, r.wrcc = maps.Clone(r.params), maps.Clone(r.wrcc)
+		r.did(c.keys, maps.Keys(c.wrcc))
+		m.Again = r.again()
+	}
 	m.nodes(nic)
 	if m.Boot == "" || len(m.Desired) == 0 && len(m.WRCC) == 0 {
 		m.Boot, m.Incarnation = boot, nic.Incarnation
@@ -437,13 +442,8 @@ func (c *cardPlan) settle() {
 			delete(c.card.outcomes, k)
 		}
 	}
-	if r := &c.card.reapply; r.params != nil { // what was set just now needs no setting again
-		for _, k := range c.keys {
-			r.params[k] = true
-		}
-		for port := range c.wrcc {
-			r.wrcc[port] = true
-		}
+	if r := &c.card.reapply; r.params != nil {
+		r.did(c.keys, maps.Keys(c.wrcc))
 	}
 	for port := range c.wrcc {
 		if c.wrccBack[port] {

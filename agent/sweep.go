@@ -24,27 +24,28 @@ const (
 // Sweep looks at the host once: which cards are there, what changed by somebody else's doing, what a reload, a reset or a
 // reboot took. What is to be set again is set again, unless its pause lasts. The error names the cards that cannot be
 // looked at; the others were.
+//
+// Looking may take long, where a program or a driver hangs. A Set waits for a look at its own cards alone, and for none at the
+// non-volatile configuration.
 func (a *Agent) Sweep(ctx context.Context) error {
-	if err := acquire(ctx, a.sets); err != nil {
+	if err := acquire(ctx, a.looks); err != nil {
 		return err
 	}
-	defer release(a.sets)
-	boot, err := a.o.Host.BootID(ctx)
+	defer release(a.looks)
+	boot, nics, err := a.look(ctx)
 	if err != nil {
-		return fmt.Errorf("boot of the host: %w", err)
+		return err
 	}
-	nics, err := a.o.Host.NICs(ctx)
-	if err != nil {
-		return fmt.Errorf("cards of the host: %w", err)
-	}
-	if len(nics) > maxCards {
-		return fmt.Errorf("cards of the host: found %d, want at most %d", len(nics), maxCards)
-	}
-	a.adopt(boot, nics)
 	before := a.generation()
 	var errs []error
-	if !a.o.Passive {
-		errs = append(errs, a.recover(ctx))
+	err = a.alone(ctx, func() {
+		a.adopt(boot, nics)
+		if !a.o.Passive {
+			errs = append(errs, a.recover(ctx))
+		}
+	})
+	if err != nil {
+		return err
 	}
 	for _, c := range a.list() {
 		if err := a.sweepCard(ctx, c); err != nil {
@@ -55,9 +56,34 @@ func (a *Agent) Sweep(ctx context.Context) error {
 		}
 	}
 	if a.generation() != before && !a.o.Passive {
-		errs = append(errs, a.save(ctx))
+		var saved error
+		errs = append(errs, a.alone(ctx, func() { saved = a.save(ctx) }), saved)
 	}
 	return errors.Join(errs...)
+}
+
+// alone does something while nobody else writes.
+func (a *Agent) alone(ctx context.Context, f func()) error {
+	if err := acquire(ctx, a.sets); err != nil {
+		return err
+	}
+	defer release(a.sets)
+	f()
+	return nil
+}
+
+// look asks the host for its boot and its cards. No Set waits for it: probing a card may run a program that hangs.
+func (a *Agent) look(ctx context.Context) (boot string, nics []NIC, err error) {
+	if boot, err = a.o.Host.BootID(ctx); err != nil {
+		return "", nil, fmt.Errorf("boot of the host: %w", err)
+	}
+	if nics, err = a.o.Host.NICs(ctx); err != nil {
+		return "", nil, fmt.Errorf("cards of the host: %w", err)
+	}
+	if len(nics) > maxCards {
+		return "", nil, fmt.Errorf("cards of the host: found %d, want at most %d", len(nics), maxCards)
+	}
+	return boot, nics, nil
 }
 
 func (a *Agent) generation() uint64 {
@@ -240,34 +266,61 @@ func (a *Agent) sweepCard(ctx context.Context, c *card) error {
 	if c.nic().Device == nil {
 		return nil
 	}
+	nv, err := a.askNV(ctx, c, func() bool { return a.staleNV(c) || !a.listed(c) })
+	if err != nil {
+		return err
+	}
+	if err := acquire(ctx, c.lock); err != nil {
+		return err
+	}
+	lost, err := a.lookAt(ctx, c, nv)
+	release(c.lock)
+	if err != nil || !lost || a.o.Passive {
+		return err
+	}
+	if err := acquire(ctx, a.sets); err != nil {
+		return err
+	}
+	defer release(a.sets)
 	if err := acquire(ctx, c.lock); err != nil {
 		return err
 	}
 	defer release(c.lock)
-	first := c.keys == nil
-	look := a.discover
-	if a.listed(c) {
-		look = a.reread
-	}
-	changed, err := look(ctx, c)
-	if err != nil {
-		return err
-	}
-	more, err := a.refreshNV(ctx, c)
-	if err != nil {
-		return err
-	}
-	changed = append(changed, more...)
-	if first { // all of it is new to the agent, and no change but where managers set something else
-		changed = a.differing(c)
-	}
-	lost := a.lost(c)
-	a.judge(c, changed, lost)
-	a.links(ctx, c)
-	if lost && !a.o.Passive {
+	if a.lost(c) {
 		a.setAgain(ctx, c)
 	}
 	return nil
+}
+
+// lookAt reads a card and notes what changed and whether something may have to be set again. The caller holds the card's
+// lock.
+func (a *Agent) lookAt(ctx context.Context, c *card, nv *answerNV) (lost bool, err error) {
+	a.mu.RLock()
+	if nv != nil && c.nvTurn != nv.turn { // somebody has asked or written since
+		nv = nil
+	}
+	first, listed := c.keys == nil, a.listed(c)
+	a.mu.RUnlock()
+	var changed []nicparam.Key
+	if listed {
+		changed, err = a.reread(ctx, c)
+	} else {
+		changed, err = a.discover(ctx, c, nv)
+	}
+	if err != nil {
+		return false, err
+	}
+	if nv != nil {
+		a.noteStages(c, nv)
+		changed = append(changed, a.observe(c, c.staged(nv, func(nicparam.Key) bool { return false }))...)
+	}
+	if first { // all of it is new to the agent, and no change but where managers set something else
+		changed = a.differing(c)
+	}
+	lost = a.lost(c)
+	a.judge(c, changed, lost)
+	a.links(ctx, c)
+	return lost, nil
 }
 
 // differing lists the parameters of a card that are not what managers set.
@@ -281,21 +334,6 @@ func (a *Agent) differing(c *card) []nicparam.Key {
 		}
 	}
 	return out
-}
-
-// refreshNV asks for the stages of the non-volatile configuration where they are too old.
-func (a *Agent) refreshNV(ctx context.Context, c *card) ([]nicparam.Key, error) {
-	if c.nic().NV == nil || !c.nvAt.IsZero() && a.o.Now().Sub(c.nvAt) <= a.o.FreshNV {
-		return nil, nil
-	}
-	found, err := a.stages(ctx, c, func(nicparam.Key) bool { return false })
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		a.log.Warn("non-volatile configuration", "nic", c.nic().Name, "error", err)
-	}
-	return a.observe(c, found), nil
 }
 
 // lost tells whether values that live only until a reload, a reset or a reboot may be gone.
@@ -315,7 +353,7 @@ func (a *Agent) lost(c *card) bool {
 func (a *Agent) setAgain(ctx context.Context, c *card) {
 	now := a.o.Now()
 	a.mu.Lock()
-	c.reapply.begin([2]string{a.boot, c.nic().Incarnation})
+	c.reapply.begin([2]string{a.boot, c.nic().Incarnation}, a.memory.of(c.nic().identity()).Again)
 	a.mu.Unlock()
 	if !c.reapply.next.IsZero() && now.Before(c.reapply.next) {
 		return
@@ -325,20 +363,20 @@ func (a *Agent) setAgain(ctx context.Context, c *card) {
 		return
 	}
 	a.mu.Lock()
-	r := &c.reapply
+	r, m := &c.reapply, a.memory.of(c.nic().identity()).clone()
 	r.time = now
 	if err != nil {
 		pause := firstPause << min(r.attempts, 16)
 		r.attempts, r.next, r.problem = r.attempts+1, now.Add(min(pause, longestPause)), err.Error()
+		m.Again = r.again()
 	} else {
 		if wrote {
 			r.count++
 		}
 		r.attempts, r.next, r.problem, r.lost = 0, time.Time{}, "", false
-		m := a.memory.of(c.nic().identity()).clone()
-		m.Boot, m.Incarnation, m.Name = a.boot, c.nic().Incarnation, c.nic().Name
-		a.memory.Cards[c.nic().identity()] = m
+		m.Boot, m.Incarnation, m.Name, m.Again = a.boot, c.nic().Incarnation, c.nic().Name, nil
 	}
+	a.memory.Cards[c.nic().identity()] = m
 	a.memory.Generation++
 	attempts := r.attempts
 	a.mu.Unlock()
@@ -451,6 +489,7 @@ func (a *Agent) noteReceipt(c *card, receipt *nicfiles.Receipt, ok bool) (wrote 
 		keys = append(keys, f.Key)
 		if f.By == nicparam.NV {
 			c.nvAt = time.Time{} // the stages are others now
+			c.nvTurn++
 		}
 	}
 	c.values = values

@@ -429,6 +429,7 @@ func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
 		"bad window":            {"GET", "/fabrics/lab/shares?window_ms=99999999", "", nil, 422, "invalid", "query", "window_ms", "60000"},
 		"flow of nobody":        {"PUT", "/fabrics/lab/flows", `{"flows":[{"tenant":"x","src":"h1","dst":"h2"}]}`, []string{"If-Match", "*"}, 422, "invalid", "body", "/flows/0/tenant", "a tenant of this fabric"},
 		"two faults in a set":   {"PUT", tenants, `{"tenants":[{"name":"a","weight":1.00001},{"name":"b","weight":2.00001}]}`, nil, 422, "invalid", "body", "/tenants/0/weight", "three decimals"},
+		"no source":             {"POST", "/fabrics", `{"name":"x","source":""}`, nil, 422, "invalid", "body", "/source", `found ""`},
 		"source of no kind":     {"POST", "/fabrics", `{"name":"x","source":"http://x"}`, nil, 422, "invalid", "body", "/source", "http://x"},
 		"negative time scale":   {"POST", "/fabrics", `{"name":"x","source":"file:x","time_scale":-1}`, nil, 422, "invalid", "body", "/time_scale", "found -1"},
 		"discovery of nothing":  {"POST", "/fabrics/other/discover", "", nil, 502, "discovery-failed", "", "", "nothing answers"},
@@ -448,6 +449,11 @@ func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
 			if tc.in != "" {
 				if len(p.Errors) == 0 || string(p.Errors[0].In) != tc.in || p.Errors[0].Pointer != tc.pointer {
 					t.Fatalf("faults are %+v, want one in %s at %q", p.Errors, tc.in, tc.pointer)
+				}
+				for i, f := range p.Errors {
+					if slices.Contains(p.Errors[:i], f) {
+						t.Errorf("%+v is said twice", f)
+					}
 				}
 				text = p.Errors[0].Detail
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -81,10 +82,21 @@ func rewrite(err error) error {
 			p.fields = append(p.fields, bodyFaults(re)...)
 		}
 	}
+	p.fields = once(p.fields)
 	if len(p.fields) > maxFields {
 		p.fields = p.fields[:maxFields]
 	}
 	return p
+}
+
+// once leaves out what was said before: a value that breaks several rules is described by all of them each time.
+func once(in []gen.ProblemField) (out []gen.ProblemField) {
+	for _, f := range in {
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // flatten opens nested lists of errors.

@@ -20,7 +20,8 @@ import (
 //	pointers  one byte 0 or 1, then what they point to
 //
 // with one exception: every CAPlan, every SwitchPlan, and Plan.Placements as a whole, of which there is much, are
-// replaced by the 32 bytes of the SHA-256 of their own canonical form, behind the rest. So a plan in which
+// replaced by the 32 bytes of the SHA-256 of their own canonical form, behind the rest; so are, in plans that have them, every
+// NICPlan and every ECNPlan, and RoCEPlan.Traffic as a whole, and every WRCCPortPlan and every WRCCSenderPlan. So a plan in which
 // few devices changed is named without visiting the others.
 
 // digest is the SHA-256 of a part of a plan.
@@ -31,6 +32,13 @@ type digests struct {
 	cas      []digest
 	switches []digest
 	places   []digest // one
+
+	nics     []digest
+	markings []digest
+	traffic  []digest // one
+
+	ports   []digest
+	senders []digest
 }
 
 // Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical form. The plan
@@ -40,12 +48,23 @@ func (p *Plan) Hash() string { return p.hash(&digests{}) }
 // hash names the plan and fills what is missing in d: digests in it that are not zero are taken to be those of
 // the plan.
 func (p *Plan) hash(d *digests) string {
-	d.fill(p.CAs, p.Switches, p.Placements)
+	d.fill(p)
 	head := *p
 	head.Name, head.CAs, head.Switches, head.Placements = "", nil, nil, nil
+	parts := [][]digest{d.cas, d.switches, d.places}
+	if p.RoCE != nil {
+		head.RoCE = &RoCEPlan{}
+		parts = append(parts, d.nics, d.markings, d.traffic)
+	}
+	if p.WRCC != nil {
+		rest := *p.WRCC
+		rest.Ports, rest.Senders = nil, nil
+		head.WRCC = &rest
+		parts = append(parts, d.ports, d.senders)
+	}
 	var e encoder
 	e.value(reflect.ValueOf(&head).Elem())
-	for _, part := range [][]digest{d.cas, d.switches, d.places} {
+	for _, part := range parts {
 		e.uint(uint64(len(part)))
 		for i := range part {
 			e.b = append(e.b, part[i][:]...)
@@ -56,10 +75,19 @@ func (p *Plan) hash(d *digests) string {
 }
 
 // fill computes the digests that are missing.
-func (d *digests) fill(cas []CAPlan, switches []SwitchPlan, places []Placement) {
-	fillDigests(&d.cas, cas)
-	fillDigests(&d.switches, switches)
-	fillDigests(&d.places, []placementList{places})
+func (d *digests) fill(p *Plan) {
+	fillDigests(&d.cas, p.CAs)
+	fillDigests(&d.switches, p.Switches)
+	fillDigests(&d.places, []placementList{p.Placements})
+	if r := p.RoCE; r != nil {
+		fillDigests(&d.nics, r.NICs)
+		fillDigests(&d.markings, r.Switches)
+		fillDigests(&d.traffic, []trafficList{r.Traffic})
+	}
+	if w := p.WRCC; w != nil {
+		fillDigests(&d.ports, w.Ports)
+		fillDigests(&d.senders, w.Senders)
+	}
 }
 
 // fillDigests computes the digests of parts that have none, on two goroutines.
@@ -88,7 +116,10 @@ func inHalves(n int, work func(from, to int)) {
 	wg.Wait()
 }
 
-type placementList []Placement
+type (
+	placementList []Placement
+	trafficList   []RoCEPlacement
+)
 
 // encoder appends the canonical form.
 type encoder struct{ b []byte }
@@ -120,6 +151,11 @@ func (e *encoder) value(v reflect.Value) {
 			return
 		case *ibcc.CASettings:
 			e.settings(x)
+			return
+		case *NamedPort:
+			e.uint(uint64(x.Port.Node))
+			e.uint(uint64(x.Port.Port))
+			e.string(x.Name)
 			return
 		case *LinkTenant:
 			e.string(x.Tenant)

@@ -19,17 +19,20 @@ type Compiler struct {
 	in       Input
 	m        *model
 	settings *settings // on InfiniBand
+	roce     *roceSettings
+	wrcc     *wrccSettings
 	placed   []Finding
 	plan     *Plan
 	digests  *digests
 	once     bool // nothing is compiled after
+	eager    bool // see fill.Solver.Eager
 }
 
 // Compile is the function of that name with a memory. After an error the memory is empty.
 func (c *Compiler) Compile(in Input) (*Plan, error) {
 	p, err := c.compile(in)
 	if err != nil {
-		*c = Compiler{}
+		*c = Compiler{once: c.once, eager: c.eager}
 	}
 	return p, err
 }
@@ -44,12 +47,12 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		return nil, target.err
 	}
 	var o *outcome
-	next := Compiler{in: in, m: m, digests: &digests{}}
+	next := Compiler{in: in, m: m, digests: &digests{}, once: c.once, eager: c.eager}
 	switch m.plane {
 	case PlaneRoCE:
-		o, err = m.compileRoCE(target)
+		o, err = c.compileRoCE(&next, target, same)
 	case PlaneWRCC:
-		o, err = m.compileWRCC(target)
+		o, err = c.compileWRCC(&next, target, same)
 	default:
 		o, err = c.compileIB(&next, target, same)
 	}
@@ -111,7 +114,7 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 		places, cas, switches = c.plan.Placements, s.caPlans(c.plan.CAs), s.switchPlans(c.plan.Switches)
 		next.digests.reuse(c.digests, s)
 	}
-	next.digests.fill(cas, switches, places)
+	next.digests.fill(&Plan{CAs: cas, Switches: switches, Placements: places})
 	o := &outcome{bounds: s.bounds(), findings: slices.Concat(next.placed, s.leverFindings(), s.laneFindings())}
 	work.Wait()
 	s.prev = nil
@@ -140,7 +143,7 @@ func (d *digests) reuse(before *digests, s *settings) {
 func (c *Compiler) model(in Input) (m *model, same bool, err error) {
 	if c.m == nil || !c.sameButWeights(&in) {
 		if m, err = newModel(in); err == nil && !c.once {
-			m.targets, m.forecasts = new(fill.Solver), new(fill.Solver)
+			m.targets, m.forecasts = &fill.Solver{Eager: c.eager}, &fill.Solver{Eager: c.eager}
 		}
 		return m, false, err
 	}

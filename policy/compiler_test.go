@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -9,35 +10,93 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
+	"fairlane/tenants"
 )
 
 func TestACompilerWithAMemoryGivesThePlanOfOneWithout(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		in := plantest.Input(t)
-		var c policy.Compiler
-		for range rapid.IntRange(2, 6).Draw(t, "steps") {
-			got, err := c.Compile(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := policy.Compile(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, errA := got.Encode()
-			b, errB := want.Encode()
-			if errA != nil || errB != nil || string(a) != string(b) {
-				t.Fatalf("with memory %s (%v), without %s (%v)\n%s\n%s", got.Name, errA, want.Name, errB, a, b)
-			}
-			in = changed(t, in)
+	for _, plane := range []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC} {
+		for _, everyHistory := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, every history kept %v", plane, everyHistory), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(t *rapid.T) {
+					in := plantest.Input(t)
+					in.Options.Plane = plane
+					in.Options.VLArbitration = rapid.IntRange(0, 3).Draw(t, "lanes") == 0
+					var c policy.Compiler
+					c.KeepAll(everyHistory)
+					for range rapid.IntRange(2, 8).Draw(t, "steps") {
+						compileBoth(t, &c, in)
+						in = changed(t, in)
+					}
+				})
+			})
 		}
-	})
+	}
+}
+
+// compileBoth compiles an input with a memory and without, and compares all of the plans.
+func compileBoth(t rapid.TB, c *policy.Compiler, in policy.Input) {
+	t.Helper()
+	got, err := c.Compile(in)
+	want, errCold := policy.Compile(in)
+	if err != nil || errCold != nil {
+		if fmt.Sprint(err) != fmt.Sprint(errCold) {
+			t.Fatalf("with memory %v, without %v", err, errCold)
+		}
+		return
+	}
+	a, errA := got.Encode()
+	b, errB := want.Encode()
+	if errA != nil || errB != nil || string(a) != string(b) {
+		t.Fatalf("with memory %s (%v), without %s (%v)\n%s\n%s", got.Name, errA, want.Name, errB, a, b)
+	}
+	if name := got.Hash(); name != got.Name {
+		t.Fatalf("the plan is named %s, and its contents %s", got.Name, name)
+	}
+}
+
+// TestAMemoryKeepsUpWithManyChanges changes one tenant after the other on a fabric whose parts are large enough to be remembered.
+func TestAMemoryKeepsUpWithManyChanges(t *testing.T) {
+	t.Parallel()
+	for _, plane := range []policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC} {
+		t.Run(string(plane), func(t *testing.T) {
+			t.Parallel()
+			in, err := plantest.FatTree(plantest.TreeOptions{K: 8, Hosts: 128, Tenants: 12, Flows: 1280, Bare: plane != policy.PlaneIB, Seed: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Options.Plane = plane
+			if plane != policy.PlaneIB {
+				in.Routes = hashed(t, 8, in)
+			}
+			var c policy.Compiler
+			c.KeepAll(true)
+			followed := 0
+			for step := range 30 {
+				compileBoth(t, &c, in)
+				followed += c.Followed()
+				in.Tenants = slices.Clone(in.Tenants)
+				tn := &in.Tenants[step*5%12]
+				switch step % 7 {
+				case 3:
+					tn.Guarantee, tn.Cap = 2*quantity.Gbps, 60*quantity.Gbps
+				case 6:
+					tn.Guarantee, tn.Cap = 0, 0
+				default:
+					tn.Weight = quantity.Weight(500 * (1 + step*7%16))
+				}
+			}
+			if followed < 50 {
+				t.Errorf("histories were followed %d times in 30 compilations: the test is no test", followed)
+			}
+		})
+	}
 }
 
 // changed edits an input in one of the ways that a Compiler treats differently.
 func changed(t *rapid.T, in policy.Input) policy.Input {
-	switch rapid.IntRange(0, 6).Draw(t, "edit") {
+	switch rapid.IntRange(0, 12).Draw(t, "edit") {
 	case 0: // nothing
 	case 1: // flows, in place of the old ones
 		in.Flows = slices.Clone(in.Flows)
@@ -45,8 +104,32 @@ func changed(t *rapid.T, in policy.Input) policy.Input {
 	case 2:
 		in.Options.TimerRestart = !in.Options.TimerRestart
 	case 3:
-		slices.Reverse(in.Tenants)
 		in.Tenants = slices.Clone(in.Tenants)
+		slices.Reverse(in.Tenants)
+	case 4: // a tenant comes, and shares ports with another
+		like := in.Flows[rapid.IntRange(0, len(in.Flows)-1).Draw(t, "like")]
+		like.Tenant, like.Class = fmt.Sprintf("new%d", len(in.Tenants)), ""
+		in.Tenants = append(slices.Clone(in.Tenants), tenants.Tenant{Name: like.Tenant, Weight: 3000})
+		in.Flows = append(slices.Clone(in.Flows), like)
+	case 5: // a tenant goes, with its flows
+		if len(in.Tenants) == 1 {
+			break
+		}
+		gone := in.Tenants[rapid.IntRange(0, len(in.Tenants)-1).Draw(t, "gone")].Name
+		flows := slices.DeleteFunc(slices.Clone(in.Flows), func(f tenants.Flow) bool { return f.Tenant == gone })
+		if len(flows) > 0 {
+			in.Flows = flows
+			in.Tenants = slices.DeleteFunc(slices.Clone(in.Tenants), func(t tenants.Tenant) bool { return t.Name == gone })
+		}
+	case 6: // a link fails, or a tenant's flows multiply
+		edit := policy.Edit{Kind: policy.EditFlows, Tenant: in.Tenants[rapid.IntRange(0, len(in.Tenants)-1).Draw(t, "tenant")].Name, Factor: 2}
+		if rapid.Bool().Draw(t, "a link fails") {
+			l := in.Fabric.Links[rapid.IntRange(0, len(in.Fabric.Links)-1).Draw(t, "link")]
+			edit = policy.Edit{Kind: policy.EditFail, Ports: []string{in.Fabric.PortName(l.A)}}
+		}
+		if out, _, err := policy.Apply(in, edit); err == nil && len(out.Flows) > 0 {
+			in = out
+		}
 	default:
 		in.Tenants = slices.Clone(in.Tenants)
 		tn := &in.Tenants[rapid.IntRange(0, len(in.Tenants)-1).Draw(t, "tenant")]

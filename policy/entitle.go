@@ -7,6 +7,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
 	"fairlane/subnet"
+	"fairlane/tenants"
 )
 
 // Target is what the weights ask for.
@@ -66,24 +67,23 @@ type allocation struct {
 func (m *model) entitle() *allocation {
 	p := m.problem()
 	p.Capacity = m.caps
-	p.Tenant, p.Class = make([]int32, len(m.flows)), make([]int32, len(m.flows))
+	p.Tenant = m.lay().tenant
+	_, p.Class = m.classLayout()
 	p.TenantWeight = make([]float64, len(m.tenants))
-	p.Guarantee, p.Cap = make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
-	base := make([]int32, len(m.tenants))
+	if slices.ContainsFunc(m.tenants, func(t tenants.Tenant) bool { return t.Guarantee > 0 || t.Cap > 0 }) {
+		p.Guarantee, p.Cap = make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
+	}
 	for t := range m.tenants {
 		tn := &m.tenants[t]
-		p.TenantWeight[t], p.Guarantee[t], p.Cap[t] = float64(tn.Weight), float64(tn.Guarantee), float64(tn.Cap)
-		base[t] = int32(len(p.ClassWeight))
+		if p.TenantWeight[t] = float64(tn.Weight); p.Cap != nil {
+			p.Guarantee[t], p.Cap[t] = float64(tn.Guarantee), float64(tn.Cap)
+		}
 		for _, c := range tn.Classes {
 			p.ClassWeight = append(p.ClassWeight, float64(c.Weight))
 		}
 		if len(tn.Classes) == 0 {
 			p.ClassWeight = append(p.ClassWeight, 1)
 		}
-	}
-	for i := range m.flows {
-		f := &m.flows[i]
-		p.Tenant[i], p.Class[i] = f.tenant, base[f.tenant]+f.class
 	}
 	a := m.share(m.targets, p)
 	for i := range a.rates {
@@ -99,29 +99,10 @@ func steady(rate float64) float64 {
 	return math.Float64frombits((math.Float64bits(rate) + 1<<(spare-1)) &^ (1<<spare - 1))
 }
 
-// layOut makes the links of all flows one list.
-func (m *model) layOut() {
-	hops := 0
-	for i := range m.flows {
-		hops += len(m.flows[i].links)
-	}
-	m.first, m.hops = make([]int32, 1, len(m.flows)+1), make([]int32, 0, hops)
-	for i := range m.flows {
-		m.hops = append(m.hops, m.flows[i].links...)
-		m.first = append(m.first, int32(len(m.hops)))
-	}
-}
-
 // problem lays out what all sharings of the model have in common.
 func (m *model) problem() *fill.Problem {
-	if m.first == nil {
-		m.layOut()
-	}
-	p := &fill.Problem{First: m.first, Hops: m.hops, Units: make([]float64, len(m.flows)), Demand: make([]float64, len(m.flows))}
-	for i := range m.flows {
-		p.Units[i], p.Demand[i] = m.flows[i].qps, m.flows[i].demand
-	}
-	return p
+	l := m.lay()
+	return &fill.Problem{First: l.first, Hops: l.hops, Units: l.qps, Demand: l.demand}
 }
 
 // share solves a problem of the model. Where the solver refuses it, the allocation has the error and no flow
@@ -174,51 +155,29 @@ func (m *model) target(a *allocation) *Target {
 
 // linkShares lists the contended link directions of the target with both rates.
 func (m *model) linkShares(target, predicted *allocation) []LinkShare {
-	at := make([]int32, len(m.caps))
-	for i := range at {
-		at[i] = -1
-	}
-	type part struct {
-		tenant              int32
-		entitled, predicted float64
-		qps                 float64
-	}
-	var parts [][]part // by limiting link; tenants ascend, as the flows do
-	var dirs []int32
-	for d, on := range target.limiting {
-		if on {
-			at[d] = int32(len(dirs))
-			dirs, parts = append(dirs, int32(d)), append(parts, nil)
-		}
-	}
+	l := m.parts()
+	entitled, expected := make([]float64, len(l.carries)), make([]float64, len(l.carries))
 	for i := range m.flows {
-		f := &m.flows[i]
-		for _, d := range f.links {
-			if at[d] < 0 {
-				continue
-			}
-			ps := parts[at[d]]
-			if n := len(ps); n == 0 || ps[n-1].tenant != f.tenant {
-				ps = append(ps, part{tenant: f.tenant})
-				parts[at[d]] = ps
-			}
-			p := &ps[len(ps)-1]
-			p.entitled += target.rates[i]
-			p.predicted += predicted.rates[i]
-			p.qps += f.qps
+		e, x := target.rates[i], predicted.rates[i]
+		for _, k := range l.partOf[l.first[i]:l.first[i+1]] {
+			entitled[k] += e
+			expected[k] += x
 		}
 	}
 	out := []LinkShare{}
-	for i, d := range dirs {
-		if len(parts[i]) < 2 {
+	for d, on := range target.limiting {
+		a, b := l.firstPart[d], l.firstPart[d+1]
+		if !on || b-a < 2 {
 			continue
 		}
-		tx := m.transmitter(d)
-		l := LinkShare{Port: m.fabric.PortID(tx), Peer: m.fabric.PortID(m.receiver(d)), Name: m.linkName(d), Capacity: quantity.BitRate(m.caps[d])}
-		for _, p := range parts[i] {
-			l.Tenants = append(l.Tenants, LinkTenant{Tenant: m.tenants[p.tenant].Name, QPs: whole(p.qps), Entitled: rate(p.entitled), Predicted: rate(p.predicted)})
+		d := int32(d)
+		s := LinkShare{Port: m.fabric.PortID(m.transmitter(d)), Peer: m.fabric.PortID(m.receiver(d)), Name: m.linkName(d), Capacity: quantity.BitRate(m.caps[d]),
+			Tenants: make([]LinkTenant, b-a)}
+		for k := a; k < b; k++ {
+			p := &l.carries[k]
+			s.Tenants[k-a] = LinkTenant{Tenant: m.tenants[p.tenant].Name, QPs: whole(p.qps), Entitled: rate(entitled[k]), Predicted: rate(expected[k])}
 		}
-		out = append(out, l)
+		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b LinkShare) int { return a.Port.Compare(b.Port) })
 	return out

@@ -202,7 +202,7 @@ func (p *Plan) explainRoCE() []Explanation {
 		served[t.Port] = append(served[t.Port], t.Tenant)
 		text := fmt.Sprintf("%s with DSCP %d, priority %d, queue %d", t.Tenant, t.DSCP, t.Priority, t.Queue)
 		if t.VFShare > 0 {
-			text += fmt.Sprintf(", VF share %d of 1000", t.VFShare)
+			text += fmt.Sprintf(", VF share %d of 1000 for function %d", t.VFShare, t.Function)
 		}
 		note[t.Port] = append(note[t.Port], text)
 	}

@@ -100,7 +100,7 @@ func TestExplainNamesWhatTrafficAPortCarries(t *testing.T) {
 	for _, e := range es {
 		notes = append(notes, e.Note)
 	}
-	for _, want := range []string{"a on SL 3", "profile connectx-6; a with DSCP 26, priority 3, queue 3, VF share 250 of 1000; b with DSCP 26, priority 3, queue 3",
+	for _, want := range []string{"a on SL 3", "profile connectx-6; a with DSCP 26, priority 3, queue 3, VF share 250 of 1000 for function 0; b with DSCP 26, priority 3, queue 3",
 		"tenant c, class default: weight 1.5 of a queue pair, others towards 1 port"} {
 		if !slices.Contains(notes, want) {
 			t.Errorf("no note %q among %q", want, notes)

@@ -58,15 +58,16 @@ func (m *model) roundTrip(links []int32) float64 {
 	return t
 }
 
-// flowTrips is roundTrip of each flow. Models of the same flows share it.
+// flowTrips is roundTrip of each flow.
 func (m *model) flowTrips() []float64 {
-	if m.trips == nil {
-		m.trips = make([]float64, len(m.flows))
+	l := m.lay()
+	if l.trips == nil {
+		l.trips = make([]float64, len(m.flows))
 		for i := range m.flows {
-			m.trips[i] = m.roundTrip(m.flows[i].links)
+			l.trips[i] = m.roundTrip(m.flows[i].links)
 		}
 	}
-	return m.trips
+	return l.trips
 }
 
 // roundTrips is, for each limiting link direction, the longest round trip of a flow it limits, in

@@ -32,9 +32,7 @@ type model struct {
 	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
 	// where there is nothing to remember for.
 	targets, forecasts *fill.Solver
-	trips              []float64 // see flowTrips
-	allFeedable        []float64 // see feedableCaps
-	first, hops        []int32   // the links of flow i are hops[first[i]:first[i+1]]; see layOut
+	layout             *layout // see lay
 }
 
 // flow is one way of an aggregate.
@@ -234,8 +232,10 @@ func direction(f *subnet.Fabric, p subnet.PortRef) int32 {
 }
 
 // transmitter is the port that drives a link direction, and receiver its far end.
-func (m *model) transmitter(d int32) subnet.PortRef {
-	if l := &m.fabric.Links[d/2]; d%2 == 0 {
+func (m *model) transmitter(d int32) subnet.PortRef { return transmitter(m.fabric, d) }
+
+func transmitter(f *subnet.Fabric, d int32) subnet.PortRef {
+	if l := &f.Links[d/2]; d%2 == 0 {
 		return l.A
 	} else {
 		return l.B

@@ -46,6 +46,8 @@ type RoCEPlacement struct {
 	// VFShare is the tenant's share of a port that it has together with others, in thousandths; 0 when the port
 	// is its own.
 	VFShare int `json:"vf_share,omitempty"`
+	// Function is the tenant's virtual function on the port, from 0, which has the share if there is one.
+	Function int `json:"function,omitempty"`
 }
 
 // WRCCPlan is the desired state of switches and NICs on the WRCC plane.

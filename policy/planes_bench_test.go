@@ -75,7 +75,7 @@ func (c tree) onEthernet(b *testing.B, plane policy.Plane, given bool) policy.In
 }
 
 // hashed gives each flow one of its equal-cost paths through a fat tree.
-func hashed(b *testing.B, k int, in policy.Input) [][]policy.Way {
+func hashed(b testing.TB, k int, in policy.Input) [][]policy.Way {
 	b.Helper()
 	f := in.Fabric
 	routes := make([][]policy.Way, len(in.Flows))

@@ -1,12 +1,8 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
-
-	"fairlane/policy/fill"
 )
 
 // Prediction is what settings are expected to give.
@@ -57,7 +53,8 @@ func (s *settings) predict() *allocation {
 	return s.predictLanes(shareWeights{marked: s.flowWeights(), floors: floors, ceilings: s.capCeilings()})
 }
 
-// shareWeights says how flows share the links of a prediction. Slices go by model flow.
+// shareWeights says how flows share the links of a prediction. Slices go by model flow, and are not changed once they were
+// shared by.
 type shareWeights struct {
 	marked   []float64 // weight of each flow, all its queue pairs together, on links whose transmitter is a switch
 	sending  []float64 // on links that an adapter sends on; nil: its queue pairs
@@ -72,85 +69,17 @@ type shareWeights struct {
 func (m *model) shareByWeight(w shareWeights) *allocation {
 	p := m.problem()
 	if p.Capacity = m.feedableCaps(); w.caps != nil {
-		p.Capacity = m.feedable(w.caps)
+		p.Capacity, p.Nominal = m.feedable(w.caps), m.caps
 	}
-	// The solver keeps the problem, and the weights are the caller's to change.
-	p.Units, p.Sending = slices.Clone(w.marked), slices.Clone(w.sending)
+	l := m.lay()
+	p.Count, p.Sends, p.Units, p.Sending, p.Floor, p.Ceiling = l.qps, l.sends, w.marked, w.sending, w.floors, w.ceilings
 	if p.Sending == nil {
-		p.Sending = make([]float64, len(m.flows))
-		for i := range p.Sending {
-			p.Sending[i] = m.flows[i].qps
-		}
+		p.Sending = l.qps
 	}
-	p.Floor, p.Ceiling = slices.Clone(w.floors), slices.Clone(w.ceilings)
-	p.Sends = make([]bool, len(m.caps))
-	for d := range p.Sends {
-		p.Sends[d] = !m.marks(int32(d))
+	if m.plane == PlaneIB {
+		p.Count = p.Sending // lanes are settled in rounds, each from nothing
 	}
 	return m.share(m.forecasts, p)
-}
-
-// feedableCaps is feedable of all that the links carry. Models of the same flows share it.
-func (m *model) feedableCaps() []float64 {
-	if m.allFeedable == nil {
-		m.allFeedable = m.feedable(m.caps)
-	}
-	return m.allFeedable
-}
-
-// feedable are capacities of the link directions, but boundless where what feeds a link is never more than
-// it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
-// no faster. Such a link neither queues nor marks, and only the links before it divide.
-func (m *model) feedable(caps []float64) []float64 {
-	out, senders := slices.Clone(caps), m.senderRates(caps)
-	for d, b := range m.linksBefore() {
-		if b >= 0 && caps[b] <= caps[d] || senders[d] > 0 && senders[d] <= caps[d] {
-			out[d] = fill.Boundless
-		}
-	}
-	return out
-}
-
-// linksBefore is, for each link direction, the one link from which all its flows come; negative when there are
-// several, or flows begin there.
-func (m *model) linksBefore() []int32 {
-	const none, many = -1, -2
-	before := slices.Repeat([]int32{none}, len(m.caps))
-	for i := range m.flows {
-		links := m.flows[i].links
-		for k, d := range links {
-			switch {
-			case k == 0:
-				before[d] = many
-			case before[d] == none:
-				before[d] = links[k-1]
-			case before[d] != links[k-1]:
-				before[d] = many
-			}
-		}
-	}
-	return before
-}
-
-// senderRates sums, for each link direction, the given capacities of the ports whose flows cross it, each once; 0 for
-// links on which flows begin.
-func (m *model) senderRates(caps []float64) []float64 {
-	order := make([]int32, len(m.flows))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(m.flows[a].links[0], m.flows[b].links[0]) })
-	sum, last := make([]float64, len(m.caps)), slices.Repeat([]int32{-1}, len(m.caps))
-	for _, i := range order {
-		first := m.flows[i].links[0]
-		for _, d := range m.flows[i].links[1:] {
-			if last[d] != first {
-				last[d] = first
-				sum[d] += caps[first]
-			}
-		}
-	}
-	return sum
 }
 
 // flowWeights is the aggressiveness of each flow, all its queue pairs together.

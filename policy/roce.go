@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/disjoint"
@@ -41,50 +42,85 @@ type roceGroup struct {
 
 // roceSettings is what the RoCE plane makes of a target.
 type roceSettings struct {
-	m       *model
-	target  *allocation
-	profile *profile.Profile
-	rtt     quantity.Picoseconds // longest base round trip of a flow
-	ports   []nicPort
-	ofFlow  []int32 // port of each flow
-	marks   []int32 // limiting marking links on the way of each flow
-	load    []float64
-	curves  []*profile.Curve // by link direction; nil until needed
-	groups  []roceGroup
-	shares  map[tenantPort]int // thousandths of a port that tenants on it have by their virtual functions
-	turns   []float64          // by flow: what it counts for where its port divides its line rate
+	m         *model
+	target    *allocation
+	profile   *profile.Profile
+	rtt       quantity.Picoseconds // longest base round trip of a flow
+	ports     []nicPort
+	ofFlow    []int32 // port of each flow
+	marks     []int32 // limiting marking links on the way of each flow
+	load      []float64
+	curves    []*profile.Curve // by link direction; nil until needed
+	groups    []roceGroup
+	shares    map[tenantPort]int // thousandths of a port that tenants on it have by their virtual functions
+	functions map[tenantPort]int // of the tenants that have shares
+	turns     []float64          // by flow: what it counts for where its port divides its line rate
+	weights   []float64          // see weigh
+	// prev is a compilation of the same flows, or nil. fresh says of which ports the flows are entitled to something else than in
+	// prev, and moved that other links limit somebody.
+	prev  *roceSettings
+	fresh []bool
+	moved bool
 }
 
 // compileRoCE compiles the levers of the RoCE plane: one set of DCQCN registers for each NIC port, by the lever
 // of the device's profile, and the marking of switches. Flows that meet the same marks come to rest
 // at rates in proportion to what their ports' settings mean them to have; a flow that meets the marks of k
 // links falls by k^-Decline, for which its settings make up.
-func (m *model) compileRoCE(target *allocation) (*outcome, error) {
-	p, err := m.nicProfile()
-	if err != nil {
-		return nil, err
+//
+// same says that flows and attachments are those of c.
+func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*outcome, error) {
+	m, s := next.m, (*roceSettings)(nil)
+	if same && c.roce != nil {
+		s = m.roceLike(c.roce, target)
+	} else {
+		p, err := m.nicProfile()
+		if err != nil {
+			return nil, err
+		}
+		s = m.newRoCE(p, target)
 	}
-	s := &roceSettings{m: m, target: target, profile: p, marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps))}
-	s.findPorts()
+	next.roce = s
 	s.divide()
-	s.measureLinks()
-	for i := range s.ports {
-		s.measure(&s.ports[i])
-	}
-	s.connect()
-	for i := range s.ports {
-		s.choose(&s.ports[i])
-	}
-	if err := s.check(); err != nil {
+	s.connectWhile(func() {
+		for i := range s.ports {
+			if s.fresh[i] {
+				s.measure(&s.ports[i])
+			}
+		}
+	})
+	s.scale()
+	if err := s.chooseAll(); err != nil {
 		return nil, err
 	}
+	s.weigh()
+	var plan *RoCEPlan
+	var bounds []float64
+	var work sync.WaitGroup
+	work.Go(func() {
+		bounds = s.bounds()
+		var before *RoCEPlan
+		if s.prev != nil {
+			before = c.plan.RoCE
+		}
+		plan = s.plan(before, next.digests, c.digests)
+	})
 	predicted := s.predict()
-	return &outcome{
-		predicted: predicted,
-		bounds:    s.bounds(),
-		findings:  s.findings(predicted),
-		write:     func(plan *Plan) { plan.RoCE = s.plan() },
-	}, nil
+	work.Wait()
+	o := &outcome{predicted: predicted, bounds: bounds, findings: s.findings(predicted)}
+	s.prev = nil
+	o.write = func(p *Plan) { p.RoCE = plan }
+	return o, nil
+}
+
+// newRoCE finds what follows from flows and attachments.
+func (m *model) newRoCE(p *profile.Profile, target *allocation) *roceSettings {
+	s := &roceSettings{m: m, target: target, profile: p, marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps)), moved: true}
+	s.findPorts()
+	s.assign()
+	s.measureLinks()
+	s.fresh = slices.Repeat([]bool{true}, len(s.ports))
+	return s
 }
 
 // nicProfile is the profile that the options name: one of the input's, or an embedded one.
@@ -235,29 +271,59 @@ func (s *roceSettings) curve(d int32) *profile.Curve {
 	return s.curves[d]
 }
 
-// connect groups the ports whose flows meet at limiting links, and scales each group's lever: the port with the
-// fastest flows has the shortest period, and that lets it send enough for a mark.
-func (s *roceSettings) connect() {
-	n := len(s.ports)
-	sets := disjoint.New(n + len(s.m.caps))
-	for i := range s.m.flows {
-		for _, d := range s.m.flows[i].links {
-			if s.target.limiting[d] && s.m.marks(d) {
-				sets.Join(s.ofFlow[i], int32(n)+d)
+// connectWhile groups the ports whose flows meet at limiting links, while something else is done that does not touch groups.
+func (s *roceSettings) connectWhile(do func()) {
+	if !s.moved {
+		s.groups = make([]roceGroup, len(s.prev.groups))
+		do()
+		return
+	}
+	var groups []int32
+	var n int
+	var work sync.WaitGroup
+	work.Go(func() { groups, n = s.connect() })
+	do()
+	work.Wait()
+	s.groups = make([]roceGroup, n)
+	for i := range s.ports {
+		s.ports[i].group = groups[i]
+	}
+}
+
+// connect numbers the group of each port.
+func (s *roceSettings) connect() (of []int32, groups int) {
+	n := int32(len(s.ports))
+	sets, l := disjoint.New(int(n)+len(s.m.caps)), s.m.lay()
+	marking := make([]bool, len(s.m.caps))
+	for d, on := range s.target.limiting {
+		marking[d] = on && !l.sends[d]
+	}
+	for i, p := range s.ofFlow {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			if marking[d] {
+				sets.Join(p, n+d)
 			}
 		}
 	}
-	at := slices.Repeat([]int32{-1}, n)
-	for i := range s.ports {
+	at := slices.Repeat([]int32{-1}, int(n))
+	of = make([]int32, n)
+	for i := range of {
 		r := sets.Find(int32(i))
 		if at[r] < 0 {
-			at[r] = int32(len(s.groups))
-			s.groups = append(s.groups, roceGroup{})
+			at[r] = int32(groups)
+			groups++
 		}
-		p := &s.ports[i]
-		p.group = at[r]
-		g := &s.groups[p.group]
-		g.top = max(g.top, p.wanted)
+		of[i] = at[r]
+	}
+	return of, groups
+}
+
+// scale sets the lever of each group: the port with the fastest flows has the shortest period, and that lets it send enough for
+// a mark.
+func (s *roceSettings) scale() {
+	for i := range s.ports {
+		g := &s.groups[s.ports[i].group]
+		g.top = max(g.top, s.ports[i].wanted)
 	}
 	for i := range s.groups {
 		s.groups[i].first = max(float64(s.profile.Lever.MinPeriod), float64(s.profile.Lever.Volume/s.groups[i].top*1e6))
@@ -269,6 +335,7 @@ func (s *roceSettings) choose(p *nicPort) {
 	g := &s.groups[p.group]
 	c := s.curve(p.link)
 	p.position = c.Position(ln(p.wanted / g.top))
+	p.clamped = false
 	if reach := min(c.Reach(), ln(float64(s.profile.Lever.MaxPeriod)/g.first)); p.position > reach {
 		p.position, p.clamped = max(reach, 0), true
 	}
@@ -279,10 +346,15 @@ func (s *roceSettings) choose(p *nicPort) {
 	p.rounding = float64((1-k)*ln(p.set.Increase)) - float64(k*ln(p.set.Period))
 }
 
-// check refuses settings that the device cannot hold; a profile with a legal lever makes none.
-func (s *roceSettings) check() error {
+// chooseAll sets the levers of all ports but those that keep theirs. It refuses settings that the device cannot hold; a profile
+// with a legal lever makes none.
+func (s *roceSettings) chooseAll() error {
 	limits := s.profile.Limits()
 	for i := range s.ports {
+		if s.keeps(i) {
+			continue
+		}
+		s.choose(&s.ports[i])
 		if err := s.ports[i].set.Settings.Validate(limits); err != nil {
 			return fmt.Errorf("%w: profile %q: port %s: %w", ErrInput, s.profile.Name, s.ports[i].id, err)
 		}
@@ -290,15 +362,22 @@ func (s *roceSettings) check() error {
 	return nil
 }
 
-// weights is what every flow counts in the prediction: what its port's settings really are, at the response of
+// weigh finds what every flow counts in the prediction: what its port's settings really are, at the response of
 // the link that it answers, in bit/s.
-func (s *roceSettings) weights() []float64 {
+func (s *roceSettings) weigh() {
 	w := make([]float64, len(s.m.flows))
-	for i := range w {
-		f := int32(i)
-		p := &s.ports[s.ofFlow[i]]
-		gain := s.curve(s.responseLink(f)).Gain(p.position) + p.rounding
-		w[i] = float64(float64(s.m.flows[i].qps*s.groups[p.group].top) * (exp(gain) / s.crowd(f)))
+	if s.prev != nil {
+		copy(w, s.prev.weights)
 	}
-	return w
+	for k := range s.ports {
+		if s.keeps(k) {
+			continue
+		}
+		p := &s.ports[k]
+		for _, f := range p.flows {
+			gain := s.curve(s.responseLink(f)).Gain(p.position) + p.rounding
+			w[f] = float64(float64(s.m.flows[f].qps*s.groups[p.group].top) * (exp(gain) / s.crowd(f)))
+		}
+	}
+	s.weights = w
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,20 +21,30 @@ const (
 	rocePriority = 3
 )
 
-// plan writes the plane's section of a plan.
-func (s *roceSettings) plan() *RoCEPlan {
-	out := &RoCEPlan{NICs: make([]NICPlan, len(s.ports)), Switches: []ECNPlan{}, Traffic: s.traffic()}
+// nicPlans makes the settings of all ports; those that are as before are taken from the plan before.
+func (s *roceSettings) nicPlans(before []NICPlan) []NICPlan {
+	out := make([]NICPlan, len(s.ports))
 	base := s.baseReasons()
 	registers := s.registers()
 	for i := range s.ports {
+		if s.alike(i) {
+			out[i] = before[i]
+			continue
+		}
 		p := &s.ports[i]
-		out.NICs[i] = NICPlan{
+		out[i] = NICPlan{
 			Port: p.id, Name: s.m.fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set.Settings,
-			Reasons: append(s.leverReasons(p, registers), base...),
+			Reasons: slices.Concat(s.leverReasons(p, registers), s.shareReasons(p), base),
 		}
 	}
+	return out
+}
+
+// switchPlans makes the marking of all switches, which follows from the fabric and the longest round trip of a flow.
+func (s *roceSettings) switchPlans() []ECNPlan {
+	out := []ECNPlan{}
 	for _, n := range s.m.fabric.Switches() {
-		out.Switches = append(out.Switches, s.switchPlan(n))
+		out = append(out, s.switchPlan(n))
 	}
 	return out
 }
@@ -174,7 +185,7 @@ func (s *roceSettings) traffic() []RoCEPlacement {
 	for t := range s.m.tenants {
 		for _, a := range s.m.tenants[t].Attachments {
 			out = append(out, RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: rocePriority, Queue: RoCEQueue,
-				VFShare: s.shares[tenantPort{int32(t), a.Port}]})
+				VFShare: s.shares[tenantPort{int32(t), a.Port}], Function: s.functions[tenantPort{int32(t), a.Port}]})
 		}
 	}
 	return out

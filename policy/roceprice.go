@@ -30,15 +30,14 @@ type prices struct {
 
 // predict is what the settings are expected to give.
 func (s *roceSettings) predict() *allocation {
-	weights := s.weights()
-	a := s.m.shareByWeight(shareWeights{marked: weights, sending: s.turns})
+	a := s.m.shareByWeight(shareWeights{marked: s.weights, sending: s.turns})
 	if len(s.m.flows) > pricedFlows || !s.several() {
 		return a
 	}
 	x := &prices{s: s, caps: s.m.feedableCaps(), price: make([]float64, len(s.m.caps)), priced: make([]bool, len(s.m.caps)),
 		load: make([]float64, len(s.m.caps)), rates: make([]float64, len(s.m.flows)), full: make([]float64, len(s.m.flows))}
 	for i := range x.full {
-		x.full[i] = float64(weights[i] * s.crowd(int32(i)))
+		x.full[i] = float64(s.weights[i] * s.crowd(int32(i)))
 		for _, d := range s.m.flows[i].links {
 			x.priced[d] = s.m.marks(d) && x.caps[d] < fill.Boundless
 		}

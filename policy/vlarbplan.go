@@ -167,7 +167,9 @@ func (s *settings) predictLanes(w shareWeights) *allocation {
 		if !moved {
 			break
 		}
-		a = s.m.shareByWeight(w)
+		round := w
+		round.sending = slices.Clone(w.sending)
+		a = s.m.shareByWeight(round)
 	}
 	return a
 }

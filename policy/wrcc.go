@@ -2,8 +2,10 @@ package policy
 
 import (
 	"slices"
+	"sync"
 
 	"fairlane/internal/quantity"
+	"fairlane/tenants"
 	"fairlane/wrcc"
 )
 
@@ -35,14 +37,20 @@ const (
 type wrccSettings struct {
 	m       *model
 	target  *allocation
+	lay     *wrccLayout
 	unit    float64 // bit/s
 	limits  []uint8 // by model flow: byLink, byDemand or byCap
 	weights []float64
-	ceiling []float64 // by model flow: bit/s, 0 is none
+	ceiling []float64 // by model flow: bit/s, 0 is none; nil: none
 	entries []wrccEntry
+	of      []egress // by link direction
 	ports   []wrccEgress
+	kinds   []int32 // by port: into the ports of the plan
 	domains []wrccDomain
 	home    []int32 // by node: its data centre, into domains
+	// prev is a compilation of the same flows, or nil. fresh says which entries differ from those in it.
+	prev  *wrccSettings
+	fresh []bool
 
 	off      map[int32]*wrccOff // by tenant
 	findings []Finding
@@ -52,54 +60,64 @@ type wrccSettings struct {
 // units of the fair rate at which full ports come to rest. All flows of the target reach it at that one fair
 // rate, and each then crosses a full link or has its demand: so the flat weighted max-min allocation, which is
 // what WRCC converges to, is the target, however many links, classes and guarantees made it.
-func (m *model) compileWRCC(target *allocation) (*outcome, error) {
-	s := &wrccSettings{m: m, target: target}
-	s.unit = s.chooseUnit()
+//
+// same says that flows and attachments are those of c.
+func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*outcome, error) {
+	s := &wrccSettings{m: next.m, target: target}
+	if same && c.wrcc != nil {
+		s.prev, s.lay = c.wrcc, c.wrcc.lay
+	} else {
+		s.lay = s.m.newWRCCLayout()
+	}
+	next.wrcc = s
+	s.unit = s.lay.unit
 	s.findLimits()
 	s.weigh()
-	s.measureDomains()
-	if err := s.setPorts(); err != nil {
-		return nil, err
-	}
-	predicted := s.predict()
-	return &outcome{
-		predicted: predicted,
-		bounds:    s.bounds(),
-		findings:  slices.Concat(s.findings, s.uncapped(predicted)),
-		write:     func(p *Plan) { p.WRCC = s.plan() },
-	}, nil
-}
-
-// chooseUnit is wrccUnit, or half of the slowest link that a flow crosses where that is less: AutoParm takes a
-// port whose fair rate is at its target or above for one that limits nobody.
-func (s *wrccSettings) chooseUnit() float64 {
-	slowest := float64(2 * wrccUnit)
-	for i := range s.m.flows {
-		for _, d := range s.m.flows[i].links {
-			slowest = min(slowest, s.m.caps[d])
+	s.holdCaps()
+	o := &outcome{}
+	var plan *WRCCPlan
+	var failed error
+	var work sync.WaitGroup
+	work.Go(func() {
+		s.measureDomains()
+		if failed = s.setPorts(); failed == nil {
+			o.bounds = s.bounds()
+			plan = s.plan(c.plan, next.digests, c.digests)
 		}
+	})
+	o.predicted = s.predict()
+	if work.Wait(); failed != nil {
+		return nil, failed
 	}
-	mbps := max(1, int64(slowest/2/float64(quantity.Mbps)))
-	return float64(float64(mbps) * float64(quantity.Mbps))
+	o.findings = slices.Concat(s.findings, s.uncapped(o.predicted))
+	o.write = func(p *Plan) { p.WRCC = plan }
+	s.prev = nil
+	return o, nil
 }
 
 // findLimits says what limits each flow of the target. A flow that neither has its demand nor crosses a
 // full link is held by the cap of its tenant.
 func (s *wrccSettings) findLimits() {
-	load := make([]float64, len(s.m.caps))
-	for i := range s.m.flows {
-		for _, d := range s.m.flows[i].links {
-			load[d] += s.target.rates[i]
+	l := s.m.lay()
+	var full []bool // when somebody is capped
+	if slices.ContainsFunc(s.m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
+		load := make([]float64, len(s.m.caps))
+		for i, r := range s.target.rates {
+			for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+				load[d] += r
+			}
+		}
+		full = make([]bool, len(load))
+		for d := range full {
+			full[d] = load[d] >= s.m.caps[d]*(1-1e-9)
 		}
 	}
 	s.limits = make([]uint8, len(s.m.flows))
-	for i := range s.m.flows {
-		f := &s.m.flows[i]
-		full := slices.ContainsFunc(f.links, func(d int32) bool { return load[d] >= s.m.caps[d]*(1-1e-9) })
+	for i, r := range s.target.rates {
 		switch {
-		case f.demand > 0 && s.target.rates[i] >= f.demand*(1-1e-9):
+		case l.demand[i] > 0 && r >= l.demand[i]*(1-1e-9):
 			s.limits[i] = byDemand
-		case !full && s.m.tenants[f.tenant].Cap > 0:
+		case full != nil && s.m.tenants[l.tenant[i]].Cap > 0 && !slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool { return full[d] }):
 			s.limits[i] = byCap
 		}
 	}
@@ -107,10 +125,11 @@ func (s *wrccSettings) findLimits() {
 
 // predict is what the weights, the ports' bounds and the senders' least rate are expected to give.
 func (s *wrccSettings) predict() *allocation {
-	w := shareWeights{marked: make([]float64, len(s.m.flows)), floors: make([]float64, len(s.m.flows)), ceilings: s.ceiling}
-	for i := range s.m.flows {
-		w.marked[i] = float64(s.weights[i] * s.m.flows[i].qps)
-		w.floors[i] = float64(float64(wrcc.MinFairRate) * s.m.flows[i].qps)
+	qps := s.m.lay().qps
+	w := shareWeights{marked: make([]float64, len(qps)), floors: make([]float64, len(qps)), ceilings: s.ceiling}
+	for i, n := range qps {
+		w.marked[i] = float64(s.weights[i] * n)
+		w.floors[i] = float64(float64(wrcc.MinFairRate) * n)
 	}
 	w.caps = s.dataCaps()
 	return s.m.shareByWeight(w)
@@ -120,27 +139,38 @@ func (s *wrccSettings) predict() *allocation {
 // the target's flows, on their ways back. Which of several equal ways an acknowledgement takes is not known; the one that its
 // data came counts.
 func (s *wrccSettings) dataCaps() []float64 {
-	caps := slices.Clone(s.m.caps)
-	for i := range s.m.flows {
-		f := &s.m.flows[i]
-		acks := float64(s.target.rates[i] * wrcc.AckShare(s.target.rates[i]/f.qps))
-		for _, d := range f.links {
+	caps, l := slices.Clone(s.m.caps), s.m.lay()
+	for i, r := range s.target.rates {
+		acks := float64(r * wrcc.AckShare(r/l.qps[i]))
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
 			caps[d^1] -= acks
 		}
 	}
 	return caps
 }
 
-// plan writes the plane's section of a plan.
-func (s *wrccSettings) plan() *WRCCPlan {
-	p := &WRCCPlan{
-		Unit: quantity.BitRate(s.unit), Increase: wrccIncrease.String(), MinRate: wrcc.MinFairRate,
-		Domains: []WRCCDomainPlan{}, Ports: s.portPlans(), Senders: s.senderPlans(),
+// plan writes the plane's section of a plan. When a plan of the same flows is known, and the digests of its parts, what is as before
+// is taken over.
+func (s *wrccSettings) plan(before *Plan, d, was *digests) *WRCCPlan {
+	p := &WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: wrccIncrease.String(), MinRate: wrcc.MinFairRate, Domains: []WRCCDomainPlan{}}
+	var ports []WRCCPortPlan
+	var senders []WRCCSenderPlan
+	if s.prev != nil {
+		ports, senders = before.WRCC.Ports, before.WRCC.Senders
+		d.ports, d.senders = slices.Clone(was.ports), slices.Clone(was.senders)
+	}
+	p.Ports, d.ports = s.portPlans(ports, d.ports)
+	p.Senders = s.senderPlans(senders)
+	for i, k := range s.lay.order {
+		if s.prev != nil && s.fresh[k] {
+			d.senders[i] = digest{}
+		}
 	}
 	for i := range s.domains {
 		if s.domains[i].used {
 			p.Domains = append(p.Domains, s.domainPlan(&s.domains[i]))
 		}
 	}
+	d.fill(&Plan{WRCC: p})
 	return p
 }

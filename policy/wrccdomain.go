@@ -25,6 +25,8 @@ type wrccDomain struct {
 	paces   []pace               // of the queue pairs that links hold and that cross its switches
 	react   quantity.Picoseconds // rtt, and the time between two packets of a slow queue pair
 	why     string
+
+	findings []Finding
 }
 
 // pace is the entitled rate of a number of queue pairs.
@@ -37,20 +39,55 @@ const (
 	longestGap = 250 * quantity.Microsecond
 )
 
-// gap is the time between two packets of 1,024 bytes of a slow queue pair.
+// gap is the time between two packets of 1,024 bytes of a slow queue pair. It changes the order of paces.
 func (d *wrccDomain) gap() quantity.Picoseconds {
-	slices.SortFunc(d.paces, func(a, b pace) int { return cmp.Compare(a.rate, b.rate) })
 	sum := 0.0
 	for _, p := range d.paces {
 		sum += p.qps
 	}
-	left := float64(slowPart * sum)
-	for _, p := range d.paces {
-		if left -= p.qps; left <= 0 {
-			return min(quantity.Picoseconds(boundPacket/max(p.rate, 1)*float64(quantity.Second)), longestGap)
+	if sum == 0 {
+		return 0
+	}
+	slow := slowest(d.paces, float64(slowPart*sum))
+	return min(quantity.Picoseconds(boundPacket/max(slow, 1)*float64(quantity.Second)), longestGap)
+}
+
+// slowest is the rate up to which the slowest paces together have as many queue pairs as given, found by parting the paces at one of
+// their rates again and again (Hoare's Find). It changes the order of ps, which are not none.
+func slowest(ps []pace, qps float64) float64 {
+	for {
+		r := middlePace(ps)
+		below, above, n, same := 0, len(ps), 0.0, 0.0
+		for i := 0; i < above; {
+			switch p := ps[i]; {
+			case p.rate < r:
+				ps[i], ps[below] = ps[below], p
+				below++
+				n += p.qps
+				i++
+			case p.rate > r:
+				above--
+				ps[i], ps[above] = ps[above], p
+			default:
+				same += p.qps
+				i++
+			}
+		}
+		switch {
+		case n >= qps && below > 0:
+			ps = ps[:below]
+		case n+same >= qps || above == len(ps):
+			return r
+		default:
+			ps, qps = ps[above:], qps-n-same
 		}
 	}
-	return 0
+}
+
+// middlePace is the middle one of three rates.
+func middlePace(ps []pace) float64 {
+	a, b, c := ps[0].rate, ps[len(ps)/2].rate, ps[len(ps)-1].rate
+	return max(min(a, b), min(max(a, b), c))
 }
 
 // Bytes on the wire beside the payload of a RoCEv2 packet: Ethernet header, check sequence, preamble and gap (38),
@@ -92,7 +129,27 @@ func (s *wrccSettings) findDomains() {
 
 // measureDomains sets the periods of all data centres.
 func (s *wrccSettings) measureDomains() {
-	s.findDomains()
+	if s.lay.domains == nil {
+		s.findDomains()
+		s.roundTrips()
+		s.lay.domains, s.lay.home = s.domains, s.home
+	}
+	s.domains, s.home = slices.Clone(s.lay.domains), s.lay.home
+	s.findPaces()
+	for i := range s.domains {
+		d := &s.domains[i]
+		if d.limit(); s.prev != nil && s.prev.domains[i].react == d.react {
+			*d = s.prev.domains[i]
+		} else {
+			d.choosePeriod()
+		}
+		d.paces = nil
+		s.findings = append(s.findings, d.findings...)
+	}
+}
+
+// roundTrips finds the round trips inside of all data centres and of the flows that cross them.
+func (s *wrccSettings) roundTrips() {
 	times := s.linkTimes()
 	s.crossings(times)
 	span := s.newSpan(times)
@@ -107,7 +164,30 @@ func (s *wrccSettings) measureDomains() {
 		if d.rtt == 0 { // a domain of switches alone, which pass on what others send
 			d.rtt = max(widest, unknownDelay)
 		}
-		s.choosePeriod(d)
+	}
+}
+
+// findPaces lists the paces of each domain.
+func (s *wrccSettings) findPaces() {
+	l, f := s.m.lay(), s.m.fabric
+	for i, by := range s.limits {
+		if by != byLink {
+			continue
+		}
+		last, p := int32(-1), pace{s.target.rates[i] / l.qps[i], l.qps[i]}
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			k := int32(0)
+			if len(s.domains) > 1 {
+				k = s.home[transmitter(f, d).Node]
+			}
+			if k != last {
+				last = k
+				s.domains[k].paces = append(s.domains[k].paces, p)
+			}
+			if len(s.domains) == 1 {
+				break
+			}
+		}
 	}
 }
 
@@ -150,9 +230,6 @@ func (s *wrccSettings) crossings(times []quantity.Picoseconds) {
 			if len(seen[k]) < most {
 				seen[k][us] = struct{}{}
 			}
-			if s.limits[i] == byLink {
-				s.domains[k].paces = append(s.domains[k].paces, pace{s.target.rates[i] / f.qps, f.qps})
-			}
 		}
 	}
 	for k := range seen {
@@ -172,18 +249,22 @@ var periodChoices = [...]float64{wrcc.DefaultPeriodRTTs, 2.5, 3, 3.5, wrcc.MaxPe
 // coming and going for load, and divides its fair rate by it.
 const steadyPackets = 128
 
-// choosePeriod takes the shortest WRCCT of S0's range with which the loop is stable for every round trip that
-// crosses the domain, its largest own included, and the slowest port counts enough packets, or the longest
-// stable one. Without any it takes the shortest, and says so.
-func (s *wrccSettings) choosePeriod(d *wrccDomain) {
+// limit makes the round trip one that switches can be set for, and finds how late the loop is.
+func (d *wrccDomain) limit() {
 	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
 	if d.rtt > most {
-		s.findings = append(s.findings, Finding{Code: CodePeriodClamped,
+		d.findings = append(d.findings, Finding{Code: CodePeriodClamped,
 			Message: fmt.Sprintf("%s: the largest round trip inside is %s: twice that is more than the WRCCT of %s that switches can set", d.label(), d.rtt, wrcc.MaxPeriod),
 			Fix:     "name the data centres that this fabric spans as domains of their own"})
 		d.rtt = most
 	}
 	d.react = min(d.rtt+d.gap(), most)
+}
+
+// choosePeriod takes the shortest WRCCT of S0's range with which the loop is stable for every round trip that
+// crosses the domain, its largest own included, and the slowest port counts enough packets, or the longest
+// stable one. Without any it takes the shortest, and says so.
+func (d *wrccDomain) choosePeriod() {
 	d.perRTT, d.period = periodChoices[0], periodOf(d.react, periodChoices[0])
 	for _, x := range periodChoices {
 		period := periodOf(d.react, x)
@@ -199,12 +280,12 @@ func (s *wrccSettings) choosePeriod(d *wrccDomain) {
 	}
 	if d.why == "" {
 		d.why = "no choice is stable for every round trip that crosses the domain"
-		s.findings = append(s.findings, Finding{Code: CodeWRCCUnstable,
+		d.findings = append(d.findings, Finding{Code: CodeWRCCUnstable,
 			Message: fmt.Sprintf("%s: with WRCCT %s the fair rate swings where most flows have a round trip near it", d.label(), d.period),
 			Fix:     "keep flows between data centres whose round trip is near WRCCT away from contended ports, or join the data centres into one domain"})
 	}
 	if settle := float64(64 * d.period.Seconds()); d.used && settle > maxConvergence {
-		s.findings = append(s.findings, Finding{Code: CodeSlowConvergence,
+		d.findings = append(d.findings, Finding{Code: CodeSlowConvergence,
 			Message: fmt.Sprintf("%s: near rest a fair rate moves by a 64th each WRCCT of %s: shares need about %s to settle", d.label(), d.period, seconds(settle)),
 			Fix:     "name the data centres that this fabric spans as domains of their own"})
 	}

@@ -28,11 +28,11 @@ func TestPeriodsAvoidRoundTripsAtWhichTheLoopSwings(t *testing.T) {
 		{nil, 1e9, 400 * quantity.Microsecond, false},          // 1 Gbit/s sends 45 packets in it
 		{[]int64{400}, 1e9, 350 * quantity.Microsecond, false}, // the longest that is stable
 	} {
-		s := &wrccSettings{}
 		d := wrccDomain{rtt: rtt, rtts: c.rtts, slowest: c.slow, used: true}
-		s.choosePeriod(&d)
-		if found := len(s.findings) > 0; d.period != c.period || found != c.found || found && s.findings[0].Code != CodeWRCCUnstable {
-			t.Errorf("round trips %v us, %g bit/s: WRCCT %s, findings %v, want %s", c.rtts, c.slow, d.period, s.findings, c.period)
+		d.limit()
+		d.choosePeriod()
+		if found := len(d.findings) > 0; d.period != c.period || found != c.found || found && d.findings[0].Code != CodeWRCCUnstable {
+			t.Errorf("round trips %v us, %g bit/s: WRCCT %s, findings %v, want %s", c.rtts, c.slow, d.period, d.findings, c.period)
 		}
 	}
 }

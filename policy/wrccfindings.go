@@ -28,10 +28,7 @@ type wrccOff struct {
 
 // note keeps what the weight towards a peer misses.
 func (s *wrccSettings) note(e *wrccEntry, p *toPeer) {
-	clamped := p.weight != p.rate/s.unit
-	if p.spread <= maxQuantisation && !clamped {
-		return
-	}
+	clamped := s.outOfRange(p)
 	if s.off == nil {
 		s.off = make(map[int32]*wrccOff)
 	}
@@ -53,6 +50,9 @@ func (s *wrccSettings) note(e *wrccEntry, p *toPeer) {
 		o.clamped++
 	}
 }
+
+// outOfRange reports whether the weight towards a peer had to be changed to be legal.
+func (s *wrccSettings) outOfRange(p *toPeer) bool { return p.weight != p.rate/s.unit }
 
 // compromises reports the weights that miss what they are for, and a unit too small.
 func (s *wrccSettings) compromises() {

@@ -33,50 +33,41 @@ type egress struct {
 
 // setPorts derives the settings of all egress ports of every switch that flows cross, by S0's rules.
 func (s *wrccSettings) setPorts() error {
-	of := make([]egress, len(s.m.caps))
 	all := egress{flows: true, least: math.Inf(1)}
-	s.gather(of, &all)
-	s.holdCaps(of)
-	used := make([]bool, len(s.m.fabric.Nodes))
-	for d := range of {
-		if of[d].flows && s.m.marks(int32(d)) {
-			used[s.m.transmitter(int32(d)).Node] = true
-		}
-	}
-	for d := range of {
-		tx := s.m.transmitter(int32(d))
-		if !used[tx.Node] {
-			continue
-		}
-		o := &of[d]
+	s.gather(&all)
+	s.ports = make([]wrccEgress, len(s.lay.egress))
+	for i, d := range s.lay.egress {
+		o := &s.of[d]
 		if !o.flows {
 			o = &all
 		}
-		e, err := s.egressSettings(int32(d), tx, o)
-		if err != nil {
+		var was *wrccEgress
+		if s.prev != nil {
+			was = &s.prev.ports[i]
+		}
+		var err error
+		if s.ports[i], err = s.egressSettings(d, o, was); err != nil {
 			return err
 		}
-		s.ports = append(s.ports, e)
 	}
-	slices.SortFunc(s.ports, func(a, b wrccEgress) int { return a.port.Compare(b.port) })
 	return nil
 }
 
-// gather sums up the flows over each link direction, and over any.
-func (s *wrccSettings) gather(of []egress, all *egress) {
-	for i := range s.m.flows {
-		f := &s.m.flows[i]
-		host := s.m.caps[f.links[0]]
-		all.least, all.hostRate = min(all.least, s.weights[i]), max(all.hostRate, host)
-		for _, d := range f.links {
+// gather sums up the flows over each link direction, and over any, but for what holdCaps found.
+func (s *wrccSettings) gather(all *egress) {
+	l, of := s.m.lay(), s.of
+	for i, w := range s.weights {
+		hops := l.hops[l.first[i]:l.first[i+1]]
+		host := s.m.caps[hops[0]]
+		all.least, all.hostRate = min(all.least, w), max(all.hostRate, host)
+		sum := float64(w * l.qps[i])
+		for _, d := range hops {
 			o := &of[d]
 			if !o.flows {
-				*o = egress{flows: true, least: math.Inf(1)}
+				o.flows, o.least = true, math.Inf(1)
 			}
-			o.least, o.hostRate = min(o.least, s.weights[i]), max(o.hostRate, host)
-			o.sum += float64(s.weights[i] * f.qps)
-			o.open = o.open || s.limits[i] == byLink
-			o.capped = o.capped || s.limits[i] == byCap
+			o.least, o.hostRate = min(o.least, w), max(o.hostRate, host)
+			o.sum += sum
 			all.sum = max(all.sum, o.sum)
 		}
 	}
@@ -85,12 +76,22 @@ func (s *wrccSettings) gather(of []egress, all *egress) {
 // holdCaps finds a port for each flow that only its tenant's cap holds. Where all flows of a port have their
 // demand or their cap, a largest fair rate of one unit holds each at its weight, and takes nothing
 // from anybody.
-func (s *wrccSettings) holdCaps(of []egress) {
+func (s *wrccSettings) holdCaps() {
+	s.of = make([]egress, len(s.m.caps))
+	if !slices.Contains(s.limits, byCap) {
+		return
+	}
+	l := s.m.lay()
+	for i, by := range s.limits {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			o := &s.of[d]
+			o.open, o.capped = o.open || by == byLink, o.capped || by == byCap
+		}
+	}
 	s.ceiling = make([]float64, len(s.m.flows))
-	for i := range s.m.flows {
-		f := &s.m.flows[i]
-		if s.limits[i] == byCap && slices.ContainsFunc(f.links, func(d int32) bool { return of[d].enforces() && s.m.marks(d) }) {
-			s.ceiling[i] = float64(float64(s.weights[i]*f.qps) * s.unit)
+	for i, by := range s.limits {
+		if by == byCap && slices.ContainsFunc(s.m.flows[i].links, func(d int32) bool { return s.of[d].enforces() && s.m.marks(d) }) {
+			s.ceiling[i] = float64(float64(s.weights[i]*l.qps[i]) * s.unit)
 		}
 	}
 }
@@ -98,8 +99,9 @@ func (s *wrccSettings) holdCaps(of []egress) {
 func (o *egress) enforces() bool { return o.capped && !o.open }
 
 // egressSettings derives the settings of one port. Its facts are rounded, to powers of two on the side of more
-// room, so that ports alike have the same settings.
-func (s *wrccSettings) egressSettings(d int32, tx subnet.PortRef, o *egress) (wrccEgress, error) {
+// room, so that ports alike have the same settings. was is those of the same port before, or nil.
+func (s *wrccSettings) egressSettings(d int32, o *egress, was *wrccEgress) (wrccEgress, error) {
+	tx := s.m.transmitter(d)
 	dom := s.domainOf(tx.Node)
 	e := wrccEgress{port: s.m.fabric.PortID(tx), ref: tx, caps: o.enforces(), facts: wrcc.Facts{
 		PortRate: quantity.BitRate(s.m.caps[d]), HostRate: quantity.BitRate(o.hostRate), MaxIntraRTT: dom.react, PeriodRTTs: dom.perRTT,
@@ -108,6 +110,9 @@ func (s *wrccSettings) egressSettings(d int32, tx subnet.PortRef, o *egress) (wr
 	least := min(max(powerBelow(o.least), wrcc.MinWeight), wrcc.MaxWeight)
 	sum := min(max(powerAbove(float64(o.sum*weightReserve)), least), wrcc.MaxWeightSum)
 	e.facts.MinWeight, e.facts.WeightSum = least, sum
+	if was != nil && was.facts == e.facts && was.caps == e.caps && was.params.Period == dom.period {
+		return *was, nil
+	}
 	set, err := wrcc.Derive(e.facts)
 	if err != nil {
 		return e, fmt.Errorf("%w: port %s: %w", ErrInput, s.m.fabric.PortName(tx), err)
@@ -139,27 +144,65 @@ func powerAbove(x float64) float64 {
 	return p
 }
 
-// portPlans groups ports with the same settings for the same reasons.
-func (s *wrccSettings) portPlans() []WRCCPortPlan {
+// portPlans groups ports with the same settings for the same reasons. A group of the plan before that has the same ports is taken
+// over, with its digest.
+func (s *wrccSettings) portPlans(before []WRCCPortPlan, was []digest) ([]WRCCPortPlan, []digest) {
+	first := s.kindsOfPorts()
+	out, digests, size := make([]WRCCPortPlan, len(first)), make([]digest, len(first)), make([]int, len(first))
+	for _, k := range s.kinds {
+		size[k]++
+	}
+	for k, i := range first {
+		e := &s.ports[i]
+		out[k] = WRCCPortPlan{Settings: e.params, Ports: make([]NamedPort, 0, size[k])}
+	}
+	for i, k := range s.kinds {
+		out[k].Ports = append(out[k].Ports, NamedPort{Port: s.ports[i].port, Name: s.lay.names[i]})
+	}
+	for k, i := range first {
+		if s.prev != nil && s.ports[i] == s.prev.ports[i] {
+			if old := s.prev.kinds[i]; slices.Equal(out[k].Ports, before[old].Ports) {
+				out[k], digests[k] = before[old], was[old]
+				continue
+			}
+		}
+		out[k].Reasons = s.portReasons(&s.ports[i])
+	}
+	return out, digests
+}
+
+// kindsOfPorts numbers the kinds of ports, and lists the first port of each.
+func (s *wrccSettings) kindsOfPorts() (first []int) {
 	type kind struct {
 		params wrcc.Params
 		facts  wrcc.Facts
 		caps   bool
 	}
-	at := make(map[kind]int)
-	out := []WRCCPortPlan{}
+	at := make(map[kind]int32)
+	var known []int32 // kind by kind of the ports before, -1 where that is not known
+	if s.prev != nil {
+		known = slices.Repeat([]int32{-1}, len(s.ports))
+	}
+	s.kinds = make([]int32, len(s.ports))
 	for i := range s.ports {
 		e := &s.ports[i]
+		same := s.prev != nil && *e == s.prev.ports[i]
+		if same && known[s.prev.kinds[i]] >= 0 {
+			s.kinds[i] = known[s.prev.kinds[i]]
+			continue
+		}
 		k := kind{e.params, e.facts, e.caps}
 		n, ok := at[k]
 		if !ok {
-			n = len(out)
+			n = int32(len(first))
 			at[k] = n
-			out = append(out, WRCCPortPlan{Settings: e.params, Reasons: s.portReasons(e)})
+			first = append(first, i)
 		}
-		out[n].Ports = append(out[n].Ports, NamedPort{Port: e.port, Name: s.m.fabric.PortName(e.ref)})
+		if s.kinds[i] = n; same {
+			known[s.prev.kinds[i]] = n
+		}
 	}
-	return out
+	return first
 }
 
 func (s *wrccSettings) portReasons(e *wrccEgress) []Reason {

@@ -10,7 +10,6 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
-	"fairlane/tenants"
 	"fairlane/wrcc"
 )
 
@@ -23,6 +22,7 @@ type wrccEntry struct {
 	rule, formula string
 	clamped       string
 	peers         []WRCCPeer
+	misses        []toPeer // whose weights are not what their flows want
 }
 
 // toPeer is what the flows of an entry towards one port want.
@@ -41,22 +41,34 @@ type toPeer struct {
 // weigh gives every (port, tenant, class) its weights, by which a network adapter knows its queue pairs
 // (systems that hold a weight for each can take one for each peer).
 func (s *wrccSettings) weigh() {
+	groups := s.lay.groups
+	n := len(groups) - 1
+	s.entries, s.fresh = make([]wrccEntry, n, n+len(s.lay.idle)), make([]bool, n+len(s.lay.idle))
 	s.weights = make([]float64, len(s.m.flows))
-	flows := s.m.flows
-	for i := 0; i < len(flows); {
-		f := &flows[i]
-		n := i
-		for n < len(flows) && flows[n].tenant == f.tenant && flows[n].class == f.class && flows[n].src == f.src {
-			n++
+	if s.prev != nil {
+		copy(s.weights, s.prev.weights)
+	}
+	inHalves(n, func(from, to int) {
+		for k := from; k < to; k++ {
+			if s.fresh[k] = s.anew(int(groups[k]), int(groups[k+1])); s.fresh[k] {
+				s.entries[k] = s.entry(int(groups[k]), int(groups[k+1]))
+			} else {
+				s.entries[k] = s.prev.entries[k]
+			}
 		}
-		s.entries = append(s.entries, s.entry(i, n))
-		i = n
+	})
+	for k := range s.entries {
+		for i := range s.entries[k].misses {
+			s.note(&s.entries[k], &s.entries[k].misses[i])
+		}
 	}
 	s.addIdle()
 	s.compromises()
-	slices.SortFunc(s.entries, func(a, b wrccEntry) int {
-		return cmp.Or(a.port.Compare(b.port), cmp.Compare(a.tenant, b.tenant), compareText(s.className(&a), s.className(&b)))
-	})
+}
+
+// anew reports whether the model flows first to end, which are one entry, have not what they had before.
+func (s *wrccSettings) anew(first, end int) bool {
+	return s.prev == nil || !slices.Equal(s.target.rates[first:end], s.prev.target.rates[first:end]) || !slices.Equal(s.limits[first:end], s.prev.limits[first:end])
 }
 
 // entry weighs the model flows first to end, which are of one class at one port.
@@ -89,7 +101,9 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 		} else {
 			p.weight = e.weight
 		}
-		s.note(&e, p)
+		if p.spread > maxQuantisation || s.outOfRange(p) {
+			e.misses = append(e.misses, *p)
+		}
 		for i := p.first; i < p.end; i++ {
 			s.weights[i] = p.weight
 		}
@@ -181,14 +195,8 @@ func (s *wrccSettings) weightFormula(p *toPeer) string {
 // addIdle gives the classes of attached tenants that have no flows at a port the weight of one queue pair with the
 // tenant's share of the port.
 func (s *wrccSettings) addIdle() {
-	type key struct {
-		port          ident.PortID
-		tenant, class int32
-	}
-	have := make(map[key]struct{}, len(s.entries))
-	for i := range s.entries {
-		e := &s.entries[i]
-		have[key{e.port, e.tenant, e.class}] = struct{}{}
+	if len(s.lay.idle) == 0 {
+		return
 	}
 	weight := make(map[ident.PortID]float64)
 	for t := range s.m.tenants {
@@ -196,51 +204,41 @@ func (s *wrccSettings) addIdle() {
 			weight[a.Port] += float64(s.m.tenants[t].Weight)
 		}
 	}
-	for t := range s.m.tenants {
-		tn := &s.m.tenants[t]
-		classes := max(1, len(tn.Classes))
-		sum := 0.0
-		for _, c := range tn.Classes {
-			sum += float64(c.Weight)
-		}
-		for _, a := range tn.Attachments {
-			ref, _ := s.m.fabric.PortByID(a.Port)
-			line := s.m.caps[direction(s.m.fabric, ref)]
-			for c := range classes {
-				if _, ok := have[key{a.Port, int32(t), int32(c)}]; ok {
-					continue
-				}
-				part := float64(tn.Weight) / weight[a.Port]
-				if len(tn.Classes) > 0 {
-					part = float64(part * (float64(tn.Classes[c].Weight) / sum))
-				}
-				share := float64(rate(float64(line * part)))
-				e := wrccEntry{port: a.Port, ref: ref, tenant: int32(t), class: int32(c), rule: "idle-share"}
-				e.weight, e.clamped = s.legal(share)
-				e.formula = rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
-				s.entries = append(s.entries, e)
+	for i := range s.lay.idle {
+		x := &s.lay.idle[i]
+		tn := &s.m.tenants[x.tenant]
+		part := float64(tn.Weight) / weight[x.port]
+		if len(tn.Classes) > 0 {
+			sum := 0.0
+			for _, c := range tn.Classes {
+				sum += float64(c.Weight)
 			}
+			part = float64(part * (float64(tn.Classes[x.class].Weight) / sum))
 		}
+		share := float64(rate(float64(x.line * part)))
+		e := wrccEntry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: "idle-share"}
+		e.weight, e.clamped = s.legal(share)
+		e.formula = rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
+		k := len(s.entries)
+		s.entries = append(s.entries, e)
+		s.fresh[k] = s.prev == nil || e.weight != s.prev.entries[k].weight || e.formula != s.prev.entries[k].formula || e.clamped != s.prev.entries[k].clamped
 	}
 }
 
-func (s *wrccSettings) className(e *wrccEntry) string {
-	t := &s.m.tenants[e.tenant]
-	if len(t.Classes) == 0 {
-		return tenants.DefaultClass
-	}
-	return t.Classes[e.class].Name
-}
-
-func (s *wrccSettings) senderPlans() []WRCCSenderPlan {
+// senderPlans makes the settings of all entries; those that are not fresh are taken from the plan before.
+func (s *wrccSettings) senderPlans(before []WRCCSenderPlan) []WRCCSenderPlan {
 	out := make([]WRCCSenderPlan, len(s.entries))
 	legal := fmt.Sprintf("%v..%.0f", wrcc.MinWeight, wrcc.MaxWeight)
 	unit := "of " + quantity.BitRate(s.unit).String()
-	for i := range s.entries {
-		e := &s.entries[i]
+	for i, k := range s.lay.order {
+		if s.prev != nil && !s.fresh[k] {
+			out[i] = before[i]
+			continue
+		}
+		e := &s.entries[k]
 		tenant := s.m.tenants[e.tenant].Name
 		p := &out[i]
-		*p = WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.className(e), Weight: e.weight, Peers: e.peers}
+		*p = WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.m.className(e.tenant, e.class), Weight: e.weight, Peers: e.peers}
 		p.Reasons = append(p.Reasons, Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,
 			Tenant: tenant, Rule: e.rule, Formula: e.formula, Clamped: e.clamped})
 		if len(e.peers) > 0 {

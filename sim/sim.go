@@ -91,13 +91,6 @@ func (q *Queue) Pop() (ev Event, ok bool) {
 	return ev, true
 }
 
-// order makes a heap of events in no order.
-func (q *Queue) order() {
-	for i := (len(q.heap) - 2) >> 2; i >= 0; i-- {
-		q.siftDown(i, q.heap[i])
-	}
-}
-
 // siftDown places ev at i or below, where an event has just left.
 func (q *Queue) siftDown(i int, ev Event) {
 	h := q.heap

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/bits"
+	"slices"
 
 	"fairlane/internal/quantity"
 )
@@ -22,7 +23,8 @@ const (
 // Push. The zero value is an empty wheel. It is a hierarchical timing wheel (Varghese and
 // Lauck, "Hashed and hierarchical timing wheels", SOSP 1987, scheme 7) of two levels: an event
 // is filed under its instant without looking at the others, and only the few events of the
-// slot that is being served are kept in order, in a small heap. Push and Pop take constant time
+// slot that is being served are kept in order: those filed before it was are sorted once, those
+// that come while it is go into a small heap. Push and Pop take constant time
 // as long as few events share half a nanosecond. A wheel takes some 38 KB and 32 bytes for each
 // event pending, and does not allocate once it has grown to its working size.
 //
@@ -32,9 +34,10 @@ const (
 // It is fastest when events are pushed after the latest event popped, as an Engine does; the
 // order is exact however they come.
 type Wheel struct {
-	slot int64 // the fine slot served now; near holds every event up to its end
-	near Queue
-	far  Queue // beyond the coarse level
+	slot int64   // the fine slot served now; run and near hold every event up to its end
+	run  []Event // filed before it was served, the last one first
+	near Queue   // filed since
+	far  Queue   // beyond the coarse level
 	n    int
 	seq  uint64
 
@@ -82,7 +85,7 @@ func (w *Wheel) Pop() (ev Event, ok bool) { return w.PopUntil(Never) }
 // PopUntil removes and returns the earliest event if it is due at t or before. It never
 // advances the wheel beyond t.
 func (w *Wheel) PopUntil(t quantity.Picoseconds) (ev Event, ok bool) {
-	for len(w.near.heap) == 0 {
+	for len(w.near.heap) == 0 && len(w.run) == 0 {
 		i := nextSlot(w.fineUsed[:], int(w.slot&(fineSlots-1))+1)
 		if i < 0 {
 			if !w.approach(t) {
@@ -107,6 +110,21 @@ func (w *Wheel) PopUntil(t quantity.Picoseconds) (ev Event, ok bool) {
 		}
 		w.serve(k)
 	}
+	return w.popNear(t)
+}
+
+// popNear is PopUntil among the events of the slot served now; there are some.
+func (w *Wheel) popNear(t quantity.Picoseconds) (ev Event, ok bool) {
+	if k := len(w.run); k > 0 {
+		if next := &w.run[k-1]; len(w.near.heap) == 0 || next.before(&w.near.heap[0]) {
+			if next.At > t {
+				return Event{}, false
+			}
+			w.n--
+			w.run = w.run[:k-1]
+			return *next, true
+		}
+	}
 	if w.near.heap[0].At > t {
 		return Event{}, false
 	}
@@ -117,6 +135,9 @@ func (w *Wheel) PopUntil(t quantity.Picoseconds) (ev Event, ok bool) {
 // NextAt returns the time of the earliest event, or Never when there is none. It looks through
 // the events of one slot.
 func (w *Wheel) NextAt() quantity.Picoseconds {
+	if k := len(w.run); k > 0 {
+		return min(w.run[k-1].At, w.near.NextAt())
+	}
 	if len(w.near.heap) > 0 {
 		return w.near.heap[0].At
 	}
@@ -178,17 +199,36 @@ func (w *Wheel) grow() int32 {
 	return int32(len(w.nodes) - 1)
 }
 
-// serve moves a list of events to near, which is empty.
+// fewEvents is how many events of a slot are sorted by insertion. The list of a slot has the last one pushed
+// first, so that events of one instant, the usual reason why a slot has several, are in order already.
+const fewEvents = 48
+
+// serve moves a list of events to run, which is empty.
 func (w *Wheel) serve(k int32) {
+	run := w.run[:0]
 	for k != 0 {
 		nd := &w.nodes[k]
-		w.near.heap = append(w.near.heap, nd.ev)
-		next := nd.next
+		ev, next := nd.ev, nd.next
 		nd.next = w.free
 		w.free = k
 		k = next
+		run = append(run, ev)
+		if i := len(run) - 1; i > 0 && i < fewEvents && run[i-1].before(&ev) {
+			for ; i > 0 && run[i-1].before(&ev); i-- {
+				run[i] = run[i-1]
+			}
+			run[i] = ev
+		}
 	}
-	w.near.order()
+	if len(run) > fewEvents {
+		slices.SortFunc(run, func(a, b Event) int {
+			if a.before(&b) {
+				return 1
+			}
+			return -1 // no two events have one place
+		})
+	}
+	w.run = run
 }
 
 // approach moves on to the next events beyond the fine level, unless they come after t, and

@@ -136,6 +136,43 @@ func TestWheelAgreesWithQueueUnderLoad(t *testing.T) {
 	}
 }
 
+// Slots of few events, of as many as are sorted by insertion, of more, and of events that come while they
+// are served.
+func TestWheelAgreesWithQueueWhereManyEventsShareASlot(t *testing.T) {
+	t.Parallel()
+	for _, share := range []int{2, fewEvents - 1, fewEvents, fewEvents + 1, 5000} {
+		for _, spread := range []uint64{1, 3, 1 << slotWidth, 1 << (slotWidth + 2)} {
+			var w Wheel
+			var q Queue
+			r := NewRNG(uint64(share))
+			push := func(at quantity.Picoseconds, i int32) {
+				w.Push(at, 1, i, 0)
+				q.Push(at, 1, i, 0)
+			}
+			for i := range int32(3 * share) {
+				slot := quantity.Picoseconds(1+i%3) << (slotWidth + 5)
+				push(slot+quantity.Picoseconds(r.Uint64n(spread)), i)
+			}
+			for k := int32(0); q.Len() > 0; k++ {
+				if w.NextAt() != q.NextAt() {
+					t.Fatalf("%d events within %d ps: next at %d, want %d", share, spread, w.NextAt(), q.NextAt())
+				}
+				got, _ := w.Pop()
+				want, _ := q.Pop()
+				if got != want {
+					t.Fatalf("%d events within %d ps: popped %+v, want %+v", share, spread, got, want)
+				}
+				if k%3 == 0 && int(k) < 3*share {
+					push(got.At+quantity.Picoseconds(r.Uint64n(spread)), -k)
+				}
+			}
+			if w.Len() != 0 {
+				t.Fatalf("%d events within %d ps: %d left in the wheel", share, spread, w.Len())
+			}
+		}
+	}
+}
+
 func TestWheelSteadyStateDoesNotAllocate(t *testing.T) {
 	var w Wheel
 	r := NewRNG(1)

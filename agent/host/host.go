@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -59,6 +60,8 @@ type Options struct {
 	DMS        func(pci string) dms.Client
 	// Quiet opens no sockets for events and asks neither RDMA netlink nor virtual functions' counters.
 	Quiet bool
+	// Look changes nothing of the host by probing it: the directory that the way by configfs needs is not made.
+	Look bool
 }
 
 // Host implements agent.Host.
@@ -73,7 +76,8 @@ type Host struct {
 	watcher *Watcher
 
 	mu     sync.Mutex
-	cards  map[string]*known // by name
+	cards  map[string]*known            // by name
+	told   map[string]map[string]string // what devices were last known by, by card and what
 	report Report
 }
 
@@ -103,7 +107,7 @@ func Open(o Options) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("host: %w", err), root.Close())
 	}
-	h := &Host{options: o, files: root, inodes: inodes, cards: map[string]*known{}, mapper: fileMap{root}}
+	h := &Host{options: o, files: root, inodes: inodes, cards: map[string]*known{}, told: map[string]map[string]string{}, mapper: fileMap{root}}
 	h.close = func() error { return errors.Join(root.Close(), inodes.Close()) }
 	if o.Root == "/" {
 		h.mapper = rdmaMap{}
@@ -230,6 +234,7 @@ func (h *Host) NICs(ctx context.Context) ([]agent.NIC, error) {
 	for name := range h.cards {
 		if !seen[name] {
 			delete(h.cards, name)
+			delete(h.told, name)
 		}
 	}
 	h.report = report
@@ -267,16 +272,35 @@ func (h *Host) signature(c *Card) string {
 }
 
 // incarnation names the card's devices as the kernel numbered them when their drivers made them: another number is another
-// device, with none of the values of the earlier one.
+// device, with none of the values of the earlier one. A number that cannot be read just now is the one that was read last:
+// otherwise everything would be set again, twice, over what people changed meanwhile.
 func (h *Host) incarnation(c *Card) string {
-	var b strings.Builder
-	for i, p := range c.Ports {
-		if i > 0 {
-			b.WriteByte(' ')
+	var words []string
+	for _, p := range c.Ports {
+		index, inode := "", ""
+		if p.Index > 0 {
+			index = strconv.Itoa(p.Index)
 		}
-		fmt.Fprintf(&b, "%d.%d", p.Index, h.inode(rdmaClass+p.RDMA))
+		if n := h.inode(rdmaClass + p.RDMA); n > 0 {
+			inode = strconv.FormatUint(n, 10)
+		}
+		words = append(words, h.lastTold(c, "index of "+p.NetDev, index)+"."+h.lastTold(c, "inode of "+p.RDMA, inode))
 	}
-	return b.String() + " " + c.Firmware
+	return strings.Join(append(words, h.lastTold(c, "firmware", c.Firmware)), " ")
+}
+
+// lastTold is what was read now, or last when nothing could be read now. The caller holds mu.
+func (h *Host) lastTold(c *Card, what, now string) string {
+	told := h.told[c.Name]
+	if now == "" {
+		return told[what]
+	}
+	if told == nil {
+		told = map[string]string{}
+		h.told[c.Name] = told
+	}
+	told[what] = now
+	return now
 }
 
 // inode is the number of a directory; 0 when it is not known.

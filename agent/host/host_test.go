@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/vishvananda/netlink"
 
 	"fairlane/agent"
 	"fairlane/ccconfig/dms"
@@ -91,6 +92,10 @@ func TestEveryWayIsProbedAndSaysWhatIsMissing(t *testing.T) {
 			m.file(configfs+"/mlx5_0/ports/1/default_roce_tos", "0")
 			m.file(configfs+"/mlx5_0/ports/1/default_roce_mode", "RoCE v2")
 		}, map[string]string{"1 configfs": "2"}},
+		{"rdma_cm without the device, only looking", func(m *machine, o *Options) {
+			m.mkdir(configfs)
+			o.Look = true
+		}, map[string]string{"1 configfs": "/mlx5_0 is not there: the agent makes it"}},
 		{"rdma_cm without the device", func(m *machine, _ *Options) { m.mkdir(configfs) }, map[string]string{"1 configfs": "not offered"}},
 		{"mstconfig", func(_ *machine, o *Options) { o.Mstconfig = mstconfig("RPG_GD_P1 11 11 11", "RPG_AI_RATE_P1 5 5 5") }, map[string]string{"0 nv": "2"}},
 		{"a card without such parameters", func(_ *machine, o *Options) { o.Mstconfig = mstconfig("SRIOV_EN True(1) True(1) True(1)") }, map[string]string{"0 nv": "none of the parameters"}},
@@ -226,6 +231,38 @@ func TestADriverThatReloadsMakesANewDevice(t *testing.T) {
 	m.remove("sys/class/net/ens1f0np0")
 	if left := nics(t, h); len(left) != 0 {
 		t.Errorf("%v", left)
+	}
+}
+
+// A number that cannot be read once is no other device: managers' settings would be set again over what people changed.
+func TestANumberThatCannotBeReadOnceIsNoOtherDevice(t *testing.T) {
+	t.Parallel()
+	const dev = "sys/devices/pci0000:3a/0000:3b:00.0/"
+	for _, name := range []string{"net/ens1f0np0/ifindex", "infiniband/mlx5_0/fw_ver"} {
+		m := newMachine(t, t.TempDir())
+		m.nic(0)
+		h := m.open(nil)
+		first := nics(t, h)[0]
+		b, err := h.files.Read(dev + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.remove(dev + name)
+		if again := nics(t, h)[0]; again.Incarnation != first.Incarnation || again.Device != first.Device {
+			t.Errorf("%s is missing: %q, want %q", name, again.Incarnation, first.Incarnation)
+		}
+		m.file(dev+name, strings.TrimSpace(string(b)))
+		if again := nics(t, h)[0]; again.Incarnation != first.Incarnation {
+			t.Errorf("%s is there again: %q, want %q", name, again.Incarnation, first.Incarnation)
+		}
+		m.file(dev+name, "99")
+		if other := nics(t, h)[0]; other.Incarnation == first.Incarnation {
+			t.Errorf("another %s went unnoticed", name)
+		}
+		m.remove("sys/class/net/ens1f0np0")
+		if nics(t, h); len(h.told) != 0 {
+			t.Errorf("of cards that are gone: %v", h.told)
+		}
 	}
 }
 
@@ -465,6 +502,30 @@ func TestFunctionsAreCountedByTheDeviceThatTheHostHas(t *testing.T) {
 				t.Errorf("%+v", got[1])
 			}
 		})
+	}
+}
+
+// The kernel tells zeros of functions that the driver does not count.
+func TestFunctionsOfWhichRouteNetlinkTellsOnlyZerosHaveNoValue(t *testing.T) {
+	t.Parallel()
+	got := octetsOf([]netlink.VfInfo{{ID: 0, TxBytes: 7, RxBytes: 8}, {ID: 1}, {ID: 2, Broadcast: 1}})
+	if got[0] != (octets{7, 8, nil}) || got[2] != (octets{}) || !errors.Is(got[1].err, nicfiles.ErrUnreadable) || len(got) != 3 {
+		t.Errorf("%+v", got)
+	}
+	m := newMachine(t, t.TempDir())
+	m.nic(0)
+	m.functions(0, 1, false)
+	m.remove("sys/class/net/ens1f0v0")
+	m.remove("sys/devices/pci0000:3a/0000:3b:01.0/net") // a guest has it
+	h := m.open(nil)
+	functions, err := nics(t, h)[0].Ports[0].Meter.Functions(t.Context())
+	if err != nil || len(functions) != 1 {
+		t.Fatal(functions, err)
+	}
+	for _, c := range []niccount.Counter{functions[0].TxOctets, functions[0].RxOctets} {
+		if !errors.Is(c.Err, niccount.ErrAbsent) || c.Value != 0 || !strings.Contains(c.Err.Error(), "ens1f0np0 vf 0") {
+			t.Errorf("a function that nothing is told of: %+v", c)
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/vishvananda/netlink"
+
 	"fairlane/agent"
 	"fairlane/ccconfig/adopt"
 	"fairlane/ccconfig/niccount"
@@ -125,7 +127,7 @@ func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 	if len(m.port.Functions) == 0 {
 		return nil, nil
 	}
-	var byLink map[int][2]uint64
+	var byLink map[int]octets
 	var linkErr error
 	out := make([]agent.Function, len(m.port.Functions))
 	for i, f := range m.port.Functions {
@@ -143,12 +145,17 @@ func (m *meter) Functions(ctx context.Context) ([]agent.Function, error) {
 			}
 			out[i].Name = m.port.NetDev + " vf " + strconv.Itoa(f.Index)
 			o, ok := byLink[f.Index]
-			err := linkErr
-			if err == nil && !ok {
-				err = fmt.Errorf("%s: %w", out[i].Name, niccount.ErrAbsent)
+			switch {
+			case linkErr != nil:
+				o.err = linkErr
+			case !ok:
+				o.err = niccount.ErrAbsent
 			}
-			out[i].TxOctets = niccount.Counter{Name: "tx_octets", Value: o[0], Err: err}
-			out[i].RxOctets = niccount.Counter{Name: "rx_octets", Value: o[1], Err: err}
+			if o.err != nil {
+				o = octets{err: fmt.Errorf("%s: %w", out[i].Name, o.err)}
+			}
+			out[i].TxOctets = niccount.Counter{Name: "tx_octets", Value: o.sent, Err: o.err}
+			out[i].RxOctets = niccount.Counter{Name: "rx_octets", Value: o.received, Err: o.err}
 		}
 	}
 	return out, ctx.Err()
@@ -170,18 +177,33 @@ func (m *meter) pair(ctx context.Context, netdev, tx, rx string) (sent, received
 	return read(tx), read(rx)
 }
 
+// octets is what route netlink tells that a function has sent and received.
+type octets struct {
+	sent, received uint64
+	err            error
+}
+
 // octets asks route netlink what functions have sent and received.
-func (m *meter) octets(ctx context.Context) (map[int][2]uint64, error) {
-	out := map[int][2]uint64{}
+func (m *meter) octets(ctx context.Context) (map[int]octets, error) {
 	if m.host.counts == nil {
-		return out, nil
+		return map[int]octets{}, nil
 	}
 	vfs, err := m.host.counts.functions(ctx, m.port.NetDev)
-	if err != nil {
-		return out, err
-	}
+	return octetsOf(vfs), err
+}
+
+// errOnlyZeros is that of a function without statistics, or without any traffic: the kernel tells zeros for both, as it does
+// not say whether the driver counts.
+var errOnlyZeros = fmt.Errorf("route netlink has nothing but zeros, as of a function that the driver does not count: %w", nicfiles.ErrUnreadable)
+
+func octetsOf(vfs []netlink.VfInfo) map[int]octets {
+	out := make(map[int]octets, len(vfs))
 	for _, v := range vfs {
-		out[v.ID] = [2]uint64{v.TxBytes, v.RxBytes}
+		o := octets{v.TxBytes, v.RxBytes, nil}
+		if v.TxBytes|v.RxBytes|v.TxPackets|v.RxPackets|v.Multicast|v.Broadcast|v.TxDropped|v.RxDropped == 0 {
+			o.err = errOnlyZeros
+		}
+		out[v.ID] = o
 	}
-	return out, nil
+	return out
 }

@@ -248,6 +248,9 @@ func (p *prober) way(b nicparam.Backend, f *PortFound) (w nicfiles.Way, why stri
 		if _, missing := p.files.List(configfs); missing != nil {
 			return nil, "/" + configfs + " is not there: mount configfs at /sys/kernel/config and load rdma_cm"
 		}
+		if _, missing := p.files.List(configfs + "/" + f.RDMA); missing != nil && p.options.Look {
+			return nil, "/" + configfs + "/" + f.RDMA + " is not there: the agent makes it when it serves; until then connections have the kernel's defaults"
+		}
 		w, err = nicfiles.Configfs(p.files, p.table, f.Port)
 		why = "rdma_cm in configfs"
 	case nicparam.Devlink, nicparam.Link:

@@ -1152,7 +1152,7 @@ type FabricCreate struct {
 	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
 	Plane *Plane `json:"plane,omitempty"`
 
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `ethernet:PATH` (an inventory) or `file:PATH`.
+	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
 
 	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
@@ -1167,7 +1167,7 @@ type FabricList struct {
 
 // FabricUpdate defines model for FabricUpdate.
 type FabricUpdate struct {
-	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `ethernet:PATH` (an inventory) or `file:PATH`.
+	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
 
 	// TimeScale Seconds of the fabric's own time in one second of ours; 1 for hardware.
@@ -1588,7 +1588,7 @@ type PlanPlane string
 
 // PlanCreate defines model for PlanCreate.
 type PlanCreate struct {
-	// KeepPlacements Leave tenants on the service levels of the plan in force where these still serve.
+	// KeepPlacements Leave tenants on the service levels of the plan in force where these still serve, and on RoCE on their virtual functions.
 	KeepPlacements *bool           `json:"keep_placements,omitempty"`
 	Options        *CompileOptions `json:"options,omitempty"`
 
@@ -2290,7 +2290,7 @@ type SnapshotList struct {
 	NextCursor *string    `json:"next_cursor,omitempty"`
 }
 
-// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `ethernet:PATH` (an inventory) or `file:PATH`.
+// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 type Source = string
 
 // Stage defines model for Stage.

@@ -11,44 +11,14 @@ import (
 // are nil give none. Trust is that by DSCP where the application table has an entry by DSCP, as the mlx5 driver has it.
 func (o *IEEE) Settings(port int) []nicparam.Setting {
 	var out []nicparam.Setting
-	add := func(name string, index int, v uint64) {
-		out = append(out, nicparam.Setting{Key: nicparam.Key{Port: port, Name: name, Index: index}, Value: v})
-	}
-	trust := uint64(nicparam.TrustPCP)
-	if len(o.byDSCP()) > 0 {
-		trust = nicparam.TrustDSCP
-	}
-	add("trust", 0, trust)
-	for _, a := range o.byDSCP() {
-		add("dscp2prio", int(a.Protocol), uint64(a.Priority))
-	}
-	if e := o.ETS; e != nil {
-		for _, row := range []struct {
-			name   string
-			values *[8]uint8
-		}{{"prio2tc", &e.PrioTC}, {"tsa", &e.TSA}, {"tc_bw", &e.TxBW}} {
-			for i, v := range row.values {
-				add(row.name, i, uint64(v))
+	for _, row := range []struct {
+		name string
+		size int
+	}{{"trust", 1}, {"dscp2prio", dscps}, {"prio2tc", 8}, {"tsa", 8}, {"tc_bw", 8}, {"tc_maxrate", 8}, {"pfc", 8}, {"cable_len", 1}, {"prio2buffer", 8}, {"buffer_size", 8}} {
+		for i := range row.size {
+			if v, ok := o.Value(row.name, i); ok {
+				out = append(out, nicparam.Setting{Key: nicparam.Key{Port: port, Name: row.name, Index: i}, Value: v})
 			}
-		}
-	}
-	if o.MaxRate != nil {
-		for i, v := range o.MaxRate {
-			add("tc_maxrate", i, v)
-		}
-	}
-	if p := o.PFC; p != nil {
-		for i := range 8 {
-			add("pfc", i, uint64(p.Enabled>>i&1))
-		}
-		add("cable_len", 0, uint64(p.Delay))
-	}
-	if b := o.Buffer; b != nil {
-		for i, v := range b.PrioBuffer {
-			add("prio2buffer", i, uint64(v))
-		}
-		for i, v := range b.Size {
-			add("buffer_size", i, uint64(v))
 		}
 	}
 	return out
@@ -60,7 +30,7 @@ func (o *IEEE) Value(name string, index int) (uint64, bool) {
 	case name == "dscp2prio":
 		return o.prioOf(index)
 	case name == "trust" && index == 0:
-		if slices.ContainsFunc(o.Apps, func(a App) bool { return a.Selector == SelectorDSCP && a.Protocol < 64 }) {
+		if slices.ContainsFunc(o.Apps, App.byDSCP) {
 			return nicparam.TrustDSCP, true
 		}
 		return nicparam.TrustPCP, true
@@ -85,32 +55,21 @@ func (o *IEEE) Value(name string, index int) (uint64, bool) {
 	return 0, false
 }
 
-// prioOf is the priority of a DSCP by the application table, of several entries the highest.
+// dscps is how many DSCPs there are.
+const dscps = 64
+
+// byDSCP tells whether an entry gives a DSCP its priority.
+func (a App) byDSCP() bool { return a.Selector == SelectorDSCP && a.Protocol < dscps }
+
+// prioOf is the priority of a DSCP by the application table. Of several entries of one DSCP the highest priority counts, as
+// the kernel has it.
 func (o *IEEE) prioOf(dscp int) (most uint64, found bool) {
 	for _, a := range o.Apps {
-		if a.Selector == SelectorDSCP && int(a.Protocol) == dscp && a.Protocol < 64 {
+		if a.byDSCP() && int(a.Protocol) == dscp {
 			most, found = max(most, uint64(a.Priority)), true
 		}
 	}
 	return most, found
-}
-
-// byDSCP are the entries by DSCP, one for each, by DSCP. Of several entries of one DSCP the highest priority counts, as
-// the kernel has it.
-func (o *IEEE) byDSCP() []App {
-	var out []App
-	for _, a := range o.Apps {
-		if a.Selector == SelectorDSCP && a.Protocol < 64 {
-			out = append(out, a)
-		}
-	}
-	slices.SortFunc(out, func(a, b App) int {
-		if a.Protocol != b.Protocol {
-			return int(a.Protocol) - int(b.Protocol)
-		}
-		return int(b.Priority) - int(a.Priority)
-	})
-	return slices.CompactFunc(out, func(a, b App) bool { return a.Protocol == b.Protocol })
 }
 
 // Change is what brings a port from one state to another: objects to set, and then entries to delete. A new entry is
@@ -148,7 +107,7 @@ func (o *IEEE) Plan(set []nicparam.Setting) (Change, error) {
 
 // apps plans the entries by DSCP.
 func (c *Change) apps(o *IEEE, wanted map[int]uint64, trust int) error {
-	left, before := map[uint16]bool{}, len(o.byDSCP())
+	left := map[uint16]bool{}
 	for _, a := range o.Apps {
 		if a.Selector != SelectorDSCP {
 			continue
@@ -168,13 +127,13 @@ func (c *Change) apps(o *IEEE, wanted map[int]uint64, trust int) error {
 		}
 		return nil
 	}
-	for dscp := range 64 {
+	for dscp := range dscps {
 		if want, ok := wanted[dscp]; ok && !left[uint16(dscp)] {
 			c.Set.Apps = append(c.Set.Apps, App{SelectorDSCP, uint8(want), uint16(dscp)})
 			left[uint16(dscp)] = true
 		}
 	}
-	if trust < 0 && before == 0 && len(left) > 0 {
+	if trust < 0 && len(left) > 0 && !slices.ContainsFunc(o.Apps, App.byDSCP) {
 		return &FormatError{"trust", "no value, with the first priority of a DSCP, which turns it to dscp", "dscp in the set"}
 	}
 	if trust == nicparam.TrustDSCP && len(left) == 0 {

@@ -152,7 +152,6 @@ func TestPlanRefusesWhatCannotCome(t *testing.T) {
 	}
 }
 
-// After a planned change the port has what was wanted, everything else is as it was, and a second plan is empty.
 // TestPlanGoesBackToBeforeTheFirstPriorityOfADSCP has values as they were read of a port without entries, where the DSCP
 // read as priority 0.
 func TestPlanGoesBackToBeforeTheFirstPriorityOfADSCP(t *testing.T) {
@@ -165,6 +164,7 @@ func TestPlanGoesBackToBeforeTheFirstPriorityOfADSCP(t *testing.T) {
 	}
 }
 
+// After a planned change the port has what was wanted, everything else is as it was, and a second plan is empty.
 func TestAPlannedChangeLeadsToWhatWasWanted(t *testing.T) {
 	t.Parallel()
 	table := nicparam.New(nicparam.Caps{})

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +40,6 @@ type Way struct {
 	target string
 	port   nicfiles.Port
 	table  *nicparam.Table
-	keys   []nicparam.Key
 }
 
 var _ nicfiles.Way = (*Way)(nil)
@@ -51,31 +49,27 @@ func New(client Client, table *nicparam.Table, pci string, port nicfiles.Port) (
 	if port.NetDev == "" || pci == "" {
 		return nil, fmt.Errorf("port %d: found network device %q of %q, want both", port.Number, nicparam.Clip(port.NetDev), nicparam.Clip(pci))
 	}
-	w := &Way{client: client, target: pci, port: port, table: table}
-	for _, p := range table.By(nicparam.DMS) {
-		for i := range p.Scope.Size() {
-			w.keys = append(w.keys, nicparam.Key{Port: port.Number, Name: p.Name, Index: i})
-		}
-	}
-	return w, nil
+	return &Way{client: client, target: pci, port: port, table: table}, nil
 }
 
 // Backend implements nicfiles.Way.
 func (w *Way) Backend() nicparam.Backend { return nicparam.DMS }
 
 // Keys implements nicfiles.Way.
-func (w *Way) Keys() []nicparam.Key { return w.keys }
+func (w *Way) Keys() []nicparam.Key { return nicfiles.KeysOf(w.table, nicparam.DMS, w.port.Number) }
+
+// Knows implements nicfiles.Way.
+func (w *Way) Knows(k nicparam.Key) bool {
+	return k.Port == w.port.Number && nicfiles.LeadsTo(w.table, nicparam.DMS, k.Name, k.Index) != nil
+}
 
 // path is the leaf that holds a key.
 func (w *Way) path(k nicparam.Key) (*gnmi.Path, error) {
-	p, ok := w.table.Find(k.Name)
-	if !ok || k.Port != w.port.Number || k.Index < 0 || k.Index >= p.Scope.Size() {
+	if !w.Knows(k) {
 		return nil, fmt.Errorf("%s by dms: %w", k, nicfiles.ErrAbsent)
 	}
-	s, ok := p.Source(nicparam.DMS)
-	if !ok {
-		return nil, fmt.Errorf("%s by dms: %w", k, nicfiles.ErrAbsent)
-	}
+	p, _ := w.table.Find(k.Name)
+	s, _ := p.Source(nicparam.DMS)
 	out := &gnmi.Path{Elem: []*gnmi.PathElem{{Name: "interfaces"}, {Name: "interface", Key: map[string]string{"name": w.port.NetDev}}}}
 	for word := range strings.SplitSeq(s.Name, "/") {
 		name, rest, keyed := strings.Cut(word, "[")
@@ -245,7 +239,8 @@ func (w *Way) Write(ctx context.Context, set []nicparam.Setting) []error {
 
 func (w *Way) write(ctx context.Context, set []nicparam.Setting) error {
 	request := &gnmi.SetRequest{Prefix: &gnmi.Path{Target: w.target}}
-	var mask *uint8
+	var pfc *gnmi.Update // one for all priorities
+	var mask uint8
 	for _, s := range set {
 		path, err := w.path(s.Key)
 		if err != nil {
@@ -255,17 +250,15 @@ func (w *Way) write(ctx context.Context, set []nicparam.Setting) error {
 			request.Update = append(request.Update, &gnmi.Update{Path: path, Val: w.typed(s)})
 			continue
 		}
-		if mask == nil {
+		if pfc == nil {
 			if mask, err = w.pauseNow(ctx, path); err != nil {
 				return fmt.Errorf("%s by dms: %w", s.Key, err)
 			}
-			request.Update = append(request.Update, &gnmi.Update{Path: path})
+			pfc = &gnmi.Update{Path: path}
+			request.Update = append(request.Update, pfc)
 		}
-		*mask = *mask&^(1<<s.Index) | uint8(s.Value&1)<<s.Index
-	}
-	if mask != nil {
-		i := slices.IndexFunc(request.Update, func(u *gnmi.Update) bool { return u.Val == nil })
-		request.Update[i].Val = text(digits(*mask))
+		mask = mask&^(1<<s.Index) | uint8(s.Value&1)<<s.Index
+		pfc.Val = text(digits(mask))
 	}
 	if _, err := w.client.Set(ctx, request); err != nil {
 		return fmt.Errorf("dms of %s: %w", w.target, kind(err, nicfiles.ErrRefused))
@@ -274,13 +267,12 @@ func (w *Way) write(ctx context.Context, set []nicparam.Setting) error {
 }
 
 // pauseNow is the priorities with pause, for those that a set leaves out.
-func (w *Way) pauseNow(ctx context.Context, path *gnmi.Path) (*uint8, error) {
+func (w *Way) pauseNow(ctx context.Context, path *gnmi.Path) (uint8, error) {
 	leaf, err := w.get(ctx, path)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	mask, err := pause(leaf)
-	return &mask, err
+	return pause(leaf)
 }
 
 func digits(mask uint8) string {

@@ -89,6 +89,11 @@ type Receipt struct {
 	Fields []FieldReceipt `json:"fields"`
 }
 
+// Note adds a field.
+func (r *Receipt) Note(field string, o Outcome, detail string) {
+	r.Fields = append(r.Fields, FieldReceipt{Field: field, Outcome: o, Detail: detail})
+}
+
 // Driver reads and writes one plane's devices. Methods are safe for concurrent use on
 // different devices.
 type Driver interface {

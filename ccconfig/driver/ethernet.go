@@ -11,7 +11,6 @@ import (
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/nicparam"
-	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -27,7 +26,13 @@ const (
 type NICState struct {
 	Params []NICParam      `json:"params"`         // by name, then index, each once
 	WRCC   *wrcc.NICConfig `json:"wrcc,omitempty"` // on PlaneWRCC
+	// AllShares says that Params has every share of a virtual function (ShareParam) that there is to be: a function
+	// without one is to have none, 0, as after its tenant left.
+	AllShares bool `json:"all_shares,omitempty"`
 }
+
+// ShareParam is the rate that a virtual function has for sure, in Mbit/s, by its index; 0 is none.
+const ShareParam = "vf_tx_share"
 
 // NICParam is the value of one parameter of a NIC port.
 type NICParam struct {
@@ -62,25 +67,6 @@ type QueueCapabilities struct {
 
 // ethernet reports whether the device is on a plane without LIDs.
 func (d Device) ethernet() bool { return d.Plane == PlaneRoCE || d.Plane == PlaneWRCC }
-
-func (d Device) validateEthernet() error {
-	switch d.Kind {
-	case subnet.KindSwitch:
-		if d.ID.Port != 0 {
-			return fmt.Errorf("device %s: port %d of a switch, want 0: a switch is managed as a whole", d, d.ID.Port)
-		}
-		if d.Ports < 1 || d.Ports > MaxSwitchPorts {
-			return fmt.Errorf("device %s: %d ports, want 1 to %d", d, d.Ports, MaxSwitchPorts)
-		}
-	case subnet.KindCA:
-		if d.ID.Port < 1 || d.ID.Port > MaxSwitchPorts {
-			return fmt.Errorf("device %s: port %d of a NIC, want 1 to %d", d, d.ID.Port, MaxSwitchPorts)
-		}
-	default:
-		return fmt.Errorf("device %s: kind %d, want %d (NIC) or %d (switch) on plane %q", d, d.Kind, subnet.KindCA, subnet.KindSwitch, d.Plane)
-	}
-	return nil
-}
 
 // validateRanges checks that every parameter exists and holds what some device's register can, and the order.
 func (s *NICState) validateRanges() error {
@@ -125,7 +111,7 @@ var richest = sync.OnceValue(func() *nicparam.Table {
 
 // diffNIC notes the wanted parameters that are absent or different.
 func diffNIC(ds *ibcc.Differences, want, got *NICState) {
-	for _, w := range want.Params {
+	for _, w := range slices.Concat(want.Params, want.Cleared(got)) {
 		g, ok := got.Param(w.Name, w.Index)
 		if !ok {
 			ds.Add("nic."+w.key(), strconv.FormatUint(w.Value, 10), ibcc.Absent)
@@ -158,6 +144,24 @@ func diffSenders(ds *ibcc.Differences, want, got *wrcc.NICConfig) {
 	})
 }
 
+// Cleared lists, each with value 0, the shares of functions that an observed state has and s, having all that there are
+// to be, has not. A driver writes them with Params.
+func (s *NICState) Cleared(got *NICState) []NICParam {
+	if !s.AllShares {
+		return nil
+	}
+	var out []NICParam
+	for _, g := range got.Params {
+		if g.Name != ShareParam || g.Value == 0 {
+			continue
+		}
+		if _, wanted := s.Param(g.Name, g.Index); !wanted {
+			out = append(out, NICParam{Name: g.Name, Index: g.Index})
+		}
+	}
+	return out
+}
+
 // Param returns the value of a parameter; false when the state has none.
 func (s *NICState) Param(name string, index int) (uint64, bool) {
 	i, ok := slices.BinarySearchFunc(s.Params, NICParam{Name: name, Index: index}, compareParams)
@@ -171,7 +175,7 @@ func (s *NICState) Param(name string, index int) (uint64, bool) {
 func (s *NICState) Sort() { slices.SortFunc(s.Params, compareParams) }
 
 func (s *NICState) clone() *NICState {
-	out := &NICState{Params: slices.Clone(s.Params)}
+	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares}
 	if s.WRCC != nil {
 		out.WRCC = s.WRCC.Clone()
 	}

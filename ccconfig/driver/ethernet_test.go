@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,14 +76,7 @@ func TestEthernetSettingsValidate(t *testing.T) {
 	} {
 		s := c.settings
 		c.change(&s)
-		for what, r := range map[string]struct {
-			err  error
-			says string
-		}{"ranges": {s.ValidateRanges(c.device), c.ranges}, "sense": {s.Validate(c.device), c.senses}} {
-			if (r.err == nil) != (r.says == "") || r.err != nil && !strings.Contains(r.err.Error(), r.says) {
-				t.Errorf("%s, %s: error %v, want one that says %q", name, what, r.err, r.says)
-			}
-		}
+		judged(t, name, s, c.device, c.ranges, c.senses)
 	}
 }
 
@@ -109,6 +103,26 @@ func TestEveryParameterHasItsRangeInSettings(t *testing.T) {
 	}
 }
 
+// dividedSettings has every share that there is to be: that of function 1.
+func dividedSettings() Settings {
+	return Settings{NIC: &NICState{AllShares: true, Params: []NICParam{{Name: ShareParam, Index: 1, Value: 40}}}}
+}
+
+// share gives a function a share.
+func share(s *Settings, function int, mbps uint64) {
+	s.NIC.Params = slices.DeleteFunc(s.NIC.Params, func(p NICParam) bool { return p.Name == ShareParam && p.Index == function })
+	s.NIC.Params = append(s.NIC.Params, NICParam{ShareParam, function, mbps})
+	s.NIC.Sort()
+}
+
+func TestTheShareParameterIsOneOfTheTable(t *testing.T) {
+	t.Parallel()
+	p, ok := richest().Find(ShareParam)
+	if !ok || p.Scope != nicparam.ScopeFunction || p.Unit != "Mbit/s" || !p.Legal(0) {
+		t.Errorf("%s: %+v", ShareParam, p)
+	}
+}
+
 func TestEthernetDiff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -121,6 +135,10 @@ func TestEthernetDiff(t *testing.T) {
 		"a value at an index": {nicSettings(), func(g *Settings) { g.NIC.Params[3].Value = 10 }, "nic.vf_tx_weight[3]: want 40, got 10"},
 		"another index":       {nicSettings(), func(g *Settings) { g.NIC.Params[3].Index = 10 }, "nic.vf_tx_weight[3]: want 40, got absent"},
 		"nobody asked":        {nicSettings(), func(g *Settings) { g.NIC.Params = append(g.NIC.Params, NICParam{Name: "zzz", Value: 5}) }, ""},
+		"somebody's share":    {nicSettings(), func(g *Settings) { share(g, 1, 500) }, ""},
+		"a share of nobody's": {dividedSettings(), func(g *Settings) { share(g, 2, 500) }, "nic.vf_tx_share[2]: want 0, got 500"},
+		"no share":            {dividedSettings(), func(g *Settings) { share(g, 2, 0) }, ""},
+		"another share":       {dividedSettings(), func(g *Settings) { share(g, 1, 500) }, "nic.vf_tx_share[1]: want 40, got 500"},
 		"no NIC":              {nicSettings(), func(g *Settings) { g.NIC = nil }, "nic: want settings, got absent"},
 		"no senders at all":   {senderSettings(), func(g *Settings) { g.NIC.WRCC = nil }, "nic.wrcc: want settings, got absent"},
 		"domain":              {senderSettings(), func(g *Settings) { g.NIC.WRCC.Domain = 4 }, "nic.wrcc.domain: want 3, got 4"},

@@ -17,10 +17,10 @@ const MaxSwitchPorts = 254
 // LID, and port 0 with 1 to 254 external ports on a switch or port 1 to 254 on a channel
 // adapter or NIC. On Ethernet there is no LID.
 func (d Device) Validate() error {
+	adapter := "channel adapter"
 	if d.ethernet() {
-		return d.validateEthernet()
-	}
-	if !d.LID.IsUnicast() {
+		adapter = "NIC"
+	} else if !d.LID.IsUnicast() {
 		return fmt.Errorf("device %s: LID %d, want 1 to %d", d, d.LID, ident.MaxUnicastLID)
 	}
 	switch d.Kind {
@@ -33,10 +33,10 @@ func (d Device) Validate() error {
 		}
 	case subnet.KindCA:
 		if d.ID.Port < 1 || d.ID.Port > MaxSwitchPorts {
-			return fmt.Errorf("device %s: port %d of a channel adapter, want 1 to %d", d, d.ID.Port, MaxSwitchPorts)
+			return fmt.Errorf("device %s: port %d of a %s, want 1 to %d", d, d.ID.Port, adapter, MaxSwitchPorts)
 		}
 	default:
-		return fmt.Errorf("device %s: kind %d, want %d (channel adapter) or %d (switch)", d, d.Kind, subnet.KindCA, subnet.KindSwitch)
+		return fmt.Errorf("device %s: kind %d, want %d (%s) or %d (switch) on plane %q", d, d.Kind, subnet.KindCA, adapter, subnet.KindSwitch, d.Plane)
 	}
 	return nil
 }

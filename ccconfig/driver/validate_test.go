@@ -83,14 +83,7 @@ func TestSettingsValidate(t *testing.T) {
 			t.Parallel()
 			s := c.settings
 			c.change(&s)
-			for what, r := range map[string]struct {
-				err  error
-				says string
-			}{"ranges": {s.ValidateRanges(c.device), c.ranges}, "sense": {s.Validate(c.device), c.senses}} {
-				if (r.err == nil) != (r.says == "") || r.err != nil && !strings.Contains(r.err.Error(), r.says) {
-					t.Errorf("%s: error %v, want one that says %q", what, r.err, r.says)
-				}
-			}
+			judged(t, name, s, c.device, c.ranges, c.senses)
 		})
 	}
 }
@@ -175,5 +168,18 @@ func TestDeviceString(t *testing.T) {
 	d.Name = ""
 	if got := d.String(); got != "0x0000000000000011:1" {
 		t.Errorf("%q", got)
+	}
+}
+
+// judged checks what ranges and sense say of settings for a device; an empty text is no error.
+func judged(t *testing.T, name string, s Settings, d Device, ranges, senses string) {
+	t.Helper()
+	for what, r := range map[string]struct {
+		err  error
+		says string
+	}{"ranges": {s.ValidateRanges(d), ranges}, "sense": {s.Validate(d), senses}} {
+		if (r.err == nil) != (r.says == "") || r.err != nil && !strings.Contains(r.err.Error(), r.says) {
+			t.Errorf("%s, %s: error %v, want one that says %q", name, what, r.err, r.says)
+		}
 	}
 }

@@ -65,14 +65,7 @@ func TestWRCCSettingsValidate(t *testing.T) {
 	} {
 		s := c.settings
 		c.change(&s)
-		for what, r := range map[string]struct {
-			err  error
-			says string
-		}{"ranges": {s.ValidateRanges(c.device), c.ranges}, "sense": {s.Validate(c.device), c.senses}} {
-			if (r.err == nil) != (r.says == "") || r.err != nil && !strings.Contains(r.err.Error(), r.says) {
-				t.Errorf("%s, %s: error %v, want one that says %q", name, what, r.err, r.says)
-			}
-		}
+		judged(t, name, s, c.device, c.ranges, c.senses)
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
-	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
@@ -37,13 +36,6 @@ type place struct {
 }
 
 func newAgent(s *session) *agent { return &agent{s: s, names: map[string]string{}} }
-
-func (a *agent) serves(dev driver.Device) error {
-	if dev.Kind != subnet.KindCA {
-		return fmt.Errorf("a host agent has NIC ports, not switches: want dialect %q or %q", SONiC, OpenConfig)
-	}
-	return nil
-}
 
 // observed is a port as it was read.
 type observed struct {

@@ -17,6 +17,7 @@ import (
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/grpclink"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
 )
@@ -87,6 +88,42 @@ func TestAPortIsFoundByItsIdentity(t *testing.T) {
 			t.Errorf("%d requests for two readings, want 4: values and identity", w.gets)
 		}
 	})
+}
+
+func TestSharesThatAreNotWantedAnyMoreGo(t *testing.T) {
+	t.Parallel()
+	r, a, devs := twoPorts(t)
+	d := r.driver(t, gnmi.Agent)
+	share := func(function int) nicparam.Key { return keyOf(1, driver.ShareParam, function) }
+	for function, mbps := range []uint64{100, 200, 0, 400} {
+		a.ports[0].values[share(function)] = mbps
+	}
+	want := params(driver.NICParam{Name: driver.ShareParam, Index: 1, Value: 250})
+	if _, err := d.Apply(t.Context(), devs[0], want); err != nil {
+		t.Fatal(err)
+	}
+	if a.ports[0].values[share(0)] != 100 || a.ports[0].values[share(1)] != 250 {
+		t.Errorf("a set of some parameters: %v", a.ports[0].values)
+	}
+	want.NIC.AllShares, want.NIC.Params[0].Value = true, 300
+	receipt, err := d.Apply(t.Context(), devs[0], want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fields(receipt, driver.OutcomeAcknowledged); !slices.Equal(got, []string{"nic.vf_tx_share", "nic.vf_tx_share[1]", "nic.vf_tx_share[3]"}) {
+		t.Errorf("acknowledged %q", got)
+	}
+	for function, mbps := range []uint64{0, 300, 0, 0} {
+		if got := a.ports[0].values[share(function)]; got != mbps {
+			t.Errorf("function %d has %d Mbit/s, want %d", function, got, mbps)
+		}
+	}
+	if got, err := d.Read(t.Context(), devs[0]); err != nil || !want.Equal(got) {
+		t.Errorf("read back: %v, %v", want.Diff(got), err)
+	}
+	if _, err := d.Apply(t.Context(), devs[0], want); err != nil || r.sets("host-1") != 2 {
+		t.Errorf("again: %v, %d Sets, want 2", err, r.sets("host-1"))
+	}
 }
 
 func TestAPortThatMovesIsFoundAgain(t *testing.T) {
@@ -450,15 +487,11 @@ func TestTheDriverClosesAndHidesItsKeys(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	good := gnmi.Options{Insecure: true, Target: func(driver.Device) (gnmi.Target, error) { return gnmi.Target{}, nil }}
+	good := gnmi.Options{Options: grpclink.Options{Insecure: true}, Target: func(driver.Device) (gnmi.Target, error) { return gnmi.Target{}, nil }}
 	for name, change := range map[string]func(*gnmi.Options){
-		"no target":          func(o *gnmi.Options) { o.Target = nil },
-		"neither":            func(o *gnmi.Options) { o.Insecure = false },
-		"negative timeout":   func(o *gnmi.Options) { o.Timeout = -1 },
-		"an hour":            func(o *gnmi.Options) { o.Timeout = time.Hour },
-		"none in flight":     func(o *gnmi.Options) { o.InFlight = -1 },
-		"too many in flight": func(o *gnmi.Options) { o.InFlight = gnmi.MaxInFlight + 1 },
-		"a long role":        func(o *gnmi.Options) { o.Role = strings.Repeat("r", gnmi.MaxRole+1) },
+		"no target":   func(o *gnmi.Options) { o.Target = nil },
+		"neither":     func(o *gnmi.Options) { o.Insecure = false },
+		"a long role": func(o *gnmi.Options) { o.Role = strings.Repeat("r", gnmi.MaxRole+1) },
 	} {
 		o := good
 		change(&o)

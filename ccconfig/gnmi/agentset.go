@@ -16,6 +16,7 @@ import (
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/grpclink"
 	"fairlane/wrcc"
 )
 
@@ -58,7 +59,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 		if len(w.ops) == 0 {
 			done = driver.OutcomeUnchanged
 		}
-		note(&r, w.field, done, pending[w.key])
+		r.Note(w.field, done, pending[w.key])
 	}
 	return r, nil
 }
@@ -86,7 +87,9 @@ func (o *observed) wishes(want *driver.NICState, rows *nicparam.Table) (out []wi
 	changed = &driver.NICState{}
 	var params gnmid.Path // of the port, or of the card
 	of := -1
-	for _, p := range want.Params {
+	told := driver.NICState{Params: slices.Concat(want.Params, want.Cleared(o.settings))}
+	told.Sort()
+	for _, p := range told.Params {
 		row, known := rows.Find(p.Name)
 		w := wish{field: "nic." + p.Name, key: nicparam.Key{Port: o.port, Name: p.Name, Index: p.Index}}
 		if p.Index > 0 {
@@ -164,7 +167,7 @@ func (o *observed) senders(want *wrcc.NICConfig) wish {
 func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, cause error) (driver.Receipt, error) {
 	var r driver.Receipt
 	err := a.s.classify(ctx, "set", dev, cause)
-	whole := outcome(err)
+	whole := grpclink.Outcome(err)
 	failures := nicyang.Failures(cause)
 	if len(failures) > 0 {
 		err = fmt.Errorf("set of %s: %w: %s", dev, kindOfFailures(err, failures), sentences(failures))
@@ -172,7 +175,7 @@ func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, c
 	}
 	for _, w := range wishes {
 		if len(w.ops) == 0 {
-			note(&r, w.field, driver.OutcomeUnchanged, "")
+			r.Note(w.field, driver.OutcomeUnchanged, "")
 			continue
 		}
 		o, detail := whole, err.Error()
@@ -181,7 +184,7 @@ func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, c
 		} else if len(failures) > 0 { // the transaction was undone because of others
 			o, detail = driver.OutcomeSkipped, ""
 		}
-		note(&r, w.field, o, detail)
+		r.Note(w.field, o, detail)
 	}
 	return r, err
 }
@@ -208,7 +211,7 @@ func kindOfFailures(err error, failures []nicyang.Failure) error {
 			return kind
 		}
 	}
-	return kindOfError(err)
+	return grpclink.KindOfError(err)
 }
 
 // maxSentences bounds how many of a Set's failures an error tells.

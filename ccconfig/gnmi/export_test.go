@@ -146,3 +146,12 @@ func JudgeOpenConfig(interfaces, policies, classifiers []byte, n int) ([]PortSch
 	f.schedules(served, Expectation{DSCP: 26, Queue: 3}, func(port string) int { return q.queueOf(m, port, cnpDSCP) })
 	return served, f.told(m.ports[:n]), nil
 }
+
+// NameIn takes a switch's name out of an answer with one value.
+func NameIn(d Dialect, v *gpb.TypedValue) (string, error) {
+	var by switchDialect = &sonic{}
+	if d == OpenConfig {
+		by = &openConfig{}
+	}
+	return by.nameIn(answer{updates: []*gpb.Update{{Val: v}}})
+}

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"google.golang.org/grpc/codes"
 
-	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/ecn"
 	"fairlane/ccconfig/gnmi"
@@ -20,12 +18,9 @@ import (
 
 // fakeOpenConfig is a switch with openconfig-qos: leaves by path.
 type fakeOpenConfig struct {
-	gnmid.Watchers
+	bent
 
-	mu      sync.Mutex
-	leaves  []gnmid.Leaf
-	clamp   bool
-	partial bool
+	leaves []gnmid.Leaf
 }
 
 const (
@@ -48,6 +43,7 @@ func (s *fakeOpenConfig) reset(ports int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaves = nil
+	s.system()
 	s.rule("lossless", ecn.Marking{Min: 250_000, Max: 1_048_576, PMaxPct: 5})
 	for p := 1; p <= ports; p++ {
 		s.put(ocQueue(p, "3")+"/config/queue-management-profile", gnmid.String("lossless"), gnmid.ClassConfig)
@@ -55,6 +51,20 @@ func (s *fakeOpenConfig) reset(ports int) {
 		s.put(ocQueue(p, "3")+"/state/transmit-octets", gnmid.Uint(uint64(1000*p)), gnmid.ClassOperational)
 		s.put(ocQueue(p, "3")+"/state/ecn-marked-pkts", gnmid.Uint(uint64(p)), gnmid.ClassOperational)
 	}
+}
+
+// system makes the leaf that has the name. The caller holds the lock.
+func (s *fakeOpenConfig) system() {
+	if s.name != "" {
+		s.put("/system/state/hostname", gnmid.String(s.name), gnmid.ClassState)
+	}
+}
+
+func (s *fakeOpenConfig) call(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.name = name
+	s.system()
 }
 
 func (s *fakeOpenConfig) rule(name string, m ecn.Marking) {
@@ -144,71 +154,39 @@ func (s *fakeOpenConfig) text(at string) string {
 	return ""
 }
 
-type openConfigFaults struct {
-	faults
-
-	switches map[string]*fakeOpenConfig
-}
-
-func (f openConfigFaults) with(d driver.Device, do func(*fakeOpenConfig)) {
-	s := f.switches[host(d)]
+func (s *fakeOpenConfig) marking(ports int) (out []ecn.QueueMarking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	do(s)
+	for p := 1; p <= ports; p++ {
+		name := s.text(ocQueue(p, "3") + "/config/queue-management-profile")
+		if name == "" {
+			continue
+		}
+		at := fmt.Sprintf("%s[name=%s]/wred/uniform/config/", ocProfiles, name)
+		m := ecn.Marking{}
+		_, _ = fmt.Sscan(s.text(at+"min-threshold"), &m.Min)
+		_, _ = fmt.Sscan(s.text(at+"max-threshold"), &m.Max)
+		_, _ = fmt.Sscan(s.text(at+"max-drop-probability-percent"), &m.PMaxPct)
+		if s.text(at+"enable-ecn") == "true" {
+			out = append(out, ecn.QueueMarking{Port: ident.PortNum(p), Queue: 3, Marking: m})
+		}
+	}
+	return out
 }
 
-func (f openConfigFaults) Truth(d driver.Device) driver.Settings {
-	out := &driver.QueueState{}
-	f.with(d, func(s *fakeOpenConfig) {
-		for p := 1; p <= d.Ports; p++ {
-			name := s.text(ocQueue(p, "3") + "/config/queue-management-profile")
-			if name == "" {
-				continue
-			}
-			at := fmt.Sprintf("%s[name=%s]/wred/uniform/config/", ocProfiles, name)
-			m := ecn.Marking{}
-			_, _ = fmt.Sscan(s.text(at+"min-threshold"), &m.Min)
-			_, _ = fmt.Sscan(s.text(at+"max-threshold"), &m.Max)
-			_, _ = fmt.Sscan(s.text(at+"max-drop-probability-percent"), &m.PMaxPct)
-			if s.text(at+"enable-ecn") == "true" {
-				out.Marking = append(out.Marking, ecn.QueueMarking{Port: ident.PortNum(p), Queue: 3, Marking: m})
-			}
-		}
-	})
-	return driver.Settings{Queues: out}
-}
-
-func (f openConfigFaults) Put(d driver.Device, want driver.Settings) {
-	f.with(d, func(s *fakeOpenConfig) {
-		for i, q := range want.Queues.Marking {
-			name := fmt.Sprint("theirs-", i%2)
-			s.rule(name, q.Marking)
-			s.put(ocQueue(int(q.Port), "3")+"/config/queue-management-profile", gnmid.String(name), gnmid.ClassConfig)
-		}
-	})
-}
-func (f openConfigFaults) Reboot(d driver.Device) { f.switches[host(d)].reset(d.Ports) }
-func (f openConfigFaults) Partial(d driver.Device) {
-	f.with(d, func(s *fakeOpenConfig) { s.partial = true })
-}
-func (f openConfigFaults) Clamp(d driver.Device) {
-	f.with(d, func(s *fakeOpenConfig) { s.clamp = true })
-}
-func (f openConfigFaults) Heal(d driver.Device) {
-	f.with(d, func(s *fakeOpenConfig) { s.clamp, s.partial = false, false })
-	f.faults.Heal(d)
+func (s *fakeOpenConfig) mark(to []ecn.QueueMarking) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, q := range to {
+		name := fmt.Sprint("theirs-", i%2)
+		s.rule(name, q.Marking)
+		s.put(ocQueue(int(q.Port), "3")+"/config/queue-management-profile", gnmid.String(name), gnmid.ClassConfig)
+	}
 }
 
 func TestConformanceOfOpenConfig(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, func(t testing.TB) drivertest.Harness {
-		r := newRig(t)
-		switches := map[string]*fakeOpenConfig{"leaf-1": openConfigSwitch(4), "leaf-2": openConfigSwitch(3)}
-		devices := []driver.Device{switchDevice("leaf-1", 4), switchDevice("leaf-2", 3)}
-		devices[1].ID.Node++
-		for name, s := range switches {
-			r.add(t, name, s)
-		}
-		return drivertest.Harness{Driver: r.driver(t, gnmi.OpenConfig), Atomic: true, Faults: openConfigFaults{faults{r}, switches}, Devices: devices}
+		return switchHarness(t, gnmi.OpenConfig, openConfigSwitch(4), openConfigSwitch(6))
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -37,15 +36,12 @@ func (t tables) clone() tables {
 
 // fakeSwitch is a SONiC switch's databases by native paths, with a guard of WRED_PROFILE.
 type fakeSwitch struct {
-	gnmid.Watchers
+	bent
 
-	mu       sync.Mutex
 	dbs      map[string]tables
 	guarded  bool
 	refuse   error // of the guard
 	readOnly bool
-	clamp    bool
-	partial  bool
 }
 
 // roceSwitch is a switch as a RoCE fabric has it: queue 3 of every port refers to AZURE_LOSSLESS.
@@ -82,6 +78,19 @@ func (s *fakeSwitch) reset(ports int) {
 		counters["COUNTERS"][oid] = map[string]string{"SAI_QUEUE_STAT_BYTES": "1000", "SAI_QUEUE_STAT_PACKETS": "10", "SAI_QUEUE_STAT_DROPPED_PACKETS": "0"}
 	}
 	s.dbs = map[string]tables{"CONFIG_DB": c, "COUNTERS_DB": counters}
+	s.metadata()
+}
+
+// metadata makes the row that has the name. The caller holds the lock.
+func (s *fakeSwitch) metadata() {
+	s.dbs["CONFIG_DB"]["DEVICE_METADATA"] = map[string]map[string]string{"localhost": {"hwsku": "fake", "hostname": s.name}}
+}
+
+func (s *fakeSwitch) call(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.name = name
+	s.metadata()
 }
 
 func (s *fakeSwitch) config(change func(t tables)) {
@@ -223,26 +232,10 @@ func valid(t tables) error {
 	return nil
 }
 
-// switchFaults are fake switches as the suite wants to bend them.
-type switchFaults struct {
-	faults
-
-	switches map[string]*fakeSwitch
-}
-
-func (f switchFaults) with(d driver.Device, do func(*fakeSwitch)) {
-	s := f.switches[host(d)]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	do(s)
-}
-
-// Truth reads the tables in its own way: one row for each queue, or several.
-func (f switchFaults) Truth(d driver.Device) driver.Settings {
-	out := &driver.QueueState{}
-	f.with(d, func(s *fakeSwitch) {
-		c := s.dbs["CONFIG_DB"]
-		for p := range d.Ports {
+// marking reads the tables in its own way: one row for each queue, or several.
+func (s *fakeSwitch) marking(ports int) (out []ecn.QueueMarking) {
+	s.config(func(c tables) {
+		for p := range ports {
 			for q := range uint8(8) {
 				r := c["QUEUE"][fmt.Sprintf("Ethernet%d|%d", 4*p, q)]
 				profile := c["WRED_PROFILE"][r["wred_profile"]]
@@ -253,19 +246,18 @@ func (f switchFaults) Truth(d driver.Device) driver.Settings {
 				_, _ = fmt.Sscan(profile["green_min_threshold"], &m.Min)
 				_, _ = fmt.Sscan(profile["green_max_threshold"], &m.Max)
 				_, _ = fmt.Sscan(profile["green_drop_probability"], &m.PMaxPct)
-				out.Marking = append(out.Marking, ecn.QueueMarking{Port: ident.PortNum(p + 1), Queue: q, Marking: m})
+				out = append(out, ecn.QueueMarking{Port: ident.PortNum(p + 1), Queue: q, Marking: m})
 			}
 		}
 	})
-	return driver.Settings{Queues: out}
+	return out
 }
 
-func (f switchFaults) Put(d driver.Device, want driver.Settings) {
-	f.with(d, func(s *fakeSwitch) {
-		c := s.dbs["CONFIG_DB"]
-		for i, q := range want.Queues.Marking {
+func (s *fakeSwitch) mark(to []ecn.QueueMarking) {
+	s.config(func(c tables) {
+		for i, q := range to {
 			name := "AZURE_LOSSLESS"
-			if i > 0 && q.Marking != want.Queues.Marking[0].Marking {
+			if i > 0 && q.Marking != to[0].Marking {
 				name = "OTHER"
 				c["WRED_PROFILE"][name] = maps.Clone(c["WRED_PROFILE"]["AZURE_LOSSLESS"])
 			}
@@ -275,25 +267,13 @@ func (f switchFaults) Put(d driver.Device, want driver.Settings) {
 		}
 	})
 }
-func (f switchFaults) Reboot(d driver.Device)  { f.switches[host(d)].reset(d.Ports) }
-func (f switchFaults) Partial(d driver.Device) { f.with(d, func(s *fakeSwitch) { s.partial = true }) }
-func (f switchFaults) Clamp(d driver.Device)   { f.with(d, func(s *fakeSwitch) { s.clamp = true }) }
-func (f switchFaults) Heal(d driver.Device) {
-	f.with(d, func(s *fakeSwitch) { s.clamp, s.partial = false, false })
-	f.faults.Heal(d)
-}
 
 // sonicHarness is a driver over two switches.
 func sonicHarness(t testing.TB, guarded bool) drivertest.Harness {
-	r := newRig(t)
-	switches := map[string]*fakeSwitch{"leaf-1": roceSwitch(4), "leaf-2": roceSwitch(6)}
-	devices := []driver.Device{switchDevice("leaf-1", 4), switchDevice("leaf-2", 6)}
-	devices[1].ID.Node++
-	for name, s := range switches {
-		s.guarded = guarded
-		r.add(t, name, s)
-	}
-	h := drivertest.Harness{Driver: r.driver(t, gnmi.SONiC), Atomic: true, Faults: switchFaults{faults{r}, switches}, Devices: devices}
+	t.Helper()
+	first, second := roceSwitch(4), roceSwitch(6)
+	first.guarded, second.guarded = guarded, guarded
+	h := switchHarness(t, gnmi.SONiC, first, second)
 	if guarded {
 		h.Samples = func(d driver.Device, c driver.Capabilities) []driver.Settings {
 			c.Queues.Profiles = 1

@@ -23,6 +23,7 @@ const (
 	FindingDangling    = "reference-missing" // something refers to what is not there
 	FindingTwice       = "queue-twice"       // two rows or schedulers are about the same queue
 	FindingRow         = "queue-row-broken"  // the key of a row of QUEUE cannot be read
+	FindingNameless    = "name-missing"      // the switch does not say what it is called
 	FindingUnknown     = "not-told"          // the switch does not tell
 	FindingMore        = "more"              // there are more findings than are listed
 )

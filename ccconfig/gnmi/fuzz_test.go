@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
 	"fairlane/subnet/ident"
@@ -174,6 +176,27 @@ func FuzzJudgeOpenConfig(f *testing.F) {
 		s, found, err := gnmi.JudgeOpenConfig(interfaces, policies, classifiers, 1)
 		if err == nil {
 			sane(t, s, found)
+		}
+	})
+}
+
+// FuzzNameIn makes sure that a name is either read or refused, and never compared as more than it is.
+func FuzzNameIn(f *testing.F) {
+	f.Add(false, []byte(`{"hostname":"leaf-1","hwsku":"x"}`))
+	f.Add(true, []byte(`"leaf-1"`))
+	f.Add(false, []byte(`{"hostname":{"a":"leaf-1"}}`))
+	f.Fuzz(func(t *testing.T, openConfig bool, text []byte) {
+		dialect := gnmi.SONiC
+		if openConfig {
+			dialect = gnmi.OpenConfig
+		}
+		name, err := gnmi.NameIn(dialect, &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}})
+		if err != nil && name != "" {
+			t.Errorf("%q of an answer that cannot be read: %v", name, err)
+		}
+		dev := switchDevice("leaf-1", 1)
+		if err := driver.CheckName(dev, "targets", dev.Name, name); err == nil && name != "" && !strings.HasPrefix(strings.ToLower(name), "leaf-1") {
+			t.Errorf("%q is taken for leaf-1", name)
 		}
 	})
 }

@@ -22,20 +22,17 @@ package gnmi
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/grpclink"
+	"fairlane/subnet"
 )
 
 // Dialect is how a target names what we set.
@@ -53,56 +50,40 @@ type Target struct {
 	Address string  // host:port, of gRPC
 	Name    string  // prefix.target; empty where the address has one target alone
 	Dialect Dialect // of the device
+	// Hostname is what a switch calls itself where that is not the device's name. One that says another name is another switch:
+	// every operation on it ends with *driver.IdentityError.
+	Hostname string
 }
 
 // ElectionID is gNMI's 128-bit election id of a master. Zero is none.
 type ElectionID struct{ High, Low uint64 }
 
-// Limits of options, and what stands in for 0.
-const (
-	MaxInFlight = 65536
-	MaxTimeout  = 5 * time.Minute
-	MaxRole     = 64 // bytes
+// MaxRole bounds a role, bytes.
+const MaxRole = 64
 
-	DefaultInFlight = 64
-	DefaultTimeout  = 10 * time.Second
-)
+// DefaultTimeout stands in for a timeout of 0.
+const DefaultTimeout = 10 * time.Second
 
 // maxAnswer bounds an answer, bytes: the tables of a large switch have about one.
 const maxAnswer = 64 << 20
 
 // Options configure a driver.
 type Options struct {
+	grpclink.Options
+
 	// Target says where a device answers. It is called for each operation and must be safe for concurrent use.
 	Target func(driver.Device) (Target, error)
-	// TLS secures the connections, with a client certificate where targets ask for one. It is required unless Insecure is set.
-	TLS *tls.Config
-	// Insecure sends everything in plain text: for targets on the same machine.
-	Insecure bool
 	// Election is claimed by every Set, for Role. Zero claims nothing.
 	Election ElectionID
 	// Role is the group of managers that arbitrate among themselves, up to MaxRole bytes; empty is the default one.
 	Role string
-	// Timeout bounds each request, up to MaxTimeout; 0 is DefaultTimeout. The context of an operation bounds it as well.
-	Timeout time.Duration
-	// InFlight bounds the operations under way over all devices, up to MaxInFlight; 0 is DefaultInFlight. On one
-	// target there is never more than one.
-	InFlight int
-	// Dial opens connections; nil is TCP.
-	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
 // Driver implements driver.Driver for devices that answer gNMI. Close it when it is no longer used.
 type Driver struct {
 	o     Options
-	slots chan struct{}
 	rows  *nicparam.Table // of all parameters that there are
-
-	mu       sync.Mutex
-	closed   bool
-	conns    map[string]*grpc.ClientConn // by address
-	sessions map[Target]*session
-	under    sync.WaitGroup // operations under way
+	links *grpclink.Pool[Target, *session]
 }
 
 var _ driver.Driver = (*Driver)(nil)
@@ -112,47 +93,25 @@ func New(o Options) (*Driver, error) {
 	switch {
 	case o.Target == nil:
 		return nil, errors.New("no way to find a device's address: want Options.Target")
-	case (o.TLS == nil) != o.Insecure:
-		return nil, errors.New("want either TLS or, for plain text, Insecure")
-	case o.Timeout < 0 || o.Timeout > MaxTimeout:
-		return nil, fmt.Errorf("timeout of a request %s: want up to %s", o.Timeout, MaxTimeout)
-	case o.InFlight < 0 || o.InFlight > MaxInFlight:
-		return nil, fmt.Errorf("operations in flight %d: want up to %d", o.InFlight, MaxInFlight)
 	case len(o.Role) > MaxRole:
 		return nil, fmt.Errorf("role of %d bytes: want up to %d", len(o.Role), MaxRole)
 	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
+	links, err := grpclink.New[Target, *session](o.Options, DefaultTimeout, grpc.MaxCallRecvMsgSize(maxAnswer))
+	if err != nil {
+		return nil, err
 	}
-	if o.InFlight == 0 {
-		o.InFlight = DefaultInFlight
-	}
-	return &Driver{o: o, slots: make(chan struct{}, o.InFlight), rows: nicparam.New(nicparam.Caps{}), conns: map[string]*grpc.ClientConn{}, sessions: map[Target]*session{}}, nil
+	return &Driver{o: o, rows: nicparam.New(nicparam.Caps{}), links: links}, nil
 }
 
 // Format prints the driver's kind, whatever the verb: package fmt would otherwise look into keys and certificates.
 func (d *Driver) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "gNMI driver") }
 
 // Close closes all connections and waits for the operations that are under way, which fail.
-func (d *Driver) Close() error {
-	d.mu.Lock()
-	d.closed = true
-	conns := d.conns
-	d.conns = nil
-	d.mu.Unlock()
-	var errs []error
-	for _, c := range conns {
-		errs = append(errs, c.Close())
-	}
-	d.under.Wait()
-	return errors.Join(errs...)
-}
+func (d *Driver) Close() error { return d.links.Close() }
 
 // dialect is what differs between the kinds of targets. It holds what is known of one target, and belongs to whoever has
 // the turn on it.
 type dialect interface {
-	// serves is an error for a device that the dialect does not speak of.
-	serves(dev driver.Device) error
 	capabilities(ctx context.Context, dev driver.Device) (driver.Capabilities, error)
 	read(ctx context.Context, dev driver.Device) (driver.Settings, error)
 	// apply gets settings in range.
@@ -194,8 +153,8 @@ func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Setti
 	return s.speaks.apply(ctx, dev, want)
 }
 
-// begin waits for a turn on the device's target. release ends the turn.
-func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, release func(), err error) {
+// begin waits for a turn on the device's target, and makes sure that it is the device. release ends the turn.
+func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, release func(), _ error) {
 	if err := dev.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
 	}
@@ -206,75 +165,37 @@ func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, rele
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: address of %s: %w", driver.ErrInvalid, dev, err)
 	}
-	s, err := d.session(dev, t)
+	if err := serves(t.Dialect, dev); err != nil {
+		return nil, nil, fmt.Errorf("%w: %s: %w", driver.ErrInvalid, dev, err)
+	}
+	s, release, err := d.links.Begin(ctx, dev, t, t.Address, func(s *session, conn *grpc.ClientConn) *session {
+		if s == nil {
+			s = newSession(d, t, conn)
+		}
+		return s
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() {
-		if err != nil {
-			d.under.Done()
-		}
-	}()
-	if err := s.speaks.serves(dev); err != nil {
-		return nil, nil, fmt.Errorf("%w: %s: %w", driver.ErrInvalid, dev, err)
+	if err := s.verify(ctx, dev); err != nil {
+		release()
+		return nil, nil, err
 	}
-	for _, c := range []chan struct{}{s.turn, d.slots} {
-		select {
-		case c <- struct{}{}:
-			defer func() {
-				if err != nil {
-					<-c
-				}
-			}()
-		case <-ctx.Done():
-			return nil, nil, fmt.Errorf("%s: %w", dev, ctx.Err())
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", dev, err)
-	}
-	return s, func() { <-d.slots; <-s.turn; d.under.Done() }, nil
+	return s, release, nil
 }
 
-// session returns the target's session, and counts an operation under way.
-func (d *Driver) session(dev driver.Device, t Target) (*session, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, fmt.Errorf("%w: %s: the driver is closed", driver.ErrUnreachable, dev)
+// serves is an error for a device that a dialect does not speak of.
+func serves(speaks Dialect, dev driver.Device) error {
+	isSwitch := dev.Kind == subnet.KindSwitch
+	switch {
+	case speaks != Agent && speaks != SONiC && speaks != OpenConfig:
+		return fmt.Errorf("dialect %q, want %q, %q or %q", speaks, Agent, SONiC, OpenConfig)
+	case speaks == Agent && isSwitch:
+		return fmt.Errorf("a host agent has NIC ports, not switches: want dialect %q or %q", SONiC, OpenConfig)
+	case speaks != Agent && !isSwitch:
+		return fmt.Errorf("the target is a switch: want dialect %q for a NIC port", Agent)
+	case isSwitch && dev.Plane != driver.PlaneRoCE:
+		return fmt.Errorf("plane %q: switches that answer gNMI are on %q", dev.Plane, driver.PlaneRoCE)
 	}
-	s := d.sessions[t]
-	if s == nil {
-		conn := d.conns[t.Address]
-		if conn == nil {
-			var err error
-			if conn, err = d.dial(t.Address); err != nil {
-				return nil, fmt.Errorf("%w: address %q of %s: %w", driver.ErrInvalid, t.Address, dev, err)
-			}
-			d.conns[t.Address] = conn
-		}
-		var err error
-		if s, err = newSession(d, t, conn); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", driver.ErrInvalid, dev, err)
-		}
-		d.sessions[t] = s
-	}
-	d.under.Add(1)
-	return s, nil
-}
-
-func (d *Driver) dial(address string) (*grpc.ClientConn, error) {
-	creds := insecure.NewCredentials()
-	if d.o.TLS != nil {
-		creds = credentials.NewTLS(d.o.TLS)
-	}
-	// No name service, no proxy: an address is where the target is.
-	opts := []grpc.DialOption{
-		grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
-	}
-	if d.o.Dial != nil {
-		opts = append(opts, grpc.WithContextDialer(d.o.Dial))
-	}
-	return grpc.NewClient("passthrough:///"+address, opts...)
+	return nil
 }

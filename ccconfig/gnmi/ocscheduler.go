@@ -108,11 +108,18 @@ func (c *openConfig) scheduling(ctx context.Context, dev driver.Device) ([]PortS
 	if err != nil {
 		return nil, err
 	}
+	_, served, err := c.serving(ctx, dev, m)
+	return served, err
+}
+
+// serving reads what serves the queues of the ports, and the rates of the links where they matter.
+func (c *openConfig) serving(ctx context.Context, dev driver.Device, m *ocMarking) (*ocServing, []PortSchedule, error) {
 	q, err := c.schedulers(ctx, dev)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return c.withLinks(ctx, dev, q.scheduling(m, dev.Ports))
+	served, err := c.withLinks(ctx, dev, q.scheduling(m, dev.Ports))
+	return q, served, err
 }
 
 // schedulers reads policies, classifiers and forwarding groups. What a switch does not have is empty.

@@ -24,18 +24,19 @@ func (d *Driver) Preflight(ctx context.Context, dev driver.Device, x Expectation
 	if x.DSCP < 0 || x.DSCP > 63 || x.Queue > ecn.MaxQueue {
 		return nil, fmt.Errorf("%w: DSCP %d and queue %d, want 0 to 63 and 0 to %d", driver.ErrInvalid, x.DSCP, x.Queue, ecn.MaxQueue)
 	}
-	s, release, err := d.begin(ctx, dev)
+	c, release, err := d.switchOf(ctx, dev)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	switch c := s.speaks.(type) {
-	case *sonic:
-		return c.preflight(ctx, dev, x)
-	case *openConfig:
-		return c.preflight(ctx, dev, x)
+	return c.preflight(ctx, dev, x)
+}
+
+// nameless finds that a switch did not say what it is called.
+func (f *findings) nameless(s *session) {
+	if s.nameless {
+		f.add(FindingNameless, "", "the switch does not say what it is called, so that nothing would tell when another one answers at its address: set its hostname, and let the manager read it")
 	}
-	return nil, fmt.Errorf("%w: %s is no switch", driver.ErrInvalid, dev)
 }
 
 func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation) ([]Finding, error) {
@@ -56,6 +57,7 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation)
 		return nil, err
 	}
 	var out findings
+	out.nameless(c.s)
 	out.sonic(m, t, linked, x, dev.Ports)
 	if c.guarded() {
 		out.add(FindingGuarded, "", fmt.Sprintf("the switch has refused changes of WRED profiles but to %s: pre-provision the others, or extend its guard list", m.stockName()))
@@ -170,16 +172,13 @@ func (c *openConfig) preflight(ctx context.Context, dev driver.Device, x Expecta
 	if err != nil {
 		return nil, err
 	}
-	q, err := c.schedulers(ctx, dev)
+	q, served, err := c.serving(ctx, dev, m)
 	if err != nil {
 		return nil, err
 	}
-	served, err := c.withLinks(ctx, dev, q.scheduling(m, dev.Ports))
-	if err != nil {
-		return nil, err
-	}
-	var out findings
 	ports := m.ports[:dev.Ports]
+	var out findings
+	out.nameless(c.s)
 	out.unmarked(m.observed(), ports, x.Queue, func(string) bool { return false })
 	out.broken(m.profiles)
 	for _, s := range m.slots {

@@ -38,18 +38,12 @@ type QueueReading struct {
 // does not have are left out. It is driver.ErrUnsupported where the switch has its queue counters turned off, and
 // driver.ErrInvalid for devices that are no switches.
 func (d *Driver) QueueCounters(ctx context.Context, dev driver.Device, queues ...uint8) ([]QueueReading, error) {
-	s, release, err := d.begin(ctx, dev)
+	c, release, err := d.switchOf(ctx, dev)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	switch c := s.speaks.(type) {
-	case *sonic:
-		return c.count(ctx, dev, queues)
-	case *openConfig:
-		return c.count(ctx, dev, queues)
-	}
-	return nil, fmt.Errorf("%w: %s is no switch", driver.ErrInvalid, dev)
+	return c.count(ctx, dev, queues)
 }
 
 // defaultPolling is how often a switch looks at its queue counters where its configuration does not say.

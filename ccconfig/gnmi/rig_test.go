@@ -13,11 +13,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/grpclink"
+	"fairlane/internal/grpctest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -40,7 +41,7 @@ type weather struct {
 // rig is targets behind one listener, with weather.
 type rig struct {
 	registry gnmid.Registry
-	dial     func(context.Context, string) (net.Conn, error)
+	dial     grpctest.Dial
 
 	mu      sync.Mutex
 	weather map[string]*weather
@@ -53,17 +54,9 @@ func newRig(t testing.TB, o ...grpc.ServerOption) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := bufconn.Listen(1 << 20)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, append(o, grpc.UnaryInterceptor(r.intercept))...) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("serve: %v", err)
-		}
+	r.dial = grpctest.Serve(t, func(ctx context.Context, l net.Listener) error {
+		return s.Serve(ctx, l, append(o, grpc.UnaryInterceptor(r.intercept))...)
 	})
-	r.dial = func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
 	return r
 }
 
@@ -71,6 +64,9 @@ func (r *rig) add(t testing.TB, name string, tree gnmid.Tree) {
 	t.Helper()
 	if err := r.registry.Add(name, tree); err != nil {
 		t.Fatal(err)
+	}
+	if s, ok := tree.(fake); ok {
+		s.call(name)
 	}
 	r.weather[name] = &weather{}
 }
@@ -151,7 +147,7 @@ func (w *weather) arrive(write bool) (before, after error) {
 // driver returns a driver whose devices are the targets of their names up to a slash.
 func (r *rig) driver(t testing.TB, dialect gnmi.Dialect, change ...func(*gnmi.Options)) *gnmi.Driver {
 	t.Helper()
-	o := gnmi.Options{Dial: r.dial, Target: func(d driver.Device) (gnmi.Target, error) {
+	o := gnmi.Options{Options: grpclink.Options{Dial: r.dial}, Target: func(d driver.Device) (gnmi.Target, error) {
 		name, _, _ := strings.Cut(d.Name, "/")
 		return gnmi.Target{Address: "targets", Name: name, Dialect: dialect}, nil
 	}}
@@ -163,11 +159,7 @@ func (r *rig) driver(t testing.TB, dialect gnmi.Dialect, change ...func(*gnmi.Op
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
+	grpctest.CloseAtEnd(t, d)
 	return d
 }
 

@@ -78,18 +78,12 @@ func (p *PortSchedule) Find(queue uint8) *QueueSchedule {
 // the link's rate is asked for where a peak rate is to be compared with it. It is driver.ErrInvalid for devices that are no
 // switches.
 func (d *Driver) Scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error) {
-	s, release, err := d.begin(ctx, dev)
+	c, release, err := d.switchOf(ctx, dev)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	switch c := s.speaks.(type) {
-	case *sonic:
-		return c.scheduling(ctx, dev)
-	case *openConfig:
-		return c.scheduling(ctx, dev)
-	}
-	return nil, fmt.Errorf("%w: %s is no switch", driver.ErrInvalid, dev)
+	return c.scheduling(ctx, dev)
 }
 
 // limit is a peak rate below that of a link; false where there is none, or none that can be told in bit/s.

@@ -19,12 +19,13 @@ type session struct {
 	d      *Driver
 	target Target
 	client gpb.GNMIClient
-	turn   chan struct{} // one operation at a time
 	speaks dialect
+
+	nameless bool // the target did not say what it is called when it was asked last
 }
 
-func newSession(d *Driver, t Target, conn *grpc.ClientConn) (*session, error) {
-	s := &session{d: d, target: t, client: gpb.NewGNMIClient(conn), turn: make(chan struct{}, 1)}
+func newSession(d *Driver, t Target, conn *grpc.ClientConn) *session {
+	s := &session{d: d, target: t, client: gpb.NewGNMIClient(conn)}
 	switch t.Dialect {
 	case Agent:
 		s.speaks = newAgent(s)
@@ -32,10 +33,8 @@ func newSession(d *Driver, t Target, conn *grpc.ClientConn) (*session, error) {
 		s.speaks = newSONiC(s)
 	case OpenConfig:
 		s.speaks = newOpenConfig(s)
-	default:
-		return nil, fmt.Errorf("dialect %q, want %q, %q or %q", t.Dialect, Agent, SONiC, OpenConfig)
 	}
-	return s, nil
+	return s
 }
 
 // answer is what a target answered to one path of a Get.
@@ -54,7 +53,7 @@ type query struct {
 
 // get asks for paths, and returns one answer for each of them. Its error is the request's, for classify.
 func (s *session) get(ctx context.Context, q query) ([]answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.d.o.Timeout)
+	ctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
 	r := &gpb.GetRequest{Prefix: s.prefix(), Type: q.kind, Encoding: q.encoding, Path: make([]*gpb.Path, len(q.paths))}
 	for i, p := range q.paths {
@@ -78,7 +77,7 @@ func (s *session) get(ctx context.Context, q query) ([]answer, error) {
 // paths, which are the same in all, are said once in the prefix; 0 says all paths whole, as devices exist that take no more
 // of a prefix than its target.
 func (s *session) set(ctx context.Context, ops []gnmid.Operation, shared int) error {
-	ctx, cancel := context.WithTimeout(ctx, s.d.o.Timeout)
+	ctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
 	r := &gpb.SetRequest{Prefix: s.prefix()}
 	if shared > 0 && len(ops) > 0 {

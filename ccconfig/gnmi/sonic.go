@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
 	"fairlane/internal/gnmid"
-	"fairlane/subnet"
 )
 
 // guardMemory is how long a switch that refused a new profile is taken for one that always does. Its operator may extend
@@ -33,20 +33,44 @@ type sonic struct {
 
 func newSONiC(s *session) *sonic { return &sonic{s: s, counts: newCounterMemory()} }
 
-func (c *sonic) serves(dev driver.Device) error { return servesSwitch(dev) }
-
-func servesSwitch(dev driver.Device) error {
-	switch {
-	case dev.Kind != subnet.KindSwitch:
-		return fmt.Errorf("the target is a switch: want dialect %q for a NIC port", Agent)
-	case dev.Plane != driver.PlaneRoCE:
-		return fmt.Errorf("plane %q: switches that answer gNMI are on %q", dev.Plane, driver.PlaneRoCE)
-	}
-	return nil
-}
-
 // guarded tells that the switch is known to refuse new profiles.
 func (c *sonic) guarded() bool { return !c.refused.IsZero() && time.Since(c.refused) < guardMemory }
+
+// tables reads tables of a database. One that is not there is empty.
+func (s *session) tables(ctx context.Context, dev driver.Device, db string, names ...string) (map[string]table, error) {
+	out := make(map[string]table, len(names))
+	paths := make([]gnmid.Path, len(names))
+	for i, n := range names {
+		paths[i] = sonicPath(db, n)
+	}
+	answers, err := s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, paths})
+	if status.Code(err) == codes.NotFound && len(names) > 1 {
+		for _, n := range names { // one of them, or the switch, is not there
+			one, err := s.tables(ctx, dev, db, n)
+			if err != nil {
+				return nil, err
+			}
+			out[n] = one[n]
+		}
+		return out, nil
+	}
+	if status.Code(err) == codes.NotFound {
+		return map[string]table{names[0]: {}}, nil
+	}
+	if err != nil {
+		return nil, s.classify(ctx, db, dev, err)
+	}
+	for i, n := range names {
+		text, err := answers[i].json()
+		if err == nil && text != nil {
+			out[n], err = parseTable(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("table %s of %s: %w", n, dev, err)
+		}
+	}
+	return out, nil
+}
 
 // marking reads what the switch's tables say of marking, and fails where they contradict themselves.
 func (c *sonic) marking(ctx context.Context, dev driver.Device) (*sonicMarking, error) {
@@ -89,21 +113,8 @@ func (c *sonic) capabilities(ctx context.Context, dev driver.Device) (driver.Cap
 	return driver.Capabilities{Queues: q}, nil
 }
 
-// markedQueues are the queues that mark on any port, ascending.
-func markedQueues(all []ecn.QueueMarking) []uint8 {
-	seen := map[uint8]bool{}
-	for _, q := range all {
-		seen[q.Queue] = true
-	}
-	return slices.Sorted(maps.Keys(seen))
-}
-
 func (c *sonic) read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
-	m, err := c.marking(ctx, dev)
-	if err != nil {
-		return driver.Settings{}, err
-	}
-	return driver.Settings{Queues: &driver.QueueState{Marking: m.observed()}}, nil
+	return settingsOf(c.marking(ctx, dev))
 }
 
 // apply changes profiles and what queues refer to in one Set.
@@ -121,24 +132,17 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	if bold && c.guarded() {
 		return r, fmt.Errorf("%w: nothing was sent: %s refuses changes of WRED profiles but to %s: %s", driver.ErrUnsupported, dev, m.stockName(), m.boldness(plan, want.Queues.Marking))
 	}
-	if plan.empty() {
-		return receiptOf(plan, want.Queues, driver.OutcomeUnchanged, ""), nil
-	}
-	cause := c.s.set(ctx, m.operations(plan), 0)
-	if cause == nil {
-		return receiptOf(plan, want.Queues, driver.OutcomeAcknowledged, ""), nil
-	}
-	err = c.s.classify(ctx, "set", dev, cause)
-	switch code := status.Code(cause); {
-	case ctx.Err() != nil, errors.Is(err, driver.ErrConflict):
-	case bold && slices.Contains(guardCodes(), code):
-		c.refused = time.Now()
-		err = fmt.Errorf("set of %s: %w: the switch refuses it (%s: %s): %s", dev, driver.ErrUnsupported, code, status.Convert(cause).Message(), m.boldness(plan, want.Queues.Marking))
-	case code == codes.Internal || code == codes.Unknown:
-		err = fmt.Errorf("set of %s: %w: %s: %s", dev, driver.ErrInvalid, code, status.Convert(cause).Message())
-	}
-	o := outcome(err)
-	return receiptOf(plan, want.Queues, o, err.Error()), err
+	return c.s.carryOut(ctx, dev, want.Queues, plan, m.operations(plan), func(cause, err error) error {
+		switch code := status.Code(cause); {
+		case ctx.Err() != nil, errors.Is(err, driver.ErrConflict):
+		case bold && slices.Contains(guardCodes(), code):
+			c.refused = time.Now()
+			return fmt.Errorf("set of %s: %w: the switch refuses it (%s: %s): %s", dev, driver.ErrUnsupported, code, status.Convert(cause).Message(), m.boldness(plan, want.Queues.Marking))
+		case code == codes.Internal || code == codes.Unknown:
+			return fmt.Errorf("set of %s: %w: %s: %s", dev, driver.ErrInvalid, code, status.Convert(cause).Message())
+		}
+		return err
+	})
 }
 
 // guardCodes are those with which switches refuse a change that the guard or the model forbids: servers differ.
@@ -161,25 +165,6 @@ func (m *sonicMarking) ownChange(plan markingPlan) bool {
 		}
 	}
 	return false
-}
-
-// receiptOf tells, of profiles and of each queue wanted, what became of it.
-func receiptOf(plan markingPlan, want *driver.QueueState, o driver.Outcome, detail string) driver.Receipt {
-	var r driver.Receipt
-	for _, set := range []map[string]ecn.Marking{plan.create, plan.change} {
-		for _, name := range slices.Sorted(maps.Keys(set)) {
-			note(&r, fmt.Sprintf("queues.profiles[%s]", name), o, detail)
-		}
-	}
-	for _, w := range want.Marking {
-		k := queueKey{w.Port, w.Queue}
-		if _, changes := plan.refer[k]; changes {
-			note(&r, fmt.Sprintf("queues[%s]", k), o, detail)
-			continue
-		}
-		note(&r, fmt.Sprintf("queues[%s]", k), driver.OutcomeUnchanged, "")
-	}
-	return r
 }
 
 // operations are those of the Set that carries out a plan. Leaves that a guard may watch are replaced, never updated:

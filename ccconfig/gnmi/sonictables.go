@@ -2,17 +2,12 @@ package gnmi
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
@@ -83,42 +78,6 @@ func (r row) name(field string) string {
 		_, word, _ = strings.Cut(strings.TrimSuffix(inner, "]"), "|")
 	}
 	return word
-}
-
-// tables reads tables of a database. One that is not there is empty.
-func (s *session) tables(ctx context.Context, dev driver.Device, db string, names ...string) (map[string]table, error) {
-	out := make(map[string]table, len(names))
-	paths := make([]gnmid.Path, len(names))
-	for i, n := range names {
-		paths[i] = sonicPath(db, n)
-	}
-	answers, err := s.get(ctx, query{gpb.GetRequest_ALL, gpb.Encoding_JSON_IETF, paths})
-	if status.Code(err) == codes.NotFound && len(names) > 1 {
-		for _, n := range names { // one of them, or the switch, is not there
-			one, err := s.tables(ctx, dev, db, n)
-			if err != nil {
-				return nil, err
-			}
-			out[n] = one[n]
-		}
-		return out, nil
-	}
-	if status.Code(err) == codes.NotFound {
-		return map[string]table{names[0]: {}}, nil
-	}
-	if err != nil {
-		return nil, s.classify(ctx, db, dev, err)
-	}
-	for i, n := range names {
-		text, err := answers[i].json()
-		if err == nil && text != nil {
-			out[n], err = parseTable(text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("table %s of %s: %w", n, dev, err)
-		}
-	}
-	return out, nil
 }
 
 // portNames lists the front ports in the order of the numbers in their names: port n of a device is the n-th of them.

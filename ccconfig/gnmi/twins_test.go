@@ -6,11 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"google.golang.org/grpc/test/bufconn"
-
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/gnmi"
+	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"
 	"fairlane/sim/gnmidev"
 	"fairlane/subnet/ident"
@@ -23,18 +22,8 @@ func twins(t testing.TB) (*gnmidev.Server, *rig) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := bufconn.Listen(1 << 20)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-		s.Close()
-	})
-	return s, &rig{dial: func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }}
+	t.Cleanup(s.Close)
+	return s, &rig{dial: grpctest.Serve(t, func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l) })}
 }
 
 func addSwitch(t testing.TB, s *gnmidev.Server, name string, o gnmidev.SwitchOptions) *gnmidev.Switch {

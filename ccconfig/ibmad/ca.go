@@ -15,30 +15,57 @@ const maxBlocks = 255
 
 // caState is what a channel-adapter port holds, as its attributes say it.
 type caState struct {
+	layout  mad.CCLayout
 	setting mad.CACongestionSetting
 	blocks  []mad.CongestionControlTable // blocks 0 to the one that holds CCTI_Limit
+
+	// What the device answered, for the reserved bits.
+	settingData [mad.CACongestionSettingSize]byte
+	blockHeads  [][cctHead]byte
 }
 
+// cctHead is the length of what comes before the entries of a table block: CCTI_Limit and reserved bits.
+const cctHead = 4
+
 func (d *Driver) readCA(ctx context.Context, dev driver.Device) (*caState, error) {
-	s := &caState{blocks: make([]mad.CongestionControlTable, 1, 2)}
-	if err := d.get(ctx, dev, mad.AttrCACongestionSetting, 0, &s.setting); err != nil {
+	s := &caState{layout: d.layout(dev)}
+	resp, err := d.read(ctx, dev, mad.AttrCACongestionSetting, 0, s.layout.CASetting(&s.setting))
+	if err != nil {
 		return nil, err
 	}
-	if err := d.get(ctx, dev, mad.AttrCongestionControlTable, 0, &s.blocks[0]); err != nil {
+	copy(s.settingData[:s.layout.CASettingSize()], resp.Data())
+	if err := d.readBlock(ctx, dev, s); err != nil {
 		return nil, err
 	}
 	n := blockCount(s.blocks[0].Limit)
 	if n > maxBlocks {
 		return nil, fmt.Errorf("%w: %s: CCTI_Limit %d, want at most %d", driver.ErrUnsupported, dev, s.blocks[0].Limit, maxBlocks*mad.CCTBlockEntries-1)
 	}
-	for b := 1; b < n; b++ {
-		var block mad.CongestionControlTable
-		if err := d.get(ctx, dev, mad.AttrCongestionControlTable, uint32(b), &block); err != nil {
+	for len(s.blocks) < n {
+		if err := d.readBlock(ctx, dev, s); err != nil {
 			return nil, err
 		}
-		s.blocks = append(s.blocks, block)
 	}
 	return s, nil
+}
+
+// readBlock reads the next block of the table.
+func (d *Driver) readBlock(ctx context.Context, dev driver.Device, s *caState) error {
+	var block mad.CongestionControlTable
+	resp, err := d.read(ctx, dev, mad.AttrCongestionControlTable, uint32(len(s.blocks)), &block)
+	if err != nil {
+		return err
+	}
+	s.blocks, s.blockHeads = append(s.blocks, block), append(s.blockHeads, [cctHead]byte(resp.Data()))
+	return nil
+}
+
+// head is what the device answered before the entries of block b; nil when the block was not read.
+func (s *caState) head(b int) []byte {
+	if b >= len(s.blockHeads) {
+		return nil
+	}
+	return s.blockHeads[b][:]
 }
 
 func blockCount(limit uint16) int { return int(limit)/mad.CCTBlockEntries + 1 }
@@ -95,23 +122,23 @@ func (d *Driver) applyCA(ctx context.Context, dev driver.Device, want *ibcc.CASe
 	w := &writer{ctx: ctx, d: d, dev: dev}
 	paramsFirst := want.Limit < have.limit() || have.reacts() && !want.Reacts() && int(want.HighestMin()) <= int(have.limit())
 	if paramsFirst {
-		w.write("ca.sl", differs, mad.AttrCACongestionSetting, 0, setting)
+		w.write("ca.sl", differs, mad.AttrCACongestionSetting, 0, have.settingData[:], have.layout.CASetting(setting))
 	}
 	for b := range blockCount(want.Limit) {
 		block, differs := wantedBlock(have, want, b)
 		first := b * mad.CCTBlockEntries
 		field := fmt.Sprintf("cct[%d..%d]", first, first+mad.CCTBlockEntries-1)
-		w.write(field, differs, mad.AttrCongestionControlTable, uint32(b), block)
+		w.write(field, differs, mad.AttrCongestionControlTable, uint32(b), have.head(b), block)
 	}
 	if !paramsFirst {
-		w.write("ca.sl", differs, mad.AttrCACongestionSetting, 0, setting)
+		w.write("ca.sl", differs, mad.AttrCACongestionSetting, 0, have.settingData[:], have.layout.CASetting(setting))
 	}
 	return w.receipt, w.err
 }
 
 func (d *Driver) checkCapacity(ctx context.Context, dev driver.Device, want *ibcc.CASettings) error {
 	var info mad.CongestionInfo
-	if err := d.get(ctx, dev, mad.AttrCongestionInfo, 0, &info); err != nil {
+	if err := d.get(ctx, dev, mad.AttrCongestionInfo, &info); err != nil {
 		return err
 	}
 	if n := blockCount(want.Limit); n > int(info.ControlTableCap) {

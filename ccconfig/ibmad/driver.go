@@ -20,7 +20,12 @@
 // Control_Map bits are ignored by some devices and have a disputed order on switches, so each
 // attribute is written whole: every SL with Control_Map 0xffff, every switch field with 0x1f,
 // starting from what was read back, so that reserved bits stay as the device has them. The
-// echo in the response to a Set is not looked at: only a later Read counts.
+// echo in the response to a Set is not looked at: only a later Read counts. Layouts that are
+// disputed are Options.Layout.
+//
+// # Keys
+//
+// ReadKeys and ChangeKeys look after the CC_Keys of a fleet.
 package ibmad
 
 import (
@@ -45,6 +50,9 @@ type Options struct {
 	// InFlight bounds the exchanges under way over all devices, 0 to 65536; 0 leaves that to
 	// the transport. On one device there is never more than one.
 	InFlight int
+	// Layout says how a device lays out what documents disagree on; nil: as the annex does, all of them. It must
+	// be safe for concurrent use.
+	Layout func(driver.Device) mad.CCLayout
 }
 
 // Driver implements driver.Driver for InfiniBand.
@@ -72,6 +80,13 @@ func New(t mad.Transport, o Options) (*Driver, error) {
 	return d, nil
 }
 
+func (d *Driver) layout(dev driver.Device) mad.CCLayout {
+	if d.o.Layout == nil {
+		return mad.CCLayout{}
+	}
+	return d.o.Layout(dev)
+}
+
 // Format prints the driver's kind, whatever the verb: package fmt would otherwise look into
 // unexported fields, past the methods that hide a key.
 func (d *Driver) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "InfiniBand driver") }
@@ -86,7 +101,7 @@ func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Ca
 		return c, errors.Join(driver.ErrInvalid, err)
 	}
 	var info mad.CongestionInfo
-	if err := d.get(ctx, dev, mad.AttrCongestionInfo, 0, &info); err != nil {
+	if err := d.get(ctx, dev, mad.AttrCongestionInfo, &info); err != nil {
 		return c, err
 	}
 	var err error
@@ -95,10 +110,10 @@ func (d *Driver) Capabilities(ctx context.Context, dev driver.Device) (driver.Ca
 	if dev.Kind == subnet.KindSwitch {
 		counters.PortSelect = 1
 		c.CreditStarvation = info.Info&1 != 0
-		c.PortMarking, err = d.answers(d.get(ctx, dev, mad.AttrSwitchPortCongestionSetting, 0, &mad.SwitchPortCongestionSetting{}))
+		c.PortMarking, err = d.answers(d.get(ctx, dev, mad.AttrSwitchPortCongestionSetting, &mad.SwitchPortCongestionSetting{})) // any layout
 	} else {
 		c.TableEntries = int(info.ControlTableCap) * mad.CCTBlockEntries
-		c.PerSL, err = d.answers(d.get(ctx, dev, mad.AttrCACongestionSetting, 0, &mad.CACongestionSetting{}))
+		c.PerSL, err = d.answers(d.get(ctx, dev, mad.AttrCACongestionSetting, &mad.CACongestionSetting{}))
 		c.PerQP = c.PerSL
 	}
 	if err != nil {

@@ -9,23 +9,30 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// get reads one attribute of class 0x21 into a.
-func (d *Driver) get(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, a mad.Attribute) error {
+// get reads one attribute of class 0x21 that has a single block into a.
+func (d *Driver) get(ctx context.Context, dev driver.Device, id mad.AttrID, a mad.Attribute) error {
+	_, err := d.read(ctx, dev, id, 0, a)
+	return err
+}
+
+// read reads a block of an attribute into a, and returns the answer for its reserved bits.
+func (d *Driver) read(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, a mad.Attribute) (mad.Packet, error) {
 	req := mad.NewCC(mad.MethodGet, id, modifier, d.o.CCKey)
 	resp, err := d.exchange(ctx, dev, &req)
 	if err != nil {
-		return err
+		return resp, err
 	}
 	if err := a.Decode(resp.Data()); err != nil {
-		return fmt.Errorf("%s of %s: %w", mad.AttrName(mad.ClassCongestion, id), dev, err)
+		return resp, fmt.Errorf("%s of %s: %w", mad.AttrName(mad.ClassCongestion, id), dev, err)
 	}
-	return nil
+	return resp, nil
 }
 
-// set writes one attribute of class 0x21.
-func (d *Driver) set(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, a mad.Attribute) error {
+// set writes one attribute of class 0x21 over what was read of it: reserved bits stay as the device has them.
+func (d *Driver) set(ctx context.Context, dev driver.Device, id mad.AttrID, modifier uint32, had []byte, a mad.Attribute) error {
 	req := mad.NewCC(mad.MethodSet, id, modifier, d.o.CCKey)
-	if err := a.Encode(req.Data()); err != nil {
+	copy(req.Data(), had)
+	if err := req.Overlay(a); err != nil {
 		return fmt.Errorf("%w: %s: %w", driver.ErrInvalid, dev, err)
 	}
 	_, err := d.exchange(ctx, dev, &req)
@@ -93,14 +100,14 @@ type writer struct {
 	err     error
 }
 
-// write sends one attribute when it differs from what the device has.
-func (w *writer) write(field string, differs bool, id mad.AttrID, modifier uint32, a mad.Attribute) {
+// write sends one attribute, over the data that was read of it, when it differs from what the device has.
+func (w *writer) write(field string, differs bool, id mad.AttrID, modifier uint32, had []byte, a mad.Attribute) {
 	f := driver.FieldReceipt{Field: field, Outcome: driver.OutcomeUnchanged}
 	switch {
 	case w.err != nil:
 		f.Outcome = driver.OutcomeSkipped
 	case differs:
-		err := w.d.set(w.ctx, w.dev, id, modifier, a)
+		err := w.d.set(w.ctx, w.dev, id, modifier, had, a)
 		f.Outcome = outcome(err)
 		if err != nil {
 			f.Detail, w.err = err.Error(), err

@@ -71,3 +71,32 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
+
+// FuzzKeys lets devices say whatever they like of their keys: a change of keys ends, claims no more than was read back,
+// and never writes a device more often than it may.
+func FuzzKeys(f *testing.F) {
+	f.Add([]byte{0}, true)
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 0x80}, true)
+	f.Add([]byte{0xff, 0x0c}, false)
+	f.Fuzz(func(t *testing.T, data []byte, protect bool) {
+		d, err := ibmad.New(&babble{data: data}, ibmad.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := ibmad.KeyChange{
+			From: []mad.Key{oldKey}, To: newKey, Protect: protect, LeaseSeconds: 9, TakeOver: true, Failures: 1, Parallel: 1,
+			Stored: func(context.Context) error { return nil },
+		}
+		r, err := d.ChangeKeys(t.Context(), []driver.Device{host(), leaf(40), host()}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0
+		for _, o := range []ibmad.KeyOutcome{ibmad.KeyUnchanged, ibmad.KeyChanged, ibmad.KeyUnsupported, ibmad.KeyFailed, ibmad.KeySkipped} {
+			sum += r.Count(o)
+		}
+		if sum != len(r.Results) || r.Count(ibmad.KeySkipped) > 0 && r.Stopped == nil {
+			t.Errorf("%d outcomes for %d devices, stopped by %v", sum, len(r.Results), r.Stopped)
+		}
+	})
+}

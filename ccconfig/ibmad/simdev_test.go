@@ -2,7 +2,9 @@ package ibmad_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -175,7 +177,7 @@ func (s *simFabric) Heal(d driver.Device) {
 	s.with(d, func(b *bend) { *b = bend{writes: b.writes, replies: -1} })
 }
 
-func newSimHarness(t testing.TB) drivertest.Harness {
+func newSimHarness(t testing.TB, devices simdev.Options) drivertest.Harness {
 	t.Helper()
 	topo, err := topogen.Star(3, topogen.Wire{})
 	if err != nil {
@@ -185,7 +187,8 @@ func newSimHarness(t testing.TB) drivertest.Harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dev, err := simdev.New(n, simdev.Options{CCKey: testKey})
+	devices.CCKey = testKey
+	dev, err := simdev.New(n, devices)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,21 +197,58 @@ func newSimHarness(t testing.TB) drivertest.Harness {
 		t.Fatal(err)
 	}
 	host, leaf := &s.topo.Nodes[s.topo.Hosts()[0]], &s.topo.Nodes[s.topo.Switches()[0]]
-	devices := []driver.Device{
+	list := []driver.Device{
 		{Plane: "ib", ID: ident.PortID{Node: host.GUID, Port: 1}, Name: host.Name, Kind: subnet.KindCA, LID: host.Ports[1].LID},
 		{Plane: "ib", ID: ident.PortID{Node: leaf.GUID}, Name: leaf.Name, Kind: subnet.KindSwitch, LID: leaf.Ports[0].LID, Ports: len(leaf.Ports) - 1},
 	}
-	for _, d := range devices {
+	for _, d := range list {
 		s.bend[d.LID] = &bend{replies: -1}
 	}
-	drv, err := ibmad.New(s, ibmad.Options{CCKey: testKey})
+	drv, err := ibmad.New(s, ibmad.Options{CCKey: testKey, Layout: func(driver.Device) mad.CCLayout { return devices.Layout }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return drivertest.Harness{Driver: drv, Devices: devices, Faults: s}
+	return drivertest.Harness{Driver: drv, Devices: list, Faults: s}
 }
 
 func TestConformanceOnSimulatedDevices(t *testing.T) {
 	t.Parallel()
-	drivertest.Run(t, newSimHarness)
+	drivertest.Run(t, func(t testing.TB) drivertest.Harness { return newSimHarness(t, simdev.Options{}) })
+}
+
+// What documents disagree on, the other way around.
+func TestConformanceOnDevicesOfTheOtherLayouts(t *testing.T) {
+	t.Parallel()
+	other := simdev.Options{
+		ReversedControlMap: true,
+		Layout:             mad.CCLayout{LibibmadLog: true, WidePorts: true, PackedCA: true},
+	}
+	drivertest.Run(t, func(t testing.TB) drivertest.Harness { return newSimHarness(t, other) })
+}
+
+// Firmware that answers some attributes and not others: nothing is written to it, and the error names the attribute.
+func TestHalfAnsweringFirmwareIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		device int // 0 the switch, 1 a host
+		attr   mad.AttrID
+	}{
+		{0, mad.AttrSwitchCongestionSetting}, {0, mad.AttrSwitchPortCongestionSetting},
+		{1, mad.AttrCACongestionSetting}, {1, mad.AttrCongestionControlTable},
+	} {
+		name := mad.AttrName(mad.ClassCongestion, tt.attr)
+		f := newFleet(t, simdev.Options{})
+		f.dev.SetFaults(simdev.Faults{Mute: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: tt.attr}}})
+		d, v := f.driver(), f.devices[tt.device]
+		if _, err := d.Capabilities(t.Context(), v); err != nil && !errors.Is(err, driver.ErrUnreachable) {
+			t.Errorf("%s: capabilities: %v", name, err)
+		}
+		if _, err := d.Read(t.Context(), v); !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: read: %v", name, err)
+		}
+		r, err := d.Apply(t.Context(), v, drivertest.Samples(v, driver.Capabilities{TableEntries: 128, PortMarking: true, PerSL: true})[0])
+		if !errors.Is(err, driver.ErrUnreachable) || len(r.Fields) > 0 || f.sets > 0 {
+			t.Errorf("%s: apply: %d fields, %d writes: %v", name, len(r.Fields), f.sets, err)
+		}
+	}
 }

@@ -1,9 +1,11 @@
 package ibmad
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
@@ -12,30 +14,46 @@ import (
 
 // switchState is what a switch holds, as its attributes say it.
 type switchState struct {
+	layout  mad.CCLayout
 	setting mad.SwitchCongestionSetting
-	// blocks covers ports 0 to the last one, 32 to a block; nil when the switch does not have
-	// the attribute.
-	blocks []mad.SwitchPortCongestionSetting
+	// blocks covers ports 0 to the last one; nil when the switch does not have the attribute.
+	blocks []portBlock
+
+	settingData [mad.SwitchCongestionSettingSize]byte // as answered, for the reserved bits
+}
+
+// portBlock is one block of port elements, and the data of the answer that held them.
+type portBlock struct {
+	elements []mad.SwitchPortElement // as many as the layout has in a block
+	data     []byte
 }
 
 func (d *Driver) readSwitch(ctx context.Context, dev driver.Device) (*switchState, error) {
-	s := &switchState{}
-	if err := d.get(ctx, dev, mad.AttrSwitchCongestionSetting, 0, &s.setting); err != nil {
+	s := &switchState{layout: d.layout(dev)}
+	resp, err := d.read(ctx, dev, mad.AttrSwitchCongestionSetting, 0, &s.setting)
+	if err != nil {
 		return nil, err
 	}
-	blocks := make([]mad.SwitchPortCongestionSetting, dev.Ports/mad.SwitchPortBlock+1)
+	s.settingData = [mad.SwitchCongestionSettingSize]byte(resp.Data())
+	per := s.layout.PortsPerBlock()
+	blocks := make([]portBlock, dev.Ports/per+1)
 	for b := range blocks {
-		err := d.get(ctx, dev, mad.AttrSwitchPortCongestionSetting, uint32(b), &blocks[b])
+		elements := make([]mad.SwitchPortElement, per)
+		resp, err := d.read(ctx, dev, mad.AttrSwitchPortCongestionSetting, uint32(b), s.layout.SwitchPorts(elements))
 		if b == 0 && errors.Is(err, driver.ErrUnsupported) {
 			return s, nil
 		}
 		if err != nil {
 			return nil, err
 		}
+		blocks[b] = portBlock{elements, bytes.Clone(resp.Data()[:per*portElementSize])}
 	}
 	s.blocks = blocks
 	return s, nil
 }
+
+// portElementSize is the length of one port element in bytes.
+const portElementSize = mad.SwitchPortCongestionSettingSize / mad.SwitchPortBlock
 
 func (s *switchState) settings(ports int) *driver.SwitchState {
 	out := &driver.SwitchState{
@@ -46,9 +64,9 @@ func (s *switchState) settings(ports int) *driver.SwitchState {
 		},
 		Ports: make([]ibcc.PortMarking, ports+1),
 	}
-	if s.blocks != nil {
+	if per := s.layout.PortsPerBlock(); s.blocks != nil {
 		for p := range out.Ports {
-			out.Ports[p] = portMarking(s.blocks[p/mad.SwitchPortBlock][p%mad.SwitchPortBlock])
+			out.Ports[p] = portMarking(s.blocks[p/per].elements[p%per])
 		}
 	}
 	return out
@@ -75,12 +93,12 @@ func (d *Driver) applySwitch(ctx context.Context, dev driver.Device, want *drive
 	w := &writer{ctx: ctx, d: d, dev: dev}
 	setting := wantedDefaults(&want.Defaults)
 	now := have.settings(dev.Ports)
-	w.write("switch.defaults", !want.Defaults.Equal(&now.Defaults), mad.AttrSwitchCongestionSetting, 0, setting)
-	for b := range have.blocks {
-		block, differs := wantedPorts(&have.blocks[b], want.Ports, b)
-		first := b * mad.SwitchPortBlock
-		field := fmt.Sprintf("switch.ports[%d..%d]", first, first+mad.SwitchPortBlock-1)
-		w.write(field, differs, mad.AttrSwitchPortCongestionSetting, uint32(b), block)
+	w.write("switch.defaults", !want.Defaults.Equal(&now.Defaults), mad.AttrSwitchCongestionSetting, 0, have.settingData[:], setting)
+	for b, block := range have.blocks {
+		first := b * len(block.elements)
+		elements, differs := wantedPorts(block.elements, want.Ports, first)
+		field := fmt.Sprintf("switch.ports[%d..%d]", first, first+len(elements)-1)
+		w.write(field, differs, mad.AttrSwitchPortCongestionSetting, uint32(b), block.data, have.layout.SwitchPorts(elements))
 	}
 	return w.receipt, w.err
 }
@@ -104,7 +122,7 @@ func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, have *switc
 		return nil
 	}
 	var info mad.CongestionInfo
-	if err := d.get(ctx, dev, mad.AttrCongestionInfo, 0, &info); err != nil {
+	if err := d.get(ctx, dev, mad.AttrCongestionInfo, &info); err != nil {
 		return err
 	}
 	if info.Info&1 == 0 {
@@ -122,12 +140,12 @@ func wantedDefaults(s *ibcc.SwitchSettings) *mad.SwitchCongestionSetting {
 	}
 }
 
-// wantedPorts is block b of the port elements to write. Elements beyond the last port stay as
-// they were read.
-func wantedPorts(have *mad.SwitchPortCongestionSetting, want []ibcc.PortMarking, b int) (_ *mad.SwitchPortCongestionSetting, differs bool) {
-	block := *have
+// wantedPorts is the block of port elements to write that begins with port first. Elements beyond the last port
+// stay as they were read.
+func wantedPorts(have []mad.SwitchPortElement, want []ibcc.PortMarking, first int) (_ []mad.SwitchPortElement, differs bool) {
+	block := slices.Clone(have)
 	for k := range block {
-		p := b*mad.SwitchPortBlock + k
+		p := first + k
 		if p >= len(want) {
 			break
 		}
@@ -136,5 +154,5 @@ func wantedPorts(have *mad.SwitchPortCongestionSetting, want []ibcc.PortMarking,
 		}
 		block[k] = mad.SwitchPortElement(want[p])
 	}
-	return &block, differs
+	return block, differs
 }

@@ -43,12 +43,11 @@ func NewDCB(socket Socket, codec dcbnl.Codec, table *nicparam.Table, port Port) 
 func (d *DCB) Backend() nicparam.Backend { return nicparam.DCB }
 
 // Keys implements Way.
-func (d *DCB) Keys() []nicparam.Key { return keysOf(d.table, nicparam.DCB, d.port.Number) }
+func (d *DCB) Keys() []nicparam.Key { return KeysOf(d.table, nicparam.DCB, d.port.Number) }
 
-// Knows implements Knower.
+// Knows implements Way.
 func (d *DCB) Knows(k nicparam.Key) bool {
-	_, ok := leadsTo(d.table, nicparam.DCB, k)
-	return ok && k.Port == d.port.Number
+	return k.Port == d.port.Number && LeadsTo(d.table, nicparam.DCB, k.Name, k.Index) != nil
 }
 
 // exchange sends a request and returns the reply that is not the acknowledgement.

@@ -29,13 +29,23 @@ func (d *Device) Read(ctx context.Context, keys []nicparam.Key) []Reading {
 	return d.look(ctx, keys, nil)
 }
 
-// ReadAll reads all that the host offers: what is there and cannot be read is in it, with its error.
-func (d *Device) ReadAll(ctx context.Context) []Reading {
+// ReadAll reads all that the host offers: what is there and cannot be read is in it, with its error. Each way of instead
+// stands for the device's own of the same back end.
+func (d *Device) ReadAll(ctx context.Context, instead ...Way) []Reading {
 	var keys []nicparam.Key
 	for _, w := range d.ways {
 		keys = append(keys, w.Keys()...)
 	}
-	return slices.DeleteFunc(d.Read(ctx, unique(keys)), func(r Reading) bool { return errors.Is(r.Err, ErrAbsent) })
+	from := d
+	if len(instead) > 0 {
+		from = &Device{table: d.table, ways: slices.Clone(d.ways)}
+		for i, w := range from.ways {
+			if at := slices.IndexFunc(instead, func(x Way) bool { return x.Backend() == w.Backend() }); at >= 0 {
+				from.ways[i] = instead[at]
+			}
+		}
+	}
+	return slices.DeleteFunc(from.Read(ctx, unique(keys)), func(r Reading) bool { return errors.Is(r.Err, ErrAbsent) })
 }
 
 // unique is the keys without repetitions, in the order of their first.
@@ -79,11 +89,10 @@ func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Way) []Read
 		if len(left) == 0 {
 			break
 		}
-		has := knows(w)
 		mine, at = mine[:0], at[:0]
 		rest := left[:0]
 		for _, i := range left {
-			if has(keys[i]) {
+			if w.Knows(keys[i]) {
 				mine, at = append(mine, keys[i]), append(at, i)
 			} else {
 				rest = append(rest, i)
@@ -108,18 +117,6 @@ func (d *Device) look(ctx context.Context, keys []nicparam.Key, by []Way) []Read
 		}
 	}
 	return out
-}
-
-// knows tells whether a way may lead to a key.
-func knows(w Way) func(nicparam.Key) bool {
-	if k, ok := w.(Knower); ok {
-		return k.Knows
-	}
-	has := map[nicparam.Key]bool{}
-	for _, k := range w.Keys() {
-		has[k] = true
-	}
-	return func(k nicparam.Key) bool { return has[k] }
 }
 
 // Outcome is what became of one parameter of a set.

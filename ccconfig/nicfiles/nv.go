@@ -49,10 +49,10 @@ func (n *NV) Keys() []nicparam.Key {
 	return out
 }
 
-// Knows implements Knower.
+// Knows implements Way.
 func (n *NV) Knows(k nicparam.Key) bool {
-	p, ok := leadsTo(n.table, nicparam.NV, k)
-	if !ok || k.Index != 0 {
+	p := LeadsTo(n.table, nicparam.NV, k.Name, k.Index)
+	if p == nil || k.Index != 0 {
 		return false
 	}
 	if p.Scope == nicparam.ScopeDevice {
@@ -76,8 +76,27 @@ func (n *NV) Query(ctx context.Context) (*adopt.State, error) {
 
 // Read implements Way: one query, whatever the number of keys.
 func (n *NV) Read(ctx context.Context, keys []nicparam.Key) []Reading {
-	out := make([]Reading, len(keys))
 	s, err := n.Query(ctx)
+	return n.readings(s, err, keys)
+}
+
+// Answered is the way as a Query with that result has it: reading by it asks the card no more.
+func (n *NV) Answered(s *adopt.State, err error) Way { return &answered{n, s, err} }
+
+type answered struct {
+	*NV
+	state *adopt.State
+	err   error
+}
+
+// Read implements Way.
+func (n *answered) Read(_ context.Context, keys []nicparam.Key) []Reading {
+	return n.readings(n.state, n.err, keys)
+}
+
+// readings are what the result of a query says of keys.
+func (n *NV) readings(s *adopt.State, err error, keys []nicparam.Key) []Reading {
+	out := make([]Reading, len(keys))
 	for i, k := range keys {
 		out[i] = Reading{Setting: nicparam.Setting{Key: k}, By: nicparam.NV, Err: err}
 		if err != nil {

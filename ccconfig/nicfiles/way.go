@@ -26,18 +26,13 @@ type Way interface {
 	Backend() nicparam.Backend
 	// Keys lists what the way may lead to. Reading tells what is there.
 	Keys() []nicparam.Key
+	// Knows tells whether k is one of Keys, without making the list.
+	Knows(k nicparam.Key) bool
 	// Read reads parameters, in their order. After a write it tells what the device keeps.
 	Read(ctx context.Context, keys []nicparam.Key) []Reading
 	// Write writes parameters in their order, and stops at the first that fails. It returns an error for each that was
 	// not accepted: those after the failed one have ErrSkipped.
 	Write(ctx context.Context, set []nicparam.Setting) []error
-}
-
-// Knower is a way that tells of a parameter, faster than by the list of all, whether it may lead there.
-type Knower interface {
-	Way
-	// Knows tells whether k is one of Keys.
-	Knows(k nicparam.Key) bool
 }
 
 // Rewinder is a way whose state is more than the values of its parameters, so that writing the earlier ones does not bring
@@ -75,32 +70,24 @@ type fileWay struct {
 	backend nicparam.Backend
 	port    int
 	table   *nicparam.Table
-	rows    map[string]*nicparam.Param
 	path    func(*nicparam.Param, nicparam.Key) string
 	words   bool // values of enumerations are written as their names
 }
 
-// newFileWay lists what a back end may have of one port.
-func newFileWay(files Files, table *nicparam.Table, backend nicparam.Backend, port int) *fileWay {
-	w := &fileWay{files: files, backend: backend, port: port, table: table, rows: map[string]*nicparam.Param{}}
-	for _, p := range table.By(backend) {
-		w.rows[p.Name] = p
+// LeadsTo returns the row of a parameter that a back end may lead to, at an index of it; nil where it does not.
+func LeadsTo(table *nicparam.Table, backend nicparam.Backend, name string, index int) *nicparam.Param {
+	p, ok := table.Find(name)
+	if !ok || !table.Caps().Has(p.Needs) || index < 0 || index >= p.Scope.Size() {
+		return nil
 	}
-	return w
+	if _, ok = p.Source(backend); !ok {
+		return nil
+	}
+	return p
 }
 
-// leadsTo tells whether a back end may lead to a parameter at an index.
-func leadsTo(table *nicparam.Table, backend nicparam.Backend, k nicparam.Key) (*nicparam.Param, bool) {
-	p, ok := table.Find(k.Name)
-	if !ok || !table.Caps().Has(p.Needs) {
-		return nil, false
-	}
-	_, ok = p.Source(backend)
-	return p, ok && k.Index >= 0 && k.Index < p.Scope.Size()
-}
-
-// keysOf lists all that a back end may lead to of one port.
-func keysOf(table *nicparam.Table, backend nicparam.Backend, port int) []nicparam.Key {
+// KeysOf lists all that a back end may lead to of one port.
+func KeysOf(table *nicparam.Table, backend nicparam.Backend, port int) []nicparam.Key {
 	var out []nicparam.Key
 	for _, p := range table.By(backend) {
 		for i := range p.Scope.Size() {
@@ -116,7 +103,7 @@ func Debugfs(files Files, table *nicparam.Table, port Port) (Way, error) {
 	if !pciAddress.MatchString(port.PCI) {
 		return nil, fmt.Errorf("port %d: found PCI address %q, want one such as 0000:3b:00.0", port.Number, port.PCI)
 	}
-	w := newFileWay(files, table, nicparam.Debugfs, port.Number)
+	w := &fileWay{files: files, backend: nicparam.Debugfs, port: port.Number, table: table}
 	w.path = func(p *nicparam.Param, _ nicparam.Key) string {
 		s, _ := p.Source(nicparam.Debugfs)
 		return "sys/kernel/debug/mlx5/" + port.PCI + "/cc_params/" + s.Name
@@ -136,7 +123,7 @@ func Sysfs(files Files, table *nicparam.Table, port Port) (Way, error) {
 		_, err := files.List(base + role + "/params")
 		params[role] = !errors.Is(err, fs.ErrNotExist)
 	}
-	w := newFileWay(files, table, nicparam.Sysfs, port.Number)
+	w := &fileWay{files: files, backend: nicparam.Sysfs, port: port.Number, table: table}
 	w.path = func(p *nicparam.Param, k nicparam.Key) string {
 		s, _ := p.Source(nicparam.Sysfs)
 		name := strings.ReplaceAll(s.Name, "<index>", strconv.Itoa(k.Index))
@@ -169,8 +156,7 @@ func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
 	if err := files.Make(base + "/" + port.RDMA); err != nil {
 		return nil, fileError(base+"/"+port.RDMA, ErrRefused, err)
 	}
-	w := newFileWay(files, table, nicparam.Configfs, port.Number)
-	w.words = true
+	w := &fileWay{files: files, backend: nicparam.Configfs, port: port.Number, table: table, words: true}
 	w.path = func(p *nicparam.Param, _ nicparam.Key) string {
 		s, _ := p.Source(nicparam.Configfs)
 		return base + "/" + port.RDMA + "/ports/" + strconv.Itoa(port.RDMAPort) + "/" + s.Name
@@ -182,25 +168,20 @@ func Configfs(files Maker, table *nicparam.Table, port Port) (Way, error) {
 func (w *fileWay) Backend() nicparam.Backend { return w.backend }
 
 // Keys implements Way. The list is made anew: it is asked for seldom, and a manager of simulated hosts has thousands of ways.
-func (w *fileWay) Keys() []nicparam.Key { return keysOf(w.table, w.backend, w.port) }
+func (w *fileWay) Keys() []nicparam.Key { return KeysOf(w.table, w.backend, w.port) }
 
-// Knows implements Knower.
-func (w *fileWay) Knows(k nicparam.Key) bool { return w.find(k) != nil }
-
-// find is the row of a key of this port; nil where there is none.
-func (w *fileWay) find(k nicparam.Key) *nicparam.Param {
-	if p := w.rows[k.Name]; p != nil && k.Port == w.port && k.Index >= 0 && k.Index < p.Scope.Size() {
-		return p
-	}
-	return nil
+// Knows implements Way.
+func (w *fileWay) Knows(k nicparam.Key) bool {
+	return k.Port == w.port && LeadsTo(w.table, w.backend, k.Name, k.Index) != nil
 }
 
-// row is find with an error.
+// row finds the row of a key of this port.
 func (w *fileWay) row(k nicparam.Key) (*nicparam.Param, error) {
-	if p := w.find(k); p != nil {
-		return p, nil
+	if !w.Knows(k) {
+		return nil, fmt.Errorf("%s by %s: %w", k, w.backend, ErrAbsent)
 	}
-	return nil, fmt.Errorf("%s by %s: %w", k, w.backend, ErrAbsent)
+	p, _ := w.table.Find(k.Name)
+	return p, nil
 }
 
 // Read implements Way.

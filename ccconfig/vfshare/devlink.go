@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"fairlane/ccconfig/nicfiles"
 	"fairlane/ccconfig/nicparam"
@@ -16,6 +17,7 @@ const mbit = 125_000
 // shares of its traffic classes go out together, as the kernel wants them.
 type Devlink struct {
 	tool      Tool
+	table     *nicparam.Table
 	port      int
 	functions map[int]Function
 	keys      []nicparam.Key
@@ -25,7 +27,7 @@ var _ nicfiles.Way = (*Devlink)(nil)
 
 // NewDevlink makes the way to the functions of a port.
 func NewDevlink(tool Tool, table *nicparam.Table, port int, functions []Function) (*Devlink, error) {
-	d := &Devlink{tool: tool, port: port, functions: map[int]Function{}}
+	d := &Devlink{tool: tool, table: table, port: port, functions: map[int]Function{}}
 	for _, f := range functions {
 		if f.Index < 0 || f.Index >= maxFunctions || f.Handle == "" {
 			return nil, fmt.Errorf("port %d: found function %d with handle %q, want 0..%d and a handle", port, f.Index, nicparam.Clip(f.Handle), maxFunctions-1)
@@ -64,6 +66,13 @@ func (d *Devlink) Backend() nicparam.Backend { return nicparam.Devlink }
 
 // Keys implements nicfiles.Way.
 func (d *Devlink) Keys() []nicparam.Key { return d.keys }
+
+// Knows implements nicfiles.Way.
+func (d *Devlink) Knows(k nicparam.Key) bool {
+	function, _ := functionOf(k)
+	_, ok := d.functions[function]
+	return ok && k.Port == d.port && nicfiles.LeadsTo(d.table, nicparam.Devlink, k.Name, k.Index) != nil
+}
 
 // rates asks for all rates.
 func (d *Devlink) rates(ctx context.Context) (map[string]Rate, error) {
@@ -124,46 +133,45 @@ func wholeMbit(k nicparam.Key, rate uint64) (uint64, error) {
 
 // Write implements nicfiles.Way.
 func (d *Devlink) Write(ctx context.Context, set []nicparam.Setting) []error {
-	errs := make([]error, len(set))
-	groups, order := byFunction(set)
-	var rates map[string]Rate
-	var failed error
-	for _, function := range order {
-		err := fmt.Errorf("function %d: %w", function, nicfiles.ErrSkipped)
-		if failed == nil {
-			err = d.writeFunction(ctx, function, set, groups[function], &rates)
-			failed = err
+	now := sync.OnceValues(func() (map[string]Rate, error) { return d.rates(ctx) })
+	return byFunction(set, func(function int, set []nicparam.Setting) error { return d.writeFunction(ctx, function, set, now) })
+}
+
+// byFunction writes settings function by function, in the order of their first, and stops at the first that fails.
+func byFunction(set []nicparam.Setting, write func(function int, set []nicparam.Setting) error) []error {
+	groups, index := map[int][]nicparam.Setting{}, map[int][]int{}
+	var order []int
+	for i, s := range set {
+		f, _ := functionOf(s.Key)
+		if index[f] == nil {
+			order = append(order, f)
 		}
-		for _, i := range groups[function] {
+		groups[f], index[f] = append(groups[f], s), append(index[f], i)
+	}
+	errs := make([]error, len(set))
+	var failed error
+	for _, f := range order {
+		err := fmt.Errorf("function %d: %w", f, nicfiles.ErrSkipped)
+		if failed == nil {
+			failed = write(f, groups[f])
+			err = failed
+		}
+		for _, i := range index[f] {
 			errs[i] = err
 		}
 	}
 	return errs
 }
 
-// byFunction groups the indices of settings by function, in the order of their first.
-func byFunction(set []nicparam.Setting) (groups map[int][]int, order []int) {
-	groups = map[int][]int{}
-	for i, s := range set {
-		f, _ := functionOf(s.Key)
-		if groups[f] == nil {
-			order = append(order, f)
-		}
-		groups[f] = append(groups[f], i)
-	}
-	return groups, order
-}
-
-// writeFunction gives one function values. Classes that the set leaves out keep what they have, which rates tell.
-func (d *Devlink) writeFunction(ctx context.Context, function int, set []nicparam.Setting, index []int, rates *map[string]Rate) error {
+// writeFunction gives one function values. Classes that the set leaves out keep what they have now.
+func (d *Devlink) writeFunction(ctx context.Context, function int, set []nicparam.Setting, now func() (map[string]Rate, error)) error {
 	f, ok := d.functions[function]
 	if !ok {
 		return fmt.Errorf("function %d of port %d by devlink: %w", function, d.port, nicfiles.ErrAbsent)
 	}
 	var attributes []Attribute
 	var shares *[classes]uint64
-	for _, i := range index {
-		s := set[i]
+	for _, s := range set {
 		switch s.Name {
 		case "vf_tx_share", "vf_tx_max":
 			attributes = append(attributes, Attribute{s.Name[len("vf_"):], []string{strconv.FormatUint(s.Value, 10) + "mbit"}})
@@ -171,10 +179,15 @@ func (d *Devlink) writeFunction(ctx context.Context, function int, set []nicpara
 			attributes = append(attributes, Attribute{"tx_weight", []string{strconv.FormatUint(s.Value, 10)}})
 		case "vf_tc_bw":
 			if shares == nil {
-				var err error
-				if shares, err = d.sharesNow(ctx, f, rates); err != nil {
+				rates, err := now()
+				if err != nil {
 					return err
 				}
+				r := rates[f.Handle]
+				if r.TCBW == nil {
+					return fmt.Errorf("shares of classes of function %d by devlink: %w", f.Index, nicfiles.ErrAbsent)
+				}
+				shares = new(*r.TCBW)
 			}
 			_, class := functionOf(s.Key)
 			shares[class] = s.Value
@@ -193,21 +206,4 @@ func (d *Devlink) writeFunction(ctx context.Context, function int, set []nicpara
 		return fmt.Errorf("rates of function %d (%s): %w: %w", function, f.Handle, nicfiles.ErrRefused, err)
 	}
 	return nil
-}
-
-// sharesNow is the shares that the classes of a function have, a copy.
-func (d *Devlink) sharesNow(ctx context.Context, f Function, rates *map[string]Rate) (*[classes]uint64, error) {
-	if *rates == nil {
-		now, err := d.rates(ctx)
-		if err != nil {
-			return nil, err
-		}
-		*rates = now
-	}
-	r := (*rates)[f.Handle]
-	if r.TCBW == nil {
-		return nil, fmt.Errorf("shares of classes of function %d by devlink: %w", f.Index, nicfiles.ErrAbsent)
-	}
-	out := *r.TCBW
-	return &out, nil
 }

@@ -3,6 +3,7 @@ package vfshare
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"fairlane/ccconfig/nicfiles"
 	"fairlane/ccconfig/nicparam"
@@ -24,10 +25,11 @@ type Links interface {
 
 // Link is the way to the rates of a port's functions in legacy mode.
 type Link struct {
-	links  Links
-	port   int
-	netdev string
-	keys   []nicparam.Key
+	links     Links
+	table     *nicparam.Table
+	port      int
+	netdev    string
+	functions int
 }
 
 var _ nicfiles.Way = (*Link)(nil)
@@ -37,18 +39,25 @@ func NewLink(links Links, table *nicparam.Table, port int, netdev string, functi
 	if netdev == "" || functions < 1 || functions > maxFunctions {
 		return nil, fmt.Errorf("port %d: found network device %q with %d functions, want a name and 1..%d", port, nicparam.Clip(netdev), functions, maxFunctions)
 	}
-	l := &Link{links: links, port: port, netdev: netdev}
-	for f := range functions {
-		l.keys = append(l.keys, keysOf(table, nicparam.Link, port, f)...)
-	}
-	return l, nil
+	return &Link{links: links, table: table, port: port, netdev: netdev, functions: functions}, nil
 }
 
 // Backend implements nicfiles.Way.
 func (l *Link) Backend() nicparam.Backend { return nicparam.Link }
 
 // Keys implements nicfiles.Way.
-func (l *Link) Keys() []nicparam.Key { return l.keys }
+func (l *Link) Keys() []nicparam.Key {
+	var out []nicparam.Key
+	for f := range l.functions {
+		out = append(out, keysOf(l.table, nicparam.Link, l.port, f)...)
+	}
+	return out
+}
+
+// Knows implements nicfiles.Way.
+func (l *Link) Knows(k nicparam.Key) bool {
+	return k.Port == l.port && k.Index < l.functions && nicfiles.LeadsTo(l.table, nicparam.Link, k.Name, k.Index) != nil
+}
 
 // now reads the rates by function.
 func (l *Link) now(ctx context.Context) (map[int]LinkRate, error) {
@@ -85,37 +94,29 @@ func (l *Link) Read(ctx context.Context, keys []nicparam.Key) []nicfiles.Reading
 
 // Write implements nicfiles.Way: one request for each function, which carries both of its rates.
 func (l *Link) Write(ctx context.Context, set []nicparam.Setting) []error {
-	errs := make([]error, len(set))
-	rates, failed := l.now(ctx)
-	groups, order := byFunction(set)
-	for n, function := range order {
-		err := fmt.Errorf("function %d: %w", function, nicfiles.ErrSkipped)
-		if failed == nil || n == 0 {
-			if failed == nil {
-				failed = l.writeFunction(ctx, rates, function, set, groups[function])
-			}
-			err = failed
+	now := sync.OnceValues(func() (map[int]LinkRate, error) { return l.now(ctx) })
+	return byFunction(set, func(function int, set []nicparam.Setting) error {
+		rates, err := now()
+		if err != nil {
+			return err
 		}
-		for _, i := range groups[function] {
-			errs[i] = err
-		}
-	}
-	return errs
+		return l.writeFunction(ctx, rates, function, set)
+	})
 }
 
-func (l *Link) writeFunction(ctx context.Context, rates map[int]LinkRate, function int, set []nicparam.Setting, index []int) error {
+func (l *Link) writeFunction(ctx context.Context, rates map[int]LinkRate, function int, set []nicparam.Setting) error {
 	r, ok := rates[function]
 	if !ok {
 		return fmt.Errorf("function %d of %s: %w", function, l.netdev, nicfiles.ErrAbsent)
 	}
-	for _, i := range index {
-		switch v := uint32(min(set[i].Value, 1<<32-1)); set[i].Name {
+	for _, s := range set {
+		switch v := uint32(min(s.Value, 1<<32-1)); s.Name {
 		case "vf_tx_share":
 			r.Min = v
 		case "vf_tx_max":
 			r.Max = v
 		default:
-			return fmt.Errorf("%s by link of %s: %w", set[i].Key, l.netdev, nicfiles.ErrAbsent)
+			return fmt.Errorf("%s by link of %s: %w", s.Key, l.netdev, nicfiles.ErrAbsent)
 		}
 	}
 	if err := l.links.SetRate(ctx, l.netdev, r); err != nil {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -22,6 +23,7 @@ import (
 	"fairlane/internal/agentapp"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/i18n"
+	"fairlane/internal/tlstest"
 )
 
 func aiRate() *gnmi.Path {
@@ -35,9 +37,8 @@ func setAI(ctx context.Context, c gnmi.GNMIClient, v uint64) error {
 
 func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 	t.Parallel()
-	m, ca := newMachine(t), newAuthority(t)
-	ca.issue("agent", time.Hour)
-	config := m.config(fmt.Sprintf("listen: [127.0.0.1:0]\ntarget: host-1\ntls: {certificate: %s/agent.pem, key: %s/agent.key, client_ca: %s/ca.pem, allowed: [manager]}\nintervals: {fresh: 0s, sweep: 100ms}", ca.dir, ca.dir, ca.dir))
+	m, ca := newMachine(t), tlstest.New(t)
+	config := m.config("target: host-1\nintervals: {fresh: 0s, sweep: 100ms}\n" + serving(ca))
 	socket := filepath.Join(t.TempDir(), "notify")
 	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
@@ -58,7 +59,8 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	manager, viewer, expired := ca.client(address, ca.issue("manager", time.Hour)), ca.client(address, ca.issue("viewer", time.Hour)), ca.client(address, ca.issue("old", -time.Hour))
+	manager, viewer := client(t, ca, address, "manager", tlstest.Valid()), client(t, ca, address, "viewer", tlstest.Valid())
+	expired := client(t, ca, address, "old", tlstest.Expired())
 	if err := setAI(ctx, manager, 20); err != nil {
 		t.Fatal(err)
 	}
@@ -111,12 +113,10 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 
 func TestAnAgentThatStartsAgainKeepsWhatWasSet(t *testing.T) {
 	t.Parallel()
-	m, ca := newMachine(t), newAuthority(t)
-	ca.issue("agent", time.Hour)
-	own := ca.issue("manager", time.Hour)
-	config := m.config(fmt.Sprintf("listen: [127.0.0.1:0]\ntls: {certificate: %s/agent.pem, key: %s/agent.key, client_ca: %s/ca.pem, allowed: [manager]}", ca.dir, ca.dir, ca.dir))
+	m, ca := newMachine(t), tlstest.New(t)
+	config := m.config(serving(ca))
 	address, _, stop := start(t, config, nil)
-	if err := setAI(t.Context(), ca.client(address, own), 20); err != nil {
+	if err := setAI(t.Context(), client(t, ca, address, "manager", tlstest.Valid()), 20); err != nil {
 		t.Fatal(err)
 	}
 	if code := stop(); code != 0 {
@@ -182,19 +182,52 @@ func TestCheckSaysWhatItFound(t *testing.T) {
 	}
 }
 
+// TestLookingChangesNothing has a host whose configfs has no directory of the device yet.
+func TestLookingChangesNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	if err := os.MkdirAll(m.root("sys/kernel/config/rdma_cm"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := m.config("")
+	text, err := os.ReadFile(config)
+	if err == nil {
+		err = os.WriteFile(config, []byte(strings.Replace(string(text), "back_ends: [sysfs]\n", "", 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := func() (names []string) {
+		err := filepath.WalkDir(m.dir, func(path string, _ fs.DirEntry, err error) error {
+			names = append(names, path)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	before := tree()
+	for _, args := range [][]string{{"check"}, {"get", "/nics"}, {"restore", "--dry-run"}} {
+		if code, stdout, stderr := run(t, append(args, "--config", config)...); code != 0 && args[0] != "check" {
+			t.Errorf("%q: exit %d\n%s%s", args, code, stdout, stderr)
+		}
+		if d := cmp.Diff(before, tree()); d != "" {
+			t.Errorf("%q: %s", args, d)
+		}
+	}
+}
+
 // TestCheckTriesTheCertificates has a key that is not the certificate's, an expired certificate, and ones that will do.
 func TestCheckTriesTheCertificates(t *testing.T) {
 	t.Parallel()
-	m, ca := newMachine(t), newAuthority(t)
-	for _, name := range []string{"agent", "other"} {
-		ca.issue(name, time.Hour)
-	}
-	ca.issue("old", -time.Hour)
+	m, ca := newMachine(t), tlstest.New(t)
+	good, other, old := ca.Issue("agent", tlstest.Valid()), ca.Issue("other", tlstest.Valid()), ca.Issue("old", tlstest.Expired())
 	for _, tc := range []struct {
 		certificate, key, says string
 		code                   int
-	}{{"agent", "agent", "", 0}, {"agent", "other", "private key does not match", 2}, {"old", "old", "valid until", 2}} {
-		config := m.config(fmt.Sprintf("tls: {certificate: %s/%s.pem, key: %s/%s.key, client_ca: %s/ca.pem, allowed: [manager]}", ca.dir, tc.certificate, ca.dir, tc.key, ca.dir))
+	}{{good.CertFile, good.KeyFile, "", 0}, {good.CertFile, other.KeyFile, "private key does not match", 2}, {old.CertFile, old.KeyFile, "valid until", 2}} {
+		config := m.config(tlsLine(ca, tc.certificate, tc.key))
 		if code, stdout, stderr := run(t, "check", "--config", config); code != tc.code || !strings.Contains(stdout, tc.says) || tc.code == 0 && strings.Contains(stdout, "problem") {
 			t.Errorf("%s with the key of %s: exit %d, want %d and %q:\n%s%s", tc.certificate, tc.key, code, tc.code, tc.says, stdout, stderr)
 		}
@@ -385,8 +418,6 @@ func TestEveryTextIsUsedAndThere(t *testing.T) {
 			}
 		}
 	}
-	delete(used, "agent.pem")
-	delete(used, "agent.key")
 	delete(used, "agent.yaml")
 	delete(used, "agent.col.")
 	for k := range used {

@@ -1,16 +1,15 @@
 package agentapp_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/tlstest"
 )
 
 // BenchmarkSetOfAFullPort sets all DCQCN parameters of a port over TLS. The journal is on disk; the device's files are in
@@ -21,12 +20,11 @@ func BenchmarkSetOfAFullPort(b *testing.B) {
 		dir = b.TempDir()
 	}
 	defer os.RemoveAll(dir)
-	m, ca := newMachineAt(b, dir), newAuthority(b)
-	ca.issue("agent", time.Hour)
-	config := m.config(fmt.Sprintf("listen: [127.0.0.1:0]\ntls: {certificate: %s/agent.pem, key: %s/agent.key, client_ca: %s/ca.pem, allowed: [manager]}\nlimits: {sets_per_second: 1000}", ca.dir, ca.dir, ca.dir))
+	m, ca := newMachineAt(b, dir), tlstest.New(b)
+	config := m.config("limits: {sets_per_second: 1000}\n" + serving(ca))
 	address, _, stop := start(b, config, nil)
 	defer stop()
-	c := ca.client(address, ca.issue("manager", time.Hour))
+	c := client(b, ca, address, "manager", tlstest.Valid())
 	var requests [2]gnmi.SetRequest
 	for _, p := range nicparam.New(nicparam.Caps{}).By(nicparam.Sysfs) {
 		if p.Scope != nicparam.ScopePort {

@@ -18,6 +18,7 @@ import (
 
 	"fairlane/agent/host"
 	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/yamltree"
 )
 
 // Config is what the agent runs with. The meaning and the range of each field are those of its key in Keys.
@@ -200,7 +201,7 @@ func words[T ~string](all []T) string {
 }
 
 func scalar[T any](n *yaml.Node, to *T, read func(string) (T, error)) error {
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+	if n.Kind != yaml.ScalarNode || yamltree.IsNull(n) {
 		return fmt.Errorf("line %d: found no value, want one", n.Line)
 	}
 	v, err := read(n.Value)
@@ -262,18 +263,15 @@ func Load(path string) (Config, error) {
 }
 
 func parse(b []byte, c *Config) error {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil {
-		return err
-	}
-	if len(doc.Content) == 0 {
-		return nil // all comments
+	root, err := yamltree.Only(b)
+	if err != nil || root == nil {
+		return err // nil: all comments
 	}
 	keys := map[string]Key{}
 	for _, k := range Keys() {
 		keys[k.Name] = k
 	}
-	return errors.Join(walk(doc.Content[0], "", keys, c)...)
+	return errors.Join(walk(root, "", keys, c)...)
 }
 
 func walk(n *yaml.Node, prefix string, keys map[string]Key, c *Config) []error {

@@ -20,9 +20,11 @@ import (
 	"fairlane/internal/servertls"
 )
 
-// looking opens an agent that writes nothing, for one command.
-func (a *app) looking(ctx context.Context, c *Config) (*agent.Agent, *host.Host, error) {
-	h, err := c.openHost(true)
+// looking opens an agent that writes nothing, for one command; one that restores writes nothing else.
+func (a *app) looking(ctx context.Context, c *Config, restores bool) (*agent.Agent, *host.Host, error) {
+	o := c.hostOptions()
+	o.Quiet, o.Look = true, !restores
+	h, err := host.Open(o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,7 +86,7 @@ func (a *app) check(ctx context.Context, asJSON bool) (err error) {
 		}
 		out.Problems = append(out.Problems, files(&c)...)
 	}
-	on, h, err := a.looking(ctx, &c)
+	on, h, err := a.looking(ctx, &c, false)
 	if err != nil {
 		return err
 	}
@@ -244,7 +246,7 @@ func (a *app) get(ctx context.Context, path string, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	on, h, err := a.looking(ctx, &c)
+	on, h, err := a.looking(ctx, &c, false)
 	if err != nil {
 		return err
 	}

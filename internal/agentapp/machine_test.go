@@ -3,16 +3,8 @@ package agentapp_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,6 +20,7 @@ import (
 
 	"fairlane/ccconfig/nicparam"
 	"fairlane/internal/agentapp"
+	"fairlane/internal/tlstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -189,76 +182,25 @@ func start(t testing.TB, config string, env map[string]string) (address string, 
 	return address, out, stop
 }
 
-// authority signs certificates.
-type authority struct {
-	t    testing.TB
-	dir  string
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-	pool *x509.CertPool
+// tlsLine is the configuration of a listener that only the manager may write to.
+func tlsLine(ca *tlstest.Authority, certificate, key string) string {
+	return fmt.Sprintf("tls: {certificate: %s, key: %s, client_ca: %s, allowed: [manager]}\n", certificate, key, ca.File)
 }
 
-func newAuthority(t testing.TB) *authority {
+// serving is a configuration for start with a certificate of ca.
+func serving(ca *tlstest.Authority) string {
+	own := ca.Issue("agent", tlstest.Valid())
+	return "listen: [127.0.0.1:0]\n" + tlsLine(ca, own.CertFile, own.KeyFile)
+}
+
+// client connects with a certificate of ca for a name.
+func client(t testing.TB, ca *tlstest.Authority, address, name string, v tlstest.Validity) gnmi.GNMIClient {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
+		RootCAs: ca.Pool, Certificates: []tls.Certificate{ca.Issue(name, v).Certificate}, MinVersion: tls.VersionTLS13})))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &authority{t: t, dir: t.TempDir(), key: key, pool: x509.NewCertPool()}
-	a.cert = &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-100 * time.Hour),
-		NotAfter: time.Now().Add(100 * time.Hour), KeyUsage: x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true}
-	der := a.sign(a.cert, &key.PublicKey)
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.pool.AddCert(parsed)
-	a.write("ca.pem", "CERTIFICATE", der)
-	return a
-}
-
-func (a *authority) sign(c *x509.Certificate, key *ecdsa.PublicKey) []byte {
-	a.t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, key, a.key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return der
-}
-
-func (a *authority) write(name, kind string, der []byte) {
-	a.t.Helper()
-	if err := os.WriteFile(filepath.Join(a.dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		a.t.Fatal(err)
-	}
-}
-
-// issue makes a certificate and its key, as files NAME.pem and NAME.key.
-func (a *authority) issue(name string, until time.Duration) tls.Certificate {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	der := a.sign(&x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-50 * time.Hour), NotAfter: time.Now().Add(until), KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}}, &key.PublicKey)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	a.write(name+".pem", "CERTIFICATE", der)
-	a.write(name+".key", "PRIVATE KEY", private)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
-
-// client connects with a certificate.
-func (a *authority) client(address string, own tls.Certificate) gnmi.GNMIClient {
-	a.t.Helper()
-	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: a.pool, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13})))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	a.t.Cleanup(func() { _ = c.Close() })
+	t.Cleanup(func() { _ = c.Close() })
 	return gnmi.NewGNMIClient(c)
 }

@@ -23,11 +23,11 @@ import (
 	"fairlane/internal/servertls"
 )
 
-// openHost opens the host that a configuration is about.
-func (c *Config) openHost(quiet bool) (*host.Host, error) {
+// hostOptions are those of the host that a configuration is about.
+func (c *Config) hostOptions() host.Options {
 	assume := nicparam.Caps{}
 	assume.Rate32, assume.UndocumentedGD = c.Rate32, c.UndocumentedGD
-	return host.Open(host.Options{Root: c.Root, Devices: c.Devices, Backends: c.Backends, Assume: assume, DMSAddress: c.DMS, Quiet: quiet})
+	return host.Options{Root: c.Root, Devices: c.Devices, Backends: c.Backends, Assume: assume, DMSAddress: c.DMS}
 }
 
 func (a *app) serve(ctx context.Context) (err error) {
@@ -48,7 +48,7 @@ func (a *app) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h, err := c.openHost(false)
+	h, err := host.Open(c.hostOptions())
 	if err != nil {
 		return errors.Join(err, closeAll(listeners))
 	}

@@ -1,10 +1,8 @@
 package agentapp_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 
@@ -12,17 +10,17 @@ import (
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/gnmid/gnmidtest"
+	"fairlane/internal/tlstest"
 )
 
 // TestGnmiCli drives the agent's process with a client that we did not write.
 func TestGnmiCli(t *testing.T) {
 	t.Parallel()
-	m, ca := newMachine(t), newAuthority(t)
-	ca.issue("agent", time.Hour)
-	ca.issue("manager", time.Hour)
-	config := m.config(fmt.Sprintf("listen: [127.0.0.1:0]\ntarget: host-1\ntls: {certificate: %s/agent.pem, key: %s/agent.key, client_ca: %s/ca.pem, allowed: [manager]}\nintervals: {sweep: 100ms}", ca.dir, ca.dir, ca.dir))
+	m, ca := newMachine(t), tlstest.New(t)
+	config := m.config("target: host-1\nintervals: {sweep: 100ms}\n" + serving(ca))
+	own := ca.Issue("manager", tlstest.Valid())
 	address, _, _ := start(t, config, nil)
-	c := gnmidtest.New(t, address, "-ca_crt", ca.dir+"/ca.pem", "-client_crt", ca.dir+"/manager.pem", "-client_key", ca.dir+"/manager.key")
+	c := gnmidtest.New(t, address, "-ca_crt", ca.File, "-client_crt", own.CertFile, "-client_key", own.KeyFile)
 	caps, err := c.Capabilities()
 	if err != nil || caps.GetSupportedModels()[0].GetName() != nicyang.Module || caps.GetSupportedModels()[0].GetVersion() != nicyang.Revision {
 		t.Fatal(caps, err)

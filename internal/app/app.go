@@ -99,12 +99,26 @@ func (a *app) root(args []string) *cobra.Command {
 		}
 		return nil
 	}
-	root.AddCommand(a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand())
+	root.AddCommand(a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand())
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
 	root.AddCommand(cli.New(cli.Options{Args: args})...)
+	addBelow(root, "device", a.ccKeyCommand())
+	addBelow(root, "fabric", a.fabricCheckCommand())
+	a.localShow(root)
 	root.SetFlagErrorFunc(flagError)
 	a.noteBegin(root)
 	return root
+}
+
+// addBelow adds commands that work without the service to one of its nouns.
+func addBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == noun {
+			cmd.AddCommand(verbs...)
+			return
+		}
+	}
+	panic("no noun " + noun) // a programmer's error at start-up
 }
 
 // noteBegin makes every command say when its own code begins, after the command line was accepted.

@@ -247,6 +247,11 @@ func (f compileFlags) input() (policy.Input, error) {
 	if err != nil {
 		return policy.Input{}, err
 	}
+	return f.inputOn(topo)
+}
+
+// inputOn reads everything but the fabric.
+func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 	ts, flows, err := readTenants(f.tenants, topo, policy.Plane(f.plane))
 	if err != nil {
 		return policy.Input{}, err

@@ -36,6 +36,7 @@ func (a *app) discoverCommand() *cobra.Command {
 		Short: a.t("discover.short"),
 		Long:  a.t("discover.long"),
 		Example: `  fairlane discover --from file:fabric.topo
+  fairlane discover --from umad:mlx5_0:1
   fairlane discover --from ibsim:unix:lab --json
   fairlane discover --from ibsim:udp:127.0.0.1:7070 --write fabric.yaml
   fairlane discover --from ethernet:inventory.yaml`,

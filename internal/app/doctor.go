@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/config"
+	"fairlane/subnet/umad"
 )
 
 // Statuses of a finding, from good to bad.
@@ -21,7 +22,7 @@ const (
 
 // finding is one thing that the doctor looked at.
 type finding struct {
-	Check   string `json:"check"`   // "config", "store", "clock", "keys", "tls", "fabric", "sm", "jobs", "service"
+	Check   string `json:"check"`   // "config", "store", "clock", "keys", "tls", "port", "fabric", "sm", "jobs", "service"
 	Subject string `json:"subject"` // which file, fabric or address; empty when there is one only
 	Status  string `json:"status"`  // "ok", "unknown", "warning" or "fault"
 	Code    string `json:"code"`    // stable; the text of it is doctor.CODE in the catalogues
@@ -35,6 +36,7 @@ type doctor struct {
 	config   *config.Loaded
 	url      string // of the running service
 	opensm   string // OpenSM's options file
+	umad     umad.Options
 	findings []finding
 	now      func() time.Time
 }

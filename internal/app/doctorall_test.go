@@ -82,6 +82,7 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	databases(t, on)
 	services(t, on)
 	fabrics(t, on)
+	devicePorts(t, on)
 	for code := range commanded(t) {
 		seen[code] = finding{}
 	}
@@ -257,7 +258,7 @@ func codesOf(t *testing.T) (codes []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`"((?:config|key|cc-key|tls|operations|store|space|clock|jobs|service|fabric|sm)-[a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`"((?:config|key|cc-key|tls|operations|store|space|clock|jobs|service|port|fabric|sm)-[a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
 			codes = append(codes, m[1])
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"fairlane/internal/store"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
+	"fairlane/subnet/umad"
 )
 
 // opensmConfig is where Debian's and the vendors' OpenSM keep their options.
@@ -33,13 +34,40 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key mad.Key) 
 		d.ethernet(ctx, f, s)
 		return
 	}
-	c, err := s.dial(ctx)
+	if s.umad != (umad.Name{}) && !d.port(f, s.umad) {
+		return
+	}
+	c, err := s.dialBy(ctx, d.umad)
 	if err != nil {
 		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
 		return
 	}
 	defer func() { _ = c.Close() }() // the slot is gone either way
 	d.attached(ctx, f, c, key)
+}
+
+// port looks at the port of this machine by which a fabric is reached, and at its device file. It reports whether the
+// fabric can be reached by it.
+func (d *doctor) port(f store.FabricSource, n umad.Name) bool {
+	p, err := umad.Inspect(n, d.umad)
+	if err == nil {
+		err = p.Usable(0)
+	}
+	if err != nil {
+		d.note("port", f.Name, statusFail, "port-away", "error", err)
+		return false
+	}
+	if err := umad.Access(p, d.umad); err != nil {
+		d.note("port", f.Name, statusFail, "port-closed", "device", p.Device, "error", err)
+		return false
+	}
+	values := []any{"port", n, "device", p.Device, "state", p.State, "rate", p.Rate, "lid", p.LID, "sm", p.SMLID, "sl", p.SMSL}
+	if p.State != "ACTIVE" || p.SMLID == 0 {
+		d.note("port", f.Name, statusWarn, "port-waits", values...)
+	} else {
+		d.note("port", f.Name, statusOK, "port-right", values...)
+	}
+	return true
 }
 
 // ethernet asks every device of an inventory who it is.

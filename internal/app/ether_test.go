@@ -50,6 +50,36 @@ func slowCase(t testing.TB, p policy.Plane) *etherCase {
 	return c
 }
 
+// liveFabric is a live fabric until the test ends.
+func liveFabric(t *testing.T, c *etherCase, o etherOptions) *etherLive {
+	t.Helper()
+	l, err := startEther(t.Context(), c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// connectTo reads the inventory of a source and speaks with its devices until the test ends.
+func connectTo(t *testing.T, from string) (*keptInventory, *etherDriver) {
+	t.Helper()
+	k, err := readInventory(strings.TrimPrefix(from, "ethernet:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := k.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.close() }) // everything was answered
+	return k, d
+}
+
 // etherLab is a demo on a live Ethernet fabric, with nothing rolled out yet.
 func etherLab(t *testing.T, p policy.Plane) *demo {
 	t.Helper()
@@ -209,15 +239,7 @@ func deviceID(t *testing.T, d *demo, p *policy.Plan, name string) string {
 // switch.
 func meddleEther(t *testing.T, d *demo, p policy.Plane) string {
 	t.Helper()
-	k, err := readInventory(strings.TrimPrefix(d.source(), "ethernet:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := k.connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.close() }()
+	k, other := connectTo(t, d.source())
 	f := k.fabric
 	dev := portDevice(f, subnet.PortRef{Node: f.Hosts()[0], Port: 1}, string(p))
 	if p == policy.PlaneRoCE {
@@ -257,6 +279,7 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 	for want, f := range map[string]control.Fabric{
 		"want the plane roce or wrcc": {Name: "a", Plane: "ib", Source: "ethernet:x"},
 		"want the plane ib":           {Name: "b", Plane: "roce", Source: "ibsim:unix:x"},
+		"is an InfiniBand fabric":     {Name: "b", Plane: "wrcc", Source: "umad:mlx5_0:1"},
 		"want ib, roce or wrcc":       {Name: "c", Plane: "token-ring", Source: "file:x"},
 		"source is empty":             {Name: "d", Plane: "roce"},
 	} {
@@ -276,30 +299,14 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 // that its host lacks, what it offers, and what to do.
 func TestAPortWithoutFunctionsForItsTenantsIsRefusedAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	l, err := startEther(t.Context(), slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	k, err := readInventory(strings.TrimPrefix(l.source(), "ethernet:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := k.connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.close() }()
+	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
+	k, d := connectTo(t, l.source())
 	dev := portDevice(k.fabric, subnet.PortRef{Node: k.fabric.Hosts()[0], Port: 1}, driver.PlaneRoCE)
 	before, err := d.Read(t.Context(), dev)
 	if err != nil {
 		t.Fatal(err)
 	}
-	params := []driver.NICParam{{Name: "rpg_ai_rate", Value: 77}, {Name: reconcile.ShareParam, Value: 66}, {Name: reconcile.ShareParam, Index: 1, Value: 33}}
+	params := []driver.NICParam{{Name: "rpg_ai_rate", Value: 77}, {Name: driver.ShareParam, Value: 66}, {Name: driver.ShareParam, Index: 1, Value: 33}}
 	receipt, err := d.Apply(t.Context(), dev, driver.Settings{NIC: &driver.NICState{Params: params}})
 	if !errors.Is(err, driver.ErrUnsupported) || len(receipt.Fields) > 0 {
 		t.Fatalf("a port with one function takes shares of two: %+v, %v", receipt, err)
@@ -340,15 +347,7 @@ func rewrite(t *testing.T, dir, name, old, replacement string) {
 // Switches are looked at as far as plans take their classes of service for granted.
 func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
 	t.Parallel()
-	l, err := startEther(t.Context(), slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
 	conn, err := grpc.NewClient("passthrough:///"+l.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
@@ -374,15 +373,7 @@ func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
 
 func TestDevicesOfAnInventoryAreAskedWhoTheyAre(t *testing.T) {
 	t.Parallel()
-	l, err := startEther(t.Context(), slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
 	find := func() *found {
 		t.Helper()
 		s, err := parseSource(l.source())
@@ -413,6 +404,7 @@ devices:
 		"host-002: the agent at " + l.addr + " is of another host: it has no port",
 		"host-004: the agent at 127.0.0.1:1 does not say who it is",
 		"spine1: the switch at " + l.addr + " does not say who it is",
+		"leaf2: another device: who answers at " + l.addr + " calls itself \"leaf1\", want \"leaf2\"; nothing is written to it",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the warnings do not say %q:\n%s", want, text)

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,10 +77,37 @@ func (k *keptInventory) census(ctx context.Context, progress func(asked, of int)
 	for _, w := range c.warnings {
 		warnings = append(warnings, w.text)
 	}
+	warnings = append(warnings, k.sharedIDs()...)
 	if unlisted > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d hosts and switches have no address in %s: they are part of the topology and are not managed", unlisted, k.path))
 	}
 	return warnings, c.answered, nil
+}
+
+// sharedIDs tells of switches that only their address tells apart: P4Runtime says nothing of who answers, but every switch
+// refuses requests that name another device_id than its own.
+func (k *keptInventory) sharedIDs() (warnings []string) {
+	by := map[uint64][]string{}
+	for i := range k.fabric.Nodes {
+		if e, ok := k.devices[k.fabric.Nodes[i].GUID]; ok && e.Protocol == inventory.P4Runtime {
+			by[e.DeviceID] = append(by[e.DeviceID], k.fabric.Nodes[i].Name)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(by)) {
+		if names := by[id]; len(names) > 1 {
+			warnings = append(warnings, fmt.Sprintf("%d switches have device_id %d (%s): nothing would tell when the addresses of two of them are mistaken for each other; give each switch an id of its own", len(names), id, firstNames(names)))
+		}
+	}
+	return warnings
+}
+
+// firstNames lists the first few of some names.
+func firstNames(names []string) string {
+	const most = 4
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // ask asks one node.
@@ -175,17 +205,11 @@ func idsOf(list []gnmi.HostPort) string {
 	if len(list) == 0 {
 		return "none"
 	}
-	text := ""
-	for i, p := range list[:min(len(list), 4)] {
-		if i > 0 {
-			text += ", "
-		}
-		text += p.ID.String()
+	ids := make([]string, len(list))
+	for i, p := range list {
+		ids[i] = p.ID.String()
 	}
-	if len(list) > 4 {
-		text += fmt.Sprintf(" and %d more", len(list)-4)
-	}
-	return text
+	return firstNames(ids)
 }
 
 // askSwitch asks a switch what it can be told.
@@ -193,6 +217,10 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 	f := c.k.fabric
 	dev := switchDevice(f, node, c.plane)
 	caps, err := c.driver.Capabilities(ctx, dev)
+	var other *driver.IdentityError
+	if errors.As(err, &other) {
+		return []string{other.Reason()}, true
+	}
 	if err != nil {
 		return []string{fmt.Sprintf("the switch at %s does not say who it is: %v", e.Address, err)}, false
 	}

@@ -83,6 +83,8 @@ type etherLive struct {
 	gnmi   *gnmidev.Server
 	p4     *p4dev.Server // nil without WRCC
 
+	renamed []inventory.Device // switches whose name is none for a host, without address
+
 	addr, p4Addr string
 	dir          string // of the inventory
 	ownDir       bool   // it goes with the fabric
@@ -215,8 +217,14 @@ func (l *etherLive) addSwitch(node int32) error {
 		}
 		o.Ports = append(o.Ports, port)
 	}
-	_, err = l.gnmi.AddSwitch(n.Name, o)
-	return err
+	w, err := l.gnmi.AddSwitch(n.Name, o)
+	if err != nil {
+		return err
+	}
+	if w.Hostname() != n.Name {
+		l.renamed = append(l.renamed, inventory.Device{Node: n.GUID.String(), Hostname: w.Hostname()})
+	}
+	return nil
 }
 
 // serve opens the listeners.
@@ -258,6 +266,10 @@ func (l *etherLive) write() error {
 	v := &inventory.Inventory{Fabric: "fabric.yaml", Agents: l.addr, Switches: l.addr, Protocol: inventory.SONiC}
 	if l.p4 != nil {
 		v.Switches, v.Protocol = l.p4Addr, inventory.P4Runtime
+	}
+	for _, d := range l.renamed {
+		d.Address = l.addr
+		v.Devices = append(v.Devices, d)
 	}
 	err := writeFile(filepath.Join(l.dir, v.Fabric), func(w io.Writer) error { return topofile.WriteYAML(w, l.c.fabric) })
 	if err != nil {

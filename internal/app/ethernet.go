@@ -14,7 +14,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
-	"fairlane/internal/reconcile"
+	"fairlane/internal/grpclink"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
@@ -173,10 +173,11 @@ func (k *keptInventory) connect() (*etherDriver, error) {
 		return nil, err
 	}
 	d := &etherDriver{devices: k.devices}
-	if d.gnmi, err = gnmi.New(gnmi.Options{Target: d.gnmiTarget, TLS: secure, Insecure: secure == nil, InFlight: etherInFlight}); err != nil {
+	link := grpclink.Options{TLS: secure, Insecure: secure == nil, InFlight: etherInFlight}
+	if d.gnmi, err = gnmi.New(gnmi.Options{Options: link, Target: d.gnmiTarget}); err != nil {
 		return nil, err
 	}
-	if d.p4rt, err = p4rt.New(p4rt.Options{Target: d.p4Target, TLS: secure, Insecure: secure == nil, InFlight: etherInFlight}); err != nil {
+	if d.p4rt, err = p4rt.New(p4rt.Options{Options: link, Target: d.p4Target}); err != nil {
 		return nil, errors.Join(err, d.gnmi.Close())
 	}
 	return d, nil
@@ -195,7 +196,7 @@ func (d *etherDriver) endpoint(dev driver.Device) (inventory.Endpoint, error) {
 
 func (d *etherDriver) gnmiTarget(dev driver.Device) (gnmi.Target, error) {
 	e, err := d.endpoint(dev)
-	return gnmi.Target{Address: e.Address, Name: e.Target, Dialect: gnmi.Dialect(e.Protocol)}, err
+	return gnmi.Target{Address: e.Address, Name: e.Target, Dialect: gnmi.Dialect(e.Protocol), Hostname: e.Hostname}, err
 }
 
 func (d *etherDriver) p4Target(dev driver.Device) (p4rt.Target, error) {
@@ -257,10 +258,10 @@ func (d *etherDriver) Apply(ctx context.Context, dev driver.Device, want driver.
 // plan is written to such a port: with its other settings alone the tenants on it would not have what they are promised, and it
 // would read back as neither wanted nor as before.
 func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, want *driver.NICState, refused error) error {
-	needs := 0
+	needs, tenants := 0, 0
 	for _, p := range want.Params {
-		if p.Name == reconcile.ShareParam {
-			needs = max(needs, p.Index+1)
+		if p.Name == driver.ShareParam {
+			needs, tenants = max(needs, p.Index+1), tenants+1
 		}
 	}
 	if needs == 0 {
@@ -271,14 +272,14 @@ func withoutShares(ctx context.Context, to driver.Driver, dev driver.Device, wan
 		return refused // that is told already, or will be
 	}
 	has := caps.NIC.VFs
-	if !slices.Contains(caps.NIC.Params, reconcile.ShareParam) {
+	if !slices.Contains(caps.NIC.Params, driver.ShareParam) {
 		has = 0
 	}
 	if has >= needs {
 		return refused
 	}
-	return fmt.Errorf("%w: the plan divides this port among %d tenants by rates of virtual functions (%s), and its host offers %d such functions: "+
-		"make virtual functions with rates on the host, or give each tenant a port of its own and make another plan", refused, needs, reconcile.ShareParam, has)
+	return fmt.Errorf("%w: the plan divides this port among %d tenants by rates of virtual functions (%s), and its host offers %d such functions, of which the plan needs %d: "+
+		"make virtual functions with rates on the host, or give each tenant a port of its own and make another plan", refused, tenants, driver.ShareParam, has, needs)
 }
 
 // portDevice is a NIC port of a fabric.

@@ -7,6 +7,7 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/quantity"
 	"fairlane/internal/telemetry"
+	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 )
 
@@ -34,11 +35,39 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 	if err != nil {
 		return telemetry.Report{}, err
 	}
+	told, err := p.watchCongestion(ctx, transport, t)
+	if err != nil {
+		return telemetry.Report{}, err
+	}
 	w, err := c.Measure(ctx, window)
 	if err != nil {
 		return telemetry.Report{}, err
 	}
+	told()
 	return telemetry.Shares(t.Plan, w), nil
+}
+
+// watchCongestion begins to watch what congestion control does; the function that it returns tells p.congested what it
+// did since.
+func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (told func(), err error) {
+	if p.congested == nil {
+		return func() {}, nil
+	}
+	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
+		Options: telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale},
+		Layout:  func(id ident.PortID) mad.CCLayout { return p.layouts.of(t.Topology, id) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err = w.Read(ctx); err != nil { // the base line
+		return nil, err
+	}
+	return func() {
+		if c, err := w.Read(ctx); err == nil { // else the context ended, which the measurement outlived
+			p.congested(c)
+		}
+	}, nil
 }
 
 func sharesOf(t control.Target, r *telemetry.Report) control.Shares {

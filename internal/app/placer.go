@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// placer brings tenants' traffic onto service levels. Who hands out service levels is subnet
-// administration, by partition: a simulated fabric in this process is told directly, any other
+// placer brings tenants' traffic onto service levels where no subnet manager is ours to tell. Who hands out service levels
+// is subnet administration, by partition: a simulated fabric in this process is told directly, any other
 // is only asked, by PathRecord, whether it hands out what the plan needs.
 type placer struct {
 	transport mad.Transport
@@ -21,12 +21,21 @@ type placer struct {
 	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can
 }
 
+// Check implements reconcile.Placer: what nobody here can change must be in force already.
+func (p *placer) Check(ctx context.Context, plan *policy.Plan) error {
+	if p.set == nil {
+		return p.Verify(ctx, plan)
+	}
+	_, err := distinct(plan.Placements)
+	return err
+}
+
 // Place implements reconcile.Placer.
-func (p *placer) Place(_ context.Context, ps []policy.Placement) error {
+func (p *placer) Place(_ context.Context, plan, _ *policy.Plan, _ bool) error {
 	if p.set == nil {
 		return nil
 	}
-	each, err := distinct(ps)
+	each, err := distinct(plan.Placements)
 	if err != nil {
 		return err
 	}
@@ -38,9 +47,9 @@ func (p *placer) Place(_ context.Context, ps []policy.Placement) error {
 
 // Verify implements reconcile.Placer: it asks subnet administration for a path of each partition
 // and compares the service level it hands out.
-func (p *placer) Verify(ctx context.Context, ps []policy.Placement) error {
-	each, err := distinct(ps)
-	if err != nil {
+func (p *placer) Verify(ctx context.Context, plan *policy.Plan) error {
+	each, err := distinct(plan.Placements)
+	if err != nil || len(each) == 0 {
 		return err
 	}
 	sa, err := p.administration(ctx)
@@ -55,7 +64,7 @@ func (p *placer) Verify(ctx context.Context, ps []policy.Placement) error {
 			continue
 		}
 		lid := p.topology.Port(ref).LID
-		got, err := p.pathSL(ctx, sa, lid, e.PKey)
+		got, err := pathSL(ctx, p.transport, sa, lid, lid, e.PKey)
 		switch {
 		case err != nil:
 			wrong = append(wrong, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err))
@@ -104,15 +113,15 @@ func (p *placer) administration(ctx context.Context) (ident.LID, error) {
 // saNoRecords is the class-specific half of a status of subnet administration (IBTA vol. 1, 15.2.3).
 const saNoRecords = 3
 
-// pathSL asks for a path from a port to itself in a partition and returns its service level.
-func (p *placer) pathSL(ctx context.Context, sa, lid ident.LID, pkey ident.PKey) (ident.SL, error) {
+// pathSL asks subnet administration for a path between two ports in a partition and returns its service level.
+func pathSL(ctx context.Context, t mad.Transport, sa, from, to ident.LID, pkey ident.PKey) (ident.SL, error) {
 	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
 	req.SetComponentMask(mad.PathCompSLID | mad.PathCompDLID | mad.PathCompPKey | mad.PathCompNumbPath)
-	query := mad.PathRecord{SLID: lid, DLID: lid, PKey: pkey, NumbPath: 1}
+	query := mad.PathRecord{SLID: from, DLID: to, PKey: pkey, NumbPath: 1}
 	if err := query.Encode(req.Data()); err != nil {
 		return 0, err
 	}
-	resp, err := p.transport.Exchange(ctx, mad.Target{LID: sa}, &req)
+	resp, err := t.Exchange(ctx, mad.Target{LID: sa}, &req)
 	if err != nil {
 		return 0, err
 	}

@@ -24,13 +24,17 @@ import (
 // fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
 // for one operation, so that a fabric that went away and came back needs no care.
 type ports struct {
-	ccKey mad.Key
+	ccKey   mad.Key
+	layouts ccLayouts
 	// partitions moves a partition's traffic to a service level, by fabric name, where the
 	// manager can do it itself: on a simulated fabric in this process. Elsewhere that is the
 	// subnet manager's business, and ports only verifies.
 	partitions map[string]func(ident.PKey, ident.SL) int
-	work       workOptions // how the manager works rollouts
-	files      inventories
+	managers   subnetManagers // that are ours to tell
+	work       workOptions    // how the manager works rollouts
+	// congested is told what congestion control did during each measurement; nil: it is not read.
+	congested func(*telemetry.Congestion)
+	files     inventories
 }
 
 // Discover implements control.Discoverer.
@@ -66,7 +70,11 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := ibmad.New(c, ibmad.Options{CCKey: p.ccKey, InFlight: 256})
+	d, err := ibmad.New(c, ibmad.Options{CCKey: p.ccKey, InFlight: 256, Layout: p.layouts.driver(t.Topology)})
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	place, err := p.placer(t, c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -75,7 +83,7 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 		others: func(ctx context.Context, list []driver.Device) map[ident.PortID]error {
 			return identities(ctx, c, list)
 		},
-		placer: &placer{transport: c, topology: t.Topology, set: p.partitions[t.Fabric.Name]},
+		placer: place,
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
 			return p.measure(ctx, c, t, window)
 		},

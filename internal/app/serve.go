@@ -23,6 +23,7 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/obs"
 	"fairlane/internal/sdnotify"
+	"fairlane/internal/telemetry"
 	"fairlane/policy"
 	"fairlane/subnet/mad"
 )
@@ -119,6 +120,10 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	managers, err := readSubnetManagers(s.config.SubnetManagers)
+	if err != nil {
+		return &UsageError{fmt.Errorf("subnet_managers: %w", err)}
+	}
 	database, err := databaseURL(&s.config)
 	if err != nil {
 		return &UsageError{err}
@@ -126,9 +131,20 @@ func (s *serving) open(ctx context.Context) error {
 	if s.metrics, err = obs.NewMetrics(version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
-	p := &ports{ccKey: key, work: workOptions{
+	layouts, err := newCCLayouts(s.config.CCLayouts)
+	if err != nil {
+		return err
+	}
+	p := &ports{ccKey: key, managers: managers, layouts: layouts, work: workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention),
 	}}
+	p.congested = func(c *telemetry.Congestion) {
+		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed}
+		for i := range c.Tenants {
+			sum.BECN += c.Tenants[i].BECN
+		}
+		s.metrics.Congested(sum)
+	}
 	s.manager, err = openManager(ctx, database, p, func(d *control.Deps) {
 		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}

@@ -105,6 +105,7 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 		return err
 	}
 	administer(l)
+	l.group.Go(func() error { return l.reconnect(l.done, reconnectPeriod) })
 	a.printServed(l)
 	select {
 	case <-ctx.Done():

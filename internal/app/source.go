@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -12,21 +13,24 @@ import (
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ibsim"
+	"fairlane/subnet/mad"
 	"fairlane/subnet/topofile"
+	"fairlane/subnet/umad"
 )
 
 // source is where a fabric comes from: exactly one field is set.
 type source struct {
-	file     string // path of a fabric file
-	ibsim    string // address for ibsim.Dial
-	ethernet string // path of an inventory
+	file     string    // path of a fabric file
+	ibsim    string    // address for ibsim.Dial
+	umad     umad.Name // port of this machine
+	ethernet string    // path of an inventory
 }
 
 // sourceForms says what sources look like.
-const sourceForms = "file:PATH, ibsim:unix:NAME, ibsim:udp:HOST:PORT or ethernet:PATH"
+const sourceForms = "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT or ethernet:PATH"
 
-// parseSource reads "file:PATH", "ethernet:PATH" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare name
-// for abstract Unix sockets.
+// parseSource reads "file:PATH", "ethernet:PATH", "umad:CA:PORT" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare
+// name for abstract Unix sockets.
 func parseSource(s string) (source, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	switch {
@@ -35,6 +39,12 @@ func parseSource(s string) (source, error) {
 		return source{file: rest}, nil
 	case kind == "ethernet":
 		return source{ethernet: rest}, nil
+	case kind == "umad":
+		n, err := umad.ParseName(rest)
+		if err != nil {
+			return source{}, usagef("source %q: want %s: %w", s, sourceForms, err)
+		}
+		return source{umad: n}, nil
 	case kind == "ibsim" && (strings.HasPrefix(rest, "unix:") || strings.HasPrefix(rest, "udp:")):
 		return source{ibsim: rest}, nil
 	case kind == "ibsim" && !strings.Contains(rest, ":") && rest != "unix" && rest != "udp": // those lack their address
@@ -43,10 +53,36 @@ func parseSource(s string) (source, error) {
 	return source{}, usagef("source %q: want %s", s, sourceForms)
 }
 
+// transport is an attachment to a live InfiniBand fabric.
+type transport interface {
+	mad.Transport
+	io.Closer
+}
+
+// String prints the source of a live InfiniBand fabric without its kind.
+func (s source) String() string {
+	if s.umad != (umad.Name{}) {
+		return s.umad.String()
+	}
+	return s.ibsim
+}
+
 // dial opens a management transport to a live fabric.
-func (s source) dial(ctx context.Context) (*ibsim.Client, error) {
-	if s.ibsim == "" {
-		return nil, usagef("source file:%s: want a live fabric, ibsim:unix:NAME or ibsim:udp:HOST:PORT", s.file+s.ethernet)
+func (s source) dial(ctx context.Context) (transport, error) { return s.dialBy(ctx, umad.Options{}) }
+
+// dialBy is dial with options for the port of this machine.
+func (s source) dialBy(ctx context.Context, o umad.Options) (transport, error) {
+	switch {
+	case s.umad != umad.Name{}:
+		c, err := umad.Open(ctx, s.umad, o)
+		if absent := new(umad.AbsentError); errors.As(err, &absent) {
+			return nil, &UsageError{Err: err}
+		} else if err != nil {
+			return nil, fmt.Errorf("attach to the fabric: %w", err)
+		}
+		return c, nil
+	case s.ibsim == "":
+		return nil, usagef("source file:%s: want a live fabric, umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT", s.file+s.ethernet)
 	}
 	c, err := ibsim.Dial(ctx, s.ibsim, ibsim.Options{InFlight: 256})
 	if err != nil {
@@ -109,7 +145,7 @@ func (o *found) sweep(ctx context.Context, s source, progress func(discover.Prog
 	defer func() { _ = c.Close() }() // the slot is gone either way
 	r, err := discover.Sweep(ctx, c, discover.Options{Parallel: 256, Progress: progress})
 	if err != nil {
-		return fmt.Errorf("discover fabric %s: %w", s.ibsim, err)
+		return fmt.Errorf("discover fabric %s: %w", s, err)
 	}
 	o.fabric, o.stats.MADsSent = r.Fabric, int64(r.MADs)
 	for _, w := range r.Warnings {

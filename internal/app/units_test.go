@@ -13,6 +13,7 @@ import (
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/topogen"
+	"fairlane/subnet/umad"
 	"fairlane/tenants"
 )
 
@@ -33,7 +34,10 @@ func TestParseSource(t *testing.T) {
 		"ibsim:unix":        {},
 		"ibsim:tcp:h:1":     {},
 		"http://x":          {},
-		"umad:mlx5_0:1":     {},
+		"umad:mlx5_0:1":     {umad: umad.Name{CA: "mlx5_0", Port: 1}},
+		"umad:mlx5_0":       {},
+		"umad:../x:1":       {},
+		"umad:mlx5_0:0":     {},
 		"fabric.yaml":       {},
 	} {
 		got, err := parseSource(in)
@@ -167,7 +171,7 @@ func TestPlacer(t *testing.T) {
 		"no SA":     {fakeSA{}, []string{"no subnet administration"}},
 	} {
 		p := &placer{transport: c.sa, topology: topo}
-		err := p.Verify(t.Context(), ps)
+		err := p.Verify(t.Context(), &policy.Plan{Placements: ps})
 		if (err == nil) != (c.want == nil) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -179,7 +183,7 @@ func TestPlacer(t *testing.T) {
 	}
 	set := map[ident.PKey]ident.SL{}
 	p := &placer{set: func(k ident.PKey, sl ident.SL) int { set[k] = sl; return 1 }}
-	if err := p.Place(t.Context(), ps); err != nil || len(set) != 2 || set[0x8001] != 2 || set[0x8002] != 3 {
+	if err := p.Place(t.Context(), &policy.Plan{Placements: ps}, nil, false); err != nil || len(set) != 2 || set[0x8001] != 2 || set[0x8002] != 3 {
 		t.Errorf("placed %v, %v", set, err)
 	}
 }

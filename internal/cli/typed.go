@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -60,15 +61,22 @@ func typed(cmd *cobra.Command, in *os.File, prompt string, secret bool) (string,
 		text string
 		err  error
 	}
+	// A read of a terminal cannot be called off: after an interruption this ends with the process. So that it never reads
+	// what is opened after the terminal was closed, it has a descriptor of its own.
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return "", fmt.Errorf("open the terminal again: %w", err)
+	}
+	tty := os.NewFile(uintptr(own), in.Name())
 	read := make(chan line, 1)
-	// A read of a terminal cannot be called off: after an interruption this ends with the process.
 	go func() {
+		defer func() { _ = tty.Close() }() // read only
 		if secret {
-			b, err := term.ReadPassword(fd)
+			b, err := term.ReadPassword(own)
 			read <- line{string(b), err}
 			return
 		}
-		text, err := bufio.NewReader(io.LimitReader(in, maxTyped)).ReadString('\n')
+		text, err := bufio.NewReader(io.LimitReader(tty, maxTyped)).ReadString('\n')
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}

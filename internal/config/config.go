@@ -21,9 +21,11 @@ type Config struct {
 	Listen               []string // HOST:PORT or unix:PATH of the API
 	Database             string   // path of a SQLite file, or a postgres:// URL
 	DatabasePasswordFile string
-	AdminTokenFile       string // empty: made at the first start and printed once
-	CCKeyFile            string // empty: key 0, which is no key
-	PublicURL            string // address that browsers use; empty: none, cookies are for TLS only when we speak it
+	AdminTokenFile       string   // empty: made at the first start and printed once
+	CCKeyFile            string   // empty: key 0, which is no key
+	CCLayouts            []string // entries for ParseCCLayout
+	SubnetManagers       []string // "FABRIC=PATH": the file that says who manages the subnet of a fabric
+	PublicURL            string   // address that browsers use; empty: none, cookies are for TLS only when we speak it
 	TLS                  TLS
 	OIDC                 OIDC
 	Operations           Operations

@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/yamltree"
 )
 
 // maxSize bounds a configuration file, in bytes.
@@ -34,36 +35,22 @@ func (l *Loaded) read(path string, r io.Reader, keys []Key) []error {
 	if len(data) > maxSize {
 		return []error{fmt.Errorf("%s: want at most %d bytes", path, maxSize)}
 	}
-	dec := yaml.NewDecoder(strings.NewReader(string(data)))
-	var doc, second yaml.Node
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		return []error{fmt.Errorf("%s:%s", path, syntax(err))}
-	}
-	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
-		return []error{fmt.Errorf("%s:%d: a second document begins: want one", path, max(second.Line, 1))}
-	}
-	if len(doc.Content) == 0 || doc.Content[0].Tag == "!!null" {
+	root, err := yamltree.Only(data)
+	var bad *yamltree.SyntaxError
+	var second *yamltree.SecondError
+	switch {
+	case errors.As(err, &bad):
+		return []error{fmt.Errorf("%s:%d: %s: want valid YAML", path, max(bad.Line, 1), bad.Text)}
+	case errors.As(err, &second):
+		return []error{fmt.Errorf("%s:%d: a second document begins: want one", path, second.Line)}
+	case err != nil:
+		return []error{fmt.Errorf("%s: %w", path, err)}
+	case root == nil || yamltree.IsNull(root):
 		return nil
 	}
-	w := fileWalk{to: l, path: path, keys: keys, seen: map[string]int{}}
-	w.mapping("", doc.Content[0])
+	w := fileWalk{to: l, path: path, keys: keys}
+	w.mapping("", root)
 	return w.faults
-}
-
-// syntax gives the YAML library's "yaml: line N: ..." the form of our messages.
-func syntax(err error) string {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if line, why, ok := strings.Cut(rest, ": "); ok {
-			if n, err := strconv.Atoi(line); err == nil {
-				return fmt.Sprintf("%d: %s: want valid YAML", n, why)
-			}
-		}
-	}
-	return fmt.Sprintf("1: %s: want valid YAML", text)
 }
 
 // fileWalk goes through the nodes of a file. Its depth is that of the table: a key that is not there ends it.
@@ -71,7 +58,6 @@ type fileWalk struct {
 	to     *Loaded
 	path   string
 	keys   []Key
-	seen   map[string]int // line by name
 	faults []error
 }
 
@@ -106,17 +92,15 @@ func (w *fileWalk) mapping(prefix string, n *yaml.Node) {
 		w.fault(n.Line, "%swant the keys %s", level, strings.Join(allowed, ", "))
 		return
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		name := prefix + key.Value
+	for e := range yamltree.Entries(n, allowed) {
+		name := prefix + e.Key.Value
 		switch {
-		case key.Kind != yaml.ScalarNode || !slices.Contains(allowed, key.Value):
-			w.fault(key.Line, "unknown key %.60q: want %s", name, strings.Join(allowed, ", "))
-		case w.seen[name] > 0:
-			w.fault(key.Line, "%s was given in line %d already: want it once", name, w.seen[name])
+		case e.Index < 0:
+			w.fault(e.Key.Line, "unknown key %.60q: want %s", name, strings.Join(allowed, ", "))
+		case e.Earlier > 0:
+			w.fault(e.Key.Line, "%s was given in line %d already: want it once", name, e.Earlier)
 		default:
-			w.seen[name] = key.Line
-			w.value(name, value)
+			w.value(name, e.Value)
 		}
 	}
 }
@@ -125,7 +109,7 @@ func (w *fileWalk) mapping(prefix string, n *yaml.Node) {
 func (w *fileWalk) value(name string, n *yaml.Node) {
 	i := slices.IndexFunc(w.keys, func(k Key) bool { return k.Name == name })
 	switch {
-	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+	case yamltree.IsNull(n):
 		return
 	case i < 0:
 		w.mapping(name+".", n)

@@ -36,6 +36,10 @@ func Keys() []Key {
 			Doc: "file whose only line is the administrator's token, 32 characters or more; without it one is made at the first start and printed once"},
 		{Name: "cc_key_file", bind: func(c *Config) any { return &c.CCKeyFile },
 			Doc: "file with the fabric's CC_Key in hexadecimal; without it key 0, which is no key"},
+		{Name: "cc_layouts", check: isCCLayout, bind: func(c *Config) any { return &c.CCLayouts },
+			Doc: "InfiniBand devices whose layouts of congestion control are not those of the standard's annex, as `PATTERN=LAYOUT[+LAYOUT]`, a pattern for names of nodes and layouts of docs/infiniband.md; the first that fits counts"},
+		{Name: "subnet_managers", check: isFabricFile, bind: func(c *Config) any { return &c.SubnetManagers },
+			Doc: "files that say who manages the subnet of which fabric, as `FABRIC=PATH`, so that plans' partitions and service levels are placed there; for other fabrics they are only verified"},
 		{Name: "tls.cert_file", bind: func(c *Config) any { return &c.TLS.CertFile },
 			Doc: "certificate chain of the API in PEM, read again when it changes; without it the API speaks plain HTTP"},
 		{Name: "tls.key_file", bind: func(c *Config) any { return &c.TLS.KeyFile },
@@ -306,6 +310,14 @@ func isWebURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return fmt.Errorf("want https://HOST, without a password or a query")
+	}
+	return nil
+}
+
+// isFabricFile checks the form; the file is read where it is used.
+func isFabricFile(s string) error {
+	if fabric, path, ok := strings.Cut(s, "="); !ok || strings.TrimSpace(fabric) == "" || strings.TrimSpace(path) == "" {
+		return fmt.Errorf("want FABRIC=PATH")
 	}
 	return nil
 }

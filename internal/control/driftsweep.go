@@ -58,6 +58,9 @@ func groundOf(ctx context.Context, r Repos, fabric string) (g ground, err error)
 }
 
 func (s *Service) sweepFabric(ctx context.Context, fabric, by string) error {
+	if err := s.ClearUp(ctx, fabric); err != nil {
+		return err
+	}
 	for until := s.now().Add(sweepTime); ; {
 		w, err := s.claimDevices(ctx, fabric, by)
 		if err != nil || len(w.due) == 0 {

@@ -49,7 +49,7 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 }
 
 // sources says where fabrics are found.
-const sources = "ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PATH or file:PATH"
+const sources = "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PATH or file:PATH"
 
 // isInventory reports whether a source is the inventory of an Ethernet fabric.
 func isInventory(source string) bool { return strings.HasPrefix(source, "ethernet:") }
@@ -62,7 +62,7 @@ func checkSource(source, plane string) error {
 		return Invalid("/source", "source is empty: want %s", sources)
 	case isInventory(source) && ib:
 		return Invalid("/source", "source %q is an Ethernet fabric and the plane is ib: want the plane roce or wrcc", source)
-	case strings.HasPrefix(source, "ibsim:") && !ib:
+	case (strings.HasPrefix(source, "ibsim:") || strings.HasPrefix(source, "umad:")) && !ib:
 		return Invalid("/source", "source %q is an InfiniBand fabric and the plane is %s: want the plane ib, or ethernet:PATH", source, plane)
 	}
 	return nil

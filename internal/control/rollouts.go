@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/reconcile"
 	"fairlane/internal/span"
+	"fairlane/policy"
 	"fairlane/subnet/ident"
 )
 
@@ -105,14 +106,53 @@ func (s *Service) prepare(ctx context.Context, fabric string, in RolloutInput) (
 	if !slices.Contains(in.Stages, StageSettings) {
 		return p, nil
 	}
-	return p, p.cut()
+	before, err := s.planBefore(ctx, &p.target, in.Stages)
+	if err != nil {
+		return p, err
+	}
+	return p, p.cut(before)
 }
 
-// cut plans the waves and shards.
-func (p *prepared) cut() error {
+// planBefore is the plan in force, from whose devices a plan that follows it may have to take something back that it does
+// not have itself; nil when there is none. Where traffic moves from that plan's placements, its ports keep for a while what
+// they have, and the rollout that clears up (ClearUp) takes it back.
+func (s *Service) planBefore(ctx context.Context, t *Target, stages []Stage) (before *policy.Plan, err error) {
+	if t.Plan.WRCC != nil {
+		return nil, nil
+	}
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		name, err := inForceName(ctx, r, t.Fabric.Name)
+		if errors.Is(err, ErrConflict) || err == nil && name == t.Plan.Name {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if t.Plan.RoCE == nil && slices.Contains(stages, StagePlacement) {
+			if placed, err := r.PlacedPlan(ctx, t.Fabric.Name); err != nil || placed == name {
+				return err
+			}
+		}
+		p, err := r.Plan(ctx, t.Fabric.Name, name)
+		before = p.Plan
+		return err
+	})
+	return before, err
+}
+
+// cut plans the waves and shards. Ports that only the plan before set, if there is one, come with those of the plan.
+func (p *prepared) cut(before *policy.Plan) error {
 	targets, err := p.target.desired()
 	if err != nil {
 		return err
+	}
+	left := map[ident.PortID]bool{}
+	if before != nil {
+		for _, t := range reconcile.Left(before, p.target.Topology, targets) {
+			left[t.Device.ID] = true
+			targets = append(targets, t)
+		}
+		slices.SortStableFunc(targets, func(a, b reconcile.Target) int { return a.Device.ID.Compare(b.Device.ID) })
 	}
 	o := &p.in.Options
 	steps, err := reconcile.PlanWaves(targets, p.target.Topology, reconcile.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: reconcile.Domain(o.Domain)})
@@ -128,6 +168,9 @@ func (p *prepared) cut() error {
 		}
 		for i, t := range step.Targets {
 			d := RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Shard: i / size, Note: "waits for its wave"}
+			if left[d.Device.ID] {
+				d.Note = leftNote(d.Device)
+			}
 			p.devices = append(p.devices, d)
 			preview.Devices = append(preview.Devices, d.Device)
 			preview.Shards = d.Shard + 1
@@ -135,6 +178,15 @@ func (p *prepared) cut() error {
 		p.waves = append(p.waves, preview)
 	}
 	return nil
+}
+
+// leftNote says of a port that only the plan before set what becomes of it.
+func leftNote(d driver.Device) string {
+	what := "the congestion control of its tenants is"
+	if d.Plane == driver.PlaneRoCE {
+		what = "the shares of its virtual functions are"
+	}
+	return "waits for its wave; no part of the plan any more: " + what + " taken back"
 }
 
 // PreviewRollout says which waves a rollout would have, and starts nothing.
@@ -268,6 +320,12 @@ func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, mess
 
 // Undoing reports whether a rollout is on its way back.
 func (ro *Rollout) Undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase == PhaseUnplacing }
+
+// Moves reports whether a rollout moves traffic from the placements of another plan, so that devices keep for a while what
+// that plan needs (reconcile.HoldOver).
+func (ro *Rollout) Moves() bool {
+	return ro.Prior != "" && ro.Prior != ro.Plan && slices.Contains(ro.Stages, StagePlacement)
+}
 
 // PauseRollout stops a running rollout at the next safe point, until it is resumed, cancelled or rolled back.
 func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
@@ -446,6 +504,12 @@ func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) 
 	if err != nil {
 		return ro, err
 	}
+	list = append(list, goneFrom(list, ro.Devices)...)
+	if ro.Moves() {
+		if before, err := s.target(ctx, fabric, ro.Prior); err == nil {
+			holdOver(list, t.Plan, before)
+		}
+	}
 	want := make(map[ident.PortID]*driver.Settings, len(list))
 	for i := range list {
 		want[list[i].Device.ID] = &list[i].Want
@@ -464,6 +528,41 @@ func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) 
 		}
 	}
 	return ro, nil
+}
+
+// goneFrom are the devices of a rollout that only the plan before had.
+func goneFrom(list []reconcile.Target, devices []RolloutDevice) (out []reconcile.Target) {
+	has := make(map[ident.PortID]bool, len(list))
+	for i := range list {
+		has[list[i].Device.ID] = true
+	}
+	for i := range devices {
+		if want, ok := reconcile.Gone(devices[i].Device); ok && !has[devices[i].Device.ID] {
+			out = append(out, reconcile.Target{Device: devices[i].Device, Want: want})
+		}
+	}
+	return out
+}
+
+// holdOver makes of what devices should be by a plan what they should be while traffic moves from the plan before.
+func holdOver(list []reconcile.Target, p *policy.Plan, before Target) (held []ident.PortID) {
+	old, err := before.desired()
+	if err != nil {
+		return nil // it does not fit the fabric any more: nothing was held over
+	}
+	was := make(map[ident.PortID]driver.Settings, len(old))
+	for i := range old {
+		was[old[i].Device.ID] = old[i].Want
+	}
+	moving := reconcile.Moving(before.Plan, p)
+	for i := range list {
+		t := &list[i]
+		if then := reconcile.HoldOver(t.Want, was[t.Device.ID], moving[t.Device.ID]); !then.Equal(t.Want) {
+			t.Want = then
+			held = append(held, t.Device.ID)
+		}
+	}
+	return held
 }
 
 // ListRollouts returns rollouts without their devices, newest first.

@@ -40,6 +40,7 @@ type Service struct {
 	mu         sync.Mutex
 	topologies []cachedTopology // most recently used last, at most maxCached
 	inForce    []*known         // of at most maxKnown devices; the one loaded last is the last
+	cleared    map[string]int64 // by fabric, the last rollout that ClearUp looked at
 }
 
 type cachedTopology struct {

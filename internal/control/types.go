@@ -15,7 +15,7 @@ import (
 type Fabric struct {
 	Name      string  // 1..63 of a-z 0-9 -, unique
 	Plane     string  // "ib", "roce" or "wrcc"
-	Source    string  // where it is discovered: "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "ethernet:PATH" or "file:PATH"
+	Source    string  // where it is discovered: "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "ethernet:PATH" or "file:PATH"
 	TimeScale float64 // device seconds per wall second; 1 for hardware
 	Version   int64
 	// FlowsVersion counts the replacements of the declared flows; 0 is "never declared".

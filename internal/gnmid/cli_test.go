@@ -11,6 +11,7 @@ import (
 
 	"fairlane/internal/gnmid"
 	"fairlane/internal/gnmid/gnmidtest"
+	"fairlane/internal/tlstest"
 )
 
 // listen answers on a port of this machine until the test ends.
@@ -39,13 +40,12 @@ func listen(t testing.TB, o gnmid.Options, opts ...grpc.ServerOption) string {
 // TestGnmiCli drives a target with a client that we did not write, over TLS with certificates at both ends.
 func TestGnmiCli(t *testing.T) {
 	t.Parallel()
-	ca := newAuthority(t)
-	dir := t.TempDir()
-	server, client := ca.files(dir, "server", always), ca.files(dir, "manager", always)
+	ca := tlstest.New(t)
+	server, client := files(ca, "server", tlstest.Valid()), files(ca, "manager", tlstest.Valid())
 	source := open(t, server)
 	m := port()
 	address := listen(t, gnmid.Options{Targets: gnmid.Single(m, "a"), Authorize: gnmid.AllowSet("manager")}, grpc.Creds(gnmid.Credentials(source.Config(), discard)))
-	c := gnmidtest.New(t, address, "-ca_crt", ca.path, "-client_crt", client.Certificate, "-client_key", client.Key)
+	c := gnmidtest.New(t, address, "-ca_crt", ca.File, "-client_crt", client.Certificate, "-client_key", client.Key)
 
 	caps, err := c.Capabilities()
 	if err != nil || caps.GetGNMIVersion() != gnmid.Version || caps.GetSupportedModels()[0].GetName() != "fairlane-nic" {
@@ -74,12 +74,12 @@ func TestGnmiCli(t *testing.T) {
 	if _, err := c.Get(&gnmi.GetRequest{Prefix: at, Path: []*gnmi.Path{wire("/nics/nic[name=z]")}}); err == nil || !strings.Contains(err.Error(), "NotFound") {
 		t.Errorf("what is not there: %v", err)
 	}
-	reader := ca.files(dir, "reader", always)
-	c = gnmidtest.New(t, address, "-ca_crt", ca.path, "-client_crt", reader.Certificate, "-client_key", reader.Key)
+	reader := files(ca, "reader", tlstest.Valid())
+	c = gnmidtest.New(t, address, "-ca_crt", ca.File, "-client_crt", reader.Certificate, "-client_key", reader.Key)
 	if _, err := c.Set(&gnmi.SetRequest{Prefix: at, Delete: []*gnmi.Path{wire(rate1)}}); err == nil || !strings.Contains(err.Error(), "PermissionDenied") {
 		t.Errorf("a Set of somebody else: %v", err)
 	}
-	if _, err := gnmidtest.New(t, address, "-ca_crt", ca.path, "-timeout", "1s").Capabilities(); err == nil {
+	if _, err := gnmidtest.New(t, address, "-ca_crt", ca.File, "-timeout", "1s").Capabilities(); err == nil {
 		t.Error("a client without a certificate was answered")
 	}
 }

@@ -3,23 +3,14 @@ package gnmid_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
@@ -30,79 +21,17 @@ import (
 
 	"fairlane/internal/gnmid"
 	"fairlane/internal/servertls"
+	"fairlane/internal/tlstest"
 )
 
 var discard = slog.New(slog.DiscardHandler)
 
-// authority signs certificates for tests.
-type authority struct {
-	t    testing.TB
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-	path string // of its certificate
-}
-
-// validity is from when until when a certificate is valid, from now.
-type validity struct{ from, until time.Duration }
-
-var (
-	always  = validity{-time.Hour, time.Hour}
-	expired = validity{-2 * time.Hour, -time.Hour}
-	future  = validity{24 * time.Hour, 48 * time.Hour}
-)
-
-func newAuthority(t testing.TB) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &authority{t: t, key: key, path: filepath.Join(t.TempDir(), "ca.pem")}
-	a.cert = &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-100 * time.Hour),
-		NotAfter: time.Now().Add(100 * time.Hour), KeyUsage: x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
-	}
-	a.write(a.path, "CERTIFICATE", a.sign(a.cert, &key.PublicKey))
-	return a
-}
-
-func (a *authority) sign(c *x509.Certificate, key *ecdsa.PublicKey) []byte {
-	a.t.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, key, a.key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	return der
-}
-
-func (a *authority) write(path, what string, der []byte) {
-	a.t.Helper()
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: what, Bytes: der}), 0o600); err != nil {
-		a.t.Fatal(err)
-	}
-}
-
-// files writes a certificate for a name and its key into dir.
-func (a *authority) files(dir, name string, v validity) servertls.Files {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name + ".test"},
-		URIs: []*url.URL{{Scheme: "spiffe", Host: "test", Path: name}}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(v.from), NotAfter: time.Now().Add(v.until), KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	secret, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	out := servertls.Files{Certificate: filepath.Join(dir, name+".pem"), Key: filepath.Join(dir, name+".key"), Clients: a.path, MustHave: true}
-	a.write(out.Certificate, "CERTIFICATE", a.sign(c, &key.PublicKey))
-	a.write(out.Key, "EC PRIVATE KEY", secret)
-	return out
+// files are those of a listener, or of a client, with a certificate for a name.
+func files(a *tlstest.Authority, name string, v tlstest.Validity) servertls.Files {
+	c := a.Issue(name, v, func(c *x509.Certificate) {
+		c.DNSNames, c.URIs = []string{name + ".test"}, []*url.URL{{Scheme: "spiffe", Host: "test", Path: name}}
+	})
+	return servertls.Files{Certificate: c.CertFile, Key: c.KeyFile, Clients: a.File, MustHave: true}
 }
 
 func open(t testing.TB, f servertls.Files) *servertls.Source {
@@ -115,34 +44,21 @@ func open(t testing.TB, f servertls.Files) *servertls.Source {
 }
 
 // dial connects with a certificate of files, or none.
-func (a *authority) dial(address string, own *servertls.Files) gnmi.GNMIClient {
-	a.t.Helper()
-	pool := x509.NewCertPool()
-	pool.AddCert(func() *x509.Certificate {
-		text, err := os.ReadFile(a.path)
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		block, _ := pem.Decode(text)
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		return c
-	}())
-	c := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+func dial(t testing.TB, a *tlstest.Authority, address string, own *servertls.Files) gnmi.GNMIClient {
+	t.Helper()
+	c := &tls.Config{RootCAs: a.Pool, MinVersion: tls.VersionTLS12}
 	if own != nil {
 		pair, err := tls.LoadX509KeyPair(own.Certificate, own.Key)
 		if err != nil {
-			a.t.Fatal(err)
+			t.Fatal(err)
 		}
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }
 	}
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(credentials.NewTLS(c)))
 	if err != nil {
-		a.t.Fatal(err)
+		t.Fatal(err)
 	}
-	a.t.Cleanup(func() { _ = conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	return gnmi.NewGNMIClient(conn)
 }
 
@@ -171,13 +87,12 @@ func (j *journal) String() string {
 
 func TestClientsAreKnownByTheirCertificates(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
-	dir := t.TempDir()
+	a := tlstest.New(t)
 	seen := make(chan gnmid.Call, 1)
 	address := listen(t, gnmid.Options{Targets: gnmid.Single(port()), Authorize: func(_ context.Context, c gnmid.Call) error { seen <- c; return nil }},
-		grpc.Creds(gnmid.Credentials(open(t, a.files(dir, "server", always)).Config(), discard)))
-	own := a.files(dir, "manager", always)
-	if _, err := a.dial(address, &own).Get(short(t), &gnmi.GetRequest{}); err != nil {
+		grpc.Creds(gnmid.Credentials(open(t, files(a, "server", tlstest.Valid())).Config(), discard)))
+	own := files(a, "manager", tlstest.Valid())
+	if _, err := dial(t, a, address, &own).Get(short(t), &gnmi.GetRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	c := <-seen
@@ -189,26 +104,26 @@ func TestClientsAreKnownByTheirCertificates(t *testing.T) {
 
 func TestWhyAClientIsRefusedIsLogged(t *testing.T) {
 	t.Parallel()
-	a, other := newAuthority(t), newAuthority(t)
+	a, other := tlstest.New(t), tlstest.New(t)
 	for _, tc := range []struct {
 		name string
-		own  func(dir string) *servertls.Files
+		own  func() *servertls.Files
 		says []string
 	}{
-		{"an expired certificate", func(d string) *servertls.Files { f := a.files(d, "late", expired); return &f },
+		{"an expired certificate", func() *servertls.Files { f := files(a, "late", tlstest.Expired()); return &f },
 			[]string{"expired 1h0m", "renew it", "CN=late", "not_before", "not_after", "now"}},
-		{"a certificate of tomorrow", func(d string) *servertls.Files { f := a.files(d, "early", future); return &f },
+		{"a certificate of tomorrow", func() *servertls.Files { f := files(a, "early", tlstest.Early()); return &f },
 			[]string{"not valid for another 2", "clock", "CN=early"}},
-		{"another authority's", func(d string) *servertls.Files { f := other.files(d, "stranger", always); return &f },
+		{"another authority's", func() *servertls.Files { f := files(other, "stranger", tlstest.Valid()); return &f },
 			[]string{"none of the authorities", "CN=stranger"}},
-		{"none", func(string) *servertls.Files { return nil }, []string{"didn't provide a certificate"}},
+		{"none", func() *servertls.Files { return nil }, []string{"didn't provide a certificate"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			j := journal{wrote: make(chan struct{}, 1)}
 			address := listen(t, gnmid.Options{Targets: gnmid.Single(port())},
-				grpc.Creds(gnmid.Credentials(open(t, a.files(t.TempDir(), "server", always)).Config(), slog.New(slog.NewTextHandler(&j, nil)))))
-			_, err := a.dial(address, tc.own(t.TempDir())).Get(short(t), &gnmi.GetRequest{})
+				grpc.Creds(gnmid.Credentials(open(t, files(a, "server", tlstest.Valid())).Config(), slog.New(slog.NewTextHandler(&j, nil)))))
+			_, err := dial(t, a, address, tc.own()).Get(short(t), &gnmi.GetRequest{})
 			refused(t, "get", err, codes.Unavailable)
 			<-j.wrote // the client may know before the log does
 			for _, w := range append(tc.says, "a client was refused", "peer=127.0.0.1") {
@@ -222,10 +137,10 @@ func TestWhyAClientIsRefusedIsLogged(t *testing.T) {
 
 func TestRefusalsDoNotFloodTheLog(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
+	a := tlstest.New(t)
 	j := journal{wrote: make(chan struct{}, 1)}
 	address := listen(t, gnmid.Options{Targets: gnmid.Single(port())},
-		grpc.Creds(gnmid.Credentials(open(t, a.files(t.TempDir(), "server", always)).Config(), slog.New(slog.NewTextHandler(&j, nil)))))
+		grpc.Creds(gnmid.Credentials(open(t, files(a, "server", tlstest.Valid())).Config(), slog.New(slog.NewTextHandler(&j, nil)))))
 	for range 20 {
 		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		if err != nil {

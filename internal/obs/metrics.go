@@ -20,6 +20,7 @@ type Metrics struct {
 	inFlight                           prometheus.Gauge
 	requests, bytes, problems, refused *prometheus.CounterVec
 	storeErrors, read                  *prometheus.CounterVec
+	becn, congestion, strangers        *prometheus.CounterVec
 	durations                          *prometheus.HistogramVec
 	compile, discover, measure, store  *prometheus.HistogramVec
 	sweep                              *prometheus.HistogramVec
@@ -41,8 +42,10 @@ func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
 		refused: b.counter(metricRefused), storeErrors: b.counter(metricStoreErrors),
 		durations: b.histogram(metricDuration), compile: b.histogram(metricCompile), discover: b.histogram(metricDiscover),
 		measure: b.histogram(metricMeasure), store: b.histogram(metricStore), sweep: b.histogram(metricSweep), read: b.counter(metricRead),
+		becn: b.counter(metricBECN), congestion: b.counter(metricCongestion), strangers: b.counter(metricStrangers),
 		inFlight: b.gauge(metricInFlight).WithLabelValues(),
 	}
+	m.Congested(Congestion{}) // shows zeros where nothing is measured
 	b.gauge(metricBuild).WithLabelValues(version, runtime.Version()).Set(1)
 	b.register(collectors.NewGoCollector())
 	b.register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -158,6 +161,19 @@ func (m *Metrics) Discovered(took time.Duration, err error) {
 // Measured counts a measurement of shares.
 func (m *Metrics) Measured(took time.Duration, err error) {
 	m.measure.WithLabelValues(outcome(err)).Observe(took.Seconds())
+}
+
+// Congestion is what congestion control did during a measurement.
+type Congestion struct {
+	BECN, Adapter, Switch, Unattributed uint64
+}
+
+// Congested counts what congestion control did during a measurement.
+func (m *Metrics) Congested(c Congestion) {
+	m.becn.WithLabelValues().Add(float64(c.BECN))
+	m.congestion.WithLabelValues("adapter").Add(float64(c.Adapter))
+	m.congestion.WithLabelValues("switch").Add(float64(c.Switch))
+	m.strangers.WithLabelValues().Add(float64(c.Unattributed))
 }
 
 // Swept counts a batch of devices that were read to look for drift, by what was found.

@@ -51,6 +51,7 @@ func exercised(t *testing.T) *Metrics {
 	m.Compiled("ib", time.Millisecond, nil)
 	m.Discovered(time.Millisecond, errors.New("x"))
 	m.Measured(time.Millisecond, nil)
+	m.Congested(Congestion{BECN: 1, Adapter: 2, Switch: 3, Unattributed: 4})
 	m.Swept(map[string]int{"drifted": 1}, time.Millisecond, nil)
 	m.Transaction(true, time.Millisecond)
 	m.StoreFailed(false, "lost")

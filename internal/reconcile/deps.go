@@ -18,10 +18,14 @@ type Deps struct {
 // Placer decides which service level a tenant's traffic uses, for example through the
 // partitions file of a subnet manager.
 type Placer interface {
-	// Place asks for the whole set of placements. It is idempotent.
-	Place(ctx context.Context, ps []policy.Placement) error
+	// Check returns an error when Place could not bring the placements of a plan about, and changes nothing.
+	Check(ctx context.Context, p *policy.Plan) error
+	// Place brings the placements of a plan about. It is idempotent. before is the plan whose placements are in force until
+	// then, nil when that is not known. What it needed and this one does not stays where it can, for traffic that still
+	// moves, unless clear is set.
+	Place(ctx context.Context, p, before *policy.Plan, clear bool) error
 	// Verify returns an error naming the first placement that is not in force.
-	Verify(ctx context.Context, ps []policy.Placement) error
+	Verify(ctx context.Context, p *policy.Plan) error
 }
 
 // Clock waits. Tests give a virtual one.

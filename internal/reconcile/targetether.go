@@ -7,7 +7,6 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nicparam"
-	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -40,7 +39,7 @@ func etherSwitch(plane string, id ident.GUID, name string, f *subnet.Fabric) (dr
 
 // roceTargets are the NIC ports and switches of a plan for DCQCN.
 func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) {
-	shares := functionShares(p.Traffic)
+	shares := p.Functions()
 	for i := range p.NICs {
 		nic := &p.NICs[i]
 		dev, ref, err := nicDevice(driver.PlaneRoCE, nic.Port, nic.Name, f)
@@ -48,16 +47,13 @@ func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) 
 			add(Target{}, err)
 			continue
 		}
-		state := &driver.NICState{}
+		state := &driver.NICState{AllShares: true}
 		for _, s := range nicparam.OfDCQCN(int(nic.Port.Port), &nic.Settings) {
 			state.Params = append(state.Params, driver.NICParam{Name: s.Name, Index: s.Index, Value: s.Value})
 		}
 		if l, _ := f.Link(ref); l != nil {
-			for function, thousandths := range shares[nic.Port] {
-				if thousandths > 0 {
-					rate := uint64(l.Rate/quantity.Mbps) * uint64(thousandths) / 1000
-					state.Params = append(state.Params, driver.NICParam{Name: ShareParam, Index: function, Value: rate})
-				}
+			for _, s := range shares[nic.Port] {
+				state.Params = append(state.Params, driver.NICParam{Name: driver.ShareParam, Index: s.Function, Value: s.Mbps(l.Rate)})
 			}
 		}
 		state.Sort()
@@ -68,20 +64,6 @@ func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) 
 		dev, err := etherSwitch(driver.PlaneRoCE, sw.Node, sw.Name, f)
 		add(Target{Device: dev, Want: driver.Settings{Queues: &driver.QueueState{Marking: slices.Clone(sw.Queues)}}}, err)
 	}
-}
-
-// ShareParam is how a port is divided among the tenants on it: the rate that the function of each has for sure. What one
-// does not use the others have.
-const ShareParam = "vf_tx_share"
-
-// functionShares gives, by port, the share of each tenant's virtual function in thousandths, by its index: a tenant's
-// function is its position among the port's tenants by name.
-func functionShares(traffic []policy.RoCEPlacement) map[ident.PortID][]int {
-	out := make(map[ident.PortID][]int)
-	for _, t := range traffic { // by tenant
-		out[t.Port] = append(out[t.Port], t.VFShare)
-	}
-	return out
 }
 
 // wrccTargets are the switches and NIC ports of a plan for WRCC: every switch that it sets, and every linked NIC

@@ -1,6 +1,8 @@
 package reconcile_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,9 +105,60 @@ func TestARoCEPlanBecomesNICPortsAndSwitches(t *testing.T) {
 	if _, has := byID(targets, in.Flows[2].Src).Want.NIC.Param("vf_tx_share", 0); has {
 		t.Error("a port of one tenant is divided")
 	}
+	// Every share has its reason, under the name and with the value that the device is told.
+	for _, target := range targets[:nics] {
+		i := slices.IndexFunc(plan.RoCE.NICs, func(n policy.NICPlan) bool { return n.Port == target.Device.ID })
+		for _, p := range target.Want.NIC.Params {
+			field := p.Name
+			if p.Index > 0 {
+				field = fmt.Sprintf("%s[%d]", p.Name, p.Index)
+			}
+			if !slices.ContainsFunc(plan.RoCE.NICs[i].Reasons, func(r policy.Reason) bool { return r.Field == field && r.Value == fmt.Sprint(p.Value) }) {
+				t.Errorf("%s: no reason for %s = %d", target.Device, field, p.Value)
+			}
+		}
+		if !target.Want.NIC.AllShares || plan.RoCE.NICs[i].Reasons == nil {
+			t.Errorf("%s: shares of tenants that left stay", target.Device)
+		}
+	}
 	steps, err := reconcile.PlanWaves(targets, in.Fabric, reconcile.WaveOptions{})
 	if err != nil || targets[steps[0].Targets[0]].Device.Kind != subnet.KindCA {
 		t.Errorf("NIC ports do not come before switches that mark: %v", err)
+	}
+}
+
+func TestPortsThatLeaveAPlanLoseTheSharesOfTheirFunctions(t *testing.T) {
+	t.Parallel()
+	before, in, all := etherTargets(t, policy.PlaneRoCE)
+	shared, single := in.Flows[0].Src, in.Flows[2].Src
+	if got := reconcile.Left(before, in.Fabric, all); len(got) > 0 {
+		t.Errorf("of a plan that has all ports: %v", got)
+	}
+	without := slices.DeleteFunc(slices.Clone(all), func(t reconcile.Target) bool { return t.Device.ID == shared || t.Device.ID == single })
+	got := reconcile.Left(before, in.Fabric, without)
+	if len(got) != 1 || got[0].Device != byID(all, shared).Device {
+		t.Fatalf("left: %v, want the port that was divided", got)
+	}
+	if err := got[0].Want.Validate(got[0].Device); err != nil {
+		t.Error(err)
+	}
+	has := byID(all, shared).Want
+	var said []string
+	for _, d := range got[0].Want.Diff(has) {
+		said = append(said, d.String())
+	}
+	if want := []string{"nic.vf_tx_share: want 0, got 5000", "nic.vf_tx_share[1]: want 0, got 20000"}; !slices.Equal(said, want) {
+		t.Errorf("differences %q, want %q", said, want)
+	}
+	gone, err := subnet.New("empty", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := reconcile.Left(before, gone, nil); len(got) > 0 {
+		t.Errorf("ports that the fabric does not have: %v", got)
+	}
+	if got := reconcile.Left(&policy.Plan{}, in.Fabric, nil); got != nil {
+		t.Errorf("of another plane: %v", got)
 	}
 }
 

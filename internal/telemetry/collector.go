@@ -273,11 +273,15 @@ func (c *Collector) clear(ctx context.Context, d *device, p *portMeter) error {
 
 // perf exchanges one attribute of class 0x04: a is sent and becomes the answer.
 func (c *Collector) perf(ctx context.Context, d *device, m mad.Method, id mad.AttrID, a mad.Attribute) error {
+	return perf(ctx, c.t, d.lid, c.o.SL, m, id, a)
+}
+
+func perf(ctx context.Context, t mad.Transport, lid ident.LID, sl ident.SL, m mad.Method, id mad.AttrID, a mad.Attribute) error {
 	req := mad.NewPerf(m, id, 0)
 	if err := a.Encode(req.Data()); err != nil {
 		return err
 	}
-	resp, err := mad.Call(ctx, c.t, mad.Target{LID: d.lid, SL: c.o.SL}, &req)
+	resp, err := mad.Call(ctx, t, mad.Target{LID: lid, SL: sl}, &req)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,13 @@
 // on it, which may look at its counters seldom. Octets are those on the wire, by the clock of the device that counted them; WRCC
 // switches tell no time and are timed by the wall clock times the scale.
 //
+// # Congestion
+//
+// CongestionWatch reads, beside the shares, what congestion control did: notifications (BECN) by port and SL, how long
+// contended links waited, by VL, and the congestion logs of adapters and switches. Entries of a log are new when their
+// TimeStamp lies between the device's clock at the reading before and now; they belong to the tenant whose SL on the
+// sending port is its alone. Sums and the last readings are kept, and no history.
+//
 // A counter that cannot be read, ran away, was cleared by someone else or sat at its end is
 // an error of that port in that window. It is never a zero.
 package telemetry

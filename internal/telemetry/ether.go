@@ -59,6 +59,7 @@ type EtherCollector struct {
 	nics   []ident.PortID
 	ports  []ident.PortID // of switches
 	at     map[ident.PortID][]string
+	shares map[ident.PortID][]policy.FunctionShare // of ports that the plan divides
 }
 
 // NewEther returns a collector for a plan of an Ethernet plane and the flows that it was made for. It fails on options out of
@@ -69,6 +70,9 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 		return nil, err
 	}
 	c := &EtherCollector{source: source, o: common, plan: p, topo: f, flows: flows, at: tenantsAt(p, flows)}
+	if p.RoCE != nil {
+		c.shares = p.RoCE.Functions()
+	}
 	for i := range flows {
 		c.nics = append(c.nics, flows[i].Src)
 	}
@@ -92,7 +96,8 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 	return c, nil
 }
 
-// tenantsAt lists the tenants of each port by name: a tenant's position is the index of its virtual function.
+// tenantsAt lists the tenants of each port by name. Where a plan does not say which function is whose, a tenant's position is
+// the index of its virtual function.
 func tenantsAt(p *policy.Plan, flows []tenants.Flow) map[ident.PortID][]string {
 	at := make(map[ident.PortID][]string)
 	add := func(id ident.PortID, tenant string) {

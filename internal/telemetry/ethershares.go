@@ -163,6 +163,11 @@ func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.Bit
 
 // function is the index of a tenant's virtual function at a port, -1 for none.
 func (w *etherWindow) function(tenant string, id ident.PortID) int {
+	for _, s := range w.c.shares[id] {
+		if s.Tenant == tenant {
+			return s.Function
+		}
+	}
 	for i, t := range w.c.at[id] {
 		if t == tenant {
 			return i

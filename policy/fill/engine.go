@@ -59,12 +59,12 @@ type engine struct {
 	u, out  []float64 // scratch, by member of a link
 	motion
 	schedule schedule
-	history  *history // what has happened; nil keeps nothing
-	rest     float64  // relative movement that counts as rest
-	held     []int32  // links that moved by less
-	work     int      // members of visited links
-	settling int      // work that it took until all links were settled; 0 before
-	rough    bool     // links were not at rest when the work was over
+	recorder *recorder // writes down what happens; nil does not
+	rest     float64   // relative movement that counts as rest
+	held     []int32   // links that moved by less
+	work     int       // members of visited links
+	settling int       // work that it took until all links were settled; 0 before
+	rough    bool      // links were not at rest when the work was over
 	// residual is by how much links were over their capacity before their offers were made to fit.
 	residual float64
 	replay   *replay // where only some links are followed
@@ -149,7 +149,7 @@ func (e *engine) release() {
 
 // start schedules all links and lets them offer all there is.
 func (e *engine) start() {
-	e.schedule = newSchedule(e.links, e.users())
+	e.schedule = newSchedule(e.links, e.p.nominal(), e.users())
 	for i := range e.states {
 		e.schedule.add(int32(i))
 		e.states[i] = state{queued: true}
@@ -164,14 +164,14 @@ func (e *engine) start() {
 
 // users counts what shares each link: queue pairs, or where these are not known, flows.
 func (e *engine) users() []float64 {
-	out := make([]float64, len(e.links))
+	out, count := make([]float64, len(e.links)), e.p.count()
 	for i := range e.members {
 		m := &e.members[i]
 		switch l := e.hops[m.hop]; {
 		case !e.p.flat():
 			out[l] += m.weight
-		case e.p.Sending != nil:
-			out[l] += e.p.Sending[e.flows[m.flow]]
+		case count != nil:
+			out[l] += count[e.flows[m.flow]]
 		default:
 			out[l]++
 		}
@@ -186,8 +186,8 @@ func (e *engine) enqueue(l int32) {
 	}
 	st.queued = true
 	e.schedule.add(l)
-	if e.history != nil {
-		e.history.queued(e.schedule.now, l, st.spare)
+	if e.recorder != nil {
+		e.recorder.queued(e.schedule.now, l, st.spare)
 	}
 }
 
@@ -195,8 +195,11 @@ func (e *engine) enqueue(l int32) {
 func (e *engine) visit(l int32) {
 	ms, out := e.weigh(l)
 	e.publish(ms, out)
-	if e.history != nil {
-		e.history.visited(e.schedule.now, l, &e.states[l], out)
+	if e.recorder != nil {
+		e.recorder.visited(e.schedule.now, l, &e.states[l], out)
+		if e.recorder.kept > mostKept {
+			e.recorder = nil // too long to be of use
+		}
 	}
 }
 
@@ -322,8 +325,8 @@ func (e *engine) tell(m *member, before, after float64) {
 				continue
 			}
 			if st.spare -= after - before; st.spare > 0 && after < e.limits[h]*(1-alike) {
-				if e.history != nil {
-					e.history.spared(e.schedule.now, k, st.spare)
+				if e.recorder != nil {
+					e.recorder.spared(e.schedule.now, k, st.spare)
 				}
 				continue
 			}

@@ -316,7 +316,7 @@ func TestASolverFindsBitForBitWhatSolveFinds(t *testing.T) {
 	t.Parallel()
 	both(t, func(rt *rapid.T, p *fill.Problem) {
 		var s, keeping fill.Solver
-		keeping.KeepAll()
+		keeping.Eager = true
 		for range 5 {
 			want := solve(t, p)
 			for _, s := range []*fill.Solver{&s, &keeping} {

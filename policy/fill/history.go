@@ -5,8 +5,7 @@ type event struct {
 	at     moment
 	spare  float64 // of the link, after it
 	link   int32
-	block  int32 // of a visit: where the link's offers are: the block of the history
-	offers int32 // and where in it they begin
+	offers int32 // of a visit: where the link's offers begin among those of its log
 	kind   eventKind
 	held   bool // of a visit: the link is held
 }
@@ -19,59 +18,118 @@ const (
 	wasSpared // another link's visit left it less to spare
 )
 
-// history is what happened on the way to a sharing: enough to know the state of any link at any moment.
-type history struct {
+// recorder writes down what happens to links, as it happens.
+type recorder struct {
 	events []event
 	blocks [][]float64 // offers of all visits, by member
 	kept   int         // how many
-	first  []int32     // by link, and one more: where in order its events begin
-	order  []int32     // events by link, as they happened
 }
 
-// blockSize is how many offers a block of a history has, or more when a single link has more members.
+// blockSize is how many offers a block of a recorder has, or more when a single link has more members.
 const blockSize = 1 << 16
 
-func newHistory(members int) *history { return &history{events: make([]event, 0, members)} }
+func newRecorder(members int) *recorder { return &recorder{events: make([]event, 0, members)} }
 
-func (h *history) visited(now moment, l int32, st *state, offers []float64) {
-	last := len(h.blocks) - 1
-	if last < 0 || cap(h.blocks[last])-len(h.blocks[last]) < len(offers) {
-		h.blocks = append(h.blocks, make([]float64, 0, max(blockSize, len(offers))))
+func (r *recorder) visited(now moment, l int32, st *state, offers []float64) {
+	last := len(r.blocks) - 1
+	if last < 0 || cap(r.blocks[last])-len(r.blocks[last]) < len(offers) {
+		r.blocks = append(r.blocks, make([]float64, 0, max(blockSize, len(offers))))
 		last++
 	}
-	h.events = append(h.events, event{at: now, link: l, kind: wasVisited, spare: st.spare, held: st.held, block: int32(last), offers: int32(len(h.blocks[last]))})
-	h.blocks[last] = append(h.blocks[last], offers...)
-	h.kept += len(offers)
+	r.events = append(r.events, event{at: now, link: l, kind: wasVisited, spare: st.spare, held: st.held})
+	r.blocks[last] = append(r.blocks[last], offers...)
+	r.kept += len(offers)
+}
+
+func (r *recorder) queued(now moment, l int32, spare float64) {
+	r.events = append(r.events, event{at: now, link: l, kind: wasQueued, spare: spare})
+}
+
+func (r *recorder) spared(now moment, l int32, spare float64) {
+	r.events = append(r.events, event{at: now, link: l, kind: wasSpared, spare: spare})
+}
+
+// each calls do for what was recorded, in the order in which it happened, with the offers of visits.
+func (r *recorder) each(links []link, do func(ev *event, offers []float64)) {
+	block, at := 0, 0
+	for i := range r.events {
+		ev := &r.events[i]
+		if ev.kind != wasVisited {
+			do(ev, nil)
+			continue
+		}
+		n := int(links[ev.link].last - links[ev.link].first)
+		if at+n > len(r.blocks[block]) {
+			block, at = block+1, 0
+		}
+		do(ev, r.blocks[block][at:at+n])
+		at += n
+	}
+}
+
+// clear forgets what was recorded.
+func (r *recorder) clear() {
+	r.events, r.kept = r.events[:0], 0
+	if len(r.blocks) > 0 {
+		r.blocks = r.blocks[:1]
+		r.blocks[0] = r.blocks[0][:0]
+	}
+}
+
+// record is what happened to one link.
+type record struct {
+	events []event
+	offers []float64 // of its visits
+}
+
+// history is what happened on the way to a sharing, by link: enough to know the state of any link at any moment.
+type history struct {
+	of   []record
+	kept int // offers
+}
+
+// history sorts by link what was recorded.
+func (r *recorder) history(links []link) *history {
+	h := &history{of: make([]record, len(links)), kept: r.kept}
+	count, offered := make([]int32, len(links)), make([]int32, len(links))
+	r.each(links, func(ev *event, offers []float64) {
+		count[ev.link]++
+		offered[ev.link] += int32(len(offers))
+	})
+	events, offers := make([]event, len(r.events)), make([]float64, r.kept)
+	for l := range h.of {
+		n, m := count[l], offered[l]
+		h.of[l] = record{events: events[:0:n], offers: offers[:0:m]}
+		events, offers = events[n:], offers[m:]
+	}
+	r.each(links, h.add)
+	return h
+}
+
+// add appends an event of a link, with the offers of a visit.
+func (h *history) add(ev *event, offers []float64) {
+	rec := &h.of[ev.link]
+	e := *ev
+	e.offers = int32(len(rec.offers))
+	rec.events, rec.offers = append(rec.events, e), append(rec.offers, offers...)
+}
+
+// cut drops what happened to a link from one of its events on.
+func (h *history) cut(l, from int32) {
+	rec := &h.of[l]
+	for i := from; int(i) < len(rec.events); i++ {
+		if ev := &rec.events[i]; ev.kind == wasVisited {
+			h.kept -= len(rec.offers) - int(ev.offers)
+			rec.offers = rec.offers[:ev.offers]
+			break
+		}
+	}
+	rec.events = rec.events[:from]
 }
 
 // offersOf lists what a link with so many members offered them since a visit.
 func (h *history) offersOf(visit *event, members int) []float64 {
-	return h.blocks[visit.block][visit.offers : int(visit.offers)+members]
-}
-
-func (h *history) queued(now moment, l int32, spare float64) {
-	h.events = append(h.events, event{at: now, link: l, kind: wasQueued, spare: spare})
-}
-
-func (h *history) spared(now moment, l int32, spare float64) {
-	h.events = append(h.events, event{at: now, link: l, kind: wasSpared, spare: spare})
-}
-
-// index sorts the events by link.
-func (h *history) index(links int) {
-	h.first, h.order = make([]int32, links+1), make([]int32, len(h.events))
-	for i := range h.events {
-		h.first[h.events[i].link+1]++
-	}
-	for l := range links {
-		h.first[l+1] += h.first[l]
-	}
-	next := append([]int32(nil), h.first[:links]...)
-	for i := range h.events {
-		l := h.events[i].link
-		h.order[next[l]] = int32(i)
-		next[l]++
-	}
+	return h.of[visit.link].offers[visit.offers : int(visit.offers)+members]
 }
 
 // before finds the state of a link just before a moment, its last visit, nil when there was none, and which of its
@@ -79,10 +137,11 @@ func (h *history) index(links int) {
 func (h *history) before(l int32, now moment) (st state, last *event, next int32) {
 	st = state{queued: true}
 	queued := moment(0)
-	for next = h.first[l]; next < h.first[l+1]; next++ {
-		ev := &h.events[h.order[next]]
+	events := h.of[l].events
+	for i := range events {
+		ev := &events[i]
 		if ev.at >= now {
-			break
+			return st, last, int32(i)
 		}
 		st.spare = ev.spare
 		switch ev.kind {
@@ -95,13 +154,17 @@ func (h *history) before(l int32, now moment) (st state, last *event, next int32
 			queued, st.queued = ev.at, true
 		}
 	}
-	return st, last, next
+	return st, last, int32(len(events))
 }
 
-// visit finds the next visit of a link from one of its events on; h.first[l+1] when there is none.
-func (h *history) visit(l, next int32) int32 {
-	for next < h.first[l+1] && h.events[h.order[next]].kind != wasVisited {
-		next++
+// visit finds the next visit of a link from one of its events on; nil when there is none.
+func (h *history) visit(l, from int32) (at int32, ev *event) {
+	events := h.of[l].events
+	for from < int32(len(events)) && events[from].kind != wasVisited {
+		from++
 	}
-	return next
+	if from == int32(len(events)) {
+		return from, nil
+	}
+	return from, &events[from]
 }

@@ -5,81 +5,71 @@ import (
 	"slices"
 )
 
-// memory is how the sharing of a part was found, so that it is soon found again after values have changed.
+// memory is how the last sharing of a part was found, so that the next is soon found after values have changed.
 type memory struct {
-	e      *engine
-	r      *replay
-	rates  []float64 // by flow of the engine: what was found
-	at     []int32   // bottlenecks
-	limits []Limit
-	over   []int32 // links
+	e *engine
+	h *history
+	r *replay
 }
 
 // mostKept bounds the offers that a history keeps, and patience is the part of the work of a way from nothing, in
 // hundredths, after which to follow that way again is given up.
-const mostKept, patience = 8_000_000, 25
+const mostKept, patience = 8_000_000, 45
 
 // remember keeps the way an engine has gone; nil when it kept no history, or a history too long or without an end.
-func remember(e *engine, sol *Solution) *memory {
-	if e.history == nil || e.rough || e.history.kept > mostKept {
+func remember(e *engine) *memory {
+	r := e.recorder
+	e.recorder = nil
+	if r == nil || e.rough || r.kept > mostKept {
 		return nil
 	}
-	e.history.index(len(e.links))
-	m := &memory{e: e}
-	for _, f := range e.flows {
-		m.rates, m.at, m.limits = append(m.rates, sol.Rates[f]), append(m.at, sol.Bottleneck[f]), append(m.limits, sol.Limits[f])
-	}
-	for i := range e.links {
-		if e.links[i].over {
-			m.over = append(m.over, e.links[i].id)
-		}
-	}
-	return m
+	return &memory{e: e, h: r.history(e.links)}
 }
 
-// again solves the part for a problem with other values. It returns how many flows were computed, and whether that was worth the
+// again solves the part for a problem with other values than the last, whose solution sol holds so far. The way that
+// it finds is what the memory then remembers. It returns how many flows were computed, and whether that was worth the
 // while; if not the memory is of no more use.
 func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed int, ok bool) {
 	e := m.e
 	flows, links := e.differences(p)
-	for i, f := range e.flows {
-		sol.Rates[f], sol.Bottleneck[f], sol.Limits[f] = m.rates[i], m.at[i], m.limits[i]
-	}
-	pt.over = m.over
-	if len(flows) == 0 {
+	if e.assume(p, flows, links); len(flows)+len(links) == 0 {
 		return 0, true
 	}
 	if m.r == nil {
-		m.r = newReplay(e)
+		m.r = newReplay(e, m.h)
 	}
-	base := e.p
-	e.assume(p, flows, links)
 	m.r.begin()
 	most := e.work * patience / 100
-	if s.eager {
+	if s.Eager {
 		most = math.MaxInt
 	}
 	if ok = m.r.run(flows, links, most, s.budget(e)); ok {
 		computed = len(m.r.lives)
 		m.r.write(sol)
+		m.r.commit()
 		e.note(pt)
 	}
 	m.r.over()
-	e.assume(base, flows, links)
-	return computed, ok
+	return computed, ok && m.h.kept <= mostKept
 }
 
 // differences lists the engine's flows that have other values in a problem of the same layout, and the links that
-// have such flows.
+// have such flows or another capacity.
 func (e *engine) differences(p *Problem) (flows, links []int32) {
 	q := e.p
 	var own []bool // flows
-	for _, s := range [...][2][]float64{{p.Units, q.Units}, {p.Demand, q.Demand}, {p.Ceiling, q.Ceiling}, {p.Floor, q.Floor}} {
+	for _, s := range [...][2][]float64{{p.Units, q.Units}, {p.Demand, q.Demand}, {p.Ceiling, q.Ceiling}, {p.Floor, q.Floor}, {p.Sending, q.Sending}} {
 		own = either(own, differing(s[0], s[1]))
 	}
 	bounds := either(differing(p.Guarantee, q.Guarantee), differing(p.Cap, q.Cap)) // tenants
 	tenants, classes := differing(p.TenantWeight, q.TenantWeight), differing(p.ClassWeight, q.ClassWeight)
 	seen := make([]bool, len(e.links))
+	for i := range e.links {
+		if e.links[i].capacity != p.Capacity[e.links[i].id] {
+			seen[i] = true
+			links = append(links, int32(i))
+		}
+	}
 	for i, f := range e.flows {
 		other, weight := own != nil && own[f], false
 		if !p.flat() {
@@ -103,7 +93,7 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 
 // differing tells where two lists differ; nil when nowhere. A list that is not set holds zeros.
 func differing(a, b []float64) []bool {
-	if slices.Equal(a, b) {
+	if equal(a, b) {
 		return nil
 	}
 	out := make([]bool, max(len(a), len(b)))
@@ -136,6 +126,7 @@ func (e *engine) assume(p *Problem, flows, links []int32) {
 
 // refresh takes over the values of a link's members and nodes.
 func (e *engine) refresh(l *link) {
+	l.capacity = e.p.Capacity[l.id]
 	for k := l.first; k < l.last; k++ {
 		m := &e.members[k]
 		m.weight = e.p.weight(e.flows[m.flow], l.id)
@@ -161,13 +152,18 @@ func (e *engine) refresh(l *link) {
 	}
 }
 
-// laidOutLike reports whether a problem has the links, flows, ways, owners and queue pairs of another, so that only
-// weights, demands and bounds can differ.
+// laidOutLike reports whether a problem has the links, flows, ways, owners and queue pairs of another, and orders links
+// alike, so that only weights, demands and bounds can differ, and capacities where others order the links.
 func (p *Problem) laidOutLike(q *Problem) bool {
 	return p.flat() == q.flat() && (p.Floor == nil) == (q.Floor == nil) && (p.Sends == nil) == (q.Sends == nil) &&
-		slices.Equal(p.Capacity, q.Capacity) && slices.Equal(p.First, q.First) && slices.Equal(p.Hops, q.Hops) &&
-		slices.Equal(p.Tenant, q.Tenant) && slices.Equal(p.Class, q.Class) && slices.Equal(p.Sends, q.Sends) &&
-		slices.Equal(p.Sending, q.Sending) && (p.flat() || slices.Equal(p.Units, q.Units))
+		len(p.Capacity) == len(q.Capacity) && equal(p.nominal(), q.nominal()) && (p.Nominal == nil) == (q.Nominal == nil) &&
+		equal(p.First, q.First) && equal(p.Hops, q.Hops) && equal(p.Tenant, q.Tenant) && equal(p.Class, q.Class) &&
+		equal(p.Sends, q.Sends) && equal(p.count(), q.count()) && (p.flat() || equal(p.Units, q.Units))
+}
+
+// equal reports whether two lists are, at once where they are one.
+func equal[T comparable](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
 // write puts what a replay found in a solution that holds what the history led to.

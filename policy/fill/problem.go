@@ -28,6 +28,12 @@ type Problem struct {
 	Hops     []int32   // links; no link twice in one flow
 	Units    []float64 // by flow, above 0: queue pairs, or the flow's weight
 
+	// Nominal are capacities in whose order links are looked at, and Count what flows count for in that order. They do not
+	// change what is fair; but what is fair after Capacity or Sending changed is found sooner where these stay the same. With
+	// Nominal, links are not left out for what Capacity says. Without, Capacity and Sending count, or 1. Both are optional.
+	Nominal []float64 // by link, above 0
+	Count   []float64 // by flow, above 0; flat only
+
 	Demand  []float64 // by flow, bit/s; 0 is greedy; optional
 	Ceiling []float64 // by flow: bit/s that it cannot go above; 0 is none; optional
 
@@ -94,6 +100,7 @@ func (p *Problem) check(known bool) error {
 		{"Tenant", len(p.Tenant), n, !p.flat()}, {"Class", len(p.Class), n, !p.flat()},
 		{"Guarantee", len(p.Guarantee), len(p.TenantWeight), false}, {"Cap", len(p.Cap), len(p.TenantWeight), false},
 		{"Sends", len(p.Sends), len(p.Capacity), false}, {"Sending", len(p.Sending), n, p.Sends != nil}, {"Floor", len(p.Floor), n, false},
+		{"Nominal", len(p.Nominal), len(p.Capacity), false}, {"Count", len(p.Count), n, false},
 	} {
 		if s.have != s.want && (s.must || s.have != 0) {
 			return fmt.Errorf("%w: %s has %d entries, want %d", ErrProblem, s.name, s.have, s.want)
@@ -148,6 +155,7 @@ func (p *Problem) checkValues() error {
 		{"Capacity", p.Capacity, false}, {"Units", p.Units, true}, {"Demand", p.Demand, false}, {"Ceiling", p.Ceiling, false},
 		{"TenantWeight", p.TenantWeight, true}, {"ClassWeight", p.ClassWeight, true},
 		{"Guarantee", p.Guarantee, false}, {"Cap", p.Cap, false}, {"Sending", p.Sending, true}, {"Floor", p.Floor, false},
+		{"Nominal", p.Nominal, true}, {"Count", p.Count, true},
 	} {
 		for i, v := range s.values {
 			if !(v >= 0) || s.positive && (v == 0 || math.IsInf(v, 1)) {
@@ -156,6 +164,22 @@ func (p *Problem) checkValues() error {
 		}
 	}
 	return nil
+}
+
+// nominal are the capacities that order links.
+func (p *Problem) nominal() []float64 {
+	if p.Nominal != nil {
+		return p.Nominal
+	}
+	return p.Capacity
+}
+
+// count is what flows count for in the order of links of a flat problem; nil where all count alike.
+func (p *Problem) count() []float64 {
+	if p.Count != nil {
+		return p.Count
+	}
+	return p.Sending
 }
 
 // most is the least of a flow's demand and ceiling, infinite when it has neither.

@@ -23,7 +23,8 @@ type replay struct {
 	end     motion    // of the history
 	then    []float64 // by hop of followed links: what the link offered in the history at this moment
 	role    []role    // by link
-	next    []int32   // by watched or followed link: its next visit in the history
+	next    []int32   // by watched or followed link: its next visit in the history, among the link's events
+	from    []int32   // by followed link: the first of its events that it does not have in common with the history
 	alarm   alarms    // these visits
 	touched []int32   // links that are watched or followed
 	live    []bool    // by flow: its values differ, or it crosses a followed link
@@ -31,12 +32,15 @@ type replay struct {
 	waking  []int32   // scratch: links to follow
 	work    int       // members of visits of followed links, less those they had in the history
 	spent   int       // members of visits of followed links
+	// settling is engine.settling of the way that is found.
+	settling int
+	news     recorder // what happens to followed links
 }
 
-func newReplay(e *engine) *replay {
+func newReplay(e *engine, h *history) *replay {
 	return &replay{
-		e: e, h: e.history, then: make([]float64, len(e.hops)), role: make([]role, len(e.links)),
-		next: make([]int32, len(e.links)), live: make([]bool, len(e.flows)),
+		e: e, h: h, then: make([]float64, len(e.hops)), role: make([]role, len(e.links)),
+		next: make([]int32, len(e.links)), from: make([]int32, len(e.links)), live: make([]bool, len(e.flows)),
 		end: motion{make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))},
 	}
 }
@@ -44,14 +48,31 @@ func newReplay(e *engine) *replay {
 // begin has the engine follow the replay. It keeps where the history ended.
 func (r *replay) begin() {
 	r.e.motion, r.end = r.end, r.e.motion
-	r.e.replay, r.e.history = r, nil
+	r.e.replay, r.e.recorder = r, &r.news
+	r.news.clear()
+}
+
+// commit makes the way that was found the history.
+func (r *replay) commit() {
+	e := r.e
+	for _, l := range r.touched {
+		if r.role[l] == followed {
+			r.h.cut(l, r.from[l])
+		}
+	}
+	r.news.each(e.links, r.h.add)
+	r.h.kept += r.news.kept
+	for _, f := range r.lives {
+		r.end.bests[f] = e.bests[f]
+	}
+	e.work, e.settling = e.work+r.work, r.settling
 }
 
 // over undoes begin.
 func (r *replay) over() {
 	e := r.e
 	e.motion, r.end = r.end, e.motion
-	e.replay, e.history = nil, r.h
+	e.replay, e.recorder = nil, nil
 	for _, l := range r.touched {
 		r.role[l] = away
 	}
@@ -90,11 +111,10 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 		}
 		if !hasSettled && e.rest <= settled {
 			hasSettled = true
-			settling := e.settling + r.work
-			if settling >= budget {
+			if r.settling = e.settling + r.work; r.settling >= budget {
 				return false
 			}
-			budget = extended(budget, settling)
+			budget = extended(budget, r.settling)
 		}
 		e.release()
 	}
@@ -125,11 +145,9 @@ func (r *replay) step(now moment, visit, recall bool) {
 	lk := &e.links[l]
 	ms := e.members[lk.first:lk.last]
 	if recall {
-		ev := &r.h.events[r.h.order[r.next[l]]]
-		then = r.h.offersOf(ev, len(ms))
-		r.next[l] = r.h.visit(l, r.next[l]+1)
+		then = r.h.offersOf(&r.h.of[l].events[r.next[l]], len(ms))
 		r.alarm.pop()
-		r.watch(l)
+		r.watch(l, r.next[l]+1)
 	}
 	if visit {
 		e.schedule.take()
@@ -152,6 +170,7 @@ func (r *replay) step(now moment, visit, recall bool) {
 	r.wake(ms, out, then)
 	if visit {
 		e.publish(ms, out)
+		r.news.visited(now, l, &e.states[l], out)
 	}
 	for i, x := range then {
 		r.then[ms[i].hop] = x
@@ -221,8 +240,8 @@ func (r *replay) follow(l int32) {
 	e := r.e
 	r.sync(l)
 	r.role[l] = followed
-	st, _, _ := r.h.before(l, e.schedule.now)
-	e.states[l] = st
+	st, _, from := r.h.before(l, e.schedule.now)
+	e.states[l], r.from[l] = st, from
 	if st.queued {
 		e.schedule.add(l)
 	}
@@ -269,13 +288,13 @@ func (r *replay) sync(l int32) {
 			e.limits[ms[i].hop] = x
 		}
 	}
-	r.next[l] = r.h.visit(l, next)
-	r.watch(l)
+	r.watch(l, next)
 }
 
-// watch waits for a link's next visit in the history.
-func (r *replay) watch(l int32) {
-	if i := r.next[l]; i < r.h.first[l+1] {
-		r.alarm.push(alarm{r.h.events[r.h.order[i]].at, l})
+// watch waits for a link's next visit in the history, from one of its events on.
+func (r *replay) watch(l, from int32) {
+	var ev *event
+	if r.next[l], ev = r.h.visit(l, from); ev != nil {
+		r.alarm.push(alarm{ev.at, l})
 	}
 }

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -29,6 +30,8 @@ func (d *dice) edit(p *Problem) *Problem {
 	switch {
 	case kind == 0:
 		q.Demand = change(p.Demand, n, times, 0, 1e9, 3e9, 20e9)
+	case kind == 1 && p.flat() && p.Sending != nil && d.below(2) == 0:
+		q.Sending = change(p.Sending, n, times)
 	case kind == 1:
 		q.Capacity = change(p.Capacity, len(p.Capacity), times, 0, 50e9, 100e9, 100e9, 200e9)
 	case kind == 2:
@@ -63,7 +66,10 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 					if flat && seed%2 == 1 {
 						p.Floor = make([]float64, p.flows())
 					}
-					d, s, p0 := 77+seed, Solver{eager: true}, p
+					if seed == 2 { // links keep their order whatever they carry
+						p.Nominal = slices.Clone(p.Capacity)
+					}
+					d, s, p0 := 77+seed, Solver{Eager: true}, p
 					for step := range 25 {
 						got, err := s.Solve(p)
 						if err != nil {
@@ -76,7 +82,7 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 						if !cmp.Equal(want, got) {
 							t.Fatalf("seed %d step %d: the solver's result differs (-cold +solver):\n%s", seed, step, cmp.Diff(want, got))
 						}
-						followed += s.followed
+						followed += s.Followed
 						if d.below(3) == 0 {
 							p = p0
 						}
@@ -98,7 +104,7 @@ func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 	followed, rough := 0, 0
 	for seed := range dice(30) {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, seed%2 == 0)
-		d, s := 900+seed, Solver{eager: true}
+		d, s := 900+seed, Solver{Eager: true}
 		s.effort = settlingOf(p) + 1 + d.below(500) // just enough: after some of the changes it is too little
 		for step := range 6 {
 			got, err := s.Solve(p)
@@ -113,7 +119,7 @@ func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 			if !cmp.Equal(want, got) {
 				t.Fatalf("seed %d step %d, budget %d: the solver's result differs (-cold +solver):\n%s", seed, step, s.effort, cmp.Diff(want, got))
 			}
-			followed += s.followed
+			followed += s.Followed
 			if want.Rough > 0 {
 				rough++
 			}
@@ -159,4 +165,97 @@ func settlingOf(p *Problem) int {
 		most = max(most, e.settling)
 	}
 	return most
+}
+
+func TestChangedCapacitiesAreFollowedWhereLinksHaveNominalOnes(t *testing.T) {
+	t.Parallel()
+	p := treeProblem(fatTree{8}, 128, 8, 1280, compact, true)
+	p.Nominal = slices.Clone(p.Capacity)
+	s, d := Solver{Eager: true}, dice(5)
+	if _, err := s.Solve(p); err != nil {
+		t.Fatal(err)
+	}
+	for step := range 10 {
+		q := *p
+		q.Capacity = slices.Clone(p.Capacity)
+		q.Capacity[d.below(len(q.Capacity))] *= 0.97
+		q.Capacity[d.below(len(q.Capacity))] = Boundless
+		p = &q
+		got, err := s.Solve(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Solve(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !cmp.Equal(want, got) {
+			t.Fatalf("step %d: the solver's result differs (-cold +solver):\n%s", step, cmp.Diff(want, got))
+		}
+		if s.Followed == 0 || s.Computed > p.flows()/2 {
+			t.Errorf("step %d: %d parts followed again and %d flows of %d computed", step, s.Followed, s.Computed, p.flows())
+		}
+	}
+}
+
+func TestTheOrderOfLinksDoesNotChangeWhatIsFair(t *testing.T) {
+	t.Parallel()
+	for seed := range dice(20) {
+		p := treeProblem(fatTree{8}, 128, 8, 1280, compact, true)
+		p.Sends, p.Sending = nil, nil // with them there can be several fair sharings
+		d, q := 40+seed, *p
+		q.Nominal, q.Count = slices.Clone(p.Capacity), slices.Clone(p.Units)
+		for i := range q.Nominal {
+			q.Nominal[i] *= float64(1 + d.below(9))
+		}
+		for i := range q.Count {
+			q.Count[i] *= float64(1 + d.below(9))
+		}
+		want, err := Solve(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Solve(&q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f, r := range got.Rates {
+			if math.Abs(r-want.Rates[f]) > 1e-9*want.Rates[f] {
+				t.Fatalf("seed %d: flow %d has %g, in another order %g", seed, f, want.Rates[f], r)
+			}
+		}
+	}
+}
+
+// TestAHistoryDoesNotGrow follows many changes: what is remembered stays the size of one way from nothing.
+func TestAHistoryDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	p := treeProblem(fatTree{8}, 128, 8, 1280, compact, false)
+	d, s := dice(9), Solver{Eager: true}
+	for step := range 40 {
+		if _, err := s.Solve(p); err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.parts {
+			m := s.parts[i].memory
+			if m == nil {
+				continue
+			}
+			fresh, kept := newEngine(p, s.parts[i].flows, s.use, newScratch(len(p.Capacity))), 0
+			fresh.recorder = newRecorder(0)
+			fresh.run(s.budget(fresh))
+			for l := range m.h.of {
+				kept += len(m.h.of[l].offers)
+			}
+			if kept != m.h.kept || kept != fresh.recorder.kept || m.e.work != fresh.work || m.e.settling != fresh.settling {
+				t.Fatalf("step %d, part %d: %d offers kept, counted as %d, work %d, settled after %d; from nothing %d, %d, %d",
+					step, i, kept, m.h.kept, m.e.work, m.e.settling, fresh.recorder.kept, fresh.work, fresh.settling)
+			}
+			again := fresh.recorder.history(fresh.links)
+			if !cmp.Equal(again.of, m.h.of, cmp.AllowUnexported(record{}, event{})) {
+				t.Fatalf("step %d, part %d: the history is not that of the way from nothing", step, i)
+			}
+		}
+		p = d.edit(p)
+	}
 }

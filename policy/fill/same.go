@@ -34,7 +34,7 @@ func (s *Solver) sameWay(p *Problem, use []bool, f, g int32) bool {
 		return false
 	}
 	for _, l := range a {
-		if use[l] != s.use[l] || use[l] && (p.Capacity[l] != q.Capacity[l] || p.sends(l) != q.sends(l)) {
+		if use[l] != s.use[l] || use[l] && (p.Capacity[l] != q.Capacity[l] || p.nominal()[l] != q.nominal()[l] || p.sends(l) != q.sends(l)) {
 			return false
 		}
 	}
@@ -45,7 +45,7 @@ func (p *Problem) sends(l int32) bool { return p.Sends != nil && p.Sends[l] }
 
 // sameFlow compares what two flows can use and count for.
 func sameFlow(p, q *Problem, f, g int32) bool {
-	for _, s := range [...][2][]float64{{p.Units, q.Units}, {p.Demand, q.Demand}, {p.Ceiling, q.Ceiling}, {p.Floor, q.Floor}, {p.Sending, q.Sending}} {
+	for _, s := range [...][2][]float64{{p.Units, q.Units}, {p.Demand, q.Demand}, {p.Ceiling, q.Ceiling}, {p.Floor, q.Floor}, {p.Sending, q.Sending}, {p.count(), q.count()}} {
 		if entry(s[0], f) != entry(s[1], g) {
 			return false
 		}
@@ -75,7 +75,7 @@ func entry(s []float64, i int32) float64 {
 
 // reuse takes over what was found for a part.
 func (s *Solver) reuse(sol *Solution, pt, old *part) {
-	pt.over, pt.residual, pt.rough, pt.restless = old.over, old.residual, old.rough, old.restless
+	pt.over, pt.residual, pt.rough, pt.misses = old.over, old.residual, old.rough, old.misses
 	for i, f := range pt.flows {
 		g := old.flows[i]
 		sol.Rates[f], sol.Bottleneck[f], sol.Limits[f] = s.found.Rates[g], s.found.Bottleneck[g], s.found.Limits[g]

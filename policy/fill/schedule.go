@@ -36,13 +36,13 @@ type schedule struct {
 	now   moment   // of the visit under way
 }
 
-// newSchedule ranks links by capacity for their flows: those that have least to offer are likely to limit their flows, and
+// newSchedule ranks links by nominal capacity for their flows: those that have least to offer are likely to limit their flows, and
 // the others then know. Two problems of one layout have the same ranks.
-func newSchedule(links []link, users []float64) schedule {
+func newSchedule(links []link, nominal, users []float64) schedule {
 	s := schedule{order: make([]int32, len(links)), rank: make([]int32, len(links)), set: make([]uint64, (len(links)+63)/64), now: between(0, len(links))}
 	levels := make([]float64, len(links))
 	for i := range links {
-		levels[i] = links[i].capacity / users[i]
+		levels[i] = nominal[links[i].id] / users[i]
 		s.order[i] = int32(i)
 	}
 	slices.SortFunc(s.order, func(a, b int32) int {

@@ -1,6 +1,9 @@
 package fill
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Solve shares the problem's capacities. Every flow's rate is the least of its demand, its ceiling and what
 // its links offer it, where a link's offer is the flow's share of it when each other flow takes
@@ -18,6 +21,11 @@ func Solve(p *Problem) (*Solution, error) {
 
 func newSolution(flows int) *Solution {
 	return &Solution{Rates: make([]float64, flows), Bottleneck: make([]int32, flows), Limits: make([]Limit, flows)}
+}
+
+// copy is a solution with the same rates and limits.
+func (s *Solution) copy() *Solution {
+	return &Solution{Rates: slices.Clone(s.Rates), Bottleneck: slices.Clone(s.Bottleneck), Limits: slices.Clone(s.Limits)}
 }
 
 // write puts the rates that an engine found, and what limits each, in the solution.

@@ -18,16 +18,18 @@ type Solver struct {
 	of      []int32 // part by link, -1 for none
 	use     []bool  // links that count
 	once    bool    // nothing is to be remembered
-	eager   bool    // histories of all parts are kept, and followed to their end whatever it costs
 	effort  int     // the budget of every part; 0 is the engine's own
-	// followed counts the parts of the last problem whose histories were followed again.
-	followed int
+	// Eager keeps the histories of parts of any size, and follows them to their end whatever it costs. It is for tests.
+	Eager bool
+	// Followed counts the parts of the last problem whose histories were followed again.
+	Followed int
 	// Computed counts the flows of the last problem that were computed, not taken over.
 	Computed int
 }
 
-// smallPart is the size of a part, in flows, from which on its history is kept.
-const smallPart = 500
+// smallPart is the size of a part, in flows, from which on its history is kept. After fewMisses in a row it is not, until there are
+// manyMisses.
+const smallPart, fewMisses, manyMisses = 500, 3, 20
 
 // part is a set of flows that share links with each other and with no flow beside.
 type part struct {
@@ -36,7 +38,7 @@ type part struct {
 	residual float64
 	rough    bool
 	memory   *memory // nil when there is none
-	restless bool    // changes reach most of it: to remember is not worth the while
+	misses   int8    // times in a row that it was computed from nothing after it had been remembered, or could not be
 }
 
 // Solve is the function of that name with a memory: neither the problem nor the solution may be changed any more.
@@ -45,15 +47,15 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 	if err := p.check(again); err != nil {
 		return nil, err
 	}
-	s.Computed, s.followed = 0, 0
-	sol := newSolution(p.flows())
+	s.Computed, s.Followed = 0, 0
+	var sol *Solution
 	var parts []part
 	var at scratch
 	use, of := s.use, s.of
 	if again {
-		parts = append(parts, s.parts...)
+		sol, parts = s.found.copy(), slices.Clone(s.parts)
 	} else {
-		use = p.binding()
+		sol, use = newSolution(p.flows()), p.binding()
 		parts, of = p.split(use)
 	}
 	for i := range parts {
@@ -61,10 +63,11 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 		if again && pt.memory != nil {
 			if n, ok := pt.memory.again(p, sol, pt, s); ok {
 				s.Computed += n
-				s.followed++
+				s.Followed++
+				pt.misses = 0
 				continue
 			}
-			pt.restless = true
+			pt.misses++
 		} else if old := s.like(p, pt, use); old != nil {
 			s.reuse(sol, pt, old)
 			continue
@@ -82,13 +85,21 @@ func (s *Solver) Solve(p *Problem) (*Solution, error) {
 func (s *Solver) compute(p *Problem, sol *Solution, pt *part, use []bool, at scratch) {
 	s.Computed += len(pt.flows)
 	e := newEngine(p, pt.flows, use, at)
-	if s.eager || !s.once && !pt.restless && len(pt.flows) >= smallPart {
-		e.history = newHistory(len(e.members))
+	if s.remembers(pt) {
+		e.recorder = newRecorder(len(e.members))
 	}
 	e.run(s.budget(e))
 	e.write(sol)
 	e.note(pt)
-	pt.memory = remember(e, sol)
+	if pt.memory = remember(e); pt.memory == nil {
+		pt.misses = (pt.misses + 1) % (manyMisses + 1)
+	}
+}
+
+// remembers tells whether to keep the history of a part. Where changes reached most of it some times in a row, the next ones
+// are likely to as well, and it is not worth the while; but now and then it is tried again.
+func (s *Solver) remembers(pt *part) bool {
+	return s.Eager || !s.once && pt.misses < fewMisses && len(pt.flows) >= smallPart
 }
 
 func (s *Solver) budget(e *engine) int {
@@ -149,12 +160,16 @@ func (p *Problem) neighbours() (before, after []int32) {
 
 // binding tells which links can limit a flow. A link whose flows all come from, or all go on to, one and the same
 // link that is no faster never does: that one limits them first. Of two such links in a row
-// with the same flows and capacity the first one counts.
+// with the same flows and capacity the first one counts. Where links have nominal capacities all with flows count.
 func (p *Problem) binding() []bool {
 	before, after := p.neighbours()
 	use := make([]bool, len(p.Capacity))
 	for l, c := range p.Capacity {
 		b, a := before[l], after[l]
+		if p.Nominal != nil {
+			use[l] = b != none
+			continue
+		}
 		fed := b >= 0 && p.Capacity[b] <= c
 		drained := a >= 0 && (p.Capacity[a] < c || p.Capacity[a] == c && before[a] != int32(l))
 		use[l] = c < Boundless && !fed && !drained

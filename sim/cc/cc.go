@@ -37,6 +37,12 @@ type Stamper interface {
 	Stamp(slot int32, now quantity.Picoseconds) Stamp
 }
 
+// Prefetcher is an Algorithm whose Settle reads the state of a flow, and that brings it into the processor's cache
+// when it is told whose turn comes next. The call has no other effect.
+type Prefetcher interface {
+	Prefetch(slot int32)
+}
+
 // Traits is what an algorithm needs of packets and of the fabric.
 type Traits struct {
 	DataHeader int  // bytes it adds to each data packet beyond the transport's headers

@@ -67,6 +67,9 @@ func newDCQCN(v Values) (Algorithm, error) {
 func (d *dcqcn) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d.bytes > 0} }
 func (d *dcqcn) Reserve(n int)  { d.flows.reserve(n) }
 
+// Prefetch implements Prefetcher.
+func (d *dcqcn) Prefetch(slot int32) { d.flows.prefetch(slot) }
+
 func (d *dcqcn) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
 	*d.flows.at(slot) = dcqcnFlow{RPState: NewRPState(&d.rp, line), line: line, echoAt: longAgo, seen: now}

@@ -73,6 +73,9 @@ func newDCQCNPeer(v Values) (Algorithm, error) {
 func (d *dcqcnPeer) Traits() Traits { return Traits{ECN: true, CNP: true} }
 func (d *dcqcnPeer) Reserve(n int)  { d.flows.reserve(n) }
 
+// Prefetch implements Prefetcher.
+func (d *dcqcnPeer) Prefetch(slot int32) { d.flows.prefetch(slot) }
+
 func (d *dcqcnPeer) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
 	s := d.flows.at(slot)

@@ -107,9 +107,9 @@ func (n *Network) auditPool() error {
 		count(&n.acks[i])
 	}
 	for slot := range n.slots {
-		if r := n.recv(slot); r.held != none && n.flow(slot).gen > 0 {
+		if f := n.flow(slot); f.held != none && f.gen > 0 {
 			held++
-			if n.pool.at(r.held).tel != none {
+			if n.pool.at(f.held).tel != none {
 				telemetry++
 			}
 		}

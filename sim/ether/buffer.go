@@ -30,6 +30,7 @@ type ingress struct {
 	paused   bool  // the far end was told to stop
 	// PFC frames that asked for a pause: sent by this port, and received.
 	asked, obeyed uint64
+	drops         uint64 // packets that found no room after arriving here
 }
 
 // threshold is what one ingress account may hold of the shared memory now.
@@ -90,6 +91,9 @@ func (n *Network) flowControl(pi int32, p *port, pk int32) {
 	kind, cls := k.kind, k.cls
 	n.pool.put(pk)
 	bit := uint8(1) << cls
+	if p.pfc&bit == 0 {
+		return
+	}
 	if kind == kindPause {
 		n.ingress[int(pi)*n.classes+int(cls)].obeyed++
 		if p.paused&bit == 0 {
@@ -98,9 +102,7 @@ func (n *Network) flowControl(pi int32, p *port, pk int32) {
 		}
 		return
 	}
-	if p.paused&bit != 0 {
-		p.paused &^= bit
-		p.stats.PausedTime += n.eng.Now() - p.stopped[cls]
+	if p.release(cls, n.eng.Now()) {
 		n.kick(pi, p)
 	}
 }
@@ -131,4 +133,12 @@ func (p *port) pausedFor(now quantity.Picoseconds) quantity.Picoseconds {
 		}
 	}
 	return t
+}
+
+// classPausedFor is pausedFor of one class.
+func (p *port) classPausedFor(cls int, now quantity.Picoseconds) quantity.Picoseconds {
+	if p.down || p.paused>>cls&1 == 0 {
+		return p.held[cls]
+	}
+	return p.held[cls] + now - p.stopped[cls]
 }

@@ -200,7 +200,7 @@ func (n *Network) notifyNear(sw, slot int32, gen uint16) {
 		return
 	}
 	note := packet{
-		flow: slot, gen: gen, dst: f.src, hash: n.recv(slot).hash, tel: none, in: none,
+		flow: slot, gen: gen, dst: f.src, hash: f.back, tel: none, in: none,
 		wire: uint16(n.cfg.Headers.CNP), kind: kindCNP, cls: n.cfg.CNPClass, dom: n.switches[sw].domain,
 	}
 	oi := n.route(sw, &note)

@@ -245,7 +245,7 @@ func (n *Network) fairOut(sw, out int32, k *packet) (tell bool) {
 func (n *Network) fastNotify(sw, slot int32, gen uint16, seq int64, fair uint32) {
 	f := n.flow(slot)
 	note := packet{
-		seq: seq, flow: slot, gen: gen, dst: f.src, hash: n.recv(slot).hash, tel: none, in: none,
+		seq: seq, flow: slot, gen: gen, dst: f.src, hash: f.back, tel: none, in: none,
 		wire: uint16(n.cfg.Headers.CNP), kind: kindFCNP, cls: n.cfg.CNPClass, fair: fair, dom: n.fair[sw].domain,
 	}
 	oi := n.route(sw, &note)

@@ -22,6 +22,7 @@ type FlowSpec struct {
 	Stop      quantity.Picoseconds
 	Algorithm uint8 // index into Config.Algorithms
 	Class     uint8
+	Code      uint8 // of its packets, 0 to 63: their class where there are maps (SetMap)
 	Tenant    uint16
 	Entropy   uint32           // part of the path hash, as a UDP source port is
 	Weight    float64          // 1 when 0
@@ -66,7 +67,7 @@ const (
 
 const pageSize = 256 // flows
 
-// flow is the sending half of a flow: two cache lines.
+// flow is both halves of a flow, in two cache lines: the second is all that a receiver reads and writes.
 type flow struct {
 	ctl   cc.Control
 	size  int64 // payload bytes; endless flows have the largest number
@@ -75,62 +76,55 @@ type flow struct {
 	due   quantity.Picoseconds
 	wake  quantity.Picoseconds // instant of the valid pacing event, in stateWaiting
 	paced float64              // rate that the last gap was made with; 0 when it was line rate
-	next2 int32                // in the line of its host
-	src   int32
-	dst   int32
-	hash  uint32
-	wire  uint16 // of the last packet
-	gen   uint16
-	state uint8
-	algo  uint8
-	cls   uint8
-	loss  bool // selective repeat is at work
-	info
+
+	moved  quantity.Picoseconds // last progress, for the retransmission timeout
+	next2  int32                // in the line of its host
+	src    int32
+	dst    int32
+	hash   uint32
+	back   uint32 // hash of the way back
+	demand uint32 // kbit/s that the application offers; 0 is no bound
+	wire   uint16 // of the last packet
+	gen    uint16
+	state  uint8
+	algo   uint8
+	cls    uint8
+	loss   bool // selective repeat is at work
+
+	// The receiving half.
+	expected int64
+	cnpAt    quantity.Picoseconds
+	held     int32 // the last packet not yet acknowledged, or none
+	packets  uint8 // not yet acknowledged
+	marked   uint8
+	gap      bool // packets above expected are kept (selective repeat)
+	armed    bool // an event looks whether an acknowledgement was kept back too long
 }
 
-// info is what the sender needs at its start and end only.
+// info is what a flow needs at its start and end, and when it goes back.
 type info struct {
 	id     int64
 	start  quantity.Picoseconds
-	moved  quantity.Picoseconds // last progress, for the retransmission timeout
-	top    int64                // one above the highest byte sent before going back
-	demand uint32               // kbit/s that the application offers; 0 is no bound
+	top    int64 // one above the highest byte sent before going back
 	tenant uint16
+	code   uint8
 }
 
 // ends are the virtual functions of a flow, or 0: of its sender and of its receiver.
 type ends struct{ function, peer int32 }
 
-// receiver is the receiving half: half a cache line.
-type receiver struct {
-	expected int64
-	cnpAt    quantity.Picoseconds
-	src      int32
-	hash     uint32 // of the way back
-	packets  uint8  // not yet acknowledged
-	marked   uint8
-	gap      bool  // packets above expected are kept (selective repeat)
-	armed    bool  // an event looks whether an acknowledgement was kept back too long
-	held     int32 // the last packet not yet acknowledged, or none
-}
-
+// page holds no pointers: the garbage collector does not look into it.
 type page struct {
 	flows [pageSize]flow
-	recvs [pageSize]receiver
-	ends  *[pageSize]ends // nil in a fabric without functions
+	infos [pageSize]info
 }
 
 func (n *Network) flow(slot int32) *flow {
 	return &n.pages[uint32(slot)/pageSize].flows[uint32(slot)%pageSize]
 }
 
-func (n *Network) recv(slot int32) *receiver {
-	return &n.pages[uint32(slot)/pageSize].recvs[uint32(slot)%pageSize]
-}
-
-// ends returns the functions of a flow in a fabric that has any.
-func (n *Network) ends(slot int32) *ends {
-	return &n.pages[uint32(slot)/pageSize].ends[uint32(slot)%pageSize]
+func (n *Network) info(slot int32) *info {
+	return &n.pages[uint32(slot)/pageSize].infos[uint32(slot)%pageSize]
 }
 
 // SetSource makes a source give the flows of the run, beside those of Add.
@@ -190,6 +184,8 @@ func (n *Network) checkFlow(f *FlowSpec) error {
 		return fmt.Errorf("algorithm %d: want 0 to %d", f.Algorithm, len(n.cfg.Algorithms)-1)
 	case int(f.Class) >= n.classes:
 		return fmt.Errorf("class %d: want 0 to %d", f.Class, n.classes-1)
+	case f.Code >= Codes:
+		return fmt.Errorf("code %d: want 0 to %d", f.Code, Codes-1)
 	case !(f.Weight >= 0) || math.IsInf(f.Weight, 1):
 		return fmt.Errorf("weight %g: want more than 0", f.Weight)
 	case f.Demand < 0:
@@ -229,21 +225,20 @@ func (n *Network) begin(at int32) {
 		}
 	}
 	slot := n.slotFor(&spec)
-	f, r := n.flow(slot), n.recv(slot)
+	f := n.flow(slot)
 	gen := f.gen + 1
 	h := n.pathHash(&spec)
 	*f = flow{
-		size: spec.Bytes, src: spec.Src, dst: spec.Dst, hash: h, gen: gen, due: n.eng.Now(),
-		state: stateIdle, algo: spec.Algorithm, cls: spec.Class,
-		info: info{id: spec.ID, start: n.eng.Now(), moved: n.eng.Now(), demand: kbps(spec.Demand), tenant: spec.Tenant},
+		size: spec.Bytes, src: spec.Src, dst: spec.Dst, hash: h, back: uint32(sim.Hash(uint64(h))), gen: gen, due: n.eng.Now(), moved: n.eng.Now(),
+		state: stateIdle, algo: spec.Algorithm, cls: n.classOf(spec.Src, spec.Code, spec.Class), demand: kbps(spec.Demand), cnpAt: -quantity.Second, held: none,
 	}
+	*n.info(slot) = info{id: spec.ID, start: n.eng.Now(), tenant: spec.Tenant, code: spec.Code}
 	if len(n.functions) > 0 {
-		*n.ends(slot) = ends{spec.Function, spec.PeerFunction}
+		n.ends[slot] = ends{spec.Function, spec.PeerFunction}
 	}
 	if spec.Bytes == 0 {
 		f.size = math.MaxInt64
 	}
-	*r = receiver{src: spec.Src, hash: uint32(sim.Hash(uint64(h))), cnpAt: -quantity.Second, held: none}
 	if !n.owns(n.hosts[spec.Src].node) {
 		f.state = stateRemote
 		return
@@ -320,11 +315,10 @@ func (n *Network) slot() int32 {
 	}
 	s := n.slots
 	if int(s) == len(n.pages)*pageSize {
-		pg := new(page)
-		if len(n.functions) > 0 {
-			pg.ends = new([pageSize]ends)
-		}
-		n.pages = append(n.pages, pg)
+		n.pages = append(n.pages, new(page))
+	}
+	if len(n.functions) > 0 {
+		n.ends = append(n.ends, ends{})
 	}
 	if n.slots++; n.slots > n.reserved {
 		n.reserved = max(64, n.reserved+n.reserved/4)
@@ -332,13 +326,15 @@ func (n *Network) slot() int32 {
 			a.Reserve(int(n.reserved))
 		}
 		n.reserveEdges(int(n.reserved))
+		n.many = n.reserved > manyFlows
 	}
 	return s
 }
 
 // finish ends a flow and frees its slot.
 func (n *Network) finish(slot int32, f *flow) {
-	d := Done{ID: f.id, Src: f.src, Dst: f.dst, Bytes: f.size, Tenant: f.tenant, Start: f.start, FCT: n.eng.Now() - f.start}
+	i := n.info(slot)
+	d := Done{ID: i.id, Src: f.src, Dst: f.dst, Bytes: f.size, Tenant: i.tenant, Start: i.start, FCT: n.eng.Now() - i.start}
 	d.Ideal = n.ideal(f)
 	if f.state == stateReady {
 		f.state = stateFree // its place in the line is found empty
@@ -348,7 +344,7 @@ func (n *Network) finish(slot int32, f *flow) {
 	}
 	delete(n.selective, slot)
 	delete(n.nacks, slot)
-	n.dropHeld(n.recv(slot))
+	n.dropHeld(f)
 	n.active--
 	n.completed++
 	n.lastDone = n.eng.Now()

@@ -180,7 +180,7 @@ func (n *Network) checkFunctions(f *FlowSpec) error {
 
 // joinFunction returns the line of a flow's function and class, which the flow is about to join.
 func (n *Network) joinFunction(slot int32, f *flow) *turns {
-	fn, sh := &n.functions[n.ends(slot).function], n.hosts[f.src].shares
+	fn, sh := &n.functions[n.ends[slot].function], n.hosts[f.src].shares
 	if fn.ready == 0 { // idle time is not saved up
 		fn.spent = max(fn.spent, sh.served)
 	}
@@ -209,6 +209,8 @@ func (n *Network) sendFunction(pi int32, p *port, cls int) (sent, wait bool) {
 		if sh.waiting[cls]--; sh.waiting[cls] == 0 {
 			h.flowsReady &^= 1 << cls
 		}
+	} else if n.many {
+		n.prefetch(t.head)
 	}
 	before := p.tx
 	if !n.emit(pi, p, slot) {
@@ -287,7 +289,7 @@ func (n *Network) shaped(host int32, at quantity.Picoseconds) {
 
 // countIn counts a packet that has come to a host for the function it is for.
 func (n *Network) countIn(k *packet) {
-	e := n.ends(k.flow)
+	e := n.ends[k.flow]
 	at := e.function
 	if k.kind == kindData {
 		at = e.peer
@@ -303,7 +305,7 @@ func (n *Network) countReply(pk int32) {
 	if n.flow(k.flow).gen != k.gen {
 		return
 	}
-	s := &n.functions[n.ends(k.flow).peer].stats
+	s := &n.functions[n.ends[k.flow].peer].stats
 	s.TxOctets += uint64(k.wire)
 	s.TxPackets++
 }

@@ -41,7 +41,9 @@ func (n *Network) SetLink(at subnet.PortRef, up bool) error {
 // cut ends what a port sends, and what it knew of the far end's wishes.
 func (n *Network) cut(pi int32) {
 	p := &n.ports[pi]
-	p.stats.PausedTime = p.pausedFor(n.eng.Now())
+	for c := range n.classes {
+		p.release(uint8(c), n.eng.Now())
+	}
 	p.down, p.paused = true, 1<<MaxClasses-1
 	for !p.pipe.empty() {
 		pk := p.pipe.pop(&n.pool)

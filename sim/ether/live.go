@@ -161,7 +161,7 @@ func (n *Network) Flow(r FlowRef) (FlowState, bool) {
 		return FlowState{}, false
 	}
 	n.cfg.Algorithms[f.algo].Settle(r.slot, n.eng.Now(), &f.ctl)
-	return f.stateAt(r.slot), true
+	return n.stateOf(r.slot, f), true
 }
 
 // Stop ends a flow as FlowSpec.Stop does. A flow that is over stays so.
@@ -210,7 +210,8 @@ type QueueStats struct {
 	Bytes, Peak          int64 // held now, and the most that was
 }
 
-// Queues returns what a port has counted by class, into dst, which has room for all classes.
+// Queues returns what a port has counted by class, into dst, which has room for all classes; of a host's port what it
+// has sent, once there are maps (SetMap).
 func (n *Network) Queues(at subnet.PortRef, dst *[MaxClasses]QueueStats) {
 	pi, err := n.portIndex(at)
 	if err != nil {
@@ -227,8 +228,10 @@ type LinkStats struct {
 	Up                         bool
 	TxOctets, TxPackets        uint64
 	RxOctets, RxPackets        uint64
-	PausesSent, PausesReceived [MaxClasses]uint64 // PFC, by class
-	PausedTime                 quantity.Picoseconds
+	PausesSent, PausesReceived [MaxClasses]uint64               // PFC, by class
+	PausedTime                 quantity.Picoseconds             // of all classes together
+	PausedTimes                [MaxClasses]quantity.Picoseconds // by class
+	InDrops                    [MaxClasses]uint64               // packets that found no room after arriving, by class
 }
 
 // Link returns what a port has sent and received so far; nothing for a port without a link. What is on the
@@ -246,7 +249,8 @@ func (n *Network) Link(at subnet.PortRef) LinkStats {
 	}
 	for c := range n.classes {
 		in := &n.ingress[int(pi)*n.classes+c]
-		s.PausesSent[c], s.PausesReceived[c] = in.asked, in.obeyed
+		s.PausesSent[c], s.PausesReceived[c], s.InDrops[c] = in.asked, in.obeyed, in.drops
+		s.PausedTimes[c] = p.classPausedFor(c, n.eng.Now())
 	}
 	for i := far.pipe.head; i != none; {
 		k := n.pool.at(i)

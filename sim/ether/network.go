@@ -60,11 +60,15 @@ type Network struct {
 	classes   int
 	strict    uint8 // classes that are
 	lossy     uint8 // classes that are
+	resends   bool  // senders may have to send again
 	truncate  bool
 	quantum   int32
 	largest   int32 // bytes of the largest packet
 	fullSizes [MaxClasses]int32
 	traits    []trait
+	maps      []CodeMap     // of ports that have one
+	fetch     cc.Prefetcher // the only algorithm, or nil
+	many      bool          // more flows than a cache holds
 
 	pool      pool
 	records   records
@@ -84,6 +88,7 @@ type Network struct {
 	edges []edge       // DCI switches
 
 	functions []function // of hosts whose flows are of functions; the first is no function
+	ends      []ends     // of flows; nil in a fabric without functions
 
 	upcoming, active, peakActive int
 	periodic                     int // events that repeat for ever
@@ -158,6 +163,7 @@ func (n *Network) prepareClasses() {
 		}
 		n.fullSizes[i] = n.quantum
 	}
+	n.resends = n.lossy != 0 || n.cfg.Recovery.Timeout > 0
 }
 
 func (n *Network) prepareTraits() {
@@ -180,6 +186,9 @@ func (n *Network) prepareTraits() {
 		tr.stamper, _ = a.(cc.Stamper)
 		n.largest = max(n.largest, int32(n.cfg.Payload)+int32(tr.data), int32(tr.ack))
 		n.traits = append(n.traits, tr)
+	}
+	if len(n.cfg.Algorithms) == 1 {
+		n.fetch, _ = n.cfg.Algorithms[0].(cc.Prefetcher)
 	}
 }
 
@@ -204,7 +213,10 @@ func (n *Network) addNodes() error {
 		}
 		n.swOf = append(n.swOf, sw)
 		for num := range nd.Ports {
-			p := port{node: int32(i), num: int32(num), sw: sw, host: none, peer: none, pipe: emptyList(), control: emptyList()}
+			p := port{node: int32(i), num: int32(num), sw: sw, host: none, peer: none, pipe: emptyList(), control: emptyList(), pfc: 0xff, strict: n.strict}
+			for c := range n.cfg.Classes {
+				p.weights[c] = uint8(n.cfg.Classes[c].Weight)
+			}
 			if sw == none && nd.Ports[num].Link >= 0 {
 				p.host = int32(len(n.hosts))
 				n.hosts = append(n.hosts, host{port: int32(len(n.ports)), node: int32(i), domain: dom, cnpGap: n.cfg.CNPGap})

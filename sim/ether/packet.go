@@ -1,6 +1,9 @@
 package ether
 
-import "fairlane/internal/quantity"
+import (
+	"fairlane/internal/quantity"
+	"fairlane/sim"
+)
 
 const none int32 = -1
 
@@ -79,6 +82,16 @@ func (p *pool) put(i int32) {
 	p.used--
 	p.at(i).next = p.free
 	p.free = i
+}
+
+// manyPackets is from how many packets on they are brought closer: so many fill 128 KB.
+const manyPackets = 2048
+
+// prefetch brings a packet closer whose turn is next, or none, unless all are near.
+func (p *pool) prefetch(i int32) {
+	if p.size > manyPackets && i != none {
+		sim.Prefetch(p.at(i))
+	}
 }
 
 // list is a queue of packets, linked by next.

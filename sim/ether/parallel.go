@@ -370,7 +370,7 @@ func (p *Parallel) report() {
 func (n *Network) forget(slot int32) {
 	if slot < n.slots {
 		n.flow(slot).state = stateFree
-		n.dropHeld(n.recv(slot))
+		n.dropHeld(n.flow(slot))
 		delete(n.kept, slot)
 		delete(n.nacks, slot)
 	}

@@ -25,18 +25,24 @@ type port struct {
 	haul      bool  // a link between DCI switches
 	down      bool  // the link is cut; all classes are paused then
 	torn      bool  // the link was ever cut
+	pfc       uint8 // classes whose pauses it asks for and obeys
+	codes     int32 // 1 + its place in maps, or 0
 
-	rate     quantity.BitRate
-	node     int32
-	num      int32
-	coin     uint64 // marking coins drawn
-	stats    PortStats
-	lost     uint64                           // packets that were on the link when it was cut
-	lostLoad uint64                           // and their bytes
-	frames   uint64                           // PFC frames made, of both kinds
-	stopped  [MaxClasses]quantity.Picoseconds // since when a class is paused
-	deficits [MaxClasses]int32
-	turn     uint8 // class whose turn it is among those with weights
+	rate      quantity.BitRate
+	node      int32
+	num       int32
+	coin      uint64 // marking coins drawn
+	stats     PortStats
+	lost      uint64                           // packets that were on the link when it was cut
+	lostLoad  uint64                           // and their bytes
+	frames    uint64                           // PFC frames made, of both kinds
+	stopped   [MaxClasses]quantity.Picoseconds // since when a class is paused
+	held      [MaxClasses]quantity.Picoseconds // how long classes were paused, up to the last resume
+	deficits  [MaxClasses]int32
+	weights   [MaxClasses]uint8
+	strict    uint8 // classes that go before those with weights
+	highFirst bool  // among them, higher numbers before lower
+	turn      uint8 // class whose turn it is among those with weights
 }
 
 // queue is what one switch port holds of one class, its marking rule, and what it has counted.
@@ -193,10 +199,13 @@ func (n *Network) heads(pi int32, able uint8) (size [MaxClasses]int32) {
 	return size
 }
 
-// arbitrate chooses among several classes: strict ones first, lower numbers before higher, then
+// arbitrate chooses among several classes: strict ones first, in the order of their numbers, then
 // deficit round robin (Shreedhar and Varghese, SIGCOMM 1995).
 func (n *Network) arbitrate(p *port, able uint8, size [MaxClasses]int32) int {
-	if s := able & n.strict; s != 0 {
+	if s := able & p.strict; s != 0 {
+		if p.highFirst {
+			return bits.Len8(s) - 1
+		}
 		return bits.TrailingZeros8(s)
 	}
 	for {
@@ -210,7 +219,7 @@ func (n *Network) arbitrate(p *port, able uint8, size [MaxClasses]int32) int {
 		}
 		p.turn = (c + 1) % uint8(n.classes)
 		if able>>p.turn&1 != 0 {
-			p.deficits[p.turn] += int32(n.cfg.Classes[p.turn].Weight) * n.quantum
+			p.deficits[p.turn] += int32(p.weights[p.turn]) * n.quantum
 		}
 	}
 }
@@ -225,6 +234,7 @@ func (n *Network) arrive(pi int32) {
 	if p.pipe.head != none {
 		k := n.pool.at(p.pipe.head)
 		n.eng.ScheduleReserved(k.at, n.eng.Place(uint32(k.in)), evArrive, pi, 0)
+		n.pool.prefetch(k.next)
 	}
 	far := &n.ports[p.peer]
 	k := n.pool.at(pk)

@@ -23,30 +23,30 @@ type scoreboard struct {
 
 // gapped takes a data packet above the first missing byte: it is kept or lost, and the sender is
 // told once in a while.
-func (n *Network) gapped(hi int32, r *receiver, pk int32) {
+func (n *Network) gapped(hi int32, f *flow, pk int32) {
 	k := n.pool.at(pk)
 	now := n.eng.Now()
 	n.hosts[hi].stats.OutOfOrder++
 	if n.cfg.Recovery.Mode == SelectiveRepeat {
-		n.keep(hi, r, pk)
+		n.keep(hi, f, pk)
 		return
 	}
-	if last, ok := n.nacks[k.flow]; ok && last.seq == r.expected && now-last.at < n.cfg.Recovery.NackGap {
+	if last, ok := n.nacks[k.flow]; ok && last.seq == f.expected && now-last.at < n.cfg.Recovery.NackGap {
 		n.release(k)
 		n.pool.put(pk)
 		return
 	}
-	n.nacks[k.flow] = nack{r.expected, now}
+	n.nacks[k.flow] = nack{f.expected, now}
 	n.totals.Nacks++
 	n.hosts[hi].stats.Nacks++
-	n.acknowledge(hi, r, pk, kindNack)
+	n.acknowledge(hi, f, pk, kindNack)
 }
 
 // keep stores a packet above a gap and tells the sender which one it is.
-func (n *Network) keep(hi int32, r *receiver, pk int32) {
+func (n *Network) keep(hi int32, f *flow, pk int32) {
 	k := n.pool.at(pk)
 	number := k.seq / int64(n.cfg.Payload)
-	above := number - r.expected/int64(n.cfg.Payload)
+	above := number - f.expected/int64(n.cfg.Payload)
 	if above >= maxWindow {
 		n.release(k)
 		n.pool.put(pk)
@@ -56,16 +56,16 @@ func (n *Network) keep(hi int32, r *receiver, pk int32) {
 	if _, again := b.have[number]; !again {
 		b.have[number] = struct{}{}
 		n.totals.AcceptedBytes += uint64(k.load)
-		r.gap = true
+		f.gap = true
 	}
-	r.packets++
+	f.packets++
 	if k.flag&flagMarked != 0 {
-		r.marked++
+		f.marked++
 	}
 	k.rtt = uint16(above)
 	n.totals.Nacks++
 	n.hosts[hi].stats.Nacks++
-	n.acknowledge(hi, r, pk, kindNack)
+	n.acknowledge(hi, f, pk, kindNack)
 }
 
 func (n *Network) board(all map[int32]*scoreboard, slot int32) *scoreboard {
@@ -78,20 +78,19 @@ func (n *Network) board(all map[int32]*scoreboard, slot int32) *scoreboard {
 }
 
 // fill moves the first missing byte over packets that came before it was closed.
-func (n *Network) fill(slot int32, r *receiver) {
+func (n *Network) fill(slot int32, f *flow) {
 	b := n.board(n.kept, slot)
 	payload := int64(n.cfg.Payload)
-	f := n.flow(slot)
 	for {
-		number := (r.expected + payload - 1) / payload
+		number := (f.expected + payload - 1) / payload
 		if _, ok := b.have[number]; !ok {
 			break
 		}
 		delete(b.have, number)
-		r.expected = min((number+1)*payload, f.size)
+		f.expected = min((number+1)*payload, f.size)
 	}
-	r.gap = len(b.have) > 0
-	if !r.gap {
+	f.gap = len(b.have) > 0
+	if !f.gap {
 		delete(n.kept, slot)
 	}
 }
@@ -118,7 +117,8 @@ func (n *Network) lost(slot int32, f *flow, k *packet) {
 // restart makes a sender send again what is not acknowledged, but what it knows to have arrived.
 func (n *Network) restart(slot int32, f *flow) {
 	if n.cfg.Recovery.Mode == GoBackN {
-		f.top = max(f.top, f.next)
+		i := n.info(slot)
+		i.top = max(i.top, f.next)
 		f.next = f.una
 		return
 	}

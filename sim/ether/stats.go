@@ -113,16 +113,17 @@ func (n *Network) Flows(yield func(FlowState) bool) {
 			continue
 		}
 		n.cfg.Algorithms[f.algo].Settle(slot, n.eng.Now(), &f.ctl)
-		if !yield(f.stateAt(slot)) {
+		if !yield(n.stateOf(slot, f)) {
 			return
 		}
 	}
 }
 
-func (f *flow) stateAt(slot int32) FlowState {
+func (n *Network) stateOf(slot int32, f *flow) FlowState {
+	i := n.info(slot)
 	return FlowState{
-		ID: f.id, Src: f.src, Dst: f.dst, Tenant: f.tenant, Start: f.start, Rate: f.rate(), Window: f.ctl.Window,
-		Sent: max(f.next, f.top), Acked: f.una, Slot: slot, gen: f.gen,
+		ID: i.id, Src: f.src, Dst: f.dst, Tenant: i.tenant, Start: i.start, Rate: f.rate(), Window: f.ctl.Window,
+		Sent: max(f.next, i.top), Acked: f.una, Slot: slot, gen: f.gen,
 	}
 }
 

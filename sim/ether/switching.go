@@ -13,6 +13,9 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 		n.drop(p, none, pk)
 		return
 	}
+	if p.codes != 0 {
+		n.sort(p, k)
+	}
 	o := &n.ports[oi]
 	if o.down {
 		n.drop(p, oi, pk)
@@ -35,7 +38,7 @@ func (n *Network) admit(pi int32, p *port, pk int32) {
 			n.drop(p, oi, pk)
 			return
 		}
-		if !in.paused && s.over(in) {
+		if !in.paused && s.over(in) && p.pfc>>k.cls&1 != 0 {
 			in.paused = true
 			n.tell(pi, k.cls, kindPause)
 		}
@@ -72,6 +75,7 @@ func (n *Network) enqueue(oi int32, o *port, pk int32) {
 func (n *Network) forward(pi int32, p *port, cls int) {
 	q := &n.queues[int(pi)*n.classes+cls]
 	pk := q.pop(&n.pool)
+	n.pool.prefetch(q.head)
 	k := n.pool.at(pk)
 	wire := int64(k.wire)
 	q.bytes -= wire
@@ -142,6 +146,7 @@ func (n *Network) mark(p *port, q *queue, k *packet) {
 func (n *Network) drop(p *port, oi, pk int32) {
 	p.stats.Drops++
 	k := n.pool.at(pk)
+	n.ingress[int(n.first[p.node]+p.num)*n.classes+int(k.cls)].drops++
 	if oi != none {
 		q := &n.queues[int(oi)*n.classes+int(k.cls)]
 		q.drops++

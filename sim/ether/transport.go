@@ -22,7 +22,7 @@ func (n *Network) receive(p *port, pk int32) {
 	}
 	switch k.kind {
 	case kindData:
-		n.data(p.host, pk)
+		n.data(p.host, f, pk)
 	case kindAck, kindNack:
 		n.acknowledged(f, pk)
 	default:
@@ -31,104 +31,104 @@ func (n *Network) receive(p *port, pk int32) {
 }
 
 // data takes a data packet: in order, above a gap, or again.
-func (n *Network) data(hi, pk int32) {
+func (n *Network) data(hi int32, f *flow, pk int32) {
 	k := n.pool.at(pk)
-	r := n.recv(k.flow)
-	if k.flag&flagMarked != 0 && n.cfg.CNPs && n.traits[n.flow(k.flow).algo].cnp {
-		n.congestion(hi, r, k)
+	if k.flag&flagMarked != 0 && n.cfg.CNPs && n.traits[f.algo].cnp {
+		n.congestion(hi, f, k)
 		k.flag &^= flagMarked // answered: the acknowledgement does not echo it
 	}
 	switch {
-	case k.seq == r.expected:
-		r.expected += int64(k.load)
+	case k.seq == f.expected:
+		f.expected += int64(k.load)
 		n.totals.AcceptedBytes += uint64(k.load)
-		if r.gap {
-			n.fill(k.flow, r)
+		if f.gap {
+			n.fill(k.flow, f)
 		}
-	case k.seq > r.expected:
-		n.gapped(hi, r, pk)
+	case k.seq > f.expected:
+		n.gapped(hi, f, pk)
 		return
-	case n.lossy == 0 && n.cfg.Recovery.Timeout == 0:
+	case !n.resends:
 		n.release(k) // in a lossless fabric the acknowledgement is on its way
 		n.pool.put(pk)
 		return
 	}
-	r.packets++
+	f.packets++
 	if k.flag&flagMarked != 0 {
-		r.marked++
+		f.marked++
 	}
-	if int(r.packets) < n.cfg.AckEvery && k.flag&(flagLast|flagResent) == 0 {
-		n.keepBack(r, pk)
+	if int(f.packets) < n.cfg.AckEvery && k.flag&(flagLast|flagResent) == 0 {
+		n.keepBack(f, pk)
 		return
 	}
-	n.acknowledge(hi, r, pk, kindAck)
+	n.acknowledge(hi, f, pk, kindAck)
 }
 
 // keepBack lets a packet's acknowledgement wait for those of packets to come.
-func (n *Network) keepBack(r *receiver, pk int32) {
-	n.dropHeld(r)
+func (n *Network) keepBack(f *flow, pk int32) {
+	n.dropHeld(f)
 	k := n.pool.at(pk)
 	k.at = n.eng.Now()
-	r.held = pk
-	if !r.armed {
-		r.armed = true
+	f.held = pk
+	if !f.armed {
+		f.armed = true
 		n.eng.Schedule(k.at+n.cfg.AckDelay, evAnswer, k.flow, int32(k.gen))
 	}
 }
 
 // dropHeld gives up the packet whose acknowledgement was kept back.
-func (n *Network) dropHeld(r *receiver) {
-	if r.held != none {
-		n.release(n.pool.at(r.held))
-		n.pool.put(r.held)
-		r.held = none
+func (n *Network) dropHeld(f *flow) {
+	if f.held != none {
+		n.release(n.pool.at(f.held))
+		n.pool.put(f.held)
+		f.held = none
 	}
 }
 
 // answer sends an acknowledgement that was kept back if no packet has come for the delay. The round
 // trip that it measures leaves the wait out.
 func (n *Network) answer(slot int32, gen uint16) {
-	f, r := n.flow(slot), n.recv(slot)
+	f := n.flow(slot)
 	if f.gen != gen || f.state == stateFree {
 		return
 	}
-	r.armed = false
-	if r.held == none {
+	f.armed = false
+	if f.held == none {
 		return
 	}
-	pk, now := r.held, n.eng.Now()
+	pk, now := f.held, n.eng.Now()
 	k := n.pool.at(pk)
 	if due := k.at + n.cfg.AckDelay; due > now {
-		r.armed = true
+		f.armed = true
 		n.eng.Schedule(due, evAnswer, slot, int32(gen))
 		return
 	}
 	k.sent += now - k.at
-	r.held = none
-	n.acknowledge(f.dst, r, pk, kindAck)
+	f.held = none
+	n.acknowledge(f.dst, f, pk, kindAck)
 }
 
 // acknowledge turns a data packet into the answer to it and to those before.
-func (n *Network) acknowledge(hi int32, r *receiver, pk int32, kind uint8) {
-	n.dropHeld(r)
+func (n *Network) acknowledge(hi int32, f *flow, pk int32, kind uint8) {
+	n.dropHeld(f)
 	k := n.pool.at(pk)
 	k.kind = kind
-	k.seq = r.expected
-	k.dst, k.hash = r.src, r.hash
-	k.wire = n.traits[n.flow(k.flow).algo].ack
-	k.load = uint16(r.packets) | uint16(r.marked)<<8
+	k.seq = f.expected
+	k.dst, k.hash = f.src, f.back
+	k.wire = n.traits[f.algo].ack
+	k.load = uint16(f.packets) | uint16(f.marked)<<8
 	k.flag &^= flagMarked | flagCapable
 	k.dom = n.hosts[hi].domain
-	r.packets, r.marked = 0, 0
+	k.cls = n.replyClass(hi, k)
+	f.packets, f.marked = 0, 0
 	n.reply(hi, pk)
 }
 
 // congestion answers a mark with a notification packet, unless the last one is too recent.
-func (n *Network) congestion(hi int32, r *receiver, k *packet) {
+func (n *Network) congestion(hi int32, f *flow, k *packet) {
 	now := n.eng.Now()
 	h := &n.hosts[hi]
 	h.stats.Marked++
-	last := &r.cnpAt
+	last := &f.cnpAt
 	if h.cnpPort {
 		last = &h.cnpAt
 	}
@@ -137,10 +137,10 @@ func (n *Network) congestion(hi int32, r *receiver, k *packet) {
 	}
 	*last = now
 	h.stats.CNPsSent++
-	flow, gen, cls := k.flow, k.gen, n.cfg.CNPClass
+	flow, gen, cls := k.flow, k.gen, n.classOf(hi, h.cnpCode, n.cfg.CNPClass)
 	pk := n.pool.get()
 	*n.pool.at(pk) = packet{
-		flow: flow, gen: gen, dst: r.src, hash: r.hash, tel: none, in: none,
+		flow: flow, gen: gen, dst: f.src, hash: f.back, tel: none, in: none,
 		wire: uint16(n.cfg.Headers.CNP), kind: kindCNP, cls: cls, dom: n.hosts[hi].domain,
 	}
 	n.totals.CNPs++
@@ -226,7 +226,7 @@ func (n *Network) stop(slot int32, gen uint16) {
 	if f.gen != gen || f.state == stateFree || f.next >= f.size {
 		return
 	}
-	f.size = max(f.next, f.top)
+	f.size = max(f.next, n.info(slot).top)
 	if f.una >= f.size {
 		n.finish(slot, f)
 		return

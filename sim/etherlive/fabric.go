@@ -34,8 +34,9 @@ type Options struct {
 	TimeScale float64
 	// Slice is the most simulated time that Run advances at a time; 0 is 10 ms.
 	Slice quantity.Picoseconds
-	// Priority is the class of service, 0 to 7, of all traffic: the queue of switches and the priority of NICs that
-	// carry it. The zero value is plane.RoCEPriority; what is set for others changes nothing.
+	// Priority is the class of service, 0 to 7, that is lossless: switches have room for what arrives after a pause in
+	// no other. It is that of RoCE traffic until devices are told otherwise; of a fabric for WRCC it is that of all traffic for good, and what is
+	// set for others changes nothing. The zero value is plane.RoCEPriority.
 	Priority uint8
 	// Waiting are the flows, by index, that do not send until StartFlow.
 	Waiting []int
@@ -122,6 +123,9 @@ func (f *Fabric) build() error {
 		return err
 	}
 	f.addSwitches()
+	if f.mlx != nil {
+		f.addClasses()
+	}
 	if err := f.addPairs(); err != nil {
 		return err
 	}
@@ -156,6 +160,9 @@ func (f *Fabric) config(ports int) (ether.Config, error) {
 		f.mlx, cfg.Algorithms = a, []cc.Algorithm{a}
 		cfg.CNPGap = quantity.Picoseconds(d.CNPGap) * quantity.Microsecond
 		cfg.ECN = f.o.ECN
+		for c := range uint8(plane.Priorities) {
+			cfg.Classes = append(cfg.Classes, ether.Class{Lossy: c != f.o.Priority})
+		}
 	}
 	cfg.Buffer, cfg.Buffers = f.o.Buffer, f.o.Buffers
 	cfg.Recovery.Timeout = timeout
@@ -236,7 +243,7 @@ func (f *Fabric) setFlow(i int, on bool) error {
 // launch starts a queue pair now.
 func (f *Fabric) launch(p *pair) error {
 	s := p.spec
-	s.Start = f.net.Now()
+	s.Start, s.Code = f.net.Now(), f.nics[s.Src].state.DSCP
 	return f.net.Add(s)
 }
 
@@ -252,7 +259,7 @@ func (f *Fabric) started(id int64, ref ether.FlowRef) {
 
 // catchUp gives a queue pair that has just begun what was changed since it was scheduled.
 func (f *Fabric) catchUp(p *pair) {
-	err := f.net.SetDemand(p.ref, p.spec.Demand)
+	err := errors.Join(f.net.SetDemand(p.ref, p.spec.Demand), f.net.SetCode(p.ref, f.nics[p.spec.Src].state.DSCP))
 	if err == nil && f.wrcc != nil && p.spec.Weight > 0 {
 		err = f.net.Reweigh(p.ref, p.spec.Weight)
 	}

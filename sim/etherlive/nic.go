@@ -42,7 +42,7 @@ func (f *Fabric) addNICs() error {
 	f.nics = make([]*NIC, f.net.Hosts())
 	for h := range f.nics {
 		at := f.net.HostPort(int32(h))
-		f.nics[h] = &NIC{f: f, host: int32(h), at: at, domain: numbers[f.topo.Nodes[at.Node].Domain], state: plane.DefaultPort()}
+		f.nics[h] = &NIC{f: f, host: int32(h), at: at, domain: numbers[f.topo.Nodes[at.Node].Domain], state: f.defaultPort()}
 	}
 	for i := range f.flows {
 		fl := &f.flows[i]
@@ -95,6 +95,7 @@ func (n *NIC) Configure(p plane.PortState) {
 	defer n.f.mu.Unlock()
 	defer n.f.clock.Wake()
 	if n.f.mlx != nil {
+		n.configureClasses(&p)
 		n.configureDCQCN(&p)
 	} else {
 		n.configureWRCC(p.WRCC)
@@ -104,7 +105,7 @@ func (n *NIC) Configure(p plane.PortState) {
 }
 
 // Reset makes the port go by what it comes up with.
-func (n *NIC) Reset() { n.Configure(plane.DefaultPort()) }
+func (n *NIC) Reset() { n.Configure(n.f.defaultPort()) }
 
 // problem notes an error about the port.
 func (n *NIC) problem(err error) {
@@ -114,7 +115,7 @@ func (n *NIC) problem(err error) {
 }
 
 func (n *NIC) configureDCQCN(p *plane.PortState) {
-	bit := uint8(1) << n.f.o.Priority
+	bit := uint8(1) << p.Priorities[p.DSCP]
 	on := p.Reaction&bit != 0
 	if err := n.f.mlx.Set(int(n.host), n.f.net.Now(), &p.Registers, on); err != nil {
 		n.problem(err)
@@ -226,7 +227,10 @@ func (n *NIC) Measure() plane.PortCounters {
 		CNPsSent: h.CNPsSent, CNPsHandled: h.CNPsHandled, CNPsIgnored: h.CNPsIgnored, ECNMarked: h.Marked,
 		Sequence: h.OutOfOrder, Nacks: h.Nacks, Timeouts: h.Timeouts, PausedTime: l.PausedTime,
 	}
-	c.PausesSent[n.f.o.Priority], c.PausesReceived[n.f.o.Priority] = l.PausesSent[0], l.PausesReceived[0]
+	n.f.byClass(n.at, func(prio int, q *ether.QueueStats, at int) {
+		c.PausesSent[prio], c.PausesReceived[prio], c.PausedTimes[prio] = l.PausesSent[at], l.PausesReceived[at], l.PausedTimes[at]
+		c.Sent[prio] = plane.ClassCounters{Octets: q.TxOctets, Packets: q.TxPackets}
+	})
 	for i, number := range n.numbers {
 		s := n.f.net.Function(number)
 		c.Functions = append(c.Functions, plane.FunctionCounters{

@@ -81,23 +81,32 @@ func (s *Switch) each(do func(num ident.PortNum, rate quantity.BitRate)) {
 }
 
 // Configure makes the switch mark as the list says from now on, and nothing else: a queue without an entry marks
-// nothing. Only the queue that carries the fabric's traffic counts.
+// nothing. In a fabric for WRCC only the queue that carries its traffic counts.
 func (s *Switch) Configure(queues []ecn.QueueMarking) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
-	rules := make(map[ident.PortNum]ether.ECN, len(queues))
+	type place struct {
+		port  ident.PortNum
+		queue int
+	}
+	rules := make(map[place]ether.ECN, len(queues))
 	for _, q := range queues {
-		if q.Queue == s.f.o.Priority {
-			rules[q.Port] = ether.ECN{Min: q.Marking.Min, Max: q.Marking.Max, PMax: float64(q.Marking.PMaxPct) / 100}
-		}
+		rules[place{q.Port, int(q.Queue)}] = ether.ECN{Min: q.Marking.Min, Max: q.Marking.Max, PMax: float64(q.Marking.PMaxPct) / 100}
 	}
 	s.each(func(num ident.PortNum, _ quantity.BitRate) {
-		e, ok := rules[num]
-		e.Off = !ok
-		if err := s.f.net.SetECN(subnet.PortRef{Node: s.node, Port: num}, 0, e); err != nil {
-			s.f.reject("switch %s port %d: %w", s.f.topo.Nodes[s.node].Name, num, err)
-		}
+		s.f.eachClass(func(queue, class int) {
+			e, ok := rules[place{num, queue}]
+			e.Off = !ok
+			s.problem(num, s.f.net.SetECN(subnet.PortRef{Node: s.node, Port: num}, uint8(class), e)) //nolint:gosec // below 8
+		})
 	})
+}
+
+// problem notes an error about a port.
+func (s *Switch) problem(num ident.PortNum, err error) {
+	if err != nil {
+		s.f.reject("switch %s port %d: %w", s.f.topo.Nodes[s.node].Name, num, err)
+	}
 }
 
 // Measure returns what a port has counted since the fabric began; nothing for a port without a link.
@@ -112,13 +121,12 @@ func (s *Switch) Measure(port int) plane.SwitchPortCounters {
 	l := s.f.net.Link(ref)
 	c.Up, c.TxOctets, c.RxOctets, c.TxPackets, c.RxPackets, c.PausedTime = l.Up, l.TxOctets, l.RxOctets, l.TxPackets, l.RxPackets, l.PausedTime
 	c.InDrops = s.f.net.Port(ref).Drops
-	var queues [ether.MaxClasses]ether.QueueStats
-	s.f.net.Queues(ref, &queues)
-	q, prio := &queues[0], s.f.o.Priority
-	c.Queues[prio] = plane.QueueCounters{
-		Octets: q.TxOctets, Packets: q.TxPackets, Drops: q.Drops, DroppedBytes: q.DroppedOctets, Marks: q.Marks, Bytes: q.Bytes, Peak: q.Peak,
-	}
-	c.PausesSent[prio], c.PausesReceived[prio] = l.PausesSent[0], l.PausesReceived[0]
+	s.f.byClass(ref, func(prio int, q *ether.QueueStats, at int) {
+		c.Queues[prio] = plane.QueueCounters{
+			Octets: q.TxOctets, Packets: q.TxPackets, Drops: q.Drops, DroppedBytes: q.DroppedOctets, Marks: q.Marks, Bytes: q.Bytes, Peak: q.Peak,
+		}
+		c.PausesSent[prio], c.PausesReceived[prio], c.GroupDrops[prio] = l.PausesSent[at], l.PausesReceived[at], l.InDrops[at]
+	})
 	return c
 }
 

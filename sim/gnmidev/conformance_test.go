@@ -10,6 +10,8 @@ import (
 	"fairlane/ccconfig/ecn"
 	cgnmi "fairlane/ccconfig/gnmi"
 	"fairlane/ccconfig/nicparam"
+	"fairlane/internal/grpclink"
+	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -120,14 +122,14 @@ func (f twins) Heal(d driver.Device) {
 // manager is the driver of a rig's devices, whose targets are named as they are.
 func (r *rig) manager(t testing.TB, dialect cgnmi.Dialect) *cgnmi.Driver {
 	t.Helper()
-	d, err := cgnmi.New(cgnmi.Options{Insecure: true, Dial: r.dial, Target: func(d driver.Device) (cgnmi.Target, error) {
+	d, err := cgnmi.New(cgnmi.Options{Options: grpclink.Options{Insecure: true, Dial: r.dial}, Target: func(d driver.Device) (cgnmi.Target, error) {
 		name, _, _ := strings.Cut(d.Name, "/")
 		return cgnmi.Target{Address: "rig", Name: name, Dialect: dialect}, nil
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { d.Close() })
+	grpctest.CloseAtEnd(t, d)
 	return d
 }
 

@@ -129,12 +129,12 @@ func portCounters() []portCounter {
 		}
 		out = append(out,
 			portCounter{"rx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesReceived[prio] })},
-			portCounter{"tx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesSent[prio] })})
-		if prio == plane.RoCEPriority { // the fabric carries one priority, and the time is that of all together
-			out = append(out, portCounter{"rx" + name + "pause_duration", false, paused(func(c *plane.PortCounters) uint64 {
-				return uint64(c.PausedTime / quantity.Microsecond) //nolint:gosec // time goes forward
-			})})
-		}
+			portCounter{"tx" + name + "pause", false, paused(func(c *plane.PortCounters) uint64 { return c.PausesSent[prio] })},
+			portCounter{"rx" + name + "pause_duration", false, paused(func(c *plane.PortCounters) uint64 {
+				return uint64(c.PausedTimes[prio] / quantity.Microsecond) //nolint:gosec // time goes forward
+			})},
+			one("tx"+name+"bytes", false, func(c *plane.PortCounters) uint64 { return c.Sent[prio].Octets }),
+			one("tx"+name+"packets", false, func(c *plane.PortCounters) uint64 { return c.Sent[prio].Packets }))
 	}
 	return out
 }

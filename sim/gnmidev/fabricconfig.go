@@ -17,7 +17,7 @@ var stockMarking = ecn.Marking{Min: 1048576, Max: 2097152, PMaxPct: 5}
 // marking; DSCP 48, that of CNPs, to class 6, which goes before all.
 func (w *Switch) fabricConfig(marking []ecn.QueueMarking) (database, error) {
 	d := database{}
-	d.put("DEVICE_METADATA", "localhost", fields{"hwsku": "simulated", "platform": "x86_64-simulated-r0", "hostname": hostName(w.name), "type": "LeafRouter", "asic_type": w.o.ASIC})
+	d.put(metadataTable, instance, fields{"hwsku": "simulated", "platform": "x86_64-simulated-r0", "hostname": hostName(w.name), "type": "LeafRouter", "asic_type": w.o.ASIC})
 	for i := range w.ports {
 		p := &w.ports[i]
 		d.put("PORT", p.Name, fields{
@@ -108,6 +108,12 @@ func (w *Switch) countersConfig(d database) {
 	d.put(flexTable, "PG_DROP", fields{flexStatus: "enable", flexInterval: "10000"})
 	d.put(flexTable, "PFCWD", fields{flexStatus: "enable"})
 }
+
+// metadataTable is where a switch has its name.
+const metadataTable = "DEVICE_METADATA"
+
+// hostname is what the switch calls itself; empty where its configuration does not say.
+func (d database) hostname() string { return d[metadataTable][instance]["hostname"] }
 
 // hostName is a name of a switch as a host name.
 func hostName(s string) string {

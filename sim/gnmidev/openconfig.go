@@ -123,18 +123,15 @@ func (t *openConfig) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, er
 	return out, nil
 }
 
-// ocPart is a container below qos, or what is outside of it.
+// ocPart is a container below qos, or with a slash one beside it.
 type ocPart struct {
 	name string
 	read func(*ocReader)
 }
 
-// linkPart is the part with the rates of links.
-const linkPart = "/interfaces"
-
 func (p ocPart) at() gnmid.Path {
-	if p.name == linkPart {
-		return gnmid.PathOf("interfaces")
+	if top, outside := strings.CutPrefix(p.name, "/"); outside {
+		return gnmid.PathOf(top)
 	}
 	return gnmid.PathOf("qos", p.name)
 }
@@ -143,7 +140,7 @@ func ocParts() []ocPart {
 	return []ocPart{
 		{"classifiers", (*ocReader).classifiers}, {"forwarding-groups", (*ocReader).groups}, {"interfaces", (*ocReader).interfaces},
 		{"queue-management-profiles", (*ocReader).profiles}, {"queues", (*ocReader).queues}, {"scheduler-policies", (*ocReader).schedulers},
-		{linkPart, (*ocReader).speeds},
+		{"/interfaces", (*ocReader).speeds}, {"/system", (*ocReader).system},
 	}
 }
 
@@ -242,6 +239,13 @@ func (r *ocReader) speeds() {
 		}
 		at := gnmid.PathOf("interfaces").Child("interface", key("name", p.Name)).Child("ethernet").Child("state").Child("port-speed")
 		r.out = append(r.out, gnmid.Leaf{Path: at, Value: gnmid.String("openconfig-if-ethernet:" + word), Class: gnmid.ClassState})
+	}
+}
+
+// system is the switch's name, of openconfig-system.
+func (r *ocReader) system() {
+	if name := r.w.running.hostname(); name != "" {
+		r.config(gnmid.PathOf("system"), "hostname", gnmid.String(name))
 	}
 }
 

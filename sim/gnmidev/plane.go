@@ -20,6 +20,8 @@ type NICPlane interface {
 type SwitchPlane interface {
 	// Configure hands over the marking of all queues that mark, by port and queue.
 	Configure(queues []ecn.QueueMarking)
+	// ConfigurePorts hands over what all ports do by class of service, in their order.
+	ConfigurePorts(ports []plane.SwitchPort)
 	// Measure returns what a port has counted since the fabric began; nothing for one that does not exist.
 	Measure(port int) plane.SwitchPortCounters
 }
@@ -65,6 +67,7 @@ func (s *Still) State() (plane.PortState, int) {
 type StillSwitch struct {
 	mu       sync.Mutex
 	queues   []ecn.QueueMarking
+	ports    []plane.SwitchPort
 	counters map[int]plane.SwitchPortCounters
 }
 
@@ -73,6 +76,13 @@ func (s *StillSwitch) Configure(queues []ecn.QueueMarking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queues = queues
+}
+
+// ConfigurePorts implements SwitchPlane.
+func (s *StillSwitch) ConfigurePorts(ports []plane.SwitchPort) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ports = ports
 }
 
 // Measure implements SwitchPlane.
@@ -90,6 +100,13 @@ func (s *StillSwitch) Count(port int, c plane.SwitchPortCounters) {
 		s.counters = map[int]plane.SwitchPortCounters{}
 	}
 	s.counters[port] = c
+}
+
+// Ports returns what the ports of the switch go by.
+func (s *StillSwitch) Ports() []plane.SwitchPort {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ports
 }
 
 // Queues returns the marking that the switch goes by.

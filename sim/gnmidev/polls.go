@@ -120,6 +120,7 @@ func since(c, base plane.SwitchPortCounters) plane.SwitchPortCounters {
 		q.Marks -= b.Marks
 		c.PausesSent[i] -= base.PausesSent[i]
 		c.PausesReceived[i] -= base.PausesReceived[i]
+		c.GroupDrops[i] -= base.GroupDrops[i]
 	}
 	return c
 }

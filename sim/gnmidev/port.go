@@ -114,9 +114,12 @@ func (p *port) configure() { p.plane.Configure(p.state()) }
 // state is all that the port goes by.
 func (p *port) state() plane.PortState {
 	s := plane.PortState{
-		Registers: p.dcqcn(), Reaction: p.enabled(reaction), Notification: p.enabled(notification), CNPsPerPort: p.perPort(), Priority: p.priority(),
+		Registers: p.dcqcn(), Reaction: p.enabled(reaction), Notification: p.enabled(notification), CNPsPerPort: p.perPort(),
+		DSCP: p.dscp(), CNPDSCP: p.cnpDSCP(), Priorities: p.priorities(),
 	}
+	s.Priority = s.Priorities[s.DSCP]
 	o := p.ieee()
+	s.PFC = o.PFC.Enabled
 	if o.MaxRate != nil && o.ETS != nil {
 		s.MaxRate = quantity.BitRate(min(o.MaxRate[o.ETS.PrioTC[s.Priority]&7], maxKbps)) * quantity.Kbps //nolint:gosec // bounded
 	}
@@ -149,17 +152,30 @@ func (p *port) perPort() bool {
 // applicationToS is the type of service that applications ask for where the host has no default: DSCP 26, and markable.
 const applicationToS = 26<<2 | 2
 
-// priority is that of the port's RoCE traffic: of its DSCP where the port trusts that, otherwise of packets without a VLAN.
-func (p *port) priority() uint8 {
+// dscp is that of the port's RoCE traffic.
+func (p *port) dscp() uint8 {
 	tos := uint64(applicationToS)
 	if p.tos != 0 {
 		tos = p.tos
 	}
-	dscp := uint16(tos >> 2) //nolint:gosec // 8 bits
-	out := uint8(0)
+	return uint8(tos >> 2 & (plane.DSCPs - 1)) //nolint:gosec // 6 bits
+}
+
+// cnpDSCP is that of the notification packets that the port sends.
+func (p *port) cnpDSCP() uint8 {
+	i, ok := p.card.layout.byName["cnp_dscp"]
+	if !ok {
+		return plane.CNPDSCP
+	}
+	return uint8(p.register(i) & (plane.DSCPs - 1)) //nolint:gosec // 6 bits
+}
+
+// priorities are those of what the port sends, by DSCP, where the port trusts that; otherwise they are those of packets
+// without a VLAN.
+func (p *port) priorities() (out [plane.DSCPs]uint8) {
 	for _, a := range p.ieee().Apps {
-		if a.Selector == dcbnl.SelectorDSCP && a.Protocol == dscp {
-			out = max(out, a.Priority&7)
+		if a.Selector == dcbnl.SelectorDSCP && a.Protocol < plane.DSCPs {
+			out[a.Protocol] = max(out[a.Protocol], a.Priority&(plane.Priorities-1))
 		}
 	}
 	return out
@@ -172,7 +188,7 @@ func (p *port) shares() []plane.Function {
 	}
 	by := map[int]*plane.Function{}
 	for k, v := range p.rates {
-		if k.name == "vf_tc_bw" { // the fabric has one traffic class
+		if k.name == "vf_tc_bw" { // all that the port sends for tenants is of one class
 			continue
 		}
 		f := by[k.index]

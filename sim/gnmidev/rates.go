@@ -39,7 +39,7 @@ func (r *rates) Backend() nicparam.Backend { return nicparam.Devlink }
 // Keys implements nicfiles.Way.
 func (r *rates) Keys() []nicparam.Key { return r.keys }
 
-// Knows implements nicfiles.Knower.
+// Knows implements nicfiles.Way.
 func (r *rates) Knows(k nicparam.Key) bool {
 	_, _, err := r.find(k)
 	return err == nil

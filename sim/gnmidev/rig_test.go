@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/nicparam"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/grpctest"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -47,7 +45,7 @@ type rig struct {
 	*Server
 	clock  *clock
 	client gnmi.GNMIClient
-	dial   func(context.Context, string) (net.Conn, error)
+	dial   grpctest.Dial
 }
 
 func newRig(t testing.TB) *rig {
@@ -58,26 +56,9 @@ func newRig(t testing.TB) *rig {
 		t.Fatal(err)
 	}
 	r.Server = s
-	l := bufconn.Listen(1 << 20)
-	ctx, stop := context.WithCancel(context.Background())
-	var done sync.WaitGroup
-	done.Go(func() {
-		if err := s.Serve(ctx, l); err != nil {
-			t.Error(err)
-		}
-	})
-	r.dial = func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
-	conn, err := grpc.NewClient("passthrough:///rig", grpc.WithContextDialer(r.dial), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		conn.Close()
-		stop()
-		done.Wait()
-		s.Close()
-	})
-	r.client = gnmi.NewGNMIClient(conn)
+	t.Cleanup(s.Close)
+	r.dial = grpctest.Serve(t, func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l) })
+	r.client = gnmi.NewGNMIClient(grpctest.Connect(t, r.dial))
 	return r
 }
 

@@ -171,24 +171,22 @@ func (h *Host) changed() {
 
 // ReloadDriver loads the driver of all cards again: what lives until then is gone, and the agent hears of it.
 func (h *Host) ReloadDriver() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, c := range h.cards {
-		c.mu.Lock()
-		c.reload()
-		c.mu.Unlock()
-	}
-	h.event()
+	h.toEach((*card).reload)
 }
 
 // ResetFirmware resets the firmware of all cards: the non-volatile configuration acts, and what lives until a reload is
 // gone. The agent hears of it.
 func (h *Host) ResetFirmware() {
+	h.toEach((*card).firmwareReset)
+}
+
+// toEach does something to every card, of which the agent hears.
+func (h *Host) toEach(do func(*card)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.cards {
 		c.mu.Lock()
-		c.firmwareReset()
+		do(c)
 		c.mu.Unlock()
 	}
 	h.event()

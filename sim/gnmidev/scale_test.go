@@ -12,6 +12,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/driver"
 	cgnmi "fairlane/ccconfig/gnmi"
+	"fairlane/internal/grpclink"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -55,7 +56,7 @@ func newFleet(b *testing.B, n int, change func(*CardOptions)) *fleet {
 			b.Error(err)
 		}
 	})
-	f.driver, err = cgnmi.New(cgnmi.Options{Insecure: true, InFlight: 64, Target: func(d driver.Device) (cgnmi.Target, error) {
+	f.driver, err = cgnmi.New(cgnmi.Options{Options: grpclink.Options{Insecure: true, InFlight: 64}, Target: func(d driver.Device) (cgnmi.Target, error) {
 		return cgnmi.Target{Address: l.Addr().String(), Name: d.Name, Dialect: cgnmi.Agent}, nil
 	}})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"fairlane/ccconfig/ecn"
 	"fairlane/internal/gnmid"
 	"fairlane/internal/quantity"
+	"fairlane/sim/plane"
 	"fairlane/subnet/ident"
 )
 
@@ -89,6 +90,7 @@ type Switch struct {
 	saved   database
 	factory database
 	marking []ecn.QueueMarking // what the plane was told
+	service []plane.SwitchPort // what the ports go by
 	trouble SwitchFaults
 	polls   polls
 	changed []func([][2]string) // told of entries that differ, as TABLE and KEY
@@ -186,7 +188,9 @@ func newSwitch(name string, o SwitchOptions, rules map[string]rule, clock func()
 	}
 	w.running, w.saved = w.factory.clone(), w.factory.clone()
 	w.marking = w.effective()
+	w.service = w.servicePorts()
 	o.Plane.Configure(w.marking)
+	o.Plane.ConfigurePorts(w.service)
 	return w, nil
 }
 
@@ -317,6 +321,10 @@ func (w *Switch) commit(after database, save bool) {
 	if now := w.effective(); !slices.Equal(now, w.marking) {
 		w.marking = now
 		w.o.Plane.Configure(now)
+	}
+	if now := w.servicePorts(); !slices.Equal(now, w.service) {
+		w.service = now
+		w.o.Plane.ConfigurePorts(now)
 	}
 	if len(differs) > 0 {
 		for _, tell := range w.changed {

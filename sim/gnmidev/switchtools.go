@@ -16,6 +16,14 @@ func (w *Switch) Marking() []ecn.QueueMarking {
 	return slices.Clone(w.marking)
 }
 
+// Hostname is what the switch calls itself: its name with "-" for characters that host names do not have, unless it was configured
+// otherwise.
+func (w *Switch) Hostname() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.running.hostname()
+}
+
 // Config returns the running configuration as config_db.json.
 func (w *Switch) Config() []byte {
 	w.mu.Lock()

@@ -247,15 +247,15 @@ func (w *Switch) watermark(of string, port, q int) fields {
 	return f
 }
 
-// groupFields are the counters of a priority group. Where a packet found no room the fabric tells by port, and all traffic
-// is of one group. How full groups were it does not tell, so watermarks of them are not there.
+// groupFields are the counters of a priority group: what found no room and was to go to the queue of that number. How full
+// groups were the fabric does not tell, so watermarks of them are not there.
 func (w *Switch) groupFields(port, g int) fields {
 	p := w.poll(dropGroup, port)
-	if p == nil || g != plane.RoCEPriority {
+	if p == nil {
 		return fields{}
 	}
 	f := fields{}
-	put(f, "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", p.now.InDrops)
+	put(f, "SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", p.now.GroupDrops[g])
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/internal/grpctest"
 	"fairlane/sim/p4dev"
 )
 
@@ -40,7 +41,7 @@ func TestClientsThatKnowReflectionAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			serve(t, s, l)
+			grpctest.ServeOn(t, l, serving(s))
 			driveAsOutsider(t, connect(t, l.Addr().String()), dev)
 		})
 	}

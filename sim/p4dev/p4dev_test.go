@@ -11,12 +11,10 @@ import (
 	configv1 "github.com/p4lang/p4runtime/go/p4/config/v1"
 	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
 	"go.uber.org/goleak"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
+	"fairlane/internal/grpctest"
 	"fairlane/sim/p4dev"
 	"fairlane/wrcc"
 	"fairlane/wrcc/p4info"
@@ -44,30 +42,13 @@ func newRig(t testing.TB, o p4dev.Options) *rig {
 	if r.dev, err = r.server.Add(id, o); err != nil {
 		t.Fatal(err)
 	}
-	l := bufconn.Listen(1 << 16)
-	serve(t, r.server, l)
-	conn, err := grpc.NewClient("passthrough:///switch", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	r.api = p4v1.NewP4RuntimeClient(conn)
+	r.api = p4v1.NewP4RuntimeClient(grpctest.Connect(t, grpctest.Serve(t, serving(r.server))))
 	return r
 }
 
-// serve answers on l until the test ends.
-func serve(t testing.TB, s *p4dev.Server, l net.Listener) {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
+// serving runs a server on a listener.
+func serving(s *p4dev.Server) func(context.Context, net.Listener) error {
+	return func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l) }
 }
 
 // controller is a client with a stream.

@@ -22,8 +22,14 @@ type PortState struct {
 	// CNPsPerPort keeps the gap between CNPs for the port instead of each flow, so that one tenant's can starve
 	// another's.
 	CNPsPerPort bool
-	// Priority is that of the port's RoCE traffic, 0 to 7, as its type of service and its maps give.
-	Priority uint8
+	// DSCP is that of the port's RoCE traffic, and of what answers it; CNPDSCP that of the CNPs which the port sends; 0 to 63.
+	DSCP    uint8
+	CNPDSCP uint8
+	// Priorities are those of what the port sends, 0 to 7, by DSCP, and Priority that of its RoCE traffic: Priorities[DSCP].
+	Priorities [DSCPs]uint8
+	Priority   uint8
+	// PFC has the priorities with pause on, by bit: the port asks for it, and obeys, in these alone.
+	PFC uint8
 	// MaxRate bounds what the traffic class of that priority sends; 0 does not.
 	MaxRate quantity.BitRate
 	// Functions are the shares of virtual functions, by index, each once. One without an entry has weight 1 and no
@@ -41,14 +47,56 @@ type Function struct {
 	Max    quantity.BitRate // 0 is no limit
 }
 
-// DefaultPort is the state of a port that nobody told anything: the vendor's registers, DCQCN on for all priorities
-// and RoCE on priority 3.
+// DefaultPort is the state of a port that nobody told anything: the vendor's registers, DCQCN on for all priorities,
+// RoCE on priority 3, which has pause, and CNPs on priority 6.
 func DefaultPort() PortState {
-	return PortState{Registers: dcqcn.Default(), Reaction: 0xff, Notification: 0xff, Priority: RoCEPriority}
+	return PortState{
+		Registers: dcqcn.Default(), Reaction: 0xff, Notification: 0xff, DSCP: RoCEDSCP, CNPDSCP: CNPDSCP, Priorities: defaultClasses(), Priority: RoCEPriority,
+		PFC: 1 << RoCEPriority,
+	}
 }
 
-// RoCEPriority is the priority, and the queue of switches, of RoCE traffic on a fabric as it comes.
-const RoCEPriority = 3
+// What a fabric as it comes does with the DSCPs in use.
+const (
+	RoCEPriority = 3 // priority of RoCE traffic, and queue of switches
+	RoCEDSCP     = 26
+	CNPPriority  = 6 // of notification packets
+	CNPDSCP      = 48
+)
+
+// DSCPs is the number of DSCPs.
+const DSCPs = 64
+
+// defaultClasses are the priorities, and the queues, of a fabric as it comes by DSCP.
+func defaultClasses() (c [DSCPs]uint8) {
+	c[RoCEDSCP], c[CNPDSCP] = RoCEPriority, CNPPriority
+	return c
+}
+
+// SwitchPort is what a port of a switch does with packets by their class of service.
+type SwitchPort struct {
+	Queues  [DSCPs]uint8 // of packets that come in by the port, 0 to 7, by DSCP: the queue of whichever port they leave by
+	PFC     uint8        // priorities with pause on, by bit
+	Service [Priorities]QueueService
+}
+
+// QueueService is how a queue is served.
+type QueueService struct {
+	Strict bool  // before all that are not, a higher number before a lower
+	Weight uint8 // of deficit round robin among the others, 1 to 255; 0 is 1
+}
+
+// DefaultSwitchPort is a port of a switch that nobody told anything: RoCE in queue 3, which has pause, CNPs in queue 6, which
+// goes before all, and the same weight for the others.
+func DefaultSwitchPort() SwitchPort {
+	p := SwitchPort{Queues: defaultClasses(), PFC: 1 << RoCEPriority}
+	for q := range p.Service {
+		p.Service[q] = QueueService{Strict: q == CNPPriority, Weight: defaultWeight}
+	}
+	return p
+}
+
+const defaultWeight = 50
 
 // PortCounters are what a NIC port has counted since the fabric began. Octets are those on the wire, with headers.
 type PortCounters struct {
@@ -63,11 +111,16 @@ type PortCounters struct {
 	Sequence, Nacks, Timeouts uint64 // packets above a gap, reports of gaps sent, senders that began anew
 
 	PausesSent, PausesReceived [Priorities]uint64
-	PausedTime                 quantity.Picoseconds // in which a priority was not to send, all together
+	PausedTime                 quantity.Picoseconds             // in which a priority was not to send, all together
+	PausedTimes                [Priorities]quantity.Picoseconds // by priority
+	Sent                       [Priorities]ClassCounters        // octets and packets by priority
 
 	Functions []FunctionCounters // by index; all that carry a tenant
 	Senders   []SenderCounters   // by name; WRCC
 }
+
+// ClassCounters are those of one priority.
+type ClassCounters struct{ Octets, Packets uint64 }
 
 // FunctionCounters are what a virtual function has sent and received.
 type FunctionCounters struct {
@@ -90,7 +143,8 @@ type SwitchPortCounters struct {
 
 	TxOctets, RxOctets   uint64
 	TxPackets, RxPackets uint64
-	InDrops              uint64 // packets that found no room after arriving by this port
+	InDrops              uint64             // packets that found no room after arriving by this port
+	GroupDrops           [Priorities]uint64 // those, by the queue that they were to go to
 
 	Queues [Priorities]QueueCounters
 

@@ -3,7 +3,6 @@ package scenario
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/yamltree"
 	"fairlane/subnet/topofile"
 )
 
@@ -53,22 +53,20 @@ func (d *document) failWith(n *yaml.Node, err error) {
 
 // parse returns the root mapping of the only document.
 func (d *document) parse(data []byte) *yaml.Node {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		e := &topofile.ParseError{File: d.file, Err: errors.New("not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "))}
-		if m := regexp.MustCompile(`line (\d+): `).FindStringSubmatch(err.Error()); m != nil {
-			e.Line, _ = strconv.Atoi(m[1])
-			_, text, _ := strings.Cut(err.Error(), m[0])
-			e.Err = errors.New("not YAML: " + text)
-		}
-		d.err = e
-		return nil
-	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+	root, err := yamltree.Only(data)
+	var bad *yamltree.SyntaxError
+	var second *yamltree.SecondError
+	switch {
+	case errors.As(err, &bad):
+		d.err = &topofile.ParseError{File: d.file, Line: bad.Line, Err: errors.New("not YAML: " + bad.Text)}
+	case errors.As(err, &second):
+		d.err = &topofile.ParseError{File: d.file, Line: second.Line, Field: "file", Found: "a second document", Allowed: "one scenario"}
+	case err != nil:
+		d.err = fmt.Errorf("read %s: %w", d.file, err)
+	case root == nil:
 		d.err = &topofile.ParseError{File: d.file, Line: 1, Field: "file", Allowed: "a scenario: a YAML mapping with fabric, tenants and flows"}
-		return nil
 	}
-	return doc.Content[0]
+	return root
 }
 
 // fields is a YAML mapping whose keys have been checked.
@@ -90,15 +88,14 @@ func (d *document) mapping(n *yaml.Node, name string, keys ...string) fields {
 		d.fail(n, name, describe(n), "a mapping with "+strings.Join(keys, ", "))
 		return f
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := n.Content[i]
-		switch _, dup := f.m[k.Value]; {
-		case dup:
-			d.fail(k, "repeated key in "+name, k.Value, "each key once")
-		case !slices.Contains(keys, k.Value):
-			d.fail(k, "unknown key in "+name, describe(k), "one of "+strings.Join(keys, ", "))
+	for e := range yamltree.Entries(n, keys) {
+		switch {
+		case e.Index < 0:
+			d.fail(e.Key, "unknown key in "+name, describe(e.Key), "one of "+strings.Join(keys, ", "))
+		case e.Earlier > 0:
+			d.fail(e.Key, "repeated key in "+name, e.Key.Value, "each key once")
 		}
-		f.m[k.Value] = n.Content[i+1]
+		f.m[e.Key.Value] = e.Value
 	}
 	return f
 }
@@ -228,7 +225,7 @@ func scalar[T any](f fields, key string, def T, allowed string, parse func(strin
 // list returns the items of a sequence; absent is empty.
 func (f fields) list(key string, most int) []*yaml.Node {
 	n := f.m[key]
-	if n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+	if n == nil || yamltree.IsNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode || len(n.Content) > most {

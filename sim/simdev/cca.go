@@ -18,24 +18,17 @@ const (
 	controlMapBits = 5
 )
 
-// ccKeyState guards the congestion-control agent (IBTA annex A10.4.2).
-type ccKeyState struct {
-	key        mad.Key
-	protect    bool
-	lease      uint16 // seconds
-	violations uint16
-	expires    quantity.Picoseconds // when the running lease ends; 0: none runs
-}
-
 // ccRequest is a congestion-control request at its destination.
 type ccRequest struct {
-	at  subnet.PortRef
-	p   *mad.Packet
-	set bool
+	at   subnet.PortRef
+	p    *mad.Packet
+	set  bool
+	from ident.LID // of the requester
 }
 
 // actCC is the congestion-control agent (IBTA annex A10.4).
-func (d *Devices) actCC(to arrival, p *mad.Packet) (s mad.Status, silent bool) {
+func (d *Devices) actCC(to arrival, m *Message) (s mad.Status, silent bool) {
+	p := &m.MAD
 	switch d.fault.ccSupport(to.at.Node) {
 	case CCNoAttribute:
 		return mad.StatusBadMethodAttr, false
@@ -44,7 +37,7 @@ func (d *Devices) actCC(to arrival, p *mad.Packet) (s mad.Status, silent bool) {
 	case CCSilent:
 		return 0, true
 	}
-	r := ccRequest{at: to.at, p: p, set: p.Method() == mad.MethodSet}
+	r := ccRequest{at: to.at, p: p, set: p.Method() == mad.MethodSet, from: m.SLID}
 	if !d.ccKeyAllows(r) {
 		return 0, true
 	}
@@ -54,6 +47,8 @@ func (d *Devices) actCC(to arrival, p *mad.Packet) (s mad.Status, silent bool) {
 		return d.classPortInfo(to, p, mad.ClassPortInfo{
 			BaseVersion: mad.BaseVersion, ClassVersion: mad.ClassCongestion.Version(), RespTimeValue: 16,
 		}), false
+	case a == mad.AttrNotice:
+		return d.ccNotice(r), false
 	case a == mad.AttrCongestionInfo && !r.set:
 		return d.congestionInfo(r), false
 	case a == mad.AttrCongestionKeyInfo:
@@ -76,29 +71,6 @@ func (d *Devices) actCC(to arrival, p *mad.Packet) (s mad.Status, silent bool) {
 	return mad.StatusBadMethodAttr, false
 }
 
-// ccKeyAllows checks the CC_Key: Sets always need it, Gets while the protect bit is set. A
-// violation counts and starts the lease, after which the protect bit drops so that the key
-// can be read; the right key stops the lease.
-func (d *Devices) ccKeyAllows(r ccRequest) bool {
-	k := &d.port(r.at).cc
-	now := d.net.Now()
-	if k.expires != 0 && now >= k.expires {
-		k.protect, k.expires = false, 0
-	}
-	if k.key == 0 || r.p.CCKey() == k.key {
-		k.expires = 0
-		return true
-	}
-	if !r.set && !k.protect {
-		return true
-	}
-	k.violations = saturate16(uint64(k.violations) + 1)
-	if k.protect && k.lease != 0 && k.expires == 0 {
-		k.expires = now + quantity.Picoseconds(k.lease)*quantity.Second
-	}
-	return false
-}
-
 // timeStamp is the free-running clock of the class, in units of 1.024 us of simulated time.
 func timeStamp(t quantity.Picoseconds) uint32 { return uint32(t / ibcc.TimerUnitPicoseconds) }
 
@@ -107,23 +79,6 @@ func (d *Devices) congestionInfo(r ccRequest) mad.Status {
 	if d.nodes[r.at.Node].sw == nil {
 		info.ControlTableCap = uint8(d.net.CCTBlocks())
 	}
-	clear(r.p.Data())
-	return done(info.Encode(r.p.Data()))
-}
-
-func (d *Devices) congestionKeyInfo(r ccRequest) mad.Status {
-	k := &d.port(r.at).cc
-	if r.set {
-		var want mad.CongestionKeyInfo
-		if err := want.Decode(r.p.Data()); err != nil {
-			return mad.StatusInvalidAttrValue
-		}
-		k.key, k.protect, k.lease, k.expires = want.CCKey, want.Protect, want.LeasePeriod, 0
-		if want.Violations == 0 {
-			k.violations = 0
-		}
-	}
-	info := mad.CongestionKeyInfo{CCKey: k.key, Protect: k.protect, LeasePeriod: k.lease, Violations: k.violations}
 	clear(r.p.Data())
 	return done(info.Encode(r.p.Data()))
 }
@@ -147,13 +102,14 @@ func (d *Devices) congestionLog(r ccRequest) mad.Status {
 		LogType: mad.LogTypeCA, LeaseActive: lease,
 		EventsCounter: saturate16(l.Events), EventMap: l.SLs, CurrentTime: now,
 	}
+	lid, _ := d.net.LID(r.at.Node, r.at.Port)
 	for i, e := range l.Last[:min(len(l.Last), len(out.Events))] {
 		out.Events[i] = mad.CALogEvent{
 			LocalQP: e.LocalQP, RemoteQP: e.RemoteQP, SL: e.SL, Service: e.Service,
-			RemoteLID: e.RemoteLID, TimeStamp: eventStamp(e.At),
+			LocalLID: lid, RemoteLID: e.RemoteLID, TimeStamp: eventStamp(e.At),
 		}
 	}
-	return done(out.Encode(r.p.Data()))
+	return done(d.opts.Layout.CALog(&out).Encode(r.p.Data()))
 }
 
 // eventStamp is the time stamp of an event; zero would mark an unused entry.
@@ -208,19 +164,19 @@ func (d *Devices) applySwitch(have *ibcc.SwitchSettings, w *mad.SwitchCongestion
 	}
 }
 
-// switchPortSetting serves blocks of 32 ports. A Set with Valid 0 returns the port to the
+// switchPortSetting serves blocks of ports. A Set with Valid 0 returns the port to the
 // switch's defaults, or leaves it alone on devices with that fault.
 func (d *Devices) switchPortSetting(r ccRequest) mad.Status {
 	ports := len(d.nodes[r.at.Node].ports)
-	block := r.p.Modifier()
-	if int64(block)*mad.SwitchPortBlock >= int64(ports) {
+	block, per := r.p.Modifier(), d.opts.Layout.PortsPerBlock()
+	if int64(block)*int64(per) >= int64(ports) {
 		return mad.StatusInvalidAttrValue
 	}
-	first := int(block) * mad.SwitchPortBlock
-	last := min(first+mad.SwitchPortBlock, ports)
+	first := int(block) * per
+	last := min(first+per, ports)
 	if r.set {
-		var want mad.SwitchPortCongestionSetting
-		if err := want.Decode(r.p.Data()); err != nil {
+		want := make([]mad.SwitchPortElement, per)
+		if err := d.opts.Layout.SwitchPorts(want).Decode(r.p.Data()); err != nil {
 			return mad.StatusInvalidAttrValue
 		}
 		keep := d.fault.IgnoreInvalidElements && d.fault.affects(r.at.Node)
@@ -234,12 +190,12 @@ func (d *Devices) switchPortSetting(r ccRequest) mad.Status {
 			}
 		}
 	}
-	var out mad.SwitchPortCongestionSetting
+	out := make([]mad.SwitchPortElement, per)
 	for port := first; port < last; port++ {
 		out[port-first] = mad.SwitchPortElement(d.net.PortMarking(r.at.Node, ident.PortNum(port)))
 	}
 	clear(r.p.Data())
-	return done(out.Encode(r.p.Data()))
+	return done(d.opts.Layout.SwitchPorts(out).Encode(r.p.Data()))
 }
 
 func (d *Devices) caSetting(r ccRequest) mad.Status {
@@ -247,7 +203,7 @@ func (d *Devices) caSetting(r ccRequest) mad.Status {
 	applied := uint16(0)
 	if r.set {
 		var want mad.CACongestionSetting
-		if err := want.Decode(r.p.Data()); err != nil {
+		if err := d.opts.Layout.CASetting(&want).Decode(r.p.Data()); err != nil {
 			return mad.StatusInvalidAttrValue
 		}
 		perSL, applied = want.PortControl&mad.PortControlSL != 0, want.ControlMap
@@ -262,7 +218,7 @@ func (d *Devices) caSetting(r ccRequest) mad.Status {
 		out.Entries[sl] = mad.CACongestionEntry(p)
 	}
 	clear(r.p.Data())
-	return done(out.Encode(r.p.Data()))
+	return done(d.opts.Layout.CASetting(&out).Encode(r.p.Data()))
 }
 
 // applyCA takes over the entries that Control_Map names, with the faults of the device.

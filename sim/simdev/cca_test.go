@@ -200,7 +200,7 @@ func TestAttributesOfTheOtherKindOfNode(t *testing.T) {
 	for _, a := range []mad.AttrID{mad.AttrSwitchCongestionSetting, mad.AttrSwitchPortCongestionSetting} {
 		r.wantStatus(r.lid(host3), ccGet(a, 0), mad.StatusBadMethodAttr)
 	}
-	for _, a := range []mad.AttrID{mad.AttrCACongestionSetting, mad.AttrCongestionControlTable, mad.AttrNotice, 0x19} {
+	for _, a := range []mad.AttrID{mad.AttrCACongestionSetting, mad.AttrCongestionControlTable, 0x19} {
 		r.wantStatus(r.lid(leaf1), ccGet(a, 0), mad.StatusBadMethodAttr)
 	}
 	for _, a := range []mad.AttrID{mad.AttrCongestionInfo, mad.AttrCongestionLog, mad.AttrTimeStamp} {

@@ -141,6 +141,9 @@ func (s *Server) query(c *client, reply *control, a mad.AttrID, modifier uint32)
 func (s *Server) setIsSM(c *client, on bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if on {
+		s.vacate(c.port, c)
+	}
 	if s.slots[c.slot] != c || on && s.subnets[c.port] != nil && s.subnets[c.port] != c {
 		return false
 	}

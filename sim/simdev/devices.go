@@ -32,7 +32,8 @@ type Options struct {
 	// Slice bounds the simulated time that Run advances at a time; default 10 ms. Run takes
 	// shorter slices by itself when computing takes long.
 	Slice quantity.Picoseconds
-	// MKey and CCKey are the keys that every device comes up with; 0: unchecked.
+	// MKey and CCKey are the keys that every device comes up with, without protection against reading; 0:
+	// unchecked. Devices.GuardSM and Devices.GuardCC change them for one node.
 	MKey, CCKey mad.Key
 	// Vendor is the vendor ID of all nodes, 24 bits; 0: that of the topology.
 	Vendor uint32
@@ -42,6 +43,8 @@ type Options struct {
 	// marking rate (bit 0) to the victim mask (bit 4) instead of the other way around. The two
 	// orders contradict each other in the field.
 	ReversedControlMap bool
+	// Layout is how the devices lay out what documents on congestion control disagree on.
+	Layout mad.CCLayout
 	// Faults are injected from the start; see Devices.SetFaults.
 	Faults Faults
 }
@@ -316,6 +319,13 @@ func (d *Devices) SetFaults(f Faults) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fault = newInjector(f)
+}
+
+// Managed says whether any subnet manager is attached.
+func (d *Devices) Managed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.sms) > 0
 }
 
 // SetSM says whether a subnet manager is attached at the port. It shows in the port's IsSM

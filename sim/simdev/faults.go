@@ -1,10 +1,12 @@
 package simdev
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 )
 
@@ -48,6 +50,18 @@ type Faults struct {
 	// IgnoreInvalidElements makes SwitchPortCongestionSetting leave the element of a port
 	// alone when its Valid bit is 0, instead of returning the port to the switch's defaults.
 	IgnoreInvalidElements bool
+	// Mute lists attributes that the agents leave without an answer, as half-working firmware does. The two
+	// classes of subnet management count as one.
+	Mute []Attribute
+	// NodeGUIDs are node GUIDs that nodes report in place of their own, whatever Nodes says: a board that was
+	// cloned, or a GUID programmed twice.
+	NodeGUIDs map[int32]ident.GUID
+}
+
+// Attribute is an attribute of a management class.
+type Attribute struct {
+	Class mad.Class
+	Attr  mad.AttrID
 }
 
 // injector draws the faults of one message. Its users hold the lock of Devices.
@@ -62,7 +76,7 @@ const faultStream = 0x6661756c7473
 
 func newInjector(f Faults) *injector {
 	i := &injector{Faults: f, rng: rand.New(rand.NewPCG(f.Seed, faultStream))}
-	i.Classes = slices.Clone(f.Classes)
+	i.Classes, i.Mute, i.NodeGUIDs = slices.Clone(f.Classes), slices.Clone(f.Mute), maps.Clone(f.NodeGUIDs)
 	if f.Nodes != nil {
 		i.nodes = make(map[int32]bool, len(f.Nodes))
 		for _, n := range f.Nodes {
@@ -111,6 +125,16 @@ func (i *injector) after(node int32, c mad.Class) (lost bool, delay time.Duratio
 		return false, i.Delay
 	}
 	return false, 0
+}
+
+// mute reports that the node leaves the attribute without an answer.
+func (i *injector) mute(node int32, c mad.Class, a mad.AttrID) bool {
+	if len(i.Mute) == 0 || !i.affects(node) {
+		return false
+	}
+	return slices.ContainsFunc(i.Mute, func(x Attribute) bool {
+		return x.Attr == a && (x.Class == c || x.Class.IsSMP() && c.IsSMP())
+	})
 }
 
 // ccSupport returns how the node answers congestion-control requests.

@@ -22,9 +22,6 @@ func (d *Devices) handle(from subnet.PortRef, m *Message, private bool) Verdict 
 	}
 	p := &m.MAD
 	d.hops = d.hops[:0]
-	if p.Method() == mad.MethodTrapRepress {
-		return Verdict{} // a trap is sent once here, so there is nothing to stop
-	}
 	directed := p.Class() == mad.ClassSubnDR
 	if directed && p.Direction() != p.IsResponse() {
 		return Verdict{}
@@ -50,7 +47,9 @@ func (d *Devices) route(from subnet.PortRef, m *Message, directed bool) (arrival
 }
 
 // passResponse brings a client's response to the port it is for. Class 0x21 never passes
-// between clients: a subnet manager that receives it unasked crashes.
+// between clients: a subnet manager that receives it unasked crashes. An agent here sends a trap once, so
+// that a TrapRepress has nothing to stop; a subnet manager that sent one, as it does when it has a higher
+// priority than the master, waits for it.
 func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
 	p := &m.MAD
 	if p.Class() == mad.ClassCongestion {
@@ -63,7 +62,7 @@ func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
 	} else {
 		to, ok = d.routeLID(from, m.DLID, p.Class().IsSMP())
 	}
-	if !ok {
+	if !ok || p.Method() == mad.MethodTrapRepress && !d.sms[to.at] {
 		return Verdict{}
 	}
 	return Verdict{Outcome: Forwarded, To: to.at}
@@ -155,11 +154,14 @@ func (d *Devices) act(to arrival, m *Message) (s mad.Status, silent bool) {
 	if !get && !set {
 		return mad.StatusBadMethod, false
 	}
+	if d.fault.mute(to.at.Node, c, p.Attr()) {
+		return 0, true
+	}
 	switch c {
 	case mad.ClassPerf:
 		return d.actPM(to, p), false
 	case mad.ClassCongestion:
-		return d.actCC(to, p)
+		return d.actCC(to, m)
 	default:
 		return d.actSM(to, p)
 	}

@@ -1,6 +1,7 @@
 package simdev
 
 import (
+	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -31,10 +32,23 @@ func FuzzHandle(f *testing.F) {
 			seed(mad.NewSA(method, a, 0), 3)
 		}
 		seed(mad.NewPerf(method, mad.AttrPortCounters, 0), 1)
+		seed(mad.NewCC(method, mad.AttrNotice, 0, 0), 3)
+		seed(mad.NewCC(method, mad.AttrCongestionLog, 0, 7), 3)
 		seed(mad.NewPerf(method, mad.AttrPortCountersExtended, 0), 1)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, sm byte) {
-		r := newRig(t, Options{})
+		o := Options{}
+		if sm&2 != 0 {
+			o = Options{ReversedControlMap: true, Layout: mad.CCLayout{LibibmadLog: true, WidePorts: true, PackedCA: true}}
+		}
+		r := newRig(t, o)
+		if sm&4 != 0 {
+			for _, node := range []int32{leaf1, host3} {
+				if err := errors.Join(r.dev.GuardCC(node, 7, sm&8 != 0, 1), r.dev.GuardSM(node, 7, 2, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 		if sm&1 != 0 {
 			r.dev.SetSM(subnet.PortRef{Node: host1, Port: 1}, true)
 		}

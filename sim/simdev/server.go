@@ -32,6 +32,8 @@ type Server struct {
 	ctl  net.PacketConn
 	late *delayLine
 
+	asked unanswered
+
 	mu      sync.Mutex
 	slots   [maxClients]*client
 	subnets map[subnet.PortRef]*client // subnet managers by the port they sit on
@@ -175,6 +177,9 @@ func (s *Server) attach(from net.Addr, info clientInfo, port subnet.PortRef, nod
 		if c != nil && c.ctl == from.String() {
 			s.release(c) // it lost the reply to its connect, or forgot to disconnect
 		}
+	}
+	if info.isSM {
+		s.vacate(port, nil)
 	}
 	if info.isSM && s.subnets[port] != nil {
 		return nil, errors.New("another subnet manager is attached to the port")
@@ -333,37 +338,31 @@ func (s *Server) flush(c *client, w *work) {
 		if w.skip[i] {
 			continue
 		}
-		b, to := c.in.buf[i][:datagramSize], c
-		if v := w.verdict[i]; v.Outcome == Forwarded {
-			if to = s.forwardTo(v.To, b); to == nil {
-				s.stats.unroutable.Add(1)
-				if (*mad.Packet)(b[envelopeSize:]).IsResponse() {
-					continue // its requester is gone
-				}
-				to = c
-				markUndeliverable(b)
-			}
-		}
-		if d := w.verdict[i].Delay; d > 0 {
-			if !s.late.add(time.Now().Add(d), to, b) {
+		b := c.in.buf[i][:datagramSize]
+		switch v := w.verdict[i]; {
+		case v.Outcome == Forwarded:
+			s.forward(c, v, b)
+		case v.Delay > 0:
+			if !s.late.add(time.Now().Add(v.Delay), c, b) {
 				s.stats.dropped.Add(1)
 			}
-			continue
+		default:
+			s.deliver(c, b)
 		}
-		s.deliver(to, b)
 	}
 }
 
-// deliver sends a datagram and reclaims the slot of a client that is gone.
-func (s *Server) deliver(c *client, b []byte) {
+// deliver sends a datagram, reclaims the slot of a client that is gone, and reports whether it was sent.
+func (s *Server) deliver(c *client, b []byte) bool {
 	err := c.out.send(b)
 	if err == nil {
-		return
+		return true
 	}
 	s.stats.dropped.Add(1)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		s.detach(c)
 	}
+	return false
 }
 
 // forwardTo finds the client a forwarded datagram is for: a response goes to the slot in its
@@ -408,19 +407,18 @@ func (s *Server) sendTraps(ctx context.Context, traps <-chan trap) {
 // reap frees the slots of clients that ended without a word. A client's unix control socket
 // can be probed without disturbing it: connecting another socket to it fails with
 // ECONNREFUSED once nobody holds the name. UDP offers no such probe; there a dead client is
-// noticed by the next datagram sent to it, or by makeRoom.
+// noticed by the next datagram sent to it, or by makeRoom. It also looks for requests that a subnet manager leaves without an
+// answer.
 func (s *Server) reap(ctx context.Context) {
-	if s.at.base == "" {
-		return
-	}
 	tick := time.NewTicker(reapInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case now := <-tick.C:
 			s.reapOnce()
+			s.giveBack(now.Add(-answerPatience))
 		}
 	}
 }
@@ -429,10 +427,24 @@ func (s *Server) reapOnce() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.slots {
-		if c != nil && gone(fmt.Sprintf("%s:in%d", s.at.base, c.id)) {
+		if c != nil && s.dead(c) {
 			s.release(c)
 		}
 	}
+}
+
+// vacate frees the slot of a subnet manager on the port that ended without a word: the one that takes its place asks
+// once, and does without when it is refused. The kernel of a real host closes the file of a process that was killed
+// before another one can open it. The caller holds s.mu.
+func (s *Server) vacate(port subnet.PortRef, but *client) {
+	if c := s.subnets[port]; c != nil && c != but && s.dead(c) {
+		s.release(c)
+	}
+}
+
+// dead reports that a client ended without a word, as far as that can be told.
+func (s *Server) dead(c *client) bool {
+	return s.at.base != "" && gone(fmt.Sprintf("%s:in%d", s.at.base, c.id))
 }
 
 // gone reports that no process holds the abstract socket any more.

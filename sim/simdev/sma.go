@@ -101,6 +101,9 @@ func (d *Devices) nodeInfo(r smRequest) mad.Status {
 		PartitionCap: uint16(pkeysPerEndPort), DeviceID: nd.info.DeviceID, Revision: nd.info.Revision,
 		LocalPort: r.in, VendorID: nd.vendor,
 	}
+	if g, ok := d.fault.NodeGUIDs[r.at.Node]; ok {
+		info.NodeGUID = g
+	}
 	if info.SystemGUID == 0 {
 		info.SystemGUID = info.NodeGUID
 	}

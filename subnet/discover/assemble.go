@@ -11,11 +11,7 @@ import (
 
 // assemble builds the fabric, nodes in the order of their GUIDs.
 func (s *sweep) assemble() (*subnet.Fabric, error) {
-	all := make([]*node, 0, len(s.nodes))
-	for _, n := range s.nodes {
-		all = append(all, n)
-	}
-	slices.SortFunc(all, func(a, b *node) int { return cmp.Compare(a.info.NodeGUID, b.info.NodeGUID) })
+	all := s.byGUID()
 	at := make(map[*node]int32, len(all))
 	for i, n := range all {
 		at[n] = int32(i)
@@ -86,12 +82,8 @@ func (n *node) rate(p ident.PortNum) (subnet.Width, subnet.Speed, bool) {
 	if !at.known {
 		return 0, subnet.SpeedUnknown, false
 	}
-	caps := at.info.capabilities
-	if n.isSwitch() {
-		caps = n.ports[0].info.capabilities
-	}
 	ext := at.info.speedExt
-	if caps&mad.PortCapExtendedSpeeds == 0 {
+	if !n.extended(p) {
 		ext = 0
 	}
 	speed := subnet.SpeedFromCodes(at.info.speed, ext)
@@ -99,6 +91,14 @@ func (n *node) rate(p ident.PortNum) (subnet.Width, subnet.Speed, bool) {
 		speed = subnet.FDR10
 	}
 	return subnet.WidthFromCode(at.info.width), speed, true
+}
+
+// extended reports whether the extended speed fields of a port are valid.
+func (n *node) extended(p ident.PortNum) bool {
+	if n.isSwitch() {
+		p = 0
+	}
+	return n.ports[p].info.capabilities&mad.PortCapExtendedSpeeds != 0
 }
 
 // claims finds ports that share a GUID or a LID, which the model refuses: the first one in

@@ -16,10 +16,10 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-// thousand is a fabric of 1,012 nodes: 30 leaves of 32 hosts, 22 spines.
-func thousand(tb testing.TB) *subnet.Fabric {
+// large is a fabric of 1,944 nodes: 52 leaves of 36 hosts, 20 spines.
+func large(tb testing.TB) *subnet.Fabric {
 	tb.Helper()
-	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 30, HostsPerLeaf: 32, Spines: 22})
+	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 52, HostsPerLeaf: 36, Spines: 20})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func simulate(tb testing.TB, f *subnet.Fabric) *ibsimtest.Server {
 
 func TestSweepOfOurOwnFabricFindsAllOfIt(t *testing.T) {
 	t.Parallel()
-	f := thousand(t)
+	f := large(t)
 	srv := simulate(t, f)
 	c, err := ibsim.Dial(t.Context(), srv.Addr(), ibsim.Options{})
 	if err != nil {
@@ -83,10 +83,10 @@ func TestSweepOfOurOwnFabricFindsAllOfIt(t *testing.T) {
 	}
 }
 
-// BenchmarkSweepThousandNodes and BenchmarkIbnetdiscoverThousandNodes run on the same fabric
+// BenchmarkSweep1944Nodes and BenchmarkIbnetdiscover1944Nodes run on the same fabric
 // and server; their quotient is the speed-up.
-func BenchmarkSweepThousandNodes(b *testing.B) {
-	srv := simulate(b, thousand(b))
+func BenchmarkSweep1944Nodes(b *testing.B) {
+	srv := simulate(b, large(b))
 	for b.Loop() {
 		c, err := ibsim.Dial(b.Context(), srv.Addr(), ibsim.Options{})
 		if err != nil {
@@ -100,9 +100,54 @@ func BenchmarkSweepThousandNodes(b *testing.B) {
 	}
 }
 
-func BenchmarkIbnetdiscoverThousandNodes(b *testing.B) {
-	srv := simulate(b, thousand(b))
+func BenchmarkIbnetdiscover1944Nodes(b *testing.B) {
+	srv := simulate(b, large(b))
 	for b.Loop() {
 		srv.Tool(b, "", "ibnetdiscover")
+	}
+}
+
+// BenchmarkAgain1944Nodes sweeps again what did not change, trusting the switches or not.
+func BenchmarkAgain1944Nodes(b *testing.B) {
+	srv := simulate(b, large(b))
+	c, err := ibsim.Dial(b.Context(), srv.Addr(), ibsim.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			b.Error(err)
+		}
+	}()
+	first := mustSweep(b, c, discover.Options{})
+	for name, trust := range map[string]bool{"trust": true, "ask": false} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r, err := discover.Again(b.Context(), c, first, discover.AgainOptions{Trust: trust})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(float64(r.MADs), "MADs/op")
+			}
+		})
+	}
+}
+
+// BenchmarkSweep1944NodesWithTables reads lanes, arbitration, partitions and congestion control too; the simulated
+// devices come up with one lane, so that the tables of lanes are not asked for.
+func BenchmarkSweep1944NodesWithTables(b *testing.B) {
+	srv := simulate(b, large(b))
+	c, err := ibsim.Dial(b.Context(), srv.Addr(), ibsim.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := c.Close(); err != nil {
+			b.Error(err)
+		}
+	}()
+	for b.Loop() {
+		r := mustSweep(b, c, discover.Options{Tables: true})
+		b.ReportMetric(float64(r.MADs), "MADs/op")
 	}
 }

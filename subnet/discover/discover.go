@@ -9,6 +9,9 @@
 //	   │                          PortInfo of every port
 //	   └── through each port whose link is up and whose far end is not known yet
 //
+//	Options.Tables ──► lanes, arbitration and partitions of each port, congestion control of each node
+//	at the end     ──► SwitchInfo of every switch: did ports change meanwhile? then NodeInfo behind them
+//
 // A node is known by its GUID, so loops and parallel links end the walk by themselves. The
 // workers take turns at what is known and exchange packets at the same time. The result does
 // not depend on the order of the answers, unless several nodes claim one GUID: then the one
@@ -35,6 +38,11 @@ type Options struct {
 	MKey mad.Key
 	// SkipRoutes leaves out the forwarding tables.
 	SkipRoutes bool
+	// Tables also reads what Result.Details has beside the ports: lanes, arbitration and partitions, and whether each
+	// node answers congestion control. That is many requests: one for every pair of ports of a switch.
+	Tables bool
+	// CCKey is sent with requests for congestion control.
+	CCKey mad.Key
 	// Progress, when not nil, is called after every answered or lost request, never twice at
 	// once. The sweep waits for it.
 	Progress func(Progress)
@@ -55,9 +63,14 @@ type Progress struct {
 
 // Result is a swept fabric.
 type Result struct {
-	Fabric   *subnet.Fabric
+	Fabric *subnet.Fabric
+	// Details are what the devices said beside the model. What was not read, or not answered, says so.
+	Details  *subnet.Details
 	MADs     int       // requests sent, without the transport's repetitions
 	Warnings []Warning // sorted by node, port and text; empty when everything answered
+
+	nodes  map[ident.GUID]*node // as the sweep knew them; nothing changes them any more
+	tables bool
 }
 
 // Warning is something that the model lacks or that cannot be right.
@@ -102,24 +115,71 @@ func (w Warning) String() string {
 	return s
 }
 
-// Sweep discovers the fabric that the transport reaches. A node that does not answer becomes
-// a warning and the rest is still discovered. It fails when the local node does not answer,
-// when ctx ends, and when the transport fails in another way than losing a packet.
-func Sweep(ctx context.Context, t mad.Transport, o Options) (*Result, error) {
+// Place names the port concerned for people, as the fabric that was found knows it.
+func (w Warning) Place(f *subnet.Fabric) string {
+	n, ok := f.NodeByGUID(w.Node)
+	if !ok {
+		return w.Node.String()
+	}
+	if w.Port == 0 {
+		if name := f.Nodes[n].Name; name != "" {
+			return name
+		}
+		return w.Node.String()
+	}
+	return f.PortName(subnet.PortRef{Node: n, Port: w.Port})
+}
+
+// check fills in defaults and refuses what is out of range.
+func (o *Options) check() error {
 	if o.Parallel == 0 {
 		o.Parallel = DefaultParallel
 	}
 	if o.Parallel < 1 || o.Parallel > MaxParallel {
-		return nil, fmt.Errorf("discover: %d requests in parallel: want 1 to %d", o.Parallel, MaxParallel)
+		return fmt.Errorf("discover: %d requests in parallel: want 1 to %d", o.Parallel, MaxParallel)
+	}
+	return nil
+}
+
+// Sweep discovers the fabric that the transport reaches. A node that does not answer becomes
+// a warning and the rest is still discovered. It fails when the local node does not answer,
+// when ctx ends, and when the transport fails in another way than losing a packet.
+func Sweep(ctx context.Context, t mad.Transport, o Options) (*Result, error) {
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	s := newSweep(o)
+	s.push(job{attr: mad.AttrNodeInfo})
 	if err := s.run(ctx, t); err != nil {
 		return nil, fmt.Errorf("discover: %w", err)
+	}
+	if o.Tables {
+		s.pushTables()
+		if err := s.run(ctx, t); err != nil {
+			return nil, fmt.Errorf("discover: %w", err)
+		}
+	}
+	return s.finish(ctx, t)
+}
+
+// finish looks whether the fabric changed meanwhile, and assembles what is known.
+func (s *sweep) finish(ctx context.Context, t mad.Transport) (*Result, error) {
+	s.close()
+	if err := s.run(ctx, t); err != nil {
+		return nil, fmt.Errorf("discover: %w", err)
+	}
+	return s.result()
+}
+
+// result assembles what is known.
+func (s *sweep) result() (*Result, error) {
+	if s.opts.Tables {
+		s.sayUnread()
 	}
 	f, err := s.assemble()
 	if err != nil {
 		return nil, fmt.Errorf("discover: assemble: %w", err)
 	}
 	s.sortWarnings()
-	return &Result{Fabric: f, MADs: s.mads, Warnings: s.warnings}, nil
+	return &Result{Fabric: f, Details: s.details(f), MADs: s.mads, Warnings: s.warnings, nodes: s.nodes, tables: s.opts.Tables}, nil
 }

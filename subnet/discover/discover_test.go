@@ -92,14 +92,14 @@ func TestSweepAsksForEachThingOnceAndForNothingElse(t *testing.T) {
 	total := 0
 	for what, n := range x.asked {
 		total += n
-		if n > 1 && !strings.Contains(what, "NodeInfo") {
+		if n > 1 && !strings.Contains(what, "NodeInfo") && !strings.Contains(what, "SwitchInfo") {
 			t.Errorf("asked %d times for %s", n, what)
 		}
 	}
-	// NodeInfo: the local node and once a link; NodeDescription: 5; SwitchInfo: 2; PortInfo:
+	// NodeInfo: the local node and once a link; NodeDescription: 5; SwitchInfo: 2, at the end again; PortInfo:
 	// 2x9 of the switches and 4 of the host ports; one forwarding block a switch; the vendor's
 	// port information of both ends of the links at QDR and FDR10.
-	if want := 1 + len(f.Links) + 5 + 2 + 18 + 4 + 2 + 2*2; total != want || r.MADs != want {
+	if want := 1 + len(f.Links) + 5 + 2*2 + 18 + 4 + 2 + 2*2; total != want || r.MADs != want {
 		t.Errorf("sent %d requests and reported %d: want %d", total, r.MADs, want)
 	}
 	x = newFake(f, host(f, "host 1"))
@@ -276,7 +276,7 @@ func TestBusyNodesAreAskedAgain(t *testing.T) {
 			return true
 		})
 		r := mustSweep(t, x, discover.Options{})
-		if len(r.Warnings) > 0 || left != -1 {
+		if len(r.Warnings) > 0 || left >= 0 {
 			t.Errorf("warnings %v with %d busy answers left: want none", r.Warnings, left)
 		}
 		if d := subnet.Diff(visible(t, f), r.Fabric); !d.Empty() {

@@ -22,6 +22,11 @@ type fake struct {
 	mutate func(at int32, resp *mad.Packet) bool
 	// shuffle, when not nil, yields a random number of times before each answer.
 	shuffle *rand.Rand
+	// changed are switches with PortStateChange, and sm is the LID of the subnet manager.
+	changed map[int32]bool
+	sm      ident.LID
+	// tables answers what Options.Tables asks for.
+	tables bool
 
 	mu    sync.Mutex
 	asked map[string]int // by node GUID, attribute and modifier
@@ -41,6 +46,9 @@ func (x *fake) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (ma
 	defer x.leave()
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if to.LID != 0 {
+		return x.byLID(to, req)
+	}
 	at, ok := x.walk(to.Path)
 	if !ok {
 		return mad.Packet{}, fmt.Errorf("%w: no such route", mad.ErrTimeout)
@@ -111,7 +119,7 @@ func (x *fake) fill(at subnet.PortRef, p *mad.Packet) (mad.Status, error) {
 		if n.Kind != subnet.KindSwitch {
 			return mad.StatusBadMethodAttr, nil
 		}
-		v := mad.SwitchInfo{LinearFDBCap: 0xc000, LinearFDBTop: uint16(x.f.TopLID())}
+		v := mad.SwitchInfo{LinearFDBCap: 0xc000, LinearFDBTop: uint16(x.f.TopLID()), PortStateChange: x.changed[at.Node]}
 		return 0, v.Encode(p.Data())
 	case mad.AttrLinearForwardingTable:
 		var v mad.LinearForwardingTable
@@ -143,8 +151,60 @@ func (x *fake) fill(at subnet.PortRef, p *mad.Packet) (mad.Status, error) {
 		}
 		return 0, v.Encode(p.Data())
 	default:
+		return x.table(at, n, p)
+	}
+}
+
+// table answers with tables that tell nodes and ports apart.
+func (x *fake) table(at subnet.PortRef, n *subnet.Node, p *mad.Packet) (mad.Status, error) {
+	if !x.tables {
 		return mad.StatusBadMethodAttr, nil
 	}
+	mod := p.Modifier()
+	switch p.Attr() {
+	case mad.AttrSLToVLTable:
+		var v mad.SLToVLTable
+		for sl := range v {
+			v[sl] = ident.VL((sl + int(mod) + int(mod>>8) + int(at.Node)) % 8)
+		}
+		return 0, v.Encode(p.Data())
+	case mad.AttrVLArbitration:
+		var v mad.VLArbitration
+		for i := range v {
+			v[i] = mad.VLArbEntry{VL: ident.VL(i % 8), Weight: uint8(mod>>16)*10 + uint8(mod)}
+		}
+		return 0, v.Encode(p.Data())
+	case mad.AttrPKeyTable:
+		var v mad.PKeyTable
+		for i := range v {
+			if v[i] = 0xffff - ident.PKey(i) - ident.PKey(mod)*32; mod == 1 && i > 2 {
+				v[i] = 0
+			}
+		}
+		return 0, v.Encode(p.Data())
+	}
+	return mad.StatusBadMethodAttr, nil
+}
+
+// byLID answers for congestion control: as channel adapters and switches do.
+func (x *fake) byLID(to mad.Target, req *mad.Packet) (mad.Packet, error) {
+	at, ok := x.f.PortByLID(to.LID)
+	if !ok || req.Class() != mad.ClassCongestion || req.Attr() != mad.AttrCongestionInfo {
+		return mad.Packet{}, fmt.Errorf("%w: nobody there", mad.ErrTimeout)
+	}
+	resp := *req
+	v := mad.CongestionInfo{Info: uint16(at.Node)}
+	if x.f.Nodes[at.Node].Kind != subnet.KindSwitch {
+		v.ControlTableCap = 2
+	}
+	if err := v.Encode(resp.Data()); err != nil {
+		return mad.Packet{}, err
+	}
+	resp.Respond(0)
+	if x.mutate != nil && !x.mutate(at.Node, &resp) {
+		return mad.Packet{}, fmt.Errorf("%w in 3 tries", mad.ErrTimeout)
+	}
+	return resp, nil
 }
 
 func (x *fake) nodeInfo(at subnet.PortRef) mad.NodeInfo {
@@ -152,7 +212,7 @@ func (x *fake) nodeInfo(at subnet.PortRef) mad.NodeInfo {
 	v := mad.NodeInfo{
 		BaseVersion: 1, ClassVersion: 1, NodeType: uint8(n.Kind), NumPorts: uint8(len(n.Ports) - 1),
 		SystemGUID: n.SystemGUID, NodeGUID: n.GUID, PortGUID: n.Ports[at.Port].GUID,
-		DeviceID: n.DeviceID, Revision: n.Revision, LocalPort: at.Port, VendorID: n.VendorID,
+		DeviceID: n.DeviceID, Revision: n.Revision, LocalPort: at.Port, VendorID: n.VendorID, PartitionCap: 64,
 	}
 	if n.Kind == subnet.KindSwitch {
 		v.PortGUID = n.Ports[0].GUID
@@ -165,6 +225,10 @@ func (x *fake) portInfo(r subnet.PortRef) mad.PortInfo {
 	v := mad.PortInfo{
 		LID: p.LID, LMC: p.LMC, State: mad.StateDown, PhysState: mad.PhysPolling,
 		NeighborMTU: mad.MTUCode(p.MTU), VLCap: mad.VLCode(p.VLCap),
+	}
+	v.MasterSMLID = x.sm
+	if x.tables {
+		v.OperationalVLs, v.VLArbLowCap, v.VLArbHighCap = 4, 40, 8
 	}
 	if l, _ := x.f.Link(r); l != nil {
 		v.State, v.PhysState = uint8(p.State), mad.PhysLinkUp

@@ -18,6 +18,15 @@ type node struct {
 	ports []port // by number; index 0 of a channel adapter stays empty
 	lft   []ident.PortNum
 	noLFT bool // a block is missing, so the table is not given
+
+	cc     subnet.Answer
+	ccInfo mad.CongestionInfo
+
+	named  bool // NodeDescription came
+	top    uint16
+	old    *node // the same node in the sweep before; nil: new
+	judged bool  // it is known whether the ports are as before
+	stale  bool  // they may not be
 }
 
 // port is what is known of a port.
@@ -29,6 +38,9 @@ type port struct {
 	guid     ident.GUID
 	peer     *node // nil: nothing known to be plugged in
 	peerPort ident.PortNum
+	path     []ident.PortNum // of a channel adapter's port: the route that enters by it
+	answer   subnet.Answer   // to PortInfo
+	tables   tables
 }
 
 // portFacts are the fields of PortInfo that the model keeps.
@@ -39,6 +51,15 @@ type portFacts struct {
 	mtu, vlCap             uint8 // codes
 	width, speed, speedExt uint8 // codes
 	capabilities           uint32
+
+	phys, mtuCap, operVLs uint8
+	widths, widthsOn      uint8
+	speeds, speedsOn      uint8 // codes of the base speed
+	exts, extsOn          uint8
+	protect               uint8
+	highLimit             uint8
+	arbLowCap, arbHighCap uint8
+	smLID                 ident.LID
 }
 
 func (n *node) isSwitch() bool { return n.info.NodeType == mad.NodeTypeSwitch }
@@ -58,10 +79,20 @@ func (s *sweep) warn(kind WarningKind, n *node, p ident.PortNum, path []ident.Po
 
 // lost turns a request without a good answer into a warning that says what is missing.
 func (s *sweep) lost(j job, err error) {
-	kind := WarnUnresponsive
+	kind, answer := WarnUnresponsive, subnet.Silent
 	var st *mad.StatusError
 	if errors.As(err, &st) {
-		kind = WarnRefused
+		kind, answer = WarnRefused, subnet.Refused
+	}
+	switch {
+	case j.isTable():
+		s.lostTable(j, answer)
+		return
+	case j.closing == closingNode:
+		s.disown(j, "it answers no more")
+		return
+	case j.closing == closingSwitch:
+		return // it answered, or not, to the same question before
 	}
 	missing := ""
 	switch j.attr {
@@ -71,16 +102,20 @@ func (s *sweep) lost(j job, err error) {
 		}
 		missing = "a link at FDR10 is taken for QDR"
 	case mad.AttrNodeInfo:
-		missing = "what is plugged in there is not in the model"
+		missing = "what is plugged in there is not in the model; a device that an M_Key protects is silent too"
 	case mad.AttrNodeDescription:
 		missing = "the node has no name in the model"
 	case mad.AttrSwitchInfo, mad.AttrLinearForwardingTable:
-		if j.from.noLFT {
+		if j.attr == mad.AttrSwitchInfo && j.from.old != nil {
+			s.judge(j.from, true)
+		}
+		if j.from.noLFT || s.opts.SkipRoutes {
 			return // said already
 		}
 		j.from.noLFT = true
 		missing = "the switch has no forwarding table in the model"
 	case mad.AttrPortInfo:
+		j.from.ports[j.port].answer = answer
 		missing = "state, LID and rate of the port are not known, and what is plugged in there may be missing"
 	}
 	s.warn(kind, j.from, j.port, j.path, err, "no %s: %s", mad.AttrName(mad.ClassSubnDR, j.attr), missing)
@@ -110,7 +145,11 @@ func (s *sweep) foundNode(j job, v *mad.NodeInfo) {
 	case n == nil:
 		n = &node{info: *v, path: j.path, ports: make([]port, int(v.NumPorts)+1)}
 		s.nodes[v.NodeGUID] = n
-		s.askNode(n)
+		if s.remember(n); n.old != nil {
+			s.askKnown(n)
+		} else {
+			s.askNode(n)
+		}
 	}
 	if j.from != nil && !s.join(j, n, v.LocalPort) {
 		return
@@ -180,11 +219,15 @@ const qdrCode = 4
 // foundPort keeps the port's facts and looks behind it.
 func (s *sweep) foundPort(n *node, p ident.PortNum, path []ident.PortNum, v *mad.PortInfo) {
 	at := &n.ports[p]
-	at.known = true
+	at.known, at.answer, at.path = true, subnet.Answered, path
 	at.info = portFacts{
 		lid: v.LID, lmc: v.LMC, state: v.State, mtu: v.NeighborMTU, vlCap: v.VLCap,
 		width: v.LinkWidthActive, speed: v.LinkSpeedActive, speedExt: v.LinkSpeedExtActive,
 		capabilities: v.CapabilityMask,
+		phys:         v.PhysState, mtuCap: v.MTUCap, operVLs: v.OperationalVLs,
+		widths: v.LinkWidthSupported, widthsOn: v.LinkWidthEnabled,
+		speeds: v.LinkSpeedSupported, speedsOn: v.LinkSpeedEnabled, exts: v.LinkSpeedExtSupp, extsOn: v.LinkSpeedExtEnabled,
+		protect: v.MKeyProtect, highLimit: v.VLHighLimit, arbLowCap: v.VLArbLowCap, arbHighCap: v.VLArbHighCap, smLID: v.MasterSMLID,
 	}
 	up := v.State > mad.StateDown && v.PhysState == mad.PhysLinkUp
 	if up && v.LinkSpeedActive == qdrCode && v.LinkSpeedExtActive == 0 && n.info.VendorID == mad.MellanoxVendorID && p > 0 {
@@ -198,14 +241,25 @@ func (s *sweep) foundPort(n *node, p ident.PortNum, path []ident.PortNum, v *mad
 		s.warn(WarnTooFar, n, p, n.path, nil, "what is plugged in there is not in the model: a directed route has at most %d hops", mad.MaxHops)
 		return
 	}
-	s.push(job{attr: mad.AttrNodeInfo, path: n.via(p), from: n, port: p})
+	s.lookBehind(n, p)
 }
 
 // foundSwitch queues the blocks of the forwarding table up to the highest LID in use.
 func (s *sweep) foundSwitch(n *node, v *mad.SwitchInfo) {
-	top := min(int(v.LinearFDBTop), int(ident.MaxUnicastLID))
-	if top == 0 {
-		return // no subnet manager has written it yet
+	if n.top = v.LinearFDBTop; n.old != nil {
+		if s.opts.SkipRoutes {
+			n.top = n.old.top
+		}
+		s.judge(n, v.PortStateChange || n.top != n.old.top)
+		return
+	}
+	s.askRoutes(n)
+}
+
+func (s *sweep) askRoutes(n *node) {
+	top := min(int(n.top), int(ident.MaxUnicastLID))
+	if n.lft = nil; top == 0 || n.noLFT {
+		return // no subnet manager has written it yet, or it could not be read
 	}
 	blocks := top/mad.LFTBlockSize + 1
 	n.lft = make([]ident.PortNum, blocks*mad.LFTBlockSize)

@@ -16,8 +16,26 @@ type job struct {
 	attr mad.AttrID
 	mod  uint32
 	path []ident.PortNum
+	lid  ident.LID     // not 0: the node is asked by its LID, for congestion control
 	from *node         // NodeInfo: the switch or local node it leaves; others: the node asked
 	port ident.PortNum // NodeInfo: the egress port of from; PortInfo: the port
+	hope ident.GUID    // NodeInfo: the node that was there before; 0 for none
+
+	closing closing
+}
+
+func (j *job) target() mad.Target {
+	if j.lid != 0 {
+		return mad.Target{LID: j.lid}
+	}
+	return mad.Target{Path: j.path}
+}
+
+func (j *job) class() mad.Class {
+	if j.lid != 0 {
+		return mad.ClassCongestion
+	}
+	return mad.ClassSubnDR
 }
 
 // answer is what became of a job. Errors here are of one request; fatal is the sweep's end.
@@ -43,6 +61,7 @@ type sweep struct {
 	err      error // why it ended early
 	mads     int
 	warnings []Warning
+	memory   *memory // nil: nothing is known from before
 }
 
 func newSweep(o Options) *sweep {
@@ -55,13 +74,13 @@ func newSweep(o Options) *sweep {
 func (s *sweep) run(ctx context.Context, t mad.Transport) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.over = false
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.end(context.Cause(ctx))
 	})
 	defer stop()
-	s.push(job{attr: mad.AttrNodeInfo})
 	var workers sync.WaitGroup
 	for range s.opts.Parallel {
 		workers.Go(func() { s.work(ctx, cancel, t) })
@@ -81,7 +100,7 @@ func (s *sweep) work(ctx context.Context, cancel context.CancelFunc, t mad.Trans
 			return
 		}
 		s.mu.Unlock()
-		ask(ctx, t, j, s.opts.MKey, &a)
+		ask(ctx, t, j, &s.opts, &a)
 		s.mu.Lock()
 		s.running--
 		s.mads += a.sent
@@ -130,8 +149,8 @@ func (s *sweep) pop() (job, bool) {
 		j := s.queue[s.head]
 		s.head++
 		switch {
-		case j.attr == mad.AttrNodeInfo && j.from != nil && j.from.ports[j.port].peer != nil:
-			// found from the other end meanwhile
+		case j.attr == mad.AttrNodeInfo && j.lid == 0 && j.closing == closingNone && j.from != nil && j.from.ports[j.port].peer != nil:
+			s.hoped(&j) // found from the other end meanwhile
 		case j.attr == mad.AttrLinearForwardingTable && j.from.noLFT:
 			// another block is lost
 		default:
@@ -149,13 +168,17 @@ const (
 )
 
 // ask exchanges the packets of one job, again while the node says it is busy.
-func ask(ctx context.Context, t mad.Transport, j job, key mad.Key, a *answer) {
-	req := mad.NewDirected(mad.MethodGet, j.attr, j.mod)
-	req.SetMKey(key)
+func ask(ctx context.Context, t mad.Transport, j job, o *Options, a *answer) {
+	req, to := mad.NewDirected(mad.MethodGet, j.attr, j.mod), j.target()
+	if j.lid != 0 {
+		req = mad.NewCC(mad.MethodGet, j.attr, j.mod, o.CCKey)
+	} else {
+		req.SetMKey(o.MKey)
+	}
 	a.sent, a.fatal = 0, false
 	for n := range busyTries {
 		a.sent++
-		a.resp, a.err = t.Exchange(ctx, mad.Target{Path: j.path}, &req)
+		a.resp, a.err = t.Exchange(ctx, to, &req)
 		if a.err != nil {
 			a.fatal = !errors.Is(a.err, mad.ErrTimeout) || ctx.Err() != nil
 			return
@@ -164,7 +187,7 @@ func ask(ctx context.Context, t mad.Transport, j job, key mad.Key, a *answer) {
 		if st == mad.StatusOK {
 			return
 		}
-		a.err = &mad.StatusError{Status: st, Class: mad.ClassSubnDR, Attr: uint16(j.attr), Target: mad.Target{Path: j.path}}
+		a.err = &mad.StatusError{Status: st, Class: j.class(), Attr: uint16(j.attr), Target: to}
 		if !st.Busy() || !wait(ctx, busyWait<<n) {
 			return
 		}
@@ -187,7 +210,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 func (s *sweep) take(j job, a *answer) error {
 	switch {
 	case a.fatal:
-		return fmt.Errorf("%s: %s: %w", mad.Target{Path: j.path}, mad.AttrName(mad.ClassSubnDR, j.attr), a.err)
+		return fmt.Errorf("%s: %s: %w", j.target(), mad.AttrName(j.class(), j.attr), a.err)
 	case a.err != nil && j.from == nil:
 		return fmt.Errorf("the local node: %w", a.err)
 	case a.err != nil:
@@ -197,6 +220,7 @@ func (s *sweep) take(j job, a *answer) error {
 			return err
 		}
 	}
+	s.hoped(&j)
 	if s.opts.Progress != nil {
 		s.opts.Progress(Progress{Nodes: len(s.nodes), MADs: s.mads, Pending: len(s.queue) - s.head + s.running})
 	}
@@ -206,6 +230,12 @@ func (s *sweep) take(j job, a *answer) error {
 // learn dispatches on the attribute. Packets have the full data area, so that decoding
 // cannot fail for want of bytes.
 func (s *sweep) learn(j job, data []byte) error {
+	if j.isTable() {
+		return s.learnTable(j, data)
+	}
+	if j.closing != closingNone {
+		return s.learnClosing(j, data)
+	}
 	switch j.attr {
 	case mad.AttrNodeInfo:
 		var v mad.NodeInfo
@@ -214,6 +244,7 @@ func (s *sweep) learn(j job, data []byte) error {
 		}
 		s.foundNode(j, &v)
 	case mad.AttrNodeDescription:
+		j.from.named = true
 		return j.from.desc.Decode(data)
 	case mad.AttrSwitchInfo:
 		var v mad.SwitchInfo

@@ -3,14 +3,13 @@ package ibsim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
+	"fairlane/subnet/madlink"
 )
 
 // Options tune a Client; the zero value is good.
@@ -31,80 +30,38 @@ type Options struct {
 
 // Bounds and defaults of Options.
 const (
-	MaxInFlight     = 1024
-	DefaultInFlight = 64
-	DefaultTimeout  = 500 * time.Millisecond
-	DefaultRetries  = 2
-
-	maxBackoffShift = 3
+	MaxInFlight     = madlink.MaxInFlight
+	DefaultInFlight = madlink.DefaultInFlight
+	DefaultTimeout  = madlink.DefaultTimeout
+	DefaultRetries  = madlink.DefaultRetries
 )
 
-func (o Options) withDefaults() (Options, error) {
-	if o.InFlight == 0 {
-		o.InFlight = DefaultInFlight
-	}
-	if o.InFlight < 1 || o.InFlight > MaxInFlight {
-		return o, fmt.Errorf("%d requests in flight: want 1 to %d", o.InFlight, MaxInFlight)
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.Timeout < 0 {
-		return o, fmt.Errorf("timeout %s: want more than 0", o.Timeout)
-	}
-	switch {
-	case o.Retries == 0:
-		o.Retries = DefaultRetries
-	case o.Retries < 0:
-		o.Retries = 0
-	}
-	return o, nil
+// link returns the part of the options that is the link's.
+func (o Options) link() (madlink.Options, error) {
+	return madlink.Options{InFlight: o.InFlight, Timeout: o.Timeout, Retries: o.Retries}.WithDefaults()
 }
-
-// controlTimeout is the patience with the control socket, where nothing is sent twice: a
-// second CONNECT would take a second slot.
-func (o Options) controlTimeout() time.Duration { return 4 * o.Timeout }
-
-// wait is the patience of try n, counted from 0.
-func (o Options) wait(n int) time.Duration { return o.Timeout << min(n, maxBackoffShift) }
 
 // ErrClosed is wrapped by Exchange after Close, or when the server's socket broke.
-var ErrClosed = errors.New("client closed")
+var ErrClosed = madlink.ErrClosed
 
 // Stats counts what a Client did since Dial.
-type Stats struct {
-	Sent          uint64 // datagrams, repetitions included
-	Received      uint64 // datagrams
-	Retries       uint64 // repetitions
-	Timeouts      uint64 // requests given up after every try
-	Undeliverable uint64 // requests that the fabric sent back: no route, link down, no agent
-	Late          uint64 // responses to nobody: late, duplicate or forged
-	Unsolicited   uint64 // requests from others, such as traps; dropped
-	Malformed     uint64 // datagrams that are no envelope with a MAD
-}
-
-type counters struct {
-	sent, received, retries, timeouts, undeliverable, late, unsolicited, malformed atomic.Uint64
-}
+type Stats = madlink.Stats
 
 // Client is a mad.Transport over one slot of a server. It is safe for concurrent use.
 type Client struct {
 	opts   Options
 	sock   *sockets
+	link   *madlink.Link
 	slot   uint32
 	nodeID string
 	node   mad.NodeInfo
 	lid    ident.LID
-	stats  counters
 
-	controlMu sync.Mutex
+	controlMu      sync.Mutex
+	controlTimeout time.Duration
 
-	free   chan *request // requests not in use; its capacity bounds what is in flight
-	table  []request     // indexed by the low bits of the transaction ID
-	closed chan struct{} // closed when the client ends
 	close  sync.Once
 	reader sync.WaitGroup
-	failed atomic.Pointer[error] // why the reader ended
 }
 
 var _ mad.Transport = (*Client)(nil)
@@ -114,7 +71,7 @@ var _ mad.Transport = (*Client)(nil)
 // there (Unix sockets), when the server does not answer within four times the timeout
 // (mad.ErrTimeout), or when it refuses (ErrRefused). Close the client when done.
 func Dial(ctx context.Context, addr string, opts Options) (*Client, error) {
-	opts, err := opts.withDefaults()
+	lopts, err := opts.link()
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +83,7 @@ func Dial(ctx context.Context, addr string, opts Options) (*Client, error) {
 	if err != nil {
 		return nil, &dialError{e, err}
 	}
-	c := newClient(opts, sock)
+	c := newClient(opts, lopts, sock)
 	if err := c.connect(ctx); err != nil {
 		return nil, errors.Join(&dialError{e, err}, sock.close())
 	}
@@ -137,22 +94,16 @@ func Dial(ctx context.Context, addr string, opts Options) (*Client, error) {
 	return c, nil
 }
 
-func newClient(opts Options, sock *sockets) *Client {
+func newClient(opts Options, lopts madlink.Options, sock *sockets) *Client {
+	w := &wire{sock: sock, timeout: lopts.Timeout}
 	c := &Client{
-		opts:   opts,
-		sock:   sock,
-		free:   make(chan *request, opts.InFlight),
-		table:  make([]request, opts.InFlight),
-		closed: make(chan struct{}),
+		opts: opts, sock: sock,
+		// Nothing is sent twice over the control socket, where a second CONNECT would take a
+		// second slot: more patience instead.
+		controlTimeout: 4 * lopts.Timeout,
+		link:           madlink.New(lopts, envelopeSize, w),
 	}
-	for i := range c.table {
-		r := &c.table[i]
-		r.index = uint32(i)
-		r.arrived = make(chan struct{}, 1)
-		r.timer = time.NewTimer(0)
-		r.timer.Stop()
-		c.free <- r
-	}
+	w.closed = c.link.ClosedErr
 	return c
 }
 
@@ -167,25 +118,14 @@ func (c *Client) NodeInfo() mad.NodeInfo { return c.node }
 func (c *Client) LID() ident.LID { return c.lid }
 
 // Stats returns the counters.
-func (c *Client) Stats() Stats {
-	return Stats{
-		Sent:          c.stats.sent.Load(),
-		Received:      c.stats.received.Load(),
-		Retries:       c.stats.retries.Load(),
-		Timeouts:      c.stats.timeouts.Load(),
-		Undeliverable: c.stats.undeliverable.Load(),
-		Late:          c.stats.late.Load(),
-		Unsolicited:   c.stats.unsolicited.Load(),
-		Malformed:     c.stats.malformed.Load(),
-	}
-}
+func (c *Client) Stats() Stats { return c.link.Stats() }
 
 // Close gives the slot back to the server, ends every Exchange under way with ErrClosed and
 // waits for the client's goroutine. Further calls do nothing and return nil.
 func (c *Client) Close() error {
 	var err error
 	c.close.Do(func() {
-		close(c.closed)
+		c.link.Close()
 		_, askErr := c.ask(context.Background(), controlDisconnect, nil)
 		err = errors.Join(ignoreGone(askErr), c.sock.close())
 		c.reader.Wait()

@@ -131,7 +131,7 @@ func TestManyExchangesInFlightGetTheirOwnAnswers(t *testing.T) {
 		held = nil
 		return out
 	})
-	c := dial(t, s, ibsim.Options{InFlight: inFlight, Timeout: 30 * time.Second})
+	c := dial(t, s, ibsim.Options{InFlight: inFlight, Timeout: 30 * time.Second, Retries: -1})
 	var wg sync.WaitGroup
 	for n := range uint32(inFlight * 20) {
 		wg.Go(func() {

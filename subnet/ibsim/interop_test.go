@@ -160,7 +160,7 @@ func example(t *testing.T, name string) string {
 func dialExample(t *testing.T, name string) *ibsim.Client {
 	t.Helper()
 	srv := ibsimtest.Start(t, example(t, name))
-	c, err := ibsim.Dial(t.Context(), srv.Addr(), ibsim.Options{NodeID: "Hca1", Timeout: 10 * time.Second})
+	c, err := ibsim.Dial(t.Context(), srv.Addr(), ibsim.Options{NodeID: "Hca1", Timeout: 10 * time.Second, Retries: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func (c *Client) ask(ctx context.Context, kind controlType, data []byte) ([contr
 	var out [controlSize]byte
 	m.encode(&out, len(data))
 	conn := c.sock.control
-	if err := conn.SetDeadline(time.Now().Add(c.opts.controlTimeout())); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(c.controlTimeout)); err != nil {
 		return m.data, fmt.Errorf("%s: %w", kind, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })

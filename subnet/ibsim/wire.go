@@ -88,10 +88,6 @@ const (
 	infoSize     = infoNode + infoNodeSize
 )
 
-// statusTimedOut in the envelope says that the packet could not be delivered: no route, a
-// link that is down, or nobody there who answers.
-const statusTimedOut = 110
-
 // permissive in the LID fields of the envelope marks a directed-route packet.
 const permissive = uint16(ident.PermissiveLID)
 
@@ -99,7 +95,9 @@ const permissive = uint16(ident.PermissiveLID)
 type envelope struct {
 	dlid, slid uint16 // slid 0: the server fills in the client's
 	dqp, sqp   uint32
-	status     uint32
+	// status other than 0, by servers 110 (timed out), says that the packet could not be
+	// delivered: no route, a link that is down, or nobody there who answers.
+	status uint32
 }
 
 // encode writes the 32 bytes. The LIDs are 16 bits in network order at the start of fields

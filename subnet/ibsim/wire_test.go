@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
+	"time"
 
 	"fairlane/subnet/mad"
+	"fairlane/subnet/madlink"
 )
 
 func TestAShortMADIsTakenAndPaddedWithZeros(t *testing.T) {
@@ -62,34 +64,72 @@ func FuzzDecodeDatagram(f *testing.F) {
 	})
 }
 
+// besides is a wire on which something else arrives before the answer, twice.
+type besides struct {
+	wire
+	c     *Client
+	other []byte
+	flip  uint32 // by what the other datagram's transaction ID differs from the request's
+	took  bool   // the other datagram may answer
+}
+
+func (w *besides) Send(d []byte, _ time.Duration) error {
+	tid := uint32((*mad.Packet)(d[envelopeSize:]).TID())
+	if len(w.other) == datagramSize {
+		binary.BigEndian.PutUint32(w.other[envelopeSize+12:], tid^w.flip)
+	}
+	e, p, err := decodeDatagram(bytes.Clone(w.other))
+	w.took = err == nil && p.Class() == mad.ClassPerf && (p.IsResponse() || e.status != 0) &&
+		uint32(p.TID()) == tid
+	w.c.dispatch(bytes.Clone(w.other))
+	w.c.dispatch(bytes.Clone(w.other))
+	answer := bytes.Clone(d)
+	(*mad.Packet)(answer[envelopeSize:]).Respond(mad.StatusOK)
+	w.c.dispatch(answer)
+	return nil
+}
+
 // FuzzDispatch feeds a client datagrams while one request is under way: at most its own
 // answer may reach it.
 func FuzzDispatch(f *testing.F) {
-	f.Add([]byte{1, 2, 3}, uint32(1<<indexBits))
-	f.Add(bytes.Repeat([]byte{1}, datagramSize), uint32(1<<indexBits))
-	f.Fuzz(func(t *testing.T, b []byte, tid uint32) {
-		opts, err := Options{InFlight: 4}.withDefaults()
+	f.Add([]byte{1, 2, 3}, uint32(0))
+	f.Add(bytes.Repeat([]byte{1}, datagramSize), uint32(1))
+	var good [datagramSize]byte
+	e := envelope{dlid: 9, dqp: 1, sqp: 1}
+	e.encode(&good)
+	reply := mad.NewPerf(mad.MethodGetResp, mad.AttrPortCounters, 77)
+	copy(good[envelopeSize:], reply[:])
+	f.Add(good[:], uint32(0))
+	f.Add(good[:], uint32(1<<10))
+	f.Fuzz(func(t *testing.T, b []byte, flip uint32) {
+		o, err := madlink.Options{InFlight: 4}.WithDefaults()
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := newClient(opts, nil)
-		r := &c.table[int(tid)%4]
-		r.expect(tid, mad.ClassPerf)
-		c.dispatch(b)
-		c.dispatch(b)
-		select {
-		case <-r.arrived:
-			own := len(b) == datagramSize && r.response.Class() == mad.ClassPerf && uint32(r.response.TID()) == tid
-			if !own || tid == 0 {
-				t.Fatalf("request %x took %x", tid, b)
-			}
-		default:
+		w := &besides{other: bytes.Clone(b), flip: flip}
+		w.c = &Client{link: madlink.New(o, envelopeSize, w)}
+		req := mad.NewPerf(mad.MethodGet, mad.AttrPortCounters, 5)
+		resp, err := w.c.link.Exchange(t.Context(), mad.Target{LID: 9}, &req)
+		switch {
+		case !w.took && (err != nil || resp.Modifier() != 5 || resp.Method() != mad.MethodGetResp):
+			t.Fatalf("took %s, error %v, for %x", &resp, err, b)
+		case w.took && err == nil && !bytes.Equal(resp[:], w.mad()):
+			t.Fatalf("took %s: want the first answer, of %x", &resp, b)
 		}
-		st := c.Stats()
-		if st.Late+st.Malformed+st.Unsolicited == 0 {
-			t.Fatal("the second copy was not dropped")
+		st := w.c.link.Stats()
+		if st.Late+st.Malformed+st.Unsolicited != 2 || st.Received != 3 {
+			t.Fatalf("%+v: want three datagrams received, two of them dropped", st)
 		}
 	})
+}
+
+// mad is the other datagram's MAD as the client decodes it.
+func (w *besides) mad() []byte {
+	_, p, err := decodeDatagram(bytes.Clone(w.other))
+	if err != nil {
+		return nil
+	}
+	return p[:]
 }
 
 func FuzzDecodeControl(f *testing.F) {
@@ -109,23 +149,4 @@ func FuzzDecodeControl(f *testing.F) {
 			t.Fatalf("message %+v became %+v, error %v", m, again, err)
 		}
 	})
-}
-
-func TestTransactionIDsDifferAmongPlacesAndTurns(t *testing.T) {
-	t.Parallel()
-	seen := map[uint32]bool{}
-	for i := range uint32(MaxInFlight) {
-		r := request{index: i}
-		for range 50 {
-			tid := r.nextTID()
-			if tid == 0 || seen[tid] {
-				t.Fatalf("transaction ID 0x%x is 0 or was used", tid)
-			}
-			seen[tid] = true
-		}
-	}
-	r := request{turn: 1<<(32-indexBits) - 1}
-	if tid := r.nextTID(); tid != 1<<indexBits {
-		t.Errorf("after the last turn transaction ID 0x%x: want the first", tid)
-	}
 }

@@ -4,6 +4,7 @@
 package inventory
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -62,6 +63,7 @@ type Device struct {
 	Protocol Protocol
 	Target   string // prefix.target of gNMI; empty: the node's name
 	DeviceID uint64 // of P4Runtime; 0: the node GUID
+	Hostname string // what a switch that answers gNMI calls itself; empty: the node's name
 
 	line int
 }
@@ -72,6 +74,7 @@ type Endpoint struct {
 	Address  string // host:port
 	Target   string // prefix.target of gNMI
 	DeviceID uint64 // of P4Runtime
+	Hostname string // of a switch that answers gNMI: what it is to call itself
 }
 
 // Directory is an inventory on its fabric.
@@ -91,6 +94,9 @@ func (v *Inventory) On(f *subnet.Fabric, name string) (Directory, error) {
 		case subnet.KindSwitch:
 			e.Address, e.Protocol = v.Switches, v.Protocol
 		}
+		if e.named() {
+			e.Hostname = n.Name
+		}
 		if e.Address != "" {
 			d[n.GUID] = e
 		}
@@ -109,6 +115,9 @@ func (v *Inventory) On(f *subnet.Fabric, name string) (Directory, error) {
 		e, err := dev.endpoint(n, v.Protocol)
 		if err != nil {
 			return nil, fault(name, dev.line, "protocol", string(dev.Protocol), err.Error())
+		}
+		if dev.Hostname != "" && !e.named() {
+			return nil, fault(name, dev.line, "hostname", dev.Hostname, fmt.Sprintf("none with %s, by which no device says what it is called: it is told apart by %s", e.Protocol, e.apart()))
 		}
 		d[n.GUID] = e
 	}
@@ -134,7 +143,21 @@ func (d *Device) endpoint(n *subnet.Node, switches Protocol) (Endpoint, error) {
 	if e.DeviceID == 0 {
 		e.DeviceID = uint64(n.GUID)
 	}
+	if e.named() {
+		e.Hostname = cmp.Or(d.Hostname, n.Name)
+	}
 	return e, nil
+}
+
+// named tells that the device says what it is called.
+func (e *Endpoint) named() bool { return e.Protocol == SONiC || e.Protocol == OpenConfig }
+
+// apart is what tells a device that does not say what it is called from others.
+func (e *Endpoint) apart() string {
+	if e.Protocol == P4Runtime {
+		return "device_id"
+	}
+	return "the GUIDs of its NICs"
 }
 
 // find returns the node that a name or a node GUID means.

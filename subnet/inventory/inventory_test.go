@@ -41,7 +41,7 @@ switches: "[2001:db8::1]:8080"
 protocol: openconfig
 devices:
   - {node: leaf-1, address: leaf-1:9559, protocol: p4runtime, device_id: 7}
-  - {node: leaf-2, address: leaf-2:8080, protocol: sonic, target: second}
+  - {node: leaf-2, address: leaf-2:8080, protocol: sonic, target: second, hostname: tor-7}
   - {node: "0x22", address: 10.0.0.2:9339}
 `
 
@@ -66,7 +66,7 @@ func TestWhereDevicesAnswer(t *testing.T) {
 	}
 	want := inventory.Directory{
 		0x11: {Protocol: inventory.P4Runtime, Address: "leaf-1:9559", Target: "leaf-1", DeviceID: 7},
-		0x12: {Protocol: inventory.SONiC, Address: "leaf-2:8080", Target: "second", DeviceID: 0x12},
+		0x12: {Protocol: inventory.SONiC, Address: "leaf-2:8080", Target: "second", DeviceID: 0x12, Hostname: "tor-7"},
 		0x21: {Protocol: inventory.Agent, Address: "10.0.0.1:9339", Target: "host-1", DeviceID: 0x21},
 		0x22: {Protocol: inventory.Agent, Address: "10.0.0.2:9339", Target: "host-2", DeviceID: 0x22},
 		0x23: {Protocol: inventory.Agent, Address: "10.0.0.1:9339", Target: "twin", DeviceID: 0x23},
@@ -77,7 +77,7 @@ func TestWhereDevicesAnswer(t *testing.T) {
 	}
 	// Without common addresses only what is listed answers, and switches speak sonic.
 	v = read(t, "version: 1\nfabric: f.yaml\ninsecure: true\nswitches: 127.0.0.1:1\n")
-	if got, err = v.On(fabric(t), "inv.yaml"); err != nil || len(got) != 2 || got[0x11].Protocol != inventory.SONiC {
+	if got, err = v.On(fabric(t), "inv.yaml"); err != nil || len(got) != 2 || got[0x11].Protocol != inventory.SONiC || got[0x11].Hostname != "leaf-1" {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -119,6 +119,7 @@ func TestFaultsNameLineFieldAndWhatIsAllowed(t *testing.T) {
 		"device no node":     {head + "devices:\n  - {address: 127.0.0.1:1}\n", "inv.yaml:5: node"},
 		"device id":          {head + "devices:\n  - {node: leaf-1, address: 127.0.0.1:1, device_id: -1}\n", "device_id: found \"-1\""},
 		"device id 0":        {head + "devices:\n  - {node: leaf-1, address: 127.0.0.1:1, device_id: 0}\n", "device_id: found \"0\""},
+		"hostname a list":    {head + "devices:\n  - {node: leaf-1, address: 127.0.0.1:1, hostname: [a]}\n", "hostname: found \"a list of 1\""},
 		"long":               {head + "agents: '" + strings.Repeat("x", 2000) + "'\n", "at most 1024 bytes"},
 		"control":            {"version: 1\nfabric: \"a\\tb\"\ninsecure: true\n", "without control characters"},
 	} {
@@ -140,6 +141,8 @@ func TestListedNodesMustBeOnTheFabric(t *testing.T) {
 		"router":       {"  - {node: gate, address: 127.0.0.1:1}\n", "want a host or a switch"},
 		"twice":        {"  - {node: leaf-1, address: 127.0.0.1:1}\n  - {node: '0x11', address: 127.0.0.1:1}\n", "inv.yaml:6: node: found \"0x11\": want each node once; line 5 has it"},
 		"host sonic":   {"  - {node: host-1, address: 127.0.0.1:1, protocol: sonic}\n", "protocol: found \"sonic\": want agent for the host host-1"},
+		"host named":   {"  - {node: host-1, address: 127.0.0.1:1, hostname: h}\n", "inv.yaml:5: hostname: found \"h\": want none with agent, by which no device says what it is called: it is told apart by the GUIDs of its NICs"},
+		"P4 named":     {"  - {node: leaf-1, address: 127.0.0.1:1, protocol: p4runtime, hostname: l}\n", "told apart by device_id"},
 		"switch agent": {"  - {node: leaf-1, address: 127.0.0.1:1, protocol: agent}\n", "want sonic, openconfig or p4runtime for the switch leaf-1"},
 	} {
 		_, err := read(t, head+c.text).On(fabric(t), "inv.yaml")

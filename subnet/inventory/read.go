@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/yamltree"
 	"fairlane/subnet/topofile"
 )
 
@@ -38,50 +38,23 @@ func Read(name string, r io.Reader) (*Inventory, error) {
 }
 
 func document(name string, b []byte) (*yaml.Node, error) {
-	dec := yaml.NewDecoder(bytes.NewReader(b))
-	var doc, more yaml.Node
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		return nil, fault(name, 0, "file", "nothing", "a mapping with the keys "+strings.Join(rootKeys(), ", "))
+	root, err := yamltree.Only(b)
+	var bad *yamltree.SyntaxError
+	var second *yamltree.SecondError
+	switch {
+	case errors.As(err, &bad):
+		return nil, fault(name, bad.Line, "syntax", bad.Text, "valid YAML")
+	case errors.As(err, &second):
+		return nil, fault(name, second.Line, "document", "a second one", "one document in a file")
 	case err != nil:
-		return nil, syntax(name, err)
-	}
-	if err := dec.Decode(&more); err == nil {
-		return nil, fault(name, more.Line, "document", "a second one", "one document in a file")
-	} else if !errors.Is(err, io.EOF) {
-		return nil, syntax(name, err)
-	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case root == nil:
 		return nil, fault(name, 0, "file", "nothing", "a mapping with the keys "+strings.Join(rootKeys(), ", "))
 	}
-	if n := alias(doc.Content[0]); n != nil {
-		return nil, fault(name, n.Line, "anchor or alias", clip(n.Value+n.Anchor), "values written out")
+	if n := yamltree.FirstAlias(root); n != nil {
+		return nil, fault(name, n.Line, "anchor or alias", n.Value+n.Anchor, "values written out")
 	}
-	return doc.Content[0], nil
-}
-
-// syntax gives the YAML library's errors our form; they are "yaml: line N: ...".
-func syntax(name string, err error) error {
-	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if num, msg, ok := strings.Cut(rest, ": "); ok {
-			line, _ = strconv.Atoi(num)
-			text = msg
-		}
-	}
-	return fault(name, line, "syntax", clip(text), "valid YAML")
-}
-
-func alias(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return n
-	}
-	for _, c := range n.Content {
-		if a := alias(c); a != nil {
-			return a
-		}
-	}
-	return nil
+	return root, nil
 }
 
 func fault(file string, line int, field, found, allowed string) error {
@@ -101,8 +74,10 @@ func clip(s string) string {
 func rootKeys() []string {
 	return []string{"version", "fabric", "tls", "insecure", "agents", "switches", "protocol", "devices"}
 }
-func tlsKeys() []string    { return []string{"ca", "certificate", "key", "server_name"} }
-func deviceKeys() []string { return []string{"node", "address", "protocol", "target", "device_id"} }
+func tlsKeys() []string { return []string{"ca", "certificate", "key", "server_name"} }
+func deviceKeys() []string {
+	return []string{"node", "address", "protocol", "target", "device_id", "hostname"}
+}
 
 // parser notes the first fault and goes on with what it has.
 type parser struct {
@@ -154,7 +129,7 @@ func (p *parser) tls(n *yaml.Node) *TLS {
 }
 
 func (p *parser) devices(n *yaml.Node, insecure bool) []Device {
-	if n == nil || n.Tag == "!!null" {
+	if n == nil || yamltree.IsNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode || len(n.Content) > MaxDevices {
@@ -164,7 +139,7 @@ func (p *parser) devices(n *yaml.Node, insecure bool) []Device {
 	out := make([]Device, 0, len(n.Content))
 	for _, c := range n.Content {
 		m := p.mapping(c, "device", deviceKeys())
-		d := Device{line: c.Line, Node: p.required(m, c, "node", "the name or node GUID of a node"), Target: p.text(m["target"], "target")}
+		d := Device{line: c.Line, Node: p.required(m, c, "node", "the name or node GUID of a node"), Target: p.text(m["target"], "target"), Hostname: p.text(m["hostname"], "hostname")}
 		d.Address = p.address(m["address"], "address", insecure)
 		if m["address"] == nil {
 			p.fail(c.Line, "address", "nothing", addressRule)
@@ -194,15 +169,14 @@ func (p *parser) mapping(n *yaml.Node, what string, keys []string) map[string]*y
 		p.fail(n.Line, what, describe(n), "a mapping with the keys "+strings.Join(keys, ", "))
 		return out
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := n.Content[i]
+	for e := range yamltree.Entries(n, keys) {
 		switch {
-		case k.Kind != yaml.ScalarNode || !slices.Contains(keys, k.Value):
-			p.fail(k.Line, what, describe(k), "only the keys "+strings.Join(keys, ", "))
-		case out[k.Value] != nil:
-			p.fail(k.Line, what, describe(k)+" twice", "each key once")
+		case e.Index < 0:
+			p.fail(e.Key.Line, what, describe(e.Key), "only the keys "+strings.Join(keys, ", "))
+		case e.Earlier > 0:
+			p.fail(e.Key.Line, what, describe(e.Key)+" twice", "each key once")
 		default:
-			out[k.Value] = n.Content[i+1]
+			out[e.Key.Value] = e.Value
 		}
 	}
 	return out
@@ -228,7 +202,7 @@ func line(n, around *yaml.Node) int {
 
 func (p *parser) required(m map[string]*yaml.Node, around *yaml.Node, key, allowed string) string {
 	n := m[key]
-	if n == nil || n.Kind == yaml.ScalarNode && (n.Tag == "!!null" || n.Value == "") {
+	if n == nil || yamltree.IsNull(n) || n.Kind == yaml.ScalarNode && n.Value == "" {
 		p.fail(line(n, around), key, "nothing", allowed)
 		return ""
 	}
@@ -238,7 +212,7 @@ func (p *parser) required(m map[string]*yaml.Node, around *yaml.Node, key, allow
 // text returns a scalar's text; a value that is left out is "".
 func (p *parser) text(n *yaml.Node, field string) string {
 	switch {
-	case n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+	case n == nil || yamltree.IsNull(n):
 		return ""
 	case n.Kind != yaml.ScalarNode:
 		p.fail(n.Line, field, describe(n), "a text")

@@ -25,7 +25,7 @@ func Write(w io.Writer, v *Inventory) error {
 		devices := &yaml.Node{Kind: yaml.SequenceNode}
 		for i := range v.Devices {
 			d := &v.Devices[i]
-			m := mappingOf("node", d.Node, "address", d.Address, "protocol", string(d.Protocol), "target", d.Target)
+			m := mappingOf("node", d.Node, "address", d.Address, "protocol", string(d.Protocol), "target", d.Target, "hostname", d.Hostname)
 			if d.DeviceID != 0 {
 				add(m, "device_id", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatUint(d.DeviceID, 10)})
 			}

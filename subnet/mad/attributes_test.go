@@ -54,6 +54,18 @@ func attributes() []attribute {
 		{"SwitchPortCongestionSetting", 128, 32 * 30, func() mad.Attribute { return new(mad.SwitchPortCongestionSetting) }},
 		{"CACongestionSetting", 132, 32 + 16*40, func() mad.Attribute { return new(mad.CACongestionSetting) }},
 		{"CongestionControlTable", 132, 16 + 64*16, func() mad.Attribute { return new(mad.CongestionControlTable) }},
+		{"CongestionLogCA as libibmad", 224, 73 + 13*120, func() mad.Attribute {
+			return mad.CCLayout{LibibmadLog: true}.CALog(new(mad.CongestionLogCA))
+		}},
+		{"SwitchPortCongestionSetting of 48", 192, 48 * 30, func() mad.Attribute {
+			return mad.CCLayout{WidePorts: true}.SwitchPorts(make([]mad.SwitchPortElement, 48))
+		}},
+		{"SwitchPortCongestionSetting of 32", 128, 32 * 30, func() mad.Attribute {
+			return mad.CCLayout{}.SwitchPorts(make([]mad.SwitchPortElement, 32))
+		}},
+		{"CACongestionSetting packed", 84, 32 + 16*40, func() mad.Attribute {
+			return mad.CCLayout{PackedCA: true}.CASetting(new(mad.CACongestionSetting))
+		}},
 		{"MlnxExtPortInfo", 16, 32, func() mad.Attribute { return new(mad.MlnxExtPortInfo) }},
 		{"TimeStamp", 4, 32, func() mad.Attribute { return new(mad.TimeStamp) }},
 	}

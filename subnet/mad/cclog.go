@@ -72,14 +72,14 @@ func (a *CongestionLogSwitch) Decode(src []byte) error {
 	return c.err
 }
 
-// CALogEvent is one passage of a CCTI over its Trigger_Threshold. Devices disagree on where
-// the SL sits: this is the layout of the standard and of OpenSM, while libibmad reads SL and
-// service type from the byte after the local QP. Treat SL as a hint.
+// CALogEvent is one passage of a CCTI over its Trigger_Threshold. Documents disagree on its
+// layout (CCLayout.LibibmadLog): treat SL and service type as hints.
 type CALogEvent struct {
 	LocalQP   ident.QPN // 24 bits
 	RemoteQP  ident.QPN // 24 bits
 	SL        ident.SL
-	Service   uint8 // 4 bits: 0 RC, 1 UC, 2 RD, 3 UD
+	Service   uint8     // 4 bits: 0 RC, 1 UC, 2 RD, 3 UD
+	LocalLID  ident.LID // only in libibmad's layout
 	RemoteLID ident.LID
 	TimeStamp uint32 // units of 1.024 us; 0 in an unused entry
 }
@@ -95,13 +95,12 @@ type CongestionLogCA struct {
 }
 
 func (a *CongestionLogCA) fields(c *coder) {
-	field(c, "log type", 0, 8, &a.LogType)
-	flag(c, 15, &a.LeaseActive)
-	field(c, "threshold event counter", 16, 16, &a.EventsCounter)
-	field(c, "threshold event map", 32, 16, &a.EventMap)
-	field(c, "current time stamp", 64, 32, &a.CurrentTime)
+	a.head(c)
 	for i := range a.Events {
 		e, off := &a.Events[i], 96+i*128
+		if !c.write {
+			e.LocalLID = 0
+		}
 		field(c, "local QP", off, 24, &e.LocalQP)
 		field(c, "remote QP", off+32, 24, &e.RemoteQP)
 		field(c, "SL", off+56, 4, &e.SL)
@@ -109,6 +108,15 @@ func (a *CongestionLogCA) fields(c *coder) {
 		field(c, "remote LID", off+64, 16, &e.RemoteLID)
 		field(c, "time stamp", off+96, 32, &e.TimeStamp)
 	}
+}
+
+// head is what comes before the events.
+func (a *CongestionLogCA) head(c *coder) {
+	field(c, "log type", 0, 8, &a.LogType)
+	flag(c, 15, &a.LeaseActive)
+	field(c, "threshold event counter", 16, 16, &a.EventsCounter)
+	field(c, "threshold event map", 32, 16, &a.EventMap)
+	field(c, "current time stamp", 64, 32, &a.CurrentTime)
 }
 
 // Encode implements Attribute.

@@ -139,9 +139,11 @@ type SwitchPortElement struct {
 // 32b+31, port 0 included. The modifier is the block.
 type SwitchPortCongestionSetting [SwitchPortBlock]SwitchPortElement
 
-func (a *SwitchPortCongestionSetting) fields(c *coder) {
-	for i := range a {
-		e, off := &a[i], i*32
+func (a *SwitchPortCongestionSetting) fields(c *coder) { portElements(c, a[:]) }
+
+func portElements(c *coder, elements []SwitchPortElement) {
+	for i := range elements {
+		e, off := &elements[i], i*32
 		flag(c, off, &e.Valid)
 		flag(c, off+1, &e.CreditStarvation)
 		field(c, "threshold", off+4, 4, &e.Threshold)
@@ -184,9 +186,14 @@ type CACongestionSetting struct {
 	Entries     [ident.NumSLs]CACongestionEntry
 }
 
-func (a *CACongestionSetting) fields(c *coder) {
+// head is what comes before the entries.
+func (a *CACongestionSetting) head(c *coder) {
 	field(c, "port control", 0, 16, &a.PortControl)
 	field(c, "control map", 16, 16, &a.ControlMap)
+}
+
+func (a *CACongestionSetting) fields(c *coder) {
+	a.head(c)
 	for i := range a.Entries {
 		e, off := &a.Entries[i], 32+i*64
 		field(c, "CCTI timer", off, 16, &e.Timer)

@@ -63,6 +63,27 @@ func decoding(name string, src []byte, size int) coder {
 	return coder{name: name, b: src[:size]}
 }
 
+// Overlay encodes the attribute over the data that the packet holds already: reserved bits, and everything beyond
+// the attribute, stay as they are. It is for attributes that were read, changed and are to be written back. It fails
+// as Attribute.Encode does, and the packet is then as it was.
+func (p *Packet) Overlay(a Attribute) error {
+	var checked Packet
+	checked[offClass], checked[offAttr], checked[offAttr+1] = p[offClass], p[offAttr], p[offAttr+1] // they say where the data area is
+	if err := a.Encode(checked.Data()); err != nil {
+		return err
+	}
+	l, ok := a.(layout)
+	if !ok { // one field without reserved bits
+		return a.Encode(p.Data())
+	}
+	c := coder{b: p.Data(), write: true}
+	l.fields(&c)
+	return c.err
+}
+
+// layout is an attribute that lists its fields.
+type layout interface{ fields(c *coder) }
+
 type unsigned interface {
 	~uint8 | ~uint16 | ~uint32 | ~uint64
 }
@@ -88,6 +109,8 @@ func flag(c *coder, off int, v *bool) {
 		*v = c.b[off>>3]&mask != 0
 	case *v:
 		c.b[off>>3] |= mask
+	default:
+		c.b[off>>3] &^= mask
 	}
 }
 

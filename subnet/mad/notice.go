@@ -82,17 +82,19 @@ type LinkStateChange struct {
 	LID ident.LID
 }
 
+func (a *LinkStateChange) fields(c *coder) { field(c, "LID", 0, 16, &a.LID) }
+
 // Encode implements Attribute, with Notice.Details as dst.
 func (a *LinkStateChange) Encode(dst []byte) error {
 	c := encoding("trap 128", dst, noticeDetails)
-	field(&c, "LID", 0, 16, &a.LID)
+	a.fields(&c)
 	return c.err
 }
 
 // Decode implements Attribute, with Notice.Details as src.
 func (a *LinkStateChange) Decode(src []byte) error {
 	c := decoding("trap 128", src, noticeDetails)
-	field(&c, "LID", 0, 16, &a.LID)
+	a.fields(&c)
 	return c.err
 }
 

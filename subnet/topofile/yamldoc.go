@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/yamltree"
 	"fairlane/subnet/ident"
 )
 
@@ -35,33 +33,20 @@ func (d yamlDoc) parse(data []byte) (*yaml.Node, error) {
 	if parts > maxYAMLParts {
 		return nil, &ParseError{File: d.file, Field: "file size", Found: fmt.Sprintf("%d YAML marks", parts), Allowed: fmt.Sprintf("at most %d", maxYAMLParts)}
 	}
-	var doc, second yaml.Node
-	documents := yaml.NewDecoder(bytes.NewReader(data))
-	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
-		return nil, d.syntax(err)
-	}
-	switch err := documents.Decode(&second); {
-	case err == nil:
-		return nil, d.fail(&second, "file", "a second document", "one YAML document")
-	case !errors.Is(err, io.EOF):
-		return nil, d.syntax(err)
-	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+	root, err := yamltree.Only(data)
+	var bad *yamltree.SyntaxError
+	var second *yamltree.SecondError
+	switch {
+	case errors.As(err, &bad):
+		return nil, &ParseError{File: d.file, Line: bad.Line, Err: errors.New("not YAML: " + bad.Text)}
+	case errors.As(err, &second):
+		return nil, &ParseError{File: d.file, Line: second.Line, Field: "file", Found: "a second document", Allowed: "one YAML document"}
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", d.file, err)
+	case root == nil:
 		return nil, &ParseError{File: d.file, Line: 1, Field: "file", Found: "", Allowed: "a YAML mapping with version, nodes and links"}
 	}
-	return doc.Content[0], nil
-}
-
-// syntax takes the line out of the YAML library's message: "yaml: line 3: did not find ...".
-func (d yamlDoc) syntax(err error) error {
-	e := &ParseError{File: d.file, Err: fmt.Errorf("not YAML: %w", err)}
-	if m := regexp.MustCompile(`line (\d+): `).FindStringSubmatch(err.Error()); m != nil {
-		e.Line, _ = strconv.Atoi(m[1])
-		text := err.Error()
-		text = text[strings.Index(text, m[0])+len(m[0]):]
-		e.Err = errors.New("not YAML: " + text)
-	}
-	return e
+	return root, nil
 }
 
 // mapping returns the values of a mapping by key. Keys that are not in the list and keys that
@@ -71,21 +56,20 @@ func (d yamlDoc) mapping(n *yaml.Node, field string, keys []string) (map[string]
 		return nil, d.fail(n, field, describe(n), "a mapping with "+strings.Join(keys, ", "))
 	}
 	m := make(map[string]*yaml.Node, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if !slices.Contains(keys, key.Value) || key.Kind != yaml.ScalarNode {
-			return nil, d.fail(key, "unknown key in "+field, describe(key), "one of "+strings.Join(keys, ", "))
+	for e := range yamltree.Entries(n, keys) {
+		if e.Index < 0 {
+			return nil, d.fail(e.Key, "unknown key in "+field, describe(e.Key), "one of "+strings.Join(keys, ", "))
 		}
-		if _, dup := m[key.Value]; dup {
-			return nil, d.fail(key, "repeated key in "+field, key.Value, "each key once")
+		if e.Earlier > 0 {
+			return nil, d.fail(e.Key, "repeated key in "+field, e.Key.Value, "each key once")
 		}
-		m[key.Value] = n.Content[i+1]
+		m[e.Key.Value] = e.Value
 	}
 	return m, nil
 }
 
 func (d yamlDoc) sequence(n *yaml.Node, field string) ([]*yaml.Node, error) {
-	if n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+	if n == nil || yamltree.IsNull(n) {
 		return nil, nil
 	}
 	if n.Kind != yaml.SequenceNode {

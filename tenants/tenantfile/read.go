@@ -1,7 +1,6 @@
 package tenantfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/internal/quantity"
+	"fairlane/internal/yamltree"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -82,51 +82,23 @@ func (p *parser) document(r io.Reader) (*yaml.Node, error) {
 	if len(b) > MaxBytes {
 		return nil, &ParseError{p.faults.file, 0, "size", "over 16 MiB", "at most 16 MiB"}
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(b))
-	var doc yaml.Node
-	if err := dec.Decode(&doc); err != nil {
-		return nil, p.syntax(err)
-	}
-	var more yaml.Node
-	if err := dec.Decode(&more); err == nil {
-		return nil, &ParseError{p.faults.file, more.Line, "document", "a second one", "one document in a file"}
-	} else if !errors.Is(err, io.EOF) {
-		return nil, p.syntax(err)
-	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+	root, err := yamltree.Only(b)
+	var bad *yamltree.SyntaxError
+	var second *yamltree.SecondError
+	switch {
+	case errors.As(err, &bad):
+		return nil, &ParseError{p.faults.file, bad.Line, "syntax", quote(bad.Text), "valid YAML"}
+	case errors.As(err, &second):
+		return nil, &ParseError{p.faults.file, second.Line, "document", "a second one", "one document in a file"}
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", p.faults.file, err)
+	case root == nil:
 		return nil, &ParseError{p.faults.file, 0, "file", "empty", "a mapping with the keys version and tenants"}
 	}
-	if n := firstAlias(doc.Content[0]); n != nil {
+	if n := yamltree.FirstAlias(root); n != nil {
 		return nil, &ParseError{p.faults.file, n.Line, "anchor or alias", quote(n.Value + n.Anchor), "values written out"}
 	}
-	return doc.Content[0], nil
-}
-
-// syntax gives the YAML library's errors the form of ours; they carry "yaml: line N: ...".
-func (p *parser) syntax(err error) error {
-	if errors.Is(err, io.EOF) {
-		return &ParseError{p.faults.file, 0, "file", "empty", "a mapping with the keys version and tenants"}
-	}
-	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if num, msg, ok := strings.Cut(rest, ": "); ok {
-			line, _ = strconv.Atoi(num)
-			text = msg
-		}
-	}
-	return &ParseError{p.faults.file, line, "syntax", quote(text), "valid YAML"}
-}
-
-func firstAlias(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return n
-	}
-	for _, c := range n.Content {
-		if a := firstAlias(c); a != nil {
-			return a
-		}
-	}
-	return nil
+	return root, nil
 }
 
 // mapping returns the values of a mapping by key and reports unknown and repeated keys.
@@ -140,19 +112,14 @@ func (p *parser) mapping(n *yaml.Node, what string, keys ...string) map[string]*
 		return nil
 	}
 	out := make(map[string]*yaml.Node, len(keys))
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := n.Content[i]
-		known := false
-		for _, want := range keys {
-			known = known || k.Kind == yaml.ScalarNode && k.Value == want
-		}
+	for e := range yamltree.Entries(n, keys) {
 		switch {
-		case !known:
-			p.add(k.Line, what, "has the key "+quote(k.Value), "only "+strings.Join(keys, ", "))
-		case out[k.Value] != nil:
-			p.add(k.Line, what, "has the key "+quote(k.Value)+" twice", "each key once")
+		case e.Index < 0:
+			p.add(e.Key.Line, what, "has the key "+quote(e.Key.Value), "only "+strings.Join(keys, ", "))
+		case e.Earlier > 0:
+			p.add(e.Key.Line, what, "has the key "+quote(e.Key.Value)+" twice", "each key once")
 		default:
-			out[k.Value] = n.Content[i+1]
+			out[e.Key.Value] = e.Value
 		}
 	}
 	return out
@@ -172,7 +139,7 @@ func describe(n *yaml.Node) string {
 
 // list returns the items of a list; a missing list is empty.
 func (p *parser) list(n *yaml.Node, what string) []*yaml.Node {
-	if n == nil || n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+	if n == nil || yamltree.IsNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.SequenceNode {
@@ -188,7 +155,7 @@ func (p *parser) text(n *yaml.Node, line int, what, allowed string) (string, boo
 		p.add(line, what, "missing", allowed)
 		return "", false
 	}
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+	if n.Kind != yaml.ScalarNode || yamltree.IsNull(n) {
 		p.add(n.Line, what, describe(n), allowed)
 		return "", false
 	}

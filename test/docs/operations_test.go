@@ -114,8 +114,13 @@ func TestTheUnitIsSound(t *testing.T) {
 		t.Error("the unit has an ExecStartPre: systemd starts the service again and again when that ends with RestartPreventExitStatus")
 	}
 	path := filepath.Join(t.TempDir(), "fairlane.service")
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "/usr/bin/fairlane", "/bin/true")), 0o600); err != nil {
+	if err := os.Mkdir(path+".d", 0o700); err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range map[string]string{path: strings.ReplaceAll(text, "/usr/bin/fairlane", "/bin/true"), filepath.Join(path+".d", "umad.conf"): page(t, "deploy/systemd/fairlane.service.d/umad.conf")} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)

@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("LISTEN", addr)
 			e.Setenv("LISTEN2", second)
 			e.Values["test"] = e.T()
+			e.Values["opensm"] = &subnetManager{}
 			e.Setenv("FAIRLANE_CREDENTIALS", filepath.Join(e.WorkDir, "credentials.yaml"))
 			e.Setenv("FAIRLANE_URL", "http://"+addr)
 			e.Setenv("LANG", "C")
@@ -63,6 +64,9 @@ func TestScripts(t *testing.T) {
 			"expand":    expand,
 			"fileup":    fileUp,
 			"rival":     rival,
+			"opensm":    openSM,
+			"await":     await,
+			"replace":   replace,
 			"setvar":    setVariable,
 		},
 	})

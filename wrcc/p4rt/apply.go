@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/grpclink"
 	"fairlane/wrcc"
 	"fairlane/wrcc/p4info"
 )
@@ -60,13 +61,9 @@ type writer struct {
 	err     error
 }
 
-func (w *writer) note(field string, o driver.Outcome, detail string) {
-	w.receipt.Fields = append(w.receipt.Fields, driver.FieldReceipt{Field: field, Outcome: o, Detail: detail})
-}
-
 func (w *writer) table(name string, all []change) {
 	if len(all) == 0 {
-		w.note(name, driver.OutcomeUnchanged, "")
+		w.receipt.Note(name, driver.OutcomeUnchanged, "")
 	}
 	for batch := range slices.Chunk(all, w.s.d.o.BatchSize) {
 		field := fmt.Sprintf("%s[%s..%s]", name, batch[0].key, batch[len(batch)-1].key)
@@ -74,7 +71,7 @@ func (w *writer) table(name string, all []change) {
 			field = fmt.Sprintf("%s[%s]", name, batch[0].key)
 		}
 		if w.err != nil {
-			w.note(field, driver.OutcomeSkipped, "")
+			w.receipt.Note(field, driver.OutcomeSkipped, "")
 			continue
 		}
 		w.batch(name, field, batch)
@@ -91,9 +88,9 @@ func (w *writer) batch(name, field string, batch []change) {
 	w.err = err
 	switch {
 	case err == nil:
-		w.note(field, o, "")
+		w.receipt.Note(field, o, "")
 	case each == nil:
-		w.note(field, o, err.Error())
+		w.receipt.Note(field, o, err.Error())
 	default:
 		w.each(name, batch, each)
 	}
@@ -104,12 +101,12 @@ func (w *writer) each(name string, batch []change, each []*p4v1.Error) {
 	for i, e := range each {
 		field := fmt.Sprintf("%s[%s]", name, batch[i].key)
 		if e.GetCanonicalCode() == 0 {
-			w.note(field, driver.OutcomeAcknowledged, "")
+			w.receipt.Note(field, driver.OutcomeAcknowledged, "")
 			continue
 		}
 		code := codes.Code(uint32(e.GetCanonicalCode()))
 		err := fmt.Errorf("%s of %s: %w: %s: %s", field, w.s.dev, updateKind(code), code, e.GetMessage())
-		w.note(field, driver.OutcomeRefused, err.Error())
+		w.receipt.Note(field, driver.OutcomeRefused, err.Error())
 		errs = append(errs, err)
 	}
 	w.err = errors.Join(errs...)
@@ -135,11 +132,11 @@ func (s *session) write(ctx context.Context, all []*p4v1.Update) (o driver.Outco
 	}
 	each = updates(err, len(all))
 	err = s.classify(ctx, "write", err)
-	return outcome(err), each, err
+	return grpclink.Outcome(err), each, err
 }
 
 func (s *session) send(ctx context.Context, all []*p4v1.Update) error {
-	rctx, cancel := s.request(ctx)
+	rctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
 	_, err := s.client.Write(rctx, &p4v1.WriteRequest{
 		DeviceId: s.target.DeviceID, ElectionId: s.election.message(), Updates: all, Atomicity: p4v1.WriteRequest_CONTINUE_ON_ERROR,

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/internal/grpclink"
 	"fairlane/sim/p4dev"
 	"fairlane/wrcc/p4rt"
 )
@@ -24,7 +25,7 @@ func BenchmarkApplyAndVerify(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	drv := newDriver(b, p4rt.Options{Dial: listen(b, s)})
+	drv := newDriver(b, p4rt.Options{Options: grpclink.Options{Dial: listen(b, s)}})
 	caps, err := drv.Capabilities(b.Context(), devices[0])
 	if err != nil {
 		b.Fatal(err)

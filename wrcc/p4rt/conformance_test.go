@@ -9,10 +9,11 @@ import (
 	configv1 "github.com/p4lang/p4runtime/go/p4/config/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/test/bufconn"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/internal/grpclink"
+	"fairlane/internal/grpctest"
 	"fairlane/sim/p4dev"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -23,19 +24,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // listen serves devices in memory until the test ends, and returns how to dial them.
-func listen(t testing.TB, s *p4dev.Server, o ...grpc.ServerOption) func(context.Context, string) (net.Conn, error) {
+func listen(t testing.TB, s *p4dev.Server, o ...grpc.ServerOption) grpctest.Dial {
 	t.Helper()
-	l := bufconn.Listen(1 << 20)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, o...) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	return func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
+	return grpctest.Serve(t, func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l, o...) })
 }
 
 // target says that every device has the id of its node.
@@ -53,11 +44,7 @@ func newDriver(t testing.TB, o p4rt.Options) *p4rt.Driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
+	grpctest.CloseAtEnd(t, d)
 	return d
 }
 
@@ -117,7 +104,7 @@ func harness(t testing.TB, batch int) drivertest.Harness {
 		}
 		faults.dev[devices[i].ID] = d
 	}
-	drv := newDriver(t, p4rt.Options{Dial: listen(t, s), BatchSize: batch})
+	drv := newDriver(t, p4rt.Options{Options: grpclink.Options{Dial: listen(t, s)}, BatchSize: batch})
 	return drivertest.Harness{Driver: drv, Devices: devices, Faults: faults}
 }
 

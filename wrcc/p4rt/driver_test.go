@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/driver/drivertest"
+	"fairlane/internal/grpclink"
 	"fairlane/sim/p4dev"
 	"fairlane/wrcc"
 	"fairlane/wrcc/p4rt"
@@ -335,12 +337,12 @@ func TestAnEntryOfASecondWriterIsAConflict(t *testing.T) {
 
 func TestASwitchThatNeverAnswers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, p4dev.Options{}, p4rt.Options{Timeout: time.Millisecond}, grpc.UnaryInterceptor(func(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+	r := newRig(t, p4dev.Options{}, p4rt.Options{Options: grpclink.Options{Timeout: time.Millisecond}}, grpc.UnaryInterceptor(func(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}))
 	_, err := r.drv.Read(t.Context(), r.dev)
-	if !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), "no answer within 1ms") {
+	if !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), "no answer from switches within 1ms") {
 		t.Errorf("error %v, want unreachable after 1ms", err)
 	}
 }
@@ -356,9 +358,42 @@ func TestUnknownDevicesAndBadTargets(t *testing.T) {
 	if _, err := r.drv.Read(t.Context(), ib); !errors.Is(err, driver.ErrInvalid) {
 		t.Errorf("a device of another plane: %v", err)
 	}
-	nowhere := newDriver(t, p4rt.Options{Dial: r.opts.Dial, Target: func(driver.Device) (p4rt.Target, error) { return p4rt.Target{}, errors.New("not in the inventory") }})
+	nowhere := newDriver(t, p4rt.Options{Options: grpclink.Options{Dial: r.opts.Dial}, Target: func(driver.Device) (p4rt.Target, error) { return p4rt.Target{}, errors.New("not in the inventory") }})
 	if _, err := nowhere.Read(t.Context(), r.dev); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "not in the inventory") {
 		t.Errorf("no address: %v", err)
+	}
+}
+
+// TestSwitchesWhoseAddressesAreSwapped has two switches of different ids, which is all that tells them apart.
+func TestSwitchesWhoseAddressesAreSwapped(t *testing.T) {
+	t.Parallel()
+	dial := map[string]func(context.Context, string) (net.Conn, error){}
+	var sims []*p4dev.Device
+	for id, address := range map[uint64]string{1: "of 2", 2: "of 1"} {
+		s := p4dev.NewServer()
+		sim, err := s.Add(id, p4dev.Options{Ports: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sims, dial[address] = append(sims, sim), listen(t, s)
+	}
+	drv := newDriver(t, p4rt.Options{
+		Options: grpclink.Options{Dial: func(ctx context.Context, address string) (net.Conn, error) { return dial[address](ctx, address) }},
+		Target: func(d driver.Device) (p4rt.Target, error) {
+			return p4rt.Target{Address: fmt.Sprint("of ", uint64(d.ID.Node)), DeviceID: uint64(d.ID.Node)}, nil
+		},
+	})
+	for id := range uint64(2) {
+		dev := switchDevice(id+1, "")
+		want := drivertest.Samples(dev, driver.Capabilities{WRCC: &driver.WRCCCapabilities{Ports: 5, Weights: 40, Domains: 5}})[0]
+		if _, err := drv.Apply(t.Context(), dev, want); !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), fmt.Sprintf("no device %d at of %d", id+1, id+1)) {
+			t.Errorf("switch %d: %v", id+1, err)
+		}
+	}
+	for _, sim := range sims {
+		if sim.Writes() != 0 || len(sim.Config().Ports) != 0 {
+			t.Errorf("%d writes, holds %+v", sim.Writes(), sim.Config())
+		}
 	}
 }
 
@@ -366,7 +401,7 @@ func TestClosedDriver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, p4dev.Options{}, p4rt.Options{})
 	want := r.sample(t, 0)
-	drv, err := p4rt.New(p4rt.Options{Target: target, Insecure: true, Dial: r.opts.Dial})
+	drv, err := p4rt.New(p4rt.Options{Options: grpclink.Options{Insecure: true, Dial: r.opts.Dial}, Target: target})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,16 +422,12 @@ func TestClosedDriver(t *testing.T) {
 
 func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
+	plain := grpclink.Options{Insecure: true}
 	for name, o := range map[string]p4rt.Options{
-		"no target":           {Insecure: true},
+		"no target":           {Options: plain},
 		"no security":         {Target: target},
-		"both":                {Target: target, Insecure: true, TLS: clientTLS(t, newAuthority(t))},
-		"timeout below zero":  {Target: target, Insecure: true, Timeout: -1},
-		"timeout of an hour":  {Target: target, Insecure: true, Timeout: time.Hour},
-		"in flight":           {Target: target, Insecure: true, InFlight: p4rt.MaxInFlight + 1},
-		"in flight below 0":   {Target: target, Insecure: true, InFlight: -1},
-		"batch of 2000":       {Target: target, Insecure: true, BatchSize: 2000},
-		"batch below nothing": {Target: target, Insecure: true, BatchSize: -1},
+		"batch of 2000":       {Options: plain, Target: target, BatchSize: 2000},
+		"batch below nothing": {Options: plain, Target: target, BatchSize: -1},
 	} {
 		if d, err := p4rt.New(o); err == nil {
 			t.Errorf("%s: taken", name)
@@ -421,7 +452,7 @@ func TestManySwitchesBehindOneListener(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	drv := newDriver(t, p4rt.Options{Dial: listen(t, s), InFlight: 16})
+	drv := newDriver(t, p4rt.Options{Options: grpclink.Options{Dial: listen(t, s), InFlight: 16}})
 	var wg sync.WaitGroup
 	errs := make([]error, n)
 	for i := range sims {

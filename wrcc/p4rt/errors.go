@@ -2,55 +2,30 @@ package p4rt
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	p4v1 "github.com/p4lang/p4runtime/go/p4/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/clienttls"
+	"fairlane/internal/grpclink"
 )
 
-// classify turns what became of a request into one of the error kinds of package driver. The end of the caller's
-// own context is told as it is.
+// classify turns what became of a request into one of the error kinds of package driver.
 func (s *session) classify(ctx context.Context, what string, err error) error {
-	what = fmt.Sprintf("%s of %s", what, s.dev)
-	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", what, ctx.Err())
-	}
-	st := status.Convert(err)
-	kind := kindOf(st.Code())
-	switch st.Code() {
-	case codes.FailedPrecondition:
-		return fmt.Errorf("%s: %w: no WRCC program is loaded: %s", what, kind, st.Message())
-	case codes.NotFound:
-		return fmt.Errorf("%s: %w: %s at %s", what, kind, st.Message(), s.target.Address)
-	case codes.PermissionDenied:
-		return fmt.Errorf("%s: %w: not the primary: %s", what, kind, st.Message())
-	case codes.DeadlineExceeded:
-		return fmt.Errorf("%s: %w: no answer within %s", what, kind, s.d.o.Timeout)
-	case codes.Unavailable:
-		return fmt.Errorf("%s: %w: %s%s", what, kind, st.Message(), clienttls.Hint(s.d.o.TLS, time.Now()))
-	}
-	return fmt.Errorf("%s: %w: %s: %s", what, kind, st.Code(), st.Message())
+	return s.d.links.Classify(ctx, fmt.Sprintf("%s of %s", what, s.dev), s.target.Address, err, judge)
 }
 
-// kindOf is the error kind of a request that ended with a code.
-func kindOf(c codes.Code) error {
-	switch c {
-	case codes.ResourceExhausted, codes.Aborted:
-		return driver.ErrBusy
-	case codes.FailedPrecondition, codes.Unimplemented:
-		return driver.ErrUnsupported
-	case codes.InvalidArgument, codes.OutOfRange, codes.Unauthenticated:
-		return driver.ErrInvalid
-	case codes.PermissionDenied, codes.AlreadyExists:
-		return driver.ErrConflict
+// judge is what a status says by P4Runtime.
+func judge(st *status.Status) (means string, kind error) {
+	switch st.Code() {
+	case codes.FailedPrecondition:
+		means = "no WRCC program is loaded"
+	case codes.PermissionDenied:
+		means = "not the primary"
 	}
-	return driver.ErrUnreachable // among them NOT_FOUND: the device is not behind its address at present
+	return means, grpclink.KindOf(st.Code())
 }
 
 // updateKind is the error kind of one update of a batch, where codes are about the entry and not the request.
@@ -87,13 +62,4 @@ func updates(err error, n int) []*p4v1.Error {
 		return nil // an error that says that all is well says nothing
 	}
 	return out
-}
-
-// outcome says what is known of a write that ended with err as a whole.
-func outcome(err error) driver.Outcome {
-	switch {
-	case errors.Is(err, driver.ErrBusy), errors.Is(err, driver.ErrInvalid), errors.Is(err, driver.ErrUnsupported), errors.Is(err, driver.ErrConflict):
-		return driver.OutcomeRefused
-	}
-	return driver.OutcomeSent
 }

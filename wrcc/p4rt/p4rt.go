@@ -29,19 +29,16 @@ package p4rt
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/grpclink"
 	"fairlane/subnet/ident"
 )
 
@@ -74,51 +71,32 @@ func (e ElectionID) less(o ElectionID) bool {
 
 // Limits of options, and what stands in for 0.
 const (
-	MaxInFlight  = 65536
 	MaxBatchSize = 1024
-	MaxTimeout   = 5 * time.Minute
 
-	DefaultInFlight  = 64
 	DefaultBatchSize = 128
 	DefaultTimeout   = 5 * time.Second
 )
 
 // Options configure a driver.
 type Options struct {
+	grpclink.Options
+
 	// Target says where a device answers. It is called for each operation and must be safe for concurrent use.
 	Target func(driver.Device) (Target, error)
-	// TLS secures the connections, with a client certificate where devices ask for one. It is required unless Insecure is set.
-	TLS *tls.Config
-	// Insecure sends everything in plain text: for devices on the same machine.
-	Insecure bool
 	// Election is the id to arbitrate with; zero is 0/1.
 	Election ElectionID
 	// Overrule outbids another primary instead of reporting it, for a manager that has made sure, as by a
 	// lease, that it alone may write.
 	Overrule bool
-	// Timeout bounds each request, up to MaxTimeout; 0 is DefaultTimeout. The context of an operation bounds it as well.
-	Timeout time.Duration
-	// InFlight bounds the operations under way over all devices, up to MaxInFlight; 0 is DefaultInFlight. On one
-	// device there is never more than one.
-	InFlight int
 	// BatchSize bounds the updates of one Write, up to MaxBatchSize; 0 is DefaultBatchSize.
 	BatchSize int
-	// Dial opens connections; nil is TCP.
-	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
 // Driver implements driver.Driver for WRCC switches. Close it when it is no longer used.
 type Driver struct {
-	o     Options
-	slots chan struct{}
-	life  context.Context // of the streams, which outlast the operations that open them
-	end   context.CancelFunc
-
-	mu       sync.Mutex
-	closed   bool
-	conns    map[string]*grpc.ClientConn // by address
-	sessions map[ident.PortID]*session
-	streams  sync.WaitGroup
+	o       Options
+	links   *grpclink.Pool[ident.PortID, *session]
+	streams sync.WaitGroup // which outlast the operations that open them
 }
 
 var _ driver.Driver = (*Driver)(nil)
@@ -128,49 +106,30 @@ func New(o Options) (*Driver, error) {
 	switch {
 	case o.Target == nil:
 		return nil, errors.New("no way to find a device's address: want Options.Target")
-	case (o.TLS == nil) != o.Insecure:
-		return nil, errors.New("want either TLS or, for plain text, Insecure")
-	case o.Timeout < 0 || o.Timeout > MaxTimeout:
-		return nil, fmt.Errorf("timeout of a request %s: want up to %s", o.Timeout, MaxTimeout)
-	case o.InFlight < 0 || o.InFlight > MaxInFlight:
-		return nil, fmt.Errorf("operations in flight %d: want up to %d", o.InFlight, MaxInFlight)
 	case o.BatchSize < 0 || o.BatchSize > MaxBatchSize:
 		return nil, fmt.Errorf("updates in a batch %d: want up to %d", o.BatchSize, MaxBatchSize)
 	}
 	if o.Election == (ElectionID{}) {
 		o.Election.Low = 1
 	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.InFlight == 0 {
-		o.InFlight = DefaultInFlight
-	}
 	if o.BatchSize == 0 {
 		o.BatchSize = DefaultBatchSize
 	}
-	d := &Driver{o: o, slots: make(chan struct{}, o.InFlight), conns: map[string]*grpc.ClientConn{}, sessions: map[ident.PortID]*session{}}
-	d.life, d.end = context.WithCancel(context.Background())
-	return d, nil
+	links, err := grpclink.New[ident.PortID, *session](o.Options, DefaultTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return &Driver{o: o, links: links}, nil
 }
 
 // Format prints the driver's kind, whatever the verb: package fmt would otherwise look into keys and certificates.
 func (d *Driver) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "WRCC switch driver") }
 
-// Close gives up every election, closes all connections and waits for the streams to end. Operations that are under way fail.
+// Close gives up every election, closes all connections and waits for operations, which fail, and streams to end.
 func (d *Driver) Close() error {
-	d.mu.Lock()
-	d.closed = true
-	conns := d.conns
-	d.conns = nil
-	d.mu.Unlock()
-	d.end()
-	var errs []error
-	for _, c := range conns {
-		errs = append(errs, c.Close())
-	}
+	err := d.links.Close() // which ends the streams
 	d.streams.Wait()
-	return errors.Join(errs...)
+	return err
 }
 
 // Capabilities asks for the sizes of the program's tables.
@@ -219,7 +178,7 @@ func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Setti
 }
 
 // begin waits for a turn on the device, finds its session and checks its program. release ends the turn.
-func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, release func(), err error) {
+func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, release func(), _ error) {
 	if err := dev.Validate(); err != nil {
 		return nil, nil, errors.Join(driver.ErrInvalid, err)
 	}
@@ -230,66 +189,21 @@ func (d *Driver) begin(ctx context.Context, dev driver.Device) (_ *session, rele
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: address of %s: %w", driver.ErrInvalid, dev, err)
 	}
-	s, err := d.session(dev, t)
+	s, release, err := d.links.Begin(ctx, dev, dev.ID, t.Address, func(s *session, conn *grpc.ClientConn) *session {
+		switch {
+		case s != nil && s.target == t:
+			return s
+		case s != nil: // the device has moved
+			s.hangUp()
+		}
+		return newSession(d, dev, t, conn)
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, c := range []chan struct{}{s.turn, d.slots} {
-		select {
-		case c <- struct{}{}:
-			defer func() {
-				if err != nil {
-					<-c
-				}
-			}()
-		case <-ctx.Done():
-			return nil, nil, fmt.Errorf("%s: %w", dev, ctx.Err())
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", dev, err)
-	}
 	if err := s.check(ctx); err != nil {
+		release()
 		return nil, nil, err
 	}
-	return s, func() { <-d.slots; <-s.turn }, nil
-}
-
-// session returns the device's session; a device that has moved gets a new one.
-func (d *Driver) session(dev driver.Device, t Target) (*session, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, fmt.Errorf("%w: %s: the driver is closed", driver.ErrUnreachable, dev)
-	}
-	if s := d.sessions[dev.ID]; s != nil {
-		if s.target == t {
-			return s, nil
-		}
-		s.hangUp()
-	}
-	conn := d.conns[t.Address]
-	if conn == nil {
-		var err error
-		if conn, err = d.dial(t.Address); err != nil {
-			return nil, fmt.Errorf("%w: address %q of %s: %w", driver.ErrInvalid, t.Address, dev, err)
-		}
-		d.conns[t.Address] = conn
-	}
-	s := newSession(d, dev, t, conn)
-	d.sessions[dev.ID] = s
-	return s, nil
-}
-
-func (d *Driver) dial(address string) (*grpc.ClientConn, error) {
-	creds := insecure.NewCredentials()
-	if d.o.TLS != nil {
-		creds = credentials.NewTLS(d.o.TLS)
-	}
-	// No name service, no proxy: an address is where the device is.
-	opts := []grpc.DialOption{grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithNoProxy(), grpc.WithDisableServiceConfig()}
-	if d.o.Dial != nil {
-		opts = append(opts, grpc.WithContextDialer(d.o.Dial))
-	}
-	return grpc.NewClient("passthrough:///"+address, opts...)
+	return s, release, nil
 }

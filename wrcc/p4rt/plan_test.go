@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/grpclink"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
@@ -98,7 +99,7 @@ func TestAPlanReachesTheSwitches(t *testing.T) {
 		sims[n.GUID] = sim
 		devices = append(devices, driver.Device{Plane: driver.PlaneWRCC, ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: subnet.KindSwitch, Ports: ports})
 	}
-	drv := newDriver(t, p4rt.Options{Dial: listen(t, s)})
+	drv := newDriver(t, p4rt.Options{Options: grpclink.Options{Dial: listen(t, s)}})
 	errs := make([]error, len(devices))
 	var wg sync.WaitGroup
 	for i, d := range devices {

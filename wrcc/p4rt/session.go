@@ -14,13 +14,12 @@ import (
 	"fairlane/wrcc/p4info"
 )
 
-// session is what the driver knows of one device. All but target and turn belong to whoever has the turn.
+// session is what the driver knows of one device. It belongs to whoever has the turn on it.
 type session struct {
 	d      *Driver
 	dev    driver.Device
 	target Target
 	client p4v1.P4RuntimeClient
-	turn   chan struct{} // one operation at a time
 
 	cookie   *uint64 // of the program that features are of; nil before the first
 	features p4info.Features
@@ -33,12 +32,7 @@ type session struct {
 }
 
 func newSession(d *Driver, dev driver.Device, t Target, conn *grpc.ClientConn) *session {
-	return &session{d: d, dev: dev, target: t, client: p4v1.NewP4RuntimeClient(conn), turn: make(chan struct{}, 1), election: d.o.Election}
-}
-
-// request bounds one request.
-func (s *session) request(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, s.d.o.Timeout)
+	return &session{d: d, dev: dev, target: t, client: p4v1.NewP4RuntimeClient(conn), election: d.o.Election}
 }
 
 // check makes sure that the device runs a program with our tables, and learns what else it has.
@@ -69,7 +63,7 @@ func (s *session) check(ctx context.Context) error {
 }
 
 func (s *session) pipeline(ctx context.Context, ask p4v1.GetForwardingPipelineConfigRequest_ResponseType) (*p4v1.ForwardingPipelineConfig, error) {
-	rctx, cancel := s.request(ctx)
+	rctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
 	r, err := s.client.GetForwardingPipelineConfig(rctx, &p4v1.GetForwardingPipelineConfigRequest{DeviceId: s.target.DeviceID, ResponseType: ask})
 	if err != nil {
@@ -80,7 +74,7 @@ func (s *session) pipeline(ctx context.Context, ask p4v1.GetForwardingPipelineCo
 
 // entities reads everything that the request's entities mean, at most as many as given.
 func (s *session) entities(ctx context.Context, what string, most int, ask ...*p4v1.Entity) ([]*p4v1.Entity, error) {
-	rctx, cancel := s.request(ctx)
+	rctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
 	answers, err := s.client.Read(rctx, &p4v1.ReadRequest{DeviceId: s.target.DeviceID, Entities: ask})
 	if err != nil {

@@ -48,7 +48,7 @@ const maxElections = 4
 // becomePrimary returns once the device says that we are the primary. What it said before may be out of date, so another primary
 // is believed in only when it is there in every round.
 func (s *session) becomePrimary(ctx context.Context) error {
-	rctx, cancel := s.request(ctx)
+	rctx, cancel := s.d.links.Request(ctx)
 	defer cancel()
 	var highest ElectionID
 	for range maxElections {
@@ -87,7 +87,7 @@ func (s *session) arbitrate(ctx context.Context) (*stream, error) {
 			return s.stream, err
 		}
 	}
-	if err := s.openStream(); err != nil {
+	if err := s.openStream(ctx); err != nil {
 		return nil, err
 	}
 	return s.stream, s.ask(ctx)
@@ -107,14 +107,9 @@ func (s *session) ask(ctx context.Context) error {
 	return st.await(ctx, func() bool { return st.state != unknown })
 }
 
-// openStream opens a stream that lasts until it breaks or the driver is closed.
-func (s *session) openStream() error {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	if s.d.closed {
-		return status.Error(codes.Unavailable, "the driver is closed")
-	}
-	ctx, cancel := context.WithCancel(s.d.life)
+// openStream opens a stream that outlasts the operation: until it breaks, the device moves or the driver is closed.
+func (s *session) openStream(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	client, err := s.client.StreamChannel(ctx)
 	if err != nil {
 		cancel()

@@ -167,7 +167,11 @@ func beyondFake(d driver.Device, want driver.Settings) error {
 func nicParts(w *driver.NICState) []part {
 	put := func(n int) func(*driver.Settings) {
 		return func(s *driver.Settings) {
-			for _, p := range w.Params[:n] {
+			wanted := w.Params[:n]
+			if n == len(w.Params) {
+				wanted = slices.Concat(wanted, w.Cleared(s.NIC))
+			}
+			for _, p := range wanted {
 				i := slices.IndexFunc(s.NIC.Params, func(q driver.NICParam) bool { return q.Name == p.Name && q.Index == p.Index })
 				if i < 0 {
 					s.NIC.Params = append(s.NIC.Params, p)

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/yamltree"
 )
 
 // Read reads the documents of a file; name is the file's, for messages. The error joins up to fifty *Fault.
@@ -25,39 +26,24 @@ func Read(name string, r io.Reader) ([]Resource, error) {
 		return nil, joined(d.faults)
 	}
 	var out []Resource
-	for dec := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var doc yaml.Node
-		err := dec.Decode(&doc)
-		if errors.Is(err, io.EOF) {
+	for n, err := range yamltree.Documents(text) {
+		var bad *yamltree.SyntaxError
+		if errors.As(err, &bad) {
+			d.fault(bad.Line, "", "found "+quote(bad.Text)+"; want valid YAML")
 			break
 		}
 		if err != nil {
-			d.syntax(err)
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		if a := yamltree.FirstAlias(n); a != nil {
+			d.fault(a.Line, "", "found the anchor or alias "+quote(a.Anchor+a.Value)+"; want values written out")
 			break
 		}
-		if n := firstAlias(&doc); n != nil {
-			d.fault(n.Line, "", "found the anchor or alias "+quote(n.Anchor+n.Value)+"; want values written out")
-			break
-		}
-		if len(doc.Content) == 1 && !empty(doc.Content[0]) {
-			out = append(out, d.resource(doc.Content[0])...)
+		if !yamltree.IsNull(n) {
+			out = append(out, d.resource(n)...)
 		}
 	}
 	return out, joined(d.faults)
-}
-
-func empty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-func firstAlias(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return n
-	}
-	for _, c := range n.Content {
-		if a := firstAlias(c); a != nil {
-			return a
-		}
-	}
-	return nil
 }
 
 // decoder notes what is wrong with a file.
@@ -68,18 +54,6 @@ type decoder struct {
 
 func (d *decoder) fault(line int, field, text string) {
 	d.faults = append(d.faults, &Fault{Place{d.file, line}, field, text})
-}
-
-// syntax gives the YAML library's errors the form of ours; they carry "yaml: line N: ...".
-func (d *decoder) syntax(err error) {
-	text, line := strings.TrimPrefix(err.Error(), "yaml: "), 0
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
-		if num, msg, ok := strings.Cut(rest, ": "); ok {
-			line, _ = strconv.Atoi(num)
-			text = msg
-		}
-	}
-	d.fault(line, "", "found "+quote(text)+"; want valid YAML")
 }
 
 // resource reads one document; none when it has a fault.
@@ -184,7 +158,7 @@ func (d *decoder) value(n *yaml.Node, to any, field string) {
 
 // scalar returns a scalar's text; false, with a fault, when there is none.
 func (d *decoder) scalar(n *yaml.Node, field, want string) (string, bool) {
-	if n.Kind != yaml.ScalarNode || empty(n) {
+	if n.Kind != yaml.ScalarNode || yamltree.IsNull(n) {
 		d.fault(n.Line, field, "found "+describe(n)+"; want "+want)
 		return "", false
 	}
@@ -192,7 +166,7 @@ func (d *decoder) scalar(n *yaml.Node, field, want string) (string, bool) {
 }
 
 func (d *decoder) items(n *yaml.Node, v reflect.Value, field string) {
-	if empty(n) {
+	if yamltree.IsNull(n) {
 		return
 	}
 	if n.Kind != yaml.SequenceNode {
@@ -219,27 +193,20 @@ func (d *decoder) fields(n *yaml.Node, v reflect.Value, field string) {
 	if field != "" {
 		prefix += "."
 	}
-	lines := make([]int, len(keys))
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k := n.Content[i]
-		at := -1
-		for j, key := range keys {
-			if k.Kind == yaml.ScalarNode && k.Value == key {
-				at = j
-			}
-		}
-		switch {
-		case at < 0:
-			d.fault(k.Line, field, "unknown key "+quote(k.Value)+"; want "+words(keys))
-		case lines[at] > 0:
-			d.fault(k.Line, prefix+k.Value, fmt.Sprintf("was given in line %d already; want it once", lines[at]))
+	given := make([]bool, len(keys))
+	for e := range yamltree.Entries(n, keys) {
+		switch name := prefix + e.Key.Value; {
+		case e.Index < 0:
+			d.fault(e.Key.Line, field, "unknown key "+quote(e.Key.Value)+"; want "+words(keys))
+		case e.Earlier > 0:
+			d.fault(e.Key.Line, name, fmt.Sprintf("was given in line %d already; want it once", e.Earlier))
 		default:
-			lines[at] = k.Line
-			d.value(n.Content[i+1], v.Field(at).Addr().Interface(), prefix+k.Value)
+			given[e.Index] = true
+			d.value(e.Value, v.Field(e.Index).Addr().Interface(), name)
 		}
 	}
 	for i, key := range keys {
-		if lines[i] == 0 && v.Type().Field(i).Tag.Get("want") != "" {
+		if !given[i] && v.Type().Field(i).Tag.Get("want") != "" {
 			d.fault(n.Line, prefix+key, "missing")
 		}
 	}
@@ -251,7 +218,7 @@ func describe(n *yaml.Node) string {
 		return "keys"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
-	case empty(n):
+	case yamltree.IsNull(n):
 		return "nothing"
 	}
 	return quote(n.Value)

@@ -241,11 +241,14 @@ func (d *Devices) Open(context.Context, control.Target, []driver.Device) (engine
 // willing has every placement in force.
 type willing struct{}
 
+// Check implements reconcile.Placer.
+func (willing) Check(context.Context, *policy.Plan) error { return nil }
+
 // Place implements reconcile.Placer.
-func (willing) Place(context.Context, []policy.Placement) error { return nil }
+func (willing) Place(context.Context, *policy.Plan, *policy.Plan, bool) error { return nil }
 
 // Verify implements reconcile.Placer.
-func (willing) Verify(context.Context, []policy.Placement) error { return nil }
+func (willing) Verify(context.Context, *policy.Plan) error { return nil }
 
 // memory is a driver of devices that hold what was written to them.
 type memory struct{ d *Devices }

@@ -30,23 +30,25 @@ type view struct {
 // act is what follows from a view.
 type act int
 
-// Acts. Those from actPlace on take time and are done outside of a transaction.
+// Acts. Those from actCheck on take time and are done outside of a transaction.
 const (
 	actWait    act = iota // nothing to do until something changes
 	actPush               // enter pushing
+	actSettle             // enter placing, after the waves
 	actOpen               // open the next wave, or the ready shards of the open one again
 	actConfirm            // enter confirming
-	actUndo               // enter undoing
-	actUnplan             // enter unplacing
+	actUndo               // enter unplacing, from where undoing follows
+	actUnwind             // enter undoing
 	actEnd                // end the rollout
 
+	actCheck   // ask whether the placements could be brought about
 	actPlace   // bring the placements about and verify them
 	actGate    // ask the health gates about the open wave
 	actUnplace // return the placements
 )
 
 // slow reports whether an act is done outside of a transaction.
-func (a act) slow() bool { return a >= actPlace }
+func (a act) slow() bool { return a >= actCheck }
 
 // decision is an act with what it needs.
 type decision struct {
@@ -82,23 +84,38 @@ func decide(v view) decision {
 		if (v.ro.Placed == control.PlacedUnverified || v.ro.Placed == control.PlacedVerified) && v.ro.Prior != "" {
 			return decision{act: actUnplace}
 		}
-		return undoneEnd(v)
+		return decision{act: actUnwind}
 	}
 	return decision{}
 }
 
+// Settings come before the placements that need them: a tenant's traffic never uses a service level that the ports on its
+// way do not know yet. What it used before is held over by reconcile.HoldOver, and taken back by a rollout of its own. On the
+// way back placements are returned first. A rollout of the plan whose placements are in force anyway has nothing to move:
+// it places first, which takes away what the subnet manager still has beyond the plan, and then the settings for that.
+
 func placing(v view) decision {
-	if !slices.Contains(v.ro.Stages, control.StagePlacement) || v.ro.Placed == control.PlacedVerified {
+	switch {
+	case toPlace(v) && (v.ro.Prior == v.ro.Plan || pushed(v)):
+		return decision{act: actPlace}
+	case toPlace(v): // before any device is written for nothing
+		return decision{act: actCheck}
+	case !pushed(v):
 		return decision{act: actPush}
 	}
-	return decision{act: actPlace}
+	return settled(v)
 }
 
+// toPlace reports whether placements are still to be brought about.
+func toPlace(v view) bool {
+	return slices.Contains(v.ro.Stages, control.StagePlacement) && v.ro.Placed != control.PlacedVerified
+}
+
+// pushed reports whether every wave went through.
+func pushed(v view) bool { return v.ro.Wave+1 >= v.ro.Waves && v.ready == 0 }
+
 func pushing(v view) decision {
-	switch {
-	case v.ro.Waves == 0:
-		return written(v)
-	case v.ro.Wave < 0:
+	if v.ro.Waves > 0 && v.ro.Wave < 0 {
 		return decision{act: actOpen, wave: 0}
 	}
 	if over := overBudget(v); over != "" {
@@ -107,10 +124,20 @@ func pushing(v view) decision {
 	switch {
 	case v.ready > 0:
 		return decision{act: actOpen, wave: v.ro.Wave}
+	case pushed(v) && toPlace(v):
+		return decision{act: actSettle}
+	case pushed(v):
+		return settled(v)
 	case v.ro.Gated < v.ro.Wave && gated(v):
 		return decision{act: actGate}
-	case v.ro.Wave+1 < v.ro.Waves:
-		return decision{act: actOpen, wave: v.ro.Wave + 1}
+	}
+	return decision{act: actOpen, wave: v.ro.Wave + 1}
+}
+
+// settled follows when every wave went through and placements are as they will be: the gate of the last wave judges both.
+func settled(v view) decision {
+	if v.ro.Gated < v.ro.Wave && gated(v) {
+		return decision{act: actGate}
 	}
 	return written(v)
 }
@@ -138,7 +165,7 @@ func overBudget(v view) string {
 		v.ro.Wave+1, v.ro.Waves, kind, v.tally.Failed, v.ro.Options.FailureBudget, strings.Join(v.faults, "; "))
 }
 
-// written follows when every wave went through.
+// written follows when all is done and was judged.
 func written(v view) decision {
 	if v.ro.Options.ConfirmWindow > 0 && !v.ro.Confirmed {
 		return decision{act: actConfirm}
@@ -167,7 +194,7 @@ func undoing(v view) decision {
 	case v.lower >= 0:
 		return decision{act: actOpen, wave: v.lower}
 	}
-	return decision{act: actUnplan}
+	return undoneEnd(v)
 }
 
 // pushedEnd ends a rollout whose waves all went through. It claims no more than the rows do.

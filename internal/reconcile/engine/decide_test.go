@@ -16,10 +16,12 @@ func after(from control.Phase, a act) control.Phase {
 		return control.PhasePushing
 	case actConfirm:
 		return control.PhaseConfirming
+	case actSettle:
+		return control.PhasePlacing
 	case actUndo:
-		return control.PhaseUndoing
-	case actUnplan:
 		return control.PhaseUnplacing
+	case actUnwind:
+		return control.PhaseUndoing
 	case actEnd:
 		return control.PhaseEnded
 	}
@@ -30,14 +32,14 @@ func after(from control.Phase, a act) control.Phase {
 func moves(from control.Phase) []control.Phase {
 	switch from {
 	case control.PhasePlacing:
-		return []control.Phase{control.PhasePushing, control.PhaseUndoing, control.PhaseEnded}
+		return []control.Phase{control.PhasePushing, control.PhaseConfirming, control.PhaseUnplacing, control.PhaseEnded}
 	case control.PhasePushing:
-		return []control.Phase{control.PhaseConfirming, control.PhaseUndoing, control.PhaseEnded}
+		return []control.Phase{control.PhasePlacing, control.PhaseConfirming, control.PhaseUnplacing, control.PhaseEnded}
 	case control.PhaseConfirming:
-		return []control.Phase{control.PhaseUndoing, control.PhaseEnded}
-	case control.PhaseUndoing:
-		return []control.Phase{control.PhaseUnplacing}
+		return []control.Phase{control.PhaseUnplacing, control.PhaseEnded}
 	case control.PhaseUnplacing:
+		return []control.Phase{control.PhaseUndoing}
+	case control.PhaseUndoing:
 		return []control.Phase{control.PhaseEnded}
 	}
 	return nil
@@ -52,16 +54,17 @@ func each(f func(view)) {
 	}{{"in-sync", true}, {"in-sync", false}, {"pending", false}, {"failed", true}, {"failed", false}, {"rolled-back", false}}
 	for _, phase := range []control.Phase{control.PhasePlacing, control.PhasePushing, control.PhaseConfirming, control.PhaseUndoing, control.PhaseUnplacing, control.PhaseEnded} {
 		for _, wish := range []control.Wish{control.WishRun, control.WishPause, control.WishCancel, control.WishUndo} {
-			for bits := range 1 << 9 {
+			for bits := range 1 << 11 {
 				bit := func(n int) int { return bits >> n & 1 }
 				for _, a := range states {
 					for _, b := range states {
 						v := view{now: now, busy: bit(0), ready: bit(1), lower: bit(2) - 1, faults: []string{"x"}}
 						v.ro = control.Rollout{ID: 1, Phase: phase, Wish: wish, WishActor: "ada", Waves: 2, Wave: bit(3), Gated: bit(4) - 1, Stages: []control.Stage{control.StagePlacement, control.StageSettings},
 							Confirmed: bit(5) == 1, ConfirmBy: now.Add(time.Duration(bit(6)*2-1) * time.Second), Reason: "why"}
-						v.ro.Placed = []control.Placed{control.PlacedVerified, control.PlacedUnverified}[bit(7)]
+						v.ro.Plan = "q"
+						v.ro.Placed = []control.Placed{control.PlacedVerified, control.PlacedUnverified, control.PlacedNone, control.PlacedNone}[bit(7)+2*bit(9)]
 						if bit(8) == 1 {
-							v.ro.Prior = "p"
+							v.ro.Prior = []string{"p", "q"}[bit(10)]
 							v.ro.Options = control.RolloutOptions{ConfirmWindow: time.Minute, MinUtilisation: 0.5, FailureBudget: 1, CanaryWaves: []int{0}}
 						}
 						v.tally.Add(a.state, a.touched, 1)
@@ -103,6 +106,17 @@ func TestEveryDecisionKeepsThePromises(t *testing.T) {
 		}
 		if d.act == actOpen && undone && d.wave > v.ro.Wave {
 			fault(v, d, "undoing goes forward")
+		}
+		written := v.ro.Wave+1 == v.ro.Waves && v.ready == 0
+		switch same := v.ro.Prior == v.ro.Plan; {
+		case d.act == actPlace && !same && !written:
+			fault(v, d, "traffic is moved onto service levels before all ports know them")
+		case d.act == actCheck && same, d.act == actPush && v.ro.Placed != control.PlacedVerified:
+			fault(v, d, "devices are written before anybody asked for the placements")
+		case d.act == actOpen && undone && v.ro.Placed == control.PlacedVerified && v.ro.Prior != "" && v.ro.Phase == control.PhaseUnplacing:
+			fault(v, d, "devices are undone while traffic still uses what they lose")
+		case d.act == actGate && written && v.ro.Phase != control.PhaseConfirming && v.ro.Placed != control.PlacedVerified:
+			fault(v, d, "shares are judged before the traffic was moved")
 		}
 		if d.act != actEnd {
 			return

@@ -193,7 +193,7 @@ func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, err
 	}
 	list, err := reconcile.Desired(t.Plan, t.Topology)
 	if err != nil {
-		return cachedPlan{}, err
+		return cachedPlan{}, &unfitError{err}
 	}
 	c := cachedPlan{fabric: fabric, plan: plan, target: t, want: make(map[ident.PortID]reconcile.Target, len(list))}
 	for _, x := range list {
@@ -208,6 +208,38 @@ func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, err
 	}
 	e.plans = append(e.plans, c)
 	return c, nil
+}
+
+// unfitError is a plan that does not fit the fabric any more.
+type unfitError struct{ error }
+
+// Unwrap returns why.
+func (e *unfitError) Unwrap() error { return e.error }
+
+// outlived reports that a plan of earlier is not there any more, or does not fit the fabric any more.
+func outlived(err error) bool {
+	var unfit *unfitError
+	return errors.As(err, &unfit) || errors.Is(err, control.ErrNotFound)
+}
+
+// holdOver returns what makes of a device's settings those that it has while a rollout moves traffic. A plan before that
+// does not fit the fabric any more has nothing to hold traffic to.
+func (e *Engine) holdOver(ctx context.Context, ro control.Rollout, next cachedPlan) (func(ident.PortID, driver.Settings) driver.Settings, error) {
+	none := func(_ ident.PortID, want driver.Settings) driver.Settings { return want }
+	if !ro.Moves() {
+		return none, nil
+	}
+	before, err := e.plan(ctx, ro.Fabric, ro.Prior)
+	switch {
+	case outlived(err):
+		return none, nil
+	case err != nil:
+		return nil, err
+	}
+	moving := reconcile.Moving(before.target.Plan, next.target.Plan)
+	return func(id ident.PortID, want driver.Settings) driver.Settings {
+		return reconcile.HoldOver(want, before.want[id].Want, moving[id])
+	}, nil
 }
 
 // cached returns a plan that was used lately, and notes that it was used again.

@@ -150,13 +150,21 @@ func (c *claim) items(ctx context.Context) (_ []reconcile.Item, err error) {
 	if c.plan, err = c.e.plan(ctx, c.ro.Fabric, c.ro.Plan); err != nil {
 		return nil, err
 	}
+	hold, err := c.e.holdOver(ctx, c.ro, c.plan)
+	if err != nil {
+		return nil, err
+	}
 	items := make([]reconcile.Item, len(c.rows))
 	for i := range c.rows {
 		row := &c.rows[i]
 		want, ok := c.plan.want[row.Device.ID]
+		if !ok { // the plan before had it
+			want.Want, ok = reconcile.Gone(row.Device)
+		}
 		if !ok {
 			return nil, fmt.Errorf("device %s of rollout %d is not in plan %.12s", row.Device, c.ro.ID, c.ro.Plan)
 		}
+		want.Want = hold(row.Device.ID, want.Want)
 		items[i] = reconcile.Item{
 			Target:  reconcile.Target{Device: row.Device, Want: want.Want},
 			Before:  row.Before,

@@ -56,18 +56,45 @@ func lab(t testing.TB) control.Target {
 	return control.Target{Fabric: control.Fabric{Name: "lab"}, Topology: f, Plan: p}
 }
 
+// earlier is a target whose plan had every tenant on another service level, seven up.
+func earlier(t control.Target) control.Target {
+	p := *t.Plan
+	p.Name = strings.Repeat("e", 64)
+	p.Placements = slices.Clone(p.Placements)
+	for i := range p.Placements {
+		p.Placements[i].SL += 7
+	}
+	p.CAs = slices.Clone(p.CAs)
+	for i := range p.CAs {
+		s := &p.CAs[i].Settings
+		for sl := range s.SLs {
+			s.SLs[sl].Timer += 100 * uint16(sl+1)
+		}
+	}
+	t.Plan = &p
+	return t
+}
+
 // newWorld makes a world with one rollout that has just been started.
 func newWorld(t testing.TB, target control.Target, seed uint64) *world {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0x66616972))
 	w := &world{rng: rng, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), db: newState(), plan: target,
-		devices: map[ident.PortID]*box{}, running: map[control.Job]bool{}, counts: map[string]int{}}
+		devices: map[ident.PortID]*box{}, earlier: map[ident.PortID]driver.Settings{}, wanted: map[ident.PortID]driver.Settings{}, running: map[control.Job]bool{}, counts: map[string]int{}}
 	pick := func(most int) int { return rng.IntN(most + 1) }
 	w.o = outlook{
 		loseCommit: pick(20), outage: pick(2), crash: pick(5), stop: pick(2), reboot: pick(5), operator: pick(2),
 		loseRequest: pick(60), loseReply: pick(80), partial: pick(60), slow: pick(60), clampDevice: pick(60), double: pick(60),
 	}
 	w.steady = rng.IntN(2) == 0
+	w.prior = earlier(target)
+	was, err := reconcile.Desired(w.prior.Plan, w.prior.Topology)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range was {
+		w.earlier[x.Device.ID] = x.Want
+	}
 	list, err := reconcile.Desired(target.Plan, target.Topology)
 	if err != nil {
 		t.Fatal(err)
@@ -111,9 +138,7 @@ func (w *world) begin(list []reconcile.Target, o control.RolloutOptions, dirty m
 	w.id++
 	ro := control.Rollout{ID: w.id, Fabric: "lab", Plan: w.plan.Plan.Name, State: control.RolloutRunning, Revision: 1, Phase: control.PhasePlacing,
 		Wish: control.WishRun, Wave: -1, Waves: len(steps), Placed: control.PlacedNone, Gated: -1, Stages: []control.Stage{control.StagePlacement, control.StageSettings}}
-	if w.rng.IntN(2) == 0 {
-		ro.Prior = w.plan.Plan.Name
-	}
+	ro.Prior = []string{"", w.plan.Plan.Name, w.prior.Plan.Name}[w.rng.IntN(3)]
 	w.db.devices[w.id] = map[ident.PortID]control.RolloutDevice{}
 	for i, s := range steps {
 		if s.Canary {
@@ -131,6 +156,10 @@ func (w *world) begin(list []reconcile.Target, o control.RolloutOptions, dirty m
 	}
 	ro.Options = o
 	w.db.rollouts[w.id] = ro
+	for i := range list {
+		w.wanted[list[i].Device.ID] = list[i].Want
+	}
+	w.after(ro.Prior)
 	w.db.jobs = append(slices.Clone(w.db.jobs), control.Job{Kind: control.JobStep, Rollout: w.id, Revision: 1})
 	return nil
 }

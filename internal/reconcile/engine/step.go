@@ -181,7 +181,7 @@ func (e *Engine) view(ctx context.Context, r control.Repos, ro control.Rollout) 
 			v.faults = append(v.faults, d.Device.Name+": "+d.Error)
 		}
 	}
-	if ro.Phase == control.PhaseUnplacing {
+	if undo {
 		f, err := r.Fabric(ctx, ro.Fabric)
 		if err != nil {
 			return v, err
@@ -215,11 +215,14 @@ func (s *step) apply(ctx context.Context, r control.Repos, ro control.Rollout, d
 		ro.Phase, ro.ConfirmBy = control.PhaseConfirming, e.d.Clock.Now().UTC().Add(ro.Options.ConfirmWindow)
 		return ro, r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.confirming",
 			fmt.Sprintf("all devices are read back; without confirmation rollout %d is undone in %s", ro.ID, ro.Options.ConfirmWindow))})
+	case actSettle:
+		ro.Phase = control.PhasePlacing
+		return ro, nil
 	case actUndo:
-		ro.Phase, ro.Reason, ro.Wave = control.PhaseUndoing, d.reason, ro.Waves
+		ro.Phase, ro.Reason, ro.Wave = control.PhaseUnplacing, d.reason, ro.Waves
 		return ro, r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", "rolling back: "+d.reason)})
-	case actUnplan:
-		ro.Phase = control.PhaseUnplacing
+	case actUnwind:
+		ro.Phase = control.PhaseUndoing
 		return ro, nil
 	case actEnd:
 		return e.end(ctx, r, ro, d)
@@ -340,17 +343,31 @@ func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*
 		return e.broken(ctx, ro, err)
 	}
 	switch a {
+	case actCheck:
+		why, err := e.persist(ctx, ro, c.target, func(p reconcile.Placer) error { return p.Check(ctx, c.target.Plan) })
+		if err != nil {
+			return nil, err
+		}
+		return func(ro *control.Rollout) {
+			if ro.Phase = control.PhasePushing; why != nil {
+				undo(ro, why.Error())
+			}
+		}, nil
 	case actPlace:
 		if err := e.say(ctx, ro, placingText(c.target.Plan)); err != nil {
 			return nil, err
 		}
-		return e.place(ctx, ro, c.target, c.target.Plan.Placements, control.PlacedVerified, "placements are in force")
+		before, err := e.before(ctx, ro)
+		if err != nil {
+			return nil, err
+		}
+		return e.place(ctx, ro, c.target, c.target.Plan, before, control.PlacedVerified, "placements are in force")
 	case actUnplace:
 		prior, err := e.d.Targets(ctx, ro.Fabric, ro.Prior)
 		if err != nil {
 			return e.broken(ctx, ro, fmt.Errorf("return placements: %w", err))
 		}
-		return e.place(ctx, ro, c.target, prior.Plan.Placements, control.PlacedRestored, "placements are as before")
+		return e.place(ctx, ro, c.target, prior.Plan, c.target.Plan, control.PlacedRestored, "placements are as before")
 	case actGate:
 		return e.gate(ctx, c.target, ro)
 	}
@@ -386,13 +403,13 @@ func (e *Engine) gate(ctx context.Context, t control.Target, ro control.Rollout)
 	}, nil
 }
 
-// undo enters the phase of undoing.
+// undo begins the way back.
 func undo(ro *control.Rollout, reason string) {
 	if ro.Undoing() {
 		ro.Reason += "; " + reason
 		return
 	}
-	ro.Phase, ro.Reason, ro.Wave = control.PhaseUndoing, oneLine(reason), ro.Waves
+	ro.Phase, ro.Reason, ro.Wave = control.PhaseUnplacing, oneLine(reason), ro.Waves
 }
 
 // broken ends the way forward of a rollout whose plan cannot be used. It stops where it is when the cause may pass.
@@ -415,25 +432,38 @@ func (e *Engine) say(ctx context.Context, ro control.Rollout, message string) er
 	})
 }
 
-// place brings placements about, verifies them, and tries again with growing pauses.
-func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target, ps []policy.Placement, to control.Placed, message string) (func(*control.Rollout), error) {
-	o, err := deviceOptions(ro.Options).WithDefaults()
+// before is the plan whose placements a rollout finds in force, nil when it is not known or not there any more.
+func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, error) {
+	if ro.Prior == "" {
+		return nil, nil
+	}
+	t, err := e.d.Targets(ctx, ro.Fabric, ro.Prior)
 	if err != nil {
+		if outlived(err) {
+			err = nil
+		}
 		return nil, err
 	}
-	var why error
-	for i := range o.Attempts {
-		if i > 0 {
-			if err := e.d.Clock.Sleep(ctx, o.Pause(i)); err != nil {
-				return nil, err
-			}
+	return t.Plan, nil
+}
+
+// place brings the placements of a plan about and verifies them.
+func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target, p, before *policy.Plan, to control.Placed, message string) (func(*control.Rollout), error) {
+	clear := ro.Prior == ro.Plan
+	why, err := e.persist(ctx, ro, t, func(placer reconcile.Placer) error {
+		if err := placer.Place(ctx, p, before, clear); err != nil {
+			return fmt.Errorf("place: %w", err)
 		}
-		if why = e.placeOnce(ctx, t, ps); why == nil {
-			return func(ro *control.Rollout) { ro.Placed = to }, e.say(ctx, ro, message)
+		if err := placer.Verify(ctx, p); err != nil {
+			return fmt.Errorf("verify placement: %w", err)
 		}
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case why == nil:
+		return func(ro *control.Rollout) { ro.Placed = to }, e.say(ctx, ro, message)
 	}
 	return func(ro *control.Rollout) {
 		if ro.Placed = control.PlacedUnverified; to == control.PlacedRestored {
@@ -445,22 +475,39 @@ func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target
 	}, nil
 }
 
-func (e *Engine) placeOnce(ctx context.Context, t control.Target, ps []policy.Placement) error {
+// persist asks the placer of a fabric, and tries again with growing pauses. why is the reason of the last failure; err is
+// that of being stopped.
+func (e *Engine) persist(ctx context.Context, ro control.Rollout, t control.Target, ask func(reconcile.Placer) error) (why, err error) {
+	o, err := deviceOptions(ro.Options).WithDefaults()
+	if err != nil {
+		return nil, err
+	}
+	for i := range o.Attempts {
+		if i > 0 {
+			if err := e.d.Clock.Sleep(ctx, o.Pause(i)); err != nil {
+				return nil, err
+			}
+		}
+		if why = e.askPlacer(ctx, t, ask); why == nil {
+			return nil, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return why, nil
+}
+
+func (e *Engine) askPlacer(ctx context.Context, t control.Target, ask func(reconcile.Placer) error) error {
 	s, err := e.d.Opener.Open(ctx, t, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }() // the slot is gone either way
-	if s.Placer == nil || len(ps) == 0 {
+	if s.Placer == nil {
 		return nil
 	}
-	if err := s.Placer.Place(ctx, ps); err != nil {
-		return fmt.Errorf("place: %w", err)
-	}
-	if err := s.Placer.Verify(ctx, ps); err != nil {
-		return fmt.Errorf("verify placement: %w", err)
-	}
-	return nil
+	return ask(s.Placer)
 }
 
 // deviceOptions are a rollout's options as the work on devices takes them.

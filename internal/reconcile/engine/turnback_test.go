@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"fairlane/internal/control"
-	"fairlane/policy"
+	"fairlane/internal/reconcile"
 	"fairlane/subnet"
 )
 
@@ -102,28 +102,47 @@ func TestAFailedCanaryIsNamed(t *testing.T) {
 	}
 }
 
-func TestPlacementsComeFirstAndAreVerified(t *testing.T) {
+// after makes the rollout one that finds the placements of a plan in force.
+func (w *world) after(prior string) {
+	ro := w.db.rollouts[w.id]
+	ro.Prior = prior
+	w.db.rollouts[w.id] = ro
+	moving := reconcile.Moving(w.prior.Plan, w.plan.Plan)
+	for id, b := range w.devices {
+		if b.want = w.wanted[id]; ro.Moves() {
+			b.want = reconcile.HoldOver(b.want, w.earlier[id], moving[id])
+		}
+	}
+}
+
+func TestPlacementsComeAfterTheSettingsThatTheyNeed(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for name, c := range map[string]struct {
-		lazy   int
-		deaf   bool
-		state  control.RolloutState
-		placed control.Placed
+		lazy          int
+		deaf, refuses bool
+		state         control.RolloutState
+		placed        control.Placed
 	}{
-		"at once":                   {0, false, control.RolloutSucceeded, control.PlacedVerified},
-		"at the second try":         {1, false, control.RolloutSucceeded, control.PlacedVerified},
-		"asked for, never in force": {0, true, control.RolloutFailed, control.PlacedUnverified},
+		"at once":                   {0, false, false, control.RolloutSucceeded, control.PlacedVerified},
+		"at the second try":         {1, false, false, control.RolloutSucceeded, control.PlacedVerified},
+		"asked for, never in force": {0, true, false, control.RolloutFailed, control.PlacedUnverified},
+		"known to be refused":       {0, false, true, control.RolloutRolledBack, control.PlacedNone},
 	} {
 		for seed := range uint64(10) {
 			w := peaceful(t, target, seed+1, nil)
-			w.lazy, w.deaf = c.lazy, c.deaf
+			w.lazy, w.deaf, w.refuses = c.lazy, c.deaf, c.refuses
+			w.after(w.prior.Plan.Name)
 			ro := w.ended(t)
-			if ro.State != c.state || ro.Placed != c.placed || slices.Equal(w.placed, target.Plan.Placements) == c.deaf {
+			if ro.State != c.state || ro.Placed != c.placed || slices.Equal(w.placed, target.Plan.Placements) == (c.deaf || c.refuses) {
 				t.Errorf("%s: ended as %s, placements %s: %s", name, ro.State, ro.Placed, ro.Result)
 			}
-			if written := w.waves("applying"); c.deaf && len(written) > 0 {
-				t.Errorf("%s: devices of waves %v were written", name, written)
+			written := w.waves("applying")
+			if c.refuses && len(written) > 0 || c.refuses != strings.Contains(ro.Result, "edited by hand") {
+				t.Errorf("%s: devices of waves %v were written, result %q", name, written, ro.Result)
+			}
+			if w.unready != "" {
+				t.Errorf("%s: traffic was moved while %s did not know its service level", name, w.unready)
 			}
 		}
 	}
@@ -135,14 +154,10 @@ func TestARollbackWhereNothingIsPlacedSaysNothingOfPlacements(t *testing.T) {
 	for plane, told := range map[string]bool{"": true, "ib": true, "roce": false, "wrcc": false} {
 		target := lab(t)
 		target.Fabric.Plane = plane
-		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.FailureBudget = 0 })
-		ro := w.db.rollouts[w.id]
-		ro.Prior = "" // not known
-		w.db.rollouts[w.id] = ro
-		for _, b := range w.devices {
-			b.clamps = true
-		}
-		ro = w.ended(t)
+		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.MaxShareError = 0.1 })
+		w.gate = func(control.Rollout) error { return errors.New("nobody gets his share") }
+		w.after("") // not known
+		ro := w.ended(t)
 		if ro.State != control.RolloutRolledBack || strings.Contains(ro.Result, "placements stay") != told {
 			t.Errorf("plane %q: ended as %s: %s", plane, ro.State, ro.Result)
 		}
@@ -153,23 +168,19 @@ func TestRollbackReturnsPlacements(t *testing.T) {
 	t.Parallel()
 	target := lab(t)
 	for _, known := range []bool{true, false} {
-		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.FailureBudget = 0 })
-		w.prior = target
-		before := *target.Plan
-		w.prior.Plan, before.Placements = &before, []policy.Placement{{Tenant: "t0", SL: 7}}
-		ro := w.db.rollouts[w.id]
-		if ro.Prior = ""; known {
-			ro.Prior = "before"
+		w := peaceful(t, target, 1, func(o *control.RolloutOptions) { o.MaxShareError = 0.1 })
+		w.gate = func(control.Rollout) error { return errors.New("nobody gets his share") }
+		w.after("")
+		if known {
+			w.after(w.prior.Plan.Name)
 		}
-		w.db.rollouts[w.id] = ro
-		for _, b := range w.devices {
-			b.clamps = true
-		}
-		ro = w.ended(t)
+		ro := w.ended(t)
 		switch {
+		case w.unready != "":
+			t.Errorf("placements were returned after %s had lost what they need", w.unready)
 		case ro.State != control.RolloutRolledBack:
 			t.Errorf("known %t: ended as %s: %s", known, ro.State, ro.Result)
-		case known && (ro.Placed != control.PlacedRestored || !slices.Equal(w.placed, before.Placements)):
+		case known && (ro.Placed != control.PlacedRestored || !slices.Equal(w.placed, w.prior.Plan.Placements)):
 			t.Errorf("placements are %s: %v", ro.Placed, w.placed)
 		case !known && (ro.Placed != control.PlacedVerified || !strings.Contains(ro.Result, "placements stay")):
 			t.Errorf("placements are %s: %s", ro.Placed, ro.Result)

@@ -38,15 +38,19 @@ type world struct {
 	faults   []string // broken promises
 	strays   []stray  // on their way to devices
 	beaters  []*beater
-	beating  bool                 // a sign of life is given, in one go
-	steady   bool                 // managers give signs of life; else they are so busy that they never come to it
-	opening  func() time.Duration // of each attachment to the fabric; nil is by the outlook
-	id       int64                // of the rollout
-	prior    control.Target       // of every plan but the world's own
+	beating  bool                             // a sign of life is given, in one go
+	steady   bool                             // managers give signs of life; else they are so busy that they never come to it
+	opening  func() time.Duration             // of each attachment to the fabric; nil is by the outlook
+	id       int64                            // of the rollout
+	prior    control.Target                   // of every plan but the world's own
+	earlier  map[ident.PortID]driver.Settings // by that
+	wanted   map[ident.PortID]driver.Settings // by the plan, with nothing held over
 	gate     func(control.Rollout) error
 	placed   []policy.Placement // in force
+	refuses  bool               // the placer, before anything is done
 	deaf     bool               // no placement ever comes in force
 	lazy     int                // so many placements are refused first
+	unready  string             // a device that did not have what the placements need when they were asked for
 	// What is sabotaged, to see that it would be noticed: devices are not read but believed, and nobody is told that his
 	// shard is in other hands.
 	credulous, unfenced bool
@@ -427,8 +431,16 @@ func (o opener) Open(ctx context.Context, target control.Target, _ []driver.Devi
 
 type placer opener
 
+// Check implements reconcile.Placer.
+func (p placer) Check(ctx context.Context, _ *policy.Plan) error {
+	if p.w.refuses {
+		return errors.New("a partition file was edited by hand")
+	}
+	return p.w.yield(taskOf(ctx), p.m)
+}
+
 // Place implements reconcile.Placer.
-func (p placer) Place(ctx context.Context, ps []policy.Placement) error {
+func (p placer) Place(ctx context.Context, plan, before *policy.Plan, _ bool) error {
 	if err := p.w.yield(taskOf(ctx), p.m); err != nil {
 		return err
 	}
@@ -436,15 +448,27 @@ func (p placer) Place(ctx context.Context, ps []policy.Placement) error {
 		p.w.lazy--
 		return errors.New("the subnet manager did not reload")
 	}
+	ro := p.w.db.rollouts[p.w.id]
+	other := map[*policy.Plan]*policy.Plan{p.w.plan.Plan: p.w.prior.Plan, p.w.prior.Plan: p.w.plan.Plan}[plan]
+	if ro.Moves() && before != other {
+		p.w.fault("placements of %.4s were asked for as coming after those of another plan than it is, nil: %t", plan.Name, before == nil)
+	}
+	for _, d := range p.w.db.devices[p.w.id] {
+		b := p.w.devices[d.Device.ID]
+		missing := !b.rebooted && !b.clamps && d.State != "failed" && !b.holds.Equal(b.want)
+		if ro.Moves() && (missing && !ro.Undoing() || d.State == "rolled-back" && plan == p.w.prior.Plan) {
+			p.w.unready = d.Device.Name
+		}
+	}
 	if !p.w.deaf {
-		p.w.placed = ps
+		p.w.placed = plan.Placements
 	}
 	return nil
 }
 
 // Verify implements reconcile.Placer.
-func (p placer) Verify(ctx context.Context, ps []policy.Placement) error {
-	if p.w.chance(p.w.o.loseReply) || !slices.Equal(p.w.placed, ps) {
+func (p placer) Verify(ctx context.Context, plan *policy.Plan) error {
+	if p.w.chance(p.w.o.loseReply) || !slices.Equal(p.w.placed, plan.Placements) {
 		return errors.New("no path")
 	}
 	return p.w.yield(taskOf(ctx), p.m)

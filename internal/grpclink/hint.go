@@ -1,6 +1,4 @@
-// Package clienttls says in words what is wrong with the certificates that a client shows. A server that refuses one may
-// just hang up, because TLS 1.3 lets a client finish its handshake before its certificate is judged.
-package clienttls
+package grpclink
 
 import (
 	"crypto/tls"
@@ -9,9 +7,10 @@ import (
 	"time"
 )
 
-// Hint is the end of a sentence about a server that does not answer: what is wrong with the certificates of a
-// configuration at a moment, if anything. It is empty for no configuration, which is plain text.
-func Hint(c *tls.Config, now time.Time) string {
+// hint is the end of a sentence about a server that does not answer: what is wrong with the certificates of a
+// configuration at a moment, if anything. It is empty for no configuration, which is plain text. A server that refuses a
+// certificate may just hang up, because TLS 1.3 lets a client finish its handshake before its certificate is judged.
+func hint(c *tls.Config, now time.Time) string {
 	if c == nil || c.GetClientCertificate != nil {
 		return ""
 	}

@@ -1,0 +1,105 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"fairlane/ccconfig/adopt"
+	"fairlane/ccconfig/nicfiles"
+	"fairlane/ccconfig/nicparam"
+)
+
+// answerNV is the answer of a card about its non-volatile configuration.
+type answerNV struct {
+	state *adopt.State
+	err   error
+	turn  uint64 // of the card when it was asked
+}
+
+// askNV asks a card for its non-volatile configuration where that is due, and holds meanwhile nothing but the turn to ask: it
+// takes seconds, and a program that hangs takes as long as it is allowed to. The answer is nil where nothing was asked. due is
+// called with mu held.
+func (a *Agent) askNV(ctx context.Context, c *card, due func() bool) (*answerNV, error) {
+	isDue := func() (out *answerNV) {
+		a.mu.RLock()
+		defer a.mu.RUnlock()
+		if c.nic().NV != nil && due() {
+			out = &answerNV{turn: c.nvTurn}
+		}
+		return out
+	}
+	if isDue() == nil {
+		return nil, ctx.Err()
+	}
+	if err := acquire(ctx, c.asking); err != nil {
+		return nil, err
+	}
+	defer release(c.asking)
+	out := isDue() // others may have asked meanwhile
+	nv := c.nic().NV
+	if out == nil || nv == nil {
+		return nil, ctx.Err()
+	}
+	out.state, out.err = nv.Query(ctx)
+	return out, ctx.Err()
+}
+
+// staleNV tells whether the non-volatile configuration is to be asked for again. The caller holds mu.
+func (a *Agent) staleNV(c *card) bool {
+	age := a.o.Now().Sub(c.nvAt)
+	return a.o.FreshNV == 0 || c.nvAt.IsZero() || age > a.o.FreshNV || age < 0
+}
+
+// wantsNV tells whether a parameter that is wanted is reached by the non-volatile configuration. The caller holds mu.
+func (c *card) wantsNV(want func(nicparam.Key) bool) bool {
+	for i := range c.values {
+		if c.byNV(&c.values[i]) && want(c.keys[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// take keeps an answer unless somebody has asked or written since. The caller holds the card's lock.
+func (a *Agent) take(c *card, nv *answerNV) bool {
+	if nv == nil {
+		return false
+	}
+	a.mu.RLock()
+	late := c.nvTurn != nv.turn
+	a.mu.RUnlock()
+	if !late {
+		a.noteStages(c, nv)
+	}
+	return !late
+}
+
+// noteStages keeps an answer. The caller holds the card's lock.
+func (a *Agent) noteStages(c *card, nv *answerNV) {
+	if nv.err != nil {
+		a.log.Warn("non-volatile configuration", "nic", c.nic().Name, "error", nv.err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c.stages, c.nvAt = stagesOf(nv.state), a.o.Now()
+	c.nvTurn++
+}
+
+// staged are the values of the next boot as an answer has them; of one that failed those that are wanted. The caller holds
+// the card's lock.
+func (c *card) staged(nv *answerNV, want func(nicparam.Key) bool) (out []nicfiles.Reading) {
+	for i := range c.values {
+		if !c.byNV(&c.values[i]) || nv.err != nil && !want(c.keys[i]) {
+			continue
+		}
+		r := nicfiles.Reading{Setting: nicparam.Setting{Key: c.keys[i]}, By: nicparam.NV, Err: nv.err}
+		if nv.err == nil {
+			v, ok := nv.state.Value(c.keys[i], adopt.StageNext)
+			if r.Value = v; !ok {
+				r.Err = fmt.Errorf("%s: %w", c.keys[i], nicfiles.ErrAbsent)
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}

@@ -1,0 +1,63 @@
+package gnmi
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
+	"fairlane/internal/gnmid"
+	"fairlane/internal/grpclink"
+)
+
+// settingsOf is what a switch was read to be set to.
+func settingsOf[M interface{ observed() []ecn.QueueMarking }](m M, err error) (driver.Settings, error) {
+	if err != nil {
+		return driver.Settings{}, err
+	}
+	return driver.Settings{Queues: &driver.QueueState{Marking: m.observed()}}, nil
+}
+
+// markedQueues are the queues that mark on any port, ascending.
+func markedQueues(all []ecn.QueueMarking) []uint8 {
+	seen := map[uint8]bool{}
+	for _, q := range all {
+		seen[q.Queue] = true
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// carryOut changes what a plan changes in one Set. cause is what a Set ended with, and err what that means but for what judge knows
+// better.
+func (s *session) carryOut(ctx context.Context, dev driver.Device, want *driver.QueueState, plan markingPlan, ops []gnmid.Operation, judge func(cause, err error) error) (driver.Receipt, error) {
+	if plan.empty() {
+		return receiptOf(plan, want, driver.OutcomeUnchanged, ""), nil
+	}
+	cause := s.set(ctx, ops, 0)
+	if cause == nil {
+		return receiptOf(plan, want, driver.OutcomeAcknowledged, ""), nil
+	}
+	err := judge(cause, s.classify(ctx, "set", dev, cause))
+	return receiptOf(plan, want, grpclink.Outcome(err), err.Error()), err
+}
+
+// receiptOf tells, of profiles and of each queue wanted, what became of it.
+func receiptOf(plan markingPlan, want *driver.QueueState, o driver.Outcome, detail string) driver.Receipt {
+	var r driver.Receipt
+	for _, set := range []map[string]ecn.Marking{plan.create, plan.change} {
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			r.Note(fmt.Sprintf("queues.profiles[%s]", name), o, detail)
+		}
+	}
+	for _, w := range want.Marking {
+		k := queueKey{w.Port, w.Queue}
+		if _, changes := plan.refer[k]; changes {
+			r.Note(fmt.Sprintf("queues[%s]", k), o, detail)
+			continue
+		}
+		r.Note(fmt.Sprintf("queues[%s]", k), driver.OutcomeUnchanged, "")
+	}
+	return r
+}

@@ -1,0 +1,342 @@
+package ibmad
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/subnet"
+	"fairlane/subnet/mad"
+)
+
+// Why a change of keys did not go on, for errors.Is.
+var (
+	// ErrCanary is a change that failed on one of the devices it was tried on first.
+	ErrCanary = errors.New("the device that was tried first did not take the key")
+	// ErrBudget is a change that failed on more devices than it may.
+	ErrBudget = errors.New("too many devices failed")
+)
+
+// KeyChange says which key a fleet is to have, and what may happen on the way.
+type KeyChange struct {
+	// To is the key that all devices are to have; 0 takes keys away.
+	To mad.Key
+	// From are the keys that devices may hold now, besides To and none at all. A device that holds another is left
+	// alone and counts as failed.
+	From []mad.Key
+	// Protect makes Gets need the key too. Without it anybody on the fabric can read the key.
+	Protect bool
+	// LeaseSeconds is how long after a violation Protect drops by itself, so that a key that was lost can be read
+	// and replaced; 0 is never, which needs Forever.
+	LeaseSeconds uint16
+	// Forever allows Protect without a lease: when To is lost, nobody can change the devices before they restart.
+	Forever bool
+	// TakeOver also changes devices that hold a key of somebody else and show it.
+	TakeOver bool
+	// ClearViolations sets the count of violations to zero.
+	ClearViolations bool
+	// Stored is called once, before anything is written, and must prove that To is kept where it outlives this
+	// process and this machine's power. It must not be nil unless To is 0.
+	Stored func(context.Context) error
+	// Failures is how many devices may fail before no further one is begun, 0 or more.
+	Failures int
+	// Parallel bounds the devices changed at the same time, 1 to 4096; 0 is 64.
+	Parallel int
+	// DryRun reads everything and writes nothing.
+	DryRun bool
+	// Progress is called after each device of each phase, from one goroutine at a time; nil: not.
+	Progress func(KeyProgress)
+}
+
+// KeyProgress is how far a change is.
+type KeyProgress struct {
+	Writing  bool // false: the devices are being read
+	Done, Of int  // devices of this phase
+}
+
+// KeyOutcome is what became of one device in a change of keys.
+type KeyOutcome string
+
+// Outcomes.
+const (
+	KeyUnchanged   KeyOutcome = "unchanged"    // it had the key, the protection and the lease already
+	KeyChanged     KeyOutcome = "changed"      // written, and read back with the new key
+	KeyWouldChange KeyOutcome = "would-change" // in a dry run
+	KeyUnsupported KeyOutcome = "unsupported"  // it has no CongestionKeyInfo: there is nothing to guard
+	KeyFailed      KeyOutcome = "failed"       // it has another key, does not answer, refuses, or reads back otherwise
+	KeySkipped     KeyOutcome = "skipped"      // not begun, because the change stopped before
+)
+
+// KeyResult is one device in a change of keys: how it was found, and what became of it.
+type KeyResult struct {
+	Before  KeyState
+	Outcome KeyOutcome
+	Err     error // of a KeyFailed or KeyUnsupported
+}
+
+// KeyRun is the result of a change of keys.
+type KeyRun struct {
+	Results []KeyResult // in the order of the devices
+	// Stopped says why devices were skipped: ErrCanary, ErrBudget or the end of the context; nil when none was.
+	Stopped error
+}
+
+// Count returns the number of devices with an outcome.
+func (r *KeyRun) Count(o KeyOutcome) int {
+	n := 0
+	for i := range r.Results {
+		if r.Results[i].Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// ChangeKeys brings all devices to one key. It is idempotent: a change that was interrupted, at whatever instant, is
+// finished by the same change, because each device is found at the new key, at one of the old ones or at none, and is
+// written with the key that it holds.
+//
+// First all devices are read. When more of them than the budget hold a key of somebody else or do not answer,
+// nothing is written. Then the key must be stored. Then one channel adapter and one switch are changed, each read back
+// with the new key; when one fails, that is the end. Then the others follow, several at the same time, until more than
+// the budget have failed.
+//
+// It refuses, with driver.ErrInvalid and before anything is sent, a change that locks everybody out or that may:
+// protection without a key, protection for ever that was not asked for, a key that nobody keeps.
+func (d *Driver) ChangeKeys(ctx context.Context, devices []driver.Device, c KeyChange) (KeyRun, error) {
+	if err := c.Check(); err != nil {
+		return KeyRun{}, err
+	}
+	tried := append(slices.Clone(c.From), c.To)
+	if c.To == 0 && len(c.From) > 0 {
+		tried = slices.Clone(c.From) // a device without a key answers to any
+	}
+	states, err := d.ReadKeys(ctx, devices, KeyRead{Keys: tried, Parallel: c.Parallel, Progress: c.progress(false, len(devices))})
+	if err != nil {
+		return KeyRun{}, err
+	}
+	r := keyRun{d: d, c: &c, out: KeyRun{Results: make([]KeyResult, len(states))}}
+	var todo []int
+	for i := range states {
+		r.out.Results[i] = c.judge(&states[i])
+		if r.out.Results[i].Outcome == KeyWouldChange {
+			todo = append(todo, i)
+		}
+		if r.out.Results[i].Outcome == KeyFailed {
+			r.failed++
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return r.stop(todo, err), nil
+	}
+	if r.failed > c.Failures {
+		return r.stop(todo, fmt.Errorf("%w: %d when they were read, %d may: nothing was written", ErrBudget, r.failed, c.Failures)), nil
+	}
+	if c.DryRun || len(todo) == 0 {
+		return r.out, nil
+	}
+	if c.Stored != nil {
+		if err := c.Stored(ctx); err != nil {
+			r.stop(todo, err)
+			return r.out, fmt.Errorf("the new CC_Key is not stored; nothing was written: %w", err)
+		}
+	}
+	r.tell = c.progress(true, len(todo))
+	return r.write(ctx, todo), nil
+}
+
+// Check refuses, with driver.ErrInvalid, a change that locks everybody out or that may, and options out of range.
+func (c *KeyChange) Check() error {
+	if err := c.check(); err != nil {
+		return fmt.Errorf("%w: nothing was sent: %w", driver.ErrInvalid, err)
+	}
+	return nil
+}
+
+func (c *KeyChange) check() error {
+	switch {
+	case c.Protect && c.To == 0:
+		return errors.New("protection without a CC_Key: want a key, or no protection")
+	case c.Protect && c.LeaseSeconds == 0 && !c.Forever:
+		return errors.New("protection with a lease of 0 seconds never ends: when the key is lost, nobody can change the devices before they restart: want a lease of 1 to 65535 seconds, or say that it is to be for ever")
+	case c.To != 0 && c.Stored == nil:
+		return errors.New("a CC_Key that is not stored: want it kept before any device gets it")
+	case c.Failures < 0:
+		return fmt.Errorf("failures allowed %d: want 0 or more", c.Failures)
+	}
+	_, err := parallelKeys(c.Parallel)
+	return err
+}
+
+func (c *KeyChange) progress(writing bool, of int) func(int) {
+	if c.Progress == nil {
+		return nil
+	}
+	return func(done int) { c.Progress(KeyProgress{Writing: writing, Done: done, Of: of}) }
+}
+
+// judge says what is to be done with a device that was found in the state.
+func (c *KeyChange) judge(s *KeyState) KeyResult {
+	r := KeyResult{Before: *s, Outcome: KeyFailed}
+	switch {
+	case errors.Is(s.Err, driver.ErrUnsupported):
+		r.Outcome, r.Err = KeyUnsupported, s.Err
+	case s.Err != nil:
+		r.Err = s.Err
+	case s.Holder == KeyHidden:
+		r.Err = fmt.Errorf("%s: %w: it does not show which CC_Key it has, so that a change could not be verified", s.Device, driver.ErrUnsupported)
+	case s.Holder == KeyOther && !c.TakeOver:
+		r.Err = fmt.Errorf("%s: %w: it has a CC_Key that is neither the old nor the new one", s.Device, driver.ErrConflict)
+	case c.same(s):
+		r.Outcome = KeyUnchanged
+	default:
+		r.Outcome = KeyWouldChange
+	}
+	return r
+}
+
+// same reports that the device is as the change wants it.
+func (c *KeyChange) same(s *KeyState) bool {
+	return s.key == c.To && s.Protect == c.Protect && s.LeaseSeconds == c.LeaseSeconds && !(c.ClearViolations && s.Violations != 0)
+}
+
+// keyRun is a change while devices are written.
+type keyRun struct {
+	d    *Driver
+	c    *KeyChange
+	tell func(int)
+	told counter
+
+	mu     sync.Mutex
+	out    KeyRun
+	failed int
+}
+
+// write changes the devices at the positions in todo: one of each kind first, then all others.
+func (r *keyRun) write(ctx context.Context, todo []int) KeyRun {
+	canaries, rest := r.canaries(todo)
+	for n, i := range canaries {
+		if err := ctx.Err(); err != nil {
+			return r.stop(append(canaries[n:], rest...), err)
+		}
+		if r.change(ctx, i); r.out.Results[i].Outcome == KeyFailed {
+			err := ctx.Err() // the end of the context is nobody's failure
+			if err == nil {
+				err = fmt.Errorf("%w: %w", ErrCanary, r.out.Results[i].Err)
+			}
+			return r.stop(append(canaries[n+1:], rest...), err)
+		}
+	}
+	parallel, _ := parallelKeys(r.c.Parallel) // checked before
+	inParallel(parallel, len(rest), func(n int) {
+		if err := r.may(ctx); err != nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.out.Results[rest[n]].Outcome, r.out.Stopped = KeySkipped, err
+			return
+		}
+		r.change(ctx, rest[n])
+	})
+	return r.out
+}
+
+// canaries are the first device of each kind.
+func (r *keyRun) canaries(todo []int) (first, rest []int) {
+	seen := map[subnet.NodeKind]bool{}
+	for _, i := range todo {
+		if kind := r.out.Results[i].Before.Device.Kind; !seen[kind] {
+			seen[kind] = true
+			first = append(first, i)
+			continue
+		}
+		rest = append(rest, i)
+	}
+	return first, rest
+}
+
+// may says why no further device may be begun.
+func (r *keyRun) may(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed > r.c.Failures {
+		return fmt.Errorf("%w: %d, %d may", ErrBudget, r.failed, r.c.Failures)
+	}
+	return nil
+}
+
+// stop skips the devices at the positions.
+func (r *keyRun) stop(todo []int, why error) KeyRun {
+	for _, i := range todo {
+		r.out.Results[i].Outcome = KeySkipped
+	}
+	r.out.Stopped = why
+	return r.out
+}
+
+// change writes one device and reads it back.
+func (r *keyRun) change(ctx context.Context, i int) {
+	err := r.d.changeKey(ctx, &r.out.Results[i].Before, r.c)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res := &r.out.Results[i]
+	if res.Outcome, res.Err = KeyChanged, err; err != nil {
+		res.Outcome = KeyFailed
+		r.failed++
+	}
+	r.told.done(r.tell)
+}
+
+// keyTries is how often a device is written that still shows its old key afterwards: the transport has tried each
+// request several times by then.
+const keyTries = 2
+
+// changeKey gives one device its key. What the answer to the Set says, or that there is none, proves nothing: a
+// transport that repeats a request whose answer was lost repeats it with a key that is no longer right.
+func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error {
+	info := mad.CongestionKeyInfo{CCKey: c.To, Protect: c.Protect, LeasePeriod: c.LeaseSeconds, Violations: 1}
+	if c.ClearViolations {
+		info.Violations = 0
+	}
+	var last error
+	for range keyTries {
+		req := mad.NewCC(mad.MethodSet, mad.AttrCongestionKeyInfo, 0, s.key)
+		copy(req.Data(), s.data[:])
+		if err := req.Overlay(&info); err != nil {
+			return fmt.Errorf("%w: %s: %w", driver.ErrInvalid, s.Device, err)
+		}
+		_, err := d.exchange(ctx, s.Device, &req)
+		if err != nil && !errors.Is(err, driver.ErrUnreachable) {
+			return err // refused, or the context ended
+		}
+		last = err
+		now := KeyState{Device: s.Device, Known: -1}
+		err = d.askKey(ctx, &now, []mad.Key{c.To}, 0)
+		if err == nil && now.key == c.To && now.Holder != KeyHidden {
+			return c.differs(&now)
+		}
+		if err != nil && !errors.Is(err, driver.ErrUnreachable) {
+			return err
+		}
+		if err != nil { // not at the new key; at the old one?
+			if err := d.askKey(ctx, &now, []mad.Key{s.key}, 0); err != nil {
+				return fmt.Errorf("after its CC_Key was written it answers to neither the old nor the new one: %w", err)
+			}
+		}
+	}
+	return errors.Join(fmt.Errorf("%s: %w: it shows another CC_Key than was written", s.Device, driver.ErrConflict), last)
+}
+
+// differs reports what a device that has the key made of the rest.
+func (c *KeyChange) differs(now *KeyState) error {
+	if now.Protect == c.Protect && now.LeaseSeconds == c.LeaseSeconds {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: it has the key, but reads back protection %t with a lease of %d s, want %t with %d s",
+		now.Device, driver.ErrConflict, now.Protect, now.LeaseSeconds, c.Protect, c.LeaseSeconds)
+}

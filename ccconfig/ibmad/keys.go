@@ -1,0 +1,182 @@
+package ibmad
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/subnet/mad"
+)
+
+// ErrKey is a device that is silent to every key that was tried although its subnet management agent answers: a
+// request with a wrong CC_Key is dropped without a word (IBTA annex A10.4.2). It comes with driver.ErrUnreachable.
+var ErrKey = errors.New("the CC_Key is likely wrong, or the device has no congestion control")
+
+// KeyHolder says which key guards a device, as far as it shows.
+type KeyHolder string
+
+// Holders.
+const (
+	KeyNone   KeyHolder = "none"   // no key: nothing is checked
+	KeyKnown  KeyHolder = "known"  // one of the keys that were tried
+	KeyOther  KeyHolder = "other"  // another one, which the device shows to anybody
+	KeyHidden KeyHolder = "hidden" // there is one, and the device does not show which
+	KeySilent KeyHolder = ""       // nothing was learnt; see the error
+)
+
+// KeyState is what a device says about the key of its congestion-control agent. Printing it shows no key.
+type KeyState struct {
+	Device driver.Device
+	Holder KeyHolder
+	// Known is the index of a KeyKnown among the keys that were tried, otherwise -1.
+	Known        int
+	Protect      bool   // Gets need the key too
+	LeaseSeconds uint16 // after a violation, before Protect drops by itself; 0: it never does
+	Violations   uint16 // requests with a wrong key since the count was cleared; those of the reading itself count
+	// Err says why nothing was learnt: ErrKey, or one of the kinds of package driver.
+	Err error
+
+	key  mad.Key                         // that requests to the device must carry now
+	data [mad.CongestionKeyInfoSize]byte // as answered, for the reserved bits
+}
+
+// KeyRead configures ReadKeys. The zero value tries no key on 64 devices at the same time.
+type KeyRead struct {
+	// Keys are tried one after the other until the device answers: the one that the device before answered to
+	// first, the others in this order; none stands for key 0. Each wrong one counts as a violation on a device
+	// that is protected, and starts its lease.
+	Keys     []mad.Key
+	Parallel int            // devices asked at the same time, 1 to 4096; 0 is 64
+	Progress func(done int) // called after each device, from one goroutine at a time; nil: not
+}
+
+// ReadKeys asks every device which key guards it. The states are in the order of the devices. It fails only on
+// options out of range; what went wrong with a device, the end of ctx included, is in its state.
+func (d *Driver) ReadKeys(ctx context.Context, devices []driver.Device, o KeyRead) ([]KeyState, error) {
+	parallel, err := parallelKeys(o.Parallel)
+	if err != nil {
+		return nil, err
+	}
+	keys := o.Keys
+	if len(keys) == 0 {
+		keys = []mad.Key{0}
+	}
+	out := make([]KeyState, len(devices))
+	var lucky atomic.Int32 // the key that the last device answered to
+	var tell counter
+	inParallel(parallel, len(devices), func(i int) {
+		out[i] = d.readKey(ctx, devices[i], keys, &lucky)
+		tell.done(o.Progress)
+	})
+	return out, nil
+}
+
+// defaultKeyDevices is how many devices are worked on at the same time when nothing else is said.
+const defaultKeyDevices = 64
+
+func parallelKeys(n int) (int, error) {
+	if n == 0 {
+		return defaultKeyDevices, nil
+	}
+	if n < 1 || n > 4096 {
+		return 0, fmt.Errorf("%w: devices at the same time %d: want 1 to 4096", driver.ErrInvalid, n)
+	}
+	return n, nil
+}
+
+// inParallel calls f with 0 to n-1 from so many goroutines, in about that order, and waits for them.
+func inParallel(goroutines, n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(goroutines, n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// counter counts devices for a progress function.
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counter) done(tell func(int)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	if tell != nil {
+		tell(c.n)
+	}
+}
+
+// readKey tries keys until the device answers.
+func (d *Driver) readKey(ctx context.Context, dev driver.Device, keys []mad.Key, lucky *atomic.Int32) KeyState {
+	s := KeyState{Device: dev, Known: -1}
+	if s.Err = dev.Validate(); s.Err != nil {
+		s.Err = errors.Join(driver.ErrInvalid, s.Err)
+		return s
+	}
+	first := int(lucky.Load())
+	for n := range len(keys) {
+		i := n // the lucky one first, the others in their order
+		if n == 0 {
+			i = first
+		} else if n <= first {
+			i = n - 1
+		}
+		s.Err = d.askKey(ctx, &s, keys, i)
+		if !errors.Is(s.Err, driver.ErrUnreachable) {
+			if s.Err == nil {
+				lucky.Store(int32(i))
+			}
+			return s
+		}
+	}
+	probe := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
+	if _, err := d.exchange(ctx, dev, &probe); err == nil {
+		s.Err = fmt.Errorf("CongestionKeyInfo of %s: %w: no answer, though its subnet management agent answers: %w", dev, driver.ErrUnreachable, ErrKey)
+	}
+	return s
+}
+
+// askKey reads CongestionKeyInfo with key i of those given into s.
+func (d *Driver) askKey(ctx context.Context, s *KeyState, keys []mad.Key, i int) error {
+	req := mad.NewCC(mad.MethodGet, mad.AttrCongestionKeyInfo, 0, keys[i])
+	resp, err := d.exchange(ctx, s.Device, &req)
+	if err != nil {
+		return err
+	}
+	var info mad.CongestionKeyInfo
+	if err := info.Decode(resp.Data()); err != nil {
+		return fmt.Errorf("CongestionKeyInfo of %s: %w", s.Device, err)
+	}
+	s.data = [mad.CongestionKeyInfoSize]byte(resp.Data())
+	s.Protect, s.LeaseSeconds, s.Violations = info.Protect, info.LeasePeriod, info.Violations
+	s.key, s.Known = info.CCKey, -1
+	switch at := slices.Index(keys, info.CCKey); {
+	case info.CCKey == 0 && info.Protect:
+		// Protection without a key makes no sense: the device keeps the key to itself, as subnet management agents
+		// keep their M_Key.
+		s.Holder, s.key = KeyHidden, keys[i]
+	case info.CCKey == 0:
+		s.Holder = KeyNone
+	case at >= 0:
+		s.Holder, s.Known = KeyKnown, at
+	default:
+		s.Holder = KeyOther
+	}
+	return nil
+}
+
+// Format prints the device and what is known of its key, whatever the verb: never the key.
+func (s KeyState) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "%s: key %s, protect %t, lease %d s, %d violations", s.Device, s.Holder, s.Protect, s.LeaseSeconds, s.Violations)
+}

@@ -1,0 +1,320 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ibmad"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// ccKeyFlags are the flags of the commands that look after CC_Keys.
+type ccKeyFlags struct {
+	from            string
+	keyFiles        []string // of show
+	newFile         string
+	oldFiles        []string
+	generate        bool
+	protect         bool
+	lease           uint16
+	forever         bool
+	takeOver        bool
+	clearViolations bool
+	failures        int
+	parallel        int
+	dryRun, asJSON  bool
+}
+
+// ccKeyCommand is `device cc-key`, which works on a fabric without the service.
+func (a *app) ccKeyCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "cc-key", Short: a.t("cckey.short"), Long: a.t("cckey.long"), Args: cobra.NoArgs}
+	cmd.AddCommand(a.ccKeyShow(), a.ccKeySet(), a.ccKeyRotate(), a.ccKeyClear())
+	for _, verb := range cmd.Commands() {
+		a.localOnly(verb)
+	}
+	return cmd
+}
+
+// globalFlags is the part of cobra's usage text that lists the flags of the commands above.
+const globalFlags = "{{if .HasAvailableInheritedFlags}}"
+
+// serviceFlags are the flags by which the service is reached and its answers are printed.
+func serviceFlags() []string {
+	return []string{"url", "token-file", "ca-file", "cert-file", "key-file", "fabric", "output"}
+}
+
+// localOnly makes a command below a noun of the service's refuse the flags by which that one is reached.
+func (a *app) localOnly(verb *cobra.Command) {
+	if text := verb.UsageTemplate(); strings.Contains(text, globalFlags) {
+		verb.SetUsageTemplate(strings.Replace(text, globalFlags, "{{if false}}", 1))
+	}
+	run := verb.RunE
+	verb.RunE = func(cmd *cobra.Command, args []string) error {
+		inherited := cmd.InheritedFlags()
+		for _, name := range serviceFlags() {
+			if f := inherited.Lookup(name); f != nil && f.Changed {
+				return usagef("%s", a.t("local.flag", "flag", "--"+name))
+			}
+		}
+		return run(cmd, args)
+	}
+}
+
+func (a *app) ccKeyVerb(use, key, example string, f *ccKeyFlags, run func(context.Context) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: a.t(key + ".short"), Long: a.t(key + ".long"), Example: example, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
+	}
+	cmd.Flags().StringVar(&f.from, "from", "", a.t("cckey.flag.from"))
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.t("flag.json"))
+	cmd.Flags().IntVar(&f.parallel, "parallel", 0, a.t("cckey.flag.parallel"))
+	must(cmd.MarkFlagRequired("from"))
+	return cmd
+}
+
+func (a *app) ccKeyShow() *cobra.Command {
+	var f ccKeyFlags
+	cmd := a.ccKeyVerb("show --from SOURCE", "cckey.show", `  fairlane device cc-key show --from ibsim:unix:lab
+  fairlane device cc-key show --from ibsim:unix:lab --key-file /etc/fairlane/cc.key --json`, &f,
+		func(ctx context.Context) error { return a.showKeys(ctx, &f) })
+	cmd.Flags().StringArrayVar(&f.keyFiles, "key-file", nil, a.t("cckey.flag.key-files"))
+	return cmd
+}
+
+func (a *app) ccKeySet() *cobra.Command {
+	var f ccKeyFlags
+	cmd := a.ccKeyVerb("set --from SOURCE --key-file FILE", "cckey.set", `  fairlane device cc-key set --from ibsim:unix:lab --key-file cc.key --generate --protect --lease 600
+  fairlane device cc-key set --from ibsim:unix:lab --key-file cc.key --dry-run`, &f,
+		func(ctx context.Context) error { return a.changeKeys(ctx, &f) })
+	a.newKeyFlags(cmd, &f)
+	a.changeFlags(cmd, &f)
+	return cmd
+}
+
+func (a *app) ccKeyRotate() *cobra.Command {
+	var f ccKeyFlags
+	cmd := a.ccKeyVerb("rotate --from SOURCE --old-key-file FILE --key-file FILE", "cckey.rotate",
+		`  fairlane device cc-key rotate --from ibsim:unix:lab --old-key-file cc.key --key-file cc2.key --generate --protect --lease 600
+  fairlane device cc-key rotate --from ibsim:unix:lab --old-key-file cc.key --key-file cc2.key --protect --lease 600 # goes on after an interruption`, &f,
+		func(ctx context.Context) error { return a.changeKeys(ctx, &f) })
+	a.newKeyFlags(cmd, &f)
+	a.oldKeyFlags(cmd, &f)
+	a.changeFlags(cmd, &f)
+	return cmd
+}
+
+func (a *app) ccKeyClear() *cobra.Command {
+	var f ccKeyFlags
+	cmd := a.ccKeyVerb("clear --from SOURCE --old-key-file FILE", "cckey.clear",
+		`  fairlane device cc-key clear --from ibsim:unix:lab --old-key-file cc.key`, &f,
+		func(ctx context.Context) error { return a.changeKeys(ctx, &f) })
+	a.oldKeyFlags(cmd, &f)
+	a.changeFlags(cmd, &f)
+	return cmd
+}
+
+func (a *app) newKeyFlags(cmd *cobra.Command, f *ccKeyFlags) {
+	cmd.Flags().StringVar(&f.newFile, "key-file", "", a.t("cckey.flag.key-file"))
+	cmd.Flags().BoolVar(&f.generate, "generate", false, a.t("cckey.flag.generate"))
+	cmd.Flags().BoolVar(&f.protect, "protect", false, a.t("cckey.flag.protect"))
+	cmd.Flags().Uint16Var(&f.lease, "lease", 0, a.t("cckey.flag.lease"))
+	cmd.Flags().BoolVar(&f.forever, "forever", false, a.t("cckey.flag.forever"))
+	must(cmd.MarkFlagRequired("key-file"))
+}
+
+func (a *app) oldKeyFlags(cmd *cobra.Command, f *ccKeyFlags) {
+	cmd.Flags().StringArrayVar(&f.oldFiles, "old-key-file", nil, a.t("cckey.flag.old-key-file"))
+	must(cmd.MarkFlagRequired("old-key-file"))
+}
+
+func (a *app) changeFlags(cmd *cobra.Command, f *ccKeyFlags) {
+	cmd.Flags().BoolVar(&f.takeOver, "take-over", false, a.t("cckey.flag.take-over"))
+	cmd.Flags().BoolVar(&f.clearViolations, "clear-violations", false, a.t("cckey.flag.clear-violations"))
+	cmd.Flags().IntVar(&f.failures, "failures", 0, a.t("cckey.flag.failures"))
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.t("cckey.flag.dry-run"))
+}
+
+// keyFleet sweeps the fabric and attaches a driver to it; the caller closes it.
+func (a *app) keyFleet(ctx context.Context, from string) (list []driver.Device, d *ibmad.Driver, done func(), err error) {
+	s, err := parseSource(from)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if s.file != "" || s.ethernet != "" {
+		return nil, nil, nil, usagef("source %s: want a live InfiniBand fabric, whose devices have CC_Keys", from)
+	}
+	found, err := discoverSource(ctx, s, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, w := range found.warnings {
+		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", w))
+	}
+	if list = ccDevices(found.fabric); len(list) == 0 {
+		return nil, nil, nil, fmt.Errorf("fabric %s has no device with a LID: is its subnet manager running?", from)
+	}
+	t, err := s.dial(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if d, err = ibmad.New(t, ibmad.Options{InFlight: 256}); err != nil {
+		return nil, nil, nil, errors.Join(err, t.Close())
+	}
+	return list, d, func() { _ = t.Close() }, nil // the slot is gone either way
+}
+
+// ccDevices are the devices of a fabric that have an agent of congestion control: switches, and the linked ports of
+// channel adapters.
+func ccDevices(f *subnet.Fabric) []driver.Device {
+	var out []driver.Device
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		switch n.Kind {
+		case subnet.KindSwitch:
+			if lid := n.Ports[0].LID; lid != 0 {
+				out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID}, Name: n.Name, Kind: n.Kind, LID: lid, Ports: len(n.Ports) - 1})
+			}
+		case subnet.KindCA:
+			for p := 1; p < len(n.Ports); p++ {
+				ref := subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}
+				if lid := n.Ports[p].LID; lid != 0 && n.Ports[p].Link >= 0 {
+					out = append(out, driver.Device{Plane: "ib", ID: ident.PortID{Node: n.GUID, Port: ref.Port}, Name: f.PortName(ref), Kind: n.Kind, LID: lid})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
+	files, err := readKeyFiles(f.keyFiles)
+	if err != nil {
+		return err
+	}
+	devices, d, done, err := a.keyFleet(ctx, f.from)
+	if err != nil {
+		return err
+	}
+	defer done()
+	line := newProgress(a.stderr)
+	states, err := d.ReadKeys(ctx, devices, ibmad.KeyRead{
+		Keys: keysOf(files), Parallel: f.parallel,
+		Progress: func(n int) { line.show(a.t("cckey.progress.read", "done", n, "of", len(devices))) },
+	})
+	line.clear()
+	if err != nil {
+		return wrongUsage(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	report := ccKeyReport{}
+	for i := range states {
+		report.add(&states[i], "", nil, files)
+	}
+	if err := a.printKeys(&report, f.asJSON, true); err != nil {
+		return err
+	}
+	if n := report.silent(); n > 0 {
+		return errors.New(a.t("cckey.unread", "n", n))
+	}
+	return nil
+}
+
+// wrongUsage makes an error that says that nothing was sent for what was asked one of usage.
+func wrongUsage(err error) error {
+	if errors.Is(err, driver.ErrInvalid) {
+		return &UsageError{err}
+	}
+	return err
+}
+
+// keyChange reads the files and puts the change together.
+func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error) {
+	c = ibmad.KeyChange{
+		Protect: f.protect, LeaseSeconds: f.lease, Forever: f.forever, TakeOver: f.takeOver,
+		ClearViolations: f.clearViolations, Failures: f.failures, Parallel: f.parallel, DryRun: f.dryRun,
+	}
+	old, err := readKeyFiles(f.oldFiles)
+	if err != nil {
+		return c, nil, err
+	}
+	c.From = keysOf(old)
+	if f.newFile == "" {
+		return c, old, nil
+	}
+	var to keyFile
+	if f.generate {
+		to, err = newKey(f.newFile)
+	} else {
+		var read []keyFile
+		if read, err = readKeyFiles([]string{f.newFile}); err == nil {
+			to = read[0]
+		}
+	}
+	if err != nil {
+		return c, nil, err
+	}
+	c.To = to.key
+	c.Stored = func(ctx context.Context) error {
+		if f.generate {
+			if err := to.create(); err != nil {
+				return err
+			}
+		}
+		return to.keep(ctx)
+	}
+	return c, append(old, to), nil
+}
+
+func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
+	c, files, err := f.keyChange()
+	if err != nil {
+		return err
+	}
+	if err := c.Check(); err != nil {
+		return &UsageError{err}
+	}
+	devices, d, done, err := a.keyFleet(ctx, f.from)
+	if err != nil {
+		return err
+	}
+	defer done()
+	line := newProgress(a.stderr)
+	c.Progress = func(p ibmad.KeyProgress) {
+		text := "cckey.progress.read"
+		if p.Writing {
+			text = "cckey.progress.write"
+		}
+		line.show(a.t(text, "done", p.Done, "of", p.Of))
+	}
+	run, err := d.ChangeKeys(ctx, devices, c)
+	line.clear()
+	if err != nil {
+		return wrongUsage(err)
+	}
+	report := ccKeyReport{DryRun: f.dryRun}
+	for i := range run.Results {
+		r := &run.Results[i]
+		report.add(&r.Before, r.Outcome, r.Err, files)
+	}
+	if run.Stopped != nil {
+		report.Stopped = run.Stopped.Error()
+	}
+	if err := a.printKeys(&report, f.asJSON, false); err != nil {
+		return err
+	}
+	if run.Stopped != nil {
+		return fmt.Errorf("%s: %w", a.t("cckey.stopped"), run.Stopped)
+	}
+	if n := report.Failed; n > 0 {
+		return errors.New(a.t("cckey.failed", "n", n))
+	}
+	return nil
+}

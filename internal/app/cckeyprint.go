@@ -1,0 +1,125 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlane/ccconfig/ibmad"
+)
+
+// ccKeyReport is what `device cc-key` prints with --json. It holds no key.
+type ccKeyReport struct {
+	Devices     []ccKeyDevice `json:"devices"`
+	DryRun      bool          `json:"dry_run,omitempty"`
+	Changed     int           `json:"changed"`
+	WouldChange int           `json:"would_change"`
+	Unchanged   int           `json:"unchanged"`
+	Unsupported int           `json:"unsupported"`
+	Failed      int           `json:"failed"`
+	Skipped     int           `json:"skipped"`
+	Stopped     string        `json:"stopped,omitempty"`
+}
+
+// ccKeyDevice is the key of one device, as it was found.
+type ccKeyDevice struct {
+	Name       string           `json:"name"`
+	Kind       string           `json:"kind"`
+	LID        uint16           `json:"lid"`
+	Key        ibmad.KeyHolder  `json:"key"`                // none, known, other, hidden; empty: nothing was learnt
+	KeyFile    string           `json:"key_file,omitempty"` // that holds a known key
+	Protect    bool             `json:"protect"`
+	LeaseS     uint16           `json:"lease_s"`
+	Violations uint16           `json:"violations"`
+	Outcome    ibmad.KeyOutcome `json:"outcome,omitempty"` // of a change
+	Error      string           `json:"error,omitempty"`
+}
+
+// add appends a device; files are those of the keys that were tried, in that order.
+func (r *ccKeyReport) add(s *ibmad.KeyState, outcome ibmad.KeyOutcome, err error, files []keyFile) {
+	d := ccKeyDevice{
+		Name: s.Device.Name, Kind: s.Device.Kind.String(), LID: uint16(s.Device.LID), Key: s.Holder,
+		Protect: s.Protect, LeaseS: s.LeaseSeconds, Violations: s.Violations, Outcome: outcome,
+	}
+	if s.Known >= 0 && s.Known < len(files) {
+		d.KeyFile = files[s.Known].path
+	}
+	if err == nil {
+		err = s.Err
+	}
+	if err != nil {
+		d.Error = err.Error()
+	}
+	r.Devices = append(r.Devices, d)
+	switch outcome {
+	case ibmad.KeyChanged:
+		r.Changed++
+	case ibmad.KeyWouldChange:
+		r.WouldChange++
+	case ibmad.KeyUnchanged:
+		r.Unchanged++
+	case ibmad.KeyUnsupported:
+		r.Unsupported++
+	case ibmad.KeyFailed:
+		r.Failed++
+	case ibmad.KeySkipped:
+		r.Skipped++
+	}
+}
+
+// silent is the number of devices of which nothing was learnt.
+func (r *ccKeyReport) silent() int {
+	n := 0
+	for i := range r.Devices {
+		if r.Devices[i].Key == ibmad.KeySilent {
+			n++
+		}
+	}
+	return n
+}
+
+// printKeys prints all devices, or those with which something is wrong, and what became of the others as numbers.
+func (a *app) printKeys(r *ccKeyReport, asJSON, all bool) error {
+	if asJSON {
+		return printJSON(a.stdout, r)
+	}
+	rows := r.Devices
+	if !all {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(d ccKeyDevice) bool { return d.Outcome != ibmad.KeyFailed })
+	}
+	if len(rows) > 0 {
+		t := newTable(a.stdout, 0)
+		_, _ = fmt.Fprintln(t, a.t("cckey.columns"))
+		for i := range rows {
+			d := &rows[i]
+			_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%d\t%d\t%s\n", d.Name, d.LID, a.keyText(d), a.t(fmt.Sprintf("cckey.protect.%t", d.Protect)), d.LeaseS, d.Violations, d.Error)
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	if all {
+		return nil
+	}
+	text := "cckey.result"
+	if r.DryRun {
+		text = "cckey.result.dry"
+	}
+	_, err := fmt.Fprintln(a.stdout, a.t(text, "changed", r.Changed, "would", r.WouldChange, "unchanged", r.Unchanged,
+		"unsupported", r.Unsupported, "failed", r.Failed, "skipped", r.Skipped))
+	return err
+}
+
+// keyText is which key a device has, in words.
+func (a *app) keyText(d *ccKeyDevice) string {
+	switch d.Key {
+	case ibmad.KeyKnown:
+		if d.KeyFile != "" {
+			return d.KeyFile
+		}
+		return a.t("cckey.key.known")
+	case ibmad.KeyNone, ibmad.KeyOther, ibmad.KeyHidden:
+		return a.t("cckey.key." + string(d.Key))
+	default:
+		return a.t("cckey.key.silent")
+	}
+}

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"testing"
+	"time"
+
+	"fairlane/internal/control"
+	"fairlane/internal/telemetry"
+	"fairlane/sim/simdev"
+)
+
+// While shares are measured, what congestion control does to the tenants is read as well: after a rollout their ports
+// are marked, and all of it is theirs.
+func TestAMeasurementTellsOfCongestion(t *testing.T) {
+	t.Parallel()
+	d, plan := onFaultyFabric(t, "h2", simdev.Faults{})
+	if ro := rollToEnd(t, d, plan); ro.State != control.RolloutSucceeded {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	ctx := t.Context()
+	stored, err := d.manager.service.Plan(ctx, demoFabric, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, topo, err := d.manager.service.Topology(ctx, demoFabric, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []*telemetry.Congestion
+	p := &ports{congested: func(c *telemetry.Congestion) { got = append(got, c) }}
+	target := control.Target{
+		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
+	}
+	if _, err := p.Measure(ctx, target, 5*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 {
+		t.Fatalf("told %d times of one measurement", len(got))
+	}
+	c := got[0]
+	if c.Err != nil || len(c.Tenants) != 3 || c.Switch == 0 || c.Unattributed > 0 {
+		t.Errorf("%d tenants, %d marks of switches, %d events of strangers: %v", len(c.Tenants), c.Switch, c.Unattributed, c.Err)
+	}
+	for _, x := range c.Tenants {
+		if x.BECN == 0 {
+			t.Errorf("tenant %s was never told to slow down", x.Tenant)
+		}
+	}
+	for _, x := range c.Ports {
+		if x.Err != nil {
+			t.Errorf("%s: %v", x.Port.Name, x.Err)
+		}
+	}
+}

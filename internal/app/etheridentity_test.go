@@ -1,0 +1,109 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/ecn"
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/inventory"
+)
+
+// Two leaves are alike but for their names. Swapped in the inventory, neither is programmed with the settings of the other.
+func TestSwitchesThatAreSwappedInTheInventoryAreNotWrittenTo(t *testing.T) {
+	t.Parallel()
+	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
+	leaf := func(k *keptInventory, name string) driver.Device {
+		return switchDevice(k.fabric, k.fabric.NodesByName(name)[0], driver.PlaneRoCE)
+	}
+	k, right := connectTo(t, l.source())
+	before := map[string]driver.Settings{}
+	for _, name := range []string{"leaf1", "leaf2"} {
+		is, err := right.Read(t.Context(), leaf(k, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before[name] = is
+	}
+	rewrite(t, l.dir, inventoryName, "protocol: sonic\n", `protocol: sonic
+devices:
+  - {node: leaf1, address: "`+l.addr+`", target: leaf2}
+  - {node: leaf2, address: "`+l.addr+`", target: leaf1}
+`)
+	k, swapped := connectTo(t, l.source())
+	want := driver.Settings{Queues: &driver.QueueState{Marking: slices.Clone(before["leaf1"].Queues.Marking)}}
+	for i := range want.Queues.Marking {
+		want.Queues.Marking[i].Marking = ecn.Marking{Min: 7000, Max: 70_000, PMaxPct: 7}
+	}
+	for name, is := range map[string]string{"leaf1": "leaf2", "leaf2": "leaf1"} {
+		r, err := swapped.Apply(t.Context(), leaf(k, name), want)
+		if !errors.Is(err, driver.ErrConflict) || len(r.Fields) > 0 || !strings.Contains(err.Error(), fmt.Sprintf("calls itself %q, want %q", is, name)) {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+		after, err := right.Read(t.Context(), leaf(k, is))
+		if err != nil || !before[is].Equal(after) {
+			t.Errorf("%s was written to: %v, %v", is, before[is].Diff(after), err)
+		}
+	}
+	// An inventory that says so is believed.
+	rewrite(t, l.dir, inventoryName, "target: leaf2}", "target: leaf2, hostname: leaf2}")
+	k, named := connectTo(t, l.source())
+	if _, err := named.Apply(t.Context(), leaf(k, "leaf1"), want); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nodes may have names that hosts cannot have: the inventory of a live fabric says what its switches are called.
+func TestALiveFabricOfOddNamesFindsItsSwitches(t *testing.T) {
+	t.Parallel()
+	c := slowCase(t, policy.PlaneRoCE)
+	for i := range c.fabric.Nodes {
+		if n := &c.fabric.Nodes[i]; n.Kind == subnet.KindSwitch {
+			n.Name = "rack " + n.Name
+		}
+	}
+	l := liveFabric(t, c, etherOptions{timeScale: 1e-6})
+	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.source(), "ethernet:")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.warnings) > 0 || o.answered != o.asked {
+		t.Errorf("%d of %d answered: %q", o.answered, o.asked, o.warnings)
+	}
+}
+
+func TestSharedDeviceIDsAreTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	nodes := "version: 1\nnodes:\n"
+	devices := ""
+	for i := range 7 {
+		nodes += fmt.Sprintf("  - {name: dci-%d, kind: switch, ports: 4, guid: 0x1%d}\n", i, i)
+		if i > 0 {
+			devices += fmt.Sprintf("  - {node: dci-%d, address: \"127.0.0.1:%d\", device_id: %d}\n", i, 9000+i, 1+i/6)
+		}
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("fabric.yaml", nodes)
+	write(inventoryName, "version: 1\nfabric: fabric.yaml\ninsecure: true\nprotocol: "+string(inventory.P4Runtime)+"\nswitches: 127.0.0.1:9000\ndevices:\n"+devices)
+	k, err := readInventory(filepath.Join(dir, inventoryName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := k.sharedIDs()
+	want := "5 switches have device_id 1 (dci-1, dci-2, dci-3, dci-4 and 1 more): nothing would tell when the addresses of two of them are mistaken for each other; give each switch an id of its own"
+	if !slices.Equal(got, []string{want}) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

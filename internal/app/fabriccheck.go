@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/subnet/check"
+)
+
+// checkReport is what `fabric check --json` prints.
+type checkReport struct {
+	Nodes    int     `json:"nodes"`
+	Switches int     `json:"switches"`
+	Hosts    int     `json:"hosts"`
+	Links    int     `json:"links"`
+	WallS    float64 `json:"wall_s"` // of reading or sweeping the fabric
+	MADsSent int     `json:"mads_sent"`
+	*check.Report
+	Notes []string `json:"notes,omitempty"`
+}
+
+// fabricCheckCommand is `fabric check`, which needs no service.
+func (a *app) fabricCheckCommand() *cobra.Command {
+	var f lookFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check --from SOURCE",
+		Short: a.t("fabriccheck.short"),
+		Long:  a.t("fabriccheck.long"),
+		Example: `  fairlane fabric check --from file:fabric.topo
+  fairlane fabric check --from ibsim:unix:lab --tenants tenants.yaml
+  fairlane fabric check --from ibsim:unix:lab --m-key-file mkey --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.fabricCheck(cmd.Context(), f, asJSON) },
+	}
+	a.lookAt(cmd, &f)
+	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("fabriccheck.tenants"))
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	must(cmd.MarkFlagRequired("from"))
+	a.localOnly(cmd)
+	return cmd
+}
+
+// lookAt gives a command the flags that say which fabric to look at.
+func (a *app) lookAt(cmd *cobra.Command, f *lookFlags) {
+	cmd.Flags().StringVar(&f.from, "from", "", a.t("fabriccheck.from", "forms", "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
+	cmd.Flags().StringVar(&f.mKey, "m-key-file", "", a.t("fabriccheck.mkey"))
+	cmd.Flags().StringVar(&f.ccKey, "cc-key-file", "", a.t("fabriccheck.cckey"))
+	cmd.Flags().BoolVar(&f.quick, "quick", false, a.t("fabriccheck.quick"))
+}
+
+func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
+	l, err := a.look(ctx, f)
+	if err != nil {
+		return err
+	}
+	r := checkReport{
+		Nodes: len(l.fabric.Nodes), Switches: len(l.fabric.Switches()), Hosts: len(l.fabric.Hosts()), Links: len(l.fabric.Links),
+		WallS: l.wall.Seconds(), MADsSent: l.mads, Report: check.Check(l.fabric, l.extra), Notes: l.notes,
+	}
+	if asJSON {
+		err = printJSON(a.stdout, r)
+	} else {
+		err = a.printCheck(r)
+	}
+	if err != nil {
+		return err
+	}
+	if bad := severities(r.Report)[check.Error]; bad > 0 {
+		return fmt.Errorf("%s", a.t("fabriccheck.failed", "n", bad))
+	}
+	return nil
+}
+
+// severities counts the findings of each severity.
+func severities(r *check.Report) map[check.Severity]int {
+	n := make(map[check.Severity]int)
+	for i := range r.Findings {
+		n[r.Findings[i].Severity]++
+	}
+	return n
+}
+
+// printCheck prints the findings, worst first, each code with its remedy, and what was looked at.
+func (a *app) printCheck(r checkReport) error {
+	for _, n := range r.Notes {
+		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", n))
+	}
+	w := a.stdout
+	for i, f := range r.Findings {
+		if i == 0 || f.Code != r.Findings[i-1].Code || f.Severity != r.Findings[i-1].Severity {
+			if _, err := fmt.Fprintf(w, "%s %s\n", a.t("fabriccheck."+f.Severity.String()), f.Code); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintf(w, "  %s\n", f.Text); err != nil {
+			return err
+		}
+		if i == len(r.Findings)-1 || f.Code != r.Findings[i+1].Code || f.Severity != r.Findings[i+1].Severity {
+			if _, err := fmt.Fprintf(w, "  -> %s\n\n", a.t("fabriccheck.do."+string(f.Code))); err != nil {
+				return err
+			}
+		}
+	}
+	if err := a.printTallies(w, r.Checked); err != nil {
+		return err
+	}
+	n := severities(r.Report)
+	_, err := fmt.Fprintln(w, a.t("fabriccheck.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts, "links", r.Links,
+		"errors", n[check.Error], "warnings", n[check.Warning], "infos", n[check.Info]))
+	return err
+}
+
+func (a *app) printTallies(w io.Writer, all []check.Tally) error {
+	t := newTable(w, 0)
+	if _, err := fmt.Fprintln(t, a.t("fabriccheck.columns")); err != nil {
+		return err
+	}
+	for _, g := range all {
+		name := a.t("fabriccheck.group." + string(g.Group))
+		row := fmt.Sprintf("%s\t%d\t%d\t%d", name, g.Of, max(g.Of-g.Bad, 0), g.Bad)
+		switch {
+		case g.Skipped != "":
+			row = fmt.Sprintf("%s\t-\t-\t-\t%s", name, a.t("fabriccheck.skipped", "why", a.t("fabriccheck.skip."+string(g.Skipped))))
+		case g.Unread > 0:
+			row += "\t" + a.t("fabriccheck.unread", "n", g.Unread)
+		}
+		if _, err := fmt.Fprintf(t, "%s\n", row); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/check"
+	"fairlane/subnet/discover"
+	"fairlane/subnet/mad"
+)
+
+// lookFlags say which fabric to look at, and how closely.
+type lookFlags struct {
+	from        string
+	mKey, ccKey string // files
+	quick       bool
+	tenants     string
+}
+
+// look is a fabric with all that can be known of it without the service.
+type look struct {
+	fabric *subnet.Fabric
+	extra  check.Extra
+	notes  []string // what was left out of the check, for people
+	mads   int
+	wall   time.Duration
+}
+
+// look reads a fabric file, or sweeps a live InfiniBand fabric with its tables.
+func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
+	src, err := parseSource(f.from)
+	if err != nil {
+		return nil, err
+	}
+	if src.ethernet != "" {
+		return nil, usagef("source %s: want an InfiniBand fabric: file:PATH or a live one", f.from)
+	}
+	start := time.Now()
+	l := &look{}
+	if src.file != "" {
+		l.fabric, err = readFabric(src.file)
+	} else {
+		err = a.sweepAll(ctx, src, f, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.wall = time.Since(start)
+	if f.tenants != "" {
+		err = l.addTenants(a, f.tenants)
+	}
+	return l, err
+}
+
+// mKey reads an M_Key from a file; an empty path is no key.
+func mKey(path string) (mad.Key, error) {
+	text, err := secret(path)
+	if err != nil || text == "" {
+		return 0, err
+	}
+	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
+	if err != nil {
+		return 0, usagef("%s: want an M_Key of 1 to 16 hexadecimal digits", path) // never the content
+	}
+	return mad.Key(v), nil
+}
+
+// sweepAll sweeps a live fabric.
+func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) error {
+	o := discover.Options{Parallel: 256, Tables: !f.quick}
+	var err error
+	if o.MKey, err = mKey(f.mKey); err != nil {
+		return err
+	}
+	if o.CCKey, err = ccKey(f.ccKey); err != nil {
+		return err
+	}
+	c, err := src.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }() // the slot is gone either way
+	line := newProgress(a.stderr)
+	defer line.clear()
+	o.Progress = func(p discover.Progress) { line.show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
+	r, err := discover.Sweep(ctx, c, o)
+	if err != nil {
+		return fmt.Errorf("discover fabric %s: %w", f.from, err)
+	}
+	l.fabric, l.mads, l.extra.Details = r.Fabric, r.MADs, r.Details
+	for _, w := range r.Warnings {
+		l.extra.Notes = append(l.extra.Notes, check.Note{Code: check.Code(w.Kind), Node: w.Node, Port: w.Port, Text: w.Place(r.Fabric) + ": " + w.Text})
+	}
+	return nil
+}
+
+// addTenants reads a tenant file and finds the SLs that its tenants would have.
+func (l *look) addTenants(a *app, path string) error {
+	ts, flows, err := readTenants(path, l.fabric, policy.PlaneIB)
+	if err != nil {
+		return err
+	}
+	plan, err := policy.Compile(policy.Input{Fabric: l.fabric, Tenants: ts, Flows: flows, Options: policy.Options{Plane: policy.PlaneIB}})
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		l.notes = append(l.notes, a.t("fabriccheck.no-plan", "error", err))
+		for i := range ts {
+			for _, at := range ts[i].Attachments {
+				ref, ok := l.fabric.PortByID(at.Port)
+				if !ok {
+					continue
+				}
+				u := check.Use{Tenant: ts[i].Name, PKey: ts[i].PKey, Port: ref}
+				if u.HasSL = at.SL != nil; u.HasSL {
+					u.SL = *at.SL
+				}
+				l.extra.Uses = append(l.extra.Uses, u)
+			}
+		}
+		return nil
+	}
+	for _, p := range plan.Placements {
+		if ref, ok := l.fabric.PortByID(p.Port); ok {
+			l.extra.Uses = append(l.extra.Uses, check.Use{Tenant: p.Tenant, PKey: p.PKey, Port: ref, SL: p.SL, HasSL: true})
+		}
+	}
+	return nil
+}

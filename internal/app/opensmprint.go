@@ -1,0 +1,153 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlane/subnet/mad"
+	"fairlane/subnet/opensm"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// printOpenSM prints who is master, what our part of the files says, and what is wrong with them.
+func (a *app) printOpenSM(s *opensm.State) error {
+	o := s.Observation
+	t := newTable(a.stdout, 0)
+	row := func(key string, value any) { fmt.Fprintf(t, "%s\t%v\n", a.t("opensm.show."+key), value) }
+	row("master", fmt.Sprintf("%s, LID %d", o.GUID, o.LID))
+	row("state", fmt.Sprintf("%s, %s", smState(o.State), a.t("opensm.show.priority", "priority", o.Priority, "activity", o.Activity)))
+	if o.Foreign {
+		row("process", a.t("opensm.show.foreign"))
+	} else {
+		process := o.Process
+		if process == "" {
+			process = a.t("opensm.show.unknown")
+		}
+		row("process", process)
+		row("congestion", a.t(fmt.Sprintf("opensm.show.congestion.%t", o.WritesCC)))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.stdout)
+	if err == nil {
+		err = a.printPartitions(s.Partitions)
+	}
+	if err == nil {
+		err = a.printProblems(s.Problems)
+	}
+	return err
+}
+
+// smState is a state of SMInfo in words (IBTA vol. 1, 14.2.5.13).
+func smState(state uint8) string {
+	switch state {
+	case mad.SMStateMaster:
+		return "master"
+	case mad.SMStateStandby:
+		return "standby"
+	}
+	return fmt.Sprintf("state %d", state)
+}
+
+func (a *app) printPartitions(ps []osmfile.Partition) error {
+	if len(ps) == 0 {
+		_, err := fmt.Fprintln(a.stdout, a.t("opensm.show.none"))
+		return err
+	}
+	t := newTable(a.stdout, 0)
+	fmt.Fprintln(t, a.t("opensm.show.columns"))
+	for _, p := range ps {
+		members := fmt.Sprint(len(p.Members))
+		if p.All {
+			members = a.t("opensm.show.all")
+		}
+		fmt.Fprintf(t, "%s\t0x%04x\t%d\t%s\n", p.Tenant, uint16(p.PKey), p.SL, members)
+	}
+	return t.Flush()
+}
+
+// printProblems prints problems, each with its code and what to do about it.
+func (a *app) printProblems(ps []osmfile.Problem) error {
+	for _, p := range ps {
+		grade := "opensm.problem"
+		switch {
+		case p.Warning:
+			grade = "opensm.warning"
+		case p.Final:
+			grade = "opensm.final"
+		}
+		where := ""
+		switch {
+		case p.File != "" && p.Line > 0:
+			where = fmt.Sprintf("%s:%d: ", p.File, p.Line)
+		case p.File != "":
+			where = p.File + ": "
+		}
+		if _, err := fmt.Fprintf(a.stdout, "%s %s\n  %s%s\n  -> %s\n", a.t(grade), p.Code, where, p.Text, p.Remedy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printDifference prints what would change, and what is in the way.
+func (a *app) printDifference(differences []string, ps []osmfile.Problem) error {
+	if err := a.printProblems(ps); err != nil {
+		return err
+	}
+	for _, d := range differences {
+		if _, err := fmt.Fprintln(a.stdout, strings.TrimRight(d, "\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printApplied prints what was done, or why nothing was.
+func (a *app) printApplied(r *opensmApplied, asJSON bool) error {
+	if asJSON {
+		return printJSON(a.stdout, r)
+	}
+	if err := a.printDifference(r.Differences, r.Problems); err != nil {
+		return err
+	}
+	for _, s := range r.Steps {
+		if _, err := fmt.Fprintf(a.stdout, "%s: %s\n", a.t("opensm.step."+s.Name), s.Text); err != nil {
+			return err
+		}
+	}
+	if r.Cause.Text != "" {
+		if _, err := fmt.Fprintln(a.stdout, a.t("opensm.apply.cause", "cause", r.Cause.Text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printProof prints what subnet administration said of each partition.
+func (a *app) printProof(p opensm.Proof) error {
+	t := newTable(a.stdout, 0)
+	fmt.Fprintln(t, a.t("opensm.verify.columns"))
+	for _, x := range p.Partitions {
+		verdict := "opensm.verify.holds"
+		switch {
+		case !x.Holds:
+			verdict = "opensm.verify.not"
+		case x.Asked == x.Silent:
+			verdict = "opensm.verify.silent"
+		}
+		fmt.Fprintf(t, "%s\t0x%04x\t%d\t%d\t%s\t%s\n", x.Tenant, uint16(x.PKey), x.Want, x.Asked-x.Silent, a.t(verdict), x.Problem)
+	}
+	for _, x := range p.Lanes {
+		verdict := "opensm.verify.holds"
+		switch {
+		case !x.Holds:
+			verdict = "opensm.verify.not"
+		case x.Silent:
+			verdict = "opensm.verify.silent"
+		}
+		fmt.Fprintf(t, "%s\t\t\t\t%s\t%s\n", a.t("opensm.verify.lanes", "lid", x.LID), a.t(verdict), x.Problem)
+	}
+	return t.Flush()
+}

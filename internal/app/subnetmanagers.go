@@ -1,0 +1,256 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
+	"fairlane/internal/smfile"
+	"fairlane/policy"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/opensm"
+	"fairlane/subnet/opensm/osmfile"
+	"fairlane/subnet/ufm"
+)
+
+// subnetManagers are the subnet managers that tenants' partitions are placed with, by fabric.
+type subnetManagers map[string]*smfile.File
+
+// readSubnetManagers reads the files of the setting subnet_managers, "FABRIC=PATH" each.
+func readSubnetManagers(list []string) (subnetManagers, error) {
+	out := subnetManagers{}
+	var faults []error
+	for _, entry := range list {
+		fabric, path, _ := strings.Cut(entry, "=")
+		if out[fabric] != nil {
+			faults = append(faults, fmt.Errorf("fabric %q has two files: want one", fabric))
+			continue
+		}
+		f, err := smfile.Load(path)
+		if err == nil {
+			err = checkSubnetManager(f)
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		out[fabric] = f
+	}
+	return out, errors.Join(faults...)
+}
+
+// checkSubnetManager looks at what the reader of the file does not know, and at the files of secrets.
+func checkSubnetManager(f *smfile.File) error {
+	if f.UFM != nil {
+		_, err := ufmClient(f.UFM)
+		return err
+	}
+	_, err := acceptedCodes(f.OpenSM)
+	return err
+}
+
+func acceptedCodes(o *smfile.OpenSM) ([]osmfile.Code, error) {
+	var codes []osmfile.Code
+	for _, text := range o.Accept {
+		code, err := osmfile.ParseCode(text)
+		if err != nil {
+			return nil, fmt.Errorf("opensm.accept: %w", err)
+		}
+		codes = append(codes, code)
+	}
+	return codes, nil
+}
+
+// planOptions are what a plan leaves open for OpenSM.
+func planOptions(o *smfile.OpenSM) opensm.PlanOptions {
+	return opensm.PlanOptions{IPoIB: !o.NoIPoIB, AllMembers: o.AllMembers}
+}
+
+// openSM is the manager of an OpenSM's files, with a transport on its fabric.
+func openSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
+	cfg := opensm.Config{
+		Options: o.Options, Partitions: o.Partitions, Policy: o.Policy,
+		Settings: osmfile.Settings{LeaveOptions: o.LeaveOptions, LeavePolicy: o.LeavePolicy, EvenLanes: !o.LeaveLanes, StopCC: o.StopCC},
+	}
+	var reload opensm.Reloader = opensm.PIDFile{Path: o.PIDFile}
+	if o.Unit != "" {
+		reload = opensm.Unit{Name: o.Unit}
+	}
+	return opensm.New(cfg, opensm.Disk{}, reload, t)
+}
+
+// ufmClient signs in nowhere yet: it reads who asks, and by which authorities UFM's certificate is checked.
+func ufmClient(u *smfile.UFM) (*ufm.Client, error) {
+	o := ufm.Options{URL: u.URL, User: u.User}
+	var err error
+	if o.Token, err = secret(u.TokenFile); err != nil {
+		return nil, err
+	}
+	if o.Password, err = secret(u.PasswordFile); err != nil {
+		return nil, err
+	}
+	t := &tls.Config{MinVersion: tls.VersionTLS12}
+	if u.CAFile != "" {
+		pem, err := os.ReadFile(u.CAFile)
+		if err != nil {
+			return nil, err
+		}
+		t.RootCAs = x509.NewCertPool()
+		if !t.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s: found no certificate: want authorities in PEM", u.CAFile)
+		}
+	}
+	o.HTTP = &http.Client{Transport: &http.Transport{TLSClientConfig: t, Proxy: http.ProxyFromEnvironment}}
+	return ufm.New(o)
+}
+
+// placer is how placements come about on the fabric of a target, with a transport on it.
+func (p *ports) placer(t control.Target, c mad.Transport) (reconcile.Placer, error) {
+	asked := &placer{transport: c, topology: t.Topology, set: p.partitions[t.Fabric.Name]}
+	f := p.managers[t.Fabric.Name]
+	switch {
+	case f == nil:
+		return asked, nil
+	case f.UFM != nil:
+		client, err := ufmClient(f.UFM)
+		return &ufmPlacer{asked, client}, err
+	}
+	codes, err := acceptedCodes(f.OpenSM)
+	if err != nil {
+		return nil, err
+	}
+	m, err := openSM(f.OpenSM, c)
+	return osmPlacer{&opensm.Placer{
+		Manager: m, Fabric: t.Topology, Force: codes,
+		Options: planOptions(f.OpenSM),
+	}}, err
+}
+
+// osmPlacer places by the files of an OpenSM, which say themselves what was there before.
+type osmPlacer struct{ *opensm.Placer }
+
+// Check implements reconcile.Placer.
+func (p osmPlacer) Check(ctx context.Context, plan *policy.Plan) error {
+	return withDifference(p.Placer.Check(ctx, plan))
+}
+
+// Place implements reconcile.Placer.
+func (p osmPlacer) Place(ctx context.Context, plan, _ *policy.Plan, clear bool) error {
+	return withDifference(p.Placer.Place(ctx, plan, clear))
+}
+
+// shownLines bounds the changed lines that a refusal shows, and shownWidth each of them in characters.
+const (
+	shownLines = 6
+	shownWidth = 120
+)
+
+// withDifference adds to a refusal the lines that would have been written.
+func withDifference(err error) error {
+	var refused *opensm.RefusedError
+	if !errors.As(err, &refused) || len(refused.Differences) == 0 {
+		return err
+	}
+	var shown []string
+	more := 0
+	for _, d := range refused.Differences {
+		for line := range strings.Lines(d) {
+			switch line = strings.TrimSpace(line); {
+			case strings.HasPrefix(line, "---"), !strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "-"):
+			case len(shown) == shownLines:
+				more++
+			default:
+				shown = append(shown, fmt.Sprintf("%.*s", shownWidth, strings.TrimPrefix(line, "++")))
+			}
+		}
+	}
+	text := strings.Join(shown, " | ")
+	if more > 0 {
+		text += fmt.Sprintf(" | and %d lines more", more)
+	}
+	return fmt.Errorf("%w; forced by its code it would write %s", err, text)
+}
+
+// ufmPlacer places by UFM, and asks its subnet manager whether it hands out what was placed.
+type ufmPlacer struct {
+	*placer
+	client *ufm.Client
+}
+
+// Check implements reconcile.Placer.
+func (p *ufmPlacer) Check(ctx context.Context, plan *policy.Plan) error {
+	want, err := p.partitions(plan)
+	if err != nil {
+		return err
+	}
+	have, err := p.client.Partitions(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = ufm.Plan(have, ufm.Placement{Want: want})
+	return err
+}
+
+// Place implements reconcile.Placer. UFM knows no second step: what the plan before had and this one has not, goes last.
+func (p *ufmPlacer) Place(ctx context.Context, plan, before *policy.Plan, _ bool) error {
+	want, err := p.partitions(plan)
+	if err != nil {
+		return err
+	}
+	o := ufm.Placement{Want: want}
+	if before != nil {
+		if o.Before, err = p.partitions(before); err != nil {
+			return fmt.Errorf("plan before: %w", err)
+		}
+	}
+	_, err = p.client.Place(ctx, o)
+	return err
+}
+
+// Verify implements reconcile.Placer.
+func (p *ufmPlacer) Verify(ctx context.Context, plan *policy.Plan) error {
+	if err := p.placer.Verify(ctx, plan); err != nil {
+		return fmt.Errorf("%w; UFM has the partitions as wanted: a changed service level may need a restart of its subnet manager", err)
+	}
+	return nil
+}
+
+// partitions are those of a plan, with the ports of their tenants as members.
+func (p *ufmPlacer) partitions(plan *policy.Plan) ([]ufm.Partition, error) {
+	each, err := distinct(plan.Placements)
+	if err != nil {
+		return nil, err
+	}
+	var out []ufm.Partition
+	at := map[ident.PKey]int{}
+	for _, e := range each {
+		if e.PKey.Base() == 0 || e.PKey.Base() == ident.DefaultPKey.Base() {
+			return nil, fmt.Errorf("tenant %s is in the default partition, which UFM keeps for itself: give it a partition of its own (pkey)", e.Tenant)
+		}
+		at[e.PKey.Base()] = len(out)
+		out = append(out, ufm.Partition{PKey: e.PKey.Base(), SL: e.SL, IPoIB: true})
+	}
+	seen := map[policy.Placement]bool{}
+	for _, e := range plan.Placements {
+		one := policy.Placement{PKey: e.PKey.Base(), Port: e.Port}
+		ref, ok := p.topology.PortByID(e.Port)
+		if !ok {
+			return nil, fmt.Errorf("placement of tenant %s: port %s is not on the fabric", e.Tenant, e.Port)
+		}
+		if seen[one] {
+			continue
+		}
+		seen[one] = true
+		to := &out[at[one.PKey]]
+		to.Members = append(to.Members, ufm.Member{Port: p.topology.Port(ref).GUID, Full: true})
+	}
+	return out, nil
+}

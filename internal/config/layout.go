@@ -1,0 +1,43 @@
+package config
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// CCLayout is one entry of cc_layouts: which InfiniBand devices lay out attributes of congestion control otherwise than
+// the standard's annex does.
+type CCLayout struct {
+	Pattern  string // of path.Match, for names of nodes
+	Switches []string
+}
+
+// CCLayoutSwitches lists what a layout may have: what docs/infiniband.md says of each.
+func CCLayoutSwitches() []string { return []string{"libibmad-log", "wide-ports", "packed-ca"} }
+
+// ParseCCLayout reads an entry of cc_layouts, such as "old-*=packed-ca+libibmad-log".
+func ParseCCLayout(s string) (CCLayout, error) {
+	pattern, list, ok := strings.Cut(s, "=")
+	l := CCLayout{Pattern: strings.TrimSpace(pattern)}
+	if _, err := path.Match(l.Pattern, ""); !ok || l.Pattern == "" || err != nil {
+		return CCLayout{}, fmt.Errorf("found %q: want PATTERN=LAYOUT[+LAYOUT], a pattern such as old-* for names of nodes", s)
+	}
+	for word := range strings.SplitSeq(list, "+") {
+		word = strings.TrimSpace(word)
+		known := false
+		for _, w := range CCLayoutSwitches() {
+			known = known || w == word
+		}
+		if !known {
+			return CCLayout{}, fmt.Errorf("layout %q: want %s", word, strings.Join(CCLayoutSwitches(), ", "))
+		}
+		l.Switches = append(l.Switches, word)
+	}
+	return l, nil
+}
+
+func isCCLayout(s string) error {
+	_, err := ParseCCLayout(s)
+	return err
+}

@@ -1,0 +1,115 @@
+package control_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/internal/control"
+	"fairlane/internal/control/controltest"
+	"fairlane/internal/reconcile"
+	"fairlane/subnet/ident"
+)
+
+// moved is a lab whose tenants were moved from the service levels of one plan to others, seven and eight.
+func moved(t *testing.T) (*controltest.Rig, control.Rollout) {
+	t.Helper()
+	r, _ := inForce(t)
+	set := controltest.Tenants()
+	for i, sl := range []int{7, 8} {
+		for a := range set.Tenants[i].Attachments {
+			set.Tenants[i].Attachments[a].SL = ptr(ident.SL(sl))
+		}
+	}
+	if _, err := r.Service.ApplyTenants(t.Context(), "lab", set, false); err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := r.Service.CreatePlan(t.Context(), "lab", control.CompileOptions{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ro := start(t, r.Service, p.Plan.Name)
+	r.Wait()
+	if ro = settings(t, r, ro.ID); ro.State != control.RolloutSucceeded || !ro.Moves() {
+		t.Fatalf("rollout %s, moves %t: %s", ro.State, ro.Moves(), ro.Result)
+	}
+	return r, ro
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func settings(t *testing.T, r *controltest.Rig, id int64) control.Rollout {
+	t.Helper()
+	ro, err := r.Service.RolloutSettings(t.Context(), "lab", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ro
+}
+
+// planned is what the port of that name should be by a plan.
+func planned(t *testing.T, r *controltest.Rig, plan, name string) driver.Settings {
+	t.Helper()
+	target, err := r.Service.JobTarget(t.Context(), "lab", plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := reconcile.Desired(target.Plan, target.Topology)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list, func(x reconcile.Target) bool { return x.Device.Name == name })
+	return list[i].Want
+}
+
+func TestWhatTrafficMovedFromIsTakenBackOnceItIsThereToStay(t *testing.T) {
+	t.Parallel()
+	r, ro := moved(t)
+	before := settings(t, r, ro.ID-1).Plan
+	for name, sls := range map[string][2]int{"h1/P1": {2, 7}, "h2/P1": {1, 8}} {
+		i := slices.IndexFunc(ro.Devices, func(d control.RolloutDevice) bool { return d.Device.Name == name })
+		has, old, next := ro.Devices[i].Observed.CA.SLs, planned(t, r, before, name).CA.SLs, planned(t, r, ro.Plan, name).CA.SLs
+		if a, b := sls[0], sls[1]; has[a] != old[a] || has[b] != next[b] || old[a] == next[a] {
+			t.Errorf("while traffic moves %s has %+v, want at %d what was, %+v, and at %d what will be, %+v", name, has, a, old[a], b, next[b])
+		}
+	}
+	for range 2 { // one rollout, however often it is looked for
+		if err := r.Service.SweepDrift(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
+		r.Wait()
+	}
+	back := settings(t, r, ro.ID+1)
+	if back.State != control.RolloutSucceeded || back.Moves() || back.Plan != ro.Plan || !slices.Contains(back.Stages, control.StagePlacement) {
+		t.Fatalf("the rollout that takes back is %s, of stages %v: %s", back.State, back.Stages, back.Result)
+	}
+	if len(back.Devices) == 0 || len(back.Devices) == len(ro.Devices) {
+		t.Errorf("it writes %d of %d devices", len(back.Devices), len(ro.Devices))
+	}
+	for _, d := range back.Devices {
+		if !d.Observed.Equal(planned(t, r, ro.Plan, d.Device.Name)) {
+			t.Errorf("%s is not as planned: %+v", d.Device.Name, d.Observed)
+		}
+	}
+	if _, err := r.Service.Rollout(t.Context(), "lab", ro.ID+2); err == nil {
+		t.Error("another rollout was started")
+	}
+	if k := kinds(t, r.Service, back.ID); !strings.Contains(k, "rollout.started") {
+		t.Errorf("events are %s", k)
+	}
+}
+
+func TestNothingIsTakenBackAfterTheFirstPlanOrTheSameOne(t *testing.T) {
+	t.Parallel()
+	r, plan := inForce(t)
+	start(t, r.Service, plan)
+	r.Wait()
+	if err := r.Service.ClearUp(t.Context(), "lab"); err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if _, err := r.Service.Rollout(t.Context(), "lab", 3); err == nil {
+		t.Error("a rollout was started")
+	}
+}

@@ -1,0 +1,69 @@
+package grpclink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"fairlane/ccconfig/driver"
+)
+
+// Classify turns what became of a request to an address into one of the error kinds of package driver, which judge decides; means
+// is what a code says by the driver's protocol, and empty for the code itself. The end of the caller's own context is told as it
+// is.
+func (p *Pool[K, S]) Classify(ctx context.Context, what, address string, err error, judge func(*status.Status) (means string, kind error)) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", what, ctx.Err())
+	}
+	st := status.Convert(err)
+	means, kind := judge(st)
+	if means == "" {
+		switch st.Code() {
+		case codes.NotFound:
+			return fmt.Errorf("%s: %w: %s at %s", what, kind, st.Message(), address)
+		case codes.DeadlineExceeded:
+			return fmt.Errorf("%s: %w: no answer from %s within %s", what, kind, address, p.o.Timeout)
+		case codes.Unavailable:
+			return fmt.Errorf("%s: %w: %s%s", what, kind, st.Message(), hint(p.o.TLS, time.Now()))
+		}
+		means = st.Code().String()
+	}
+	return fmt.Errorf("%s: %w: %s: %s", what, kind, means, st.Message())
+}
+
+// KindOf is the error kind of a request that ended with a code.
+func KindOf(c codes.Code) error {
+	switch c {
+	case codes.ResourceExhausted, codes.Aborted:
+		return driver.ErrBusy
+	case codes.FailedPrecondition, codes.Unimplemented:
+		return driver.ErrUnsupported
+	case codes.InvalidArgument, codes.OutOfRange, codes.Unauthenticated:
+		return driver.ErrInvalid
+	case codes.PermissionDenied, codes.AlreadyExists:
+		return driver.ErrConflict
+	}
+	return driver.ErrUnreachable // among them NOT_FOUND: the device is not behind its address at present
+}
+
+// KindOfError is the error kind that err has.
+func KindOfError(err error) error {
+	for _, kind := range []error{driver.ErrBusy, driver.ErrInvalid, driver.ErrUnsupported, driver.ErrConflict} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return driver.ErrUnreachable
+}
+
+// Outcome says what is known of a write that ended with err.
+func Outcome(err error) driver.Outcome {
+	if errors.Is(KindOfError(err), driver.ErrUnreachable) {
+		return driver.OutcomeSent
+	}
+	return driver.OutcomeRefused
+}

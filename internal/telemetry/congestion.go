@@ -1,0 +1,350 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// Congestion is what congestion control did between two readings of a CongestionWatch.
+type Congestion struct {
+	Ports   []PortCongestion   // sorted by agent and port
+	Tenants []TenantCongestion // in the order of the plan
+	// Adapter and Switch count the events that the logs of channel adapters and of switches counted; Missed are
+	// those of them that the logs did not hold any more, Unattributed those held that no tenant of the plan explains.
+	Adapter, Switch, Missed, Unattributed uint64
+	// Events are the latest that the logs held, oldest first by their position in their log, at most 256.
+	Events []CongestionEvent
+	// Err joins what could not be read, beside Ports[i].Err.
+	Err error
+}
+
+// maxCongestionEvents bounds Congestion.Events.
+const maxCongestionEvents = 256
+
+// PortCongestion is what one port counted. What its device does not count is zero and said by the flags.
+type PortCongestion struct {
+	Port Port
+	Err  error // why the counts are of no use; they are then zero, or too low
+	// BECN are the notifications received by SL: how often the port was told to slow down. Of channel adapters.
+	BECN [ident.NumSLs]uint64
+	// Wait are ticks, of a length that is the device's own, with something to send and no credit. Of switches.
+	Wait uint64
+	// Congested are ticks by VL that packets waited on the port while it was congested. Of switches.
+	Congested [numDataVLs]uint64
+	NoBECN    bool // no PortSLRcvBECN
+	NoVL      bool // no PortVLXmitTimeCong
+}
+
+// numDataVLs is the number of data lanes.
+const numDataVLs = len(mad.PortVLXmitTimeCong{}.VL)
+
+// TenantCongestion is what congestion control did to one tenant.
+type TenantCongestion struct {
+	Tenant string
+	BECN   uint64 // notifications received on SLs that are the tenant's alone on their port
+	Events uint64 // in logs: passages of a Trigger_Threshold, and packets that switches marked
+}
+
+// CongestionEvent is one entry of a log.
+type CongestionEvent struct {
+	Port   ident.PortID // the adapter port, or the switch with port 0
+	Tenant string       // "" when none of the plan explains it
+	SL     ident.SL
+	From   ident.LID // sender of a packet that a switch marked; 0 in an adapter's log
+	To     ident.LID
+	At     quantity.Picoseconds // of the device's clock, since it was first read
+}
+
+// CongestionOptions configure a CongestionWatch.
+type CongestionOptions struct {
+	Options
+	// Layout says how a device lays out its log; nil: as the annex does.
+	Layout func(ident.PortID) mad.CCLayout
+}
+
+// CongestionWatch reads the congestion counters and logs of the ports of a plan. Its memory is bounded by the plan: it
+// keeps sums and the last readings, and no history. It is safe for concurrent use; readings are then taken one after the
+// other.
+type CongestionWatch struct {
+	t      mad.Transport
+	o      CongestionOptions
+	plan   *policy.Plan
+	owners map[slot]string // tenant that is alone on a counter
+	lids   map[ident.LID]ident.PortID
+
+	mu      sync.Mutex
+	begun   time.Time
+	devices []*congestedDevice // by LID
+}
+
+// congestedDevice is the agent that keeps a log, and the counters of some ports.
+type congestedDevice struct {
+	lid   ident.LID
+	id    ident.PortID // port 0 for a switch
+	kind  subnet.NodeKind
+	ports []*congestedPort
+
+	clock   deviceClock
+	wall    quantity.Picoseconds // scaled wall time of the last reading
+	noLog   bool
+	seen    bool
+	counter uint16 // of events, at the last reading
+	stamp   uint32 // CurrentTimeStamp at the last reading
+
+	silent bool // at the last reading
+	found  logDelta
+}
+
+type congestedPort struct {
+	Port
+
+	wait      [1]counter32
+	congested [numDataVLs]counter32
+	becn      [ident.NumSLs]counter32
+	out       PortCongestion
+}
+
+// NewCongestionWatch prepares the ports that telemetry measures for a plan. It fails as PortsOf and New do.
+func NewCongestionWatch(t mad.Transport, p *policy.Plan, f *subnet.Fabric, o CongestionOptions) (*CongestionWatch, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	ports, err := PortsOf(p, f)
+	if err != nil {
+		return nil, err
+	}
+	sortPorts(ports)
+	w := &CongestionWatch{t: t, o: o, plan: p, begun: time.Now(), owners: map[slot]string{}, lids: map[ident.LID]ident.PortID{}}
+	users := slotUsers(p)
+	for _, pl := range p.Placements {
+		if s := (slot{pl.Port, pl.SL}); users[s] == 1 {
+			w.owners[s] = pl.Tenant
+		}
+	}
+	for i, port := range ports {
+		if i == 0 || ports[i-1].LID != port.LID {
+			d := &congestedDevice{lid: port.LID, id: port.ID, kind: subnet.KindCA}
+			if ref, ok := f.PortByID(port.ID); ok && f.Nodes[ref.Node].Kind == subnet.KindSwitch {
+				d.id.Port, d.kind = 0, subnet.KindSwitch
+			}
+			w.devices = append(w.devices, d)
+		}
+		d := w.devices[len(w.devices)-1]
+		d.ports = append(d.ports, &congestedPort{Port: port, wait: [1]counter32{{sticks: true}}})
+	}
+	for _, h := range f.Hosts() {
+		for num := range f.Nodes[h].Ports {
+			ref := subnet.PortRef{Node: h, Port: ident.PortNum(num)}
+			if x := f.Port(ref); x != nil && x.LID != 0 {
+				for k := range 1 << x.LMC {
+					w.lids[x.LID+ident.LID(k)] = f.PortID(ref)
+				}
+			}
+		}
+	}
+	return w, nil
+}
+
+// Format prints what the watch is for, whatever the verb: never its key.
+func (w *CongestionWatch) Format(s fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(s, "watch of the congestion of %d devices", len(w.devices))
+}
+
+// Read returns what happened since the last reading; the first one is a base line. It fails only when the context ends.
+func (w *CongestionWatch) Read(ctx context.Context) (*Congestion, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var g errgroup.Group
+	g.SetLimit(w.o.Parallel)
+	for _, d := range w.devices {
+		g.Go(func() error {
+			w.readDevice(ctx, d)
+			return nil
+		})
+	}
+	_ = g.Wait() // each device carries its own error
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read congestion: %w", err)
+	}
+	return w.sum(), nil
+}
+
+// sum puts the devices' readings together.
+func (w *CongestionWatch) sum() *Congestion {
+	c := &Congestion{Tenants: make([]TenantCongestion, len(w.plan.Tenants))}
+	at := make(map[string]*TenantCongestion, len(w.plan.Tenants))
+	for i, t := range w.plan.Tenants {
+		c.Tenants[i].Tenant = t.Tenant
+		at[t.Tenant] = &c.Tenants[i]
+	}
+	for _, d := range w.devices {
+		for _, p := range d.ports {
+			c.Ports = append(c.Ports, p.out)
+			for sl, n := range p.out.BECN {
+				if t := at[w.owners[slot{p.ID, ident.SL(sl)}]]; t != nil {
+					t.BECN += n
+				}
+			}
+		}
+		c.Err = errors.Join(c.Err, d.found.err)
+		if d.kind == subnet.KindSwitch {
+			c.Switch += d.found.counted
+		} else {
+			c.Adapter += d.found.counted
+		}
+		c.Missed += d.found.missed
+		for _, e := range d.found.events {
+			t := at[e.Tenant]
+			if t == nil {
+				c.Unattributed++
+			} else {
+				t.Events++
+			}
+			c.Events = append(c.Events, e)
+		}
+	}
+	slices.SortStableFunc(c.Events, func(a, b CongestionEvent) int { return cmp.Compare(a.At, b.At) })
+	if extra := len(c.Events) - maxCongestionEvents; extra > 0 {
+		c.Events = slices.Delete(c.Events, 0, extra)
+	}
+	return c
+}
+
+// readDevice reads the log, whose clock also bounds the counters, and then the counters of the ports. A device that
+// stays silent is not asked further, and not at all in the reading after: waiting for it takes seconds.
+func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
+	if d.silent {
+		d.silent = false
+		d.found = logDelta{err: d.found.err}
+		for _, p := range d.ports {
+			p.out = PortCongestion{Port: p.Port, Err: cmp.Or(p.out.Err, d.found.err, ErrUnread)}
+		}
+		return
+	}
+	wall := wallTime(time.Since(w.begun), w.o.TimeScale)
+	before := d.clock.now
+	d.found = w.readLog(ctx, d)
+	span := d.clock.now - before
+	if d.noLog {
+		span = wall - d.wall
+	}
+	d.wall = wall
+	silent := errors.Is(d.found.err, mad.ErrTimeout)
+	for _, p := range d.ports {
+		p.out = PortCongestion{Port: p.Port}
+		if silent {
+			p.out.Err = d.found.err
+			continue
+		}
+		most := wordsIn(span, p.Rate) // no tick is shorter than a word
+		if d.kind == subnet.KindSwitch {
+			p.out.Err = w.readWaits(ctx, d, p, most)
+		} else {
+			p.out.Err = w.readBECN(ctx, d, p, most)
+		}
+		if silent = errors.Is(p.out.Err, mad.ErrTimeout); silent {
+			d.found.err = errors.Join(d.found.err, p.out.Err)
+		}
+	}
+	d.silent = silent
+}
+
+// leastPacketWords is the shortest packet: headers, checks and the gap behind it, of words of four octets.
+const leastPacketWords = 8
+
+// readBECN reads the notifications that an adapter port received.
+func (w *CongestionWatch) readBECN(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
+	a := mad.PortSLCounters{PortSelect: p.ID.Port}
+	err := perf(ctx, w.t, d.lid, w.o.SL, mad.MethodGet, mad.AttrPortSLRcvBECN, &a)
+	if unsupported(err) {
+		p.out.NoBECN = true
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	err = advanceAll(p.becn[:], a.SL[:], most/leastPacketWords, p.out.BECN[:])
+	zero := mad.PortSLCounters{PortSelect: p.ID.Port}
+	zero.CounterSelect = w.highs(p.becn[:])
+	if zero.CounterSelect != 0 {
+		err = errors.Join(err, w.clear(ctx, d, mad.AttrPortSLRcvBECN, &zero, p.becn[:], zero.CounterSelect))
+	}
+	return named(p, "PortSLRcvBECN", err)
+}
+
+// readWaits reads how long a switch port could not send.
+func (w *CongestionWatch) readWaits(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
+	c := mad.PortCounters{PortSelect: p.ID.Port}
+	if err := perf(ctx, w.t, d.lid, w.o.SL, mad.MethodGet, mad.AttrPortCounters, &c); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	var moved [1]uint64
+	err := advanceAll(p.wait[:], []uint32{c.XmitWait}, most, moved[:])
+	p.out.Wait = moved[0]
+	if select2 := w.highs(p.wait[:]); select2 != 0 {
+		zero := mad.PortCounters{PortSelect: p.ID.Port, CounterSelect2: uint8(select2)}
+		err = errors.Join(err, w.clear(ctx, d, mad.AttrPortCounters, &zero, p.wait[:], select2))
+	}
+	if err = named(p, "PortXmitWait", err); err != nil {
+		return err
+	}
+	v := mad.PortVLXmitTimeCong{PortSelect: p.ID.Port}
+	err = perf(ctx, w.t, d.lid, w.o.SL, mad.MethodGet, mad.AttrPortVLXmitTimeCong, &v)
+	if unsupported(err) {
+		p.out.NoVL = true
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	err = advanceAll(p.congested[:], v.VL[:], most, p.out.Congested[:])
+	zero := mad.PortVLXmitTimeCong{PortSelect: p.ID.Port, CounterSelect: w.highs(p.congested[:])}
+	if zero.CounterSelect != 0 {
+		err = errors.Join(err, w.clear(ctx, d, mad.AttrPortVLXmitTimeCong, &zero, p.congested[:], zero.CounterSelect))
+	}
+	return named(p, "PortVLXmitTimeCong", err)
+}
+
+// named says of which port and attribute an error is; nil stays nil.
+func named(p *congestedPort, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: %w", p.Name, what, err)
+}
+
+// highs selects the counters that are to be cleared before they stick at their end, bit by bit.
+func (w *CongestionWatch) highs(cs []counter32) (selected uint16) {
+	for i := range cs {
+		if !w.o.KeepCounters && cs[i].high() {
+			selected |= 1 << i
+		}
+	}
+	return selected
+}
+
+// clear sets the selected counters to zero.
+func (w *CongestionWatch) clear(ctx context.Context, d *congestedDevice, id mad.AttrID, zero mad.Attribute, cs []counter32, selected uint16) error {
+	if err := perf(ctx, w.t, d.lid, w.o.SL, mad.MethodSet, id, zero); err != nil {
+		return fmt.Errorf("clear: %w", err)
+	}
+	for i := range cs {
+		if selected&(1<<i) != 0 {
+			cs[i].cleared()
+		}
+	}
+	return nil
+}

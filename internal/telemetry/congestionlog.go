@@ -1,0 +1,92 @@
+package telemetry
+
+import (
+	"context"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/mad"
+)
+
+// logDelta is what a log told since it was last read.
+type logDelta struct {
+	counted uint64 // events that the device counted
+	missed  uint64 // of them that the log held no more
+	events  []CongestionEvent
+	err     error
+}
+
+// logEntry is an entry in the terms that both forms of the log have.
+type logEntry struct {
+	stamp uint32
+	event CongestionEvent
+}
+
+// readLog reads CongestionLog. The clock of the device moves on with it.
+func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDelta {
+	if d.noLog {
+		return logDelta{}
+	}
+	req := mad.NewCC(mad.MethodGet, mad.AttrCongestionLog, 0, w.o.CCKey)
+	resp, err := mad.Call(ctx, w.t, mad.Target{LID: d.lid, SL: w.o.SL}, &req)
+	if unsupported(err) {
+		d.noLog = true
+		return logDelta{}
+	}
+	if err != nil {
+		return logDelta{err: err}
+	}
+	counter, now, entries, err := w.decodeLog(d, resp.Data())
+	if err != nil {
+		return logDelta{err: err}
+	}
+	out := logDelta{}
+	if d.seen {
+		out.counted = uint64(counter - d.counter) // modulo 2^16, as the counter
+		for _, e := range entries {
+			// An entry is new when it is of the time between the readings; both wrap together.
+			if e.stamp != 0 && now-e.stamp < now-d.stamp {
+				e.event.At = d.clock.now + ticks(e.stamp-d.stamp)
+				out.events = append(out.events, e.event)
+			}
+		}
+		// A counter that sticks at its end, or that wrapped whole turns, tells less than the log.
+		out.counted = max(out.counted, uint64(len(out.events)))
+		out.missed = out.counted - uint64(len(out.events))
+	}
+	d.clock.advance(now)
+	d.seen, d.counter, d.stamp = true, counter, now
+	return out
+}
+
+// decodeLog reads either form of the log.
+func (w *CongestionWatch) decodeLog(d *congestedDevice, data []byte) (counter uint16, now uint32, entries []logEntry, err error) {
+	if d.kind == subnet.KindSwitch {
+		var log mad.CongestionLogSwitch
+		if err := log.Decode(data); err != nil {
+			return 0, 0, nil, err
+		}
+		for _, e := range log.Events {
+			tenant := w.owners[slot{w.lids[e.SLID], e.SL}]
+			entries = append(entries, logEntry{e.TimeStamp, CongestionEvent{Port: d.id, Tenant: tenant, SL: e.SL, From: e.SLID, To: e.DLID}})
+		}
+		return log.EventsCounter, log.CurrentTime, entries, nil
+	}
+	layout := mad.CCLayout{}
+	if w.o.Layout != nil {
+		layout = w.o.Layout(d.id)
+	}
+	var log mad.CongestionLogCA
+	if err := layout.CALog(&log).Decode(data); err != nil {
+		return 0, 0, nil, err
+	}
+	for _, e := range log.Events {
+		tenant := w.owners[slot{d.id, e.SL}]
+		entries = append(entries, logEntry{e.TimeStamp, CongestionEvent{Port: d.id, Tenant: tenant, SL: e.SL, To: e.RemoteLID}})
+	}
+	return log.EventsCounter, log.CurrentTime, entries, nil
+}
+
+// ticks is the time of some units of TimeStamp.
+func ticks(n uint32) quantity.Picoseconds { return quantity.Picoseconds(n) * ibcc.TimerUnitPicoseconds }

@@ -1,0 +1,146 @@
+// Package yamltree reads YAML as a tree of nodes, which have lines, for readers that say file, line and field of what is
+// wrong in words of their own.
+package yamltree
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// SyntaxError says why a text is no YAML.
+type SyntaxError struct {
+	Line int // from 1; 0 when the library names none
+	Text string
+}
+
+// Error prints "line 3: did not find expected node content".
+func (e *SyntaxError) Error() string {
+	if e.Line == 0 {
+		return e.Text
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
+}
+
+// SecondError is a second document in a text that must have one.
+type SecondError struct{ Line int }
+
+// Error implements error.
+func (e *SecondError) Error() string { return fmt.Sprintf("line %d: a second document", e.Line) }
+
+// Documents reads the documents of a text, each as its root. It ends with the first error, a *SyntaxError.
+func Documents(text []byte) iter.Seq2[*yaml.Node, error] {
+	return func(yield func(*yaml.Node, error) bool) {
+		for doc, err := range documents(text) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(doc.Content) == 1 && !yield(doc.Content[0], nil) {
+				return
+			}
+		}
+	}
+}
+
+// Only reads the root of a text's only document, nil when it has none. The error is a *SyntaxError or a *SecondError.
+func Only(text []byte) (root *yaml.Node, err error) {
+	for doc, err := range documents(text) {
+		switch {
+		case err != nil:
+			return nil, err
+		case root != nil:
+			return nil, &SecondError{Line: doc.Line}
+		case len(doc.Content) == 1:
+			root = doc.Content[0]
+		}
+	}
+	return root, nil
+}
+
+// documents yields what the library makes of each document: a node around its root.
+func documents(text []byte) iter.Seq2[*yaml.Node, error] {
+	return func(yield func(*yaml.Node, error) bool) {
+		for dec := yaml.NewDecoder(bytes.NewReader(text)); ; {
+			doc := new(yaml.Node)
+			err := dec.Decode(doc)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, syntax(err))
+				return
+			}
+			if !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// syntax takes the line out of the library's "yaml: line N: ...".
+func syntax(err error) error {
+	e := &SyntaxError{Text: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if rest, ok := strings.CutPrefix(e.Text, "line "); ok {
+		if num, text, ok := strings.Cut(rest, ": "); ok {
+			if line, err := strconv.Atoi(num); err == nil {
+				e.Line, e.Text = line, text
+			}
+		}
+	}
+	return e
+}
+
+// FirstAlias finds the first anchor or alias under a node, nil when all values are written out.
+func FirstAlias(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return n
+	}
+	for _, c := range n.Content {
+		if a := FirstAlias(c); a != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// IsNull says whether a node is null: written so, or nothing behind a key.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// Entry is a key of a mapping with its value.
+type Entry struct {
+	Key, Value *yaml.Node
+	Index      int // of the key among those allowed, -1 for another
+	Earlier    int // line where an allowed key was given before, 0 when it was not
+}
+
+// Entries goes through the keys of a mapping in their order; a node of another kind has none.
+func Entries(n *yaml.Node, allowed []string) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		if n.Kind != yaml.MappingNode {
+			return
+		}
+		lines := make([]int, len(allowed))
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			e := Entry{Key: n.Content[i], Value: n.Content[i+1], Index: -1}
+			if e.Key.Kind == yaml.ScalarNode {
+				e.Index = slices.Index(allowed, e.Key.Value)
+			}
+			if e.Index >= 0 {
+				e.Earlier = lines[e.Index]
+				lines[e.Index] = cmp.Or(e.Earlier, e.Key.Line)
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package policy
+
+import "fairlane/policy/fill"
+
+// KeepAll has a Compiler remember the sharing of parts of any size, and follow their histories to their end.
+func (c *Compiler) KeepAll(all bool) { c.eager = all }
+
+// Followed counts the histories that the last compilation followed again.
+func (c *Compiler) Followed() int {
+	n := 0
+	for _, s := range []*fill.Solver{c.m.targets, c.m.forecasts} {
+		n += s.Followed
+	}
+	return n
+}

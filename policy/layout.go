@@ -1,0 +1,198 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlane/policy/fill"
+)
+
+// layout is what follows from flows and their ways alone. Models of the same flows share it; its slices are not changed once
+// they are made. Parts of it are made when they are first asked for, by the goroutine that compiles.
+type layout struct {
+	// The links of flow i are hops[first[i]:first[i+1]].
+	first, hops  []int32
+	qps, demand  []float64 // by flow
+	tenant       []int32   // by flow
+	sends        []bool    // by link direction: its transmitter does not mark
+	carries      []carried // by link direction, then tenant: what a tenant has on a link
+	firstPart    []int32   // by link direction, and one more: into carries
+	partOf       []int32   // by hop: into carries
+	before       []int32   // see linksBefore
+	fed          []feed    // see senderRates
+	trips        []float64 // see flowTrips
+	allFeedable  []float64 // see feedableCaps
+	classOfFlow  []int32   // see classLayout
+	firstClasses []int32
+}
+
+// carried is the flows of one tenant on a link direction.
+type carried struct {
+	tenant int32
+	qps    float64
+}
+
+// feed is one of the sending ports whose flows cross a link direction.
+type feed struct{ link, sender int32 }
+
+// lay returns the layout of the model's flows.
+func (m *model) lay() *layout {
+	if m.layout == nil {
+		m.layout = &layout{}
+		m.layOut()
+	}
+	return m.layout
+}
+
+// layOut makes the links of all flows one list.
+func (m *model) layOut() {
+	hops, l := 0, m.layout
+	for i := range m.flows {
+		hops += len(m.flows[i].links)
+	}
+	n := len(m.flows)
+	l.first, l.hops = make([]int32, 1, n+1), make([]int32, 0, hops)
+	l.qps, l.demand, l.tenant = make([]float64, n), make([]float64, n), make([]int32, n)
+	for i := range m.flows {
+		f := &m.flows[i]
+		l.hops = append(l.hops, f.links...)
+		l.first = append(l.first, int32(len(l.hops)))
+		l.qps[i], l.demand[i], l.tenant[i] = f.qps, f.demand, f.tenant
+	}
+	l.sends = make([]bool, len(m.caps))
+	for d := range l.sends {
+		l.sends[d] = !m.marks(int32(d))
+	}
+}
+
+// parts lists who has flows on each link direction.
+func (m *model) parts() *layout {
+	l := m.lay()
+	if l.partOf != nil {
+		return l
+	}
+	last, count := slices.Repeat([]int32{-1}, len(m.caps)), make([]int32, len(m.caps)+1)
+	l.partOf = make([]int32, len(l.hops))
+	for i := range m.flows {
+		for h := l.first[i]; h < l.first[i+1]; h++ {
+			d := l.hops[h]
+			if t := l.tenant[i]; last[d] != t { // tenants ascend
+				last[d] = t
+				count[d+1]++
+			}
+			l.partOf[h] = count[d+1] - 1
+		}
+	}
+	for d := range m.caps {
+		count[d+1] += count[d]
+	}
+	l.firstPart, l.carries = count, make([]carried, count[len(m.caps)])
+	for i := range m.flows {
+		for h := l.first[i]; h < l.first[i+1]; h++ {
+			l.partOf[h] += count[l.hops[h]]
+			p := &l.carries[l.partOf[h]]
+			p.tenant = l.tenant[i]
+			p.qps += l.qps[i]
+		}
+	}
+	return l
+}
+
+// classLayout numbers the classes of all tenants, one for a tenant without any: by tenant the number of its first, and by
+// flow the number of its class.
+func (m *model) classLayout() (first, of []int32) {
+	l := m.lay()
+	if l.classOfFlow == nil {
+		n := int32(0)
+		for t := range m.tenants {
+			l.firstClasses = append(l.firstClasses, n)
+			n += int32(max(1, len(m.tenants[t].Classes)))
+		}
+		l.classOfFlow = make([]int32, len(m.flows))
+		for i := range m.flows {
+			l.classOfFlow[i] = l.firstClasses[m.flows[i].tenant] + m.flows[i].class
+		}
+	}
+	return l.firstClasses, l.classOfFlow
+}
+
+// feedableCaps is feedable of all that the links carry.
+func (m *model) feedableCaps() []float64 {
+	l := m.lay()
+	if l.allFeedable == nil {
+		l.allFeedable = m.feedable(m.caps)
+	}
+	return l.allFeedable
+}
+
+// feedable are capacities of the link directions, but boundless where what feeds a link is never more than
+// it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
+// no faster. Such a link neither queues nor marks, and only the links before it divide.
+func (m *model) feedable(caps []float64) []float64 {
+	out, senders := slices.Clone(caps), m.senderRates(caps)
+	for d, b := range m.linksBefore() {
+		if b >= 0 && caps[b] <= caps[d] || senders[d] > 0 && senders[d] <= caps[d] {
+			out[d] = fill.Boundless
+		}
+	}
+	return out
+}
+
+// linksBefore is, for each link direction, the one link from which all its flows come; negative when there are
+// several, or flows begin there.
+func (m *model) linksBefore() []int32 {
+	const none, many = -1, -2
+	l := m.lay()
+	if l.before != nil {
+		return l.before
+	}
+	l.before = slices.Repeat([]int32{none}, len(m.caps))
+	for i := range m.flows {
+		links := m.flows[i].links
+		for k, d := range links {
+			switch {
+			case k == 0:
+				l.before[d] = many
+			case l.before[d] == none:
+				l.before[d] = links[k-1]
+			case l.before[d] != links[k-1]:
+				l.before[d] = many
+			}
+		}
+	}
+	return l.before
+}
+
+// senderRates sums, for each link direction, the given capacities of the ports whose flows cross it, each once; 0 for
+// links on which flows begin.
+func (m *model) senderRates(caps []float64) []float64 {
+	l := m.lay()
+	if l.fed == nil {
+		l.fed = m.feeds()
+	}
+	sum := make([]float64, len(m.caps))
+	for _, f := range l.fed {
+		sum[f.link] += caps[f.sender]
+	}
+	return sum
+}
+
+// feeds lists the sending ports whose flows cross each link direction beyond, by port.
+func (m *model) feeds() []feed {
+	order := make([]int32, len(m.flows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(m.flows[a].links[0], m.flows[b].links[0]) })
+	out, last := []feed{}, slices.Repeat([]int32{-1}, len(m.caps))
+	for _, i := range order {
+		first := m.flows[i].links[0]
+		for _, d := range m.flows[i].links[1:] {
+			if last[d] != first {
+				last[d] = first
+				out = append(out, feed{d, first})
+			}
+		}
+	}
+	return out
+}

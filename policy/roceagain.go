@@ -1,0 +1,107 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+)
+
+// again is what two compilations of the same flows, one after the other, tell of what must be computed anew.
+type again struct {
+	moved []bool // by link direction: it limits somebody now and did not before, or the other way about; nil when none did
+	flows []bool // by flow: it is entitled to something else, another link limits it, or a moved link is on its way
+}
+
+// since compares a target with one before, of the same flows.
+func (m *model) since(target, before *allocation) again {
+	a := again{flows: make([]bool, len(m.flows))}
+	for d, on := range target.limiting {
+		if on != before.limiting[d] {
+			if a.moved == nil {
+				a.moved = make([]bool, len(m.caps))
+			}
+			a.moved[d] = true
+		}
+	}
+	for i := range a.flows {
+		a.flows[i] = target.rates[i] != before.rates[i] || target.bottleneck[i] != before.bottleneck[i] || target.limits[i] != before.limits[i] ||
+			a.moved != nil && slices.ContainsFunc(m.flows[i].links, func(d int32) bool { return a.moved[d] })
+	}
+	return a
+}
+
+// marksSince is marksOf the target when those before are known.
+func (m *model) marksSince(target *allocation, a again, before []int32) []int32 {
+	if a.moved == nil {
+		return before
+	}
+	return m.marksOf(target)
+}
+
+// roceLike is newRoCE for the flows of prev, which it changes nothing of: ports all of whose flows are entitled to what they were,
+// by the same links, keep what they want.
+func (m *model) roceLike(prev *roceSettings, target *allocation) *roceSettings {
+	a := m.since(target, prev.target)
+	s := &roceSettings{
+		m: m, target: target, profile: prev.profile, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
+		marks: m.marksSince(target, a, prev.marks), load: prev.load, curves: prev.curves, functions: prev.functions, prev: prev, moved: a.moved != nil,
+		fresh: make([]bool, len(prev.ports)),
+	}
+	for i, anew := range a.flows {
+		if anew {
+			s.fresh[s.ofFlow[i]] = true
+		}
+	}
+	for i := range s.ports {
+		if p := &s.ports[i]; s.fresh[i] {
+			*p = nicPort{ref: p.ref, id: p.id, line: p.line, tenants: p.tenants, flows: p.flows, group: p.group, link: -1}
+		}
+	}
+	return s
+}
+
+// keeps reports whether a port wants what it did, among ports that want no more than they did: its settings are as before.
+func (s *roceSettings) keeps(i int) bool {
+	if s.prev == nil || s.fresh[i] {
+		return false
+	}
+	p, was := &s.ports[i], &s.prev.ports[i]
+	return s.groups[p.group] == s.prev.groups[was.group]
+}
+
+// alike reports whether a port's part of the plan is as before: it names nothing but the port's tenants, settings and what they
+// were made from.
+func (s *roceSettings) alike(i int) bool {
+	if s.prev == nil {
+		return false
+	}
+	p, was := &s.ports[i], &s.prev.ports[i]
+	if len(p.tenants) > 1 && slices.ContainsFunc(p.tenants, func(t int32) bool { return s.shares[tenantPort{t, p.id}] != s.prev.shares[tenantPort{t, p.id}] }) {
+		return false
+	}
+	return p.kind == was.kind && p.wanted == was.wanted && p.spread == was.spread && p.position == was.position && p.period == was.period &&
+		p.clamped == was.clamped && p.set == was.set && s.groups[p.group] == s.prev.groups[was.group]
+}
+
+// plan writes the plane's section of a plan. When one of the same ports is known, and the digests of its parts, what is as
+// before is taken over.
+func (s *roceSettings) plan(before *RoCEPlan, d, was *digests) *RoCEPlan {
+	out := &RoCEPlan{}
+	if s.prev == nil {
+		out.NICs, out.Switches, out.Traffic = s.nicPlans(nil), s.switchPlans(), s.traffic()
+	} else {
+		out.NICs, out.Switches = s.nicPlans(before.NICs), before.Switches
+		d.nics, d.markings = slices.Clone(was.nics), was.markings
+		for i := range out.NICs {
+			if !s.alike(i) {
+				d.nics[i] = digest{}
+			}
+		}
+		if maps.Equal(s.shares, s.prev.shares) {
+			out.Traffic, d.traffic = before.Traffic, was.traffic
+		} else {
+			out.Traffic = s.traffic()
+		}
+	}
+	d.fill(&Plan{RoCE: out})
+	return out
+}

@@ -1,0 +1,123 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+)
+
+// shareRegister is how a NIC port is divided among the tenants on it: the rate that a virtual function has for sure, in
+// Mbit/s, 0 for none. What one function does not use the others have.
+const shareRegister = "vf_tx_share"
+
+// maxFunctions bounds the numbers of virtual functions that are taken over from a plan in force.
+const maxFunctions = 4096
+
+// maxShareRate is the largest value of the register, in Mbit/s.
+const maxShareRate = 1<<32 - 1
+
+// FunctionShare is what a plan gives a virtual function of a port: that of one of the tenants there.
+type FunctionShare struct {
+	Tenant      string
+	Function    int // from 0
+	Thousandths int // of the port, 1 to 1000
+}
+
+// Mbps is the share of a port of the given line rate, in Mbit/s. It is at least 1, since 0 would be no share at all.
+func (s FunctionShare) Mbps(line quantity.BitRate) uint64 {
+	return max(1, uint64(line/quantity.Mbps)*uint64(s.Thousandths)/1000)
+}
+
+// Functions are the shares of virtual functions by port, by function. Ports of one tenant are not divided.
+func (p *RoCEPlan) Functions() map[ident.PortID][]FunctionShare {
+	out := make(map[ident.PortID][]FunctionShare)
+	for i := range p.Traffic {
+		if t := &p.Traffic[i]; t.VFShare > 0 {
+			out[t.Port] = append(out[t.Port], FunctionShare{t.Tenant, t.Function, t.VFShare})
+		}
+	}
+	for _, list := range out {
+		slices.SortFunc(list, func(a, b FunctionShare) int { return cmp.Compare(a.Function, b.Function) })
+	}
+	return out
+}
+
+// assign gives the tenants of ports their functions: the one that a tenant has by the plan in force, since its workload has
+// that in hands; to the others, by name, the lowest that are left. A tenant that has a port alone keeps its number for when
+// others come.
+func (s *roceSettings) assign() {
+	inForce := make(map[ident.PortID][]*RoCEPlacement)
+	if old := s.m.in.InForce; old != nil && old.RoCE != nil {
+		for i := range old.RoCE.Traffic {
+			t := &old.RoCE.Traffic[i]
+			inForce[t.Port] = append(inForce[t.Port], t)
+		}
+	}
+	s.functions = make(map[tenantPort]int)
+	for i := range s.ports {
+		s.assignAt(&s.ports[i], inForce[s.ports[i].id])
+	}
+}
+
+// assignAt gives the tenants of one port their functions.
+func (s *roceSettings) assignAt(p *nicPort, inForce []*RoCEPlacement) {
+	taken := make(map[int]bool)
+	for _, old := range inForce {
+		k := slices.IndexFunc(p.tenants, func(t int32) bool { return s.m.tenants[t].Name == old.Tenant })
+		if k < 0 || taken[old.Function] || old.Function < 0 || old.Function >= maxFunctions {
+			continue
+		}
+		if at := (tenantPort{p.tenants[k], p.id}); !has(s.functions, at) {
+			s.functions[at], taken[old.Function] = old.Function, true
+		}
+	}
+	next := 0
+	for _, t := range slices.Sorted(slices.Values(p.tenants)) { // by name
+		at := tenantPort{t, p.id}
+		if has(s.functions, at) {
+			continue
+		}
+		for taken[next] {
+			next++
+		}
+		s.functions[at], taken[next] = next, true
+	}
+}
+
+func has[K comparable, V any](m map[K]V, k K) bool {
+	_, ok := m[k]
+	return ok
+}
+
+// shareReasons explains the shares of a port's functions, and that others have none.
+func (s *roceSettings) shareReasons(p *nicPort) []Reason {
+	legal := fmt.Sprintf("0..%d", int64(maxShareRate))
+	line := quantity.BitRate(p.line)
+	var out []Reason
+	shares := make([]FunctionShare, 0, len(p.tenants))
+	for _, t := range p.tenants {
+		if share := s.shares[tenantPort{t, p.id}]; share > 0 {
+			shares = append(shares, FunctionShare{s.m.tenants[t].Name, s.functions[tenantPort{t, p.id}], share})
+		}
+	}
+	slices.SortFunc(shares, func(a, b FunctionShare) int { return cmp.Compare(a.Function, b.Function) })
+	for _, share := range shares {
+		field := shareRegister
+		if share.Function > 0 {
+			field = fmt.Sprintf("%s[%d]", shareRegister, share.Function)
+		}
+		out = append(out, Reason{
+			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: "share-by-weight",
+			Formula: fmt.Sprintf("%d of 1000 of %s, by the weights of the %d tenants on the port: what virtual function %d has for sure", share.Thousandths, line, len(shares), share.Function),
+		})
+	}
+	formula := "none: the tenant has the whole port, and rates of virtual functions would divide it"
+	if len(out) > 0 {
+		formula = "none: what a function without a tenant had for sure would be missing to the others"
+	}
+	return append(out, Reason{Field: shareRegister + " of other functions", Value: "0", Unit: "Mbit/s", Range: legal, Rule: "no-tenant", Formula: formula})
+}

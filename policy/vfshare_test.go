@@ -1,0 +1,104 @@
+package policy_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
+)
+
+// onOnePort is tenants of equal weights that send from one port to another.
+func onOnePort(t *testing.T, inForce *policy.Plan, names ...string) *policy.Plan {
+	t.Helper()
+	f, err := topogen.Star(2, topogen.Wire{Rate: 100 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := starHosts(f)
+	in := policy.Input{Fabric: f, InForce: inForce, Options: policy.Options{Plane: policy.PlaneRoCE}}
+	for _, name := range names {
+		in.Tenants = append(in.Tenants, tenants.Tenant{Name: name, Weight: quantity.WeightOne})
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: f.PortID(hosts[0]), Dst: f.PortID(hosts[1]), QPs: 1})
+	}
+	return compiled(t, in)
+}
+
+// functionsOf says who has which function of the plan's first port.
+func functionsOf(p *policy.Plan) string {
+	var out []string
+	for _, s := range p.RoCE.Functions()[p.RoCE.NICs[0].Port] {
+		out = append(out, fmt.Sprintf("%d=%s", s.Function, s.Tenant))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestTenantsKeepTheirFunctionsOfThePlanInForce(t *testing.T) {
+	t.Parallel()
+	p := onOnePort(t, nil, "c", "a", "b")
+	for _, step := range []struct {
+		what    string
+		tenants []string
+		want    string
+		bare    string // without a plan in force
+	}{
+		{"nothing changes", []string{"a", "b", "c"}, "0=a 1=b 2=c", "0=a 1=b 2=c"},
+		{"the first one leaves", []string{"b", "c"}, "1=b 2=c", "0=b 1=c"},
+		{"two come", []string{"b", "c", "aa", "z"}, "0=aa 1=b 2=c 3=z", "0=aa 1=b 2=c 3=z"},
+		{"one has the port alone", []string{"z"}, "", ""},
+		{"and then not", []string{"z", "q", "r"}, "0=q 1=r 3=z", "0=q 1=r 2=z"},
+	} {
+		if got := functionsOf(onOnePort(t, nil, step.tenants...)); got != step.bare {
+			t.Errorf("%s, with nothing in force: functions %q, want %q", step.what, got, step.bare)
+		}
+		p = onOnePort(t, p, step.tenants...)
+		if got := functionsOf(p); got != step.want {
+			t.Errorf("%s: functions %q, want %q", step.what, got, step.want)
+		}
+		if again := onOnePort(t, p, step.tenants...); again.Name != p.Name {
+			t.Errorf("%s: with itself in force the plan is another one", step.what)
+		}
+	}
+}
+
+func TestFunctionsThatCannotBeAreNotTakenOver(t *testing.T) {
+	t.Parallel()
+	p := onOnePort(t, nil, "a", "b", "c")
+	for _, bad := range []int{-1, 4096, 1} {
+		old := onOnePort(t, nil, "a", "b", "c")
+		for i := range old.RoCE.Traffic {
+			old.RoCE.Traffic[i].Function = bad
+		}
+		got := functionsOf(onOnePort(t, old, "a", "b", "c"))
+		if want := map[bool]string{false: "0=a 1=b 2=c", true: "0=b 1=a 2=c"}[bad == 1]; got != want {
+			t.Errorf("all at %d: functions %q, want %q", bad, got, want)
+		}
+	}
+	for _, other := range []*policy.Plan{{}, {RoCE: &policy.RoCEPlan{}}} {
+		if got := onOnePort(t, other, "a", "b", "c"); got.Name != p.Name {
+			t.Errorf("a plan without functions: %q", functionsOf(got))
+		}
+	}
+}
+
+func TestEveryShareOfAFunctionHasItsReason(t *testing.T) {
+	t.Parallel()
+	p := onOnePort(t, onOnePort(t, nil, "a", "b", "c"), "b", "c")
+	var got []string
+	for _, r := range p.RoCE.NICs[0].Reasons {
+		if strings.HasPrefix(r.Field, "vf_tx_share") {
+			got = append(got, fmt.Sprintf("%s=%s %s of %s", r.Field, r.Value, r.Unit, r.Tenant))
+		}
+	}
+	want := []string{"vf_tx_share[1]=50000 Mbit/s of b", "vf_tx_share[2]=50000 Mbit/s of c", "vf_tx_share of other functions=0 Mbit/s of "}
+	if !slices.Equal(got, want) {
+		t.Errorf("reasons %q, want %q", got, want)
+	}
+	if s := (policy.FunctionShare{Thousandths: 1}).Mbps(100 * quantity.Mbps); s != 1 {
+		t.Errorf("the least share of a slow port is %d Mbit/s, want 1: 0 is none", s)
+	}
+}

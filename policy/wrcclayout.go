@@ -1,0 +1,139 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// wrccLayout is what follows from flows, attachments and fabric alone. Compilations of the same flows share it.
+type wrccLayout struct {
+	unit    float64
+	groups  []int32      // first flow of each entry, and one more
+	idle    []idleSender // entries without flows, which come after those with
+	order   []int32      // entries in the order of the plan
+	egress  []int32      // link directions that switches drive which flows cross, by port
+	names   []string     // of these ports
+	home    []int32      // by node: its data centre, into domains
+	domains []wrccDomain // nil until they are measured
+}
+
+// idleSender is a class of an attached tenant that has no flows at a port.
+type idleSender struct {
+	port          ident.PortID
+	ref           subnet.PortRef
+	tenant, class int32
+	line          float64 // bit/s
+}
+
+func (m *model) newWRCCLayout() *wrccLayout {
+	l := &wrccLayout{unit: m.chooseUnit(), groups: []int32{}}
+	flows := m.flows
+	for i := range flows {
+		if f := &flows[i]; i == 0 || f.tenant != flows[i-1].tenant || f.class != flows[i-1].class || f.src != flows[i-1].src {
+			l.groups = append(l.groups, int32(i))
+		}
+	}
+	l.groups = append(l.groups, int32(len(flows)))
+	l.findIdle(m)
+	l.sortEntries(m)
+	l.findEgress(m)
+	return l
+}
+
+// chooseUnit is wrccUnit, or half of the slowest link that a flow crosses where that is less: AutoParm takes a
+// port whose fair rate is at its target or above for one that limits nobody.
+func (m *model) chooseUnit() float64 {
+	slowest := float64(2 * wrccUnit)
+	for i := range m.flows {
+		for _, d := range m.flows[i].links {
+			slowest = min(slowest, m.caps[d])
+		}
+	}
+	mbps := max(1, int64(slowest/2/float64(quantity.Mbps)))
+	return float64(float64(mbps) * float64(quantity.Mbps))
+}
+
+// findIdle lists the classes of attached tenants that have no flows at a port.
+func (l *wrccLayout) findIdle(m *model) {
+	type key struct {
+		src           subnet.PortRef
+		tenant, class int32
+	}
+	have := make(map[key]struct{}, len(l.groups))
+	for _, i := range l.groups[:len(l.groups)-1] {
+		f := &m.flows[i]
+		have[key{f.src, f.tenant, f.class}] = struct{}{}
+	}
+	for t := range m.tenants {
+		tn := &m.tenants[t]
+		for _, a := range tn.Attachments {
+			ref, _ := m.fabric.PortByID(a.Port)
+			for c := range max(1, len(tn.Classes)) {
+				if _, ok := have[key{ref, int32(t), int32(c)}]; !ok {
+					l.idle = append(l.idle, idleSender{a.Port, ref, int32(t), int32(c), m.caps[direction(m.fabric, ref)]})
+				}
+			}
+		}
+	}
+}
+
+// sortEntries orders entries by port, tenant and the name of the class.
+func (l *wrccLayout) sortEntries(m *model) {
+	type entry struct {
+		port   ident.PortID
+		tenant int32
+		class  string
+	}
+	var all []entry
+	for _, i := range l.groups[:len(l.groups)-1] {
+		f := &m.flows[i]
+		all = append(all, entry{m.fabric.PortID(f.src), f.tenant, m.className(f.tenant, f.class)})
+	}
+	for _, x := range l.idle {
+		all = append(all, entry{x.port, x.tenant, m.className(x.tenant, x.class)})
+	}
+	l.order = make([]int32, len(all))
+	for i := range l.order {
+		l.order[i] = int32(i)
+	}
+	slices.SortFunc(l.order, func(a, b int32) int {
+		x, y := &all[a], &all[b]
+		return cmp.Or(x.port.Compare(y.port), cmp.Compare(x.tenant, y.tenant), compareText(x.class, y.class))
+	})
+}
+
+func (m *model) className(tenant, class int32) string {
+	t := &m.tenants[tenant]
+	if len(t.Classes) == 0 {
+		return tenants.DefaultClass
+	}
+	return t.Classes[class].Name
+}
+
+// findEgress lists all egress ports of every switch that flows cross.
+func (l *wrccLayout) findEgress(m *model) {
+	p := m.parts()
+	used := make([]bool, len(m.fabric.Nodes))
+	for d := range m.caps {
+		if p.firstPart[d+1] > p.firstPart[d] && m.marks(int32(d)) {
+			used[m.transmitter(int32(d)).Node] = true
+		}
+	}
+	for d := range int32(len(m.caps)) {
+		if used[m.transmitter(d).Node] {
+			l.egress = append(l.egress, d)
+		}
+	}
+	slices.SortFunc(l.egress, func(a, b int32) int {
+		return m.fabric.PortID(m.transmitter(a)).Compare(m.fabric.PortID(m.transmitter(b)))
+	})
+	l.names = make([]string, len(l.egress))
+	for i, d := range l.egress {
+		l.names[i] = m.fabric.PortName(m.transmitter(d))
+	}
+}

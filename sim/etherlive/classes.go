@@ -1,0 +1,122 @@
+package etherlive
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/ether"
+	"fairlane/sim/plane"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// A RoCE fabric has a class of the network for each priority, and for each queue of switches, under the same number. A
+// fabric for WRCC has one, which is Options.Priority.
+
+// eachClass calls do with every priority that the network has a class for, and that class.
+func (f *Fabric) eachClass(do func(priority, class int)) {
+	if f.mlx == nil {
+		do(int(f.o.Priority), 0)
+		return
+	}
+	for c := range plane.Priorities {
+		do(c, c)
+	}
+}
+
+// byClass calls do with every priority of a port, what the port has sent of it, and its class.
+func (f *Fabric) byClass(at subnet.PortRef, do func(priority int, q *ether.QueueStats, class int)) {
+	var queues [ether.MaxClasses]ether.QueueStats
+	f.net.Queues(at, &queues)
+	f.eachClass(func(priority, class int) { do(priority, &queues[class], class) })
+}
+
+// defaultPort is plane.DefaultPort with RoCE on the fabric's priority.
+func (f *Fabric) defaultPort() plane.PortState {
+	p := plane.DefaultPort()
+	p.Priority, p.Priorities[p.DSCP], p.PFC = f.o.Priority, f.o.Priority, 1<<f.o.Priority
+	return p
+}
+
+// defaultSwitchPort is plane.DefaultSwitchPort with RoCE in the queue of the fabric's priority.
+func (f *Fabric) defaultSwitchPort() plane.SwitchPort {
+	p := plane.DefaultSwitchPort()
+	p.Queues[plane.RoCEDSCP], p.PFC = f.o.Priority, 1<<f.o.Priority
+	return p
+}
+
+// addClasses makes all ports go by what they come up with.
+func (f *Fabric) addClasses() {
+	for _, n := range f.nics {
+		n.configureClasses(&n.state)
+	}
+	for _, s := range f.switches {
+		if s != nil {
+			s.configurePorts(nil)
+		}
+	}
+}
+
+// configureClasses sets the priorities of what a port sends, and those with pause.
+func (n *NIC) configureClasses(p *plane.PortState) {
+	if p.DSCP >= plane.DSCPs || p.CNPDSCP >= plane.DSCPs {
+		n.problem(fmt.Errorf("DSCPs %d and %d: want 0 to %d", p.DSCP, p.CNPDSCP, plane.DSCPs-1))
+		p.DSCP, p.CNPDSCP = n.state.DSCP, n.state.CNPDSCP
+	}
+	net, m := n.f.net, ether.CodeMap(p.Priorities)
+	n.problem(net.SetMap(n.at, &m))
+	n.problem(net.SetPFC(n.at, p.PFC))
+	n.problem(net.SetNotificationCode(n.host, p.CNPDSCP))
+	for _, at := range n.pairs {
+		if q := &n.f.pairs[at]; q.active {
+			n.problem(net.SetCode(q.ref, p.DSCP))
+		}
+	}
+}
+
+// ConfigurePorts makes the ports of the switch go by a list from now on, that of port n at n-1; ports beyond its end by
+// what they come up with. Packets that the switch holds stay in their queues. A fabric for WRCC ignores it.
+func (s *Switch) ConfigurePorts(ports []plane.SwitchPort) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	defer s.f.clock.Wake()
+	if s.f.mlx != nil {
+		s.configurePorts(ports)
+	}
+}
+
+func (s *Switch) configurePorts(ports []plane.SwitchPort) {
+	s.each(func(num ident.PortNum, _ quantity.BitRate) {
+		p := s.f.defaultSwitchPort()
+		if num > 0 && int(num) <= len(ports) {
+			p = ports[num-1]
+		}
+		at, m := subnet.PortRef{Node: s.node, Port: num}, ether.CodeMap(p.Queues)
+		s.problem(num, s.f.net.SetMap(at, &m))
+		s.problem(num, s.f.net.SetPFC(at, p.PFC))
+		s.problem(num, s.f.net.SetService(at, serviceOf(&p)))
+	})
+}
+
+// serviceOf turns weights into the smallest of the same ratios, so that a turn is short.
+func serviceOf(p *plane.SwitchPort) ether.Service {
+	s := ether.Service{HighFirst: true}
+	common := uint8(0)
+	for q, v := range p.Service {
+		if v.Strict {
+			s.Strict |= 1 << q
+			continue
+		}
+		s.Weights[q] = max(1, v.Weight)
+		for a, b := s.Weights[q], common; ; a, b = b, a%b {
+			if b == 0 {
+				common = a
+				break
+			}
+		}
+	}
+	for q := range s.Weights {
+		s.Weights[q] /= max(1, common)
+	}
+	return s
+}

@@ -1,0 +1,157 @@
+package etherlive_test
+
+import (
+	"strings"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/etherlive"
+	"fairlane/sim/plane"
+	"fairlane/tenants"
+)
+
+// queuesInUse are the queues of a switch port that send within a span.
+func queuesInUse(f *etherlive.Fabric, s *etherlive.Switch, port int) (out []int) {
+	before := s.Measure(port)
+	f.RunUntil(f.Now() + 2*ms)
+	after := s.Measure(port)
+	for q := range after.Queues {
+		if after.Queues[q].Packets > before.Queues[q].Packets {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+func same(got []int, want ...int) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// A fabric of another priority comes up with it at NICs and switches, and a reset leads back there.
+func TestAFabricComesUpWithItsPriority(t *testing.T) {
+	t.Parallel()
+	for _, wrcc := range []bool{false, true} {
+		topo, ids := star(t, 2, 25*quantity.Gbps)
+		f := live(t, topo, []tenants.Flow{flow("ant", ids[0], ids[1], 2)}, etherlive.Options{Seed: 1, Priority: 5, WRCC: wrcc})
+		s, err := f.Switch(topo.Nodes[topo.Switches()[0]].GUID)
+		must(t, err)
+		if got := queuesInUse(f, s, 2); !same(got, 5) {
+			t.Errorf("WRCC %v: queues %v send, want 5", wrcc, got)
+		}
+		n, err := f.NIC(ids[0])
+		must(t, err)
+		p := n.State()
+		p.DSCP = 7
+		n.Configure(p)
+		ports := []plane.SwitchPort{plane.DefaultSwitchPort(), plane.DefaultSwitchPort()}
+		ports[0].Queues[7] = 1
+		s.ConfigurePorts(ports)
+		f.RunUntil(f.Now() + ms)
+		want := 1
+		if wrcc { // which has one class
+			want = 5
+		}
+		if got := queuesInUse(f, s, 2); !same(got, want) {
+			t.Errorf("WRCC %v: queues %v send for DSCP 7, want %d", wrcc, got, want)
+		}
+		n.Reset()
+		s.ConfigurePorts(nil)
+		f.RunUntil(f.Now() + ms)
+		if got := queuesInUse(f, s, 2); !same(got, 5) {
+			t.Errorf("WRCC %v: queues %v send after a reset, want 5", wrcc, got)
+		}
+		must(t, f.Err())
+	}
+}
+
+// What answers data is of the priority that the receiver's map gives, and CNPs of that of their own DSCP.
+func TestAnswersHaveThePriorityOfTheirPort(t *testing.T) {
+	t.Parallel()
+	topo, ids := star(t, 3, 25*quantity.Gbps)
+	f := live(t, topo, []tenants.Flow{flow("ant", ids[0], ids[2], 2), flow("bee", ids[1], ids[2], 2)}, etherlive.Options{Seed: 1})
+	n, err := f.NIC(ids[2])
+	must(t, err)
+	p := plane.DefaultPort()
+	p.Priorities[p.DSCP], p.CNPDSCP, p.Priorities[20] = 2, 20, 7
+	n.Configure(p)
+	f.RunUntil(10 * ms)
+	before := n.Measure()
+	f.RunUntil(20 * ms)
+	c := n.Measure()
+	for prio := range c.Sent {
+		sent := c.Sent[prio].Packets - before.Sent[prio].Packets
+		if want := prio == 2 || prio == 7; (sent > 0) != want {
+			t.Errorf("%d packets of priority %d", sent, prio)
+		}
+	}
+	if cnps := c.CNPsSent - before.CNPsSent; c.Sent[7].Packets-before.Sent[7].Packets > cnps+1 || cnps == 0 {
+		t.Errorf("%d CNPs, %d packets of their priority", cnps, c.Sent[7].Packets-before.Sent[7].Packets)
+	}
+	must(t, f.Err())
+}
+
+// Reaction and notification count for the priority that the port's traffic is of.
+func TestDCQCNIsOnByPriority(t *testing.T) {
+	t.Parallel()
+	topo, ids := star(t, 3, 25*quantity.Gbps)
+	f := live(t, topo, []tenants.Flow{flow("ant", ids[0], ids[2], 2), flow("bee", ids[1], ids[2], 2)}, etherlive.Options{Seed: 1})
+	n, err := f.NIC(ids[0])
+	must(t, err)
+	heeded := func(mask, priority uint8) bool {
+		p := plane.DefaultPort()
+		p.Reaction, p.Priorities[p.DSCP] = mask, priority
+		n.Configure(p)
+		f.RunUntil(f.Now() + ms)
+		before := n.Measure()
+		f.RunUntil(f.Now() + 10*ms)
+		after := n.Measure()
+		handled, ignored := after.CNPsHandled-before.CNPsHandled, after.CNPsIgnored-before.CNPsIgnored
+		if (handled > 0) == (ignored > 0) {
+			t.Errorf("mask %08b, priority %d: %d CNPs heeded, %d not", mask, priority, handled, ignored)
+		}
+		return handled > 0
+	}
+	for _, c := range []struct {
+		mask, priority uint8
+		want           bool
+	}{{1 << 3, 3, true}, {1 << 3, 4, false}, {1 << 4, 4, true}, {0, 3, false}, {0xff, 3, true}} {
+		if got := heeded(c.mask, c.priority); got != c.want {
+			t.Errorf("mask %08b, priority %d: heeded %v", c.mask, c.priority, got)
+		}
+	}
+}
+
+// Classes that do not exist are refused and leave what was.
+func TestClassesOutOfRangeAreRefused(t *testing.T) {
+	t.Parallel()
+	topo, ids := star(t, 2, 25*quantity.Gbps)
+	f := live(t, topo, []tenants.Flow{flow("ant", ids[0], ids[1], 1)}, etherlive.Options{Seed: 1})
+	n, err := f.NIC(ids[0])
+	must(t, err)
+	p := plane.DefaultPort()
+	p.DSCP = 64
+	n.Configure(p)
+	s, err := f.Switch(topo.Nodes[topo.Switches()[0]].GUID)
+	must(t, err)
+	bad := plane.DefaultSwitchPort()
+	bad.Queues[26] = 8
+	s.ConfigurePorts([]plane.SwitchPort{bad})
+	f.RunUntil(ms)
+	if err := f.Err(); err == nil || !strings.Contains(err.Error(), "DSCPs 64 and 48: want 0 to 63") || !strings.Contains(err.Error(), "class 8 of code 26: want 0 to 7") {
+		t.Errorf("%v", err)
+	}
+	if got := queuesInUse(f, s, 2); !same(got, plane.RoCEPriority) {
+		t.Errorf("queues %v send, want %d still", got, plane.RoCEPriority)
+	}
+	if got := n.State().DSCP; got != plane.RoCEDSCP {
+		t.Errorf("DSCP %d, want that of before", got)
+	}
+}

@@ -1,0 +1,125 @@
+package simdev
+
+import (
+	"fmt"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// ccKeyState guards the congestion-control agent (IBTA annex A10.4.2).
+type ccKeyState struct {
+	key        mad.Key
+	protect    bool
+	lease      uint16 // seconds
+	violations uint16
+	expires    quantity.Picoseconds // when the running lease ends; 0: none runs
+	last       mad.CCKeyViolation   // while notices are waiting
+	notices    uint16               // violations that no Get of Notice has told yet
+	toggle     bool
+}
+
+// trapCCKeyViolation is the number of the notice about a wrong CC_Key (IBTA annex A10.4.3). The text of the
+// annex was not at hand; the number counts from zero as those of other optional classes do.
+const trapCCKeyViolation uint16 = 0
+
+// noNotice is the type of a Notice that reports nothing (IBTA vol. 1, 13.4.8.2).
+const noNotice uint8 = 0x7f
+
+// ccKeyAllows checks the CC_Key: Sets always need it, Gets while the protect bit is set. A
+// violation counts and starts the lease, after which the protect bit drops so that the key
+// can be read; the right key stops the lease.
+func (d *Devices) ccKeyAllows(r ccRequest) bool {
+	k := &d.port(r.at).cc
+	now := d.net.Now()
+	if k.expires != 0 && now >= k.expires {
+		k.protect, k.expires = false, 0
+	}
+	if k.key == 0 || r.p.CCKey() == k.key {
+		k.expires = 0
+		return true
+	}
+	if !r.set && !k.protect {
+		return true
+	}
+	k.violations = saturate16(uint64(k.violations) + 1)
+	k.notices = min(k.notices+1, 1<<15-1)
+	k.last = mad.CCKeyViolation{
+		SourceLID: r.from, Method: r.p.Method(), Attr: r.p.Attr(), Modifier: r.p.Modifier(), QP: 1, CCKey: r.p.CCKey(),
+	}
+	if k.protect && k.lease != 0 && k.expires == 0 {
+		k.expires = now + quantity.Picoseconds(k.lease)*quantity.Second
+	}
+	return false
+}
+
+func (d *Devices) congestionKeyInfo(r ccRequest) mad.Status {
+	k := &d.port(r.at).cc
+	if r.set {
+		var want mad.CongestionKeyInfo
+		if err := want.Decode(r.p.Data()); err != nil {
+			return mad.StatusInvalidAttrValue
+		}
+		k.key, k.protect, k.lease, k.expires = want.CCKey, want.Protect, want.LeasePeriod, 0
+		if want.Violations == 0 {
+			k.violations = 0
+		}
+	}
+	info := mad.CongestionKeyInfo{CCKey: k.key, Protect: k.protect, LeasePeriod: k.lease, Violations: k.violations}
+	clear(r.p.Data())
+	return done(info.Encode(r.p.Data()))
+}
+
+// ccNotice serves the notices of the class (IBTA vol. 1, 13.4.8.2): a Get tells the last violation of the key, a
+// Set takes it off. No trap is sent: subnet managers that get one of this class unasked crash.
+func (d *Devices) ccNotice(r ccRequest) mad.Status {
+	k := &d.port(r.at).cc
+	if r.set && k.notices > 0 {
+		k.notices, k.toggle = 0, !k.toggle
+	}
+	n := mad.Notice{Generic: true, Type: noNotice}
+	if k.notices > 0 {
+		lid, _ := d.net.LID(r.at.Node, r.at.Port)
+		n = mad.Notice{
+			Generic: true, Type: mad.NoticeSecurity, Producer: uint32(d.nodes[r.at.Node].info.Kind),
+			TrapNumber: trapCCKeyViolation, IssuerLID: lid, Toggle: k.toggle, Count: k.notices, IssuerGID: d.gid(r.at),
+		}
+		if err := k.last.Encode(n.Details[:]); err != nil {
+			return mad.StatusInvalidAttrValue
+		}
+	}
+	clear(r.p.Data())
+	return done(n.Encode(r.p.Data()))
+}
+
+// GuardCC gives all end ports of a node a CC_Key (0: unchecked), says whether Gets need it too, and for how many
+// seconds of simulated time after a violation they do; 0 is for ever. The count of violations begins anew.
+func (d *Devices) GuardCC(node int32, key mad.Key, protect bool, leaseSeconds uint16) error {
+	return d.guard(node, func(p *port) { p.cc = ccKeyState{key: key, protect: protect, lease: leaseSeconds} })
+}
+
+// GuardSM gives all end ports of a node an M_Key (0: unchecked) and a protection level, 0 to 3 (IBTA vol. 1,
+// 14.2.4): up to 1 everything can be read without the key, the key itself only at 0; from 2 on nothing can. The
+// level drops to 0 the given seconds of simulated time after a violation; 0 is never.
+func (d *Devices) GuardSM(node int32, key mad.Key, level uint8, leaseSeconds uint16) error {
+	if level > 3 {
+		return fmt.Errorf("protection level %d: want 0 to 3", level)
+	}
+	return d.guard(node, func(p *port) { p.key = mkeyState{key: key, protect: level, lease: leaseSeconds} })
+}
+
+func (d *Devices) guard(node int32, set func(*port)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if node < 0 || int(node) >= len(d.nodes) {
+		return fmt.Errorf("node %d: want 0 to %d", node, len(d.nodes)-1)
+	}
+	for num := range d.nodes[node].ports {
+		if ref := (subnet.PortRef{Node: node, Port: ident.PortNum(num)}); d.topo.Valid(ref) && d.endPort(ref) {
+			set(d.port(ref))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+package check
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// channels is the channel dependency graph of Dally and Seitz ("Deadlock-free message routing in multiprocessor
+// interconnection networks", 1987): a channel is one direction of a link between two switches, on one lane; it depends
+// on another when some packet of a host may hold the one and want the other. Packets can wait for each other for ever
+// exactly when the graph has a cycle.
+//
+// A packet's SL is constant, and each switch gives it the lane of the next channel by the ports it comes in and goes out
+// by. SLs that all tables treat alike are one class here. Tables that were not read count as giving lane 0.
+type channels struct {
+	c       *checker
+	r       *roads
+	classes []ident.SL // one SL of each class
+	vls     int        // lanes that occur, 1 to 15
+	// nth numbers, by port, the ports of a switch that lead to switches; -1 for others.
+	nth   []int32
+	count []int32 // of them, by switch
+	total int
+	// next[ch] has, for each following port and each pair of lanes, whether the dependency exists:
+	// bit (nth*vls + lane)*vls + following lane. Nil: the channel carries nothing that goes on.
+	next  [][]uint64
+	doors [][]uint16 // by class and port: the lanes that packets of the switch's own hosts get there
+
+	lanes [][]uint16 // of the destination in hand: by class and switch, the lanes on its egress channel
+}
+
+func newChannels(c *checker) *channels {
+	r := c.roads
+	g := &channels{c: c, r: r, nth: slices.Repeat([]int32{-1}, len(r.far)), count: make([]int32, len(r.sw))}
+	for s := range r.sw {
+		for at := r.base[s]; at < r.base[s+1]; at++ {
+			if r.far[at] >= 0 {
+				g.nth[at] = g.count[s]
+				g.count[s]++
+				g.total++
+			}
+		}
+	}
+	g.next = make([][]uint64, len(r.far))
+	g.classify()
+	for _, sl := range g.classes {
+		g.lanes, g.doors = append(g.lanes, make([]uint16, len(r.sw))), append(g.doors, g.door(sl))
+	}
+	return g
+}
+
+// judgedSLs are the SLs that packets may have: those of tenants, and SL 0, which everything else has; all of them when
+// no tenant is known.
+func (c *checker) judgedSLs() []ident.SL {
+	var in [ident.NumSLs]bool
+	for _, u := range c.x.Uses {
+		if u.HasSL && u.SL < ident.NumSLs {
+			in[u.SL] = true
+		}
+	}
+	all := !slices.Contains(in[:], true)
+	in[0] = true
+	var sls []ident.SL
+	for sl := range ident.SL(ident.NumSLs) {
+		if in[sl] || all {
+			sls = append(sls, sl)
+		}
+	}
+	return sls
+}
+
+// classify finds the SLs that differ in any table of a port between switches.
+func (g *channels) classify() {
+	top := ident.VL(0)
+	seen := make(map[[2]uint64]bool)
+	for _, sl := range g.c.judgedSLs() {
+		const prime1, prime2 = 0x100000001b3, 0x9E3779B97F4A7C15
+		sum := [2]uint64{0xcbf29ce484222325, 0}
+		for s, node := range g.r.sw {
+			ports := len(g.c.f.Nodes[node].Ports)
+			for out := 1; out < ports; out++ {
+				if g.nth[g.r.at(int32(s), ident.PortNum(out))] < 0 {
+					continue
+				}
+				for in := range ports {
+					vl := g.lane(int32(s), ident.PortNum(in), ident.PortNum(out), sl)
+					if vl < ident.ManagementVL {
+						top = max(top, vl)
+					}
+					sum[0] = (sum[0] ^ uint64(vl)) * prime1
+					sum[1] = (sum[1] + uint64(vl) + 1) * prime2
+				}
+			}
+		}
+		if !seen[sum] {
+			seen[sum] = true
+			g.classes = append(g.classes, sl)
+		}
+	}
+	g.vls = int(top) + 1
+}
+
+func (g *channels) lane(s int32, in, out ident.PortNum, sl ident.SL) ident.VL {
+	vl, _ := g.c.x.Details.Lane(subnet.PortRef{Node: g.r.sw[s], Port: out}, in, sl)
+	return vl
+}
+
+// enter adds the dependencies of packets to the destination that the roads have in hand.
+func (g *channels) enter() {
+	r := g.r
+	for k, sl := range g.classes {
+		lanes := g.lanes[k]
+		for _, s := range r.order {
+			lanes[s] = 0
+		}
+		for _, s := range r.order {
+			if r.fate[s] != fateOnward {
+				continue
+			}
+			at := r.at(s, r.egress[s])
+			lanes[s] |= g.doors[k][at]
+			t, in := r.far[at], r.back[at]
+			if r.fate[t] != fateOnward || lanes[s] == 0 {
+				continue
+			}
+			out := r.egress[t]
+			vl := g.lane(t, in, out, sl)
+			if vl >= ident.ManagementVL {
+				continue
+			}
+			lanes[t] |= 1 << vl
+			g.depend(at, t, out, lanes[s], vl)
+		}
+	}
+}
+
+// door works out the lanes that hosts' packets of the SL get at each port between switches.
+func (g *channels) door(sl ident.SL) []uint16 {
+	lanes := make([]uint16, len(g.r.far))
+	for s := range g.r.sw {
+		for at := g.r.base[s]; at < g.r.base[s+1]; at++ {
+			if g.nth[at] < 0 {
+				continue
+			}
+			for _, in := range g.r.hosts[s] {
+				if vl := g.lane(int32(s), in, ident.PortNum(at-g.r.base[s]), sl); vl < ident.ManagementVL {
+					lanes[at] |= 1 << vl
+				}
+			}
+		}
+	}
+	return lanes
+}
+
+func (g *channels) depend(at, t int32, out ident.PortNum, held uint16, vl ident.VL) {
+	if g.next[at] == nil {
+		g.next[at] = make([]uint64, (int(g.count[t])*g.vls*g.vls+63)/64)
+	}
+	base := int(g.nth[g.r.at(t, out)]) * g.vls
+	for ; held != 0; held &= held - 1 {
+		bit := (base+bits.TrailingZeros16(held))*g.vls + int(vl)
+		g.next[at][bit/64] |= 1 << (bit % 64)
+	}
+}
+
+// follow calls f with each channel and lane that the given one depends on, until f returns false.
+func (g *channels) follow(v int32, f func(w int32) bool) {
+	at, lane := v/int32(g.vls), int(v)%g.vls
+	row := g.next[at]
+	if row == nil {
+		return
+	}
+	t := g.r.far[at]
+	for port := g.r.base[t]; port < g.r.base[t+1]; port++ {
+		if g.nth[port] < 0 {
+			continue
+		}
+		first := (int(g.nth[port])*g.vls + lane) * g.vls
+		for vl := range g.vls {
+			if bit := first + vl; row[bit/64]>>(bit%64)&1 != 0 && !f(port*int32(g.vls)+int32(vl)) {
+				return
+			}
+		}
+	}
+}
+
+// cycle returns a short cycle of channels and lanes, or nil. It is found by depth first, without recursion, and then
+// shortened by a breadth-first search from the one of its channels that comes first.
+func (g *channels) cycle() []int32 {
+	const closed, open = 1, 2
+	state := make([]uint8, len(g.next)*g.vls)
+	type visit struct {
+		v   int32
+		out []int32
+	}
+	outs := func(v int32) []int32 {
+		var w []int32
+		g.follow(v, func(x int32) bool { w = append(w, x); return true })
+		return w
+	}
+	for v := range state {
+		if state[v] != 0 || g.next[v/g.vls] == nil {
+			continue
+		}
+		state[v] = open
+		stack := []visit{{int32(v), outs(int32(v))}}
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if len(top.out) == 0 {
+				state[top.v] = closed
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			w := top.out[0]
+			top.out = top.out[1:]
+			switch state[w] {
+			case open:
+				return g.shorten(w)
+			case 0:
+				state[w] = open
+				stack = append(stack, visit{w, outs(w)})
+			}
+		}
+	}
+	return nil
+}
+
+// shorten finds a shortest cycle through a channel that is on one.
+func (g *channels) shorten(v int32) []int32 {
+	from := make(map[int32]int32)
+	queue := []int32{v}
+	for i := 0; i < len(queue); i++ {
+		u, found := queue[i], false
+		g.follow(u, func(w int32) bool {
+			if w == v {
+				found = true
+				return false
+			}
+			if _, seen := from[w]; !seen {
+				from[w] = u
+				queue = append(queue, w)
+			}
+			return true
+		})
+		if found {
+			loop := []int32{u}
+			for u != v {
+				u = from[u]
+				loop = append(loop, u)
+			}
+			slices.Reverse(loop)
+			low := slices.Index(loop, slices.Min(loop))
+			return append(slices.Clone(loop[low:]), loop[:low]...)
+		}
+	}
+	return nil
+}
+
+// creditLoops reports a cycle of channels that wait for each other.
+func (c *checker) creditLoops() {
+	t := c.tally[GroupLoops]
+	g := c.channels
+	if g == nil {
+		t.Skipped = SkipNoRoutes
+		return
+	}
+	t.Of = g.total
+	loop := g.cycle()
+	if loop == nil {
+		return
+	}
+	var p places
+	var names []string
+	for _, v := range loop {
+		ref := c.switchPort(v / int32(g.vls))
+		p.port(c.f, ref)
+		if len(names) < 12 {
+			names = append(names, fmt.Sprintf("%s on lane %d", c.f.PortName(ref), v%int32(g.vls)))
+		}
+	}
+	if len(loop) > len(names) {
+		names = append(names, "…")
+	}
+	t.Bad = len(loop)
+	c.add(CodeCreditLoop, p, "packets can wait for each other for ever: %s waits for %s again", strings.Join(names, " waits for "), names[0])
+}
+
+// switchPort turns the number of a switch's port back into its reference.
+func (c *checker) switchPort(at int32) subnet.PortRef {
+	s, exact := slices.BinarySearch(c.roads.base, at)
+	if !exact {
+		s--
+	}
+	return subnet.PortRef{Node: c.roads.sw[s], Port: ident.PortNum(at - c.roads.base[s])}
+}

@@ -1,0 +1,296 @@
+// Package check looks for what is wrong with a fabric as it stands: cables that run below what both ends can do, routes
+// that go in circles or end in nothing, packets that may wait for each other for ever, lanes that drop a tenant or give
+// it no turn, devices without congestion control, partitions that keep endpoints apart. It is pure: the same fabric
+// gives the same findings in the same order, and it changes nothing.
+//
+// What was not read is not judged: a group of checks that lacks its input says so in its Tally, and is not counted as
+// fine.
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// Severity ranks findings.
+type Severity uint8
+
+// Severities. An Error loses traffic, can stop the fabric, or defeats the weights; a Warning costs throughput or is a
+// risk; an Info is worth knowing.
+const (
+	Info Severity = iota + 1
+	Warning
+	Error
+)
+
+// String prints "info", "warning" or "error".
+func (s Severity) String() string {
+	switch s {
+	case Info:
+		return "info"
+	case Warning:
+		return "warning"
+	case Error:
+		return "error"
+	default:
+		return fmt.Sprintf("severity %d", uint8(s))
+	}
+}
+
+// MarshalText prints the severity as String does.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Finding is one fault.
+type Finding struct {
+	Code     Code     `json:"code"`
+	Severity Severity `json:"severity"`
+	// Count says how many of what the text speaks of: links, ports, pairs, nodes. At least 1.
+	Count int `json:"count"`
+	// Nodes and Ports lead to the fault: at most MaxPlaces of each, in the order of the fabric.
+	Nodes  []ident.GUID   `json:"nodes,omitempty"`
+	Ports  []ident.PortID `json:"ports,omitempty"`
+	Text   string         `json:"text"`
+	Remedy string         `json:"remedy"`
+}
+
+// Bounds of a report.
+const (
+	// MaxPlaces bounds the nodes, and the ports, that a finding lists.
+	MaxPlaces = 64
+	// MaxOfACode bounds the findings of one code; a last one counts the others.
+	MaxOfACode = 50
+)
+
+// Extra is what is known beside the model; the zero value is nothing.
+type Extra struct {
+	// Details belong to the same fabric; nil when it was read from a file.
+	Details *subnet.Details
+	// Notes are what the sweep could not read or believe.
+	Notes []Note
+	// Uses are the places of tenants in the fabric. SLs that no tenant uses are then judged less severely.
+	Uses []Use
+}
+
+// Note is an anomaly that the sweep met.
+type Note struct {
+	Code Code // one of the codes of the sweep
+	Node ident.GUID
+	Port ident.PortNum
+	Text string
+}
+
+// Use is a tenant's presence on a port of a channel adapter.
+type Use struct {
+	Tenant string
+	PKey   ident.PKey // 0: the default partition
+	Port   subnet.PortRef
+	SL     ident.SL
+	HasSL  bool // false: which SL it will have is not decided
+}
+
+// Report is the result of all checks.
+type Report struct {
+	Findings []Finding `json:"findings"` // errors first, then by code and place
+	Checked  []Tally   `json:"checked"`  // in the order of Groups
+}
+
+// Worst is the highest severity of the findings; 0 when there are none.
+func (r *Report) Worst() Severity {
+	worst := Severity(0)
+	for i := range r.Findings {
+		worst = max(worst, r.Findings[i].Severity)
+	}
+	return worst
+}
+
+// Tally says what one group of checks looked at.
+type Tally struct {
+	Group Group `json:"group"`
+	// Of counts what was looked at, and Bad how much of it has a finding that is an error or a warning.
+	Of  int `json:"of"`
+	Bad int `json:"bad"`
+	// Unread counts what could not be looked at, because the device did not say.
+	Unread int `json:"unread,omitempty"`
+	// Skipped says why nothing was looked at; empty when something was.
+	Skipped Skip `json:"skipped,omitempty"`
+}
+
+// Skip is a stable code for why a group was not checked.
+type Skip string
+
+// Reasons to skip a group.
+const (
+	SkipNoRoutes   Skip = "no-forwarding-tables" // the fabric has none
+	SkipNoLIDs     Skip = "no-lids"              // a file without LIDs
+	SkipNoLanes    Skip = "no-lane-tables"       // no SL to VL or arbitration table was read
+	SkipOneLane    Skip = "one-lane"             // no port has more than one lane in operation
+	SkipNoCC       Skip = "cc-not-asked"         // no device was asked for congestion control
+	SkipNoKeyTable Skip = "no-partition-tables"  // none was read
+)
+
+// Skips lists all reasons.
+func Skips() []Skip {
+	return []Skip{SkipNoRoutes, SkipNoLIDs, SkipNoLanes, SkipOneLane, SkipNoCC, SkipNoKeyTable}
+}
+
+// Group names a group of checks; what its Tally counts is in the comment.
+type Group string
+
+// Groups of checks.
+const (
+	GroupSweep     Group = "sweep"              // nodes
+	GroupLinks     Group = "links"              // links
+	GroupAddresses Group = "addresses"          // ports with a LID of their own
+	GroupRoutes    Group = "routes"             // pairs of a host's port and another's LID
+	GroupLoops     Group = "credit-loops"       // ports of switches that lead to switches
+	GroupLanes     Group = "lanes"              // ports that send on several lanes
+	GroupCC        Group = "congestion-control" // nodes
+	GroupKeys      Group = "partitions"         // partition tables
+	GroupDevices   Group = "devices"            // nodes
+)
+
+// Groups lists all groups in the order of a report.
+func Groups() []Group {
+	return []Group{GroupSweep, GroupLinks, GroupAddresses, GroupRoutes, GroupLoops, GroupLanes, GroupCC, GroupKeys, GroupDevices}
+}
+
+// checker collects findings.
+type checker struct {
+	f     *subnet.Fabric
+	x     Extra
+	out   []Finding
+	tally map[Group]*Tally
+	tiers []int
+	// roads and channels are nil when there are no forwarding tables.
+	roads    *roads
+	channels *channels
+}
+
+// Check runs all checks. It takes under a second for 2,000 nodes.
+func Check(f *subnet.Fabric, x Extra) *Report {
+	if x.Details != nil && len(x.Details.Nodes) != len(f.Nodes) {
+		x.Details = nil // of another fabric
+	}
+	c := &checker{f: f, x: x, tiers: f.Tiers(), tally: make(map[Group]*Tally)}
+	for _, g := range Groups() {
+		c.tally[g] = &Tally{Group: g}
+	}
+	c.sweep()
+	c.links()
+	c.addresses()
+	c.routes()
+	c.creditLoops()
+	c.lanes()
+	c.congestionControl()
+	c.partitions()
+	c.devices()
+	r := &Report{Findings: c.bounded()}
+	for _, g := range Groups() {
+		r.Checked = append(r.Checked, *c.tally[g])
+	}
+	return r
+}
+
+// add files a finding, with the severity and the remedy of its code.
+func (c *checker) add(code Code, places places, format string, args ...any) *Finding {
+	k := kinds[code]
+	c.out = append(c.out, Finding{
+		Code: code, Severity: k.severity, Count: max(places.n, 1), Nodes: places.nodes, Ports: places.ports,
+		Text: fmt.Sprintf(format, args...), Remedy: k.remedy,
+	})
+	return &c.out[len(c.out)-1]
+}
+
+// bounded sorts the findings and cuts off what is too much of one code.
+func (c *checker) bounded() []Finding {
+	slices.SortStableFunc(c.out, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Code, b.Code))
+	})
+	out := []Finding{}
+	for i := 0; i < len(c.out); {
+		end := i
+		for end < len(c.out) && c.out[end].Code == c.out[i].Code && c.out[end].Severity == c.out[i].Severity {
+			end++
+		}
+		same := c.out[i:end]
+		i = end
+		if len(same) <= MaxOfACode {
+			out = append(out, same...)
+			continue
+		}
+		out = append(out, same[:MaxOfACode]...)
+		rest := Finding{Code: same[0].Code, Severity: same[0].Severity, Remedy: same[0].Remedy}
+		for _, f := range same[MaxOfACode:] {
+			rest.Count += f.Count
+		}
+		rest.Text = fmt.Sprintf("and %d more of the same", len(same)-MaxOfACode)
+		out = append(out, rest)
+	}
+	return out
+}
+
+// places collects where a fault is, and counts beyond what it keeps.
+type places struct {
+	n     int
+	nodes []ident.GUID
+	ports []ident.PortID
+}
+
+func (c *checker) atPorts(refs ...subnet.PortRef) places {
+	var p places
+	for _, r := range refs {
+		p.port(c.f, r)
+	}
+	p.n = 1
+	return p
+}
+
+func (p *places) port(f *subnet.Fabric, r subnet.PortRef) {
+	if p.n++; len(p.ports) < MaxPlaces {
+		p.ports = append(p.ports, f.PortID(r))
+	}
+}
+
+func (p *places) node(f *subnet.Fabric, n int32) {
+	if p.n++; len(p.nodes) < MaxPlaces {
+		p.nodes = append(p.nodes, f.Nodes[n].GUID)
+	}
+}
+
+// name is a node's name for people.
+func (c *checker) name(n int32) string {
+	if s := c.f.Nodes[n].Name; s != "" {
+		return s
+	}
+	return c.f.Nodes[n].GUID.String()
+}
+
+// maxSamples bounds the names in a text.
+const maxSamples = 4
+
+// some joins the first few of n names, and says how many there are besides.
+func some(names []string, n int) string {
+	text := ""
+	for i, s := range names[:min(len(names), maxSamples)] {
+		if i > 0 {
+			text += ", "
+		}
+		text += s
+	}
+	if more := n - min(len(names), maxSamples); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// count prints a number with its word in the singular or the plural: "1 link", "3 links".
+func count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

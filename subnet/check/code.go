@@ -1,0 +1,160 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Code names a kind of finding; it is stable.
+type Code string
+
+// Codes of the sweep: what the fabric would not say, or what cannot be right. They are those of package discover.
+const (
+	CodeUnresponsive  Code = "unresponsive"
+	CodeRefused       Code = "refused"
+	CodeDuplicateGUID Code = "duplicate-guid"
+	CodeDuplicateLID  Code = "duplicate-lid"
+	CodeInvalid       Code = "invalid"
+	CodeMismatch      Code = "mismatch"
+	CodeTooFar        Code = "too-far"
+)
+
+// Codes of links.
+const (
+	CodeLinkNarrow    Code = "link-narrow"    // fewer lanes than both ends can do and are told to
+	CodeLinkSlow      Code = "link-slow"      // a lower speed than both ends can do and are told to
+	CodeLinkLimited   Code = "link-limited"   // a setting keeps it below what both ends can do
+	CodeLinkDiffers   Code = "link-differs"   // the ends disagree on width or speed
+	CodeLinkUnlike    Code = "link-unlike"    // slower than nearly all links between the same tiers
+	CodeLinkInactive  Code = "link-inactive"  // up, but no subnet manager made it active
+	CodeLinkHalfUp    Code = "link-half-up"   // the ends are in different states
+	CodeLinkDown      Code = "link-down"      // plugged in and down
+	CodeMTUDiffers    Code = "mtu-differs"    // the ends have different MTUs
+	CodeMTULow        Code = "mtu-low"        // below what both ends can do
+	CodeVLsDiffer     Code = "vls-differ"     // the ends have different numbers of lanes in operation
+	CodePortTraining  Code = "port-training"  // trains or recovers: a bad cable
+	CodePortsDisabled Code = "ports-disabled" // switched off
+)
+
+// Codes of addresses and of the subnet manager.
+const (
+	CodeNoSM        Code = "no-subnet-manager"
+	CodeSMGone      Code = "subnet-manager-gone" // ports name an SM whose LID no port has
+	CodeSMsDiffer   Code = "subnet-managers-differ"
+	CodeNoLID       Code = "no-lid"
+	CodeFabricSplit Code = "fabric-split"
+)
+
+// Codes of routes.
+const (
+	CodeLFTMissing        Code = "lft-missing"
+	CodeLFTLoop           Code = "lft-loop"
+	CodeLFTDeadEnd        Code = "lft-dead-end"
+	CodeUnreachable       Code = "unreachable"
+	CodeSwitchUnreachable Code = "switch-unreachable"
+	CodeCreditLoop        Code = "credit-loop"
+)
+
+// Codes of lanes.
+const (
+	CodeSLDropped      Code = "sl-dropped"
+	CodeSLFolded       Code = "sl-folded"
+	CodeVLNotOperating Code = "vl-not-operating"
+	CodeVLNoWeight     Code = "vl-no-weight"
+	CodeVLStarved      Code = "vl-starved"
+)
+
+// Codes of devices.
+const (
+	CodeNoCC           Code = "no-cc"
+	CodeCCSilent       Code = "cc-silent"
+	CodeKeyMissing     Code = "pkey-missing"
+	CodeKeysLimited    Code = "pkey-limited"
+	CodeManagementKey  Code = "pkey-management"
+	CodeMixedRevisions Code = "mixed-revisions"
+	CodeSameName       Code = "same-name"
+)
+
+// kind is what all findings of a code have in common.
+type kind struct {
+	severity Severity
+	remedy   string
+}
+
+// kinds has every code.
+var kinds = map[Code]kind{
+	CodeUnresponsive:  {Error, "See that the device is up and its cable is good; a device with an M_Key that protects it is silent to all who do not have the key."},
+	CodeRefused:       {Warning, "The firmware does not answer what the standard asks of it; update it, or take what is missing for not known."},
+	CodeDuplicateGUID: {Error, "Two devices say they are the same: one was cloned or has lost its identity. Give one of them its own GUID again, or take it out."},
+	CodeDuplicateLID:  {Error, "Two subnet managers may have been at work: leave one master and let it assign the LIDs anew."},
+	CodeInvalid:       {Error, "The device answers what no device may; update its firmware, or take it out."},
+	CodeMismatch:      {Error, "See whether a cable was moved during the sweep, and sweep again; reseat or replace the cable when it stays."},
+	CodeTooFar:        {Warning, "Start from a port nearer to the middle of the fabric."},
+
+	CodeLinkNarrow:    {Warning, "Reseat or replace the cable, clean the connectors, and bring the link up anew; a lane is dead."},
+	CodeLinkSlow:      {Warning, "Reseat or replace the cable, see that it is made for the speed, and bring the link up anew."},
+	CodeLinkLimited:   {Warning, "Enable the width and speed that both ends support, when nobody limited them on purpose."},
+	CodeLinkDiffers:   {Error, "Bring the link up anew; when the ends still disagree, replace the cable or update the firmware."},
+	CodeLinkUnlike:    {Warning, "See whether a cable, a transceiver or a port of an older kind is in the wrong place; a live sweep tells what the ends can do."},
+	CodeLinkInactive:  {Error, "Start the subnet manager, or read in its log why it leaves the port alone."},
+	CodeLinkHalfUp:    {Error, "Bring the link down and up again; when it stays, look at the subnet manager's log and the device's firmware."},
+	CodeLinkDown:      {Error, "See that the cable is plugged in at both ends and both ports are enabled."},
+	CodeMTUDiffers:    {Error, "Let the subnet manager set both ends to one MTU; packets that one end may send the other drops."},
+	CodeMTULow:        {Info, "Let the subnet manager use the larger MTU, when nobody limited it on purpose."},
+	CodeVLsDiffer:     {Error, "Let the subnet manager set both ends to the same number of lanes: a lane that one end lacks gets no credits."},
+	CodePortTraining:  {Warning, "Reseat or replace the cable; a port that keeps training has one that is bad, or a partner that is switched off."},
+	CodePortsDisabled: {Info, "Enable the ports, when nobody switched them off on purpose."},
+
+	CodeNoSM:        {Error, "Start a subnet manager; without LIDs nothing but directed-route packets moves."},
+	CodeSMGone:      {Error, "Start the subnet manager again, or let a standby take over."},
+	CodeSMsDiffer:   {Error, "Two subnet managers both believe to be master: stop one, and let the other sweep."},
+	CodeNoLID:       {Error, "Read in the subnet manager's log why it gave the port no LID."},
+	CodeFabricSplit: {Error, "Plug in the cables between the parts, or look at the parts as fabrics of their own."},
+
+	CodeLFTMissing:        {Error, "Let the subnet manager write the switch's table; when it could not be read, give the M_Key."},
+	CodeLFTLoop:           {Error, "Let the subnet manager compute the routes anew, with another routing engine when they stay."},
+	CodeLFTDeadEnd:        {Error, "Let the subnet manager sweep: the table is older than the cabling."},
+	CodeUnreachable:       {Error, "Let the subnet manager sweep, and see why it left these routes out."},
+	CodeSwitchUnreachable: {Warning, "Let the subnet manager route to the switches' own LIDs: congestion control and counters of these switches cannot be reached."},
+	CodeCreditLoop:        {Error, "Use a routing engine that cannot deadlock on this cabling: up-down, fat-tree, or one that puts paths on different lanes."},
+
+	CodeSLDropped:      {Error, "Map the SL to a data lane on these ports (sl2vl in the subnet manager's options)."},
+	CodeSLFolded:       {Warning, "Map the SLs to different lanes; else a burst of one tenant holds up the other until congestion control has reacted."},
+	CodeVLNotOperating: {Error, "Map the SL to a lane that is in operation, or raise the number of lanes (max_vls)."},
+	CodeVLNoWeight:     {Error, "Give the lane a weight in the arbitration tables: it gets no turn while another lane has something to send."},
+	CodeVLStarved:      {Warning, "Set a limit (high_limit below 255): lanes of the low-priority table wait as long as high-priority ones have something to send."},
+
+	CodeNoCC:           {Warning, "Update the firmware or enable congestion control there; flows that only these devices could mark or slow down keep no weights."},
+	CodeCCSilent:       {Warning, "The device answers subnet management and not congestion control: it has a CC_Key that was not given, or firmware without the class."},
+	CodeKeyMissing:     {Error, "Make the ports members of the tenant's partition (partitions.conf), and let the subnet manager sweep."},
+	CodeKeysLimited:    {Error, "Make at least one side a full member: two limited members cannot talk."},
+	CodeManagementKey:  {Error, "Make the ports members of the default partition again (Default=0x7fff): management packets of queue pair 1 need it."},
+	CodeMixedRevisions: {Info, "Nothing, when they behave alike; otherwise bring them to one revision and firmware, and give each its own device profile."},
+	CodeSameName:       {Info, "Give the nodes different names: lists and files that name them are ambiguous."},
+}
+
+// Codes lists all codes, worst first.
+func Codes() []Code {
+	return slices.SortedFunc(maps.Keys(kinds), func(a, b Code) int {
+		return cmp.Or(cmp.Compare(kinds[b].severity, kinds[a].severity), cmp.Compare(a, b))
+	})
+}
+
+// Remedy says what to do about findings of the code; empty for one that is not of this package.
+func Remedy(c Code) string { return kinds[c].remedy }
+
+// Reference is the table of all codes in Markdown, worst first, as the documentation shows it.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("| code | severity | what to do |\n|---|---|---|\n")
+	for _, c := range Codes() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c, kinds[c].severity, kinds[c].remedy)
+	}
+	return b.String()
+}
+
+// Known reports whether the code is one of this package.
+func Known(c Code) bool { _, ok := kinds[c]; return ok }

@@ -1,0 +1,283 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// endPorts calls f with every port that has a LID of its own or should have: ports of channel adapters and routers that
+// are plugged in, and port 0 of switches.
+func (c *checker) endPorts(f func(ref subnet.PortRef, p *subnet.Port)) {
+	for i := range c.f.Nodes {
+		n := &c.f.Nodes[i]
+		if n.Kind == subnet.KindSwitch {
+			f(subnet.PortRef{Node: int32(i)}, &n.Ports[0])
+			continue
+		}
+		for p := 1; p < len(n.Ports); p++ {
+			if n.Ports[p].Link >= 0 {
+				f(subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}, &n.Ports[p])
+			}
+		}
+	}
+}
+
+// addresses looks at LIDs and at the subnet manager that gave them.
+func (c *checker) addresses() {
+	t := c.tally[GroupAddresses]
+	var without places
+	var names []string
+	managers := make(map[ident.LID]*places)
+	c.endPorts(func(ref subnet.PortRef, p *subnet.Port) {
+		t.Of++
+		if p.LID == 0 {
+			without.port(c.f, ref)
+			names = append(names, c.f.PortName(ref))
+		}
+		if d := c.x.Details.Port(ref); known(d) && p.LID != 0 {
+			if managers[d.SMLID] == nil {
+				managers[d.SMLID] = &places{}
+			}
+			managers[d.SMLID].port(c.f, ref)
+		}
+	})
+	switch {
+	case t.Of == 0 || without.n == 0:
+	case without.n == t.Of && c.x.Details == nil:
+		t.Of, t.Skipped = 0, SkipNoLIDs
+	case without.n == t.Of:
+		t.Bad = without.n
+		c.add(CodeNoSM, without, "no port has a LID: no subnet manager has been here")
+	default:
+		t.Bad = without.n
+		c.add(CodeNoLID, without, "%s without a LID: %s", count(without.n, "port"), some(names, without.n))
+	}
+	c.managers(managers)
+}
+
+// managers compares the subnet managers that ports name.
+func (c *checker) managers(by map[ident.LID]*places) {
+	lids := make([]ident.LID, 0, len(by))
+	for lid := range by {
+		lids = append(lids, lid)
+	}
+	slices.SortFunc(lids, func(a, b ident.LID) int { return cmp.Or(cmp.Compare(by[b].n, by[a].n), cmp.Compare(a, b)) })
+	if len(lids) > 1 {
+		var parts []string
+		for _, lid := range lids {
+			parts = append(parts, fmt.Sprintf("LID %d at %s", lid, count(by[lid].n, "port")))
+		}
+		minority := *by[lids[1]]
+		c.add(CodeSMsDiffer, minority, "the ports do not agree on who manages the subnet: %s; for example %s", some(parts, len(parts)), c.somePorts(minority))
+	}
+	if len(lids) == 0 {
+		return
+	}
+	if lid := lids[0]; lid != 0 {
+		if _, ok := c.f.PortByLID(lid); !ok {
+			c.add(CodeSMGone, *by[lid], "the subnet manager has LID %d, which no port has", lid)
+		}
+	}
+}
+
+// congestionControl looks for devices that would neither mark nor slow down.
+func (c *checker) congestionControl() {
+	t := c.tally[GroupCC]
+	var none, mute [2]places // switches; channel adapters
+	var noneNames, muteNames [2][]string
+	for i := range c.f.Nodes {
+		if c.x.Details == nil {
+			break
+		}
+		d := &c.x.Details.Nodes[i]
+		kind := 1
+		if c.f.Nodes[i].Kind == subnet.KindSwitch {
+			kind = 0
+		}
+		if d.CC == subnet.NotAsked {
+			continue
+		}
+		t.Of++
+		switch {
+		case d.CC == subnet.Refused, d.CC == subnet.Answered && kind == 1 && d.CCTables == 0:
+			t.Bad++
+			none[kind].node(c.f, int32(i))
+			noneNames[kind] = append(noneNames[kind], c.name(int32(i)))
+		case d.CC == subnet.Silent:
+			t.Bad++
+			mute[kind].node(c.f, int32(i))
+			muteNames[kind] = append(muteNames[kind], c.name(int32(i)))
+		}
+	}
+	if t.Of == 0 {
+		t.Skipped = SkipNoCC
+	}
+	for kind, lacks := range [2]string{"do not mark packets", "do not slow down"} {
+		word := [2]string{"switches", "channel adapters"}[kind]
+		if p := none[kind]; p.n > 0 {
+			f := c.add(CodeNoCC, p, "%d %s have no congestion control and %s: %s", p.n, word, lacks, some(noneNames[kind], p.n))
+			if len(c.x.Uses) > 0 {
+				f.Severity = Error // tenants' weights are lost there
+			}
+		}
+		if p := mute[kind]; p.n > 0 {
+			c.add(CodeCCSilent, p, "%d %s do not answer congestion control: %s", p.n, word, some(muteNames[kind], p.n))
+		}
+	}
+}
+
+// partitions looks at the partition tables of end ports.
+func (c *checker) partitions() {
+	t := c.tally[GroupKeys]
+	var lost places
+	var names []string
+	c.endPorts(func(ref subnet.PortRef, p *subnet.Port) {
+		d := c.x.Details.Port(ref)
+		switch {
+		case d == nil || d.Keys == subnet.NotAsked:
+			return
+		case d.Keys != subnet.Answered:
+			t.Unread++
+			return
+		}
+		t.Of++
+		if !slices.ContainsFunc(d.PKeys, func(k ident.PKey) bool { return k.Base() == ident.DefaultPKey.Base() }) {
+			t.Bad++
+			lost.port(c.f, ref)
+			names = append(names, c.f.PortName(ref))
+		}
+	})
+	if t.Of == 0 {
+		t.Skipped = SkipNoKeyTable
+		return
+	}
+	if lost.n > 0 {
+		c.add(CodeManagementKey, lost, "%s not in the default partition: %s", count(lost.n, "port"), some(names, lost.n))
+	}
+	c.tenantKeys(t)
+}
+
+// member is what a tenant's ports are to its partition.
+type member struct {
+	tenant        string
+	key           ident.PKey
+	out           places // ports that are no members
+	full, limited int
+	at            places
+}
+
+// tenantKeys looks for tenants' ports outside their partitions.
+func (c *checker) tenantKeys(t *Tally) {
+	var all []*member
+	by := make(map[string]*member)
+	for _, u := range c.x.Uses {
+		d := c.x.Details.Port(u.Port)
+		if d == nil || d.Keys != subnet.Answered {
+			continue
+		}
+		key := u.PKey.Base()
+		if key == 0 {
+			key = ident.DefaultPKey.Base()
+		}
+		m := by[u.Tenant]
+		if m == nil {
+			m = &member{tenant: u.Tenant, key: key}
+			by[u.Tenant] = m
+			all = append(all, m)
+		}
+		full, limited := slices.Contains(d.PKeys, key|0x8000), slices.Contains(d.PKeys, key)
+		switch {
+		case full:
+			m.full++
+		case limited:
+			m.limited++
+			m.at.port(c.f, u.Port)
+		default:
+			m.out.port(c.f, u.Port)
+			t.Bad++
+		}
+	}
+	slices.SortFunc(all, func(a, b *member) int { return strings.Compare(a.tenant, b.tenant) })
+	for _, m := range all {
+		if m.out.n > 0 {
+			c.add(CodeKeyMissing, m.out, "%s of tenant %s not in its partition %s: %s", count(m.out.n, "port"), m.tenant, m.key, c.somePorts(m.out))
+		}
+		if m.full == 0 && m.limited > 1 {
+			c.add(CodeKeysLimited, m.at, "all %d ports of tenant %s are limited members of partition %s", m.limited, m.tenant, m.key)
+		}
+	}
+}
+
+// model is what devices of one make have in common.
+type model struct {
+	vendor uint32
+	device uint16
+}
+
+// devices looks for devices of one model that differ, and for names that name several.
+func (c *checker) devices() {
+	t := c.tally[GroupDevices]
+	t.Of = len(c.f.Nodes)
+	revisions := make(map[model]map[uint32]int)
+	names := make(map[string]*places)
+	var order []string
+	for i := range c.f.Nodes {
+		n := &c.f.Nodes[i]
+		if k := (model{n.VendorID, n.DeviceID}); n.VendorID != 0 && n.Revision != 0 {
+			if revisions[k] == nil {
+				revisions[k] = make(map[uint32]int)
+			}
+			revisions[k][n.Revision]++
+		}
+		if n.Name == "" {
+			continue
+		}
+		if names[n.Name] == nil {
+			names[n.Name] = &places{}
+			order = append(order, n.Name)
+		}
+		names[n.Name].node(c.f, int32(i))
+	}
+	c.revisions(revisions)
+	for _, name := range order {
+		if p := names[name]; p.n > 1 {
+			c.add(CodeSameName, *p, "%d nodes are called %q", p.n, name)
+		}
+	}
+}
+
+func (c *checker) revisions(by map[model]map[uint32]int) {
+	models := make([]model, 0, len(by))
+	for k := range by {
+		models = append(models, k)
+	}
+	slices.SortFunc(models, func(a, b model) int {
+		return cmp.Or(cmp.Compare(a.vendor, b.vendor), cmp.Compare(a.device, b.device))
+	})
+	for _, k := range models {
+		if len(by[k]) < 2 {
+			continue
+		}
+		revisions := make([]uint32, 0, len(by[k]))
+		for r := range by[k] {
+			revisions = append(revisions, r)
+		}
+		slices.SortFunc(revisions, func(a, b uint32) int { return cmp.Or(cmp.Compare(by[k][b], by[k][a]), cmp.Compare(a, b)) })
+		var parts []string
+		for _, r := range revisions {
+			parts = append(parts, fmt.Sprintf("%d of revision 0x%x", by[k][r], r))
+		}
+		usual, p := revisions[0], places{}
+		for i := range c.f.Nodes {
+			if n := &c.f.Nodes[i]; n.VendorID == k.vendor && n.DeviceID == k.device && n.Revision != usual {
+				p.node(c.f, int32(i))
+			}
+		}
+		c.add(CodeMixedRevisions, p, "devices of vendor 0x%06x, model %d, differ: %s", k.vendor, k.device, some(parts, len(parts)))
+	}
+}

@@ -1,0 +1,243 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// sweep files what the sweep noted.
+func (c *checker) sweep() {
+	t := c.tally[GroupSweep]
+	t.Of = len(c.f.Nodes)
+	bad := make(map[ident.GUID]bool)
+	for _, n := range c.x.Notes {
+		code := n.Code
+		if !Known(code) {
+			code = CodeInvalid
+		}
+		if code == CodeMismatch && c.endsDiffer(ident.PortID{Node: n.Node, Port: n.Port}) {
+			continue // the link's own finding says it
+		}
+		p := places{n: 1, ports: []ident.PortID{{Node: n.Node, Port: n.Port}}}
+		c.add(code, p, "%s", n.Text)
+		bad[n.Node] = true
+	}
+	t.Bad = min(len(bad), t.Of)
+}
+
+// endsDiffer reports whether the ends of the port's link disagree on width or speed.
+func (c *checker) endsDiffer(id ident.PortID) bool {
+	ref, ok := c.f.PortByID(id)
+	if !ok {
+		return false
+	}
+	far, ok := c.f.Peer(ref)
+	a, b := c.x.Details.Port(ref), c.x.Details.Port(far)
+	return ok && known(a) && known(b) && (a.Width != b.Width || a.Speed != b.Speed)
+}
+
+// links looks at every cable and at ports without one.
+func (c *checker) links() {
+	t := c.tally[GroupLinks]
+	t.Of = len(c.f.Links)
+	usual := c.usualRates()
+	for i := range c.f.Links {
+		before := len(c.out)
+		l := &c.f.Links[i]
+		a, b := c.x.Details.Port(l.A), c.x.Details.Port(l.B)
+		c.linkState(l)
+		if known(a) && known(b) {
+			c.linkEnds(l, a, b)
+		} else {
+			if c.x.Details != nil {
+				t.Unread++
+			}
+			c.linkUnlike(l, usual)
+		}
+		c.linkMTU(l, a, b)
+		for _, f := range c.out[before:] {
+			if f.Severity >= Warning {
+				t.Bad++
+				break
+			}
+		}
+	}
+	c.idlePorts()
+}
+
+func known(p *subnet.PortDetails) bool { return p != nil && p.Info == subnet.Answered }
+
+func (c *checker) linkState(l *subnet.Link) {
+	a, b := c.f.Port(l.A).State, c.f.Port(l.B).State
+	switch {
+	case a == 0 || b == 0:
+	case a != b:
+		c.add(CodeLinkHalfUp, c.atPorts(l.A, l.B), "%s is %s and the other end, %s, is %s", c.f.PortName(l.A), a, c.f.PortName(l.B), b)
+	case a == subnet.PortDown:
+		c.add(CodeLinkDown, c.atPorts(l.A, l.B), "%s - %s is down", c.f.PortName(l.A), c.f.PortName(l.B))
+	case a != subnet.PortActive:
+		c.add(CodeLinkInactive, c.atPorts(l.A, l.B), "%s - %s is up and stays in state %s", c.f.PortName(l.A), c.f.PortName(l.B), a)
+	}
+}
+
+// every stands in the enabled fields for all that is supported.
+const (
+	everyWidth = 0xff
+	everyBase  = 0x0f
+	everyExt   = 0x1f
+)
+
+func enabledWidths(p *subnet.PortDetails) uint8 {
+	if p.WidthsEnabled == everyWidth {
+		return p.WidthsSupported
+	}
+	return p.WidthsEnabled & p.WidthsSupported
+}
+
+func enabledSpeeds(p *subnet.PortDetails) subnet.SpeedSet {
+	on := p.SpeedsEnabled
+	if on&everyBase == everyBase {
+		on |= p.SpeedsSupported & everyBase
+	}
+	if on>>4 == everyExt {
+		on |= p.SpeedsSupported &^ everyBase
+	}
+	return on & p.SpeedsSupported
+}
+
+// linkEnds compares what the link does with what both ends can do and are told to do.
+func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
+	names := []any{c.f.PortName(l.A), c.f.PortName(l.B)}
+	if a.Width != b.Width || a.Speed != b.Speed {
+		c.add(CodeLinkDiffers, c.atPorts(l.A, l.B), "%s runs at %s and the other end, %s, at %s",
+			names[0], subnet.FormatWidthSpeed(a.Width, a.Speed), names[1], subnet.FormatWidthSpeed(b.Width, b.Speed))
+		return
+	}
+	can := subnet.WidthFromCode(a.WidthsSupported & b.WidthsSupported)
+	told := subnet.WidthFromCode(enabledWidths(a) & enabledWidths(b))
+	switch {
+	case a.Width == 0 || a.Width >= can:
+	case told != 0 && told <= a.Width:
+		c.add(CodeLinkLimited, c.atPorts(l.A, l.B), "%s - %s runs at %s because %s is enabled at %s; both ends can do %s",
+			append(names, a.Width, c.limiter(l, subnet.WidthFromCode(enabledWidths(a)) <= a.Width), told, can)...)
+	default:
+		c.add(CodeLinkNarrow, c.atPorts(l.A, l.B), "%s - %s runs at %s; both ends can do %s", append(names, a.Width, can)...)
+	}
+	fast, set := (a.SpeedsSupported & b.SpeedsSupported).Best(), (enabledSpeeds(a) & enabledSpeeds(b)).Best()
+	switch {
+	case a.Speed == subnet.SpeedUnknown || a.Speed >= fast:
+	case set != subnet.SpeedUnknown && set <= a.Speed:
+		c.add(CodeLinkLimited, c.atPorts(l.A, l.B), "%s - %s runs at %s because %s is enabled at %s; both ends can do %s",
+			append(names, a.Speed, c.limiter(l, enabledSpeeds(a).Best() <= a.Speed), set, fast)...)
+	default:
+		c.add(CodeLinkSlow, c.atPorts(l.A, l.B), "%s - %s runs at %s; both ends can do %s", append(names, a.Speed, fast)...)
+	}
+	if a.OperVLs != b.OperVLs && a.OperVLs != 0 && b.OperVLs != 0 {
+		c.add(CodeVLsDiffer, c.atPorts(l.A, l.B), "%s has %d data lanes in operation and the other end, %s, has %d", names[0], a.OperVLs, names[1], b.OperVLs)
+	}
+}
+
+// limiter names the end whose setting holds the link back.
+func (c *checker) limiter(l *subnet.Link, first bool) string {
+	if first {
+		return c.f.PortName(l.A)
+	}
+	return c.f.PortName(l.B)
+}
+
+func (c *checker) linkMTU(l *subnet.Link, a, b *subnet.PortDetails) {
+	pa, pb := c.f.Port(l.A).MTU, c.f.Port(l.B).MTU
+	switch {
+	case pa == 0 || pb == 0:
+	case pa != pb:
+		c.add(CodeMTUDiffers, c.atPorts(l.A, l.B), "%s sends packets of up to %d bytes and the other end, %s, of up to %d", c.f.PortName(l.A), pa, c.f.PortName(l.B), pb)
+	case known(a) && known(b) && pa < min(a.MTUCap, b.MTUCap):
+		c.add(CodeMTULow, c.atPorts(l.A, l.B), "%s - %s has an MTU of %d bytes; both ends can do %d", c.f.PortName(l.A), c.f.PortName(l.B), pa, min(a.MTUCap, b.MTUCap))
+	}
+}
+
+// level is a pair of tiers that links join.
+type level struct{ low, high int }
+
+func (c *checker) levelOf(l *subnet.Link) level {
+	a, b := c.tiers[l.A.Node], c.tiers[l.B.Node]
+	return level{min(a, b), max(a, b)}
+}
+
+// usualOf is how many of the links between two tiers must have one rate for it to be the usual one: four of five,
+// of five at least.
+const (
+	usualOf    = 5
+	usualShare = 4
+)
+
+// usualRates finds the rate that nearly all links between two tiers have.
+func (c *checker) usualRates() map[level]quantity.BitRate {
+	rates := make(map[level][]quantity.BitRate)
+	for i := range c.f.Links {
+		l := &c.f.Links[i]
+		rates[c.levelOf(l)] = append(rates[c.levelOf(l)], l.Rate)
+	}
+	usual := make(map[level]quantity.BitRate)
+	for k, all := range rates {
+		slices.SortFunc(all, func(a, b quantity.BitRate) int { return cmp.Compare(a, b) })
+		mid := all[len(all)/2]
+		first, _ := slices.BinarySearch(all, mid)
+		last, _ := slices.BinarySearch(all, mid+1)
+		if len(all) >= usualOf && (last-first)*usualOf >= len(all)*usualShare {
+			usual[k] = mid
+		}
+	}
+	return usual
+}
+
+// linkUnlike judges a link whose ends were not read by its neighbours.
+func (c *checker) linkUnlike(l *subnet.Link, usual map[level]quantity.BitRate) {
+	if l.Rate == 0 {
+		return
+	}
+	if want := usual[c.levelOf(l)]; l.Rate < want {
+		c.add(CodeLinkUnlike, c.atPorts(l.A, l.B), "%s - %s runs at %s; nearly all links between these tiers run at %s",
+			c.f.PortName(l.A), c.f.PortName(l.B), l.Rate, want)
+	}
+}
+
+// Physical states (IBTA vol. 1, 14.2.5.6).
+const (
+	physDisabled = 3
+	physTraining = 4
+	physRecovery = 6
+)
+
+// idlePorts looks at ports without a link.
+func (c *checker) idlePorts() {
+	if c.x.Details == nil {
+		return
+	}
+	var off places
+	var names []string
+	for i := range c.f.Nodes {
+		n := &c.f.Nodes[i]
+		for p := 1; p < len(n.Ports); p++ {
+			ref := subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}
+			d := c.x.Details.Port(ref)
+			if !known(d) || n.Ports[p].Link >= 0 {
+				continue
+			}
+			switch d.Phys {
+			case physTraining, physRecovery:
+				c.add(CodePortTraining, c.atPorts(ref), "%s neither comes up nor is quiet: it keeps training", c.f.PortName(ref))
+			case physDisabled:
+				off.port(c.f, ref)
+				names = append(names, c.f.PortName(ref))
+			}
+		}
+	}
+	if off.n > 0 {
+		c.add(CodePortsDisabled, off, "%s switched off: %s", count(off.n, "port"), some(names, off.n))
+	}
+}

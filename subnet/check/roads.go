@@ -1,0 +1,224 @@
+package check
+
+import (
+	"slices"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// fate is what becomes of a packet at a switch, or of all packets from there on.
+type fate int8
+
+const (
+	fateUnknown fate = iota
+	fateArrives
+	fateOnward  // goes on to another switch
+	fateDropped // no entry
+	fateNoTable // the switch has no forwarding table
+	fateDeadEnd // the entry leads to a port that is down, or to a node whose LID it is not
+	fateCircles
+	fateHops // number of fates
+)
+
+// roads are the switches as a graph that forwarding tables give a direction for each destination. Switches are
+// numbered in order.
+type roads struct {
+	f      *subnet.Fabric
+	sw     []int32 // node of each switch
+	number []int32 // switch of each node, -1 for others
+	// base[s]+p numbers port p of switch s among all ports of switches.
+	base []int32
+	far  []int32         // by port: the switch at the other end, -1 for none
+	back []ident.PortNum // by port: the port there
+	live []bool          // by port: plugged in and not down at either end
+	// hosts[s] lists the ports of switch s that hosts with a LID are on.
+	hosts [][]ident.PortNum
+
+	// turns[s][in*ports+out] says that packets of hosts turn so; in is 0 for those of the switch's own hosts, whatever
+	// port they came by. Filled by the walk.
+	turns [][]bool
+
+	// Of the destination in hand, by switch:
+	fate   []fate
+	egress []ident.PortNum
+	ends   []fate  // what becomes of packets from there on
+	carry  []bool  // packets of hosts pass
+	order  []int32 // carrying switches without a circle, upstream first
+	stack  []int32
+	indeg  []int32
+}
+
+func newRoads(f *subnet.Fabric) *roads {
+	r := &roads{f: f, sw: f.Switches(), number: slices.Repeat([]int32{-1}, len(f.Nodes))}
+	n := len(r.sw)
+	r.base, r.hosts, r.turns = make([]int32, n+1), make([][]ident.PortNum, n), make([][]bool, n)
+	for s, node := range r.sw {
+		r.number[node] = int32(s)
+		ports := len(f.Nodes[node].Ports)
+		r.base[s+1] = r.base[s] + int32(ports)
+		r.turns[s] = make([]bool, ports*ports)
+	}
+	r.far, r.back = slices.Repeat([]int32{-1}, int(r.base[n])), make([]ident.PortNum, r.base[n])
+	r.live = make([]bool, r.base[n])
+	for s, node := range r.sw {
+		for p := 1; p < len(f.Nodes[node].Ports); p++ {
+			ref := subnet.PortRef{Node: node, Port: ident.PortNum(p)}
+			peer, ok := f.Peer(ref)
+			if !ok || f.Port(ref).State == subnet.PortDown || f.Port(peer).State == subnet.PortDown {
+				continue
+			}
+			at := r.base[s] + int32(p)
+			r.live[at] = true
+			if f.Nodes[peer.Node].Kind == subnet.KindSwitch {
+				r.far[at], r.back[at] = r.number[peer.Node], peer.Port
+			} else if f.Port(peer).LID != 0 {
+				r.hosts[s] = append(r.hosts[s], ident.PortNum(p))
+			}
+		}
+	}
+	r.fate, r.ends, r.egress = make([]fate, n), make([]fate, n), make([]ident.PortNum, n)
+	r.carry, r.indeg = make([]bool, n), make([]int32, n)
+	return r
+}
+
+// at numbers a port of a switch.
+func (r *roads) at(s int32, p ident.PortNum) int32 { return r.base[s] + int32(p) }
+
+func (r *roads) next(s int32) int32 { return r.far[r.at(s, r.egress[s])] }
+
+// walk works out what becomes of packets to the LID at every switch.
+func (r *roads) walk(lid ident.LID, end subnet.PortRef) {
+	for s := range r.sw {
+		r.fate[s], r.egress[s] = r.step(int32(s), lid, end)
+		r.ends[s], r.carry[s], r.indeg[s] = fateUnknown, false, 0
+	}
+	for s := range r.sw {
+		r.follow(int32(s))
+	}
+	r.propagate()
+}
+
+// step looks the LID up in one table.
+func (r *roads) step(s int32, lid ident.LID, end subnet.PortRef) (fate, ident.PortNum) {
+	node := r.sw[s]
+	if node == end.Node {
+		return fateArrives, 0
+	}
+	if r.f.LFTs[node] == nil {
+		return fateNoTable, 0
+	}
+	row := r.f.LFTs[node]
+	if int(lid) >= len(row) || row[lid] == ident.DropPort {
+		return fateDropped, 0
+	}
+	p := row[lid]
+	if p == 0 || !r.live[r.at(s, p)] {
+		return fateDeadEnd, p
+	}
+	if r.far[r.at(s, p)] >= 0 {
+		return fateOnward, p
+	}
+	if peer, _ := r.f.Peer(subnet.PortRef{Node: node, Port: p}); peer != end {
+		return fateDeadEnd, p
+	}
+	return fateArrives, p
+}
+
+// follow goes from one switch on until the end is known, and enters it for the whole way.
+func (r *roads) follow(s int32) {
+	r.stack = r.stack[:0]
+	const open = fateHops // on the way in hand
+	for r.ends[s] == fateUnknown && r.fate[s] == fateOnward {
+		r.ends[s] = open
+		r.stack = append(r.stack, s)
+		s = r.next(s)
+	}
+	end := r.ends[s]
+	switch end {
+	case open:
+		end = fateCircles
+	case fateUnknown:
+		end = r.fate[s]
+		r.ends[s] = end
+	}
+	for _, t := range r.stack {
+		r.ends[t] = end
+	}
+}
+
+// propagate marks the switches that packets of hosts pass, and orders those that do not lie on a circle.
+func (r *roads) propagate() {
+	for s := range r.sw {
+		if len(r.hosts[s]) == 0 {
+			continue
+		}
+		for t := int32(s); !r.carry[t]; t = r.next(t) {
+			r.carry[t] = true
+			if r.fate[t] != fateOnward {
+				break
+			}
+		}
+	}
+	for s := range r.sw {
+		if r.carry[s] && r.fate[s] == fateOnward {
+			r.indeg[r.next(int32(s))]++
+		}
+	}
+	r.order = r.order[:0]
+	for s := range r.sw {
+		if r.carry[s] && r.indeg[s] == 0 {
+			r.order = append(r.order, int32(s))
+		}
+	}
+	for i := 0; i < len(r.order); i++ {
+		s := r.order[i]
+		if r.fate[s] != fateOnward {
+			continue
+		}
+		if t := r.next(s); r.indeg[t] > 0 {
+			if r.indeg[t]--; r.indeg[t] == 0 {
+				r.order = append(r.order, t)
+			}
+		}
+	}
+}
+
+// noteTurns enters the turns that packets to the destination in hand take.
+func (r *roads) noteTurns() {
+	for s := range r.sw {
+		if !r.carry[s] || r.fate[s] != fateOnward && r.fate[s] != fateArrives {
+			continue
+		}
+		if len(r.hosts[s]) > 0 {
+			r.turns[s][int(r.egress[s])] = true
+		}
+		if r.fate[s] != fateOnward {
+			continue
+		}
+		at := r.at(int32(s), r.egress[s])
+		t := r.far[at]
+		if r.fate[t] == fateOnward || r.fate[t] == fateArrives {
+			ports := len(r.f.Nodes[r.sw[t]].Ports)
+			r.turns[t][int(r.back[at])*ports+int(r.egress[t])] = true
+		}
+	}
+}
+
+// circle lists the switches of the circle that packets from s run into, from the lowest one on.
+func (r *roads) circle(s int32) []int32 {
+	seen := make(map[int32]bool)
+	for !seen[s] {
+		seen[s] = true
+		s = r.next(s)
+	}
+	low := s
+	for t := r.next(s); t != s; t = r.next(t) {
+		low = min(low, t)
+	}
+	around := []int32{low}
+	for t := r.next(low); t != low; t = r.next(t) {
+		around = append(around, t)
+	}
+	return around
+}

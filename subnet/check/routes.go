@@ -1,0 +1,315 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// routes walks all forwarding tables, once for each LID.
+func (c *checker) routes() {
+	c.split()
+	t := c.tally[GroupRoutes]
+	if c.f.LFTs == nil {
+		t.Skipped = SkipNoRoutes
+		return
+	}
+	c.roads = newRoads(c.f)
+	v := &verdict{c: c, r: c.roads, circles: make(map[string]*fault), ends: make(map[deadEnd]*fault), lost: [fateHops]int{}}
+	v.channels = newChannels(c)
+	for lid := ident.LID(1); lid <= c.f.TopLID() && lid != 0; lid++ {
+		end, ok := c.f.PortByLID(lid)
+		if !ok || !v.plugged(end) {
+			continue
+		}
+		c.roads.walk(lid, end)
+		c.roads.noteTurns()
+		v.judge(lid, end)
+		v.channels.enter()
+	}
+	v.report()
+	c.channels = v.channels
+	t.Of, t.Bad = v.pairs, v.unreachable
+}
+
+// split says when the cabling itself keeps hosts apart.
+func (c *checker) split() {
+	part := make([]int32, len(c.f.Nodes))
+	parts := int32(0)
+	var queue []int32
+	hosts := []int{0}
+	var first []int32
+	for i := range c.f.Nodes {
+		if part[i] != 0 {
+			continue
+		}
+		parts++
+		hosts, first = append(hosts, 0), append(first, int32(i))
+		part[i] = parts
+		for queue = append(queue[:0], int32(i)); len(queue) > 0; {
+			n := queue[len(queue)-1]
+			queue = queue[:len(queue)-1]
+			if c.f.Nodes[n].Kind != subnet.KindSwitch {
+				hosts[parts]++
+			}
+			for p := 1; p < len(c.f.Nodes[n].Ports); p++ {
+				if peer, ok := c.f.Peer(subnet.PortRef{Node: n, Port: ident.PortNum(p)}); ok && part[peer.Node] == 0 {
+					part[peer.Node] = parts
+					queue = append(queue, peer.Node)
+				}
+			}
+		}
+	}
+	var at places
+	var names []string
+	for p, n := range hosts {
+		if n > 0 {
+			at.node(c.f, first[p-1])
+			names = append(names, fmt.Sprintf("%s with %s", c.name(first[p-1]), count(n, "host")))
+		}
+	}
+	if at.n > 1 {
+		c.add(CodeFabricSplit, at, "no cable joins %d parts that have hosts: that of %s", at.n, some(names, at.n))
+	}
+}
+
+// fault is a circle or a dead end, with the destinations that suffer.
+type fault struct {
+	switches []int32
+	port     subnet.PortRef
+	lids     int
+	first    ident.LID
+}
+
+type deadEnd struct {
+	s    int32
+	port ident.PortNum
+}
+
+// maxFaults bounds the different circles and dead ends that are kept; more are counted with the others.
+const maxFaults = 256
+
+// verdict adds up what the walks met.
+type verdict struct {
+	c        *checker
+	r        *roads
+	channels *channels
+
+	pairs, unreachable int
+	lost               [fateHops]int // unreachable pairs by what became of the packet
+	samples            []string
+	at                 places
+	circles            map[string]*fault
+	circleKeys         []string
+	ends               map[deadEnd]*fault
+	endKeys            []deadEnd
+	noTable            places
+	noTableSeen        map[int32]bool
+	farSwitches        places
+	farNames           []string
+}
+
+// plugged reports whether packets can get to the port at all.
+func (v *verdict) plugged(end subnet.PortRef) bool {
+	if v.c.f.Nodes[end.Node].Kind == subnet.KindSwitch {
+		return true
+	}
+	peer, ok := v.c.f.Peer(end)
+	return ok && v.c.f.Nodes[peer.Node].Kind == subnet.KindSwitch &&
+		v.c.f.Port(end).State != subnet.PortDown && v.c.f.Port(peer).State != subnet.PortDown
+}
+
+// judge adds up one destination.
+func (v *verdict) judge(lid ident.LID, end subnet.PortRef) {
+	toHost := v.c.f.Nodes[end.Node].Kind != subnet.KindSwitch
+	short := 0
+	for s := range v.r.sw {
+		n := len(v.r.hosts[s])
+		if n == 0 {
+			continue
+		}
+		if peer, ok := v.c.f.Peer(end); toHost && ok && peer.Node == v.r.sw[s] {
+			n-- // the destination's own port
+		}
+		if toHost {
+			v.pairs += n
+		}
+		if v.r.ends[s] == fateArrives || n == 0 {
+			continue
+		}
+		short += n
+		if toHost {
+			v.missed(int32(s), n, end, lid)
+		}
+	}
+	if short > 0 && !toHost {
+		v.farSwitches.node(v.c.f, end.Node)
+		v.farNames = append(v.farNames, v.c.name(end.Node))
+	}
+	for s := range v.r.sw {
+		if !v.r.carry[s] {
+			continue
+		}
+		switch v.r.fate[s] {
+		case fateDeadEnd:
+			v.deadEnd(int32(s), lid)
+		case fateNoTable:
+			v.missing(int32(s))
+		case fateOnward:
+			if v.r.ends[s] == fateCircles && v.r.indeg[s] > 0 {
+				v.circle(int32(s), lid)
+			}
+		}
+	}
+}
+
+// missed notes pairs without a way.
+func (v *verdict) missed(s int32, n int, end subnet.PortRef, lid ident.LID) {
+	v.unreachable += n
+	v.lost[v.r.ends[s]] += n
+	if len(v.samples) >= maxSamples {
+		return
+	}
+	for _, p := range v.r.hosts[s] {
+		src, ok := v.c.f.Peer(subnet.PortRef{Node: v.r.sw[s], Port: p})
+		if ok && src != end {
+			v.samples = append(v.samples, fmt.Sprintf("%s to %s (LID %d)", v.c.f.PortName(src), v.c.f.PortName(end), lid))
+			v.at.port(v.c.f, src)
+			v.at.port(v.c.f, end)
+			return
+		}
+	}
+}
+
+func (v *verdict) deadEnd(s int32, lid ident.LID) {
+	key := deadEnd{s, v.r.egress[s]}
+	at := v.ends[key]
+	if at == nil {
+		if len(v.ends) >= maxFaults {
+			return
+		}
+		at = &fault{port: subnet.PortRef{Node: v.r.sw[s], Port: key.port}, first: lid}
+		v.ends[key] = at
+		v.endKeys = append(v.endKeys, key)
+	}
+	at.lids++
+}
+
+func (v *verdict) missing(s int32) {
+	if v.noTableSeen == nil {
+		v.noTableSeen = make(map[int32]bool)
+	}
+	if !v.noTableSeen[s] {
+		v.noTableSeen[s] = true
+		v.noTable.node(v.c.f, v.r.sw[s])
+	}
+}
+
+func (v *verdict) circle(s int32, lid ident.LID) {
+	around := v.r.circle(s)
+	if around[0] != s {
+		return // noted once, at its first switch
+	}
+	var key strings.Builder
+	for _, t := range around {
+		fmt.Fprintf(&key, "%d.%d ", t, v.r.egress[t])
+	}
+	at := v.circles[key.String()]
+	if at == nil {
+		if len(v.circles) >= maxFaults {
+			return
+		}
+		at = &fault{switches: around, first: lid}
+		for i, t := range around {
+			if i == 0 {
+				at.port = subnet.PortRef{Node: v.r.sw[t], Port: v.r.egress[t]}
+			}
+		}
+		v.circles[key.String()] = at
+		v.circleKeys = append(v.circleKeys, key.String())
+	}
+	at.lids++
+}
+
+// report turns the sums into findings.
+func (v *verdict) report() {
+	c := v.c
+	if v.noTable.n > 0 {
+		names := make([]string, 0, maxSamples)
+		for _, g := range v.noTable.nodes[:min(len(v.noTable.nodes), maxSamples)] {
+			n, _ := c.f.NodeByGUID(g)
+			names = append(names, c.name(n))
+		}
+		c.add(CodeLFTMissing, v.noTable, "%s of hosts' traffic without a forwarding table: %s", plural(v.noTable.n, "switch", "switches"), some(names, v.noTable.n))
+	}
+	for _, k := range v.circleKeys {
+		v.reportCircle(v.circles[k])
+	}
+	for _, k := range v.endKeys {
+		v.reportEnd(v.ends[k])
+	}
+	if v.unreachable > 0 {
+		v.at.n = v.unreachable
+		c.add(CodeUnreachable, v.at, "%d of %d pairs have no way: %s; for example %s", v.unreachable, v.pairs, v.causes(), strings.Join(v.samples, ", "))
+	}
+	if v.farSwitches.n > 0 {
+		c.add(CodeSwitchUnreachable, v.farSwitches, "hosts do not reach the LID of %s: %s", plural(v.farSwitches.n, "switch", "switches"), some(v.farNames, v.farSwitches.n))
+	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// causes says what becomes of the packets of unreachable pairs.
+func (v *verdict) causes() string {
+	var parts []string
+	for _, k := range []struct {
+		is   fate
+		what string
+	}{{fateCircles, "go in a circle"}, {fateDropped, "are dropped for want of a route"}, {fateNoTable, "meet a switch without a table"}, {fateDeadEnd, "end at the wrong port"}} {
+		if n := v.lost[k.is]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, k.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (v *verdict) reportCircle(at *fault) {
+	var p places
+	var names []string
+	for _, s := range at.switches {
+		p.node(v.c.f, v.r.sw[s])
+	}
+	for _, s := range at.switches[:min(len(at.switches), 8)] {
+		names = append(names, v.c.name(v.r.sw[s]))
+	}
+	if len(at.switches) > len(names) {
+		names = append(names, "…")
+	}
+	p.n = at.lids
+	p.ports = []ident.PortID{v.c.f.PortID(at.port)}
+	v.c.add(CodeLFTLoop, p, "packets to %s, the first %d, go in a circle: %s, and %s again", count(at.lids, "LID"), at.first, strings.Join(names, ", "), names[0])
+}
+
+func (v *verdict) reportEnd(at *fault) {
+	p := v.c.atPorts(at.port)
+	p.n = at.lids
+	what := "where nothing is plugged in"
+	if peer, ok := v.c.f.Peer(at.port); ok {
+		what = "which leads to " + v.c.f.PortName(peer) + ", which has another LID"
+		if v.c.f.Port(at.port).State == subnet.PortDown || v.c.f.Port(peer).State == subnet.PortDown {
+			what = "whose link is down"
+		}
+	}
+	if at.port.Port == 0 {
+		what = "its own, though it has another LID"
+	}
+	v.c.add(CodeLFTDeadEnd, p, "%s sends packets to %s, the first %d, to port %d, %s",
+		v.c.name(at.port.Node), count(at.lids, "LID"), at.first, at.port.Port, what)
+}

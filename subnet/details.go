@@ -1,0 +1,129 @@
+package subnet
+
+import "fairlane/subnet/ident"
+
+// Answer says what became of a question to a device. What was not answered is not known: its value is no zero.
+type Answer uint8
+
+// Answers.
+const (
+	NotAsked Answer = iota
+	Answered
+	Refused // answered with an error status: the device does not have it
+	Silent  // no answer to any try
+)
+
+// String prints "not asked", "answered", "refused" or "silent".
+func (a Answer) String() string {
+	switch a {
+	case Answered:
+		return "answered"
+	case Refused:
+		return "refused"
+	case Silent:
+		return "silent"
+	default:
+		return "not asked"
+	}
+}
+
+// MarshalText prints the answer as String does.
+func (a Answer) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// Details are what the devices of a fabric say of themselves beside the model: what their ports could do, and the
+// tables that steer lanes and partitions. A sweep fills them; a fabric that was read from a file has none.
+type Details struct {
+	// Nodes is indexed as Fabric.Nodes.
+	Nodes []NodeDetails
+	// SM is the LID of the master subnet manager that the port knew by which the fabric was asked; 0 for none.
+	SM ident.LID
+}
+
+// NodeDetails are of one node.
+type NodeDetails struct {
+	// CC says whether the congestion-control agent answered (class 0x21, CongestionInfo; IBTA vol. 1, annex A10).
+	CC       Answer
+	CCInfo   uint16 // valid when answered; bit 0: a switch supports credit starvation
+	CCTables uint8  // valid when answered: blocks of 64 entries of a channel adapter's congestion control table
+	// Ports is indexed by port number.
+	Ports []PortDetails
+}
+
+// PortDetails are of one port. The fields down to HighLimit are of PortInfo (IBTA vol. 1, 14.2.5.6) and valid when
+// Info is Answered.
+type PortDetails struct {
+	Info            Answer
+	Phys            uint8 // physical state: 2 polling, 3 disabled, 4 training, 5 link up, 6 recovery
+	Width           Width // active on this end; 0 when not known
+	Speed           Speed
+	WidthsSupported uint8 // codes of Width.Code, or-ed
+	WidthsEnabled   uint8
+	SpeedsSupported SpeedSet
+	SpeedsEnabled   SpeedSet
+	MTUCap          uint16 // bytes; 0 when not known
+	OperVLs         uint8  // data VLs in operation: 1, 2, 4, 8 or 15; 0 when not known
+	KeyProtect      uint8  // M_Key protection, 0 to 3; from 2 on a stranger gets no answer
+	IsSM            bool   // a subnet manager runs here
+	SMLID           ident.LID
+	HighLimit       uint8 // of the high-priority table: units of 4096 bytes, 255 without a limit
+
+	// Arb says whether both arbitration tables were read (IBTA vol. 1, 14.2.5.9).
+	Arb     Answer
+	ArbLow  []VLShare
+	ArbHigh []VLShare
+
+	// Keys says whether the partition table was read (IBTA vol. 1, 14.2.5.7); PKeys lists its entries without the
+	// empty ones. Switches are asked for that of port 0.
+	Keys  Answer
+	PKeys []ident.PKey
+
+	// Lanes are the tables by which this port, as the one that sends, turns SLs into VLs (IBTA vol. 1, 14.2.5.8): of
+	// a channel adapter entry 0, of a switch one a port of entry. Nil when not asked.
+	Lanes []SLToVL
+}
+
+// SLToVL is one SL to VL table; VL is valid when Read is Answered. VL 15 drops the packet.
+type SLToVL struct {
+	Read Answer
+	VL   [ident.NumSLs]ident.VL
+}
+
+// VLShare is one entry of an arbitration table: 64 bytes times the weight. Weight 0 skips it.
+type VLShare struct {
+	VL     ident.VL
+	Weight uint8
+}
+
+// SpeedSet is a set of lane speeds as PortInfo has them: the four bits of the base speed, and above them those of the
+// extended one.
+type SpeedSet uint16
+
+// SpeedsFromCodes joins the base and the extended code of a field of PortInfo.
+func SpeedsFromCodes(base, ext uint8) SpeedSet { return SpeedSet(base&15) | SpeedSet(ext&31)<<4 }
+
+// Best is the fastest speed of the set; SpeedUnknown of an empty one.
+func (s SpeedSet) Best() Speed { return SpeedFromCodes(uint8(s&15), uint8(s>>4)) }
+
+// Port returns the details of a port; nil when there are none.
+func (d *Details) Port(r PortRef) *PortDetails {
+	if d == nil || r.Node < 0 || int(r.Node) >= len(d.Nodes) || int(r.Port) >= len(d.Nodes[r.Node].Ports) {
+		return nil
+	}
+	return &d.Nodes[r.Node].Ports[r.Port]
+}
+
+// Lane returns the VL by which a packet of the SL leaves by out after it came in by in, as the device's table says;
+// in is 0 for what a channel adapter sends itself. A port with one lane has no table. False: not known.
+func (d *Details) Lane(out PortRef, in ident.PortNum, sl ident.SL) (ident.VL, bool) {
+	p := d.Port(out)
+	switch {
+	case p == nil || sl >= ident.NumSLs:
+		return 0, false
+	case int(in) < len(p.Lanes) && p.Lanes[in].Read == Answered:
+		return p.Lanes[in].VL[sl], true
+	case p.Info == Answered && p.OperVLs == 1 && p.Lanes == nil:
+		return 0, true
+	default:
+		return 0, false
+	}
+}

@@ -1,0 +1,74 @@
+package discover
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlane/subnet/mad"
+)
+
+// closing is what is asked at the end of a sweep: an answer says nothing of who gave it, so that what was read of a node
+// that was moved meanwhile may be another's. Every switch is asked once more whether any of its ports changed state, and
+// what was found behind one that says so is asked once more who it is. A subnet manager that turns the mark off within the
+// sweep hides the change: no cable is moved that fast.
+type closing uint8
+
+const (
+	closingNone   closing = iota
+	closingSwitch         // did ports change?
+	closingNode           // who is there?
+)
+
+// close queues the questions of the end.
+func (s *sweep) close() {
+	for _, n := range s.byGUID() {
+		if n.isSwitch() {
+			s.push(job{attr: mad.AttrSwitchInfo, path: n.path, from: n, closing: closingSwitch})
+		}
+	}
+}
+
+// learnClosing takes an answer to a question of the end.
+func (s *sweep) learnClosing(j job, data []byte) error {
+	if j.closing == closingSwitch {
+		var v mad.SwitchInfo
+		if err := v.Decode(data); err != nil {
+			return err
+		}
+		if v.PortStateChange {
+			s.askBehind(j.from)
+		}
+		return nil
+	}
+	var v mad.NodeInfo
+	if err := v.Decode(data); err != nil {
+		return err
+	}
+	if v.NodeGUID != j.from.info.NodeGUID {
+		s.disown(j, fmt.Sprintf("node %s is there now", v.NodeGUID))
+	}
+	return nil
+}
+
+// askBehind asks the nodes that were found through a switch who they are.
+func (s *sweep) askBehind(n *node) {
+	for p := range n.ports {
+		there := n.ports[p].peer
+		if there != nil && len(there.path) == len(n.path)+1 && slices.Equal(there.path[:len(n.path)], n.path) && int(there.path[len(n.path)]) == p {
+			s.push(job{attr: mad.AttrNodeInfo, path: there.path, from: there, port: n.ports[p].peerPort, closing: closingNode})
+		}
+	}
+}
+
+// disown takes back what may be another node's: the name, and what its ports said.
+func (s *sweep) disown(j job, why string) {
+	n := j.from
+	s.warn(WarnMismatch, n, j.port, j.path, nil, "the fabric changed during the sweep: %s; the name and the ports of the node are not known, sweep again", why)
+	n.desc, n.named = mad.NodeDescription{}, false
+	if n.isSwitch() {
+		n.noLFT = true
+	}
+	for p := range n.ports {
+		n.ports[p].known, n.ports[p].info, n.ports[p].tables = false, portFacts{}, tables{}
+	}
+}

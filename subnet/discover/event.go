@@ -1,0 +1,191 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+// EventKind is a stable code.
+type EventKind string
+
+// Kinds of events.
+const (
+	EventNodeNew    EventKind = "node-new"
+	EventNodeGone   EventKind = "node-gone"
+	EventLinkUp     EventKind = "link-up"
+	EventLinkDown   EventKind = "link-down"
+	EventPortMoved  EventKind = "port-moved" // a node's port is plugged in elsewhere
+	EventLinkSpeed  EventKind = "link-speed" // a link has another width or speed
+	EventPortState  EventKind = "port-state"
+	EventLIDChanged EventKind = "lid-changed"
+	EventRoutes     EventKind = "routes-changed"
+	EventRenamed    EventKind = "node-renamed"
+	EventSMHandover EventKind = "sm-handover" // another port manages the subnet
+)
+
+// Event is one change between two sweeps.
+type Event struct {
+	Kind EventKind     `json:"kind"`
+	Node ident.GUID    `json:"node"`
+	Port ident.PortNum `json:"port"` // 0 of what concerns the whole node
+	Peer ident.PortID  `json:"peer"` // of links: the other end
+	Text string        `json:"text"` // for people: "host-3/P1 moved from leaf-1/P3 to leaf-2/P7"
+}
+
+// Changes lists what happened between two sweeps of a fabric, by kind, node and port. A link that is gone because one of
+// its nodes is gone is that node's event alone, and the same goes for links of new nodes and for ports that moved.
+func Changes(before, after *Result) []Event {
+	d := &changes{a: before.Fabric, b: after.Fabric, moved: make(map[ident.PortID]bool)}
+	diff := subnet.Diff(d.a, d.b)
+	for _, g := range diff.NodesRemoved {
+		n, _ := d.a.NodeByGUID(g)
+		d.add(EventNodeGone, ident.PortID{Node: g}, ident.PortID{}, "%s is gone", nodeName(d.a, n))
+	}
+	for _, g := range diff.NodesAdded {
+		n, _ := d.b.NodeByGUID(g)
+		d.add(EventNodeNew, ident.PortID{Node: g}, ident.PortID{}, "%s is new", nodeName(d.b, n))
+	}
+	d.links(&diff)
+	for i := range d.b.Nodes {
+		if j, ok := d.a.NodeByGUID(d.b.Nodes[i].GUID); ok {
+			d.node(j, int32(i))
+		}
+	}
+	d.manager(before, after)
+	slices.SortFunc(d.events, func(x, y Event) int {
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Node, y.Node), cmp.Compare(x.Port, y.Port), cmp.Compare(x.Text, y.Text))
+	})
+	return d.events
+}
+
+type changes struct {
+	a, b   *subnet.Fabric
+	moved  map[ident.PortID]bool
+	events []Event
+}
+
+func (d *changes) add(kind EventKind, at, peer ident.PortID, format string, args ...any) {
+	d.events = append(d.events, Event{Kind: kind, Node: at.Node, Port: at.Port, Peer: peer, Text: fmt.Sprintf(format, args...)})
+}
+
+func nodeName(f *subnet.Fabric, n int32) string {
+	if s := f.Nodes[n].Name; s != "" {
+		return s
+	}
+	return f.Nodes[n].GUID.String()
+}
+
+func portName(f *subnet.Fabric, id ident.PortID) string {
+	if ref, ok := f.PortByID(id); ok {
+		return f.PortName(ref)
+	}
+	return id.String()
+}
+
+// peer is the other end of a port; false when the port, or the link, is not in the fabric.
+func peer(f *subnet.Fabric, id ident.PortID) (ident.PortID, bool) {
+	ref, ok := f.PortByID(id)
+	if !ok {
+		return ident.PortID{}, false
+	}
+	far, ok := f.Peer(ref)
+	return f.PortID(far), ok
+}
+
+func has(f *subnet.Fabric, g ident.GUID) bool {
+	_, ok := f.NodeByGUID(g)
+	return ok
+}
+
+// links tells ports that moved from links that came and went.
+func (d *changes) links(diff *subnet.Difference) {
+	for _, l := range diff.LinksAdded {
+		for _, end := range [2][2]ident.PortID{{l.A, l.B}, {l.B, l.A}} {
+			near, now := end[0], end[1]
+			was, ok := peer(d.a, near)
+			if !ok || was == now || isSwitch(d.b, near.Node) && !isSwitch(d.b, now.Node) {
+				continue // a host that moved is the host's event
+			}
+			d.moved[near] = true
+			d.add(EventPortMoved, near, now, "%s moved from %s to %s", portName(d.b, near), portName(d.a, was), portName(d.b, now))
+		}
+	}
+	for _, l := range diff.LinksAdded {
+		if !d.moved[l.A] && !d.moved[l.B] && has(d.a, l.A.Node) && has(d.a, l.B.Node) {
+			d.add(EventLinkUp, l.A, l.B, "link %s - %s is up", portName(d.b, l.A), portName(d.b, l.B))
+		}
+	}
+	for _, l := range diff.LinksRemoved {
+		if !d.moved[l.A] && !d.moved[l.B] && has(d.b, l.A.Node) && has(d.b, l.B.Node) {
+			d.add(EventLinkDown, l.A, l.B, "link %s - %s is down", portName(d.a, l.A), portName(d.a, l.B))
+		}
+	}
+}
+
+func isSwitch(f *subnet.Fabric, g ident.GUID) bool {
+	n, ok := f.NodeByGUID(g)
+	return ok && f.Nodes[n].Kind == subnet.KindSwitch
+}
+
+// node compares what is left of a node that is in both.
+func (d *changes) node(i, j int32) {
+	a, b := &d.a.Nodes[i], &d.b.Nodes[j]
+	id := ident.PortID{Node: b.GUID}
+	if a.Name != b.Name {
+		d.add(EventRenamed, id, ident.PortID{}, "%s was called %s", nodeName(d.b, j), nodeName(d.a, i))
+	}
+	for p := range min(len(a.Ports), len(b.Ports)) {
+		id.Port = ident.PortNum(p)
+		d.port(id, &a.Ports[p], &b.Ports[p])
+	}
+	id.Port = 0
+	if lft := func(f *subnet.Fabric, n int32) []ident.PortNum {
+		if f.LFTs == nil {
+			return nil
+		}
+		return f.LFTs[n]
+	}; lft(d.a, i) != nil && lft(d.b, j) != nil && !slices.Equal(lft(d.a, i), lft(d.b, j)) {
+		d.add(EventRoutes, id, ident.PortID{}, "%s forwards differently", nodeName(d.b, j))
+	}
+}
+
+func (d *changes) port(id ident.PortID, a, b *subnet.Port) {
+	if a.LID != b.LID || a.LMC != b.LMC {
+		d.add(EventLIDChanged, id, ident.PortID{}, "%s has LID %d (LMC %d), before %d (%d)", portName(d.b, id), b.LID, b.LMC, a.LID, a.LMC)
+	}
+	if a.State != b.State && a.State != 0 && b.State != 0 && (a.Link < 0) == (b.Link < 0) && b.Link >= 0 {
+		d.add(EventPortState, id, ident.PortID{}, "%s is %s, before %s", portName(d.b, id), b.State, a.State)
+	}
+	if a.Link < 0 || b.Link < 0 {
+		return
+	}
+	was, now := &d.a.Links[a.Link], &d.b.Links[b.Link]
+	farA, _ := peer(d.a, id)
+	farB, _ := peer(d.b, id)
+	if farA == farB && id.Compare(farB) < 0 && (was.Width != now.Width || was.Speed != now.Speed) {
+		d.add(EventLinkSpeed, id, farB, "link %s - %s runs at %s, before %s", portName(d.b, id), portName(d.b, farB),
+			subnet.FormatWidthSpeed(now.Width, now.Speed), subnet.FormatWidthSpeed(was.Width, was.Speed))
+	}
+}
+
+// manager says when another port manages the subnet: the LID may be the same and have moved.
+func (d *changes) manager(before, after *Result) {
+	was, now := before.manager(), after.manager()
+	if was == now || now == (ident.PortID{}) || was == (ident.PortID{}) {
+		return
+	}
+	d.add(EventSMHandover, now, was, "%s manages the subnet, before %s", portName(d.b, now), portName(d.a, was))
+}
+
+// manager is the port that has the LID of the master subnet manager; the zero PortID when there is none.
+func (r *Result) manager() ident.PortID {
+	ref, ok := r.Fabric.PortByLID(r.Details.SM)
+	if !ok {
+		return ident.PortID{}
+	}
+	return r.Fabric.PortID(ref)
+}

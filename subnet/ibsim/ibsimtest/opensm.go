@@ -1,0 +1,141 @@
+package ibsimtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlane/internal/peertest"
+)
+
+// SM is an OpenSM, unmodified, on a fabric that answers the ibsim protocol. Its files are in Dir.
+type SM struct {
+	Dir string // opensm.conf, opensm.log, pid, and what OpenSM itself writes
+
+	t    testing.TB
+	addr string // "unix:NAME"
+	host string
+	end  chan struct{} // closed when it has ended
+	cmd  interface{ Signal(os.Signal) error }
+	kill context.CancelFunc
+	out  *bytes.Buffer
+}
+
+// NewSM prepares an OpenSM for the host of that name, with the given options beside those that make its log tell
+// everything at once. addr is the server's, "unix:NAME".
+func NewSM(t testing.TB, addr, host, options string) *SM {
+	t.Helper()
+	peertest.Program(t, "opensm")
+	s := &SM{Dir: t.TempDir(), t: t, addr: strings.TrimPrefix(addr, "unix:"), host: host}
+	s.Options(options)
+	return s
+}
+
+// Options replaces the options. Only Hup and Start make OpenSM read them.
+func (s *SM) Options(text string) {
+	s.t.Helper()
+	if err := os.WriteFile(s.Path("opensm.conf"), []byte("force_log_flush TRUE\nlog_flags 0x03\n"+text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Path is a file of this OpenSM.
+func (s *SM) Path(name string) string { return filepath.Join(s.Dir, name) }
+
+// Start starts OpenSM and waits until its log, empty at first, has a text. What still runs when the test ends is ended.
+func (s *SM) Start(text string) {
+	s.t.Helper()
+	_ = os.Remove(s.Path("opensm.log")) // there is none at first
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := command(ctx, s.Dir, peertest.Program(s.t, "opensm"), "-F", s.Path("opensm.conf"), "-f", s.Path("opensm.log"))
+	cmd.Env = append(os.Environ(), "IBSIM_SOCKNAME="+s.addr, "SIM_HOST="+s.host, "LD_PRELOAD="+Preload(s.t),
+		"OSM_TMP_DIR="+s.Dir, "OSM_CACHE_DIR="+s.Dir)
+	out := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		cancel()
+		s.t.Fatal(err)
+	}
+	end := make(chan struct{})
+	go func() {
+		defer close(end)
+		_ = cmd.Wait() // how it ended is in its log
+	}()
+	s.cmd, s.end, s.kill, s.out = cmd.Process, end, cancel, out
+	if err := os.WriteFile(s.Path("pid"), []byte(strconv.Itoa(cmd.Process.Pid)+"\n"), 0o600); err != nil {
+		s.t.Error(err)
+	}
+	s.t.Cleanup(func() {
+		if s.end == end {
+			s.Stop()
+		}
+	})
+	s.Wait(text, 1)
+}
+
+// Stop ends OpenSM by the signal it expects, and by force when it does not obey.
+func (s *SM) Stop() {
+	_ = s.cmd.Signal(syscall.SIGTERM)
+	select {
+	case <-s.end:
+	case <-time.After(5 * time.Second):
+		s.kill()
+		<-s.end
+	}
+	s.kill()
+	s.end = nil
+}
+
+// Kill ends OpenSM without giving it a chance to say so.
+func (s *SM) Kill() {
+	s.kill()
+	<-s.end
+	s.end = nil
+}
+
+// Hup lets OpenSM read its options again, and waits until the fabric is up after it.
+func (s *SM) Hup() {
+	s.t.Helper()
+	n := s.Count("SUBNET UP")
+	if err := s.cmd.Signal(syscall.SIGHUP); err != nil {
+		s.t.Fatal(err)
+	}
+	s.Wait("SUBNET UP", n+1)
+}
+
+// Count is how often a text stands in the log.
+func (s *SM) Count(text string) int {
+	log, err := os.ReadFile(s.Path("opensm.log"))
+	if err != nil {
+		return 0
+	}
+	return strings.Count(string(log), text)
+}
+
+// Wait waits until a text stands in the log so many times.
+func (s *SM) Wait(text string, times int) {
+	s.t.Helper()
+	fail := func(err error) {
+		log, _ := os.ReadFile(s.Path("opensm.log"))
+		s.t.Fatalf("opensm on %s: %v; it printed:\n%s\nlog:\n%s", s.host, err, s.out, log)
+	}
+	expired := time.After(Deadline)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for s.Count(text) < times {
+		select {
+		case <-expired:
+			fail(fmt.Errorf("%q is not %d times in its log within %s", text, times, Deadline))
+		case <-s.end:
+			fail(fmt.Errorf("it ended before %q was in its log", text))
+		case <-tick.C:
+		}
+	}
+}

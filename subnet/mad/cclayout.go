@@ -1,0 +1,157 @@
+package mad
+
+import "fmt"
+
+// packedCASize is the length of CACongestionSetting with entries of five bytes.
+const packedCASize = 84
+
+// WideSwitchPortBlock is the number of ports in one SwitchPortCongestionSetting block of devices that fill the
+// whole data area with elements (CCLayout.WidePorts).
+const WideSwitchPortBlock = 48
+
+// CCLayout says where a device follows another document than IBTA vol. 1, annex A10, as OpenSM and the field's
+// management library ibis read it, in the layouts of class 0x21 on which documents and devices contradict each other.
+// The zero value is that annex. The order of SwitchCongestionSetting's Control_Map is in dispute too; it needs no
+// switch here, because settings are written whole, with all bits set.
+type CCLayout struct {
+	// LibibmadLog: events in the log of a channel adapter are as libibmad and ibccquery have them: SL and service
+	// type in the byte after the local QP, and the local LID before the remote one.
+	LibibmadLog bool
+	// WidePorts: a block of SwitchPortCongestionSetting holds 48 ports, as libibmad has it, not 32.
+	WidePorts bool
+	// PackedCA: an entry of CACongestionSetting is 5 bytes, increase first, as the driver of old QLogic adapters
+	// packs it, not 8.
+	PackedCA bool
+}
+
+// PortsPerBlock is the number of ports in one block of SwitchPortCongestionSetting: 32 or 48.
+func (l CCLayout) PortsPerBlock() int {
+	if l.WidePorts {
+		return WideSwitchPortBlock
+	}
+	return SwitchPortBlock
+}
+
+// CALog gives the log of a channel adapter the layout.
+func (l CCLayout) CALog(a *CongestionLogCA) Attribute {
+	if l.LibibmadLog {
+		return (*libibmadLog)(a)
+	}
+	return a
+}
+
+// CASetting gives the settings of a channel adapter the layout.
+func (l CCLayout) CASetting(a *CACongestionSetting) Attribute {
+	if l.PackedCA {
+		return (*packedCASetting)(a)
+	}
+	return a
+}
+
+// CASettingSize is the length of CACongestionSetting in the layout, in bytes.
+func (l CCLayout) CASettingSize() int {
+	if l.PackedCA {
+		return packedCASize
+	}
+	return CACongestionSettingSize
+}
+
+// SwitchPorts gives the elements of one block the layout. They are PortsPerBlock; with another number every Encode
+// and Decode fails.
+func (l CCLayout) SwitchPorts(elements []SwitchPortElement) Attribute {
+	return &switchPorts{elements, l.PortsPerBlock()}
+}
+
+// libibmadLog is the log of a channel adapter as libibmad reads it.
+type libibmadLog CongestionLogCA
+
+func (a *libibmadLog) fields(c *coder) {
+	(*CongestionLogCA)(a).head(c)
+	for i := range a.Events {
+		e, off := &a.Events[i], 96+i*128
+		field(c, "local QP", off, 24, &e.LocalQP)
+		field(c, "SL", off+24, 4, &e.SL)
+		field(c, "service type", off+28, 4, &e.Service)
+		field(c, "remote QP", off+32, 24, &e.RemoteQP)
+		field(c, "local LID", off+64, 16, &e.LocalLID)
+		field(c, "remote LID", off+80, 16, &e.RemoteLID)
+		field(c, "time stamp", off+96, 32, &e.TimeStamp)
+	}
+}
+
+// Encode implements Attribute.
+func (a *libibmadLog) Encode(dst []byte) error {
+	c := encoding("CongestionLog", dst, CongestionLogSize)
+	a.fields(&c)
+	return c.err
+}
+
+// Decode implements Attribute.
+func (a *libibmadLog) Decode(src []byte) error {
+	c := decoding("CongestionLog", src, CongestionLogSize)
+	a.fields(&c)
+	return c.err
+}
+
+// packedCASetting is the settings of a channel adapter with entries of five bytes.
+type packedCASetting CACongestionSetting
+
+func (a *packedCASetting) fields(c *coder) {
+	(*CACongestionSetting)(a).head(c)
+	for i := range a.Entries {
+		e, off := &a.Entries[i], 32+i*40
+		field(c, "CCTI increase", off, 8, &e.Increase)
+		field(c, "CCTI timer", off+8, 16, &e.Timer)
+		field(c, "trigger threshold", off+24, 8, &e.Trigger)
+		field(c, "CCTI minimum", off+32, 8, &e.Min)
+	}
+}
+
+// Encode implements Attribute.
+func (a *packedCASetting) Encode(dst []byte) error {
+	c := encoding("CACongestionSetting", dst, packedCASize)
+	a.fields(&c)
+	return c.err
+}
+
+// Decode implements Attribute.
+func (a *packedCASetting) Decode(src []byte) error {
+	c := decoding("CACongestionSetting", src, packedCASize)
+	a.fields(&c)
+	return c.err
+}
+
+// switchPorts is one block of port elements.
+type switchPorts struct {
+	elements []SwitchPortElement
+	want     int
+}
+
+func (a *switchPorts) fields(c *coder) { portElements(c, a.elements) }
+
+func (a *switchPorts) check() error {
+	if len(a.elements) != a.want {
+		return fmt.Errorf("SwitchPortCongestionSetting: %d elements: want %d", len(a.elements), a.want)
+	}
+	return nil
+}
+
+// Encode implements Attribute.
+func (a *switchPorts) Encode(dst []byte) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	c := encoding("SwitchPortCongestionSetting", dst, 4*a.want)
+	a.fields(&c)
+	return c.err
+}
+
+// Decode implements Attribute.
+func (a *switchPorts) Decode(src []byte) error {
+	if err := a.check(); err != nil {
+		return err
+	}
+	c := decoding("SwitchPortCongestionSetting", src, 4*a.want)
+	a.fields(&c)
+	return c.err
+}

@@ -1,0 +1,83 @@
+package madlink
+
+import (
+	"context"
+	"sync"
+
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+)
+
+// turns bounds the requests under way to each target. It remembers only the targets that have
+// some.
+type turns struct {
+	most int
+
+	mu     sync.Mutex
+	queues map[address]*queue
+}
+
+// address is a mad.Target that can be compared.
+type address struct {
+	lid  ident.LID
+	path string // egress ports of a directed route, a byte each
+}
+
+// queue is where requests to one target wait.
+type queue struct {
+	to    address
+	users int           // that wait or are under way; under turns.mu
+	slots chan struct{} // a token for each under way
+}
+
+// take waits for a turn at the target.
+func (t *turns) take(ctx context.Context, l *Link, to mad.Target) (*queue, error) {
+	q := t.enter(to)
+	select {
+	case q.slots <- struct{}{}:
+		return q, nil
+	case <-ctx.Done():
+		t.exit(q)
+		return nil, context.Cause(ctx)
+	case <-l.closed:
+		t.exit(q)
+		return nil, l.ClosedErr()
+	}
+}
+
+// give ends a turn.
+func (t *turns) give(q *queue) {
+	<-q.slots
+	t.exit(q)
+}
+
+func (t *turns) enter(to mad.Target) *queue {
+	a := address{lid: to.LID}
+	if to.LID == 0 {
+		path := make([]byte, len(to.Path))
+		for i, p := range to.Path {
+			path[i] = byte(p)
+		}
+		a.path = string(path)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q := t.queues[a]
+	if q == nil {
+		if t.queues == nil {
+			t.queues = make(map[address]*queue)
+		}
+		q = &queue{to: a, slots: make(chan struct{}, t.most)}
+		t.queues[a] = q
+	}
+	q.users++
+	return q
+}
+
+func (t *turns) exit(q *queue) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if q.users--; q.users == 0 {
+		delete(t.queues, q.to)
+	}
+}

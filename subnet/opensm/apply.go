@@ -1,0 +1,368 @@
+package opensm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet/ident"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// ApplyOptions steer an Apply.
+type ApplyOptions struct {
+	Phase Phase
+	// Force accepts problems of these codes, but for final ones.
+	Force []osmfile.Code
+	// Standby: the files of an OpenSM that is not master. They are written and read by it, and nothing is proven
+	// until it is master.
+	Standby bool
+}
+
+// Step is something that an Apply did.
+type Step struct {
+	Name string `json:"name"` // StepWrite …
+	Text string `json:"text"` // what, in a sentence
+}
+
+// Names of steps, in their order.
+const (
+	StepWrite    = "write"
+	StepReload   = "reload"
+	StepProve    = "prove"
+	StepRestore  = "restore"
+	StepProveOld = "prove-old"
+)
+
+// Report is what an Apply did.
+type Report struct {
+	Changed     bool              `json:"changed"` // a file was written and stays
+	RolledBack  bool              `json:"rolled_back,omitempty"`
+	Steps       []Step            `json:"steps,omitempty"`
+	Differences []string          `json:"differences,omitempty"` // one for each file that was to change
+	Problems    []osmfile.Problem `json:"problems,omitempty"`    // warnings, and what was forced
+	Proof       Proof             `json:"proof"`
+	// Cause says what happened to the subnet manager meanwhile.
+	Cause osmfile.Cause `json:"cause"`
+}
+
+func (r *Report) step(name, format string, args ...any) {
+	r.Steps = append(r.Steps, Step{name, fmt.Sprintf(format, args...)})
+}
+
+// RefusedError says why nothing was written.
+type RefusedError struct {
+	Problems    []osmfile.Problem // those that refuse
+	Differences []string          // what would be written by force
+}
+
+// Error joins the problems.
+func (e *RefusedError) Error() string {
+	texts := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		texts[i] = p.String()
+	}
+	return "nothing was written: " + strings.Join(texts, "; ")
+}
+
+// FailedError says at which step an Apply failed.
+type FailedError struct {
+	Step       string // StepWrite, StepReload or StepProve
+	Err        error
+	RolledBack bool // the files are as before, and OpenSM was shown to have read them
+	Undo       error
+}
+
+// Error tells the failure and what became of it.
+func (e *FailedError) Error() string {
+	switch {
+	case e.RolledBack:
+		return fmt.Sprintf("%s: %v; rolled back", e.Step, e.Err)
+	case e.Undo != nil:
+		return fmt.Sprintf("%s: %v; rolling back failed: %v", e.Step, e.Err, e.Undo)
+	}
+	return fmt.Sprintf("%s: %v", e.Step, e.Err)
+}
+
+// Unwrap returns the failure and that of undoing it.
+func (e *FailedError) Unwrap() []error { return []error{e.Err, e.Undo} }
+
+// Apply brings a wish into force and proves it. It is idempotent: with the files as wanted it only proves, and makes
+// OpenSM read them once more when the proof fails. A *RefusedError means that nothing was
+// touched; a *FailedError what became of the files. A crash in the middle leaves each file whole, and the next Apply goes on.
+func (m *Manager) Apply(ctx context.Context, d osmfile.Desired, o ApplyOptions) (Report, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if o.Standby {
+		o.Force = append(slices.Clone(o.Force), osmfile.CodeNotMaster)
+	}
+	w, err := m.compose(ctx, d, o.Phase)
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{Problems: w.change.Problems, Differences: w.differences()}
+	if stop := osmfile.Blocking(w.change.Problems, o.Force); len(stop) > 0 {
+		return r, &RefusedError{Problems: stop, Differences: r.Differences}
+	}
+	a := &applying{m: m, w: w, r: &r, standby: o.Standby, ask: m.prover(w.texts, w.want), askOld: m.prover(w.texts, osmfile.Desired{})}
+	err = a.run(ctx)
+	if after, oerr := m.Observe(context.WithoutCancel(ctx)); oerr == nil {
+		// Our own files are no news.
+		after.Options, after.Partitions, after.Policy = w.before.Options, w.before.Partitions, w.before.Policy
+		if c := osmfile.CauseOf(w.before, after); c.Code == osmfile.CauseHandover || c.Code == osmfile.CauseRestarted {
+			r.Cause = c
+		}
+	}
+	return r, err
+}
+
+// Prove asks whether a wish is in force now, and writes nothing. It asks once.
+func (m *Manager) Prove(ctx context.Context, d osmfile.Desired) (Proof, error) {
+	texts, err := m.texts()
+	if err != nil {
+		return Proof{}, err
+	}
+	p, err := m.prover(texts, d).round(ctx, expect(d, nil))
+	p.Rounds = 1
+	return p, err
+}
+
+func (m *Manager) prover(t osmfile.Texts, d osmfile.Desired) *prover {
+	return &prover{transport: m.transport, prefix: osmfile.ReadOptions(t.Options.Data).SubnetPrefix(), pairs: m.cfg.Pairs, lanes: adapterLanes(d)}
+}
+
+// expect is what a wish means for subnet administration, when old was in force before: what is wanted is there, and what
+// is no longer wanted is gone.
+func expect(d osmfile.Desired, old []osmfile.Partition) []expectation {
+	var out []expectation
+	at := make(map[ident.PKey]int, len(d.Partitions))
+	for i, p := range d.Partitions {
+		p.PKey = p.PKey.Base()
+		at[p.PKey] = i
+		out = append(out, expectation{Partition: p})
+	}
+	for _, p := range old {
+		i, wanted := at[p.PKey]
+		if !wanted {
+			out = append(out, expectation{Partition: p, absent: true})
+			continue
+		}
+		out[i].fresh = newcomers(p, d.Partitions[i])
+		if left, ok := leftOver(p, d.Partitions[i]); ok {
+			out = append(out, left)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b expectation) int { return cmp.Compare(a.PKey, b.PKey) })
+	return out
+}
+
+// newcomers are the members that were not there before.
+func newcomers(old, now osmfile.Partition) []osmfile.Member {
+	if old.All {
+		return nil
+	}
+	was := make(map[ident.GUID]bool, len(old.Members))
+	for _, m := range old.Members {
+		was[m.PortGUID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(now.Members), func(m osmfile.Member) bool { return was[m.PortGUID] })
+}
+
+// leftOver expects that a port which is no longer in a partition has no path in it.
+func leftOver(old, now osmfile.Partition) (expectation, bool) {
+	stays := slices.IndexFunc(now.Members, func(m osmfile.Member) bool { return m.Full })
+	still := make(map[ident.GUID]bool, len(now.Members))
+	for _, m := range now.Members {
+		still[m.PortGUID] = true
+	}
+	if stays < 0 || now.All {
+		return expectation{}, false
+	}
+	var pairs [][2]ident.GUID
+	for _, m := range old.Members {
+		if !still[m.PortGUID] && len(pairs) < maxPairs {
+			pairs = append(pairs, [2]ident.GUID{now.Members[stays].PortGUID, m.PortGUID})
+		}
+	}
+	return expectation{Partition: old, absent: true, pairs: pairs}, len(pairs) > 0
+}
+
+// applying is one Apply at work.
+type applying struct {
+	m       *Manager
+	w       *work
+	r       *Report
+	ask     *prover
+	askOld  *prover // about what was before
+	standby bool
+}
+
+func (a *applying) run(ctx context.Context) error {
+	old := osmfile.Ours(a.w.texts)
+	want := expect(a.w.want, old)
+	if len(a.r.Differences) == 0 {
+		return a.prove(ctx, want)
+	}
+	undo, err := a.undoable(ctx, old)
+	if err != nil {
+		return err
+	}
+	written, err := a.write()
+	if err == nil {
+		a.r.Changed = true
+		if err = a.m.reload.Reload(ctx); err != nil {
+			err = &FailedError{Step: StepReload, Err: err}
+		}
+	}
+	if err == nil {
+		a.r.step(StepReload, "OpenSM was told to read its files")
+		if a.standby {
+			return nil
+		}
+		err = a.proven(ctx, want)
+	}
+	if err == nil {
+		return nil
+	}
+	return a.rollBack(ctx, err, written, undo)
+}
+
+// prove is all there is to do when the files are as wanted.
+func (a *applying) prove(ctx context.Context, want []expectation) error {
+	if a.standby {
+		return nil
+	}
+	proof, err := a.ask.round(ctx, want)
+	proof.Rounds = 1
+	if err == nil && proof.Holds() {
+		a.r.Proof = proof
+		a.r.step(StepProve, "%s", held(proof))
+		return nil
+	}
+	if err := a.m.reload.Reload(ctx); err != nil {
+		return &FailedError{Step: StepReload, Err: err}
+	}
+	a.r.step(StepReload, "the files are as wanted and do not hold, so OpenSM was told to read them again")
+	return a.proven(ctx, want)
+}
+
+// undoable finds out what holds now: what a roll-back has to prove. What cannot be asked now could not be proven
+// afterwards either, so nothing is written then.
+func (a *applying) undoable(ctx context.Context, old []osmfile.Partition) ([]expectation, error) {
+	if a.standby {
+		return nil, nil
+	}
+	was := make(map[ident.PKey]bool, len(old))
+	for _, p := range old {
+		was[p.PKey] = true
+	}
+	all := expect(osmfile.Desired{Partitions: old}, nil)
+	for _, p := range a.w.want.Partitions {
+		if p.PKey = p.PKey.Base(); !p.Kept && !was[p.PKey] {
+			all = append(all, expectation{Partition: p, absent: true})
+		}
+	}
+	proof, err := a.askOld.round(ctx, all)
+	if err != nil {
+		return nil, fmt.Errorf("nothing was written, because nothing could be proven: %w", err)
+	}
+	var out []expectation
+	for i, p := range proof.Partitions {
+		if p.Holds {
+			out = append(out, all[i])
+		}
+	}
+	return out, nil
+}
+
+// write puts the files into place, and returns those that it did.
+func (a *applying) write() (done []int, err error) {
+	cur, next := a.w.texts.Each(), a.w.change.Next.Each()
+	for i := range cur {
+		if *cur[i] == *next[i] {
+			continue
+		}
+		if err := a.m.files.Replace(*cur[i], *next[i]); err != nil {
+			return done, &FailedError{Step: StepWrite, Err: err}
+		}
+		done = append(done, i)
+		a.r.step(StepWrite, "%s was written", cur[i].Path)
+	}
+	return done, nil
+}
+
+// proven asks until the wish holds.
+func (a *applying) proven(ctx context.Context, want []expectation) error {
+	proof, err := a.within(ctx, a.ask, want)
+	a.r.Proof = proof
+	switch {
+	case err != nil:
+		return &FailedError{Step: StepProve, Err: err}
+	case !proof.Holds():
+		return &FailedError{Step: StepProve, Err: errors.New(proof.Problems())}
+	}
+	a.r.step(StepProve, "%s", held(proof))
+	return nil
+}
+
+func (a *applying) within(ctx context.Context, p *prover, want []expectation) (Proof, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.m.cfg.ProofTimeout)
+	defer cancel()
+	return p.prove(ctx, want)
+}
+
+func held(p Proof) string {
+	asked := 0
+	for _, x := range p.Partitions {
+		asked += x.Asked - x.Silent
+	}
+	s := fmt.Sprintf("subnet administration confirmed %d partition(s) by %d path(s)", len(p.Partitions), asked)
+	if n := len(p.Unproven()); n > 0 {
+		s += fmt.Sprintf("; of %d no sampled port is up", n)
+	}
+	return s
+}
+
+// rollBack puts the files back that were written, in the reverse order, and proves what held before. It goes on when
+// the caller's context has ended, for as long as a proof may take.
+func (a *applying) rollBack(ctx context.Context, cause error, written []int, undo []expectation) error {
+	var failed *FailedError
+	if !errors.As(cause, &failed) {
+		failed = &FailedError{Step: StepProve, Err: cause}
+	}
+	ctx = context.WithoutCancel(ctx)
+	cur, next := a.w.texts.Each(), a.w.change.Next.Each()
+	for _, i := range slices.Backward(written) {
+		if err := a.m.files.Replace(*next[i], *cur[i]); err != nil {
+			failed.Undo = errors.Join(failed.Undo, err)
+			continue
+		}
+		a.r.step(StepRestore, "%s is as it was", cur[i].Path)
+	}
+	if failed.Undo != nil {
+		return failed
+	}
+	a.r.Changed, a.r.RolledBack = false, true
+	if len(written) == 0 || a.standby {
+		failed.RolledBack = true
+		return failed
+	}
+	if err := a.m.reload.Reload(ctx); err != nil {
+		failed.Undo = fmt.Errorf("the files are as before, and OpenSM was not told: %w", err)
+		return failed
+	}
+	proof, err := a.within(ctx, a.askOld, undo)
+	if err == nil && !proof.Holds() {
+		err = errors.New(proof.Problems())
+	}
+	if err != nil {
+		failed.Undo = fmt.Errorf("the files are as before, and what held then does not hold: %w", err)
+		return failed
+	}
+	failed.RolledBack = true
+	a.r.step(StepProveOld, "%s as before", held(proof))
+	return failed
+}

@@ -1,0 +1,147 @@
+package opensm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// ErrChanged is wrapped when a file is no longer what was read.
+var ErrChanged = errors.New("changed by somebody else meanwhile")
+
+// Files are where OpenSM's files are. A text that is not present reads as "".
+type Files interface {
+	// Read returns a file of at most osmfile.MaxSize bytes.
+	Read(path string) (osmfile.Text, error)
+	// Replace puts next in the place of before, all or nothing, and keeps before beside it. It fails with
+	// ErrChanged when the file is not before; next that is not present removes the file.
+	Replace(before, next osmfile.Text) error
+}
+
+// backupSuffix names the copy of what a file was before the last write.
+const backupSuffix = ".fairlane-previous"
+
+// Disk is the files of this host. A path may be a symbolic link; what it points to is replaced. Owner and mode stay.
+type Disk struct{}
+
+// Read implements Files.
+func (Disk) Read(path string) (osmfile.Text, error) {
+	t := osmfile.Text{Path: path}
+	f, err := os.Open(path) //nolint:gosec // the operator names OpenSM's files
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return t, err
+	}
+	if !info.Mode().IsRegular() {
+		return t, fmt.Errorf("%s is a %s: want a file", path, info.Mode().Type())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, osmfile.MaxSize+1))
+	if err != nil {
+		return t, err
+	}
+	if len(data) > osmfile.MaxSize {
+		return t, fmt.Errorf("%s has more than %d bytes", path, osmfile.MaxSize)
+	}
+	t.Present, t.Data = true, string(data)
+	return t, nil
+}
+
+// Replace implements Files: a temporary file, synced, checked against before, and renamed over the old one, which is kept
+// beside it.
+func (d Disk) Replace(before, next osmfile.Text) error {
+	path := before.Path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	now, err := d.Read(path)
+	if err != nil {
+		return err
+	}
+	if now.Present != before.Present || now.Data != before.Data {
+		return fmt.Errorf("%s: %w", before.Path, ErrChanged)
+	}
+	if before.Present {
+		if err := place(path+backupSuffix, path, before.Data); err != nil {
+			return fmt.Errorf("keep the previous %s: %w", before.Path, err)
+		}
+	}
+	if next.Present {
+		return place(path, path, next.Data)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// newMode is the mode of a file that was not there: OpenSM may run as another user.
+const newMode = 0o644
+
+// place writes a file in one act, with the owner and mode of the file like.
+func place(path, like, data string) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.WriteString(data)
+	if err == nil {
+		err = own(f, like)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// own gives the file the mode and owner of another.
+func own(f *os.File, like string) error {
+	info, err := os.Stat(like)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.Chmod(newMode)
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.Chmod(info.Mode().Perm()); err != nil {
+		return err
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid() {
+		return nil
+	}
+	return f.Chown(int(st.Uid), int(st.Gid))
+}
+
+// syncDir makes a rename last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir) //nolint:gosec // the folder of a file that the operator named
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,252 @@
+package opensm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// Where OpenSM looks when its options do not say.
+const (
+	DefaultOptions    = "/etc/opensm/opensm.conf"
+	DefaultPartitions = "/etc/opensm/partitions.conf"
+	DefaultPolicy     = "/etc/opensm/qos-policy.conf"
+)
+
+// Defaults of Config.
+const (
+	DefaultProofTimeout = 30 * time.Second
+	DefaultPairs        = 3
+	maxPairs            = 100
+)
+
+// Config says which OpenSM a Manager is for. The zero value is Debian's.
+type Config struct {
+	Options    string // path of opensm.conf; empty is DefaultOptions
+	Partitions string // empty is what the options say, else DefaultPartitions
+	Policy     string // empty is what the options say, else DefaultPolicy
+	Settings   osmfile.Settings
+	// PortGUID is the port that OpenSM runs on; 0 is what the options say, and 0 there is not checked.
+	PortGUID ident.GUID
+	// ProofTimeout is how long a proof may take, a sweep included, and again the proof of a roll-back: 100 ms to
+	// 10 min; 0 is DefaultProofTimeout.
+	ProofTimeout time.Duration
+	// Pairs of ports are asked about for each tenant: 1 to 100; 0 is DefaultPairs.
+	Pairs int
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Options == "" {
+		c.Options = DefaultOptions
+	}
+	for _, p := range []string{c.Options, c.Partitions, c.Policy} {
+		if p != "" && !filepath.IsAbs(p) {
+			return c, fmt.Errorf("OpenSM file %q: want an absolute path", p)
+		}
+	}
+	if c.ProofTimeout == 0 {
+		c.ProofTimeout = DefaultProofTimeout
+	}
+	if c.ProofTimeout < 100*time.Millisecond || c.ProofTimeout > 10*time.Minute {
+		return c, fmt.Errorf("proof timeout %s: want 100ms to 10m", c.ProofTimeout)
+	}
+	if c.Pairs == 0 {
+		c.Pairs = DefaultPairs
+	}
+	if c.Pairs < 1 || c.Pairs > maxPairs {
+		return c, fmt.Errorf("%d pairs of ports for each tenant: want 1 to %d", c.Pairs, maxPairs)
+	}
+	return c, nil
+}
+
+// Manager is the one writer of an OpenSM's files. It is safe for concurrent use; one Apply works at a time.
+type Manager struct {
+	cfg       Config
+	files     Files
+	reload    Reloader
+	transport mad.Transport
+	mu        sync.Mutex
+}
+
+// New returns the Manager of an OpenSM. All of files, reload and transport are needed; the transport sits on the
+// fabric that OpenSM manages.
+func New(cfg Config, files Files, reload Reloader, transport mad.Transport) (*Manager, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if files == nil || reload == nil || transport == nil {
+		return nil, errors.New("files, a way to reload and a transport are needed")
+	}
+	return &Manager{cfg: cfg, files: files, reload: reload, transport: transport}, nil
+}
+
+// Phase is a step of the way to a wish.
+type Phase string
+
+// Phases.
+const (
+	// PhasePrepare adds what is wanted and takes nothing away: before traffic may use it.
+	PhasePrepare Phase = "prepare"
+	// PhaseFinish makes the files say the wish and nothing else: after traffic has moved. It is the zero Phase too.
+	PhaseFinish Phase = "finish"
+)
+
+// State is what an OpenSM has.
+type State struct {
+	Observation osmfile.Observation `json:"observation"`
+	Partitions  []osmfile.Partition `json:"partitions"` // in Fairlane's part of the file, by P_Key
+	// Problems are those that the files have now, whatever is wanted.
+	Problems []osmfile.Problem `json:"problems,omitempty"`
+}
+
+// Read tells what the files say and who is master. An observation of the fabric that fails is an error, and the
+// rest of the State is valid nevertheless.
+func (m *Manager) Read(ctx context.Context) (State, error) {
+	texts, err := m.texts()
+	if err != nil {
+		return State{}, err
+	}
+	ours := osmfile.Ours(texts)
+	set := m.cfg.Settings
+	set.LeaveOptions, set.LeavePolicy = true, true
+	s := State{Partitions: ours, Problems: osmfile.Compose(texts, osmfile.Desired{Partitions: ours}, set).Problems}
+	s.Observation, err = m.observe(ctx, texts)
+	return s, err
+}
+
+// Observe is the part of Read that CauseOf compares.
+func (m *Manager) Observe(ctx context.Context) (osmfile.Observation, error) {
+	texts, err := m.texts()
+	if err != nil {
+		return osmfile.Observation{}, err
+	}
+	return m.observe(ctx, texts)
+}
+
+// portGUID is the port that these files' OpenSM runs on; 0 is not known.
+func (m *Manager) portGUID(t osmfile.Texts) ident.GUID {
+	if m.cfg.PortGUID != 0 {
+		return m.cfg.PortGUID
+	}
+	return osmfile.ReadOptions(t.Options.Data).PortGUID()
+}
+
+// observe joins what the fabric, the files and the process tell.
+func (m *Manager) observe(ctx context.Context, t osmfile.Texts) (osmfile.Observation, error) {
+	o, err := observeSM(ctx, m.transport)
+	if guid := m.portGUID(t); guid != 0 && err == nil && guid != o.GUID {
+		o.Foreign = true
+		return o, nil
+	}
+	o.Options, o.Partitions, o.Policy = osmfile.Digest(t.Options.Data), osmfile.Digest(t.Partitions.Data), osmfile.Digest(t.Policy.Data)
+	o.WritesCC = osmfile.ReadOptions(t.Options.Data).Bool("congestion_control")
+	process, perr := m.reload.Process(ctx)
+	if perr == nil {
+		o.Process = process
+	}
+	return o, err
+}
+
+// Preview is what an Apply would do.
+type Preview struct {
+	Problems    []osmfile.Problem `json:"problems,omitempty"`
+	Differences []string          `json:"differences,omitempty"` // one for each file that would change
+}
+
+// Diff tells what Apply would write, without writing.
+func (m *Manager) Diff(ctx context.Context, d osmfile.Desired, phase Phase) (Preview, error) {
+	w, err := m.compose(ctx, d, phase)
+	if err != nil {
+		return Preview{}, err
+	}
+	return Preview{Problems: w.change.Problems, Differences: w.differences()}, nil
+}
+
+// work is a wish on its way into the files.
+type work struct {
+	texts  osmfile.Texts
+	change osmfile.Change
+	want   osmfile.Desired // of the phase
+	before osmfile.Observation
+}
+
+func (w *work) differences() []string {
+	var out []string
+	cur, next := w.texts, w.change.Next
+	for i, t := range cur.Each() {
+		if d := osmfile.Difference(t.Path, t.Data, next.Each()[i].Data); d != "" {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// compose reads the files and composes the wish into them.
+func (m *Manager) compose(ctx context.Context, d osmfile.Desired, phase Phase) (*work, error) {
+	switch phase {
+	case PhasePrepare, PhaseFinish, "":
+	default:
+		return nil, fmt.Errorf("phase %q: want %s or %s", phase, PhasePrepare, PhaseFinish)
+	}
+	texts, err := m.texts()
+	if err != nil {
+		return nil, err
+	}
+	w := &work{texts: texts, want: d}
+	if phase == PhasePrepare {
+		w.want = osmfile.Prepare(texts, d)
+	}
+	w.change = osmfile.Compose(texts, w.want, m.cfg.Settings)
+	if w.before, err = m.observe(ctx, texts); err != nil {
+		return nil, err
+	}
+	if w.before.Foreign {
+		w.change.Problems = append([]osmfile.Problem{{
+			Code: osmfile.CodeNotMaster, File: texts.Options.Path,
+			Text:   fmt.Sprintf("these are the files of the subnet manager on %s, and the master is the one on %s, which does not read them", m.portGUID(texts), w.before.GUID),
+			Remedy: "write the master's files, and these as a standby's",
+		}}, w.change.Problems...)
+	}
+	return w, nil
+}
+
+// texts reads the three files.
+func (m *Manager) texts() (osmfile.Texts, error) {
+	var t osmfile.Texts
+	var err error
+	if t.Options, err = m.files.Read(m.cfg.Options); err != nil {
+		return t, fmt.Errorf("read OpenSM's options: %w", err)
+	}
+	o := osmfile.ReadOptions(t.Options.Data)
+	if t.Partitions, err = m.file(m.cfg.Partitions, o, "partition_config_file", DefaultPartitions); err != nil {
+		return t, fmt.Errorf("read OpenSM's partitions: %w", err)
+	}
+	if t.Policy, err = m.file(m.cfg.Policy, o, "qos_policy_file", DefaultPolicy); err != nil {
+		return t, fmt.Errorf("read OpenSM's QoS policy: %w", err)
+	}
+	return t, nil
+}
+
+// file reads the file that is configured, else that of the option, else OpenSM's own.
+func (m *Manager) file(path string, o osmfile.Options, key, otherwise string) (osmfile.Text, error) {
+	if path == "" {
+		path = otherwise
+		if v, ok := o.Text(key); ok && v != "" {
+			path = v
+		}
+	}
+	if !filepath.IsAbs(path) {
+		return osmfile.Text{}, fmt.Errorf("%s %q: want an absolute path", key, path)
+	}
+	t, err := m.files.Read(path)
+	t.Path = path
+	return t, err
+}

@@ -1,0 +1,94 @@
+package osmfile
+
+import (
+	"fmt"
+
+	"fairlane/subnet/ident"
+)
+
+// Observation is what was seen of the subnet manager at one moment.
+type Observation struct {
+	GUID     ident.GUID `json:"guid"` // of the master's port
+	LID      ident.LID  `json:"lid"`
+	Activity uint32     `json:"activity"` // SMInfo's ActCount: counts up while the process lives
+	Priority uint8      `json:"priority"` // 0 to 15
+	State    uint8      `json:"state"`    // as in SMInfo: 3 is master
+	// Process tells one run of the process from the next, such as its id and start time; empty when not known.
+	Process string `json:"process,omitempty"`
+	// Options, Partitions and Policy are digests of the files; empty when not read.
+	Options    string `json:"options,omitempty"`
+	Partitions string `json:"partitions,omitempty"`
+	Policy     string `json:"policy,omitempty"`
+	// Foreign: the master is another than the one whose files and process these are, so nothing is known of its.
+	Foreign bool `json:"foreign,omitempty"`
+	// WritesCC: the options say congestion_control TRUE.
+	WritesCC bool `json:"writes_cc"`
+}
+
+// CauseCode says why devices may hold other settings than they were given.
+type CauseCode string
+
+// Causes.
+const (
+	CauseNone           CauseCode = ""                // nothing about the subnet manager changed
+	CauseHandover       CauseCode = "sm-handover"     // another subnet manager is master
+	CauseRestarted      CauseCode = "sm-restarted"    // the same one started again
+	CauseOptionsChanged CauseCode = "options-changed" // its options file changed
+	CauseOther          CauseCode = "other"           // it writes congestion control without a visible reason
+)
+
+// Cause is what happened to the subnet manager between two observations.
+type Cause struct {
+	Code CauseCode `json:"code,omitempty"`
+	Text string    `json:"text,omitempty"` // a sentence
+	// Also are further changes, each a clause, such as a changed file beside a restart.
+	Also []string `json:"also,omitempty"`
+}
+
+// CauseOf compares two observations of one fabric, the earlier first. An activity count that went down is
+// a restart, unless it was about to overflow.
+func CauseOf(before, after Observation) Cause {
+	var c Cause
+	writes := ""
+	if after.WritesCC {
+		writes = "; its options say congestion_control TRUE, so it wrote its own settings to every port"
+	}
+	changed := func(a, b string) bool { return a != "" && b != "" && a != b }
+	if changed(before.Partitions, after.Partitions) {
+		c.Also = append(c.Also, "the partitions file changed")
+	}
+	if changed(before.Policy, after.Policy) {
+		c.Also = append(c.Also, "the QoS policy changed")
+	}
+	options := changed(before.Options, after.Options)
+	switch {
+	case before.GUID != 0 && after.GUID != 0 && before.GUID != after.GUID:
+		c.Code = CauseHandover
+		if after.Foreign {
+			writes = "; what its options say is not known"
+		}
+		c.Text = fmt.Sprintf("the subnet manager on %s handed over to the one on %s%s", before.GUID, after.GUID, writes)
+	case restarted(before, after):
+		c.Code = CauseRestarted
+		c.Text = fmt.Sprintf("the subnet manager on %s started again%s", after.GUID, writes)
+	case options:
+		c.Code = CauseOptionsChanged
+		c.Text = "the options of the subnet manager changed" + writes
+		return c
+	case after.WritesCC:
+		c.Code = CauseOther
+		c.Text = "the subnet manager's options say congestion_control TRUE, with which it writes its own settings when ports come back"
+	}
+	if options {
+		c.Also = append(c.Also, "its options changed")
+	}
+	return c
+}
+
+func restarted(before, after Observation) bool {
+	if before.Process != "" && after.Process != "" {
+		return before.Process != after.Process
+	}
+	const overflow = 1 << 31
+	return after.Activity < before.Activity && before.Activity-after.Activity < overflow
+}

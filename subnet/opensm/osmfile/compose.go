@@ -1,0 +1,255 @@
+package osmfile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet/ident"
+)
+
+// Text is a file.
+type Text struct {
+	Path    string // as OpenSM's options name it
+	Present bool
+	Data    string
+}
+
+// Texts are the files of one OpenSM.
+type Texts struct{ Options, Partitions, Policy Text }
+
+// Each is the three files in the order in which they are written: a sweep may come between any two, and a partition
+// without its line in the policy is harmless as long as nobody uses it. Options are read on SIGHUP only.
+func (t *Texts) Each() []*Text { return []*Text{&t.Partitions, &t.Policy, &t.Options} }
+
+// Settings say which files are Fairlane's to write. partitions.conf always is.
+type Settings struct {
+	// LeaveOptions: opensm.conf is only looked at. What would have to be set there is a problem.
+	LeaveOptions bool
+	// LeavePolicy: an existing QoS policy is only looked at.
+	LeavePolicy bool
+	// EvenLanes: where the options have no arbitration tables, write some that serve all lanes in turn. OpenSM's own serve
+	// lane 0, where unmanaged traffic is, before all others.
+	EvenLanes bool
+	// StopCC: write congestion_control FALSE where the options say TRUE, instead of a problem.
+	StopCC bool
+}
+
+// Change is what a wish makes of the files.
+type Change struct {
+	Next     Texts
+	Problems []Problem // errors first, by file and line
+}
+
+// Compose writes a wish into Fairlane's part of the files and says what would defeat it. It does not fail: what
+// cannot be composed is a problem, and the file stays as it is. Nothing outside of the markers is touched.
+//
+// Service levels go into partitions.conf. Where OpenSM has a QoS policy in force, which beats them, each partition also gets
+// a line there, before all others of the short form. A policy is never created.
+func Compose(cur Texts, d Desired, s Settings) Change {
+	c := composer{cur: cur, want: d.normal(), set: s}
+	c.next = cur
+	c.checkDesired()
+	c.partitions()
+	c.policy()
+	c.options()
+	c.check()
+	return Change{Next: c.next, Problems: sortProblems(c.problems)}
+}
+
+type composer struct {
+	cur, next Texts
+	want      Desired
+	set       Settings
+	problems  []Problem
+}
+
+func (c *composer) problem(code Code, file string, line int, remedy, format string, args ...any) *Problem {
+	c.problems = append(c.problems, Problem{Code: code, File: file, Line: line, Text: fmt.Sprintf(format, args...), Remedy: remedy})
+	return &c.problems[len(c.problems)-1]
+}
+
+// cut finds Fairlane's part; ok is false when the file cannot be composed.
+func (c *composer) cut(t *Text) (b Block, ok bool) {
+	if len(t.Data) > MaxSize {
+		c.problem(CodeTooLarge, t.Path, 0, fmt.Sprintf("files may have %d", MaxSize), "the file has %d bytes", len(t.Data)).Final = true
+		return b, false
+	}
+	b, err := CutBlock(t.Data)
+	if err != nil {
+		c.problem(CodeMarkers, t.Path, 0, "restore or remove both comments by hand: what is whose cannot be told", "%v", err).Final = true
+		return b, false
+	}
+	if b.Edited {
+		c.problem(CodeEdited, t.Path, b.Line, "take the change into Fairlane, or force the write, which replaces the part by what is wanted",
+			"Fairlane's part of the file was changed since it was written")
+	}
+	return b, true
+}
+
+// written are the partitions that Fairlane defines.
+func (c *composer) written() []Partition {
+	return slices.DeleteFunc(slices.Clone(c.want.Partitions), func(p Partition) bool { return p.Kept })
+}
+
+const (
+	headPartitions = "# Tenants' partitions. Fairlane writes this part and refuses to when it was changed by hand.\n"
+	headPolicy     = "# Tenants' service levels, by partition. Fairlane writes this part.\n"
+	headOptions    = "# What tenants' service levels need. Fairlane writes this part.\n"
+	// defaultStanza is what OpenSM does when there is no file.
+	defaultStanza = "Default=0x7fff,ipoib:ALL=full;\n"
+)
+
+func (c *composer) partitions() {
+	t := &c.next.Partitions
+	b, ok := c.cut(t)
+	if !ok {
+		return
+	}
+	var body strings.Builder
+	// A file, even an empty one, makes every port a limited member of the default partition: a new file has to say
+	// what held without one, as long as nobody else does.
+	rest, _ := ReadPartitions(b.Before + b.After)
+	fresh := !t.Present && len(c.written()) > 0 || b.Found && strings.Contains(b.Body, defaultStanza)
+	if fresh && len(rest) == 0 {
+		body.WriteString(defaultStanza)
+	}
+	for _, p := range c.written() {
+		body.WriteString(stanza(p))
+	}
+	c.put(t, b, headPartitions, body.String())
+}
+
+// put replaces the body of a file; an empty one takes the part away.
+func (c *composer) put(t *Text, b Block, head, body string) {
+	if body != "" {
+		body = head + body
+	}
+	next := b.With(body)
+	if next == t.Data {
+		return
+	}
+	t.Data, t.Present = next, true
+}
+
+func (c *composer) policy() {
+	t := &c.next.Policy
+	if !t.Present || c.set.LeavePolicy {
+		return
+	}
+	b, ok := c.cut(t)
+	if !ok {
+		return
+	}
+	if !b.Found { // straight after qos-ulps, so that no other rule of the short form comes first
+		if p, _ := ReadPolicy(b.Before); p.ulps > 0 {
+			at := 0
+			for i, l := range lines(b.Before) {
+				if at += len(l); i+1 == p.ulps {
+					break
+				}
+			}
+			b.Before, b.After = b.Before[:at], b.Before[at:]
+		}
+	}
+	var body strings.Builder
+	for _, p := range c.written() {
+		fmt.Fprintf(&body, "    any, pkey 0x%04x : %d # %s\n", uint16(p.PKey), p.SL, stanzaName(p))
+	}
+	text := body.String()
+	if text != "" && !inULPs(b.Before) {
+		text = "qos-ulps\n" + text + "end-qos-ulps\n"
+	}
+	c.put(t, b, headPolicy, text)
+}
+
+// options writes what the wish needs and the rest of the file does not already say.
+func (c *composer) options() {
+	t := &c.next.Options
+	if c.set.LeaveOptions {
+		return
+	}
+	b, ok := c.cut(t)
+	if !ok {
+		return
+	}
+	rest := ReadOptions(b.Before + b.After)
+	if c.set.EvenLanes && c.needsQoS() && !slices.ContainsFunc(c.want.Lanes, func(l Lanes) bool { return l.Kind == AllPorts }) &&
+		rest.Line(AllPorts.prefix()+"vlarb_high")+rest.Line(AllPorts.prefix()+"vlarb_low") == 0 {
+		c.want.Lanes = append([]Lanes{evenLanes()}, c.want.Lanes...)
+	}
+	var want [][2]string
+	for _, o := range c.want.also {
+		if !c.sets(o[0]) {
+			want = append(want, o)
+		}
+	}
+	if c.needsQoS() && !rest.Bool(keyQoS) {
+		want = append(want, [2]string{keyQoS, "TRUE"})
+	}
+	if c.set.StopCC && rest.Bool(keyCC) {
+		want = append(want, [2]string{keyCC, "FALSE"})
+	}
+	for _, l := range c.want.Lanes {
+		for _, o := range l.lines() {
+			if have, _ := rest.Text(o[0]); have != o[1] {
+				want = append(want, o)
+			}
+		}
+	}
+	var body strings.Builder
+	for _, o := range want {
+		fmt.Fprintf(&body, "%s %s\n", o[0], o[1])
+	}
+	c.put(t, b, headOptions, body.String())
+}
+
+// sets tells whether the wish itself decides about an option.
+func (c *composer) sets(key string) bool {
+	if key == keyQoS && c.needsQoS() || key == keyCC {
+		return true
+	}
+	for _, l := range c.want.Lanes {
+		for _, o := range l.lines() {
+			if o[0] == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// needsQoS tells whether something is wanted that OpenSM does only with qos TRUE.
+func (c *composer) needsQoS() bool {
+	return len(c.want.Lanes) > 0 || slices.ContainsFunc(c.want.Partitions, func(p Partition) bool { return p.SL != 0 })
+}
+
+// checkDesired looks at the wish alone.
+func (c *composer) checkDesired() {
+	for i, p := range c.want.Partitions {
+		if p.SL >= ident.NumSLs {
+			c.problem(CodeSLOutOfRange, "", 0, "give it 0 to 15", "tenant %s: SL %d", p.Tenant, p.SL).Final = true
+		}
+		if !p.Kept && (p.PKey == 0 || p.PKey == ident.DefaultPKey.Base()) {
+			c.problem(CodeNoPartition, "", 0, "give the tenant a P_Key from 0x0001 to 0x7ffe",
+				"tenant %s has no partition of its own, by which the subnet manager could tell its traffic", p.Tenant).Final = true
+		}
+		if !p.Kept && !p.All && len(p.Members) == 0 {
+			c.problem(CodeNoMembers, "", 0, "attach the tenant to a port, or leave it out", "tenant %s: partition 0x%04x has no members", p.Tenant, uint16(p.PKey)).Final = true
+		}
+		if i > 0 && c.want.Partitions[i-1].PKey == p.PKey {
+			before := c.want.Partitions[i-1]
+			c.problem(CodeTwoSLs, "", 0, "give each a partition of its own",
+				"partition 0x%04x is wanted by tenant %s with SL %d and by tenant %s with SL %d, but a partition has one definition",
+				uint16(p.PKey), before.Tenant, before.SL, p.Tenant, p.SL).Final = true
+		}
+	}
+	for i, l := range c.want.Lanes {
+		if wrong := l.check(); wrong != "" {
+			c.problem(CodeLanes, "", 0, "give tables that OpenSM can hold", "%s", wrong).Final = true
+		}
+		if i > 0 && c.want.Lanes[i-1].Kind == l.Kind {
+			c.problem(CodeLanesDiffer, "", 0, "give one for each kind of ports", "two tables for ports of kind %q", l.Kind).Final = true
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package osmfile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// diffContext is how many equal lines are shown before and after a difference.
+const diffContext = 2
+
+// Difference shows how a file changes: the lines that go with "-", those that come with "+", and two lines
+// around. Equal texts give "".
+func Difference(path, before, after string) string {
+	if before == after {
+		return ""
+	}
+	a, b := lines(before), lines(after)
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "--- %s\n+++ %s\n@@ line %d @@\n", path, path, head+1)
+	show := func(mark string, ls []string) {
+		for _, l := range ls {
+			s.WriteString(mark)
+			s.WriteString(strings.TrimRight(l, "\n"))
+			if !strings.HasSuffix(l, "\n") {
+				s.WriteString(" (no line end)")
+			}
+			s.WriteByte('\n')
+		}
+	}
+	show(" ", a[max(0, head-diffContext):head])
+	show("-", a[head:len(a)-tail])
+	show("+", b[head:len(b)-tail])
+	show(" ", a[len(a)-tail:min(len(a), len(a)-tail+diffContext)])
+	return s.String()
+}
+
+func lines(text string) []string {
+	var out []string
+	for l := range strings.Lines(text) {
+		out = append(out, l)
+	}
+	return out
+}

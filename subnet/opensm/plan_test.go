@@ -1,0 +1,84 @@
+package opensm
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlane/policy"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/opensm/osmfile"
+	"fairlane/subnet/topogen"
+)
+
+func star(t *testing.T) (*subnet.Fabric, []ident.PortID) {
+	t.Helper()
+	f, err := topogen.Star(4, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []ident.PortID
+	for _, h := range f.Hosts() {
+		ids = append(ids, f.PortID(subnet.PortRef{Node: h, Port: 1}))
+	}
+	return f, ids
+}
+
+func TestAPlansPlacementsArePartitions(t *testing.T) {
+	t.Parallel()
+	f, ids := star(t)
+	guid := func(i int) ident.GUID {
+		ref, _ := f.PortByID(ids[i])
+		return f.Port(ref).GUID
+	}
+	plan := &policy.Plan{Placements: []policy.Placement{
+		{Tenant: "bronze", PKey: 0, Port: ids[0], SL: 0},
+		{Tenant: "gold", PKey: 0x8002, Port: ids[0], SL: 3},
+		{Tenant: "gold", PKey: 0x8002, Port: ids[1], SL: 3},
+		{Tenant: "silver", PKey: 2, Port: ids[2], SL: 3},
+	}}
+	d, problems := FromPlan(plan, f, PlanOptions{IPoIB: true})
+	want := []osmfile.Partition{
+		{Tenant: "gold, silver", PKey: 2, SL: 3, IPoIB: true, Members: []osmfile.Member{{PortGUID: guid(0), Full: true}, {PortGUID: guid(1), Full: true}, {PortGUID: guid(2), Full: true}}},
+		{Tenant: "bronze", PKey: 0x7fff, Kept: true, Members: []osmfile.Member{{PortGUID: guid(0), Full: true}}},
+	}
+	if diff := cmp.Diff(want, d.Partitions); diff != "" || len(problems) > 0 {
+		t.Errorf("%s, problems %v", diff, problems)
+	}
+	// Two service levels in one partition are what OpenSM cannot do; composing says so.
+	plan.Placements[3].SL = 4
+	d, _ = FromPlan(plan, f, PlanOptions{AllMembers: true})
+	got := osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{EvenLanes: true}).Problems
+	if len(got) != 1 || got[0].Code != osmfile.CodeTwoSLs || !d.Partitions[0].All {
+		t.Errorf("problems %v", got)
+	}
+	plan.Placements[0].Port = ident.PortID{}
+	if _, problems = FromPlan(plan, f, PlanOptions{}); len(problems) != 1 || !problems[0].Final {
+		t.Errorf("problems %v", problems)
+	}
+}
+
+func TestAPlansLanesAreOneTable(t *testing.T) {
+	t.Parallel()
+	f, ids := star(t)
+	lane := func(i int) policy.LanePlan {
+		return policy.LanePlan{Port: ids[i], SL2VL: [ident.NumSLs]ident.VL{0, 1, 2}, Low: []policy.VLWeight{{VL: 1, Weight: 65}, {VL: 0, Weight: 65}}}
+	}
+	plan := &policy.Plan{Lanes: []policy.LanePlan{lane(0), lane(1)}}
+	d, problems := FromPlan(plan, f, PlanOptions{})
+	limit := 0
+	m := [ident.NumSLs]ident.VL{0, 1, 2}
+	want := []osmfile.Lanes{{
+		Kind: osmfile.AdapterPort, MaxVLs: 8, HighLimit: &limit, SL2VL: &m, High: []osmfile.VLWeight{{}},
+		Low: []osmfile.VLWeight{{VL: 1, Weight: 65}, {VL: 0, Weight: 65}},
+	}}
+	if diff := cmp.Diff(want, d.Lanes, cmpopts.EquateEmpty()); diff != "" || len(problems) > 0 {
+		t.Errorf("%s, problems %v", diff, problems)
+	}
+	plan.Lanes[1].Low[0].Weight = 130
+	if _, problems = FromPlan(plan, f, PlanOptions{}); len(problems) != 1 || problems[0].Code != osmfile.CodeLanesDiffer {
+		t.Errorf("problems %v", problems)
+	}
+}

@@ -1,0 +1,304 @@
+package opensm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// Proof is what subnet administration answered about partitions.
+type Proof struct {
+	Partitions []PartitionProof `json:"partitions"`
+	Lanes      []LaneProof      `json:"lanes,omitempty"` // of sampled adapter ports, when tables are wanted
+	Rounds     int              `json:"rounds"`          // of questions until the last answers
+}
+
+// PartitionProof is the answers about one partition.
+type PartitionProof struct {
+	Tenant  string     `json:"tenant"`
+	PKey    ident.PKey `json:"pkey"`
+	Want    ident.SL   `json:"want"`
+	Absent  bool       `json:"absent,omitempty"` // it must be gone
+	Asked   int        `json:"asked"`            // pairs of ports
+	Silent  int        `json:"silent,omitempty"` // pairs that have no path even without a partition: a port is down
+	Holds   bool       `json:"holds"`
+	Problem string     `json:"problem,omitempty"` // why it does not hold, or why nothing could be asked
+}
+
+// Holds tells whether every partition has its service level, as far as its ports are up, and every port asked its tables.
+func (p Proof) Holds() bool {
+	return !slices.ContainsFunc(p.Partitions, func(x PartitionProof) bool { return !x.Holds }) &&
+		!slices.ContainsFunc(p.Lanes, func(x LaneProof) bool { return !x.Holds })
+}
+
+// Unproven lists the partitions none of whose sampled ports is up.
+func (p Proof) Unproven() []PartitionProof {
+	return slices.DeleteFunc(slices.Clone(p.Partitions), func(x PartitionProof) bool { return !x.Holds || x.Asked > x.Silent })
+}
+
+// Problems joins what does not hold.
+func (p Proof) Problems() string {
+	var out []string
+	for _, x := range p.Partitions {
+		if !x.Holds {
+			out = append(out, x.Problem)
+		}
+	}
+	for _, x := range p.Lanes {
+		if !x.Holds {
+			out = append(out, x.Problem)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// expectation is what a proof asks for.
+type expectation struct {
+	osmfile.Partition
+	absent bool
+	pairs  [][2]ident.GUID  // to ask about; nil is sampled from the members
+	fresh  []osmfile.Member // that were not in the partition before: only they show that OpenSM has read the file
+}
+
+// questions are the pairs to ask about, new members first.
+func (e expectation) questions(n int) [][2]ident.GUID {
+	if e.pairs != nil {
+		return e.pairs
+	}
+	out := samplePairs(e.Members, n)
+	at := slices.IndexFunc(e.Members, func(m osmfile.Member) bool { return m.Full })
+	if at < 0 || len(e.fresh) == 0 {
+		return out
+	}
+	var first [][2]ident.GUID
+	for k := range min(n*spare, len(e.fresh)) {
+		first = append(first, [2]ident.GUID{e.Members[at].PortGUID, e.fresh[k].PortGUID})
+	}
+	return append(first, out...)
+}
+
+// prover asks subnet administration.
+type prover struct {
+	transport mad.Transport
+	prefix    uint64 // of GIDs
+	pairs     int    // asked for each partition
+	lanes     *osmfile.Lanes
+}
+
+// inFlight bounds the questions under way.
+const inFlight = 16
+
+// Between rounds of questions the wait doubles from the first to the last.
+const (
+	firstWait = 50 * time.Millisecond
+	lastWait  = 2 * time.Second
+)
+
+// prove asks until everything holds or ctx ends. The error is that of asking; what does not hold is in the proof.
+func (p *prover) prove(ctx context.Context, want []expectation) (Proof, error) {
+	var proof Proof
+	var err error
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		next, e := p.round(ctx, want)
+		if e == nil || !errors.Is(e, context.DeadlineExceeded) && !errors.Is(e, context.Canceled) || proof.Rounds == 0 {
+			rounds := proof.Rounds + 1
+			proof, err = next, e
+			proof.Rounds = rounds
+		}
+		if e == nil && proof.Holds() || !pause(ctx, wait) {
+			return proof, err
+		}
+	}
+}
+
+// pause waits; false is the end of ctx.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// round asks everything once.
+func (p *prover) round(ctx context.Context, want []expectation) (Proof, error) {
+	sm, err := masterLID(ctx, p.transport)
+	if err != nil {
+		return Proof{}, err
+	}
+	proof := Proof{Partitions: make([]PartitionProof, len(want))}
+	parent := ctx
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(inFlight)
+	ports := make([]ident.LID, len(want)) // one of each partition
+	for i := range want {
+		g.Go(func() error {
+			var err error
+			proof.Partitions[i], ports[i], err = p.partition(ctx, sm, want[i])
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil || p.lanes == nil {
+		return proof, err
+	}
+	slices.Sort(ports)
+	for _, lid := range slices.Compact(ports) {
+		if lid == 0 {
+			continue
+		}
+		x, err := p.port(parent, lid)
+		if err != nil {
+			return proof, err
+		}
+		proof.Lanes = append(proof.Lanes, x)
+	}
+	return proof, nil
+}
+
+// partition asks for paths between sampled members, and returns the LID of one of them.
+func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) (out PartitionProof, port ident.LID, err error) {
+	out = PartitionProof{Tenant: want.Tenant, PKey: want.PKey, Want: want.SL, Absent: want.absent, Holds: true}
+	for _, pair := range want.questions(p.pairs) {
+		if out.Asked-out.Silent == p.pairs {
+			break
+		}
+		out.Asked++
+		got, found, err := p.path(ctx, sm, pair, want.PKey|0x8000)
+		if err != nil {
+			return out, port, err
+		}
+		if found && !want.absent {
+			port = got.SLID
+		}
+		where := fmt.Sprintf("between ports %s and %s", pair[0], pair[1])
+		switch {
+		case !found && want.absent:
+		case found && want.absent:
+			out.Holds, out.Problem = false, fmt.Sprintf("partition 0x%04x is to be gone, and subnet administration still knows a path %s", uint16(want.PKey), where)
+		case found && got.SL != want.SL:
+			out.Holds = false
+			out.Problem = fmt.Sprintf("tenant %s: subnet administration hands out SL %d in partition 0x%04x %s, not SL %d", want.Tenant, got.SL, uint16(want.PKey), where, want.SL)
+		case !found:
+			if _, up, err := p.path(ctx, sm, pair, 0); err != nil {
+				return out, port, err
+			} else if !up {
+				out.Silent++
+				continue
+			}
+			out.Holds = false
+			out.Problem = fmt.Sprintf("tenant %s: subnet administration knows no path in partition 0x%04x %s", want.Tenant, uint16(want.PKey), where)
+		}
+		if !out.Holds {
+			return out, port, nil
+		}
+	}
+	if out.Asked == out.Silent && !want.absent {
+		out.Problem = fmt.Sprintf("tenant %s: none of its sampled ports is up, so nothing is proven", want.Tenant)
+	}
+	return out, port, nil
+}
+
+// path asks for one path; P_Key 0 asks for any partition.
+func (p *prover) path(ctx context.Context, sm ident.LID, pair [2]ident.GUID, key ident.PKey) (rec mad.PathRecord, found bool, err error) {
+	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
+	q := mad.PathRecord{SGID: mad.NewGID(p.prefix, pair[0]), DGID: mad.NewGID(p.prefix, pair[1]), NumbPath: 1, PKey: key}
+	mask := mad.PathCompSGID | mad.PathCompDGID | mad.PathCompNumbPath
+	if key != 0 {
+		mask |= mad.PathCompPKey
+	}
+	req.SetComponentMask(mask)
+	if err := q.Encode(req.Data()); err != nil {
+		return rec, false, err
+	}
+	resp, err := mad.Call(ctx, p.transport, mad.Target{LID: sm}, &req)
+	var status *mad.StatusError
+	if errors.As(err, &status) && (status.Status == mad.StatusSANoRecords || status.Status == mad.StatusSAInvalidGID) {
+		return rec, false, nil
+	}
+	if err != nil {
+		return rec, false, fmt.Errorf("ask subnet administration for a path: %w", err)
+	}
+	err = rec.Decode(resp.Data())
+	return rec, err == nil, err
+}
+
+// spare is how many times more pairs are tried than asked for, when ports are down.
+const spare = 4
+
+// samplePairs chooses pairs of members of which the first is full: n spread over the list, the first with the last, and then
+// those between, up to spare times n, and last ports with themselves.
+func samplePairs(ms []osmfile.Member, n int) [][2]ident.GUID {
+	var full, all []ident.GUID
+	for _, m := range ms {
+		all = append(all, m.PortGUID)
+		if m.Full {
+			full = append(full, m.PortGUID)
+		}
+	}
+	if len(full) == 0 {
+		return nil
+	}
+	var out [][2]ident.GUID
+	for r := range spare {
+		for q := range n {
+			k := q*spare + r
+			pair := [2]ident.GUID{full[k*len(full)/(n*spare)], all[len(all)-1-k*len(all)/(n*spare)]}
+			if !slices.Contains(out, pair) {
+				out = append(out, pair)
+			}
+		}
+	}
+	for q := range n { // a port alone, when all others are down
+		if g := full[q*len(full)/n]; !slices.Contains(out, [2]ident.GUID{g, g}) {
+			out = append(out, [2]ident.GUID{g, g})
+		}
+	}
+	return out
+}
+
+// masterLID is the master subnet manager's LID, as our own port knows it.
+func masterLID(ctx context.Context, t mad.Transport) (ident.LID, error) {
+	req := mad.NewDirected(mad.MethodGet, mad.AttrPortInfo, 0)
+	resp, err := mad.Call(ctx, t, mad.Target{}, &req)
+	if err != nil {
+		return 0, fmt.Errorf("read own port: %w", err)
+	}
+	var info mad.PortInfo
+	if err := info.Decode(resp.Data()); err != nil {
+		return 0, fmt.Errorf("read own port: %w", err)
+	}
+	if !info.MasterSMLID.IsUnicast() {
+		return 0, errors.New("no subnet manager: the port's master SM LID is not set")
+	}
+	return info.MasterSMLID, nil
+}
+
+// observeSM asks the master who it is.
+func observeSM(ctx context.Context, t mad.Transport) (osmfile.Observation, error) {
+	lid, err := masterLID(ctx, t)
+	if err != nil {
+		return osmfile.Observation{}, err
+	}
+	req := mad.NewSMP(mad.MethodGet, mad.AttrSMInfo, 0)
+	resp, err := mad.Call(ctx, t, mad.Target{LID: lid}, &req)
+	if err != nil {
+		return osmfile.Observation{}, fmt.Errorf("ask the subnet manager who it is: %w", err)
+	}
+	var info mad.SMInfo
+	if err := info.Decode(resp.Data()); err != nil {
+		return osmfile.Observation{}, err
+	}
+	return osmfile.Observation{GUID: info.GUID, LID: lid, Activity: info.ActCount, Priority: info.Priority, State: info.State}, nil
+}

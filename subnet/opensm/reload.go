@@ -1,0 +1,148 @@
+package opensm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Reloader makes OpenSM read its files again.
+type Reloader interface {
+	// Reload returns when OpenSM was told; it sweeps afterwards.
+	Reload(ctx context.Context) error
+	// Process tells one run of OpenSM from the next; "" when it cannot be told.
+	Process(ctx context.Context) (string, error)
+}
+
+// PIDFile reloads an OpenSM whose process id stands in a file, by SIGHUP.
+type PIDFile struct {
+	Path string
+	// Program is the name the process must have, as /proc shows it; empty is opensm. A process of another
+	// name is never signalled: process ids are used again.
+	Program string
+	Proc    string // where /proc is; empty is /proc
+}
+
+// Reload implements Reloader.
+func (p PIDFile) Reload(context.Context) error {
+	pid, err := p.pid()
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+		return fmt.Errorf("signal process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// Process implements Reloader: the process id with its start time.
+func (p PIDFile) Process(context.Context) (string, error) {
+	pid, err := p.pid()
+	if err != nil {
+		return "", err
+	}
+	start, err := startTime(p.proc(), pid)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d@%s", pid, start), nil
+}
+
+func (p PIDFile) proc() string {
+	if p.Proc == "" {
+		return "/proc"
+	}
+	return p.Proc
+}
+
+// pid reads the process id and checks whose it is.
+func (p PIDFile) pid() (int, error) {
+	data, err := os.ReadFile(p.Path)
+	if err != nil {
+		return 0, fmt.Errorf("process id of OpenSM: %w", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data[:min(len(data), 32)])))
+	if err != nil || pid < 2 {
+		return 0, fmt.Errorf("process id of OpenSM: %s holds %q: want a number above 1", p.Path, strings.TrimSpace(string(data[:min(len(data), 32)])))
+	}
+	want := p.Program
+	if want == "" {
+		want = "opensm"
+	}
+	name, err := os.ReadFile(filepath.Join(p.proc(), strconv.Itoa(pid), "comm")) //nolint:gosec // a file of /proc
+	if err != nil {
+		return 0, fmt.Errorf("OpenSM is not running: %s names process %d: %w", p.Path, pid, err)
+	}
+	if got := strings.TrimSpace(string(name)); got != want {
+		return 0, fmt.Errorf("%s names process %d, which is %q and not %q: the file is out of date", p.Path, pid, got, want)
+	}
+	return pid, nil
+}
+
+// startTime is field 22 of a process's stat file (proc(5)): clock ticks after the machine's start.
+func startTime(proc string, pid int) (string, error) {
+	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat")) //nolint:gosec // a file of /proc
+	if err != nil {
+		return "", err
+	}
+	// The second field is the name in brackets, which may hold blanks and brackets.
+	_, rest, ok := strings.Cut(string(data[strings.LastIndexByte(string(data), ')')+1:]), " ")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 20 {
+		return "", fmt.Errorf("stat of process %d has %d fields: want 22", pid, len(fields)+2)
+	}
+	return fields[19], nil
+}
+
+// Unit reloads an OpenSM that systemd runs, by SIGHUP: its units have no reload action.
+type Unit struct {
+	Name string // such as opensm.service or opensm@0x0002c903000e0b72.service
+	// Run runs systemctl with arguments and returns what it printed; nil is the program of that name.
+	Run func(ctx context.Context, args ...string) (string, error)
+}
+
+// Reload implements Reloader.
+func (u Unit) Reload(ctx context.Context) error {
+	if state, err := u.run(ctx, "show", "--property=ActiveState", "--value"); err != nil {
+		return err
+	} else if state != "active" {
+		return fmt.Errorf("unit %s is %s: want active", u.Name, state)
+	}
+	_, err := u.run(ctx, "kill", "--signal=HUP", "--kill-who=main")
+	return err
+}
+
+// Process implements Reloader: systemd's id of the run.
+func (u Unit) Process(ctx context.Context) (string, error) {
+	return u.run(ctx, "show", "--property=InvocationID", "--value")
+}
+
+func (u Unit) run(ctx context.Context, args ...string) (string, error) {
+	if u.Name == "" || strings.HasPrefix(u.Name, "-") || strings.ContainsAny(u.Name, " \t\n/") {
+		return "", fmt.Errorf("unit %q: want the name of a systemd unit such as opensm.service", u.Name)
+	}
+	run := u.Run
+	if run == nil {
+		run = systemctl
+	}
+	out, err := run(ctx, append(args, u.Name)...)
+	if err != nil {
+		return "", fmt.Errorf("systemctl %s %s: %w", args[0], u.Name, err)
+	}
+	return strings.TrimSpace(out), nil
+}
+
+func systemctl(ctx context.Context, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, "systemctl", args...).Output() //nolint:gosec // arguments are not a shell's
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		err = errors.New(strings.TrimSpace(string(exit.Stderr[:min(len(exit.Stderr), 300)])))
+	}
+	return string(out), err
+}

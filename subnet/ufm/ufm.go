@@ -1,0 +1,183 @@
+// Package ufm places tenants' partitions and service levels through the REST API of NVIDIA's Unified Fabric Manager (UFM),
+// for fabrics whose subnet manager is UFM's and whose files are not ours to write.
+//
+// Of the API it uses the partition ("PKey GUIDs") resources, as the UFM Enterprise REST API Guide describes them from release
+// 6.12 on:
+//
+//	GET  /resources/pkeys?guids_data=true&qos_conf=true   all partitions, with members and service levels
+//	POST /resources/pkeys/add                             a partition without members, with its service level
+//	POST /resources/pkeys                                 members into a partition
+//	PUT  /resources/pkeys/qos_conf                        another service level
+//	POST /actions/remove_guids_from_pkey                  members out of a partition
+//	DELETE /resources/pkeys/PKEY                          a partition away
+//
+// UFM writes its subnet manager's files from them. The guide says that a changed service level is in force only after UFM's
+// subnet manager was restarted; whether it is, only a path query of subnet administration tells.
+//
+// No UFM has been at hand: the package is tested against a server of our own that keeps to the guide.
+package ufm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Limits of options, and what stands in for 0.
+const (
+	DefaultTimeout = 30 * time.Second
+	MaxTimeout     = 10 * time.Minute
+
+	// maxAnswer bounds an answer, bytes: 32,767 partitions with some hundred members each are less.
+	maxAnswer = 256 << 20
+	maxDetail = 300 // bytes of an error's text that are passed on
+)
+
+// Kinds of errors, for errors.Is.
+var (
+	ErrUnreachable = errors.New("UFM does not answer")
+	ErrDenied      = errors.New("UFM denies access")
+	ErrRefused     = errors.New("UFM refuses the request")
+	// ErrConflict is a partition that someone else changed since it was placed.
+	ErrConflict = errors.New("changed by someone else")
+)
+
+// Options say where UFM is and who asks. Either Token or User is given.
+type Options struct {
+	// URL is that of the server, such as https://ufm.example. Plain http is for loopback addresses only.
+	URL string
+	// Token is an access token of UFM (token-based authentication, prefix /ufmRestV3).
+	Token string
+	// User and Password sign in by basic authentication (prefix /ufmRest).
+	User, Password string
+	// HTTP makes the requests, with the authorities that UFM's certificate is checked by; nil is those of the system.
+	HTTP *http.Client
+	// Timeout bounds each request, up to MaxTimeout; 0 is DefaultTimeout.
+	Timeout time.Duration
+}
+
+// Client speaks to one UFM. It is safe for concurrent use.
+type Client struct {
+	base          string // with the prefix of the authentication
+	authorization func(*http.Request)
+	http          http.Client
+	timeout       time.Duration
+}
+
+// New returns a client. It fails on options that are missing, contradict each other or are out of range; nothing is sent.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("address of UFM %q: want https://HOST or https://HOST:PORT", o.URL)
+	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+		return nil, fmt.Errorf("address of UFM https://%s…: want no more than https://HOST:PORT", u.Host)
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return nil, fmt.Errorf("address of UFM %q: want https, plain http is for this machine only", o.URL)
+	case (o.Token == "") == (o.User == ""):
+		return nil, errors.New("who asks UFM: want either a token, or a user with a password")
+	case o.User != "" && (o.Password == "" || strings.Contains(o.User, ":")):
+		return nil, errors.New("user of UFM: want a name without a colon, and a password")
+	case o.Timeout < 0 || o.Timeout > MaxTimeout:
+		return nil, fmt.Errorf("timeout of a request %s: want up to %s", o.Timeout, MaxTimeout)
+	}
+	c := &Client{timeout: o.Timeout}
+	if o.HTTP != nil {
+		c.http = *o.HTTP
+	}
+	// Nowhere but here: a request is never sent on, credentials and all, to where an answer points.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if c.timeout == 0 {
+		c.timeout = DefaultTimeout
+	}
+	host := u.Scheme + "://" + u.Host
+	if o.Token != "" {
+		// The guide has the word Basic before a token too.
+		c.base, c.authorization = host+"/ufmRestV3", func(r *http.Request) { r.Header.Set("Authorization", "Basic "+o.Token) }
+	} else {
+		c.base, c.authorization = host+"/ufmRest", func(r *http.Request) { r.SetBasicAuth(o.User, o.Password) }
+	}
+	return c, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Format prints where the client asks, whatever the verb: package fmt would otherwise look for the token.
+func (c *Client) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "UFM at "+c.base) }
+
+// call sends a request and decodes the answer into out, when out is not nil. It does not try again: what a request that
+// got no answer has done shows in the partitions that are read next.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var body io.Reader
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return err
+	}
+	c.authorization(req)
+	req.Header.Set("Accept", "application/json")
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("%w: %s %s: %w", ErrUnreachable, method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // only read from
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %s %s: read the answer: %w", ErrUnreachable, method, path, err)
+	case len(answer) > maxAnswer:
+		return fmt.Errorf("%s %s: answer of more than %d bytes", method, path, maxAnswer)
+	case resp.StatusCode/100 != 2:
+		return refused(method, path, resp.StatusCode, answer)
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("%s %s: found an answer that is not as UFM's guide has it: %w", method, path, err)
+	}
+	return nil
+}
+
+// refused says why a request was not carried out.
+func refused(method, path string, status int, answer []byte) error {
+	kind := ErrRefused
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		kind = ErrDenied
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		kind = ErrUnreachable
+	}
+	why := strings.Join(strings.Fields(strings.ToValidUTF8(string(answer), "?")), " ")
+	if strings.HasPrefix(why, "<") {
+		why = "" // a page of the web server in front of UFM
+	}
+	if len(why) > maxDetail {
+		why = strings.ToValidUTF8(why[:maxDetail], "") + "…"
+	}
+	if why != "" {
+		why = ": " + why
+	}
+	return fmt.Errorf("%w: %s %s: status %d%s", kind, method, path, status, why)
+}

@@ -1,0 +1,77 @@
+package umad
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// ErrRemoved is wrapped when the device left while its file was open: the adapter was
+// unplugged, reset, or its driver unloaded. Opening the port again may find it.
+var ErrRemoved = errors.New("the channel adapter was removed or its driver reloaded")
+
+// AbsentError is a port that has no umad file.
+type AbsentError struct {
+	Name  Name
+	There []Port // the ports that have one
+}
+
+// Error names the ports that are there.
+func (e *AbsentError) Error() string {
+	var ports, cas []string
+	for _, p := range e.There {
+		ports = append(ports, p.Name.String())
+		if p.Name.CA == e.Name.CA {
+			cas = append(cas, p.Name.String())
+		}
+	}
+	switch {
+	case len(cas) > 0:
+		return fmt.Sprintf("port %s: %s has no port %d: want %s", e.Name, e.Name.CA, e.Name.Port, strings.Join(cas, " or "))
+	case len(ports) > 0:
+		return fmt.Sprintf("port %s: no channel adapter %s here: want one of %s", e.Name, e.Name.CA, strings.Join(ports, ", "))
+	}
+	return fmt.Sprintf("port %s: no channel adapter has a umad file here: is its driver loaded, and does this container see it?", e.Name)
+}
+
+// openError says what keeps a device file from being opened, and what helps.
+func openError(path string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%w%s: want a group that may, for example by the udev rule "+
+			`KERNEL=="umad*", SUBSYSTEM=="infiniband_mad", GROUP="umad", MODE="0660"`+
+			", and this user in it", err, owner(path))
+	case errors.Is(err, syscall.EPERM):
+		return fmt.Errorf("%w: want the network namespace of the adapter, which is another one where `rdma system` says netns exclusive, "+
+			"and a device controller that allows the file", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w, though the kernel has the device: want udev's file, or in a container the host's mounted there", err)
+	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.EIO):
+		return fmt.Errorf("%w: %w", ErrRemoved, err)
+	}
+	return err
+}
+
+// owner says who may open a file, as far as that can be seen.
+func owner(path string) string {
+	st, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	who := ""
+	if s, ok := st.Sys().(*syscall.Stat_t); ok {
+		who = fmt.Sprintf(" of user %d, group %d", s.Uid, s.Gid)
+	}
+	return fmt.Sprintf(" (it has mode %04o%s; this is user %d, group %d)", st.Mode().Perm(), who, os.Geteuid(), os.Getegid())
+}
+
+// ioError marks what a read or a write returns of a device that left.
+func ioError(doing string, err error) error {
+	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENODEV) {
+		return fmt.Errorf("%s: %w: %w", doing, ErrRemoved, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,48 @@
+package umad
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fairlane/subnet/ident"
+)
+
+// Name is a port of this machine as users know it: the channel adapter's device and the port's
+// number.
+type Name struct {
+	CA   string        // "mlx5_0"
+	Port ident.PortNum // from 1
+}
+
+// String prints the name as ParseName reads it.
+func (n Name) String() string { return n.CA + ":" + strconv.Itoa(int(n.Port)) }
+
+// maxCAName is the kernel's IB_DEVICE_NAME_MAX without the NUL.
+const maxCAName = 63
+
+// ParseName reads "CA:PORT", such as "mlx5_0:1".
+func ParseName(s string) (Name, error) {
+	ca, port, ok := strings.Cut(s, ":")
+	if !ok || !validCA(ca) {
+		return Name{}, fmt.Errorf("port %q: want CA:PORT, such as mlx5_0:1, with the name of a channel adapter in /sys/class/infiniband", s)
+	}
+	n, err := strconv.ParseUint(port, 10, 8)
+	if err != nil || n < 1 || n > 254 {
+		return Name{}, fmt.Errorf("port %q: port number %q: want 1 to 254", s, port)
+	}
+	return Name{CA: ca, Port: ident.PortNum(n)}, nil
+}
+
+// validCA keeps names of devices apart from paths.
+func validCA(s string) bool {
+	if s == "" || len(s) > maxCAName || s[0] == '.' {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if c <= ' ' || c >= 0x7f || c == '/' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,463 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlane/sim/fabric"
+	"fairlane/sim/simdev"
+	"fairlane/subnet/ibsim"
+	"fairlane/subnet/ident"
+	sm "fairlane/subnet/opensm"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// managed is an OpenSM with files of its own and the manager of these files.
+type managed struct {
+	*opensm
+
+	l       *lab
+	host    int
+	dir     string
+	kill    context.CancelFunc
+	manager *sm.Manager
+}
+
+// path is a file of the OpenSM.
+func (o *managed) path(name string) string { return filepath.Join(o.dir, name) }
+
+func (o *managed) read(name string) string {
+	o.l.t.Helper()
+	data, err := os.ReadFile(o.path(name))
+	if err != nil {
+		o.l.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (o *managed) write(name, text string) {
+	o.l.t.Helper()
+	if err := os.WriteFile(o.path(name), []byte(text), 0o600); err != nil {
+		o.l.t.Fatal(err)
+	}
+}
+
+// manage starts an OpenSM on a host with the given files beside its options, waits until it says what is waited for, and returns
+// it with a manager that asks from host 3.
+func (l *lab) manage(at int, options string, files map[string]string, cfg sm.Config) *managed {
+	l.t.Helper()
+	o := &managed{l: l, host: at, dir: filepath.Join(l.dir, fmt.Sprintf("sm%d", at))}
+	if err := os.Mkdir(o.dir, 0o700); err != nil {
+		l.t.Fatal(err)
+	}
+	o.write("opensm.conf", fmt.Sprintf("force_log_flush TRUE\nlog_flags 0x03\npartition_config_file %s\nqos_policy_file %s\n%s",
+		o.path("partitions.conf"), o.path("qos-policy.conf"), options))
+	for name, text := range files {
+		o.write(name, text)
+	}
+	client, err := ibsim.Dial(l.t.Context(), l.server.Addr(), ibsim.Options{NodeID: host(3)})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = client.Close() }) // the fabric ends with the test
+	cfg.Options = o.path("opensm.conf")
+	if cfg.ProofTimeout == 0 {
+		cfg.ProofTimeout = subnetDeadline
+	}
+	if o.manager, err = sm.New(cfg, sm.Disk{}, sm.PIDFile{Path: o.path("pid")}, client); err != nil {
+		l.t.Fatal(err)
+	}
+	return o
+}
+
+// start starts the OpenSM and waits for a text in its log.
+func (o *managed) start(text string) *managed {
+	l := o.l
+	l.t.Helper()
+	_ = os.Remove(o.path("osm.log")) // there is none at first
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &opensm{log: o.path("osm.log"), end: make(chan error, 1)}
+	s.cmd = l.command(ctx, host(o.host), "opensm", "-F", o.path("opensm.conf"), "-f", s.log)
+	s.cmd.Env = append(s.cmd.Env, "OSM_TMP_DIR="+o.dir, "OSM_CACHE_DIR="+o.dir)
+	var out bytes.Buffer
+	s.cmd.Stdout, s.cmd.Stderr = &out, &out
+	if err := s.cmd.Start(); err != nil {
+		cancel()
+		l.t.Fatal(err)
+	}
+	go func() { s.end <- s.cmd.Wait() }()
+	o.write("pid", strconv.Itoa(s.cmd.Process.Pid)+"\n")
+	o.opensm, o.kill = s, cancel
+	l.t.Cleanup(func() {
+		if o.opensm == s {
+			o.end()
+		}
+		if l.t.Failed() {
+			log, _ := os.ReadFile(s.log)
+			l.t.Logf("opensm on host %d printed:\n%s\nlog:\n%s", o.host, out.String(), log)
+		}
+	})
+	if err := s.waitLog(text, 1, subnetDeadline); err != nil {
+		l.t.Fatal(err)
+	}
+	return o
+}
+
+// end ends the process.
+func (o *managed) end() {
+	o.stop(o.kill)
+	o.opensm = nil
+}
+
+// apply is Apply that must succeed.
+func (o *managed) apply(d osmfile.Desired, a sm.ApplyOptions) sm.Report {
+	o.l.t.Helper()
+	r, err := o.manager.Apply(o.l.t.Context(), d, a)
+	if err != nil {
+		o.l.t.Fatalf("%v; steps %v", err, r.Steps)
+	}
+	return r
+}
+
+// hasSL asks saquery, which is not ours, for the service level between two hosts in a partition.
+func (o *managed) hasSL(from, to int, pkey ident.PKey, want ident.SL) {
+	o.l.t.Helper()
+	out := o.l.run(host(2), "saquery", "PR", "--slid", o.l.lid(int32(from+1)), "--dlid", o.l.lid(int32(to+1)), "--pkey", pkey.String())
+	wantMatch(o.l.t, out, fmt.Sprintf(`sl\.+0x%X$`, want), `(?i)pkey\.+`+pkey.String()+`$`)
+}
+
+// members are the ports of hosts, full.
+func members(hosts ...int) []osmfile.Member {
+	var out []osmfile.Member
+	for _, h := range hosts {
+		out = append(out, osmfile.Member{PortGUID: ident.GUID(0x100000 + 16*(h-1) + 1), Full: true})
+	}
+	return out
+}
+
+// goldAndSilver is what most tests want.
+func goldAndSilver() osmfile.Desired {
+	return osmfile.Desired{Partitions: []osmfile.Partition{
+		{Tenant: "gold", PKey: 1, SL: 2, IPoIB: true, Members: members(1, 2, 4)},
+		{Tenant: "silver & söhne", PKey: 0x10, SL: 3, Members: members(2, 3)},
+	}}
+}
+
+func coldLab(t *testing.T) *lab {
+	return newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{SMMode: simdev.Cold, TimeScale: 1})
+}
+
+func TestTenantsGetTheirServiceLevelsFromOpenSM(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "", nil, sm.Config{Settings: osmfile.Settings{EvenLanes: true}}).start("SUBNET UP")
+	want := goldAndSilver()
+	for i := range 20 { // ports that are not there, so that the members take several lines
+		want.Partitions[1].Members = append(want.Partitions[1].Members, osmfile.Member{PortGUID: ident.GUID(0x200 + i)})
+	}
+	r := o.apply(want, sm.ApplyOptions{})
+	if !r.Changed || r.RolledBack || len(r.Problems) != 0 || len(r.Proof.Unproven()) != 0 {
+		t.Errorf("report %+v", r)
+	}
+	o.hasSL(1, 4, 0x8001, 2)
+	o.hasSL(2, 3, 0x8010, 3)
+	if out, err := l.try(host(2), "saquery", "PR", "--slid", l.lid(2), "--dlid", l.lid(4), "--pkey", "0x8010"); err == nil && strings.Contains(out, "sl..") {
+		t.Errorf("host 1 is in silver's partition:\n%s", out)
+	}
+	wantMatch(t, l.run(host(3), "smpquery", "pkeys", l.lid(4)), `0: 0xffff 0x8010 0x0000`)
+	if again := o.apply(want, sm.ApplyOptions{}); again.Changed || len(again.Steps) != 1 {
+		t.Errorf("applied again: %+v", again.Steps)
+	}
+	t.Logf("proven after %d rounds of questions", r.Proof.Rounds)
+}
+
+// A tenant that goes, one that comes and one whose service level changes: the first step takes nothing away, the second
+// takes what is left over.
+func TestTenantsComeAndGoInTwoSteps(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "", nil, sm.Config{}).start("SUBNET UP")
+	o.apply(goldAndSilver(), sm.ApplyOptions{})
+	next := osmfile.Desired{Partitions: []osmfile.Partition{
+		{Tenant: "gold", PKey: 1, SL: 5, Members: members(2, 4)},
+		{Tenant: "bronze", PKey: 0x20, SL: 1, Members: members(1, 3)},
+	}}
+	o.apply(next, sm.ApplyOptions{Phase: sm.PhasePrepare})
+	o.hasSL(1, 4, 0x8001, 5) // host 1 is still in
+	o.hasSL(2, 3, 0x8010, 3)
+	o.hasSL(1, 3, 0x8020, 1)
+	r := o.apply(next, sm.ApplyOptions{Phase: sm.PhaseFinish})
+	gone := slices.ContainsFunc(r.Proof.Partitions, func(p sm.PartitionProof) bool { return p.PKey == 0x10 && p.Absent && p.Holds })
+	left := slices.ContainsFunc(r.Proof.Partitions, func(p sm.PartitionProof) bool { return p.PKey == 1 && p.Absent && p.Holds })
+	if !gone || !left {
+		t.Errorf("not shown to be gone: %+v", r.Proof.Partitions)
+	}
+	wantMatch(t, l.run(host(3), "smpquery", "pkeys", l.lid(2)), `0: 0xffff 0x8020 0x0000|0: 0xffff 0x0000 0x8020`)
+	o.apply(osmfile.Desired{}, sm.ApplyOptions{})
+	wantMatch(t, l.run(host(3), "smpquery", "pkeys", l.lid(2)), `0: 0xffff 0x0000 0x0000`)
+}
+
+// A policy's default beats every partition's service level. That is refused; forced, the proof finds it, and the files go
+// back.
+func TestAnOverridingPolicyIsRefusedAndWhenForcedRolledBack(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	policy := "qos-ulps\n    default : 7 # the operator's\nend-qos-ulps\n"
+	partitions := "# the operator's\nDefault=0x7fff,ipoib:ALL=full;\n"
+	o := l.manage(1, "qos TRUE\n", map[string]string{"qos-policy.conf": policy, "partitions.conf": partitions},
+		sm.Config{Settings: osmfile.Settings{LeavePolicy: true}, ProofTimeout: 2 * time.Second}).start("SUBNET UP")
+	_, err := o.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{})
+	var refused *sm.RefusedError
+	if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodePolicyDefault || len(refused.Differences) == 0 {
+		t.Fatalf("error %v", err)
+	}
+	t.Log(err)
+	if o.read("partitions.conf") != partitions {
+		t.Error("refused, and written nevertheless")
+	}
+	r, err := o.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodePolicyDefault}})
+	var failed *sm.FailedError
+	if !errors.As(err, &failed) || failed.Step != sm.StepProve || !failed.RolledBack || !r.RolledBack {
+		t.Fatalf("error %v, report %+v", err, r)
+	}
+	t.Log(err)
+	if o.read("partitions.conf") != partitions || o.read("qos-policy.conf") != policy {
+		t.Error("the files are not what they were")
+	}
+	wantMatch(t, l.run(host(3), "smpquery", "pkeys", l.lid(4)), `0: 0xffff 0x0000 0x0000`)
+}
+
+// With a line for each partition the same policy serves.
+func TestAPolicyInForceGetsALineForEachTenant(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	policy := "# the operator's\nqos-ulps\n    default : 7\n    any, pkey 0x0001-0x0002 : 6\nend-qos-ulps\n"
+	o := l.manage(1, "qos TRUE\n", map[string]string{"qos-policy.conf": policy}, sm.Config{}).start("SUBNET UP")
+	o.apply(goldAndSilver(), sm.ApplyOptions{})
+	o.hasSL(1, 4, 0x8001, 2)
+	o.hasSL(2, 3, 0x8010, 3)
+	o.hasSL(2, 3, 0xffff, 7)
+	o.apply(osmfile.Desired{}, sm.ApplyOptions{})
+	if o.read("qos-policy.conf") != policy {
+		t.Errorf("the operator's policy is now\n%s", o.read("qos-policy.conf"))
+	}
+}
+
+// The long form of a policy comes first, wherever it stands; without a qos-ulps section Fairlane brings one.
+func TestAPolicyOfTheLongFormGetsASection(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	policy := "qos-levels\n qos-level\n  name: DEFAULT\n  sl: 6\n end-qos-level\nend-qos-levels\n"
+	o := l.manage(1, "qos TRUE\n", map[string]string{"qos-policy.conf": policy}, sm.Config{ProofTimeout: 2 * time.Second}).start("SUBNET UP")
+	o.apply(goldAndSilver(), sm.ApplyOptions{})
+	o.hasSL(1, 4, 0x8001, 2)
+	o.hasSL(2, 3, 0xffff, 6)
+	policy += "qos-match-rules\n qos-match-rule\n  pkey: 0x0010-0x0020\n  qos-level-name: DEFAULT\n end-qos-match-rule\nend-qos-match-rules\n"
+	o.write("qos-policy.conf", policy)
+	_, err := o.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{})
+	var refused *sm.RefusedError
+	if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodePolicyRule {
+		t.Fatalf("error %v", err)
+	}
+	// What we say of the rule is what OpenSM does with it.
+	next := goldAndSilver()
+	next.Partitions[1].SL = 4
+	_, err = o.manager.Apply(t.Context(), next, sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodePolicyRule}})
+	if err == nil || !strings.Contains(err.Error(), "hands out SL 6 in partition 0x0010") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestQoSOffIsFound(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "qos true\n", nil, sm.Config{Settings: osmfile.Settings{LeaveOptions: true}, ProofTimeout: 2 * time.Second}).start("SUBNET UP")
+	_, err := o.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{})
+	var refused *sm.RefusedError
+	if !errors.As(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Code != osmfile.CodeQoSOff {
+		t.Fatalf("error %v", err)
+	}
+	_, err = o.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodeQoSOff}})
+	if err == nil || !strings.Contains(err.Error(), "hands out SL 0 in partition 0x0001") || !strings.Contains(err.Error(), "rolled back") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := os.Stat(o.path("partitions.conf")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that was not there is there: %v", err)
+	}
+}
+
+func TestAHandEditIsRefusedWithTheDifference(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "", nil, sm.Config{}).start("SUBNET UP")
+	o.apply(goldAndSilver(), sm.ApplyOptions{})
+	edited := strings.Replace(o.read("partitions.conf"), "sl=2", "sl=4", 1)
+	o.write("partitions.conf", edited)
+	_, err := o.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{})
+	var refused *sm.RefusedError
+	if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeEdited {
+		t.Fatalf("error %v", err)
+	}
+	wantMatch(t, strings.Join(refused.Differences, ""), `^-gold=0x0001,ipoib,sl=4:$`, `^\+gold=0x0001,ipoib,sl=2:$`)
+	if o.read("partitions.conf") != edited {
+		t.Error("refused, and written nevertheless")
+	}
+	o.apply(goldAndSilver(), sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodeEdited}})
+	o.hasSL(1, 4, 0x8001, 2)
+}
+
+// With qos TRUE OpenSM serves lane 0 before all others, on every port; that is told, and mended where it may be.
+func TestOpenSMsOwnTablesServeLaneZeroFirst(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "qos TRUE\n", nil, sm.Config{}).start("SUBNET UP")
+	vlarb := func() string {
+		_, high, _ := strings.Cut(l.run(host(3), "smpquery", "vlarb", l.lid(0), "11"), "High priority")
+		return high
+	}
+	r := o.apply(goldAndSilver(), sm.ApplyOptions{})
+	if n := len(r.Problems); n != 2 || r.Problems[0].Code != osmfile.CodeFirst {
+		t.Errorf("problems %v", r.Problems)
+	}
+	wantMatch(t, vlarb(), `WEIGHT: \|0x4 \|0x0 \|`)
+	o.write("opensm.conf", o.read("opensm.conf")+"qos_vlarb_high 0:0\nqos_vlarb_low 0:4,1:4,2:4,3:4,4:4,5:4,6:4,7:4\n")
+	next := goldAndSilver()
+	next.Partitions[0].SL = 5
+	if r = o.apply(next, sm.ApplyOptions{}); len(r.Problems) != 0 {
+		t.Errorf("problems %v", r.Problems)
+	}
+	// Arbitration is set after the paths are known.
+	if err := eventually(func() bool { return !strings.Contains(vlarb(), "|0x4 |") }); err != nil {
+		t.Errorf("%v:\n%s", err, vlarb())
+	}
+}
+
+func TestLanesOfAPlanReachTheAdapters(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "", nil, sm.Config{}).start("SUBNET UP")
+	limit := 0
+	d := goldAndSilver()
+	m := [ident.NumSLs]ident.VL{0, 0, 2, 3}
+	d.Lanes = []osmfile.Lanes{{
+		Kind: osmfile.AdapterPort, MaxVLs: 8, HighLimit: &limit, SL2VL: &m,
+		High: []osmfile.VLWeight{{}}, Low: []osmfile.VLWeight{{VL: 0, Weight: 65}, {VL: 2, Weight: 195}, {VL: 3, Weight: 130}},
+	}}
+	r := o.apply(d, sm.ApplyOptions{})
+	if len(r.Proof.Lanes) == 0 || slices.ContainsFunc(r.Proof.Lanes, func(p sm.LaneProof) bool { return p.Silent || !p.Holds }) {
+		t.Errorf("lanes %+v", r.Proof.Lanes)
+	}
+	wantMatch(t, l.run(host(3), "smpquery", "sl2vl", l.lid(4)), `\| 0\| 0\| 2\| 3\| 0\|`)
+	wantMatch(t, l.run(host(3), "smpquery", "vlarb", l.lid(4)), `WEIGHT: \|0x41\|0xC3\|0x82\|0x0 \|`)
+	// Taken back, the tables are OpenSM's again.
+	o.apply(goldAndSilver(), sm.ApplyOptions{})
+	if strings.Contains(o.read("opensm.conf"), "sl2vl") {
+		t.Errorf("the options still have the lanes:\n%s", o.read("opensm.conf"))
+	}
+}
+
+// Whatever happens to OpenSM, the files are in force after it, and we can say what happened.
+func TestARestartKeepsServiceLevelsAndIsTold(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "", nil, sm.Config{}).start("SUBNET UP")
+	o.apply(goldAndSilver(), sm.ApplyOptions{})
+	before, err := o.manager.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.end()
+	o.start("SUBNET UP")
+	after, err := o.manager.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := osmfile.CauseOf(before, after); c.Code != osmfile.CauseRestarted {
+		t.Errorf("cause %+v of %+v and %+v", c, before, after)
+	}
+	if p, err := o.manager.Prove(t.Context(), goldAndSilver()); err != nil || !p.Holds() {
+		t.Errorf("after the restart: %v, %s", err, p.Problems())
+	}
+	before = after
+	o.write("opensm.conf", o.read("opensm.conf")+"congestion_control TRUE\n")
+	if after, err = o.manager.Observe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if c := osmfile.CauseOf(before, after); c.Code != osmfile.CauseOptionsChanged || !after.WritesCC {
+		t.Errorf("cause %+v", c)
+	}
+	_, err = o.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{})
+	var refused *sm.RefusedError
+	if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeCCOn {
+		t.Errorf("error %v", err)
+	}
+}
+
+// OpenSM dies while its files are written: nothing can be proven, so they go back; once it runs again, all is well.
+func TestAnOpenSMThatDiedIsToldAndNothingIsLost(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "", nil, sm.Config{ProofTimeout: 2 * time.Second}).start("SUBNET UP")
+	o.apply(goldAndSilver(), sm.ApplyOptions{})
+	was := o.read("partitions.conf")
+	o.end()
+	next := goldAndSilver()
+	next.Partitions[0].SL = 6
+	_, err := o.manager.Apply(t.Context(), next, sm.ApplyOptions{})
+	if err == nil || !strings.Contains(err.Error(), "subnet manager") && !strings.Contains(err.Error(), "not running") {
+		t.Errorf("error %v", err)
+	}
+	t.Log(err)
+	if o.read("partitions.conf") != was {
+		t.Error("the file is not what it was")
+	}
+	o.start("SUBNET UP")
+	o.apply(next, sm.ApplyOptions{})
+	o.hasSL(1, 4, 0x8001, 6)
+}
+
+// Two subnet managers: the standby's files are written as such, and after the master went it hands out the same service levels.
+func TestAHandoverBetweenTwoOpenSMs(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	polling := "sminfo_polling_timeout 300\npolling_retry_number 2\n"
+	master := l.manage(1, polling+"sm_priority 10\n", nil, sm.Config{PortGUID: members(1)[0].PortGUID}).start("SUBNET UP")
+	standby := l.manage(4, polling+"sm_priority 2\n", nil, sm.Config{PortGUID: members(4)[0].PortGUID}).start("Entering STANDBY state")
+	master.apply(goldAndSilver(), sm.ApplyOptions{})
+	_, err := standby.manager.Apply(t.Context(), goldAndSilver(), sm.ApplyOptions{})
+	var refused *sm.RefusedError
+	if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeNotMaster {
+		t.Fatalf("error %v", err)
+	}
+	if r := standby.apply(goldAndSilver(), sm.ApplyOptions{Standby: true}); !r.Changed {
+		t.Errorf("report %+v", r)
+	}
+	before, err := master.manager.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	master.end()
+	if err := standby.waitLog("SUBNET UP", 1, subnetDeadline); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*sm.Manager{"standby's": standby.manager, "former master's": master.manager} {
+		after, err := m.Observe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := osmfile.CauseOf(before, after); c.Code != osmfile.CauseHandover || after.Foreign != (name != "standby's") {
+			t.Errorf("%s: cause %+v, %+v", name, c, after)
+		}
+	}
+	standby.apply(goldAndSilver(), sm.ApplyOptions{})
+	standby.hasSL(1, 4, 0x8001, 2)
+}
