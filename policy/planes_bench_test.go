@@ -1,10 +1,8 @@
 package policy_test
 
 import (
-	"slices"
 	"testing"
 
-	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 	"fairlane/subnet"
@@ -43,20 +41,7 @@ func BenchmarkCompileEthernet(b *testing.B) {
 func BenchmarkCompileEthernetAfterOneWeightChanged(b *testing.B) {
 	for _, plane := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
 		b.Run(string(plane), func(b *testing.B) {
-			in := bareTrees()[1].onEthernet(b, plane, true)
-			var compiler policy.Compiler
-			if _, err := compiler.Compile(in); err != nil {
-				b.Fatal(err)
-			}
-			weights := [2]int64{int64(in.Tenants[31].Weight), 2 * int64(in.Tenants[31].Weight)}
-			b.ReportAllocs()
-			for i := 1; b.Loop(); i++ {
-				in.Tenants = slices.Clone(in.Tenants)
-				in.Tenants[31].Weight = quantity.Weight(weights[i%2])
-				if _, err := compiler.Compile(in); err != nil {
-					b.Fatal(err)
-				}
-			}
+			upAndDownAgain(b, bareTrees()[1].onEthernet(b, plane, true), func(int) int { return 31 })
 		})
 	}
 }

@@ -63,6 +63,10 @@ type shareWeights struct {
 	caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
 }
 
+// forecastPrecision is the relative movement at which the rates of a prediction are at rest: its errors are told to
+// 1e-6, and its bounds are percents.
+const forecastPrecision = 1e-8
+
 // shareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
 // over the links that can queue. No link pushes a flow below its floor; floors that ask for more than 99 %
 // of a link count in proportion.
@@ -71,6 +75,7 @@ func (m *model) shareByWeight(w shareWeights) *allocation {
 	if p.Capacity = m.feedableCaps(); w.caps != nil {
 		p.Capacity, p.Nominal = m.feedable(w.caps), m.caps
 	}
+	p.Precision = forecastPrecision
 	l := m.lay()
 	p.Count, p.Sends, p.Units, p.Sending, p.Floor, p.Ceiling = l.qps, l.sends, w.marked, w.sending, w.floors, w.ceilings
 	if p.Sending == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -193,6 +194,9 @@ func ccDevices(f *subnet.Fabric) []driver.Device {
 }
 
 func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	files, err := readKeyFiles(f.keyFiles)
 	if err != nil {
 		return err
@@ -235,6 +239,25 @@ func wrongUsage(err error) error {
 	return err
 }
 
+// check refuses flags that contradict each other, before any file is read.
+func (f *ccKeyFlags) check() error {
+	switch {
+	case f.protect && f.lease == 0 && !f.forever:
+		return usagef("--protect: want --lease of 1 to 65535 seconds, or --forever: without a lease the protection never ends, and when the key is lost, nobody can change the devices before they restart")
+	case f.forever && f.lease != 0:
+		return usagef("--forever and --lease %d: want one of them", f.lease)
+	case f.forever && !f.protect:
+		return usagef("--forever: want it with --protect")
+	case f.lease != 0 && !f.protect:
+		return usagef("--lease %d: want it with --protect", f.lease)
+	case f.failures < 0:
+		return usagef("--failures %d: want 0 or more", f.failures)
+	case f.parallel < 0 || f.parallel > 4096:
+		return usagef("--parallel %d: want 1 to 4096, or 0 for the default", f.parallel)
+	}
+	return nil
+}
+
 // keyChange reads the files and puts the change together.
 func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error) {
 	c = ibmad.KeyChange{
@@ -261,6 +284,9 @@ func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error)
 	if err != nil {
 		return c, nil, err
 	}
+	if i := slices.Index(c.From, to.key); i >= 0 {
+		return c, nil, usagef("%s: has the same CC_Key as %s: want another one", to.path, old[i].path)
+	}
 	c.To = to.key
 	c.Stored = func(ctx context.Context) error {
 		if f.generate {
@@ -274,6 +300,9 @@ func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error)
 }
 
 func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
 	c, files, err := f.keyChange()
 	if err != nil {
 		return err

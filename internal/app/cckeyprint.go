@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fairlane/ccconfig/ibmad"
 )
@@ -27,9 +28,9 @@ type ccKeyDevice struct {
 	LID        uint16           `json:"lid"`
 	Key        ibmad.KeyHolder  `json:"key"`                // none, known, other, hidden; empty: nothing was learnt
 	KeyFile    string           `json:"key_file,omitempty"` // that holds a known key
-	Protect    bool             `json:"protect"`
-	LeaseS     uint16           `json:"lease_s"`
-	Violations uint16           `json:"violations"`
+	Protect    *bool            `json:"protect,omitempty"`  // this and the next two only where something was learnt
+	LeaseS     *uint16          `json:"lease_s,omitempty"`
+	Violations *uint16          `json:"violations,omitempty"`
 	Outcome    ibmad.KeyOutcome `json:"outcome,omitempty"` // of a change
 	Error      string           `json:"error,omitempty"`
 }
@@ -37,8 +38,10 @@ type ccKeyDevice struct {
 // add appends a device; files are those of the keys that were tried, in that order.
 func (r *ccKeyReport) add(s *ibmad.KeyState, outcome ibmad.KeyOutcome, err error, files []keyFile) {
 	d := ccKeyDevice{
-		Name: s.Device.Name, Kind: s.Device.Kind.String(), LID: uint16(s.Device.LID), Key: s.Holder,
-		Protect: s.Protect, LeaseS: s.LeaseSeconds, Violations: s.Violations, Outcome: outcome,
+		Name: s.Device.Name, Kind: s.Device.Kind.String(), LID: uint16(s.Device.LID), Key: s.Holder, Outcome: outcome,
+	}
+	if s.Holder != ibmad.KeySilent {
+		d.Protect, d.LeaseS, d.Violations = &s.Protect, &s.LeaseSeconds, &s.Violations
 	}
 	if s.Known >= 0 && s.Known < len(files) {
 		d.KeyFile = files[s.Known].path
@@ -91,7 +94,11 @@ func (a *app) printKeys(r *ccKeyReport, asJSON, all bool) error {
 		_, _ = fmt.Fprintln(t, a.t("cckey.columns"))
 		for i := range rows {
 			d := &rows[i]
-			_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%d\t%d\t%s\n", d.Name, d.LID, a.keyText(d), a.t(fmt.Sprintf("cckey.protect.%t", d.Protect)), d.LeaseS, d.Violations, d.Error)
+			protect, lease, violations := "-", "-", "-"
+			if d.Protect != nil {
+				protect, lease, violations = a.t(fmt.Sprintf("cckey.protect.%t", *d.Protect)), strconv.Itoa(int(*d.LeaseS)), strconv.Itoa(int(*d.Violations))
+			}
+			_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\n", d.Name, d.LID, a.keyText(d), protect, lease, violations, d.Error)
 		}
 		if err := t.Flush(); err != nil {
 			return err

@@ -36,6 +36,7 @@ type doctor struct {
 	config   *config.Loaded
 	url      string // of the running service
 	opensm   string // OpenSM's options file
+	managers subnetManagers
 	umad     umad.Options
 	findings []finding
 	now      func() time.Time
@@ -85,6 +86,7 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 		return
 	}
 	d.config = l
+	d.managers, _ = readSubnetManagers(l.SubnetManagers) // the check below says what is wrong
 	if err := checkFiles(&l.Config); err != nil {
 		d.note("config", path, statusFail, "config-files", "error", err)
 	} else {

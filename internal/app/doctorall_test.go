@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"fairlane/internal/config"
+	"fairlane/internal/smfile"
 	"fairlane/internal/store"
 	"fairlane/policy"
 	"fairlane/subnet/mad"
+	"fairlane/subnet/ufm/ufmtest"
 )
 
 // agents answer the two questions that the doctor asks on a fabric.
@@ -83,6 +85,7 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	services(t, on)
 	fabrics(t, on)
 	devicePorts(t, on)
+	withManagers(t, on)
 	for code := range commanded(t) {
 		seen[code] = finding{}
 	}
@@ -212,6 +215,48 @@ func fabrics(t *testing.T, on onDoctor) {
 			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, &c.a, c.key)
 		})
 	}
+}
+
+// withManagers makes the findings about subnet managers whose files are ours to write.
+func withManagers(t *testing.T, on onDoctor) {
+	t.Helper()
+	ctx := t.Context()
+	guid := mad.SMInfo{GUID: 0x11, State: mad.SMStateMaster}
+	fabric := &agents{port: &mad.PortInfo{LID: 3, MasterSMLID: 1}, manager: &guid}
+	self := write(t, "pid", fmt.Sprint(os.Getpid(), "\n")) // no OpenSM
+	file := func(options, partitions string) subnetManagers {
+		return subnetManagers{"lab": {OpenSM: &smfile.OpenSM{Options: options, Partitions: partitions, PIDFile: self}}}
+	}
+	none := filepath.Join(t.TempDir(), "partitions.conf")
+	fine, foreign := write(t, "opensm.conf", "qos TRUE\n"), write(t, "opensm.conf", "guid 0x12\n")
+	cc, broken := write(t, "opensm.conf", "congestion_control TRUE\n"), write(t, "partitions.conf", "Default=0x7fff:ALL=full\n")
+	attached := []string{"fabric-right", "sm-master"}
+	for _, c := range []struct {
+		managers subnetManagers
+		want     []string
+	}{
+		{file(fine, none), []string{"sm-congestion-off", "sm-process-away", "sm-files-right"}},
+		{file(foreign, none), []string{"sm-congestion-off", "sm-files-not-master", "sm-files-right"}},
+		{file(cc, none), []string{"sm-congestion-on", "sm-process-away", "sm-files-problem"}},
+		{file(fine, broken), []string{"sm-congestion-off", "sm-process-away", "sm-files-problem"}},
+		{file(filepath.Dir(none), none), []string{"sm-congestion-unknown", "sm-files-away"}},
+	} {
+		on(append(slices.Clone(attached), c.want...), Config{}, func(d *doctor) {
+			d.managers = c.managers
+			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, fabric, 1)
+		})
+	}
+	server := ufmtest.New()
+	url, _ := server.Start(t)
+	site := newUFMSite(t)
+	away := subnetManagers{"lab": {UFM: &smfile.UFM{URL: url, TokenFile: write(t, "token", "another\n")}}}
+	lab := []store.FabricSource{{Name: "lab"}}
+	on([]string{"sm-ufm-right"}, Config{}, func(d *doctor) { d.managers = site.ports.managers; d.subnetManagers(ctx, lab) })
+	on([]string{"sm-ufm-away"}, Config{}, func(d *doctor) { d.managers = away; d.subnetManagers(ctx, lab) })
+	on([]string{"sm-no-fabric"}, Config{}, func(d *doctor) { d.managers = file(fine, none); d.subnetManagers(ctx, nil) })
+	on([]string{"sm-files-closed"}, Config{}, func(d *doctor) {
+		d.writable("lab", file(fine, filepath.Join(filepath.Dir(none), "none", "p"))["lab"].OpenSM)
+	})
 }
 
 // twoHosts is a small fabric file.

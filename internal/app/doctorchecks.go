@@ -118,6 +118,7 @@ func (d *doctor) store(ctx context.Context) {
 	if err != nil {
 		return
 	}
+	d.subnetManagers(ctx, n.Fabrics)
 	for _, f := range n.Fabrics {
 		d.fabric(ctx, f, key)
 	}

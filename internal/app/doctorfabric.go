@@ -97,6 +97,9 @@ func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Trans
 		d.note("keys", f.Name, statusOK, "cc-key-none")
 	}
 	d.manager(ctx, f.Name, c, port.MasterSMLID)
+	if m := d.managers[f.Name]; m != nil && m.OpenSM != nil && port.MasterSMLID != 0 {
+		d.files(ctx, f.Name, m.OpenSM, c)
+	}
 }
 
 // manager says who manages the subnet, and whether it writes congestion control too. That cannot be read over the
@@ -117,11 +120,15 @@ func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, li
 		}
 		d.note("sm", fabric, statusOK, state, "guid", info.GUID, "lid", lid, "state", info.State, "priority", info.Priority)
 	}
-	switch on, known := opensmCongestionControl(d.opensm); {
+	path := d.opensm
+	if m := d.managers[fabric]; m != nil && m.OpenSM != nil {
+		path = m.OpenSM.Options
+	}
+	switch on, known := opensmCongestionControl(path); {
 	case known && on:
-		d.note("sm", fabric, statusFail, "sm-congestion-on", "path", d.opensm)
+		d.note("sm", fabric, statusFail, "sm-congestion-on", "path", path)
 	case known:
-		d.note("sm", fabric, statusOK, "sm-congestion-off", "path", d.opensm)
+		d.note("sm", fabric, statusOK, "sm-congestion-off", "path", path)
 	default:
 		d.note("sm", fabric, statusSkip, "sm-congestion-unknown")
 	}

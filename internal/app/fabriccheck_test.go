@@ -207,7 +207,7 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 			table := mad.SLToVLTable{0, 1, 1, 3}
 			f.set(f.node("spine1"), mad.AttrSLToVLTable, mad.SLToVLModifier(1, 2), &table)
 			return []string{"--tenants", f.file("t.yaml", twoTenants)}
-		}, []string{"warning sl-folded: SL 1 (ml) and SL 2 (web) share lane 1 at 1 port: spine1/P2"}, 0},
+		}, []string{"info sl-folded: SL 1 (ml) and SL 2 (web) share lane 1 at 1 port: spine1/P2"}, 0},
 		{"a lane without a turn", func(f *faulty) []string {
 			var none mad.VLArbitration
 			low := none

@@ -77,14 +77,7 @@ func (a *app) printProblems(ps []osmfile.Problem) error {
 		case p.Final:
 			grade = "opensm.final"
 		}
-		where := ""
-		switch {
-		case p.File != "" && p.Line > 0:
-			where = fmt.Sprintf("%s:%d: ", p.File, p.Line)
-		case p.File != "":
-			where = p.File + ": "
-		}
-		if _, err := fmt.Fprintf(a.stdout, "%s %s\n  %s%s\n  -> %s\n", a.t(grade), p.Code, where, p.Text, p.Remedy); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%s %s\n  %s\n  -> %s\n", a.t(grade), p.Code, problemText(p), p.Remedy); err != nil {
 			return err
 		}
 	}

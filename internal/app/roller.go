@@ -31,6 +31,7 @@ type ports struct {
 	// subnet manager's business, and ports only verifies.
 	partitions map[string]func(ident.PKey, ident.SL) int
 	managers   subnetManagers // that are ours to tell
+	watch      smWatch        // what happens to them
 	work       workOptions    // how the manager works rollouts
 	// congested is told what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
@@ -145,6 +146,7 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 			Differences: differences(o.Differences), Error: o.Error,
 		}
 	}
+	p.watchManager(ctx, t.Fabric.Name, s, reports)
 	return reports, nil
 }
 

@@ -78,7 +78,7 @@ func planOptions(o *smfile.OpenSM) opensm.PlanOptions {
 func openSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
 	cfg := opensm.Config{
 		Options: o.Options, Partitions: o.Partitions, Policy: o.Policy,
-		Settings: osmfile.Settings{LeaveOptions: o.LeaveOptions, LeavePolicy: o.LeavePolicy, EvenLanes: !o.LeaveLanes, StopCC: o.StopCC},
+		Settings: osmfile.Settings{LeaveOptions: o.LeaveOptions, LeavePolicy: o.LeavePolicy, OneLane: !o.LeaveLanes, StopCC: o.StopCC},
 	}
 	var reload opensm.Reloader = opensm.PIDFile{Path: o.PIDFile}
 	if o.Unit != "" {
@@ -131,6 +131,11 @@ func (p *ports) placer(t control.Target, c mad.Transport) (reconcile.Placer, err
 	return osmPlacer{&opensm.Placer{
 		Manager: m, Fabric: t.Topology, Force: codes,
 		Options: planOptions(f.OpenSM),
+		Done: func(r opensm.Report) {
+			if r.Changed {
+				p.watch.wrote(t.Fabric.Name)
+			}
+		},
 	}}, err
 }
 
@@ -153,7 +158,7 @@ const (
 	shownWidth = 120
 )
 
-// withDifference adds to a refusal the lines that would have been written.
+// withDifference adds to a refusal what would have been written.
 func withDifference(err error) error {
 	var refused *opensm.RefusedError
 	if !errors.As(err, &refused) || len(refused.Differences) == 0 {
@@ -162,21 +167,50 @@ func withDifference(err error) error {
 	var shown []string
 	more := 0
 	for _, d := range refused.Differences {
-		for line := range strings.Lines(d) {
-			switch line = strings.TrimSpace(line); {
-			case strings.HasPrefix(line, "---"), !strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "-"):
+		path, lines := changedLines(d)
+		for i, line := range lines {
+			switch {
 			case len(shown) == shownLines:
 				more++
+			case i == 0:
+				shown = append(shown, path+": "+line)
 			default:
-				shown = append(shown, fmt.Sprintf("%.*s", shownWidth, strings.TrimPrefix(line, "++")))
+				shown = append(shown, line)
 			}
 		}
+	}
+	if len(shown) == 0 {
+		return err
 	}
 	text := strings.Join(shown, " | ")
 	if more > 0 {
 		text += fmt.Sprintf(" | and %d lines more", more)
 	}
-	return fmt.Errorf("%w; forced by its code it would write %s", err, text)
+	return fmt.Errorf("%w; it would have written %s", err, text)
+}
+
+// changedLines are the lines of a difference of one file that are not comments, and only went or only came.
+func changedLines(difference string) (path string, out []string) {
+	var lines []string
+	marks := map[string]string{}
+	for line := range strings.Lines(difference) {
+		line = strings.TrimRight(line, "\n")
+		if after, ok := strings.CutPrefix(line, "+++ "); ok {
+			path = after
+			continue
+		}
+		if strings.HasPrefix(line, "--- ") || line == "" || line[0] != '+' && line[0] != '-' || strings.HasPrefix(line[1:], "#") {
+			continue
+		}
+		lines = append(lines, line)
+		marks[line[1:]] += line[:1]
+	}
+	for _, line := range lines {
+		if m := marks[line[1:]]; !strings.Contains(m, "+") || !strings.Contains(m, "-") {
+			out = append(out, fmt.Sprintf("%.*s", shownWidth, line))
+		}
+	}
+	return path, out
 }
 
 // ufmPlacer places by UFM, and asks its subnet manager whether it hands out what was placed.

@@ -121,5 +121,5 @@ func (s *Service) settleRepair(d *DeviceRecord, x *RolloutDevice, ro Rollout, p 
 		d.Watch, turns = d.Watch.RepairFailed(now, p.rules())
 		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
 	}
-	return s.turnEvents(ro.Fabric, d, turns, now)
+	return s.turnEvents(ro.Fabric, d, turns, "", now)
 }

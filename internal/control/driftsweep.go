@@ -224,7 +224,7 @@ func (s *Service) noteReport(d *DeviceRecord, x *DeviceReport, w sweep, now time
 	}
 	var turns []reconcile.Turn
 	d.Watch, turns = d.Watch.Read(reading, now, w.policy.rules())
-	return s.turnEvents(w.fabric, d, turns, now)
+	return s.turnEvents(w.fabric, d, turns, x.Cause, now)
 }
 
 // tellTurns adds events of devices. That a device is left alone, or no longer, is a decision, and goes to the audit log.
@@ -242,14 +242,17 @@ func (s *Service) tellTurns(ctx context.Context, r Repos, events []Event) error 
 	return nil
 }
 
-// turnEvents are the events of what changed about a device.
-func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.Turn, now time.Time) []Event {
+// turnEvents are the events of what changed about a device; cause is why it drifted, when that is known.
+func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.Turn, cause string, now time.Time) []Event {
 	var out []Event
 	for _, t := range turns {
-		message := ""
+		message, about := "", map[string]any{"device": d.Device.ID.String(), "reading": d.Watch.Reading, "differences": len(d.Differences), "error": d.Error}
 		switch t {
 		case reconcile.TurnDrifted:
 			message = d.Device.Name + " is not as wanted any more: " + firstDifference(d.Differences)
+			if cause != "" {
+				message, about["cause"] = message+"; "+cause, cause
+			}
 		case reconcile.TurnInSync:
 			message = d.Device.Name + " is as wanted again"
 		case reconcile.TurnLost:
@@ -261,7 +264,7 @@ func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.T
 		case reconcile.TurnReleased:
 			message = d.Device.Name + " was as wanted for long enough and is released from quarantine"
 		}
-		data, err := json.Marshal(map[string]any{"device": d.Device.ID.String(), "reading": d.Watch.Reading, "differences": len(d.Differences), "error": d.Error})
+		data, err := json.Marshal(about)
 		if err != nil {
 			data = nil // words and a number always encode
 		}

@@ -189,6 +189,7 @@ type DeviceReport struct {
 	Observed    *driver.Settings
 	Differences []Difference
 	Error       string
+	Cause       string // why it differs, as far as that is known: a clause
 }
 
 // Difference is one field that is not as desired, named as in policy.Reason.

@@ -17,7 +17,7 @@ func newScratch(links int) scratch {
 // something. What it lays out, and so what it finds, depends on these flows and links alone. at is
 // left as it was.
 func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
-	e := &engine{p: p, flows: flows, first: make([]int32, len(flows)+1), most: make([]float64, len(flows))}
+	e := &engine{p: p, flows: flows, first: make([]int32, len(flows)+1), most: make([]float64, len(flows)), still: max(still, p.Precision)}
 	hops := 0
 	for _, f := range flows {
 		hops += int(p.First[f+1] - p.First[f])

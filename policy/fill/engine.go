@@ -61,6 +61,7 @@ type engine struct {
 	schedule schedule
 	recorder *recorder // writes down what happens; nil does not
 	rest     float64   // relative movement that counts as rest
+	still    float64   // what rest is in the last phase
 	held     []int32   // links that moved by less
 	work     int       // members of visited links
 	settling int       // work that it took until all links were settled; 0 before
@@ -99,18 +100,18 @@ func damping(visits int32) float64 {
 }
 
 // finer is the movement that counts as rest in the phase after one.
-func finer(rest float64) float64 {
+func (e *engine) finer(rest float64) float64 {
 	if rest > settled {
 		return rest / 10
 	}
-	return max(still, rest/100)
+	return max(e.still, rest/100)
 }
 
 // run visits links until all are at rest, first roughly, then ever more finely, a phase each.
 // budget bounds the members of visited links.
 func (e *engine) run(budget int) {
 	e.start()
-	for e.rest = roughest; ; e.rest = finer(e.rest) {
+	for e.rest = roughest; ; e.rest = e.finer(e.rest) {
 		for e.schedule.n > 0 && e.work < budget {
 			l := e.schedule.take()
 			e.visit(l)
@@ -120,7 +121,7 @@ func (e *engine) run(budget int) {
 			e.fit()
 			return
 		}
-		if e.rest <= still {
+		if e.rest <= e.still {
 			return
 		}
 		if e.settling == 0 && e.rest <= settled {
@@ -212,7 +213,11 @@ func (e *engine) weigh(l int32) ([]member, []float64) {
 	e.work += len(ms)
 	u, out := e.u[:len(ms)], e.out[:len(ms)]
 	for i := range ms {
-		u[i] = min(lk.capacity, e.elsewhere(&ms[i]))
+		x := e.elsewhere(&ms[i])
+		if x > lk.capacity {
+			x = lk.capacity
+		}
+		u[i] = x
 	}
 	e.divide(lk, st, u, out)
 	again, held := e.moderate(ms, out, damping(st.visits))
@@ -251,7 +256,7 @@ func (e *engine) moderate(ms []member, out []float64, part float64) (again, held
 	for i := range ms {
 		was, now := e.limits[ms[i].hop], out[i]
 		if d := now - was; d <= float64(e.rest*now) && d >= -float64(e.rest*now) {
-			held = held || d > float64(still*now) || d < -float64(still*now)
+			held = held || d > float64(e.still*now) || d < -float64(e.still*now)
 			out[i] = was
 		} else if part < 1 && !math.IsInf(was, 1) {
 			out[i] = was + float64(part*(now-was))

@@ -2,12 +2,12 @@ package fill
 
 // event is something that happened to a link.
 type event struct {
-	at     moment
-	spare  float64 // of the link, after it
-	link   int32
-	offers int32 // of a visit: where the link's offers begin among those of its log
-	kind   eventKind
-	held   bool // of a visit: the link is held
+	at    moment
+	spare float64 // of the link, after it
+	// where is the link in a recorder, and in the record of a link the place of a visit's offers.
+	where int32
+	kind  eventKind
+	held  bool // of a visit: the link is held
 }
 
 type eventKind uint8
@@ -36,17 +36,17 @@ func (r *recorder) visited(now moment, l int32, st *state, offers []float64) {
 		r.blocks = append(r.blocks, make([]float64, 0, max(blockSize, len(offers))))
 		last++
 	}
-	r.events = append(r.events, event{at: now, link: l, kind: wasVisited, spare: st.spare, held: st.held})
+	r.events = append(r.events, event{at: now, where: l, kind: wasVisited, spare: st.spare, held: st.held})
 	r.blocks[last] = append(r.blocks[last], offers...)
 	r.kept += len(offers)
 }
 
 func (r *recorder) queued(now moment, l int32, spare float64) {
-	r.events = append(r.events, event{at: now, link: l, kind: wasQueued, spare: spare})
+	r.events = append(r.events, event{at: now, where: l, kind: wasQueued, spare: spare})
 }
 
 func (r *recorder) spared(now moment, l int32, spare float64) {
-	r.events = append(r.events, event{at: now, link: l, kind: wasSpared, spare: spare})
+	r.events = append(r.events, event{at: now, where: l, kind: wasSpared, spare: spare})
 }
 
 // each calls do for what was recorded, in the order in which it happened, with the offers of visits.
@@ -58,7 +58,7 @@ func (r *recorder) each(links []link, do func(ev *event, offers []float64)) {
 			do(ev, nil)
 			continue
 		}
-		n := int(links[ev.link].last - links[ev.link].first)
+		n := int(links[ev.where].last - links[ev.where].first)
 		if at+n > len(r.blocks[block]) {
 			block, at = block+1, 0
 		}
@@ -93,8 +93,8 @@ func (r *recorder) history(links []link) *history {
 	h := &history{of: make([]record, len(links)), kept: r.kept}
 	count, offered := make([]int32, len(links)), make([]int32, len(links))
 	r.each(links, func(ev *event, offers []float64) {
-		count[ev.link]++
-		offered[ev.link] += int32(len(offers))
+		count[ev.where]++
+		offered[ev.where] += int32(len(offers))
 	})
 	events, offers := make([]event, len(r.events)), make([]float64, r.kept)
 	for l := range h.of {
@@ -108,10 +108,10 @@ func (r *recorder) history(links []link) *history {
 
 // add appends an event of a link, with the offers of a visit.
 func (h *history) add(ev *event, offers []float64) {
-	rec := &h.of[ev.link]
-	e := *ev
-	e.offers = int32(len(rec.offers))
-	rec.events, rec.offers = append(rec.events, e), append(rec.offers, offers...)
+	rec := &h.of[ev.where]
+	rec.events = append(rec.events, *ev)
+	rec.events[len(rec.events)-1].where = int32(len(rec.offers))
+	rec.offers = append(rec.offers, offers...)
 }
 
 // cut drops what happened to a link from one of its events on.
@@ -119,17 +119,17 @@ func (h *history) cut(l, from int32) {
 	rec := &h.of[l]
 	for i := from; int(i) < len(rec.events); i++ {
 		if ev := &rec.events[i]; ev.kind == wasVisited {
-			h.kept -= len(rec.offers) - int(ev.offers)
-			rec.offers = rec.offers[:ev.offers]
+			h.kept -= len(rec.offers) - int(ev.where)
+			rec.offers = rec.offers[:ev.where]
 			break
 		}
 	}
 	rec.events = rec.events[:from]
 }
 
-// offersOf lists what a link with so many members offered them since a visit.
-func (h *history) offersOf(visit *event, members int) []float64 {
-	return h.of[visit.link].offers[visit.offers : int(visit.offers)+members]
+// offersOf lists what a link with so many members offered them since one of its visits.
+func (h *history) offersOf(l int32, visit *event, members int) []float64 {
+	return h.of[l].offers[visit.where : int(visit.where)+members]
 }
 
 // before finds the state of a link just before a moment, its last visit, nil when there was none, and which of its

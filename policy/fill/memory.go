@@ -12,9 +12,9 @@ type memory struct {
 	r *replay
 }
 
-// mostKept bounds the offers that a history keeps, and patience is the part of the work of a way from nothing, in
-// hundredths, after which to follow that way again is given up.
-const mostKept, patience = 8_000_000, 45
+// mostKept bounds the offers that a history keeps. To follow it again is given up after patience hundredths of the work of a way from
+// nothing, and not begun when more than hopeless hundredths of the flows have other values.
+const mostKept, patience, hopeless = 8_000_000, 45, 60
 
 // remember keeps the way an engine has gone; nil when it kept no history, or a history too long or without an end.
 func remember(e *engine) *memory {
@@ -35,14 +35,16 @@ func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed
 	if e.assume(p, flows, links); len(flows)+len(links) == 0 {
 		return 0, true
 	}
+	most := e.work * patience / 100
+	if s.Eager {
+		most = math.MaxInt
+	} else if len(flows)*100 > len(e.flows)*hopeless {
+		return 0, false
+	}
 	if m.r == nil {
 		m.r = newReplay(e, m.h)
 	}
 	m.r.begin()
-	most := e.work * patience / 100
-	if s.Eager {
-		most = math.MaxInt
-	}
 	if ok = m.r.run(flows, links, most, s.budget(e)); ok {
 		computed = len(m.r.lives)
 		m.r.write(sol)
@@ -155,7 +157,7 @@ func (e *engine) refresh(l *link) {
 // laidOutLike reports whether a problem has the links, flows, ways, owners and queue pairs of another, and orders links
 // alike, so that only weights, demands and bounds can differ, and capacities where others order the links.
 func (p *Problem) laidOutLike(q *Problem) bool {
-	return p.flat() == q.flat() && (p.Floor == nil) == (q.Floor == nil) && (p.Sends == nil) == (q.Sends == nil) &&
+	return p.flat() == q.flat() && p.Precision == q.Precision && (p.Floor == nil) == (q.Floor == nil) && (p.Sends == nil) == (q.Sends == nil) &&
 		len(p.Capacity) == len(q.Capacity) && equal(p.nominal(), q.nominal()) && (p.Nominal == nil) == (q.Nominal == nil) &&
 		equal(p.First, q.First) && equal(p.Hops, q.Hops) && equal(p.Tenant, q.Tenant) && equal(p.Class, q.Class) &&
 		equal(p.Sends, q.Sends) && equal(p.count(), q.count()) && (p.flat() || equal(p.Units, q.Units))

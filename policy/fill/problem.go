@@ -34,6 +34,9 @@ type Problem struct {
 	Nominal []float64 // by link, above 0
 	Count   []float64 // by flow, above 0; flat only
 
+	// Precision is the relative movement of a rate up to which it is taken to be at rest, at most 1e-4. 0 is the finest there is, 1e-12.
+	Precision float64
+
 	Demand  []float64 // by flow, bit/s; 0 is greedy; optional
 	Ceiling []float64 // by flow: bit/s that it cannot go above; 0 is none; optional
 
@@ -105,6 +108,9 @@ func (p *Problem) check(known bool) error {
 		if s.have != s.want && (s.must || s.have != 0) {
 			return fmt.Errorf("%w: %s has %d entries, want %d", ErrProblem, s.name, s.have, s.want)
 		}
+	}
+	if !(p.Precision >= 0 && p.Precision <= settled) {
+		return fmt.Errorf("%w: Precision is %g, want 0 to %g", ErrProblem, p.Precision, settled)
 	}
 	if known {
 		return p.checkValues()

@@ -29,6 +29,7 @@ type replay struct {
 	touched []int32   // links that are watched or followed
 	live    []bool    // by flow: its values differ, or it crosses a followed link
 	lives   []int32   // these flows
+	heard   []int32   // by live flow: how many of its links are watched
 	waking  []int32   // scratch: links to follow
 	work    int       // members of visits of followed links, less those they had in the history
 	spent   int       // members of visits of followed links
@@ -40,7 +41,7 @@ type replay struct {
 func newReplay(e *engine, h *history) *replay {
 	return &replay{
 		e: e, h: h, then: make([]float64, len(e.hops)), role: make([]role, len(e.links)),
-		next: make([]int32, len(e.links)), from: make([]int32, len(e.links)), live: make([]bool, len(e.flows)),
+		next: make([]int32, len(e.links)), from: make([]int32, len(e.links)), live: make([]bool, len(e.flows)), heard: make([]int32, len(e.flows)),
 		end: motion{make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))},
 	}
 }
@@ -77,7 +78,7 @@ func (r *replay) over() {
 		r.role[l] = away
 	}
 	for _, f := range r.lives {
-		r.live[f] = false
+		r.live[f], r.heard[f] = false, 0
 	}
 	clear(e.schedule.set)
 	e.schedule.n, e.held = 0, e.held[:0]
@@ -96,7 +97,7 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 	for _, l := range links {
 		r.follow(l)
 	}
-	for e.rest = roughest; ; e.rest = finer(e.rest) {
+	for e.rest = roughest; ; e.rest = e.finer(e.rest) {
 		for {
 			now, visit, recall := r.moment()
 			if !visit && !recall {
@@ -106,7 +107,7 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 				return false
 			}
 		}
-		if e.rest <= still {
+		if e.rest <= e.still {
 			return e.work+r.work < budget
 		}
 		if !hasSettled && e.rest <= settled {
@@ -145,7 +146,7 @@ func (r *replay) step(now moment, visit, recall bool) {
 	lk := &e.links[l]
 	ms := e.members[lk.first:lk.last]
 	if recall {
-		then = r.h.offersOf(&r.h.of[l].events[r.next[l]], len(ms))
+		then = r.h.offersOf(l, &r.h.of[l].events[r.next[l]], len(ms))
 		r.alarm.pop()
 		r.watch(l, r.next[l]+1)
 	}
@@ -160,14 +161,14 @@ func (r *replay) step(now moment, visit, recall bool) {
 		e.schedule.now = now
 	}
 	if r.role[l] == watched {
-		r.wake(ms, then, then)
+		r.wake(ms, then, then, e.limits)
 		e.publish(ms, then)
 		return
 	}
 	if recall {
 		r.work -= len(ms)
 	}
-	r.wake(ms, out, then)
+	r.wake(ms, out, then, r.then)
 	if visit {
 		e.publish(ms, out)
 		r.news.visited(now, l, &e.states[l], out)
@@ -178,24 +179,24 @@ func (r *replay) step(now moment, visit, recall bool) {
 }
 
 // wake follows the watched links that see another rate than in the history once a link offers its members out, where
-// in the history it offered them then. nil is as before.
-func (r *replay) wake(ms []member, out, then []float64) {
+// in the history it offered them then. nil is as before; before has, by hop, what the link offered in the history so far.
+func (r *replay) wake(ms []member, out, then, before []float64) {
 	e := r.e
 	r.waking = r.waking[:0]
 	for i := range ms {
 		m := &ms[i]
-		if !r.live[m.flow] {
+		if r.heard[m.flow] == 0 {
 			continue
 		}
-		was := e.limits[m.hop]
-		x, y := was, r.was(m.hop)
+		was, wasThen := e.limits[m.hop], before[m.hop]
+		x, y := was, wasThen
 		if out != nil {
 			x = out[i]
 		}
 		if then != nil {
 			y = then[i]
 		}
-		if x != was || y != r.was(m.hop) {
+		if x != was || y != wasThen {
 			r.differ(m, x, y)
 		}
 	}
@@ -252,7 +253,11 @@ func (r *replay) follow(l int32) {
 	for k := lk.first; k < lk.last; k++ {
 		m := &e.members[k]
 		r.then[m.hop] = e.limits[m.hop]
-		r.enliven(m.flow)
+		if r.live[m.flow] {
+			r.heard[m.flow]--
+		} else {
+			r.enliven(m.flow)
+		}
 	}
 }
 
@@ -264,7 +269,9 @@ func (r *replay) enliven(f int32) {
 	r.live[f] = true
 	r.lives = append(r.lives, f)
 	for _, l := range r.e.hops[r.e.first[f]:r.e.first[f+1]] {
-		r.sync(l)
+		if r.sync(l); r.role[l] == watched {
+			r.heard[f]++
+		}
 	}
 	r.e.compare(f)
 }
@@ -284,7 +291,7 @@ func (r *replay) sync(l int32) {
 			e.limits[ms[i].hop] = math.Inf(1)
 		}
 	} else {
-		for i, x := range r.h.offersOf(last, len(ms)) {
+		for i, x := range r.h.offersOf(l, last, len(ms)) {
 			e.limits[ms[i].hop] = x
 		}
 	}

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -66,8 +67,8 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 					if flat && seed%2 == 1 {
 						p.Floor = make([]float64, p.flows())
 					}
-					if seed == 2 { // links keep their order whatever they carry
-						p.Nominal = slices.Clone(p.Capacity)
+					if seed == 2 { // links keep their order whatever they carry, and rates are wanted roughly
+						p.Nominal, p.Precision = slices.Clone(p.Capacity), 1e-8
 					}
 					d, s, p0 := 77+seed, Solver{Eager: true}, p
 					for step := range 25 {
@@ -223,6 +224,34 @@ func TestTheOrderOfLinksDoesNotChangeWhatIsFair(t *testing.T) {
 			if math.Abs(r-want.Rates[f]) > 1e-9*want.Rates[f] {
 				t.Fatalf("seed %d: flow %d has %g, in another order %g", seed, f, want.Rates[f], r)
 			}
+		}
+	}
+}
+
+func TestRatesAreAsPreciseAsWanted(t *testing.T) {
+	t.Parallel()
+	for seed := range dice(10) {
+		p := treeProblem(fatTree{8}, 128, 8+int(seed), 1280, compact, seed%2 == 0)
+		p.Sends, p.Sending = nil, nil // with them there can be several fair sharings
+		q := *p
+		q.Precision = 1e-8
+		want, err := Solve(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Solve(&q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for f, r := range got.Rates {
+			if math.Abs(r-want.Rates[f]) > 1e-6*want.Rates[f] {
+				t.Fatalf("seed %d: flow %d has %.12g at a precision of 1e-8, else %.12g", seed, f, r, want.Rates[f])
+			}
+		}
+	}
+	for _, wrong := range []float64{-1, 1, math.NaN()} {
+		if _, err := Solve(&Problem{Precision: wrong}); !errors.Is(err, ErrProblem) {
+			t.Errorf("precision %g: error %v, want ErrProblem", wrong, err)
 		}
 	}
 }

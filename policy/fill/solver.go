@@ -232,7 +232,7 @@ func (p *Problem) gather(use []bool, sets disjoint.Sets) ([]part, []int32) {
 
 // like finds the part of the last problem that has the same contents.
 func (s *Solver) like(p *Problem, pt *part, use []bool) *part {
-	if s.problem == nil || s.problem.flat() != p.flat() {
+	if s.problem == nil || s.problem.flat() != p.flat() || s.problem.Precision != p.Precision {
 		return nil
 	}
 	f := pt.flows[0]

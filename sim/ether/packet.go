@@ -87,12 +87,11 @@ func (p *pool) put(i int32) {
 // manyPackets is from how many packets on they are brought closer: so many fill 128 KB.
 const manyPackets = 2048
 
-// prefetch brings a packet closer whose turn is next, or none, unless all are near.
-func (p *pool) prefetch(i int32) {
-	if p.size > manyPackets && i != none {
-		sim.Prefetch(p.at(i))
-	}
-}
+// far reports whether a packet whose turn is next, or none, is to be brought closer.
+func (p *pool) far(i int32) bool { return p.size > manyPackets && i != none }
+
+// prefetch brings a packet closer.
+func (p *pool) prefetch(i int32) { sim.Prefetch(p.at(i)) }
 
 // list is a queue of packets, linked by next.
 type list struct{ head, tail int32 }

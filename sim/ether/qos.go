@@ -200,14 +200,6 @@ func (n *Network) classOf(host int32, code, cls uint8) uint8 {
 	return cls
 }
 
-// replyClass returns the class of a host's answer to a data packet.
-func (n *Network) replyClass(host int32, k *packet) uint8 {
-	if len(n.maps) == 0 {
-		return k.cls
-	}
-	return n.classOf(host, n.info(k.flow).code, k.cls)
-}
-
 // sort gives a packet that a switch takes in by a port with a map its class there.
 func (n *Network) sort(p *port, k *packet) {
 	if k.flow == none {

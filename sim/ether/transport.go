@@ -118,7 +118,9 @@ func (n *Network) acknowledge(hi int32, f *flow, pk int32, kind uint8) {
 	k.load = uint16(f.packets) | uint16(f.marked)<<8
 	k.flag &^= flagMarked | flagCapable
 	k.dom = n.hosts[hi].domain
-	k.cls = n.replyClass(hi, k)
+	if len(n.maps) > 0 {
+		k.cls = n.classOf(hi, n.info(k.flow).code, k.cls)
+	}
 	f.packets, f.marked = 0, 0
 	n.reply(hi, pk)
 }

@@ -219,7 +219,7 @@ func TestFaultyFabrics(t *testing.T) {
 			for in := range b.at("leaf1", 4).Lanes {
 				b.at("leaf1", 4).Lanes[in].VL[2] = 1
 			}
-		}, check.CodeSLFolded, check.Warning, "SL 1 (ml) and SL 2 (web) share lane 1 at 1 port: leaf1/P4", nil},
+		}, check.CodeSLFolded, check.Info, "SL 1 (ml) and SL 2 (web) share lane 1 at 1 port: leaf1/P4", nil},
 		{"a lane without a weight", func(b *bed) {
 			b.tenants()
 			b.at("host-005", 1).ArbLow[2].Weight = 0

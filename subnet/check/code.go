@@ -122,7 +122,7 @@ var kinds = map[Code]kind{
 	CodeCreditLoop:        {Error, "Use a routing engine that cannot deadlock on this cabling: up-down, fat-tree, or one that puts paths on different lanes."},
 
 	CodeSLDropped:      {Error, "Map the SL to a data lane on these ports (sl2vl in the subnet manager's options)."},
-	CodeSLFolded:       {Warning, "Map the SLs to different lanes; else a burst of one tenant holds up the other until congestion control has reacted."},
+	CodeSLFolded:       {Info, "Nothing, where congestion control shares the lane by weight: tenants must meet on one to see the same marks. Lanes of their own would keep bursts apart, and divide a link by arbitration instead."},
 	CodeVLNotOperating: {Error, "Map the SL to a lane that is in operation, or raise the number of lanes (max_vls)."},
 	CodeVLNoWeight:     {Error, "Give the lane a weight in the arbitration tables: it gets no turn while another lane has something to send."},
 	CodeVLStarved:      {Warning, "Set a limit (high_limit below 255): lanes of the low-priority table wait as long as high-priority ones have something to send."},

@@ -43,7 +43,7 @@ func TestApplyWritesReloadsAndProves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("-", "-", "qos-ulps\n default : 9\nend-qos-ulps\n")
-		m := manager(t, s, Config{Settings: osmfile.Settings{EvenLanes: true}})
+		m := manager(t, s, Config{Settings: osmfile.Settings{OneLane: true}})
 		pre, err := m.Diff(t.Context(), wish(3), PhaseFinish)
 		if err != nil || len(pre.Differences) != 3 || len(pre.Problems) != 0 {
 			t.Fatalf("preview %+v, %v", pre, err)
@@ -126,7 +126,7 @@ func TestARefusalTouchesNothing(t *testing.T) {
 			t.Error("a file was touched")
 		}
 		r, err = m.Apply(t.Context(), wish(3), ApplyOptions{Force: []osmfile.Code{osmfile.CodeCCOn, osmfile.CodeNotMaster}})
-		if err != nil || len(r.Problems) != 2 {
+		if err != nil || len(r.Problems) != 3 || r.Problems[2].Code != osmfile.CodeLanesApart {
 			t.Errorf("by force: %v, %+v", err, r)
 		}
 		if _, err = m.Apply(t.Context(), wish(3), ApplyOptions{Phase: "later"}); err == nil || !strings.Contains(err.Error(), `phase "later": want prepare or finish`) {

@@ -50,7 +50,7 @@ func TestAPlansPlacementsArePartitions(t *testing.T) {
 	// Two service levels in one partition are what OpenSM cannot do; composing says so.
 	plan.Placements[3].SL = 4
 	d, _ = FromPlan(plan, f, PlanOptions{AllMembers: true})
-	got := osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{EvenLanes: true}).Problems
+	got := osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{OneLane: true}).Problems
 	if len(got) != 1 || got[0].Code != osmfile.CodeTwoSLs || !d.Partitions[0].All {
 		t.Errorf("problems %v", got)
 	}

@@ -94,8 +94,8 @@ func byKey(a, b Partition) int { return cmp.Compare(a.PKey, b.PKey) }
 
 func (f partitionForm) partition(key string) (Partition, error) {
 	k, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(key), "0x"), 16, 16)
-	if err != nil {
-		return Partition{}, errors.New("want a hexadecimal P_Key")
+	if err != nil || ident.PKey(k).Base() == 0 {
+		return Partition{}, errors.New("want a hexadecimal P_Key, 0x1 to 0x7fff without the membership bit")
 	}
 	p := Partition{PKey: ident.PKey(k).Base(), IPoIB: f.IPoIB, qos: f.QoS}
 	if f.QoS != nil {
@@ -105,7 +105,7 @@ func (f partitionForm) partition(key string) (Partition, error) {
 	}
 	for _, g := range f.GUIDs {
 		guid, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(g.GUID), "0x"), 16, 64)
-		if err != nil {
+		if err != nil || guid == 0 {
 			return Partition{}, fmt.Errorf("member %.30q: want a port GUID", g.GUID)
 		}
 		if g.Membership != "full" && g.Membership != "limited" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,7 +160,7 @@ func coldLab(t *testing.T) *lab {
 func TestTenantsGetTheirServiceLevelsFromOpenSM(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
-	o := l.manage(1, "", nil, sm.Config{Settings: osmfile.Settings{EvenLanes: true}}).start("SUBNET UP")
+	o := l.manage(1, "", nil, sm.Config{Settings: osmfile.Settings{OneLane: true}}).start("SUBNET UP")
 	want := goldAndSilver()
 	for i := range 20 { // ports that are not there, so that the members take several lines
 		want.Partitions[1].Members = append(want.Partitions[1].Members, osmfile.Member{PortGUID: ident.GUID(0x200 + i)})
@@ -315,8 +316,8 @@ func TestAHandEditIsRefusedWithTheDifference(t *testing.T) {
 	o.hasSL(1, 4, 0x8001, 2)
 }
 
-// With qos TRUE OpenSM serves lane 0 before all others, on every port; that is told, and mended where it may be.
-func TestOpenSMsOwnTablesServeLaneZeroFirst(t *testing.T) {
+// With qos TRUE OpenSM gives each service level a lane and serves lane 0 before all others, on every port; both is told.
+func TestOpenSMsOwnTablesOfLanesAreTold(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
 	o := l.manage(1, "qos TRUE\n", nil, sm.Config{}).start("SUBNET UP")
@@ -325,11 +326,11 @@ func TestOpenSMsOwnTablesServeLaneZeroFirst(t *testing.T) {
 		return high
 	}
 	r := o.apply(goldAndSilver(), sm.ApplyOptions{})
-	if n := len(r.Problems); n != 2 || r.Problems[0].Code != osmfile.CodeFirst {
+	if n := len(r.Problems); n != 3 || r.Problems[0].Code != osmfile.CodeLanesApart || r.Problems[1].Code != osmfile.CodeFirst {
 		t.Errorf("problems %v", r.Problems)
 	}
 	wantMatch(t, vlarb(), `WEIGHT: \|0x4 \|0x0 \|`)
-	o.write("opensm.conf", o.read("opensm.conf")+"qos_vlarb_high 0:0\nqos_vlarb_low 0:4,1:4,2:4,3:4,4:4,5:4,6:4,7:4\n")
+	o.write("opensm.conf", o.read("opensm.conf")+"qos_vlarb_high 0:0\nqos_vlarb_low 0:4,1:4,2:4,3:4,4:4,5:4,6:4,7:4\nqos_sl2vl 0,1,1,1,1,1,1,1,0,0,0,0,0,0,0,0\n")
 	next := goldAndSilver()
 	next.Partitions[0].SL = 5
 	if r = o.apply(next, sm.ApplyOptions{}); len(r.Problems) != 0 {
@@ -339,6 +340,29 @@ func TestOpenSMsOwnTablesServeLaneZeroFirst(t *testing.T) {
 	if err := eventually(func() bool { return !strings.Contains(vlarb(), "|0x4 |") }); err != nil {
 		t.Errorf("%v:\n%s", err, vlarb())
 	}
+}
+
+// On the lane that Fairlane writes tenants meet, at adapters and at switches, instead of each on one of its own.
+func TestTenantsMeetOnOneLane(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "qos TRUE\n", nil, sm.Config{Settings: osmfile.Settings{OneLane: true}}).start("SUBNET UP")
+	shared := regexp.MustCompile(`(?m)\|( 0\|){16}$`)
+	wait := func(want bool) {
+		t.Helper()
+		for _, at := range [][]string{{l.lid(2)}, {l.lid(0), "1"}} {
+			lanes := func() string { return l.run(host(3), "smpquery", append([]string{"sl2vl"}, at...)...) }
+			// Lanes are set after the paths are known.
+			if err := eventually(func() bool { return shared.MatchString(lanes()) == want }); err != nil {
+				t.Errorf("all service levels on one lane at LID %s: want %t, %v:\n%s", at, want, err, lanes())
+			}
+		}
+	}
+	wait(false)
+	if r := o.apply(goldAndSilver(), sm.ApplyOptions{}); len(r.Problems) != 0 {
+		t.Errorf("problems %v", r.Problems)
+	}
+	wait(true)
 }
 
 func TestLanesOfAPlanReachTheAdapters(t *testing.T) {

@@ -17,10 +17,10 @@ func BenchmarkCompose2000Tenants(b *testing.B) {
 		}
 		d.Partitions = append(d.Partitions, p)
 	}
-	cur := Compose(files("qos TRUE\n", "-", "qos-ulps\n default : 0\nend-qos-ulps\n"), d, Settings{EvenLanes: true}).Next
+	cur := Compose(files("qos TRUE\n", "-", "qos-ulps\n default : 0\nend-qos-ulps\n"), d, Settings{OneLane: true}).Next
 	b.ReportAllocs()
 	for b.Loop() {
-		if c := Compose(cur, Prepare(cur, d), Settings{EvenLanes: true}); len(c.Problems) > 0 || c.Next != cur {
+		if c := Compose(cur, Prepare(cur, d), Settings{OneLane: true}); len(c.Problems) > 0 || c.Next != cur {
 			b.Fatal(c.Problems)
 		}
 	}

@@ -100,6 +100,9 @@ func (c *composer) checkLanes(o Options) {
 		}
 		high, low := o.turns(kind, true), o.turns(kind, false)
 		c.checkFirst(o, kind, m, high)
+		if kind == SwitchPort {
+			c.checkApart(o, m)
+		}
 		for _, p := range c.want.Partitions {
 			if p.SL >= ident.NumSLs {
 				continue
@@ -119,6 +122,26 @@ func (c *composer) checkLanes(o Options) {
 	}
 }
 
+// checkApart looks for tenants that do not share a lane of switches, and so not its marks.
+func (c *composer) checkApart(o Options, m [ident.NumSLs]ident.VL) {
+	ps := slices.DeleteFunc(slices.Clone(c.want.Partitions), func(p Partition) bool { return p.SL >= ident.NumSLs || m[p.SL] == ident.ManagementVL })
+	for _, p := range ps {
+		if a, b := m[ps[0].SL], m[p.SL]; a != b {
+			line, own := o.Line(SwitchPort.prefix()+"sl2vl"), ""
+			if line == 0 {
+				line = o.Line(AllPorts.prefix() + "sl2vl")
+			}
+			if line == 0 {
+				own = ", as OpenSM has it unless told otherwise"
+			}
+			c.problem(CodeLanesApart, c.next.Options.Path, line, "put the service levels of tenants on one lane of switches (qos_swe_sl2vl), or let Fairlane",
+				"tenants %s and %s are on VLs %d and %d of switches%s: a switch marks each lane for itself, so that they share a link as the arbitration tables say and not by weight",
+				ps[0].Tenant, p.Tenant, a, b, own).Warning = true
+			return
+		}
+	}
+}
+
 // checkFirst looks for a lane that goes before those of tenants.
 func (c *composer) checkFirst(o Options, kind PortKind, m [ident.NumSLs]ident.VL, high [ident.NumVLs]int) {
 	waits := slices.ContainsFunc(c.want.Partitions, func(p Partition) bool { return p.SL < ident.NumSLs && high[m[p.SL]] == 0 })
@@ -133,7 +156,7 @@ func (c *composer) checkFirst(o Options, kind PortKind, m [ident.NumSLs]ident.VL
 	if line == 0 {
 		own = ", as OpenSM has it unless told otherwise"
 	}
-	even := evenLanes()
+	even := oneLane()
 	c.problem(CodeFirst, c.next.Options.Path, line, fmt.Sprintf("write qos_vlarb_high %s and qos_vlarb_low %s, or let Fairlane", weights(even.High), weights(even.Low)),
 		"VL %d is in the high-priority table of %s%s: what uses it goes before the tenants whose lanes are not", first, kindName(kind), own).Warning = true
 }

@@ -28,9 +28,10 @@ type Settings struct {
 	LeaveOptions bool
 	// LeavePolicy: an existing QoS policy is only looked at.
 	LeavePolicy bool
-	// EvenLanes: where the options have no arbitration tables, write some that serve all lanes in turn. OpenSM's own serve
-	// lane 0, where unmanaged traffic is, before all others.
-	EvenLanes bool
+	// OneLane: where the options have no tables of lanes, write some that put all service levels on one lane. A switch marks by
+	// lane, so only tenants that share a lane see the same marks, of which congestion control makes shares by weight;
+	// OpenSM's own tables give each service level a lane, which divide a link evenly, and serve lane 0 before all others.
+	OneLane bool
 	// StopCC: write congestion_control FALSE where the options say TRUE, instead of a problem.
 	StopCC bool
 }
@@ -174,9 +175,8 @@ func (c *composer) options() {
 		return
 	}
 	rest := ReadOptions(b.Before + b.After)
-	if c.set.EvenLanes && c.needsQoS() && !slices.ContainsFunc(c.want.Lanes, func(l Lanes) bool { return l.Kind == AllPorts }) &&
-		rest.Line(AllPorts.prefix()+"vlarb_high")+rest.Line(AllPorts.prefix()+"vlarb_low") == 0 {
-		c.want.Lanes = append([]Lanes{evenLanes()}, c.want.Lanes...)
+	if c.set.OneLane && c.needsQoS() && !slices.ContainsFunc(c.want.Lanes, func(l Lanes) bool { return l.Kind == AllPorts }) && !rest.hasLanes() {
+		c.want.Lanes = append([]Lanes{oneLane()}, c.want.Lanes...)
 	}
 	var want [][2]string
 	for _, o := range c.want.also {

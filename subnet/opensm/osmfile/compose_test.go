@@ -1,6 +1,7 @@
 package osmfile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -95,21 +96,54 @@ func TestOptionsThatTheFileHasAreNotRepeated(t *testing.T) {
 	}
 }
 
-// OpenSM's own tables serve lane 0 before all others; even ones are written only where the operator has none.
-func TestLanesAreServedInTurnWhereAskedFor(t *testing.T) {
+// OpenSM's own tables give each service level a lane and serve lane 0 before all others; one lane for all is written only where the
+// operator has no tables.
+func TestTenantsShareALaneWhereAskedFor(t *testing.T) {
 	t.Parallel()
 	own := Compose(files("qos TRUE\n", "-", "-"), gold(), Settings{}).Problems
 	if len(own) != 2 || own[0].Text != "VL 0 is in the high-priority table of channel adapters, as OpenSM has it unless told otherwise: what uses it goes before the tenants whose lanes are not" {
 		t.Errorf("problems %v", own)
 	}
-	c := Compose(files("-", "-", "-"), gold(), Settings{EvenLanes: true})
-	want := headOptions + "qos TRUE\nqos_vlarb_high 0:0\nqos_vlarb_low 0:4,1:4,2:4,3:4,4:4,5:4,6:4,7:4,8:4,9:4,10:4,11:4,12:4,13:4,14:4\n"
+	c := Compose(files("-", "-", "-"), gold(), Settings{OneLane: true})
+	want := headOptions + "qos TRUE\nqos_vlarb_high 0:0\nqos_vlarb_low 0:4,1:4,2:4,3:4,4:4,5:4,6:4,7:4,8:4,9:4,10:4,11:4,12:4,13:4,14:4\n" +
+		"qos_sl2vl 0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n"
 	if got := body(t, c.Next.Options); got != want || len(c.Problems) > 0 {
 		t.Errorf("options %q, problems %v", got, c.Problems)
 	}
-	c = Compose(files("qos_vlarb_high 0:4\n", "-", "-"), gold(), Settings{EvenLanes: true})
-	if got := body(t, c.Next.Options); got != headOptions+"qos TRUE\n" || len(c.Problems) != 2 || c.Problems[0].Code != CodeFirst {
+	c = Compose(files("qos_vlarb_high 0:4\n", "-", "-"), gold(), Settings{OneLane: true})
+	if got := body(t, c.Next.Options); got != headOptions+"qos TRUE\n" || c.Problems[0].Code != CodeFirst {
 		t.Errorf("options %q, problems %v", got, c.Problems)
+	}
+	for _, own := range []string{"qos_ca_sl2vl 0,1,2,3,4,5,6,7,0,1,2,3,4,5,6,7\n", "qos_swe_vlarb_low 0:1,1:1,2:1\n"} {
+		c = Compose(files(own, "-", "-"), gold(), Settings{OneLane: true})
+		if got := body(t, c.Next.Options); got != headOptions+"qos TRUE\n" {
+			t.Errorf("beside %q: options %q", own, got)
+		}
+	}
+}
+
+func TestTenantsOnSeveralLanesOfSwitchesAreToldThatMarksDiffer(t *testing.T) {
+	t.Parallel()
+	d := gold()
+	d.Partitions = append(d.Partitions, Partition{Tenant: "silver", PKey: 2, SL: 3, Members: []Member{{0x11, true}}})
+	apart := func(options string) string {
+		for _, p := range Compose(files(options, "-", "-"), d, Settings{}).Problems {
+			if p.Code == CodeLanesApart {
+				return fmt.Sprintf("%d %t %s", p.Line, p.Warning, p.Text[:strings.Index(p.Text, ":")])
+			}
+		}
+		return ""
+	}
+	const one, three = "0,0,1,1,0,0,0,0,0,0,0,0,0,0,0,0", "0,0,1,3,0,0,0,0,0,0,0,0,0,0,0,0"
+	for options, want := range map[string]string{
+		"qos TRUE\n":                          "0 true tenants gold and silver are on VLs 2 and 3 of switches, as OpenSM has it unless told otherwise",
+		"qos TRUE\nqos_sl2vl " + three + "\n": "2 true tenants gold and silver are on VLs 1 and 3 of switches",
+		"qos TRUE\nqos_sl2vl " + three + "\nqos_swe_sl2vl " + one + "\n": "",
+		"qos TRUE\nqos_sl2vl " + one + "\nqos_ca_sl2vl " + three + "\n":  "", // adapters mark nothing
+	} {
+		if got := apart(options); got != want {
+			t.Errorf("%q: %q, want %q", options, got, want)
+		}
 	}
 }
 
@@ -268,7 +302,7 @@ func TestComposingIsIdempotentAndLeavesTheRestAlone(t *testing.T) {
 				d.Partitions = append(d.Partitions, p)
 			}
 		}
-		set := Settings{LeaveOptions: rapid.Bool().Draw(t, "leave options"), LeavePolicy: rapid.Bool().Draw(t, "leave policy"), StopCC: rapid.Bool().Draw(t, "stop"), EvenLanes: rapid.Bool().Draw(t, "even")}
+		set := Settings{LeaveOptions: rapid.Bool().Draw(t, "leave options"), LeavePolicy: rapid.Bool().Draw(t, "leave policy"), StopCC: rapid.Bool().Draw(t, "stop"), OneLane: rapid.Bool().Draw(t, "even")}
 		first := Compose(cur, d, set)
 		second := Compose(first.Next, d, set)
 		if diff := cmp.Diff(first, second); diff != "" {
@@ -327,8 +361,8 @@ func TestAKeptPartitionIsNotWritten(t *testing.T) {
 	t.Parallel()
 	d := gold()
 	d.Partitions = append(d.Partitions, Partition{Tenant: "rest", PKey: 0x7fff, Kept: true, Members: []Member{{0x11, true}}})
-	c := Compose(files("qos TRUE\n", "Default=0x7fff:ALL=full;\n", "-"), d, Settings{})
-	if len(others(c.Problems)) > 0 || strings.Contains(c.Next.Partitions.Data, "rest") {
+	c := Compose(files("qos TRUE\n", "Default=0x7fff:ALL=full;\n", "-"), d, Settings{OneLane: true})
+	if len(c.Problems) > 0 || strings.Contains(c.Next.Partitions.Data, "rest") {
 		t.Errorf("problems %v, file\n%s", c.Problems, c.Next.Partitions.Data)
 	}
 }

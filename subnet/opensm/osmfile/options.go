@@ -331,9 +331,21 @@ func (o Options) turns(k PortKind, high bool) (sum [ident.NumVLs]int) {
 // ownWeight is what OpenSM gives a lane in its own tables.
 const ownWeight = 4
 
-// evenLanes are tables that serve all lanes in turn, for all kinds of ports.
-func evenLanes() Lanes {
-	l := Lanes{High: []VLWeight{{}}}
+// hasLanes reports whether there are tables of lanes for ports of any kind but routers'.
+func (o Options) hasLanes() bool {
+	for _, k := range []PortKind{AllPorts, AdapterPort, SwitchPort} {
+		for _, key := range []string{"vlarb_high", "vlarb_low", "sl2vl"} {
+			if o.Line(k.prefix()+key) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// oneLane puts all service levels on lane 0 of ports of all kinds, and serves all lanes in turn.
+func oneLane() Lanes {
+	l := Lanes{High: []VLWeight{{}}, SL2VL: &[ident.NumSLs]ident.VL{}}
 	for vl := range ident.MaxDataVL + 1 {
 		l.Low = append(l.Low, VLWeight{vl, ownWeight})
 	}

@@ -29,6 +29,7 @@ const (
 	CodePath             Code = "file-not-in-force"            // OpenSM reads another file
 	CodeSLDropped        Code = "sl-dropped"                   // SL2VL maps the SL to VL 15
 	CodeNoTurn           Code = "vl-without-turn"              // the arbitration tables never serve the VL
+	CodeLanesApart       Code = "lanes-apart"                  // tenants do not meet at one marking queue
 	CodeFirst            Code = "vl-goes-first"                // a lane goes before those of tenants
 	CodeRouting          Code = "routing-chooses-sl"           // the routing engine needs the SLs itself
 	CodeNoPartition      Code = "tenant-without-partition"     // a tenant needs an SL and has no P_Key
@@ -44,7 +45,7 @@ const (
 // Codes lists all codes, in the order of their names.
 func Codes() []Code {
 	return []Code{
-		CodeCCOn, CodeEdited, CodePath, CodeLanesDiffer, CodeLanes, CodeLineTooLong, CodeMarkers, CodeNoDefault, CodeNotMaster,
+		CodeCCOn, CodeEdited, CodePath, CodeLanesApart, CodeLanesDiffer, CodeLanes, CodeLineTooLong, CodeMarkers, CodeNoDefault, CodeNotMaster,
 		CodeUnreadable, CodeOverridden, CodeTwoSLs, CodeNoMembers, CodePKeyConflict, CodePKeyUnnumbered, CodePolicyDefault,
 		CodePolicyLinesFirst, CodePolicyRule, CodePolicyNoDefault, CodeQoSOff, CodeRouting, CodeSLDropped, CodeSLOutOfRange, CodeNoPartition,
 		CodeTooLarge, CodeFirst, CodeNoTurn,
