@@ -1,5 +1,7 @@
 package policy
 
+import "slices"
+
 // What the prediction of an InfiniBand plan may be off by, relative: fitted to packet simulations of random cases
 // (see docs/compiler.md), of which 95 in 100 lie within the sum.
 const (
@@ -13,28 +15,31 @@ const (
 
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
 func (s *settings) bounds() []float64 {
-	m := s.m
+	m, l := s.m, s.m.lay()
 	full := m.fullLinks(s.target)
 	turns := s.tenantsTakingTurns()
+	anyTurns := slices.Contains(turns, true)
 	meets := make([]bool, len(m.caps)) // full links that such a tenant crosses
 	links := make([]int, len(m.tenants))
 	qps := make([]float64, len(m.tenants))
-	for i := range m.flows {
-		f := &m.flows[i]
+	for i, t := range l.tenant {
 		n := 0
-		for _, d := range f.links {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
 			if full[d] {
 				n++
-				meets[d] = meets[d] || turns[f.tenant]
+				meets[d] = meets[d] || turns[t]
 			}
 		}
-		links[f.tenant] = max(links[f.tenant], n)
-		qps[f.tenant] += f.qps
+		links[t] = max(links[t], n)
+		qps[t] += l.qps[i]
 	}
 	near := make([]bool, len(m.tenants))
-	for i := range m.flows {
-		for _, d := range m.flows[i].links {
-			near[m.flows[i].tenant] = near[m.flows[i].tenant] || meets[d]
+	for i, t := range l.tenant {
+		if !anyTurns {
+			break
+		}
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			near[t] = near[t] || meets[d]
 		}
 	}
 	out := make([]float64, len(m.tenants))
@@ -52,10 +57,10 @@ func (s *settings) bounds() []float64 {
 
 // fullLinks are the link directions that the entitlements nearly fill.
 func (m *model) fullLinks(target *allocation) []bool {
-	load := make([]float64, len(m.caps))
-	for i := range m.flows {
-		for _, d := range m.flows[i].links {
-			load[d] += target.rates[i]
+	load, l := make([]float64, len(m.caps)), m.lay()
+	for i, r := range target.rates {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			load[d] += r
 		}
 	}
 	full := make([]bool, len(m.caps))
@@ -74,19 +79,20 @@ func (s *settings) tenantsTakingTurns() []bool {
 	for d := range only {
 		only[d] = none
 	}
-	for i := range m.flows {
-		switch d := m.flows[i].links[0]; only[d] {
+	l := m.lay()
+	for i, t := range l.tenant {
+		switch d := l.hops[l.first[i]]; only[d] {
 		case none:
-			only[d] = m.flows[i].tenant
-		case m.flows[i].tenant, many:
+			only[d] = t
+		case t, many:
 		default:
 			only[d] = many
 		}
 	}
 	out := make([]bool, len(m.tenants))
-	for i := range m.flows {
-		if d := m.flows[i].links[0]; only[d] == many && s.target.limiting[d] {
-			out[m.flows[i].tenant] = true
+	for i, t := range l.tenant {
+		if d := l.hops[l.first[i]]; only[d] == many && s.target.limiting[d] {
+			out[t] = true
 		}
 	}
 	return out

@@ -39,6 +39,16 @@ type digests struct {
 
 	ports   []digest
 	senders []digest
+
+	head []byte // to write the rest of a plan in
+}
+
+// next are digests to be filled for the plan after that of d, which may be nil and is not hashed again.
+func (d *digests) next() *digests {
+	if d == nil {
+		return &digests{}
+	}
+	return &digests{head: d.head}
 }
 
 // Hash returns the plan's name: the SHA-256, in lower-case hexadecimal, of its canonical form. The plan
@@ -62,7 +72,7 @@ func (p *Plan) hash(d *digests) string {
 		head.WRCC = &rest
 		parts = append(parts, d.ports, d.senders)
 	}
-	var e encoder
+	e := encoder{d.head[:0]}
 	e.value(reflect.ValueOf(&head).Elem())
 	for _, part := range parts {
 		e.uint(uint64(len(part)))
@@ -70,6 +80,7 @@ func (p *Plan) hash(d *digests) string {
 			e.b = append(e.b, part[i][:]...)
 		}
 	}
+	d.head = e.b
 	sum := sha256.Sum256(e.b)
 	return hex.EncodeToString(sum[:])
 }
@@ -158,11 +169,19 @@ func (e *encoder) value(v reflect.Value) {
 			e.string(x.Name)
 			return
 		case *LinkTenant:
-			e.string(x.Tenant)
-			e.int(int64(x.QPs))
-			e.int(int64(x.Entitled))
-			e.int(int64(x.Predicted))
-			e.float(x.Bound)
+			e.tenant(x)
+			return
+		case *LinkShare:
+			e.uint(uint64(x.Port.Node))
+			e.uint(uint64(x.Port.Port))
+			e.uint(uint64(x.Peer.Node))
+			e.uint(uint64(x.Peer.Port))
+			e.string(x.Name)
+			e.int(int64(x.Capacity))
+			e.uint(uint64(len(x.Tenants)))
+			for i := range x.Tenants {
+				e.tenant(&x.Tenants[i])
+			}
 			return
 		case *Placement:
 			e.string(x.Tenant)
@@ -217,6 +236,14 @@ func (e *encoder) reason(r *Reason) {
 	for _, s := range [...]string{r.Field, r.Value, r.Unit, r.Range, r.Tenant, r.Rule, r.Formula, r.Clamped} {
 		e.string(s)
 	}
+}
+
+func (e *encoder) tenant(t *LinkTenant) {
+	e.string(t.Tenant)
+	e.int(int64(t.QPs))
+	e.int(int64(t.Entitled))
+	e.int(int64(t.Predicted))
+	e.float(t.Bound)
 }
 
 func (e *encoder) settings(c *ibcc.CASettings) {

@@ -1,10 +1,18 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"fairlane/tenants"
+)
 
 // unenforced reports the tenants that are predicted to get more on a link than their cap, with why that is and what
 // helps, on planes whose settings bound no rate.
 func (m *model) unenforced(predicted *allocation, why, fix string) []Finding {
+	if !slices.ContainsFunc(m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
+		return nil
+	}
 	var out []Finding
 	links := make([]float64, len(m.caps)) // of the tenant at hand
 	for t, flows := range m.flowsByTenant() {

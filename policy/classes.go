@@ -18,6 +18,9 @@ func (m *model) classShares(target, predicted *allocation) []ClassShare {
 			out = append(out, ClassShare{Tenant: m.tenants[t].Name, Class: c.Name, Weight: c.Weight})
 		}
 	}
+	if len(out) == 0 {
+		return nil
+	}
 	entitled, expected, qps := make([]float64, len(out)), make([]float64, len(out)), make([]float64, len(out))
 	for i := range m.flows {
 		f := &m.flows[i]

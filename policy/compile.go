@@ -316,6 +316,9 @@ func (s *settings) eachOf(st *setting) float64 {
 }
 
 func (s *settings) groupFindings(g *group) []Finding {
+	if g.miss <= maxQuantisation && g.marking <= sparseMarking && g.settle <= maxConvergence {
+		return nil
+	}
 	var tenants []int32
 	for _, k := range g.settings {
 		tenants = append(tenants, s.all[k].tenants...)
@@ -334,7 +337,7 @@ func (s *settings) groupFindings(g *group) []Finding {
 		out = append(out, add(CodeTimerQuantised, fmt.Sprintf("the shortest timers round to whole 1.024 us with up to %.1f %% error, at one mark in %d packets", float64(g.miss*100), g.marking),
 			"take one CCTI per queue pair (QP mode) and open more queue pairs for the fastest tenants: slower ones have longer timers"))
 	}
-	if g.marking > 64 {
+	if g.marking > sparseMarking {
 		out = append(out, add(CodeMarkingSparse, fmt.Sprintf("only one packet in %d is marked, because timers would be too coarse otherwise: shares need %s to settle", g.marking, seconds(g.settle)),
 			"take one CCTI per queue pair (QP mode) and open more queue pairs for the fastest tenants, or bring the weights nearer each other: slower queue pairs have longer timers, so that more packets can be marked"))
 	}
@@ -348,20 +351,24 @@ func (s *settings) groupFindings(g *group) []Finding {
 // shareFindings reports where the prediction misses the target.
 func (m *model) shareFindings(p *Plan) []Finding {
 	var out []Finding
+	missed := missedParts(p)
 	for _, t := range p.Tenants {
 		if t.PredictedError > 0.05 {
 			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: m.missed(p, t.Tenant),
 				Message: fmt.Sprintf("tenant %s is entitled to %s and predicted to get %s", t.Tenant, t.Entitled, t.Predicted),
 				Fix:     seeOthers})
-		} else if parts := missedParts(p, t.Tenant); len(parts) > 0 {
+		} else if parts := missed[t.Tenant]; len(parts) > 0 {
 			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: m.missed(p, t.Tenant),
 				Message: fmt.Sprintf("tenant %s is predicted to get its share in all, but not of each part: %s", t.Tenant, strings.Join(bounded(parts), "; ")),
 				Fix:     seeOthers})
 		}
 	}
 	for _, l := range p.Links {
+		if !slices.ContainsFunc(l.Tenants, misses) {
+			continue
+		}
 		ref, _ := m.fabric.PortByID(l.Port)
-		if m.fabric.Nodes[ref.Node].Kind != subnet.KindCA || !slices.ContainsFunc(l.Tenants, misses) {
+		if m.fabric.Nodes[ref.Node].Kind != subnet.KindCA {
 			continue
 		}
 		var names []string
@@ -379,21 +386,22 @@ func (m *model) shareFindings(p *Plan) []Finding {
 	return out
 }
 
-// missedParts lists the classes and the contended links of a tenant of which it is predicted to get more than 5 % off.
-func missedParts(p *Plan, tenant string) []string {
+// missedParts lists, by tenant, the classes and the contended links of which it is predicted to get more than 5 % off.
+func missedParts(p *Plan) map[string][]string {
 	off := func(predicted, entitled quantity.BitRate) bool {
 		return math.Abs(float64(predicted-entitled)) > float64(0.05*float64(entitled))+1 // the rates are whole
 	}
-	var out []string
+	out := make(map[string][]string)
 	for _, c := range p.Classes {
-		if c.Tenant == tenant && off(c.Predicted, c.Entitled) {
-			out = append(out, fmt.Sprintf("class %s %s instead of %s", c.Class, c.Predicted, c.Entitled))
+		if off(c.Predicted, c.Entitled) {
+			out[c.Tenant] = append(out[c.Tenant], fmt.Sprintf("class %s %s instead of %s", c.Class, c.Predicted, c.Entitled))
 		}
 	}
-	for _, l := range p.Links {
-		for _, t := range l.Tenants {
-			if t.Tenant == tenant && off(t.Predicted, t.Entitled) {
-				out = append(out, fmt.Sprintf("on %s %s instead of %s", l.Name, t.Predicted, t.Entitled))
+	for i := range p.Links {
+		l := &p.Links[i]
+		for k := range l.Tenants {
+			if t := &l.Tenants[k]; off(t.Predicted, t.Entitled) {
+				out[t.Tenant] = append(out[t.Tenant], fmt.Sprintf("on %s %s instead of %s", l.Name, t.Predicted, t.Entitled))
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		return nil, target.err
 	}
 	var o *outcome
-	next := Compiler{in: in, m: m, digests: &digests{}, once: c.once, eager: c.eager}
+	next := Compiler{in: in, m: m, digests: c.digests.next(), once: c.once, eager: c.eager}
 	switch m.plane {
 	case PlaneRoCE:
 		o, err = c.compileRoCE(&next, target, same)
@@ -62,14 +62,9 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	if o.predicted.err != nil {
 		return nil, o.predicted.err
 	}
-	p := &Plan{
-		Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
-		Tenants: m.tenantShares(target, o.predicted),
-		Links:   m.linkShares(target, o.predicted),
-		Classes: m.classShares(target, o.predicted),
-	}
+	p := &Plan{Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{}}
+	chance := m.writeShares(p, target, o.predicted)
 	o.write(p)
-	chance := m.byChance(target)
 	for t := range o.bounds {
 		o.bounds[t] = min(1, o.bounds[t]+chance[t])
 	}
@@ -80,6 +75,16 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	next.plan = p
 	*c = next
 	return p, nil
+}
+
+// writeShares writes who gets what, on two goroutines. It returns what of it is chance, see byChance.
+func (m *model) writeShares(p *Plan, target, predicted *allocation) (chance []float64) {
+	var work sync.WaitGroup
+	work.Go(func() { p.Links = m.linkShares(target, predicted) })
+	p.Tenants, p.Classes = m.tenantShares(target, predicted), m.classShares(target, predicted)
+	chance = m.byChance(target)
+	work.Wait()
+	return chance
 }
 
 // compileIB compiles the levers of InfiniBand. same says that flows and attachments are those of c.

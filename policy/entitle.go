@@ -157,8 +157,8 @@ func (m *model) target(a *allocation) *Target {
 func (m *model) linkShares(target, predicted *allocation) []LinkShare {
 	l := m.parts()
 	entitled, expected := make([]float64, len(l.carries)), make([]float64, len(l.carries))
-	for i := range m.flows {
-		e, x := target.rates[i], predicted.rates[i]
+	for i, e := range target.rates {
+		x := predicted.rates[i]
 		for _, k := range l.partOf[l.first[i]:l.first[i+1]] {
 			entitled[k] += e
 			expected[k] += x

@@ -13,6 +13,7 @@ import (
 const (
 	loadLow, loadTarget, loadHigh = 500, 650, 800 // mark load, thousandths
 	defaultMarking                = 32            // packets per mark
+	sparseMarking                 = 64            // packets per mark up to which no finding says so
 	maxConvergence                = 0.150         // seconds
 	maxQuantisation               = 0.01          // relative error of a rounded timer
 	steadyQuantisation            = 0.0025        // below this the load may stay at its target
@@ -39,13 +40,18 @@ type group struct {
 func (s *settings) connect() {
 	n := int32(len(s.all))
 	sets := disjoint.New(int(n) + len(s.m.caps)) // settings, then link directions: each set is known by its first setting
-	for i := range s.m.flows {
-		if s.all[s.ofFlow[i]].kind != settingContended {
+	l := s.m.lay()
+	marking := make([]bool, len(s.m.caps))
+	for d, on := range s.target.limiting {
+		marking[d] = on && !l.sends[d]
+	}
+	for i, k := range s.ofFlow {
+		if s.marks[i] == 0 || s.all[k].kind != settingContended {
 			continue
 		}
-		for _, d := range s.m.flows[i].links {
-			if s.target.limiting[d] && s.m.marks(d) {
-				sets.Join(s.ofFlow[i], n+d)
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			if marking[d] {
+				sets.Join(k, n+d)
 			}
 		}
 	}
@@ -65,8 +71,11 @@ func (s *settings) connect() {
 		s.all[i].group = at[r]
 		s.groups[at[r]].settings = append(s.groups[at[r]].settings, i)
 	}
-	for d, on := range s.target.limiting {
-		if r := sets.Find(n + int32(d)); on && s.m.marks(int32(d)) && r < n && at[r] >= 0 {
+	for d, on := range marking {
+		if !on {
+			continue
+		}
+		if r := sets.Find(n + int32(d)); r < n && at[r] >= 0 {
 			s.groups[at[r]].links = append(s.groups[at[r]].links, int32(d))
 		}
 	}

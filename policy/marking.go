@@ -74,11 +74,11 @@ func (m *model) flowTrips() []float64 {
 // seconds; 0 for the others.
 func (s *settings) roundTrips() []float64 {
 	out := make([]float64, len(s.m.caps))
-	trips := s.m.flowTrips()
-	for i := range s.m.flows {
-		for _, d := range s.m.flows[i].links {
+	l := s.m.lay()
+	for i, trip := range s.m.flowTrips() {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
 			if s.target.limiting[d] {
-				out[d] = max(out[d], trips[i])
+				out[d] = max(out[d], trip)
 			}
 		}
 	}

@@ -90,9 +90,8 @@ func (m *model) shareByWeight(w shareWeights) *allocation {
 // flowWeights is the aggressiveness of each flow, all its queue pairs together.
 func (s *settings) flowWeights() []float64 {
 	w := make([]float64, len(s.m.flows))
-	for i := range s.m.flows {
+	for i, n := range s.m.lay().qps {
 		st := &s.all[s.ofFlow[i]]
-		n := s.m.flows[i].qps
 		if s.ports[st.port].perSL {
 			n /= st.qps
 		}
@@ -120,11 +119,11 @@ func (m *model) tenantShares(target, predicted *allocation) []TenantShare {
 	for i := range m.tenants {
 		out[i].Tenant, out[i].Weight = m.tenants[i].Name, m.tenants[i].Weight
 	}
-	for i := range m.flows {
-		t := m.flows[i].tenant
+	l := m.lay()
+	for i, t := range l.tenant {
 		entitled[t] += target.rates[i]
 		expected[t] += predicted.rates[i]
-		qps[t] += m.flows[i].qps
+		qps[t] += l.qps[i]
 	}
 	for t := range out {
 		out[t].QPs, out[t].Entitled, out[t].Predicted = whole(qps[t]), rate(entitled[t]), rate(expected[t])

@@ -22,9 +22,18 @@ func (m *model) since(target, before *allocation) again {
 			a.moved[d] = true
 		}
 	}
+	l := m.lay()
 	for i := range a.flows {
-		a.flows[i] = target.rates[i] != before.rates[i] || target.bottleneck[i] != before.bottleneck[i] || target.limits[i] != before.limits[i] ||
-			a.moved != nil && slices.ContainsFunc(m.flows[i].links, func(d int32) bool { return a.moved[d] })
+		a.flows[i] = target.rates[i] != before.rates[i] || target.bottleneck[i] != before.bottleneck[i] || target.limits[i] != before.limits[i]
+		if a.flows[i] || a.moved == nil {
+			continue
+		}
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			if a.moved[d] {
+				a.flows[i] = true
+				break
+			}
+		}
 	}
 	return a
 }

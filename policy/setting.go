@@ -124,10 +124,11 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 // settingsLike is newSettings for the flows and service levels of prev, which it changes nothing of: ports all of
 // whose flows are entitled to what they were, by the same links, keep what was computed for them.
 func (m *model) settingsLike(prev *settings, target *allocation) *settings {
+	a := m.since(target, prev.target)
 	s := &settings{m: m, target: target, place: prev.place, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
-		ofFlow: prev.ofFlow, marks: m.marksOf(target), prev: prev, fresh: make([]bool, len(prev.ports))}
-	for i := range m.flows {
-		if target.rates[i] != prev.target.rates[i] || target.bottleneck[i] != prev.target.bottleneck[i] || s.capLimits(int32(i)) != prev.capLimits(int32(i)) || s.limitsMoved(int32(i)) {
+		ofFlow: prev.ofFlow, marks: m.marksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports))}
+	for i, anew := range a.flows {
+		if anew {
 			s.fresh[s.all[s.ofFlow[i]].port] = true
 		}
 	}
@@ -156,17 +157,6 @@ func (m *model) settingsLike(prev *settings, target *allocation) *settings {
 	return s
 }
 
-// limitsMoved reports whether a flow crosses a link that limits somebody now and did not before, or the other
-// way about.
-func (s *settings) limitsMoved(f int32) bool {
-	for _, d := range s.m.flows[f].links {
-		if s.target.limiting[d] != s.prev.target.limiting[d] {
-			return true
-		}
-	}
-	return false
-}
-
 // weightMoved reports whether a tenant of a setting has another weight than before.
 func (s *settings) weightMoved(k int32) bool {
 	return slices.ContainsFunc(s.all[k].tenants, func(t int32) bool { return s.m.tenants[t].Weight != s.prev.m.tenants[t].Weight })
@@ -176,15 +166,17 @@ func (s *settings) weightMoved(k int32) bool {
 func (m *model) marksOf(target *allocation) []int32 {
 	marking := make([]bool, len(m.caps))
 	for d, on := range target.limiting {
-		marking[d] = on && m.marks(int32(d))
+		marking[d] = on && !m.lay().sends[d]
 	}
-	out := make([]int32, len(m.flows))
-	for i := range m.flows {
-		for _, d := range m.flows[i].links {
+	out, l := make([]int32, len(m.flows)), m.lay()
+	for i := range out {
+		n := int32(0)
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
 			if marking[d] {
-				out[i]++
+				n++
 			}
 		}
+		out[i] = n
 	}
 	return out
 }

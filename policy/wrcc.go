@@ -91,7 +91,9 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 	}
 	o.findings = slices.Concat(s.findings, s.uncapped(o.predicted))
 	o.write = func(p *Plan) { p.WRCC = plan }
-	s.prev = nil
+	if s.lay.of, s.of = s.of, nil; s.prev != nil {
+		s.lay.ports, s.prev = s.prev.ports, nil
+	}
 	return o, nil
 }
 

@@ -135,9 +135,16 @@ func (s *wrccSettings) measureDomains() {
 		s.lay.domains, s.lay.home = s.domains, s.home
 	}
 	s.domains, s.home = slices.Clone(s.lay.domains), s.lay.home
+	if s.lay.paces == nil {
+		s.lay.paces = make([][]pace, len(s.domains))
+	}
+	for i := range s.domains {
+		s.domains[i].paces = s.lay.paces[i][:0]
+	}
 	s.findPaces()
 	for i := range s.domains {
 		d := &s.domains[i]
+		s.lay.paces[i] = d.paces
 		if d.limit(); s.prev != nil && s.prev.domains[i].react == d.react {
 			*d = s.prev.domains[i]
 		} else {

@@ -20,6 +20,10 @@ type wrccLayout struct {
 	names   []string     // of these ports
 	home    []int32      // by node: its data centre, into domains
 	domains []wrccDomain // nil until they are measured
+	// What compilations of the past have left to write in.
+	paces [][]pace // by domain
+	ports []wrccEgress
+	of    []egress
 }
 
 // idleSender is a class of an attached tenant that has no flows at a port.

@@ -35,7 +35,9 @@ type egress struct {
 func (s *wrccSettings) setPorts() error {
 	all := egress{flows: true, least: math.Inf(1)}
 	s.gather(&all)
-	s.ports = make([]wrccEgress, len(s.lay.egress))
+	if s.ports, s.lay.ports = s.lay.ports, nil; s.ports == nil {
+		s.ports = make([]wrccEgress, len(s.lay.egress))
+	}
 	for i, d := range s.lay.egress {
 		o := &s.of[d]
 		if !o.flows {
@@ -77,7 +79,11 @@ func (s *wrccSettings) gather(all *egress) {
 // demand or their cap, a largest fair rate of one unit holds each at its weight, and takes nothing
 // from anybody.
 func (s *wrccSettings) holdCaps() {
-	s.of = make([]egress, len(s.m.caps))
+	if s.of, s.lay.of = s.lay.of, nil; s.of == nil {
+		s.of = make([]egress, len(s.m.caps))
+	} else {
+		clear(s.of)
+	}
 	if !slices.Contains(s.limits, byCap) {
 		return
 	}

@@ -130,6 +130,11 @@ func (d *Driver) ChangeKeys(ctx context.Context, devices []driver.Device, c KeyC
 		}
 	}
 	if err := ctx.Err(); err != nil {
+		for i := range states { // what was not asked any more has not failed
+			if errors.Is(states[i].Err, err) {
+				todo = append(todo, i)
+			}
+		}
 		return r.stop(todo, err), nil
 	}
 	if r.failed > c.Failures {
@@ -273,7 +278,7 @@ func (r *keyRun) may(ctx context.Context) error {
 // stop skips the devices at the positions.
 func (r *keyRun) stop(todo []int, why error) KeyRun {
 	for _, i := range todo {
-		r.out.Results[i].Outcome = KeySkipped
+		r.out.Results[i].Outcome, r.out.Results[i].Err = KeySkipped, nil
 	}
 	r.out.Stopped = why
 	return r.out

@@ -65,12 +65,14 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // errorText is the text of an error as people read it: one that came of Ctrl-C says so, in the user's language,
-// in place of the words of package context.
+// in place of the words of packages context and signal.
 func (a *app) errorText(ctx context.Context, err error) string {
-	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+	cause := context.Cause(ctx) // package signal's, in its own words
+	if cause == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, cause) {
 		return err.Error()
 	}
-	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), a.t("state.interrupted"))
+	interrupted := a.t("state.interrupted")
+	return strings.NewReplacer(context.Canceled.Error(), interrupted, cause.Error(), interrupted).Replace(err.Error())
 }
 
 func exitCode(err error) int {

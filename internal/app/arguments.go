@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fairlane/internal/cli"
 )
 
 // oneArg accepts exactly one argument, and names it when it is missing.
@@ -29,24 +31,7 @@ func oneArg(name string) cobra.PositionalArgs {
 
 // flagError is the error of a flag whose value cannot be read, in words instead of those of package strconv.
 func flagError(_ *cobra.Command, err error) error {
-	var number *strconv.NumError
-	if !errors.As(err, &number) {
-		return err
-	}
-	return usagef("%s: want %s", strings.TrimSuffix(err.Error(), ": "+number.Error()), wanted(number))
-}
-
-// wanted says what a strconv function reads.
-func wanted(e *strconv.NumError) string {
-	switch {
-	case strings.HasPrefix(e.Func, "ParseBool"):
-		return "true or false"
-	case strings.HasPrefix(e.Func, "ParseFloat"):
-		return "a number"
-	case errors.Is(e.Err, strconv.ErrRange):
-		return "a smaller number"
-	}
-	return "a whole number"
+	return &UsageError{cli.FlagError(err)}
 }
 
 // jsonLine is ":LINE" of what a JSON decoder refused in a text, where its error tells the place: of a text that was

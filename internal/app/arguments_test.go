@@ -55,11 +55,19 @@ func testApp(t *testing.T, lang string) *app {
 	return &app{stdout: io.Discard, stderr: io.Discard, text: text}
 }
 
+// signalError is an error that is the end of a context, as that of package signal is.
+type signalError string
+
+func (e signalError) Error() string        { return string(e) }
+func (e signalError) Is(target error) bool { return target == context.Canceled }
+
 func TestErrorTextOfAnInterruption(t *testing.T) {
 	t.Parallel()
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	cause := fmt.Errorf("bench x: %w", context.Canceled)
+	signaled, stop := context.WithCancelCause(t.Context()) // as package signal does it
+	stop(signalError("interrupt signal received"))
 	for _, c := range []struct {
 		lang string
 		ctx  context.Context
@@ -68,6 +76,9 @@ func TestErrorTextOfAnInterruption(t *testing.T) {
 	}{
 		{"en", canceled, cause, "bench x: interrupted"},
 		{"zh", canceled, cause, "bench x: 已中断"},
+		{"en", signaled, fmt.Errorf("dial: %w", context.Cause(signaled)), "dial: interrupted"},
+		{"zh", signaled, errors.Join(context.Cause(signaled), cause), "已中断\nbench x: 已中断"},
+		{"zh", signaled, errors.New("disk full"), "disk full"},
 		{"en", canceled, errors.Join(cause, errors.New("disk full")), "bench x: interrupted\ndisk full"},
 		{"en", t.Context(), cause, "bench x: context canceled"}, // somebody else's
 		{"en", canceled, errors.New("disk full"), "disk full"},

@@ -332,9 +332,12 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	for i := range run.Results {
 		r := &run.Results[i]
 		report.add(&r.Before, r.Outcome, r.Err, files)
+		if d := &report.Devices[i]; r.Err != nil {
+			d.Error = a.errorText(ctx, r.Err)
+		}
 	}
 	if run.Stopped != nil {
-		report.Stopped = run.Stopped.Error()
+		report.Stopped = a.errorText(ctx, run.Stopped)
 	}
 	if err := a.printKeys(&report, f.asJSON, false); err != nil {
 		return err

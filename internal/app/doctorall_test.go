@@ -252,6 +252,11 @@ func withManagers(t *testing.T, on onDoctor) {
 	away := subnetManagers{"lab": {UFM: &smfile.UFM{URL: url, TokenFile: write(t, "token", "another\n")}}}
 	lab := []store.FabricSource{{Name: "lab"}}
 	on([]string{"sm-ufm-right"}, Config{}, func(d *doctor) { d.managers = site.ports.managers; d.subnetManagers(ctx, lab) })
+	open := write(t, "token", "x")
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	on([]string{"key-open"}, Config{}, func(d *doctor) { d.managers = subnetManagers{"lab": {UFM: &smfile.UFM{TokenFile: open}}}; d.keys(ctx) })
 	on([]string{"sm-ufm-away"}, Config{}, func(d *doctor) { d.managers = away; d.subnetManagers(ctx, lab) })
 	on([]string{"sm-no-fabric"}, Config{}, func(d *doctor) { d.managers = file(fine, none); d.subnetManagers(ctx, nil) })
 	on([]string{"sm-files-closed"}, Config{}, func(d *doctor) {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,7 +36,13 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // keys looks at who may read the files that hold secrets.
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config
-	for _, path := range []string{c.AdminTokenFile, c.CCKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile} {
+	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile}
+	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
+		if u := d.managers[name].UFM; u != nil {
+			paths = append(paths, u.TokenFile, u.PasswordFile)
+		}
+	}
+	for _, path := range paths {
 		if path == "" {
 			continue
 		}

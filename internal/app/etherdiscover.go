@@ -84,18 +84,29 @@ func (k *keptInventory) census(ctx context.Context, progress func(asked, of int)
 	return warnings, c.answered, nil
 }
 
-// sharedIDs tells of switches that only their address tells apart: P4Runtime says nothing of who answers, but every switch
-// refuses requests that name another device_id than its own.
+// sharedIDs tells of switches that only their address tells apart, since P4Runtime says nothing of who answers, but every
+// switch refuses requests that name another device_id than its own; and of nodes that lead to one and the same switch by gNMI.
 func (k *keptInventory) sharedIDs() (warnings []string) {
 	by := map[uint64][]string{}
+	targets := map[[2]string][]string{}
 	for i := range k.fabric.Nodes {
-		if e, ok := k.devices[k.fabric.Nodes[i].GUID]; ok && e.Protocol == inventory.P4Runtime {
-			by[e.DeviceID] = append(by[e.DeviceID], k.fabric.Nodes[i].Name)
+		n := &k.fabric.Nodes[i]
+		switch e := k.devices[n.GUID]; e.Protocol {
+		case inventory.P4Runtime:
+			by[e.DeviceID] = append(by[e.DeviceID], n.Name)
+		case inventory.SONiC, inventory.OpenConfig:
+			at := [2]string{e.Address, e.Target}
+			targets[at] = append(targets[at], n.Name)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(by)) {
 		if names := by[id]; len(names) > 1 {
 			warnings = append(warnings, fmt.Sprintf("%d switches have device_id %d (%s): nothing would tell when the addresses of two of them are mistaken for each other; give each switch an id of its own", len(names), id, firstNames(names)))
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(targets), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		if names := targets[at]; len(names) > 1 {
+			warnings = append(warnings, fmt.Sprintf("%d switches are target %q at %s (%s): they are one and the same device; give each an address or a target of its own", len(names), at[1], at[0], firstNames(names)))
 		}
 	}
 	return warnings

@@ -107,3 +107,26 @@ func TestSharedDeviceIDsAreTold(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestSwitchesOfOneTargetAreTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"fabric.yaml": "version: 1\nnodes:\n  - {name: leaf-1, kind: switch, ports: 4}\n  - {name: leaf-2, kind: switch, ports: 4}\n  - {name: leaf-3, kind: switch, ports: 4}\n",
+		inventoryName: "version: 1\nfabric: fabric.yaml\ninsecure: true\nswitches: 127.0.0.1:9000\ndevices:\n" +
+			"  - {node: leaf-1, address: 127.0.0.1:9000, target: leaf-2, hostname: leaf-2}\n  - {node: leaf-3, address: 127.0.0.1:9001, target: leaf-2}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k, err := readInventory(filepath.Join(dir, inventoryName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := k.sharedIDs()
+	want := `2 switches are target "leaf-2" at 127.0.0.1:9000 (leaf-1, leaf-2): they are one and the same device; give each an address or a target of its own`
+	if !slices.Equal(got, []string{want}) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,10 +1,12 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -271,11 +273,35 @@ func (l *etherLive) write() error {
 		d.Address = l.addr
 		v.Devices = append(v.Devices, d)
 	}
-	err := writeFile(filepath.Join(l.dir, v.Fabric), func(w io.Writer) error { return topofile.WriteYAML(w, l.c.fabric) })
+	err := writeKeeping(filepath.Join(l.dir, v.Fabric), func(w io.Writer) error { return topofile.WriteYAML(w, l.c.fabric) })
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(l.dir, inventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
+	return writeKeeping(filepath.Join(l.dir, inventoryName), func(w io.Writer) error { return inventory.Write(w, v) })
+}
+
+// writeKeeping writes a file. One that was there with other contents, such as those that somebody has edited, stays beside
+// it as NAME.previous.
+func writeKeeping(path string, write func(io.Writer) error) error {
+	var want bytes.Buffer
+	if err := write(&want); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	switch former, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case bytes.Equal(former, want.Bytes()):
+		return nil
+	default:
+		if err := os.Rename(path, path+".previous"); err != nil {
+			return err
+		}
+	}
+	return writeFile(path, func(w io.Writer) error {
+		_, err := w.Write(want.Bytes())
+		return err
+	})
 }
 
 // source is where a manager finds the fabric.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -85,6 +86,9 @@ func (a *app) localShow(root *cobra.Command) {
 		format, err := cmd.Flags().GetString("output")
 		if err == nil && format == "yaml" {
 			return usagef("--output yaml: want table or json with --from")
+		}
+		if out.dot != "" && filepath.Clean(out.dot) == filepath.Clean(out.svg) {
+			return usagef("--dot and --svg: want two files, not %s for both", out.svg)
 		}
 		out.json = format == "json"
 		return a.fabricShow(cmd.Context(), f, out)

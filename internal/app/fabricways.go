@@ -33,6 +33,9 @@ func waysBetween(f *subnet.Fabric, names []string) ([]showWay, error) {
 		}
 		ends[i] = ref
 	}
+	if ends[0] == ends[1] {
+		return nil, usagef("--between: %s twice: want two ports", f.PortName(ends[0]))
+	}
 	if f.LFTs == nil {
 		return nil, usagef("--between: the fabric has no forwarding tables: want a live one, or a file that has them")
 	}

@@ -122,6 +122,9 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		return nil, usagef("%s: found ufm; want opensm", f.manager)
 	}
 	out := &opensmAt{file: file.OpenSM}
+	if err := hasOptions(file.OpenSM); err != nil {
+		return nil, &UsageError{fmt.Errorf("%s: %w", f.manager, err)}
+	}
 	if out.force, err = acceptedCodes(file.OpenSM); err != nil {
 		return nil, usagef("%s: %w", f.manager, err)
 	}

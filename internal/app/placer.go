@@ -22,7 +22,7 @@ type placer struct {
 }
 
 // Check implements reconcile.Placer: what nobody here can change must be in force already.
-func (p *placer) Check(ctx context.Context, plan *policy.Plan) error {
+func (p *placer) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	if p.set == nil {
 		return p.Verify(ctx, plan)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"net"
+	"net/netip"
 	"path/filepath"
 	"strings"
 )
@@ -33,6 +34,23 @@ func toolEnvironment(addr, host string) []string {
 		env = append(env, "SIM_HOST="+shellQuote(host))
 	}
 	return env
+}
+
+// reachable is an address of a served fabric as clients on this machine take it: one that listens at every address of the
+// machine is reached by the loopback one.
+func reachable(addr string) string {
+	scheme, rest, ok := strings.Cut(addr, ":")
+	if !ok || scheme != "udp" {
+		return addr
+	}
+	h, port, err := net.SplitHostPort(rest)
+	if err != nil {
+		return addr
+	}
+	if ip, err := netip.ParseAddr(h); err != nil || !ip.IsUnspecified() {
+		return addr
+	}
+	return "udp:" + net.JoinHostPort("127.0.0.1", port)
 }
 
 // shellQuote quotes a word for a POSIX shell when it needs it.

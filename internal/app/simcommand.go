@@ -201,8 +201,8 @@ func (a *app) printServed(l *live) {
 		host = f.Nodes[hosts[0]].Name
 	}
 	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.ready", "name", l.scenario.Name, "switches", len(f.Switches()), "hosts", len(f.Hosts()), "addr", l.server.Addr()))
-	for _, line := range toolEnvironment(l.server.Addr(), host) {
+	for _, line := range toolEnvironment(reachable(l.server.Addr()), host) {
 		_, _ = fmt.Fprintln(a.stdout, "  export "+line)
 	}
-	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.try", "addr", l.server.Addr(), "preload", preloadPath()))
+	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.try", "addr", reachable(l.server.Addr()), "preload", preloadPath()))
 }

@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -21,6 +24,11 @@ func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*etherCase, e
 	case "", policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC:
 	default:
 		return nil, usagef("plane %q: want ib, roce or wrcc", f.plane)
+	}
+	if _, err := os.Stat(what); f.tenants != "" && errors.Is(err, fs.ErrNotExist) {
+		if s, err := scenario.Load(what); err == nil {
+			return nil, usagef("--tenants: want it with a fabric file; scenario %s has tenants of its own", s.Name)
+		}
 	}
 	c, err := f.etherCase(p, what)
 	if err != nil || c == nil {

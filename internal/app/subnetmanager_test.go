@@ -2,12 +2,16 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
@@ -73,9 +77,14 @@ func newSMLab(t *testing.T) *smLab {
 			t.Error(err)
 		}
 	})
-	l.sm = ibsimtest.NewSM(t, addr, smHost, smOptions)
+	l.sm = ibsimtest.NewSM(t, addr, smHost, l.options(""))
 	l.sm.Start("SUBNET UP")
-	l.d.manager, err = openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), &ports{work: workOptions{still: true}}, func(d *control.Deps) {
+	managers, err := readSubnetManagers([]string{demoFabric + "=" + l.smFile()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &ports{managers: managers, work: workOptions{still: true}}
+	l.d.manager, err = openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, func(d *control.Deps) {
 		d.Clock = func() time.Time { return time.Now().Add(time.Duration(l.skew.Load())) }
 	})
 	if err != nil {
@@ -91,6 +100,23 @@ func newSMLab(t *testing.T) *smLab {
 	return l
 }
 
+// options are those of the first subnet manager, with others behind them.
+func (l *smLab) options(more string) string {
+	topo := l.d.live.scenario.Fabric
+	return fmt.Sprintf("guid %s\n%s%s", topo.Nodes[topo.NodesByName(smHost)[0]].Ports[1].GUID, smOptions, more)
+}
+
+// smFile writes the file that says who manages the subnet, as operators give it to the service.
+func (l *smLab) smFile() string {
+	l.t.Helper()
+	path := filepath.Join(l.t.TempDir(), "sm.yaml")
+	text := fmt.Sprintf("opensm: {options: %q, partitions: %q, pid_file: %q}\n", l.sm.Path("opensm.conf"), l.sm.Path("partitions.conf"), l.sm.Path("pid"))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	return path
+}
+
 // watch sets up who tells what happened to the subnet manager.
 func (l *smLab) watch(addr string) {
 	l.t.Helper()
@@ -99,10 +125,8 @@ func (l *smLab) watch(addr string) {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() { _ = c.Close() }) // the fabric ends with the test
-	topo := l.d.live.scenario.Fabric
-	guid := topo.Nodes[topo.NodesByName(smHost)[0]].Ports[1].GUID
 	l.files, err = opensm.New(opensm.Config{
-		Options: l.sm.Path("opensm.conf"), Partitions: l.sm.Path("partitions.conf"), Policy: l.sm.Path("qos-policy.conf"), PortGUID: guid,
+		Options: l.sm.Path("opensm.conf"), Partitions: l.sm.Path("partitions.conf"), Policy: l.sm.Path("qos-policy.conf"),
 	}, opensm.Disk{}, opensm.PIDFile{Path: l.sm.Path("pid")}, c)
 	if err != nil {
 		l.t.Fatal(err)
@@ -153,10 +177,30 @@ func (l *smLab) sweep() {
 	l.quiet()
 }
 
+// lookTick is how often the lab looks at a rollout; each look costs the database more than it seems.
+const lookTick = 30 * time.Millisecond
+
+// quiet waits for the rollout under way.
+func (l *smLab) quiet() {
+	l.t.Helper()
+	tick := time.NewTicker(lookTick)
+	defer tick.Stop()
+	for {
+		list, _, err := l.d.manager.service.ListRollouts(l.t.Context(), demoFabric, control.Page{Limit: 1})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if list[0].State != control.RolloutRunning {
+			return
+		}
+		<-tick.C
+	}
+}
+
 // half waits until a rollout that takes its time is in the middle: ready says where.
 func (l *smLab) half(id int64, ready func(control.Rollout) bool) {
 	l.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(lookTick)
 	defer tick.Stop()
 	for {
 		ro := l.rollout(id)
@@ -344,15 +388,15 @@ func disturbances() []disturbance {
 			l.sm.Start("SUBNET UP")
 		}},
 		{name: "OpenSM reads harmless options", when: amidAdapters, cause: osmfile.CauseOptionsChanged, do: func(l *smLab, _ control.Rollout) {
-			l.sm.Options(smOptions + "max_wire_smps 8\n")
+			l.sm.Options(l.options("max_wire_smps 8\n"))
 			l.sm.Hup()
 		}},
 		{name: "OpenSM is told to write congestion control", when: amidAdapters, cause: osmfile.CauseOptionsChanged, loses: true, do: func(l *smLab, _ control.Rollout) {
-			l.sm.Options(smOptions + writesCC)
+			l.sm.Options(l.options(writesCC))
 			l.sm.Hup()
 		}},
 		{name: "OpenSM is started again and writes congestion control", when: amidAdapters, cause: osmfile.CauseRestarted, loses: true, do: func(l *smLab, _ control.Rollout) {
-			l.sm.Options(smOptions + writesCC)
+			l.sm.Options(l.options(writesCC))
 			l.sm.Kill()
 			l.sm.Start("SUBNET UP")
 		}},
@@ -410,50 +454,58 @@ func (l *smLab) takeOver(options string) {
 // ends with all or as before, a sweep finds exactly what was lost, and after the repair every device is as the plan has it.
 func TestWhatHappensToTheSubnetInTheMiddleOfARollout(t *testing.T) {
 	t.Parallel()
+	var g errgroup.Group
+	g.SetLimit(4) // they wait more than they work, so that more of them than there are processors may
 	for _, x := range disturbances() {
-		t.Run(x.name, func(t *testing.T) {
-			t.Parallel()
-			l := newSMLab(t)
-			before := l.observe()
-			ro := l.disturbed(x)
-			if ok := ro.State == control.RolloutSucceeded && !x.goesBack || ro.State == control.RolloutRolledBack; !ok {
-				t.Fatalf("rollout %s: %s", ro.State, ro.Result)
-			}
-			if ro.State == control.RolloutRolledBack {
-				settled(t, ro)
-			}
-			if c := osmfile.CauseOf(before, l.observe()); c.Code != x.cause {
-				t.Errorf("cause %q, want %q: %s", c.Code, x.cause, c.Text)
-			}
-			l.settles()
-			lost := l.lost()
-			l.drifted()
-			t.Logf("rollout %s: %s; %d devices lost settings", ro.State, ro.Result, len(lost))
-			if len(lost) > 0 != x.loses {
-				t.Errorf("%d devices lost settings: %v", len(lost), lost)
-			}
-			for range 2 { // the first finds that another plan is in force, by which its devices get their turns
-				l.sweep()
-			}
-			told := l.drifted()
-			if a, b := slices.Sorted(maps.Keys(lost)), slices.Sorted(maps.Keys(told)); !slices.Equal(a, b) {
-				t.Errorf("lost settings %q, told %q", a, b)
-			}
-			for name, field := range lost {
-				if !strings.Contains(told[name], name+" is not as wanted any more: "+field+" is ") {
-					t.Errorf("%s lost %s, told is %q", name, field, told[name])
-				}
-			}
-			l.asPlanned()
+		g.Go(func() error {
+			t.Run(x.name, x.test)
+			return nil
 		})
 	}
+	_ = g.Wait() // no error comes from it
+}
+
+func (x disturbance) test(t *testing.T) {
+	l := newSMLab(t)
+	before := l.observe()
+	ro := l.disturbed(x)
+	if ok := ro.State == control.RolloutSucceeded && !x.goesBack || ro.State == control.RolloutRolledBack; !ok {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	if ro.State == control.RolloutRolledBack {
+		settled(t, ro)
+	}
+	cause := osmfile.CauseOf(before, l.observe())
+	if cause.Code != x.cause {
+		t.Errorf("cause %q, want %q: %s", cause.Code, x.cause, cause.Text)
+	}
+	l.settles()
+	lost := l.lost()
+	l.drifted()
+	t.Logf("rollout %s: %s; %d devices lost settings", ro.State, ro.Result, len(lost))
+	if len(lost) > 0 != x.loses {
+		t.Errorf("%d devices lost settings: %v", len(lost), lost)
+	}
+	for range 2 { // the first finds that another plan is in force, by which its devices get their turns
+		l.sweep()
+	}
+	told := l.drifted()
+	if a, b := slices.Sorted(maps.Keys(lost)), slices.Sorted(maps.Keys(told)); !slices.Equal(a, b) {
+		t.Errorf("lost settings %q, told %q", a, b)
+	}
+	for name, field := range lost {
+		if !strings.Contains(told[name], name+" is not as wanted any more: "+field+" is ") || !strings.HasSuffix(told[name], cause.Text) {
+			t.Errorf("%s lost %s because %q, told is %q", name, field, cause.Text, told[name])
+		}
+	}
+	l.asPlanned()
 }
 
 // disturbed rolls the other plan out, lets x happen in the middle, and returns how it ended.
 func (l *smLab) disturbed(x disturbance) control.Rollout {
 	l.t.Helper()
 	devices, svc := l.d.live.devices, l.d.manager.service
-	devices.SetFaults(simdev.Faults{Classes: []mad.Class{mad.ClassCongestion}, DelayReply: 1, Delay: 20 * time.Millisecond})
+	devices.SetFaults(simdev.Faults{Classes: []mad.Class{mad.ClassCongestion}, DelayReply: 1, Delay: 15 * time.Millisecond})
 	ro, err := svc.StartRollout(l.t.Context(), demoFabric, control.RolloutInput{
 		Plan: l.plans[1], Stages: []control.Stage{control.StageSettings}, Options: control.RolloutOptions{Wave: 8, Parallel: 4},
 	})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"fairlane/internal/control"
@@ -53,8 +54,19 @@ func checkSubnetManager(f *smfile.File) error {
 		_, err := ufmClient(f.UFM)
 		return err
 	}
-	_, err := acceptedCodes(f.OpenSM)
-	return err
+	if _, err := acceptedCodes(f.OpenSM); err != nil {
+		return err
+	}
+	return hasOptions(f.OpenSM)
+}
+
+// hasOptions is an error when OpenSM's options are not where the file says. Its partitions may not be there yet: they are
+// written; options that nobody made are read by no OpenSM.
+func hasOptions(o *smfile.OpenSM) error {
+	if _, err := os.Stat(o.Options); err != nil {
+		return fmt.Errorf("opensm.options: %w: want the file that OpenSM is given with -F; opensm -c %s writes one", err, o.Options)
+	}
+	return nil
 }
 
 func acceptedCodes(o *smfile.OpenSM) ([]osmfile.Code, error) {
@@ -121,7 +133,7 @@ func (p *ports) placer(t control.Target, c mad.Transport) (reconcile.Placer, err
 		return asked, nil
 	case f.UFM != nil:
 		client, err := ufmClient(f.UFM)
-		return &ufmPlacer{asked, client}, err
+		return &ufmPlacer{asked, client, f.UFM.AcceptSLs}, err
 	}
 	codes, err := acceptedCodes(f.OpenSM)
 	if err != nil {
@@ -143,7 +155,7 @@ func (p *ports) placer(t control.Target, c mad.Transport) (reconcile.Placer, err
 type osmPlacer struct{ *opensm.Placer }
 
 // Check implements reconcile.Placer.
-func (p osmPlacer) Check(ctx context.Context, plan *policy.Plan) error {
+func (p osmPlacer) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	return withDifference(p.Placer.Check(ctx, plan))
 }
 
@@ -217,11 +229,12 @@ func changedLines(difference string) (path string, out []string) {
 type ufmPlacer struct {
 	*placer
 	client *ufm.Client
+	force  bool // service levels that somebody else set are set, too
 }
 
 // Check implements reconcile.Placer.
-func (p *ufmPlacer) Check(ctx context.Context, plan *policy.Plan) error {
-	want, err := p.partitions(plan)
+func (p *ufmPlacer) Check(ctx context.Context, plan, before *policy.Plan) error {
+	o, err := p.placement(plan, before)
 	if err != nil {
 		return err
 	}
@@ -229,24 +242,34 @@ func (p *ufmPlacer) Check(ctx context.Context, plan *policy.Plan) error {
 	if err != nil {
 		return err
 	}
-	_, err = ufm.Plan(have, ufm.Placement{Want: want})
+	_, err = ufm.Plan(have, o)
 	return err
 }
 
 // Place implements reconcile.Placer. UFM knows no second step: what the plan before had and this one has not, goes last.
 func (p *ufmPlacer) Place(ctx context.Context, plan, before *policy.Plan, _ bool) error {
-	want, err := p.partitions(plan)
+	o, err := p.placement(plan, before)
 	if err != nil {
 		return err
 	}
-	o := ufm.Placement{Want: want}
-	if before != nil {
-		if o.Before, err = p.partitions(before); err != nil {
-			return fmt.Errorf("plan before: %w", err)
-		}
-	}
 	_, err = p.client.Place(ctx, o)
 	return err
+}
+
+// placement is what UFM is to have by a plan, when what another had is there until then.
+func (p *ufmPlacer) placement(plan, before *policy.Plan) (o ufm.Placement, err error) {
+	o.Force = p.force
+	if o.Want, err = p.partitions(plan); err == nil && before != nil {
+		there := *before // ports that left the fabric cannot be named any more, and bother nobody
+		there.Placements = slices.DeleteFunc(slices.Clone(before.Placements), func(e policy.Placement) bool {
+			_, ok := p.topology.PortByID(e.Port)
+			return !ok
+		})
+		if o.Before, err = p.partitions(&there); err != nil {
+			err = fmt.Errorf("plan before: %w", err)
+		}
+	}
+	return o, err
 }
 
 // Verify implements reconcile.Placer.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -71,7 +72,7 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	}
 	ctx := t.Context()
 	first, second := s.plan(0x8010, 3, 0, 1), s.plan(0x8010, 4, 1, 2)
-	if err := place.Check(ctx, first); err != nil || slices.ContainsFunc(s.Log, func(l string) bool { return !strings.HasPrefix(l, http.MethodGet) }) {
+	if err := place.Check(ctx, first, nil); err != nil || slices.ContainsFunc(s.Log, func(l string) bool { return !strings.HasPrefix(l, http.MethodGet) }) {
 		t.Fatalf("looking at it: %v, requests %v", err, s.Log)
 	}
 	if err := place.Place(ctx, first, nil, false); err != nil {
@@ -107,7 +108,21 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	if err := place.Place(ctx, second, first, false); err == nil || !strings.Contains(err.Error(), "has service level 9, we set 3 and want 4") {
 		t.Errorf("a second writer: %v", err)
 	}
-	if err := place.Check(ctx, s.plan(0xffff, 3, 0)); err == nil || !strings.Contains(err.Error(), "a partition of its own") {
+	if err := place.Check(ctx, second, first); err == nil || !strings.Contains(err.Error(), "has service level 9, we set 3 and want 4") {
+		t.Errorf("a second writer, before any device is written: %v", err)
+	}
+	accepting := *place.(*ufmPlacer)
+	accepting.force = true
+	if err := errors.Join(accepting.Check(ctx, second, first), accepting.Place(ctx, second, first, false)); err != nil || s.Partitions["0x10"].SL != 4 {
+		t.Errorf("accepted: %v, partition is %+v", err, s.Partitions["0x10"])
+	}
+	// A host that the plan before had is not on the fabric any more.
+	gone := s.plan(0x8010, 4, 1, 2)
+	gone.Placements = append(gone.Placements, policy.Placement{Tenant: "red", PKey: 0x8010, Port: ident.PortID{Node: 0xdead, Port: 1}, SL: 4})
+	if err := errors.Join(place.Check(ctx, first, gone), place.Place(ctx, first, gone, false)); err != nil || s.Partitions["0x10"].SL != 3 {
+		t.Errorf("after a plan with a host that left: %v, partition is %+v", err, s.Partitions["0x10"])
+	}
+	if err := place.Check(ctx, s.plan(0xffff, 3, 0), nil); err == nil || !strings.Contains(err.Error(), "a partition of its own") {
 		t.Errorf("a tenant in the default partition: %v", err)
 	}
 }
@@ -117,6 +132,7 @@ func TestSubnetManagerFilesThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, say string }{
 		"no such code":   {"opensm: {options: /a, partitions: /b, unit: o.service, accept: [sl-droppd]}", "sl-droppd"},
+		"no options":     {"opensm: {options: nosuch.conf, partitions: /b, unit: o.service}", "nosuch.conf: no such file or directory: want the file that OpenSM is given with -F"},
 		"no token":       {"ufm: {url: 'https://ufm.example', token_file: none}", "none"},
 		"no authorities": {"ufm: {url: 'https://ufm.example', token_file: token, ca_file: token}", "found no certificate"},
 		"plain text":     {"ufm: {url: 'http://ufm.example', token_file: token}", "for this machine only"},

@@ -106,7 +106,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		}
 		return nil
 	}
-	noun.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return c.usage("err.args", "error", err) })
+	noun.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return c.usage("err.args", "error", FlagError(err)) })
 	if !noun.HasSubCommands() {
 		c.usageOfArgs(noun)
 		return

@@ -13,20 +13,26 @@ import (
 
 // A rollout that moves traffic to other service levels leaves on the ports what the levels before need, and with the
 // subnet manager the partitions that no tenant needs any more: connections move when their applications like. Once it has
-// succeeded, and so is there to stay, a rollout of the same plan takes both back.
+// succeeded, in whole or in part, and so is there to stay, a rollout of the same plan takes both back. One that was rolled
+// back after it had placed traffic leaves what only it needed with the subnet manager; a rollout of the plan that is in force
+// again takes that back.
 
-// ClearUp starts the rollout that takes back what a fabric's last rollout held over, if there is anything. It does
+// clearUpLooks is how many of the latest rollouts are looked at for the one that placed traffic: repairs may follow it.
+const clearUpLooks = 16
+
+// ClearUp starts the rollout that takes back what a fabric's last rollout left, if there is anything. It does
 // so once for a rollout; when that is undone or fails, what was left is drift like any other.
 func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 	var last Rollout
+	var newest int64
 	err := s.d.Store.View(ctx, func(r Repos) error {
-		list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: 1})
-		if err == nil && len(list) > 0 {
-			last = list[0]
+		list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: clearUpLooks})
+		if err == nil {
+			last, newest = lastPlacing(list)
 		}
 		return err
 	})
-	if err != nil || last.State != RolloutSucceeded || !last.Moves() || !s.first(fabric, last.ID) {
+	if err != nil || !last.leaves() || !s.first(fabric, last.ID) {
 		return err
 	}
 	k, list, err := s.heldOver(ctx, last)
@@ -35,8 +41,8 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 	}
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
 		running, latest, err := rolloutsOf(ctx, r, fabric)
-		if err != nil || running || latest != last.ID {
-			return err
+		if err != nil || running || latest != newest {
+			return errors.Join(err, s.again(fabric, errOvertaken))
 		}
 		return s.startClearUp(ctx, r, k, list)
 	})
@@ -44,6 +50,35 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 		return nil // a device is frozen: its policy is what somebody wants
 	}
 	return errors.Join(err, s.again(fabric, err))
+}
+
+// errOvertaken is a rollout that began while ClearUp looked at an earlier one.
+var errOvertaken = errors.New("another rollout began")
+
+// lastPlacing is the newest of a fabric's rollouts, newest first, but for repairs of devices, and the number of the newest of
+// all. It is none while one runs.
+func lastPlacing(list []Rollout) (last Rollout, newest int64) {
+	for i := range list {
+		ro := &list[i]
+		if newest = max(newest, ro.ID); ro.State == RolloutRunning {
+			return Rollout{}, newest
+		}
+		if !ro.Options.Repair || slices.Contains(ro.Stages, StagePlacement) {
+			return *ro, newest
+		}
+	}
+	return Rollout{}, newest
+}
+
+// leaves reports whether a rollout that ended may have left something that a rollout of its own takes back.
+func (ro *Rollout) leaves() bool {
+	switch ro.State {
+	case RolloutSucceeded, RolloutPartial:
+		return ro.Moves()
+	case RolloutRolledBack:
+		return ro.Moves() && ro.Placed == PlacedRestored
+	}
+	return false
 }
 
 // first reports whether this manager sees for the first time that a rollout has succeeded.
@@ -69,20 +104,40 @@ func (s *Service) again(fabric string, err error) error {
 }
 
 // heldOver finds the devices that keep something of the plan from whose placements a rollout moved, with what they are to be;
-// k is nil when nothing at all is left of that plan. Ports that only that plan has keep all of it.
+// k is nil when nothing at all is left of that plan. Ports that only that plan has keep all of it. A device that the rollout did
+// not bring to what it wanted holds nothing over.
 func (s *Service) heldOver(ctx context.Context, ro Rollout) (k *known, out []reconcile.Target, err error) {
-	if k, err = s.known(ctx, ro.Fabric); err != nil || k.target.Plan.Name != ro.Plan {
+	back := ro.State == RolloutRolledBack
+	stays, goes := ro.Plan, ro.Prior
+	if back {
+		stays, goes = goes, stays
+	}
+	if k, err = s.known(ctx, ro.Fabric); err != nil || k.target.Plan.Name != stays {
 		return nil, nil, err
 	}
-	before, err := s.target(ctx, ro.Fabric, ro.Prior)
+	before, err := s.target(ctx, ro.Fabric, goes)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil, nil // the plan was deleted: what it had is not known
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, id := range holdOver(slices.Clone(k.list), k.target.Plan, before) {
-		out = append(out, k.list[k.index[id]])
-	}
-	if before.Plan.RoCE == nil && slices.Contains(ro.Stages, StageSettings) {
-		out = append(out, reconcile.Left(before.Plan, k.target.Topology, k.list)...)
+	if !back && slices.Contains(ro.Stages, StageSettings) {
+		held := holdOver(slices.Clone(k.list), k.target.Plan, before)
+		var rows []RolloutDevice
+		err := s.d.Store.View(ctx, func(r Repos) (err error) { rows, err = r.DevicesOf(ctx, ro.ID, held); return err })
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range rows {
+			if rows[i].State == string(reconcile.InSync) {
+				out = append(out, k.list[k.index[rows[i].Device.ID]])
+			}
+		}
+		slices.SortFunc(out, func(a, b reconcile.Target) int { return a.Device.ID.Compare(b.Device.ID) })
+		if before.Plan.RoCE == nil {
+			out = append(out, reconcile.Left(before.Plan, k.target.Topology, k.list)...)
+		}
 	}
 	if len(out) == 0 && !leaves(before.Plan.Placements, k.target.Plan.Placements) {
 		return nil, nil, nil

@@ -1,9 +1,11 @@
 package control_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/control"
@@ -16,6 +18,17 @@ import (
 func moved(t *testing.T) (*controltest.Rig, control.Rollout) {
 	t.Helper()
 	r, _ := inForce(t)
+	ro := start(t, r.Service, movingPlan(t, r))
+	r.Wait()
+	if ro = settings(t, r, ro.ID); ro.State != control.RolloutSucceeded || !ro.Moves() {
+		t.Fatalf("rollout %s, moves %t: %s", ro.State, ro.Moves(), ro.Result)
+	}
+	return r, ro
+}
+
+// movingPlan is a plan of the lab by which tenants have the service levels seven and eight.
+func movingPlan(t *testing.T, r *controltest.Rig) string {
+	t.Helper()
 	set := controltest.Tenants()
 	for i, sl := range []int{7, 8} {
 		for a := range set.Tenants[i].Attachments {
@@ -29,12 +42,7 @@ func moved(t *testing.T) (*controltest.Rig, control.Rollout) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ro := start(t, r.Service, p.Plan.Name)
-	r.Wait()
-	if ro = settings(t, r, ro.ID); ro.State != control.RolloutSucceeded || !ro.Moves() {
-		t.Fatalf("rollout %s, moves %t: %s", ro.State, ro.Moves(), ro.Result)
-	}
-	return r, ro
+	return p.Plan.Name
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -111,5 +119,93 @@ func TestNothingIsTakenBackAfterTheFirstPlanOrTheSameOne(t *testing.T) {
 	r.Wait()
 	if _, err := r.Service.Rollout(t.Context(), "lab", 3); err == nil {
 		t.Error("a rollout was started")
+	}
+}
+
+// clearedUp looks for what is to be taken back, and returns the rollout that does, which must be the only one.
+func clearedUp(t *testing.T, r *controltest.Rig, after int64) control.Rollout {
+	t.Helper()
+	for range 2 {
+		if err := r.Service.SweepDrift(t.Context(), "m"); err != nil {
+			t.Fatal(err)
+		}
+		r.Wait()
+	}
+	list, _, err := r.Service.ListRollouts(t.Context(), "lab", control.Page{Limit: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list[0].ID != after+1 {
+		t.Fatalf("the latest rollout is %d of stages %v, want %d", list[0].ID, list[0].Stages, after+1)
+	}
+	return settings(t, r, list[0].ID)
+}
+
+func TestADeviceThatFailsDoesNotKeepOthersFromBeingClearedUp(t *testing.T) {
+	t.Parallel()
+	r, _ := inForce(t)
+	r.Devices.OnApply(func(_ context.Context, d driver.Device) error {
+		if d.Name == "h2/P1" {
+			return driver.ErrUnreachable
+		}
+		return nil
+	})
+	ro, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: movingPlan(t, r), Options: control.RolloutOptions{FailureBudget: 1, Attempts: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if ro = settings(t, r, ro.ID); ro.State != control.RolloutPartial {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	back := clearedUp(t, r, ro.ID)
+	if back.State != control.RolloutSucceeded || len(back.Devices) == 0 || slices.ContainsFunc(back.Devices, func(d control.RolloutDevice) bool { return d.Device.Name == "h2/P1" }) {
+		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
+	}
+}
+
+func TestARepairMeanwhileDoesNotKeepFromClearingUp(t *testing.T) {
+	t.Parallel()
+	r, ro := moved(t)
+	repair, err := r.Service.RepairDevice(t.Context(), "lab", "h1/P1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if back := clearedUp(t, r, repair.ID); back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
+		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
+	}
+}
+
+func TestARolloutThatOnlyPlacedHasNoDeviceClearedUp(t *testing.T) {
+	t.Parallel()
+	r, _ := inForce(t)
+	ro, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: movingPlan(t, r), Stages: []control.Stage{control.StagePlacement}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if back := clearedUp(t, r, ro.ID); back.State != control.RolloutSucceeded || len(back.Devices) > 0 || len(back.Stages) != 1 {
+		t.Errorf("what takes back ended as %s and wrote %d devices, which nobody asked for: %s", back.State, len(back.Devices), back.Result)
+	}
+}
+
+func TestPlacementsOfARolloutThatWasRolledBackAreTakenBack(t *testing.T) {
+	t.Parallel()
+	r, plan := inForce(t)
+	ro, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: movingPlan(t, r), Options: control.RolloutOptions{ConfirmWindow: time.Hour}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if _, err := r.Service.UndoRollout(t.Context(), "lab", ro.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if ro = settings(t, r, ro.ID); ro.State != control.RolloutRolledBack || ro.Placed != control.PlacedRestored {
+		t.Fatalf("rollout %s, placements %s: %s", ro.State, ro.Placed, ro.Result)
+	}
+	if back := clearedUp(t, r, ro.ID); back.State != control.RolloutSucceeded || back.Plan != plan || back.Moves() || len(back.Devices) > 0 {
+		t.Errorf("what takes back ended as %s, of plan %.12s, with %d devices: %s", back.State, back.Plan, len(back.Devices), back.Result)
 	}
 }

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -58,9 +59,10 @@ func groundOf(ctx context.Context, r Repos, fabric string) (g ground, err error)
 }
 
 func (s *Service) sweepFabric(ctx context.Context, fabric, by string) error {
-	if err := s.ClearUp(ctx, fabric); err != nil {
-		return err
-	}
+	return errors.Join(s.ClearUp(ctx, fabric), s.sweepDevices(ctx, fabric, by))
+}
+
+func (s *Service) sweepDevices(ctx context.Context, fabric, by string) error {
 	for until := s.now().Add(sweepTime); ; {
 		w, err := s.claimDevices(ctx, fabric, by)
 		if err != nil || len(w.due) == 0 {

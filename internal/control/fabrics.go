@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairlane/policy"
@@ -64,6 +65,12 @@ func checkSource(source, plane string) error {
 		return Invalid("/source", "source %q is an Ethernet fabric and the plane is ib: want the plane roce or wrcc", source)
 	case (strings.HasPrefix(source, "ibsim:") || strings.HasPrefix(source, "umad:")) && !ib:
 		return Invalid("/source", "source %q is an InfiniBand fabric and the plane is %s: want the plane ib, or ethernet:PATH", source, plane)
+	}
+	if port, ok := strings.CutPrefix(source, "umad:"); ok {
+		ca, number, _ := strings.Cut(port, ":")
+		if n, err := strconv.ParseUint(number, 10, 8); ca == "" || err != nil || n < 1 || n > 254 {
+			return Invalid("/source", "source %q: want umad:CA:PORT, such as umad:mlx5_0:1, with a port of 1 to 254", source)
+		}
 	}
 	return nil
 }

@@ -129,8 +129,9 @@ type WorkRepo interface {
 	// DirtyDevices lists the devices of a fabric whose latest finished rollout left them neither as wanted
 	// nor as before, each with the state before it was first touched.
 	DirtyDevices(ctx context.Context, fabric string) ([]RolloutDevice, error)
-	// PlacedPlan names the plan whose placements are in force: that of the latest rollout of a fabric that succeeded, in
-	// whole or in part, with the placement stage. It is empty when there was none.
+	// PlacedPlan names the plan whose placements are in force: that of the latest rollout of a fabric with the placement stage
+	// that succeeded, in whole or in part, or that ended otherwise and left its placements verified. It is empty when
+	// there was none.
 	PlacedPlan(ctx context.Context, fabric string) (string, error)
 	// AddEvents adds events in order.
 	AddEvents(ctx context.Context, es []Event) error

@@ -18,8 +18,9 @@ type Deps struct {
 // Placer decides which service level a tenant's traffic uses, for example through the
 // partitions file of a subnet manager.
 type Placer interface {
-	// Check returns an error when Place could not bring the placements of a plan about, and changes nothing.
-	Check(ctx context.Context, p *policy.Plan) error
+	// Check returns an error when Place, asked in the same way, could not bring the placements of a plan about, and changes
+	// nothing.
+	Check(ctx context.Context, p, before *policy.Plan) error
 	// Place brings the placements of a plan about. It is idempotent. before is the plan whose placements are in force until
 	// then, nil when that is not known. What it needed and this one does not stays where it can, for traffic that still
 	// moves, unless clear is set.

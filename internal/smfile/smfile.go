@@ -16,6 +16,7 @@
 //	  url: https://ufm.example
 //	  token_file: /etc/fairlane/ufm-token    # or user and password_file
 //	  ca_file: /etc/fairlane/ufm-ca.pem      # may be left out
+//	  accept: [service-levels]               # those that somebody else set in tenants' partitions are set by the next rollout
 //
 // Such a file is the operator's of the machine that the service runs on: it names files that are written and a process
 // that is signalled, which nobody may say by the API.
@@ -66,6 +67,7 @@ type UFM struct {
 	TokenFile          string // access token; empty: User
 	User, PasswordFile string
 	CAFile             string // authorities in PEM; empty: those of the system
+	AcceptSLs          bool   // service levels of tenants' partitions that somebody else set do not stop a rollout
 }
 
 // Fault is one thing that is wrong with a file.
@@ -281,6 +283,7 @@ func (d *reader) opensm(n *yaml.Node) *OpenSM {
 	o.AllMembers, o.NoIPoIB, o.StopCC = members == "all", ipoib == "false", stop == "true"
 	d.need(n, "opensm", "options", o.Options, "the file that OpenSM is given with -F")
 	d.need(n, "opensm", "partitions", o.Partitions, "OpenSM's partition_config_file")
+	d.apart(n, []value{{key: "options", to: &o.Options}, {key: "partitions", to: &o.Partitions}, {key: "policy", to: &o.Policy}, {key: "pid_file", to: &o.PIDFile}})
 	switch {
 	case o.Unit != "" && o.PIDFile != "":
 		d.fault(n.Line, "opensm", "found both unit and pid_file; want one")
@@ -288,6 +291,17 @@ func (d *reader) opensm(n *yaml.Node) *OpenSM {
 		d.need(n, "opensm", "pid_file", o.PIDFile, "it, or unit, to make OpenSM read its files again")
 	}
 	return o
+}
+
+// apart notes a file that two keys of OpenSM's name: one would be written over by the other.
+func (d *reader) apart(n *yaml.Node, files []value) {
+	for i := range files {
+		for j := range files[:i] {
+			if *files[i].to != "" && filepath.Clean(*files[i].to) == filepath.Clean(*files[j].to) {
+				d.fault(n.Line, "opensm."+files[i].key, fmt.Sprintf("found the file of %s; want another", files[j].key))
+			}
+		}
+	}
 }
 
 func (o *OpenSM) leave(what string) (want string) {
@@ -329,6 +343,7 @@ func (d *reader) ufm(n *yaml.Node) *UFM {
 		{key: "user", to: &u.User},
 		{key: "password_file", to: &u.PasswordFile, path: true},
 		{key: "ca_file", to: &u.CAFile, path: true},
+		{key: "accept", list: u.accept},
 	})
 	d.need(n, "ufm", "url", u.URL, "https://HOST or https://HOST:PORT")
 	switch {
@@ -340,6 +355,14 @@ func (d *reader) ufm(n *yaml.Node) *UFM {
 		d.need(n, "ufm", "password_file", u.PasswordFile, "the file with the user's password")
 	}
 	return u
+}
+
+func (u *UFM) accept(what string) (want string) {
+	if what != "service-levels" {
+		return "service-levels"
+	}
+	u.AcceptSLs = true
+	return ""
 }
 
 var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.@\\-]{1,240}\.service$`)

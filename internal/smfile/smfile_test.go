@@ -40,8 +40,8 @@ func TestLoad(t *testing.T) {
 			File{OpenSM: &OpenSM{Options: "/a", Partitions: "/b", PIDFile: "/p"}},
 		},
 		"ufm": {
-			"ufm: {url: https://ufm.example, token_file: token, ca_file: ca.pem}",
-			File{UFM: &UFM{URL: "https://ufm.example", TokenFile: filepath.Join(dir, "token"), CAFile: filepath.Join(dir, "ca.pem")}},
+			"ufm: {url: https://ufm.example, token_file: token, ca_file: ca.pem, accept: [service-levels]}",
+			File{UFM: &UFM{URL: "https://ufm.example", TokenFile: filepath.Join(dir, "token"), CAFile: filepath.Join(dir, "ca.pem"), AcceptSLs: true}},
 		},
 		"ufm by password": {
 			"ufm: {url: https://ufm.example, user: fairlane, password_file: /p}",
@@ -85,6 +85,8 @@ func TestFaults(t *testing.T) {
 		"unknown key":  {"opensm: {optoins: /a}", []string{`opensm: unknown key "optoins"`, "opensm.options: missing", "opensm.partitions: missing", "opensm.pid_file: missing; want it, or unit"}},
 		"twice":        {"ufm:\n  url: https://a\n  url: https://b\n  token_file: t\n", []string{"sm.yaml:3: ufm.url: was given in line 2 already"}},
 		"both ways":    {"opensm: {options: /a, partitions: /b, unit: o.service, pid_file: /p}", []string{"found both unit and pid_file"}},
+		"one file":     {"opensm: {options: /a/b, partitions: /a/./b, unit: o.service}", []string{"sm.yaml:1: opensm.partitions: found the file of options; want another"}},
+		"its process":  {"opensm: {options: /a, partitions: /b, pid_file: /b}", []string{"opensm.pid_file: found the file of partitions; want another"}},
 		"a unit?":      {"opensm: {options: /a, partitions: /b, unit: '--now'}", []string{`opensm.unit: found "--now"; want the name of a unit`}},
 		"an option":    {"opensm: {options: /a, partitions: /b, unit: '-x.service'}", []string{`opensm.unit: found "-x.service"`}},
 		"no value":     {"opensm: {options: , partitions: /b, unit: o.service}", []string{"opensm.options: found no value"}},
@@ -95,6 +97,7 @@ func TestFaults(t *testing.T) {
 		"maybe":        {"opensm: {options: /a, partitions: /b, unit: o.service, ipoib: maybe}", []string{`opensm.ipoib: found "maybe"; want true or false`}},
 		"ufm nobody":   {"ufm: {url: https://a}", []string{"ufm.token_file: missing; want it, or user and password_file"}},
 		"ufm two":      {"ufm: {url: https://a, token_file: t, user: u}", []string{"found a token and a user"}},
+		"ufm accepts":  {"ufm: {url: https://a, token_file: t, accept: [edited-by-hand]}", []string{`ufm.accept: found "edited-by-hand"; want service-levels`}},
 		"ufm password": {"ufm: {url: https://a, user: u}", []string{"ufm.password_file: missing"}},
 		"long":         {strings.Repeat("#", MaxBytes+1), []string{"has more than 65536 bytes"}},
 	} {

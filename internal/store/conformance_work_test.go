@@ -215,16 +215,24 @@ func checkPlacedPlan(t *testing.T, f *fixture) {
 		})
 	}
 	placed("")
+	both := []control.Stage{control.StagePlacement, control.StageSettings}
 	for i, c := range []struct {
 		stages []control.Stage
 		state  control.RolloutState
+		placed control.Placed
 		stays  bool
 	}{
-		{[]control.Stage{control.StageSettings}, control.RolloutSucceeded, false},
-		{[]control.Stage{control.StagePlacement}, control.RolloutSucceeded, true},
-		{[]control.Stage{control.StagePlacement, control.StageSettings}, control.RolloutPartial, true},
-		{[]control.Stage{control.StagePlacement, control.StageSettings}, control.RolloutFailed, false},
-		{[]control.Stage{control.StageSettings}, control.RolloutPartial, false},
+		{both, control.RolloutFailed, control.PlacedUnverified, false},
+		{both, control.RolloutRolledBack, control.PlacedVerified, true}, // what was before is not known
+		{[]control.Stage{control.StageSettings}, control.RolloutSucceeded, control.PlacedNone, false},
+		{[]control.Stage{control.StagePlacement}, control.RolloutSucceeded, control.PlacedVerified, true},
+		{both, control.RolloutPartial, control.PlacedVerified, true},
+		{both, control.RolloutFailed, control.PlacedUnverified, false},
+		{both, control.RolloutRolledBack, control.PlacedRestored, false},
+		{both, control.RolloutCanceled, control.PlacedNone, false},
+		{both, control.RolloutCanceled, control.PlacedVerified, true},
+		{[]control.Stage{control.StageSettings}, control.RolloutPartial, control.PlacedNone, false},
+		{both, control.RolloutSucceeded, control.PlacedVerified, true},
 	} {
 		name, before := planName(fmt.Sprintf("%x", i)), ""
 		f.plan(name)
@@ -235,6 +243,13 @@ func checkPlacedPlan(t *testing.T, f *fixture) {
 			ro, err := r.CreateRollout(ctx, control.Rollout{Fabric: "lab", Plan: name, Stages: c.stages, CreatedAt: at()})
 			if err != nil {
 				return err
+			}
+			ro.Placed = c.placed
+			if _, err = r.SaveRollout(ctx, ro); err != nil {
+				return err
+			}
+			if now, err := r.PlacedPlan(ctx, "lab"); err != nil || now != before {
+				t.Errorf("while a rollout runs the placements in force are those of %q, want %q; %v", now, before, err)
 			}
 			return r.FinishRollout(ctx, ro.ID, c.state, "", at())
 		})

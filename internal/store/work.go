@@ -285,8 +285,13 @@ const (
 				WHERE l.fabric_id = o.fabric_id AND l.id > o.id AND l.state <> 'running'
 					AND x.rollout_id = l.id AND x.node_guid = d.node_guid AND x.port_num = d.port_num AND x.state <> 'pending')
 		ORDER BY d.node_guid, d.port_num`
-	placedPlan = `SELECT p.name FROM rollouts o JOIN plans p ON p.id = o.plan_id
+	placedPlan = `SELECT p.name, o.id FROM rollouts o JOIN plans p ON p.id = o.plan_id
 		WHERE o.fabric_id = ? AND o.state IN ('succeeded', 'partial') AND o.stages IN ('placement', 'placement,settings')
+		ORDER BY o.id DESC LIMIT 1`
+	// stillPlaced looks at those after that one, of which there are few: they ended otherwise and left their placements.
+	stillPlaced = `SELECT p.name, o.id FROM rollouts o JOIN plans p ON p.id = o.plan_id
+		WHERE o.fabric_id = ? AND o.id > ? AND o.placed = 'verified' AND o.state NOT IN ('running', 'succeeded', 'partial')
+			AND o.stages IN ('placement', 'placement,settings')
 		ORDER BY o.id DESC LIMIT 1`
 )
 
@@ -306,11 +311,18 @@ func (r *repos) PlacedPlan(ctx context.Context, fabric string) (plan string, err
 	if err != nil {
 		return "", err
 	}
-	err = r.in(ctx).Raw(placedPlan, f.ID).Scan(&plan).Error
+	var last struct {
+		Name string
+		ID   int64
+	}
+	err = r.in(ctx).Raw(placedPlan, f.ID).Scan(&last).Error
+	if err == nil {
+		err = r.in(ctx).Raw(stillPlaced, f.ID, last.ID).Scan(&last).Error
+	}
 	if err != nil {
 		return "", fmt.Errorf("look for the placements in force on %s: %w", fabric, err)
 	}
-	return plan, nil
+	return last.Name, nil
 }
 
 // AddEvents implements control.WorkRepo.

@@ -22,7 +22,8 @@ const (
 type recorder struct {
 	events []event
 	blocks [][]float64 // offers of all visits, by member
-	kept   int         // how many
+	used   int         // blocks with offers; those behind are empty
+	kept   int         // offers
 }
 
 // blockSize is how many offers a block of a recorder has, or more when a single link has more members.
@@ -31,14 +32,26 @@ const blockSize = 1 << 16
 func newRecorder(members int) *recorder { return &recorder{events: make([]event, 0, members)} }
 
 func (r *recorder) visited(now moment, l int32, st *state, offers []float64) {
-	last := len(r.blocks) - 1
+	last := r.used - 1
 	if last < 0 || cap(r.blocks[last])-len(r.blocks[last]) < len(offers) {
-		r.blocks = append(r.blocks, make([]float64, 0, max(blockSize, len(offers))))
-		last++
+		last = r.block(len(offers))
 	}
 	r.events = append(r.events, event{at: now, where: l, kind: wasVisited, spare: st.spare, held: st.held})
 	r.blocks[last] = append(r.blocks[last], offers...)
 	r.kept += len(offers)
+}
+
+// block begins a block that has room for so many offers, one of those that were cleared where it can.
+func (r *recorder) block(room int) int {
+	room = max(blockSize, room)
+	switch {
+	case r.used == len(r.blocks):
+		r.blocks = append(r.blocks, make([]float64, 0, room))
+	case cap(r.blocks[r.used]) < room:
+		r.blocks[r.used] = make([]float64, 0, room)
+	}
+	r.used++
+	return r.used - 1
 }
 
 func (r *recorder) queued(now moment, l int32, spare float64) {
@@ -69,10 +82,9 @@ func (r *recorder) each(links []link, do func(ev *event, offers []float64)) {
 
 // clear forgets what was recorded.
 func (r *recorder) clear() {
-	r.events, r.kept = r.events[:0], 0
-	if len(r.blocks) > 0 {
-		r.blocks = r.blocks[:1]
-		r.blocks[0] = r.blocks[0][:0]
+	r.events, r.kept, r.used = r.events[:0], 0, 0
+	for i := range r.blocks {
+		r.blocks[i] = r.blocks[i][:0]
 	}
 }
 

@@ -162,7 +162,7 @@ func (r *replay) step(now moment, visit, recall bool) {
 	}
 	if r.role[l] == watched {
 		r.wake(ms, then, then, e.limits)
-		e.publish(ms, then)
+		r.recall(ms, then)
 		return
 	}
 	if recall {
@@ -175,6 +175,18 @@ func (r *replay) step(now moment, visit, recall bool) {
 	}
 	for i, x := range then {
 		r.then[ms[i].hop] = x
+	}
+}
+
+// recall is publish for a watched link. Flows that are not live cross no link that is visited anew: nobody asks what follows
+// for them.
+func (r *replay) recall(ms []member, out []float64) {
+	for i := range ms {
+		if r.live[ms[i].flow] {
+			r.e.publish(ms[i:i+1], out[i:i+1])
+		} else {
+			r.e.limits[ms[i].hop] = out[i]
+		}
 	}
 }
 

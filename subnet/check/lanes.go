@@ -111,12 +111,10 @@ func (j *laneJudge) port(ref subnet.PortRef, t *Tally) {
 	}
 }
 
+// count is of faults; that tenants share a lane is none.
 func (j *laneJudge) count() int {
 	n := 0
 	for _, p := range j.faults {
-		n += p.n
-	}
-	for _, p := range j.folds {
 		n += p.n
 	}
 	return n

@@ -96,6 +96,11 @@ func (e *FailedError) Unwrap() []error { return []error{e.Err, e.Undo} }
 func (m *Manager) Apply(ctx context.Context, d osmfile.Desired, o ApplyOptions) (Report, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	defer unlock()
 	if o.Standby {
 		o.Force = append(slices.Clone(o.Force), osmfile.CodeNotMaster)
 	}
@@ -117,6 +122,18 @@ func (m *Manager) Apply(ctx context.Context, d osmfile.Desired, o ApplyOptions) 
 		}
 	}
 	return r, err
+}
+
+// lock keeps out whoever else applies to the same files. One whose caller gave up may still be rolling back: without the
+// lock it would put its files back in place of ours, after they were proven. It waits for as long as one Apply may take.
+func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
+	texts, err := m.texts()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*m.cfg.ProofTimeout) // two proofs, and what is asked before
+	defer cancel()
+	return m.files.Lock(ctx, texts.Partitions.Path)
 }
 
 // Prove asks whether a wish is in force now, and writes nothing. It asks once.

@@ -343,3 +343,54 @@ func TestNothingIsWrittenWhenNothingCouldBeProven(t *testing.T) {
 		}
 	})
 }
+
+// Two sessions have a Manager each. The first is given up while it waits for its proof and rolls back; the second, which took
+// its work over meanwhile, must not be told that its wish holds by files that are about to be put back.
+func TestAnApplyThatIsGivenUpDoesNotUndoTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeSM("qos TRUE\n", "-", "-")
+		if _, err := manager(t, s, Config{}).Apply(t.Context(), wish(3), ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.deaf = true
+		first, giveUp := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := manager(t, s, Config{}).Apply(first, wish(5), ApplyOptions{})
+			ended <- err
+		}()
+		time.Sleep(10 * time.Second) // it has written, and asks in vain
+		go func() {
+			_, err := manager(t, s, Config{}).Apply(t.Context(), wish(5), ApplyOptions{})
+			ended <- err
+		}()
+		time.Sleep(time.Second)
+		s.mu.Lock()
+		s.deaf = false
+		s.sweep()
+		s.mu.Unlock()
+		giveUp()
+		var failed *FailedError
+		if err := <-ended; !errors.As(err, &failed) || !failed.RolledBack {
+			t.Errorf("the one that was given up: %v", err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("the next: %v", err)
+		}
+		if sl, ok := s.path(0x11, 0x12, 1); !ok || sl != 5 {
+			t.Errorf("SL %d is handed out, though 5 was proven", sl)
+		}
+	})
+}
+
+func TestALockThatIsNotLetGoIsAnError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeSM("qos TRUE\n", "-", "-")
+		s.lock <- struct{}{}
+		if _, err := manager(t, s, Config{}).Apply(t.Context(), wish(3), ApplyOptions{}); !errors.Is(err, context.DeadlineExceeded) || s.ops > 0 {
+			t.Errorf("%v after %d acts", err, s.ops)
+		}
+	})
+}

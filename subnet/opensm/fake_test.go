@@ -22,6 +22,7 @@ type fakeSM struct {
 	guid  ident.GUID
 	run   int // of the process
 	deaf  bool
+	lock  chan struct{}
 	ops   int // writes, reloads and rounds of questions so far
 	// fails makes an operation fail, by its number from 1.
 	fails func(op int, name string) error
@@ -34,7 +35,7 @@ const (
 )
 
 func newFakeSM(options, partitions, policy string) *fakeSM {
-	s := &fakeSM{disk: map[string]osmfile.Text{}, down: map[ident.GUID]bool{}, guid: 0x99, run: 1}
+	s := &fakeSM{disk: map[string]osmfile.Text{}, down: map[ident.GUID]bool{}, guid: 0x99, run: 1, lock: make(chan struct{}, 1)}
 	for path, data := range map[string]string{optPath: options, partPath: partitions, polPath: policy} {
 		if data != "-" {
 			s.disk[path] = osmfile.Text{Path: path, Present: true, Data: data}
@@ -86,6 +87,15 @@ func (s *fakeSM) Replace(before, next osmfile.Text) error {
 		delete(s.disk, next.Path)
 	}
 	return nil
+}
+
+func (s *fakeSM) Lock(ctx context.Context, _ string) (func(), error) {
+	select {
+	case s.lock <- struct{}{}:
+		return func() { <-s.lock }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (s *fakeSM) Reload(context.Context) error {

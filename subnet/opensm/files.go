@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -22,10 +24,17 @@ type Files interface {
 	// Replace puts next in the place of before, all or nothing, and keeps before beside it. It fails with
 	// ErrChanged when the file is not before; next that is not present removes the file.
 	Replace(before, next osmfile.Text) error
+	// Lock keeps all others who lock that path out until unlock is called, also those of other processes and those that
+	// work on another manager's behalf. It waits for them until ctx ends.
+	Lock(ctx context.Context, path string) (unlock func(), err error)
 }
 
-// backupSuffix names the copy of what a file was before the last write.
-const backupSuffix = ".fairlane-previous"
+// Names of what is kept beside a file: a copy of what it was before the last write, and an empty file by which writers
+// keep each other out. The latter stays: removing it would let two in.
+const (
+	backupSuffix = ".fairlane-previous"
+	lockSuffix   = ".fairlane-lock"
+)
 
 // Disk is the files of this host. A path may be a symbolic link; what it points to is replaced. Owner and mode stay.
 type Disk struct{}
@@ -85,6 +94,35 @@ func (d Disk) Replace(before, next osmfile.Text) error {
 		return err
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// lockPoll is how often a lock that others hold is tried.
+const lockPoll = 50 * time.Millisecond
+
+// Lock implements Files by flock(2) on a file beside path, which the system lets go when a process dies. Where no file can
+// be made none can be replaced either, and nobody is kept out.
+func (Disk) Lock(ctx context.Context, path string) (unlock func(), err error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	f, err := os.OpenFile(path+lockSuffix, os.O_RDONLY|os.O_CREATE|syscall.O_NOFOLLOW, newMode) //nolint:gosec // beside a file that the operator names
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EROFS):
+		return func() {}, nil
+	case err != nil:
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return func() { _ = f.Close() }, nil // which lets go
+		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", f.Name(), err), f.Close())
+		case !pause(ctx, lockPoll):
+			return nil, errors.Join(fmt.Errorf("%s is being written by another: %w", path, context.Cause(ctx)), f.Close())
+		}
+	}
 }
 
 // newMode is the mode of a file that was not there: OpenSM may run as another user.

@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -93,4 +94,31 @@ func TestWhatIsNoFileIsNotRead(t *testing.T) {
 	if err := (Disk{}).Replace(osmfile.Text{Path: lost}, osmfile.Text{Path: lost, Present: true}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
+}
+
+func TestALockKeepsOthersOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "partitions.conf")
+	link := path + ".link"
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Symlink(path, link)); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := Disk{}.Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := (Disk{}).Lock(over, link); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "written by another") {
+		t.Errorf("a second one by another name: %v", err)
+	}
+	unlock()
+	if unlock, err = (Disk{}).Lock(over, link); err != nil {
+		t.Fatalf("after it was let go: %v", err)
+	}
+	unlock()
+	if unlock, err = (Disk{}).Lock(t.Context(), filepath.Join(t.TempDir(), "no", "folder")); err != nil {
+		t.Fatalf("where nothing can be written: %v", err)
+	}
+	unlock()
 }

@@ -77,7 +77,8 @@ func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("address of UFM %q: want https://HOST or https://HOST:PORT", o.URL)
+		// Before an @ there may be a password.
+		return nil, fmt.Errorf("address of UFM %q: want https://HOST or https://HOST:PORT", o.URL[strings.LastIndexByte(o.URL, '@')+1:])
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return nil, fmt.Errorf("address of UFM https://%s…: want no more than https://HOST:PORT", u.Host)
 	case u.Scheme == "http" && !loopback(u.Hostname()):

@@ -300,6 +300,8 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"plain text":     {ufm.Options{URL: "http://ufm.example", Token: "x"}, "for this machine only"},
 		"a path":         {ufm.Options{URL: "https://ufm.example/ufmRest", Token: "x"}, "no more than"},
 		"secret in it":   {ufm.Options{URL: "https://op:hush@ufm.example", Token: "x"}, "no more than"},
+		"secret in ruin": {ufm.Options{URL: "https://op:hush@ufm.example:port", Token: "x"}, "want https://HOST"},
+		"no scheme, so":  {ufm.Options{URL: "op:hush@ufm.example", Token: "x"}, "want https://HOST"},
 		"nobody":         {ufm.Options{URL: "https://ufm.example"}, "either a token"},
 		"two ways":       {ufm.Options{URL: "https://ufm.example", Token: "x", User: "y"}, "either a token"},
 		"no password":    {ufm.Options{URL: "https://ufm.example", User: "y"}, "and a password"},

@@ -117,7 +117,11 @@ func TestTheUnitIsSound(t *testing.T) {
 	if err := os.Mkdir(path+".d", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{path: strings.ReplaceAll(text, "/usr/bin/fairlane", "/bin/true"), filepath.Join(path+".d", "umad.conf"): page(t, "deploy/systemd/fairlane.service.d/umad.conf")} {
+	files := map[string]string{path: strings.ReplaceAll(text, "/usr/bin/fairlane", "/bin/true")}
+	for _, name := range []string{"opensm.conf", "umad.conf"} {
+		files[filepath.Join(path+".d", name)] = page(t, "deploy/systemd/fairlane.service.d/"+name)
+	}
+	for name, text := range files {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

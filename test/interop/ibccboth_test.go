@@ -147,36 +147,7 @@ func TestIbccqueryAgreesWithOurApply(t *testing.T) {
 	if _, err := d.Apply(t.Context(), ca, driver.Settings{CA: &want}); err != nil {
 		t.Fatal(err)
 	}
-	var got ibcc.CASettings
-	sl := -1
-	for _, x := range query("CACongestionSetting", l.lid(4)) {
-		switch v := x.value; x.name {
-		case "Port_Control":
-			got.PerSL = number(t, v)&1 != 0
-		case "SL":
-			sl = int(number(t, v))
-		case "CCTI_Timer":
-			got.SLs[sl].Timer = uint16(number(t, v))
-		case "CCTI_Increase":
-			got.SLs[sl].Increase = uint8(number(t, v))
-		case "Trigger_Threshold":
-			got.SLs[sl].Trigger = uint8(number(t, v))
-		case "CCTI_Min":
-			got.SLs[sl].Min = uint8(number(t, v))
-		}
-	}
-	for _, x := range query("CongestionControlTable", l.lid(4)) {
-		switch v := x.value; x.name {
-		case "CCTI_Limit":
-			got.Limit = uint16(number(t, v))
-		case "Entry":
-			got.Table = append(got.Table, ibcc.Entry{})
-		case "CCT_Shift":
-			got.Table[len(got.Table)-1].Shift = uint8(number(t, v))
-		case "CCT_Multiplier":
-			got.Table[len(got.Table)-1].Multiplier = uint16(number(t, v))
-		}
-	}
+	got := l.adapter(l.lid(4), "-c", fmt.Sprintf("%#x", uint64(ccKey)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("adapter, ours and ibccquery's:\n%s", diff)
 	}

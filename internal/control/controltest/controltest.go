@@ -242,7 +242,7 @@ func (d *Devices) Open(context.Context, control.Target, []driver.Device) (engine
 type willing struct{}
 
 // Check implements reconcile.Placer.
-func (willing) Check(context.Context, *policy.Plan) error { return nil }
+func (willing) Check(context.Context, *policy.Plan, *policy.Plan) error { return nil }
 
 // Place implements reconcile.Placer.
 func (willing) Place(context.Context, *policy.Plan, *policy.Plan, bool) error { return nil }

@@ -23,7 +23,7 @@ type view struct {
 	lower int
 	// faults are the first errors of devices, for the reason of a roll-back.
 	faults []string
-	// unplaced says that nothing is placed on the fabric's plane. While unplacing only.
+	// unplaced says that nothing is placed on the fabric's plane. While undoing, and when placements are unverified, only.
 	unplaced bool
 }
 
@@ -193,6 +193,8 @@ func undoing(v view) decision {
 		return decision{act: actOpen, wave: v.ro.Wave}
 	case v.lower >= 0:
 		return decision{act: actOpen, wave: v.lower}
+	case v.ro.Placed == control.PlacedVerified && v.ro.Prior != "": // a release that returned devices first began it
+		return decision{act: actUndo, reason: v.ro.Reason}
 	}
 	return undoneEnd(v)
 }
@@ -226,13 +228,16 @@ func undoneEnd(v view) decision {
 	case v.tally.Touched > 0:
 		return decision{act: actEnd, state: control.RolloutFailed,
 			reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s; %s", v.tally.Touched, reason, strings.Join(v.faults, "; "))}
-	case v.ro.Placed == control.PlacedUnverified:
-		return decision{act: actEnd, state: control.RolloutFailed, reason: reason}
+	case v.ro.Placed == control.PlacedUnverified && !v.unplaced:
+		return decision{act: actEnd, state: control.RolloutFailed, reason: reason + "; " + halfPlaced}
 	case v.ro.Placed == control.PlacedVerified && !v.unplaced:
 		reason += "; placements stay as the rollout made them: what they were before is not known"
 	}
 	return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
 }
+
+// halfPlaced says of placements what is known when the last word about them is missing.
+const halfPlaced = "placements may be in part as the rollout wants them"
 
 // canceled ends a rollout where it is. It claims no more than the rows do.
 func canceled(v view) decision {
@@ -245,6 +250,9 @@ func canceled(v view) decision {
 		d.reason = fmt.Sprintf("canceled by %s: %d devices stay as written", v.ro.WishActor, v.tally.InSync)
 	default:
 		d.reason = fmt.Sprintf("canceled by %s: %d of %d devices were read back as wanted, %d were not reached", v.ro.WishActor, v.tally.InSync, v.tally.All, v.tally.Open)
+	}
+	if v.ro.Placed == control.PlacedUnverified && !v.unplaced {
+		d.reason += "; " + halfPlaced
 	}
 	return d
 }

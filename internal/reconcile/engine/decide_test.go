@@ -39,8 +39,8 @@ func moves(from control.Phase) []control.Phase {
 		return []control.Phase{control.PhaseUnplacing, control.PhaseEnded}
 	case control.PhaseUnplacing:
 		return []control.Phase{control.PhaseUndoing}
-	case control.PhaseUndoing:
-		return []control.Phase{control.PhaseEnded}
+	case control.PhaseUndoing: // back only for rollouts that an earlier release began
+		return []control.Phase{control.PhaseUnplacing, control.PhaseEnded}
 	}
 	return nil
 }
@@ -103,6 +103,9 @@ func TestEveryDecisionKeepsThePromises(t *testing.T) {
 		}
 		if d.act == actOpen && !undone && (v.ro.Wish != control.WishRun || v.tally.Failed > v.ro.Options.FailureBudget) {
 			fault(v, d, "a wave is opened though the rollout is to stop")
+		}
+		if d.act == actUndo && undone && (v.ready > 0 || v.lower >= 0 || v.ro.Placed != control.PlacedVerified) {
+			fault(v, d, "the way back begins twice")
 		}
 		if d.act == actOpen && undone && d.wave > v.ro.Wave {
 			fault(v, d, "undoing goes forward")

@@ -87,6 +87,9 @@ func (s *step) advance(ctx context.Context) (next act, err error) {
 		if next.slow() {
 			ro.Owner = s.e.d.Name
 		}
+		if next == actPlace { // announced, as a write is: who turns back after a lost reply has to return traffic
+			ro.Placed = control.PlacedUnverified
+		}
 		if same(before, ro) {
 			return nil
 		}
@@ -181,7 +184,7 @@ func (e *Engine) view(ctx context.Context, r control.Repos, ro control.Rollout) 
 			v.faults = append(v.faults, d.Device.Name+": "+d.Error)
 		}
 	}
-	if undo {
+	if undo || ro.Placed == control.PlacedUnverified {
 		f, err := r.Fabric(ctx, ro.Fabric)
 		if err != nil {
 			return v, err
@@ -344,7 +347,11 @@ func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*
 	}
 	switch a {
 	case actCheck:
-		why, err := e.persist(ctx, ro, c.target, func(p reconcile.Placer) error { return p.Check(ctx, c.target.Plan) })
+		before, err := e.before(ctx, ro)
+		if err != nil {
+			return nil, err
+		}
+		why, err := e.persist(ctx, ro, c.target, func(p reconcile.Placer) error { return p.Check(ctx, c.target.Plan, before) })
 		if err != nil {
 			return nil, err
 		}
@@ -361,13 +368,14 @@ func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*
 		if err != nil {
 			return nil, err
 		}
-		return e.place(ctx, ro, c.target, c.target.Plan, before, control.PlacedVerified, "placements are in force")
+		return e.place(ctx, ro, c.target, before, control.PlacedVerified, "placements are in force")
 	case actUnplace:
 		prior, err := e.d.Targets(ctx, ro.Fabric, ro.Prior)
 		if err != nil {
 			return e.broken(ctx, ro, fmt.Errorf("return placements: %w", err))
 		}
-		return e.place(ctx, ro, c.target, prior.Plan, c.target.Plan, control.PlacedRestored, "placements are as before")
+		// By the fabric as that plan knew it: a port may have left since.
+		return e.place(ctx, ro, prior, c.target.Plan, control.PlacedRestored, "placements are as before")
 	case actGate:
 		return e.gate(ctx, c.target, ro)
 	}
@@ -419,7 +427,7 @@ func (e *Engine) broken(ctx context.Context, ro control.Rollout, err error) (fun
 	}
 	return func(r *control.Rollout) {
 		if ro.Phase == control.PhaseUnplacing {
-			r.Prior = "" // nothing to return to: end as it is
+			r.Prior, r.Placed = "", control.PlacedUnverified // nothing to return to: end as it is
 		}
 		undo(r, err.Error())
 	}, nil
@@ -447,9 +455,9 @@ func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, 
 	return t.Plan, nil
 }
 
-// place brings the placements of a plan about and verifies them.
-func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target, p, before *policy.Plan, to control.Placed, message string) (func(*control.Rollout), error) {
-	clear := ro.Prior == ro.Plan
+// place brings the placements of a target's plan about and verifies them.
+func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target, before *policy.Plan, to control.Placed, message string) (func(*control.Rollout), error) {
+	p, clear := t.Plan, ro.Prior == ro.Plan
 	why, err := e.persist(ctx, ro, t, func(placer reconcile.Placer) error {
 		if err := placer.Place(ctx, p, before, clear); err != nil {
 			return fmt.Errorf("place: %w", err)

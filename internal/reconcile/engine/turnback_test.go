@@ -187,3 +187,45 @@ func TestRollbackReturnsPlacements(t *testing.T) {
 		}
 	}
 }
+
+// A release that returned devices before placements was replaced in the middle of that.
+func TestARollbackOfAnEarlierReleaseReturnsPlacementsAtItsEnd(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	for seed := range uint64(10) {
+		w := peaceful(t, target, seed+1, nil)
+		w.after(w.prior.Plan.Name)
+		w.placed = target.Plan.Placements
+		ro := w.db.rollouts[w.id]
+		ro.Phase, ro.Placed, ro.Wave, ro.Reason = control.PhaseUndoing, control.PlacedVerified, ro.Waves, "nobody gets his share"
+		w.db.rollouts[w.id] = ro
+		if ro = w.ended(t); ro.State != control.RolloutRolledBack || ro.Placed != control.PlacedRestored || !slices.Equal(w.placed, w.prior.Plan.Placements) {
+			t.Errorf("seed %d: ended as %s, placements %s: %s", seed+1, ro.State, ro.Placed, ro.Result)
+		}
+	}
+}
+
+// A manager dies when placements have come in force and nobody has noted it; an operator does not want the rollout any more.
+func TestTrafficIsReturnedWhenTheWordThatItMovedIsLost(t *testing.T) {
+	t.Parallel()
+	target := lab(t)
+	for seed := range uint64(10) {
+		w := peaceful(t, target, seed+1, nil)
+		w.after(w.prior.Plan.Name)
+		w.placed = w.prior.Plan.Placements
+		w.onPlaced = func(m *manager) {
+			w.onPlaced = nil
+			w.kill(m)
+			ro := w.db.rollouts[w.id]
+			ro.Wish, ro.WishActor = control.WishUndo, "ada"
+			w.wish(ro)
+		}
+		ro := w.ended(t)
+		if ro.State != control.RolloutRolledBack || ro.Placed != control.PlacedRestored || !slices.Equal(w.placed, w.prior.Plan.Placements) {
+			t.Errorf("seed %d: ended as %s, placements %s, as before: %t: %s", seed+1, ro.State, ro.Placed, slices.Equal(w.placed, w.prior.Plan.Placements), ro.Result)
+		}
+		if w.unready != "" {
+			t.Errorf("seed %d: placements were returned after %s had lost what they need", seed+1, w.unready)
+		}
+	}
+}

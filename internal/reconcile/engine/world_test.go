@@ -50,6 +50,7 @@ type world struct {
 	refuses  bool               // the placer, before anything is done
 	deaf     bool               // no placement ever comes in force
 	lazy     int                // so many placements are refused first
+	onPlaced func(*manager)     // is told when placements came in force, before their manager hears of it
 	unready  string             // a device that did not have what the placements need when they were asked for
 	// What is sabotaged, to see that it would be noticed: devices are not read but believed, and nobody is told that his
 	// shard is in other hands.
@@ -410,8 +411,11 @@ type opener struct {
 }
 
 // Open implements engine.Opener.
-func (o opener) Open(ctx context.Context, target control.Target, _ []driver.Device) (engine.Session, error) {
+func (o opener) Open(ctx context.Context, target control.Target, devices []driver.Device) (engine.Session, error) {
 	t := taskOf(ctx)
+	if ro := o.w.db.rollouts[o.w.id]; devices == nil && (ro.Phase == control.PhaseUnplacing && ro.Moves()) != (target.Plan == o.w.prior.Plan) {
+		o.w.fault("placements of %.4s are asked for on the fabric of another plan", target.Plan.Name)
+	}
 	if o.w.opening != nil {
 		t.wake = o.w.now.Add(o.w.opening())
 	} else if o.w.chance(o.w.o.slow) {
@@ -432,7 +436,10 @@ func (o opener) Open(ctx context.Context, target control.Target, _ []driver.Devi
 type placer opener
 
 // Check implements reconcile.Placer.
-func (p placer) Check(ctx context.Context, _ *policy.Plan) error {
+func (p placer) Check(ctx context.Context, plan, before *policy.Plan) error {
+	if ro := p.w.db.rollouts[p.w.id]; ro.Moves() && (plan != p.w.plan.Plan || before != p.w.prior.Plan) {
+		p.w.fault("placements of %.4s were asked about as coming after those of another plan than they do, nil: %t", plan.Name, before == nil)
+	}
 	if p.w.refuses {
 		return errors.New("a partition file was edited by hand")
 	}
@@ -462,6 +469,10 @@ func (p placer) Place(ctx context.Context, plan, before *policy.Plan, _ bool) er
 	}
 	if !p.w.deaf {
 		p.w.placed = plan.Placements
+	}
+	if p.w.onPlaced != nil {
+		p.w.onPlaced(p.m)
+		return p.w.yield(nil, p.m)
 	}
 	return nil
 }
