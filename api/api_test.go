@@ -469,12 +469,6 @@ func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
 	}
 }
 
-func TestLargeBodiesAreRefused(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.call("POST", "/fabrics", `{"name":"`+strings.Repeat("x", MaxBody)+`"}`).want(413, "body-too-large")
-}
-
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

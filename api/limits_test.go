@@ -59,3 +59,9 @@ func TestThePageOfTheAPIHasTheLimits(t *testing.T) {
 		t.Errorf("the body of somebody unknown may take %v: docs/api.md says 10 seconds", unknownBodyTime)
 	}
 }
+
+func TestLargeBodiesAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.call("POST", "/fabrics", `{"name":"`+strings.Repeat("x", MaxBody)+`"}`).want(413, "body-too-large")
+}

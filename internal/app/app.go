@@ -105,7 +105,7 @@ func (a *app) root(args []string) *cobra.Command {
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
 	root.AddCommand(cli.New(cli.Options{Args: args})...)
 	addBelow(root, "device", a.ccKeyCommand())
-	addBelow(root, "fabric", a.fabricCheckCommand())
+	addBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
 	a.localShow(root)
 	root.SetFlagErrorFunc(flagError)
 	a.noteBegin(root)

@@ -35,7 +35,12 @@ type faulty struct {
 
 func newFaulty(t *testing.T, o simdev.Options) *faulty {
 	t.Helper()
-	topo, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 1})
+	return newFaultyOf(t, topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 1}, o)
+}
+
+func newFaultyOf(t *testing.T, of topogen.LeafSpineOptions, o simdev.Options) *faulty {
+	t.Helper()
+	topo, err := topogen.LeafSpine(of)
 	if err != nil {
 		t.Fatal(err)
 	}
