@@ -105,16 +105,29 @@ func (d *document) failBuild(err error) {
 	}
 }
 
-// plane reads which model the scenario is for; everything else depends on it.
+// plane reads which model the scenario is for; everything else depends on it. A file that does not say, and has what
+// Ethernet alone has, is told so instead of what InfiniBand misses.
 func (d *document) plane(root *yaml.Node) string {
 	if d.err != nil || root.Kind != yaml.MappingNode {
 		return PlaneInfiniBand
 	}
 	f := fields{d: d, node: root, m: map[string]*yaml.Node{}}
+	var ethernet *yaml.Node
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value == "plane" {
-			f.m["plane"] = root.Content[i+1]
+		key, value := root.Content[i], root.Content[i+1]
+		switch key.Value {
+		case "plane":
+			f.m["plane"] = value
+		case "until", "sample", "size_bins", "wrcc", "bicc", "workload":
+			ethernet = key
+		case "congestion_control":
+			if value.Kind == yaml.SequenceNode {
+				ethernet = key
+			}
 		}
+	}
+	if ethernet != nil && !f.has("plane") {
+		d.fail(ethernet, ethernet.Value, "what Ethernet alone has", "it with plane: ethernet; a scenario that does not say so is of InfiniBand")
 	}
 	return f.word("plane", PlaneInfiniBand, PlaneEthernet)
 }
