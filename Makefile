@@ -7,7 +7,7 @@ SHELL := /bin/bash
 
 GO      ?= go
 GOTEST  := $(GO) test
-FUZZTIME ?= 60s
+FUZZTIME ?= 10m
 SOAKCHECKS ?= 10000
 SOAKKILLS ?= 200
 SOAKSCHEDULES ?= 50000

@@ -384,9 +384,10 @@ func (g *getter) paramState(e emit, s *seen, k nicparam.Key, v *value) {
 func (g *getter) measured(s *seen, p *Port, port gnmid.Path) error {
 	a, c := g.agent, s.card
 	if e, ok := g.below(port, gnmid.ClassOperational, "counters"); ok && p.Meter != nil {
-		all, at, err := a.count(g.ctx, c, p)
-		if err := g.ctx.Err(); err != nil {
-			return err
+		m := a.meter(c, p.Number)
+		all, at, err := m.counters.read(g.ctx, a, m, p.Meter.Counters)
+		if cancelled := g.ctx.Err(); cancelled != nil {
+			return cancelled
 		}
 		e.sampled, e.time = true, at
 		if err != nil {
@@ -399,7 +400,8 @@ func (g *getter) measured(s *seen, p *Port, port gnmid.Path) error {
 		}
 	}
 	if e, ok := g.below(port, gnmid.ClassOperational, "functions"); ok && p.Meter != nil && p.Functions > 0 {
-		all, at, err := a.functions(g.ctx, c, p)
+		m := a.meter(c, p.Number)
+		all, at, err := m.functions.read(g.ctx, a, m, p.Meter.Functions)
 		if cancelled := g.ctx.Err(); cancelled != nil {
 			return cancelled
 		}
@@ -455,7 +457,8 @@ func (g *getter) senders(s *seen, p *Port) error {
 	if !meets(g.pattern, base.Child("senders")) {
 		return nil
 	}
-	all, at, err := g.agent.sent(g.ctx, s.card, p)
+	m := g.agent.meter(s.card, p.Number)
+	all, at, err := m.sent.read(g.ctx, g.agent, m, p.WRCC.Sent)
 	if cancelled := g.ctx.Err(); cancelled != nil {
 		return cancelled
 	}

@@ -241,7 +241,8 @@ func (a *Agent) refresh(ctx context.Context, c *card, nv *answerNV, want func(ni
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if a.take(c, nv) {
+	if nv = a.current(c, nv); nv != nil {
+		a.noteStages(c, nv)
 		foundNV = c.staged(nv, want)
 	}
 	return a.observe(c, found, foundNV), nil

@@ -1,9 +1,6 @@
 package agent
 
 import (
-	"context"
-	"time"
-
 	"fairlane/ccconfig/niccount"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
@@ -22,27 +19,14 @@ type CounterSet struct {
 	Counters niccount.Counters
 }
 
-// counterSets reads a port's counter sets.
-func (a *Agent) counterSets(ctx context.Context, c *card, p *Port) ([]CounterSet, time.Time, error) {
-	m := a.meter(c, p.Number)
-	if err := acquire(ctx, m.lock); err != nil {
-		return nil, time.Time{}, err
-	}
-	defer release(m.lock)
-	if a.due(m.setsAt) {
-		m.sets, m.setsErr = p.Meter.CounterSets(ctx)
-		m.setsAt = a.o.Now()
-	}
-	return m.sets, m.setsAt, m.setsErr
-}
-
 // counterSets adds the counter sets of a port.
 func (g *getter) counterSets(s *seen, p *Port, port gnmid.Path) error {
 	e, ok := g.below(port, gnmid.ClassOperational, "counter-sets")
 	if !ok || p.Meter == nil {
 		return nil
 	}
-	all, at, err := g.agent.counterSets(g.ctx, s.card, p)
+	m := g.agent.meter(s.card, p.Number)
+	all, at, err := m.sets.read(g.ctx, g.agent, m, p.Meter.CounterSets)
 	if cancelled := g.ctx.Err(); cancelled != nil {
 		return cancelled
 	}

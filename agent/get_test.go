@@ -12,16 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	"fairlane/agent"
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/grpctest"
 )
 
 // client is a gNMI client of an agent, or of a tree in its place.
@@ -31,25 +29,8 @@ func client(t testing.TB, a gnmid.Tree) gnmi.GNMIClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := bufconn.Listen(1 << 20)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
-	c, err := grpc.NewClient("passthrough:x", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return gnmi.NewGNMIClient(c)
+	dial := grpctest.Serve(t, func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l) })
+	return gnmi.NewGNMIClient(grpctest.Connect(t, dial))
 }
 
 // TestEveryLeafIsInTheModuleAndEveryLeafOfTheModuleIsServed compares what an agent answers with the module's table, both
@@ -203,6 +184,23 @@ func TestOnlyWhatIsAskedForIsRead(t *testing.T) {
 		if got := r.reads - before; got != want {
 			t.Errorf("%s reads %d files, want %d", path, got, want)
 		}
+	}
+}
+
+// A reading that ended because whoever asked has gone says nothing to others.
+func TestWhatWasNotReadToItsEndIsReadAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := r.agent(t, func(o *agent.Options) { o.FreshCounters = time.Hour })
+	ctx, leave := context.WithCancel(t.Context())
+	r.do(func() { r.onCount = leave })
+	counters := nicyang.Counters("eth-a", 1)
+	if _, err := a.Get(ctx, gnmid.Query{Paths: []gnmid.Path{counters}}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	r.do(func() { r.onCount = nil })
+	if got := leaf(t, a, counters.Child("state").Child("problem")); got != "absent" {
+		t.Errorf("the next one is told %q", got)
 	}
 }
 

@@ -43,6 +43,7 @@ type rig struct {
 	onWrite   map[string]func(string) (string, error)
 	counters  map[string]niccount.Counter
 	counted   int
+	onCount   func() // while counters are read
 	setsRead  int
 	senders   *wrcc.NICConfig
 	sendersOn func(*wrcc.NICConfig) (*wrcc.NICConfig, error) // what a write makes of it
@@ -289,14 +290,17 @@ func (m meter) Link(context.Context) (agent.Link, error) {
 	return agent.Link{MAC: "0c:42:a1:00:00:01", SpeedMbps: 100000, Up: true}, nil
 }
 
-func (m meter) Counters(context.Context) (niccount.Counters, error) {
+func (m meter) Counters(ctx context.Context) (niccount.Counters, error) {
 	m.r.mu.Lock()
 	defer m.r.mu.Unlock()
 	m.r.counted++
+	if m.r.onCount != nil {
+		m.r.onCount()
+	}
 	if m.r.broken != nil {
 		return nil, m.r.broken
 	}
-	return maps.Clone(m.r.counters), nil
+	return maps.Clone(m.r.counters), ctx.Err()
 }
 
 func (m meter) Functions(context.Context) ([]agent.Function, error) {

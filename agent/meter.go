@@ -16,15 +16,16 @@ import (
 type meter struct {
 	lock chan struct{}
 
-	countersAt, functionsAt, sentAt time.Time
-	counters, sent                  niccount.Counters
-	functions                       []Function
-	countersErr, functionsErr       error
-	sentErr                         error
+	counters, sent reading[niccount.Counters]
+	functions      reading[[]Function]
+	sets           reading[[]CounterSet]
+}
 
-	setsAt  time.Time
-	sets    []CounterSet
-	setsErr error
+// reading is what was read last of one kind of counters.
+type reading[T any] struct {
+	value T
+	at    time.Time
+	err   error
 }
 
 // meter is the one of a port.
@@ -45,46 +46,21 @@ func (a *Agent) due(at time.Time) bool {
 	return at.IsZero() || a.o.FreshCounters == 0 || age > a.o.FreshCounters || age < 0
 }
 
-// count reads a port's counters.
-func (a *Agent) count(ctx context.Context, c *card, p *Port) (niccount.Counters, time.Time, error) {
-	m := a.meter(c, p.Number)
+// read is the last reading, or a new one where that is too old. What is left unfinished because whoever asked has gone is
+// kept for nobody.
+func (r *reading[T]) read(ctx context.Context, a *Agent, m *meter, from func(context.Context) (T, error)) (value T, at time.Time, err error) {
 	if err := acquire(ctx, m.lock); err != nil {
-		return nil, time.Time{}, err
+		return value, at, err
 	}
 	defer release(m.lock)
-	if a.due(m.countersAt) {
-		m.counters, m.countersErr = p.Meter.Counters(ctx)
-		m.countersAt = a.o.Now()
+	if a.due(r.at) {
+		value, err := from(ctx)
+		if gone := ctx.Err(); gone != nil {
+			return value, at, gone
+		}
+		*r = reading[T]{value, a.o.Now(), err}
 	}
-	return m.counters, m.countersAt, m.countersErr
-}
-
-// functions reads a port's virtual functions.
-func (a *Agent) functions(ctx context.Context, c *card, p *Port) ([]Function, time.Time, error) {
-	m := a.meter(c, p.Number)
-	if err := acquire(ctx, m.lock); err != nil {
-		return nil, time.Time{}, err
-	}
-	defer release(m.lock)
-	if a.due(m.functionsAt) {
-		m.functions, m.functionsErr = p.Meter.Functions(ctx)
-		m.functionsAt = a.o.Now()
-	}
-	return m.functions, m.functionsAt, m.functionsErr
-}
-
-// sent reads what a port's senders sent.
-func (a *Agent) sent(ctx context.Context, c *card, p *Port) (niccount.Counters, time.Time, error) {
-	m := a.meter(c, p.Number)
-	if err := acquire(ctx, m.lock); err != nil {
-		return nil, time.Time{}, err
-	}
-	defer release(m.lock)
-	if a.due(m.sentAt) {
-		m.sent, m.sentErr = p.WRCC.Sent(ctx)
-		m.sentAt = a.o.Now()
-	}
-	return m.sent, m.sentAt, m.sentErr
+	return r.value, r.at, r.err
 }
 
 // links looks at the links of a card's ports.

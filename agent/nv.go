@@ -60,18 +60,14 @@ func (c *card) wantsNV(want func(nicparam.Key) bool) bool {
 	return false
 }
 
-// take keeps an answer unless somebody has asked or written since. The caller holds the card's lock.
-func (a *Agent) take(c *card, nv *answerNV) bool {
-	if nv == nil {
-		return false
-	}
+// current is the answer, or nil where somebody has asked or written since. The caller holds the card's lock.
+func (a *Agent) current(c *card, nv *answerNV) *answerNV {
 	a.mu.RLock()
-	late := c.nvTurn != nv.turn
-	a.mu.RUnlock()
-	if !late {
-		a.noteStages(c, nv)
+	defer a.mu.RUnlock()
+	if nv != nil && c.nvTurn != nv.turn {
+		return nil
 	}
-	return !late
+	return nv
 }
 
 // noteStages keeps an answer. The caller holds the card's lock.

@@ -330,8 +330,8 @@ func (a *Agent) end(ctx context.Context, p *plan, failures []nicyang.Failure) er
 	}
 	err := failed(ctx, failures, how)
 	last.Detail = err.Error()
-	for _, c := range p.cards {
-		if last.Outcome == setPartial {
+	if last.Outcome == setPartial {
+		for _, c := range p.cards {
 			a.keepOriginals(context.WithoutCancel(ctx), c.card, c.before)
 		}
 	}

@@ -295,14 +295,10 @@ func (a *Agent) sweepCard(ctx context.Context, c *card) error {
 // lookAt reads a card and notes what changed and whether something may have to be set again. The caller holds the card's
 // lock.
 func (a *Agent) lookAt(ctx context.Context, c *card, nv *answerNV) (lost bool, err error) {
-	a.mu.RLock()
-	if nv != nil && c.nvTurn != nv.turn { // somebody has asked or written since
-		nv = nil
-	}
-	first, listed := c.keys == nil, a.listed(c)
-	a.mu.RUnlock()
+	nv = a.current(c, nv)
+	first := c.keys == nil
 	var changed []nicparam.Key
-	if listed {
+	if a.listed(c) {
 		changed, err = a.reread(ctx, c)
 	} else {
 		changed, err = a.discover(ctx, c, nv)

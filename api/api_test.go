@@ -316,7 +316,7 @@ func (r *rig) rollout(plan string) {
 	if all := decode[gen.EventList](r.call("GET", "/fabrics/lab/events", "").want(200)); all.Items[0].Kind != "fabric.created" || all.Items[0].Actor != "admin" {
 		t.Errorf("first event is %+v", all.Items[0])
 	}
-	if dev := decode[gen.DeviceList](r.call("GET", "/fabrics/lab/devices?settings=true", "").want(200)); dev.Plan != plan || dev.InSync != len(dev.Items) || dev.Items[0].Desired == nil {
+	if dev := decode[gen.DeviceList](r.call("GET", "/fabrics/lab/devices?settings=true", "").want(200)); dev.Plan != plan || dev.InSync != len(dev.Items) || dev.Items[0].Kind != gen.DeviceKindSubnetManager || dev.Items[0].Desired != nil || dev.Items[1].Desired == nil {
 		t.Errorf("devices are %+v", dev)
 	}
 	r.Devices.Drift()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fairlane/api/gen"
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/control"
 )
 
@@ -137,9 +138,16 @@ func driftPolicyOut(p control.DriftPolicy) gen.DriftPolicy {
 	}
 }
 
+func deviceKind(d driver.Device) gen.DeviceKind {
+	if control.IsManager(d) {
+		return gen.DeviceKindSubnetManager
+	}
+	return gen.DeviceKind(kindOut(d.Kind))
+}
+
 func deviceOut(v *control.DeviceView, settings bool) gen.Device {
 	out := gen.Device{
-		ID: v.Device.ID.String(), Name: v.Device.Name, Kind: gen.DeviceKind(kindOut(v.Device.Kind)), State: v.State, Error: optional(v.Error),
+		ID: v.Device.ID.String(), Name: v.Device.Name, Kind: deviceKind(v.Device), State: v.State, Error: optional(v.Error),
 		Differences: mapped(v.Differences, func(x control.Difference) gen.Difference {
 			return gen.Difference{Field: x.Field, Desired: x.Desired, Observed: x.Observed}
 		}),

@@ -27,7 +27,11 @@ func (r *rig) devices() {
 	if sh.RequestedWindowMs == nil || *sh.RequestedWindowMs != 250 || sh.WindowMs != 250 {
 		t.Errorf("asked for 250 ms, measured %d, told %v", sh.WindowMs, sh.RequestedWindowMs)
 	}
-	path := "/fabrics/lab/devices/" + known.Items[0].ID
+	manager := decode[gen.Device](r.call("GET", "/fabrics/lab/devices/subnet-manager", "").want(200))
+	if manager.ID != "0x0000000000000000:0" || manager.ID != known.Items[0].ID || manager.Kind != gen.DeviceKindSubnetManager || manager.Desired != nil {
+		t.Errorf("the subnet manager is %+v", manager)
+	}
+	path := "/fabrics/lab/devices/" + known.Items[1].ID
 	live := decode[gen.Device](r.call("GET", path+"?read=true", "").want(200))
 	if live.State != "drifted" || len(live.Differences) != 1 || live.Desired == nil || *live.Policy != "report" || !*live.PolicyInherited {
 		t.Errorf("read now it is %+v", live)
@@ -51,7 +55,7 @@ func (r *rig) devices() {
 	if d := decode[gen.Device](r.call("PUT", path, `{"policy":"inherit"}`, "If-Match", "*").want(200)); !*d.PolicyInherited {
 		t.Errorf("inheriting it is %+v", d)
 	}
-	r.quarantine(known.Items[0].ID)
+	r.quarantine(known.Items[1].ID)
 	if d := decode[gen.Device](r.call("GET", path, "").want(200)); d.State != "quarantined" || d.QuarantinedAt == nil || *d.QuarantineReason != "it flaps" {
 		t.Errorf("quarantined it is %+v", d)
 	}
@@ -73,7 +77,7 @@ func (r *rig) devices() {
 		t.Errorf("repeated, the repair is rollout %d, then %d", ro.ID, again.ID)
 	}
 	done := decode[gen.Rollout](r.call("GET", "/fabrics/lab/rollouts/"+strconv.FormatInt(ro.ID, 10), "").want(200))
-	if done.State != "succeeded" || len(done.Devices) != 1 || done.Devices[0].ID != known.Items[0].ID {
+	if done.State != "succeeded" || len(done.Devices) != 1 || done.Devices[0].ID != known.Items[1].ID {
 		t.Errorf("the repair ended as %+v", done)
 	}
 	r.call("POST", "/fabrics/lab/rollouts/"+strconv.FormatInt(ro.ID, 10)+"/roll-back", "").want(409, "is-repair")

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/subnet/ident"
 )
 
 // The canonical form of a plan, of which the SHA-256 is its name. Every exported field but Plan.Name goes in,
@@ -119,6 +120,21 @@ func fillDigests[T any](d *[]digest, parts []T) {
 	})
 }
 
+// renew makes the parts of a plan. Those that are not fresh it takes over from the plan before, with their digests.
+func renew[T any](before []T, was []digest, fresh []bool, anew func(i int) T) ([]T, []digest) {
+	out, digests := make([]T, len(fresh)), make([]digest, len(fresh))
+	inHalves(len(fresh), func(from, to int) {
+		for i := from; i < to; i++ {
+			if fresh[i] {
+				out[i] = anew(i)
+			} else {
+				out[i], digests[i] = before[i], was[i]
+			}
+		}
+	})
+	return out, digests
+}
+
 // inHalves calls work for two halves of 0..n-1, on two goroutines.
 func inHalves(n int, work func(from, to int)) {
 	var wg sync.WaitGroup
@@ -164,18 +180,15 @@ func (e *encoder) value(v reflect.Value) {
 			e.settings(x)
 			return
 		case *NamedPort:
-			e.uint(uint64(x.Port.Node))
-			e.uint(uint64(x.Port.Port))
+			e.port(x.Port)
 			e.string(x.Name)
 			return
 		case *LinkTenant:
 			e.tenant(x)
 			return
 		case *LinkShare:
-			e.uint(uint64(x.Port.Node))
-			e.uint(uint64(x.Port.Port))
-			e.uint(uint64(x.Peer.Node))
-			e.uint(uint64(x.Peer.Port))
+			e.port(x.Port)
+			e.port(x.Peer)
 			e.string(x.Name)
 			e.int(int64(x.Capacity))
 			e.uint(uint64(len(x.Tenants)))
@@ -186,8 +199,7 @@ func (e *encoder) value(v reflect.Value) {
 		case *Placement:
 			e.string(x.Tenant)
 			e.uint(uint64(x.PKey))
-			e.uint(uint64(x.Port.Node))
-			e.uint(uint64(x.Port.Port))
+			e.port(x.Port)
 			e.uint(uint64(x.SL))
 			return
 		}
@@ -230,6 +242,11 @@ func (e *encoder) walk(v reflect.Value) {
 	default:
 		panic("policy: a plan has a field of kind " + v.Kind().String()) // a test walks every type
 	}
+}
+
+func (e *encoder) port(p ident.PortID) {
+	e.uint(uint64(p.Node))
+	e.uint(uint64(p.Port))
 }
 
 func (e *encoder) reason(r *Reason) {

@@ -52,7 +52,7 @@ func (m *model) chanceFinding(chance []float64) []Finding {
 	}
 	return []Finding{{Code: CodePathsByChance, Tenants: bounded(names),
 		Message: fmt.Sprintf("%d tenant(s) have few queue pairs on many equal-cost paths, and a hash chooses the path of each: which ones meet is not known, and shares may be off by %.0f %% and more where they do", len(names), float64(worst*100)),
-		Fix:     "open more queue pairs, or tell the paths that the switches' hash gives them (Input.Routes)"}}
+		Fix:     "open more queue pairs: the more there are, the more evenly a hash spreads them; what a few of them get only a measurement tells"}}
 }
 
 // roughFinding says that flows are too entangled to be shared out exactly.

@@ -53,19 +53,18 @@ func (s *settings) placements() []Placement {
 	return out
 }
 
-// caPlans makes the plans of all ports; those that are not fresh are taken from the plan before.
-func (s *settings) caPlans(before []CAPlan) []CAPlan {
-	out := make([]CAPlan, len(s.ports))
-	inHalves(len(out), func(from, to int) {
-		for i := from; i < to; i++ {
-			if s.fresh[i] {
-				out[i] = s.caPlan(&s.ports[i])
-			} else {
-				out[i] = before[i]
-			}
-		}
-	})
-	return out
+// plan writes the plane's sections of a plan. What is as in the compilation before is taken over from its plan, with the
+// digests.
+func (s *settings) plan(before *Plan, d, was *digests) *Plan {
+	if s.prev == nil {
+		before, was = &Plan{Placements: s.placements()}, &digests{}
+	}
+	p := &Plan{Lanes: s.lanePlans(), Placements: before.Placements}
+	d.places = was.places
+	p.CAs, d.cas = renew(before.CAs, was.cas, s.fresh, func(i int) CAPlan { return s.caPlan(&s.ports[i]) })
+	p.Switches, d.switches = s.switchPlans(before.Switches, was.switches)
+	d.fill(p)
+	return p
 }
 
 // caPlan assembles a port's settings. SLs that no tenant of the port has get the least
@@ -351,14 +350,14 @@ func (s *settings) groupFindings(g *group) []Finding {
 // shareFindings reports where the prediction misses the target.
 func (m *model) shareFindings(p *Plan) []Finding {
 	var out []Finding
-	missed := missedParts(p)
+	missed, links := missedParts(p), missedLinks(p)
 	for _, t := range p.Tenants {
 		if t.PredictedError > 0.05 {
-			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: m.missed(p, t.Tenant),
+			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: bounded(links[t.Tenant]),
 				Message: fmt.Sprintf("tenant %s is entitled to %s and predicted to get %s", t.Tenant, t.Entitled, t.Predicted),
 				Fix:     seeOthers})
 		} else if parts := missed[t.Tenant]; len(parts) > 0 {
-			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: m.missed(p, t.Tenant),
+			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: bounded(links[t.Tenant]),
 				Message: fmt.Sprintf("tenant %s is predicted to get its share in all, but not of each part: %s", t.Tenant, strings.Join(bounded(parts), "; ")),
 				Fix:     seeOthers})
 		}
@@ -421,13 +420,16 @@ func predictedList(ts []LinkTenant) string {
 	return strings.Join(parts, "; ")
 }
 
-// missed names the contended links on which a tenant is predicted to get more than 1 % off.
-func (m *model) missed(p *Plan, tenant string) []string {
-	var out []string
-	for _, l := range p.Links {
-		if slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == tenant && misses(t) }) {
-			out = append(out, l.Name)
+// missedLinks names, by tenant, the contended links on which it is predicted to get more than 1 % off.
+func missedLinks(p *Plan) map[string][]string {
+	out := make(map[string][]string)
+	for i := range p.Links {
+		l := &p.Links[i]
+		for k := range l.Tenants {
+			if t := &l.Tenants[k]; misses(*t) {
+				out[t.Tenant] = append(out[t.Tenant], l.Name)
+			}
 		}
 	}
-	return bounded(out)
+	return out
 }

@@ -21,7 +21,6 @@ type Compiler struct {
 	settings *settings // on InfiniBand
 	roce     *roceSettings
 	wrcc     *wrccSettings
-	placed   []Finding
 	plan     *Plan
 	digests  *digests
 	once     bool // nothing is compiled after
@@ -41,6 +40,10 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	m, same, err := c.model(in)
 	if err != nil {
 		return nil, err
+	}
+	if !c.once {
+		defer m.targets.Settle()
+		defer m.forecasts.Settle()
 	}
 	target := m.entitle()
 	if target.err != nil {
@@ -90,13 +93,12 @@ func (m *model) writeShares(p *Plan, target, predicted *allocation) (chance []fl
 // compileIB compiles the levers of InfiniBand. same says that flows and attachments are those of c.
 func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*outcome, error) {
 	m, s := next.m, (*settings)(nil)
-	if same && c.settings != nil {
-		next.placed = c.placed
+	if same {
 		s = m.settingsLike(c.settings, target)
 	} else {
-		var place placements
-		place, next.placed = m.place()
+		place, findings := m.place()
 		s = m.newSettings(target, place)
+		s.placed = findings
 	}
 	next.settings = s
 	s.choosePortModes()
@@ -110,37 +112,15 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 	var predicted *allocation
 	var work sync.WaitGroup
 	work.Go(func() { predicted = s.predict() })
-	lanes, places := s.lanePlans(), []Placement(nil)
-	var cas []CAPlan
-	var switches []SwitchPlan
-	if s.prev == nil {
-		places, cas, switches = s.placements(), s.caPlans(nil), s.switchPlans(nil)
-	} else {
-		places, cas, switches = c.plan.Placements, s.caPlans(c.plan.CAs), s.switchPlans(c.plan.Switches)
-		next.digests.reuse(c.digests, s)
-	}
-	next.digests.fill(&Plan{CAs: cas, Switches: switches, Placements: places})
-	o := &outcome{bounds: s.bounds(), findings: slices.Concat(next.placed, s.leverFindings(), s.laneFindings())}
+	parts := s.plan(c.plan, next.digests, c.digests)
+	o := &outcome{bounds: s.bounds(), findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings())}
 	work.Wait()
 	s.prev = nil
 	o.predicted = predicted
-	o.write = func(p *Plan) { p.Lanes, p.Placements, p.CAs, p.Switches = lanes, places, cas, switches }
+	o.write = func(p *Plan) {
+		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
+	}
 	return o, nil
-}
-
-// reuse takes over the digests of devices that are as before.
-func (d *digests) reuse(before *digests, s *settings) {
-	d.cas, d.switches, d.places = slices.Clone(before.cas), slices.Clone(before.switches), before.places
-	for i, fresh := range s.fresh {
-		if fresh {
-			d.cas[i] = digest{}
-		}
-	}
-	for i, fresh := range s.freshSwitches {
-		if fresh {
-			d.switches[i] = digest{}
-		}
-	}
 }
 
 // model checks the input. Where nothing but weights and limits of tenants differs from the input before, the

@@ -121,9 +121,8 @@ func (m *model) share(solver *fill.Solver, p *fill.Problem) *allocation {
 		}
 		return a
 	}
-	// The solver keeps its solution: the allocation is the caller's to change.
-	a.rates, a.bottleneck, a.limits = slices.Clone(s.Rates), slices.Clone(s.Bottleneck), slices.Clone(s.Limits)
-	a.overbooked, a.rough = slices.Clone(s.Overbooked), s.Rough
+	// The solver keeps its solution: of the allocation the rates alone are the caller's to change.
+	a.rates, a.bottleneck, a.limits, a.overbooked, a.rough = slices.Clone(s.Rates), s.Bottleneck, s.Limits, s.Overbooked, s.Rough
 	for i, b := range a.bottleneck {
 		if b >= 0 && a.limits[i] != fill.LimitCap { // a link need not be full for a cap
 			a.limiting[b] = true

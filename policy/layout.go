@@ -5,10 +5,11 @@ import (
 	"slices"
 
 	"fairlane/policy/fill"
+	"fairlane/subnet"
 )
 
 // layout is what follows from flows and their ways alone. Models of the same flows share it; its slices are not changed once
-// they are made. Parts of it are made when they are first asked for, by the goroutine that compiles.
+// they are made. Parts of it are made when they are first asked for, by one goroutine.
 type layout struct {
 	// The links of flow i are hops[first[i]:first[i+1]].
 	first, hops  []int32
@@ -19,7 +20,8 @@ type layout struct {
 	firstPart    []int32   // by link direction, and one more: into carries
 	partOf       []int32   // by hop: into carries
 	before       []int32   // see linksBefore
-	fed          []feed    // see senderRates
+	senders      []int32   // see sendersOf
+	firstSender  []int32
 	trips        []float64 // see flowTrips
 	allFeedable  []float64 // see feedableCaps
 	classOfFlow  []int32   // see classLayout
@@ -31,9 +33,6 @@ type carried struct {
 	tenant int32
 	qps    float64
 }
-
-// feed is one of the sending ports whose flows cross a link direction.
-type feed struct{ link, sender int32 }
 
 // lay returns the layout of the model's flows.
 func (m *model) lay() *layout {
@@ -61,7 +60,7 @@ func (m *model) layOut() {
 	}
 	l.sends = make([]bool, len(m.caps))
 	for d := range l.sends {
-		l.sends[d] = !m.marks(int32(d))
+		l.sends[d] = m.fabric.Nodes[m.transmitter(int32(d)).Node].Kind != subnet.KindSwitch
 	}
 }
 
@@ -166,33 +165,54 @@ func (m *model) linksBefore() []int32 {
 // senderRates sums, for each link direction, the given capacities of the ports whose flows cross it, each once; 0 for
 // links on which flows begin.
 func (m *model) senderRates(caps []float64) []float64 {
-	l := m.lay()
-	if l.fed == nil {
-		l.fed = m.feeds()
-	}
+	first, senders := m.sendersOf()
 	sum := make([]float64, len(m.caps))
-	for _, f := range l.fed {
-		sum[f.link] += caps[f.sender]
+	for d := range sum {
+		for _, s := range senders[first[d]:first[d+1]] {
+			sum[d] += caps[s]
+		}
 	}
 	return sum
 }
 
-// feeds lists the sending ports whose flows cross each link direction beyond, by port.
-func (m *model) feeds() []feed {
+// sendersOf lists the sending ports, by the link directions that they drive, whose flows cross each link direction beyond, in order:
+// those of direction d are senders[first[d]:first[d+1]].
+func (m *model) sendersOf() (first, senders []int32) {
+	l := m.lay()
+	if l.firstSender == nil {
+		l.firstSender, l.senders = m.gatherSenders()
+	}
+	return l.firstSender, l.senders
+}
+
+func (m *model) gatherSenders() (first, senders []int32) {
 	order := make([]int32, len(m.flows))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(m.flows[a].links[0], m.flows[b].links[0]) })
-	out, last := []feed{}, slices.Repeat([]int32{-1}, len(m.caps))
+	type feed struct{ link, sender int32 }
+	var feeds []feed
+	last := slices.Repeat([]int32{-1}, len(m.caps))
+	first = make([]int32, len(m.caps)+1)
 	for _, i := range order {
-		first := m.flows[i].links[0]
+		sender := m.flows[i].links[0]
 		for _, d := range m.flows[i].links[1:] {
-			if last[d] != first {
-				last[d] = first
-				out = append(out, feed{d, first})
+			if last[d] != sender {
+				last[d] = sender
+				feeds = append(feeds, feed{d, sender})
+				first[d+1]++
 			}
 		}
 	}
-	return out
+	for d := range m.caps {
+		first[d+1] += first[d]
+	}
+	senders = make([]int32, len(feeds))
+	next := slices.Clone(first)
+	for _, f := range feeds {
+		senders[next[f.link]] = f.sender
+		next[f.link]++
+	}
+	return first, senders
 }

@@ -88,7 +88,7 @@ func (s *settings) roundTrips() []float64 {
 // switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
 // that limits flows wants other values. A switch none of whose ports wants anything else than in
 // the compilation before keeps its plan.
-func (s *settings) switchPlans(before []SwitchPlan) []SwitchPlan {
+func (s *settings) switchPlans(before []SwitchPlan, was []digest) ([]SwitchPlan, []digest) {
 	s.trips, s.marking = s.roundTrips(), make([]int, len(s.m.caps))
 	for i := range s.groups {
 		for _, d := range s.groups[i].links {
@@ -98,17 +98,11 @@ func (s *settings) switchPlans(before []SwitchPlan) []SwitchPlan {
 	order := slices.SortedFunc(slices.Values(s.m.fabric.Switches()), func(a, b int32) int {
 		return cmp.Compare(s.m.fabric.Nodes[a].GUID, s.m.fabric.Nodes[b].GUID)
 	})
-	out := make([]SwitchPlan, len(order))
-	s.freshSwitches = make([]bool, len(order))
+	fresh := make([]bool, len(order))
 	for i, n := range order {
-		if before != nil && s.marksAsBefore(n) {
-			out[i] = before[i]
-			continue
-		}
-		s.freshSwitches[i] = true
-		out[i] = s.switchPlan(n, s.trips, s.marking)
+		fresh[i] = s.prev == nil || !s.marksAsBefore(n)
 	}
-	return out
+	return renew(before, was, fresh, func(i int) SwitchPlan { return s.switchPlan(order[i]) })
 }
 
 // marksAsBefore reports whether all ports of a switch mark as they did in the compilation before.
@@ -125,7 +119,7 @@ func (s *settings) marksAsBefore(n int32) bool {
 	return true
 }
 
-func (s *settings) switchPlan(n int32, trips []float64, marking []int) SwitchPlan {
+func (s *settings) switchPlan(n int32) SwitchPlan {
 	node := &s.m.fabric.Nodes[n]
 	sp := SwitchPlan{Node: node.GUID, Name: node.Name, Ports: make([]ibcc.PortMarking, len(node.Ports))}
 	fastest := int32(-1)
@@ -154,8 +148,8 @@ func (s *settings) switchPlan(n int32, trips []float64, marking []int) SwitchPla
 		if _, ok := s.m.fabric.Peer(ref); !ok {
 			continue
 		}
-		if d := direction(s.m.fabric, ref); marking[d] > 0 {
-			s.override(&sp, p, d, trips[d], marking[d])
+		if d := direction(s.m.fabric, ref); s.marking[d] > 0 {
+			s.override(&sp, p, d)
 		}
 	}
 	return sp
@@ -184,7 +178,8 @@ func defaultReasons(sp *SwitchPlan) []Reason {
 }
 
 // override gives a port with a limiting link its own marking where that differs from the defaults.
-func (s *settings) override(sp *SwitchPlan, p int, d int32, trip float64, marking int) {
+func (s *settings) override(sp *SwitchPlan, p int, d int32) {
+	trip, marking := s.trips[d], s.marking[d]
 	depth := s.m.depth(d, trip)
 	t := threshold(depth)
 	if t == sp.Defaults.Threshold && marking == int(sp.Defaults.MarkingRate) {

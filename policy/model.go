@@ -247,7 +247,7 @@ func (m *model) receiver(d int32) subnet.PortRef { return m.transmitter(d ^ 1) }
 // marks reports whether the transmitter of a link direction is a switch: channel adapters do
 // not set FECN on what they send.
 func (m *model) marks(d int32) bool {
-	return m.fabric.Nodes[m.transmitter(d).Node].Kind == subnet.KindSwitch
+	return !m.lay().sends[d]
 }
 
 // packetBits is the size on the wire of a full packet over a port: its MTU and the 26 bytes of LRH,

@@ -48,7 +48,7 @@ func (m *model) classTurns(target *allocation) map[string][]string {
 	for i := range m.flows {
 		f := &m.flows[i]
 		d := f.links[0]
-		if m.marks(d) || !target.limiting[d] || len(m.tenants[f.tenant].Classes) < 2 {
+		if !target.limiting[d] || len(m.tenants[f.tenant].Classes) < 2 || m.marks(d) {
 			continue
 		}
 		k := at{f.tenant, d}

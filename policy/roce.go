@@ -18,6 +18,7 @@ import (
 type nicPort struct {
 	ref     subnet.PortRef
 	id      ident.PortID
+	out     int32   // the link direction that it drives
 	line    float64 // bit/s
 	tenants []int32
 	flows   []int32
@@ -71,7 +72,7 @@ type roceSettings struct {
 // same says that flows and attachments are those of c.
 func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*outcome, error) {
 	m, s := next.m, (*roceSettings)(nil)
-	if same && c.roce != nil {
+	if same {
 		s = m.roceLike(c.roce, target)
 	} else {
 		p, err := m.nicProfile()
@@ -99,11 +100,7 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 	var work sync.WaitGroup
 	work.Go(func() {
 		bounds = s.bounds()
-		var before *RoCEPlan
-		if s.prev != nil {
-			before = c.plan.RoCE
-		}
-		plan = s.plan(before, next.digests, c.digests)
+		plan = s.plan(c.plan, next.digests, c.digests)
 	})
 	predicted := s.predict()
 	work.Wait()
@@ -151,7 +148,7 @@ func (s *roceSettings) findPorts() {
 		ref, _ := s.m.fabric.PortByID(pt.port)
 		d := direction(s.m.fabric, ref)
 		at[d] = int32(len(s.ports))
-		s.ports = append(s.ports, nicPort{ref: ref, id: pt.port, line: s.m.caps[d], tenants: pt.tenants, group: -1, link: -1})
+		s.ports = append(s.ports, nicPort{ref: ref, id: pt.port, out: d, line: s.m.caps[d], tenants: pt.tenants, group: -1, link: -1})
 	}
 	s.ofFlow = make([]int32, len(s.m.flows))
 	for i := range s.m.flows {
@@ -292,23 +289,20 @@ func (s *roceSettings) connectWhile(do func()) {
 
 // connect numbers the group of each port.
 func (s *roceSettings) connect() (of []int32, groups int) {
-	n := int32(len(s.ports))
-	sets, l := disjoint.New(int(n)+len(s.m.caps)), s.m.lay()
-	marking := make([]bool, len(s.m.caps))
+	sets := disjoint.New(len(s.m.caps))
+	first, senders := s.m.sendersOf()
 	for d, on := range s.target.limiting {
-		marking[d] = on && !l.sends[d]
-	}
-	for i, p := range s.ofFlow {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			if marking[d] {
-				sets.Join(p, n+d)
-			}
+		if !on || !s.m.marks(int32(d)) {
+			continue
+		}
+		for _, sender := range senders[first[d]:first[d+1]] {
+			sets.Join(sender, int32(d))
 		}
 	}
-	at := slices.Repeat([]int32{-1}, int(n))
-	of = make([]int32, n)
+	at := slices.Repeat([]int32{-1}, len(s.m.caps))
+	of = make([]int32, len(s.ports))
 	for i := range of {
-		r := sets.Find(int32(i))
+		r := sets.Find(s.ports[i].out)
 		if at[r] < 0 {
 			at[r] = int32(groups)
 			groups++

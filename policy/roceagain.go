@@ -62,7 +62,7 @@ func (m *model) roceLike(prev *roceSettings, target *allocation) *roceSettings {
 	}
 	for i := range s.ports {
 		if p := &s.ports[i]; s.fresh[i] {
-			*p = nicPort{ref: p.ref, id: p.id, line: p.line, tenants: p.tenants, flows: p.flows, group: p.group, link: -1}
+			*p = nicPort{ref: p.ref, id: p.id, out: p.out, line: p.line, tenants: p.tenants, flows: p.flows, group: p.group, link: -1}
 		}
 	}
 	return s
@@ -91,26 +91,20 @@ func (s *roceSettings) alike(i int) bool {
 		p.clamped == was.clamped && p.set == was.set && s.groups[p.group] == s.prev.groups[was.group]
 }
 
-// plan writes the plane's section of a plan. When one of the same ports is known, and the digests of its parts, what is as
-// before is taken over.
-func (s *roceSettings) plan(before *RoCEPlan, d, was *digests) *RoCEPlan {
+// plan writes the plane's section of a plan. What is as in the compilation before is taken over from its plan, with
+// the digests.
+func (s *roceSettings) plan(before *Plan, d, was *digests) *RoCEPlan {
 	out := &RoCEPlan{}
 	if s.prev == nil {
-		out.NICs, out.Switches, out.Traffic = s.nicPlans(nil), s.switchPlans(), s.traffic()
-	} else {
-		out.NICs, out.Switches = s.nicPlans(before.NICs), before.Switches
-		d.nics, d.markings = slices.Clone(was.nics), was.markings
-		for i := range out.NICs {
-			if !s.alike(i) {
-				d.nics[i] = digest{}
-			}
-		}
-		if maps.Equal(s.shares, s.prev.shares) {
-			out.Traffic, d.traffic = before.Traffic, was.traffic
-		} else {
-			out.Traffic = s.traffic()
-		}
+		before, was = &Plan{RoCE: &RoCEPlan{Switches: s.switchPlans()}}, &digests{}
 	}
+	out.Switches, d.markings = before.RoCE.Switches, was.markings
+	if s.prev != nil && maps.Equal(s.shares, s.prev.shares) {
+		out.Traffic, d.traffic = before.RoCE.Traffic, was.traffic
+	} else {
+		out.Traffic = s.traffic()
+	}
+	out.NICs, d.nics = s.nicPlans(before.RoCE.NICs, was.nics)
 	d.fill(&Plan{RoCE: out})
 	return out
 }

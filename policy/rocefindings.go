@@ -38,7 +38,8 @@ func (s *roceSettings) findings(predicted *allocation) []Finding {
 
 // roceOff is the ports of the same tenants that miss what is wanted of them, with the worst.
 type roceOff struct {
-	links []string
+	ports int
+	links []string // of the first ports, as many as a finding names
 	worst *nicPort
 	by    float64
 }
@@ -54,13 +55,15 @@ func (s *roceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
 	if by > o.by {
 		o.worst, o.by = p, by
 	}
-	o.links = append(o.links, s.m.fabric.PortName(p.ref))
+	if o.ports++; o.ports <= maxNames {
+		o.links = append(o.links, s.m.fabric.PortName(p.ref))
+	}
 }
 
 // others says how many ports beside the worst a finding is about.
 func (o *roceOff) others() string {
-	if n := len(o.links); n > 1 {
-		return fmt.Sprintf(" (the worst of %d ports)", n)
+	if o.ports > 1 {
+		return fmt.Sprintf(" (the worst of %d ports)", o.ports)
 	}
 	return ""
 }
@@ -98,7 +101,7 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 func (s *roceSettings) sharedFlows(o *roceOff) Finding {
 	p := o.worst
 	return Finding{
-		Code: CodeSharedSetting, Tenants: bounded(s.names(p)), Links: bounded(o.links),
+		Code: CodeSharedSetting, Tenants: bounded(s.names(p)), Links: o.links,
 		Message: fmt.Sprintf("port %s%s: its queue pairs are limited by different links or classes and want rates up to %.3g times apart from the %s that its one set of registers means them to have",
 			s.m.fabric.PortName(p.ref), o.others(), exp(p.spread), rate(p.wanted)),
 		Fix: "send the traffic to each of the contended links from a port of its own",
@@ -109,7 +112,7 @@ func (s *roceSettings) unreachable(o *roceOff) Finding {
 	p := o.worst
 	g := &s.groups[p.group]
 	return Finding{
-		Code: CodeWeightUnreachable, Tenants: bounded(s.names(p)), Links: bounded(o.links),
+		Code: CodeWeightUnreachable, Tenants: bounded(s.names(p)), Links: o.links,
 		Message: fmt.Sprintf("port %s%s: a queue pair is entitled to %s where the fastest it meets has %s, %.4g times as much; the registers reach %.4g",
 			s.m.fabric.PortName(p.ref), o.others(), rate(p.wanted), rate(g.top), g.top/p.wanted, exp(p.position)),
 		Fix: "let the tenant use fewer queue pairs, or bring the weights nearer together",

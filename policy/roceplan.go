@@ -22,22 +22,19 @@ const (
 )
 
 // nicPlans makes the settings of all ports; those that are as before are taken from the plan before.
-func (s *roceSettings) nicPlans(before []NICPlan) []NICPlan {
-	out := make([]NICPlan, len(s.ports))
-	base := s.baseReasons()
-	registers := s.registers()
-	for i := range s.ports {
-		if s.alike(i) {
-			out[i] = before[i]
-			continue
-		}
+func (s *roceSettings) nicPlans(before []NICPlan, was []digest) ([]NICPlan, []digest) {
+	fresh := make([]bool, len(s.ports))
+	for i := range fresh {
+		fresh[i] = !s.alike(i)
+	}
+	base, registers := s.baseReasons(), s.registers()
+	return renew(before, was, fresh, func(i int) NICPlan {
 		p := &s.ports[i]
-		out[i] = NICPlan{
+		return NICPlan{
 			Port: p.id, Name: s.m.fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set.Settings,
 			Reasons: slices.Concat(s.leverReasons(p, registers), s.shareReasons(p), base),
 		}
-	}
-	return out
+	})
 }
 
 // switchPlans makes the marking of all switches, which follows from the fabric and the longest round trip of a flow.

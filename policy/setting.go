@@ -65,6 +65,7 @@ type settings struct {
 	m      *model
 	target *allocation
 	place  placements
+	placed []Finding // about place
 	ports  []port
 	all    []setting
 	ofFlow []int32 // setting of each flow
@@ -76,11 +77,9 @@ type settings struct {
 	fresh  []bool
 	capped []float64 // by setting: see capRates
 	lanes  []lanes   // ports whose virtual lanes are weighed
-	// trips and marking are those of the link directions, for the switches; freshSwitches is by their order in
-	// the plan.
-	trips         []float64
-	marking       []int
-	freshSwitches []bool
+	// trips and marking are those of the link directions, for the switches.
+	trips   []float64
+	marking []int
 }
 
 // newSettings finds which flows use which (port, SL).
@@ -125,7 +124,7 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 // whose flows are entitled to what they were, by the same links, keep what was computed for them.
 func (m *model) settingsLike(prev *settings, target *allocation) *settings {
 	a := m.since(target, prev.target)
-	s := &settings{m: m, target: target, place: prev.place, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
+	s := &settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
 		ofFlow: prev.ofFlow, marks: m.marksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports))}
 	for i, anew := range a.flows {
 		if anew {
@@ -166,7 +165,7 @@ func (s *settings) weightMoved(k int32) bool {
 func (m *model) marksOf(target *allocation) []int32 {
 	marking := make([]bool, len(m.caps))
 	for d, on := range target.limiting {
-		marking[d] = on && !m.lay().sends[d]
+		marking[d] = on && m.marks(int32(d))
 	}
 	out, l := make([]int32, len(m.flows)), m.lay()
 	for i := range out {

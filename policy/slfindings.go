@@ -11,7 +11,7 @@ import (
 // maxNames bounds how many ports or links a finding lists.
 const maxNames = 16
 
-const splitFix = "let the subnet manager choose the SL by partition and port: in OpenSM a QoS policy file with a port group for each part and a match rule of source, destination and pkey (one sl= in partitions.conf cannot, and a rollout refuses it); or free SLs; or give each part a tenant and a partition of its own"
+const splitFix = "let the subnet manager choose the SL by partition and port: beside OpenSM a rollout writes a QoS policy with a port group for each part and a match rule of pkey and source; elsewhere (UFM has one SL for a partition) free SLs, or give each part a tenant and a partition of its own"
 
 func split(tenant string, sls []string, groups int) Finding {
 	return Finding{Code: CodeSLSplit, Tenants: []string{tenant},

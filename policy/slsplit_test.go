@@ -51,7 +51,7 @@ func TestATenantWhoseEndpointsFallApartGetsSeveralSLsOnlyWhenOneDoesNotFit(t *te
 		t.Errorf("SLs %v, want exactly one tenant with two", slsOf(p))
 	}
 	i := slices.IndexFunc(p.Findings, func(f policy.Finding) bool { return f.Code == policy.CodeSLSplit })
-	if i < 0 || len(slsOf(p)[p.Findings[i].Tenants[0]]) != 2 || !strings.Contains(p.Findings[i].Fix, "source, destination and pkey") {
+	if i < 0 || len(slsOf(p)[p.Findings[i].Tenants[0]]) != 2 || !strings.Contains(p.Findings[i].Fix, "pkey and source") {
 		t.Errorf("findings %+v, want one that names the tenant and what the subnet manager needs", p.Findings)
 	}
 	for _, f := range in.Flows {

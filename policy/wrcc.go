@@ -64,7 +64,7 @@ type wrccSettings struct {
 // same says that flows and attachments are those of c.
 func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*outcome, error) {
 	s := &wrccSettings{m: next.m, target: target}
-	if same && c.wrcc != nil {
+	if same {
 		s.prev, s.lay = c.wrcc, c.wrcc.lay
 	} else {
 		s.lay = s.m.newWRCCLayout()
@@ -155,19 +155,11 @@ func (s *wrccSettings) dataCaps() []float64 {
 // is taken over.
 func (s *wrccSettings) plan(before *Plan, d, was *digests) *WRCCPlan {
 	p := &WRCCPlan{Unit: quantity.BitRate(s.unit), Increase: wrccIncrease.String(), MinRate: wrcc.MinFairRate, Domains: []WRCCDomainPlan{}}
-	var ports []WRCCPortPlan
-	var senders []WRCCSenderPlan
-	if s.prev != nil {
-		ports, senders = before.WRCC.Ports, before.WRCC.Senders
-		d.ports, d.senders = slices.Clone(was.ports), slices.Clone(was.senders)
+	if s.prev == nil {
+		before, was = &Plan{WRCC: &WRCCPlan{}}, &digests{}
 	}
-	p.Ports, d.ports = s.portPlans(ports, d.ports)
-	p.Senders = s.senderPlans(senders)
-	for i, k := range s.lay.order {
-		if s.prev != nil && s.fresh[k] {
-			d.senders[i] = digest{}
-		}
-	}
+	p.Ports, d.ports = s.portPlans(before.WRCC.Ports, was.ports)
+	p.Senders, d.senders = s.senderPlans(before.WRCC.Senders, was.senders)
 	for i := range s.domains {
 		if s.domains[i].used {
 			p.Domains = append(p.Domains, s.domainPlan(&s.domains[i]))

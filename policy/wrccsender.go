@@ -226,25 +226,23 @@ func (s *wrccSettings) addIdle() {
 }
 
 // senderPlans makes the settings of all entries; those that are not fresh are taken from the plan before.
-func (s *wrccSettings) senderPlans(before []WRCCSenderPlan) []WRCCSenderPlan {
-	out := make([]WRCCSenderPlan, len(s.entries))
+func (s *wrccSettings) senderPlans(before []WRCCSenderPlan, was []digest) ([]WRCCSenderPlan, []digest) {
+	fresh := make([]bool, len(s.entries))
+	for i, k := range s.lay.order {
+		fresh[i] = s.fresh[k]
+	}
 	legal := fmt.Sprintf("%v..%.0f", wrcc.MinWeight, wrcc.MaxWeight)
 	unit := "of " + quantity.BitRate(s.unit).String()
-	for i, k := range s.lay.order {
-		if s.prev != nil && !s.fresh[k] {
-			out[i] = before[i]
-			continue
-		}
-		e := &s.entries[k]
+	return renew(before, was, fresh, func(i int) WRCCSenderPlan {
+		e := &s.entries[s.lay.order[i]]
 		tenant := s.m.tenants[e.tenant].Name
-		p := &out[i]
-		*p = WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.m.className(e.tenant, e.class), Weight: e.weight, Peers: e.peers}
+		p := WRCCSenderPlan{Port: e.port, Name: s.m.fabric.PortName(e.ref), Tenant: tenant, Class: s.m.className(e.tenant, e.class), Weight: e.weight, Peers: e.peers}
 		p.Reasons = append(p.Reasons, Reason{Field: "weight", Value: strconv.FormatFloat(e.weight, 'g', -1, 64), Unit: unit, Range: legal,
 			Tenant: tenant, Rule: e.rule, Formula: e.formula, Clamped: e.clamped})
 		if len(e.peers) > 0 {
 			p.Reasons = append(p.Reasons, Reason{Field: "peers", Value: fmt.Sprint(len(e.peers)), Unit: "ports", Range: "0..65536",
 				Tenant: tenant, Rule: "entitled-rate", Formula: "the rate that a queue pair towards each of them is entitled to, or its demand and a tenth / " + quantity.BitRate(s.unit).String()})
 		}
-	}
-	return out
+		return p
+	})
 }

@@ -77,7 +77,7 @@ func Diff(a, b *Fabric) Difference {
 			continue
 		}
 		d.node(na, &b.Nodes[j])
-		if rowA, rowB := a.lft(int32(i)), b.lft(j); rowA != nil && rowB != nil {
+		if rowA, rowB := a.LFT(int32(i)), b.LFT(j); rowA != nil && rowB != nil {
 			d.lft(na.GUID, rowA, rowB)
 		}
 	}
@@ -91,7 +91,8 @@ func Diff(a, b *Fabric) Difference {
 	return d.Difference
 }
 
-func (f *Fabric) lft(node int32) []ident.PortNum {
+// LFT returns the forwarding table of a node, by LID; nil when it has none. The caller must not change it.
+func (f *Fabric) LFT(node int32) []ident.PortNum {
 	if int(node) >= len(f.LFTs) {
 		return nil
 	}

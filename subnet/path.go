@@ -74,10 +74,10 @@ func AppendPath(dst []PortRef, f *Fabric, src PortRef, dlid ident.LID) ([]PortRe
 
 // egress looks the LID up in a switch's forwarding table.
 func (f *Fabric) egress(node int32, dlid ident.LID) (PortRef, error) {
-	if int(node) >= len(f.LFTs) || f.LFTs[node] == nil {
+	row := f.LFT(node)
+	if row == nil {
 		return noPort, fmt.Errorf("%w: switch %s has no forwarding table", ErrNoRoute, nodeLabel(&f.Nodes[node]))
 	}
-	row := f.LFTs[node]
 	if int(dlid) >= len(row) || row[dlid] == ident.DropPort {
 		return noPort, fmt.Errorf("%w: switch %s drops it", ErrNoRoute, nodeLabel(&f.Nodes[node]))
 	}

@@ -12,18 +12,21 @@ import (
 // nearMisses is how many alternatives an error of ResolvePort lists.
 const nearMisses = 5
 
-// PortName names the port for people: "host-07/P1"; the node's GUID stands for an empty
-// NodeDescription. ResolvePort reads it back when the NodeDescription is unique.
+// Label names the node for people: its NodeDescription, or its GUID when that is empty.
+func (n *Node) Label() string {
+	if n.Name != "" {
+		return n.Name
+	}
+	return n.GUID.String()
+}
+
+// PortName names the port for people: "host-07/P1", as Label names the node.
+// ResolvePort reads it back when the NodeDescription is unique.
 func (f *Fabric) PortName(r PortRef) string {
 	if r.Node < 0 || int(r.Node) >= len(f.Nodes) {
 		return "no port"
 	}
-	n := &f.Nodes[r.Node]
-	name := n.Name
-	if name == "" {
-		name = n.GUID.String()
-	}
-	return name + "/P" + strconv.Itoa(int(r.Port))
+	return f.Nodes[r.Node].Label() + "/P" + strconv.Itoa(int(r.Port))
 }
 
 // ResolvePort finds the port that a person named: "0x0002c90300a1b2c3:1" (node GUID and port),

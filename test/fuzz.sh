@@ -1,29 +1,34 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module for the given time each (default 60s).
+# fuzz.sh [TIME [DIRECTORY...]] runs every fuzz target of the module, or of the directories, for TIME each (default 60s),
+# as many at once as there are cores, each with one worker. It prints one line for each that passes and the whole log of
+# each that fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-time=${1:-60s}
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+export FUZZ_TIME=${1:-60s}
+shift || true
+[ $# -gt 0 ] || set -- .
 
 # fuzz DIRECTORY TARGET. At the end of the time Go's fuzzing engine now and then takes its own deadline for a fault of the
 # target; a run that ends so, without a failing input, is made again.
 fuzz() {
+  log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
   for _ in 1 2 3; do
-    if go test -run '^$' -fuzz "^$2\$" -fuzztime "$time" -fuzzminimizetime 5s "$1" 2>&1 | tee "$log"; then
+    if go test -run '^$' -fuzz "^$2\$" -fuzztime "$FUZZ_TIME" -fuzzminimizetime 5s -parallel 1 "$1" >"$log" 2>&1; then
+      echo "ok   $1 $2: $(grep -oE 'execs: [0-9]+' "$log" | tail -1)"
       return
     fi
     if ! grep -q 'context deadline exceeded' "$log" || grep -q 'Failing input written' "$log"; then
-      return 1
+      break
     fi
   done
+  echo "FAIL $1 $2"
+  cat "$log"
   return 1
 }
+export -f fuzz
 
-grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u | while read -r dir; do
-  grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go | sed 's/^func //' | sort -u | while read -r target; do
-    echo "== $dir $target"
-    fuzz "$dir" "$target"
-  done
-done
+grep -rlE '^func Fuzz' --include='*_test.go' "${@/#/./}" | xargs -n1 dirname | sort -u | while read -r dir; do
+  grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go | sed "s|^func |$dir |" | sort -u
+done | xargs -P "$(nproc)" -L 1 bash -euc 'fuzz "$@"' fuzz

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,42 +103,18 @@ func (s *counterSets) once(ctx context.Context, question []byte) (*rdmanl.Reply,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	k, err := s.open()
-	if err != nil {
-		return nil, fmt.Errorf("RDMA netlink: open socket: %w", err)
+	reply, codec := &rdmanl.Reply{}, rdmanl.Native()
+	last, err := line{"RDMA netlink", s.timeout, s.open}.talk(ctx, question, make([]byte, dumpBuffer), maxDumps, func(b []byte) (bool, error) {
+		err := codec.Add(reply, b, dumpSequence)
+		return reply.Done, err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !last:
+		return nil, fmt.Errorf("RDMA netlink: found %d datagrams without an end, want at most that", maxDumps)
 	}
-	defer func() { _ = k.Close() }() // nothing is left to send
-	end := time.Now().Add(s.timeout)
-	if d, ok := ctx.Deadline(); ok && d.Before(end) {
-		end = d
-	}
-	if err := k.SetDeadline(end); err != nil {
-		return nil, fmt.Errorf("RDMA netlink: %w", err)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = k.SetDeadline(time.Unix(1, 0)) }) // wakes the reader; the socket's end is near
-	defer stop()
-	if err := k.Send(question); err != nil {
-		return nil, fmt.Errorf("RDMA netlink: send: %w", err)
-	}
-	reply, codec, buffer := &rdmanl.Reply{}, rdmanl.Native(), make([]byte, dumpBuffer)
-	for range maxDumps {
-		n, err := k.Receive(buffer)
-		switch {
-		case ctx.Err() != nil:
-			return nil, fmt.Errorf("RDMA netlink: %w", ctx.Err())
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, fmt.Errorf("RDMA netlink: no answer of the kernel within %s: %w", s.timeout, err)
-		case err != nil:
-			return nil, fmt.Errorf("RDMA netlink: receive: %w", err)
-		}
-		if err := codec.Add(reply, buffer[:n], dumpSequence); err != nil {
-			return nil, err
-		}
-		if reply.Done {
-			return reply, nil
-		}
-	}
-	return nil, fmt.Errorf("RDMA netlink: found %d datagrams without an end, want at most that", maxDumps)
+	return reply, nil
 }
 
 // CounterSets implements agent.Meter.

@@ -57,44 +57,65 @@ func (n *Netlink) Exchange(ctx context.Context, request []byte) ([]byte, error) 
 }
 
 func (n *Netlink) exchange(ctx context.Context, request []byte) (out []byte, err error) {
-	s, err := n.open()
+	sequence := binary.NativeEndian.Uint32(request[8:])
+	last, err := line{"netlink", n.Timeout, n.open}.talk(ctx, request, make([]byte, dcbnl.MaxMessage), maxReplies, func(b []byte) (bool, error) {
+		if len(out)+len(b) > dcbnl.MaxMessage {
+			return false, fmt.Errorf("netlink: found answers of more than %d bytes, want at most that", dcbnl.MaxMessage)
+		}
+		out = append(out, b...)
+		return ended(b, sequence), nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !last:
+		return nil, fmt.Errorf("netlink: %d answers came without an acknowledgement, want one", maxReplies)
+	}
+	return out, nil
+}
+
+// line is a netlink protocol, with a socket of its own for each talk.
+type line struct {
+	name    string // in errors
+	timeout time.Duration
+	open    func() (datagrams, error)
+}
+
+// talk sends a request and hands what comes to hear, datagram by datagram into one buffer, until that has the last one or fails. last is
+// false when none of so many datagrams was it.
+func (l line) talk(ctx context.Context, request, buffer []byte, most int, hear func([]byte) (last bool, err error)) (last bool, err error) {
+	s, err := l.open()
 	if err != nil {
-		return nil, fmt.Errorf("netlink: open socket: %w", err)
+		return false, fmt.Errorf("%s: open socket: %w", l.name, err)
 	}
 	defer func() { _ = s.Close() }() // nothing is left to send
-	end := time.Now().Add(n.Timeout)
+	end := time.Now().Add(l.timeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(end) {
 		end = d
 	}
 	if err := s.SetDeadline(end); err != nil {
-		return nil, fmt.Errorf("netlink: %w", err)
+		return false, fmt.Errorf("%s: %w", l.name, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) }) // wakes the reader; the socket's end is near
 	defer stop()
 	if err := s.Send(request); err != nil {
-		return nil, fmt.Errorf("netlink: send: %w", err)
+		return false, fmt.Errorf("%s: send: %w", l.name, err)
 	}
-	sequence := binary.NativeEndian.Uint32(request[8:])
-	buffer := make([]byte, dcbnl.MaxMessage)
-	for range maxReplies {
-		size, err := s.Receive(buffer)
+	for range most {
+		n, err := s.Receive(buffer)
 		switch {
 		case ctx.Err() != nil:
-			return nil, fmt.Errorf("netlink: %w", ctx.Err())
+			return false, fmt.Errorf("%s: %w", l.name, ctx.Err())
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, fmt.Errorf("netlink: no answer of the kernel within %s: %w", n.Timeout, err)
+			return false, fmt.Errorf("%s: no answer of the kernel within %s: %w", l.name, l.timeout, err)
 		case err != nil:
-			return nil, fmt.Errorf("netlink: receive: %w", err)
+			return false, fmt.Errorf("%s: receive: %w", l.name, err)
 		}
-		if len(out)+size > dcbnl.MaxMessage {
-			return nil, fmt.Errorf("netlink: found answers of more than %d bytes, want at most that", dcbnl.MaxMessage)
-		}
-		out = append(out, buffer[:size]...)
-		if ended(buffer[:size], sequence) {
-			return out, nil
+		if last, err := hear(buffer[:n]); last || err != nil {
+			return last, err
 		}
 	}
-	return nil, fmt.Errorf("netlink: %d answers came without an acknowledgement, want one", maxReplies)
+	return false, nil
 }
 
 // ended reports whether a datagram holds the kernel's acknowledgement or refusal of a request.

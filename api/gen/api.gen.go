@@ -120,9 +120,10 @@ func (e CompileOptionsPlane) Valid() bool {
 
 // Defines values for DeviceKind.
 const (
-	DeviceKindCA     DeviceKind = "ca"
-	DeviceKindRouter DeviceKind = "router"
-	DeviceKindSwitch DeviceKind = "switch"
+	DeviceKindCA            DeviceKind = "ca"
+	DeviceKindRouter        DeviceKind = "router"
+	DeviceKindSubnetManager DeviceKind = "subnet-manager"
+	DeviceKindSwitch        DeviceKind = "switch"
 )
 
 // Valid indicates whether the value is a known member of the DeviceKind enum.
@@ -131,6 +132,8 @@ func (e DeviceKind) Valid() bool {
 	case DeviceKindCA:
 		return true
 	case DeviceKindRouter:
+		return true
+	case DeviceKindSubnetManager:
 		return true
 	case DeviceKindSwitch:
 		return true
@@ -936,9 +939,11 @@ type Device struct {
 	ID Port `json:"id"`
 
 	// Incidents How often it changed or could not be repaired within the policy's window.
-	Incidents *int       `json:"incidents,omitempty"`
-	Kind      DeviceKind `json:"kind"`
-	Name      string     `json:"name"`
+	Incidents *int `json:"incidents,omitempty"`
+
+	// Kind `subnet-manager` stands for what was placed with it; its id is 0x0000000000000000:0.
+	Kind DeviceKind `json:"kind"`
+	Name string     `json:"name"`
 
 	// NextReadAt When it is read next.
 	NextReadAt *time.Time `json:"next_read_at,omitempty"`
@@ -984,7 +989,7 @@ type Device struct {
 	Version *int64 `json:"version,omitempty"`
 }
 
-// DeviceKind defines model for Device.Kind.
+// DeviceKind `subnet-manager` stands for what was placed with it; its id is 0x0000000000000000:0.
 type DeviceKind string
 
 // DeviceReading What the latest reading found; the state says more while a rollout works it or it is quarantined.

@@ -11,14 +11,12 @@ import (
 	"testing"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 
 	"fairlane/ccconfig/nicfiles"
 	"fairlane/ccconfig/nicparam"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/grpctest"
 )
 
 const (
@@ -102,23 +100,8 @@ func dial(t testing.TB, s *service) gnmi.GNMIClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := bufconn.Listen(1 << 16)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(ctx, l) }()
-	conn, err := grpc.NewClient("passthrough:dms", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		conn.Close()
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return gnmi.NewGNMIClient(conn)
+	serve := func(ctx context.Context, l net.Listener) error { return server.Serve(ctx, l) }
+	return gnmi.NewGNMIClient(grpctest.Connect(t, grpctest.Serve(t, serve)))
 }
 
 func table() *nicparam.Table { return nicparam.New(nicparam.Caps{}) }

@@ -115,3 +115,24 @@ var (
 	ErrInvalid     = errors.New("refused as invalid by the device") // our fault
 	ErrConflict    = errors.New("changed by someone else")          // another manager writes too
 )
+
+// KindOf is the error kind that err has, ErrUnreachable when it has none of them.
+func KindOf(err error) error {
+	for _, kind := range []error{ErrBusy, ErrInvalid, ErrUnsupported, ErrConflict} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return ErrUnreachable
+}
+
+// OutcomeOf says what is known of a write that ended with err, which may be nil.
+func OutcomeOf(err error) Outcome {
+	switch {
+	case err == nil:
+		return OutcomeAcknowledged
+	case errors.Is(KindOf(err), ErrUnreachable):
+		return OutcomeSent
+	}
+	return OutcomeRefused
+}

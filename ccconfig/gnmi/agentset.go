@@ -16,7 +16,6 @@ import (
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpclink"
 	"fairlane/wrcc"
 )
 
@@ -167,7 +166,7 @@ func (o *observed) senders(want *wrcc.NICConfig) wish {
 func (a *agent) refused(ctx context.Context, dev driver.Device, wishes []wish, cause error) (driver.Receipt, error) {
 	var r driver.Receipt
 	err := a.s.classify(ctx, "set", dev, cause)
-	whole := grpclink.Outcome(err)
+	whole := driver.OutcomeOf(err)
 	failures := nicyang.Failures(cause)
 	if len(failures) > 0 {
 		err = fmt.Errorf("set of %s: %w: %s", dev, kindOfFailures(err, failures), sentences(failures))
@@ -211,7 +210,7 @@ func kindOfFailures(err error, failures []nicyang.Failure) error {
 			return kind
 		}
 	}
-	return grpclink.KindOfError(err)
+	return driver.KindOf(err)
 }
 
 // maxSentences bounds how many of a Set's failures an error tells.

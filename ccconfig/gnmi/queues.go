@@ -9,7 +9,6 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ecn"
 	"fairlane/internal/gnmid"
-	"fairlane/internal/grpclink"
 )
 
 // settingsOf is what a switch was read to be set to.
@@ -40,7 +39,7 @@ func (s *session) carryOut(ctx context.Context, dev driver.Device, want *driver.
 		return receiptOf(plan, want, driver.OutcomeAcknowledged, ""), nil
 	}
 	err := judge(cause, s.classify(ctx, "set", dev, cause))
-	return receiptOf(plan, want, grpclink.Outcome(err), err.Error()), err
+	return receiptOf(plan, want, driver.OutcomeOf(err), err.Error()), err
 }
 
 // receiptOf tells, of profiles and of each queue wanted, what became of it.

@@ -102,27 +102,16 @@ type writer struct {
 
 // write sends one attribute, over the data that was read of it, when it differs from what the device has.
 func (w *writer) write(field string, differs bool, id mad.AttrID, modifier uint32, had []byte, a mad.Attribute) {
-	f := driver.FieldReceipt{Field: field, Outcome: driver.OutcomeUnchanged}
 	switch {
 	case w.err != nil:
-		f.Outcome = driver.OutcomeSkipped
+		w.receipt.Note(field, driver.OutcomeSkipped, "")
 	case differs:
-		err := w.d.set(w.ctx, w.dev, id, modifier, had, a)
-		f.Outcome = outcome(err)
-		if err != nil {
-			f.Detail, w.err = err.Error(), err
+		detail := ""
+		if w.err = w.d.set(w.ctx, w.dev, id, modifier, had, a); w.err != nil {
+			detail = w.err.Error()
 		}
+		w.receipt.Note(field, driver.OutcomeOf(w.err), detail)
+	default:
+		w.receipt.Note(field, driver.OutcomeUnchanged, "")
 	}
-	w.receipt.Fields = append(w.receipt.Fields, f)
-}
-
-// outcome says what is known of a write that ended with err.
-func outcome(err error) driver.Outcome {
-	switch {
-	case err == nil:
-		return driver.OutcomeAcknowledged
-	case errors.Is(err, driver.ErrBusy), errors.Is(err, driver.ErrInvalid), errors.Is(err, driver.ErrUnsupported):
-		return driver.OutcomeRefused
-	}
-	return driver.OutcomeSent
 }

@@ -34,6 +34,8 @@ type KeyChange struct {
 	LeaseSeconds uint16
 	// Forever allows Protect without a lease: when To is lost, nobody can change the devices before they restart.
 	Forever bool
+	// Keep leaves the protection and the lease of each device as they are; the three above must be zero then.
+	Keep bool
 	// TakeOver also changes devices that hold a key of somebody else and show it.
 	TakeOver bool
 	// ClearViolations sets the count of violations to zero.
@@ -163,6 +165,10 @@ func (c *KeyChange) Check() error {
 
 func (c *KeyChange) check() error {
 	switch {
+	case c.Keep && (c.Protect || c.LeaseSeconds != 0 || c.Forever):
+		return errors.New("protection that is to be kept, and other protection: want one of them")
+	case c.Keep && c.To == 0:
+		return errors.New("protection that is to be kept without a CC_Key: want a key, or no protection")
 	case c.Protect && c.To == 0:
 		return errors.New("protection without a CC_Key: want a key, or no protection")
 	case c.Protect && c.LeaseSeconds == 0 && !c.Forever:
@@ -205,7 +211,16 @@ func (c *KeyChange) judge(s *KeyState) KeyResult {
 
 // same reports that the device is as the change wants it.
 func (c *KeyChange) same(s *KeyState) bool {
-	return s.key == c.To && s.Protect == c.Protect && s.LeaseSeconds == c.LeaseSeconds && !(c.ClearViolations && s.Violations != 0)
+	protect, lease := c.guard(s)
+	return s.key == c.To && s.Protect == protect && s.LeaseSeconds == lease && !(c.ClearViolations && s.Violations != 0)
+}
+
+// guard is the protection and the lease that a device is to have which was found in the state.
+func (c *KeyChange) guard(s *KeyState) (protect bool, leaseSeconds uint16) {
+	if c.Keep {
+		return s.Protect, s.LeaseSeconds
+	}
+	return c.Protect, c.LeaseSeconds
 }
 
 // keyRun is a change while devices are written.
@@ -304,7 +319,8 @@ const keyTries = 2
 // changeKey gives one device its key. What the answer to the Set says, or that there is none, proves nothing: a
 // transport that repeats a request whose answer was lost repeats it with a key that is no longer right.
 func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error {
-	info := mad.CongestionKeyInfo{CCKey: c.To, Protect: c.Protect, LeasePeriod: c.LeaseSeconds, Violations: 1}
+	info := mad.CongestionKeyInfo{CCKey: c.To, Violations: 1}
+	info.Protect, info.LeasePeriod = c.guard(s)
 	if c.ClearViolations {
 		info.Violations = 0
 	}
@@ -322,10 +338,12 @@ func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error
 		last = err
 		now := KeyState{Device: s.Device, Known: -1}
 		err = d.askKey(ctx, &now, []mad.Key{c.To}, 0)
-		if err == nil && now.key == c.To && now.Holder != KeyHidden {
-			return c.differs(&now)
-		}
-		if err != nil && !errors.Is(err, driver.ErrUnreachable) {
+		switch {
+		case err == nil && now.Holder == KeyHidden:
+			return fmt.Errorf("%s: %w: since its CC_Key was written it does not show which it has, so that the change could not be verified", s.Device, driver.ErrConflict)
+		case err == nil && now.key == c.To:
+			return differs(&now, info.Protect, info.LeasePeriod)
+		case err != nil && !errors.Is(err, driver.ErrUnreachable):
 			return err
 		}
 		if err != nil { // not at the new key; at the old one?
@@ -338,10 +356,10 @@ func (d *Driver) changeKey(ctx context.Context, s *KeyState, c *KeyChange) error
 }
 
 // differs reports what a device that has the key made of the rest.
-func (c *KeyChange) differs(now *KeyState) error {
-	if now.Protect == c.Protect && now.LeaseSeconds == c.LeaseSeconds {
+func differs(now *KeyState, protect bool, leaseSeconds uint16) error {
+	if now.Protect == protect && now.LeaseSeconds == leaseSeconds {
 		return nil
 	}
 	return fmt.Errorf("%s: %w: it has the key, but reads back protection %t with a lease of %d s, want %t with %d s",
-		now.Device, driver.ErrConflict, now.Protect, now.LeaseSeconds, c.Protect, c.LeaseSeconds)
+		now.Device, driver.ErrConflict, now.Protect, now.LeaseSeconds, protect, leaseSeconds)
 }

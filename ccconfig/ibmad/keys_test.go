@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,12 +13,9 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibmad"
 	"fairlane/internal/quantity"
-	simfabric "fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
-	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
-	"fairlane/subnet/topogen"
 )
 
 const oldKey, newKey, strangeKey mad.Key = 0x0123456789abcdef, 0xfedcba9876543210, 0x5555aaaa5555aaaa
@@ -26,7 +24,7 @@ const oldKey, newKey, strangeKey mad.Key = 0x0123456789abcdef, 0xfedcba987654321
 type fleet struct {
 	t       testing.TB
 	dev     *simdev.Devices
-	devices []driver.Device // switches, then hosts
+	devices []driver.Device // the switch, then hosts
 	nodes   []int32         // of the devices
 
 	wire mad.Transport
@@ -39,33 +37,8 @@ type fleet struct {
 
 func newFleet(t testing.TB, o simdev.Options) *fleet {
 	t.Helper()
-	topo, err := topogen.Star(6, topogen.Wire{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := simfabric.New(topo, simfabric.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fleet{t: t}
-	if f.dev, err = simdev.New(n, o); err != nil {
-		t.Fatal(err)
-	}
-	topo = n.Topology()
-	if f.wire, err = f.dev.Local(subnet.PortRef{Node: topo.Hosts()[5], Port: 1}); err != nil {
-		t.Fatal(err)
-	}
-	for _, at := range topo.Switches() {
-		x := &topo.Nodes[at]
-		f.devices = append(f.devices, driver.Device{Plane: "ib", ID: ident.PortID{Node: x.GUID}, Name: x.Name, Kind: x.Kind, LID: x.Ports[0].LID, Ports: len(x.Ports) - 1})
-		f.nodes = append(f.nodes, at)
-	}
-	for _, at := range topo.Hosts() {
-		x := &topo.Nodes[at]
-		f.devices = append(f.devices, driver.Device{Plane: "ib", ID: ident.PortID{Node: x.GUID, Port: 1}, Name: x.Name, Kind: x.Kind, LID: x.Ports[1].LID})
-		f.nodes = append(f.nodes, at)
-	}
-	return f
+	n, dev, wire, devices := simulated(t, 6, o)
+	return &fleet{t: t, dev: dev, wire: wire, devices: devices, nodes: slices.Concat(n.Topology().Switches(), n.Topology().Hosts())}
 }
 
 func (f *fleet) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
@@ -168,31 +141,6 @@ func TestAKeyIsSetRotatedAndTakenAway(t *testing.T) {
 		if r := f.change(step.c); r.Count(ibmad.KeyUnchanged) != all || f.sets != before {
 			t.Errorf("%s again: %d unchanged, %d writes", step.what, r.Count(ibmad.KeyUnchanged), f.sets-before)
 		}
-	}
-}
-
-func TestChangesThatLockOutAreRefused(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, simdev.Options{})
-	stored := func(context.Context) error { return nil }
-	for what, c := range map[string]ibmad.KeyChange{
-		"protection without a key": {Protect: true, LeaseSeconds: 9, Stored: stored},
-		"for ever, unasked":        {To: newKey, Protect: true, Stored: stored},
-		"not stored":               {To: newKey},
-		"failures below zero":      {To: newKey, Failures: -1, Stored: stored},
-		"too many at a time":       {To: newKey, Parallel: 4097, Stored: stored},
-	} {
-		if _, err := f.driver().ChangeKeys(t.Context(), f.devices, c); !errors.Is(err, driver.ErrInvalid) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	if f.asks != 0 {
-		t.Errorf("%d requests for changes that were refused", f.asks)
-	}
-	lost := errors.New("disk full")
-	r, err := f.driver().ChangeKeys(t.Context(), f.devices, ibmad.KeyChange{To: newKey, Stored: func(context.Context) error { return lost }})
-	if !errors.Is(err, lost) || f.sets != 0 || r.Count(ibmad.KeySkipped) != len(f.devices) {
-		t.Errorf("a key that could not be stored: %v, %d writes", err, f.sets)
 	}
 }
 
@@ -352,33 +300,6 @@ func TestDevicesWithoutKeysAndDevicesThatAreDead(t *testing.T) {
 	cancel()
 	if r, err := f.driver().ChangeKeys(ctx, f.devices, ibmad.KeyChange{}); err != nil || !errors.Is(r.Stopped, context.Canceled) || r.Count(ibmad.KeySkipped) != all {
 		t.Errorf("cancelled while reading: %d failed, %d skipped: %v, %v", r.Count(ibmad.KeyFailed), r.Count(ibmad.KeySkipped), err, r.Stopped)
-	}
-}
-
-// clamping is a transport to a device that shortens leases, and one that hides its key.
-func TestWhatADeviceMakesOfItsKeyShows(t *testing.T) {
-	t.Parallel()
-	for what, bend := range map[string]struct {
-		bend func(*mad.CongestionKeyInfo)
-		want error
-	}{
-		"a shorter lease": {func(k *mad.CongestionKeyInfo) { k.LeasePeriod = min(k.LeasePeriod, 15) }, driver.ErrConflict},
-		"no protection":   {func(k *mad.CongestionKeyInfo) { k.Protect = false }, driver.ErrConflict},
-		"a hidden key":    {func(k *mad.CongestionKeyInfo) { k.CCKey = 0 }, driver.ErrConflict},
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t, simdev.Options{})
-			d, err := ibmad.New(&keyBend{f, bend.bend}, ibmad.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := ibmad.KeyChange{To: newKey, Protect: true, LeaseSeconds: 60, Stored: func(context.Context) error { return nil }}
-			r, err := d.ChangeKeys(t.Context(), f.devices, c)
-			if err != nil || !errors.Is(r.Stopped, ibmad.ErrCanary) || !errors.Is(r.Results[0].Err, bend.want) {
-				t.Errorf("%v, %v, %v", err, r.Stopped, r.Results[0].Err)
-			}
-		})
 	}
 }
 

@@ -11,12 +11,9 @@ import (
 	"fairlane/ccconfig/driver/drivertest"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibmad"
-	simfabric "fairlane/sim/fabric"
 	"fairlane/sim/simdev"
-	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
-	"fairlane/subnet/topogen"
 )
 
 // A switch of more ports than one block holds, in both sizes of blocks: every port has what was meant for it.
@@ -31,29 +28,12 @@ func TestPortsBeyondTheFirstBlockInBothLayouts(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tt.layout.PortsPerBlock()), func(t *testing.T) {
 			t.Parallel()
-			topo, err := topogen.Star(70, topogen.Wire{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			n, err := simfabric.New(topo, simfabric.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			dev, err := simdev.New(n, simdev.Options{Layout: tt.layout})
-			if err != nil {
-				t.Fatal(err)
-			}
-			wire, err := dev.Local(subnet.PortRef{Node: topo.Hosts()[0], Port: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			n, _, wire, devices := simulated(t, 70, simdev.Options{Layout: tt.layout})
 			d, err := ibmad.New(wire, ibmad.Options{Layout: func(driver.Device) mad.CCLayout { return tt.layout }})
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := topo.Switches()[0]
-			sw := &n.Topology().Nodes[at]
-			v := driver.Device{Plane: "ib", ID: ident.PortID{Node: sw.GUID}, Name: sw.Name, Kind: subnet.KindSwitch, LID: sw.Ports[0].LID, Ports: len(sw.Ports) - 1}
+			at, v := n.Topology().Switches()[0], devices[0]
 			want := driver.Settings{Switch: &driver.SwitchState{Ports: make([]ibcc.PortMarking, v.Ports+1)}}
 			for p := range want.Switch.Ports {
 				want.Switch.Ports[p] = ibcc.PortMarking{Valid: true, Threshold: uint8(p % 16), PacketSize: uint8(p), MarkingRate: uint16(1000 + p)}
@@ -76,6 +56,55 @@ func TestPortsBeyondTheFirstBlockInBothLayouts(t *testing.T) {
 				t.Errorf("read back %v", err)
 			}
 		})
+	}
+}
+
+// Each layout in dispute, of the device and as the driver is told, both ways: what is told rightly reads back as wanted, and where it is
+// told wrongly the refusal or what is read back says so, as far as anything is out of its place.
+func TestALayoutThatIsToldWronglyShows(t *testing.T) {
+	t.Parallel()
+	annex := mad.CCLayout{}
+	for _, tt := range []struct {
+		other mad.CCLayout
+		ports int // of the switch; 0: an adapter
+		last  int // SL that is set last
+		shows bool
+	}{
+		{mad.CCLayout{WidePorts: true}, 31, 0, false}, // one block holds all, in either layout
+		{mad.CCLayout{WidePorts: true}, 32, 0, true},
+		{mad.CCLayout{WidePorts: true}, 40, 0, true},
+		{mad.CCLayout{WidePorts: true}, 48, 0, true},
+		{mad.CCLayout{WidePorts: true}, 63, 0, true},
+		{mad.CCLayout{WidePorts: true}, 64, 0, true},
+		{mad.CCLayout{PackedCA: true}, 0, 9, false}, // where all entries fit into the device's shorter ones
+		{mad.CCLayout{PackedCA: true}, 0, 10, true},
+		{mad.CCLayout{PackedCA: true}, 0, 15, true},
+	} {
+		for _, c := range [][2]mad.CCLayout{{annex, annex}, {tt.other, tt.other}, {tt.other, annex}, {annex, tt.other}} {
+			device, told := c[0], c[1]
+			_, _, wire, devices := simulated(t, max(tt.ports, 2), simdev.Options{Layout: device})
+			d, err := ibmad.New(wire, ibmad.Options{Layout: func(driver.Device) mad.CCLayout { return told }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := devices[0]
+			want := driver.Settings{Switch: &driver.SwitchState{Ports: make([]ibcc.PortMarking, v.Ports+1)}}
+			for p := range want.Switch.Ports {
+				want.Switch.Ports[p] = ibcc.PortMarking{Valid: true, Threshold: uint8(p % 16), PacketSize: uint8(p), MarkingRate: uint16(1000 + p)}
+			}
+			if tt.ports == 0 {
+				v, want = devices[1], drivertest.Samples(devices[1], driver.Capabilities{TableEntries: 128, PerSL: true})[0]
+				clear(want.CA.SLs[tt.last+1:])
+			}
+			_, err = d.Apply(t.Context(), v, want)
+			got, readErr := d.Read(t.Context(), v)
+			shown := err != nil || readErr != nil || len(want.Diff(got)) > 0
+			// Entries that a device reads with longer steps than they were written fall out of their places at once.
+			shows := device != told && (tt.shows || tt.ports == 0 && told.PackedCA)
+			if shown != shows {
+				t.Errorf("device %+v, told %+v, %d ports, last SL %d: shown %t, want %t: %v, %v, %v", device, told, tt.ports, tt.last, shown, shows, err, readErr, want.Diff(got))
+			}
+		}
 	}
 }
 

@@ -177,9 +177,11 @@ func (s *simFabric) Heal(d driver.Device) {
 	s.with(d, func(b *bend) { *b = bend{writes: b.writes, replies: -1} })
 }
 
-func newSimHarness(t testing.TB, devices simdev.Options) drivertest.Harness {
+// simulated is a star of so many hosts whose devices answer from simulated state, and the wire of its last host. They are listed
+// as a driver knows them, the switch before the hosts.
+func simulated(t testing.TB, hosts int, o simdev.Options) (*simfabric.Network, *simdev.Devices, mad.Transport, []driver.Device) {
 	t.Helper()
-	topo, err := topogen.Star(3, topogen.Wire{})
+	topo, err := topogen.Star(hosts, topogen.Wire{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,24 +189,34 @@ func newSimHarness(t testing.TB, devices simdev.Options) drivertest.Harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	devices.CCKey = testKey
-	dev, err := simdev.New(n, devices)
+	dev, err := simdev.New(n, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &simFabric{t: t, topo: n.Topology(), dev: dev, bend: map[ident.LID]*bend{}}
-	if s.wire, err = dev.Local(subnet.PortRef{Node: s.topo.Hosts()[2], Port: 1}); err != nil {
+	topo = n.Topology()
+	wire, err := dev.Local(subnet.PortRef{Node: topo.Hosts()[hosts-1], Port: 1})
+	if err != nil {
 		t.Fatal(err)
 	}
-	host, leaf := &s.topo.Nodes[s.topo.Hosts()[0]], &s.topo.Nodes[s.topo.Switches()[0]]
-	list := []driver.Device{
-		{Plane: "ib", ID: ident.PortID{Node: host.GUID, Port: 1}, Name: host.Name, Kind: subnet.KindCA, LID: host.Ports[1].LID},
-		{Plane: "ib", ID: ident.PortID{Node: leaf.GUID}, Name: leaf.Name, Kind: subnet.KindSwitch, LID: leaf.Ports[0].LID, Ports: len(leaf.Ports) - 1},
+	leaf := &topo.Nodes[topo.Switches()[0]]
+	devices := []driver.Device{{Plane: "ib", ID: ident.PortID{Node: leaf.GUID}, Name: leaf.Name, Kind: leaf.Kind, LID: leaf.Ports[0].LID, Ports: len(leaf.Ports) - 1}}
+	for _, at := range topo.Hosts() {
+		x := &topo.Nodes[at]
+		devices = append(devices, driver.Device{Plane: "ib", ID: ident.PortID{Node: x.GUID, Port: 1}, Name: x.Name, Kind: x.Kind, LID: x.Ports[1].LID})
 	}
+	return n, dev, wire, devices
+}
+
+func newSimHarness(t testing.TB, o simdev.Options) drivertest.Harness {
+	t.Helper()
+	o.CCKey = testKey
+	n, dev, wire, devices := simulated(t, 3, o)
+	s := &simFabric{t: t, topo: n.Topology(), dev: dev, wire: wire, bend: map[ident.LID]*bend{}}
+	list := []driver.Device{devices[1], devices[0]}
 	for _, d := range list {
 		s.bend[d.LID] = &bend{replies: -1}
 	}
-	drv, err := ibmad.New(s, ibmad.Options{CCKey: testKey, Layout: func(driver.Device) mad.CCLayout { return devices.Layout }})
+	drv, err := ibmad.New(s, ibmad.Options{CCKey: testKey, Layout: func(driver.Device) mad.CCLayout { return o.Layout }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,15 +244,16 @@ func TestHalfAnsweringFirmwareIsNamed(t *testing.T) {
 	for _, tt := range []struct {
 		device int // 0 the switch, 1 a host
 		attr   mad.AttrID
+		asked  bool // of capabilities
 	}{
-		{0, mad.AttrSwitchCongestionSetting}, {0, mad.AttrSwitchPortCongestionSetting},
-		{1, mad.AttrCACongestionSetting}, {1, mad.AttrCongestionControlTable},
+		{0, mad.AttrSwitchCongestionSetting, false}, {0, mad.AttrSwitchPortCongestionSetting, true},
+		{1, mad.AttrCACongestionSetting, true}, {1, mad.AttrCongestionControlTable, false},
 	} {
 		name := mad.AttrName(mad.ClassCongestion, tt.attr)
 		f := newFleet(t, simdev.Options{})
 		f.dev.SetFaults(simdev.Faults{Mute: []simdev.Attribute{{Class: mad.ClassCongestion, Attr: tt.attr}}})
 		d, v := f.driver(), f.devices[tt.device]
-		if _, err := d.Capabilities(t.Context(), v); err != nil && !errors.Is(err, driver.ErrUnreachable) {
+		if _, err := d.Capabilities(t.Context(), v); errors.Is(err, driver.ErrUnreachable) != tt.asked || tt.asked != (err != nil) {
 			t.Errorf("%s: capabilities: %v", name, err)
 		}
 		if _, err := d.Read(t.Context(), v); !errors.Is(err, driver.ErrUnreachable) || !strings.Contains(err.Error(), name) {

@@ -87,12 +87,12 @@ func (d *Driver) applySwitch(ctx context.Context, dev driver.Device, want *drive
 	if err != nil {
 		return driver.Receipt{}, err
 	}
-	if err := d.checkSwitch(ctx, dev, have, want); err != nil {
+	now := have.settings(dev.Ports)
+	if err := d.checkSwitch(ctx, dev, now, want, have.blocks != nil); err != nil {
 		return driver.Receipt{}, err
 	}
 	w := &writer{ctx: ctx, d: d, dev: dev}
 	setting := wantedDefaults(&want.Defaults)
-	now := have.settings(dev.Ports)
 	w.write("switch.defaults", !want.Defaults.Equal(&now.Defaults), mad.AttrSwitchCongestionSetting, 0, have.settingData[:], setting)
 	for b, block := range have.blocks {
 		first := b * len(block.elements)
@@ -103,18 +103,18 @@ func (d *Driver) applySwitch(ctx context.Context, dev driver.Device, want *drive
 	return w.receipt, w.err
 }
 
-// checkSwitch refuses, before anything is sent, what the switch says it does not have.
-func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, have *switchState, want *driver.SwitchState) error {
+// checkSwitch refuses, before anything is sent, what the switch says it does not have. byPort tells whether its ports have settings of
+// their own.
+func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, now, want *driver.SwitchState, byPort bool) error {
 	starve := -1
 	for p, m := range want.Ports {
-		if m.Valid && have.blocks == nil {
+		if m.Valid && !byPort {
 			return fmt.Errorf("%w: nothing was sent: %s has no SwitchPortCongestionSetting, wanted for port %d", driver.ErrUnsupported, dev, p)
 		}
 		if m.Valid && m.CreditStarvation && starve < 0 {
 			starve = p
 		}
 	}
-	now := have.settings(dev.Ports)
 	if starve >= 0 && now.Ports[starve].Equal(want.Ports[starve]) {
 		starve = -1 // it is in force, so it is supported
 	}

@@ -108,19 +108,19 @@ func (a *app) root(args []string) *cobra.Command {
 	addBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
 	a.localShow(root)
 	root.SetFlagErrorFunc(flagError)
+	root.InitDefaultCompletionCmd() // cobra would add it later
+	for _, cmd := range root.Commands() {
+		judgeArgs(cmd)
+	}
 	a.noteBegin(root)
 	return root
 }
 
-// addBelow adds commands that work without the service to one of its nouns.
-func addBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
-	for _, cmd := range root.Commands() {
-		if cmd.Name() == noun {
-			cmd.AddCommand(verbs...)
-			return
-		}
+// warn prints warnings to people.
+func (a *app) warn(texts ...string) {
+	for _, text := range texts {
+		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", text)) // a broken terminal changes nothing
 	}
-	panic("no noun " + noun) // a programmer's error at start-up
 }
 
 // noteBegin makes every command say when its own code begins, after the command line was accepted.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,45 @@ func oneArg(name string) cobra.PositionalArgs {
 			return usagef("%s: %d arguments (%s): want one, %s", cmd.CommandPath(), len(args), strings.Join(args, " "), name)
 		}
 	}
+}
+
+// judgeArgs makes a command, and those below it, say what is wrong with arguments. Cobra takes any word behind a group of
+// commands for a question for help.
+func judgeArgs(cmd *cobra.Command) {
+	if cmd.HasSubCommands() && !cmd.Runnable() {
+		cmd.Args, cmd.DisableFlagsInUseLine = nil, true
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] != "help" {
+				return &UsageError{cli.UnknownCommand(cmd, args[0])}
+			}
+			return cmd.Help()
+		}
+	}
+	check := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if check != nil {
+			if err := check(cmd, args); err != nil {
+				return cli.ArgsError(cmd, args, err)
+			}
+		}
+		return missingFlags(cmd)
+	}
+	for _, sub := range cmd.Commands() {
+		judgeArgs(sub)
+	}
+}
+
+// missingFlags says what the required flags are for that were not given.
+func missingFlags(cmd *cobra.Command) error {
+	err := cmd.ValidateRequiredFlags()
+	if err == nil {
+		return nil
+	}
+	var texts []string
+	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(err.Error(), -1) {
+		texts = append(texts, fmt.Sprintf("--%s is missing: %s", m[1], strings.ReplaceAll(cmd.Flag(m[1]).Usage, "`", "")))
+	}
+	return usagef("%s; see --help", strings.Join(texts, "\n"))
 }
 
 // flagError is the error of a flag whose value cannot be read, in words instead of those of package strconv.

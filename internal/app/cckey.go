@@ -5,14 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibmad"
 	"fairlane/subnet"
+	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
 )
 
 // ccKeyFlags are the flags of the commands that look after CC_Keys.
@@ -23,6 +24,7 @@ type ccKeyFlags struct {
 	oldFiles        []string
 	generate        bool
 	protect         bool
+	keep            bool // protection was not spoken of
 	lease           uint16
 	forever         bool
 	takeOver        bool
@@ -36,41 +38,21 @@ type ccKeyFlags struct {
 func (a *app) ccKeyCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "cc-key", Short: a.t("cckey.short"), Long: a.t("cckey.long"), Args: cobra.NoArgs}
 	cmd.AddCommand(a.ccKeyShow(), a.ccKeySet(), a.ccKeyRotate(), a.ccKeyClear())
+	hideGlobal(cmd)
 	for _, verb := range cmd.Commands() {
 		a.localOnly(verb)
 	}
 	return cmd
 }
 
-// globalFlags is the part of cobra's usage text that lists the flags of the commands above.
-const globalFlags = "{{if .HasAvailableInheritedFlags}}"
-
-// serviceFlags are the flags by which the service is reached and its answers are printed.
-func serviceFlags() []string {
-	return []string{"url", "token-file", "ca-file", "cert-file", "key-file", "fabric", "output"}
-}
-
-// localOnly makes a command below a noun of the service's refuse the flags by which that one is reached.
-func (a *app) localOnly(verb *cobra.Command) {
-	if text := verb.UsageTemplate(); strings.Contains(text, globalFlags) {
-		verb.SetUsageTemplate(strings.Replace(text, globalFlags, "{{if false}}", 1))
-	}
-	run := verb.RunE
-	verb.RunE = func(cmd *cobra.Command, args []string) error {
-		inherited := cmd.InheritedFlags()
-		for _, name := range serviceFlags() {
-			if f := inherited.Lookup(name); f != nil && f.Changed {
-				return usagef("%s", a.t("local.flag", "flag", "--"+name))
-			}
-		}
-		return run(cmd, args)
-	}
-}
-
-func (a *app) ccKeyVerb(use, key, example string, f *ccKeyFlags, run func(context.Context) error) *cobra.Command {
+func (a *app) ccKeyVerb(use, key, example string, f *ccKeyFlags, run func(context.Context, *ccKeyFlags) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: a.t(key + ".short"), Long: a.t(key + ".long"), Example: example, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			protect := cmd.Flags().Lookup("protect")
+			f.keep = protect != nil && !protect.Changed
+			return run(cmd.Context(), f)
+		},
 	}
 	cmd.Flags().StringVar(&f.from, "from", "", a.t("cckey.flag.from"))
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.t("flag.json"))
@@ -80,43 +62,39 @@ func (a *app) ccKeyVerb(use, key, example string, f *ccKeyFlags, run func(contex
 }
 
 func (a *app) ccKeyShow() *cobra.Command {
-	var f ccKeyFlags
+	f := &ccKeyFlags{}
 	cmd := a.ccKeyVerb("show --from SOURCE", "cckey.show", `  fairlane device cc-key show --from ibsim:unix:lab
-  fairlane device cc-key show --from ibsim:unix:lab --key-file /etc/fairlane/cc.key --json`, &f,
-		func(ctx context.Context) error { return a.showKeys(ctx, &f) })
+  fairlane device cc-key show --from ibsim:unix:lab --key-file /etc/fairlane/cc.key --json`, f, a.showKeys)
 	cmd.Flags().StringArrayVar(&f.keyFiles, "key-file", nil, a.t("cckey.flag.key-files"))
 	return cmd
 }
 
 func (a *app) ccKeySet() *cobra.Command {
-	var f ccKeyFlags
+	f := &ccKeyFlags{}
 	cmd := a.ccKeyVerb("set --from SOURCE --key-file FILE", "cckey.set", `  fairlane device cc-key set --from ibsim:unix:lab --key-file cc.key --generate --protect --lease 600
-  fairlane device cc-key set --from ibsim:unix:lab --key-file cc.key --dry-run`, &f,
-		func(ctx context.Context) error { return a.changeKeys(ctx, &f) })
-	a.newKeyFlags(cmd, &f)
-	a.changeFlags(cmd, &f)
+  fairlane device cc-key set --from ibsim:unix:lab --key-file cc.key --dry-run`, f, a.changeKeys)
+	a.newKeyFlags(cmd, f)
+	a.changeFlags(cmd, f)
 	return cmd
 }
 
 func (a *app) ccKeyRotate() *cobra.Command {
-	var f ccKeyFlags
+	f := &ccKeyFlags{}
 	cmd := a.ccKeyVerb("rotate --from SOURCE --old-key-file FILE --key-file FILE", "cckey.rotate",
 		`  fairlane device cc-key rotate --from ibsim:unix:lab --old-key-file cc.key --key-file cc2.key --generate --protect --lease 600
-  fairlane device cc-key rotate --from ibsim:unix:lab --old-key-file cc.key --key-file cc2.key --protect --lease 600 # goes on after an interruption`, &f,
-		func(ctx context.Context) error { return a.changeKeys(ctx, &f) })
-	a.newKeyFlags(cmd, &f)
-	a.oldKeyFlags(cmd, &f)
-	a.changeFlags(cmd, &f)
+  fairlane device cc-key rotate --from ibsim:unix:lab --old-key-file cc.key --key-file cc2.key --protect --lease 600 # goes on after an interruption`, f, a.changeKeys)
+	a.newKeyFlags(cmd, f)
+	a.oldKeyFlags(cmd, f)
+	a.changeFlags(cmd, f)
 	return cmd
 }
 
 func (a *app) ccKeyClear() *cobra.Command {
-	var f ccKeyFlags
+	f := &ccKeyFlags{}
 	cmd := a.ccKeyVerb("clear --from SOURCE --old-key-file FILE", "cckey.clear",
-		`  fairlane device cc-key clear --from ibsim:unix:lab --old-key-file cc.key`, &f,
-		func(ctx context.Context) error { return a.changeKeys(ctx, &f) })
-	a.oldKeyFlags(cmd, &f)
-	a.changeFlags(cmd, &f)
+		`  fairlane device cc-key clear --from ibsim:unix:lab --old-key-file cc.key`, f, a.changeKeys)
+	a.oldKeyFlags(cmd, f)
+	a.changeFlags(cmd, f)
 	return cmd
 }
 
@@ -141,33 +119,28 @@ func (a *app) changeFlags(cmd *cobra.Command, f *ccKeyFlags) {
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, a.t("cckey.flag.dry-run"))
 }
 
-// keyFleet sweeps the fabric and attaches a driver to it; the caller closes it.
-func (a *app) keyFleet(ctx context.Context, from string) (list []driver.Device, d *ibmad.Driver, done func(), err error) {
-	s, err := parseSource(from)
+// keyFleet is the devices of a fabric, and the driver that looks after their keys.
+type keyFleet struct {
+	devices []driver.Device
+	driver  *ibmad.Driver
+	unmet   int // warnings of the sweep: devices that it could not read, or tell apart, are not among devices
+}
+
+// keyFleet sweeps the fabric that a transport is attached to, and lets a driver reach its devices by the same way.
+func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyFleet, error) {
+	r, err := a.sweep(ctx, from, t, discover.Options{})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	if s.file != "" || s.ethernet != "" {
-		return nil, nil, nil, usagef("source %s: want a live InfiniBand fabric, whose devices have CC_Keys", from)
+	for _, w := range r.Warnings {
+		a.warn(w.String())
 	}
-	found, err := discoverSource(ctx, s, nil)
-	if err != nil {
-		return nil, nil, nil, err
+	f := &keyFleet{devices: ccDevices(r.Fabric), unmet: len(r.Warnings)}
+	if len(f.devices) == 0 {
+		return nil, fmt.Errorf("fabric %s has no device with a LID: is its subnet manager running?", from)
 	}
-	for _, w := range found.warnings {
-		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", w))
-	}
-	if list = ccDevices(found.fabric); len(list) == 0 {
-		return nil, nil, nil, fmt.Errorf("fabric %s has no device with a LID: is its subnet manager running?", from)
-	}
-	t, err := s.dial(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	if d, err = ibmad.New(t, ibmad.Options{InFlight: 256}); err != nil {
-		return nil, nil, nil, errors.Join(err, t.Close())
-	}
-	return list, d, func() { _ = t.Close() }, nil // the slot is gone either way
+	f.driver, err = ibmad.New(t, ibmad.Options{InFlight: 256})
+	return f, err
 }
 
 // ccDevices are the devices of a fabric that have an agent of congestion control: switches, and the linked ports of
@@ -201,15 +174,19 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	devices, d, done, err := a.keyFleet(ctx, f.from)
+	t, err := dial(ctx, f.from)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer func() { _ = t.Close() }() // the slot is gone either way
+	fleet, err := a.keyFleet(ctx, f.from, t)
+	if err != nil {
+		return err
+	}
 	line := newProgress(a.stderr)
-	states, err := d.ReadKeys(ctx, devices, ibmad.KeyRead{
+	states, err := fleet.driver.ReadKeys(ctx, fleet.devices, ibmad.KeyRead{
 		Keys: keysOf(files), Parallel: f.parallel,
-		Progress: func(n int) { line.show(a.t("cckey.progress.read", "done", n, "of", len(devices))) },
+		Progress: func(n int) { line.show(a.t("cckey.progress.read", "done", n, "of", len(fleet.devices))) },
 	})
 	line.clear()
 	if err != nil {
@@ -261,7 +238,7 @@ func (f *ccKeyFlags) check() error {
 // keyChange reads the files and puts the change together.
 func (f *ccKeyFlags) keyChange() (c ibmad.KeyChange, files []keyFile, err error) {
 	c = ibmad.KeyChange{
-		Protect: f.protect, LeaseSeconds: f.lease, Forever: f.forever, TakeOver: f.takeOver,
+		Protect: f.protect, LeaseSeconds: f.lease, Forever: f.forever, Keep: f.keep, TakeOver: f.takeOver,
 		ClearViolations: f.clearViolations, Failures: f.failures, Parallel: f.parallel, DryRun: f.dryRun,
 	}
 	old, err := readKeyFiles(f.oldFiles)
@@ -310,11 +287,15 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err := c.Check(); err != nil {
 		return &UsageError{err}
 	}
-	devices, d, done, err := a.keyFleet(ctx, f.from)
+	t, err := dial(ctx, f.from)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer func() { _ = t.Close() }() // the slot is gone either way
+	fleet, err := a.keyFleet(ctx, f.from, t)
+	if err != nil {
+		return err
+	}
 	line := newProgress(a.stderr)
 	c.Progress = func(p ibmad.KeyProgress) {
 		text := "cckey.progress.read"
@@ -323,7 +304,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 		}
 		line.show(a.t(text, "done", p.Done, "of", p.Of))
 	}
-	run, err := d.ChangeKeys(ctx, devices, c)
+	run, err := fleet.driver.ChangeKeys(ctx, fleet.devices, c)
 	line.clear()
 	if err != nil {
 		return wrongUsage(err)
@@ -342,11 +323,18 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err := a.printKeys(&report, f.asJSON, false); err != nil {
 		return err
 	}
+	if f.keep {
+		with, without := report.kept()
+		_, _ = fmt.Fprintln(a.stderr, a.t("cckey.kept", "with", with, "without", without)) // a broken terminal changes nothing
+	}
 	if run.Stopped != nil {
 		return fmt.Errorf("%s: %w", a.t("cckey.stopped"), run.Stopped)
 	}
 	if n := report.Failed; n > 0 {
 		return errors.New(a.t("cckey.failed", "n", n))
+	}
+	if fleet.unmet > 0 {
+		return errors.New(a.t("cckey.unmet", "n", fleet.unmet))
 	}
 	return nil
 }

@@ -80,6 +80,21 @@ func (r *ccKeyReport) silent() int {
 	return n
 }
 
+// kept is the number of devices that have the key, or would, with the protection that they had before and without any.
+func (r *ccKeyReport) kept() (with, without int) {
+	for i := range r.Devices {
+		switch d := &r.Devices[i]; d.Outcome {
+		case ibmad.KeyChanged, ibmad.KeyWouldChange, ibmad.KeyUnchanged:
+			if d.Protect != nil && *d.Protect {
+				with++
+			} else {
+				without++
+			}
+		}
+	}
+	return with, without
+}
+
 // printKeys prints all devices, or those with which something is wrong, and what became of the others as numbers.
 func (a *app) printKeys(r *ccKeyReport, asJSON, all bool) error {
 	if asJSON {

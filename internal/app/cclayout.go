@@ -2,6 +2,7 @@ package app
 
 import (
 	"path"
+	"slices"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/config"
@@ -11,8 +12,12 @@ import (
 )
 
 // ccLayouts says how devices lay out congestion control, by the names of their nodes: the first entry that fits counts.
-// The entries are those of the configuration, which has been checked.
-type ccLayouts []config.CCLayout
+type ccLayouts []ccLayout
+
+type ccLayout struct {
+	pattern string // of path.Match
+	mad.CCLayout
+}
 
 // newCCLayouts reads cc_layouts.
 func newCCLayouts(entries []string) (ccLayouts, error) {
@@ -22,37 +27,29 @@ func newCCLayouts(entries []string) (ccLayouts, error) {
 		if err != nil {
 			return nil, usagef("cc_layouts: %w", err)
 		}
-		out = append(out, l)
+		has := func(word string) bool { return slices.Contains(l.Switches, word) }
+		out = append(out, ccLayout{l.Pattern, mad.CCLayout{
+			LibibmadLog: has("libibmad-log"), WidePorts: has("wide-ports"), PackedCA: has("packed-ca"),
+		}})
 	}
 	return out, nil
 }
 
 // of is the layout of a device of a fabric.
-func (ls ccLayouts) of(f *subnet.Fabric, id ident.PortID) (out mad.CCLayout) {
+func (ls ccLayouts) of(f *subnet.Fabric, id ident.PortID) mad.CCLayout {
 	if len(ls) == 0 || f == nil {
-		return out
+		return mad.CCLayout{}
 	}
 	at, ok := f.NodeByGUID(id.Node)
 	if !ok {
-		return out
+		return mad.CCLayout{}
 	}
 	for _, l := range ls {
-		if fits, err := path.Match(l.Pattern, f.Nodes[at].Name); err != nil || !fits {
-			continue
+		if fits, err := path.Match(l.pattern, f.Nodes[at].Name); err == nil && fits {
+			return l.CCLayout
 		}
-		for _, word := range l.Switches {
-			switch word {
-			case "libibmad-log":
-				out.LibibmadLog = true
-			case "wide-ports":
-				out.WidePorts = true
-			case "packed-ca":
-				out.PackedCA = true
-			}
-		}
-		return out
 	}
-	return out
+	return mad.CCLayout{}
 }
 
 // driver is of for the driver of a fabric.

@@ -322,7 +322,7 @@ func paceOf(p *policy.Plan) pace {
 			longest = max(longest, d.Period)
 		}
 		settle := min(max(1024*longest, 250*quantity.Millisecond), quantity.Second)
-		return pace{unmanaged: 100 * quantity.Millisecond, settle: settle, round: 50 * quantity.Millisecond, final: 200 * quantity.Millisecond}
+		return pace{unmanaged: 100 * quantity.Millisecond, settle: settle, round: 50 * quantity.Millisecond, final: 500 * quantity.Millisecond}
 	}
 	longest := uint16(0)
 	for i := range p.CAs {

@@ -83,9 +83,7 @@ func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, asJSON bool) er
 	if asJSON {
 		return printJSON(a.stdout, r)
 	}
-	for _, w := range r.Warnings {
-		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", w))
-	}
+	a.warn(r.Warnings...)
 	text := a.t("discover.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
 		"links", r.Links, "seconds", fmt.Sprintf("%.3f", r.WallS), "mads", r.MADsSent)
 	if r.DevicesAsked > 0 {
@@ -133,7 +131,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	tmp := path + ".tmp"
 	w, err := os.Create(tmp)
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := write(w); err != nil {
 		_ = w.Close()

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"fairlane/api"
 	"fairlane/internal/config"
+	"fairlane/subnet/opensm"
 	"fairlane/subnet/umad"
 )
 
@@ -63,7 +66,12 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use: "doctor", Short: a.t("doctor.short"), Long: a.t("doctor.long"), Args: cobra.NoArgs,
 		Example: "  fairlane doctor --config /etc/fairlane/fairlane.yaml\n  fairlane doctor --database fairlane.db --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d := &doctor{app: a, url: url, opensm: opensmConfig, now: time.Now}
+			for name, u := range map[string]string{"--url": url, "FAIRLANE_URL": os.Getenv("FAIRLANE_URL")} {
+				if _, err := api.NewClient(u, "", nil); u != "" && err != nil {
+					return usagef("%s: %w", name, err)
+				}
+			}
+			d := &doctor{app: a, url: url, opensm: opensm.DefaultOptions, now: time.Now}
 			d.run(cmd.Context(), cmd, *path)
 			if err := d.print(asJSON); err != nil {
 				return err

@@ -136,7 +136,8 @@ func TestOpenSMsOptionIsRead(t *testing.T) {
 		"congestion_control TRUE\n":                         {true, true},
 		"# congestion_control TRUE\nguid 0x0\n":             {false, true},
 		"congestion_control FALSE\ncc_key 0x0\n":            {false, true},
-		"congestion_control FALSE\ncongestion_control true": {true, true},
+		"congestion_control FALSE\ncongestion_control TRUE": {true, true},
+		"congestion_control true\n":                         {false, true}, // as OpenSM takes it
 	} {
 		on, known := opensmCongestionControl(write(t, "opensm.conf", text))
 		if on != want[0] || known != want[1] {

@@ -244,6 +244,11 @@ func withManagers(t *testing.T, on onDoctor) {
 		on(append(slices.Clone(attached), c.want...), Config{}, func(d *doctor) {
 			d.managers = c.managers
 			d.attached(ctx, store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, fabric, 1)
+			for _, f := range d.findings {
+				if f.Code == "sm-process-away" && !strings.Contains(f.Found, self+" names process ") {
+					t.Errorf("no reason why the process is not known: %s", f.Found)
+				}
+			}
 		})
 	}
 	server := ufmtest.New()

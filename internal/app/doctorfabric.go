@@ -1,19 +1,16 @@
 package app
 
 import (
-	"bufio"
 	"context"
-	"os"
 	"strings"
 
 	"fairlane/internal/store"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
+	"fairlane/subnet/opensm"
+	"fairlane/subnet/opensm/osmfile"
 	"fairlane/subnet/umad"
 )
-
-// opensmConfig is where Debian's and the vendors' OpenSM keep their options.
-const opensmConfig = "/etc/opensm/opensm.conf"
 
 // fabric attaches to a fabric as the service does and asks the port it attached at.
 func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key mad.Key) {
@@ -137,17 +134,6 @@ func (d *doctor) manager(ctx context.Context, fabric string, t mad.Transport, li
 // opensmCongestionControl reads the option congestion_control of an OpenSM options file; a file that does not say is
 // at OpenSM's default, which is off. known is false when there is no file.
 func opensmCongestionControl(path string) (on, known bool) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, false
-	}
-	defer func() { _ = f.Close() }() // read only
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		words := strings.Fields(lines.Text())
-		if len(words) >= 2 && words[0] == "congestion_control" {
-			on = strings.EqualFold(words[1], "TRUE")
-		}
-	}
-	return on, lines.Err() == nil
+	text, err := opensm.Disk{}.Read(path)
+	return osmfile.ReadOptions(text.Data).Bool("congestion_control"), err == nil && text.Present
 }

@@ -57,7 +57,7 @@ func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t m
 	case seen.Foreign:
 		d.note("sm", fabric, statusWarn, "sm-files-not-master", "guid", seen.GUID)
 	case seen.Process == "":
-		d.note("sm", fabric, statusFail, "sm-process-away", "how", reloadedBy(o))
+		d.note("sm", fabric, statusFail, "sm-process-away", "how", reloadedBy(o), "error", seen.NoProcess)
 	}
 	accepted, err := acceptedCodes(o)
 	if err != nil {

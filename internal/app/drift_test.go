@@ -59,7 +59,13 @@ func (l *driftLab) look() control.DeviceView {
 // quiet waits for the rollout under way.
 func (l *driftLab) quiet() {
 	l.t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
+	l.quietBy(2 * time.Millisecond)
+}
+
+// quietBy is quiet with a look every so often.
+func (l *driftLab) quietBy(every time.Duration) {
+	l.t.Helper()
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		list, _, err := l.d.manager.service.ListRollouts(l.t.Context(), demoFabric, control.Page{Limit: 1})

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -37,7 +38,6 @@ func (a *app) fabricCheckCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.fabricCheck(cmd.Context(), f, asJSON) },
 	}
 	a.lookAt(cmd, &f)
-	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("fabriccheck.tenants"))
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
 	must(cmd.MarkFlagRequired("from"))
 	a.localOnly(cmd)
@@ -49,6 +49,7 @@ func (a *app) lookAt(cmd *cobra.Command, f *lookFlags) {
 	cmd.Flags().StringVar(&f.from, "from", "", a.t("fabriccheck.from", "forms", "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
 	cmd.Flags().StringVar(&f.mKey, "m-key-file", "", a.t("fabriccheck.mkey"))
 	cmd.Flags().StringVar(&f.ccKey, "cc-key-file", "", a.t("fabriccheck.cckey"))
+	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("fabriccheck.tenants"))
 	cmd.Flags().BoolVar(&f.quick, "quick", false, a.t("fabriccheck.quick"))
 }
 
@@ -57,10 +58,7 @@ func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	r := checkReport{
-		Nodes: len(l.fabric.Nodes), Switches: len(l.fabric.Switches()), Hosts: len(l.fabric.Hosts()), Links: len(l.fabric.Links),
-		WallS: l.wall.Seconds(), MADsSent: l.mads, Report: check.Check(l.fabric, l.extra), Notes: l.notes,
-	}
+	r := l.check()
 	if asJSON {
 		err = printJSON(a.stdout, r)
 	} else {
@@ -69,26 +67,23 @@ func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	if bad := severities(r.Report)[check.Error]; bad > 0 {
-		return fmt.Errorf("%s", a.t("fabriccheck.failed", "n", bad))
+	if bad := r.Totals[check.Error]; bad.Findings > 0 {
+		return errors.New(a.t("fabriccheck.failed", "n", bad.Findings, "places", bad.Places))
 	}
 	return nil
 }
 
-// severities counts the findings of each severity.
-func severities(r *check.Report) map[check.Severity]int {
-	n := make(map[check.Severity]int)
-	for i := range r.Findings {
-		n[r.Findings[i].Severity]++
+// check looks for what is wrong.
+func (l *look) check() checkReport {
+	return checkReport{
+		Nodes: len(l.fabric.Nodes), Switches: len(l.fabric.Switches()), Hosts: len(l.fabric.Hosts()), Links: len(l.fabric.Links),
+		WallS: l.wall.Seconds(), MADsSent: l.mads, Report: check.Check(l.fabric, l.extra), Notes: l.notes,
 	}
-	return n
 }
 
 // printCheck prints the findings, worst first, each code with its remedy, and what was looked at.
 func (a *app) printCheck(r checkReport) error {
-	for _, n := range r.Notes {
-		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", n))
-	}
+	a.warn(r.Notes...)
 	w := a.stdout
 	for i, f := range r.Findings {
 		if i == 0 || f.Code != r.Findings[i-1].Code || f.Severity != r.Findings[i-1].Severity {
@@ -108,9 +103,21 @@ func (a *app) printCheck(r checkReport) error {
 	if err := a.printTallies(w, r.Checked); err != nil {
 		return err
 	}
-	n := severities(r.Report)
-	_, err := fmt.Fprintln(w, a.t("fabriccheck.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts, "links", r.Links,
-		"errors", n[check.Error], "warnings", n[check.Warning], "infos", n[check.Info]))
+	return a.printTotals(r)
+}
+
+// printTotals prints how much was looked at, and how many findings of each severity there are at how many places.
+func (a *app) printTotals(r checkReport) error {
+	total := func(s check.Severity) string {
+		n := r.Totals[s]
+		text := a.t("fabriccheck.total."+s.String(), "n", n.Findings)
+		if n.Findings > 0 {
+			text += a.t("fabriccheck.places", "n", n.Places)
+		}
+		return text
+	}
+	_, err := fmt.Fprintln(a.stdout, a.t("fabriccheck.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts, "links", r.Links,
+		"errors", total(check.Error), "warnings", total(check.Warning), "infos", total(check.Info)))
 	return err
 }
 

@@ -293,7 +293,7 @@ func TestEveryWordOfTheCheckIsInTheCatalogues(t *testing.T) {
 			keys = append(keys, "fabriccheck.skip."+string(s))
 		}
 		for s := check.Info; s <= check.Error; s++ {
-			keys = append(keys, "fabriccheck."+s.String())
+			keys = append(keys, "fabriccheck."+s.String(), "fabriccheck.total."+s.String())
 		}
 		for _, c := range check.Codes() {
 			k := "fabriccheck.do." + string(c)

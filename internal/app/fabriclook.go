@@ -2,10 +2,7 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"fairlane/policy"
@@ -41,6 +38,11 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 	if src.ethernet != "" {
 		return nil, usagef("source %s: want an InfiniBand fabric: file:PATH or a live one", f.from)
 	}
+	if src.file != "" {
+		if err := f.forFile(); err != nil {
+			return nil, err
+		}
+	}
 	start := time.Now()
 	l := &look{}
 	if src.file != "" {
@@ -58,22 +60,22 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 	return l, err
 }
 
-// mKey reads an M_Key from a file; an empty path is no key.
-func mKey(path string) (mad.Key, error) {
-	text, err := secret(path)
-	if err != nil || text == "" {
-		return 0, err
+// forFile refuses flags that do nothing with a fabric file.
+func (f *lookFlags) forFile() error {
+	for _, x := range []struct {
+		flag  string
+		given bool
+	}{{"m-key-file", f.mKey != ""}, {"cc-key-file", f.ccKey != ""}, {"quick", f.quick}} {
+		if x.given {
+			return usagef("--%s: a fabric file is not asked for anything: want it with a live fabric", x.flag)
+		}
 	}
-	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
-	if err != nil {
-		return 0, usagef("%s: want an M_Key of 1 to 16 hexadecimal digits", path) // never the content
-	}
-	return mad.Key(v), nil
+	return nil
 }
 
 // sweepAll sweeps a live fabric.
 func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) error {
-	o := discover.Options{Parallel: 256, Tables: !f.quick}
+	o := discover.Options{Tables: !f.quick}
 	var err error
 	if o.MKey, err = mKey(f.mKey); err != nil {
 		return err
@@ -86,18 +88,28 @@ func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) er
 		return err
 	}
 	defer func() { _ = c.Close() }() // the slot is gone either way
-	line := newProgress(a.stderr)
-	defer line.clear()
-	o.Progress = func(p discover.Progress) { line.show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
-	r, err := discover.Sweep(ctx, c, o)
+	r, err := a.sweep(ctx, f.from, c, o)
 	if err != nil {
-		return fmt.Errorf("discover fabric %s: %w", f.from, err)
+		return err
 	}
 	l.fabric, l.mads, l.extra.Details = r.Fabric, r.MADs, r.Details
 	for _, w := range r.Warnings {
 		l.extra.Notes = append(l.extra.Notes, check.Note{Code: check.Code(w.Kind), Node: w.Node, Port: w.Port, Text: w.Place(r.Fabric) + ": " + w.Text})
 	}
 	return nil
+}
+
+// sweep finds the fabric that a transport is attached to, and shows how far it is.
+func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discover.Options) (*discover.Result, error) {
+	line := newProgress(a.stderr)
+	defer line.clear()
+	o.Parallel = sweepParallel
+	o.Progress = func(p discover.Progress) { line.show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
+	r, err := discover.Sweep(ctx, t, o)
+	if err != nil {
+		return nil, fmt.Errorf("discover fabric %s: %w", from, err)
+	}
+	return r, nil
 }
 
 // addTenants reads a tenant file and finds the SLs that its tenants would have.
@@ -108,9 +120,6 @@ func (l *look) addTenants(a *app, path string) error {
 	}
 	plan, err := policy.Compile(policy.Input{Fabric: l.fabric, Tenants: ts, Flows: flows, Options: policy.Options{Plane: policy.PlaneIB}})
 	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return err
-		}
 		l.notes = append(l.notes, a.t("fabriccheck.no-plan", "error", err))
 		for i := range ts {
 			for _, at := range ts[i].Attachments {

@@ -58,7 +58,6 @@ func (a *app) localShow(root *cobra.Command) {
 	var f lookFlags
 	var out showOutput
 	a.lookAt(show, &f)
-	show.Flags().StringVar(&f.tenants, "tenants", "", a.t("fabriccheck.tenants"))
 	show.Flags().StringVar(&out.dot, "dot", "", a.t("fabricshow.dot"))
 	show.Flags().StringVar(&out.svg, "svg", "", a.t("fabricshow.svg"))
 	show.Flags().StringSliceVar(&out.between, "between", nil, a.t("fabricshow.between"))
@@ -75,10 +74,8 @@ func (a *app) localShow(root *cobra.Command) {
 		if !local {
 			return remote(cmd, args)
 		}
-		for _, name := range []string{"url", "token-file", "ca-file", "cert-file", "key-file", "fabric"} {
-			if cmd.Flags().Changed(name) {
-				return usagef("%s", a.t("local.flag", "flag", "--"+name))
-			}
+		if err := a.without(cmd, reachFlags()); err != nil {
+			return err
 		}
 		if len(args) > 0 {
 			return usagef("%s: want the name of a fabric or --from SOURCE, not both", args[0])
@@ -111,11 +108,9 @@ func (a *app) fabricShow(ctx context.Context, f lookFlags, out showOutput) error
 	if err != nil {
 		return err
 	}
-	for _, n := range l.notes {
-		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", n))
-	}
-	r := check.Check(l.fabric, l.extra)
-	o := marks(r)
+	a.warn(l.notes...)
+	r := l.check()
+	o := marks(r.Report)
 	for _, p := range []struct {
 		path  string
 		write func(io.Writer, *subnet.Fabric, draw.Options) error
@@ -214,7 +209,7 @@ func nodeShown(l *look, i int32, tier int, o draw.Options) showNode {
 }
 
 // printFabric prints the switches, the top tier first, and how many hosts and findings there are.
-func (a *app) printFabric(l *look, r *check.Report, o draw.Options) error {
+func (a *app) printFabric(l *look, r checkReport, o draw.Options) error {
 	f := l.fabric
 	t := newTable(a.stdout, tabwriter.TabIndent)
 	if _, err := fmt.Fprintln(t, a.t("fabricshow.columns")); err != nil {
@@ -245,8 +240,5 @@ func (a *app) printFabric(l *look, r *check.Report, o draw.Options) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	c := severities(r)
-	_, err := fmt.Fprintln(a.stdout, a.t("fabriccheck.result", "nodes", len(f.Nodes), "switches", len(f.Switches()), "hosts", len(f.Hosts()), "links", len(f.Links),
-		"errors", c[check.Error], "warnings", c[check.Warning], "infos", c[check.Info]))
-	return err
+	return a.printTotals(r)
 }

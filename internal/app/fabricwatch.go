@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -124,9 +125,9 @@ func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
 	case err != nil:
 		return nil, err
 	case src.ethernet != "":
-		return nil, usagef("source %s: want a live InfiniBand fabric, umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT", f.from)
+		return nil, usagef("source %s: want a live InfiniBand fabric, %s", f.from, liveForms)
 	case src.file != "":
-		return nil, usagef("source %s: a file does not change: want a live fabric, umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT", f.from)
+		return nil, usagef("source %s: a file does not change: want a live fabric, %s", f.from, liveForms)
 	case f.every < watchRest:
 		return nil, usagef("--every %s: want %s or more", f.every, watchRest)
 	case f.count < 0:
@@ -135,7 +136,7 @@ func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
 		return nil, usagef("--traps: %s does not pass traps on: want umad:CA:PORT, or leave the flag out", f.from)
 	}
 	w := &fabricWatch{a: a, flags: f, told: map[string]int{}, traps: trapBox{news: make(chan struct{}, 1)}}
-	w.options = discover.AgainOptions{Options: discover.Options{Parallel: 256}, Routes: f.routes}
+	w.options = discover.AgainOptions{Options: discover.Options{Parallel: sweepParallel}, Routes: f.routes}
 	if w.options.MKey, err = mKey(f.mKey); err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (w *fabricWatch) run(ctx context.Context) error {
 func (w *fabricWatch) end() error {
 	w.sum()
 	if w.silent {
-		return fmt.Errorf("%s", w.a.t("fabricwatch.silent", "error", w.failure))
+		return errors.New(w.a.t("fabricwatch.silent", "error", w.failure))
 	}
 	return nil
 }
@@ -234,18 +235,12 @@ func (w *fabricWatch) sweep(ctx context.Context, named []ident.LID) (*discover.R
 		}
 		w.conn = c
 	}
-	o := w.options
-	var r *discover.Result
-	var err error
 	if w.last == nil {
-		line := newProgress(w.a.stderr)
-		defer line.clear()
-		o.Progress = func(p discover.Progress) { line.show(w.a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
-		r, err = discover.Sweep(ctx, w.conn, o.Options)
-	} else {
-		o.Named = named
-		r, err = discover.Again(ctx, w.conn, w.last, o)
+		return w.a.sweep(ctx, w.flags.from, w.conn, w.options.Options)
 	}
+	o := w.options
+	o.Named = named
+	r, err := discover.Again(ctx, w.conn, w.last, o)
 	if err != nil {
 		return nil, fmt.Errorf("discover fabric %s: %w", w.flags.from, err)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -39,28 +40,91 @@ func othersAmong(devices []driver.Device, wrong map[ident.PortID]error) error {
 	return list.err()
 }
 
-// identities asks the node behind each device's LID who it is, and returns an error for each device that is not the one
-// meant. LIDs come from the snapshot the plan was made for; a subnet manager may have given them to others since, and
-// settings must not reach the wrong device. A node that does not answer is left to whoever reads it next, who reports it.
-func identities(ctx context.Context, t mad.Transport, devices []driver.Device) map[ident.PortID]error {
+// certain is a driver of devices at LIDs that does nothing to a device before the node behind its LID has said that it is the one
+// meant. LIDs come from the snapshot the plan was made for; a subnet manager may have given them to others since, and settings
+// must not reach the wrong device. It is safe for concurrent use.
+type certain struct {
+	driver.Driver
+	transport mad.Transport
+
+	mu    sync.Mutex
+	known map[ident.PortID]bool
+}
+
+// check asks who a device is until it has said so once.
+func (c *certain) check(ctx context.Context, d driver.Device) error {
+	c.mu.Lock()
+	known := c.known[d.ID]
+	c.mu.Unlock()
+	if known {
+		return nil
+	}
+	req := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
+	var info mad.NodeInfo
+	if err := read(ctx, c.transport, mad.Target{LID: d.LID}, &req, &info); err != nil {
+		return fmt.Errorf("%w: the node at LID %d does not say whether it is %s: %w", driver.ErrUnreachable, d.LID, d.Name, err)
+	}
+	if info.NodeGUID != d.ID.Node {
+		return &otherNodeError{device: d, found: info.NodeGUID}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known[d.ID] = true
+	return nil
+}
+
+// others finds the devices among some in whose place another node is. Those that are silent are asked again when they are next
+// read or written.
+func (c *certain) others(ctx context.Context, devices []driver.Device) map[ident.PortID]error {
 	var mu sync.Mutex
 	wrong := map[ident.PortID]error{}
 	var g errgroup.Group
 	g.SetLimit(64)
-	for i := range devices {
-		d := &devices[i]
+	for _, d := range devices {
 		g.Go(func() error {
-			req := mad.NewSMP(mad.MethodGet, mad.AttrNodeInfo, 0)
-			var info mad.NodeInfo
-			if read(ctx, t, mad.Target{LID: d.LID}, &req, &info) != nil || info.NodeGUID == d.ID.Node {
-				return nil // silence is reported by the reading
+			var other *otherNodeError
+			if err := c.check(ctx, d); errors.As(err, &other) {
+				mu.Lock()
+				defer mu.Unlock()
+				wrong[d.ID] = err
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			wrong[d.ID] = fmt.Errorf("LID %d of %s now belongs to node %s: discover the fabric again and make a new plan", d.LID, d.Name, info.NodeGUID)
 			return nil
 		})
 	}
 	_ = g.Wait() // the goroutines return no errors
 	return wrong
+}
+
+// otherNodeError is a node in the place of a device.
+type otherNodeError struct {
+	device driver.Device
+	found  ident.GUID
+}
+
+func (e *otherNodeError) Error() string {
+	return fmt.Sprintf("LID %d of %s now belongs to node %s: discover the fabric again and make a new plan", e.device.LID, e.device.Name, e.found)
+}
+
+// Capabilities implements driver.Driver.
+func (c *certain) Capabilities(ctx context.Context, d driver.Device) (driver.Capabilities, error) {
+	if err := c.check(ctx, d); err != nil {
+		return driver.Capabilities{}, err
+	}
+	return c.Driver.Capabilities(ctx, d)
+}
+
+// Read implements driver.Driver.
+func (c *certain) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
+	if err := c.check(ctx, d); err != nil {
+		return driver.Settings{}, err
+	}
+	return c.Driver.Read(ctx, d)
+}
+
+// Apply implements driver.Driver.
+func (c *certain) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
+	if err := c.check(ctx, d); err != nil {
+		return driver.Receipt{}, err
+	}
+	return c.Driver.Apply(ctx, d, want)
 }

@@ -76,9 +76,7 @@ func runImport(from []string, planPath string) (*imported, error) {
 
 // printImported prints what was found, what a policy starts from, and the drift.
 func (a *app) printImported(r *imported) error {
-	for _, w := range r.Warnings {
-		_, _ = fmt.Fprintln(a.stderr, a.t("warning", "text", w))
-	}
+	a.warn(r.Warnings...)
 	for i := range r.NICs {
 		if err := a.printImportedNIC(a.stdout, &r.NICs[i]); err != nil {
 			return err

@@ -39,6 +39,7 @@ type workOptions struct {
 	tracer    trace.TracerProvider // nil: no spans
 	lease     time.Duration        // see engine.Deps.Lease
 	retention control.Retention    // for how long what is of no more use is kept
+	relook    time.Duration        // between looks at discovered fabrics; 0 is never
 	still     bool                 // no periodic work: for tests, which ask for it themselves
 }
 
@@ -75,7 +76,7 @@ func openManager(ctx context.Context, database string, p *ports, adjust ...func(
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Laboratory: laboratory{}}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}}
 	for _, f := range adjust {
 		f(&deps)
 	}
@@ -133,9 +134,13 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
 		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
 		{Name: "drift", Every: 5 * time.Second, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
+		{Name: "fabrics", Every: relookTick, Do: func(ctx context.Context) error { return m.service.Rediscover(ctx, m.options.relook) }},
 		m.pruning(),
 	}
 }
+
+// relookTick is how often it is asked which fabrics are to be looked at again.
+const relookTick = 5 * time.Second
 
 // keep looks after rollouts that stand still.
 func (m *manager) keep(ctx context.Context) {

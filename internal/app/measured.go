@@ -13,6 +13,7 @@ import (
 	"fairlane/internal/reconcile"
 	"fairlane/internal/span"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 )
 
 // measuredStore counts the transactions of a store, and traces them.
@@ -80,6 +81,7 @@ func storeFault(err error) string {
 type measuredPorts struct {
 	control.Discoverer
 	control.Meter
+	control.Looker
 	m *obs.Metrics
 }
 
@@ -93,6 +95,17 @@ func (p measuredPorts) Discover(ctx context.Context, source string) (f *subnet.F
 	sp.Set("mads", stats.MADsSent)
 	sp.End(err)
 	return f, stats, err
+}
+
+// Look implements control.Looker.
+func (p measuredPorts) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (control.Look, error) {
+	ctx, sp := span.Start(ctx, "look", "fabric", f.Name)
+	begun := time.Now()
+	l, err := p.Looker.Look(ctx, f, known, manager)
+	p.m.Discovered(time.Since(begun), err)
+	sp.Set("mads", l.Stats.MADsSent)
+	sp.End(err)
+	return l, err
 }
 
 // Measure implements control.Meter.

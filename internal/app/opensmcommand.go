@@ -12,7 +12,6 @@ import (
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
-	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/opensm/osmfile"
 )
@@ -38,10 +37,17 @@ func (a *app) opensmCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(context.Context, *opensmFlags) error) *cobra.Command {
+func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(context.Context, *opensmFlags, *opensmAt) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: a.t(key + ".short"), Long: a.t(key + ".long"), Example: example, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			at, err := a.attachOpenSM(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = at.mads.Close() }() // the slot is gone either way
+			return run(cmd.Context(), f, at)
+		},
 	}
 	cmd.Flags().StringVar(&f.manager, "sm", "", a.t("opensm.flag.sm"))
 	cmd.Flags().StringVar(&f.from, "from", "", a.t("opensm.flag.from"))
@@ -58,9 +64,15 @@ func (a *app) wishFlags(cmd *cobra.Command, f *opensmFlags) {
 	cmd.Flags().StringVar(&f.flows, "flows", "", a.t("compile.flag.flows"))
 	cmd.Flags().StringVar(&f.fabric, "fabric", "", a.t("opensm.flag.fabric"))
 	cmd.Flags().BoolVar(&f.lanes, "vl-arbitration", false, a.t("compile.flag.arbitration"))
-	cmd.MarkFlagsOneRequired("plan", "tenants")
-	for _, other := range []string{"tenants", "flows", "vl-arbitration"} {
-		cmd.MarkFlagsMutuallyExclusive("plan", other)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case f.plan == "" && f.tenants == "":
+			return usagef("--plan and --tenants: found neither: want one of them")
+		case f.plan != "" && (f.tenants != "" || f.flows != "" || f.lanes):
+			return usagef("--plan %s: has all that a plan is made of: want it without --tenants, --flows and --vl-arbitration", f.plan)
+		}
+		return run(cmd, args)
 	}
 }
 
@@ -108,8 +120,7 @@ type opensmAt struct {
 	manager *opensm.Manager
 	file    *smfile.OpenSM
 	force   []osmfile.Code // by the file and the command line
-	close   func() error
-	mads    mad.Transport
+	mads    transport
 }
 
 // attachOpenSM reads the file that says where OpenSM is, and attaches to its fabric.
@@ -135,17 +146,11 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		}
 		out.force = append(out.force, code)
 	}
-	s, err := parseSource(f.from)
-	if err != nil {
+	if out.mads, err = dial(ctx, f.from); err != nil {
 		return nil, err
 	}
-	c, err := s.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out.mads, out.close = c, c.Close
-	if out.manager, err = openSM(file.OpenSM, c); err != nil {
-		return nil, errors.Join(usagef("%s: %w", f.manager, err), c.Close())
+	if out.manager, err = openSM(file.OpenSM, out.mads); err != nil {
+		return nil, errors.Join(usagef("%s: %w", f.manager, err), out.mads.Close())
 	}
 	return out, nil
 }
@@ -169,14 +174,9 @@ func (a *app) opensmFabric(ctx context.Context, f *opensmFlags, at *opensmAt) (*
 	if f.fabric != "" {
 		return readFabric(f.fabric)
 	}
-	line := newProgress(a.stderr)
-	defer line.clear()
-	r, err := discover.Sweep(ctx, at.mads, discover.Options{
-		Parallel: 256,
-		Progress: func(p discover.Progress) { line.show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) },
-	})
+	r, err := a.sweep(ctx, f.from, at.mads, discover.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("discover fabric %s: %w", f.from, err)
+		return nil, err
 	}
 	return r.Fabric, nil
 }
@@ -202,12 +202,7 @@ func (f *opensmFlags) phase() opensm.Phase {
 	return opensm.PhaseFinish
 }
 
-func (a *app) showOpenSM(ctx context.Context, f *opensmFlags) error {
-	at, err := a.attachOpenSM(ctx, f)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = at.close() }() // the slot is gone either way
+func (a *app) showOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) error {
 	state, err := at.manager.Read(ctx)
 	if err != nil {
 		return err
@@ -218,12 +213,7 @@ func (a *app) showOpenSM(ctx context.Context, f *opensmFlags) error {
 	return a.printOpenSM(&state)
 }
 
-func (a *app) diffOpenSM(ctx context.Context, f *opensmFlags) error {
-	at, err := a.attachOpenSM(ctx, f)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = at.close() }() // the slot is gone either way
+func (a *app) diffOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) error {
 	d, problems, err := a.wish(ctx, f, at)
 	if err != nil {
 		return err
@@ -257,12 +247,7 @@ type opensmApplied struct {
 	Error   string            `json:"error,omitempty"`
 }
 
-func (a *app) applyOpenSM(ctx context.Context, f *opensmFlags) error {
-	at, err := a.attachOpenSM(ctx, f)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = at.close() }() // the slot is gone either way
+func (a *app) applyOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) error {
 	d, problems, err := a.wish(ctx, f, at)
 	if err != nil {
 		return err
@@ -287,12 +272,7 @@ func (a *app) applyOpenSM(ctx context.Context, f *opensmFlags) error {
 	return err
 }
 
-func (a *app) verifyOpenSM(ctx context.Context, f *opensmFlags) error {
-	at, err := a.attachOpenSM(ctx, f)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = at.close() }() // the slot is gone either way
+func (a *app) verifyOpenSM(ctx context.Context, f *opensmFlags, at *opensmAt) error {
 	d, _, err := a.wish(ctx, f, at)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/opensm/osmfile"
@@ -21,7 +22,7 @@ func (a *app) printOpenSM(s *opensm.State) error {
 	} else {
 		process := o.Process
 		if process == "" {
-			process = a.t("opensm.show.unknown")
+			process = a.t("opensm.show.unknown", "error", o.NoProcess)
 		}
 		row("process", process)
 		row("congestion", a.t(fmt.Sprintf("opensm.show.congestion.%t", o.WritesCC)))
@@ -58,11 +59,17 @@ func (a *app) printPartitions(ps []osmfile.Partition) error {
 	t := newTable(a.stdout, 0)
 	fmt.Fprintln(t, a.t("opensm.show.columns"))
 	for _, p := range ps {
-		members := fmt.Sprint(len(p.Members))
+		members := fmt.Sprint(len(p.Members) - len(p.Grouped()))
 		if p.All {
 			members = a.t("opensm.show.all")
 		}
-		fmt.Fprintf(t, "%s\t0x%04x\t%d\t%s\n", p.Tenant, uint16(p.PKey), p.SL, members)
+		row := func(sl ident.SL, members any) {
+			fmt.Fprintf(t, "%s\t0x%04x\t%d\t%v\n", p.Tenant, uint16(p.PKey), sl, members)
+		}
+		row(p.SL, members)
+		for _, g := range p.Groups {
+			row(g.SL, len(g.Ports))
+		}
 	}
 	return t.Flush()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlane/policy"
@@ -21,12 +22,15 @@ type placer struct {
 	set       func(ident.PKey, ident.SL) int // nil where only the subnet manager can
 }
 
+// simulatedSM is the subnet manager of a simulated fabric, in words.
+const simulatedSM = "the simulated subnet manager"
+
 // Check implements reconcile.Placer: what nobody here can change must be in force already.
 func (p *placer) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	if p.set == nil {
 		return p.Verify(ctx, plan)
 	}
-	_, err := distinct(plan.Placements)
+	_, err := onePerPartition(plan.Placements, simulatedSM)
 	return err
 }
 
@@ -35,7 +39,7 @@ func (p *placer) Place(_ context.Context, plan, _ *policy.Plan, _ bool) error {
 	if p.set == nil {
 		return nil
 	}
-	each, err := distinct(plan.Placements)
+	each, err := onePerPartition(plan.Placements, simulatedSM)
 	if err != nil {
 		return err
 	}
@@ -58,22 +62,33 @@ func (p *placer) Verify(ctx context.Context, plan *policy.Plan) error {
 	}
 	var wrong faults
 	for _, e := range each {
-		ref, ok := p.topology.PortByID(e.Port)
-		if !ok {
-			wrong = append(wrong, fmt.Errorf("placement of tenant %s: port %s is not on the fabric", e.Tenant, e.Port))
+		lid, err := p.lid(e)
+		if err != nil {
+			wrong = append(wrong, err)
 			continue
 		}
-		lid := p.topology.Port(ref).LID
 		got, err := pathSL(ctx, p.transport, sa, lid, lid, e.PKey)
 		switch {
 		case err != nil:
 			wrong = append(wrong, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err))
 		case got != e.SL:
-			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration hands out SL %d in partition %s, the plan needs SL %d: "+
-				"set sl=%d for the partition in the subnet manager's partitions.conf", e.Tenant, got, e.PKey, e.SL, e.SL))
+			advice := fmt.Sprintf("set sl=%d for the partition in the subnet manager's partitions.conf", e.SL)
+			if slices.ContainsFunc(each, func(o policy.Placement) bool { return basePKey(o) == basePKey(e) && o.SL != e.SL }) {
+				advice = "other ports of the partition need another one, so let the subnet manager choose by port, in OpenSM by a QoS policy"
+			}
+			wrong = append(wrong, fmt.Errorf("tenant %s: subnet administration hands out SL %d in partition %s, the plan needs SL %d: %s", e.Tenant, got, e.PKey, e.SL, advice))
 		}
 	}
 	return wrong.err()
+}
+
+// lid is that of the port of a placement.
+func (p *placer) lid(e policy.Placement) (ident.LID, error) {
+	ref, ok := p.topology.PortByID(e.Port)
+	if !ok {
+		return 0, fmt.Errorf("placement of tenant %s: port %s is not on the fabric", e.Tenant, e.Port)
+	}
+	return p.topology.Port(ref).LID, nil
 }
 
 // faults are several errors told in one line, as tables and events show them.
@@ -113,11 +128,25 @@ func (p *placer) administration(ctx context.Context) (ident.LID, error) {
 // saNoRecords is the class-specific half of a status of subnet administration (IBTA vol. 1, 15.2.3).
 const saNoRecords = 3
 
-// pathSL asks subnet administration for a path between two ports in a partition and returns its service level.
+// noPathError says that there is no path in a partition.
+type noPathError struct{ pkey ident.PKey }
+
+// Error says what may be wrong.
+func (e noPathError) Error() string {
+	return fmt.Sprintf("subnet administration knows no path: partition %s is not in the subnet manager's partitions.conf, or the port is not a member", e.pkey)
+}
+
+// pathSL asks subnet administration for a path between two ports in a partition and returns its service level. It fails with
+// noPathError when there is none.
 func pathSL(ctx context.Context, t mad.Transport, sa, from, to ident.LID, pkey ident.PKey) (ident.SL, error) {
+	return askPath(ctx, t, sa, mad.PathRecord{SLID: from, DLID: to, PKey: pkey}, mad.PathCompPKey)
+}
+
+// askPath is pathSL for a query with more components than its LIDs.
+func askPath(ctx context.Context, t mad.Transport, sa ident.LID, query mad.PathRecord, more uint64) (ident.SL, error) {
 	req := mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)
-	req.SetComponentMask(mad.PathCompSLID | mad.PathCompDLID | mad.PathCompPKey | mad.PathCompNumbPath)
-	query := mad.PathRecord{SLID: from, DLID: to, PKey: pkey, NumbPath: 1}
+	req.SetComponentMask(mad.PathCompSLID | mad.PathCompDLID | mad.PathCompNumbPath | more)
+	query.NumbPath = 1
 	if err := query.Encode(req.Data()); err != nil {
 		return 0, err
 	}
@@ -126,7 +155,7 @@ func pathSL(ctx context.Context, t mad.Transport, sa, from, to ident.LID, pkey i
 		return 0, err
 	}
 	if s := resp.Status(); s>>8 == saNoRecords {
-		return 0, fmt.Errorf("subnet administration knows no path: partition %s is not in the subnet manager's partitions.conf, or the port is not a member", pkey)
+		return 0, noPathError{query.PKey}
 	} else if s != mad.StatusOK {
 		return 0, fmt.Errorf("subnet administration answers status 0x%04x", uint16(s))
 	}
@@ -137,26 +166,63 @@ func pathSL(ctx context.Context, t mad.Transport, sa, from, to ident.LID, pkey i
 	return rec.SL, nil
 }
 
-// distinct is one placement for each partition: subnet administration knows partitions, not tenants. It
-// fails when a plan wants two service levels for one, which no subnet manager can hand out.
+// distinct is one placement for each partition and service level in it: subnet administration knows partitions and ports, not
+// tenants. It fails when a plan wants two service levels for a port in one partition, which no subnet manager can hand out.
 func distinct(ps []policy.Placement) ([]policy.Placement, error) {
-	seen, told := map[ident.PKey]policy.Placement{}, map[ident.PKey]bool{}
+	type place struct {
+		base ident.PKey
+		port ident.PortID
+	}
+	at, told := map[place]policy.Placement{}, map[ident.PKey]bool{}
+	seen := map[ident.PKey][]ident.SL{}
 	var out []policy.Placement
 	var wrong faults
 	for _, e := range ps {
-		base := e.PKey.Base()
-		if base == 0 {
-			base = ident.DefaultPKey.Base() // none given
-		}
-		switch first, dup := seen[base]; {
-		case !dup:
-			seen[base] = e
+		base := basePKey(e)
+		if !slices.Contains(seen[base], e.SL) {
+			seen[base] = append(seen[base], e.SL)
 			out = append(out, e)
+		}
+		switch first, dup := at[place{base, e.Port}]; {
+		case !dup:
+			at[place{base, e.Port}] = e
 		case first.SL != e.SL && !told[base]:
 			told[base] = true
-			wrong = append(wrong, fmt.Errorf("partition %s: tenant %s needs SL %d and tenant %s needs SL %d, but a partition has one: give each tenant a partition of its own",
+			wrong = append(wrong, fmt.Errorf("partition %s: tenant %s needs SL %d and tenant %s needs SL %d on one port, but a port has one in a partition: give each tenant a partition of its own",
 				base, first.Tenant, first.SL, e.Tenant, e.SL))
 		}
+	}
+	return out, wrong.err()
+}
+
+// basePKey is the partition of a placement.
+func basePKey(e policy.Placement) ident.PKey {
+	if base := e.PKey.Base(); base != 0 {
+		return base
+	}
+	return ident.DefaultPKey.Base() // none given
+}
+
+// onePerPartition is distinct where a partition has one service level, whatever the port: who, in words.
+func onePerPartition(ps []policy.Placement, who string) ([]policy.Placement, error) {
+	out, err := distinct(ps)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[ident.PKey]policy.Placement{}
+	var wrong faults
+	for _, e := range out {
+		base := basePKey(e)
+		first, dup := seen[base]
+		if !dup {
+			seen[base] = e
+			continue
+		}
+		needs := fmt.Sprintf("tenant %s needs SL %d and tenant %s needs SL %d", first.Tenant, first.SL, e.Tenant, e.SL)
+		if first.Tenant == e.Tenant {
+			needs = fmt.Sprintf("tenant %s needs SL %d on some ports and SL %d on others", e.Tenant, first.SL, e.SL)
+		}
+		wrong = append(wrong, fmt.Errorf("partition %s: %s, and %s has one service level for a partition: free SLs, or give each part a tenant and a partition of its own", base, needs, who))
 	}
 	return out, wrong.err()
 }

@@ -36,6 +36,7 @@ type ports struct {
 	// congested is told what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
 	files     inventories
+	lookouts  lookouts // what is known from sweeping fabrics again
 }
 
 // Discover implements control.Discoverer.
@@ -79,12 +80,9 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	sure := &certain{Driver: tracedDriver{d}, transport: c, known: map[ident.PortID]bool{}}
 	return &session{
-		close: c.Close, driver: tracedDriver{d},
-		others: func(ctx context.Context, list []driver.Device) map[ident.PortID]error {
-			return identities(ctx, c, list)
-		},
-		placer: place,
+		close: c.Close, driver: sure, others: sure.others, placer: place,
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
 			return p.measure(ctx, c, t, window)
 		},
@@ -96,7 +94,7 @@ type session struct {
 	driver driver.Driver
 	// others finds the devices among some that are not the ones meant.
 	others  func(context.Context, []driver.Device) map[ident.PortID]error
-	placer  reconcile.Placer // nil: nothing is placed on the plane
+	placer  placing // nil: nothing is placed on the plane
 	measure func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error)
 	close   func() error
 }
@@ -110,7 +108,11 @@ func (p *ports) Open(ctx context.Context, t control.Target, devices []driver.Dev
 	if err := othersAmong(devices, s.others(ctx, devices)); err != nil {
 		return engine.Session{}, errors.Join(fmt.Errorf("%w: %w", driver.ErrInvalid, err), s.close())
 	}
-	return engine.Session{Driver: s.driver, Placer: s.placer, Close: s.close}, nil
+	out := engine.Session{Driver: s.driver, Close: s.close}
+	if s.placer != nil {
+		out.Placer = s.placer
+	}
+	return out, nil
 }
 
 // Observe implements control.Observer. A device at whose address another one is by now is one that cannot be read.
@@ -126,24 +128,27 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 		}
 		targets = slices.DeleteFunc(targets, func(t reconcile.Target) bool { return !wanted[t.Device.ID] })
 	}
+	t.Repair = true // for what would refuse one; nothing is written
 	s, err := p.open(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = s.close() }() // the slot is gone either way
-	devices := make([]driver.Device, len(targets))
-	for i := range targets {
-		devices[i] = targets[i].Device
-	}
-	observed := reconcile.Observe(ctx, targets, &certain{s.driver, s.others(ctx, devices)}, observers)
+	observed := reconcile.Observe(ctx, targets, s.driver, observers)
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("read devices back: %w", err)
 	}
-	reports := make([]control.DeviceReport, len(observed))
+	reports := make([]control.DeviceReport, len(observed), len(observed)+1)
 	for i, o := range observed {
 		reports[i] = control.DeviceReport{
 			Device: o.Device, State: string(o.State), Desired: &targets[i].Want, Observed: o.Observed,
 			Differences: differences(o.Differences), Error: o.Error,
+		}
+	}
+	if s.placer != nil && t.Placed && reconcile.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, reconcile.IsManager)) {
+		reports = append(reports, p.observeManager(ctx, t, s, ids == nil))
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("look at the subnet manager: %w", err)
 		}
 	}
 	p.watchManager(ctx, t.Fabric.Name, s, reports)
@@ -152,20 +157,6 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 
 // observers is how many devices are read at the same time.
 const observers = 64
-
-// certain reads no device in whose place another one is.
-type certain struct {
-	driver.Driver
-	wrong map[ident.PortID]error
-}
-
-// Read implements driver.Driver.
-func (c *certain) Read(ctx context.Context, d driver.Device) (driver.Settings, error) {
-	if err := c.wrong[d.ID]; err != nil {
-		return driver.Settings{}, err
-	}
-	return c.Driver.Read(ctx, d)
-}
 
 func differences(in []ibcc.Difference) []control.Difference {
 	out := make([]control.Difference, len(in))

@@ -37,14 +37,19 @@ func secret(path string) (string, error) {
 	return text, nil
 }
 
-func ccKey(path string) (mad.Key, error) {
+func ccKey(path string) (mad.Key, error) { return hexKey(path, "a CC_Key") }
+
+func mKey(path string) (mad.Key, error) { return hexKey(path, "an M_Key") }
+
+// hexKey reads a key from a file; an empty path is no key.
+func hexKey(path, what string) (mad.Key, error) {
 	text, err := secret(path)
 	if err != nil || text == "" {
 		return 0, err
 	}
 	v, err := strconv.ParseUint(strings.TrimPrefix(strings.ToLower(text), "0x"), 16, 64)
 	if err != nil {
-		return 0, usagef("%s: want a CC_Key of 1 to 16 hexadecimal digits", path) // never the content
+		return 0, usagef("%s: want %s of 1 to 16 hexadecimal digits", path, what) // never the content
 	}
 	return mad.Key(v), nil
 }
@@ -136,7 +141,7 @@ func (s *serving) open(ctx context.Context) error {
 		return err
 	}
 	p := &ports{ccKey: key, managers: managers, layouts: layouts, work: workOptions{
-		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention),
+		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
 	}}
 	p.congested = func(c *telemetry.Congestion) {
 		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed}
@@ -146,9 +151,9 @@ func (s *serving) open(ctx context.Context) error {
 		s.metrics.Congested(sum)
 	}
 	s.manager, err = openManager(ctx, database, p, func(d *control.Deps) {
-		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, m: s.metrics}
+		measured := measuredPorts{Discoverer: d.Discoverer, Meter: d.Meter, Looker: d.Looker, m: s.metrics}
 		d.Store = measuredStore{d.Store, s.metrics}
-		d.Discoverer, d.Meter = measured, measured
+		d.Discoverer, d.Meter, d.Looker = measured, measured, measured
 		d.Swept = func(list []control.DeviceReport, took time.Duration, err error) {
 			s.metrics.Swept(readings(list), took, err)
 		}

@@ -17,12 +17,7 @@ import (
 )
 
 func (a *app) simCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sim", Short: a.t("sim.short"), RunE: func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return usagef("unknown command %q for %q: want one of list, run, sweep, serve, bench", args[0], cmd.CommandPath())
-		}
-		return cmd.Help()
-	}}
+	cmd := &cobra.Command{Use: "sim", Short: a.t("sim.short")}
 	cmd.AddCommand(a.simListCommand(), a.simRunCommand(), a.simSweepCommand(), a.simServeCommand(), a.simBenchCommand())
 	return cmd
 }

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 
 	"fairlane/internal/control"
@@ -15,14 +17,18 @@ import (
 type smWatch struct {
 	mu      sync.Mutex
 	fabrics map[string]*smSeen
+	turns   map[string]int // looks at placements so far, by fabric
 }
 
 // smSeen is what was seen on one fabric.
 type smSeen struct {
 	last    osmfile.Observation // of the latest look
 	changes int                 // that were seen so far
-	text    string              // what the latest change was; empty when it explains nothing
-	// clean is after how many changes each device was last read as wanted.
+	text    string              // what the latest change was; empty when it explains no settings
+	// news and placed are changes and text for what concerns placements: any change does, also of files.
+	news   int
+	placed string
+	// clean is after how many changes, or news for the subnet manager itself, each device was last read as wanted.
 	clean map[ident.PortID]int
 }
 
@@ -41,6 +47,13 @@ func (w *smWatch) look(fabric string, now osmfile.Observation) {
 	}
 	cause := osmfile.CauseOf(s.last, now)
 	s.last = now
+	if what := slices.Clone(cause.Also); len(what) > 0 || cause.Code != osmfile.CauseNone && cause.Code != osmfile.CauseOther {
+		if cause.Code != osmfile.CauseOther && cause.Text != "" {
+			what = append([]string{cause.Text}, what...)
+		}
+		s.news++
+		s.placed = strings.Join(what, ", ")
+	}
 	if cause.Code == osmfile.CauseNone || cause.Code == osmfile.CauseOther {
 		return
 	}
@@ -48,6 +61,17 @@ func (w *smWatch) look(fabric string, now osmfile.Observation) {
 	if s.text = ""; now.WritesCC || now.Foreign {
 		s.text = cause.Text
 	}
+}
+
+// turn counts the looks at the placements of a fabric, from 0.
+func (w *smWatch) turn(fabric string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turns == nil {
+		w.turns = map[string]int{}
+	}
+	w.turns[fabric]++
+	return w.turns[fabric] - 1
 }
 
 // wrote notes that a fabric's files were changed by us, which is no news.
@@ -69,14 +93,20 @@ func (w *smWatch) explain(fabric string, reports []control.DeviceReport) {
 		return
 	}
 	for i := range reports {
-		switch r := &reports[i]; reconcile.State(r.State) {
+		r := &reports[i]
+		manager := reconcile.IsManager(r.Device.ID)
+		changes, text := s.changes, s.text
+		if manager {
+			changes, text = s.news, s.placed
+		}
+		switch reconcile.State(r.State) {
 		case reconcile.InSync:
-			s.clean[r.Device.ID] = s.changes
+			s.clean[r.Device.ID] = changes
 		case reconcile.Drifted:
-			if s.clean[r.Device.ID] < s.changes {
-				r.Cause = s.text
+			if s.clean[r.Device.ID] < changes {
+				r.Cause = text
 			}
-			if r.Cause == "" && s.last.WritesCC {
+			if r.Cause == "" && s.last.WritesCC && !manager {
 				r.Cause = osmfile.CauseOf(s.last, s.last).Text
 			}
 		}

@@ -29,6 +29,9 @@ type source struct {
 // sourceForms says what sources look like.
 const sourceForms = "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT or ethernet:PATH"
 
+// liveForms says what sources of live InfiniBand fabrics look like.
+const liveForms = "umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT"
+
 // parseSource reads "file:PATH", "ethernet:PATH", "umad:CA:PORT" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare
 // name for abstract Unix sockets.
 func parseSource(s string) (source, error) {
@@ -59,12 +62,26 @@ type transport interface {
 	io.Closer
 }
 
-// String prints the source of a live InfiniBand fabric without its kind.
+// String prints the source; that of a live InfiniBand fabric without its kind.
 func (s source) String() string {
-	if s.umad != (umad.Name{}) {
+	switch {
+	case s.file != "":
+		return "file:" + s.file
+	case s.ethernet != "":
+		return "ethernet:" + s.ethernet
+	case s.umad != umad.Name{}:
 		return s.umad.String()
 	}
 	return s.ibsim
+}
+
+// dial opens a management transport to the live fabric that a source names.
+func dial(ctx context.Context, from string) (transport, error) {
+	s, err := parseSource(from)
+	if err != nil {
+		return nil, err
+	}
+	return s.dial(ctx)
 }
 
 // dial opens a management transport to a live fabric.
@@ -82,7 +99,7 @@ func (s source) dialBy(ctx context.Context, o umad.Options) (transport, error) {
 		}
 		return c, nil
 	case s.ibsim == "":
-		return nil, usagef("source file:%s: want a live fabric, umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT", s.file+s.ethernet)
+		return nil, usagef("source %s: want a live InfiniBand fabric, %s", s, liveForms)
 	}
 	c, err := ibsim.Dial(ctx, s.ibsim, ibsim.Options{InFlight: 256})
 	if err != nil {
@@ -90,6 +107,9 @@ func (s source) dialBy(ctx context.Context, o umad.Options) (transport, error) {
 	}
 	return c, nil
 }
+
+// sweepParallel is how many requests of a sweep are under way.
+const sweepParallel = 256
 
 // found is a fabric as its source has it.
 type found struct {
@@ -143,7 +163,7 @@ func (o *found) sweep(ctx context.Context, s source, progress func(discover.Prog
 		return err
 	}
 	defer func() { _ = c.Close() }() // the slot is gone either way
-	r, err := discover.Sweep(ctx, c, discover.Options{Parallel: 256, Progress: progress})
+	r, err := discover.Sweep(ctx, c, discover.Options{Parallel: sweepParallel, Progress: progress})
 	if err != nil {
 		return fmt.Errorf("discover fabric %s: %w", s, err)
 	}

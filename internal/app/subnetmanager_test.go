@@ -183,18 +183,7 @@ const lookTick = 30 * time.Millisecond
 // quiet waits for the rollout under way.
 func (l *smLab) quiet() {
 	l.t.Helper()
-	tick := time.NewTicker(lookTick)
-	defer tick.Stop()
-	for {
-		list, _, err := l.d.manager.service.ListRollouts(l.t.Context(), demoFabric, control.Page{Limit: 1})
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		if list[0].State != control.RolloutRunning {
-			return
-		}
-		<-tick.C
-	}
+	l.quietBy(lookTick)
 }
 
 // half waits until a rollout that takes its time is in the middle: ready says where.

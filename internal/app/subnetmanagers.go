@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"fairlane/internal/control"
-	"fairlane/internal/reconcile"
 	"fairlane/internal/smfile"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
@@ -125,7 +124,7 @@ func ufmClient(u *smfile.UFM) (*ufm.Client, error) {
 }
 
 // placer is how placements come about on the fabric of a target, with a transport on it.
-func (p *ports) placer(t control.Target, c mad.Transport) (reconcile.Placer, error) {
+func (p *ports) placer(t control.Target, c mad.Transport) (placing, error) {
 	asked := &placer{transport: c, topology: t.Topology, set: p.partitions[t.Fabric.Name]}
 	f := p.managers[t.Fabric.Name]
 	switch {
@@ -133,11 +132,14 @@ func (p *ports) placer(t control.Target, c mad.Transport) (reconcile.Placer, err
 		return asked, nil
 	case f.UFM != nil:
 		client, err := ufmClient(f.UFM)
-		return &ufmPlacer{asked, client, f.UFM.AcceptSLs}, err
+		return &ufmPlacer{asked, client, f.UFM.AcceptSLs || t.Repair}, err
 	}
 	codes, err := acceptedCodes(f.OpenSM)
 	if err != nil {
 		return nil, err
+	}
+	if t.Repair {
+		codes = append(codes, osmfile.CodeEdited)
 	}
 	m, err := openSM(f.OpenSM, c)
 	return osmPlacer{&opensm.Placer{
@@ -179,8 +181,9 @@ func withDifference(err error) error {
 	var shown []string
 	more := 0
 	for _, d := range refused.Differences {
-		path, lines := changedLines(d)
+		path, lines := osmfile.ChangedLines(d)
 		for i, line := range lines {
+			line = fmt.Sprintf("%.*s", shownWidth, line)
 			switch {
 			case len(shown) == shownLines:
 				more++
@@ -199,30 +202,6 @@ func withDifference(err error) error {
 		text += fmt.Sprintf(" | and %d lines more", more)
 	}
 	return fmt.Errorf("%w; it would have written %s", err, text)
-}
-
-// changedLines are the lines of a difference of one file that are not comments, and only went or only came.
-func changedLines(difference string) (path string, out []string) {
-	var lines []string
-	marks := map[string]string{}
-	for line := range strings.Lines(difference) {
-		line = strings.TrimRight(line, "\n")
-		if after, ok := strings.CutPrefix(line, "+++ "); ok {
-			path = after
-			continue
-		}
-		if strings.HasPrefix(line, "--- ") || line == "" || line[0] != '+' && line[0] != '-' || strings.HasPrefix(line[1:], "#") {
-			continue
-		}
-		lines = append(lines, line)
-		marks[line[1:]] += line[:1]
-	}
-	for _, line := range lines {
-		if m := marks[line[1:]]; !strings.Contains(m, "+") || !strings.Contains(m, "-") {
-			out = append(out, fmt.Sprintf("%.*s", shownWidth, line))
-		}
-	}
-	return path, out
 }
 
 // ufmPlacer places by UFM, and asks its subnet manager whether it hands out what was placed.
@@ -282,7 +261,7 @@ func (p *ufmPlacer) Verify(ctx context.Context, plan *policy.Plan) error {
 
 // partitions are those of a plan, with the ports of their tenants as members.
 func (p *ufmPlacer) partitions(plan *policy.Plan) ([]ufm.Partition, error) {
-	each, err := distinct(plan.Placements)
+	each, err := onePerPartition(plan.Placements, "UFM")
 	if err != nil {
 		return nil, err
 	}

@@ -125,6 +125,17 @@ func TestPlacementsGoThroughUFM(t *testing.T) {
 	if err := place.Check(ctx, s.plan(0xffff, 3, 0), nil); err == nil || !strings.Contains(err.Error(), "a partition of its own") {
 		t.Errorf("a tenant in the default partition: %v", err)
 	}
+	// A tenant with two service levels: refused, before a device or UFM is touched.
+	split := s.plan(0x8010, 4, 0, 1)
+	split.Placements = append(split.Placements, s.plan(0x8010, 5, 2).Placements...)
+	requests := len(s.Log)
+	for step, err := range map[string]error{"check": place.Check(ctx, split, first), "place": place.Place(ctx, split, first, false)} {
+		const why = "partition 0x0010: tenant red needs SL 4 on some ports and SL 5 on others, and UFM has one service level for a partition: " +
+			"free SLs, or give each part a tenant and a partition of its own"
+		if err == nil || err.Error() != why || len(s.Log) > requests {
+			t.Errorf("%s of a tenant with two service levels: %v, requests %v", step, err, s.Log[requests:])
+		}
+	}
 }
 
 func TestSubnetManagerFilesThatAreRefused(t *testing.T) {

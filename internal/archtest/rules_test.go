@@ -21,7 +21,7 @@ var rules = []rule{
 	{"internal/yamltree", nil, pureReason},
 	{"subnet/topofile", []string{"internal/yamltree", "subnet"}, pureReason},
 	{"subnet/inventory", []string{"internal/yamltree", "subnet", "subnet/topofile"}, pureReason},
-	{"subnet/check", []string{"subnet"}, pureReason},
+	{"subnet/check", []string{"internal/disjoint", "subnet"}, pureReason},
 	{"subnet/draw", []string{"subnet"}, pureReason},
 	{"subnet/topogen", []string{"subnet"}, pureReason},
 	{"ccconfig/ibcc", nil, pureReason},

@@ -113,7 +113,7 @@ func (c *cli) addCommon(noun *cobra.Command) {
 	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return c.usage("err.args", "error", fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath()))
+			return c.usage("err.args", "error", UnknownCommand(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
@@ -131,7 +131,7 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if err := check(cmd, args); err != nil {
-			return c.usage("err.args", "error", err)
+			return c.usage("err.args", "error", ArgsError(cmd, args, err))
 		}
 		return nil
 	}

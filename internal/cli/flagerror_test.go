@@ -17,6 +17,8 @@ func TestFlagErrorsAreInWords(t *testing.T) {
 		{"int", "x", "want a whole number"},
 		{"rate", "much", "want a number"},
 		{"yes", "maybe", "want true or false"},
+		{"rest", "5", "want a time with its unit, such as 500ms, 30s or 5m"},
+		{"rest", "soon", "want a time with its unit, such as 500ms, 30s or 5m"},
 	} {
 		cmd := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true, Run: func(*cobra.Command, []string) {}}
 		cmd.SetOut(io.Discard)
@@ -24,6 +26,7 @@ func TestFlagErrorsAreInWords(t *testing.T) {
 		cmd.Flags().Int("int", 0, "")
 		cmd.Flags().Float64("rate", 0, "")
 		cmd.Flags().Bool("yes", false, "")
+		cmd.Flags().Duration("rest", 0, "")
 		cmd.SetArgs([]string{"--" + c.flag + "=" + c.value})
 		err := cmd.Execute()
 		if err == nil {

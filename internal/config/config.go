@@ -32,6 +32,7 @@ type Config struct {
 	Log                  Log
 	Trace                Trace
 	Retention            Retention
+	Discovery            Discovery
 	Rollouts             Rollouts
 	Shutdown             Shutdown
 }
@@ -77,6 +78,11 @@ type Retention struct {
 	Events, Rollouts, Plans, Snapshots, Audit time.Duration
 }
 
+// Discovery says how fabrics that were discovered are looked at again.
+type Discovery struct {
+	Interval time.Duration // of live InfiniBand fabrics; 0 is never
+}
+
 // Rollouts says how a manager works rollouts.
 type Rollouts struct {
 	Lease time.Duration // a worker without a sign of life for so long is taken for lost
@@ -100,8 +106,9 @@ func Default() Config {
 		Retention: Retention{
 			Events: 30 * 24 * time.Hour, Rollouts: 90 * 24 * time.Hour, Plans: 90 * 24 * time.Hour, Snapshots: 90 * 24 * time.Hour,
 		},
-		Rollouts: Rollouts{Lease: 6 * time.Second},
-		Shutdown: Shutdown{Drain: 30 * time.Second},
+		Discovery: Discovery{Interval: time.Minute},
+		Rollouts:  Rollouts{Lease: 6 * time.Second},
+		Shutdown:  Shutdown{Drain: 30 * time.Second},
 	}
 }
 

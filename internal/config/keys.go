@@ -88,6 +88,8 @@ func Keys() []Key {
 			Doc: "how long topologies that no plan needs are kept after they were last seen, at least 24h; 0s: for ever. A fabric's latest stays"},
 		{Name: "retention.audit", check: keptFor, bind: func(c *Config) any { return &c.Retention.Audit },
 			Doc: "how long audit entries are kept, at least 24h; 0s: for ever. An entry vouches for those that went, so that the chain still verifies"},
+		{Name: "discovery.interval", check: lookedAtEvery, bind: func(c *Config) any { return &c.Discovery.Interval },
+			Doc: "how often live InfiniBand fabrics that were discovered are looked at again, more or less, 10s to 24h; 0s: never"},
 		{Name: "rollouts.lease", check: within(200*time.Millisecond, time.Hour), bind: func(c *Config) any { return &c.Rollouts.Lease },
 			Doc: "a worker of a rollout that gives no sign of life for so long is taken for lost, and another manager goes on; 200ms to 1h, the same on all managers"},
 		{Name: "shutdown.delay", check: within(0, 5*time.Minute), bind: func(c *Config) any { return &c.Shutdown.Delay },
@@ -211,6 +213,17 @@ func keptFor(s string) error {
 	return nil
 }
 
+// lookedAtEvery takes 0, which is never, and what leaves a fabric some rest.
+func lookedAtEvery(s string) error {
+	if d, err := time.ParseDuration(s); err == nil && d == 0 {
+		return nil
+	}
+	if err := within(10*time.Second, 24*time.Hour)(s); err != nil {
+		return fmt.Errorf("found %s: want 0s, which is never, or 10s to 24h", s)
+	}
+	return nil
+}
+
 func within(low, high time.Duration) func(string) error {
 	return func(s string) error {
 		if v, err := time.ParseDuration(s); err != nil || v < low || v > high {
@@ -317,7 +330,7 @@ func isWebURL(s string) error {
 // isFabricFile checks the form; the file is read where it is used.
 func isFabricFile(s string) error {
 	if fabric, path, ok := strings.Cut(s, "="); !ok || strings.TrimSpace(fabric) == "" || strings.TrimSpace(path) == "" {
-		return fmt.Errorf("want FABRIC=PATH")
+		return fmt.Errorf("found %q: want FABRIC=PATH", s)
 	}
 	return nil
 }
@@ -326,7 +339,7 @@ func isFabricFile(s string) error {
 func isRoleLine(s string) error {
 	value, grant, ok := strings.Cut(s, "=")
 	if !ok || strings.TrimSpace(value) == "" || !strings.Contains(grant, "@") {
-		return fmt.Errorf("want VALUE=ROLE@DOMAIN")
+		return fmt.Errorf("found %q: want VALUE=ROLE@DOMAIN", s)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -25,11 +26,7 @@ func ParseCCLayout(s string) (CCLayout, error) {
 	}
 	for word := range strings.SplitSeq(list, "+") {
 		word = strings.TrimSpace(word)
-		known := false
-		for _, w := range CCLayoutSwitches() {
-			known = known || w == word
-		}
-		if !known {
+		if !slices.Contains(CCLayoutSwitches(), word) {
 			return CCLayout{}, fmt.Errorf("layout %q: want %s", word, strings.Join(CCLayoutSwitches(), ", "))
 		}
 		l.Switches = append(l.Switches, word)

@@ -37,25 +37,25 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 	}
 	k, list, err := s.heldOver(ctx, last)
 	if err != nil || k == nil {
-		return errors.Join(err, s.again(fabric, err))
+		s.again(fabric, err != nil)
+		return err
 	}
+	overtaken := false // another rollout began meanwhile
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
 		running, latest, err := rolloutsOf(ctx, r, fabric)
-		if err != nil || running || latest != newest {
-			return errors.Join(err, s.again(fabric, errOvertaken))
+		if overtaken = running || latest != newest; err != nil || overtaken {
+			return err
 		}
 		return s.startClearUp(ctx, r, k, list)
 	})
 	if errors.Is(err, ErrConflict) {
 		return nil // a device is frozen: its policy is what somebody wants
 	}
-	return errors.Join(err, s.again(fabric, err))
+	s.again(fabric, err != nil || overtaken)
+	return err
 }
 
-// errOvertaken is a rollout that began while ClearUp looked at an earlier one.
-var errOvertaken = errors.New("another rollout began")
-
-// lastPlacing is the newest of a fabric's rollouts, newest first, but for repairs of devices, and the number of the newest of
+// lastPlacing is the newest of a fabric's rollouts, newest first, but for repairs of drift, and the number of the newest of
 // all. It is none while one runs.
 func lastPlacing(list []Rollout) (last Rollout, newest int64) {
 	for i := range list {
@@ -63,7 +63,7 @@ func lastPlacing(list []Rollout) (last Rollout, newest int64) {
 		if newest = max(newest, ro.ID); ro.State == RolloutRunning {
 			return Rollout{}, newest
 		}
-		if !ro.Options.Repair || slices.Contains(ro.Stages, StagePlacement) {
+		if !ro.Options.Repair || slices.Contains(ro.Stages, StagePlacement) && !ro.Options.Manager {
 			return *ro, newest
 		}
 	}
@@ -85,22 +85,18 @@ func (ro *Rollout) leaves() bool {
 func (s *Service) first(fabric string, rollout int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cleared == nil {
-		s.cleared = map[string]int64{}
-	}
 	before := s.cleared[fabric]
 	s.cleared[fabric] = rollout
 	return before != rollout
 }
 
-// again has a rollout looked at once more after an error.
-func (s *Service) again(fabric string, err error) error {
-	if err != nil {
+// again has a fabric's last rollout looked at once more, if it must.
+func (s *Service) again(fabric string, must bool) {
+	if must {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.cleared, fabric)
 	}
-	return nil
 }
 
 // heldOver finds the devices that keep something of the plan from whose placements a rollout moved, with what they are to be;

@@ -18,13 +18,9 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 	if err != nil {
 		return "", nil, err
 	}
-	reports, err := s.d.Observer.Observe(ctx, t, nil)
-	if err != nil {
-		return "", nil, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
-	}
-	slices.SortFunc(reports, func(a, b DeviceReport) int { return a.Device.ID.Compare(b.Device.ID) })
 	known := map[ident.PortID]DeviceView{} // what else there is to say of devices of the plan in force
 	if k, err := s.known(ctx, fabric); err == nil && k.target.Plan.Name == t.Plan.Name {
+		t.Placed = k.target.Placed
 		views, err := s.deviceViews(ctx, k, k.list)
 		if err != nil {
 			return "", nil, err
@@ -33,6 +29,11 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 			known[views[i].Device.ID] = views[i]
 		}
 	}
+	reports, err := s.d.Observer.Observe(ctx, t, nil)
+	if err != nil {
+		return "", nil, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
+	}
+	slices.SortFunc(reports, func(a, b DeviceReport) int { return a.Device.ID.Compare(b.Device.ID) })
 	list = make([]DeviceView, len(reports))
 	now := s.now()
 	for i := range reports {
@@ -162,7 +163,10 @@ func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Ta
 			if d := known[ids[i]]; d != nil {
 				v.DeviceRecord = *d
 			}
-			v.Device, v.Desired, v.InForce = part[i].Device, &part[i].Want, v.policy(p)
+			v.Device, v.InForce = part[i].Device, v.policy(p)
+			if !reconcile.IsManager(ids[i]) { // whose placements are no settings
+				v.Desired = &part[i].Want
+			}
 			if v.Plan != k.target.Plan.Name { // it was judged by another
 				v.Watch.Reading, v.Differences, v.Observed = reconcile.ReadingUnknown, nil, nil
 			}

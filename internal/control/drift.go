@@ -23,6 +23,9 @@ type DeviceReading = reconcile.Reading
 // DeviceWatch is what is remembered of a device, as package reconcile goes by it.
 type DeviceWatch = reconcile.Watch
 
+// IsManager reports whether a device stands for the subnet manager of its fabric.
+func IsManager(d driver.Device) bool { return reconcile.IsManager(d.ID) }
+
 // Readings that those need who count devices.
 const (
 	ReadingUnknown = reconcile.ReadingUnknown

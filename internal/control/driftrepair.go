@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"fairlane/internal/reconcile"
@@ -31,7 +33,8 @@ func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Roll
 	return ro, err
 }
 
-// startRepair records a repair of devices of the plan in force, in their order, with the job that makes a manager begin it.
+// startRepair records a repair of devices of the plan in force, in their order, or of its subnet manager alone, with the job
+// that makes a manager begin it.
 func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []ident.PortID) (Rollout, error) {
 	fabric, plan := k.target.Fabric.Name, k.target.Plan.Name
 	name, err := inForceName(ctx, r, fabric)
@@ -40,6 +43,13 @@ func (s *Service) startRepair(ctx context.Context, r Repos, k *known, ids []iden
 	}
 	if name != plan {
 		return Rollout{}, &ConflictError{Code: "plan-changed", Detail: fmt.Sprintf("plan %.12s came in force meanwhile; look at the device again", name)}
+	}
+	if len(ids) == 1 && reconcile.IsManager(ids[0]) {
+		ro := Rollout{
+			Fabric: fabric, Plan: plan, Stages: []Stage{StagePlacement},
+			Options: RolloutOptions{Repair: true, Manager: true, Wave: repairWave, Domain: string(reconcile.DomainNone), Attempts: repairTry},
+		}
+		return s.addRollout(ctx, r, ro, nil, ", a repair of the placements with the subnet manager, was started")
 	}
 	targets := make([]reconcile.Target, len(ids))
 	for i, id := range ids {
@@ -73,9 +83,13 @@ func (s *Service) settleDevices(ctx context.Context, r Repos, ro Rollout) error 
 		return err
 	}
 	now := s.now()
+	events, err := s.settleManager(ctx, r, ro, p, now)
+	if err != nil {
+		return err
+	}
 	if !ro.Options.Repair {
 		kept := ro.State == RolloutSucceeded || ro.State == RolloutPartial
-		return r.SettleDevices(ctx, ro.ID, kept, now)
+		return errors.Join(r.SettleDevices(ctx, ro.ID, kept, now), s.tellTurns(ctx, r, events))
 	}
 	whole, err := r.Rollout(ctx, ro.Fabric, ro.ID)
 	if err != nil {
@@ -93,7 +107,6 @@ func (s *Service) settleDevices(ctx context.Context, r Repos, ro Rollout) error 
 	for i := range whole.Devices {
 		became[ids[i]] = &whole.Devices[i]
 	}
-	var events []Event
 	for i := range list {
 		d := &list[i]
 		events = append(events, s.settleRepair(d, became[d.Device.ID], ro, p, now)...)
@@ -102,6 +115,38 @@ func (s *Service) settleDevices(ctx context.Context, r Repos, ro Rollout) error 
 		return err
 	}
 	return s.tellTurns(ctx, r, events)
+}
+
+// settleManager brings the record of the subnet manager, when there is one, up to date with a rollout that ended and had to do
+// with placements, and returns the events of it.
+func (s *Service) settleManager(ctx context.Context, r Repos, ro Rollout, p DriftPolicy, now time.Time) ([]Event, error) {
+	if !slices.Contains(ro.Stages, StagePlacement) {
+		return nil, nil
+	}
+	list, err := r.DeviceRecords(ctx, ro.Fabric, []ident.PortID{reconcile.Manager().ID})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	d := &list[0]
+	var turns []reconcile.Turn
+	switch {
+	case ro.Placed == PlacedVerified && (ro.State == RolloutSucceeded || ro.State == RolloutPartial):
+		d.Plan, d.Differences, d.Error, d.ReadBy = ro.Plan, nil, "", ""
+		d.ReadAt, d.SeenAt = now, now
+		d.Watch, turns = d.Watch.Read(reconcile.ReadingInSync, now, p.rules())
+		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+	case ro.Options.Manager:
+		d.Error = ro.Result
+		d.Watch, turns = d.Watch.RepairFailed(now, p.rules())
+		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+	default:
+		d.Watch.Reading, d.Watch.Seen, d.Watch.Steady = reconcile.ReadingUnknown, reconcile.ReadingUnknown, time.Time{}
+		d.Differences, d.Error, d.Due = nil, "", now
+	}
+	if ro.Options.Manager {
+		d.Repair = ro.ID
+	}
+	return s.turnEvents(ro.Fabric, d, turns, "", now), r.PutDeviceRecords(ctx, ro.Fabric, list)
 }
 
 // settleRepair notes in a device's record how its repair went.

@@ -41,9 +41,18 @@ type sweep struct {
 // ground is what a sweep of a fabric goes by.
 type ground struct {
 	policy DriftPolicy
-	seeded string // the plan whose devices are recorded
+	seeded string // the plan whose devices are recorded, as seed has it
 	plan   string // the plan in force; empty while a rollout runs
+	placed bool   // its placements are in force, too
 	latest int64  // the fabric's newest rollout
+}
+
+// seed names what is recorded when it is the devices of the plan in force, with the subnet manager or without.
+func (g *ground) seed() string {
+	if g.placed {
+		return g.plan + "+" + reconcile.ManagerName
+	}
+	return g.plan
 }
 
 func groundOf(ctx context.Context, r Repos, fabric string) (g ground, err error) {
@@ -54,8 +63,17 @@ func groundOf(ctx context.Context, r Repos, fabric string) (g ground, err error)
 	if g.latest = latest; err != nil || running {
 		return g, err
 	}
-	g.plan, err = inForceName(ctx, r, fabric)
+	g.plan, g.placed, err = planInForce(ctx, r, fabric)
 	return g, err
+}
+
+// planInForce names the plan in force on a fabric, and says whether its placements are.
+func planInForce(ctx context.Context, r Repos, fabric string) (plan string, placed bool, err error) {
+	if plan, err = inForceName(ctx, r, fabric); err != nil {
+		return "", false, err
+	}
+	of, err := r.PlacedPlan(ctx, fabric)
+	return plan, of == plan, err
 }
 
 func (s *Service) sweepFabric(ctx context.Context, fabric, by string) error {
@@ -108,12 +126,12 @@ func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep,
 	}
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
 		w.due = nil
-		if w.ground, err = groundOf(ctx, r, fabric); err != nil || w.policy.Interval == 0 || w.plan != w.known.target.Plan.Name {
+		if w.ground, err = groundOf(ctx, r, fabric); err != nil || w.policy.Interval == 0 || w.plan != w.known.target.Plan.Name || w.placed != w.known.target.Placed {
 			return err // another plan may have come in force meanwhile: the next sweep goes by it
 		}
 		now := s.now()
-		if w.seeded != w.plan {
-			if err := s.seed(ctx, r, w, now); err != nil {
+		if w.seeded != w.seed() {
+			if err := s.seedDevices(ctx, r, w, now); err != nil {
 				return err
 			}
 		}
@@ -141,7 +159,7 @@ func (s *Service) sweepDue(ctx context.Context, fabric string) (due bool, err er
 		if err != nil || g.policy.Interval == 0 || g.plan == "" {
 			return err
 		}
-		if due = g.seeded != g.plan; due {
+		if due = g.seeded != g.seed(); due {
 			return nil
 		}
 		now := s.now()
@@ -152,15 +170,15 @@ func (s *Service) sweepDue(ctx context.Context, fabric string) (due bool, err er
 	return due, err
 }
 
-// seed makes the records those of the plan in force.
-func (s *Service) seed(ctx context.Context, r Repos, w sweep, now time.Time) error {
+// seedDevices makes the records those of the plan in force.
+func (s *Service) seedDevices(ctx context.Context, r Repos, w sweep, now time.Time) error {
 	list := make([]DeviceRecord, len(w.known.list))
 	for i := range list {
 		d := w.known.list[i].Device
 		list[i] = newRecord(d)
 		list[i].Due = reconcile.FirstLook(d.ID, now, w.policy.interval())
 	}
-	return r.SeedDevices(ctx, w.fabric, w.plan, list)
+	return r.SeedDevices(ctx, w.fabric, w.seed(), list)
 }
 
 // noteSweep writes down what was found, and asks for the repair of what is to be repaired. What was read while a rollout
@@ -187,18 +205,29 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 		slices.SortFunc(list, func(a, b DeviceRecord) int { return a.Device.ID.Compare(b.Device.ID) })
 		var events []Event
 		var broken []ident.PortID
+		var manager *DeviceRecord // that is to be repaired
 		now := s.now()
 		for i := range list {
 			d := &list[i]
-			es := s.noteReport(d, found[d.Device.ID], w, now)
+			x := found[d.Device.ID]
+			es := s.noteReport(d, x, w, now)
 			events = append(events, es...)
 			switch {
-			case !d.Watch.WantsRepair(d.policy(w.policy)):
+			case x.Refused || !d.Watch.WantsRepair(d.policy(w.policy)):
+			case reconcile.IsManager(d.Device.ID):
+				manager = d
 			case len(broken) < maxRepair:
 				broken = append(broken, d.Device.ID)
 			default:
 				d.Due = now // its turn comes with the next sweep
 			}
+		}
+		switch {
+		case manager == nil:
+		case len(broken) == 0:
+			broken = append(broken, manager.Device.ID)
+		default: // traffic moves when devices are ready for it
+			manager.Due = now
 		}
 		if err := r.PutDeviceRecords(ctx, w.fabric, list); err != nil {
 			return err
@@ -255,6 +284,9 @@ func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.T
 			if cause != "" {
 				message, about["cause"] = message+"; "+cause, cause
 			}
+			if d.Error != "" { // why it cannot be repaired
+				message += "; " + d.Error
+			}
 		case reconcile.TurnInSync:
 			message = d.Device.Name + " is as wanted again"
 		case reconcile.TurnLost:
@@ -290,7 +322,7 @@ func firstDifference(list []Difference) string {
 // known is what is known of a fabric's plan in force: what each device should be.
 type known struct {
 	target Target
-	list   []reconcile.Target // by device
+	list   []reconcile.Target // by device, the subnet manager first when it is one of them
 	index  map[ident.PortID]int
 }
 
@@ -336,11 +368,12 @@ const maxKnown = 1 << 16
 func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
 	var f Fabric
 	var name string
+	var placed bool
 	err := s.d.Store.View(ctx, func(r Repos) (err error) {
 		if f, err = r.Fabric(ctx, fabric); err != nil {
 			return err
 		}
-		name, err = inForceName(ctx, r, fabric)
+		name, placed, err = planInForce(ctx, r, fabric)
 		return err
 	})
 	if err != nil {
@@ -353,7 +386,7 @@ func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
 		list = append(list, k)
 	}
 	for _, k := range list {
-		if k.target.Fabric.Name == fabric && k.target.Plan.Name == name {
+		if k.target.Fabric.Name == fabric && k.target.Plan.Name == name && k.target.Placed == placed {
 			fresh := *k
 			fresh.target.Fabric = f // its source may have changed
 			return &fresh, nil
@@ -363,9 +396,13 @@ func (s *Service) known(ctx context.Context, fabric string) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Placed = placed
 	k := &known{target: t}
 	if k.list, err = t.desired(); err != nil {
 		return nil, err
+	}
+	if placed && reconcile.Manages(t.Plan) {
+		k.list = slices.Insert(k.list, 0, reconcile.Target{Device: reconcile.Manager()})
 	}
 	k.index = make(map[ident.PortID]int, len(k.list))
 	for i := range k.list {

@@ -204,12 +204,7 @@ func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	now := s.now()
-	snap := Snapshot{
-		Fabric: name, SHA256: sha, Topology: text, Nodes: len(topo.Nodes),
-		Switches: len(topo.Switches()), Hosts: len(topo.Hosts()), Links: len(topo.Links),
-		TakenAt: now, SeenAt: now, Stats: stats,
-	}
+	snap := s.snapshotOf(name, topo, stats, text, sha)
 	var out Snapshot
 	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
 		if out, err = r.PutSnapshot(ctx, snap); err != nil {
@@ -223,6 +218,16 @@ func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
 	})
 	out.Stats.Warnings = stats.Warnings
 	return out, err
+}
+
+// snapshotOf is a topology that was just found.
+func (s *Service) snapshotOf(fabric string, topo *subnet.Fabric, stats DiscoverStats, text []byte, sha string) Snapshot {
+	now := s.now()
+	return Snapshot{
+		Fabric: fabric, SHA256: sha, Topology: text, Nodes: len(topo.Nodes),
+		Switches: len(topo.Switches()), Hosts: len(topo.Hosts()), Links: len(topo.Links),
+		TakenAt: now, SeenAt: now, Stats: stats,
+	}
 }
 
 // maxDiscoverWarnings bounds what an answer lists: what is wrong with most of a large fabric is seen from the first ones.

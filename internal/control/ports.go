@@ -137,10 +137,12 @@ type Target struct {
 	Topology *subnet.Fabric
 	Plan     *policy.Plan
 	Flows    []tenants.Flow // that the plan was made for
+	Placed   bool           // the plan's placements are in force, so that an Observer looks at the subnet manager, too
+	Repair   bool           // what others changed of placements is written over, as by a repair; else it refuses the change
 }
 
-// Observer reads devices of a plan back and compares. It never writes. A device that
-// cannot be read is a report with Error, not an error.
+// Observer reads devices of a plan back and compares, and the subnet manager with the plan's placements when these are in
+// force. It never writes. A device that cannot be read is a report with Error, not an error.
 type Observer interface {
 	// Observe reads the devices of a plan that are named; nil names all.
 	Observe(ctx context.Context, t Target, ids []ident.PortID) ([]DeviceReport, error)

@@ -214,7 +214,13 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 // addRollout adds a rollout with its devices, none of which may be frozen, and the job that makes a manager begin it.
 // what goes on the sentence "rollout 7".
 func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices []RolloutDevice, what string) (out Rollout, err error) {
-	if err := frozen(ctx, r, ro.Fabric, devices); err != nil {
+	written := devices
+	if f, err := r.Fabric(ctx, ro.Fabric); err != nil {
+		return out, err
+	} else if f.Plane == string(policy.PlaneIB) && slices.Contains(ro.Stages, StagePlacement) {
+		written = append(slices.Clone(devices), RolloutDevice{Device: reconcile.Manager()})
+	}
+	if err := frozen(ctx, r, ro.Fabric, written); err != nil {
 		return out, err
 	}
 	if ro.Prior, err = r.PlacedPlan(ctx, ro.Fabric); err != nil {

@@ -22,6 +22,7 @@ type Deps struct {
 	Discoverer Discoverer
 	Observer   Observer
 	Meter      Meter
+	Looker     Looker           // nil: discovered fabrics are not looked at again
 	Laboratory Laboratory       // nil: no simulations and calibrations
 	Clock      func() time.Time // nil is time.Now
 	// Compiled is told of every compilation, for those who count them; nil tells nobody.
@@ -41,6 +42,9 @@ type Service struct {
 	topologies []cachedTopology // most recently used last, at most maxCached
 	inForce    []*known         // of at most maxKnown devices; the one loaded last is the last
 	cleared    map[string]int64 // by fabric, the last rollout that ClearUp looked at
+
+	looking  sync.Mutex          // held while fabrics are looked at again
+	lookouts map[string]*lookout // by fabric
 }
 
 type cachedTopology struct {
@@ -61,7 +65,7 @@ func New(d Deps) (*Service, error) {
 	}
 	changed := newSignal()
 	d.Store = joining{Store: d.Store, now: func() time.Time { return d.Clock().UTC() }, changed: changed}
-	return &Service{d: d, gate: newGate(), changed: changed}, nil
+	return &Service{d: d, gate: newGate(), changed: changed, cleared: map[string]int64{}}, nil
 }
 
 // Ready reports whether the service can work.

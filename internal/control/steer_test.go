@@ -54,7 +54,7 @@ func TestSteeringAndLookingReadOnlyWhatIsAskedFor(t *testing.T) {
 	if err != nil || d.Rollout != ro.ID || d.State == "" || d.State == string(d.Watch.Reading) {
 		t.Errorf("a device during a rollout is %+v, %v", d, err)
 	}
-	if _, list, _, err := s.ListDevices(t.Context(), "lab", control.Page{}); err != nil || len(list) < 2 || list[0].Rollout != ro.ID {
+	if _, list, _, err := s.ListDevices(t.Context(), "lab", control.Page{}); err != nil || len(list) < 3 || list[0].Device.Name != "subnet-manager" || list[1].Rollout != ro.ID {
 		t.Errorf("the devices during a rollout are %+v, %v", list, err)
 	}
 	paused, err := s.PauseRollout(t.Context(), "lab", ro.ID)

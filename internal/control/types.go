@@ -190,6 +190,7 @@ type DeviceReport struct {
 	Differences []Difference
 	Error       string
 	Cause       string // why it differs, as far as that is known: a clause
+	Refused     bool   // a repair would be refused, as Error says: it is told and not tried
 }
 
 // Difference is one field that is not as desired, named as in policy.Reason.

@@ -163,6 +163,8 @@ type RolloutOptions struct {
 	CanaryWaves []int `json:"canary_waves,omitempty"`
 	// Repair says that it repairs devices of the plan in force, which fail each for itself. It is set by the service only.
 	Repair bool `json:"repair,omitempty"`
+	// Manager says that it repairs the placements of the plan in force and no device. It is set by the service only.
+	Manager bool `json:"manager,omitempty"`
 	// Trace is the place in the trace of the request that started the rollout, as span.Carry gives it; filled then.
 	Trace string `json:"trace,omitempty"`
 }

@@ -1,7 +1,6 @@
 package gnmid_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -20,25 +19,9 @@ import (
 func TestClientsWhoOnlyConnectDoNotTakeAllFiles(t *testing.T) {
 	t.Parallel()
 	var j journal
-	s, err := gnmid.NewServer(gnmid.Options{Targets: gnmid.Single(port()), Limits: gnmid.Limits{Connections: 2}, Log: slog.New(slog.NewTextHandler(&j, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
+	address := listen(t, gnmid.Options{Targets: gnmid.Single(port()), Limits: gnmid.Limits{Connections: 2}, Log: slog.New(slog.NewTextHandler(&j, nil))})
 	connect := func() net.Conn {
-		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +39,7 @@ func TestClientsWhoOnlyConnectDoNotTakeAllFiles(t *testing.T) {
 	for _, c := range idle {
 		_ = c.Close()
 	}
-	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"fairlane/internal/gnmid"
 	"fairlane/internal/gnmid/gnmidtest"
+	"fairlane/internal/grpctest"
 	"fairlane/internal/tlstest"
 )
 
@@ -25,15 +26,7 @@ func listen(t testing.TB, o gnmid.Options, opts ...grpc.ServerOption) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, opts...) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	grpctest.ServeOn(t, l, func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l, opts...) })
 	return l.Addr().String()
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
 	"fairlane/internal/gnmid"
+	"fairlane/internal/grpctest"
 )
 
 // memory is a tree in memory: config leaves can be set, everything else is put by the test.
@@ -176,22 +176,9 @@ func serve(t testing.TB, o gnmid.Options, opts ...grpc.ServerOption) (gnmi.GNMIC
 		t.Fatal(err)
 	}
 	l := bufconn.Listen(64 << 10)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, opts...) }()
-	conn, err := grpc.NewClient("passthrough:target", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = conn.Close()
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return gnmi.NewGNMIClient(conn), s
+	grpctest.ServeOn(t, l, func(ctx context.Context, l net.Listener) error { return s.Serve(ctx, l, opts...) })
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }
+	return gnmi.NewGNMIClient(grpctest.Connect(t, dial)), s
 }
 
 func single(t testing.TB, m *memory) gnmi.GNMIClient {

@@ -2,7 +2,6 @@ package grpclink
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -48,22 +47,4 @@ func KindOf(c codes.Code) error {
 		return driver.ErrConflict
 	}
 	return driver.ErrUnreachable // among them NOT_FOUND: the device is not behind its address at present
-}
-
-// KindOfError is the error kind that err has.
-func KindOfError(err error) error {
-	for _, kind := range []error{driver.ErrBusy, driver.ErrInvalid, driver.ErrUnsupported, driver.ErrConflict} {
-		if errors.Is(err, kind) {
-			return kind
-		}
-	}
-	return driver.ErrUnreachable
-}
-
-// Outcome says what is known of a write that ended with err.
-func Outcome(err error) driver.Outcome {
-	if errors.Is(KindOfError(err), driver.ErrUnreachable) {
-		return driver.OutcomeSent
-	}
-	return driver.OutcomeRefused
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -114,27 +113,6 @@ func TestTheEndsOfARequest(t *testing.T) {
 	err := request(ctx, t, p, plainly)
 	if !errors.Is(err, context.Canceled) || errors.Is(err, driver.ErrUnreachable) {
 		t.Errorf("a caller who left: %v, want his own end, and nothing about the device", err)
-	}
-}
-
-func TestKindsAndOutcomes(t *testing.T) {
-	t.Parallel()
-	for _, kind := range []error{driver.ErrBusy, driver.ErrInvalid, driver.ErrUnsupported, driver.ErrConflict} {
-		err := fmt.Errorf("set: %w: because", kind)
-		if got := grpclink.KindOfError(err); !errors.Is(got, kind) {
-			t.Errorf("%v is of kind %v", err, got)
-		}
-		if got := grpclink.Outcome(err); got != driver.OutcomeRefused {
-			t.Errorf("%v: outcome %v, want refused", err, got)
-		}
-	}
-	for _, err := range []error{fmt.Errorf("set: %w", driver.ErrUnreachable), errors.New("of no kind"), context.Canceled} {
-		if got := grpclink.KindOfError(err); !errors.Is(got, driver.ErrUnreachable) {
-			t.Errorf("%v is of kind %v", err, got)
-		}
-		if got := grpclink.Outcome(err); got != driver.OutcomeSent {
-			t.Errorf("%v: outcome %v, want sent: nobody knows whether it was done", err, got)
-		}
 	}
 }
 

@@ -59,7 +59,7 @@ func Table() []Metric {
 		{metricProblems, "counter", []string{"code"}, "problem documents answered, by code of docs/problems.md"},
 		{metricRefused, "counter", []string{"kind"}, "requests refused for who sent them: `sign-in`, `credential` (token, session or certificate), `locked` (too many attempts)"},
 		{metricCompile, "histogram", []string{"plane", "outcome"}, "time to compile a plan; `outcome` is `ok` or `error`"},
-		{metricDiscover, "histogram", []string{"outcome"}, "time to discover a fabric"},
+		{metricDiscover, "histogram", []string{"outcome"}, "time to discover a fabric, or to look at it again"},
 		{metricMeasure, "histogram", []string{"outcome"}, "time to measure shares, the window included"},
 		{metricBECN, "counter", nil, "BECN received by the InfiniBand ports that tenants send from, during measurements of shares"},
 		{metricCongestion, "counter", []string{"log"}, "events that the congestion logs of InfiniBand devices counted during measurements of shares; `log` is `adapter` (a CCTI reached its Trigger_Threshold) or `switch` (a packet was marked)"},

@@ -179,21 +179,26 @@ func (w Watch) incident(now time.Time, rules Rules, turns []Turn) (Watch, []Turn
 // NextLook is when a device is read next: an interval from now, up to a tenth earlier or later, so that devices that
 // were once read together do not stay together. It depends on the arguments only.
 func NextLook(id ident.PortID, now time.Time, interval time.Duration) time.Time {
-	return now.Add(interval*9/10 + spread(id, now, interval/5))
+	return NextTurn(id.String(), now, interval)
+}
+
+// NextTurn is NextLook for whatever has a name.
+func NextTurn(name string, now time.Time, interval time.Duration) time.Time {
+	return now.Add(interval*9/10 + spread(name, now, interval/5))
 }
 
 // FirstLook is when a device is read for the first time, somewhere within the interval from now.
 func FirstLook(id ident.PortID, now time.Time, interval time.Duration) time.Time {
-	return now.Add(spread(id, now, interval))
+	return now.Add(spread(id.String(), now, interval))
 }
 
 // spread is a time below span that looks random.
-func spread(id ident.PortID, now time.Time, span time.Duration) time.Duration {
+func spread(name string, now time.Time, span time.Duration) time.Duration {
 	if span <= 0 {
 		return 0
 	}
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s %d", id, now.UnixMicro()) // a hash takes everything
+	_, _ = fmt.Fprintf(h, "%s %d", name, now.UnixMicro()) // a hash takes everything
 	x := h.Sum64()
 	x ^= x >> 33 // FNV's low bits follow the last byte alone
 	x *= 0xff51afd7ed558ccd

@@ -141,7 +141,7 @@ func (d *reader) root(text []byte) *yaml.Node {
 	var second *yamltree.SecondError
 	switch {
 	case errors.As(err, &bad):
-		d.fault(bad.Line, "", "found "+quote(bad.Text)+"; want valid YAML")
+		d.fault(bad.Line, "", bad.Text+"; want valid YAML")
 		return nil
 	case errors.As(err, &second):
 		d.fault(second.Line, "", "found a second document; want one")

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -33,11 +31,9 @@ type Options struct {
 // Collector reads the counters of a set of ports. It is safe for concurrent use; readings
 // are then taken one after the other.
 type Collector struct {
-	t mad.Transport
-	o Options
+	agents
 
 	mu      sync.Mutex // held during a reading
-	start   time.Time  // of the wall clock, for devices without TimeStamp
 	devices []*device  // by LID
 	ports   int
 }
@@ -62,7 +58,8 @@ type portMeter struct {
 // New returns a collector for the ports, which it copies. It fails on options or ports out of
 // range, on a port listed twice and on none at all.
 func New(t mad.Transport, ports []Port, o Options) (*Collector, error) {
-	if err := o.complete(); err != nil {
+	x, err := newAgents(t, o)
+	if err != nil {
 		return nil, err
 	}
 	if len(ports) == 0 {
@@ -70,7 +67,7 @@ func New(t mad.Transport, ports []Port, o Options) (*Collector, error) {
 	}
 	ports = slices.Clone(ports)
 	sortPorts(ports)
-	c := &Collector{t: t, o: o, start: time.Now(), ports: len(ports)}
+	c := &Collector{agents: x, ports: len(ports)}
 	for i, p := range ports {
 		if err := p.validate(); err != nil {
 			return nil, err
@@ -91,6 +88,11 @@ func New(t mad.Transport, ports []Port, o Options) (*Collector, error) {
 // look into unexported fields, past the methods that hide a key.
 func (c *Collector) Format(s fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(s, "collector of %d ports", c.ports)
+}
+
+// wall is the wall time that a span of device time takes at the pace of the fabric, at most a year.
+func (o *Options) wall(p quantity.Picoseconds) time.Duration {
+	return time.Duration(min(float64(p)/1000/o.TimeScale, float64(365*24*time.Hour)))
 }
 
 func (o *Options) complete() error {
@@ -120,8 +122,7 @@ func (c *Collector) Interval() time.Duration {
 			shortest = min(shortest, SafeInterval(p.Rate))
 		}
 	}
-	wall := float64(shortest) / 1000 / c.o.TimeScale
-	return time.Duration(min(max(wall, float64(time.Millisecond)), float64(24*time.Hour)))
+	return min(max(c.o.wall(shortest), time.Millisecond), 24*time.Hour)
 }
 
 // Sample is one reading of all ports of a collector, sorted by agent and port.
@@ -157,16 +158,7 @@ func (c *Collector) Sample(ctx context.Context) (*Sample, error) {
 func (c *Collector) sample(ctx context.Context, width quantity.Picoseconds) (*Sample, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var g errgroup.Group
-	g.SetLimit(c.o.Parallel)
-	for _, d := range c.devices {
-		g.Go(func() error {
-			c.readDevice(ctx, d, width)
-			return nil
-		})
-	}
-	_ = g.Wait() // each port carries its own error
-	if err := ctx.Err(); err != nil {
+	if err := each(ctx, c.devices, c.o.Parallel, func(d *device) { c.readDevice(ctx, d, width) }); err != nil {
 		return nil, fmt.Errorf("read counters: %w", err)
 	}
 	s := &Sample{Ports: make([]PortSample, 0, c.ports)}
@@ -239,7 +231,7 @@ func (c *Collector) account(ctx context.Context, d *device, p *portMeter, r read
 func (c *Collector) counters(ctx context.Context, d *device, p *portMeter) (reading, error) {
 	r := reading{perSL: !p.noSL}
 	ext := mad.PortCountersExtended{PortSelect: p.ID.Port}
-	if err := c.perf(ctx, d, mad.MethodGet, mad.AttrPortCountersExtended, &ext); err != nil {
+	if err := c.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortCountersExtended, &ext); err != nil {
 		return r, fmt.Errorf("%s: %w", p.Name, err)
 	}
 	r.xmit = ext.XmitData
@@ -247,7 +239,7 @@ func (c *Collector) counters(ctx context.Context, d *device, p *portMeter) (read
 		return r, nil
 	}
 	sl := mad.PortSLCounters{PortSelect: p.ID.Port}
-	err := c.perf(ctx, d, mad.MethodGet, mad.AttrPortXmitDataSL, &sl)
+	err := c.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortXmitDataSL, &sl)
 	if unsupported(err) {
 		p.noSL, r.perSL = true, false
 		return r, nil
@@ -268,43 +260,22 @@ func unsupported(err error) bool {
 // clear sets the per-SL counters of a port to zero.
 func (c *Collector) clear(ctx context.Context, d *device, p *portMeter) error {
 	zero := mad.PortSLCounters{PortSelect: p.ID.Port, CounterSelect: 0xffff}
-	return c.perf(ctx, d, mad.MethodSet, mad.AttrPortXmitDataSL, &zero)
-}
-
-// perf exchanges one attribute of class 0x04: a is sent and becomes the answer.
-func (c *Collector) perf(ctx context.Context, d *device, m mad.Method, id mad.AttrID, a mad.Attribute) error {
-	return perf(ctx, c.t, d.lid, c.o.SL, m, id, a)
-}
-
-func perf(ctx context.Context, t mad.Transport, lid ident.LID, sl ident.SL, m mad.Method, id mad.AttrID, a mad.Attribute) error {
-	req := mad.NewPerf(m, id, 0)
-	if err := a.Encode(req.Data()); err != nil {
-		return err
-	}
-	resp, err := mad.Call(ctx, t, mad.Target{LID: lid, SL: sl}, &req)
-	if err != nil {
-		return err
-	}
-	return a.Decode(resp.Data())
+	return c.perf(ctx, d.lid, mad.MethodSet, mad.AttrPortXmitDataSL, &zero)
 }
 
 // now reads the clock of a device.
 func (c *Collector) now(ctx context.Context, d *device) (quantity.Picoseconds, error) {
-	wall := wallTime(time.Since(c.start), c.o.TimeScale)
+	wall := c.elapsed()
 	if d.noTime {
 		return wall, nil
 	}
-	req := mad.NewCC(mad.MethodGet, mad.AttrTimeStamp, 0, c.o.CCKey)
-	resp, err := mad.Call(ctx, c.t, mad.Target{LID: d.lid, SL: c.o.SL}, &req)
+	var ts mad.TimeStamp
+	err := c.congestion(ctx, d.lid, mad.AttrTimeStamp, &ts)
 	if unsupported(err) && !d.clock.seen {
 		d.noTime = true
 		return wall, nil
 	}
 	if err != nil {
-		return 0, err
-	}
-	var ts mad.TimeStamp
-	if err := ts.Decode(resp.Data()); err != nil {
 		return 0, err
 	}
 	passed := wall - d.wall

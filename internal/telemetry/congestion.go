@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
@@ -79,14 +76,14 @@ type CongestionOptions struct {
 // keeps sums and the last readings, and no history. It is safe for concurrent use; readings are then taken one after the
 // other.
 type CongestionWatch struct {
-	t      mad.Transport
-	o      CongestionOptions
+	agents
+
+	layout func(ident.PortID) mad.CCLayout
 	plan   *policy.Plan
 	owners map[slot]string // tenant that is alone on a counter
 	lids   map[ident.LID]ident.PortID
 
 	mu      sync.Mutex
-	begun   time.Time
 	devices []*congestedDevice // by LID
 }
 
@@ -119,7 +116,8 @@ type congestedPort struct {
 
 // NewCongestionWatch prepares the ports that telemetry measures for a plan. It fails as PortsOf and New do.
 func NewCongestionWatch(t mad.Transport, p *policy.Plan, f *subnet.Fabric, o CongestionOptions) (*CongestionWatch, error) {
-	if err := o.complete(); err != nil {
+	x, err := newAgents(t, o.Options)
+	if err != nil {
 		return nil, err
 	}
 	ports, err := PortsOf(p, f)
@@ -127,7 +125,7 @@ func NewCongestionWatch(t mad.Transport, p *policy.Plan, f *subnet.Fabric, o Con
 		return nil, err
 	}
 	sortPorts(ports)
-	w := &CongestionWatch{t: t, o: o, plan: p, begun: time.Now(), owners: map[slot]string{}, lids: map[ident.LID]ident.PortID{}}
+	w := &CongestionWatch{agents: x, layout: o.Layout, plan: p, owners: map[slot]string{}, lids: map[ident.LID]ident.PortID{}}
 	users := slotUsers(p)
 	for _, pl := range p.Placements {
 		if s := (slot{pl.Port, pl.SL}); users[s] == 1 {
@@ -167,16 +165,7 @@ func (w *CongestionWatch) Format(s fmt.State, _ rune) {
 func (w *CongestionWatch) Read(ctx context.Context) (*Congestion, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var g errgroup.Group
-	g.SetLimit(w.o.Parallel)
-	for _, d := range w.devices {
-		g.Go(func() error {
-			w.readDevice(ctx, d)
-			return nil
-		})
-	}
-	_ = g.Wait() // each device carries its own error
-	if err := ctx.Err(); err != nil {
+	if err := each(ctx, w.devices, w.o.Parallel, func(d *congestedDevice) { w.readDevice(ctx, d) }); err != nil {
 		return nil, fmt.Errorf("read congestion: %w", err)
 	}
 	return w.sum(), nil
@@ -234,7 +223,7 @@ func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
 		}
 		return
 	}
-	wall := wallTime(time.Since(w.begun), w.o.TimeScale)
+	wall := w.elapsed()
 	before := d.clock.now
 	d.found = w.readLog(ctx, d)
 	span := d.clock.now - before
@@ -268,7 +257,7 @@ const leastPacketWords = 8
 // readBECN reads the notifications that an adapter port received.
 func (w *CongestionWatch) readBECN(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
 	a := mad.PortSLCounters{PortSelect: p.ID.Port}
-	err := perf(ctx, w.t, d.lid, w.o.SL, mad.MethodGet, mad.AttrPortSLRcvBECN, &a)
+	err := w.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortSLRcvBECN, &a)
 	if unsupported(err) {
 		p.out.NoBECN = true
 		return nil
@@ -288,7 +277,7 @@ func (w *CongestionWatch) readBECN(ctx context.Context, d *congestedDevice, p *c
 // readWaits reads how long a switch port could not send.
 func (w *CongestionWatch) readWaits(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
 	c := mad.PortCounters{PortSelect: p.ID.Port}
-	if err := perf(ctx, w.t, d.lid, w.o.SL, mad.MethodGet, mad.AttrPortCounters, &c); err != nil {
+	if err := w.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortCounters, &c); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	var moved [1]uint64
@@ -302,7 +291,7 @@ func (w *CongestionWatch) readWaits(ctx context.Context, d *congestedDevice, p *
 		return err
 	}
 	v := mad.PortVLXmitTimeCong{PortSelect: p.ID.Port}
-	err = perf(ctx, w.t, d.lid, w.o.SL, mad.MethodGet, mad.AttrPortVLXmitTimeCong, &v)
+	err = w.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortVLXmitTimeCong, &v)
 	if unsupported(err) {
 		p.out.NoVL = true
 		return nil
@@ -338,7 +327,7 @@ func (w *CongestionWatch) highs(cs []counter32) (selected uint16) {
 
 // clear sets the selected counters to zero.
 func (w *CongestionWatch) clear(ctx context.Context, d *congestedDevice, id mad.AttrID, zero mad.Attribute, cs []counter32, selected uint16) error {
-	if err := perf(ctx, w.t, d.lid, w.o.SL, mad.MethodSet, id, zero); err != nil {
+	if err := w.perf(ctx, d.lid, mad.MethodSet, id, zero); err != nil {
 		return fmt.Errorf("clear: %w", err)
 	}
 	for i := range cs {

@@ -3,8 +3,6 @@ package telemetry
 import (
 	"context"
 
-	"fairlane/ccconfig/ibcc"
-	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/mad"
 )
@@ -28,16 +26,11 @@ func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDe
 	if d.noLog {
 		return logDelta{}
 	}
-	req := mad.NewCC(mad.MethodGet, mad.AttrCongestionLog, 0, w.o.CCKey)
-	resp, err := mad.Call(ctx, w.t, mad.Target{LID: d.lid, SL: w.o.SL}, &req)
+	counter, now, entries, err := w.log(ctx, d)
 	if unsupported(err) {
 		d.noLog = true
 		return logDelta{}
 	}
-	if err != nil {
-		return logDelta{err: err}
-	}
-	counter, now, entries, err := w.decodeLog(d, resp.Data())
 	if err != nil {
 		return logDelta{err: err}
 	}
@@ -47,7 +40,7 @@ func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDe
 		for _, e := range entries {
 			// An entry is new when it is of the time between the readings; both wrap together.
 			if e.stamp != 0 && now-e.stamp < now-d.stamp {
-				e.event.At = d.clock.now + ticks(e.stamp-d.stamp)
+				e.event.At = d.clock.now + ticksOf(e.stamp-d.stamp)
 				out.events = append(out.events, e.event)
 			}
 		}
@@ -60,11 +53,11 @@ func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDe
 	return out
 }
 
-// decodeLog reads either form of the log.
-func (w *CongestionWatch) decodeLog(d *congestedDevice, data []byte) (counter uint16, now uint32, entries []logEntry, err error) {
+// log gets either form of the log.
+func (w *CongestionWatch) log(ctx context.Context, d *congestedDevice) (counter uint16, now uint32, entries []logEntry, err error) {
 	if d.kind == subnet.KindSwitch {
 		var log mad.CongestionLogSwitch
-		if err := log.Decode(data); err != nil {
+		if err := w.congestion(ctx, d.lid, mad.AttrCongestionLog, &log); err != nil {
 			return 0, 0, nil, err
 		}
 		for _, e := range log.Events {
@@ -74,11 +67,11 @@ func (w *CongestionWatch) decodeLog(d *congestedDevice, data []byte) (counter ui
 		return log.EventsCounter, log.CurrentTime, entries, nil
 	}
 	layout := mad.CCLayout{}
-	if w.o.Layout != nil {
-		layout = w.o.Layout(d.id)
+	if w.layout != nil {
+		layout = w.layout(d.id)
 	}
 	var log mad.CongestionLogCA
-	if err := layout.CALog(&log).Decode(data); err != nil {
+	if err := w.congestion(ctx, d.lid, mad.AttrCongestionLog, layout.CALog(&log)); err != nil {
 		return 0, 0, nil, err
 	}
 	for _, e := range log.Events {
@@ -87,6 +80,3 @@ func (w *CongestionWatch) decodeLog(d *congestedDevice, data []byte) (counter ui
 	}
 	return log.EventsCounter, log.CurrentTime, entries, nil
 }
-
-// ticks is the time of some units of TimeStamp.
-func ticks(n uint32) quantity.Picoseconds { return quantity.Picoseconds(n) * ibcc.TimerUnitPicoseconds }

@@ -174,13 +174,10 @@ func (c *EtherCollector) Measure(ctx context.Context, window quantity.Picosecond
 	if err != nil {
 		return Report{}, err
 	}
-	wall := func(p quantity.Picoseconds) time.Duration {
-		return time.Duration(min(float64(p)/1000/c.o.TimeScale, float64(365*24*time.Hour)))
-	}
-	limit := 10*wall(window) + 10*time.Second
+	limit := 10*c.o.wall(window) + 10*time.Second
 	begun := time.Now()
 	for left := window; ; {
-		if err := sleep(ctx, max(wall(left), time.Millisecond)); err != nil {
+		if err := sleep(ctx, max(c.o.wall(left), time.Millisecond)); err != nil {
 			return Report{}, fmt.Errorf("measure: %w", err)
 		}
 		last, err := c.sample(ctx)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"time"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
@@ -91,10 +90,15 @@ type deviceClock struct {
 // last one. A clock that was set back looks like one that jumped far ahead.
 func (c *deviceClock) advance(ticks uint32) quantity.Picoseconds {
 	if c.seen {
-		c.now += quantity.Picoseconds(ticks-c.last) * ibcc.TimerUnitPicoseconds
+		c.now += ticksOf(ticks - c.last)
 	}
 	c.seen, c.last = true, ticks
 	return c.now
+}
+
+// ticksOf is the time of so many units of TimeStamp.
+func ticksOf(n uint32) quantity.Picoseconds {
+	return quantity.Picoseconds(n) * ibcc.TimerUnitPicoseconds
 }
 
 // reading is what was read from a port at one time.
@@ -183,8 +187,3 @@ func (m *meter) wantsClear() bool {
 
 // cleared says that the per-SL counters were set to zero right after the last reading.
 func (m *meter) cleared() { m.last.sl = [ident.NumSLs]uint32{} }
-
-// wallTime is the span of device time that a span of wall time stands for.
-func wallTime(d time.Duration, scale float64) quantity.Picoseconds {
-	return quantity.Picoseconds(float64(d) * 1000 * scale)
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -95,7 +94,7 @@ func (w *Window) errs() error {
 // a clock that was set back looks like. The margin lets a simulation run ahead of its pace.
 func jumped(ticks uint32, passed quantity.Picoseconds) bool {
 	const margin = 60 * quantity.Second
-	return quantity.Picoseconds(ticks)*ibcc.TimerUnitPicoseconds > 16*min(max(passed, 0), 1000*quantity.Second)+margin
+	return ticksOf(ticks) > 16*min(max(passed, 0), 1000*quantity.Second)+margin
 }
 
 // widthParts is the part of a window that a reading may take before it is repeated: together the
@@ -116,10 +115,10 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 	if err != nil {
 		return Window{}, err
 	}
-	limit := 10*c.wall(window) + 10*time.Second
+	limit := 10*c.o.wall(window) + 10*time.Second
 	begun := time.Now()
 	for left := window; ; {
-		if err := sleep(ctx, min(max(c.wall(left), time.Millisecond), c.Interval())); err != nil {
+		if err := sleep(ctx, min(max(c.o.wall(left), time.Millisecond), c.Interval())); err != nil {
 			return Window{}, fmt.Errorf("measure: %w", err)
 		}
 		last, err := c.sample(ctx, width)
@@ -138,11 +137,6 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 		}
 		left = window - w.Elapsed
 	}
-}
-
-// wall is the wall time that a span of device time takes at the pace of the fabric.
-func (c *Collector) wall(p quantity.Picoseconds) time.Duration {
-	return time.Duration(min(float64(p)/1000/c.o.TimeScale, float64(365*24*time.Hour)))
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -1,44 +1,47 @@
 package fill
 
-// alarm is a visit in the history that is to be noticed; alarms are a heap of them by moment.
-type alarm struct {
-	at   moment
-	link int32
+// alarms are visits in the history that are to be noticed, at most one of each link.
+type alarms struct {
+	due   ranks       // in the wave at hand
+	later [][][]int32 // by phase, then wave: ranks
 }
 
-type alarms []alarm
-
-func (h *alarms) push(a alarm) {
-	*h = append(*h, a)
-	s := *h
-	for i := len(s) - 1; i > 0; {
-		up := (i - 1) / 2
-		if s[up].at <= a.at {
-			break
-		}
-		s[i], s[up] = s[up], s[i]
-		i = up
+// set sets an alarm for a moment after now.
+func (a *alarms) set(then, now moment) {
+	phase, wave, rank := then.phase(), then.wave(), int32(then.rank())
+	if phase == now.phase() && wave == now.wave() {
+		a.due.add(rank)
+		return
 	}
+	for len(a.later) <= phase {
+		a.later = append(a.later, nil)
+	}
+	for len(a.later[phase]) <= wave {
+		a.later[phase] = append(a.later[phase], nil)
+	}
+	a.later[phase][wave] = append(a.later[phase][wave], rank)
 }
 
-func (h *alarms) pop() {
-	s := *h
-	last := len(s) - 1
-	s[0] = s[last]
-	s = s[:last]
-	*h = s
-	for i := 0; ; {
-		least := 2*i + 1
-		if least >= last {
-			return
+// next is the first wave of a phase after one that has alarms; negative when there is none.
+func (a *alarms) next(phase, wave int) int {
+	if phase < len(a.later) {
+		for w := wave + 1; w < len(a.later[phase]); w++ {
+			if len(a.later[phase][w]) > 0 {
+				return w
+			}
 		}
-		if least+1 < last && s[least+1].at < s[least].at {
-			least++
-		}
-		if s[i].at <= s[least].at {
-			return
-		}
-		s[i], s[least] = s[least], s[i]
-		i = least
 	}
+	return -1
+}
+
+// begin begins a wave, when all alarms of the one before have gone off.
+func (a *alarms) begin(phase, wave int) {
+	if phase >= len(a.later) || wave >= len(a.later[phase]) {
+		return
+	}
+	at := &a.later[phase][wave]
+	for _, r := range *at {
+		a.due.add(r)
+	}
+	*at = (*at)[:0]
 }

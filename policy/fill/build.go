@@ -17,14 +17,14 @@ func newScratch(links int) scratch {
 // something. What it lays out, and so what it finds, depends on these flows and links alone. at is
 // left as it was.
 func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
-	e := &engine{p: p, flows: flows, first: make([]int32, len(flows)+1), most: make([]float64, len(flows)), still: max(still, p.Precision)}
+	e := &engine{p: p, flows: flows, ways: make([]way, len(flows)), still: max(still, p.Precision)}
 	hops := 0
 	for _, f := range flows {
 		hops += int(p.First[f+1] - p.First[f])
 	}
 	e.hops = make([]int32, 0, hops)
 	for i, f := range flows {
-		e.most[i] = p.most(f)
+		e.ways[i] = way{most: p.most(f), first: int32(len(e.hops))}
 		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
 			if !use[l] {
 				continue
@@ -36,7 +36,7 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 			e.hops = append(e.hops, at[l])
 			e.links[at[l]].last++
 		}
-		e.first[i+1] = int32(len(e.hops))
+		e.ways[i].last = int32(len(e.hops))
 	}
 	for i := range e.links {
 		at[e.links[i].id] = -1
@@ -65,7 +65,7 @@ func (e *engine) placeMembers() {
 	e.motion = motion{make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))}
 	e.u, e.out = make([]float64, widest), make([]float64, widest)
 	for i, f := range e.flows {
-		for h := e.first[i]; h < e.first[i+1]; h++ {
+		for h := e.ways[i].first; h < e.ways[i].last; h++ {
 			l := &e.links[e.hops[h]]
 			e.members[l.last] = member{flow: int32(i), hop: h, weight: e.p.weight(f, l.id)}
 			l.last++
@@ -170,7 +170,7 @@ func (e *engine) bookFloors(l *link) {
 	booked := 0.0
 	for k := l.first; k < l.last; k++ {
 		f := e.members[k].flow
-		e.floors[k] = min(e.p.Floor[e.flows[f]], e.most[f])
+		e.floors[k] = min(e.p.Floor[e.flows[f]], e.ways[f].most)
 		booked += e.floors[k]
 	}
 	if l.over = booked > float64(l.capacity*bookable); l.over {

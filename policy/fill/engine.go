@@ -11,18 +11,26 @@ type link struct {
 	capacity      float64
 }
 
+// way is what bounds a flow: its demand or ceiling, and the links hops[first:last].
+type way struct {
+	most        float64
+	first, last int32
+}
+
 // state is how far a link has come.
 type state struct {
 	spare  float64 // by how much its flows can still rise together before it bounds any; 0 when it does
 	visits int32
 	queued bool
 	held   bool // it moved by too little to tell
+	role   role
 }
 
 // best is the least that a flow is offered, where, and the least but for that.
 type best struct {
 	rate, next float64
 	at         int32 // hop, or -1 for the flow's demand or ceiling
+	heard      int32 // in a replay: how many of its links are watched, or asleep
 }
 
 // motion is what changes while links are visited.
@@ -40,17 +48,16 @@ type motion struct {
 // flows it now lets have another rate, except links that stay below their capacity all the same.
 // Where the links that limit flows have an order, in which each depends on those before it alone, the
 // schedule runs dry as soon as each has been visited after its predecessors. Where links wait for each other in a circle
-// their offers close in on the fair ones by a constant factor a round, until the movement is below
-// a relative 1e-12; after some rounds a link goes only part of the way, since offers can swing.
+// their offers close in on the fair ones by a constant factor a round, until the relative movement is below
+// still; after some rounds a link goes only part of the way, since offers can swing.
 //
 // What a visit does follows from the link's contents, its state, and what others let its flows have, and the order of
 // visits follows from the layout alone: a history of visits can be followed again where nothing differs (see replay).
 type engine struct {
 	p       *Problem
-	flows   []int32   // of the problem, ascending; the engine's flow i is flows[i]
-	first   []int32   // by flow, and one more
-	most    []float64 // by flow: demand or ceiling
-	hops    []int32   // into links
+	flows   []int32 // of the problem, ascending; the engine's flow i is flows[i]
+	ways    []way   // by flow
+	hops    []int32 // into links
 	links   []link
 	members []member
 	groups  []node
@@ -68,7 +75,6 @@ type engine struct {
 	rough    bool      // links were not at rest when the work was over
 	// residual is by how much links were over their capacity before their offers were made to fit.
 	residual float64
-	replay   *replay // where only some links are followed
 }
 
 const (
@@ -159,7 +165,7 @@ func (e *engine) start() {
 		e.limits[i] = math.Inf(1)
 	}
 	for i := range e.bests {
-		e.bests[i] = best{e.most[i], math.Inf(1), -1}
+		e.bests[i] = best{e.ways[i].most, math.Inf(1), -1, asleep}
 	}
 }
 
@@ -195,6 +201,7 @@ func (e *engine) enqueue(l int32) {
 // visit divides a scheduled link's capacity anew and makes its offers known.
 func (e *engine) visit(l int32) {
 	ms, out := e.weigh(l)
+	e.work += len(ms)
 	e.publish(ms, out)
 	if e.recorder != nil {
 		e.recorder.visited(e.schedule.now, l, &e.states[l], out)
@@ -210,12 +217,12 @@ func (e *engine) weigh(l int32) ([]member, []float64) {
 	st.queued = false
 	st.visits++
 	ms := e.members[lk.first:lk.last]
-	e.work += len(ms)
 	u, out := e.u[:len(ms)], e.out[:len(ms)]
+	bests, capacity := e.bests, lk.capacity
 	for i := range ms {
-		x := e.elsewhere(&ms[i])
-		if x > lk.capacity {
-			x = lk.capacity
+		x := bests[ms[i].flow].elsewhere(ms[i].hop)
+		if x > capacity {
+			x = capacity
 		}
 		u[i] = x
 	}
@@ -253,10 +260,12 @@ func (e *engine) fit() {
 // moderate has a link go but a part of the way from what it offers its members to out, and leaves as it is what hardly
 // moves. again tells that there is way left to go, held that something moves too little in this phase.
 func (e *engine) moderate(ms []member, out []float64, part float64) (again, held bool) {
+	limits, rest, still := e.limits, e.rest, e.still
+	out = out[:len(ms)]
 	for i := range ms {
-		was, now := e.limits[ms[i].hop], out[i]
-		if d := now - was; d <= float64(e.rest*now) && d >= -float64(e.rest*now) {
-			held = held || d > float64(e.still*now) || d < -float64(e.still*now)
+		was, now := limits[ms[i].hop], out[i]
+		if d := now - was; d <= float64(rest*now) && d >= -float64(rest*now) {
+			held = held || d > float64(still*now) || d < -float64(still*now)
 			out[i] = was
 		} else if part < 1 && !math.IsInf(was, 1) {
 			out[i] = was + float64(part*(now-was))
@@ -268,45 +277,69 @@ func (e *engine) moderate(ms []member, out []float64, part float64) (again, held
 
 // publish writes what a link offers its members and schedules the links for which that changes something.
 func (e *engine) publish(ms []member, out []float64) {
+	limits, bests := e.limits, e.bests
+	out = out[:len(ms)]
 	for i := range ms {
 		m := &ms[i]
-		was, now := e.limits[m.hop], out[i]
+		was, now := limits[m.hop], out[i]
 		if was == now {
 			continue
 		}
-		rest := e.elsewhere(m)
-		e.offer(m, now)
-		if now < rest || was < rest {
-			e.tell(m, min(was, rest), min(now, rest))
+		b := &bests[m.flow]
+		rest := b.elsewhere(m.hop)
+		limits[m.hop] = now
+		if !b.offer(m.hop, was, now) {
+			e.compare(m.flow)
+		}
+		before, after := was, now
+		if rest < before {
+			before = rest
+		}
+		if rest < after {
+			after = rest
+		}
+		if before != after {
+			e.tell(m, before, after)
 		}
 	}
 }
 
-// elsewhere is what a member's flow can have by its demand and its other links.
-func (e *engine) elsewhere(m *member) float64 {
-	if b := &e.bests[m.flow]; b.at != m.hop {
+// elsewhere is what a flow can have by its demand and its links but for that at a hop.
+func (b *best) elsewhere(hop int32) float64 {
+	if b.at != hop {
 		return b.rate
-	} else {
-		return b.next
 	}
+	return b.next
 }
 
-// offer notes what a link offers a flow.
-func (e *engine) offer(m *member, now float64) {
-	was := e.limits[m.hop]
-	e.limits[m.hop] = now
-	if b := &e.bests[m.flow]; b.at == m.hop || was <= b.next || now <= b.next {
-		e.compare(m.flow)
+// offer notes what a flow is offered at a hop from now on. It reports whether that tells which offers are the least.
+func (b *best) offer(hop int32, was, now float64) bool {
+	switch {
+	case b.at == hop:
+		if now >= b.next {
+			return false
+		}
+		b.rate = now
+	case now < b.rate:
+		b.rate, b.next, b.at = now, b.rate, hop
+	case now == b.rate:
+		return false
+	case now <= b.next:
+		b.next = now
+	default:
+		return was > b.next
 	}
+	return true
 }
 
 // compare finds the least that a flow is offered, and the least but for that.
 func (e *engine) compare(f int32) {
-	b := best{e.most[f], math.Inf(1), -1}
-	for h, last := e.first[f], e.first[f+1]; h < last; h++ {
-		switch y := e.limits[h]; {
+	w := &e.ways[f]
+	b := best{w.most, math.Inf(1), -1, e.bests[f].heard}
+	for i, y := range e.limits[w.first:w.last] {
+		switch {
 		case y < b.rate:
-			b.rate, b.next, b.at = y, b.rate, h
+			b.rate, b.next, b.at = y, b.rate, w.first+int32(i)
 		case y < b.next:
 			b.next = y
 		}
@@ -316,13 +349,15 @@ func (e *engine) compare(f int32) {
 
 // tell schedules the other links of a member's flow when the flow's rate changes or what limits it.
 func (e *engine) tell(m *member, before, after float64) {
-	for h, last := e.first[m.flow], e.first[m.flow+1]; h < last; h++ {
-		k := e.hops[h]
-		if h == m.hop || e.replay != nil && e.replay.role[k] != followed {
+	w := &e.ways[m.flow]
+	first, states := w.first, e.states
+	for i, k := range e.hops[first:w.last] {
+		h := first + int32(i)
+		if h == m.hop {
 			continue
 		}
-		st := &e.states[k]
-		if st.queued {
+		st := &states[k]
+		if st.queued || st.role != followed {
 			continue
 		}
 		if st.spare > 0 {

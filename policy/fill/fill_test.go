@@ -299,6 +299,8 @@ func TestProblemsThatDoNotFitTogetherAreRefused(t *testing.T) {
 		"weight":        func(p *fill.Problem) { p.TenantWeight[0] = math.Inf(1) },
 		"link twice":    func(p *fill.Problem) { p.Hops, p.First = []int32{0, 0, 0}, []int32{0, 2, 3} },
 		"guarantee":     func(p *fill.Problem) { p.Guarantee = []float64{1, -1} },
+		"nominal":       func(p *fill.Problem) { p.Nominal = []float64{0} },
+		"count":         func(p *fill.Problem) { p.Count = []float64{1} },
 		"no class list": func(p *fill.Problem) { p.Class = nil },
 	} {
 		t.Run(name, func(t *testing.T) {

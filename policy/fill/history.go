@@ -4,8 +4,7 @@ package fill
 type event struct {
 	at    moment
 	spare float64 // of the link, after it
-	// where is the link in a recorder, and in the record of a link the place of a visit's offers.
-	where int32
+	link  int32
 	kind  eventKind
 	held  bool // of a visit: the link is held
 }
@@ -36,7 +35,7 @@ func (r *recorder) visited(now moment, l int32, st *state, offers []float64) {
 	if last < 0 || cap(r.blocks[last])-len(r.blocks[last]) < len(offers) {
 		last = r.block(len(offers))
 	}
-	r.events = append(r.events, event{at: now, where: l, kind: wasVisited, spare: st.spare, held: st.held})
+	r.events = append(r.events, event{at: now, link: l, kind: wasVisited, spare: st.spare, held: st.held})
 	r.blocks[last] = append(r.blocks[last], offers...)
 	r.kept += len(offers)
 }
@@ -55,11 +54,11 @@ func (r *recorder) block(room int) int {
 }
 
 func (r *recorder) queued(now moment, l int32, spare float64) {
-	r.events = append(r.events, event{at: now, where: l, kind: wasQueued, spare: spare})
+	r.events = append(r.events, event{at: now, link: l, kind: wasQueued, spare: spare})
 }
 
 func (r *recorder) spared(now moment, l int32, spare float64) {
-	r.events = append(r.events, event{at: now, where: l, kind: wasSpared, spare: spare})
+	r.events = append(r.events, event{at: now, link: l, kind: wasSpared, spare: spare})
 }
 
 // each calls do for what was recorded, in the order in which it happened, with the offers of visits.
@@ -71,7 +70,7 @@ func (r *recorder) each(links []link, do func(ev *event, offers []float64)) {
 			do(ev, nil)
 			continue
 		}
-		n := int(links[ev.where].last - links[ev.where].first)
+		n := int(links[ev.link].last - links[ev.link].first)
 		if at+n > len(r.blocks[block]) {
 			block, at = block+1, 0
 		}
@@ -88,10 +87,26 @@ func (r *recorder) clear() {
 	}
 }
 
-// record is what happened to one link.
+// visit is a visit of a link, and change what happened to it between visits: it was queued, or else another link's visit left it
+// less to spare. A link that has way left to go is queued again by its own visit, at the same moment.
+type (
+	visit struct {
+		at    moment
+		spare float64 // of the link, after it
+		held  bool    // the link is held
+	}
+	change struct {
+		at     moment
+		spare  float64
+		queued bool
+	}
+)
+
+// record is what happened to one link. The offers of its visits follow each other.
 type record struct {
-	events []event
-	offers []float64 // of its visits
+	visits  []visit
+	changes []change
+	offers  []float64
 }
 
 // history is what happened on the way to a sharing, by link: enough to know the state of any link at any moment.
@@ -103,16 +118,21 @@ type history struct {
 // history sorts by link what was recorded.
 func (r *recorder) history(links []link) *history {
 	h := &history{of: make([]record, len(links)), kept: r.kept}
-	count, offered := make([]int32, len(links)), make([]int32, len(links))
-	r.each(links, func(ev *event, offers []float64) {
-		count[ev.where]++
-		offered[ev.where] += int32(len(offers))
-	})
-	events, offers := make([]event, len(r.events)), make([]float64, r.kept)
+	visited, changed, all := make([]int32, len(links)), make([]int32, len(links)), 0
+	for i := range r.events {
+		if ev := &r.events[i]; ev.kind == wasVisited {
+			visited[ev.link]++
+			all++
+		} else {
+			changed[ev.link]++
+		}
+	}
+	visits, changes, offers := make([]visit, all), make([]change, len(r.events)-all), make([]float64, r.kept)
 	for l := range h.of {
-		n, m := count[l], offered[l]
-		h.of[l] = record{events: events[:0:n], offers: offers[:0:m]}
-		events, offers = events[n:], offers[m:]
+		n, m := visited[l], changed[l]
+		k := n * (links[l].last - links[l].first)
+		h.of[l] = record{visits: visits[:0:n], changes: changes[:0:m], offers: offers[:0:k]}
+		visits, changes, offers = visits[n:], changes[m:], offers[k:]
 	}
 	r.each(links, h.add)
 	return h
@@ -120,63 +140,51 @@ func (r *recorder) history(links []link) *history {
 
 // add appends an event of a link, with the offers of a visit.
 func (h *history) add(ev *event, offers []float64) {
-	rec := &h.of[ev.where]
-	rec.events = append(rec.events, *ev)
-	rec.events[len(rec.events)-1].where = int32(len(rec.offers))
+	rec := &h.of[ev.link]
+	if ev.kind != wasVisited {
+		rec.changes = append(rec.changes, change{ev.at, ev.spare, ev.kind == wasQueued})
+		return
+	}
+	rec.visits = append(rec.visits, visit{ev.at, ev.spare, ev.held})
 	rec.offers = append(rec.offers, offers...)
 }
 
-// cut drops what happened to a link from one of its events on.
-func (h *history) cut(l, from int32) {
+// cut drops what happened to a link with so many members from one of its visits and one of its changes on.
+func (h *history) cut(l int32, members int, visits, changes int32) {
 	rec := &h.of[l]
-	for i := from; int(i) < len(rec.events); i++ {
-		if ev := &rec.events[i]; ev.kind == wasVisited {
-			h.kept -= len(rec.offers) - int(ev.where)
-			rec.offers = rec.offers[:ev.where]
-			break
-		}
-	}
-	rec.events = rec.events[:from]
+	h.kept -= len(rec.offers) - int(visits)*members
+	rec.visits, rec.changes, rec.offers = rec.visits[:visits], rec.changes[:changes], rec.offers[:int(visits)*members]
 }
 
-// offersOf lists what a link with so many members offered them since one of its visits.
-func (h *history) offersOf(l int32, visit *event, members int) []float64 {
-	return h.of[l].offers[visit.where : int(visit.where)+members]
-}
-
-// before finds the state of a link just before a moment, its last visit, nil when there was none, and which of its
-// events is the next one.
-func (h *history) before(l int32, now moment) (st state, last *event, next int32) {
-	st = state{queued: true}
-	queued := moment(0)
-	events := h.of[l].events
-	for i := range events {
-		ev := &events[i]
-		if ev.at >= now {
-			return st, last, int32(i)
-		}
-		st.spare = ev.spare
-		switch ev.kind {
-		case wasVisited:
-			// A link that has way left to go is scheduled again by its visit.
-			st.queued = queued == ev.at
-			st.held, last = ev.held && ev.at.phase() == now.phase(), ev
-			st.visits++
-		case wasQueued:
-			queued, st.queued = ev.at, true
+// visits counts the visits of a link before a moment.
+func (h *history) visits(l int32, now moment) int32 {
+	visits := h.of[l].visits
+	for i := range visits {
+		if visits[i].at >= now {
+			return int32(i)
 		}
 	}
-	return st, last, int32(len(events))
+	return int32(len(visits))
 }
 
-// visit finds the next visit of a link from one of its events on; nil when there is none.
-func (h *history) visit(l, from int32) (at int32, ev *event) {
-	events := h.of[l].events
-	for from < int32(len(events)) && events[from].kind != wasVisited {
-		from++
+// before finds the state of a link just before a moment, by the number of its visits until then, and the number of its changes.
+func (h *history) before(l, visits int32, now moment) (st state, changes int32) {
+	rec := &h.of[l]
+	st = state{queued: true, visits: visits}
+	last := moment(0)
+	if visits > 0 {
+		v := &rec.visits[visits-1]
+		last, st = v.at, state{visits: visits, spare: v.spare, held: v.held && v.at.phase() == now.phase()}
 	}
-	if from == int32(len(events)) {
-		return from, nil
+	for i := range rec.changes {
+		c := &rec.changes[i]
+		if c.at >= now {
+			return st, int32(i)
+		}
+		if c.at < last {
+			continue
+		}
+		st.spare, st.queued = c.spare, st.queued || c.queued
 	}
-	return from, &events[from]
+	return st, int32(len(rec.changes))
 }

@@ -38,6 +38,19 @@ func divideMembers(ms []member, u, out []float64, total, need, guess float64) (s
 	return 0
 }
 
+// below is 1 where x is below y, else 0, and choose is x for 1 and y for 0, without a branch: where links are divided nobody can tell
+// beforehand which way it would go.
+func below(x, y float64) uint64 {
+	if x < y {
+		return 1
+	}
+	return 0
+}
+
+func choose(first uint64, x, y float64) float64 {
+	return math.Float64frombits(math.Float64bits(x)&-first | math.Float64bits(y)&(first-1))
+}
+
 // memberLevel is levelOf for members, from any guess: one step of Newton's method on a concave function leads
 // from anywhere to a level that is not too high.
 func memberLevel(ms []member, u []float64, total, guess float64) float64 {
@@ -46,12 +59,11 @@ func memberLevel(ms []member, u []float64, total, guess float64) float64 {
 	for {
 		used, open, n := 0.0, 0.0, 0
 		for i := range ms {
-			if w := ms[i].weight; u[i] < float64(w*level)*(1-tie) {
-				used += u[i]
-				n++
-			} else {
-				open += w
-			}
+			w := ms[i].weight
+			sated := below(u[i], float64(float64(w*level)*(1-tie)))
+			used += choose(sated, u[i], 0)
+			open += choose(sated, 0, w)
+			n += int(sated)
 		}
 		switch {
 		case n == closed:
@@ -110,7 +122,9 @@ func divideFloors(ms []member, floors, u, out []float64, total, guess float64, b
 func floorLevel(ms []member, floors, u []float64, total, guess float64) float64 {
 	low, high := 0.0, 0.0
 	for i := range ms {
-		high = max(high, u[i]/ms[i].weight)
+		if x := u[i] / ms[i].weight; x > high {
+			high = x
+		}
 	}
 	level := guess
 	if level <= 0 || level >= high {
@@ -120,18 +134,16 @@ func floorLevel(ms []member, floors, u []float64, total, guess float64) float64 
 		used, open, a, b := 0.0, 0.0, 0, 0
 		for i := range ms {
 			w := ms[i].weight
-			share, floor := float64(w*level), min(floors[i], u[i])
-			switch {
-			case u[i] < share*(1-tie):
-				used += u[i]
-				a++
-			case floor > share:
-				used += floor
+			share := float64(w * level)
+			if floors[i] > share && u[i] > share {
+				used += min(floors[i], u[i])
 				b++
-			default:
-				used += share
-				open += w
+				continue
 			}
+			sated := below(u[i], float64(share*(1-tie)))
+			used += choose(sated, u[i], share)
+			open += choose(sated, 0, w)
+			a += int(sated)
 		}
 		if math.Abs(used-total) <= total*exact || a == closed && b == floored {
 			return level

@@ -27,10 +27,13 @@ func remember(e *engine) *memory {
 }
 
 // again solves the part for a problem with other values than the last, whose solution sol holds so far. The way that
-// it finds is what the memory then remembers. It returns how many flows were computed, and whether that was worth the
-// while; if not the memory is of no more use.
+// it finds is what the memory then remembers, when the solver has settled. It returns how many flows were computed, and whether
+// that was worth the while; if not the memory is of no more use.
 func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed int, ok bool) {
 	e := m.e
+	if m.h.kept > mostKept {
+		return 0, false
+	}
 	flows, links := e.differences(p)
 	if e.assume(p, flows, links); len(flows)+len(links) == 0 {
 		return 0, true
@@ -45,14 +48,14 @@ func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed
 		m.r = newReplay(e, m.h)
 	}
 	m.r.begin()
-	if ok = m.r.run(flows, links, most, s.budget(e)); ok {
-		computed = len(m.r.lives)
-		m.r.write(sol)
-		m.r.commit()
-		e.note(pt)
+	if !m.r.run(flows, links, most, s.budget(e)) {
+		return 0, false
 	}
-	m.r.over()
-	return computed, ok && m.h.kept <= mostKept
+	computed = len(m.r.lives)
+	m.r.write(sol)
+	e.note(pt)
+	s.unsettled.Go(m.r.commit)
+	return computed, true
 }
 
 // differences lists the engine's flows that have other values in a problem of the same layout, and the links that
@@ -82,7 +85,7 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 			continue
 		}
 		flows = append(flows, int32(i))
-		for _, l := range e.hops[e.first[i]:e.first[i+1]] {
+		for _, l := range e.hops[e.ways[i].first:e.ways[i].last] {
 			// Where a tenant is alone its weight is of no account.
 			if lk := &e.links[l]; !seen[l] && (other || lk.glast-lk.gfirst > 1) {
 				seen[l] = true
@@ -119,7 +122,7 @@ func either(a, b []bool) []bool {
 func (e *engine) assume(p *Problem, flows, links []int32) {
 	e.p = p
 	for _, i := range flows {
-		e.most[i] = p.most(e.flows[i])
+		e.ways[i].most = p.most(e.flows[i])
 	}
 	for _, l := range links {
 		e.refresh(&e.links[l])
@@ -180,7 +183,7 @@ func (r *replay) write(s *Solution) {
 	for _, l := range r.touched {
 		lk := &e.links[l]
 		for k := lk.first; k < lk.last; k++ {
-			if f := e.members[k].flow; !r.live[f] {
+			if f := e.members[k].flow; e.bests[f].heard == asleep {
 				e.bests[f] = r.end.bests[f]
 			}
 		}

@@ -90,7 +90,7 @@ func (e *engine) explain(lk *link, s *Solution) {
 	ms := e.members[lk.first:lk.last]
 	u, out := e.u[:len(ms)], e.out[:len(ms)]
 	for i := range ms {
-		u[i] = min(lk.capacity, e.elsewhere(&ms[i]))
+		u[i] = min(lk.capacity, e.bests[ms[i].flow].elsewhere(ms[i].hop))
 	}
 	if e.floors != nil {
 		bounds := make([]Limit, len(ms))

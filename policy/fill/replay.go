@@ -1,15 +1,29 @@
 package fill
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// role is what a replay does with a link.
+// role is what is done with a link.
 type role uint8
 
 const (
-	away     role = iota // as in the history, and nobody asks
-	watched              // as in the history, which a followed link hears of
-	followed             // visited anew
+	followed role = iota // it is visited: so are all links on a way from nothing
+	watched              // in a replay: as in the history, which a followed link hears of
+	away                 // in a replay: as in the history, and nobody asks
 )
+
+// asleep is best.heard of a flow that has the values that it had in the history, and crosses no followed link; others are
+// live.
+const asleep = -1
+
+// track is how far a replay has come in the history of a link that is watched or followed.
+type track struct {
+	next int32 // its next visit
+	// Of a followed link: the first of its visits and changes that it does not have in common with the history.
+	visits, changes int32
+}
 
 // replay solves a problem that differs from one whose history is known in some values: as that problem would be solved
 // from nothing, visit by visit, but only those links are visited again that come to see something else than in
@@ -21,16 +35,13 @@ type replay struct {
 	e       *engine
 	h       *history
 	end     motion    // of the history
-	then    []float64 // by hop of followed links: what the link offered in the history at this moment
-	role    []role    // by link
-	next    []int32   // by watched or followed link: its next visit in the history, among the link's events
-	from    []int32   // by followed link: the first of its events that it does not have in common with the history
-	alarm   alarms    // these visits
+	tracks  []track   // by link
+	alarms  alarms    // the next visits of links in the history
 	touched []int32   // links that are watched or followed
-	live    []bool    // by flow: its values differ, or it crosses a followed link
-	lives   []int32   // these flows
-	heard   []int32   // by live flow: how many of its links are watched
+	lives   []int32   // live flows
+	then    []float64 // by hop of followed links, of flows that are heard: what the link offered in the history at this moment
 	waking  []int32   // scratch: links to follow
+	all     []float64 // infinite: what a link that was not visited offers its members
 	work    int       // members of visits of followed links, less those they had in the history
 	spent   int       // members of visits of followed links
 	// settling is engine.settling of the way that is found.
@@ -40,49 +51,44 @@ type replay struct {
 
 func newReplay(e *engine, h *history) *replay {
 	return &replay{
-		e: e, h: h, then: make([]float64, len(e.hops)), role: make([]role, len(e.links)),
-		next: make([]int32, len(e.links)), from: make([]int32, len(e.links)), live: make([]bool, len(e.flows)), heard: make([]int32, len(e.flows)),
-		end: motion{make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))},
+		e: e, h: h, then: make([]float64, len(e.hops)), tracks: make([]track, len(e.links)), alarms: alarms{due: newRanks(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
+		end: motion{make([]float64, len(e.hops)), slices.Repeat([]best{{heard: asleep}}, len(e.flows)), slices.Repeat([]state{{role: away}}, len(e.links))},
 	}
 }
 
 // begin has the engine follow the replay. It keeps where the history ended.
 func (r *replay) begin() {
 	r.e.motion, r.end = r.end, r.e.motion
-	r.e.replay, r.e.recorder = r, &r.news
+	r.e.recorder = &r.news
 	r.news.clear()
 }
 
-// commit makes the way that was found the history.
+// commit makes the way that was found the history, and undoes begin.
 func (r *replay) commit() {
 	e := r.e
 	for _, l := range r.touched {
-		if r.role[l] == followed {
-			r.h.cut(l, r.from[l])
+		if e.states[l].role == followed {
+			t := &r.tracks[l]
+			r.h.cut(l, int(e.links[l].last-e.links[l].first), t.visits, t.changes)
 		}
 	}
 	r.news.each(e.links, r.h.add)
 	r.h.kept += r.news.kept
 	for _, f := range r.lives {
 		r.end.bests[f] = e.bests[f]
+		r.end.bests[f].heard = asleep
 	}
 	e.work, e.settling = e.work+r.work, r.settling
-}
-
-// over undoes begin.
-func (r *replay) over() {
-	e := r.e
-	e.motion, r.end = r.end, e.motion
-	e.replay, e.recorder = nil, nil
 	for _, l := range r.touched {
-		r.role[l] = away
+		e.states[l].role = away
 	}
 	for _, f := range r.lives {
-		r.live[f], r.heard[f] = false, 0
+		e.bests[f].heard = asleep
 	}
-	clear(e.schedule.set)
-	e.schedule.n, e.held = 0, e.held[:0]
-	r.touched, r.lives, r.alarm, r.work, r.spent = r.touched[:0], r.lives[:0], r.alarm[:0], 0, 0
+	e.motion, r.end = r.end, e.motion
+	e.recorder = nil
+	e.held = e.held[:0]
+	r.touched, r.lives, r.work, r.spent = r.touched[:0], r.lives[:0], 0, 0
 }
 
 // run follows the links and flows whose values differ, and the links that come to differ. It reports whether it got to
@@ -125,64 +131,71 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 // the history, or both.
 func (r *replay) moment() (now moment, visit, recall bool) {
 	s := &r.e.schedule
-	phase := s.now.phase()
-	if recall = len(r.alarm) > 0 && r.alarm[0].at.phase() == phase; recall {
-		now = r.alarm[0].at
-	}
-	if s.n > 0 {
-		if next := s.next(); !recall || next <= now {
-			recall = recall && next == now
-			return next, true, recall
+	phase, wave, from := s.now.phase(), s.now.wave(), int32(s.now.rank())+1
+	for {
+		if next := s.waiting.from(from, r.alarms.due); next >= 0 {
+			return at(phase, wave, int(next)), s.waiting.has(next), r.alarms.due.has(next)
 		}
+		if s.n > 0 {
+			wave++
+		} else if wave = r.alarms.next(phase, wave); wave < 0 {
+			return 0, false, false
+		}
+		r.alarms.begin(phase, wave)
+		from = 0
 	}
-	return now, false, recall
 }
 
 // step makes one visit, of a followed link, in the history, or in both.
 func (r *replay) step(now moment, visit, recall bool) {
 	e := r.e
-	l := e.schedule.order[now.rank()]
-	var then, out []float64
-	lk := &e.links[l]
+	rank := int32(now.rank())
+	l := e.schedule.order[rank]
+	e.schedule.now = now
+	t, lk := &r.tracks[l], &e.links[l]
 	ms := e.members[lk.first:lk.last]
+	before := r.offers(l, t.next, len(ms))
+	then := before
 	if recall {
-		then = r.h.offersOf(l, &r.h.of[l].events[r.next[l]], len(ms))
-		r.alarm.pop()
-		r.watch(l, r.next[l]+1)
+		r.alarms.due.drop(rank)
+		t.next++
+		then = r.offers(l, t.next, len(ms))
+		r.watch(l)
 	}
-	if visit {
-		e.schedule.take()
-		work := e.work
-		_, out = e.weigh(l)
-		e.work = work
-		r.work += len(ms)
-		r.spent += len(ms)
-	} else {
-		e.schedule.now = now
-	}
-	if r.role[l] == watched {
-		r.wake(ms, then, then, e.limits)
+	if e.states[l].role == watched {
+		r.wake(ms, then, then, before)
 		r.recall(ms, then)
 		return
 	}
 	if recall {
 		r.work -= len(ms)
 	}
-	r.wake(ms, out, then, r.then)
-	if visit {
-		e.publish(ms, out)
-		r.news.visited(now, l, &e.states[l], out)
+	if !visit {
+		r.wake(ms, nil, then, before)
+		return
 	}
-	for i, x := range then {
-		r.then[ms[i].hop] = x
-	}
+	e.schedule.drop(rank)
+	_, out := e.weigh(l)
+	r.work += len(ms)
+	r.spent += len(ms)
+	r.wake(ms, out, then, before)
+	e.publish(ms, out)
+	r.news.visited(now, l, &e.states[l], out)
 }
 
-// recall is publish for a watched link. Flows that are not live cross no link that is visited anew: nobody asks what follows
+// offers are those of a link to its members, so many, after a number of visits in the history.
+func (r *replay) offers(l, visits int32, members int) []float64 {
+	if visits == 0 {
+		return r.all[:members]
+	}
+	return r.h.of[l].offers[int(visits-1)*members : int(visits)*members]
+}
+
+// recall is publish for a watched link. Flows that are asleep cross no link that is visited anew: nobody asks what follows
 // for them.
 func (r *replay) recall(ms []member, out []float64) {
 	for i := range ms {
-		if r.live[ms[i].flow] {
+		if r.e.bests[ms[i].flow].heard != asleep {
 			r.e.publish(ms[i:i+1], out[i:i+1])
 		} else {
 			r.e.limits[ms[i].hop] = out[i]
@@ -191,29 +204,28 @@ func (r *replay) recall(ms []member, out []float64) {
 }
 
 // wake follows the watched links that see another rate than in the history once a link offers its members out, where
-// in the history it offered them then. nil is as before; before has, by hop, what the link offered in the history so far.
+// in the history it offered them before so far, and then from now on. out is nil when the link offers what it did.
 func (r *replay) wake(ms []member, out, then, before []float64) {
 	e := r.e
 	r.waking = r.waking[:0]
+	limits, bests := e.limits, e.bests
 	for i := range ms {
 		m := &ms[i]
-		if r.heard[m.flow] == 0 {
+		if bests[m.flow].heard <= 0 {
 			continue
 		}
-		was, wasThen := e.limits[m.hop], before[m.hop]
-		x, y := was, wasThen
+		was := limits[m.hop]
+		x := was
 		if out != nil {
 			x = out[i]
 		}
-		if then != nil {
-			y = then[i]
-		}
-		if x != was || y != wasThen {
-			r.differ(m, x, y)
+		if x != was || then[i] != before[i] {
+			r.differ(m, x, then[i])
+			r.then[m.hop] = then[i]
 		}
 	}
 	for _, l := range r.waking {
-		if r.role[l] == watched {
+		if e.states[l].role == watched {
 			r.follow(l)
 		}
 	}
@@ -221,7 +233,7 @@ func (r *replay) wake(ms []member, out, then, before []float64) {
 
 // was is what a link offers in the history.
 func (r *replay) was(hop int32) float64 {
-	if r.role[r.e.hops[hop]] == followed {
+	if r.e.states[r.e.hops[hop]].role == followed {
 		return r.then[hop]
 	}
 	return r.e.limits[hop]
@@ -231,18 +243,18 @@ func (r *replay) was(hop int32) float64 {
 // offered x instead of y.
 func (r *replay) differ(m *member, x, y float64) {
 	e := r.e
-	a, b := e.first[m.flow], e.first[m.flow+1]
-	for k := a; k < b; k++ {
-		if k == m.hop || r.role[e.hops[k]] != watched {
+	w := &e.ways[m.flow]
+	for k := w.first; k < w.last; k++ {
+		if k == m.hop || e.states[e.hops[k]].role != watched {
 			continue
 		}
 		now, then := x, y
-		for h := a; h < b; h++ {
+		for h := w.first; h < w.last; h++ {
 			if h != k && h != m.hop {
 				now, then = min(now, e.limits[h]), min(then, r.was(h))
 			}
 		}
-		if most := e.most[m.flow]; min(now, most) != min(then, most) {
+		if min(now, w.most) != min(then, w.most) {
 			r.waking = append(r.waking, e.hops[k])
 		}
 	}
@@ -252,9 +264,9 @@ func (r *replay) differ(m *member, x, y float64) {
 func (r *replay) follow(l int32) {
 	e := r.e
 	r.sync(l)
-	r.role[l] = followed
-	st, _, from := r.h.before(l, e.schedule.now)
-	e.states[l], r.from[l] = st, from
+	t := &r.tracks[l]
+	st, changes := r.h.before(l, t.next, e.schedule.now)
+	e.states[l], t.visits, t.changes = st, t.next, changes
 	if st.queued {
 		e.schedule.add(l)
 	}
@@ -265,8 +277,8 @@ func (r *replay) follow(l int32) {
 	for k := lk.first; k < lk.last; k++ {
 		m := &e.members[k]
 		r.then[m.hop] = e.limits[m.hop]
-		if r.live[m.flow] {
-			r.heard[m.flow]--
+		if b := &e.bests[m.flow]; b.heard != asleep {
+			b.heard--
 		} else {
 			r.enliven(m.flow)
 		}
@@ -275,45 +287,41 @@ func (r *replay) follow(l int32) {
 
 // enliven watches the links of a flow from this moment on.
 func (r *replay) enliven(f int32) {
-	if r.live[f] {
+	e := r.e
+	b := &e.bests[f]
+	if b.heard != asleep {
 		return
 	}
-	r.live[f] = true
+	b.heard = 0
 	r.lives = append(r.lives, f)
-	for _, l := range r.e.hops[r.e.first[f]:r.e.first[f+1]] {
-		if r.sync(l); r.role[l] == watched {
-			r.heard[f]++
+	for _, l := range e.hops[e.ways[f].first:e.ways[f].last] {
+		if r.sync(l); e.states[l].role == watched {
+			b.heard++
 		}
 	}
-	r.e.compare(f)
+	e.compare(f)
 }
 
 // sync watches a link from this moment on.
 func (r *replay) sync(l int32) {
-	if r.role[l] != away {
+	e := r.e
+	if e.states[l].role != away {
 		return
 	}
-	e := r.e
-	r.role[l] = watched
+	e.states[l].role = watched
 	r.touched = append(r.touched, l)
-	_, last, next := r.h.before(l, e.schedule.now)
+	visits := r.h.visits(l, e.schedule.now)
+	r.tracks[l].next = visits
 	ms := e.members[e.links[l].first:e.links[l].last]
-	if last == nil {
-		for i := range ms {
-			e.limits[ms[i].hop] = math.Inf(1)
-		}
-	} else {
-		for i, x := range r.h.offersOf(l, last, len(ms)) {
-			e.limits[ms[i].hop] = x
-		}
+	for i, x := range r.offers(l, visits, len(ms)) {
+		e.limits[ms[i].hop] = x
 	}
-	r.watch(l, next)
+	r.watch(l)
 }
 
-// watch waits for a link's next visit in the history, from one of its events on.
-func (r *replay) watch(l, from int32) {
-	var ev *event
-	if r.next[l], ev = r.h.visit(l, from); ev != nil {
-		r.alarm.push(alarm{ev.at, l})
+// watch waits for a link's next visit in the history.
+func (r *replay) watch(l int32) {
+	if visits, next := r.h.of[l].visits, r.tracks[l].next; int(next) < len(visits) {
+		r.alarms.set(visits[next].at, r.e.schedule.now)
 	}
 }

@@ -55,6 +55,41 @@ func (d *dice) edit(p *Problem) *Problem {
 	return &q
 }
 
+// solveBoth solves a problem with a memory, and from nothing with the same budget, and compares all of what they find.
+func solveBoth(t *testing.T, s *Solver, p *Problem, where string) *Solution {
+	t.Helper()
+	got, err := s.Solve(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := (&Solver{once: true, effort: s.effort}).Solve(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cmp.Equal(want, got) {
+		t.Fatalf("%s: the solver's result differs (-cold +solver):\n%s", where, cmp.Diff(want, got))
+	}
+	return got
+}
+
+// ratesAgree solves two problems and compares what each flow has, to a relative difference.
+func ratesAgree(t *testing.T, p, q *Problem, within float64, where string) {
+	t.Helper()
+	want, err := Solve(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Solve(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, r := range got.Rates {
+		if math.Abs(r-want.Rates[f]) > within*want.Rates[f] {
+			t.Fatalf("%s: flow %d has %.12g instead of %.12g", where, f, r, want.Rates[f])
+		}
+	}
+}
+
 func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 	t.Parallel()
 	for _, where := range []placement{compact, scattered} {
@@ -72,17 +107,7 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 					}
 					d, s, p0 := 77+seed, Solver{Eager: true}, p
 					for step := range 25 {
-						got, err := s.Solve(p)
-						if err != nil {
-							t.Fatal(err)
-						}
-						want, err := Solve(p)
-						if err != nil {
-							t.Fatal(err)
-						}
-						if !cmp.Equal(want, got) {
-							t.Fatalf("seed %d step %d: the solver's result differs (-cold +solver):\n%s", seed, step, cmp.Diff(want, got))
-						}
+						solveBoth(t, &s, p, fmt.Sprintf("seed %d step %d", seed, step))
 						followed += s.Followed
 						if d.below(3) == 0 {
 							p = p0
@@ -108,20 +133,9 @@ func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 		d, s := 900+seed, Solver{Eager: true}
 		s.effort = settlingOf(p) + 1 + d.below(500) // just enough: after some of the changes it is too little
 		for step := range 6 {
-			got, err := s.Solve(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			cold := Solver{once: true, effort: s.effort}
-			want, err := cold.Solve(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !cmp.Equal(want, got) {
-				t.Fatalf("seed %d step %d, budget %d: the solver's result differs (-cold +solver):\n%s", seed, step, s.effort, cmp.Diff(want, got))
-			}
+			got := solveBoth(t, &s, p, fmt.Sprintf("seed %d step %d, budget %d", seed, step, s.effort))
 			followed += s.Followed
-			if want.Rough > 0 {
+			if got.Rough > 0 {
 				rough++
 			}
 			p = d.edit(p)
@@ -182,17 +196,7 @@ func TestChangedCapacitiesAreFollowedWhereLinksHaveNominalOnes(t *testing.T) {
 		q.Capacity[d.below(len(q.Capacity))] *= 0.97
 		q.Capacity[d.below(len(q.Capacity))] = Boundless
 		p = &q
-		got, err := s.Solve(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := Solve(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !cmp.Equal(want, got) {
-			t.Fatalf("step %d: the solver's result differs (-cold +solver):\n%s", step, cmp.Diff(want, got))
-		}
+		solveBoth(t, &s, p, fmt.Sprintf("step %d", step))
 		if s.Followed == 0 || s.Computed > p.flows()/2 {
 			t.Errorf("step %d: %d parts followed again and %d flows of %d computed", step, s.Followed, s.Computed, p.flows())
 		}
@@ -212,19 +216,7 @@ func TestTheOrderOfLinksDoesNotChangeWhatIsFair(t *testing.T) {
 		for i := range q.Count {
 			q.Count[i] *= float64(1 + d.below(9))
 		}
-		want, err := Solve(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Solve(&q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for f, r := range got.Rates {
-			if math.Abs(r-want.Rates[f]) > 1e-9*want.Rates[f] {
-				t.Fatalf("seed %d: flow %d has %g, in another order %g", seed, f, want.Rates[f], r)
-			}
-		}
+		ratesAgree(t, p, &q, 1e-9, fmt.Sprintf("seed %d, in another order", seed))
 	}
 }
 
@@ -235,19 +227,7 @@ func TestRatesAreAsPreciseAsWanted(t *testing.T) {
 		p.Sends, p.Sending = nil, nil // with them there can be several fair sharings
 		q := *p
 		q.Precision = 1e-8
-		want, err := Solve(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := Solve(&q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for f, r := range got.Rates {
-			if math.Abs(r-want.Rates[f]) > 1e-6*want.Rates[f] {
-				t.Fatalf("seed %d: flow %d has %.12g at a precision of 1e-8, else %.12g", seed, f, r, want.Rates[f])
-			}
-		}
+		ratesAgree(t, p, &q, 1e-6, fmt.Sprintf("seed %d, at a precision of 1e-8", seed))
 	}
 	for _, wrong := range []float64{-1, 1, math.NaN()} {
 		if _, err := Solve(&Problem{Precision: wrong}); !errors.Is(err, ErrProblem) {
@@ -265,6 +245,7 @@ func TestAHistoryDoesNotGrow(t *testing.T) {
 		if _, err := s.Solve(p); err != nil {
 			t.Fatal(err)
 		}
+		s.Settle()
 		for i := range s.parts {
 			m := s.parts[i].memory
 			if m == nil {
@@ -281,7 +262,7 @@ func TestAHistoryDoesNotGrow(t *testing.T) {
 					step, i, kept, m.h.kept, m.e.work, m.e.settling, fresh.recorder.kept, fresh.work, fresh.settling)
 			}
 			again := fresh.recorder.history(fresh.links)
-			if !cmp.Equal(again.of, m.h.of, cmp.AllowUnexported(record{}, event{})) {
+			if !cmp.Equal(again.of, m.h.of, cmp.AllowUnexported(record{}, visit{}, change{})) {
 				t.Fatalf("step %d, part %d: the history is not that of the way from nothing", step, i)
 			}
 		}

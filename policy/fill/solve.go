@@ -14,10 +14,7 @@ import (
 //
 // Where links weigh flows differently there can, in rare symmetric cases, be more than one fair sharing. Solve then
 // finds always the same one.
-func Solve(p *Problem) (*Solution, error) {
-	s := Solver{once: true}
-	return s.Solve(p)
-}
+func Solve(p *Problem) (*Solution, error) { return (&Solver{once: true}).Solve(p) }
 
 func newSolution(flows int) *Solution {
 	return &Solution{Rates: make([]float64, flows), Bottleneck: make([]int32, flows), Limits: make([]Limit, flows)}
@@ -41,20 +38,21 @@ func (e *engine) write(s *Solution) {
 }
 
 func (e *engine) writeFlow(i int32, s *Solution) {
-	f, r := e.flows[i], e.most[i]
-	for h := e.first[i]; h < e.first[i+1]; h++ {
+	f, w := e.flows[i], &e.ways[i]
+	r := w.most
+	for h := w.first; h < w.last; h++ {
 		r = min(r, e.limits[h])
 	}
 	s.Rates[f] = r
 	s.Bottleneck[f], s.Limits[f] = -1, LimitNone
-	if e.most[i] <= r*(1+alike) && !math.IsInf(r, 1) {
+	if w.most <= r*(1+alike) && !math.IsInf(r, 1) {
 		s.Limits[f] = LimitCeiling
 		if e.p.Demand != nil && e.p.Demand[f] > 0 && e.p.Demand[f] <= r*(1+alike) {
 			s.Limits[f] = LimitDemand
 		}
 		return
 	}
-	for h := e.first[i]; h < e.first[i+1]; h++ {
+	for h := w.first; h < w.last; h++ {
 		if e.limits[h] <= r*(1+alike) {
 			s.Bottleneck[f], s.Limits[f] = e.links[e.hops[h]].id, LimitLink
 			return

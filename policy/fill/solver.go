@@ -2,6 +2,7 @@ package fill
 
 import (
 	"slices"
+	"sync"
 
 	"fairlane/internal/disjoint"
 )
@@ -19,6 +20,8 @@ type Solver struct {
 	use     []bool  // links that count
 	once    bool    // nothing is to be remembered
 	effort  int     // the budget of every part; 0 is the engine's own
+	// unsettled is what goes on after Solve has returned: histories are brought up to date.
+	unsettled sync.WaitGroup
 	// Eager keeps the histories of parts of any size, and follows them to their end whatever it costs. It is for tests.
 	Eager bool
 	// Followed counts the parts of the last problem whose histories were followed again.
@@ -41,8 +44,13 @@ type part struct {
 	misses   int8    // times in a row that it was computed from nothing after it had been remembered, or could not be
 }
 
-// Solve is the function of that name with a memory: neither the problem nor the solution may be changed any more.
+// Settle waits until the solver has remembered all of its last problem. Who lets go of a solver calls it; Solve begins with it.
+func (s *Solver) Settle() { s.unsettled.Wait() }
+
+// Solve is the function of that name with a memory: neither the problem nor the solution may be changed any more. It leaves a part
+// of its work to goroutines of its own, see Settle.
 func (s *Solver) Solve(p *Problem) (*Solution, error) {
+	s.Settle()
 	again := s.problem != nil && p.laidOutLike(s.problem)
 	if err := p.check(again); err != nil {
 		return nil, err

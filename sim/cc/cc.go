@@ -37,12 +37,6 @@ type Stamper interface {
 	Stamp(slot int32, now quantity.Picoseconds) Stamp
 }
 
-// Prefetcher is an Algorithm whose Settle reads the state of a flow, and that brings it into the processor's cache
-// when it is told whose turn comes next. The call has no other effect.
-type Prefetcher interface {
-	Prefetch(slot int32)
-}
-
 // Traits is what an algorithm needs of packets and of the fabric.
 type Traits struct {
 	DataHeader int  // bytes it adds to each data packet beyond the transport's headers
@@ -52,6 +46,9 @@ type Traits struct {
 	CNP        bool // marks are answered by notification packets where the fabric is told to send them
 	Repace     bool // a change of rate moves the deadline of the next packet (HPCC)
 	Sent       bool // Sent is to be called
+	// Quiet says that only a marked acknowledgement or a notification starts anything: before the first of them Settle
+	// and Sent do nothing to a flow, and need not be called.
+	Quiet bool
 	// MaxHops is the most switches of a path whose telemetry the algorithm can take; 0 is any. A flow
 	// with a longer path would never get a measurement.
 	MaxHops int

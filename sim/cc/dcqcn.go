@@ -64,11 +64,8 @@ func newDCQCN(v Values) (Algorithm, error) {
 	return d, nil
 }
 
-func (d *dcqcn) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d.bytes > 0} }
+func (d *dcqcn) Traits() Traits { return Traits{ECN: true, CNP: true, Quiet: true, Sent: d.bytes > 0} }
 func (d *dcqcn) Reserve(n int)  { d.flows.reserve(n) }
-
-// Prefetch implements Prefetcher.
-func (d *dcqcn) Prefetch(slot int32) { d.flows.prefetch(slot) }
 
 func (d *dcqcn) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)

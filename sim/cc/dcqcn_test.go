@@ -184,7 +184,7 @@ func TestDCQCNAsksForMarksAndForWhatItCounts(t *testing.T) {
 	t.Parallel()
 	for _, s := range dcqcnSpecs() {
 		a := built(t, s, nil)
-		want := Traits{ECN: true, CNP: true, Sent: s.Name != "dcqcn-peer"}
+		want := Traits{ECN: true, CNP: true, Sent: s.Name != "dcqcn-peer", Quiet: true}
 		if got := a.Traits(); got != want {
 			t.Errorf("%s: %+v, want %+v", s.Name, got, want)
 		}

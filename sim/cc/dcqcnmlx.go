@@ -56,11 +56,10 @@ const (
 // limiterUnit is the resolution of the vendor's rates, bit/s.
 const limiterUnit = 1e6
 
-func (d *dcqcnMlx) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d.bytes > 0} }
-func (d *dcqcnMlx) Reserve(n int)  { d.flows.reserve(n) }
-
-// Prefetch implements Prefetcher.
-func (d *dcqcnMlx) Prefetch(slot int32) { d.flows.prefetch(slot) }
+func (d *dcqcnMlx) Traits() Traits {
+	return Traits{ECN: true, CNP: true, Quiet: true, Sent: d.bytes > 0}
+}
+func (d *dcqcnMlx) Reserve(n int) { d.flows.reserve(n) }
 
 func (d *dcqcnMlx) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	return d.begin(d.flows.at(slot), now, f)

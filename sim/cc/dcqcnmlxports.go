@@ -98,9 +98,6 @@ func (m *MlxPorts) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: t
 // Reserve implements Algorithm.
 func (m *MlxPorts) Reserve(n int) { m.flows.reserve(n) }
 
-// Prefetch implements Prefetcher.
-func (m *MlxPorts) Prefetch(slot int32) { m.flows.prefetch(slot) }
-
 // Start implements Algorithm: the flow has the registers of its host.
 func (m *MlxPorts) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	s := m.flows.at(slot)

@@ -146,6 +146,9 @@ func TestTheLazyVendorIsTheTickingOne(t *testing.T) {
 			"stage_compare": draw("compare", 1, 0, 1), "hyper_by_stage": draw("by stage", 1, 0, 1),
 			"rpg_min_rate": draw("least", 1e6, 1, 3000, 50000), "rate_to_set_on_first_cnp": draw("first", 1e6, 0, 1000, 20000),
 		}
+		if most := v["rpg_max_rate"]; most > 0 {
+			v["rpg_min_rate"] = min(v["rpg_min_rate"], most)
+		}
 		a := mustBuild(t, new(dcqcnMlxSpec()), v)
 		c := a.Start(0, 0, &Flow{LineRate: testLine})
 		m := &tickMlx{v: v, line: testLine, rate: testLine, target: testLine, a: v["initial_alpha_value"]}

@@ -94,11 +94,8 @@ func newDCQCNP(v Values) (Algorithm, error) {
 	return d, nil
 }
 
-func (d *dcqcnP) Traits() Traits { return Traits{ECN: true, CNP: true, Sent: d.bytes > 0} }
+func (d *dcqcnP) Traits() Traits { return Traits{ECN: true, CNP: true, Quiet: true, Sent: d.bytes > 0} }
 func (d *dcqcnP) Reserve(n int)  { d.flows.reserve(n) }
-
-// Prefetch implements Prefetcher.
-func (d *dcqcnP) Prefetch(slot int32) { d.flows.prefetch(slot) }
 
 func (d *dcqcnP) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	if need := int(f.Host) + 1; need > len(d.nics) {

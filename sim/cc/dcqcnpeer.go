@@ -70,11 +70,8 @@ func newDCQCNPeer(v Values) (Algorithm, error) {
 	}, nil
 }
 
-func (d *dcqcnPeer) Traits() Traits { return Traits{ECN: true, CNP: true} }
+func (d *dcqcnPeer) Traits() Traits { return Traits{ECN: true, CNP: true, Quiet: true} }
 func (d *dcqcnPeer) Reserve(n int)  { d.flows.reserve(n) }
-
-// Prefetch implements Prefetcher.
-func (d *dcqcnPeer) Prefetch(slot int32) { d.flows.prefetch(slot) }
 
 func (d *dcqcnPeer) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
@@ -89,7 +86,8 @@ func (d *dcqcnPeer) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 	if !f.is(rpActive) {
 		return
 	}
-	if f.is(rpCutDue) && f.cutAt <= now {
+	cuts := f.is(rpCutDue) && f.cutAt <= now
+	if cuts {
 		last := f.cutAt
 		if d.inc <= d.cut {
 			last--
@@ -98,9 +96,11 @@ func (d *dcqcnPeer) Settle(slot int32, now quantity.Picoseconds, c *Control) {
 		f.settleAlpha(f.cutAt, &d.alpha)
 		d.lower(&f.rpClock)
 	}
-	f.incAt = f.expire(&d.rp, f.line, noStop, f.incAt, now, d.inc)
+	if cuts || f.incAt <= now {
+		f.incAt = f.expire(&d.rp, f.line, noStop, f.incAt, now, d.inc)
+		d.allow(f, c)
+	}
 	f.settleAlpha(now, &d.alpha)
-	d.allow(f, c)
 }
 
 // lower is an expiry of the cut timer that an echo has waited for.

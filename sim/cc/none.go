@@ -12,7 +12,7 @@ func noneSpec() Spec {
 	}
 }
 
-func (none) Traits() Traits { return Traits{} }
+func (none) Traits() Traits { return Traits{Quiet: true} }
 func (none) Reserve(int)    {}
 
 func (none) Start(_ int32, _ quantity.Picoseconds, f *Flow) Control {

@@ -1,7 +1,5 @@
 package cc
 
-import "fairlane/sim"
-
 // slotPage is the number of slots that are allocated at once.
 const slotPage = 256
 
@@ -17,6 +15,3 @@ func (s *slots[T]) reserve(n int) {
 		s.pages = append(s.pages, new([slotPage]T))
 	}
 }
-
-// prefetch brings the state of a slot closer.
-func (s *slots[T]) prefetch(i int32) { sim.Prefetch(s.at(i)) }

@@ -82,9 +82,6 @@ func (w *wrccControl) Reserve(n int) {
 	w.flows.reserve(n)
 }
 
-// Prefetch implements Prefetcher.
-func (w *wrccControl) Prefetch(slot int32) { w.flows.prefetch(slot) }
-
 func (w *wrccControl) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	flow := *f
 	if !w.weighted {

@@ -69,9 +69,6 @@ func (w *WRCCPorts) Traits() Traits {
 // Reserve implements Algorithm.
 func (w *WRCCPorts) Reserve(n int) { w.flows.reserve(n) }
 
-// Prefetch implements Prefetcher.
-func (w *WRCCPorts) Prefetch(slot int32) { w.flows.prefetch(slot) }
-
 // Start implements Algorithm: the flow has the settings of its host.
 func (w *WRCCPorts) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	s := w.flows.at(slot)

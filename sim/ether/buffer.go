@@ -122,20 +122,14 @@ func (n *Network) tell(pi int32, cls, kind uint8) {
 }
 
 // pausedFor returns how long classes of a port have been paused until now, all together.
-func (p *port) pausedFor(now quantity.Picoseconds) quantity.Picoseconds {
-	t := p.stats.PausedTime
-	if p.down {
-		return t
-	}
-	for c := range p.stopped {
-		if p.paused>>c&1 != 0 {
-			t += now - p.stopped[c]
-		}
+func (p *port) pausedFor(now quantity.Picoseconds) (t quantity.Picoseconds) {
+	for c := range p.held {
+		t += p.classPausedFor(c, now)
 	}
 	return t
 }
 
-// classPausedFor is pausedFor of one class.
+// classPausedFor is pausedFor of one class. A link that is cut pauses nothing.
 func (p *port) classPausedFor(cls int, now quantity.Picoseconds) quantity.Picoseconds {
 	if p.down || p.paused>>cls&1 == 0 {
 		return p.held[cls]

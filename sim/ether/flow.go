@@ -97,9 +97,15 @@ type flow struct {
 	held     int32 // the last packet not yet acknowledged, or none
 	packets  uint8 // not yet acknowledged
 	marked   uint8
-	gap      bool // packets above expected are kept (selective repeat)
-	armed    bool // an event looks whether an acknowledgement was kept back too long
+	pending  uint8 // the bits below
+	quiet    bool  // of the sender: its algorithm needs no Settle and no Sent yet (cc.Traits)
 }
+
+// Bits of flow.pending.
+const (
+	pendingGap    uint8 = 1 << iota // packets above expected are kept (selective repeat)
+	pendingAnswer                   // an event looks whether an acknowledgement was kept back too long
+)
 
 // info is what a flow needs at its start and end, and when it goes back.
 type info struct {
@@ -258,6 +264,7 @@ func (n *Network) begin(at int32) {
 		Domain: uint16(n.hosts[f.src].domain), Peer: uint16(n.hosts[f.dst].domain), Seed: sim.Hash(n.cfg.Seed, uint64(spec.ID)),
 	}
 	f.ctl = n.cfg.Algorithms[f.algo].Start(slot, n.eng.Now(), &n.flowArg)
+	f.quiet = tr.quiet
 	n.startEdges(slot)
 	n.active++
 	n.peakActive = max(n.peakActive, n.active)
@@ -326,7 +333,6 @@ func (n *Network) slot() int32 {
 			a.Reserve(int(n.reserved))
 		}
 		n.reserveEdges(int(n.reserved))
-		n.many = n.reserved > manyFlows
 	}
 	return s
 }

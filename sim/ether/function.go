@@ -209,8 +209,6 @@ func (n *Network) sendFunction(pi int32, p *port, cls int) (sent, wait bool) {
 		if sh.waiting[cls]--; sh.waiting[cls] == 0 {
 			h.flowsReady &^= 1 << cls
 		}
-	} else if n.many {
-		n.prefetch(t.head)
 	}
 	before := p.tx
 	if !n.emit(pi, p, slot) {

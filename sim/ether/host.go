@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"fairlane/internal/quantity"
-	"fairlane/sim"
 	"fairlane/sim/cc"
 )
 
@@ -120,21 +119,8 @@ func (n *Network) popTurn(h *host, at, cls int) int32 {
 	if t.head = n.flow(slot).next2; t.head == none {
 		t.tail = none
 		h.flowsReady &^= 1 << cls
-	} else if n.many {
-		n.prefetch(t.head)
 	}
 	return slot
-}
-
-// manyFlows is from how many flows on the next one is brought closer: a thousand take some 200 KB.
-const manyFlows = 1000
-
-// prefetch brings closer what the turn of a flow will read, while the packet before it is made.
-func (n *Network) prefetch(slot int32) {
-	sim.Prefetch(n.flow(slot))
-	if n.fetch != nil {
-		n.fetch.Prefetch(slot)
-	}
 }
 
 // consider gives a flow that was idle its turn, now or at its pacing deadline, if it may send.
@@ -184,12 +170,20 @@ func (n *Network) pace(slot int32, gen uint16, at quantity.Picoseconds) {
 	}
 	f.state = stateIdle
 	if f.due > at {
-		n.cfg.Algorithms[f.algo].Settle(slot, at, &f.ctl)
+		n.settle(slot, f)
 		if f.rate() > f.paced {
 			n.repace(slot, f)
 		}
 	}
 	n.consider(slot, f)
+}
+
+// settle brings the timers of a flow up to now. One that has met no congestion has none, mostly, and its algorithm's
+// state need not come into the cache.
+func (n *Network) settle(slot int32, f *flow) {
+	if !f.quiet {
+		n.cfg.Algorithms[f.algo].Settle(slot, n.eng.Now(), &f.ctl)
+	}
 }
 
 // emit starts the next packet of a flow whose turn it is. It returns false when the flow turns out
@@ -203,8 +197,7 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	}
 	f.state = stateIdle
 	tr := &n.traits[f.algo]
-	alg := n.cfg.Algorithms[f.algo]
-	alg.Settle(slot, now, &f.ctl)
+	n.settle(slot, f)
 	if f.next >= f.size && !f.loss || !n.timed(f) {
 		return false
 	}
@@ -256,8 +249,8 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	n.totals.SentBytes += uint64(load)
 	n.start(pi, p, pk)
 	n.spaced(f, p, int(tr.data)+int(load), now)
-	if tr.sent {
-		alg.Sent(slot, now, int(tr.data)+int(load), &f.ctl)
+	if tr.sent && !f.quiet {
+		n.cfg.Algorithms[f.algo].Sent(slot, now, int(tr.data)+int(load), &f.ctl)
 	}
 	n.again(slot, f, p)
 	return true

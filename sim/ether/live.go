@@ -160,7 +160,7 @@ func (n *Network) Flow(r FlowRef) (FlowState, bool) {
 	if err != nil {
 		return FlowState{}, false
 	}
-	n.cfg.Algorithms[f.algo].Settle(r.slot, n.eng.Now(), &f.ctl)
+	n.settle(r.slot, f)
 	return n.stateOf(r.slot, f), true
 }
 

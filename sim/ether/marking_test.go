@@ -2,6 +2,7 @@ package ether
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"fairlane/internal/quantity"
@@ -97,5 +98,57 @@ func TestNotificationsKeepTheirDistance(t *testing.T) {
 	}
 	if st := n.Stats(); st.CNPs < uint64(len(a.notes)+len(b.notes)) {
 		t.Errorf("%d notifications sent, %d arrived", st.CNPs, len(a.notes)+len(b.notes))
+	}
+}
+
+// settled is a recorder that keeps when it was told to settle, and of packets sent.
+type settled struct {
+	*recorder
+	settles, sent []quantity.Picoseconds
+}
+
+func (s *settled) Settle(_ int32, now quantity.Picoseconds, _ *cc.Control) {
+	s.settles = append(s.settles, now)
+}
+
+func (s *settled) Sent(_ int32, now quantity.Picoseconds, _ int, _ *cc.Control) {
+	s.sent = append(s.sent, now)
+}
+
+// The first packets of a flow are not marked: a quiet algorithm is told to settle and of packets sent from the first
+// mark, or notification, on; another one from the first packet.
+func TestQuietAlgorithmsAreCalledFromTheFirstMarkOn(t *testing.T) {
+	t.Parallel()
+	for _, quiet := range []bool{false, true} {
+		for _, notify := range []bool{false, true} {
+			s := &settled{recorder: &recorder{traits: cc.Traits{ECN: true, CNP: true, Sent: true, Quiet: quiet}}}
+			cfg := Config{Algorithms: []cc.Algorithm{s}, CNPs: notify, ECN: ECN{Min: 5000, Max: 5000, RatePer: 100 * quantity.Gbps, AtEnqueue: true}}
+			n, _ := star(t, 2, cfg, FlowSpec{Src: 0, Dst: 1, Bytes: 200_000})
+			n.block(1, true)
+			n.RunUntil(2 * us)
+			for range n.Flows { // looking at a quiet flow does not wake it
+			}
+			n.block(1, false)
+			n.RunUntil(ms)
+			first := slices.IndexFunc(s.acks, func(a cc.Ack) bool { return a.Marked > 0 })
+			var woken quantity.Picoseconds
+			switch {
+			case notify && len(s.notes) > 0:
+				woken = s.notes[0].Now
+			case !notify && first > 0:
+				woken = s.acks[first].Now
+			default:
+				t.Fatalf("notify %v: %d notifications, first mark on acknowledgement %d: want one after the first packets", notify, len(s.notes), first)
+			}
+			if !quiet {
+				woken = 0
+			}
+			if len(s.settles) == 0 || s.settles[0] != woken {
+				t.Errorf("quiet %v, notify %v: settled %d times, first at %v; want it at %s", quiet, notify, len(s.settles), s.settles[:min(1, len(s.settles))], woken)
+			}
+			if len(s.sent) == 0 || s.sent[0] < woken || len(s.sent) == 200 == quiet {
+				t.Errorf("quiet %v, notify %v: told of %d packets sent, from %v on; want those from %s on", quiet, notify, len(s.sent), s.sent[:min(1, len(s.sent))], woken)
+			}
+		}
 	}
 }

@@ -35,6 +35,7 @@ type trait struct {
 	cnp     bool
 	repace  bool
 	sent    bool
+	quiet   bool
 	maxHops int // most switches of a path; 0 is any
 }
 
@@ -66,9 +67,7 @@ type Network struct {
 	largest   int32 // bytes of the largest packet
 	fullSizes [MaxClasses]int32
 	traits    []trait
-	maps      []CodeMap     // of ports that have one
-	fetch     cc.Prefetcher // the only algorithm, or nil
-	many      bool          // more flows than a cache holds
+	maps      []CodeMap // of ports that have one
 
 	pool      pool
 	records   records
@@ -172,7 +171,7 @@ func (n *Network) prepareTraits() {
 		t := a.Traits()
 		tr := trait{
 			data: uint16(n.cfg.Headers.Data + t.DataHeader), ack: uint16(n.cfg.Headers.Ack + t.AckHeader),
-			tel: t.INT, cnp: t.CNP, repace: t.Repace, sent: t.Sent,
+			tel: t.INT, cnp: t.CNP, repace: t.Repace, sent: t.Sent, quiet: t.Quiet,
 		}
 		if t.ECN {
 			tr.flags |= flagCapable
@@ -186,9 +185,6 @@ func (n *Network) prepareTraits() {
 		tr.stamper, _ = a.(cc.Stamper)
 		n.largest = max(n.largest, int32(n.cfg.Payload)+int32(tr.data), int32(tr.ack))
 		n.traits = append(n.traits, tr)
-	}
-	if len(n.cfg.Algorithms) == 1 {
-		n.fetch, _ = n.cfg.Algorithms[0].(cc.Prefetcher)
 	}
 }
 

@@ -1,9 +1,6 @@
 package ether
 
-import (
-	"fairlane/internal/quantity"
-	"fairlane/sim"
-)
+import "fairlane/internal/quantity"
 
 const none int32 = -1
 
@@ -83,15 +80,6 @@ func (p *pool) put(i int32) {
 	p.at(i).next = p.free
 	p.free = i
 }
-
-// manyPackets is from how many packets on they are brought closer: so many fill 128 KB.
-const manyPackets = 2048
-
-// far reports whether a packet whose turn is next, or none, is to be brought closer.
-func (p *pool) far(i int32) bool { return p.size > manyPackets && i != none }
-
-// prefetch brings a packet closer.
-func (p *pool) prefetch(i int32) { sim.Prefetch(p.at(i)) }
 
 // list is a queue of packets, linked by next.
 type list struct{ head, tail int32 }

@@ -62,8 +62,8 @@ func TestPauseAndResumeComeToThePicosecond(t *testing.T) {
 	if nic.paused != 0 || nic.stats.TxPackets != 29 {
 		t.Error("the sender does not go on")
 	}
-	if want := resume + 43*80 + us - paused; nic.stats.PausedTime != want {
-		t.Errorf("paused for %s, want %s", nic.stats.PausedTime, want)
+	if want, got := resume+43*80+us-paused, nic.pausedFor(n.eng.Now()); got != want {
+		t.Errorf("paused for %s, want %s", got, want)
 	}
 	n.RunUntil(ms)
 	if st := n.Stats(); !n.Finished() || st.DroppedPackets != 0 || st.Pauses != 1 {

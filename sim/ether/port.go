@@ -234,9 +234,6 @@ func (n *Network) arrive(pi int32) {
 	if p.pipe.head != none {
 		k := n.pool.at(p.pipe.head)
 		n.eng.ScheduleReserved(k.at, n.eng.Place(uint32(k.in)), evArrive, pi, 0)
-		if n.pool.far(k.next) {
-			n.pool.prefetch(k.next)
-		}
 	}
 	far := &n.ports[p.peer]
 	k := n.pool.at(pk)

@@ -139,7 +139,6 @@ func (p *port) release(cls uint8, now quantity.Picoseconds) bool {
 		return false
 	}
 	p.paused &^= bit
-	p.stats.PausedTime += now - p.stopped[cls]
 	p.held[cls] += now - p.stopped[cls]
 	return true
 }

@@ -195,8 +195,8 @@ func TestAPauseEndsWithItsSwitch(t *testing.T) {
 		}
 		must(t, n.SetPFC(at, 0xfe))
 		n.RunUntil(n.Now() + wait)
-		if nic.paused != 0 || nic.stats.PausedTime != nic.held[0] || nic.held[0] == 0 {
-			t.Errorf("host %v: paused %b for %s, its class for %s", atHost, nic.paused, nic.stats.PausedTime, nic.held[0])
+		if nic.paused != 0 || nic.held[0] == 0 {
+			t.Errorf("host %v: paused %b, its class for %s", atHost, nic.paused, nic.held[0])
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (n *Network) keep(hi int32, f *flow, pk int32) {
 	if _, again := b.have[number]; !again {
 		b.have[number] = struct{}{}
 		n.totals.AcceptedBytes += uint64(k.load)
-		f.gap = true
+		f.pending |= pendingGap
 	}
 	f.packets++
 	if k.flag&flagMarked != 0 {
@@ -89,8 +89,8 @@ func (n *Network) fill(slot int32, f *flow) {
 		delete(b.have, number)
 		f.expected = min((number+1)*payload, f.size)
 	}
-	f.gap = len(b.have) > 0
-	if !f.gap {
+	if len(b.have) == 0 {
+		f.pending &^= pendingGap
 		delete(n.kept, slot)
 	}
 }

@@ -112,7 +112,7 @@ func (n *Network) Flows(yield func(FlowState) bool) {
 		if f.state == stateFree || f.state == stateRemote {
 			continue
 		}
-		n.cfg.Algorithms[f.algo].Settle(slot, n.eng.Now(), &f.ctl)
+		n.settle(slot, f)
 		if !yield(n.stateOf(slot, f)) {
 			return
 		}

@@ -75,9 +75,6 @@ func (n *Network) enqueue(oi int32, o *port, pk int32) {
 func (n *Network) forward(pi int32, p *port, cls int) {
 	q := &n.queues[int(pi)*n.classes+cls]
 	pk := q.pop(&n.pool)
-	if n.pool.far(q.head) {
-		n.pool.prefetch(q.head)
-	}
 	k := n.pool.at(pk)
 	wire := int64(k.wire)
 	q.bytes -= wire

@@ -41,7 +41,7 @@ func (n *Network) data(hi int32, f *flow, pk int32) {
 	case k.seq == f.expected:
 		f.expected += int64(k.load)
 		n.totals.AcceptedBytes += uint64(k.load)
-		if f.gap {
+		if f.pending&pendingGap != 0 {
 			n.fill(k.flow, f)
 		}
 	case k.seq > f.expected:
@@ -69,8 +69,8 @@ func (n *Network) keepBack(f *flow, pk int32) {
 	k := n.pool.at(pk)
 	k.at = n.eng.Now()
 	f.held = pk
-	if !f.armed {
-		f.armed = true
+	if f.pending&pendingAnswer == 0 {
+		f.pending |= pendingAnswer
 		n.eng.Schedule(k.at+n.cfg.AckDelay, evAnswer, k.flow, int32(k.gen))
 	}
 }
@@ -91,14 +91,14 @@ func (n *Network) answer(slot int32, gen uint16) {
 	if f.gen != gen || f.state == stateFree {
 		return
 	}
-	f.armed = false
+	f.pending &^= pendingAnswer
 	if f.held == none {
 		return
 	}
 	pk, now := f.held, n.eng.Now()
 	k := n.pool.at(pk)
 	if due := k.at + n.cfg.AckDelay; due > now {
-		f.armed = true
+		f.pending |= pendingAnswer
 		n.eng.Schedule(due, evAnswer, slot, int32(gen))
 		return
 	}
@@ -185,9 +185,11 @@ func (n *Network) acknowledged(f *flow, pk int32) {
 		n.finish(slot, f)
 		return
 	}
-	alg := n.cfg.Algorithms[f.algo]
-	alg.Settle(slot, now, &f.ctl)
-	alg.Ack(slot, a, &f.ctl)
+	if a.Marked > 0 {
+		f.quiet = false
+	}
+	n.settle(slot, f)
+	n.cfg.Algorithms[f.algo].Ack(slot, a, &f.ctl)
 	n.release(k)
 	n.pool.put(pk)
 	if tr.repace {
@@ -213,9 +215,9 @@ func (n *Network) notified(f *flow, pk int32) {
 		}
 		h.stats.CNPsHandled++
 	}
-	alg := n.cfg.Algorithms[f.algo]
-	alg.Settle(slot, note.Now, &f.ctl)
-	alg.Notify(slot, note, &f.ctl)
+	f.quiet = false
+	n.settle(slot, f)
+	n.cfg.Algorithms[f.algo].Notify(slot, note, &f.ctl)
 	if n.traits[f.algo].repace {
 		n.repace(slot, f)
 	}

@@ -34,7 +34,7 @@ func (f *Fabric) byClass(at subnet.PortRef, do func(priority int, q *ether.Queue
 // defaultPort is plane.DefaultPort with RoCE on the fabric's priority.
 func (f *Fabric) defaultPort() plane.PortState {
 	p := plane.DefaultPort()
-	p.Priority, p.Priorities[p.DSCP], p.PFC = f.o.Priority, f.o.Priority, 1<<f.o.Priority
+	p.Priorities[p.DSCP], p.PFC = f.o.Priority, 1<<f.o.Priority
 	return p
 }
 

@@ -1,6 +1,7 @@
 package etherlive_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,18 +24,6 @@ func queuesInUse(f *etherlive.Fabric, s *etherlive.Switch, port int) (out []int)
 	return out
 }
 
-func same(got []int, want ...int) bool {
-	if len(got) != len(want) {
-		return false
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // A fabric of another priority comes up with it at NICs and switches, and a reset leads back there.
 func TestAFabricComesUpWithItsPriority(t *testing.T) {
 	t.Parallel()
@@ -43,7 +32,7 @@ func TestAFabricComesUpWithItsPriority(t *testing.T) {
 		f := live(t, topo, []tenants.Flow{flow("ant", ids[0], ids[1], 2)}, etherlive.Options{Seed: 1, Priority: 5, WRCC: wrcc})
 		s, err := f.Switch(topo.Nodes[topo.Switches()[0]].GUID)
 		must(t, err)
-		if got := queuesInUse(f, s, 2); !same(got, 5) {
+		if got := queuesInUse(f, s, 2); !slices.Equal(got, []int{5}) {
 			t.Errorf("WRCC %v: queues %v send, want 5", wrcc, got)
 		}
 		n, err := f.NIC(ids[0])
@@ -59,13 +48,13 @@ func TestAFabricComesUpWithItsPriority(t *testing.T) {
 		if wrcc { // which has one class
 			want = 5
 		}
-		if got := queuesInUse(f, s, 2); !same(got, want) {
+		if got := queuesInUse(f, s, 2); !slices.Equal(got, []int{want}) {
 			t.Errorf("WRCC %v: queues %v send for DSCP 7, want %d", wrcc, got, want)
 		}
 		n.Reset()
 		s.ConfigurePorts(nil)
 		f.RunUntil(f.Now() + ms)
-		if got := queuesInUse(f, s, 2); !same(got, 5) {
+		if got := queuesInUse(f, s, 2); !slices.Equal(got, []int{5}) {
 			t.Errorf("WRCC %v: queues %v send after a reset, want 5", wrcc, got)
 		}
 		must(t, f.Err())
@@ -148,7 +137,7 @@ func TestClassesOutOfRangeAreRefused(t *testing.T) {
 	if err := f.Err(); err == nil || !strings.Contains(err.Error(), "DSCPs 64 and 48: want 0 to 63") || !strings.Contains(err.Error(), "class 8 of code 26: want 0 to 7") {
 		t.Errorf("%v", err)
 	}
-	if got := queuesInUse(f, s, 2); !same(got, plane.RoCEPriority) {
+	if got := queuesInUse(f, s, 2); !slices.Equal(got, []int{plane.RoCEPriority}) {
 		t.Errorf("queues %v send, want %d still", got, plane.RoCEPriority)
 	}
 	if got := n.State().DSCP; got != plane.RoCEDSCP {

@@ -115,7 +115,7 @@ func (n *NIC) problem(err error) {
 }
 
 func (n *NIC) configureDCQCN(p *plane.PortState) {
-	bit := uint8(1) << p.Priorities[p.DSCP]
+	bit := uint8(1) << p.Priority()
 	on := p.Reaction&bit != 0
 	if err := n.f.mlx.Set(int(n.host), n.f.net.Now(), &p.Registers, on); err != nil {
 		n.problem(err)

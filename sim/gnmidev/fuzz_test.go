@@ -43,8 +43,8 @@ func legal(t *testing.T, h *Host) {
 			t.Errorf("%s is %d", s.Key, s.Value)
 		}
 	}
-	if s := h.cards[0].ports[0].state(); s.Priority >= plane.Priorities {
-		t.Errorf("priority %d", s.Priority)
+	if s := h.cards[0].ports[0].state(); s.Priority() >= plane.Priorities {
+		t.Errorf("priority %d", s.Priority())
 	}
 }
 
@@ -94,8 +94,8 @@ func FuzzDCB(f *testing.F) {
 		if o := p.ieee(); o.ETS == nil || o.PFC == nil || o.Buffer == nil || o.MaxRate == nil || !legalETS(o.ETS) {
 			t.Errorf("objects %+v", o)
 		}
-		if s := p.state(); s.Priority >= plane.Priorities {
-			t.Errorf("priority %d", s.Priority)
+		if s := p.state(); s.Priority() >= plane.Priorities {
+			t.Errorf("priority %d", s.Priority())
 		}
 	})
 }

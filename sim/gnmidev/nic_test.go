@@ -53,7 +53,7 @@ func goesBy(t testing.TB, h *Host, port ident.PortNum) plane.PortState {
 		t.Fatal("the port has another data plane")
 	}
 	told, _ := still.State()
-	if told.Registers != s.Registers || told.Priority != s.Priority || told.Reaction != s.Reaction || told.MaxRate != s.MaxRate {
+	if told.Registers != s.Registers || told.Priority() != s.Priority() || told.Reaction != s.Reaction || told.MaxRate != s.MaxRate {
 		t.Fatalf("the data plane was told %+v, the port goes by %+v", told, s)
 	}
 	return told
@@ -64,7 +64,7 @@ func TestAPortComesAsTheVendorShipsIt(t *testing.T) {
 	r := newRig(t)
 	h := r.host(t, nil)
 	got, want := goesBy(t, h, 1), plane.DefaultPort()
-	if got.Registers != want.Registers || got.Reaction != want.Reaction || got.Notification != want.Notification || got.Priority != want.Priority || got.CNPsPerPort || got.MaxRate != 0 || got.Functions != nil || got.WRCC != nil {
+	if got.Registers != want.Registers || got.Reaction != want.Reaction || got.Notification != want.Notification || got.Priority() != want.Priority() || got.CNPsPerPort || got.MaxRate != 0 || got.Functions != nil || got.WRCC != nil {
 		t.Errorf("found %+v, want %+v", got, want)
 	}
 }
@@ -116,8 +116,8 @@ func TestTheMarkingOfPacketsLeadsToTheirPriority(t *testing.T) {
 				t.Fatalf("%s: %v", c.title, err)
 			}
 		}
-		if got := goesBy(t, h, 1).Priority; got != c.want {
-			t.Errorf("%s: priority %d, want %d", c.title, got, c.want)
+		if s := goesBy(t, h, 1); s.Priority() != c.want {
+			t.Errorf("%s: priority %d, want %d", c.title, s.Priority(), c.want)
 		}
 	}
 }

@@ -100,22 +100,21 @@ func (t *openConfig) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, er
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	out := make([][]gnmid.Leaf, len(q.Paths))
-	made := map[string][]gnmid.Leaf{}
+	parts, made := ocParts(), map[int][]gnmid.Leaf{}
 	for i, p := range q.Paths {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for _, part := range ocParts() {
-			at := part.at()
-			if !at.Covers(gnmid.Path{Elems: p.Elems}) && !p.Covers(at) {
+		for k, part := range parts {
+			if !part.at.Covers(gnmid.Path{Elems: p.Elems}) && !p.Covers(part.at) {
 				continue
 			}
-			leaves, ok := made[part.name]
+			leaves, ok := made[k]
 			if !ok {
 				r := &ocReader{w: w, kind: q.Type, now: w.clock()}
 				part.read(r)
 				leaves = r.out
-				made[part.name] = leaves
+				made[k] = leaves
 			}
 			out[i] = append(out[i], leaves...)
 		}
@@ -123,24 +122,22 @@ func (t *openConfig) Get(ctx context.Context, q gnmid.Query) ([][]gnmid.Leaf, er
 	return out, nil
 }
 
-// ocPart is a container below qos, or with a slash one beside it.
+// ocPart is a container that has leaves.
 type ocPart struct {
-	name string
+	at   gnmid.Path
 	read func(*ocReader)
-}
-
-func (p ocPart) at() gnmid.Path {
-	if top, outside := strings.CutPrefix(p.name, "/"); outside {
-		return gnmid.PathOf(top)
-	}
-	return gnmid.PathOf("qos", p.name)
 }
 
 func ocParts() []ocPart {
 	return []ocPart{
-		{"classifiers", (*ocReader).classifiers}, {"forwarding-groups", (*ocReader).groups}, {"interfaces", (*ocReader).interfaces},
-		{"queue-management-profiles", (*ocReader).profiles}, {"queues", (*ocReader).queues}, {"scheduler-policies", (*ocReader).schedulers},
-		{"/interfaces", (*ocReader).speeds}, {"/system", (*ocReader).system},
+		{gnmid.PathOf("qos", "classifiers"), (*ocReader).classifiers},
+		{gnmid.PathOf("qos", "forwarding-groups"), (*ocReader).groups},
+		{gnmid.PathOf("qos", "interfaces"), (*ocReader).interfaces},
+		{gnmid.PathOf("qos", "queue-management-profiles"), (*ocReader).profiles},
+		{gnmid.PathOf("qos", "queues"), (*ocReader).queues},
+		{gnmid.PathOf("qos", "scheduler-policies"), (*ocReader).schedulers},
+		{gnmid.PathOf("interfaces"), (*ocReader).speeds},
+		{gnmid.PathOf("system"), (*ocReader).system},
 	}
 }
 

@@ -117,11 +117,10 @@ func (p *port) state() plane.PortState {
 		Registers: p.dcqcn(), Reaction: p.enabled(reaction), Notification: p.enabled(notification), CNPsPerPort: p.perPort(),
 		DSCP: p.dscp(), CNPDSCP: p.cnpDSCP(), Priorities: p.priorities(),
 	}
-	s.Priority = s.Priorities[s.DSCP]
 	o := p.ieee()
 	s.PFC = o.PFC.Enabled
 	if o.MaxRate != nil && o.ETS != nil {
-		s.MaxRate = quantity.BitRate(min(o.MaxRate[o.ETS.PrioTC[s.Priority]&7], maxKbps)) * quantity.Kbps //nolint:gosec // bounded
+		s.MaxRate = quantity.BitRate(min(o.MaxRate[o.ETS.PrioTC[s.Priority()]&7], maxKbps)) * quantity.Kbps //nolint:gosec // bounded
 	}
 	if p.card.virtual {
 		s.MaxRate = 0

@@ -25,12 +25,11 @@ type PortState struct {
 	// DSCP is that of the port's RoCE traffic, and of what answers it; CNPDSCP that of the CNPs which the port sends; 0 to 63.
 	DSCP    uint8
 	CNPDSCP uint8
-	// Priorities are those of what the port sends, 0 to 7, by DSCP, and Priority that of its RoCE traffic: Priorities[DSCP].
+	// Priorities are those of what the port sends, 0 to 7, by DSCP.
 	Priorities [DSCPs]uint8
-	Priority   uint8
 	// PFC has the priorities with pause on, by bit: the port asks for it, and obeys, in these alone.
 	PFC uint8
-	// MaxRate bounds what the traffic class of that priority sends; 0 does not.
+	// MaxRate bounds what the traffic class of the RoCE traffic sends; 0 does not.
 	MaxRate quantity.BitRate
 	// Functions are the shares of virtual functions, by index, each once. One without an entry has weight 1 and no
 	// bounds. The index of a function is the position of its tenant among the port's tenants by name.
@@ -38,6 +37,9 @@ type PortState struct {
 	// WRCC has what senders go by; nil leaves the device's defaults. Fabrics without WRCC ignore it.
 	WRCC *wrcc.NICConfig
 }
+
+// Priority is that of the port's RoCE traffic.
+func (s *PortState) Priority() uint8 { return s.Priorities[s.DSCP] }
 
 // Function is the share of a virtual function in what its port sends.
 type Function struct {
@@ -51,7 +53,7 @@ type Function struct {
 // RoCE on priority 3, which has pause, and CNPs on priority 6.
 func DefaultPort() PortState {
 	return PortState{
-		Registers: dcqcn.Default(), Reaction: 0xff, Notification: 0xff, DSCP: RoCEDSCP, CNPDSCP: CNPDSCP, Priorities: defaultClasses(), Priority: RoCEPriority,
+		Registers: dcqcn.Default(), Reaction: 0xff, Notification: 0xff, DSCP: RoCEDSCP, CNPDSCP: CNPDSCP, Priorities: defaultClasses(),
 		PFC: 1 << RoCEPriority,
 	}
 }

@@ -171,10 +171,7 @@ func (d *Devices) clientPort(name string) (subnet.PortRef, string, bool) {
 			}
 		}
 	}
-	if name = n.Name; name == "" {
-		name = n.GUID.String()
-	}
-	return ref, name, true
+	return ref, n.Label(), true
 }
 
 // clientNode finds the node, and the port when a port GUID named it.

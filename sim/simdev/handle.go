@@ -47,7 +47,7 @@ func (d *Devices) route(from subnet.PortRef, m *Message, directed bool) (arrival
 }
 
 // passResponse brings a client's response to the port it is for. Class 0x21 never passes
-// between clients: a subnet manager that receives it unasked crashes. An agent here sends a trap once, so
+// between clients, whatever its method: a subnet manager that receives it unasked crashes. An agent here sends a trap once, so
 // that a TrapRepress has nothing to stop; a subnet manager that sent one, as it does when it has a higher
 // priority than the master, waits for it.
 func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
@@ -88,7 +88,7 @@ func (d *Devices) routeBack(from subnet.PortRef, p *mad.Packet) (arrival, bool) 
 func (d *Devices) serve(to arrival, m *Message, private bool) Verdict {
 	c := m.MAD.Class()
 	if d.forwards(to, &m.MAD) {
-		if d.sms[to.at] {
+		if d.sms[to.at] && c != mad.ClassCongestion {
 			return Verdict{Outcome: Forwarded, To: to.at}
 		}
 		return Verdict{Outcome: Undeliverable}

@@ -36,6 +36,11 @@ func FuzzHandle(f *testing.F) {
 		seed(mad.NewCC(method, mad.AttrCongestionLog, 0, 7), 3)
 		seed(mad.NewPerf(method, mad.AttrPortCountersExtended, 0), 1)
 	}
+	locked := mad.NewDirected(mad.MethodSet, mad.AttrPortInfo, 0)
+	if err := (&mad.PortInfo{MKey: 1, MKeyProtect: 2, LinkWidthEnabled: 255}).Encode(locked.Data()); err != nil {
+		f.Fatal(err)
+	}
+	seed(locked, ident.PermissiveLID)
 	f.Fuzz(func(t *testing.T, b []byte, sm byte) {
 		o := Options{}
 		if sm&2 != 0 {
@@ -69,7 +74,9 @@ func FuzzHandle(f *testing.F) {
 		case Dropped, Undeliverable:
 		}
 		r.dev.SetSM(subnet.PortRef{Node: host1, Port: 1}, false)
-		if m, v := r.send(0, r.directed(mad.MethodGet, mad.AttrNodeInfo, 0)); v.Outcome != Replied || m.MAD.Status() != 0 {
+		again := r.directed(mad.MethodGet, mad.AttrNodeInfo, 0)
+		again.SetMKey(r.dev.port(r.from).key.key) // The datagram may have set one, with protection.
+		if m, v := r.send(0, again); v.Outcome != Replied || m.MAD.Status() != 0 {
 			t.Fatalf("afterwards the local node's NodeInfo is %s", v.Outcome)
 		}
 	})
@@ -125,4 +132,19 @@ func TestSettingsReadBackAsWritten(t *testing.T) {
 // controlMapByte reports the bytes of Control_Map, which only a Set has.
 func controlMapByte(a mad.AttrID, i int) bool {
 	return a == mad.AttrCACongestionSetting && (i == 2 || i == 3) || a == mad.AttrSwitchCongestionSetting && i < 4
+}
+
+// Class 0x21 reaches no subnet manager, whatever the method: one that receives it unasked crashes.
+func TestCongestionControlNeverReachesASubnetManager(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Options{})
+	r.dev.SetSM(subnet.PortRef{Node: host1, Port: 1}, true)
+	if _, v := r.send(r.lid(host1), mad.NewSA(mad.MethodGet, mad.AttrPathRecord, 0)); v.Outcome != Forwarded {
+		t.Fatalf("a question to the subnet manager is %s: the test asks the wrong port", v.Outcome)
+	}
+	for method := range 256 {
+		if _, v := r.send(r.lid(host1), mad.NewCC(mad.Method(method), mad.AttrNotice, 0, 0)); v.Outcome == Forwarded {
+			t.Errorf("class 0x21, method %#x: forwarded", method)
+		}
+	}
 }

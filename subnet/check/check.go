@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -50,6 +51,8 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	// Count says how many of what the text speaks of: links, ports, pairs, nodes. At least 1.
 	Count int `json:"count"`
+	// Folded is how many findings this one stands for that are not listed; 0 for one that stands for itself.
+	Folded int `json:"folded,omitempty"`
 	// Nodes and Ports lead to the fault: at most MaxPlaces of each, in the order of the fabric.
 	Nodes  []ident.GUID   `json:"nodes,omitempty"`
 	Ports  []ident.PortID `json:"ports,omitempty"`
@@ -94,8 +97,15 @@ type Use struct {
 
 // Report is the result of all checks.
 type Report struct {
-	Findings []Finding `json:"findings"` // errors first, then by code and place
-	Checked  []Tally   `json:"checked"`  // in the order of Groups
+	Findings []Finding          `json:"findings"` // errors first, then by code and place
+	Totals   map[Severity]Total `json:"totals"`   // of every severity
+	Checked  []Tally            `json:"checked"`  // in the order of Groups
+}
+
+// Total counts the findings of one severity, those included that are not listed, and the places that they speak of.
+type Total struct {
+	Findings int `json:"findings"`
+	Places   int `json:"places"` // links, ports, pairs or nodes; one with several findings counts in each
 }
 
 // Worst is the highest severity of the findings; 0 when there are none.
@@ -188,7 +198,15 @@ func Check(f *subnet.Fabric, x Extra) *Report {
 	c.congestionControl()
 	c.partitions()
 	c.devices()
-	r := &Report{Findings: c.bounded()}
+	r := &Report{Findings: c.bounded(), Totals: map[Severity]Total{}}
+	for s := Info; s <= Error; s++ {
+		r.Totals[s] = Total{}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		t := r.Totals[f.Severity]
+		r.Totals[f.Severity] = Total{t.Findings + max(f.Folded, 1), t.Places + f.Count}
+	}
 	for _, g := range Groups() {
 		r.Checked = append(r.Checked, *c.tally[g])
 	}
@@ -223,11 +241,11 @@ func (c *checker) bounded() []Finding {
 			continue
 		}
 		out = append(out, same[:MaxOfACode]...)
-		rest := Finding{Code: same[0].Code, Severity: same[0].Severity, Remedy: same[0].Remedy}
+		rest := Finding{Code: same[0].Code, Severity: same[0].Severity, Remedy: same[0].Remedy, Folded: len(same) - MaxOfACode}
 		for _, f := range same[MaxOfACode:] {
 			rest.Count += f.Count
 		}
-		rest.Text = fmt.Sprintf("and %d more of the same", len(same)-MaxOfACode)
+		rest.Text = fmt.Sprintf("and %d more of the same, at %s", rest.Folded, count(rest.Count, "place"))
 		out = append(out, rest)
 	}
 	return out
@@ -238,6 +256,18 @@ type places struct {
 	n     int
 	nodes []ident.GUID
 	ports []ident.PortID
+	names []string       // the first maxSamples
+	last  subnet.PortRef // the port that came last
+}
+
+// of returns the places that a map has for a key.
+func of[K comparable](m map[K]*places, k K) *places {
+	p := m[k]
+	if p == nil {
+		p = &places{}
+		m[k] = p
+	}
+	return p
 }
 
 func (c *checker) atPorts(refs ...subnet.PortRef) places {
@@ -250,47 +280,58 @@ func (c *checker) atPorts(refs ...subnet.PortRef) places {
 }
 
 func (p *places) port(f *subnet.Fabric, r subnet.PortRef) {
+	if p.n < maxSamples {
+		p.names = append(p.names, f.PortName(r))
+	}
 	if p.n++; len(p.ports) < MaxPlaces {
 		p.ports = append(p.ports, f.PortID(r))
 	}
+	p.last = r
+}
+
+// once is port for one that may come several times in a row; it reports whether this is the first.
+func (p *places) once(f *subnet.Fabric, r subnet.PortRef) bool {
+	if p.n > 0 && p.last == r {
+		return false
+	}
+	p.port(f, r)
+	return true
 }
 
 func (p *places) node(f *subnet.Fabric, n int32) {
+	if p.n < maxSamples {
+		p.names = append(p.names, f.Nodes[n].Label())
+	}
 	if p.n++; len(p.nodes) < MaxPlaces {
 		p.nodes = append(p.nodes, f.Nodes[n].GUID)
 	}
 }
 
+// some names the first places.
+func (p *places) some() string { return some(p.names, p.n) }
+
 // name is a node's name for people.
-func (c *checker) name(n int32) string {
-	if s := c.f.Nodes[n].Name; s != "" {
-		return s
-	}
-	return c.f.Nodes[n].GUID.String()
-}
+func (c *checker) name(n int32) string { return c.f.Nodes[n].Label() }
 
 // maxSamples bounds the names in a text.
 const maxSamples = 4
 
 // some joins the first few of n names, and says how many there are besides.
 func some(names []string, n int) string {
-	text := ""
-	for i, s := range names[:min(len(names), maxSamples)] {
-		if i > 0 {
-			text += ", "
-		}
-		text += s
-	}
-	if more := n - min(len(names), maxSamples); more > 0 {
+	names = names[:min(len(names), maxSamples)]
+	text := strings.Join(names, ", ")
+	if more := n - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }
 
 // count prints a number with its word in the singular or the plural: "1 link", "3 links".
-func count(n int, word string) string {
+func count(n int, word string) string { return plural(n, word, word+"s") }
+
+func plural(n int, one, many string) string {
 	if n == 1 {
-		return "1 " + word
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return fmt.Sprintf("%d %s", n, many)
 }

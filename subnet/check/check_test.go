@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -301,7 +303,7 @@ func TestFaultyFabrics(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBed(t)
-			lids := strings.NewReplacer("%LID", itoa(int(b.lid("host-001"))))
+			lids := strings.NewReplacer("%LID", fmt.Sprint(b.lid("host-001")))
 			tt.spoil(b)
 			r := b.report(t)
 			at := slices.IndexFunc(r.Findings, func(f check.Finding) bool { return f.Code == tt.code })
@@ -324,11 +326,42 @@ func TestFaultyFabrics(t *testing.T) {
 	}
 }
 
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
+// TestAPortIsCountedOnce drops a tenant's SL at more ports than a finding lists, each for every port of entry.
+func TestAPortIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.LeafSpine(topogen.LeafSpineOptions{Leaves: 10, HostsPerLeaf: 8, Spines: 4})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return itoa(n/10) + itoa(n%10)
+	x := check.Extra{Details: details(f), Uses: []check.Use{{Tenant: "ml", Port: subnet.PortRef{Node: f.Hosts()[0], Port: 1}, SL: 2, HasSL: true}}}
+	ports := 0
+	for _, s := range f.Switches() {
+		for p := 1; p < len(f.Nodes[s].Ports); p++ {
+			ports++
+			for in := range x.Details.Nodes[s].Ports[p].Lanes {
+				x.Details.Nodes[s].Ports[p].Lanes[in].VL[2] = ident.ManagementVL
+			}
+		}
+	}
+	r := check.Check(f, x)
+	if len(r.Findings) != 1 || r.Findings[0].Code != check.CodeSLDropped || r.Findings[0].Count != ports || len(r.Findings[0].Ports) != check.MaxPlaces ||
+		r.Totals[r.Findings[0].Severity] != (check.Total{Findings: 1, Places: ports}) {
+		t.Errorf("findings %+v: want one of %d ports", r.Findings, ports)
+	}
+}
+
+// TestTenantsMayUseEverySL gives each SL a tenant, so that none is left that nobody uses.
+func TestTenantsMayUseEverySL(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	for sl := range ident.SL(ident.NumSLs) {
+		b.x.Uses = append(b.x.Uses, check.Use{Tenant: fmt.Sprint("t", sl), Port: subnet.PortRef{Node: b.node("host-001"), Port: 1}, SL: sl, HasSL: true})
+	}
+	b.at("host-001", 1).Lanes[0].VL[15] = 9
+	r := b.report(t)
+	if f := r.Findings[0]; f.Code != check.CodeVLNotOperating || f.Severity != check.Error {
+		t.Errorf("%+v: want an error, as a tenant uses the SL", f)
+	}
 }
 
 // TestWhatTheSweepAndTheLinkSayIsSaidOnce gives the checker the sweep's own note of ends that disagree.
@@ -388,8 +421,12 @@ func TestTooMuchOfOneCodeIsCutOffAndCounted(t *testing.T) {
 	b.x.Notes = append(b.x.Notes, check.Note{Code: "never heard of", Node: b.nodes[0].GUID, Text: "odd"})
 	r := b.report(t)
 	last := r.Findings[len(r.Findings)-1]
-	if len(r.Findings) != check.MaxOfACode+2 || last.Count != 7 || last.Text != "and 7 more of the same" {
+	if len(r.Findings) != check.MaxOfACode+2 || last.Count != 7 || last.Folded != 7 || last.Text != "and 7 more of the same, at 7 places" {
 		t.Errorf("%d findings, the last %+v: want %d and the others counted", len(r.Findings), last, check.MaxOfACode+2)
+	}
+	want := map[check.Severity]check.Total{check.Error: {1, 1}, check.Warning: {check.MaxOfACode + 7, check.MaxOfACode + 7}, check.Info: {}}
+	if !maps.Equal(r.Totals, want) {
+		t.Errorf("totals %v, want %v", r.Totals, want)
 	}
 	if r.Worst() != check.Error || r.Findings[0].Code != check.CodeInvalid {
 		t.Errorf("worst %s, first %+v: want the unknown code taken for an error, first", r.Worst(), r.Findings[0])
@@ -432,10 +469,7 @@ func TestAnyFabricIsJudged(t *testing.T) {
 
 // details1 is details for fabrics without hosts too.
 func details1(f *subnet.Fabric) *subnet.Details {
-	if len(f.Hosts()) == 0 {
-		return nil
-	}
-	if f.Nodes[f.Hosts()[0]].Ports[1].LID == 0 {
+	if len(f.Hosts()) == 0 || f.Nodes[f.Hosts()[0]].Ports[1].LID == 0 {
 		return nil
 	}
 	return details(f)

@@ -3,8 +3,8 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -31,19 +31,14 @@ func (c *checker) endPorts(f func(ref subnet.PortRef, p *subnet.Port)) {
 func (c *checker) addresses() {
 	t := c.tally[GroupAddresses]
 	var without places
-	var names []string
 	managers := make(map[ident.LID]*places)
 	c.endPorts(func(ref subnet.PortRef, p *subnet.Port) {
 		t.Of++
 		if p.LID == 0 {
 			without.port(c.f, ref)
-			names = append(names, c.f.PortName(ref))
 		}
 		if d := c.x.Details.Port(ref); known(d) && p.LID != 0 {
-			if managers[d.SMLID] == nil {
-				managers[d.SMLID] = &places{}
-			}
-			managers[d.SMLID].port(c.f, ref)
+			of(managers, d.SMLID).port(c.f, ref)
 		}
 	})
 	switch {
@@ -55,25 +50,21 @@ func (c *checker) addresses() {
 		c.add(CodeNoSM, without, "no port has a LID: no subnet manager has been here")
 	default:
 		t.Bad = without.n
-		c.add(CodeNoLID, without, "%s without a LID: %s", count(without.n, "port"), some(names, without.n))
+		c.add(CodeNoLID, without, "%s without a LID: %s", count(without.n, "port"), without.some())
 	}
 	c.managers(managers)
 }
 
 // managers compares the subnet managers that ports name.
 func (c *checker) managers(by map[ident.LID]*places) {
-	lids := make([]ident.LID, 0, len(by))
-	for lid := range by {
-		lids = append(lids, lid)
-	}
-	slices.SortFunc(lids, func(a, b ident.LID) int { return cmp.Or(cmp.Compare(by[b].n, by[a].n), cmp.Compare(a, b)) })
+	lids := slices.SortedFunc(maps.Keys(by), func(a, b ident.LID) int { return cmp.Or(cmp.Compare(by[b].n, by[a].n), cmp.Compare(a, b)) })
 	if len(lids) > 1 {
 		var parts []string
 		for _, lid := range lids {
 			parts = append(parts, fmt.Sprintf("LID %d at %s", lid, count(by[lid].n, "port")))
 		}
-		minority := *by[lids[1]]
-		c.add(CodeSMsDiffer, minority, "the ports do not agree on who manages the subnet: %s; for example %s", some(parts, len(parts)), c.somePorts(minority))
+		minority := by[lids[1]]
+		c.add(CodeSMsDiffer, *minority, "the ports do not agree on who manages the subnet: %s; for example %s", some(parts, len(parts)), minority.some())
 	}
 	if len(lids) == 0 {
 		return
@@ -88,12 +79,12 @@ func (c *checker) managers(by map[ident.LID]*places) {
 // congestionControl looks for devices that would neither mark nor slow down.
 func (c *checker) congestionControl() {
 	t := c.tally[GroupCC]
+	if c.x.Details == nil {
+		t.Skipped = SkipNoCC
+		return
+	}
 	var none, mute [2]places // switches; channel adapters
-	var noneNames, muteNames [2][]string
 	for i := range c.f.Nodes {
-		if c.x.Details == nil {
-			break
-		}
 		d := &c.x.Details.Nodes[i]
 		kind := 1
 		if c.f.Nodes[i].Kind == subnet.KindSwitch {
@@ -107,11 +98,9 @@ func (c *checker) congestionControl() {
 		case d.CC == subnet.Refused, d.CC == subnet.Answered && kind == 1 && d.CCTables == 0:
 			t.Bad++
 			none[kind].node(c.f, int32(i))
-			noneNames[kind] = append(noneNames[kind], c.name(int32(i)))
 		case d.CC == subnet.Silent:
 			t.Bad++
 			mute[kind].node(c.f, int32(i))
-			muteNames[kind] = append(muteNames[kind], c.name(int32(i)))
 		}
 	}
 	if t.Of == 0 {
@@ -120,13 +109,13 @@ func (c *checker) congestionControl() {
 	for kind, lacks := range [2]string{"do not mark packets", "do not slow down"} {
 		word := [2]string{"switches", "channel adapters"}[kind]
 		if p := none[kind]; p.n > 0 {
-			f := c.add(CodeNoCC, p, "%d %s have no congestion control and %s: %s", p.n, word, lacks, some(noneNames[kind], p.n))
+			f := c.add(CodeNoCC, p, "%d %s have no congestion control and %s: %s", p.n, word, lacks, p.some())
 			if len(c.x.Uses) > 0 {
 				f.Severity = Error // tenants' weights are lost there
 			}
 		}
 		if p := mute[kind]; p.n > 0 {
-			c.add(CodeCCSilent, p, "%d %s do not answer congestion control: %s", p.n, word, some(muteNames[kind], p.n))
+			c.add(CodeCCSilent, p, "%d %s do not answer congestion control: %s", p.n, word, p.some())
 		}
 	}
 }
@@ -135,7 +124,6 @@ func (c *checker) congestionControl() {
 func (c *checker) partitions() {
 	t := c.tally[GroupKeys]
 	var lost places
-	var names []string
 	c.endPorts(func(ref subnet.PortRef, p *subnet.Port) {
 		d := c.x.Details.Port(ref)
 		switch {
@@ -149,7 +137,6 @@ func (c *checker) partitions() {
 		if !slices.ContainsFunc(d.PKeys, func(k ident.PKey) bool { return k.Base() == ident.DefaultPKey.Base() }) {
 			t.Bad++
 			lost.port(c.f, ref)
-			names = append(names, c.f.PortName(ref))
 		}
 	})
 	if t.Of == 0 {
@@ -157,23 +144,21 @@ func (c *checker) partitions() {
 		return
 	}
 	if lost.n > 0 {
-		c.add(CodeManagementKey, lost, "%s not in the default partition: %s", count(lost.n, "port"), some(names, lost.n))
+		c.add(CodeManagementKey, lost, "%s not in the default partition: %s", count(lost.n, "port"), lost.some())
 	}
 	c.tenantKeys(t)
 }
 
 // member is what a tenant's ports are to its partition.
 type member struct {
-	tenant        string
-	key           ident.PKey
-	out           places // ports that are no members
-	full, limited int
-	at            places
+	key     ident.PKey
+	full    int
+	limited places
+	out     places // ports that are no members
 }
 
 // tenantKeys looks for tenants' ports outside their partitions.
 func (c *checker) tenantKeys(t *Tally) {
-	var all []*member
 	by := make(map[string]*member)
 	for _, u := range c.x.Uses {
 		d := c.x.Details.Port(u.Port)
@@ -186,29 +171,26 @@ func (c *checker) tenantKeys(t *Tally) {
 		}
 		m := by[u.Tenant]
 		if m == nil {
-			m = &member{tenant: u.Tenant, key: key}
+			m = &member{key: key}
 			by[u.Tenant] = m
-			all = append(all, m)
 		}
-		full, limited := slices.Contains(d.PKeys, key|0x8000), slices.Contains(d.PKeys, key)
 		switch {
-		case full:
+		case slices.Contains(d.PKeys, key|0x8000):
 			m.full++
-		case limited:
-			m.limited++
-			m.at.port(c.f, u.Port)
+		case slices.Contains(d.PKeys, key):
+			m.limited.port(c.f, u.Port)
 		default:
 			m.out.port(c.f, u.Port)
 			t.Bad++
 		}
 	}
-	slices.SortFunc(all, func(a, b *member) int { return strings.Compare(a.tenant, b.tenant) })
-	for _, m := range all {
+	for _, tenant := range slices.Sorted(maps.Keys(by)) {
+		m := by[tenant]
 		if m.out.n > 0 {
-			c.add(CodeKeyMissing, m.out, "%s of tenant %s not in its partition %s: %s", count(m.out.n, "port"), m.tenant, m.key, c.somePorts(m.out))
+			c.add(CodeKeyMissing, m.out, "%s of tenant %s not in its partition %s: %s", count(m.out.n, "port"), tenant, m.key, m.out.some())
 		}
-		if m.full == 0 && m.limited > 1 {
-			c.add(CodeKeysLimited, m.at, "all %d ports of tenant %s are limited members of partition %s", m.limited, m.tenant, m.key)
+		if m.full == 0 && m.limited.n > 1 {
+			c.add(CodeKeysLimited, m.limited, "all %d ports of tenant %s are limited members of partition %s", m.limited.n, tenant, m.key)
 		}
 	}
 }
@@ -224,8 +206,6 @@ func (c *checker) devices() {
 	t := c.tally[GroupDevices]
 	t.Of = len(c.f.Nodes)
 	revisions := make(map[model]map[uint32]int)
-	names := make(map[string]*places)
-	var order []string
 	for i := range c.f.Nodes {
 		n := &c.f.Nodes[i]
 		if k := (model{n.VendorID, n.DeviceID}); n.VendorID != 0 && n.Revision != 0 {
@@ -234,40 +214,26 @@ func (c *checker) devices() {
 			}
 			revisions[k][n.Revision]++
 		}
-		if n.Name == "" {
-			continue
+		if same := c.f.NodesByName(n.Name); n.Name != "" && len(same) > 1 && same[0] == int32(i) {
+			var p places
+			for _, k := range same {
+				p.node(c.f, k)
+			}
+			c.add(CodeSameName, p, "%d nodes are called %q", p.n, n.Name)
 		}
-		if names[n.Name] == nil {
-			names[n.Name] = &places{}
-			order = append(order, n.Name)
-		}
-		names[n.Name].node(c.f, int32(i))
 	}
 	c.revisions(revisions)
-	for _, name := range order {
-		if p := names[name]; p.n > 1 {
-			c.add(CodeSameName, *p, "%d nodes are called %q", p.n, name)
-		}
-	}
 }
 
 func (c *checker) revisions(by map[model]map[uint32]int) {
-	models := make([]model, 0, len(by))
-	for k := range by {
-		models = append(models, k)
-	}
-	slices.SortFunc(models, func(a, b model) int {
+	models := slices.SortedFunc(maps.Keys(by), func(a, b model) int {
 		return cmp.Or(cmp.Compare(a.vendor, b.vendor), cmp.Compare(a.device, b.device))
 	})
 	for _, k := range models {
 		if len(by[k]) < 2 {
 			continue
 		}
-		revisions := make([]uint32, 0, len(by[k]))
-		for r := range by[k] {
-			revisions = append(revisions, r)
-		}
-		slices.SortFunc(revisions, func(a, b uint32) int { return cmp.Or(cmp.Compare(by[k][b], by[k][a]), cmp.Compare(a, b)) })
+		revisions := slices.SortedFunc(maps.Keys(by[k]), func(a, b uint32) int { return cmp.Or(cmp.Compare(by[k][b], by[k][a]), cmp.Compare(a, b)) })
 		var parts []string
 		for _, r := range revisions {
 			parts = append(parts, fmt.Sprintf("%d of revision 0x%x", by[k][r], r))

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"fairlane/subnet"
@@ -21,7 +22,7 @@ func (c *checker) lanes() {
 		return
 	}
 	j := &laneJudge{c: c, sls: c.judgedSLs(), faults: make(map[laneFault]*places), folds: make(map[fold]*places)}
-	j.tenants = len(j.sls) < ident.NumSLs
+	j.seat()
 	for i := range c.f.Nodes {
 		for p := 1; p < len(c.f.Nodes[i].Ports); p++ {
 			ref := subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)}
@@ -64,10 +65,33 @@ type fold struct {
 type laneJudge struct {
 	c       *checker
 	sls     []ident.SL
-	tenants bool // the SLs are those of tenants
+	tenants bool                      // some tenant's SL is known
+	users   [ident.NumSLs]string      // the tenants of an SL: "ml and web"; empty when there is none
+	sits    map[subnet.PortRef]uint16 // SLs of the tenants on a port
 	faults  map[laneFault]*places
+	noted   int // ports in faults; that tenants share a lane is none
 	folds   map[fold]*places
 	passing [ident.NumSLs]bool // the SL is let through by some port
+}
+
+// seat finds out which SLs tenants use, and where.
+func (j *laneJudge) seat() {
+	var names [ident.NumSLs][]string
+	j.sits = make(map[subnet.PortRef]uint16)
+	for _, u := range j.c.x.Uses {
+		if !u.HasSL || u.SL >= ident.NumSLs {
+			continue
+		}
+		j.sits[u.Port] |= 1 << u.SL
+		if !slices.Contains(names[u.SL], u.Tenant) {
+			names[u.SL] = append(names[u.SL], u.Tenant)
+		}
+	}
+	j.tenants = len(j.sits) > 0
+	for sl := range names {
+		slices.Sort(names[sl])
+		j.users[sl] = some(names[sl], len(names[sl]))
+	}
 }
 
 // port judges one port as the one that sends.
@@ -81,13 +105,11 @@ func (j *laneJudge) port(ref subnet.PortRef, t *Tally) {
 		t.Unread++
 		return
 	}
-	before := j.count()
+	before := j.noted
 	var used uint16 // lanes
-	folded := make(map[fold]bool)
 	for _, in := range j.entries(ref) {
-		by := j.sls
 		var at [ident.NumSLs]ident.VL
-		for _, sl := range by {
+		for _, sl := range j.sls {
 			vl, ok := j.c.x.Details.Lane(ref, in, sl)
 			if at[sl] = vl; !ok {
 				at[sl] = ident.ManagementVL
@@ -103,21 +125,12 @@ func (j *laneJudge) port(ref subnet.PortRef, t *Tally) {
 				used |= 1 << vl
 			}
 		}
-		j.fold(ref, by, &at, folded)
+		j.fold(ref, &at)
 	}
 	j.weights(ref, d, used)
-	if j.count() > before {
+	if j.noted > before {
 		t.Bad++
 	}
-}
-
-// count is of faults; that tenants share a lane is none.
-func (j *laneJudge) count() int {
-	n := 0
-	for _, p := range j.faults {
-		n += p.n
-	}
-	return n
 }
 
 // entries lists the ports by which packets that leave by ref come in: what routes use, or every other one when there
@@ -152,53 +165,25 @@ func (c *checker) turns(out subnet.PortRef, in ident.PortNum) bool {
 
 // note files a fault of a port once.
 func (j *laneJudge) note(k laneFault, ref subnet.PortRef) {
-	p := j.faults[k]
-	if p == nil {
-		p = &places{}
-		j.faults[k] = p
-	}
-	if id := j.c.f.PortID(ref); len(p.ports) == 0 || p.ports[len(p.ports)-1] != id {
-		p.port(j.c.f, ref)
+	if of(j.faults, k).once(j.c.f, ref) {
+		j.noted++
 	}
 }
 
 // fold finds tenants' SLs that share a lane.
-func (j *laneJudge) fold(ref subnet.PortRef, sls []ident.SL, at *[ident.NumSLs]ident.VL, folded map[fold]bool) {
-	if !j.tenants {
-		return
-	}
-	for i, a := range sls {
-		for _, b := range sls[i+1:] {
-			k := fold{a, b, at[a]}
-			if at[a] != at[b] || at[a] == ident.ManagementVL || folded[k] || !j.c.tenantOf(a, b) || !j.meet(ref, a, b) {
-				continue
+func (j *laneJudge) fold(ref subnet.PortRef, at *[ident.NumSLs]ident.VL) {
+	for i, a := range j.sls {
+		for _, b := range j.sls[i+1:] {
+			if at[a] == at[b] && at[a] != ident.ManagementVL && j.users[a] != "" && j.users[b] != "" && j.meet(ref, a, b) {
+				of(j.folds, fold{a, b, at[a]}).once(j.c.f, ref)
 			}
-			folded[k] = true
-			p := j.folds[k]
-			if p == nil {
-				p = &places{}
-				j.folds[k] = p
-			}
-			p.port(j.c.f, ref)
 		}
 	}
 }
 
-// tenantOf reports whether different tenants use the two SLs.
-func (c *checker) tenantOf(a, b ident.SL) bool { return c.userOf(a) != "" && c.userOf(b) != "" }
-
 // meet reports whether the tenants of both SLs may send through the port: on a channel adapter's port both must sit.
 func (j *laneJudge) meet(ref subnet.PortRef, a, b ident.SL) bool {
-	if j.c.f.Nodes[ref.Node].Kind == subnet.KindSwitch {
-		return true
-	}
-	var hasA, hasB bool
-	for _, u := range j.c.x.Uses {
-		if u.Port == ref && u.HasSL {
-			hasA, hasB = hasA || u.SL == a, hasB || u.SL == b
-		}
-	}
-	return hasA && hasB
+	return j.c.f.Nodes[ref.Node].Kind == subnet.KindSwitch || j.sits[ref]>>a&(j.sits[ref]>>b)&1 != 0
 }
 
 // noLimit in VLHighLimit lets the high-priority table go on for ever.
@@ -229,46 +214,30 @@ func (j *laneJudge) weights(ref subnet.PortRef, d *subnet.PortDetails, used uint
 	}
 }
 
-// userOf names the tenants of an SL: "ml and web"; empty when there is none.
-func (c *checker) userOf(sl ident.SL) string {
-	var names []string
-	for _, u := range c.x.Uses {
-		if u.HasSL && u.SL == sl && !slices.Contains(names, u.Tenant) {
-			names = append(names, u.Tenant)
-		}
-	}
-	slices.Sort(names)
-	return some(names, len(names))
-}
-
 // whose prints an SL with its tenants.
-func (c *checker) whose(sl ident.SL) string {
-	if user := c.userOf(sl); user != "" {
+func (j *laneJudge) whose(sl ident.SL) string {
+	if user := j.users[sl]; user != "" {
 		return fmt.Sprintf("SL %d (%s)", sl, user)
 	}
 	return fmt.Sprintf("SL %d", sl)
 }
 
 func (j *laneJudge) report() {
-	keys := make([]laneFault, 0, len(j.faults))
-	for k := range j.faults {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b laneFault) int {
+	faults := slices.SortedFunc(maps.Keys(j.faults), func(a, b laneFault) int {
 		return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.sl, b.sl), cmp.Compare(a.vl, b.vl))
 	})
-	for _, k := range keys {
+	for _, k := range faults {
 		p := *j.faults[k]
-		where := fmt.Sprintf("at %s: %s", count(p.n, "port"), j.c.somePorts(p))
+		where := fmt.Sprintf("at %s: %s", count(p.n, "port"), p.some())
 		var f *Finding
 		switch k.code {
 		case CodeSLDropped:
 			if !j.tenants && !j.passing[k.sl] {
 				continue // switched off everywhere, as an SL that nobody uses may be
 			}
-			f = j.c.add(k.code, p, "%s is dropped (lane 15) %s", j.c.whose(k.sl), where)
+			f = j.c.add(k.code, p, "%s is dropped (lane 15) %s", j.whose(k.sl), where)
 		case CodeVLNotOperating:
-			f = j.c.add(k.code, p, "%s is put on lane %d, which is not in operation, %s", j.c.whose(k.sl), k.vl, where)
+			f = j.c.add(k.code, p, "%s is put on lane %d, which is not in operation, %s", j.whose(k.sl), k.vl, where)
 		case CodeVLNoWeight:
 			f = j.c.add(k.code, p, "lane %d carries packets and has no weight %s", k.vl, where)
 		default:
@@ -278,26 +247,11 @@ func (j *laneJudge) report() {
 			f.Severity = min(f.Severity, Warning) // an SL that nobody may use
 		}
 	}
-	folds := make([]fold, 0, len(j.folds))
-	for k := range j.folds {
-		folds = append(folds, k)
-	}
-	slices.SortFunc(folds, func(a, b fold) int {
+	folds := slices.SortedFunc(maps.Keys(j.folds), func(a, b fold) int {
 		return cmp.Or(cmp.Compare(a.a, b.a), cmp.Compare(a.b, b.b), cmp.Compare(a.vl, b.vl))
 	})
 	for _, k := range folds {
 		p := *j.folds[k]
-		j.c.add(CodeSLFolded, p, "%s and %s share lane %d at %s: %s", j.c.whose(k.a), j.c.whose(k.b), k.vl, count(p.n, "port"), j.c.somePorts(p))
+		j.c.add(CodeSLFolded, p, "%s and %s share lane %d at %s: %s", j.whose(k.a), j.whose(k.b), k.vl, count(p.n, "port"), p.some())
 	}
-}
-
-// somePorts names the first ports of a place.
-func (c *checker) somePorts(p places) string {
-	var names []string
-	for _, id := range p.ports[:min(len(p.ports), maxSamples)] {
-		if ref, ok := c.f.PortByID(id); ok {
-			names = append(names, c.f.PortName(ref))
-		}
-	}
-	return some(names, p.n)
 }

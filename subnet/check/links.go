@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"slices"
 
 	"fairlane/internal/quantity"
@@ -184,7 +183,7 @@ func (c *checker) usualRates() map[level]quantity.BitRate {
 	}
 	usual := make(map[level]quantity.BitRate)
 	for k, all := range rates {
-		slices.SortFunc(all, func(a, b quantity.BitRate) int { return cmp.Compare(a, b) })
+		slices.Sort(all)
 		mid := all[len(all)/2]
 		first, _ := slices.BinarySearch(all, mid)
 		last, _ := slices.BinarySearch(all, mid+1)
@@ -219,7 +218,6 @@ func (c *checker) idlePorts() {
 		return
 	}
 	var off places
-	var names []string
 	for i := range c.f.Nodes {
 		n := &c.f.Nodes[i]
 		for p := 1; p < len(n.Ports); p++ {
@@ -233,11 +231,10 @@ func (c *checker) idlePorts() {
 				c.add(CodePortTraining, c.atPorts(ref), "%s neither comes up nor is quiet: it keeps training", c.f.PortName(ref))
 			case physDisabled:
 				off.port(c.f, ref)
-				names = append(names, c.f.PortName(ref))
 			}
 		}
 	}
 	if off.n > 0 {
-		c.add(CodePortsDisabled, off, "%s switched off: %s", count(off.n, "port"), some(names, off.n))
+		c.add(CodePortsDisabled, off, "%s switched off: %s", count(off.n, "port"), off.some())
 	}
 }

@@ -105,10 +105,10 @@ func (r *roads) step(s int32, lid ident.LID, end subnet.PortRef) (fate, ident.Po
 	if node == end.Node {
 		return fateArrives, 0
 	}
-	if r.f.LFTs[node] == nil {
+	row := r.f.LFT(node)
+	if row == nil {
 		return fateNoTable, 0
 	}
-	row := r.f.LFTs[node]
 	if int(lid) >= len(row) || row[lid] == ident.DropPort {
 		return fateDropped, 0
 	}

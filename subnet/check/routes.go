@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlane/internal/disjoint"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -17,7 +18,7 @@ func (c *checker) routes() {
 		return
 	}
 	c.roads = newRoads(c.f)
-	v := &verdict{c: c, r: c.roads, circles: make(map[string]*fault), ends: make(map[deadEnd]*fault), lost: [fateHops]int{}}
+	v := &verdict{c: c, r: c.roads, circles: make(map[string]*fault), ends: make(map[subnet.PortRef]*fault), noTableSeen: make(map[int32]bool)}
 	v.channels = newChannels(c)
 	for lid := ident.LID(1); lid <= c.f.TopLID() && lid != 0; lid++ {
 		end, ok := c.f.PortByLID(lid)
@@ -36,38 +37,20 @@ func (c *checker) routes() {
 
 // split says when the cabling itself keeps hosts apart.
 func (c *checker) split() {
-	part := make([]int32, len(c.f.Nodes))
-	parts := int32(0)
-	var queue []int32
-	hosts := []int{0}
-	var first []int32
-	for i := range c.f.Nodes {
-		if part[i] != 0 {
-			continue
-		}
-		parts++
-		hosts, first = append(hosts, 0), append(first, int32(i))
-		part[i] = parts
-		for queue = append(queue[:0], int32(i)); len(queue) > 0; {
-			n := queue[len(queue)-1]
-			queue = queue[:len(queue)-1]
-			if c.f.Nodes[n].Kind != subnet.KindSwitch {
-				hosts[parts]++
-			}
-			for p := 1; p < len(c.f.Nodes[n].Ports); p++ {
-				if peer, ok := c.f.Peer(subnet.PortRef{Node: n, Port: ident.PortNum(p)}); ok && part[peer.Node] == 0 {
-					part[peer.Node] = parts
-					queue = append(queue, peer.Node)
-				}
-			}
-		}
+	parts := disjoint.New(len(c.f.Nodes))
+	for i := range c.f.Links {
+		parts.Join(c.f.Links[i].A.Node, c.f.Links[i].B.Node)
+	}
+	hosts := make([]int, len(c.f.Nodes)) // of a part, by its first node
+	for _, h := range c.f.Hosts() {
+		hosts[parts.Find(h)]++
 	}
 	var at places
 	var names []string
-	for p, n := range hosts {
+	for first, n := range hosts {
 		if n > 0 {
-			at.node(c.f, first[p-1])
-			names = append(names, fmt.Sprintf("%s with %s", c.name(first[p-1]), count(n, "host")))
+			at.node(c.f, int32(first))
+			names = append(names, fmt.Sprintf("%s with %s", c.name(int32(first)), count(n, "host")))
 		}
 	}
 	if at.n > 1 {
@@ -83,12 +66,8 @@ type fault struct {
 	first    ident.LID
 }
 
-type deadEnd struct {
-	s    int32
-	port ident.PortNum
-}
-
-// maxFaults bounds the different circles and dead ends that are kept; more are counted with the others.
+// maxFaults bounds the different circles, and the different dead ends, that have a finding of their own; pairs that more
+// of them keep apart are counted as unreachable all the same.
 const maxFaults = 256
 
 // verdict adds up what the walks met.
@@ -103,12 +82,11 @@ type verdict struct {
 	at                 places
 	circles            map[string]*fault
 	circleKeys         []string
-	ends               map[deadEnd]*fault
-	endKeys            []deadEnd
+	ends               map[subnet.PortRef]*fault
+	endKeys            []subnet.PortRef
 	noTable            places
 	noTableSeen        map[int32]bool
 	farSwitches        places
-	farNames           []string
 }
 
 // plugged reports whether packets can get to the port at all.
@@ -117,8 +95,7 @@ func (v *verdict) plugged(end subnet.PortRef) bool {
 		return true
 	}
 	peer, ok := v.c.f.Peer(end)
-	return ok && v.c.f.Nodes[peer.Node].Kind == subnet.KindSwitch &&
-		v.c.f.Port(end).State != subnet.PortDown && v.c.f.Port(peer).State != subnet.PortDown
+	return ok && v.r.number[peer.Node] >= 0 && v.r.live[v.r.at(v.r.number[peer.Node], peer.Port)]
 }
 
 // judge adds up one destination.
@@ -146,7 +123,6 @@ func (v *verdict) judge(lid ident.LID, end subnet.PortRef) {
 	}
 	if short > 0 && !toHost {
 		v.farSwitches.node(v.c.f, end.Node)
-		v.farNames = append(v.farNames, v.c.name(end.Node))
 	}
 	for s := range v.r.sw {
 		if !v.r.carry[s] {
@@ -184,13 +160,13 @@ func (v *verdict) missed(s int32, n int, end subnet.PortRef, lid ident.LID) {
 }
 
 func (v *verdict) deadEnd(s int32, lid ident.LID) {
-	key := deadEnd{s, v.r.egress[s]}
+	key := subnet.PortRef{Node: v.r.sw[s], Port: v.r.egress[s]}
 	at := v.ends[key]
 	if at == nil {
 		if len(v.ends) >= maxFaults {
 			return
 		}
-		at = &fault{port: subnet.PortRef{Node: v.r.sw[s], Port: key.port}, first: lid}
+		at = &fault{port: key, first: lid}
 		v.ends[key] = at
 		v.endKeys = append(v.endKeys, key)
 	}
@@ -198,9 +174,6 @@ func (v *verdict) deadEnd(s int32, lid ident.LID) {
 }
 
 func (v *verdict) missing(s int32) {
-	if v.noTableSeen == nil {
-		v.noTableSeen = make(map[int32]bool)
-	}
 	if !v.noTableSeen[s] {
 		v.noTableSeen[s] = true
 		v.noTable.node(v.c.f, v.r.sw[s])
@@ -221,12 +194,7 @@ func (v *verdict) circle(s int32, lid ident.LID) {
 		if len(v.circles) >= maxFaults {
 			return
 		}
-		at = &fault{switches: around, first: lid}
-		for i, t := range around {
-			if i == 0 {
-				at.port = subnet.PortRef{Node: v.r.sw[t], Port: v.r.egress[t]}
-			}
-		}
+		at = &fault{switches: around, port: subnet.PortRef{Node: v.r.sw[s], Port: v.r.egress[s]}, first: lid}
 		v.circles[key.String()] = at
 		v.circleKeys = append(v.circleKeys, key.String())
 	}
@@ -237,12 +205,7 @@ func (v *verdict) circle(s int32, lid ident.LID) {
 func (v *verdict) report() {
 	c := v.c
 	if v.noTable.n > 0 {
-		names := make([]string, 0, maxSamples)
-		for _, g := range v.noTable.nodes[:min(len(v.noTable.nodes), maxSamples)] {
-			n, _ := c.f.NodeByGUID(g)
-			names = append(names, c.name(n))
-		}
-		c.add(CodeLFTMissing, v.noTable, "%s of hosts' traffic without a forwarding table: %s", plural(v.noTable.n, "switch", "switches"), some(names, v.noTable.n))
+		c.add(CodeLFTMissing, v.noTable, "%s of hosts' traffic without a forwarding table: %s", plural(v.noTable.n, "switch", "switches"), v.noTable.some())
 	}
 	for _, k := range v.circleKeys {
 		v.reportCircle(v.circles[k])
@@ -255,15 +218,8 @@ func (v *verdict) report() {
 		c.add(CodeUnreachable, v.at, "%d of %d pairs have no way: %s; for example %s", v.unreachable, v.pairs, v.causes(), strings.Join(v.samples, ", "))
 	}
 	if v.farSwitches.n > 0 {
-		c.add(CodeSwitchUnreachable, v.farSwitches, "hosts do not reach the LID of %s: %s", plural(v.farSwitches.n, "switch", "switches"), some(v.farNames, v.farSwitches.n))
+		c.add(CodeSwitchUnreachable, v.farSwitches, "hosts do not reach the LID of %s: %s", plural(v.farSwitches.n, "switch", "switches"), v.farSwitches.some())
 	}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // causes says what becomes of the packets of unreachable pairs.

@@ -207,10 +207,9 @@ func (s *sweep) adoptHostPort(j job, n *node, q ident.PortNum) {
 
 // hoped looks whether the answer to a request was the node that others wait for; if not, they ask for themselves.
 func (s *sweep) hoped(j *job) {
-	if j.hope == 0 || s.nodes[j.hope] != nil {
-		return
+	if j.hope != 0 && s.nodes[j.hope] == nil {
+		s.settle(j.hope)
 	}
-	s.settle(j.hope)
 }
 
 // settle goes on with the links that waited for a node.
@@ -281,8 +280,7 @@ func (n *node) same(old *node) bool {
 // refresh takes over routes and tables, or queues the questions for them; it reports whether there are any.
 func (s *sweep) refresh(changed bool, previous *Result) bool {
 	asked := false
-	for _, g := range slices.Sorted(maps.Keys(s.nodes)) {
-		n := s.nodes[g]
+	for _, n := range s.byGUID() {
 		if n.old == nil {
 			continue // was asked when it was found
 		}

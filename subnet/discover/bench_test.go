@@ -54,19 +54,25 @@ func simulate(tb testing.TB, f *subnet.Fabric) *ibsimtest.Server {
 	return srv
 }
 
+// dial connects to the server until the test ends.
+func dial(tb testing.TB, srv *ibsimtest.Server) *ibsim.Client {
+	tb.Helper()
+	c, err := ibsim.Dial(tb.Context(), srv.Addr(), ibsim.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return c
+}
+
 func TestSweepOfOurOwnFabricFindsAllOfIt(t *testing.T) {
 	t.Parallel()
 	f := large(t)
-	srv := simulate(t, f)
-	c, err := ibsim.Dial(t.Context(), srv.Addr(), ibsim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	c := dial(t, simulate(t, f))
 	start := time.Now()
 	r := mustSweep(t, c, discover.Options{})
 	t.Logf("%d nodes, %d links, %d MADs in %s; %+v", len(r.Fabric.Nodes), len(r.Fabric.Links), r.MADs, time.Since(start), c.Stats())
@@ -109,16 +115,7 @@ func BenchmarkIbnetdiscover1944Nodes(b *testing.B) {
 
 // BenchmarkAgain1944Nodes sweeps again what did not change, trusting the switches or not.
 func BenchmarkAgain1944Nodes(b *testing.B) {
-	srv := simulate(b, large(b))
-	c, err := ibsim.Dial(b.Context(), srv.Addr(), ibsim.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			b.Error(err)
-		}
-	}()
+	c := dial(b, simulate(b, large(b)))
 	first := mustSweep(b, c, discover.Options{})
 	for name, trust := range map[string]bool{"trust": true, "ask": false} {
 		b.Run(name, func(b *testing.B) {
@@ -136,16 +133,7 @@ func BenchmarkAgain1944Nodes(b *testing.B) {
 // BenchmarkSweep1944NodesWithTables reads lanes, arbitration, partitions and congestion control too; the simulated
 // devices come up with one lane, so that the tables of lanes are not asked for.
 func BenchmarkSweep1944NodesWithTables(b *testing.B) {
-	srv := simulate(b, large(b))
-	c, err := ibsim.Dial(b.Context(), srv.Addr(), ibsim.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			b.Error(err)
-		}
-	}()
+	c := dial(b, simulate(b, large(b)))
 	for b.Loop() {
 		r := mustSweep(b, c, discover.Options{Tables: true})
 		b.ReportMetric(float64(r.MADs), "MADs/op")

@@ -122,10 +122,7 @@ func (w Warning) Place(f *subnet.Fabric) string {
 		return w.Node.String()
 	}
 	if w.Port == 0 {
-		if name := f.Nodes[n].Name; name != "" {
-			return name
-		}
-		return w.Node.String()
+		return f.Nodes[n].Label()
 	}
 	return f.PortName(subnet.PortRef{Node: n, Port: w.Port})
 }

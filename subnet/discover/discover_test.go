@@ -343,6 +343,21 @@ func TestSweepEndsWhenTheTransportBreaks(t *testing.T) {
 	}
 }
 
+// hostile spoils every third answer from the n-th one on, and loses every so many of them, and all after 5,000.
+func hostile(noise []byte, n, lost int) func(int32, *mad.Packet) bool {
+	answers := 0
+	return func(_ int32, p *mad.Packet) bool {
+		if answers++; answers < n || answers%3 != 0 {
+			return true
+		}
+		for i := range 6 {
+			b := noise[(answers+i)%len(noise)]
+			p.Data()[int(b)%len(p.Data())] ^= noise[(answers*7+i)%len(noise)]
+		}
+		return answers%lost != 0 && answers < 5000
+	}
+}
+
 // FuzzHostileAnswers lets every answer carry bytes of the fuzzer's: the sweep must end, and
 // the model must be a legal one or an error.
 func FuzzHostileAnswers(f *testing.F) {
@@ -354,17 +369,7 @@ func FuzzHostileAnswers(f *testing.F) {
 		}
 		fab := fabric(t)
 		x := newFake(fab, host(fab, "host 1"))
-		answers := 0
-		x.mutate = func(_ int32, p *mad.Packet) bool {
-			if answers++; answers < 8 || answers%3 != 0 {
-				return true
-			}
-			for i := range 6 {
-				b := noise[(answers+i)%len(noise)]
-				p.Data()[int(b)%len(p.Data())] ^= noise[(answers*7+i)%len(noise)]
-			}
-			return answers < 5000
-		}
+		x.mutate = hostile(noise, 8, 5000)
 		if _, err := discover.Sweep(t.Context(), x, discover.Options{}); err != nil && !errors.Is(err, mad.ErrTimeout) {
 			t.Fatal(err)
 		}

@@ -43,11 +43,11 @@ func Changes(before, after *Result) []Event {
 	diff := subnet.Diff(d.a, d.b)
 	for _, g := range diff.NodesRemoved {
 		n, _ := d.a.NodeByGUID(g)
-		d.add(EventNodeGone, ident.PortID{Node: g}, ident.PortID{}, "%s is gone", nodeName(d.a, n))
+		d.add(EventNodeGone, ident.PortID{Node: g}, ident.PortID{}, "%s is gone", d.a.Nodes[n].Label())
 	}
 	for _, g := range diff.NodesAdded {
 		n, _ := d.b.NodeByGUID(g)
-		d.add(EventNodeNew, ident.PortID{Node: g}, ident.PortID{}, "%s is new", nodeName(d.b, n))
+		d.add(EventNodeNew, ident.PortID{Node: g}, ident.PortID{}, "%s is new", d.b.Nodes[n].Label())
 	}
 	d.links(&diff)
 	for i := range d.b.Nodes {
@@ -70,13 +70,6 @@ type changes struct {
 
 func (d *changes) add(kind EventKind, at, peer ident.PortID, format string, args ...any) {
 	d.events = append(d.events, Event{Kind: kind, Node: at.Node, Port: at.Port, Peer: peer, Text: fmt.Sprintf(format, args...)})
-}
-
-func nodeName(f *subnet.Fabric, n int32) string {
-	if s := f.Nodes[n].Name; s != "" {
-		return s
-	}
-	return f.Nodes[n].GUID.String()
 }
 
 func portName(f *subnet.Fabric, id ident.PortID) string {
@@ -136,20 +129,15 @@ func (d *changes) node(i, j int32) {
 	a, b := &d.a.Nodes[i], &d.b.Nodes[j]
 	id := ident.PortID{Node: b.GUID}
 	if a.Name != b.Name {
-		d.add(EventRenamed, id, ident.PortID{}, "%s was called %s", nodeName(d.b, j), nodeName(d.a, i))
+		d.add(EventRenamed, id, ident.PortID{}, "%s was called %s", b.Label(), a.Label())
 	}
 	for p := range min(len(a.Ports), len(b.Ports)) {
 		id.Port = ident.PortNum(p)
 		d.port(id, &a.Ports[p], &b.Ports[p])
 	}
 	id.Port = 0
-	if lft := func(f *subnet.Fabric, n int32) []ident.PortNum {
-		if f.LFTs == nil {
-			return nil
-		}
-		return f.LFTs[n]
-	}; lft(d.a, i) != nil && lft(d.b, j) != nil && !slices.Equal(lft(d.a, i), lft(d.b, j)) {
-		d.add(EventRoutes, id, ident.PortID{}, "%s forwards differently", nodeName(d.b, j))
+	if was, now := d.a.LFT(i), d.b.LFT(j); was != nil && now != nil && !slices.Equal(was, now) {
+		d.add(EventRoutes, id, ident.PortID{}, "%s forwards differently", b.Label())
 	}
 }
 

@@ -229,7 +229,7 @@ func (s *sweep) foundPort(n *node, p ident.PortNum, path []ident.PortNum, v *mad
 		speeds: v.LinkSpeedSupported, speedsOn: v.LinkSpeedEnabled, exts: v.LinkSpeedExtSupp, extsOn: v.LinkSpeedExtEnabled,
 		protect: v.MKeyProtect, highLimit: v.VLHighLimit, arbLowCap: v.VLArbLowCap, arbHighCap: v.VLArbHighCap, smLID: v.MasterSMLID,
 	}
-	up := v.State > mad.StateDown && v.PhysState == mad.PhysLinkUp
+	up := at.info.up()
 	if up && v.LinkSpeedActive == qdrCode && v.LinkSpeedExtActive == 0 && n.info.VendorID == mad.MellanoxVendorID && p > 0 {
 		s.push(job{attr: mad.AttrMlnxExtPortInfo, mod: uint32(p), path: path, from: n, port: p})
 	}

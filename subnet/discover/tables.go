@@ -1,6 +1,8 @@
 package discover
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"fairlane/subnet"
@@ -30,17 +32,7 @@ func (j *job) isTable() bool {
 
 // byGUID lists the nodes in the order of the model.
 func (s *sweep) byGUID() []*node {
-	all := make([]*node, 0, len(s.nodes))
-	for _, n := range s.nodes {
-		all = append(all, n)
-	}
-	slices.SortFunc(all, func(a, b *node) int {
-		if a.info.NodeGUID < b.info.NodeGUID {
-			return -1
-		}
-		return 1
-	})
-	return all
+	return slices.SortedFunc(maps.Values(s.nodes), func(a, b *node) int { return cmp.Compare(a.info.NodeGUID, b.info.NodeGUID) })
 }
 
 // pushTables queues the questions that need to know what is plugged in where.
@@ -105,7 +97,7 @@ func (s *sweep) askArbitration(n *node, p ident.PortNum) {
 	at := &n.ports[p]
 	caps := [2]uint8{at.info.arbLowCap, at.info.arbHighCap}
 	for half := mad.VLArbLowFirst; half <= mad.VLArbHighSecond; half++ {
-		if first := (int(half) - 1) % 2 * arbHalf; int(caps[(half-1)/2]) <= first {
+		if int(caps[(half-1)/2]) <= (int(half)-1)%2*arbHalf {
 			continue
 		}
 		mod := mad.VLArbModifier(half, 0)

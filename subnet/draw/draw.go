@@ -175,12 +175,7 @@ func (p *picture) hostMark(h int32) Mark {
 	return m
 }
 
-func (p *picture) name(n int32) string {
-	if s := p.f.Nodes[n].Name; s != "" {
-		return s
-	}
-	return p.f.Nodes[n].GUID.String()
-}
+func (p *picture) name(n int32) string { return p.f.Nodes[n].Label() }
 
 // lid of a node's first port that has one, 0 for none.
 func (p *picture) lid(n int32) ident.LID {

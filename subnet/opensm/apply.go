@@ -17,8 +17,8 @@ type ApplyOptions struct {
 	Phase Phase
 	// Force accepts problems of these codes, but for final ones.
 	Force []osmfile.Code
-	// Standby: the files of an OpenSM that is not master. They are written and read by it, and nothing is proven
-	// until it is master.
+	// Standby: the files of an OpenSM that is not master. They are written and it is told to read them, also when
+	// they are as wanted already, since nothing is proven until it is master.
 	Standby bool
 }
 
@@ -35,6 +35,7 @@ const (
 	StepProve    = "prove"
 	StepRestore  = "restore"
 	StepProveOld = "prove-old"
+	StepStandby  = "standby" // instead of a proof
 )
 
 // Report is what an Apply did.
@@ -155,37 +156,55 @@ func (m *Manager) prover(t osmfile.Texts, d osmfile.Desired) *prover {
 // is no longer wanted is gone.
 func expect(d osmfile.Desired, old []osmfile.Partition) []expectation {
 	var out []expectation
-	at := make(map[ident.PKey]int, len(d.Partitions))
-	for i, p := range d.Partitions {
-		p.PKey = p.PKey.Base()
-		at[p.PKey] = i
-		out = append(out, expectation{Partition: p})
+	was := make(map[ident.PKey]*osmfile.Partition, len(old))
+	for i := range old {
+		was[old[i].PKey] = &old[i]
 	}
-	for _, p := range old {
-		i, wanted := at[p.PKey]
-		if !wanted {
-			out = append(out, expectation{Partition: p, absent: true})
-			continue
+	for _, p := range d.Partitions {
+		p.PKey = p.PKey.Base()
+		before := was[p.PKey]
+		delete(was, p.PKey)
+		for _, part := range p.Parts() {
+			e := expectation{Partition: part}
+			if before != nil {
+				e.fresh, e.moved = newcomers(before, &p, part.Members)
+			}
+			out = append(out, e)
 		}
-		out[i].fresh = newcomers(p, d.Partitions[i])
-		if left, ok := leftOver(p, d.Partitions[i]); ok {
-			out = append(out, left)
+		if before != nil {
+			if left, ok := leftOver(*before, p); ok {
+				out = append(out, left)
+			}
+		}
+	}
+	for i := range old {
+		if was[old[i].PKey] != nil {
+			out = append(out, expectation{Partition: old[i], absent: true})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b expectation) int { return cmp.Compare(a.PKey, b.PKey) })
 	return out
 }
 
-// newcomers are the members that were not there before.
-func newcomers(old, now osmfile.Partition) []osmfile.Member {
-	if old.All {
-		return nil
-	}
+// newcomers are those of the members that were not in the partition before and, where service levels differ by port, the ports of
+// those that had another one.
+func newcomers(old, now *osmfile.Partition, members []osmfile.Member) (fresh []osmfile.Member, moved []ident.GUID) {
+	before, after := old.Grouped(), now.Grouped()
 	was := make(map[ident.GUID]bool, len(old.Members))
 	for _, m := range old.Members {
 		was[m.PortGUID] = true
 	}
-	return slices.DeleteFunc(slices.Clone(now.Members), func(m osmfile.Member) bool { return was[m.PortGUID] })
+	for _, m := range members {
+		a, inA := before[m.PortGUID]
+		b, inB := after[m.PortGUID]
+		switch {
+		case inA != inB || a != b, len(after) > 0 && !was[m.PortGUID] && !old.All:
+			moved = append(moved, m.PortGUID)
+		case !was[m.PortGUID] && !old.All:
+			fresh = append(fresh, m)
+		}
+	}
+	return fresh, moved
 }
 
 // leftOver expects that a port which is no longer in a partition has no path in it.
@@ -236,9 +255,6 @@ func (a *applying) run(ctx context.Context) error {
 	}
 	if err == nil {
 		a.r.step(StepReload, "OpenSM was told to read its files")
-		if a.standby {
-			return nil
-		}
 		err = a.proven(ctx, want)
 	}
 	if err == nil {
@@ -249,20 +265,21 @@ func (a *applying) run(ctx context.Context) error {
 
 // prove is all there is to do when the files are as wanted.
 func (a *applying) prove(ctx context.Context, want []expectation) error {
-	if a.standby {
-		return nil
-	}
-	proof, err := a.ask.round(ctx, want)
-	proof.Rounds = 1
-	if err == nil && proof.Holds() {
-		a.r.Proof = proof
-		a.r.step(StepProve, "%s", held(proof))
-		return nil
+	why := "the files are as wanted already, and whether it has read them is not known"
+	if !a.standby {
+		proof, err := a.ask.round(ctx, want)
+		proof.Rounds = 1
+		if err == nil && proof.Holds() {
+			a.r.Proof = proof
+			a.r.step(StepProve, "%s", held(proof))
+			return nil
+		}
+		why = "the files are as wanted and do not hold"
 	}
 	if err := a.m.reload.Reload(ctx); err != nil {
 		return &FailedError{Step: StepReload, Err: err}
 	}
-	a.r.step(StepReload, "the files are as wanted and do not hold, so OpenSM was told to read them again")
+	a.r.step(StepReload, "%s, so OpenSM was told to read them again", why)
 	return a.proven(ctx, want)
 }
 
@@ -311,8 +328,12 @@ func (a *applying) write() (done []int, err error) {
 	return done, nil
 }
 
-// proven asks until the wish holds.
+// proven asks until the wish holds. A standby's cannot be proven.
 func (a *applying) proven(ctx context.Context, want []expectation) error {
+	if a.standby {
+		a.r.step(StepStandby, "nothing can be proven until this OpenSM is master; apply without standby after a handover")
+		return nil
+	}
 	proof, err := a.within(ctx, a.ask, want)
 	a.r.Proof = proof
 	switch {

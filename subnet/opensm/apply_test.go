@@ -139,10 +139,17 @@ func TestAStandbysFilesAreWrittenUnproven(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSM("qos TRUE\n", "-", "-")
-		s.deaf = true
-		r, err := manager(t, s, Config{PortGUID: 5}).Apply(t.Context(), wish(3), ApplyOptions{Standby: true})
-		if err != nil || steps(r) != "write reload" || !s.disk[partPath].Present {
+		s.deaf = true // as if nothing had told it
+		m := manager(t, s, Config{PortGUID: 5})
+		r, err := m.Apply(t.Context(), wish(3), ApplyOptions{Standby: true})
+		if err != nil || steps(r) != "write reload standby" || !s.disk[partPath].Present {
 			t.Errorf("%v, steps %s", err, steps(r))
+		}
+		// An Apply that was killed between writing and telling is finished by the next one.
+		s.deaf = false
+		r, err = m.Apply(t.Context(), wish(3), ApplyOptions{Standby: true})
+		if err != nil || r.Changed || steps(r) != "reload standby" || !maps.Equal(s.disk, s.force) {
+			t.Errorf("again: %v, steps %s, read %d files", err, steps(r), len(s.force))
 		}
 	})
 }

@@ -182,12 +182,7 @@ func (s *fakeSM) path(from, to ident.GUID, key ident.PKey) (ident.SL, bool) {
 	if policy := s.force[polPath]; policy.Present {
 		p, faults := osmfile.ReadPolicy(policy.Data)
 		if len(faults) == 0 && p.Default != nil {
-			for _, r := range p.Rules {
-				if slices.ContainsFunc(r.PKeys, func(x [2]uint16) bool { return x[0] == uint16(key.Base()) }) {
-					return r.SL, true
-				}
-			}
-			return *p.Default, true
+			return p.SL(key, from, to), true
 		}
 	}
 	return stanzas[i].SL, true

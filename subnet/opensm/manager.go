@@ -148,9 +148,9 @@ func (m *Manager) observe(ctx context.Context, t osmfile.Texts) (osmfile.Observa
 	}
 	o.Options, o.Partitions, o.Policy = osmfile.Digest(t.Options.Data), osmfile.Digest(t.Partitions.Data), osmfile.Digest(t.Policy.Data)
 	o.WritesCC = osmfile.ReadOptions(t.Options.Data).Bool("congestion_control")
-	process, perr := m.reload.Process(ctx)
-	if perr == nil {
-		o.Process = process
+	process, unknown := m.reload.Process(ctx)
+	if o.Process = process; unknown != nil {
+		o.NoProcess = unknown.Error()
 	}
 	return o, err
 }

@@ -50,15 +50,62 @@ func TestAPlacerPreparesVerifiesAndFinishes(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeNoMembers {
 			t.Errorf("a port that is not there: %v", err)
 		}
-		// The split tenant of a plan is refused before anything is written.
+		// A port with two service levels in a partition is refused before anything is written.
 		was := s.disk[partPath]
-		split := plan(policy.Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, policy.Placement{Tenant: "gold", PKey: 1, Port: ids[1], SL: 5})
-		if err = p.Check(t.Context(), split); !errors.As(err, &refused) {
+		both := plan(policy.Placement{Tenant: "gold", PKey: 1, Port: ids[0], SL: 4}, policy.Placement{Tenant: "silver", PKey: 1, Port: ids[0], SL: 5})
+		if err = p.Check(t.Context(), both); !errors.As(err, &refused) {
 			t.Errorf("two service levels: %v", err)
 		}
-		err = p.Place(t.Context(), split, false)
+		err = p.Place(t.Context(), both, false)
 		if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodeTwoSLs || s.disk[partPath] != was {
 			t.Errorf("two service levels: %v", err)
+		}
+	})
+}
+
+// A tenant whose ports have two service levels gets a policy, is proven port by port, changes in two steps, and when it is whole again
+// the policy goes.
+func TestASplitTenantIsPlacedByPort(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, ids := star(t)
+		s := newFakeSM("-", "-", "-")
+		p := &Placer{Manager: manager(t, s, Config{}), Fabric: f}
+		plan := func(sls ...ident.SL) *policy.Plan {
+			out := &policy.Plan{}
+			for i, sl := range sls {
+				out.Placements = append(out.Placements, policy.Placement{Tenant: "gold", PKey: 1, Port: ids[i], SL: sl})
+			}
+			return out
+		}
+		sl := func(from, to int) ident.SL {
+			a, _ := f.PortByID(ids[from])
+			b, _ := f.PortByID(ids[to])
+			got, _ := s.path(f.Port(a).GUID, f.Port(b).GUID, 1)
+			return got
+		}
+		if err := p.Place(t.Context(), plan(2, 2, 5, 5), true); err != nil {
+			t.Fatal(err)
+		}
+		if a, b, c, d := sl(0, 1), sl(2, 3), sl(0, 2), sl(2, 0); a != 2 || b != 5 || c != 2 || d != 5 {
+			t.Errorf("SLs %d and %d within the groups, %d and %d between them", a, b, c, d)
+		}
+		err := p.Verify(t.Context(), plan(2, 5, 5, 5))
+		if err == nil || !strings.Contains(err.Error(), "hands out SL 2 in partition 0x0001") {
+			t.Errorf("another plan: %v", err)
+		}
+		// Only the port that moved tells that OpenSM has not read the policy.
+		was := s.disk[polPath]
+		s.deaf = true
+		if err = p.Place(t.Context(), plan(2, 2, 5, 2), true); err == nil || !strings.Contains(err.Error(), "hands out SL 5") || s.disk[polPath] != was {
+			t.Errorf("an OpenSM that does not listen: %v, policy\n%s", err, s.disk[polPath].Data)
+		}
+		s.deaf = false
+		if err = p.Place(t.Context(), plan(2, 2, 5), false); err != nil || sl(3, 2) != 5 {
+			t.Errorf("a port that leaves: %v, SL %d", err, sl(3, 2))
+		}
+		if err = p.Place(t.Context(), plan(2, 2, 2), true); err != nil || s.disk[polPath].Present || sl(2, 0) != 2 {
+			t.Errorf("whole again: %v, SL %d, policy\n%s", err, sl(2, 0), s.disk[polPath].Data)
 		}
 	})
 }

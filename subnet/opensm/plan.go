@@ -3,6 +3,7 @@ package opensm
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,18 +21,14 @@ type PlanOptions struct {
 	AllMembers bool
 }
 
-// FromPlan is what OpenSM's files have to say for a plan: a partition with its service level for each tenant's P_Key, its
-// members where the tenant is attached, and the tables of lanes. Tenants without a P_Key are in the default
-// partition, which is the operator's: it is proven, not written. What OpenSM cannot do for the plan is
-// among the problems; lanes that it cannot hold are left out.
+// FromPlan is what OpenSM's files have to say for a plan: a partition for each tenant's P_Key, with its service level, its members
+// where the tenant is attached and groups of those that have another level, and the tables of lanes. Tenants without a P_Key are in
+// the default partition, which is the operator's: it is proven, not written. What OpenSM cannot do for the plan is among the
+// problems; lanes that it cannot hold are left out.
 func FromPlan(p *policy.Plan, f *subnet.Fabric, o PlanOptions) (osmfile.Desired, []osmfile.Problem) {
 	var d osmfile.Desired
 	var problems []osmfile.Problem
-	type part struct {
-		key ident.PKey
-		sl  ident.SL
-	}
-	at, names := map[part]int{}, map[part][]string{}
+	at := map[ident.PKey]*placed{}
 	for _, pl := range p.Placements {
 		ref, ok := f.PortByID(pl.Port)
 		if !ok {
@@ -41,32 +38,69 @@ func FromPlan(p *policy.Plan, f *subnet.Fabric, o PlanOptions) (osmfile.Desired,
 			})
 			continue
 		}
-		k := part{pl.PKey.Base(), pl.SL}
-		if k.key == 0 {
-			k.key = ident.DefaultPKey.Base()
+		k := pl.PKey.Base()
+		if k == 0 {
+			k = ident.DefaultPKey.Base()
 		}
-		i, known := at[k]
-		if !known {
-			i = len(d.Partitions)
-			at[k] = i
-			kept := k.key == ident.DefaultPKey.Base()
-			d.Partitions = append(d.Partitions, osmfile.Partition{PKey: k.key, SL: k.sl, Kept: kept, IPoIB: o.IPoIB && !kept, All: o.AllMembers && !kept})
+		if at[k] == nil {
+			at[k] = &placed{levels: map[ident.GUID]ident.SL{}}
 		}
-		d.Partitions[i].Members = append(d.Partitions[i].Members, osmfile.Member{PortGUID: f.Port(ref).GUID, Full: true})
-		if !slices.Contains(names[k], pl.Tenant) {
-			names[k] = append(names[k], pl.Tenant)
+		if first, both := at[k].add(pl.Tenant, f.Port(ref).GUID, pl.SL); both {
+			problems = append(problems, osmfile.Problem{
+				Code: osmfile.CodeTwoSLs, Final: true,
+				Text:   fmt.Sprintf("port %s is to have SL %d and SL %d in partition 0x%04x of tenants %s: a port has one in a partition", f.PortName(ref), first, pl.SL, uint16(k), at[k].tenant()),
+				Remedy: "give each tenant a partition of its own",
+			})
 		}
 	}
-	for k, i := range at {
-		d.Partitions[i].Tenant = strings.Join(names[k], ", ")
+	for _, k := range slices.Sorted(maps.Keys(at)) {
+		d.Partitions = append(d.Partitions, at[k].partition(k, o))
 	}
-	slices.SortStableFunc(d.Partitions, func(a, b osmfile.Partition) int { return cmp.Or(cmp.Compare(a.PKey, b.PKey), cmp.Compare(a.SL, b.SL)) })
 	lanes, problem := planLanes(p, f)
 	if problem != nil {
 		problems = append(problems, *problem)
 	}
 	d.Lanes = lanes
 	return d, problems
+}
+
+// placed is what a plan places in a partition.
+type placed struct {
+	tenants []string
+	ports   []ident.GUID // in the order of the plan
+	levels  map[ident.GUID]ident.SL
+}
+
+func (p *placed) tenant() string { return strings.Join(p.tenants, ", ") }
+
+// add places a port. It reports the level that the port has already, when that is another one.
+func (p *placed) add(tenant string, port ident.GUID, sl ident.SL) (first ident.SL, both bool) {
+	if !slices.Contains(p.tenants, tenant) {
+		p.tenants = append(p.tenants, tenant)
+	}
+	first, known := p.levels[port]
+	if !known {
+		p.ports, p.levels[port] = append(p.ports, port), sl
+	}
+	return first, known && first != sl
+}
+
+// partition gives the level that most ports have, the lowest of several, to the partition, and the others to groups: who is in no
+// group, such as what IPoIB sends to all, gets that of the most.
+func (p *placed) partition(k ident.PKey, o PlanOptions) osmfile.Partition {
+	kept := k == ident.DefaultPKey.Base()
+	out := osmfile.Partition{Tenant: p.tenant(), PKey: k, Kept: kept, IPoIB: o.IPoIB && !kept, All: o.AllMembers && !kept}
+	ports := map[ident.SL][]ident.GUID{}
+	for _, port := range p.ports {
+		out.Members = append(out.Members, osmfile.Member{PortGUID: port, Full: true})
+		ports[p.levels[port]] = append(ports[p.levels[port]], port)
+	}
+	sls := slices.SortedFunc(maps.Keys(ports), func(a, b ident.SL) int { return cmp.Or(cmp.Compare(len(ports[b]), len(ports[a])), cmp.Compare(a, b)) })
+	out.SL = sls[0]
+	for _, sl := range sls[1:] {
+		out.Groups = append(out.Groups, osmfile.Group{SL: sl, Ports: ports[sl]})
+	}
+	return out
 }
 
 // dataVLs is the number of data lanes of a port that does not say how many it has, as the compiler takes it.

@@ -47,17 +47,35 @@ func TestAPlansPlacementsArePartitions(t *testing.T) {
 	if diff := cmp.Diff(want, d.Partitions); diff != "" || len(problems) > 0 {
 		t.Errorf("%s, problems %v", diff, problems)
 	}
-	// Two service levels in one partition are what OpenSM cannot do; composing says so.
-	plan.Placements[3].SL = 4
-	d, _ = FromPlan(plan, f, PlanOptions{AllMembers: true})
+	// Ports of another service level are a group; the level of most is the partition's.
+	plan.Placements[3].SL = 1
+	d, problems = FromPlan(plan, f, PlanOptions{AllMembers: true})
 	got := osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{OneLane: true}).Problems
-	if len(got) != 1 || got[0].Code != osmfile.CodeTwoSLs || !d.Partitions[0].All {
+	groups := []osmfile.Group{{SL: 1, Ports: []ident.GUID{guid(2)}}}
+	if len(got) != 0 || len(problems) != 0 || !d.Partitions[0].All || d.Partitions[0].SL != 3 || !cmp.Equal(d.Partitions[0].Groups, groups) {
+		t.Errorf("problems %v, %v, partition %+v", got, problems, d.Partitions[0])
+	}
+	// What OpenSM cannot do: two service levels for a port in one partition, and any split of the operator's.
+	plan.Placements = append(plan.Placements, policy.Placement{Tenant: "silver", PKey: 2, Port: ids[0], SL: 1}, policy.Placement{Tenant: "bronze", Port: ids[1], SL: 5})
+	d, problems = FromPlan(plan, f, PlanOptions{})
+	got = osmfile.Compose(osmfile.Texts{}, d, osmfile.Settings{OneLane: true}).Problems
+	if len(problems) != 1 || problems[0].Code != osmfile.CodeTwoSLs || !problems[0].Final ||
+		problems[0].Text != "port "+name(f, ids[0])+" is to have SL 3 and SL 1 in partition 0x0002 of tenants gold, silver: a port has one in a partition" {
+		t.Errorf("problems %v", problems)
+	}
+	if len(got) == 0 || got[0].Code != osmfile.CodeTwoSLs || got[0].Text != "tenant bronze needs SLs 0, 5 in partition 0x7fff, which is the operator's" {
 		t.Errorf("problems %v", got)
 	}
+	plan.Placements = plan.Placements[:4]
 	plan.Placements[0].Port = ident.PortID{}
 	if _, problems = FromPlan(plan, f, PlanOptions{}); len(problems) != 1 || !problems[0].Final {
 		t.Errorf("problems %v", problems)
 	}
+}
+
+func name(f *subnet.Fabric, id ident.PortID) string {
+	ref, _ := f.PortByID(id)
+	return f.PortName(ref)
 }
 
 func TestAPlansLanesAreOneTable(t *testing.T) {

@@ -32,6 +32,7 @@ type PartitionProof struct {
 	Silent  int        `json:"silent,omitempty"` // pairs that have no path even without a partition: a port is down
 	Holds   bool       `json:"holds"`
 	Problem string     `json:"problem,omitempty"` // why it does not hold, or why nothing could be asked
+	answer  string     // that does not hold
 }
 
 // Holds tells whether every partition has its service level, as far as its ports are up, and every port asked its tables.
@@ -67,6 +68,7 @@ type expectation struct {
 	absent bool
 	pairs  [][2]ident.GUID  // to ask about; nil is sampled from the members
 	fresh  []osmfile.Member // that were not in the partition before: only they show that OpenSM has read the file
+	moved  []ident.GUID     // ports that had another service level in it, alike
 }
 
 // questions are the pairs to ask about, new members first.
@@ -76,12 +78,16 @@ func (e expectation) questions(n int) [][2]ident.GUID {
 	}
 	out := samplePairs(e.Members, n)
 	at := slices.IndexFunc(e.Members, func(m osmfile.Member) bool { return m.Full })
-	if at < 0 || len(e.fresh) == 0 {
+	if at < 0 {
 		return out
 	}
+	full := e.Members[at].PortGUID
 	var first [][2]ident.GUID
+	for k := range min(n*spare, len(e.moved)) {
+		first = append(first, [2]ident.GUID{e.moved[k], full}) // the service level is that of where the path begins
+	}
 	for k := range min(n*spare, len(e.fresh)) {
-		first = append(first, [2]ident.GUID{e.Members[at].PortGUID, e.fresh[k].PortGUID})
+		first = append(first, [2]ident.GUID{full, e.fresh[k].PortGUID})
 	}
 	return append(first, out...)
 }
@@ -183,12 +189,13 @@ func (p *prover) partition(ctx context.Context, sm ident.LID, want expectation) 
 			port = got.SLID
 		}
 		where := fmt.Sprintf("between ports %s and %s", pair[0], pair[1])
+		out.answer = "no path " + where
 		switch {
 		case !found && want.absent:
 		case found && want.absent:
 			out.Holds, out.Problem = false, fmt.Sprintf("partition 0x%04x is to be gone, and subnet administration still knows a path %s", uint16(want.PKey), where)
 		case found && got.SL != want.SL:
-			out.Holds = false
+			out.Holds, out.answer = false, fmt.Sprintf("SL %d %s", got.SL, where)
 			out.Problem = fmt.Sprintf("tenant %s: subnet administration hands out SL %d in partition 0x%04x %s, not SL %d", want.Tenant, got.SL, uint16(want.PKey), where, want.SL)
 		case !found:
 			if _, up, err := p.path(ctx, sm, pair, 0); err != nil {

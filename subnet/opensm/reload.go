@@ -16,7 +16,7 @@ import (
 type Reloader interface {
 	// Reload returns when OpenSM was told; it sweeps afterwards.
 	Reload(ctx context.Context) error
-	// Process tells one run of OpenSM from the next; "" when it cannot be told.
+	// Process tells one run of OpenSM from the next. The error says why it cannot be told; the text is "" then.
 	Process(ctx context.Context) (string, error)
 }
 
@@ -120,7 +120,11 @@ func (u Unit) Reload(ctx context.Context) error {
 
 // Process implements Reloader: systemd's id of the run.
 func (u Unit) Process(ctx context.Context) (string, error) {
-	return u.run(ctx, "show", "--property=InvocationID", "--value")
+	id, err := u.run(ctx, "show", "--property=InvocationID", "--value")
+	if err == nil && id == "" {
+		err = fmt.Errorf("unit %s was never started, as far as systemd knows: want the unit of the OpenSM that runs", u.Name)
+	}
+	return id, err
 }
 
 func (u Unit) run(ctx context.Context, args ...string) (string, error) {

@@ -105,6 +105,10 @@ func TestAUnitIsToldBySystemctl(t *testing.T) {
 	if p, err := u.Process(t.Context()); p != "abc" || err != nil {
 		t.Errorf("process %q, %v", p, err)
 	}
+	never := Unit{Name: "opensm.service", Run: func(context.Context, ...string) (string, error) { return "\n", nil }}
+	if p, err := never.Process(t.Context()); p != "" || err == nil || !strings.Contains(err.Error(), "unit opensm.service was never started") {
+		t.Errorf("a unit that never ran: process %q, %v", p, err)
+	}
 	state = "failed"
 	if err := u.Reload(t.Context()); err == nil || !strings.Contains(err.Error(), "is failed: want active") {
 		t.Error(err)

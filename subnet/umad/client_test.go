@@ -217,28 +217,42 @@ func TestSilenceIsATimeoutAfterEveryTry(t *testing.T) {
 	})
 }
 
+// crowded is a file whose requests are each under way for a while; most is how many were at once.
+func crowded(while func(umadtest.Sent) time.Duration) (d *umadtest.Device, most *atomic.Int32) {
+	var underway atomic.Int32
+	most = new(atomic.Int32)
+	return umadtest.New(func(s umadtest.Sent) []byte {
+		if n := underway.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		defer underway.Add(-1)
+		time.Sleep(while(s))
+		return echo(s)
+	}), most
+}
+
+// getMany sends so many different requests at once, which all have to be answered.
+func getMany(t *testing.T, c *umad.Client, requests uint32) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for n := range requests {
+		wg.Go(func() {
+			if err := get(t.Context(), t, c, n); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func TestManyExchangesInFlightGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var underway, most atomic.Int32
-		d := umadtest.New(func(s umadtest.Sent) []byte {
-			if n := underway.Add(1); n > most.Load() {
-				most.Store(n)
-			}
-			defer underway.Add(-1)
-			time.Sleep(time.Duration(s.MAD.Modifier()*7919%100) * time.Millisecond) // answers overtake each other
-			return echo(s)
+		d, most := crowded(func(s umadtest.Sent) time.Duration {
+			return time.Duration(s.MAD.Modifier()*7919%100) * time.Millisecond // answers overtake each other
 		})
 		c := open(t, d, umad.Options{InFlight: 16, PerTarget: -1, Timeout: time.Second, Retries: -1})
-		var wg sync.WaitGroup
-		for n := range uint32(320) {
-			wg.Go(func() {
-				if err := get(t.Context(), t, c, n); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		getMany(t, c, 320)
 		if most.Load() > 16 {
 			t.Errorf("%d in flight: want 16 at most", most.Load())
 		}
@@ -251,25 +265,9 @@ func TestManyExchangesInFlightGetTheirOwnAnswers(t *testing.T) {
 func TestATargetGetsFourRequestsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var underway, most atomic.Int32
-		d := umadtest.New(func(s umadtest.Sent) []byte {
-			if n := underway.Add(1); n > most.Load() {
-				most.Store(n)
-			}
-			defer underway.Add(-1)
-			time.Sleep(10 * time.Millisecond)
-			return echo(s)
-		})
+		d, most := crowded(func(umadtest.Sent) time.Duration { return 10 * time.Millisecond })
 		c := open(t, d, umad.Options{})
-		var wg sync.WaitGroup
-		for n := range uint32(20) {
-			wg.Go(func() {
-				if err := get(t.Context(), t, c, n); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		getMany(t, c, 20)
 		if most.Load() != umad.DefaultPerTarget {
 			t.Errorf("%d at a time: want %d", most.Load(), umad.DefaultPerTarget)
 		}

@@ -16,8 +16,24 @@ import (
 	"fairlane/sim/scenario"
 )
 
-// readerKeys finds the keys that the scenario reader accepts: the literals of its calls of mapping,
-// by the name that it gives each mapping, with a prefix for those of Ethernet.
+// literals are the strings that stand in a piece of source.
+func literals(t *testing.T, n ast.Node) (words []string) {
+	t.Helper()
+	ast.Inspect(n, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			w, err := strconv.Unquote(lit.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words = append(words, w)
+		}
+		return true
+	})
+	return words
+}
+
+// readerKeys finds the keys that the scenario reader accepts: the literals of its calls of mapping, or of the function that
+// lists them, by the name that it gives each mapping, with a prefix for those of Ethernet.
 func readerKeys(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -26,25 +42,35 @@ func readerKeys(t *testing.T) map[string][]string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		lists := map[string]*ast.FuncDecl{}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				lists[f.Name.Name] = f
+			}
+		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {
 				return true
 			}
-			if fn, ok := call.Fun.(*ast.SelectorExpr); !ok || fn.Sel.Name != "mapping" || call.Ellipsis.IsValid() {
+			if fn, ok := call.Fun.(*ast.SelectorExpr); !ok || fn.Sel.Name != "mapping" {
 				return true
 			}
 			var words []string
 			for _, a := range call.Args[1:] {
-				if lit, ok := a.(*ast.BasicLit); ok {
-					w, err := strconv.Unquote(lit.Value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					words = append(words, w)
+				list, ok := a.(*ast.CallExpr)
+				if !ok {
+					words = append(words, literals(t, a)...)
+					continue
+				}
+				if f, ok := list.Fun.(*ast.Ident); ok && len(list.Args) == 0 && lists[f.Name] != nil {
+					words = append(words, literals(t, lists[f.Name].Body)...)
 				}
 			}
 			if len(words) < 2 {
+				if call.Ellipsis.IsValid() { // keys that depend on the file
+					return true
+				}
 				t.Fatalf("%s: a call of mapping without literal keys", name)
 			}
 			keys := words[1:]

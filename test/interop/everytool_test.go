@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ibsim"
+	"fairlane/subnet/ibsim/ibsimtest"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topofile"
 	"fairlane/subnet/topogen"
@@ -74,12 +74,8 @@ func everyTool(t *testing.T, topo *subnet.Fabric, engine string) uint64 {
 	}
 	s := a.startOpenSM(topo.Nodes[hosts[0]].Name, "transaction_timeout 2000\nrouting_engine "+engine+"\n")
 	a.lap("OpenSM")
-	s.noErrors(t)
-	log, err := os.ReadFile(s.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := engine + " tables configured on all switches"; !strings.Contains(string(log), want) {
+	noErrors(t, s)
+	if want := engine + " tables configured on all switches"; s.Count(want) == 0 {
 		t.Errorf("opensm's log does not say %q", want)
 	}
 	client, err := ibsim.Dial(t.Context(), a.server.Addr(), ibsim.Options{NodeID: a.at, InFlight: 256})
@@ -248,7 +244,7 @@ func some[T any](list []T, n int) (out []T) {
 }
 
 // queries asks for single attributes and the subnet manager.
-func (a *atScale) queries(s *opensm) {
+func (a *atScale) queries(s *ibsimtest.SM) {
 	t := a.t
 	t.Helper()
 	top := a.found.TopLID()
@@ -269,7 +265,7 @@ func (a *atScale) queries(s *opensm) {
 	wantMatch(t, a.run(a.at, "smpquery", "nodeinfo", "-D", "0,1"), `NodeType:\.+Switch$`)
 	guid := a.topo.Nodes[a.topo.Hosts()[0]].Ports[1].GUID
 	wantMatch(t, a.run(a.at, "sminfo"), fmt.Sprintf(`sm lid %s sm guid 0x%x, activity count \d+ priority 0 state 3 SMINFO_MASTER`, sm, uint64(guid)))
-	s.noErrors(t)
+	noErrors(t, s)
 	a.lap("smpquery and sminfo")
 }
 

@@ -4,13 +4,10 @@ package interop
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -41,7 +38,6 @@ type lab struct {
 	topo   *subnet.Fabric
 	dir    string // working directory of the tools, which litter it
 	lib    string
-	attach []string // environment by which the tools find the server
 }
 
 // newLab serves the fabric on unix sockets of its own until the test ends.
@@ -52,7 +48,6 @@ func newLab(t *testing.T, topo *subnet.Fabric, cfg fabric.Config, o simdev.Optio
 	_, _ = h.Write([]byte(l.dir))
 	name := fmt.Sprintf("fairlane-%d-%x", os.Getpid(), h.Sum64())
 	l.serve("unix:"+name, cfg, o)
-	l.attach = []string{"IBSIM_SOCKNAME=" + name}
 	return l
 }
 
@@ -61,11 +56,6 @@ func newUDPLab(t *testing.T, topo *subnet.Fabric, cfg fabric.Config, o simdev.Op
 	t.Helper()
 	l := &lab{t: t, topo: topo, dir: t.TempDir()}
 	l.serve("udp:0", cfg, o)
-	host, port, err := net.SplitHostPort(strings.TrimPrefix(l.server.Addr(), "udp:"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.attach = []string{"IBSIM_SERVER_NAME=" + host, "IBSIM_SERVER_PORT=" + port}
 	return l
 }
 
@@ -102,7 +92,7 @@ func (l *lab) command(ctx context.Context, host, name string, args ...string) *e
 	cmd := exec.CommandContext(ctx, peertest.Program(l.t, name), args...)
 	cmd.Dir = l.dir
 	cmd.Env = append(os.Environ(), "LD_PRELOAD="+l.lib, "SIM_HOST="+host, "OSM_TMP_DIR="+l.dir, "OSM_CACHE_DIR="+l.dir)
-	cmd.Env = append(cmd.Env, l.attach...)
+	cmd.Env = append(cmd.Env, ibsimtest.Attach(l.t, l.server.Addr())...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = stopDeadline
@@ -134,78 +124,12 @@ func (l *lab) run(host, name string, args ...string) string {
 	return out
 }
 
-// opensm is a running subnet manager.
-type opensm struct {
-	cmd *exec.Cmd
-	log string
-	end chan error
-	up  time.Duration // from start to SUBNET UP
-}
-
 // startOpenSM starts OpenSM on a host and waits for SUBNET UP. It is stopped when the test ends.
-func (l *lab) startOpenSM(host, extra string) *opensm {
+func (l *lab) startOpenSM(host, options string) *ibsimtest.SM {
 	l.t.Helper()
-	conf := filepath.Join(l.dir, "osm.conf")
-	text := "force_log_flush TRUE\nlog_flags 0x03\n" + extra
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		l.t.Fatal(err)
-	}
-	s := &opensm{log: filepath.Join(l.dir, "osm.log"), end: make(chan error, 1)}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cmd = l.command(ctx, host, "opensm", "-F", conf, "-f", s.log, "-s", "10")
-	var out bytes.Buffer
-	s.cmd.Stdout, s.cmd.Stderr = &out, &out
-	start := time.Now()
-	if err := s.cmd.Start(); err != nil {
-		cancel()
-		l.t.Fatal(err)
-	}
-	go func() { s.end <- s.cmd.Wait() }()
-	l.t.Cleanup(func() {
-		s.stop(cancel)
-		if l.t.Failed() {
-			l.t.Logf("opensm printed:\n%s", out.String())
-		}
-	})
-	if err := s.waitLog("SUBNET UP", 1, subnetDeadline); err != nil {
-		log, _ := os.ReadFile(s.log)
-		l.t.Fatalf("opensm: %v; log:\n%s", err, log)
-	}
-	s.up = time.Since(start)
+	s := ibsimtest.NewSM(l.t, l.server.Addr(), host, options)
+	s.Start("SUBNET UP")
 	return s
-}
-
-// stop ends OpenSM by the signal it expects, and by force when it does not obey.
-func (s *opensm) stop(kill context.CancelFunc) {
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-s.end:
-		kill()
-	case <-time.After(stopDeadline):
-		kill()
-		<-s.end
-	}
-}
-
-// waitLog waits until a text stands in the log so many times.
-func (s *opensm) waitLog(text string, times int, deadline time.Duration) error {
-	expired := time.After(deadline)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		log, err := os.ReadFile(s.log)
-		if err == nil && strings.Count(string(log), text) >= times {
-			return nil
-		}
-		select {
-		case <-expired:
-			return fmt.Errorf("%q not %d times in the log within %s", text, times, deadline)
-		case err := <-s.end:
-			s.end <- err
-			return errors.Join(fmt.Errorf("opensm ended before %q was in its log", text), err)
-		case <-tick.C:
-		}
-	}
 }
 
 // twoSwitches is the fabric of most tests: h1 and h2 on leaf1, h3 and h4 on leaf2, two links

@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
 	"fairlane/subnet/ibsim"
+	"fairlane/subnet/ibsim/ibsimtest"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 )
@@ -20,13 +22,9 @@ const qosConf = "qos TRUE\nqos_max_vls 8\nqos_high_limit 5\nqos_sl2vl 0,1,2,3,4,
 	"qos_vlarb_high 0:64,1:32\nqos_vlarb_low 0:64,1:64\n"
 
 // noErrors fails when OpenSM logged an error; any means that a device answered badly.
-func (s *opensm) noErrors(t *testing.T) {
+func noErrors(t *testing.T, s *ibsimtest.SM) {
 	t.Helper()
-	log, err := os.ReadFile(s.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(log)) {
+	for line := range strings.Lines(s.Log()) {
 		if strings.Contains(line, " ERR ") {
 			t.Errorf("opensm logged %s", line)
 		}
@@ -43,9 +41,10 @@ func TestOpenSMBringsUpAColdFabric(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t, twoSwitches(t), fabric.Config{}, o)
+			start := time.Now()
 			s := l.startOpenSM(host(1), "")
-			t.Logf("SUBNET UP %s after the start of the process", s.up)
-			s.noErrors(t)
+			t.Logf("SUBNET UP %s after the start of the process", time.Since(start))
+			noErrors(t, s)
 			var flow fabric.FlowID
 			l.dev.With(func(n *fabric.Network) {
 				for i := range l.topo.Nodes {
@@ -90,7 +89,7 @@ func TestOpenSMProgramsPartitionsAndLanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := l.startOpenSM(host(1), qosConf+"partition_config_file "+partitions+"\n")
-	s.noErrors(t)
+	noErrors(t, s)
 	leaf, ca := l.lid(0), l.lid(4)
 	wantMatch(t, l.run(host(3), "smpquery", "sl2vl", leaf, "11"),
 		`ports: in  1, out 11: \| 0\| 1\| 2\| 3\| 4\| 5\| 6\| 7\| 0\| 1\| 2\|`)
@@ -157,9 +156,7 @@ func TestOpenSMSweepsAgainWhenALinkChanges(t *testing.T) {
 	trunk := subnet.PortRef{Node: 0, Port: 11}
 	l.dev.SetLink(trunk, false)
 	// Without the trap the next light sweep would be 10 s away.
-	if err := s.waitLog("SUBNET UP", 2, subnetDeadline/6); err != nil {
-		t.Fatal(err)
-	}
+	s.WaitFor("SUBNET UP", 2, subnetDeadline/6)
 	wantMatch(t, l.run(host(3), "smpquery", "portinfo", l.lid(0), "11"), `LinkState:\.+Down$`)
 	l.dev.With(func(n *fabric.Network) {
 		lid, _ := n.LID(4, 1)
@@ -168,9 +165,7 @@ func TestOpenSMSweepsAgainWhenALinkChanges(t *testing.T) {
 		}
 	})
 	l.dev.SetLink(trunk, true)
-	if err := s.waitLog("SUBNET UP", 3, subnetDeadline/6); err != nil {
-		t.Fatal(err)
-	}
+	s.WaitFor("SUBNET UP", 3, subnetDeadline/6)
 	wantMatch(t, l.run(host(3), "smpquery", "portinfo", l.lid(0), "11"), `LinkState:\.+Active$`)
 }
 
@@ -180,7 +175,7 @@ func TestOpenSMTakesOverAConfiguredFabric(t *testing.T) {
 	l := newLab(t, topo, fabric.Config{}, simdev.Options{TimeScale: 1})
 	before := l.lid(4)
 	s := l.startOpenSM(host(1), "")
-	s.noErrors(t)
+	noErrors(t, s)
 	if after := l.lid(4); after != before {
 		t.Errorf("h3 had LID %s and now has %s", before, after)
 	}
@@ -190,13 +185,10 @@ func TestOpenSMTakesOverAConfiguredFabric(t *testing.T) {
 func TestOpenSMsCongestionControlManagerWrites(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{SMMode: simdev.Cold, TimeScale: 1})
-	s := l.startOpenSM(host(1), "congestion_control TRUE\n"+
+	l.startOpenSM(host(1), "congestion_control TRUE\n"+
 		"cc_sw_cong_setting_control_map 0x1f\ncc_sw_cong_setting_threshold 9\ncc_sw_cong_setting_marking_rate 44\n"+
 		"cc_ca_cong_setting_control_map 0x2\ncc_ca_cong_setting_ccti_timer 1 150\ncc_ca_cong_setting_ccti_increase 1 3\n"+
 		"cc_cct 0:0,1:2,2:3\n")
-	if err := s.waitLog("SUBNET UP", 1, subnetDeadline); err != nil {
-		t.Fatal(err)
-	}
 	check := func() (sw ibcc.SwitchSettings, sl ibcc.SLParams, limit uint16) {
 		l.dev.With(func(n *fabric.Network) {
 			_, params := n.CAParams(4, 1)

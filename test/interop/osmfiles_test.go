@@ -1,22 +1,20 @@
 package interop
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
+	"fairlane/subnet"
 	"fairlane/subnet/ibsim"
+	"fairlane/subnet/ibsim/ibsimtest"
 	"fairlane/subnet/ident"
 	sm "fairlane/subnet/opensm"
 	"fairlane/subnet/opensm/osmfile"
@@ -24,21 +22,16 @@ import (
 
 // managed is an OpenSM with files of its own and the manager of these files.
 type managed struct {
-	*opensm
+	*ibsimtest.SM
 
 	l       *lab
-	host    int
-	dir     string
-	kill    context.CancelFunc
+	client  *ibsim.Client
 	manager *sm.Manager
 }
 
-// path is a file of the OpenSM.
-func (o *managed) path(name string) string { return filepath.Join(o.dir, name) }
-
 func (o *managed) read(name string) string {
 	o.l.t.Helper()
-	data, err := os.ReadFile(o.path(name))
+	data, err := os.ReadFile(o.Path(name))
 	if err != nil {
 		o.l.t.Fatal(err)
 	}
@@ -47,21 +40,16 @@ func (o *managed) read(name string) string {
 
 func (o *managed) write(name, text string) {
 	o.l.t.Helper()
-	if err := os.WriteFile(o.path(name), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(o.Path(name), []byte(text), 0o600); err != nil {
 		o.l.t.Fatal(err)
 	}
 }
 
-// manage starts an OpenSM on a host with the given files beside its options, waits until it says what is waited for, and returns
-// it with a manager that asks from host 3.
+// manage prepares an OpenSM on a host with the given files beside its options, and a manager of it that asks from host 3.
 func (l *lab) manage(at int, options string, files map[string]string, cfg sm.Config) *managed {
 	l.t.Helper()
-	o := &managed{l: l, host: at, dir: filepath.Join(l.dir, fmt.Sprintf("sm%d", at))}
-	if err := os.Mkdir(o.dir, 0o700); err != nil {
-		l.t.Fatal(err)
-	}
-	o.write("opensm.conf", fmt.Sprintf("force_log_flush TRUE\nlog_flags 0x03\npartition_config_file %s\nqos_policy_file %s\n%s",
-		o.path("partitions.conf"), o.path("qos-policy.conf"), options))
+	o := &managed{SM: ibsimtest.NewSM(l.t, l.server.Addr(), host(at), ""), l: l}
+	o.Options(fmt.Sprintf("partition_config_file %s\nqos_policy_file %s\n%s", o.Path("partitions.conf"), o.Path("qos-policy.conf"), options))
 	for name, text := range files {
 		o.write(name, text)
 	}
@@ -70,53 +58,30 @@ func (l *lab) manage(at int, options string, files map[string]string, cfg sm.Con
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() { _ = client.Close() }) // the fabric ends with the test
-	cfg.Options = o.path("opensm.conf")
+	cfg.Options = o.Path("opensm.conf")
 	if cfg.ProofTimeout == 0 {
 		cfg.ProofTimeout = subnetDeadline
 	}
-	if o.manager, err = sm.New(cfg, sm.Disk{}, sm.PIDFile{Path: o.path("pid")}, client); err != nil {
-		l.t.Fatal(err)
-	}
+	o.client = client
+	o.with(cfg)
 	return o
+}
+
+// with makes the manager one of another configuration.
+func (o *managed) with(cfg sm.Config) {
+	o.l.t.Helper()
+	m, err := sm.New(cfg, sm.Disk{}, sm.PIDFile{Path: o.Path("pid")}, o.client)
+	if err != nil {
+		o.l.t.Fatal(err)
+	}
+	o.manager = m
 }
 
 // start starts the OpenSM and waits for a text in its log.
 func (o *managed) start(text string) *managed {
-	l := o.l
-	l.t.Helper()
-	_ = os.Remove(o.path("osm.log")) // there is none at first
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &opensm{log: o.path("osm.log"), end: make(chan error, 1)}
-	s.cmd = l.command(ctx, host(o.host), "opensm", "-F", o.path("opensm.conf"), "-f", s.log)
-	s.cmd.Env = append(s.cmd.Env, "OSM_TMP_DIR="+o.dir, "OSM_CACHE_DIR="+o.dir)
-	var out bytes.Buffer
-	s.cmd.Stdout, s.cmd.Stderr = &out, &out
-	if err := s.cmd.Start(); err != nil {
-		cancel()
-		l.t.Fatal(err)
-	}
-	go func() { s.end <- s.cmd.Wait() }()
-	o.write("pid", strconv.Itoa(s.cmd.Process.Pid)+"\n")
-	o.opensm, o.kill = s, cancel
-	l.t.Cleanup(func() {
-		if o.opensm == s {
-			o.end()
-		}
-		if l.t.Failed() {
-			log, _ := os.ReadFile(s.log)
-			l.t.Logf("opensm on host %d printed:\n%s\nlog:\n%s", o.host, out.String(), log)
-		}
-	})
-	if err := s.waitLog(text, 1, subnetDeadline); err != nil {
-		l.t.Fatal(err)
-	}
+	o.l.t.Helper()
+	o.Start(text)
 	return o
-}
-
-// end ends the process.
-func (o *managed) end() {
-	o.stop(o.kill)
-	o.opensm = nil
 }
 
 // apply is Apply that must succeed.
@@ -278,6 +243,116 @@ func TestAPolicyOfTheLongFormGetsASection(t *testing.T) {
 	}
 }
 
+// splitGold is a tenant whose hosts 1 and 2 talk to each other, and 3 and 4, and each two have a service level.
+func splitGold(sl, other ident.SL) osmfile.Desired {
+	d := osmfile.Desired{Partitions: []osmfile.Partition{{Tenant: "gold", PKey: 1, SL: sl, IPoIB: true, Members: members(1, 2, 3, 4)}}}
+	if other != sl {
+		d.Partitions[0].Groups = []osmfile.Group{{SL: other, Ports: []ident.GUID{members(3)[0].PortGUID, members(4)[0].PortGUID}}}
+	}
+	return d
+}
+
+// One partition, two service levels: a QoS policy is made for it, of which the operator's partitions notice nothing. Between the
+// groups a path has the service level of the port that it begins at. The policy goes with the split.
+func TestASplitTenantHasAServiceLevelByPort(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	partitions := "Default=0x7fff,ipoib,sl=1:ALL=full;\nstorage=0x20,sl=6:ALL=full;\n"
+	o := l.manage(1, "", map[string]string{"partitions.conf": partitions}, sm.Config{Settings: osmfile.Settings{OneLane: true}}).start("SUBNET UP")
+	want := splitGold(2, 5)
+	want.Partitions = append(want.Partitions, osmfile.Partition{Tenant: "silver", PKey: 0x10, SL: 3, Members: members(2, 3)})
+	r := o.apply(want, sm.ApplyOptions{})
+	if len(r.Problems) != 0 || len(r.Proof.Partitions) != 3 || len(r.Proof.Unproven()) != 0 || len(r.Differences) != 3 {
+		t.Errorf("report %+v", r)
+	}
+	paths := func(pkey ident.PKey, want map[[2]int]ident.SL) {
+		t.Helper()
+		for pair, sl := range want {
+			o.hasSL(pair[0], pair[1], pkey, sl)
+		}
+	}
+	paths(0x8001, map[[2]int]ident.SL{{1, 2}: 2, {2, 1}: 2, {3, 4}: 5, {4, 3}: 5, {1, 3}: 2, {3, 1}: 5, {4, 2}: 5, {1, 1}: 2, {4, 4}: 5})
+	paths(0x8010, map[[2]int]ident.SL{{2, 3}: 3, {3, 2}: 3})
+	paths(0x8020, map[[2]int]ident.SL{{1, 4}: 6, {4, 1}: 6})
+	paths(0xffff, map[[2]int]ident.SL{{1, 4}: 1, {4, 1}: 1})
+	if again := o.apply(want, sm.ApplyOptions{}); again.Changed || len(again.Steps) != 1 {
+		t.Errorf("applied again: %+v", again.Steps)
+	}
+	// The two change places, and then there is only one.
+	o.apply(splitGold(5, 2), sm.ApplyOptions{Phase: sm.PhasePrepare})
+	paths(0x8001, map[[2]int]ident.SL{{1, 2}: 5, {3, 4}: 2})
+	paths(0x8010, map[[2]int]ident.SL{{2, 3}: 3})
+	o.apply(splitGold(4, 4), sm.ApplyOptions{})
+	paths(0x8001, map[[2]int]ident.SL{{1, 2}: 4, {3, 4}: 4})
+	paths(0x8020, map[[2]int]ident.SL{{1, 4}: 6})
+	paths(0xffff, map[[2]int]ident.SL{{1, 4}: 1})
+	if _, err := os.Stat(o.Path("qos-policy.conf")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a policy that nobody needs: %v", err)
+	}
+}
+
+// A port that comes later, or again, is in its group: OpenSM reads the policy when it has found the ports.
+func TestAPortThatComesLaterIsInItsGroup(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	o := l.manage(1, "", nil, sm.Config{}).start("SUBNET UP")
+	h4 := subnet.PortRef{Node: 5, Port: 1}
+	turn := func(on bool) {
+		t.Helper()
+		n := o.Count("SUBNET UP")
+		l.dev.SetLink(h4, on)
+		o.Wait("SUBNET UP", n+1)
+	}
+	turn(false)
+	r := o.apply(splitGold(2, 5), sm.ApplyOptions{})
+	if len(r.Proof.Unproven()) != 0 {
+		t.Errorf("unproven %+v", r.Proof.Unproven())
+	}
+	turn(true)
+	o.hasSL(4, 3, 0x8001, 5)
+	o.hasSL(4, 1, 0x8001, 5)
+	turn(false)
+	turn(true)
+	o.hasSL(4, 3, 0x8001, 5)
+	o.hasSL(1, 4, 0x8001, 2)
+}
+
+// Beside a policy of the operator's our rules come first, and his stay. A policy that is left alone and gives the tenant another level is
+// refused; when it is forced the proof finds it, and the files go back.
+func TestASplitTenantBesideAPolicy(t *testing.T) {
+	t.Parallel()
+	l := coldLab(t)
+	policy := "# the operator's\nport-groups\n port-group\n  name: every\n  node-type: ALL\n end-port-group\nend-port-groups\n" +
+		"qos-levels\n qos-level\n  name: DEFAULT\n  sl: 7\n end-qos-level\nend-qos-levels\n" +
+		"qos-match-rules\n qos-match-rule\n  pkey: 0x7fff\n  source: every\n  qos-level-name: default\n end-qos-match-rule\nend-qos-match-rules\n"
+	o := l.manage(1, "qos TRUE\n", map[string]string{"qos-policy.conf": policy}, sm.Config{ProofTimeout: 2 * time.Second}).start("SUBNET UP")
+	o.apply(splitGold(2, 5), sm.ApplyOptions{})
+	o.hasSL(1, 2, 0x8001, 2)
+	o.hasSL(3, 4, 0x8001, 5)
+	o.hasSL(3, 4, 0xffff, 7)
+	if got := o.read("qos-policy.conf"); !strings.HasSuffix(got, policy) {
+		t.Errorf("the operator's policy is now\n%s", got)
+	}
+	taken := strings.ReplaceAll(policy, "0x7fff", "0x1")
+	o.write("qos-policy.conf", taken)
+	partitions := o.read("partitions.conf")
+	next := splitGold(2, 4)
+	o.with(sm.Config{Options: o.Path("opensm.conf"), Settings: osmfile.Settings{LeavePolicy: true}, ProofTimeout: 2 * time.Second})
+	_, err := o.manager.Apply(t.Context(), next, sm.ApplyOptions{})
+	var refused *sm.RefusedError
+	if !errors.As(err, &refused) || refused.Problems[0].Code != osmfile.CodePolicyDefault {
+		t.Fatalf("error %v", err)
+	}
+	next.Partitions[0].IPoIB = false // so that there is something to write
+	r, err := o.manager.Apply(t.Context(), next, sm.ApplyOptions{Force: []osmfile.Code{osmfile.CodePolicyDefault, osmfile.CodePolicyRule}})
+	if err == nil || !strings.Contains(err.Error(), "hands out SL 7 in partition 0x0001") || r.Changed {
+		t.Errorf("error %v", err)
+	}
+	if o.read("qos-policy.conf") != taken || o.read("partitions.conf") != partitions {
+		t.Error("the files are not what they were")
+	}
+}
+
 func TestQoSOffIsFound(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
@@ -291,7 +366,7 @@ func TestQoSOffIsFound(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "hands out SL 0 in partition 0x0001") || !strings.Contains(err.Error(), "rolled back") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := os.Stat(o.path("partitions.conf")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(o.Path("partitions.conf")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that was not there is there: %v", err)
 	}
 }
@@ -399,7 +474,7 @@ func TestARestartKeepsServiceLevelsAndIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.end()
+	o.Stop()
 	o.start("SUBNET UP")
 	after, err := o.manager.Observe(t.Context())
 	if err != nil {
@@ -433,7 +508,7 @@ func TestAnOpenSMThatDiedIsToldAndNothingIsLost(t *testing.T) {
 	o := l.manage(1, "", nil, sm.Config{ProofTimeout: 2 * time.Second}).start("SUBNET UP")
 	o.apply(goldAndSilver(), sm.ApplyOptions{})
 	was := o.read("partitions.conf")
-	o.end()
+	o.Stop()
 	next := goldAndSilver()
 	next.Partitions[0].SL = 6
 	_, err := o.manager.Apply(t.Context(), next, sm.ApplyOptions{})
@@ -469,10 +544,8 @@ func TestAHandoverBetweenTwoOpenSMs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	master.end()
-	if err := standby.waitLog("SUBNET UP", 1, subnetDeadline); err != nil {
-		t.Fatal(err)
-	}
+	master.Stop()
+	standby.Wait("SUBNET UP", 1)
 	for name, m := range map[string]*sm.Manager{"standby's": standby.manager, "former master's": master.manager} {
 		after, err := m.Observe(t.Context())
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"fairlane/internal/peertest"
@@ -134,12 +133,7 @@ func TestPartitionsAreReadAsOpenSMReadsThem(t *testing.T) {
 			}
 		}
 		o.write("partitions.conf", text)
-		if err := o.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		if err := o.waitLog("SUBNET UP", i+2, subnetDeadline); err != nil {
-			t.Fatal(err)
-		}
+		o.Hup()
 		for _, k := range []ident.PKey{0x10, 0x11, key} {
 			sl, ok := want[k]
 			out, err := l.try(host(2), "saquery", "PR", "--slid", l.lid(2), "--dlid", l.lid(3), "--pkey", (k | 0x8000).String())
@@ -169,13 +163,16 @@ func pairOf(stanzas []osmfile.Stanza, key ident.PKey) bool {
 	return len(in) == 2 && (in[1] || in[2])
 }
 
-// What we say of a QoS policy is what OpenSM makes of it: which service level a partition gets, or that it refuses the policy and
-// the partition's own holds.
+// What we say of a QoS policy is what OpenSM makes of it: which service level a path in a partition gets, by the ports where it begins
+// and ends, or that OpenSM refuses the policy and the partition's own holds.
 func TestPoliciesAreReadAsOpenSMReadsThem(t *testing.T) {
 	t.Parallel()
 	l := coldLab(t)
 	const partitions = "Default=0x7fff:ALL=full;\na=0x10,sl=1:ALL=full;\nb=0x11,sl=2:ALL=full;\n"
 	o := l.manage(1, "qos TRUE\n", map[string]string{"partitions.conf": partitions}, sm.Config{}).start("SUBNET UP")
+	g := func(h int) string { return members(h)[0].PortGUID.String() }
+	groups := "port-groups\n port-group # comment\n name: a # c\n use: what: ever, it is\n port-guid: " + g(1) + ", 0x999\n end-port-group\n" +
+		" port-group\n name: b\n port-guid: " + g(3) + "-" + g(2) + "\n port-guid: " + g(4) + "\n end-port-group\n port-group\n name: none\n end-port-group\nend-port-groups\n"
 	short := func(s string) string { return "qos-ulps\n" + s + "end-qos-ulps\n" }
 	level := func(name string, sl int) string {
 		return fmt.Sprintf(" qos-level\n name: %s\n sl: %d\n end-qos-level\n", name, sl)
@@ -184,7 +181,7 @@ func TestPoliciesAreReadAsOpenSMReadsThem(t *testing.T) {
 	long := func(rules string) string {
 		return "qos-levels\n" + level("DEFAULT", 4) + level("High", 5) + "end-qos-levels\nqos-match-rules\n" + rules + "end-qos-match-rules\n"
 	}
-	for i, text := range []string{
+	for _, text := range []string{
 		short("default : 3\n"),
 		short("default : 3 # comment\n any, pkey 0x10 : 6\n"),
 		short("any, pkey 0x8010 : 6\n default : 3\n"),
@@ -205,23 +202,46 @@ func TestPoliciesAreReadAsOpenSMReadsThem(t *testing.T) {
 		short("any, pkey 0x10 : 6\n") + long(rule("pkey: 0x11-0x12\n qos-level-name: High\n use: some words : 3\n")),
 		long(rule("pkey: 0x10\n qos-level-name: Low\n")),
 		long(rule("service-id: 0x7\n qos-level-name: High\n")),
+		// Rules by port: where a path begins, where it ends, or both.
+		groups + long(rule("pkey: 0x10\n source: A\n qos-level-name: high\n")) + short("any, pkey 0x10 : 3\n") + short("default : 2\n"),
+		groups + long(rule("pkey: 0x10\n destination: a\n qos-level-name: high\n")),
+		long(rule("pkey: 0x10\n source: a\n destination: b\n qos-level-name: high\n")) + groups,
+		groups + long(rule("pkey: 0x20-0x10\n source: a , b\n qos-level-name: HIGH\n")),
+		groups + long(rule("pkey: 0x11\n source: a\n source: b\n qos-level-name: High\n")),
+		groups + long(rule("source: none\n qos-level-name: High\n")),
+		groups + groups[:len(groups)-len("end-port-groups\n")] + " port-group\n name: B\n port-guid: " + g(1) + "\n end-port-group\nend-port-groups\n" +
+			long(rule("source: b\n qos-level-name: High\n")), // the first group of a name counts
+		long(rule("source: nobody\n qos-level-name: High\n")),
+		"port-groups\n port-group\n port-guid: 0x1\n end-port-group\nend-port-groups\n" + short("default : 3\n"),
+		"port-groups\nend-port-groups\n" + short("default : 3\n"),
+		"PORT-GROUPS\nEND-PORT-GROUPS\n" + short("default : 3\n"),
+		// Which default counts, and what makes levels and rules unreadable.
+		long("") + short("default : 3\n"),
+		short("default : 3\n") + "qos-levels\n" + level("default", 6) + level("Default", 7) + "end-qos-levels\n",
+		short("default : 3\n") + short("default : 5\n"),
+		short("") + long(""),
+		"qos-levels\nend-qos-levels\nqos-match-rules\nend-qos-match-rules\n" + short("default : 3\n"),
+		short("default : 3\n") + "qos-levels\n qos-level\n name: x\n end-qos-level\nend-qos-levels\n",
+		short("default : 3\n") + "qos-levels\n qos-level\n sl: 1\n end-qos-level\nend-qos-levels\n",
+		short("default : 3\n") + "qos-levels\n qos-level\n name: x\n sl: 1\n speed: 2\n end-qos-level\nend-qos-levels\n",
+		long(rule("pkey: 0x10\n colour: 1\n qos-level-name: High\n")),
+		groups + "port-groups\n port-group\n name: c\n colour: 1\n end-port-group\nend-port-groups\n" + short("default : 3\n"),
 	} {
 		o.write("qos-policy.conf", text)
-		if err := o.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		if err := o.waitLog("SUBNET UP", i+2, subnetDeadline); err != nil {
-			t.Fatal(err)
-		}
+		o.Hup()
 		p, faults := osmfile.ReadPolicy(text)
-		for key, own := range map[ident.PKey]ident.SL{0x10: 1, 0x11: 2} {
-			want := own
+		for _, q := range []struct {
+			key      ident.PKey
+			own      ident.SL
+			from, to int
+		}{{0x10, 1, 1, 2}, {0x10, 1, 2, 1}, {0x10, 1, 1, 3}, {0x10, 1, 3, 1}, {0x11, 2, 1, 2}} {
+			want := q.own
 			if p.Default != nil && !osmfile.Refused(faults) {
-				want = p.SL(key)
+				want = p.SL(q.key, members(q.from)[0].PortGUID, members(q.to)[0].PortGUID)
 			}
-			out, err := l.try(host(2), "saquery", "PR", "--slid", l.lid(2), "--dlid", l.lid(3), "--pkey", (key | 0x8000).String())
+			out, err := l.try(host(2), "saquery", "PR", "--slid", l.lid(int32(q.from+1)), "--dlid", l.lid(int32(q.to+1)), "--pkey", (q.key | 0x8000).String())
 			if err != nil || !strings.Contains(out, fmt.Sprintf("sl......................0x%X\n", want)) {
-				t.Errorf("%q: partition %s: we read SL %d (faults %v); OpenSM says %v\n%s", text, key, want, faults, err, out)
+				t.Errorf("%q: partition %s from host %d to %d: we read SL %d (faults %v); OpenSM says %v\n%s", text, q.key, q.from, q.to, want, faults, err, out)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func openSM(ts *testscript.TestScript, neg bool, args []string) {
 		t := ts.Value("test").(testing.TB)
 		ibsimtest.Preload(t)
 		m.sm = ibsimtest.NewSM(t, ts.Getenv("SOCKET"), args[1], "")
-		m.sm.Options(fmt.Sprintf("partition_config_file %s\n", m.sm.Path("partitions.conf")))
+		m.sm.Options(fmt.Sprintf("partition_config_file %s\nqos_policy_file %s\n", m.sm.Path("partitions.conf"), m.sm.Path("qos-policy.conf")))
 		ts.Setenv("OPENSM", m.sm.Dir)
 		m.sm.Start("SUBNET UP")
 	case what == "restart":

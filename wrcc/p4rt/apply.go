@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"fairlane/ccconfig/driver"
-	"fairlane/internal/grpclink"
 	"fairlane/wrcc"
 	"fairlane/wrcc/p4info"
 )
@@ -132,7 +131,7 @@ func (s *session) write(ctx context.Context, all []*p4v1.Update) (o driver.Outco
 	}
 	each = updates(err, len(all))
 	err = s.classify(ctx, "write", err)
-	return grpclink.Outcome(err), each, err
+	return driver.OutcomeOf(err), each, err
 }
 
 func (s *session) send(ctx context.Context, all []*p4v1.Update) error {

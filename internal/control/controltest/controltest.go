@@ -4,6 +4,7 @@ package controltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -145,6 +146,10 @@ type Devices struct {
 	onSet  func(ctx context.Context, d driver.Device) error
 	looks  map[ident.PortID]int
 
+	strayed  bool  // placements are not in force any more
+	stubborn bool  // and do not come in force
+	refusal  error // why they cannot be placed
+
 	plane    string // that the devices are for, as discovery tells
 	warnings []string
 }
@@ -200,11 +205,26 @@ func (d *Devices) Warn(plane string, warnings ...string) {
 	d.plane, d.warnings = plane, warnings
 }
 
+// Stray makes the subnet manager hand out other service levels than were placed, until they are placed again, and, when it is
+// stubborn, even then. refusal, when it is not nil, is why they cannot be placed.
+func (d *Devices) Stray(stubborn bool, refusal error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.strayed, d.stubborn, d.refusal = true, stubborn, refusal
+}
+
 // Drift makes the first device differ from what is desired.
 func (d *Devices) Drift() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.drift = true
+}
+
+// Undrift ends what Drift began.
+func (d *Devices) Undrift() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drift = false
 }
 
 func (d *Devices) broken() error {
@@ -235,20 +255,51 @@ func (d *Devices) Open(context.Context, control.Target, []driver.Device) (engine
 	if err := d.broken(); err != nil {
 		return engine.Session{}, err
 	}
-	return engine.Session{Driver: memory{d}, Placer: willing{}, Close: func() error { return nil }}, nil
+	return engine.Session{Driver: memory{d}, Placer: placer{d}, Close: func() error { return nil }}, nil
 }
 
-// willing has every placement in force.
-type willing struct{}
+// placer is the subnet manager, which has every placement in force until it strays.
+type placer struct{ d *Devices }
 
 // Check implements reconcile.Placer.
-func (willing) Check(context.Context, *policy.Plan, *policy.Plan) error { return nil }
+func (p placer) Check(context.Context, *policy.Plan, *policy.Plan) error {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	return p.d.refusal
+}
 
 // Place implements reconcile.Placer.
-func (willing) Place(context.Context, *policy.Plan, *policy.Plan, bool) error { return nil }
+func (p placer) Place(context.Context, *policy.Plan, *policy.Plan, bool) error {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	p.d.strayed = p.d.strayed && (p.d.stubborn || p.d.refusal != nil)
+	return p.d.refusal
+}
 
 // Verify implements reconcile.Placer.
-func (willing) Verify(context.Context, *policy.Plan) error { return nil }
+func (p placer) Verify(context.Context, *policy.Plan) error {
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	if p.d.strayed {
+		return errors.New("subnet administration hands out SL 0")
+	}
+	return nil
+}
+
+// report is what a look at the subnet manager finds.
+func (p placer) report() control.DeviceReport {
+	r := control.DeviceReport{Device: reconcile.Manager(), State: "in-sync"}
+	p.d.mu.Lock()
+	defer p.d.mu.Unlock()
+	if p.d.strayed {
+		r.State, r.Differences = "drifted", []control.Difference{{Field: "path of bronze in partition 0x8001", Desired: "SL 1", Observed: "SL 0"}}
+		r.Cause = "the partitions file changed"
+		if p.d.refusal != nil {
+			r.Refused, r.Error = true, p.d.refusal.Error()
+		}
+	}
+	return r
+}
 
 // memory is a driver of devices that hold what was written to them.
 type memory struct{ d *Devices }
@@ -318,6 +369,9 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 		return nil, err
 	}
 	var list []control.DeviceReport
+	if t.Placed && ids == nil && reconcile.Manages(t.Plan) || slices.ContainsFunc(ids, reconcile.IsManager) {
+		list = append(list, placer{d}.report())
+	}
 	for i := range targets {
 		x := control.DeviceReport{Device: targets[i].Device, State: "in-sync", Desired: &targets[i].Want, Observed: &targets[i].Want}
 		if drift && i == 0 {

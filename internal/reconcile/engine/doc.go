@@ -14,8 +14,9 @@
 //
 // A tenant's traffic never uses a service level that ports on its way do not know: settings come first, then traffic
 // moves, and what it used before is held over until a rollout of its own takes it back. On the way back traffic returns
-// first; a rollout that an earlier release returned in the other order goes from undoing to unplacing. Placing asks at the beginning whether it could be done, so that no device is written for nothing; a rollout of
-// the plan whose placements are in force has nothing to move, and places at once.
+// first; a rollout that an earlier release returned in the other order goes from undoing to unplacing. Placing asks at the
+// beginning whether it could be done, so that no device is written for nothing; a rollout of the plan whose placements are
+// in force has nothing to move, and places at once.
 //
 // Step is the only thing that moves a rollout from one phase to the next and from wave to wave. It is level-triggered:
 // it reads the rows, decides (function decide, which is pure and checked exhaustively), and writes what follows, all in

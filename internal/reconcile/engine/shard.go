@@ -99,10 +99,8 @@ func devicesOf(items []reconcile.Item) []driver.Device {
 
 // asDeviceError gives an error that says nothing of the kind the kind "unreachable".
 func asDeviceError(err error) error {
-	for _, kind := range []error{driver.ErrUnreachable, driver.ErrBusy, driver.ErrUnsupported, driver.ErrInvalid, driver.ErrConflict} {
-		if errors.Is(err, kind) {
-			return err
-		}
+	if errors.Is(err, driver.KindOf(err)) {
+		return err
 	}
 	return fmt.Errorf("%w: %w", driver.ErrUnreachable, err)
 }

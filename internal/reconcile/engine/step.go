@@ -458,6 +458,7 @@ func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, 
 // place brings the placements of a target's plan about and verifies them.
 func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target, before *policy.Plan, to control.Placed, message string) (func(*control.Rollout), error) {
 	p, clear := t.Plan, ro.Prior == ro.Plan
+	t.Repair = ro.Options.Manager
 	why, err := e.persist(ctx, ro, t, func(placer reconcile.Placer) error {
 		if err := placer.Place(ctx, p, before, clear); err != nil {
 			return fmt.Errorf("place: %w", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,7 +21,7 @@ type SM struct {
 	Dir string // opensm.conf, opensm.log, pid, and what OpenSM itself writes
 
 	t    testing.TB
-	addr string // "unix:NAME"
+	addr string // "unix:NAME" or "udp:HOST:PORT"
 	host string
 	end  chan struct{} // closed when it has ended
 	cmd  interface{ Signal(os.Signal) error }
@@ -29,11 +30,11 @@ type SM struct {
 }
 
 // NewSM prepares an OpenSM for the host of that name, with the given options beside those that make its log tell
-// everything at once. addr is the server's, "unix:NAME".
+// everything at once. addr is the server's, "unix:NAME" or "udp:HOST:PORT".
 func NewSM(t testing.TB, addr, host, options string) *SM {
 	t.Helper()
 	peertest.Program(t, "opensm")
-	s := &SM{Dir: t.TempDir(), t: t, addr: strings.TrimPrefix(addr, "unix:"), host: host}
+	s := &SM{Dir: t.TempDir(), t: t, addr: addr, host: host}
 	s.Options(options)
 	return s
 }
@@ -49,14 +50,27 @@ func (s *SM) Options(text string) {
 // Path is a file of this OpenSM.
 func (s *SM) Path(name string) string { return filepath.Join(s.Dir, name) }
 
+// Attach is the environment by which the field's tools find a server, at "unix:NAME" or "udp:HOST:PORT".
+func Attach(t testing.TB, addr string) []string {
+	t.Helper()
+	if name, ok := strings.CutPrefix(addr, "unix:"); ok {
+		return []string{"IBSIM_SOCKNAME=" + name}
+	}
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(addr, "udp:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"IBSIM_SERVER_NAME=" + host, "IBSIM_SERVER_PORT=" + port}
+}
+
 // Start starts OpenSM and waits until its log, empty at first, has a text. What still runs when the test ends is ended.
 func (s *SM) Start(text string) {
 	s.t.Helper()
 	_ = os.Remove(s.Path("opensm.log")) // there is none at first
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := command(ctx, s.Dir, peertest.Program(s.t, "opensm"), "-F", s.Path("opensm.conf"), "-f", s.Path("opensm.log"))
-	cmd.Env = append(os.Environ(), "IBSIM_SOCKNAME="+s.addr, "SIM_HOST="+s.host, "LD_PRELOAD="+Preload(s.t),
-		"OSM_TMP_DIR="+s.Dir, "OSM_CACHE_DIR="+s.Dir)
+	cmd.Env = append(os.Environ(), "SIM_HOST="+s.host, "LD_PRELOAD="+Preload(s.t), "OSM_TMP_DIR="+s.Dir, "OSM_CACHE_DIR="+s.Dir)
+	cmd.Env = append(cmd.Env, Attach(s.t, s.addr)...)
 	out := &bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
@@ -75,6 +89,9 @@ func (s *SM) Start(text string) {
 	s.t.Cleanup(func() {
 		if s.end == end {
 			s.Stop()
+		}
+		if s.t.Failed() {
+			s.t.Logf("opensm on %s printed:\n%s\nlog:\n%s", s.host, out, s.Log())
 		}
 	})
 	s.Wait(text, 1)
@@ -110,29 +127,32 @@ func (s *SM) Hup() {
 	s.Wait("SUBNET UP", n+1)
 }
 
-// Count is how often a text stands in the log.
-func (s *SM) Count(text string) int {
-	log, err := os.ReadFile(s.Path("opensm.log"))
-	if err != nil {
-		return 0
-	}
-	return strings.Count(string(log), text)
+// Log is the log so far; "" when there is none yet.
+func (s *SM) Log() string {
+	log, _ := os.ReadFile(s.Path("opensm.log"))
+	return string(log)
 }
+
+// Count is how often a text stands in the log.
+func (s *SM) Count(text string) int { return strings.Count(s.Log(), text) }
 
 // Wait waits until a text stands in the log so many times.
 func (s *SM) Wait(text string, times int) {
 	s.t.Helper()
-	fail := func(err error) {
-		log, _ := os.ReadFile(s.Path("opensm.log"))
-		s.t.Fatalf("opensm on %s: %v; it printed:\n%s\nlog:\n%s", s.host, err, s.out, log)
-	}
-	expired := time.After(Deadline)
+	s.WaitFor(text, times, Deadline)
+}
+
+// WaitFor is Wait with a deadline of its own.
+func (s *SM) WaitFor(text string, times int, deadline time.Duration) {
+	s.t.Helper()
+	fail := func(err error) { s.t.Fatalf("opensm on %s: %v", s.host, err) }
+	expired := time.After(deadline)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for s.Count(text) < times {
 		select {
 		case <-expired:
-			fail(fmt.Errorf("%q is not %d times in its log within %s", text, times, Deadline))
+			fail(fmt.Errorf("%q is not %d times in its log within %s", text, times, deadline))
 		case <-s.end:
 			fail(fmt.Errorf("it ended before %q was in its log", text))
 		case <-tick.C:

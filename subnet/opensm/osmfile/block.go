@@ -27,6 +27,7 @@ type Block struct {
 	Body   string // the lines between the markers
 	After  string // what follows the end marker
 	Line   int    // of the begin marker, from 1; 0 when none is found
+	last   int    // line of the end marker
 	Edited bool   // the body is not what was written: its digest differs from the marker's
 }
 
@@ -49,7 +50,7 @@ func CutBlock(text string) (Block, error) {
 			if !b.Found || b.After != "" || digest == "" {
 				return Block{Before: text}, fmt.Errorf("%w: line %d ends a part that did not begin", ErrMarkers, line)
 			}
-			b.Body, b.After = text[bodyAt:at], text[at+len(l):]
+			b.Body, b.After, b.last = text[bodyAt:at], text[at+len(l):], line
 			b.Edited = digest != Digest(b.Body)
 			digest = ""
 		}
@@ -59,6 +60,11 @@ func CutBlock(text string) (Block, error) {
 		return Block{Before: text}, fmt.Errorf("%w: the part that begins at line %d has no end", ErrMarkers, b.Line)
 	}
 	return b, nil
+}
+
+// holds tells whether a line, counted from 1, is in Fairlane's part.
+func (b Block) holds(line int) bool {
+	return b.Found && line >= b.Line && line <= b.last
 }
 
 // With returns the file with another body; an empty body takes the markers away too. A body that does not end a

@@ -15,6 +15,8 @@ type Observation struct {
 	State    uint8      `json:"state"`    // as in SMInfo: 3 is master
 	// Process tells one run of the process from the next, such as its id and start time; empty when not known.
 	Process string `json:"process,omitempty"`
+	// NoProcess says why Process is not known.
+	NoProcess string `json:"no_process,omitempty"`
 	// Options, Partitions and Policy are digests of the files; empty when not read.
 	Options    string `json:"options,omitempty"`
 	Partitions string `json:"partitions,omitempty"`

@@ -1,6 +1,7 @@
 package osmfile
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,7 +104,7 @@ func (c *composer) checkLanes(o Options) {
 		if kind == SwitchPort {
 			c.checkApart(o, m)
 		}
-		for _, p := range c.want.Partitions {
+		for _, p := range c.want.parts() {
 			if p.SL >= ident.NumSLs {
 				continue
 			}
@@ -124,38 +125,37 @@ func (c *composer) checkLanes(o Options) {
 
 // checkApart looks for tenants that do not share a lane of switches, and so not its marks.
 func (c *composer) checkApart(o Options, m [ident.NumSLs]ident.VL) {
-	ps := slices.DeleteFunc(slices.Clone(c.want.Partitions), func(p Partition) bool { return p.SL >= ident.NumSLs || m[p.SL] == ident.ManagementVL })
+	ps := slices.DeleteFunc(c.want.parts(), func(p Partition) bool { return p.SL >= ident.NumSLs || m[p.SL] == ident.ManagementVL })
 	for _, p := range ps {
 		if a, b := m[ps[0].SL], m[p.SL]; a != b {
-			line, own := o.Line(SwitchPort.prefix()+"sl2vl"), ""
-			if line == 0 {
-				line = o.Line(AllPorts.prefix() + "sl2vl")
-			}
-			if line == 0 {
-				own = ", as OpenSM has it unless told otherwise"
+			line, own := laneLine(o, SwitchPort, "sl2vl")
+			who := fmt.Sprintf("tenants %s and %s are", ps[0].Tenant, p.Tenant)
+			if p.Tenant == ps[0].Tenant {
+				who = fmt.Sprintf("the parts of tenant %s are", p.Tenant)
 			}
 			c.problem(CodeLanesApart, c.next.Options.Path, line, "put the service levels of tenants on one lane of switches (qos_swe_sl2vl), or let Fairlane",
-				"tenants %s and %s are on VLs %d and %d of switches%s: a switch marks each lane for itself, so that they share a link as the arbitration tables say and not by weight",
-				ps[0].Tenant, p.Tenant, a, b, own).Warning = true
+				"%s on VLs %d and %d of switches%s: a switch marks each lane for itself, so that they share a link as the arbitration tables say and not by weight", who, a, b, own).Warning = true
 			return
 		}
 	}
 }
 
+// laneLine is the line that gives the ports of a kind a table: their own, or else that of all kinds; own says that there is none.
+func laneLine(o Options, kind PortKind, table string) (line int, own string) {
+	if line = cmp.Or(o.Line(kind.prefix()+table), o.Line(AllPorts.prefix()+table)); line == 0 {
+		own = ", as OpenSM has it unless told otherwise"
+	}
+	return line, own
+}
+
 // checkFirst looks for a lane that goes before those of tenants.
 func (c *composer) checkFirst(o Options, kind PortKind, m [ident.NumSLs]ident.VL, high [ident.NumVLs]int) {
-	waits := slices.ContainsFunc(c.want.Partitions, func(p Partition) bool { return p.SL < ident.NumSLs && high[m[p.SL]] == 0 })
+	waits := slices.ContainsFunc(c.want.parts(), func(p Partition) bool { return p.SL < ident.NumSLs && high[m[p.SL]] == 0 })
 	first := slices.IndexFunc(high[:], func(w int) bool { return w > 0 })
 	if !waits || first < 0 {
 		return
 	}
-	line, own := o.Line(kind.prefix()+"vlarb_high"), ""
-	if line == 0 {
-		line = o.Line(AllPorts.prefix() + "vlarb_high")
-	}
-	if line == 0 {
-		own = ", as OpenSM has it unless told otherwise"
-	}
+	line, own := laneLine(o, kind, "vlarb_high")
 	even := oneLane()
 	c.problem(CodeFirst, c.next.Options.Path, line, fmt.Sprintf("write qos_vlarb_high %s and qos_vlarb_low %s, or let Fairlane", weights(even.High), weights(even.Low)),
 		"VL %d is in the high-priority table of %s%s: what uses it goes before the tenants whose lanes are not", first, kindName(kind), own).Warning = true
@@ -175,7 +175,6 @@ func (c *composer) checkPartitions() {
 	if err != nil {
 		return
 	}
-	from, to := b.Line, b.Line+strings.Count(b.Body, "\n")+1
 	stanzas, faults := ReadPartitions(t.Data)
 	for _, f := range faults {
 		remedy := "correct the line"
@@ -187,7 +186,7 @@ func (c *composer) checkPartitions() {
 	hasDefault := false
 	for _, s := range stanzas {
 		hasDefault = hasDefault || s.PKey == ident.DefaultPKey.Base() || s.PKey == 0 && s.Name == "Default"
-		if b.Found && s.Line >= from && s.Line <= to || s.PKey == 0 && s.Name == "Default" {
+		if b.holds(s.Line) || s.PKey == 0 && s.Name == "Default" {
 			continue
 		}
 		if s.PKey == 0 {
@@ -222,35 +221,45 @@ func (c *composer) checkPolicy() {
 	if len(faults) > 0 {
 		return // OpenSM refuses it
 	}
+	b, _ := CutBlock(t.Data)
 	for _, want := range c.want.Partitions {
-		c.checkRules(p, want)
+		for _, part := range want.Parts() {
+			c.checkRules(&p, &part, b, want.All && part.SL == want.SL)
+		}
 	}
 }
 
-// checkRules finds the rule of the policy that a query for the partition meets.
-func (c *composer) checkRules(p Policy, want Partition) {
-	path, decided := c.next.Policy.Path, false
-	for _, r := range p.Rules {
-		if !r.matches(want.PKey) {
+// checkRules finds the rule of the policy, in which our part is b, that queries for paths between members of the partition meet. An
+// open one has members that are not known, of which none is in our groups.
+func (c *composer) checkRules(p *Policy, want *Partition, b Block, open bool) {
+	path, decided, whole := c.next.Policy.Path, false, false // whole: by a rule that does not look at ports
+	ports := make([]ident.GUID, len(want.Members))
+	for i, m := range want.Members {
+		ports[i] = m.PortGUID
+	}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		all, some := r.meet(want.PKey, ports, (open || len(ports) == 0) && !b.holds(r.Line))
+		if !some {
 			continue
 		}
-		ours := r.PKeys != nil && !r.Other
+		ours, anywhere := r.PKeys != nil && all, r.Source == nil && r.Destination == nil
 		switch {
-		case decided && ours && r.SL != want.SL:
+		case decided && whole && ours && r.SL != want.SL:
 			c.problem(CodePolicyLinesFirst, path, r.Line, "remove it", "tenant %s: a rule with SL %d for partition 0x%04x comes after one with SL %d, and is never reached",
 				want.Tenant, r.SL, uint16(want.PKey), want.SL).Warning = true
 		case decided:
 		case ours && r.SL == want.SL:
-			decided = true
+			decided, whole = true, anywhere
 		case ours:
 			c.problem(CodePolicyRule, path, r.Line, "remove the rule, or let it name other partitions",
 				"tenant %s: the rule gives SL %d to queries for partition 0x%04x, which needs SL %d", want.Tenant, r.SL, uint16(want.PKey), want.SL)
-			decided = true
+			decided, whole = true, anywhere
 		case r.SL != want.SL:
 			q := c.problem(CodePolicyRule, path, r.Line, "let Fairlane's rule come first, or limit this one to other partitions",
 				"tenant %s: queries for partition 0x%04x that meet the rule get SL %d, not SL %d", want.Tenant, uint16(want.PKey), r.SL, want.SL)
-			q.Warning = r.Other
-			decided = !r.Other
+			q.Warning = !all
+			decided = all
 		}
 	}
 	if !decided && *p.Default != want.SL {

@@ -2,6 +2,7 @@ package osmfile
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ func (t *Texts) Each() []*Text { return []*Text{&t.Partitions, &t.Policy, &t.Opt
 type Settings struct {
 	// LeaveOptions: opensm.conf is only looked at. What would have to be set there is a problem.
 	LeaveOptions bool
-	// LeavePolicy: an existing QoS policy is only looked at.
+	// LeavePolicy: an existing QoS policy is only looked at, and none is made.
 	LeavePolicy bool
 	// OneLane: where the options have no tables of lanes, write some that put all service levels on one lane. A switch marks by
 	// lane, so only tenants that share a lane see the same marks, of which congestion control makes shares by weight;
@@ -46,7 +47,8 @@ type Change struct {
 // cannot be composed is a problem, and the file stays as it is. Nothing outside of the markers is touched.
 //
 // Service levels go into partitions.conf. Where OpenSM has a QoS policy in force, which beats them, each partition also gets
-// a line there, before all others of the short form. A policy is never created.
+// a line there, before all others of the short form. A policy is only created for partitions with groups, which need rules
+// of the long form; it goes with the last of them.
 func Compose(cur Texts, d Desired, s Settings) Change {
 	c := composer{cur: cur, want: d.normal(), set: s}
 	c.next = cur
@@ -96,7 +98,9 @@ func (c *composer) written() []Partition {
 const (
 	headPartitions = "# Tenants' partitions. Fairlane writes this part and refuses to when it was changed by hand.\n"
 	headPolicy     = "# Tenants' service levels, by partition. Fairlane writes this part.\n"
-	headOptions    = "# What tenants' service levels need. Fairlane writes this part.\n"
+	// headOwnPolicy begins the part of a file that was not there, which goes again.
+	headOwnPolicy = "# Tenants' service levels, by partition and port. Fairlane writes this file, and takes it away when no tenant needs it.\n"
+	headOptions   = "# What tenants' service levels need. Fairlane writes this part.\n"
 	// defaultStanza is what OpenSM does when there is no file.
 	defaultStanza = "Default=0x7fff,ipoib:ALL=full;\n"
 )
@@ -133,35 +137,65 @@ func (c *composer) put(t *Text, b Block, head, body string) {
 	t.Data, t.Present = next, true
 }
 
+// policy writes the part of the QoS policy. It stands before all that is the operator's: of the rules of one form the first counts
+// that matches.
 func (c *composer) policy() {
 	t := &c.next.Policy
-	if !t.Present || c.set.LeavePolicy {
+	if c.set.LeavePolicy || !t.Present && !c.want.split() {
 		return
 	}
 	b, ok := c.cut(t)
 	if !ok {
 		return
 	}
-	if !b.Found { // straight after qos-ulps, so that no other rule of the short form comes first
-		if p, _ := ReadPolicy(b.Before); p.ulps > 0 {
-			at := 0
-			for i, l := range lines(b.Before) {
-				if at += len(l); i+1 == p.ulps {
-					break
-				}
-			}
-			b.Before, b.After = b.Before[:at], b.Before[at:]
+	rest := b.Before + b.After
+	made := !t.Present || strings.HasPrefix(b.Body, headOwnPolicy)
+	if made && !c.want.split() && strings.Trim(rest, blanks) == "" {
+		*t = Text{Path: t.Path} // only groups needed it
+		return
+	}
+	written := c.written()
+	var lines strings.Builder
+	for _, p := range written {
+		fmt.Fprintf(&lines, "    any, pkey 0x%04x : %d # %s\n", uint16(p.PKey), p.SL, stanzaName(p))
+	}
+	head := headPolicy
+	if made {
+		head = headOwnPolicy
+		lines.WriteString(c.otherwise(rest))
+	}
+	body := groupSections(written)
+	if lines.Len() > 0 {
+		body += "qos-ulps\n" + lines.String() + "end-qos-ulps\n"
+	}
+	c.put(t, Block{After: rest}, head, body)
+}
+
+// otherwise are the lines of a policy that was not there: what the operator's partitions have without one.
+func (c *composer) otherwise(rest string) string {
+	own, _ := ReadPolicy(rest)
+	b, err := CutBlock(c.cur.Partitions.Data)
+	if own.Default != nil || err != nil {
+		return ""
+	}
+	stanzas, _ := ReadPartitions(b.Before + b.After)
+	levels := make(map[ident.PKey]ident.SL) // of several definitions the last counts
+	for _, s := range stanzas {
+		k := s.PKey
+		if k == 0 && s.Name == "Default" {
+			k = ident.DefaultPKey.Base()
+		}
+		levels[k] = s.SL
+	}
+	usual := levels[ident.DefaultPKey.Base()]
+	var out strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(levels)) {
+		if sl := levels[k]; k != 0 && sl != usual {
+			fmt.Fprintf(&out, "    any, pkey 0x%04x : %d # not a tenant's\n", uint16(k), sl)
 		}
 	}
-	var body strings.Builder
-	for _, p := range c.written() {
-		fmt.Fprintf(&body, "    any, pkey 0x%04x : %d # %s\n", uint16(p.PKey), p.SL, stanzaName(p))
-	}
-	text := body.String()
-	if text != "" && !inULPs(b.Before) {
-		text = "qos-ulps\n" + text + "end-qos-ulps\n"
-	}
-	c.put(t, b, headPolicy, text)
+	fmt.Fprintf(&out, "    default : %d\n", usual)
+	return out.String()
 }
 
 // options writes what the wish needs and the rest of the file does not already say.
@@ -221,7 +255,7 @@ func (c *composer) sets(key string) bool {
 
 // needsQoS tells whether something is wanted that OpenSM does only with qos TRUE.
 func (c *composer) needsQoS() bool {
-	return len(c.want.Lanes) > 0 || slices.ContainsFunc(c.want.Partitions, func(p Partition) bool { return p.SL != 0 })
+	return len(c.want.Lanes) > 0 || slices.ContainsFunc(c.want.parts(), func(p Partition) bool { return p.SL != 0 })
 }
 
 // checkDesired looks at the wish alone.
@@ -237,6 +271,7 @@ func (c *composer) checkDesired() {
 		if !p.Kept && !p.All && len(p.Members) == 0 {
 			c.problem(CodeNoMembers, "", 0, "attach the tenant to a port, or leave it out", "tenant %s: partition 0x%04x has no members", p.Tenant, uint16(p.PKey)).Final = true
 		}
+		c.checkGroups(&p)
 		if i > 0 && c.want.Partitions[i-1].PKey == p.PKey {
 			before := c.want.Partitions[i-1]
 			c.problem(CodeTwoSLs, "", 0, "give each a partition of its own",

@@ -151,11 +151,16 @@ func TestAPolicyGetsLinesBeforeAllOthers(t *testing.T) {
 	t.Parallel()
 	policy := "# mine\nqos-ulps # here\n default : 0\nend-qos-ulps\n"
 	c := Compose(files("qos TRUE\n", "-", policy), gold(), Settings{})
-	if want := "# mine\nqos-ulps # here\n" + beginMark; !strings.HasPrefix(c.Next.Policy.Data, want) {
+	if !strings.HasPrefix(c.Next.Policy.Data, beginMark) || !strings.HasSuffix(c.Next.Policy.Data, endMark+"\n"+policy) {
 		t.Errorf("policy\n%s", c.Next.Policy.Data)
 	}
-	if got := body(t, c.Next.Policy); got != headPolicy+"    any, pkey 0x0001 : 2 # gold\n" {
+	if got := body(t, c.Next.Policy); got != headPolicy+"qos-ulps\n    any, pkey 0x0001 : 2 # gold\nend-qos-ulps\n" {
 		t.Errorf("part %q", got)
+	}
+	// A part that stands among the operator's lines, as former versions had it, moves.
+	among := "# mine\nqos-ulps # here\n" + Block{}.With(headPolicy+"    any, pkey 0x0001 : 3 # gold\n") + " default : 0\nend-qos-ulps\n"
+	if moved := Compose(files("qos TRUE\n", "-", among), gold(), Settings{}); moved.Next.Policy != c.Next.Policy {
+		t.Errorf("moved:\n%s", moved.Next.Policy.Data)
 	}
 	if ps := others(c.Problems); len(ps) > 0 {
 		t.Error(ps)
@@ -217,10 +222,10 @@ func problemCases() map[string]struct {
 			Code: CodePKeyUnnumbered, File: part, Line: 2, Text: `partition "other" has no P_Key: OpenSM takes the first free one, which changes with the tenants`}, true},
 		"no default": {files("qos TRUE\n", "other=0x20:ALL=full;\n", "-"), none, Settings{}, Problem{
 			Code: CodeNoDefault, Warning: true, File: part, Text: "no line defines the default partition: every port but the subnet manager's is a limited member of it"}, true},
-		"a policy without default": {files("qos TRUE\n", "-", "qos-ulps\nend-qos-ulps\n"), none, Settings{}, Problem{
+		"a policy without default": {files("qos TRUE\n", "-", "qos-ulps\n any, pkey 2 : 3\nend-qos-ulps\n"), none, Settings{}, Problem{
 			Code: CodePolicyNoDefault, File: pol, Text: "the policy has no default: OpenSM refuses all of it, and only the partitions' service levels hold"}, true},
 		"an unreadable policy": {files("qos TRUE\n", "-", "qos-ulps\n default : 0\n x\nend-qos-ulps\n"), none, Settings{}, Problem{
-			Code: CodeUnreadable, File: pol, Line: 7, Text: `"x": a rule is MATCH : SL`}, true},
+			Code: CodeUnreadable, File: pol, Line: 9, Text: `"x": a rule is MATCH : SL`}, true},
 		"an overriding default": {files("qos TRUE\n", "-", "qos-ulps\n default : 0\nend-qos-ulps\n"), none, leave, Problem{
 			Code: CodePolicyDefault, File: pol, Line: 2, Text: "tenant gold: the policy's default gives SL 0 to partition 0x0001, whatever partitions.conf says; it needs SL 2"}, true},
 		"another rule": {files("qos TRUE\n", "-", "qos-ulps\n any, pkey 1 : 3\n default : 2\nend-qos-ulps\n"), none, leave, Problem{
@@ -228,7 +233,7 @@ func problemCases() map[string]struct {
 		"a rule for some": {files("qos TRUE\n", "-", "qos-ulps\n any, service-id 7 : 3\n default : 2\nend-qos-ulps\n"), none, leave, Problem{
 			Code: CodePolicyRule, Warning: true, File: pol, Line: 2, Text: "tenant gold: queries for partition 0x0001 that meet the rule get SL 3, not SL 2"}, true},
 		"a rule that is never reached": {files("qos TRUE\n", "-", "qos-ulps\n any, pkey 1 : 3\n default : 0\nend-qos-ulps\n"), none, Settings{}, Problem{
-			Code: CodePolicyLinesFirst, Warning: true, File: pol, Line: 6, Text: "tenant gold: a rule with SL 3 for partition 0x0001 comes after one with SL 2, and is never reached"}, true},
+			Code: CodePolicyLinesFirst, Warning: true, File: pol, Line: 8, Text: "tenant gold: a rule with SL 3 for partition 0x0001 comes after one with SL 2, and is never reached"}, true},
 		"no partition": {files("-", "-", "-"), func(d *Desired) { d.Partitions[0].PKey = 0xffff }, Settings{}, Problem{
 			Code: CodeNoPartition, Final: true, Text: "tenant gold has no partition of its own, by which the subnet manager could tell its traffic"}, false},
 		"two SLs": {files("-", "-", "-"), func(d *Desired) {

@@ -25,6 +25,7 @@ type Partition struct {
 	Rate    uint8      `json:"rate,omitempty"` // code of the broadcast group; 0 is OpenSM's default
 	All     bool       `json:"all,omitempty"`  // every port is a full member; Members then only tell where tenants are
 	Members []Member   `json:"members,omitempty"`
+	Groups  []Group    `json:"groups,omitempty"` // members whose service level is not SL
 	// Kept says that the operator defines the partition: it is not written, only proven.
 	Kept bool `json:"kept,omitempty"`
 }
@@ -43,7 +44,7 @@ func (d Desired) normal() Desired {
 	for i := range out.Partitions {
 		p := &out.Partitions[i]
 		p.PKey = p.PKey.Base()
-		p.Members = joinMembers(p.Members, nil)
+		p.Members, p.Groups = joinMembers(p.Members, nil), normalGroups(p.Groups)
 	}
 	slices.SortStableFunc(out.Partitions, func(a, b Partition) int {
 		return cmp.Or(cmp.Compare(a.PKey, b.PKey), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.SL, b.SL))
@@ -79,13 +80,15 @@ func Prepare(cur Texts, d Desired) Desired {
 		}
 		p := &out.Partitions[i]
 		p.All = p.All || old.All
+		p.Groups = joinGroups(p, &old)
 		p.Members = joinMembers(p.Members, old.Members)
 	}
 	out.also = ourOptions(cur.Options.Data)
 	return out.normal()
 }
 
-// Ours lists the partitions in Fairlane's part of partitions.conf, by P_Key; the tenants are the names there.
+// Ours lists the partitions in Fairlane's part of partitions.conf, by P_Key, with the groups of ports that its part of the
+// policy has for them; the tenants are the names there.
 func Ours(cur Texts) []Partition {
 	b, err := CutBlock(cur.Partitions.Data)
 	if err != nil || !b.Found {
@@ -93,11 +96,12 @@ func Ours(cur Texts) []Partition {
 	}
 	var out []Partition
 	stanzas, _ := ReadPartitions(b.Body)
+	groups := ourGroups(cur.Policy.Data)
 	for _, s := range stanzas {
 		if s.PKey == 0 || s.PKey == ident.DefaultPKey.Base() {
 			continue
 		}
-		p := Partition{Tenant: s.Name, PKey: s.PKey, SL: s.SL, IPoIB: s.IPoIB, MTU: s.MTU, Rate: s.Rate}
+		p := Partition{Tenant: s.Name, PKey: s.PKey, SL: s.SL, IPoIB: s.IPoIB, MTU: s.MTU, Rate: s.Rate, Groups: groups[s.PKey]}
 		for _, m := range s.Members {
 			switch m.Word {
 			case "ALL":

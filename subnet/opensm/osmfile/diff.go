@@ -49,3 +49,28 @@ func lines(text string) []string {
 	}
 	return out
 }
+
+// ChangedLines are the file that Difference was made of and the lines that are not comments, and only went ("-") or only
+// came ("+"), with their mark.
+func ChangedLines(difference string) (path string, out []string) {
+	var changed []string
+	marks := map[string]string{}
+	for line := range strings.Lines(difference) {
+		line = strings.TrimRight(line, "\n")
+		if after, ok := strings.CutPrefix(line, "+++ "); ok {
+			path = after
+			continue
+		}
+		if strings.HasPrefix(line, "--- ") || line == "" || line[0] != '+' && line[0] != '-' || strings.HasPrefix(line[1:], "#") {
+			continue
+		}
+		changed = append(changed, line)
+		marks[line[1:]] += line[:1]
+	}
+	for _, line := range changed {
+		if m := marks[line[1:]]; !strings.Contains(m, "+") || !strings.Contains(m, "-") {
+			out = append(out, line)
+		}
+	}
+	return path, out
+}

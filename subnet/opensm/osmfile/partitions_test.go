@@ -104,6 +104,13 @@ func drawPartition(t *rapid.T) Partition {
 		}
 		p.Members = joinMembers(p.Members, nil)
 	}
+	for _, sl := range rapid.SliceOfNDistinct(rapid.Uint8Range(0, 15), 0, 3, rapid.ID).Draw(t, "groups") {
+		i := len(p.Groups) // a member each
+		if ident.SL(sl) != p.SL && i < len(p.Members) {
+			p.Groups = append(p.Groups, Group{SL: ident.SL(sl), Ports: []ident.GUID{p.Members[i].PortGUID}})
+		}
+	}
+	p.Groups = normalGroups(p.Groups)
 	return p
 }
 
@@ -112,6 +119,7 @@ func TestPartitionsAreReadAsWritten(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPartition(t)
+		p.Groups = nil // which are not in this file
 		text := stanza(p)
 		for l := range strings.Lines(text) {
 			if len(l) > partitionsLine {

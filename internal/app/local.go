@@ -1,0 +1,53 @@
+package app
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// addBelow adds commands that work without the service to one of its nouns.
+func addBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
+	cmd, _, err := root.Find([]string{noun})
+	must(err)
+	cmd.AddCommand(verbs...)
+}
+
+// globalFlags is the part of cobra's usage text that lists the flags of the commands above.
+const globalFlags = "{{if .HasAvailableInheritedFlags}}"
+
+// hideGlobal leaves the flags of the commands above out of a command's usage.
+func hideGlobal(cmd *cobra.Command) {
+	if text := cmd.UsageTemplate(); strings.Contains(text, globalFlags) {
+		cmd.SetUsageTemplate(strings.Replace(text, globalFlags, "{{if false}}", 1))
+	}
+}
+
+// localOnly makes a command below a noun of the service's refuse the flags by which that one is reached and its answers are
+// printed.
+func (a *app) localOnly(verb *cobra.Command) {
+	hideGlobal(verb)
+	run := verb.RunE
+	verb.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := a.without(cmd, append(reachFlags(), "output")); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+}
+
+// reachFlags are the flags by which the service is reached.
+func reachFlags() []string {
+	return []string{"url", "token-file", "ca-file", "cert-file", "key-file", "fabric"}
+}
+
+// without refuses flags of the commands above that were given.
+func (a *app) without(cmd *cobra.Command, names []string) error {
+	inherited := cmd.InheritedFlags()
+	for _, name := range names {
+		if f := inherited.Lookup(name); f != nil && f.Changed {
+			return usagef("%s", a.t("local.flag", "flag", "--"+name))
+		}
+	}
+	return nil
+}

@@ -1,8 +1,0 @@
-//go:build amd64 || arm64
-
-package sim
-
-import "unsafe"
-
-//go:noescape
-func prefetch(p unsafe.Pointer)

@@ -1,0 +1,126 @@
+package opensm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/policy"
+	"fairlane/subnet/ident"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// Deviation is one thing that is not as a plan wants it.
+type Deviation struct {
+	Field, Want, Got string // for people; one of the latter two may be NoLine
+}
+
+// NoLine stands for a line that a file does not have.
+const NoLine = "no such line"
+
+// Drift looks whether a plan is still in force, and writes nothing. Files are compared whole with what PhaseFinish would
+// write. Subnet administration is asked once about the partitions with the base P_Keys of ask, Config.Pairs paths for
+// each; nil is all of them. The error is that of reading and asking, or a *RefusedError for a plan that is none for OpenSM.
+func (p *Placer) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) ([]Deviation, error) {
+	d, err := p.desired(plan)
+	if err != nil {
+		return nil, err
+	}
+	w, err := p.Manager.compose(ctx, d, PhaseFinish)
+	if err != nil {
+		return nil, err
+	}
+	var out []Deviation
+	if w.before.Foreign {
+		out = append(out, Deviation{"subnet manager", fmt.Sprintf("the one on %s", p.Manager.portGUID(w.texts)), fmt.Sprintf("the one on %s", w.before.GUID)})
+	}
+	for _, text := range w.differences() {
+		out = append(out, changedLines(text)...)
+	}
+	expected := expect(d, nil)
+	if ask != nil {
+		expected = slices.DeleteFunc(expected, func(e expectation) bool { return !slices.Contains(ask, e.PKey) })
+	}
+	proof, err := p.Manager.prover(w.texts, d).round(ctx, expected)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, proof.deviations()...), nil
+}
+
+// deviations are what does not hold.
+func (p *Proof) deviations() (out []Deviation) {
+	for _, x := range p.Partitions {
+		if !x.Holds {
+			out = append(out, Deviation{fmt.Sprintf("path of %s in partition 0x%04x", x.Tenant, uint16(x.PKey)), fmt.Sprintf("SL %d", x.Want), x.answer})
+		}
+	}
+	for _, x := range p.Lanes {
+		if !x.Holds {
+			out = append(out, Deviation{"lanes of a port", "as planned", x.Problem})
+		}
+	}
+	return out
+}
+
+// changedLines pairs the lines that differ by what stands before their values.
+func changedLines(difference string) (out []Deviation) {
+	path, lines := osmfile.ChangedLines(difference)
+	var gone, come []string
+	for _, line := range lines {
+		switch text := line[1:]; {
+		case strings.TrimSpace(text) == "":
+		case line[0] == '-':
+			gone = append(gone, text)
+		default:
+			come = append(come, text)
+		}
+	}
+	for _, got := range gone {
+		want := NoLine
+		if i := slices.IndexFunc(come, func(l string) bool { return lineKey(l) == lineKey(got) }); i >= 0 {
+			want = come[i]
+			come = slices.Delete(come, i, i+1)
+		}
+		out = append(out, deviation(path, want, got))
+	}
+	for _, want := range come {
+		out = append(out, deviation(path, want, NoLine))
+	}
+	return out
+}
+
+// lineKey is what a line is about: the word before its value.
+func lineKey(line string) string {
+	key, _, _ := strings.Cut(strings.TrimSpace(line), "=")
+	key, _, _ = strings.Cut(key, " ")
+	return key
+}
+
+// shownWidth bounds what is shown of a line, in bytes.
+const shownWidth = 120
+
+// deviation shows two lines around the first place where they differ.
+func deviation(path, want, got string) Deviation {
+	same := 0
+	for same < min(len(want), len(got)) && want[same] == got[same] {
+		same++
+	}
+	return Deviation{path, window(want, same), window(got, same)}
+}
+
+func window(line string, at int) string {
+	if len(line) <= shownWidth || line == NoLine {
+		return line
+	}
+	from := max(0, min(at-shownWidth/3, len(line)-shownWidth))
+	part := line[from : from+shownWidth]
+	if from > 0 {
+		part = "…" + part
+	}
+	if from+shownWidth < len(line) {
+		part += "…"
+	}
+	return strings.ToValidUTF8(part, "")
+}
