@@ -3,14 +3,14 @@ package fill
 // alarms are visits in the history that are to be noticed, at most one of each link.
 type alarms struct {
 	due   ranks       // in the wave at hand
-	later [][][]int32 // by phase, then wave: ranks
+	later [][][]int32 // by phase, then wave: links
 }
 
 // set sets an alarm for a moment after now.
 func (a *alarms) set(then, now moment) {
-	phase, wave, rank := then.phase(), then.wave(), int32(then.rank())
+	phase, wave, link := then.phase(), then.wave(), int32(then.link())
 	if phase == now.phase() && wave == now.wave() {
-		a.due.add(rank)
+		a.due.add(link)
 		return
 	}
 	for len(a.later) <= phase {
@@ -19,7 +19,7 @@ func (a *alarms) set(then, now moment) {
 	for len(a.later[phase]) <= wave {
 		a.later[phase] = append(a.later[phase], nil)
 	}
-	a.later[phase][wave] = append(a.later[phase][wave], rank)
+	a.later[phase][wave] = append(a.later[phase][wave], link)
 }
 
 // next is the first wave of a phase after one that has alarms; negative when there is none.

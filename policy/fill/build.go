@@ -1,6 +1,10 @@
 package fill
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // scratch maps the links of a problem to those of an engine; -1 where it has none.
 type scratch []int32
@@ -41,6 +45,7 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 	for i := range e.links {
 		at[e.links[i].id] = -1
 	}
+	e.rank()
 	e.placeMembers()
 	if !p.flat() {
 		e.grow()
@@ -49,6 +54,46 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 		e.placeFloors()
 	}
 	return e
+}
+
+// rank numbers links by nominal capacity for their flows: those that have least to offer are likely to limit their flows, and the
+// others then know. In this order they are visited, and lie in memory. Two problems of one layout have the same ranks.
+func (e *engine) rank() {
+	levels, nominal := e.users(), e.p.nominal()
+	order := make([]int32, len(e.links))
+	for i := range e.links {
+		levels[i] = nominal[e.links[i].id] / levels[i]
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(levels[a], levels[b]), cmp.Compare(a, b))
+	})
+	ranked, rank := make([]link, len(e.links)), make([]int32, len(e.links))
+	for r, l := range order {
+		ranked[r], rank[l] = e.links[l], int32(r)
+	}
+	for i, l := range e.hops {
+		e.hops[i] = rank[l]
+	}
+	e.links = ranked
+}
+
+// users counts what shares each link: queue pairs, or where these are not known, flows.
+func (e *engine) users() []float64 {
+	out, count := make([]float64, len(e.links)), e.p.count()
+	for i, f := range e.flows {
+		for _, l := range e.hops[e.ways[i].first:e.ways[i].last] {
+			switch {
+			case !e.p.flat():
+				out[l] += e.p.Units[f]
+			case count != nil:
+				out[l] += count[f]
+			default:
+				out[l]++
+			}
+		}
+	}
+	return out
 }
 
 // placeMembers lists the flows of each link in their order.
@@ -63,7 +108,7 @@ func (e *engine) placeMembers() {
 	}
 	e.members = make([]member, total)
 	e.motion = motion{make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))}
-	e.u, e.out = make([]float64, widest), make([]float64, widest)
+	e.u, e.out, e.was = make([]float64, widest), make([]float64, widest), make([]float64, widest)
 	for i, f := range e.flows {
 		for h := e.ways[i].first; h < e.ways[i].last; h++ {
 			l := &e.links[e.hops[h]]

@@ -19,10 +19,10 @@ type node struct {
 	weight      float64
 	floor, ceil float64 // bit/s; 0 and infinite when there is none
 	first, last int32   // its classes, or its members
-	leaf        bool    // members: a class, or a tenant with a single class on the link
 
 	need  float64 // what its members can use, given their limits elsewhere
 	offer float64 // what it would get if it could use all there is
+	leaf  bool    // members: a class, or a tenant with a single class on the link
 	bound Limit   // what limits the node itself: LimitLink, LimitCap or LimitGuarantee
 }
 

@@ -21,7 +21,6 @@ type way struct {
 type state struct {
 	spare  float64 // by how much its flows can still rise together before it bounds any; 0 when it does
 	visits int32
-	queued bool
 	held   bool // it moved by too little to tell
 	role   role
 }
@@ -58,12 +57,13 @@ type engine struct {
 	flows   []int32 // of the problem, ascending; the engine's flow i is flows[i]
 	ways    []way   // by flow
 	hops    []int32 // into links
-	links   []link
+	links   []link  // by rank, see rank
 	members []member
 	groups  []node
 	classes []node
 	floors  []float64 // by member; nil when none
-	u, out  []float64 // scratch, by member of a link
+	// scratch, by member of a link: what it can use, what it is offered, and what it was offered last
+	u, out, was []float64
 	motion
 	schedule schedule
 	recorder *recorder // writes down what happens; nil does not
@@ -156,10 +156,10 @@ func (e *engine) release() {
 
 // start schedules all links and lets them offer all there is.
 func (e *engine) start() {
-	e.schedule = newSchedule(e.links, e.p.nominal(), e.users())
+	e.schedule = newSchedule(len(e.links))
 	for i := range e.states {
 		e.schedule.add(int32(i))
-		e.states[i] = state{queued: true}
+		e.states[i] = state{}
 	}
 	for i := range e.limits {
 		e.limits[i] = math.Inf(1)
@@ -169,32 +169,13 @@ func (e *engine) start() {
 	}
 }
 
-// users counts what shares each link: queue pairs, or where these are not known, flows.
-func (e *engine) users() []float64 {
-	out, count := make([]float64, len(e.links)), e.p.count()
-	for i := range e.members {
-		m := &e.members[i]
-		switch l := e.hops[m.hop]; {
-		case !e.p.flat():
-			out[l] += m.weight
-		case count != nil:
-			out[l] += count[e.flows[m.flow]]
-		default:
-			out[l]++
-		}
-	}
-	return out
-}
-
 func (e *engine) enqueue(l int32) {
-	st := &e.states[l]
-	if st.queued {
+	if e.schedule.has(l) {
 		return
 	}
-	st.queued = true
 	e.schedule.add(l)
 	if e.recorder != nil {
-		e.recorder.queued(e.schedule.now, l, st.spare)
+		e.recorder.queued(e.schedule.now, l, e.states[l].spare)
 	}
 }
 
@@ -214,20 +195,11 @@ func (e *engine) visit(l int32) {
 // weigh finds what a link offers its members from this visit on.
 func (e *engine) weigh(l int32) ([]member, []float64) {
 	lk, st := &e.links[l], &e.states[l]
-	st.queued = false
 	st.visits++
 	ms := e.members[lk.first:lk.last]
-	u, out := e.u[:len(ms)], e.out[:len(ms)]
-	bests, capacity := e.bests, lk.capacity
-	for i := range ms {
-		x := bests[ms[i].flow].elsewhere(ms[i].hop)
-		if x > capacity {
-			x = capacity
-		}
-		u[i] = x
-	}
+	u, out := e.look(ms, lk.capacity), e.out[:len(ms)]
 	e.divide(lk, st, u, out)
-	again, held := e.moderate(ms, out, damping(st.visits))
+	again, held := e.moderate(out, damping(st.visits))
 	if again {
 		e.enqueue(l)
 	}
@@ -236,6 +208,22 @@ func (e *engine) weigh(l int32) ([]member, []float64) {
 		e.held = append(e.held, l)
 	}
 	return ms, out
+}
+
+// look finds what members of a link can use of its capacity, and what it offered them last. These are spread all over: they are
+// fetched in one go, so that the processor waits for many of them at once.
+func (e *engine) look(ms []member, capacity float64) []float64 {
+	u, was := e.u[:len(ms)], e.was[:len(ms)]
+	bests, limits := e.bests, e.limits
+	for i := range ms {
+		m := &ms[i]
+		x := bests[m.flow].elsewhere(m.hop)
+		if x > capacity {
+			x = capacity
+		}
+		u[i], was[i] = x, limits[m.hop]
+	}
+	return u
 }
 
 // fit lowers the offers of links that are not at rest so that none carries more than its capacity.
@@ -257,13 +245,12 @@ func (e *engine) fit() {
 	}
 }
 
-// moderate has a link go but a part of the way from what it offers its members to out, and leaves as it is what hardly
+// moderate has a link go but a part of the way from what it offered its members to out, and leaves as it is what hardly
 // moves. again tells that there is way left to go, held that something moves too little in this phase.
-func (e *engine) moderate(ms []member, out []float64, part float64) (again, held bool) {
-	limits, rest, still := e.limits, e.rest, e.still
-	out = out[:len(ms)]
-	for i := range ms {
-		was, now := limits[ms[i].hop], out[i]
+func (e *engine) moderate(out []float64, part float64) (again, held bool) {
+	all, rest, still := e.was[:len(out)], e.rest, e.still
+	for i := range out {
+		was, now := all[i], out[i]
 		if d := now - was; d <= float64(rest*now) && d >= -float64(rest*now) {
 			held = held || d > float64(still*now) || d < -float64(still*now)
 			out[i] = was
@@ -356,8 +343,11 @@ func (e *engine) tell(m *member, before, after float64) {
 		if h == m.hop {
 			continue
 		}
+		if e.schedule.has(k) {
+			continue
+		}
 		st := &states[k]
-		if st.queued || st.role != followed {
+		if st.role != followed {
 			continue
 		}
 		if st.spare > 0 {

@@ -167,24 +167,25 @@ func (h *history) visits(l int32, now moment) int32 {
 	return int32(len(visits))
 }
 
-// before finds the state of a link just before a moment, by the number of its visits until then, and the number of its changes.
-func (h *history) before(l, visits int32, now moment) (st state, changes int32) {
+// before finds the state of a link just before a moment, and whether it waits, by the number of its visits until then, and the number of its changes.
+func (h *history) before(l, visits int32, now moment) (st state, queued bool, changes int32) {
 	rec := &h.of[l]
-	st = state{queued: true, visits: visits}
+	st, queued = state{visits: visits}, true
 	last := moment(0)
 	if visits > 0 {
 		v := &rec.visits[visits-1]
-		last, st = v.at, state{visits: visits, spare: v.spare, held: v.held && v.at.phase() == now.phase()}
+		last, queued = v.at, false
+		st.spare, st.held = v.spare, v.held && v.at.phase() == now.phase()
 	}
 	for i := range rec.changes {
 		c := &rec.changes[i]
 		if c.at >= now {
-			return st, int32(i)
+			return st, queued, int32(i)
 		}
 		if c.at < last {
 			continue
 		}
-		st.spare, st.queued = c.spare, st.queued || c.queued
+		st.spare, queued = c.spare, queued || c.queued
 	}
-	return st, int32(len(rec.changes))
+	return st, queued, int32(len(rec.changes))
 }

@@ -2,7 +2,7 @@ package fill
 
 import "math"
 
-// divide finds in out what a link offers its members, each of which can use u, and notes what is to spare.
+// divide finds in out what a link that was looked at offers its members, each of which can use u, and notes what is to spare.
 func (e *engine) divide(lk *link, st *state, u, out []float64) {
 	ms := e.members[lk.first:lk.last]
 	if lk.gfirst < lk.glast {
@@ -10,19 +10,19 @@ func (e *engine) divide(lk *link, st *state, u, out []float64) {
 		return
 	}
 	if e.floors != nil {
-		st.spare = divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(&ms[0]), nil)
+		st.spare = divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(0, &ms[0]), nil)
 		return
 	}
 	need := 0.0
 	for _, x := range u {
 		need += x
 	}
-	st.spare = divideMembers(ms, u, out, lk.capacity, need, e.guess(&ms[0]))
+	st.spare = divideMembers(ms, u, out, lk.capacity, need, e.guess(0, &ms[0]))
 }
 
-// guess is a level near the next one: what the first member was offered last by its weight.
-func (e *engine) guess(m *member) float64 {
-	if l := e.limits[m.hop]; !math.IsInf(l, 1) {
+// guess is a level near the next one: what a member, by its place on the link, was offered last by its weight.
+func (e *engine) guess(at int32, m *member) float64 {
+	if l := e.was[at]; !math.IsInf(l, 1) {
 		return l / m.weight
 	}
 	return 0
@@ -71,7 +71,7 @@ func needed(lk *link, n *node, u []float64) float64 {
 // hand divides what a node on a link is offered among its members.
 func (e *engine) hand(lk *link, n *node, u, out []float64) {
 	a, b := n.first-lk.first, n.last-lk.first
-	divideMembers(e.members[n.first:n.last], u[a:b], out[a:b], n.offer, n.need, e.guess(&e.members[n.first]))
+	divideMembers(e.members[n.first:n.last], u[a:b], out[a:b], n.offer, n.need, e.guess(a, &e.members[n.first]))
 }
 
 // explains tells whether there are caps, guarantees or floors, so that a link can be asked for more than that it limits.
@@ -88,13 +88,10 @@ func (e *engine) explain(lk *link, s *Solution) {
 		}
 	}
 	ms := e.members[lk.first:lk.last]
-	u, out := e.u[:len(ms)], e.out[:len(ms)]
-	for i := range ms {
-		u[i] = min(lk.capacity, e.bests[ms[i].flow].elsewhere(ms[i].hop))
-	}
+	u, out := e.look(ms, lk.capacity), e.out[:len(ms)]
 	if e.floors != nil {
 		bounds := make([]Limit, len(ms))
-		divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(&ms[0]), bounds)
+		divideFloors(ms, e.floors[lk.first:lk.last], u, out, lk.capacity, e.guess(0, &ms[0]), bounds)
 		for i, b := range bounds {
 			set(lk.first+int32(i), b)
 		}

@@ -131,7 +131,7 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 // the history, or both.
 func (r *replay) moment() (now moment, visit, recall bool) {
 	s := &r.e.schedule
-	phase, wave, from := s.now.phase(), s.now.wave(), int32(s.now.rank())+1
+	phase, wave, from := s.now.phase(), s.now.wave(), int32(s.now.link())+1
 	for {
 		if next := s.waiting.from(from, r.alarms.due); next >= 0 {
 			return at(phase, wave, int(next)), s.waiting.has(next), r.alarms.due.has(next)
@@ -149,15 +149,14 @@ func (r *replay) moment() (now moment, visit, recall bool) {
 // step makes one visit, of a followed link, in the history, or in both.
 func (r *replay) step(now moment, visit, recall bool) {
 	e := r.e
-	rank := int32(now.rank())
-	l := e.schedule.order[rank]
+	l := int32(now.link())
 	e.schedule.now = now
 	t, lk := &r.tracks[l], &e.links[l]
 	ms := e.members[lk.first:lk.last]
 	before := r.offers(l, t.next, len(ms))
 	then := before
 	if recall {
-		r.alarms.due.drop(rank)
+		r.alarms.due.drop(l)
 		t.next++
 		then = r.offers(l, t.next, len(ms))
 		r.watch(l)
@@ -174,7 +173,7 @@ func (r *replay) step(now moment, visit, recall bool) {
 		r.wake(ms, nil, then, before)
 		return
 	}
-	e.schedule.drop(rank)
+	e.schedule.drop(l)
 	_, out := e.weigh(l)
 	r.work += len(ms)
 	r.spent += len(ms)
@@ -265,9 +264,9 @@ func (r *replay) follow(l int32) {
 	e := r.e
 	r.sync(l)
 	t := &r.tracks[l]
-	st, changes := r.h.before(l, t.next, e.schedule.now)
+	st, queued, changes := r.h.before(l, t.next, e.schedule.now)
 	e.states[l], t.visits, t.changes = st, t.next, changes
-	if st.queued {
+	if queued {
 		e.schedule.add(l)
 	}
 	if st.held {

@@ -1,84 +1,67 @@
 package fill
 
-import (
-	"cmp"
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
-// moment is when a visit happens: in a phase, in a wave of it, and by the link's rank. Moments are compared as
+// moment is when a visit happens: in a phase, in a wave of it, and by the link. Moments are compared as
 // numbers. What happens between phases has wave 0.
 type moment uint64
 
 const (
-	rankBits = 32
+	linkBits = 32
 	waveBits = 24
 )
 
-func at(phase, wave, rank int) moment {
-	return moment(phase)<<(waveBits+rankBits) | moment(wave)<<rankBits | moment(rank)
+func at(phase, wave, link int) moment {
+	return moment(phase)<<(waveBits+linkBits) | moment(wave)<<linkBits | moment(link)
 }
 
 // between is the moment before the first wave of a phase.
 func between(phase, links int) moment { return at(phase, 0, max(0, links-1)) }
 
-func (m moment) phase() int { return int(m >> (waveBits + rankBits)) }
-func (m moment) wave() int  { return int(m >> rankBits & (1<<waveBits - 1)) }
-func (m moment) rank() int  { return int(m & (1<<rankBits - 1)) }
+func (m moment) phase() int { return int(m >> (waveBits + linkBits)) }
+func (m moment) wave() int  { return int(m >> linkBits & (1<<waveBits - 1)) }
+func (m moment) link() int  { return int(m & (1<<linkBits - 1)) }
 
-// schedule has links visited in waves: those that wait in the order of their ranks, and those that have to wait again
-// in the next wave.
+// schedule has links visited in waves: those that wait in their order, and those that have to wait again in the next wave.
 type schedule struct {
-	order   []int32 // links by rank
-	rank    []int32 // by link
-	waiting ranks   // links that wait
-	n       int     // so many
-	now     moment  // of the visit under way, or the last
+	waiting ranks  // links that wait
+	n       int    // so many
+	now     moment // of the visit under way, or the last
+	links   int
 }
 
-// newSchedule ranks links by nominal capacity for their flows: those that have least to offer are likely to limit their flows, and
-// the others then know. Two problems of one layout have the same ranks.
-func newSchedule(links []link, nominal, users []float64) schedule {
-	s := schedule{order: make([]int32, len(links)), rank: make([]int32, len(links)), waiting: newRanks(len(links)), now: between(0, len(links))}
-	levels := make([]float64, len(links))
-	for i := range links {
-		levels[i] = nominal[links[i].id] / users[i]
-		s.order[i] = int32(i)
-	}
-	slices.SortFunc(s.order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(levels[a], levels[b]), cmp.Compare(a, b))
-	})
-	for r, l := range s.order {
-		s.rank[l] = int32(r)
-	}
-	return s
+func newSchedule(links int) schedule {
+	return schedule{waiting: newRanks(links), links: links, now: between(0, links)}
 }
+
+// has reports whether a link waits.
+func (s *schedule) has(l int32) bool { return s.waiting.has(l) }
 
 func (s *schedule) add(l int32) {
-	s.waiting.add(s.rank[l])
+	s.waiting.add(l)
 	s.n++
+}
+
+func (s *schedule) drop(l int32) {
+	s.waiting.drop(l)
+	s.n--
 }
 
 // take takes the next link. There has to be one.
 func (s *schedule) take() int32 {
-	wave, r := s.now.wave(), s.waiting.from(int32(s.now.rank())+1, s.waiting)
-	if r < 0 { // the link visited last and those before it wait for the next wave
-		wave, r = wave+1, s.waiting.from(0, s.waiting)
+	wave, l := s.now.wave(), s.waiting.from(int32(s.now.link())+1, s.waiting)
+	if l < 0 { // the link visited last and those before it wait for the next wave
+		wave, l = wave+1, s.waiting.from(0, s.waiting)
 	}
-	s.now = at(s.now.phase(), wave, int(r))
-	s.drop(r)
-	return s.order[r]
-}
-
-func (s *schedule) drop(rank int32) {
-	s.waiting.drop(rank)
-	s.n--
+	s.now = at(s.now.phase(), wave, int(l))
+	s.drop(l)
+	return l
 }
 
 // phase ends a phase.
-func (s *schedule) phase() { s.now = between(s.now.phase()+1, len(s.order)) }
+func (s *schedule) phase() { s.now = between(s.now.phase()+1, s.links) }
 
-// ranks is a set of ranks.
+// ranks is a set of links, which are numbered by rank.
 type ranks []uint64
 
 func newRanks(n int) ranks { return make(ranks, (n+63)/64) }
