@@ -157,19 +157,22 @@ func (s *settings) chooseLoad(g *group, marking int) (load int, miss float64) {
 			if l > loadHigh || off == 0 && l != loadTarget {
 				continue
 			}
-			if m := max(steadyQuantisation, worstMiss(needs, marking, l)); m < best {
+			if m := max(steadyQuantisation, worstMiss(needs, marking, l, best)); m < best {
 				load, best = l, m
 			}
 		}
 	}
-	return load, worstMiss(needs, marking, load)
+	return load, worstMiss(needs, marking, load, math.Inf(1))
 }
 
-func worstMiss(needs []float64, marking, load int) float64 {
+// worstMiss is the largest relative error of rounded timers, or one that is not below enough.
+func worstMiss(needs []float64, marking, load int, enough float64) float64 {
 	worst := 0.0
 	for _, n := range needs {
 		exact := n * float64(marking) * 1000 / float64(load)
-		worst = max(worst, math.Abs(roundTimer(exact)/exact-1))
+		if worst = max(worst, math.Abs(roundTimer(exact)/exact-1)); worst >= enough {
+			break
+		}
 	}
 	return worst
 }

@@ -150,18 +150,42 @@ func (m *model) addFlows() error {
 	for i, t := range m.tenants {
 		byName[t.Name] = int32(i)
 	}
-	w := &wayFinder{m: m, arena: make([]int32, 0, 6*len(m.in.Flows))}
-	m.flows = make([]flow, 0, len(m.in.Flows))
+	var halves [2]struct {
+		flows []flow
+		err   error
+	}
+	order, switches := m.order(), m.switchLinks()
+	inHalves(len(order), func(from, to int) {
+		half := &halves[0]
+		if to == len(order) {
+			half = &halves[1]
+		}
+		w := &wayFinder{m: m, switches: switches, arena: make([]int32, 0, 6*(to-from))}
+		half.flows, half.err = w.flows(order[from:to], byName)
+	})
+	for i := range halves {
+		if err := halves[i].err; err != nil {
+			return fmt.Errorf("%w: %w", ErrInput, err)
+		}
+	}
+	m.flows = append(halves[0].flows, halves[1].flows...)
+	m.sortFlows()
+	return nil
+}
+
+// flows makes those of the input that order lists, a flow for each way. byName finds tenants.
+func (w *wayFinder) flows(order []int32, byName map[string]int32) ([]flow, error) {
+	m, out := w.m, make([]flow, 0, len(order))
 	var ways []way
-	for _, k := range w.order() {
+	for _, k := range order {
 		i := int(k)
 		fl := &m.in.Flows[i]
 		src, dst, err := ends(m.fabric, i, fl)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrInput, err)
+			return nil, err
 		}
 		if ways, err = w.find(ways[:0], i, fl, src, dst); err != nil {
-			return fmt.Errorf("%w: %w", ErrInput, err)
+			return nil, err
 		}
 		ti := byName[fl.Tenant]
 		t := &m.tenants[ti]
@@ -172,13 +196,12 @@ func (m *model) addFlows() error {
 			x.of, x.links, x.qps = int32(ways[k].of), ways[k].links, ways[k].qps
 			x.demand = float64(float64(fl.Demand) * (ways[k].qps / float64(fl.QPs)))
 			if len(x.links) == 0 {
-				return fmt.Errorf("%w: flow %d of tenant %s: its source and destination are the same LID", ErrInput, i, fl.Tenant)
+				return nil, fmt.Errorf("flow %d of tenant %s: its source and destination are the same LID", i, fl.Tenant)
 			}
-			m.flows = append(m.flows, x)
+			out = append(out, x)
 		}
 	}
-	m.sortFlows()
-	return nil
+	return out, nil
 }
 
 // sortFlows puts the flows in their order. Positions are sorted, since flows are large to move.

@@ -57,6 +57,7 @@ type wayFinder struct {
 	m     *model
 	arena []int32
 	ports []subnet.PortRef // scratch
+	switches
 	// towards is the switch that dist and next are about: the number of links from each node to it, and the
 	// ports of a switch that lead nearer, found when a way first comes by.
 	towards int32
@@ -65,20 +66,56 @@ type wayFinder struct {
 	queue   []int32
 }
 
+// switches are the links between switches: those of node i are links[first[i]:first[i+1]], by its ports.
+type switches struct {
+	first []int32
+	links []switchLink
+}
+
+// switchLink is a link as a switch sees it.
+type switchLink struct {
+	port ident.PortNum
+	peer int32 // node
+}
+
+// switchLinks lists the links between switches where ways are searched, which is but on InfiniBand.
+func (m *model) switchLinks() switches {
+	f := m.fabric
+	s := switches{first: make([]int32, 1, len(f.Nodes)+1)}
+	if m.plane == PlaneIB {
+		return s
+	}
+	for i := range f.Nodes {
+		if f.Nodes[i].Kind == subnet.KindSwitch {
+			for p := range f.Nodes[i].Ports {
+				peer, ok := f.Peer(subnet.PortRef{Node: int32(i), Port: ident.PortNum(p)})
+				if ok && f.Nodes[peer.Node].Kind == subnet.KindSwitch {
+					s.links = append(s.links, switchLink{ident.PortNum(p), peer.Node})
+				}
+			}
+		}
+		s.first = append(s.first, int32(len(s.links)))
+	}
+	return s
+}
+
+// of lists the links of a node to switches.
+func (s *switches) of(node int32) []switchLink { return s.links[s.first[node]:s.first[node+1]] }
+
 // order lists the flows so that those that end behind one switch follow each other, which spares searches.
-func (w *wayFinder) order() []int32 {
-	flows := w.m.in.Flows
+func (m *model) order() []int32 {
+	flows := m.in.Flows
 	out := make([]int32, len(flows))
 	for i := range out {
 		out[i] = int32(i)
 	}
-	if w.m.plane == PlaneIB {
+	if m.plane == PlaneIB {
 		return out
 	}
 	edge := make([]int32, len(flows))
 	for i := range flows {
-		if dst, ok := w.m.fabric.PortByID(flows[i].Dst); ok {
-			peer, _ := w.m.fabric.Peer(dst)
+		if dst, ok := m.fabric.PortByID(flows[i].Dst); ok {
+			peer, _ := m.fabric.Peer(dst)
 			edge[i] = peer.Node
 		}
 	}
@@ -201,10 +238,9 @@ func (w *wayFinder) walk(path []subnet.PortRef, src, edge subnet.PortRef, k int)
 // nearer lists the ports of a switch that lead one link nearer to the switch of the last search.
 func (w *wayFinder) nearer(node int32) []subnet.PortRef {
 	if w.next[node] == nil {
-		for p := range w.m.fabric.Nodes[node].Ports {
-			ref := subnet.PortRef{Node: node, Port: ident.PortNum(p)}
-			if peer, ok := w.m.fabric.Peer(ref); ok && w.dist[peer.Node] == w.dist[node]-1 {
-				w.next[node] = append(w.next[node], ref)
+		for _, l := range w.of(node) {
+			if w.dist[l.peer] == w.dist[node]-1 {
+				w.next[node] = append(w.next[node], subnet.PortRef{Node: node, Port: l.port})
 			}
 		}
 	}
@@ -229,11 +265,10 @@ func (w *wayFinder) search(edge int32) {
 	w.queue = append(w.queue[:0], edge)
 	for i := 0; i < len(w.queue); i++ {
 		at := w.queue[i]
-		for p := range f.Nodes[at].Ports {
-			next, ok := f.Peer(subnet.PortRef{Node: at, Port: ident.PortNum(p)})
-			if ok && w.dist[next.Node] < 0 && f.Nodes[next.Node].Kind == subnet.KindSwitch {
-				w.dist[next.Node] = w.dist[at] + 1
-				w.queue = append(w.queue, next.Node)
+		for _, l := range w.of(at) {
+			if w.dist[l.peer] < 0 {
+				w.dist[l.peer] = w.dist[at] + 1
+				w.queue = append(w.queue, l.peer)
 			}
 		}
 	}
