@@ -19,6 +19,7 @@ import (
 // ccKeyFlags are the flags of the commands that look after CC_Keys.
 type ccKeyFlags struct {
 	from            string
+	mKey            string   // file
 	keyFiles        []string // of show
 	newFile         string
 	oldFiles        []string
@@ -55,6 +56,7 @@ func (a *app) ccKeyVerb(use, key, example string, f *ccKeyFlags, run func(contex
 		},
 	}
 	cmd.Flags().StringVar(&f.from, "from", "", a.t("cckey.flag.from"))
+	a.mKeyFlag(cmd, &f.mKey)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.t("flag.json"))
 	cmd.Flags().IntVar(&f.parallel, "parallel", 0, a.t("cckey.flag.parallel"))
 	must(cmd.MarkFlagRequired("from"))
@@ -174,7 +176,7 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	t, err := dial(ctx, f.from)
+	t, err := dial(ctx, f.from, f.mKey)
 	if err != nil {
 		return err
 	}
@@ -287,7 +289,7 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err := c.Check(); err != nil {
 		return &UsageError{err}
 	}
-	t, err := dial(ctx, f.from)
+	t, err := dial(ctx, f.from, f.mKey)
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,8 @@ func checkFiles(c *Config) error {
 	add("admin_token_file", err)
 	_, err = ccKey(c.CCKeyFile)
 	add("cc_key_file", err)
+	_, err = mKey(c.MKeyFile)
+	add("m_key_file", err)
 	_, err = readSubnetManagers(c.SubnetManagers)
 	add("subnet_managers", err)
 	if c.TLS.CertFile != "" {

@@ -29,7 +29,7 @@ type discoverReport struct {
 }
 
 func (a *app) discoverCommand() *cobra.Command {
-	var from, out string
+	var from, out, key string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "discover --from SOURCE",
@@ -45,6 +45,12 @@ func (a *app) discoverCommand() *cobra.Command {
 			src, err := parseSource(from)
 			if err != nil {
 				return err
+			}
+			if src.mKey, err = mKey(key); err != nil {
+				return err
+			}
+			if key != "" && (src.file != "" || src.ethernet != "") {
+				return usagef("--m-key-file: %s is not asked with an M_Key: want it with a live InfiniBand fabric", src)
 			}
 			progress := newProgress(a.stderr)
 			o, err := discoverSource(cmd.Context(), src, func(p discover.Progress) {
@@ -73,6 +79,7 @@ func (a *app) discoverCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", a.t("discover.from"))
+	a.mKeyFlag(cmd, &key)
 	cmd.Flags().StringVarP(&out, "write", "w", "", a.t("discover.write"))
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
 	must(cmd.MarkFlagRequired("from"))

@@ -181,14 +181,14 @@ func fabrics(t *testing.T, on onDoctor) {
 	for want, source := range map[string]string{
 		"fabric-source": "smoke:signals", "fabric-away": "ibsim:unix:fairlane-no-such-fabric", "fabric-file": "file:" + write(t, "fabric.yaml", twoHosts),
 	} {
-		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1) })
+		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1, 0) })
 	}
 	lab, err := startEther(ctx, slowCase(t, policy.PlaneWRCC), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask := func(want string) {
-		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.source()}, 0) })
+		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.source()}, 0, 0) })
 	}
 	ask("fabric-devices")
 	if err := lab.close(); err != nil {

@@ -42,7 +42,7 @@ func oneLine(s string) string {
 // keys looks at who may read the files that hold secrets.
 func (d *doctor) keys(context.Context) {
 	c := &d.config.Config
-	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile}
+	paths := []string{c.AdminTokenFile, c.CCKeyFile, c.MKeyFile, c.DatabasePasswordFile, c.TLS.KeyFile, c.OIDC.ClientSecretFile}
 	for _, name := range slices.Sorted(maps.Keys(d.managers)) {
 		if u := d.managers[name].UFM; u != nil {
 			paths = append(paths, u.TokenFile, u.PasswordFile)
@@ -129,12 +129,13 @@ func (d *doctor) store(ctx context.Context) {
 	d.clock(&n)
 	d.jobs(&n)
 	key, err := ccKey(d.config.CCKeyFile)
-	if err != nil {
-		return
+	owner, wrong := mKey(d.config.MKeyFile)
+	if err != nil || wrong != nil {
+		return // the check of the configuration has said so
 	}
 	d.subnetManagers(ctx, n.Fabrics)
 	for _, f := range n.Fabrics {
-		d.fabric(ctx, f, key)
+		d.fabric(ctx, f, key, owner)
 	}
 }
 

@@ -13,12 +13,13 @@ import (
 )
 
 // fabric attaches to a fabric as the service does and asks the port it attached at.
-func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key mad.Key) {
+func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner mad.Key) {
 	s, err := parseSource(f.Source)
 	if err != nil {
 		d.note("fabric", f.Name, statusFail, "fabric-source", "source", f.Source, "error", err)
 		return
 	}
+	s.mKey = owner
 	if s.file != "" {
 		if _, err := readFabric(s.file); err != nil {
 			d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)

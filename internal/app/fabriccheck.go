@@ -47,7 +47,7 @@ func (a *app) fabricCheckCommand() *cobra.Command {
 // lookAt gives a command the flags that say which fabric to look at.
 func (a *app) lookAt(cmd *cobra.Command, f *lookFlags) {
 	cmd.Flags().StringVar(&f.from, "from", "", a.t("fabriccheck.from", "forms", "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
-	cmd.Flags().StringVar(&f.mKey, "m-key-file", "", a.t("fabriccheck.mkey"))
+	a.mKeyFlag(cmd, &f.mKey)
 	cmd.Flags().StringVar(&f.ccKey, "cc-key-file", "", a.t("fabriccheck.cckey"))
 	cmd.Flags().StringVar(&f.tenants, "tenants", "", a.t("fabriccheck.tenants"))
 	cmd.Flags().BoolVar(&f.quick, "quick", false, a.t("fabriccheck.quick"))

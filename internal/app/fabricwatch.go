@@ -64,7 +64,7 @@ func (a *app) fabricWatchCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.fabricWatch(cmd.Context(), f) },
 	}
 	cmd.Flags().StringVar(&f.from, "from", "", a.t("fabricwatch.from", "forms", "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT"))
-	cmd.Flags().StringVar(&f.mKey, "m-key-file", "", a.t("fabriccheck.mkey"))
+	a.mKeyFlag(cmd, &f.mKey)
 	cmd.Flags().DurationVar(&f.every, "every", 10*time.Second, a.t("fabricwatch.every"))
 	cmd.Flags().IntVar(&f.count, "count", 0, a.t("fabricwatch.count"))
 	cmd.Flags().BoolVar(&f.routes, "routes", false, a.t("fabricwatch.routes"))

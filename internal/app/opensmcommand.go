@@ -19,6 +19,7 @@ import (
 // opensmFlags are the flags of the commands that look after an OpenSM's files.
 type opensmFlags struct {
 	manager, from string
+	mKey          string // file
 	fabric        string // file; empty: the source is swept
 	plan          string // file
 	tenants       string // file
@@ -51,6 +52,7 @@ func (a *app) opensmVerb(use, key, example string, f *opensmFlags, run func(cont
 	}
 	cmd.Flags().StringVar(&f.manager, "sm", "", a.t("opensm.flag.sm"))
 	cmd.Flags().StringVar(&f.from, "from", "", a.t("opensm.flag.from"))
+	a.mKeyFlag(cmd, &f.mKey)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, a.t("flag.json"))
 	must(cmd.MarkFlagRequired("sm"))
 	must(cmd.MarkFlagRequired("from"))
@@ -146,7 +148,7 @@ func (a *app) attachOpenSM(ctx context.Context, f *opensmFlags) (*opensmAt, erro
 		}
 		out.force = append(out.force, code)
 	}
-	if out.mads, err = dial(ctx, f.from); err != nil {
+	if out.mads, err = dial(ctx, f.from, f.mKey); err != nil {
 		return nil, err
 	}
 	if out.manager, err = openSM(file.OpenSM, out.mads); err != nil {

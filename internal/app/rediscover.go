@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -10,7 +11,11 @@ import (
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
 )
+
+// keepLooks is how long the sweep of a fabric that nobody looks at any more is kept.
+const keepLooks = time.Hour
 
 // routesEvery is how often a look reads all routes, in looks: a subnet manager may change these and nothing else.
 const routesEvery = 10
@@ -27,10 +32,12 @@ type swept struct {
 	mu     sync.Mutex // one look at a time
 	last   *discover.Result
 	looks  int
+	asked  time.Time // when it was last looked at, under the mutex of lookouts
 }
 
-// of returns what is remembered of a fabric: nothing when it is found elsewhere now.
-func (l *lookouts) of(f control.Fabric) *swept {
+// of returns what is remembered of a fabric: nothing when it is found elsewhere now, or was not looked at for long. Fabrics that
+// were deleted are forgotten so.
+func (l *lookouts) of(f control.Fabric, now time.Time) *swept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fabrics == nil {
@@ -39,16 +46,18 @@ func (l *lookouts) of(f control.Fabric) *swept {
 	if s := l.fabrics[f.Name]; s == nil || s.source != f.Source {
 		l.fabrics[f.Name] = &swept{source: f.Source}
 	}
+	l.fabrics[f.Name].asked = now
+	maps.DeleteFunc(l.fabrics, func(_ string, s *swept) bool { return now.Sub(s.asked) > keepLooks })
 	return l.fabrics[f.Name]
 }
 
 // Look implements control.Looker. The transport lives for one look, like that of everything else, so traps are not listened to.
 func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Look, err error) {
 	begun := time.Now()
-	s := p.lookouts.of(f)
+	s := p.lookouts.of(f, begun)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, err := s.sweep(ctx)
+	now, err := s.sweep(ctx, p.mKey)
 	if err != nil {
 		return out, fmt.Errorf("look at fabric %s: %w", f.Source, err)
 	}
@@ -73,11 +82,12 @@ func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric
 }
 
 // sweep finds the whole fabric the first time, and later what is other than before.
-func (s *swept) sweep(ctx context.Context) (*discover.Result, error) {
+func (s *swept) sweep(ctx context.Context, key mad.Key) (*discover.Result, error) {
 	from, err := parseSource(s.source)
 	if err != nil {
 		return nil, err
 	}
+	from.mKey = key
 	c, err := from.dial(ctx)
 	if err != nil {
 		return nil, err

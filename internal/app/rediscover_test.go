@@ -108,6 +108,24 @@ func TestTheServiceFollowsALiveFabric(t *testing.T) {
 	}
 }
 
+func TestSweepsOfDeletedFabricsAreForgotten(t *testing.T) {
+	t.Parallel()
+	var l lookouts
+	at := func(name, source string, after time.Duration) *swept {
+		return l.of(control.Fabric{Name: name, Source: source}, time.Unix(1e9, 0).Add(after))
+	}
+	a, b := at("a", "here", 0), at("b", "here", 0)
+	if at("a", "here", keepLooks) != a || len(l.fabrics) != 2 {
+		t.Errorf("%d fabrics after an hour, want both", len(l.fabrics))
+	}
+	if at("a", "here", keepLooks+time.Second) != a || len(l.fabrics) != 1 {
+		t.Errorf("%d fabrics later, want the one that is looked at", len(l.fabrics))
+	}
+	if at("b", "here", keepLooks+2*time.Second) == b || at("a", "there", keepLooks+3*time.Second) == a {
+		t.Error("what was forgotten, or is elsewhere now, is remembered")
+	}
+}
+
 // A look asks for less than a discovery, for routes only now and then, and tells when another port manages the subnet.
 func TestLooksAreCheapAndKnowTheSubnetManager(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ import (
 // for one operation, so that a fabric that went away and came back needs no care.
 type ports struct {
 	ccKey   mad.Key
+	mKey    mad.Key
 	layouts ccLayouts
 	// partitions moves a partition's traffic to a service level, by fabric name, where the
 	// manager can do it itself: on a simulated fabric in this process. Elsewhere that is the
@@ -45,6 +46,7 @@ func (p *ports) Discover(ctx context.Context, src string) (_ *subnet.Fabric, sta
 	if err != nil {
 		return nil, stats, err
 	}
+	s.mKey = p.mKey
 	o, err := discoverSource(ctx, s, nil)
 	if path := s.file + s.ethernet; path != "" {
 		err = withoutContent(src, path, err)
@@ -68,6 +70,7 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if s.ethernet != "" {
 		return p.openEthernet(s.ethernet, t)
 	}
+	s.mKey = p.mKey
 	c, err := s.dial(ctx)
 	if err != nil {
 		return nil, err

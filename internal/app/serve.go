@@ -125,6 +125,10 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	owner, err := mKey(s.config.MKeyFile)
+	if err != nil {
+		return err
+	}
 	managers, err := readSubnetManagers(s.config.SubnetManagers)
 	if err != nil {
 		return &UsageError{fmt.Errorf("subnet_managers: %w", err)}
@@ -140,7 +144,7 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := &ports{ccKey: key, managers: managers, layouts: layouts, work: workOptions{
+	p := &ports{ccKey: key, mKey: owner, managers: managers, layouts: layouts, work: workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
 	}}
 	p.congested = func(c *telemetry.Congestion) {

@@ -18,12 +18,13 @@ import (
 	"fairlane/subnet/umad"
 )
 
-// source is where a fabric comes from: exactly one field is set.
+// source is where a fabric comes from: exactly one of the first four fields is set.
 type source struct {
 	file     string    // path of a fabric file
 	ibsim    string    // address for ibsim.Dial
 	umad     umad.Name // port of this machine
 	ethernet string    // path of an inventory
+	mKey     mad.Key   // of a live InfiniBand fabric; 0 is none
 }
 
 // sourceForms says what sources look like.
@@ -75,10 +76,13 @@ func (s source) String() string {
 	return s.ibsim
 }
 
-// dial opens a management transport to the live fabric that a source names.
-func dial(ctx context.Context, from string) (transport, error) {
+// dial opens a management transport to the live fabric that a source names. mKeyFile holds its M_Key; empty is no key.
+func dial(ctx context.Context, from, mKeyFile string) (transport, error) {
 	s, err := parseSource(from)
 	if err != nil {
+		return nil, err
+	}
+	if s.mKey, err = mKey(mKeyFile); err != nil {
 		return nil, err
 	}
 	return s.dial(ctx)
@@ -97,7 +101,7 @@ func (s source) dialBy(ctx context.Context, o umad.Options) (transport, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("attach to the fabric: %w", err)
 		}
-		return c, nil
+		return withMKey(c, s.mKey), nil
 	case s.ibsim == "":
 		return nil, usagef("source %s: want a live InfiniBand fabric, %s", s, liveForms)
 	}
@@ -105,7 +109,7 @@ func (s source) dialBy(ctx context.Context, o umad.Options) (transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("attach to fabric %s: %w", s.ibsim, err)
 	}
-	return c, nil
+	return withMKey(c, s.mKey), nil
 }
 
 // sweepParallel is how many requests of a sweep are under way.

@@ -82,7 +82,7 @@ func devicePorts(t *testing.T, on onDoctor) {
 	} {
 		on(c.want, Config{}, func(d *doctor) {
 			d.umad = c.o
-			d.fabric(t.Context(), store.FabricSource{Name: "lab", Source: c.source}, 0)
+			d.fabric(t.Context(), store.FabricSource{Name: "lab", Source: c.source}, 0, 0)
 		})
 	}
 }

@@ -23,6 +23,7 @@ type Config struct {
 	DatabasePasswordFile string
 	AdminTokenFile       string   // empty: made at the first start and printed once
 	CCKeyFile            string   // empty: key 0, which is no key
+	MKeyFile             string   // empty: key 0, which is no key
 	CCLayouts            []string // entries for ParseCCLayout
 	SubnetManagers       []string // "FABRIC=PATH": the file that says who manages the subnet of a fabric
 	PublicURL            string   // address that browsers use; empty: none, cookies are for TLS only when we speak it

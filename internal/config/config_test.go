@@ -36,8 +36,8 @@ func TestAFileSetsWhatItNamesAndNothingElse(t *testing.T) {
 		"tls:\n":                               Default(),
 		"listen: :1\n":                         with(func(c *Config) { c.Listen = []string{":1"} }),
 		"listen: [':1', 'unix:/run/f.sock']\n": with(func(c *Config) { c.Listen = []string{":1", "unix:/run/f.sock"} }),
-		"cc_key_file: k\nadmin_token_file: t\ndatabase: d\n": with(func(c *Config) {
-			c.CCKeyFile, c.AdminTokenFile, c.Database = "k", "t", "d"
+		"cc_key_file: k\nm_key_file: m\nadmin_token_file: t\ndatabase: d\n": with(func(c *Config) {
+			c.CCKeyFile, c.MKeyFile, c.AdminTokenFile, c.Database = "k", "m", "t", "d"
 		}),
 		"tls: {cert_file: a, key_file: b, client_ca_file: c, client_auth: require}\n": with(func(c *Config) {
 			c.TLS = TLS{CertFile: "a", KeyFile: "b", ClientCAFile: "c", ClientAuth: "require"}

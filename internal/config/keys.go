@@ -36,6 +36,8 @@ func Keys() []Key {
 			Doc: "file whose only line is the administrator's token, 32 characters or more; without it one is made at the first start and printed once"},
 		{Name: "cc_key_file", bind: func(c *Config) any { return &c.CCKeyFile },
 			Doc: "file with the fabric's CC_Key in hexadecimal; without it key 0, which is no key"},
+		{Name: "m_key_file", bind: func(c *Config) any { return &c.MKeyFile },
+			Doc: "file with the M_Key of InfiniBand fabrics in hexadecimal, for devices that it hides from others; without it key 0, which is no key"},
 		{Name: "cc_layouts", check: isCCLayout, bind: func(c *Config) any { return &c.CCLayouts },
 			Doc: "InfiniBand devices whose layouts of congestion control are not those of the standard's annex, as `PATTERN=LAYOUT[+LAYOUT]`, a pattern for names of nodes and layouts of docs/infiniband.md; the first that fits counts"},
 		{Name: "subnet_managers", check: isFabricFile, bind: func(c *Config) any { return &c.SubnetManagers },

@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/subnet/mad"
+)
+
+// keyed is a transport whose requests of subnet management carry the fabric's M_Key: a device that the key protects answers no
+// others (IBTA vol. 1, 14.2.4).
+type keyed struct {
+	transport
+	key mad.Key
+}
+
+// Exchange implements mad.Transport. A key that a request has already stays.
+func (k keyed) Exchange(ctx context.Context, to mad.Target, request *mad.Packet) (mad.Packet, error) {
+	if request.Class().IsSMP() && request.MKey() == 0 {
+		request.SetMKey(k.key)
+	}
+	return k.transport.Exchange(ctx, to, request)
+}
+
+// withMKey has a transport send an M_Key; key 0 is none.
+func withMKey(t transport, key mad.Key) transport {
+	if key == 0 {
+		return t
+	}
+	return keyed{t, key}
+}
+
+// mKeyFlag is where commands that ask the devices of a live fabric find its M_Key.
+func (a *app) mKeyFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "m-key-file", "", a.t("fabriccheck.mkey"))
+}
