@@ -78,7 +78,7 @@ type switchLink struct {
 	peer int32 // node
 }
 
-// switchLinks lists the links between switches where ways are searched, which is but on InfiniBand.
+// switchLinks lists the links between switches. On InfiniBand, where forwarding tables give the ways, there are none and nobody asks.
 func (m *model) switchLinks() switches {
 	f := m.fabric
 	s := switches{first: make([]int32, 1, len(f.Nodes)+1)}

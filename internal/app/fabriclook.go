@@ -77,7 +77,7 @@ func (f *lookFlags) forFile() error {
 func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) error {
 	o := discover.Options{Tables: !f.quick}
 	var err error
-	if o.MKey, err = mKey(f.mKey); err != nil {
+	if src.mKey, err = mKey(f.mKey); err != nil {
 		return err
 	}
 	if o.CCKey, err = ccKey(f.ccKey); err != nil {

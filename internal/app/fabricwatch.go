@@ -137,7 +137,7 @@ func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
 	}
 	w := &fabricWatch{a: a, flags: f, told: map[string]int{}, traps: trapBox{news: make(chan struct{}, 1)}}
 	w.options = discover.AgainOptions{Options: discover.Options{Parallel: sweepParallel}, Routes: f.routes}
-	if w.options.MKey, err = mKey(f.mKey); err != nil {
+	if src.mKey, err = mKey(f.mKey); err != nil {
 		return nil, err
 	}
 	if f.traps {

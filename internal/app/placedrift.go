@@ -56,7 +56,7 @@ func (p *ports) observeManager(ctx context.Context, t control.Target, s *session
 // partitionsOf are the base P_Keys of a plan in ascending order.
 func partitionsOf(p *policy.Plan) (out []ident.PKey) {
 	for i := range p.Placements {
-		out = append(out, p.Placements[i].PKey.Base())
+		out = append(out, basePKey(p.Placements[i]))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -82,7 +82,7 @@ func (p *placer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 		return nil, err
 	}
 	for _, e := range each {
-		if ask != nil && !slices.Contains(ask, e.PKey.Base()) {
+		if ask != nil && !slices.Contains(ask, basePKey(e)) {
 			continue
 		}
 		got, err := p.answer(ctx, sa, plan, e)
@@ -104,7 +104,7 @@ const spareHosts = 4
 func (p *placer) answer(ctx context.Context, sa ident.LID, plan *policy.Plan, want policy.Placement) (string, error) {
 	tried := 0
 	for _, e := range plan.Placements {
-		if e.PKey.Base() != want.PKey.Base() || e.SL != want.SL {
+		if basePKey(e) != basePKey(want) || e.SL != want.SL {
 			continue
 		}
 		if tried++; tried > spareHosts {

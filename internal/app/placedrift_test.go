@@ -341,3 +341,12 @@ func TestALookAtPlacementsCostsLittle(t *testing.T) {
 		t.Errorf("%d looks of a whole turn found it, want one", found)
 	}
 }
+
+// A tenant without a P_Key is in the default partition, and asked about as such.
+func TestTheDefaultPartitionIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	p := &policy.Plan{Placements: []policy.Placement{{Tenant: "a", PKey: 2}, {Tenant: "b"}, {Tenant: "c", PKey: ident.DefaultPKey}}}
+	if got, want := partitionsOf(p), []ident.PKey{2, ident.DefaultPKey.Base()}; !slices.Equal(got, want) {
+		t.Errorf("partitions %v, want %v", got, want)
+	}
+}

@@ -14,7 +14,7 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// keepLooks is how long the sweep of a fabric that nobody looks at any more is kept.
+// keepLooks is how long the sweep of a fabric that nobody looks at any more is kept; longer where looks are far apart.
 const keepLooks = time.Hour
 
 // routesEvery is how often a look reads all routes, in looks: a subnet manager may change these and nothing else.
@@ -37,7 +37,7 @@ type swept struct {
 
 // of returns what is remembered of a fabric: nothing when it is found elsewhere now, or was not looked at for long. Fabrics that
 // were deleted are forgotten so.
-func (l *lookouts) of(f control.Fabric, now time.Time) *swept {
+func (l *lookouts) of(f control.Fabric, now time.Time, keep time.Duration) *swept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fabrics == nil {
@@ -47,14 +47,14 @@ func (l *lookouts) of(f control.Fabric, now time.Time) *swept {
 		l.fabrics[f.Name] = &swept{source: f.Source}
 	}
 	l.fabrics[f.Name].asked = now
-	maps.DeleteFunc(l.fabrics, func(_ string, s *swept) bool { return now.Sub(s.asked) > keepLooks })
+	maps.DeleteFunc(l.fabrics, func(_ string, s *swept) bool { return now.Sub(s.asked) > keep })
 	return l.fabrics[f.Name]
 }
 
 // Look implements control.Looker. The transport lives for one look, like that of everything else, so traps are not listened to.
 func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric, manager ident.PortID) (out control.Look, err error) {
 	begun := time.Now()
-	s := p.lookouts.of(f, begun)
+	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.work.relook))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, err := s.sweep(ctx, p.mKey)

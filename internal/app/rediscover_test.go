@@ -112,7 +112,7 @@ func TestSweepsOfDeletedFabricsAreForgotten(t *testing.T) {
 	t.Parallel()
 	var l lookouts
 	at := func(name, source string, after time.Duration) *swept {
-		return l.of(control.Fabric{Name: name, Source: source}, time.Unix(1e9, 0).Add(after))
+		return l.of(control.Fabric{Name: name, Source: source}, time.Unix(1e9, 0).Add(after), keepLooks)
 	}
 	a, b := at("a", "here", 0), at("b", "here", 0)
 	if at("a", "here", keepLooks) != a || len(l.fabrics) != 2 {

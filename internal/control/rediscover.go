@@ -112,6 +112,7 @@ func (s *Service) rediscover(ctx context.Context, fabric string, interval time.D
 		return ctx.Err()
 	}
 	if err != nil {
+		o.doubt = "" // what was doubted has to be found by two looks in a row
 		if o.silent {
 			return nil
 		}

@@ -199,17 +199,21 @@ func TestALookThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.fault = errors.New("no light on the cable")
-	var told []string
-	for range 3 {
-		told = append(told, w.look(2*lookInterval))
-	}
+	w.tells("silent(lab)", "", "")
 	w.fault = nil
-	told = append(told, w.look(2*lookInterval), w.look(2*lookInterval))
-	if want := []string{"silent(lab)", "", "", "answers(lab)", ""}; !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
+	w.tells("answers(lab)", "")
+}
+
+// tells has the service look again and again, and compares what is told each time; all five nodes stay known.
+func (w *watched) tells(want ...string) {
+	w.t.Helper()
+	for i, events := range want {
+		if told := w.look(2 * lookInterval); told != events {
+			w.t.Errorf("look %d told %q, want %q", i, told, events)
+		}
 	}
 	if n, _ := w.nodes(); n != 5 {
-		t.Errorf("%d nodes are known", n)
+		w.t.Errorf("%d nodes are known", n)
 	}
 }
 
@@ -245,18 +249,9 @@ func TestAFabricIsNotGivenUpForOurOwnCable(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without = []string{"sw1", "h2", "h3"}
-	var told []string
-	for range 4 {
-		told = append(told, w.look(2*lookInterval))
-	}
+	w.tells("shrunk(lab)", "", "", "")
 	w.without = nil
-	told = append(told, w.look(2*lookInterval))
-	if want := []string{"shrunk(lab)", "", "", "", ""}; !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
-	}
-	if n, _ := w.nodes(); n != 5 {
-		t.Errorf("%d nodes are known", n)
-	}
+	w.tells("")
 }
 
 // Somebody who discovers or moves a fabric while it is looked at knows better.
@@ -312,5 +307,22 @@ func TestALookEndsWithTheService(t *testing.T) {
 	}
 	if told := w.events(); told != "" {
 		t.Errorf("told %q", told)
+	}
+}
+
+// A look that fails says nothing of what the one before doubted.
+func TestADoubtDoesNotOutliveALookThatFails(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
+	w.tells("")
+	w.fault = errors.New("no light on the cable")
+	if told := w.look(10 * time.Second); told != "silent(lab)" {
+		t.Errorf("told %q", told)
+	}
+	w.fault = nil
+	w.tells("answers(lab)")
+	if told := w.look(10 * time.Second); !strings.HasPrefix(told, "node-gone(h3)") {
+		t.Errorf("told %q, want that the second of two looks is believed", told)
 	}
 }

@@ -2,7 +2,7 @@ package fill
 
 // alarms are visits in the history that are to be noticed, at most one of each link.
 type alarms struct {
-	due   ranks       // in the wave at hand
+	due   linkSet     // in the wave at hand
 	later [][][]int32 // by phase, then wave: links
 }
 
@@ -40,8 +40,8 @@ func (a *alarms) begin(phase, wave int) {
 		return
 	}
 	at := &a.later[phase][wave]
-	for _, r := range *at {
-		a.due.add(r)
+	for _, l := range *at {
+		a.due.add(l)
 	}
 	*at = (*at)[:0]
 }

@@ -57,7 +57,7 @@ type engine struct {
 	flows   []int32 // of the problem, ascending; the engine's flow i is flows[i]
 	ways    []way   // by flow
 	hops    []int32 // into links
-	links   []link  // by rank, see rank
+	links   []link  // in the order in which they are visited, see rank
 	members []member
 	groups  []node
 	classes []node

@@ -51,7 +51,7 @@ type replay struct {
 
 func newReplay(e *engine, h *history) *replay {
 	return &replay{
-		e: e, h: h, then: make([]float64, len(e.hops)), tracks: make([]track, len(e.links)), alarms: alarms{due: newRanks(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
+		e: e, h: h, then: make([]float64, len(e.hops)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
 		end: motion{make([]float64, len(e.hops)), slices.Repeat([]best{{heard: asleep}}, len(e.flows)), slices.Repeat([]state{{role: away}}, len(e.links))},
 	}
 }

@@ -2,7 +2,7 @@ package fill
 
 import "math/bits"
 
-// moment is when a visit happens: in a phase, in a wave of it, and by the link. Moments are compared as
+// moment is when a visit happens: in a phase, in a wave of it, and by the link that is visited. Moments are compared as
 // numbers. What happens between phases has wave 0.
 type moment uint64
 
@@ -24,14 +24,14 @@ func (m moment) link() int  { return int(m & (1<<linkBits - 1)) }
 
 // schedule has links visited in waves: those that wait in their order, and those that have to wait again in the next wave.
 type schedule struct {
-	waiting ranks  // links that wait
-	n       int    // so many
-	now     moment // of the visit under way, or the last
+	waiting linkSet // links that wait
+	n       int     // so many
+	now     moment  // of the visit under way, or the last
 	links   int
 }
 
 func newSchedule(links int) schedule {
-	return schedule{waiting: newRanks(links), links: links, now: between(0, links)}
+	return schedule{waiting: newLinkSet(links), links: links, now: between(0, links)}
 }
 
 // has reports whether a link waits.
@@ -61,24 +61,24 @@ func (s *schedule) take() int32 {
 // phase ends a phase.
 func (s *schedule) phase() { s.now = between(s.now.phase()+1, s.links) }
 
-// ranks is a set of links, which are numbered by rank.
-type ranks []uint64
+// linkSet is a set of links.
+type linkSet []uint64
 
-func newRanks(n int) ranks { return make(ranks, (n+63)/64) }
+func newLinkSet(n int) linkSet { return make(linkSet, (n+63)/64) }
 
-func (s ranks) add(r int32)      { s[r>>6] |= 1 << (r & 63) }
-func (s ranks) drop(r int32)     { s[r>>6] &^= 1 << (r & 63) }
-func (s ranks) has(r int32) bool { return s[r>>6]>>(r&63)&1 != 0 }
+func (s linkSet) add(l int32)      { s[l>>6] |= 1 << (l & 63) }
+func (s linkSet) drop(l int32)     { s[l>>6] &^= 1 << (l & 63) }
+func (s linkSet) has(l int32) bool { return s[l>>6]>>(l&63)&1 != 0 }
 
-// from is the least rank from one on that s or t has; negative when there is none.
-func (s ranks) from(r int32, t ranks) int32 {
-	if int(r>>6) >= len(s) {
+// from is the first link from one on that s or t has; negative when there is none.
+func (s linkSet) from(l int32, t linkSet) int32 {
+	if int(l>>6) >= len(s) {
 		return -1
 	}
-	if x := (s[r>>6] | t[r>>6]) >> (r & 63); x != 0 {
-		return r + int32(bits.TrailingZeros64(x))
+	if x := (s[l>>6] | t[l>>6]) >> (l & 63); x != 0 {
+		return l + int32(bits.TrailingZeros64(x))
 	}
-	for i := int(r>>6) + 1; i < len(s); i++ {
+	for i := int(l>>6) + 1; i < len(s); i++ {
 		if x := s[i] | t[i]; x != 0 {
 			return int32(i<<6 + bits.TrailingZeros64(x))
 		}

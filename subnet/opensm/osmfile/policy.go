@@ -23,7 +23,6 @@ type PolicyRule struct {
 	Other               bool     // looks at more, so that not every query that the rest of it holds for matches
 	SL                  ident.SL // 0 when Level names it
 	Level               string   // of rules in the long form
-	Short               bool     // stands in qos-ulps
 }
 
 // Ports are the ports of port groups.

@@ -58,10 +58,10 @@ func TestAPolicysLongRulesComeFirst(t *testing.T) {
 	want := []PolicyRule{
 		{Line: 29, PKeys: [][2]uint16{{0x20, 0x20}}, SL: 7, Level: "High"},
 		{Line: 34, Source: &Ports{GUIDs: [][2]ident.GUID{{0x10, 0x20}}}, SL: 7, Level: "High"},
-		{Line: 4, Other: true, SL: 2, Short: true},
-		{Line: 5, PKeys: [][2]uint16{{1, 1}, {0x10, 0x1f}}, SL: 3, Short: true},
-		{Line: 6, Other: true, SL: 4, Short: true},
-		{Line: 7, PKeys: [][2]uint16{{0x7fff, 0x7fff}}, SL: 5, Short: true},
+		{Line: 4, Other: true, SL: 2},
+		{Line: 5, PKeys: [][2]uint16{{1, 1}, {0x10, 0x1f}}, SL: 3},
+		{Line: 6, Other: true, SL: 4},
+		{Line: 7, PKeys: [][2]uint16{{0x7fff, 0x7fff}}, SL: 5},
 	}
 	if d := cmp.Diff(want, p.Rules); d != "" {
 		t.Error(d)

@@ -128,7 +128,7 @@ func (r *policyReader) ulp(l string) {
 	what, criterion, _ := strings.Cut(strings.Trim(l[:i], blanks), ",")
 	what, criterion = strings.ToLower(strings.Trim(what, blanks)), strings.Trim(criterion, blanks)
 	name, values, _ := strings.Cut(criterion, " ")
-	rule := PolicyRule{Line: r.line, SL: ident.SL(sl), Short: true}
+	rule := PolicyRule{Line: r.line, SL: ident.SL(sl)}
 	switch {
 	case what == "default" && criterion == "":
 		v := rule.SL
