@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -37,6 +38,11 @@ func (p *Placer) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 	}
 	for _, text := range w.differences() {
 		out = append(out, changedLines(text)...)
+	}
+	// What the file itself stands in the way of is no difference of lines. Who manages the subnet, and edits, are told above.
+	told := append(slices.Clone(p.Force), osmfile.CodeNotMaster, osmfile.CodeEdited)
+	for _, x := range osmfile.Blocking(w.change.Problems, told) {
+		out = append(out, Deviation{cmp.Or(x.File, "plan"), "as planned", x.String()})
 	}
 	expected := expect(d, nil)
 	if ask != nil {
