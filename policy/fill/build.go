@@ -21,12 +21,12 @@ func newScratch(links int) scratch {
 // something. What it lays out, and so what it finds, depends on these flows and links alone. at is
 // left as it was.
 func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
-	e := &engine{p: p, flows: flows, ways: make([]way, len(flows)), still: max(still, p.Precision)}
+	e := &engine{p: p, flows: flows, still: max(still, p.Precision)}
 	hops := 0
 	for _, f := range flows {
 		hops += int(p.First[f+1] - p.First[f])
 	}
-	e.hops = make([]int32, 0, hops)
+	e.motion = motion{ways: make([]way, len(flows)), hops: make([]hop, 0, hops)}
 	for i, f := range flows {
 		e.ways[i] = way{most: p.most(f), first: int32(len(e.hops))}
 		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
@@ -37,7 +37,7 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 				at[l] = int32(len(e.links))
 				e.links = append(e.links, link{id: l, capacity: p.Capacity[l]})
 			}
-			e.hops = append(e.hops, at[l])
+			e.hops = append(e.hops, hop{link: at[l]})
 			e.links[at[l]].last++
 		}
 		e.ways[i].last = int32(len(e.hops))
@@ -72,8 +72,9 @@ func (e *engine) rank() {
 	for r, l := range order {
 		ranked[r], rank[l] = e.links[l], int32(r)
 	}
-	for i, l := range e.hops {
-		e.hops[i] = rank[l]
+	for i := range e.hops {
+		h := &e.hops[i]
+		h.link = rank[h.link]
 	}
 	e.links = ranked
 }
@@ -82,14 +83,14 @@ func (e *engine) rank() {
 func (e *engine) users() []float64 {
 	out, count := make([]float64, len(e.links)), e.p.count()
 	for i, f := range e.flows {
-		for _, l := range e.hops[e.ways[i].first:e.ways[i].last] {
+		for _, h := range e.hops[e.ways[i].first:e.ways[i].last] {
 			switch {
 			case !e.p.flat():
-				out[l] += e.p.Units[f]
+				out[h.link] += e.p.Units[f]
 			case count != nil:
-				out[l] += count[f]
+				out[h.link] += count[f]
 			default:
-				out[l]++
+				out[h.link]++
 			}
 		}
 	}
@@ -107,11 +108,11 @@ func (e *engine) placeMembers() {
 		widest = max(widest, n)
 	}
 	e.members = make([]member, total)
-	e.motion = motion{make([]float64, len(e.hops)), make([]best, len(e.flows)), make([]state, len(e.links))}
+	e.states = make([]state, len(e.links))
 	e.u, e.out, e.was = make([]float64, widest), make([]float64, widest), make([]float64, widest)
 	for i, f := range e.flows {
 		for h := e.ways[i].first; h < e.ways[i].last; h++ {
-			l := &e.links[e.hops[h]]
+			l := &e.links[e.hops[h].link]
 			e.members[l.last] = member{flow: int32(i), hop: h, weight: e.p.weight(f, l.id)}
 			l.last++
 		}

@@ -11,10 +11,18 @@ type link struct {
 	capacity      float64
 }
 
-// way is what bounds a flow: its demand or ceiling, and the links hops[first:last].
+// way is what bounds a flow, its demand or ceiling and hops[first:last], and what follows. What a visit needs to know of a flow
+// lies together: to fetch it is most of the work.
 type way struct {
+	best
 	most        float64
 	first, last int32
+}
+
+// hop is a link on a flow's way.
+type hop struct {
+	limit float64 // what the link offers the flow
+	link  int32
 }
 
 // state is how far a link has come.
@@ -34,9 +42,9 @@ type best struct {
 
 // motion is what changes while links are visited.
 type motion struct {
-	limits []float64 // by hop: what the link offers the flow
-	bests  []best    // by flow: what follows from its demand, its ceiling and limits
-	states []state   // by link
+	ways   []way   // by flow
+	hops   []hop   // of all flows, one after the other
+	states []state // by link
 }
 
 // engine finds the rates at which every flow has the least of what its links offer it and of its
@@ -55,8 +63,6 @@ type motion struct {
 type engine struct {
 	p       *Problem
 	flows   []int32 // of the problem, ascending; the engine's flow i is flows[i]
-	ways    []way   // by flow
-	hops    []int32 // into links
 	links   []link  // in the order in which they are visited, see rank
 	members []member
 	groups  []node
@@ -161,11 +167,11 @@ func (e *engine) start() {
 		e.schedule.add(int32(i))
 		e.states[i] = state{}
 	}
-	for i := range e.limits {
-		e.limits[i] = math.Inf(1)
+	for i := range e.hops {
+		e.hops[i].limit = math.Inf(1)
 	}
-	for i := range e.bests {
-		e.bests[i] = best{e.ways[i].most, math.Inf(1), -1, asleep}
+	for i := range e.ways {
+		e.ways[i].best = best{e.ways[i].most, math.Inf(1), -1, asleep}
 	}
 }
 
@@ -214,14 +220,14 @@ func (e *engine) weigh(l int32) ([]member, []float64) {
 // fetched in one go, so that the processor waits for many of them at once.
 func (e *engine) look(ms []member, capacity float64) []float64 {
 	u, was := e.u[:len(ms)], e.was[:len(ms)]
-	bests, limits := e.bests, e.limits
+	ways, hops := e.ways, e.hops
 	for i := range ms {
 		m := &ms[i]
-		x := bests[m.flow].elsewhere(m.hop)
+		x := ways[m.flow].elsewhere(m.hop)
 		if x > capacity {
 			x = capacity
 		}
-		u[i], was[i] = x, limits[m.hop]
+		u[i], was[i] = x, hops[m.hop].limit
 	}
 	return u
 }
@@ -232,7 +238,7 @@ func (e *engine) fit() {
 		l, load := &e.links[i], 0.0
 		ms := e.members[l.first:l.last]
 		for k := range ms {
-			load += e.bests[ms[k].flow].rate
+			load += e.ways[ms[k].flow].rate
 		}
 		if load <= l.capacity {
 			continue
@@ -240,7 +246,8 @@ func (e *engine) fit() {
 		e.residual = max(e.residual, (load-l.capacity)/load)
 		for k := range ms {
 			m := &ms[k]
-			e.limits[m.hop] = min(e.limits[m.hop], float64(e.bests[m.flow].rate*(l.capacity/load)))
+			limit := &e.hops[m.hop].limit
+			*limit = min(*limit, float64(e.ways[m.flow].rate*(l.capacity/load)))
 		}
 	}
 }
@@ -264,19 +271,19 @@ func (e *engine) moderate(out []float64, part float64) (again, held bool) {
 
 // publish writes what a link offers its members and schedules the links for which that changes something.
 func (e *engine) publish(ms []member, out []float64) {
-	limits, bests := e.limits, e.bests
+	ways, hops := e.ways, e.hops
 	out = out[:len(ms)]
 	for i := range ms {
 		m := &ms[i]
-		was, now := limits[m.hop], out[i]
+		was, now := hops[m.hop].limit, out[i]
 		if was == now {
 			continue
 		}
-		b := &bests[m.flow]
-		rest := b.elsewhere(m.hop)
-		limits[m.hop] = now
-		if !b.offer(m.hop, was, now) {
-			e.compare(m.flow)
+		w := &ways[m.flow]
+		rest := w.elsewhere(m.hop)
+		hops[m.hop].limit = now
+		if !w.offer(m.hop, was, now) {
+			e.compare(w)
 		}
 		before, after := was, now
 		if rest < before {
@@ -286,7 +293,7 @@ func (e *engine) publish(ms []member, out []float64) {
 			after = rest
 		}
 		if before != after {
-			e.tell(m, before, after)
+			e.tell(w, m.hop, before, after)
 		}
 	}
 }
@@ -320,10 +327,11 @@ func (b *best) offer(hop int32, was, now float64) bool {
 }
 
 // compare finds the least that a flow is offered, and the least but for that.
-func (e *engine) compare(f int32) {
-	w := &e.ways[f]
-	b := best{w.most, math.Inf(1), -1, e.bests[f].heard}
-	for i, y := range e.limits[w.first:w.last] {
+func (e *engine) compare(w *way) {
+	b := best{w.most, math.Inf(1), -1, w.heard}
+	hops := e.hops[w.first:w.last]
+	for i := range hops {
+		y := hops[i].limit
 		switch {
 		case y < b.rate:
 			b.rate, b.next, b.at = y, b.rate, w.first+int32(i)
@@ -331,18 +339,17 @@ func (e *engine) compare(f int32) {
 			b.next = y
 		}
 	}
-	e.bests[f] = b
+	w.best = b
 }
 
-// tell schedules the other links of a member's flow when the flow's rate changes or what limits it.
-func (e *engine) tell(m *member, before, after float64) {
-	w := &e.ways[m.flow]
-	first, states := w.first, e.states
-	for i, k := range e.hops[first:w.last] {
-		h := first + int32(i)
-		if h == m.hop {
+// tell schedules the links of a flow, but for that at a hop, when the flow's rate changes or what limits it.
+func (e *engine) tell(w *way, but int32, before, after float64) {
+	states, hops := e.states, e.hops[w.first:w.last]
+	for i := range hops {
+		if w.first+int32(i) == but {
 			continue
 		}
+		k := hops[i].link
 		if e.schedule.has(k) {
 			continue
 		}
@@ -354,7 +361,7 @@ func (e *engine) tell(m *member, before, after float64) {
 			if after <= before {
 				continue
 			}
-			if st.spare -= after - before; st.spare > 0 && after < e.limits[h]*(1-alike) {
+			if st.spare -= after - before; st.spare > 0 && after < hops[i].limit*(1-alike) {
 				if e.recorder != nil {
 					e.recorder.spared(e.schedule.now, k, st.spare)
 				}

@@ -85,7 +85,8 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 			continue
 		}
 		flows = append(flows, int32(i))
-		for _, l := range e.hops[e.ways[i].first:e.ways[i].last] {
+		for _, h := range e.hops[e.ways[i].first:e.ways[i].last] {
+			l := h.link
 			// Where a tenant is alone its weight is of no account.
 			if lk := &e.links[l]; !seen[l] && (other || lk.glast-lk.gfirst > 1) {
 				seen[l] = true
@@ -183,8 +184,8 @@ func (r *replay) write(s *Solution) {
 	for _, l := range r.touched {
 		lk := &e.links[l]
 		for k := lk.first; k < lk.last; k++ {
-			if f := e.members[k].flow; e.bests[f].heard == asleep {
-				e.bests[f] = r.end.bests[f]
+			if f := e.members[k].flow; e.ways[f].heard == asleep {
+				e.ways[f] = r.end.ways[f]
 			}
 		}
 		e.explain(lk, s)

@@ -50,9 +50,12 @@ type replay struct {
 }
 
 func newReplay(e *engine, h *history) *replay {
+	end := motion{slices.Clone(e.ways), slices.Clone(e.hops), slices.Repeat([]state{{role: away}}, len(e.links))}
+	for f := range end.ways {
+		end.ways[f].heard = asleep
+	}
 	return &replay{
-		e: e, h: h, then: make([]float64, len(e.hops)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
-		end: motion{make([]float64, len(e.hops)), slices.Repeat([]best{{heard: asleep}}, len(e.flows)), slices.Repeat([]state{{role: away}}, len(e.links))},
+		e: e, h: h, end: end, then: make([]float64, len(e.hops)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
 	}
 }
 
@@ -75,15 +78,15 @@ func (r *replay) commit() {
 	r.news.each(e.links, r.h.add)
 	r.h.kept += r.news.kept
 	for _, f := range r.lives {
-		r.end.bests[f] = e.bests[f]
-		r.end.bests[f].heard = asleep
+		r.end.ways[f] = e.ways[f]
+		r.end.ways[f].heard = asleep
 	}
 	e.work, e.settling = e.work+r.work, r.settling
 	for _, l := range r.touched {
 		e.states[l].role = away
 	}
 	for _, f := range r.lives {
-		e.bests[f].heard = asleep
+		e.ways[f].heard = asleep
 	}
 	e.motion, r.end = r.end, e.motion
 	e.recorder = nil
@@ -194,10 +197,10 @@ func (r *replay) offers(l, visits int32, members int) []float64 {
 // for them.
 func (r *replay) recall(ms []member, out []float64) {
 	for i := range ms {
-		if r.e.bests[ms[i].flow].heard != asleep {
+		if r.e.ways[ms[i].flow].heard != asleep {
 			r.e.publish(ms[i:i+1], out[i:i+1])
 		} else {
-			r.e.limits[ms[i].hop] = out[i]
+			r.e.hops[ms[i].hop].limit = out[i]
 		}
 	}
 }
@@ -207,13 +210,13 @@ func (r *replay) recall(ms []member, out []float64) {
 func (r *replay) wake(ms []member, out, then, before []float64) {
 	e := r.e
 	r.waking = r.waking[:0]
-	limits, bests := e.limits, e.bests
+	ways, hops := e.ways, e.hops
 	for i := range ms {
 		m := &ms[i]
-		if bests[m.flow].heard <= 0 {
+		if ways[m.flow].heard <= 0 {
 			continue
 		}
-		was := limits[m.hop]
+		was := hops[m.hop].limit
 		x := was
 		if out != nil {
 			x = out[i]
@@ -232,10 +235,10 @@ func (r *replay) wake(ms []member, out, then, before []float64) {
 
 // was is what a link offers in the history.
 func (r *replay) was(hop int32) float64 {
-	if r.e.states[r.e.hops[hop]].role == followed {
+	if r.e.states[r.e.hops[hop].link].role == followed {
 		return r.then[hop]
 	}
-	return r.e.limits[hop]
+	return r.e.hops[hop].limit
 }
 
 // differ finds the watched links of a member's flow that see another rate than in the history when the member is
@@ -244,17 +247,17 @@ func (r *replay) differ(m *member, x, y float64) {
 	e := r.e
 	w := &e.ways[m.flow]
 	for k := w.first; k < w.last; k++ {
-		if k == m.hop || e.states[e.hops[k]].role != watched {
+		if k == m.hop || e.states[e.hops[k].link].role != watched {
 			continue
 		}
 		now, then := x, y
 		for h := w.first; h < w.last; h++ {
 			if h != k && h != m.hop {
-				now, then = min(now, e.limits[h]), min(then, r.was(h))
+				now, then = min(now, e.hops[h].limit), min(then, r.was(h))
 			}
 		}
 		if min(now, w.most) != min(then, w.most) {
-			r.waking = append(r.waking, e.hops[k])
+			r.waking = append(r.waking, e.hops[k].link)
 		}
 	}
 }
@@ -275,8 +278,8 @@ func (r *replay) follow(l int32) {
 	lk := &e.links[l]
 	for k := lk.first; k < lk.last; k++ {
 		m := &e.members[k]
-		r.then[m.hop] = e.limits[m.hop]
-		if b := &e.bests[m.flow]; b.heard != asleep {
+		r.then[m.hop] = e.hops[m.hop].limit
+		if b := &e.ways[m.flow]; b.heard != asleep {
 			b.heard--
 		} else {
 			r.enliven(m.flow)
@@ -287,18 +290,19 @@ func (r *replay) follow(l int32) {
 // enliven watches the links of a flow from this moment on.
 func (r *replay) enliven(f int32) {
 	e := r.e
-	b := &e.bests[f]
+	b := &e.ways[f]
 	if b.heard != asleep {
 		return
 	}
-	b.heard = 0
+	b.heard, b.most = 0, r.end.ways[f].most
 	r.lives = append(r.lives, f)
-	for _, l := range e.hops[e.ways[f].first:e.ways[f].last] {
+	for _, h := range e.hops[b.first:b.last] {
+		l := h.link
 		if r.sync(l); e.states[l].role == watched {
 			b.heard++
 		}
 	}
-	e.compare(f)
+	e.compare(b)
 }
 
 // sync watches a link from this moment on.
@@ -313,7 +317,7 @@ func (r *replay) sync(l int32) {
 	r.tracks[l].next = visits
 	ms := e.members[e.links[l].first:e.links[l].last]
 	for i, x := range r.offers(l, visits, len(ms)) {
-		e.limits[ms[i].hop] = x
+		e.hops[ms[i].hop].limit = x
 	}
 	r.watch(l)
 }
