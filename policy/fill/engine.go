@@ -77,6 +77,7 @@ type engine struct {
 	still    float64   // what rest is in the last phase
 	held     []int32   // links that moved by less
 	work     int       // members of visited links
+	first    int       // work that it took until all links were at rest at first; 0 before
 	settling int       // work that it took until all links were settled; 0 before
 	rough    bool      // links were not at rest when the work was over
 	// residual is by how much links were over their capacity before their offers were made to fit.
@@ -87,10 +88,12 @@ const (
 	// wholeSteps, mostSteps and halfSteps are the visits up to which a link goes all, nine tenths and half of the way to
 	// new offers.
 	wholeSteps, mostSteps, halfSteps = 12, 80, 200
-	// roughest is the movement that counts as rest at first; when all links are at rest it is refined tenfold, from settled
-	// on a hundredfold, down to still. Moving finely while others still move coarsely is wasted, and can keep circles from
-	// coming to rest.
+	// roughest is the movement that counts as rest at first. Links of which all are at rest by then that soon have no large circles:
+	// from there on they go straight to still. With others it is refined tenfold, from settled on a hundredfold: moving finely while
+	// others still move coarsely can keep circles from coming to rest.
 	roughest, settled = 1e-2, 1e-4
+	// soon is by when links are to be at rest at first, as a multiple of the work of visiting each once.
+	soon = 3
 	// exactWork and exactRounds bound the work that is done to bring all links to rest: that many members
 	// of visited links, or, if that is more, as many times all of them.
 	exactWork, exactRounds = 2_400_000, 5
@@ -111,19 +114,26 @@ func damping(visits int32) float64 {
 	return 0.25
 }
 
-// finer is the movement that counts as rest in the phase after one.
-func (e *engine) finer(rest float64) float64 {
-	if rest > settled {
+// finer is the movement that counts as rest in the phase after one, in a way that is easy or is not.
+func (e *engine) finer(rest float64, easy bool) float64 {
+	switch {
+	case easy:
+		return e.still
+	case rest > settled:
 		return rest / 10
 	}
 	return max(e.still, rest/100)
 }
 
+// easy tells whether links that were first at rest after so much work have come to rest soon.
+func (e *engine) easy(work int) bool { return work <= soon*len(e.members) }
+
 // run visits links until all are at rest, first roughly, then ever more finely, a phase each.
 // budget bounds the members of visited links.
 func (e *engine) run(budget int) {
 	e.start()
-	for e.rest = roughest; ; e.rest = e.finer(e.rest) {
+	easy := false
+	for e.rest = roughest; ; e.rest = e.finer(e.rest, easy) {
 		for e.schedule.n > 0 && e.work < budget {
 			l := e.schedule.take()
 			e.visit(l)
@@ -136,7 +146,11 @@ func (e *engine) run(budget int) {
 		if e.rest <= e.still {
 			return
 		}
-		if e.settling == 0 && e.rest <= settled {
+		if e.rest == roughest {
+			e.first = e.work
+			easy = e.easy(e.first)
+		}
+		if e.settling == 0 && (easy || e.rest <= settled) {
 			e.settling = e.work
 			budget = extended(budget, e.settling)
 		}

@@ -44,9 +44,9 @@ type replay struct {
 	all     []float64 // infinite: what a link that was not visited offers its members
 	work    int       // members of visits of followed links, less those they had in the history
 	spent   int       // members of visits of followed links
-	// settling is engine.settling of the way that is found.
-	settling int
-	news     recorder // what happens to followed links
+	// first and settling are those of the way that is found.
+	first, settling int
+	news            recorder // what happens to followed links
 }
 
 func newReplay(e *engine, h *history) *replay {
@@ -81,7 +81,7 @@ func (r *replay) commit() {
 		r.end.ways[f] = e.ways[f]
 		r.end.ways[f].heard = asleep
 	}
-	e.work, e.settling = e.work+r.work, r.settling
+	e.work, e.first, e.settling = e.work+r.work, r.first, r.settling
 	for _, l := range r.touched {
 		e.states[l].role = away
 	}
@@ -99,14 +99,14 @@ func (r *replay) commit() {
 func (r *replay) run(flows, links []int32, most, budget int) bool {
 	e := r.e
 	e.schedule.now = between(0, len(e.links))
-	hasSettled := false
+	hasSettled, easy := false, false
 	for _, f := range flows {
 		r.enliven(f)
 	}
 	for _, l := range links {
 		r.follow(l)
 	}
-	for e.rest = roughest; ; e.rest = e.finer(e.rest) {
+	for e.rest = roughest; ; e.rest = e.finer(e.rest, easy) {
 		for {
 			now, visit, recall := r.moment()
 			if !visit && !recall {
@@ -119,7 +119,13 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 		if e.rest <= e.still {
 			return e.work+r.work < budget
 		}
-		if !hasSettled && e.rest <= settled {
+		if e.rest == roughest {
+			r.first = e.first + r.work
+			if easy = e.easy(r.first); easy != e.easy(e.first) {
+				return false
+			}
+		}
+		if !hasSettled && (easy || e.rest <= settled) {
 			hasSettled = true
 			if r.settling = e.settling + r.work; r.settling >= budget {
 				return false

@@ -128,7 +128,7 @@ func TestWhatIsFollowedAgainIsBitForBitWhatSolveFinds(t *testing.T) {
 func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 	t.Parallel()
 	followed, rough := 0, 0
-	for seed := range dice(30) {
+	for seed := range dice(45) {
 		p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, seed%2 == 0)
 		d, s := 900+seed, Solver{Eager: true}
 		s.effort = settlingOf(p) + 1 + d.below(500) // just enough: after some of the changes it is too little
