@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"slices"
 
 	"fairlane/policy/fill"
@@ -102,11 +101,7 @@ func (m *model) parts() *layout {
 func (m *model) classLayout() (first, of []int32) {
 	l := m.lay()
 	if l.classOfFlow == nil {
-		n := int32(0)
-		for t := range m.tenants {
-			l.firstClasses = append(l.firstClasses, n)
-			n += int32(max(1, len(m.tenants[t].Classes)))
-		}
+		l.firstClasses, _ = m.firstClasses()
 		l.classOfFlow = make([]int32, len(m.flows))
 		for i := range m.flows {
 			l.classOfFlow[i] = l.firstClasses[m.flows[i].tenant] + m.flows[i].class
@@ -186,11 +181,7 @@ func (m *model) sendersOf() (first, senders []int32) {
 }
 
 func (m *model) gatherSenders() (first, senders []int32) {
-	order := make([]int32, len(m.flows))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(m.flows[a].links[0], m.flows[b].links[0]) })
+	order := sortedBy(numbered(len(m.flows)), len(m.caps), func(i int32) int32 { return m.flows[i].links[0] })
 	type feed struct{ link, sender int32 }
 	var feeds []feed
 	last := slices.Repeat([]int32{-1}, len(m.caps))

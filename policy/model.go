@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -202,47 +201,6 @@ func (w *wayFinder) flows(order []int32, byName map[string]int32) ([]flow, error
 		}
 	}
 	return out, nil
-}
-
-// sortFlows puts the flows in their order. Positions are sorted, since flows are large to move.
-func (m *model) sortFlows() {
-	order := make([]int32, len(m.flows))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(compareFlows(&m.flows[a], &m.flows[b]), cmp.Compare(m.flows[a].index, m.flows[b].index))
-	})
-	sorted, hops := make([]flow, len(m.flows)), 0
-	for i, k := range order {
-		sorted[i] = m.flows[k]
-		hops += len(sorted[i].links)
-	}
-	arena := make([]int32, 0, hops) // in the order in which it is read
-	for i := range sorted {
-		start := len(arena)
-		arena = append(arena, sorted[i].links...)
-		sorted[i].links = arena[start:len(arena):len(arena)]
-	}
-	m.flows = sorted
-}
-
-// compareFlows orders flows by all that matters of them, so that equal flows are exchangeable and
-// the result does not depend on the order of the input.
-func compareFlows(a, b *flow) int {
-	if a.tenant != b.tenant {
-		return cmp.Compare(a.tenant, b.tenant)
-	}
-	if a.class != b.class {
-		return cmp.Compare(a.class, b.class)
-	}
-	if a.src != b.src {
-		return cmp.Or(cmp.Compare(a.src.Node, b.src.Node), cmp.Compare(a.src.Port, b.src.Port))
-	}
-	if a.dst != b.dst {
-		return cmp.Or(cmp.Compare(a.dst.Node, b.dst.Node), cmp.Compare(a.dst.Port, b.dst.Port))
-	}
-	return cmp.Or(cmp.Compare(a.qps, b.qps), cmp.Compare(a.demand, b.demand), slices.Compare(a.links, b.links))
 }
 
 // direction numbers the link direction that a transmitting port drives.

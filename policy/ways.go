@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -105,10 +104,7 @@ func (s *switches) of(node int32) []switchLink { return s.links[s.first[node]:s.
 // order lists the flows so that those that end behind one switch follow each other, which spares searches.
 func (m *model) order() []int32 {
 	flows := m.in.Flows
-	out := make([]int32, len(flows))
-	for i := range out {
-		out[i] = int32(i)
-	}
+	out := numbered(len(flows))
 	if m.plane == PlaneIB {
 		return out
 	}
@@ -119,8 +115,7 @@ func (m *model) order() []int32 {
 			edge[i] = peer.Node
 		}
 	}
-	slices.SortFunc(out, func(a, b int32) int { return cmp.Or(cmp.Compare(edge[a], edge[b]), cmp.Compare(a, b)) })
-	return out
+	return sortedBy(out, len(m.fabric.Nodes), func(i int32) int32 { return edge[i] })
 }
 
 // way is one path of a flow as link directions, with the queue pairs that take it.
