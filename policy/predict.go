@@ -63,9 +63,9 @@ type shareWeights struct {
 	caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
 }
 
-// forecastPrecision is the relative movement at which the rates of a prediction are at rest: its errors are told to
-// 1e-6, and its bounds are percents.
-const forecastPrecision = 1e-8
+// forecastPrecision is the relative movement at which the rates of a prediction are at rest: its errors are told in six decimals,
+// and its bounds are percents.
+const forecastPrecision = 1e-6
 
 // shareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
 // over the links that can queue. No link pushes a flow below its floor; floors that ask for more than 99 %
