@@ -116,6 +116,9 @@ var (
 	ErrConflict    = errors.New("changed by someone else")          // another manager writes too
 )
 
+// ErrUnsent marks, beside its kind, an error of Apply that came before anything was sent to change the device.
+var ErrUnsent = errors.New("nothing was sent")
+
 // KindOf is the error kind that err has, ErrUnreachable when it has none of them.
 func KindOf(err error) error {
 	for _, kind := range []error{ErrBusy, ErrInvalid, ErrUnsupported, ErrConflict} {

@@ -150,6 +150,9 @@ func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {
 			t.Errorf("%s of a node that does not say who it is: %v", what, err)
 		}
 	}
+	if !errors.Is(applyErr, driver.ErrUnsent) {
+		t.Errorf("apply: %v: want it to say that nothing was sent", applyErr)
+	}
 	if _, err := silent.Read(t.Context(), right[0]); err != nil {
 		t.Errorf("the device that is meant: %v", err)
 	}

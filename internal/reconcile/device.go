@@ -205,6 +205,6 @@ func mayHaveWritten(receipt driver.Receipt, err error) bool {
 		}
 	}
 	// Without an error an empty or unchanged receipt says that nothing was sent; with one of
-	// these two kinds the driver says so itself.
-	return err != nil && !errors.Is(err, driver.ErrUnsupported) && !errors.Is(err, driver.ErrInvalid)
+	// these the driver says so itself.
+	return err != nil && !errors.Is(err, driver.ErrUnsent) && !errors.Is(err, driver.ErrUnsupported) && !errors.Is(err, driver.ErrInvalid)
 }

@@ -85,6 +85,24 @@ func (h hangs) Apply(ctx context.Context, _ driver.Device, _ driver.Settings) (d
 	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "cct", Outcome: driver.OutcomeSent}}}, ctx.Err()
 }
 
+// unsent is a driver that cannot send anything.
+type unsent struct{ driver.Driver }
+
+func (unsent) Apply(context.Context, driver.Device, driver.Settings) (driver.Receipt, error) {
+	return driver.Receipt{}, errors.Join(driver.ErrUnsent, driver.ErrUnreachable)
+}
+
+func TestADeviceToWhichNothingWasSentIsUntouched(t *testing.T) {
+	t.Parallel()
+	s := newStage(ca(0))
+	s.deps.Driver = unsent{s.fake}
+	s.check(t, s.work(t.Context()))
+	s.want(t, reconcile.Failed, ca(0))
+	if s.row(ca(0)).Touched {
+		t.Error("it is said that it may have been written")
+	}
+}
+
 func TestTheGraceBoundsAPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -164,7 +164,7 @@ func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Setti
 	}
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
-		return driver.Receipt{}, err
+		return driver.Receipt{}, fmt.Errorf("%w: %w", driver.ErrUnsent, err)
 	}
 	defer release()
 	if err := s.fits(want.WRCC); err != nil {
