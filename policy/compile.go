@@ -350,17 +350,25 @@ func (s *settings) groupFindings(g *group) []Finding {
 // shareFindings reports where the prediction misses the target.
 func (m *model) shareFindings(p *Plan) []Finding {
 	var out []Finding
-	missed, links := missedParts(p), missedLinks(p)
+	missed := missedBy(p)
 	for _, t := range p.Tenants {
-		if t.PredictedError > 0.05 {
-			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: bounded(links[t.Tenant]),
-				Message: fmt.Sprintf("tenant %s is entitled to %s and predicted to get %s", t.Tenant, t.Entitled, t.Predicted),
-				Fix:     seeOthers})
-		} else if parts := missed[t.Tenant]; len(parts) > 0 {
-			out = append(out, Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Links: bounded(links[t.Tenant]),
-				Message: fmt.Sprintf("tenant %s is predicted to get its share in all, but not of each part: %s", t.Tenant, strings.Join(bounded(parts), "; ")),
-				Fix:     seeOthers})
+		x := missed[t.Tenant]
+		f := Finding{Code: CodeWeightUnreachable, Tenants: []string{t.Tenant}, Fix: seeOthers}
+		switch {
+		case t.PredictedError > 0.05:
+			f.Message = fmt.Sprintf("tenant %s is entitled to %s and predicted to get %s", t.Tenant, t.Entitled, t.Predicted)
+		case x != nil && len(x.parts) > 0:
+			f.Message = fmt.Sprintf("tenant %s is predicted to get its share in all, but not of each part: %s", t.Tenant, strings.Join(x.parts, "; "))
+			if x.more > 0 {
+				f.Message += fmt.Sprintf("; and %d more", x.more)
+			}
+		default:
+			continue
 		}
+		if x != nil {
+			f.Links = x.links
+		}
+		out = append(out, f)
 	}
 	for _, l := range p.Links {
 		if !slices.ContainsFunc(l.Tenants, misses) {
@@ -385,22 +393,51 @@ func (m *model) shareFindings(p *Plan) []Finding {
 	return out
 }
 
-// missedParts lists, by tenant, the classes and the contended links of which it is predicted to get more than 5 % off.
-func missedParts(p *Plan) map[string][]string {
+// missed is of what a tenant is predicted to get too much or too little: the first contended links where it is more than 1 %, and
+// the first classes and links, in words, where it is more than 5 %, with the number of those beyond.
+type missed struct {
+	links, parts []string
+	more         int
+}
+
+func (x *missed) part(format string, args ...any) {
+	if len(x.parts) == maxNames {
+		x.more++
+		return
+	}
+	x.parts = append(x.parts, fmt.Sprintf(format, args...))
+}
+
+// missedBy lists by tenant what it misses.
+func missedBy(p *Plan) map[string]*missed {
 	off := func(predicted, entitled quantity.BitRate) bool {
 		return math.Abs(float64(predicted-entitled)) > float64(0.05*float64(entitled))+1 // the rates are whole
 	}
-	out := make(map[string][]string)
+	out := make(map[string]*missed)
+	of := func(tenant string) *missed {
+		x := out[tenant]
+		if x == nil {
+			x = &missed{}
+			out[tenant] = x
+		}
+		return x
+	}
 	for _, c := range p.Classes {
 		if off(c.Predicted, c.Entitled) {
-			out[c.Tenant] = append(out[c.Tenant], fmt.Sprintf("class %s %s instead of %s", c.Class, c.Predicted, c.Entitled))
+			of(c.Tenant).part("class %s %s instead of %s", c.Class, c.Predicted, c.Entitled)
 		}
 	}
 	for i := range p.Links {
 		l := &p.Links[i]
 		for k := range l.Tenants {
-			if t := &l.Tenants[k]; off(t.Predicted, t.Entitled) {
-				out[t.Tenant] = append(out[t.Tenant], fmt.Sprintf("on %s %s instead of %s", l.Name, t.Predicted, t.Entitled))
+			t := &l.Tenants[k]
+			if misses(*t) {
+				if x := of(t.Tenant); len(x.links) < maxNames {
+					x.links = append(x.links, l.Name)
+				}
+			}
+			if off(t.Predicted, t.Entitled) {
+				of(t.Tenant).part("on %s %s instead of %s", l.Name, t.Predicted, t.Entitled)
 			}
 		}
 	}
@@ -418,18 +455,4 @@ func predictedList(ts []LinkTenant) string {
 		parts[i] = fmt.Sprintf("%s: %s instead of %s", t.Tenant, t.Predicted, t.Entitled)
 	}
 	return strings.Join(parts, "; ")
-}
-
-// missedLinks names, by tenant, the contended links on which it is predicted to get more than 1 % off.
-func missedLinks(p *Plan) map[string][]string {
-	out := make(map[string][]string)
-	for i := range p.Links {
-		l := &p.Links[i]
-		for k := range l.Tenants {
-			if t := &l.Tenants[k]; misses(*t) {
-				out[t.Tenant] = append(out[t.Tenant], l.Name)
-			}
-		}
-	}
-	return out
 }

@@ -59,18 +59,23 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 // rank numbers links by nominal capacity for their flows: those that have least to offer are likely to limit their flows, and the
 // others then know. In this order they are visited, and lie in memory. Two problems of one layout have the same ranks.
 func (e *engine) rank() {
-	levels, nominal := e.users(), e.p.nominal()
-	order := make([]int32, len(e.links))
-	for i := range e.links {
-		levels[i] = nominal[e.links[i].id] / levels[i]
-		order[i] = int32(i)
+	type place struct {
+		level float64
+		link  int32
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(levels[a], levels[b]), cmp.Compare(a, b))
+	order, users, nominal := make([]place, len(e.links)), e.users(), e.p.nominal()
+	for i := range e.links {
+		order[i] = place{nominal[e.links[i].id] / users[i], int32(i)}
+	}
+	slices.SortFunc(order, func(a, b place) int {
+		if a.level != b.level {
+			return cmp.Compare(a.level, b.level)
+		}
+		return cmp.Compare(a.link, b.link)
 	})
 	ranked, rank := make([]link, len(e.links)), make([]int32, len(e.links))
-	for r, l := range order {
-		ranked[r], rank[l] = e.links[l], int32(r)
+	for r, p := range order {
+		ranked[r], rank[p.link] = e.links[p.link], int32(r)
 	}
 	for i := range e.hops {
 		h := &e.hops[i]
