@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ const (
 
 // lookout is what is remembered of a fabric from one look to the next.
 type lookout struct {
+	source string // where the fabric was looked for; of another place nothing is remembered
 	tried  time.Time
 	silent bool   // the latest look failed, which was told
 	shrunk bool   // it found less than half of the fabric, which was told
@@ -69,13 +71,17 @@ func (s *Service) Rediscover(ctx context.Context, interval time.Duration) error 
 	}
 	s.looking.Lock()
 	defer s.looking.Unlock()
-	before := s.lookouts
-	s.lookouts = map[string]*lookout{} // forgets fabrics that are gone
-	return s.eachFabric(ctx, "look again at", func(fabric string) error {
-		o := cmp.Or(before[fabric], &lookout{})
-		s.lookouts[fabric] = o
+	now := map[string]*lookout{} // without fabrics that are gone
+	err := s.eachFabric(ctx, "look again at", func(fabric string) error {
+		o := cmp.Or(s.lookouts[fabric], &lookout{})
+		now[fabric] = o
 		return s.rediscover(ctx, fabric, interval, o)
 	})
+	if err != nil { // there may be fabrics that were not come to
+		maps.Copy(now, s.lookouts)
+	}
+	s.lookouts = now
+	return err
 }
 
 // isLive reports whether a source is a fabric that may change without anybody saying so.
@@ -87,6 +93,9 @@ func (s *Service) rediscover(ctx context.Context, fabric string, interval time.D
 	f, err := s.Fabric(ctx, fabric)
 	if err != nil || f.Snapshot == nil || !isLive(f.Source) {
 		return err
+	}
+	if o.source != f.Source {
+		*o = lookout{source: f.Source}
 	}
 	last := f.Snapshot.SeenAt
 	if o.tried.After(last) {
@@ -167,7 +176,7 @@ func (s *Service) keepLook(ctx context.Context, f Fabric, look *Look, text []byt
 	snap := s.snapshotOf(f.Name, look.Topology, look.Stats, text, sha)
 	return s.d.Store.Tx(ctx, func(r Repos) error {
 		now, err := r.Fabric(ctx, f.Name)
-		if err != nil || now.Source != f.Source || now.Snapshot == nil || now.Snapshot.SHA256 != f.Snapshot.SHA256 {
+		if err != nil || now.Source != f.Source || now.Snapshot == nil || now.Snapshot.SHA256 != f.Snapshot.SHA256 || !now.Snapshot.SeenAt.Equal(f.Snapshot.SeenAt) {
 			return err
 		}
 		if _, err := r.PutSnapshot(ctx, snap); err != nil {

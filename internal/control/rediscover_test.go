@@ -274,6 +274,58 @@ func TestALookThatADiscoveryOvertookIsDropped(t *testing.T) {
 	}
 }
 
+// So does who finds that nothing has changed.
+func TestALookIsDroppedWhenADiscoveryFindsTheFabricAsItWas(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without = []string{"h3"}
+	w.during = func() {
+		w.ahead.Add(int64(time.Second))
+		if _, err := w.s.Discover(t.Context(), "lab"); err != nil {
+			t.Error(err)
+		}
+	}
+	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "discovered(") || strings.Contains(told, " ") {
+		t.Errorf("told %q", told)
+	}
+	if n, _ := w.nodes(); n != 5 {
+		t.Errorf("%d nodes are known", n)
+	}
+}
+
+func TestNothingIsRememberedOfAFabricThatWasSomewhereElse(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.manager = ident.PortID{Node: 7, Port: 1}
+	w.tells("")
+	w.fault = errors.New("no light on the cable")
+	w.tells("silent(lab)")
+	if _, err := w.s.UpdateFabric(t.Context(), "lab", 0, "ibsim:unix:elsewhere", 1); err != nil {
+		t.Fatal(err)
+	}
+	w.events()
+	w.fault = nil
+	if told := w.look(2 * lookInterval); told != "" || w.knew != (ident.PortID{}) {
+		t.Errorf("at another place it told %q, and knew of the manager %s", told, w.knew)
+	}
+}
+
+// A store that does not answer for once costs nothing of what looks found.
+func TestLooksAreRememberedWhenFabricsCannotBeListed(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	w.without, w.warnings = []string{"h3"}, []string{"sw1: it does not answer"}
+	w.tells("")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := w.s.Rediscover(ctx, lookInterval); err == nil {
+		t.Fatal("fabrics could be listed: the test is no test")
+	}
+	if told := w.look(10 * time.Second); !strings.HasPrefix(told, "node-gone(h3)") {
+		t.Errorf("told %q, want that the second of two looks is believed", told)
+	}
+}
+
 func TestOnlyLiveFabricsThatWereDiscoveredAreLookedAt(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
