@@ -133,11 +133,18 @@ func (p *placer) answer(ctx context.Context, sa ident.LID, plan *policy.Plan, wa
 }
 
 // refusal implements placing.
-func (p *placer) refusal(context.Context, *policy.Plan) error {
-	if p.set == nil {
-		return errors.New("this subnet manager is not ours to tell: set sl= for the partition in its partitions.conf, or name its files in subnet_managers")
+func (p *placer) refusal(_ context.Context, plan *policy.Plan) error {
+	if p.set != nil {
+		return nil
 	}
-	return nil
+	each, err := distinct(plan.Placements)
+	if err != nil {
+		return err
+	}
+	if len(each) > len(partitionsOf(plan)) {
+		return errors.New("this subnet manager is not ours to tell: let it choose by port where a partition has several SLs, in OpenSM by a QoS policy, or name its files in subnet_managers")
+	}
+	return errors.New("this subnet manager is not ours to tell: set sl= for the partition in its partitions.conf, or name its files in subnet_managers")
 }
 
 // refusal implements placing.

@@ -90,6 +90,13 @@ func TestEachPartOfATenantIsAskedAbout(t *testing.T) {
 	if found, err := p.drift(t.Context(), plan, nil); err != nil || len(found) != 1 {
 		t.Errorf("drift %v, %v", found, err)
 	}
+	if err := p.refusal(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "QoS policy") || strings.Contains(err.Error(), "sl=") {
+		t.Errorf("what can be done about it: %v", err)
+	}
+	plan.Placements = plan.Placements[:1]
+	if err := p.refusal(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "sl=") {
+		t.Errorf("what can be done where one is enough: %v", err)
+	}
 }
 
 func TestSettingsDoNotReachANodeThatTookOverALID(t *testing.T) {

@@ -71,7 +71,7 @@ type expectation struct {
 	moved  []ident.GUID     // ports that had another service level in it, alike
 }
 
-// questions are the pairs to ask about, new members first.
+// questions are the pairs to ask about, members that moved and new ones first.
 func (e expectation) questions(n int) [][2]ident.GUID {
 	if e.pairs != nil {
 		return e.pairs
@@ -83,11 +83,13 @@ func (e expectation) questions(n int) [][2]ident.GUID {
 	}
 	full := e.Members[at].PortGUID
 	var first [][2]ident.GUID
-	for k := range min(n*spare, len(e.moved)) {
-		first = append(first, [2]ident.GUID{e.moved[k], full}) // the service level is that of where the path begins
-	}
-	for k := range min(n*spare, len(e.fresh)) {
-		first = append(first, [2]ident.GUID{full, e.fresh[k].PortGUID})
+	for k := range n * spare { // by turns, since of these pairs some are as many as are asked
+		if k < len(e.moved) {
+			first = append(first, [2]ident.GUID{e.moved[k], full}) // the service level is that of where the path begins
+		}
+		if k < len(e.fresh) {
+			first = append(first, [2]ident.GUID{full, e.fresh[k].PortGUID})
+		}
 	}
 	return append(first, out...)
 }

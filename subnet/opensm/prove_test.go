@@ -1,0 +1,28 @@
+package opensm
+
+import (
+	"slices"
+	"testing"
+
+	"fairlane/subnet/ident"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// Only members that moved show that their service level is read, and only new ones that they are: a few questions are about both.
+func TestMovedAndNewMembersAreBothAskedAbout(t *testing.T) {
+	t.Parallel()
+	e := expectation{}
+	for g := range ident.GUID(20) {
+		e.Members = append(e.Members, osmfile.Member{PortGUID: g + 1, Full: true})
+	}
+	e.moved = []ident.GUID{2, 3, 4, 5, 6}
+	e.fresh = e.Members[10:15]
+	first := e.questions(2)[:2]
+	if want := [][2]ident.GUID{{2, 1}, {1, 11}}; !slices.Equal(first, want) {
+		t.Errorf("the first questions are about %v, want %v", first, want)
+	}
+	e.moved = nil
+	if first := e.questions(2)[:2]; first[0] != [2]ident.GUID{1, 11} || first[1] != [2]ident.GUID{1, 12} {
+		t.Errorf("without any that moved they are about %v", first)
+	}
+}
