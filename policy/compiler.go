@@ -82,6 +82,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 
 // writeShares writes who gets what, on two goroutines. It returns what of it is chance, see byChance.
 func (m *model) writeShares(p *Plan, target, predicted *allocation) (chance []float64) {
+	m.parts() // made before both ask for it
 	var work sync.WaitGroup
 	work.Go(func() { p.Links = m.linkShares(target, predicted) })
 	p.Tenants, p.Classes = m.tenantShares(target, predicted), m.classShares(target, predicted)

@@ -1,0 +1,57 @@
+package evaluate
+
+import (
+	"math"
+	"testing"
+
+	"fairlane/policy"
+)
+
+// TestBoundsCoverHashes compiles random cases without telling which paths hashes choose, and sets the bounds of these plans
+// against what is predicted once they are told, for several hashes. The factor of the bound was chosen on other seeds.
+func TestBoundsCoverHashes(t *testing.T) {
+	t.Parallel()
+	for _, plane := range []policy.Plane{policy.PlaneRoCE, policy.PlaneWRCC} {
+		within, all := 0, 0
+		for i := range 60 {
+			c, err := Generate(8001, i, plane)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := c.Input
+			if in.Routes == nil {
+				continue
+			}
+			in.Routes = nil
+			untold := compiled(t, in)
+			for hash := range uint64(6) {
+				if in.Routes, err = Routes(&c.Input, 1000*uint64(i)+hash); err != nil {
+					t.Fatal(err)
+				}
+				told := compiled(t, in)
+				for k := range untold.Tenants {
+					x := &untold.Tenants[k]
+					if x.Bound == told.Tenants[k].Bound {
+						continue // no hash has a choice
+					}
+					if all++; math.Abs(float64(x.Predicted-told.Tenants[k].Predicted)) <= x.Bound*float64(x.Predicted) {
+						within++
+					}
+				}
+			}
+		}
+		t.Logf("%s: %d of %d tenants are within their bounds", plane, within, all)
+		if all < 500 || within*100 < all*95 {
+			t.Errorf("%s: %d of %d tenants are within their bounds, want 95 %% of 500 and more", plane, within, all)
+		}
+	}
+}
+
+func compiled(t *testing.T, in policy.Input) *policy.Plan {
+	t.Helper()
+	p, err := policy.Compile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
