@@ -45,7 +45,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		defer m.targets.Settle()
 		defer m.forecasts.Settle()
 	}
-	target := m.entitle()
+	target := m.entitleWhile(func() { m.parts() }) // which several will ask for at once
 	if target.err != nil {
 		return nil, target.err
 	}
@@ -80,9 +80,18 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	return p, nil
 }
 
+// entitleWhile finds the target while something else is done with the layout.
+func (m *model) entitleWhile(other func()) *allocation {
+	m.lay()
+	var work sync.WaitGroup
+	work.Go(other)
+	target := m.entitle()
+	work.Wait()
+	return target
+}
+
 // writeShares writes who gets what, on two goroutines. It returns what of it is chance, see byChance.
 func (m *model) writeShares(p *Plan, target, predicted *allocation) (chance []float64) {
-	m.parts() // made before both ask for it
 	var work sync.WaitGroup
 	work.Go(func() { p.Links = m.linkShares(target, predicted) })
 	p.Tenants, p.Classes = m.tenantShares(target, predicted), m.classShares(target, predicted)
