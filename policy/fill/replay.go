@@ -112,7 +112,7 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 			if !visit && !recall {
 				break
 			}
-			if r.step(now, visit, recall); r.spent > most {
+			if r.step(now, visit, recall); r.spent > most || r.spent >= budget {
 				return false
 			}
 		}

@@ -146,6 +146,21 @@ func TestHistoriesAreFollowedWithinTheSameBudget(t *testing.T) {
 	}
 }
 
+// TestAHistoryThatLeadsIntoACircleIsGivenUp is about a change after which a small circle never comes to rest: however long it may take
+// to follow the history, it is not followed for longer than the way from nothing would be.
+func TestAHistoryThatLeadsIntoACircleIsGivenUp(t *testing.T) {
+	t.Parallel()
+	const seed = 100485
+	p := treeProblem(fatTree{4}, 16, 2+seed%7, 40+seed%200, scattered, seed%3 == 0)
+	d, s := dice(7777+seed*13), Solver{Eager: true}
+	if first := solveBoth(t, &s, p, "before"); first.Rough > 0 {
+		t.Fatal("it is in a circle at first: the test is no test")
+	}
+	if after := solveBoth(t, &s, d.edit(p), "after"); after.Rough == 0 {
+		t.Fatal("it comes to rest: the test is no test")
+	}
+}
+
 func TestWhatHasSettledIsBroughtToRest(t *testing.T) {
 	t.Parallel()
 	p := treeProblem(fatTree{8}, 128, 8, 1280, scattered, false)
