@@ -6,103 +6,76 @@ import (
 	"slices"
 )
 
-// boundHash is what a prediction is less sure of where a hash chooses paths, in standard deviations of what meets on them. Those are
-// of each path; what tenants have in all varies less. With it 95 of 100 tenants are within their bounds (TestBoundsCoverHashes).
+// boundHash is what a prediction is less sure of where a hash chooses paths, in standard deviations of what meets on one path; a
+// tenant's rate, over several, varies less than that. It was chosen so that 95 of 100 tenants are within their bounds of what is
+// predicted once the paths are told (TestBoundsCoverHashes of sim/evaluate).
 const boundHash = 0.7
 
 // sureEnough is the uncertainty from which on a finding names it.
 const sureEnough = 0.05
 
 // byChance is, by tenant, how much of a prediction is chance because a hash that nobody told chooses the paths of
-// queue pairs, its own and those of the tenants that it meets.
+// queue pairs, its own and those of the tenants that it meets. Of n queue pairs that spread over w paths, a path has
+// n/w ± sqrt(n/w·(1-1/w)), relative sqrt((w-1)/n). Aggregates are independent, and count by their rates.
 func (m *model) byChance(target *allocation) []float64 {
-	out := m.ownChance(target)
-	if !slices.ContainsFunc(out, func(x float64) bool { return x > 0 }) {
+	out := make([]float64, len(m.tenants))
+	if !slices.ContainsFunc(m.flows, func(f flow) bool { return f.of > 1 }) {
 		return out
 	}
-	for t, met := range m.metChance(target) {
-		out[t] = float64(boundHash * math.Sqrt(out[t]+met))
-	}
-	return out
-}
-
-// ownChance is the variance of each tenant's own rate, relative to its square: of n queue pairs that spread over w paths a path has
-// n/w ± sqrt(n/w·(1-1/w)), relative sqrt((w-1)/n). A tenant's flows are independent, and count by their rates.
-func (m *model) ownChance(target *allocation) []float64 {
-	squares, rates := make([]float64, len(m.tenants)), make([]float64, len(m.tenants))
-	for i := 0; i < len(m.flows); {
-		f := &m.flows[i]
-		r, last := 0.0, m.aggregate(i)
-		for k := i; k < last; k++ {
-			r += target.rates[k]
-		}
-		rates[f.tenant] += r
-		squares[f.tenant] += float64(r * r * m.spreadOf(i, last))
-		i = last
-	}
-	for t := range squares {
-		if rates[t] > 0 {
-			squares[t] /= float64(rates[t] * rates[t])
-		}
-	}
-	return squares
-}
-
-// metChance is what the others add: on a limiting link a tenant with the rate x loses x·d/C when others have d more there than is
-// to be expected.
-func (m *model) metChance(target *allocation) []float64 {
 	l := m.parts()
-	has, square := make([]float64, len(l.carries)), make([]float64, len(l.carries))
 	rates := make([]float64, len(m.tenants))
+	has, variance := make([]float64, len(l.carries)), make([]float64, len(l.carries)) // of what a tenant has on a link
 	for i := 0; i < len(m.flows); {
-		last := m.aggregate(i)
+		t, r, last := m.flows[i].tenant, 0.0, m.aggregate(i)
 		spread := m.spreadOf(i, last)
 		for ; i < last; i++ {
 			x := target.rates[i]
-			rates[l.tenant[i]] += x
+			r += x
 			for _, k := range l.partOf[l.first[i]:l.first[i+1]] {
 				has[k] += x
-				square[k] += float64(x * x * spread)
+				variance[k] += float64(x * x * spread)
 			}
 		}
+		rates[t] += r
+		out[t] += float64(r * r * spread)
 	}
-	out := make([]float64, len(m.tenants))
 	for d, limiting := range target.limiting {
-		if !limiting {
-			continue
-		}
-		all := 0.0
-		parts := l.carries[l.firstPart[d]:l.firstPart[d+1]]
-		for k := range parts {
-			all += square[int(l.firstPart[d])+k]
-		}
-		for k := range parts {
-			at := int(l.firstPart[d]) + k
-			lost := has[at] / m.caps[d]
-			out[parts[k].tenant] += float64(lost * lost * (all - square[at]))
+		if limiting {
+			first, last := l.firstPart[d], l.firstPart[d+1]
+			addMet(out, l.carries[first:last], has[first:last], variance[first:last], m.caps[d])
 		}
 	}
 	for t := range out {
 		if rates[t] > 0 {
-			out[t] /= float64(rates[t] * rates[t])
+			out[t] = float64(boundHash*math.Sqrt(out[t])) / rates[t]
 		}
 	}
 	return out
 }
 
-// aggregate is the end of the ways that belong together with way i: those of one class between two ports.
-func (m *model) aggregate(i int) int {
-	f := &m.flows[i]
-	for i++; i < len(m.flows); i++ {
-		if g := &m.flows[i]; g.tenant != f.tenant || g.class != f.class || g.src != f.src || g.dst != f.dst {
-			break
-		}
+// addMet adds to the tenants' variances what those that they meet on a full link do: a tenant with the part s of its capacity loses s·d
+// there when the others have d more than is to be expected.
+func addMet(variances []float64, on []carried, has, variance []float64, capacity float64) {
+	all := 0.0
+	for _, v := range variance {
+		all += v
 	}
-	return i
+	for k := range on {
+		part := has[k] / capacity
+		variances[on[k].tenant] += float64(part * part * (all - variance[k]))
+	}
 }
 
-// spreadOf is the relative variance of how many queue pairs of an aggregate are on one of its paths: 0 where no hash that is not known
-// chooses.
+// aggregate is the end of the flows that are ways of the same queue pairs as flow i.
+func (m *model) aggregate(i int) int {
+	last := i + 1
+	for last < len(m.flows) && m.flows[i].alongside(&m.flows[last]) {
+		last++
+	}
+	return last
+}
+
+// spreadOf is the relative variance of how many queue pairs of an aggregate are on one of its paths; 0 where all are known.
 func (m *model) spreadOf(first, last int) float64 {
 	of, n := m.flows[first].of, 0.0
 	if of <= 1 {

@@ -45,7 +45,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 		defer m.targets.Settle()
 		defer m.forecasts.Settle()
 	}
-	target := m.entitleWhile(func() { m.parts() }) // which several will ask for at once
+	target := m.entitleBesideParts()
 	if target.err != nil {
 		return nil, target.err
 	}
@@ -80,11 +80,11 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	return p, nil
 }
 
-// entitleWhile finds the target while something else is done with the layout.
-func (m *model) entitleWhile(other func()) *allocation {
+// entitleBesideParts finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.
+func (m *model) entitleBesideParts() *allocation {
 	m.lay()
 	var work sync.WaitGroup
-	work.Go(other)
+	work.Go(func() { m.parts() })
 	target := m.entitle()
 	work.Wait()
 	return target

@@ -8,7 +8,7 @@ import (
 )
 
 // layout is what follows from flows and their ways alone. Models of the same flows share it; its slices are not changed once
-// they are made. Parts of it are made when they are first asked for, by one goroutine.
+// they are made. Parts of it are made when they are first asked for, which two goroutines must not do at once.
 type layout struct {
 	// The links of flow i are hops[first[i]:first[i+1]].
 	first, hops  []int32

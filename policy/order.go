@@ -62,11 +62,8 @@ func (m *model) flowOrder() []int32 {
 	order = sortedBy(order, ports, func(i int32) int32 { return number(flows[i].src) })
 	order = sortedBy(order, classes, func(i int32) int32 { return firstClass[flows[i].tenant] + flows[i].class })
 	for rest := order; len(rest) > 0; {
-		a, n := &flows[rest[0]], 1
-		for n < len(rest) {
-			if b := &flows[rest[n]]; a.tenant != b.tenant || a.class != b.class || a.src != b.src || a.dst != b.dst {
-				break
-			}
+		n := 1
+		for n < len(rest) && flows[rest[0]].alongside(&flows[rest[n]]) {
 			n++
 		}
 		slices.SortFunc(rest[:n], func(i, k int32) int {
@@ -76,6 +73,11 @@ func (m *model) flowOrder() []int32 {
 		rest = rest[n:]
 	}
 	return order
+}
+
+// alongside reports whether a flow is of the tenant and class of another, between its ports: both may be ways of one aggregate.
+func (f *flow) alongside(g *flow) bool {
+	return f.tenant == g.tenant && f.class == g.class && f.src == g.src && f.dst == g.dst
 }
 
 // adapterPorts numbers the ports of channel adapters by node, then port.

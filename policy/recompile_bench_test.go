@@ -32,8 +32,11 @@ func BenchmarkCompileAfterEachWeightChanged(b *testing.B) {
 func upAndDownAgain(b *testing.B, in policy.Input, which func(int) int) {
 	b.Helper()
 	var compiler policy.Compiler
-	var plans [2]*policy.Plan
-	plans[1], _ = compiler.Compile(in)
+	before, err := compiler.Compile(in)
+	if err != nil {
+		b.Fatal(err)
+	}
+	plans := [2]*policy.Plan{before, before}
 	first := in.Tenants
 	var times []time.Duration
 	b.ReportAllocs()

@@ -77,7 +77,7 @@ type switchLink struct {
 	peer int32 // node
 }
 
-// switchLinks lists the links between switches. On InfiniBand, where forwarding tables give the ways, there are none and nobody asks.
+// switchLinks lists the links between switches for the search of ways; none on InfiniBand, where forwarding tables give the ways.
 func (m *model) switchLinks() switches {
 	f := m.fabric
 	s := switches{first: make([]int32, 1, len(f.Nodes)+1)}

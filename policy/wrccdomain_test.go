@@ -46,10 +46,7 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 	}
 	s := &wrccSettings{m: &model{fabric: f}}
 	x := s.newSpan(s.linkTimes())
-	nodes := make([]int32, len(f.Nodes))
-	for i := range nodes {
-		nodes[i] = int32(i)
-	}
+	nodes := numbered(len(f.Nodes))
 	packet := 6 * quantity.Picoseconds(float64((4096+wrccOverhead)*8)/100e9*1e12)
 	want := 12*quantity.Microsecond + packet
 	if got := x.largest(nodes); got < want-10 || got > want+10 {

@@ -101,10 +101,7 @@ func (l *wrccLayout) sortEntries(m *model) {
 	for _, x := range l.idle {
 		all = append(all, entry{x.port, x.tenant, m.className(x.tenant, x.class)})
 	}
-	l.order = make([]int32, len(all))
-	for i := range l.order {
-		l.order[i] = int32(i)
-	}
+	l.order = numbered(len(all))
 	slices.SortFunc(l.order, func(a, b int32) int {
 		x, y := &all[a], &all[b]
 		return cmp.Or(x.port.Compare(y.port), cmp.Compare(x.tenant, y.tenant), compareText(x.class, y.class))

@@ -261,17 +261,7 @@ func TestALookThatADiscoveryOvertookIsDropped(t *testing.T) {
 	w.without = []string{"h3"}
 	w.look(2 * lookInterval)
 	w.without = []string{"h2"}
-	w.during = func() {
-		if _, err := w.s.Discover(t.Context(), "lab"); err != nil {
-			t.Error(err)
-		}
-	}
-	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "discovered(") || strings.Contains(told, " ") {
-		t.Errorf("told %q", told)
-	}
-	if n, _ := w.nodes(); n != 5 {
-		t.Errorf("%d nodes are known", n)
-	}
+	w.isOvertaken()
 }
 
 // So does who finds that nothing has changed.
@@ -279,17 +269,23 @@ func TestALookIsDroppedWhenADiscoveryFindsTheFabricAsItWas(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
 	w.without = []string{"h3"}
+	w.isOvertaken()
+}
+
+// isOvertaken has somebody discover the whole fabric during a look, which is dropped then.
+func (w *watched) isOvertaken() {
+	w.t.Helper()
 	w.during = func() {
 		w.ahead.Add(int64(time.Second))
-		if _, err := w.s.Discover(t.Context(), "lab"); err != nil {
-			t.Error(err)
+		if _, err := w.s.Discover(w.t.Context(), "lab"); err != nil {
+			w.t.Error(err)
 		}
 	}
 	if told := w.look(2 * lookInterval); !strings.HasPrefix(told, "discovered(") || strings.Contains(told, " ") {
-		t.Errorf("told %q", told)
+		w.t.Errorf("told %q", told)
 	}
 	if n, _ := w.nodes(); n != 5 {
-		t.Errorf("%d nodes are known", n)
+		w.t.Errorf("%d nodes are known", n)
 	}
 }
 

@@ -77,7 +77,7 @@ type engine struct {
 	still    float64   // what rest is in the last phase
 	held     []int32   // links that moved by less
 	work     int       // members of visited links
-	first    int       // work that it took until all links were at rest at first; 0 before
+	first    int       // work of the first phase; 0 before its end
 	settling int       // work that it took until all links were settled; 0 before
 	rough    bool      // links were not at rest when the work was over
 	// residual is by how much links were over their capacity before their offers were made to fit.
@@ -88,11 +88,11 @@ const (
 	// wholeSteps, mostSteps and halfSteps are the visits up to which a link goes all, nine tenths and half of the way to
 	// new offers.
 	wholeSteps, mostSteps, halfSteps = 12, 80, 200
-	// roughest is the movement that counts as rest at first. Links of which all are at rest by then that soon have no large circles:
-	// from there on they go straight to still. With others it is refined tenfold, from settled on a hundredfold: moving finely while
-	// others still move coarsely can keep circles from coming to rest.
+	// roughest is the movement that counts as rest in the first phase. Where that phase is over soon there are no large circles, and the
+	// next one goes straight to still. Otherwise rest is refined tenfold from phase to phase, from settled on a hundredfold:
+	// moving finely while others still move coarsely can keep large circles from coming to rest.
 	roughest, settled = 1e-2, 1e-4
-	// soon is by when links are to be at rest at first, as a multiple of the work of visiting each once.
+	// soon is how often each link may be visited on average in a first phase that is over soon.
 	soon = 3
 	// exactWork and exactRounds bound the work that is done to bring all links to rest: that many members
 	// of visited links, or, if that is more, as many times all of them.
@@ -114,7 +114,7 @@ func damping(visits int32) float64 {
 	return 0.25
 }
 
-// finer is the movement that counts as rest in the phase after one, in a way that is easy or is not.
+// finer is the movement that counts as rest in the phase after one; easy says whether the first phase was.
 func (e *engine) finer(rest float64, easy bool) float64 {
 	switch {
 	case easy:
@@ -125,7 +125,7 @@ func (e *engine) finer(rest float64, easy bool) float64 {
 	return max(e.still, rest/100)
 }
 
-// easy tells whether links that were first at rest after so much work have come to rest soon.
+// easy tells whether a first phase of so much work was over soon.
 func (e *engine) easy(work int) bool { return work <= soon*len(e.members) }
 
 // run visits links until all are at rest, first roughly, then ever more finely, a phase each.

@@ -95,7 +95,8 @@ func (r *replay) commit() {
 }
 
 // run follows the links and flows whose values differ, and the links that come to differ. It reports whether it got to
-// the end with at most most members visited and inside the budget of the way from nothing.
+// the end with at most most members visited and inside the budget of the way from nothing, whose visits include all that are made
+// here: without that bound it could go round in a circle for ever.
 func (r *replay) run(flows, links []int32, most, budget int) bool {
 	e := r.e
 	e.schedule.now = between(0, len(e.links))
@@ -112,7 +113,7 @@ func (r *replay) run(flows, links []int32, most, budget int) bool {
 			if !visit && !recall {
 				break
 			}
-			if r.step(now, visit, recall); r.spent > most || r.spent >= budget {
+			if r.step(now, visit, recall); r.spent > min(most, budget-1) {
 				return false
 			}
 		}
