@@ -7,6 +7,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/subnet"
@@ -118,6 +119,9 @@ var (
 
 // ErrUnsent marks, beside its kind, an error of Apply that came before anything was sent to change the device.
 var ErrUnsent = errors.New("nothing was sent")
+
+// Unsent is an error of Apply that came before anything was sent to change the device.
+func Unsent(err error) error { return fmt.Errorf("%w: %w", ErrUnsent, err) }
 
 // KindOf is the error kind that err has, ErrUnreachable when it has none of them.
 func KindOf(err error) error {

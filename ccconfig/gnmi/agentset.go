@@ -32,7 +32,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	var r driver.Receipt
 	o, err := a.observe(ctx, dev)
 	if err != nil {
-		return r, err
+		return r, driver.Unsent(err)
 	}
 	wishes, changed, missing := o.wishes(want.NIC, a.s.d.rows)
 	if len(missing) > 0 {

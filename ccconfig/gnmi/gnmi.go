@@ -147,7 +147,7 @@ func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Setti
 	}
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
-		return driver.Receipt{}, fmt.Errorf("%w: %w", driver.ErrUnsent, err)
+		return driver.Receipt{}, driver.Unsent(err)
 	}
 	defer release()
 	return s.speaks.apply(ctx, dev, want)

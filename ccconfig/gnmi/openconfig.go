@@ -86,7 +86,7 @@ func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.S
 	var r driver.Receipt
 	m, err := c.marking(ctx, dev)
 	if err != nil {
-		return r, err
+		return r, driver.Unsent(err)
 	}
 	var missing []string
 	for _, w := range want.Queues.Marking {

@@ -122,7 +122,7 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	var r driver.Receipt
 	m, err := c.marking(ctx, dev)
 	if err != nil {
-		return r, err
+		return r, driver.Unsent(err)
 	}
 	plan, err := m.to(want.Queues.Marking)
 	if err != nil {

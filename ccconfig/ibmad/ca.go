@@ -110,7 +110,7 @@ func (s *caState) reacts() bool {
 func (d *Driver) applyCA(ctx context.Context, dev driver.Device, want *ibcc.CASettings) (driver.Receipt, error) {
 	have, err := d.readCA(ctx, dev)
 	if err != nil {
-		return driver.Receipt{}, err
+		return driver.Receipt{}, driver.Unsent(err)
 	}
 	if want.Limit > have.limit() {
 		// A table no longer than the present one needs no question.

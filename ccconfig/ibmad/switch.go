@@ -85,7 +85,7 @@ func portMarking(e mad.SwitchPortElement) ibcc.PortMarking {
 func (d *Driver) applySwitch(ctx context.Context, dev driver.Device, want *driver.SwitchState) (driver.Receipt, error) {
 	have, err := d.readSwitch(ctx, dev)
 	if err != nil {
-		return driver.Receipt{}, err
+		return driver.Receipt{}, driver.Unsent(err)
 	}
 	now := have.settings(dev.Ports)
 	if err := d.checkSwitch(ctx, dev, now, want, have.blocks != nil); err != nil {

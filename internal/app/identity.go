@@ -124,7 +124,7 @@ func (c *certain) Read(ctx context.Context, d driver.Device) (driver.Settings, e
 // Apply implements driver.Driver.
 func (c *certain) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := c.check(ctx, d); err != nil {
-		return driver.Receipt{}, fmt.Errorf("%w: %w", driver.ErrUnsent, err)
+		return driver.Receipt{}, driver.Unsent(err)
 	}
 	return c.Driver.Apply(ctx, d, want)
 }

@@ -164,7 +164,7 @@ func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Setti
 	}
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {
-		return driver.Receipt{}, fmt.Errorf("%w: %w", driver.ErrUnsent, err)
+		return driver.Receipt{}, driver.Unsent(err)
 	}
 	defer release()
 	if err := s.fits(want.WRCC); err != nil {
@@ -172,7 +172,7 @@ func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Setti
 	}
 	have, err := s.read(ctx)
 	if err != nil {
-		return driver.Receipt{}, err
+		return driver.Receipt{}, driver.Unsent(err)
 	}
 	return s.apply(ctx, have, want.WRCC)
 }

@@ -203,8 +203,12 @@ func checkLostReply(ctx context.Context, h Harness, d driver.Device) error {
 func checkOneLost(ctx context.Context, h Harness, d driver.Device) error {
 	return eachWrite(ctx, h, d, func(k int, to driver.Settings) (bool, error) {
 		h.Faults.LoseRequests(d, k, 1)
+		before := h.Faults.Writes(d)
 		_, err := h.Driver.Apply(ctx, d, to)
 		h.Faults.Heal(d)
+		if n := h.Faults.Writes(d) - before; n > 0 && errors.Is(err, driver.ErrUnsent) {
+			return false, fmt.Errorf("after %d writes: %w", n, err)
+		}
 		if err == nil {
 			// Either nothing was lost, or a transport that repeats requests overcame it.
 			return true, wantTruth(h, d, to)
@@ -466,7 +470,11 @@ func checkBadDevice(ctx context.Context, h Harness, d driver.Device) error {
 // wantAll is an error unless every method fails with the kind.
 func wantAll(ctx context.Context, h Harness, d driver.Device, want driver.Settings, kind error) error {
 	_, rerr := h.Driver.Read(ctx, d)
+	before := h.Faults.Writes(d)
 	_, aerr := h.Driver.Apply(ctx, d, want)
+	if n := h.Faults.Writes(d) - before; n != 0 || !errors.Is(aerr, driver.ErrUnsent) {
+		return fmt.Errorf("apply to a device that cannot be read: %d writes, error %w, want one that says that nothing was sent", n, aerr)
+	}
 	_, cerr := h.Driver.Capabilities(ctx, d)
 	return errors.Join(wantKind("read", rerr, kind), wantKind("apply", aerr, kind), wantKind("capabilities", cerr, kind))
 }

@@ -225,7 +225,7 @@ func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings)
 	}
 	have, err := f.read(ctx, d)
 	if err != nil {
-		return r, err
+		return r, driver.Unsent(err)
 	}
 	for _, p := range parts(want) {
 		fr := driver.FieldReceipt{Field: p.field, Outcome: driver.OutcomeUnchanged}
