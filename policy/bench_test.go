@@ -43,7 +43,7 @@ func trees() []tree {
 	}
 }
 
-func (c tree) input(b *testing.B) policy.Input {
+func (c tree) input(b testing.TB) policy.Input {
 	b.Helper()
 	in, err := plantest.FatTree(plantest.TreeOptions{K: c.k, Hosts: c.hosts, Tenants: 64, Flows: 10 * c.hosts, Scattered: c.scattered, Seed: 1})
 	if err != nil {

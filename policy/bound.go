@@ -17,9 +17,7 @@ const (
 func (s *settings) bounds() []float64 {
 	m, l := s.m, s.m.lay()
 	full := m.fullLinks(s.target)
-	turns := s.tenantsTakingTurns()
-	anyTurns := slices.Contains(turns, true)
-	meets := make([]bool, len(m.caps)) // full links that such a tenant crosses
+	near := s.besideTurns(full)
 	links := make([]int, len(m.tenants))
 	qps := make([]float64, len(m.tenants))
 	for i, t := range l.tenant {
@@ -27,20 +25,10 @@ func (s *settings) bounds() []float64 {
 		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
 			if full[d] {
 				n++
-				meets[d] = meets[d] || turns[t]
 			}
 		}
 		links[t] = max(links[t], n)
 		qps[t] += l.qps[i]
-	}
-	near := make([]bool, len(m.tenants))
-	for i, t := range l.tenant {
-		if !anyTurns {
-			break
-		}
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			near[t] = near[t] || meets[d]
-		}
 	}
 	out := make([]float64, len(m.tenants))
 	for t := range out {
@@ -48,11 +36,31 @@ func (s *settings) bounds() []float64 {
 		if qps[t] < fewQPs {
 			out[t] += boundFew
 		}
-		if turns[t] || near[t] {
+		if near[t] {
 			out[t] += boundSending
 		}
 	}
 	return out
+}
+
+// besideTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.
+func (s *settings) besideTurns(full []bool) []bool {
+	turns := s.tenantsTakingTurns()
+	near := slices.Clone(turns)
+	if !slices.Contains(turns, true) {
+		return near
+	}
+	l := s.m.parts()
+	for d, on := range full {
+		met := l.carries[l.firstPart[d]:l.firstPart[d+1]]
+		if !on || !slices.ContainsFunc(met, func(c carried) bool { return turns[c.tenant] }) {
+			continue
+		}
+		for _, c := range met {
+			near[c.tenant] = true
+		}
+	}
+	return near
 }
 
 // fullLinks are the link directions that the entitlements nearly fill.

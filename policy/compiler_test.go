@@ -56,6 +56,42 @@ func compileBoth(t rapid.TB, c *policy.Compiler, in policy.Input) {
 	}
 }
 
+// TestAChangeOfOneWeightReachesFewPorts doubles one tenant's weight after the other on the fat tree of the budget. What is to be written to
+// devices follows from it: the load of a large group, or where its lever begins, is not to move with each of them.
+func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
+	t.Parallel()
+	for plane, in := range map[policy.Plane]policy.Input{
+		policy.PlaneIB:   trees()[2].input(t),
+		policy.PlaneRoCE: bareTrees()[1].onEthernet(t, policy.PlaneRoCE, true),
+	} {
+		t.Run(string(plane), func(t *testing.T) {
+			t.Parallel()
+			var c policy.Compiler
+			before, err := c.Compile(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const changes = 16
+			var reached []int
+			first := in.Tenants
+			for i := range changes {
+				in.Tenants = slices.Clone(first)
+				in.Tenants[i].Weight *= 2
+				p, err := c.Compile(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				reached = append(reached, changedSenders(before, p))
+				before = p
+			}
+			slices.Sort(reached)
+			if half, most := reached[changes/2], reached[changes*15/16]; half > 500 || most > 1000 {
+				t.Errorf("changes of one tenant's weight gave %v of 10,000 ports other settings: want half of them at most 500, and all but one at most 1000", reached)
+			}
+		})
+	}
+}
+
 // TestAMemoryKeepsUpWithManyChanges changes one tenant after the other on a fabric whose parts are large enough to be remembered.
 func TestAMemoryKeepsUpWithManyChanges(t *testing.T) {
 	t.Parallel()

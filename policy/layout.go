@@ -21,7 +21,7 @@ type layout struct {
 	before       []int32   // see linksBefore
 	senders      []int32   // see sendersOf
 	firstSender  []int32
-	trips        []float64 // see flowTrips
+	longest      []float64 // see longestTrips
 	allFeedable  []float64 // see feedableCaps
 	classOfFlow  []int32   // see classLayout
 	firstClasses []int32

@@ -17,7 +17,9 @@ const (
 	maxConvergence                = 0.150         // seconds
 	maxQuantisation               = 0.01          // relative error of a rounded timer
 	steadyQuantisation            = 0.0025        // below this the load may stay at its target
-	planRatio                     = 1080          // CCT ratio, thousandths, by which convergence is judged
+	calmQuantisation              = 0.005         // the same for a group of manySettings
+	manySettings                  = 200
+	planRatio                     = 1080 // CCT ratio, thousandths, by which convergence is judged
 )
 
 // markingChoices are the packets per mark that a group of links may use, most wanted first.
@@ -33,7 +35,6 @@ type group struct {
 	load     int     // thousandths
 	miss     float64 // worst relative rounding error
 	settle   float64 // seconds to converge
-	kept     bool    // from the compilation before
 }
 
 // connect finds the groups.
@@ -81,8 +82,10 @@ func (s *settings) connect() {
 	}
 }
 
-// chooseLevers sets Increase and Timer of every setting.
+// chooseLevers sets Increase and Timer of every setting. What has them from the compilation before keeps them where its group
+// marks as it did then.
 func (s *settings) chooseLevers() {
+	var moved []int32
 	for i := range s.groups {
 		g := &s.groups[i]
 		if s.keepsMarking(g) {
@@ -90,21 +93,30 @@ func (s *settings) chooseLevers() {
 		}
 		s.chooseMarking(g)
 		for _, k := range g.settings {
-			s.set(&s.all[k], g)
-		}
-	}
-	for i := range s.groups {
-		if g := &s.groups[i]; !g.kept {
-			for _, k := range g.settings {
-				s.fresh[s.all[k].port] = true
+			if st := &s.all[k]; !s.keepsLevers(k, g) {
+				s.set(st, g)
+				moved = append(moved, st.port)
 			}
 		}
+	}
+	for _, p := range moved {
+		s.fresh[p] = true
 	}
 	for i := range s.all {
 		if st := &s.all[i]; st.group < 0 && s.fresh[st.port] {
 			s.setProduct(st, defaultMarking, loadTarget)
 		}
 	}
+}
+
+// keepsLevers reports whether a setting that is not fresh has the levers that its group gives it. Those of theorem1 depend on all
+// the group has.
+func (s *settings) keepsLevers(k int32, g *group) bool {
+	if s.prev == nil || s.fresh[s.all[k].port] || s.m.in.Options.Mode == ModeTheorem1 {
+		return false
+	}
+	was := s.prev.all[k].group
+	return was >= 0 && s.prev.groups[was].marking == g.marking && s.prev.groups[was].load == g.load
 }
 
 // keepsMarking takes over what was chosen for the same group before, when nothing of it is fresh.
@@ -117,7 +129,6 @@ func (s *settings) keepsMarking(g *group) bool {
 		return false
 	}
 	*g = s.prev.groups[was]
-	g.kept = true
 	return true
 }
 
@@ -146,8 +157,17 @@ func (s *settings) chooseMarking(g *group) {
 	*g = best
 }
 
+// steady is the rounding error below which the load of a group may stay at its target. It is larger where moving the load for the sake of
+// one tenant gives very many settings other timers.
+func (g *group) steady() float64 {
+	if len(g.settings) >= manySettings {
+		return calmQuantisation
+	}
+	return steadyQuantisation
+}
+
 // chooseLoad scales all timers of a group together, within the allowed mark load, so that their
-// worst rounding error is least; errors below steadyQuantisation count as none, and of equal
+// worst rounding error is least; errors below what is steady count as none, and of equal
 // ones the load nearest the target wins.
 func (s *settings) chooseLoad(g *group, marking int) (load int, miss float64) {
 	needs := s.coarseNeeds(g, marking)
@@ -157,7 +177,7 @@ func (s *settings) chooseLoad(g *group, marking int) (load int, miss float64) {
 			if l > loadHigh || off == 0 && l != loadTarget {
 				continue
 			}
-			if m := max(steadyQuantisation, worstMiss(needs, marking, l, best)); m < best {
+			if m := max(g.steady(), worstMiss(needs, marking, l, best)); m < best {
 				load, best = l, m
 			}
 		}
@@ -177,14 +197,14 @@ func worstMiss(needs []float64, marking, load int, enough float64) float64 {
 	return worst
 }
 
-// coarseNeeds lists, once each, the needs whose timers can be off by more than steadyQuantisation,
+// coarseNeeds lists, once each, the needs whose timers can be off by more than is steady,
 // in units that include the response to an Increase of one.
 func (s *settings) coarseNeeds(g *group, marking int) []float64 {
 	one := response(1, s.m.in.Options.TimerRestart)
 	var needs []float64
 	for _, k := range g.settings {
 		n := float64(s.all[k].need * one)
-		if n*float64(marking)*1000/loadHigh < 0.5/steadyQuantisation {
+		if n*float64(marking)*1000/loadHigh < 0.5/g.steady() {
 			needs = append(needs, n)
 		}
 	}

@@ -58,38 +58,26 @@ func (m *model) roundTrip(links []int32) float64 {
 	return t
 }
 
-// flowTrips is roundTrip of each flow.
-func (m *model) flowTrips() []float64 {
+// longestTrips is, for each link direction, the longest round trip of a flow that crosses it, in seconds.
+func (m *model) longestTrips() []float64 {
 	l := m.lay()
-	if l.trips == nil {
-		l.trips = make([]float64, len(m.flows))
+	if l.longest == nil {
+		l.longest = make([]float64, len(m.caps))
 		for i := range m.flows {
-			l.trips[i] = m.roundTrip(m.flows[i].links)
-		}
-	}
-	return l.trips
-}
-
-// roundTrips is, for each limiting link direction, the longest round trip of a flow it limits, in
-// seconds; 0 for the others.
-func (s *settings) roundTrips() []float64 {
-	out := make([]float64, len(s.m.caps))
-	l := s.m.lay()
-	for i, trip := range s.m.flowTrips() {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			if s.target.limiting[d] {
-				out[d] = max(out[d], trip)
+			trip := m.roundTrip(m.flows[i].links)
+			for _, d := range m.flows[i].links {
+				l.longest[d] = max(l.longest[d], trip)
 			}
 		}
 	}
-	return out
+	return l.longest
 }
 
 // switchPlans makes every switch's marking: defaults for all its ports, and overrides where a link
 // that limits flows wants other values. A switch none of whose ports wants anything else than in
 // the compilation before keeps its plan.
 func (s *settings) switchPlans(before []SwitchPlan, was []digest) ([]SwitchPlan, []digest) {
-	s.trips, s.marking = s.roundTrips(), make([]int, len(s.m.caps))
+	s.trips, s.marking = s.m.longestTrips(), make([]int, len(s.m.caps))
 	for i := range s.groups {
 		for _, d := range s.groups[i].links {
 			s.marking[d] = s.groups[i].marking
@@ -112,7 +100,7 @@ func (s *settings) marksAsBefore(n int32) bool {
 		if _, ok := s.m.fabric.Peer(ref); !ok {
 			continue
 		}
-		if d := direction(s.m.fabric, ref); s.marking[d] != s.prev.marking[d] || s.trips[d] != s.prev.trips[d] {
+		if d := direction(s.m.fabric, ref); s.marking[d] != s.prev.marking[d] {
 			return false
 		}
 	}

@@ -46,7 +46,7 @@ func BenchmarkCompileEthernetAfterOneWeightChanged(b *testing.B) {
 	}
 }
 
-func (c tree) onEthernet(b *testing.B, plane policy.Plane, given bool) policy.Input {
+func (c tree) onEthernet(b testing.TB, plane policy.Plane, given bool) policy.Input {
 	b.Helper()
 	in, err := plantest.FatTree(plantest.TreeOptions{K: c.k, Hosts: c.hosts, Tenants: 64, Flows: 10 * c.hosts, Bare: true, Seed: 1})
 	if err != nil {

@@ -37,8 +37,14 @@ type nicPort struct {
 
 // roceGroup is ports whose flows meet at links that limit somebody: only ratios count among them.
 type roceGroup struct {
-	top   float64 // largest wanted, bit/s
-	first float64 // us: period of the lever at position 0
+	top float64 // largest wanted, bit/s
+	zero
+}
+
+// zero is the lever at position 0.
+type zero struct {
+	rate   float64 // bit/s that a queue pair is meant to have
+	period float64 // us
 }
 
 // roceSettings is what the RoCE plane makes of a target.
@@ -312,30 +318,36 @@ func (s *roceSettings) connect() (of []int32, groups int) {
 	return of, groups
 }
 
-// scale sets the lever of each group: the port with the fastest flows has the shortest period, and that lets it send enough for
-// a mark.
+// zeroStep is ln of the steps in which a lever's position 0 moves: finer ones would have nearly every change of the fastest flows give all
+// ports of a group other settings.
+const zeroStep = ln2 / 4
+
+// scale sets the lever of each group: the port with the fastest flows has the shortest period but for a step, and that lets it send
+// enough for a mark.
 func (s *roceSettings) scale() {
 	for i := range s.ports {
 		g := &s.groups[s.ports[i].group]
 		g.top = max(g.top, s.ports[i].wanted)
 	}
 	for i := range s.groups {
-		s.groups[i].first = max(float64(s.profile.Lever.MinPeriod), float64(s.profile.Lever.Volume/s.groups[i].top*1e6))
+		g := &s.groups[i]
+		g.rate = exp(float64(zeroStep * math.Ceil(ln(g.top)/zeroStep-1e-6)))
+		g.period = max(float64(s.profile.Lever.MinPeriod), float64(s.profile.Lever.Volume/g.rate*1e6))
 	}
 }
 
-// choose inverts the response: the position whose gain is the rate wanted by the largest of the group.
+// choose inverts the response: the position whose gain is the rate wanted by that at position 0.
 func (s *roceSettings) choose(p *nicPort) {
 	g := &s.groups[p.group]
 	c := s.curve(p.link)
-	p.position = c.Position(ln(p.wanted / g.top))
+	p.position = c.Position(ln(p.wanted / g.rate))
 	p.clamped = false
-	if reach := min(c.Reach(), ln(float64(s.profile.Lever.MaxPeriod)/g.first)); p.position > reach {
+	if reach := min(c.Reach(), ln(float64(s.profile.Lever.MaxPeriod)/g.period)); p.position > reach {
 		p.position, p.clamped = max(reach, 0), true
 	}
 	scale := exp(p.position)
-	p.period = float64(g.first * scale)
-	p.set = s.profile.Set(g.top/scale, p.period, quantity.BitRate(p.line))
+	p.period = float64(g.period * scale)
+	p.set = s.profile.Set(g.rate/scale, p.period, quantity.BitRate(p.line))
 	k := s.profile.Lever.Decline
 	p.rounding = float64((1-k)*ln(p.set.Increase)) - float64(k*ln(p.set.Period))
 }
@@ -370,7 +382,7 @@ func (s *roceSettings) weigh() {
 		p := &s.ports[k]
 		for _, f := range p.flows {
 			gain := s.curve(s.responseLink(f)).Gain(p.position) + p.rounding
-			w[f] = float64(float64(s.m.flows[f].qps*s.groups[p.group].top) * (exp(gain) / s.crowd(f)))
+			w[f] = float64(float64(s.m.flows[f].qps*s.groups[p.group].rate) * (exp(gain) / s.crowd(f)))
 		}
 	}
 	s.weights = w

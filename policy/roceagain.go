@@ -68,7 +68,7 @@ func (m *model) roceLike(prev *roceSettings, target *allocation) *roceSettings {
 	return s
 }
 
-// keeps reports whether a port wants what it did, among ports that want no more than they did: its settings are as before.
+// keeps reports whether a port wants what it did, in a group whose lever begins where it did: its settings are as before.
 func (s *roceSettings) keeps(i int) bool {
 	if s.prev == nil || s.fresh[i] {
 		return false
@@ -88,7 +88,7 @@ func (s *roceSettings) alike(i int) bool {
 		return false
 	}
 	return p.kind == was.kind && p.wanted == was.wanted && p.spread == was.spread && p.position == was.position && p.period == was.period &&
-		p.clamped == was.clamped && p.set == was.set && s.groups[p.group] == s.prev.groups[was.group]
+		p.clamped == was.clamped && p.set == was.set && s.groups[p.group].zero == s.prev.groups[was.group].zero
 }
 
 // plan writes the plane's section of a plan. What is as in the compilation before is taken over from its plan, with

@@ -60,7 +60,7 @@ func (s *roceSettings) reached(p *nicPort) float64 {
 	if !p.clamped {
 		return p.wanted
 	}
-	return float64(s.groups[p.group].top * exp(s.curve(p.link).Gain(p.position)))
+	return float64(s.groups[p.group].rate * exp(s.curve(p.link).Gain(p.position)))
 }
 
 func (s *roceSettings) flowBound(f int32, ratios []float64) float64 {

@@ -108,7 +108,7 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 	}
 	clamped := ""
 	if p.clamped {
-		clamped = fmt.Sprintf("the ratio wanted is %.4g, the lever reaches %.4g", g.top/p.wanted, scale)
+		clamped = fmt.Sprintf("the ratio wanted is %.4g, the lever reaches %.4g", g.rate/p.wanted, scale)
 	}
 	reason := func(field, formula, clamped string) Reason {
 		r := registers[field]
@@ -118,8 +118,8 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 		}
 	}
 	return []Reason{
-		reason("rpg_time_reset", fmt.Sprintf("%s; by the response that takes %.4g times the shortest period of those it meets, %.4g us: %.5g us", meant, scale, g.first, p.period), clamped),
-		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, rate(g.top), scale, l.Step*g.top/scale/1e6, p.set.Increase), ""),
+		reason("rpg_time_reset", fmt.Sprintf("%s; by the response that takes %.4g times the shortest period, %.4g us: %.5g us", meant, scale, g.period, p.period), clamped),
+		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, rate(g.rate), scale, l.Step*g.rate/scale/1e6, p.set.Increase), ""),
 		reason("rpg_hai_rate", "as rpg_ai_rate; never used, since the byte counter is off", ""),
 		reason("rate_to_set_on_first_cnp", first, ""),
 	}
@@ -133,9 +133,9 @@ func (s *roceSettings) meant(p *nicPort) string {
 	case p.kind == settingUncontended:
 		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, rate(p.wanted))
 	case p.spread > sharedSpread:
-		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by the largest it meets, %s", rate(p.wanted), exp(p.spread), rate(s.groups[p.group].top))
+		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, a step at or above the largest it meets", rate(p.wanted), exp(p.spread), rate(s.groups[p.group].rate))
 	}
-	return fmt.Sprintf("%s for a queue pair by the largest it meets, %s", rate(p.wanted), rate(s.groups[p.group].top))
+	return fmt.Sprintf("%s for a queue pair by %s, a step at or above the largest it meets", rate(p.wanted), rate(s.groups[p.group].rate))
 }
 
 // switchPlan is the marking of every linked port of a switch, for the queue that RoCE traffic has.
