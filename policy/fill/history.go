@@ -1,5 +1,7 @@
 package fill
 
+import "sort"
+
 // event is something that happened to a link.
 type event struct {
 	at    moment
@@ -177,15 +179,12 @@ func (h *history) before(l, visits int32, now moment) (st state, queued bool, ch
 		last, queued = v.at, false
 		st.spare, st.held = v.spare, v.held && v.at.phase() == now.phase()
 	}
-	for i := range rec.changes {
-		c := &rec.changes[i]
-		if c.at >= now {
-			return st, queued, int32(i)
+	end := sort.Search(len(rec.changes), func(i int) bool { return rec.changes[i].at >= now })
+	for i := end; i > 0 && rec.changes[i-1].at >= last; i-- {
+		if i == end {
+			st.spare = rec.changes[i-1].spare
 		}
-		if c.at < last {
-			continue
-		}
-		st.spare, queued = c.spare, queued || c.queued
+		queued = queued || rec.changes[i-1].queued
 	}
-	return st, queued, int32(len(rec.changes))
+	return st, queued, int32(end)
 }
