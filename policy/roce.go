@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/disjoint"
 	"fairlane/internal/quantity"
@@ -29,10 +30,10 @@ type nicPort struct {
 	spread float64 // largest |ln| of what a flow wants by wanted
 	group  int32   // into roceSettings.groups
 	link   int32   // whose response counts, or -1
-	// position of the lever, exact period in us, and the logarithm of what rounding left of the rate.
-	position, period, rounding float64
-	clamped                    bool // the lever does not reach as far as wanted
-	set                        profile.Setting
+	// position of the lever, exact period in us, and the position that the registers stand for, which hold whole numbers.
+	position, period, held float64
+	clamped                bool // the lever does not reach as far as wanted
+	set                    profile.Setting
 }
 
 // roceGroup is ports whose flows meet at links that limit somebody: only ratios count among them.
@@ -348,8 +349,13 @@ func (s *roceSettings) choose(p *nicPort) {
 	scale := exp(p.position)
 	p.period = float64(g.period * scale)
 	p.set = s.profile.Set(g.rate/scale, p.period, quantity.BitRate(p.line))
-	k := s.profile.Lever.Decline
-	p.rounding = float64((1-k)*ln(p.set.Increase)) - float64(k*ln(p.set.Period))
+	p.held = s.held(g, &p.set.Settings)
+}
+
+// held is the position that registers stand for, in a group: a function of nothing else, so that equal registers count alike.
+func (s *roceSettings) held(g *roceGroup, r *dcqcn.Settings) float64 {
+	l := &s.profile.Lever
+	return float64(l.Decline*ln(float64(r.TimeReset)/g.period)) - float64((1-l.Decline)*ln(float64(r.AIRate)*1e6/float64(l.Step*g.rate)))
 }
 
 // chooseAll sets the levers of all ports but those that keep theirs. It refuses settings that the device cannot hold; a profile
@@ -381,7 +387,7 @@ func (s *roceSettings) weigh() {
 		}
 		p := &s.ports[k]
 		for _, f := range p.flows {
-			gain := s.curve(s.responseLink(f)).Gain(p.position) + p.rounding
+			gain := s.curve(s.responseLink(f)).Gain(p.held)
 			w[f] = float64(float64(s.m.flows[f].qps*s.groups[p.group].rate) * (exp(gain) / s.crowd(f)))
 		}
 	}
