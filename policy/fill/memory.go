@@ -35,7 +35,8 @@ func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed
 		return 0, false
 	}
 	flows, links := e.differences(p)
-	if e.assume(p, flows, links); len(flows)+len(links) == 0 {
+	if len(flows)+len(links) == 0 {
+		e.p = p
 		return 0, true
 	}
 	most := e.work * patience / 100
@@ -48,6 +49,7 @@ func (m *memory) again(p *Problem, sol *Solution, pt *part, s *Solver) (computed
 		m.r = newReplay(e, m.h)
 	}
 	m.r.begin()
+	e.assume(p, flows, links)
 	if !m.r.run(flows, links, most, s.budget(e)) {
 		return 0, false
 	}

@@ -301,7 +301,7 @@ func (r *replay) enliven(f int32) {
 	if b.heard != asleep {
 		return
 	}
-	b.heard, b.most = 0, r.end.ways[f].most
+	b.heard = 0
 	r.lives = append(r.lives, f)
 	for _, h := range e.hops[b.first:b.last] {
 		l := h.link
