@@ -108,7 +108,7 @@ func (a *app) root(args []string) *cobra.Command {
 	addBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
 	a.localShow(root)
 	root.SetFlagErrorFunc(flagError)
-	root.InitDefaultCompletionCmd() // cobra would add it later
+	a.helpWords(root)
 	for _, cmd := range root.Commands() {
 		judgeArgs(cmd)
 	}

@@ -66,9 +66,9 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use: "doctor", Short: a.t("doctor.short"), Long: a.t("doctor.long"), Args: cobra.NoArgs,
 		Example: "  fairlane doctor --config /etc/fairlane/fairlane.yaml\n  fairlane doctor --database fairlane.db --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for name, u := range map[string]string{"--url": url, "FAIRLANE_URL": os.Getenv("FAIRLANE_URL")} {
-				if _, err := api.NewClient(u, "", nil); u != "" && err != nil {
-					return usagef("%s: %w", name, err)
+			for _, u := range [...]struct{ from, url string }{{"--url", url}, {"FAIRLANE_URL", os.Getenv("FAIRLANE_URL")}} {
+				if _, err := api.NewClient(u.url, "", nil); u.url != "" && err != nil {
+					return usagef("%s: %w", u.from, err)
 				}
 			}
 			d := &doctor{app: a, url: url, opensm: opensm.DefaultOptions, now: time.Now}

@@ -35,7 +35,7 @@ func UnknownCommand(group *cobra.Command, name string) error {
 
 // ArgsError says what cobra calls an unknown command of one that has none below it: an argument.
 func ArgsError(cmd *cobra.Command, args []string, err error) error {
-	if err == nil || cmd.HasSubCommands() || !strings.HasPrefix(err.Error(), "unknown command ") {
+	if cmd.HasSubCommands() || !strings.HasPrefix(err.Error(), "unknown command ") {
 		return err
 	}
 	return fmt.Errorf("argument %q: want none", args[0])

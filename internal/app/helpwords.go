@@ -1,0 +1,89 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/cli"
+)
+
+// helpWords says what cobra says of its own in the user's language: the headings of help, the flags that every command has, and the
+// commands that come with it.
+func (a *app) helpWords(root *cobra.Command) {
+	root.SetHelpCommand(a.helpCommand())
+	root.InitDefaultHelpCmd() // cobra would add both later
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultVersionFlag()
+	root.Flags().Lookup("version").Usage = a.t("flag.version")
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Short = a.t("completion.short")
+		for _, shell := range cmd.Commands() {
+			shell.Short = a.t("completion.shell", "shell", shell.Name())
+		}
+	}
+	a.helpTexts(root, strings.NewReplacer(
+		"Usage:{{", a.t("help.usage")+"{{", "Aliases:", a.t("help.aliases"), "Examples:", a.t("help.examples"), "Available Commands:", a.t("help.commands"),
+		"Global Flags:", a.t("help.global-flags"), "\nFlags:", "\n"+a.t("help.flags"),
+		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, a.t("help.more", "command", "{{.CommandPath}}"),
+	))
+}
+
+func (a *app) helpTexts(cmd *cobra.Command, words *strings.Replacer) {
+	cmd.SetUsageTemplate(words.Replace(cmd.UsageTemplate()))
+	cmd.InitDefaultHelpFlag()
+	cmd.Flags().Lookup("help").Usage = a.t("flag.help")
+	for _, sub := range cmd.Commands() {
+		a.helpTexts(sub, words)
+	}
+}
+
+// helpCommand prints the help of the command that its arguments name.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: a.t("help.short"), Long: a.t("help.long"), DisableFlagsInUseLine: true, Args: cobra.ArbitraryArgs,
+		Example: "  fairlane help compile\n  fairlane help device cc-key",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var out []cobra.Completion
+			if at, rest := below(cmd.Root(), args); len(rest) == 0 {
+				for _, sub := range at.Commands() {
+					if sub.IsAvailableCommand() {
+						out = append(out, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+					}
+				}
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest := below(cmd.Root(), args)
+			switch {
+			case len(rest) == 0:
+				return at.Help()
+			case at.HasSubCommands():
+				return &UsageError{cli.UnknownCommand(at, rest[0])}
+			}
+			return &UsageError{fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath())}
+		},
+	}
+}
+
+// below follows names of commands down from one as far as they lead.
+func below(cmd *cobra.Command, names []string) (at *cobra.Command, rest []string) {
+	for i, name := range names {
+		next := (*cobra.Command)(nil)
+		for _, sub := range cmd.Commands() {
+			if sub.Name() == name || sub.HasAlias(name) {
+				next = sub
+			}
+		}
+		if next == nil {
+			return cmd, names[i:]
+		}
+		cmd = next
+	}
+	return cmd, nil
+}

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/internal/i18n"
+)
+
+// TestHelpIsInTheUsersLanguage reads the help of every command in Chinese: none of cobra's own words are in it.
+func TestHelpIsInTheUsersLanguage(t *testing.T) {
+	t.Parallel()
+	text, err := i18n.Load("zh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--lang", "zh"}
+	root := (&app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, text: text}).root(args)
+	commands := 0
+	var read func(cmd *cobra.Command)
+	read = func(cmd *cobra.Command) {
+		commands++
+		help := cmd.UsageString()
+		for _, word := range []string{"Usage:", "Aliases:", "Examples:", "Commands:", "Flags:", "help for ", "version for ", "for more information"} {
+			if strings.Contains(help, word) {
+				t.Errorf("the help of %s has %q:\n%s", cmd.CommandPath(), word, help)
+			}
+		}
+		if !strings.Contains(help, "用法：") {
+			t.Errorf("the help of %s does not say how it is used:\n%s", cmd.CommandPath(), help)
+		}
+		for _, sub := range cmd.Commands() {
+			read(sub)
+		}
+	}
+	read(root)
+	if commands < 100 {
+		t.Errorf("%d commands were read: the test is no test", commands)
+	}
+}
+
+func TestHelpOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"help foo":         `unknown command "foo" for "fairlane": want one of apply, attachment`,
+		"help device foo":  `unknown command "foo" for "fairlane device": want one of cc-key`,
+		"help compile foo": `"foo": fairlane compile has no commands below it`,
+	} {
+		var out, words bytes.Buffer
+		code := Main(t.Context(), append(strings.Fields(args), "--lang", "en"), &out, &words)
+		if code != exitUsage || out.Len() > 0 || !strings.Contains(words.String(), want) {
+			t.Errorf("fairlane %s: exit %d, %q on standard output, want %q in %q", args, code, out.String(), want, words.String())
+		}
+	}
+	var out, words bytes.Buffer
+	if code := Main(t.Context(), []string{"help", "device", "cc-key", "--lang", "en"}, &out, &words); code != exitDone || !strings.Contains(out.String(), "fairlane device cc-key") {
+		t.Errorf("exit %d, %q, %q", code, out.String(), words.String())
+	}
+}
