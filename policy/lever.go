@@ -17,9 +17,9 @@ const (
 	maxConvergence                = 0.150         // seconds
 	maxQuantisation               = 0.01          // relative error of a rounded timer
 	steadyQuantisation            = 0.0025        // below this the load may stay at its target
-	calmQuantisation              = 0.005         // the same for a group of manySettings
-	manySettings                  = 200
-	planRatio                     = 1080 // CCT ratio, thousandths, by which convergence is judged
+	calmQuantisation              = 0.005         // the same in a group of manySettings
+	manySettings                  = 200           // from here on, to write a whole group anew costs more than finer timers bring
+	planRatio                     = 1080          // CCT ratio, thousandths, by which convergence is judged
 )
 
 // markingChoices are the packets per mark that a group of links may use, most wanted first.

@@ -44,7 +44,7 @@ type roceGroup struct {
 
 // zero is the lever at position 0.
 type zero struct {
-	rate   float64 // bit/s that a queue pair is meant to have
+	rate   float64 // bit/s that a queue pair is meant to have there: top, rounded up to a step
 	period float64 // us
 }
 

@@ -131,14 +131,9 @@ func (s *Service) settleManager(ctx context.Context, r Repos, ro Rollout, p Drif
 	var turns []reconcile.Turn
 	switch {
 	case ro.Placed == PlacedVerified && (ro.State == RolloutSucceeded || ro.State == RolloutPartial):
-		d.Plan, d.Differences, d.Error, d.ReadBy = ro.Plan, nil, "", ""
-		d.ReadAt, d.SeenAt = now, now
-		d.Watch, turns = d.Watch.Read(reconcile.ReadingInSync, now, p.rules())
-		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+		d.ReadBy, turns = "", d.inSync(ro.Plan, now, p, now)
 	case ro.Options.Manager:
-		d.Error = ro.Result
-		d.Watch, turns = d.Watch.RepairFailed(now, p.rules())
-		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+		turns = d.notRepaired(ro.Result, p, now)
 	default:
 		d.Watch.Reading, d.Watch.Seen, d.Watch.Steady = reconcile.ReadingUnknown, reconcile.ReadingUnknown, time.Time{}
 		d.Differences, d.Error, d.Due = nil, "", now
@@ -155,16 +150,28 @@ func (s *Service) settleRepair(d *DeviceRecord, x *RolloutDevice, ro Rollout, p 
 	var turns []reconcile.Turn
 	switch reconcile.State(x.State) {
 	case reconcile.InSync:
-		d.Plan, d.Observed, d.Differences, d.Error = ro.Plan, nil, nil, ""
-		d.ReadAt, d.SeenAt = x.UpdatedAt, x.UpdatedAt
-		d.Watch, turns = d.Watch.Read(reconcile.ReadingInSync, now, p.rules())
-		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+		turns = d.inSync(ro.Plan, x.UpdatedAt, p, now)
 	case reconcile.Pending, reconcile.Unknown: // it was not reached
 		d.Due = now
 	default:
-		d.Error = x.Error
-		d.Watch, turns = d.Watch.RepairFailed(now, p.rules())
-		d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+		turns = d.notRepaired(x.Error, p, now)
 	}
 	return s.turnEvents(ro.Fabric, d, turns, "", now)
+}
+
+// inSync notes that a device was seen to be as a plan has it.
+func (d *DeviceRecord) inSync(plan string, seen time.Time, p DriftPolicy, now time.Time) (turns []reconcile.Turn) {
+	d.Plan, d.Observed, d.Differences, d.Error = plan, nil, nil, ""
+	d.ReadAt, d.SeenAt = seen, seen
+	d.Watch, turns = d.Watch.Read(reconcile.ReadingInSync, now, p.rules())
+	d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+	return turns
+}
+
+// notRepaired notes why a device was not.
+func (d *DeviceRecord) notRepaired(why string, p DriftPolicy, now time.Time) (turns []reconcile.Turn) {
+	d.Error = why
+	d.Watch, turns = d.Watch.RepairFailed(now, p.rules())
+	d.Due = reconcile.NextLook(d.Device.ID, now, p.interval())
+	return turns
 }
