@@ -57,7 +57,8 @@ func compileBoth(t rapid.TB, c *policy.Compiler, in policy.Input) {
 }
 
 // TestAChangeOfOneWeightReachesFewPorts doubles one tenant's weight after the other on the fat tree of the budget. What is to be written to
-// devices follows from it: the load of a large group, or where its lever begins, is not to move with each of them.
+// devices follows from it: the load of a large group, or where its lever begins, is not to move with each of them. Some of the plans are compared with
+// those of a compiler without a memory.
 func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
 	t.Parallel()
 	for plane, in := range map[policy.Plane]policy.Input{
@@ -71,11 +72,9 @@ func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			const changes = 16
 			var reached []int
-			first := in.Tenants
-			for i := range changes {
-				in.Tenants = slices.Clone(first)
+			for i := range in.Tenants {
+				in.Tenants = slices.Clone(in.Tenants)
 				in.Tenants[i].Weight *= 2
 				p, err := c.Compile(in)
 				if err != nil {
@@ -83,10 +82,15 @@ func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
 				}
 				reached = append(reached, changedSenders(before, p))
 				before = p
+				if i%21 == 20 {
+					if cold := compiled(t, in); cold.Name != p.Name {
+						t.Errorf("change %d: plan %s, without a memory %s", i, p.Name, cold.Name)
+					}
+				}
 			}
 			slices.Sort(reached)
-			if half, most := reached[changes/2], reached[changes*15/16]; half > 500 || most > 1000 {
-				t.Errorf("changes of one tenant's weight gave %v of 10,000 ports other settings: want half of them at most 500, and all but one at most 1000", reached)
+			if half, most := reached[len(reached)/2], reached[len(reached)*7/8]; half > 500 || most > 1000 {
+				t.Errorf("changes of one tenant's weight gave %v of 10,000 ports other settings: want half of them at most 500, and seven of eight at most 1000", reached)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ type roceGroup struct {
 
 // zero is the lever at position 0.
 type zero struct {
-	rate   float64 // bit/s that a queue pair is meant to have there: top, rounded up to a step
+	rate   float64 // bit/s that a queue pair is meant to have there: top, or a step above
 	period float64 // us
 }
 
@@ -323,27 +323,49 @@ func (s *roceSettings) connect() (of []int32, groups int) {
 // ports of a group other settings.
 const zeroStep = ln2 / 4
 
-// scale sets the lever of each group: the port with the fastest flows has the shortest period but for a step, and that lets it send
-// enough for a mark.
+// scale sets the lever of each group.
 func (s *roceSettings) scale() {
+	slowest := slices.Repeat([]int32{-1}, len(s.groups))
 	for i := range s.ports {
-		g := &s.groups[s.ports[i].group]
-		g.top = max(g.top, s.ports[i].wanted)
+		p := &s.ports[i]
+		g := &s.groups[p.group]
+		g.top = max(g.top, p.wanted)
+		if k := &slowest[p.group]; *k < 0 || p.wanted < s.ports[*k].wanted {
+			*k = int32(i)
+		}
 	}
 	for i := range s.groups {
 		g := &s.groups[i]
-		g.rate = exp(float64(zeroStep * math.Ceil(ln(g.top)/zeroStep-1e-6)))
-		g.period = max(float64(s.profile.Lever.MinPeriod), float64(s.profile.Lever.Volume/g.rate*1e6))
+		g.zero = s.begin(g.top, &s.ports[slowest[i]])
 	}
+}
+
+// begin finds where the lever of a group begins: a step at or above what its fastest flows want. It begins at just that where the step would
+// put its slowest port out of reach, and where no link marks any of its flows, so that nobody's settings depend on theirs.
+func (s *roceSettings) begin(top float64, slowest *nicPort) zero {
+	z := s.zeroAt(exp(float64(zeroStep * math.Ceil(ln(top)/zeroStep-1e-6))))
+	if slowest.link < 0 || s.curve(slowest.link).Position(ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
+		return s.zeroAt(top)
+	}
+	return z
+}
+
+// zeroAt is the lever that begins at a rate: with the shortest period, that lets a flow send enough for a mark.
+func (s *roceSettings) zeroAt(rate float64) zero {
+	return zero{rate, max(float64(s.profile.Lever.MinPeriod), float64(s.profile.Lever.Volume/rate*1e6))}
+}
+
+// reach is the last position of a lever at a link.
+func (s *roceSettings) reach(z zero, link int32) float64 {
+	return min(s.curve(link).Reach(), ln(float64(s.profile.Lever.MaxPeriod)/z.period))
 }
 
 // choose inverts the response: the position whose gain is the rate wanted by that at position 0.
 func (s *roceSettings) choose(p *nicPort) {
 	g := &s.groups[p.group]
-	c := s.curve(p.link)
-	p.position = c.Position(ln(p.wanted / g.rate))
+	p.position = s.curve(p.link).Position(ln(p.wanted / g.rate))
 	p.clamped = false
-	if reach := min(c.Reach(), ln(float64(s.profile.Lever.MaxPeriod)/g.period)); p.position > reach {
+	if reach := s.reach(g.zero, p.link); p.position > reach {
 		p.position, p.clamped = max(reach, 0), true
 	}
 	scale := exp(p.position)

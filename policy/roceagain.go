@@ -74,7 +74,7 @@ func (s *roceSettings) keeps(i int) bool {
 		return false
 	}
 	p, was := &s.ports[i], &s.prev.ports[i]
-	return s.groups[p.group] == s.prev.groups[was.group]
+	return s.groups[p.group].zero == s.prev.groups[was.group].zero
 }
 
 // alike reports whether a port's part of the plan is as before: it names nothing but the port's tenants, settings and what they

@@ -114,7 +114,7 @@ func (s *roceSettings) unreachable(o *roceOff) Finding {
 	return Finding{
 		Code: CodeWeightUnreachable, Tenants: bounded(s.names(p)), Links: o.links,
 		Message: fmt.Sprintf("port %s%s: a queue pair is entitled to %s where the fastest it meets has %s, %.4g times as much; the registers reach %.4g",
-			s.m.fabric.PortName(p.ref), o.others(), rate(p.wanted), rate(g.top), g.top/p.wanted, exp(p.position)),
+			s.m.fabric.PortName(p.ref), o.others(), rate(p.wanted), rate(g.top), g.top/p.wanted, g.top/s.reached(p)),
 		Fix: "let the tenant use fewer queue pairs, or bring the weights nearer together",
 	}
 }

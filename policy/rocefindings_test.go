@@ -32,6 +32,46 @@ func roceStar(t *testing.T, speed quantity.BitRate, weights []float64, qps []int
 	return in
 }
 
+// TestTheStepsOfTheLeverCostNoReach compiles weights that the registers just reach from what the fastest queue pair wants, and
+// those that they do not.
+func TestTheStepsOfTheLeverCostNoReach(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		heavy float64
+		found bool
+	}{{120, false}, {150, false}, {400, true}} {
+		p := compiled(t, roceStar(t, 25*quantity.Gbps, []float64{c.heavy, 1}, []int{1, 1}))
+		if f := roceFinding(p, policy.CodeWeightUnreachable); (f != nil) != c.found {
+			t.Errorf("%g to 1: finding %+v, want one: %v", c.heavy, f, c.found)
+		}
+	}
+}
+
+// TestPortsThatNothingMarksHaveSettingsOfTheirOwn adds queue pairs to one tenant: what another sends below its share, by links that
+// limit nobody, and what a port without flows has, is as before.
+func TestPortsThatNothingMarksHaveSettingsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	plan := func(qps int) *policy.Plan {
+		in := roceStar(t, 100*quantity.Gbps, []float64{4, 1, 1, 1}, []int{qps, 1, 1, 1})
+		hosts := starHosts(in.Fabric)
+		in.Flows[3].Demand = 5 * quantity.Gbps
+		in.Flows[3].Dst = in.Fabric.PortID(hosts[2]) // nobody else sends there
+		in.Flows[1].Dst, in.Flows[1].QPs = in.Fabric.PortID(hosts[0]), qps
+		in.Tenants[2].Attachments = []tenants.Attachment{{Port: in.Fabric.PortID(hosts[2])}}
+		in.Flows = slices.Delete(in.Flows, 2, 3) // its port is idle
+		return compiled(t, in)
+	}
+	few, many := plan(1), plan(40)
+	for _, i := range []int{2, 3} {
+		if a, b := few.RoCE.NICs[i], many.RoCE.NICs[i]; a.Name != b.Name || a.Settings != b.Settings {
+			t.Errorf("%s: %+v with one queue pair of another tenant, %+v with 40", a.Name, a.Settings, b.Settings)
+		}
+	}
+	if few.RoCE.NICs[0].Settings == many.RoCE.NICs[0].Settings {
+		t.Error("the queue pairs changed nothing: the test is no test")
+	}
+}
+
 func starHosts(f *subnet.Fabric) []subnet.PortRef {
 	var out []subnet.PortRef
 	for _, l := range f.Links {

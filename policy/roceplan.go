@@ -108,7 +108,7 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 	}
 	clamped := ""
 	if p.clamped {
-		clamped = fmt.Sprintf("the ratio wanted is %.4g, the lever reaches %.4g", g.rate/p.wanted, scale)
+		clamped = fmt.Sprintf("the ratio wanted is %.4g, the lever reaches %.4g", g.rate/p.wanted, g.rate/s.reached(p))
 	}
 	reason := func(field, formula, clamped string) Reason {
 		r := registers[field]
@@ -133,9 +133,9 @@ func (s *roceSettings) meant(p *nicPort) string {
 	case p.kind == settingUncontended:
 		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, rate(p.wanted))
 	case p.spread > sharedSpread:
-		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, a step at or above the largest it meets", rate(p.wanted), exp(p.spread), rate(s.groups[p.group].rate))
+		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, the largest it meets or a step above", rate(p.wanted), exp(p.spread), rate(s.groups[p.group].rate))
 	}
-	return fmt.Sprintf("%s for a queue pair by %s, a step at or above the largest it meets", rate(p.wanted), rate(s.groups[p.group].rate))
+	return fmt.Sprintf("%s for a queue pair by %s, the largest it meets or a step above", rate(p.wanted), rate(s.groups[p.group].rate))
 }
 
 // switchPlan is the marking of every linked port of a switch, for the queue that RoCE traffic has.

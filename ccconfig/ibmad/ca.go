@@ -139,11 +139,11 @@ func (d *Driver) applyCA(ctx context.Context, dev driver.Device, want *ibcc.CASe
 func (d *Driver) checkCapacity(ctx context.Context, dev driver.Device, want *ibcc.CASettings) error {
 	var info mad.CongestionInfo
 	if err := d.get(ctx, dev, mad.AttrCongestionInfo, &info); err != nil {
-		return err
+		return driver.Unsent(err)
 	}
 	if n := blockCount(want.Limit); n > int(info.ControlTableCap) {
-		return fmt.Errorf("%w: nothing was sent: %s holds %d table entries, the wanted CCTI_Limit %d needs %d",
-			driver.ErrUnsupported, dev, int(info.ControlTableCap)*mad.CCTBlockEntries, want.Limit, n*mad.CCTBlockEntries)
+		return fmt.Errorf("%w: %w: %s holds %d table entries, the wanted CCTI_Limit %d needs %d",
+			driver.ErrUnsupported, driver.ErrUnsent, dev, int(info.ControlTableCap)*mad.CCTBlockEntries, want.Limit, n*mad.CCTBlockEntries)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, now, want *
 	starve := -1
 	for p, m := range want.Ports {
 		if m.Valid && !byPort {
-			return fmt.Errorf("%w: nothing was sent: %s has no SwitchPortCongestionSetting, wanted for port %d", driver.ErrUnsupported, dev, p)
+			return fmt.Errorf("%w: %w: %s has no SwitchPortCongestionSetting, wanted for port %d", driver.ErrUnsupported, driver.ErrUnsent, dev, p)
 		}
 		if m.Valid && m.CreditStarvation && starve < 0 {
 			starve = p
@@ -123,10 +123,10 @@ func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, now, want *
 	}
 	var info mad.CongestionInfo
 	if err := d.get(ctx, dev, mad.AttrCongestionInfo, &info); err != nil {
-		return err
+		return driver.Unsent(err)
 	}
 	if info.Info&1 == 0 {
-		return fmt.Errorf("%w: nothing was sent: %s has no credit starvation", driver.ErrUnsupported, dev)
+		return fmt.Errorf("%w: %w: %s has no credit starvation", driver.ErrUnsupported, driver.ErrUnsent, dev)
 	}
 	return nil
 }

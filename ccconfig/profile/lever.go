@@ -16,7 +16,7 @@ import (
 // packet, but each in a time of its own. Where all meet the same marking they therefore come to rest at rates in
 // proportion to r, at any number of flows.
 type Lever struct {
-	MinPeriod uint32 `json:"min_period_us"` // least RPG_TIME_RESET, that of the fastest flow
+	MinPeriod uint32 `json:"min_period_us"` // least RPG_TIME_RESET, that at position 0
 	MaxPeriod uint32 `json:"max_period_us"` // most RPG_TIME_RESET
 	// Volume is the least number of bits that a flow sends between two increases, so that there are
 	// enough packets for a mark.
@@ -55,7 +55,6 @@ const coarseAI = 25
 // Setting is one position of the lever in registers.
 type Setting struct {
 	Settings dcqcn.Settings
-	Period   float64 // RPG_TIME_RESET by the exact period: what rounding left
 	Increase float64 // RPG_AI_RATE by the exact increase
 }
 
@@ -81,7 +80,7 @@ func (p *Profile) Set(rate, period float64, line quantity.BitRate) Setting {
 	if first := float64(l.First * rate); first < firstRateMost*float64(line) {
 		s.RateOnFirstCNP = uint32(bounded(first/1e6, 1, most))
 	}
-	return Setting{Settings: s, Period: time / period, Increase: increase / exact}
+	return Setting{Settings: s, Increase: increase / exact}
 }
 
 // bounded is the whole number nearest to x within bounds.

@@ -6,8 +6,8 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// Response is how far the rate of a flow falls behind that of the fastest at the same link, by the position of
-// its lever: 0 is the fastest's, and e^x times its period the position x. In theory the gain at x is -x; the table holds what runs
+// Response is how far the rate of a flow falls behind that of one at position 0 of the lever at the same link, by its own
+// position: e^x times the period of position 0 is the position x. In theory the gain at x is -x; the table holds what runs
 // gave, made monotone.
 type Response struct {
 	Speeds    []quantity.BitRate `json:"speeds_bps"` // of the link

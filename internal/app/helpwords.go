@@ -18,27 +18,47 @@ func (a *app) helpWords(root *cobra.Command) {
 	root.InitDefaultVersionFlag()
 	root.Flags().Lookup("version").Usage = a.t("flag.version")
 	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
-			continue
-		}
-		cmd.Short = a.t("completion.short")
-		for _, shell := range cmd.Commands() {
-			shell.Short = a.t("completion.shell", "shell", shell.Name())
+		if cmd.Name() == "completion" {
+			a.completionWords(cmd)
 		}
 	}
-	a.helpTexts(root, strings.NewReplacer(
+	words := strings.NewReplacer(
 		"Usage:{{", a.t("help.usage")+"{{", "Aliases:", a.t("help.aliases"), "Examples:", a.t("help.examples"), "Available Commands:", a.t("help.commands"),
 		"Global Flags:", a.t("help.global-flags"), "\nFlags:", "\n"+a.t("help.flags"),
 		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, a.t("help.more", "command", "{{.CommandPath}}"),
-	))
+	)
+	root.SetUsageTemplate(words.Replace(root.UsageTemplate()))
+	a.helpTexts(root, root.UsageTemplate(), words)
 }
 
-func (a *app) helpTexts(cmd *cobra.Command, words *strings.Replacer) {
-	cmd.SetUsageTemplate(words.Replace(cmd.UsageTemplate()))
+// completionWords says how the script for each shell is loaded: in the shell that runs, or in every new one.
+func (a *app) completionWords(cmd *cobra.Command) {
+	cmd.Short = a.t("completion.short")
+	cmd.Long = cmd.Short
+	examples := map[string]string{
+		"bash":       "  source <(fairlane completion bash)\n  fairlane completion bash > /etc/bash_completion.d/fairlane",
+		"zsh":        "  source <(fairlane completion zsh)\n  fairlane completion zsh > \"${fpath[1]}/_fairlane\"",
+		"fish":       "  fairlane completion fish | source\n  fairlane completion fish > ~/.config/fish/completions/fairlane.fish",
+		"powershell": "  fairlane completion powershell | Out-String | Invoke-Expression",
+	}
+	for _, shell := range cmd.Commands() {
+		shell.Short = a.t("completion.shell", "shell", shell.Name())
+		shell.Long, shell.Example = a.t("completion.long"), examples[shell.Name()]
+		if f := shell.Flags().Lookup("no-descriptions"); f != nil {
+			f.Usage = a.t("completion.bare")
+		}
+	}
+}
+
+// helpTexts puts words in the templates of the commands that have one of their own, and in the help flags of all.
+func (a *app) helpTexts(cmd *cobra.Command, inherited string, words *strings.Replacer) {
+	if own := cmd.UsageTemplate(); own != inherited {
+		cmd.SetUsageTemplate(words.Replace(own))
+	}
 	cmd.InitDefaultHelpFlag()
 	cmd.Flags().Lookup("help").Usage = a.t("flag.help")
 	for _, sub := range cmd.Commands() {
-		a.helpTexts(sub, words)
+		a.helpTexts(sub, cmd.UsageTemplate(), words)
 	}
 }
 

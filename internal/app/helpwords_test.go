@@ -23,8 +23,13 @@ func TestHelpIsInTheUsersLanguage(t *testing.T) {
 	var read func(cmd *cobra.Command)
 	read = func(cmd *cobra.Command) {
 		commands++
-		help := cmd.UsageString()
-		for _, word := range []string{"Usage:", "Aliases:", "Examples:", "Commands:", "Flags:", "help for ", "version for ", "for more information"} {
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		if err := cmd.Help(); err != nil {
+			t.Errorf("%s: %v", cmd.CommandPath(), err)
+		}
+		help := out.String()
+		for _, word := range []string{"Usage:", "Aliases:", "Examples:", "Commands:", "Flags:", "help for ", "version for ", "for more information", "Generate", "disable completion"} {
 			if strings.Contains(help, word) {
 				t.Errorf("the help of %s has %q:\n%s", cmd.CommandPath(), word, help)
 			}

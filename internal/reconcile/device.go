@@ -190,7 +190,7 @@ func (r *runner) refused(dev *device, receipt driver.Receipt, why error) error {
 // lose gives up every claim about a device because the run pauses.
 func (r *runner) lose(dev *device, why error) error {
 	if dev.State != Unknown {
-		dev.Touched = true // not even that it was not: a later worker reads it, also one that undoes
+		dev.Touched = true // nor does the claim that nothing was sent stand: a later worker has to read it, also one that undoes
 		_ = r.move(dev, Unknown, Event{Message: "paused while working on " + dev.Device.String(), Error: why.Error()})
 		dev.State = Unknown
 	}

@@ -180,11 +180,11 @@ func (h *history) before(l, visits int32, now moment) (st state, queued bool, ch
 		st.spare, st.held = v.spare, v.held && v.at.phase() == now.phase()
 	}
 	end := sort.Search(len(rec.changes), func(i int) bool { return rec.changes[i].at >= now })
-	for i := end; i > 0 && rec.changes[i-1].at >= last; i-- {
-		if i == end {
-			st.spare = rec.changes[i-1].spare
-		}
-		queued = queued || rec.changes[i-1].queued
+	if end > 0 && rec.changes[end-1].at >= last {
+		st.spare = rec.changes[end-1].spare
+	}
+	for i := end - 1; i >= 0 && !queued && rec.changes[i].at >= last; i-- {
+		queued = rec.changes[i].queued
 	}
 	return st, queued, int32(end)
 }

@@ -356,6 +356,9 @@ func refusal(ctx context.Context, h Harness, d driver.Device, name string, want 
 	if n := h.Faults.Writes(d) - before; n != 0 {
 		return fmt.Errorf("%s: %d writes were sent", name, n)
 	}
+	if !errors.Is(err, driver.ErrUnsent) {
+		return fmt.Errorf("%s: the error does not say that nothing was sent: %w", name, err)
+	}
 	if n := count(r, driver.OutcomeSent) + count(r, driver.OutcomeAcknowledged) + count(r, driver.OutcomeRefused); n != 0 {
 		return fmt.Errorf("%s: the receipt lists %d writes", name, n)
 	}

@@ -215,13 +215,13 @@ func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings)
 		validate = want.Validate // of a NIC port nothing else knows the table
 	}
 	if err := validate(d); err != nil {
-		return r, fmt.Errorf("%w: %w", driver.ErrInvalid, err)
+		return r, driver.Unsent(fmt.Errorf("%w: %w", driver.ErrInvalid, err))
 	}
 	if err := beyondFake(d, want); err != nil {
-		return r, err
+		return r, driver.Unsent(err)
 	}
 	if want.CA != nil && int(want.CA.Limit) >= TableEntries {
-		return r, fmt.Errorf("%w: CCTI_Limit %d, want at most %d", driver.ErrUnsupported, want.CA.Limit, TableEntries-1)
+		return r, fmt.Errorf("%w: %w: CCTI_Limit %d, want at most %d", driver.ErrUnsupported, driver.ErrUnsent, want.CA.Limit, TableEntries-1)
 	}
 	have, err := f.read(ctx, d)
 	if err != nil {

@@ -288,7 +288,7 @@ func (g *guard) Read(ctx context.Context, d driver.Device) (driver.Settings, err
 func (g *guard) Apply(ctx context.Context, d driver.Device, want driver.Settings) (driver.Receipt, error) {
 	bound, cancel, err := g.bound(ctx)
 	if err != nil {
-		return driver.Receipt{}, err
+		return driver.Receipt{}, driver.Unsent(err)
 	}
 	defer cancel()
 	receipt, err := g.Driver.Apply(bound, d, want)
