@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"fairlane/policy"
+	"fairlane/policy/plantest"
 )
 
 func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
 	t.Parallel()
 	in := incast(t) // 1, 4 and 16 queue pairs of three tenants onto one host, each from hosts of its own
-	p, err := policy.Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := plantest.Compiled(t, in)
 	of := func(p *policy.Plan, name string) float64 {
 		return p.Tenants[slices.IndexFunc(p.Tenants, func(s policy.TenantShare) bool { return s.Tenant == name })].Bound
 	}
@@ -36,10 +34,7 @@ func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
 	for i := range in.Tenants {
 		in.Tenants[i].Attachments = nil
 	}
-	q, err := policy.Compile(together)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := plantest.Compiled(t, together)
 	if got := of(q, "blue"); got < 0.2 {
 		t.Errorf("bound %g where all tenants send from one port, want 0.2 and more", got)
 	}

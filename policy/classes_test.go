@@ -15,10 +15,7 @@ func TestClassesOfATenantSumToIt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := plantest.Input(t)
-		p, err := policy.Compile(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := plantest.Compiled(t, in)
 		for _, tn := range in.Tenants {
 			var sum policy.ClassShare
 			n := 0

@@ -83,7 +83,7 @@ func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
 				reached = append(reached, changedSenders(before, p))
 				before = p
 				if i%21 == 20 {
-					if cold := compiled(t, in); cold.Name != p.Name {
+					if cold := plantest.Compiled(t, in); cold.Name != p.Name {
 						t.Errorf("change %d: plan %s, without a memory %s", i, p.Name, cold.Name)
 					}
 				}

@@ -18,7 +18,7 @@ const (
 	maxQuantisation               = 0.01          // relative error of a rounded timer
 	steadyQuantisation            = 0.0025        // below this the load may stay at its target
 	calmQuantisation              = 0.005         // the same in a group of manySettings
-	manySettings                  = 200           // from here on, to write a whole group anew costs more than finer timers bring
+	manySettings                  = 200           // from so many on, finer timers are not worth writing all of them anew
 	planRatio                     = 1080          // CCT ratio, thousandths, by which convergence is judged
 )
 
@@ -99,7 +99,7 @@ func (s *settings) chooseLevers() {
 			}
 		}
 	}
-	for _, p := range moved {
+	for _, p := range moved { // not at once: other settings of the port may keep their levers
 		s.fresh[p] = true
 	}
 	for i := range s.all {

@@ -79,7 +79,8 @@ func (m *model) longestTrips() []float64 {
 // that limits flows wants other values. A switch none of whose ports wants anything else than in
 // the compilation before keeps its plan.
 func (s *settings) switchPlans(before []SwitchPlan, was []digest) ([]SwitchPlan, []digest) {
-	s.trips, s.marking = s.m.longestTrips(), make([]int, len(s.m.caps))
+	trips := s.m.longestTrips()
+	s.marking = make([]int, len(s.m.caps))
 	for i := range s.groups {
 		for _, d := range s.groups[i].links {
 			s.marking[d] = s.groups[i].marking
@@ -92,7 +93,7 @@ func (s *settings) switchPlans(before []SwitchPlan, was []digest) ([]SwitchPlan,
 	for i, n := range order {
 		fresh[i] = s.prev == nil || !s.marksAsBefore(n)
 	}
-	return renew(before, was, fresh, func(i int) SwitchPlan { return s.switchPlan(order[i]) })
+	return renew(before, was, fresh, func(i int) SwitchPlan { return s.switchPlan(order[i], trips) })
 }
 
 // marksAsBefore reports whether all ports of a switch mark as they did in the compilation before.
@@ -109,7 +110,7 @@ func (s *settings) marksAsBefore(n int32) bool {
 	return true
 }
 
-func (s *settings) switchPlan(n int32) SwitchPlan {
+func (s *settings) switchPlan(n int32, trips []float64) SwitchPlan {
 	node := &s.m.fabric.Nodes[n]
 	sp := SwitchPlan{Node: node.GUID, Name: node.Name, Ports: make([]ibcc.PortMarking, len(node.Ports))}
 	fastest := int32(-1)
@@ -139,7 +140,7 @@ func (s *settings) switchPlan(n int32) SwitchPlan {
 			continue
 		}
 		if d := direction(s.m.fabric, ref); s.marking[d] > 0 {
-			s.override(&sp, p, d)
+			s.override(&sp, p, d, trips[d])
 		}
 	}
 	return sp
@@ -168,8 +169,8 @@ func defaultReasons(sp *SwitchPlan) []Reason {
 }
 
 // override gives a port with a limiting link its own marking where that differs from the defaults.
-func (s *settings) override(sp *SwitchPlan, p int, d int32) {
-	trip, marking := s.trips[d], s.marking[d]
+func (s *settings) override(sp *SwitchPlan, p int, d int32, trip float64) {
+	marking := s.marking[d]
 	depth := s.m.depth(d, trip)
 	t := threshold(depth)
 	if t == sp.Defaults.Threshold && marking == int(sp.Defaults.MarkingRate) {

@@ -21,10 +21,7 @@ func TestAPartOfATenantThatMissesItsShareHasAFinding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := plantest.Input(t)
 		in.Options.Plane = rapid.SampledFrom([]policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}).Draw(t, "plane")
-		p, err := policy.Compile(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := plantest.Compiled(t, in)
 		check := func(what, tenant string, entitled, predicted quantity.BitRate) {
 			if d := float64(predicted - entitled); max(d, -d) > 0.05*float64(entitled)+1 &&
 				!slices.ContainsFunc(p.Findings, func(f policy.Finding) bool {
@@ -101,10 +98,7 @@ func TestVFSharesAreAPortAtMost(t *testing.T) {
 			in.Tenants = append(in.Tenants, tenants.Tenant{Name: name, Weight: []quantity.Weight{1, 1000, 1_000_000_000}[r.IntN(3)]})
 			in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: h[0], Dst: h[1], QPs: 1})
 		}
-		p, err := policy.Compile(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := plantest.Compiled(t, in)
 		sum := 0
 		for _, x := range p.RoCE.Traffic {
 			if x.VFShare < 1 {
@@ -139,10 +133,7 @@ func TestClassesOnOneServiceLevelAreToldToShareASetting(t *testing.T) {
 	in.Flows = append(in.Flows, more...)
 	for _, mode := range []policy.PerQPMode{policy.PerQPAuto, policy.PerQPOn, policy.PerQPOff} {
 		in.Options.PerQP = mode
-		p, err := policy.Compile(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := plantest.Compiled(t, in)
 		if !slices.ContainsFunc(p.Findings, func(f policy.Finding) bool {
 			return f.Code == policy.CodeSharedSetting && slices.Contains(f.Tenants, "blue")
 		}) {

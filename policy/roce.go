@@ -33,7 +33,7 @@ type nicPort struct {
 	// position of the lever, exact period in us, and the position that the registers stand for, which hold whole numbers.
 	position, period, held float64
 	clamped                bool // the lever does not reach as far as wanted
-	set                    profile.Setting
+	set                    dcqcn.Settings
 }
 
 // roceGroup is ports whose flows meet at links that limit somebody: only ratios count among them.
@@ -341,7 +341,7 @@ func (s *roceSettings) scale() {
 }
 
 // begin finds where the lever of a group begins: a step at or above what its fastest flows want. It begins at just that where the step would
-// put its slowest port out of reach, and where no link marks any of its flows, so that nobody's settings depend on theirs.
+// put its slowest port out of reach, and where no link marks any of its flows: then there is no response to place them by.
 func (s *roceSettings) begin(top float64, slowest *nicPort) zero {
 	z := s.zeroAt(exp(float64(zeroStep * math.Ceil(ln(top)/zeroStep-1e-6))))
 	if slowest.link < 0 || s.curve(slowest.link).Position(ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
@@ -350,10 +350,7 @@ func (s *roceSettings) begin(top float64, slowest *nicPort) zero {
 	return z
 }
 
-// zeroAt is the lever that begins at a rate: with the shortest period, that lets a flow send enough for a mark.
-func (s *roceSettings) zeroAt(rate float64) zero {
-	return zero{rate, max(float64(s.profile.Lever.MinPeriod), float64(s.profile.Lever.Volume/rate*1e6))}
-}
+func (s *roceSettings) zeroAt(rate float64) zero { return zero{rate, s.profile.Lever.Shortest(rate)} }
 
 // reach is the last position of a lever at a link.
 func (s *roceSettings) reach(z zero, link int32) float64 {
@@ -371,7 +368,7 @@ func (s *roceSettings) choose(p *nicPort) {
 	scale := exp(p.position)
 	p.period = float64(g.period * scale)
 	p.set = s.profile.Set(g.rate/scale, p.period, quantity.BitRate(p.line))
-	p.held = s.held(g, &p.set.Settings)
+	p.held = s.held(g, &p.set)
 }
 
 // held is the position that registers stand for, in a group: a function of nothing else, so that equal registers count alike.
@@ -389,7 +386,7 @@ func (s *roceSettings) chooseAll() error {
 			continue
 		}
 		s.choose(&s.ports[i])
-		if err := s.ports[i].set.Settings.Validate(limits); err != nil {
+		if err := s.ports[i].set.Validate(limits); err != nil {
 			return fmt.Errorf("%w: profile %q: port %s: %w", ErrInput, s.profile.Name, s.ports[i].id, err)
 		}
 	}

@@ -19,10 +19,7 @@ func TestRoCEPlansAreLegalExplainedAndIndependentOfOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := plantest.Input(t)
 		in.Options = policy.Options{Plane: policy.PlaneRoCE, Profile: rapid.SampledFrom(profile.Names()).Draw(t, "profile")}
-		plan, err := policy.Compile(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := plantest.Compiled(t, in)
 		p, err := profile.Lookup(in.Options.Profile)
 		if err != nil {
 			t.Fatal(err)
@@ -30,10 +27,7 @@ func TestRoCEPlansAreLegalExplainedAndIndependentOfOrder(t *testing.T) {
 		checkRoCE(t, plan, p)
 		slices.Reverse(in.Tenants)
 		slices.Reverse(in.Flows)
-		again, err := policy.Compile(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := plantest.Compiled(t, in)
 		if again.Name != plan.Name {
 			t.Fatal("the plan depends on the order of its input")
 		}

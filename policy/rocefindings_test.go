@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/policy/plantest"
 	"fairlane/subnet"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
@@ -40,7 +41,7 @@ func TestTheStepsOfTheLeverCostNoReach(t *testing.T) {
 		heavy float64
 		found bool
 	}{{120, false}, {150, false}, {400, true}} {
-		p := compiled(t, roceStar(t, 25*quantity.Gbps, []float64{c.heavy, 1}, []int{1, 1}))
+		p := plantest.Compiled(t, roceStar(t, 25*quantity.Gbps, []float64{c.heavy, 1}, []int{1, 1}))
 		if f := roceFinding(p, policy.CodeWeightUnreachable); (f != nil) != c.found {
 			t.Errorf("%g to 1: finding %+v, want one: %v", c.heavy, f, c.found)
 		}
@@ -59,7 +60,7 @@ func TestPortsThatNothingMarksHaveSettingsOfTheirOwn(t *testing.T) {
 		in.Flows[1].Dst, in.Flows[1].QPs = in.Fabric.PortID(hosts[0]), qps
 		in.Tenants[2].Attachments = []tenants.Attachment{{Port: in.Fabric.PortID(hosts[2])}}
 		in.Flows = slices.Delete(in.Flows, 2, 3) // its port is idle
-		return compiled(t, in)
+		return plantest.Compiled(t, in)
 	}
 	few, many := plan(1), plan(40)
 	for _, i := range []int{2, 3} {
@@ -85,15 +86,6 @@ func starHosts(f *subnet.Fabric) []subnet.PortRef {
 	return out
 }
 
-func compiled(t *testing.T, in policy.Input) *policy.Plan {
-	t.Helper()
-	p, err := policy.Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func roceFinding(p *policy.Plan, code string) *policy.Finding {
 	for i := range p.Findings {
 		if p.Findings[i].Code == code {
@@ -107,7 +99,7 @@ func roceFinding(p *policy.Plan, code string) *policy.Finding {
 // response, and the lever is what it says: increase in proportion to the rate, period against it.
 func TestRoCELeverFollowsTheRateOfAQueuePair(t *testing.T) {
 	t.Parallel()
-	p := compiled(t, roceStar(t, 100*quantity.Gbps, []float64{8, 2, 1}, []int{2, 1, 4}))
+	p := plantest.Compiled(t, roceStar(t, 100*quantity.Gbps, []float64{8, 2, 1}, []int{2, 1, 4}))
 	if len(p.Findings) > 0 {
 		t.Errorf("findings %+v", p.Findings)
 	}
@@ -136,11 +128,11 @@ func TestRoCELeverFollowsTheRateOfAQueuePair(t *testing.T) {
 func TestRoCESharedPortsAreFoundAndPortsOfTheirOwnRemedyIt(t *testing.T) {
 	t.Parallel()
 	in := roceStar(t, 25*quantity.Gbps, []float64{4, 1, 1}, []int{1, 1, 2})
-	own := compiled(t, in)
+	own := plantest.Compiled(t, in)
 	shared := in
 	shared.Flows = slices.Clone(in.Flows)
 	shared.Flows[1].Src = in.Flows[0].Src
-	p := compiled(t, shared)
+	p := plantest.Compiled(t, shared)
 	f := roceFinding(p, policy.CodeDCQCNSharedPort)
 	if f == nil || !slices.Equal(f.Tenants, []string{"a", "b"}) || !strings.Contains(f.Message, "Gbit/s of ") || !strings.Contains(f.Fix, "port of its own") {
 		t.Fatalf("finding %+v in %+v", f, p.Findings)
@@ -167,7 +159,7 @@ func TestRoCESharedPortsAreFoundAndPortsOfTheirOwnRemedyIt(t *testing.T) {
 
 func TestRoCERatiosOutOfReachAreFoundAndFewerQueuePairsRemedyIt(t *testing.T) {
 	t.Parallel()
-	p := compiled(t, roceStar(t, 25*quantity.Gbps, []float64{64, 1}, []int{1, 32}))
+	p := plantest.Compiled(t, roceStar(t, 25*quantity.Gbps, []float64{64, 1}, []int{1, 32}))
 	f := roceFinding(p, policy.CodeWeightUnreachable)
 	if f == nil || f.Fix == "" {
 		t.Fatalf("findings %+v", p.Findings)
@@ -175,7 +167,7 @@ func TestRoCERatiosOutOfReachAreFoundAndFewerQueuePairsRemedyIt(t *testing.T) {
 	if b := p.Tenants[1].Bound; b < 0.1 {
 		t.Errorf("bound %g far beyond what was calibrated", b)
 	}
-	p = compiled(t, roceStar(t, 25*quantity.Gbps, []float64{64, 1}, []int{1, 1}))
+	p = plantest.Compiled(t, roceStar(t, 25*quantity.Gbps, []float64{64, 1}, []int{1, 1}))
 	if f := roceFinding(p, policy.CodeWeightUnreachable); f != nil {
 		t.Errorf("with one queue pair: %+v", f)
 	}
@@ -187,7 +179,7 @@ func TestRoCELinksOutsideTheCalibrationAreFound(t *testing.T) {
 		speed quantity.BitRate
 		found bool
 	}{{400 * quantity.Gbps, true}, {100 * quantity.Gbps, false}, {40 * quantity.Gbps, false}, {1 * quantity.Gbps, true}} {
-		p := compiled(t, roceStar(t, c.speed, []float64{2, 1}, []int{2, 2}))
+		p := plantest.Compiled(t, roceStar(t, c.speed, []float64{2, 1}, []int{2, 2}))
 		if f := roceFinding(p, policy.CodeUncalibratedSpeed); (f != nil) != c.found {
 			t.Errorf("%s: %+v", c.speed, p.Findings)
 		}
@@ -199,7 +191,7 @@ func TestRoCECapsAreSaidNotToHold(t *testing.T) {
 	in := roceStar(t, 25*quantity.Gbps, []float64{1, 1}, []int{1, 1})
 	in.Flows[1].Demand = 2 * quantity.Gbps
 	in.Tenants[0].Cap = 5 * quantity.Gbps
-	p := compiled(t, in)
+	p := plantest.Compiled(t, in)
 	if f := roceFinding(p, policy.CodeCapUnenforced); f == nil || !slices.Equal(f.Tenants, []string{"a"}) {
 		t.Errorf("findings %+v", p.Findings)
 	}
@@ -218,7 +210,7 @@ func TestRoCEProfiles(t *testing.T) {
 	}
 	own.Name, own.Lever.MinPeriod = "connectx-9", 40
 	in.Profiles = []profile.Profile{*own}
-	p := compiled(t, in)
+	p := plantest.Compiled(t, in)
 	if n := p.RoCE.NICs[0]; n.Profile != "connectx-9" || n.Settings.TimeReset < 40 {
 		t.Errorf("port %+v", n)
 	}
@@ -252,7 +244,7 @@ func TestRoCEMakesUpForTheMarksOfSeveralLinks(t *testing.T) {
 		in.Tenants = append(in.Tenants, tenants.Tenant{Name: fl.tenant, Weight: 1000})
 		in.Flows = append(in.Flows, tenants.Flow{Tenant: fl.tenant, Src: f.PortID(port(fl.src)), Dst: f.PortID(port(fl.dst)), QPs: 2})
 	}
-	p := compiled(t, in)
+	p := plantest.Compiled(t, in)
 	for _, s := range p.Tenants {
 		if s.PredictedError > 0.03 {
 			t.Errorf("%s: predicted %s of %s entitled", s.Tenant, s.Predicted, s.Entitled)

@@ -31,7 +31,7 @@ func (s *roceSettings) nicPlans(before []NICPlan, was []digest) ([]NICPlan, []di
 	return renew(before, was, fresh, func(i int) NICPlan {
 		p := &s.ports[i]
 		return NICPlan{
-			Port: p.id, Name: s.m.fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set.Settings,
+			Port: p.id, Name: s.m.fabric.PortName(p.ref), Profile: s.profile.Name, Settings: p.set,
 			Reasons: slices.Concat(s.leverReasons(p, registers), s.shareReasons(p), base),
 		}
 	})
@@ -101,9 +101,9 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 	g, l := &s.groups[p.group], &s.profile.Lever
 	tenant := strings.Join(bounded(s.names(p)), ",")
 	scale := exp(p.position)
-	meant := s.meant(p)
+	meant, increase := s.meant(p), float64(l.Step*g.rate)/scale/1e6
 	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)
-	if p.set.Settings.RateOnFirstCNP == 0 {
+	if p.set.RateOnFirstCNP == 0 {
 		first += "; that is above 85 % of line rate, and 0 is line rate"
 	}
 	clamped := ""
@@ -113,13 +113,13 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 	reason := func(field, formula, clamped string) Reason {
 		r := registers[field]
 		return Reason{
-			Field: field, Value: strconv.FormatUint(r.Value(&p.set.Settings), 10), Unit: r.Unit, Range: r.Range(),
+			Field: field, Value: strconv.FormatUint(r.Value(&p.set), 10), Unit: r.Unit, Range: r.Range(),
 			Tenant: tenant, Rule: "calibrated-lever", Formula: formula, Clamped: clamped,
 		}
 	}
 	return []Reason{
 		reason("rpg_time_reset", fmt.Sprintf("%s; by the response that takes %.4g times the shortest period, %.4g us: %.5g us", meant, scale, g.period, p.period), clamped),
-		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, rate(g.rate), scale, l.Step*g.rate/scale/1e6, p.set.Increase), ""),
+		reason("rpg_ai_rate", fmt.Sprintf("%.3g x %s / %.4g = %.5g Mbit/s, x %.4f for the rounding of the period", l.Step, rate(g.rate), scale, increase, float64(p.set.AIRate)/increase), ""),
 		reason("rpg_hai_rate", "as rpg_ai_rate; never used, since the byte counter is off", ""),
 		reason("rate_to_set_on_first_cnp", first, ""),
 	}

@@ -73,13 +73,11 @@ type settings struct {
 	groups []group
 	// prev is a compilation of the same flows on the same service levels, or nil. fresh says which ports have
 	// to be computed because something that they depend on differs from prev.
-	prev   *settings
-	fresh  []bool
-	capped []float64 // by setting: see capRates
-	lanes  []lanes   // ports whose virtual lanes are weighed
-	// trips and marking are those of the link directions, for the switches.
-	trips   []float64
-	marking []int
+	prev    *settings
+	fresh   []bool
+	capped  []float64 // by setting: see capRates
+	lanes   []lanes   // ports whose virtual lanes are weighed
+	marking []int     // packets a mark, by link direction, for the switches; 0 where nothing is to be said
 }
 
 // newSettings finds which flows use which (port, SL).

@@ -8,6 +8,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/policy/plantest"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
 )
@@ -25,7 +26,7 @@ func onOnePort(t *testing.T, inForce *policy.Plan, names ...string) *policy.Plan
 		in.Tenants = append(in.Tenants, tenants.Tenant{Name: name, Weight: quantity.WeightOne})
 		in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: f.PortID(hosts[0]), Dst: f.PortID(hosts[1]), QPs: 1})
 	}
-	return compiled(t, in)
+	return plantest.Compiled(t, in)
 }
 
 // functionsOf says who has which function of the plan's first port.

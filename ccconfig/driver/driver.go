@@ -123,6 +123,11 @@ var ErrUnsent = errors.New("nothing was sent")
 // Unsent is an error of Apply that came before anything was sent to change the device.
 func Unsent(err error) error { return fmt.Errorf("%w: %w", ErrUnsent, err) }
 
+// Refusef is an error of a kind by which Apply refuses what is wanted before anything is sent, in words as of fmt.Errorf.
+func Refusef(kind error, format string, args ...any) error {
+	return fmt.Errorf("%w: %w: %w", kind, ErrUnsent, fmt.Errorf(format, args...))
+}
+
 // KindOf is the error kind that err has, ErrUnreachable when it has none of them.
 func KindOf(err error) error {
 	for _, kind := range []error{ErrBusy, ErrInvalid, ErrUnsupported, ErrConflict} {

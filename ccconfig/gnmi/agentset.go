@@ -40,7 +40,7 @@ func (a *agent) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	}
 	// What is as it was found is nobody's fault; what is to change must be legal.
 	if err := (driver.Settings{NIC: changed}).Validate(dev); err != nil {
-		return r, fmt.Errorf("%w: %w: %w", driver.ErrInvalid, driver.ErrUnsent, err)
+		return r, driver.Refusef(driver.ErrInvalid, "%w", err)
 	}
 	var ops []gnmid.Operation
 	for _, w := range wishes {
@@ -140,7 +140,7 @@ func (a *agent) missing(ctx context.Context, dev driver.Device, o *observed, key
 			told = append(told, fmt.Sprintf("%s: it cannot be read: %s", k, cmp.Or(st.Problem, "the agent does not say why")))
 		}
 	}
-	return fmt.Errorf("%w: %w: %s: %s", kind, driver.ErrUnsent, dev, strings.Join(told, "; "))
+	return driver.Refusef(kind, "%s: %s", dev, strings.Join(told, "; "))
 }
 
 // paramState asks for the state of a parameter. Its error is the request's.

@@ -95,11 +95,11 @@ func (c *openConfig) apply(ctx context.Context, dev driver.Device, want driver.S
 		}
 	}
 	if len(missing) > 0 {
-		return r, fmt.Errorf("%w: %w: %s has no queues %s (port/queue) by openconfig-qos", driver.ErrUnsupported, driver.ErrUnsent, dev, queueKeyNames(missing))
+		return r, driver.Refusef(driver.ErrUnsupported, "%s has no queues %s (port/queue) by openconfig-qos", dev, queueKeyNames(missing))
 	}
 	plan, err := m.to(want.Queues.Marking)
 	if err != nil {
-		return r, fmt.Errorf("%w: %w: %s: %w", driver.ErrUnsupported, driver.ErrUnsent, dev, err)
+		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}
 	return c.s.carryOut(ctx, dev, want.Queues, plan, m.operations(plan), func(_, err error) error { return err })
 }

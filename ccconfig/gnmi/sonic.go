@@ -126,11 +126,11 @@ func (c *sonic) apply(ctx context.Context, dev driver.Device, want driver.Settin
 	}
 	plan, err := m.to(want.Queues.Marking)
 	if err != nil {
-		return r, fmt.Errorf("%w: %w: %s: %w", driver.ErrUnsupported, driver.ErrUnsent, dev, err)
+		return r, driver.Refusef(driver.ErrUnsupported, "%s: %w", dev, err)
 	}
 	bold := plan.bold(m.stock) || m.ownChange(plan)
 	if bold && c.guarded() {
-		return r, fmt.Errorf("%w: %w: %s refuses changes of WRED profiles but to %s: %s", driver.ErrUnsupported, driver.ErrUnsent, dev, m.stockName(), m.boldness(plan, want.Queues.Marking))
+		return r, driver.Refusef(driver.ErrUnsupported, "%s refuses changes of WRED profiles but to %s: %s", dev, m.stockName(), m.boldness(plan, want.Queues.Marking))
 	}
 	return c.s.carryOut(ctx, dev, want.Queues, plan, m.operations(plan), func(cause, err error) error {
 		switch code := status.Code(cause); {

@@ -142,8 +142,7 @@ func (d *Driver) checkCapacity(ctx context.Context, dev driver.Device, want *ibc
 		return driver.Unsent(err)
 	}
 	if n := blockCount(want.Limit); n > int(info.ControlTableCap) {
-		return fmt.Errorf("%w: %w: %s holds %d table entries, the wanted CCTI_Limit %d needs %d",
-			driver.ErrUnsupported, driver.ErrUnsent, dev, int(info.ControlTableCap)*mad.CCTBlockEntries, want.Limit, n*mad.CCTBlockEntries)
+		return driver.Refusef(driver.ErrUnsupported, "%s holds %d table entries, the wanted CCTI_Limit %d needs %d", dev, int(info.ControlTableCap)*mad.CCTBlockEntries, want.Limit, n*mad.CCTBlockEntries)
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, 
 // device can hold (ErrUnsupported).
 func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := want.ValidateRanges(dev); err != nil {
-		return driver.Receipt{}, fmt.Errorf("%w: %w: %w", driver.ErrInvalid, driver.ErrUnsent, err)
+		return driver.Receipt{}, driver.Refusef(driver.ErrInvalid, "%w", err)
 	}
 	if dev.Kind == subnet.KindSwitch {
 		return d.applySwitch(ctx, dev, want.Switch)

@@ -158,7 +158,7 @@ func (d *Driver) ChangeKeys(ctx context.Context, devices []driver.Device, c KeyC
 // Check refuses, with driver.ErrInvalid, a change that locks everybody out or that may, and options out of range.
 func (c *KeyChange) Check() error {
 	if err := c.check(); err != nil {
-		return fmt.Errorf("%w: %w: %w", driver.ErrInvalid, driver.ErrUnsent, err)
+		return driver.Refusef(driver.ErrInvalid, "%w", err)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, now, want *
 	starve := -1
 	for p, m := range want.Ports {
 		if m.Valid && !byPort {
-			return fmt.Errorf("%w: %w: %s has no SwitchPortCongestionSetting, wanted for port %d", driver.ErrUnsupported, driver.ErrUnsent, dev, p)
+			return driver.Refusef(driver.ErrUnsupported, "%s has no SwitchPortCongestionSetting, wanted for port %d", dev, p)
 		}
 		if m.Valid && m.CreditStarvation && starve < 0 {
 			starve = p
@@ -126,7 +126,7 @@ func (d *Driver) checkSwitch(ctx context.Context, dev driver.Device, now, want *
 		return driver.Unsent(err)
 	}
 	if info.Info&1 == 0 {
-		return fmt.Errorf("%w: %w: %s has no credit starvation", driver.ErrUnsupported, driver.ErrUnsent, dev)
+		return driver.Refusef(driver.ErrUnsupported, "%s has no credit starvation", dev)
 	}
 	return nil
 }

@@ -52,16 +52,16 @@ const firstRateMost = 0.85
 // of the other way round.
 const coarseAI = 25
 
-// Setting is one position of the lever in registers.
-type Setting struct {
-	Settings dcqcn.Settings
-	Increase float64 // RPG_AI_RATE by the exact increase
+// Shortest is the period, in us, at position 0 of a lever that begins at a rate, in bit/s: the least, or that in which a flow sends enough
+// for a mark.
+func (l *Lever) Shortest(rate float64) float64 {
+	return max(float64(l.MinPeriod), float64(l.Volume/rate*1e6))
 }
 
 // Set gives the settings of a port of a line rate whose flows are meant to have a rate (bit/s, each) with an exact
 // period (us). Registers hold whole numbers, so the finer of the two makes up for the rounding of the coarser: the rate
 // stays nearly the same when the increase goes with the square of the period.
-func (p *Profile) Set(rate, period float64, line quantity.BitRate) Setting {
+func (p *Profile) Set(rate, period float64, line quantity.BitRate) dcqcn.Settings {
 	s := p.Base
 	l := &p.Lever
 	exact := float64(l.Step*rate) / 1e6
@@ -80,7 +80,7 @@ func (p *Profile) Set(rate, period float64, line quantity.BitRate) Setting {
 	if first := float64(l.First * rate); first < firstRateMost*float64(line) {
 		s.RateOnFirstCNP = uint32(bounded(first/1e6, 1, most))
 	}
-	return Setting{Settings: s, Increase: increase / exact}
+	return s
 }
 
 // bounded is the whole number nearest to x within bounds.

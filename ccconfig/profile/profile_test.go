@@ -195,17 +195,17 @@ func TestSetIsLegalAndRoundingIsMadeGood(t *testing.T) {
 		rate := math.Exp(rapid.Float64Range(math.Log(1e6), math.Log(400e9)).Draw(t, "ln rate"))
 		period := math.Exp(rapid.Float64Range(math.Log(20), math.Log(131071)).Draw(t, "ln period"))
 		s := p.Set(rate, period, quantity.BitRate(rapid.Int64Range(1e9, 400e9).Draw(t, "line")))
-		if err := s.Settings.Validate(p.Limits()); err != nil {
+		if err := s.Validate(p.Limits()); err != nil {
 			t.Fatal(err)
 		}
-		if c, bad := p.Avoids(&s.Settings); bad {
+		if c, bad := p.Avoids(&s); bad {
 			t.Fatalf("within the cliff %+v", c)
 		}
 		if rate < 1e8 || period < 21 || period > 1e5 {
 			return // at the ends registers may miss
 		}
 		k := p.Lever.Decline
-		if left := (1-k)*math.Log(s.Increase) - k*math.Log(float64(s.Settings.TimeReset)/period); math.Abs(left) > 0.03 {
+		if left := (1-k)*math.Log(float64(s.AIRate)*1e6/(p.Lever.Step*rate)) - k*math.Log(float64(s.TimeReset)/period); math.Abs(left) > 0.03 {
 			t.Fatalf("rate %g, period %g: rounding left %g of ln rate: %+v", rate, period, left, s)
 		}
 	})

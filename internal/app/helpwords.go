@@ -22,13 +22,13 @@ func (a *app) helpWords(root *cobra.Command) {
 			a.completionWords(cmd)
 		}
 	}
-	words := strings.NewReplacer(
+	root.SetUsageTemplate(strings.NewReplacer(
 		"Usage:{{", a.t("help.usage")+"{{", "Aliases:", a.t("help.aliases"), "Examples:", a.t("help.examples"), "Available Commands:", a.t("help.commands"),
 		"Global Flags:", a.t("help.global-flags"), "\nFlags:", "\n"+a.t("help.flags"),
 		`Use "{{.CommandPath}} [command] --help" for more information about a command.`, a.t("help.more", "command", "{{.CommandPath}}"),
-	)
-	root.SetUsageTemplate(words.Replace(root.UsageTemplate()))
-	a.helpTexts(root, root.UsageTemplate(), words)
+		"{{if .HasAvailableInheritedFlags}}", "{{if and .HasAvailableInheritedFlags (not .Annotations."+alone+")}}",
+	).Replace(root.UsageTemplate()))
+	a.helpFlags(root)
 }
 
 // completionWords says how the script for each shell is loaded: in the shell that runs, or in every new one.
@@ -50,15 +50,11 @@ func (a *app) completionWords(cmd *cobra.Command) {
 	}
 }
 
-// helpTexts puts words in the templates of the commands that have one of their own, and in the help flags of all.
-func (a *app) helpTexts(cmd *cobra.Command, inherited string, words *strings.Replacer) {
-	if own := cmd.UsageTemplate(); own != inherited {
-		cmd.SetUsageTemplate(words.Replace(own))
-	}
+func (a *app) helpFlags(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
 	cmd.Flags().Lookup("help").Usage = a.t("flag.help")
 	for _, sub := range cmd.Commands() {
-		a.helpTexts(sub, cmd.UsageTemplate(), words)
+		a.helpFlags(sub)
 	}
 }
 
@@ -69,7 +65,7 @@ func (a *app) helpCommand() *cobra.Command {
 		Example: "  fairlane help compile\n  fairlane help device cc-key",
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			var out []cobra.Completion
-			if at, rest := below(cmd.Root(), args); len(rest) == 0 {
+			if at, rest, _ := cmd.Root().Find(args); len(rest) == 0 {
 				for _, sub := range at.Commands() {
 					if sub.IsAvailableCommand() {
 						out = append(out, cobra.CompletionWithDesc(sub.Name(), sub.Short))
@@ -79,7 +75,7 @@ func (a *app) helpCommand() *cobra.Command {
 			return out, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			at, rest := below(cmd.Root(), args)
+			at, rest, _ := cmd.Root().Find(args) // what it says of the rest is not said to every command
 			switch {
 			case len(rest) == 0:
 				return at.Help()
@@ -89,21 +85,4 @@ func (a *app) helpCommand() *cobra.Command {
 			return &UsageError{fmt.Errorf("%q: %s has no commands below it", rest[0], at.CommandPath())}
 		},
 	}
-}
-
-// below follows names of commands down from one as far as they lead.
-func below(cmd *cobra.Command, names []string) (at *cobra.Command, rest []string) {
-	for i, name := range names {
-		next := (*cobra.Command)(nil)
-		for _, sub := range cmd.Commands() {
-			if sub.Name() == name || sub.HasAlias(name) {
-				next = sub
-			}
-		}
-		if next == nil {
-			return cmd, names[i:]
-		}
-		cmd = next
-	}
-	return cmd, nil
 }

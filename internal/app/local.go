@@ -1,10 +1,6 @@
 package app
 
-import (
-	"strings"
-
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 // addBelow adds commands that work without the service to one of its nouns.
 func addBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
@@ -13,15 +9,11 @@ func addBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
 	cmd.AddCommand(verbs...)
 }
 
-// globalFlags is the part of cobra's usage text that lists the flags of the commands above.
-const globalFlags = "{{if .HasAvailableInheritedFlags}}"
+// alone marks, in a command's annotations, one whose help leaves out the flags of the commands above.
+const alone = "alone"
 
-// hideGlobal leaves the flags of the commands above out of a command's usage.
-func hideGlobal(cmd *cobra.Command) {
-	if text := cmd.UsageTemplate(); strings.Contains(text, globalFlags) {
-		cmd.SetUsageTemplate(strings.Replace(text, globalFlags, "{{if false}}", 1))
-	}
-}
+// hideGlobal leaves the flags of the commands above out of a command's help.
+func hideGlobal(cmd *cobra.Command) { cmd.Annotations = map[string]string{alone: "yes"} }
 
 // localOnly makes a command below a noun of the service's refuse the flags by which that one is reached and its answers are
 // printed.

@@ -197,15 +197,13 @@ func (r *runner) lose(dev *device, why error) error {
 	return errors.Join(why, context.Canceled)
 }
 
-// mayHaveWritten reports whether an apply may have changed the device: anything but a clean
-// refusal before the first write.
+// mayHaveWritten reports whether an apply may have changed the device: anything but writes that were not needed, and an error that
+// says that nothing was sent.
 func mayHaveWritten(receipt driver.Receipt, err error) bool {
 	for _, f := range receipt.Fields {
 		if f.Outcome != driver.OutcomeUnchanged && f.Outcome != driver.OutcomeSkipped {
 			return true
 		}
 	}
-	// Without an error an empty or unchanged receipt says that nothing was sent; with one of
-	// these the driver says so itself.
-	return err != nil && !errors.Is(err, driver.ErrUnsent) && !errors.Is(err, driver.ErrUnsupported) && !errors.Is(err, driver.ErrInvalid)
+	return err != nil && !errors.Is(err, driver.ErrUnsent)
 }

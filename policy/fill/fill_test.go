@@ -75,12 +75,13 @@ func TestEveryFlowHasExactlyWhatItsLinksOfferIt(t *testing.T) {
 	t.Cleanup(func() { drifts.judge(t) })
 	both(t, func(rt *rapid.T, p *fill.Problem) {
 		s := solve(t, p)
+		near := certain
 		if drifts.note(p, s); s.Rough > 0 {
-			return // the next property holds for it as well
+			near = 1e-2 // what counts as rest in the first phase
 		}
 		j := newJudge(p)
 		for f, r := range s.Rates {
-			if want := j.bestResponse(f, s.Rates); off(r, want) > certain {
+			if want := j.bestResponse(f, s.Rates); off(r, want) > near {
 				rt.Fatalf("flow %d has %.3f bit/s, its links offer %.3f\n%+v\n%+v", f, r, want, p, s)
 			}
 		}

@@ -15,6 +15,16 @@ import (
 	"fairlane/tenants"
 )
 
+// Compiled compiles an input that has to compile.
+func Compiled(t rapid.TB, in policy.Input) *policy.Plan {
+	t.Helper()
+	p, err := policy.Compile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // Input draws a small fabric of one of several shapes, with up to seven tenants and up to thirty flows:
 // classes, unequal rates and finite demands included.
 func Input(t *rapid.T) policy.Input {

@@ -129,11 +129,11 @@ func (m *maker) lay(kind, key string, speed quantity.BitRate, rtt uint32, seed u
 	pt := point{kind: kind, key: fmt.Sprintf("%s %s %s rtt %d seed %d", kind, key, speed, rtt, seed), ratio: top / least}
 	pt.run = Run{Rate: speed, Delay: delay, Marking: m.p.Marking.At(speed, 4*delay), Payload: payload, Seed: seed}
 	unit := float64(speed) / sum
-	first := max(float64(m.p.Lever.MinPeriod), m.p.Lever.Volume/(unit*top)*1e6)
+	first := m.p.Lever.Shortest(unit * top)
 	slowest := first * top / least
 	for _, s := range shares {
 		set := m.p.Set(unit*s.weight, first*top/s.weight, speed)
-		pt.run.Groups = append(pt.run.Groups, Group{Ports: s.ports, Flows: s.flows, Settings: set.Settings})
+		pt.run.Groups = append(pt.run.Groups, Group{Ports: s.ports, Flows: s.flows, Settings: set})
 		pt.rates = append(pt.rates, unit*s.weight)
 	}
 	span := quantity.Picoseconds(slowest) * quantity.Microsecond

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlane/policy"
+	"fairlane/policy/plantest"
 )
 
 // TestBoundsCoverHashes compiles random cases without telling which paths hashes choose, and sets the bounds of these plans
@@ -23,12 +24,12 @@ func TestBoundsCoverHashes(t *testing.T) {
 				continue
 			}
 			in.Routes = nil
-			untold := compiled(t, in)
+			untold := plantest.Compiled(t, in)
 			for hash := range uint64(6) {
 				if in.Routes, err = Routes(&c.Input, 1000*uint64(i)+hash); err != nil {
 					t.Fatal(err)
 				}
-				told := compiled(t, in)
+				told := plantest.Compiled(t, in)
 				for k := range untold.Tenants {
 					x := &untold.Tenants[k]
 					if x.Bound == told.Tenants[k].Bound {
@@ -45,13 +46,4 @@ func TestBoundsCoverHashes(t *testing.T) {
 			t.Errorf("%s: %d of %d tenants are within their bounds, want 95 %% of 500 and more", plane, within, all)
 		}
 	}
-}
-
-func compiled(t *testing.T, in policy.Input) *policy.Plan {
-	t.Helper()
-	p, err := policy.Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }

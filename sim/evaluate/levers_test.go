@@ -7,6 +7,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/policy/plantest"
 	"fairlane/sim/evaluate"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -37,10 +38,7 @@ func star(t *testing.T, weights []quantity.Weight, qps []int) policy.Input {
 // simulated compiles and simulates, and returns the plan and what each tenant delivers.
 func simulated(t *testing.T, in policy.Input) (*policy.Plan, []evaluate.SimulatedTenant) {
 	t.Helper()
-	p, err := policy.Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := plantest.Compiled(t, in)
 	s, err := evaluate.Simulate(context.Background(), in, p, evaluate.Options{Seed: 1, MaxHops: 200_000})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/policy/plantest"
 	"fairlane/sim/fabric"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -26,10 +27,7 @@ func TestPredictionsHoldOnEachPlane(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := policy.Compile(c.Input)
-			if err != nil {
-				t.Fatal(err)
-			}
+			plan := plantest.Compiled(t, c.Input)
 			last := 0.0
 			s, err := Simulate(t.Context(), c.Input, plan, Options{Seed: c.Traffic(), Before: true, MaxHops: 3e6, Progress: func(done float64) {
 				if done < last || done > 1 {
@@ -63,10 +61,7 @@ func TestASimulationEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := policy.Compile(c.Input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := plantest.Compiled(t, c.Input)
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = Simulate(ctx, c.Input, plan, Options{Progress: func(float64) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
@@ -88,10 +83,7 @@ func TestAPlanIsInstalledAsItIs(t *testing.T) {
 	}
 	ts := tenants.Attach([]tenants.Tenant{{Name: "a", Weight: 3 * quantity.WeightOne}, {Name: "b", Weight: quantity.WeightOne, PKey: 2}}, flows)
 	in := policy.Input{Fabric: topo, Tenants: ts, Flows: flows, Options: policy.Options{VLArbitration: true}}
-	plan, err := policy.Compile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := plantest.Compiled(t, in)
 	if len(plan.Lanes) != 1 {
 		t.Fatalf("%d ports with lanes: want the one that sends for both", len(plan.Lanes))
 	}

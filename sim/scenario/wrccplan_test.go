@@ -8,6 +8,7 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/policy/plantest"
 	"fairlane/sim/cc"
 	"fairlane/sim/ether"
 	"fairlane/subnet"
@@ -31,10 +32,7 @@ func simulated(t testing.TB, in policy.Input) *wrccRun {
 	in.Options.Plane = policy.PlaneWRCC
 	r := &wrccRun{in: in}
 	r.route(t)
-	plan, err := policy.Compile(r.in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := plantest.Compiled(t, r.in)
 	r.plan = plan
 	r.net = r.network(t)
 	r.each(t, func(f ether.FlowSpec, _ int) {

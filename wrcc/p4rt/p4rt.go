@@ -160,7 +160,7 @@ func (d *Driver) Read(ctx context.Context, dev driver.Device) (driver.Settings, 
 // sent when want is out of range (driver.ErrInvalid) or beyond what the device can hold (driver.ErrUnsupported).
 func (d *Driver) Apply(ctx context.Context, dev driver.Device, want driver.Settings) (driver.Receipt, error) {
 	if err := want.ValidateRanges(dev); err != nil {
-		return driver.Receipt{}, fmt.Errorf("%w: %w: %w", driver.ErrInvalid, driver.ErrUnsent, err)
+		return driver.Receipt{}, driver.Refusef(driver.ErrInvalid, "%w", err)
 	}
 	s, release, err := d.begin(ctx, dev)
 	if err != nil {

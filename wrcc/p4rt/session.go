@@ -159,7 +159,7 @@ func (s *session) fits(want *wrcc.SwitchConfig) error {
 		{"port_cfg", len(want.Ports), s.features.Ports}, {"class_weight", len(want.Weights), s.features.Weights}, {"domain_cfg", len(want.Domains), s.features.Domains},
 	} {
 		if t.want > t.have {
-			return fmt.Errorf("%w: %w: %s holds %d entries in table %s, want %d", driver.ErrUnsupported, driver.ErrUnsent, s.dev, t.have, t.name, t.want)
+			return driver.Refusef(driver.ErrUnsupported, "%s holds %d entries in table %s, want %d", s.dev, t.have, t.name, t.want)
 		}
 	}
 	return nil

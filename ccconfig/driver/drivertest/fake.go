@@ -221,7 +221,7 @@ func (f *Fake) Apply(ctx context.Context, d driver.Device, want driver.Settings)
 		return r, driver.Unsent(err)
 	}
 	if want.CA != nil && int(want.CA.Limit) >= TableEntries {
-		return r, fmt.Errorf("%w: %w: CCTI_Limit %d, want at most %d", driver.ErrUnsupported, driver.ErrUnsent, want.CA.Limit, TableEntries-1)
+		return r, driver.Refusef(driver.ErrUnsupported, "CCTI_Limit %d, want at most %d", want.CA.Limit, TableEntries-1)
 	}
 	have, err := f.read(ctx, d)
 	if err != nil {
