@@ -12,8 +12,8 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// The canonical form of a plan, of which the SHA-256 is its name. Every exported field but Plan.Name goes in,
-// in the order of the types:
+// The canonical form of a plan, of which the SHA-256 is its name. Every exported field but Plan.Name and those with the tag canonical:"-"
+// goes in, in the order of the types:
 //
 //	integers  uvarint; signed ones zigzag first        bool    one byte
 //	floats    IEEE 754 bits, 8 bytes little-endian      string  uvarint length, bytes
@@ -238,7 +238,7 @@ func (e *encoder) walk(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("canonical") != "-" {
 				e.value(v.Field(i))
 			}
 		}

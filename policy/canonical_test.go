@@ -8,12 +8,12 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// everyField calls f with each settable leaf below v, after growing empty slices and nil pointers to one element.
+// everyField calls f with each settable leaf below v that a plan's name depends on, after growing empty slices and nil pointers to one element.
 func everyField(v reflect.Value, path string, f func(path string, v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if t := v.Type().Field(i); t.IsExported() {
+			if t := v.Type().Field(i); t.IsExported() && t.Tag.Get("canonical") != "-" {
 				everyField(v.Field(i), path+"."+t.Name, f)
 			}
 		}

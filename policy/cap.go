@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/policy/fill"
 	"fairlane/tenants"
 )
@@ -191,19 +192,19 @@ func entryFor(factor float64) ibcc.Entry {
 }
 
 func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
-	f := Finding{Code: CodeCapCoarse, Tenants: s.names(st.tenants), Links: []string{s.m.fabric.PortName(p.ref)}}
-	of := "a queue pair"
+	of := phrase.Of("a queue pair")
 	if p.perSL {
-		of = "the SL"
+		of = phrase.Of("the SL")
 	}
-	f.Message = fmt.Sprintf("port %s: the cap allows %s %s, and CCTI_Min %d holds it at %s: tables divide the line rate %s in steps of an eighth of a packet time",
-		s.m.fabric.PortName(p.ref), of, rate(want), st.min, rate(st.held), rate(p.line))
 	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss.
-	f.Fix = fmt.Sprintf("cap the tenant so that %s gets %s or no more than %s", of, rate(st.held), rate(float64(p.line*(8.0/20))))
+	fix := phrase.Of("cap the tenant so that {} gets {} or no more than {}", of, rate(st.held), rate(float64(p.line*(8.0/20))))
 	if st.held > want {
-		f.Fix = "allow longer tables, or open fewer queue pairs"
+		fix = phrase.Of("allow longer tables, or open fewer queue pairs")
 	}
-	return f
+	port := s.m.fabric.PortName(p.ref)
+	return finding(CodeCapCoarse, s.names(st.tenants), []string{port},
+		phrase.Of("port {}: the cap allows {} {}, and CCTI_Min {} holds it at {}: tables divide the line rate {} in steps of an eighth of a packet time",
+			port, of, rate(want), st.min, rate(st.held), rate(p.line)), fix)
 }
 
 // capReason explains CCTI_Min of one setting.

@@ -1,15 +1,15 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/tenants"
 )
 
 // unenforced reports the tenants that are predicted to get more on a link than their cap, with why that is and what
 // helps, on planes whose settings bound no rate.
-func (m *model) unenforced(predicted *allocation, why, fix string) []Finding {
+func (m *model) unenforced(predicted *allocation, why, fix phrase.Text) []Finding {
 	if !slices.ContainsFunc(m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
 		return nil
 	}
@@ -32,8 +32,9 @@ func (m *model) unenforced(predicted *allocation, why, fix string) []Finding {
 			}
 		}
 		if most > limit*(1+maxQuantisation) {
-			out = append(out, Finding{Code: CodeCapUnenforced, Tenants: []string{m.tenants[t].Name}, Fix: fix,
-				Message: fmt.Sprintf("tenant %s is capped at %s and predicted to get %s on a link: %s", m.tenants[t].Name, rate(limit), rate(most), why)})
+			name := m.tenants[t].Name
+			out = append(out, finding(CodeCapUnenforced, []string{name}, nil,
+				phrase.Of("tenant {} is capped at {} and predicted to get {} on a link: {}", name, rate(limit), rate(most), why), fix))
 		}
 	}
 	return out

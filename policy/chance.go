@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"fairlane/internal/phrase"
 )
 
 // boundHash is what a prediction is less sure of where a hash chooses paths, in standard deviations of what meets on one path; a
@@ -100,9 +102,9 @@ func (m *model) chanceFinding(chance []float64) []Finding {
 	if names == nil {
 		return nil
 	}
-	return []Finding{{Code: CodePathsByChance, Tenants: bounded(names),
-		Message: fmt.Sprintf("%d tenant(s) have few queue pairs on many equal-cost paths, and a hash chooses the path of each: which ones meet is not known, and shares may be off by %.0f %% and more where they do", len(names), float64(worst*100)),
-		Fix:     "open more queue pairs: the more there are, the more evenly a hash spreads them; what a few of them get only a measurement tells"}}
+	return []Finding{finding(CodePathsByChance, bounded(names), nil,
+		phrase.Of("{} tenant(s) have few queue pairs on many equal-cost paths, and a hash chooses the path of each: which ones meet is not known, and shares may be off by {} % and more where they do", len(names), fmt.Sprintf("%.0f", float64(worst*100))),
+		phrase.Of("open more queue pairs: the more there are, the more evenly a hash spreads them; what a few of them get only a measurement tells"))}
 }
 
 // roughFinding says that flows are too entangled to be shared out exactly.
@@ -111,7 +113,7 @@ func roughFinding(target, predicted *allocation) []Finding {
 	if n == 0 {
 		return nil
 	}
-	return []Finding{{Code: CodeSharingApproximate,
-		Message: fmt.Sprintf("%d flows wait for each other over so many links that their sharing was broken off near the fair one: no link is exceeded, but single flows may be off", n),
-		Fix:     "none is needed where the predicted shares suit; aggregate queue pairs between the same ports into one flow"}}
+	return []Finding{finding(CodeSharingApproximate, nil, nil,
+		phrase.Of("{} flows wait for each other over so many links that their sharing was broken off near the fair one: no link is exceeded, but single flows may be off", n),
+		phrase.Of("none is needed where the predicted shares suit; aggregate queue pairs between the same ports into one flow"))}
 }

@@ -126,7 +126,7 @@ func Diff(before, after *Plan) Difference {
 	x.lanes(before.Lanes, after.Lanes)
 	x.roce(orEmpty(before.RoCE), orEmpty(after.RoCE))
 	x.wrcc(orEmpty(before.WRCC), orEmpty(after.WRCC))
-	x.rest("plan", "plan", "", partOf(before), partOf(after))
+	x.rest(kindPlan, kindPlan, "", partOf(before), partOf(after))
 	x.findings(before.Findings, after.Findings)
 	return x.finish(before, after)
 }

@@ -129,8 +129,8 @@ func mutate(t *rapid.T, v reflect.Value, path string) string {
 	case reflect.Struct:
 		var fields []int
 		for i := range v.NumField() {
-			name := v.Type().Field(i).Name
-			if name != "Reasons" && name != "Name" && reaches(v.Field(i)) {
+			f := v.Type().Field(i)
+			if f.Name != "Reasons" && f.Name != "Name" && f.Tag.Get("canonical") != "-" && reaches(v.Field(i)) {
 				fields = append(fields, i)
 			}
 		}

@@ -21,6 +21,7 @@ const (
 	kindQueue      = "queue"
 	kindDomain     = "data centre"
 	kindFabric     = "fabric"
+	kindPlan       = "plan"
 )
 
 // unitsOf reads the units of fields from reasons, which name them by the end of a path.

@@ -1,9 +1,9 @@
 package policy
 
 import (
-	"fmt"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 )
 
@@ -13,77 +13,101 @@ const (
 	maxDiffFindings = 8
 )
 
-// String tells the difference as people read it, one line for each fact. The empty difference is
-// "no difference".
-func (d *Difference) String() string { return strings.Join(d.Lines(), "\n") }
+// Line is one fact of a difference, which belongs to the last line before that is less deep.
+type Line struct {
+	Depth int
+	Text  phrase.Text
+}
 
-// Lines is String line by line: a line for each tenant, group of settings and finding, what belongs to it indented.
-func (d *Difference) Lines() []string {
-	if d.Empty() {
-		return []string{"no difference"}
+// Indent is what stands before a line.
+func (l Line) Indent() string { return strings.Repeat("  ", l.Depth) }
+
+// String tells the difference in English, a line for each fact. The empty difference is "no difference".
+func (d *Difference) String() string {
+	lines := d.Lines()
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.Indent() + l.Text.String()
 	}
-	var out []string
+	return strings.Join(out, "\n")
+}
+
+// Lines tells the difference as people read it: a line for each tenant, group of settings and finding, what belongs to it deeper.
+func (d *Difference) Lines() []Line {
+	if d.Empty() {
+		return []Line{{Text: phrase.Of("no difference")}}
+	}
+	var out []Line
 	for i := range d.Tenants {
 		out = append(out, d.Tenants[i].lines()...)
 	}
+	add := func(t phrase.Text) { out = append(out, Line{Text: t}) }
 	for _, c := range d.Settings {
-		who := ""
 		if c.Tenant != "" {
-			who = "tenants " + c.Tenant + ": "
+			add(phrase.Of("tenants {}: {}", c.Tenant, c.said()))
+		} else {
+			add(c.said())
 		}
-		out = append(out, who+c.String())
 	}
 	for _, c := range d.Devices {
 		if c.Added != nil {
-			out = append(out, "newly managed: "+c.Added.of(c.Kind))
+			add(phrase.Of("newly managed: {}", c.Added.of(c.Kind)))
 		}
 		if c.Removed != nil {
-			out = append(out, "no longer managed: "+c.Removed.of(c.Kind))
+			add(phrase.Of("no longer managed: {}", c.Removed.of(c.Kind)))
 		}
 	}
 	if d.Contended != nil {
-		out = append(out, "newly contended: "+d.Contended.of("link"))
+		add(phrase.Of("newly contended: {}", d.Contended.of(kindLink)))
 	}
 	if d.Relieved != nil {
-		out = append(out, "no longer contended: "+d.Relieved.of("link"))
+		add(phrase.Of("no longer contended: {}", d.Relieved.of(kindLink)))
 	}
-	out = append(append(out, findingLines("new finding", d.Appeared)...), findingLines("finding gone", d.Vanished)...)
+	out = append(append(out, findingLines(phrase.Of("new finding"), d.Appeared)...), findingLines(phrase.Of("finding gone"), d.Vanished)...)
 	out = append(out, d.reworded()...)
 	if d.Minor > 0 {
-		out = append(out, fmt.Sprintf("rates by less than is worth telling: %s of tenants, classes and links", plural(d.Minor, "figure")))
+		add(phrase.Of("rates by less than is worth telling: {} of tenants, classes and links", counted(d.Minor, kindFigure)))
 	}
 	return out
 }
 
 // reworded tells the findings of both plans that say something else now.
-func (d *Difference) reworded() []string {
+func (d *Difference) reworded() []Line {
 	fs := make([]Finding, len(d.Reworded))
 	for i, c := range d.Reworded {
 		if fs[i] = c.After; c.After.Message == c.Before.Message {
-			fs[i].Message = "now advises: " + c.After.Fix
+			fs[i] = fs[i].saying(phrase.Of("now advises: {}", told(c.After.Fix, c.After.Advice)))
 		}
 	}
-	return findingLines("finding changed", fs)
+	return findingLines(phrase.Of("finding changed"), fs)
 }
 
-func findingLines(what string, fs []Finding) []string {
-	var out []string
+// told is what a finding says, in English alone where an earlier version made it.
+func told(english string, said *phrase.Text) phrase.Text {
+	if said != nil {
+		return *said
+	}
+	return phrase.Of("{}", english)
+}
+
+func findingLines(what phrase.Text, fs []Finding) []Line {
+	var out []Line
 	for i, f := range fs {
 		if i == maxDiffFindings {
-			return append(out, fmt.Sprintf("%s: and %d more", what, len(fs)-i))
+			return append(out, Line{Text: phrase.Of("{}: and {} more", what, len(fs)-i)})
 		}
-		out = append(out, fmt.Sprintf("%s: %s: %s", what, f.Code, f.Message))
+		out = append(out, Line{Text: phrase.Of("{}: {}: {}", what, f.Code, told(f.Message, f.Said))})
 	}
 	return out
 }
 
-func (t *TenantChange) lines() []string {
-	out := []string{"tenant " + t.Tenant + ": " + t.head()}
+func (t *TenantChange) lines() []Line {
+	out := []Line{{Text: phrase.Of("tenant {}: {}", t.Tenant, t.head())}}
 	for _, c := range t.Classes {
-		out = append(out, "  class "+c.String())
+		out = append(out, Line{1, phrase.Of("class {}", c.said())})
 	}
 	for _, c := range t.Settings {
-		out = append(out, "  "+c.String())
+		out = append(out, Line{1, c.said()})
 	}
 	if t.Links != nil {
 		out = append(out, t.Links.lines()...)
@@ -92,36 +116,55 @@ func (t *TenantChange) lines() []string {
 }
 
 // head tells a tenant's weight, queue pairs and rates.
-func (t *TenantChange) head() string {
+func (t *TenantChange) head() phrase.Text {
 	a, b := t.Before, t.After
 	switch {
 	case a == nil && b == nil:
-		return "settings only"
+		return phrase.Of("settings only")
 	case a == nil:
-		return fmt.Sprintf("new, weight %s, %d queue pairs, predicted %s of %s entitled", b.Weight, b.QPs, b.Predicted, b.Entitled)
+		return phrase.Of("new, weight {}, {} queue pairs, predicted {} of {} entitled", b.Weight, b.QPs, b.Predicted, b.Entitled)
 	case b == nil:
-		return fmt.Sprintf("gone, had weight %s and predicted %s", a.Weight, a.Predicted)
+		return phrase.Of("gone, had weight {} and predicted {}", a.Weight, a.Predicted)
 	}
-	var parts []string
-	if a.Weight != b.Weight {
-		parts = append(parts, fmt.Sprintf("weight %s → %s", a.Weight, b.Weight))
-	}
-	if a.QPs != b.QPs {
-		parts = append(parts, fmt.Sprintf("queue pairs %d → %d", a.QPs, b.QPs))
-	}
-	if near(a.Entitled, b.Entitled) != a.Entitled {
-		parts = append(parts, "entitled "+rates(a.Entitled, b.Entitled))
-	}
+	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
 	if near(a.Predicted, b.Predicted) != a.Predicted {
-		parts = append(parts, "predicted "+rates(a.Predicted, b.Predicted)+" ("+signed(b.Predicted-a.Predicted)+")")
+		parts = append(parts, phrase.Of("predicted {} ({})", rates(a.Predicted, b.Predicted), signed(b.Predicted-a.Predicted)))
 	}
 	if a.Bound != b.Bound {
-		parts = append(parts, fmt.Sprintf("error bound %s %% → %s %%", trimmed(float64(a.Bound*100)), trimmed(float64(b.Bound*100))))
+		parts = append(parts, boundsSaid(a.Bound, b.Bound))
 	}
 	if len(parts) == 0 {
-		return "rates unchanged"
+		return phrase.Of("rates unchanged")
 	}
-	return strings.Join(parts, ", ")
+	return listed(parts)
+}
+
+// figures tells which of those differ that tenants and classes have.
+func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitledB quantity.BitRate) []phrase.Text {
+	var parts []phrase.Text
+	if weightA != weightB {
+		parts = append(parts, phrase.Of("weight {} → {}", weightA, weightB))
+	}
+	if qpsA != qpsB {
+		parts = append(parts, phrase.Of("queue pairs {} → {}", qpsA, qpsB))
+	}
+	if near(entitledA, entitledB) != entitledA {
+		parts = append(parts, phrase.Of("entitled {}", rates(entitledA, entitledB)))
+	}
+	return parts
+}
+
+// listed are parts with commas between.
+func listed(parts []phrase.Text) phrase.Text {
+	out := parts[0]
+	for _, p := range parts[1:] {
+		out = phrase.Of("{}, {}", out, p)
+	}
+	return out
+}
+
+func boundsSaid(a, b float64) phrase.Text {
+	return phrase.Of("error bound {} % → {} %", trimmed(float64(a*100)), trimmed(float64(b*100)))
 }
 
 // rates prints two rates that are not near.
@@ -134,100 +177,87 @@ func signed(d quantity.BitRate) string {
 	return "+" + d.String()
 }
 
-// String tells a class's change.
-func (c ClassChange) String() string {
+// String tells a class's change in English.
+func (c ClassChange) String() string { return c.said().String() }
+
+func (c ClassChange) said() phrase.Text {
 	switch a, b := c.Before, c.After; {
 	case a == nil && b == nil:
-		return c.Class
+		return phrase.Of("{}", c.Class)
 	case a == nil:
-		return fmt.Sprintf("%s: new, weight %s, predicted %s", c.Class, b.Weight, b.Predicted)
+		return phrase.Of("{}: new, weight {}, predicted {}", c.Class, b.Weight, b.Predicted)
 	case b == nil:
-		return fmt.Sprintf("%s: gone", c.Class)
+		return phrase.Of("{}: gone", c.Class)
 	default:
-		return c.Class + ": " + classFigures(a, b)
+		return phrase.Of("{}: {}", c.Class, classFigures(a, b))
 	}
 }
 
 // classFigures tells what differs between a class before and after.
-func classFigures(a, b *ClassShare) string {
-	var parts []string
-	if a.Weight != b.Weight {
-		parts = append(parts, fmt.Sprintf("weight %s → %s", a.Weight, b.Weight))
-	}
-	if a.QPs != b.QPs {
-		parts = append(parts, fmt.Sprintf("queue pairs %d → %d", a.QPs, b.QPs))
-	}
-	if near(a.Entitled, b.Entitled) != a.Entitled {
-		parts = append(parts, "entitled "+rates(a.Entitled, b.Entitled))
-	}
+func classFigures(a, b *ClassShare) phrase.Text {
+	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
 	if near(a.Predicted, b.Predicted) != a.Predicted {
-		parts = append(parts, "predicted "+rates(a.Predicted, b.Predicted))
+		parts = append(parts, phrase.Of("predicted {}", rates(a.Predicted, b.Predicted)))
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("error bound %s %% → %s %%", trimmed(float64(a.Bound*100)), trimmed(float64(b.Bound*100)))
+		return boundsSaid(a.Bound, b.Bound)
 	}
-	return strings.Join(parts, ", ")
+	return listed(parts)
 }
 
-func (l *LinkChange) lines() []string {
-	var parts []string
+func (l *LinkChange) lines() []Line {
+	var parts []phrase.Text
 	if l.Gains > 0 {
-		parts = append(parts, fmt.Sprintf("gains %s on %s", l.Gained, plural(l.Gains, "link")))
+		parts = append(parts, phrase.Of("gains {} on {}", l.Gained, counted(l.Gains, kindLink)))
 	}
 	if l.Losses > 0 {
-		parts = append(parts, fmt.Sprintf("loses %s on %s", l.Lost, plural(l.Losses, "link")))
+		parts = append(parts, phrase.Of("loses {} on {}", l.Lost, counted(l.Losses, kindLink)))
 	}
 	if len(parts) == 0 {
-		return []string{fmt.Sprintf("  other figures on %s", plural(l.Count, "link"))}
+		return []Line{{1, phrase.Of("other figures on {}", counted(l.Count, kindLink))}}
 	}
-	out := []string{"  " + strings.Join(parts, ", ")}
+	out := []Line{{1, listed(parts)}}
 	for i, r := range l.Largest {
 		if r.size() == 0 || i == maxDiffPlaces {
 			break
 		}
-		out = append(out, fmt.Sprintf("    %s: %s", r.Link, rates(r.Before.Predicted, r.After.Predicted)))
+		out = append(out, Line{2, phrase.Of("{}: {}", r.Link, rates(r.Before.Predicted, r.After.Predicted))})
 	}
 	if more := l.Gains + l.Losses - maxDiffPlaces; more > 0 {
-		out = append(out, fmt.Sprintf("    and %d more", more))
+		out = append(out, Line{2, phrase.Of("and {} more", more)})
 	}
 	return out
 }
 
-// String tells the change as "48 ports: timer 300 → 180 us (host-01/P1, host-02/P1 and 46 more)".
-func (c SettingChange) String() string {
+// String tells the change in English, as "48 ports: timer 300 → 180 us (host-01/P1, host-02/P1 and 46 more)".
+func (c SettingChange) String() string { return c.said().String() }
+
+func (c SettingChange) said() phrase.Text {
+	where := counted(c.Count, c.Kind)
 	switch c.Field {
 	case fieldMarks:
-		return fmt.Sprintf("%s: marking starts: %s (%s)", plural(c.Count, c.Kind), c.After, c.list())
+		return phrase.Of("{}: marking starts: {} ({})", where, c.After, c.list())
 	case fieldMarkedNot:
-		return fmt.Sprintf("%s: marking stops, which was %s (%s)", plural(c.Count, c.Kind), c.Before, c.list())
+		return phrase.Of("{}: marking stops, which was {} ({})", where, c.Before, c.list())
 	}
 	unit := ""
 	if c.Unit != "" {
 		unit = " " + c.Unit
 	}
-	values := c.Before + " → " + c.After + unit
 	if c.Before == c.After {
-		values = "other values within " + c.Before + unit
+		return phrase.Of("{}: {} other values within {} ({})", where, c.Field, c.Before+unit, c.list())
 	}
-	return fmt.Sprintf("%s: %s %s (%s)", plural(c.Count, c.Kind), c.Field, values, c.list())
+	return phrase.Of("{}: {} {} → {} ({})", where, c.Field, c.Before, c.After+unit, c.list())
 }
 
-// of prints "3 ports (a, b, c)".
-func (l *NameList) of(kind string) string { return plural(l.Count, kind) + " (" + l.list() + ")" }
+// of tells "3 ports (a, b, c)".
+func (l *NameList) of(kind string) phrase.Text {
+	return phrase.Of("{} ({})", counted(l.Count, kind), l.list())
+}
 
-func (l *NameList) list() string {
+func (l *NameList) list() phrase.Text {
 	if n := min(len(l.Names), maxDiffPlaces); l.Count > n {
-		return strings.Join(l.Names[:n], ", ") + fmt.Sprintf(" and %d more", l.Count-n)
+		return phrase.Of("{} and {} more", strings.Join(l.Names[:n], ", "), l.Count-n)
 	}
-	return strings.Join(l.Names, ", ")
-}
-
-func plural(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "ch"):
-		return fmt.Sprintf("%d %ses", n, what)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return phrase.Of("{}", strings.Join(l.Names, ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -334,7 +335,7 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 	}
 	type loss struct {
 		flows, qps int
-		example    string
+		example    phrase.Text
 	}
 	lost := map[string]loss{}
 	e.keep(func(fl *tenants.Flow) bool {
@@ -345,17 +346,16 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 		src, _ := f.PortByID(fl.Src)
 		dst, _ := f.PortByID(fl.Dst)
 		if l.flows == 0 {
-			l.example = f.PortName(src) + " to " + f.PortName(dst)
+			l.example = phrase.Of("{} to {}", f.PortName(src), f.PortName(dst))
 		}
 		lost[fl.Tenant] = loss{l.flows + 1, l.qps + fl.QPs, l.example}
 		return false
 	})
 	var out []Finding
 	for name, l := range lost {
-		out = append(out, Finding{Code: CodeFlowUnreachable, Tenants: []string{name}, Links: bounded(e.failed),
-			Message: fmt.Sprintf("no way is left for %s of tenant %s with %s, such as %s: left out",
-				plural(l.flows, "flow"), name, plural(l.qps, "queue pair"), l.example),
-			Fix: "restore the link, or give the hosts a second port"})
+		out = append(out, finding(CodeFlowUnreachable, []string{name}, bounded(e.failed),
+			phrase.Of("no way is left for {} of tenant {} with {}, such as {}: left out", counted(l.flows, kindFlow), name, counted(l.qps, kindQueuePair), l.example),
+			phrase.Of("restore the link, or give the hosts a second port")))
 	}
 	return sortFindings(out), nil
 }

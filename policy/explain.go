@@ -237,7 +237,7 @@ func (p *Plan) explainWRCC() []Explanation {
 		for _, n := range g.Ports {
 			e.ports, e.names, e.Devices = append(e.ports, n.Port), append(e.names, n.Name), append(e.Devices, n.Port.String())
 		}
-		e.Name = (&NameList{Count: len(e.names), Names: e.names}).list()
+		e.Name = (&NameList{Count: len(e.names), Names: e.names}).list().String()
 		out = append(out, e)
 	}
 	for i := range w.Senders {
@@ -245,7 +245,7 @@ func (p *Plan) explainWRCC() []Explanation {
 		e := onePort("sender", s.Port, s.Name, s.Reasons, []string{s.Tenant})
 		e.Note = fmt.Sprintf("tenant %s, class %s: weight %s of a queue pair", s.Tenant, s.Class, trimmed(s.Weight))
 		if n := len(s.Peers); n > 0 {
-			e.Note += fmt.Sprintf(", others towards %s", plural(n, "port"))
+			e.Note += fmt.Sprintf(", others towards %s", counted(n, kindPort))
 		}
 		out = append(out, e)
 	}

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"slices"
+
+	"fairlane/internal/phrase"
 )
 
 // Codes of findings. They are stable: scripts and the documentation refer to them.
@@ -80,8 +82,25 @@ func sortFindings(fs []Finding) []Finding {
 	return fs
 }
 
-// bounded keeps the first maxNames names.
-func bounded(names []string) []string {
+// finding has a finding say something, with what helps.
+func finding(code string, tenants, links []string, said, advice phrase.Text) Finding {
+	return Finding{Code: code, Tenants: tenants, Links: links, Message: said.String(), Said: &said}.advised(advice)
+}
+
+// advised is the finding with another advice.
+func (f Finding) advised(advice phrase.Text) Finding {
+	f.Fix, f.Advice = advice.String(), &advice
+	return f
+}
+
+// saying is the finding with other words.
+func (f Finding) saying(said phrase.Text) Finding {
+	f.Message, f.Said = said.String(), &said
+	return f
+}
+
+// bounded keeps the first maxNames of a list.
+func bounded[T any](names []T) []T {
 	if len(names) > maxNames {
 		return names[:maxNames]
 	}

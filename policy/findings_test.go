@@ -31,7 +31,7 @@ func TestWhatATenantMissesIsToldInPart(t *testing.T) {
 	if len(got) != 2 || len(blue.links) != maxNames || len(blue.parts) != maxNames || blue.more != 4 {
 		t.Errorf("blue misses %+v", blue)
 	}
-	if blue.parts[0] != "class bulk 90 bit/s instead of 100 bit/s" || blue.parts[1] != "on link 0 900 Mbit/s instead of 1 Gbit/s" {
+	if blue.parts[0].String() != "class bulk 90 bit/s instead of 100 bit/s" || blue.parts[1].String() != "on link 0 900 Mbit/s instead of 1 Gbit/s" {
 		t.Errorf("blue misses %q", blue.parts[:2])
 	}
 	if len(green.links) != maxNames || green.parts != nil || green.more != 0 {

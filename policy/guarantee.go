@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
 )
@@ -32,23 +33,23 @@ func (m *model) guaranteeFindings(target *allocation) []Finding {
 	}
 	out := make([]Finding, 0, len(target.overbooked))
 	for _, d := range target.overbooked {
-		f := Finding{Code: CodeOverbooked, Links: []string{m.linkName(d)}}
 		var sum quantity.BitRate
-		var parts []string
+		var names, parts []string
 		for _, t := range on[d] {
 			g := m.tenants[t].Guarantee
 			if c := m.tenants[t].Cap; c > 0 {
 				g = min(g, c)
 			}
 			sum += g
-			f.Tenants = append(f.Tenants, m.tenants[t].Name)
+			names = append(names, m.tenants[t].Name)
 			parts = append(parts, fmt.Sprintf("%s %s", m.tenants[t].Name, g))
 		}
 		most := quantity.BitRate(m.caps[d]) / 100 * fill.BookablePercent
-		f.Message = fmt.Sprintf("%s is guaranteed %s (%s), which is more than the %s that can be booked of it: the guarantees are scaled down in proportion",
-			f.Links[0], sum, strings.Join(bounded(parts), ", "), most)
-		f.Fix = fmt.Sprintf("lower the guarantees to %s together, or place the tenants so that fewer of them meet there", most)
-		out = append(out, f)
+		link := m.linkName(d)
+		out = append(out, finding(CodeOverbooked, names, []string{link},
+			phrase.Of("{} is guaranteed {} ({}), which is more than the {} that can be booked of it: the guarantees are scaled down in proportion",
+				link, sum, strings.Join(bounded(parts), ", "), most),
+			phrase.Of("lower the guarantees to {} together, or place the tenants so that fewer of them meet there", most)))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ package policy
 import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/profile"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -192,8 +193,12 @@ type Finding struct {
 	Code    string   `json:"code"`
 	Tenants []string `json:"tenants,omitempty"`
 	Links   []string `json:"links,omitempty"`
-	Message string   `json:"message"`
-	Fix     string   `json:"fix,omitempty"`
+	Message string   `json:"message"`       // in English
+	Fix     string   `json:"fix,omitempty"` // in English
+	// Said and Advice are Message and Fix for readers of other languages. Plans of earlier versions do not have them. They follow from
+	// what made the plan and are no part of its name.
+	Said   *phrase.Text `json:"said,omitempty" canonical:"-"`
+	Advice *phrase.Text `json:"advice,omitempty" canonical:"-"`
 }
 
 // Entitlement is the target of one flow aggregate.

@@ -1,13 +1,19 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // seeOthers is the advice of findings that others explain, until advise knows these.
-const seeOthers = "see the other findings of this tenant"
+var seeOthers = phrase.Of("see the other findings of this tenant")
+
+// explainedByOthers tells whether a finding has that advice still.
+func (f *Finding) explainedByOthers() bool {
+	return f.Advice != nil && f.Advice.Template == seeOthers.Template
+}
 
 // advise completes findings that other findings, the predicted shares or the plane's means explain: what tenants that
 // share an SL are predicted to get, whose advice removes the cause of a share that is out of reach, and what can be done
@@ -18,12 +24,12 @@ func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 	for i := range out {
 		switch f := &out[i]; {
 		case f.Code == CodeSourcePort:
-			f.Fix = m.sourcePortFix()
-		case f.Code == CodeWeightUnreachable && f.Fix == seeOthers:
+			*f = f.advised(m.sourcePortFix())
+		case f.Code == CodeWeightUnreachable && f.explainedByOthers():
 			if turns == nil {
 				turns = m.classTurns(target)
 			}
-			f.Fix = m.unreachableFix(f, fs, p, turns[f.Tenants[0]])
+			*f = f.advised(m.unreachableFix(f, fs, p, turns[f.Tenants[0]]))
 		}
 	}
 	return out
@@ -31,12 +37,11 @@ func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 
 // sourcePortFix names what the plane has for tenants that send from one port. Lanes that are weighed already and miss
 // are no advice.
-func (m *model) sourcePortFix() string {
-	const apart = "place the tenants' senders on different ports"
+func (m *model) sourcePortFix() phrase.Text {
 	if m.plane == PlaneIB && !m.in.Options.VLArbitration {
-		return apart + ", or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)"
+		return phrase.Of("place the tenants' senders on different ports, or weigh their lanes by VL arbitration on this port (--vl-arbitration, option vl_arbitration)")
 	}
-	return apart
+	return phrase.Of("place the tenants' senders on different ports")
 }
 
 // classTurns lists, by tenant, the limiting ports from which several of its classes send: their queue pairs take turns
@@ -67,21 +72,21 @@ func (m *model) classTurns(target *allocation) map[string][]string {
 // unreachableFix names what a tenant that misses its share can do: about its classes that take turns at a port, what
 // its own findings advise or, without any, those of the tenants that it meets on the links where it misses it, since
 // what they take it lacks.
-func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns []string) string {
+func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns []string) phrase.Text {
 	tenant := f.Tenants[0]
 	switch {
 	case m.plane == PlaneIB && m.in.Options.Mode == ModeTheorem1:
-		return "use mode product: whole numbers of CCTI_Increase alone cannot have every ratio"
+		return phrase.Of("use mode product: whole numbers of CCTI_Increase alone cannot have every ratio")
 	case len(turns) > 0 && missesClass(p, tenant):
 		return m.turnsFix(turns)
 	}
 	for i := range fs {
-		if g := &fs[i]; g.Code == CodeWeightUnreachable && g.Fix != seeOthers && slices.Contains(g.Tenants, tenant) {
-			return g.Fix
+		if g := &fs[i]; g.Code == CodeWeightUnreachable && !g.explainedByOthers() && slices.Contains(g.Tenants, tenant) {
+			return *g.Advice
 		}
 	}
 	if codes := causes(fs, f.Tenants); len(codes) > 0 {
-		return fmt.Sprintf("follow the advice of %s for tenant %s", strings.Join(codes, ", "), tenant)
+		return phrase.Of("follow the advice of {} for tenant {}", strings.Join(codes, ", "), tenant)
 	}
 	var met []string
 	for _, l := range p.Links {
@@ -96,18 +101,18 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns []string
 	}
 	if len(met) > 0 {
 		slices.Sort(met)
-		return fmt.Sprintf("follow the advice of %s for %s, which meet it", strings.Join(causes(fs, met), ", "), strings.Join(bounded(met), ", "))
+		return phrase.Of("follow the advice of {} for {}, which meet it", strings.Join(causes(fs, met), ", "), strings.Join(bounded(met), ", "))
 	}
-	return "no setting is at fault: flows meet on more than one limiting link, where their weights cannot all be met; let those that meet on one meet on no other, and see by simulation what is delivered"
+	return phrase.Of("no setting is at fault: flows meet on more than one limiting link, where their weights cannot all be met; let those that meet on one meet on no other, and see by simulation what is delivered")
 }
 
 // turnsFix is the advice for classes that take turns at sending ports.
-func (m *model) turnsFix(ports []string) string {
-	lanes := ""
+func (m *model) turnsFix(ports []string) phrase.Text {
+	var lanes phrase.Text
 	if m.plane == PlaneIB {
-		lanes = ", make each class a tenant of its own and weigh their lanes (--vl-arbitration, option vl_arbitration)"
+		lanes = phrase.Of(", make each class a tenant of its own and weigh their lanes (--vl-arbitration, option vl_arbitration)")
 	}
-	return fmt.Sprintf("queue pairs of several classes take turns at %s, whatever the weights say: send the classes from different ports%s, or open queue pairs in proportion to the weights of their classes",
+	return phrase.Of("queue pairs of several classes take turns at {}, whatever the weights say: send the classes from different ports{}, or open queue pairs in proportion to the weights of their classes",
 		strings.Join(bounded(ports), ", "), lanes)
 }
 

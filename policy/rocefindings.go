@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // sharedSpread is the |ln| of rates on one set of registers from which a finding says so: 5 %.
@@ -61,11 +64,11 @@ func (s *roceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
 }
 
 // others says how many ports beside the worst a finding is about.
-func (o *roceOff) others() string {
+func (o *roceOff) others() phrase.Text {
 	if o.ports > 1 {
-		return fmt.Sprintf(" (the worst of %d ports)", o.ports)
+		return phrase.Of(" (the worst of {} ports)", o.ports)
 	}
-	return ""
+	return phrase.Text{}
 }
 
 // names of a port's tenants.
@@ -78,7 +81,7 @@ func (s *roceSettings) names(p *nicPort) []string {
 }
 
 func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
-	parts := make([]string, len(p.tenants))
+	parts := make([]phrase.Text, len(p.tenants))
 	for i, t := range p.tenants {
 		entitled, got := 0.0, 0.0
 		for _, f := range p.flows {
@@ -87,36 +90,30 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 				got += predicted.rates[f]
 			}
 		}
-		parts[i] = fmt.Sprintf("%s %s of %s", s.m.tenants[t].Name, rate(got), rate(entitled))
+		parts[i] = insteadOf(s.m.tenants[t].Name, rate(got), rate(entitled))
 	}
 	name := s.m.fabric.PortName(p.ref)
-	return Finding{
-		Code: CodeDCQCNSharedPort, Tenants: bounded(s.names(p)), Links: []string{name},
-		Message: fmt.Sprintf("port %s sends for %d tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted %s entitled",
-			name, len(p.tenants), strings.Join(bounded(parts), ", ")),
-		Fix: "give each tenant a port of its own",
-	}
+	return finding(CodeDCQCNSharedPort, bounded(s.names(p)), []string{name},
+		phrase.Of("port {} sends for {} tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted {}",
+			name, len(p.tenants), bounded(parts)),
+		phrase.Of("give each tenant a port of its own"))
 }
 
 func (s *roceSettings) sharedFlows(o *roceOff) Finding {
 	p := o.worst
-	return Finding{
-		Code: CodeSharedSetting, Tenants: bounded(s.names(p)), Links: o.links,
-		Message: fmt.Sprintf("port %s%s: its queue pairs are limited by different links or classes and want rates up to %.3g times apart from the %s that its one set of registers means them to have",
-			s.m.fabric.PortName(p.ref), o.others(), exp(p.spread), rate(p.wanted)),
-		Fix: "send the traffic to each of the contended links from a port of its own",
-	}
+	return finding(CodeSharedSetting, bounded(s.names(p)), o.links,
+		phrase.Of("port {}{}: its queue pairs are limited by different links or classes and want rates up to {} times apart from the {} that its one set of registers means them to have",
+			s.m.fabric.PortName(p.ref), o.others(), fmt.Sprintf("%.3g", exp(p.spread)), rate(p.wanted)),
+		phrase.Of("send the traffic to each of the contended links from a port of its own"))
 }
 
 func (s *roceSettings) unreachable(o *roceOff) Finding {
 	p := o.worst
 	g := &s.groups[p.group]
-	return Finding{
-		Code: CodeWeightUnreachable, Tenants: bounded(s.names(p)), Links: o.links,
-		Message: fmt.Sprintf("port %s%s: a queue pair is entitled to %s where the fastest it meets has %s, %.4g times as much; the registers reach %.4g",
-			s.m.fabric.PortName(p.ref), o.others(), rate(p.wanted), rate(g.top), g.top/p.wanted, g.top/s.reached(p)),
-		Fix: "let the tenant use fewer queue pairs, or bring the weights nearer together",
-	}
+	return finding(CodeWeightUnreachable, bounded(s.names(p)), o.links,
+		phrase.Of("port {}{}: a queue pair is entitled to {} where the fastest it meets has {}, {} times as much; the registers reach {}",
+			s.m.fabric.PortName(p.ref), o.others(), rate(p.wanted), rate(g.top), fmt.Sprintf("%.4g", g.top/p.wanted), fmt.Sprintf("%.4g", g.top/s.reached(p))),
+		phrase.Of("let the tenant use fewer queue pairs, or bring the weights nearer together"))
 }
 
 // speeds reports limiting links outside the calibrated range by more than a tenth.
@@ -132,16 +129,14 @@ func (s *roceSettings) speeds() []Finding {
 	if len(links) == 0 {
 		return nil
 	}
-	return []Finding{{
-		Code: CodeUncalibratedSpeed, Links: bounded(links),
-		Message: fmt.Sprintf("%d contended links have a speed outside the %s to %s that profile %q was calibrated at: the nearest counts, and the bounds are not proven there",
-			len(links), axis[0], axis[len(axis)-1], s.profile.Name),
-		Fix: "measure on such links and trim, or give a profile that was calibrated at their speed",
-	}}
+	return []Finding{finding(CodeUncalibratedSpeed, nil, bounded(links),
+		phrase.Of("{} contended links have a speed outside the {} to {} that profile {} was calibrated at: the nearest counts, and the bounds are not proven there",
+			len(links), axis[0], axis[len(axis)-1], strconv.Quote(s.profile.Name)),
+		phrase.Of("measure on such links and trim, or give a profile that was calibrated at their speed"))}
 }
 
 // caps reports tenants that nothing holds below their cap: RPG_MAX_RATE releases a limiter, it bounds nothing.
 func (s *roceSettings) caps(predicted *allocation) []Finding {
-	return s.m.unenforced(predicted, "no DCQCN register bounds a rate (rpg_max_rate releases the limiter)",
-		"cap its VFs (devlink rate tx_max) or its queue at the switch (scheduler pir)")
+	return s.m.unenforced(predicted, phrase.Of("no DCQCN register bounds a rate (rpg_max_rate releases the limiter)"),
+		phrase.Of("cap its VFs (devlink rate tx_max) or its queue at the switch (scheduler pir)"))
 }

@@ -5,25 +5,25 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
 // maxNames bounds how many ports or links a finding lists.
 const maxNames = 16
 
-const splitFix = "let the subnet manager choose the SL by partition and port: beside OpenSM a rollout writes a QoS policy with a port group for each part and a match rule of pkey and source; elsewhere (UFM has one SL for a partition) free SLs, or give each part a tenant and a partition of its own"
+var splitFix = phrase.Of("let the subnet manager choose the SL by partition and port: beside OpenSM a rollout writes a QoS policy with a port group for each part and a match rule of pkey and source; elsewhere (UFM has one SL for a partition) free SLs, or give each part a tenant and a partition of its own")
 
 func split(tenant string, sls []string, groups int) Finding {
-	return Finding{Code: CodeSLSplit, Tenants: []string{tenant},
-		Message: fmt.Sprintf("tenant %s has SLs %s: its ports fall into %d groups that no flow joins, and one SL for all of them does not fit",
-			tenant, strings.Join(sls, ", "), groups),
-		Fix: splitFix}
+	return finding(CodeSLSplit, []string{tenant}, nil,
+		phrase.Of("tenant {} has SLs {}: its ports fall into {} groups that no flow joins, and one SL for all of them does not fit",
+			tenant, strings.Join(sls, ", "), groups), splitFix)
 }
 
 // maxSharings bounds how many sets of tenants that share an SL have a finding of their own.
 const maxSharings = 64
 
-const exhaustedFix = "free reserved or pinned SLs, or place the tenants on different ports"
+var exhaustedFix = phrase.Of("free reserved or pinned SLs, or place the tenants on different ports")
 
 // sharers is a set of tenants that have one SL on some ports.
 type sharers struct {
@@ -81,19 +81,19 @@ func (m *model) sharedSLs(x *slProblem, p placements) []Finding {
 		for _, g := range rest {
 			count += g.count
 		}
-		out = append(out, Finding{Code: CodeSLExhausted, Fix: exhaustedFix,
-			Message: fmt.Sprintf("another %d sets of tenants share an SL, on %d ports in all: %s", len(rest), count, why)})
+		out = append(out, finding(CodeSLExhausted, nil, nil,
+			phrase.Of("another {} sets of tenants share an SL, on {} ports in all: {}", len(rest), count, why), exhaustedFix))
 	}
 	return out
 }
 
 // whyExhausted says how many SLs are needed at least, and who needs them.
-func (x *slProblem) whyExhausted() string {
+func (x *slProblem) whyExhausted() phrase.Text {
 	if x.lowerBound != nil {
 		x = x.lowerBound
 	}
 	var known []int32
-	port := ""
+	var where phrase.Text
 	for i := range x.ports {
 		p := &x.ports[i]
 		if len(p.tenants) <= len(known) {
@@ -104,43 +104,40 @@ func (x *slProblem) whyExhausted() string {
 			known = append(known, x.nodeOf[t][p.at[k]])
 		}
 		ref, _ := x.m.fabric.PortByID(p.port)
-		port = " on port " + x.m.fabric.PortName(ref)
+		where = phrase.Of(" on port {}", x.m.fabric.PortName(ref))
 	}
 	found, exact := x.c.clique(known, cliqueSearch)
 	if len(found) > len(known) {
-		port = ", two by two, on one port or another"
+		where = phrase.Of(", two by two, on one port or another")
 	}
-	search := "the largest set found"
+	search := phrase.Of("the largest set found")
 	if exact {
-		search = "the largest set"
+		search = phrase.Of("the largest set")
 	}
 	var names []string
 	for _, v := range found {
 		names = append(names, x.m.tenants[x.nodes[v].tenant].Name)
 	}
 	slices.Sort(names)
-	if len(names) > maxNames {
-		names = append(names[:maxNames], fmt.Sprintf("and %d more", len(names)-maxNames))
+	who := phrase.Of("{}", strings.Join(bounded(names), ", "))
+	if more := len(names) - maxNames; more > 0 {
+		who = phrase.Of("{} and {} more", strings.Join(bounded(names), ", "), more)
 	}
-	return fmt.Sprintf("%d tenants meet%s (%s; %s): at least %d SLs are needed, %d are usable",
-		len(found), port, strings.Join(names, ", "), search, len(found), len(x.m.usable))
+	return phrase.Of("{} tenants meet{} ({}): at least {} SLs are needed, {} are usable", len(found), where, []phrase.Text{who, search}, len(found), len(x.m.usable))
 }
 
-func (m *model) exhausted(g *sharers, why string) Finding {
-	f := Finding{Code: CodeSLExhausted, Links: g.ports}
+func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
+	var names []string
 	for _, t := range g.tenants {
-		f.Tenants = append(f.Tenants, m.tenants[t].Name)
+		names = append(names, m.tenants[t].Name)
 	}
-	f.Message = fmt.Sprintf("tenants %s share SL %d on %d port(s), which then give all their queue pairs one setting and cannot follow the weights between them: ",
-		strings.Join(f.Tenants, ", "), g.sl, g.count)
+	fix := exhaustedFix
 	if g.pinned {
-		f.Message += "they are pinned to it"
-		f.Fix = "pin the tenants to different SLs, or leave the choice to the compiler"
-		return f
+		why, fix = phrase.Of("they are pinned to it"), phrase.Of("pin the tenants to different SLs, or leave the choice to the compiler")
 	}
-	f.Message += why
-	f.Fix = exhaustedFix
-	return f
+	return finding(CodeSLExhausted, names, g.ports,
+		phrase.Of("tenants {} share SL {} on {} port(s), which then give all their queue pairs one setting and cannot follow the weights between them: {}",
+			strings.Join(names, ", "), g.sl, g.count, why), fix)
 }
 
 // withShares adds to the findings about shared SLs what the tenants that share are predicted to get.
@@ -150,15 +147,15 @@ func withShares(fs []Finding, shares []TenantShare) []Finding {
 		if out[i].Code != CodeSLExhausted {
 			continue
 		}
-		var parts []string
+		var parts []phrase.Text
 		for _, t := range out[i].Tenants {
 			k, ok := slices.BinarySearchFunc(shares, t, func(s TenantShare, name string) int { return compareText(s.Tenant, name) })
 			if ok && shares[k].QPs > 0 {
-				parts = append(parts, fmt.Sprintf("%s: %s instead of %s", t, shares[k].Predicted, shares[k].Entitled))
+				parts = append(parts, insteadOf(t, shares[k].Predicted, shares[k].Entitled))
 			}
 		}
 		if len(parts) > 0 {
-			out[i].Message += "; predicted in all: " + strings.Join(parts, "; ")
+			out[i] = out[i].saying(phrase.Of("{}; predicted in all: {}", *out[i].Said, parts))
 		}
 	}
 	return out

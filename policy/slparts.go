@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlane/internal/disjoint"
+	"fairlane/internal/phrase"
 )
 
 // flowParts divides each tenant's attachments into groups that no flow joins, numbered from the group with most
@@ -113,7 +114,7 @@ func (x *slProblem) splits() []Finding {
 		first = last
 	}
 	if more > 0 {
-		out = append(out, Finding{Code: CodeSLSplit, Message: fmt.Sprintf("another %d tenants have several SLs", more), Fix: splitFix})
+		out = append(out, finding(CodeSLSplit, nil, nil, phrase.Of("another {} tenants have several SLs", more), splitFix))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 )
 
@@ -132,14 +133,14 @@ func (s *settings) limitClamps(p *port, smallest float64) Finding {
 			}
 		}
 	}
-	fix := "use SL mode, or open fewer queue pairs"
+	fix := phrase.Of("use SL mode, or open fewer queue pairs")
 	if p.table[len(p.table)-1].Eighths() < ibcc.MaxMultiplier<<ibcc.MaxShift { // not yet the longest delay there is
-		fix = "allow longer tables, " + fix
+		fix = phrase.Of("allow longer tables, use SL mode, or open fewer queue pairs")
 	}
-	return Finding{Code: CodeCCTLimit, Tenants: names, Links: []string{s.m.fabric.PortName(p.ref)},
-		Message: fmt.Sprintf("port %s: CCTI_Limit %d lets %s through, more than half of the smallest entitlement %s; flows at the limit take more than their share",
-			s.m.fabric.PortName(p.ref), len(p.table)-1, rate(p.floor()), rate(smallest)),
-		Fix: fix}
+	port := s.m.fabric.PortName(p.ref)
+	return finding(CodeCCTLimit, names, []string{port},
+		phrase.Of("port {}: CCTI_Limit {} lets {} through, more than half of the smallest entitlement {}; flows at the limit take more than their share",
+			port, len(p.table)-1, rate(p.floor()), rate(smallest)), fix)
 }
 
 // seconds prints a time; a longer one than quantity.Picoseconds holds as the longest.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
@@ -73,42 +74,40 @@ func (s *settings) laneFindings() []Finding {
 		if !slices.Contains(tables, t) {
 			tables = append(tables, t)
 		}
-		if f := s.laneCoarse(l, name); f != nil {
-			out = append(out, *f)
-		}
+		out = append(out, s.laneCoarse(l, name)...)
 	}
-	fix := "in OpenSM's options: qos TRUE, " + tables[0]
+	fix := phrase.Of("in OpenSM's options: qos TRUE, {}", tables[0])
 	if len(tables) > 1 {
-		fix = fmt.Sprintf("OpenSM has one table for all adapter ports, and the plan %d different ones: use a subnet manager that sets them by port, or give the ports the same tenants with the same weights", len(tables))
+		fix = phrase.Of("OpenSM has one table for all adapter ports, and the plan {} different ones: use a subnet manager that sets them by port, or give the ports the same tenants with the same weights", len(tables))
 	}
-	return append(out, Finding{Code: CodeLanesNeedSM, Links: bounded(ports),
-		Message: fmt.Sprintf("%d port(s) divide what they send by virtual lane: SL-to-VL maps and arbitration tables belong to the subnet manager, and rollouts do not write them; the prediction takes them as set", len(ports)),
-		Fix:     fix})
+	return append(out, finding(CodeLanesNeedSM, nil, bounded(ports),
+		phrase.Of("{} port(s) divide what they send by virtual lane: SL-to-VL maps and arbitration tables belong to the subnet manager, and rollouts do not write them; the prediction takes them as set", len(ports)), fix))
 }
 
 // laneCoarse reports a port on which lanes do not come near what they should have.
-func (s *settings) laneCoarse(l *lanes, name string) *Finding {
-	var shared, names []string
+func (s *settings) laneCoarse(l *lanes, name string) []Finding {
+	var shared []phrase.Text
+	var names []string
 	for _, p := range l.parts {
 		on := s.laneNames(p)
 		names = append(names, on...)
 		if slices.ContainsFunc(p.settings[1:], func(k int32) bool { return s.unlike(&s.all[p.settings[0]], &s.all[k]) > 0 }) {
-			shared = append(shared, strings.Join(on, ", ")+fmt.Sprintf(" on lane %d", p.vl))
+			shared = append(shared, phrase.Of("{} on lane {}", strings.Join(on, ", "), p.vl))
 		}
 	}
 	slices.Sort(names)
-	f := &Finding{Code: CodeLanesCoarse, Tenants: slices.Compact(names), Links: []string{name}}
+	var said, fix phrase.Text
 	switch {
 	case len(shared) > 0:
-		f.Message = fmt.Sprintf("port %s has %d data lanes for more SLs; these take turns by queue pair: %s", name, l.vls, strings.Join(shared, "; "))
-		f.Fix = "place the tenants' senders on different ports, or use adapters with more lanes"
+		said = phrase.Of("port {} has {} data lanes for more SLs; these take turns by queue pair: {}", name, l.vls, shared)
+		fix = phrase.Of("place the tenants' senders on different ports, or use adapters with more lanes")
 	case l.miss > maxLaneMiss:
-		f.Message = fmt.Sprintf("port %s: %d table entries of whole packets of %d units of 64 B miss a lane's share by up to %.1f %%", name, l.vls, l.blocks, float64(l.miss*100))
-		f.Fix = "use a smaller MTU, fewer tenants on the port, weights nearer each other, or adapters with more lanes"
+		said = phrase.Of("port {}: {} table entries of whole packets of {} units of 64 B miss a lane's share by up to {} %", name, l.vls, l.blocks, fmt.Sprintf("%.1f", float64(l.miss*100)))
+		fix = phrase.Of("use a smaller MTU, fewer tenants on the port, weights nearer each other, or adapters with more lanes")
 	default:
 		return nil
 	}
-	return f
+	return []Finding{finding(CodeLanesCoarse, slices.Compact(names), []string{name}, said, fix)}
 }
 
 // lanesOfPlan takes over the lanes of a plan, to predict what they give.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -256,13 +257,14 @@ var periodChoices = [...]float64{wrcc.DefaultPeriodRTTs, 2.5, 3, 3.5, wrcc.MaxPe
 // coming and going for load, and divides its fair rate by it.
 const steadyPackets = 128
 
+var nameDomains = phrase.Of("name the data centres that this fabric spans as domains of their own")
+
 // limit makes the round trip one that switches can be set for, and finds how late the loop is.
 func (d *wrccDomain) limit() {
 	most := wrcc.MaxPeriod / wrcc.MaxPeriodRTTs
 	if d.rtt > most {
-		d.findings = append(d.findings, Finding{Code: CodePeriodClamped,
-			Message: fmt.Sprintf("%s: the largest round trip inside is %s: twice that is more than the WRCCT of %s that switches can set", d.label(), d.rtt, wrcc.MaxPeriod),
-			Fix:     "name the data centres that this fabric spans as domains of their own"})
+		d.findings = append(d.findings, finding(CodePeriodClamped, nil, nil,
+			phrase.Of("{}: the largest round trip inside is {}: twice that is more than the WRCCT of {} that switches can set", d.title(), d.rtt, wrcc.MaxPeriod), nameDomains))
 		d.rtt = most
 	}
 	d.react = min(d.rtt+d.gap(), most)
@@ -287,14 +289,13 @@ func (d *wrccDomain) choosePeriod() {
 	}
 	if d.why == "" {
 		d.why = "no choice is stable for every round trip that crosses the domain"
-		d.findings = append(d.findings, Finding{Code: CodeWRCCUnstable,
-			Message: fmt.Sprintf("%s: with WRCCT %s the fair rate swings where most flows have a round trip near it", d.label(), d.period),
-			Fix:     "keep flows between data centres whose round trip is near WRCCT away from contended ports, or join the data centres into one domain"})
+		d.findings = append(d.findings, finding(CodeWRCCUnstable, nil, nil,
+			phrase.Of("{}: with WRCCT {} the fair rate swings where most flows have a round trip near it", d.title(), d.period),
+			phrase.Of("keep flows between data centres whose round trip is near WRCCT away from contended ports, or join the data centres into one domain")))
 	}
 	if settle := float64(64 * d.period.Seconds()); d.used && settle > maxConvergence {
-		d.findings = append(d.findings, Finding{Code: CodeSlowConvergence,
-			Message: fmt.Sprintf("%s: near rest a fair rate moves by a 64th each WRCCT of %s: shares need about %s to settle", d.label(), d.period, seconds(settle)),
-			Fix:     "name the data centres that this fabric spans as domains of their own"})
+		d.findings = append(d.findings, finding(CodeSlowConvergence, nil, nil,
+			phrase.Of("{}: near rest a fair rate moves by a 64th each WRCCT of {}: shares need about {} to settle", d.title(), d.period, seconds(settle)), nameDomains))
 	}
 }
 
@@ -310,11 +311,11 @@ func (d *wrccDomain) stable(period quantity.Picoseconds) bool {
 		!slices.ContainsFunc(d.rtts, func(us int64) bool { return p.CheckStable(float64(us)/1e6) != nil })
 }
 
-func (d *wrccDomain) label() string {
+func (d *wrccDomain) title() phrase.Text {
 	if d.name == "" {
-		return "the fabric"
+		return phrase.Of("the fabric")
 	}
-	return "domain " + d.name
+	return phrase.Of("domain {}", d.name)
 }
 
 // timer is T1: S0 wants it no shorter than the WRCCT of any switch on the way.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/wrcc"
 )
@@ -63,21 +64,21 @@ func (s *wrccSettings) compromises() {
 		}
 		names := []string{s.m.tenants[t].Name}
 		if o.shared > 0 {
-			s.findings = append(s.findings, Finding{Code: CodeSharedSetting, Tenants: names, Links: []string{o.worst},
-				Message: fmt.Sprintf("queue pairs between the same ports take ways with different entitlements, and no sender tells them apart, on %d pair(s) of ports; worst is %s, weighed for %s each, from which the furthest is %.1f %% off",
-					o.shared, o.worst, rate(o.rate), float64(o.spread*100)),
-				Fix: "spread the queue pairs so that they all take ways alike, or give the unequal traffic its own class"})
+			s.findings = append(s.findings, finding(CodeSharedSetting, names, []string{o.worst},
+				phrase.Of("queue pairs between the same ports take ways with different entitlements, and no sender tells them apart, on {} pair(s) of ports; worst is {}, weighed for {} each, from which the furthest is {} % off",
+					o.shared, o.worst, rate(o.rate), fmt.Sprintf("%.1f", float64(o.spread*100))),
+				phrase.Of("spread the queue pairs so that they all take ways alike, or give the unequal traffic its own class")))
 		}
 		if o.clamped > 0 {
-			s.findings = append(s.findings, Finding{Code: CodeWeightRange, Tenants: names,
-				Message: fmt.Sprintf("%d weight(s) are out of the range of %v to %.0f units of %s: the least is for %s", o.clamped, wrcc.MinWeight, wrcc.MaxWeight, quantity.BitRate(s.unit), rate(o.least)),
-				Fix:     "open fewer queue pairs per tenant and port, or bring the weights nearer each other"})
+			s.findings = append(s.findings, finding(CodeWeightRange, names, nil,
+				phrase.Of("{} weight(s) are out of the range of {} to {} units of {}: the least is for {}", o.clamped, wrcc.MinWeight, fmt.Sprintf("%.0f", wrcc.MaxWeight), quantity.BitRate(s.unit), rate(o.least)),
+				phrase.Of("open fewer queue pairs per tenant and port, or bring the weights nearer each other")))
 		}
 	}
 	if e := s.resolution(); e > 0.001 {
-		s.findings = append(s.findings, Finding{Code: CodeFairRateCoarse,
-			Message: fmt.Sprintf("the slowest link of a flow brings the unit of weights down to %s: headers tell fair rates in whole Mbit/s, to %.2f %%", quantity.BitRate(s.unit), float64(e*100)),
-			Fix:     "keep weighted traffic off links below 1 Gbit/s"})
+		s.findings = append(s.findings, finding(CodeFairRateCoarse, nil, nil,
+			phrase.Of("the slowest link of a flow brings the unit of weights down to {}: headers tell fair rates in whole Mbit/s, to {} %", quantity.BitRate(s.unit), fmt.Sprintf("%.2f", float64(e*100))),
+			phrase.Of("keep weighted traffic off links below 1 Gbit/s")))
 	}
 }
 
@@ -102,6 +103,6 @@ func (s *wrccSettings) bounds() []float64 {
 
 // uncapped reports the tenants that no link and no setting keeps below their cap.
 func (s *wrccSettings) uncapped(predicted *allocation) []Finding {
-	return s.m.unenforced(predicted, "nothing else wants the rest there, and weights divide only what is wanted",
-		"let the tenant end on ports of its own, where the largest fair rate can hold it, or cap it at its source")
+	return s.m.unenforced(predicted, phrase.Of("nothing else wants the rest there, and weights divide only what is wanted"),
+		phrase.Of("let the tenant end on ports of its own, where the largest fair rate can hold it, or cap it at its source"))
 }

@@ -17,6 +17,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/phrase"
+
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
 	"github.com/oapi-codegen/runtime"
@@ -1220,10 +1222,19 @@ type FieldReceiptOutcome string
 
 // Finding defines model for Finding.
 type Finding struct {
-	Code    string   `json:"code"`
-	Fix     *string  `json:"fix,omitempty"`
-	Links   []string `json:"links"`
-	Message string   `json:"message"`
+	// Advice A sentence for readers of any language: said is message, advice is fix. Plans of earlier versions do not have them.
+	Advice *Phrase `json:"advice,omitempty"`
+	Code   string  `json:"code"`
+
+	// Fix in English
+	Fix   *string  `json:"fix,omitempty"`
+	Links []string `json:"links"`
+
+	// Message in English
+	Message string `json:"message"`
+
+	// Said A sentence for readers of any language: said is message, advice is fix. Plans of earlier versions do not have them.
+	Said    *Phrase  `json:"said,omitempty"`
 	Tenants []string `json:"tenants"`
 }
 
@@ -1549,6 +1560,12 @@ type Permission struct {
 
 // PermissionActions defines model for Permission.Actions.
 type PermissionActions string
+
+// Phrase A sentence for readers of any language: said is message, advice is fix. Plans of earlier versions do not have them.
+type Phrase = phrase.Text
+
+// PhraseValue a value that reads the same in every language, or sentences
+type PhraseValue = phrase.Value
 
 // Placement defines model for Placement.
 type Placement struct {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 )
@@ -27,23 +28,36 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 		}
 	}
 	for _, list := range [][]policy.Finding{c.Notices, c.Findings} {
-		for _, x := range list {
-			_, _ = fmt.Fprintln(w, a.t("finding", "code", x.Code, "message", x.Message))
-			if x.Fix != "" {
-				_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", x.Fix))
+		for i := range list {
+			_, _ = fmt.Fprintln(w, a.finding(&list[i]))
+			if x := &list[i]; x.Fix != "" {
+				_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", a.told(x.Fix, x.Advice)))
 			}
 		}
 	}
 	if c.Difference != nil {
 		_, _ = fmt.Fprintln(w, a.t("compile.difference", "name", c.Before.Name))
 		for _, line := range c.Difference.Lines() {
-			_, _ = fmt.Fprintln(w, "  "+line)
+			_, _ = fmt.Fprintln(w, "  "+line.Indent()+a.text.Say(line.Text))
 		}
 	}
 	if f.explain || c.Why != nil {
 		return a.printReasons(w, c.Why)
 	}
 	return nil
+}
+
+// finding tells a finding without its advice.
+func (a *app) finding(f *policy.Finding) string {
+	return a.t("finding", "code", f.Code, "message", a.told(f.Message, f.Said))
+}
+
+// told is a sentence of the compiler's in the user's language, or where an earlier version made it, in English.
+func (a *app) told(english string, said *phrase.Text) string {
+	if said != nil {
+		return a.text.Say(*said)
+	}
+	return english
 }
 
 func (a *app) planTitle(p *policy.Plan) string {

@@ -120,8 +120,8 @@ func (a *app) printReport(w io.Writer, r planeReport) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range r.Findings {
-		if _, err := fmt.Fprintln(w, a.t("finding", "code", f.Code, "message", f.Message)); err != nil {
+	for i := range r.Findings {
+		if _, err := fmt.Fprintln(w, a.finding(&r.Findings[i])); err != nil {
 			return err
 		}
 	}

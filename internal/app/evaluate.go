@@ -208,8 +208,8 @@ func (a *app) printCase(c *evaluate.Case, r *evaluate.Result, plan *policy.Plan)
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	for _, x := range plan.Findings {
-		_, _ = fmt.Fprintln(a.stdout, a.t("finding", "code", x.Code, "message", x.Message))
+	for i := range plan.Findings {
+		_, _ = fmt.Fprintln(a.stdout, a.finding(&plan.Findings[i]))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 )
 
@@ -61,11 +62,19 @@ func (c *cli) planWhatIf(cmd *cobra.Command, body gen.WhatIfRequest) error {
 // findings prints findings with what would fix them, on standard error.
 func (c *cli) findings(cmd *cobra.Command, list []gen.Finding) {
 	for _, f := range list {
-		c.say(cmd, "msg.finding", "code", f.Code, "message", clean(f.Message))
+		c.say(cmd, "msg.finding", "code", f.Code, "message", c.told(f.Message, f.Said))
 		if fix := orZero(f.Fix); fix != "" {
-			c.say(cmd, "msg.fix", "fix", clean(fix))
+			c.say(cmd, "msg.fix", "fix", c.told(fix, f.Advice))
 		}
 	}
+}
+
+// told is a sentence of the service's in the user's language, or where an earlier version made it, in English.
+func (c *cli) told(english string, said *phrase.Text) string {
+	if said != nil {
+		english = c.texts.Say(*said)
+	}
+	return clean(english)
 }
 
 func (c *cli) planDiff(cmd *cobra.Command, plan, against string) error {

@@ -1,6 +1,7 @@
 // Package i18n holds every text that the command line shows to people, in English and in
 // Chinese: one YAML file a language, key to template. A template names its values in braces:
-// "rollout {id} ended as {state}".
+// "rollout {id} ended as {state}". Sentences of the compiler (phrase.Text) are in English where they are made; a second file has the
+// others by their English template.
 package i18n
 
 import (
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/phrase"
 )
 
 //go:embed catalogue/*.yaml
@@ -24,8 +27,9 @@ func Languages() []string { return []string{"en", "zh"} }
 
 // Catalogue is the texts of one language. It is immutable and safe for concurrent use.
 type Catalogue struct {
-	lang  string
-	texts map[string]string
+	lang    string
+	texts   map[string]string
+	phrases map[string]string // by English template
 }
 
 // Load reads the catalogue of one of Languages; another language is an error.
@@ -41,7 +45,26 @@ func Load(lang string) (*Catalogue, error) {
 	if err := yaml.Unmarshal(b, &c.texts); err != nil {
 		return nil, fmt.Errorf("read catalogue %s: %w", lang, err)
 	}
+	if lang == Default {
+		return c, nil
+	}
+	if b, err = files.ReadFile(path.Join("catalogue", "phrases."+lang+".yaml")); err != nil {
+		return nil, fmt.Errorf("read sentences of %s: %w", lang, err)
+	}
+	if err := yaml.Unmarshal(b, &c.phrases); err != nil {
+		return nil, fmt.Errorf("read sentences of %s: %w", lang, err)
+	}
 	return c, nil
+}
+
+// Say tells a sentence. What the catalogue has no words for is told in English.
+func (c *Catalogue) Say(t phrase.Text) string {
+	return t.In(func(english string) string {
+		if own, ok := c.phrases[english]; ok {
+			return own
+		}
+		return english
+	})
 }
 
 // Lang returns the catalogue's language.

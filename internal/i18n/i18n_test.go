@@ -1,9 +1,18 @@
 package i18n
 
 import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	"fairlane/internal/phrase"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -104,5 +113,86 @@ func TestAsked(t *testing.T) {
 		if got := Asked(c.args); got != c.want {
 			t.Errorf("asked by %q: %q, want %q", c.args, got, c.want)
 		}
+	}
+}
+
+// spoken lists the templates of sentences that the compiler makes.
+func spoken(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("../../policy/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{phrase.Separator: true}
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			of, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || of.Sel.Name != "Of" {
+				return true
+			}
+			if from, ok := of.X.(*ast.Ident); !ok || from.Name != "phrase" {
+				return true
+			}
+			template := ""
+			if text, ok := call.Args[0].(*ast.BasicLit); ok {
+				template, _ = strconv.Unquote(text.Value)
+			}
+			if template == "" || phrase.Slots(template) != len(call.Args)-1 {
+				t.Errorf("%s: template %q for %d values: want one written out, with a {} for each", f, template, len(call.Args)-1)
+			}
+			out[template] = true
+			return true
+		})
+	}
+	return out
+}
+
+func TestSentencesOfTheCompilerAreInEveryLanguage(t *testing.T) {
+	t.Parallel()
+	want := spoken(t)
+	if len(want) < 50 {
+		t.Fatalf("found %d sentences: the test is no test", len(want))
+	}
+	for _, lang := range Languages() {
+		c := load(t, lang)
+		if lang == Default {
+			continue
+		}
+		for template := range want {
+			own, ok := c.phrases[template]
+			if !ok {
+				t.Errorf("%s has no words for %q", lang, template)
+				continue
+			}
+			var values []any
+			for i := range phrase.Slots(template) {
+				values = append(values, fmt.Sprintf("<%d>", i))
+			}
+			told := c.Say(phrase.Of(template, values...))
+			for _, v := range values {
+				if strings.Count(told, v.(string)) != 1 {
+					t.Errorf("%s: %q does not have each value of %q once", lang, own, template)
+				}
+			}
+		}
+		for template := range c.phrases {
+			if !want[template] {
+				t.Errorf("%s has words for %q, which nobody says", lang, template)
+			}
+		}
+	}
+	if c, said := load(t, "zh"), phrase.Of("{} is new here: {}", 1, phrase.Of("the fabric")); c.Say(said) != "1 is new here: 整个网络" || load(t, "en").Say(said) != said.String() {
+		t.Errorf("told as %q", c.Say(said))
 	}
 }

@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"math"
+	"slices"
+
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+)
+
+// shareFindings reports where the prediction misses the target.
+func (m *model) shareFindings(p *Plan) []Finding {
+	var out []Finding
+	missed := missedBy(p)
+	for _, t := range p.Tenants {
+		x := missed[t.Tenant]
+		var said phrase.Text
+		switch {
+		case t.PredictedError > 0.05:
+			said = phrase.Of("tenant {} is entitled to {} and predicted to get {}", t.Tenant, t.Entitled, t.Predicted)
+		case x != nil && len(x.parts) > 0:
+			said = phrase.Of("tenant {} is predicted to get its share in all, but not of each part: {}", t.Tenant, x.told())
+		default:
+			continue
+		}
+		var links []string
+		if x != nil {
+			links = x.links
+		}
+		out = append(out, finding(CodeWeightUnreachable, []string{t.Tenant}, links, said, seeOthers))
+	}
+	for _, l := range p.Links {
+		if !slices.ContainsFunc(l.Tenants, misses) {
+			continue
+		}
+		ref, _ := m.fabric.PortByID(l.Port)
+		if m.fabric.Nodes[ref.Node].Kind != subnet.KindCA {
+			continue
+		}
+		var names []string
+		for _, t := range l.Tenants {
+			names = append(names, t.Tenant)
+		}
+		how := phrase.Of("its queue pairs take turns")
+		if m.plane == PlaneRoCE {
+			how = phrase.Of("their virtual functions divide it, and what a function leaves the others have")
+		}
+		out = append(out, finding(CodeSourcePort, names, []string{l.Name},
+			phrase.Of("the tenants contend for the sending port {}, which marks nothing: {}, so each tenant gets {}", m.fabric.PortName(ref), how, predictedList(l.Tenants)), seeOthers))
+	}
+	return out
+}
+
+// missed is of what a tenant is predicted to get too much or too little: the first contended links where it is more than 1 %, and
+// the first classes and links, in words, where it is more than 5 %, with the number of those beyond.
+type missed struct {
+	links []string
+	parts []phrase.Text
+	more  int
+}
+
+// full counts a part in more when enough are in words.
+func (x *missed) full() bool {
+	if len(x.parts) < maxNames {
+		return false
+	}
+	x.more++
+	return true
+}
+
+// told are the parts, with how many there are beyond.
+func (x *missed) told() []phrase.Text {
+	if x.more == 0 {
+		return x.parts
+	}
+	return append(slices.Clip(x.parts), phrase.Of("and {} more", x.more))
+}
+
+// missedBy lists by tenant what it misses.
+func missedBy(p *Plan) map[string]*missed {
+	off := func(predicted, entitled quantity.BitRate) bool {
+		return math.Abs(float64(predicted-entitled)) > float64(0.05*float64(entitled))+1 // the rates are whole
+	}
+	out := make(map[string]*missed)
+	of := func(tenant string) *missed {
+		x := out[tenant]
+		if x == nil {
+			x = &missed{}
+			out[tenant] = x
+		}
+		return x
+	}
+	for _, c := range p.Classes {
+		if !off(c.Predicted, c.Entitled) {
+			continue
+		}
+		if x := of(c.Tenant); !x.full() {
+			x.parts = append(x.parts, phrase.Of("class {} {} instead of {}", c.Class, c.Predicted, c.Entitled))
+		}
+	}
+	for i := range p.Links {
+		l := &p.Links[i]
+		for k := range l.Tenants {
+			t := &l.Tenants[k]
+			if misses(*t) {
+				if x := of(t.Tenant); len(x.links) < maxNames {
+					x.links = append(x.links, l.Name)
+				}
+			}
+			if !off(t.Predicted, t.Entitled) {
+				continue
+			}
+			if x := of(t.Tenant); !x.full() {
+				x.parts = append(x.parts, phrase.Of("on {} {} instead of {}", l.Name, t.Predicted, t.Entitled))
+			}
+		}
+	}
+	return out
+}
+
+func misses(t LinkTenant) bool {
+	d := t.Predicted - t.Entitled
+	return d*100 > t.Entitled || -d*100 > t.Entitled
+}
+
+func predictedList(ts []LinkTenant) []phrase.Text {
+	parts := make([]phrase.Text, len(ts))
+	for i, t := range ts {
+		parts[i] = insteadOf(t.Tenant, t.Predicted, t.Entitled)
+	}
+	return parts
+}
+
+// insteadOf says what a tenant is predicted to get.
+func insteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
+	return phrase.Of("{}: {} instead of {}", tenant, predicted, entitled)
+}
