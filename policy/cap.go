@@ -213,7 +213,7 @@ func (s *settings) capReason(p *port, k int32, tenant string) Reason {
 	if p.perSL {
 		of = "the SL"
 	}
-	return Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: "cap",
+	return Reason{Field: fmt.Sprintf("sl[%d].min", st.sl), Value: fmt.Sprint(st.min), Range: "0..255", Tenant: tenant, Rule: RuleCap,
 		Formula: fmt.Sprintf("the first entry whose rate is not above %s, the cap's part for %s: %s gives %s · 1/(1 + %.3f) = %s",
 			rate(s.capOf(k)), of, p.table[st.min], rate(p.line), p.table[st.min].Factor(), rate(st.held))}
 }

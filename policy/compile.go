@@ -82,7 +82,7 @@ func (s *settings) caPlan(p *port) CAPlan {
 	}
 	const eachPort, eachSetting = 4, 4 // at most
 	c.Reasons = make([]Reason, 0, eachPort+eachSetting*len(p.settings))
-	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: "port-control", Formula: p.why})
+	c.Reasons = append(c.Reasons, Reason{Field: "per_sl", Value: strconv.FormatBool(p.perSL), Range: "false, true", Rule: RulePortControl, Formula: p.why})
 	for _, k := range p.settings {
 		st := &s.all[k]
 		c.Settings.SLs[st.sl] = ibcc.SLParams{Timer: st.timer, Increase: st.incr, Trigger: s.trigger(p, st), Min: st.min}
@@ -94,12 +94,12 @@ func (s *settings) caPlan(p *port) CAPlan {
 	}
 	if free := freeSLs(&used); free != "" {
 		c.Reasons = append(c.Reasons, Reason{Field: free,
-			Value: "timer " + strconv.Itoa(int(least.timer)) + ", increase " + strconv.Itoa(int(least.incr)), Rule: "unassigned-sl",
+			Value: "timer " + strconv.Itoa(int(least.timer)) + ", increase " + strconv.Itoa(int(least.incr)), Rule: RuleUnassigned,
 			Formula: "no tenant here uses them: the parameters of SL " + strconv.Itoa(int(least.sl)) + ", the least aggressive on the port"})
 	}
 	limit := strconv.Itoa(int(c.Settings.Limit))
 	c.Reasons = append(c.Reasons, p.tableWhy, Reason{Field: "ccti_limit", Value: limit,
-		Unit: "CCTI", Range: "0.." + limit, Rule: "whole-table", Formula: strconv.Itoa(len(p.table)) + " entries - 1"})
+		Unit: "CCTI", Range: "0.." + limit, Rule: RuleWholeTable, Formula: strconv.Itoa(len(p.table)) + " entries - 1"})
 	return c
 }
 
@@ -138,14 +138,14 @@ func (s *settings) reasons(out []Reason, p *port, st *setting) []Reason {
 	if st.exact >= math.MaxUint16+0.5 {
 		timer.Clamped = fmt.Sprintf("%.0f to 65535, the longest timer, at increase %d", st.exact, st.incr)
 	}
-	incr := Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: "1..255", Tenant: tenant, Rule: "smallest-increase",
+	incr := Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: "1..255", Tenant: tenant, Rule: RuleSmallestIncrease,
 		Formula: "the smallest with which the timer fits 16 bits: each unit widens the saw-tooth"}
 	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
-		incr.Rule, incr.Formula = "theorem1", "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
+		incr.Rule, incr.Formula = RuleTheorem1, "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
 	}
 	out = append(out, timer, incr)
 	if trigger := s.trigger(p, st); trigger > 0 {
-		out = append(out, Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: "log-at-half-share",
+		out = append(out, Reason{Field: field + "trigger", Value: strconv.Itoa(int(trigger)), Unit: "CCTI", Range: "0..255", Tenant: tenant, Rule: RuleTrigger,
 			Formula: fmt.Sprintf("the first entry at or below %s/2: a device logs a queue pair that is pushed to half of its share", rate(st.rate))})
 	}
 	return out
@@ -165,13 +165,13 @@ func (s *settings) trigger(p *port, st *setting) uint8 {
 func (s *settings) rule(st *setting) string {
 	switch {
 	case st.kind == settingIdle:
-		return "idle-share"
+		return RuleIdle
 	case st.kind == settingUncontended:
-		return "uncontended"
+		return RuleUncontended
 	case s.m.in.Options.Mode == ModeTheorem1:
-		return "theorem1"
+		return RuleTheorem1
 	}
-	return "product-rule"
+	return RuleProduct
 }
 
 // formula prints the product rule with its numbers.

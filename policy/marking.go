@@ -155,15 +155,15 @@ func (m *model) unmarked(d int32) uint8 {
 func defaultReasons(sp *SwitchPlan) []Reason {
 	d := &sp.Defaults
 	return []Reason{
-		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Range: "0..15", Rule: "marking-late",
+		{Field: "threshold", Value: fmt.Sprint(d.Threshold), Range: "0..15", Rule: RuleMarkingLate,
 			Formula: "a port that limits no flow of this plan marks as late as it can: a link near its capacity queues bursts, and marks there would slow only the flows that cross it"},
-		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Unit: "packets a mark", Range: "0..65535", Rule: "marking-rate",
+		{Field: "marking_rate", Value: fmt.Sprint(d.MarkingRate), Unit: "packets a mark", Range: "0..65535", Rule: RuleMarkingRate,
 			Formula: "every 32nd packet: rare enough for fine timers, often enough to settle in time"},
-		{Field: "packet_size", Value: fmt.Sprint(d.PacketSize), Unit: "64 B", Range: "0..255", Rule: "unmarked-size",
+		{Field: "packet_size", Value: fmt.Sprint(d.PacketSize), Unit: "64 B", Range: "0..255", Rule: RuleUnmarkedSize,
 			Formula: fmt.Sprintf("packets under %d B, such as acknowledgements, are not marked", int(d.PacketSize)*64)},
-		{Field: "victim_mask", Value: d.VictimMask.String(), Range: "ports 0..254", Rule: "host-ports-are-roots",
+		{Field: "victim_mask", Value: d.VictimMask.String(), Range: "ports 0..254", Rule: RuleRoots,
 			Formula: "ports with a channel adapter behind them mark even without credits, since nothing beyond them can be the root (annex A10)"},
-		{Field: "credit_mask", Value: d.CreditMask.String(), Range: "ports 0..254", Rule: "no-credit-starvation",
+		{Field: "credit_mask", Value: d.CreditMask.String(), Range: "ports 0..254", Rule: RuleNoStarvation,
 			Formula: "weights are enforced at the sources, so no port withholds credits"},
 	}
 }
@@ -179,9 +179,9 @@ func (s *settings) override(sp *SwitchPlan, p int, d int32, trip float64) {
 	sp.Ports[p] = ibcc.PortMarking{Valid: true, Threshold: t, PacketSize: s.m.unmarked(d), MarkingRate: uint16(marking)}
 	field := fmt.Sprintf("ports[%d].", p)
 	sp.Reasons = append(sp.Reasons,
-		Reason{Field: field + "threshold", Value: fmt.Sprint(t), Range: "0..15", Rule: "marking-depth",
+		Reason{Field: field + "threshold", Value: fmt.Sprint(t), Range: "0..15", Rule: RuleMarkingDepth,
 			Formula: fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B; 16 - ceil(16·%d/%d) = %d",
 				quantity.BitRate(s.m.caps[d]), seconds(trip), minimumPackets, referenceQueue, depth, depth, referenceQueue, t)},
-		Reason{Field: field + "marking_rate", Value: fmt.Sprint(marking), Unit: "packets a mark", Range: "0..65535", Rule: "marking-rate",
+		Reason{Field: field + "marking_rate", Value: fmt.Sprint(marking), Unit: "packets a mark", Range: "0..65535", Rule: RuleMarkingRate,
 			Formula: "the packets per mark at which the timers of all flows over this link are fine enough and settle in time"})
 }

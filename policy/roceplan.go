@@ -82,9 +82,9 @@ func (s *roceSettings) baseReasons() []Reason {
 			continue
 		}
 		v := r.Value(&s.profile.Base)
-		why := Reason{Field: r.Name, Value: strconv.FormatUint(v, 10), Unit: r.Unit, Range: r.Range(), Rule: "vendor-default", Formula: "as the device comes"}
+		why := Reason{Field: r.Name, Value: strconv.FormatUint(v, 10), Unit: r.Unit, Range: r.Range(), Rule: RuleVendorDefault, Formula: "as the device comes"}
 		if v != r.Value(&defaults) {
-			why.Rule, why.Formula = "managed-port", "as the profile "+s.profile.Name+" was calibrated"
+			why.Rule, why.Formula = RuleManagedPort, "as the profile "+s.profile.Name+" was calibrated"
 			for _, f := range baseFormulas {
 				if f[0] == r.Name {
 					why.Formula = f[1]
@@ -114,7 +114,7 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 		r := registers[field]
 		return Reason{
 			Field: field, Value: strconv.FormatUint(r.Value(&p.set), 10), Unit: r.Unit, Range: r.Range(),
-			Tenant: tenant, Rule: "calibrated-lever", Formula: formula, Clamped: clamped,
+			Tenant: tenant, Rule: RuleCalibratedLever, Formula: formula, Clamped: clamped,
 		}
 	}
 	return []Reason{
@@ -166,11 +166,11 @@ func (s *roceSettings) markingReasons(l *subnet.Link, mark ecn.Marking) []Reason
 	span := fmt.Sprintf("min + %s x %s, from %d round trips of %s, at least %s, at most %s", l.Rate, r.Span(s.rtt), r.PerRTT, s.rtt, r.MinSpan, r.MaxSpan)
 	thresholds := fmt.Sprintf("0..%d", int64(ecn.MaxThreshold))
 	return []Reason{
-		{Field: field + "min_bytes", Value: strconv.FormatInt(mark.Min, 10), Unit: "bytes", Range: thresholds, Rule: "marking-by-rtt",
+		{Field: field + "min_bytes", Value: strconv.FormatInt(mark.Min, 10), Unit: "bytes", Range: thresholds, Rule: RuleMarkingByRTT,
 			Formula: fmt.Sprintf("%s x (%s + longest round trip %s), in KiB: the link stays busy while senders answer", l.Rate, r.Floor, s.rtt)},
-		{Field: field + "max_bytes", Value: strconv.FormatInt(mark.Max, 10), Unit: "bytes", Range: fmt.Sprintf("%d..%d", mark.Min, int64(ecn.MaxThreshold)), Rule: "marking-by-rtt",
+		{Field: field + "max_bytes", Value: strconv.FormatInt(mark.Max, 10), Unit: "bytes", Range: fmt.Sprintf("%d..%d", mark.Min, int64(ecn.MaxThreshold)), Rule: RuleMarkingByRTT,
 			Formula: span + ": a gentle slope gives all flows the same marks"},
-		{Field: field + "p_max_percent", Value: strconv.Itoa(mark.PMaxPct), Unit: "percent", Range: "0..100", Rule: "marking-by-rtt",
+		{Field: field + "p_max_percent", Value: strconv.Itoa(mark.PMaxPct), Unit: "percent", Range: "0..100", Rule: RuleMarkingByRTT,
 			Formula: "as the profile " + s.profile.Name + " was calibrated"},
 	}
 }

@@ -114,10 +114,11 @@ func (s *settings) slowest(p *port) (smallest, step float64) {
 }
 
 func (t *tables) reason(p *port, shape int, smallest float64) Reason {
-	r := Reason{Field: "cct", Rule: "cct-" + string(t.law), Unit: "shift:multiplier", Range: "shift 0..3, multiplier 0..16383, not decreasing",
+	r := Reason{Field: "cct", Rule: RuleTableGeometric, Unit: "shift:multiplier", Range: "shift 0..3, multiplier 0..16383, not decreasing",
 		Value: fmt.Sprintf("%d entries to %s", len(p.table), p.table[len(p.table)-1])}
 	law := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/8 packet time", shape/1000, shape%1000)
 	if t.law == CCTQuadratic {
+		r.Rule = RuleTableQuadratic
 		law = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", shape/1000, shape%1000)
 	}
 	r.Formula = fmt.Sprintf("%s; last entry %s <= %s/%d, half the smallest rate on the port", law, rate(p.floor()), rate(smallest), reachMargin)

@@ -111,7 +111,7 @@ func (s *roceSettings) shareReasons(p *nicPort) []Reason {
 			field = fmt.Sprintf("%s[%d]", shareRegister, share.Function)
 		}
 		out = append(out, Reason{
-			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: "share-by-weight",
+			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: RuleShareByWeight,
 			Formula: fmt.Sprintf("%d of 1000 of %s, by the weights of the %d tenants on the port: what virtual function %d has for sure", share.Thousandths, line, len(shares), share.Function),
 		})
 	}
@@ -119,5 +119,5 @@ func (s *roceSettings) shareReasons(p *nicPort) []Reason {
 	if len(out) > 0 {
 		formula = "none: what a function without a tenant had for sure would be missing to the others"
 	}
-	return append(out, Reason{Field: shareRegister + " of other functions", Value: "0", Unit: "Mbit/s", Range: legal, Rule: "no-tenant", Formula: formula})
+	return append(out, Reason{Field: shareRegister + " of other functions", Value: "0", Unit: "Mbit/s", Range: legal, Rule: RuleNoTenant, Formula: formula})
 }

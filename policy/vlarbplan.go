@@ -25,7 +25,7 @@ func (s *settings) lanePlans() []LanePlan {
 }
 
 func (s *settings) laneReasons(l *lanes) []Reason {
-	out := []Reason{{Field: "sl2vl", Value: vlList(l.sl2vl[:]), Range: fmt.Sprintf("0..%d", l.vls-1), Rule: "lane-by-sl",
+	out := []Reason{{Field: "sl2vl", Value: vlList(l.sl2vl[:]), Range: fmt.Sprintf("0..%d", l.vls-1), Rule: RuleLaneBySL,
 		Formula: fmt.Sprintf("SLs that contend for a port on different ones of %d data lanes, others on lane 0", l.vls)}}
 	sum, total := 0, 0.0
 	for _, p := range l.parts {
@@ -34,7 +34,7 @@ func (s *settings) laneReasons(l *lanes) []Reason {
 	}
 	for _, p := range l.parts {
 		out = append(out, Reason{Field: fmt.Sprintf("vl[%d].weight", p.vl), Value: fmt.Sprint(p.packets * l.blocks), Unit: "64 B", Range: "1..255 an entry",
-			Tenant: strings.Join(s.laneNames(p), ","), Rule: "lane-weight",
+			Tenant: strings.Join(s.laneNames(p), ","), Rule: RuleLaneWeight,
 			Formula: fmt.Sprintf("%d of %d packets of %d units a round = %.1f %% for %s of %s = %.1f %%",
 				p.packets, sum, l.blocks, float64(100*float64(p.packets)/float64(sum)), rate(p.entitled), rate(total), float64(100*p.entitled/total))})
 	}

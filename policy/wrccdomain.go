@@ -332,10 +332,10 @@ func (s *wrccSettings) timer() quantity.Picoseconds {
 func (s *wrccSettings) domainPlan(d *wrccDomain) WRCCDomainPlan {
 	t1 := s.timer()
 	return WRCCDomainPlan{Domain: d.name, MaxRTT: d.rtt, Period: d.period, T1: t1, Reasons: []Reason{
-		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: "wrcct",
+		{Field: "period", Value: fmt.Sprint(int64(d.period / quantity.Microsecond)), Unit: "us", Range: "1..65535", Rule: RuleWRCCT,
 			Formula: fmt.Sprintf("%g · (%s, the largest round trip between two hosts of the domain, + %s between two packets of a slow queue pair): %s (S0, 3.6: 2 to 4)", d.perRTT, d.rtt, d.react-d.rtt, d.why)},
 		{Field: "t1", Value: fmt.Sprint(int64(t1 / quantity.Microsecond)), Unit: "us", Range: fmt.Sprintf("%d..%d", d.period/quantity.Microsecond, wrcc.MaxTimer/quantity.Microsecond),
-			Rule: "t1", Formula: "the longest WRCCT of any switch that flows cross (S0, 3.6: T1 ≥ WRCCT)"},
+			Rule: RuleT1, Formula: "the longest WRCCT of any switch that flows cross (S0, 3.6: T1 ≥ WRCCT)"},
 	}}
 }
 

@@ -214,25 +214,25 @@ func (s *wrccSettings) kindsOfPorts() (first []int) {
 func (s *wrccSettings) portReasons(e *wrccEgress) []Reason {
 	mbps := func(r quantity.BitRate) string { return strconv.FormatInt(int64(r/quantity.Mbps), 10) }
 	rates := fmt.Sprintf("%s..%s", mbps(wrcc.MinFairRate), mbps(wrcc.MaxFairRate))
-	fmax := Reason{Field: "fmax", Value: mbps(e.params.Fmax), Unit: "Mbit/s", Range: rates, Rule: "fmax",
+	fmax := Reason{Field: "fmax", Value: mbps(e.params.Fmax), Unit: "Mbit/s", Range: rates, Rule: RuleFmax,
 		Formula: fmt.Sprintf("%s, the fastest sender / %g: the lightest queue pair here may fill the port alone", e.facts.HostRate, e.facts.MinWeight)}
 	if e.caps {
-		fmax.Rule = "cap"
+		fmax.Rule = RuleCap
 		fmax.Formula = "one unit: all flows here have their demand or the cap of their tenant, and it holds each at its weight"
 	}
 	return []Reason{
-		{Field: "target", Value: mbps(e.params.Target), Unit: "Mbit/s", Range: "1.." + mbps(quantity.MaxBitRate), Rule: "target",
+		{Field: "target", Value: mbps(e.params.Target), Unit: "Mbit/s", Range: "1.." + mbps(quantity.MaxBitRate), Rule: RuleTarget,
 			Formula: "the rate of the link: S0 needs no reserve (section 1)"},
 		fmax,
-		{Field: "fmin", Value: mbps(e.params.Fmin), Unit: "Mbit/s", Range: rates, Rule: "fmin",
+		{Field: "fmin", Value: mbps(e.params.Fmin), Unit: "Mbit/s", Range: rates, Rule: RuleFmin,
 			Formula: fmt.Sprintf("the least of %s / %d and %s / %g, ten times the weight of the flows that meet here", e.facts.HostRate, wrcc.FminPart, e.params.Target, e.facts.WeightSum)},
-		{Field: "period", Value: strconv.FormatInt(int64(e.params.Period/quantity.Microsecond), 10), Unit: "us", Range: "1..65535", Rule: "wrcct",
+		{Field: "period", Value: strconv.FormatInt(int64(e.params.Period/quantity.Microsecond), 10), Unit: "us", Range: "1..65535", Rule: RuleWRCCT,
 			Formula: "WRCCT of the data centre"},
-		{Field: "rate_ratio", Value: strconv.Itoa(e.params.RateRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinRateRatioPct, wrcc.MaxRateRatioPct), Rule: "s0-default",
+		{Field: "rate_ratio", Value: strconv.Itoa(e.params.RateRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinRateRatioPct, wrcc.MaxRateRatioPct), Rule: RuleS0Default,
 			Formula: "RateRatioMax of S0's experiments (table 2)"},
-		{Field: "q_ratio", Value: strconv.Itoa(e.params.QRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinQRatioPct, wrcc.MaxQRatioPct), Rule: "short-queue",
+		{Field: "q_ratio", Value: strconv.Itoa(e.params.QRatioPct), Unit: "%", Range: fmt.Sprintf("%d..%d", wrcc.MinQRatioPct, wrcc.MaxQRatioPct), Rule: RuleShortQueue,
 			Formula: "the least of QRatioMax (S0, 3.6): a queue that stands makes the loop later than round trips tell, and swing; a part of the pause thresholds, which follow the buffer"},
-		{Field: "lambda", Value: strconv.FormatFloat(e.params.Lambda, 'g', -1, 64), Range: "0..1", Rule: "s0-default",
+		{Field: "lambda", Value: strconv.FormatFloat(e.params.Lambda, 'g', -1, 64), Range: "0..1", Rule: RuleS0Default,
 			Formula: "weight of a period in the average round trip (S0, formula (1))"},
 	}
 }

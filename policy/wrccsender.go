@@ -86,9 +86,9 @@ func (s *wrccSettings) entry(first, end int) wrccEntry {
 	}
 	common := s.common(peers)
 	e.weight, e.clamped = s.legal(common.rate)
-	e.rule = "entitled-rate"
+	e.rule = RuleEntitledRate
 	if common.demand {
-		e.rule = "demand"
+		e.rule = RuleDemand
 	}
 	e.formula = s.weightFormula(common)
 	for i := range peers {
@@ -216,7 +216,7 @@ func (s *wrccSettings) addIdle() {
 			part = float64(part * (float64(tn.Classes[x.class].Weight) / sum))
 		}
 		share := float64(rate(float64(x.line * part)))
-		e := wrccEntry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: "idle-share"}
+		e := wrccEntry{port: x.port, ref: x.ref, tenant: x.tenant, class: x.class, rule: RuleIdle}
 		e.weight, e.clamped = s.legal(share)
 		e.formula = rate(share).String() + ", the share of the port's tenants by weight, for one queue pair / " + quantity.BitRate(s.unit).String()
 		k := len(s.entries)
@@ -241,7 +241,7 @@ func (s *wrccSettings) senderPlans(before []WRCCSenderPlan, was []digest) ([]WRC
 			Tenant: tenant, Rule: e.rule, Formula: e.formula, Clamped: e.clamped})
 		if len(e.peers) > 0 {
 			p.Reasons = append(p.Reasons, Reason{Field: "peers", Value: fmt.Sprint(len(e.peers)), Unit: "ports", Range: "0..65536",
-				Tenant: tenant, Rule: "entitled-rate", Formula: "the rate that a queue pair towards each of them is entitled to, or its demand and a tenth / " + quantity.BitRate(s.unit).String()})
+				Tenant: tenant, Rule: RuleEntitledRate, Formula: "the rate that a queue pair towards each of them is entitled to, or its demand and a tenth / " + quantity.BitRate(s.unit).String()})
 		}
 		return p
 	})

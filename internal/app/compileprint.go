@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"fairlane/internal/phrase"
@@ -170,6 +171,7 @@ func (a *app) printLinks(w io.Writer, ls []policy.LinkShare) error {
 
 // printReasons answers why each number is what it is, device by device.
 func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
+	var rules []string
 	for _, e := range es {
 		_, _ = fmt.Fprintf(w, "\n%s %s  %s\n", e.Kind, e.Name, deviceList(e.Devices))
 		if e.Note != "" {
@@ -178,6 +180,7 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 		tw := newTable(w, 0)
 		_, _ = fmt.Fprintln(tw, "  "+a.t("compile.explain.head"))
 		for _, r := range e.Reasons {
+			rules = append(rules, r.Rule)
 			clamped := ""
 			if r.Clamped != "" {
 				clamped = " [" + r.Clamped + "]"
@@ -188,7 +191,21 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 			return err
 		}
 	}
-	return nil
+	return a.printRules(w, rules)
+}
+
+// printRules says in words what the rules of reasons are.
+func (a *app) printRules(w io.Writer, rules []string) error {
+	if len(rules) == 0 {
+		return nil
+	}
+	slices.Sort(rules)
+	tw := newTable(w, 0)
+	_, _ = fmt.Fprintln(tw, "\n"+a.t("compile.rules.head"))
+	for _, r := range slices.Compact(rules) {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\n", r, a.t("rule."+r))
+	}
+	return tw.Flush()
 }
 
 // deviceList prints the identifiers of the devices of one explanation, a few of many.

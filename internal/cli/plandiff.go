@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -159,7 +160,28 @@ func (c *cli) planExplain(cmd *cobra.Command, plan string, params *gen.ExplainPl
 			t.addReasons(name, e.Reasons)
 		}
 		return t
-	})
+	}, func() *table { return c.ruleTable(all) })
+}
+
+// ruleTable says in words what the rules of reasons are, but for those of a service of another version.
+func (c *cli) ruleTable(list []gen.Explanation) *table {
+	var rules []string
+	for _, e := range list {
+		for _, r := range e.Reasons {
+			if c.texts.Has("rule." + r.Rule) {
+				rules = append(rules, r.Rule)
+			}
+		}
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	slices.Sort(rules)
+	t := c.newTable("rule", "meaning")
+	for _, r := range slices.Compact(rules) {
+		t.add(r, c.t("rule."+r))
+	}
+	return t
 }
 
 func (c *cli) reasonTable() *table {
