@@ -26,9 +26,9 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 	for _, f := range flows {
 		hops += int(p.First[f+1] - p.First[f])
 	}
-	e.motion = motion{ways: make([]way, len(flows)), hops: make([]hop, 0, hops)}
+	e.ways, e.on = make([]way, len(flows)), make([]int32, 0, hops)
 	for i, f := range flows {
-		e.ways[i] = way{most: p.most(f), first: int32(len(e.hops))}
+		e.ways[i] = way{most: p.most(f), first: int32(len(e.on))}
 		for _, l := range p.Hops[p.First[f]:p.First[f+1]] {
 			if !use[l] {
 				continue
@@ -37,11 +37,12 @@ func newEngine(p *Problem, flows []int32, use []bool, at scratch) *engine {
 				at[l] = int32(len(e.links))
 				e.links = append(e.links, link{id: l, capacity: p.Capacity[l]})
 			}
-			e.hops = append(e.hops, hop{link: at[l]})
+			e.on = append(e.on, at[l])
 			e.links[at[l]].last++
 		}
-		e.ways[i].last = int32(len(e.hops))
+		e.ways[i].last = int32(len(e.on))
 	}
+	e.limits = make([]float64, len(e.on))
 	for i := range e.links {
 		at[e.links[i].id] = -1
 	}
@@ -77,9 +78,8 @@ func (e *engine) rank() {
 	for r, p := range order {
 		ranked[r], rank[p.link] = e.links[p.link], int32(r)
 	}
-	for i := range e.hops {
-		h := &e.hops[i]
-		h.link = rank[h.link]
+	for i := range e.on {
+		e.on[i] = rank[e.on[i]]
 	}
 	e.links = ranked
 }
@@ -88,14 +88,14 @@ func (e *engine) rank() {
 func (e *engine) users() []float64 {
 	out, count := make([]float64, len(e.links)), e.p.count()
 	for i, f := range e.flows {
-		for _, h := range e.hops[e.ways[i].first:e.ways[i].last] {
+		for _, l := range e.on[e.ways[i].first:e.ways[i].last] {
 			switch {
 			case !e.p.flat():
-				out[h.link] += e.p.Units[f]
+				out[l] += e.p.Units[f]
 			case count != nil:
-				out[h.link] += count[f]
+				out[l] += count[f]
 			default:
-				out[h.link]++
+				out[l]++
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (e *engine) placeMembers() {
 	e.u, e.out, e.was = make([]float64, widest), make([]float64, widest), make([]float64, widest)
 	for i, f := range e.flows {
 		for h := e.ways[i].first; h < e.ways[i].last; h++ {
-			l := &e.links[e.hops[h].link]
+			l := &e.links[e.on[h]]
 			e.members[l.last] = member{flow: int32(i), hop: h, weight: e.p.weight(f, l.id)}
 			l.last++
 		}

@@ -19,12 +19,6 @@ type way struct {
 	first, last int32
 }
 
-// hop is a link on a flow's way.
-type hop struct {
-	limit float64 // what the link offers the flow
-	link  int32
-}
-
 // state is how far a link has come.
 type state struct {
 	spare  float64 // by how much its flows can still rise together before it bounds any; 0 when it does
@@ -42,9 +36,9 @@ type best struct {
 
 // motion is what changes while links are visited.
 type motion struct {
-	ways   []way   // by flow
-	hops   []hop   // of all flows, one after the other
-	states []state // by link
+	ways   []way     // by flow
+	limits []float64 // by hop: what its link offers the flow
+	states []state   // by link
 }
 
 // engine finds the rates at which every flow has the least of what its links offer it and of its
@@ -65,6 +59,7 @@ type engine struct {
 	flows   []int32 // of the problem, ascending; the engine's flow i is flows[i]
 	links   []link  // in the order in which they are visited, see rank
 	members []member
+	on      []int32 // links, by hop: those on the ways of all flows, one way after the other
 	groups  []node
 	classes []node
 	floors  []float64 // by member; nil when none
@@ -181,8 +176,8 @@ func (e *engine) start() {
 		e.schedule.add(int32(i))
 		e.states[i] = state{}
 	}
-	for i := range e.hops {
-		e.hops[i].limit = math.Inf(1)
+	for i := range e.limits {
+		e.limits[i] = math.Inf(1)
 	}
 	for i := range e.ways {
 		e.ways[i].best = best{e.ways[i].most, math.Inf(1), -1, asleep}
@@ -234,14 +229,14 @@ func (e *engine) weigh(l int32) ([]member, []float64) {
 // fetched in one go, so that the processor waits for many of them at once.
 func (e *engine) look(ms []member, capacity float64) []float64 {
 	u, was := e.u[:len(ms)], e.was[:len(ms)]
-	ways, hops := e.ways, e.hops
+	ways, limits := e.ways, e.limits
 	for i := range ms {
 		m := &ms[i]
 		x := ways[m.flow].elsewhere(m.hop)
 		if x > capacity {
 			x = capacity
 		}
-		u[i], was[i] = x, hops[m.hop].limit
+		u[i], was[i] = x, limits[m.hop]
 	}
 	return u
 }
@@ -260,7 +255,7 @@ func (e *engine) fit() {
 		e.residual = max(e.residual, (load-l.capacity)/load)
 		for k := range ms {
 			m := &ms[k]
-			limit := &e.hops[m.hop].limit
+			limit := &e.limits[m.hop]
 			*limit = min(*limit, float64(e.ways[m.flow].rate*(l.capacity/load)))
 		}
 	}
@@ -285,17 +280,17 @@ func (e *engine) moderate(out []float64, part float64) (again, held bool) {
 
 // publish writes what a link offers its members and schedules the links for which that changes something.
 func (e *engine) publish(ms []member, out []float64) {
-	ways, hops := e.ways, e.hops
+	ways, limits := e.ways, e.limits
 	out = out[:len(ms)]
 	for i := range ms {
 		m := &ms[i]
-		was, now := hops[m.hop].limit, out[i]
+		was, now := limits[m.hop], out[i]
 		if was == now {
 			continue
 		}
 		w := &ways[m.flow]
 		rest := w.elsewhere(m.hop)
-		hops[m.hop].limit = now
+		limits[m.hop] = now
 		if !w.offer(m.hop, was, now) {
 			e.compare(w)
 		}
@@ -343,9 +338,7 @@ func (b *best) offer(hop int32, was, now float64) bool {
 // compare finds the least that a flow is offered, and the least but for that.
 func (e *engine) compare(w *way) {
 	b := best{w.most, math.Inf(1), -1, w.heard}
-	hops := e.hops[w.first:w.last]
-	for i := range hops {
-		y := hops[i].limit
+	for i, y := range e.limits[w.first:w.last] {
 		switch {
 		case y < b.rate:
 			b.rate, b.next, b.at = y, b.rate, w.first+int32(i)
@@ -358,12 +351,11 @@ func (e *engine) compare(w *way) {
 
 // tell schedules the links of a flow, but for that at a hop, when the flow's rate changes or what limits it.
 func (e *engine) tell(w *way, but int32, before, after float64) {
-	states, hops := e.states, e.hops[w.first:w.last]
-	for i := range hops {
+	states := e.states
+	for i, k := range e.on[w.first:w.last] {
 		if w.first+int32(i) == but {
 			continue
 		}
-		k := hops[i].link
 		if e.schedule.has(k) {
 			continue
 		}
@@ -375,7 +367,7 @@ func (e *engine) tell(w *way, but int32, before, after float64) {
 			if after <= before {
 				continue
 			}
-			if st.spare -= after - before; st.spare > 0 && after < hops[i].limit*(1-alike) {
+			if st.spare -= after - before; st.spare > 0 && after < e.limits[w.first+int32(i)]*(1-alike) {
 				if e.recorder != nil {
 					e.recorder.spared(e.schedule.now, k, st.spare)
 				}

@@ -87,8 +87,7 @@ func (e *engine) differences(p *Problem) (flows, links []int32) {
 			continue
 		}
 		flows = append(flows, int32(i))
-		for _, h := range e.hops[e.ways[i].first:e.ways[i].last] {
-			l := h.link
+		for _, l := range e.on[e.ways[i].first:e.ways[i].last] {
 			// Where a tenant is alone its weight is of no account.
 			if lk := &e.links[l]; !seen[l] && (other || lk.glast-lk.gfirst > 1) {
 				seen[l] = true

@@ -50,12 +50,12 @@ type replay struct {
 }
 
 func newReplay(e *engine, h *history) *replay {
-	end := motion{slices.Clone(e.ways), slices.Clone(e.hops), slices.Repeat([]state{{role: away}}, len(e.links))}
+	end := motion{slices.Clone(e.ways), slices.Clone(e.limits), slices.Repeat([]state{{role: away}}, len(e.links))}
 	for f := range end.ways {
 		end.ways[f].heard = asleep
 	}
 	return &replay{
-		e: e, h: h, end: end, then: make([]float64, len(e.hops)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
+		e: e, h: h, end: end, then: make([]float64, len(e.on)), tracks: make([]track, len(e.links)), alarms: alarms{due: newLinkSet(len(e.links))}, all: slices.Repeat([]float64{math.Inf(1)}, len(e.u)),
 	}
 }
 
@@ -207,7 +207,7 @@ func (r *replay) recall(ms []member, out []float64) {
 		if r.e.ways[ms[i].flow].heard != asleep {
 			r.e.publish(ms[i:i+1], out[i:i+1])
 		} else {
-			r.e.hops[ms[i].hop].limit = out[i]
+			r.e.limits[ms[i].hop] = out[i]
 		}
 	}
 }
@@ -217,13 +217,13 @@ func (r *replay) recall(ms []member, out []float64) {
 func (r *replay) wake(ms []member, out, then, before []float64) {
 	e := r.e
 	r.waking = r.waking[:0]
-	ways, hops := e.ways, e.hops
+	ways, limits := e.ways, e.limits
 	for i := range ms {
 		m := &ms[i]
 		if ways[m.flow].heard <= 0 {
 			continue
 		}
-		was := hops[m.hop].limit
+		was := limits[m.hop]
 		x := was
 		if out != nil {
 			x = out[i]
@@ -242,10 +242,10 @@ func (r *replay) wake(ms []member, out, then, before []float64) {
 
 // was is what a link offers in the history.
 func (r *replay) was(hop int32) float64 {
-	if r.e.states[r.e.hops[hop].link].role == followed {
+	if r.e.states[r.e.on[hop]].role == followed {
 		return r.then[hop]
 	}
-	return r.e.hops[hop].limit
+	return r.e.limits[hop]
 }
 
 // differ finds the watched links of a member's flow that see another rate than in the history when the member is
@@ -254,17 +254,17 @@ func (r *replay) differ(m *member, x, y float64) {
 	e := r.e
 	w := &e.ways[m.flow]
 	for k := w.first; k < w.last; k++ {
-		if k == m.hop || e.states[e.hops[k].link].role != watched {
+		if k == m.hop || e.states[e.on[k]].role != watched {
 			continue
 		}
 		now, then := x, y
 		for h := w.first; h < w.last; h++ {
 			if h != k && h != m.hop {
-				now, then = min(now, e.hops[h].limit), min(then, r.was(h))
+				now, then = min(now, e.limits[h]), min(then, r.was(h))
 			}
 		}
 		if min(now, w.most) != min(then, w.most) {
-			r.waking = append(r.waking, e.hops[k].link)
+			r.waking = append(r.waking, e.on[k])
 		}
 	}
 }
@@ -285,7 +285,7 @@ func (r *replay) follow(l int32) {
 	lk := &e.links[l]
 	for k := lk.first; k < lk.last; k++ {
 		m := &e.members[k]
-		r.then[m.hop] = e.hops[m.hop].limit
+		r.then[m.hop] = e.limits[m.hop]
 		if b := &e.ways[m.flow]; b.heard != asleep {
 			b.heard--
 		} else {
@@ -303,8 +303,7 @@ func (r *replay) enliven(f int32) {
 	}
 	b.heard = 0
 	r.lives = append(r.lives, f)
-	for _, h := range e.hops[b.first:b.last] {
-		l := h.link
+	for _, l := range e.on[b.first:b.last] {
 		if r.sync(l); e.states[l].role == watched {
 			b.heard++
 		}
@@ -324,7 +323,7 @@ func (r *replay) sync(l int32) {
 	r.tracks[l].next = visits
 	ms := e.members[e.links[l].first:e.links[l].last]
 	for i, x := range r.offers(l, visits, len(ms)) {
-		e.hops[ms[i].hop].limit = x
+		e.limits[ms[i].hop] = x
 	}
 	r.watch(l)
 }

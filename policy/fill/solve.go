@@ -41,7 +41,7 @@ func (e *engine) writeFlow(i int32, s *Solution) {
 	f, w := e.flows[i], &e.ways[i]
 	r := w.most
 	for h := w.first; h < w.last; h++ {
-		r = min(r, e.hops[h].limit)
+		r = min(r, e.limits[h])
 	}
 	s.Rates[f] = r
 	s.Bottleneck[f], s.Limits[f] = -1, LimitNone
@@ -53,8 +53,8 @@ func (e *engine) writeFlow(i int32, s *Solution) {
 		return
 	}
 	for h := w.first; h < w.last; h++ {
-		if e.hops[h].limit <= r*(1+alike) {
-			s.Bottleneck[f], s.Limits[f] = e.links[e.hops[h].link].id, LimitLink
+		if e.limits[h] <= r*(1+alike) {
+			s.Bottleneck[f], s.Limits[f] = e.links[e.on[h]].id, LimitLink
 			return
 		}
 	}
