@@ -65,7 +65,7 @@ func (s *settings) plan(before *Plan, d, was *digests) *Plan {
 }
 
 // caPlan assembles a port's settings. SLs that no tenant of the port has get the least
-// aggressive of its settings, so that stray traffic yields to every tenant instead of escaping control.
+// aggressive of its settings, so that stray traffic takes no more than the lightest tenant instead of escaping control.
 func (s *settings) caPlan(p *port) CAPlan {
 	c := CAPlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), Settings: ibcc.CASettings{
 		PerSL: p.perSL, Limit: uint16(len(p.table) - 1), Table: p.table,

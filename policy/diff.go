@@ -259,7 +259,7 @@ func (x *differ) links(before, after []LinkShare) {
 		default:
 			u, v := *a, *b
 			u.Tenants, v.Tenants = nil, nil
-			x.rest("link", b.Name, "", u, v)
+			x.rest(kindLink, b.Name, "", u, v)
 			match(a.Tenants, b.Tenants, func(t *LinkTenant) string { return t.Tenant }, func(s, t *LinkTenant) {
 				before, after := orEmpty(s), orEmpty(t)
 				c := *after

@@ -22,6 +22,7 @@ const (
 	kindDomain     = "data centre"
 	kindFabric     = "fabric"
 	kindPlan       = "plan"
+	kindLink       = "link"
 )
 
 // unitsOf reads the units of fields from reasons, which name them by the end of a path.

@@ -82,9 +82,9 @@ func (d *Difference) reworded() []Line {
 	return findingLines(phrase.Of("finding changed"), fs)
 }
 
-// told is what a finding says, in English alone where an earlier version made it.
+// told is what a finding says: in English alone where an earlier version made it, or where the plan was tampered with.
 func told(english string, said *phrase.Text) phrase.Text {
-	if said != nil {
+	if said != nil && said.String() == english {
 		return *said
 	}
 	return phrase.Of("{}", english)

@@ -100,9 +100,9 @@ func (f Finding) saying(said phrase.Text) Finding {
 }
 
 // bounded keeps the first maxNames of a list.
-func bounded[T any](names []T) []T {
-	if len(names) > maxNames {
-		return names[:maxNames]
+func bounded[T any](list []T) []T {
+	if len(list) > maxNames {
+		return list[:maxNames]
 	}
-	return names
+	return list
 }

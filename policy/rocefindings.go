@@ -90,12 +90,12 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 				got += predicted.rates[f]
 			}
 		}
-		parts[i] = insteadOf(s.m.tenants[t].Name, rate(got), rate(entitled))
+		parts[i] = phrase.Of("{} {} of {}", s.m.tenants[t].Name, rate(got), rate(entitled))
 	}
 	name := s.m.fabric.PortName(p.ref)
 	return finding(CodeDCQCNSharedPort, bounded(s.names(p)), []string{name},
-		phrase.Of("port {} sends for {} tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted {}",
-			name, len(p.tenants), bounded(parts)),
+		phrase.Of("port {} sends for {} tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted {} entitled",
+			name, len(p.tenants), listed(bounded(parts))),
 		phrase.Of("give each tenant a port of its own"))
 }
 

@@ -134,7 +134,7 @@ func TestRoCESharedPortsAreFoundAndPortsOfTheirOwnRemedyIt(t *testing.T) {
 	shared.Flows[1].Src = in.Flows[0].Src
 	p := plantest.Compiled(t, shared)
 	f := roceFinding(p, policy.CodeDCQCNSharedPort)
-	if f == nil || !slices.Equal(f.Tenants, []string{"a", "b"}) || !strings.Contains(f.Message, "Gbit/s instead of ") || !strings.Contains(f.Fix, "port of its own") {
+	if f == nil || !slices.Equal(f.Tenants, []string{"a", "b"}) || !strings.Contains(f.Message, "Gbit/s of ") || !strings.Contains(f.Fix, "port of its own") {
 		t.Fatalf("finding %+v in %+v", f, p.Findings)
 	}
 	var shares []int

@@ -1220,9 +1220,9 @@ type FieldReceipt struct {
 // FieldReceiptOutcome defines model for FieldReceipt.Outcome.
 type FieldReceiptOutcome string
 
-// Finding defines model for Finding.
+// Finding What cannot be honoured, and what helps. said and advice are message and fix for readers of other languages; plans of earlier versions do not have them.
 type Finding struct {
-	// Advice A sentence for readers of any language: said is message, advice is fix. Plans of earlier versions do not have them.
+	// Advice a sentence for readers of any language
 	Advice *Phrase `json:"advice,omitempty"`
 	Code   string  `json:"code"`
 
@@ -1233,14 +1233,17 @@ type Finding struct {
 	// Message in English
 	Message string `json:"message"`
 
-	// Said A sentence for readers of any language: said is message, advice is fix. Plans of earlier versions do not have them.
+	// Said a sentence for readers of any language
 	Said    *Phrase  `json:"said,omitempty"`
 	Tenants []string `json:"tenants"`
 }
 
 // FindingChange defines model for FindingChange.
 type FindingChange struct {
-	After  Finding `json:"after"`
+	// After What cannot be honoured, and what helps. said and advice are message and fix for readers of other languages; plans of earlier versions do not have them.
+	After Finding `json:"after"`
+
+	// Before What cannot be honoured, and what helps. said and advice are message and fix for readers of other languages; plans of earlier versions do not have them.
 	Before Finding `json:"before"`
 }
 
@@ -1561,10 +1564,10 @@ type Permission struct {
 // PermissionActions defines model for Permission.Actions.
 type PermissionActions string
 
-// Phrase A sentence for readers of any language: said is message, advice is fix. Plans of earlier versions do not have them.
+// Phrase a sentence for readers of any language
 type Phrase = phrase.Text
 
-// PhraseValue a value that reads the same in every language, or sentences
+// PhraseValue A value that reads the same in every language, or sentences, which are joined by the template "; ".
 type PhraseValue = phrase.Value
 
 // Placement defines model for Placement.

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
-	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 )
@@ -32,7 +30,7 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 		for i := range list {
 			_, _ = fmt.Fprintln(w, a.finding(&list[i]))
 			if x := &list[i]; x.Fix != "" {
-				_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", a.told(x.Fix, x.Advice)))
+				_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", a.text.Told(x.Fix, x.Advice)))
 			}
 		}
 	}
@@ -50,15 +48,7 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 
 // finding tells a finding without its advice.
 func (a *app) finding(f *policy.Finding) string {
-	return a.t("finding", "code", f.Code, "message", a.told(f.Message, f.Said))
-}
-
-// told is a sentence of the compiler's in the user's language, or where an earlier version made it, in English.
-func (a *app) told(english string, said *phrase.Text) string {
-	if said != nil {
-		return a.text.Say(*said)
-	}
-	return english
+	return a.t("finding", "code", f.Code, "message", a.text.Told(f.Message, f.Said))
 }
 
 func (a *app) planTitle(p *policy.Plan) string {
@@ -196,14 +186,14 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 
 // printRules says in words what the rules of reasons are.
 func (a *app) printRules(w io.Writer, rules []string) error {
-	if len(rules) == 0 {
+	told := a.text.Rules(rules)
+	if len(told) == 0 {
 		return nil
 	}
-	slices.Sort(rules)
 	tw := newTable(w, 0)
 	_, _ = fmt.Fprintln(tw, "\n"+a.t("compile.rules.head"))
-	for _, r := range slices.Compact(rules) {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\n", r, a.t("rule."+r))
+	for _, r := range told {
+		_, _ = fmt.Fprintf(tw, "%s\t%s\n", r.Rule, r.Text)
 	}
 	return tw.Flush()
 }

@@ -66,19 +66,33 @@ func (c *cli) planShow(cmd *cobra.Command, name string, explain bool) error {
 // showPlan prints predicted shares, findings and, when asked, every setting with its reason.
 func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
 	c.findings(cmd, p.Findings)
-	return c.print(cmd, p, func() *table { return c.predicted(p) }, func() *table {
-		if !explain {
-			return nil
-		}
-		t := c.reasonTable()
-		for _, d := range p.Cas {
-			t.addReasons(d.Name, d.Reasons)
-		}
-		for _, d := range p.Switches {
-			t.addReasons(d.Name, d.Reasons)
-		}
-		return t
-	})
+	shows := []func() *table{func() *table { return c.predicted(p) }}
+	if explain {
+		shows = append(shows, func() *table { return c.planReasons(p) }, func() *table { return c.planRules(p) })
+	}
+	return c.print(cmd, p, shows...)
+}
+
+func (c *cli) planReasons(p *gen.Plan) *table {
+	t := c.reasonTable()
+	for _, d := range p.Cas {
+		t.addReasons(d.Name, d.Reasons)
+	}
+	for _, d := range p.Switches {
+		t.addReasons(d.Name, d.Reasons)
+	}
+	return t
+}
+
+func (c *cli) planRules(p *gen.Plan) *table {
+	var reasons []gen.Reason
+	for _, d := range p.Cas {
+		reasons = append(reasons, d.Reasons...)
+	}
+	for _, d := range p.Switches {
+		reasons = append(reasons, d.Reasons...)
+	}
+	return c.ruleTable(reasons)
 }
 
 func (c *cli) predicted(p *gen.Plan) *table {

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
-	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 )
 
@@ -63,19 +61,11 @@ func (c *cli) planWhatIf(cmd *cobra.Command, body gen.WhatIfRequest) error {
 // findings prints findings with what would fix them, on standard error.
 func (c *cli) findings(cmd *cobra.Command, list []gen.Finding) {
 	for _, f := range list {
-		c.say(cmd, "msg.finding", "code", f.Code, "message", c.told(f.Message, f.Said))
+		c.say(cmd, "msg.finding", "code", clean(f.Code), "message", clean(c.texts.Told(f.Message, f.Said)))
 		if fix := orZero(f.Fix); fix != "" {
-			c.say(cmd, "msg.fix", "fix", c.told(fix, f.Advice))
+			c.say(cmd, "msg.fix", "fix", clean(c.texts.Told(fix, f.Advice)))
 		}
 	}
-}
-
-// told is a sentence of the service's in the user's language, or where an earlier version made it, in English.
-func (c *cli) told(english string, said *phrase.Text) string {
-	if said != nil {
-		english = c.texts.Say(*said)
-	}
-	return clean(english)
 }
 
 func (c *cli) planDiff(cmd *cobra.Command, plan, against string) error {
@@ -160,26 +150,28 @@ func (c *cli) planExplain(cmd *cobra.Command, plan string, params *gen.ExplainPl
 			t.addReasons(name, e.Reasons)
 		}
 		return t
-	}, func() *table { return c.ruleTable(all) })
+	}, func() *table {
+		var reasons []gen.Reason
+		for _, e := range all {
+			reasons = append(reasons, e.Reasons...)
+		}
+		return c.ruleTable(reasons)
+	})
 }
 
-// ruleTable says in words what the rules of reasons are, but for those of a service of another version.
-func (c *cli) ruleTable(list []gen.Explanation) *table {
+// ruleTable says in words what the rules of reasons are; nil when there is none that has words.
+func (c *cli) ruleTable(reasons []gen.Reason) *table {
 	var rules []string
-	for _, e := range list {
-		for _, r := range e.Reasons {
-			if c.texts.Has("rule." + r.Rule) {
-				rules = append(rules, r.Rule)
-			}
-		}
+	for _, r := range reasons {
+		rules = append(rules, r.Rule)
 	}
-	if len(rules) == 0 {
+	told := c.texts.Rules(rules)
+	if len(told) == 0 {
 		return nil
 	}
-	slices.Sort(rules)
 	t := c.newTable("rule", "meaning")
-	for _, r := range slices.Compact(rules) {
-		t.add(r, c.t("rule."+r))
+	for _, r := range told {
+		t.add(r.Rule, r.Text)
 	}
 	return t
 }

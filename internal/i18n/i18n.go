@@ -67,6 +67,31 @@ func (c *Catalogue) Say(t phrase.Text) string {
 	})
 }
 
+// Told is what somebody says in English, in the catalogue's language when said is the same sentence: it is not proven to be, in a plan from
+// elsewhere, whose name stands for the English alone. said may be nil.
+func (c *Catalogue) Told(english string, said *phrase.Text) string {
+	if said == nil || said.String() != english {
+		return english
+	}
+	return c.Say(*said)
+}
+
+// RuleText says in words what a rule of a reason is.
+type RuleText struct{ Rule, Text string }
+
+// Rules are the rules among the names used, each once, by name. One that the catalogue does not know is left out.
+func (c *Catalogue) Rules(used []string) []RuleText {
+	used = slices.Clone(used)
+	slices.Sort(used)
+	var out []RuleText
+	for _, r := range slices.Compact(used) {
+		if key := "rule." + r; c.Has(key) {
+			out = append(out, RuleText{r, c.T(key)})
+		}
+	}
+	return out
+}
+
 // Lang returns the catalogue's language.
 func (c *Catalogue) Lang() string { return c.lang }
 

@@ -23,6 +23,10 @@ type Value struct {
 // Separator is the template between sentences that are one value.
 const Separator = "; "
 
+// mostParts bounds the templates that are filled in to tell one sentence. None of ours needs a hundredth; one from elsewhere may hold itself
+// ready to double a thousand times.
+const mostParts = 10_000
+
 // Of is the sentence of a template with so many values as it has {}. A value that is a Text or a []Text is told in the reader's language,
 // any other as fmt.Sprint prints it.
 func Of(template string, values ...any) Text {
@@ -43,43 +47,56 @@ func Of(template string, values ...any) Text {
 // String is the sentence in English.
 func (t Text) String() string { return t.In(func(english string) string { return english }) }
 
-// In is the sentence in the language of templates, which gives a template for the English one. In other languages {2} is the second value,
-// wherever it stands. What stands for a value that the sentence has not is left as it is.
+// In is the sentence in the language of templates, which gives a template for the English one. {2} is the second value wherever it stands, and
+// {} as many as there were before it, numbered ones included. What stands for a value that the sentence has not is left as it is. A sentence
+// that would need more than mostParts templates ends early.
 func (t Text) In(templates func(english string) string) string {
-	return string(t.appendTo(nil, templates))
+	x := teller{templates: templates, left: mostParts}
+	x.text(t)
+	return string(x.out)
 }
 
-func (t Text) appendTo(out []byte, templates func(english string) string) []byte {
-	rest := templates(t.Template)
+type teller struct {
+	templates func(english string) string
+	left      int // templates that may still be filled in
+	out       []byte
+}
+
+func (x *teller) text(t Text) {
+	if x.left == 0 {
+		return
+	}
+	x.left--
+	rest := x.templates(t.Template)
 	for next := 0; ; next++ {
 		before, name, after, ok := slot(rest)
 		if !ok {
-			return append(out, rest...)
+			break
 		}
-		out = append(out, before...)
+		x.out = append(x.out, before...)
 		at := next
 		if name != "" {
 			n, _ := strconv.Atoi(name)
 			at = n - 1
 		}
 		if at < 0 || at >= len(t.Values) {
-			out = append(out, "{"+name+"}"...)
+			x.out = append(x.out, "{"+name+"}"...)
 		} else {
-			out = t.Values[at].appendTo(out, templates)
+			x.value(t.Values[at])
 		}
 		rest = after
 	}
+	x.out = append(x.out, rest...)
 }
 
-func (v Value) appendTo(out []byte, templates func(english string) string) []byte {
-	out = append(out, v.Plain...)
+func (x *teller) value(v Value) {
+	x.out = append(x.out, v.Plain...)
 	for i, t := range v.Texts {
-		if i > 0 {
-			out = append(out, templates(Separator)...)
+		if i > 0 && x.left > 0 {
+			x.out = append(x.out, x.templates(Separator)...)
 		}
-		out = t.appendTo(out, templates)
+		x.text(t)
 	}
-	return out
 }
 
 // slot finds the first {} or {number} of a template.

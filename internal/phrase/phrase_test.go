@@ -63,6 +63,19 @@ func TestSentencesSurviveJSON(t *testing.T) {
 	}
 }
 
+func TestASentenceThatDoublesEndsEarly(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"x", ""} {
+		text := Of("{}", first)
+		for range 200 {
+			text = Of("{1}{1}", text)
+		}
+		if got := text.String(); len(got) > mostParts {
+			t.Errorf("%d bytes", len(got))
+		}
+	}
+}
+
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	for template, want := range map[string]int{"": 0, "{": 0, "{}": 1, "{2} {1}": 2, "{a} {} {": 1, "{{}}": 1} {
@@ -81,6 +94,12 @@ func FuzzIn(f *testing.F) {
 		got := text.String()
 		if most := len(template) + (Slots(template)+1)*(len(first)+len(second)*(len(first)+1)); len(got) > most {
 			t.Errorf("%d bytes from %q, %q and %q", len(got), template, first, second)
+		}
+		for range 20 { // each holds the one before as often as it has places
+			text = Of(template, text, text)
+		}
+		if got := text.String(); len(got) > (mostParts+1)*(len(template)+len(first)+len(second)+2) {
+			t.Errorf("%d bytes from %q in itself", len(got), template)
 		}
 		if Slots(template) == 0 && got != template {
 			t.Errorf("%q became %q", template, got)
