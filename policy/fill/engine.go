@@ -11,7 +11,7 @@ type link struct {
 	capacity      float64
 }
 
-// way is what bounds a flow, its demand or ceiling and hops[first:last], and what follows. What a visit needs to know of a flow
+// way is what bounds a flow, its demand or ceiling and its hops from first on, and what follows. What a visit needs to know of a flow
 // lies together: to fetch it is most of the work.
 type way struct {
 	best
