@@ -9,42 +9,32 @@ const (
 	kindQueuePair = "queue pair"
 )
 
-// counted tells how many there are of a kind.
+// counts has words for one and for several of a kind.
+var counts = map[string]struct {
+	one     phrase.Text
+	several func(n int) phrase.Text
+}{
+	kindPort:       {phrase.Of("1 port"), func(n int) phrase.Text { return phrase.Of("{} ports", n) }},
+	kindSwitch:     {phrase.Of("1 switch"), func(n int) phrase.Text { return phrase.Of("{} switches", n) }},
+	kindSwitchPort: {phrase.Of("1 switch port"), func(n int) phrase.Text { return phrase.Of("{} switch ports", n) }},
+	kindQueue:      {phrase.Of("1 queue"), func(n int) phrase.Text { return phrase.Of("{} queues", n) }},
+	kindDomain:     {phrase.Of("1 data centre"), func(n int) phrase.Text { return phrase.Of("{} data centres", n) }},
+	kindFabric:     {phrase.Of("1 fabric"), func(n int) phrase.Text { return phrase.Of("{} fabrics", n) }},
+	kindPlan:       {phrase.Of("1 plan"), func(n int) phrase.Text { return phrase.Of("{} plans", n) }},
+	kindLink:       {phrase.Of("1 link"), func(n int) phrase.Text { return phrase.Of("{} links", n) }},
+	kindFigure:     {phrase.Of("1 figure"), func(n int) phrase.Text { return phrase.Of("{} figures", n) }},
+	kindFlow:       {phrase.Of("1 flow"), func(n int) phrase.Text { return phrase.Of("{} flows", n) }},
+	kindQueuePair:  {phrase.Of("1 queue pair"), func(n int) phrase.Text { return phrase.Of("{} queue pairs", n) }},
+}
+
+// counted tells how many there are of a kind, also of one without words.
 func counted(n int, kind string) phrase.Text {
-	several, ok := countOf[kind]
+	words, ok := counts[kind]
 	switch {
-	case !ok: // of a difference from elsewhere
+	case !ok:
 		return phrase.Of("{} × {}", n, kind)
 	case n == 1:
-		return oneOf[kind]
+		return words.one
 	}
-	return several(n)
-}
-
-var oneOf = map[string]phrase.Text{
-	kindPort:       phrase.Of("1 port"),
-	kindSwitch:     phrase.Of("1 switch"),
-	kindSwitchPort: phrase.Of("1 switch port"),
-	kindQueue:      phrase.Of("1 queue"),
-	kindDomain:     phrase.Of("1 data centre"),
-	kindFabric:     phrase.Of("1 fabric"),
-	kindPlan:       phrase.Of("1 plan"),
-	kindLink:       phrase.Of("1 link"),
-	kindFigure:     phrase.Of("1 figure"),
-	kindFlow:       phrase.Of("1 flow"),
-	kindQueuePair:  phrase.Of("1 queue pair"),
-}
-
-var countOf = map[string]func(n int) phrase.Text{
-	kindPort:       func(n int) phrase.Text { return phrase.Of("{} ports", n) },
-	kindSwitch:     func(n int) phrase.Text { return phrase.Of("{} switches", n) },
-	kindSwitchPort: func(n int) phrase.Text { return phrase.Of("{} switch ports", n) },
-	kindQueue:      func(n int) phrase.Text { return phrase.Of("{} queues", n) },
-	kindDomain:     func(n int) phrase.Text { return phrase.Of("{} data centres", n) },
-	kindFabric:     func(n int) phrase.Text { return phrase.Of("{} fabrics", n) },
-	kindPlan:       func(n int) phrase.Text { return phrase.Of("{} plans", n) },
-	kindLink:       func(n int) phrase.Text { return phrase.Of("{} links", n) },
-	kindFigure:     func(n int) phrase.Text { return phrase.Of("{} figures", n) },
-	kindFlow:       func(n int) phrase.Text { return phrase.Of("{} flows", n) },
-	kindQueuePair:  func(n int) phrase.Text { return phrase.Of("{} queue pairs", n) },
+	return words.several(n)
 }

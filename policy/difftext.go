@@ -76,18 +76,10 @@ func (d *Difference) reworded() []Line {
 	fs := make([]Finding, len(d.Reworded))
 	for i, c := range d.Reworded {
 		if fs[i] = c.After; c.After.Message == c.Before.Message {
-			fs[i] = fs[i].saying(phrase.Of("now advises: {}", told(c.After.Fix, c.After.Advice)))
+			fs[i] = fs[i].saying(phrase.Of("now advises: {}", phrase.Vouched(c.After.Fix, c.After.Advice)))
 		}
 	}
 	return findingLines(phrase.Of("finding changed"), fs)
-}
-
-// told is what a finding says: in English alone where an earlier version made it, or where the plan was tampered with.
-func told(english string, said *phrase.Text) phrase.Text {
-	if said != nil && said.String() == english {
-		return *said
-	}
-	return phrase.Of("{}", english)
 }
 
 func findingLines(what phrase.Text, fs []Finding) []Line {
@@ -96,7 +88,7 @@ func findingLines(what phrase.Text, fs []Finding) []Line {
 		if i == maxDiffFindings {
 			return append(out, Line{Text: phrase.Of("{}: and {} more", what, len(fs)-i)})
 		}
-		out = append(out, Line{Text: phrase.Of("{}: {}: {}", what, f.Code, told(f.Message, f.Said))})
+		out = append(out, Line{Text: phrase.Of("{}: {}: {}", what, f.Code, phrase.Vouched(f.Message, f.Said))})
 	}
 	return out
 }
@@ -136,7 +128,7 @@ func (t *TenantChange) head() phrase.Text {
 	if len(parts) == 0 {
 		return phrase.Of("rates unchanged")
 	}
-	return listed(parts)
+	return phrase.Of("{}", phrase.Commas(parts))
 }
 
 // figures tells which of those differ that tenants and classes have.
@@ -152,15 +144,6 @@ func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitl
 		parts = append(parts, phrase.Of("entitled {}", rates(entitledA, entitledB)))
 	}
 	return parts
-}
-
-// listed are parts with commas between.
-func listed(parts []phrase.Text) phrase.Text {
-	out := parts[0]
-	for _, p := range parts[1:] {
-		out = phrase.Of("{}, {}", out, p)
-	}
-	return out
 }
 
 func boundsSaid(a, b float64) phrase.Text {
@@ -202,7 +185,7 @@ func classFigures(a, b *ClassShare) phrase.Text {
 	if len(parts) == 0 {
 		return boundsSaid(a.Bound, b.Bound)
 	}
-	return listed(parts)
+	return phrase.Of("{}", phrase.Commas(parts))
 }
 
 func (l *LinkChange) lines() []Line {
@@ -216,7 +199,7 @@ func (l *LinkChange) lines() []Line {
 	if len(parts) == 0 {
 		return []Line{{1, phrase.Of("other figures on {}", counted(l.Count, kindLink))}}
 	}
-	out := []Line{{1, listed(parts)}}
+	out := []Line{{1, phrase.Of("{}", phrase.Commas(parts))}}
 	for i, r := range l.Largest {
 		if r.size() == 0 || i == maxDiffPlaces {
 			break
@@ -255,9 +238,13 @@ func (l *NameList) of(kind string) phrase.Text {
 	return phrase.Of("{} ({})", counted(l.Count, kind), l.list())
 }
 
-func (l *NameList) list() phrase.Text {
-	if n := min(len(l.Names), maxDiffPlaces); l.Count > n {
-		return phrase.Of("{} and {} more", strings.Join(l.Names[:n], ", "), l.Count-n)
+func (l *NameList) list() phrase.Text { return firstOf(l.Names, l.Count, maxDiffPlaces) }
+
+// firstOf tells at most most of so many names, of which the first are given, and how many there are beyond.
+func firstOf(names []string, count, most int) phrase.Text {
+	names = names[:min(len(names), most)]
+	if more := count - len(names); more > 0 {
+		return phrase.Of("{} and {} more", strings.Join(names, ", "), more)
 	}
-	return phrase.Of("{}", strings.Join(l.Names, ", "))
+	return phrase.Of("{}", strings.Join(names, ", "))
 }

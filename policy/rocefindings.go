@@ -95,7 +95,7 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 	name := s.m.fabric.PortName(p.ref)
 	return finding(CodeDCQCNSharedPort, bounded(s.names(p)), []string{name},
 		phrase.Of("port {} sends for {} tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted {} entitled",
-			name, len(p.tenants), listed(bounded(parts))),
+			name, len(p.tenants), phrase.Commas(bounded(parts))),
 		phrase.Of("give each tenant a port of its own"))
 }
 

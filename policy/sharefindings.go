@@ -60,13 +60,13 @@ type missed struct {
 	more  int
 }
 
-// full counts a part in more when enough are in words.
-func (x *missed) full() bool {
-	if len(x.parts) < maxNames {
-		return false
+// part adds a part, in words while there are few: of thousands they would take their time.
+func (x *missed) part(words func() phrase.Text) {
+	if len(x.parts) == maxNames {
+		x.more++
+		return
 	}
-	x.more++
-	return true
+	x.parts = append(x.parts, words())
 }
 
 // told are the parts, with how many there are beyond.
@@ -92,11 +92,8 @@ func missedBy(p *Plan) map[string]*missed {
 		return x
 	}
 	for _, c := range p.Classes {
-		if !off(c.Predicted, c.Entitled) {
-			continue
-		}
-		if x := of(c.Tenant); !x.full() {
-			x.parts = append(x.parts, phrase.Of("class {} {} instead of {}", c.Class, c.Predicted, c.Entitled))
+		if off(c.Predicted, c.Entitled) {
+			of(c.Tenant).part(func() phrase.Text { return phrase.Of("class {} {} instead of {}", c.Class, c.Predicted, c.Entitled) })
 		}
 	}
 	for i := range p.Links {
@@ -108,11 +105,8 @@ func missedBy(p *Plan) map[string]*missed {
 					x.links = append(x.links, l.Name)
 				}
 			}
-			if !off(t.Predicted, t.Entitled) {
-				continue
-			}
-			if x := of(t.Tenant); !x.full() {
-				x.parts = append(x.parts, phrase.Of("on {} {} instead of {}", l.Name, t.Predicted, t.Entitled))
+			if off(t.Predicted, t.Entitled) {
+				of(t.Tenant).part(func() phrase.Text { return phrase.Of("on {} {} instead of {}", l.Name, t.Predicted, t.Entitled) })
 			}
 		}
 	}

@@ -119,11 +119,8 @@ func (x *slProblem) whyExhausted() phrase.Text {
 		names = append(names, x.m.tenants[x.nodes[v].tenant].Name)
 	}
 	slices.Sort(names)
-	who := phrase.Of("{}", strings.Join(bounded(names), ", "))
-	if more := len(names) - maxNames; more > 0 {
-		who = phrase.Of("{} and {} more", strings.Join(bounded(names), ", "), more)
-	}
-	return phrase.Of("{} tenants meet{} ({}): at least {} SLs are needed, {} are usable", len(found), where, []phrase.Text{who, search}, len(found), len(x.m.usable))
+	return phrase.Of("{} tenants meet{} ({}): at least {} SLs are needed, {} are usable",
+		len(found), where, []phrase.Text{firstOf(names, len(names), maxNames), search}, len(found), len(x.m.usable))
 }
 
 func (m *model) exhausted(g *sharers, why phrase.Text) Finding {

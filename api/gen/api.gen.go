@@ -1567,7 +1567,7 @@ type PermissionActions string
 // Phrase a sentence for readers of any language
 type Phrase = phrase.Text
 
-// PhraseValue A value that reads the same in every language, or sentences, which are joined by the template "; ".
+// PhraseValue A value that reads the same in every language, or sentences with the template join between them, "; " where there is none.
 type PhraseValue = phrase.Value
 
 // Placement defines model for Placement.

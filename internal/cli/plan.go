@@ -68,31 +68,16 @@ func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
 	c.findings(cmd, p.Findings)
 	shows := []func() *table{func() *table { return c.predicted(p) }}
 	if explain {
-		shows = append(shows, func() *table { return c.planReasons(p) }, func() *table { return c.planRules(p) })
+		var list []explained
+		for _, d := range p.Cas {
+			list = append(list, explained{d.Name, d.Reasons})
+		}
+		for _, d := range p.Switches {
+			list = append(list, explained{d.Name, d.Reasons})
+		}
+		shows = append(shows, c.reasons(list)...)
 	}
 	return c.print(cmd, p, shows...)
-}
-
-func (c *cli) planReasons(p *gen.Plan) *table {
-	t := c.reasonTable()
-	for _, d := range p.Cas {
-		t.addReasons(d.Name, d.Reasons)
-	}
-	for _, d := range p.Switches {
-		t.addReasons(d.Name, d.Reasons)
-	}
-	return t
-}
-
-func (c *cli) planRules(p *gen.Plan) *table {
-	var reasons []gen.Reason
-	for _, d := range p.Cas {
-		reasons = append(reasons, d.Reasons...)
-	}
-	for _, d := range p.Switches {
-		reasons = append(reasons, d.Reasons...)
-	}
-	return c.ruleTable(reasons)
 }
 
 func (c *cli) predicted(p *gen.Plan) *table {

@@ -140,44 +140,49 @@ func (c *cli) planExplain(cmd *cobra.Command, plan string, params *gen.ExplainPl
 	if err != nil {
 		return err
 	}
-	return c.print(cmd, all, func() *table {
-		t := c.reasonTable()
-		for _, e := range all {
-			name := e.Name
-			if n := len(e.Devices); n > 1 {
-				name += " ×" + strconv.Itoa(n)
-			}
-			t.addReasons(name, e.Reasons)
+	var list []explained
+	for _, e := range all {
+		name := e.Name
+		if n := len(e.Devices); n > 1 {
+			name += " ×" + strconv.Itoa(n)
+		}
+		list = append(list, explained{name, e.Reasons})
+	}
+	return c.print(cmd, all, c.reasons(list)...)
+}
+
+// explained is a device, or several that are alike, with why their settings are what they are.
+type explained struct {
+	device  string
+	reasons []gen.Reason
+}
+
+// reasons shows a row for each setting, then what their rules are in words, as far as there are.
+func (c *cli) reasons(list []explained) []func() *table {
+	var rules []string
+	for _, e := range list {
+		for _, r := range e.reasons {
+			rules = append(rules, r.Rule)
+		}
+	}
+	settings := func() *table {
+		t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
+		for _, e := range list {
+			t.addReasons(e.device, e.reasons)
 		}
 		return t
-	}, func() *table {
-		var reasons []gen.Reason
-		for _, e := range all {
-			reasons = append(reasons, e.Reasons...)
+	}
+	words := func() *table {
+		t := c.newTable("rule", "meaning")
+		for _, r := range c.texts.Rules(rules) {
+			t.add(r.Rule, r.Text)
 		}
-		return c.ruleTable(reasons)
-	})
-}
-
-// ruleTable says in words what the rules of reasons are; nil when there is none that has words.
-func (c *cli) ruleTable(reasons []gen.Reason) *table {
-	var rules []string
-	for _, r := range reasons {
-		rules = append(rules, r.Rule)
+		if len(t.rows) == 0 {
+			return nil
+		}
+		return t
 	}
-	told := c.texts.Rules(rules)
-	if len(told) == 0 {
-		return nil
-	}
-	t := c.newTable("rule", "meaning")
-	for _, r := range told {
-		t.add(r.Rule, r.Text)
-	}
-	return t
-}
-
-func (c *cli) reasonTable() *table {
-	return c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
+	return []func() *table{settings, words}
 }
 
 // addReasons adds a row for each setting of a device.

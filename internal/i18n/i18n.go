@@ -67,13 +67,9 @@ func (c *Catalogue) Say(t phrase.Text) string {
 	})
 }
 
-// Told is what somebody says in English, in the catalogue's language when said is the same sentence: it is not proven to be, in a plan from
-// elsewhere, whose name stands for the English alone. said may be nil.
+// Told is what somebody says in English, in the catalogue's language when said is the same sentence (phrase.Vouched).
 func (c *Catalogue) Told(english string, said *phrase.Text) string {
-	if said == nil || said.String() != english {
-		return english
-	}
-	return c.Say(*said)
+	return c.Say(phrase.Vouched(english, said))
 }
 
 // RuleText says in words what a rule of a reason is.

@@ -2,6 +2,7 @@
 package phrase
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,22 +14,29 @@ type Text struct {
 	Values   []Value `json:"values,omitempty"`
 }
 
-// Value stands in a sentence: a plain one, such as a name or a rate, that reads the same in every language, or else sentences, which
-// Separator joins.
+// Value stands in a sentence: a plain one, such as a name or a rate, that reads the same in every language, or else sentences with Join
+// between them.
 type Value struct {
 	Plain string `json:"plain,omitempty"`
 	Texts []Text `json:"texts,omitempty"`
+	Join  string `json:"join,omitempty"` // a template; "" is Separator
 }
 
-// Separator is the template between sentences that are one value.
-const Separator = "; "
+// Separator and Comma are the templates between sentences that are one value.
+const (
+	Separator = "; "
+	Comma     = ", "
+)
+
+// Commas are sentences that are one value, with Comma between them.
+type Commas []Text
 
 // mostParts bounds the templates that are filled in to tell one sentence. None of ours needs a hundredth; one from elsewhere may hold itself
 // ready to double a thousand times.
 const mostParts = 10_000
 
-// Of is the sentence of a template with so many values as it has {}. A value that is a Text or a []Text is told in the reader's language,
-// any other as fmt.Sprint prints it.
+// Of is the sentence of a template with so many values as it has {}. A value that is a Text, a []Text or Commas is told in the reader's
+// language, any other as fmt.Sprint prints it.
 func Of(template string, values ...any) Text {
 	t := Text{Template: template}
 	for _, v := range values {
@@ -37,11 +45,22 @@ func Of(template string, values ...any) Text {
 			t.Values = append(t.Values, Value{Texts: []Text{v}})
 		case []Text:
 			t.Values = append(t.Values, Value{Texts: v})
+		case Commas:
+			t.Values = append(t.Values, Value{Texts: v, Join: Comma})
 		default:
 			t.Values = append(t.Values, Value{Plain: fmt.Sprint(v)})
 		}
 	}
 	return t
+}
+
+// Vouched is said when that is english in another form, else english alone: said may be nil, and nothing proves the two to be one sentence in
+// what comes from elsewhere.
+func Vouched(english string, said *Text) Text {
+	if said != nil && said.String() == english {
+		return *said
+	}
+	return Of("{}", english)
 }
 
 // String is the sentence in English.
@@ -93,7 +112,7 @@ func (x *teller) value(v Value) {
 	x.out = append(x.out, v.Plain...)
 	for i, t := range v.Texts {
 		if i > 0 && x.left > 0 {
-			x.out = append(x.out, x.templates(Separator)...)
+			x.out = append(x.out, x.templates(cmp.Or(v.Join, Separator))...)
 		}
 		x.text(t)
 	}

@@ -17,6 +17,8 @@ func dutch(english string) string {
 		return "niemand"
 	case Separator:
 		return " / "
+	case Comma:
+		return " en "
 	}
 	return english
 }
@@ -30,6 +32,7 @@ func TestSentencesAreToldInTheLanguageOfTheirReader(t *testing.T) {
 		"plain values":              {Of("tenant {} shares SL {} with {}", "a", 3, "b"), "tenant a shares SL 3 with b", "b deelt SL 3 met a"},
 		"a sentence in it":          {Of("tenant {} shares SL {} with {}", "a", 3, Of("nobody")), "tenant a shares SL 3 with nobody", "niemand deelt SL 3 met a"},
 		"sentences in it":           {Of("they: {}", []Text{Of("nobody"), Of("{} alone", "a")}), "they: nobody; a alone", "they: niemand / a alone"},
+		"with commas":               {Of("they: {}", Commas{Of("nobody"), Of("{} alone", "a")}), "they: nobody, a alone", "they: niemand en a alone"},
 		"no sentences in it":        {Of("they: {}", []Text{}), "they: ", "they: "},
 		"values that look like one": {Of("tenant {} shares SL {} with {}", "{}", "{2}", "{"), "tenant {} shares SL {2} with {", "{ deelt SL {2} met {}"},
 		"too few values":            {Of("tenant {} shares SL {} with {}", "a"), "tenant a shares SL {} with {}", "{3} deelt SL {2} met a"},
@@ -49,7 +52,7 @@ func TestSentencesAreToldInTheLanguageOfTheirReader(t *testing.T) {
 
 func TestSentencesSurviveJSON(t *testing.T) {
 	t.Parallel()
-	want := Of("tenant {} shares SL {} with {}", "a", "", []Text{Of("nobody"), Of("{} alone", 1.5)})
+	want := Of("tenant {} shares SL {} with {}", "a", Commas{Of("nobody")}, []Text{Of("nobody"), Of("{} alone", 1.5)})
 	b, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +75,19 @@ func TestASentenceThatDoublesEndsEarly(t *testing.T) {
 		}
 		if got := text.String(); len(got) > mostParts {
 			t.Errorf("%d bytes", len(got))
+		}
+	}
+}
+
+func TestOnlyWhatSaysTheSameIsVouchedFor(t *testing.T) {
+	t.Parallel()
+	nobody := Of("nobody")
+	if got := Vouched("nobody", &nobody).In(dutch); got != "niemand" {
+		t.Errorf("got %q", got)
+	}
+	for _, said := range []*Text{nil, {Template: "all is well"}, {}} {
+		if got := Vouched("no {} body", said).In(dutch); got != "no {} body" {
+			t.Errorf("%v: got %q", said, got)
 		}
 	}
 }
