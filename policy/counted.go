@@ -9,32 +9,26 @@ const (
 	kindQueuePair = "queue pair"
 )
 
-// counts has words for one and for several of a kind.
-var counts = map[string]struct {
-	one     phrase.Text
-	several func(n int) phrase.Text
-}{
-	kindPort:       {phrase.Of("1 port"), func(n int) phrase.Text { return phrase.Of("{} ports", n) }},
-	kindSwitch:     {phrase.Of("1 switch"), func(n int) phrase.Text { return phrase.Of("{} switches", n) }},
-	kindSwitchPort: {phrase.Of("1 switch port"), func(n int) phrase.Text { return phrase.Of("{} switch ports", n) }},
-	kindQueue:      {phrase.Of("1 queue"), func(n int) phrase.Text { return phrase.Of("{} queues", n) }},
-	kindDomain:     {phrase.Of("1 data centre"), func(n int) phrase.Text { return phrase.Of("{} data centres", n) }},
-	kindFabric:     {phrase.Of("1 fabric"), func(n int) phrase.Text { return phrase.Of("{} fabrics", n) }},
-	kindPlan:       {phrase.Of("1 plan"), func(n int) phrase.Text { return phrase.Of("{} plans", n) }},
-	kindLink:       {phrase.Of("1 link"), func(n int) phrase.Text { return phrase.Of("{} links", n) }},
-	kindFigure:     {phrase.Of("1 figure"), func(n int) phrase.Text { return phrase.Of("{} figures", n) }},
-	kindFlow:       {phrase.Of("1 flow"), func(n int) phrase.Text { return phrase.Of("{} flows", n) }},
-	kindQueuePair:  {phrase.Of("1 queue pair"), func(n int) phrase.Text { return phrase.Of("{} queue pairs", n) }},
+// counts has the words of each kind.
+var counts = map[string]phrase.Noun{
+	kindPort:       phrase.NewNoun(phrase.Of("1 port"), func(n int) phrase.Text { return phrase.Of("{} ports", n) }),
+	kindSwitch:     phrase.NewNoun(phrase.Of("1 switch"), func(n int) phrase.Text { return phrase.Of("{} switches", n) }),
+	kindSwitchPort: phrase.NewNoun(phrase.Of("1 switch port"), func(n int) phrase.Text { return phrase.Of("{} switch ports", n) }),
+	kindQueue:      phrase.NewNoun(phrase.Of("1 queue"), func(n int) phrase.Text { return phrase.Of("{} queues", n) }),
+	kindDomain:     phrase.NewNoun(phrase.Of("1 data centre"), func(n int) phrase.Text { return phrase.Of("{} data centres", n) }),
+	kindFabric:     phrase.NewNoun(phrase.Of("1 fabric"), func(n int) phrase.Text { return phrase.Of("{} fabrics", n) }),
+	kindPlan:       phrase.NewNoun(phrase.Of("1 plan"), func(n int) phrase.Text { return phrase.Of("{} plans", n) }),
+	kindLink:       phrase.NewNoun(phrase.Of("1 link"), func(n int) phrase.Text { return phrase.Of("{} links", n) }),
+	kindFigure:     phrase.NewNoun(phrase.Of("1 figure"), func(n int) phrase.Text { return phrase.Of("{} figures", n) }),
+	kindFlow:       phrase.NewNoun(phrase.Of("1 flow"), func(n int) phrase.Text { return phrase.Of("{} flows", n) }),
+	kindQueuePair:  phrase.NewNoun(phrase.Of("1 queue pair"), func(n int) phrase.Text { return phrase.Of("{} queue pairs", n) }),
 }
 
 // counted tells how many there are of a kind, also of one without words.
 func counted(n int, kind string) phrase.Text {
 	words, ok := counts[kind]
-	switch {
-	case !ok:
+	if !ok {
 		return phrase.Of("{} × {}", n, kind)
-	case n == 1:
-		return words.one
 	}
-	return words.several(n)
+	return words.Of(n)
 }

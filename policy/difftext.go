@@ -238,13 +238,4 @@ func (l *NameList) of(kind string) phrase.Text {
 	return phrase.Of("{} ({})", counted(l.Count, kind), l.list())
 }
 
-func (l *NameList) list() phrase.Text { return firstOf(l.Names, l.Count, maxDiffPlaces) }
-
-// firstOf tells at most most of so many names, of which the first are given, and how many there are beyond.
-func firstOf(names []string, count, most int) phrase.Text {
-	names = names[:min(len(names), most)]
-	if more := count - len(names); more > 0 {
-		return phrase.Of("{} and {} more", strings.Join(names, ", "), more)
-	}
-	return phrase.Of("{}", strings.Join(names, ", "))
-}
+func (l *NameList) list() phrase.Text { return phrase.Names(l.Names, l.Count, maxDiffPlaces) }

@@ -120,7 +120,7 @@ func (x *slProblem) whyExhausted() phrase.Text {
 	}
 	slices.Sort(names)
 	return phrase.Of("{} tenants meet{} ({}): at least {} SLs are needed, {} are usable",
-		len(found), where, []phrase.Text{firstOf(names, len(names), maxNames), search}, len(found), len(x.m.usable))
+		len(found), where, []phrase.Text{phrase.Names(names, len(names), maxNames), search}, len(found), len(x.m.usable))
 }
 
 func (m *model) exhausted(g *sharers, why phrase.Text) Finding {

@@ -18,6 +18,7 @@ import (
 
 	"fairlane/internal/cli"
 	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
 )
 
 // app is what every command shares.
@@ -114,6 +115,15 @@ func (a *app) root(args []string) *cobra.Command {
 	}
 	a.noteBegin(root)
 	return root
+}
+
+// say tells sentences in the user's language.
+func (a *app) say(texts []phrase.Text) []string {
+	var out []string
+	for _, t := range texts {
+		out = append(out, a.text.Say(t))
+	}
+	return out
 }
 
 // warn prints warnings to people.

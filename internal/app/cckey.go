@@ -135,7 +135,7 @@ func (a *app) keyFleet(ctx context.Context, from string, t mad.Transport) (*keyF
 		return nil, err
 	}
 	for _, w := range r.Warnings {
-		a.warn(w.String())
+		a.warn(a.text.Say(w.Sentence()))
 	}
 	f := &keyFleet{devices: ccDevices(r.Fabric), unmet: len(r.Warnings)}
 	if len(f.devices) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/topofile"
@@ -72,10 +73,13 @@ func (a *app) discoverCommand() *cobra.Command {
 			}
 			report := discoverReport{
 				Nodes: len(f.Nodes), Switches: len(f.Switches()), Hosts: len(f.Hosts()), Links: len(f.Links),
-				WallS: o.stats.Wall.Seconds(), MADsSent: o.stats.MADsSent, Warnings: o.warnings,
+				WallS: o.stats.Wall.Seconds(), MADsSent: o.stats.MADsSent, Warnings: phrase.English(o.warnings),
 				DevicesAsked: o.asked, DevicesAnswered: o.answered,
 			}
-			return a.printDiscovery(f, report, asJSON)
+			if asJSON {
+				return printJSON(a.stdout, report)
+			}
+			return a.printDiscovery(f, report, o.warnings)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", a.t("discover.from"))
@@ -86,11 +90,8 @@ func (a *app) discoverCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, asJSON bool) error {
-	if asJSON {
-		return printJSON(a.stdout, r)
-	}
-	a.warn(r.Warnings...)
+func (a *app) printDiscovery(f *subnet.Fabric, r discoverReport, warnings []phrase.Text) error {
+	a.warn(a.say(warnings)...)
 	text := a.t("discover.result", "nodes", r.Nodes, "switches", r.Switches, "hosts", r.Hosts,
 		"links", r.Links, "seconds", fmt.Sprintf("%.3f", r.WallS), "mads", r.MADsSent)
 	if r.DevicesAsked > 0 {

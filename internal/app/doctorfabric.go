@@ -2,8 +2,8 @@ package app
 
 import (
 	"context"
-	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/store"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -77,7 +77,7 @@ func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s source) {
 		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
 	case len(o.warnings) > 0:
 		d.note("fabric", f.Name, statusFail, "fabric-strangers", "source", f.Source, "answered", o.answered, "asked", o.asked,
-			"first", strings.Join(o.warnings[:min(most, len(o.warnings))], "; "))
+			"first", d.app.text.Say(phrase.Of("{}", o.warnings[:min(most, len(o.warnings))])))
 	default:
 		d.note("fabric", f.Name, statusOK, "fabric-devices", "source", f.Source, "answered", o.answered)
 	}

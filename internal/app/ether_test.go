@@ -23,6 +23,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/control"
 	"fairlane/internal/gnmid"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/reconcile"
 	"fairlane/policy"
@@ -366,7 +367,7 @@ func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(o.warnings) != 1 || !strings.HasPrefix(o.warnings[0], "leaf1: pfc-off: ") || o.answered != o.asked {
+	if len(o.warnings) != 1 || !strings.HasPrefix(o.warnings[0].String(), "leaf1: pfc-off: ") || o.answered != o.asked {
 		t.Errorf("%q", o.warnings)
 	}
 }
@@ -398,7 +399,7 @@ devices:
   - {node: spine1, address: "`+l.addr+`", target: nobody}
 `)
 	o := find()
-	text := strings.Join(o.warnings, "\n")
+	text := strings.Join(phrase.English(o.warnings), "\n")
 	for _, want := range []string{
 		"host-001: port 1 runs at 100 Mbit/s, the fabric file says 200 Mbit/s",
 		"host-002: the agent at " + l.addr + " is of another host: it has no port",
@@ -414,12 +415,12 @@ devices:
 		t.Errorf("%d of %d answered, want 5 of 7", o.answered, o.asked)
 	}
 	rewrite(t, l.dir, inventoryName, "protocol: sonic\n", "protocol: p4runtime\n")
-	if text := strings.Join(find().warnings, "\n"); !strings.Contains(text, "host-001: port 1 runs at 100 Mbit/s") || !strings.Contains(text, "host-001: port 1 has no WRCC") {
+	if text := strings.Join(phrase.English(find().warnings), "\n"); !strings.Contains(text, "host-001: port 1 runs at 100 Mbit/s") || !strings.Contains(text, "host-001: port 1 has no WRCC") {
 		t.Errorf("hosts without WRCC among its switches are not told:\n%s", text)
 	}
 	rewrite(t, l.dir, inventoryName, "protocol: p4runtime\n", "protocol: sonic\n")
 	rewrite(t, l.dir, inventoryName, "agents: "+l.addr+"\n", "")
-	if text := strings.Join(find().warnings, "\n"); !strings.Contains(text, "2 hosts and switches have no address") {
+	if text := strings.Join(phrase.English(find().warnings), "\n"); !strings.Contains(text, "2 hosts and switches have no address") {
 		t.Errorf("unlisted hosts are not told:\n%s", text)
 	}
 	// A client of the service learns where a fault is and never what the file holds.
@@ -499,9 +500,9 @@ func TestInventoriesWithCertificates(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
-		case x.says == "" && (o.answered != 1 || strings.Contains(o.warnings[0], "does not say") || strings.Contains(o.warnings[0], "clock")):
+		case x.says == "" && (o.answered != 1 || strings.Contains(o.warnings[0].String(), "does not say") || strings.Contains(o.warnings[0].String(), "clock")):
 			t.Errorf("%s: %q", name, o.warnings)
-		case x.says != "" && (o.answered != 0 || !strings.Contains(strings.Join(o.warnings, "\n"), x.says)):
+		case x.says != "" && (o.answered != 0 || !strings.Contains(strings.Join(phrase.English(o.warnings), "\n"), x.says)):
 			t.Errorf("%s: %q, want a warning that says %q", name, o.warnings, x.says)
 		}
 	}
@@ -512,7 +513,7 @@ func TestInventoriesWithCertificates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := strings.Join(o.warnings, "\n"); o.answered != 1 || says == "" && strings.Contains(text, "clock") || says != "" && !strings.Contains(text, host.Name+": its clock is 2") || !strings.Contains(text, says) {
+		if text := strings.Join(phrase.English(o.warnings), "\n"); o.answered != 1 || says == "" && strings.Contains(text, "clock") || says != "" && !strings.Contains(text, host.Name+": its clock is 2") || !strings.Contains(text, says) {
 			t.Errorf("a clock off by %s: %d answered, %q", by, o.answered, o.warnings)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,6 +14,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/subnet"
@@ -37,7 +38,7 @@ type etherCensus struct {
 // etherWarning is what is wrong with one device.
 type etherWarning struct {
 	node int32
-	text string
+	said phrase.Text
 }
 
 // discoverParallel is how many devices are asked at the same time.
@@ -45,7 +46,7 @@ const discoverParallel = 128
 
 // census asks every device of the inventory, in parallel, and returns what is wrong, in the order of the fabric's nodes, and
 // how many answered. progress may be nil.
-func (k *keptInventory) census(ctx context.Context, progress func(asked, of int)) (warnings []string, answered int, err error) {
+func (k *keptInventory) census(ctx context.Context, progress func(asked, of int)) (warnings []phrase.Text, answered int, err error) {
 	d, err := k.connect()
 	if err != nil {
 		return nil, 0, err
@@ -75,18 +76,18 @@ func (k *keptInventory) census(ctx context.Context, progress func(asked, of int)
 	}
 	slices.SortStableFunc(c.warnings, func(a, b etherWarning) int { return int(a.node) - int(b.node) })
 	for _, w := range c.warnings {
-		warnings = append(warnings, w.text)
+		warnings = append(warnings, w.said)
 	}
 	warnings = append(warnings, k.sharedIDs()...)
 	if unlisted > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d hosts and switches have no address in %s: they are part of the topology and are not managed", unlisted, k.path))
+		warnings = append(warnings, phrase.Of("{} hosts and switches have no address in {}: they are part of the topology and are not managed", unlisted, k.path))
 	}
 	return warnings, c.answered, nil
 }
 
 // sharedIDs tells of switches that only their address tells apart, since P4Runtime says nothing of who answers, but every
 // switch refuses requests that name another device_id than its own; and of nodes that lead to one and the same switch by gNMI.
-func (k *keptInventory) sharedIDs() (warnings []string) {
+func (k *keptInventory) sharedIDs() (warnings []phrase.Text) {
 	by := map[uint64][]string{}
 	targets := map[[2]string][]string{}
 	for i := range k.fabric.Nodes {
@@ -101,25 +102,19 @@ func (k *keptInventory) sharedIDs() (warnings []string) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(by)) {
 		if names := by[id]; len(names) > 1 {
-			warnings = append(warnings, fmt.Sprintf("%d switches have device_id %d (%s): nothing would tell when the addresses of two of them are mistaken for each other; give each switch an id of its own", len(names), id, firstNames(names)))
+			warnings = append(warnings, phrase.Of("{} switches have device_id {} ({}): nothing would tell when the addresses of two of them are mistaken for each other; give each switch an id of its own", len(names), id, firstNames(names)))
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(targets), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		if names := targets[at]; len(names) > 1 {
-			warnings = append(warnings, fmt.Sprintf("%d switches are target %q at %s (%s): they are one and the same device; give each an address or a target of its own", len(names), at[1], at[0], firstNames(names)))
+			warnings = append(warnings, phrase.Of("{} switches are target {} at {} ({}): they are one and the same device; give each an address or a target of its own", len(names), strconv.Quote(at[1]), at[0], firstNames(names)))
 		}
 	}
 	return warnings
 }
 
 // firstNames lists the first few of some names.
-func firstNames(names []string) string {
-	const most = 4
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
+func firstNames(names []string) phrase.Text { return phrase.Names(names, len(names), 4) }
 
 // ask asks one node.
 func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint) {
@@ -127,7 +122,7 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 		return
 	}
 	f := c.k.fabric
-	var faults []string
+	var faults []phrase.Text
 	var answered bool
 	if f.Nodes[node].Kind == subnet.KindSwitch {
 		faults, answered = c.askSwitch(ctx, node, e)
@@ -140,8 +135,8 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 	if answered {
 		c.answered++
 	}
-	for _, text := range faults {
-		c.warnings = append(c.warnings, etherWarning{node, f.Nodes[node].Name + ": " + text})
+	for _, said := range faults {
+		c.warnings = append(c.warnings, etherWarning{node, phrase.Of("{}: {}", f.Nodes[node].Name, said)})
 	}
 	if c.progress != nil {
 		c.progress(c.asked, len(c.k.devices))
@@ -149,7 +144,7 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 }
 
 // askHost asks the agent of a host which ports it has.
-func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults []string, answered bool) {
+func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults []phrase.Text, answered bool) {
 	f := c.k.fabric
 	n := &f.Nodes[node]
 	var ports []subnet.PortRef // with a link
@@ -164,21 +159,21 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 	}
 	list, err := c.driver.gnmi.HostPorts(ctx, portDevice(f, ports[0], c.plane))
 	if err != nil {
-		return []string{fmt.Sprintf("the agent at %s does not say who it is: %v", e.Address, err)}, false
+		return []phrase.Text{phrase.Of("the agent at {} does not say who it is: {}", e.Address, err)}, false
 	}
 	for _, ref := range ports {
 		link, _ := f.Link(ref)
 		at := slices.IndexFunc(list, func(p gnmi.HostPort) bool { return p.ID == f.PortID(ref) })
 		switch {
 		case at < 0:
-			faults = append(faults, fmt.Sprintf("the agent at %s is of another host: it has no port %s, it has %s", e.Address, f.PortID(ref), idsOf(list)))
+			faults = append(faults, phrase.Of("the agent at {} is of another host: it has no port {}, it has {}", e.Address, f.PortID(ref), idsOf(list)))
 		case !list[at].Up:
-			faults = append(faults, fmt.Sprintf("port %d has no link", ref.Port))
+			faults = append(faults, phrase.Of("port {} has no link", ref.Port))
 		case list[at].SpeedMbps > 0 && quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps != link.Rate:
-			faults = append(faults, fmt.Sprintf("port %d runs at %s, the fabric file says %s", ref.Port, quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps, link.Rate))
+			faults = append(faults, phrase.Of("port {} runs at {}, the fabric file says {}", ref.Port, quantity.BitRate(list[at].SpeedMbps)*quantity.Mbps, link.Rate))
 		}
 		if at >= 0 && c.plane == driver.PlaneWRCC && list[at].Senders == 0 {
-			faults = append(faults, fmt.Sprintf("port %d has no WRCC, which the fabric's switches are for: plans for it will be refused", ref.Port))
+			faults = append(faults, phrase.Of("port {} has no WRCC, which the fabric's switches are for: plans for it will be refused", ref.Port))
 		}
 		if at >= 0 && len(faults) == 0 {
 			faults = append(faults, c.clockOf(ctx, ref)...)
@@ -192,7 +187,7 @@ const maxClockOff = 5 * time.Minute
 
 // clockOf tells when a host's clock is off. Without TLS it is not asked: nothing is judged by it then, and simulated fabrics have a
 // time of their own.
-func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []string {
+func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []phrase.Text {
 	if c.k.file.TLS == nil {
 		return nil
 	}
@@ -204,17 +199,16 @@ func (c *etherCensus) clockOf(ctx context.Context, ref subnet.PortRef) []string 
 	if off.Abs() <= maxClockOff {
 		return nil
 	}
-	way := "ahead of"
 	if off < 0 {
-		way = "behind"
+		return []phrase.Text{phrase.Of("its clock is {} behind ours: certificates are judged by it; set both by the same time servers", off.Abs())}
 	}
-	return []string{fmt.Sprintf("its clock is %s %s ours: certificates are judged by it; set both by the same time servers", off.Abs(), way)}
+	return []phrase.Text{phrase.Of("its clock is {} ahead of ours: certificates are judged by it; set both by the same time servers", off)}
 }
 
 // idsOf lists ports for people.
-func idsOf(list []gnmi.HostPort) string {
+func idsOf(list []gnmi.HostPort) phrase.Text {
 	if len(list) == 0 {
-		return "none"
+		return phrase.Of("none")
 	}
 	ids := make([]string, len(list))
 	for i, p := range list {
@@ -224,16 +218,16 @@ func idsOf(list []gnmi.HostPort) string {
 }
 
 // askSwitch asks a switch what it can be told.
-func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults []string, answered bool) {
+func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults []phrase.Text, answered bool) {
 	f := c.k.fabric
 	dev := switchDevice(f, node, c.plane)
 	caps, err := c.driver.Capabilities(ctx, dev)
 	var other *driver.IdentityError
 	if errors.As(err, &other) {
-		return []string{other.Reason()}, true
+		return []phrase.Text{phrase.Of("{}", other.Reason())}, true
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("the switch at %s does not say who it is: %v", e.Address, err)}, false
+		return []phrase.Text{phrase.Of("the switch at {} does not say who it is: {}", e.Address, err)}, false
 	}
 	has := 0
 	switch {
@@ -243,7 +237,7 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 		has = caps.WRCC.Ports
 	}
 	if used := lastLinked(f, node); has < used {
-		faults = append(faults, fmt.Sprintf("the switch at %s is another one: it has %d ports, the fabric file has a link at port %d", e.Address, has, used))
+		faults = append(faults, phrase.Of("the switch at {} is another one: it has {} ports, the fabric file has a link at port {}", e.Address, has, used))
 	}
 	if e.Protocol != inventory.P4Runtime {
 		faults = append(faults, c.preflight(ctx, dev)...)
@@ -252,16 +246,16 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 }
 
 // preflight lists what of a switch is not as plans take it for granted.
-func (c *etherCensus) preflight(ctx context.Context, dev driver.Device) (faults []string) {
+func (c *etherCensus) preflight(ctx context.Context, dev driver.Device) (faults []phrase.Text) {
 	list, err := c.driver.gnmi.Preflight(ctx, dev, gnmi.Expectation{DSCP: policy.RoCEDSCP, Queue: policy.RoCEQueue, Lossless: true})
 	if err != nil {
-		return []string{fmt.Sprintf("its classes of service cannot be read: %v", err)}
+		return []phrase.Text{phrase.Of("its classes of service cannot be read: {}", err)}
 	}
 	for _, f := range list {
 		switch f.Code {
 		case gnmi.FindingUnknown, gnmi.FindingGuarded: // not a fault
 		default:
-			faults = append(faults, f.Code+": "+f.Text)
+			faults = append(faults, phrase.Of("{}: {}", f.Code, f.Text))
 		}
 	}
 	return faults

@@ -91,7 +91,7 @@ func (a *app) printCheck(r checkReport) error {
 				return err
 			}
 		}
-		if _, err := fmt.Fprintf(w, "  %s\n", f.Text); err != nil {
+		if _, err := fmt.Fprintf(w, "  %s\n", a.text.Say(f.Said)); err != nil {
 			return err
 		}
 		if i == len(r.Findings)-1 || f.Code != r.Findings[i+1].Code || f.Severity != r.Findings[i+1].Severity {

@@ -94,7 +94,7 @@ func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) er
 	}
 	l.fabric, l.mads, l.extra.Details = r.Fabric, r.MADs, r.Details
 	for _, w := range r.Warnings {
-		l.extra.Notes = append(l.extra.Notes, check.Note{Code: check.Code(w.Kind), Node: w.Node, Port: w.Port, Text: w.Place(r.Fabric) + ": " + w.Text})
+		l.extra.Notes = append(l.extra.Notes, check.Note{Code: check.Code(w.Kind), Node: w.Node, Port: w.Port, Said: w.At(r.Fabric)})
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -40,6 +41,7 @@ type watchLine struct {
 	Peer    ident.PortID         `json:"peer,omitzero"`
 	Warning discover.WarningKind `json:"warning,omitempty"`
 	Text    string               `json:"text"`
+	said    phrase.Text          // Text; the zero value where that is in the user's language already
 }
 
 // watchFlags are the flags of `fabric watch`.
@@ -270,7 +272,7 @@ func (w *fabricWatch) changes(before, now *discover.Result) error {
 		}
 	}
 	for _, e := range discover.Changes(before, now) {
-		if err := w.tell(watchLine{Kind: string(e.Kind), Node: e.Node, Port: e.Port, Peer: e.Peer, Text: e.Text}); err != nil {
+		if err := w.tell(watchLine{Kind: string(e.Kind), Node: e.Node, Port: e.Port, Peer: e.Peer, Text: e.Text, said: e.Said}); err != nil {
 			return err
 		}
 	}
@@ -281,7 +283,8 @@ func (w *fabricWatch) changes(before, now *discover.Result) error {
 func (w *fabricWatch) warn(r *discover.Result) error {
 	var now []watchWarning
 	for _, seen := range r.Warnings {
-		k := watchWarning{seen: seen, line: watchLine{Node: seen.Node, Port: seen.Port, Warning: seen.Kind, Text: seen.Place(r.Fabric) + ": " + seen.Text}}
+		said := seen.At(r.Fabric)
+		k := watchWarning{seen: seen, line: watchLine{Node: seen.Node, Port: seen.Port, Warning: seen.Kind, Text: said.String(), said: said}}
 		if !slices.ContainsFunc(now, func(o watchWarning) bool { return k.same(&o) }) {
 			now = append(now, k)
 		}
@@ -314,7 +317,7 @@ func (w *fabricWatch) tell(l watchLine) error {
 	if w.flags.asJSON {
 		return json.NewEncoder(w.a.stdout).Encode(l)
 	}
-	text := l.Text
+	text := w.a.text.Told(l.Text, &l.said)
 	if l.Warning != "" {
 		text = string(l.Warning) + ": " + text
 	}

@@ -30,10 +30,10 @@ type watched struct {
 	out, words bytes.Buffer
 }
 
-func newWatched(t *testing.T, asJSON bool) *watched {
+func newWatched(t *testing.T, asJSON bool, lang string) *watched {
 	t.Helper()
 	x := &watched{faulty: newFaultyOf(t, topogen.LeafSpineOptions{Leaves: 2, HostsPerLeaf: 2, Spines: 1, Parallel: 2}, simdev.Options{})}
-	a := testApp(t, i18n.Default)
+	a := testApp(t, lang)
 	a.stdout, a.stderr = &x.out, &x.words
 	var err error
 	if x.w, err = a.newWatch(watchFlags{from: "ibsim:" + x.addr, every: time.Second, asJSON: asJSON}, umad.Options{}); err != nil {
@@ -58,7 +58,7 @@ func (x *watched) end() ([]string, error) {
 
 func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
 	t.Parallel()
-	x := newWatched(t, false)
+	x := newWatched(t, false, i18n.Default)
 	host := subnet.PortRef{Node: x.node("host-004"), Port: 1}
 	leaf, _ := x.topo.Peer(host)
 	var up []subnet.PortRef // of leaf2 to the spine
@@ -141,7 +141,7 @@ func TestAWatchTellsWhatHappenedOnce(t *testing.T) {
 
 func TestAWatchTellsWarningsWhenTheyBeginAndEnd(t *testing.T) {
 	t.Parallel()
-	x := newWatched(t, true)
+	x := newWatched(t, true, i18n.Default)
 	x.look()
 	x.dev.SetFaults(simdev.Faults{Nodes: []int32{x.node("leaf2")}, Mute: []simdev.Attribute{{Class: mad.ClassSubnDR, Attr: mad.AttrSwitchInfo}}})
 	x.look()
@@ -212,7 +212,7 @@ func (s *fragile) breakWith(err error) {
 
 func TestAWatchOutlivesAFabricThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	x := newWatched(t, false)
+	x := newWatched(t, false, i18n.Default)
 	local, err := x.dev.Local(subnet.PortRef{Node: x.node("host-001"), Port: 1})
 	if err != nil {
 		t.Fatal(err)

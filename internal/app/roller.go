@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibmad"
 	"fairlane/internal/control"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/reconcile"
 	"fairlane/internal/reconcile/engine"
@@ -54,7 +55,7 @@ func (p *ports) Discover(ctx context.Context, src string) (_ *subnet.Fabric, sta
 	if err != nil {
 		return nil, stats, err
 	}
-	o.stats.Warnings = o.warnings
+	o.stats.Warnings = phrase.English(o.warnings)
 	return o.fabric, o.stats, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlane/internal/control"
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ibsim"
@@ -119,7 +120,7 @@ const sweepParallel = 256
 type found struct {
 	fabric   *subnet.Fabric
 	stats    control.DiscoverStats
-	warnings []string
+	warnings []phrase.Text
 	asked    int // devices of an inventory
 	answered int // of them
 }
@@ -173,7 +174,7 @@ func (o *found) sweep(ctx context.Context, s source, progress func(discover.Prog
 	}
 	o.fabric, o.stats.MADsSent = r.Fabric, int64(r.MADs)
 	for _, w := range r.Warnings {
-		o.warnings = append(o.warnings, w.String())
+		o.warnings = append(o.warnings, w.Sentence())
 	}
 	return nil
 }

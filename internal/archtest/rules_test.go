@@ -22,7 +22,7 @@ var rules = []rule{
 	{"internal/yamltree", nil, pureReason},
 	{"subnet/topofile", []string{"internal/yamltree", "subnet"}, pureReason},
 	{"subnet/inventory", []string{"internal/yamltree", "subnet", "subnet/topofile"}, pureReason},
-	{"subnet/check", []string{"internal/disjoint", "subnet"}, pureReason},
+	{"subnet/check", []string{"internal/disjoint", "internal/phrase", "subnet"}, pureReason},
 	{"subnet/draw", []string{"subnet"}, pureReason},
 	{"subnet/topogen", []string{"subnet"}, pureReason},
 	{"ccconfig/ibcc", nil, pureReason},
@@ -90,7 +90,7 @@ var rules = []rule{
 	{"subnet/ufm", nil, "a client of one REST API moves partitions; which are wanted is decided elsewhere"},
 	{"subnet/ibsim/ibsimtest", []string{"internal/peertest", "subnet/ibsim", "subnet/mad", "subnet"}, "test helper of the transport"},
 	{"subnet/subnettest", []string{"subnet", "subnet/topogen", "subnet/topofile"}, "fabrics for tests"},
-	{"subnet/discover", []string{"subnet", "subnet/mad"}, "the sweep turns answers into the model"},
+	{"subnet/discover", []string{"internal/phrase", "subnet", "subnet/mad"}, "the sweep turns answers into the model"},
 
 	{"subnet/opensm/osmfile", nil, pureReason},
 	{"subnet/opensm", []string{"subnet/opensm/osmfile", "subnet", "subnet/mad", "policy"}, "an adapter imports the pure model and one protocol; what a plan wants is all it knows of the compiler"},

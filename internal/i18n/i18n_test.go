@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -142,32 +143,26 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// spoken lists the templates of sentences that the compiler makes.
+// spoken lists the templates of all sentences that the program makes.
 func spoken(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("../../policy/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string]bool{phrase.Separator: true, phrase.Comma: true, "{}": true}
-	for _, f := range files {
-		if strings.HasSuffix(f, "_test.go") {
-			continue
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || path != "../.." && strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), f, nil, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			of, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok || of.Sel.Name != "Of" {
-				return true
-			}
-			if from, ok := of.X.(*ast.Ident); !ok || from.Name != "phrase" {
+			if !ok || !makesSentence(file, call) {
 				return true
 			}
 			template := ""
@@ -175,16 +170,32 @@ func spoken(t *testing.T) map[string]bool {
 				template, _ = strconv.Unquote(text.Value)
 			}
 			if template == "" || phrase.Slots(template) != len(call.Args)-1 {
-				t.Errorf("%s: template %q for %d values: want one written out, with a {} for each", f, template, len(call.Args)-1)
+				t.Errorf("%s: template %q for %d values: want one written out, with a {} for each", path, template, len(call.Args)-1)
 			}
 			out[template] = true
 			return true
 		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
 
-func TestSentencesOfTheCompilerAreInEveryLanguage(t *testing.T) {
+// makesSentence recognises phrase.Of, and Of within package phrase.
+func makesSentence(file *ast.File, call *ast.CallExpr) bool {
+	switch of := call.Fun.(type) {
+	case *ast.Ident:
+		return of.Name == "Of" && file.Name.Name == "phrase"
+	case *ast.SelectorExpr:
+		from, ok := of.X.(*ast.Ident)
+		return ok && from.Name == "phrase" && of.Sel.Name == "Of"
+	}
+	return false
+}
+
+func TestSentencesAreInEveryLanguage(t *testing.T) {
 	t.Parallel()
 	want := spoken(t)
 	if len(want) < 50 {

@@ -1,11 +1,10 @@
 package check
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
-	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -275,19 +274,23 @@ func (c *checker) creditLoops() {
 		return
 	}
 	var p places
-	var names []string
+	var names []phrase.Text
 	for _, v := range loop {
 		ref := c.switchPort(v / int32(g.vls))
 		p.port(c.f, ref)
 		if len(names) < 12 {
-			names = append(names, fmt.Sprintf("%s on lane %d", c.f.PortName(ref), v%int32(g.vls)))
+			names = append(names, phrase.Of("{} on lane {}", c.f.PortName(ref), v%int32(g.vls)))
 		}
 	}
 	if len(loop) > len(names) {
-		names = append(names, "…")
+		names = append(names, phrase.Of("{}", "…"))
 	}
 	t.Bad = len(loop)
-	c.add(CodeCreditLoop, p, "packets can wait for each other for ever: %s waits for %s again", strings.Join(names, " waits for "), names[0])
+	chain := phrase.Of("{} again", names[0])
+	for _, name := range slices.Backward(names) {
+		chain = phrase.Of("{} waits for {}", name, chain)
+	}
+	c.add(CodeCreditLoop, p, phrase.Of("packets can wait for each other for ever: {}", chain))
 }
 
 // switchPort turns the number of a switch's port back into its reference.

@@ -11,8 +11,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -58,6 +58,8 @@ type Finding struct {
 	Ports  []ident.PortID `json:"ports,omitempty"`
 	Text   string         `json:"text"`
 	Remedy string         `json:"remedy"`
+	// Said is Text for readers of other languages.
+	Said phrase.Text `json:"-"`
 }
 
 // Bounds of a report.
@@ -83,7 +85,7 @@ type Note struct {
 	Code Code // one of the codes of the sweep
 	Node ident.GUID
 	Port ident.PortNum
-	Text string
+	Said phrase.Text
 }
 
 // Use is a tenant's presence on a port of a channel adapter.
@@ -214,13 +216,16 @@ func Check(f *subnet.Fabric, x Extra) *Report {
 }
 
 // add files a finding, with the severity and the remedy of its code.
-func (c *checker) add(code Code, places places, format string, args ...any) *Finding {
-	k := kinds[code]
-	c.out = append(c.out, Finding{
-		Code: code, Severity: k.severity, Count: max(places.n, 1), Nodes: places.nodes, Ports: places.ports,
-		Text: fmt.Sprintf(format, args...), Remedy: k.remedy,
-	})
-	return &c.out[len(c.out)-1]
+func (c *checker) add(code Code, places places, said phrase.Text) *Finding {
+	c.out = append(c.out, finding(code, said))
+	f := &c.out[len(c.out)-1]
+	f.Severity, f.Count, f.Nodes, f.Ports = kinds[code].severity, max(places.n, 1), places.nodes, places.ports
+	return f
+}
+
+// finding is one without a place, and of no severity yet.
+func finding(code Code, said phrase.Text) Finding {
+	return Finding{Code: code, Text: said.String(), Remedy: kinds[code].remedy, Said: said}
 }
 
 // bounded sorts the findings and cuts off what is too much of one code.
@@ -241,11 +246,12 @@ func (c *checker) bounded() []Finding {
 			continue
 		}
 		out = append(out, same[:MaxOfACode]...)
-		rest := Finding{Code: same[0].Code, Severity: same[0].Severity, Remedy: same[0].Remedy, Folded: len(same) - MaxOfACode}
+		folded, at := len(same)-MaxOfACode, 0
 		for _, f := range same[MaxOfACode:] {
-			rest.Count += f.Count
+			at += f.Count
 		}
-		rest.Text = fmt.Sprintf("and %d more of the same, at %s", rest.Folded, count(rest.Count, "place"))
+		rest := finding(same[0].Code, phrase.Of("and {} more of the same, at {}", folded, countPlace.Of(at)))
+		rest.Severity, rest.Folded, rest.Count = same[0].Severity, folded, at
 		out = append(out, rest)
 	}
 	return out
@@ -308,7 +314,7 @@ func (p *places) node(f *subnet.Fabric, n int32) {
 }
 
 // some names the first places.
-func (p *places) some() string { return some(p.names, p.n) }
+func (p *places) some() phrase.Text { return phrase.Names(p.names, p.n, maxSamples) }
 
 // name is a node's name for people.
 func (c *checker) name(n int32) string { return c.f.Nodes[n].Label() }
@@ -316,22 +322,5 @@ func (c *checker) name(n int32) string { return c.f.Nodes[n].Label() }
 // maxSamples bounds the names in a text.
 const maxSamples = 4
 
-// some joins the first few of n names, and says how many there are besides.
-func some(names []string, n int) string {
-	names = names[:min(len(names), maxSamples)]
-	text := strings.Join(names, ", ")
-	if more := n - len(names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// count prints a number with its word in the singular or the plural: "1 link", "3 links".
-func count(n int, word string) string { return plural(n, word, word+"s") }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
+// some tells the first few of n things.
+func some(things phrase.Commas, n int) phrase.Text { return phrase.First(things, n, maxSamples) }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
 	"fairlane/subnet/ident"
@@ -232,11 +233,11 @@ func TestFaultyFabrics(t *testing.T) {
 			q.ArbHigh, q.HighLimit = []subnet.VLShare{{VL: 0, Weight: 1}, {VL: 1, Weight: 1}}, 255
 		}, check.CodeVLStarved, check.Warning, "lane 2 waits while high-priority lanes have something to send", nil},
 		{"a switch without congestion control", func(b *bed) { b.tenants(); b.x.Details.Nodes[b.node("spine2")].CC = subnet.Refused },
-			check.CodeNoCC, check.Error, "1 switches have no congestion control and do not mark packets: spine2", nil},
+			check.CodeNoCC, check.Error, "1 switch without congestion control, where no packets are marked: spine2", nil},
 		{"an adapter without a table", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CCTables = 0 },
-			check.CodeNoCC, check.Warning, "1 channel adapters have no congestion control and do not slow down: host-003", nil},
+			check.CodeNoCC, check.Warning, "1 channel adapter without congestion control, where nothing slows down: host-003", nil},
 		{"a CC_Key that we do not have", func(b *bed) { b.x.Details.Nodes[b.node("host-003")].CC = subnet.Silent },
-			check.CodeCCSilent, check.Warning, "1 channel adapters do not answer congestion control: host-003", nil},
+			check.CodeCCSilent, check.Warning, "1 channel adapter without an answer about congestion control: host-003", nil},
 		{"a tenant outside its partition", func(b *bed) { b.tenants(); b.at("host-005", 1).PKeys = []ident.PKey{0xffff, 0x8001} },
 			check.CodeKeyMissing, check.Error, "1 port of tenant web not in its partition 0x0002: host-005/P1", nil},
 		{"a tenant of limited members", func(b *bed) {
@@ -296,7 +297,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a switch whose own LID is not routed", func(b *bed) { b.lfts[b.node("leaf1")][b.lid("spine1")] = ident.DropPort },
 			check.CodeSwitchUnreachable, check.Warning, "hosts do not reach the LID of 1 switch: spine1", nil},
 		{"a duplicate GUID that the sweep met", func(b *bed) {
-			b.x.Notes = []check.Note{{Code: check.CodeDuplicateGUID, Node: b.nodes[0].GUID, Port: 3, Text: "another node with that GUID"}}
+			b.x.Notes = []check.Note{{Code: check.CodeDuplicateGUID, Node: b.nodes[0].GUID, Port: 3, Said: phrase.Of("another node with that GUID")}}
 		}, check.CodeDuplicateGUID, check.Error, "another node with that GUID", nil},
 	}
 	for _, tt := range tests {
@@ -368,7 +369,7 @@ func TestTenantsMayUseEverySL(t *testing.T) {
 func TestWhatTheSweepAndTheLinkSayIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	note := check.Note{Code: check.CodeMismatch, Node: b.nodes[b.node("leaf1")].GUID, Port: 4, Text: "link runs at 1xEDR here"}
+	note := check.Note{Code: check.CodeMismatch, Node: b.nodes[b.node("leaf1")].GUID, Port: 4, Said: phrase.Of("link runs at 1xEDR here")}
 	b.x.Notes = []check.Note{note}
 	if r := b.report(t); len(r.Findings) != 1 || r.Findings[0].Code != check.CodeMismatch {
 		t.Errorf("findings %+v: want the note, as the ends agree now", r.Findings)
@@ -416,9 +417,9 @@ func TestTooMuchOfOneCodeIsCutOffAndCounted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	for range check.MaxOfACode + 7 {
-		b.x.Notes = append(b.x.Notes, check.Note{Code: check.CodeRefused, Node: b.nodes[0].GUID, Text: "no SwitchInfo"})
+		b.x.Notes = append(b.x.Notes, check.Note{Code: check.CodeRefused, Node: b.nodes[0].GUID, Said: phrase.Of("no SwitchInfo")})
 	}
-	b.x.Notes = append(b.x.Notes, check.Note{Code: "never heard of", Node: b.nodes[0].GUID, Text: "odd"})
+	b.x.Notes = append(b.x.Notes, check.Note{Code: "never heard of", Node: b.nodes[0].GUID, Said: phrase.Of("odd")})
 	r := b.report(t)
 	last := r.Findings[len(r.Findings)-1]
 	if len(r.Findings) != check.MaxOfACode+2 || last.Count != 7 || last.Folded != 7 || last.Text != "and 7 more of the same, at 7 places" {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -47,10 +49,10 @@ func (c *checker) addresses() {
 		t.Of, t.Skipped = 0, SkipNoLIDs
 	case without.n == t.Of:
 		t.Bad = without.n
-		c.add(CodeNoSM, without, "no port has a LID: no subnet manager has been here")
+		c.add(CodeNoSM, without, phrase.Of("no port has a LID: no subnet manager has been here"))
 	default:
 		t.Bad = without.n
-		c.add(CodeNoLID, without, "%s without a LID: %s", count(without.n, "port"), without.some())
+		c.add(CodeNoLID, without, phrase.Of("{} without a LID: {}", countPort.Of(without.n), without.some()))
 	}
 	c.managers(managers)
 }
@@ -59,19 +61,19 @@ func (c *checker) addresses() {
 func (c *checker) managers(by map[ident.LID]*places) {
 	lids := slices.SortedFunc(maps.Keys(by), func(a, b ident.LID) int { return cmp.Or(cmp.Compare(by[b].n, by[a].n), cmp.Compare(a, b)) })
 	if len(lids) > 1 {
-		var parts []string
+		var parts phrase.Commas
 		for _, lid := range lids {
-			parts = append(parts, fmt.Sprintf("LID %d at %s", lid, count(by[lid].n, "port")))
+			parts = append(parts, phrase.Of("LID {} at {}", lid, countPort.Of(by[lid].n)))
 		}
 		minority := by[lids[1]]
-		c.add(CodeSMsDiffer, *minority, "the ports do not agree on who manages the subnet: %s; for example %s", some(parts, len(parts)), minority.some())
+		c.add(CodeSMsDiffer, *minority, phrase.Of("the ports do not agree on who manages the subnet: {}; for example {}", some(parts, len(parts)), minority.some()))
 	}
 	if len(lids) == 0 {
 		return
 	}
 	if lid := lids[0]; lid != 0 {
 		if _, ok := c.f.PortByLID(lid); !ok {
-			c.add(CodeSMGone, *by[lid], "the subnet manager has LID %d, which no port has", lid)
+			c.add(CodeSMGone, *by[lid], phrase.Of("the subnet manager has LID {}, which no port has", lid))
 		}
 	}
 }
@@ -106,16 +108,18 @@ func (c *checker) congestionControl() {
 	if t.Of == 0 {
 		t.Skipped = SkipNoCC
 	}
-	for kind, lacks := range [2]string{"do not mark packets", "do not slow down"} {
-		word := [2]string{"switches", "channel adapters"}[kind]
+	for kind, devices := range [2]phrase.Noun{countSwitch, countAdapter} {
 		if p := none[kind]; p.n > 0 {
-			f := c.add(CodeNoCC, p, "%d %s have no congestion control and %s: %s", p.n, word, lacks, p.some())
-			if len(c.x.Uses) > 0 {
+			said := phrase.Of("{} without congestion control, where no packets are marked: {}", devices.Of(p.n), p.some())
+			if kind == 1 {
+				said = phrase.Of("{} without congestion control, where nothing slows down: {}", devices.Of(p.n), p.some())
+			}
+			if f := c.add(CodeNoCC, p, said); len(c.x.Uses) > 0 {
 				f.Severity = Error // tenants' weights are lost there
 			}
 		}
 		if p := mute[kind]; p.n > 0 {
-			c.add(CodeCCSilent, p, "%d %s do not answer congestion control: %s", p.n, word, p.some())
+			c.add(CodeCCSilent, p, phrase.Of("{} without an answer about congestion control: {}", devices.Of(p.n), p.some()))
 		}
 	}
 }
@@ -144,7 +148,7 @@ func (c *checker) partitions() {
 		return
 	}
 	if lost.n > 0 {
-		c.add(CodeManagementKey, lost, "%s not in the default partition: %s", count(lost.n, "port"), lost.some())
+		c.add(CodeManagementKey, lost, phrase.Of("{} not in the default partition: {}", countPort.Of(lost.n), lost.some()))
 	}
 	c.tenantKeys(t)
 }
@@ -187,10 +191,10 @@ func (c *checker) tenantKeys(t *Tally) {
 	for _, tenant := range slices.Sorted(maps.Keys(by)) {
 		m := by[tenant]
 		if m.out.n > 0 {
-			c.add(CodeKeyMissing, m.out, "%s of tenant %s not in its partition %s: %s", count(m.out.n, "port"), tenant, m.key, m.out.some())
+			c.add(CodeKeyMissing, m.out, phrase.Of("{} of tenant {} not in its partition {}: {}", countPort.Of(m.out.n), tenant, m.key, m.out.some()))
 		}
 		if m.full == 0 && m.limited.n > 1 {
-			c.add(CodeKeysLimited, m.limited, "all %d ports of tenant %s are limited members of partition %s", m.limited.n, tenant, m.key)
+			c.add(CodeKeysLimited, m.limited, phrase.Of("all {} ports of tenant {} are limited members of partition {}", m.limited.n, tenant, m.key))
 		}
 	}
 }
@@ -219,7 +223,7 @@ func (c *checker) devices() {
 			for _, k := range same {
 				p.node(c.f, k)
 			}
-			c.add(CodeSameName, p, "%d nodes are called %q", p.n, n.Name)
+			c.add(CodeSameName, p, phrase.Of("{} nodes are called {}", p.n, strconv.Quote(n.Name)))
 		}
 	}
 	c.revisions(revisions)
@@ -234,9 +238,9 @@ func (c *checker) revisions(by map[model]map[uint32]int) {
 			continue
 		}
 		revisions := slices.SortedFunc(maps.Keys(by[k]), func(a, b uint32) int { return cmp.Or(cmp.Compare(by[k][b], by[k][a]), cmp.Compare(a, b)) })
-		var parts []string
+		var parts phrase.Commas
 		for _, r := range revisions {
-			parts = append(parts, fmt.Sprintf("%d of revision 0x%x", by[k][r], r))
+			parts = append(parts, phrase.Of("{} of revision {}", by[k][r], fmt.Sprintf("0x%x", r)))
 		}
 		usual, p := revisions[0], places{}
 		for i := range c.f.Nodes {
@@ -244,6 +248,6 @@ func (c *checker) revisions(by map[model]map[uint32]int) {
 				p.node(c.f, int32(i))
 			}
 		}
-		c.add(CodeMixedRevisions, p, "devices of vendor 0x%06x, model %d, differ: %s", k.vendor, k.device, some(parts, len(parts)))
+		c.add(CodeMixedRevisions, p, phrase.Of("devices of vendor {}, model {}, differ: {}", fmt.Sprintf("0x%06x", k.vendor), k.device, some(parts, len(parts))))
 	}
 }

@@ -2,10 +2,10 @@ package check
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -66,7 +66,7 @@ type laneJudge struct {
 	c       *checker
 	sls     []ident.SL
 	tenants bool                      // some tenant's SL is known
-	users   [ident.NumSLs]string      // the tenants of an SL: "ml and web"; empty when there is none
+	users   [ident.NumSLs][]string    // the tenants of an SL, sorted
 	sits    map[subnet.PortRef]uint16 // SLs of the tenants on a port
 	faults  map[laneFault]*places
 	noted   int // ports in faults; that tenants share a lane is none
@@ -76,21 +76,19 @@ type laneJudge struct {
 
 // seat finds out which SLs tenants use, and where.
 func (j *laneJudge) seat() {
-	var names [ident.NumSLs][]string
 	j.sits = make(map[subnet.PortRef]uint16)
 	for _, u := range j.c.x.Uses {
 		if !u.HasSL || u.SL >= ident.NumSLs {
 			continue
 		}
 		j.sits[u.Port] |= 1 << u.SL
-		if !slices.Contains(names[u.SL], u.Tenant) {
-			names[u.SL] = append(names[u.SL], u.Tenant)
+		if !slices.Contains(j.users[u.SL], u.Tenant) {
+			j.users[u.SL] = append(j.users[u.SL], u.Tenant)
 		}
 	}
 	j.tenants = len(j.sits) > 0
-	for sl := range names {
-		slices.Sort(names[sl])
-		j.users[sl] = some(names[sl], len(names[sl]))
+	for sl := range j.users {
+		slices.Sort(j.users[sl])
 	}
 }
 
@@ -174,7 +172,7 @@ func (j *laneJudge) note(k laneFault, ref subnet.PortRef) {
 func (j *laneJudge) fold(ref subnet.PortRef, at *[ident.NumSLs]ident.VL) {
 	for i, a := range j.sls {
 		for _, b := range j.sls[i+1:] {
-			if at[a] == at[b] && at[a] != ident.ManagementVL && j.users[a] != "" && j.users[b] != "" && j.meet(ref, a, b) {
+			if at[a] == at[b] && at[a] != ident.ManagementVL && len(j.users[a]) > 0 && len(j.users[b]) > 0 && j.meet(ref, a, b) {
 				of(j.folds, fold{a, b, at[a]}).once(j.c.f, ref)
 			}
 		}
@@ -214,12 +212,12 @@ func (j *laneJudge) weights(ref subnet.PortRef, d *subnet.PortDetails, used uint
 	}
 }
 
-// whose prints an SL with its tenants.
-func (j *laneJudge) whose(sl ident.SL) string {
-	if user := j.users[sl]; user != "" {
-		return fmt.Sprintf("SL %d (%s)", sl, user)
+// whose is an SL with its tenants.
+func (j *laneJudge) whose(sl ident.SL) phrase.Text {
+	if users := j.users[sl]; len(users) > 0 {
+		return phrase.Of("SL {} ({})", sl, phrase.Names(users, len(users), maxSamples))
 	}
-	return fmt.Sprintf("SL %d", sl)
+	return phrase.Of("SL {}", sl)
 }
 
 func (j *laneJudge) report() {
@@ -228,20 +226,20 @@ func (j *laneJudge) report() {
 	})
 	for _, k := range faults {
 		p := *j.faults[k]
-		where := fmt.Sprintf("at %s: %s", count(p.n, "port"), p.some())
+		at, some := countPort.Of(p.n), p.some()
 		var f *Finding
 		switch k.code {
 		case CodeSLDropped:
 			if !j.tenants && !j.passing[k.sl] {
 				continue // switched off everywhere, as an SL that nobody uses may be
 			}
-			f = j.c.add(k.code, p, "%s is dropped (lane 15) %s", j.whose(k.sl), where)
+			f = j.c.add(k.code, p, phrase.Of("{} is dropped (lane 15) at {}: {}", j.whose(k.sl), at, some))
 		case CodeVLNotOperating:
-			f = j.c.add(k.code, p, "%s is put on lane %d, which is not in operation, %s", j.whose(k.sl), k.vl, where)
+			f = j.c.add(k.code, p, phrase.Of("{} is put on lane {}, which is not in operation, at {}: {}", j.whose(k.sl), k.vl, at, some))
 		case CodeVLNoWeight:
-			f = j.c.add(k.code, p, "lane %d carries packets and has no weight %s", k.vl, where)
+			f = j.c.add(k.code, p, phrase.Of("lane {} carries packets and has no weight at {}: {}", k.vl, at, some))
 		default:
-			f = j.c.add(k.code, p, "lane %d waits while high-priority lanes have something to send, without a limit, %s", k.vl, where)
+			f = j.c.add(k.code, p, phrase.Of("lane {} waits while high-priority lanes have something to send, without a limit, at {}: {}", k.vl, at, some))
 		}
 		if !j.tenants {
 			f.Severity = min(f.Severity, Warning) // an SL that nobody may use
@@ -252,6 +250,6 @@ func (j *laneJudge) report() {
 	})
 	for _, k := range folds {
 		p := *j.folds[k]
-		j.c.add(CodeSLFolded, p, "%s and %s share lane %d at %s: %s", j.whose(k.a), j.whose(k.b), k.vl, count(p.n, "port"), p.some())
+		j.c.add(CodeSLFolded, p, phrase.Of("{} and {} share lane {} at {}: {}", j.whose(k.a), j.whose(k.b), k.vl, countPort.Of(p.n), p.some()))
 	}
 }

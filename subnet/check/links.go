@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -22,7 +23,7 @@ func (c *checker) sweep() {
 			continue // the link's own finding says it
 		}
 		p := places{n: 1, ports: []ident.PortID{{Node: n.Node, Port: n.Port}}}
-		c.add(code, p, "%s", n.Text)
+		c.add(code, p, n.Said)
 		bad[n.Node] = true
 	}
 	t.Bad = min(len(bad), t.Of)
@@ -75,11 +76,11 @@ func (c *checker) linkState(l *subnet.Link) {
 	switch {
 	case a == 0 || b == 0:
 	case a != b:
-		c.add(CodeLinkHalfUp, c.atPorts(l.A, l.B), "%s is %s and the other end, %s, is %s", c.f.PortName(l.A), a, c.f.PortName(l.B), b)
+		c.add(CodeLinkHalfUp, c.atPorts(l.A, l.B), phrase.Of("{} is {} and the other end, {}, is {}", c.f.PortName(l.A), a, c.f.PortName(l.B), b))
 	case a == subnet.PortDown:
-		c.add(CodeLinkDown, c.atPorts(l.A, l.B), "%s - %s is down", c.f.PortName(l.A), c.f.PortName(l.B))
+		c.add(CodeLinkDown, c.atPorts(l.A, l.B), phrase.Of("{} - {} is down", c.f.PortName(l.A), c.f.PortName(l.B)))
 	case a != subnet.PortActive:
-		c.add(CodeLinkInactive, c.atPorts(l.A, l.B), "%s - %s is up and stays in state %s", c.f.PortName(l.A), c.f.PortName(l.B), a)
+		c.add(CodeLinkInactive, c.atPorts(l.A, l.B), phrase.Of("{} - {} is up and stays in state {}", c.f.PortName(l.A), c.f.PortName(l.B), a))
 	}
 }
 
@@ -110,10 +111,10 @@ func enabledSpeeds(p *subnet.PortDetails) subnet.SpeedSet {
 
 // linkEnds compares what the link does with what both ends can do and are told to do.
 func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
-	names := []any{c.f.PortName(l.A), c.f.PortName(l.B)}
+	near, far := c.f.PortName(l.A), c.f.PortName(l.B)
 	if a.Width != b.Width || a.Speed != b.Speed {
-		c.add(CodeLinkDiffers, c.atPorts(l.A, l.B), "%s runs at %s and the other end, %s, at %s",
-			names[0], subnet.FormatWidthSpeed(a.Width, a.Speed), names[1], subnet.FormatWidthSpeed(b.Width, b.Speed))
+		c.add(CodeLinkDiffers, c.atPorts(l.A, l.B), phrase.Of("{} runs at {} and the other end, {}, at {}",
+			near, subnet.FormatWidthSpeed(a.Width, a.Speed), far, subnet.FormatWidthSpeed(b.Width, b.Speed)))
 		return
 	}
 	can := subnet.WidthFromCode(a.WidthsSupported & b.WidthsSupported)
@@ -121,31 +122,31 @@ func (c *checker) linkEnds(l *subnet.Link, a, b *subnet.PortDetails) {
 	switch {
 	case a.Width == 0 || a.Width >= can:
 	case told != 0 && told <= a.Width:
-		c.add(CodeLinkLimited, c.atPorts(l.A, l.B), "%s - %s runs at %s because %s is enabled at %s; both ends can do %s",
-			append(names, a.Width, c.limiter(l, subnet.WidthFromCode(enabledWidths(a)) <= a.Width), told, can)...)
+		c.linkLimited(l, a.Width, subnet.WidthFromCode(enabledWidths(a)) <= a.Width, told, can)
 	default:
-		c.add(CodeLinkNarrow, c.atPorts(l.A, l.B), "%s - %s runs at %s; both ends can do %s", append(names, a.Width, can)...)
+		c.add(CodeLinkNarrow, c.atPorts(l.A, l.B), phrase.Of("{} - {} runs at {}; both ends can do {}", near, far, a.Width, can))
 	}
 	fast, set := (a.SpeedsSupported & b.SpeedsSupported).Best(), (enabledSpeeds(a) & enabledSpeeds(b)).Best()
 	switch {
 	case a.Speed == subnet.SpeedUnknown || a.Speed >= fast:
 	case set != subnet.SpeedUnknown && set <= a.Speed:
-		c.add(CodeLinkLimited, c.atPorts(l.A, l.B), "%s - %s runs at %s because %s is enabled at %s; both ends can do %s",
-			append(names, a.Speed, c.limiter(l, enabledSpeeds(a).Best() <= a.Speed), set, fast)...)
+		c.linkLimited(l, a.Speed, enabledSpeeds(a).Best() <= a.Speed, set, fast)
 	default:
-		c.add(CodeLinkSlow, c.atPorts(l.A, l.B), "%s - %s runs at %s; both ends can do %s", append(names, a.Speed, fast)...)
+		c.add(CodeLinkSlow, c.atPorts(l.A, l.B), phrase.Of("{} - {} runs at {}; both ends can do {}", near, far, a.Speed, fast))
 	}
 	if a.OperVLs != b.OperVLs && a.OperVLs != 0 && b.OperVLs != 0 {
-		c.add(CodeVLsDiffer, c.atPorts(l.A, l.B), "%s has %d data lanes in operation and the other end, %s, has %d", names[0], a.OperVLs, names[1], b.OperVLs)
+		c.add(CodeVLsDiffer, c.atPorts(l.A, l.B), phrase.Of("{} has {} data lanes in operation and the other end, {}, has {}", near, a.OperVLs, far, b.OperVLs))
 	}
 }
 
-// limiter names the end whose setting holds the link back.
-func (c *checker) limiter(l *subnet.Link, first bool) string {
+// linkLimited reports a link that a setting of its first end, or else of the other, holds at a width or speed below what both ends can do.
+func (c *checker) linkLimited(l *subnet.Link, runs any, first bool, enabled, can any) {
+	limiter := l.B
 	if first {
-		return c.f.PortName(l.A)
+		limiter = l.A
 	}
-	return c.f.PortName(l.B)
+	c.add(CodeLinkLimited, c.atPorts(l.A, l.B), phrase.Of("{} - {} runs at {} because {} is enabled at {}; both ends can do {}",
+		c.f.PortName(l.A), c.f.PortName(l.B), runs, c.f.PortName(limiter), enabled, can))
 }
 
 func (c *checker) linkMTU(l *subnet.Link, a, b *subnet.PortDetails) {
@@ -153,9 +154,11 @@ func (c *checker) linkMTU(l *subnet.Link, a, b *subnet.PortDetails) {
 	switch {
 	case pa == 0 || pb == 0:
 	case pa != pb:
-		c.add(CodeMTUDiffers, c.atPorts(l.A, l.B), "%s sends packets of up to %d bytes and the other end, %s, of up to %d", c.f.PortName(l.A), pa, c.f.PortName(l.B), pb)
+		c.add(CodeMTUDiffers, c.atPorts(l.A, l.B), phrase.Of("{} sends packets of up to {} bytes and the other end, {}, of up to {}",
+			c.f.PortName(l.A), pa, c.f.PortName(l.B), pb))
 	case known(a) && known(b) && pa < min(a.MTUCap, b.MTUCap):
-		c.add(CodeMTULow, c.atPorts(l.A, l.B), "%s - %s has an MTU of %d bytes; both ends can do %d", c.f.PortName(l.A), c.f.PortName(l.B), pa, min(a.MTUCap, b.MTUCap))
+		c.add(CodeMTULow, c.atPorts(l.A, l.B), phrase.Of("{} - {} has an MTU of {} bytes; both ends can do {}",
+			c.f.PortName(l.A), c.f.PortName(l.B), pa, min(a.MTUCap, b.MTUCap)))
 	}
 }
 
@@ -200,8 +203,8 @@ func (c *checker) linkUnlike(l *subnet.Link, usual map[level]quantity.BitRate) {
 		return
 	}
 	if want := usual[c.levelOf(l)]; l.Rate < want {
-		c.add(CodeLinkUnlike, c.atPorts(l.A, l.B), "%s - %s runs at %s; nearly all links between these tiers run at %s",
-			c.f.PortName(l.A), c.f.PortName(l.B), l.Rate, want)
+		c.add(CodeLinkUnlike, c.atPorts(l.A, l.B), phrase.Of("{} - {} runs at {}; nearly all links between these tiers run at {}",
+			c.f.PortName(l.A), c.f.PortName(l.B), l.Rate, want))
 	}
 }
 
@@ -228,13 +231,13 @@ func (c *checker) idlePorts() {
 			}
 			switch d.Phys {
 			case physTraining, physRecovery:
-				c.add(CodePortTraining, c.atPorts(ref), "%s neither comes up nor is quiet: it keeps training", c.f.PortName(ref))
+				c.add(CodePortTraining, c.atPorts(ref), phrase.Of("{} neither comes up nor is quiet: it keeps training", c.f.PortName(ref)))
 			case physDisabled:
 				off.port(c.f, ref)
 			}
 		}
 	}
 	if off.n > 0 {
-		c.add(CodePortsDisabled, off, "%s switched off: %s", count(off.n, "port"), off.some())
+		c.add(CodePortsDisabled, off, phrase.Of("{} switched off: {}", countPort.Of(off.n), off.some()))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fairlane/internal/disjoint"
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -46,15 +47,15 @@ func (c *checker) split() {
 		hosts[parts.Find(h)]++
 	}
 	var at places
-	var names []string
+	var names phrase.Commas
 	for first, n := range hosts {
 		if n > 0 {
 			at.node(c.f, int32(first))
-			names = append(names, fmt.Sprintf("%s with %s", c.name(int32(first)), count(n, "host")))
+			names = append(names, phrase.Of("{} with {}", c.name(int32(first)), countHost.Of(n)))
 		}
 	}
 	if at.n > 1 {
-		c.add(CodeFabricSplit, at, "no cable joins %d parts that have hosts: that of %s", at.n, some(names, at.n))
+		c.add(CodeFabricSplit, at, phrase.Of("no cable joins {} parts that have hosts: that of {}", at.n, some(names, at.n)))
 	}
 }
 
@@ -78,7 +79,7 @@ type verdict struct {
 
 	pairs, unreachable int
 	lost               [fateHops]int // unreachable pairs by what became of the packet
-	samples            []string
+	samples            phrase.Commas
 	at                 places
 	circles            map[string]*fault
 	circleKeys         []string
@@ -151,7 +152,7 @@ func (v *verdict) missed(s int32, n int, end subnet.PortRef, lid ident.LID) {
 	for _, p := range v.r.hosts[s] {
 		src, ok := v.c.f.Peer(subnet.PortRef{Node: v.r.sw[s], Port: p})
 		if ok && src != end {
-			v.samples = append(v.samples, fmt.Sprintf("%s to %s (LID %d)", v.c.f.PortName(src), v.c.f.PortName(end), lid))
+			v.samples = append(v.samples, phrase.Of("{} to {} (LID {})", v.c.f.PortName(src), v.c.f.PortName(end), lid))
 			v.at.port(v.c.f, src)
 			v.at.port(v.c.f, end)
 			return
@@ -205,7 +206,7 @@ func (v *verdict) circle(s int32, lid ident.LID) {
 func (v *verdict) report() {
 	c := v.c
 	if v.noTable.n > 0 {
-		c.add(CodeLFTMissing, v.noTable, "%s of hosts' traffic without a forwarding table: %s", plural(v.noTable.n, "switch", "switches"), v.noTable.some())
+		c.add(CodeLFTMissing, v.noTable, phrase.Of("{} of hosts' traffic without a forwarding table: {}", countSwitch.Of(v.noTable.n), v.noTable.some()))
 	}
 	for _, k := range v.circleKeys {
 		v.reportCircle(v.circles[k])
@@ -215,25 +216,30 @@ func (v *verdict) report() {
 	}
 	if v.unreachable > 0 {
 		v.at.n = v.unreachable
-		c.add(CodeUnreachable, v.at, "%d of %d pairs have no way: %s; for example %s", v.unreachable, v.pairs, v.causes(), strings.Join(v.samples, ", "))
+		c.add(CodeUnreachable, v.at, phrase.Of("{} of {} pairs have no way: {}; for example {}", v.unreachable, v.pairs, v.causes(), v.samples))
 	}
 	if v.farSwitches.n > 0 {
-		c.add(CodeSwitchUnreachable, v.farSwitches, "hosts do not reach the LID of %s: %s", plural(v.farSwitches.n, "switch", "switches"), v.farSwitches.some())
+		c.add(CodeSwitchUnreachable, v.farSwitches, phrase.Of("hosts do not reach the LID of {}: {}", countSwitch.Of(v.farSwitches.n), v.farSwitches.some()))
 	}
 }
 
 // causes says what becomes of the packets of unreachable pairs.
-func (v *verdict) causes() string {
-	var parts []string
+func (v *verdict) causes() phrase.Commas {
+	var out phrase.Commas
 	for _, k := range []struct {
 		is   fate
-		what string
-	}{{fateCircles, "go in a circle"}, {fateDropped, "are dropped for want of a route"}, {fateNoTable, "meet a switch without a table"}, {fateDeadEnd, "end at the wrong port"}} {
-		if n := v.lost[k.is]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, k.what))
+		said phrase.Text
+	}{
+		{fateCircles, phrase.Of("{} go in a circle", v.lost[fateCircles])},
+		{fateDropped, phrase.Of("{} are dropped for want of a route", v.lost[fateDropped])},
+		{fateNoTable, phrase.Of("{} meet a switch without a table", v.lost[fateNoTable])},
+		{fateDeadEnd, phrase.Of("{} end at the wrong port", v.lost[fateDeadEnd])},
+	} {
+		if v.lost[k.is] > 0 {
+			out = append(out, k.said)
 		}
 	}
-	return strings.Join(parts, ", ")
+	return out
 }
 
 func (v *verdict) reportCircle(at *fault) {
@@ -250,22 +256,22 @@ func (v *verdict) reportCircle(at *fault) {
 	}
 	p.n = at.lids
 	p.ports = []ident.PortID{v.c.f.PortID(at.port)}
-	v.c.add(CodeLFTLoop, p, "packets to %s, the first %d, go in a circle: %s, and %s again", count(at.lids, "LID"), at.first, strings.Join(names, ", "), names[0])
+	v.c.add(CodeLFTLoop, p, phrase.Of("packets to {}, the first {}, go in a circle: {}, and {} again", countLID.Of(at.lids), at.first, strings.Join(names, ", "), names[0]))
 }
 
 func (v *verdict) reportEnd(at *fault) {
 	p := v.c.atPorts(at.port)
 	p.n = at.lids
-	what := "where nothing is plugged in"
+	what := phrase.Of("where nothing is plugged in")
 	if peer, ok := v.c.f.Peer(at.port); ok {
-		what = "which leads to " + v.c.f.PortName(peer) + ", which has another LID"
+		what = phrase.Of("which leads to {}, which has another LID", v.c.f.PortName(peer))
 		if v.c.f.Port(at.port).State == subnet.PortDown || v.c.f.Port(peer).State == subnet.PortDown {
-			what = "whose link is down"
+			what = phrase.Of("whose link is down")
 		}
 	}
 	if at.port.Port == 0 {
-		what = "its own, though it has another LID"
+		what = phrase.Of("its own, though it has another LID")
 	}
-	v.c.add(CodeLFTDeadEnd, p, "%s sends packets to %s, the first %d, to port %d, %s",
-		v.c.name(at.port.Node), count(at.lids, "LID"), at.first, at.port.Port, what)
+	v.c.add(CodeLFTDeadEnd, p, phrase.Of("{} sends packets to {}, the first {}, to port {}, {}",
+		v.c.name(at.port.Node), countLID.Of(at.lids), at.first, at.port.Port, what))
 }

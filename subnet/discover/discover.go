@@ -22,6 +22,7 @@ import (
 	"context"
 	"fmt"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -82,6 +83,8 @@ type Warning struct {
 	// Missing or wrong, for people: "no NodeInfo: what is plugged in there is not in the model".
 	Text string `json:"text"`
 	Err  error  `json:"-"` // cause; nil for an anomaly
+	// Said is Text for readers of other languages.
+	Said phrase.Text `json:"-"`
 }
 
 // WarningKind is a stable code.
@@ -106,17 +109,23 @@ const (
 	WarnTooFar WarningKind = "too-far"
 )
 
-// String prints the warning in one line.
-func (w Warning) String() string {
-	s := fmt.Sprintf("%s: %s port %d (%s): %s", w.Kind, w.Node, w.Port, mad.Target{Path: w.Path}, w.Text)
+// Sentence is the warning in one line.
+func (w Warning) Sentence() phrase.Text {
+	s := phrase.Of("{}: {} port {} ({}): {}", w.Kind, w.Node, w.Port, mad.Target{Path: w.Path}, w.Said)
 	if w.Err != nil {
-		s += ": " + w.Err.Error()
+		return phrase.Of("{}: {}", s, w.Err)
 	}
 	return s
 }
 
-// Place names the port concerned for people, as the fabric that was found knows it.
-func (w Warning) Place(f *subnet.Fabric) string {
+// String is the warning in one line of English.
+func (w Warning) String() string { return w.Sentence().String() }
+
+// At is what is wrong, with the port concerned.
+func (w Warning) At(f *subnet.Fabric) phrase.Text { return phrase.Of("{}: {}", w.place(f), w.Said) }
+
+// place names the port concerned for people, as the fabric that was found knows it.
+func (w Warning) place(f *subnet.Fabric) string {
 	n, ok := f.NodeByGUID(w.Node)
 	if !ok {
 		return w.Node.String()

@@ -2,9 +2,9 @@ package discover
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -34,6 +34,7 @@ type Event struct {
 	Port ident.PortNum `json:"port"` // 0 of what concerns the whole node
 	Peer ident.PortID  `json:"peer"` // of links: the other end
 	Text string        `json:"text"` // for people: "host-3/P1 moved from leaf-1/P3 to leaf-2/P7"
+	Said phrase.Text   `json:"-"`    // Text for readers of other languages
 }
 
 // Changes lists what happened between two sweeps of a fabric, by kind, node and port. A link that is gone because one of
@@ -43,11 +44,11 @@ func Changes(before, after *Result) []Event {
 	diff := subnet.Diff(d.a, d.b)
 	for _, g := range diff.NodesRemoved {
 		n, _ := d.a.NodeByGUID(g)
-		d.add(EventNodeGone, ident.PortID{Node: g}, ident.PortID{}, "%s is gone", d.a.Nodes[n].Label())
+		d.add(EventNodeGone, ident.PortID{Node: g}, ident.PortID{}, phrase.Of("{} is gone", d.a.Nodes[n].Label()))
 	}
 	for _, g := range diff.NodesAdded {
 		n, _ := d.b.NodeByGUID(g)
-		d.add(EventNodeNew, ident.PortID{Node: g}, ident.PortID{}, "%s is new", d.b.Nodes[n].Label())
+		d.add(EventNodeNew, ident.PortID{Node: g}, ident.PortID{}, phrase.Of("{} is new", d.b.Nodes[n].Label()))
 	}
 	d.links(&diff)
 	for i := range d.b.Nodes {
@@ -68,8 +69,8 @@ type changes struct {
 	events []Event
 }
 
-func (d *changes) add(kind EventKind, at, peer ident.PortID, format string, args ...any) {
-	d.events = append(d.events, Event{Kind: kind, Node: at.Node, Port: at.Port, Peer: peer, Text: fmt.Sprintf(format, args...)})
+func (d *changes) add(kind EventKind, at, peer ident.PortID, said phrase.Text) {
+	d.events = append(d.events, Event{Kind: kind, Node: at.Node, Port: at.Port, Peer: peer, Text: said.String(), Said: said})
 }
 
 func portName(f *subnet.Fabric, id ident.PortID) string {
@@ -104,17 +105,17 @@ func (d *changes) links(diff *subnet.Difference) {
 				continue // a host that moved is the host's event
 			}
 			d.moved[near] = true
-			d.add(EventPortMoved, near, now, "%s moved from %s to %s", portName(d.b, near), portName(d.a, was), portName(d.b, now))
+			d.add(EventPortMoved, near, now, phrase.Of("{} moved from {} to {}", portName(d.b, near), portName(d.a, was), portName(d.b, now)))
 		}
 	}
 	for _, l := range diff.LinksAdded {
 		if !d.moved[l.A] && !d.moved[l.B] && has(d.a, l.A.Node) && has(d.a, l.B.Node) {
-			d.add(EventLinkUp, l.A, l.B, "link %s - %s is up", portName(d.b, l.A), portName(d.b, l.B))
+			d.add(EventLinkUp, l.A, l.B, phrase.Of("link {} - {} is up", portName(d.b, l.A), portName(d.b, l.B)))
 		}
 	}
 	for _, l := range diff.LinksRemoved {
 		if !d.moved[l.A] && !d.moved[l.B] && has(d.b, l.A.Node) && has(d.b, l.B.Node) {
-			d.add(EventLinkDown, l.A, l.B, "link %s - %s is down", portName(d.a, l.A), portName(d.a, l.B))
+			d.add(EventLinkDown, l.A, l.B, phrase.Of("link {} - {} is down", portName(d.a, l.A), portName(d.a, l.B)))
 		}
 	}
 }
@@ -129,7 +130,7 @@ func (d *changes) node(i, j int32) {
 	a, b := &d.a.Nodes[i], &d.b.Nodes[j]
 	id := ident.PortID{Node: b.GUID}
 	if a.Name != b.Name {
-		d.add(EventRenamed, id, ident.PortID{}, "%s was called %s", b.Label(), a.Label())
+		d.add(EventRenamed, id, ident.PortID{}, phrase.Of("{} was called {}", b.Label(), a.Label()))
 	}
 	for p := range min(len(a.Ports), len(b.Ports)) {
 		id.Port = ident.PortNum(p)
@@ -137,16 +138,16 @@ func (d *changes) node(i, j int32) {
 	}
 	id.Port = 0
 	if was, now := d.a.LFT(i), d.b.LFT(j); was != nil && now != nil && !slices.Equal(was, now) {
-		d.add(EventRoutes, id, ident.PortID{}, "%s forwards differently", b.Label())
+		d.add(EventRoutes, id, ident.PortID{}, phrase.Of("{} forwards differently", b.Label()))
 	}
 }
 
 func (d *changes) port(id ident.PortID, a, b *subnet.Port) {
 	if a.LID != b.LID || a.LMC != b.LMC {
-		d.add(EventLIDChanged, id, ident.PortID{}, "%s has LID %d (LMC %d), before %d (%d)", portName(d.b, id), b.LID, b.LMC, a.LID, a.LMC)
+		d.add(EventLIDChanged, id, ident.PortID{}, phrase.Of("{} has LID {} (LMC {}), before {} ({})", portName(d.b, id), b.LID, b.LMC, a.LID, a.LMC))
 	}
 	if a.State != b.State && a.State != 0 && b.State != 0 && (a.Link < 0) == (b.Link < 0) && b.Link >= 0 {
-		d.add(EventPortState, id, ident.PortID{}, "%s is %s, before %s", portName(d.b, id), b.State, a.State)
+		d.add(EventPortState, id, ident.PortID{}, phrase.Of("{} is {}, before {}", portName(d.b, id), b.State, a.State))
 	}
 	if a.Link < 0 || b.Link < 0 {
 		return
@@ -155,8 +156,8 @@ func (d *changes) port(id ident.PortID, a, b *subnet.Port) {
 	farA, _ := peer(d.a, id)
 	farB, _ := peer(d.b, id)
 	if farA == farB && id.Compare(farB) < 0 && (was.Width != now.Width || was.Speed != now.Speed) {
-		d.add(EventLinkSpeed, id, farB, "link %s - %s runs at %s, before %s", portName(d.b, id), portName(d.b, farB),
-			subnet.FormatWidthSpeed(now.Width, now.Speed), subnet.FormatWidthSpeed(was.Width, was.Speed))
+		d.add(EventLinkSpeed, id, farB, phrase.Of("link {} - {} runs at {}, before {}", portName(d.b, id), portName(d.b, farB),
+			subnet.FormatWidthSpeed(now.Width, now.Speed), subnet.FormatWidthSpeed(was.Width, was.Speed)))
 	}
 }
 
@@ -166,7 +167,7 @@ func (d *changes) manager(before, after *Result) {
 	if was == now || now == (ident.PortID{}) || was == (ident.PortID{}) {
 		return
 	}
-	d.add(EventSMHandover, now, was, "%s manages the subnet, before %s", portName(d.b, now), portName(d.a, was))
+	d.add(EventSMHandover, now, was, phrase.Of("{} manages the subnet, before {}", portName(d.b, now), portName(d.a, was)))
 }
 
 // manager is the port that has the LID of the master subnet manager; the zero PortID when there is none.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -205,14 +206,14 @@ func (s *sweep) sayUnread() {
 			keys[t.keys]++
 		}
 		for _, k := range []struct {
-			what string
+			what phrase.Text
 			of   [subnet.Silent + 1]int
-		}{{"SL to VL tables", lanes}, {"arbitration tables", arb}, {"partition tables", keys}} {
+		}{{phrase.Of("SL to VL tables"), lanes}, {phrase.Of("arbitration tables"), arb}, {phrase.Of("partition tables"), keys}} {
 			if c := k.of[subnet.Refused]; c > 0 {
-				s.warn(WarnRefused, n, 0, n.path, nil, "refuses %d %s, which are not known", c, k.what)
+				s.warn(WarnRefused, n, 0, n.path, nil, phrase.Of("refuses {} {}, which are not known", c, k.what))
 			}
 			if c := k.of[subnet.Silent]; c > 0 {
-				s.warn(WarnUnresponsive, n, 0, n.path, nil, "gives no answer about %d %s, which are not known", c, k.what)
+				s.warn(WarnUnresponsive, n, 0, n.path, nil, phrase.Of("gives no answer about {} {}, which are not known", c, k.what))
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func TestTablesThatAreNotGivenAreSaid(t *testing.T) {
 	r := mustSweep(t, x, discover.Options{Tables: true})
 	var said []string
 	for _, w := range r.Warnings {
-		said = append(said, w.Place(r.Fabric)+": "+w.Text)
+		said = append(said, w.At(r.Fabric).String())
 	}
 	// leaf 2 has six ports that are plugged in: 6 x 5 pairs.
 	want := []string{
@@ -207,7 +207,7 @@ func TestADuplicateGUIDIsNamedAndTheRestFound(t *testing.T) {
 	if len(r.Fabric.Nodes) != len(l.f.Nodes)-1 || len(r.Warnings) != 1 || r.Warnings[0].Kind != discover.WarnDuplicateGUID {
 		t.Fatalf("%d nodes, warnings %v: want all but one, and the GUID named once", len(r.Fabric.Nodes), r.Warnings)
 	}
-	if place := r.Warnings[0].Place(r.Fabric); place != "leaf2/P2" && place != "leaf3/P3" {
+	if place, _, _ := strings.Cut(r.Warnings[0].At(r.Fabric).String(), ":"); place != "leaf2/P2" && place != "leaf3/P3" {
 		t.Errorf("the second one is at %s: want the port behind which it is", place)
 	}
 }

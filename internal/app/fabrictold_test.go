@@ -1,0 +1,53 @@
+package app
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"fairlane/sim/simdev"
+	"fairlane/subnet"
+)
+
+// TestFabricsAreToldInChinese has faults of a live fabric, what a sweep could not read, and an event, in Chinese.
+func TestFabricsAreToldInChinese(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, simdev.Options{})
+	must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"check":    {[]string{"fabric", "check"}, "  spine1/P2：没有 NodeInfo：该处所接的设备不在模型中；受 M_Key 保护的设备同样不回答\n"},
+		"discover": {[]string{"discover"}, "）：没有 NodeInfo：该处所接的设备不在模型中"},
+	} {
+		var out, words bytes.Buffer
+		Main(t.Context(), append(c.args, "--from", "ibsim:"+f.addr, "--lang", "zh"), &out, &words)
+		if text := out.String() + words.String(); !strings.Contains(text, c.want) {
+			t.Errorf("%s: said\n%s\nwant %q in it", name, text, c.want)
+		}
+	}
+}
+
+func TestAWatchIsToldInChinese(t *testing.T) {
+	t.Parallel()
+	x := newWatched(t, false, "zh")
+	host := subnet.PortRef{Node: x.node("host-004"), Port: 1}
+	x.look()
+	x.dev.SetLink(host, false)
+	x.look()
+	lines, err := x.end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasSuffix(l, "  node-gone  host-004 已消失") }) {
+		t.Errorf("told %q: want that host-004 is gone", lines)
+	}
+	for _, l := range lines {
+		if !strings.ContainsFunc(l, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+			t.Errorf("told %q, want it in Chinese", l)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package phrase
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestListsTellTheFirstAndCountTheRest(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		names   string
+		n, most int
+		want    string
+	}{
+		{"", 0, 3, ""},
+		{"a", 1, 3, "a"},
+		{"a b c", 3, 3, "a, b, c"},
+		{"a b c d", 4, 3, "a, b, c and 1 more"},
+		{"a b", 9, 3, "a, b and 7 more"},
+	} {
+		names := strings.Fields(c.names)
+		if got := Names(names, c.n, c.most).String(); got != c.want {
+			t.Errorf("names %q of %d: %q, want %q", names, c.n, got, c.want)
+		}
+		var things Commas
+		for _, n := range names {
+			things = append(things, Of("{}", n))
+		}
+		if got := First(things, c.n, c.most).String(); got != c.want {
+			t.Errorf("things %q of %d: %q, want %q", names, c.n, got, c.want)
+		}
+	}
+	if got := Of("{}", First(Commas{Of("nobody"), Of("{} alone", "a"), Of("b")}, 3, 2)).In(dutch); got != "niemand en a alone and 1 more" {
+		t.Errorf("in another language: %q", got)
+	}
+}
+
+func TestANounHasWordsForOneAndForSeveral(t *testing.T) {
+	t.Parallel()
+	ox := NewNoun(Of("1 ox"), func(n int) Text { return Of("{} oxen", n) })
+	for n, want := range map[int]string{0: "0 oxen", 1: "1 ox", 2: "2 oxen"} {
+		if got := ox.Of(n).String(); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
