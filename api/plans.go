@@ -88,7 +88,7 @@ func planOut(p control.Plan) (gen.Plan, error) {
 	pl := p.Plan
 	out := gen.Plan{
 		Name: pl.Name, Fabric: p.Fabric, Plane: gen.PlanPlane(pl.Plane), Snapshot: p.Input.Snapshot, Stored: p.Stored,
-		Options: optionsOut(p.Input.Options), Policy: optional(p.Input.Policy),
+		Options: optionsOut(p.Input.Options), Policy: optional(p.Input.Policy), SettlePs: optional(int64(pl.Settle)),
 		Placements: mapped(pl.Placements, func(x policy.Placement) gen.Placement {
 			return gen.Placement{Tenant: x.Tenant, Port: x.Port.String(), SL: gen.SL(x.SL)}
 		}),

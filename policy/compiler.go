@@ -68,6 +68,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	p := &Plan{Plane: string(m.plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{}}
 	chance := m.writeShares(p, target, o.predicted)
 	o.write(p)
+	p.Settle = about(o.settle)
 	for t := range o.bounds {
 		o.bounds[t] = min(1, o.bounds[t]+chance[t])
 	}
@@ -123,7 +124,7 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 	var work sync.WaitGroup
 	work.Go(func() { predicted = s.predict() })
 	parts := s.plan(c.plan, next.digests, c.digests)
-	o := &outcome{bounds: s.bounds(), findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings())}
+	o := &outcome{bounds: s.bounds(), findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
 	work.Wait()
 	s.prev = nil
 	o.predicted = predicted

@@ -214,6 +214,15 @@ func (s *settings) coarseNeeds(g *group, marking int) []float64 {
 
 func roundTimer(exact float64) float64 { return min(math.MaxUint16, max(1, math.Floor(exact+0.5))) }
 
+// settle is the settleTime of the slowest group.
+func (s *settings) settle() float64 {
+	slowest := 0.0
+	for i := range s.groups {
+		slowest = max(slowest, s.groups[i].settle)
+	}
+	return slowest
+}
+
 // settleTime estimates how long the slowest setting of a group takes from line rate to its share: one
 // timer period for each table step.
 func (s *settings) settleTime(g *group) float64 {

@@ -1,9 +1,26 @@
 package policy
 
+import (
+	"math"
+
+	"fairlane/internal/quantity"
+)
+
 // outcome is what the levers of a plane make of the target.
 type outcome struct {
 	predicted *allocation
 	bounds    []float64 // by tenant: relative error bound of the predicted rate
 	findings  []Finding
 	write     func(*Plan) // sets the plane's sections
+	settle    float64     // about how many seconds until shares are as predicted; 0 where nothing is contended
+}
+
+// about is a time in seconds by its first two digits: an estimate has no more.
+func about(s float64) quantity.Picoseconds {
+	us, unit := float64(s*1e6), quantity.Microsecond
+	for us >= 99.5 {
+		us /= 10
+		unit *= 10
+	}
+	return quantity.Picoseconds(math.Round(us)) * unit
 }

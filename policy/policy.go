@@ -104,6 +104,10 @@ type Plan struct {
 
 	RoCE *RoCEPlan `json:"roce,omitempty"` // on the RoCE plane
 	WRCC *WRCCPlan `json:"wrcc,omitempty"` // on the WRCC plane
+
+	// Settle is about how long shares take to become what is predicted, after a change of settings or of traffic; 0 where nothing is
+	// contended, and in plans of earlier versions. It is no part of the name: it follows from the rest.
+	Settle quantity.Picoseconds `json:"settle_ps,omitempty" canonical:"-"`
 }
 
 // Placement says which SL a tenant's traffic uses on a port.

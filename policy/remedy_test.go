@@ -64,6 +64,11 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 		in.Options.Mode = policy.ModeTheorem1
 		return in
 	}
+	far := func(t *testing.T) policy.Input {
+		in := receivers(t, 100*quantity.Gbps, []quantity.Weight{16_000, 1000}, []int{1, 16})
+		in.Options.Plane = policy.PlaneRoCE
+		return in
+	}
 	source := func(t *testing.T) policy.Input {
 		in := senders(t, []quantity.Weight{3000, 1000}, []int{1, 1})
 		in.Options.VLArbitration = false
@@ -107,8 +112,10 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 			}},
 		"nearer weights": {policy.CodeMarkingSparse, "weights nearer each other", fast,
 			func(in *policy.Input) { in.Tenants[1].Weight, in.Tenants[3].Weight = 4000, 4000 }},
-		"the other mode": {policy.CodeWeightUnreachable, "use mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
-		"increase":       {policy.CodeIncreaseClamped, "mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
+		"the other mode":            {policy.CodeWeightUnreachable, "use mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
+		"increase":                  {policy.CodeIncreaseClamped, "mode product", steps, func(in *policy.Input) { in.Options.Mode = policy.ModeProduct }},
+		"fewer queue pairs on RoCE": {policy.CodeSlowConvergence, "fewer queue pairs", far, func(in *policy.Input) { in.Flows[1].QPs = 2 }},
+		"nearer weights on RoCE":    {policy.CodeSlowConvergence, "weights nearer together", far, func(in *policy.Input) { in.Tenants[0].Weight = 4000 }},
 		"other sending ports": {policy.CodeSourcePort, "different ports", source,
 			func(in *policy.Input) {
 				h := plantest.Hosts(in.Fabric)

@@ -111,7 +111,8 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 	})
 	predicted := s.predict()
 	work.Wait()
-	o := &outcome{predicted: predicted, bounds: bounds, findings: s.findings(predicted)}
+	slow := s.settle(predicted)
+	o := &outcome{predicted: predicted, bounds: bounds, findings: slices.Concat(s.findings(predicted), s.slowFindings(&slow)), settle: slow.time}
 	s.prev = nil
 	o.write = func(p *Plan) { p.RoCE = plan }
 	return o, nil

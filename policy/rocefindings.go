@@ -64,9 +64,9 @@ func (s *roceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
 }
 
 // others says how many ports beside the worst a finding is about.
-func (o *roceOff) others() phrase.Text {
-	if o.ports > 1 {
-		return phrase.Of(" (the worst of {} ports)", o.ports)
+func others(ports int) phrase.Text {
+	if ports > 1 {
+		return phrase.Of(" (the worst of {} ports)", ports)
 	}
 	return phrase.Text{}
 }
@@ -103,7 +103,7 @@ func (s *roceSettings) sharedFlows(o *roceOff) Finding {
 	p := o.worst
 	return finding(CodeSharedSetting, bounded(s.names(p)), o.links,
 		phrase.Of("port {}{}: its queue pairs are limited by different links or classes and want rates up to {} times apart from the {} that its one set of registers means them to have",
-			s.m.fabric.PortName(p.ref), o.others(), fmt.Sprintf("%.3g", exp(p.spread)), rate(p.wanted)),
+			s.m.fabric.PortName(p.ref), others(o.ports), fmt.Sprintf("%.3g", exp(p.spread)), rate(p.wanted)),
 		phrase.Of("send the traffic to each of the contended links from a port of its own"))
 }
 
@@ -112,7 +112,7 @@ func (s *roceSettings) unreachable(o *roceOff) Finding {
 	g := &s.groups[p.group]
 	return finding(CodeWeightUnreachable, bounded(s.names(p)), o.links,
 		phrase.Of("port {}{}: a queue pair is entitled to {} where the fastest it meets has {}, {} times as much; the registers reach {}",
-			s.m.fabric.PortName(p.ref), o.others(), rate(p.wanted), rate(g.top), fmt.Sprintf("%.4g", g.top/p.wanted), fmt.Sprintf("%.4g", g.top/s.reached(p))),
+			s.m.fabric.PortName(p.ref), others(o.ports), rate(p.wanted), rate(g.top), fmt.Sprintf("%.4g", g.top/p.wanted), fmt.Sprintf("%.4g", g.top/s.reached(p))),
 		phrase.Of("let the tenant use fewer queue pairs, or bring the weights nearer together"))
 }
 

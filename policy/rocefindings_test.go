@@ -40,7 +40,7 @@ func TestTheStepsOfTheLeverCostNoReach(t *testing.T) {
 	for _, c := range []struct {
 		heavy float64
 		found bool
-	}{{120, false}, {150, false}, {400, true}} {
+	}{{100, false}, {125, false}, {400, true}} {
 		p := plantest.Compiled(t, roceStar(t, 25*quantity.Gbps, []float64{c.heavy, 1}, []int{1, 1}))
 		if f := roceFinding(p, policy.CodeWeightUnreachable); (f != nil) != c.found {
 			t.Errorf("%g to 1: finding %+v, want one: %v", c.heavy, f, c.found)

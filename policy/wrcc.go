@@ -89,7 +89,7 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 	if work.Wait(); failed != nil {
 		return nil, failed
 	}
-	o.findings = slices.Concat(s.findings, s.uncapped(o.predicted))
+	o.findings, o.settle = slices.Concat(s.findings, s.uncapped(o.predicted)), s.settle()
 	o.write = func(p *Plan) { p.WRCC = plan }
 	if s.lay.of, s.of = s.of, nil; s.prev != nil {
 		s.lay.ports, s.prev = s.prev.ports, nil

@@ -30,6 +30,20 @@ type wrccDomain struct {
 	findings []Finding
 }
 
+// settle is about how long, in seconds, shares need near rest, where a fair rate moves by a 64th of what is missing each WRCCT.
+func (d *wrccDomain) settle() float64 { return float64(64 * d.period.Seconds()) }
+
+// settle is that of the slowest domain in use.
+func (s *wrccSettings) settle() float64 {
+	slowest := 0.0
+	for i := range s.domains {
+		if d := &s.domains[i]; d.used {
+			slowest = max(slowest, d.settle())
+		}
+	}
+	return slowest
+}
+
 // pace is the entitled rate of a number of queue pairs.
 type pace struct{ rate, qps float64 }
 
@@ -293,7 +307,7 @@ func (d *wrccDomain) choosePeriod() {
 			phrase.Of("{}: with WRCCT {} the fair rate swings where most flows have a round trip near it", d.title(), d.period),
 			phrase.Of("keep flows between data centres whose round trip is near WRCCT away from contended ports, or join the data centres into one domain")))
 	}
-	if settle := float64(64 * d.period.Seconds()); d.used && settle > maxConvergence {
+	if settle := d.settle(); d.used && settle > maxConvergence {
 		d.findings = append(d.findings, finding(CodeSlowConvergence, nil, nil,
 			phrase.Of("{}: near rest a fair rate moves by a 64th each WRCCT of {}: shares need about {} to settle", d.title(), d.period, seconds(settle)), nameDomains))
 	}

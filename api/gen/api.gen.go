@@ -1598,11 +1598,14 @@ type Plan struct {
 	Policy *int64 `json:"policy,omitempty"`
 
 	// Roce NICs, queues and traffic of a plan for the plane roce, as `fairlane compile --json` prints them.
-	Roce     map[string]interface{} `json:"roce,omitempty"`
-	Snapshot SHA256                 `json:"snapshot"`
-	Stored   bool                   `json:"stored"`
-	Switches []SwitchPlan           `json:"switches"`
-	Tenants  []PredictedShare       `json:"tenants"`
+	Roce map[string]interface{} `json:"roce,omitempty"`
+
+	// SettlePs About how long shares take to become what is predicted, after a change of settings or of traffic, in picoseconds. Absent where nothing is contended, and in plans of earlier versions.
+	SettlePs *int64           `json:"settle_ps,omitempty"`
+	Snapshot SHA256           `json:"snapshot"`
+	Stored   bool             `json:"stored"`
+	Switches []SwitchPlan     `json:"switches"`
+	Tenants  []PredictedShare `json:"tenants"`
 
 	// Wrcc Switch ports and senders of a plan for the plane wrcc, as `fairlane compile --json` prints them.
 	Wrcc map[string]interface{} `json:"wrcc,omitempty"`

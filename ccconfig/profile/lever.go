@@ -58,6 +58,17 @@ func (l *Lever) Shortest(rate float64) float64 {
 	return max(float64(l.MinPeriod), float64(l.Volume/rate*1e6))
 }
 
+// nearRest is atanh(0.98), see Settle.
+const nearRest = 2.3
+
+// Settle is how long, in seconds, a queue pair needs from nothing to within 2 % of a rate (bit/s) at which marks hold it. Its rate grows by
+// RPG_AI_RATE each RPG_TIME_RESET and shrinks in proportion to the marks that its packets meet and to itself, so by its square: as it rests at r,
+// x = rate/r follows x' = g/r · (1 - x²), g the growth, and x = tanh(t·g/r).
+func Settle(rate float64, s *dcqcn.Settings) float64 {
+	growth := float64(s.AIRate) * 1e12 / float64(s.TimeReset) // bit/s in a second
+	return float64(nearRest * (rate / growth))
+}
+
 // Set gives the settings of a port of a line rate whose flows are meant to have a rate (bit/s, each) with an exact
 // period (us). Registers hold whole numbers, so the finer of the two makes up for the rounding of the coarser: the rate
 // stays nearly the same when the increase goes with the square of the period.

@@ -17,6 +17,9 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 	if err := a.printShares(w, c); err != nil {
 		return err
 	}
+	if c.Settle > 0 {
+		_, _ = fmt.Fprintln(w, a.t("plan.settle", "time", c.Settle))
+	}
 	a.printOutside(w, c)
 	if err := a.printClasses(w, c.Classes); err != nil {
 		return err

@@ -66,6 +66,9 @@ func (c *cli) planShow(cmd *cobra.Command, name string, explain bool) error {
 // showPlan prints predicted shares, findings and, when asked, every setting with its reason.
 func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
 	c.findings(cmd, p.Findings)
+	if s := orZero(p.SettlePs); s > 0 {
+		c.say(cmd, "plan.settle", "time", quantity.Picoseconds(s))
+	}
 	shows := []func() *table{func() *table { return c.predicted(p) }}
 	if explain {
 		var list []explained

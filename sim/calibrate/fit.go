@@ -9,7 +9,7 @@ import (
 	"fairlane/internal/stats"
 )
 
-// Check is one rate of a run that was held out of the fit, or of a condition that its own fit left out.
+// Check is one rate of a run that was held out of the fit.
 type Check struct {
 	Key       string  `json:"key"`
 	Ratio     float64 `json:"ratio"`     // between the per-flow rates of the run
@@ -32,7 +32,6 @@ type fitter struct {
 func (f *fitter) fit() {
 	f.decline()
 	f.response()
-	f.leaveOneOut()
 	f.heldOut()
 	f.bounds()
 	f.effects()
@@ -99,29 +98,6 @@ func falling(values []float64) []float64 {
 		out = append(out, slices.Repeat([]float64{b.sum / b.n}, int(b.n))...)
 	}
 	return out
-}
-
-// leaveOneOut predicts every condition of the grid from the mean of all others.
-func (f *fitter) leaveOneOut() {
-	cells := f.cellGains()
-	if len(cells) < 2 {
-		return
-	}
-	for c := range cells {
-		for i, ratio := range f.g.ratios {
-			sum := 0.0
-			for k := range cells {
-				if k != c {
-					sum += cells[k][i]
-				}
-			}
-			guess := math.Exp(sum / float64(len(cells)-1))
-			real := math.Exp(cells[c][i])
-			key := fmt.Sprintf("condition %d of the grid, 1:%g", c, ratio)
-			f.checks = append(f.checks,
-				Check{key, ratio, guess / (1 + guess), real / (1 + real)}, Check{key, ratio, 1 / (1 + guess), 1 / (1 + real)})
-		}
-	}
 }
 
 // heldOut predicts the random mixes, which no fit has seen.

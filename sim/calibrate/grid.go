@@ -41,7 +41,7 @@ func fullGrid(p *profile.Profile) grid {
 	return grid{
 		speeds: speeds, flows: []int{2, 8, 32}, rtts: []uint32{4, 12, 20},
 		ratios: []float64{2, 4, 8, 16, 64, 256}, seeds: 2,
-		mixes: []mixClass{{4, 32}, {16, 20}, {64, 16}, {256, 12}}, least: 50 * quantity.Millisecond,
+		mixes: []mixClass{{4, 48}, {16, 40}, {64, 40}, {256, 32}}, least: 50 * quantity.Millisecond,
 	}
 }
 
@@ -129,16 +129,16 @@ func (m *maker) lay(kind, key string, speed quantity.BitRate, rtt uint32, seed u
 	pt := point{kind: kind, key: fmt.Sprintf("%s %s %s rtt %d seed %d", kind, key, speed, rtt, seed), ratio: top / least}
 	pt.run = Run{Rate: speed, Delay: delay, Marking: m.p.Marking.At(speed, 4*delay), Payload: payload, Seed: seed}
 	unit := float64(speed) / sum
-	first := m.p.Lever.Shortest(unit * top)
-	slowest := first * top / least
+	first, settle := m.p.Lever.Shortest(unit*top), 0.0
 	for _, s := range shares {
-		set := m.p.Set(unit*s.weight, first*top/s.weight, speed)
+		rate := unit * s.weight
+		set := m.p.Set(rate, first*top/s.weight, speed)
 		pt.run.Groups = append(pt.run.Groups, Group{Ports: s.ports, Flows: s.flows, Settings: set})
-		pt.rates = append(pt.rates, unit*s.weight)
+		pt.rates = append(pt.rates, rate)
+		settle = max(settle, profile.Settle(rate, &set))
 	}
-	span := quantity.Picoseconds(slowest) * quantity.Microsecond
-	pt.run.Counted = min(max(m.g.least, 30*span), 4*m.g.least)
-	pt.run.Settle = min(max(m.g.least/4, 10*span), m.g.least)
+	pt.run.Settle = max(m.g.least/4, quantity.Picoseconds(settle*1e6)*quantity.Microsecond)
+	pt.run.Counted = max(m.g.least, pt.run.Settle)
 	m.out = append(m.out, pt)
 	return &m.out[len(m.out)-1]
 }
@@ -167,12 +167,18 @@ func (m *maker) grid() {
 	}
 }
 
-// mixes are like what plans make: two to five tenants with their own ports, weights and flows.
+// mixes are like what plans make: two to five tenants with their own ports, weights and flows, at speeds and round trips that the grid has not.
 func (m *maker) mixes() {
 	r := rand.New(rand.NewPCG(m.seed, 0x6d6978))
+	var speeds []quantity.BitRate
+	for _, s := range m.p.Speeds {
+		if s >= m.g.speeds[0] && s <= m.g.speeds[len(m.g.speeds)-1] {
+			speeds = append(speeds, s)
+		}
+	}
 	for _, c := range m.g.mixes {
 		for i := range c.runs {
-			speed := m.g.speeds[r.IntN(len(m.g.speeds))]
+			speed := speeds[r.IntN(len(speeds))]
 			rtt := m.g.rtts[0] + uint32(r.IntN(int(m.g.rtts[len(m.g.rtts)-1]-m.g.rtts[0])+1))
 			shares := make([]share, 2+r.IntN(4))
 			for k := range shares {

@@ -492,3 +492,30 @@ func TestFlowsGoRoundAndOverACutLink(t *testing.T) {
 		t.Error("a link of no node is cut")
 	}
 }
+
+// What receivers have is told to the byte, also of what their senders do not know yet.
+func TestReceivedIsWhatReceiversHave(t *testing.T) {
+	t.Parallel()
+	n, _ := ports(t, 4, 10*quantity.Gbps, Config{Seed: 3})
+	for i := range int64(12) {
+		add(t, n, FlowSpec{ID: i, Src: int32(i % 4), Dst: int32((i + 1 + i/4) % 4)})
+	}
+	waiting := int64(0)
+	for range 40 {
+		n.RunUntil(n.Now() + 100*us)
+		sum := int64(0)
+		for f := range n.Flows {
+			if f.Received < f.Acked || f.Received > f.Sent {
+				t.Fatalf("at %s flow %d has %d sent, %d received, %d acknowledged", n.Now(), f.ID, f.Sent, f.Received, f.Acked)
+			}
+			sum += f.Received
+			waiting = max(waiting, f.Received-f.Acked)
+		}
+		if accepted := int64(n.Stats().AcceptedBytes); sum != accepted || sum == 0 {
+			t.Fatalf("at %s flows have %d bytes, receivers %d", n.Now(), sum, accepted)
+		}
+	}
+	if waiting == 0 {
+		t.Error("no acknowledgement was on its way at any time: the test is no test")
+	}
+}

@@ -90,7 +90,7 @@ func (n *Network) Queue(ref subnet.PortRef) int64 {
 	return n.ports[n.first[ref.Node]+int32(ref.Port)].queued
 }
 
-// FlowState is what a sender knows of a flow now.
+// FlowState is a flow as it is now: what its sender knows, and Received.
 type FlowState struct {
 	ID       int64
 	Src, Dst int32
@@ -99,7 +99,8 @@ type FlowState struct {
 	Rate     float64 // pacing rate, bit/s of wire bytes
 	Window   int64   // bytes; 0 is none
 	Sent     int64   // payload bytes, the first time
-	Acked    int64
+	Acked    int64   // of them
+	Received int64   // of them, that the receiver has in order; as much as Acked where the receiver is simulated in another part (Parallel)
 	Slot     int32
 	gen      uint16
 }
@@ -121,9 +122,13 @@ func (n *Network) Flows(yield func(FlowState) bool) {
 
 func (n *Network) stateOf(slot int32, f *flow) FlowState {
 	i := n.info(slot)
+	received := f.una
+	if n.owns(n.hosts[f.dst].node) {
+		received = f.expected
+	}
 	return FlowState{
 		ID: i.id, Src: f.src, Dst: f.dst, Tenant: i.tenant, Start: i.start, Rate: f.rate(), Window: f.ctl.Window,
-		Sent: max(f.next, i.top), Acked: f.una, Slot: slot, gen: f.gen,
+		Sent: max(f.next, i.top), Acked: f.una, Received: received, Slot: slot, gen: f.gen,
 	}
 }
 

@@ -377,7 +377,7 @@ func (f *Fabric) flow(i int, do func() error) error {
 	return nil
 }
 
-// Delivered stores the bytes on the wire that the queue pairs of each flow have brought to their receivers, by flow.
+// Delivered stores the bytes on the wire that the queue pairs of each flow know to have arrived, by flow.
 func (f *Fabric) Delivered(dst []uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

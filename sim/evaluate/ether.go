@@ -94,7 +94,7 @@ func (n *etherNetwork) streams() []stream {
 
 func (n *etherNetwork) delivered(dst []uint64) {
 	for s := range n.Flows {
-		dst[s.ID] = uint64(float64(s.Acked) * n.Wire)
+		dst[s.ID] = uint64(float64(s.Received) * n.Wire)
 	}
 }
 

@@ -22,6 +22,9 @@ const (
 // 256 periods, and the queue grows by it meanwhile: these are four times as many.
 const wrccSettling = 1024
 
+// longestSettling bounds the time that is waited for shares: a plan may need longer, and says so (slow-convergence).
+const longestSettling = 3 * quantity.Second
+
 // paceOf says how long to settle and to count. The window is long enough for the smallest tenant to be
 // counted well, unless that takes more hops than allowed.
 func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
@@ -43,9 +46,10 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
 	hopRate *= total / bits / float64(max(1, len(streams))) // packet hops a second
 	var pc pace
 	var wanted float64 // seconds
+	settle := min(p.Settle, longestSettling)
 	switch in.Options.Plane {
 	case policy.PlaneRoCE:
-		pc.settle, pc.window = 60*quantity.Millisecond, 100*quantity.Millisecond
+		pc.settle, pc.window = max(60*quantity.Millisecond, settle), max(100*quantity.Millisecond, settle)
 		wanted = wantedPackets * bits / smallest
 	case policy.PlaneWRCC:
 		period := longestPeriod(p)
@@ -53,7 +57,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
 		wanted = wantedPackets * bits / smallest
 	default:
 		const steps = 150 // of the timer from line rate down to any share and back
-		pc.settle = min(max(steps*longestTimer(in, p), 50*quantity.Millisecond), 3*quantity.Second)
+		pc.settle = min(max(steps*longestTimer(in, p), 50*quantity.Millisecond), longestSettling)
 		pc.window = 100 * quantity.Millisecond
 		wanted = wantedMarks * coarsest(p) / markLoad * bits / smallest
 	}

@@ -1,0 +1,48 @@
+package policy_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+)
+
+// TestAPlanTellsHowLongSharesNeed holds the times to the loops they come from.
+func TestAPlanTellsHowLongSharesNeed(t *testing.T) {
+	t.Parallel()
+	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{16_000, 1000}, []int{1, 16})
+	in.Options.Plane = policy.PlaneRoCE
+	p := compile(t, in)
+	// The slow tenant's queue pairs gain AI each period, and rest at a 16th of what it is predicted.
+	var slow policy.NICPlan
+	for _, n := range p.RoCE.NICs {
+		if n.Settings.TimeReset > slow.Settings.TimeReset {
+			slow = n
+		}
+	}
+	rest := float64(p.Tenants[1].Predicted) / 16
+	want := math.Atanh(0.98) * rest / (float64(slow.Settings.AIRate) * 1e6) * float64(slow.Settings.TimeReset) * 1e-6
+	if got := p.Settle.Seconds(); math.Abs(got-want) > 0.05*want {
+		t.Errorf("RoCE: %g s, want %g", got, want)
+	}
+	f := found(t, p, policy.CodeSlowConvergence)
+	if !strings.HasPrefix(f.Message, "port "+slow.Name+": a queue pair gains ") || !strings.Contains(f.Message, "needs about "+p.Settle.String()+" until") {
+		t.Errorf("finding %q of port %s, for %s", f.Message, slow.Name, p.Settle)
+	}
+
+	in.Options.Plane = policy.PlaneWRCC
+	if p = compile(t, in); math.Abs(p.Settle.Seconds()/p.WRCC.Domains[0].Period.Seconds()-64) > 3.2 {
+		t.Errorf("WRCC: %s, want 64 periods of %s", p.Settle, p.WRCC.Domains[0].Period)
+	}
+	in.Options.Plane = policy.PlaneIB
+	if p = compile(t, in); p.Settle <= 0 || p.Settle > quantity.Second {
+		t.Errorf("InfiniBand: %s", p.Settle)
+	}
+	in.Flows = in.Flows[:1] // nobody to share with, and a sender as fast as the link
+	in.Options.Plane = policy.PlaneRoCE
+	if p = compile(t, in); p.Settle != 0 {
+		t.Errorf("alone: %s, want none", p.Settle)
+	}
+}
