@@ -97,11 +97,11 @@ func (s *settings) groupFindings(g *group) []Finding {
 			phrase.Of("take one CCTI per queue pair (QP mode) and open more queue pairs for the fastest tenants: slower ones have longer timers"))
 	}
 	if g.marking > sparseMarking {
-		add(CodeMarkingSparse, phrase.Of("only one packet in {} is marked, because timers would be too coarse otherwise: shares need {} to settle", g.marking, seconds(g.settle)),
+		add(CodeMarkingSparse, phrase.Of("only one packet in {} is marked, because timers would be too coarse otherwise: shares need {} to settle", g.marking, about(g.settle)),
 			phrase.Of("take one CCTI per queue pair (QP mode) and open more queue pairs for the fastest tenants, or bring the weights nearer each other: slower queue pairs have longer timers, so that more packets can be marked"))
 	}
 	if g.settle > maxConvergence {
-		add(CodeSlowConvergence, phrase.Of("the slowest queue pair needs about {} to settle at its share, at one mark in {} packets", seconds(g.settle), g.marking),
+		add(CodeSlowConvergence, phrase.Of("the slowest queue pair needs about {} to settle at its share, at one mark in {} packets", about(g.settle), g.marking),
 			phrase.Of("open fewer queue pairs per tenant and port, use SL mode, or bring the weights nearer each other"))
 	}
 	return out

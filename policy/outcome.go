@@ -15,9 +15,9 @@ type outcome struct {
 	settle    float64     // about how many seconds until shares are as predicted; 0 where nothing is contended
 }
 
-// about is a time in seconds by its first two digits: an estimate has no more.
+// about is a time in seconds in whole microseconds and by its first two digits, since an estimate has no more; at most 1e6 s.
 func about(s float64) quantity.Picoseconds {
-	us, unit := float64(s*1e6), quantity.Microsecond
+	us, unit := float64(min(s, 1e6)*1e6), quantity.Microsecond
 	for us >= 99.5 {
 		us /= 10
 		unit *= 10

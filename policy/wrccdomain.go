@@ -309,7 +309,7 @@ func (d *wrccDomain) choosePeriod() {
 	}
 	if settle := d.settle(); d.used && settle > maxConvergence {
 		d.findings = append(d.findings, finding(CodeSlowConvergence, nil, nil,
-			phrase.Of("{}: near rest a fair rate moves by a 64th each WRCCT of {}: shares need about {} to settle", d.title(), d.period, seconds(settle)), nameDomains))
+			phrase.Of("{}: near rest a fair rate moves by a 64th each WRCCT of {}: shares need about {} to settle", d.title(), d.period, about(settle)), nameDomains))
 	}
 }
 
