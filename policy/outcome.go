@@ -12,7 +12,7 @@ type outcome struct {
 	bounds    []float64 // by tenant: relative error bound of the predicted rate
 	findings  []Finding
 	write     func(*Plan) // sets the plane's sections
-	settle    float64     // about how many seconds until shares are as predicted; 0 where nothing is contended
+	settle    float64     // see Plan.Settle, in seconds
 }
 
 // about is a time in seconds in whole microseconds and by its first two digits, since an estimate has no more; at most 1e6 s.

@@ -105,8 +105,9 @@ type Plan struct {
 	RoCE *RoCEPlan `json:"roce,omitempty"` // on the RoCE plane
 	WRCC *WRCCPlan `json:"wrcc,omitempty"` // on the WRCC plane
 
-	// Settle is about how long shares take to become what is predicted, after a change of settings or of traffic; 0 where nothing is
-	// contended, and in plans of earlier versions. It is no part of the name: it follows from the rest.
+	// Settle is about how long shares take to become what is predicted, after a change of settings or of traffic: docs/compiler.md says what
+	// that means on each plane. 0 where no marks hold anybody back, and in plans of earlier versions. It is no part of the name: it follows
+	// from what made the plan.
 	Settle quantity.Picoseconds `json:"settle_ps,omitempty" canonical:"-"`
 }
 

@@ -39,10 +39,10 @@ func (s *roceSettings) findings(predicted *allocation) []Finding {
 	return append(out, s.caps(predicted)...)
 }
 
-// roceOff is the ports of the same tenants that miss what is wanted of them, with the worst.
+// roceOff is ports that miss what is wanted of them, with the worst.
 type roceOff struct {
 	ports int
-	links []string // of the first ports, as many as a finding names
+	names []string // of the first ports, as many as a finding names
 	worst *nicPort
 	by    float64
 }
@@ -50,18 +50,32 @@ type roceOff struct {
 // note files a port under its tenants.
 func (s *roceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
 	key := strings.Join(s.names(p), "\x00")
-	o := off[key]
-	if o == nil {
-		o = &roceOff{worst: p, by: by}
-		off[key] = o
+	if off[key] == nil {
+		off[key] = &roceOff{}
 	}
-	if by > o.by {
+	s.add(off[key], p, by)
+}
+
+// add files a port.
+func (s *roceSettings) add(o *roceOff, p *nicPort, by float64) {
+	if o.worst == nil || by > o.by {
 		o.worst, o.by = p, by
 	}
 	if o.ports++; o.ports <= maxNames {
-		o.links = append(o.links, s.m.fabric.PortName(p.ref))
+		o.names = append(o.names, s.portName(p))
 	}
 }
+
+// links names the ports, the worst among them.
+func (s *roceSettings) links(o *roceOff) []string {
+	worst := s.portName(o.worst)
+	if slices.Contains(o.names, worst) {
+		return o.names
+	}
+	return append([]string{worst}, o.names[:len(o.names)-1]...)
+}
+
+func (s *roceSettings) portName(p *nicPort) string { return s.m.fabric.PortName(p.ref) }
 
 // others says how many ports beside the worst a finding is about.
 func others(ports int) phrase.Text {
@@ -92,7 +106,7 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 		}
 		parts[i] = phrase.Of("{} {} of {}", s.m.tenants[t].Name, rate(got), rate(entitled))
 	}
-	name := s.m.fabric.PortName(p.ref)
+	name := s.portName(p)
 	return finding(CodeDCQCNSharedPort, bounded(s.names(p)), []string{name},
 		phrase.Of("port {} sends for {} tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted {} entitled",
 			name, len(p.tenants), phrase.Commas(bounded(parts))),
@@ -101,18 +115,18 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 
 func (s *roceSettings) sharedFlows(o *roceOff) Finding {
 	p := o.worst
-	return finding(CodeSharedSetting, bounded(s.names(p)), o.links,
+	return finding(CodeSharedSetting, bounded(s.names(p)), s.links(o),
 		phrase.Of("port {}{}: its queue pairs are limited by different links or classes and want rates up to {} times apart from the {} that its one set of registers means them to have",
-			s.m.fabric.PortName(p.ref), others(o.ports), fmt.Sprintf("%.3g", exp(p.spread)), rate(p.wanted)),
+			s.portName(p), others(o.ports), fmt.Sprintf("%.3g", exp(p.spread)), rate(p.wanted)),
 		phrase.Of("send the traffic to each of the contended links from a port of its own"))
 }
 
 func (s *roceSettings) unreachable(o *roceOff) Finding {
 	p := o.worst
 	g := &s.groups[p.group]
-	return finding(CodeWeightUnreachable, bounded(s.names(p)), o.links,
+	return finding(CodeWeightUnreachable, bounded(s.names(p)), s.links(o),
 		phrase.Of("port {}{}: a queue pair is entitled to {} where the fastest it meets has {}, {} times as much; the registers reach {}",
-			s.m.fabric.PortName(p.ref), others(o.ports), rate(p.wanted), rate(g.top), fmt.Sprintf("%.4g", g.top/p.wanted), fmt.Sprintf("%.4g", g.top/s.reached(p))),
+			s.portName(p), others(o.ports), rate(p.wanted), rate(g.top), fmt.Sprintf("%.4g", g.top/p.wanted), fmt.Sprintf("%.4g", g.top/s.reached(p))),
 		phrase.Of("let the tenant use fewer queue pairs, or bring the weights nearer together"))
 }
 

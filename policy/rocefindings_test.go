@@ -34,7 +34,7 @@ func roceStar(t *testing.T, speed quantity.BitRate, weights []float64, qps []int
 }
 
 // TestTheStepsOfTheLeverCostNoReach compiles weights that the registers just reach from what the fastest queue pair wants, and
-// those that they do not.
+// those that they do not: of two queue pairs at 25 Gbit/s the response ends at 128 to one, less than a step of 2^(1/4) above 125.
 func TestTheStepsOfTheLeverCostNoReach(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -9,10 +9,10 @@ import (
 
 // roceSettle is how long queue pairs need until marks hold them at what is predicted.
 type roceSettle struct {
-	slowest *nicPort // nil where nothing is marked
-	time    float64  // seconds that a queue pair of it needs
-	rate    float64  // bit/s that it is predicted to have
-	ports   []int32  // that need more than maxConvergence
+	time    float64 // seconds, of the slowest; 0 where nothing is marked
+	slow    roceOff // ports that need more than maxConvergence, by their times
+	rate    float64 // bit/s that a queue pair of the slowest is predicted to have
+	tenants []int32 // of slow
 }
 
 // settle looks at the queue pairs that marks limit; others start at their rates.
@@ -31,11 +31,12 @@ func (s *roceSettings) settle(predicted *allocation) roceSettle {
 			}
 		}
 		t := profile.Settle(fastest, &p.set)
-		if t > maxConvergence {
-			out.ports = append(out.ports, int32(i))
-		}
 		if t > out.time {
-			out.slowest, out.time, out.rate = p, t, fastest
+			out.time, out.rate = t, fastest
+		}
+		if t > maxConvergence {
+			s.add(&out.slow, p, t)
+			out.tenants = append(out.tenants, p.tenants...)
 		}
 	}
 	return out
@@ -43,25 +44,17 @@ func (s *roceSettings) settle(predicted *allocation) roceSettle {
 
 // slowFindings tells of the ports that need long, in one finding.
 func (s *roceSettings) slowFindings(x *roceSettle) []Finding {
-	if len(x.ports) == 0 {
+	p := x.slow.worst
+	if p == nil {
 		return nil
 	}
-	var of []int32
-	var names []string
-	for _, i := range x.ports {
-		of = append(of, s.ports[i].tenants...)
-		if len(names) < maxNames {
-			names = append(names, s.m.fabric.PortName(s.ports[i].ref))
-		}
-	}
-	slices.Sort(of)
+	slices.Sort(x.tenants)
 	var tenants []string
-	for _, t := range slices.Compact(of) {
+	for _, t := range bounded(slices.Compact(x.tenants)) {
 		tenants = append(tenants, s.m.tenants[t].Name)
 	}
-	p := x.slowest
-	return []Finding{finding(CodeSlowConvergence, bounded(tenants), names,
+	return []Finding{finding(CodeSlowConvergence, tenants, s.links(&x.slow),
 		phrase.Of("port {}{}: a queue pair gains {} Mbit/s each {} us and needs about {} until marks hold it at the {} that it is predicted to get",
-			s.m.fabric.PortName(p.ref), others(len(x.ports)), p.set.AIRate, p.set.TimeReset, about(x.time), rate(x.rate)),
+			s.portName(p), others(x.slow.ports), p.set.AIRate, p.set.TimeReset, about(x.time), rate(x.rate)),
 		phrase.Of("let the tenants use fewer queue pairs, or bring the weights nearer together"))}
 }

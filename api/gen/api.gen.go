@@ -1600,7 +1600,7 @@ type Plan struct {
 	// Roce NICs, queues and traffic of a plan for the plane roce, as `fairlane compile --json` prints them.
 	Roce map[string]interface{} `json:"roce,omitempty"`
 
-	// SettlePs About how long shares take to become what is predicted, after a change of settings or of traffic, in picoseconds. Absent where nothing is contended, and in plans of earlier versions.
+	// SettlePs About how long shares take to become what is predicted, after a change of settings or of traffic, in picoseconds. Absent where no marks hold anybody back, and in plans of earlier versions.
 	SettlePs *int64           `json:"settle_ps,omitempty"`
 	Snapshot SHA256           `json:"snapshot"`
 	Stored   bool             `json:"stored"`

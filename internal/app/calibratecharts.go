@@ -25,7 +25,7 @@ func responseChart(r *calibrate.Report) plot.Chart {
 	p := r.Profile
 	c := plot.Chart{
 		Title: "Response of " + p.Name + ": rates against the ratio that the registers mean",
-		X:     plot.Axis{Label: "ratio meant", Log: true}, Y: plot.Axis{Label: "ratio that came out, by ratio meant", Min: 0.5, Max: 1.25},
+		X:     plot.Axis{Label: "ratio meant", Log: true}, Y: plot.Axis{Label: "ratio that came out, by ratio meant", Min: 0.4, Max: 1.4},
 	}
 	t := &p.Response
 	n, rtts := len(t.Positions), len(t.RTTs)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/check"
 )
 
@@ -21,6 +22,7 @@ type checkReport struct {
 	MADsSent int     `json:"mads_sent"`
 	*check.Report
 	Notes []string `json:"notes,omitempty"`
+	said  []phrase.Text
 }
 
 // fabricCheckCommand is `fabric check`, which needs no service.
@@ -77,13 +79,13 @@ func (a *app) fabricCheck(ctx context.Context, f lookFlags, asJSON bool) error {
 func (l *look) check() checkReport {
 	return checkReport{
 		Nodes: len(l.fabric.Nodes), Switches: len(l.fabric.Switches()), Hosts: len(l.fabric.Hosts()), Links: len(l.fabric.Links),
-		WallS: l.wall.Seconds(), MADsSent: l.mads, Report: check.Check(l.fabric, l.extra), Notes: l.notes,
+		WallS: l.wall.Seconds(), MADsSent: l.mads, Report: check.Check(l.fabric, l.extra), Notes: phrase.English(l.notes), said: l.notes,
 	}
 }
 
 // printCheck prints the findings, worst first, each code with its remedy, and what was looked at.
 func (a *app) printCheck(r checkReport) error {
-	a.warn(r.Notes...)
+	a.warn(a.say(r.said)...)
 	w := a.stdout
 	for i, f := range r.Findings {
 		if i == 0 || f.Code != r.Findings[i-1].Code || f.Severity != r.Findings[i-1].Severity {

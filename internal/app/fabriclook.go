@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
@@ -24,7 +25,7 @@ type lookFlags struct {
 type look struct {
 	fabric *subnet.Fabric
 	extra  check.Extra
-	notes  []string // what was left out of the check, for people
+	notes  []phrase.Text // what was left out of the check
 	mads   int
 	wall   time.Duration
 }
@@ -55,7 +56,7 @@ func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
 	}
 	l.wall = time.Since(start)
 	if f.tenants != "" {
-		err = l.addTenants(a, f.tenants)
+		err = l.addTenants(f.tenants)
 	}
 	return l, err
 }
@@ -113,14 +114,14 @@ func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discove
 }
 
 // addTenants reads a tenant file and finds the SLs that its tenants would have.
-func (l *look) addTenants(a *app, path string) error {
+func (l *look) addTenants(path string) error {
 	ts, flows, err := readTenants(path, l.fabric, policy.PlaneIB)
 	if err != nil {
 		return err
 	}
 	plan, err := policy.Compile(policy.Input{Fabric: l.fabric, Tenants: ts, Flows: flows, Options: policy.Options{Plane: policy.PlaneIB}})
 	if err != nil {
-		l.notes = append(l.notes, a.t("fabriccheck.no-plan", "error", err))
+		l.notes = append(l.notes, phrase.Of("the tenants' service levels are not judged, but where the file gives them: {}", err))
 		for i := range ts {
 			for _, at := range ts[i].Attachments {
 				ref, ok := l.fabric.PortByID(at.Port)

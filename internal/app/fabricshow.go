@@ -108,7 +108,7 @@ func (a *app) fabricShow(ctx context.Context, f lookFlags, out showOutput) error
 	if err != nil {
 		return err
 	}
-	a.warn(l.notes...)
+	a.warn(a.say(l.notes)...)
 	r := l.check()
 	o := marks(r.Report)
 	for _, p := range []struct {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode"
 
+	"fairlane/internal/i18n"
 	"fairlane/sim/simdev"
 	"fairlane/subnet"
 )
@@ -25,9 +26,32 @@ func TestFabricsAreToldInChinese(t *testing.T) {
 	} {
 		var out, words bytes.Buffer
 		Main(t.Context(), append(c.args, "--from", "ibsim:"+f.addr, "--lang", "zh"), &out, &words)
-		if text := out.String() + words.String(); !strings.Contains(text, c.want) {
+		text := out.String() + words.String()
+		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: said\n%s\nwant %q in it", name, text, c.want)
 		}
+		for l := range strings.Lines(text) {
+			if strings.ContainsFunc(l, unicode.IsLetter) && !strings.ContainsFunc(l, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+				t.Errorf("%s: said %q, want it in Chinese", name, l)
+			}
+		}
+	}
+}
+
+// TestJSONOfAFabricIsInOneLanguage asks for the same findings in two.
+func TestJSONOfAFabricIsInOneLanguage(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, simdev.Options{})
+	must(f.dev.GuardSM(f.node("leaf2"), 0x77, 2, 0))
+	said := map[string]string{}
+	for _, lang := range i18n.Languages() {
+		var out, words bytes.Buffer
+		Main(t.Context(), []string{"fabric", "check", "--json", "--from", "ibsim:" + f.addr, "--lang", lang}, &out, &words)
+		_, text, _ := strings.Cut(out.String(), `"mads_sent"`) // behind the time that it took
+		said[lang] = text
+	}
+	if said["en"] != said["zh"] || !strings.Contains(said["en"], "no NodeInfo") {
+		t.Errorf("in English\n%s\nin Chinese\n%s", said["en"], said["zh"])
 	}
 }
 

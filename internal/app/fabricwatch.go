@@ -41,7 +41,7 @@ type watchLine struct {
 	Peer    ident.PortID         `json:"peer,omitzero"`
 	Warning discover.WarningKind `json:"warning,omitempty"`
 	Text    string               `json:"text"`
-	said    phrase.Text          // Text; the zero value where that is in the user's language already
+	said    phrase.Text          // Text; the zero value where that is an error
 }
 
 // watchFlags are the flags of `fabric watch`.
@@ -267,7 +267,8 @@ func (w *fabricWatch) introduce(r *discover.Result) {
 func (w *fabricWatch) changes(before, now *discover.Result) error {
 	if w.silent {
 		w.silent = false
-		if err := w.tell(watchLine{Kind: watchAnswers, Text: w.a.t("fabricwatch.answers", "nodes", len(now.Fabric.Nodes))}); err != nil {
+		said := phrase.Of("the fabric answers again; {} nodes", len(now.Fabric.Nodes))
+		if err := w.tell(watchLine{Kind: watchAnswers, Text: said.String(), said: said}); err != nil {
 			return err
 		}
 	}

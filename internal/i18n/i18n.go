@@ -1,7 +1,8 @@
 // Package i18n holds every text that the command line shows to people, in English and in
 // Chinese: one YAML file a language, key to template. A template names its values in braces:
-// "rollout {id} ended as {state}". Sentences of the compiler (phrase.Text) are in English where they are made; a second file has the
-// others by their English template.
+// "rollout {id} ended as {state}". Sentences that are made where something is found (phrase.Text) are in English
+// there; a second file has the others by their English template, for whoever says the same: one of few words needs some of its own
+// around it to be told rightly.
 package i18n
 
 import (

@@ -215,7 +215,7 @@ func TestFallingIsTheNearestThatNeverRises(t *testing.T) {
 	})
 }
 
-// Keys tell all runs of a design apart, and runs of different settings.
+// Keys tell all runs of a design apart, and runs of different settings. Every run waits for its slowest flows.
 func TestKeysAreOfOneRunEach(t *testing.T) {
 	t.Parallel()
 	for _, name := range profile.Names() {
@@ -229,9 +229,12 @@ func TestKeysAreOfOneRunEach(t *testing.T) {
 				t.Errorf("%s: two runs %s", name, pt.key)
 			}
 			seen[pt.key] = true
-			for _, g := range pt.run.Groups {
+			for k, g := range pt.run.Groups {
 				if err := g.Settings.Validate(p.Limits()); err != nil {
 					t.Errorf("%s: %v", pt.key, err)
+				}
+				if need := profile.Settle(pt.rates[k], &g.Settings); pt.run.Settle.Seconds() < need || pt.run.Counted < pt.run.Settle {
+					t.Errorf("%s: settles for %s and is counted for %s, want %g s", pt.key, pt.run.Settle, pt.run.Counted, need)
 				}
 			}
 		}

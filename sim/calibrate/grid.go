@@ -39,9 +39,9 @@ func fullGrid(p *profile.Profile) grid {
 		}
 	}
 	return grid{
-		speeds: speeds, flows: []int{2, 8, 32}, rtts: []uint32{4, 12, 20},
+		speeds: speeds, flows: []int{2, 4, 8, 32}, rtts: []uint32{4, 12, 20},
 		ratios: []float64{2, 4, 8, 16, 64, 256}, seeds: 2,
-		mixes: []mixClass{{4, 48}, {16, 40}, {64, 40}, {256, 32}}, least: 50 * quantity.Millisecond,
+		mixes: []mixClass{{4, 48}, {16, 48}, {64, 48}, {256, 48}}, least: 50 * quantity.Millisecond,
 	}
 }
 
@@ -96,6 +96,7 @@ func (m *maker) all() []point {
 	m.declines()
 	m.changes()
 	for i := range m.out {
+		m.wait(&m.out[i])
 		m.out[i].key += " " + m.out[i].run.digest()
 	}
 	return m.out
@@ -129,18 +130,25 @@ func (m *maker) lay(kind, key string, speed quantity.BitRate, rtt uint32, seed u
 	pt := point{kind: kind, key: fmt.Sprintf("%s %s %s rtt %d seed %d", kind, key, speed, rtt, seed), ratio: top / least}
 	pt.run = Run{Rate: speed, Delay: delay, Marking: m.p.Marking.At(speed, 4*delay), Payload: payload, Seed: seed}
 	unit := float64(speed) / sum
-	first, settle := m.p.Lever.Shortest(unit*top), 0.0
+	first := m.p.Lever.Shortest(unit * top)
 	for _, s := range shares {
 		rate := unit * s.weight
 		set := m.p.Set(rate, first*top/s.weight, speed)
 		pt.run.Groups = append(pt.run.Groups, Group{Ports: s.ports, Flows: s.flows, Settings: set})
 		pt.rates = append(pt.rates, rate)
-		settle = max(settle, profile.Settle(rate, &set))
 	}
-	pt.run.Settle = max(m.g.least/4, quantity.Picoseconds(settle*1e6)*quantity.Microsecond)
-	pt.run.Counted = max(m.g.least, pt.run.Settle)
 	m.out = append(m.out, pt)
 	return &m.out[len(m.out)-1]
+}
+
+// wait has a run settle for as long as its slowest flows need, and counts it for as long again.
+func (m *maker) wait(pt *point) {
+	settle := 0.0
+	for i, rate := range pt.rates {
+		settle = max(settle, profile.Settle(rate, &pt.run.Groups[i].Settings))
+	}
+	pt.run.Settle = max(m.g.least/4, quantity.Picoseconds(math.Ceil(settle*1e6))*quantity.Microsecond)
+	pt.run.Counted = max(m.g.least, pt.run.Settle)
 }
 
 // gridPorts are the ports that each group of the grid is spread over where it has as many flows: on one
@@ -167,7 +175,8 @@ func (m *maker) grid() {
 	}
 }
 
-// mixes are like what plans make: two to five tenants with their own ports, weights and flows, at speeds and round trips that the grid has not.
+// mixes are like what plans make: two to five tenants with their own ports, weights and flows, also at speeds, round trips and numbers of flows
+// between those of the grid. Every other one has few flows, of which a single one may have most of the link.
 func (m *maker) mixes() {
 	r := rand.New(rand.NewPCG(m.seed, 0x6d6978))
 	var speeds []quantity.BitRate
@@ -183,6 +192,9 @@ func (m *maker) mixes() {
 			shares := make([]share, 2+r.IntN(4))
 			for k := range shares {
 				shares[k] = share{1 + r.IntN(2), 1 + r.IntN(1<<r.IntN(4)), math.Exp(r.Float64() * math.Log(c.ratio))}
+				if i%2 == 1 {
+					shares[k].flows = 1
+				}
 			}
 			shares[0].weight, shares[1].weight = 1, c.ratio
 			m.lay(kindMix, fmt.Sprintf("%d of ratio %g", i, c.ratio), speed, rtt, m.seed+uint64(i), shares)

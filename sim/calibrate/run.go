@@ -116,9 +116,9 @@ func (r *Run) measure(ctx context.Context, n *ether.Network, port func() (float6
 		out.Queue += q
 		samples++
 	}
-	total, after := 0.0, acked()
+	total, after, counted := 0.0, acked(), n.Now()-r.Settle // whole samplings
 	for g, x := range after {
-		rate := (x - before[g]) * 8 / r.Counted.Seconds()
+		rate := (x - before[g]) * 8 / counted.Seconds()
 		total += rate
 		out.Rates[g] = rate / float64(r.Groups[g].Ports*r.Groups[g].Flows)
 	}

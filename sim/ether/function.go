@@ -10,12 +10,14 @@ import (
 )
 
 // A NIC whose flows belong to virtual functions shares its port among them as the switch inside such NICs does: the
-// functions below their least rate first, then all by weight, none above its most. Within a function flows take
-// turns. Acknowledgements and notifications are not held back; they count as their function's octets.
+// functions below their least rate first, then all by weight, none above its most. Where no function of a port has a weight, least rates
+// are weights as well, as mlx5 makes of them: what one of these functions leaves the others divide in proportion, and one without a least rate
+// counts as much as they do on average. Within a function flows take turns. Acknowledgements and notifications are not held back; they count
+// as their function's octets.
 
 // FunctionShare is the share of a virtual function in what its port sends.
 type FunctionShare struct {
-	Weight uint32           // 1 when 0
+	Weight uint32           // 0: 1 where another function of the port has one, and else by Min
 	Min    quantity.BitRate // wire bytes, served before weights count; 0 is none
 	Max    quantity.BitRate // wire bytes; 0 is no limit
 }
@@ -46,6 +48,7 @@ type shares struct {
 // function is one virtual function.
 type function struct {
 	FunctionShare
+	weight float64 // that counts
 	host   int32
 	ready  uint8   // classes with flows in line
 	spent  float64 // virtual time: octets by weight
@@ -89,12 +92,36 @@ func (n *Network) AddFunction(host int32, s FunctionShare) (int32, error) {
 		f.turns[c] = turns{none, none}
 	}
 	f.FunctionShare = s
-	f.Weight = max(1, s.Weight)
 	f.spent = h.shares.served
 	at := int32(len(n.functions))
 	n.functions = append(n.functions, f)
 	h.shares.functions = append(h.shares.functions, at)
+	n.weigh(h.shares)
 	return at, nil
+}
+
+// weigh finds the weights that count on a host.
+func (n *Network) weigh(sh *shares) {
+	weighed, sum, least := false, 0.0, 0
+	for _, at := range sh.functions {
+		f := &n.functions[at]
+		weighed = weighed || f.Weight > 0
+		if f.Min > 0 {
+			sum += float64(f.Min)
+			least++
+		}
+	}
+	for _, at := range sh.functions {
+		f := &n.functions[at]
+		switch {
+		case weighed:
+			f.weight = float64(max(1, f.Weight))
+		case f.Min > 0:
+			f.weight = float64(f.Min) * float64(least) / sum
+		default:
+			f.weight = 1
+		}
+	}
 }
 
 // SetFunction changes the share of a function from now on.
@@ -106,7 +133,6 @@ func (n *Network) SetFunction(number int32, s FunctionShare) error {
 		return err
 	}
 	f := &n.functions[number]
-	s.Weight = max(1, s.Weight)
 	if f.FunctionShare == s {
 		return nil
 	}
@@ -114,6 +140,7 @@ func (n *Network) SetFunction(number int32, s FunctionShare) error {
 	f.FunctionShare = s
 	f.minDue, f.maxDue = now, now
 	f.spent = n.hosts[f.host].shares.served
+	n.weigh(n.hosts[f.host].shares)
 	n.kick(n.hosts[f.host].port, &n.ports[n.hosts[f.host].port])
 	return nil
 }
@@ -217,7 +244,7 @@ func (n *Network) sendFunction(pi int32, p *port, cls int) (sent, wait bool) {
 	wire, now := p.tx-before, n.eng.Now()
 	fn.stats.TxOctets += wire
 	fn.stats.TxPackets++
-	fn.spent += float64(wire) / float64(fn.Weight)
+	fn.spent += float64(wire) / fn.weight
 	if fn.Min > 0 {
 		fn.minDue = max(fn.minDue, now-minCredit) + transmission(int(wire), fn.Min)
 	}

@@ -19,7 +19,7 @@ const (
 	MaxJobs  = 64
 )
 
-// hopBudget bounds the packet hops of one counted window, so that 200 cases on all planes take under a quarter
+// hopBudget bounds the packet hops of one counted window beyond its least length, so that 200 cases on all planes take under a quarter
 // of an hour on two cores.
 const hopBudget = 12e6
 

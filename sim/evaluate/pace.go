@@ -49,8 +49,8 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
 	settle := min(p.Settle, longestSettling)
 	switch in.Options.Plane {
 	case policy.PlaneRoCE:
-		pc.settle, pc.window = max(60*quantity.Millisecond, settle), max(100*quantity.Millisecond, settle)
-		wanted = wantedPackets * bits / smallest
+		pc.settle, pc.window = max(60*quantity.Millisecond, settle), 100*quantity.Millisecond
+		wanted = max(wantedPackets*bits/smallest, settle.Seconds())
 	case policy.PlaneWRCC:
 		period := longestPeriod(p)
 		pc.settle, pc.window = max(4*quantity.Millisecond, wrccSettling*period), max(5*quantity.Millisecond, 100*period)

@@ -51,7 +51,7 @@ type Options struct {
 	Seed uint64
 	// Before also simulates the same traffic on the fabric as it came.
 	Before bool
-	// MaxHops bounds the data packets times links that the window may take, whatever that costs in precision; 0
+	// MaxHops bounds the data packets times links that the window may take beyond its least length, whatever that costs in precision; 0
 	// is no bound but that of time.
 	MaxHops float64
 	// Progress is told the part that is done, from 0 to 1; nil is nobody.

@@ -108,19 +108,22 @@ func (c *checker) congestionControl() {
 	if t.Of == 0 {
 		t.Skipped = SkipNoCC
 	}
+	c.withoutCC(none[0], phrase.Of("{} without congestion control, so that no packets are marked there: {}", countSwitch.Of(none[0].n), none[0].some()))
+	c.withoutCC(none[1], phrase.Of("{} without congestion control, so that no flow is slowed down there: {}", countAdapter.Of(none[1].n), none[1].some()))
 	for kind, devices := range [2]phrase.Noun{countSwitch, countAdapter} {
-		if p := none[kind]; p.n > 0 {
-			said := phrase.Of("{} without congestion control, where no packets are marked: {}", devices.Of(p.n), p.some())
-			if kind == 1 {
-				said = phrase.Of("{} without congestion control, where nothing slows down: {}", devices.Of(p.n), p.some())
-			}
-			if f := c.add(CodeNoCC, p, said); len(c.x.Uses) > 0 {
-				f.Severity = Error // tenants' weights are lost there
-			}
-		}
 		if p := mute[kind]; p.n > 0 {
 			c.add(CodeCCSilent, p, phrase.Of("{} without an answer about congestion control: {}", devices.Of(p.n), p.some()))
 		}
+	}
+}
+
+// withoutCC reports devices without congestion control.
+func (c *checker) withoutCC(p places, said phrase.Text) {
+	if p.n == 0 {
+		return
+	}
+	if f := c.add(CodeNoCC, p, said); len(c.x.Uses) > 0 {
+		f.Severity = Error // tenants' weights are lost there
 	}
 }
 

@@ -193,6 +193,13 @@ func (s *sweep) lostTable(j job, a subnet.Answer) {
 	}
 }
 
+// Tables that a warning counts.
+var (
+	laneTables = phrase.NewNoun(phrase.Of("1 SL to VL table"), func(n int) phrase.Text { return phrase.Of("{} SL to VL tables", n) })
+	arbTables  = phrase.NewNoun(phrase.Of("1 arbitration table"), func(n int) phrase.Text { return phrase.Of("{} arbitration tables", n) })
+	keyTables  = phrase.NewNoun(phrase.Of("1 partition table"), func(n int) phrase.Text { return phrase.Of("{} partition tables", n) })
+)
+
 // sayUnread makes one warning of all tables of a kind that a node did not give.
 func (s *sweep) sayUnread() {
 	for _, n := range s.byGUID() {
@@ -206,14 +213,14 @@ func (s *sweep) sayUnread() {
 			keys[t.keys]++
 		}
 		for _, k := range []struct {
-			what phrase.Text
-			of   [subnet.Silent + 1]int
-		}{{phrase.Of("SL to VL tables"), lanes}, {phrase.Of("arbitration tables"), arb}, {phrase.Of("partition tables"), keys}} {
+			tables phrase.Noun
+			of     [subnet.Silent + 1]int
+		}{{laneTables, lanes}, {arbTables, arb}, {keyTables, keys}} {
 			if c := k.of[subnet.Refused]; c > 0 {
-				s.warn(WarnRefused, n, 0, n.path, nil, phrase.Of("refuses {} {}, which are not known", c, k.what))
+				s.warn(WarnRefused, n, 0, n.path, nil, phrase.Of("refuses {}; what is in there is not known", k.tables.Of(c)))
 			}
 			if c := k.of[subnet.Silent]; c > 0 {
-				s.warn(WarnUnresponsive, n, 0, n.path, nil, phrase.Of("gives no answer about {} {}, which are not known", c, k.what))
+				s.warn(WarnUnresponsive, n, 0, n.path, nil, phrase.Of("gives no answer about {}; what is in there is not known", k.tables.Of(c)))
 			}
 		}
 	}

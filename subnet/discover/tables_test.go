@@ -83,9 +83,9 @@ func TestTablesThatAreNotGivenAreSaid(t *testing.T) {
 	}
 	// leaf 2 has six ports that are plugged in: 6 x 5 pairs.
 	want := []string{
-		"host 1: refuses 1 partition tables, which are not known",
-		"leaf 2: refuses 6 arbitration tables, which are not known",
-		"leaf 2: gives no answer about 30 SL to VL tables, which are not known",
+		"host 1: refuses 1 partition table; what is in there is not known",
+		"leaf 2: refuses 6 arbitration tables; what is in there is not known",
+		"leaf 2: gives no answer about 30 SL to VL tables; what is in there is not known",
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("said %q: want %q", said, want)
