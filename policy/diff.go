@@ -131,10 +131,12 @@ func Diff(before, after *Plan) Difference {
 	return x.finish(before, after)
 }
 
-// partOf is what no other comparison of a plan looks at: fields added to Plan are caught here.
+// partOf is what no other comparison of a plan looks at: fields added to Plan are caught here. Settle is an estimate that follows from what the
+// others compare, and plans of one name may have it or not.
 func partOf(p *Plan) Plan {
 	q := *p
 	q.Name, q.Placements, q.CAs, q.Switches, q.Tenants, q.Links, q.Findings, q.Classes, q.Lanes, q.RoCE, q.WRCC = "", nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	q.Settle = 0
 	return q
 }
 

@@ -31,6 +31,11 @@ func TestAPlanTellsHowLongSharesNeed(t *testing.T) {
 	if !strings.HasPrefix(f.Message, "port "+slow.Name+": a queue pair gains ") || !strings.Contains(f.Message, "needs about "+p.Settle.String()+" until") {
 		t.Errorf("finding %q of port %s, for %s", f.Message, slow.Name, p.Settle)
 	}
+	stored := *p // by an earlier version
+	stored.Settle = 0
+	if d := policy.Diff(&stored, p); stored.Hash() != p.Name || !d.Empty() {
+		t.Errorf("a plan without the time is named %s, want %s, and differs: %+v", stored.Hash(), p.Name, d)
+	}
 
 	in.Options.Plane = policy.PlaneWRCC
 	if p = compile(t, in); math.Abs(p.Settle.Seconds()/p.WRCC.Domains[0].Period.Seconds()-64) > 3.2 {
