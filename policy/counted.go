@@ -11,8 +11,8 @@ const (
 
 // counts has the words of each kind.
 var counts = map[string]phrase.Noun{
-	kindPort:       phrase.NewNoun(phrase.Of("1 port"), func(n int) phrase.Text { return phrase.Of("{} ports", n) }),
-	kindSwitch:     phrase.NewNoun(phrase.Of("1 switch"), func(n int) phrase.Text { return phrase.Of("{} switches", n) }),
+	kindPort:       phrase.Ports,
+	kindSwitch:     phrase.Switches,
 	kindSwitchPort: phrase.NewNoun(phrase.Of("1 switch port"), func(n int) phrase.Text { return phrase.Of("{} switch ports", n) }),
 	kindQueue:      phrase.NewNoun(phrase.Of("1 queue"), func(n int) phrase.Text { return phrase.Of("{} queues", n) }),
 	kindDomain:     phrase.NewNoun(phrase.Of("1 data centre"), func(n int) phrase.Text { return phrase.Of("{} data centres", n) }),

@@ -16,3 +16,9 @@ func (w Noun) Of(n int) Text {
 	}
 	return w.several(n)
 }
+
+// Nouns that more than one package counts.
+var (
+	Ports    = NewNoun(Of("1 port"), func(n int) Text { return Of("{} ports", n) })
+	Switches = NewNoun(Of("1 switch"), func(n int) Text { return Of("{} switches", n) })
+)

@@ -5,9 +5,7 @@ import "fairlane/internal/phrase"
 // What findings count.
 var (
 	countPlace   = phrase.NewNoun(phrase.Of("1 place"), func(n int) phrase.Text { return phrase.Of("{} places", n) })
-	countPort    = phrase.NewNoun(phrase.Of("1 port"), func(n int) phrase.Text { return phrase.Of("{} ports", n) })
 	countHost    = phrase.NewNoun(phrase.Of("1 host"), func(n int) phrase.Text { return phrase.Of("{} hosts", n) })
-	countSwitch  = phrase.NewNoun(phrase.Of("1 switch"), func(n int) phrase.Text { return phrase.Of("{} switches", n) })
 	countAdapter = phrase.NewNoun(phrase.Of("1 channel adapter"), func(n int) phrase.Text { return phrase.Of("{} channel adapters", n) })
 	countLID     = phrase.NewNoun(phrase.Of("1 LID"), func(n int) phrase.Text { return phrase.Of("{} LIDs", n) })
 )

@@ -52,7 +52,7 @@ func (c *checker) addresses() {
 		c.add(CodeNoSM, without, phrase.Of("no port has a LID: no subnet manager has been here"))
 	default:
 		t.Bad = without.n
-		c.add(CodeNoLID, without, phrase.Of("{} without a LID: {}", countPort.Of(without.n), without.some()))
+		c.add(CodeNoLID, without, phrase.Of("{} without a LID: {}", phrase.Ports.Of(without.n), without.some()))
 	}
 	c.managers(managers)
 }
@@ -63,7 +63,7 @@ func (c *checker) managers(by map[ident.LID]*places) {
 	if len(lids) > 1 {
 		var parts phrase.Commas
 		for _, lid := range lids {
-			parts = append(parts, phrase.Of("LID {} at {}", lid, countPort.Of(by[lid].n)))
+			parts = append(parts, phrase.Of("LID {} at {}", lid, phrase.Ports.Of(by[lid].n)))
 		}
 		minority := by[lids[1]]
 		c.add(CodeSMsDiffer, *minority, phrase.Of("the ports do not agree on who manages the subnet: {}; for example {}", some(parts, len(parts)), minority.some()))
@@ -108,9 +108,9 @@ func (c *checker) congestionControl() {
 	if t.Of == 0 {
 		t.Skipped = SkipNoCC
 	}
-	c.withoutCC(none[0], phrase.Of("{} without congestion control, so that no packets are marked there: {}", countSwitch.Of(none[0].n), none[0].some()))
+	c.withoutCC(none[0], phrase.Of("{} without congestion control, so that no packets are marked there: {}", phrase.Switches.Of(none[0].n), none[0].some()))
 	c.withoutCC(none[1], phrase.Of("{} without congestion control, so that no flow is slowed down there: {}", countAdapter.Of(none[1].n), none[1].some()))
-	for kind, devices := range [2]phrase.Noun{countSwitch, countAdapter} {
+	for kind, devices := range [2]phrase.Noun{phrase.Switches, countAdapter} {
 		if p := mute[kind]; p.n > 0 {
 			c.add(CodeCCSilent, p, phrase.Of("{} without an answer about congestion control: {}", devices.Of(p.n), p.some()))
 		}
@@ -151,7 +151,7 @@ func (c *checker) partitions() {
 		return
 	}
 	if lost.n > 0 {
-		c.add(CodeManagementKey, lost, phrase.Of("{} not in the default partition: {}", countPort.Of(lost.n), lost.some()))
+		c.add(CodeManagementKey, lost, phrase.Of("{} not in the default partition: {}", phrase.Ports.Of(lost.n), lost.some()))
 	}
 	c.tenantKeys(t)
 }
@@ -194,7 +194,7 @@ func (c *checker) tenantKeys(t *Tally) {
 	for _, tenant := range slices.Sorted(maps.Keys(by)) {
 		m := by[tenant]
 		if m.out.n > 0 {
-			c.add(CodeKeyMissing, m.out, phrase.Of("{} of tenant {} not in its partition {}: {}", countPort.Of(m.out.n), tenant, m.key, m.out.some()))
+			c.add(CodeKeyMissing, m.out, phrase.Of("{} of tenant {} not in its partition {}: {}", phrase.Ports.Of(m.out.n), tenant, m.key, m.out.some()))
 		}
 		if m.full == 0 && m.limited.n > 1 {
 			c.add(CodeKeysLimited, m.limited, phrase.Of("all {} ports of tenant {} are limited members of partition {}", m.limited.n, tenant, m.key))

@@ -226,7 +226,7 @@ func (j *laneJudge) report() {
 	})
 	for _, k := range faults {
 		p := *j.faults[k]
-		at, some := countPort.Of(p.n), p.some()
+		at, some := phrase.Ports.Of(p.n), p.some()
 		var f *Finding
 		switch k.code {
 		case CodeSLDropped:
@@ -250,6 +250,6 @@ func (j *laneJudge) report() {
 	})
 	for _, k := range folds {
 		p := *j.folds[k]
-		j.c.add(CodeSLFolded, p, phrase.Of("{} and {} share lane {} at {}: {}", j.whose(k.a), j.whose(k.b), k.vl, countPort.Of(p.n), p.some()))
+		j.c.add(CodeSLFolded, p, phrase.Of("{} and {} share lane {} at {}: {}", j.whose(k.a), j.whose(k.b), k.vl, phrase.Ports.Of(p.n), p.some()))
 	}
 }

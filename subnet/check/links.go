@@ -238,6 +238,6 @@ func (c *checker) idlePorts() {
 		}
 	}
 	if off.n > 0 {
-		c.add(CodePortsDisabled, off, phrase.Of("{} switched off: {}", countPort.Of(off.n), off.some()))
+		c.add(CodePortsDisabled, off, phrase.Of("{} switched off: {}", phrase.Ports.Of(off.n), off.some()))
 	}
 }

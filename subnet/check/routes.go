@@ -206,7 +206,7 @@ func (v *verdict) circle(s int32, lid ident.LID) {
 func (v *verdict) report() {
 	c := v.c
 	if v.noTable.n > 0 {
-		c.add(CodeLFTMissing, v.noTable, phrase.Of("{} of hosts' traffic without a forwarding table: {}", countSwitch.Of(v.noTable.n), v.noTable.some()))
+		c.add(CodeLFTMissing, v.noTable, phrase.Of("{} of hosts' traffic without a forwarding table: {}", phrase.Switches.Of(v.noTable.n), v.noTable.some()))
 	}
 	for _, k := range v.circleKeys {
 		v.reportCircle(v.circles[k])
@@ -219,7 +219,7 @@ func (v *verdict) report() {
 		c.add(CodeUnreachable, v.at, phrase.Of("{} of {} pairs have no way: {}; for example {}", v.unreachable, v.pairs, v.causes(), v.samples))
 	}
 	if v.farSwitches.n > 0 {
-		c.add(CodeSwitchUnreachable, v.farSwitches, phrase.Of("hosts do not reach the LID of {}: {}", countSwitch.Of(v.farSwitches.n), v.farSwitches.some()))
+		c.add(CodeSwitchUnreachable, v.farSwitches, phrase.Of("hosts do not reach the LID of {}: {}", phrase.Switches.Of(v.farSwitches.n), v.farSwitches.some()))
 	}
 }
 
