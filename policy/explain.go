@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
@@ -90,7 +91,8 @@ func unknownDevice(name string, all []Explanation) error {
 // narrow reports whether a device is the one named. Of a switch that has the port named, reasons of its other ports
 // are dropped.
 func (e *Explanation) narrow(want string) bool {
-	node, num, numbered := cutPort(want)
+	node, port, numbered := subnet.CutPort(want)
+	num := strconv.Itoa(int(port))
 	for i, id := range e.ports {
 		name := e.names[i]
 		if name == want || strings.HasPrefix(name, want+"/P") || id.Node.String() == want || id.Port != 0 && id.String() == want {
@@ -107,14 +109,6 @@ func (e *Explanation) narrow(want string) bool {
 		}
 	}
 	return false
-}
-
-// cutPort splits "leaf1/P7" and "leaf1:7".
-func cutPort(s string) (node, num string, ok bool) {
-	if node, num, ok = cutLast(s, "/P"); !ok {
-		node, num, ok = cutLast(s, ":")
-	}
-	return node, num, ok && num != "" && strings.Trim(num, "0123456789") == ""
 }
 
 // narrowTenant keeps what concerns a tenant: reasons with its name, and those without any name on devices it uses.

@@ -49,7 +49,7 @@ func (f *Fabric) ResolvePort(text string) (PortRef, error) {
 			nodes = append(nodes, n)
 		}
 	}
-	if base, num, ok := splitPort(t); ok {
+	if base, num, ok := CutPort(t); ok {
 		for _, n := range f.candidates(base) {
 			if r := (PortRef{n, num}); f.Valid(r) {
 				found = append(found, r)
@@ -101,8 +101,8 @@ func (f *Fabric) onlyPort(n int32) (PortRef, bool) {
 	return only, plugged == 1
 }
 
-// splitPort cuts ":1" or "/P1" or "/1" off the end of a name.
-func splitPort(t string) (base string, num ident.PortNum, ok bool) {
+// CutPort cuts the number of a port, 0 to MaxPorts, off the end of its name: ":1", "/P1" or "/1".
+func CutPort(t string) (base string, num ident.PortNum, ok bool) {
 	i := strings.LastIndexAny(t, ":/")
 	if i < 0 {
 		return "", 0, false
@@ -149,7 +149,7 @@ func (f *Fabric) wantPort(text string, nodes []int32) error {
 // unknownPort explains why nothing fits: the node is there but the port is not, or else which
 // names come close.
 func (f *Fabric) unknownPort(text, t string) error {
-	base, num, ok := splitPort(t)
+	base, num, ok := CutPort(t)
 	if ok {
 		for _, n := range f.candidates(base) {
 			node := &f.Nodes[n]

@@ -2,7 +2,6 @@ package topofile
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -352,28 +351,30 @@ func parseRate(s string) (quantity.BitRate, error) {
 // unknownWord stands for a width or speed that is not known.
 const unknownWord = "unknown"
 
+// wantEnd is what an end of a link may be.
+const wantEnd = "NODE:PORT, such as leaf1:3 or leaf1/P3"
+
 // end reads NODE:PORT, PORT not under low.
 func (r *yamlReader) end(item, v *yaml.Node, field string, low uint64) (ref subnet.PortRef, err error) {
 	if v == nil {
-		return ref, r.fail(item, field, "none", "NODE:PORT, such as leaf1:3")
+		return ref, r.fail(item, field, "none", wantEnd)
 	}
 	s, err := r.text(v, field)
 	if err != nil {
 		return ref, err
 	}
-	i := strings.LastIndexByte(s, ':')
-	if i < 0 {
-		return ref, r.fail(v, field, s, "NODE:PORT, such as leaf1:3")
+	node, num, ok := subnet.CutPort(s)
+	if !ok {
+		return ref, r.fail(v, field, s, wantEnd)
 	}
-	if ref.Node, err = r.nodeRef(v, field, s[:i]); err != nil {
+	if ref.Node, err = r.nodeRef(v, field, node); err != nil {
 		return ref, err
 	}
 	high := len(r.nodes[ref.Node].Ports) - 1
-	num, err := strconv.ParseUint(s[i+1:], 10, 8)
-	if err != nil || num < low || num > uint64(high) {
-		return ref, r.fail(v, field, s, fmt.Sprintf("a port number from %d to %d behind the colon", low, high))
+	if uint64(num) < low || int(num) > high {
+		return ref, r.fail(v, field, s, fmt.Sprintf("a port number from %d to %d", low, high))
 	}
-	ref.Port = ident.PortNum(num)
+	ref.Port = num
 	return ref, nil
 }
 

@@ -25,7 +25,7 @@ nodes:
       1: {mtu: 2048, guid: 0x77}
   - {name: gw, kind: router, ports: 2, guid: "0x0002c90300a1b2c3", domain: dc2}
 links:
-  - {a: host1:1, b: leaf1:3, rate: 100Gbit/s, delay: 500ns}
+  - {a: host1/P1, b: leaf1/3, rate: 100Gbit/s, delay: 500ns}
   - {a: "0x0002c90300a1b2c3:2", b: leaf1:1, width: 4x, speed: HDR}
 lids:
   - {port: leaf1:0, lid: 1}
@@ -120,8 +120,9 @@ func TestFaultyYAMLIsRefusedWithItsLine(t *testing.T) {
 		"link without end":    {head + "links:\n  - {a: h:1, rate: 1G}\n", `f.yaml:6: b: found "none": want NODE:PORT`},
 		"link without port":   {head + "links:\n  - {a: h, b: s:1, rate: 1G}\n", `f.yaml:6: a: found "h": want NODE:PORT`},
 		"link to nowhere":     {head + "links:\n  - {a: h:1, b: t:1, rate: 1G}\n", `f.yaml:6: b: found "t:1": want the name or GUID of a node in nodes`},
-		"link to port 0":      {head + "links:\n  - {a: h:1, b: s:0, rate: 1G}\n", `f.yaml:6: b: found "s:0": want a port number from 1 to 4 behind the colon`},
-		"link to port 5":      {head + "links:\n  - {a: h:1, b: s:5, rate: 1G}\n", `f.yaml:6: b: found "s:5": want a port number from 1 to 4 behind the colon`},
+		"link to port 0":      {head + "links:\n  - {a: h:1, b: s:0, rate: 1G}\n", `f.yaml:6: b: found "s:0": want a port number from 1 to 4`},
+		"link to port 300":    {head + "links:\n  - {a: h:1, b: s:300, rate: 1G}\n", `f.yaml:6: b: found "s:300": want NODE:PORT, such as leaf1:3 or leaf1/P3`},
+		"link to port 5":      {head + "links:\n  - {a: h:1, b: s:5, rate: 1G}\n", `f.yaml:6: b: found "s:5": want a port number from 1 to 4`},
 		"link without rate":   {head + "links:\n  - {a: h:1, b: s:1}\n", `f.yaml:6: rate: found "none": want a rate, or a width and a speed`},
 		"bad rate":            {head + "links:\n  - {a: h:1, b: s:1, rate: fast}\n", `f.yaml:6: rate: found "fast": want a number above 0 to 100 Tbit/s with a unit`},
 		"rate 0":              {head + "links:\n  - {a: h:1, b: s:1, rate: 0}\n", `f.yaml:6: rate: found "0": want a number above 0 to 100 Tbit/s with a unit`},
