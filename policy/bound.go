@@ -3,11 +3,12 @@ package policy
 import "slices"
 
 // What the prediction of an InfiniBand plan may be off by, relative: fitted to packet simulations of random cases
-// (see docs/compiler.md), of which 95 in 100 lie within the sum.
+// (see docs/compiler.md), of which 95 in 100 lie well within the sum.
 const (
-	boundBase    = 0.025  // saw-tooth, and the chance of who is marked
-	boundFew     = 0.025  // of a tenant with less than fewQPs queue pairs, whose chances do not average out
-	boundFull    = 0.0175 // for each full link beyond the first on a flow's way
+	boundBase    = 0.02   // the chance of who is marked
+	boundSingle  = 0.0125 // of a tenant that marks steer by a single CCTI, so that its chances do not average out
+	boundFew     = 0.015  // of one with less than fewQPs queue pairs
+	boundFull    = 0.015  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
 	boundSending = 0.20   // where queue pairs take turns at a sending port and answer marks as well
 	fewQPs       = 4
 	fullLoad     = 0.97 // of a link's capacity, entitled: from here on it marks now and then
@@ -15,29 +16,65 @@ const (
 
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
 func (s *settings) bounds() []float64 {
-	m, l := s.m, s.m.lay()
-	full := m.fullLinks(s.target)
-	near := s.besideTurns(full)
-	links := make([]int, len(m.tenants))
-	qps := make([]float64, len(m.tenants))
-	for i, t := range l.tenant {
-		n := 0
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			if full[d] {
-				n++
-			}
-		}
-		links[t] = max(links[t], n)
-		qps[t] += l.qps[i]
-	}
-	out := make([]float64, len(m.tenants))
+	full := s.m.fullLinks(s.target)
+	near, links := s.besideTurns(full), s.m.longestWays(full)
+	qps, steered := s.steered()
+	out := make([]float64, len(s.m.tenants))
 	for t := range out {
 		out[t] = boundBase + float64(boundFull*float64(max(0, links[t]-1)))
+		if steered[t] <= 1 {
+			out[t] += boundSingle
+		}
 		if qps[t] < fewQPs {
 			out[t] += boundFew
 		}
 		if near[t] {
 			out[t] += boundSending
+		}
+	}
+	return out
+}
+
+// steered counts the queue pairs of each tenant, and the CCTIs that hold them.
+func (s *settings) steered() (qps, cctis []float64) {
+	qps, cctis = make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
+	last := make([]int32, len(s.all)) // tenant + 1 whose flow was the last to be seen on a setting
+	l := s.m.lay()
+	for i, t := range l.tenant {
+		k := s.ofFlow[i]
+		qps[t] += l.qps[i]
+		switch {
+		case !s.ports[s.all[k].port].perSL:
+			cctis[t] += l.qps[i]
+		case last[k] != t+1:
+			cctis[t]++
+			last[k] = t + 1
+		}
+	}
+	return qps, cctis
+}
+
+// longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that mark count.
+func (m *model) longestWays(full []bool) []int {
+	l := m.lay()
+	most, out := make([]int, len(m.caps)), make([]int, len(m.tenants))
+	marks := func(d int32) bool { return full[d] && !l.sends[d] }
+	for i := range l.tenant {
+		hops, n := l.hops[l.first[i]:l.first[i+1]], 0
+		for _, d := range hops {
+			if marks(d) {
+				n++
+			}
+		}
+		for _, d := range hops {
+			most[d] = max(most[d], n)
+		}
+	}
+	for i, t := range l.tenant {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			if marks(d) {
+				out[t] = max(out[t], most[d])
+			}
 		}
 	}
 	return out

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
 )
 
 func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
@@ -16,8 +19,8 @@ func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
 	of := func(p *policy.Plan, name string) float64 {
 		return p.Tenants[slices.IndexFunc(p.Tenants, func(s policy.TenantShare) bool { return s.Tenant == name })].Bound
 	}
-	if few, many := of(p, "red"), of(p, "blue"); math.Abs(few-many-0.025) > 1e-9 {
-		t.Errorf("bound %g with one queue pair, %g with sixteen, want 0.025 more", few, many)
+	if few, many := of(p, "red"), of(p, "blue"); math.Abs(few-many-0.015) > 1e-9 {
+		t.Errorf("bound %g with one queue pair, %g with sixteen, want 0.015 more", few, many)
 	}
 	for _, l := range p.Links {
 		for _, lt := range l.Tenants {
@@ -37,5 +40,41 @@ func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
 	q := plantest.Compiled(t, together)
 	if got := of(q, "blue"); got < 0.2 {
 		t.Errorf("bound %g where all tenants send from one port, want 0.2 and more", got)
+	}
+}
+
+// TestTheBoundCountsFullLinksAndWhatMarksSteer has two full links in a row, the first of which flows cross that end elsewhere, and one
+// by itself.
+func TestTheBoundCountsFullLinksAndWhatMarksSteer(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 8, Right: 3, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 200 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := plantest.Hosts(f)
+	left, right := h[:8], h[8:]
+	in := policy.Input{Fabric: f}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		in.Tenants = append(in.Tenants, tenants.Tenant{Name: name, Weight: 1000})
+	}
+	in.Flows = []tenants.Flow{
+		{Tenant: "a", Src: left[0], Dst: right[0], QPs: 8},
+		{Tenant: "b", Src: left[1], Dst: right[0], QPs: 2},
+		{Tenant: "c", Src: left[2], Dst: right[1], QPs: 2},
+		{Tenant: "c", Src: left[3], Dst: right[1], QPs: 2},
+		{Tenant: "d", Src: left[4], Dst: right[2], QPs: 8},
+		{Tenant: "e", Src: left[5], Dst: left[7], QPs: 8},
+		{Tenant: "f", Src: left[6], Dst: left[7], QPs: 2},
+	}
+	for mode, want := range map[policy.PerQPMode]map[string]float64{
+		policy.PerQPOff: {"a": 0.0475, "b": 0.0625, "c": 0.035, "d": 0.0475, "e": 0.0325, "f": 0.0475},
+		policy.PerQPOn:  {"a": 0.035, "b": 0.05, "c": 0.035, "d": 0.035, "e": 0.02, "f": 0.035},
+	} {
+		in.Options.PerQP = mode
+		for _, s := range plantest.Compiled(t, in).Tenants {
+			if math.Abs(s.Bound-want[s.Tenant]) > 1e-9 {
+				t.Errorf("mode %s: bound %g of tenant %s, want %g", mode, s.Bound, s.Tenant, want[s.Tenant])
+			}
+		}
 	}
 }

@@ -226,3 +226,13 @@ func found(t *testing.T, p *policy.Plan, code string) policy.Finding {
 	}
 	return p.Findings[i]
 }
+
+func TestATableNeedNotSlowWhatOnlyDemandsLimit(t *testing.T) {
+	t.Parallel()
+	in := receivers(t, 100*quantity.Gbps, []quantity.Weight{1000, 1000}, []int{1, 1})
+	in.Flows[1].Demand = 2 * quantity.Mbps
+	p := plantest.Compiled(t, in)
+	if has(p, policy.CodeCCTLimit) || p.Tenants[1].Predicted != 2*quantity.Mbps {
+		t.Errorf("a demand of 2 Mbit/s is predicted to get %s, findings %+v", p.Tenants[1].Predicted, p.Findings)
+	}
+}

@@ -199,8 +199,12 @@ func (s *settings) formula(p *port, st *setting) string {
 	if st.spread > 0 && !p.perSL {
 		mean = ", geometric mean of unequal ones"
 	}
-	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · 1.024 us) = %.3f",
-		marking, p.packet, load, links, rate(st.rate), of, mean, response, st.exact)
+	lost := ""
+	if st.took < 1 {
+		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.took)
+	}
+	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · 1.024 us)%s = %.3f",
+		marking, p.packet, load, links, rate(st.rate), of, mean, response, lost, st.exact)
 }
 
 // settingsOf rebuilds the settings from a plan, to predict what it gives.

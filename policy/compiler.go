@@ -112,13 +112,16 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 		s.placed = findings
 	}
 	next.settings = s
-	s.choosePortModes()
+	if err := s.choosePortModes(); err != nil {
+		return nil, err
+	}
 	s.connect()
 	s.chooseLevers()
 	if err := s.chooseTables(); err != nil {
 		return nil, err
 	}
 	s.chooseCaps()
+	s.explainTables()
 	s.chooseLanes()
 	var predicted *allocation
 	var work sync.WaitGroup

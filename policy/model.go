@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
@@ -119,10 +120,15 @@ func complete(f *subnet.Fabric) bool {
 }
 
 func (m *model) checkAttachments() error {
+	usable := m.in.Options.usableSLs()
+	slices.Sort(usable)
 	for _, t := range m.tenants {
 		for _, a := range t.Attachments {
 			if _, err := caPort(m.fabric, a.Port); err != nil {
 				return fmt.Errorf("%w: tenant %s: attachment: %w", ErrInput, t.Name, err)
+			}
+			if a.SL != nil && m.plane == PlaneIB && !slices.Contains(usable, *a.SL) {
+				return fmt.Errorf("%w: tenant %s: attachment %s: SL %d is reserved (reserved_sls): want one of %s", ErrInput, t.Name, a.Port, *a.SL, joinTexts(usable, ", ", func(sl ident.SL) string { return strconv.Itoa(int(sl)) }))
 			}
 		}
 	}

@@ -87,15 +87,22 @@ func (m *model) shareByWeight(w shareWeights) *allocation {
 	return m.share(m.forecasts, p)
 }
 
-// flowWeights is the aggressiveness of each flow, all its queue pairs together.
+// flowWeights is the aggressiveness of each flow, all its queue pairs together, less what it loses near its port's line rate when it has its
+// entitlement.
 func (s *settings) flowWeights() []float64 {
 	w := make([]float64, len(s.m.flows))
+	through := make([]float64, len(s.all)) // in SL mode
+	for i, k := range s.ofFlow {
+		through[k] += s.target.rates[i]
+	}
 	for i, n := range s.m.lay().qps {
-		st := &s.all[s.ofFlow[i]]
-		if s.ports[st.port].perSL {
-			n /= st.qps
+		k := s.ofFlow[i]
+		st := &s.all[k]
+		p, one := &s.ports[st.port], s.target.rates[i]/n
+		if p.perSL {
+			n, one = n/st.qps, through[k]
 		}
-		w[i] = n * s.aggressiveness(st) / float64(max(1, s.marks[i]))
+		w[i] = n * s.aggressiveness(st) * s.tookOf(st, p.table, one) / float64(max(1, s.marks[i]))
 	}
 	return w
 }

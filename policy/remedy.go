@@ -29,7 +29,7 @@ func (m *model) advise(fs []Finding, p *Plan, target *allocation) []Finding {
 			if turns == nil {
 				turns = m.classTurns(target)
 			}
-			*f = f.advised(m.unreachableFix(f, fs, p, turns[f.Tenants[0]]))
+			*f = f.advised(m.unreachableFix(f, fs, p, turns))
 		}
 	}
 	return out
@@ -72,13 +72,13 @@ func (m *model) classTurns(target *allocation) map[string][]string {
 // unreachableFix names what a tenant that misses its share can do: about its classes that take turns at a port, what
 // its own findings advise or, without any, those of the tenants that it meets on the links where it misses it, since
 // what they take it lacks.
-func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns []string) phrase.Text {
+func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[string][]string) phrase.Text {
 	tenant := f.Tenants[0]
 	switch {
 	case m.plane == PlaneIB && m.in.Options.Mode == ModeTheorem1:
 		return phrase.Of("use mode product: whole numbers of CCTI_Increase alone cannot have every ratio")
-	case len(turns) > 0 && missesClass(p, tenant):
-		return m.turnsFix(turns)
+	case len(turns[tenant]) > 0 && missesClass(p, tenant):
+		return m.turnsFix(turns[tenant])
 	}
 	for i := range fs {
 		if g := &fs[i]; g.Code == CodeWeightUnreachable && !g.explainedByOthers() && slices.Contains(g.Tenants, tenant) {
@@ -88,22 +88,42 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns []string
 	if codes := causes(fs, f.Tenants); len(codes) > 0 {
 		return phrase.Of("follow the advice of {} for tenant {}", strings.Join(codes, ", "), tenant)
 	}
-	var met []string
+	// Who misses its share for a reason of its own takes or leaves what this tenant lacks or has too much of.
+	explained := func(t string) bool {
+		return len(turns[t]) > 0 && missesClass(p, t) || slices.ContainsFunc(fs, func(g Finding) bool {
+			return g.Code == CodeWeightUnreachable && !g.explainedByOthers() && slices.Contains(g.Tenants, t)
+		})
+	}
+	var met, codes []string
+	links := 0
 	for _, l := range p.Links {
 		if !slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == tenant }) {
 			continue
 		}
+		links++
 		for _, t := range l.Tenants {
-			if t.Tenant != tenant && len(causes(fs, []string{t.Tenant})) > 0 && !slices.Contains(met, t.Tenant) {
-				met = append(met, t.Tenant)
+			why := causes(fs, []string{t.Tenant})
+			if explained(t.Tenant) {
+				why = append(why, CodeWeightUnreachable)
+			}
+			if t.Tenant != tenant && len(why) > 0 {
+				met, codes = append(met, t.Tenant), append(codes, why...)
 			}
 		}
 	}
 	if len(met) > 0 {
-		slices.Sort(met)
-		return phrase.Of("follow the advice of {} for {}, which meet it", strings.Join(causes(fs, met), ", "), strings.Join(bounded(met), ", "))
+		return phrase.Of("follow the advice of {} for {}, whom it meets", strings.Join(sorted(codes), ", "), strings.Join(bounded(sorted(met)), ", "))
+	}
+	if links < 2 {
+		return phrase.Of("no other finding explains it: see by simulation what is delivered")
 	}
 	return phrase.Of("no setting is at fault: flows meet on more than one limiting link, where their weights cannot all be met; let those that meet on one meet on no other, and see by simulation what is delivered")
+}
+
+// sorted sorts names, and leaves out those that are there already.
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // turnsFix is the advice for classes that take turns at sending ports.

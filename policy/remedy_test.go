@@ -79,6 +79,19 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 		in.Tenants[0].Guarantee, in.Tenants[1].Guarantee = 60*quantity.Gbps, 50*quantity.Gbps
 		return in
 	}
+	low := func(t *testing.T) policy.Input {
+		in := receivers(t, 100*quantity.Gbps, []quantity.Weight{1000, 1000}, []int{1, 1})
+		in.Tenants[1].Cap = 2 * quantity.Mbps
+		return in
+	}
+	light := func(t *testing.T) policy.Input {
+		return receivers(t, 100*quantity.Gbps, []quantity.Weight{10_000_000, 1000}, []int{1, 1})
+	}
+	unlike := func(t *testing.T) policy.Input {
+		in := receivers(t, 100*quantity.Gbps, []quantity.Weight{100_000, 1000}, []int{1, 64})
+		in.Options.Plane = policy.PlaneRoCE
+		return in
+	}
 	classes := func(plane policy.Plane) func(*testing.T) policy.Input {
 		return func(t *testing.T) policy.Input { return twoClasses(t, plane) }
 	}
@@ -105,6 +118,12 @@ func TestAdviceThatIsFollowedRemovesItsFinding(t *testing.T) {
 		"SL mode":       {policy.CodeCCTLimit, "SL mode", crowded, func(in *policy.Input) { in.Options.PerQP = policy.PerQPOff }},
 		"fewer queue pairs": {policy.CodeCCTLimit, "fewer queue pairs", crowded,
 			func(in *policy.Input) { in.Flows[1].QPs = 2 }},
+		"more weight": {policy.CodeCCTLimit, "more weight or a guarantee", light, func(in *policy.Input) { in.Tenants[1].Weight = 2000 }},
+		"a guarantee": {policy.CodeCCTLimit, "more weight or a guarantee", light, func(in *policy.Input) { in.Tenants[1].Guarantee = 20 * quantity.Mbps }},
+		"a higher cap": {policy.CodeCapCoarse, "a cap that is 3.1 times as high", low,
+			func(in *policy.Input) { in.Tenants[1].Cap = 31 * in.Tenants[1].Cap / 10 }},
+		"what another tenant misses": {policy.CodeWeightUnreachable, "follow the advice of weight-unreachable for t01, whom it meets", unlike,
+			func(in *policy.Input) { in.Flows[1].QPs = 1 }},
 		"more queue pairs": {policy.CodeMarkingSparse, "QP mode) and open more queue pairs", fast,
 			func(in *policy.Input) {
 				in.Options.PerQP = policy.PerQPOn

@@ -25,6 +25,8 @@ type setting struct {
 	need float64
 	// marked is the number of marking links that limit the setting's flows, on the flow that has most.
 	marked int
+	// took is the part of its timer's ticks that a CCTI takes at rate, which need has.
+	took float64
 	// spread is the largest relative miss of need by a flow that shares the setting.
 	spread float64
 	kind   settingKind
@@ -55,6 +57,8 @@ type port struct {
 	perSL    bool
 	why      string // of perSL
 	table    []ibcc.Entry
+	shape    int     // of the table: its growth or scale in thousandths
+	smallest float64 // bit/s that the table is to reach below with reachMargin
 	tableWhy Reason
 	clamps   *Finding  // when no table reaches low enough
 	coarse   []Finding // caps that the table cannot hold well
@@ -77,12 +81,14 @@ type settings struct {
 	fresh   []bool
 	capped  []float64 // by setting: see capRates
 	lanes   []lanes   // ports whose virtual lanes are weighed
+	tops    *tops     // shared with prev
 	marking []int     // packets a mark, by link direction, for the switches; 0 where nothing is to be said
 }
 
 // newSettings finds which flows use which (port, SL).
 func (m *model) newSettings(target *allocation, place placements) *settings {
-	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: m.marksOf(target)}
+	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: m.marksOf(target),
+		tops: newTops(m.in.Options.TimerRestart)}
 	at := make([]int32, len(m.caps)) // port by the link direction that it drives
 	for _, pt := range m.tenantsByPort() {
 		ref, _ := m.fabric.PortByID(pt.port)
@@ -123,7 +129,7 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 func (m *model) settingsLike(prev *settings, target *allocation) *settings {
 	a := m.since(target, prev.target)
 	s := &settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
-		ofFlow: prev.ofFlow, marks: m.marksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports))}
+		ofFlow: prev.ofFlow, marks: m.marksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops}
 	for i, anew := range a.flows {
 		if anew {
 			s.fresh[s.all[s.ofFlow[i]].port] = true
@@ -188,7 +194,11 @@ func (s *settings) wanted(f int32) float64 {
 }
 
 // choosePortModes decides for each port between one CCTI per queue pair and one per SL.
-func (s *settings) choosePortModes() {
+func (s *settings) choosePortModes() error {
+	finest, err := s.newTables().finest()
+	if err != nil {
+		return err
+	}
 	for i := range s.ports {
 		if !s.fresh[i] {
 			continue
@@ -204,8 +214,10 @@ func (s *settings) choosePortModes() {
 		}
 		for _, k := range p.settings {
 			s.measure(&s.all[k])
+			s.makeUpForLostTicks(k, finest)
 		}
 	}
+	return nil
 }
 
 // autoMode prefers one CCTI per queue pair, in which a queue pair slowed by one bottleneck does not hold

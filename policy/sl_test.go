@@ -1,8 +1,10 @@
 package policy_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"fairlane/internal/quantity"
@@ -110,5 +112,18 @@ func TestTwoTenantsPinnedToOneSLOnAPortAreAFinding(t *testing.T) {
 	in.Tenants[0].Attachments[0].SL, in.Tenants[1].Attachments[0].SL = &pin, &pin
 	if p := compile(t, in); !has(p, policy.CodeSLExhausted) {
 		t.Errorf("findings %+v", p.Findings)
+	}
+}
+
+func TestAReservedServiceLevelCannotBePinned(t *testing.T) {
+	t.Parallel()
+	in := attached(t, 1, func(int) []int { return []int{0, 1} })
+	in.Tenants[0].Attachments[0].SL = level(15)
+	if _, err := policy.Compile(in); !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), "SL 15 is reserved") {
+		t.Errorf("error is %v, want that SL 15 is reserved", err)
+	}
+	in.Options.ReservedSLs = []ident.SL{}
+	if p := plantest.Compiled(t, in); p.Placements[0].SL != 15 {
+		t.Errorf("SL %d where nothing is reserved, want the 15 that is pinned", p.Placements[0].SL)
 	}
 }

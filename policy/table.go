@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/phrase"
@@ -30,6 +31,13 @@ type tables struct {
 	made    map[int][]ibcc.Entry // by ratio or scale
 }
 
+func (s *settings) newTables() *tables {
+	return &tables{law: cmp.Or(s.m.in.Options.CCTLaw, CCTGeometric), entries: s.m.entries, made: map[int][]ibcc.Entry{}}
+}
+
+// finest is the table that a port gets unless its queue pairs are entitled to very little.
+func (t *tables) finest() ([]ibcc.Entry, error) { return t.get(t.shapes()[0]) }
+
 func (t *tables) get(shape int) ([]ibcc.Entry, error) {
 	if e, ok := t.made[shape]; ok {
 		return e, nil
@@ -56,13 +64,9 @@ func (t *tables) shapes() []int {
 // chooseTables gives every port the first table that reaches below the smallest rate on it with
 // margin and, while finer ones are to be had, settles within tableTime.
 func (s *settings) chooseTables() error {
-	law := s.m.in.Options.CCTLaw
-	if law == "" {
-		law = CCTGeometric
-	}
 	var failed [2]error
 	inHalves(len(s.ports), func(from, to int) {
-		t := &tables{law: law, entries: s.m.entries, made: map[int][]ibcc.Entry{}}
+		t := s.newTables()
 		for i := from; i < to && failed[min(from, 1)] == nil; i++ {
 			if s.fresh[i] {
 				failed[min(from, 1)] = s.chooseTable(t, &s.ports[i])
@@ -74,74 +78,117 @@ func (s *settings) chooseTables() error {
 
 func (s *settings) chooseTable(t *tables, p *port) error {
 	smallest, slowest := s.slowest(p)
-	shape, reaches := 0, false
-	for _, shape = range t.shapes() {
+	for _, shape := range t.shapes() {
 		table, err := t.get(shape)
 		if err != nil {
 			return err
 		}
-		p.table = table
-		if p.floor()*reachMargin > smallest {
+		p.table, p.shape, p.smallest = table, shape, smallest
+		if !p.reaches() {
 			continue
 		}
-		reaches = true
 		steps, _ := ibcc.Steps(table, rate(p.line), rate(smallest))
 		if t.law == CCTQuadratic || shape >= planRatio || float64(steps)*slowest <= tableTime {
 			break
 		}
 	}
-	p.tableWhy, p.clamps = t.reason(p, shape, smallest), nil
-	if !reaches {
-		f := s.limitClamps(p, smallest)
-		p.clamps = &f
-		p.tableWhy.Clamped = "the last entry lets " + rate(p.floor()).String() + " through"
-	}
 	return nil
 }
 
-// slowest returns the smallest rate of a port's settings and the longest time one table step takes.
+// reaches reports whether the port's table slows as much as it should.
+func (p *port) reaches() bool { return p.floor()*reachMargin <= p.smallest }
+
+// slowest returns the smallest rate that the table of a port is to reach below with reachMargin, and the longest time one table step takes. Flows
+// that send no more than their demand need no slowing, and a cap needs an entry of its own rate.
 func (s *settings) slowest(p *port) (smallest, step float64) {
 	smallest = p.line
 	for _, k := range p.settings {
 		st := &s.all[k]
-		smallest = min(smallest, st.rate)
+		if s.needsReach(st) {
+			smallest = min(smallest, st.rate)
+		}
 		if c := s.capOf(k); c > 0 {
-			smallest = min(smallest, c)
+			smallest = min(smallest, float64(reachMargin*c))
 		}
 		step = max(step, float64(float64(st.timer)*timerUnit))
 	}
 	return smallest, step
 }
 
-func (t *tables) reason(p *port, shape int, smallest float64) Reason {
+// needsReach reports whether marks have to slow a setting: something else than its own demands and caps limits a flow of it, or it has none yet.
+func (s *settings) needsReach(st *setting) bool {
+	return len(st.flows) == 0 || slices.ContainsFunc(st.flows, func(f int32) bool { return s.target.bottleneck[f] >= 0 && !s.capLimits(f) })
+}
+
+// explainTables says why each port has its table, when caps have their entries in it.
+func (s *settings) explainTables() {
+	law := s.newTables().law
+	inHalves(len(s.ports), func(from, to int) {
+		for i := from; i < to; i++ {
+			if p := &s.ports[i]; s.fresh[i] {
+				p.tableWhy, p.clamps = p.tableReason(law), s.limitClamps(p)
+			}
+		}
+	})
+}
+
+func (p *port) tableReason(law CCTLaw) Reason {
 	r := Reason{Field: "cct", Rule: RuleTableGeometric, Unit: "shift:multiplier", Range: "shift 0..3, multiplier 0..16383, not decreasing",
 		Value: fmt.Sprintf("%d entries to %s", len(p.table), p.table[len(p.table)-1])}
-	law := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/8 packet time", shape/1000, shape%1000)
-	if t.law == CCTQuadratic {
+	grows := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/8 packet time", p.shape/1000, p.shape%1000)
+	if law == CCTQuadratic {
 		r.Rule = RuleTableQuadratic
-		law = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", shape/1000, shape%1000)
+		grows = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", p.shape/1000, p.shape%1000)
 	}
-	r.Formula = fmt.Sprintf("%s; last entry %s <= %s/%d, half the smallest rate on the port", law, rate(p.floor()), rate(smallest), reachMargin)
+	relation := "<="
+	if !p.reaches() {
+		relation = ">"
+		r.Clamped = "the last entry lets " + rate(p.floor()).String() + " through"
+	}
+	r.Formula = fmt.Sprintf("%s; last entry %s %s %s/%d, half the smallest rate on the port", grows, rate(p.floor()), relation, rate(p.smallest), reachMargin)
 	return r
 }
 
-func (s *settings) limitClamps(p *port, smallest float64) Finding {
+// limitClamps is the finding about flows that the port's table does not slow enough, or nil. What a table cannot cap is told by itself.
+func (s *settings) limitClamps(p *port) *Finding {
+	if p.reaches() {
+		return nil
+	}
 	var names []string
+	crowd, smallest := 1.0, p.line
 	for _, k := range p.settings {
-		if c := s.capOf(k); s.all[k].rate < p.floor()*reachMargin || c > 0 && c < p.floor()*reachMargin {
-			for _, t := range s.all[k].tenants {
-				names = append(names, s.m.tenants[t].Name)
-			}
+		st := &s.all[k]
+		if st.rate >= p.floor()*reachMargin || len(st.flows) == 0 || !s.needsReach(st) {
+			continue
+		}
+		smallest = min(smallest, st.rate)
+		names = append(names, s.names(st.tenants)...)
+		if !p.perSL {
+			crowd = max(crowd, st.qps)
 		}
 	}
-	fix := phrase.Of("use SL mode, or open fewer queue pairs")
-	if p.table[len(p.table)-1].Eighths() < ibcc.MaxMultiplier<<ibcc.MaxShift { // not yet the longest delay there is
-		fix = phrase.Of("allow longer tables, use SL mode, or open fewer queue pairs")
+	if len(names) == 0 {
+		return nil
 	}
 	port := s.m.fabric.PortName(p.ref)
-	return finding(CodeCCTLimit, names, []string{port},
+	f := finding(CodeCCTLimit, names, []string{port},
 		phrase.Of("port {}: CCTI_Limit {} lets {} through, more than half of the smallest entitlement {}; flows at the limit take more than their share",
-			port, len(p.table)-1, rate(p.floor()), rate(smallest)), fix)
+			port, len(p.table)-1, rate(p.floor()), rate(smallest)), p.reachFix(crowd > 1))
+	return &f
+}
+
+// reachFix is what helps where a table does not slow a CCTI enough; several says whether one of many queue pairs has it.
+func (p *port) reachFix(several bool) phrase.Text {
+	longest := p.table[len(p.table)-1].Eighths() >= ibcc.MaxMultiplier<<ibcc.MaxShift
+	switch {
+	case longest && several:
+		return phrase.Of("use SL mode, or open fewer queue pairs")
+	case longest:
+		return phrase.Of("no table slows it more than to {}: give the tenant more weight or a guarantee, or let it send from a slower port", rate(p.floor()))
+	case several:
+		return phrase.Of("allow longer tables, use SL mode, or open fewer queue pairs")
+	}
+	return phrase.Of("allow longer tables")
 }
 
 // seconds prints a time; a longer one than quantity.Picoseconds holds as the longest.

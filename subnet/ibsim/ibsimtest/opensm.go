@@ -117,9 +117,16 @@ func (s *SM) Kill() {
 	s.end = nil
 }
 
-// Hup lets OpenSM read its options again, and waits until the fabric is up after it.
+// calm is how long OpenSM writes nothing when no sweep is under way: one takes less.
+const calm = 500 * time.Millisecond
+
+// Hup lets OpenSM read its options again, and waits until the fabric is up after it. What an earlier signal began is waited for first, since
+// its end would be taken for that of the sweep that reads the files.
 func (s *SM) Hup() {
 	s.t.Helper()
+	for written := -1; written != len(s.Log()); time.Sleep(calm) {
+		written = len(s.Log())
+	}
 	n := s.Count("SUBNET UP")
 	if err := s.cmd.Signal(syscall.SIGHUP); err != nil {
 		s.t.Fatal(err)
