@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/disjoint"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
@@ -53,7 +54,7 @@ const (
 // with it what the edits leave alone.
 //
 // A failed link is taken out of the fabric. Forwarding tables and given routes were made with it, so all of them are
-// dropped and the compiler finds new ones, as a subnet manager does after a failure. LIDs stay. Flows that
+// dropped and the compiler finds new ones, as a subnet manager does after a failure. LIDs of InfiniBand stay. Flows that
 // no way is left for are left out, and attachments of ports that have no link any more; the findings say so.
 //
 // Errors wrap ErrInput, name what is not there and what comes near it.
@@ -303,10 +304,12 @@ func (e *editor) fail(x Edit) error {
 	if !ok {
 		return fmt.Errorf("port %s: nothing is plugged in: want a port with a link", e.in.Fabric.PortName(ref))
 	}
-	// LIDs first: those that are handed out must not shift because a port is unplugged.
-	f, err := subnet.AssignLIDs(e.in.Fabric, 0)
-	if err != nil {
-		return err
+	f := e.in.Fabric
+	if e.in.Options.plane() == PlaneIB {
+		// LIDs first: those that are handed out must not shift because a port is unplugged.
+		if f, err = subnet.AssignLIDs(f, 0); err != nil {
+			return err
+		}
 	}
 	_, at := f.Link(ref)
 	links := slices.Delete(slices.Clone(f.Links), int(at), int(at)+1)
@@ -321,7 +324,8 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 	if len(e.failed) == 0 {
 		return nil, nil
 	}
-	f, err := routed(e.in.Fabric)
+	f := e.in.Fabric
+	reachable, err := e.reachable()
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +343,7 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 	}
 	lost := map[string]loss{}
 	e.keep(func(fl *tenants.Flow) bool {
-		if reachable(f, fl) {
+		if linked(f, fl, reachable) {
 			return true
 		}
 		l := lost[fl.Tenant]
@@ -360,9 +364,9 @@ func (e *editor) dropUnreachable() ([]Finding, error) {
 	return sortFindings(out), nil
 }
 
-// reachable reports whether both ends are plugged in and a route leads from one to the other. What is wrong with a flow
+// linked reports whether both ends are plugged in and reachable finds a way from one to the other. What is wrong with a flow
 // beyond that is for Compile to say.
-func reachable(f *subnet.Fabric, fl *tenants.Flow) bool {
+func linked(f *subnet.Fabric, fl *tenants.Flow, reachable func(src, dst subnet.PortRef) bool) bool {
 	src, ok := f.PortByID(fl.Src)
 	if !ok {
 		return true
@@ -376,8 +380,32 @@ func reachable(f *subnet.Fabric, fl *tenants.Flow) bool {
 			return false
 		}
 	}
-	_, err := subnet.Path(f, src, f.Port(dst).LID)
-	return err == nil
+	return reachable(src, dst)
+}
+
+// reachable tells of two ports with links whether the compiler will find a way between them: on InfiniBand by forwarding tables; on Ethernet
+// there is one between neighbours, and between hosts of switches that links between switches join.
+func (e *editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
+	if e.in.Options.plane() == PlaneIB {
+		f, err := routed(e.in.Fabric)
+		return func(src, dst subnet.PortRef) bool {
+			_, err := subnet.Path(f, src, f.Port(dst).LID)
+			return err == nil
+		}, err
+	}
+	f := e.in.Fabric
+	joined := disjoint.New(len(f.Nodes))
+	s := (&model{fabric: f, plane: e.in.Options.plane()}).switchLinks()
+	for n := range int32(len(f.Nodes)) {
+		for _, l := range s.of(n) {
+			joined.Join(n, l.peer)
+		}
+	}
+	return func(src, dst subnet.PortRef) bool {
+		from, _ := f.Peer(src)
+		to, _ := f.Peer(dst)
+		return from == dst || f.Nodes[to.Node].Kind == subnet.KindSwitch && joined.Find(from.Node) == joined.Find(to.Node)
+	}, nil
 }
 
 // nearest lists up to three names that differ from the wanted one in at most a third of its letters.

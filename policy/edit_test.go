@@ -14,6 +14,7 @@ import (
 	"fairlane/policy"
 	"fairlane/policy/plantest"
 	"fairlane/subnet"
+	"fairlane/subnet/topogen"
 	"fairlane/tenants"
 )
 
@@ -231,6 +232,7 @@ func TestEditedInputsCompileWhateverFails(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		in := plantest.Input(rt)
+		in.Options.Plane = rapid.SampledFrom([]policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}).Draw(rt, "plane")
 		links := in.Fabric.Links
 		var xs []policy.Edit
 		seen := map[subnet.PortRef]bool{}
@@ -249,7 +251,47 @@ func TestEditedInputsCompileWhateverFails(t *testing.T) {
 			rt.Fatalf("%d of %d flows are left, findings %v", len(out.Flows), len(in.Flows), findings)
 		}
 		compile(rt, out)
+		if in.Options.Plane != policy.PlaneIB && len(findings) > 0 { // only what has no way was left out
+			all := out
+			for i := range in.Flows {
+				if all.Flows = in.Flows[i : i+1]; slices.Contains(out.Flows, in.Flows[i]) {
+					continue
+				}
+				if _, err := policy.Compile(all); err == nil {
+					rt.Fatalf("flow %+v is left out, and has a way", in.Flows[i])
+				}
+			}
+		}
 	})
+}
+
+func TestFailuresOnEthernetTakeNoLIDs(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.FatTree(topogen.FatTreeOptions{K: 4, Wire: topogen.Wire{Bare: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := plantest.Hosts(f)
+	in := policy.Input{Fabric: f, Tenants: []tenants.Tenant{{Name: "a", Weight: 1000}}, Flows: []tenants.Flow{{Tenant: "a", Src: hosts[0], Dst: hosts[15], QPs: 1}}}
+	lids := func(plane policy.Plane) int {
+		in.Options.Plane = plane
+		out, findings, err := policy.Apply(in, policy.Edit{Kind: policy.EditFail, Ports: []string{f.PortName(f.Links[len(f.Links)-1].A)}})
+		if err != nil || len(findings) > 0 || len(out.Flows) != 1 {
+			t.Fatalf("%s: %v, findings %v, flows %v", plane, err, findings, out.Flows)
+		}
+		n := 0
+		for i := range out.Fabric.Nodes {
+			for _, p := range out.Fabric.Nodes[i].Ports {
+				if p.LID != 0 {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if ib, roce, wrcc := lids(policy.PlaneIB), lids(policy.PlaneRoCE), lids(policy.PlaneWRCC); ib == 0 || roce != 0 || wrcc != 0 {
+		t.Errorf("ports with LIDs: %d on InfiniBand, %d and %d on Ethernet: want some, and none", ib, roce, wrcc)
+	}
 }
 
 func TestThePageOfCompileHasEveryEditAndItsExamplesAreRead(t *testing.T) {
