@@ -86,7 +86,9 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 		if err != nil {
 			return nil, err
 		}
-		s = m.newRoCE(p, target)
+		if s, err = m.newRoCE(p, target); err != nil {
+			return nil, err
+		}
 	}
 	next.roce = s
 	s.divide()
@@ -119,13 +121,16 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 }
 
 // newRoCE finds what follows from flows and attachments.
-func (m *model) newRoCE(p *profile.Profile, target *allocation) *roceSettings {
+func (m *model) newRoCE(p *profile.Profile, target *allocation) (*roceSettings, error) {
 	s := &roceSettings{m: m, target: target, profile: p, marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps)), moved: true}
 	s.findPorts()
+	if err := s.shareable(); err != nil {
+		return nil, err
+	}
 	s.assign()
 	s.measureLinks()
 	s.fresh = slices.Repeat([]bool{true}, len(s.ports))
-	return s
+	return s, nil
 }
 
 // nicProfile is the profile that the options name: one of the input's, or an embedded one.

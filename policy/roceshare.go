@@ -1,6 +1,10 @@
 package policy
 
-import "slices"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // divide finds how ports divide their line rate: among the queue pairs in turn, and where several tenants send, first among
 // the tenants by the shares of their virtual functions.
@@ -28,23 +32,53 @@ func (s *roceSettings) divide() {
 	}
 }
 
-// shareVFs divides a port among its tenants in thousandths, at least one for each. What that takes more than there is,
-// the heaviest tenant gives.
-func (s *roceSettings) shareVFs(p *nicPort) {
-	total, heaviest := 0.0, p.tenants[0]
-	for _, t := range p.tenants {
-		total += float64(s.m.tenants[t].Weight)
-		if s.m.tenants[t].Weight > s.m.tenants[heaviest].Weight {
-			heaviest = t
+// wholePort is a port in the unit of shares, and so the most tenants that can share one.
+const wholePort = 1000
+
+// shareable refuses ports with more tenants than there are shares.
+func (s *roceSettings) shareable() error {
+	for i := range s.ports {
+		if p := &s.ports[i]; len(p.tenants) > wholePort {
+			return fmt.Errorf("%w: port %s has %d tenants: want at most %d, since each needs a virtual function with a thousandth of the port or more",
+				ErrInput, s.portName(p), len(p.tenants), wholePort)
 		}
 	}
-	left := 1000
+	return nil
+}
+
+// shareVFs divides a port among its tenants in thousandths, at least one for each. What that takes more than there is,
+// those with more than one give, by weight.
+func (s *roceSettings) shareVFs(p *nicPort) {
+	total, left := 0.0, wholePort
 	for _, t := range p.tenants {
-		share := max(1, int(1000*float64(s.m.tenants[t].Weight)/total))
+		total += float64(s.m.tenants[t].Weight)
+	}
+	for _, t := range p.tenants {
+		share := max(1, int(wholePort*float64(s.m.tenants[t].Weight)/total))
 		s.shares[tenantPort{t, p.id}] = share
 		left -= share
 	}
 	if left < 0 {
-		s.shares[tenantPort{heaviest, p.id}] += left
+		s.shareRest(p)
+	}
+}
+
+// shareRest gives the tenants of a port that weigh too little for more one thousandth each, and divides the rest among the others.
+func (s *roceSettings) shareRest(p *nicPort) {
+	byWeight := slices.Clone(p.tenants)
+	slices.SortStableFunc(byWeight, func(a, b int32) int { return cmp.Compare(s.m.tenants[a].Weight, s.m.tenants[b].Weight) })
+	total := 0.0
+	for _, t := range byWeight {
+		total += float64(s.m.tenants[t].Weight)
+	}
+	rest, light := wholePort, true // so far all weigh too little
+	for _, t := range byWeight {
+		w := float64(s.m.tenants[t].Weight)
+		if light = light && float64(rest)*w < total; light {
+			rest, total = rest-1, total-w
+			s.shares[tenantPort{t, p.id}] = 1
+			continue
+		}
+		s.shares[tenantPort{t, p.id}] = max(1, int(float64(rest)*w/total))
 	}
 }

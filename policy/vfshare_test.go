@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,5 +102,66 @@ func TestEveryShareOfAFunctionHasItsReason(t *testing.T) {
 	}
 	if s := (policy.FunctionShare{Thousandths: 1}).Mbps(100 * quantity.Mbps); s != 1 {
 		t.Errorf("the least share of a slow port is %d Mbit/s, want 1: 0 is none", s)
+	}
+}
+
+// sharesOf compiles tenants of the given weights on one port, and gives their shares of it by name.
+func sharesOf(t *testing.T, weights []quantity.Weight) ([]policy.FunctionShare, error) {
+	t.Helper()
+	f, err := topogen.Star(2, topogen.Wire{Rate: 100 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := starHosts(f)
+	in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneRoCE}}
+	for i, w := range weights {
+		name := fmt.Sprintf("t%04d", i)
+		in.Tenants = append(in.Tenants, tenants.Tenant{Name: name, Weight: w})
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: f.PortID(hosts[0]), Dst: f.PortID(hosts[1]), QPs: 1})
+	}
+	p, err := policy.Compile(in)
+	if err != nil {
+		return nil, err
+	}
+	return p.RoCE.Functions()[f.PortID(hosts[0])], nil
+}
+
+func TestEveryTenantOfACrowdedPortHasAShareOfIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		light, heavy       int // tenants of weight 0.001, and of 10, and two of these have 100 times that
+		first, last, least int // shares: of the first and the last, and the smallest
+	}{
+		"a thousand alike":             {light: 1000, first: 1, last: 1, least: 1},
+		"many that weigh next to none": {light: 400, heavy: 100, first: 1, last: 201, least: 1}, // 600 thousandths for 98 + 2·100 parts
+		"a few":                        {light: 2, heavy: 3, first: 1, last: 497, least: 1},
+	} {
+		weights := slices.Repeat([]quantity.Weight{1}, c.light)
+		for k := range c.heavy {
+			weights = append(weights, 10_000)
+			if k >= c.heavy-2 {
+				weights[len(weights)-1] *= 100
+			}
+		}
+		shares, err := sharesOf(t, weights)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, least := 0, 1000
+		for _, s := range shares {
+			sum, least = sum+s.Thousandths, min(least, s.Thousandths)
+		}
+		if n := len(weights); len(shares) != n || sum > 1000 || least != c.least || shares[0].Thousandths != c.first || shares[n-1].Thousandths != c.last {
+			t.Errorf("%s: %d shares of %d, %d in all, at least %d, first %d, last %d; want %+v",
+				name, len(shares), n, sum, least, shares[0].Thousandths, shares[n-1].Thousandths, c)
+		}
+	}
+}
+
+func TestAPortWithMoreTenantsThanSharesIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := sharesOf(t, slices.Repeat([]quantity.Weight{quantity.WeightOne}, 1001))
+	if !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), "has 1001 tenants: want at most 1000") || !strings.Contains(err.Error(), "/P1") {
+		t.Errorf("error %v", err)
 	}
 }
