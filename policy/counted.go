@@ -7,6 +7,7 @@ const (
 	kindFigure    = "figure"
 	kindFlow      = "flow"
 	kindQueuePair = "queue pair"
+	kindWeight    = "weight"
 )
 
 // counts has the words of each kind.
@@ -21,6 +22,7 @@ var counts = map[string]phrase.Noun{
 	kindLink:       phrase.NewNoun(phrase.Of("1 link"), func(n int) phrase.Text { return phrase.Of("{} links", n) }),
 	kindFigure:     phrase.NewNoun(phrase.Of("1 figure"), func(n int) phrase.Text { return phrase.Of("{} figures", n) }),
 	kindFlow:       phrase.NewNoun(phrase.Of("1 flow"), func(n int) phrase.Text { return phrase.Of("{} flows", n) }),
+	kindWeight:     phrase.NewNoun(phrase.Of("1 weight"), func(n int) phrase.Text { return phrase.Of("{} weights", n) }),
 	kindQueuePair:  phrase.NewNoun(phrase.Of("1 queue pair"), func(n int) phrase.Text { return phrase.Of("{} queue pairs", n) }),
 }
 

@@ -175,8 +175,8 @@ func checkWRCC(t rapid.TB, in *policy.Input, p *policy.Plan) {
 		if !ok || len(s.Reasons) == 0 || s.Reasons[0].Formula == "" {
 			t.Fatalf("no sender, or no reason, for %+v", f)
 		}
-		if w := s.WeightTo(f.Dst); !(w >= wrcc.MinWeight && w <= wrcc.MaxWeight) {
-			t.Fatalf("weight %v of %+v", w, f)
+		if _, err := wrcc.NewFixedWeight(s.WeightTo(f.Dst)); err != nil {
+			t.Fatalf("%+v: %v", f, err)
 		}
 	}
 }
@@ -352,4 +352,37 @@ func farApart(t testing.TB, left, right string) policy.Input {
 	h := plantest.Hosts(f)
 	return policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneWRCC}, Tenants: []tenants.Tenant{{Name: "a", Weight: 1000}},
 		Flows: []tenants.Flow{{Tenant: "a", Src: h[0], Dst: h[2], QPs: 1}}}
+}
+
+// A link of 10 Mbit/s brings the unit down to 5: a queue pair of 400 Gbit/s would need a weight of 80,000.
+func TestWRCCWeightsFitSenders(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.Star(5, topogen.Wire{Rate: 400 * quantity.Gbps, Bare: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := slices.Clone(f.Links)
+	links[4].Rate = 10 * quantity.Mbps
+	if f, err = subnet.New("x", f.Nodes, links); err != nil {
+		t.Fatal(err)
+	}
+	h := plantest.Hosts(f)
+	in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneWRCC},
+		Tenants: []tenants.Tenant{{Name: "a", Weight: 1000}, {Name: "b", Weight: 1000}},
+		Flows:   []tenants.Flow{{Tenant: "a", Src: h[0], Dst: h[1], QPs: 1}, {Tenant: "b", Src: h[2], Dst: h[4], QPs: 1}}}
+	p := compile(t, in)
+	s, _ := p.WRCC.Sender(h[0], "a", tenants.DefaultClass)
+	w, err := wrcc.NewFixedWeight(s.Weight)
+	if err != nil || w.Float() != 65535 || s.Reasons[0].Range != "0.001..65535" || s.Reasons[0].Clamped == "" {
+		t.Errorf("weight %v (%v), range %s, clamped %q", s.Weight, err, s.Reasons[0].Range, s.Reasons[0].Clamped)
+	}
+	i := slices.IndexFunc(p.Findings, func(f policy.Finding) bool { return f.Code == policy.CodeWeightRange })
+	const want = "1 weight would have to be out of the range of 0.001 to 65535 units of 5 Mbit/s, which senders hold: the furthest is for 400 Gbit/s"
+	if i < 0 || p.Findings[i].Message != want || p.Findings[i].Fix[:14] != "open more queu" {
+		t.Fatalf("findings %+v", p.Findings)
+	}
+	in.Flows[0].QPs = 2 // what the finding advises
+	if p = compile(t, in); slices.Contains(codes(p), policy.CodeWeightRange) {
+		t.Errorf("with two queue pairs: %+v", p.Findings)
+	}
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"fairlane/internal/phrase"
@@ -24,7 +25,8 @@ type wrccOff struct {
 	worst   string  // and where
 	rate    float64
 	clamped int
-	least   float64 // bit/s of a queue pair whose weight was out of range
+	beyond  float64 // bit/s of the queue pair whose weight was furthest out of range
+	by      float64 // and by how much, as |ln|
 }
 
 // note keeps what the weight towards a peer misses.
@@ -45,8 +47,8 @@ func (s *wrccSettings) note(e *wrccEntry, p *toPeer) {
 		}
 	}
 	if clamped {
-		if o.clamped == 0 || p.rate < o.least {
-			o.least = p.rate
+		if by := math.Abs(ln(p.rate / (p.weight * s.unit))); o.clamped == 0 || by > o.by {
+			o.beyond, o.by = p.rate, by
 		}
 		o.clamped++
 	}
@@ -70,9 +72,13 @@ func (s *wrccSettings) compromises() {
 				phrase.Of("spread the queue pairs so that they all take ways alike, or give the unequal traffic its own class")))
 		}
 		if o.clamped > 0 {
+			fix := phrase.Of("open fewer queue pairs per tenant and port, or bring the weights nearer each other")
+			if o.beyond > s.unit {
+				fix = phrase.Of("open more queue pairs, or keep weighted traffic off the slowest link, which brings the unit down")
+			}
 			s.findings = append(s.findings, finding(CodeWeightRange, names, nil,
-				phrase.Of("{} weight(s) are out of the range of {} to {} units of {}: the least is for {}", o.clamped, wrcc.MinWeight, fmt.Sprintf("%.0f", wrcc.MaxWeight), quantity.BitRate(s.unit), rate(o.least)),
-				phrase.Of("open fewer queue pairs per tenant and port, or bring the weights nearer each other")))
+				phrase.Of("{} would have to be out of the range of {} to {} units of {}, which senders hold: the furthest is for {}",
+					counted(o.clamped, kindWeight), wrcc.MinSenderWeight, wrcc.MaxSenderWeight, quantity.BitRate(s.unit), rate(o.beyond)), fix))
 		}
 	}
 	if e := s.resolution(); e > 0.001 {

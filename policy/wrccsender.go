@@ -170,7 +170,7 @@ func (s *wrccSettings) common(peers []toPeer) *toPeer {
 // legal turns a rate into a weight within the range of senders, and says so when it had to be changed.
 func (s *wrccSettings) legal(rate float64) (weight float64, clamped string) {
 	w := rate / s.unit
-	weight = min(max(w, wrcc.MinWeight), wrcc.MaxWeight)
+	weight = min(max(w, wrcc.MinSenderWeight), wrcc.MaxSenderWeight)
 	if weight != w {
 		clamped = number(w).text + " to " + number(weight).text
 	}
@@ -231,7 +231,7 @@ func (s *wrccSettings) senderPlans(before []WRCCSenderPlan, was []digest) ([]WRC
 	for i, k := range s.lay.order {
 		fresh[i] = s.fresh[k]
 	}
-	legal := fmt.Sprintf("%v..%.0f", wrcc.MinWeight, wrcc.MaxWeight)
+	legal := fmt.Sprintf("%v..%d", wrcc.MinSenderWeight, wrcc.MaxSenderWeight)
 	unit := "of " + quantity.BitRate(s.unit).String()
 	return renew(before, was, fresh, func(i int) WRCCSenderPlan {
 		e := &s.entries[s.lay.order[i]]

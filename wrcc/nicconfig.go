@@ -48,6 +48,12 @@ type FixedWeight struct {
 	Shift      uint8  `json:"shift"`      // 0 to 15
 }
 
+// Weights of a sender: what S0's rules take for a flow and a NIC's register holds as well.
+const (
+	MinSenderWeight = MinWeight // above 2^-MaxShift
+	MaxSenderWeight = MaxMultiplier
+)
+
 // NewFixedWeight returns the fixed-point number nearest to a weight from 2^-15 to 65535. Its relative error is at most
 // 2^-16 from 1 on; below, steps are 2^-15 wide.
 func NewFixedWeight(weight float64) (FixedWeight, error) {
