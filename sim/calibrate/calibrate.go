@@ -75,7 +75,7 @@ func Calibrate(ctx context.Context, o Options) (*Report, error) {
 // runAll does all runs that are not known.
 func runAll(ctx context.Context, points []point, o *Options) ([]*Measured, error) {
 	got := make([]*Measured, len(points))
-	group, ctx := errgroup.WithContext(ctx)
+	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(o.Jobs)
 	var mu sync.Mutex
 	done := 0
@@ -93,6 +93,9 @@ func runAll(ctx context.Context, points []point, o *Options) ([]*Measured, error
 		return nil
 	}
 	for i := range points {
+		if running.Err() != nil {
+			break // also where a run failed, of which Wait tells
+		}
 		pt := &points[i]
 		if m, ok := o.Known[pt.key]; ok && m.fits(&pt.run) {
 			if err := finish(i, &m, false); err != nil {
@@ -101,14 +104,17 @@ func runAll(ctx context.Context, points []point, o *Options) ([]*Measured, error
 			continue
 		}
 		group.Go(func() error {
-			m, err := pt.run.Do(ctx)
+			m, err := pt.run.Do(running)
 			if err != nil {
 				return fmt.Errorf("%s: %w", pt.key, err)
 			}
 			return finish(i, m, true)
 		})
 	}
-	return got, group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return got, ctx.Err()
 }
 
 // fits reports whether a known result can be that of a run: a rate above 0 for each group.

@@ -15,6 +15,9 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+	"fairlane/sim/ether"
+	"fairlane/subnet/topogen"
 )
 
 func quick() Options {
@@ -100,6 +103,74 @@ func TestAStoppedCalibrationGoesOnWhereItWas(t *testing.T) {
 	if d := cmp.Diff(whole, again); d != "" {
 		t.Error(d)
 	}
+}
+
+// endsAfter is a context that ends when it was asked so many times.
+type endsAfter struct {
+	context.Context
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left == 0 {
+		return context.Canceled
+	}
+	c.left--
+	return nil
+}
+
+func TestACancelledCalibrationEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(2, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := ether.New(topo, ether.Config{Payload: 1000, Algorithms: []cc.Algorithm{algorithm(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := settle(&endsAfter{t.Context(), 3}, n, 100*sampling); !errors.Is(err, context.Canceled) || n.Now() != 3*sampling {
+		t.Errorf("%v at %s, want canceled at %s", err, n.Now(), 3*sampling)
+	}
+	if err := settle(t.Context(), n, 7*sampling/2); err != nil || n.Now() != 7*sampling/2 {
+		t.Errorf("%v at %s, want %s", err, n.Now(), 7*sampling/2)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	points := (&maker{p: uncalibrated(t), g: quickGrid(), seed: 1}).all()
+	run := points[0].run
+	run.Counted = 0
+	if m, err := run.Do(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("a run: %+v, %v, want canceled", m, err)
+	}
+	o := quick()
+	o.Known = make(map[string]Measured)
+	for i := range points {
+		o.Known[points[i].key] = Measured{Rates: slices.Repeat([]float64{1}, len(points[i].run.Groups)), Use: 1}
+	}
+	o.Progress = func(done, all int) { t.Errorf("goes on with %d of %d", done, all) }
+	if _, err := Calibrate(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want canceled", err)
+	}
+}
+
+func uncalibrated(t *testing.T) *profile.Profile {
+	t.Helper()
+	p, err := profile.Uncalibrated(profile.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func algorithm(t *testing.T) cc.Algorithm {
+	t.Helper()
+	s := dcqcn.Default()
+	a, err := cc.NewMlx(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 func TestCalibrateRefuses(t *testing.T) {

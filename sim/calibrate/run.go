@@ -94,8 +94,19 @@ func (r *Run) addFlows(n *ether.Network, sink int32) error {
 	return nil
 }
 
-// sampling is the time between two looks at the queue.
+// sampling is the time between two looks at the queue, and at the context.
 const sampling = 100 * quantity.Microsecond
+
+// settle runs a network to a time, unless ctx ends before.
+func settle(ctx context.Context, n *ether.Network, until quantity.Picoseconds) error {
+	for n.Now() < until {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n.RunUntil(min(n.Now()+sampling, until))
+	}
+	return nil
+}
 
 func (r *Run) measure(ctx context.Context, n *ether.Network, port func() (float64, ether.PortStats)) (*Measured, error) {
 	acked := func() []float64 {
@@ -104,7 +115,9 @@ func (r *Run) measure(ctx context.Context, n *ether.Network, port func() (float6
 		return sum
 	}
 	out := &Measured{Rates: make([]float64, len(r.Groups))}
-	n.RunUntil(r.Settle)
+	if err := settle(ctx, n, r.Settle); err != nil {
+		return nil, err
+	}
 	before, samples := acked(), 0.0
 	_, first := port()
 	for n.Now() < r.Settle+r.Counted {
