@@ -25,21 +25,22 @@ func (m *model) byChance(target *allocation) []float64 {
 		return out
 	}
 	l := m.parts()
-	rates := make([]float64, len(m.tenants))
+	rates, byInput := make([]float64, len(m.tenants)), make([]float64, len(m.in.Flows))
 	has, variance := make([]float64, len(l.carries)), make([]float64, len(l.carries)) // of what a tenant has on a link
-	for i := 0; i < len(m.flows); {
-		t, r, last := m.flows[i].tenant, 0.0, m.aggregate(i)
-		spread := m.spreadOf(i, last)
-		for ; i < last; i++ {
-			x := target.rates[i]
-			r += x
+	for first := 0; first < len(m.flows); {
+		last := m.between(first)
+		t := m.flows[first].tenant
+		scale, own := m.varianceOf(first, last, target, byInput)
+		out[t] += own
+		for i := first; i < last; i++ {
+			x, spread := target.rates[i], float64(scale*m.spreadOf(i))
+			rates[t] += x
 			for _, k := range l.partOf[l.first[i]:l.first[i+1]] {
 				has[k] += x
 				variance[k] += float64(x * x * spread)
 			}
 		}
-		rates[t] += r
-		out[t] += float64(r * r * spread)
+		first = last
 	}
 	for d, limiting := range target.limiting {
 		if limiting {
@@ -68,8 +69,8 @@ func addMet(variances []float64, on []carried, has, variance []float64, capacity
 	}
 }
 
-// aggregate is the end of the flows that are ways of the same queue pairs as flow i.
-func (m *model) aggregate(i int) int {
+// between is the end of the flows that have tenant, class and ports in common with flow i.
+func (m *model) between(i int) int {
 	last := i + 1
 	for last < len(m.flows) && m.flows[i].alongside(&m.flows[last]) {
 		last++
@@ -77,16 +78,32 @@ func (m *model) aggregate(i int) int {
 	return last
 }
 
-// spreadOf is the relative variance of how many queue pairs of an aggregate are on one of its paths; 0 where all are known.
-func (m *model) spreadOf(first, last int) float64 {
-	of, n := m.flows[first].of, 0.0
-	if of <= 1 {
-		return 0
+// spreadOf is the relative variance of how many queue pairs of a flow's aggregate are on one of its paths; 0 where the path is known.
+func (m *model) spreadOf(i int) float64 {
+	f := &m.flows[i]
+	return float64(f.of-1) / float64(m.in.Flows[f.index].QPs)
+}
+
+// varianceOf is the variance of what the flows first to last have together, which are of one tenant, class and pair of ports, and
+// by what their spreads are too large: of a few queue pairs on many paths not more varies than there is. byInput has a zero for
+// each aggregate, and has it again after.
+func (m *model) varianceOf(first, last int, target *allocation, byInput []float64) (scale, variance float64) {
+	all := 0.0 // whose paths are not known
+	for i := first; i < last; i++ {
+		if f := &m.flows[i]; f.of > 1 {
+			byInput[f.index] += target.rates[i]
+			all += target.rates[i]
+		}
 	}
 	for i := first; i < last; i++ {
-		n += m.flows[i].qps
+		r := &byInput[m.flows[i].index]
+		variance += float64(*r * *r * m.spreadOf(i))
+		*r = 0
 	}
-	return min(1, float64(of-1)/n)
+	if most := float64(all * all); variance > most {
+		return most / variance, most
+	}
+	return 1, variance
 }
 
 // chanceFinding names the tenants whose shares depend on the paths that a hash chooses.

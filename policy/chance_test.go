@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/tenants"
 )
 
 func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
@@ -43,6 +46,58 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 		many, found := compile(3000, plane, nil)
 		if want := base + 0.7*math.Sqrt(3.0/3000); found || math.Abs(many-want) > 0.001 {
 			t.Errorf("%s: bound %g of 3000 queue pairs, %g on a given path; finding %t; want %g and none", plane, many, base, found, want)
+		}
+	}
+}
+
+// Flows between the same ports differ in what is known of their paths, and in their rates: neither hides what a hash does to another.
+func TestAFlowWithAToldPathOrASmallDemandHidesNoChance(t *testing.T) {
+	t.Parallel()
+	m := treeModel(t, 4, [][2]int{{0, 15}})
+	var told Way
+	for _, d := range m.flows[0].links {
+		told.Path = append(told.Path, m.transmitter(d))
+	}
+	compile := func(plane Plane, flows []tenants.Flow, routes [][]Way) (float64, bool) {
+		in := m.in
+		in.Options.Plane, in.Routes, in.Flows = plane, routes, nil
+		for _, f := range flows {
+			f.Tenant, f.Src, f.Dst = "a", m.in.Flows[0].Src, m.in.Flows[0].Dst
+			in.Flows = append(in.Flows, f)
+		}
+		p, err := Compile(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Tenants[0].Bound, slices.ContainsFunc(p.Findings, func(f Finding) bool { return f.Code == CodePathsByChance })
+	}
+	for _, plane := range []Plane{PlaneRoCE, PlaneWRCC} {
+		sure, _ := compile(plane, []tenants.Flow{{QPs: 2}}, [][]Way{{{told.Path, 2}}})
+		for name, c := range map[string]struct {
+			flows []tenants.Flow
+			first int // queue pairs of the first flow whose path is told
+			more  float64
+		}{
+			"a told one first":                 {[]tenants.Flow{{QPs: 1}, {QPs: 1}}, 1, 0.35},
+			"a told one of many":               {[]tenants.Flow{{QPs: 3}, {QPs: 1}}, 3, 0.175},
+			"two like one of two":              {[]tenants.Flow{{QPs: 1}, {QPs: 1}}, 0, 0.7},
+			"one of two":                       {[]tenants.Flow{{QPs: 2}}, 0, 0.7},
+			"two like one of 300":              {[]tenants.Flow{{QPs: 200}, {QPs: 100}}, 0, 0.07},
+			"one of 300":                       {[]tenants.Flow{{QPs: 300}}, 0, 0.07},
+			"beside a crowd that wants little": {[]tenants.Flow{{QPs: 1000, Demand: quantity.Gbps}, {QPs: 1}}, 0, 0.7 * 0.99},
+		} {
+			for range 2 {
+				var routes [][]Way
+				if c.first > 0 {
+					routes = make([][]Way, len(c.flows))
+					routes[slices.IndexFunc(c.flows, func(f tenants.Flow) bool { return f.QPs == c.first })] = []Way{{told.Path, float64(c.first)}}
+				}
+				got, found := compile(plane, c.flows, routes)
+				if !found || math.Abs(got-sure-c.more) > 0.01 {
+					t.Errorf("%s, %s: bound %g, %g with told paths, finding %t; want %g more and the finding", plane, name, got, sure, found, c.more)
+				}
+				slices.Reverse(c.flows)
+			}
 		}
 	}
 }
