@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"fairlane/internal/phrase"
@@ -128,16 +129,18 @@ func (s *wrccSettings) linkTimes() []quantity.Picoseconds {
 // findDomains lists the data centres, by name, and finds that of every node.
 func (s *wrccSettings) findDomains() {
 	nodes := s.m.fabric.Nodes
+	at := make(map[string]int32)
 	for i := range nodes {
-		if !slices.ContainsFunc(s.domains, func(d wrccDomain) bool { return d.name == nodes[i].Domain }) {
-			s.domains = append(s.domains, wrccDomain{name: nodes[i].Domain})
-		}
+		at[nodes[i].Domain] = 0
 	}
-	slices.SortFunc(s.domains, func(a, b wrccDomain) int { return compareText(a.name, b.name) })
+	for k, name := range slices.Sorted(maps.Keys(at)) {
+		at[name] = int32(k)
+		s.domains = append(s.domains, wrccDomain{name: name})
+	}
 	s.home = make([]int32, len(nodes))
 	for i := range nodes {
-		k := slices.IndexFunc(s.domains, func(d wrccDomain) bool { return d.name == nodes[i].Domain })
-		s.home[i] = int32(k)
+		k := at[nodes[i].Domain]
+		s.home[i] = k
 		s.domains[k].nodes = append(s.domains[k].nodes, int32(i))
 	}
 }
