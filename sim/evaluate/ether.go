@@ -225,9 +225,9 @@ func (b *etherBuilder) installWRCC() error {
 		b.plan = nil
 		return b.installWRCC()
 	}
-	increase := wrcc.IncreaseAsk
-	if p.WRCC.Increase == "timer" {
-		increase = wrcc.IncreaseTimer
+	increase, err := wrcc.ParseIncrease(p.WRCC.Increase)
+	if err != nil {
+		return fmt.Errorf("the plan: %w", err)
 	}
 	a, err := algorithm("wrcc-weighted", cc.Values{
 		"t1": float64(p.WRCC.Domains[0].T1), "increase": float64(increase), "min_rate": float64(p.WRCC.MinRate),

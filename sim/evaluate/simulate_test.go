@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
+	"fairlane/sim/ether"
 	"fairlane/sim/fabric"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
@@ -150,5 +152,35 @@ func TestPlansThatDoNotFitAreRefused(t *testing.T) {
 		if _, err := Simulate(t.Context(), in, &policy.Plan{}, Options{}); err == nil || !strings.Contains(err.Error(), "no settings for the") {
 			t.Errorf("%s: got %v, want what the plan lacks", plane, err)
 		}
+	}
+	in := c.Input
+	in.Options.Plane = policy.PlaneWRCC
+	plan := plantest.Compiled(t, in)
+	plan.WRCC.Increase = "hope"
+	if _, err := Simulate(t.Context(), in, plan, Options{}); err == nil || !strings.Contains(err.Error(), `increase "hope": want "timer" or "ask"`) {
+		t.Errorf("a way to increase that nobody knows: got %v", err)
+	}
+}
+
+// What a plan says of how senders increase is what they do in simulation.
+func TestSendersIncreaseAsThePlanSays(t *testing.T) {
+	t.Parallel()
+	c, err := Generate(77, 3, policy.PlaneWRCC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := plantest.Compiled(t, c.Input)
+	var algorithms []string
+	for _, increase := range []string{"ask", "timer"} {
+		plan.WRCC.Increase = increase
+		cfg := ether.Config{}
+		b := etherBuilder{in: &c.Input, plan: plan, cfg: &cfg}
+		if err := b.installWRCC(); err != nil {
+			t.Fatal(err)
+		}
+		algorithms = append(algorithms, fmt.Sprintf("%+v", cfg.Algorithms[0]))
+	}
+	if algorithms[0] == algorithms[1] {
+		t.Errorf("both are %s", algorithms[0])
 	}
 }
