@@ -20,7 +20,7 @@ func (s *roceSettings) findings(predicted *allocation) []Finding {
 	for i := range s.ports {
 		p := &s.ports[i]
 		switch {
-		case len(p.tenants) > 1 && p.spread > sharedSpread:
+		case len(s.senders(p)) > 1 && p.spread > sharedSpread:
 			out = append(out, s.sharedPort(p, predicted))
 		case p.spread > sharedSpread:
 			s.note(far, p, p.spread)
@@ -49,7 +49,7 @@ type roceOff struct {
 
 // note files a port under its tenants.
 func (s *roceSettings) note(off map[string]*roceOff, p *nicPort, by float64) {
-	key := strings.Join(s.names(p), "\x00")
+	key := strings.Join(s.names(s.senders(p)), "\x00")
 	if off[key] == nil {
 		off[key] = &roceOff{}
 	}
@@ -85,18 +85,30 @@ func others(ports int) phrase.Text {
 	return phrase.Text{}
 }
 
-// names of a port's tenants.
-func (s *roceSettings) names(p *nicPort) []string {
-	out := make([]string, len(p.tenants))
-	for i, t := range p.tenants {
+// senders are the tenants with flows from a port, each once; others on it only receive.
+func (s *roceSettings) senders(p *nicPort) []int32 {
+	var out []int32
+	for _, f := range p.flows { // by tenant
+		if t := s.m.flows[f].tenant; len(out) == 0 || out[len(out)-1] != t {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// names of tenants.
+func (s *roceSettings) names(tenants []int32) []string {
+	out := make([]string, len(tenants))
+	for i, t := range tenants {
 		out[i] = s.m.tenants[t].Name
 	}
 	return out
 }
 
 func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
-	parts := make([]phrase.Text, len(p.tenants))
-	for i, t := range p.tenants {
+	senders := s.senders(p)
+	parts := make([]phrase.Text, len(senders))
+	for i, t := range senders {
 		entitled, got := 0.0, 0.0
 		for _, f := range p.flows {
 			if s.m.flows[f].tenant == t {
@@ -107,24 +119,52 @@ func (s *roceSettings) sharedPort(p *nicPort, predicted *allocation) Finding {
 		parts[i] = phrase.Of("{} {} of {}", s.m.tenants[t].Name, rate(got), rate(entitled))
 	}
 	name := s.portName(p)
-	return finding(CodeDCQCNSharedPort, bounded(s.names(p)), []string{name},
+	return finding(CodeDCQCNSharedPort, bounded(s.names(senders)), []string{name},
 		phrase.Of("port {} sends for {} tenants and has one set of DCQCN registers for all; the shares of their virtual functions divide the port, not what is contended beyond it: predicted {} entitled",
-			name, len(p.tenants), phrase.Commas(bounded(parts))),
+			name, len(senders), phrase.Commas(bounded(parts))),
 		phrase.Of("give each tenant a port of its own"))
 }
 
 func (s *roceSettings) sharedFlows(o *roceOff) Finding {
 	p := o.worst
-	return finding(CodeSharedSetting, bounded(s.names(p)), s.links(o),
+	return finding(CodeSharedSetting, bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("port {}{}: its queue pairs are limited by different links or classes and want rates up to {} times apart from the {} that its one set of registers means them to have",
-			s.portName(p), others(o.ports), fmt.Sprintf("%.3g", exp(p.spread)), rate(p.wanted)),
-		phrase.Of("send the traffic to each of the contended links from a port of its own"))
+			s.portName(p), others(o.ports), fmt.Sprintf("%.3g", exp(p.spread)), rate(p.wanted)), s.apart(p))
+}
+
+// apart says what of a port's traffic to send from other ports so that the rest wants one rate.
+func (s *roceSettings) apart(p *nicPort) phrase.Text {
+	switch {
+	case s.agree(p, func(f int32) int32 { return s.target.bottleneck[f] }):
+		return phrase.Of("send the traffic to each of the contended links from a port of its own")
+	case s.agree(p, func(f int32) int32 { return s.m.flows[f].class }):
+		return phrase.Of("send the traffic of each class from a port of its own")
+	}
+	return phrase.Of("send queue pairs that are entitled to different rates from different ports")
+}
+
+// agree reports whether the flows of a port that the settings are for want one rate among those that are of one kind.
+func (s *roceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
+	least, most := make(map[int32]float64), make(map[int32]float64)
+	for _, f := range p.flows {
+		if p.kind == settingContended && !s.contended(f) {
+			continue
+		}
+		k, w := kind(f), s.want(f)
+		if _, ok := least[k]; !ok || w < least[k] {
+			least[k] = w
+		}
+		if most[k] = max(most[k], w); ln(most[k]/least[k]) > sharedSpread {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *roceSettings) unreachable(o *roceOff) Finding {
 	p := o.worst
 	g := &s.groups[p.group]
-	return finding(CodeWeightUnreachable, bounded(s.names(p)), s.links(o),
+	return finding(CodeWeightUnreachable, bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("port {}{}: a queue pair is entitled to {} where the fastest it meets has {}, {} times as much; the registers reach {}",
 			s.portName(p), others(o.ports), rate(p.wanted), rate(g.top), fmt.Sprintf("%.4g", g.top/p.wanted), fmt.Sprintf("%.4g", g.top/s.reached(p))),
 		phrase.Of("let the tenant use fewer queue pairs, or bring the weights nearer together"))

@@ -260,3 +260,64 @@ func TestRoCEMakesUpForTheMarksOfSeveralLinks(t *testing.T) {
 		}
 	}
 }
+
+// flowsAt is a star of 100 Gbit/s with flows between hosts by number.
+func flowsAt(t *testing.T, ts []tenants.Tenant, flows ...rocePair) policy.Input {
+	t.Helper()
+	f, err := topogen.Star(8, topogen.Wire{Rate: 100 * quantity.Gbps, Delay: quantity.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosts := starHosts(f)
+	in := policy.Input{Fabric: f, Tenants: ts, Options: policy.Options{Plane: policy.PlaneRoCE}}
+	for _, x := range flows {
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: x.tenant, Class: x.class, Src: f.PortID(hosts[x.src]), Dst: f.PortID(hosts[x.dst]), QPs: 4})
+	}
+	return in
+}
+
+type rocePair struct {
+	tenant, class string
+	src, dst      int
+}
+
+// Tenant b only receives where a sends: a's registers are its own, and b cannot be told to go.
+func TestATenantThatOnlyReceivesSharesNoRegisters(t *testing.T) {
+	t.Parallel()
+	ts := []tenants.Tenant{{Name: "a", Weight: 1000}, {Name: "b", Weight: 4000}, {Name: "c", Weight: 1000}}
+	p := plantest.Compiled(t, flowsAt(t, ts, rocePair{"a", "", 0, 2}, rocePair{"a", "", 0, 3}, rocePair{"b", "", 4, 2}, rocePair{"b", "", 5, 0}, rocePair{"c", "", 6, 3}))
+	if f := roceFinding(p, policy.CodeSharedSetting); f == nil || !slices.Equal(f.Tenants, []string{"a"}) || roceFinding(p, policy.CodeDCQCNSharedPort) != nil {
+		t.Errorf("findings %+v", p.Findings)
+	}
+	both := plantest.Compiled(t, flowsAt(t, ts, rocePair{"a", "", 0, 2}, rocePair{"b", "", 0, 3}, rocePair{"b", "", 4, 2}, rocePair{"b", "", 6, 3}, rocePair{"a", "", 7, 3}))
+	if f := roceFinding(both, policy.CodeDCQCNSharedPort); f == nil || !strings.Contains(f.Message, "sends for 2 tenants") || strings.Contains(f.Message, " 0 bit/s") {
+		t.Errorf("of two senders: %+v", both.Findings)
+	}
+}
+
+// What a port's queue pairs differ by, the advice parts.
+func TestRoCEAdviceForUnequalQueuePairsOfAPortHelps(t *testing.T) {
+	t.Parallel()
+	classes := []tenants.Class{{Name: "x", Weight: 3000}, {Name: "y", Weight: 1000}}
+	ts := []tenants.Tenant{{Name: "a", Weight: 1000, Classes: classes}, {Name: "b", Weight: 1000}, {Name: "c", Weight: 1000}}
+	b, c := rocePair{"b", "", 1, 4}, rocePair{"c", "", 2, 5}
+	for name, x := range map[string]struct {
+		flows, after []rocePair
+		advice       string
+	}{
+		"classes at one link": {[]rocePair{{"a", "x", 0, 4}, {"a", "y", 0, 4}, b}, []rocePair{{"a", "x", 0, 4}, {"a", "y", 3, 4}, b},
+			"send the traffic of each class from a port of its own"},
+		"links": {[]rocePair{{"a", "x", 0, 4}, {"a", "x", 0, 5}, b, c, {"c", "", 3, 5}, {"b", "", 6, 5}}, []rocePair{{"a", "x", 0, 4}, {"a", "x", 7, 5}, b, c, {"c", "", 3, 5}, {"b", "", 6, 5}},
+			"send the traffic to each of the contended links from a port of its own"},
+		"both": {[]rocePair{{"a", "x", 0, 4}, {"a", "y", 0, 4}, {"a", "x", 0, 5}, b, c, {"b", "", 6, 5}}, []rocePair{{"a", "x", 0, 4}, {"a", "y", 3, 4}, {"a", "x", 7, 5}, b, c, {"b", "", 6, 5}},
+			"send queue pairs that are entitled to different rates from different ports"},
+	} {
+		p := plantest.Compiled(t, flowsAt(t, ts, x.flows...))
+		if f := roceFinding(p, policy.CodeSharedSetting); f == nil || f.Fix != x.advice || !slices.Equal(f.Tenants, []string{"a"}) {
+			t.Errorf("%s: %+v, want advice %q", name, p.Findings, x.advice)
+		}
+		if p = plantest.Compiled(t, flowsAt(t, ts, x.after...)); roceFinding(p, policy.CodeSharedSetting) != nil {
+			t.Errorf("%s: with the advice followed: %+v", name, p.Findings)
+		}
+	}
+}

@@ -99,7 +99,7 @@ func (s *roceSettings) baseReasons() []Reason {
 // leverReasons explains the registers that the lever sets.
 func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []Reason {
 	g, l := &s.groups[p.group], &s.profile.Lever
-	tenant := strings.Join(bounded(s.names(p)), ",")
+	tenant := strings.Join(bounded(s.names(p.tenants)), ",")
 	scale := exp(p.position)
 	meant, increase := s.meant(p), float64(l.Step*g.rate)/scale/1e6
 	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)
