@@ -1,12 +1,14 @@
 package policy
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
+	"fairlane/wrcc"
 )
 
 // shareFindings reports where the prediction misses the target.
@@ -28,10 +30,10 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		if x != nil {
 			links = x.links
 		}
-		out = append(out, finding(CodeWeightUnreachable, []string{t.Tenant}, links, said, seeOthers))
+		out = append(out, finding(CodeWeightUnreachable, []string{t.Tenant}, links, said, m.missAdvice(&t)))
 	}
 	for _, l := range p.Links {
-		if !slices.ContainsFunc(l.Tenants, misses) {
+		if !slices.ContainsFunc(l.Tenants, misses) || inProportion(l.Tenants) {
 			continue
 		}
 		ref, _ := m.fabric.PortByID(l.Port)
@@ -116,6 +118,33 @@ func missedBy(p *Plan) map[string]*missed {
 func misses(t LinkTenant) bool {
 	d := t.Predicted - t.Entitled
 	return d*100 > t.Entitled || -d*100 > t.Entitled
+}
+
+// inProportion reports whether tenants are predicted to have what they are entitled to of each other, to 1 %: then what they miss they miss
+// elsewhere, since turns that queue pairs take would favour somebody.
+func inProportion(ts []LinkTenant) bool {
+	least, most := math.Inf(1), 0.0
+	for _, t := range ts {
+		if t.Entitled > 0 {
+			x := float64(t.Predicted) / float64(t.Entitled)
+			least, most = min(least, x), max(most, x)
+		} else if t.Predicted > 0 {
+			return false
+		}
+	}
+	return most <= least*1.01
+}
+
+// missAdvice is the advice for a tenant that misses its share: others have it, but for what acknowledgements of slow queue
+// pairs take of links that are full both ways.
+func (m *model) missAdvice(t *TenantShare) phrase.Text {
+	slow, fast := wrcc.AckShare(1), wrcc.AckShare(wrcc.AckRate)
+	if missed := 1 - float64(t.Predicted)/float64(t.Entitled); m.plane != PlaneWRCC || !(math.Abs(missed-slow) <= 0.002) {
+		return seeOthers
+	}
+	percent := func(x float64) string { return fmt.Sprintf("%.1f", float64(x*100)) }
+	return phrase.Of("open fewer queue pairs where links are full both ways: from {} each on, an acknowledgement is for {} packets, and acknowledgements take {} % of the links instead of {} %",
+		quantity.BitRate(wrcc.AckRate), wrcc.AckEvery, percent(fast), percent(slow))
 }
 
 func predictedList(ts []LinkTenant) []phrase.Text {

@@ -386,3 +386,58 @@ func TestWRCCWeightsFitSenders(t *testing.T) {
 		t.Errorf("with two queue pairs: %+v", p.Findings)
 	}
 }
+
+// wrccAmong is a star of seven hosts, with a flow of each tenant between all of its hosts by twos, and the flows given.
+func wrccAmong(t *testing.T, a, b []int, qps int, more ...[2]int) policy.Input {
+	t.Helper()
+	f, err := topogen.Star(7, topogen.Wire{Rate: 100 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := plantest.Hosts(f)
+	in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneWRCC}, Tenants: []tenants.Tenant{{Name: "a", Weight: 2000}, {Name: "b", Weight: 1000}}}
+	for name, hosts := range map[string][]int{"a": a, "b": b} {
+		for _, src := range hosts {
+			for _, dst := range hosts {
+				if src != dst {
+					in.Flows = append(in.Flows, tenants.Flow{Tenant: name, Src: h[src], Dst: h[dst], QPs: qps})
+				}
+			}
+		}
+	}
+	for _, x := range more {
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: "b", Src: h[x[0]], Dst: h[x[1]], QPs: qps})
+	}
+	return in
+}
+
+// Links that are full both ways carry acknowledgements too: nobody has less of what is left than its share, and turns are to blame for nothing.
+func TestWRCCAcknowledgementsAreNoTurns(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   policy.Input
+		less float64
+		want []string
+		fix  string
+	}{
+		"some queue pairs": {wrccAmong(t, []int{0, 1, 2, 3, 4}, nil, 2, [2]int{5, 0}, [2]int{5, 1}, [2]int{5, 2}, [2]int{0, 6}, [2]int{1, 6}, [2]int{2, 6}), 12.0 / 1060, []string{}, ""},
+		"many slow ones": {wrccAmong(t, []int{0, 1, 2}, []int{3, 4}, 300), 72.0 / 1060, []string{policy.CodeWeightUnreachable},
+			"open fewer queue pairs where links are full both ways: from 848 Mbit/s each on, an acknowledgement is for 6 packets, and acknowledgements take 1.1 % of the links instead of 6.8 %"},
+		"turns": {wrccAmong(t, []int{0, 1, 2}, []int{0, 1, 2}, 2), -1, []string{policy.CodeSourcePort, policy.CodeWeightUnreachable}, ""},
+	} {
+		p := compile(t, c.in)
+		if got := codes(p); !slices.Equal(got, c.want) {
+			t.Errorf("%s: findings %v, want %v", name, got, c.want)
+		}
+		for _, x := range p.Tenants {
+			if c.less > 0 && math.Abs(x.PredictedError-c.less) > 1e-3 {
+				t.Errorf("%s: %s is predicted %s of %s, want %g less", name, x.Tenant, x.Predicted, x.Entitled, c.less)
+			}
+		}
+		for _, f := range p.Findings {
+			if c.fix != "" && f.Fix != c.fix {
+				t.Errorf("%s: advice %q, want %q", name, f.Fix, c.fix)
+			}
+		}
+	}
+}

@@ -17,15 +17,18 @@ const (
 	AckWire    = 60 + HeaderSize
 )
 
+// AckRate is the rate on the wire of a flow, bit/s, from which on AckEvery packets come within AckDelay and are answered together.
+const AckRate = PacketWire * 8 * (float64(quantity.Second) / float64(AckDelay))
+
 // AckShare returns what the acknowledgements of a flow take of the links on its way back, as a part of its rate on the
-// wire in bit/s: 72 bytes for each packet of 1,060 below 848 Mbit/s, for every sixth above. A flow without a
+// wire in bit/s: 72 bytes for each packet of 1,060 below AckRate, 848 Mbit/s, for every sixth above. A flow without a
 // rate has none.
 func AckShare(rate float64) float64 {
 	if !(rate > 0) {
 		return 0
 	}
 	const each = float64(AckWire) / PacketWire
-	if rate*AckDelay.Seconds() < PacketWire*8 {
+	if rate < AckRate {
 		return each
 	}
 	return each / AckEvery
