@@ -27,7 +27,8 @@ type Difference struct {
 	// Appeared and Vanished are the findings of only one of the plans.
 	Appeared []Finding `json:"appeared,omitempty"`
 	Vanished []Finding `json:"vanished,omitempty"`
-	// Reworded are findings of both plans, by code, tenants and links, that say something else.
+	// Reworded are findings of both plans that say something else: of the same code, tenants and links, or of a code with some of them in
+	// common where that makes a pair.
 	Reworded []FindingChange `json:"reworded,omitempty"`
 	// Minor counts the tenants, classes and parts of links that differ in nothing but rates, and in these by too little to
 	// be told.
@@ -317,63 +318,6 @@ func (l *LinkChange) cut() {
 func (r LinkRate) size() quantity.BitRate {
 	d := near(r.Before.Predicted, r.After.Predicted) - r.Before.Predicted
 	return max(d, -d)
-}
-
-// findings pairs the findings of both plans: equal ones say nothing; those of the same code, tenants and links are told as
-// changed, in their order.
-func (x *differ) findings(before, after []Finding) {
-	left := make(map[string][]int) // of before, by what they are about
-	equal := make(map[string]int)  // how many of before are equal
-	for i := range before {
-		equal[findingKey(&before[i], true)]++
-	}
-	fresh := make([]bool, len(after))
-	for i := range after {
-		k := findingKey(&after[i], true)
-		if fresh[i] = equal[k] == 0; !fresh[i] {
-			equal[k]--
-		}
-	}
-	for i := range before {
-		if k := findingKey(&before[i], true); equal[k] > 0 {
-			equal[k]--
-			about := findingKey(&before[i], false)
-			left[about] = append(left[about], i)
-		}
-	}
-	gone := make(map[int]bool)
-	for _, is := range left {
-		for _, i := range is {
-			gone[i] = true
-		}
-	}
-	for i := range after {
-		if !fresh[i] {
-			continue
-		}
-		about := findingKey(&after[i], false)
-		if is := left[about]; len(is) > 0 {
-			x.out.Reworded = append(x.out.Reworded, FindingChange{before[is[0]], after[i]})
-			delete(gone, is[0])
-			left[about] = is[1:]
-		} else {
-			x.out.Appeared = append(x.out.Appeared, after[i])
-		}
-	}
-	for i := range before {
-		if gone[i] {
-			x.out.Vanished = append(x.out.Vanished, before[i])
-		}
-	}
-}
-
-// findingKey has what a finding is about, or all of it; lists and texts have no control characters.
-func findingKey(f *Finding, all bool) string {
-	parts := []string{f.Code, strings.Join(f.Tenants, "\x01"), strings.Join(f.Links, "\x01")}
-	if all {
-		parts = append(parts, f.Message, f.Fix)
-	}
-	return strings.Join(parts, "\x00")
 }
 
 func (x *differ) device(kind, name string, added bool) {

@@ -267,14 +267,23 @@ func (x *differ) wrcc(before, after *WRCCPlan) {
 		port, peer    ident.PortID
 		tenant, class string
 	}
+	var changed [][2]*wrccSender
 	match(flatSenders(before), flatSenders(after), func(s *wrccSender) key { return key{s.Port, s.Peer, s.Tenant, s.Class} }, func(a, b *wrccSender) {
+		if a == nil || b == nil || *a != *b {
+			changed = append(changed, [2]*wrccSender{a, b})
+		}
+	})
+	// A port's weights one after the other, also those of only one plan: places are counted as they come.
+	slices.SortStableFunc(changed, func(p, q [2]*wrccSender) int { return first(p[0], p[1]).Port.Compare(first(q[0], q[1]).Port) })
+	for _, c := range changed {
+		a, b := c[0], c[1]
 		s := first(a, b)
 		id := []string{"port", "tenant", "class", "peer", "reasons"}
 		if a == nil || b == nil || a.Name == b.Name {
 			id = append(id, "name")
 		}
 		x.parts(kindPort, s.Name, s.Tenant, pointerParts(a, id...), pointerParts(b, id...))
-	})
+	}
 	u, v := *before, *after
 	u.Ports, u.Domains, u.Senders = nil, nil, nil
 	v.Ports, v.Domains, v.Senders = nil, nil, nil
