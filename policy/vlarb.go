@@ -9,8 +9,8 @@ import (
 )
 
 // LanePlan is how one channel-adapter port divides its link among virtual lanes, where congestion control has
-// no say because the port itself is the bottleneck of several tenants. It belongs to the subnet manager,
-// which writes these tables; rollouts leave them alone.
+// no say because the port itself is the bottleneck of several tenants. The tables belong to the subnet manager:
+// rollouts write them where OpenSM's files are theirs to write and one table serves all ports, and leave them alone elsewhere.
 type LanePlan struct {
 	Port ident.PortID `json:"port"`
 	Name string       `json:"name"`
