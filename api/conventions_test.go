@@ -361,6 +361,26 @@ func TestPoliciesAreRevisedByEveryChange(t *testing.T) {
 	r.call("PUT", "/fabrics/lab/options", `{"profile":"connectx-6"}`, "If-Match", "*").want(422, "invalid")
 }
 
+// TestNoReservedServiceLevelIsNotTheSameAsNothingSaid follows an empty list through requests, store, plans and answers: left out, SL 15 is
+// reserved, and the advice to free it could not be followed.
+func TestNoReservedServiceLevelIsNotTheSameAsNothingSaid(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	reserved := func(o gen.CompileOptions, want bool, what string) {
+		t.Helper()
+		if (o.ReservedSls != nil) != want || len(o.ReservedSls) != 0 {
+			t.Errorf("%s: reserved SLs are %#v: want them said: %v", what, o.ReservedSls, want)
+		}
+	}
+	reserved(decode[gen.CompileOptions](r.call("GET", "/fabrics/lab/options", "").want(200)), false, "before")
+	reserved(decode[gen.CompileOptions](r.call("PUT", "/fabrics/lab/options", `{"reserved_sls":[]}`, "If-Match", "*").want(200)), true, "put")
+	reserved(decode[gen.CompileOptions](r.call("GET", "/fabrics/lab/options", "").want(200)), true, "got")
+	plan := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans", `{}`).want(201))
+	reserved(decode[gen.Plan](r.call("GET", "/fabrics/lab/plans/"+plan.Name, "").want(200)).Options, true, "of the plan")
+	r.call("PUT", "/fabrics/lab/options", `{"plane":"roce","reserved_sls":[]}`, "If-Match", "*").want(422, "invalid")
+	reserved(decode[gen.CompileOptions](r.call("PUT", "/fabrics/lab/options", `{}`, "If-Match", "*").want(200)), false, "after")
+}
+
 func TestPartsOfATenantChangeByThemselves(t *testing.T) {
 	t.Parallel()
 	r := managed(t)

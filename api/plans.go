@@ -66,8 +66,8 @@ func optionsIn(o *gen.CompileOptions) control.CompileOptions {
 		PerQP: policy.PerQPMode(deref(o.PerQP)), TableEntries: deref(o.TableEntries),
 		Plane: policy.Plane(deref(o.Plane)), Profile: deref(o.Profile), VLArbitration: deref(o.VlArbitration),
 	}
-	for _, sl := range o.ReservedSls {
-		out.ReservedSLs = append(out.ReservedSLs, ident.SL(sl))
+	if o.ReservedSls != nil { // none reserved is not the same as nothing said
+		out.ReservedSLs = mapped(o.ReservedSls, func(sl gen.SL) ident.SL { return ident.SL(sl) })
 	}
 	return out
 }
@@ -78,8 +78,8 @@ func optionsOut(o control.CompileOptions) gen.CompileOptions {
 		TimerRestart: optional(o.TimerRestart), PerQP: optional(gen.CompileOptionsPerQP(o.PerQP)), TableEntries: optional(o.TableEntries),
 		Plane: optional(gen.CompileOptionsPlane(o.Plane)), Profile: optional(o.Profile), VlArbitration: optional(o.VLArbitration),
 	}
-	for _, sl := range o.ReservedSLs {
-		out.ReservedSls = append(out.ReservedSls, gen.SL(sl))
+	if o.ReservedSLs != nil {
+		out.ReservedSls = mapped(o.ReservedSLs, func(sl ident.SL) gen.SL { return gen.SL(sl) })
 	}
 	return out
 }

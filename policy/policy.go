@@ -53,7 +53,7 @@ type Options struct {
 	CCTLaw       CCTLaw     // "" is CCTGeometric
 	TimerRestart bool       // devices restart CCTI_Timer on every BECN (S1's Algorithm 1)
 	PerQP        PerQPMode  // "" is PerQPAuto
-	ReservedSLs  []ident.SL // never assigned to tenants; nil reserves none but SL 15 when VL15 needs it
+	ReservedSLs  []ident.SL // never assigned to tenants; nil is SL 15 alone, empty none
 	TableEntries int        // CCT entries the devices hold; 0 is 128
 	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
 	VLArbitration bool
@@ -92,7 +92,7 @@ const (
 // Plan is the compiled result. It is sorted, and named by the SHA-256 of its canonical form (see Hash).
 type Plan struct {
 	Name       string        `json:"name"`
-	Plane      string        `json:"plane"`             // "ib"
+	Plane      string        `json:"plane"`             // "ib", "roce" or "wrcc"
 	Placements []Placement   `json:"placements"`        // by tenant, then port
 	CAs        []CAPlan      `json:"cas"`               // by port
 	Switches   []SwitchPlan  `json:"switches"`          // by GUID

@@ -905,8 +905,10 @@ type CompileOptions struct {
 	Plane *CompileOptionsPlane `json:"plane,omitempty"`
 
 	// Profile Device profile of NIC ports on the plane roce.
-	Profile     *string `json:"profile,omitempty"`
-	ReservedSls []SL    `json:"reserved_sls,omitempty"`
+	Profile *string `json:"profile,omitempty"`
+
+	// ReservedSls Service levels never given to tenants; empty reserves none. The default is 15.
+	ReservedSls []SL `json:"reserved_sls,omitzero"`
 
 	// TableEntries Congestion control table entries the devices hold; the default is 128.
 	TableEntries *int `json:"table_entries,omitempty"`

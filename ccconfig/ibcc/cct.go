@@ -20,8 +20,9 @@ const (
 const (
 	MinRatio = 1001 // thousandths: a geometric table grows by at least 0.1 % a step
 	MaxRatio = 4000
-	// MaxTableEntries is the largest table there can be: CCTI_Limit is 16 bits wide.
-	MaxTableEntries = 1 << 16
+	// MaxTableEntries is the largest table there can be: a device tells by ControlTableCap, 8 bits wide, how many blocks of 64
+	// entries it holds.
+	MaxTableEntries = 255 * 64
 )
 
 // EntryFromFactor encodes an injection rate delay of x packet times, 0 to MaxFactor, with the

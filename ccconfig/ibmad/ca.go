@@ -9,9 +9,8 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// maxBlocks is the largest ControlTableCap: the field is 8 bits wide. It bounds what a
-// device with a nonsensical CCTI_Limit can make us read.
-const maxBlocks = 255
+// maxBlocks is the largest ControlTableCap. It bounds what a device with a nonsensical CCTI_Limit can make us read.
+const maxBlocks = ibcc.MaxTableEntries / mad.CCTBlockEntries
 
 // caState is what a channel-adapter port holds, as its attributes say it.
 type caState struct {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,9 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/ccconfig/profile"
+	"fairlane/internal/cli"
 	"fairlane/policy"
 	"fairlane/sim/evaluate"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 	"fairlane/tenants"
 	"fairlane/tenants/tenantfile"
 )
@@ -30,14 +33,14 @@ type compileFlags struct {
 	whatIf                        []string
 	explain, links                bool
 	simulate, json, restart, arbs bool
+	reserved                      cli.SLs
+	entries                       int
 	seed                          uint64
 }
 
-// maxPlanBytes bounds a stored plan that is read.
-const maxPlanBytes = 256 << 20
-
-// maxProfileBytes bounds a device profile that is read.
-const maxProfileBytes = 16 << 20
+// maxPlanBytes bounds a stored plan that is read, in bytes: twice what the plans of the largest fabrics that docs/compiler.md
+// tells of have as compile --json prints them, 561 MiB on InfiniBand and 695 MiB on RoCE.
+const maxPlanBytes = 1536 << 20
 
 func (a *app) compileCommand() *cobra.Command {
 	var f compileFlags
@@ -72,6 +75,8 @@ func (a *app) compileCommand() *cobra.Command {
 	text(&f.explainPort, "explain-port", "", "compile.flag.explainport")
 	text(&f.explainTenant, "explain-tenant", "", "compile.flag.explaintenant")
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil, a.t("compile.flag.whatif"))
+	cmd.Flags().Var(&f.reserved, "reserved-sl", a.t("flag.reserved-sl"))
+	cmd.Flags().IntVar(&f.entries, "table-entries", 0, a.t("flag.table-entries"))
 	flag(&f.arbs, "vl-arbitration", "compile.flag.arbitration")
 	flag(&f.restart, "timer-restart", "compile.flag.restart")
 	flag(&f.explain, "explain", "compile.flag.explain")
@@ -88,7 +93,7 @@ func (a *app) compileCommand() *cobra.Command {
 // there are not are the compiler's to refuse.
 func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 	only := map[string][]string{
-		string(policy.PlaneIB):   {"cc-mode", "cct", "mode", "timer-restart", "vl-arbitration"},
+		string(policy.PlaneIB):   {"cc-mode", "cct", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
 		string(policy.PlaneRoCE): {"profile"},
 		string(policy.PlaneWRCC): nil,
 	}
@@ -231,14 +236,17 @@ func readFile(kind, path string, most int) ([]byte, error) {
 		return nil, &UsageError{err}
 	}
 	defer func() { _ = r.Close() }() // read only
-	b, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
-	if err != nil {
+	var b bytes.Buffer
+	if at, err := r.Stat(); err == nil && at.Size() <= int64(most) {
+		b.Grow(int(at.Size()) + bytes.MinRead) // room made once: growing by doubling would take three times the file
+	}
+	if _, err := b.ReadFrom(io.LimitReader(r, int64(most)+1)); err != nil {
 		return nil, usagef("read %s: %w", kind, err)
 	}
-	if len(b) > most {
+	if b.Len() > most {
 		return nil, usagef("%s %s: over %d MiB: want at most that", kind, path, most>>20)
 	}
-	return b, nil
+	return b.Bytes(), nil
 }
 
 // input reads everything that the plan depends on.
@@ -266,6 +274,13 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 			return policy.Input{}, &UsageError{err}
 		}
 	}
+	var reserved []ident.SL // nil: the compiler's default
+	if f.reserved != nil {
+		reserved = []ident.SL{}
+		for _, sl := range f.reserved {
+			reserved = append(reserved, ident.SL(sl))
+		}
+	}
 	profiles, name, err := readProfile(f.profile)
 	if err != nil {
 		return policy.Input{}, err
@@ -275,6 +290,7 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 		Options: policy.Options{
 			Plane: policy.Plane(f.plane), Profile: name, VLArbitration: f.arbs,
 			Mode: policy.Mode(f.mode), CCTLaw: policy.CCTLaw(f.law), PerQP: policy.PerQPMode(f.perQP), TimerRestart: f.restart,
+			ReservedSLs: reserved, TableEntries: f.entries,
 		},
 	}, nil
 }
@@ -285,7 +301,7 @@ func readProfile(text string) (own []profile.Profile, name string, err error) {
 	if !strings.HasSuffix(text, ".json") {
 		return nil, text, nil
 	}
-	b, err := readFile("profile", text, maxProfileBytes)
+	b, err := readFile("profile", text, profile.MaxBytes)
 	if err != nil {
 		return nil, "", err
 	}

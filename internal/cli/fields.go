@@ -62,6 +62,10 @@ func (t *table) addValue(name string, v any) {
 			}
 			return
 		}
+		if len(v) == 0 { // which is something else than a field that is not set
+			t.add(name, "[]")
+			return
+		}
 		words := make([]string, 0, mostValues+1)
 		for _, inner := range v[:min(len(v), mostValues)] {
 			words = append(words, inline(inner))

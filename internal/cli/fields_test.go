@@ -26,7 +26,7 @@ func TestLongListsOfFieldsAreCutShort(t *testing.T) {
 	for i := range mostObjects {
 		want = append(want, []string{"many[" + inline(i) + "].timer", "7"})
 	}
-	want = append(want, []string{"many", "… +2"}, []string{"name", "host-001/P1"}, []string{"none", ""},
+	want = append(want, []string{"many", "… +2"}, []string{"name", "host-001/P1"}, []string{"none", "[]"},
 		[]string{"table", "0:1 0:1 0:1 0:1 0:1 0:1 0:1 0:1 … +120"})
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

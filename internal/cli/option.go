@@ -1,15 +1,20 @@
 package cli
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/subnet/ident"
 )
 
 // optionFlags are the compiler's options as flags. Only those that were given count.
 type optionFlags struct {
 	mode, law, perQP, plane, profile string
-	reserved                         []int
+	reserved                         SLs
 	entries                          int
 	restart, arbitration             bool
 }
@@ -23,12 +28,52 @@ func (f *optionFlags) add(c *cli, cmds ...*cobra.Command) {
 		fl.StringVar(&f.perQP, "per-qp", "", c.t("flag.per-qp"))
 		fl.StringVar(&f.plane, "plane", "", c.t("flag.plane"))
 		fl.StringVar(&f.profile, "profile", "", c.t("flag.profile"))
-		fl.IntSliceVar(&f.reserved, "reserved-sl", nil, c.t("flag.reserved-sl"))
+		fl.Var(&f.reserved, "reserved-sl", c.t("flag.reserved-sl"))
 		fl.IntVar(&f.entries, "table-entries", 0, c.t("flag.table-entries"))
 		fl.BoolVar(&f.restart, "timer-restart", false, c.t("flag.timer-restart"))
 		fl.BoolVar(&f.arbitration, "vl-arbitration", false, c.t("flag.vl-arbitration"))
 	}
 }
+
+// SLs is a list of service levels, 0 to 15, as a flag that may be repeated or has them separated by commas; "none" is the empty list, which
+// is not nil.
+type SLs []int
+
+// String prints the list as Set reads it.
+func (s *SLs) String() string {
+	if *s != nil && len(*s) == 0 {
+		return noSLs
+	}
+	words := make([]string, len(*s))
+	for i, sl := range *s {
+		words[i] = strconv.Itoa(sl)
+	}
+	return strings.Join(words, ",")
+}
+
+// Set adds service levels to the list.
+func (s *SLs) Set(text string) error {
+	if text == noSLs && len(*s) == 0 {
+		*s = SLs{}
+		return nil
+	}
+	if *s != nil && len(*s) == 0 {
+		return fmt.Errorf("%q beside %s: want one or the other", text, noSLs)
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		sl, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || sl < 0 || sl >= ident.NumSLs {
+			return fmt.Errorf("service level %q: want 0 to %d, or %s alone", word, ident.NumSLs-1, noSLs)
+		}
+		*s = append(*s, sl)
+	}
+	return nil
+}
+
+// Type is what help calls a value.
+func (*SLs) Type() string { return "intSlice" }
+
+const noSLs = "none"
 
 // fill puts what was given into options and reports whether anything was.
 func (f *optionFlags) fill(cmd *cobra.Command, o *gen.CompileOptions) bool {
@@ -38,7 +83,7 @@ func (f *optionFlags) fill(cmd *cobra.Command, o *gen.CompileOptions) bool {
 	take(t, "per-qp", &o.PerQP, new(gen.CompileOptionsPerQP(f.perQP)))
 	take(t, "plane", &o.Plane, new(gen.CompileOptionsPlane(f.plane)))
 	take(t, "profile", &o.Profile, &f.profile)
-	take(t, "reserved-sl", &o.ReservedSls, f.reserved)
+	take(t, "reserved-sl", &o.ReservedSls, []gen.SL(f.reserved))
 	take(t, "table-entries", &o.TableEntries, &f.entries)
 	take(t, "timer-restart", &o.TimerRestart, &f.restart)
 	take(t, "vl-arbitration", &o.VlArbitration, &f.arbitration)

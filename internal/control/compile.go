@@ -37,7 +37,7 @@ func (o CompileOptions) check() error {
 	only(o.CCTLaw != "", "cct_law", policy.PlaneIB)
 	only(o.TimerRestart, "timer_restart", policy.PlaneIB)
 	only(o.PerQP != "", "per_qp", policy.PlaneIB)
-	only(len(o.ReservedSLs) > 0, "reserved_sls", policy.PlaneIB)
+	only(o.ReservedSLs != nil, "reserved_sls", policy.PlaneIB)
 	only(o.TableEntries != 0, "table_entries", policy.PlaneIB)
 	only(o.VLArbitration, "vl_arbitration", policy.PlaneIB)
 	only(o.Profile != "", "profile", policy.PlaneRoCE)

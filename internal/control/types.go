@@ -61,7 +61,7 @@ type CompileOptions struct {
 	CCTLaw       policy.CCTLaw    `json:"cct_law,omitempty"`
 	TimerRestart bool             `json:"timer_restart,omitempty"`
 	PerQP        policy.PerQPMode `json:"per_qp,omitempty"`
-	ReservedSLs  []ident.SL       `json:"reserved_sls,omitempty"`
+	ReservedSLs  []ident.SL       `json:"reserved_sls,omitzero"` // nil: the compiler's default; empty: none
 	TableEntries int              `json:"table_entries,omitempty"`
 	Plane        policy.Plane     `json:"plane,omitempty"`
 	Profile      string           `json:"profile,omitempty"`

@@ -93,6 +93,19 @@ func TestEveryKindIsRead(t *testing.T) {
 	}
 }
 
+func TestAnEmptyListIsNotTheSameAsNone(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"spec: {reserved_sls: []}": true, "spec: {}": false} {
+		list, err := Read("f", strings.NewReader("kind: options\nfabric: lab\n"+text+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := list[0].Spec.(*OptionsSpec).ReservedSLs; (got != nil) != want {
+			t.Errorf("%s: %#v", text, got)
+		}
+	}
+}
+
 func TestFaultsNameFileLineAndField(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
