@@ -122,7 +122,7 @@ func (t *TenantChange) head() phrase.Text {
 	if near(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("predicted {} ({})", rates(a.Predicted, b.Predicted), signed(b.Predicted-a.Predicted)))
 	}
-	if a.Bound != b.Bound {
+	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) {
 		parts = append(parts, boundsSaid(a.Bound, b.Bound))
 	}
 	if len(parts) == 0 {
@@ -147,7 +147,7 @@ func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitl
 }
 
 func boundsSaid(a, b float64) phrase.Text {
-	return phrase.Of("error bound {} % → {} %", trimmed(float64(a*100)), trimmed(float64(b*100)))
+	return phrase.Of("error bound {} → {}", quantity.Percent(a), quantity.Percent(b))
 }
 
 // rates prints two rates that are not near.
@@ -182,8 +182,11 @@ func classFigures(a, b *ClassShare) phrase.Text {
 	if near(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("predicted {}", rates(a.Predicted, b.Predicted)))
 	}
-	if len(parts) == 0 {
+	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) && len(parts) == 0 {
 		return boundsSaid(a.Bound, b.Bound)
+	}
+	if len(parts) == 0 {
+		return phrase.Of("rates unchanged")
 	}
 	return phrase.Of("{}", phrase.Commas(parts))
 }

@@ -32,8 +32,17 @@ type ExplainFilter struct {
 	Tenant string
 }
 
-// Explain lists the reasons of a plan by device, in the order of the plan. It fails, naming near misses, when the filter
-// names a port or a tenant that the plan has not.
+// FilterError says why nothing passes an ExplainFilter.
+type FilterError struct {
+	Field string // "port" or "tenant"
+	text  string
+}
+
+// Error says what was asked for and what there is, with near misses.
+func (e *FilterError) Error() string { return e.text }
+
+// Explain lists the reasons of a plan by device, in the order of the plan. It fails with a *FilterError when the filter names a tenant
+// that the plan has not, or a port where the plan sets nothing, or nothing for that tenant.
 func (p *Plan) Explain(f ExplainFilter) ([]Explanation, error) {
 	all := slices.Concat(p.explainIB(), p.explainRoCE(), p.explainWRCC())
 	if f.Tenant != "" {
@@ -42,18 +51,24 @@ func (p *Plan) Explain(f ExplainFilter) ([]Explanation, error) {
 		}
 	}
 	var out []Explanation
+	set := false // something at the port
 	for i := range all {
 		e := &all[i]
 		if f.Port != "" && !e.narrow(f.Port) {
 			continue
 		}
+		set = true
 		if f.Tenant != "" && !p.narrowTenant(e, f.Tenant) {
 			continue
 		}
 		out = append(out, *e)
 	}
-	if len(out) == 0 && f.Port != "" {
-		return nil, unknownDevice(f.Port, all)
+	switch {
+	case len(out) > 0 || f.Port == "":
+	case set:
+		return nil, &FilterError{"port", fmt.Sprintf("nothing that the plan sets at %q concerns tenant %s", f.Port, f.Tenant)}
+	default:
+		return nil, notSet(f.Port, all)
 	}
 	return out, nil
 }
@@ -66,12 +81,12 @@ func (p *Plan) knowsTenant(name string) error {
 		}
 	}
 	if near := nearest(name, names); len(near) > 0 {
-		return fmt.Errorf("%w: no tenant %q in the plan; did you mean %s?", ErrInput, name, strings.Join(near, ", "))
+		return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan; did you mean %s?", name, strings.Join(near, ", "))}
 	}
-	return fmt.Errorf("%w: no tenant %q in the plan: want one of %s", ErrInput, name, strings.Join(bounded(names), ", "))
+	return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan: want one of %s", name, strings.Join(bounded(names), ", "))}
 }
 
-func unknownDevice(name string, all []Explanation) error {
+func notSet(name string, all []Explanation) error {
 	var names []string
 	for i := range all {
 		names = append(names, all[i].names...)
@@ -83,9 +98,9 @@ func unknownDevice(name string, all []Explanation) error {
 	case len(near) > 0:
 		want = "; did you mean " + strings.Join(near, ", ") + "?"
 	case len(names) > 0:
-		want = ": want a device that it sets and the other filters let through, such as " + strings.Join(names[:min(len(names), 3)], ", ")
+		want = ": want a device that it sets, such as " + strings.Join(names[:min(len(names), 3)], ", ")
 	}
-	return fmt.Errorf("%w: nothing in the plan is set at %q%s", ErrInput, name, want)
+	return &FilterError{"port", fmt.Sprintf("the plan sets nothing at %q%s", name, want)}
 }
 
 // narrow reports whether a device is the one named. Of a switch that has the port named, reasons of its other ports

@@ -117,12 +117,17 @@ func TestExplainNamesNearMisses(t *testing.T) {
 	for f, want := range map[policy.ExplainFilter]string{
 		{Port: "host-00/P1"}:    "did you mean host-001/P1",
 		{Port: "somewhere"}:     "such as host-001/P1",
-		{Port: "leaf1/P99"}:     "nothing in the plan is set at \"leaf1/P99\"",
+		{Port: "leaf1/P99"}:     "the plan sets nothing at \"leaf1/P99\"",
 		{Tenant: "gren"}:        "did you mean green?",
 		{Tenant: "ultraviolet"}: "want one of blue, green, red",
 	} {
-		if _, err := p.Explain(f); !errors.Is(err, policy.ErrInput) || !strings.Contains(fmt.Sprint(err), want) {
+		var refused *policy.FilterError
+		if _, err := p.Explain(f); !errors.As(err, &refused) || !strings.Contains(fmt.Sprint(err), want) || (refused.Field == "tenant") != (f.Tenant != "") {
 			t.Errorf("%+v: error %v, want one with %q", f, err, want)
 		}
+	}
+	// A port that the plan sets is no near miss of itself.
+	if _, err := explainable().Explain(policy.ExplainFilter{Port: "host-3/P1", Tenant: "a"}); fmt.Sprint(err) != `nothing that the plan sets at "host-3/P1" concerns tenant a` {
+		t.Errorf("a port that another tenant uses: %v", err)
 	}
 }

@@ -142,7 +142,7 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 	}
 	if f.explain || f.explainPort != "" || f.explainTenant != "" {
 		if out.Why, err = out.Explain(policy.ExplainFilter{Port: f.explainPort, Tenant: f.explainTenant}); err != nil {
-			return inputError(err)
+			return &UsageError{cmp.Or(unknownPort(in.Fabric, f.explainPort), err)}
 		}
 	}
 	if f.simulate {
@@ -159,6 +159,20 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 		return printJSON(a.stdout, out)
 	}
 	return a.printCompiled(a.stdout, out, f)
+}
+
+// unknownPort is an error, with near misses, when a name is neither that of a node nor that of a port; "" is fine.
+func unknownPort(f *subnet.Fabric, name string) error {
+	if name == "" || len(f.NodesByName(name)) > 0 {
+		return nil
+	}
+	if guid, err := ident.ParseGUID(name); err == nil {
+		if _, ok := f.NodeByGUID(guid); ok {
+			return nil
+		}
+	}
+	_, err := f.ResolvePort(name)
+	return err
 }
 
 // inputError makes what the compiler refuses of its input an error of usage.

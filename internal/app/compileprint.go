@@ -111,7 +111,7 @@ func (a *app) printOutside(w io.Writer, c *compiled) {
 	}
 	for i, s := range c.Simulation.Tenants {
 		if !s.Within {
-			_, _ = fmt.Fprintln(w, a.t("compile.outside", "tenant", s.Tenant, "error", percent(s.PredictionError), "bound", percent(c.Tenants[i].Bound)))
+			_, _ = fmt.Fprintln(w, a.t("compile.outside", "tenant", s.Tenant, "error", percent(s.PredictionError), "bound", quantity.Percent(c.Tenants[i].Bound)))
 		}
 	}
 }
@@ -124,12 +124,12 @@ func before(t policy.TenantShare) string {
 	return bounded(t.Predicted, t.Bound)
 }
 
-// bounded prints a prediction with the relative error that it states, "57.1 Gbit/s ± 3 %".
+// bounded prints a prediction with the relative error that it states, "57.1 Gbit/s ± 3 %"; of nothing there is no error.
 func bounded(r quantity.BitRate, bound float64) string {
-	if bound <= 0 {
+	if bound <= 0 || r == 0 {
 		return r.String()
 	}
-	return fmt.Sprintf("%s ± %.2g %%", r, 100*bound)
+	return r.String() + " ± " + quantity.Percent(bound)
 }
 
 func (a *app) printClasses(w io.Writer, cs []policy.ClassShare) error {

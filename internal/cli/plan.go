@@ -90,7 +90,11 @@ func (c *cli) predicted(p *gen.Plan) *table {
 		most = max(most, float64(s.EntitledBps), float64(s.PredictedBps))
 	}
 	for _, s := range p.Tenants {
-		t.add(s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), percent(s.PredictedError), percent(s.Bound),
+		bound := quantity.Percent(s.Bound)
+		if s.PredictedBps == 0 { // of nothing there is no error
+			bound = "-"
+		}
+		t.add(s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), percent(s.PredictedError), bound,
 			bar(float64(s.PredictedBps), float64(s.EntitledBps), most))
 	}
 	return t

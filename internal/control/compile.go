@@ -278,11 +278,11 @@ func (s *Service) ExplainPlan(ctx context.Context, fabric, name string, f policy
 	}
 	list, err := p.Plan.Explain(f)
 	if err != nil {
-		field := "port"
-		if f.Tenant != "" && f.Port == "" {
-			field = "tenant"
+		var refused *policy.FilterError
+		if errors.As(err, &refused) {
+			return nil, Invalid(refused.Field, "%v", err)
 		}
-		return nil, Invalid(field, "%v", err)
+		return nil, err
 	}
 	return list, nil
 }

@@ -182,3 +182,18 @@ func trimDecimals(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 3, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
+
+// Percent prints a fraction of one that is itself an estimate, such as an error bound, in percent with two significant digits, and from
+// 10 % on in whole ones: "4.2 %", "0.05 %", "100 %".
+func Percent(fraction float64) string {
+	percent := 100 * fraction
+	digits := 0
+	for at := 10.0; digits < 3 && math.Abs(percent) < at; at /= 10 {
+		digits++
+	}
+	text := strconv.FormatFloat(percent, 'f', digits, 64)
+	if digits > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text + " %"
+}

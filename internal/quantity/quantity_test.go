@@ -26,6 +26,17 @@ func TestBitRateText(t *testing.T) {
 	}
 }
 
+func TestPercentHasTwoDigitsAndNoPowerOfTen(t *testing.T) {
+	t.Parallel()
+	for fraction, want := range map[float64]string{
+		0: "0 %", 0.0005: "0.05 %", 0.0123: "1.2 %", 0.0425: "4.2 %", 0.05: "5 %", 0.0996: "10 %", 0.125: "12 %", 0.996: "100 %", 1: "100 %", 12.34: "1234 %", 0.00001: "0.001 %",
+	} {
+		if got := quantity.Percent(fraction); got != want {
+			t.Errorf("%v is %q, want %q", fraction, got, want)
+		}
+	}
+}
+
 func TestParseBitRate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]quantity.BitRate{
