@@ -18,6 +18,7 @@ import (
 	"fairlane/internal/cli"
 	"fairlane/policy"
 	"fairlane/sim/evaluate"
+	"fairlane/sim/fabric"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
@@ -216,6 +217,9 @@ func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*compiled, 
 			return nil, in, fmt.Errorf("--what-if: %w", err)
 		}
 	}
+	if err := f.simulable(in); err != nil {
+		return nil, in, err
+	}
 	in.InForce = before
 	if out.Plan, err = policy.Compile(in); err != nil {
 		return nil, in, err
@@ -225,6 +229,21 @@ func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*compiled, 
 		out.Difference, out.Before = &d, &planShares{before.Name, before.Tenants}
 	}
 	return out, in, nil
+}
+
+// simulable refuses, before anything is compiled, what the packet simulator cannot hold.
+func (f compileFlags) simulable(in policy.Input) error {
+	if !f.simulate || in.Options.Plane != policy.PlaneIB {
+		return nil
+	}
+	qps := 0
+	for i := range in.Flows {
+		qps += in.Flows[i].QPs
+	}
+	if qps > fabric.MaxQPs {
+		return usagef("--simulate: the flows have %d queue pairs in all: want at most %d, or leave --simulate out", qps, fabric.MaxQPs)
+	}
+	return nil
 }
 
 // readPlan reads a plan as compile --json and the service give it.

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"fairlane/internal/cli"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 )
@@ -29,14 +32,7 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 			return err
 		}
 	}
-	for _, list := range [][]policy.Finding{c.Notices, c.Findings} {
-		for i := range list {
-			_, _ = fmt.Fprintln(w, a.finding(&list[i]))
-			if x := &list[i]; x.Fix != "" {
-				_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", a.text.Told(x.Fix, x.Advice)))
-			}
-		}
-	}
+	a.printFindings(w, slices.Concat(c.Notices, c.Findings))
 	if c.Difference != nil {
 		_, _ = fmt.Fprintln(w, a.t("compile.difference", "name", c.Before.Name))
 		for _, line := range c.Difference.Lines() {
@@ -47,6 +43,20 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 		return a.printReasons(w, c.Why)
 	}
 	return nil
+}
+
+// printFindings tells findings with their advice, those that are the same but for the port as one.
+func (a *app) printFindings(w io.Writer, list []policy.Finding) {
+	told := make([]cli.ToldFinding, len(list))
+	for i, f := range list {
+		told[i] = cli.ToldFinding{Code: f.Code, Tenants: f.Tenants, Links: f.Links, Said: phrase.Vouched(f.Message, f.Said), Advice: phrase.Vouched(f.Fix, f.Advice)}
+	}
+	for _, f := range cli.Alike(told) {
+		_, _ = fmt.Fprintln(w, a.t("finding", "code", f.Code, "message", a.text.Say(f.Said)))
+		if fix := a.text.Say(f.Advice); fix != "" {
+			_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", fix))
+		}
+	}
 }
 
 // finding tells a finding without its advice.

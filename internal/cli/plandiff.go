@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 )
 
@@ -60,10 +61,14 @@ func (c *cli) planWhatIf(cmd *cobra.Command, body gen.WhatIfRequest) error {
 
 // findings prints findings with what would fix them, on standard error.
 func (c *cli) findings(cmd *cobra.Command, list []gen.Finding) {
-	for _, f := range list {
-		c.say(cmd, "msg.finding", "code", clean(f.Code), "message", clean(c.texts.Told(f.Message, f.Said)))
-		if fix := orZero(f.Fix); fix != "" {
-			c.say(cmd, "msg.fix", "fix", clean(c.texts.Told(fix, f.Advice)))
+	told := make([]ToldFinding, len(list))
+	for i, f := range list {
+		told[i] = ToldFinding{f.Code, f.Tenants, f.Links, phrase.Vouched(f.Message, f.Said), phrase.Vouched(orZero(f.Fix), f.Advice)}
+	}
+	for _, f := range Alike(told) {
+		c.say(cmd, "msg.finding", "code", clean(f.Code), "message", clean(c.texts.Say(f.Said)))
+		if fix := c.texts.Say(f.Advice); fix != "" {
+			c.say(cmd, "msg.fix", "fix", clean(fix))
 		}
 	}
 }

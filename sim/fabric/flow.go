@@ -145,8 +145,10 @@ func (n *Network) checkFlow(f *FlowSpec) (src, dst int32, err error) {
 		return 0, 0, fmt.Errorf("source and destination are the same port")
 	case f.SL >= ident.NumSLs:
 		return 0, 0, fmt.Errorf("SL %d: want 0 to 15", f.SL)
-	case f.QPs < 1 || f.QPs > MaxQPs-len(n.qps):
-		return 0, 0, fmt.Errorf("%d queue pairs: want 1 to %d more", f.QPs, MaxQPs-len(n.qps))
+	case f.QPs < 1:
+		return 0, 0, fmt.Errorf("%d queue pairs: want at least 1", f.QPs)
+	case f.QPs > MaxQPs-len(n.qps):
+		return 0, 0, fmt.Errorf("%d queue pairs beside the %d that there are: want at most %d on one fabric", f.QPs, len(n.qps), MaxQPs)
 	case f.Demand < 0 || f.Demand > quantity.MaxBitRate:
 		return 0, 0, fmt.Errorf("demand %s: want 0 to %s", f.Demand, quantity.MaxBitRate)
 	case f.Bytes > 1<<60:

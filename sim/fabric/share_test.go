@@ -2,6 +2,7 @@ package fabric
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"fairlane/ccconfig/ibcc"
@@ -145,6 +146,13 @@ func TestRefusedFlows(t *testing.T) {
 	}
 	if n.Flows() != 0 {
 		t.Errorf("%d flows were kept", n.Flows())
+	}
+	if _, err := n.AddFlow(FlowSpec{Src: a, Dst: b, QPs: 2}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "1048575 queue pairs beside the 2 that there are: want at most 1048576 on one fabric"
+	if _, err := n.AddFlow(FlowSpec{Src: a, Dst: b, QPs: MaxQPs - 1}); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("two queue pairs and as many as there may be but one: %v, want %s", err, want)
 	}
 }
 
