@@ -4,6 +4,7 @@
 package quantity
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -52,7 +53,7 @@ func (r BitRate) String() string {
 
 // ParseBitRate reads a rate such as "100Gbit/s", "2.5 Gbps", "400G" or "1000000".
 // It returns an error that names what was found and what is allowed when the text is
-// not a rate, or is negative, or exceeds MaxBitRate.
+// not a rate, or is negative, or exceeds MaxBitRate; it wraps ErrNoUnit for a number below 1 Mbit/s without a unit.
 func ParseBitRate(s string) (BitRate, error) {
 	num, unit := splitUnit(s)
 	mul, ok := map[string]BitRate{
@@ -64,8 +65,14 @@ func ParseBitRate(s string) (BitRate, error) {
 	if err != nil || !ok || math.IsNaN(v) || v < 0 || v*float64(mul) > float64(MaxBitRate) {
 		return 0, fmt.Errorf("rate %q: want a number from 0 to 100 Tbit/s with a unit such as Mbit/s, Gbit/s or none for bit/s", s)
 	}
+	if unit == "" && v > 0 && v < float64(Mbps) {
+		return 0, fmt.Errorf("rate %q: %w", s, ErrNoUnit)
+	}
 	return BitRate(math.Round(v * float64(mul))), nil
 }
+
+// ErrNoUnit is a number above 0 without a unit, so small that its unit must have been forgotten.
+var ErrNoUnit = errors.New("want a unit such as Mbit/s or Gbit/s; without one it is bit/s, at least 1000000")
 
 // Picoseconds is a span or an instant of simulated or propagation time, in units of
 // 10^-12 s. The range of int64 covers 106 days.

@@ -1,6 +1,7 @@
 package quantity_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -55,6 +56,20 @@ func TestParseBitRate(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), "want a number from 0 to 100 Tbit/s") {
 			t.Errorf("%q: error %q does not say what is allowed", text, err)
+		}
+	}
+}
+
+func TestARateOfHardlyAnythingHasLostItsUnit(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"40", "1", "0.5", " 999999 "} {
+		if _, err := quantity.ParseBitRate(text); !errors.Is(err, quantity.ErrNoUnit) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{"40bit/s", "0", "0.0", "1000000", "1kbit/s"} {
+		if _, err := quantity.ParseBitRate(text); err != nil {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

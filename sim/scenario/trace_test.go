@@ -85,7 +85,7 @@ func TestAbsurdSizesAreRefusedBeforeTheyAreBuilt(t *testing.T) {
 		{"fabric: {topology: dual-dc, pods: 100, tors: 30, aggs: 20, cores: 20, hosts_per_tor: 30}\nflows: []\n", "links: want at most 250000"},
 		{"fabric: {topology: three-tier, pods: 250, tors: 60, aggs: 4, cores: 4, hosts_per_tor: 2}\nflows: []\n", "found \"30000 hosts and 16004 switches\": want at most 268435456 routes"},
 		{"fabric: {topology: star, hosts: 4, rate: 0Gbit/s}\nflows: []\n", "fabric.rate: found \"0Gbit/s\": want a rate of at least 1Mbit/s"},
-		{"fabric: {topology: star, hosts: 4, rate: 100}\nflows: []\n", "fabric.rate: found \"100\": want a rate of at least 1Mbit/s"},
+		{"fabric: {topology: star, hosts: 4, rate: 100}\nflows: []\n", "fabric.rate: found \"100\": want a rate from 0 to 100 Tbit/s such as 100Gbit/s"},
 		{big + "flows:\n" + strings.Repeat("  - {src: 'host*', dst: host-0001}\n", 200), "want a host other than the source"},
 		{big + "flows:\n" + strings.Repeat("  - {src: 'host-1*', dst: host-0001}\n", 2000), "want at most 1048576, one for each source"},
 		{big + "workload:\n" + strings.Repeat("  - {kind: permutation, bytes: 1}\n", 256), "want at most 2097152 in all its items together"},

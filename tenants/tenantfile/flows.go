@@ -40,7 +40,9 @@ func (p *parser) port(n *yaml.Node, line int, what string) ident.PortID {
 	if p.fabric.Nodes[ref.Node].Kind != subnet.KindCA {
 		p.add(n.Line, what, quote(s)+", a switch or router port", "a channel-adapter port")
 	}
-	return p.fabric.PortID(ref)
+	id := p.fabric.PortID(ref)
+	p.written[id.String()] = s
+	return id
 }
 
 // ports resolves one port or a list of them.
@@ -110,7 +112,10 @@ func (p *parser) rate(n *yaml.Node, field, zero string) quantity.BitRate {
 		return 0
 	}
 	r, err := quantity.ParseBitRate(s)
-	if err != nil {
+	switch {
+	case errors.Is(err, quantity.ErrNoUnit):
+		p.add(n.Line, field, quote(s), allowed+"; is the unit missing?")
+	case err != nil:
 		p.add(n.Line, field, quote(s), allowed)
 	}
 	return r
@@ -147,11 +152,17 @@ func (p *parser) validate(check func([]tenants.Tenant, []tenants.Flow) error) {
 			p.add(0, "file", err.Error(), "")
 			continue
 		}
-		line, field := p.lineOf(fe), fe.Field
+		line, field, found := p.lineOf(fe), fe.Field, fe.Found
+		if as, ok := map[string]string{"src": "from", "dst": "to"}[field]; ok && fe.Flow >= 0 {
+			field = as
+		}
+		if name, ok := p.written[found]; ok {
+			found = quote(name)
+		}
 		if fe.Tenant != "" {
 			field = "tenant " + fe.Tenant + ": " + field
 		}
-		p.add(line, field, fe.Found, fe.Allowed)
+		p.add(line, field, found, fe.Allowed)
 	}
 }
 

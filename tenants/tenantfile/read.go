@@ -30,8 +30,8 @@ func ReadInfiniBand(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.
 }
 
 func read(name string, r io.Reader, fabric *subnet.Fabric, check func([]tenants.Tenant, []tenants.Flow) error) ([]tenants.Tenant, []tenants.Flow, error) {
-	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}}
-	root, err := p.document(r)
+	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, written: map[string]string{}}
+	root, err := p.document(r, "version and tenants")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,8 +48,8 @@ func read(name string, r io.Reader, fabric *subnet.Fabric, check func([]tenants.
 // ReadFlows reads a file that has only a list of flows, each naming its tenant, for tenants that are known
 // already. The errors are those of Read.
 func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.Tenant) ([]tenants.Flow, error) {
-	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, tenants: known}
-	root, err := p.document(r)
+	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, written: map[string]string{}, tenants: known}
+	root, err := p.document(r, "version and flows")
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,11 @@ type parser struct {
 	flows   []tenants.Flow
 	lines   []int                     // of flows
 	fields  map[string]map[string]int // line of each tenant's fields; "" is the tenant itself
+	written map[string]string         // what the file calls a port, by its identifier
 }
 
-func (p *parser) document(r io.Reader) (*yaml.Node, error) {
+// document reads the one document of a file; keys are those that it wants, for the message.
+func (p *parser) document(r io.Reader, keys string) (*yaml.Node, error) {
 	b, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", p.faults.file, err)
@@ -93,7 +95,7 @@ func (p *parser) document(r io.Reader) (*yaml.Node, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", p.faults.file, err)
 	case root == nil:
-		return nil, &ParseError{p.faults.file, 0, "file", "empty", "a mapping with the keys version and tenants"}
+		return nil, &ParseError{p.faults.file, 0, "file", "empty", "a mapping with the keys " + keys}
 	}
 	if n := yamltree.FirstAlias(root); n != nil {
 		return nil, &ParseError{p.faults.file, n.Line, "anchor or alias", quote(n.Value + n.Anchor), "values written out"}
@@ -213,7 +215,7 @@ func (p *parser) tenant(n *yaml.Node) {
 	if m["pkey"] != nil {
 		if s, ok := p.text(m["pkey"], n.Line, "pkey", "0x0001 to 0xffff"); ok {
 			k, err := ident.ParsePKey(s)
-			if err != nil {
+			if err != nil || k == 0 { // a file without the key says so by leaving it out
 				p.add(m["pkey"].Line, "pkey", quote(s), "0x0001 to 0xffff")
 			}
 			t.PKey = k

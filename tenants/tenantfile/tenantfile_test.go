@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -75,6 +76,25 @@ tenants:
 	}
 }
 
+func TestFaultsSpeakTheWordsOfTheFile(t *testing.T) {
+	t.Parallel()
+	_, _, err := tenantfile.Read("f.yaml", strings.NewReader(`version: 1
+tenants:
+  - name: red
+    weight: 1
+    attachments: [host-001]
+    flows:
+      - {from: host-001, to: [host-002]}
+`), fabric(t))
+	if want := `f.yaml:7: tenant red: to "host-002": want a port the tenant is attached to`; fmt.Sprint(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	_, err = tenantfile.ReadFlows("flows.yaml", strings.NewReader(""), fabric(t), nil)
+	if want := "flows.yaml: file empty: want a mapping with the keys version and flows"; fmt.Sprint(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	const head = "version: 1\ntenants:\n  - name: red\n"
@@ -102,9 +122,9 @@ func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 		"pkey out of range":   {head + "    weight: 1\n    pkey: 0x10000\n", "pkey", 5},
 		"no queue pairs":      {head + "    weight: 1\n    flows:\n      - from: host-001\n        to: host-002\n        qps: 0\n", "qps", 8},
 		"bad demand":          {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-002, demand: 3 parsecs}\n", "demand", 6},
-		"flow to itself":      {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-001}\n", "tenant red: dst", 6},
+		"flow to itself":      {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-001}\n", "tenant red: to", 6},
 		"unknown class":       {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-002, class: x}\n", "tenant red: class", 6},
-		"source not attached": {head + "    weight: 1\n    attachments: [host-002]\n    flows:\n      - {from: host-001, to: host-002}\n", "tenant red: src", 7},
+		"source not attached": {head + "    weight: 1\n    attachments: [host-002]\n    flows:\n      - {from: host-001, to: host-002}\n", "tenant red: from", 7},
 		"flow without to":     {head + "    weight: 1\n    flows:\n      - {from: host-001}\n", "to", 6},
 		"flow without tenant": {head + "    weight: 1\nflows:\n  - {from: host-001, to: host-002}\n", "tenant", 6},
 		"wrong version":       {"version: 2\ntenants: []\n", "version", 1},
@@ -119,7 +139,10 @@ func TestEveryFaultNamesItsLineFieldAndWhatIsAllowed(t *testing.T) {
 		"duplicate class":     {head + "    weight: 1\n    classes:\n      - {name: a}\n      - {name: a}\n", "tenant red: classes[1].name", 7},
 		"tenants not a list":  {"version: 1\ntenants: red\n", "tenants", 2},
 		"weight is a mapping": {head + "    weight: {a: 1}\n", "weight", 4},
-		"cap without a unit":  {head + "    weight: 1\n    cap: 10\n", "tenant red: cap", 5},
+		"cap without a unit":  {head + "    weight: 1\n    cap: 10\n", "cap", 5},
+		"cap too small":       {head + "    weight: 1\n    cap: 10kbit/s\n", "tenant red: cap", 5},
+		"demand of no unit":   {head + "    weight: 1\n    flows:\n      - {from: host-001, to: host-002, demand: 40}\n", "demand", 6},
+		"pkey 0":              {head + "    weight: 1\n    pkey: 0\n", "pkey", 5},
 	} {
 		_, _, err := tenantfile.Read("f.yaml", strings.NewReader(c.text), fabric(t))
 		var pe *tenantfile.ParseError
