@@ -121,7 +121,7 @@ var rules = []rule{
 	{"docs", nil, "pages of words, embedded"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"internal/cli/manifest", []string{"internal/yamltree", "tenants"}, "files of resources are read without a service"},
-	{"internal/cli", []string{"internal/cli/manifest", "api", "internal/audit", "api/gen", "internal/i18n", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+	{"internal/cli", []string{"internal/cli/manifest", "api", "internal/audit", "api/gen", "internal/i18n", "internal/phrase", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
 	{"internal/sdnotify", nil, "systemd is told states; it does not know whose"},
 	{"internal/agentapp", []string{"agent", "agent/host", "ccconfig/nicparam", "ccconfig/nicyang", "internal/gnmid", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},
