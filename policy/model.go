@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/quantity"
@@ -120,15 +119,14 @@ func complete(f *subnet.Fabric) bool {
 }
 
 func (m *model) checkAttachments() error {
-	usable := m.in.Options.usableSLs()
-	slices.Sort(usable)
 	for _, t := range m.tenants {
 		for _, a := range t.Attachments {
 			if _, err := caPort(m.fabric, a.Port); err != nil {
 				return fmt.Errorf("%w: tenant %s: attachment: %w", ErrInput, t.Name, err)
 			}
-			if a.SL != nil && m.plane == PlaneIB && !slices.Contains(usable, *a.SL) {
-				return fmt.Errorf("%w: tenant %s: attachment %s: SL %d is reserved (reserved_sls): want one of %s", ErrInput, t.Name, a.Port, *a.SL, joinTexts(usable, ", ", func(sl ident.SL) string { return strconv.Itoa(int(sl)) }))
+			if a.SL != nil && *a.SL == dropped && m.plane == PlaneIB && m.in.Options.ReservedSLs == nil {
+				return fmt.Errorf("%w: tenant %s: attachment %s: SL %d is reserved, since a fabric with all data VLs drops it: want 0 to %d, or say which are reserved (reserved_sls)",
+					ErrInput, t.Name, a.Port, dropped, dropped-1)
 			}
 		}
 	}
@@ -298,13 +296,16 @@ func (o Options) validate() error {
 	return nil
 }
 
+// dropped is the service level that a fabric with all data VLs maps to VL 15.
+const dropped ident.SL = 15
+
 // usableSLs lists the service levels that tenants may get, in the order of preference: 1 to
-// 15, then 0, which unmanaged traffic uses. Without a list of its own SL 15 is reserved, since
-// a fabric with all data VLs maps it to VL 15, which drops it.
+// 15, then 0, which unmanaged traffic uses. Without a list of its own SL 15 is reserved, since VL 15
+// drops it.
 func (o Options) usableSLs() []ident.SL {
 	reserved := o.ReservedSLs
 	if reserved == nil {
-		reserved = []ident.SL{15}
+		reserved = []ident.SL{dropped}
 	}
 	var out []ident.SL
 	for i := range ident.NumSLs {

@@ -204,12 +204,16 @@ func (x *slProblem) restrict(zero bool) {
 	for _, k := range x.order {
 		all |= 1 << k
 	}
+	pins := make([]int8, len(x.m.tenants))
+	for t := range pins {
+		pins[t] = x.m.onePin(int32(t))
+	}
 	for v := range x.nodes {
 		d := all
 		if !zero && all != 1 && !(x.inForce && slices.Max(x.c.move[v][:]) > x.c.move[v][0]) {
 			d &^= 1
 		}
-		if pin := x.m.onePin(x.nodes[v].tenant); pin >= 0 && x.c.barred[v][pin] == 0 {
+		if pin := pins[x.nodes[v].tenant]; pin >= 0 && x.c.barred[v][pin] == 0 {
 			d = 1 << pin
 		}
 		x.c.domain[v] = d

@@ -115,15 +115,17 @@ func TestTwoTenantsPinnedToOneSLOnAPortAreAFinding(t *testing.T) {
 	}
 }
 
-func TestAReservedServiceLevelCannotBePinned(t *testing.T) {
+func TestServiceLevel15IsPinnedOnlyWhereSomebodySaysWhatIsReserved(t *testing.T) {
 	t.Parallel()
 	in := attached(t, 1, func(int) []int { return []int{0, 1} })
 	in.Tenants[0].Attachments[0].SL = level(15)
 	if _, err := policy.Compile(in); !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), "SL 15 is reserved") {
 		t.Errorf("error is %v, want that SL 15 is reserved", err)
 	}
-	in.Options.ReservedSLs = []ident.SL{}
-	if p := plantest.Compiled(t, in); p.Placements[0].SL != 15 {
-		t.Errorf("SL %d where nothing is reserved, want the 15 that is pinned", p.Placements[0].SL)
+	for _, reserved := range [][]ident.SL{{}, {15}} {
+		in.Options.ReservedSLs = reserved
+		if p := plantest.Compiled(t, in); p.Placements[0].SL != 15 {
+			t.Errorf("SL %d where %v are reserved, want the 15 that is pinned", p.Placements[0].SL, reserved)
+		}
 	}
 }

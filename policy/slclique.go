@@ -3,6 +3,8 @@ package policy
 import (
 	"math/bits"
 	"slices"
+
+	"fairlane/internal/disjoint"
 )
 
 // Bounds of the search for the largest clique, in steps: for a finding, and to see early that colours are too few.
@@ -36,6 +38,9 @@ func (s set) first() int32 {
 	return -1
 }
 
+// maxCliqueNodes bounds the nodes among which one search looks, for the room that their neighbours take: 32 MB.
+const maxCliqueNodes = 16_384
+
 // cliques searches the largest set of nodes that are all neighbours of each other.
 type cliques struct {
 	near   []set
@@ -45,23 +50,72 @@ type cliques struct {
 
 // clique returns the largest set of pairwise neighbours that it finds, ascending: the number of colours that are
 // needed at least. It starts from known, and is exact when the search ends within so many steps, which it
-// says.
+// says. Nodes that no way of neighbours joins are searched apart.
 func (c *colouring) clique(known []int32, steps int) (members []int32, exact bool) {
-	n := len(c.colour)
-	words := (n + 63) / 64
-	x := &cliques{near: make([]set, n), best: slices.Clone(known), budget: steps}
-	bitsOf := make([]uint64, n*words)
-	all := make(set, words)
-	for v := range n {
-		x.near[v] = bitsOf[v*words : (v+1)*words]
-		all.add(int32(v))
-		for _, e := range c.meet[v] {
-			x.near[v].add(e.to)
+	x := &cliques{best: slices.Clone(known), budget: steps}
+	exact = true
+	for _, nodes := range c.components() {
+		nodes = slices.DeleteFunc(nodes, func(v int32) bool { return len(c.meet[v]) < len(x.best) }) // in no larger clique
+		if len(nodes) > maxCliqueNodes {
+			slices.SortStableFunc(nodes, func(a, b int32) int { return len(c.meet[b]) - len(c.meet[a]) })
+			nodes, exact = nodes[:maxCliqueNodes], false
+			slices.Sort(nodes)
+		}
+		if len(nodes) > len(x.best) && x.budget >= 0 {
+			x.search(c, nodes)
 		}
 	}
-	x.grow(nil, all)
 	slices.Sort(x.best)
-	return x.best, x.budget >= 0
+	return x.best, exact && x.budget >= 0
+}
+
+// components are the nodes, ascending, by the ways of neighbours that join them.
+func (c *colouring) components() [][]int32 {
+	sets := disjoint.New(len(c.meet))
+	for v, es := range c.meet {
+		for _, e := range es {
+			sets.Join(int32(v), e.to)
+		}
+	}
+	var out [][]int32
+	at := make([]int32, len(c.meet)) // place in out + 1, by first member
+	for v := range c.meet {
+		r := sets.Find(int32(v))
+		if at[r] == 0 {
+			out = append(out, nil)
+			at[r] = int32(len(out))
+		}
+		out[at[r]-1] = append(out[at[r]-1], int32(v))
+	}
+	return out
+}
+
+// search looks for a larger clique than the best among some nodes, ascending.
+func (x *cliques) search(c *colouring, nodes []int32) {
+	n := len(nodes)
+	words := (n + 63) / 64
+	bitsOf := make([]uint64, n*words)
+	all := make(set, words)
+	x.near = make([]set, n)
+	for i, v := range nodes {
+		x.near[i] = bitsOf[i*words : (i+1)*words]
+		all.add(int32(i))
+		for _, e := range c.meet[v] {
+			if j, ok := slices.BinarySearch(nodes, e.to); ok {
+				x.near[i].add(int32(j))
+			}
+		}
+	}
+	best := x.best
+	x.best = make([]int32, len(best)) // only a larger one replaces it
+	x.grow(nil, all)
+	if len(x.best) == len(best) {
+		x.best = best
+		return
+	}
+	for i, v := range x.best {
+		x.best[i] = nodes[v]
+	}
 }
 
 // crowded reports that some nodes which are all neighbours have together fewer colours than they are many.

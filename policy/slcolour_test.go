@@ -161,6 +161,30 @@ func ring(n, w int) *colouring {
 	return c
 }
 
+// TestCliquesOfManyGroupsAreSearchedApart would need 20 GB if all groups were searched as one.
+func TestCliquesOfManyGroupsAreSearchedApart(t *testing.T) {
+	t.Parallel()
+	const groups, each = 100_000, 4
+	c := newColouring(groups * each)
+	join := func(v, u int) {
+		c.meet[v] = append(c.meet[v], edge{int32(u), 1})
+		c.meet[u] = append(c.meet[u], edge{int32(v), 1})
+	}
+	for g := range groups {
+		for i := range each - 1 { // a way of neighbours
+			join(g*each+i, g*each+i+1)
+		}
+	}
+	large := []int32{70_001 * each, 70_001*each + 1, 70_001*each + 2}
+	join(int(large[0]), int(large[2]))
+	if got, exact := c.clique([]int32{0, 1}, cliqueSearch); !slices.Equal(got, large) || !exact {
+		t.Errorf("clique %v (exact %v), want %v", got, exact, large)
+	}
+	if got, exact := c.clique([]int32{0, 1}, 0); len(got) != 2 || exact {
+		t.Errorf("clique %v (exact %v) within no step, want the one that is known", got, exact)
+	}
+}
+
 func order(n int) []int8 {
 	var out []int8
 	for k := range n {
