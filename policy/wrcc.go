@@ -80,6 +80,7 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 	var work sync.WaitGroup
 	work.Go(func() {
 		s.measureDomains()
+		s.lateFinding()
 		if failed = s.setPorts(); failed == nil {
 			o.bounds = s.bounds()
 			plan = s.plan(c.plan, next.digests, c.digests)

@@ -65,7 +65,7 @@ func (d *wrccDomain) gap() quantity.Picoseconds {
 		return 0
 	}
 	slow := slowest(d.paces, float64(slowPart*sum))
-	return min(quantity.Picoseconds(boundPacket/max(slow, 1)*float64(quantity.Second)), longestGap)
+	return min(packetGap(slow), longestGap)
 }
 
 // slowest is the rate up to which the slowest paces together have as many queue pairs as given, found by parting the paces at one of
@@ -387,14 +387,25 @@ func (x *span) largest(nodes []int32) quantity.Picoseconds {
 			links += len(f.Nodes[n].Ports)
 		}
 	}
-	best := quantity.Picoseconds(0)
 	if len(edges)*links <= exactSpan {
-		for _, e := range edges {
-			rtt, _ := x.from(e)
-			best = max(best, rtt)
-		}
-		return best
+		return x.exact(edges)
 	}
+	return x.sweeps(edges)
+}
+
+// exact goes from every edge switch.
+func (x *span) exact(edges []int32) quantity.Picoseconds {
+	best := quantity.Picoseconds(0)
+	for _, e := range edges {
+		rtt, _ := x.from(e)
+		best = max(best, rtt)
+	}
+	return best
+}
+
+// sweeps goes from the first of the edge switches to the farthest, and on while that is farther than before.
+func (x *span) sweeps(edges []int32) quantity.Picoseconds {
+	best := quantity.Picoseconds(0)
 	at := edges[0]
 	for range 8 {
 		rtt, next := x.from(at)

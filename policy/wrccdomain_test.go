@@ -6,8 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 )
 
@@ -55,8 +58,71 @@ func TestTheLargestRoundTripOfAFatTree(t *testing.T) {
 		t.Errorf("exact: %s, want %s", got, want)
 	}
 	e := x.edges(nodes)
+	if got := x.sweeps(e); got < want-10 || got > want+10 {
+		t.Errorf("by sweeps: %s, want %s", got, want)
+	}
 	if rtt, far := x.from(e[0]); rtt < want-10 || rtt > want+10 || f.Nodes[far].Kind != subnet.KindSwitch || far == e[0] {
 		t.Errorf("from one edge: %s to %d, want %s", rtt, far, want)
+	}
+}
+
+// Sweeps are exact on trees, wherever they begin: the farthest switch from any is at one end of the longest way.
+func TestSweepsFindTheLargestRoundTripOfATree(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 12).Draw(t, "switches")
+		var nodes []subnet.Node
+		var links []subnet.Link
+		used := map[int32]ident.PortNum{}
+		link := func(a, b int32) {
+			used[a]++
+			used[b]++
+			links = append(links, subnet.Link{A: subnet.PortRef{Node: a, Port: used[a]}, B: subnet.PortRef{Node: b, Port: used[b]}, Rate: 100 * quantity.Gbps,
+				Delay: quantity.Picoseconds(rapid.IntRange(1, 50).Draw(t, "us")) * quantity.Microsecond})
+		}
+		add := func(kind subnet.NodeKind, ports int) int32 {
+			i := len(nodes)
+			nodes = append(nodes, subnet.Node{GUID: ident.GUID(i + 1), Name: fmt.Sprint("n", i), Kind: kind, Ports: subnet.NewPorts(ports)})
+			return int32(i)
+		}
+		for i := range n {
+			s := add(subnet.KindSwitch, 40)
+			if i > 0 {
+				link(int32(rapid.IntRange(0, i-1).Draw(t, "parent")), s)
+			}
+		}
+		for i := range n {
+			for range rapid.IntRange(0, 2).Draw(t, "hosts") {
+				link(int32(i), add(subnet.KindCA, 1))
+			}
+		}
+		f, err := subnet.New("tree", nodes, links)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &wrccSettings{m: &model{fabric: f}}
+		x := s.newSpan(s.linkTimes())
+		e := x.edges(numbered(len(f.Nodes)))
+		if len(e) == 0 {
+			return
+		}
+		if exact, sweeps := x.exact(e), x.sweeps(e); exact != sweeps {
+			t.Fatalf("by sweeps %s, want %s", sweeps, exact)
+		}
+	})
+}
+
+// The slowest twentieth of the queue pairs is not waited for, and nobody longer than 250 us.
+func TestTheLoopWaitsForAllButTheSlowestTwentieth(t *testing.T) {
+	t.Parallel()
+	packet := float64(1134 * 8)                                       // bits of a packet with 1,024 bytes of payload
+	for _, c := range []struct{ slow, slowRate, rate, want float64 }{ // us
+		{4.9, 60e6, 1e9, packet / 1e3}, {5.1, 60e6, 1e9, packet / 60}, {5.1, 1e6, 1e9, 250}, {0, 60e6, 1e9, packet / 1e3},
+	} {
+		d := wrccDomain{paces: []pace{{c.rate, 50}, {c.slowRate, c.slow}, {c.rate, 50 - c.slow}}}
+		if got := d.gap().Seconds() * 1e6; math.Abs(got-c.want) > 0.01 {
+			t.Errorf("%g of 100 queue pairs have %g bit/s: waits %g us, want %g", c.slow, c.slowRate, got, c.want)
+		}
 	}
 }
 

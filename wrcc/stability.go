@@ -97,10 +97,15 @@ func (l Loop) peak(ratio, theta float64) float64 { return math.Sqrt(ratio/theta-
 // one must be stable with the queue above its limit. Larger factors rule only while the input is well
 // below the target, when the queue drains and does not count: they must be stable without it. A
 // WRCCT of two round trips or more, as S0 asks for, passes; one round trip does not.
-func (p *Params) CheckStable(rtt float64) error {
+func (p *Params) CheckStable(rtt float64) error { return p.CheckLate(rtt, 0) }
+
+// CheckLate is CheckStable for flows that learn of a fair rate later than a round trip, by late seconds of 0 and more: slow ones learn
+// once a packet. What they write into headers is the round trip alone.
+func (p *Params) CheckLate(rtt, late float64) error {
 	period := p.Period.Seconds()
 	for level := minLevel; level <= maxLevel; level *= 2 {
 		l := NewLoop(1/float64(level), rtt, period)
+		l.Delay += late
 		if level < maxLevel {
 			l.Beta = 0
 		}

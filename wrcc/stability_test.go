@@ -152,3 +152,21 @@ func TestWithoutAQueueTermTheLoopIsAPlainIntegrator(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// Near rest, with the queue above its limit, the rate term leads by no more than the factors' ratio of two periods: flows that learn of a rate
+// a period late, measured and held for one, come too late; a quarter of that is no harm.
+func TestFlowsThatLearnLateUpsetALoop(t *testing.T) {
+	t.Parallel()
+	p := wrcc.DefaultParams(100*quantity.Gbps, 100*quantity.Microsecond)
+	for _, c := range []struct {
+		late   float64 // s
+		stable bool
+	}{{0, true}, {25e-6, true}, {80e-6, true}, {100e-6, false}, {1e-3, false}} {
+		if err := p.CheckLate(10e-6, c.late); (err == nil) != c.stable {
+			t.Errorf("%g s late: %v, want stable %v", c.late, err, c.stable)
+		}
+	}
+	if p.CheckStable(10e-6) != nil || p.CheckStable(100e-6) == nil {
+		t.Error("without late flows the loop is that of CheckStable")
+	}
+}
