@@ -27,6 +27,7 @@ func TestQueuePairsThatAnswerTooLateAreFound(t *testing.T) {
 		found  bool
 	}{
 		{1000, 1000, false}, // 50 Mbit/s each: the period is longer than their packets are apart
+		{1000, 1700, false}, // 308 us between packets, a period of 512
 		{1000, 5000, true},
 		{1000, 20_000, true},
 		{90, 2000, false}, // 8 % of the link

@@ -1,0 +1,128 @@
+package policy_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"fairlane/ccconfig/profile"
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/policy/plantest"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// The bounds of RoCE are those of docs/compiler.md, "Error bounds".
+func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
+	t.Parallel()
+	const (
+		atOneLink = 0.01 + 0.057 // 1 % more than the calibration's, up to 4:1
+		further   = 0.05         // each further link that marks
+		unmarked  = 0.01 + 0.03  // where nothing marks
+		turns     = 0.08         // where the NIC port is at its line rate
+	)
+	own, err := profile.Lookup(profile.Default)
+	if err != nil || math.Abs(own.Bound(1)-0.057) > 0.0005 || math.Abs(own.Bound(4)-0.057) > 0.0005 {
+		t.Fatalf("the calibration's bound is %g, %g up to 4:1 (error %v): want 5.7 %%", own.Bound(1), own.Bound(4), err)
+	}
+	classes := []tenants.Class{{Name: "x", Weight: 3000}, {Name: "y", Weight: 1000}}
+	a, b := tenants.Tenant{Name: "a", Weight: 1000}, tenants.Tenant{Name: "b", Weight: 1000}
+	classed := a
+	classed.Classes = classes
+	idle := flowsAt(t, []tenants.Tenant{a}, rocePair{"a", "", 0, 2})
+	idle.Flows[0].Demand = 10 * quantity.Gbps
+	for name, c := range map[string]struct {
+		in   policy.Input
+		want []float64 // of the tenants, by name
+	}{
+		"an incast":          {flowsAt(t, []tenants.Tenant{a, b}, rocePair{"a", "", 0, 2}, rocePair{"b", "", 1, 2}), []float64{atOneLink, atOneLink}},
+		"a demand":           {idle, []float64{unmarked}},
+		"a NIC that is full": {flowsAt(t, []tenants.Tenant{a}, rocePair{"a", "", 0, 2}, rocePair{"a", "", 0, 3}), []float64{unmarked + turns}},
+		"two classes of 3:1 on one set of registers": {flowsAt(t, []tenants.Tenant{classed, b}, rocePair{"a", "x", 0, 2}, rocePair{"a", "y", 0, 2}, rocePair{"b", "", 1, 2}),
+			[]float64{atOneLink + math.Log(3)/2/4, atOneLink}}, // each wants sqrt(3) times the mean, or of it
+		"two marking links":   {chain(t, 2), []float64{atOneLink, atOneLink, atOneLink + further}},
+		"three marking links": {chain(t, 3), []float64{atOneLink, atOneLink, atOneLink, atOneLink + 2*further}},
+	} {
+		p := plantest.Compiled(t, c.in)
+		for i, want := range c.want {
+			if got := p.Tenants[i].Bound; math.Abs(got-want) > 0.001 {
+				t.Errorf("%s: bound %g of tenant %s, want %g", name, got, p.Tenants[i].Tenant, want)
+			}
+		}
+	}
+}
+
+// chain is a row of switches with n links of 25 Gbit/s between them: a tenant crosses each of these, and "long" all.
+func chain(t *testing.T, n int) policy.Input {
+	t.Helper()
+	var nodes []subnet.Node
+	var links []subnet.Link
+	used := map[int32]ident.PortNum{}
+	add := func(kind subnet.NodeKind, ports int) int32 {
+		i := len(nodes)
+		nodes = append(nodes, subnet.Node{GUID: ident.GUID(i + 1), Name: fmt.Sprint("n", i), Kind: kind, Ports: subnet.NewPorts(ports)})
+		return int32(i)
+	}
+	link := func(a, b int32) {
+		used[a]++
+		used[b]++
+		links = append(links, subnet.Link{A: subnet.PortRef{Node: a, Port: used[a]}, B: subnet.PortRef{Node: b, Port: used[b]}, Rate: 25 * quantity.Gbps, Delay: quantity.Microsecond})
+	}
+	var row []int32
+	for i := range n + 1 {
+		row = append(row, add(subnet.KindSwitch, 8))
+		if i > 0 {
+			link(row[i-1], row[i])
+		}
+	}
+	in := policy.Input{Options: policy.Options{Plane: policy.PlaneRoCE}}
+	cross := func(tenant string, from, to int32) {
+		src, dst := add(subnet.KindCA, 1), add(subnet.KindCA, 1)
+		link(from, src)
+		link(to, dst)
+		in.Tenants = append(in.Tenants, tenants.Tenant{Name: tenant, Weight: 1000})
+		in.Flows = append(in.Flows, tenants.Flow{Tenant: tenant, QPs: 2,
+			Src: ident.PortID{Node: nodes[src].GUID, Port: 1}, Dst: ident.PortID{Node: nodes[dst].GUID, Port: 1}})
+	}
+	for i := range n {
+		cross(fmt.Sprint("c", i), row[i], row[i+1])
+	}
+	cross("long", row[0], row[n])
+	var err error
+	if in.Fabric, err = subnet.New("chain", nodes, links); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// The bound of WRCC is `1.5 % + 0.5 Mbit/s / unit + 2.5 / packets of the slowest full port in WRCCT`, of packets with 1,024 bytes of payload and 110 around it.
+func TestTheWRCCBoundIsThatOfTheBook(t *testing.T) {
+	t.Parallel()
+	for _, rate := range []quantity.BitRate{quantity.Gbps, 10 * quantity.Gbps, 100 * quantity.Gbps} {
+		p := compile(t, wrccStar(t, rate))
+		packets := float64(rate) * p.WRCC.Domains[0].Period.Seconds() / (1134 * 8)
+		want := 0.015 + 0.5e6/float64(p.WRCC.Unit) + 2.5/packets
+		for _, x := range p.Tenants {
+			if math.Abs(x.Bound-want) > 1e-6 {
+				t.Errorf("%s: bound %g of %s, want %g", rate, x.Bound, x.Tenant, want)
+			}
+		}
+	}
+}
+
+// `Fmin = min(sender / 1000, Btar / (10 · Σ weights))`, with the sum rounded up to a power of two: at a full port the weights are the rate in units.
+func TestTheLeastFairRateHasRoomForTenTimesTheWeights(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ rate, fmin quantity.BitRate }{
+		{102_400 * quantity.Mbps, 100 * quantity.Mbps}, // 1024 · 100: ten times 102.4 and no more
+		{51_250 * quantity.Mbps, 50 * quantity.Mbps},   // 1024 · 50.05: ten times 51.25 is above 512
+	} {
+		in := wrccStar(t, c.rate)
+		set, ok := compile(t, in).WRCC.PortSettings(in.Fabric.PortID(subnet.PortRef{Node: 0, Port: 9}))
+		if !ok || set.Fmin != c.fmin {
+			t.Errorf("%s: Fmin %s, want %s", c.rate, set.Fmin, c.fmin)
+		}
+	}
+}
