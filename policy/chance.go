@@ -120,7 +120,7 @@ func (m *model) chanceFinding(chance []float64) []Finding {
 		return nil
 	}
 	return []Finding{finding(CodePathsByChance, bounded(names), nil,
-		phrase.Of("{} tenant(s) have few queue pairs on many equal-cost paths, and a hash chooses the path of each: which ones meet is not known, and shares may be off by {} % and more where they do", len(names), fmt.Sprintf("%.0f", float64(worst*100))),
+		phrase.Of("a hash chooses among many equal-cost paths for each of the few queue pairs of {}: which ones meet is not known, and shares may be off by {} % and more where they do", counted(len(names), kindTenant), fmt.Sprintf("%.0f", float64(worst*100))),
 		phrase.Of("open more queue pairs: the more there are, the more evenly a hash spreads them; what a few of them get only a measurement tells"))}
 }
 

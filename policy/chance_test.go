@@ -24,6 +24,9 @@ func TestFewQueuePairsOnManyPathsAreUncertain(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := slices.IndexFunc(p.Findings, func(f Finding) bool { return f.Code == CodePathsByChance })
+		if i >= 0 && !strings.Contains(p.Findings[i].Message, " queue pairs of 1 tenant: ") {
+			t.Errorf("%s: says %s", plane, p.Findings[i].Message)
+		}
 		if i >= 0 && strings.Contains(p.Findings[i].Fix, "Input.") {
 			t.Errorf("%s: advice that operators cannot follow: %s", plane, p.Findings[i].Fix)
 		}

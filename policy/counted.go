@@ -7,6 +7,9 @@ const (
 	kindFigure    = "figure"
 	kindFlow      = "flow"
 	kindQueuePair = "queue pair"
+	kindTenant    = "tenant"
+	kindContended = "contended link"
+	kindPortPair  = "pair of ports"
 	kindWeight    = "weight"
 )
 
@@ -22,6 +25,9 @@ var counts = map[string]phrase.Noun{
 	kindLink:       phrase.NewNoun(phrase.Of("1 link"), func(n int) phrase.Text { return phrase.Of("{} links", n) }),
 	kindFigure:     phrase.NewNoun(phrase.Of("1 figure"), func(n int) phrase.Text { return phrase.Of("{} figures", n) }),
 	kindFlow:       phrase.NewNoun(phrase.Of("1 flow"), func(n int) phrase.Text { return phrase.Of("{} flows", n) }),
+	kindTenant:     phrase.NewNoun(phrase.Of("1 tenant"), func(n int) phrase.Text { return phrase.Of("{} tenants", n) }),
+	kindContended:  phrase.NewNoun(phrase.Of("1 contended link"), func(n int) phrase.Text { return phrase.Of("{} contended links", n) }),
+	kindPortPair:   phrase.NewNoun(phrase.Of("1 pair of ports"), func(n int) phrase.Text { return phrase.Of("{} pairs of ports", n) }),
 	kindWeight:     phrase.NewNoun(phrase.Of("1 weight"), func(n int) phrase.Text { return phrase.Of("{} weights", n) }),
 	kindQueuePair:  phrase.NewNoun(phrase.Of("1 queue pair"), func(n int) phrase.Text { return phrase.Of("{} queue pairs", n) }),
 }

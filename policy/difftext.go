@@ -114,7 +114,7 @@ func (t *TenantChange) head() phrase.Text {
 	case a == nil && b == nil:
 		return phrase.Of("settings only")
 	case a == nil:
-		return phrase.Of("new, weight {}, {} queue pairs, predicted {} of {} entitled", b.Weight, b.QPs, b.Predicted, b.Entitled)
+		return phrase.Of("new, weight {}, {}, predicted {} of {} entitled", b.Weight, counted(b.QPs, kindQueuePair), b.Predicted, b.Entitled)
 	case b == nil:
 		return phrase.Of("gone, had weight {} and predicted {}", a.Weight, a.Predicted)
 	}

@@ -184,8 +184,8 @@ func (s *roceSettings) speeds() []Finding {
 		return nil
 	}
 	return []Finding{finding(CodeUncalibratedSpeed, nil, bounded(links),
-		phrase.Of("{} contended links have a speed outside the {} to {} that profile {} was calibrated at: the nearest counts, and the bounds are not proven there",
-			len(links), axis[0], axis[len(axis)-1], strconv.Quote(s.profile.Name)),
+		phrase.Of("the speed of {} is outside the {} to {} that profile {} was calibrated at: the nearest counts, and the bounds are not proven there",
+			counted(len(links), kindContended), axis[0], axis[len(axis)-1], strconv.Quote(s.profile.Name)),
 		phrase.Of("measure on such links and trim, or give a profile that was calibrated at their speed"))}
 }
 

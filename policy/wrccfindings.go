@@ -67,8 +67,8 @@ func (s *wrccSettings) compromises() {
 		names := []string{s.m.tenants[t].Name}
 		if o.shared > 0 {
 			s.findings = append(s.findings, finding(CodeSharedSetting, names, []string{o.worst},
-				phrase.Of("queue pairs between the same ports take ways with different entitlements, and no sender tells them apart, on {} pair(s) of ports; worst is {}, weighed for {} each, from which the furthest is {} % off",
-					o.shared, o.worst, rate(o.rate), fmt.Sprintf("%.1f", float64(o.spread*100))),
+				phrase.Of("queue pairs between the same ports take ways with different entitlements, and no sender tells them apart, on {}; worst is {}, weighed for {} each, from which the furthest is {} % off",
+					counted(o.shared, kindPortPair), o.worst, rate(o.rate), fmt.Sprintf("%.1f", float64(o.spread*100))),
 				phrase.Of("spread the queue pairs so that they all take ways alike, or give the unequal traffic its own class")))
 		}
 		if o.clamped > 0 {

@@ -66,7 +66,7 @@ func (s *wrccSettings) lateFinding() {
 		names = append(names, s.m.tenants[t].Name)
 	}
 	s.findings = append(s.findings, finding(CodeWRCCUnstable, bounded(names), bounded(links),
-		phrase.Of("{} on {} learn of a fair rate once a packet, as seldom as each {}, which is too late for the WRCCT there: fair rates may swing, and shares with them",
+		phrase.Of("a fair rate reaches {} on {} once a packet, as seldom as each {}, which is too late for the WRCCT there: fair rates may swing, and shares with them",
 			counted(whole(worst.qps), kindQueuePair), counted(len(links), kindLink), about(worst.gap.Seconds())),
 		phrase.Of("open fewer queue pairs of these tenants, so that each sends more often")))
 }

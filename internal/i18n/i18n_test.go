@@ -63,9 +63,9 @@ func TestValuesStandWhereTheyBelong(t *testing.T) {
 	}{
 		{phrase.Of("{} is guaranteed {} ({}), which is more than the {} that can be booked of it: the guarantees are scaled down in proportion", "链路", "90", "a 50, b 40", "80"),
 			"链路 上的保证速率合计 90（a 50, b 40），超过可预留的 80：各保证按比例降低"},
-		{phrase.Of("{} contended links have a speed outside the {} to {} that profile {} was calibrated at: the nearest counts, and the bounds are not proven there", 7, "10", "100", `"p"`),
+		{phrase.Of("the speed of {} is outside the {} to {} that profile {} was calibrated at: the nearest counts, and the bounds are not proven there", phrase.Of("{} contended links", 7), "10", "100", `"p"`),
 			"7 条争用链路的速率不在设备配置档 \"p\" 的校准范围 10 至 100 之内：按最接近的速率计算，误差界在此未经证实"},
-		{phrase.Of("new, weight {}, {} queue pairs, predicted {} of {} entitled", 2, 8, "P", "E"), "新增，权重 2，8 个队列对，应得 E，预测 P"},
+		{phrase.Of("new, weight {}, {}, predicted {} of {} entitled", 2, phrase.Of("{} queue pairs", 8), "P", "E"), "新增，权重 2，8 个队列对，应得 E，预测 P"},
 		{phrase.Of("gains {} on {}", "R", phrase.Of("1 link")), "在 1 条链路上增加 R"},
 		{phrase.Of("follow the advice of {} for tenant {}", "CODE", "gold"), "按照租户 gold 的问题 CODE 的建议处理"},
 		{phrase.Of("{} tenants meet{} ({}): at least {} SLs are needed, {} are usable", 5, phrase.Of(" on port {}", "h1/P1"), []phrase.Text{phrase.Of("{}", "a, b"), phrase.Of("the largest set")}, 5, 4),
