@@ -59,8 +59,8 @@ func (s *settings) sharedSettings() []Finding {
 		}
 		st := sts[0]
 		out = append(out, finding(CodeSharedSetting, s.names(st.tenants), ports,
-			phrase.Of("on {} port(s) queue pairs with different entitlements share one setting; worst is {}, SL {}, made for {} each, from which the furthest is {} % off",
-				len(sts), ports[0], st.sl, rate(s.eachOf(st)), fmt.Sprintf("%.1f", float64(st.spread*100))),
+			phrase.Of("on {} queue pairs with different entitlements share one setting; worst is {}, SL {}, made for {} each, from which the furthest is {} % off",
+				counted(len(sts), kindPort), ports[0], st.sl, rate(s.eachOf(st)), fmt.Sprintf("%.1f", float64(st.spread*100))),
 			phrase.Of("give the unequal traffic different ports, or its own tenant")))
 	}
 	return out

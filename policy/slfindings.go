@@ -133,8 +133,8 @@ func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
 		why, fix = phrase.Of("they are pinned to it"), phrase.Of("pin the tenants to different SLs, or leave the choice to the compiler")
 	}
 	return finding(CodeSLExhausted, names, g.ports,
-		phrase.Of("tenants {} share SL {} on {} port(s), which then give all their queue pairs one setting and cannot follow the weights between them: {}",
-			strings.Join(names, ", "), g.sl, g.count, why), fix)
+		phrase.Of("tenants {} share SL {} on {}: all their queue pairs there have one setting, which cannot follow the weights between them: {}",
+			strings.Join(names, ", "), g.sl, counted(g.count, kindPort), why), fix)
 }
 
 // withShares adds to the findings about shared SLs what the tenants that share are predicted to get.

@@ -81,7 +81,7 @@ func (s *settings) laneFindings() []Finding {
 		fix = phrase.Of("OpenSM has one table for all adapter ports, and the plan {} different ones: use a subnet manager that sets them by port, or give the ports the same tenants with the same weights", len(tables))
 	}
 	return append(out, finding(CodeLanesNeedSM, nil, bounded(ports),
-		phrase.Of("{} port(s) divide what they send by virtual lane: SL-to-VL maps and arbitration tables belong to the subnet manager, and rollouts write them only where its files are theirs to write; the prediction takes them as set", len(ports)), fix))
+		phrase.Of("what is sent on {} is divided by virtual lane: SL-to-VL maps and arbitration tables belong to the subnet manager, and rollouts write them only where its files are theirs to write; the prediction takes them as set", counted(len(ports), kindPort)), fix))
 }
 
 // laneCoarse reports a port on which lanes do not come near what they should have.
