@@ -12,11 +12,10 @@ import (
 
 // Limits of a switch's configuration besides those of Params: the widths of its tables' keys and values.
 const (
-	NumClasses     = 8         // traffic classes of a port, 3 bits
-	MaxConfigPorts = 1<<16 - 1 // highest port number, 16 bits; 0 is no port
-	MaxMultiplier  = 1<<16 - 1 // of a class weight
-	MaxShift       = 15        // of a class weight
-	MaxTargetMbps  = uint32(quantity.MaxBitRate / quantity.Mbps)
+	NumClasses    = 8         // traffic classes of a port, 3 bits
+	MaxMultiplier = 1<<16 - 1 // of a class weight
+	MaxShift      = 15        // of a class weight
+	MaxTargetMbps = uint32(quantity.MaxBitRate / quantity.Mbps)
 )
 
 // SwitchConfig is the whole WRCC configuration of a switch, in the units of its tables. Each list is

@@ -32,15 +32,15 @@ const maxFoundName = 255
 // CheckName is an *IdentityError when who answers for a device calls itself otherwise than it is to. An empty name says nothing,
 // and is compared with none.
 func CheckName(d Device, address, want, found string) error {
-	if want == "" || found == "" || SameName(want, found) {
+	if want == "" || found == "" || sameName(want, found) {
 		return nil
 	}
 	return &IdentityError{Device: d, Address: address, Want: want, Found: found[:min(len(found), maxFoundName)]}
 }
 
-// SameName reports whether two names of hosts can be of the same one. Case does not matter (RFC 4343), nor does the domain where
+// sameName reports whether two names of hosts can be of the same one. Case does not matter (RFC 4343), nor does the domain where
 // only one of the two has it.
-func SameName(a, b string) bool {
+func sameName(a, b string) bool {
 	a, b = strings.TrimSuffix(a, "."), strings.TrimSuffix(b, ".")
 	shortA, domainA, longA := strings.Cut(a, ".")
 	shortB, domainB, longB := strings.Cut(b, ".")

@@ -1,6 +1,7 @@
 package gnmi
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -154,4 +155,17 @@ func NameIn(d Dialect, v *gpb.TypedValue) (string, error) {
 		by = &openConfig{}
 	}
 	return by.nameIn(answer{updates: []*gpb.Update{{Val: v}}})
+}
+
+// Scheduling reads the schedulers of all ports and queues of a switch, by port. References that lead nowhere, rows that
+// contradict each other and values that make no sense are faults of the entries that they are about, and no errors. Of openconfig-qos
+// the link's rate is asked for where a peak rate is to be compared with it. It is driver.ErrInvalid for devices that are no
+// switches.
+func (d *Driver) Scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error) {
+	c, release, err := d.switchOf(ctx, dev)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return c.scheduling(ctx, dev)
 }

@@ -173,9 +173,11 @@ func (c *openConfig) withLinks(ctx context.Context, dev driver.Device, ports []P
 	return ports, nil
 }
 
-// limited tells that the port or a queue of it has a peak rate in bit/s.
+// limited tells that the port or a queue of it has a peak rate, in bit/s or as a part of the link's.
 func (p *PortSchedule) limited() bool {
-	peak := func(n NamedScheduler) bool { return n.Scheduler != nil && n.Scheduler.Peak > 0 }
+	peak := func(n NamedScheduler) bool {
+		return n.Scheduler != nil && (n.Scheduler.Peak > 0 || n.Scheduler.PeakPercent > 0)
+	}
 	return peak(p.NamedScheduler) || slices.ContainsFunc(p.Queues, func(q QueueSchedule) bool { return peak(q.NamedScheduler) })
 }
 

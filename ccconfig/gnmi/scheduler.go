@@ -2,11 +2,9 @@ package gnmi
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
-	"fairlane/ccconfig/driver"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -73,20 +71,8 @@ func (p *PortSchedule) Find(queue uint8) *QueueSchedule {
 	return &p.Queues[i]
 }
 
-// Scheduling reads the schedulers of all ports and queues of a switch, by port. References that lead nowhere, rows that
-// contradict each other and values that make no sense are faults of the entries that they are about, and no errors. Of openconfig-qos
-// the link's rate is asked for where a peak rate is to be compared with it. It is driver.ErrInvalid for devices that are no
-// switches.
-func (d *Driver) Scheduling(ctx context.Context, dev driver.Device) ([]PortSchedule, error) {
-	c, release, err := d.switchOf(ctx, dev)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return c.scheduling(ctx, dev)
-}
-
-// limit is a peak rate below that of a link; false where there is none, or none that can be told in bit/s.
+// limit is a peak rate below that of a link; false where there is none, or none that can be told in bit/s. One in percent of a link
+// whose rate is not told is 0.
 func (s *Scheduler) limit(link quantity.BitRate) (quantity.BitRate, bool) {
 	switch {
 	case s.Peak > 0 && (link == 0 || s.Peak < link):
@@ -163,6 +149,7 @@ func (f *findings) slow(p *PortSchedule, what string, n NamedScheduler) {
 func (f *findings) starved(p *PortSchedule, at *QueueSchedule, cnp int) {
 	var whole, part queueKeyNames
 	var sum quantity.BitRate
+	percent := 0 // of the link, besides the sum
 	for i := range p.Queues {
 		q := &p.Queues[i]
 		switch s := q.Scheduler; {
@@ -176,10 +163,14 @@ func (f *findings) starved(p *PortSchedule, at *QueueSchedule, cnp int) {
 				continue
 			}
 			part = append(part, name)
+			if s.Peak == 0 || rate != s.Peak {
+				percent += s.PeakPercent
+				continue
+			}
 			sum = min(sum+min(rate, quantity.MaxBitRate), quantity.MaxBitRate)
 		}
 	}
-	if p.Link > 0 && sum >= p.Link {
+	if percent >= 100 || p.Link > 0 && sum >= p.Link-p.Link/100*quantity.BitRate(percent) {
 		whole = append(whole, part...)
 	}
 	if len(whole) == 0 {

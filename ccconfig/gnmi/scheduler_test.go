@@ -251,6 +251,16 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		}
 		return out
 	}
+	// strictly is two strict queues with limits in percent; 0 is none.
+	strictly := func(first, second uint32, more leaves) leaves {
+		out := strict(1, 7, strict(2, 5, more))
+		for sequence, percent := range map[int]uint32{1: first, 2: second} {
+			if percent > 0 {
+				out[at(sequence, "two-rate-three-color/config/pir-pct")] = gnmid.Uint32(percent)
+			}
+		}
+		return out
+	}
 	speed := func(word string, more leaves) leaves {
 		more[ocEthernet] = gnmid.String(word)
 		return more
@@ -271,6 +281,10 @@ func TestPreflightOfSchedulersOfOpenConfig(t *testing.T) {
 		"a strict queue":           {weighted(140, strict(1, 7, nil)), "strict-above Ethernet0", "queue 7, served strictly"},
 		"CNPs may be strict":       {weighted(140, strict(1, 7, cnps)), "", ""},
 		"strict with a limit":      {weighted(140, strict(1, 7, speed("openconfig-if-ethernet:SPEED_100GB", leaves{at(1, "two-rate-three-color/config/pir"): gnmid.Uint(1e9)}))), "", ""},
+		"strict in percent":        {weighted(140, strict(1, 7, leaves{at(1, "two-rate-three-color/config/pir-pct"): gnmid.Uint32(90)})), "", ""},
+		"strict in percents":       {weighted(140, strictly(60, 50, nil)), "strict-above Ethernet0", "queues 5, 7, served strictly"},
+		"percents of a link":       {weighted(140, strictly(60, 39, speed("SPEED_100GB", leaves{}))), "", ""},
+		"percents and a rate":      {weighted(140, strictly(60, 0, speed("SPEED_100GB", leaves{at(2, "two-rate-three-color/config/pir"): gnmid.Uint(4e10)}))), "strict-above Ethernet0", "queues 5, 7, served strictly"},
 		"a limit in percent":       {weighted(140, leaves{at(9, "two-rate-three-color/config/pir-pct"): gnmid.Uint32(50)}), "peak-rate Ethernet0", "limited to 50 % of its link"},
 		"bits a second":            {weighted(140, speed("SPEED_100GB", leaves{at(9, "two-rate-three-color/config/pir"): gnmid.Uint(1e11)})), "", ""},
 		"below the link":           {weighted(140, speed("SPEED_100GB", leaves{at(9, "two-rate-three-color/config/pir"): gnmid.Uint(1e10)})), "peak-rate Ethernet0", "queue 3 is limited to 10 Gbit/s by scheduler p sequence 9, and its link has 100 Gbit/s"},

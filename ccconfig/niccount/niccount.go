@@ -61,31 +61,3 @@ func Bits(name string) int {
 	}
 	return 32
 }
-
-// ResetError is a counter that went back by more than a wrap explains: it was reset, or the device was.
-type ResetError struct {
-	Name        string
-	Before, Now uint64
-}
-
-// Error names the counter and both values.
-func (e *ResetError) Error() string {
-	return fmt.Sprintf("counter %s: went from %d to %d: it was reset", e.Name, e.Before, e.Now)
-}
-
-// Delta is what a counter of so many bits advanced between two readings that are less than a whole wrap apart. A counter
-// of 64 bits that went back is a *ResetError, as is one of 32 bits whose advance over the wrap would be more than half of
-// its range, which no port counts between two readings in a minute.
-func Delta(name string, bits int, before, now uint64) (uint64, error) {
-	if now >= before {
-		return now - before, nil
-	}
-	if bits != 32 || before > 1<<32-1 {
-		return 0, &ResetError{name, before, now}
-	}
-	d := now + 1<<32 - before
-	if d > 1<<31 {
-		return 0, &ResetError{name, before, now}
-	}
-	return d, nil
-}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 func TestACounterThatWasNotReadHasNoValue(t *testing.T) {
@@ -36,35 +34,4 @@ func TestWidths(t *testing.T) {
 			t.Errorf("%s has %d bits, want %d", name, got, want)
 		}
 	}
-}
-
-func TestDelta(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		bits              int
-		before, now, want uint64
-		reset             bool
-	}{
-		{64, 5, 5, 0, false}, {64, 5, 9, 4, false}, {64, 9, 5, 0, true}, {32, 1<<32 - 1, 0, 1, false}, {32, 1<<32 - 10, 5, 15, false},
-		{32, 1000, 0, 0, true}, {32, 1 << 31, 0, 1 << 31, false}, {32, 1<<31 - 1, 0, 0, true}, {32, 1 << 40, 0, 0, true},
-	} {
-		got, err := Delta("x", c.bits, c.before, c.now)
-		var reset *ResetError
-		if got != c.want || errors.As(err, &reset) != c.reset || (err != nil) != c.reset {
-			t.Errorf("%+v: %d, error %v", c, got, err)
-		}
-	}
-}
-
-// Whatever is counted between two readings is found again, wrap or not.
-func TestDeltaFindsWhatWasCounted(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		before := rapid.Uint64Range(0, 1<<32-1).Draw(t, "before")
-		counted := rapid.Uint64Range(0, 1<<31).Draw(t, "counted")
-		got, err := Delta("x", 32, before, (before+counted)&(1<<32-1))
-		if err != nil || got != counted {
-			t.Fatalf("%d, error %v", got, err)
-		}
-	})
 }

@@ -1,0 +1,4 @@
+package driver
+
+// SameName is what tests of names reach in for.
+var SameName = sameName
