@@ -103,7 +103,7 @@ func TestTheAgentServesRestoresAndKnowsItsClients(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &rows); code != 0 || err != nil || len(rows) != 1 || rows[0].Now != 20 || rows[0].Original != 5 || m.value("rpg_ai_rate") != "20" {
 		t.Error(code, stdout, stderr, err)
 	}
-	if code, stdout, stderr := run(t, "restore", "--config", config); code != 0 || m.value("rpg_ai_rate") != "5" || !strings.Contains(stdout, "rpg_ai_rate") || !strings.Contains(stderr, "1 parameters have their earlier values") {
+	if code, stdout, stderr := run(t, "restore", "--config", config); code != 0 || m.value("rpg_ai_rate") != "5" || !strings.Contains(stdout, "rpg_ai_rate") || !strings.Contains(stderr, "1 parameter has its earlier value") {
 		t.Error(code, stdout, stderr, m.value("rpg_ai_rate"))
 	}
 	if code, stdout, _ := run(t, "restore", "--config", config); code != 0 || !strings.Contains(stdout, "nothing was ever set") {

@@ -70,7 +70,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func (a *app) errorText(ctx context.Context, err error) string {
 	cause := context.Cause(ctx) // package signal's, in its own words
 	if cause == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, cause) {
-		return err.Error()
+		return a.text.Error(err)
 	}
 	interrupted := a.t("state.interrupted")
 	return strings.NewReplacer(context.Canceled.Error(), interrupted, cause.Error(), interrupted).Replace(err.Error())
@@ -98,7 +98,10 @@ func (a *app) root(args []string) *cobra.Command {
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		lang := i18n.Asked(args)
 		if lang != "" && !slices.Contains(i18n.Languages(), lang) {
-			return usagef("language %q: want %s", lang, strings.Join(i18n.Languages(), " or "))
+			return usageSaid(phrase.Of("language {}: want {}", fmt.Sprintf("%q", lang), strings.Join(i18n.Languages(), " or ")))
+		}
+		if of := os.Getenv("FAIRLANE_LANG"); lang == "" && of != "" && !i18n.Known(of) {
+			return usageSaid(phrase.Of("FAIRLANE_LANG is {}: want {}", fmt.Sprintf("%q", of), strings.Join(i18n.Languages(), " or ")))
 		}
 		return nil
 	}

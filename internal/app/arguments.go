@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/cli"
+	"fairlane/internal/phrase"
 )
 
 // oneArg accepts exactly one argument, and names it when it is missing.
@@ -23,9 +24,9 @@ func oneArg(name string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		case 0:
-			return usagef("%s: argument %s is missing: want %s", cmd.CommandPath(), name, cmd.UseLine())
+			return usageSaid(phrase.Of("{}: argument {} is missing: want {}", cmd.CommandPath(), name, cmd.UseLine()))
 		default:
-			return usagef("%s: %d arguments (%s): want one, %s", cmd.CommandPath(), len(args), strings.Join(args, " "), name)
+			return usageSaid(phrase.Of("{}: {} arguments ({}): want one, {}", cmd.CommandPath(), len(args), strings.Join(args, " "), name))
 		}
 	}
 }
@@ -62,11 +63,11 @@ func missingFlags(cmd *cobra.Command) error {
 	if err == nil {
 		return nil
 	}
-	var texts []string
+	var texts []phrase.Text
 	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(err.Error(), -1) {
-		texts = append(texts, fmt.Sprintf("--%s is missing: %s", m[1], strings.ReplaceAll(cmd.Flag(m[1]).Usage, "`", "")))
+		texts = append(texts, phrase.Of("--{} is missing: {}", m[1], strings.ReplaceAll(cmd.Flag(m[1]).Usage, "`", "")))
 	}
-	return usagef("%s; see --help", strings.Join(texts, "\n"))
+	return usageSaid(phrase.Of("{}; see --help", texts))
 }
 
 // flagError is the error of a flag whose value cannot be read, in words instead of those of package strconv.

@@ -22,7 +22,7 @@ func TestCommandsOfKeysTellOfDevicesThatTheyDoNotReach(t *testing.T) {
 		"nothing": {func(*faulty) {}, "7 changed, 0 unchanged", 0, nil},
 		"one GUID of two hosts": {func(f *faulty) {
 			f.dev.SetFaults(simdev.Faults{NodeGUIDs: map[int32]ident.GUID{f.node("host-004"): f.topo.Nodes[f.node("host-001")].GUID}})
-		}, "6 changed, 0 unchanged", 1, []string{"warning: duplicate-guid: ", "is not in the model", "1 warnings of the sweep name devices"}},
+		}, "6 changed, 0 unchanged", 1, []string{"warning: duplicate-guid: ", "is not in the model", "1 warning of the sweep names devices"}},
 		"an M_Key that keeps strangers from writing": {func(f *faulty) {
 			must(f.dev.GuardSM(f.node("leaf2"), 0x77, 1, 0))
 		}, "7 changed, 0 unchanged", 0, nil},

@@ -16,6 +16,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/cli"
+	"fairlane/internal/phrase"
 	"fairlane/policy"
 	"fairlane/sim/evaluate"
 	"fairlane/sim/fabric"
@@ -104,8 +105,21 @@ func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 	for _, plane := range slices.Sorted(maps.Keys(only)) {
 		for _, name := range only[plane] {
 			if plane != f.plane && cmd.Flags().Changed(name) {
-				return usagef("--%s does nothing on the plane %s: want it with --plane %s only", name, f.plane, plane)
+				return usageSaid(phrase.Of("--{} does nothing on the plane {}: want it with --plane {} only", name, f.plane, plane))
 			}
+		}
+	}
+	return f.printed(cmd)
+}
+
+// printed refuses flags that say how to print what is not printed.
+func (f compileFlags) printed(cmd *cobra.Command) error {
+	if !f.simulate && cmd.Flags().Changed("seed") {
+		return usageSaid(phrase.Of("--{} does nothing without --{}", "seed", "simulate"))
+	}
+	for _, name := range []string{"explain", "explain-port", "explain-tenant", "links"} {
+		if f.json && cmd.Flags().Changed(name) {
+			return usageSaid(phrase.Of("--{} does nothing with --{}, which prints all there is", name, "json"))
 		}
 	}
 	return nil
@@ -241,7 +255,7 @@ func (f compileFlags) simulable(in policy.Input) error {
 		qps += in.Flows[i].QPs
 	}
 	if qps > fabric.MaxQPs {
-		return usagef("--simulate: the flows have %d queue pairs in all: want at most %d, or leave --simulate out", qps, fabric.MaxQPs)
+		return usageSaid(phrase.Of("--simulate: the flows have {} queue pairs in all: want at most {}, or leave --simulate out", qps, fabric.MaxQPs))
 	}
 	return nil
 }

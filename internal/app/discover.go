@@ -136,6 +136,9 @@ func writeFabric(path string, f *subnet.Fabric) error {
 
 // writeFile writes a file whole or not at all.
 func writeFile(path string, write func(io.Writer) error) (err error) {
+	if at, err := os.Stat(path); err == nil && at.IsDir() {
+		return usagef("write %s: it is a directory: want a file", path)
+	}
 	tmp := path + ".tmp"
 	w, err := os.Create(tmp)
 	if err != nil {
@@ -146,10 +149,14 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		_ = os.Remove(tmp)
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := w.Close(); err != nil {
-		return err
+	if err = w.Close(); err == nil {
+		err = os.Rename(tmp, path)
 	}
-	return os.Rename(tmp, path)
+	if err != nil {
+		_ = os.Remove(tmp)
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }
 
 func printJSON(w io.Writer, v any) error {

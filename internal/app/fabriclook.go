@@ -32,7 +32,7 @@ type look struct {
 
 // look reads a fabric file, or sweeps a live InfiniBand fabric with its tables.
 func (a *app) look(ctx context.Context, f lookFlags) (*look, error) {
-	src, err := parseSource(f.from)
+	src, err := parseSourceOf(f.from, infiniBandForms)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (w *watchWarning) same(o *watchWarning) bool {
 
 // newWatch judges the flags. The port's options are for tests.
 func (a *app) newWatch(f watchFlags, o umad.Options) (*fabricWatch, error) {
-	src, err := parseSource(f.from)
+	src, err := parseSourceOf(f.from, liveForms)
 	switch {
 	case err != nil:
 		return nil, err

@@ -31,12 +31,18 @@ type source struct {
 // sourceForms says what sources look like.
 const sourceForms = "file:PATH, umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT or ethernet:PATH"
 
+// infiniBandForms says what sources of InfiniBand fabrics look like.
+const infiniBandForms = "file:PATH, " + liveForms
+
 // liveForms says what sources of live InfiniBand fabrics look like.
 const liveForms = "umad:CA:PORT, ibsim:unix:NAME or ibsim:udp:HOST:PORT"
 
 // parseSource reads "file:PATH", "ethernet:PATH", "umad:CA:PORT" or "ibsim:ADDR", ADDR as ibsim.Dial takes it or a bare
 // name for abstract Unix sockets.
-func parseSource(s string) (source, error) {
+func parseSource(s string) (source, error) { return parseSourceOf(s, sourceForms) }
+
+// parseSourceOf is parseSource for those who take fewer forms; forms says which.
+func parseSourceOf(s, forms string) (source, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	switch {
 	case rest == "":
@@ -47,7 +53,7 @@ func parseSource(s string) (source, error) {
 	case kind == "umad":
 		n, err := umad.ParseName(rest)
 		if err != nil {
-			return source{}, usagef("source %q: want %s: %w", s, sourceForms, err)
+			return source{}, usagef("source %q: want %s: %w", s, forms, err)
 		}
 		return source{umad: n}, nil
 	case kind == "ibsim" && (strings.HasPrefix(rest, "unix:") || strings.HasPrefix(rest, "udp:")):
@@ -55,7 +61,7 @@ func parseSource(s string) (source, error) {
 	case kind == "ibsim" && !strings.Contains(rest, ":") && rest != "unix" && rest != "udp": // those lack their address
 		return source{ibsim: "unix:" + rest}, nil
 	}
-	return source{}, usagef("source %q: want %s", s, sourceForms)
+	return source{}, usagef("source %q: want %s", s, forms)
 }
 
 // transport is an attachment to a live InfiniBand fabric.

@@ -104,16 +104,21 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		if c.lang != "" && c.lang != "en" && c.lang != "zh" {
 			return c.usage("err.lang", "found", fmt.Sprintf("%q", c.lang))
 		}
+		if of := c.getenv("FAIRLANE_LANG"); c.lang == "" && of != "" && !i18n.Known(of) {
+			return c.usage("err.lang", "found", fmt.Sprintf("FAIRLANE_LANG=%q", of))
+		}
 		return nil
 	}
-	noun.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return c.usage("err.args", "error", FlagError(err)) })
+	noun.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return c.usage("err.args", "error", c.texts.Error(FlagError(err)))
+	})
 	if !noun.HasSubCommands() {
 		c.usageOfArgs(noun)
 		return
 	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return c.usage("err.args", "error", UnknownCommand(cmd, args[0]))
+			return c.usage("err.args", "error", c.texts.Error(UnknownCommand(cmd, args[0])))
 		}
 		return cmd.Help()
 	}
@@ -131,7 +136,7 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if err := check(cmd, args); err != nil {
-			return c.usage("err.args", "error", ArgsError(cmd, args, err))
+			return c.usage("err.args", "error", c.texts.Error(ArgsError(cmd, args, err)))
 		}
 		return nil
 	}

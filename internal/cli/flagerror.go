@@ -3,23 +3,32 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fairlane/internal/phrase"
 )
 
-// FlagError is the error of a flag whose value cannot be read, in words instead of those of packages strconv and time.
-// Other errors come back as they are.
+// badValue is what cobra says of a flag's value that cannot be read.
+var badValue = regexp.MustCompile(`(?s)^invalid argument (".*") for (".*") flag: (.*)$`)
+
+// FlagError is the error of a flag that cannot be read, in words instead of those of packages strconv and time, as a sentence where cobra's
+// is known. Other errors come back as they are.
 func FlagError(err error) error {
-	if at, _, ok := strings.Cut(err.Error(), " flag: time: "); ok {
-		return fmt.Errorf("%s flag: want a time with its unit, such as 500ms, 30s or 5m", at)
+	text := err.Error()
+	if m := badValue.FindStringSubmatch(text); m != nil {
+		return &phrase.Error{Text: phrase.Of("invalid argument {} for {} flag: {}", m[1], m[2], wanted(err, m[3]))}
 	}
-	var number *strconv.NumError
-	if !errors.As(err, &number) {
-		return err
+	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
+		return &phrase.Error{Text: phrase.Of("unknown flag: {}", name)}
 	}
-	return fmt.Errorf("%s: want %s", strings.TrimSuffix(err.Error(), ": "+number.Error()), wanted(number))
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: "); ok {
+		return &phrase.Error{Text: phrase.Of("flag needs an argument: {}", name)}
+	}
+	return err
 }
 
 // UnknownCommand says which commands a group of them has in place of one that it has not.
@@ -30,28 +39,39 @@ func UnknownCommand(group *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q: want one of %s", name, group.CommandPath(), strings.Join(names, ", "))
+	return &phrase.Error{Text: phrase.Of("unknown command {} for {}: want one of {}", fmt.Sprintf("%q", name), fmt.Sprintf("%q", group.CommandPath()), strings.Join(names, ", "))}
 }
 
-// ArgsError says what cobra calls an unknown command of one that has none below it: an argument.
+// ArgsError says what is wrong with a command's arguments, which cobra calls an unknown command where none is wanted, and counts where they
+// are too few or too many.
 func ArgsError(cmd *cobra.Command, args []string, err error) error {
-	if cmd.HasSubCommands() || !strings.HasPrefix(err.Error(), "unknown command ") {
+	switch text := err.Error(); {
+	case strings.HasPrefix(text, "unknown command ") && !cmd.HasSubCommands():
+		return &phrase.Error{Text: phrase.Of("argument {}: want none", fmt.Sprintf("%q", args[0]))}
+	case !strings.HasPrefix(text, "accepts ") && !strings.HasPrefix(text, "requires "):
 		return err
+	case len(args) == 0:
+		return &phrase.Error{Text: phrase.Of("an argument is missing: want {}", cmd.UseLine())}
 	}
-	return fmt.Errorf("argument %q: want none", args[0])
+	return &phrase.Error{Text: phrase.Of("the arguments are {}: want {}", strings.Join(args, " "), cmd.UseLine())}
 }
 
-// wanted says what a strconv function reads.
-func wanted(e *strconv.NumError) string {
+// wanted says what the value of a flag must be; why is cobra's reason without the flag.
+func wanted(err error, why string) phrase.Text {
+	var e *strconv.NumError
 	switch {
+	case strings.HasPrefix(why, "time: "):
+		return phrase.Of("want a time with its unit, such as 500ms, 30s or 5m")
+	case !errors.As(err, &e):
+		return phrase.Of("{}", why)
 	case strings.HasPrefix(e.Func, "ParseBool"):
-		return "true or false"
+		return phrase.Of("want true or false")
 	case strings.HasPrefix(e.Func, "ParseFloat"):
-		return "a number"
+		return phrase.Of("want a number")
 	case errors.Is(e.Err, strconv.ErrRange):
-		return "a smaller number"
+		return phrase.Of("want a smaller number")
 	case strings.HasPrefix(e.Func, "ParseUint"):
-		return "a whole number, 0 or more"
+		return phrase.Of("want a whole number, 0 or more")
 	}
-	return "a whole number"
+	return phrase.Of("want a whole number")
 }

@@ -7,8 +7,10 @@ package i18n
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -73,6 +75,15 @@ func (c *Catalogue) Told(english string, said *phrase.Text) string {
 	return c.Say(phrase.Vouched(english, said))
 }
 
+// Error is the text of an error; a sentence that it is or wraps (phrase.Error) is in the catalogue's language.
+func (c *Catalogue) Error(err error) string {
+	text := err.Error()
+	if said := new(phrase.Error); errors.As(err, &said) {
+		text = strings.Replace(text, said.Error(), c.Say(said.Text), 1)
+	}
+	return text
+}
+
 // RuleText says in words what a rule of a reason is.
 type RuleText struct{ Rule, Text string }
 
@@ -105,8 +116,12 @@ func (c *Catalogue) Keys() []string {
 // Has reports whether the key has a text.
 func (c *Catalogue) Has(key string) bool { _, ok := c.texts[key]; return ok }
 
+// plural is what a text says of one and of any other number: {n:port|ports}.
+var plural = regexp.MustCompile(`\{([a-z0-9_]+):([^{}|]*)\|([^{}|]*)\}`)
+
 // T returns the text of a key with its values filled in; values come as name, value, name,
-// value. A key without a text gives the key, so that a slip shows and nothing breaks.
+// value. {n:port|ports} stands for its first part where the value n prints as 1, else for the second.
+// A key without a text gives the key, so that a slip shows and nothing breaks.
 func (c *Catalogue) T(key string, values ...any) string {
 	text, ok := c.texts[key]
 	if !ok {
@@ -118,6 +133,15 @@ func (c *Catalogue) T(key string, values ...any) string {
 	pairs := make([]string, 0, len(values))
 	for i := 0; i+1 < len(values); i += 2 {
 		pairs = append(pairs, fmt.Sprintf("{%v}", values[i]), fmt.Sprint(values[i+1]))
+	}
+	if strings.ContainsRune(text, '|') {
+		text = plural.ReplaceAllStringFunc(text, func(found string) string {
+			parts := plural.FindStringSubmatch(found)
+			if i := slices.Index(pairs, "{"+parts[1]+"}"); i >= 0 && pairs[i+1] == "1" {
+				return parts[2]
+			}
+			return parts[3]
+		})
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
@@ -144,14 +168,22 @@ func Pick(asked string, getenv func(string) string) string {
 		if v == "" {
 			continue
 		}
-		lang := strings.ToLower(v)
-		if i := strings.IndexAny(lang, "_-.@"); i >= 0 {
-			lang = lang[:i]
-		}
-		if slices.Contains(Languages(), lang) {
-			return lang
+		if Known(v) {
+			return language(v)
 		}
 		return Default
 	}
 	return Default
+}
+
+// Known reports whether there is a catalogue in the language of a locale name.
+func Known(locale string) bool { return slices.Contains(Languages(), language(locale)) }
+
+// language is that of a locale name.
+func language(locale string) string {
+	lang := strings.ToLower(locale)
+	if i := strings.IndexAny(lang, "_-.@"); i >= 0 {
+		lang = lang[:i]
+	}
+	return lang
 }

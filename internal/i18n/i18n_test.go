@@ -53,6 +53,21 @@ func TestCataloguesHaveTheSameKeysAndValues(t *testing.T) {
 	}
 }
 
+func TestOneIsToldInTheSingular(t *testing.T) {
+	t.Parallel()
+	c := load(t, Default)
+	for _, x := range []struct{ got, want string }{
+		{c.T("compile.title", "name", "x", "ports", 1, "switches", 1), "plan x: 1 adapter port, 1 switch"},
+		{c.T("compile.title", "name", "{ports:a|b}", "ports", 2, "switches", 11), "plan {ports:a|b}: 2 adapter ports, 11 switches"},
+		{c.T("msg.flows-set", "count", 1, "version", 1), "1 flow is declared, version 1"},
+		{c.T("msg.flows-set", "count", 0, "version", 1), "0 flows are declared, version 1"},
+	} {
+		if x.got != x.want {
+			t.Errorf("%q, want %q", x.got, x.want)
+		}
+	}
+}
+
 // TestValuesStandWhereTheyBelong is about sentences whose values come in another order than in English.
 func TestValuesStandWhereTheyBelong(t *testing.T) {
 	t.Parallel()
