@@ -88,7 +88,7 @@ func (s *roceSettings) alike(i int) bool {
 		return false
 	}
 	return p.kind == was.kind && p.wanted == was.wanted && p.spread == was.spread && p.position == was.position && p.period == was.period &&
-		p.clamped == was.clamped && p.set == was.set && s.groups[p.group].zero == s.prev.groups[was.group].zero
+		p.clamped == was.clamped && (!p.clamped || s.reached(p) == s.prev.reached(was)) && p.set == was.set && s.groups[p.group].zero == s.prev.groups[was.group].zero
 }
 
 // plan writes the plane's section of a plan. What is as in the compilation before is taken over from its plan, with
