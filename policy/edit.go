@@ -239,7 +239,7 @@ func (e *editor) addTenant(x Edit) error {
 		return fmt.Errorf("tenant %q is there already: want another name, or weight:%s=%s", x.Tenant, x.Tenant, x.Weight)
 	}
 	if len(x.Ports) == 1 || len(x.Ports) > MaxEditPorts {
-		return fmt.Errorf("%d ports: want none, or 2 to %d, with a flow from each to each other", len(x.Ports), MaxEditPorts)
+		return fmt.Errorf("%s: want none, or 2 to %d, with a flow from each to each other", phrase.Ports.Of(len(x.Ports)), MaxEditPorts)
 	}
 	ids := make([]ident.PortID, len(x.Ports))
 	for i, name := range x.Ports {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/tenants"
 )
@@ -120,7 +121,7 @@ func (x *Edit) parseAdd(s string) (err error) {
 		return err
 	}
 	if n := strings.Count(ports, ",") + 1; n < 2 || n > MaxEditPorts {
-		return fmt.Errorf("%d ports: want none, or 2 to %d", n, MaxEditPorts)
+		return fmt.Errorf("%s: want none, or 2 to %d", phrase.Ports.Of(n), MaxEditPorts)
 	}
 	x.Ports = strings.Split(ports, ",")
 	return portNames(x.Ports)

@@ -166,7 +166,7 @@ func (s *roceSettings) unreachable(o *roceOff) Finding {
 	g := &s.groups[p.group]
 	return finding(CodeWeightUnreachable, bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("port {}{}: a queue pair is entitled to {} where the fastest it meets has {}, {} times as much; the registers reach {}",
-			s.portName(p), others(o.ports), rate(p.wanted), rate(g.top), fmt.Sprintf("%.4g", g.top/p.wanted), fmt.Sprintf("%.4g", g.top/s.reached(p))),
+			s.portName(p), others(o.ports), rate(p.wanted), rate(g.top), times(g.top/p.wanted), times(g.top/s.reached(p))),
 		phrase.Of("let the tenant use fewer queue pairs, or bring the weights nearer together"))
 }
 
@@ -193,4 +193,12 @@ func (s *roceSettings) speeds() []Finding {
 func (s *roceSettings) caps(predicted *allocation) []Finding {
 	return s.m.unenforced(predicted, phrase.Of("no DCQCN register bounds a rate (rpg_max_rate releases the limiter)"),
 		phrase.Of("cap its VFs (devlink rate tx_max) or its queue at the switch (scheduler pir)"))
+}
+
+// times prints a ratio with four digits, or with all before the point when there are more.
+func times(ratio float64) string {
+	if ratio >= 1000 {
+		return strconv.FormatFloat(ratio, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(ratio, 'g', 4, 64)
 }

@@ -108,7 +108,7 @@ func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Regis
 	}
 	clamped := ""
 	if p.clamped {
-		clamped = fmt.Sprintf("the ratio wanted is %.4g, the lever reaches %.4g", g.rate/p.wanted, g.rate/s.reached(p))
+		clamped = fmt.Sprintf("the ratio wanted is %s, the lever reaches %s", times(g.rate/p.wanted), times(g.rate/s.reached(p)))
 	}
 	reason := func(field, formula, clamped string) Reason {
 		r := registers[field]

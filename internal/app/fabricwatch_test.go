@@ -340,7 +340,7 @@ func TestAWatchOfOneLookAndOneThatIsEndedAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFaulty(t, simdev.Options{})
 	var out, words bytes.Buffer
-	if code := Main(t.Context(), []string{"fabric", "watch", "--from", "ibsim:" + f.addr, "--count", "1"}, &out, &words); code != exitDone || out.Len() > 0 || !strings.Contains(words.String(), "1 looks in") {
+	if code := Main(t.Context(), []string{"fabric", "watch", "--from", "ibsim:" + f.addr, "--count", "1"}, &out, &words); code != exitDone || out.Len() > 0 || !strings.Contains(words.String(), "1 look in") {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), words.String())
 	}
 	ctx, stop := context.WithCancel(t.Context())
