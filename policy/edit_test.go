@@ -67,7 +67,7 @@ func TestParseEditNamesTheFormThatIsWanted(t *testing.T) {
 		"flow:gold=h1>h2*0":  "queue pairs \"0\": want 1 to 65536",
 		"flow:gold=h1>h2@-1": "rate",
 		"flow:gold/=h1>h2":   "class \"\"",
-		"add:new=3@h1":       "1 ports: want none, or 2 to 1000",
+		"add:new=3@h1":       "1 port: want none, or 2 to 1000",
 		"add:new=3@h1,":      "port name is empty",
 		"fail:":              "want fail:PORT: port name is empty",
 		"remove:a b":         "tenant \"a b\"",
