@@ -20,7 +20,7 @@ func (s *roceSettings) findings(predicted *allocation) []Finding {
 	for i := range s.ports {
 		p := &s.ports[i]
 		switch {
-		case len(s.senders(p)) > 1 && p.spread > sharedSpread:
+		case p.spread > sharedSpread && len(s.senders(p)) > 1:
 			out = append(out, s.sharedPort(p, predicted))
 		case p.spread > sharedSpread:
 			s.note(far, p, p.spread)
