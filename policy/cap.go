@@ -199,23 +199,13 @@ func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
 	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss.
 	fix := phrase.Of("cap the tenant so that {} gets {} or no more than {}", of, rate(st.held), rate(float64(p.line*(8.0/20))))
 	if st.held > want {
-		fix = s.tooLow(p, st, want)
+		fix = p.reachFix(!p.perSL && st.qps > 1,
+			phrase.Of("no table holds it at less than {}: give the tenant a cap that is {} times as high or more", rate(p.floor()), math.Ceil(float64(st.held/want*10))/10))
 	}
 	port := s.m.fabric.PortName(p.ref)
 	return finding(CodeCapCoarse, s.names(st.tenants), []string{port},
 		phrase.Of("port {}: the cap allows {} {}, and CCTI_Min {} holds it at {}: tables divide the line rate {} in steps of an eighth of a packet time",
 			port, of, rate(want), st.min, rate(st.held), rate(p.line)), fix)
-}
-
-// tooLow is the advice about a cap that is below what the table's last entry lets through.
-func (s *settings) tooLow(p *port, st *setting, want float64) phrase.Text {
-	if p.perSL || st.qps <= 1 {
-		if p.table[len(p.table)-1].Eighths() >= ibcc.MaxMultiplier<<ibcc.MaxShift {
-			return phrase.Of("no table holds it at less than {}: give the tenant a cap that is {} times as high or more", rate(p.floor()), math.Ceil(float64(st.held/want*10))/10)
-		}
-		return phrase.Of("allow longer tables")
-	}
-	return phrase.Of("allow longer tables, use SL mode, or open fewer queue pairs")
 }
 
 // capReason explains CCTI_Min of one setting.

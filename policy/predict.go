@@ -91,6 +91,7 @@ func (m *model) shareByWeight(w shareWeights) *allocation {
 // entitlement.
 func (s *settings) flowWeights() []float64 {
 	w := make([]float64, len(s.m.flows))
+	var last lastTop
 	through := make([]float64, len(s.all)) // in SL mode
 	for i, k := range s.ofFlow {
 		through[k] += s.target.rates[i]
@@ -102,7 +103,7 @@ func (s *settings) flowWeights() []float64 {
 		if p.perSL {
 			n, one = n/st.qps, through[k]
 		}
-		w[i] = n * s.aggressiveness(st) * s.tookOf(st, p.table, one) / float64(max(1, s.marks[i]))
+		w[i] = n * s.aggressiveness(st) * s.tookOf(st, p.table, one, &last) / float64(max(1, s.marks[i]))
 	}
 	return w
 }

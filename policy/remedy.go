@@ -94,25 +94,28 @@ func (m *model) unreachableFix(f *Finding, fs []Finding, p *Plan, turns map[stri
 			return g.Code == CodeWeightUnreachable && !g.explainedByOthers() && slices.Contains(g.Tenants, t)
 		})
 	}
-	var met, codes []string
 	links := 0
+	var all, met, codes []string
 	for _, l := range p.Links {
 		if !slices.ContainsFunc(l.Tenants, func(t LinkTenant) bool { return t.Tenant == tenant }) {
 			continue
 		}
 		links++
 		for _, t := range l.Tenants {
-			why := causes(fs, []string{t.Tenant})
-			if explained(t.Tenant) {
-				why = append(why, CodeWeightUnreachable)
-			}
-			if t.Tenant != tenant && len(why) > 0 {
-				met, codes = append(met, t.Tenant), append(codes, why...)
-			}
+			all = append(all, t.Tenant)
+		}
+	}
+	for _, t := range sorted(all) {
+		why := causes(fs, []string{t})
+		if explained(t) {
+			why = append(why, CodeWeightUnreachable)
+		}
+		if t != tenant && len(why) > 0 {
+			met, codes = append(met, t), append(codes, why...)
 		}
 	}
 	if len(met) > 0 {
-		return phrase.Of("follow the advice of {} for {}, whom it meets", strings.Join(sorted(codes), ", "), strings.Join(bounded(sorted(met)), ", "))
+		return phrase.Of("follow the advice of {} for {}, whom it meets", strings.Join(sorted(codes), ", "), strings.Join(bounded(met), ", "))
 	}
 	if links < 2 {
 		return phrase.Of("no other finding explains it: see by simulation what is delivered")

@@ -199,6 +199,7 @@ func (s *settings) choosePortModes() error {
 	if err != nil {
 		return err
 	}
+	var last lastTop
 	for i := range s.ports {
 		if !s.fresh[i] {
 			continue
@@ -214,7 +215,7 @@ func (s *settings) choosePortModes() error {
 		}
 		for _, k := range p.settings {
 			s.measure(&s.all[k])
-			s.makeUpForLostTicks(k, finest)
+			s.makeUpForLostTicks(k, finest, &last)
 		}
 	}
 	return nil

@@ -173,18 +173,20 @@ func (s *settings) limitClamps(p *port) *Finding {
 	port := s.m.fabric.PortName(p.ref)
 	f := finding(CodeCCTLimit, names, []string{port},
 		phrase.Of("port {}: CCTI_Limit {} lets {} through, more than half of the smallest entitlement {}; flows at the limit take more than their share",
-			port, len(p.table)-1, rate(p.floor()), rate(smallest)), p.reachFix(crowd > 1))
+			port, len(p.table)-1, rate(p.floor()), rate(smallest)), p.reachFix(crowd > 1,
+			phrase.Of("no table slows it more than to {}: give the tenant more weight or a guarantee, or let it send from a slower port", rate(p.floor()))))
 	return &f
 }
 
-// reachFix is what helps where a table does not slow a CCTI enough; several says whether one of many queue pairs has it.
-func (p *port) reachFix(several bool) phrase.Text {
+// reachFix is what helps where a table does not slow a CCTI enough; several says that it is one of several on its SL, beyond what no
+// table slows more.
+func (p *port) reachFix(several bool, beyond phrase.Text) phrase.Text {
 	longest := p.table[len(p.table)-1].Eighths() >= ibcc.MaxMultiplier<<ibcc.MaxShift
 	switch {
 	case longest && several:
 		return phrase.Of("use SL mode, or open fewer queue pairs")
 	case longest:
-		return phrase.Of("no table slows it more than to {}: give the tenant more weight or a guarantee, or let it send from a slower port", rate(p.floor()))
+		return beyond
 	case several:
 		return phrase.Of("allow longer tables, use SL mode, or open fewer queue pairs")
 	}

@@ -129,7 +129,11 @@ type tops struct {
 
 func newTops(restart bool) *tops { return &tops{restart: restart, made: map[string]*topCurve{}} }
 
-func (t *tops) of(table []ibcc.Entry) *topCurve {
+// of is the curve of a table; last is the one asked for before, since most ports have the same.
+func (t *tops) of(table []ibcc.Entry, last *lastTop) *topCurve {
+	if last.table == &table[0] {
+		return last.curve
+	}
 	key := make([]byte, 0, 3*len(table))
 	for _, e := range table {
 		n := e.Eighths()
@@ -142,25 +146,32 @@ func (t *tops) of(table []ibcc.Entry) *topCurve {
 		c = newTopCurve(table, t.restart)
 		t.made[string(key)] = c
 	}
+	*last = lastTop{&table[0], c}
 	return c
+}
+
+// lastTop is a table, by its first entry, with its curve.
+type lastTop struct {
+	table *ibcc.Entry
+	curve *topCurve
 }
 
 // tookOf is the part of its timer's ticks that a CCTI of a setting takes, with a table, when it lets a rate (bit/s) through. Caps hold CCTI away
 // from 0, and Increases of more than one are for rates that are far from the line's.
-func (s *settings) tookOf(st *setting, table []ibcc.Entry, rate float64) float64 {
+func (s *settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
 	line := s.ports[st.port].line
 	if rate < float64(nearLine*line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
 		return 1
 	}
-	return s.tops.of(table).at(rate / line)
+	return s.tops.of(table, last).at(rate / line)
 }
 
 // makeUpForLostTicks makes a setting as much stronger as it loses ticks.
-func (s *settings) makeUpForLostTicks(k int32, finest []ibcc.Entry) {
+func (s *settings) makeUpForLostTicks(k int32, finest []ibcc.Entry, last *lastTop) {
 	st := &s.all[k]
 	st.took = 1
 	if s.m.in.Options.Mode != ModeTheorem1 && s.capOf(k) == 0 {
-		st.took = s.tookOf(st, finest, st.rate)
+		st.took = s.tookOf(st, finest, st.rate, last)
 	}
 	st.need = float64(st.need * st.took)
 }
