@@ -270,7 +270,7 @@ func (s *settings) sameBottlenecks(st *setting) bool {
 }
 
 // timerUnit is one unit of CCTI_Timer in seconds.
-const timerUnit = 1.024e-6
+const timerUnit = ibcc.TimerUnitPicoseconds * 1e-12
 
 // measure computes a setting's rate and need from its flows. Derivation: a CCTI that lets through r bit/s
 // of packets of S bits gets p·r/S BECNs a second when a share p of the packets is

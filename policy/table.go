@@ -32,8 +32,10 @@ type tables struct {
 }
 
 func (s *settings) newTables() *tables {
-	return &tables{law: cmp.Or(s.m.in.Options.CCTLaw, CCTGeometric), entries: s.m.entries, made: map[int][]ibcc.Entry{}}
+	return &tables{law: s.m.in.Options.cctLaw(), entries: s.m.entries, made: map[int][]ibcc.Entry{}}
 }
+
+func (o Options) cctLaw() CCTLaw { return cmp.Or(o.CCTLaw, CCTGeometric) }
 
 // finest is the table that a port gets unless its queue pairs are entitled to very little.
 func (t *tables) finest() ([]ibcc.Entry, error) { return t.get(t.shapes()[0]) }
@@ -122,7 +124,7 @@ func (s *settings) needsReach(st *setting) bool {
 
 // explainTables says why each port has its table, when caps have their entries in it.
 func (s *settings) explainTables() {
-	law := s.newTables().law
+	law := s.m.in.Options.cctLaw()
 	inHalves(len(s.ports), func(from, to int) {
 		for i := from; i < to; i++ {
 			if p := &s.ports[i]; s.fresh[i] {

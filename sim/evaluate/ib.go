@@ -161,7 +161,7 @@ func installLanes(n *fabric.Network, ref subnet.PortRef, l *policy.LanePlan) {
 	n.SetVLHighLimit(ref.Node, ref.Port, 0)
 }
 
-const timerUnit = 1024 * quantity.Nanosecond // of CCTI_Timer (IBTA annex A10)
+const timerUnit quantity.Picoseconds = ibcc.TimerUnitPicoseconds
 
 // longestTimer is the longest period among the settings that flows use.
 func longestTimer(in *policy.Input, p *policy.Plan) quantity.Picoseconds {
