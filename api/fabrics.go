@@ -26,6 +26,7 @@ func (s *Server) ListFabrics(ctx context.Context, r gen.ListFabricsRequestObject
 func (s *Server) CreateFabric(ctx context.Context, r gen.CreateFabricRequestObject) (gen.CreateFabricResponseObject, error) {
 	f, err := s.control.CreateFabric(ctx, control.Fabric{
 		Name: r.Body.Name, Source: r.Body.Source, Plane: string(deref(r.Body.Plane)), TimeScale: deref(r.Body.TimeScale),
+		Counters: control.Counters(deref(r.Body.Counters)),
 	})
 	if err != nil {
 		return nil, err
@@ -48,7 +49,9 @@ func (s *Server) UpdateFabric(ctx context.Context, r gen.UpdateFabricRequestObje
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.control.UpdateFabric(ctx, r.Fabric, v, r.Body.Source, valueOr(r.Body.TimeScale, 1))
+	f, err := s.control.UpdateFabric(ctx, control.Fabric{
+		Name: r.Fabric, Version: v, Source: r.Body.Source, TimeScale: valueOr(r.Body.TimeScale, 1), Counters: control.Counters(deref(r.Body.Counters)),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,8 @@ func (s *Server) ListEvents(ctx context.Context, r gen.ListEventsRequestObject) 
 func fabricOut(f control.Fabric) gen.Fabric {
 	out := gen.Fabric{
 		Name: f.Name, Plane: gen.Plane(f.Plane), Source: f.Source, TimeScale: f.TimeScale,
-		Version: f.Version, FlowsVersion: f.FlowsVersion, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
+		Counters: optional(gen.Counters(f.Counters)),
+		Version:  f.Version, FlowsVersion: f.FlowsVersion, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
 	}
 	if f.Snapshot != nil {
 		snap := snapshotOut(*f.Snapshot)

@@ -178,8 +178,8 @@ func TestAFabricIsSeenFromFarAndNear(t *testing.T) {
 	if l := decode[gen.LinkList](r.call("GET", "/fabrics/lab/links?tier=5", "").want(200)); len(l.Items) != 0 {
 		t.Errorf("links of tier 5 are %+v", l)
 	}
-	made := r.call("PUT", "/fabrics/lab", `{"source":"file:elsewhere","time_scale":0.5}`, "If-Match", "*").want(200)
-	if f := decode[gen.Fabric](made); f.Source != "file:elsewhere" || f.TimeScale != 0.5 || f.Version != 2 || f.Snapshot == nil {
+	made := r.call("PUT", "/fabrics/lab", `{"source":"file:elsewhere","time_scale":0.5,"counters":"keep"}`, "If-Match", "*").want(200)
+	if f := decode[gen.Fabric](made); f.Source != "file:elsewhere" || f.TimeScale != 0.5 || *f.Counters != gen.CountersKeep || f.Version != 2 || f.Snapshot == nil {
 		t.Errorf("fabric is %+v", f)
 	}
 	r.call("PUT", "/fabrics/lab", `{"source":"file:x"}`, "If-Match", `"1"`).want(412, "precondition-failed")

@@ -130,6 +130,8 @@ TABLE fabrics
     flows_version bigint NOT NULL
     created_at_us bigint NOT NULL
     updated_at_us bigint NOT NULL
+    counters text NOT NULL DEFAULT 'clear'::text
+    CHECK ((counters = ANY (ARRAY['clear'::text, 'keep'::text])))
     CHECK (((length(name) >= 1) AND (length(name) <= 63)))
     CHECK ((time_scale > (0)::double precision))
     PRIMARY KEY (id)

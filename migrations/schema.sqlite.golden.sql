@@ -114,7 +114,7 @@ CREATE TABLE fabrics (
     flows_version INTEGER NOT NULL,
     created_at_us INTEGER NOT NULL,
     updated_at_us INTEGER NOT NULL
-);
+, counters TEXT NOT NULL DEFAULT 'clear' CHECK (counters IN ('clear', 'keep')));
 
 CREATE TABLE flows (
     fabric_id  INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,

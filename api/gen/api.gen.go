@@ -120,6 +120,24 @@ func (e CompileOptionsPlane) Valid() bool {
 	}
 }
 
+// Defines values for Counters.
+const (
+	CountersClear Counters = "clear"
+	CountersKeep  Counters = "keep"
+)
+
+// Valid indicates whether the value is a known member of the Counters enum.
+func (e Counters) Valid() bool {
+	switch e {
+	case CountersClear:
+		return true
+	case CountersKeep:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeviceKind.
 const (
 	DeviceKindCA            DeviceKind = "ca"
@@ -932,6 +950,9 @@ type CompileOptionsPerQP string
 // CompileOptionsPlane Which kind of settings; the default is that of the fabric. Plans of other planes are for comparison and cannot be rolled out.
 type CompileOptionsPlane string
 
+// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+type Counters string
+
 // Device defines model for Device.
 type Device struct {
 	// Desired The half that does not apply to the device's kind is absent.
@@ -1134,6 +1155,8 @@ type ExplanationList struct {
 
 // Fabric defines model for Fabric.
 type Fabric struct {
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	Counters     *Counters `json:"counters,omitempty"`
 	CreatedAt    time.Time `json:"created_at"`
 	FlowsVersion int64     `json:"flows_version"`
 
@@ -1155,6 +1178,9 @@ type Fabric struct {
 
 // FabricCreate defines model for FabricCreate.
 type FabricCreate struct {
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	Counters *Counters `json:"counters,omitempty"`
+
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
 
@@ -1176,6 +1202,9 @@ type FabricList struct {
 
 // FabricUpdate defines model for FabricUpdate.
 type FabricUpdate struct {
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	Counters *Counters `json:"counters,omitempty"`
+
 	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
 
@@ -3774,18 +3803,18 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 	GetFabric(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateFabricWithBody Change where a fabric is found and how its time runs
+	// UpdateFabricWithBody Change where a fabric is found and how it is measured
 	//
-	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabricWithBody(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateFabric Change where a fabric is found and how its time runs
+	// UpdateFabric Change where a fabric is found and how it is measured
 	//
-	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5000,9 +5029,9 @@ func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ..
 	return c.Client.Do(req)
 }
 
-// UpdateFabricWithBody Change where a fabric is found and how its time runs
+// UpdateFabricWithBody Change where a fabric is found and how it is measured
 //
-// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5019,9 +5048,9 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 	return c.Client.Do(req)
 }
 
-// UpdateFabric Change where a fabric is found and how its time runs
+// UpdateFabric Change where a fabric is found and how it is measured
 //
-// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14907,18 +14936,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 	GetFabricWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetFabricResponse, error)
 
-	// UpdateFabricWithBodyWithResponse Change where a fabric is found and how its time runs
+	// UpdateFabricWithBodyWithResponse Change where a fabric is found and how it is measured
 	//
-	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabricWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateFabricResponse, error)
 
-	// UpdateFabricWithResponse Change where a fabric is found and how its time runs
+	// UpdateFabricWithResponse Change where a fabric is found and how it is measured
 	//
-	// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -21608,9 +21637,9 @@ func (c *ClientWithResponses) GetFabricWithResponse(ctx context.Context, fabric 
 	return ParseGetFabricResponse(rsp)
 }
 
-// UpdateFabricWithBodyWithResponse Change where a fabric is found and how its time runs
+// UpdateFabricWithBodyWithResponse Change where a fabric is found and how it is measured
 //
-// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -21623,9 +21652,9 @@ func (c *ClientWithResponses) UpdateFabricWithBodyWithResponse(ctx context.Conte
 	return ParseUpdateFabricResponse(rsp)
 }
 
-// UpdateFabricWithResponse Change where a fabric is found and how its time runs
+// UpdateFabricWithResponse Change where a fabric is found and how it is measured
 //
-// For a fabric that moved to another address. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -27548,7 +27577,7 @@ type ServerInterface interface {
 	// GetFabric Show a fabric and its latest snapshot
 	// (GET /api/v1/fabrics/{fabric})
 	GetFabric(c *gin.Context, fabric FabricPath)
-	// UpdateFabric Change where a fabric is found and how its time runs
+	// UpdateFabric Change where a fabric is found and how it is measured
 	// (PUT /api/v1/fabrics/{fabric})
 	UpdateFabric(c *gin.Context, fabric FabricPath, params UpdateFabricParams)
 	// ListDevices Read every device of a plan back and compare, or list what is known of them
@@ -37644,7 +37673,7 @@ type StrictServerInterface interface {
 	// GetFabric Show a fabric and its latest snapshot
 	// (GET /api/v1/fabrics/{fabric})
 	GetFabric(ctx context.Context, request GetFabricRequestObject) (GetFabricResponseObject, error)
-	// UpdateFabric Change where a fabric is found and how its time runs
+	// UpdateFabric Change where a fabric is found and how it is measured
 	// (PUT /api/v1/fabrics/{fabric})
 	UpdateFabric(ctx context.Context, request UpdateFabricRequestObject) (UpdateFabricResponseObject, error)
 	// ListDevices Read every device of a plan back and compare, or list what is known of them

@@ -291,7 +291,7 @@ func TestPlansOfOtherPlanesStayOnPaper(t *testing.T) {
 	if f, err := svc.CreateFabric(t.Context(), control.Fabric{Name: "e", Source: "ethernet:x"}); err != nil || f.Plane != "roce" {
 		t.Errorf("an inventory without a plane is %q, %v", f.Plane, err)
 	}
-	if _, err := svc.UpdateFabric(t.Context(), "e", 0, "ibsim:unix:x", 1); err == nil {
+	if _, err := svc.UpdateFabric(t.Context(), control.Fabric{Name: "e", Source: "ibsim:unix:x", TimeScale: 1}); err == nil {
 		t.Error("an Ethernet fabric moves to InfiniBand")
 	}
 }

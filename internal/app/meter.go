@@ -31,7 +31,7 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 	if err != nil {
 		return telemetry.Report{}, err
 	}
-	c, err := telemetry.New(transport, where, telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale})
+	c, err := telemetry.New(transport, where, p.counting(t))
 	if err != nil {
 		return telemetry.Report{}, err
 	}
@@ -47,6 +47,11 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 	return telemetry.Shares(t.Plan, w), nil
 }
 
+// counting is how the counters of a fabric are read.
+func (p *ports) counting(t control.Target) telemetry.Options {
+	return telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale, KeepCounters: t.Fabric.Counters == control.CountersKeep}
+}
+
 // watchCongestion begins to watch what congestion control does; the function that it returns tells p.congested what it
 // did since.
 func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (told func(), err error) {
@@ -54,7 +59,7 @@ func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t 
 		return func() {}, nil
 	}
 	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
-		Options: telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale},
+		Options: p.counting(t),
 		Layout:  func(id ident.PortID) mad.CCLayout { return p.layouts.of(t.Topology, id) },
 	})
 	if err != nil {

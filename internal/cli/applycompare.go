@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,9 +195,10 @@ func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*pla
 	if spec.TimeScale != nil {
 		scale = *spec.TimeScale
 	}
+	counters := gen.Counters(cmp.Or(orZero(spec.Counters), string(gen.CountersClear)))
 	now, err := found[gen.Fabric](c)(a.client.GetFabricWithResponse(ctx, r.Name))
 	if missing(err) {
-		body := gen.FabricCreate{Name: r.Name, Source: spec.Source, TimeScale: &scale, Plane: given(gen.Plane(orZero(spec.Plane)))}
+		body := gen.FabricCreate{Name: r.Name, Source: spec.Source, TimeScale: &scale, Counters: &counters, Plane: given(gen.Plane(orZero(spec.Plane)))}
 		post := func(dry bool) (*gen.Fabric, error) {
 			return created[gen.Fabric](c)(a.client.CreateFabricWithResponse(ctx, &gen.CreateFabricParams{DryRun: &dry}, body))
 		}
@@ -212,9 +214,12 @@ func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*pla
 	if want := orZero(spec.Plane); want != "" && want != string(now.Plane) {
 		return nil, c.usage("err.plane-fixed", "found", want, "want", now.Plane)
 	}
-	view := func(f *gen.Fabric) any { return gen.FabricUpdate{Source: f.Source, TimeScale: &f.TimeScale} }
+	view := func(f *gen.Fabric) any {
+		return gen.FabricUpdate{Source: f.Source, TimeScale: &f.TimeScale, Counters: f.Counters}
+	}
+	body := gen.FabricUpdate{Source: spec.Source, TimeScale: &scale, Counters: &counters}
 	err = settle(a, r, now, versionTag(now.Version), view, func(dry bool, tag string) (*gen.Fabric, error) {
-		return found[gen.Fabric](c)(a.client.UpdateFabricWithResponse(ctx, r.Name, &gen.UpdateFabricParams{DryRun: &dry, IfMatch: &tag}, gen.FabricUpdate{Source: spec.Source, TimeScale: &scale}))
+		return found[gen.Fabric](c)(a.client.UpdateFabricWithResponse(ctx, r.Name, &gen.UpdateFabricParams{DryRun: &dry, IfMatch: &tag}, body))
 	})
 	if err != nil {
 		return nil, err

@@ -13,18 +13,21 @@ import (
 const timeFormat = "2006-01-02 15:04:05"
 
 func (c *cli) fabric() *cobra.Command {
-	var source, plane string
+	var source, plane, counters string
 	var scale float64
 	create := c.verb("fabric", "create NAME", "  fairlane fabric create lab --source ibsim:unix:fairlane", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
-			return c.fabricCreate(cmd, gen.FabricCreate{Name: args[0], Source: source, TimeScale: &scale, Plane: given(gen.Plane(plane))})
+			return c.fabricCreate(cmd, gen.FabricCreate{Name: args[0], Source: source, TimeScale: &scale, Plane: given(gen.Plane(plane)), Counters: given(gen.Counters(counters))})
 		})
 	create.Flags().StringVar(&plane, "plane", "", c.t("flag.plane"))
 	change := c.verb("fabric", "set NAME", "  fairlane fabric set lab --source ibsim:udp:10.0.0.7:5000", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.fabricSet(cmd, args[0], source, scale) })
+		func(cmd *cobra.Command, args []string) error {
+			return c.fabricSet(cmd, args[0], gen.FabricUpdate{Source: source, TimeScale: &scale, Counters: given(gen.Counters(counters))})
+		})
 	for _, cmd := range []*cobra.Command{create, change} {
 		cmd.Flags().StringVar(&source, "source", "", c.t("flag.source"))
 		cmd.Flags().Float64Var(&scale, "time-scale", 1, c.t("flag.time-scale"))
+		cmd.Flags().StringVar(&counters, "counters", "", c.t("flag.counters"))
 	}
 	del := c.verb("fabric", "delete NAME", "  fairlane fabric delete lab", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.fabricDelete(cmd, args[0]) })
@@ -87,8 +90,8 @@ func (c *cli) fabricCreate(cmd *cobra.Command, body gen.FabricCreate) error {
 }
 
 // fabricSet changes what was given and leaves the rest, against the version that it read.
-func (c *cli) fabricSet(cmd *cobra.Command, name, source string, scale float64) error {
-	if !cmd.Flags().Changed("source") && !cmd.Flags().Changed("time-scale") {
+func (c *cli) fabricSet(cmd *cobra.Command, name string, want gen.FabricUpdate) error {
+	if !cmd.Flags().Changed("source") && !cmd.Flags().Changed("time-scale") && !cmd.Flags().Changed("counters") {
 		return c.usage("err.no-change")
 	}
 	client, err := c.client()
@@ -99,10 +102,11 @@ func (c *cli) fabricSet(cmd *cobra.Command, name, source string, scale float64) 
 	if err != nil {
 		return err
 	}
-	body := gen.FabricUpdate{Source: had.Source, TimeScale: &had.TimeScale}
+	body := gen.FabricUpdate{Source: had.Source, TimeScale: &had.TimeScale, Counters: had.Counters}
 	t := &taker{cmd: cmd}
-	take(t, "source", &body.Source, source)
-	take(t, "time-scale", &body.TimeScale, &scale)
+	take(t, "source", &body.Source, want.Source)
+	take(t, "time-scale", &body.TimeScale, want.TimeScale)
+	take(t, "counters", &body.Counters, want.Counters)
 	match := c.ifMatch(versionTag(had.Version))
 	f, err := found[gen.Fabric](c)(client.UpdateFabricWithResponse(cmd.Context(), name, &gen.UpdateFabricParams{DryRun: given(c.dry), IfMatch: match}, body))
 	if err != nil {

@@ -120,6 +120,29 @@ func TestARolloutIsRecordedToItsEnd(t *testing.T) {
 	}
 }
 
+// TestCountersOfAFabricAreClearedUnlessKept holds the default, what a change leaves as it is, and what is refused.
+func TestCountersOfAFabricAreClearedUnlessKept(t *testing.T) {
+	t.Parallel()
+	s := controltest.New(t, openStore).Service
+	f, err := s.CreateFabric(t.Context(), control.Fabric{Name: "lab", Source: controltest.Source})
+	if err != nil || f.Counters != control.CountersClear {
+		t.Fatalf("a new fabric has counters %q, error %v", f.Counters, err)
+	}
+	for _, c := range []struct{ set, want control.Counters }{{"keep", "keep"}, {"", "keep"}, {"clear", "clear"}} {
+		f, err = s.UpdateFabric(t.Context(), control.Fabric{Name: "lab", Source: controltest.Source, TimeScale: 1, Counters: c.set})
+		if err != nil || f.Counters != c.want {
+			t.Errorf("set to %q: counters %q, error %v, want %q", c.set, f.Counters, err, c.want)
+		}
+	}
+	var invalid *control.InvalidError
+	if _, err = s.UpdateFabric(t.Context(), control.Fabric{Name: "lab", Source: controltest.Source, TimeScale: 1, Counters: "reset"}); !errors.As(err, &invalid) {
+		t.Errorf("counters %q: %v", "reset", err)
+	}
+	if _, err = s.CreateFabric(t.Context(), control.Fabric{Name: "lab2", Source: controltest.Source, Counters: "reset"}); !errors.As(err, &invalid) {
+		t.Errorf("counters %q of a new fabric: %v", "reset", err)
+	}
+}
+
 func TestTwoRolloutsNeverInterleave(t *testing.T) {
 	t.Parallel()
 	r, plan := labWithPlan(t)
@@ -135,10 +158,10 @@ func TestTwoRolloutsNeverInterleave(t *testing.T) {
 	if _, err = other.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan}); code(err) != "rollout-running" {
 		t.Errorf("another manager's rollout gives %v", err)
 	}
-	if _, err := r.Service.UpdateFabric(t.Context(), "lab", 0, "ibsim:unix:elsewhere", 1); code(err) != "rollout-running" {
+	if _, err := r.Service.UpdateFabric(t.Context(), control.Fabric{Name: "lab", Source: "ibsim:unix:elsewhere", TimeScale: 1}); code(err) != "rollout-running" {
 		t.Errorf("a fabric moves while a rollout runs on it: %v", err)
 	}
-	if _, err := r.Service.UpdateFabric(t.Context(), "lab", 0, controltest.Source, 0.5); err != nil {
+	if _, err := r.Service.UpdateFabric(t.Context(), control.Fabric{Name: "lab", Source: controltest.Source, TimeScale: 0.5}); err != nil {
 		t.Errorf("a fabric whose time runs otherwise stays where it is: %v", err)
 	}
 	if err := r.Service.DeleteFabric(t.Context(), "lab", 0); code(err) != "rollout-running" {

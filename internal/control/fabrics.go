@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 )
 
 // CreateFabric puts a fabric under management. Plane "" is "roce" where the source is an inventory, else "ib"; TimeScale 0
-// is 1.
+// is 1; Counters "" is CountersClear.
 func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	if f.Plane == "" {
 		f.Plane = string(policy.PlaneIB)
@@ -26,13 +27,15 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	if f.TimeScale == 0 {
 		f.TimeScale = 1
 	}
+	f.Counters = cmp.Or(f.Counters, CountersClear)
 	switch {
 	case !tenants.ValidName(f.Name):
 		return Fabric{}, Invalid("/name", "name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", f.Name)
 	case !slices.Contains([]policy.Plane{policy.PlaneIB, policy.PlaneRoCE, policy.PlaneWRCC}, policy.Plane(f.Plane)):
 		return Fabric{}, Invalid("/plane", "plane %q: want ib, roce or wrcc", f.Plane)
-	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
-		return Fabric{}, Invalid("/time_scale", "time scale %v: want a number above 0", f.TimeScale)
+	}
+	if err := f.checkSettings(); err != nil {
+		return Fabric{}, err
 	}
 	if err := checkSource(f.Source, f.Plane); err != nil {
 		return Fabric{}, err
@@ -47,6 +50,17 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 			change{After: where(f)})
 	})
 	return out, err
+}
+
+// checkSettings refuses what no fabric can be set to.
+func (f Fabric) checkSettings() error {
+	switch {
+	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
+		return Invalid("/time_scale", "time scale %v: want a number above 0", f.TimeScale)
+	case f.Counters != CountersClear && f.Counters != CountersKeep:
+		return Invalid("/counters", "counters %q: want %s or %s", f.Counters, CountersClear, CountersKeep)
+	}
+	return nil
 }
 
 // sources says where fabrics are found.
@@ -121,33 +135,35 @@ func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric st
 	}
 }
 
-// UpdateFabric changes where a fabric is found and how its time runs; version 0 means any version. Nothing is
-// discovered anew. While a rollout runs the fabric stays where it is, so that all of it is written and read back at one
+// UpdateFabric changes where the fabric of f.Name is found and how it is measured, at f.Version (0: at any version):
+// Source, TimeScale and Counters, which "" leaves as they are. Nothing is discovered anew. While a rollout runs the fabric stays where it is, so that all of it is written and read back at one
 // place: *ConflictError "rollout-running".
-func (s *Service) UpdateFabric(ctx context.Context, name string, version int64, source string, scale float64) (out Fabric, err error) {
-	switch {
-	case source == "":
+func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err error) {
+	if f.Source == "" {
 		return Fabric{}, Invalid("/source", "source is empty: want %s", sources)
-	case !(scale > 0) || math.IsInf(scale, 0):
-		return Fabric{}, Invalid("/time_scale", "time scale %v: want a number above 0", scale)
 	}
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
-		before, err := r.Fabric(ctx, name)
+		before, err := r.Fabric(ctx, f.Name)
 		if err != nil {
 			return err
 		}
-		if source != before.Source {
-			if err := checkSource(source, before.Plane); err != nil {
-				return err
-			}
-			if err := atRest(ctx, r, name); err != nil {
-				return err
-			}
-		}
-		if out, err = r.UpdateFabric(ctx, Fabric{Name: name, Source: source, TimeScale: scale, Version: version, UpdatedAt: s.now()}); err != nil {
+		f.Counters = cmp.Or(f.Counters, before.Counters)
+		if err := f.checkSettings(); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.updated", Subject: name, Message: "fabric " + name + " is found elsewhere or runs at another pace"},
+		if f.Source != before.Source {
+			if err := checkSource(f.Source, before.Plane); err != nil {
+				return err
+			}
+			if err := atRest(ctx, r, f.Name); err != nil {
+				return err
+			}
+		}
+		f.UpdatedAt = s.now()
+		if out, err = r.UpdateFabric(ctx, f); err != nil {
+			return err
+		}
+		return s.event(ctx, r, Event{Fabric: f.Name, Kind: "fabric.updated", Subject: f.Name, Message: "fabric " + f.Name + " was changed"},
 			change{Before: where(before), After: where(out)})
 	})
 	return out, err
@@ -155,7 +171,7 @@ func (s *Service) UpdateFabric(ctx context.Context, name string, version int64, 
 
 // where is what people can change of a fabric.
 func where(f Fabric) map[string]any {
-	return map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale}
+	return map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale, "counters": f.Counters}
 }
 
 // DeleteFabric forgets a fabric and all that belongs to it, unless a rollout runs on it.

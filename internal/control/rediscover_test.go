@@ -296,7 +296,7 @@ func TestNothingIsRememberedOfAFabricThatWasSomewhereElse(t *testing.T) {
 	w.tells("")
 	w.fault = errors.New("no light on the cable")
 	w.tells("silent(lab)")
-	if _, err := w.s.UpdateFabric(t.Context(), "lab", 0, "ibsim:unix:elsewhere", 1); err != nil {
+	if _, err := w.s.UpdateFabric(t.Context(), control.Fabric{Name: "lab", Source: "ibsim:unix:elsewhere", TimeScale: 1}); err != nil {
 		t.Fatal(err)
 	}
 	w.events()

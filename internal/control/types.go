@@ -13,10 +13,11 @@ import (
 
 // Fabric is one InfiniBand subnet or RoCE domain under management.
 type Fabric struct {
-	Name      string  // 1..63 of a-z 0-9 -, unique
-	Plane     string  // "ib", "roce" or "wrcc"
-	Source    string  // where it is discovered: "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "ethernet:PATH" or "file:PATH"
-	TimeScale float64 // device seconds per wall second; 1 for hardware
+	Name      string   // 1..63 of a-z 0-9 -, unique
+	Plane     string   // "ib", "roce" or "wrcc"
+	Source    string   // where it is discovered: "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "ethernet:PATH" or "file:PATH"
+	TimeScale float64  // device seconds per wall second; 1 for hardware
+	Counters  Counters // "" stands for CountersClear
 	Version   int64
 	// FlowsVersion counts the replacements of the declared flows; 0 is "never declared".
 	FlowsVersion         int64
@@ -24,6 +25,18 @@ type Fabric struct {
 	// Snapshot is the latest discovery without its topology; nil before the first.
 	Snapshot *Snapshot
 }
+
+// Counters says whether measurements may clear the port counters of a fabric. Ethernet devices are never cleared.
+type Counters string
+
+// The settings of Counters.
+const (
+	// CountersClear clears the 32-bit counters by service level before and during a measurement, so that none reaches its end.
+	CountersClear Counters = "clear"
+	// CountersKeep never clears a counter, for fabrics where another tool measures with them. What a counter at its end
+	// would tell is then not measured.
+	CountersKeep Counters = "keep"
+)
 
 // DiscoverStats says what a discovery cost.
 type DiscoverStats struct {

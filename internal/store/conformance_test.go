@@ -96,7 +96,7 @@ func (f *fixture) view(do func(r control.Repos) error) {
 
 // fabricCalled is a fabric to be made.
 func fabricCalled(name string) control.Fabric {
-	return control.Fabric{Name: name, Plane: "ib", Source: "file:x", TimeScale: 0.5, CreatedAt: at()}
+	return control.Fabric{Name: name, Plane: "ib", Source: "file:x", TimeScale: 0.5, Counters: control.CountersKeep, CreatedAt: at()}
 }
 
 func (f *fixture) fabric(name string) {
@@ -146,7 +146,7 @@ func checkFabrics(t *testing.T, f *fixture) {
 		names := each(list, func(x control.Fabric) string { return x.Name })
 		f.equal("names", []string{"a", "b", "c"}, names)
 		got, err := r.Fabric(ctx, "b")
-		f.equal("fabric", control.Fabric{Name: "b", Plane: "ib", Source: "file:x", TimeScale: 0.5, Version: 1, CreatedAt: at(), UpdatedAt: at()}, got)
+		f.equal("fabric", control.Fabric{Name: "b", Plane: "ib", Source: "file:x", TimeScale: 0.5, Counters: control.CountersKeep, Version: 1, CreatedAt: at(), UpdatedAt: at()}, got)
 		return err
 	})
 }

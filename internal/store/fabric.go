@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 func (r *repos) CreateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
 	row := fabricRow{
 		Name: f.Name, Plane: f.Plane, Source: f.Source, TimeScale: f.TimeScale, Version: 1,
+		Counters:    counters(f.Counters),
 		CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.CreatedAt),
 	}
 	switch err := r.in(ctx).Create(&row).Error; {
@@ -91,7 +93,8 @@ func (r *repos) UpdateFabric(ctx context.Context, f control.Fabric) (control.Fab
 		return control.Fabric{}, err
 	}
 	res := r.in(ctx).Model(&fabricRow{}).Where("id = ? AND version = ?", row.ID, row.Version).Updates(map[string]any{
-		"source": f.Source, "time_scale": f.TimeScale, "version": row.Version + 1, "updated_at_us": micros(f.UpdatedAt),
+		"source": f.Source, "time_scale": f.TimeScale, "counters": counters(f.Counters),
+		"version": row.Version + 1, "updated_at_us": micros(f.UpdatedAt),
 	})
 	if err := changed(res, stale("fabric", f.Name, row.Version), "update fabric %s", f.Name); err != nil {
 		return control.Fabric{}, err
@@ -128,12 +131,16 @@ func stale(kind, name string, version int64) error {
 	return &control.PreconditionError{Kind: kind, Name: name, Want: version, Have: version + 1}
 }
 
+// counters is the setting as the column holds it.
+func counters(c control.Counters) string { return string(cmp.Or(c, control.CountersClear)) }
+
 func (row fabricRow) name() string { return row.Name }
 
 func (row fabricRow) domain() control.Fabric {
 	return control.Fabric{
 		Name: row.Name, Plane: row.Plane, Source: row.Source, TimeScale: row.TimeScale,
-		Version: row.Version, FlowsVersion: row.FlowsVersion,
+		Counters: control.Counters(row.Counters),
+		Version:  row.Version, FlowsVersion: row.FlowsVersion,
 		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
 	}
 }

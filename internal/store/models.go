@@ -8,6 +8,7 @@ type fabricRow struct {
 	Plane        string  `gorm:"column:plane"`
 	Source       string  `gorm:"column:source"`
 	TimeScale    float64 `gorm:"column:time_scale"`
+	Counters     string  `gorm:"column:counters"`
 	Version      int64   `gorm:"column:version"`
 	FlowsVersion int64   `gorm:"column:flows_version"`
 	CreatedAtUS  int64   `gorm:"column:created_at_us"`

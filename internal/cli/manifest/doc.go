@@ -134,6 +134,7 @@ type (
 		Source    string   `json:"source" want:"yes"`
 		Plane     *string  `json:"plane"`
 		TimeScale *float64 `json:"time_scale"`
+		Counters  *string  `json:"counters"`
 	}
 	// OptionsSpec are the compiler's options of a fabric.
 	OptionsSpec struct {

@@ -1,0 +1,3 @@
+-- +goose Up
+-- Whether measurements may clear the fabric's port counters: 'clear' or 'keep'. Fabrics from before had theirs cleared.
+ALTER TABLE fabrics ADD COLUMN counters TEXT NOT NULL DEFAULT 'clear' CHECK (counters IN ('clear', 'keep'));
