@@ -103,7 +103,7 @@ var rules = []rule{
 	{"internal/control", []string{"internal/span", "internal/reconcile", "internal/audit", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "use cases see the pure model and interfaces they declare, never an adapter"},
 	{"internal/control/controltest", []string{"internal/control", "internal/reconcile", "internal/reconcile/engine", "subnet", "subnet/...", "policy", "tenants", "ccconfig/driver", "ccconfig/ibcc"}, "fakes of what the use cases need"},
 	{"internal/openid", []string{"internal/control", "tenants"}, "sign-in at a provider speaks one protocol and our words for roles"},
-	{"internal/openid/openidtest", nil, "starts a real provider for tests"},
+	{"internal/openid/openidtest", []string{"internal/peertest"}, "starts a real provider for tests"},
 	{"migrations", nil, "embedded SQL"},
 	{"internal/store/pgtest", []string{"internal/peertest"}, "starts a real PostgreSQL for tests"},
 	{"internal/store", []string{"internal/audit", "migrations", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy", "internal/control"}, "repositories return domain types"},

@@ -19,6 +19,24 @@ func Missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
+// Root returns the folder of the repository, which holds the folder that the test runs in. Paths of source files would not do:
+// builds with -trimpath leave them out.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no folder above the test holds go.mod")
+		}
+	}
+}
+
 // Program returns the path of a program, or ends the test as Missing does. It also looks where administrators' programs
 // live, which is not in every PATH.
 func Program(t testing.TB, name string) string {

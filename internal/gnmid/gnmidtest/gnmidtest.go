@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -30,8 +29,7 @@ type Client struct {
 // "-ca_crt", "-client_crt" and "-client_key" with files.
 func New(t testing.TB, address string, args ...string) *Client {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	path := filepath.Join(filepath.Dir(here), "..", "..", "..", "bin", "gnmi_cli")
+	path := filepath.Join(peertest.Root(t), "bin", "gnmi_cli")
 	if _, err := os.Stat(path); err != nil {
 		peertest.Missing(t, "bin/gnmi_cli is not there: `make peers` builds it")
 	}

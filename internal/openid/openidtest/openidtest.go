@@ -10,9 +10,10 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
+
+	"fairlane/internal/peertest"
 )
 
 // Secret is the secret of the provider's clients "fairlane" and "other".
@@ -25,18 +26,12 @@ type Server struct {
 	t      testing.TB
 }
 
-// source is the folder of the provider's own module.
-func source() string {
-	_, here, _, _ := runtime.Caller(0)
-	return filepath.Join(filepath.Dir(here), "..", "..", "..", "tools", "oidcserver")
-}
-
 // Start starts a provider whose clients may be sent back to redirect. It ends with the test.
 func Start(t testing.TB, redirect string) *Server {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "oidcserver")
 	compile := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".")
-	compile.Dir = source()
+	compile.Dir = filepath.Join(peertest.Root(t), "tools", "oidcserver")
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Fatalf("build tools/oidcserver: %v\n%s", err, out)
 	}
