@@ -43,7 +43,7 @@ type RoCEPlacement struct {
 	DSCP     uint8        `json:"dscp"`
 	Priority uint8        `json:"priority"`
 	Queue    uint8        `json:"queue"`
-	// VFShare is the tenant's share of a port that it has together with others, in thousandths; 0 when the port
+	// VFShare is the tenant's share of a port from which others send too, in thousandths; 0 when the port
 	// is its own.
 	VFShare int `json:"vf_share,omitempty"`
 	// Function is the tenant's virtual function on the port, from 0, which has the share if there is one.

@@ -22,6 +22,7 @@ type nicPort struct {
 	out     int32   // the link direction that it drives
 	line    float64 // bit/s
 	tenants []int32
+	sharers []int32 // of several tenants, those that send from it, see findSharers
 	flows   []int32
 	kind    settingKind
 	// wanted is the rate that one queue pair is meant to have where it meets the marks of one link, in bit/s; of
@@ -169,6 +170,7 @@ func (s *roceSettings) findPorts() {
 		p := &s.ports[s.ofFlow[i]]
 		p.flows = append(p.flows, int32(i))
 	}
+	s.findSharers()
 }
 
 // unknownDelay counts for a link of which the fabric says nothing: some metres and a switch. S0's links have 1 us.

@@ -62,7 +62,7 @@ func (m *model) roceLike(prev *roceSettings, target *allocation) *roceSettings {
 	}
 	for i := range s.ports {
 		if p := &s.ports[i]; s.fresh[i] {
-			*p = nicPort{ref: p.ref, id: p.id, out: p.out, line: p.line, tenants: p.tenants, flows: p.flows, group: p.group, link: -1}
+			*p = nicPort{ref: p.ref, id: p.id, out: p.out, line: p.line, tenants: p.tenants, sharers: p.sharers, flows: p.flows, group: p.group, link: -1}
 		}
 	}
 	return s

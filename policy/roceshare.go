@@ -6,6 +6,23 @@ import (
 	"slices"
 )
 
+// findSharers lists the tenants among whom each port is divided when they are several: those with a flow from it. A tenant of which
+// no flow at all is known may send from every port that it is attached to.
+func (s *roceSettings) findSharers() {
+	known := make([]bool, len(s.m.tenants))
+	for i := range s.m.flows {
+		known[s.m.flows[i].tenant] = true
+	}
+	for i := range s.ports {
+		p := &s.ports[i]
+		if len(p.tenants) < 2 {
+			continue
+		}
+		senders := s.senders(p)
+		p.sharers = slices.DeleteFunc(slices.Clone(p.tenants), func(t int32) bool { return known[t] && !slices.Contains(senders, t) })
+	}
+}
+
 // divide finds how ports divide their line rate: among the queue pairs in turn, and where several tenants send, first among
 // the tenants by the shares of their virtual functions.
 func (s *roceSettings) divide() {
@@ -13,7 +30,7 @@ func (s *roceSettings) divide() {
 	pairs := make([]float64, len(s.m.tenants)) // of the port at hand
 	for i := range s.ports {
 		p := &s.ports[i]
-		if len(p.tenants) < 2 {
+		if len(p.sharers) < 2 {
 			continue
 		}
 		if len(s.shares) == 0 {
@@ -35,25 +52,25 @@ func (s *roceSettings) divide() {
 // wholePort is a port in the unit of shares, and so the most tenants that can share one.
 const wholePort = 1000
 
-// shareable refuses ports with more tenants than there are shares.
+// shareable refuses ports from which more tenants send than there are shares.
 func (s *roceSettings) shareable() error {
 	for i := range s.ports {
-		if p := &s.ports[i]; len(p.tenants) > wholePort {
-			return fmt.Errorf("%w: port %s has %d tenants: want at most %d, since each needs a virtual function with a thousandth of the port or more",
-				ErrInput, s.portName(p), len(p.tenants), wholePort)
+		if p := &s.ports[i]; len(p.sharers) > wholePort {
+			return fmt.Errorf("%w: port %s has %d tenants that send: want at most %d, since each needs a virtual function with a thousandth of the port or more",
+				ErrInput, s.portName(p), len(p.sharers), wholePort)
 		}
 	}
 	return nil
 }
 
-// shareVFs divides a port among its tenants in thousandths, at least one for each. What that takes more than there is,
+// shareVFs divides a port among the tenants that send from it in thousandths, at least one for each. What that takes more than there is,
 // those with more than one give, by weight.
 func (s *roceSettings) shareVFs(p *nicPort) {
 	total, left := 0.0, wholePort
-	for _, t := range p.tenants {
+	for _, t := range p.sharers {
 		total += float64(s.m.tenants[t].Weight)
 	}
-	for _, t := range p.tenants {
+	for _, t := range p.sharers {
 		share := max(1, int(wholePort*float64(s.m.tenants[t].Weight)/total))
 		s.shares[tenantPort{t, p.id}] = share
 		left -= share
@@ -63,9 +80,9 @@ func (s *roceSettings) shareVFs(p *nicPort) {
 	}
 }
 
-// shareRest gives the tenants of a port that weigh too little for more one thousandth each, and divides the rest among the others.
+// shareRest gives the sending tenants of a port that weigh too little for more one thousandth each, and divides the rest among the others.
 func (s *roceSettings) shareRest(p *nicPort) {
-	byWeight := slices.Clone(p.tenants)
+	byWeight := slices.Clone(p.sharers)
 	slices.SortStableFunc(byWeight, func(a, b int32) int { return cmp.Compare(s.m.tenants[a].Weight, s.m.tenants[b].Weight) })
 	total := 0.0
 	for _, t := range byWeight {

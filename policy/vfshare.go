@@ -32,7 +32,7 @@ func (s FunctionShare) Mbps(line quantity.BitRate) uint64 {
 	return max(1, uint64(line/quantity.Mbps)*uint64(s.Thousandths)/1000)
 }
 
-// Functions are the shares of virtual functions by port, by function. Ports of one tenant are not divided.
+// Functions are the shares of virtual functions by port, by function. Ports from which one tenant sends, or none, are not divided.
 func (p *RoCEPlan) Functions() map[ident.PortID][]FunctionShare {
 	out := make(map[ident.PortID][]FunctionShare)
 	for i := range p.Traffic {
@@ -112,11 +112,16 @@ func (s *roceSettings) shareReasons(p *nicPort) []Reason {
 		}
 		out = append(out, Reason{
 			Field: field, Value: strconv.FormatUint(share.Mbps(line), 10), Unit: "Mbit/s", Range: legal, Tenant: share.Tenant, Rule: RuleShareByWeight,
-			Formula: fmt.Sprintf("%d of 1000 of %s, by the weights of the %d tenants on the port: what virtual function %d has for sure", share.Thousandths, line, len(shares), share.Function),
+			Formula: fmt.Sprintf("%d of 1000 of %s, by the weights of the %d tenants that send from the port: what virtual function %d has for sure", share.Thousandths, line, len(shares), share.Function),
 		})
 	}
 	formula := "none: the tenant has the whole port, and rates of virtual functions would divide it"
-	if len(out) > 0 {
+	switch {
+	case len(out) == 0 && len(p.tenants) > 1 && len(p.sharers) == 0:
+		formula = "none: its tenants only receive, and shares divide what a port sends"
+	case len(out) == 0 && len(p.tenants) > 1:
+		formula = "none: of its tenants one sends, which has the whole port; the others only receive"
+	case len(out) > 0:
 		formula = "none: what a function without a tenant had for sure would be missing to the others"
 	}
 	return append(out, Reason{Field: shareRegister + " of other functions", Value: "0", Unit: "Mbit/s", Range: legal, Rule: RuleNoTenant, Formula: formula})

@@ -161,7 +161,64 @@ func TestEveryTenantOfACrowdedPortHasAShareOfIt(t *testing.T) {
 func TestAPortWithMoreTenantsThanSharesIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := sharesOf(t, slices.Repeat([]quantity.Weight{quantity.WeightOne}, 1001))
-	if !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), "has 1001 tenants: want at most 1000") || !strings.Contains(err.Error(), "/P1") {
+	if !errors.Is(err, policy.ErrInput) || !strings.Contains(err.Error(), "has 1001 tenants that send: want at most 1000") || !strings.Contains(err.Error(), "/P1") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A port is divided among the tenants that send from it. Shares divide what a port sends: a receiver without virtual functions
+// takes the traffic of several tenants.
+func TestOnlyPortsFromWhichSeveralTenantsSendAreDivided(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.Star(3, topogen.Wire{Rate: 100 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := plantest.Hosts(f)
+	type flow struct {
+		tenant   string
+		src, dst int
+	}
+	for name, c := range map[string]struct {
+		flows []flow
+		bare  []string // tenants on the third host of which no flow is known
+		want  string   // functions and thousandths of the third host's port
+		why   string   // of "other functions" there
+	}{
+		"both only receive":            {[]flow{{"a", 0, 2}, {"b", 1, 2}}, nil, "", "only receive"},
+		"one of them sends":            {[]flow{{"a", 0, 2}, {"b", 2, 1}}, nil, "", "of its tenants one sends"},
+		"both send":                    {[]flow{{"a", 2, 0}, {"b", 2, 1}}, nil, "0=a:500 1=b:500", "without a tenant"},
+		"two send and one receives":    {[]flow{{"a", 0, 2}, {"b", 2, 1}, {"c", 2, 0}}, nil, "1=b:500 2=c:500", "without a tenant"},
+		"of one nothing is known":      {[]flow{{"a", 0, 2}, {"b", 2, 1}}, []string{"z"}, "1=b:500 2=z:500", "without a tenant"},
+		"of neither anything is":       {nil, []string{"y", "z"}, "0=y:500 1=z:500", "without a tenant"},
+		"one alone, and it only sends": {[]flow{{"a", 2, 0}}, nil, "", "has the whole port"},
+	} {
+		in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneRoCE}}
+		add := func(tenant string, at ...tenants.Attachment) {
+			if !slices.ContainsFunc(in.Tenants, func(x tenants.Tenant) bool { return x.Name == tenant }) {
+				in.Tenants = append(in.Tenants, tenants.Tenant{Name: tenant, Weight: quantity.WeightOne, Attachments: at})
+			}
+		}
+		for _, x := range c.flows {
+			add(x.tenant)
+			in.Flows = append(in.Flows, tenants.Flow{Tenant: x.tenant, Src: h[x.src], Dst: h[x.dst], QPs: 1})
+		}
+		for _, x := range c.bare {
+			add(x, tenants.Attachment{Port: h[2]})
+		}
+		p := plantest.Compiled(t, in)
+		var got []string
+		for _, s := range p.RoCE.Functions()[h[2]] {
+			got = append(got, fmt.Sprintf("%d=%s:%d", s.Function, s.Tenant, s.Thousandths))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: shares %q, want %q", name, got, c.want)
+		}
+		at := slices.IndexFunc(p.RoCE.NICs, func(n policy.NICPlan) bool { return n.Port == h[2] })
+		if at < 0 || !slices.ContainsFunc(p.RoCE.NICs[at].Reasons, func(r policy.Reason) bool {
+			return r.Field == "vf_tx_share of other functions" && strings.Contains(r.Formula, c.why)
+		}) {
+			t.Errorf("%s: no reason with %q", name, c.why)
+		}
 	}
 }

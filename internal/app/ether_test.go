@@ -84,7 +84,13 @@ func connectTo(t *testing.T, from string) (*keptInventory, *etherDriver) {
 // etherLab is a demo on a live Ethernet fabric, with nothing rolled out yet.
 func etherLab(t *testing.T, p policy.Plane) *demo {
 	t.Helper()
-	l, err := startEther(t.Context(), slowCase(t, p), etherOptions{timeScale: 0.5})
+	return etherLabOf(t, slowCase(t, p))
+}
+
+// etherLabOf is etherLab with another case.
+func etherLabOf(t *testing.T, c *etherCase) *demo {
+	t.Helper()
+	l, err := startEther(t.Context(), c, etherOptions{timeScale: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}

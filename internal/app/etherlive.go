@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +40,7 @@ type etherCase struct {
 	flows             []tenants.Flow
 	buffer            ether.Buffer
 	buffers           map[int32]ether.Buffer
+	bare              []ident.PortID // NIC ports without virtual functions
 	seed              uint64
 }
 
@@ -181,6 +183,9 @@ func (l *etherLive) addHost(node int32) error {
 			return err
 		}
 		port := gnmidev.PortOptions{Number: num, Plane: nic, Speed: link.Rate, Functions: len(nic.Tenants())}
+		if slices.Contains(l.c.bare, l.c.fabric.PortID(ref)) {
+			port.Functions = 0
+		}
 		if l.c.plane == policy.PlaneWRCC {
 			port.Senders = wrcc.MaxSenders
 		}

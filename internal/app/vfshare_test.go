@@ -12,6 +12,7 @@ import (
 	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 )
 
 // functionShares reads the shares of the functions of every host's port, in Mbit/s.
@@ -101,11 +102,11 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 		}
 		return ro
 	}
-	// The second host sends for bronze and silver, the fourth receives for all three; the first has only gold.
-	const all = "[0] [33 66] [] [14 57 28]"
+	// The second host sends for bronze and silver, the fourth only receives, for all three; the first has only gold.
+	const all = "[0] [33 66] [] [0 0 0]"
 	three := d.onlyTenants(t, "gold", "silver", "bronze")
 	rolled(three, all)
-	rolled(d.onlyTenants(t, "gold", "silver"), "[0] [0 0] [] [66 33 0]")
+	rolled(d.onlyTenants(t, "gold", "silver"), "[0] [0 0] [] [0 0 0]")
 	// Kept functions: gold and silver stay where the fabric has their traffic, and that is measured.
 	rolled(three, all)
 	d.onlyTenants(t, "gold", "silver")
@@ -113,7 +114,7 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rolled(kept.Plan, "[0] [0 0] [] [0 66 33]")
+	rolled(kept.Plan, "[0] [0 0] [] [0 0 0]")
 	rolled(three, all)
 	// The second host's port leaves the plan, which its rollout says.
 	gold := d.onlyTenants(t, "gold")
@@ -147,6 +148,24 @@ func TestTheShareOfATenantThatLeftGoes(t *testing.T) {
 	waitRollout(t, d, repair.ID)
 	if got := functionShares(t, d); got != all {
 		t.Errorf("after the repair shares %s, want %s", got, all)
+	}
+}
+
+// A port that only receives, from several tenants, needs no virtual function: none has a share.
+func TestAReceiverOfSeveralTenantsNeedsNoFunctions(t *testing.T) {
+	t.Parallel()
+	c := slowCase(t, policy.PlaneRoCE)
+	c.bare = []ident.PortID{c.flows[0].Dst}
+	d := etherLabOf(t, c)
+	ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name)
+	if ro.State != control.RolloutSucceeded {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	if got := functionShares(t, d); got != "[0] [33 66] [] []" {
+		t.Errorf("shares %s", got)
+	}
+	if bad := notInSync(t, d); len(bad) > 0 {
+		t.Errorf("not as wanted: %q", bad)
 	}
 }
 

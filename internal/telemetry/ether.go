@@ -51,15 +51,22 @@ type EtherOptions struct {
 // EtherCollector measures what tenants get on an Ethernet fabric: a tenant that has a port to itself by the
 // port's counter, one that shares a port by that of its virtual function, and on the WRCC plane by its senders'.
 type EtherCollector struct {
-	source EtherSource
-	o      Options
-	plan   *policy.Plan
-	topo   *subnet.Fabric
-	flows  []tenants.Flow
-	nics   []ident.PortID
-	ports  []ident.PortID // of switches
-	at     map[ident.PortID][]string
-	shares map[ident.PortID][]policy.FunctionShare // of ports that the plan divides
+	source    EtherSource
+	o         Options
+	plan      *policy.Plan
+	topo      *subnet.Fabric
+	flows     []tenants.Flow
+	nics      []ident.PortID
+	ports     []ident.PortID // of switches
+	at        map[ident.PortID][]string
+	senders   map[ident.PortID][]string // tenants with flows from a port, by name
+	functions map[tenantAt]int          // virtual functions of tenants by the plan
+}
+
+// tenantAt is a tenant on a port.
+type tenantAt struct {
+	port   ident.PortID
+	tenant string
 }
 
 // NewEther returns a collector for a plan of an Ethernet plane and the flows that it was made for. It fails on options out of
@@ -69,11 +76,16 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 	if err := common.complete(); err != nil {
 		return nil, err
 	}
-	c := &EtherCollector{source: source, o: common, plan: p, topo: f, flows: flows, at: tenantsAt(p, flows)}
+	c := &EtherCollector{source: source, o: common, plan: p, topo: f, flows: flows, at: tenantsAt(p, flows),
+		senders: map[ident.PortID][]string{}, functions: map[tenantAt]int{}}
 	if p.RoCE != nil {
-		c.shares = p.RoCE.Functions()
+		for i := range p.RoCE.Traffic {
+			t := &p.RoCE.Traffic[i]
+			c.functions[tenantAt{t.Port, t.Tenant}] = t.Function
+		}
 	}
 	for i := range flows {
+		c.senders[flows[i].Src] = insertName(c.senders[flows[i].Src], flows[i].Tenant)
 		c.nics = append(c.nics, flows[i].Src)
 	}
 	for i := range p.Links {
@@ -100,12 +112,7 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 // the index of its virtual function.
 func tenantsAt(p *policy.Plan, flows []tenants.Flow) map[ident.PortID][]string {
 	at := make(map[ident.PortID][]string)
-	add := func(id ident.PortID, tenant string) {
-		list := at[id]
-		if k, has := slices.BinarySearch(list, tenant); !has {
-			at[id] = slices.Insert(list, k, tenant)
-		}
-	}
+	add := func(id ident.PortID, tenant string) { at[id] = insertName(at[id], tenant) }
 	if p.RoCE != nil {
 		for i := range p.RoCE.Traffic {
 			add(p.RoCE.Traffic[i].Port, p.RoCE.Traffic[i].Tenant)
@@ -116,6 +123,14 @@ func tenantsAt(p *policy.Plan, flows []tenants.Flow) map[ident.PortID][]string {
 		add(flows[i].Dst, flows[i].Tenant)
 	}
 	return at
+}
+
+// insertName adds a name to a sorted list that has each once.
+func insertName(list []string, name string) []string {
+	if k, has := slices.BinarySearch(list, name); !has {
+		list = slices.Insert(list, k, name)
+	}
+	return list
 }
 
 func (c *EtherCollector) isNIC(id ident.PortID) bool {

@@ -137,6 +137,9 @@ func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, er
 	fa, okA := a.Functions[i]
 	fb, okB := b.Functions[i]
 	if !okA || !okB {
+		if len(w.c.senders[id]) == 1 {
+			return w.rate(a.Tx, b.Tx, link) // the others on it only receive, by the plan
+		}
 		return 0, fmt.Errorf("%d tenants are on it and the counters of virtual function %d, which is this tenant's, are not there: %w", len(w.c.at[id]), i, ErrUnread)
 	}
 	return w.rate(fa.Tx, fb.Tx, link)
@@ -163,10 +166,8 @@ func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.Bit
 
 // function is the index of a tenant's virtual function at a port, -1 for none.
 func (w *etherWindow) function(tenant string, id ident.PortID) int {
-	for _, s := range w.c.shares[id] {
-		if s.Tenant == tenant {
-			return s.Function
-		}
+	if i, ok := w.c.functions[tenantAt{id, tenant}]; ok {
+		return i
 	}
 	for i, t := range w.c.at[id] {
 		if t == tenant {
