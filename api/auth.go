@@ -38,15 +38,27 @@ func (s *Server) authenticate(c *gin.Context) {
 	origin := control.Origin{Addr: c.Request.RemoteAddr, RequestID: requestID(c)}
 	ctx := control.WithOrigin(context.WithValue(c.Request.Context(), requestKey{}, c.Request), origin)
 	c.Request = c.Request.WithContext(ctx)
-	if r := s.spec.of(c); r != nil && r.rule.Domain == reachPublic {
-		return
+	if r := s.spec.of(c); r == nil || r.rule.Domain != reachPublic {
+		p, err := s.caller(c.Request)
+		if err != nil {
+			s.writeProblem(c, s.throttled(c.Request, err))
+			return
+		}
+		c.Request = c.Request.WithContext(control.WithPrincipal(ctx, p))
 	}
-	p, err := s.caller(c.Request)
-	if err != nil {
-		s.writeProblem(c, s.throttled(c.Request, err))
-		return
+	if err := s.control.Faults(faultKey(c)); err != nil {
+		s.writeProblem(c, err)
 	}
-	c.Request = c.Request.WithContext(control.WithPrincipal(ctx, p))
+}
+
+// faultKey is what faults of the service are counted under: the caller, or the address of one who is unknown, and the
+// operation. All other operations stay open to the caller.
+func faultKey(c *gin.Context) string {
+	who := "from " + control.SourceKey(c.Request.RemoteAddr)
+	if p, ok := control.PrincipalFrom(c.Request.Context()); ok {
+		who = holder(p)
+	}
+	return who + " " + c.Request.Method + " " + c.FullPath()
 }
 
 // throttled counts refused credentials by their source, and tells a source with too many to wait.

@@ -59,6 +59,10 @@ func (s *Server) recoverPanics(c *gin.Context) {
 
 // limit bounds the request's time and how many are under way.
 func (s *Server) limit(c *gin.Context) {
+	if err := checkURL(c.Request.URL); err != nil {
+		s.writeProblem(c, err)
+		return
+	}
 	if streams(c.FullPath()) {
 		s.stream(c)
 		return
@@ -66,10 +70,6 @@ func (s *Server) limit(c *gin.Context) {
 	long, timeout := slow(c.Request.Method, c.FullPath()), requestTimeout
 	if long {
 		timeout = slowTimeout
-	}
-	if err := checkURL(c.Request.URL); err != nil {
-		s.writeProblem(c, err)
-		return
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
 	defer cancel()
@@ -90,8 +90,8 @@ func (s *Server) readBody(c *gin.Context) {
 		return
 	}
 	body, err := s.body(c)
-	if err == nil {
-		err = checkJSON(c.ContentType(), body)
+	if err == nil && len(body) > 0 {
+		err = s.checkBody(c, body)
 	}
 	if err != nil {
 		s.writeProblem(c, err)
@@ -100,6 +100,18 @@ func (s *Server) readBody(c *gin.Context) {
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
 	c.Request.ContentLength = int64(len(body))
 	c.Set(bodyKey, body)
+}
+
+// checkBody judges the media type and the text of a body. What comes behind it sees one spelling of the media type.
+func (s *Server) checkBody(c *gin.Context, body []byte) error {
+	if !isJSON(c.Request.Header) {
+		if r := s.spec.of(c); r != nil && r.Operation.RequestBody == nil {
+			return nil // the operation looks at no body
+		}
+		return &problemError{code: "unsupported-media-type", detail: fmt.Sprintf("found Content-Type: %s: want %s", clip(strings.Join(c.Request.Header.Values("Content-Type"), ", ")), jsonType)}
+	}
+	c.Request.Header.Set("Content-Type", jsonType)
+	return checkJSON(body)
 }
 
 // body reads a body within the bounds of whoever sends it.

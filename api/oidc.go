@@ -107,8 +107,10 @@ func (s *Server) FinishOidc(ctx context.Context, r gen.FinishOidcRequestObject) 
 	if err != nil {
 		return nil, s.oidcFault(ctx, err)
 	}
-	forgive()
 	in, err := s.control.SignInExternal(s.replacing(ctx, req), id)
+	if !isFault(err) {
+		forgive()
+	}
 	switch {
 	case errors.Is(err, control.ErrUnauthorized):
 		return nil, &problemError{code: "sign-in-refused", detail: "your account here is disabled; ask an administrator"}

@@ -29,7 +29,7 @@ func kinds() map[string]kind {
 		"forbidden":               {http.StatusForbidden, "Your roles do not allow it"},
 		"csrf":                    {http.StatusForbidden, "The request may be another site's"},
 		"sign-in-refused":         {http.StatusUnauthorized, "You are not signed in"},
-		"locked":                  {http.StatusTooManyRequests, "Too many refused credentials"},
+		"locked":                  {http.StatusTooManyRequests, "Too many refused credentials, or faults"},
 		"oidc-off":                {http.StatusNotFound, "No OpenID provider is configured"},
 		"no-account":              {http.StatusConflict, "The token belongs to no account"},
 		"no-session":              {http.StatusConflict, "There is no browser session"},
@@ -134,6 +134,9 @@ func classify(err error) *problemError {
 	return &problemError{code: "internal", detail: "the fault is in the service's log under this request id"}
 }
 
+// isFault reports whether an error is a fault of the service, and not of the request or of what it works with.
+func isFault(err error) bool { return err != nil && classify(err).code == "internal" }
+
 // fromInvalid tells parameters from body fields: only the latter have a leading slash.
 func fromInvalid(inv *control.InvalidError) *problemError {
 	p := &problemError{code: "invalid", detail: "the request does not fit the fabric"}
@@ -166,6 +169,9 @@ func (s *Server) writeProblem(c *gin.Context, err error) {
 	}
 	c.Set(problemKey, p.code)
 	id := requestID(c)
+	if p.code == "internal" {
+		s.control.Faulted(faultKey(c))
+	}
 	if p.code == "internal" || strings.HasPrefix(p.code, "storage-") {
 		s.o.Log.ErrorContext(c.Request.Context(), "request failed", "request_id", id, "route", c.FullPath(), "error", err.Error())
 	}

@@ -42,7 +42,7 @@ func (s *Server) SignIn(ctx context.Context, r gen.SignInRequestObject) (gen.Sig
 		return nil, err
 	}
 	in, err := s.control.SignIn(s.replacing(ctx, req), r.Body.Name, r.Body.Password)
-	if !errors.Is(err, control.ErrUnauthorized) {
+	if !errors.Is(err, control.ErrUnauthorized) && !isFault(err) {
 		forgive()
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Server) ChangePassword(ctx context.Context, r gen.ChangePasswordRequest
 		return nil, err
 	}
 	err = s.control.ChangePassword(ctx, r.Body.Password, r.Body.NewPassword)
-	if !errors.Is(err, control.ErrInvalid) {
+	if !errors.Is(err, control.ErrInvalid) && !isFault(err) {
 		forgive()
 	}
 	return gen.ChangePassword204Response{}, err

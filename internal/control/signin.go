@@ -26,17 +26,38 @@ const (
 	sourceRefill = 6 * time.Second
 	sourcesKept  = 8192
 
+	// Of one caller at one operation: requests that end in a fault of the service before the next must wait, and time in
+	// which one is forgiven.
+	faultBurst  = 10
+	faultRefill = 10 * time.Second
+
 	parallelHashes = 4
 )
 
 // gate is the state of this process's sign-in.
 type gate struct {
 	sources *throttle
+	faults  *throttle
 	hashers hashers
 }
 
 func newGate() gate {
-	return gate{sources: newThrottle(sourceBurst, sourceRefill, sourcesKept), hashers: make(hashers, parallelHashes)}
+	return gate{
+		sources: newThrottle(sourceBurst, sourceRefill, sourcesKept), faults: newThrottle(faultBurst, faultRefill, sourcesKept),
+		hashers: make(hashers, parallelHashes),
+	}
+}
+
+// Faulted counts a request that ended in a fault of the service, by a key of its caller and operation.
+func (s *Service) Faulted(key string) { s.gate.faults.take(key, s.now()) }
+
+// Faults returns a *LockedError while a key has too many faults: a request that the service fails on costs more than
+// one that it refuses, and sending it again does not mend it.
+func (s *Service) Faults(key string) error {
+	if wait := s.gate.faults.wait(key, s.now()); wait > 0 {
+		return &LockedError{Detail: "too many requests of yours to this operation ended in a fault of the service", Until: s.now().Add(wait)}
+	}
+	return nil
 }
 
 // Admit lets a source, an address with or without port, try one credential, or tells it to wait when too many of

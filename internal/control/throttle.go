@@ -45,8 +45,8 @@ func (t *throttle) take(key string, now time.Time) time.Duration {
 		b = &bucket{key: key, at: now}
 		t.buckets[key] = b
 	} else {
-		if over := b.drained(now, t.refill) - (t.burst - 1); over > 0 {
-			return time.Duration(over * float64(t.refill))
+		if wait := t.due(b, now); wait > 0 {
+			return wait
 		}
 		t.unlink(b)
 	}
@@ -54,6 +54,20 @@ func (t *throttle) take(key string, now time.Time) time.Duration {
 	b.at = now
 	t.append(b)
 	return 0
+}
+
+// wait returns how long the source must wait before it may try; 0 is not at all. It counts nothing.
+func (t *throttle) wait(key string, now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if b := t.buckets[key]; b != nil {
+		return t.due(b, now)
+	}
+	return 0
+}
+
+func (t *throttle) due(b *bucket, now time.Time) time.Duration {
+	return time.Duration(max(0, b.drained(now, t.refill)-(t.burst-1)) * float64(t.refill))
 }
 
 // give takes a counted refusal back.

@@ -1,0 +1,210 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"fairlane/api/gen"
+)
+
+// maxDepth bounds how deep objects and lists of a body may lie in each other; the contract needs 6.
+const maxDepth = 32
+
+// What is wrong with a text.
+const (
+	hasNUL  = "has the character 0"
+	notUTF8 = "is not UTF-8"
+	hasHalf = "has half of a surrogate pair"
+)
+
+// checkJSON refuses a body that is not one whole JSON text in UTF-8, is nested deeper than any of ours, or is ambiguous
+// (RFC 8259, 4 and 8.2): a field twice in one object, the character 0, half of a surrogate pair. The error has the place
+// and, where the text is JSON, the field.
+func checkJSON(body []byte) error {
+	if at, ok := tooDeep(body); ok {
+		return malformed(body, at, fmt.Sprintf("has objects and lists more than %d deep in each other", maxDepth), nil)
+	}
+	if !utf8.Valid(body) {
+		at, what := notText(string(body))
+		return malformed(body, at, what, nil)
+	}
+	if !json.Valid(body) {
+		var v json.RawMessage
+		var syntax *json.SyntaxError
+		at := len(body)
+		if err := json.Unmarshal(body, &v); errors.As(err, &syntax) {
+			at = min(int(syntax.Offset), len(body))
+		}
+		return malformed(body, max(at-1, 0), "stops being JSON", nil)
+	}
+	w := walk{body: body}
+	return w.texts()
+}
+
+// malformed reports the byte at of a body, counted from 0, and the field that it lies in, when that is known.
+func malformed(body []byte, at int, what string, field *gen.ProblemField) error {
+	before := body[:min(at+1, len(body))]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := len(before) - bytes.LastIndexByte(before, '\n') - 1
+	p := &problemError{code: "malformed-body", detail: fmt.Sprintf("the body %s at line %d, column %d (byte %d)", what, line, max(column, 1), at)}
+	if field != nil {
+		p.fields = []gen.ProblemField{*field}
+	}
+	return p
+}
+
+// tooDeep returns where nesting first exceeds maxDepth. It looks at brackets outside of strings only, in one pass and
+// without memory, before anything recursive sees the body.
+func tooDeep(body []byte) (at int, deep bool) {
+	depth, quoted := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case quoted:
+			switch c {
+			case '\\':
+				i++
+			case '"':
+				quoted = false
+			}
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return i, true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return 0, false
+}
+
+// walk goes through a valid JSON text, text by text.
+type walk struct {
+	body []byte
+	open []level // the objects and lists around the place, the outermost first
+}
+
+// level is an object or a list that is not closed yet.
+type level struct {
+	fields map[string]bool // seen so far; nil for a list
+	name   string          // of the field whose value comes
+	index  int             // of the entry, in a list
+}
+
+// texts refuses the first text that is none, and the first field that its object has already.
+func (w *walk) texts() error {
+	key := false // whether the next text names a field
+	for i := 0; i < len(w.body); i++ {
+		switch w.body[i] {
+		case '{':
+			w.open, key = append(w.open, level{fields: map[string]bool{}}), true
+		case '[':
+			w.open, key = append(w.open, level{}), false
+		case '}', ']':
+			w.open, key = w.open[:len(w.open)-1], false
+		case ',':
+			in := &w.open[len(w.open)-1] // a comma lies in something
+			in.index++
+			key = in.fields != nil
+		case ':':
+			key = false
+		case '"':
+			end := endOfText(w.body, i)
+			if err := w.text(i, end, key); err != nil {
+				return err
+			}
+			i = end - 1
+		}
+	}
+	return nil
+}
+
+// text judges the text from one quotation mark to behind the other. A key becomes the name of what comes.
+func (w *walk) text(from, end int, key bool) error {
+	raw := w.body[from:end]
+	at, what := badEscape(raw)
+	if key {
+		name := string(raw[1 : len(raw)-1])
+		if bytes.IndexByte(raw, '\\') >= 0 { // the same name can be written in several ways
+			_ = json.Unmarshal(raw, &name) // valid: the whole body is
+		}
+		in := &w.open[len(w.open)-1]
+		in.name = name
+		if what == "" && in.fields[name] {
+			at, what = 0, fmt.Sprintf("has the field %s twice", clip(strconv.Quote(name)))
+		}
+		in.fields[name] = true
+	}
+	if what == "" {
+		return nil
+	}
+	return malformed(w.body, from+at, what, &gen.ProblemField{In: gen.ProblemFieldInBody, Pointer: w.pointer(), Detail: what})
+}
+
+// pointer is the JSON pointer (RFC 6901) of the place.
+func (w *walk) pointer() string {
+	var b strings.Builder
+	for _, l := range w.open {
+		name := l.name
+		if l.fields == nil {
+			name = strconv.Itoa(l.index)
+		}
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(clip(name)))
+	}
+	return b.String()
+}
+
+// badEscape returns where a text has \u0000, or an escape of half of a surrogate pair without the other half, and what
+// that is; "" when it has neither.
+func badEscape(raw []byte) (at int, what string) {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if raw[i+1] != 'u' {
+			i++ // what is escaped begins no escape
+			continue
+		}
+		r := escaped(raw[i:])
+		switch {
+		case r == 0:
+			return i, hasNUL
+		case utf16.IsSurrogate(r):
+			if utf16.DecodeRune(r, escaped(raw[i+6:])) == '\uFFFD' {
+				return i, hasHalf
+			}
+			i += 6
+		}
+		i += 5
+	}
+	return 0, ""
+}
+
+// escaped is the code unit that an escape \uXXXX stands for; -1 when the text does not begin with one.
+func escaped(raw []byte) rune {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return -1
+	}
+	v, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(v)
+}
+
+// endOfText returns what follows the text that begins at a quotation mark.
+func endOfText(body []byte, at int) int {
+	for at++; body[at] != '"'; at++ {
+		if body[at] == '\\' {
+			at++
+		}
+	}
+	return at + 1
+}
