@@ -68,6 +68,7 @@ var jsonSections = map[reflect.Type]string{
 	reflect.TypeFor[evaluation]():               "The evaluation",
 	reflect.TypeFor[evaluate.PlaneScore]():      "Scores",
 	reflect.TypeFor[evaluate.Score]():           "Scores",
+	reflect.TypeFor[evaluate.Cause]():           "Causes",
 	reflect.TypeFor[evaluate.Worst]():           "Worst tenants",
 	reflect.TypeFor[evaluate.Result]():          "Cases",
 	reflect.TypeFor[evaluate.TenantResult]():    "Tenants of a case",

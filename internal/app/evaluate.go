@@ -137,11 +137,13 @@ func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
 	for _, plane := range planes {
 		s := e.Planes[plane]
 		printScore(tw, string(plane), &s.Score)
-		if s.Beyond != nil {
-			printScore(tw, a.t("evaluate.beyond", "plane", plane), s.Beyond)
-		}
+		printScore(tw, a.t("evaluate.within", "plane", plane), s.Within)
+		printScore(tw, a.t("evaluate.beyond", "plane", plane), s.Beyond)
 	}
 	if err := tw.Flush(); err != nil {
+		return err
+	}
+	if err := a.printCauses(e, planes); err != nil {
 		return err
 	}
 	for _, plane := range planes {
@@ -153,9 +155,33 @@ func (a *app) printEvaluation(e *evaluation, planes []policy.Plane) error {
 	return nil
 }
 
+// printCauses prints which findings name the tenants that are far off their entitlements.
+func (a *app) printCauses(e *evaluation, planes []policy.Plane) error {
+	tw := newTable(a.stdout, 0)
+	head := true
+	for _, plane := range planes {
+		for _, c := range e.Planes[plane].Causes {
+			if head {
+				_, _ = fmt.Fprintln(tw, "\n"+a.t("evaluate.causes.head"))
+				head = false
+			}
+			code := c.Code
+			if code == "" {
+				code = a.t("evaluate.causes.none")
+			}
+			_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", plane, percent(evaluate.MissLimit(plane)), c.Tenants, fine(c.EntitledMax), code)
+		}
+	}
+	if !head {
+		_, _ = fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}
+
 func printScore(w io.Writer, name string, s *evaluate.Score) {
-	_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, s.Cases, s.Tenants, fine(s.ShareErrorP50), fine(s.ShareErrorP95),
-		fine(s.ShareErrorMax), fine(s.EntitledP95), percent(s.BoundCoverage), percent(s.Utilisation), percent(s.UtilisationLeast))
+	_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", name, s.Cases, s.Tenants, fine(s.ShareErrorP50), fine(s.ShareErrorP95),
+		fine(s.ShareErrorMax), fine(s.EntitledP50), fine(s.EntitledP95), fine(s.EntitledMax), percent(s.BoundCoverage), fine(s.BoundP50), s.Unannounced,
+		percent(s.Utilisation), percent(s.UtilisationLeast))
 }
 
 // fine is percent with one more digit.
@@ -198,8 +224,8 @@ func (a *app) printCase(c *evaluate.Case, r *evaluate.Result, plan *policy.Plan)
 	tw := newTable(a.stdout, 0)
 	_, _ = fmt.Fprintln(tw, a.t("evaluate.case.head"))
 	for _, t := range r.Tenants {
-		_, _ = fmt.Fprintf(tw, "%s\t%g\t%d\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\n", t.Tenant, t.Weight, t.QPs, t.Entitled/1e9, t.Predicted/1e9, t.Simulated/1e9,
-			fine(t.Error), fine(t.Bound), fine(t.Drift))
+		_, _ = fmt.Fprintf(tw, "%s\t%g\t%d\t%.3f\t%.3f\t%.3f\t%s\t%s\t%s\t%s\n", t.Tenant, t.Weight, t.QPs, t.Entitled/1e9, t.Predicted/1e9, t.Simulated/1e9,
+			fine(t.Entitle), fine(t.Error), fine(t.Bound), fine(t.Drift))
 	}
 	_, _ = fmt.Fprintln(tw, "\n"+a.t("evaluate.case.links"))
 	for i, l := range plan.Links {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -74,6 +75,8 @@ type TenantResult struct {
 	Entitle   float64 `json:"entitled_error"` // of the simulated rate from the entitled one
 	Bound     float64 `json:"bound"`
 	Drift     float64 `json:"drift"` // between the halves of the window
+	// Findings are the codes of the findings that name the tenant, sorted, each once.
+	Findings []string `json:"findings"`
 }
 
 // Run evaluates the cases. When the context ends it returns what is done so far, beginning with the first case and
@@ -192,6 +195,7 @@ func (r *Result) take(plan *policy.Plan, s *Simulation) {
 			contended[t.Tenant] = true
 		}
 	}
+	named := namedBy(plan.Findings)
 	r.SettledS, r.CountedS = s.SettledS, s.SimulatedS
 	for i, t := range plan.Tenants {
 		x := s.Tenants[i]
@@ -199,6 +203,7 @@ func (r *Result) take(plan *policy.Plan, s *Simulation) {
 			Tenant: t.Tenant, Weight: t.Weight.Float(), QPs: t.QPs, Contended: contended[t.Tenant],
 			Entitled: float64(t.Entitled), Predicted: float64(t.Predicted), Simulated: float64(x.Delivered),
 			Error: round6(x.PredictionError), Entitle: round6(x.ShareError), Bound: t.Bound, Drift: round6(x.Drift),
+			Findings: named[t.Tenant],
 		})
 	}
 	for _, l := range s.Links {
@@ -208,6 +213,21 @@ func (r *Result) take(plan *policy.Plan, s *Simulation) {
 		r.UseBefore += l.Before / float64(len(s.Links))
 	}
 	r.Use, r.UseBefore = round6(r.Use), round6(r.UseBefore)
+}
+
+// namedBy lists by tenant the codes of the findings that name it.
+func namedBy(findings []policy.Finding) map[string][]string {
+	out := make(map[string][]string)
+	for i := range findings {
+		for _, t := range findings[i].Tenants {
+			out[t] = append(out[t], findings[i].Code)
+		}
+	}
+	for t := range out {
+		slices.Sort(out[t])
+		out[t] = slices.Compact(out[t])
+	}
+	return out
 }
 
 func round6(x float64) float64 { return math.Round(x*1e6) / 1e6 }

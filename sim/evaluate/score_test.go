@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,19 +27,77 @@ func TestScores(t *testing.T) {
 		result(policy.PlaneRoCE, 2, 1, 1, 0.01), result(policy.PlaneRoCE, 5, 1, 1, 0.5),
 	}
 	ib := ScoreOf(policy.PlaneIB, results)
-	want := Score{Cases: 3, Tenants: 5, ShareErrorP50: 0.03, ShareErrorP95: 0.08, ShareErrorMax: 0.08, EntitledP95: 0.16, BoundCoverage: 0.8, BoundP50: 0.05, Utilisation: 0.99, UtilisationLeast: 0.98}
-	if ib.Score != want || ib.Failed != 1 || ib.Beyond != nil {
+	want := Score{Cases: 3, Tenants: 5, ShareErrorP50: 0.03, ShareErrorP95: 0.08, ShareErrorMax: 0.08, EntitledP50: 0.06, EntitledP95: 0.16, EntitledMax: 0.16,
+		BoundCoverage: 0.8, BoundP50: 0.05, Unannounced: 3, Utilisation: 0.99, UtilisationLeast: 0.98}
+	if ib.Score != want || ib.Failed != 1 {
 		t.Errorf("got %+v, want %+v", ib, want)
 	}
 	if len(ib.Worst) != 5 || ib.Worst[0].Error != 0.08 || ib.Worst[4].Error != 0.01 {
 		t.Errorf("worst: %+v", ib.Worst)
 	}
 	roce := ScoreOf(policy.PlaneRoCE, results)
-	if roce.ShareErrorP95 != 0.01 || roce.Beyond == nil || roce.Beyond.ShareErrorP95 != 0.5 || roce.BoundCoverage != 0.5 || roce.Tenants != 2 {
-		t.Errorf("RoCE: %+v, beyond %+v: want errors by ratio, and coverage of all", roce.Score, roce.Beyond)
+	if roce.Within.ShareErrorP95 != 0.01 || roce.Beyond.ShareErrorP95 != 0.5 || roce.Beyond.EntitledP95 != 1 || roce.BoundCoverage != 0.5 || roce.Tenants != 2 {
+		t.Errorf("RoCE: %+v, within %+v, beyond %+v: want those of all, and by ratio", roce.Score, roce.Within, roce.Beyond)
+	}
+	if ib.Within.EntitledP95 != 0.16 || ib.Beyond.EntitledP95 != 0.06 || ib.Beyond.Tenants != 3 {
+		t.Errorf("InfiniBand: within %+v, beyond %+v: want errors by ratio on each plane", ib.Within, ib.Beyond)
 	}
 	if none := ScoreOf(policy.PlaneWRCC, results); none.Score != (Score{}) || none.Missed(policy.PlaneWRCC) != nil {
 		t.Errorf("nothing: %+v", none)
+	}
+}
+
+// A tenant beyond the limit counts unless a finding that speaks of rates names it and its bound holds.
+func TestUnannouncedMissesAreCounted(t *testing.T) {
+	t.Parallel()
+	source, slow := policy.CodeSourcePort, policy.CodeSlowConvergence
+	for name, c := range map[string]struct {
+		plane policy.Plane
+		of    TenantResult
+		want  int
+	}{
+		"within":             {policy.PlaneWRCC, TenantResult{Error: 0.05, Entitle: 0.05, Bound: 0.02}, 0},
+		"prediction":         {policy.PlaneWRCC, TenantResult{Error: 0.051, Bound: 0.02}, 1},
+		"entitlement":        {policy.PlaneIB, TenantResult{Entitle: 0.051, Bound: 0.02}, 1},
+		"limit of RoCE":      {policy.PlaneRoCE, TenantResult{Error: 0.1, Entitle: 0.1, Bound: 0.02}, 0},
+		"RoCE":               {policy.PlaneRoCE, TenantResult{Error: 0.11, Bound: 0.02}, 1},
+		"announced":          {policy.PlaneIB, TenantResult{Error: 0.06, Entitle: 0.3, Bound: 0.07, Findings: []string{slow, source}}, 0},
+		"other finding":      {policy.PlaneIB, TenantResult{Entitle: 0.3, Bound: 0.07, Findings: []string{slow}}, 1},
+		"false announcement": {policy.PlaneIB, TenantResult{Error: 0.08, Entitle: 0.3, Bound: 0.07, Findings: []string{source}}, 1},
+	} {
+		c.of.Contended = true
+		r := &Result{Plane: c.plane, Ratio: 1, Tenants: []TenantResult{c.of, {Error: 1}}}
+		if s := ScoreOf(c.plane, []*Result{r}); s.Unannounced != c.want || s.Within.Unannounced != c.want || s.Beyond.Unannounced != 0 {
+			t.Errorf("%s: %d, within 4:1 %d, beyond %d: want %d", name, s.Unannounced, s.Within.Unannounced, s.Beyond.Unannounced, c.want)
+		}
+	}
+}
+
+// Tenants off their entitlement are counted for each finding that names them.
+func TestCausesOfDistanceFromEntitlements(t *testing.T) {
+	t.Parallel()
+	named := func(entitle float64, codes ...string) TenantResult {
+		return TenantResult{Contended: true, Entitle: entitle, Findings: codes}
+	}
+	results := []*Result{
+		{Plane: policy.PlaneIB, Tenants: []TenantResult{named(0.2, "a", "b"), named(0.3, "b"), named(0.06), named(0.05, "c")}},
+		{Plane: policy.PlaneRoCE, Tenants: []TenantResult{named(0.09, "a"), named(0.11, "a"), {Entitle: 0.9, Findings: []string{"a"}}}},
+	}
+	want := []Cause{{"b", 2, 0.3}, {"", 1, 0.06}, {"a", 1, 0.2}}
+	if got := ScoreOf(policy.PlaneIB, results).Causes; !slices.Equal(got, want) {
+		t.Errorf("InfiniBand: %+v, want %+v", got, want)
+	}
+	if got := ScoreOf(policy.PlaneRoCE, results).Causes; !slices.Equal(got, []Cause{{"a", 1, 0.11}}) {
+		t.Errorf("RoCE: %+v, want the one beyond 10 %%", got)
+	}
+}
+
+// Findings of a plan are those of the tenants that they name.
+func TestFindingsAreOfTheTenantsTheyName(t *testing.T) {
+	t.Parallel()
+	got := namedBy([]policy.Finding{{Code: "b", Tenants: []string{"x", "y"}}, {Code: "a", Tenants: []string{"x"}}, {Code: "b", Tenants: []string{"x"}}, {Code: "c"}})
+	if len(got) != 2 || !slices.Equal(got["x"], []string{"a", "b"}) || !slices.Equal(got["y"], []string{"b"}) {
+		t.Errorf("got %v", got)
 	}
 }
 
@@ -50,16 +109,17 @@ func TestMissedBoundsAreNamed(t *testing.T) {
 		change func(*PlaneScore)
 		want   string // part of the message; empty is none missed
 	}{
-		"good":       {policy.PlaneWRCC, func(*PlaneScore) {}, ""},
-		"wrcc":       {policy.PlaneWRCC, func(s *PlaneScore) { s.ShareErrorP95 = 0.011 }, "share error 1.10 %"},
-		"ib in":      {policy.PlaneIB, func(s *PlaneScore) { s.ShareErrorP95 = 0.05 }, ""},
-		"ib":         {policy.PlaneIB, func(s *PlaneScore) { s.ShareErrorP95 = 0.0501 }, "at most 5 %"},
-		"roce in":    {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95 = 0.1 }, ""},
-		"roce":       {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95 = 0.2 }, "at most 10 %"},
-		"use":        {policy.PlaneIB, func(s *PlaneScore) { s.Utilisation = 0.969 }, "link use is 96.9 %"},
-		"coverage":   {policy.PlaneIB, func(s *PlaneScore) { s.BoundCoverage = 0.9 }, "bounds cover 90.0 %"},
-		"failed":     {policy.PlaneIB, func(s *PlaneScore) { s.Failed = 2 }, "2 cases failed"},
-		"not a case": {policy.PlaneIB, func(s *PlaneScore) { s.Score = Score{} }, ""},
+		"good":        {policy.PlaneWRCC, func(*PlaneScore) {}, ""},
+		"wrcc":        {policy.PlaneWRCC, func(s *PlaneScore) { s.ShareErrorP95 = 0.011 }, "share error 1.10 %"},
+		"ib in":       {policy.PlaneIB, func(s *PlaneScore) { s.ShareErrorP95 = 0.05 }, ""},
+		"ib":          {policy.PlaneIB, func(s *PlaneScore) { s.ShareErrorP95 = 0.0501 }, "at most 5 %"},
+		"roce in":     {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95 = 0.1 }, ""},
+		"roce":        {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95 = 0.2 }, "at most 10 %"},
+		"roce beyond": {policy.PlaneRoCE, func(s *PlaneScore) { s.ShareErrorP95, s.Within = 0.2, &Score{ShareErrorP95: 0.1} }, ""},
+		"use":         {policy.PlaneIB, func(s *PlaneScore) { s.Utilisation = 0.969 }, "link use is 96.9 %"},
+		"coverage":    {policy.PlaneIB, func(s *PlaneScore) { s.BoundCoverage = 0.9 }, "bounds cover 90.0 %"},
+		"failed":      {policy.PlaneIB, func(s *PlaneScore) { s.Failed = 2 }, "2 cases failed"},
+		"not a case":  {policy.PlaneIB, func(s *PlaneScore) { s.Score = Score{} }, ""},
 	} {
 		s := PlaneScore{Score: good}
 		c.change(&s)
