@@ -310,9 +310,11 @@ TABLE rollouts
     confirmed bigint NOT NULL DEFAULT 0
     confirm_by_us bigint
     reason text NOT NULL DEFAULT ''::text
+    refused bigint NOT NULL DEFAULT 0
     CHECK ((confirmed = ANY (ARRAY[(0)::bigint, (1)::bigint])))
     CHECK ((phase = ANY (ARRAY['placing'::text, 'pushing'::text, 'confirming'::text, 'undoing'::text, 'unplacing'::text, 'ended'::text])))
     CHECK ((placed = ANY (ARRAY['none'::text, 'unverified'::text, 'verified'::text, 'restored'::text])))
+    CHECK ((refused = ANY (ARRAY[(0)::bigint, (1)::bigint])))
     CHECK ((state = ANY (ARRAY['running'::text, 'succeeded'::text, 'partial'::text, 'failed'::text, 'rolled-back'::text, 'canceled'::text, 'interrupted'::text])))
     CHECK ((wish = ANY (ARRAY['run'::text, 'pause'::text, 'cancel'::text, 'undo'::text])))
     FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE

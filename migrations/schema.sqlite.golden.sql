@@ -251,7 +251,7 @@ CREATE TABLE rollouts (
     updated_at_us  INTEGER NOT NULL,
     finished_at_us INTEGER
 , revision INTEGER NOT NULL DEFAULT 1, phase TEXT NOT NULL DEFAULT 'ended'
-    CHECK (phase IN ('placing', 'pushing', 'confirming', 'undoing', 'unplacing', 'ended')), wish TEXT NOT NULL DEFAULT 'run' CHECK (wish IN ('run', 'pause', 'cancel', 'undo')), wish_actor TEXT NOT NULL DEFAULT '', owner TEXT NOT NULL DEFAULT '', options BLOB, wave INTEGER NOT NULL DEFAULT -1, waves INTEGER NOT NULL DEFAULT 0, prior_plan TEXT NOT NULL DEFAULT '', placed TEXT NOT NULL DEFAULT 'none' CHECK (placed IN ('none', 'unverified', 'verified', 'restored')), gated INTEGER NOT NULL DEFAULT -1, confirmed INTEGER NOT NULL DEFAULT 0 CHECK (confirmed IN (0, 1)), confirm_by_us INTEGER, reason TEXT NOT NULL DEFAULT '');
+    CHECK (phase IN ('placing', 'pushing', 'confirming', 'undoing', 'unplacing', 'ended')), wish TEXT NOT NULL DEFAULT 'run' CHECK (wish IN ('run', 'pause', 'cancel', 'undo')), wish_actor TEXT NOT NULL DEFAULT '', owner TEXT NOT NULL DEFAULT '', options BLOB, wave INTEGER NOT NULL DEFAULT -1, waves INTEGER NOT NULL DEFAULT 0, prior_plan TEXT NOT NULL DEFAULT '', placed TEXT NOT NULL DEFAULT 'none' CHECK (placed IN ('none', 'unverified', 'verified', 'restored')), gated INTEGER NOT NULL DEFAULT -1, confirmed INTEGER NOT NULL DEFAULT 0 CHECK (confirmed IN (0, 1)), confirm_by_us INTEGER, reason TEXT NOT NULL DEFAULT '', refused INTEGER NOT NULL DEFAULT 0 CHECK (refused IN (0, 1)));
 
 CREATE INDEX rollouts_by_fabric ON rollouts (fabric_id, id);
 

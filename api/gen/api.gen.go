@@ -546,6 +546,7 @@ const (
 	RolloutStateFailed      RolloutState = "failed"
 	RolloutStateInterrupted RolloutState = "interrupted"
 	RolloutStatePartial     RolloutState = "partial"
+	RolloutStateRefused     RolloutState = "refused"
 	RolloutStateRolledBack  RolloutState = "rolled-back"
 	RolloutStateRunning     RolloutState = "running"
 	RolloutStateSucceeded   RolloutState = "succeeded"
@@ -561,6 +562,8 @@ func (e RolloutState) Valid() bool {
 	case RolloutStateInterrupted:
 		return true
 	case RolloutStatePartial:
+		return true
+	case RolloutStateRefused:
 		return true
 	case RolloutStateRolledBack:
 		return true
@@ -1960,7 +1963,8 @@ type Rollout struct {
 	Revision int64   `json:"revision"`
 	Stages   []Stage `json:"stages"`
 
-	// State Only `succeeded` means that every device was read back equal to the plan.
+	// State Only `succeeded` means that every device was read back equal to the plan. `refused` ended before anything was written to a device or to the subnet
+	// manager: `result` names what was in the way, and what helps.
 	State     RolloutState `json:"state"`
 	UpdatedAt time.Time    `json:"updated_at"`
 
@@ -2080,7 +2084,8 @@ type RolloutPreview struct {
 	Waves   []RolloutWave `json:"waves"`
 }
 
-// RolloutState Only `succeeded` means that every device was read back equal to the plan.
+// RolloutState Only `succeeded` means that every device was read back equal to the plan. `refused` ended before anything was written to a device or to the subnet
+// manager: `result` names what was in the way, and what helps.
 type RolloutState string
 
 // RolloutWave defines model for RolloutWave.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
 	"fairlane/internal/smfile"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
@@ -142,7 +143,7 @@ func (p *ports) placer(t control.Target, c mad.Transport) (placing, error) {
 		codes = append(codes, osmfile.CodeEdited)
 	}
 	m, err := openSM(f.OpenSM, c)
-	return osmPlacer{&opensm.Placer{
+	return osmPlacer{fabric: t.Fabric.Name, source: t.Fabric.Source, Placer: &opensm.Placer{
 		Manager: m, Fabric: t.Topology, Force: codes,
 		Options: planOptions(f.OpenSM),
 		Done: func(r opensm.Report) {
@@ -154,16 +155,33 @@ func (p *ports) placer(t control.Target, c mad.Transport) (placing, error) {
 }
 
 // osmPlacer places by the files of an OpenSM, which say themselves what was there before.
-type osmPlacer struct{ *opensm.Placer }
+type osmPlacer struct {
+	*opensm.Placer
+	fabric, source string // for the commands that a refusal names
+}
 
 // Check implements reconcile.Placer.
 func (p osmPlacer) Check(ctx context.Context, plan, _ *policy.Plan) error {
-	return withDifference(p.Placer.Check(ctx, plan))
+	return p.explained(p.Placer.Check(ctx, plan))
 }
 
 // Place implements reconcile.Placer.
 func (p osmPlacer) Place(ctx context.Context, plan, _ *policy.Plan, clear bool) error {
-	return withDifference(p.Placer.Place(ctx, plan, clear))
+	return p.explained(p.Placer.Place(ctx, plan, clear))
+}
+
+// explained adds to a refusal what would have been written, and the command that helps. That names no file of this machine.
+func (p osmPlacer) explained(err error) error {
+	var refused *opensm.RefusedError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	err = withDifference(err)
+	if !slices.ContainsFunc(refused.Problems, func(p osmfile.Problem) bool { return p.Code != osmfile.CodeEdited }) {
+		return fmt.Errorf("%w; to write the plan in force over the edit: fairlane device repair %s --fabric %s --wait", err, reconcile.ManagerName, p.fabric)
+	}
+	return fmt.Errorf("%w; to compare, on OpenSM's host: fairlane tenant export --fabric %s > tenants.yaml && fairlane opensm diff --sm FILE --from %s --tenants tenants.yaml --prepare",
+		err, p.fabric, p.source)
 }
 
 // shownLines bounds the changed lines that a refusal shows, and shownWidth each of them in characters.

@@ -234,7 +234,7 @@ func TestEveryTextUsedIsInTheCatalogueAndUsed(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []gen.RolloutState{"running", "succeeded", "partial", "failed", "rolled-back", "canceled", "interrupted"} {
+	for _, s := range []gen.RolloutState{"running", "succeeded", "partial", "failed", "rolled-back", "refused", "canceled", "interrupted"} {
 		if !s.Valid() || !c.Has("state."+string(s)) {
 			t.Errorf("state %s has no text", s)
 		}

@@ -141,6 +141,9 @@ func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric
 		}
 		if ro.State != gen.RolloutStateRunning {
 			c.say(cmd, "msg.rollout-ended", "id", id, "state", c.t("state."+string(ro.State)), "result", clean(ro.Result))
+			if ro.State == gen.RolloutStateRefused {
+				c.say(cmd, "msg.rollout-refused-hint", "fabric", fabric, "plan", short(ro.Plan))
+			}
 			if err := c.showRollout(cmd, ro); err != nil {
 				return err
 			}

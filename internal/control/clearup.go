@@ -55,13 +55,16 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 	return err
 }
 
-// lastPlacing is the newest of a fabric's rollouts, newest first, but for repairs of drift, and the number of the newest of
-// all. It is none while one runs.
+// lastPlacing is the newest of a fabric's rollouts, newest first, but for repairs of drift and those that were refused, which
+// moved nothing, and the number of the newest of all. It is none while one runs.
 func lastPlacing(list []Rollout) (last Rollout, newest int64) {
 	for i := range list {
 		ro := &list[i]
 		if newest = max(newest, ro.ID); ro.State == RolloutRunning {
 			return Rollout{}, newest
+		}
+		if ro.State == RolloutRefused {
+			continue
 		}
 		if !ro.Options.Repair || slices.Contains(ro.Stages, StagePlacement) && !ro.Options.Manager {
 			return *ro, newest

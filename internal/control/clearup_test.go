@@ -209,3 +209,25 @@ func TestPlacementsOfARolloutThatWasRolledBackAreTakenBack(t *testing.T) {
 		t.Errorf("what takes back ended as %s, of plan %.12s, with %d devices: %s", back.State, back.Plan, len(back.Devices), back.Result)
 	}
 }
+
+// A refused rollout moved nothing: what the one before it left is still taken back.
+func TestARefusedRolloutDoesNotKeepFromClearingUp(t *testing.T) {
+	t.Parallel()
+	r, ro := moved(t)
+	r.Devices.Break(driver.ErrUnreachable)
+	refused, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: settings(t, r, ro.ID-1).Plan, Options: control.RolloutOptions{Attempts: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	r.Devices.Break(nil)
+	if refused = settings(t, r, refused.ID); refused.State != control.RolloutRefused || !strings.HasPrefix(refused.Result, "nothing was written: ") {
+		t.Fatalf("rollout %s: %s", refused.State, refused.Result)
+	}
+	if k := kinds(t, r.Service, refused.ID); !strings.Contains(k, "rollout.refused") {
+		t.Errorf("events are %s", k)
+	}
+	if back := clearedUp(t, r, refused.ID); back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
+		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
+	}
+}

@@ -136,11 +136,13 @@ type RolloutState string
 
 // Rollout states; all but RolloutRunning are final.
 const (
-	RolloutRunning     RolloutState = "running"
-	RolloutSucceeded   RolloutState = "succeeded"
-	RolloutPartial     RolloutState = "partial" // some devices failed within the budget and are as before
-	RolloutFailed      RolloutState = "failed"
-	RolloutRolledBack  RolloutState = "rolled-back"
+	RolloutRunning    RolloutState = "running"
+	RolloutSucceeded  RolloutState = "succeeded"
+	RolloutPartial    RolloutState = "partial" // some devices failed within the budget and are as before
+	RolloutFailed     RolloutState = "failed"
+	RolloutRolledBack RolloutState = "rolled-back"
+	// RolloutRefused ended before the first write to any device or to the subnet manager; Result names what was in the way.
+	RolloutRefused     RolloutState = "refused"
 	RolloutCanceled    RolloutState = "canceled"
 	RolloutInterrupted RolloutState = "interrupted" // the manager died; rollouts of versions before any manager could go on
 )

@@ -31,7 +31,7 @@ func census(tx *gorm.DB, n *control.Census) (err error) {
 	if err = tx.Table("tenants").Count(&n.Tenants).Error; err != nil {
 		return err
 	}
-	if n.Rollouts, err = countBy(tx.Table("rollouts"), "state"); err != nil {
+	if n.Rollouts, err = countBy(tx.Table("rollouts"), "CASE WHEN refused = 1 THEN 'refused' ELSE state END"); err != nil {
 		return err
 	}
 	running := tx.Table("rollouts").Select("id").Where("state = ?", string(control.RolloutRunning))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -60,6 +61,48 @@ func checkOneRollout(t *testing.T, f *fixture) {
 		}
 		return errors.Join(err, err3, err4)
 	})
+}
+
+func checkRefusedRollout(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	f.fabric("lab")
+	f.plan(planName("a"))
+	back, refused, saved := f.rollout(), control.Rollout{}, control.Rollout{}
+	f.tx(func(r control.Repos) error {
+		return r.FinishRollout(ctx, back.ID, control.RolloutRolledBack, "undone", at())
+	})
+	refused = f.rollout()
+	f.tx(func(r control.Repos) error {
+		return r.FinishRollout(ctx, refused.ID, control.RolloutRefused, "nothing was written", at())
+	})
+	saved = f.rollout()
+	f.tx(func(r control.Repos) error {
+		saved.State, saved.Result, saved.Phase = control.RolloutRefused, "nothing was written", control.PhaseEnded
+		_, err := r.SaveRollout(ctx, saved)
+		return err
+	})
+	f.view(func(r control.Repos) error {
+		for id, want := range map[int64]control.RolloutState{back.ID: control.RolloutRolledBack, refused.ID: control.RolloutRefused, saved.ID: control.RolloutRefused} {
+			got, err := r.Rollout(ctx, "lab", id)
+			if err != nil || got.State != want {
+				t.Errorf("rollout %d is %s (%v), want %s", id, got.State, err, want)
+			}
+		}
+		for want, states := range map[int64][]control.RolloutState{
+			back.ID: {control.RolloutRolledBack}, saved.ID: {control.RolloutSucceeded, control.RolloutRefused},
+		} {
+			if got, err := r.LatestRollout(ctx, "lab", states...); err != nil || got.ID != want {
+				t.Errorf("the latest of %v is %d (%v), want %d", states, got.ID, err, want)
+			}
+		}
+		return nil
+	})
+	n, err := f.s.(interface {
+		Census(ctx context.Context) (control.Census, error)
+	}).Census(ctx)
+	if err != nil || n.Rollouts["refused"] != 2 || n.Rollouts["rolled-back"] != 1 {
+		t.Errorf("counted %v (%v)", n.Rollouts, err)
+	}
 }
 
 func checkRolloutDevices(t *testing.T, f *fixture) {

@@ -34,6 +34,7 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"one rollout runs on a fabric":                        checkOneRollout,
 		"a device's row keeps what a later record leaves out": checkRolloutDevices,
 		"a final rollout stays as it is":                      checkFinalRollout,
+		"a refused rollout is told from a rolled-back one":    checkRefusedRollout,
 		"a rollout is written on its revision only":           checkRolloutRevision,
 		"shards of a rollout":                                 checkShards,
 		"many devices at once":                                checkManyDevices,

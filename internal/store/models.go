@@ -126,6 +126,7 @@ type rolloutRow struct {
 	Confirmed    int    `gorm:"column:confirmed"`
 	ConfirmByUS  *int64 `gorm:"column:confirm_by_us"`
 	Reason       string `gorm:"column:reason"`
+	Refused      int    `gorm:"column:refused"`
 }
 
 func (rolloutRow) TableName() string { return "rollouts" }

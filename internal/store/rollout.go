@@ -115,7 +115,7 @@ func (r *repos) FinishRollout(ctx context.Context, id int64, s control.RolloutSt
 		return fmt.Errorf("finish rollout %d: %q is not a final state", id, s)
 	}
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND state = ?", id, string(control.RolloutRunning)).Updates(map[string]any{
-		"state": string(s), "phase": string(control.PhaseEnded), "owner": "", "revision": gorm.Expr("revision + 1"), "result": result, "finished_at_us": micros(at), "updated_at_us": micros(at),
+		"state": stored(s), "refused": flag(s == control.RolloutRefused), "phase": string(control.PhaseEnded), "owner": "", "revision": gorm.Expr("revision + 1"), "result": result, "finished_at_us": micros(at), "updated_at_us": micros(at),
 		"version": gorm.Expr("version + 1"),
 	})
 	return changed(res, notRunning(id), "finish rollout %d", id)
@@ -160,13 +160,26 @@ func (r *repos) LatestRollout(ctx context.Context, fabric string, states ...cont
 	}
 	q := r.rollouts(ctx).Where("rollouts.fabric_id = ?", f.ID)
 	if len(states) > 0 {
-		q = q.Where("rollouts.state IN ?", states)
+		any := r.in(ctx)
+		for _, s := range states {
+			any = any.Or("rollouts.state = ? AND rollouts.refused = ?", stored(s), flag(s == control.RolloutRefused))
+		}
+		q = q.Where(any)
 	}
 	var row namedRollout
 	if err := found(q.Order("rollouts.id DESC").Take(&row).Error, "rollout", "latest of "+fabric); err != nil {
 		return control.Rollout{}, err
 	}
 	return row.domain()
+}
+
+// stored is the word for a rollout's state in its row. One that was refused is rolled back there, with a mark beside it: managers of
+// earlier releases, which may work on the same database during an upgrade, know no other word, nor does the table's check.
+func stored(s control.RolloutState) string {
+	if s == control.RolloutRefused {
+		s = control.RolloutRolledBack
+	}
+	return string(s)
 }
 
 func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
@@ -180,6 +193,9 @@ func (row rolloutRow) domain(fabric, plan string) (control.Rollout, error) {
 	}
 	for s := range strings.SplitSeq(row.Stages, ",") {
 		ro.Stages = append(ro.Stages, control.Stage(s))
+	}
+	if row.Refused != 0 {
+		ro.State = control.RolloutRefused
 	}
 	if len(row.Options) > 0 {
 		if err := json.Unmarshal(row.Options, &ro.Options); err != nil {

@@ -56,7 +56,7 @@ func (r *repos) SaveRollout(ctx context.Context, ro control.Rollout) (control.Ro
 		"revision": ro.Revision + 1, "version": gorm.Expr("version + 1"), "updated_at_us": micros(ro.UpdatedAt),
 		"phase": string(ro.Phase), "owner": ro.Owner, "wave": ro.Wave, "waves": ro.Waves,
 		"placed": string(ro.Placed), "gated": ro.Gated, "confirm_by_us": optionalMicros(ro.ConfirmBy), "reason": ro.Reason,
-		"state": string(ro.State), "result": ro.Result, "finished_at_us": optionalMicros(ro.FinishedAt),
+		"state": stored(ro.State), "refused": flag(ro.State == control.RolloutRefused), "result": ro.Result, "finished_at_us": optionalMicros(ro.FinishedAt),
 	}
 	res := r.in(ctx).Model(&rolloutRow{}).Where("id = ? AND revision = ? AND state = ?", ro.ID, ro.Revision, string(control.RolloutRunning)).Updates(set)
 	fenced := &control.ConflictError{Code: "fenced", Detail: fmt.Sprintf("rollout %d is past revision %d: another manager works it", ro.ID, ro.Revision)}

@@ -69,7 +69,11 @@ func decide(v view) decision {
 	case v.ro.Wish == control.WishCancel && !v.ro.Undoing():
 		return canceled(v)
 	case v.ro.Wish == control.WishUndo && !v.ro.Undoing():
-		return decision{act: actUndo, reason: "roll-back was asked for by " + v.ro.WishActor}
+		reason := "roll-back was asked for by " + v.ro.WishActor
+		if unwritten(v) { // as asked for, though there is nothing to return
+			return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
+		}
+		return decision{act: actUndo, reason: reason}
 	}
 	switch v.ro.Phase {
 	case control.PhasePlacing:
@@ -119,7 +123,7 @@ func pushing(v view) decision {
 		return decision{act: actOpen, wave: 0}
 	}
 	if over := overBudget(v); over != "" {
-		return decision{act: actUndo, reason: over}
+		return turnBack(v, over)
 	}
 	switch {
 	case v.ready > 0:
@@ -184,7 +188,30 @@ func confirming(v view) decision {
 	case v.ro.Options.VerifyShares:
 		return pushedEnd(v)
 	}
-	return decision{act: actUndo, reason: fmt.Sprintf("nobody confirmed it within %s", v.ro.Options.ConfirmWindow)}
+	return turnBack(v, fmt.Sprintf("nobody confirmed it within %s", v.ro.Options.ConfirmWindow))
+}
+
+// turnBack begins the way back, or ends the rollout when there is nothing to return.
+func turnBack(v view, reason string) decision {
+	if unwritten(v) {
+		return refused(v, reason)
+	}
+	return decision{act: actUndo, reason: reason}
+}
+
+// unwritten reports whether neither a device nor the subnet manager was written, as far as rows say: a write is announced in
+// them before it begins.
+func unwritten(v view) bool {
+	return v.tally.Touched == 0 && v.tally.Returned == 0 && v.ro.Placed == control.PlacedNone
+}
+
+// refused ends a rollout that has written nothing.
+func refused(v view, reason string) decision {
+	reason = "nothing was written: " + strings.TrimPrefix(reason, "nothing was written: ")
+	if v.tally.Failed > 0 {
+		reason += fmt.Sprintf("; for what devices answer now: fairlane device list --fabric %s", v.ro.Fabric)
+	}
+	return decision{act: actEnd, state: control.RolloutRefused, reason: reason}
 }
 
 func undoing(v view) decision {
@@ -225,6 +252,8 @@ func goneThrough(v view) decision {
 func undoneEnd(v view) decision {
 	reason := v.ro.Reason
 	switch {
+	case unwritten(v):
+		return refused(v, reason)
 	case v.tally.Touched > 0:
 		return decision{act: actEnd, state: control.RolloutFailed,
 			reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s; %s", v.tally.Touched, reason, strings.Join(v.faults, "; "))}

@@ -82,7 +82,7 @@ func each(f func(view)) {
 
 func TestEveryDecisionKeepsThePromises(t *testing.T) {
 	t.Parallel()
-	n, faults := 0, map[string]string{}
+	n, faults, ends := 0, map[string]string{}, map[control.RolloutState]int{}
 	fault := func(v view, d decision, what string) {
 		if _, told := faults[what]; !told {
 			faults[what] = fmt.Sprintf("%+v from %+v", d, v)
@@ -127,6 +127,7 @@ func TestEveryDecisionKeepsThePromises(t *testing.T) {
 		if d.reason == "" {
 			fault(v, d, "an end without a reason")
 		}
+		ends[d.state]++
 		switch d.state {
 		case control.RolloutSucceeded:
 			if v.tally.InSync != v.tally.All || v.ro.Placed == control.PlacedUnverified || undone {
@@ -136,8 +137,20 @@ func TestEveryDecisionKeepsThePromises(t *testing.T) {
 				fault(v, d, "a success that nobody confirmed")
 			}
 		case control.RolloutRolledBack:
-			if v.tally.Touched > 0 || !undone {
+			switch nothing := unwritten(v); {
+			case v.tally.Touched > 0:
 				fault(v, d, "a roll-back that left something")
+			case nothing && v.ro.Wish != control.WishUndo:
+				fault(v, d, "a roll-back of nothing")
+			case !nothing && !undone:
+				fault(v, d, "a roll-back without the way back")
+			}
+		case control.RolloutRefused:
+			if v.tally.Touched+v.tally.Returned > 0 || v.ro.Placed != control.PlacedNone {
+				fault(v, d, "refused, though something was written")
+			}
+			if !undone && v.ro.Wish == control.WishUndo {
+				fault(v, d, "what an operator asked for is called refused")
 			}
 		case control.RolloutPartial:
 			if v.tally.Dirty+v.tally.Open > 0 || undone {
@@ -154,6 +167,11 @@ func TestEveryDecisionKeepsThePromises(t *testing.T) {
 	})
 	for what, where := range faults {
 		t.Errorf("%s: %s", what, where)
+	}
+	for _, s := range []control.RolloutState{control.RolloutSucceeded, control.RolloutPartial, control.RolloutFailed, control.RolloutRolledBack, control.RolloutRefused, control.RolloutCanceled} {
+		if ends[s] == 0 {
+			t.Errorf("no view ends as %s", s)
+		}
 	}
 	if n < 100_000 {
 		t.Errorf("only %d views were looked at", n)

@@ -10,7 +10,10 @@
 //	   +--------> unplacing <---------------------+            asks for it, and waiting when he pauses
 //	                 |
 //	                 v
-//	              undoing ----> ended (rolled-back, failed)
+//	              undoing ----> ended (rolled-back, refused, failed)
+//
+// A rollout that turns back before it has written anything is refused. It ends where it is, or passes through the phases of
+// the way back with nothing to do in them.
 //
 // A tenant's traffic never uses a service level that ports on its way do not know: settings come first, then traffic
 // moves, and what it used before is held over until a rollout of its own takes it back. On the way back traffic returns

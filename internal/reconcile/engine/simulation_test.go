@@ -265,6 +265,10 @@ func (w *world) judge() {
 		if t.Touched > 0 || t.InSync > 0 && !w.untouchedInSync() {
 			w.fault("rolled back with %+v", t)
 		}
+	case control.RolloutRefused:
+		if w.wrote(ro) {
+			w.fault("refused with %+v, placements %s, after writes", t, ro.Placed)
+		}
 	}
 	w.count("ended as " + string(ro.State))
 }
@@ -286,6 +290,13 @@ func (w *world) judgeUndone() {
 			w.fault("%s is left as %s by a rollout that turned back, and its return was tried: %t", d.Device, d.State, tried[d.Device.Name])
 		}
 	}
+}
+
+// wrote reports whether a rollout announced a write to a device or to the subnet manager.
+func (w *world) wrote(ro control.Rollout) bool {
+	return ro.Placed != control.PlacedNone || slices.ContainsFunc(w.db.events, func(e control.Event) bool {
+		return e.Rollout == ro.ID && e.Kind == "device.state" && strings.Contains(string(e.Data), `"to":"applying"`)
+	})
 }
 
 // untouchedInSync reports whether every device in sync was so without a write.
@@ -364,7 +375,7 @@ func TestWhateverFailsEveryDeviceEndsAsWantedOrAsBefore(t *testing.T) {
 	}
 	if *seed == 0 {
 		for _, what := range []string{"killed managers", "database outages", "reboots", "partial applies", "operator commands", "commits whose answer was lost", "writes that nobody waits for", "of them, changes", "devices to mend",
-			"ended as succeeded", "ended as rolled-back", "ended as canceled", "ended as failed"} {
+			"ended as succeeded", "ended as rolled-back", "ended as refused", "ended as canceled", "ended as failed"} {
 			if total[what] == 0 {
 				t.Errorf("no schedule had %s: the simulation proves less than it should", what)
 			}

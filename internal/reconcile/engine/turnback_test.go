@@ -127,7 +127,7 @@ func TestPlacementsComeAfterTheSettingsThatTheyNeed(t *testing.T) {
 		"at once":                   {0, false, false, control.RolloutSucceeded, control.PlacedVerified},
 		"at the second try":         {1, false, false, control.RolloutSucceeded, control.PlacedVerified},
 		"asked for, never in force": {0, true, false, control.RolloutFailed, control.PlacedUnverified},
-		"known to be refused":       {0, false, true, control.RolloutRolledBack, control.PlacedNone},
+		"known to be refused":       {0, false, true, control.RolloutRefused, control.PlacedNone},
 	} {
 		for seed := range uint64(10) {
 			w := peaceful(t, target, seed+1, nil)
