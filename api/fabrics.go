@@ -64,7 +64,7 @@ func (s *Server) DeleteFabric(ctx context.Context, r gen.DeleteFabricRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return gen.DeleteFabric204Response{}, s.control.DeleteFabric(ctx, r.Fabric, v)
+	return gen.DeleteFabric204Response{}, s.control.DeleteFabric(ctx, r.Fabric, v, valueOr(r.Params.KeepSettings, false))
 }
 
 // DiscoverFabric implements the contract.

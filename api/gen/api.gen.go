@@ -2896,6 +2896,9 @@ type DeleteFabricParams struct {
 	// DryRun Answer what would be, and keep nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
+	// KeepSettings Delete the fabric although settings of a plan stay on its devices, where nothing looks after them any more.
+	KeepSettings *bool `form:"keep_settings,omitempty" json:"keep_settings,omitempty"`
+
 	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
@@ -3794,9 +3797,9 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics (the `CreateFabric` operationId).
 	CreateFabric(ctx context.Context, params *CreateFabricParams, body CreateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteFabric Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
+	// DeleteFabric Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 	//
-	// Takes tenants, flows, policies, plans, rollouts and measurements along, in one transaction. Nothing is sent to any device. The audit log stays.
+	// Takes tenants, flows, policies, plans, rollouts, baselines and measurements along, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused; with keep_settings it is not.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 	DeleteFabric(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5000,9 +5003,9 @@ func (c *Client) CreateFabric(ctx context.Context, params *CreateFabricParams, b
 	return c.Client.Do(req)
 }
 
-// DeleteFabric Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
+// DeleteFabric Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 //
-// Takes tenants, flows, policies, plans, rollouts and measurements along, in one transaction. Nothing is sent to any device. The audit log stays.
+// Takes tenants, flows, policies, plans, rollouts, baselines and measurements along, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused; with keep_settings it is not.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 func (c *Client) DeleteFabric(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7987,6 +7990,18 @@ func NewDeleteFabricRequest(server string, fabric FabricPath, params *DeleteFabr
 		if params.DryRun != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.KeepSettings != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "keep_settings", *params.KeepSettings, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -14923,9 +14938,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics (the `CreateFabric` operationId).
 	CreateFabricWithResponse(ctx context.Context, params *CreateFabricParams, body CreateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateFabricResponse, error)
 
-	// DeleteFabricWithResponse Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
+	// DeleteFabricWithResponse Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 	//
-	// Takes tenants, flows, policies, plans, rollouts and measurements along, in one transaction. Nothing is sent to any device. The audit log stays.
+	// Takes tenants, flows, policies, plans, rollouts, baselines and measurements along, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused; with keep_settings it is not.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -21612,9 +21627,9 @@ func (c *ClientWithResponses) CreateFabricWithResponse(ctx context.Context, para
 	return ParseCreateFabricResponse(rsp)
 }
 
-// DeleteFabricWithResponse Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
+// DeleteFabricWithResponse Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 //
-// Takes tenants, flows, policies, plans, rollouts and measurements along, in one transaction. Nothing is sent to any device. The audit log stays.
+// Takes tenants, flows, policies, plans, rollouts, baselines and measurements along, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused; with keep_settings it is not.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -27576,7 +27591,7 @@ type ServerInterface interface {
 	// CreateFabric Put a fabric under management
 	// (POST /api/v1/fabrics)
 	CreateFabric(c *gin.Context, params CreateFabricParams)
-	// DeleteFabric Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
+	// DeleteFabric Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 	// (DELETE /api/v1/fabrics/{fabric})
 	DeleteFabric(c *gin.Context, fabric FabricPath, params DeleteFabricParams)
 	// GetFabric Show a fabric and its latest snapshot
@@ -28287,6 +28302,14 @@ func (siw *ServerInterfaceWrapper) DeleteFabric(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "keep_settings" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "keep_settings", c.Request.URL.Query(), &params.KeepSettings, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter keep_settings: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -37672,7 +37695,7 @@ type StrictServerInterface interface {
 	// CreateFabric Put a fabric under management
 	// (POST /api/v1/fabrics)
 	CreateFabric(ctx context.Context, request CreateFabricRequestObject) (CreateFabricResponseObject, error)
-	// DeleteFabric Forget a fabric with its tenants, plans and rollouts; its devices are left as they are
+	// DeleteFabric Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 	// (DELETE /api/v1/fabrics/{fabric})
 	DeleteFabric(ctx context.Context, request DeleteFabricRequestObject) (DeleteFabricResponseObject, error)
 	// GetFabric Show a fabric and its latest snapshot

@@ -10,6 +10,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibmad"
+	"fairlane/internal/cli"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
@@ -88,6 +89,7 @@ func (a *app) ccKeyRotate() *cobra.Command {
 	a.newKeyFlags(cmd, f)
 	a.oldKeyFlags(cmd, f)
 	a.changeFlags(cmd, f)
+	cli.Destroys(cmd, a.text, "ask.cckey-rotate")
 	return cmd
 }
 
@@ -97,6 +99,7 @@ func (a *app) ccKeyClear() *cobra.Command {
 		`  fairlane device cc-key clear --from ibsim:unix:lab --old-key-file cc.key`, f, a.changeKeys)
 	a.oldKeyFlags(cmd, f)
 	a.changeFlags(cmd, f)
+	cli.Destroys(cmd, a.text, "ask.cckey-clear")
 	return cmd
 }
 

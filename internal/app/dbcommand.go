@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/cli"
 	"fairlane/internal/config"
 	"fairlane/internal/control"
 	"fairlane/internal/reconcile/riverwork"
@@ -82,6 +83,7 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 		})
 	cmd.Flags().StringVar(&from, "from", "", a.t("db.restore.flag.from"))
 	cmd.Flags().BoolVar(&force, "force", false, a.t("db.restore.flag.force"))
+	cli.Destroys(cmd, a.text, "ask.db-restore", "force")
 	return cmd
 }
 
@@ -183,6 +185,7 @@ func (a *app) dbPruneCommand() *cobra.Command {
 			return err
 		})
 	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	cli.Destroys(cmd, a.text, "ask.db-prune")
 	return cmd
 }
 

@@ -72,7 +72,7 @@ func checkDatabaseCommands(t *testing.T, database string) {
 	if err := json.Unmarshal([]byte(step(0, "", "check", "--json")), &seen); err != nil || seen.Empty() {
 		t.Errorf("check --json gave %+v, %v", seen, err)
 	}
-	step(0, "taken out: 0 events", "prune")
+	step(0, "taken out: 0 events", "prune", "--yes")
 	step(2, "want --to", "backup")
 	step(0, "holds 1 fabrics", "backup", "--to", file)
 	step(1, "file exists", "backup", "--to", file)
@@ -85,17 +85,17 @@ func checkDatabaseCommands(t *testing.T, database string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step(1, "in use by another manager", "restore", "--from", file, "--force")
+	step(1, "in use by another manager", "restore", "--from", file, "--force", "--yes")
 	if err := held.Close(); err != nil {
 		t.Fatal(err)
 	}
-	step(0, "kept as "+database+".before-", "restore", "--from", file, "--force")
+	step(0, "kept as "+database+".before-", "restore", "--from", file, "--force", "--yes")
 	step(0, "holds 1 fabrics", "check")
 	if err := os.WriteFile(database, []byte("not a database, and long enough to be looked at as one by mistake"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	step(1, "not a database", "check")
-	step(0, "restored 1 fabrics", "restore", "--from", file, "--force")
+	step(0, "restored 1 fabrics", "restore", "--from", file, "--force", "--yes")
 }
 
 // TestTheServiceAppliesItsRetention does the periodic work of a manager that was opened as `fairlane serve` opens it.

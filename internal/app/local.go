@@ -13,7 +13,12 @@ func addBelow(root *cobra.Command, noun string, verbs ...*cobra.Command) {
 const alone = "alone"
 
 // hideGlobal leaves the flags of the commands above out of a command's help.
-func hideGlobal(cmd *cobra.Command) { cmd.Annotations = map[string]string{alone: "yes"} }
+func hideGlobal(cmd *cobra.Command) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[alone] = "yes"
+}
 
 // localOnly makes a command below a noun of the service's refuse the flags by which that one is reached and its answers are
 // printed.

@@ -208,13 +208,10 @@ func (e *refusedError) Unwrap() error { return e.err }
 
 // ask wants a yes from --yes or from a person.
 func (a *applying) ask(f *applyFlags, changes int) error {
-	switch {
-	case f.yes:
+	if f.yes {
 		return nil
-	case person(a.cmd) == nil:
-		return a.c.usage("err.need-yes")
 	}
-	return a.c.affirmed(a.cmd, "err.not-applied", "msg.apply-ask", "count", changes)
+	return agreed(a.cmd, a.c.texts, "msg.apply-ask", "count", changes)
 }
 
 // do carries the steps out and says of each that it was done. When one is refused it says which were done, which not.

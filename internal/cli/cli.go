@@ -68,7 +68,6 @@ type cli struct {
 	asJSON                                   bool
 	tenantName                               string // --tenant, of commands that c.ofTenant names
 	dry                                      bool   // --dry-run, of commands that c.writes names
-	yes                                      bool   // --yes, of commands that c.asks names
 	match                                    string // --if-match, of commands that c.matches names
 }
 

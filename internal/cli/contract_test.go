@@ -216,13 +216,18 @@ func TestEveryOperationIsReachedByACommand(t *testing.T) {
 				}
 			}
 			cmd, _, words := asks(env, args...)
-			runErr := cmd.ExecuteContext(t.Context())
-			if !r.seen[o.id] {
-				t.Errorf("%q does not ask for it but for %v: %v\n%s", line, slices.Sorted(maps.Keys(r.seen)), runErr, words)
-			}
 			target, _, err := cmd.Find(args)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if IsDestructive(target) {
+				cmd.SetArgs(append(args, "--yes"))
+			} else if o.method == http.MethodDelete {
+				t.Errorf("%s deletes, and %q does not ask: want Destroys", o.id, line)
+			}
+			runErr := cmd.ExecuteContext(t.Context())
+			if !r.seen[o.id] {
+				t.Errorf("%q does not ask for it but for %v: %v\n%s", line, slices.Sorted(maps.Keys(r.seen)), runErr, words)
 			}
 			for flag, wanted := range map[string]bool{"dry-run": o.dryRun, "if-match": o.ifMatch} {
 				if wanted && target.Flags().Lookup(flag) == nil {

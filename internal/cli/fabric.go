@@ -15,6 +15,7 @@ const timeFormat = "2006-01-02 15:04:05"
 func (c *cli) fabric() *cobra.Command {
 	var source, plane, counters string
 	var scale float64
+	var keep bool
 	create := c.verb("fabric", "create NAME", "  fairlane fabric create lab --source ibsim:unix:fairlane", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
 			return c.fabricCreate(cmd, gen.FabricCreate{Name: args[0], Source: source, TimeScale: &scale, Plane: given(gen.Plane(plane)), Counters: given(gen.Counters(counters))})
@@ -29,9 +30,10 @@ func (c *cli) fabric() *cobra.Command {
 		cmd.Flags().Float64Var(&scale, "time-scale", 1, c.t("flag.time-scale"))
 		cmd.Flags().StringVar(&counters, "counters", "", c.t("flag.counters"))
 	}
-	del := c.verb("fabric", "delete NAME", "  fairlane fabric delete lab", cobra.ExactArgs(1),
-		func(cmd *cobra.Command, args []string) error { return c.fabricDelete(cmd, args[0]) })
-	c.asks(del)
+	del := c.verb("fabric", "delete NAME", "  fairlane fabric delete lab --yes\n  fairlane fabric delete lab --keep-settings", cobra.ExactArgs(1),
+		func(cmd *cobra.Command, args []string) error { return c.fabricDelete(cmd, args[0], keep) })
+	del.Flags().BoolVar(&keep, "keep-settings", false, c.t("flag.keep-settings"))
+	c.destroys(del, "ask.fabric-delete")
 	discover := c.verb("fabric", "discover [NAME]", "  fairlane fabric discover lab", cobra.MaximumNArgs(1), c.fabricDiscover)
 	c.writes(create, change, del, discover)
 	c.matches(change, del)
@@ -187,7 +189,7 @@ func (c *cli) fabricDiscover(cmd *cobra.Command, args []string) error {
 	})
 }
 
-func (c *cli) fabricDelete(cmd *cobra.Command, name string) error {
+func (c *cli) fabricDelete(cmd *cobra.Command, name string, keep bool) error {
 	client, err := c.client()
 	if err != nil {
 		return err
@@ -196,11 +198,8 @@ func (c *cli) fabricDelete(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.sure(cmd, "msg.fabric-delete-ask", "name", name); err != nil {
-		return err
-	}
 	match := c.ifMatch(versionTag(had.Version))
-	if err := c.judge(client.DeleteFabricWithResponse(cmd.Context(), name, &gen.DeleteFabricParams{DryRun: given(c.dry), IfMatch: match})); err != nil {
+	if err := c.judge(client.DeleteFabricWithResponse(cmd.Context(), name, &gen.DeleteFabricParams{DryRun: given(c.dry), IfMatch: match, KeepSettings: given(keep)})); err != nil {
 		return err
 	}
 	c.kept(cmd, "msg.fabric-deleted", "name", name)

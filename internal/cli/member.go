@@ -17,6 +17,7 @@ func (c *cli) member() *cobra.Command {
 	del := c.verb("member", "delete USER", "  fairlane member delete ada --tenant red", cobra.ExactArgs(1), c.onName(c.inTenant, c.memberDelete))
 	c.ofTenant(c.t("flag.tenant"), list, put, del)
 	c.writes(put, del)
+	c.destroys(del, "ask.member-delete")
 	return c.noun("member", list, put, del)
 }
 
@@ -66,6 +67,7 @@ func (c *cli) serviceAccount() *cobra.Command {
 	del := c.verb("service-account", "delete NAME", "  fairlane service-account delete ci", cobra.ExactArgs(1), c.onName(c.accountHome, c.accountDelete))
 	c.ofTenant(c.t("flag.account-tenant"), list, create, del)
 	c.writes(create, del)
+	c.destroys(del, "ask.service-account-delete")
 	return c.noun("service-account", list, create, del)
 }
 

@@ -34,6 +34,7 @@ func (c *cli) partNoun(noun, argument, example, flags string, option func(*cobra
 	option(sets)
 	c.writes(adds, sets, removes)
 	c.matches(sets, removes)
+	c.destroys(removes, "ask."+noun+"-delete")
 	c.ofTenant(c.t("flag.tenant"), adds, sets, removes, lists, shows)
 	return c.noun(noun, adds, sets, removes, lists, shows)
 }

@@ -30,6 +30,7 @@ func (c *cli) policy() *cobra.Command {
 	label.Flags().StringVar(&text, "label", "", c.t("flag.label"))
 	c.writes(restore, label)
 	c.matches(restore)
+	c.destroys(restore, "ask.policy-restore")
 	return c.noun("policy", diff, restore, label,
 		c.verb("policy", "list", "  fairlane policy list", cobra.NoArgs, listed(c, c.pick, c.policyPage, c.policyTable)),
 		c.verb("policy", "show REVISION", "  fairlane policy show 3 -o yaml", one, onRevision(c.policyShow)),

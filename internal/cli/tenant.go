@@ -38,6 +38,8 @@ func (c *cli) tenant() *cobra.Command {
 	apply.Flags().BoolVar(&prune, "prune", false, c.t("flag.prune"))
 	c.writes(create, set, del, apply)
 	c.matches(set, del)
+	c.destroys(del, "ask.tenant-delete")
+	c.destroys(apply, "ask.tenant-prune", "prune")
 	return c.noun("tenant", create, set, del, apply,
 		c.verb("tenant", "list", "  fairlane tenant list", cobra.NoArgs, listed(c, c.pick, c.tenantPage, c.tenantTable)),
 		c.verb("tenant", "show NAME", "  fairlane tenant show red", cobra.ExactArgs(1), c.onName(c.pick, c.tenantShow)),

@@ -39,6 +39,7 @@ func (c *cli) token() *cobra.Command {
 		cmd.Flags().StringVar(&f.account, "service-account", "", c.t("flag.service-account"))
 	}
 	c.ofTenant(c.t("flag.account-tenant"), list, create, del)
+	c.destroys(del, "ask.token-delete")
 	return c.noun("token", list, create, del)
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -24,28 +22,6 @@ func person(cmd *cobra.Command) *os.File {
 		return in
 	}
 	return nil
-}
-
-// sure asks the person at a terminal whether to delete something with all that goes with it. Scripts are not asked.
-func (c *cli) sure(cmd *cobra.Command, key string, values ...any) error {
-	if person(cmd) == nil || c.yes || c.dry {
-		return nil
-	}
-	return c.affirmed(cmd, "err.not-done", key, values...)
-}
-
-// affirmed asks the person at the terminal. Any answer but yes is an error, with the text of the key no.
-func (c *cli) affirmed(cmd *cobra.Command, no, key string, values ...any) error {
-	line, err := typed(cmd, person(cmd), c.t(key, values...), false)
-	if err == nil && !slices.Contains([]string{"y", "yes", "是"}, strings.ToLower(strings.TrimSpace(line))) {
-		err = errors.New(c.t(no))
-	}
-	return err
-}
-
-// asks gives a command that asks before it deletes the flag --yes.
-func (c *cli) asks(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, c.t("flag.yes"))
 }
 
 // typed asks on standard error and reads one line from the terminal, a secret without showing it. When the command is

@@ -122,21 +122,3 @@ func TestAnInterruptedQuestionLeavesTheTerminalAsItWas(t *testing.T) {
 		}
 	}
 }
-
-func TestWhoDeletesIsAskedAtATerminalOnly(t *testing.T) {
-	t.Parallel()
-	for answer, want := range map[string]bool{"y\n": true, "是\n": true, "\n": false, "no\n": false} {
-		c, cmd, out, _ := atTerminal(t, answer)
-		out.ends = "[y/N] "
-		if err := c.sure(cmd, "msg.user-delete-ask", "name", "ada"); (err == nil) != want || !strings.Contains(out.String(), "ada") {
-			t.Errorf("%q: %v after %q", answer, err, out.String())
-		}
-	}
-	c, cmd, out, _ := atTerminal(t)
-	for _, free := range []func(){func() { c.yes = true }, func() { c.yes, c.dry = false, true }, func() { c.dry = false; cmd.SetIn(strings.NewReader("")) }} {
-		free()
-		if err := c.sure(cmd, "msg.user-delete-ask", "name", "ada"); err != nil || out.Len() > 0 {
-			t.Errorf("asked %q: %v", out.String(), err)
-		}
-	}
-}

@@ -33,7 +33,7 @@ func (c *cli) user() *cobra.Command {
 	change.MarkFlagsMutuallyExclusive("disable", "enable")
 	del := c.verb("user", "delete NAME", "  fairlane user delete ada", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.userDelete(cmd, args[0]) })
-	c.asks(del)
+	c.destroys(del, "ask.user-delete")
 	c.writes(create, change, del)
 	c.matches(change, del)
 	return c.noun("user", create, change, del,
@@ -134,9 +134,6 @@ func (c *cli) userSet(cmd *cobra.Command, name string, f userFlags) error {
 func (c *cli) userDelete(cmd *cobra.Command, name string) error {
 	client, err := c.client()
 	if err != nil {
-		return err
-	}
-	if err := c.sure(cmd, "msg.user-delete-ask", "name", name); err != nil {
 		return err
 	}
 	match := c.ifMatch("*")

@@ -164,7 +164,7 @@ func TestTwoRolloutsNeverInterleave(t *testing.T) {
 	if _, err := r.Service.UpdateFabric(t.Context(), control.Fabric{Name: "lab", Source: controltest.Source, TimeScale: 0.5}); err != nil {
 		t.Errorf("a fabric whose time runs otherwise stays where it is: %v", err)
 	}
-	if err := r.Service.DeleteFabric(t.Context(), "lab", 0); code(err) != "rollout-running" {
+	if err := r.Service.DeleteFabric(t.Context(), "lab", 0, true); code(err) != "rollout-running" {
 		t.Errorf("deleting the fabric gives %v", err)
 	}
 	if _, err := r.Service.CancelRollout(t.Context(), "lab", ro.ID); err != nil {

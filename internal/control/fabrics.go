@@ -174,17 +174,47 @@ func where(f Fabric) map[string]any {
 	return map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale, "counters": f.Counters}
 }
 
-// DeleteFabric forgets a fabric and all that belongs to it, unless a rollout runs on it.
-func (s *Service) DeleteFabric(ctx context.Context, name string, version int64) error {
+// DeleteFabric deletes a fabric and all that belongs to it, unless a rollout runs on it. While settings of a plan may be on
+// its devices it fails with *ConflictError "plan-in-force" unless keep is set: nothing would look after them any more.
+func (s *Service) DeleteFabric(ctx context.Context, name string, version int64, keep bool) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
 		if err := atRest(ctx, r, name); err != nil {
 			return err
 		}
+		if !keep {
+			if err := bare(ctx, r, name); err != nil {
+				return err
+			}
+		}
 		if err := r.DeleteFabric(ctx, name, version); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.deleted", Subject: name, Message: "fabric " + name + " was forgotten"}, nil)
+		return s.event(ctx, r, Event{Fabric: name, Kind: "fabric.deleted", Subject: name, Message: deletedText(name, keep)}, nil)
 	})
+}
+
+func deletedText(name string, keep bool) string {
+	if keep {
+		return "fabric " + name + " was deleted; its devices keep their settings"
+	}
+	return "fabric " + name + " was deleted"
+}
+
+// bare fails with *ConflictError "plan-in-force" while settings of a plan may be on a fabric's devices.
+func bare(ctx context.Context, r Repos, fabric string) error {
+	help := fmt.Sprintf("run `fairlane fabric release %s` first, or delete it with --keep-settings", fabric)
+	plan, err := inForceName(ctx, r, fabric)
+	switch {
+	case err == nil:
+		return &ConflictError{Code: "plan-in-force", Detail: fmt.Sprintf("plan %.12s is in force on fabric %q: %s", plan, fabric, help)}
+	case !errors.Is(err, ErrConflict):
+		return err
+	}
+	dirty, err := r.DirtyDevices(ctx, fabric)
+	if err == nil && len(dirty) > 0 {
+		err = &ConflictError{Code: "plan-in-force", Detail: fmt.Sprintf("%d devices of fabric %q hold settings of a rollout that failed, such as %s: %s", len(dirty), fabric, dirty[0].Device.Name, help)}
+	}
+	return err
 }
 
 // atRest fails with *ConflictError "rollout-running" while a rollout runs on a fabric.

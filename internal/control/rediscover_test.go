@@ -333,7 +333,7 @@ func TestOnlyLiveFabricsThatWereDiscoveredAreLookedAt(t *testing.T) {
 	if w.look(2 * lookInterval); w.looks != 1 {
 		t.Errorf("%d fabrics were looked at, want lab alone", w.looks)
 	}
-	if err := w.s.DeleteFabric(t.Context(), "lab", 0); err != nil {
+	if err := w.s.DeleteFabric(t.Context(), "lab", 0, true); err != nil {
 		t.Fatal(err)
 	}
 	w.ahead.Add(int64(2 * lookInterval))
