@@ -32,10 +32,13 @@ func (s *Server) ListDevices(ctx context.Context, r gen.ListDevicesRequestObject
 		out.NextCursor = cursor(next)
 	}
 	out.Items = make([]gen.Device, len(list))
+	pending := 0
 	for i := range list {
 		switch list[i].Watch.Reading {
 		case control.ReadingInSync:
 			out.InSync++
+		case control.ReadingCleanup:
+			pending++
 		case control.ReadingDrifted:
 			out.Drifted++
 		default:
@@ -43,6 +46,7 @@ func (s *Server) ListDevices(ctx context.Context, r gen.ListDevicesRequestObject
 		}
 		out.Items[i] = deviceOut(&list[i], deref(r.Params.Settings))
 	}
+	out.CleanUpPending = optional(pending)
 	return out, nil
 }
 

@@ -164,16 +164,19 @@ func (e DeviceKind) Valid() bool {
 
 // Defines values for DeviceReading.
 const (
-	DeviceReadingDrifted     DeviceReading = "drifted"
-	DeviceReadingInSync      DeviceReading = "in-sync"
-	DeviceReadingUnknown     DeviceReading = "unknown"
-	DeviceReadingUnreachable DeviceReading = "unreachable"
-	DeviceReadingUnsupported DeviceReading = "unsupported"
+	DeviceReadingCleanUpPending DeviceReading = "clean-up-pending"
+	DeviceReadingDrifted        DeviceReading = "drifted"
+	DeviceReadingInSync         DeviceReading = "in-sync"
+	DeviceReadingUnknown        DeviceReading = "unknown"
+	DeviceReadingUnreachable    DeviceReading = "unreachable"
+	DeviceReadingUnsupported    DeviceReading = "unsupported"
 )
 
 // Valid indicates whether the value is a known member of the DeviceReading enum.
 func (e DeviceReading) Valid() bool {
 	switch e {
+	case DeviceReadingCleanUpPending:
+		return true
 	case DeviceReadingDrifted:
 		return true
 	case DeviceReadingInSync:
@@ -976,7 +979,7 @@ type Device struct {
 	// NextReadAt When it is read next.
 	NextReadAt *time.Time `json:"next_read_at,omitempty"`
 
-	// Note What that rollout does with it.
+	// Note What that rollout does with it, or when what it keeps of the plan before is taken back.
 	Note *string `json:"note,omitempty"`
 
 	// Observed The half that does not apply to the device's kind is absent.
@@ -1010,7 +1013,7 @@ type Device struct {
 	// SeenAt When it last answered.
 	SeenAt *time.Time `json:"seen_at,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable and quarantined.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back.
 	State DeviceState `json:"state"`
 
 	// Version Of what people decide about it.
@@ -1032,7 +1035,9 @@ type DeviceChange struct {
 
 // DeviceList defines model for DeviceList.
 type DeviceList struct {
-	Drifted int `json:"drifted"`
+	// CleanUpPending Devices that hold what the plan wants and what the plan before needs until a clean-up takes it back; absent for 0.
+	CleanUpPending *int `json:"clean_up_pending,omitempty"`
+	Drifted        int  `json:"drifted"`
 
 	// Failed Devices that could not be read or are in any other state.
 	Failed     int      `json:"failed"`
@@ -1064,7 +1069,7 @@ type DeviceSettings struct {
 	Wrcc *FairRateSettings `json:"wrcc,omitempty"`
 }
 
-// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable and quarantined.
+// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back.
 type DeviceState = string
 
 // DeviceUpdate defines model for DeviceUpdate.
@@ -2010,7 +2015,7 @@ type RolloutDevice struct {
 	Observed *DeviceSettings `json:"observed,omitempty"`
 	Receipt  []FieldReceipt  `json:"receipt,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable and quarantined.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back.
 	State DeviceState `json:"state"`
 
 	// Touched A write may have reached it, and it was not read back as before since.

@@ -133,7 +133,7 @@ func (m *manager) periodic(name string) []riverwork.Periodic {
 	return []riverwork.Periodic{
 		{Name: "shares", Every: 5 * time.Second, Do: m.service.SampleShares},
 		{Name: "tasks", Every: 15 * time.Second, Do: m.service.KeepTasks},
-		{Name: "drift", Every: 5 * time.Second, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
+		{Name: "drift", Every: control.SweepEvery, Do: func(ctx context.Context) error { return m.service.SweepDrift(ctx, name) }},
 		{Name: "fabrics", Every: relookTick, Do: func(ctx context.Context) error { return m.service.Rediscover(ctx, m.options.relook) }},
 		m.pruning(),
 	}

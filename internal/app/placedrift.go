@@ -27,7 +27,8 @@ type placing interface {
 	reconcile.Placer
 	// drift lists what is not as a plan's placements want it. Subnet administration is asked about some partitions only, by
 	// their base P_Keys; nil is all. It changes nothing.
-	drift(ctx context.Context, p *policy.Plan, ask []ident.PKey) (ibcc.Differences, error)
+	// leftover says that all of it is what an earlier plan placed.
+	drift(ctx context.Context, p *policy.Plan, ask []ident.PKey) (found ibcc.Differences, leftover bool, err error)
 	// refusal is why a repair of what drifted would be refused; nil when it would not.
 	refusal(ctx context.Context, p *policy.Plan) error
 }
@@ -40,12 +41,13 @@ func (p *ports) observeManager(ctx context.Context, t control.Target, s *session
 	if !all {
 		ask = sampled(partitionsOf(t.Plan), p.watch.turn(t.Fabric.Name))
 	}
-	found, err := s.placer.drift(ctx, t.Plan, ask)
+	found, leftover, err := s.placer.drift(ctx, t.Plan, ask)
 	switch {
 	case err != nil:
 		r.State, r.Error = string(reconcile.Failed), err.Error()
 	case len(found) > 0:
 		r.State, r.Differences = string(reconcile.Drifted), differences(found[:min(len(found), maxDeviations)])
+		r.Leftover = leftover
 		if err := s.placer.refusal(ctx, t.Plan); err != nil {
 			r.Refused, r.Error = true, err.Error()
 		}
@@ -72,14 +74,14 @@ func sampled(list []ident.PKey, turn int) []ident.PKey {
 }
 
 // drift implements placing.
-func (p *placer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, err error) {
+func (p *placer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, leftover bool, err error) {
 	each, err := distinct(plan.Placements)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	sa, err := p.administration(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, e := range each {
 		if ask != nil && !slices.Contains(ask, basePKey(e)) {
@@ -87,13 +89,13 @@ func (p *placer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 		}
 		got, err := p.answer(ctx, sa, plan, e)
 		if err != nil {
-			return nil, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err)
+			return nil, false, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err)
 		}
 		if got != "" {
 			out.Add(fmt.Sprintf("path of %s in partition %s", e.Tenant, e.PKey), fmt.Sprintf("SL %d", e.SL), got)
 		}
 	}
-	return out, nil
+	return out, false, nil
 }
 
 // spareHosts is how many ports of a partition are asked about when the first ones are down.
@@ -158,27 +160,29 @@ func (p *ufmPlacer) refusal(ctx context.Context, plan *policy.Plan) error {
 }
 
 // drift implements placing.
-func (p osmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, err error) {
+func (p osmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, leftover bool, err error) {
 	found, err := p.Drift(ctx, plan, ask)
+	leftover = len(found) > 0
 	for _, d := range found {
 		out.Add(d.Field, d.Want, d.Got)
+		leftover = leftover && d.Left
 	}
-	return out, err
+	return out, leftover, err
 }
 
 // drift implements placing.
-func (p *ufmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, err error) {
+func (p *ufmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, leftover bool, err error) {
 	o, err := p.placement(plan, nil)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	have, err := p.client.Partitions(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	changes, err := ufm.Plan(have, o)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, c := range changes {
 		field := "partition " + c.PKey.String() + " in UFM"
@@ -191,6 +195,6 @@ func (p *ufmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PK
 			out.Add(field, fmt.Sprintf("%d ports more", len(c.Members)), "without them")
 		}
 	}
-	answers, err := p.placer.drift(ctx, plan, ask)
-	return append(out, answers...), err
+	answers, _, err := p.placer.drift(ctx, plan, ask)
+	return append(out, answers...), false, err
 }

@@ -77,7 +77,7 @@ func TestEachPartOfATenantIsAskedAbout(t *testing.T) {
 	if err := p.Check(t.Context(), plan, nil); err != nil {
 		t.Error(err)
 	}
-	if found, err := p.drift(t.Context(), plan, nil); err != nil || len(found) > 0 {
+	if found, _, err := p.drift(t.Context(), plan, nil); err != nil || len(found) > 0 {
 		t.Errorf("drift %v, %v", found, err)
 	}
 	for lid := range sa {
@@ -87,7 +87,7 @@ func TestEachPartOfATenantIsAskedAbout(t *testing.T) {
 		"other ports of the partition need another one, so let the subnet manager choose by port, in OpenSM by a QoS policy" {
 		t.Errorf("one service level for both: %v", err)
 	}
-	if found, err := p.drift(t.Context(), plan, nil); err != nil || len(found) != 1 {
+	if found, _, err := p.drift(t.Context(), plan, nil); err != nil || len(found) != 1 {
 		t.Errorf("drift %v, %v", found, err)
 	}
 	if err := p.refusal(t.Context(), plan); err == nil || !strings.Contains(err.Error(), "QoS policy") || strings.Contains(err.Error(), "sl=") {

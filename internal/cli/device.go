@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,9 @@ func (c *cli) devices(cmd *cobra.Command, plan string) (*gen.DeviceList, error) 
 		return nil, err
 	}
 	c.say(cmd, "msg.devices", "in_sync", d.InSync, "drifted", d.Drifted, "failed", d.Failed, "plan", short(d.Plan))
+	if n := orZero(d.CleanUpPending); n > 0 {
+		c.say(cmd, "msg.devices-pending", "count", n)
+	}
 	return d, nil
 }
 
@@ -56,7 +60,7 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 		for _, d := range list.Items {
 			state := c.t("state." + d.State)
 			for _, x := range d.Differences {
-				t.add(d.Name, state, x.Field, x.Desired, x.Observed, orZero(d.Error))
+				t.add(d.Name, state, x.Field, x.Desired, x.Observed, cmp.Or(orZero(d.Error), orZero(d.Note)))
 			}
 			if len(d.Differences) == 0 && d.State != "in-sync" {
 				t.add(d.Name, state, "", "", "", orZero(d.Error))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
@@ -35,7 +36,11 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 	if err != nil || !last.leaves() || !s.first(fabric, last.ID) {
 		return err
 	}
-	k, list, err := s.heldOver(ctx, last)
+	k, back, err := s.heldOver(ctx, last)
+	list := make([]reconcile.Target, len(back))
+	for i := range back {
+		list[i] = back[i].Target
+	}
 	if err != nil || k == nil {
 		s.again(fabric, err != nil)
 		return err
@@ -48,10 +53,10 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 		}
 		return s.startClearUp(ctx, r, k, list)
 	})
-	if errors.Is(err, ErrConflict) {
-		return nil // a device is frozen: its policy is what somebody wants
-	}
 	s.again(fabric, err != nil || overtaken)
+	if errors.Is(err, ErrConflict) {
+		return nil // a device is frozen: its policy is what somebody wants, until it is changed
+	}
 	return err
 }
 
@@ -66,7 +71,7 @@ func lastPlacing(list []Rollout) (last Rollout, newest int64) {
 		if ro.State == RolloutRefused {
 			continue
 		}
-		if !ro.Options.Repair || slices.Contains(ro.Stages, StagePlacement) && !ro.Options.Manager {
+		if !ro.Options.Repair || ro.clearsUp() {
 			return *ro, newest
 		}
 	}
@@ -102,10 +107,16 @@ func (s *Service) again(fabric string, must bool) {
 	}
 }
 
+// takenBack is a device with what it is to be once the plan before is not needed any more.
+type takenBack struct {
+	reconcile.Target
+	held *driver.Settings // what it holds until then; nil for a port that the plan before alone had
+}
+
 // heldOver finds the devices that keep something of the plan from whose placements a rollout moved, with what they are to be;
 // k is nil when nothing at all is left of that plan. Ports that only that plan has keep all of it. A device that the rollout did
 // not bring to what it wanted holds nothing over.
-func (s *Service) heldOver(ctx context.Context, ro Rollout) (k *known, out []reconcile.Target, err error) {
+func (s *Service) heldOver(ctx context.Context, ro Rollout) (k *known, out []takenBack, err error) {
 	back := ro.State == RolloutRolledBack
 	stays, goes := ro.Plan, ro.Prior
 	if back {
@@ -122,7 +133,8 @@ func (s *Service) heldOver(ctx context.Context, ro Rollout) (k *known, out []rec
 		return nil, nil, err
 	}
 	if !back && slices.Contains(ro.Stages, StageSettings) {
-		held := holdOver(slices.Clone(k.list), k.target.Plan, before)
+		until := slices.Clone(k.list)
+		held := holdOver(until, k.target.Plan, before)
 		var rows []RolloutDevice
 		err := s.d.Store.View(ctx, func(r Repos) (err error) { rows, err = r.DevicesOf(ctx, ro.ID, held); return err })
 		if err != nil {
@@ -130,12 +142,15 @@ func (s *Service) heldOver(ctx context.Context, ro Rollout) (k *known, out []rec
 		}
 		for i := range rows {
 			if rows[i].State == string(reconcile.InSync) {
-				out = append(out, k.list[k.index[rows[i].Device.ID]])
+				at := k.index[rows[i].Device.ID]
+				out = append(out, takenBack{k.list[at], &until[at].Want})
 			}
 		}
-		slices.SortFunc(out, func(a, b reconcile.Target) int { return a.Device.ID.Compare(b.Device.ID) })
+		slices.SortFunc(out, func(a, b takenBack) int { return a.Device.ID.Compare(b.Device.ID) })
 		if before.Plan.RoCE == nil {
-			out = append(out, reconcile.Left(before.Plan, k.target.Topology, k.list)...)
+			for _, t := range reconcile.Left(before.Plan, k.target.Topology, k.list) {
+				out = append(out, takenBack{Target: t})
+			}
 		}
 	}
 	if len(out) == 0 && !leaves(before.Plan.Placements, k.target.Plan.Placements) {

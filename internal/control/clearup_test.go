@@ -2,6 +2,7 @@ package control_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -229,5 +230,101 @@ func TestARefusedRolloutDoesNotKeepFromClearingUp(t *testing.T) {
 	}
 	if back := clearedUp(t, r, refused.ID); back.State != control.RolloutSucceeded || back.Plan != ro.Plan || len(back.Devices) == 0 {
 		t.Errorf("what takes back ended as %s with %d devices: %s", back.State, len(back.Devices), back.Result)
+	}
+}
+
+// keeping is what devices of a lab answer after a rollout that moves: exactly what it left, but for what change does.
+type keeping struct {
+	control.Observer
+	list   []reconcile.Target
+	left   bool // the subnet manager has placements of the plan before
+	change func(string, *driver.Settings)
+}
+
+func (o *keeping) Observe(_ context.Context, t control.Target, ids []ident.PortID) (out []control.DeviceReport, err error) {
+	want, err := reconcile.Desired(t.Plan, t.Topology)
+	for i, x := range o.list {
+		if ids != nil && !slices.Contains(ids, x.Device.ID) {
+			continue
+		}
+		got := x.Want.Clone()
+		o.change(x.Device.Name, &got)
+		r := control.DeviceReport{Device: x.Device, State: "in-sync", Desired: &want[i].Want, Observed: &got}
+		for _, d := range want[i].Want.Diff(got) {
+			r.State, r.Differences = "drifted", append(r.Differences, control.Difference{Field: d.Field, Desired: d.Want, Observed: d.Got})
+		}
+		out = append(out, r)
+	}
+	if o.left {
+		out = append(out, control.DeviceReport{Device: reconcile.Manager(), State: "drifted", Leftover: true, Differences: []control.Difference{{Field: "partitions.conf"}}})
+	}
+	return out, err
+}
+
+// What a rollout keeps of the plan before for a while is no drift while its clean-up is due, and anything else is.
+func TestWhatACleanUpTakesBackIsNoDrift(t *testing.T) {
+	t.Parallel()
+	r, ro := moved(t)
+	ctx := t.Context()
+	o := &keeping{left: true, change: func(string, *driver.Settings) {}}
+	for _, d := range ro.Devices {
+		o.list = append(o.list, reconcile.Target{Device: d.Device, Want: *d.Wanted})
+	}
+	s := r.Manager(t, func(d *control.Deps) { d.Observer = o })
+	states := func() map[string]string {
+		t.Helper()
+		_, list, err := s.Devices(ctx, "lab", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]string{}
+		for _, v := range list {
+			if out[v.Device.Name] = v.State; v.State == string(control.ReadingCleanup) && (!strings.Contains(v.Note, "within 5s") || len(v.Differences) == 0) {
+				t.Errorf("%s: note %q, differences %v", v.Device.Name, v.Note, v.Differences)
+			}
+		}
+		return out
+	}
+	want := map[string]string{"h1/P1": "clean-up-pending", "h2/P1": "clean-up-pending", "h4/P1": "clean-up-pending", "sw1": "in-sync", "subnet-manager": "clean-up-pending"}
+	if got := states(); !maps.Equal(got, want) {
+		t.Errorf("after the rollout devices are %v, want %v", got, want)
+	}
+	if v, err := s.Device(ctx, "lab", "h1/P1", true); err != nil || v.State != "clean-up-pending" {
+		t.Errorf("h1/P1 read alone is %s, %v", v.State, err)
+	}
+	if v, err := s.Device(ctx, "lab", "h1/P1", false); err != nil || v.State == "drifted" {
+		t.Errorf("h1/P1 as it is known is %s, %v", v.State, err)
+	}
+	o.change = func(name string, got *driver.Settings) {
+		if name == "h1/P1" { // a level that is held over
+			got.CA.SLs[2].Timer++
+		}
+		if name == "h2/P1" { // one that the plan sets
+			got.CA.SLs[8].Timer++
+		}
+	}
+	want["h1/P1"], want["h2/P1"] = "drifted", "drifted"
+	if got := states(); !maps.Equal(got, want) {
+		t.Errorf("with two ports that somebody wrote devices are %v, want %v", got, want)
+	}
+	o.change = func(string, *driver.Settings) {}
+	if err := s.SetDevicePolicy(ctx, "lab", "h1/P1", 0, reconcile.PolicyFreeze); err != nil {
+		t.Fatal(err)
+	}
+	if got := states(); got["h1/P1"] != "drifted" || got["h2/P1"] != "drifted" {
+		t.Errorf("with a frozen port, which keeps the clean-up from starting, devices are %v", got)
+	}
+	if err := r.Service.ClearUp(ctx, "lab"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetDevicePolicy(ctx, "lab", "h1/P1", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Service.ClearUp(ctx, "lab"); err != nil {
+		t.Fatal(err)
+	}
+	r.Wait()
+	if got := states(); got["h1/P1"] != "drifted" {
+		t.Errorf("after the clean-up a port that keeps it all is %v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -19,8 +20,12 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 		return "", nil, err
 	}
 	known := map[ident.PortID]DeviceView{} // what else there is to say of devices of the plan in force
+	var due *cleanup
 	if k, err := s.known(ctx, fabric); err == nil && k.target.Plan.Name == t.Plan.Name {
 		t.Placed = k.target.Placed
+		if due, err = s.pendingCleanup(ctx, k); err != nil {
+			return "", nil, err
+		}
 		views, err := s.deviceViews(ctx, k, k.list)
 		if err != nil {
 			return "", nil, err
@@ -33,6 +38,7 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 	if err != nil {
 		return "", nil, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
 	}
+	due.tell(reports)
 	slices.SortFunc(reports, func(a, b DeviceReport) int { return a.Device.ID.Compare(b.Device.ID) })
 	list = make([]DeviceView, len(reports))
 	now := s.now()
@@ -52,7 +58,7 @@ type DeviceView struct {
 	InForce reconcile.Policy // the device's own policy, else the fabric's
 	Desired *driver.Settings
 	Rollout int64  // the rollout that is under way and not done with it; 0 is none
-	Note    string // what that does with it
+	Note    string // what that does with it, or when what it holds of the plan before is taken back
 }
 
 // StateQuarantined is the state of a device that is left alone for changing again and again.
@@ -80,7 +86,11 @@ func (s *Service) ListDevices(ctx context.Context, fabric string, p Page) (plan 
 		part = part[:n]
 		next = part[n-1].Device.ID.String()
 	}
-	list, err = s.deviceViews(ctx, k, part)
+	if list, err = s.deviceViews(ctx, k, part); err != nil {
+		return "", nil, "", err
+	}
+	due, err := s.pendingCleanup(ctx, k)
+	due.show(list)
 	return k.target.Plan.Name, list, next, err
 }
 
@@ -99,14 +109,21 @@ func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (De
 	if err != nil {
 		return DeviceView{}, err
 	}
-	if read {
-		reports, err := s.d.Observer.Observe(ctx, k.target, []ident.PortID{t.Device.ID})
-		if err != nil {
-			return DeviceView{}, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("device %s could not be read", t.Device.Name), Err: err}
-		}
-		for i := range reports {
-			list[0].live(&reports[i], s.now())
-		}
+	due, err := s.pendingCleanup(ctx, k)
+	if err != nil {
+		return DeviceView{}, err
+	}
+	if !read {
+		due.show(list)
+		return list[0], nil
+	}
+	reports, err := s.d.Observer.Observe(ctx, k.target, []ident.PortID{t.Device.ID})
+	if err != nil {
+		return DeviceView{}, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("device %s could not be read", t.Device.Name), Err: err}
+	}
+	due.tell(reports)
+	for i := range reports {
+		list[0].live(&reports[i], s.now())
 	}
 	return list[0], nil
 }
@@ -114,7 +131,10 @@ func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (De
 // live puts what was just read in the place of what was known.
 func (v *DeviceView) live(x *DeviceReport, now time.Time) {
 	v.Watch.Reading = reconcile.ReadingOf(reconcile.State(x.State))
-	v.Error, v.ReadAt, v.ReadBy = x.Error, now, ""
+	if v.Error, v.ReadAt, v.ReadBy = x.Error, now, ""; x.Pending != "" {
+		v.Watch.Reading = ReadingCleanup
+		v.Note = cmp.Or(v.Note, x.Pending)
+	}
 	if v.Watch.Reading != reconcile.ReadingUnreachable {
 		v.Watch.Seen, v.SeenAt, v.Differences, v.Observed = v.Watch.Reading, now, x.Differences, x.Observed
 	}

@@ -90,8 +90,14 @@ func (s *Service) sweepDevices(ctx context.Context, fabric, by string) error {
 		for i := range w.due {
 			ids[i] = w.due[i].Device.ID
 		}
+		// Looked for before devices are read: when it ends meanwhile, it leaves them as they are wanted.
+		due, err := s.pendingCleanup(ctx, w.known)
+		if err != nil {
+			return err
+		}
 		begun := s.now()
 		reports, err := s.observe(ctx, w.known.target, ids)
+		due.tell(reports)
 		if s.d.Swept != nil {
 			s.d.Swept(reports, s.now().Sub(begun), err)
 		}
@@ -249,6 +255,9 @@ func (s *Service) noteReport(d *DeviceRecord, x *DeviceReport, w sweep, now time
 	d.Plan, d.ReadBy, d.ReadAt, d.Error = w.plan, w.by, now, x.Error
 	if reading != reconcile.ReadingUnreachable {
 		d.SeenAt, d.Differences, d.Observed = now, x.Differences, nil
+		if x.Pending != "" {
+			d.Differences = nil
+		}
 		if reading == reconcile.ReadingDrifted {
 			d.Observed = x.Observed
 		}

@@ -206,6 +206,9 @@ type DeviceReport struct {
 	Error       string
 	Cause       string // why it differs, as far as that is known: a clause
 	Refused     bool   // a repair would be refused, as Error says: it is told and not tried
+	Leftover    bool   // of the subnet manager: all that differs is what an earlier plan placed and nobody needs any more
+	// Pending says that a device which is counted as in sync differs by what a clean-up takes back, and when; filled by the Service.
+	Pending string
 }
 
 // Difference is one field that is not as desired, named as in policy.Reason.

@@ -15,6 +15,8 @@ import (
 // Deviation is one thing that is not as a plan wants it.
 type Deviation struct {
 	Field, Want, Got string // for people; one of the latter two may be NoLine
+	// Left says that Fairlane wrote it for an earlier plan, that it stands in nobody's way, and that PhaseFinish takes it away.
+	Left bool
 }
 
 // NoLine stands for a line that a file does not have.
@@ -34,15 +36,17 @@ func (p *Placer) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 	}
 	var out []Deviation
 	if w.before.Foreign {
-		out = append(out, Deviation{"subnet manager", fmt.Sprintf("the one on %s", p.Manager.portGUID(w.texts)), fmt.Sprintf("the one on %s", w.before.GUID)})
+		out = append(out, Deviation{Field: "subnet manager", Want: fmt.Sprintf("the one on %s", p.Manager.portGUID(w.texts)), Got: fmt.Sprintf("the one on %s", w.before.GUID)})
 	}
-	for _, text := range w.differences() {
-		out = append(out, changedLines(text)...)
+	lines, err := p.leftLines(ctx, w, d)
+	if err != nil {
+		return nil, err
 	}
+	out = append(out, lines...)
 	// What the file itself stands in the way of is no difference of lines. Who manages the subnet, and edits, are told above.
 	told := append(slices.Clone(p.Force), osmfile.CodeNotMaster, osmfile.CodeEdited)
 	for _, x := range osmfile.Blocking(w.change.Problems, told) {
-		out = append(out, Deviation{cmp.Or(x.File, "plan"), "as planned", x.String()})
+		out = append(out, Deviation{Field: cmp.Or(x.File, "plan"), Want: "as planned", Got: x.String()})
 	}
 	expected := expect(d, nil)
 	if ask != nil {
@@ -55,16 +59,35 @@ func (p *Placer) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 	return append(out, proof.deviations()...), nil
 }
 
+// leftLines are the lines that differ from what PhaseFinish would write, which w is. They are left of an earlier plan when the
+// files are as Fairlane wrote them and PhasePrepare would change nothing.
+func (p *Placer) leftLines(ctx context.Context, w *work, d osmfile.Desired) (out []Deviation, err error) {
+	for _, text := range w.differences() {
+		out = append(out, changedLines(text)...)
+	}
+	if len(out) == 0 || slices.ContainsFunc(w.change.Problems, func(x osmfile.Problem) bool { return x.Code == osmfile.CodeEdited }) {
+		return out, nil
+	}
+	before, err := p.Manager.compose(ctx, d, PhasePrepare)
+	if err != nil || len(before.differences()) > 0 {
+		return out, err
+	}
+	for i := range out {
+		out[i].Left = true
+	}
+	return out, nil
+}
+
 // deviations are what does not hold.
 func (p *Proof) deviations() (out []Deviation) {
 	for _, x := range p.Partitions {
 		if !x.Holds {
-			out = append(out, Deviation{fmt.Sprintf("path of %s in partition 0x%04x", x.Tenant, uint16(x.PKey)), fmt.Sprintf("SL %d", x.Want), x.answer})
+			out = append(out, Deviation{Field: fmt.Sprintf("path of %s in partition 0x%04x", x.Tenant, uint16(x.PKey)), Want: fmt.Sprintf("SL %d", x.Want), Got: x.answer})
 		}
 	}
 	for _, x := range p.Lanes {
 		if !x.Holds {
-			out = append(out, Deviation{"lanes of a port", "as planned", x.Problem})
+			out = append(out, Deviation{Field: "lanes of a port", Want: "as planned", Got: x.Problem})
 		}
 	}
 	return out
@@ -113,7 +136,7 @@ func deviation(path, want, got string) Deviation {
 	for same < min(len(want), len(got)) && want[same] == got[same] {
 		same++
 	}
-	return Deviation{path, window(want, same), window(got, same)}
+	return Deviation{Field: path, Want: window(want, same), Got: window(got, same)}
 }
 
 func window(line string, at int) string {

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -127,9 +128,20 @@ func TestWhatAnEarlierPlanLeftIsDriftUntilItIsClearedAway(t *testing.T) {
 			}
 		}
 		got, err := p.Drift(t.Context(), next, nil)
-		if err != nil || len(got) != 2 || got[0].Want != NoLine || !strings.Contains(got[0].Got, "old=0x0002") {
+		if err != nil || len(got) != 2 || got[0].Want != NoLine || !strings.Contains(got[0].Got, "old=0x0002") || !got[0].Left || !got[1].Left {
 			t.Errorf("found %+v, %v", got, err)
 		}
+		file := s.disk[partPath]
+		for _, edit := range []string{"sl=3", "sl=5"} { // what was left, and what is wanted
+			text := file
+			text.Data = strings.Replace(text.Data, edit, "sl=7", 1)
+			s.disk[partPath] = text
+			got, err := p.Drift(t.Context(), next, nil)
+			if err != nil || len(got) == 0 || slices.ContainsFunc(got, func(d Deviation) bool { return d.Left }) {
+				t.Errorf("with %s edited by hand: %+v, %v", edit, got, err)
+			}
+		}
+		s.disk[partPath] = file
 		if err := p.Place(t.Context(), next, true); err != nil {
 			t.Fatal(err)
 		}
