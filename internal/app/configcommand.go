@@ -34,9 +34,20 @@ func (a *app) configCheckCommand() *cobra.Command {
 	})
 }
 
-// checkFiles reads every file that a configuration names as the service would.
+// checkFiles is an error when the service could not begin with the files that a configuration names, the database among them.
 func checkFiles(c *Config) error {
 	var faults []error
+	if err := checkDatabase(c.Database); err != nil {
+		faults = append(faults, fmt.Errorf("database: %w", err))
+	}
+	if faults = append(faults, readFiles(c)...); faults == nil {
+		return nil
+	}
+	return &UsageError{errors.Join(faults...)}
+}
+
+// readFiles reads every file that a configuration names as the service would, and returns what is wrong with them.
+func readFiles(c *Config) (faults []error) {
 	add := func(key string, err error) {
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", key, err))
@@ -64,10 +75,7 @@ func checkFiles(c *Config) error {
 	if err := withOpenID(&api.Options{}, c); err != nil {
 		faults = append(faults, err) // it names its key
 	}
-	if faults == nil {
-		return nil
-	}
-	return &UsageError{errors.Join(faults...)}
+	return faults
 }
 
 // setting is one effective value, as `fairlane config print` shows it.

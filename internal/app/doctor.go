@@ -95,7 +95,7 @@ func (d *doctor) run(ctx context.Context, cmd *cobra.Command, path string) {
 	}
 	d.config = l
 	d.managers, _ = readSubnetManagers(l.SubnetManagers) // the check below says what is wrong
-	if err := checkFiles(&l.Config); err != nil {
+	if err := errors.Join(readFiles(&l.Config)...); err != nil {
 		d.note("config", path, statusFail, "config-files", "error", err)
 	} else {
 		d.note("config", path, statusOK, "config-right")

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/config"
 	"fairlane/internal/control"
+	"fairlane/internal/store"
+	"fairlane/subnet/mad"
 )
 
 // diagnose runs the doctor and returns its findings by code, its exit code and its words.
@@ -51,7 +54,12 @@ func TestTheDoctorOfANewMachine(t *testing.T) {
 		t.Errorf("exit code %d: %+v", code, got)
 	}
 	got, code, _ = diagnose(t, "--database", filepath.Join(t.TempDir(), "no", "such", "f.db"))
-	wants(t, got, "store-directory")
+	wants(t, got, "store-path")
+	for _, c := range []string{"store-absent", "space-right"} {
+		if _, ok := got[c]; ok {
+			t.Errorf("a database that cannot be there is also %s", c)
+		}
+	}
 	if code != exitFailed {
 		t.Errorf("exit code %d without a directory", code)
 	}
@@ -174,6 +182,9 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 	}{
 		{[]string{"check", "--config", path}, exitDone, "the configuration is right"},
 		{[]string{"check", "--config", write(t, "w.yaml", "cc_key_file: /no/such/file\n")}, exitUsage, "cc_key_file"},
+		{[]string{"check", "--database", "/no/such/directory/f.db"}, exitUsage, "database: /no/such/directory/f.db: directory /no/such/directory does not exist"},
+		{[]string{"check", "--database", path + "/f.db"}, exitUsage, path + " is not a directory"},
+		{[]string{"check", "--database", t.TempDir()}, exitUsage, "is no regular file"},
 		{[]string{"print", "--config", path}, exitDone, "shutdown.drain"},
 		{[]string{"reference"}, exitDone, "| `tls.cert_file` |"},
 		{[]string{"reference", "--example"}, exitDone, "#  cert_file:"},
@@ -183,4 +194,26 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 			t.Errorf("%v: exit code %d\n%s", c.args, code, &out)
 		}
 	}
+}
+
+func TestServeRefusesADatabaseThatCannotBeThereAsBadInput(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	code := Main(t.Context(), []string{"serve", "--database", "/no/such/directory/f.db", "--listen", "127.0.0.1:0", "--lang", "en"}, &out, &out)
+	if code != exitUsage || !strings.Contains(out.String(), "database: /no/such/directory/f.db: directory /no/such/directory does not exist") {
+		t.Errorf("exit code %d: %s", code, &out)
+	}
+}
+
+// What is not protected is no good news: a fabric without a CC_Key is a warning that names the command that helps.
+func TestAFabricWithoutAKeyIsAWarning(t *testing.T) {
+	t.Parallel()
+	d := &doctor{app: testApp(t, "en"), config: &config.Loaded{}, now: time.Now}
+	d.attached(t.Context(), store.FabricSource{Name: "lab", Source: "ibsim:unix:lab"}, &agents{port: &mad.PortInfo{LID: 3}}, 0)
+	for _, f := range d.findings {
+		if f.Code == "cc-key-none" && f.Status == statusWarn && strings.Contains(f.Do, "fairlane device cc-key set --from ibsim:unix:lab") {
+			return
+		}
+	}
+	t.Errorf("findings are %+v", d.findings)
 }

@@ -150,7 +150,14 @@ func databases(t *testing.T, on onDoctor) {
 	look("store-older", at("older.db", "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)"), rest...)
 	look("store-away", Config{Database: write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
 	look("store-absent", Config{Database: filepath.Join(t.TempDir(), "none.db")})
-	on([]string{"store-directory", "store-absent"}, Config{Database: filepath.Join(t.TempDir(), "no", "f.db")}, func(d *doctor) { d.store(t.Context()) })
+	wrong := func(want, path string) {
+		t.Helper()
+		on([]string{want}, Config{Database: path}, func(d *doctor) { d.store(t.Context()) })
+	}
+	wrong("store-path", filepath.Join(t.TempDir(), "no", "f.db"))
+	wrong("store-path", filepath.Join(write(t, "file", ""), "f.db"))
+	wrong("store-path", t.TempDir())
+	wrong("store-directory", filepath.Join(t.TempDir(), strings.Repeat("x", 300), "f.db")) // nobody can say whether it is there
 }
 
 func services(t *testing.T, on onDoctor) {

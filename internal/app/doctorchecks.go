@@ -109,7 +109,13 @@ func (d *doctor) store(ctx context.Context) {
 		return // the configuration's check has said so
 	}
 	if !store.IsPostgres(database) {
-		d.space(database)
+		if err := checkDatabase(database); err != nil {
+			d.note("store", shown, statusFail, "store-path", "error", err)
+			return
+		}
+		if !d.space(database) {
+			return
+		}
 	}
 	n, err := store.Look(ctx, database)
 	switch {
@@ -139,14 +145,15 @@ func (d *doctor) store(ctx context.Context) {
 	}
 }
 
-// space looks at the room beside a SQLite file, which its journal needs too.
-func (d *doctor) space(path string) {
+// space looks at the room beside a SQLite file, which its journal needs too. It reports whether the directory can be used.
+func (d *doctor) space(path string) bool {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(path), &st); err != nil {
 		d.note("store", path, statusFail, "store-directory", "error", err, "path", filepath.Dir(path))
-		return
+		return false
 	}
 	d.room(path, int64(st.Bavail)*st.Bsize)
+	return true
 }
 
 // room judges so many free bytes beside a database.

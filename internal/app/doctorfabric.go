@@ -92,7 +92,7 @@ func (d *doctor) attached(ctx context.Context, f store.FabricSource, c mad.Trans
 	}
 	d.note("fabric", f.Name, statusOK, "fabric-right", "source", f.Source, "lid", port.LID)
 	if key == 0 {
-		d.note("keys", f.Name, statusOK, "cc-key-none")
+		d.note("keys", f.Name, statusWarn, "cc-key-none", "source", f.Source)
 	}
 	d.manager(ctx, f.Name, c, port.MasterSMLID)
 	if m := d.managers[f.Name]; m != nil && m.OpenSM != nil && port.MasterSMLID != 0 {
