@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -325,8 +326,18 @@ func (r *rig) rollout(plan string) {
 		t.Errorf("%d devices drifted, want 1", dev.Drifted)
 	}
 	sh := decode[gen.Shares](r.call("GET", "/fabrics/lab/shares?window_ms=250&plan="+plan, "").want(200))
-	if sh.WindowMs != 250 || len(sh.Tenants) != 2 || sh.Tenants[0].DeliveredBps == 0 {
+	if sh.WindowMs != 250 || len(sh.Tenants) != 2 || *sh.Tenants[0].DeliveredBps == 0 {
 		t.Errorf("shares are %+v", sh)
+	}
+	// What was not measured is absent, never 0.
+	r.Devices.Unmeasured(sh.Tenants[0].Tenant, "counter of SL 1 at its end")
+	answer := r.call("GET", "/fabrics/lab/shares?plan="+plan, "").want(200)
+	sh = decode[gen.Shares](answer)
+	if x := sh.Tenants[0]; sh.Complete || x.Measured || x.DeliveredBps != nil || x.ShareError != nil || *x.Problem != "counter of SL 1 at its end" || sh.MaxShareError == nil {
+		t.Errorf("shares without a tenant are %+v", sh)
+	}
+	if n := bytes.Count(answer.body, []byte(`"share_error"`)); n != 1 {
+		t.Errorf("the share errors of two tenants, one measured, are there %d times: %s", n, answer.body)
 	}
 }
 

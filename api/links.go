@@ -144,7 +144,7 @@ func (s *Server) linkUse(ctx context.Context, fabric, plan string) (linkUse, err
 		return u, err
 	}
 	for _, l := range u.measured.Links {
-		if l.Problem == "" {
+		if l.Delivered != nil {
 			u.links[l.Port] = l
 		}
 	}
@@ -166,7 +166,7 @@ func (u *linkUse) of(port ident.PortID) []gen.LinkDirection {
 		}
 	}
 	if measured {
-		d.DeliveredBps, d.Use = new(int64(m.Delivered)), &m.Use
+		d.DeliveredBps, d.Use = (*int64)(m.Delivered), m.Use
 	}
 	return []gen.LinkDirection{d}
 }

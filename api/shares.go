@@ -42,17 +42,17 @@ func (s *Server) ListShares(ctx context.Context, r gen.ListSharesRequestObject) 
 func sharesOut(sh control.Shares) gen.Shares {
 	return gen.Shares{
 		Plan: sh.Plan, WindowMs: sh.Window.Milliseconds(), RequestedWindowMs: optional(sh.Requested.Milliseconds()), MeasuredAt: sh.MeasuredAt, Complete: sh.Complete(),
-		MaxShareError: sh.MaxShareError, JainIndex: sh.Jain,
+		Coverage: sh.Coverage, MaxShareError: sh.MaxShareError, JainIndex: sh.Jain,
 		Tenants: mapped(sh.Tenants, func(t control.TenantShare) gen.TenantShare {
 			return gen.TenantShare{
-				Tenant: t.Tenant, Weight: t.Weight.Float(), EntitledBps: int64(t.Entitled), DeliveredBps: int64(t.Delivered), ShareError: t.ShareError,
-				Measured: t.Problem == "", Problem: optional(t.Problem),
+				Tenant: t.Tenant, Weight: t.Weight.Float(), EntitledBps: int64(t.Entitled), DeliveredBps: (*int64)(t.Delivered), ShareError: t.ShareError,
+				Measured: t.Delivered != nil, Problem: optional(t.Problem),
 			}
 		}),
 		Links: mapped(sh.Links, func(l control.LinkUse) gen.LinkUse {
 			return gen.LinkUse{
-				Port: l.Port.String(), Peer: l.Peer.String(), Name: l.Name, CapacityBps: int64(l.Capacity), DeliveredBps: int64(l.Delivered), Use: l.Use,
-				Measured: l.Problem == "", Problem: optional(l.Problem),
+				Port: l.Port.String(), Peer: l.Peer.String(), Name: l.Name, CapacityBps: int64(l.Capacity), DeliveredBps: (*int64)(l.Delivered), Use: l.Use,
+				Measured: l.Delivered != nil, Problem: optional(l.Problem),
 			}
 		}),
 	}

@@ -1459,8 +1459,8 @@ type LinkUse struct {
 	// CapacityBps Bits per second of link-layer bytes of data packets.
 	CapacityBps Rate `json:"capacity_bps"`
 
-	// DeliveredBps Bits per second of link-layer bytes of data packets.
-	DeliveredBps Rate `json:"delivered_bps"`
+	// DeliveredBps Bits per second; absent when it was not measured.
+	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
 
 	// Measured As of tenants.
 	Measured bool   `json:"measured"`
@@ -1473,8 +1473,8 @@ type LinkUse struct {
 	Port    Port    `json:"port"`
 	Problem *string `json:"problem,omitempty"`
 
-	// Use Delivered over capacity.
-	Use float64 `json:"use"`
+	// Use Delivered over capacity; absent when either is not known.
+	Use *float64 `json:"use,omitempty"`
 }
 
 // Me defines model for Me.
@@ -1495,6 +1495,9 @@ type Me struct {
 
 // MeKind defines model for Me.Kind.
 type MeKind string
+
+// MeasuredRate Bits per second; absent when it was not measured.
+type MeasuredRate = int64
 
 // Member defines model for Member.
 type Member struct {
@@ -2233,10 +2236,15 @@ type Shares struct {
 	// Complete Whether every tenant and every contended link was measured.
 	Complete bool `json:"complete"`
 
-	// JainIndex Jain's index of delivered over entitled; 1 is just.
-	JainIndex     float64   `json:"jain_index"`
-	Links         []LinkUse `json:"links"`
-	MaxShareError float64   `json:"max_share_error"`
+	// Coverage Measured time over elapsed time, of the counter with the least. Time in which a counter stood at its end, was cleared by another collector or was read too late is left out. Absent when nothing was measured, in measurements from before this was kept, and for those who see their own tenants only.
+	Coverage *float64 `json:"coverage,omitempty"`
+
+	// JainIndex Jain's index of delivered over entitled, of the measured tenants; 1 is just. Absent when none was measured, and for those who see their own tenants only.
+	JainIndex *float64  `json:"jain_index,omitempty"`
+	Links     []LinkUse `json:"links"`
+
+	// MaxShareError Of the measured tenants; absent when none was measured.
+	MaxShareError *float64  `json:"max_share_error,omitempty"`
 	MeasuredAt    time.Time `json:"measured_at"`
 
 	// Plan Name of the plan that the shares are judged by; empty for those who see their own tenants only.
@@ -2246,7 +2254,7 @@ type Shares struct {
 	RequestedWindowMs *int64        `json:"requested_window_ms,omitempty"`
 	Tenants           []TenantShare `json:"tenants"`
 
-	// WindowMs The window that was really measured, in the fabric's own time; never shorter than asked for.
+	// WindowMs For how long shares were measured, in the fabric's own time: the shortest time of a port; 0 when none was measured.
 	WindowMs int64 `json:"window_ms"`
 }
 
@@ -2503,18 +2511,18 @@ type TenantSetResult struct {
 
 // TenantShare defines model for TenantShare.
 type TenantShare struct {
-	// DeliveredBps Bits per second of link-layer bytes of data packets.
-	DeliveredBps Rate `json:"delivered_bps"`
+	// DeliveredBps Bits per second; absent when it was not measured.
+	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
 
 	// EntitledBps Bits per second of link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// Measured Otherwise `problem` says why not, and nothing is claimed: delivered_bps and share_error are 0.
+	// Measured Otherwise `problem` says why not, and the figures are absent.
 	Measured bool    `json:"measured"`
 	Problem  *string `json:"problem,omitempty"`
 
-	// ShareError |delivered - entitled| / entitled.
-	ShareError float64 `json:"share_error"`
+	// ShareError |delivered - entitled| / entitled; absent when delivered_bps is, and for a tenant that is entitled to nothing.
+	ShareError *float64 `json:"share_error,omitempty"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
 	Tenant Name `json:"tenant"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -285,13 +286,15 @@ func (d *demo) settle(ctx context.Context, plan string, p pace) (control.Shares,
 	return d.manager.service.Shares(ctx, demoFabric, plan, wallDuration(p.final))
 }
 
-// largestChange is the largest relative change of a tenant's delivered rate.
+// largestChange is the largest relative change of a tenant's delivered rate, 1 when one is not known.
 func largestChange(a, b control.Shares) float64 {
 	worst := 0.0
 	for i := range min(len(a.Tenants), len(b.Tenants)) {
-		x, y := float64(a.Tenants[i].Delivered), float64(b.Tenants[i].Delivered)
-		if x > 0 {
-			worst = max(worst, max(x-y, y-x)/x)
+		x, y := a.Tenants[i].Delivered, b.Tenants[i].Delivered
+		if x == nil || y == nil {
+			worst = max(worst, 1)
+		} else if *x > 0 {
+			worst = max(worst, math.Abs(float64(*x-*y))/float64(*x))
 		}
 	}
 	return worst
@@ -366,15 +369,18 @@ func wallDuration(p quantity.Picoseconds) time.Duration {
 	return time.Duration(p / quantity.Nanosecond)
 }
 
-// utilisation is the use of all contended links together.
-func utilisation(s control.Shares) float64 {
+// utilisation is the use of links together, nil when one was not measured or none has a capacity.
+func utilisation(links []control.LinkUse) *float64 {
 	var used, capacity quantity.BitRate
-	for _, l := range s.Links {
-		used += l.Delivered
+	for _, l := range links {
+		if l.Delivered == nil {
+			return nil
+		}
+		used += *l.Delivered
 		capacity += l.Capacity
 	}
 	if capacity == 0 {
-		return 0
+		return nil
 	}
-	return float64(used) / float64(capacity)
+	return new(float64(used) / float64(capacity))
 }

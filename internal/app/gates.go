@@ -37,8 +37,12 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 		if left = append(left, out...); len(links) == 0 && len(s.Links) > 0 {
 			return "", fmt.Errorf("the use of no contended link could be measured: %w", errors.Join(out...))
 		}
-		if u := utilisation(control.Shares{Links: links}); u < o.MinUtilisation {
-			return "", fmt.Errorf("contended links are used to %.1f %%, %.1f %% are wanted", 100*u, 100*o.MinUtilisation)
+		u := utilisation(links)
+		if u == nil {
+			return "", errors.New("the plan has no contended link whose use could be judged")
+		}
+		if *u < o.MinUtilisation {
+			return "", fmt.Errorf("contended links are used to %.1f %%, %.1f %% are wanted", 100**u, 100*o.MinUtilisation)
 		}
 	}
 	bound := o.MaxShareError
@@ -54,8 +58,8 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 			return "", fmt.Errorf("the worst share error is %.1f %%, at most %.1f %% is wanted", 100*worst, 100*bound)
 		}
 	}
-	if err := errors.Join(left...); err != nil {
-		notice = "the health gate could not judge everything: " + err.Error()
+	if len(left) > 0 {
+		notice = fmt.Sprintf("the health gate could not judge everything, %d tenants or links were not measured: %v", len(left), errors.Join(left...))
 	}
 	return notice, nil
 }
@@ -63,12 +67,14 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 // measuredTenants returns the worst share error of those that were measured, how many these are, and why the others were not.
 func measuredTenants(s control.Shares) (worst float64, n int, left []error) {
 	for _, t := range s.Tenants {
-		if t.Problem != "" {
+		if t.Delivered == nil {
 			left = append(left, fmt.Errorf("share of tenant %s: %s", t.Tenant, t.Problem))
 			continue
 		}
 		n++
-		worst = max(worst, t.ShareError)
+		if t.ShareError != nil {
+			worst = max(worst, *t.ShareError)
+		}
 	}
 	return worst, n, left
 }
@@ -76,7 +82,7 @@ func measuredTenants(s control.Shares) (worst float64, n int, left []error) {
 // measuredLinks returns the links that were measured, and why the others were not.
 func measuredLinks(s control.Shares) (links []control.LinkUse, left []error) {
 	for _, l := range s.Links {
-		if l.Problem != "" {
+		if l.Delivered == nil {
 			left = append(left, fmt.Errorf("use of link %s: %s", l.Name, l.Problem))
 			continue
 		}

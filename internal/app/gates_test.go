@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlane/internal/control"
+	"fairlane/internal/quantity"
 )
 
 // fixedMeter measures what it is told to.
@@ -23,11 +24,12 @@ func (m fixedMeter) Measure(context.Context, control.Target, time.Duration) (con
 
 func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
 	t.Parallel()
-	good := control.TenantShare{Tenant: "good", ShareError: 0.01}
-	bad := control.TenantShare{Tenant: "bad", ShareError: 0.3}
+	good := control.TenantShare{Tenant: "good", Delivered: new(quantity.Gbps), ShareError: new(0.01)}
+	bad := control.TenantShare{Tenant: "bad", Delivered: new(quantity.Gbps), ShareError: new(0.3)}
+	idle := control.TenantShare{Tenant: "idle", Delivered: new(quantity.BitRate)} // entitled to nothing
 	dark := control.TenantShare{Tenant: "dark", Problem: "its SL is shared"}
-	full := control.LinkUse{Name: "full", Capacity: 100, Delivered: 98}
-	empty := control.LinkUse{Name: "empty", Capacity: 100}
+	full := control.LinkUse{Name: "full", Capacity: 100, Delivered: new(quantity.BitRate(98))}
+	empty := control.LinkUse{Name: "empty", Capacity: 100, Delivered: new(quantity.BitRate)}
 	mute := control.LinkUse{Name: "mute", Capacity: 100, Problem: "its port does not tell"}
 	shares := control.RolloutOptions{MaxShareError: 0.05}
 	use := control.RolloutOptions{MinUtilisation: 0.9}
@@ -40,13 +42,15 @@ func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
 		"all is well":                             {s: control.Shares{Tenants: []control.TenantShare{good}}, o: shares, wave: 2},
 		"a tenant has too little":                 {s: control.Shares{Tenants: []control.TenantShare{good, bad}}, o: shares, wave: 2, err: "worst share error is 30.0 %"},
 		"too little matters at the end only":      {s: control.Shares{Tenants: []control.TenantShare{good, bad}}, o: shares, wave: 1},
-		"a dark tenant is named":                  {s: control.Shares{Tenants: []control.TenantShare{good, dark}}, o: shares, wave: 2, notice: "tenant dark: its SL is shared"},
+		"a dark tenant is named":                  {s: control.Shares{Tenants: []control.TenantShare{good, dark}}, o: shares, wave: 2, notice: "1 tenants or links were not measured: share of tenant dark: its SL is shared"},
 		"a dark tenant hides no bad one":          {s: control.Shares{Tenants: []control.TenantShare{dark, bad}}, o: shares, wave: 2, err: "30.0 %"},
 		"only dark tenants are no proof":          {s: control.Shares{Tenants: []control.TenantShare{dark}}, o: shares, wave: 2, err: "no tenant could be measured"},
 		"only dark tenants are no confirmation":   {s: control.Shares{Tenants: []control.TenantShare{dark}}, o: control.RolloutOptions{VerifyShares: true}, wave: 2, err: "no tenant could be measured"},
 		"links are used":                          {s: control.Shares{Links: []control.LinkUse{full}}, o: use},
 		"links are not used":                      {s: control.Shares{Links: []control.LinkUse{full, empty}}, o: use, err: "49.0 %"},
 		"a link that is not measured is not idle": {s: control.Shares{Links: []control.LinkUse{full, mute}}, o: use, notice: "link mute: its port does not tell"},
+		"no link is contended":                    {s: control.Shares{}, o: use, err: "no contended link"},
+		"idle is not unmeasured":                  {s: control.Shares{Tenants: []control.TenantShare{good, idle}}, o: shares, wave: 2},
 		"no link measured":                        {s: control.Shares{Links: []control.LinkUse{mute}}, o: use, err: "no contended link"},
 	} {
 		ro := control.Rollout{Options: tc.o, Wave: tc.wave, Waves: 3}

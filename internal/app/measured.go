@@ -113,7 +113,7 @@ func (p measuredPorts) Measure(ctx context.Context, t control.Target, window tim
 	ctx, sp := span.Start(ctx, "measure", "fabric", t.Fabric.Name)
 	begun := time.Now()
 	shares, err := p.Meter.Measure(ctx, t, window)
-	p.m.Measured(time.Since(begun), err)
+	p.m.Measured(time.Since(begun), shares.Complete(), err)
 	sp.End(err)
 	return shares, err
 }

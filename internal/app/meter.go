@@ -80,6 +80,9 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 		Plan: t.Plan.Name, Window: time.Duration(r.Window / quantity.Nanosecond), MeasuredAt: time.Now().UTC(),
 		MaxShareError: r.MaxShareError, Jain: r.Jain,
 	}
+	if r.Coverage > 0 {
+		out.Coverage = &r.Coverage
+	}
 	for _, x := range r.Tenants {
 		out.Tenants = append(out.Tenants, control.TenantShare{
 			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError, Problem: x.Problem,

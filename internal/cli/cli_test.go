@@ -110,6 +110,10 @@ func TestScripts(t *testing.T) {
 			"drift": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Value("rig").(*controltest.Rig).Devices.Drift()
 			},
+			// unmeasured TENANT makes measurements lack a tenant.
+			"unmeasured": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Value("rig").(*controltest.Rig).Devices.Unmeasured(args[0], "counter of SL 1 at its end (port h1/P1)")
+			},
 			"failroll": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Value("rig").(*controltest.Rig).Devices.OnRead(func(context.Context, driver.Device) error {
 					return errors.New("cable cut")

@@ -51,34 +51,93 @@ func (c *cli) shareShow(cmd *cobra.Command, plan string, window time.Duration) e
 	return c.showShares(cmd, s)
 }
 
+// incompleteError says how much of an answer was not measured. It ends a command with exit code 1, in every form of output.
+type incompleteError struct{ text string }
+
+// Error returns how many tenants and links were not measured.
+func (e *incompleteError) Error() string { return e.text }
+
+// showShares prints a measurement, and fails with *incompleteError when it lacks a tenant or a link.
 func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
 	window := time.Duration(s.WindowMs) * time.Millisecond
+	tenants, links := notMeasured(s)
 	if s.Plan == "" { // what is told of all tenants is withheld from who sees some only
 		c.say(cmd, "msg.own-shares", "window", window)
 	} else {
-		c.say(cmd, "msg.shares", "window", window, "plan", short(s.Plan), "error", percent(s.MaxShareError), "jain", fmt.Sprintf("%.4f", s.JainIndex))
+		c.say(cmd, "msg.shares", "window", window, "plan", short(s.Plan), "measured", len(s.Tenants)-tenants, "tenants", len(s.Tenants), "error", percentOrDash(s.MaxShareError), "jain", jainOrDash(s.JainIndex))
 	}
-	return c.print(cmd, s, func() *table { return c.shareTable(s) }, func() *table {
-		if len(s.Links) == 0 {
-			return nil
+	if s.Coverage != nil && *s.Coverage < fullCoverage {
+		c.say(cmd, "msg.coverage", "coverage", percent(*s.Coverage))
+	}
+	err := c.print(cmd, s, func() *table { return c.shareTable(s) }, func() *table { return c.linkTable(s) })
+	if err == nil && tenants+links > 0 {
+		err = &incompleteError{c.t("err.incomplete", "tenants", tenants, "of", len(s.Tenants), "links", links, "of-links", len(s.Links))}
+	}
+	return err
+}
+
+// fullCoverage is the coverage from which nothing is said of it.
+const fullCoverage = 0.99
+
+// notMeasured counts what a measurement lacks.
+func notMeasured(s *gen.Shares) (tenants, links int) {
+	for _, x := range s.Tenants {
+		if x.DeliveredBps == nil {
+			tenants++
 		}
-		t := c.newTable("link", "rate>", "delivered>", "use>", "share")
-		for _, l := range s.Links {
-			t.add(l.Name, quantity.BitRate(l.CapacityBps), quantity.BitRate(l.DeliveredBps), percent(l.Use), bar(l.Use, 0, 1))
+	}
+	for _, l := range s.Links {
+		if l.DeliveredBps == nil {
+			links++
 		}
-		return t
-	})
+	}
+	return tenants, links
+}
+
+// jainOrDash is an index that may not have been measured.
+func jainOrDash(v *float64) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.4f", *v)
+}
+
+// measuredRate is a rate that may not have been measured.
+func measuredRate(v *int64) string {
+	if v == nil {
+		return "-"
+	}
+	return quantity.BitRate(*v).String()
+}
+
+// barOr draws a measured part as bar does, or says why there is none.
+func (c *cli) barOr(part *int64, entitled, whole float64, problem *string) string {
+	if part == nil {
+		return c.t("msg.not-measured", "problem", orZero(problem))
+	}
+	return bar(float64(*part), entitled, whole)
+}
+
+func (c *cli) linkTable(s *gen.Shares) *table {
+	if len(s.Links) == 0 {
+		return nil
+	}
+	t := c.newTable("link", "rate>", "delivered>", "use>", "share")
+	for _, l := range s.Links {
+		t.add(l.Name, quantity.BitRate(l.CapacityBps), measuredRate(l.DeliveredBps), percentOrDash(l.Use), c.barOr(l.DeliveredBps, 0, float64(l.CapacityBps), l.Problem))
+	}
+	return t
 }
 
 func (c *cli) shareTable(s *gen.Shares) *table {
 	t := c.newTable("tenant", "weight>", "entitled>", "delivered>", "error>", "share")
 	var most float64
 	for _, x := range s.Tenants {
-		most = max(most, float64(x.EntitledBps), float64(x.DeliveredBps))
+		most = max(most, float64(x.EntitledBps), float64(orZero(x.DeliveredBps)))
 	}
 	for _, x := range s.Tenants {
-		t.add(x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), quantity.BitRate(x.DeliveredBps), percent(x.ShareError),
-			bar(float64(x.DeliveredBps), float64(x.EntitledBps), most))
+		t.add(x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), percentOrDash(x.ShareError),
+			c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem))
 	}
 	return t
 }
@@ -90,7 +149,14 @@ func (c *cli) shareWatch(cmd *cobra.Command, plan string, window, every time.Dur
 		if clear {
 			fmt.Fprint(cmd.OutOrStdout(), "\x1b[H\x1b[2J") // cursor home, clear screen
 		}
-		measure := func() error { return c.shareShow(cmd, plan, window) }
+		measure := func() error {
+			err := c.shareShow(cmd, plan, window)
+			if incomplete := new(incompleteError); errors.As(err, &incomplete) { // the next one may be complete
+				fmt.Fprintln(cmd.ErrOrStderr(), incomplete)
+				return nil
+			}
+			return err
+		}
 		var err error
 		if first {
 			err = measure()

@@ -62,13 +62,15 @@ func (c *cli) shareHistory(cmd *cobra.Command, since, until, tenant string, limi
 // historyTable has one row for each measurement, or for each of one tenant's.
 func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 	if tenant == "" {
-		t := c.newTable("time", "plan", "window>", "error>", "jain>", "tenants")
+		t := c.newTable("time", "plan", "window>", "measured>", "error>", "jain>", "tenants")
 		for _, s := range all {
 			cells := make([]string, len(s.Tenants))
 			for i, x := range s.Tenants {
-				cells[i] = x.Tenant + "=" + quantity.BitRate(x.DeliveredBps).String()
+				cells[i] = x.Tenant + "=" + measuredRate(x.DeliveredBps)
 			}
-			t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), time.Duration(s.WindowMs)*time.Millisecond, percent(s.MaxShareError), fmt.Sprintf("%.4f", s.JainIndex), strings.Join(cells, " "))
+			without, _ := notMeasured(&s)
+			t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), time.Duration(s.WindowMs)*time.Millisecond, fmt.Sprintf("%d/%d", len(s.Tenants)-without, len(s.Tenants)),
+				percentOrDash(s.MaxShareError), jainOrDash(s.JainIndex), strings.Join(cells, " "))
 		}
 		return t
 	}
@@ -77,15 +79,15 @@ func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 	for _, s := range all {
 		for _, x := range s.Tenants {
 			if x.Tenant == tenant {
-				most = max(most, float64(x.EntitledBps), float64(x.DeliveredBps))
+				most = max(most, float64(x.EntitledBps), float64(orZero(x.DeliveredBps)))
 			}
 		}
 	}
 	for _, s := range all {
 		for _, x := range s.Tenants {
 			if x.Tenant == tenant {
-				t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), quantity.BitRate(x.EntitledBps), quantity.BitRate(x.DeliveredBps), percent(x.ShareError),
-					bar(float64(x.DeliveredBps), float64(x.EntitledBps), most))
+				t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), percentOrDash(x.ShareError),
+					c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem))
 			}
 		}
 	}

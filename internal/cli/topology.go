@@ -79,7 +79,7 @@ func (c *cli) topologyLinks(cmd *cobra.Command, params gen.ListLinksParams) erro
 		for _, l := range all {
 			var planned, measured []string
 			for _, d := range l.Directions {
-				planned, measured = append(planned, useOrDash(d.PredictedUse)), append(measured, useOrDash(d.Use))
+				planned, measured = append(planned, percentOrDash(d.PredictedUse)), append(measured, percentOrDash(d.Use))
 			}
 			t.add(l.AName, l.BName, quantity.BitRate(l.RateBps), quantity.Picoseconds(l.DelayPs), bothWays(planned), bothWays(measured))
 		}
@@ -93,13 +93,6 @@ func bothWays(uses []string) string {
 		return "-"
 	}
 	return strings.Join(uses, " ⇄ ")
-}
-
-func useOrDash(use *float64) string {
-	if use == nil {
-		return "-"
-	}
-	return percent(*use)
 }
 
 func (c *cli) topologyTiers(cmd *cobra.Command, snapshot string) error {

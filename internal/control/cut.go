@@ -16,7 +16,7 @@ func (f Fabric) reduced() Fabric {
 }
 
 // reduced is a measurement as the named tenants see it: their own shares. Links carry everybody's
-// traffic, the plan's name changes when anybody changes, and Jain's index counts all.
+// traffic, the plan's name changes when anybody changes, Jain's index counts all, and coverage is that of any port.
 func (sh Shares) reduced(names []string) Shares {
 	out := Shares{Requested: sh.Requested, Window: sh.Window, MeasuredAt: sh.MeasuredAt, Tenants: []TenantShare{}, Links: []LinkUse{}}
 	for _, t := range sh.Tenants {
@@ -25,7 +25,9 @@ func (sh Shares) reduced(names []string) Shares {
 				t.Problem = "could not be measured"
 			}
 			out.Tenants = append(out.Tenants, t)
-			out.MaxShareError = max(out.MaxShareError, t.ShareError)
+			if e := t.ShareError; e != nil && (out.MaxShareError == nil || *e > *out.MaxShareError) {
+				out.MaxShareError = e
+			}
 		}
 	}
 	return out

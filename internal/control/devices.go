@@ -259,8 +259,5 @@ func (s *Service) shares(ctx context.Context, fabric, plan string, window time.D
 		return Shares{}, &UnavailableError{Code: "measurement-failed", Detail: fmt.Sprintf("shares on fabric %q could not be measured", fabric), Err: err}
 	}
 	sh.Plan, sh.MeasuredAt, sh.Requested = t.Plan.Name, s.now(), window
-	if sh.Window == 0 {
-		sh.Window = window
-	}
 	return sh, nil
 }

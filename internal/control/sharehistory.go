@@ -40,8 +40,7 @@ func (s *Service) keepShares(ctx context.Context, fabric string, sh Shares) erro
 		if err := r.AddShares(ctx, fabric, sh.MeasuredAt, body, set.Shares.Keep); err != nil {
 			return err
 		}
-		return s.event(ctx, r, Event{Fabric: fabric, Kind: "shares.measured", Subject: fabric,
-			Message: fmt.Sprintf("the worst share error is %.1f %%", 100*sh.MaxShareError)}, map[string]any{"max_share_error": sh.MaxShareError, "complete": sh.Complete()})
+		return s.event(ctx, r, Event{Fabric: fabric, Kind: "shares.measured", Subject: fabric, Message: sh.summary()}, sharesMeasured(sh))
 	})
 }
 
@@ -58,8 +57,8 @@ func (s *Service) ListShares(ctx context.Context, fabric string, since, until ti
 	}
 	names := sight(ctx, fabric)
 	for _, st := range stored {
-		var sh Shares
-		if err := json.Unmarshal(st, &sh); err != nil {
+		sh, err := decodeShares(st)
+		if err != nil {
 			return nil, "", fmt.Errorf("decode a measurement of %s: %w", fabric, err)
 		}
 		if names != nil {
@@ -113,17 +112,77 @@ func (s *Service) sample(ctx context.Context, fabric string, set ShareSettings) 
 	return err
 }
 
-// Complete reports whether every tenant and every contended link was measured.
-func (s Shares) Complete() bool {
-	for _, t := range s.Tenants {
+// decodeShares reads a measurement that was kept. Those from before figures could be absent had 0 for what was not measured.
+func decodeShares(body []byte) (Shares, error) {
+	var sh Shares
+	if err := json.Unmarshal(body, &sh); err != nil {
+		return Shares{}, err
+	}
+	known := false // the share error of some tenant is
+	for i := range sh.Tenants {
+		t := &sh.Tenants[i]
 		if t.Problem != "" {
-			return false
+			t.Delivered = nil
 		}
+		if t.Delivered == nil || t.Entitled <= 0 {
+			t.ShareError = nil
+		}
+		known = known || t.ShareError != nil
 	}
-	for _, l := range s.Links {
+	for i := range sh.Links {
+		l := &sh.Links[i]
 		if l.Problem != "" {
-			return false
+			l.Delivered = nil
+		}
+		if l.Delivered == nil || l.Capacity <= 0 {
+			l.Use = nil
 		}
 	}
-	return true
+	if !known {
+		sh.MaxShareError, sh.Jain = nil, nil
+	}
+	return sh, nil
+}
+
+// Missing counts the tenants and the contended links that were not measured.
+func (sh Shares) Missing() (tenants, links int) {
+	for _, t := range sh.Tenants {
+		if t.Delivered == nil {
+			tenants++
+		}
+	}
+	for _, l := range sh.Links {
+		if l.Delivered == nil {
+			links++
+		}
+	}
+	return tenants, links
+}
+
+// Complete reports whether every tenant and every contended link was measured.
+func (sh Shares) Complete() bool {
+	tenants, links := sh.Missing()
+	return tenants+links == 0
+}
+
+// summary is a measurement in one sentence, with how much is missing.
+func (sh Shares) summary() string {
+	text := "share error not measured"
+	if sh.MaxShareError != nil {
+		text = fmt.Sprintf("worst share error %.1f %%", 100**sh.MaxShareError)
+	}
+	if tenants, links := sh.Missing(); tenants+links > 0 {
+		text += fmt.Sprintf("; not measured: %d of %d tenants, %d of %d links", tenants, len(sh.Tenants), links, len(sh.Links))
+	}
+	return text
+}
+
+// sharesMeasured is the data of an event shares.measured.
+func sharesMeasured(sh Shares) map[string]any {
+	tenants, links := sh.Missing()
+	data := map[string]any{"complete": sh.Complete(), "tenants_not_measured": tenants, "links_not_measured": links}
+	if sh.MaxShareError != nil {
+		data["max_share_error"] = *sh.MaxShareError
+	}
+	return data
 }

@@ -219,14 +219,17 @@ type Difference struct {
 
 // Shares is what tenants really got during a window.
 type Shares struct {
-	Plan          string        // the plan whose placements told tenants apart
-	Requested     time.Duration // what was asked for; 0 in measurements older than the field
-	Window        time.Duration // what was measured: the shortest span between two readings of a port
-	MeasuredAt    time.Time
+	Plan       string        // the plan whose placements told tenants apart
+	Requested  time.Duration // what was asked for; 0 in measurements older than the field
+	Window     time.Duration // what was measured: the shortest time of a port, 0 when none was
+	MeasuredAt time.Time
+	// Coverage is the least part of the window that a measured counter was measured for, above 0 to 1; nil when none was, and
+	// in measurements older than the field.
+	Coverage      *float64
 	Tenants       []TenantShare // by name
 	Links         []LinkUse     // contended links of the plan, by port
-	MaxShareError float64
-	Jain          float64 // Jain's index of delivered/weight over tenants that have flows; 0 when unknown
+	MaxShareError *float64      // of the measured tenants; nil when none was
+	Jain          *float64      // Jain's index of delivered/entitled of the measured tenants; nil when none was
 }
 
 // TenantShare is one tenant's part of a measurement.
@@ -234,9 +237,9 @@ type TenantShare struct {
 	Tenant     string
 	Weight     quantity.Weight
 	Entitled   quantity.BitRate
-	Delivered  quantity.BitRate
-	ShareError float64 // |delivered - entitled| / entitled
-	Problem    string  // why it could not be measured, and nothing is claimed; empty when it was
+	Delivered  *quantity.BitRate // nil when it was not measured
+	ShareError *float64          // |delivered - entitled| / entitled; nil when either is not known or nothing is entitled
+	Problem    string            // why it was not measured; empty when it was
 }
 
 // LinkUse is the use of one link direction, named by its transmitting port.
@@ -244,9 +247,9 @@ type LinkUse struct {
 	Port, Peer ident.PortID
 	Name       string
 	Capacity   quantity.BitRate
-	Delivered  quantity.BitRate
-	Use        float64 // delivered / capacity
-	Problem    string  // as in TenantShare
+	Delivered  *quantity.BitRate // as in TenantShare
+	Use        *float64          // delivered / capacity; nil when either is not known
+	Problem    string            // as in TenantShare
 }
 
 // Event is one thing that happened; events are only ever added.

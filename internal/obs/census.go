@@ -106,11 +106,9 @@ func (c *censusCollector) Collect(to chan<- prometheus.Metric) {
 	gauge(metricDrift, float64(n.Readings["drifted"]))
 	gauge(metricQuarantined, float64(n.Quarantined))
 	gauge(metricSessions, float64(n.Sessions))
-	oldest := 0.0
 	if !n.OldestActive.IsZero() {
-		oldest = max(0, c.cache.clock().Sub(n.OldestActive).Seconds())
+		gauge(metricOldestActive, max(0, c.cache.clock().Sub(n.OldestActive).Seconds()))
 	}
-	gauge(metricOldestActive, oldest)
 	for name, by := range map[string]map[string]int64{metricRollouts: n.Rollouts, metricDevices: n.Devices, metricJobs: n.Jobs, metricReadings: n.Readings} {
 		for state, count := range by {
 			gauge(name, float64(count), state)

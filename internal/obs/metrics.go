@@ -158,9 +158,13 @@ func (m *Metrics) Discovered(took time.Duration, err error) {
 	m.discover.WithLabelValues(outcome(err)).Observe(took.Seconds())
 }
 
-// Measured counts a measurement of shares.
-func (m *Metrics) Measured(took time.Duration, err error) {
-	m.measure.WithLabelValues(outcome(err)).Observe(took.Seconds())
+// Measured counts a measurement of shares; complete says that it lacks no tenant and no link.
+func (m *Metrics) Measured(took time.Duration, complete bool, err error) {
+	result := outcome(err)
+	if err == nil && !complete {
+		result = "incomplete"
+	}
+	m.measure.WithLabelValues(result).Observe(took.Seconds())
 }
 
 // Congestion is what congestion control did during a measurement.

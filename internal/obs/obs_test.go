@@ -50,7 +50,8 @@ func exercised(t *testing.T) *Metrics {
 	m.Answered(Request{Method: "GET", Route: "/api/v1/fabrics", Status: 429, Code: "locked"})
 	m.Compiled("ib", time.Millisecond, nil)
 	m.Discovered(time.Millisecond, errors.New("x"))
-	m.Measured(time.Millisecond, nil)
+	m.Measured(time.Millisecond, true, nil)
+	m.Measured(time.Millisecond, false, nil)
 	m.Congested(Congestion{BECN: 1, Adapter: 2, Switch: 3, Unattributed: 4})
 	m.Swept(map[string]int{"drifted": 1}, time.Millisecond, nil)
 	m.Transaction(true, time.Millisecond)
@@ -123,6 +124,7 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		`fairlane_compile_duration_seconds_count{outcome="ok",plane="ib"} 1`,
 		`fairlane_discover_duration_seconds_count{outcome="error"} 1`,
 		`fairlane_measure_duration_seconds_count{outcome="ok"} 1`,
+		`fairlane_measure_duration_seconds_count{outcome="incomplete"} 1`,
 		`fairlane_store_transaction_duration_seconds_count{kind="write"} 1`,
 		`fairlane_store_errors_total{kind="read",reason="lost"} 1`,
 		`fairlane_rollouts{state="running"} 1`,

@@ -23,8 +23,8 @@ type Options struct {
 	// simulated fabric otherwise, from 1e-9 to 1e9.
 	TimeScale float64
 	// KeepCounters forbids clearing the per-SL counters, for fabrics where another tool
-	// measures with them. Devices whose counters stick at their end then stop being measurable
-	// 16 GiB after someone last cleared them.
+	// measures with them. An SL whose counter sticks at its end then stops being measurable
+	// 16 GiB after the counter was last cleared.
 	KeepCounters bool
 }
 
@@ -50,9 +50,10 @@ type device struct {
 type portMeter struct {
 	Port
 
-	meter meter
-	noSL  bool       // has no PortXmitDataSL
-	out   PortSample // of the reading under way
+	meter   meter
+	noSL    bool       // has no PortXmitDataSL
+	noClear bool       // cannot clear it
+	out     PortSample // of the reading under way
 }
 
 // New returns a collector for the ports, which it copies. It fails on options or ports out of
@@ -139,12 +140,9 @@ type PortSample struct {
 	Time, Width quantity.Picoseconds
 	// Wall says that Time is the scaled wall clock, for want of a TimeStamp.
 	Wall bool
-	Xmit uint64               // data sent, in units of four octets
-	SL   [ident.NumSLs]uint64 // the same by SL, unless NoSL
-	NoSL bool                 // the device does not count by SL
+	NoSL bool // the device does not count by SL
 
-	epoch int
-	why   error
+	totals totals
 }
 
 // Sample reads all ports once. A port that cannot be read carries its own error; Sample fails
@@ -192,39 +190,56 @@ func (c *Collector) readDevice(ctx context.Context, d *device, width quantity.Pi
 // readPort reads one port whose device showed the time before, and returns the time after. An
 // error means that the device does not answer any more.
 func (c *Collector) readPort(ctx context.Context, d *device, p *portMeter, before quantity.Picoseconds) (quantity.Picoseconds, error) {
-	r, err := c.counters(ctx, d, p)
+	r, err := c.reading(ctx, d, p, before)
 	if err != nil {
 		p.out.Err = err
-		if errors.Is(err, mad.ErrTimeout) {
-			return before, err
-		}
-		return before, nil
+		return before, silence(err)
 	}
-	r.before = before
-	if r.after, err = c.now(ctx, d); err != nil {
-		p.out.Err = err
-		return before, err
+	p.meter.observe(r)
+	if !c.o.KeepCounters && !p.noClear && p.meter.wantsClear() {
+		r, err = c.restart(ctx, d, p, r)
 	}
-	c.account(ctx, d, p, r)
-	return r.after, nil
+	p.out = PortSample{Port: p.Port, Wall: d.noTime, NoSL: p.noSL, Time: r.middle(), Width: r.width(), totals: p.meter.totals}
+	return r.after, err
 }
 
-// account puts a reading into the totals.
-func (c *Collector) account(ctx context.Context, d *device, p *portMeter, r reading) {
-	err := p.meter.observe(r)
-	p.out.Err, p.out.Wall, p.out.NoSL = err, d.noTime, p.noSL
-	p.out.epoch, p.out.why = p.meter.epoch, p.meter.why
-	p.out.Xmit, p.out.SL = p.meter.xmit, p.meter.sl
-	p.out.Width = r.after - r.before
-	p.out.Time = r.before + p.out.Width/2
-	if c.o.KeepCounters || err == nil && !p.meter.wantsClear() || err != nil && !errors.Is(err, ErrSaturated) {
-		return
+// silence is the error of a device that does not answer any more, nil for those of one port.
+func silence(err error) error {
+	if errors.Is(err, mad.ErrTimeout) {
+		return err
 	}
-	if clearErr := c.clear(ctx, d, p); clearErr != nil {
-		p.meter.breakOff(fmt.Errorf("clear PortXmitDataSL: %w", clearErr))
-		return
+	return nil
+}
+
+// restart clears the counters of a port after the reading last and takes another as the new base line, which it returns: what
+// passes in between is left out. When it cannot, it returns last and the next reading is the base line.
+func (c *Collector) restart(ctx context.Context, d *device, p *portMeter, last reading) (reading, error) {
+	err := c.clear(ctx, d, p)
+	if unsupported(err) {
+		p.noClear = true
+		return last, nil
 	}
-	p.meter.cleared()
+	if err == nil {
+		var r reading
+		if r, err = c.reading(ctx, d, p, last.after); err == nil {
+			p.meter.restart(r)
+			return r, nil
+		}
+	}
+	err = fmt.Errorf("clear PortXmitDataSL: %w", err)
+	p.meter.breakOff(err)
+	return last, silence(err)
+}
+
+// reading reads the counters of a port whose device showed the time before.
+func (c *Collector) reading(ctx context.Context, d *device, p *portMeter, before quantity.Picoseconds) (reading, error) {
+	r, err := c.counters(ctx, d, p)
+	if err != nil {
+		return r, err
+	}
+	r.before = before
+	r.after, err = c.now(ctx, d)
+	return r, err
 }
 
 // counters reads both counter attributes of a port.
@@ -283,6 +298,7 @@ func (c *Collector) now(ctx context.Context, d *device) (quantity.Picoseconds, e
 		for _, p := range d.ports {
 			p.meter.breakOff(fmt.Errorf("TimeStamp of LID %d: %w", d.lid, ErrReset))
 		}
+		d.clock.seen = false // how much time it jumped over is not known
 	}
 	d.wall = wall
 	return d.clock.advance(uint32(ts)), nil

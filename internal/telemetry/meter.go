@@ -13,10 +13,12 @@ import (
 // Why a counter could not be measured over a window, for errors.Is.
 var (
 	// ErrSaturated is a counter found at its end, where it may have been stuck for any time.
-	ErrSaturated = errors.New("counter at its end")
+	ErrSaturated = errors.New("at its end")
 	// ErrGap is a pair of readings too far apart for a 32-bit counter to be unambiguous.
 	ErrGap = errors.New("too long between two readings")
-	// ErrReset is a counter or a clock that jumped: cleared by another tool, or a restart.
+	// ErrCleared is a counter that something other than this collector set back.
+	ErrCleared = errors.New("cleared by another collector")
+	// ErrReset is a counter or a clock that jumped, as after a restart.
 	ErrReset = errors.New("counter or clock was reset")
 	// ErrUnread is a port that was not read at both ends of the window.
 	ErrUnread = errors.New("counters were not read")
@@ -109,70 +111,74 @@ type reading struct {
 	perSL         bool
 }
 
-// meter accumulates one port's counters in 64 bits. Its arithmetic is exact.
-type meter struct {
-	rate quantity.BitRate
+func (r reading) width() quantity.Picoseconds  { return r.after - r.before }
+func (r reading) middle() quantity.Picoseconds { return r.before + r.width()/2 }
 
-	seen  bool
-	last  reading
-	epoch int   // counts the breaks in continuity
-	why   error // of the last break
-	xmit  uint64
-	sl    [ident.NumSLs]uint64
+// tally is what a counter moved by, over the time in which that is certain. Neither ever shrinks.
+type tally struct {
+	words uint64
+	time  quantity.Picoseconds
+	why   error // why the latest time that was left out was
 }
 
-// observe takes a reading. A break in continuity starts a new epoch: totals of different
-// epochs must not be subtracted. The error says that the reading itself is of no use.
-func (m *meter) observe(r reading) error {
-	for sl, v := range r.sl {
-		if r.perSL && v == counterEnd {
-			m.breakOff(fmt.Errorf("SL %d: %w", sl, ErrSaturated))
-			return m.why
-		}
+func (t *tally) add(words uint64, time quantity.Picoseconds) {
+	t.words += words
+	t.time += time
+}
+
+// totals are the tallies of a port.
+type totals struct {
+	port tally // data sent
+	sl   [ident.NumSLs]tally
+	// edges is half the time that those readings took at which counting began or broke off.
+	edges quantity.Picoseconds
+}
+
+// leave notes why the time up to now is left out of the tallies.
+func (t *totals) leave(why error) {
+	t.port.why = why
+	t.leaveSLs(why)
+}
+
+func (t *totals) leaveSLs(why error) {
+	for sl := range t.sl {
+		t.sl[sl].why = why
 	}
+}
+
+// meter adds up what one port's counters moved by between one reading and the next, and for how long. What lies between
+// two readings that cannot follow each other is left out of both. Its arithmetic is exact.
+type meter struct {
+	totals
+
+	rate quantity.BitRate
+	seen bool
+	last reading
+}
+
+// observe takes a reading.
+func (m *meter) observe(r reading) {
 	if m.seen {
-		if err := m.check(r); err != nil {
-			m.breakOff(err)
-		}
-	}
-	if m.seen {
-		m.xmit += r.xmit - m.last.xmit
-		for sl, v := range r.sl {
-			m.sl[sl] += uint64(v - m.last.sl[sl]) // modulo 2^32: right over one wrap
-		}
+		m.advance(r)
+	} else {
+		m.edges += r.width() / 2
 	}
 	m.seen, m.last = true, r
-	return nil
 }
 
-// check reports why r cannot follow the last reading.
-func (m *meter) check(r reading) error {
-	span := r.after - m.last.before // the longest time there can be between the two
-	if span < 0 {
-		return fmt.Errorf("clock went back: %w", ErrReset)
-	}
-	most := wordsIn(span, m.rate)
-	if r.xmit < m.last.xmit || r.xmit-m.last.xmit > most {
-		return fmt.Errorf("PortCountersExtended: %w", ErrReset)
-	}
-	if !r.perSL {
-		return nil
-	}
-	if most > counterEnd {
-		return fmt.Errorf("%s: %w", span, ErrGap)
-	}
-	for sl, v := range r.sl {
-		if uint64(v-m.last.sl[sl]) > most {
-			return fmt.Errorf("SL %d: %w", sl, ErrReset)
-		}
-	}
-	return nil
-}
-
-// breakOff ends the epoch: the next reading is a new base line.
+// breakOff makes the next reading a new base line.
 func (m *meter) breakOff(why error) {
-	m.seen, m.why = false, why
-	m.epoch++
+	if m.seen {
+		m.edges += m.last.width() / 2
+	}
+	m.seen = false
+	m.leave(why)
+}
+
+// restart takes a reading as the new base line, after the counters were cleared.
+func (m *meter) restart(r reading) {
+	m.edges += (m.last.width() + r.width()) / 2
+	m.seen, m.last = true, r
 }
 
 // wantsClear reports that a counter is beyond half its range.
@@ -185,5 +191,77 @@ func (m *meter) wantsClear() bool {
 	return false
 }
 
-// cleared says that the per-SL counters were set to zero right after the last reading.
-func (m *meter) cleared() { m.last.sl = [ident.NumSLs]uint32{} }
+// advance adds what the counters moved by since the last reading.
+func (m *meter) advance(r reading) {
+	span := r.after - m.last.before // the longest time there can be between the two
+	most := wordsIn(span, m.rate)
+	moved := r.xmit - m.last.xmit
+	switch {
+	case r.before < m.last.after:
+		m.leave(fmt.Errorf("clock %s before %s: %w", r.before, m.last.after, ErrReset))
+		return
+	case r.xmit < m.last.xmit:
+		m.leave(fmt.Errorf("PortCountersExtended: %w", ErrCleared))
+		return
+	case moved > most:
+		m.leave(fmt.Errorf("PortCountersExtended: %w", ErrReset))
+		return
+	}
+	time := r.middle() - m.last.middle()
+	m.port.add(moved, time)
+	if !r.perSL || !m.last.perSL {
+		return
+	}
+	faults, err := m.judge(r, moved, most)
+	if err != nil {
+		m.leaveSLs(err)
+		return
+	}
+	for sl, fault := range faults {
+		if t := &m.sl[sl]; fault != nil {
+			t.why = fault
+		} else {
+			t.add(uint64(r.sl[sl]-m.last.sl[sl]), time) // modulo 2^32: right over one wrap
+		}
+	}
+}
+
+// judge says which counters by SL did not show what was sent since the last reading, or why none did. moved is what the
+// 64-bit counter of the port moved by, most what the link carries.
+func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error, err error) {
+	sum, stuck := uint64(0), false
+	for sl, v := range r.sl {
+		last := m.last.sl[sl]
+		switch d := uint64(v - last); {
+		case v == counterEnd || last == counterEnd:
+			faults[sl] = fmt.Errorf("counter of SL %d %w", sl, ErrSaturated)
+			stuck = true
+		case most > counterEnd:
+			faults[sl] = fmt.Errorf("%s: %w", r.after-m.last.before, ErrGap)
+		case d > most && v < last:
+			return faults, fmt.Errorf("counter of SL %d %w", sl, ErrCleared)
+		case d > most:
+			return faults, fmt.Errorf("counter of SL %d: %w", sl, ErrReset)
+		default:
+			sum += d
+		}
+	}
+	if most > counterEnd {
+		return faults, nil
+	}
+	// The two kinds of counters are of times that differ by as much as the readings took.
+	slack := wordsIn(r.width()+m.last.width(), m.rate) + moved/clearedParts
+	if sum > moved+slack || !stuck && sum+slack < moved {
+		return faults, fmt.Errorf("counters by SL show %d of %d words sent: %w", sum, moved, ErrCleared)
+	}
+	for sl, v := range r.sl {
+		if stuck && faults[sl] == nil && v < m.last.sl[sl] { // what the port sent cannot tell the one from the other
+			faults[sl] = fmt.Errorf("counter of SL %d wrapped, or was %w", sl, ErrCleared)
+		}
+	}
+	return faults, nil
+}
+
+// clearedParts is the part of what a port sent that its counters by SL may lack before another collector is held to have
+// cleared them.
+const clearedParts = 64

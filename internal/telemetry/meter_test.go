@@ -134,81 +134,115 @@ func at(time quantity.Picoseconds, sl3 uint32, xmit uint64) reading {
 func TestMeterCountsOverAWrap(t *testing.T) {
 	t.Parallel()
 	m := meter{rate: 100 * quantity.Gbps}
-	for _, r := range []reading{at(0, 0xffffff00, 7), at(100*ms, 0x100, 300), at(200*ms, 0x2100, 400)} {
-		if err := m.observe(r); err != nil {
-			t.Fatal(err)
-		}
+	for _, r := range []reading{at(0, 0xffffff00, 7), at(100*ms, 0x100, 7+0x200), at(200*ms, 0x2100, 7+0x2200)} {
+		m.observe(r)
 	}
-	if m.sl[3] != 0x200+0x2000 || m.xmit != 393 || m.epoch != 0 {
-		t.Errorf("SL 3 %#x, xmit %d, epoch %d", m.sl[3], m.xmit, m.epoch)
+	if m.sl[3].words != 0x200+0x2000 || m.port.words != 0x2200 || m.sl[3].time != 200*ms || m.port.time != 200*ms {
+		t.Errorf("SL 3 %+v, port %+v", m.sl[3], m.port)
 	}
 	for sl, v := range m.sl {
-		if sl != 3 && v != 0 {
-			t.Errorf("SL %d counts %d", sl, v)
+		if sl != 3 && (v.words != 0 || v.time != 200*ms) {
+			t.Errorf("SL %d counts %+v", sl, v)
 		}
 	}
 }
 
-func TestMeterNoticesBreaks(t *testing.T) {
+// TestMeterLeavesOutWhatIsNotCertain takes one reading that cannot follow the last one: neither what the counters moved by nor
+// the time counts, the reason is kept, and the next reading counts again.
+func TestMeterLeavesOutWhatIsNotCertain(t *testing.T) {
 	t.Parallel()
+	const first = 50_000_000
 	// At 100 Gbit/s, 3,125,000 words a millisecond are possible.
 	for name, c := range map[string]struct {
 		next reading
-		why  error // nil goes on
-		bad  bool  // the reading itself is of no use
+		why  error // of SL 3; nil goes on
+		port error // of the whole port
 	}{
-		"goes on":              {at(110*ms, 1000+3125000*10, 1e6+3125000*10), nil, false},
-		"nothing sent":         {at(110*ms, 1000, 1e6), nil, false},
-		"faster than the link": {at(110*ms, 1000+3125000*20, 1e6+1000), ErrReset, false},
-		"cleared":              {at(110*ms, 0, 1e6+1000), ErrReset, false},
-		"extended cleared":     {at(110*ms, 1000, 0), ErrReset, false},
-		"extended jumped":      {at(110*ms, 1000, 1e12), ErrReset, false},
-		"too late":             {at(2000*ms, 1000, 1e6), ErrGap, false},
-		"clock back":           {at(1*ms, 1000, 1e6), ErrReset, false},
-		"at its end":           {at(110*ms, counterEnd, 1e6), ErrSaturated, true},
+		"goes on":              {at(110*ms, first+3125000*10, 1e9+3125000*10), nil, nil},
+		"nothing sent":         {at(110*ms, first, 1e9), nil, nil},
+		"faster than the link": {at(110*ms, first+3125000*20, 1e9+1000), ErrReset, nil},
+		"cleared":              {at(110*ms, 0, 1e9+1000), ErrCleared, nil},
+		"cleared half-way":     {at(110*ms, first+100, 1e9+3125000*5), ErrCleared, nil},
+		"more than was sent":   {at(110*ms, first+3125000*5, 1e9), ErrCleared, nil},
+		"extended cleared":     {at(110*ms, first, 0), ErrCleared, ErrCleared},
+		"extended jumped":      {at(110*ms, first, 1e12), ErrReset, ErrReset},
+		"too late":             {at(2000*ms, first, 1e9), ErrGap, nil},
+		"clock back":           {at(1*ms, first, 1e9), ErrReset, ErrReset},
+		"at its end":           {at(110*ms, counterEnd, 1e9+3125000*10), ErrSaturated, nil},
+		"at its end, late":     {at(2000*ms, counterEnd, 1e9+3125000*10), ErrSaturated, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := meter{rate: 100 * quantity.Gbps}
-			if err := m.observe(at(100*ms, 1000, 1e6)); err != nil {
-				t.Fatal(err)
-			}
-			err := m.observe(c.next)
-			if (err != nil) != c.bad || (m.epoch == 1) != (c.why != nil) || !errors.Is(m.why, c.why) {
-				t.Errorf("error %v, epoch %d because of %v, want %v", err, m.epoch, m.why, c.why)
-			}
-			if c.why != nil && (m.sl[3] != 0 || m.xmit != 0) {
-				t.Errorf("a broken interval was counted: %d", m.sl[3])
+			m.observe(at(100*ms, first, 1e9))
+			m.observe(c.next)
+			span := c.next.middle() - at(100*ms, 0, 0).middle()
+			for what, x := range map[string]struct {
+				tally
+				want error
+			}{"SL 3": {m.sl[3], c.why}, "port": {m.port, c.port}} {
+				if !errors.Is(x.why, x.want) || (x.want == nil) != (x.why == nil) {
+					t.Errorf("%s: because of %v, want %v", what, x.why, x.want)
+				}
+				if x.want != nil && (x.words != 0 || x.time != 0) || x.want == nil && x.time != span {
+					t.Errorf("%s: %d words over %s", what, x.words, x.time)
+				}
 			}
 			// Whatever happened, the next interval counts again.
-			if c.bad {
-				c.next.sl[3] = 5
-				_ = m.observe(c.next)
+			if c.next.sl[3] == counterEnd {
+				m.restart(at(c.next.after, 5, c.next.xmit))
+				c.next = m.last
 			}
 			before := m.sl[3]
-			after := at(c.next.after+10*ms, c.next.sl[3]+77, c.next.xmit+78)
-			if err := m.observe(after); err != nil || m.sl[3]-before != 77 {
-				t.Errorf("after the break: error %v, %d words, want 77", err, m.sl[3]-before)
+			m.observe(at(c.next.after+10*ms, c.next.sl[3]+77, c.next.xmit+78))
+			if got := m.sl[3]; got.words-before.words != 77 || got.time <= before.time {
+				t.Errorf("after the break: %d words over %s, want 77", got.words-before.words, got.time-before.time)
 			}
 		})
+	}
+}
+
+// TestACounterAtItsEndTakesOnlyItsOwnSLAlong keeps counters: others count on, except where a wrap cannot be told from a
+// clear because what the port sent is not the sum of what is known.
+func TestACounterAtItsEndTakesOnlyItsOwnSLAlong(t *testing.T) {
+	t.Parallel()
+	m := meter{rate: 100 * quantity.Gbps}
+	read := func(time quantity.Picoseconds, sl3, sl5 uint32, xmit uint64) {
+		r := at(time, sl3, xmit)
+		r.sl[4], r.sl[5] = counterEnd, sl5
+		m.observe(r)
+	}
+	read(0, 1000, counterEnd-500, 0)
+	read(100*ms, 2000, 500, 1e8)
+	if got := m.sl[3]; got.words != 1000 || got.time != 100*ms {
+		t.Errorf("SL 3 counts %+v", got)
+	}
+	if err := m.sl[4].why; err == nil || err.Error() != "counter of SL 4 at its end" || !errors.Is(err, ErrSaturated) {
+		t.Errorf("SL 4: %v", err)
+	}
+	if got := m.sl[5]; !errors.Is(got.why, ErrCleared) || got.words != 0 || got.time != 0 {
+		t.Errorf("SL 5, which wrapped or was cleared, counts %+v", got)
+	}
+	if m.port.words != 1e8 {
+		t.Errorf("port %+v", m.port)
 	}
 }
 
 func TestMeterClearsBeyondHalf(t *testing.T) {
 	t.Parallel()
 	m := meter{rate: 100 * quantity.Gbps}
-	_ = m.observe(at(0, clearAt-1, 0))
+	m.observe(at(0, clearAt-1, 0))
 	if m.wantsClear() {
 		t.Error("wants a clear below half")
 	}
-	_ = m.observe(at(ms, clearAt, 1))
+	m.observe(at(ms, clearAt, 1))
 	if !m.wantsClear() {
 		t.Error("wants no clear at half")
 	}
-	m.cleared()
-	_ = m.observe(at(2*ms, 40, 41))
-	if m.sl[3] != 41 || m.wantsClear() {
-		t.Errorf("counted %d words, want the one before and the forty after the clear", m.sl[3])
+	m.restart(at(2*ms, 7, 20))
+	m.observe(at(3*ms, 40, 53))
+	if m.sl[3].words != 1+33 || m.sl[3].time != 2*ms || m.wantsClear() {
+		t.Errorf("counted %+v, want what passed before and after the clear", m.sl[3])
 	}
 }
 
@@ -221,26 +255,15 @@ func TestMeterAgainstAnEndlessCounter(t *testing.T) {
 		rate := quantity.BitRate(rapid.Int64Range(1e9, 1e12).Draw(t, "rate"))
 		sticks := rapid.Bool().Draw(t, "sticks")
 		m := meter{rate: rate}
-		raw := rapid.Uint64Range(0, counterEnd-1).Draw(t, "start")
+		raw := rapid.Uint64Range(0, counterEnd).Draw(t, "start")
 		var now quantity.Picoseconds
-		var total, atStart uint64
-		for i := range rapid.IntRange(2, 40).Draw(t, "readings") {
+		var total, want uint64
+		read := func() reading {
 			r := reading{before: now, after: now + ms, xmit: total, perSL: true}
 			r.sl[0] = uint32(raw)
-			if err := m.observe(r); err != nil {
-				t.Fatalf("reading %d: %v", i, err)
-			}
-			if i == 0 {
-				atStart = total
-			}
-			if m.sl[0] != total-atStart {
-				t.Fatalf("reading %d: counted %d words, want %d", i, m.sl[0], total-atStart)
-			}
-			if m.wantsClear() {
-				raw = 0
-				m.cleared()
-			}
-			step := quantity.Picoseconds(rapid.Int64Range(int64(ms), int64(SafeInterval(rate))).Draw(t, "interval"))
+			return r
+		}
+		send := func(step quantity.Picoseconds) uint64 {
 			most := mulDiv(uint64(step), uint64(rate), uint64(quantity.Second)*wordBits)
 			sent := rapid.Uint64Range(0, most).Draw(t, "words")
 			now, total, raw = now+step, total+sent, raw+sent
@@ -249,6 +272,20 @@ func TestMeterAgainstAnEndlessCounter(t *testing.T) {
 			} else {
 				raw &= counterEnd
 			}
+			return sent
+		}
+		for i := range rapid.IntRange(2, 40).Draw(t, "readings") {
+			m.observe(read())
+			if m.sl[0].words != want {
+				t.Fatalf("reading %d: counted %d words, want %d: %v", i, m.sl[0].words, want, m.sl[0].why)
+			}
+			if m.wantsClear() {
+				send(2 * ms) // is lost on the way, and its time is left out
+				raw = 0
+				send(2 * ms)
+				m.restart(read())
+			}
+			want += send(quantity.Picoseconds(rapid.Int64Range(int64(2*ms), int64(SafeInterval(rate))).Draw(t, "interval")))
 		}
 	})
 }
@@ -256,12 +293,20 @@ func TestMeterAgainstAnEndlessCounter(t *testing.T) {
 func TestBetweenSubtractsOnlyWhatBelongsTogether(t *testing.T) {
 	t.Parallel()
 	port := Port{ID: ident.PortID{Node: 1, Port: 1}, Name: "host-1/P1", LID: 4}
-	a := PortSample{Port: port, Time: 10 * ms, Width: 2 * ms, Xmit: 100, epoch: 1}
-	b := PortSample{Port: port, Time: 110 * ms, Width: 4 * ms, Xmit: 100 + 312500, epoch: 1}
-	b.SL[5] = 31250
+	sample := func(at quantity.Picoseconds, xmit, sl5 uint64) PortSample {
+		s := PortSample{Port: port, Time: at, Width: 2 * ms}
+		s.totals.port = tally{words: xmit, time: at}
+		for sl := range s.totals.sl {
+			s.totals.sl[sl] = tally{time: at}
+		}
+		s.totals.sl[5].words = sl5
+		return s
+	}
+	a, b := sample(10*ms, 100, 0), sample(110*ms, 100+312500, 31250)
+	b.Width = 4 * ms
 	w := Between(&Sample{Ports: []PortSample{a}}, &Sample{Ports: []PortSample{b}})
 	r := w.Ports[0]
-	if r.Err != nil || r.Xmit != 100*quantity.Mbps || r.SL[5] != 10*quantity.Mbps || r.TimeError != 0.03 || w.Elapsed != 100*ms {
+	if r.Err != nil || bps(t, r.Xmit) != 100*quantity.Mbps || bps(t, r.SL[5]) != 10*quantity.Mbps || r.TimeError != 0.03 || w.Elapsed != 100*ms || w.Coverage != 1 {
 		t.Errorf("window %+v", w)
 	}
 	errLost := errors.New("lost")
@@ -271,7 +316,6 @@ func TestBetweenSubtractsOnlyWhatBelongsTogether(t *testing.T) {
 	}{
 		"unread before": {func(a, _ *PortSample) { a.Err = errLost }, errLost},
 		"unread after":  {func(_, b *PortSample) { b.Err = errLost }, ErrUnread},
-		"epochs":        {func(_, b *PortSample) { b.epoch, b.why = 2, ErrGap }, ErrGap},
 		"clocks":        {func(_, b *PortSample) { b.Wall = true }, ErrReset},
 		"no time":       {func(_, b *PortSample) { b.Time = 10 * ms }, ErrNoTime},
 		"another port":  {func(a, _ *PortSample) { a.Port.ID.Port = 2 }, ErrUnread},
@@ -279,12 +323,29 @@ func TestBetweenSubtractsOnlyWhatBelongsTogether(t *testing.T) {
 		a, b := a, b
 		c.change(&a, &b)
 		w := Between(&Sample{Ports: []PortSample{a}}, &Sample{Ports: []PortSample{b}})
-		if r := w.Ports[0]; !errors.Is(r.Err, c.want) || r.Xmit != 0 || w.Elapsed != 0 {
-			t.Errorf("%s: error %v, rate %d, want %v", name, r.Err, r.Xmit, c.want)
+		if r := w.Ports[0]; !errors.Is(r.Err, c.want) || why(r.Xmit) == nil || why(r.SL[5]) == nil || w.Elapsed != 0 || w.Coverage != 0 {
+			t.Errorf("%s: error %v, %v, want %v", name, r.Err, why(r.Xmit), c.want)
+		}
+	}
+	// A counter that was measured for part of the window counts from half of it on.
+	for part, measured := range map[quantity.Picoseconds]bool{49 * ms: false, 50 * ms: true, 90 * ms: true} {
+		b := b
+		b.totals.sl[5].time, b.totals.sl[5].why = 10*ms+part, ErrCleared
+		w := Between(&Sample{Ports: []PortSample{a}}, &Sample{Ports: []PortSample{b}})
+		r := w.Ports[0]
+		if !measured {
+			if !errors.Is(why(r.SL[5]), ErrCleared) || w.Coverage != 1 {
+				t.Errorf("measured for %s: %v, coverage %g", part, why(r.SL[5]), w.Coverage)
+			}
+			continue
+		}
+		near(t, "SL 5", bps(t, r.SL[5]), rateOf(31250, part), 1e-9)
+		if want := float64(part) / float64(100*ms); w.Coverage != want {
+			t.Errorf("measured for %s: coverage %g, want %g", part, w.Coverage, want)
 		}
 	}
 	b.NoSL = true
-	if r := Between(&Sample{Ports: []PortSample{a}}, &Sample{Ports: []PortSample{b}}).Ports[0]; !errors.Is(r.SLErr, ErrNoSLCounters) || r.Xmit == 0 || r.SL[5] != 0 {
+	if r := Between(&Sample{Ports: []PortSample{a}}, &Sample{Ports: []PortSample{b}}).Ports[0]; !errors.Is(why(r.SL[5]), ErrNoSLCounters) || bps(t, r.Xmit) == 0 {
 		t.Errorf("without counters by SL: %+v", r)
 	}
 	if r := Between(&Sample{}, &Sample{Ports: []PortSample{b}}).Ports[0]; !errors.Is(r.Err, ErrUnread) {

@@ -9,76 +9,85 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// Report sets what was delivered beside what a plan entitles to.
+// Report sets what was delivered beside what a plan entitles to. A figure that was not measured is nil.
 type Report struct {
-	Window  quantity.Picoseconds `json:"window_ps"` // shortest measured span of device time
-	Tenants []TenantShare        `json:"tenants"`   // in the order of the plan
-	Links   []LinkUse            `json:"links"`     // in the order of the plan
+	Window quantity.Picoseconds // shortest measured span of device time
+	// Coverage is the least part of the window that a measured counter was measured for, 0 to 1; 0 when none was.
+	Coverage float64
+	Tenants  []TenantShare // in the order of the plan
+	Links    []LinkUse     // in the order of the plan
 	// MaxShareError is the largest of the measured tenants.
-	MaxShareError float64 `json:"max_share_error"`
+	MaxShareError *float64
 	// Jain is Jain's fairness index of delivered / entitled of the measured tenants: 1 when all
-	// got the same part of their entitlement; 0 when none was measured.
-	Jain float64 `json:"jain"`
-	// Complete says that every tenant and every link was measured.
-	Complete bool `json:"complete"`
+	// got the same part of their entitlement.
+	Jain *float64
 }
 
 // TenantShare is what one tenant got, summed over the ports it sends from.
 type TenantShare struct {
-	Tenant   string           `json:"tenant"`
-	Weight   quantity.Weight  `json:"weight"`
-	Entitled quantity.BitRate `json:"entitled_bps"`
+	Tenant   string
+	Weight   quantity.Weight
+	Entitled quantity.BitRate
 	// Delivered counts link-layer octets of data packets, acknowledgements included.
-	Delivered quantity.BitRate `json:"delivered_bps"`
-	// ShareError is |delivered - entitled| / entitled; 0 for a tenant entitled to nothing. It
+	Delivered *quantity.BitRate
+	// ShareError is |delivered - entitled| / entitled, nil for a tenant entitled to nothing. It
 	// means what it says only while the tenant has traffic to send.
-	ShareError float64 `json:"share_error"`
-	Measured   bool    `json:"measured"` // otherwise Problem says why, and Delivered is zero
-	Problem    string  `json:"problem,omitempty"`
+	ShareError *float64
+	Problem    string // why Delivered was not measured
 }
 
 // LinkUse is the use of one contended link direction.
 type LinkUse struct {
-	Port        ident.PortID     `json:"port"` // the port that transmits on it
-	Name        string           `json:"name"`
-	Capacity    quantity.BitRate `json:"capacity_bps"`
-	Used        quantity.BitRate `json:"used_bps"`
-	Utilisation float64          `json:"utilisation"` // used / capacity; 0 when the capacity is not known
-	Tenants     []LinkTenant     `json:"tenants"`     // in the order of the plan
-	Measured    bool             `json:"measured"`
-	Problem     string           `json:"problem,omitempty"`
+	Port        ident.PortID // the port that transmits on it
+	Name        string
+	Capacity    quantity.BitRate
+	Used        *quantity.BitRate
+	Utilisation *float64     // used / capacity, nil also when the capacity is not known
+	Tenants     []LinkTenant // in the order of the plan
+	Problem     string       // why Used was not measured
 }
 
 // LinkTenant is one tenant's part of a link. It is measured when no other tenant uses any of
 // the tenant's SLs anywhere, so that the SL's counter is the tenant's.
 type LinkTenant struct {
-	Tenant     string           `json:"tenant"`
-	Entitled   quantity.BitRate `json:"entitled_bps"`
-	Delivered  quantity.BitRate `json:"delivered_bps"`
-	ShareError float64          `json:"share_error"`
-	Measured   bool             `json:"measured"`
+	Tenant     string
+	Entitled   quantity.BitRate
+	Delivered  *quantity.BitRate
+	ShareError *float64
+}
+
+// shareError is that of a measured rate, nil where there is none.
+func shareError(delivered *quantity.BitRate, entitled quantity.BitRate) *float64 {
+	if delivered == nil || entitled <= 0 {
+		return nil
+	}
+	return new(stats.ShareError(*delivered, entitled))
+}
+
+// use is that of a link whose use was measured, nil where its capacity is not known.
+func use(used *quantity.BitRate, capacity quantity.BitRate) *float64 {
+	if used == nil || capacity <= 0 {
+		return nil
+	}
+	return new(float64(*used) / float64(capacity))
 }
 
 // Shares computes the report of a window for a plan. It is pure. A tenant is measured when
 // every port it sends from was, and no other tenant uses the same SL on any of them: such
 // tenants share a counter, and dividing it would be a guess.
 func Shares(p *policy.Plan, w Window) Report {
-	r := Report{Window: w.Elapsed, Complete: true, Tenants: []TenantShare{}, Links: []LinkUse{}}
+	r := Report{Window: w.Elapsed, Coverage: w.Coverage, Tenants: []TenantShare{}, Links: []LinkUse{}}
 	rates := make(map[ident.PortID]*PortRate, len(w.Ports))
 	for i := range w.Ports {
 		rates[w.Ports[i].Port.ID] = &w.Ports[i]
 	}
 	users := slotUsers(p)
 	for _, t := range p.Tenants {
-		ts := tenantShare(t, p.Placements, users, rates)
-		r.Complete = r.Complete && ts.Measured
-		r.Tenants = append(r.Tenants, ts)
+		r.Tenants = append(r.Tenants, tenantShare(t, p.Placements, users, rates))
 	}
 	owners := slOwners(p.Placements)
 	for _, l := range p.Links {
-		lu := linkUse(l, owners, rates)
-		r.Complete = r.Complete && lu.Measured
-		r.Links = append(r.Links, lu)
+		r.Links = append(r.Links, linkUse(l, owners, rates))
 	}
 	r.sumUp()
 	return r
@@ -86,13 +95,16 @@ func Shares(p *policy.Plan, w Window) Report {
 
 func (r *Report) sumUp() {
 	var parts []float64
+	worst := 0.0
 	for _, t := range r.Tenants {
-		if t.Measured && t.Entitled > 0 {
-			parts = append(parts, float64(t.Delivered)/float64(t.Entitled))
-			r.MaxShareError = max(r.MaxShareError, t.ShareError)
+		if t.ShareError != nil {
+			parts = append(parts, float64(*t.Delivered)/float64(t.Entitled))
+			worst = max(worst, *t.ShareError)
 		}
 	}
-	r.Jain = stats.Jain(parts)
+	if len(parts) > 0 {
+		r.MaxShareError, r.Jain = &worst, new(stats.Jain(parts))
+	}
 }
 
 // slot is one counter: an SL on a port.
@@ -121,6 +133,7 @@ func slotUsers(p *policy.Plan) map[slot]int {
 
 func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int, rates map[ident.PortID]*PortRate) TenantShare {
 	ts := TenantShare{Tenant: t.Tenant, Weight: t.Weight, Entitled: t.Entitled}
+	sum := quantity.BitRate(0)
 	done := make(map[slot]bool)
 	for _, pl := range ps {
 		s := slot{pl.Port, pl.SL}
@@ -128,32 +141,38 @@ func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int
 			continue
 		}
 		done[s] = true
-		rate := rates[pl.Port]
-		switch {
-		case rate == nil:
-			ts.Problem = fmt.Sprintf("port %s: %v", pl.Port, ErrUnread)
-		case rate.Err != nil:
-			ts.Problem = fmt.Sprintf("port %s: %v", rate.Port.Name, rate.Err)
-		case rate.SLErr != nil:
-			ts.Problem = fmt.Sprintf("port %s: %v", rate.Port.Name, rate.SLErr)
-		case users[s] > 1:
-			ts.Problem = fmt.Sprintf("port %s: SL %d is shared with another tenant, so its counter is not this tenant's alone", rate.Port.Name, pl.SL)
-		case int(pl.SL) >= len(rate.SL):
-			ts.Problem = fmt.Sprintf("port %s: SL %d, want 0 to 15", rate.Port.Name, pl.SL)
-		default:
-			ts.Delivered += rate.SL[pl.SL]
-			continue
+		rate, err := rates[pl.Port].sentOn(pl.SL, users[s])
+		if err != nil {
+			name := pl.Port.String()
+			if r := rates[pl.Port]; r != nil {
+				name = r.Port.Name
+			}
+			ts.Problem = fmt.Sprintf("%v (port %s)", err, name)
+			return ts
 		}
-		ts.Delivered = 0
-		return ts
+		sum += rate
 	}
 	if len(done) == 0 {
 		ts.Problem = "no placement in the plan"
 		return ts
 	}
-	ts.Measured = true
-	ts.ShareError = stats.ShareError(ts.Delivered, ts.Entitled)
+	ts.Delivered, ts.ShareError = &sum, shareError(&sum, t.Entitled)
 	return ts
+}
+
+// sentOn is what a port, nil when it was not read, sent on an SL that so many tenants use there.
+func (r *PortRate) sentOn(sl ident.SL, users int) (quantity.BitRate, error) {
+	switch {
+	case r == nil:
+		return 0, ErrUnread
+	case r.Err != nil:
+		return 0, r.Err
+	case users > 1:
+		return 0, fmt.Errorf("SL %d is shared with another tenant, so its counter is not this tenant's alone", sl)
+	case int(sl) >= len(r.SL):
+		return 0, fmt.Errorf("SL %d, want 0 to 15", sl)
+	}
+	return r.SL[sl].Value()
 }
 
 // slOwners lists, for each SL, the one tenant that uses it anywhere; SLs of several tenants
@@ -188,29 +207,44 @@ func slOwners(ps []policy.Placement) [ident.NumSLs]string {
 func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.PortID]*PortRate) LinkUse {
 	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
 	rate := rates[l.Port]
-	switch {
-	case rate == nil:
-		lu.Problem = ErrUnread.Error()
-	case rate.Err != nil:
-		lu.Problem = rate.Err.Error()
-	default:
-		lu.Measured, lu.Used = true, rate.Xmit
-		if l.Capacity > 0 {
-			lu.Utilisation = float64(rate.Xmit) / float64(l.Capacity)
-		}
+	if used, err := rate.sent(); err != nil {
+		lu.Problem = err.Error()
+	} else {
+		lu.Used, lu.Utilisation = &used, use(&used, l.Capacity)
 	}
 	for _, t := range l.Tenants {
-		lt := LinkTenant{Tenant: t.Tenant, Entitled: t.Entitled}
-		for sl, owner := range owners {
-			if lu.Measured && rate.SLErr == nil && owner == t.Tenant {
-				lt.Measured = true
-				lt.Delivered += rate.SL[sl]
-			}
-		}
-		if lt.Measured {
-			lt.ShareError = stats.ShareError(lt.Delivered, lt.Entitled)
-		}
+		lt := LinkTenant{Tenant: t.Tenant, Entitled: t.Entitled, Delivered: rate.sentBy(t.Tenant, owners)}
+		lt.ShareError = shareError(lt.Delivered, lt.Entitled)
 		lu.Tenants = append(lu.Tenants, lt)
 	}
 	return lu
+}
+
+// sent is what a port, nil when it was not read, sent.
+func (r *PortRate) sent() (quantity.BitRate, error) {
+	switch {
+	case r == nil:
+		return 0, ErrUnread
+	case r.Err != nil:
+		return 0, r.Err
+	}
+	return r.Xmit.Value()
+}
+
+// sentBy is what a tenant sent on the SLs that it owns, nil when it owns none or one was not measured.
+func (r *PortRate) sentBy(tenant string, owners [ident.NumSLs]string) (sum *quantity.BitRate) {
+	for sl, owner := range owners {
+		if owner != tenant || r == nil || r.Err != nil {
+			continue
+		}
+		v, err := r.SL[sl].Value()
+		if err != nil {
+			return nil
+		}
+		if sum == nil {
+			sum = new(quantity.BitRate)
+		}
+		*sum += v
+	}
+	return sum
 }

@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,10 +20,12 @@ var (
 
 func measured(id ident.PortID, sl map[ident.SL]quantity.BitRate) PortRate {
 	r := PortRate{Port: Port{ID: id, Name: id.String()}, Elapsed: 50 * ms}
-	for s, v := range sl {
-		r.SL[s] = v
-		r.Xmit += v
+	sum := quantity.BitRate(0)
+	for s := range r.SL {
+		r.SL[s] = Measured(sl[ident.SL(s)])
+		sum += sl[ident.SL(s)]
 	}
+	r.Xmit = Measured(sum)
 	return r
 }
 
@@ -43,7 +47,7 @@ func twoTenants() *policy.Plan {
 }
 
 func goodWindow() Window {
-	return Window{Elapsed: 50 * ms, Ports: []PortRate{
+	return Window{Elapsed: 50 * ms, Coverage: 0.9, Ports: []PortRate{
 		measured(hostA, map[ident.SL]quantity.BitRate{0: 5 * quantity.Gbps, 1: 40 * quantity.Gbps, 3: 20 * quantity.Gbps}),
 		measured(hostB, map[ident.SL]quantity.BitRate{2: 38 * quantity.Gbps, 3: 9 * quantity.Gbps}),
 		measured(trunk, map[ident.SL]quantity.BitRate{1: 40 * quantity.Gbps, 2: 37 * quantity.Gbps, 3: 20 * quantity.Gbps}),
@@ -54,21 +58,21 @@ func TestSharesSumATenantsOwnCounters(t *testing.T) {
 	t.Parallel()
 	r := Shares(twoTenants(), goodWindow())
 	gold, silver := r.Tenants[0], r.Tenants[1]
-	if gold.Delivered != 78*quantity.Gbps || math.Abs(gold.ShareError-0.04) > 1e-12 || !gold.Measured {
+	if *gold.Delivered != 78*quantity.Gbps || math.Abs(*gold.ShareError-0.04) > 1e-12 || gold.Problem != "" {
 		t.Errorf("gold %+v", gold)
 	}
-	if silver.Delivered != 20*quantity.Gbps || math.Abs(silver.ShareError-0.2) > 1e-12 {
+	if *silver.Delivered != 20*quantity.Gbps || math.Abs(*silver.ShareError-0.2) > 1e-12 {
 		t.Errorf("silver %+v: SL 3 of a host where it has no placement must not count", silver)
 	}
 	x, y := 78.0/75, 20.0/25
-	if want := (x + y) * (x + y) / (2 * (x*x + y*y)); math.Abs(r.Jain-want) > 1e-12 || !r.Complete || r.MaxShareError != silver.ShareError || r.Window != 50*ms {
+	if want := (x + y) * (x + y) / (2 * (x*x + y*y)); math.Abs(*r.Jain-want) > 1e-12 || *r.MaxShareError != *silver.ShareError || r.Coverage != 0.9 || r.Window != 50*ms {
 		t.Errorf("report %+v, want Jain index %f", r, want)
 	}
 	l := r.Links[0]
-	if l.Used != 97*quantity.Gbps || math.Abs(l.Utilisation-0.97) > 1e-12 || !l.Measured {
+	if *l.Used != 97*quantity.Gbps || math.Abs(*l.Utilisation-0.97) > 1e-12 || l.Problem != "" {
 		t.Errorf("link %+v", l)
 	}
-	if l.Tenants[0].Delivered != 77*quantity.Gbps || l.Tenants[1].Delivered != 20*quantity.Gbps || !l.Tenants[0].Measured {
+	if *l.Tenants[0].Delivered != 77*quantity.Gbps || *l.Tenants[1].Delivered != 20*quantity.Gbps {
 		t.Errorf("tenants of the link %+v", l.Tenants)
 	}
 }
@@ -81,9 +85,12 @@ func TestWhatCannotBeMeasuredIsSaid(t *testing.T) {
 		says   string
 		link   bool // the link is measured
 	}{
-		"port unread":         {func(_ *policy.Plan, w *Window) { w.Ports[1].Err = ErrGap }, 0, "too long", true},
-		"port not in window":  {func(_ *policy.Plan, w *Window) { w.Ports = w.Ports[1:] }, 1, "not read", true},
-		"no counters by SL":   {func(_ *policy.Plan, w *Window) { w.Ports[1].SLErr = ErrNoSLCounters }, 0, "service level", true},
+		"port unread":        {func(_ *policy.Plan, w *Window) { w.Ports[1].Err = ErrGap }, 0, "too long", true},
+		"port not in window": {func(_ *policy.Plan, w *Window) { w.Ports = w.Ports[1:] }, 1, "not read", true},
+		"no counters by SL":  {func(_ *policy.Plan, w *Window) { w.Ports[1].SL[2] = Unmeasured(ErrNoSLCounters) }, 0, "service level", true},
+		"counter at its end": {func(_ *policy.Plan, w *Window) {
+			w.Ports[0].SL[3] = Unmeasured(fmt.Errorf("counter of SL 3 %w", ErrSaturated))
+		}, 1, "counter of SL 3 at its end", true},
 		"SL shared on a port": {func(p *policy.Plan, _ *Window) { p.Placements[2].SL = 1 }, 1, "shared", true},
 		"no placement":        {func(p *policy.Plan, _ *Window) { p.Placements = p.Placements[:2] }, 1, "no placement", true},
 		"SL out of range":     {func(p *policy.Plan, _ *Window) { p.Placements[2].SL = 99 }, 1, "want 0 to 15", true},
@@ -94,15 +101,20 @@ func TestWhatCannotBeMeasuredIsSaid(t *testing.T) {
 			p, w := twoTenants(), goodWindow()
 			c.change(p, &w)
 			r := Shares(p, w)
-			if r.Complete || r.Links[0].Measured != c.link || (r.Links[0].Problem == "") != c.link {
-				t.Errorf("report %+v", r)
+			if l := r.Links[0]; (l.Used != nil) != c.link || (l.Utilisation != nil) != c.link || (l.Problem == "") != c.link {
+				t.Errorf("link %+v", l)
 			}
 			if c.tenant < 0 {
 				return
 			}
 			ts := r.Tenants[c.tenant]
-			if ts.Measured || ts.Delivered != 0 || ts.ShareError != 0 || !strings.Contains(ts.Problem, c.says) {
+			if ts.Delivered != nil || ts.ShareError != nil || !strings.Contains(ts.Problem, c.says) {
 				t.Errorf("tenant %+v, want a problem that says %q", ts, c.says)
+			}
+			other := r.Tenants[1-c.tenant]
+			if !slices.Contains([]string{"SL shared on a port", "port not in window"}, name) && // these leave no tenant measured
+				(other.Delivered == nil || *r.MaxShareError != *other.ShareError || *r.Jain != 1) {
+				t.Errorf("the other tenant %+v, worst error %v, Jain index %v: want those of the other alone", other, r.MaxShareError, r.Jain)
 			}
 		})
 	}
@@ -115,11 +127,11 @@ func TestLinkTenantsNeedAnSLOfTheirOwnEverywhere(t *testing.T) {
 	// trunk cannot, neither for gold's SL 1.
 	p.Placements[2] = policy.Placement{Tenant: "silver", Port: hostA, SL: 2}
 	r := Shares(p, goodWindow())
-	if !r.Tenants[0].Measured || !r.Tenants[1].Measured {
+	if r.Tenants[0].Delivered == nil || r.Tenants[1].Delivered == nil {
 		t.Errorf("tenants %+v", r.Tenants)
 	}
 	for _, lt := range r.Links[0].Tenants {
-		if lt.Measured || lt.Delivered != 0 {
+		if lt.Delivered != nil || lt.ShareError != nil {
 			t.Errorf("%s is told apart on the trunk", lt.Tenant)
 		}
 	}
@@ -129,14 +141,22 @@ func TestTheSamePlacementTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
 	p := twoTenants()
 	p.Placements = append(p.Placements, p.Placements...)
-	if got := Shares(p, goodWindow()).Tenants[0]; got.Delivered != 78*quantity.Gbps {
+	if got := Shares(p, goodWindow()).Tenants[0]; *got.Delivered != 78*quantity.Gbps {
 		t.Errorf("gold %+v", got)
 	}
 }
 
-func TestAnEmptyPlanIsCompletelyMeasured(t *testing.T) {
+func TestWithoutMeasuredTenantsThereAreNoFigures(t *testing.T) {
 	t.Parallel()
-	if r := Shares(&policy.Plan{}, Window{}); !r.Complete || r.Jain != 0 || len(r.Tenants) != 0 {
+	if r := Shares(&policy.Plan{}, Window{}); r.Jain != nil || r.MaxShareError != nil || len(r.Tenants) != 0 {
 		t.Errorf("empty plan: %+v", r)
+	}
+	p := twoTenants()
+	if r := Shares(p, Window{}); r.Jain != nil || r.MaxShareError != nil || r.Coverage != 0 {
+		t.Errorf("nothing measured: %+v", r)
+	}
+	p.Tenants[1].Entitled, p.Links[0].Capacity = 0, 0
+	if r := Shares(p, goodWindow()); r.Tenants[1].Delivered == nil || r.Tenants[1].ShareError != nil || r.Links[0].Utilisation != nil {
+		t.Errorf("nothing to compare with: %+v", r)
 	}
 }

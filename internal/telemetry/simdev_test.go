@@ -84,15 +84,12 @@ func TestMeasuredRatesAreWhatThePacketsDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Shares(plan, Between(first, last))
-	if !r.Complete {
-		t.Fatalf("not everything was measured: %+v", r)
-	}
 	for i, lt := range r.Links[0].Tenants {
 		want := quantity.BitRate((after[i] - before[i]) * 8 * uint64(quantity.Second/span))
-		near(t, "tenant "+lt.Tenant+" on the link", lt.Delivered, want, 0.005)
-		near(t, "tenant "+lt.Tenant+" at its source", r.Tenants[i].Delivered, want, 0.02)
+		near(t, "tenant "+lt.Tenant+" on the link", *lt.Delivered, want, 0.005)
+		near(t, "tenant "+lt.Tenant+" at its source", *r.Tenants[i].Delivered, want, 0.02)
 	}
-	if u := r.Links[0].Utilisation; u < 0.97 || u > 1.001 {
+	if u := *r.Links[0].Utilisation; u < 0.97 || u > 1.001 {
 		t.Errorf("use of the contended link %.4f", u)
 	}
 }

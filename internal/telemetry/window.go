@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,37 +13,66 @@ import (
 
 // Window is what ports sent between two readings.
 type Window struct {
-	// Elapsed is the shortest span of device time of all measured ports.
+	// Elapsed is the shortest time that a port was measured for, of its own device.
 	Elapsed quantity.Picoseconds
-	Ports   []PortRate // sorted by agent and port
+	// Coverage is the least part of the window that a measured counter was measured for, 0 to 1; 0 when none was.
+	Coverage float64
+	Ports    []PortRate // sorted by agent and port
+}
+
+// Rate is a rate that was measured, or why it was not. The zero value is not measured.
+type Rate struct {
+	bps quantity.BitRate
+	ok  bool
+	err error
+}
+
+// Measured is the rate of bps.
+func Measured(bps quantity.BitRate) Rate { return Rate{bps: bps, ok: true} }
+
+// Unmeasured is no rate, for the reason err.
+func Unmeasured(err error) Rate { return Rate{err: err} }
+
+// Value returns the rate, or the reason why there is none.
+func (r Rate) Value() (quantity.BitRate, error) {
+	if !r.ok {
+		return 0, cmp.Or(r.err, ErrUnread)
+	}
+	return r.bps, nil
 }
 
 // PortRate is what one port sent.
 type PortRate struct {
-	Port    Port
-	Err     error // why the port was not measured; the rest is then zero
-	Elapsed quantity.Picoseconds
+	Port Port
+	Err  error // why nothing of the port is known
+	// Elapsed is how long the port was measured, and Coverage the part of the window that is. Time in which a counter may
+	// have been cleared, stood at its end or wrapped unseen is left out.
+	Elapsed  quantity.Picoseconds
+	Coverage float64
 	// TimeError bounds the relative error of the rates that comes from not knowing when within
 	// a reading the counters were taken.
 	TimeError float64
 	Wall      bool // timed by the wall clock
-	Xmit      quantity.BitRate
-	SL        [ident.NumSLs]quantity.BitRate
-	SLErr     error // why SL was not measured; SL is then zero
+	Xmit      Rate
+	SL        [ident.NumSLs]Rate
+
+	span quantity.Picoseconds // of the window on the port's device
 }
 
-// Between subtracts two samples of the same collector, the earlier one first. Ports whose
-// counters broke off in between carry the reason.
+// Between subtracts two samples of the same collector, the earlier one first. What was measured for less than half of the time
+// between them carries the reason.
 func Between(a, b *Sample) Window {
 	w := Window{Ports: make([]PortRate, 0, len(b.Ports))}
-	measured := false
 	for i := range b.Ports {
 		r := PortRate{Port: b.Ports[i].Port, Err: ErrUnread}
 		if i < len(a.Ports) && a.Ports[i].Port.ID == r.Port.ID {
 			r = portRate(&a.Ports[i], &b.Ports[i])
 		}
-		if r.Err == nil && (!measured || r.Elapsed < w.Elapsed) {
-			measured, w.Elapsed = true, r.Elapsed
+		if r.Elapsed > 0 {
+			if w.Elapsed == 0 {
+				w.Elapsed, w.Coverage = r.Elapsed, 1
+			}
+			w.Elapsed, w.Coverage = min(w.Elapsed, r.Elapsed), min(w.Coverage, r.Coverage)
 		}
 		w.Ports = append(w.Ports, r)
 	}
@@ -50,30 +80,44 @@ func Between(a, b *Sample) Window {
 }
 
 func portRate(a, b *PortSample) PortRate {
-	r := PortRate{Port: b.Port}
-	span := b.Time - a.Time
+	r := PortRate{Port: b.Port, Wall: b.Wall, span: b.Time - a.Time}
 	switch {
 	case a.Err != nil || b.Err != nil:
 		r.Err = fmt.Errorf("%w: %w", ErrUnread, errors.Join(a.Err, b.Err))
-	case a.epoch != b.epoch:
-		r.Err = b.why
 	case a.Wall != b.Wall:
 		r.Err = fmt.Errorf("clock of LID %d changed: %w", b.Port.LID, ErrReset)
-	case span <= 0:
+	case r.span <= 0:
 		r.Err = ErrNoTime
 	}
 	if r.Err != nil {
 		return r
 	}
-	r.Elapsed, r.Wall = span, b.Wall
-	r.TimeError = float64(a.Width+b.Width) / 2 / float64(span)
-	r.Xmit = rateOf(b.Xmit-a.Xmit, span)
-	if a.NoSL || b.NoSL {
-		r.SLErr = ErrNoSLCounters
-		return r
+	var least, most quantity.Picoseconds // that a counter was measured for
+	rate := func(a, b *tally) Rate {
+		t := b.time - a.time
+		if t == 0 || t < r.span/2 {
+			return Unmeasured(cmp.Or(b.why, ErrUnread))
+		}
+		if most == 0 {
+			least = t
+		}
+		least, most = min(least, t), max(most, t)
+		return Measured(rateOf(b.words-a.words, t))
+	}
+	r.Xmit = rate(&a.totals.port, &b.totals.port)
+	if !b.NoSL {
+		most = 0 // what tells tenants apart is what the port is measured for
 	}
 	for sl := range r.SL {
-		r.SL[sl] = rateOf(b.SL[sl]-a.SL[sl], span)
+		if b.NoSL {
+			r.SL[sl] = Unmeasured(ErrNoSLCounters)
+		} else {
+			r.SL[sl] = rate(&a.totals.sl[sl], &b.totals.sl[sl])
+		}
+	}
+	if r.Elapsed = most; most > 0 {
+		r.Coverage = min(float64(least)/float64(r.span), 1)
+		r.TimeError = float64(b.totals.edges-a.totals.edges+(a.Width+b.Width)/2) / float64(least)
 	}
 	return r
 }
@@ -101,9 +145,29 @@ func jumped(ticks uint32, passed quantity.Picoseconds) bool {
 // two readings of a rate then leave it uncertain by half a percent.
 const widthParts = 200
 
-// Measure takes readings until window has passed on the clocks of all devices that can be
-// read, often enough for no counter to become ambiguous, and returns the rates over that time.
-// The window is device time, from 1 us to 1 h. It fails when no port can be measured, when
+// maxSpans bounds how long Measure goes on for counters that broke off, in windows.
+const maxSpans = 2
+
+// left is how much of a window is still to be measured on the slowest port, or 0.
+func (w *Window) left(window quantity.Picoseconds) (left quantity.Picoseconds) {
+	moving := false // some clock is
+	for i := range w.Ports {
+		if r := &w.Ports[i]; r.Err == nil {
+			moving = true
+			if r.span < maxSpans*window {
+				left = max(left, window-r.Elapsed)
+			}
+		}
+	}
+	if !moving {
+		return window
+	}
+	return left
+}
+
+// Measure takes readings until every port that can be read was measured for window on the clock of its device, often
+// enough for no counter to become ambiguous, and returns the rates over that time. Time in which counters broke off is made
+// up for, up to twice the window. The window is device time, from 1 us to 1 h. It fails when no port can be read, when
 // the devices' clocks do not move on at a tenth of the expected pace, and when the context
 // ends.
 func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (Window, error) {
@@ -115,7 +179,7 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 	if err != nil {
 		return Window{}, err
 	}
-	limit := 10*c.o.wall(window) + 10*time.Second
+	limit := maxSpans * (10*c.o.wall(window) + 10*time.Second)
 	begun := time.Now()
 	for left := window; ; {
 		if err := sleep(ctx, min(max(c.o.wall(left), time.Millisecond), c.Interval())); err != nil {
@@ -126,16 +190,15 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 			return Window{}, err
 		}
 		w := Between(first, last)
-		if w.Elapsed >= window {
-			return w, nil
-		}
 		if err := w.errs(); err != nil && !errors.Is(err, ErrNoTime) {
 			return w, fmt.Errorf("no port could be measured: %w", err)
+		}
+		if left = w.left(window); left <= 0 {
+			return w, nil
 		}
 		if time.Since(begun) > limit {
 			return w, fmt.Errorf("%s of device time in %s, want %s: %w", w.Elapsed, time.Since(begun).Round(time.Millisecond), window, ErrNoTime)
 		}
-		left = window - w.Elapsed
 	}
 }
 

@@ -152,6 +152,7 @@ type Devices struct {
 
 	plane    string // that the devices are for, as discovery tells
 	warnings []string
+	problems map[string]string // why tenants are not measured
 }
 
 // Looks returns how often each device was read to look for drift.
@@ -225,6 +226,13 @@ func (d *Devices) Undrift() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.drift = false
+}
+
+// Unmeasured makes measurements lack a tenant, for the reason problem.
+func (d *Devices) Unmeasured(tenant, problem string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.problems = map[string]string{tenant: problem}
 }
 
 func (d *Devices) broken() error {
@@ -385,17 +393,24 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 }
 
 // Measure implements control.Meter.
-func (d *Devices) Measure(_ context.Context, t control.Target, _ time.Duration) (control.Shares, error) {
+func (d *Devices) Measure(_ context.Context, t control.Target, window time.Duration) (control.Shares, error) {
 	if err := d.broken(); err != nil {
 		return control.Shares{}, err
 	}
-	sh := control.Shares{MaxShareError: 0.01, Jain: 1}
+	d.mu.Lock()
+	problems := d.problems
+	d.mu.Unlock()
+	sh := control.Shares{Window: window, Coverage: new(1.0)}
 	for _, x := range t.Plan.Tenants {
-		got := x.Entitled - x.Entitled/100
-		sh.Tenants = append(sh.Tenants, control.TenantShare{Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: got, ShareError: 0.01})
+		share := control.TenantShare{Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Problem: problems[x.Tenant]}
+		if share.Problem == "" {
+			share.Delivered, share.ShareError = new(x.Entitled-x.Entitled/100), new(0.01)
+			sh.MaxShareError, sh.Jain = share.ShareError, new(1.0)
+		}
+		sh.Tenants = append(sh.Tenants, share)
 	}
 	for _, l := range t.Plan.Links {
-		sh.Links = append(sh.Links, control.LinkUse{Port: l.Port, Peer: l.Peer, Name: l.Name, Capacity: l.Capacity, Delivered: l.Capacity / 2, Use: 0.5})
+		sh.Links = append(sh.Links, control.LinkUse{Port: l.Port, Peer: l.Peer, Name: l.Name, Capacity: l.Capacity, Delivered: new(l.Capacity / 2), Use: new(0.5)})
 	}
 	return sh, nil
 }
