@@ -39,7 +39,9 @@ func (s *Server) authenticate(c *gin.Context) {
 	ctx := control.WithOrigin(context.WithValue(c.Request.Context(), requestKey{}, c.Request), origin)
 	c.Request = c.Request.WithContext(ctx)
 	if r := s.spec.of(c); r == nil || r.rule.Domain != reachPublic {
-		p, err := s.caller(c.Request)
+		timed, cancel := context.WithTimeout(ctx, requestTimeout)
+		p, err := s.caller(c.Request.WithContext(timed))
+		cancel()
 		if err != nil {
 			s.writeProblem(c, s.throttled(c.Request, err))
 			return

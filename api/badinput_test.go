@@ -198,7 +198,7 @@ func TestASlowClientHoldsUpNobodyAndChangesNothing(t *testing.T) {
 	srv := started(t, r)
 	const body = `{"name":"green","weight":2,"pkey":"0x8003"}`
 	var slow []net.Conn
-	for range maxBodies { // far fewer than there are places
+	for range sending.own {
 		c, _ := half(t, srv, r.token, "/fabrics/lab/tenants", body, len(body)-1)
 		slow = append(slow, c)
 	}

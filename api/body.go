@@ -1,12 +1,19 @@
 package api
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
 
 	"fairlane/api/gen"
 )
@@ -76,3 +83,139 @@ func isJSON(h http.Header) bool {
 	charset, given := params["charset"]
 	return err == nil && kind == jsonType && (!given || strings.EqualFold(charset, "utf-8"))
 }
+
+// Bounds of time of a body. One that comes at minRate or faster, after a start of bodyGrace, is waited for.
+const (
+	minRate         = 16 << 10 // bytes a second, of bodies and of answers
+	bodyGrace       = 5 * time.Second
+	bodyTime        = time.Minute
+	unknownBodyTime = 10 * time.Second // somebody unknown sends little, a name and a password, and soon
+)
+
+// receiving is a body on its way, counted in what its sender may have.
+type receiving struct {
+	who   asker
+	load  *tally
+	bytes int    // counted so far
+	leave func() // of the place among the bodies that are sent
+}
+
+// placed ends the sending: the request has its place, or was refused one.
+func (b *receiving) placed() {
+	if b.leave != nil {
+		b.leave()
+		b.leave = nil
+	}
+}
+
+// drop ends both: the bytes are needed no more.
+func (b *receiving) drop() {
+	b.placed()
+	if b.bytes > 0 {
+		b.load.leave(b.bytes, sent.bounds(b.who))
+		b.bytes = 0
+	}
+}
+
+// readBody reads the body whole, within its bounds, and judges its text: everything behind it works on bytes that are
+// there. It comes after the rights of the sender are known, so that nobody is heard who may not speak.
+func (s *Server) readBody(c *gin.Context, b *receiving) error {
+	connection := http.NewResponseController(c.Writer)
+	if c.Request.Body == nil || c.Request.Body == http.NoBody {
+		_ = connection.SetReadDeadline(time.Time{}) // as below
+		return nil
+	}
+	if coding := c.GetHeader("Content-Encoding"); coding != "" && coding != "identity" {
+		return &problemError{code: "unsupported-media-type", detail: "want the body without Content-Encoding"}
+	}
+	var full *bound
+	if b.leave, full = b.load.enterAll(1, sending.bounds(b.who)...); full != nil {
+		return full.busy()
+	}
+	body, err := b.read(c, connection)
+	if err == nil && len(body) > 0 {
+		err = s.checkBody(c, body)
+	}
+	if err != nil {
+		return err
+	}
+	// The connection's own limit is for clients that send nothing: what works longer than that is not broken off. What is
+	// left of a refused body stays under a limit.
+	_ = connection.SetReadDeadline(time.Time{})
+	c.Request.Body = io.NopCloser(bytes.NewReader(body))
+	c.Request.ContentLength = int64(len(body))
+	c.Set(bodyKey, body)
+	return nil
+}
+
+// read reads a body that comes fast enough and is not too large.
+func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([]byte, error) {
+	most := bodyLimit(c.Request.Method, c.FullPath())
+	in := http.MaxBytesReader(c.Writer, c.Request.Body, most)
+	begun, total, bounds := time.Now(), bodyTime, sent.bounds(b.who)
+	if !b.who.known {
+		total = unknownBodyTime
+	}
+	var body []byte
+	for {
+		within := min(bodyGrace+time.Duration(len(body))*time.Second/minRate, total)
+		_ = connection.SetReadDeadline(begun.Add(within)) // not all connections have one
+		if len(body) == cap(body) {
+			body = slices.Grow(body, max(512, len(body)))
+		}
+		n, err := in.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if _, full := b.load.enterAll(n, bounds...); full != nil {
+			return nil, full.busy()
+		}
+		b.bytes += n
+		var tooLarge *http.MaxBytesError
+		switch {
+		case errors.Is(err, io.EOF):
+			return body, nil
+		case errors.As(err, &tooLarge):
+			return nil, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed here", most)}
+		case err != nil:
+			return nil, &problemError{code: "malformed-body", detail: fmt.Sprintf("the body ended early, or came slower than %d bytes a second: %d bytes came", minRate, len(body))}
+		}
+	}
+}
+
+// checkBody judges the media type and the text of a body. What comes behind it sees one spelling of the media type.
+func (s *Server) checkBody(c *gin.Context, body []byte) error {
+	if !isJSON(c.Request.Header) {
+		if r := s.spec.of(c); r != nil && r.Operation.RequestBody == nil {
+			return nil // the operation looks at no body
+		}
+		return &problemError{code: "unsupported-media-type", detail: fmt.Sprintf("found Content-Type: %s: want %s", clip(strings.Join(c.Request.Header.Values("Content-Type"), ", ")), jsonType)}
+	}
+	c.Request.Header.Set("Content-Type", jsonType)
+	return checkJSON(body)
+}
+
+// answerGrace is what a client has to take an answer, beside the time that minRate gives it.
+const answerGrace = 10 * time.Second
+
+// answering holds clients to taking their answer: one that does not would keep its place.
+type answering struct {
+	gin.ResponseWriter
+	control *http.ResponseController
+	begun   time.Time // of the answer
+	bytes   int
+}
+
+// Write implements io.Writer.
+func (w *answering) Write(b []byte) (int, error) {
+	if w.begun.IsZero() {
+		w.begun = time.Now()
+	}
+	w.bytes += len(b)
+	_ = w.control.SetWriteDeadline(w.begun.Add(answerGrace + time.Duration(w.bytes)*time.Second/minRate)) // not all connections have one
+	return w.ResponseWriter.Write(b)
+}
+
+// WriteString implements io.StringWriter.
+func (w *answering) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *answering) Unwrap() http.ResponseWriter { return w.ResponseWriter }

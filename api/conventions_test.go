@@ -283,36 +283,6 @@ func TestEventsStreamAsTheyHappen(t *testing.T) {
 	}
 }
 
-func TestTooMuchAtOnceIsTurnedAway(t *testing.T) {
-	t.Parallel()
-	l := load{requests: make(chan struct{}, 1), writes: make(chan struct{}, 1), slow: make(chan struct{}, 1), streams: make(chan struct{}, 1)}
-	leave, err := l.enter(t.Context(), false, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := l.enter(gone, false, false); classify(err).code != "busy" {
-		t.Errorf("second request: %v", err)
-	}
-	if _, err := l.enter(t.Context(), true, false); err != nil {
-		t.Errorf("slow requests have turns of their own: %v", err)
-	}
-	if _, err := l.enter(t.Context(), false, true); err != nil {
-		t.Errorf("writes have turns of their own: %v", err)
-	}
-	leave()
-	if _, err := l.enter(t.Context(), false, false); err != nil {
-		t.Errorf("after the first has left: %v", err)
-	}
-	if _, err := l.stream(); err != nil {
-		t.Error(err)
-	}
-	if _, err := l.stream(); classify(err).code != "busy" {
-		t.Errorf("second stream: %v", err)
-	}
-}
-
 func TestPoliciesAreRevisedByEveryChange(t *testing.T) {
 	t.Parallel()
 	r := managed(t)

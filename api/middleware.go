@@ -1,17 +1,13 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -57,141 +53,94 @@ func (s *Server) recoverPanics(c *gin.Context) {
 	c.Next()
 }
 
-// limit bounds the request's time and how many are under way.
-func (s *Server) limit(c *gin.Context) {
+// text refuses what is no text in the address.
+func (s *Server) text(c *gin.Context) {
 	if err := checkURL(c.Request.URL); err != nil {
+		s.writeProblem(c, err)
+	}
+}
+
+// admit finds out who asks and what they may, before anything is read from them.
+func (s *Server) admit(c *gin.Context) {
+	leave, err := s.place(c.Request.Context(), admitting.bounds(asker{}))
+	if err != nil {
 		s.writeProblem(c, err)
 		return
 	}
-	if streams(c.FullPath()) {
-		s.stream(c)
+	defer leave()
+	if s.authenticate(c); !c.IsAborted() {
+		s.authorize(c)
+	}
+}
+
+// work reads the body, then takes a place, and bounds the time of what comes behind it. A body that comes slowly takes no
+// place.
+func (s *Server) work(c *gin.Context) {
+	who := askerOf(c)
+	kind, timeout := reading, requestTimeout
+	switch {
+	case streams(c.FullPath()):
+		kind, timeout = streaming, 0
+	case slow(c.Request.Method, c.FullPath()):
+		kind, timeout = lengthy, slowTimeout
+	case !safe(c.Request.Method):
+		kind = writing
+	}
+	body := receiving{who: who, load: &s.load.bodies}
+	defer body.drop()
+	if err := s.readBody(c, &body); err != nil {
+		s.writeProblem(c, err)
 		return
 	}
-	long, timeout := slow(c.Request.Method, c.FullPath()), requestTimeout
-	if long {
-		timeout = slowTimeout
+	ctx, cancel := context.WithCancel(c.Request.Context())
+	if timeout > 0 {
+		ctx, cancel = context.WithTimeout(c.Request.Context(), timeout)
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), timeout)
 	defer cancel()
-	leave, err := s.load.enter(ctx, long, !safe(c.Request.Method))
+	leave, err := s.place(ctx, kind.bounds(who))
+	body.placed()
 	if err != nil {
 		s.writeProblem(c, err)
 		return
 	}
 	defer leave()
 	c.Request = c.Request.WithContext(ctx)
+	if timeout == 0 {
+		s.stream(c, cancel)
+		return
+	}
+	c.Writer = &answering{ResponseWriter: c.Writer, control: http.NewResponseController(c.Writer)}
 	c.Next()
 }
 
-// readBody bounds the body and reads it whole: everything behind it works on bytes that are there. It
-// comes after authorize, so that nobody is heard who may not speak.
-func (s *Server) readBody(c *gin.Context) {
-	if c.Request.Body == nil || c.Request.Body == http.NoBody {
-		return
-	}
-	body, err := s.body(c)
-	if err == nil && len(body) > 0 {
-		err = s.checkBody(c, body)
-	}
-	if err != nil {
-		s.writeProblem(c, err)
-		return
-	}
-	c.Request.Body = io.NopCloser(bytes.NewReader(body))
-	c.Request.ContentLength = int64(len(body))
-	c.Set(bodyKey, body)
-}
-
-// checkBody judges the media type and the text of a body. What comes behind it sees one spelling of the media type.
-func (s *Server) checkBody(c *gin.Context, body []byte) error {
-	if !isJSON(c.Request.Header) {
-		if r := s.spec.of(c); r != nil && r.Operation.RequestBody == nil {
-			return nil // the operation looks at no body
-		}
-		return &problemError{code: "unsupported-media-type", detail: fmt.Sprintf("found Content-Type: %s: want %s", clip(strings.Join(c.Request.Header.Values("Content-Type"), ", ")), jsonType)}
-	}
-	c.Request.Header.Set("Content-Type", jsonType)
-	return checkJSON(body)
-}
-
-// body reads a body within the bounds of whoever sends it.
-func (s *Server) body(c *gin.Context) ([]byte, error) {
-	if coding := c.GetHeader("Content-Encoding"); coding != "" && coding != "identity" {
-		return nil, &problemError{code: "unsupported-media-type", detail: "want the body without Content-Encoding"}
-	}
-	most := bodyLimit(c.Request.Method, c.FullPath())
-	bounds, within := bodyBounds(c.Request)
-	leave, full := s.load.bodies.enterAll(bounds...)
+// place waits a little for a place under all the bounds.
+func (s *Server) place(ctx context.Context, bounds []bound) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	leave, full := s.load.places.wait(ctx, bounds...)
 	if full != nil {
-		return nil, busy("%s: %d bodies are being sent, the most there may be at once; wait for their answers", full.name, full.most)
+		return nil, full.busy()
 	}
-	defer leave()
-	connection := http.NewResponseController(c.Writer)
-	if within > 0 {
-		_ = connection.SetReadDeadline(time.Now().Add(within)) // not all connections have one
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed here", most)}
-	case err != nil:
-		return nil, &problemError{code: "malformed-body", detail: "the body ended early, or took too long"}
-	}
-	if within > 0 {
-		_ = connection.SetReadDeadline(time.Time{})
-	}
-	return body, nil
+	return leave, nil
 }
 
-// bodyBounds are the bounds of bodies that whoever sends a request is under, and how long the body may take; 0 is as
-// long as any. Somebody unknown is counted by address, as at sign-in, and with all others who are unknown.
-func bodyBounds(r *http.Request) ([]bound, time.Duration) {
-	if p, ok := control.PrincipalFrom(r.Context()); ok {
-		return []bound{{holder(p), maxBodies}}, 0
-	}
-	return []bound{{"from " + control.SourceKey(r.RemoteAddr), maxUnknownBodies}, {"from all who are not signed in", maxAllUnknownBodies}}, unknownBodyTime
-}
-
-// holder names whoever has places of its own. The programs of a tenant are one: its administrator makes as many as
-// it likes.
-func holder(p control.Principal) string {
-	if _, home, ok := strings.Cut(p.Name, "@"); ok && p.Kind == control.PrincipalService && !p.Wide() {
-		return "programs of " + home
-	}
-	return string(p.Kind) + " " + p.Name
-}
-
-// share bounds what one caller, and all who act on single tenants together, hold of the places that are held long. It
-// comes after authorize: who is asking is known.
-func (s *Server) share(c *gin.Context) {
-	what, own, ofTenants := "slow requests", maxOwnSlow, maxTenantSlow
-	switch route := c.FullPath(); {
-	case streams(route):
-		what, own, ofTenants = "event streams", maxOwnStreams, maxTenantStreams
-	case !slow(c.Request.Method, route):
-		return
-	}
+// askerOf is who sends a request. One who acts on several tenants counts for the one that the path names or, where it
+// names none, for the first.
+func askerOf(c *gin.Context) asker {
 	p, ok := control.PrincipalFrom(c.Request.Context())
 	if !ok {
-		return
+		return asker{name: control.SourceKey(c.Request.RemoteAddr)}
 	}
-	bounds := []bound{{what + " of " + holder(p), own}}
-	if !p.Wide() {
-		bounds = append(bounds, bound{what + " of tenants", ofTenants})
+	a := asker{known: true, wide: p.Wide(), name: holder(p)}
+	if a.wide {
+		return a
 	}
-	leave, full := s.load.held.enterAll(bounds...)
-	switch full {
-	case nil:
-	case &bounds[0]:
-		s.writeProblem(c, busy("you have %d %s under way, the most there may be at once; wait for one to end", full.most, what))
-		return
-	default:
-		s.writeProblem(c, busy("more %s are under way than the service takes; come back in a second", what))
-		return
+	if t := c.Param("tenant"); t != "" {
+		a.tenant = c.Param("fabric") + "/" + t
+	} else if list := own(p, ""); len(list) > 0 {
+		a.tenant = list[0].Fabric + "/" + list[0].Tenant
 	}
-	defer leave()
-	c.Next()
+	return a
 }
 
 // slow names the operations that talk to devices or compile.

@@ -12,7 +12,7 @@ import (
 // servePages answers the pages that explain this API, to anybody: they hold what the source holds, and nothing of this
 // installation. Problem documents point here, also those of refused credentials.
 func (s *Server) servePages(e *gin.Engine) {
-	pages := e.Group(reference.Root, s.limit)
+	pages := e.Group(reference.Root, s.text, s.work)
 	for _, pattern := range []string{"", "/*page"} {
 		pages.GET(pattern, s.page)
 		pages.HEAD(pattern, s.page)

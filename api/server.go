@@ -85,7 +85,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 		return nil, err
 	}
 	gin.SetMode(gin.ReleaseMode)
-	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), site: site, engine: gin.New(), load: newLoad(), rights: rights, origins: http.NewCrossOriginProtection()}
+	s := &Server{control: c, o: o, spec: sp, kinds: kinds(), site: site, engine: gin.New(), rights: rights, origins: http.NewCrossOriginProtection()}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	e := s.engine
 	e.HandleMethodNotAllowed = true
@@ -105,7 +105,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 		ResponseErrorHandlerFunc: s.writeProblem,
 	})
 	s.servePages(e)
-	routes := e.Group("", s.limit, s.authenticate, s.authorize, s.share, s.readBody, s.validate)
+	routes := e.Group("", s.text, s.admit, s.work, s.validate)
 	gen.RegisterHandlersWithOptions(routes, strict, gen.GinServerOptions{
 		ErrorHandler: func(c *gin.Context, err error, _ int) { s.badRequest(c, err) },
 	})

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"fairlane/api/gen"
 	"fairlane/internal/control"
 	"fairlane/tenants"
@@ -30,21 +32,21 @@ func TestStrangersWhoSendSlowlyHoldFewPlaces(t *testing.T) {
 	r := managed(t)
 	srv := started(t, r)
 	from := func(addr string) answer { return serve(t, r.server, strangers(t, addr)) }
-	for range maxUnknownBodies {
+	for range sending.source {
 		half(t, srv, "", "/sign-in", strangersWord, len(strangersWord)-1)
 	}
 	if a := from("127.0.0.1:9").want(503, "busy"); a.header.Get("Retry-After") == "" {
 		t.Error("busy without Retry-After")
 	}
 	from("192.0.2.9:9").want(401, "sign-in-refused")
-	for range maxAllUnknownBodies - maxUnknownBodies { // others, from elsewhere
-		if _, ok := r.server.load.bodies.enter("from all who are not signed in", maxAllUnknownBodies); !ok {
+	for range sending.strangers - sending.source { // others, from elsewhere
+		if _, ok := r.server.load.bodies.enter("bodies from all who are not signed in", sending.strangers); !ok {
 			t.Fatal("there is no room for others")
 		}
 	}
 	from("192.0.2.9:9").want(503, "busy")
-	if held := len(r.server.load.writes); held > maxWrites/4 {
-		t.Errorf("strangers hold %d of %d places of writes", held, maxWrites)
+	if held := r.server.load.places.count["changes"]; held != 0 {
+		t.Errorf("strangers who did not send their bodies hold %d places of writes", held)
 	}
 	r.call("POST", "/fabrics/lab/tenants", `{"name":"quick","weight":2,"pkey":"0x8004"}`).want(201)
 }
@@ -52,8 +54,9 @@ func TestStrangersWhoSendSlowlyHoldFewPlaces(t *testing.T) {
 func TestStrangersOfOneSubscriberCountAsOne(t *testing.T) {
 	t.Parallel()
 	name := func(addr string) string {
-		b, _ := bodyBounds(strangers(t, addr))
-		return b[0].name
+		c, _ := gin.CreateTestContext(httptest.NewRecorder())
+		c.Request = strangers(t, addr)
+		return sending.bounds(askerOf(c))[0].name
 	}
 	if a, b := name("[2001:db8:1:2::1]:5"), name("[2001:db8:1:2:ffff::7]:6"); a != b {
 		t.Errorf("two addresses of one /64 are %q and %q", a, b)
@@ -81,8 +84,9 @@ func TestAStrangersBodyComesSoon(t *testing.T) {
 	d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
 	begun := time.Now()
 	r.server.ServeHTTP(d, strangers(t, "192.0.2.9:9"))
-	if len(d.set) != 2 || !d.set[1].IsZero() || d.set[0].Before(begun.Add(unknownBodyTime)) || d.set[0].After(time.Now().Add(unknownBodyTime)) {
-		t.Errorf("the body may be read until %v: want %s from %v, and no limit once it is there", d.set, unknownBodyTime, begun)
+	last := len(d.set) - 1
+	if last < 1 || !d.set[last].IsZero() || d.set[0].Before(begun.Add(bodyGrace)) || d.set[last-1].After(time.Now().Add(unknownBodyTime)) {
+		t.Errorf("the body may be read until %v: want %s from %v and more when it comes, and no limit once it is there", d.set, bodyGrace, begun)
 	}
 }
 
@@ -91,17 +95,22 @@ func TestOneCallerLeavesSlowPlacesToOthers(t *testing.T) {
 	r := managed(t)
 	other := (&town{rig: r}).person("other", "operator@*")
 	viewer := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")
-	srv := started(t, r)
-	for range maxOwnSlow {
-		half(t, srv, r.token, "/fabrics/lab/plans", "{}", 1)
+	caller, err := r.Service.Authenticate(t.Context(), r.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range lengthy.own {
+		if _, full := r.server.load.places.enterAll(1, lengthy.bounds(asker{known: true, wide: true, name: holder(caller)})...); full != nil {
+			t.Fatalf("there is no room: %v", full)
+		}
 	}
 	ask := func(token string) answer { return r.call("GET", "/fabrics/lab/devices", "", bearer(token)...) }
 	if a := ask(r.token).want(503, "busy"); a.header.Get("Retry-After") == "" {
 		t.Error("busy without Retry-After")
 	}
 	ask(other).want(409, "no-plan")
-	for range maxTenantSlow {
-		if _, ok := r.server.load.held.enter("slow requests of tenants", maxTenantSlow); !ok {
+	for range lengthy.tenants {
+		if _, ok := r.server.load.places.enter("slow requests of tenants", lengthy.tenants); !ok {
 			t.Fatal("there is no room for tenants")
 		}
 	}
@@ -153,7 +162,7 @@ func TestOneTenantLeavesStreamsToOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range maxOwnStreams {
+	for i := range streaming.own {
 		if status := open(programs[i%2]); status != http.StatusOK {
 			t.Fatalf("stream %d answers %d", i, status)
 		}

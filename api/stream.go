@@ -27,19 +27,9 @@ const (
 // streams reports whether a route answers without an end.
 func streams(route string) bool { return strings.HasSuffix(route, "/stream") }
 
-// stream prepares a request that is answered without an end: it has a place of its own, no time limit but one for each
-// write, and ends with the service.
-func (s *Server) stream(c *gin.Context) {
-	leave, err := s.load.stream()
-	if err != nil {
-		s.writeProblem(c, err)
-		return
-	}
-	defer leave()
-	ctx, cancel := context.WithCancel(c.Request.Context())
-	defer cancel()
+// stream answers a request without an end: it has no time limit but one for each write, and ends with the service.
+func (s *Server) stream(c *gin.Context, cancel context.CancelFunc) {
 	defer context.AfterFunc(s.draining, cancel)()
-	c.Request = c.Request.WithContext(ctx)
 	c.Header("X-Accel-Buffering", "no") // nginx would hold events back
 	c.Writer = &streamWriter{c.Writer, http.NewResponseController(c.Writer)}
 	c.Next()

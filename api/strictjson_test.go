@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"fairlane/api/gen"
@@ -92,14 +93,16 @@ func TestTextOfAURLIsRefusedInEveryPart(t *testing.T) {
 	r.call("GET", "/audit?object=%C3%A9%EF%BF%BD", "").want(200)
 }
 
-// failing is a store that fails with what is no fault of a database or of a request, as a bug does.
+// failing is a store that fails with what is no fault of a database or of a request, as a bug does, or is slow.
 type failing struct {
 	control.Store
 
-	on bool
+	on   bool
+	wait time.Duration // before every look
 }
 
 func (s *failing) View(ctx context.Context, f func(control.Repos) error) error {
+	time.Sleep(s.wait)
 	if s.on {
 		return errors.New("unexpected text in a column")
 	}

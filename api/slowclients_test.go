@@ -1,0 +1,221 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlane/internal/control"
+)
+
+// slowly sends the head of a write and then its body, a byte every 250 ms, until the server hangs up.
+func slowly(ctx context.Context, srv *httptest.Server, token string) error {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", srv.Listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	go func() { _, _ = io.Copy(io.Discard, c) }()
+	_, err = fmt.Fprintf(c, "PUT /api/v1/fabrics/lab/tenants/red/classes/slow HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 4096\r\n\r\n{", token)
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	for err == nil {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			_, err = io.WriteString(c, " ")
+		}
+	}
+	return nil // hung up, as it may
+}
+
+// latencies are how long requests took.
+type latencies struct {
+	mu   sync.Mutex
+	list []time.Duration
+	bad  map[int]int // by status
+}
+
+func (l *latencies) note(took time.Duration, status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.list = append(l.list, took); status >= 300 {
+		if l.bad == nil {
+			l.bad = map[int]int{}
+		}
+		l.bad[status]++
+	}
+}
+
+func (l *latencies) p99() time.Duration {
+	if len(l.list) == 0 {
+		return 0
+	}
+	slices.Sort(l.list)
+	return l.list[len(l.list)*99/100]
+}
+
+// TestSlowClientsHoldUpNobody has 500 connections send bodies slowly, of four operators and eight tenants, without an end: each
+// comes back when it is thrown out. Meanwhile an operator, a tenant and somebody who signs in write as always. How long that
+// takes on a machine that is busy with other things is measured first. It is not parallel for that.
+func TestSlowClientsHoldUpNobody(t *testing.T) {
+	const connections, before, lasting = 500, 3 * time.Second, 8 * time.Second
+	r := managed(t)
+	crowd := &town{rig: r}
+	var tokens []string
+	for i := range 4 {
+		tokens = append(tokens, crowd.person(fmt.Sprintf("slow-operator-%d", i), "operator@*"))
+	}
+	for i := range 8 {
+		tokens = append(tokens, crowd.person(fmt.Sprintf("slow-tenant-%d", i), "tenant-admin@lab/red"))
+	}
+	if _, err := r.Service.CreateUser(t.Context(), control.UserInput{Name: "ada", Password: adaPassword}); err != nil {
+		t.Fatal(err)
+	}
+	q := &quick{t: t, srv: started(t, r), operator: crowd.person("quick", "operator@*"), tenant: crowd.person("blue", "tenant-admin@lab/blue")}
+	alone := q.write(before)
+	ctx, cancel := context.WithTimeout(t.Context(), lasting)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i := range connections {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_ = slowly(ctx, q.srv, tokens[i%len(tokens)]) // what it cannot connect, it tries again
+				time.Sleep(250 * time.Millisecond)
+			}
+		})
+	}
+	beside := q.write(lasting)
+	wg.Wait()
+	if beside.bad != nil || len(beside.list) < len(alone.list)/8 {
+		t.Errorf("%d requests beside slow clients, %d before them; refused by status: %v", len(beside.list), len(alone.list), beside.bad)
+	}
+	if limit := max(time.Second, 8*alone.p99()); beside.p99() > limit {
+		t.Errorf("99 of 100 writes take up to %v beside slow clients, want %v at most: alone it is %v", beside.p99(), limit, alone.p99())
+	}
+	t.Logf("%d writes beside %d slow connections: p99 %v; %d alone: p99 %v", len(beside.list), connections, beside.p99(), len(alone.list), alone.p99())
+	for begun := time.Now(); r.server.load.bodies.held() && time.Since(begun) < bodyGrace+10*time.Second; {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if r.server.load.bodies.held() {
+		t.Error("bodies that nobody sends any more are still waited for")
+	}
+}
+
+// quick is those who write as always.
+type quick struct {
+	t                *testing.T
+	srv              *httptest.Server
+	operator, tenant string // tokens
+}
+
+// write has them write for a while, each one request after another.
+func (q *quick) write(lasting time.Duration) *latencies {
+	ctx, cancel := context.WithTimeout(q.t.Context(), lasting)
+	defer cancel()
+	var taken latencies
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		q.send(ctx, &taken, q.operator, "PUT", "/fabrics/lab/policies/1/label", `{"label":"x"}`, 20*time.Millisecond)
+	})
+	wg.Go(func() {
+		q.send(ctx, &taken, q.tenant, "PUT", "/fabrics/lab/tenants/blue/members/ada", `{"role":"tenant-viewer"}`, 20*time.Millisecond)
+	})
+	wg.Go(func() {
+		q.send(ctx, &taken, "", "POST", "/sign-in", `{"name":"ada","password":"`+adaPassword+`"}`, 200*time.Millisecond)
+	})
+	wg.Wait()
+	return &taken
+}
+
+func (q *quick) send(ctx context.Context, taken *latencies, token, method, path, body string, pause time.Duration) {
+	for ctx.Err() == nil {
+		req := newRequest(q.t, method, q.srv.URL+"/api/v1"+path, body, "If-Match", "*")
+		req.RequestURI = ""
+		if token != "" {
+			setPairs(req.Header, bearer(token))
+		}
+		begun := time.Now()
+		res, err := http.DefaultClient.Do(req.WithContext(ctx))
+		if err != nil {
+			if ctx.Err() == nil {
+				q.t.Errorf("%s %s: %v", method, path, err)
+			}
+			return
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		_ = res.Body.Close()
+		taken.note(time.Since(begun), res.StatusCode)
+		time.Sleep(pause)
+	}
+}
+
+// held reports whether anything is counted.
+func (t *tally) held() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.count) > 0
+}
+
+// TestABodyHasToComeFastEnough sends one byte and stops: the request ends after the grace, and not after a minute.
+func TestABodyHasToComeFastEnough(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	srv := started(t, r)
+	_, in := half(t, srv, r.token, "/fabrics/lab/tenants", strings.Repeat(" ", 100), 1)
+	begun := time.Now()
+	res, err := http.ReadResponse(in, nil)
+	if err != nil || res.StatusCode != http.StatusBadRequest || !res.Close {
+		t.Fatalf("the answer is %+v, %v", res, err)
+	}
+	_ = res.Body.Close()
+	if took := time.Since(begun); took < bodyGrace-time.Second || took > bodyGrace+3*time.Second {
+		t.Errorf("the request ended after %v, want %v", took, bodyGrace)
+	}
+}
+
+// TestWorkOutlivesTheTimeOfABody has an operation take longer than the connection's limit for sending: it is answered.
+func TestWorkOutlivesTheTimeOfABody(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	slow := &failing{Store: r.Store, wait: 600 * time.Millisecond}
+	d := r.deps()
+	d.Store = slow
+	service, err := control.New(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.server, err = New(service, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(r.server)
+	srv.Config = HTTPServer(r.server)
+	srv.Config.ReadTimeout = 300 * time.Millisecond
+	srv.Start()
+	t.Cleanup(srv.Close)
+	for _, method := range []string{"GET", "POST"} {
+		body := ""
+		if method == "POST" {
+			body = `{"name":"green","weight":2,"pkey":"0x8003"}`
+		}
+		req := newRequest(t, method, srv.URL+"/api/v1/fabrics/lab/tenants", body, bearer(r.token)...)
+		req.RequestURI = ""
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = res.Body.Close(); res.StatusCode > 201 {
+			t.Errorf("%s: %s", method, res.Status)
+		}
+	}
+}
