@@ -116,6 +116,9 @@ func fabricOut(f control.Fabric) gen.Fabric {
 		Counters: optional(gen.Counters(f.Counters)),
 		Version:  f.Version, FlowsVersion: f.FlowsVersion, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
 	}
+	if f.Management != "" { // nothing for those who do not run it
+		out.Management, out.ManagementAt, out.RestoredAt = new(gen.FabricManagement(f.Management)), instant(f.ManagementAt), instant(f.RestoredAt)
+	}
 	if f.Snapshot != nil {
 		snap := snapshotOut(*f.Snapshot)
 		out.Snapshot = &snap

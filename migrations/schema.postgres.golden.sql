@@ -64,6 +64,25 @@ TABLE audit_tail
     PRIMARY KEY (id)
     CREATE UNIQUE INDEX audit_tail_pkey ON public.audit_tail USING btree (id)
 
+TABLE baselines
+    fabric_id bigint NOT NULL
+    node_guid text COLLATE C NOT NULL
+    port_num bigint NOT NULL
+    device bytea NOT NULL
+    settings bytea NOT NULL
+    origin text NOT NULL
+    note text NOT NULL
+    held bigint NOT NULL
+    rollout_id bigint NOT NULL
+    recorded_at_us bigint NOT NULL
+    CHECK ((held = ANY (ARRAY[(0)::bigint, (1)::bigint])))
+    CHECK ((length(node_guid) = 18))
+    CHECK ((origin = ANY (ARRAY['before'::text, 'unknown'::text])))
+    CHECK (((port_num >= 0) AND (port_num <= 254)))
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
+    PRIMARY KEY (fabric_id, node_guid, port_num)
+    CREATE UNIQUE INDEX baselines_pkey ON public.baselines USING btree (fabric_id, node_guid, port_num)
+
 TABLE devices
     fabric_id bigint NOT NULL
     node_guid text COLLATE C NOT NULL
@@ -131,7 +150,11 @@ TABLE fabrics
     created_at_us bigint NOT NULL
     updated_at_us bigint NOT NULL
     counters text NOT NULL DEFAULT 'clear'::text
+    management text NOT NULL DEFAULT 'managed'::text
+    management_at_us bigint
+    restored_at_us bigint
     CHECK ((counters = ANY (ARRAY['clear'::text, 'keep'::text])))
+    CHECK ((management = ANY (ARRAY['managed'::text, 'releasing'::text, 'released'::text])))
     CHECK (((length(name) >= 1) AND (length(name) <= 63)))
     CHECK ((time_scale > (0)::double precision))
     PRIMARY KEY (id)

@@ -53,6 +53,20 @@ CREATE TABLE audit_tail (
     hash TEXT    NOT NULL CHECK (length(hash) = 64)
 );
 
+CREATE TABLE baselines (
+    fabric_id      INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,
+    node_guid      TEXT    NOT NULL CHECK (length(node_guid) = 18),
+    port_num       INTEGER NOT NULL CHECK (port_num BETWEEN 0 AND 254),
+    device         BLOB    NOT NULL, -- JSON
+    settings       BLOB    NOT NULL, -- JSON
+    origin         TEXT    NOT NULL CHECK (origin IN ('before', 'unknown')),
+    note           TEXT    NOT NULL,
+    held           INTEGER NOT NULL CHECK (held IN (0, 1)),
+    rollout_id     INTEGER NOT NULL, -- which wrote it first
+    recorded_at_us INTEGER NOT NULL,
+    PRIMARY KEY (fabric_id, node_guid, port_num)
+);
+
 CREATE TABLE devices (
     fabric_id         INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,
     node_guid         TEXT NOT NULL,
@@ -114,7 +128,7 @@ CREATE TABLE fabrics (
     flows_version INTEGER NOT NULL,
     created_at_us INTEGER NOT NULL,
     updated_at_us INTEGER NOT NULL
-, counters TEXT NOT NULL DEFAULT 'clear' CHECK (counters IN ('clear', 'keep')));
+, counters TEXT NOT NULL DEFAULT 'clear' CHECK (counters IN ('clear', 'keep')), management TEXT NOT NULL DEFAULT 'managed' CHECK (management IN ('managed', 'releasing', 'released')), management_at_us INTEGER, restored_at_us INTEGER);
 
 CREATE TABLE flows (
     fabric_id  INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,

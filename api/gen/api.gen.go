@@ -42,6 +42,45 @@ func (e AuditOutcome) Valid() bool {
 	}
 }
 
+// Defines values for BaselineDeviceKind.
+const (
+	BaselineDeviceKindCA     BaselineDeviceKind = "ca"
+	BaselineDeviceKindRouter BaselineDeviceKind = "router"
+	BaselineDeviceKindSwitch BaselineDeviceKind = "switch"
+)
+
+// Valid indicates whether the value is a known member of the BaselineDeviceKind enum.
+func (e BaselineDeviceKind) Valid() bool {
+	switch e {
+	case BaselineDeviceKindCA:
+		return true
+	case BaselineDeviceKindRouter:
+		return true
+	case BaselineDeviceKindSwitch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for BaselineDeviceOrigin.
+const (
+	BaselineDeviceOriginBefore  BaselineDeviceOrigin = "before"
+	BaselineDeviceOriginUnknown BaselineDeviceOrigin = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the BaselineDeviceOrigin enum.
+func (e BaselineDeviceOrigin) Valid() bool {
+	switch e {
+	case BaselineDeviceOriginBefore:
+		return true
+	case BaselineDeviceOriginUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CompileOptionsCCTLaw.
 const (
 	CompileOptionsCCTLawGeometric CompileOptionsCCTLaw = "geometric"
@@ -231,6 +270,27 @@ func (e DeviceUpdatePolicy) Valid() bool {
 	case DeviceUpdatePolicyRepair:
 		return true
 	case DeviceUpdatePolicyReport:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FabricManagement.
+const (
+	FabricManagementManaged   FabricManagement = "managed"
+	FabricManagementReleased  FabricManagement = "released"
+	FabricManagementReleasing FabricManagement = "releasing"
+)
+
+// Valid indicates whether the value is a known member of the FabricManagement enum.
+func (e FabricManagement) Valid() bool {
+	switch e {
+	case FabricManagementManaged:
+		return true
+	case FabricManagementReleased:
+		return true
+	case FabricManagementReleasing:
 		return true
 	default:
 		return false
@@ -798,6 +858,50 @@ type AuditReport struct {
 	Tail string `json:"tail"`
 }
 
+// BaselineDevice defines model for BaselineDevice.
+type BaselineDevice struct {
+	// Differences `desired` is the baseline, `observed` what it is compared with; absent without `against`.
+	Differences []Difference `json:"differences,omitempty"`
+
+	// Error Why the device could not be compared.
+	Error *string `json:"error,omitempty"`
+
+	// Held Whether settings of Fairlane may be on the device.
+	Held bool `json:"held"`
+
+	// ID `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	ID   Port               `json:"id"`
+	Kind BaselineDeviceKind `json:"kind"`
+	Name string             `json:"name"`
+
+	// Note Why the origin is unknown.
+	Note *string `json:"note,omitempty"`
+
+	// Origin `before`: the settings were there before Fairlane's first write. `unknown`: they may be Fairlane's own; the note says why.
+	Origin     BaselineDeviceOrigin `json:"origin"`
+	RecordedAt time.Time            `json:"recorded_at"`
+
+	// Rollout The rollout that wrote the device first.
+	Rollout int64 `json:"rollout"`
+
+	// Settings The half that does not apply to the device's kind is absent.
+	Settings *DeviceSettings `json:"settings,omitempty"`
+}
+
+// BaselineDeviceKind defines model for BaselineDevice.Kind.
+type BaselineDeviceKind string
+
+// BaselineDeviceOrigin `before`: the settings were there before Fairlane's first write. `unknown`: they may be Fairlane's own; the note says why.
+type BaselineDeviceOrigin string
+
+// BaselineList defines model for BaselineList.
+type BaselineList struct {
+	// Against What the differences are to: the name of a plan, or `observed`; absent without them.
+	Against    *string          `json:"against,omitempty"`
+	Items      []BaselineDevice `json:"items"`
+	NextCursor *string          `json:"next_cursor,omitempty"`
+}
+
 // Bundle defines model for Bundle.
 type Bundle struct {
 	// CapacityBps Of all links together, one way.
@@ -1168,12 +1272,21 @@ type Fabric struct {
 	CreatedAt    time.Time `json:"created_at"`
 	FlowsVersion int64     `json:"flows_version"`
 
+	// Management `releasing`: its release runs, or did not take everything back. `released`: everything was taken back and verified; nothing is written until the fabric is taken under management again.
+	Management *FabricManagement `json:"management,omitempty"`
+
+	// ManagementAt Since when; absent since the fabric was created.
+	ManagementAt *time.Time `json:"management_at,omitempty"`
+
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
 
 	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
-	Plane    Plane     `json:"plane"`
-	Snapshot *Snapshot `json:"snapshot,omitempty"`
+	Plane Plane `json:"plane"`
+
+	// RestoredAt When the database was last restored from a backup; absent when it never was.
+	RestoredAt *time.Time `json:"restored_at,omitempty"`
+	Snapshot   *Snapshot  `json:"snapshot,omitempty"`
 
 	// Source Where the fabric is found; empty for those who do not run it.
 	Source ShownSource `json:"source"`
@@ -1183,6 +1296,9 @@ type Fabric struct {
 	UpdatedAt time.Time `json:"updated_at"`
 	Version   int64     `json:"version"`
 }
+
+// FabricManagement `releasing`: its release runs, or did not take everything back. `released`: everything was taken back and verified; nothing is written until the fabric is taken under management again.
+type FabricManagement string
 
 // FabricCreate defines model for FabricCreate.
 type FabricCreate struct {
@@ -2925,6 +3041,24 @@ type UpdateFabricParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListBaselineParams defines parameters for ListBaseline.
+type ListBaselineParams struct {
+	// Against The name of a plan or a beginning of it, `plan` for the plan in force, or `observed` to read the devices of the page now.
+	Against *string `form:"against,omitempty" json:"against,omitempty"`
+
+	// Device Answer that device only, by its id, its name, or the name of a node that is one device.
+	Device *DeviceRef `form:"device,omitempty" json:"device,omitempty"`
+
+	// Settings Include each device's settings.
+	Settings *bool `form:"settings,omitempty" json:"settings,omitempty"`
+
+	// Limit Most rows to answer.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // ListDevicesParams defines parameters for ListDevices.
 type ListDevicesParams struct {
 	// Plan The plan to judge by; without it the plan of the latest successful rollout.
@@ -3841,6 +3975,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabric(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, body UpdateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListBaseline List what devices held before Fairlane's first write to them
+	//
+	// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or what the device holds now.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
+	ListBaseline(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDevices Read every device of a plan back and compare, or list what is known of them
 	//
@@ -5078,6 +5219,23 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 // Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 func (c *Client) UpdateFabric(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, body UpdateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateFabricRequest(c.Server, fabric, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListBaseline List what devices held before Fairlane's first write to them
+//
+// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or what the device holds now.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
+func (c *Client) ListBaseline(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListBaselineRequest(c.Server, fabric, params)
 	if err != nil {
 		return nil, err
 	}
@@ -8171,6 +8329,115 @@ func NewUpdateFabricRequestWithBody(server string, fabric FabricPath, params *Up
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewListBaselineRequest constructs an http.Request for the ListBaseline method
+func NewListBaselineRequest(server string, fabric FabricPath, params *ListBaselineParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/baseline", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Against != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "against", *params.Against, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Device != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "device", *params.Device, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Settings != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "settings", *params.Settings, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -14987,6 +15254,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabricWithResponse(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, body UpdateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateFabricResponse, error)
 
+	// ListBaselineWithResponse List what devices held before Fairlane's first write to them
+	//
+	// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or what the device holds now.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
+	ListBaselineWithResponse(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*ListBaselineResponse, error)
+
 	// ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
 	//
 	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
@@ -16666,6 +16942,54 @@ func (r UpdateFabricResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateFabricResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListBaselineResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *BaselineList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListBaselineResponse) GetJSON200() *BaselineList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListBaselineResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListBaselineResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListBaselineResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListBaselineResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListBaselineResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -21700,6 +22024,21 @@ func (c *ClientWithResponses) UpdateFabricWithResponse(ctx context.Context, fabr
 	return ParseUpdateFabricResponse(rsp)
 }
 
+// ListBaselineWithResponse List what devices held before Fairlane's first write to them
+//
+// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or what the device holds now.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
+func (c *ClientWithResponses) ListBaselineWithResponse(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*ListBaselineResponse, error) {
+	rsp, err := c.ListBaseline(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListBaselineResponse(rsp)
+}
+
 // ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
 //
 // Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
@@ -23997,6 +24336,39 @@ func ParseUpdateFabricResponse(rsp *http.Response) (*UpdateFabricResponse, error
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListBaselineResponse parses an HTTP response from a ListBaselineWithResponse call
+func ParseListBaselineResponse(rsp *http.Response) (*ListBaselineResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListBaselineResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest BaselineList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
 	}
 
 	return response, nil
@@ -27613,6 +27985,9 @@ type ServerInterface interface {
 	// UpdateFabric Change where a fabric is found and how it is measured
 	// (PUT /api/v1/fabrics/{fabric})
 	UpdateFabric(c *gin.Context, fabric FabricPath, params UpdateFabricParams)
+	// ListBaseline List what devices held before Fairlane's first write to them
+	// (GET /api/v1/fabrics/{fabric}/baseline)
+	ListBaseline(c *gin.Context, fabric FabricPath, params ListBaselineParams)
 	// ListDevices Read every device of a plan back and compare, or list what is known of them
 	// (GET /api/v1/fabrics/{fabric}/devices)
 	ListDevices(c *gin.Context, fabric FabricPath, params ListDevicesParams)
@@ -28437,6 +28812,74 @@ func (siw *ServerInterfaceWrapper) UpdateFabric(c *gin.Context) {
 	}
 
 	siw.Handler.UpdateFabric(c, fabric, params)
+}
+
+// ListBaseline operation middleware
+func (siw *ServerInterfaceWrapper) ListBaseline(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListBaselineParams
+
+	// ------------- Optional query parameter "against" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "against", c.Request.URL.Query(), &params.Against, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter against: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "device" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "device", c.Request.URL.Query(), &params.Device, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter device: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "settings" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "settings", c.Request.URL.Query(), &params.Settings, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter settings: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListBaseline(c, fabric, params)
 }
 
 // ListDevices operation middleware
@@ -32979,6 +33422,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/rollouts/:rollout/confirm", wrapper.ConfirmRollout)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/rollouts/:rollout/roll-back", wrapper.RollBackRollout)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/rollouts/:rollout/events", wrapper.ListRolloutEvents)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/baseline", wrapper.ListBaseline)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices", wrapper.ListDevices)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.GetDevice)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.UpdateDevice)
@@ -33509,6 +33953,46 @@ type UpdateFabricdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response UpdateFabricdefaultApplicationProblemPlusJSONResponse) VisitUpdateFabricResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBaselineRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params ListBaselineParams
+}
+
+type ListBaselineResponseObject interface {
+	VisitListBaselineResponse(w http.ResponseWriter) error
+}
+
+type ListBaseline200JSONResponse BaselineList
+
+func (response ListBaseline200JSONResponse) VisitListBaselineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBaselinedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListBaselinedefaultApplicationProblemPlusJSONResponse) VisitListBaselineResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -37717,6 +38201,9 @@ type StrictServerInterface interface {
 	// UpdateFabric Change where a fabric is found and how it is measured
 	// (PUT /api/v1/fabrics/{fabric})
 	UpdateFabric(ctx context.Context, request UpdateFabricRequestObject) (UpdateFabricResponseObject, error)
+	// ListBaseline List what devices held before Fairlane's first write to them
+	// (GET /api/v1/fabrics/{fabric}/baseline)
+	ListBaseline(ctx context.Context, request ListBaselineRequestObject) (ListBaselineResponseObject, error)
 	// ListDevices Read every device of a plan back and compare, or list what is known of them
 	// (GET /api/v1/fabrics/{fabric}/devices)
 	ListDevices(ctx context.Context, request ListDevicesRequestObject) (ListDevicesResponseObject, error)
@@ -38406,6 +38893,33 @@ func (sh *strictHandler) UpdateFabric(ctx *gin.Context, fabric FabricPath, param
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateFabricResponseObject); ok {
 		if err := validResponse.VisitUpdateFabricResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListBaseline operation middleware
+func (sh *strictHandler) ListBaseline(ctx *gin.Context, fabric FabricPath, params ListBaselineParams) {
+	var request ListBaselineRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListBaseline(ctx, request.(ListBaselineRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListBaseline")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListBaselineResponseObject); ok {
+		if err := validResponse.VisitListBaselineResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -121,7 +121,10 @@ func (p *ports) Open(ctx context.Context, t control.Target, devices []driver.Dev
 
 // Observe implements control.Observer. A device at whose address another one is by now is one that cannot be read.
 func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
-	targets, err := reconcile.Desired(t.Plan, t.Topology)
+	targets, err := slices.Clone(t.Devices), error(nil)
+	if t.Devices == nil {
+		targets, err = reconcile.Desired(t.Plan, t.Topology)
+	}
 	if err != nil {
 		return nil, err
 	}

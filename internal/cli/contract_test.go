@@ -57,6 +57,7 @@ func reach() map[string]string {
 		"listClasses": "class list --tenant red", "addClass": "class add bulk --tenant red --weight 1", "getClass": "class show bulk --tenant red",
 		"putClass": "class set bulk --tenant red --weight 2", "deleteClass": "class delete bulk --tenant red",
 		"getFlows": "flow list", "putFlows": "flow set -f FLOWS",
+		"listBaseline": "baseline list",
 		"listPolicies": "policy list", "getPolicy": "policy show 1", "diffPolicies": "policy diff 2 --against 1", "restorePolicy": "policy restore 1",
 		"labelPolicy": "policy label 1 --label x", "getOptions": "option show", "putOptions": "option set --mode product",
 		"listPlans": "plan list", "createPlan": "plan create", "getPlan": "plan show 3f9a61c2", "whatIf": "plan what-if --edit weight:red=8",
@@ -246,7 +247,7 @@ func TestEveryCommandHasAnOperation(t *testing.T) {
 	t.Parallel()
 	lines := slices.Collect(maps.Values(reach()))
 	others := []string{ // made of several operations, which have commands of their own
-		"tenant export", "device drift", "device known", "audit export", "logout", "simulation watch", "calibration watch", "apply",
+		"tenant export", "baseline show", "baseline diff", "device drift", "device known", "audit export", "logout", "simulation watch", "calibration watch", "apply",
 	}
 	for _, cmd := range leaves() {
 		name := called(cmd)

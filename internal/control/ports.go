@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -33,6 +34,7 @@ type Repos interface {
 	RolloutRepo
 	WorkRepo
 	DriftRepo
+	BaselineRepo
 	Jobs
 	EventRepo
 	AuditRepo
@@ -55,6 +57,8 @@ type FabricRepo interface {
 	UpdateFabric(ctx context.Context, f Fabric) (Fabric, error)
 	// DeleteFabric removes a fabric and all that belongs to it; version 0 means any version.
 	DeleteFabric(ctx context.Context, name string, version int64) error
+	// SetManagement changes whether a fabric is managed.
+	SetManagement(ctx context.Context, name string, m Management, at time.Time) error
 	// PutSnapshot adds a snapshot, or refreshes SeenAt and Stats of the one with the same SHA256.
 	PutSnapshot(ctx context.Context, s Snapshot) (Snapshot, error)
 	// Snapshot returns a snapshot with its topology; an empty sha means the latest.
@@ -139,6 +143,8 @@ type Target struct {
 	Flows    []tenants.Flow // that the plan was made for
 	Placed   bool           // the plan's placements are in force, so that an Observer looks at the subnet manager, too
 	Repair   bool           // what others changed of placements is written over, as by a repair; else it refuses the change
+	// Devices are what an Observer compares instead of those of the plan; nil is those.
+	Devices []reconcile.Target
 }
 
 // Observer reads devices of a plan back and compares, and the subnet manager with the plan's placements when these are in

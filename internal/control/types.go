@@ -24,7 +24,21 @@ type Fabric struct {
 	CreatedAt, UpdatedAt time.Time
 	// Snapshot is the latest discovery without its topology; nil before the first.
 	Snapshot *Snapshot
+
+	Management   Management
+	ManagementAt time.Time // since when; zero is since the fabric was created
+	RestoredAt   time.Time // when the database was last restored from a backup; zero is never
 }
+
+// Management says whether Fairlane manages a fabric.
+type Management string
+
+// States of management. Nothing is written to a fabric that is not Managed but by its release, and nobody looks for drift there.
+const (
+	Managed   Management = "managed"
+	Releasing Management = "releasing" // its release runs, or ended without having taken everything back
+	Released  Management = "released"  // its release took everything back and verified it
+)
 
 // Counters says whether measurements may clear the port counters of a fabric. Ethernet devices are never cleared.
 type Counters string

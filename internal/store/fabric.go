@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -15,7 +16,7 @@ import (
 func (r *repos) CreateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
 	row := fabricRow{
 		Name: f.Name, Plane: f.Plane, Source: f.Source, TimeScale: f.TimeScale, Version: 1,
-		Counters:    counters(f.Counters),
+		Counters: counters(f.Counters), Management: string(control.Managed),
 		CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.CreatedAt),
 	}
 	switch err := r.in(ctx).Create(&row).Error; {
@@ -102,6 +103,14 @@ func (r *repos) UpdateFabric(ctx context.Context, f control.Fabric) (control.Fab
 	return r.Fabric(ctx, f.Name)
 }
 
+// SetManagement implements control.FabricRepo.
+func (r *repos) SetManagement(ctx context.Context, name string, m control.Management, at time.Time) error {
+	res := r.in(ctx).Model(&fabricRow{}).Where("name = ?", name).Updates(map[string]any{
+		"management": string(m), "management_at_us": micros(at), "version": gorm.Expr("version + 1"), "updated_at_us": micros(at),
+	})
+	return changed(res, &control.NotFoundError{Kind: "fabric", Name: name}, "change the management of fabric %s", name)
+}
+
 // DeleteFabric implements control.FabricRepo.
 func (r *repos) DeleteFabric(ctx context.Context, name string, version int64) error {
 	row, err := r.fabric(ctx, name)
@@ -141,6 +150,7 @@ func (row fabricRow) domain() control.Fabric {
 		Name: row.Name, Plane: row.Plane, Source: row.Source, TimeScale: row.TimeScale,
 		Counters: control.Counters(row.Counters),
 		Version:  row.Version, FlowsVersion: row.FlowsVersion,
+		Management: control.Management(row.Management), ManagementAt: optionalTime(row.ManagementAtUS), RestoredAt: optionalTime(row.RestoredAtUS),
 		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
 	}
 }

@@ -120,6 +120,9 @@ func inspect(ctx context.Context, db *sql.DB, d migrations.Dialect) (Inspection,
 	if err := in.census(ctx, db); err != nil {
 		return in, err
 	}
+	if err := in.baselines(ctx, db); err != nil {
+		return in, err
+	}
 	if in.Version < auditVersion {
 		return in, nil
 	}
@@ -226,7 +229,7 @@ func scan[T any](ctx context.Context, db *sql.DB, text string, columns func(*T) 
 
 // census counts what people would miss.
 func (i *Inspection) census(ctx context.Context, db *sql.DB) error {
-	for _, table := range [...]string{"fabrics", "snapshots", "tenants", "policies", "plans", "rollouts", "accounts", "tokens", "events", "audit"} {
+	for _, table := range [...]string{"fabrics", "snapshots", "tenants", "policies", "plans", "rollouts", "baselines", "accounts", "tokens", "events", "audit"} {
 		switch exists, err := hasTable(ctx, db, i.Dialect, table); {
 		case err != nil:
 			return err
@@ -238,6 +241,28 @@ func (i *Inspection) census(ctx context.Context, db *sql.DB) error {
 			return fmt.Errorf("count %s: %w", table, err)
 		}
 		i.Tables = append(i.Tables, c)
+	}
+	return nil
+}
+
+// baselineVersion is the schema version from which on there are baselines.
+const baselineVersion = 70
+
+// baselines checks that what devices held before the first write can be read: nothing else knows it.
+func (i *Inspection) baselines(ctx context.Context, db *sql.DB) error {
+	if i.Version < baselineVersion {
+		return nil
+	}
+	rows, err := scan(ctx, db, "SELECT node_guid, port_num, device, settings FROM baselines", func(r *baselineRow) []any {
+		return []any{&r.NodeGUID, &r.PortNum, &r.Device, &r.Settings}
+	})
+	if err != nil {
+		return fmt.Errorf("check baselines: %w", err)
+	}
+	for _, row := range rows {
+		if _, err := row.domain(); err != nil {
+			i.Faults = append(i.Faults, err.Error())
+		}
 	}
 	return nil
 }

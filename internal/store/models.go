@@ -13,6 +13,10 @@ type fabricRow struct {
 	FlowsVersion int64   `gorm:"column:flows_version"`
 	CreatedAtUS  int64   `gorm:"column:created_at_us"`
 	UpdatedAtUS  int64   `gorm:"column:updated_at_us"`
+
+	Management     string `gorm:"column:management"`
+	ManagementAtUS *int64 `gorm:"column:management_at_us"`
+	RestoredAtUS   *int64 `gorm:"column:restored_at_us"`
 }
 
 func (fabricRow) TableName() string { return "fabrics" }

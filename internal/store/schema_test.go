@@ -116,7 +116,7 @@ func models() []any {
 		&planRow{}, &rolloutRow{}, &rolloutDeviceRow{}, &rolloutShardRow{}, &eventRow{},
 		&auditRow{}, &auditTailRow{}, &onceRow{}, &policyRow{}, &policyPartRow{}, &settingsRow{}, &shareRow{}, &shareTurnRow{}, &taskRow{},
 		&tokenRow{}, &accountRow{}, &membershipRow{}, &sessionRow{}, &signinFailureRow{},
-		&deviceRecordRow{}, &driftPolicyRow{},
+		&deviceRecordRow{}, &driftPolicyRow{}, &baselineRow{},
 	}
 }
 

@@ -33,6 +33,9 @@ func settle(ctx context.Context, database, file string, now time.Time) (paused i
 		if err != nil {
 			return err
 		}
+		if err := r.NoteRestored(ctx, now); err != nil {
+			return err
+		}
 		ids := []int64{}
 		for _, ro := range running {
 			ids = append(ids, ro.ID)

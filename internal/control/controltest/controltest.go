@@ -358,6 +358,18 @@ func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings
 	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
 }
 
+// read compares devices with what they hold.
+func (d *Devices) read(targets []reconcile.Target) (list []control.DeviceReport) {
+	for _, o := range reconcile.Observe(context.Background(), targets, memory{d}, 1) {
+		x := control.DeviceReport{Device: o.Device, State: string(o.State), Observed: o.Observed, Error: o.Error}
+		for _, f := range o.Differences {
+			x.Differences = append(x.Differences, control.Difference{Field: f.Field, Desired: f.Want, Observed: f.Got})
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
 // Observe implements control.Observer.
 func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
 	if err := d.broken(); err != nil {
@@ -372,6 +384,9 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 		d.looks[id]++
 	}
 	d.mu.Unlock()
+	if t.Devices != nil {
+		return d.read(t.Devices), nil
+	}
 	targets, err := reconcile.Desired(t.Plan, t.Topology)
 	if err != nil {
 		return nil, err

@@ -36,13 +36,18 @@ type claim struct {
 	waiting  []*record
 	receipts map[ident.PortID]*driver.Receipt // of applies whose read-back is not recorded yet
 	tried    map[ident.PortID]bool            // those that this worker has begun to write
+	// based has the devices with a baseline, true for those that are marked as held. Others join with their first write.
+	based map[ident.PortID]bool
+	ours  ours // by which the origin of a new baseline is judged
 }
 
 // record is one move on its way to the store.
 type record struct {
 	row   control.RolloutDevice
 	event *control.Event
-	done  chan result
+	// baseline goes into the store with the first write to a device.
+	baseline *control.Baseline
+	done     chan result
 }
 
 // result of a record: lead asks its owner to carry the waiting ones on.
@@ -168,7 +173,12 @@ func (c *claim) note(ev reconcile.Event) *record {
 	if ev.To != reconcile.InSync && ev.To != reconcile.RolledBack {
 		out.Observed = ev.Observed // those two were read back equal to what is known
 	}
-	return &record{row: out, event: c.tell(ev), done: make(chan result, 1)}
+	rec := &record{row: out, event: c.tell(ev), done: make(chan result, 1)}
+	if ev.To == reconcile.Applying && ev.Before != nil && !c.based[ev.Device.ID] {
+		c.based[ev.Device.ID] = true // should the commit fail, the hold is lost
+		rec.baseline = c.baseline(ev.Device, *ev.Before)
+	}
+	return rec
 }
 
 // tell makes the event that people see of a move; taking a device up is none.
@@ -202,14 +212,23 @@ func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 		batch = c.take()
 		rows := make([]control.RolloutDevice, len(batch))
 		var events []control.Event
+		var based []control.Baseline
 		for i, rec := range batch {
 			rows[i] = rec.row
+			if rec.baseline != nil {
+				based = append(based, *rec.baseline)
+			}
 			if rec.event != nil {
 				events = append(events, *rec.event)
 			}
 		}
 		if len(rows) > 0 {
 			if err := r.PutRolloutDevices(ctx, c.key.Rollout, rows); err != nil {
+				return err
+			}
+		}
+		if len(based) > 0 {
+			if err := r.AddBaselines(ctx, c.ro.Fabric, based); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 // box is a simulated device.
 type box struct {
 	id     ident.PortID
+	first  driver.Settings // before any rollout
 	before driver.Settings
 	want   driver.Settings
 	holds  driver.Settings

@@ -82,6 +82,7 @@ type Engine struct {
 
 	mu    sync.Mutex
 	plans []cachedPlan // most recently used last, at most maxPlans
+	wants []wants      // oldest first, at most maxOurs
 	seen  map[string]sighting
 }
 
@@ -187,6 +188,23 @@ func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, err
 		err := e.d.Store.View(ctx, func(r control.Repos) (err error) { c.target.Fabric, err = r.Fabric(ctx, fabric); return err })
 		return c, err
 	}
+	c, err := e.load(ctx, fabric, plan)
+	if err != nil {
+		return cachedPlan{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	// The workers of a wave begin together, so that several may have loaded it.
+	e.plans = slices.DeleteFunc(e.plans, func(x cachedPlan) bool { return x.fabric == fabric && x.plan == plan })
+	if len(e.plans) == maxPlans {
+		e.plans = slices.Delete(e.plans, 0, 1)
+	}
+	e.plans = append(e.plans, c)
+	return c, nil
+}
+
+// load reads a plan with the settings of its devices from the store.
+func (e *Engine) load(ctx context.Context, fabric, plan string) (cachedPlan, error) {
 	t, err := e.d.Targets(ctx, fabric, plan)
 	if err != nil {
 		return cachedPlan{}, err
@@ -199,14 +217,6 @@ func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, err
 	for _, x := range list {
 		c.want[x.Device.ID] = x
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	// The workers of a wave begin together, so that several may have loaded it.
-	e.plans = slices.DeleteFunc(e.plans, func(x cachedPlan) bool { return x.fabric == fabric && x.plan == plan })
-	if len(e.plans) == maxPlans {
-		e.plans = slices.Delete(e.plans, 0, 1)
-	}
-	e.plans = append(e.plans, c)
 	return c, nil
 }
 

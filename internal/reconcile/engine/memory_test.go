@@ -20,20 +20,30 @@ type state struct {
 	jobs     []control.Job // waiting
 	ended    []int64
 	turned   map[int64]int // how many events there were when a rollout turned back
+	based    map[ident.PortID]control.Baseline
 }
 
 func newState() *state {
 	return &state{rollouts: map[int64]control.Rollout{}, devices: map[int64]map[ident.PortID]control.RolloutDevice{}, shards: map[control.ShardKey]control.Shard{},
-		turned: map[int64]int{}}
+		turned: map[int64]int{}, based: map[ident.PortID]control.Baseline{}}
 }
 
 func (s *state) clone() *state {
 	c := &state{rollouts: maps.Clone(s.rollouts), devices: map[int64]map[ident.PortID]control.RolloutDevice{}, shards: maps.Clone(s.shards),
-		events: slices.Clip(s.events), jobs: slices.Clone(s.jobs), ended: slices.Clip(s.ended), turned: maps.Clone(s.turned)}
+		events: slices.Clip(s.events), jobs: slices.Clone(s.jobs), ended: slices.Clip(s.ended), turned: maps.Clone(s.turned), based: maps.Clone(s.based)}
 	for id, m := range s.devices {
 		c.devices[id] = maps.Clone(m)
 	}
 	return c
+}
+
+// covered checks that no write is announced to a device whose baseline is not recorded.
+func (s *state) covered(w *world) {
+	for _, d := range s.devices[w.id] {
+		if b, ok := s.based[d.Device.ID]; d.State == "applying" && (!ok || !b.Held) {
+			w.fault("%s is about to be written, and has no baseline", d.Device)
+		}
+	}
 }
 
 // repos is a transaction on a state. What the engine does not need is nil and would panic.
@@ -156,6 +166,41 @@ func (r *repos) PutRolloutDevices(_ context.Context, rollout int64, ds []control
 	return nil
 }
 
+func (r *repos) Based(_ context.Context, _ string, ids []ident.PortID) (map[ident.PortID]bool, error) {
+	out := map[ident.PortID]bool{}
+	for _, id := range ids {
+		if b, ok := r.s.based[id]; ok {
+			out[id] = b.Held
+		}
+	}
+	return out, nil
+}
+
+// AddBaselines keeps what is there, as the store does.
+func (r *repos) AddBaselines(_ context.Context, _ string, list []control.Baseline) error {
+	for _, b := range list {
+		old, ok := r.s.based[b.Device.ID]
+		if ok {
+			b = old
+		} else if r.w.joins(b); b.Rollout == 0 {
+			r.w.fault("the baseline of %s does not say which rollout wrote it first", b.Device)
+		}
+		b.Held = true
+		r.s.based[b.Device.ID] = b
+	}
+	return nil
+}
+
+// ListRollouts lists those before the one that a page begins after.
+func (r *repos) ListRollouts(_ context.Context, _ string, p control.Page) (out []control.Rollout, next string, err error) {
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(r.s.rollouts))) {
+		if fmt.Sprint(id) < p.After {
+			out = append(out, r.s.rollouts[id])
+		}
+	}
+	return out, "", nil
+}
+
 func (r *repos) FailedDevices(ctx context.Context, rollout int64) (int, error) {
 	t, err := r.TallyRollout(ctx, rollout, -1)
 	return t.Failed, err
@@ -228,6 +273,7 @@ func (m memory) Tx(ctx context.Context, f func(control.Repos) error) error {
 	if err := f(&repos{s: next, w: w, actor: t}); err != nil {
 		return err
 	}
+	next.covered(w)
 	w.db = next
 	lost := w.chance(w.o.loseCommit)
 	if err := w.yield(t, m.m); err != nil {

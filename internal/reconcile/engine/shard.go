@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/reconcile"
 	"fairlane/internal/span"
+	"fairlane/subnet/ident"
 )
 
 // WorkShard works the devices of one shard that was asked for under the given epoch. When the shard is in other hands,
@@ -129,6 +130,13 @@ func (e *Engine) claim(ctx context.Context, k control.ShardKey, epoch int64) (*c
 		if c.rows, err = r.ShardDevices(ctx, k.Rollout, k.Wave, k.Shard); err != nil {
 			return err
 		}
+		ids := make([]ident.PortID, len(c.rows))
+		for i := range c.rows {
+			ids[i] = c.rows[i].Device.ID
+		}
+		if c.based, err = r.Based(ctx, c.ro.Fabric, ids); err != nil {
+			return err
+		}
 		c.failures, err = r.FailedDevices(ctx, k.Rollout)
 		c.elsewhere = c.failures - failedOf(c.rows)
 		return err
@@ -150,6 +158,9 @@ func (c *claim) items(ctx context.Context) (_ []reconcile.Item, err error) {
 	}
 	hold, err := c.e.holdOver(ctx, c.ro, c.plan)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.suspect(ctx); err != nil {
 		return nil, err
 	}
 	items := make([]reconcile.Item, len(c.rows))

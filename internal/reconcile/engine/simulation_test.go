@@ -116,7 +116,7 @@ func newWorld(t testing.TB, target control.Target, seed uint64) *world {
 func peaceful(t testing.TB, target control.Target, seed uint64, options func(*control.RolloutOptions)) *world {
 	t.Helper()
 	w := newWorld(t, target, seed)
-	w.o = outlook{}
+	w.o, w.steady = outlook{}, true // a step that gives no signs of life is taken over
 	for _, b := range w.devices {
 		b.clamps = false
 	}
@@ -169,7 +169,7 @@ func (w *world) box(t reconcile.Target) *box {
 	if t.Device.Kind == subnet.KindSwitch {
 		b.before = driver.Settings{Switch: &driver.SwitchState{Ports: make([]ibcc.PortMarking, t.Device.Ports+1)}}
 	}
-	b.holds = b.before.Clone()
+	b.first, b.holds = b.before.Clone(), b.before.Clone()
 	b.clamps = w.rng.IntN(1000) < w.o.clampDevice
 	return b
 }

@@ -374,6 +374,13 @@ func (w *world) recorded(t *task, d control.RolloutDevice) {
 	}
 }
 
+// joins checks a device's first baseline: it is what the device held before any rollout, and known to be.
+func (w *world) joins(b control.Baseline) {
+	if d := w.devices[b.Device.ID]; !b.Settings.Equal(d.first) || b.Origin != control.OriginBefore {
+		w.fault("the baseline of %s is not what it held before the first rollout (origin %s: %s)", b.Device, b.Origin, b.Note)
+	}
+}
+
 // clock is virtual.
 type clock struct {
 	w *world

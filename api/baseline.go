@@ -1,0 +1,42 @@
+package api
+
+import (
+	"context"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+)
+
+// ListBaseline implements the contract.
+func (s *Server) ListBaseline(ctx context.Context, r gen.ListBaselineRequestObject) (gen.ListBaselineResponseObject, error) {
+	p, err := page(r.Params.Limit, r.Params.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	q := control.BaselineQuery{Against: deref(r.Params.Against), Device: deref(r.Params.Device)}
+	against, list, next, err := s.control.ListBaseline(ctx, r.Fabric, q, p)
+	if err != nil {
+		return nil, err
+	}
+	settings := valueOr(r.Params.Settings, false)
+	return gen.ListBaseline200JSONResponse{
+		Against: optional(against), NextCursor: cursor(next),
+		Items: mapped(list, func(b control.BaselineView) gen.BaselineDevice { return baselineOut(&b, settings) }),
+	}, nil
+}
+
+func baselineOut(b *control.BaselineView, settings bool) gen.BaselineDevice {
+	out := gen.BaselineDevice{
+		ID: b.Device.ID.String(), Name: b.Device.Name, Kind: gen.BaselineDeviceKind(kindOut(b.Device.Kind)), Origin: gen.BaselineDeviceOrigin(b.Origin),
+		Note: optional(b.Note), Held: b.Held, RecordedAt: b.RecordedAt, Rollout: b.Rollout, Error: optional(b.Error),
+	}
+	if b.Compared {
+		out.Differences = mapped(b.Differences, func(x control.Difference) gen.Difference {
+			return gen.Difference{Field: x.Field, Desired: x.Desired, Observed: x.Observed}
+		})
+	}
+	if settings {
+		out.Settings = settingsOut(&b.Settings)
+	}
+	return out
+}
