@@ -17,7 +17,7 @@ echo "$FAIRLANE_TOKEN" >"$dir/token"
 chmod 600 "$dir/token"
 FAIRLANE_DATABASE=${FAIRLANE_DATABASE:-$dir/fairlane.db} FAIRLANE_LOG_LEVEL=warn FAIRLANE_ADMIN_TOKEN_FILE=$dir/token \
   FAIRLANE_OPERATIONS_LISTEN=127.0.0.1:$((port + 1)) FAIRLANE_OPERATIONS_PPROF=true \
-  "$dir/fairlane" serve --listen "127.0.0.1:$port" 2>"$dir/log" &
+  FAIRLANE_DISCOVERY_SOURCES="file:$dir/*" "$dir/fairlane" serve --listen "127.0.0.1:$port" 2>"$dir/log" &
 serve=$!
 for _ in $(seq 100); do
   curl -fsS -o "$dir/ready" "$FAIRLANE_URL/api/v1/ready" 2>/dev/null && break

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"fairlane/internal/config"
 	"fairlane/internal/control"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
@@ -83,6 +84,9 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, ste
 		return nil, err
 	}
 	p := &ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}}
+	if p.sources, err = demoSources("ibsim:" + l.server.Addr()); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
 	m, err := openManager(ctx, filepath.Join(dir, "fairlane.db"), p)
 	if err != nil {
 		return nil, errors.Join(err, l.close())
@@ -97,11 +101,20 @@ func (a *app) newEtherDemo(ctx context.Context, c *etherCase, dir string, step f
 	if err != nil {
 		return nil, err
 	}
-	m, err := openManager(ctx, filepath.Join(dir, "fairlane.db"), &ports{})
+	p := &ports{}
+	if p.sources, err = demoSources(l.source()); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	m, err := openManager(ctx, filepath.Join(dir, "fairlane.db"), p)
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
 	return &demo{app: a, timeScale: scale, ether: l, manager: m, step: step}, nil
+}
+
+// demoSources allows the demo's own fabric, and what every service does.
+func demoSources(own string) (*config.SourceRules, error) {
+	return config.NewSourceRules(append(config.DefaultSources(), own))
 }
 
 func (d *demo) close() error {

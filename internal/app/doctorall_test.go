@@ -52,6 +52,9 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	// on runs a check of a doctor with a configuration and takes its findings.
 	on := func(want []string, c Config, check func(*doctor)) {
 		t.Helper()
+		if c.Discovery.Sources == nil {
+			c.Discovery.Sources = []string{"umad:*", "ibsim:unix:*", "ibsim:udp:*:*", "ethernet:*", "file:*"}
+		}
 		d := &doctor{app: testApp(t, "en"), config: &config.Loaded{Config: c}, opensm: "no/such/file", now: func() time.Time { return now }}
 		check(d)
 		var got []string
@@ -190,6 +193,9 @@ func fabrics(t *testing.T, on onDoctor) {
 	} {
 		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: source}, 1, 0) })
 	}
+	on([]string{"fabric-forbidden"}, Config{Discovery: config.Discovery{Sources: []string{"umad:*"}}}, func(d *doctor) {
+		d.fabric(ctx, store.FabricSource{Name: "lab", Source: "file:/etc/passwd"}, 1, 0)
+	})
 	lab, err := startEther(ctx, slowCase(t, policy.PlaneWRCC), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "lab")})
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"fairlane/internal/config"
 	"fairlane/internal/phrase"
 	"fairlane/internal/store"
 	"fairlane/subnet/ident"
@@ -17,6 +18,14 @@ func (d *doctor) fabric(ctx context.Context, f store.FabricSource, key, owner ma
 	s, err := parseSource(f.Source)
 	if err != nil {
 		d.note("fabric", f.Name, statusFail, "fabric-source", "source", f.Source, "error", err)
+		return
+	}
+	rules, err := config.NewSourceRules(d.config.Discovery.Sources)
+	if err == nil {
+		_, err = rules.Resolve(f.Source)
+	}
+	if err != nil {
+		d.note("fabric", f.Name, statusFail, "fabric-forbidden", "source", f.Source, "error", err)
 		return
 	}
 	s.mKey = owner

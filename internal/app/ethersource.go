@@ -20,7 +20,7 @@ import (
 func (p *ports) openEthernet(path string, t control.Target) (*session, error) {
 	k, err := p.files.open(path)
 	if err != nil {
-		return nil, withoutContent("ethernet:"+path, path, err)
+		return nil, withoutContent("ethernet:"+path, err)
 	}
 	d, err := k.connect()
 	if err != nil {

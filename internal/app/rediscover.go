@@ -11,7 +11,6 @@ import (
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
-	"fairlane/subnet/mad"
 )
 
 // keepLooks is how long the sweep of a fabric that nobody looks at any more is kept; longer where looks are far apart.
@@ -57,7 +56,7 @@ func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric
 	s := p.lookouts.of(f, begun, max(keepLooks, 2*p.work.relook))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, err := s.sweep(ctx, p.mKey)
+	now, err := s.sweep(ctx, p.source)
 	if err != nil {
 		return out, fmt.Errorf("look at fabric %s: %w", f.Source, err)
 	}
@@ -82,12 +81,11 @@ func (p *ports) Look(ctx context.Context, f control.Fabric, known *subnet.Fabric
 }
 
 // sweep finds the whole fabric the first time, and later what is other than before.
-func (s *swept) sweep(ctx context.Context, key mad.Key) (*discover.Result, error) {
-	from, err := parseSource(s.source)
+func (s *swept) sweep(ctx context.Context, parse func(string) (source, error)) (*discover.Result, error) {
+	from, err := parse(s.source)
 	if err != nil {
 		return nil, err
 	}
-	from.mKey = key
 	c, err := from.dial(ctx)
 	if err != nil {
 		return nil, err

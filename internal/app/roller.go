@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibmad"
+	"fairlane/internal/config"
 	"fairlane/internal/control"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -38,19 +39,19 @@ type ports struct {
 	// congested is told what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
 	files     inventories
-	lookouts  lookouts // what is known from sweeping fabrics again
+	sources   *config.SourceRules // that fabrics may have; nil allows all
+	lookouts  lookouts            // what is known from sweeping fabrics again
 }
 
 // Discover implements control.Discoverer.
 func (p *ports) Discover(ctx context.Context, src string) (_ *subnet.Fabric, stats control.DiscoverStats, err error) {
-	s, err := parseSource(src)
+	s, err := p.source(src)
 	if err != nil {
 		return nil, stats, err
 	}
-	s.mKey = p.mKey
 	o, err := discoverSource(ctx, s, nil)
-	if path := s.file + s.ethernet; path != "" {
-		err = withoutContent(src, path, err)
+	if isFile(s) {
+		err = withoutContent(src, err)
 	}
 	if err != nil {
 		return nil, stats, err
@@ -59,9 +60,27 @@ func (p *ports) Discover(ctx context.Context, src string) (_ *subnet.Fabric, sta
 	return o.fabric, o.stats, nil
 }
 
+// source reads a source that is used now, and that the configuration allows.
+func (p *ports) source(src string) (source, error) {
+	s, err := parseSource(src)
+	if err != nil {
+		return s, err
+	}
+	path, err := p.sources.Resolve(src)
+	switch {
+	case errors.Is(err, config.ErrSource):
+		return s, err
+	case err != nil:
+		return s, withoutContent(src, err)
+	}
+	s, err = parseSource(path)
+	s.mKey = p.mKey
+	return s, err
+}
+
 // open attaches to the fabric of a target, with a driver for its plane.
 func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
-	s, err := parseSource(t.Fabric.Source)
+	s, err := p.source(t.Fabric.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +90,6 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if s.ethernet != "" {
 		return p.openEthernet(s.ethernet, t)
 	}
-	s.mKey = p.mKey
 	c, err := s.dial(ctx)
 	if err != nil {
 		return nil, err

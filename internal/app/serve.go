@@ -144,7 +144,11 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := &ports{ccKey: key, mKey: owner, managers: managers, layouts: layouts, work: workOptions{
+	sources, err := config.NewSourceRules(s.config.Discovery.Sources)
+	if err != nil {
+		return &UsageError{fmt.Errorf("discovery.sources: %w", err)}
+	}
+	p := &ports{sources: sources, ccKey: key, mKey: owner, managers: managers, layouts: layouts, work: workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
 	}}
 	p.congested = func(c *telemetry.Congestion) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/config"
 	"fairlane/policy"
 	"fairlane/sim/scenario"
 )
@@ -116,4 +117,7 @@ func (a *app) printServedEther(l *etherLive, scale float64) {
 	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.ready.ethernet", "name", l.c.name, "switches", len(l.c.fabric.Switches()), "hosts", len(l.c.fabric.Hosts()),
 		"addr", l.addr, "p4", p4, "path", filepath.Join(l.dir, inventoryName)))
 	_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.try.ethernet", "source", l.source(), "plane", l.c.plane, "scale", scale))
+	if rules, err := config.NewSourceRules(config.DefaultSources()); err != nil || rules.Check(l.source()) != nil {
+		_, _ = fmt.Fprintln(a.stdout, a.t("sim.serve.allow", "dir", l.dir))
+	}
 }

@@ -83,6 +83,9 @@ func (s source) String() string {
 	return s.ibsim
 }
 
+// isFile reports whether a source is a file of this machine.
+func isFile(s source) bool { return s.file+s.ethernet != "" }
+
 // dial opens a management transport to the live fabric that a source names. mKeyFile holds its M_Key; empty is no key.
 func dial(ctx context.Context, from, mKeyFile string) (transport, error) {
 	s, err := parseSource(from)
@@ -204,11 +207,11 @@ func readFabric(path string) (*subnet.Fabric, error) {
 
 // withoutContent keeps what a file holds out of an error that goes to a client of the service: whoever may name a file
 // to the service need not be one who may read it.
-func withoutContent(source, path string, err error) error {
+func withoutContent(source string, err error) error {
 	if err == nil {
 		return nil
 	}
-	where := path
+	_, where, _ := strings.Cut(source, ":")
 	var fault *topofile.ParseError
 	if errors.As(err, &fault) && fault.Line > 0 {
 		where = fmt.Sprintf("%s:%d", fault.File, fault.Line)

@@ -119,7 +119,7 @@ func TestAFullDiskUnderARunningService(t *testing.T) {
 	acknowledged := map[string]bool{}
 	create := func(i int) (int, string) {
 		name := fmt.Sprintf("f%d", i)
-		code, body := p.send(t, "POST", p.api+"/api/v1/fabrics", `{"name":"`+name+`","source":"file:/`+strings.Repeat("x", 900)+`"}`)
+		code, body := p.send(t, "POST", p.api+"/api/v1/fabrics", `{"name":"`+name+`","source":"file:`+strings.Repeat("x", 900)+`"}`)
 		if code == http.StatusCreated {
 			acknowledged[name] = true
 		}

@@ -79,9 +79,10 @@ type Retention struct {
 	Events, Rollouts, Plans, Snapshots, Audit time.Duration
 }
 
-// Discovery says how fabrics that were discovered are looked at again.
+// Discovery says where fabrics may be, and how those that were discovered are looked at again.
 type Discovery struct {
 	Interval time.Duration // of live InfiniBand fabrics; 0 is never
+	Sources  []string      // entries for ParseSourceRule: where fabrics of the API may be
 }
 
 // Rollouts says how a manager works rollouts.
@@ -107,7 +108,7 @@ func Default() Config {
 		Retention: Retention{
 			Events: 30 * 24 * time.Hour, Rollouts: 90 * 24 * time.Hour, Plans: 90 * 24 * time.Hour, Snapshots: 90 * 24 * time.Hour,
 		},
-		Discovery: Discovery{Interval: time.Minute},
+		Discovery: Discovery{Interval: time.Minute, Sources: DefaultSources()},
 		Rollouts:  Rollouts{Lease: 6 * time.Second},
 		Shutdown:  Shutdown{Drain: 30 * time.Second},
 	}

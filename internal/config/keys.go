@@ -92,6 +92,8 @@ func Keys() []Key {
 			Doc: "how long audit entries are kept, at least 24h; 0s: for ever. An entry vouches for those that went, so that the chain still verifies"},
 		{Name: "discovery.interval", check: lookedAtEvery, bind: func(c *Config) any { return &c.Discovery.Interval },
 			Doc: "how often live InfiniBand fabrics that were discovered are looked at again, more or less, 10s to 24h; 0s: never"},
+		{Name: "discovery.sources", check: isSourceRule, bind: func(c *Config) any { return &c.Discovery.Sources },
+			Doc: "sources that fabrics may have, as docs/security.md says; `./` is the folder in which the service runs. Others are refused, also those of fabrics that are there already"},
 		{Name: "rollouts.lease", check: within(200*time.Millisecond, time.Hour), bind: func(c *Config) any { return &c.Rollouts.Lease },
 			Doc: "a worker of a rollout that gives no sign of life for so long is taken for lost, and another manager goes on; 200ms to 1h, the same on all managers"},
 		{Name: "shutdown.delay", check: within(0, 5*time.Minute), bind: func(c *Config) any { return &c.Shutdown.Delay },

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -43,7 +44,7 @@ func Example() string {
 		}
 		value := k.Value(&def)
 		if k.Kind() == "list" {
-			value = "[" + value + "]"
+			value = "[" + strings.Join(quoted(k.values(&def)), ", ") + "]"
 		}
 		if value != "" {
 			value = " " + value
@@ -51,6 +52,17 @@ func Example() string {
 		fmt.Fprintf(&b, "\n# %s.\n#%s%s:%s\n", capital(strings.ReplaceAll(k.Doc, "`", "")), indent, name, value)
 	}
 	return b.String()
+}
+
+// quoted puts entries of a list that YAML would read as something else into quotes.
+func quoted(list []string) []string {
+	out := slices.Clone(list)
+	for i, s := range out {
+		if strings.ContainsAny(s, "[]*") {
+			out[i] = "'" + s + "'"
+		}
+	}
+	return out
 }
 
 // capital begins a sentence.

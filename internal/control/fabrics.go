@@ -37,7 +37,7 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	if err := f.checkSettings(); err != nil {
 		return Fabric{}, err
 	}
-	if err := checkSource(f.Source, f.Plane); err != nil {
+	if err := s.checkSource(f.Source, f.Plane); err != nil {
 		return Fabric{}, err
 	}
 	f.CreatedAt = s.now()
@@ -68,6 +68,17 @@ const sources = "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PA
 
 // isInventory reports whether a source is the inventory of an Ethernet fabric.
 func isInventory(source string) bool { return strings.HasPrefix(source, "ethernet:") }
+
+// checkSource refuses a source that cannot have devices of a plane, or that the configuration does not allow.
+func (s *Service) checkSource(source, plane string) error {
+	if err := checkSource(source, plane); err != nil || s.d.SourceAllowed == nil {
+		return err
+	}
+	if err := s.d.SourceAllowed(source); err != nil {
+		return Invalid("/source", "%s", err)
+	}
+	return nil
+}
 
 // checkSource refuses a source that cannot have devices of a plane.
 func checkSource(source, plane string) error {
@@ -152,7 +163,7 @@ func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err e
 			return err
 		}
 		if f.Source != before.Source {
-			if err := checkSource(f.Source, before.Plane); err != nil {
+			if err := s.checkSource(f.Source, before.Plane); err != nil {
 				return err
 			}
 			if err := atRest(ctx, r, f.Name); err != nil {

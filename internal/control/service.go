@@ -25,6 +25,8 @@ type Deps struct {
 	Looker     Looker           // nil: discovered fabrics are not looked at again
 	Laboratory Laboratory       // nil: no simulations and calibrations
 	Clock      func() time.Time // nil is time.Now
+	// SourceAllowed refuses sources that fabrics may not have; nil allows all. It must not look whether there is anything.
+	SourceAllowed func(source string) error
 	// Compiled is told of every compilation, for those who count them; nil tells nobody.
 	Compiled func(plane policy.Plane, took time.Duration, err error)
 	// Swept is told of every batch of devices that were read to look for drift; nil tells nobody.
