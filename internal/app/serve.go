@@ -152,7 +152,7 @@ func (s *serving) open(ctx context.Context) error {
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
 	}}
 	p.congested = func(c *telemetry.Congestion) {
-		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed}
+		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed, Unread: c.Unread()}
 		for i := range c.Tenants {
 			sum.BECN += c.Tenants[i].BECN
 		}

@@ -17,13 +17,13 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 
-	inFlight                           prometheus.Gauge
-	requests, bytes, problems, refused *prometheus.CounterVec
-	storeErrors, read                  *prometheus.CounterVec
-	becn, congestion, strangers        *prometheus.CounterVec
-	durations                          *prometheus.HistogramVec
-	compile, discover, measure, store  *prometheus.HistogramVec
-	sweep                              *prometheus.HistogramVec
+	inFlight                            prometheus.Gauge
+	requests, bytes, problems, refused  *prometheus.CounterVec
+	storeErrors, read                   *prometheus.CounterVec
+	becn, congestion, strangers, unread *prometheus.CounterVec
+	durations                           *prometheus.HistogramVec
+	compile, discover, measure, store   *prometheus.HistogramVec
+	sweep                               *prometheus.HistogramVec
 }
 
 // buckets are the upper bounds of durations, in seconds: from an indexed read to a large compilation.
@@ -42,7 +42,7 @@ func NewMetrics(version string, census *CensusCache) (*Metrics, error) {
 		refused: b.counter(metricRefused), storeErrors: b.counter(metricStoreErrors),
 		durations: b.histogram(metricDuration), compile: b.histogram(metricCompile), discover: b.histogram(metricDiscover),
 		measure: b.histogram(metricMeasure), store: b.histogram(metricStore), sweep: b.histogram(metricSweep), read: b.counter(metricRead),
-		becn: b.counter(metricBECN), congestion: b.counter(metricCongestion), strangers: b.counter(metricStrangers),
+		becn: b.counter(metricBECN), congestion: b.counter(metricCongestion), strangers: b.counter(metricStrangers), unread: b.counter(metricUnread),
 		inFlight: b.gauge(metricInFlight).WithLabelValues(),
 	}
 	m.Congested(Congestion{}) // shows zeros where nothing is measured
@@ -170,6 +170,7 @@ func (m *Metrics) Measured(took time.Duration, complete bool, err error) {
 // Congestion is what congestion control did during a measurement.
 type Congestion struct {
 	BECN, Adapter, Switch, Unattributed uint64
+	Unread                              uint64 // ports and logs that are missing in the others
 }
 
 // Congested counts what congestion control did during a measurement.
@@ -178,6 +179,7 @@ func (m *Metrics) Congested(c Congestion) {
 	m.congestion.WithLabelValues("adapter").Add(float64(c.Adapter))
 	m.congestion.WithLabelValues("switch").Add(float64(c.Switch))
 	m.strangers.WithLabelValues().Add(float64(c.Unattributed))
+	m.unread.WithLabelValues().Add(float64(c.Unread))
 }
 
 // Swept counts a batch of devices that were read to look for drift, by what was found.

@@ -52,7 +52,7 @@ func exercised(t *testing.T) *Metrics {
 	m.Discovered(time.Millisecond, errors.New("x"))
 	m.Measured(time.Millisecond, true, nil)
 	m.Measured(time.Millisecond, false, nil)
-	m.Congested(Congestion{BECN: 1, Adapter: 2, Switch: 3, Unattributed: 4})
+	m.Congested(Congestion{BECN: 1, Adapter: 2, Switch: 3, Unattributed: 4, Unread: 5})
 	m.Swept(map[string]int{"drifted": 1}, time.Millisecond, nil)
 	m.Transaction(true, time.Millisecond)
 	m.StoreFailed(false, "lost")
@@ -135,6 +135,7 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		`fairlane_drifted_devices 3`,
 		`fairlane_quarantined_devices 2`,
 		`fairlane_drift_readings_total{reading="drifted"} 1`,
+		`fairlane_congestion_unread_total 5`,
 		`fairlane_drift_sweep_duration_seconds_count{outcome="ok"} 1`,
 		`fairlane_ready 1`,
 	} {

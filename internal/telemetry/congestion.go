@@ -28,6 +28,19 @@ type Congestion struct {
 	Err error
 }
 
+// Unread counts the ports and logs that the other counts lack, because they could not be read or the device has none.
+func (c *Congestion) Unread() (n uint64) {
+	for i := range c.Ports {
+		if p := &c.Ports[i]; p.Err != nil || p.NoBECN || p.NoVL {
+			n++
+		}
+	}
+	if c.Err != nil {
+		n++
+	}
+	return n
+}
+
 // maxCongestionEvents bounds Congestion.Events.
 const maxCongestionEvents = 256
 

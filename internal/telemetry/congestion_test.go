@@ -287,3 +287,15 @@ func FuzzCongestion(f *testing.F) {
 		}
 	})
 }
+
+func TestUnreadCountsWhatTheSumsLack(t *testing.T) {
+	t.Parallel()
+	c := Congestion{Ports: []PortCongestion{{}, {Err: ErrSaturated}, {NoBECN: true}, {NoVL: true}}}
+	if got := c.Unread(); got != 3 {
+		t.Errorf("%d unread, want three ports", got)
+	}
+	c.Err = errors.New("log unread")
+	if got := c.Unread(); got != 4 {
+		t.Errorf("%d unread, want three ports and a log", got)
+	}
+}
