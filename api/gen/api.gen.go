@@ -1471,10 +1471,12 @@ type Link struct {
 	ATier int    `json:"a_tier"`
 
 	// B `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
-	B       Port   `json:"b"`
-	BName   string `json:"b_name"`
-	BTier   int    `json:"b_tier"`
-	DelayPs int64  `json:"delay_ps"`
+	B     Port   `json:"b"`
+	BName string `json:"b_name"`
+	BTier int    `json:"b_tier"`
+
+	// DelayPs Of a fabric file; 0 when it is not known, which discovery of InfiniBand cannot measure.
+	DelayPs int64 `json:"delay_ps"`
 
 	// Directions Those that the plan calls contended or the measurement covers, by the port that sends.
 	Directions []LinkDirection `json:"directions"`
@@ -2734,7 +2736,9 @@ type TopologyLink struct {
 	A Port `json:"a"`
 
 	// B `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
-	B       Port  `json:"b"`
+	B Port `json:"b"`
+
+	// DelayPs Of a fabric file; 0 when it is not known, which discovery of InfiniBand cannot measure.
 	DelayPs int64 `json:"delay_ps"`
 
 	// RateBps Bits per second of link-layer bytes of data packets.

@@ -81,10 +81,18 @@ func (c *cli) topologyLinks(cmd *cobra.Command, params gen.ListLinksParams) erro
 			for _, d := range l.Directions {
 				planned, measured = append(planned, percentOrDash(d.PredictedUse)), append(measured, percentOrDash(d.Use))
 			}
-			t.add(l.AName, l.BName, quantity.BitRate(l.RateBps), quantity.Picoseconds(l.DelayPs), bothWays(planned), bothWays(measured))
+			t.add(l.AName, l.BName, knownOrDash(quantity.BitRate(l.RateBps)), knownOrDash(quantity.Picoseconds(l.DelayPs)), bothWays(planned), bothWays(measured))
 		}
 		return t
 	})
+}
+
+// knownOrDash shows a rate or a delay, which is 0 where discovery cannot tell it.
+func knownOrDash[N ~int64](v N) any {
+	if v == 0 {
+		return "-"
+	}
+	return v
 }
 
 // bothWays shows the use of a link in its two directions.

@@ -134,6 +134,7 @@ func TestClearsByAnotherCollectorAreNeverANumber(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWire()
+				w.delay = 500 * time.Microsecond // readings take their time, of which none is measured
 				p := w.add(testPort(5, 1), map[ident.SL]quantity.BitRate{4: 57 * quantity.Gbps})
 				defer clearing(t, w, p, c.first, c.every)()
 				win, err := newCollector(t, w, []Port{p}, Options{KeepCounters: c.keep}).Measure(t.Context(), 100*ms)

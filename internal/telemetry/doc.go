@@ -17,7 +17,7 @@
 // follow each other within SafeInterval, a quarter of the time to the end, over which a difference is unique. The differences,
 // and the time that they are of, are added up in 64 bits. Where two readings cannot follow each other - a counter at its end,
 // a late reading, a clear by another collector, a restart - neither counts, so that a rate is always of the time in which it was
-// measured; coverage says how much of the window that is. Under half of it there is no rate, and the reason instead.
+// measured; coverage says how much of the window that is. Under a third of it there is no rate, and the reason instead.
 //
 // Another collector that clears the counters is noticed by the 64 bits of PortCountersExtended: the counters by SL of a port add
 // up to what it sent, to 1/64 and what a link carries while it is read. With Options.KeepCounters nothing is cleared, and an SL

@@ -252,7 +252,7 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 	// The two kinds of counters are of times that differ by as much as the readings took.
 	slack := wordsIn(r.width()+m.last.width(), m.rate) + moved/clearedParts
 	if sum > moved+slack || !stuck && sum+slack < moved {
-		return faults, fmt.Errorf("counters by SL show %d of %d words sent: %w", sum, moved, ErrCleared)
+		return faults, fmt.Errorf("counters by SL show %.0f %% of what the port sent: %w", 100*float64(sum)/float64(max(moved, 1)), ErrCleared)
 	}
 	for sl, v := range r.sl {
 		if stuck && faults[sl] == nil && v < m.last.sl[sl] { // what the port sent cannot tell the one from the other

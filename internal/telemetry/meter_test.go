@@ -327,8 +327,8 @@ func TestBetweenSubtractsOnlyWhatBelongsTogether(t *testing.T) {
 			t.Errorf("%s: error %v, %v, want %v", name, r.Err, why(r.Xmit), c.want)
 		}
 	}
-	// A counter that was measured for part of the window counts from half of it on.
-	for part, measured := range map[quantity.Picoseconds]bool{49 * ms: false, 50 * ms: true, 90 * ms: true} {
+	// A counter that was measured for part of the window counts from a third of it on.
+	for part, measured := range map[quantity.Picoseconds]bool{33 * ms: false, 34 * ms: true, 90 * ms: true} {
 		b := b
 		b.totals.sl[5].time, b.totals.sl[5].why = 10*ms+part, ErrCleared
 		w := Between(&Sample{Ports: []PortSample{a}}, &Sample{Ports: []PortSample{b}})

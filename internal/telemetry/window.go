@@ -59,7 +59,11 @@ type PortRate struct {
 	span quantity.Picoseconds // of the window on the port's device
 }
 
-// Between subtracts two samples of the same collector, the earlier one first. What was measured for less than half of the time
+// leastParts bounds what is taken for measured: a rate is of at least this part of the window, one in so many. It is less than
+// one in maxSpans, so that a window of one turn that was broken is made up for by another.
+const leastParts = 3
+
+// Between subtracts two samples of the same collector, the earlier one first. What was measured for less than a third of the time
 // between them carries the reason.
 func Between(a, b *Sample) Window {
 	w := Window{Ports: make([]PortRate, 0, len(b.Ports))}
@@ -95,7 +99,7 @@ func portRate(a, b *PortSample) PortRate {
 	var least, most quantity.Picoseconds // that a counter was measured for
 	rate := func(a, b *tally) Rate {
 		t := b.time - a.time
-		if t == 0 || t < r.span/2 {
+		if t == 0 || t < r.span/leastParts {
 			return Unmeasured(cmp.Or(b.why, ErrUnread))
 		}
 		if most == 0 {
