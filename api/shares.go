@@ -47,6 +47,7 @@ func sharesOut(sh control.Shares) gen.Shares {
 			return gen.TenantShare{
 				Tenant: t.Tenant, Weight: t.Weight.Float(), EntitledBps: int64(t.Entitled), DeliveredBps: (*int64)(t.Delivered), ShareError: t.ShareError,
 				Measured: t.Delivered != nil, Problem: optional(t.Problem),
+				AtSenders: optional(t.AtSenders), AmbiguousBps: (*int64)(t.Ambiguous),
 			}
 		}),
 		Links: mapped(sh.Links, func(l control.LinkUse) gen.LinkUse {

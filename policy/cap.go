@@ -35,10 +35,25 @@ func (s *settings) capRates() []float64 {
 		x.tenant(flows[t], limit)
 	}
 	for k := range s.all {
-		for _, t := range s.all[k].tenants {
-			if c := float64(s.m.tenants[t].Cap); c > 0 && out[k] == 0 {
-				out[k] = c
-			}
+		if out[k] == 0 {
+			out[k] = s.idleCap(&s.all[k])
+		}
+	}
+	return out
+}
+
+// idleCap is the cap of a setting that no flow of a capped tenant uses; 0 is none.
+func (s *settings) idleCap(st *setting) float64 {
+	out := 0.0
+	for i, t := range st.tenants {
+		c := float64(s.m.tenants[t].Cap)
+		switch receives := s.receivers[tenantPort{t, s.ports[st.port].id}]; {
+		case receives && c == 0:
+			return 0
+		case receives && i > 0:
+			out = max(out, c)
+		case c > 0 && (out == 0 || c < out):
+			out = c
 		}
 	}
 	return out

@@ -44,7 +44,8 @@ func (s *settings) placements() []Placement {
 	out := []Placement{}
 	for t := range s.m.tenants {
 		for i, a := range s.m.tenants[t].Attachments {
-			out = append(out, Placement{Tenant: s.m.tenants[t].Name, PKey: s.m.tenants[t].PKey, Port: a.Port, SL: s.place[t][i]})
+			out = append(out, Placement{Tenant: s.m.tenants[t].Name, PKey: s.m.tenants[t].PKey, Port: a.Port, SL: s.place[t][i],
+				Receives: s.receivers[tenantPort{int32(t), a.Port}]})
 		}
 	}
 	return out

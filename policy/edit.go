@@ -75,7 +75,7 @@ func Apply(in Input, edits ...Edit) (Input, []Finding, error) {
 	if err != nil {
 		return Input{}, nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	if err := validateTenants(&e.in); err != nil {
+	if err := tenants.Validate(e.in.Tenants, e.in.Flows); err != nil {
 		return Input{}, nil, fmt.Errorf("%w: after the edits: %w", ErrInput, err)
 	}
 	return e.in, findings, nil

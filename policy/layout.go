@@ -25,6 +25,7 @@ type layout struct {
 	allFeedable  []float64 // see feedableCaps
 	classOfFlow  []int32   // see classLayout
 	firstClasses []int32
+	roles        [][]role // see model.roles
 }
 
 // carried is the flows of one tenant on a link direction.

@@ -54,7 +54,7 @@ func newModel(in Input) (*model, error) {
 	if err := in.Options.validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
-	if err := validateTenants(&in); err != nil {
+	if err := tenants.Validate(in.Tenants, in.Flows); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
 	f := in.Fabric
@@ -83,14 +83,6 @@ func newModel(in Input) (*model, error) {
 		return nil, err
 	}
 	return m, m.addFlows()
-}
-
-// validateTenants checks tenants and flows as the plane asks for.
-func validateTenants(in *Input) error {
-	if in.Options.plane() == PlaneIB {
-		return tenants.ValidateInfiniBand(in.Tenants, in.Flows)
-	}
-	return tenants.Validate(in.Tenants, in.Flows)
 }
 
 // routed returns the fabric with LIDs and forwarding tables, computing what is not given.

@@ -117,6 +117,9 @@ type Placement struct {
 	PKey   ident.PKey   `json:"pkey"` // the tenant's partition, by which the subnet manager hands out the SL
 	Port   ident.PortID `json:"port"`
 	SL     ident.SL     `json:"sl"`
+	// Receives says that the tenant shares the SL with another on this port, where by its flows it only receives: what the port counts
+	// there is not the tenant's alone. It is no part of the plan's name: it follows from what made the plan.
+	Receives bool `json:"receives,omitempty" canonical:"-"`
 }
 
 // CAPlan is the desired state of one channel-adapter port.

@@ -14,7 +14,7 @@ import (
 type setting struct {
 	port    int32 // into settings.ports
 	sl      ident.SL
-	tenants []int32
+	tenants []int32 // that may send with it; where all only receive, all
 	flows   []int32 // that leave the port on this SL
 	qps     float64
 	// rate is what one CCTI is to let through, in bit/s: one queue pair's entitlement, or in SL mode
@@ -70,11 +70,13 @@ type settings struct {
 	target *allocation
 	place  placements
 	placed []Finding // about place
-	ports  []port
-	all    []setting
-	ofFlow []int32 // setting of each flow
-	marks  []int32 // number of limiting marking links each flow crosses
-	groups []group
+	// receivers are where a tenant only receives, by an SL that others have there, too.
+	receivers map[tenantPort]bool
+	ports     []port
+	all       []setting
+	ofFlow    []int32 // setting of each flow
+	marks     []int32 // number of limiting marking links each flow crosses
+	groups    []group
 	// prev is a compilation of the same flows on the same service levels, or nil. fresh says which ports have
 	// to be computed because something that they depend on differs from prev.
 	prev    *settings
@@ -88,18 +90,30 @@ type settings struct {
 // newSettings finds which flows use which (port, SL).
 func (m *model) newSettings(target *allocation, place placements) *settings {
 	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: m.marksOf(target),
-		tops: newTops(m.in.Options.TimerRestart)}
+		tops: newTops(m.in.Options.TimerRestart), receivers: map[tenantPort]bool{}}
+	roles := m.roles()
 	at := make([]int32, len(m.caps)) // port by the link direction that it drives
 	for _, pt := range m.tenantsByPort() {
 		ref, _ := m.fabric.PortByID(pt.port)
 		d := direction(m.fabric, ref)
 		p := port{ref: ref, id: pt.port, line: m.caps[d], packet: m.packetBits(ref)}
-		var bySL [ident.NumSLs][]int32
+		var bySL, receive [ident.NumSLs][]int32
 		for k, t := range pt.tenants {
-			sl := place[t][pt.at[k]]
-			bySL[sl] = append(bySL[sl], t)
+			sl, of := place[t][pt.at[k]], &bySL
+			if roles[t][pt.at[k]] == roleReceives {
+				of = &receive
+			}
+			of[sl] = append(of[sl], t)
 		}
 		for sl, ts := range bySL {
+			if len(ts)+len(receive[sl]) > 1 {
+				for _, t := range receive[sl] {
+					s.receivers[tenantPort{t, pt.port}] = true
+				}
+			}
+			if len(ts) == 0 {
+				ts = receive[sl]
+			}
 			if len(ts) > 0 {
 				p.settings = append(p.settings, int32(len(s.all)))
 				s.all = append(s.all, setting{port: int32(len(s.ports)), sl: ident.SL(sl), tenants: ts, group: -1})
@@ -129,7 +143,8 @@ func (m *model) newSettings(target *allocation, place placements) *settings {
 func (m *model) settingsLike(prev *settings, target *allocation) *settings {
 	a := m.since(target, prev.target)
 	s := &settings{m: m, target: target, place: prev.place, placed: prev.placed, ports: slices.Clone(prev.ports), all: slices.Clone(prev.all),
-		ofFlow: prev.ofFlow, marks: m.marksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops}
+		ofFlow: prev.ofFlow, marks: m.marksSince(target, a, prev.marks), prev: prev, fresh: make([]bool, len(prev.ports)), tops: prev.tops,
+		receivers: prev.receivers}
 	for i, anew := range a.flows {
 		if anew {
 			s.fresh[s.all[s.ofFlow[i]].port] = true

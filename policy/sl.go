@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"math"
 	"slices"
 
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
@@ -27,36 +29,62 @@ func attachment(m *model, tenant int32, port ident.PortID) (int, bool) {
 
 // place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the
 // whole fabric. Distinct SLs for all tenants come first, so that a counter of an SL means one
-// tenant everywhere; then distinct ones for tenants that meet; SL 0 stays free for unmanaged
+// tenant everywhere; then distinct ones for tenants that meet on a port; then distinct ones for tenants that may send from one port,
+// since only what a port sends is set by SL. SL 0 stays free for unmanaged
 // traffic unless nothing else works. With a plan in force, placements that still serve stay. When one SL
 // for each tenant does not fit, tenants whose endpoints fall into separate groups get several; when that
 // fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
 func (m *model) place() (placements, []Finding) {
-	ports := m.tenantsByPort()
-	x := m.newSLProblem(ports, nil)
-	x.preferInForce()
-	if x.solve() {
-		p := x.placements()
-		return p, m.sharedSLs(x, p)
+	ports, senders := m.tenantsByPort(), m.sendersByPort()
+	x, solved := m.apart(ports, senders)
+	if solved {
+		return x.placements(), m.sharedSLs(x, senders, x.placements())
 	}
 	x.restrict(true)
 	x.c.greedy(x.order)
-	p := x.placements()
 	if parts := m.flowParts(); parts != nil {
-		y := m.newSLProblem(ports, parts)
-		y.stayAt(p)
+		y := m.newSLProblem(senders, parts)
+		y.stayAt(x.placements())
 		y.restrict(true)
 		if y.c.crowded() || !y.c.adapt(y.order) {
 			y.c.greedy(y.order)
 		}
 		if y.c.conflicts() < x.c.conflicts() {
 			y.reunite()
-			p = y.placements()
-			return p, slices.Concat(m.sharedSLs(y, p), y.splits())
+			y.spread(ports)
+			return y.placements(), slices.Concat(m.sharedSLs(y, senders, y.placements()), y.splits())
 		}
 		x.lowerBound = y
 	}
-	return p, m.sharedSLs(x, p)
+	x.spread(ports)
+	return x.placements(), m.sharedSLs(x, senders, x.placements())
+}
+
+// apart gives each tenant one SL, so that those that meet on a port differ or, where that does not fit or moves more of what is in
+// force, those that may send from one. False when neither fits; then the problem is that of the senders.
+func (m *model) apart(ports, senders []portTenants) (x *slProblem, solved bool) {
+	same := slices.EqualFunc(ports, senders, func(a, b portTenants) bool { return len(a.tenants) == len(b.tenants) })
+	moved := math.MaxInt
+	if same || !slices.ContainsFunc(ports, func(p portTenants) bool { return len(p.tenants) > ident.NumSLs }) {
+		x = m.newSLProblem(ports, nil)
+		x.preferInForce()
+		if x.solve() {
+			solved, moved = true, x.c.moved()
+		}
+	}
+	if same || moved == 0 {
+		return x, solved
+	}
+	y := m.newSLProblem(senders, nil)
+	y.preferInForce()
+	if y.solve() && y.c.moved() < moved {
+		y.spread(ports)
+		return y, true
+	}
+	if solved {
+		return x, true
+	}
+	return y, false
 }
 
 // portTenants is a port with the tenants that are attached to it.
@@ -68,6 +96,17 @@ type portTenants struct {
 
 // tenantsByPort lists the attached ports in order, with the tenants on each in order.
 func (m *model) tenantsByPort() []portTenants {
+	return m.onPorts(func(tenant, attachment int) bool { return true })
+}
+
+// sendersByPort is tenantsByPort without those that only receive on a port.
+func (m *model) sendersByPort() []portTenants {
+	roles := m.roles()
+	return m.onPorts(func(tenant, attachment int) bool { return roles[tenant][attachment] != roleReceives })
+}
+
+// onPorts lists the attached ports in order, with those tenants on each that are wanted, in order.
+func (m *model) onPorts(wanted func(tenant, attachment int) bool) []portTenants {
 	at := make(map[ident.PortID]int)
 	var out []portTenants
 	for t := range m.tenants {
@@ -78,12 +117,47 @@ func (m *model) tenantsByPort() []portTenants {
 				at[a.Port] = i
 				out = append(out, portTenants{port: a.Port})
 			}
+			if !wanted(t, k) {
+				continue
+			}
 			out[i].tenants = append(out[i].tenants, int32(t))
 			out[i].at = append(out[i].at, int32(k))
 		}
 	}
 	slices.SortFunc(out, func(a, b portTenants) int { return a.port.Compare(b.port) })
 	return out
+}
+
+// role is what a tenant's flows do on one of its ports.
+type role uint8
+
+const (
+	roleUnknown  role = iota // no flow begins or ends there: the tenant may send
+	roleReceives             // flows end there, and none begins
+	roleSends
+)
+
+// roles lists what each tenant does on each of its ports, parallel to their attachments. They are found once for a set of flows.
+func (m *model) roles() [][]role {
+	l := m.lay()
+	if l.roles != nil {
+		return l.roles
+	}
+	l.roles = make([][]role, len(m.tenants))
+	for t := range l.roles {
+		l.roles[t] = make([]role, len(m.tenants[t].Attachments))
+	}
+	note := func(tenant int32, port subnet.PortRef, r role) {
+		if k, ok := attachment(m, tenant, m.fabric.PortID(port)); ok {
+			l.roles[tenant][k] = max(l.roles[tenant][k], r)
+		}
+	}
+	for i := range m.flows {
+		f := &m.flows[i]
+		note(f.tenant, f.src, roleSends)
+		note(f.tenant, f.dst, roleReceives)
+	}
+	return l.roles
 }
 
 // tenantPort is a tenant on one of its ports.
@@ -154,7 +228,7 @@ func (m *model) newSLProblem(ports []portTenants, parts [][]int32) *slProblem {
 }
 
 // connect finds which nodes meet on which number of ports, and which SLs others have pinned there. Settings
-// and counters are per (port, SL), so nodes that meet on a channel-adapter port need different ones.
+// and counters are per (port, SL), so nodes that send from one channel-adapter port need different ones.
 func (x *slProblem) connect() {
 	type occupant struct {
 		node int32

@@ -23,7 +23,10 @@ func split(tenant string, sls []string, groups int) Finding {
 // maxSharings bounds how many sets of tenants that share an SL have a finding of their own.
 const maxSharings = 64
 
-var exhaustedFix = phrase.Of("free reserved or pinned SLs, or place the tenants on different ports")
+var (
+	exhaustedFix = phrase.Of("free reserved or pinned SLs, or place the tenants on different ports")
+	undeclared   = phrase.Of("declare the tenants' flows, since a tenant that only receives on a port needs no SL of its own there; else free reserved or pinned SLs, or place the tenants on different ports")
+)
 
 // sharers is a set of tenants that have one SL on some ports.
 type sharers struct {
@@ -32,19 +35,23 @@ type sharers struct {
 	ports   []string
 	count   int
 	pinned  bool // two of them are pinned to the SL on a port
+	unknown bool // no flow says what some of them do on a port
 }
 
-// sharedSLs reports tenants that share an SL on a port, one finding for each set of tenants.
-func (m *model) sharedSLs(x *slProblem, p placements) []Finding {
+// sharedSLs reports tenants that share an SL on a port that they send from, or may, one finding for each set of tenants.
+func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []Finding {
+	roles := m.roles()
 	groups := make(map[string]*sharers)
 	var order []*sharers
-	for i := range x.ports {
-		pt := &x.ports[i]
+	for i := range senders {
+		pt := &senders[i]
 		var bySL [ident.NumSLs][]int32
 		var pins [ident.NumSLs]int
+		var unknown [ident.NumSLs]bool
 		for k, t := range pt.tenants {
 			sl := p[t][pt.at[k]]
 			bySL[sl] = append(bySL[sl], t)
+			unknown[sl] = unknown[sl] || roles[t][pt.at[k]] == roleUnknown
 			if m.tenants[t].Attachments[pt.at[k]].SL != nil {
 				pins[sl]++
 			}
@@ -61,6 +68,7 @@ func (m *model) sharedSLs(x *slProblem, p placements) []Finding {
 				order = append(order, g)
 			}
 			g.pinned = g.pinned || pins[sl] > 1
+			g.unknown = g.unknown || unknown[sl]
 			if g.count++; g.count <= maxNames {
 				ref, _ := m.fabric.PortByID(pt.port)
 				g.ports = append(g.ports, m.fabric.PortName(ref))
@@ -104,11 +112,11 @@ func (x *slProblem) whyExhausted() phrase.Text {
 			known = append(known, x.nodeOf[t][p.at[k]])
 		}
 		ref, _ := x.m.fabric.PortByID(p.port)
-		where = phrase.Of(" on port {}", x.m.fabric.PortName(ref))
+		where = phrase.Of(" from port {}", x.m.fabric.PortName(ref))
 	}
 	found, exact := x.c.clique(known, cliqueSearch)
 	if len(found) > len(known) {
-		where = phrase.Of(", two by two, on one port or another")
+		where = phrase.Of(", two by two, from one port or another")
 	}
 	search := phrase.Of("the largest set found")
 	if exact {
@@ -119,7 +127,7 @@ func (x *slProblem) whyExhausted() phrase.Text {
 		names = append(names, x.m.tenants[x.nodes[v].tenant].Name)
 	}
 	slices.Sort(names)
-	return phrase.Of("{} tenants meet{} ({}): at least {} SLs are needed, {} are usable",
+	return phrase.Of("{} tenants send or may send{} ({}): at least {} SLs are needed, {} are usable",
 		len(found), where, []phrase.Text{phrase.Names(names, len(names), maxNames), search}, len(found), len(x.m.usable))
 }
 
@@ -129,6 +137,9 @@ func (m *model) exhausted(g *sharers, why phrase.Text) Finding {
 		names = append(names, m.tenants[t].Name)
 	}
 	fix := exhaustedFix
+	if g.unknown {
+		fix = undeclared
+	}
 	if g.pinned {
 		why, fix = phrase.Of("they are pinned to it"), phrase.Of("pin the tenants to different SLs, or leave the choice to the compiler")
 	}

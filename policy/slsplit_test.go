@@ -140,7 +140,7 @@ func TestExhaustionNamesTheLowerBoundAndThePredictedShares(t *testing.T) {
 		t.Fatalf("findings %+v", p.Findings)
 	}
 	f := p.Findings[i]
-	for _, want := range []string{"4 tenants meet on port", "at least 4 SLs are needed, 3 are usable", "predicted in all: " + f.Tenants[0] + ": ", "instead of"} {
+	for _, want := range []string{"4 tenants send or may send from port", "at least 4 SLs are needed, 3 are usable", "predicted in all: " + f.Tenants[0] + ": ", "instead of"} {
 		if !strings.Contains(f.Message, want) {
 			t.Errorf("the message lacks %q:\n%s", want, f.Message)
 		}
@@ -181,7 +181,7 @@ func TestManySetsOfTenantsThatShareAreSummedUp(t *testing.T) {
 		}
 	}
 	// Two halves of eleven are the best there is: 2 · 11·10/2 pairs share, of which 64 are told one by one.
-	if found != 65 || !strings.Contains(last, "another 46 sets") || !strings.Contains(last, "22 tenants meet, two by two") {
+	if found != 65 || !strings.Contains(last, "another 46 sets") || !strings.Contains(last, "22 tenants send or may send, two by two") {
 		t.Errorf("%d findings, the last %q; want 64 and one for the other 46", found, last)
 	}
 }

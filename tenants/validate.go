@@ -18,9 +18,6 @@ const (
 	MaxFlows       = 1_000_000 // per fabric
 	MaxQPs         = 65_536    // per flow
 	MaxNameLength  = 63        // of a tenant or a class
-	// MaxTenantsPerPort is the number of service levels: a channel-adapter port of InfiniBand cannot tell
-	// more kinds of traffic apart (IBTA vol. 1, 7.6.5).
-	MaxTenantsPerPort = ident.NumSLs
 	// MinLimit is the least guarantee or cap that is not 0: a rate below it has lost its unit.
 	MinLimit = quantity.Mbps
 )
@@ -64,8 +61,7 @@ func (f *faults) add(tenant string, flow int, field, found, allowed string) {
 // a hundred: names, weights, guarantees and caps, partitions of their own, classes, attachments, and flows that belong to
 // a tenant and class that exist. A tenant that lists attachments must be attached to both ends of each
 // of its flows, because the source port holds its settings and the destination port counts its
-// traffic; a tenant that lists none is attached wherever its flows end (see Attach). What only InfiniBand asks
-// for is for ValidateInfiniBand.
+// traffic; a tenant that lists none is attached wherever its flows end (see Attach).
 func Validate(ts []Tenant, flows []Flow) error {
 	var f faults
 	if len(ts) > MaxTenants {
@@ -94,17 +90,6 @@ func Validate(ts []Tenant, flows []Flow) error {
 	for i := range flows {
 		f.flow(ts, byName, sets, &flows[i], i)
 	}
-	return errors.Join(f.errs...)
-}
-
-// ValidateInfiniBand is Validate for an InfiniBand fabric, where at most MaxTenantsPerPort tenants may meet on one
-// port: each needs a service level there. Ethernet has no such limit.
-func ValidateInfiniBand(ts []Tenant, flows []Flow) error {
-	if err := Validate(ts, flows); err != nil {
-		return err
-	}
-	var f faults
-	f.crowding(Attach(ts, flows))
 	return errors.Join(f.errs...)
 }
 
@@ -218,19 +203,6 @@ func (f *faults) flow(ts []Tenant, byName map[string]int, sets []portSet, fl *Fl
 	}
 	if !sets[ti][fl.Dst] {
 		f.add(t.Name, i, "dst", fl.Dst.String(), "a port the tenant is attached to")
-	}
-}
-
-// crowding reports ports on which more tenants meet than there are service levels.
-func (f *faults) crowding(ts []Tenant) {
-	count := make(map[ident.PortID]int)
-	for _, t := range ts {
-		for _, a := range t.Attachments {
-			if count[a.Port]++; count[a.Port] == MaxTenantsPerPort+1 {
-				f.add(t.Name, -1, "attachments", a.Port.String(),
-					fmt.Sprintf("at most %d tenants on one port, which has no more service levels", MaxTenantsPerPort))
-			}
-		}
 	}
 }
 

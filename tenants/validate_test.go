@@ -70,31 +70,6 @@ func TestValidateNamesFieldFoundAndAllowed(t *testing.T) {
 	}
 }
 
-func TestMoreTenantsOnAPortThanServiceLevelsAreRefused(t *testing.T) {
-	t.Parallel()
-	var ts []Tenant
-	for i := range MaxTenantsPerPort + 1 {
-		ts = append(ts, Tenant{Name: fmt.Sprintf("t%d", i), Weight: 1, Attachments: []Attachment{{Port: p(1)}}})
-	}
-	if err := ValidateInfiniBand(ts[:MaxTenantsPerPort], nil); err != nil {
-		t.Errorf("sixteen tenants: %v", err)
-	}
-	if err := Validate(ts, nil); err != nil {
-		t.Errorf("seventeen tenants where there are no service levels: %v", err)
-	}
-	if err := ValidateInfiniBand(ts, nil); err == nil || !strings.Contains(err.Error(), "at most 16 tenants on one port") {
-		t.Errorf("seventeen tenants: %v", err)
-	}
-}
-
-func TestInfiniBandRefusesWhatEveryFabricDoes(t *testing.T) {
-	t.Parallel()
-	var fe *FieldError
-	if err := ValidateInfiniBand([]Tenant{{Name: "a"}}, nil); !errors.As(err, &fe) || fe.Field != "weight" {
-		t.Errorf("error %v, want one about the weight", err)
-	}
-}
-
 func TestLimitsThatLackTheirUnitAreRefused(t *testing.T) {
 	t.Parallel()
 	for rate, ok := range map[quantity.BitRate]bool{0: true, 1: false, 10: false, MinLimit - 1: false, MinLimit: true} {

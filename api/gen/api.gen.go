@@ -2629,6 +2629,12 @@ type TenantSetResult struct {
 
 // TenantShare defines model for TenantShare.
 type TenantShare struct {
+	// AmbiguousBps What the counters that were left out counted, of all tenants that share them; absent when one was not measured. Little is acknowledgements; more is traffic of which no flow was declared.
+	AmbiguousBps *int64 `json:"ambiguous_bps,omitempty"`
+
+	// AtSenders InfiniBand: `delivered_bps` leaves out ports on which the tenant only receives, by a service level that other tenants have there, too: such a counter cannot be divided.
+	AtSenders *bool `json:"at_senders,omitempty"`
+
 	// DeliveredBps Bits per second; absent when it was not measured.
 	DeliveredBps *MeasuredRate `json:"delivered_bps,omitempty"`
 

@@ -307,7 +307,7 @@ func (f compileFlags) input() (policy.Input, error) {
 
 // inputOn reads everything but the fabric.
 func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
-	ts, flows, err := readTenants(f.tenants, topo, policy.Plane(f.plane))
+	ts, flows, err := readTenants(f.tenants, topo)
 	if err != nil {
 		return policy.Input{}, err
 	}
@@ -360,17 +360,13 @@ func readProfile(text string) (own []profile.Profile, name string, err error) {
 }
 
 // readTenants reads a tenant file against a fabric and completes the attachments.
-func readTenants(path string, topo *subnet.Fabric, plane policy.Plane) ([]tenants.Tenant, []tenants.Flow, error) {
+func readTenants(path string, topo *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
 	r, err := os.Open(path)
 	if err != nil {
 		return nil, nil, &UsageError{err}
 	}
 	defer func() { _ = r.Close() }() // read only
-	read := tenantfile.Read
-	if plane == policy.PlaneIB {
-		read = tenantfile.ReadInfiniBand
-	}
-	ts, flows, err := read(path, r, topo)
+	ts, flows, err := tenantfile.Read(path, r, topo)
 	if err != nil {
 		return nil, nil, &UsageError{err}
 	}

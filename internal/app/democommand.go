@@ -197,7 +197,7 @@ func (f demoFlags) files(p policy.Plane) (*subnet.Fabric, []tenants.Tenant, []te
 		ts, flows, err := sampleTenants(topo)
 		return topo, ts, flows, err
 	}
-	ts, flows, err := readTenants(f.tenants, topo, p)
+	ts, flows, err := readTenants(f.tenants, topo)
 	return topo, ts, flows, err
 }
 

@@ -115,7 +115,7 @@ func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discove
 
 // addTenants reads a tenant file and finds the SLs that its tenants would have.
 func (l *look) addTenants(path string) error {
-	ts, flows, err := readTenants(path, l.fabric, policy.PlaneIB)
+	ts, flows, err := readTenants(path, l.fabric)
 	if err != nil {
 		return err
 	}

@@ -86,6 +86,7 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	for _, x := range r.Tenants {
 		out.Tenants = append(out.Tenants, control.TenantShare{
 			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError, Problem: x.Problem,
+			AtSenders: x.AtSenders, Ambiguous: x.Ambiguous,
 		})
 	}
 	for i, x := range r.Links {

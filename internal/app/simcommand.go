@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fairlane/policy"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -140,7 +139,7 @@ func loadServed(what, tenantFile string) (*scenario.Scenario, error) {
 	if tenantFile == "" {
 		return s, nil
 	}
-	ts, flows, err := readTenants(tenantFile, topo, policy.PlaneIB)
+	ts, flows, err := readTenants(tenantFile, topo)
 	if err != nil {
 		return nil, err
 	}

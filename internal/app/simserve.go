@@ -68,7 +68,7 @@ func (f *simServeFlags) etherCase(p policy.Plane, what string) (*etherCase, erro
 	}
 	c := &etherCase{name: topo.Name, description: what, plane: p, fabric: topo}
 	if f.tenants != "" {
-		c.tenants, c.flows, err = readTenants(f.tenants, topo, p)
+		c.tenants, c.flows, err = readTenants(f.tenants, topo)
 	}
 	return c, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,6 +67,7 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
 	} else {
 		c.say(cmd, "msg.shares", "window", window, "plan", short(s.Plan), "measured", len(s.Tenants)-tenants, "tenants", len(s.Tenants), "error", percentOrDash(s.MaxShareError), "jain", jainOrDash(s.JainIndex))
 	}
+	c.sayAtSenders(cmd, s)
 	if s.Coverage != nil && *s.Coverage < fullCoverage {
 		c.say(cmd, "msg.coverage", "coverage", percent(*s.Coverage))
 	}
@@ -74,6 +76,23 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
 		err = &incompleteError{c.t("err.incomplete", "tenants", tenants, "of", len(s.Tenants), "links", links, "of-links", len(s.Links))}
 	}
 	return err
+}
+
+// sayAtSenders says who is measured where it sends alone.
+func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
+	var at []string
+	var most *int64
+	for _, x := range s.Tenants {
+		if orZero(x.AtSenders) {
+			at = append(at, x.Tenant)
+			if x.AmbiguousBps != nil && *x.AmbiguousBps >= orZero(most) {
+				most = x.AmbiguousBps
+			}
+		}
+	}
+	if len(at) > 0 {
+		c.say(cmd, "msg.shares-at-senders", "tenants", strings.Join(at, ", "), "rate", measuredRate(most))
+	}
 }
 
 // fullCoverage is the coverage from which nothing is said of it.

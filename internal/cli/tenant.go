@@ -252,7 +252,7 @@ func (c *cli) tenantApply(cmd *cobra.Command, file string, prune bool) error {
 	if err != nil {
 		return err
 	}
-	ts, flows, err := tenantfile.ReadInfiniBand(name, in, topo)
+	ts, flows, err := tenantfile.Read(name, in, topo)
 	if err != nil {
 		return &UsageError{err.Error()}
 	}

@@ -183,7 +183,7 @@ func (a *applier) check(ctx context.Context, set TenantSet) error {
 			all = append(all, t.Tenant)
 		}
 	}
-	return invalidModel(tenants.ValidateInfiniBand(all, a.flows), func(f *tenants.FieldError) string {
+	return invalidModel(tenants.Validate(all, a.flows), func(f *tenants.FieldError) string {
 		i, listed := a.wanted[f.Tenant]
 		switch {
 		case f.Flow >= 0 && set.Flows != nil:

@@ -24,6 +24,7 @@ func (sh Shares) reduced(names []string) Shares {
 			if t.Problem != "" { // it may tell of who else is there
 				t.Problem = "could not be measured"
 			}
+			t.AtSenders, t.Ambiguous = false, nil // others are there
 			out.Tenants = append(out.Tenants, t)
 			if e := t.ShareError; e != nil && (out.MaxShareError == nil || *e > *out.MaxShareError) {
 				out.MaxShareError = e

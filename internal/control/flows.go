@@ -39,7 +39,7 @@ func (s *Service) PutFlows(ctx context.Context, fabric string, version int64, in
 		if err != nil {
 			return err
 		}
-		if err := invalidModel(tenants.ValidateInfiniBand(plain(stored), flows), flowPointer); err != nil {
+		if err := invalidModel(tenants.Validate(plain(stored), flows), flowPointer); err != nil {
 			return err
 		}
 		if next, err = s.replaceFlows(ctx, r, fabric, version, flows); err != nil {

@@ -254,6 +254,10 @@ type TenantShare struct {
 	Delivered  *quantity.BitRate // nil when it was not measured
 	ShareError *float64          // |delivered - entitled| / entitled; nil when either is not known or nothing is entitled
 	Problem    string            // why it was not measured; empty when it was
+	// AtSenders says that ports where the tenant only receives, by an SL that others share, are left out; Ambiguous is what
+	// the shared counters there counted.
+	AtSenders bool              `json:",omitempty"`
+	Ambiguous *quantity.BitRate `json:",omitempty"`
 }
 
 // LinkUse is the use of one link direction, named by its transmitting port.

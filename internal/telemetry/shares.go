@@ -34,6 +34,10 @@ type TenantShare struct {
 	// means what it says only while the tenant has traffic to send.
 	ShareError *float64
 	Problem    string // why Delivered was not measured
+	// AtSenders says that Delivered leaves out ports on which the tenant, by the plan's flows, only receives, by an SL that
+	// others have there, too: such a counter cannot be divided. Ambiguous is what these counters counted, of all who share them.
+	AtSenders bool
+	Ambiguous *quantity.BitRate // nil when one of them was not measured
 }
 
 // LinkUse is the use of one contended link direction.
@@ -47,13 +51,14 @@ type LinkUse struct {
 	Problem     string       // why Used was not measured
 }
 
-// LinkTenant is one tenant's part of a link. It is measured when no other tenant uses any of
-// the tenant's SLs anywhere, so that the SL's counter is the tenant's.
+// LinkTenant is one tenant's part of a link. It is measured by the link's counters when no other tenant uses any of
+// the tenant's SLs anywhere, and else by those of the tenant's senders when all its queue pairs cross the link.
 type LinkTenant struct {
 	Tenant     string
 	Entitled   quantity.BitRate
 	Delivered  *quantity.BitRate
 	ShareError *float64
+	AtSenders  bool // measured where the tenant sends, not on the link
 }
 
 // shareError is that of a measured rate, nil where there is none.
@@ -74,7 +79,8 @@ func use(used *quantity.BitRate, capacity quantity.BitRate) *float64 {
 
 // Shares computes the report of a window for a plan. It is pure. A tenant is measured when
 // every port it sends from was, and no other tenant uses the same SL on any of them: such
-// tenants share a counter, and dividing it would be a guess.
+// tenants share a counter, and dividing it would be a guess. Ports where the plan says that it only receives by a shared SL
+// are left out, and the report says so.
 func Shares(p *policy.Plan, w Window) Report {
 	r := Report{Window: w.Elapsed, Coverage: w.Coverage, Tenants: []TenantShare{}, Links: []LinkUse{}}
 	rates := make(map[ident.PortID]*PortRate, len(w.Ports))
@@ -82,12 +88,15 @@ func Shares(p *policy.Plan, w Window) Report {
 		rates[w.Ports[i].Port.ID] = &w.Ports[i]
 	}
 	users := slotUsers(p)
+	whole := make(map[linkPart]TenantShare, len(p.Tenants))
 	for _, t := range p.Tenants {
-		r.Tenants = append(r.Tenants, tenantShare(t, p.Placements, users, rates))
+		ts := tenantShare(t, p.Placements, users, rates)
+		r.Tenants = append(r.Tenants, ts)
+		whole[linkPart{t.Tenant, t.QPs}] = ts
 	}
 	owners := slOwners(p.Placements)
 	for _, l := range p.Links {
-		r.Links = append(r.Links, linkUse(l, owners, rates))
+		r.Links = append(r.Links, linkUse(l, owners, rates, whole))
 	}
 	r.sumUp()
 	return r
@@ -113,7 +122,13 @@ type slot struct {
 	sl   ident.SL
 }
 
-// slotUsers counts the tenants on each counter.
+// linkPart is a tenant with as many of its queue pairs as cross a link.
+type linkPart struct {
+	tenant string
+	qps    int
+}
+
+// slotUsers counts the tenants on each counter that may send by it.
 func slotUsers(p *policy.Plan) map[slot]int {
 	type use struct {
 		slot
@@ -123,7 +138,7 @@ func slotUsers(p *policy.Plan) map[slot]int {
 	users := make(map[slot]int, len(p.Placements))
 	for _, pl := range p.Placements {
 		u := use{slot{pl.Port, pl.SL}, pl.Tenant}
-		if !seen[u] {
+		if !pl.Receives && !seen[u] {
 			seen[u] = true
 			users[u.slot]++
 		}
@@ -133,7 +148,8 @@ func slotUsers(p *policy.Plan) map[slot]int {
 
 func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int, rates map[ident.PortID]*PortRate) TenantShare {
 	ts := TenantShare{Tenant: t.Tenant, Weight: t.Weight, Entitled: t.Entitled}
-	sum := quantity.BitRate(0)
+	var sum, ambiguous quantity.BitRate
+	sends, read := false, true
 	done := make(map[slot]bool)
 	for _, pl := range ps {
 		s := slot{pl.Port, pl.SL}
@@ -141,22 +157,32 @@ func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int
 			continue
 		}
 		done[s] = true
+		if pl.Receives {
+			ts.AtSenders = true
+			rate, err := rates[pl.Port].sentOn(pl.SL, 1)
+			ambiguous, read = ambiguous+rate, read && err == nil
+			continue
+		}
+		sends = true
 		rate, err := rates[pl.Port].sentOn(pl.SL, users[s])
 		if err != nil {
 			name := pl.Port.String()
 			if r := rates[pl.Port]; r != nil {
 				name = r.Port.Name
 			}
-			ts.Problem = fmt.Sprintf("%v (port %s)", err, name)
+			ts.AtSenders, ts.Problem = false, fmt.Sprintf("%v (port %s)", err, name)
 			return ts
 		}
 		sum += rate
 	}
-	if len(done) == 0 {
-		ts.Problem = "no placement in the plan"
+	if !sends {
+		ts.AtSenders, ts.Problem = false, "no placement in the plan to send from"
 		return ts
 	}
 	ts.Delivered, ts.ShareError = &sum, shareError(&sum, t.Entitled)
+	if ts.AtSenders && read {
+		ts.Ambiguous = &ambiguous
+	}
 	return ts
 }
 
@@ -204,7 +230,8 @@ func slOwners(ps []policy.Placement) [ident.NumSLs]string {
 	return owners
 }
 
-func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.PortID]*PortRate) LinkUse {
+// linkUse measures a link. whole has what was measured of each tenant with all its queue pairs.
+func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.PortID]*PortRate, whole map[linkPart]TenantShare) LinkUse {
 	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
 	rate := rates[l.Port]
 	if used, err := rate.sent(); err != nil {
@@ -214,6 +241,10 @@ func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.Po
 	}
 	for _, t := range l.Tenants {
 		lt := LinkTenant{Tenant: t.Tenant, Entitled: t.Entitled, Delivered: rate.sentBy(t.Tenant, owners)}
+		if lt.Delivered == nil && t.QPs > 0 {
+			lt.Delivered = whole[linkPart{t.Tenant, t.QPs}].Delivered
+			lt.AtSenders = lt.Delivered != nil
+		}
 		lt.ShareError = shareError(lt.Delivered, lt.Entitled)
 		lu.Tenants = append(lu.Tenants, lt)
 	}

@@ -160,3 +160,72 @@ func TestWithoutMeasuredTenantsThereAreNoFigures(t *testing.T) {
 		t.Errorf("nothing to compare with: %+v", r)
 	}
 }
+
+// manyToOne is three tenants that send from hosts of their own to one port: gold and silver by one SL, which the plan says of the
+// port where they receive. Silver has a second flow, which does not cross the trunk.
+func manyToOne() (*policy.Plan, Window) {
+	hostC, storage := ident.PortID{Node: 0xc, Port: 1}, ident.PortID{Node: 0xd, Port: 1}
+	p := &policy.Plan{
+		Placements: []policy.Placement{
+			{Tenant: "gold", Port: hostA, SL: 1}, {Tenant: "gold", Port: storage, SL: 1, Receives: true},
+			{Tenant: "red", Port: hostC, SL: 2}, {Tenant: "red", Port: storage, SL: 2},
+			{Tenant: "silver", Port: hostB, SL: 1}, {Tenant: "silver", Port: storage, SL: 1, Receives: true},
+		},
+		Tenants: []policy.TenantShare{
+			{Tenant: "gold", QPs: 4, Entitled: 50 * quantity.Gbps}, {Tenant: "red", QPs: 2, Entitled: 25 * quantity.Gbps},
+			{Tenant: "silver", QPs: 3, Entitled: 25 * quantity.Gbps},
+		},
+		Links: []policy.LinkShare{{Port: trunk, Capacity: 100 * quantity.Gbps, Tenants: []policy.LinkTenant{
+			{Tenant: "gold", QPs: 4, Entitled: 50 * quantity.Gbps}, {Tenant: "red", QPs: 2, Entitled: 25 * quantity.Gbps},
+			{Tenant: "silver", QPs: 2, Entitled: 25 * quantity.Gbps},
+		}}},
+	}
+	return p, Window{Elapsed: 50 * ms, Ports: []PortRate{
+		measured(hostA, map[ident.SL]quantity.BitRate{1: 48 * quantity.Gbps}),
+		measured(hostB, map[ident.SL]quantity.BitRate{1: 26 * quantity.Gbps}),
+		measured(hostC, map[ident.SL]quantity.BitRate{2: 24 * quantity.Gbps}),
+		measured(storage, map[ident.SL]quantity.BitRate{1: quantity.Gbps, 2: quantity.Gbps}),
+		measured(trunk, map[ident.SL]quantity.BitRate{1: 72 * quantity.Gbps, 2: 24 * quantity.Gbps}),
+	}}
+}
+
+func TestTenantsThatShareACounterWhereTheyReceiveAreMeasuredWhereTheySend(t *testing.T) {
+	t.Parallel()
+	rate := func(r *quantity.BitRate) quantity.BitRate {
+		if r == nil {
+			return -1
+		}
+		return *r / quantity.Gbps
+	}
+	p, w := manyToOne()
+	r := Shares(p, w)
+	for i, want := range []struct {
+		delivered, ambiguous quantity.BitRate // Gbit/s, or -1
+		atSenders            bool
+		off                  float64
+	}{{48, 1, true, 0.04}, {25, -1, false, 0}, {26, 1, true, 0.04}} { // red's own counter counts where it receives, too
+		x := r.Tenants[i]
+		if rate(x.Delivered) != want.delivered || rate(x.Ambiguous) != want.ambiguous || x.AtSenders != want.atSenders || math.Abs(*x.ShareError-want.off) > 1e-9 {
+			t.Errorf("%s: delivered %d, ambiguous %d, at senders %t; want %+v", x.Tenant, rate(x.Delivered), rate(x.Ambiguous), x.AtSenders, want)
+		}
+	}
+	links := r.Links[0].Tenants
+	if x := links[0]; !x.AtSenders || rate(x.Delivered) != 48 {
+		t.Errorf("gold on the trunk %+v, want what its sender counts", x)
+	}
+	if x := links[1]; x.AtSenders || rate(x.Delivered) != 24 {
+		t.Errorf("red on the trunk %+v, want what the trunk counts", x)
+	}
+	if x := links[2]; x.Delivered != nil {
+		t.Errorf("silver on the trunk %+v: a part of what it sends goes elsewhere", x)
+	}
+
+	w.Ports = append(w.Ports[:3:3], w.Ports[4:]...) // the port where they receive is silent
+	if r = Shares(p, w); r.Tenants[0].Delivered == nil || r.Tenants[0].Ambiguous != nil || r.Tenants[1].Delivered != nil {
+		t.Errorf("without that port: %+v", r.Tenants)
+	}
+	p.Placements[0].Port = hostB // two senders by one counter
+	if r = Shares(p, w); r.Tenants[0].Delivered != nil || !strings.Contains(r.Tenants[0].Problem, "is shared with another tenant") || r.Links[0].Tenants[0].Delivered != nil {
+		t.Errorf("two that send by one counter: %+v", r)
+	}
+}

@@ -80,7 +80,7 @@ func read(name string, data []byte, open Opener, settings []Setting) (*Scenario,
 	if d.err != nil {
 		return nil, d.err
 	}
-	if err := tenants.ValidateInfiniBand(s.Tenants, s.TenantFlows()); err != nil {
+	if err := tenants.Validate(s.Tenants, s.TenantFlows()); err != nil {
 		return nil, &topofile.ParseError{File: name, Line: lineOf(f, err), Err: err}
 	}
 	s.Tenants = tenants.Attach(s.Tenants, s.TenantFlows())

@@ -145,8 +145,8 @@ func (p *parser) expand(f tenants.Flow, from, to []ident.PortID, line int) {
 }
 
 // validate runs the model's own checks and gives their faults a line.
-func (p *parser) validate(check func([]tenants.Tenant, []tenants.Flow) error) {
-	for _, err := range unjoin(check(p.tenants, p.flows)) {
+func (p *parser) validate() {
+	for _, err := range unjoin(tenants.Validate(p.tenants, p.flows)) {
 		var fe *tenants.FieldError
 		if !errors.As(err, &fe) {
 			p.add(0, "file", err.Error(), "")

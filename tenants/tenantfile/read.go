@@ -21,15 +21,6 @@ import (
 // none: tenants.Attach derives them from its flows. The result passes tenants.Validate. The error joins
 // up to fifty *ParseError.
 func Read(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
-	return read(name, r, fabric, tenants.Validate)
-}
-
-// ReadInfiniBand is Read for a fabric that is known to be InfiniBand: the result passes tenants.ValidateInfiniBand.
-func ReadInfiniBand(name string, r io.Reader, fabric *subnet.Fabric) ([]tenants.Tenant, []tenants.Flow, error) {
-	return read(name, r, fabric, tenants.ValidateInfiniBand)
-}
-
-func read(name string, r io.Reader, fabric *subnet.Fabric, check func([]tenants.Tenant, []tenants.Flow) error) ([]tenants.Tenant, []tenants.Flow, error) {
 	p := &parser{faults: faults{file: name}, fabric: fabric, fields: map[string]map[string]int{}, written: map[string]string{}}
 	root, err := p.document(r, "version and tenants")
 	if err != nil {
@@ -37,7 +28,7 @@ func read(name string, r io.Reader, fabric *subnet.Fabric, check func([]tenants.
 	}
 	p.file(root)
 	if len(p.errs) == 0 {
-		p.validate(check)
+		p.validate()
 	}
 	if err := p.err(); err != nil {
 		return nil, nil, err
@@ -57,7 +48,7 @@ func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.
 	p.version(root, m)
 	p.flowList(m["flows"], "")
 	if len(p.errs) == 0 {
-		p.validate(tenants.Validate)
+		p.validate()
 	}
 	if err := p.err(); err != nil {
 		return nil, err

@@ -161,29 +161,6 @@ func limit(t *rapid.T, name string) quantity.BitRate {
 	return quantity.BitRate(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(int64(tenants.MinLimit), 1e12)).Draw(t, name))
 }
 
-// How many tenants a port can tell apart depends on the plane, which a file does not name.
-func TestReadTakesMoreTenantsOnAPortThanServiceLevels(t *testing.T) {
-	t.Parallel()
-	ts, _, err := tenantfile.Read("f.yaml", strings.NewReader(crowd()), fabric(t))
-	if err != nil || len(ts) != 17 {
-		t.Errorf("%d tenants, %v", len(ts), err)
-	}
-	var pe *tenantfile.ParseError
-	if _, _, err = tenantfile.ReadInfiniBand("f.yaml", strings.NewReader(crowd()), fabric(t)); !errors.As(err, &pe) || pe.Line != 53 || pe.Field != "tenant t16: attachments" {
-		t.Errorf("on InfiniBand: error %v, want one of the last tenant and its line", err)
-	}
-}
-
-// crowd is seventeen tenants on one port, three lines each.
-func crowd() string {
-	var b strings.Builder
-	b.WriteString("version: 1\ntenants:\n")
-	for i := range 17 {
-		b.WriteString("  - name: t" + "0123456789"[i/10:i/10+1] + "0123456789"[i%10:i%10+1] + "\n    weight: 1\n    attachments: [host-001]\n")
-	}
-	return strings.NewReplacer("name: t0", "name: t").Replace(b.String())
-}
-
 func TestReadFlowsTakesTenantsThatAreKnown(t *testing.T) {
 	t.Parallel()
 	known := []tenants.Tenant{{Name: "red", Weight: 1000}}

@@ -1,0 +1,68 @@
+package policy
+
+import "math/bits"
+
+// spreadRounds bounds how often all nodes are weighed again.
+const spreadRounds = 4
+
+// spread has few nodes share an SL on ports where that is allowed: where tenants only receive, those that share an SL share its counter,
+// and its setting should they begin to send. Nodes with an SL in force or pinned keep theirs, and SL 0 stays free.
+func (x *slProblem) spread(ports []portTenants) {
+	on := make([][]int32, len(x.nodes))       // ports
+	count := make([][colours]int, len(ports)) // of attachments
+	x.c.start(append([]int8(nil), x.c.colour...))
+	for i := range ports {
+		p := &ports[i]
+		for k, t := range p.tenants {
+			v := x.nodeOf[t][p.at[k]]
+			if pin := x.m.tenants[t].Attachments[p.at[k]].SL; pin != nil {
+				count[i][*pin]++
+				continue
+			}
+			on[v] = append(on[v], int32(i))
+			count[i][x.c.colour[v]]++
+		}
+	}
+	for range spreadRounds {
+		moved := false
+		for v := range x.nodes {
+			moved = x.spreadNode(int32(v), on[v], count) || moved
+		}
+		if !moved {
+			return
+		}
+	}
+}
+
+// spreadNode gives a node the free SL that fewest others have on its ports.
+func (x *slProblem) spreadNode(v int32, on []int32, count [][colours]int) bool {
+	was := x.c.colour[v]
+	if was <= 0 || bits.OnesCount16(x.c.domain[v]) < 2 || x.c.move != nil && x.c.inForce(int(v)) >= 0 {
+		return false
+	}
+	shared := func(k int8) (sum int) {
+		for _, i := range on {
+			sum += count[i][k]
+		}
+		return sum
+	}
+	best, least := was, shared(was)-len(on)
+	for _, k := range x.order {
+		if k == 0 || k == was || x.c.free(v)&(1<<k) == 0 {
+			continue
+		}
+		if n := shared(k); n < least {
+			best, least = k, n
+		}
+	}
+	if best == was {
+		return false
+	}
+	x.c.unpaint(v)
+	x.c.paint(v, best)
+	for _, i := range on {
+		count[i][was]--
+		count[i][best]++
+	}
+	return true
+}
