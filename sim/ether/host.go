@@ -15,6 +15,7 @@ type host struct {
 	acksReady  uint8 // classes with acknowledgements or notifications to send
 	flowsReady uint8 // classes with flows whose turn may come
 	deaf       bool  // its senders ignore CNPs
+	incapable  uint8 // flagCapable where its data is not ECN-capable, else 0
 	silent     bool  // its receivers send none
 	cnpCode    uint8
 	cnpPort    bool // the gap between CNPs is the port's, not each flow's
@@ -222,7 +223,7 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	k := n.pool.at(pk)
 	*k = packet{
 		sent: now, seq: seq, flow: slot, dst: f.dst, hash: f.hash, tel: none, in: none,
-		wire: uint16(load) + tr.data, load: uint16(load), gen: f.gen, kind: kindData, cls: f.cls, flag: tr.flags,
+		wire: uint16(load) + tr.data, load: uint16(load), gen: f.gen, kind: kindData, cls: f.cls, flag: tr.flags &^ n.hosts[f.src].incapable,
 		dom: n.hosts[f.src].domain,
 	}
 	if f.next == f.una {

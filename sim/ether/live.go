@@ -68,6 +68,18 @@ func (n *Network) SetReaction(host int32, on bool) error {
 	return nil
 }
 
+// SetCapable makes the data of a host ECN-capable, as it comes, or not: then no switch marks it.
+func (n *Network) SetCapable(host int32, on bool) error {
+	if err := n.checkHost(host); err != nil {
+		return err
+	}
+	n.hosts[host].incapable = flagCapable
+	if on {
+		n.hosts[host].incapable = 0
+	}
+	return nil
+}
+
 // SetDomain tells a host which data centre it belongs to, 0 to 255 (WRCC). What its running senders take it for is
 // the algorithm's.
 func (n *Network) SetDomain(host int32, domain uint8) error {

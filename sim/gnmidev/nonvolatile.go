@@ -36,6 +36,9 @@ func (n *nonVolatile) value(base string, port int) (uint64, bool) {
 	return v, ok
 }
 
+// flag reports whether a value in force is not 0, by its whole name. Nothing is, where the card is as the vendor ships it.
+func (n *nonVolatile) flag(name string) bool { return n != nil && n.now[name] != 0 }
+
 // tool is mstconfig on a host. It implements nicfiles.Runner.
 type tool struct{ host *Host }
 

@@ -1,6 +1,8 @@
 package gnmidev
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -117,6 +119,10 @@ func (p *port) state() plane.PortState {
 		Registers: p.dcqcn(), Reaction: p.enabled(reaction), Notification: p.enabled(notification), CNPsPerPort: p.perPort(),
 		DSCP: p.dscp(), CNPDSCP: p.cnpDSCP(), Priorities: p.priorities(),
 	}
+	s.NotECT, s.Inert = p.typeOfService()&ecnBits == 0, p.card.nv.flag("USER_PROGRAMMABLE_CC")
+	if p.card.nv.flag(fmt.Sprintf("ROCE_CC_ALGORITHM_P%d", p.number)) { // QCN, whose frames nothing here sends
+		s.Notification = 0
+	}
 	o := p.ieee()
 	s.PFC = o.PFC.Enabled
 	if o.MaxRate != nil && o.ETS != nil {
@@ -151,13 +157,15 @@ func (p *port) perPort() bool {
 // applicationToS is the type of service that applications ask for where the host has no default: DSCP 26, and markable.
 const applicationToS = 26<<2 | 2
 
+// ecnBits are those of ECN in a type of service; 0 is a transport that is not ECN-capable (RFC 3168, 5).
+const ecnBits = 3
+
+// typeOfService is that of the port's RoCE traffic.
+func (p *port) typeOfService() uint64 { return cmp.Or(p.tos, applicationToS) }
+
 // dscp is that of the port's RoCE traffic.
 func (p *port) dscp() uint8 {
-	tos := uint64(applicationToS)
-	if p.tos != 0 {
-		tos = p.tos
-	}
-	return uint8(tos >> 2 & (plane.DSCPs - 1)) //nolint:gosec // 6 bits
+	return uint8(p.typeOfService() >> 2 & (plane.DSCPs - 1)) //nolint:gosec // 6 bits
 }
 
 // cnpDSCP is that of the notification packets that the port sends.

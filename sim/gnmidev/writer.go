@@ -2,6 +2,7 @@ package gnmidev
 
 import (
 	"fmt"
+	"syscall"
 
 	"fairlane/ccconfig/dcbnl"
 	"fairlane/ccconfig/nicparam"
@@ -141,7 +142,11 @@ func (p *port) putObjects(set []nicparam.Setting) error {
 		if m.IEEE == nil || m.Command == dcbnl.CommandIEEEDel && len(c.Delete) == 0 {
 			continue
 		}
-		if errno := p.alter(&m); errno != 0 {
+		gone := syscall.Errno(0)
+		if m.Command == dcbnl.CommandIEEEDel {
+			gone = syscall.ENOENT // the driver took the entry away with the new one of its DSCP
+		}
+		if errno := p.alter(&m); errno != 0 && errno != gone {
 			return fmt.Errorf("DCB of %s: %w", p.netdev, errno)
 		}
 	}
