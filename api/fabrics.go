@@ -26,7 +26,7 @@ func (s *Server) ListFabrics(ctx context.Context, r gen.ListFabricsRequestObject
 func (s *Server) CreateFabric(ctx context.Context, r gen.CreateFabricRequestObject) (gen.CreateFabricResponseObject, error) {
 	f, err := s.control.CreateFabric(ctx, control.Fabric{
 		Name: r.Body.Name, Source: r.Body.Source, Plane: string(deref(r.Body.Plane)), TimeScale: deref(r.Body.TimeScale),
-		Counters: control.Counters(deref(r.Body.Counters)),
+		Counters: control.Counters(deref(r.Body.Counters)), Prerequisites: control.Prerequisites(deref(r.Body.Prerequisites)),
 	})
 	if err != nil {
 		return nil, err
@@ -51,6 +51,7 @@ func (s *Server) UpdateFabric(ctx context.Context, r gen.UpdateFabricRequestObje
 	}
 	f, err := s.control.UpdateFabric(ctx, control.Fabric{
 		Name: r.Fabric, Version: v, Source: r.Body.Source, TimeScale: valueOr(r.Body.TimeScale, 1), Counters: control.Counters(deref(r.Body.Counters)),
+		Prerequisites: control.Prerequisites(deref(r.Body.Prerequisites)),
 	})
 	if err != nil {
 		return nil, err
@@ -113,8 +114,8 @@ func (s *Server) ListEvents(ctx context.Context, r gen.ListEventsRequestObject) 
 func fabricOut(f control.Fabric) gen.Fabric {
 	out := gen.Fabric{
 		Name: f.Name, Plane: gen.Plane(f.Plane), Source: f.Source, TimeScale: f.TimeScale,
-		Counters: optional(gen.Counters(f.Counters)),
-		Version:  f.Version, FlowsVersion: f.FlowsVersion, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
+		Counters: optional(gen.Counters(f.Counters)), Prerequisites: optional(gen.Prerequisites(f.Prerequisites)),
+		Version: f.Version, FlowsVersion: f.FlowsVersion, CreatedAt: f.CreatedAt, UpdatedAt: f.UpdatedAt,
 	}
 	if f.Management != "" { // nothing for those who do not run it
 		out.Management, out.ManagementAt, out.RestoredAt = new(gen.FabricManagement(f.Management)), instant(f.ManagementAt), instant(f.RestoredAt)

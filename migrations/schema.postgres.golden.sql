@@ -153,9 +153,11 @@ TABLE fabrics
     management text NOT NULL DEFAULT 'managed'::text
     management_at_us bigint
     restored_at_us bigint
+    prerequisites text NOT NULL DEFAULT 'report'::text
     CHECK ((counters = ANY (ARRAY['clear'::text, 'keep'::text])))
     CHECK ((management = ANY (ARRAY['managed'::text, 'releasing'::text, 'released'::text])))
     CHECK (((length(name) >= 1) AND (length(name) <= 63)))
+    CHECK ((prerequisites = ANY (ARRAY['report'::text, 'repair'::text])))
     CHECK ((time_scale > (0)::double precision))
     PRIMARY KEY (id)
     UNIQUE (name)

@@ -15,10 +15,9 @@ import (
 // Where RoCE traffic goes on ports and switches: the values that operators use, and those of the vendors' guides. Plans
 // take for granted that DSCP RoCEDSCP leads to queue RoCEQueue, which is lossless.
 const (
-	RoCEDSCP  = 26
-	RoCEQueue = 3
-
-	rocePriority = 3
+	RoCEDSCP     = 26
+	RoCEQueue    = 3
+	RoCEPriority = 3 // of NIC ports
 )
 
 // nicPlans makes the settings of all ports; those that are as before are taken from the plan before.
@@ -181,7 +180,7 @@ func (s *roceSettings) traffic() []RoCEPlacement {
 	out := []RoCEPlacement{}
 	for t := range s.m.tenants {
 		for _, a := range s.m.tenants[t].Attachments {
-			out = append(out, RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: rocePriority, Queue: RoCEQueue,
+			out = append(out, RoCEPlacement{Tenant: s.m.tenants[t].Name, Port: a.Port, DSCP: RoCEDSCP, Priority: RoCEPriority, Queue: RoCEQueue,
 				VFShare: s.shares[tenantPort{int32(t), a.Port}], Function: s.functions[tenantPort{int32(t), a.Port}]})
 		}
 	}

@@ -459,6 +459,24 @@ func (e Plane) Valid() bool {
 	}
 }
 
+// Defines values for Prerequisites.
+const (
+	PrerequisitesRepair Prerequisites = "repair"
+	PrerequisitesReport Prerequisites = "report"
+)
+
+// Valid indicates whether the value is a known member of the Prerequisites enum.
+func (e Prerequisites) Valid() bool {
+	switch e {
+	case PrerequisitesRepair:
+		return true
+	case PrerequisitesReport:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ProblemFieldIn.
 const (
 	ProblemFieldInBody   ProblemFieldIn = "body"
@@ -1186,9 +1204,20 @@ type DeviceUpdatePolicy string
 
 // Difference defines model for Difference.
 type Difference struct {
-	Desired  string `json:"desired"`
-	Field    string `json:"field"`
+	Desired string `json:"desired"`
+	Field   string `json:"field"`
+
+	// Observed What was read; "unknown" for a prerequisite that could not be read.
 	Observed string `json:"observed"`
+
+	// Prerequisite Which prerequisite of congestion control this is; absent for a setting of the plan.
+	Prerequisite *string `json:"prerequisite,omitempty"`
+
+	// Reason Of a prerequisite: why congestion control needs it, or why it is not known, and what to do.
+	Reason *string `json:"reason,omitempty"`
+
+	// Repairable Of a prerequisite: whether Fairlane may set it where the fabric says `prerequisites: repair`.
+	Repairable *bool `json:"repairable,omitempty"`
 }
 
 // DriftPolicy defines model for DriftPolicy.
@@ -1284,6 +1313,9 @@ type Fabric struct {
 	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
 	Plane Plane `json:"plane"`
 
+	// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
+
 	// RestoredAt When the database was last restored from a backup; absent when it never was.
 	RestoredAt *time.Time `json:"restored_at,omitempty"`
 	Snapshot   *Snapshot  `json:"snapshot,omitempty"`
@@ -1311,6 +1343,9 @@ type FabricCreate struct {
 	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
 	Plane *Plane `json:"plane,omitempty"`
 
+	// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
+
 	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
 
@@ -1328,6 +1363,9 @@ type FabricList struct {
 type FabricUpdate struct {
 	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
 	Counters *Counters `json:"counters,omitempty"`
+
+	// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
 	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
 	Source Source `json:"source"`
@@ -1965,6 +2003,9 @@ type PredictedShare struct {
 	// Weight A weight with at most three decimals.
 	Weight Weight `json:"weight"`
 }
+
+// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+type Prerequisites string
 
 // Problem defines model for Problem.
 type Problem struct {

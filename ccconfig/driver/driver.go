@@ -10,6 +10,8 @@ import (
 	"fmt"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/prereq"
+	"fairlane/internal/phrase"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/wrcc"
@@ -106,6 +108,34 @@ type Driver interface {
 	// interrupted anywhere; running it again finishes the job. The receipt is valid even when
 	// err is not nil.
 	Apply(ctx context.Context, d Device, want Settings) (Receipt, error)
+}
+
+// Examiner is a Driver that can tell whether congestion control can act at a device beside the settings of a plan.
+type Examiner interface {
+	// Examine judges the prerequisites of a plan at a device of which got was just read. It writes nothing. An error says that
+	// none of them is known.
+	Examine(ctx context.Context, d Device, got Settings, n prereq.Needs) ([]prereq.Item, error)
+}
+
+// Examine asks a driver that is an Examiner, or has one behind it (Unwrap); others have nothing to say. What cannot be told is an unknown item, never an error.
+func Examine(ctx context.Context, to Driver, d Device, got Settings, n *prereq.Needs) []prereq.Item {
+	x, ok := to.(Examiner)
+	for !ok {
+		inner, wraps := to.(interface{ Unwrap() Driver })
+		if !wraps {
+			break
+		}
+		to = inner.Unwrap()
+		x, ok = to.(Examiner)
+	}
+	if !ok || n == nil {
+		return nil
+	}
+	items, err := x.Examine(ctx, d, got, *n)
+	if err != nil {
+		return []prereq.Item{{ID: prereq.Readable, Scope: prereq.ScopeDevice, Field: d.Name, State: prereq.Unknown, Why: phrase.Of("not readable because {}", err.Error())}}
+	}
+	return items
 }
 
 // Error kinds, for errors.Is.

@@ -29,6 +29,9 @@ type NICState struct {
 	// AllShares says that Params has every share of a virtual function (ShareParam) that there is to be: a function
 	// without one is to have none, 0, as after its tenant left.
 	AllShares bool `json:"all_shares,omitempty"`
+	// Acting are the values that act now of parameters whose values in Params wait for a firmware reset. Of an observed state only;
+	// they do not count in Diff.
+	Acting []NICParam `json:"acting,omitempty"`
 }
 
 // ShareParam is the rate that a virtual function has for sure, in Mbit/s, by its index; 0 is none.
@@ -171,11 +174,21 @@ func (s *NICState) Param(name string, index int) (uint64, bool) {
 	return s.Params[i].Value, true
 }
 
+// Now returns the value of a parameter that acts now; false when the state has none.
+func (s *NICState) Now(name string, index int) (uint64, bool) {
+	for _, p := range s.Acting {
+		if p.Name == name && p.Index == index {
+			return p.Value, true
+		}
+	}
+	return s.Param(name, index)
+}
+
 // Sort brings the parameters into their order.
 func (s *NICState) Sort() { slices.SortFunc(s.Params, compareParams) }
 
 func (s *NICState) clone() *NICState {
-	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares}
+	out := &NICState{Params: slices.Clone(s.Params), AllShares: s.AllShares, Acting: slices.Clone(s.Acting)}
 	if s.WRCC != nil {
 		out.WRCC = s.WRCC.Clone()
 	}

@@ -134,7 +134,8 @@ func (a *agent) look(ctx context.Context, dev driver.Device, at place) (*observe
 	if err := o.decode(answers); err != nil {
 		return nil, fmt.Errorf("configuration of %s: %w", dev, err)
 	}
-	boot, id, err := a.identity(ctx, dev, port)
+	boot, id, acting, err := a.identity(ctx, dev, at)
+	o.acting(acting)
 	switch {
 	case err != nil:
 		return nil, err
@@ -231,20 +232,25 @@ func cardParam(prefix *gpb.Path, u *gpb.Update) (driver.NICParam, error) {
 	return driver.NICParam{}, fmt.Errorf("a value at %s, want one of /nics/nic/params/param[name][index]", at)
 }
 
-// identity asks which boot of the host this is and which port is at a path.
-func (a *agent) identity(ctx context.Context, dev driver.Device, port gnmid.Path) (boot string, id ident.PortID, err error) {
-	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, []gnmid.Path{nicyang.AgentState().Child("boot-id"), port.Child("state").Child("id")}})
+// identity asks which boot of the host this is, which port is at a place and, in the same request, what acts now of the parameters
+// that wait for a firmware reset and that congestion control depends on.
+func (a *agent) identity(ctx context.Context, dev driver.Device, at place) (boot string, id ident.PortID, acting []answer, err error) {
+	paths := []gnmid.Path{nicyang.AgentState().Child("boot-id"), nicyang.Port(at.nic, at.port).Child("state").Child("id")}
+	for _, p := range at.prerequisites(a.s.d.rows) {
+		paths = append(paths, p.Child("state").Child("value"))
+	}
+	answers, err := a.s.get(ctx, query{gpb.GetRequest_STATE, gpb.Encoding_PROTO, paths})
 	if err != nil {
-		return "", id, a.s.classify(ctx, "identity", dev, err)
+		return "", id, nil, a.s.classify(ctx, "identity", dev, err)
 	}
 	if len(answers[0].updates) != 1 || len(answers[1].updates) != 1 {
-		return "", id, fmt.Errorf("identity of %s: %d and %d values, want one boot id and one port id", dev, len(answers[0].updates), len(answers[1].updates))
+		return "", id, nil, fmt.Errorf("identity of %s: %d and %d values, want one boot id and one port id", dev, len(answers[0].updates), len(answers[1].updates))
 	}
 	boot = answers[0].updates[0].GetVal().GetStringVal()
 	if id, err = ident.ParsePortID(answers[1].updates[0].GetVal().GetStringVal()); err != nil {
-		return "", id, fmt.Errorf("identity of %s: %w", dev, err)
+		return "", id, nil, fmt.Errorf("identity of %s: %w", dev, err)
 	}
-	return boot, id, nil
+	return boot, id, answers[2:], nil
 }
 
 // find says where a port is. What it knows it does not ask for again.

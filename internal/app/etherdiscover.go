@@ -14,8 +14,10 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
+	"fairlane/ccconfig/prereq"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -178,8 +180,24 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 		if at >= 0 && len(faults) == 0 {
 			faults = append(faults, c.clockOf(ctx, ref)...)
 		}
+		if at >= 0 && c.plane == driver.PlaneRoCE {
+			faults = append(faults, c.prerequisites(ctx, ref)...)
+		}
 	}
 	return faults, true
+}
+
+// prerequisites tells which prerequisites of DCQCN do not hold on a port, or are not known.
+func (c *etherCensus) prerequisites(ctx context.Context, ref subnet.PortRef) (faults []phrase.Text) {
+	dev := portDevice(c.k.fabric, ref, c.plane)
+	got, err := c.driver.Read(ctx, dev)
+	if err != nil {
+		return []phrase.Text{phrase.Of("port {}: prerequisites of congestion control are not known: {}", ref.Port, err)}
+	}
+	for _, item := range prereq.Unmet(driver.Examine(ctx, c.driver, dev, got, reconcile.RoCENeeds())) {
+		faults = append(faults, phrase.Of("port {}: {}", ref.Port, item.Sentence()))
+	}
+	return faults
 }
 
 // maxClockOff is how far a host's clock may be off before it is told: certificates live for days, logs are compared by minutes.

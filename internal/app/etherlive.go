@@ -87,7 +87,9 @@ type etherLive struct {
 	gnmi   *gnmidev.Server
 	p4     *p4dev.Server // nil without WRCC
 
-	renamed []inventory.Device // switches whose name is none for a host, without address
+	hosts    map[ident.GUID]*gnmidev.Host // by node, as far as they have ports with a link
+	switches map[ident.GUID]*gnmidev.Switch
+	renamed  []inventory.Device // switches whose name is none for a host, without address
 
 	addr, p4Addr string
 	dir          string // of the inventory
@@ -109,7 +111,7 @@ const inventoryName = "inventory.yaml"
 
 // startEther builds a live fabric, serves its devices until the context ends or close is called, and writes the inventory.
 func startEther(ctx context.Context, c *etherCase, o etherOptions) (_ *etherLive, err error) {
-	l := &etherLive{c: c, dir: o.dir}
+	l := &etherLive{c: c, dir: o.dir, hosts: map[ident.GUID]*gnmidev.Host{}, switches: map[ident.GUID]*gnmidev.Switch{}}
 	l.fabric, err = etherlive.New(c.fabric, c.flows, etherlive.Options{
 		WRCC: c.plane == policy.PlaneWRCC, Seed: c.seed, TimeScale: o.timeScale, Buffer: c.buffer, Buffers: c.buffers,
 	})
@@ -194,7 +196,8 @@ func (l *etherLive) addHost(node int32) error {
 	if len(card.Ports) == 0 {
 		return nil
 	}
-	_, err := l.gnmi.AddHost(n.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{card}})
+	h, err := l.gnmi.AddHost(n.Name, gnmidev.HostOptions{Cards: []gnmidev.CardOptions{card}})
+	l.hosts[n.GUID] = h
 	return err
 }
 
@@ -228,6 +231,7 @@ func (l *etherLive) addSwitch(node int32) error {
 	if err != nil {
 		return err
 	}
+	l.switches[n.GUID] = w
 	if w.Hostname() != n.Name {
 		l.renamed = append(l.renamed, inventory.Device{Node: n.GUID.String(), Hostname: w.Hostname()})
 	}

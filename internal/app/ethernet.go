@@ -14,6 +14,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/gnmi"
+	"fairlane/ccconfig/prereq"
 	"fairlane/internal/grpclink"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -161,7 +162,7 @@ type etherDriver struct {
 	p4rt    *p4rt.Driver
 }
 
-var _ driver.Driver = (*etherDriver)(nil)
+var _ driver.Examiner = (*etherDriver)(nil)
 
 // etherInFlight bounds the operations under way on a fabric.
 const etherInFlight = 256
@@ -239,6 +240,15 @@ func (d *etherDriver) Read(ctx context.Context, dev driver.Device) (driver.Setti
 		return driver.Settings{}, err
 	}
 	return to.Read(ctx, dev)
+}
+
+// Examine implements driver.Examiner. WRCC's switches have no classes of service to look at.
+func (d *etherDriver) Examine(ctx context.Context, dev driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
+	to, err := d.of(dev)
+	if err != nil {
+		return nil, err
+	}
+	return driver.Examine(ctx, to, dev, got, &n), nil
 }
 
 // Apply implements driver.Driver.

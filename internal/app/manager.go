@@ -94,7 +94,7 @@ func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err 
 	name := managerName()
 	m.engine, err = engine.New(engine.Deps{
 		Store: m.service.JobStore(), Targets: m.service.JobTarget, Opener: p, Ended: m.service.RolloutEnded,
-		Gate: gates{meter}, Name: name, Lease: m.options.lease,
+		Gate: gates{meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
 	})
 	if err != nil {
 		return err

@@ -141,6 +141,9 @@ func watch(m *obs.Metrics) func() func(api.Answered) {
 // tracedDriver makes a span of each operation on a device.
 type tracedDriver struct{ driver.Driver }
 
+// Unwrap returns the driver that is traced.
+func (d tracedDriver) Unwrap() driver.Driver { return d.Driver }
+
 // Read implements driver.Driver.
 func (d tracedDriver) Read(ctx context.Context, dev driver.Device) (driver.Settings, error) {
 	ctx, sp := span.Start(ctx, "device.read", "device", dev.Name, "id", dev.ID)

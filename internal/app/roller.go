@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibmad"
+	"fairlane/ccconfig/prereq"
 	"fairlane/internal/config"
 	"fairlane/internal/control"
 	"fairlane/internal/phrase"
@@ -167,8 +168,9 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 	for i, o := range observed {
 		reports[i] = control.DeviceReport{
 			Device: o.Device, State: string(o.State), Desired: &targets[i].Want, Observed: o.Observed,
-			Differences: differences(o.Differences), Error: o.Error,
+			Differences: append(differences(o.Differences), prerequisites(o.Unmet)...), Error: o.Error,
 		}
+		told(&reports[i], t.Fabric.Prerequisites)
 	}
 	if s.placer != nil && t.Placed && reconcile.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, reconcile.IsManager)) {
 		reports = append(reports, p.observeManager(ctx, t, s, ids == nil))
@@ -189,4 +191,28 @@ func differences(in []ibcc.Difference) []control.Difference {
 		out[i] = control.Difference{Field: d.Field, Desired: d.Want, Observed: d.Got}
 	}
 	return out
+}
+
+// prerequisites tells those that are not met among what is not as wanted, each with why it matters.
+func prerequisites(in []prereq.Item) []control.Difference {
+	var out []control.Difference
+	for i := range in {
+		item := &in[i]
+		d := control.Difference{
+			Field: item.Field, Desired: item.Want, Observed: item.Found, Prerequisite: string(item.ID), Reason: item.Sentence().String(), Repairable: item.Repair != nil,
+		}
+		if item.State == prereq.Unknown {
+			d.Observed = control.ObservedUnknown
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// told marks a device that is drifted by nothing but what a repair would leave as it is.
+func told(x *control.DeviceReport, p control.Prerequisites) {
+	if x.State != string(reconcile.Drifted) || slices.ContainsFunc(x.Differences, func(d control.Difference) bool { return !d.Left(p) }) {
+		return
+	}
+	x.Refused = true
 }

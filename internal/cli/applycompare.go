@@ -196,9 +196,10 @@ func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*pla
 		scale = *spec.TimeScale
 	}
 	counters := gen.Counters(cmp.Or(orZero(spec.Counters), string(gen.CountersClear)))
+	prerequisites := gen.Prerequisites(cmp.Or(orZero(spec.Prerequisites), string(gen.PrerequisitesReport)))
 	now, err := found[gen.Fabric](c)(a.client.GetFabricWithResponse(ctx, r.Name))
 	if missing(err) {
-		body := gen.FabricCreate{Name: r.Name, Source: spec.Source, TimeScale: &scale, Counters: &counters, Plane: given(gen.Plane(orZero(spec.Plane)))}
+		body := gen.FabricCreate{Name: r.Name, Source: spec.Source, TimeScale: &scale, Counters: &counters, Prerequisites: &prerequisites, Plane: given(gen.Plane(orZero(spec.Plane)))}
 		post := func(dry bool) (*gen.Fabric, error) {
 			return created[gen.Fabric](c)(a.client.CreateFabricWithResponse(ctx, &gen.CreateFabricParams{DryRun: &dry}, body))
 		}
@@ -215,9 +216,9 @@ func (a *applying) fabric(r *manifest.Resource, spec *manifest.FabricSpec) (*pla
 		return nil, c.usage("err.plane-fixed", "found", want, "want", now.Plane)
 	}
 	view := func(f *gen.Fabric) any {
-		return gen.FabricUpdate{Source: f.Source, TimeScale: &f.TimeScale, Counters: f.Counters}
+		return gen.FabricUpdate{Source: f.Source, TimeScale: &f.TimeScale, Counters: f.Counters, Prerequisites: f.Prerequisites}
 	}
-	body := gen.FabricUpdate{Source: spec.Source, TimeScale: &scale, Counters: &counters}
+	body := gen.FabricUpdate{Source: spec.Source, TimeScale: &scale, Counters: &counters, Prerequisites: &prerequisites}
 	err = settle(a, r, now, versionTag(now.Version), view, func(dry bool, tag string) (*gen.Fabric, error) {
 		return found[gen.Fabric](c)(a.client.UpdateFabricWithResponse(ctx, r.Name, &gen.UpdateFabricParams{DryRun: &dry, IfMatch: &tag}, body))
 	})

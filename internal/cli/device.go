@@ -60,7 +60,7 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 		for _, d := range list.Items {
 			state := c.t("state." + d.State)
 			for _, x := range d.Differences {
-				t.add(d.Name, state, x.Field, x.Desired, x.Observed, cmp.Or(orZero(d.Error), orZero(d.Note)))
+				t.add(d.Name, state, x.Field, x.Desired, x.Observed, cmp.Or(orZero(x.Reason), orZero(d.Error), orZero(d.Note)))
 			}
 			if len(d.Differences) == 0 && d.State != "in-sync" {
 				t.add(d.Name, state, "", "", "", orZero(d.Error))

@@ -13,22 +13,23 @@ import (
 const timeFormat = "2006-01-02 15:04:05"
 
 func (c *cli) fabric() *cobra.Command {
-	var source, plane, counters string
+	var source, plane, counters, prerequisites string
 	var scale float64
 	var keep bool
 	create := c.verb("fabric", "create NAME", "  fairlane fabric create lab --source ibsim:unix:fairlane", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
-			return c.fabricCreate(cmd, gen.FabricCreate{Name: args[0], Source: source, TimeScale: &scale, Plane: given(gen.Plane(plane)), Counters: given(gen.Counters(counters))})
+			return c.fabricCreate(cmd, gen.FabricCreate{Name: args[0], Source: source, TimeScale: &scale, Plane: given(gen.Plane(plane)), Counters: given(gen.Counters(counters)), Prerequisites: given(gen.Prerequisites(prerequisites))})
 		})
 	create.Flags().StringVar(&plane, "plane", "", c.t("flag.plane"))
 	change := c.verb("fabric", "set NAME", "  fairlane fabric set lab --source ibsim:udp:10.0.0.7:5000", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
-			return c.fabricSet(cmd, args[0], gen.FabricUpdate{Source: source, TimeScale: &scale, Counters: given(gen.Counters(counters))})
+			return c.fabricSet(cmd, args[0], gen.FabricUpdate{Source: source, TimeScale: &scale, Counters: given(gen.Counters(counters)), Prerequisites: given(gen.Prerequisites(prerequisites))})
 		})
 	for _, cmd := range []*cobra.Command{create, change} {
 		cmd.Flags().StringVar(&source, "source", "", c.t("flag.source"))
 		cmd.Flags().Float64Var(&scale, "time-scale", 1, c.t("flag.time-scale"))
 		cmd.Flags().StringVar(&counters, "counters", "", c.t("flag.counters"))
+		cmd.Flags().StringVar(&prerequisites, "prerequisites", "", c.t("flag.prerequisites"))
 	}
 	del := c.verb("fabric", "delete NAME", "  fairlane fabric delete lab --yes\n  fairlane fabric delete lab --keep-settings", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.fabricDelete(cmd, args[0], keep) })
@@ -93,7 +94,7 @@ func (c *cli) fabricCreate(cmd *cobra.Command, body gen.FabricCreate) error {
 
 // fabricSet changes what was given and leaves the rest, against the version that it read.
 func (c *cli) fabricSet(cmd *cobra.Command, name string, want gen.FabricUpdate) error {
-	if !cmd.Flags().Changed("source") && !cmd.Flags().Changed("time-scale") && !cmd.Flags().Changed("counters") {
+	if !cmd.Flags().Changed("source") && !cmd.Flags().Changed("time-scale") && !cmd.Flags().Changed("counters") && !cmd.Flags().Changed("prerequisites") {
 		return c.usage("err.no-change")
 	}
 	client, err := c.client()
@@ -104,11 +105,12 @@ func (c *cli) fabricSet(cmd *cobra.Command, name string, want gen.FabricUpdate) 
 	if err != nil {
 		return err
 	}
-	body := gen.FabricUpdate{Source: had.Source, TimeScale: &had.TimeScale, Counters: had.Counters}
+	body := gen.FabricUpdate{Source: had.Source, TimeScale: &had.TimeScale, Counters: had.Counters, Prerequisites: had.Prerequisites}
 	t := &taker{cmd: cmd}
 	take(t, "source", &body.Source, want.Source)
 	take(t, "time-scale", &body.TimeScale, want.TimeScale)
 	take(t, "counters", &body.Counters, want.Counters)
+	take(t, "prerequisites", &body.Prerequisites, want.Prerequisites)
 	match := c.ifMatch(versionTag(had.Version))
 	f, err := found[gen.Fabric](c)(client.UpdateFabricWithResponse(cmd.Context(), name, &gen.UpdateFabricParams{DryRun: given(c.dry), IfMatch: match}, body))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlane/internal/reconcile"
+	"fairlane/policy"
 	"fairlane/subnet/ident"
 )
 
@@ -88,7 +89,12 @@ func (s *Service) settleDevices(ctx context.Context, r Repos, ro Rollout) error 
 		return err
 	}
 	if !ro.Options.Repair {
-		kept := ro.State == RolloutSucceeded || ro.State == RolloutPartial
+		f, err := r.Fabric(ctx, ro.Fabric)
+		if err != nil {
+			return err
+		}
+		// Where a plan has prerequisites beside its settings, devices are in sync when they were read with these.
+		kept := (ro.State == RolloutSucceeded || ro.State == RolloutPartial) && f.Plane != string(policy.PlaneRoCE)
 		return errors.Join(r.SettleDevices(ctx, ro.ID, kept, now), s.tellTurns(ctx, r, events))
 	}
 	whole, err := r.Rollout(ctx, ro.Fabric, ro.ID)
@@ -150,6 +156,10 @@ func (s *Service) settleRepair(d *DeviceRecord, x *RolloutDevice, ro Rollout, p 
 	var turns []reconcile.Turn
 	switch reconcile.State(x.State) {
 	case reconcile.InSync:
+		if slices.ContainsFunc(d.Differences, func(x Difference) bool { return x.Prerequisite != "" }) {
+			d.Due = now // the next reading tells
+			break
+		}
 		turns = d.inSync(ro.Plan, x.UpdatedAt, p, now)
 	case reconcile.Pending, reconcile.Unknown: // it was not reached
 		d.Due = now

@@ -249,7 +249,7 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 // noteReport brings a record up to date with what was read, and returns the events of it.
 func (s *Service) noteReport(d *DeviceRecord, x *DeviceReport, w sweep, now time.Time) []Event {
 	reading := reconcile.ReadingOf(reconcile.State(x.State))
-	if reading == reconcile.ReadingUnknown {
+	if reading == reconcile.ReadingUnknown && x.Observed == nil {
 		return nil // it was not read
 	}
 	d.Plan, d.ReadBy, d.ReadAt, d.Error = w.plan, w.by, now, x.Error
@@ -322,6 +322,9 @@ func firstDifference(list []Difference) string {
 		return "it differs"
 	}
 	text := fmt.Sprintf("%s is %s, wanted is %s", list[0].Field, list[0].Observed, list[0].Desired)
+	if list[0].Prerequisite != "" {
+		text = list[0].Reason
+	}
 	if n := len(list) - 1; n > 0 {
 		text += fmt.Sprintf(", and %d more", n)
 	}

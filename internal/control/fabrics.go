@@ -16,7 +16,7 @@ import (
 )
 
 // CreateFabric puts a fabric under management. Plane "" is "roce" where the source is an inventory, else "ib"; TimeScale 0
-// is 1; Counters "" is CountersClear.
+// is 1; Counters "" is CountersClear, Prerequisites "" is PrerequisitesReport.
 func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	if f.Plane == "" {
 		f.Plane = string(policy.PlaneIB)
@@ -28,6 +28,7 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 		f.TimeScale = 1
 	}
 	f.Counters = cmp.Or(f.Counters, CountersClear)
+	f.Prerequisites = cmp.Or(f.Prerequisites, PrerequisitesReport)
 	switch {
 	case !tenants.ValidName(f.Name):
 		return Fabric{}, Invalid("/name", "name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", f.Name)
@@ -59,6 +60,8 @@ func (f Fabric) checkSettings() error {
 		return Invalid("/time_scale", "time scale %v: want a number above 0", f.TimeScale)
 	case f.Counters != CountersClear && f.Counters != CountersKeep:
 		return Invalid("/counters", "counters %q: want %s or %s", f.Counters, CountersClear, CountersKeep)
+	case f.Prerequisites != PrerequisitesReport && f.Prerequisites != PrerequisitesRepair:
+		return Invalid("/prerequisites", "prerequisites %q: want %s or %s", f.Prerequisites, PrerequisitesReport, PrerequisitesRepair)
 	}
 	return nil
 }
@@ -147,7 +150,7 @@ func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric st
 }
 
 // UpdateFabric changes where the fabric of f.Name is found and how it is measured, at f.Version (0: at any version):
-// Source, TimeScale and Counters, which "" leaves as they are. Nothing is discovered anew. While a rollout runs the fabric stays where it is, so that all of it is written and read back at one
+// Source and TimeScale, and Counters and Prerequisites, which "" leaves as they are. Nothing is discovered anew. While a rollout runs the fabric stays where it is, so that all of it is written and read back at one
 // place: *ConflictError "rollout-running".
 func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err error) {
 	if f.Source == "" {
@@ -159,6 +162,7 @@ func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err e
 			return err
 		}
 		f.Counters = cmp.Or(f.Counters, before.Counters)
+		f.Prerequisites = cmp.Or(f.Prerequisites, before.Prerequisites)
 		if err := f.checkSettings(); err != nil {
 			return err
 		}
@@ -182,7 +186,7 @@ func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err e
 
 // where is what people can change of a fabric.
 func where(f Fabric) map[string]any {
-	return map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale, "counters": f.Counters}
+	return map[string]any{"source": f.Source, "plane": f.Plane, "time_scale": f.TimeScale, "counters": f.Counters, "prerequisites": f.Prerequisites}
 }
 
 // DeleteFabric deletes a fabric and all that belongs to it, unless a rollout runs on it. While settings of a plan may be on

@@ -53,7 +53,7 @@ type FabricRepo interface {
 	CreateFabric(ctx context.Context, f Fabric) (Fabric, error)
 	Fabric(ctx context.Context, name string) (Fabric, error)
 	ListFabrics(ctx context.Context, p Page) (list []Fabric, next string, err error)
-	// UpdateFabric replaces Source, TimeScale and Counters of the fabric at f.Version (0: at any version).
+	// UpdateFabric replaces Source, TimeScale, Counters and Prerequisites of the fabric at f.Version (0: at any version).
 	UpdateFabric(ctx context.Context, f Fabric) (Fabric, error)
 	// DeleteFabric removes a fabric and all that belongs to it; version 0 means any version.
 	DeleteFabric(ctx context.Context, name string, version int64) error

@@ -18,7 +18,9 @@ type Fabric struct {
 	Source    string   // where it is discovered: "umad:CA:PORT", "ibsim:unix:NAME", "ibsim:udp:HOST:PORT", "ethernet:PATH" or "file:PATH"
 	TimeScale float64  // device seconds per wall second; 1 for hardware
 	Counters  Counters // "" stands for CountersClear
-	Version   int64
+	// Prerequisites says whether rollouts set what congestion control needs beside a plan; "" stands for PrerequisitesReport.
+	Prerequisites Prerequisites
+	Version       int64
 	// FlowsVersion counts the replacements of the declared flows; 0 is "never declared".
 	FlowsVersion         int64
 	CreatedAt, UpdatedAt time.Time
@@ -50,6 +52,15 @@ const (
 	// CountersKeep never clears a counter, for fabrics where another tool measures with them. What a counter at its end
 	// would tell is then not measured.
 	CountersKeep Counters = "keep"
+)
+
+// Prerequisites says what becomes of a prerequisite of congestion control that is wrong on a device.
+type Prerequisites string
+
+// The settings of Prerequisites.
+const (
+	PrerequisitesReport Prerequisites = "report" // it is told, and a rollout is refused before its first write
+	PrerequisitesRepair Prerequisites = "repair" // a rollout sets it where it may be set, and undoes that with the rest
 )
 
 // DiscoverStats says what a discovery cost.
@@ -186,11 +197,14 @@ type Rollout struct {
 	Wave, Waves int    // the open wave, from 0, -1 before the first; and how many there are
 	Prior       string // the plan whose placements a roll-back returns to; empty when not known
 	Placed      Placed
-	Gated       int       // the last wave that the health gates passed, -1 for none
+	Gated       int       // the last wave that the health gates passed; -1 for none, GatedUnexamined before prerequisites were looked at
 	Confirmed   bool      // the word that it may stay was given
 	ConfirmBy   time.Time // when confirming ends; zero otherwise
 	Reason      string    // why it is being undone or, when it is not, what its health gates could not judge
 }
+
+// GatedUnexamined is Rollout.Gated of a rollout that looks at the prerequisites of congestion control before its first write.
+const GatedUnexamined = -2
 
 // RolloutDevice is one device's part in a rollout. When it is recorded, a nil setting or receipt
 // leaves the one recorded before.
@@ -229,6 +243,19 @@ type DeviceReport struct {
 type Difference struct {
 	Field             string
 	Desired, Observed string
+	// Prerequisite is which prerequisite of congestion control it is, "" for a setting of the plan. Reason is then why it matters
+	// or, where Observed is ObservedUnknown, why it is not known.
+	Prerequisite string `json:",omitempty"`
+	Reason       string `json:",omitempty"`
+	Repairable   bool   `json:",omitempty"` // Fairlane may set it, see Prerequisites
+}
+
+// ObservedUnknown is what was found of a prerequisite that could not be read.
+const ObservedUnknown = "unknown"
+
+// Left reports whether a repair by the fabric's setting leaves the difference as it is.
+func (d *Difference) Left(p Prerequisites) bool {
+	return d.Prerequisite != "" && (d.Observed == ObservedUnknown || !d.Repairable || p != PrerequisitesRepair)
 }
 
 // Shares is what tenants really got during a window.

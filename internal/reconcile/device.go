@@ -7,6 +7,8 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/prereq"
+	"fairlane/subnet"
 )
 
 // differenceError is a device that does not hold what was written to it: it clips or ignores
@@ -52,6 +54,7 @@ func (r *runner) bring(ctx context.Context, dev *device) {
 		before := got.Clone()
 		dev.Before = &before
 	}
+	r.meetPrerequisites(dev, got)
 	if dev.Want.Equal(got) {
 		_ = r.move(dev, InSync, Event{Message: dev.Device.String() + " is already as wanted", Before: dev.Before, Observed: &got})
 		return
@@ -63,6 +66,31 @@ func (r *runner) bring(ctx context.Context, dev *device) {
 	if dev.Touched {
 		r.restore(ctx, dev)
 	}
+}
+
+// meetPrerequisites adds to what is wanted of a NIC port the prerequisites that are wrong and that may be set: they are written, read
+// back and undone with the plan's own settings.
+func (r *runner) meetPrerequisites(dev *device, got driver.Settings) {
+	if !r.repair || dev.Want.NIC == nil || dev.Device.Kind != subnet.KindCA {
+		return
+	}
+	set, _ := prereq.Repairs(driver.Examine(r.work, r.d.Driver, dev.Device, got, dev.Needs))
+	for _, p := range set {
+		if _, has := dev.Want.NIC.Param(p.Name, p.Index); !has {
+			dev.Want.NIC.Params = append(dev.Want.NIC.Params, driver.NICParam{Name: p.Name, Index: p.Index, Value: p.Value})
+			dev.Want.NIC.Sort()
+			dev.more = true
+		}
+	}
+}
+
+// extended is what is wanted of a device with prerequisites that its plan does not have; nil without.
+func (d *device) extended() *driver.Settings {
+	if !d.more {
+		return nil
+	}
+	want := d.Want.Clone()
+	return &want
 }
 
 // unread ends a device that could not be read before this worker's first write.
@@ -145,7 +173,7 @@ func (r *runner) applyOnce(dev *device, goal driver.Settings, done State) (again
 	if done == RolledBack {
 		verb = "returning to its state before: "
 	}
-	if err := r.move(dev, Applying, Event{Message: verb + dev.Device.String(), Before: dev.Before}); err != nil {
+	if err := r.move(dev, Applying, Event{Message: verb + dev.Device.String(), Before: dev.Before, Want: dev.extended()}); err != nil {
 		return false, err
 	}
 	receipt, applyErr := r.d.Driver.Apply(r.work, dev.Device, goal)

@@ -8,16 +8,20 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/prereq"
 )
 
 // Observation is one device compared with what it should be. Nothing was written.
 type Observation struct {
 	Device      driver.Device     `json:"device"`
-	State       State             `json:"state"`                 // InSync, Drifted, Unsupported, or Failed when it could not be read
+	State       State             `json:"state"`                 // InSync, Drifted, Unsupported, Failed when it could not be read, or Unknown
 	Observed    *driver.Settings  `json:"observed,omitempty"`    // nil when it could not be read
 	Differences []ibcc.Difference `json:"differences,omitempty"` // wanted against observed
-	Error       string            `json:"error,omitempty"`
-	Err         error             `json:"-"`
+	// Unmet are the prerequisites that are wrong or not known. With one of them a device is never InSync: Drifted where one is
+	// wrong, else Unknown.
+	Unmet []prereq.Item `json:"-"`
+	Error string        `json:"error,omitempty"`
+	Err   error         `json:"-"`
 }
 
 // Observe reads every target's device, at most parallel (at least one) at the same time, and
@@ -56,9 +60,14 @@ func observeOne(ctx context.Context, t *Target, d driver.Driver) Observation {
 		return o
 	}
 	o.Observed, o.Differences = &got, t.Want.Diff(got)
-	o.State = InSync
-	if len(o.Differences) > 0 {
+	o.Unmet = prereq.Unmet(driver.Examine(ctx, d, t.Device, got, t.Needs))
+	switch wrong, unknown := prereq.Count(o.Unmet); {
+	case len(o.Differences) > 0 || wrong > 0:
 		o.State = Drifted
+	case unknown > 0:
+		o.State = Unknown
+	default:
+		o.State = InSync
 	}
 	return o
 }

@@ -8,6 +8,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/prereq"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -17,6 +18,8 @@ import (
 type Target struct {
 	Device driver.Device
 	Want   driver.Settings
+	// Needs is what must hold on the device beside Want for the plan to act; nil where nothing is known to.
+	Needs *prereq.Needs
 }
 
 // MaxTargets bounds a rollout on InfiniBand: no subnet has more unicast LIDs, and each device needs one.

@@ -7,6 +7,7 @@ import (
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/prereq"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -39,7 +40,7 @@ func etherSwitch(plane string, id ident.GUID, name string, f *subnet.Fabric) (dr
 
 // roceTargets are the NIC ports and switches of a plan for DCQCN.
 func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) {
-	shares := p.Functions()
+	shares, needs := p.Functions(), RoCENeeds()
 	for i := range p.NICs {
 		nic := &p.NICs[i]
 		dev, ref, err := nicDevice(driver.PlaneRoCE, nic.Port, nic.Name, f)
@@ -57,13 +58,18 @@ func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) 
 			}
 		}
 		state.Sort()
-		add(Target{Device: dev, Want: driver.Settings{NIC: state}}, nil)
+		add(Target{Device: dev, Want: driver.Settings{NIC: state}, Needs: needs}, nil)
 	}
 	for i := range p.Switches {
 		sw := &p.Switches[i]
 		dev, err := etherSwitch(driver.PlaneRoCE, sw.Node, sw.Name, f)
-		add(Target{Device: dev, Want: driver.Settings{Queues: &driver.QueueState{Marking: slices.Clone(sw.Queues)}}}, err)
+		add(Target{Device: dev, Want: driver.Settings{Queues: &driver.QueueState{Marking: slices.Clone(sw.Queues)}}, Needs: needs}, err)
 	}
+}
+
+// RoCENeeds is what plans for DCQCN take for granted of every device.
+func RoCENeeds() *prereq.Needs {
+	return &prereq.Needs{DSCP: policy.RoCEDSCP, Priority: policy.RoCEPriority, Queue: policy.RoCEQueue, Lossless: true}
 }
 
 // wrccTargets are the switches and NIC ports of a plan for WRCC: every switch that it sets, and every linked NIC

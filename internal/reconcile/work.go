@@ -24,6 +24,8 @@ type Part struct {
 	Failures int
 	// Canary lets no device of this part fail.
 	Canary bool
+	// Repair sets the prerequisites of devices that are wrong and that may be set, together with what is wanted.
+	Repair bool
 }
 
 // Item is one device of a part and where it stands.
@@ -114,6 +116,8 @@ type runner struct {
 	o    Options
 	d    Deps
 	devs []*device
+	// repair is Part.Repair, on the way forward only.
+	repair bool
 	// work is the context of device I/O: it outlives the caller's by Options.Grace.
 	work context.Context
 
@@ -124,7 +128,10 @@ type runner struct {
 }
 
 // device is an item while it is worked, by one goroutine at a time.
-type device struct{ Item }
+type device struct {
+	Item
+	more bool // Want has more than the plan
+}
 
 func newRunner(p Part, d Deps) (*runner, error) {
 	o, err := p.Options.WithDefaults()
@@ -137,7 +144,7 @@ func newRunner(p Part, d Deps) (*runner, error) {
 	if d.Clock == nil {
 		d.Clock = SystemClock{}
 	}
-	r := &runner{o: o, d: d}
+	r := &runner{o: o, d: d, repair: p.Repair && !p.Undo}
 	r.failures.Store(int32(p.Failures))
 	seen := make(map[ident.PortID]bool, len(p.Items))
 	for _, it := range p.Items {
@@ -156,7 +163,7 @@ func newRunner(p Part, d Deps) (*runner, error) {
 			before := it.Before.Clone()
 			it.Before = &before
 		}
-		r.devs = append(r.devs, &device{it})
+		r.devs = append(r.devs, &device{Item: it})
 	}
 	return r, nil
 }

@@ -97,7 +97,7 @@ func (f *fixture) view(do func(r control.Repos) error) {
 
 // fabricCalled is a fabric to be made.
 func fabricCalled(name string) control.Fabric {
-	return control.Fabric{Name: name, Plane: "ib", Source: "file:x", TimeScale: 0.5, Counters: control.CountersKeep, CreatedAt: at()}
+	return control.Fabric{Name: name, Plane: "ib", Source: "file:x", TimeScale: 0.5, Counters: control.CountersKeep, Prerequisites: control.PrerequisitesRepair, CreatedAt: at()}
 }
 
 func (f *fixture) fabric(name string) {
@@ -147,7 +147,7 @@ func checkFabrics(t *testing.T, f *fixture) {
 		names := each(list, func(x control.Fabric) string { return x.Name })
 		f.equal("names", []string{"a", "b", "c"}, names)
 		got, err := r.Fabric(ctx, "b")
-		f.equal("fabric", control.Fabric{Name: "b", Plane: "ib", Source: "file:x", TimeScale: 0.5, Counters: control.CountersKeep, Version: 1, CreatedAt: at(), UpdatedAt: at(), Management: control.Managed}, got)
+		f.equal("fabric", control.Fabric{Name: "b", Plane: "ib", Source: "file:x", TimeScale: 0.5, Counters: control.CountersKeep, Prerequisites: control.PrerequisitesRepair, Version: 1, CreatedAt: at(), UpdatedAt: at(), Management: control.Managed}, got)
 		return err
 	})
 }

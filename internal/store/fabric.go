@@ -16,7 +16,7 @@ import (
 func (r *repos) CreateFabric(ctx context.Context, f control.Fabric) (control.Fabric, error) {
 	row := fabricRow{
 		Name: f.Name, Plane: f.Plane, Source: f.Source, TimeScale: f.TimeScale, Version: 1,
-		Counters: counters(f.Counters), Management: string(control.Managed),
+		Counters: counters(f.Counters), Prerequisites: prerequisites(f.Prerequisites), Management: string(control.Managed),
 		CreatedAtUS: micros(f.CreatedAt), UpdatedAtUS: micros(f.CreatedAt),
 	}
 	switch err := r.in(ctx).Create(&row).Error; {
@@ -94,7 +94,7 @@ func (r *repos) UpdateFabric(ctx context.Context, f control.Fabric) (control.Fab
 		return control.Fabric{}, err
 	}
 	res := r.in(ctx).Model(&fabricRow{}).Where("id = ? AND version = ?", row.ID, row.Version).Updates(map[string]any{
-		"source": f.Source, "time_scale": f.TimeScale, "counters": counters(f.Counters),
+		"source": f.Source, "time_scale": f.TimeScale, "counters": counters(f.Counters), "prerequisites": prerequisites(f.Prerequisites),
 		"version": row.Version + 1, "updated_at_us": micros(f.UpdatedAt),
 	})
 	if err := changed(res, stale("fabric", f.Name, row.Version), "update fabric %s", f.Name); err != nil {
@@ -143,13 +143,18 @@ func stale(kind, name string, version int64) error {
 // counters is the setting as the column holds it.
 func counters(c control.Counters) string { return string(cmp.Or(c, control.CountersClear)) }
 
+// prerequisites is the setting as the column holds it.
+func prerequisites(p control.Prerequisites) string {
+	return string(cmp.Or(p, control.PrerequisitesReport))
+}
+
 func (row fabricRow) name() string { return row.Name }
 
 func (row fabricRow) domain() control.Fabric {
 	return control.Fabric{
 		Name: row.Name, Plane: row.Plane, Source: row.Source, TimeScale: row.TimeScale,
-		Counters: control.Counters(row.Counters),
-		Version:  row.Version, FlowsVersion: row.FlowsVersion,
+		Counters: control.Counters(row.Counters), Prerequisites: control.Prerequisites(row.Prerequisites),
+		Version: row.Version, FlowsVersion: row.FlowsVersion,
 		Management: control.Management(row.Management), ManagementAt: optionalTime(row.ManagementAtUS), RestoredAt: optionalTime(row.RestoredAtUS),
 		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
 	}

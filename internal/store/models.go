@@ -3,16 +3,17 @@ package store
 // The structs below mirror the tables of migrations/, column by column; a test compares them.
 
 type fabricRow struct {
-	ID           int64   `gorm:"column:id;primaryKey"`
-	Name         string  `gorm:"column:name"`
-	Plane        string  `gorm:"column:plane"`
-	Source       string  `gorm:"column:source"`
-	TimeScale    float64 `gorm:"column:time_scale"`
-	Counters     string  `gorm:"column:counters"`
-	Version      int64   `gorm:"column:version"`
-	FlowsVersion int64   `gorm:"column:flows_version"`
-	CreatedAtUS  int64   `gorm:"column:created_at_us"`
-	UpdatedAtUS  int64   `gorm:"column:updated_at_us"`
+	ID            int64   `gorm:"column:id;primaryKey"`
+	Name          string  `gorm:"column:name"`
+	Plane         string  `gorm:"column:plane"`
+	Source        string  `gorm:"column:source"`
+	TimeScale     float64 `gorm:"column:time_scale"`
+	Counters      string  `gorm:"column:counters"`
+	Prerequisites string  `gorm:"column:prerequisites"`
+	Version       int64   `gorm:"column:version"`
+	FlowsVersion  int64   `gorm:"column:flows_version"`
+	CreatedAtUS   int64   `gorm:"column:created_at_us"`
+	UpdatedAtUS   int64   `gorm:"column:updated_at_us"`
 
 	Management     string `gorm:"column:management"`
 	ManagementAtUS *int64 `gorm:"column:management_at_us"`

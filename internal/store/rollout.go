@@ -31,7 +31,7 @@ func (r *repos) CreateRollout(ctx context.Context, ro control.Rollout) (control.
 		FabricID: f.ID, PlanID: p.ID, Stages: joinStages(ro.Stages), State: string(control.RolloutRunning),
 		Actor: ro.Actor, Version: 1, CreatedAtUS: micros(ro.CreatedAt), UpdatedAtUS: micros(ro.CreatedAt),
 		Revision: 1, Phase: string(cmp.Or(ro.Phase, control.PhasePlacing)), Wish: string(control.WishRun), Wave: -1, Waves: ro.Waves,
-		PriorPlan: ro.Prior, Placed: string(control.PlacedNone), Gated: -1,
+		PriorPlan: ro.Prior, Placed: string(control.PlacedNone), Gated: min(ro.Gated, -1),
 	}
 	if row.Options, err = json.Marshal(ro.Options); err != nil {
 		return control.Rollout{}, fmt.Errorf("encode options of a rollout: %w", err)

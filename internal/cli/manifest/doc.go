@@ -135,6 +135,8 @@ type (
 		Plane     *string  `json:"plane"`
 		TimeScale *float64 `json:"time_scale"`
 		Counters  *string  `json:"counters"`
+		// Prerequisites is "report" or "repair".
+		Prerequisites *string `json:"prerequisites"`
 	}
 	// OptionsSpec are the compiler's options of a fabric.
 	OptionsSpec struct {

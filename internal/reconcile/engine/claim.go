@@ -162,7 +162,7 @@ func (c *claim) note(ev reconcile.Event) *record {
 	}
 	out := *row
 	// Only what is new travels: a nil leaves what is stored.
-	out.Wanted, out.Observed, out.Receipt = nil, nil, c.receipts[ev.Device.ID]
+	out.Wanted, out.Observed, out.Receipt = ev.Want, nil, c.receipts[ev.Device.ID]
 	if ev.Receipt != nil {
 		out.Receipt = ev.Receipt
 	}
@@ -279,6 +279,9 @@ type guard struct {
 	driver.Driver
 	c *claim
 }
+
+// Unwrap returns the driver behind.
+func (g *guard) Unwrap() driver.Driver { return g.Driver }
 
 // bound returns the context of one act on a device.
 func (g *guard) bound(ctx context.Context) (context.Context, context.CancelFunc, error) {

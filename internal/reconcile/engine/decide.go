@@ -30,7 +30,7 @@ type view struct {
 // act is what follows from a view.
 type act int
 
-// Acts. Those from actCheck on take time and are done outside of a transaction.
+// Acts. Those from actExamine on take time and are done outside of a transaction.
 const (
 	actWait    act = iota // nothing to do until something changes
 	actPush               // enter pushing
@@ -41,6 +41,7 @@ const (
 	actUnwind             // enter undoing
 	actEnd                // end the rollout
 
+	actExamine // look at the prerequisites of congestion control
 	actCheck   // ask whether the placements could be brought about
 	actPlace   // bring the placements about and verify them
 	actGate    // ask the health gates about the open wave
@@ -48,7 +49,7 @@ const (
 )
 
 // slow reports whether an act is done outside of a transaction.
-func (a act) slow() bool { return a >= actCheck }
+func (a act) slow() bool { return a >= actExamine }
 
 // decision is an act with what it needs.
 type decision struct {
@@ -100,6 +101,8 @@ func decide(v view) decision {
 
 func placing(v view) decision {
 	switch {
+	case v.ro.Gated == control.GatedUnexamined:
+		return decision{act: actExamine}
 	case toPlace(v) && (v.ro.Prior == v.ro.Plan || pushed(v)):
 		return decision{act: actPlace}
 	case toPlace(v): // before any device is written for nothing

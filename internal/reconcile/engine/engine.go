@@ -59,6 +59,8 @@ type Deps struct {
 	Targets func(ctx context.Context, fabric, plan string) (control.Target, error)
 	Opener  Opener
 	Gate    Gate // nil passes everything
+	// Prerequisites reads devices back for the gate before the first write of a rollout; nil does not look.
+	Prerequisites control.Observer
 	// Ended is told of a rollout's end in the transaction that ends it; nil is nobody.
 	Ended func(ctx context.Context, r control.Repos, ro control.Rollout) error
 	Clock Clock  // nil is SystemClock

@@ -75,6 +75,7 @@ func (c *claim) work(ctx, parkable context.Context, items []reconcile.Item, d dr
 	part := reconcile.Part{
 		Items: midway, Undo: c.key.Undo, Options: deviceOptions(c.ro.Options),
 		Failures: c.failures, Canary: slices.Contains(c.ro.Options.CanaryWaves, c.key.Wave),
+		Repair: c.plan.target.Fabric.Prerequisites == control.PrerequisitesRepair,
 	}
 	if len(midway) > 0 {
 		if err := reconcile.Work(ctx, part, deps); err != nil {
@@ -175,7 +176,7 @@ func (c *claim) items(ctx context.Context) (_ []reconcile.Item, err error) {
 		}
 		want.Want = hold(row.Device.ID, want.Want)
 		items[i] = reconcile.Item{
-			Target:  reconcile.Target{Device: row.Device, Want: want.Want},
+			Target:  reconcile.Target{Device: row.Device, Want: want.Want, Needs: want.Needs},
 			Before:  row.Before,
 			State:   reconcile.State(row.State),
 			Touched: row.Touched,

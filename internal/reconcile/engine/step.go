@@ -346,6 +346,8 @@ func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*
 		return e.broken(ctx, ro, err)
 	}
 	switch a {
+	case actExamine:
+		return e.examine(ctx, c.target, ro)
 	case actCheck:
 		before, err := e.before(ctx, ro)
 		if err != nil {

@@ -1,0 +1,112 @@
+package gnmi
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/nicparam"
+	"fairlane/ccconfig/nicyang"
+	"fairlane/ccconfig/prereq"
+	"fairlane/internal/gnmid"
+	"fairlane/internal/phrase"
+	"fairlane/subnet"
+)
+
+var _ driver.Examiner = (*Driver)(nil)
+
+// Examine implements driver.Examiner: a NIC port is judged by what was read of it, a switch by its tables, which are read now.
+func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
+	if dev.Kind == subnet.KindSwitch {
+		list, err := d.Preflight(ctx, dev, Expectation{DSCP: int(n.DSCP), Queue: n.Queue, Lossless: n.Lossless})
+		if err != nil {
+			return nil, err
+		}
+		return switchItems(list), nil
+	}
+	if got.NIC == nil {
+		return nil, nil
+	}
+	var caps *driver.NICCapabilities // asked for where it matters
+	lacks := func(name string) bool {
+		if caps == nil {
+			c, err := d.Capabilities(ctx, dev)
+			if err != nil || c.NIC == nil {
+				return false
+			}
+			caps = c.NIC
+		}
+		return !slices.Contains(caps.Params, name)
+	}
+	return prereq.NIC(n, got.NIC.Now, lacks), nil
+}
+
+// switchItems turns the findings that keep congestion control from acting into prerequisites. The others are about shares, or are
+// set by plans. Fairlane writes none of them: SONiC takes ports down for changes of maps.
+func switchItems(list []Finding) []prereq.Item {
+	out := []prereq.Item{}
+	for _, f := range list {
+		item := prereq.Item{Scope: prereq.ScopeQueue, Field: f.Code, State: prereq.Wrong, Why: phrase.Of("{}", f.Text)}
+		switch f.Code {
+		case FindingUnmapped, FindingOtherQueue, FindingNoMap:
+			item.ID = prereq.SwitchMap
+		case FindingPauseOff:
+			item.ID = prereq.SwitchPause
+		case FindingUnknown:
+			item.ID, item.State = prereq.SwitchPause, prereq.Unknown
+		default:
+			continue
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// resetPrerequisites are the prerequisites that act after a firmware reset only.
+var resetPrerequisites = [...]string{"roce_cc_prio_mask", "roce_cc_algorithm", "user_programmable_cc"}
+
+// prerequisites are the paths of those that the port or its card has.
+func (p *place) prerequisites(rows *nicparam.Table) []gnmid.Path {
+	var out []gnmid.Path
+	for _, name := range resetPrerequisites {
+		k := nicparam.Key{Port: p.port, Name: name}
+		if row, ok := rows.Find(name); ok && row.Scope == nicparam.ScopeDevice {
+			k.Port = 0 // no port lists what its card has
+		} else if _, has := slices.BinarySearch(p.resetOnly, name); !has {
+			continue
+		}
+		params := nicyang.Params(p.nic, k.Port)
+		out = append(out, params.Child("param", gnmid.Key{Name: "index", Value: gnmid.Any}, gnmid.Key{Name: "name", Value: name}))
+	}
+	return out
+}
+
+// acting notes the values that act now where they are not those that were read as configured.
+func (o *observed) acting(answers []answer) {
+	for _, a := range answers {
+		for _, u := range a.updates {
+			at, err := pathOf(a.prefix, u)
+			if err != nil {
+				continue
+			}
+			v, err := gnmid.FromTyped(u.GetVal())
+			if err != nil {
+				continue
+			}
+			now, err := v.AsUint()
+			name := ""
+			for i, e := range at.Elems {
+				if e.Name == "param" {
+					name = at.Key(i, "name")
+				}
+			}
+			if name = strings.TrimSpace(name); err != nil || name == "" {
+				continue
+			}
+			if next, ok := o.settings.Param(name, 0); ok && next != now {
+				o.settings.Acting = append(o.settings.Acting, driver.NICParam{Name: name, Value: now})
+			}
+		}
+	}
+}

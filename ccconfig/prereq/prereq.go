@@ -1,0 +1,252 @@
+// Package prereq lists what must hold on devices beside a plan's own settings so that congestion control can act: DCQCN on for the
+// priority at both ends, the traffic in that priority and in the queue that marks, no other algorithm in the place of DCQCN. It
+// judges what was read; who reads and who writes is elsewhere.
+package prereq
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"fairlane/internal/phrase"
+)
+
+// Needs is what a plan takes for granted of RoCE traffic on a device. The zero value needs nothing.
+type Needs struct {
+	DSCP     uint8 // of RoCE traffic, 0 to 63
+	Priority uint8 // of NICs that it is in, 0 to 7
+	Queue    uint8 // of switches that it is in, 0 to 7
+	Lossless bool  // pause is to be on for the priority
+}
+
+// ID names a prerequisite.
+type ID string
+
+// Prerequisites of NIC ports, and of switches.
+const (
+	Reaction      ID = "reaction-point"     // senders act on notifications
+	Notification  ID = "notification-point" // receivers answer marks by notifications
+	PriorityMask  ID = "priority-mask"      // the firmware has DCQCN on for the priority
+	Algorithm     ID = "algorithm"          // nothing else is in the place of DCQCN
+	Trust         ID = "trust"              // the port goes by DSCP
+	DSCPPriority  ID = "dscp-priority"      // the DSCP leads to the priority
+	Pause         ID = "pause"              // PFC is on for the priority
+	TypeOfService ID = "type-of-service"    // connections have the DSCP, and are ECN-capable
+	CNPDSCP       ID = "cnp-dscp"           // notifications do not wait among the data
+
+	SwitchMap   ID = "switch-map"   // the DSCP leads to the queue that the plan sets
+	SwitchPause ID = "switch-pause" // PFC is on for the queue
+
+	Readable ID = "readable" // the device tells what must be known
+)
+
+// Scope is what a prerequisite is about.
+type Scope string
+
+// Scopes.
+const (
+	ScopePort     Scope = "nic-port"
+	ScopePriority Scope = "nic-priority"
+	ScopeCard     Scope = "nic"
+	ScopeQueue    Scope = "switch-queue"
+	ScopeDevice   Scope = "device"
+)
+
+// State is what is known of a prerequisite.
+type State string
+
+// States. What could not be read is never taken for met.
+const (
+	Met     State = "met"
+	Wrong   State = "wrong"
+	Unknown State = "unknown"
+)
+
+// Param is a value of a NIC's parameter, named as in the table of nicparam.
+type Param struct {
+	Name  string
+	Index int
+	Value uint64
+}
+
+// Item is one prerequisite of one device, judged.
+type Item struct {
+	ID    ID
+	Scope Scope
+	Field string // where: a parameter such as "rp_enable[3]", or a table of a switch
+	State State
+	Want  string
+	Found string      // as it was read; empty where it could not be
+	Why   phrase.Text // why congestion control needs it or, of unknown ones, why it is not known
+	// Advice is what to do where Fairlane may not set it; empty otherwise.
+	Advice phrase.Text
+	// Repair is what Fairlane may set to meet it; nil where it may not.
+	Repair *Param
+}
+
+// Sentence tells an item that is not met, with what was found, what is wanted, and why.
+func (i *Item) Sentence() phrase.Text {
+	if i.State == Unknown {
+		return phrase.Of("prerequisite {}: {} is not known: {}", string(i.ID), i.Field, i.Why)
+	}
+	if i.Found == "" && i.Want == "" { // told as a whole
+		return phrase.Of("prerequisite {}: {}", string(i.ID), i.Why)
+	}
+	s := phrase.Of("prerequisite {}: {} is {}, want {}: {}", string(i.ID), i.Field, i.Found, i.Want, i.Why)
+	if i.Repair != nil {
+		return phrase.Of("{}; Fairlane may set it (prerequisites: repair)", s)
+	}
+	return phrase.Of("{}; {}", s, i.Advice)
+}
+
+// Reader reads a parameter of a NIC port, or of its card, as it acts now; false where it cannot be read.
+type Reader func(name string, index int) (value uint64, ok bool)
+
+// nicRule is a prerequisite that one parameter of a NIC meets.
+type nicRule struct {
+	id     ID
+	scope  Scope
+	name   string
+	index  int
+	met    func(v uint64) bool
+	want   string
+	set    uint64 // what meets it
+	repair bool   // Fairlane may set it: it acts at once, and is undone with a rollout
+	why    phrase.Text
+	advice phrase.Text
+	unread phrase.Text // why it matters that it could not be read
+}
+
+// NIC judges the prerequisites of DCQCN at a NIC port. lacks reports that the host has no way to a parameter at all, beside one that
+// cannot be read now.
+func NIC(n Needs, read Reader, lacks func(name string) bool) []Item {
+	var out []Item
+	for _, r := range nicRules(n, read, lacks) {
+		out = append(out, r.judge(read))
+	}
+	return out
+}
+
+func (r *nicRule) judge(read Reader) Item {
+	item := Item{ID: r.id, Scope: r.scope, Field: field(r.name, r.index), Want: r.want}
+	v, ok := read(r.name, r.index)
+	switch {
+	case !ok:
+		item.State, item.Why = Unknown, r.unread
+		return item
+	case r.met(v):
+		item.State, item.Found = Met, strconv.FormatUint(v, 10)
+		return item
+	}
+	item.State, item.Found, item.Why = Wrong, strconv.FormatUint(v, 10), r.why
+	if r.repair {
+		item.Repair = &Param{Name: r.name, Index: r.index, Value: r.set}
+	} else {
+		item.Advice = r.advice
+	}
+	return item
+}
+
+// field names a parameter as "rp_enable[3]"; index 0 of a parameter with one value has none.
+func field(name string, index int) string {
+	if index == 0 {
+		return name
+	}
+	return name + "[" + strconv.Itoa(index) + "]"
+}
+
+func nicRules(n Needs, read Reader, lacks func(string) bool) []nicRule {
+	is := func(want uint64) func(uint64) bool { return func(v uint64) bool { return v == want } }
+	prio, dscp := int(n.Priority), int(n.DSCP)
+	unread := func(name string) phrase.Text {
+		return phrase.Of("the host has no way to {}, or it could not be read; fairlane-agent check on that host says why", name)
+	}
+	reset := phrase.Of("set it with mstconfig on the host and reset the firmware")
+	rules := []nicRule{
+		{id: PriorityMask, scope: ScopePort, name: "roce_cc_prio_mask", met: func(v uint64) bool { return v>>n.Priority&1 == 1 },
+			want: phrase.Of("a mask with bit {}", prio).String(), why: phrase.Of("the firmware has DCQCN off for priority {}", prio), advice: reset, unread: unread("roce_cc_prio_mask")},
+		{id: Algorithm, scope: ScopeCard, name: "user_programmable_cc", met: is(0), want: "0",
+			why: phrase.Of("a program for congestion control may act in the place of DCQCN, whose registers then do nothing"), advice: reset, unread: unread("user_programmable_cc")},
+		{id: Algorithm, scope: ScopePort, name: "roce_cc_algorithm", met: is(0), want: "0",
+			why: phrase.Of("the port answers QCN and not ECN"), advice: reset, unread: unread("roce_cc_algorithm")},
+		{id: Trust, scope: ScopePort, name: "trust", met: is(1), want: "1", set: 1, repair: true,
+			why: phrase.Of("the port goes by the priority of VLAN tags, so that traffic of DSCP {} is not in priority {}", dscp, prio), unread: unread("trust")},
+		{id: DSCPPriority, scope: ScopePort, name: "dscp2prio", index: dscp, met: is(uint64(n.Priority)), want: strconv.Itoa(prio), set: uint64(n.Priority), repair: true,
+			why: phrase.Of("traffic of DSCP {} is in another priority than the plan has settings for", dscp), unread: unread("dscp2prio")},
+		{id: TypeOfService, scope: ScopePort, name: "default_roce_tos", want: strconv.Itoa(dscp<<2 | ect0), set: uint64(n.DSCP)<<2 | ect0, repair: true,
+			met: func(v uint64) bool { return v == 0 || v>>2 == uint64(n.DSCP) && (v&3 == ect0 || v&3 == ect1) }, // 0: applications choose
+			why: phrase.Of("connections that choose no type of service of their own are not in DSCP {} or not ECN-capable, so that no switch marks them", dscp), unread: unread("default_roce_tos")},
+		{id: CNPDSCP, scope: ScopePort, name: "cnp_dscp", met: func(v uint64) bool { return v != uint64(n.DSCP) }, want: phrase.Of("another than {}", dscp).String(), set: stockCNP, repair: n.DSCP != stockCNP,
+			why: phrase.Of("notifications wait among the data of DSCP {}, where a queue stands when they matter", dscp), advice: phrase.Of("give notifications a DSCP of their own"), unread: unread("cnp_dscp")},
+	}
+	if n.Lossless {
+		rules = append(rules, nicRule{id: Pause, scope: ScopePriority, name: "pfc", index: prio, met: is(1), want: "1", set: 1, repair: true,
+			why: phrase.Of("without pause for priority {} full queues drop packets, and senders that go back send them again", prio), unread: unread("pfc")})
+	}
+	return append(rules, switches(n, read, lacks, unread)...)
+}
+
+// switches are the switches of DCQCN by priority. The vendor's driver alone has them; where no way leads to one, the mask of the
+// firmware is all there is.
+func switches(n Needs, read Reader, lacks func(string) bool, unread func(string) phrase.Text) []nicRule {
+	prio := int(n.Priority)
+	both := []nicRule{
+		{id: Reaction, name: "rp_enable", why: phrase.Of("senders on this port do not act on notifications in priority {}", prio)},
+		{id: Notification, name: "np_enable", why: phrase.Of("receivers on this port answer no mark in priority {} by a notification", prio)},
+	}
+	var out []nicRule
+	_, masked := read("roce_cc_prio_mask", 0)
+	for _, r := range both {
+		if _, ok := read(r.name, prio); !ok && masked && lacks(r.name) {
+			continue
+		}
+		r.scope, r.index, r.want, r.set, r.repair, r.unread = ScopePriority, prio, "1", 1, true, unread(r.name)
+		r.met = func(v uint64) bool { return v == 1 }
+		out = append(out, r)
+	}
+	return out
+}
+
+// The two codepoints of ECN-capable transport (RFC 3168, 5).
+const (
+	ect1 = 1
+	ect0 = 2
+)
+
+// stockCNP is the DSCP of notifications on a device as it comes.
+const stockCNP = 48
+
+// Count says how many items are wrong, and how many are not known.
+func Count(items []Item) (wrong, unknown int) {
+	for i := range items {
+		switch items[i].State {
+		case Wrong:
+			wrong++
+		case Unknown:
+			unknown++
+		case Met:
+		}
+	}
+	return wrong, unknown
+}
+
+// Unmet are the items that are not met, the wrong ones first.
+func Unmet(items []Item) []Item {
+	out := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.State == Met })
+	slices.SortStableFunc(out, func(a, b Item) int { return cmp.Compare(b.State, a.State) }) // "wrong" after "unknown" by name
+	return out
+}
+
+// Repairs is what Fairlane may set of the items that are wrong. rest are the others that are wrong.
+func Repairs(items []Item) (set []Param, rest []Item) {
+	for i := range items {
+		switch it := &items[i]; {
+		case it.State != Wrong:
+		case it.Repair != nil:
+			set = append(set, *it.Repair)
+		default:
+			rest = append(rest, *it)
+		}
+	}
+	return set, rest
+}
