@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -191,4 +193,72 @@ func TestAClearOfTheWholePortBreaksOff(t *testing.T) {
 	if m.port.words != 1000 || m.port.time != 10*ms || !errors.Is(m.port.why, ErrCleared) || m.sl[3].words != 1000 {
 		t.Errorf("port %+v, SL 3 %+v", m.port, m.sl[3])
 	}
+}
+
+// TestNoClearOfAnotherCollectorMakesAWrongNumber lets another collector clear any counters of a port at any time, while traffic on
+// four SLs changes, on devices whose counters wrap or stick. What the meter counts of an SL is what the SL sent in the time that is
+// counted, to the part that a clear may hide.
+func TestNoClearOfAnotherCollectorMakesAWrongNumber(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const sls = 4
+		rate := quantity.BitRate(rapid.Int64Range(1e9, 1e12).Draw(t, "rate"))
+		sticks := rapid.Bool().Draw(t, "sticks")
+		m := meter{rate: rate}
+		var raw, sent, atLast, want [sls]uint64
+		for sl := range raw {
+			raw[sl] = rapid.Uint64Range(0, clearAt).Draw(t, "start")
+		}
+		var now quantity.Picoseconds
+		var total, allowed uint64
+		send := func(span quantity.Picoseconds) {
+			now += span
+			left := mulDiv(uint64(span), uint64(rate), uint64(quantity.Second)*wordBits)
+			for sl := range raw {
+				n := rapid.Uint64Range(0, left).Draw(t, "words")
+				left -= n
+				total, sent[sl], raw[sl] = total+n, sent[sl]+n, raw[sl]+n
+				if sticks {
+					raw[sl] = min(raw[sl], counterEnd)
+				} else {
+					raw[sl] &= counterEnd
+				}
+			}
+		}
+		read := func() reading {
+			r := reading{before: now, after: now + 10*quantity.Microsecond, xmit: total, perSL: true}
+			for sl, v := range raw {
+				r.sl[sl] = uint32(v)
+			}
+			now = r.after
+			return r
+		}
+		for range rapid.IntRange(2, 12).Draw(t, "readings") {
+			r, last, had := read(), m.last, m.sl
+			m.observe(r)
+			allowed += wordsIn(r.width()+last.width(), rate) + (total-last.xmit)/clearedParts
+			for sl := range raw {
+				if m.sl[sl].time > had[sl].time {
+					want[sl] += sent[sl] - atLast[sl]
+				}
+				atLast[sl] = sent[sl]
+				if got := m.sl[sl].words; got > want[sl]+allowed || got+allowed < want[sl] {
+					t.Fatalf("SL %d: counted %d words, sent %d", sl, got, want[sl])
+				}
+			}
+			if m.wantsClear() {
+				raw = [sls]uint64{}
+				m.restart(read())
+			}
+			span := quantity.Picoseconds(rapid.Int64Range(int64(ms), int64(SafeInterval(rate))).Draw(t, "interval"))
+			part := quantity.Picoseconds(rapid.Int64Range(0, int64(span)).Draw(t, "until the clear"))
+			send(part)
+			for sl := range raw {
+				if rapid.Bool().Draw(t, "cleared") {
+					raw[sl] = 0
+				}
+			}
+			send(span - part)
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -365,4 +366,52 @@ func TestLinksBetweenSwitchesAreMeasuredAtTheSwitch(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	})
+}
+
+// changingSource is a world one of whose senders is there in part of the readings of its host.
+type changingSource struct {
+	*etherWorld
+	sender string
+	there  func(reading int64) bool
+	read   *atomic.Int64
+}
+
+// ReadNIC implements telemetry.EtherSource.
+func (s changingSource) ReadNIC(ctx context.Context, id ident.PortID) (telemetry.NICReading, error) {
+	r, err := s.etherWorld.ReadNIC(ctx, id)
+	if _, has := r.Senders[s.sender]; has && !s.there(s.read.Add(1)) {
+		delete(r.Senders, s.sender)
+	}
+	return r, err
+}
+
+// Of a sender that came or went while shares were measured, part of what it sent is not known, and so not what its tenant sent.
+func TestSendersThatComeAndGoAreNotLeftOutOfASum(t *testing.T) {
+	t.Parallel()
+	for name, there := range map[string]func(reading int64) bool{
+		"came": func(reading int64) bool { return reading > 1 },
+		"went": func(reading int64) bool { return reading == 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newEtherWorld(t, policy.PlaneWRCC)
+				w.rates["h1 red/default"], w.rates["h2 blue/default"], w.rates["h2 green/default"], w.rates["h2 green/bulk"] = 4e9, 2e9, 1e9, 0.5e9
+				c, err := telemetry.NewEther(changingSource{w, "green/bulk", there, new(atomic.Int64)}, w.plan, w.topo, w.flows, telemetry.EtherOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := c.Measure(t.Context(), 100*quantity.Millisecond)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := tenantOf(r, "green"); got.Delivered != nil || !strings.Contains(got.Problem, "sender green/bulk "+name) {
+					t.Errorf("green: %+v", got)
+				}
+				if got := tenantOf(r, "blue"); !near(got.Delivered, 2) {
+					t.Errorf("blue: %+v", got)
+				}
+			})
+		})
+	}
 }

@@ -144,7 +144,8 @@ func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, er
 	return w.rate(fa.Tx, fb.Tx, link)
 }
 
-// senders is what the senders of a tenant send; false when the port counts none of it.
+// senders is what the senders of a tenant send; false when the port counts none of it. Of a sender that came or went in
+// between, part of what it sent is not known.
 func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.BitRate) (sum quantity.BitRate, found bool, err error) {
 	for name, last := range b.Senders {
 		if of, _, _ := strings.Cut(name, "/"); of != tenant {
@@ -152,13 +153,21 @@ func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.Bit
 		}
 		first, ok := a.Senders[name]
 		if !ok {
-			continue // it came with the plan: what it sent before is not known
+			return 0, true, fmt.Errorf("sender %s came during the measurement: %w", name, ErrUnread)
 		}
 		r, err := w.rate(first, last, link)
 		if err != nil {
 			return 0, true, fmt.Errorf("sender %s: %w", name, err)
 		}
 		sum, found = sum+r, true
+	}
+	for name := range a.Senders {
+		if of, _, _ := strings.Cut(name, "/"); of != tenant {
+			continue
+		}
+		if _, ok := b.Senders[name]; !ok {
+			return 0, true, fmt.Errorf("sender %s went during the measurement: %w", name, ErrUnread)
+		}
 	}
 	return sum, found, nil
 }

@@ -251,12 +251,18 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 	}
 	// The two kinds of counters are of times that differ by as much as the readings took.
 	slack := wordsIn(r.width()+m.last.width(), m.rate) + moved/clearedParts
-	if sum > moved+slack || !stuck && sum+slack < moved {
+	if sum > moved+slack {
 		return faults, fmt.Errorf("counters by SL show %.0f %% of what the port sent: %w", 100*float64(sum)/float64(max(moved, 1)), ErrCleared)
 	}
 	for sl, v := range r.sl {
-		if stuck && faults[sl] == nil && v < m.last.sl[sl] { // what the port sent cannot tell the one from the other
+		last := m.last.sl[sl]
+		switch {
+		case faults[sl] != nil:
+		case stuck && v < last: // what the port sent cannot tell the one from the other
 			faults[sl] = fmt.Errorf("counter of SL %d wrapped, or was %w", sl, ErrCleared)
+		case stuck || sum+slack >= moved:
+		case v < last || uint64(last) <= moved+slack: // else it shows more than it could since a clear, and other traffic is not counted
+			faults[sl] = fmt.Errorf("counters by SL show %.0f %% of what the port sent: %w", 100*float64(sum)/float64(moved), ErrCleared)
 		}
 	}
 	return faults, nil

@@ -162,7 +162,9 @@ func TestMeterLeavesOutWhatIsNotCertain(t *testing.T) {
 		"nothing sent":         {at(110*ms, first, 1e9), nil, nil},
 		"faster than the link": {at(110*ms, first+3125000*20, 1e9+1000), ErrReset, nil},
 		"cleared":              {at(110*ms, 0, 1e9+1000), ErrCleared, nil},
-		"cleared half-way":     {at(110*ms, first+100, 1e9+3125000*5), ErrCleared, nil},
+		"cleared half-way":     {at(110*ms, 3125000*2, 1e9+3125000*5), ErrCleared, nil},
+		"cleared, and grown":   {at(119*ms, first+3125000, 1e9+3125000*19), ErrCleared, nil},
+		"traffic not counted":  {at(110*ms, first+100, 1e9+3125000*5), nil, nil}, // more than a clear would have left
 		"more than was sent":   {at(110*ms, first+3125000*5, 1e9), ErrCleared, nil},
 		"extended cleared":     {at(110*ms, first, 0), ErrCleared, ErrCleared},
 		"extended jumped":      {at(110*ms, first, 1e12), ErrReset, ErrReset},
