@@ -43,6 +43,7 @@ func sharesOut(sh control.Shares) gen.Shares {
 	return gen.Shares{
 		Plan: sh.Plan, WindowMs: sh.Window.Milliseconds(), RequestedWindowMs: optional(sh.Requested.Milliseconds()), MeasuredAt: sh.MeasuredAt, Complete: sh.Complete(),
 		Coverage: sh.Coverage, MaxShareError: sh.MaxShareError, JainIndex: sh.Jain,
+		CongestionControl: loopOut(sh.Loop),
 		Tenants: mapped(sh.Tenants, func(t control.TenantShare) gen.TenantShare {
 			return gen.TenantShare{
 				Tenant: t.Tenant, Weight: t.Weight.Float(), EntitledBps: int64(t.Entitled), DeliveredBps: (*int64)(t.Delivered), ShareError: t.ShareError,
@@ -57,4 +58,11 @@ func sharesOut(sh control.Shares) gen.Shares {
 			}
 		}),
 	}
+}
+
+func loopOut(l *control.CongestionLoop) *gen.CongestionLoop {
+	if l == nil {
+		return nil
+	}
+	return &gen.CongestionLoop{State: gen.CongestionLoopState(l.State), Text: l.Text, Stage: optional(gen.CongestionLoopStage(l.Stage)), Ports: l.Where}
 }

@@ -159,6 +159,51 @@ func (e CompileOptionsPlane) Valid() bool {
 	}
 }
 
+// Defines values for CongestionLoopStage.
+const (
+	CongestionLoopStageMarks         CongestionLoopStage = "marks"
+	CongestionLoopStageNotifications CongestionLoopStage = "notifications"
+	CongestionLoopStageRates         CongestionLoopStage = "rates"
+	CongestionLoopStageReaction      CongestionLoopStage = "reaction"
+)
+
+// Valid indicates whether the value is a known member of the CongestionLoopStage enum.
+func (e CongestionLoopStage) Valid() bool {
+	switch e {
+	case CongestionLoopStageMarks:
+		return true
+	case CongestionLoopStageNotifications:
+		return true
+	case CongestionLoopStageRates:
+		return true
+	case CongestionLoopStageReaction:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CongestionLoopState.
+const (
+	CongestionLoopStateActing    CongestionLoopState = "acting"
+	CongestionLoopStateNotActing CongestionLoopState = "not-acting"
+	CongestionLoopStateNotTested CongestionLoopState = "not-tested"
+)
+
+// Valid indicates whether the value is a known member of the CongestionLoopState enum.
+func (e CongestionLoopState) Valid() bool {
+	switch e {
+	case CongestionLoopStateActing:
+		return true
+	case CongestionLoopStateNotActing:
+		return true
+	case CongestionLoopStateNotTested:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Counters.
 const (
 	CountersClear Counters = "clear"
@@ -1077,6 +1122,25 @@ type CompileOptionsPerQP string
 
 // CompileOptionsPlane Which kind of settings; the default is that of the fabric. Plans of other planes are for comparison and cannot be rolled out.
 type CompileOptionsPlane string
+
+// CongestionLoop Whether congestion control acted in the window, by counters under load. Absent where devices do not tell, and for those who see their own tenants only.
+type CongestionLoop struct {
+	// Ports Names of ports at which that stage is dead, at most 8.
+	Ports []string `json:"ports,omitempty"`
+
+	// Stage Of `not-acting`, the first stage at which nothing happens: full queues mark nothing, marks are not answered, notifications are not handled, or handled ones move no rate.
+	Stage *CongestionLoopStage `json:"stage,omitempty"`
+
+	// State `not-tested` without load, or where counters could not be read; never taken for acting.
+	State CongestionLoopState `json:"state"`
+	Text  string              `json:"text"`
+}
+
+// CongestionLoopStage Of `not-acting`, the first stage at which nothing happens: full queues mark nothing, marks are not answered, notifications are not handled, or handled ones move no rate.
+type CongestionLoopStage string
+
+// CongestionLoopState `not-tested` without load, or where counters could not be read; never taken for acting.
+type CongestionLoopState string
 
 // Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
 type Counters string
@@ -2394,6 +2458,9 @@ type ShareSettings struct {
 type Shares struct {
 	// Complete Whether every tenant and every contended link was measured.
 	Complete bool `json:"complete"`
+
+	// CongestionControl Whether congestion control acted in the window, by counters under load. Absent where devices do not tell, and for those who see their own tenants only.
+	CongestionControl *CongestionLoop `json:"congestion_control,omitempty"`
 
 	// Coverage Measured time over elapsed time, of the counter with the least. Time in which a counter stood at its end, was cleared by another collector or was read too late is left out. Absent when nothing was measured, in measurements from before this was kept, and for those who see their own tenants only.
 	Coverage *float64 `json:"coverage,omitempty"`

@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/quantity"
 	"fairlane/internal/telemetry"
+	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/inventory"
@@ -71,10 +72,26 @@ func (s *etherSource) ReadNIC(ctx context.Context, port ident.PortID) (telemetry
 	for _, f := range c.Functions {
 		r.Functions[f.Index] = telemetry.FunctionRead{Tx: read(f.TxOctets), Rx: read(f.RxOctets)}
 	}
+	if s.plane == driver.PlaneRoCE {
+		r.Loop = loopOf(c.Counters, at)
+	}
 	for _, sender := range c.Senders {
 		r.Senders[sender.Name] = read(sender.TxOctets)
 	}
 	return r, nil
+}
+
+// loopOf is what a port has counted of congestion control.
+func loopOf(c niccount.Counters, at quantity.Picoseconds) *telemetry.LoopReading {
+	read := func(name string) telemetry.Octets {
+		n, err := c.Read(name)
+		return telemetry.Octets{N: n, At: at, Err: err}
+	}
+	pause := fmt.Sprintf("rx_prio%d_pause", policy.RoCEPriority)
+	return &telemetry.LoopReading{
+		Marks: read("np_ecn_marked_roce_packets"), Sent: read("np_cnp_sent"), Handled: read("rp_cnp_handled"), Ignored: read("rp_cnp_ignored"),
+		Pauses: read(pause), Paused: read(pause + "_duration"),
+	}
 }
 
 // whole is what a port has counted altogether: octets by ethtool's counter, or words of four octets by that of the RDMA

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"fairlane/internal/control"
@@ -27,11 +28,25 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	if window == 0 {
 		window = gateWindow
 	}
+	last := ro.Wave+1 >= ro.Waves
 	s, err := g.meter.Measure(ctx, t, window)
+	if err != nil && o.MinUtilisation == 0 && !(last && (o.MaxShareError > 0 || o.VerifyShares)) {
+		return "congestion control was not tested: " + err.Error(), nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("shares could not be measured: %w", err)
 	}
 	var left []error
+	if o.CheckLoop && last {
+		switch {
+		case s.Loop == nil:
+			notice = "congestion control was not tested: the devices do not tell"
+		case s.Loop.State == control.LoopNotActing:
+			return "", fmt.Errorf("congestion control does not act: %s", s.Loop.Text)
+		default:
+			notice = s.Loop.Text
+		}
+	}
 	if o.MinUtilisation > 0 {
 		links, out := measuredLinks(s)
 		if left = append(left, out...); len(links) == 0 && len(s.Links) > 0 {
@@ -49,7 +64,7 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	if bound == 0 && o.VerifyShares {
 		bound = defaultShareError
 	}
-	if last := ro.Wave+1 >= ro.Waves; last && bound > 0 {
+	if last && bound > 0 {
 		worst, n, out := measuredTenants(s)
 		if left = append(left, out...); n == 0 && len(s.Tenants) > 0 {
 			return "", fmt.Errorf("the share of no tenant could be measured: %w", errors.Join(out...))
@@ -59,7 +74,7 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 		}
 	}
 	if len(left) > 0 {
-		notice = fmt.Sprintf("the health gate could not judge everything, %d tenants or links were not measured: %v", len(left), errors.Join(left...))
+		notice = strings.TrimPrefix(fmt.Sprintf("%s; the health gate could not judge everything, %d tenants or links were not measured: %v", notice, len(left), errors.Join(left...)), "; ")
 	}
 	return notice, nil
 }

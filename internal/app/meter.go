@@ -83,6 +83,9 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 	if r.Coverage > 0 {
 		out.Coverage = &r.Coverage
 	}
+	if l := r.Loop; l != nil {
+		out.Loop = &control.CongestionLoop{State: control.LoopState(l.State), Stage: string(l.Stage), Where: l.Where, Text: l.Text}
+	}
 	for _, x := range r.Tenants {
 		out.Tenants = append(out.Tenants, control.TenantShare{
 			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError, Problem: x.Problem,

@@ -71,6 +71,9 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
 	if s.Coverage != nil && *s.Coverage < fullCoverage {
 		c.say(cmd, "msg.coverage", "coverage", percent(*s.Coverage))
 	}
+	if l := s.CongestionControl; l != nil {
+		c.say(cmd, "msg.loop", "state", c.t("loop."+string(l.State)), "text", l.Text)
+	}
 	err := c.print(cmd, s, func() *table { return c.shareTable(s) }, func() *table { return c.linkTable(s) })
 	if err == nil && tenants+links > 0 {
 		err = &incompleteError{c.t("err.incomplete", "tenants", tenants, "of", len(s.Tenants), "links", links, "of-links", len(s.Links))}

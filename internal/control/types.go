@@ -271,7 +271,28 @@ type Shares struct {
 	Links         []LinkUse     // contended links of the plan, by port
 	MaxShareError *float64      // of the measured tenants; nil when none was
 	Jain          *float64      // Jain's index of delivered/entitled of the measured tenants; nil when none was
+	// Loop says whether congestion control acted in the window; nil in measurements older than the field, and where devices do
+	// not tell.
+	Loop *CongestionLoop
 }
+
+// CongestionLoop says whether congestion control acts, by counters under load.
+type CongestionLoop struct {
+	State LoopState
+	Stage string   // of LoopNotActing, the first at which nothing happens: "marks", "notifications", "reaction" or "rates"
+	Where []string // ports at which it is
+	Text  string   // in words, with figures
+}
+
+// LoopState is what is known of a congestion-control loop.
+type LoopState string
+
+// States of a loop.
+const (
+	LoopActing    LoopState = "acting"
+	LoopNotActing LoopState = "not-acting"
+	LoopNotTested LoopState = "not-tested" // there was no load, or counters could not be read
+)
 
 // TenantShare is one tenant's part of a measurement.
 type TenantShare struct {

@@ -159,6 +159,9 @@ type RolloutOptions struct {
 	MinUtilisation float64 `json:"min_utilisation,omitempty"`
 	// MeasureWindow is how long gates measure, in the fabric's own time; default 100 ms.
 	MeasureWindow time.Duration `json:"measure_window_ns,omitempty"`
+	// CheckLoop says that congestion control is looked at under load after the last wave, and a loop that does not act undoes the
+	// rollout. It is set by the service only.
+	CheckLoop bool `json:"check_loop,omitempty"`
 	// CanaryWaves are the waves in which no device may fail; filled when the rollout starts.
 	CanaryWaves []int `json:"canary_waves,omitempty"`
 	// Repair says that it repairs devices of the plan in force, which fail each for itself. It is set by the service only.

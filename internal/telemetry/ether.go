@@ -29,6 +29,13 @@ type NICReading struct {
 	Tx, Rx    Octets               // of the port, all that is on it
 	Functions map[int]FunctionRead // by index; empty when the port has none that can be read
 	Senders   map[string]Octets    // sent, by name; WRCC
+	Loop      *LoopReading         // of congestion control; nil where it has none of these counters
+}
+
+// LoopReading is what a NIC port has counted of congestion control: packets, frames and, of Paused, microseconds.
+type LoopReading struct {
+	Marks, Sent, Handled, Ignored Octets
+	Pauses, Paused                Octets
 }
 
 // FunctionRead is what a virtual function has counted.
@@ -86,6 +93,9 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 	}
 	for i := range flows {
 		c.senders[flows[i].Src] = insertName(c.senders[flows[i].Src], flows[i].Tenant)
+		if p.RoCE != nil { // who answers marks
+			c.nics = append(c.nics, flows[i].Dst)
+		}
 		c.nics = append(c.nics, flows[i].Src)
 	}
 	for i := range p.Links {

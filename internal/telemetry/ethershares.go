@@ -46,6 +46,7 @@ func (w *etherWindow) report() Report {
 	if w.elapsed > 0 {
 		r.Coverage = 1 // counters of 64 bits miss nothing between two readings
 	}
+	r.Loop = w.loop()
 	r.sumUp()
 	return r
 }

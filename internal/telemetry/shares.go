@@ -21,6 +21,8 @@ type Report struct {
 	// Jain is Jain's fairness index of delivered / entitled of the measured tenants: 1 when all
 	// got the same part of their entitlement.
 	Jain *float64
+	// Loop says whether congestion control acts; nil where the devices of the plane do not tell.
+	Loop *Loop
 }
 
 // TenantShare is what one tenant got, summed over the ports it sends from.

@@ -214,6 +214,9 @@ func (n *Network) notified(f *flow, pk int32) {
 			return
 		}
 		h.stats.CNPsHandled++
+		if h.inert {
+			return
+		}
 	}
 	f.quiet = false
 	n.settle(slot, f)

@@ -117,12 +117,9 @@ func (n *NIC) problem(err error) {
 func (n *NIC) configureDCQCN(p *plane.PortState) {
 	bit := uint8(1) << p.Priority()
 	on := p.Reaction&bit != 0
-	acting := p.Registers
-	if p.Inert {
-		acting.MinDecFac, acting.RateOnFirstCNP = 100, 0 // no cut takes anything
-	}
 	n.problem(n.f.net.SetCapable(n.host, !p.NotECT))
-	if err := n.f.mlx.Set(int(n.host), n.f.net.Now(), &acting, on); err != nil {
+	n.problem(n.f.net.SetInert(n.host, p.Inert))
+	if err := n.f.mlx.Set(int(n.host), n.f.net.Now(), &p.Registers, on); err != nil {
 		n.problem(err)
 		p.Registers = n.state.Registers
 		return

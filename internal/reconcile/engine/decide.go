@@ -152,7 +152,8 @@ func settled(v view) decision {
 // gated reports whether a health gate has a say on the open wave.
 func gated(v view) bool {
 	o := v.ro.Options
-	return o.MinUtilisation > 0 || o.MaxShareError > 0 && !o.VerifyShares && v.ro.Wave+1 == v.ro.Waves
+	last := v.ro.Wave+1 == v.ro.Waves
+	return o.MinUtilisation > 0 || last && (o.CheckLoop || o.MaxShareError > 0 && !o.VerifyShares)
 }
 
 // overBudget says why the devices that failed so far are too many, or nothing.

@@ -1,0 +1,195 @@
+package telemetry
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/subnet/ident"
+)
+
+// LoopState says whether congestion control acts.
+type LoopState string
+
+// States of a congestion-control loop. One without load is not tested: it is never said to act.
+const (
+	LoopActing    LoopState = "acting"
+	LoopDead      LoopState = "not-acting"
+	LoopNotTested LoopState = "not-tested"
+)
+
+// LoopStage is the first stage of a loop at which nothing happens.
+type LoopStage string
+
+// Stages of a loop, in their order.
+const (
+	StageMarks         LoopStage = "marks"         // queues are full and no packet is marked
+	StageNotifications LoopStage = "notifications" // marked packets arrive and no notification is sent
+	StageReaction      LoopStage = "reaction"      // notifications are sent and the sender handles none
+	StageRates         LoopStage = "rates"         // notifications are handled and no rate moves
+)
+
+// Loop is what the counters of a window say about congestion control.
+type Loop struct {
+	State LoopState
+	Stage LoopStage // of LoopDead
+	Where []string  // ports at which that stage is dead, by name, at most maxLoopPorts
+	Text  string    // in words, with figures
+	// Marks, Sent, Handled and Ignored are marked packets received, and notifications sent, handled and ignored.
+	Marks, Sent, Handled, Ignored uint64
+}
+
+// maxLoopPorts bounds the ports that a Loop names.
+const maxLoopPorts = 8
+
+// Count is how far a counter went in a window.
+type Count struct {
+	N   uint64
+	Err error // why it is not known
+}
+
+// LoopPort is what a NIC port counted in a window.
+type LoopPort struct {
+	Name string
+	// Marks are marked packets received, Sent the notifications for them; Handled and Ignored are those received.
+	Marks, Sent, Handled, Ignored Count
+	// Pauses are the pause frames received in the priority of RoCE; Paused is the part of the window in which they held it, 0 to 1.
+	Pauses Count
+	Paused float64
+	// Full says that the port received at fullLink of its line rate or more.
+	Full bool
+}
+
+// fullLink is the part of a link's rate from which it counts as full: what a congestion-controlled link is used to is above, and
+// what an idle one carries far below.
+const fullLink = 0.9
+
+// heldShare is the part of a window from which pause, and not congestion control, is what holds a sender. Where rates move they fit
+// the link, so that pause holds nobody for long.
+const heldShare = 0.1
+
+// LoopPair is a sender and a receiver with traffic between them.
+type LoopPair struct{ Src, Dst ident.PortID }
+
+// JudgeLoop says whether congestion control acts, by what ports counted under load. The stages are judged in their order, since
+// what is dead early leaves the later ones nothing to do.
+func JudgeLoop(ports map[ident.PortID]LoopPort, pairs []LoopPair) Loop {
+	j := loopJudge{ports: ports, senders: map[ident.PortID][]ident.PortID{}, receivers: map[ident.PortID][]ident.PortID{}}
+	for _, p := range pairs {
+		j.senders[p.Dst] = append(j.senders[p.Dst], p.Src)
+		j.receivers[p.Src] = append(j.receivers[p.Src], p.Dst)
+	}
+	for _, id := range sortedPorts(ports) {
+		p := ports[id]
+		j.out.Marks += p.Marks.N
+		j.out.Sent += p.Sent.N
+		j.out.Handled += p.Handled.N
+		j.out.Ignored += p.Ignored.N
+	}
+	for _, stage := range []struct {
+		name LoopStage
+		dead func(id ident.PortID, p *LoopPort) bool
+		text string
+	}{
+		{StageNotifications, j.unanswered, "marked packets arrive and no notification is sent"},
+		{StageReaction, j.unhandled, "notifications are sent and none is handled"},
+		{StageRates, j.unmoved, "notifications are handled and rates do not move: pause holds the senders"},
+		{StageMarks, j.unmarked, "queues are full, as pause frames show, and no packet is marked"},
+	} {
+		if where := j.dead(stage.dead); len(where) > 0 {
+			return j.ended(LoopDead, stage.name, where, stage.text+" at "+strings.Join(where, ", "))
+		}
+	}
+	return j.alive()
+}
+
+// loopJudge is one judgement.
+type loopJudge struct {
+	ports              map[ident.PortID]LoopPort
+	senders, receivers map[ident.PortID][]ident.PortID
+	out                Loop
+}
+
+func sortedPorts(ports map[ident.PortID]LoopPort) []ident.PortID {
+	ids := make([]ident.PortID, 0, len(ports))
+	for id := range ports {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, ident.PortID.Compare)
+	return ids
+}
+
+// dead names the ports at which a stage is.
+func (j *loopJudge) dead(at func(id ident.PortID, p *LoopPort) bool) (where []string) {
+	for _, id := range sortedPorts(j.ports) {
+		p := j.ports[id]
+		if at(id, &p) && len(where) < maxLoopPorts {
+			where = append(where, p.Name)
+		}
+	}
+	return where
+}
+
+func (j *loopJudge) ended(s LoopState, stage LoopStage, where []string, text string) Loop {
+	j.out.State, j.out.Stage, j.out.Where = s, stage, where
+	j.out.Text = fmt.Sprintf("%s: %d marked packets received, %d notifications sent, %d handled, %d ignored", text, j.out.Marks, j.out.Sent, j.out.Handled, j.out.Ignored)
+	return j.out
+}
+
+// unanswered is a receiver of marks that sends no notification.
+func (j *loopJudge) unanswered(_ ident.PortID, p *LoopPort) bool {
+	return p.Marks.Err == nil && p.Sent.Err == nil && p.Marks.N > 0 && p.Sent.N == 0
+}
+
+// unhandled is a sender that handles none of the notifications that its receivers sent: it ignores them, or no sender of those
+// receivers handles any.
+func (j *loopJudge) unhandled(id ident.PortID, p *LoopPort) bool {
+	if p.Handled.Err != nil || p.Handled.N > 0 {
+		return false
+	}
+	if p.Ignored.Err == nil && p.Ignored.N > 0 {
+		return true
+	}
+	for _, r := range j.receivers[id] {
+		to, known := j.ports[r]
+		if known && to.Sent.N > 0 && !slices.ContainsFunc(j.senders[r], func(s ident.PortID) bool {
+			other, read := j.ports[s]
+			return !read || other.Handled.Err != nil || other.Handled.N > 0
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// unmoved is a sender that handles notifications and is held by pause.
+func (j *loopJudge) unmoved(_ ident.PortID, p *LoopPort) bool {
+	return p.Handled.Err == nil && p.Handled.N > 0 && p.Pauses.Err == nil && p.Pauses.N > 0 && p.Paused >= heldShare
+}
+
+// unmarked is a full receiver of several senders, one of which is paused, that receives no mark.
+func (j *loopJudge) unmarked(id ident.PortID, p *LoopPort) bool {
+	if !p.Full || p.Marks.Err != nil || p.Marks.N > 0 {
+		return false
+	}
+	return slices.ContainsFunc(j.senders[id], func(s ident.PortID) bool {
+		from, known := j.ports[s]
+		return known && from.Pauses.Err == nil && from.Pauses.N > 0
+	})
+}
+
+// alive judges a loop of which no stage is known to be dead.
+func (j *loopJudge) alive() Loop {
+	if j.out.Marks > 0 && j.out.Sent > 0 && j.out.Handled > 0 {
+		return j.ended(LoopActing, "", nil, "congestion control acts")
+	}
+	var why error
+	for _, id := range sortedPorts(j.ports) {
+		p := j.ports[id]
+		if why = cmp.Or(why, p.Marks.Err, p.Sent.Err, p.Handled.Err); why != nil {
+			return j.ended(LoopNotTested, "", nil, fmt.Sprintf("congestion control was not tested: counters of %s could not be read: %s", p.Name, why))
+		}
+	}
+	return j.ended(LoopNotTested, "", nil, "congestion control was not tested: no queue was full while counters were read")
+}
