@@ -31,8 +31,12 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 	target := control.Target{
 		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
 	}
-	if _, err := p.Measure(ctx, target, 5*time.Millisecond); err != nil {
+	shares, err := p.Measure(ctx, target, 5*time.Millisecond)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if shares.Loop == nil || shares.Loop.State != control.LoopActing {
+		t.Errorf("congestion control: %+v", shares.Loop)
 	}
 	if len(got) != 1 {
 		t.Fatalf("told %d times of one measurement", len(got))
@@ -50,5 +54,30 @@ func TestAMeasurementTellsOfCongestion(t *testing.T) {
 		if x.Err != nil {
 			t.Errorf("%s: %v", x.Port.Name, x.Err)
 		}
+	}
+}
+
+// On a fabric whose switches mark nothing, full links say that congestion control does not act, and at which stage.
+func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
+	t.Parallel()
+	d, plan := onFaultyFabric(t, "h2", simdev.Faults{})
+	stored, err := d.manager.service.Plan(t.Context(), demoFabric, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, topo, err := d.manager.service.Topology(t.Context(), demoFabric, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &ports{congested: func(*telemetry.Congestion) {}}
+	target := control.Target{
+		Fabric: control.Fabric{Name: demoFabric, Source: "ibsim:" + d.live.server.Addr(), TimeScale: 0.2}, Topology: topo, Plan: stored.Plan,
+	}
+	shares, err := p.Measure(t.Context(), target, 5*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := shares.Loop; l == nil || l.State != control.LoopNotActing || l.Stage != "marks" || len(l.Where) == 0 {
+		t.Errorf("before any rollout congestion control: %+v", shares.Loop)
 	}
 }

@@ -39,6 +39,7 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	var left []error
 	if o.CheckLoop && last {
 		switch {
+		case s.Loop == nil && t.Plan.RoCE == nil: // nobody watches the congestion of this fabric
 		case s.Loop == nil:
 			notice = "congestion control was not tested: the devices do not tell"
 		case s.Loop.State == control.LoopNotActing:

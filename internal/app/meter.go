@@ -43,8 +43,12 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 	if err != nil {
 		return telemetry.Report{}, err
 	}
-	told()
-	return telemetry.Shares(t.Plan, w), nil
+	r := telemetry.Shares(t.Plan, w)
+	if c := told(); c != nil {
+		l := telemetry.JudgeBECN(c, r.Links)
+		r.Loop = &l
+	}
+	return r, nil
 }
 
 // counting is how the counters of a fabric are read.
@@ -52,11 +56,11 @@ func (p *ports) counting(t control.Target) telemetry.Options {
 	return telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale, KeepCounters: t.Fabric.Counters == control.CountersKeep}
 }
 
-// watchCongestion begins to watch what congestion control does; the function that it returns tells p.congested what it
-// did since.
-func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (told func(), err error) {
+// watchCongestion begins to watch what congestion control does; the function that it returns tells p.congested, and its caller, what
+// it did since: nil where nobody watches.
+func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (told func() *telemetry.Congestion, err error) {
 	if p.congested == nil {
-		return func() {}, nil
+		return func() *telemetry.Congestion { return nil }, nil
 	}
 	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
 		Options: p.counting(t),
@@ -68,10 +72,13 @@ func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t 
 	if _, err = w.Read(ctx); err != nil { // the base line
 		return nil, err
 	}
-	return func() {
-		if c, err := w.Read(ctx); err == nil { // else the context ended, which the measurement outlived
-			p.congested(c)
+	return func() *telemetry.Congestion {
+		c, err := w.Read(ctx)
+		if err != nil { // the context ended, which the measurement outlived
+			return nil
 		}
+		p.congested(c)
+		return c
 	}, nil
 }
 

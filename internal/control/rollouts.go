@@ -203,7 +203,7 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 	}
 	name := p.target.Plan.Name
 	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
-		p.in.Options.CheckLoop = p.target.Plan.RoCE != nil && len(p.waves) > 0
+		p.in.Options.CheckLoop = p.target.Plan.WRCC == nil && len(p.waves) > 0
 		ro := Rollout{Fabric: fabric, Plan: name, Stages: p.in.Stages, Options: p.in.Options, Waves: len(p.waves), Gated: GatedUnexamined}
 		out, err = s.addRollout(ctx, r, ro, p.devices,
 			fmt.Sprintf(" of plan %.12s was started: %d devices in %d waves", name, len(p.devices), len(p.waves)))

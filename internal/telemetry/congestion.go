@@ -46,11 +46,12 @@ const maxCongestionEvents = 256
 
 // PortCongestion is what one port counted. What its device does not count is zero and said by the flags.
 type PortCongestion struct {
-	Port Port
-	Err  error // why the counts are of no use; they are then zero, or too low
+	Port    Port
+	Adapter bool  // of a channel adapter, else of a switch
+	Err     error // why the counts are of no use; they are then zero, or too low
 	// BECN are the notifications received by SL: how often the port was told to slow down. Of channel adapters.
 	BECN [ident.NumSLs]uint64
-	// Wait are ticks, of a length that is the device's own, with something to send and no credit. Of switches.
+	// Wait are ticks, of a length that is the device's own, with something to send and no credit.
 	Wait uint64
 	// Congested are ticks by VL that packets waited on the port while it was congested. Of switches.
 	Congested [numDataVLs]uint64
@@ -232,7 +233,7 @@ func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
 		d.silent = false
 		d.found = logDelta{err: d.found.err}
 		for _, p := range d.ports {
-			p.out = PortCongestion{Port: p.Port, Err: cmp.Or(p.out.Err, d.found.err, ErrUnread)}
+			p.out = PortCongestion{Port: p.Port, Adapter: d.kind == subnet.KindCA, Err: cmp.Or(p.out.Err, d.found.err, ErrUnread)}
 		}
 		return
 	}
@@ -246,16 +247,16 @@ func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
 	d.wall = wall
 	silent := errors.Is(d.found.err, mad.ErrTimeout)
 	for _, p := range d.ports {
-		p.out = PortCongestion{Port: p.Port}
+		p.out = PortCongestion{Port: p.Port, Adapter: d.kind == subnet.KindCA}
 		if silent {
 			p.out.Err = d.found.err
 			continue
 		}
 		most := wordsIn(span, p.Rate) // no tick is shorter than a word
 		if d.kind == subnet.KindSwitch {
-			p.out.Err = w.readWaits(ctx, d, p, most)
+			p.out.Err = cmp.Or(w.readWait(ctx, d, p, most), w.readCongested(ctx, d, p, most))
 		} else {
-			p.out.Err = w.readBECN(ctx, d, p, most)
+			p.out.Err = cmp.Or(w.readBECN(ctx, d, p, most), w.readWait(ctx, d, p, most))
 		}
 		if silent = errors.Is(p.out.Err, mad.ErrTimeout); silent {
 			d.found.err = errors.Join(d.found.err, p.out.Err)
@@ -287,8 +288,8 @@ func (w *CongestionWatch) readBECN(ctx context.Context, d *congestedDevice, p *c
 	return named(p, "PortSLRcvBECN", err)
 }
 
-// readWaits reads how long a switch port could not send.
-func (w *CongestionWatch) readWaits(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
+// readWait reads how long a port had something to send and no credit.
+func (w *CongestionWatch) readWait(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
 	c := mad.PortCounters{PortSelect: p.ID.Port}
 	if err := w.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortCounters, &c); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
@@ -300,11 +301,13 @@ func (w *CongestionWatch) readWaits(ctx context.Context, d *congestedDevice, p *
 		zero := mad.PortCounters{PortSelect: p.ID.Port, CounterSelect2: uint8(select2)}
 		err = errors.Join(err, w.clear(ctx, d, mad.AttrPortCounters, &zero, p.wait[:], select2))
 	}
-	if err = named(p, "PortXmitWait", err); err != nil {
-		return err
-	}
+	return named(p, "PortXmitWait", err)
+}
+
+// readCongested reads how long a switch port was congested.
+func (w *CongestionWatch) readCongested(ctx context.Context, d *congestedDevice, p *congestedPort, most uint64) error {
 	v := mad.PortVLXmitTimeCong{PortSelect: p.ID.Port}
-	err = w.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortVLXmitTimeCong, &v)
+	err := w.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortVLXmitTimeCong, &v)
 	if unsupported(err) {
 		p.out.NoVL = true
 		return nil
