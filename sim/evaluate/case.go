@@ -26,6 +26,7 @@ type Case struct {
 	Index int
 	Plane policy.Plane
 	Kind  string // of the fabric, such as "dumbbell 8+8"
+	Form  Form   // of the traffic
 	// Shared says that tenants share sending ports.
 	Shared bool
 	// Even says that queue pairs are dealt out so that their rates are near each other.
@@ -55,7 +56,10 @@ func Generate(seed uint64, index int, plane policy.Plane) (*Case, error) {
 	}
 	for draw := range uint64(draws) {
 		// Whether a draw serves depends on ratios only, so that all planes take the same one.
-		d := drawing{rng: sim.NewRNG(sim.Hash(seed, uint64(index), draw)), speeds: sim.NewRNG(sim.Hash(seed, uint64(index), draw, 1))}
+		d := drawing{
+			rng: sim.NewRNG(sim.Hash(seed, uint64(index), draw)), speeds: sim.NewRNG(sim.Hash(seed, uint64(index), draw, 1)),
+			form: formOf(seed, index, plane),
+		}
 		c, err := d.draw(plane)
 		if err != nil {
 			return nil, fmt.Errorf("case %d: %w", index, err)
@@ -81,6 +85,7 @@ func Generate(seed uint64, index int, plane policy.Plane) (*Case, error) {
 // drawing is what one draw has so far.
 type drawing struct {
 	rng, speeds sim.RNG
+	form        Form
 	fabric      *subnet.Fabric
 	kind        string
 	senders     []ident.PortID
@@ -110,11 +115,11 @@ func (d *drawing) draw(plane policy.Plane) (*Case, error) {
 		return nil, err
 	}
 	d.shared, d.even, d.quarters = d.chance(5), d.rng.Uint64n(10) < 6, d.chance(4)
-	ts, flows := d.drawTenants()
+	ts, flows := d.drawTraffic()
 	in := policy.Input{Fabric: d.fabric, Tenants: tenants.Attach(ts, flows), Flows: flows, Options: policy.Options{Plane: plane}}
 	// The draw is made on every plane, for all that follows to be the same.
 	in.Options.VLArbitration = d.chance(2) && d.shared && plane == policy.PlaneIB
-	return &Case{Plane: plane, Kind: d.kind, Shared: d.shared, Even: d.even, Input: in}, nil
+	return &Case{Plane: plane, Kind: d.kind, Form: d.form, Shared: d.shared, Even: d.even, Input: in}, nil
 }
 
 // drawTenants gives tenants hosts, weights and queue pairs.
@@ -128,8 +133,7 @@ func (d *drawing) drawTenants() ([]tenants.Tenant, []tenants.Flow) {
 	if d.shared {
 		pool = pool[:max(2, min(len(pool), count*2/3))]
 	}
-	var ts []tenants.Tenant
-	var flows []tenants.Flow
+	var l tenantList
 	next := 0
 	for i := range count {
 		weight := d.weight()
@@ -145,11 +149,9 @@ func (d *drawing) drawTenants() ([]tenants.Tenant, []tenants.Flow) {
 			from = pool[next : next+hosts]
 			next += hosts
 		}
-		t := tenants.Tenant{Name: fmt.Sprintf("tenant-%02d", i+1), Weight: weight, PKey: ident.PKey(0x8001 + i)}
-		ts = append(ts, t)
-		flows = append(flows, d.drawFlows(t.Name, from, d.queuePairs(weight))...)
+		l.add(d, weight, from, d.queuePairs(weight))
 	}
-	return ts, flows
+	return l.tenants, l.flows
 }
 
 // weight draws 1 to 16, whole or in quarters.
@@ -193,6 +195,9 @@ const leastPart = 0.003
 
 // suits returns errNoContention when the case shows nothing, or too little of some tenant.
 func (c *Case) suits() error {
+	if c.Form == FormCrowd { // all meet, and the lightest of them has enough
+		return nil
+	}
 	in := c.Input
 	in.Options.Plane = policy.PlaneIB // routes by tables: the ways of hashed flows need a network
 	target, err := policy.Entitle(in)

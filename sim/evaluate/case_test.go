@@ -8,13 +8,14 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/subnet"
+	"fairlane/subnet/ident"
 )
 
 // What a case holds is as documented, on every plane, and is the same fabric and traffic on all of them.
 func TestCasesAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	const cases = 150
-	shared, even, quarters := 0, 0, 0
+	shared, even, quarters, forms := 0, 0, 0, make(map[Form]int)
 	kinds := make(map[string]int)
 	for i := range cases {
 		var first *Case
@@ -24,7 +25,7 @@ func TestCasesAreAsDocumented(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkCase(t, c)
-			if first == nil {
+			if first == nil || c.Form == FormCrowd && first.Plane == policy.PlaneIB {
 				first = c
 				continue
 			}
@@ -38,6 +39,7 @@ func TestCasesAreAsDocumented(t *testing.T) {
 			}
 		}
 		kinds[first.Kind[:4]]++
+		forms[first.Form]++
 		if first.Shared {
 			shared++
 		}
@@ -51,9 +53,14 @@ func TestCasesAreAsDocumented(t *testing.T) {
 			}
 		}
 	}
-	// Five standard deviations of a binomial about a fifth, six tenths, and nearly a quarter.
-	if shared < 6 || shared > 54 || even < 60 || even > 120 || quarters < 10 || quarters > 64 {
+	// Five standard deviations of a binomial about a quarter, half, and nearly a quarter.
+	if shared < 10 || shared > 64 || even < 45 || even > 110 || quarters < 10 || quarters > 64 {
 		t.Errorf("of %d cases %d share ports, %d are even, %d have fractional weights", cases, shared, even, quarters)
+	}
+	for _, f := range []Form{FormUnequal, FormCrowd, FormSenders} {
+		if forms[f] < 3 || forms[f] > 34 {
+			t.Errorf("forms: %v, want about a tenth of %q", forms, f)
+		}
 	}
 	if len(kinds) != 4 {
 		t.Errorf("kinds of fabrics: %v, want four", kinds)
@@ -63,12 +70,13 @@ func TestCasesAreAsDocumented(t *testing.T) {
 func checkCase(t *testing.T, c *Case) {
 	t.Helper()
 	in := &c.Input
-	if n := len(in.Fabric.Hosts()); n < 8 || n > 128 {
+	if n := len(in.Fabric.Hosts()); n < 6 || n > 128 {
 		t.Errorf("case %d: %d hosts", c.Index, n)
 	}
-	if n := len(in.Tenants); n < minTenants || n > maxTenants {
+	if n := len(in.Tenants); n < minTenants || n > maxTenants && c.Form != FormCrowd {
 		t.Errorf("case %d: %d tenants", c.Index, n)
 	}
+	checkForm(t, c)
 	qps, senders := make(map[string]int), make(map[any]string)
 	for _, f := range in.Flows {
 		qps[f.Tenant] += f.QPs
@@ -89,6 +97,37 @@ func checkCase(t *testing.T, c *Case) {
 		}
 	}
 	checkRoutes(t, c)
+}
+
+// checkForm looks whether the traffic is what its form says.
+func checkForm(t *testing.T, c *Case) {
+	t.Helper()
+	in := &c.Input
+	receivers, senders, qps := make(map[ident.PortID]bool), make(map[ident.PortID]map[string]bool), make(map[string]int)
+	for _, f := range in.Flows {
+		receivers[f.Dst] = true
+		if senders[f.Src] == nil {
+			senders[f.Src] = make(map[string]bool)
+		}
+		senders[f.Src][f.Tenant] = true
+		qps[f.Tenant] += f.QPs
+	}
+	switch c.Form {
+	case FormCrowd:
+		if len(in.Tenants) != 40 || len(receivers) != 1 || len(senders) != 40 {
+			t.Errorf("case %d: %d tenants from %d ports to %d receivers", c.Index, len(in.Tenants), len(senders), len(receivers))
+		}
+	case FormUnequal:
+		for i, x := range in.Tenants {
+			if n := qps[x.Name]; i == 0 && n != 1 || i > 0 && n < 8 || n > 16 {
+				t.Errorf("case %d: %s has %d queue pairs", c.Index, x.Name, n)
+			}
+		}
+	case FormSenders:
+		if len(senders) > 4 || !c.Shared {
+			t.Errorf("case %d: %d senders, shared %v", c.Index, len(senders), c.Shared)
+		}
+	}
 }
 
 // checkRoutes looks whether the ways of a flow lead from its source to its destination and hold all its queue pairs.

@@ -13,7 +13,10 @@
 //     the cases multiples of a quarter. Each has 1 to 32 queue pairs from up to 4 hosts.
 //   - Traffic: greedy flows from hosts of a sending side to few hosts of a receiving side, which is where
 //     they meet; in one case of six hosts send and receive.
-//   - In a fifth of the cases tenants share sending ports (Case.Shared); else each has its own. Half of
+//   - Three cases of ten have traffic of a special form (Case.Form): a single fast queue pair beside tenants with 8 to 16 slow
+//     ones each, at 25 to 200 Gbit/s; 40 tenants with one receiver; tenants that contend for two to four sending ports and
+//     have four receivers and more.
+//   - In a fifth of the other cases tenants share sending ports (Case.Shared); else each has its own. Half of
 //     these let the plan weigh virtual lanes, on InfiniBand.
 //   - In six cases of ten the queue pairs of a tenant are so many that the rates of single queue
 //     pairs are within about 4:1 (Case.Even). Others have any number.

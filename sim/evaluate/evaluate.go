@@ -47,6 +47,7 @@ type Result struct {
 	Seed   uint64       `json:"seed"`
 	Plane  policy.Plane `json:"plane"`
 	Kind   string       `json:"kind"`
+	Form   Form         `json:"form"`
 	Shared bool         `json:"shared"` // tenants share sending ports
 	// Ratio is the largest ratio of the rates that queue pairs which one link limits are entitled to.
 	Ratio   float64        `json:"ratio"`
@@ -154,7 +155,7 @@ func One(ctx context.Context, seed uint64, index int, plane policy.Plane) (*Resu
 // else goes wrong is Failed of the result. progress may be nil.
 func (c *Case) Evaluate(ctx context.Context, progress func(float64)) (*Result, *policy.Plan, error) {
 	res := &Result{
-		Case: c.Index, Seed: c.Seed, Plane: c.Plane, Kind: c.Kind, Shared: c.Shared,
+		Case: c.Index, Seed: c.Seed, Plane: c.Plane, Kind: c.Kind, Form: c.Form, Shared: c.Shared,
 		Tenants: []TenantResult{}, Links: []SimulatedLink{}, Findings: []string{},
 	}
 	plan, err := c.fill(ctx, res, progress)

@@ -19,9 +19,8 @@ func (d *drawing) speed(plane policy.Plane) quantity.BitRate {
 	return rates[d.speeds.Uint64n(uint64(len(rates)))] * quantity.Gbps
 }
 
-// drawFabric draws the fabric and who sends and who receives on it.
-func (d *drawing) drawFabric(plane policy.Plane) error {
-	w := topogen.Wire{Rate: d.speed(plane)}
+// drawAny draws any fabric, and who sends and who receives on it.
+func (d *drawing) drawAny(w topogen.Wire) error {
 	both := d.chance(6)
 	var err error
 	switch d.rng.Uint64n(5) {
