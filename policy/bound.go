@@ -17,7 +17,7 @@ const (
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
 func (s *settings) bounds() []float64 {
 	full := s.m.fullLinks(s.target)
-	near, links := s.besideTurns(full), s.m.longestWays(full)
+	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	qps, steered := s.steered()
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
@@ -81,13 +81,13 @@ func (m *model) longestWays(full []bool) []int {
 }
 
 // besideTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.
-func (s *settings) besideTurns(full []bool) []bool {
-	turns := s.tenantsTakingTurns()
+func (m *model) besideTurns(target *allocation, full []bool) []bool {
+	turns := m.tenantsTakingTurns(target)
 	near := slices.Clone(turns)
 	if !slices.Contains(turns, true) {
 		return near
 	}
-	l := s.m.parts()
+	l := m.parts()
 	for d, on := range full {
 		met := l.carries[l.firstPart[d]:l.firstPart[d+1]]
 		if !on || !slices.ContainsFunc(met, func(c carried) bool { return turns[c.tenant] }) {
@@ -117,8 +117,7 @@ func (m *model) fullLinks(target *allocation) []bool {
 
 // tenantsTakingTurns are those with a flow over a sending port that limits it and that other tenants send
 // from as well.
-func (s *settings) tenantsTakingTurns() []bool {
-	m := s.m
+func (m *model) tenantsTakingTurns(target *allocation) []bool {
 	const none, many = -1, -2
 	only := make([]int32, len(m.caps)) // the one tenant that sends there
 	for d := range only {
@@ -136,7 +135,7 @@ func (s *settings) tenantsTakingTurns() []bool {
 	}
 	out := make([]bool, len(m.tenants))
 	for i, t := range l.tenant {
-		if d := l.hops[l.first[i]]; only[d] == many && s.target.limiting[d] {
+		if d := l.hops[l.first[i]]; only[d] == many && target.limiting[d] {
 			out[t] = true
 		}
 	}

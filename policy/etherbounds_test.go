@@ -97,17 +97,23 @@ func chain(t *testing.T, n int) policy.Input {
 	return in
 }
 
-// The bound of WRCC is `1.5 % + 0.5 Mbit/s / unit + 2.5 / packets of the slowest full port in WRCCT`, of packets with 1,024 bytes of payload and 110 around it.
+// The bound of WRCC is `0.1 % + 0.5 Mbit/s / unit`, and 0.35 % more for tenants that contend for a sending port and those that they meet on full links.
 func TestTheWRCCBoundIsThatOfTheBook(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []quantity.BitRate{quantity.Gbps, 10 * quantity.Gbps, 100 * quantity.Gbps} {
 		p := compile(t, wrccStar(t, rate))
-		packets := float64(rate) * p.WRCC.Domains[0].Period.Seconds() / (1134 * 8)
-		want := 0.015 + 0.5e6/float64(p.WRCC.Unit) + 2.5/packets
+		want := 0.001 + 0.5e6/float64(p.WRCC.Unit)
 		for _, x := range p.Tenants {
 			if math.Abs(x.Bound-want) > 1e-6 {
 				t.Errorf("%s: bound %g of %s, want %g", rate, x.Bound, x.Tenant, want)
 			}
+		}
+	}
+	in := senders(t, []quantity.Weight{3000, 1000}, []int{1, 1})
+	in.Options = policy.Options{Plane: policy.PlaneWRCC}
+	for _, x := range compile(t, in).Tenants {
+		if math.Abs(x.Bound-0.005) > 1e-6 {
+			t.Errorf("%s contends for a sending port: bound %g, want 0.005", x.Tenant, x.Bound)
 		}
 	}
 }

@@ -53,6 +53,7 @@ type wrccSettings struct {
 	fresh []bool
 
 	off      map[int32]*wrccOff // by tenant
+	swinging []int32            // tenants whose queue pairs learn of fair rates too late
 	findings []Finding
 }
 
@@ -82,14 +83,15 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 		s.measureDomains()
 		s.lateFinding()
 		if failed = s.setPorts(); failed == nil {
-			o.bounds = s.bounds()
 			plan = s.plan(c.plan, next.digests, c.digests)
 		}
 	})
-	o.predicted = s.predict()
+	var followed bool
+	o.predicted, followed = s.predict()
 	if work.Wait(); failed != nil {
 		return nil, failed
 	}
+	o.bounds = s.bounds(followed)
 	o.findings, o.settle = slices.Concat(s.findings, s.uncapped(o.predicted)), s.settle()
 	o.write = func(p *Plan) { p.WRCC = plan }
 	if s.lay.of, s.of = s.of, nil; s.prev != nil {
@@ -126,8 +128,9 @@ func (s *wrccSettings) findLimits() {
 	}
 }
 
-// predict is what the weights, the ports' bounds and the senders' least rate are expected to give.
-func (s *wrccSettings) predict() *allocation {
+// predict is what the weights, the ports' bounds and the senders' least rate are expected to give, and whether turns at sending ports were
+// followed.
+func (s *wrccSettings) predict() (*allocation, bool) {
 	qps := s.m.lay().qps
 	w := shareWeights{marked: make([]float64, len(qps)), floors: make([]float64, len(qps)), ceilings: s.ceiling}
 	for i, n := range qps {
@@ -135,7 +138,8 @@ func (s *wrccSettings) predict() *allocation {
 		w.floors[i] = float64(float64(wrcc.MinFairRate) * n)
 	}
 	w.caps = s.dataCaps()
-	return s.m.shareByWeight(w)
+	a := s.m.shareByWeight(w)
+	return a, a.err != nil || s.turns(a, &w)
 }
 
 // dataCaps are the capacities of the link directions without what acknowledgements take of them: those of

@@ -10,12 +10,15 @@ import (
 	"fairlane/wrcc"
 )
 
-// The bound of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s. A port measures its load in
-// the packets of one WRCCT: the fewer there are, the less well it knows it.
+// The bound of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s.
 const (
-	boundFloor   = 0.015
-	boundPackets = 2.5
-	boundPacket  = float64((1024 + wrccOverhead) * 8) // bits
+	boundFair = 0.001 // what fair rates move by where they rest
+	// boundTurnsFair is for tenants that contend for a sending port, and those that they meet on full links.
+	boundTurnsFair = 0.0035
+	// boundTurnsLate is for the same where turns were not followed: their number is too large, or they do not come to rest.
+	boundTurnsLate = 0.25
+	// boundPacket is a packet of 1,024 bytes of payload on the wire, in bits.
+	boundPacket = float64((1024 + wrccOverhead) * 8)
 )
 
 // wrccOff is where the weights of a tenant had to miss what its queue pairs are entitled to.
@@ -91,18 +94,20 @@ func (s *wrccSettings) compromises() {
 // resolution is the relative error with which headers tell a fair rate of one unit.
 func (s *wrccSettings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
 
-// bounds is the relative error bound of each tenant's prediction.
-func (s *wrccSettings) bounds() []float64 {
-	out := slices.Repeat([]float64{boundFloor + s.resolution()}, len(s.m.tenants))
-	for i := range s.m.flows {
-		d := s.target.bottleneck[i]
-		if d < 0 || s.limits[i] != byLink || !s.m.marks(d) {
-			continue
+// bounds is the relative error bound of each tenant's prediction. followed says that the turns at sending ports were. Where fair rates may
+// swing it is not known.
+func (s *wrccSettings) bounds(followed bool) []float64 {
+	near := s.m.besideTurns(s.target, s.m.fullLinks(s.target))
+	out := make([]float64, len(s.m.tenants))
+	for t := range out {
+		switch out[t] = boundFair + s.resolution(); {
+		case slices.Contains(s.swinging, int32(t)):
+			out[t] = 1
+		case near[t] && followed:
+			out[t] += boundTurnsFair
+		case near[t]:
+			out[t] += boundTurnsLate
 		}
-		period := s.domainOf(s.m.transmitter(d).Node).period.Seconds()
-		packets := float64(s.m.caps[d] / boundPacket * period)
-		t := s.m.flows[i].tenant
-		out[t] = max(out[t], boundFloor+s.resolution()+boundPackets/packets)
 	}
 	return out
 }

@@ -62,10 +62,11 @@ func (s *wrccSettings) lateFinding() {
 	}
 	var names []string
 	slices.Sort(tenants)
-	for _, t := range slices.Compact(tenants) {
+	s.swinging = slices.Compact(tenants)
+	for _, t := range s.swinging {
 		names = append(names, s.m.tenants[t].Name)
 	}
-	s.findings = append(s.findings, finding(CodeWRCCUnstable, bounded(names), bounded(links),
+	s.findings = append(s.findings, finding(CodeWRCCUnstable, names, bounded(links),
 		phrase.Of("a fair rate reaches {} on {} once a packet, as seldom as each {}, which is too late for the WRCCT there: fair rates may swing, and shares with them",
 			counted(whole(worst.qps), kindQueuePair), counted(len(links), kindLink), about(worst.gap.Seconds())),
 		phrase.Of("open fewer queue pairs of these tenants, so that each sends more often")))

@@ -17,6 +17,10 @@ const (
 	AckWire    = 60 + HeaderSize
 )
 
+// PaceCredit is how much of the time that it waited for its turn on a busy port a paced queue pair makes up for: about a round of 64 packets
+// at 25 Gbit/s. A rate that it keeps below the one it was told would be taken for room by the switches.
+const PaceCredit = 20 * quantity.Microsecond
+
 // AckRate is the rate on the wire of a flow, bit/s, from which on AckEvery packets come within AckDelay and are answered together.
 const AckRate = PacketWire * 8 * (float64(quantity.Second) / float64(AckDelay))
 

@@ -23,10 +23,6 @@ const (
 // of the links on which they meet data. With WRCC, whose predictions count them, it is wrcc.AckEvery.
 const roceAckEvery = 8
 
-// wrccPaceCredit lets a paced queue pair make up for its turn on a busy NIC, about a round of 64 packets at 25
-// Gbit/s: a rate that it keeps below the one it was told would be taken for room by the switches.
-const wrccPaceCredit = 20 * quantity.Microsecond
-
 // RoCE returns the configuration of a fabric whose NICs do DCQCN, without algorithms.
 func RoCE(seed uint64) ether.Config {
 	return ether.Config{Seed: seed, Payload: Payload, Headers: ether.Headers{Data: Headers}, AckEvery: roceAckEvery, CNPs: true}
@@ -36,7 +32,7 @@ func RoCE(seed uint64) ether.Config {
 func WRCC(seed uint64) ether.Config {
 	return ether.Config{
 		Seed: seed, Payload: Payload, Headers: ether.Headers{Data: Headers},
-		AckEvery: wrcc.AckEvery, AckDelay: wrcc.AckDelay, PaceCredit: wrccPaceCredit,
+		AckEvery: wrcc.AckEvery, AckDelay: wrcc.AckDelay, PaceCredit: wrcc.PaceCredit,
 	}
 }
 
