@@ -74,7 +74,8 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	}
 	o.findings = slices.Concat(o.findings, m.chanceFinding(chance), roughFinding(target, o.predicted))
 	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
-	p.Findings = sortFindings(m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p, target))
+	advised := m.advise(slices.Concat(o.findings, m.guaranteeFindings(target), m.shareFindings(p)), p, target)
+	p.Findings = sortFindings(append(advised, m.uncertainFinding(p)...))
 	p.Name = p.hash(next.digests)
 	next.plan = p
 	*c = next

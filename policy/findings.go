@@ -55,6 +55,8 @@ const (
 	CodeCapUnenforced = "cap-unenforced"
 	// CodePathsByChance: a hash that the input does not tell chooses the paths of few queue pairs.
 	CodePathsByChance = "paths-by-chance"
+	// CodeShareUncertain: the bound of a tenant's prediction is wider than 10 %.
+	CodeShareUncertain = "share-uncertain"
 	// CodeSharingApproximate: so many links wait for each other that the sharing is near the fair one, not exactly it.
 	CodeSharingApproximate = "sharing-approximate"
 )

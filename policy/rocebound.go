@@ -18,11 +18,11 @@ const (
 
 // bounds is the relative error that each tenant's prediction may have: of its flows, by their rates.
 func (s *roceSettings) bounds() []float64 {
-	ratios := s.ratios()
+	fastest := s.fastest()
 	sum, rates := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
 	for i := range s.m.flows {
 		f := &s.m.flows[i]
-		sum[f.tenant] += float64(s.target.rates[i] * s.flowBound(int32(i), ratios))
+		sum[f.tenant] += float64(s.target.rates[i] * s.flowBound(int32(i), fastest))
 		rates[f.tenant] += s.target.rates[i]
 	}
 	for t := range sum {
@@ -33,23 +33,13 @@ func (s *roceSettings) bounds() []float64 {
 	return sum
 }
 
-// ratios is how far apart the rates of queue pairs are on each link direction, at least 1.
-func (s *roceSettings) ratios() []float64 {
-	least, most := make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps))
+// fastest is the largest rate that settings mean a queue pair on each link direction to have.
+func (s *roceSettings) fastest() []float64 {
+	most := make([]float64, len(s.m.caps))
 	for i := range s.m.flows {
 		w := s.reached(&s.ports[s.ofFlow[i]])
 		for _, d := range s.m.flows[i].links {
-			if least[d] == 0 || w < least[d] {
-				least[d] = w
-			}
 			most[d] = max(most[d], w)
-		}
-	}
-	for d := range most {
-		if least[d] > 0 {
-			most[d] /= least[d]
-		} else {
-			most[d] = 1
 		}
 	}
 	return most
@@ -63,7 +53,9 @@ func (s *roceSettings) reached(p *nicPort) float64 {
 	return float64(s.groups[p.group].rate * exp(s.curve(p.link).Gain(p.position)))
 }
 
-func (s *roceSettings) flowBound(f int32, ratios []float64) float64 {
+// flowBound is that of one flow. What the response is off by grows with the distance from the fastest queue pair at the link, so that of
+// the flow counts, and not that of the slowest it meets.
+func (s *roceSettings) flowBound(f int32, fastest []float64) float64 {
 	d, b := s.responseLink(f), boundPaths
 	if s.target.limiting[s.m.flows[f].links[0]] {
 		b += boundTurns
@@ -72,6 +64,13 @@ func (s *roceSettings) flowBound(f int32, ratios []float64) float64 {
 		return b + boundFree
 	}
 	p := &s.ports[s.ofFlow[f]]
-	b += s.profile.Bound(ratios[d]) + float64(boundSpread*p.spread)
+	b += float64(s.profile.Bound(fastest[d]/s.reached(p))*s.beyondSpeed(d)) + float64(boundSpread*p.spread)
 	return b + float64(boundPerLink*float64(max(s.marks[f]-1, 0)))
+}
+
+// beyondSpeed is by how much a link is faster than the fastest that the profile was calibrated at, at least 1: the faster a link, the more
+// the fast queue pairs of unequal ones get beyond what they are meant to have.
+func (s *roceSettings) beyondSpeed(d int32) float64 {
+	speeds := s.profile.Response.Speeds
+	return max(1, s.m.caps[d]/float64(speeds[len(speeds)-1]))
 }

@@ -100,8 +100,8 @@ func roceFinding(p *policy.Plan, code string) *policy.Finding {
 func TestRoCELeverFollowsTheRateOfAQueuePair(t *testing.T) {
 	t.Parallel()
 	p := plantest.Compiled(t, roceStar(t, 100*quantity.Gbps, []float64{8, 2, 1}, []int{2, 1, 4}))
-	if len(p.Findings) > 0 {
-		t.Errorf("findings %+v", p.Findings)
+	if len(p.Findings) > 1 || len(p.Findings) == 1 && p.Findings[0].Code != policy.CodeShareUncertain {
+		t.Errorf("findings %+v, want none but that rates 16:1 apart are predicted within a wide bound", p.Findings)
 	}
 	for _, s := range p.Tenants {
 		if s.PredictedError > 0.03 || s.Bound <= 0 || s.Bound > 0.3 {

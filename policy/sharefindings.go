@@ -157,5 +157,8 @@ func predictedList(ts []LinkTenant) []phrase.Text {
 
 // insteadOf says what a tenant is predicted to get.
 func insteadOf(tenant string, predicted, entitled quantity.BitRate) phrase.Text {
+	if predicted.String() == entitled.String() {
+		return phrase.Of("{}: {} as entitled", tenant, predicted)
+	}
 	return phrase.Of("{}: {} instead of {}", tenant, predicted, entitled)
 }

@@ -78,7 +78,7 @@ func MissLimit(plane policy.Plane) float64 {
 // announcing are the codes of findings that say how far the rate of a tenant may be from its entitlement.
 var announcing = []string{
 	policy.CodeSLExhausted, policy.CodeSourcePort, policy.CodeWeightUnreachable, policy.CodeDCQCNSharedPort, policy.CodePathsByChance,
-	policy.CodeWRCCUnstable, policy.CodeCapCoarse, policy.CodeOverbooked,
+	policy.CodeShareUncertain, policy.CodeWRCCUnstable, policy.CodeCapCoarse, policy.CodeOverbooked,
 }
 
 // announced reports whether a finding says what happened to the tenant: one names it that speaks of rates, and the simulated rate is
