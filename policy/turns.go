@@ -215,9 +215,9 @@ func (x *turnSearch) squeeze() {
 	}
 }
 
-// fullSenders are the sending link directions that an allocation fills, on which links beyond pace some queue pair, and of which enough
-// accepts the rate, in bit/s, of a queue pair that takes all its turns.
-func (m *model) fullSenders(a *allocation, enough func(d int32, turn float64) bool) []int32 {
+// fullSenders are the sending link directions that an allocation fills and of which accept takes the rate, in bit/s, of a queue pair that
+// takes all its turns.
+func (m *model) fullSenders(a *allocation, accept func(turn float64) bool) []int32 {
 	l := m.lay()
 	var out []int32
 	turn, load := make([]float64, len(m.caps)), make([]float64, len(m.caps))
@@ -226,13 +226,8 @@ func (m *model) fullSenders(a *allocation, enough func(d int32, turn float64) bo
 		load[d] += r
 		turn[d] = max(turn[d], r/l.qps[i])
 	}
-	paced := make([]bool, len(m.caps))
-	for i, r := range a.rates {
-		d := l.hops[l.first[i]]
-		paced[d] = paced[d] || r < float64(turn[d]*l.qps[i])*(1-forecastPrecision)
-	}
 	for d := range m.caps {
-		if paced[d] && load[d] >= float64(fullSending*m.caps[d]) && enough(int32(d), turn[d]) {
+		if load[d] > 0 && load[d] >= float64(fullSending*m.caps[d]) && accept(turn[d]) {
 			out = append(out, int32(d))
 		}
 	}

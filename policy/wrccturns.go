@@ -18,5 +18,5 @@ func (s *wrccSettings) turns(a *allocation, w *shareWeights) bool {
 		round := turnPacket / turn
 		return turnPacket / max(round, turnPacket/pace+max(0, round-credit))
 	}}
-	return x.run(a, s.m.fullSenders(a, func(_ int32, turn float64) bool { return turnPacket/turn > credit }))
+	return x.run(a, s.m.fullSenders(a, func(turn float64) bool { return turnPacket/turn > credit }))
 }

@@ -81,15 +81,15 @@ var announcing = []string{
 	policy.CodeShareUncertain, policy.CodeWRCCUnstable, policy.CodeCapCoarse, policy.CodeOverbooked,
 }
 
-// announced reports whether a finding says what happened to the tenant: one names it that speaks of rates, and the simulated rate is
-// within the bound of the predicted one, which such findings print.
-func (t *TenantResult) announced() bool {
-	return t.Error <= t.Bound && slices.ContainsFunc(t.Findings, func(code string) bool { return slices.Contains(announcing, code) })
+// announced reports whether a finding says what happened to the tenant: one names it that speaks of rates, and the simulated rate is within
+// the bound of the predicted one, or within the limit.
+func (t *TenantResult) announced(limit float64) bool {
+	return t.Error <= max(limit, t.Bound) && slices.ContainsFunc(t.Findings, func(code string) bool { return slices.Contains(announcing, code) })
 }
 
 // missed reports whether the tenant is further off its entitlement or its prediction than a limit and no finding announces it.
 func (t *TenantResult) missed(limit float64) bool {
-	return max(t.Error, t.Entitle) > limit && !t.announced()
+	return max(t.Error, t.Entitle) > limit && !t.announced(limit)
 }
 
 // ScoreOf sums up the results of a plane. Results of other planes are left out.

@@ -62,6 +62,7 @@ func TestUnannouncedMissesAreCounted(t *testing.T) {
 		"limit of RoCE":      {policy.PlaneRoCE, TenantResult{Error: 0.1, Entitle: 0.1, Bound: 0.02}, 0},
 		"RoCE":               {policy.PlaneRoCE, TenantResult{Error: 0.11, Bound: 0.02}, 1},
 		"announced":          {policy.PlaneIB, TenantResult{Error: 0.06, Entitle: 0.3, Bound: 0.07, Findings: []string{slow, source}}, 0},
+		"announced nearly":   {policy.PlaneIB, TenantResult{Error: 0.04, Entitle: 0.3, Bound: 0.02, Findings: []string{source}}, 0},
 		"other finding":      {policy.PlaneIB, TenantResult{Entitle: 0.3, Bound: 0.07, Findings: []string{slow}}, 1},
 		"false announcement": {policy.PlaneIB, TenantResult{Error: 0.08, Entitle: 0.3, Bound: 0.07, Findings: []string{source}}, 1},
 	} {
