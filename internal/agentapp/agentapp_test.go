@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -449,4 +450,48 @@ func FuzzConfig(f *testing.F) {
 			t.Errorf("%+v", c)
 		}
 	})
+}
+
+// A SIGHUP would end the agent. It makes it read its configuration again: all of it or, when anything is wrong, nothing.
+func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal goes to the whole process
+	m, ca := newMachine(t), tlstest.New(t)
+	config := m.config("intervals: {fresh: 0s, sweep: 100ms}\n" + serving(ca))
+	text, err := os.ReadFile(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, out, stop := start(t, config, nil)
+	defer stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	viewer := client(t, ca, address, "viewer", tlstest.Valid())
+	if err := setAI(ctx, viewer, 20); status.Code(err) != codes.PermissionDenied {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		text, told string
+		code       codes.Code
+	}{
+		{strings.Replace(string(text), "manager", "viewer", 1) + "colour: red\n", "configuration not reloaded; the one before stays in force", codes.PermissionDenied},
+		{strings.Replace(string(text), "manager", "viewer", 1) + "target: other\n", `"changed":["tls.allowed"],"needs_restart":["target"]`, codes.OK},
+	} {
+		if err := os.WriteFile(config, []byte(step.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		for range 2000 {
+			if strings.Contains(out.String(), step.told) {
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		if !strings.Contains(out.String(), step.told) {
+			t.Fatalf("not told: %s\n%s", step.told, out)
+		}
+		if err := setAI(ctx, viewer, 20); status.Code(err) != step.code {
+			t.Errorf("after %q setting ends with %v, want %s", step.told, err, step.code)
+		}
+	}
 }

@@ -351,14 +351,20 @@ func Reference() string {
 	return b.String()
 }
 
-// logger is the log that the configuration wants.
-func (c *Config) logger(w io.Writer) *slog.Logger {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
-	o := &slog.HandlerOptions{Level: levels[c.LogLevel]}
+// level is the least level that is logged.
+func (c *Config) level() slog.Level {
+	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[c.LogLevel]
+}
+
+// logger is the log that the configuration wants; its level may be changed later.
+func (c *Config) logger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(c.level())
+	o := &slog.HandlerOptions{Level: level}
 	if c.LogFormat == "text" {
-		return slog.New(slog.NewTextHandler(w, o))
+		return slog.New(slog.NewTextHandler(w, o)), level
 	}
-	return slog.New(slog.NewJSONHandler(w, o))
+	return slog.New(slog.NewJSONHandler(w, o)), level
 }
 
 // target is the name that requests may use.

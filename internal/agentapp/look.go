@@ -30,7 +30,8 @@ func (a *app) looking(ctx context.Context, c *Config, restores bool) (*agent.Age
 	}
 	quiet := *c
 	quiet.LogLevel = "warn"
-	on, err := agent.New(ctx, agent.Options{Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: version(), Passive: true, Fresh: time.Minute, FreshNV: time.Minute, Log: quiet.logger(a.stderr)})
+	log, _ := quiet.logger(a.stderr)
+	on, err := agent.New(ctx, agent.Options{Host: h, Journal: agent.NewFileJournal(c.Journal), Now: time.Now, Version: version(), Passive: true, Fresh: time.Minute, FreshNV: time.Minute, Log: log})
 	if err != nil {
 		return nil, nil, errors.Join(err, h.Close())
 	}

@@ -38,7 +38,9 @@ func (a *app) serve(ctx context.Context) (err error) {
 	if err := c.CheckServing(); err != nil {
 		return &UsageError{err}
 	}
-	log := c.logger(a.stderr)
+	log, level := c.logger(a.stderr)
+	again, stop := newReloader(a, c, log, level)
+	defer stop()
 	unlock, err := lockJournal(c.Journal)
 	if err != nil {
 		return err
@@ -60,7 +62,7 @@ func (a *app) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, closeAll(listeners))
 	}
-	return a.answer(ctx, &c, on, h, listeners, log)
+	return a.answer(ctx, &c, on, h, listeners, log, again)
 }
 
 // limits are narrower than a server's of thousands of targets: a host's memory is for its own work, and each path of a
@@ -74,7 +76,7 @@ func (c *Config) tlsFiles() servertls.Files {
 }
 
 // answer serves until the context ends.
-func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Host, listeners []net.Listener, log *slog.Logger) error {
+func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Host, listeners []net.Listener, log *slog.Logger, again *reloader) error {
 	o := gnmid.Options{
 		Targets: gnmid.Single(on, c.target()), Limits: c.limits(), Reflection: c.Reflection, Log: log,
 		Observe: func(call gnmid.Call, took time.Duration, err error) {
@@ -89,7 +91,7 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 	if c.Insecure {
 		log.Warn("insecure: every process of this host may set everything")
 	} else {
-		o.Authorize = gnmid.AllowSet(c.Allowed...)
+		o.Authorize = again.authorize
 		source, err := servertls.Open(c.tlsFiles(), log)
 		if err != nil {
 			return &UsageError{errors.Join(err, closeAll(listeners))}
@@ -109,6 +111,7 @@ func (a *app) answer(ctx context.Context, c *Config, on *agent.Agent, h *host.Ho
 	var group sync.WaitGroup
 	ended := make([]error, len(listeners)+1)
 	group.Go(func() { notify.Beat(ctx) })
+	group.Go(func() { again.run(ctx) })
 	group.Go(func() {
 		defer stop()
 		ended[0] = on.Run(ctx)

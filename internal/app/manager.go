@@ -76,7 +76,7 @@ func openManager(ctx context.Context, database string, p *ports, adjust ...func(
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: p.sources.Check}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: func(source string) error { return p.settings().sources.Check(source) }}
 	for _, f := range adjust {
 		f(&deps)
 	}

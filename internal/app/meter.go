@@ -53,7 +53,7 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 
 // counting is how the counters of a fabric are read.
 func (p *ports) counting(t control.Target) telemetry.Options {
-	return telemetry.Options{CCKey: p.ccKey, TimeScale: t.Fabric.TimeScale, KeepCounters: t.Fabric.Counters == control.CountersKeep}
+	return telemetry.Options{CCKey: p.settings().ccKey, TimeScale: t.Fabric.TimeScale, KeepCounters: t.Fabric.Counters == control.CountersKeep}
 }
 
 // watchCongestion begins to watch what congestion control does; the function that it returns tells p.congested, and its caller, what
@@ -62,9 +62,10 @@ func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t 
 	if p.congested == nil {
 		return func() *telemetry.Congestion { return nil }, nil
 	}
+	layouts := p.settings().layouts
 	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
 		Options: p.counting(t),
-		Layout:  func(id ident.PortID) mad.CCLayout { return p.layouts.of(t.Topology, id) },
+		Layout:  func(id ident.PortID) mad.CCLayout { return layouts.of(t.Topology, id) },
 	})
 	if err != nil {
 		return nil, err

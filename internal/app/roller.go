@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
@@ -20,28 +21,25 @@ import (
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
-	"fairlane/subnet/mad"
 )
 
 // ports implements what control needs from the outside: over the MAD transport of an InfiniBand
 // fabric's source, and by gNMI and P4Runtime where the inventory of an Ethernet fabric says. Connections live
 // for one operation, so that a fabric that went away and came back needs no care.
 type ports struct {
-	ccKey   mad.Key
-	mKey    mad.Key
-	layouts ccLayouts
+	mu sync.RWMutex // guards portSettings
+	portSettings
+
 	// partitions moves a partition's traffic to a service level, by fabric name, where the
 	// manager can do it itself: on a simulated fabric in this process. Elsewhere that is the
 	// subnet manager's business, and ports only verifies.
 	partitions map[string]func(ident.PKey, ident.SL) int
-	managers   subnetManagers // that are ours to tell
-	watch      smWatch        // what happens to them
-	work       workOptions    // how the manager works rollouts
+	watch      smWatch     // what happens to them
+	work       workOptions // how the manager works rollouts
 	// congested is told what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
 	files     inventories
-	sources   *config.SourceRules // that fabrics may have; nil allows all
-	lookouts  lookouts            // what is known from sweeping fabrics again
+	lookouts  lookouts // what is known from sweeping fabrics again
 }
 
 // Discover implements control.Discoverer.
@@ -67,7 +65,8 @@ func (p *ports) source(src string) (source, error) {
 	if err != nil {
 		return s, err
 	}
-	path, err := p.sources.Resolve(src)
+	now := p.settings()
+	path, err := now.sources.Resolve(src)
 	switch {
 	case errors.Is(err, config.ErrSource):
 		return s, err
@@ -75,7 +74,7 @@ func (p *ports) source(src string) (source, error) {
 		return s, withoutContent(src, err)
 	}
 	s, err = parseSource(path)
-	s.mKey = p.mKey
+	s.mKey = now.mKey
 	return s, err
 }
 
@@ -95,7 +94,8 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := ibmad.New(c, ibmad.Options{CCKey: p.ccKey, InFlight: 256, Layout: p.layouts.driver(t.Topology)})
+	now := p.settings()
+	d, err := ibmad.New(c, ibmad.Options{CCKey: now.ccKey, InFlight: 256, Layout: now.layouts.driver(t.Topology)})
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

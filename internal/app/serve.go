@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,10 +56,15 @@ func hexKey(path, what string) (mad.Key, error) {
 }
 
 func (a *app) serveCommand() *cobra.Command {
-	return a.configured(&cobra.Command{
-		Use: "serve", Short: a.t("serve.short"), Long: a.t("serve.long"),
+	cmd := &cobra.Command{
+		Use: "serve", Short: a.t("serve.short"), Long: a.t("serve.long"), Args: cobra.NoArgs,
 		Example: "  fairlane serve --config fairlane.yaml\n  fairlane serve --database /var/lib/fairlane/fairlane.db --listen 127.0.0.1:8470",
-	}, func(ctx context.Context, l *config.Loaded) error { return a.runServe(ctx, l.Config) })
+	}
+	path := a.configFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return a.runServe(cmd.Context(), func() (*config.Loaded, error) { return loadConfig(cmd, *path) })
+	}
+	return cmd
 }
 
 // serving is the process of `fairlane serve` while it is built up and taken down.
@@ -66,6 +72,8 @@ type serving struct {
 	app      *app
 	config   Config
 	log      *slog.Logger
+	level    *slog.LevelVar // of log
+	ports    *ports
 	notify   sdnotify.Notifier
 	manager  *manager
 	metrics  *obs.Metrics
@@ -76,14 +84,21 @@ type serving struct {
 // traceFlush bounds how long the end waits for the collector.
 const traceFlush = 5 * time.Second
 
-func (a *app) runServe(ctx context.Context, c Config) (err error) {
+func (a *app) runServe(ctx context.Context, load func() (*config.Loaded, error)) (err error) {
+	l, err := load()
+	if err != nil {
+		return err
+	}
+	c := l.Config
 	if err := checkFiles(&c); err != nil {
 		return err // before anything is created
 	}
 	s := &serving{app: a, config: c, notify: sdnotify.New(os.Getenv)}
-	if s.log, err = obs.NewLogger(a.stderr, c.Log.Level, c.Log.Format); err != nil {
+	if s.log, s.level, err = obs.NewLogger(a.stderr, c.Log.Level, c.Log.Format); err != nil {
 		return err
 	}
+	again, stop := newReloader(s, load)
+	defer stop()
 	if c.Trace.Endpoint != "" {
 		host, _ := os.Hostname() // an unknown name is an empty one
 		tracing, err := obs.NewTracing(ctx, obs.TraceOptions{
@@ -107,7 +122,7 @@ func (a *app) runServe(ctx context.Context, c Config) (err error) {
 	if err := s.signIn(ctx); err != nil {
 		return err
 	}
-	return s.run(ctx, endpoints)
+	return s.run(ctx, endpoints, again)
 }
 
 // flush sends the spans that are left.
@@ -121,17 +136,9 @@ func (s *serving) flush(ctx context.Context, tracing *sdktrace.TracerProvider) {
 
 // open makes the metrics and opens the manager on the database.
 func (s *serving) open(ctx context.Context) error {
-	key, err := ccKey(s.config.CCKeyFile)
+	reach, err := newPortSettings(&s.config)
 	if err != nil {
 		return err
-	}
-	owner, err := mKey(s.config.MKeyFile)
-	if err != nil {
-		return err
-	}
-	managers, err := readSubnetManagers(s.config.SubnetManagers)
-	if err != nil {
-		return &UsageError{fmt.Errorf("subnet_managers: %w", err)}
 	}
 	database, err := databaseURL(&s.config)
 	if err != nil {
@@ -140,17 +147,10 @@ func (s *serving) open(ctx context.Context) error {
 	if s.metrics, err = obs.NewMetrics(version(), obs.NewCensusCache(s.census, nil)); err != nil {
 		return err
 	}
-	layouts, err := newCCLayouts(s.config.CCLayouts)
-	if err != nil {
-		return err
-	}
-	sources, err := config.NewSourceRules(s.config.Discovery.Sources)
-	if err != nil {
-		return &UsageError{fmt.Errorf("discovery.sources: %w", err)}
-	}
-	p := &ports{sources: sources, ccKey: key, mKey: owner, managers: managers, layouts: layouts, work: workOptions{
+	p := &ports{portSettings: reach, work: workOptions{
 		log: s.log, tracer: s.tracer, lease: s.config.Rollouts.Lease, retention: control.Retention(s.config.Retention), relook: s.config.Discovery.Interval,
 	}}
+	s.ports = p
 	p.congested = func(c *telemetry.Congestion) {
 		sum := obs.Congestion{Adapter: c.Adapter, Switch: c.Switch, Unattributed: c.Unattributed, Unread: c.Unread()}
 		for i := range c.Tenants {
@@ -238,7 +238,7 @@ func (s *serving) ready(context.Context) error {
 }
 
 // run serves until the context ends.
-func (s *serving) run(ctx context.Context, endpoints []endpoint) error {
+func (s *serving) run(ctx context.Context, endpoints []endpoint, again *reloader) error {
 	attrs := []any{"addr", addresses(endpoints[0]), "tls", s.config.TLS.CertFile != "",
 		"database", config.ShownDatabase(s.config.Database), "version", version()}
 	if len(endpoints) > 1 {
@@ -247,9 +247,10 @@ func (s *serving) run(ctx context.Context, endpoints []endpoint) error {
 	s.log.Info("listening", attrs...)
 	s.tell(ctx, "READY=1")
 	beating, stop := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() { defer close(done); s.notify.Beat(beating) }()
-	defer func() { stop(); <-done }()
+	var aside sync.WaitGroup
+	aside.Go(func() { s.notify.Beat(beating) })
+	aside.Go(func() { again.run(beating) })
+	defer func() { stop(); aside.Wait() }()
 	return serveUntil(ctx, endpoints, ending{
 		begin: func() {
 			s.stopping.Store(true)

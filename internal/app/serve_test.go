@@ -53,6 +53,7 @@ func (w *transcript) find(t testing.TB, msg string) map[string]any {
 type process struct {
 	said      transcript
 	api, ops  string
+	config    string // path
 	stop      context.CancelFunc
 	exit      chan int
 	collector *httptest.Server
@@ -78,6 +79,7 @@ func startServeOn(t testing.TB, database, more string) *process {
 	path := write(t, "fairlane.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+
 		"\nadmin_token_file: "+write(t, "token", testToken+"\n")+
 		"\noperations: {listen: '127.0.0.1:0', pprof: true}\ntrace: {endpoint: '"+p.collector.URL+"'}\n"+more)
+	p.config = path
 	ctx, cancel := context.WithCancel(context.Background())
 	p.stop = cancel
 	done := make(chan struct{})

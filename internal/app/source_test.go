@@ -78,7 +78,7 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverLookedAt(t *testing.T) {
 	if err := errors.Join(err, old.close()); err != nil {
 		t.Fatal(err)
 	}
-	m, err := openManager(t.Context(), database, &ports{sources: rules, work: workOptions{still: true}})
+	m, err := openManager(t.Context(), database, &ports{portSettings: portSettings{sources: rules}, work: workOptions{still: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func newSMLab(t *testing.T) *smLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &ports{managers: managers, work: workOptions{still: true}}
+	p := &ports{portSettings: portSettings{managers: managers}, work: workOptions{still: true}}
 	l.d.manager, err = openManager(t.Context(), filepath.Join(t.TempDir(), "fairlane.db"), p, func(d *control.Deps) {
 		d.Clock = func() time.Time { return time.Now().Add(time.Duration(l.skew.Load())) }
 	})

@@ -127,7 +127,7 @@ func ufmClient(u *smfile.UFM) (*ufm.Client, error) {
 // placer is how placements come about on the fabric of a target, with a transport on it.
 func (p *ports) placer(t control.Target, c mad.Transport) (placing, error) {
 	asked := &placer{transport: c, topology: t.Topology, set: p.partitions[t.Fabric.Name]}
-	f := p.managers[t.Fabric.Name]
+	f := p.settings().managers[t.Fabric.Name]
 	switch {
 	case f == nil:
 		return asked, nil

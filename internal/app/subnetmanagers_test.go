@@ -47,7 +47,7 @@ func newUFMSite(t *testing.T) *ufmSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.ports = &ports{managers: managers}
+	s.ports = &ports{portSettings: portSettings{managers: managers}}
 	if s.topo, err = topogen.Star(4, topogen.Wire{}); err != nil {
 		t.Fatal(err)
 	}

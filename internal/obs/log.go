@@ -15,20 +15,20 @@ import (
 const keyTrace = "trace_id"
 
 // NewLogger returns a logger that writes one line a record to w, from the given level ("debug", "info", "warn",
-// "error") up, as "json" or "text". Records of a traced request carry their trace_id.
-func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
-	var least slog.Level
+// "error") up, as "json" or "text". Records of a traced request carry their trace_id. The level may be changed later.
+func NewLogger(w io.Writer, level, format string) (*slog.Logger, *slog.LevelVar, error) {
+	least := new(slog.LevelVar)
 	if err := least.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
+		return nil, nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
 	}
 	o := &slog.HandlerOptions{Level: least}
 	switch format {
 	case "json":
-		return slog.New(traced{slog.NewJSONHandler(w, o)}), nil
+		return slog.New(traced{slog.NewJSONHandler(w, o)}), least, nil
 	case "text":
-		return slog.New(traced{slog.NewTextHandler(w, o)}), nil
+		return slog.New(traced{slog.NewTextHandler(w, o)}), least, nil
 	}
-	return nil, fmt.Errorf("log format %q: want json or text", format)
+	return nil, nil, fmt.Errorf("log format %q: want json or text", format)
 }
 
 // traced adds the trace identifier of a record's context.

@@ -177,7 +177,7 @@ func TestACensusIsReadRarelyAndSurvivesAStoreThatIsAway(t *testing.T) {
 func TestLogsAreOfOneFormAndCarryTheTrace(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log, err := NewLogger(&out, "info", "json")
+	log, _, err := NewLogger(&out, "info", "json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestLogsAreOfOneFormAndCarryTheTrace(t *testing.T) {
 		t.Errorf("logged %s", out.String())
 	}
 	out.Reset()
-	if log, err = NewLogger(&out, "warn", "text"); err != nil {
+	if log, _, err = NewLogger(&out, "warn", "text"); err != nil {
 		t.Fatal(err)
 	}
 	log.Info("not this")
@@ -203,7 +203,7 @@ func TestLogsAreOfOneFormAndCarryTheTrace(t *testing.T) {
 		t.Errorf("logged %s", got)
 	}
 	for _, bad := range [][2]string{{"loud", "json"}, {"info", "xml"}} {
-		if _, err := NewLogger(io.Discard, bad[0], bad[1]); err == nil {
+		if _, _, err := NewLogger(io.Discard, bad[0], bad[1]); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}

@@ -105,7 +105,7 @@ func TestTheUnitIsSound(t *testing.T) {
 	t.Parallel()
 	analyze := peertest.Program(t, "systemd-analyze")
 	text := page(t, "deploy/systemd/fairlane.service")
-	for _, want := range []string{"Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict", "DynamicUser=yes", "StateDirectory=fairlane", "RestartPreventExitStatus=2"} {
+	for _, want := range []string{"Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict", "DynamicUser=yes", "StateDirectory=fairlane", "RestartPreventExitStatus=2", "ExecReload=/bin/kill -HUP $MAINPID"} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("the unit lacks %s", want)
 		}
