@@ -198,10 +198,15 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 
 func TestServeRefusesADatabaseThatCannotBeThereAsBadInput(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	code := Main(t.Context(), []string{"serve", "--database", "/no/such/directory/f.db", "--listen", "127.0.0.1:0", "--lang", "en"}, &out, &out)
-	if code != exitUsage || !strings.Contains(out.String(), "database: /no/such/directory/f.db: directory /no/such/directory does not exist") {
-		t.Errorf("exit code %d: %s", code, &out)
+	for path, want := range map[string]string{
+		"/no/such/directory/f.db": "database: /no/such/directory/f.db: directory /no/such/directory does not exist",
+		t.TempDir():               "is no regular file: want the path of a SQLite file",
+	} {
+		var out bytes.Buffer
+		code := Main(t.Context(), []string{"serve", "--database", path, "--listen", "127.0.0.1:0", "--lang", "en"}, &out, &out)
+		if code != exitUsage || !strings.Contains(out.String(), want) {
+			t.Errorf("exit code %d: %s", code, &out)
+		}
 	}
 }
 
