@@ -134,6 +134,8 @@ TABLE events
     subject text NOT NULL
     message text NOT NULL
     data bytea
+    by_tenant bigint NOT NULL DEFAULT 0
+    CHECK ((by_tenant = ANY (ARRAY[(0)::bigint, (1)::bigint])))
     PRIMARY KEY (id)
     CREATE INDEX events_by_fabric ON public.events USING btree (fabric, id)
     CREATE INDEX events_by_rollout ON public.events USING btree (rollout_id, id)

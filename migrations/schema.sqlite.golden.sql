@@ -112,7 +112,7 @@ CREATE TABLE events (
     subject    TEXT    NOT NULL,
     message    TEXT    NOT NULL,
     data       BLOB
-);
+, by_tenant INTEGER NOT NULL DEFAULT 0 CHECK (by_tenant IN (0, 1)));
 
 CREATE INDEX events_by_fabric ON events (fabric, id);
 

@@ -176,5 +176,10 @@ func ValidUserName(s string) bool {
 	return true
 }
 
+// errMasked refuses a new name that could be mistaken for whom tenants see in events of others.
+func errMasked(at, what string) error {
+	return Invalid(at, "%s %q stands for people outside of a tenant in its events: want another", what, MaskedActor)
+}
+
 // reserved reports whether a name stands for something else in events and the audit log.
 func reserved(name string) bool { return name == BootstrapName || name == string(PrincipalSystem) }

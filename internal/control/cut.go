@@ -5,8 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-
-	"fairlane/tenants"
+	"strings"
 )
 
 // reduced is a fabric as those see it who have something on it and do not run it: that it is there.
@@ -46,10 +45,23 @@ func reducedFault(err error) error {
 	return err
 }
 
-// reduced is an event as its tenant sees it: who did it is told of its own members only.
-func (e Event) reduced(own map[string]bool) Event {
-	if !own[e.Actor] {
-		e.Actor = "operator"
+// MaskedActor is whom a tenant sees in an event of anybody who is none of its own. Nobody new is called that.
+const MaskedActor = "operator"
+
+// byTenant reports whether who acts belongs to the tenant that an event is about, and to tenants only. It is decided when the event is
+// written: who is made a member later, by a guessed name, must not become known as the actor of earlier events.
+func byTenant(ctx context.Context, e Event) bool {
+	p, ok := PrincipalFrom(ctx)
+	return ok && !p.Wide() && e.Fabric != "" && strings.HasPrefix(e.Kind, "tenant.") && actor(ctx) == p.Name && slices.Contains(p.TenantsOn(e.Fabric), e.Subject)
+}
+
+// reduced is an event as its tenant sees it: who did it is told of its own people only.
+func (e Event) reduced() Event {
+	switch {
+	case !e.ByTenant:
+		e.Actor = MaskedActor
+	case e.Actor == MaskedActor: // an account of before the name was reserved
+		e.Actor = "user " + MaskedActor
 	}
 	e.Rollout = 0
 	return e
@@ -64,33 +76,8 @@ func tenantEvents(ctx context.Context, r Repos, fabric string, names []string, r
 	if err != nil {
 		return nil, "", err
 	}
-	own, err := fellows(ctx, r, fabric, names)
-	if err != nil {
-		return nil, "", err
-	}
 	for i := range list {
-		list[i] = list[i].reduced(own)
+		list[i] = list[i].reduced()
 	}
 	return list, next, nil
-}
-
-// maxFellows bounds the tenants whose members are looked up to name them in events.
-const maxFellows = 16
-
-// fellows are the names that may be told in events about the named tenants: their members'.
-func fellows(ctx context.Context, r Repos, fabric string, names []string) (map[string]bool, error) {
-	own := map[string]bool{}
-	if who, ok := PrincipalFrom(ctx); ok {
-		own[who.Name] = true
-	}
-	for _, name := range names[:min(len(names), maxFellows)] {
-		members, _, err := r.ListMembers(ctx, tenants.Domain{Fabric: fabric, Tenant: name}, Page{Limit: MaxPageLimit})
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, err
-		}
-		for _, m := range members {
-			own[m.User] = true
-		}
-	}
-	return own, nil
 }

@@ -75,6 +75,9 @@ func (s *Service) accountOf(ctx context.Context, r Repos, id Identity) (Account,
 	if err == nil || !errors.Is(err, ErrNotFound) {
 		return a, err
 	}
+	if id.Name == MaskedActor { // who has it already goes on
+		return Account{}, &ForbiddenError{Detail: "the OpenID provider's name for you, operator, cannot be a user name here: it stands for people outside of a tenant in its events"}
+	}
 	named, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: id.Name})
 	switch {
 	case errors.Is(err, ErrNotFound):

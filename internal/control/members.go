@@ -35,6 +35,8 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 	switch {
 	case !ValidUserName(user) || reserved(user):
 		return Member{}, Invalid("/user", "user name %q: want 1 to 63 of a-z, 0-9 and inner . _ -", clipped(user))
+	case user == MaskedActor: // also of an account that has the name already: the answer must not tell
+		return Member{}, errMasked("/user", "user name")
 	case g.Role.Wide():
 		return Member{}, Invalid("/role", "role %s acts on everything: want %s or %s", g.Role, tenants.RoleTenantAdmin, tenants.RoleTenantViewer)
 	}
@@ -116,6 +118,8 @@ func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInp
 	switch {
 	case !tenants.ValidName(in.Name):
 		return Account{}, Invalid("/name", "name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", clipped(in.Name))
+	case in.Name == MaskedActor:
+		return Account{}, errMasked("/name", "name")
 	case len(in.DisplayName) > 200:
 		return Account{}, Invalid("/display_name", "display name of %d bytes: want at most 200", len(in.DisplayName))
 	}

@@ -81,7 +81,7 @@ func (s *Service) now() time.Time { return s.d.Clock().UTC() }
 // event adds an event in a transaction, and its entry in the audit log when it tells of a change;
 // data is what the kind of event adds, or nil.
 func (s *Service) event(ctx context.Context, r Repos, e Event, data any) error {
-	e.At, e.Actor = s.now(), actor(ctx)
+	e.At, e.Actor, e.ByTenant = s.now(), actor(ctx), byTenant(ctx, e)
 	if data != nil {
 		b, err := json.Marshal(data)
 		if err != nil {

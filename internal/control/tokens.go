@@ -242,6 +242,8 @@ func checkToken(in *TokenInput) error {
 	switch {
 	case !tenants.ValidName(in.Name):
 		return Invalid("/name", "token name %q: want 1 to 63 of a-z, 0-9 and inner hyphens", clipped(in.Name))
+	case in.Name == MaskedActor:
+		return errMasked("/name", "token name")
 	case in.Life < time.Minute || in.Life > MaxTokenLife:
 		return Invalid("/expires_in_s", "life of %s: want %s to %s", in.Life, time.Minute, MaxTokenLife)
 	case len(in.Scopes) > MaxScopes:

@@ -325,10 +325,13 @@ type Event struct {
 	Fabric  string
 	Rollout int64  // 0 when it belongs to no rollout
 	Actor   string // name of the token, or "system"
-	Kind    string // stable code such as "tenant.updated", "rollout.started", "device.state"
-	Subject string // the thing's name
-	Message string // one English sentence
-	Data    json.RawMessage
+	// ByTenant says that who acted had, at that time, a role in the tenant that the event is about and none on everything: only then
+	// does the tenant see the name.
+	ByTenant bool
+	Kind     string // stable code such as "tenant.updated", "rollout.started", "device.state"
+	Subject  string // the thing's name
+	Message  string // one English sentence
+	Data     json.RawMessage
 }
 
 // Page asks for a part of a list: at most Limit rows after the row that After names.

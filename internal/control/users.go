@@ -56,6 +56,9 @@ func (s *Service) CreateUser(ctx context.Context, in UserInput) (out Account, er
 	if err := checkUser(in); err != nil {
 		return Account{}, err
 	}
+	if in.Name == MaskedActor {
+		return Account{}, errMasked("/name", "user name")
+	}
 	a := Account{Kind: PrincipalUser, Name: in.Name, DisplayName: in.DisplayName, Disabled: in.Disabled, CreatedAt: s.now()}
 	if in.Password != "" {
 		if a.Password, err = s.hash(ctx, in.Password); err != nil {

@@ -20,6 +20,7 @@ func newEventRow(e control.Event) eventRow {
 	return eventRow{
 		AtUS: micros(e.At), Fabric: e.Fabric, RolloutID: e.Rollout, Actor: e.Actor,
 		Kind: e.Kind, Subject: text(e.Subject), Message: text(e.Message), Data: e.Data,
+		ByTenant: flag(e.ByTenant),
 	}
 }
 
@@ -52,5 +53,6 @@ func (row eventRow) domain() control.Event {
 	return control.Event{
 		ID: row.ID, At: fromMicros(row.AtUS), Fabric: row.Fabric, Rollout: row.RolloutID, Actor: row.Actor,
 		Kind: row.Kind, Subject: row.Subject, Message: row.Message, Data: row.Data,
+		ByTenant: row.ByTenant != 0,
 	}
 }

@@ -179,6 +179,7 @@ type eventRow struct {
 	Subject   string `gorm:"column:subject"`
 	Message   string `gorm:"column:message"`
 	Data      []byte `gorm:"column:data"`
+	ByTenant  int    `gorm:"column:by_tenant"`
 }
 
 func (eventRow) TableName() string { return "events" }

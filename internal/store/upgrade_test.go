@@ -217,6 +217,48 @@ func TestEveryEarlierSchemaIsUpgraded(t *testing.T) {
 	})
 }
 
+// Events of before name those to a tenant who were its members by then and have no role on everything.
+func TestActorsOfEarlierEventsAreToldOfMembersOfThenOnly(t *testing.T) {
+	onBoth(t, func(t *testing.T, d migrations.Dialect) {
+		database := fresh(t, d)
+		atVersion(t, database, d, 64)
+		db := rawOpen(t, database, d)
+		exec := func(statement string, args ...any) {
+			t.Helper()
+			if _, err := db.ExecContext(t.Context(), fmt.Sprintf(statement, args...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for id, name := range []string{"then", "since", "wide", "stranger"} {
+			exec(`INSERT INTO accounts (id, kind, name, display_name, password, issuer, subject, disabled, version, created_at_us, updated_at_us) VALUES (%d, 'user', '%s', '', '', '', '', 0, 1, 1, 1)`, 200+id, name)
+			exec(`INSERT INTO events (id, at_us, fabric, rollout_id, actor, kind, subject, message) VALUES (%d, 5000, 'lab', 0, '%s', 'tenant.updated', 'red', '')`, 200+id, name)
+		}
+		for i, m := range [][3]any{{200, "1", 5000}, {201, "1", 5001}, {202, "1", 1000}, {202, "NULL", 1000}} {
+			role := "tenant-viewer"
+			if m[1] == "NULL" {
+				role = "operator"
+			}
+			exec(`INSERT INTO memberships (id, account_id, tenant_id, role, source, created_at_us) VALUES (%d, %d, %s, '%s', 'local', %d)`, 200+i, m[0], m[1], role, m[2])
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f := &fixture{t: t, s: openAt(t, database, Options{})}
+		f.view(func(r control.Repos) error {
+			list, _, err := r.TenantEvents(t.Context(), "lab", []string{"red"}, control.Page{})
+			if len(list) != 4 {
+				t.Errorf("events are %+v", list)
+			}
+			for _, e := range list {
+				if e.ByTenant != (e.Actor == "then") {
+					t.Errorf("%s acted for the tenant: %t", e.Actor, e.ByTenant)
+				}
+			}
+			return err
+		})
+	})
+}
+
 func TestADatabaseOfANewerReleaseIsRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {
 		database := fresh(t, d)
