@@ -16,6 +16,9 @@ func (a *app) printOpenSM(s *opensm.State) error {
 	t := newTable(a.stdout, 0)
 	row := func(key string, value any) { fmt.Fprintf(t, "%s\t%v\n", a.t("opensm.show."+key), value) }
 	row("master", fmt.Sprintf("%s, LID %d", o.GUID, o.LID))
+	if o.UnknownMaster != "" {
+		row("ours", a.t("opensm.show.unknown", "error", o.UnknownMaster))
+	}
 	row("state", fmt.Sprintf("%s, %s", smState(o.State), a.t("opensm.show.priority", "priority", o.Priority, "activity", o.Activity)))
 	if o.Foreign {
 		row("process", a.t("opensm.show.foreign"))

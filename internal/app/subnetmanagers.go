@@ -20,6 +20,7 @@ import (
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/opensm/osmfile"
 	"fairlane/subnet/ufm"
+	"fairlane/subnet/umad"
 )
 
 // subnetManagers are the subnet managers that tenants' partitions are placed with, by fabric.
@@ -90,6 +91,7 @@ func planOptions(o *smfile.OpenSM) opensm.PlanOptions {
 func openSM(o *smfile.OpenSM, t mad.Transport) (*opensm.Manager, error) {
 	cfg := opensm.Config{
 		Options: o.Options, Partitions: o.Partitions, Policy: o.Policy,
+		SMPorts:  func() ([]ident.GUID, error) { return umad.SMPorts(umad.Options{}) },
 		Settings: osmfile.Settings{LeaveOptions: o.LeaveOptions, LeavePolicy: o.LeavePolicy, OneLane: !o.LeaveLanes, StopCC: o.StopCC},
 	}
 	var reload opensm.Reloader = opensm.PIDFile{Path: o.PIDFile}

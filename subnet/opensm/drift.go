@@ -36,7 +36,7 @@ func (p *Placer) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 	}
 	var out []Deviation
 	if w.before.Foreign {
-		out = append(out, Deviation{Field: "subnet manager", Want: fmt.Sprintf("the one on %s", p.Manager.portGUID(w.texts)), Got: fmt.Sprintf("the one on %s", w.before.GUID)})
+		out = append(out, Deviation{Field: "subnet manager", Want: fmt.Sprintf("the one on %s", w.before.Own), Got: fmt.Sprintf("the one on %s", w.before.GUID)})
 	}
 	lines, err := p.leftLines(ctx, w, d)
 	if err != nil {

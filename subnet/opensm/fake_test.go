@@ -19,8 +19,9 @@ type fakeSM struct {
 	disk  map[string]osmfile.Text
 	force map[string]osmfile.Text // as read at the last reload
 	down  map[ident.GUID]bool     // ports without a path
-	guid  ident.GUID
-	run   int // of the process
+	guid  ident.GUID              // of the master
+	here  ident.GUID              // of the port that this OpenSM runs on, by which the transport reaches the fabric; 0 is another
+	run   int                     // of the process
 	deaf  bool
 	lock  chan struct{}
 	ops   int // writes, reloads and rounds of questions so far
@@ -35,7 +36,7 @@ const (
 )
 
 func newFakeSM(options, partitions, policy string) *fakeSM {
-	s := &fakeSM{disk: map[string]osmfile.Text{}, down: map[ident.GUID]bool{}, guid: 0x99, run: 1, lock: make(chan struct{}, 1)}
+	s := &fakeSM{disk: map[string]osmfile.Text{}, down: map[ident.GUID]bool{}, guid: 0x99, here: 0x99, run: 1, lock: make(chan struct{}, 1)}
 	for path, data := range map[string]string{optPath: options, partPath: partitions, polPath: policy} {
 		if data != "-" {
 			s.disk[path] = osmfile.Text{Path: path, Present: true, Data: data}
@@ -127,7 +128,13 @@ func (s *fakeSM) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad
 		if err := s.op("ask"); err != nil {
 			return resp, err
 		}
-		return resp, (&mad.PortInfo{MasterSMLID: 7, OperationalVLs: 4}).Encode(resp.Data())
+		info := mad.PortInfo{MasterSMLID: 7, OperationalVLs: 4}
+		if s.here != 0 {
+			info.CapabilityMask = mad.PortCapIsSM
+		}
+		return resp, info.Encode(resp.Data())
+	case mad.AttrNodeInfo:
+		return resp, (&mad.NodeInfo{PortGUID: s.here}).Encode(resp.Data())
 	case mad.AttrSLToVLTable:
 		m, _ := osmfile.ReadOptions(s.force[optPath].Data).SL2VL(osmfile.AdapterPort)
 		for i := range m {

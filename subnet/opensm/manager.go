@@ -33,8 +33,12 @@ type Config struct {
 	Partitions string // empty is what the options say, else DefaultPartitions
 	Policy     string // empty is what the options say, else DefaultPolicy
 	Settings   osmfile.Settings
-	// PortGUID is the port that OpenSM runs on; 0 is what the options say, and 0 there is not checked.
+	// PortGUID is the port that OpenSM runs on; 0 is what the process or its options say, else the port of this machine on
+	// which a subnet manager runs.
 	PortGUID ident.GUID
+	// SMPorts lists the ports of this machine on which a subnet manager runs, as the kernel says; nil is none. The port by which
+	// the transport reaches the fabric need not be among them.
+	SMPorts func() ([]ident.GUID, error)
 	// ProofTimeout is how long a proof may take, a sweep included, and again the proof of a roll-back: 100 ms to
 	// 10 min; 0 is DefaultProofTimeout.
 	ProofTimeout time.Duration
@@ -131,20 +135,14 @@ func (m *Manager) Observe(ctx context.Context) (osmfile.Observation, error) {
 	return m.observe(ctx, texts)
 }
 
-// portGUID is the port that these files' OpenSM runs on; 0 is not known.
-func (m *Manager) portGUID(t osmfile.Texts) ident.GUID {
-	if m.cfg.PortGUID != 0 {
-		return m.cfg.PortGUID
-	}
-	return osmfile.ReadOptions(t.Options.Data).PortGUID()
-}
-
 // observe joins what the fabric, the files and the process tell.
 func (m *Manager) observe(ctx context.Context, t osmfile.Texts) (osmfile.Observation, error) {
 	o, err := observeSM(ctx, m.transport)
-	if guid := m.portGUID(t); guid != 0 && err == nil && guid != o.GUID {
-		o.Foreign = true
-		return o, nil
+	if err == nil {
+		o.Own, o.UnknownMaster = m.ownPort(ctx, t, o.GUID)
+		if o.Foreign = o.Own != 0 && o.Own != o.GUID; o.Foreign {
+			return o, nil
+		}
 	}
 	o.Options, o.Partitions, o.Policy = osmfile.Digest(t.Options.Data), osmfile.Digest(t.Partitions.Data), osmfile.Digest(t.Policy.Data)
 	o.WritesCC = osmfile.ReadOptions(t.Options.Data).Bool("congestion_control")
@@ -208,14 +206,30 @@ func (m *Manager) compose(ctx context.Context, d osmfile.Desired, phase Phase) (
 	if w.before, err = m.observe(ctx, texts); err != nil {
 		return nil, err
 	}
-	if w.before.Foreign {
-		w.change.Problems = append([]osmfile.Problem{{
-			Code: osmfile.CodeNotMaster, File: texts.Options.Path,
-			Text:   fmt.Sprintf("these are the files of the subnet manager on %s, and the master is the one on %s, which does not read them", m.portGUID(texts), w.before.GUID),
-			Remedy: "write the master's files, and these as a standby's",
-		}}, w.change.Problems...)
+	if p := masterProblem(w.before, texts.Options.Path); p != nil {
+		w.change.Problems = append([]osmfile.Problem{*p}, w.change.Problems...)
 	}
 	return w, nil
+}
+
+// masterProblem says that another subnet manager than these files' is master, or that it is not known which is; nil when these
+// files' is.
+func masterProblem(o osmfile.Observation, options string) *osmfile.Problem {
+	switch {
+	case o.Foreign:
+		return &osmfile.Problem{
+			Code: osmfile.CodeNotMaster, File: options,
+			Text:   fmt.Sprintf("these are the files of the subnet manager on %s, and the master is the one on %s, which does not read them", o.Own, o.GUID),
+			Remedy: "write the master's files, and these as a standby's",
+		}
+	case o.UnknownMaster != "":
+		return &osmfile.Problem{
+			Code: osmfile.CodeMasterUnknown, File: options, Warning: true,
+			Text:   fmt.Sprintf("the master is the subnet manager on %s, and it is unknown whether these are its files: %s", o.GUID, o.UnknownMaster),
+			Remedy: "set guid in OpenSM's options to the port it runs on",
+		}
+	}
+	return nil
 }
 
 // texts reads the three files.

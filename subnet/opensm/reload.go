@@ -1,6 +1,7 @@
 package opensm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"fairlane/subnet/ident"
 )
 
 // Reloader makes OpenSM read its files again.
@@ -54,12 +57,43 @@ func (p PIDFile) Process(context.Context) (string, error) {
 	return fmt.Sprintf("%d@%s", pid, start), nil
 }
 
-func (p PIDFile) proc() string {
-	if p.Proc == "" {
-		return "/proc"
+// PortGUID is the port that the process was started with by -g or --guid; 0 when it was started without.
+func (p PIDFile) PortGUID(context.Context) (ident.GUID, error) {
+	pid, err := p.pid()
+	if err != nil {
+		return 0, err
 	}
-	return p.Proc
+	return startedOn(p.proc(), pid)
 }
+
+// startedOn reads the port from a process's arguments; OpenSM takes -gX, -g X, --guid X and --guid=X, and the last counts.
+func startedOn(proc string, pid int) (guid ident.GUID, err error) {
+	data, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "cmdline")) //nolint:gosec // a file of /proc
+	if err != nil {
+		return 0, err
+	}
+	args := strings.Split(string(data), "\x00")
+	for i, arg := range args {
+		value, found := strings.CutPrefix(arg, "--guid=")
+		if short, is := strings.CutPrefix(arg, "-g"); !found && is {
+			value, found = strings.TrimPrefix(short, "="), true
+		}
+		if (arg == "-g" || arg == "--guid") && i+1 < len(args) {
+			value, found = args[i+1], true
+		}
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseUint(value, 0, 64)
+		if err != nil {
+			return 0, fmt.Errorf("process %d was started with guid %q: want a number", pid, value)
+		}
+		guid = ident.GUID(n)
+	}
+	return guid, nil
+}
+
+func (p PIDFile) proc() string { return cmp.Or(p.Proc, "/proc") }
 
 // pid reads the process id and checks whose it is.
 func (p PIDFile) pid() (int, error) {
@@ -104,7 +138,8 @@ func startTime(proc string, pid int) (string, error) {
 type Unit struct {
 	Name string // such as opensm.service or opensm@0x0002c903000e0b72.service
 	// Run runs systemctl with arguments and returns what it printed; nil is the program of that name.
-	Run func(ctx context.Context, args ...string) (string, error)
+	Run  func(ctx context.Context, args ...string) (string, error)
+	Proc string // where /proc is; empty is /proc
 }
 
 // Reload implements Reloader.
@@ -125,6 +160,19 @@ func (u Unit) Process(ctx context.Context) (string, error) {
 		err = fmt.Errorf("unit %s was never started, as far as systemd knows: want the unit of the OpenSM that runs", u.Name)
 	}
 	return id, err
+}
+
+// PortGUID is the port that the unit's process was started with; 0 when it was started without.
+func (u Unit) PortGUID(ctx context.Context) (ident.GUID, error) {
+	text, err := u.run(ctx, "show", "--property=MainPID", "--value")
+	if err != nil {
+		return 0, err
+	}
+	pid, err := strconv.Atoi(text)
+	if err != nil || pid < 2 {
+		return 0, fmt.Errorf("unit %s has main process %q: want one that runs", u.Name, text)
+	}
+	return startedOn(cmp.Or(u.Proc, "/proc"), pid)
 }
 
 func (u Unit) run(ctx context.Context, args ...string) (string, error) {

@@ -1,10 +1,12 @@
 package umad
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"strings"
 
 	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
 )
 
 // abiVersion is the version of the interface that this package speaks.
@@ -183,4 +186,42 @@ func (t tree) learn(p *Port) error {
 		p.PKeys = append(p.PKeys, ident.PKey(k))
 	}
 	return nil
+}
+
+// SMPorts lists the InfiniBand ports of this machine on which a subnet manager runs, by their GUID: those whose capability mask
+// says so. A machine without the umad interface has none.
+func SMPorts(o Options) ([]ident.GUID, error) {
+	t := o.tree()
+	list, err := t.ports()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var out []ident.GUID
+	for _, p := range list {
+		dir := filepath.Join("class/infiniband", p.Name.CA, "ports", strconv.Itoa(int(p.Name.Port)))
+		layer, err := t.fact(dir, "link_layer")
+		if err != nil || layer != "InfiniBand" {
+			continue // RoCE, or just unplugged
+		}
+		mask, err := t.number(32, dir, "cap_mask")
+		if err != nil {
+			return nil, err
+		}
+		if uint32(mask)&mad.PortCapIsSM == 0 {
+			continue
+		}
+		gid, err := t.fact(dir, "gids", "0")
+		if err != nil {
+			return nil, err
+		}
+		at, err := netip.ParseAddr(gid)
+		if err != nil || !at.Is6() {
+			return nil, fmt.Errorf("%s says %q: want a GID", filepath.Join(t.sys, dir, "gids", "0"), gid)
+		}
+		b := at.As16()
+		out = append(out, ident.GUID(binary.BigEndian.Uint64(b[8:])))
+	}
+	return out, nil
 }

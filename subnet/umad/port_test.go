@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -141,5 +142,24 @@ func TestAMachineWithoutAdaptersIsTold(t *testing.T) {
 	_, err := umad.Inspect(port, umad.Options{SysRoot: sys})
 	if err == nil || !strings.Contains(err.Error(), "no channel adapter has a umad file here") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestPortsWithASubnetManagerAreListed(t *testing.T) {
+	t.Parallel()
+	sys, dev := umadtest.Machine(t,
+		umadtest.Port{CA: "mlx5_0", Port: 1, GUID: 0x0002c903000e0b72, SM: true},
+		umadtest.Port{CA: "mlx5_0", Port: 2, GUID: 0x0002c903000e0b73},
+		umadtest.Port{CA: "mlx5_1", Port: 1, GUID: 0x11, SM: true, LinkLayer: "Ethernet"})
+	got, err := umad.SMPorts(umad.Options{SysRoot: sys, DevRoot: dev})
+	if err != nil || !slices.Equal(got, []ident.GUID{0x0002c903000e0b72}) {
+		t.Errorf("ports %v, %v", got, err)
+	}
+	umadtest.Write(t, filepath.Join(sys, "class/infiniband/mlx5_0/ports/1/gids/0"), "none\n")
+	if _, err := umad.SMPorts(umad.Options{SysRoot: sys, DevRoot: dev}); err == nil || !strings.Contains(err.Error(), "want a GID") {
+		t.Errorf("error %v, want one about the GID", err)
+	}
+	if got, err := umad.SMPorts(umad.Options{SysRoot: t.TempDir(), DevRoot: dev}); len(got) > 0 || err != nil {
+		t.Errorf("without InfiniBand: %v, %v", got, err)
 	}
 }

@@ -39,13 +39,14 @@ const (
 	CodeNoMembers        Code = "partition-without-members"    // OpenSM deletes empty partitions
 	CodeLanesDiffer      Code = "lanes-differ"                 // OpenSM has one table for all ports of a kind
 	CodeNotMaster        Code = "not-master"                   // these files are not the master's
+	CodeMasterUnknown    Code = "master-unknown"               // it is not known whether these files are the master's
 	CodePolicyLinesFirst Code = "policy-rule-comes-after-ours" // a rule of the operator's is never reached
 )
 
 // Codes lists all codes, in the order of their names.
 func Codes() []Code {
 	return []Code{
-		CodeCCOn, CodeEdited, CodePath, CodeLanesApart, CodeLanesDiffer, CodeLanes, CodeLineTooLong, CodeMarkers, CodeNoDefault, CodeNotMaster,
+		CodeCCOn, CodeEdited, CodePath, CodeLanesApart, CodeLanesDiffer, CodeLanes, CodeLineTooLong, CodeMarkers, CodeMasterUnknown, CodeNoDefault, CodeNotMaster,
 		CodeUnreadable, CodeOverridden, CodeTwoSLs, CodeNoMembers, CodePKeyConflict, CodePKeyUnnumbered, CodePolicyDefault,
 		CodePolicyLinesFirst, CodePolicyRule, CodePolicyNoDefault, CodeQoSOff, CodeRouting, CodeSLDropped, CodeSLOutOfRange, CodeNoPartition,
 		CodeTooLarge, CodeFirst, CodeNoTurn,

@@ -1,7 +1,9 @@
 package umadtest
 
 import (
+	"encoding/binary"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,6 +18,8 @@ type Port struct {
 	LID, SMLID uint16
 	SMSL       uint8
 	PKeys      []uint16 // nil: 0xffff
+	GUID       uint64
+	SM         bool // a subnet manager runs on it
 }
 
 // Machine writes the files of a machine whose umad0, umad1 and so on are the ports, and empty
@@ -49,7 +53,14 @@ func port(t testing.TB, dir string, p Port) {
 	if p.PKeys == nil {
 		p.PKeys = []uint16{0xffff}
 	}
+	mask := 0x2651e848
+	if p.SM {
+		mask |= 2
+	}
+	gid := netip.AddrFrom16([16]byte(binary.BigEndian.AppendUint64([]byte{0xfe, 0x80, 0, 0, 0, 0, 0, 0}, p.GUID)))
+	Write(t, filepath.Join(dir, "gids/0"), gid.StringExpanded()+"\n")
 	for name, text := range map[string]string{
+		"cap_mask":   fmt.Sprintf("0x%08x", mask),
 		"link_layer": p.LinkLayer, "state": p.State, "rate": "100 Gb/sec (4X EDR)",
 		"lid": fmt.Sprintf("0x%x", p.LID), "sm_lid": fmt.Sprintf("0x%x", p.SMLID), "sm_sl": fmt.Sprint(p.SMSL),
 	} {

@@ -1,0 +1,80 @@
+package opensm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"fairlane/subnet/ident"
+	"fairlane/subnet/mad"
+	"fairlane/subnet/opensm/osmfile"
+)
+
+// portTeller is a Reloader that can say which port its OpenSM was started on.
+type portTeller interface {
+	// PortGUID is the port that the process was told at its start; 0 when it was told none.
+	PortGUID(ctx context.Context) (ident.GUID, error)
+}
+
+// ownPort finds the port that these files' OpenSM runs on. Without one that is configured, or that the process or its options
+// name, OpenSM takes the first active port of its machine: then it is the one port here on which a subnet manager runs. master
+// is the port of the master. The result is 0, with the reason, when it cannot be told.
+func (m *Manager) ownPort(ctx context.Context, t osmfile.Texts, master ident.GUID) (guid ident.GUID, unknown string) {
+	if m.cfg.PortGUID != 0 {
+		return m.cfg.PortGUID, ""
+	}
+	if p, ok := m.reload.(portTeller); ok {
+		if guid, err := p.PortGUID(ctx); err == nil && guid != 0 {
+			return guid, ""
+		}
+	}
+	if guid := osmfile.ReadOptions(t.Options.Data).PortGUID(); guid != 0 {
+		return guid, ""
+	}
+	here, err := m.managedPorts(ctx)
+	switch {
+	case err != nil:
+		return 0, fmt.Sprintf("the ports of this machine could not be read: %v", err)
+	case len(here) == 0:
+		return 0, "no subnet manager runs on a port of this machine that Fairlane sees"
+	case len(here) > 1 && slices.Contains(here, master):
+		return 0, fmt.Sprintf("subnet managers run on %d ports of this machine", len(here))
+	}
+	return here[0], ""
+}
+
+// managedPorts lists the ports of this machine on which a subnet manager runs: those that the kernel shows, and the one by which
+// the transport reaches the fabric.
+func (m *Manager) managedPorts(ctx context.Context) ([]ident.GUID, error) {
+	var out []ident.GUID
+	if m.cfg.SMPorts != nil {
+		list, err := m.cfg.SMPorts()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	var info mad.PortInfo
+	if err := m.own(ctx, mad.AttrPortInfo, &info); err != nil {
+		return nil, err
+	}
+	if info.CapabilityMask&mad.PortCapIsSM != 0 {
+		var node mad.NodeInfo
+		if err := m.own(ctx, mad.AttrNodeInfo, &node); err != nil {
+			return nil, err
+		}
+		out = append(out, node.PortGUID)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// own reads an attribute of the port by which the transport reaches the fabric.
+func (m *Manager) own(ctx context.Context, attr mad.AttrID, into mad.Attribute) error {
+	req := mad.NewDirected(mad.MethodGet, attr, 0)
+	resp, err := mad.Call(ctx, m.transport, mad.Target{}, &req)
+	if err != nil {
+		return err
+	}
+	return into.Decode(resp.Data())
+}
