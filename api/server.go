@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -162,6 +163,9 @@ func (s *Server) GetReady(ctx context.Context, _ gen.GetReadyRequestObject) (gen
 	}
 	if err := s.control.Ready(ctx); err != nil {
 		s.o.Log.ErrorContext(ctx, "not ready", "error", err.Error())
+		if away := (*control.UnavailableError)(nil); errors.As(err, &away) {
+			return nil, away
+		}
 		return nil, &problemError{code: "not-ready", detail: "the store does not answer"}
 	}
 	return gen.GetReady200JSONResponse{Status: gen.HealthStatusOk}, nil

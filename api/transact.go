@@ -58,13 +58,27 @@ func (s *Server) transact(f gen.StrictHandlerFunc, operation string) gen.StrictH
 		ctx := c.Request.Context()
 		if c.Query("dry_run") == "true" {
 			c.Header(dryRunHeader, "true")
-			return s.inOne(control.DryRun(ctx), atOnce, request, run)
+			return s.inOne(onFabric(control.DryRun(ctx), c, operation), atOnce, request, run)
 		}
 		if word := c.GetHeader(onceHeader); word != "" && s.takesOnce(c) {
 			return nil, s.once(c, operation, control.OnceKey{Actor: control.ActorName(ctx), Key: word, Request: digest(c)}, atOnce, request, run)
 		}
-		return s.inOne(ctx, atOnce, request, run)
+		return s.inOne(onFabric(ctx, c, operation), atOnce, request, run)
 	}
+}
+
+// onFabric gives an operation the scope of the fabric that its path names. What also concerns accounts, or the fabric's own
+// being there, has that of the whole service.
+func onFabric(ctx context.Context, c *gin.Context, operation string) context.Context {
+	fabric := c.Param("fabric")
+	switch operation {
+	case "DeleteFabric", "PutMember", "DeleteMember", "CreateTenantServiceAccount", "DeleteTenantServiceAccount":
+		return ctx
+	}
+	if fabric == "" || !inStore(operation) {
+		return ctx
+	}
+	return control.OnFabric(ctx, fabric)
 }
 
 // prepare does what a request takes long for before it gets its transaction, in which nobody else writes.
@@ -129,6 +143,7 @@ func (s *Server) once(c *gin.Context, operation string, k control.OnceKey, atOnc
 		return err
 	}
 	var answer control.OnceAnswer
+	ctx = onFabric(ctx, c, operation)
 	_, err = s.control.Once(ctx, k, atOnce, func(ctx context.Context) (control.OnceAnswer, error) {
 		response, err := run(ctx)
 		if err != nil {

@@ -4846,7 +4846,7 @@ type ClientInterface interface {
 
 	// GetReady Whether the service can work, its store included
 	//
-	// For a load balancer: false while the service starts, while its store does not answer, and from the moment it begins to stop.
+	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 	//
 	// Corresponds with GET /api/v1/ready (the `GetReady` operationId).
 	GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7049,7 +7049,7 @@ func (c *Client) DeleteMyToken(ctx context.Context, token TokenPath, reqEditors 
 
 // GetReady Whether the service can work, its store included
 //
-// For a load balancer: false while the service starts, while its store does not answer, and from the moment it begins to stop.
+// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 //
 // Corresponds with GET /api/v1/ready (the `GetReady` operationId).
 func (c *Client) GetReady(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -16230,7 +16230,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetReadyWithResponse Whether the service can work, its store included
 	//
-	// For a load balancer: false while the service starts, while its store does not answer, and from the moment it begins to stop.
+	// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -23570,7 +23570,7 @@ func (c *ClientWithResponses) DeleteMyTokenWithResponse(ctx context.Context, tok
 
 // GetReadyWithResponse Whether the service can work, its store included
 //
-// For a load balancer: false while the service starts, while its store does not answer, and from the moment it begins to stop.
+// For a load balancer: false while the service starts, while its store does not answer or takes no writes, and from the moment it begins to stop.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -93,7 +93,7 @@ func openManager(ctx context.Context, database string, p *ports, adjust ...func(
 func (m *manager) work(ctx context.Context, p *ports, meter control.Meter) (err error) {
 	name := managerName()
 	m.engine, err = engine.New(engine.Deps{
-		Store: m.service.JobStore(), Targets: m.service.JobTarget, Opener: p, Ended: m.service.RolloutEnded,
+		Store: m.service.JobStore(), Targets: m.service.JobTarget, Home: m.service.JobHome, Opener: p, Ended: m.service.RolloutEnded,
 		Gate: gates{meter}, Prerequisites: p, Name: name, Lease: m.options.lease,
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ var errDryRun = errors.New("dry run")
 // the same and rolls back, so that it finds what the real one would.
 func (s *Service) ApplyTenants(ctx context.Context, fabric string, set TenantSet, dryRun bool) (TenantSetResult, error) {
 	var res TenantSetResult
-	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
+	err := s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) (err error) {
 		a, err := s.applyTenants(ctx, r, fabric, set)
 		if err != nil {
 			return err

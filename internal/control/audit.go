@@ -46,7 +46,8 @@ type AuditFilter struct {
 // AuditRepo keeps the audit log.
 type AuditRepo interface {
 	// AppendAudit chains an entry to the newest one and returns it complete. Entries are appended
-	// one at a time, whatever else runs beside.
+	// one at a time, whatever else runs beside. In a transaction of a narrower scope than ScopeService
+	// that may happen just before the commit, and the entry is returned as it was given.
 	AppendAudit(ctx context.Context, e audit.Entry) (audit.Entry, error)
 	// ListAudit returns entries in the order the filter asks for.
 	ListAudit(ctx context.Context, f AuditFilter, p Page) (list []audit.Entry, next string, err error)
@@ -71,7 +72,7 @@ type AuditRecord struct {
 // Audit adds an entry in a transaction of its own: for what changes nothing, such as a refused
 // sign-in. Changes go through AuditIn.
 func (s *Service) Audit(ctx context.Context, rec AuditRecord) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error { return s.AuditIn(ctx, r, rec) })
+	return s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return s.AuditIn(ctx, r, rec) })
 }
 
 // AuditIn adds an entry in the transaction of the change it tells of. Who acts and from where

@@ -46,7 +46,7 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 		return err
 	}
 	overtaken := false // another rollout began meanwhile
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		running, latest, err := rolloutsOf(ctx, r, fabric)
 		if overtaken = running || latest != newest; err != nil || overtaken {
 			return err

@@ -148,7 +148,7 @@ func (s *Service) PutDriftPolicy(ctx context.Context, fabric string, version int
 	if err := in.check(); err != nil {
 		return DriftPolicy{}, err
 	}
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		before, _, err := driftPolicy(ctx, r, fabric)
 		switch {
 		case err != nil:
@@ -216,7 +216,7 @@ func (s *Service) decide(ctx context.Context, fabric, ref string, version int64,
 	if err != nil {
 		return err
 	}
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		d, err := recordOf(ctx, r, fabric, t.Device)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Roll
 	if err != nil {
 		return Rollout{}, err
 	}
-	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) (err error) {
 		ro, err = s.startRepair(ctx, r, k, []ident.PortID{t.Device.ID})
 		return err
 	})

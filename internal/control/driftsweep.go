@@ -130,7 +130,7 @@ func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep,
 	if w.known, err = s.known(ctx, fabric); err != nil {
 		return w, err
 	}
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		w.due = nil
 		if w.ground, err = groundOf(ctx, r, fabric); err != nil || w.policy.Interval == 0 || w.plan != w.known.target.Plan.Name || w.placed != w.known.target.Placed {
 			return err // another plan may have come in force meanwhile: the next sweep goes by it
@@ -194,7 +194,7 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 	for i := range reports {
 		found[reports[i].Device.ID] = &reports[i]
 	}
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(OnFabric(ctx, w.fabric), func(r Repos) error {
 		g, err := groundOf(ctx, r, w.fabric)
 		if err != nil || g.plan != w.plan || g.latest != w.latest {
 			return err

@@ -156,7 +156,7 @@ func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err e
 	if f.Source == "" {
 		return Fabric{}, Invalid("/source", "source is empty: want %s", sources)
 	}
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, f.Name), func(r Repos) error {
 		before, err := r.Fabric(ctx, f.Name)
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (s *Service) Discover(ctx context.Context, name string) (Snapshot, error) {
 	}
 	snap := s.snapshotOf(name, topo, stats, text, sha)
 	var out Snapshot
-	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+	err = s.d.Store.Tx(OnFabric(ctx, name), func(r Repos) (err error) {
 		if out, err = r.PutSnapshot(ctx, snap); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func (s *Service) Flows(ctx context.Context, fabric string) (flows []tenants.Flo
 
 // PutFlows replaces all declared flows made against version, or AnyVersion.
 func (s *Service) PutFlows(ctx context.Context, fabric string, version int64, in []FlowInput) (flows []tenants.Flow, next int64, err error) {
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		if flows, err = s.resolveFlows(ctx, r, fabric, in); err != nil {
 			return err
 		}

@@ -55,8 +55,9 @@ func ActorName(ctx context.Context) string { return actor(ctx) }
 
 // session is what a request's context carries into the store.
 type session struct {
-	repos Repos // the open transaction that use cases join; nil: each has its own
-	dry   bool  // roll every transaction back after it went through
+	repos Repos      // the open transaction that use cases join; nil: each has its own
+	scope WriteScope // of that transaction
+	dry   bool       // roll every transaction back after it went through
 	once  *onceTaking
 }
 
@@ -84,6 +85,9 @@ type joining struct {
 func (j joining) Tx(ctx context.Context, f func(Repos) error) error {
 	s := sessionOf(ctx)
 	if s.repos != nil {
+		if err := within(s.scope, ScopeOf(ctx)); err != nil {
+			return err
+		}
 		return f(s.repos)
 	}
 	taking := s.once != nil && !s.once.taken.Load()
@@ -137,14 +141,14 @@ func DryRun(ctx context.Context) context.Context {
 // IsDryRun reports whether the context is of a dry run. Use cases that act outside of the store ask it.
 func IsDryRun(ctx context.Context) bool { return sessionOf(ctx).dry }
 
-// Atomic runs do in one transaction, which the use cases called with its context join: all of them are kept or
-// none. A dry run rolls back after do went through. do may be called again when the database asks for it. Nobody else
+// Atomic runs do in one transaction of the context's scope, which the use cases called with its context join, all of that
+// scope or in that of the whole service: all of them are kept or none. A dry run rolls back after do went through. do may be called again when the database asks for it. Nobody else
 // writes meanwhile: what takes long is done before, by PreparePassword and PrepareDevices.
 func (s *Service) Atomic(ctx context.Context, do func(ctx context.Context) error) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
 		in := sessionOf(ctx)
-		in.repos = r
-		return do(context.WithValue(ctx, sessionKey{}, in))
+		in.repos, in.scope = r, ScopeOf(ctx)
+		return do(WithScope(context.WithValue(ctx, sessionKey{}, in), ScopeService)) // each says its own
 	})
 }
 
@@ -190,7 +194,7 @@ func (s *Service) Once(ctx context.Context, k OnceKey, whole bool, do func(ctx c
 		return a, err
 	}
 	// The change is made. When its answer cannot be kept, a repetition is told that it is lost.
-	return a, s.d.Store.Tx(ctx, func(r Repos) error { return r.KeepOnce(ctx, k, a) })
+	return a, s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return r.KeepOnce(ctx, k, a) })
 }
 
 // signal wakes everybody who waits for it.

@@ -56,7 +56,7 @@ func unused(ctx context.Context, r Repos, fabric, tenant, what string, needs fun
 
 // editTenant changes a tenant by edit, checks it with all others, and makes the next revision.
 func (s *Service) editTenant(ctx context.Context, fabric, name, message string, edit func(Repos, *tenants.Tenant) error) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		before, err := r.Tenant(ctx, fabric, name)
 		if err != nil {
 			return err

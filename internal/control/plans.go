@@ -36,7 +36,7 @@ func (s *Service) MakePlan(ctx context.Context, fabric string, req PlanRequest, 
 	if dryRun {
 		return p, false, nil
 	}
-	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) (err error) {
 		if p, created, err = r.PutPlan(ctx, p); err != nil || !created {
 			return err
 		}

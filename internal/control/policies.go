@@ -181,7 +181,7 @@ func (s *Service) LabelPolicy(ctx context.Context, fabric string, number int64, 
 	if len(label) > 200 || strings.ContainsFunc(label, func(r rune) bool { return r < ' ' }) {
 		return Policy{}, Invalid("/label", "found %q: want at most 200 bytes without control characters", clipped(label))
 	}
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		before, err := r.Policy(ctx, fabric, number)
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (s *Service) LabelPolicy(ctx context.Context, fabric string, number int64, 
 // that the fabric no longer has are refused. version is the latest revision's number that the caller has seen, or
 // AnyVersion. changed is false when nothing differs, and then there is no new revision.
 func (s *Service) RestorePolicy(ctx context.Context, fabric string, number, version int64) (p Policy, changed bool, err error) {
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		now, err := policyContent(ctx, r, fabric, 0)
 		if err != nil {
 			return err
@@ -279,7 +279,7 @@ func options(ctx context.Context, r Repos, fabric string) (o CompileOptions, ver
 
 // PutOptions replaces the options made against version, as Options gave it, or AnyVersion.
 func (s *Service) PutOptions(ctx context.Context, fabric string, version int64, o CompileOptions) (next int64, err error) {
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		effective := o
 		if err := effective.follow(ctx, r, fabric); err != nil {
 			return err

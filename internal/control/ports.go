@@ -11,12 +11,14 @@ import (
 	"fairlane/tenants"
 )
 
-// Store keeps everything. Tx runs f in one serialised write transaction, committed when f
-// returns nil and rolled back otherwise; View gives a consistent read-only picture.
+// Store keeps everything. Tx runs f in one write transaction, serialised as the context's WriteScope says, committed when f
+// returns nil and rolled back otherwise. Events and audit entries that f adds in a scope narrower than ScopeService are not
+// there for f to read. View gives a consistent read-only picture.
 type Store interface {
 	Tx(ctx context.Context, f func(Repos) error) error
 	View(ctx context.Context, f func(Repos) error) error
-	// Ping reports whether the store answers.
+	// Ping reports within seconds whether the store answers and takes writes. The error is a *UnavailableError when it is
+	// the database's own.
 	Ping(ctx context.Context) error
 }
 

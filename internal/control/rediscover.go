@@ -174,7 +174,7 @@ func (s *Service) judgeLook(ctx context.Context, f Fabric, known *subnet.Fabric,
 // keepLook makes what was found the latest that is known, unless somebody discovered or moved the fabric meanwhile.
 func (s *Service) keepLook(ctx context.Context, f Fabric, look *Look, text []byte, sha string) error {
 	snap := s.snapshotOf(f.Name, look.Topology, look.Stats, text, sha)
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(OnFabric(ctx, f.Name), func(r Repos) error {
 		now, err := r.Fabric(ctx, f.Name)
 		if err != nil || now.Source != f.Source || now.Snapshot == nil || now.Snapshot.SHA256 != f.Snapshot.SHA256 || !now.Snapshot.SeenAt.Equal(f.Snapshot.SeenAt) {
 			return err
@@ -206,7 +206,7 @@ func (s *Service) fabricEvent(fabric string, e Event) Event {
 
 // tellFabric adds such an event; that the fabric is gone is no error.
 func (s *Service) tellFabric(ctx context.Context, fabric string, e Event) error {
-	err := s.d.Store.Tx(ctx, func(r Repos) error { return r.AddEvents(ctx, []Event{s.fabricEvent(fabric, e)}) })
+	err := s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error { return r.AddEvents(ctx, []Event{s.fabricEvent(fabric, e)}) })
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

@@ -202,7 +202,7 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 		return Rollout{}, err
 	}
 	name := p.target.Plan.Name
-	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) (err error) {
 		p.in.Options.CheckLoop = p.target.Plan.WRCC == nil && len(p.waves) > 0
 		ro := Rollout{Fabric: fabric, Plan: name, Stages: p.in.Stages, Options: p.in.Options, Waves: len(p.waves), Gated: GatedUnexamined}
 		out, err = s.addRollout(ctx, r, ro, p.devices,
@@ -292,7 +292,7 @@ func orderStages(in []Stage) ([]Stage, error) {
 // steer stores what an operator asks of a running rollout and has somebody look at it. change refuses what makes no
 // sense in the rollout's present phase.
 func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, message string, change func(*Rollout) error) (ro Rollout, err error) {
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		if _, err := r.Fabric(ctx, fabric); err != nil {
 			return err
 		}
@@ -471,6 +471,12 @@ func (s *Service) RolloutEnded(ctx context.Context, r Repos, ro Rollout) error {
 
 // JobStore is the store that the workers of jobs use: watchers of events hear of its changes.
 func (s *Service) JobStore() Store { return s.d.Store }
+
+// JobHome returns the name of the fabric that a rollout is on.
+func (s *Service) JobHome(ctx context.Context, rollout int64) (fabric string, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { fabric, err = r.RolloutFabric(ctx, rollout); return err })
+	return fabric, err
+}
 
 // JobTarget loads what a stored plan of a fabric is brought to.
 func (s *Service) JobTarget(ctx context.Context, fabric, plan string) (Target, error) {

@@ -70,7 +70,8 @@ func New(d Deps) (*Service, error) {
 	return &Service{d: d, gate: newGate(), changed: changed, cleared: map[string]int64{}}, nil
 }
 
-// Ready reports whether the service can work.
+// Ready reports within seconds whether the service can work: whether its store answers and takes writes. When it does not,
+// the error is a *UnavailableError that says what does not go.
 func (s *Service) Ready(ctx context.Context) error { return s.d.Store.Ping(ctx) }
 
 // Now is the service's time, in UTC.

@@ -32,7 +32,7 @@ func (s *Service) keepShares(ctx context.Context, fabric string, sh Shares) erro
 	if err != nil {
 		return fmt.Errorf("encode shares: %w", err)
 	}
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		set, err := settings(ctx, r)
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (s *Service) sample(ctx context.Context, fabric string, set ShareSettings) 
 		return err
 	}
 	now, due := s.now(), false
-	err = s.d.Store.Tx(ctx, func(r Repos) (err error) {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) (err error) {
 		due, err = r.ClaimShares(ctx, fabric, now, now.Add(time.Duration(set.Interval)*time.Second))
 		return err
 	})

@@ -143,7 +143,7 @@ func (s *Service) unlocked(ctx context.Context, r Repos, key [32]byte) (SigninFa
 // *LockedError when the name was locked meanwhile. account is the one of that name, "" when there is none: what was
 // typed then may be a password, and is not kept.
 func (s *Service) refuse(ctx context.Context, key [32]byte, account string) error {
-	err := s.d.Store.Tx(ctx, func(r Repos) error {
+	err := s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error {
 		had, err := s.unlocked(ctx, r, key)
 		if err != nil {
 			return err
@@ -221,7 +221,7 @@ func (s *Service) beginSession(ctx context.Context, p proof) (SignedIn, error) {
 		Hash: sha256.Sum256([]byte(in.Secret)), Account: p.account, Method: p.method,
 		CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife),
 	}
-	err := s.d.Store.Tx(ctx, func(r Repos) error {
+	err := s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error {
 		a, err := s.holds(ctx, r, p)
 		if err != nil {
 			return err
@@ -317,7 +317,7 @@ func (s *Service) AuthenticateSession(ctx context.Context, secret string) (Princ
 		return Principal{}, Session{}, ErrUnauthorized
 	}
 	if now.Sub(ses.SeenAt) >= seenGrain {
-		err = s.d.Store.Tx(ctx, func(r Repos) error { return r.TouchSession(ctx, ses.ID, now) })
+		err = s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return r.TouchSession(ctx, ses.ID, now) })
 		if err != nil && !errors.Is(err, ErrUnavailable) {
 			return Principal{}, Session{}, err
 		}
@@ -333,7 +333,7 @@ func (s *Service) SignOut(ctx context.Context) error {
 	if !ok || p.Session == 0 {
 		return &ConflictError{Code: "no-session", Detail: "the request came without a browser session; a token is revoked instead"}
 	}
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error {
 		if err := r.DeleteSession(ctx, p.Session); err != nil {
 			return err
 		}

@@ -110,7 +110,7 @@ func (s *Service) StartTask(ctx context.Context, kind TaskKind, req TaskRequest)
 	if req, err = s.checkTask(ctx, kind, req); err != nil {
 		return Task{}, err
 	}
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(WithScope(ctx, ScopeTasks), func(r Repos) error {
 		set, err := settings(ctx, r)
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (s *Service) ListTasks(ctx context.Context, kind TaskKind, p Page) (list []
 
 // CancelTask asks for the end of a task; one that waits ends at once, one that has ended stays as it is.
 func (s *Service) CancelTask(ctx context.Context, kind TaskKind, id int64) (t Task, err error) {
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(WithScope(ctx, ScopeTasks), func(r Repos) error {
 		if t, err = r.Task(ctx, kind, id); err != nil || t.State.Ended() || t.Cancel {
 			return err
 		}
@@ -214,7 +214,7 @@ var errTaskCanceled = errors.New("canceled")
 func (s *Service) WorkTask(ctx context.Context, j Job) error {
 	var t Task
 	mine := false
-	err := s.d.Store.Tx(ctx, func(r Repos) (err error) {
+	err := s.d.Store.Tx(WithScope(ctx, ScopeTasks), func(r Repos) (err error) {
 		t, err = r.TaskToWork(ctx, j.Task)
 		mine = err == nil && t.State == TaskQueued && t.Attempt == j.Revision
 		if err != nil || !mine {
@@ -308,7 +308,7 @@ func own(ctx context.Context, r Repos, t Task) (Task, error) {
 // settle ends this attempt's hold on a task, also when the manager is being stopped; one that is lost is left alone.
 func (s *Service) settle(ctx context.Context, t Task, change func(ctx context.Context, r Repos, now Task) error) error {
 	ctx = context.WithoutCancel(ctx)
-	err := s.d.Store.Tx(ctx, func(r Repos) error {
+	err := s.d.Store.Tx(WithScope(ctx, ScopeTasks), func(r Repos) error {
 		now, err := own(ctx, r, t)
 		if err != nil {
 			return err
@@ -322,7 +322,7 @@ func (s *Service) settle(ctx context.Context, t Task, change func(ctx context.Co
 }
 
 func (s *Service) beat(ctx context.Context, t Task, progress float64) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(WithScope(ctx, ScopeTasks), func(r Repos) error {
 		now, err := own(ctx, r, t)
 		switch {
 		case err != nil:
@@ -377,7 +377,7 @@ func (s *Service) requeue(ctx context.Context, r Repos, t Task) error {
 
 // KeepTasks takes over the tasks of managers that died. Any manager may call it as often as it likes.
 func (s *Service) KeepTasks(ctx context.Context) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(WithScope(ctx, ScopeTasks), func(r Repos) error {
 		list, err := r.SilentTasks(ctx, s.now().Add(-taskDead))
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ type FlowInput struct {
 // CreateTenant adds a tenant. Version 1 is its first.
 func (s *Service) CreateTenant(ctx context.Context, fabric string, in TenantInput) (Tenant, error) {
 	var out Tenant
-	err := s.d.Store.Tx(ctx, func(r Repos) error {
+	err := s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		t, err := s.resolveTenant(ctx, r, fabric, in, "")
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (s *Service) ListTenants(ctx context.Context, fabric string, p Page) (list 
 // UpdateTenant replaces everything of a tenant but its name; version 0 means any version.
 func (s *Service) UpdateTenant(ctx context.Context, fabric string, version int64, in TenantInput) (Tenant, error) {
 	var out Tenant
-	err := s.d.Store.Tx(ctx, func(r Repos) error {
+	err := s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		before, err := r.Tenant(ctx, fabric, in.Name)
 		if err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *Service) updateTenant(ctx context.Context, r Repos, before Tenant, vers
 
 // DeleteTenant removes a tenant that has no declared flows; version 0 means any version.
 func (s *Service) DeleteTenant(ctx context.Context, fabric, name string, version int64) error {
-	return s.d.Store.Tx(ctx, func(r Repos) error {
+	return s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		if err := s.deleteTenant(ctx, r, fabric, name, version); err != nil {
 			return err
 		}

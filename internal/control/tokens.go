@@ -134,7 +134,7 @@ func (s *Service) Authenticate(ctx context.Context, text string) (Principal, err
 		return Principal{}, err
 	}
 	if s.now().Sub(t.UsedAt) >= usedGrain {
-		err = s.d.Store.Tx(ctx, func(r Repos) error { return r.TouchToken(ctx, t.ID, s.now()) })
+		err = s.d.Store.Tx(WithScope(ctx, ScopeSignIn), func(r Repos) error { return r.TouchToken(ctx, t.ID, s.now()) })
 		if errors.Is(err, ErrUnavailable) {
 			err = nil // a full or read-only store still lets read
 		}

@@ -96,6 +96,8 @@ type Tally struct {
 type WorkRepo interface {
 	// AddRolloutWork adds the devices of a new rollout, pending, with the shards they are in.
 	AddRolloutWork(ctx context.Context, rollout int64, devices []RolloutDevice) error
+	// RolloutFabric returns the name of the fabric that a rollout is on, or *NotFoundError.
+	RolloutFabric(ctx context.Context, id int64) (string, error)
 	// LockRollout reads a rollout, without devices, and holds it.
 	LockRollout(ctx context.Context, id int64) (Rollout, error)
 	// SaveRollout writes what a running rollout's steps change, when its stored revision is still

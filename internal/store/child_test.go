@@ -38,6 +38,8 @@ func work(ctx context.Context, part []string) error {
 		return err
 	case what == "restore for ever" && len(part) == 3:
 		return restoreForEver(ctx, part[1], part[2])
+	case what == "stop in" && len(part) == 3: // database, a stage
+		return stopIn(ctx, part[1], part[2])
 	case what == "open" && len(part) == 2:
 		s, err := Open(ctx, part[1], Options{})
 		if err != nil {

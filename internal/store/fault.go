@@ -19,6 +19,7 @@ const (
 	codeFull        = "storage-full"
 	codeReadOnly    = "storage-read-only"
 	codeUnavailable = "storage-unavailable"
+	codeBlocked     = "storage-blocked" // of the probe only: a write that waits too long is unavailable
 )
 
 // fault types errors that are the database's own: the API answers them with 503, and the caller may
@@ -112,6 +113,12 @@ func classifySQLite(code int) string {
 		return codeUnavailable
 	}
 	return ""
+}
+
+// isBusy reports whether another process holds a SQLite file.
+func isBusy(err error) bool {
+	var lite *sqlite.Error
+	return errors.As(err, &lite) && lite.Code()&0xff == 5
 }
 
 // classifyPostgres judges by SQLSTATE (PostgreSQL 15, appendix A).

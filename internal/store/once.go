@@ -28,7 +28,11 @@ func (onceRow) TableName() string { return "idempotency_keys" }
 
 // TakeOnce implements control.OnceRepo.
 func (r *repos) TakeOnce(ctx context.Context, k control.OnceKey, now time.Time) (bool, error) {
-	if err := r.in(ctx).Where("expires_at_us <= ?", micros(now)).Delete(&onceRow{}).Error; err != nil {
+	old := "DELETE FROM idempotency_keys WHERE expires_at_us <= ?"
+	if r.db.Name() == "postgres" { // those that another transaction takes out are no reason to wait for it
+		old = "DELETE FROM idempotency_keys WHERE (actor, word) IN (SELECT actor, word FROM idempotency_keys WHERE expires_at_us <= ? FOR UPDATE SKIP LOCKED)"
+	}
+	if err := r.in(ctx).Exec(old, micros(now)).Error; err != nil {
 		return false, fmt.Errorf("forget idempotency keys: %w", err)
 	}
 	row := onceRow{Actor: k.Actor, Word: k.Key, Request: hex.EncodeToString(k.Request[:]), ExpiresAtUS: micros(now.Add(control.OnceTTL))}

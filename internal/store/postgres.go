@@ -17,18 +17,9 @@ import (
 	"fairlane/migrations"
 )
 
-// Keys of advisory locks. They are per database, so they need to differ only from those of
-// other programs in our database.
-const (
-	turnLock    int64 = 0x666169726c616e01 // "fairlan" and 1: held by the write transaction whose turn it is
-	migrateLock int64 = 0x666169726c616e02 // held while migrations are applied
-)
-
-// Time limits of a connection. They bound what a manager that was stopped or cut off in the
-// middle of its turn can do to the others.
+// Time limits of a connection; idleInTx is in turn.go.
 const (
 	connectTimeout = 5 * time.Second
-	idleInTx       = time.Minute // the server ends a transaction that says nothing for so long
 	maxIdle        = 5 * time.Minute
 )
 
@@ -104,16 +95,6 @@ func (s *Store) openPostgres(c *pgx.ConnConfig, conns int) (*gorm.DB, error) {
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxIdleTime(maxIdle)
 	return gorm.Open(postgres.New(postgres.Config{Conn: db}), config())
-}
-
-// takeTurn waits until no other write transaction is under way. In READ COMMITTED, the isolation
-// of write transactions, each later statement sees all that was committed before the turn began.
-// The lock is let go after the commit is visible, or when the connection ends in any way.
-func takeTurn(tx *gorm.DB) error {
-	if err := tx.Exec("SELECT pg_advisory_xact_lock(?)", turnLock).Error; err != nil {
-		return fmt.Errorf("wait for the turn to write: %w", err)
-	}
-	return nil
 }
 
 // lockMigrations makes managers that start at the same time migrate one after the other. The

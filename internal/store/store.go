@@ -2,13 +2,12 @@
 // rollouts, devices, accounts, tasks, events and the audit log. It is the only package that knows
 // gorm; its repositories take and return the types of internal/control, and gorm structs never leave.
 //
-// Both engines behave alike: write transactions take their turn, readers never wait, and a
-// reader sees one state. SQLite (sqlite.go) has one writer connection in WAL mode. PostgreSQL
-// (postgres.go) has one advisory lock per database, which each write transaction takes first.
+// Both engines behave alike: write transactions that could disturb each other take turns, readers
+// never wait, and a reader sees one state. SQLite (sqlite.go) has one writer connection in WAL mode.
+// On PostgreSQL each write transaction first takes advisory locks of its control.WriteScope (turn.go).
 // Taking turns, rather than SERIALIZABLE and repeating what collided, was chosen because
 //   - what a use case reads and then relies on holds until it commits, on both engines alike;
-//   - the audit chain has one tail, so that changes would collide there in any case;
-//   - identifiers are given in the order of commits, so that a cursor never skips an event;
+//   - events are numbered in the order of commits, so that a cursor never skips one;
 //   - a use case runs once, with no rule that it must bear being run again.
 package store
 
@@ -23,6 +22,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"fairlane/internal/audit"
 	"fairlane/internal/control"
 	"fairlane/migrations"
 )
@@ -37,7 +37,7 @@ type Options struct {
 // Connections of a store. On SQLite there is one that writes.
 const (
 	readers = 4
-	writers = 4 // migrating needs two
+	writers = 8 // migrating needs two
 )
 
 // Store is a control.Store over one database.
@@ -47,6 +47,8 @@ type Store struct {
 	closers     []*sql.DB // the writer's first
 	jobs        Inserter  // see UseJobs
 	parts       keptParts
+	turns       turns
+	probe       probe
 }
 
 var _ control.Store = (*Store)(nil)
@@ -93,15 +95,37 @@ func (s *Store) Close() error {
 // "storage-unavailable".
 func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
 	r := &repos{jobs: s.jobs, kept: &s.parts}
-	err := s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if s.dialect == migrations.Postgres {
-			if err := takeTurn(tx); err != nil {
-				return err
-			}
+	if s.dialect == migrations.SQLite {
+		return s.ended(r, s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error { r.db = tx; return f(r) }))
+	}
+	scope := control.ScopeOf(ctx)
+	leave, err := s.turns.take(ctx, scope)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	r.late = scope != control.ScopeService
+	return s.ended(r, s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		stop := s.evicting(ctx)
+		defer func() { stop() }()
+		if err := takeTurn(tx, scope); err != nil {
+			return err
 		}
+		stop()
 		r.db = tx
-		return f(r)
-	})
+		if err := f(r); err != nil {
+			return err
+		}
+		stop = s.evicting(ctx)
+		return r.appendLate(ctx)
+	}))
+}
+
+// ended notes what a write transaction came to.
+func (s *Store) ended(r *repos, err error) error {
+	if err == nil {
+		s.probe.committed()
+	}
 	r.ended(err)
 	return s.fault(err, true)
 }
@@ -123,16 +147,6 @@ func (s *Store) view(ctx context.Context, f func(tx *gorm.DB) error) error {
 	return s.read.WithContext(ctx).Transaction(f, o...)
 }
 
-// Ping reports whether the database answers, for readers and for the writer.
-func (s *Store) Ping(ctx context.Context) error {
-	for _, db := range s.closers {
-		if err := db.PingContext(ctx); err != nil {
-			return fmt.Errorf("ping database: %w", err)
-		}
-	}
-	return nil
-}
-
 // repos implements control.Repos on one transaction.
 type repos struct {
 	db    *gorm.DB
@@ -140,6 +154,30 @@ type repos struct {
 	kept  *keptParts
 	fresh map[partsKey]parts // read here, to be kept when the transaction is committed
 	gone  bool               // tenants were deleted here
+	// late puts events and audit entries off to the end of the transaction: others append meanwhile.
+	late   bool
+	events []eventRow
+	audits []audit.Entry
+}
+
+// appendLate appends what was put off, as the last act of a transaction: from here to the commit all others wait.
+func (r *repos) appendLate(ctx context.Context) error {
+	if len(r.events) == 0 && len(r.audits) == 0 {
+		return nil
+	}
+	if err := takeChain(r.db); err != nil {
+		return err
+	}
+	r.late = false
+	if err := insertAll(r.in(ctx), r.events); err != nil {
+		return fmt.Errorf("insert %d events: %w", len(r.events), err)
+	}
+	for _, e := range r.audits {
+		if _, err := r.AppendAudit(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ended hands on what the transaction learned, when it was committed.

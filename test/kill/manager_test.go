@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -129,7 +128,7 @@ func (c *client) once(ctx context.Context, method, path, key string, body any) (
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
-	if method == http.MethodDelete || method == http.MethodPut && strings.Contains(path, "/tenants/") {
+	if method == http.MethodDelete || method == http.MethodPut && path != "/fabrics/lab/tenants" {
 		r.Header.Set("If-Match", "*")
 	}
 	if key != "" {

@@ -46,7 +46,7 @@ func (r *Rig) Wait() { r.queue.wait() }
 // Engine makes an engine that works the rollouts of a service of this rig.
 func (r *Rig) Engine(t testing.TB, s *control.Service, name string) *engine.Engine {
 	t.Helper()
-	e, err := engine.New(engine.Deps{Store: s.JobStore(), Targets: s.JobTarget, Opener: r.Devices, Ended: s.RolloutEnded, Name: name})
+	e, err := engine.New(engine.Deps{Store: s.JobStore(), Targets: s.JobTarget, Home: s.JobHome, Opener: r.Devices, Ended: s.RolloutEnded, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}

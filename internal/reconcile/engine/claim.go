@@ -200,7 +200,7 @@ func (c *claim) tell(ev reconcile.Event) *control.Event {
 func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 	began := c.e.d.Clock.Now()
 	wish := control.WishRun
-	err = c.e.d.Store.Tx(ctx, func(r control.Repos) error {
+	err = c.e.d.Store.Tx(c.e.on(ctx, c.key.Rollout), func(r control.Repos) error {
 		s, err := c.hold(ctx, r)
 		if err != nil {
 			return err

@@ -63,6 +63,8 @@ type Deps struct {
 	Prerequisites control.Observer
 	// Ended is told of a rollout's end in the transaction that ends it; nil is nobody.
 	Ended func(ctx context.Context, r control.Repos, ro control.Rollout) error
+	// Home returns the fabric of a rollout, whose scope its transactions have; nil gives them that of the whole service.
+	Home  func(ctx context.Context, rollout int64) (fabric string, err error)
 	Clock Clock  // nil is SystemClock
 	Name  string // of this manager, unique among those alive; it is shown to people
 	// Lease is how long a worker may go without a sign of life; 0 is DefaultLease, the least is MinLease.
@@ -83,8 +85,9 @@ type Engine struct {
 	d Deps
 
 	mu    sync.Mutex
-	plans []cachedPlan // most recently used last, at most maxPlans
-	wants []wants      // oldest first, at most maxOurs
+	plans []cachedPlan     // most recently used last, at most maxPlans
+	wants []wants          // oldest first, at most maxOurs
+	homes map[int64]string // fabrics of rollouts, at most maxHomes
 	seen  map[string]sighting
 }
 
@@ -123,7 +126,7 @@ func New(d Deps) (*Engine, error) {
 	if d.Steady == nil {
 		d.Steady = steady
 	}
-	return &Engine{d: d, seen: map[string]sighting{}}, nil
+	return &Engine{d: d, homes: map[int64]string{}, seen: map[string]sighting{}}, nil
 }
 
 // steady runs beat in a goroutine of its own.
@@ -166,7 +169,33 @@ func (e *Engine) Work(ctx context.Context, j control.Job) error {
 
 // again puts a job into the queue once more: it may have been taken out as done while it was worked without it.
 func (e *Engine) again(ctx context.Context, j control.Job) error {
-	return e.d.Store.Tx(context.WithoutCancel(ctx), func(r control.Repos) error { return r.Enqueue(ctx, j) })
+	return e.d.Store.Tx(e.on(context.WithoutCancel(ctx), j.Rollout), func(r control.Repos) error { return r.Enqueue(ctx, j) })
+}
+
+// maxHomes bounds the rollouts whose fabric is kept in memory.
+const maxHomes = 1024
+
+// on gives write transactions the scope of a rollout's fabric. When that cannot be found, they have that of the whole service.
+func (e *Engine) on(ctx context.Context, rollout int64) context.Context {
+	if e.d.Home == nil {
+		return ctx
+	}
+	e.mu.Lock()
+	fabric, ok := e.homes[rollout]
+	e.mu.Unlock()
+	if !ok {
+		var err error
+		if fabric, err = e.d.Home(ctx, rollout); err != nil {
+			return ctx
+		}
+		e.mu.Lock()
+		if len(e.homes) >= maxHomes {
+			clear(e.homes)
+		}
+		e.homes[rollout] = fabric
+		e.mu.Unlock()
+	}
+	return control.OnFabric(ctx, fabric)
 }
 
 // goOnFor bounds for how long Work goes on, so that the rollouts of many fabrics take turns.

@@ -103,7 +103,7 @@ func (e *Engine) forget(known map[string]bool) {
 
 // takeShard asks again for the work on a shard whose worker shows no sign of life. Its transactions fail from then on.
 func (e *Engine) takeShard(ctx context.Context, seen control.Shard) error {
-	return e.d.Store.Tx(ctx, func(r control.Repos) error {
+	return e.d.Store.Tx(e.on(ctx, seen.Key.Rollout), func(r control.Repos) error {
 		ro, err := r.LockRollout(ctx, seen.Key.Rollout)
 		if err != nil {
 			return gone(err)
@@ -122,7 +122,7 @@ func (e *Engine) takeShard(ctx context.Context, seen control.Shard) error {
 
 // wake asks again for whatever a rollout that stands still waits for.
 func (e *Engine) wake(ctx context.Context, seen control.Rollout) error {
-	return e.d.Store.Tx(ctx, func(r control.Repos) error {
+	return e.d.Store.Tx(control.OnFabric(ctx, seen.Fabric), func(r control.Repos) error {
 		ro, err := r.LockRollout(ctx, seen.ID)
 		if err != nil || ro.State != control.RolloutRunning || ro.Revision != seen.Revision || idle(ro, e.d.Clock.Now()) {
 			return gone(err)

@@ -110,7 +110,7 @@ func asDeviceError(err error) error {
 // claim takes a shard that was asked for. It returns nil when there is nothing to take.
 func (e *Engine) claim(ctx context.Context, k control.ShardKey, epoch int64) (*claim, error) {
 	c := &claim{e: e, key: k, epoch: epoch, began: e.d.Clock.Now()}
-	err := e.d.Store.Tx(ctx, func(r control.Repos) (err error) {
+	err := e.d.Store.Tx(e.on(ctx, k.Rollout), func(r control.Repos) (err error) {
 		if c.ro, err = r.LockRollout(ctx, k.Rollout); errors.Is(err, control.ErrNotFound) {
 			return errStale // its fabric was deleted
 		} else if err != nil {
@@ -188,7 +188,7 @@ func (c *claim) items(ctx context.Context) (_ []reconcile.Item, err error) {
 // giveBack lets a shard go after an error that leaves its devices where they are recorded, for the same job to be tried
 // again. When even that cannot be written, others see no signs of life and take over.
 func (c *claim) giveBack(ctx context.Context, why error) error {
-	err := c.e.d.Store.Tx(context.WithoutCancel(ctx), func(r control.Repos) error {
+	err := c.e.d.Store.Tx(c.e.on(context.WithoutCancel(ctx), c.key.Rollout), func(r control.Repos) error {
 		s, err := c.hold(ctx, r)
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (c *claim) giveBack(ctx context.Context, why error) error {
 // finish lets a shard go for good, or for later when devices are left, and asks for the next step when it is the last
 // one, which it returns. stopping says that this manager ends, so that the rest is for another.
 func (c *claim) finish(ctx context.Context, stopping bool) (next *control.Job, err error) {
-	err = c.e.d.Store.Tx(ctx, func(r control.Repos) error {
+	err = c.e.d.Store.Tx(c.e.on(ctx, c.key.Rollout), func(r control.Repos) error {
 		next = nil
 		ro, err := r.LockRollout(ctx, c.key.Rollout)
 		if err != nil {

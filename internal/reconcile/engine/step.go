@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"fairlane/internal/control"
@@ -40,6 +41,7 @@ type step struct {
 	// opened is one of the jobs that the last transaction asked for; nil when it asked for none.
 	opened *control.Job
 
+	beating sync.Mutex // held while a sign of life is given
 	// Signs of life renew these while a slow act is under way, and nobody else looks at them then.
 	revision int64
 	ro       control.Rollout // as last saved
@@ -50,7 +52,7 @@ var errStale = errors.New("stale")
 
 // advance does, in one transaction, all acts up to a slow one, which it announces and returns.
 func (s *step) advance(ctx context.Context) (next act, err error) {
-	err = s.e.d.Store.Tx(ctx, func(r control.Repos) error {
+	err = s.e.d.Store.Tx(s.e.on(ctx, s.id), func(r control.Repos) error {
 		ro, err := r.LockRollout(ctx, s.id)
 		switch {
 		case errors.Is(err, control.ErrNotFound):
@@ -114,7 +116,7 @@ func (s *step) letGo(ctx context.Context) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := s.e.d.Store.Tx(ctx, func(r control.Repos) error {
+	err := s.e.d.Store.Tx(s.e.on(ctx, s.id), func(r control.Repos) error {
 		ro, err := r.LockRollout(ctx, s.id)
 		if err != nil || ro.Revision != s.revision || ro.Owner != s.e.d.Name {
 			return errors.Join(err, errStale)
@@ -310,7 +312,7 @@ func (s *step) perform(ctx context.Context, a act) (func(*control.Rollout), erro
 			cancel(err)
 		}
 	})
-	note, err := s.e.slowAct(ctx, a, ro)
+	note, err := s.slowAct(ctx, a, ro)
 	stop()
 	if err == nil {
 		err = context.Cause(ctx)
@@ -320,7 +322,11 @@ func (s *step) perform(ctx context.Context, a act) (func(*control.Rollout), erro
 
 // beat renews the row, so that others see that its step is worked.
 func (s *step) beat(ctx context.Context) error {
-	return s.e.d.Store.Tx(ctx, func(r control.Repos) error {
+	if !s.beating.TryLock() {
+		return nil // one is being given; when it fails, the work ends
+	}
+	defer s.beating.Unlock()
+	return s.e.d.Store.Tx(s.e.on(ctx, s.id), func(r control.Repos) error {
 		ro := s.ro
 		ro.UpdatedAt = s.e.d.Clock.Now().UTC()
 		ro, err := r.SaveRollout(ctx, ro)
@@ -340,20 +346,20 @@ func placingText(p *policy.Plan) string {
 }
 
 // slowAct does one of the acts that take time. An error means that its result is not known.
-func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*control.Rollout), error) {
-	c, err := e.plan(ctx, ro.Fabric, ro.Plan)
+func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*control.Rollout), error) {
+	c, err := s.e.plan(ctx, ro.Fabric, ro.Plan)
 	if err != nil {
-		return e.broken(ctx, ro, err)
+		return s.e.broken(ctx, ro, err)
 	}
 	switch a {
 	case actExamine:
-		return e.examine(ctx, c.target, ro)
+		return s.e.examine(ctx, c.target, ro)
 	case actCheck:
-		before, err := e.before(ctx, ro)
+		before, err := s.e.before(ctx, ro)
 		if err != nil {
 			return nil, err
 		}
-		why, err := e.persist(ctx, ro, c.target, func(p reconcile.Placer) error { return p.Check(ctx, c.target.Plan, before) })
+		why, err := s.persist(ctx, ro, c.target, func(p reconcile.Placer) error { return p.Check(ctx, c.target.Plan, before) })
 		if err != nil {
 			return nil, err
 		}
@@ -363,23 +369,23 @@ func (e *Engine) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*
 			}
 		}, nil
 	case actPlace:
-		if err := e.say(ctx, ro, placingText(c.target.Plan)); err != nil {
+		if err := s.e.say(ctx, ro, placingText(c.target.Plan)); err != nil {
 			return nil, err
 		}
-		before, err := e.before(ctx, ro)
+		before, err := s.e.before(ctx, ro)
 		if err != nil {
 			return nil, err
 		}
-		return e.place(ctx, ro, c.target, before, control.PlacedVerified, "placements are in force")
+		return s.place(ctx, ro, c.target, before, control.PlacedVerified, "placements are in force")
 	case actUnplace:
-		prior, err := e.d.Targets(ctx, ro.Fabric, ro.Prior)
+		prior, err := s.e.d.Targets(ctx, ro.Fabric, ro.Prior)
 		if err != nil {
-			return e.broken(ctx, ro, fmt.Errorf("return placements: %w", err))
+			return s.e.broken(ctx, ro, fmt.Errorf("return placements: %w", err))
 		}
 		// By the fabric as that plan knew it: a port may have left since.
-		return e.place(ctx, ro, prior, c.target.Plan, control.PlacedRestored, "placements are as before")
+		return s.place(ctx, ro, prior, c.target.Plan, control.PlacedRestored, "placements are as before")
 	case actGate:
-		return e.gate(ctx, c.target, ro)
+		return s.e.gate(ctx, c.target, ro)
 	}
 	return nil, fmt.Errorf("act %d of rollout %d: not one that takes time", a, ro.ID)
 }
@@ -437,7 +443,7 @@ func (e *Engine) broken(ctx context.Context, ro control.Rollout, err error) (fun
 
 // say adds an event about the progress of a rollout as a whole.
 func (e *Engine) say(ctx context.Context, ro control.Rollout, message string) error {
-	return e.d.Store.Tx(ctx, func(r control.Repos) error {
+	return e.d.Store.Tx(control.OnFabric(ctx, ro.Fabric), func(r control.Repos) error {
 		return r.AddEvents(ctx, []control.Event{e.event(ro, "rollout.progress", message)})
 	})
 }
@@ -458,10 +464,10 @@ func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, 
 }
 
 // place brings the placements of a target's plan about and verifies them.
-func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target, before *policy.Plan, to control.Placed, message string) (func(*control.Rollout), error) {
+func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, before *policy.Plan, to control.Placed, message string) (func(*control.Rollout), error) {
 	p, clear := t.Plan, ro.Prior == ro.Plan
 	t.Repair = ro.Options.Manager
-	why, err := e.persist(ctx, ro, t, func(placer reconcile.Placer) error {
+	why, err := s.persist(ctx, ro, t, func(placer reconcile.Placer) error {
 		if err := placer.Place(ctx, p, before, clear); err != nil {
 			return fmt.Errorf("place: %w", err)
 		}
@@ -474,7 +480,7 @@ func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target
 	case err != nil:
 		return nil, err
 	case why == nil:
-		return func(ro *control.Rollout) { ro.Placed = to }, e.say(ctx, ro, message)
+		return func(ro *control.Rollout) { ro.Placed = to }, s.e.say(ctx, ro, message)
 	}
 	return func(ro *control.Rollout) {
 		if ro.Placed = control.PlacedUnverified; to == control.PlacedRestored {
@@ -488,18 +494,22 @@ func (e *Engine) place(ctx context.Context, ro control.Rollout, t control.Target
 
 // persist asks the placer of a fabric, and tries again with growing pauses. why is the reason of the last failure; err is
 // that of being stopped.
-func (e *Engine) persist(ctx context.Context, ro control.Rollout, t control.Target, ask func(reconcile.Placer) error) (why, err error) {
+func (s *step) persist(ctx context.Context, ro control.Rollout, t control.Target, ask func(reconcile.Placer) error) (why, err error) {
 	o, err := deviceOptions(ro.Options).WithDefaults()
 	if err != nil {
 		return nil, err
 	}
 	for i := range o.Attempts {
 		if i > 0 {
-			if err := e.d.Clock.Sleep(ctx, o.Pause(i)); err != nil {
+			if err := s.e.d.Clock.Sleep(ctx, o.Pause(i)); err != nil {
 				return nil, err
 			}
 		}
-		if why = e.askPlacer(ctx, t, ask); why == nil {
+		// While it waited, or the process stood still, another manager may have gone on with the rollout.
+		if err := s.beat(ctx); err != nil {
+			return nil, err
+		}
+		if why = s.e.askPlacer(ctx, t, ask); why == nil {
 			return nil, nil
 		}
 	}

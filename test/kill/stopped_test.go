@@ -1,0 +1,100 @@
+package kill
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairlane/internal/store/pgtest"
+	"fairlane/sim/simdev"
+)
+
+// signal sends a signal to the process.
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestAStoppedManagerStopsNobody stops one of two managers with SIGSTOP in the middle of a rollout, while it works jobs and
+// writes to devices that answer late. The other one takes the rollout over and ends it; its own writes wait for nobody after five
+// seconds. When the stopped one goes on, it writes nothing to any device and nothing to the store.
+func TestAStoppedManagerStopsNobody(t *testing.T) {
+	was := *hosts
+	*hosts = min(was, 100)
+	t.Cleanup(func() { *hosts = was })
+	server := pgtest.Start(t, pgtest.Options{})
+	url := server.Database(t)
+	l := newLab(t, url, url)
+	l.learn()
+	managers := l.c.managers
+	at := 1
+	for round := range 4 {
+		stopped, other := managers[round%2], managers[1-round%2]
+		l.c.managers = []*process{other}
+		alone := l.latencies(time.Second, 0)
+		l.dev.sim.SetFaults(simdev.Faults{Seed: *seed, DelayReply: 0.5, Delay: 300 * time.Millisecond})
+		id := l.roll(l.plans[1-at], 10+round)
+		time.Sleep(time.Duration(300+l.rng.IntN(700)) * time.Millisecond)
+		stopped.signal(syscall.SIGSTOP)
+		took := l.latencies(3*time.Second, 5*time.Second)
+		limit := max(time.Second, 8*alone)
+		t.Logf("round %d: 99 of 100 writes take up to %v alone, %v from 5 s after the other manager was stopped", round, alone, took)
+		if took > limit {
+			t.Errorf("round %d: writes take %v, want %v at most", round, took, limit)
+		}
+		l.dev.sim.SetFaults(simdev.Faults{})
+		ro := l.final(id)
+		l.check(ro, at, false)
+		if ro.State == "succeeded" {
+			at = 1 - at
+		}
+		before := l.dev.read()
+		stopped.signal(syscall.SIGCONT)
+		time.Sleep(3 * time.Second)
+		after := l.dev.read()
+		for name, is := range before {
+			if after[name] != is {
+				t.Errorf("round %d: the manager that went on wrote to device %s", round, name)
+			}
+		}
+		l.c.managers = []*process{stopped}
+		l.must("GET", fmt.Sprintf("/fabrics/lab/rollouts/%d", id), "", nil, nil)
+	}
+	l.c.managers = managers
+	l.books()
+}
+
+// latencies writes for a while, beginning after another, and returns how long 99 of 100 writes take.
+func (l *lab) latencies(lasting, after time.Duration) time.Duration {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.ctx, after+lasting)
+	defer cancel()
+	var list []time.Duration
+	for start := time.Now(); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		begun := time.Now()
+		status, answer, err := l.c.once(ctx, "PUT", "/fabrics/other", "", object{"source": "file:/nowhere"})
+		if ctx.Err() != nil {
+			break
+		}
+		if took := time.Since(begun); begun.Sub(start) >= after {
+			list = append(list, took)
+			if err != nil || status != http.StatusOK {
+				l.t.Errorf("a write is answered with %d %s, %v", status, answer, err)
+			}
+		}
+	}
+	if len(list) == 0 {
+		l.t.Error("no write was answered")
+		return lasting
+	}
+	slices.Sort(list)
+	return list[len(list)*99/100]
+}
