@@ -74,6 +74,7 @@ func kinds() map[string]kind {
 		"stopping":                {http.StatusServiceUnavailable, "The service is stopping"},
 		"storage-full":            {http.StatusServiceUnavailable, "The database has no room"},
 		"storage-read-only":       {http.StatusServiceUnavailable, "The database takes no changes"},
+		"storage-damaged":         {http.StatusServiceUnavailable, "The database is damaged"},
 		"storage-blocked":         {http.StatusServiceUnavailable, "Writes do not go through"},
 		"storage-unavailable":     {http.StatusServiceUnavailable, "The database does not answer"},
 		"timeout":                 {http.StatusGatewayTimeout, "It took too long"},

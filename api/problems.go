@@ -18,7 +18,7 @@ const problemsExtension = "x-fairlane-problems"
 func ambient() []string {
 	return []string{
 		"malformed-request", "malformed-body", "body-too-large", "unsupported-media-type", "unauthorized", "csrf", "locked", "invalid",
-		"internal", "busy", "storage-full", "storage-read-only", "storage-blocked", "storage-unavailable", "timeout",
+		"internal", "busy", "storage-full", "storage-read-only", "storage-blocked", "storage-damaged", "storage-unavailable", "timeout",
 	}
 }
 

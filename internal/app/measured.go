@@ -64,6 +64,8 @@ func storeFault(err error) string {
 			return "full"
 		case "storage-read-only":
 			return "read-only"
+		case "storage-damaged":
+			return "damaged"
 		case "storage-unavailable":
 			return "lost"
 		}

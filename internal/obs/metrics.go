@@ -195,7 +195,7 @@ func (m *Metrics) Transaction(write bool, took time.Duration) {
 	m.store.WithLabelValues(transactionKind(write)).Observe(took.Seconds())
 }
 
-// StoreFailed counts a transaction that failed; reason is one of "full", "read-only", "lost", "timeout", "other".
+// StoreFailed counts a transaction that failed; reason is one of "full", "read-only", "damaged", "lost", "timeout", "other".
 func (m *Metrics) StoreFailed(write bool, reason string) {
 	m.storeErrors.WithLabelValues(transactionKind(write), reason).Inc()
 }

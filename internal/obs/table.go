@@ -69,7 +69,7 @@ func Table() []Metric {
 		{metricSweep, "histogram", []string{"outcome"}, "time to read a batch of devices, at most 128, to look for drift; `error` when their fabric could not be reached"},
 		{metricRead, "counter", []string{"reading"}, "devices that this manager read to look for drift, by what it found"},
 		{metricStore, "histogram", []string{"kind"}, "time of a store transaction with the wait for its turn; `kind` is `write` or `read`"},
-		{metricStoreErrors, "counter", []string{"kind", "reason"}, "store transactions that failed other than by the caller's fault; `reason` is `full`, `read-only`, `lost`, `timeout` or `other`"},
+		{metricStoreErrors, "counter", []string{"kind", "reason"}, "store transactions that failed other than by the caller's fault; `reason` is `full`, `read-only`, `damaged`, `lost`, `timeout` or `other`"},
 		{metricCensusAge, "gauge", nil, "age of the counts below, which are read from the store at most every 10 s"},
 		{metricFabrics, "gauge", nil, "fabrics under management"},
 		{metricTenants, "gauge", nil, "tenants of all fabrics"},

@@ -19,11 +19,12 @@ const (
 	codeFull        = "storage-full"
 	codeReadOnly    = "storage-read-only"
 	codeUnavailable = "storage-unavailable"
+	codeDamaged     = "storage-damaged"
 	codeBlocked     = "storage-blocked" // of the probe only: a write that waits too long is unavailable
 )
 
 // fault types errors that are the database's own: the API answers them with 503, and the caller may
-// try again. Errors of the domain, of a context and all others pass as they are. A refused
+// try again, but for "storage-damaged". Errors of the domain, of a context and all others pass as they are. A refused
 // write is the database's fault only in a write transaction.
 func (s *Store) fault(err error, writing bool) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -37,6 +38,9 @@ func (s *Store) fault(err error, writing bool) error {
 	code := classify(err)
 	if code == "" || code == codeReadOnly && !writing {
 		return err
+	}
+	if code == codeDamaged {
+		return s.damage(err)
 	}
 	detail := map[string]string{
 		codeFull:        "the database has no room left, nothing was changed; reading still works",
@@ -59,6 +63,8 @@ func (s *Store) opening(err error) error {
 	detail := "it does not answer: see that it runs and is reached from here, and that name, user and password are right"
 	var lite *sqlite.Error
 	switch {
+	case isDamage(err):
+		detail = "it is no SQLite database, or damaged: correct the path, or restore a backup with \"fairlane db restore\""
 	case away.Code == codeFull:
 		detail = "there is no room left: make room and start again"
 	case away.Code == codeReadOnly && !errors.As(err, &lite):
@@ -67,8 +73,6 @@ func (s *Store) opening(err error) error {
 		switch lite.Code() & 0xff {
 		case 8, 14: // READONLY, CANTOPEN
 			detail = "it cannot be opened for writing: give the file and its directory to the user that runs the service"
-		case 11, 26: // CORRUPT, NOTADB
-			detail = "it is no SQLite database, or damaged: correct the path, or restore a backup"
 		case 5, 6: // BUSY, LOCKED
 			detail = "another process holds it: end that one first"
 		default:
@@ -87,6 +91,9 @@ func classify(err error) string {
 		return classifySQLite(lite.Code())
 	case errors.As(err, &pg):
 		return classifyPostgres(pg.Code)
+	}
+	if isDamage(err) {
+		return codeDamaged
 	}
 	var connect *pgconn.ConnectError
 	var network net.Error
@@ -109,7 +116,9 @@ func classifySQLite(code int) string {
 		return codeFull
 	case 8: // SQLITE_READONLY
 		return codeReadOnly
-	case 5, 6, 10, 11, 14, 15, 26: // BUSY, LOCKED, IOERR, CORRUPT, CANTOPEN, PROTOCOL, NOTADB
+	case 11, 26: // CORRUPT, NOTADB
+		return codeDamaged
+	case 5, 6, 10, 14, 15: // BUSY, LOCKED, IOERR, CANTOPEN, PROTOCOL
 		return codeUnavailable
 	}
 	return ""
@@ -126,6 +135,8 @@ func classifyPostgres(state string) string {
 	switch state {
 	case "53100": // disk_full
 		return codeFull
+	case "XX001", "XX002": // data_corrupted, index_corrupted
+		return codeDamaged
 	case "25006": // read_only_sql_transaction
 		return codeReadOnly
 	case "55P03", "40001", "40P01", "25P03", "25P04": // lock not available, serialization, deadlock, idle or long transaction

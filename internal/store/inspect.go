@@ -74,6 +74,9 @@ func Inspect(ctx context.Context, database string) (Inspection, error) {
 		return Inspection{}, fmt.Errorf("look at database %s: %w", Redact(database), err)
 	}
 	in, err := inspect(ctx, db, d)
+	if isDamage(err) { // it is what a look is for
+		in.Faults, err = append(in.Faults, "integrity: "+err.Error()), nil
+	}
 	if err = errors.Join(err, db.Close()); err != nil {
 		return in, fmt.Errorf("look at database %s: %w", Redact(database), err)
 	}

@@ -34,6 +34,9 @@ func (p *probe) committed() { p.wrote.Store(time.Now().UnixNano()) }
 // Ping implements control.Store. A write that went through lately is as good as one that is tried.
 func (s *Store) Ping(ctx context.Context) error {
 	p := &s.probe
+	if d := s.damaged.Load(); d != nil {
+		return d
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if time.Since(p.at) < probeKept {

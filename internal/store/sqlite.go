@@ -35,7 +35,10 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{dialect: migrations.SQLite}
 	var err error
 	if s.write, err = s.openSQLite(path, o.BusyTimeout, 1, "_txlock", "immediate"); err == nil {
-		if err = migrate(ctx, s.closers[0], s.dialect); err == nil {
+		if err = s.checkFile(ctx, path); err == nil {
+			err = migrate(ctx, s.closers[0], s.dialect)
+		}
+		if err == nil {
 			s.read, err = s.openSQLite(path, o.BusyTimeout, readers, "_pragma", "query_only(1)")
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -49,6 +50,8 @@ type Store struct {
 	parts       keptParts
 	turns       turns
 	probe       probe
+	damaged     atomic.Pointer[control.UnavailableError] // set once: no write is begun any more
+	stopCheck   func()                                   // ends the check of a large file; nil when there is none
 }
 
 var _ control.Store = (*Store)(nil)
@@ -83,6 +86,9 @@ func config() *gorm.Config {
 
 // Close closes the connections. Running transactions are rolled back.
 func (s *Store) Close() error {
+	if s.stopCheck != nil {
+		s.stopCheck()
+	}
 	var all []error
 	for _, db := range s.closers {
 		all = append(all, db.Close())
@@ -91,9 +97,12 @@ func (s *Store) Close() error {
 }
 
 // Tx runs f in one write transaction. An error of the database itself, which is none of f's
-// doing, is a *control.UnavailableError with the code "storage-full", "storage-read-only" or
-// "storage-unavailable".
+// doing, is a *control.UnavailableError with the code "storage-full", "storage-read-only",
+// "storage-damaged" or "storage-unavailable".
 func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
+	if d := s.damaged.Load(); d != nil {
+		return d
+	}
 	r := &repos{jobs: s.jobs, kept: &s.parts}
 	if s.dialect == migrations.SQLite {
 		return s.ended(r, s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error { r.db = tx; return f(r) }))
