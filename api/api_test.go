@@ -201,7 +201,9 @@ func TestEveryOperationAnswersByTheContract(t *testing.T) {
 	r.rollout(plan)
 	r.devices()
 	r.call("DELETE", "/fabrics/lab", "", "If-Match", `"1"`).want(409, "plan-in-force")
-	r.call("DELETE", "/fabrics/lab?keep_settings=true", "", "If-Match", `"1"`).want(204)
+	r.releases()
+	r.call("DELETE", "/fabrics/lab", "", "If-Match", "*").want(409, "plan-in-force")
+	r.call("DELETE", "/fabrics/lab?keep_settings=true", "", "If-Match", "*").want(204)
 	r.call("GET", "/fabrics/lab", "").want(404, "not-found")
 
 	// These have tests of their own (a running rollout is steered in TestARunningRollout and in the engine's), for which the router of this rig judges the answers too.
@@ -289,6 +291,32 @@ func (r *rig) plans() string {
 		t.Errorf("plan by its beginning is %s", got.Name)
 	}
 	return plan.Name
+}
+
+// releases shows the baseline, releases the fabric and takes it under management again.
+func (r *rig) releases() {
+	t := r.t
+	list := decode[gen.BaselineList](r.call("GET", "/fabrics/lab/baseline?against=observed&settings=true&limit=2", "").want(200))
+	if len(list.Items) != 2 || list.NextCursor == nil || list.Items[0].Settings == nil || len(list.Items[0].Differences) == 0 || list.Items[0].Origin != "before" {
+		t.Errorf("baseline is %+v", list)
+	}
+	r.call("GET", "/fabrics/lab/baseline?device=nobody", "").want(404, "not-found")
+	p := decode[gen.ReleasePreview](r.call("POST", "/fabrics/lab/release?dry_run=true", `{"to":"factory"}`).want(200))
+	if p.To != "factory" || len(p.Devices) == 0 || len(p.Devices[0].Changes) == 0 || len(p.Placements) == 0 {
+		t.Errorf("preview of a release is %+v", p)
+	}
+	ro := decode[gen.Rollout](r.call("POST", "/fabrics/lab/release", `{}`).want(202))
+	r.Wait()
+	if ro.To == nil || *ro.To != "baseline" || ro.Release == nil || !*ro.Release {
+		t.Errorf("release is %+v", ro)
+	}
+	if f := decode[gen.Fabric](r.call("GET", "/fabrics/lab", "").want(200)); *f.Management != "released" {
+		t.Errorf("the released fabric is %s", *f.Management)
+	}
+	r.call("POST", "/fabrics/lab/release", `{}`).want(409, "fabric-released")
+	if f := decode[gen.Fabric](r.call("POST", "/fabrics/lab/manage", "").want(200)); *f.Management != "managed" {
+		t.Errorf("the fabric is %s", *f.Management)
+	}
 }
 
 func (r *rig) rollout(plan string) {

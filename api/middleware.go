@@ -146,7 +146,7 @@ func askerOf(c *gin.Context) asker {
 // slow names the operations that talk to devices or compile.
 func slow(method, route string) bool {
 	switch route[strings.LastIndexByte(route, '/')+1:] {
-	case "discover", "devices", ":device", "shares", "plans", "verify", "what-if":
+	case "discover", "devices", "baseline", "release", ":device", "shares", "plans", "verify", "what-if":
 		return true
 	case "history": // a POST measures, a GET looks up
 		return method == http.MethodPost

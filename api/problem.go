@@ -54,6 +54,7 @@ func kinds() map[string]kind {
 		"not-discovered":          {http.StatusConflict, "The fabric was not discovered yet"},
 		"no-plan":                 {http.StatusConflict, "No plan is in force"},
 		"rollout-running":         {http.StatusConflict, "A rollout is running"},
+		"fabric-released":         {http.StatusConflict, "The fabric is not under management"},
 		"plan-in-force":           {http.StatusConflict, "A plan is in force"},
 		"device-frozen":           {http.StatusConflict, "A device may not be written"},
 		"not-quarantined":         {http.StatusConflict, "The device is not quarantined"},

@@ -107,7 +107,15 @@ func (s *Server) ConfirmRollout(ctx context.Context, r gen.ConfirmRolloutRequest
 
 // RollBackRollout implements the contract.
 func (s *Server) RollBackRollout(ctx context.Context, r gen.RollBackRolloutRequestObject) (gen.RollBackRolloutResponseObject, error) {
-	ro, err := s.control.RollBack(ctx, r.Fabric, r.Rollout, deref(deref(r.Body).Plan))
+	body := deref(r.Body)
+	if body.To != nil {
+		if body.Plan != nil {
+			return nil, control.Invalid("/to", "to and plan together: want one of them")
+		}
+		ro, err := s.control.RollBackToBaseline(ctx, r.Fabric, r.Rollout)
+		return gen.RollBackRollout202JSONResponse(rolloutOut(ro)), err
+	}
+	ro, err := s.control.RollBack(ctx, r.Fabric, r.Rollout, deref(body.Plan))
 	return gen.RollBackRollout202JSONResponse(rolloutOut(ro)), err
 }
 
@@ -158,7 +166,7 @@ func rolloutWith(ro control.Rollout, settings bool) gen.Rollout {
 		Stages:    mapped(ro.Stages, func(st control.Stage) gen.Stage { return gen.Stage(st) }),
 		CreatedAt: ro.CreatedAt, UpdatedAt: ro.UpdatedAt, ConfirmBy: instant(ro.ConfirmBy), FinishedAt: instant(ro.FinishedAt),
 		Phase: gen.RolloutPhase(ro.Phase), Wish: gen.RolloutWish(ro.Wish), Wave: ro.Wave, Waves: ro.Waves, Revision: ro.Revision,
-		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason), Repair: optional(ro.Options.Repair),
+		Options: rolloutOptionsOut(ro.Options), Reason: optional(ro.Reason), Repair: optional(ro.Options.Repair), To: optional(gen.RolloutTo(ro.Options.To)), Release: optional(ro.Options.Release),
 	}
 	for _, d := range ro.Devices {
 		out.Devices = append(out.Devices, rolloutDeviceOut(d, settings))

@@ -30,7 +30,7 @@ const maxKept = 1 << 20
 // talk to devices, compile or hand work over; they have transactions of their own, and each looks after its dry run.
 func inStore(operation string) bool {
 	switch operation {
-	case "CreateFabric", "UpdateFabric", "DeleteFabric",
+	case "CreateFabric", "UpdateFabric", "DeleteFabric", "ManageFabric",
 		"CreateTenant", "UpdateTenant", "DeleteTenant", "PutFlows",
 		"AddAttachment", "PutAttachment", "DeleteAttachment",
 		"AddClass", "PutClass", "DeleteClass",

@@ -41,6 +41,10 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(in.Tenants) == 0 {
+		*c = Compiler{once: c.once, eager: c.eager}
+		return nothing(m.plane), nil
+	}
 	if !c.once {
 		defer m.targets.Settle()
 		defer m.forecasts.Settle()
@@ -80,6 +84,23 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	next.plan = p
 	*c = next
 	return p, nil
+}
+
+// nothing is the plan of no tenants: it has no device, so that bringing it about takes away everything that earlier plans set.
+// It fits every fabric.
+func nothing(plane Plane) *Plan {
+	p := &Plan{
+		Plane: string(plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
+		Tenants: []TenantShare{}, Links: []LinkShare{}, Findings: []Finding{},
+	}
+	switch plane {
+	case PlaneRoCE:
+		p.RoCE = &RoCEPlan{NICs: []NICPlan{}, Switches: []ECNPlan{}, Traffic: []RoCEPlacement{}}
+	case PlaneWRCC:
+		p.WRCC = &WRCCPlan{Increase: wrccIncrease.String(), Domains: []WRCCDomainPlan{}, Ports: []WRCCPortPlan{}, Senders: []WRCCSenderPlan{}}
+	}
+	p.Name = p.Hash()
+	return p
 }
 
 // entitleBesideParts finds the target. Beside that it has parts made, for which stages on several goroutines ask afterwards.

@@ -342,6 +342,24 @@ func (e FabricManagement) Valid() bool {
 	}
 }
 
+// Defines values for FabricReleaseTo.
+const (
+	FabricReleaseToBaseline FabricReleaseTo = "baseline"
+	FabricReleaseToFactory  FabricReleaseTo = "factory"
+)
+
+// Valid indicates whether the value is a known member of the FabricReleaseTo enum.
+func (e FabricReleaseTo) Valid() bool {
+	switch e {
+	case FabricReleaseToBaseline:
+		return true
+	case FabricReleaseToFactory:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FieldReceiptOutcome.
 const (
 	FieldReceiptOutcomeAcknowledged FieldReceiptOutcome = "acknowledged"
@@ -546,6 +564,45 @@ func (e ProblemFieldIn) Valid() bool {
 	}
 }
 
+// Defines values for ReturningDeviceKind.
+const (
+	ReturningDeviceKindCA     ReturningDeviceKind = "ca"
+	ReturningDeviceKindRouter ReturningDeviceKind = "router"
+	ReturningDeviceKindSwitch ReturningDeviceKind = "switch"
+)
+
+// Valid indicates whether the value is a known member of the ReturningDeviceKind enum.
+func (e ReturningDeviceKind) Valid() bool {
+	switch e {
+	case ReturningDeviceKindCA:
+		return true
+	case ReturningDeviceKindRouter:
+		return true
+	case ReturningDeviceKindSwitch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ReturningDeviceOrigin.
+const (
+	ReturningDeviceOriginBefore  ReturningDeviceOrigin = "before"
+	ReturningDeviceOriginUnknown ReturningDeviceOrigin = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the ReturningDeviceOrigin enum.
+func (e ReturningDeviceOrigin) Valid() bool {
+	switch e {
+	case ReturningDeviceOriginBefore:
+		return true
+	case ReturningDeviceOriginUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	RoleAuditor      Role = "auditor"
@@ -588,6 +645,39 @@ func (e RoleRightActions) Valid() bool {
 	case RoleRightActionsRun:
 		return true
 	case RoleRightActionsWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RolloutTo.
+const (
+	RolloutToBaseline RolloutTo = "baseline"
+	RolloutToFactory  RolloutTo = "factory"
+)
+
+// Valid indicates whether the value is a known member of the RolloutTo enum.
+func (e RolloutTo) Valid() bool {
+	switch e {
+	case RolloutToBaseline:
+		return true
+	case RolloutToFactory:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RolloutBackTo.
+const (
+	RolloutBackToBaseline RolloutBackTo = "baseline"
+)
+
+// Valid indicates whether the value is a known member of the RolloutBackTo enum.
+func (e RolloutBackTo) Valid() bool {
+	switch e {
+	case RolloutBackToBaseline:
 		return true
 	default:
 		return false
@@ -1423,6 +1513,18 @@ type FabricList struct {
 	NextCursor *string  `json:"next_cursor,omitempty"`
 }
 
+// FabricRelease defines model for FabricRelease.
+type FabricRelease struct {
+	// Options Bounds of a rollout. What is not given, or 0, takes its default.
+	Options *RolloutOptions `json:"options,omitempty"`
+
+	// To `baseline`: what each device held before Fairlane's first write. `factory`: no congestion control.
+	To *FabricReleaseTo `json:"to,omitempty"`
+}
+
+// FabricReleaseTo `baseline`: what each device held before Fairlane's first write. `factory`: no congestion control.
+type FabricReleaseTo string
+
 // FabricUpdate defines model for FabricUpdate.
 type FabricUpdate struct {
 	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
@@ -2135,6 +2237,55 @@ type Reason struct {
 	Value string  `json:"value"`
 }
 
+// ReleasePreview defines model for ReleasePreview.
+type ReleasePreview struct {
+	Devices []ReturningDevice `json:"devices"`
+
+	// Placements What the subnet manager would lose: a partition and a service level of each tenant and port.
+	Placements []ReleasedPlacement `json:"placements"`
+	To         string              `json:"to"`
+	Waves      []RolloutWave       `json:"waves"`
+}
+
+// ReleasedPlacement defines model for ReleasedPlacement.
+type ReleasedPlacement struct {
+	Pkey string `json:"pkey"`
+
+	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	Port Port `json:"port"`
+	SL   int  `json:"sl"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+}
+
+// ReturningDevice defines model for ReturningDevice.
+type ReturningDevice struct {
+	// Changes `desired` is what the device is to be, `observed` what it holds now.
+	Changes []Difference `json:"changes"`
+
+	// Error Why the device could not be read.
+	Error *string `json:"error,omitempty"`
+
+	// ID `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
+	ID   Port                `json:"id"`
+	Kind ReturningDeviceKind `json:"kind"`
+
+	// Missing It is not on the fabric any more, so that it cannot be returned.
+	Missing bool   `json:"missing"`
+	Name    string `json:"name"`
+
+	// Note Why the origin of its baseline is unknown.
+	Note   *string               `json:"note,omitempty"`
+	Origin ReturningDeviceOrigin `json:"origin"`
+}
+
+// ReturningDeviceKind defines model for ReturningDevice.Kind.
+type ReturningDeviceKind string
+
+// ReturningDeviceOrigin defines model for ReturningDevice.Origin.
+type ReturningDeviceOrigin string
+
 // Role defines model for Role.
 type Role string
 
@@ -2186,6 +2337,9 @@ type Rollout struct {
 	// Reason Why it is being rolled back or, when it is not, what its health gates could not judge.
 	Reason *string `json:"reason,omitempty"`
 
+	// Release It releases the fabric: nothing is managed there afterwards.
+	Release *bool `json:"release,omitempty"`
+
 	// Repair It repairs devices of the plan in force, which fail each for itself.
 	Repair *bool  `json:"repair,omitempty"`
 	Result string `json:"result"`
@@ -2196,8 +2350,11 @@ type Rollout struct {
 
 	// State Only `succeeded` means that every device was read back equal to the plan. `refused` ended before anything was written to a device or to the subnet
 	// manager: `result` names what was in the way, and what helps.
-	State     RolloutState `json:"state"`
-	UpdatedAt time.Time    `json:"updated_at"`
+	State RolloutState `json:"state"`
+
+	// To Where devices return to in a rollout that takes everything back; absent in others.
+	To        *RolloutTo `json:"to,omitempty"`
+	UpdatedAt time.Time  `json:"updated_at"`
 
 	// Wave The open wave, from 0; -1 before the first.
 	Wave  int `json:"wave"`
@@ -2207,11 +2364,20 @@ type Rollout struct {
 	Wish RolloutWish `json:"wish"`
 }
 
+// RolloutTo Where devices return to in a rollout that takes everything back; absent in others.
+type RolloutTo string
+
 // RolloutBack defines model for RolloutBack.
 type RolloutBack struct {
-	// Plan The plan to go back to, by a new rollout. Not given: a running rollout returns every device to what it was; for one that ended, a new rollout brings the plan that was in force before it.
+	// Plan The plan to go back to, by a new rollout. Not given: a running rollout returns every device to what it was; for one that ended, a new rollout brings the plan that was in force before it, or the baseline where none was.
 	Plan *PlanRef `json:"plan,omitempty"`
+
+	// To Return every device that was ever written to what it held before Fairlane's first write, by a new rollout.
+	To *RolloutBackTo `json:"to,omitempty"`
 }
+
+// RolloutBackTo Return every device that was ever written to what it held before Fairlane's first write, by a new rollout.
+type RolloutBackTo string
 
 // RolloutCreate defines model for RolloutCreate.
 type RolloutCreate struct {
@@ -3303,6 +3469,16 @@ type ListLinksParams struct {
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
+// ManageFabricParams defines parameters for ManageFabric.
+type ManageFabricParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
+	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // PutOptionsParams defines parameters for PutOptions.
 type PutOptionsParams struct {
 	// DryRun Answer what would be, and keep nothing.
@@ -3384,6 +3560,16 @@ type RestorePolicyParams struct {
 
 	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ReleaseFabricParams defines parameters for ReleaseFabric.
+type ReleaseFabricParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
+	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
+	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListRolloutsParams defines parameters for ListRollouts.
@@ -3847,6 +4033,9 @@ type WhatIfJSONRequestBody = WhatIfRequest
 // LabelPolicyJSONRequestBody defines body for LabelPolicy for application/json ContentType.
 type LabelPolicyJSONRequestBody = PolicyLabel
 
+// ReleaseFabricJSONRequestBody defines body for ReleaseFabric for application/json ContentType.
+type ReleaseFabricJSONRequestBody = FabricRelease
+
 // StartRolloutJSONRequestBody defines body for StartRollout for application/json ContentType.
 type StartRolloutJSONRequestBody = RolloutCreate
 
@@ -4226,6 +4415,13 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 	ListLinks(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ManageFabric Take a released fabric under management again
+	//
+	// Nothing is written. After a release the baselines begin anew: what a device holds at its next first write becomes its baseline. A fabric whose release did not take everything back keeps its baselines. A fabric that is managed stays as it is.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
+	ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetOptions The options that plans are compiled with when none are given
 	//
 	// What was never set is absent and takes the compiler's default.
@@ -4360,6 +4556,30 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/policies/{revision}/restore (the `RestorePolicy` operationId).
 	RestorePolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, params *RestorePolicyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReleaseFabricWithBody Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	//
+	// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
+	// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
+	// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
+	ReleaseFabricWithBody(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ReleaseFabric Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	//
+	// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
+	// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
+	// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
+	ReleaseFabric(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, body ReleaseFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRollouts List rollouts, newest first
 	//
@@ -5649,6 +5869,23 @@ func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListL
 	return c.Client.Do(req)
 }
 
+// ManageFabric Take a released fabric under management again
+//
+// Nothing is written. After a release the baselines begin anew: what a device holds at its next first write becomes its baseline. A fabric whose release did not take everything back keeps its baselines. A fabric that is managed stays as it is.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
+func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewManageFabricRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetOptions The options that plans are compiled with when none are given
 //
 // What was never set is absent and takes the compiler's default.
@@ -5944,6 +6181,50 @@ func (c *Client) LabelPolicy(ctx context.Context, fabric FabricPath, revision Re
 // Corresponds with POST /api/v1/fabrics/{fabric}/policies/{revision}/restore (the `RestorePolicy` operationId).
 func (c *Client) RestorePolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, params *RestorePolicyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRestorePolicyRequest(c.Server, fabric, revision, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReleaseFabricWithBody Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+//
+// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
+// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
+// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
+func (c *Client) ReleaseFabricWithBody(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReleaseFabricRequestWithBody(c.Server, fabric, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ReleaseFabric Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+//
+// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
+// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
+// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
+func (c *Client) ReleaseFabric(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, body ReleaseFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReleaseFabricRequest(c.Server, fabric, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9616,6 +9897,82 @@ func NewListLinksRequest(server string, fabric FabricPath, params *ListLinksPara
 	return req, nil
 }
 
+// NewManageFabricRequest constructs an http.Request for the ManageFabric method
+func NewManageFabricRequest(server string, fabric FabricPath, params *ManageFabricParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/manage", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetOptionsRequest constructs an http.Request for the GetOptions method
 func NewGetOptionsRequest(server string, fabric FabricPath) (*http.Request, error) {
 	var err error
@@ -10511,6 +10868,95 @@ func NewRestorePolicyRequest(server string, fabric FabricPath, revision Revision
 			}
 
 			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewReleaseFabricRequest calls the generic ReleaseFabric builder with application/json body
+func NewReleaseFabricRequest(server string, fabric FabricPath, params *ReleaseFabricParams, body ReleaseFabricJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewReleaseFabricRequestWithBody(server, fabric, params, "application/json", bodyReader)
+}
+
+// NewReleaseFabricRequestWithBody constructs an http.Request for the ReleaseFabric method, with any body, and a specified content type
+func NewReleaseFabricRequestWithBody(server string, fabric FabricPath, params *ReleaseFabricParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/release", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
 	}
@@ -15526,6 +15972,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric}/links (the `ListLinks` operationId).
 	ListLinksWithResponse(ctx context.Context, fabric FabricPath, params *ListLinksParams, reqEditors ...RequestEditorFn) (*ListLinksResponse, error)
 
+	// ManageFabricWithResponse Take a released fabric under management again
+	//
+	// Nothing is written. After a release the baselines begin anew: what a device holds at its next first write becomes its baseline. A fabric whose release did not take everything back keeps its baselines. A fabric that is managed stays as it is.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
+	ManageFabricWithResponse(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*ManageFabricResponse, error)
+
 	// GetOptionsWithResponse The options that plans are compiled with when none are given
 	//
 	// What was never set is absent and takes the compiler's default.
@@ -15678,6 +16133,30 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/policies/{revision}/restore (the `RestorePolicy` operationId).
 	RestorePolicyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *RestorePolicyParams, reqEditors ...RequestEditorFn) (*RestorePolicyResponse, error)
+
+	// ReleaseFabricWithBodyWithResponse Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	//
+	// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
+	// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
+	// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
+	ReleaseFabricWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseFabricResponse, error)
+
+	// ReleaseFabricWithResponse Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	//
+	// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
+	// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
+	// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
+	ReleaseFabricWithResponse(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, body ReleaseFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseFabricResponse, error)
 
 	// ListRolloutsWithResponse List rollouts, newest first
 	//
@@ -17780,6 +18259,54 @@ func (r ListLinksResponse) ContentType() string {
 	return ""
 }
 
+type ManageFabricResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Fabric
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ManageFabricResponse) GetJSON200() *Fabric {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ManageFabricResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ManageFabricResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ManageFabricResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ManageFabricResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ManageFabricResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetOptionsResponse200Headers the declared response headers of an HTTP 200 response for GetOptions
 type GetOptionsResponse200Headers struct {
 	ETag string
@@ -18419,6 +18946,61 @@ func (r RestorePolicyResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RestorePolicyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ReleaseFabricResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ReleasePreview
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Rollout
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ReleaseFabricResponse) GetJSON200() *ReleasePreview {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r ReleaseFabricResponse) GetJSON202() *Rollout {
+	return r.JSON202
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ReleaseFabricResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ReleaseFabricResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ReleaseFabricResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ReleaseFabricResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ReleaseFabricResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -22398,6 +22980,21 @@ func (c *ClientWithResponses) ListLinksWithResponse(ctx context.Context, fabric 
 	return ParseListLinksResponse(rsp)
 }
 
+// ManageFabricWithResponse Take a released fabric under management again
+//
+// Nothing is written. After a release the baselines begin anew: what a device holds at its next first write becomes its baseline. A fabric whose release did not take everything back keeps its baselines. A fabric that is managed stays as it is.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
+func (c *ClientWithResponses) ManageFabricWithResponse(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*ManageFabricResponse, error) {
+	rsp, err := c.ManageFabric(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseManageFabricResponse(rsp)
+}
+
 // GetOptionsWithResponse The options that plans are compiled with when none are given
 //
 // What was never set is absent and takes the compiler's default.
@@ -22651,6 +23248,42 @@ func (c *ClientWithResponses) RestorePolicyWithResponse(ctx context.Context, fab
 		return nil, err
 	}
 	return ParseRestorePolicyResponse(rsp)
+}
+
+// ReleaseFabricWithBodyWithResponse Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+//
+// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
+// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
+// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
+func (c *ClientWithResponses) ReleaseFabricWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseFabricResponse, error) {
+	rsp, err := c.ReleaseFabricWithBody(ctx, fabric, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReleaseFabricResponse(rsp)
+}
+
+// ReleaseFabricWithResponse Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+//
+// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
+// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
+// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
+func (c *ClientWithResponses) ReleaseFabricWithResponse(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, body ReleaseFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseFabricResponse, error) {
+	rsp, err := c.ReleaseFabric(ctx, fabric, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseReleaseFabricResponse(rsp)
 }
 
 // ListRolloutsWithResponse List rollouts, newest first
@@ -25005,6 +25638,39 @@ func ParseListLinksResponse(rsp *http.Response) (*ListLinksResponse, error) {
 	return response, nil
 }
 
+// ParseManageFabricResponse parses an HTTP response from a ManageFabricWithResponse call
+func ParseManageFabricResponse(rsp *http.Response) (*ManageFabricResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ManageFabricResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Fabric
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetOptionsResponse parses an HTTP response from a GetOptionsWithResponse call
 func ParseGetOptionsResponse(rsp *http.Response) (*GetOptionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -25454,6 +26120,46 @@ func ParseRestorePolicyResponse(rsp *http.Response) (*RestorePolicyResponse, err
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseReleaseFabricResponse parses an HTTP response from a ReleaseFabricWithResponse call
+func ParseReleaseFabricResponse(rsp *http.Response) (*ReleaseFabricResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ReleaseFabricResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ReleasePreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Rollout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
@@ -28145,6 +28851,9 @@ type ServerInterface interface {
 	// ListLinks List links with their planned and measured use
 	// (GET /api/v1/fabrics/{fabric}/links)
 	ListLinks(c *gin.Context, fabric FabricPath, params ListLinksParams)
+	// ManageFabric Take a released fabric under management again
+	// (POST /api/v1/fabrics/{fabric}/manage)
+	ManageFabric(c *gin.Context, fabric FabricPath, params ManageFabricParams)
 	// GetOptions The options that plans are compiled with when none are given
 	// (GET /api/v1/fabrics/{fabric}/options)
 	GetOptions(c *gin.Context, fabric FabricPath)
@@ -28184,6 +28893,9 @@ type ServerInterface interface {
 	// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
 	// (POST /api/v1/fabrics/{fabric}/policies/{revision}/restore)
 	RestorePolicy(c *gin.Context, fabric FabricPath, revision RevisionPath, params RestorePolicyParams)
+	// ReleaseFabric Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	// (POST /api/v1/fabrics/{fabric}/release)
+	ReleaseFabric(c *gin.Context, fabric FabricPath, params ReleaseFabricParams)
 	// ListRollouts List rollouts, newest first
 	// (GET /api/v1/fabrics/{fabric}/rollouts)
 	ListRollouts(c *gin.Context, fabric FabricPath, params ListRolloutsParams)
@@ -29725,6 +30437,63 @@ func (siw *ServerInterfaceWrapper) ListLinks(c *gin.Context) {
 	siw.Handler.ListLinks(c, fabric, params)
 }
 
+// ManageFabric operation middleware
+func (siw *ServerInterfaceWrapper) ManageFabric(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ManageFabricParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ManageFabric(c, fabric, params)
+}
+
 // GetOptions operation middleware
 func (siw *ServerInterfaceWrapper) GetOptions(c *gin.Context) {
 
@@ -30332,6 +31101,63 @@ func (siw *ServerInterfaceWrapper) RestorePolicy(c *gin.Context) {
 	}
 
 	siw.Handler.RestorePolicy(c, fabric, revision, params)
+}
+
+// ReleaseFabric operation middleware
+func (siw *ServerInterfaceWrapper) ReleaseFabric(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReleaseFabricParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ReleaseFabric(c, fabric, params)
 }
 
 // ListRollouts operation middleware
@@ -33540,6 +34366,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/rollouts/:rollout/confirm", wrapper.ConfirmRollout)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/rollouts/:rollout/roll-back", wrapper.RollBackRollout)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/rollouts/:rollout/events", wrapper.ListRolloutEvents)
+	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/release", wrapper.ReleaseFabric)
+	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/manage", wrapper.ManageFabric)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/baseline", wrapper.ListBaseline)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices", wrapper.ListDevices)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/devices/:device", wrapper.GetDevice)
@@ -34732,6 +35560,46 @@ func (response ListLinksdefaultApplicationProblemPlusJSONResponse) VisitListLink
 	return err
 }
 
+type ManageFabricRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params ManageFabricParams
+}
+
+type ManageFabricResponseObject interface {
+	VisitManageFabricResponse(w http.ResponseWriter) error
+}
+
+type ManageFabric200JSONResponse Fabric
+
+func (response ManageFabric200JSONResponse) VisitManageFabricResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ManageFabricdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ManageFabricdefaultApplicationProblemPlusJSONResponse) VisitManageFabricResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetOptionsRequestObject struct {
 	Fabric FabricPath `json:"fabric"`
 }
@@ -35278,6 +36146,61 @@ type RestorePolicydefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RestorePolicydefaultApplicationProblemPlusJSONResponse) VisitRestorePolicyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseFabricRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params ReleaseFabricParams
+	Body   *ReleaseFabricJSONRequestBody
+}
+
+type ReleaseFabricResponseObject interface {
+	VisitReleaseFabricResponse(w http.ResponseWriter) error
+}
+
+type ReleaseFabric200JSONResponse ReleasePreview
+
+func (response ReleaseFabric200JSONResponse) VisitReleaseFabricResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseFabric202JSONResponse Rollout
+
+func (response ReleaseFabric202JSONResponse) VisitReleaseFabricResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReleaseFabricdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ReleaseFabricdefaultApplicationProblemPlusJSONResponse) VisitReleaseFabricResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -38361,6 +39284,9 @@ type StrictServerInterface interface {
 	// ListLinks List links with their planned and measured use
 	// (GET /api/v1/fabrics/{fabric}/links)
 	ListLinks(ctx context.Context, request ListLinksRequestObject) (ListLinksResponseObject, error)
+	// ManageFabric Take a released fabric under management again
+	// (POST /api/v1/fabrics/{fabric}/manage)
+	ManageFabric(ctx context.Context, request ManageFabricRequestObject) (ManageFabricResponseObject, error)
 	// GetOptions The options that plans are compiled with when none are given
 	// (GET /api/v1/fabrics/{fabric}/options)
 	GetOptions(ctx context.Context, request GetOptionsRequestObject) (GetOptionsResponseObject, error)
@@ -38400,6 +39326,9 @@ type StrictServerInterface interface {
 	// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
 	// (POST /api/v1/fabrics/{fabric}/policies/{revision}/restore)
 	RestorePolicy(ctx context.Context, request RestorePolicyRequestObject) (RestorePolicyResponseObject, error)
+	// ReleaseFabric Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	// (POST /api/v1/fabrics/{fabric}/release)
+	ReleaseFabric(ctx context.Context, request ReleaseFabricRequestObject) (ReleaseFabricResponseObject, error)
 	// ListRollouts List rollouts, newest first
 	// (GET /api/v1/fabrics/{fabric}/rollouts)
 	ListRollouts(ctx context.Context, request ListRolloutsRequestObject) (ListRolloutsResponseObject, error)
@@ -39452,6 +40381,33 @@ func (sh *strictHandler) ListLinks(ctx *gin.Context, fabric FabricPath, params L
 	}
 }
 
+// ManageFabric operation middleware
+func (sh *strictHandler) ManageFabric(ctx *gin.Context, fabric FabricPath, params ManageFabricParams) {
+	var request ManageFabricRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ManageFabric(ctx, request.(ManageFabricRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ManageFabric")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ManageFabricResponseObject); ok {
+		if err := validResponse.VisitManageFabricResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetOptions operation middleware
 func (sh *strictHandler) GetOptions(ctx *gin.Context, fabric FabricPath) {
 	var request GetOptionsRequestObject
@@ -39871,6 +40827,51 @@ func (sh *strictHandler) RestorePolicy(ctx *gin.Context, fabric FabricPath, revi
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(RestorePolicyResponseObject); ok {
 		if err := validResponse.VisitRestorePolicyResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReleaseFabric operation middleware
+func (sh *strictHandler) ReleaseFabric(ctx *gin.Context, fabric FabricPath, params ReleaseFabricParams) {
+	var request ReleaseFabricRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	var body ReleaseFabricJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ReleaseFabric(ctx, request.(ReleaseFabricRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReleaseFabric")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ReleaseFabricResponseObject); ok {
+		if err := validResponse.VisitReleaseFabricResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -34,8 +34,9 @@ func (p *placer) Check(ctx context.Context, plan, _ *policy.Plan) error {
 	return err
 }
 
-// Place implements reconcile.Placer.
-func (p *placer) Place(_ context.Context, plan, _ *policy.Plan, _ bool) error {
+// Place implements reconcile.Placer. With clear, partitions that only the plan before needed get service level 0, which they had
+// before anybody placed them.
+func (p *placer) Place(_ context.Context, plan, before *policy.Plan, clear bool) error {
 	if p.set == nil {
 		return nil
 	}
@@ -45,6 +46,14 @@ func (p *placer) Place(_ context.Context, plan, _ *policy.Plan, _ bool) error {
 	}
 	for _, e := range each {
 		p.set(e.PKey, e.SL)
+	}
+	if !clear || before == nil {
+		return nil
+	}
+	for _, e := range before.Placements {
+		if !slices.ContainsFunc(each, func(o policy.Placement) bool { return basePKey(o) == basePKey(e) }) {
+			p.set(e.PKey, 0)
+		}
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ var rules = []rule{
 	{"internal/telemetry", []string{"subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "telemetry turns counters into shares"},
 	{"internal/reconcile/engine", []string{"internal/span", "internal/reconcile", "internal/control", "subnet", "ccconfig/driver", "policy"}, "the workers of rollouts know rows and devices through interfaces"},
 	{"internal/reconcile/riverwork", []string{"internal/span", "internal/control"}, "the queue moves jobs; it does not know what they are about"},
-	{"internal/reconcile", []string{"internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/nicparam", "ccconfig/prereq", "wrcc", "tenants", "policy"}, "the rollout sees devices through the one contract"},
+	{"internal/reconcile", []string{"internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nicparam", "ccconfig/prereq", "wrcc", "tenants", "policy"}, "the rollout sees devices through the one contract"},
 	{"internal/audit", nil, "the chain of the audit log is arithmetic: whoever checks it needs no database"},
 	{"internal/control", []string{"internal/span", "internal/reconcile", "internal/audit", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "use cases see the pure model and interfaces they declare, never an adapter"},
 	{"internal/control/controltest", []string{"internal/control", "internal/reconcile", "internal/reconcile/engine", "subnet", "subnet/...", "policy", "tenants", "ccconfig/driver", "ccconfig/ibcc"}, "fakes of what the use cases need"},

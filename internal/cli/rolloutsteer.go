@@ -134,7 +134,11 @@ func (c *cli) ended(ctx context.Context, client *gen.ClientWithResponses, fabric
 // rolloutBack goes back to what was before a rollout, or to the plan that is named.
 func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *gen.ClientWithResponses, string, int64) error {
 	return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-		ro, err := accepted[gen.Rollout](c)(client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, nil, gen.RolloutBack{Plan: given(*plan)}))
+		body := gen.RolloutBack{Plan: given(*plan)}
+		if *plan == string(gen.RolloutBackToBaseline) {
+			body = gen.RolloutBack{To: new(gen.RolloutBackToBaseline)}
+		}
+		ro, err := accepted[gen.Rollout](c)(client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, nil, body))
 		if err != nil {
 			return err
 		}

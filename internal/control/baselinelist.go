@@ -146,7 +146,7 @@ func (s *Service) againstObserved(ctx context.Context, fabric string, out []Base
 		b := &out[i]
 		d, ok := present(b.Device, t.Topology)
 		if !ok {
-			b.Error = "the device is not on the fabric any more, as it was discovered last"
+			b.Error = notThere
 			continue
 		}
 		at[d.ID] = b

@@ -203,6 +203,11 @@ func planOrInForce(ctx context.Context, r Repos, fabric, name string) (Plan, err
 }
 
 func inForceName(ctx context.Context, r Repos, fabric string) (string, error) {
+	if f, err := r.Fabric(ctx, fabric); err != nil {
+		return "", err
+	} else if f.Management == Released {
+		return "", &ConflictError{Code: "no-plan", Detail: releasedText(f)}
+	}
 	ro, err := r.LatestRollout(ctx, fabric, RolloutSucceeded, RolloutPartial)
 	if errors.Is(err, ErrNotFound) {
 		return "", &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q yet; name a plan", fabric)}

@@ -385,7 +385,8 @@ func TestGoingBackBringsWholePlansBack(t *testing.T) {
 	if _, err := r.Service.RollBack(t.Context(), "lab", half.ID, strings.Repeat("0", 64)); !errors.Is(err, control.ErrNotFound) {
 		t.Errorf("to a plan that is not there: %v", err)
 	}
-	if _, err := r.Service.RollBack(t.Context(), "lab", 1, ""); code(err) != "no-plan" {
-		t.Errorf("before the first rollout: %v", err)
+	if ro, err := r.Service.RollBack(t.Context(), "lab", 1, ""); err != nil || ro.Options.To != control.ToBaseline {
+		t.Errorf("before the first rollout: %+v, %v", ro.Options, err)
 	}
+	r.Wait()
 }

@@ -63,6 +63,9 @@ func groundOf(ctx context.Context, r Repos, fabric string) (g ground, err error)
 	if g.latest = latest; err != nil || running {
 		return g, err
 	}
+	if f, err := r.Fabric(ctx, fabric); err != nil || f.Management != Managed {
+		return g, err // nothing is looked for where nothing would be written
+	}
 	g.plan, g.placed, err = planInForce(ctx, r, fabric)
 	return g, err
 }

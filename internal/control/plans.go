@@ -110,7 +110,11 @@ func (s *Service) target(ctx context.Context, fabric, name string) (t Target, er
 		if p, err = planOrInForce(ctx, r, fabric, name); err != nil {
 			return err
 		}
-		snap, err = r.Snapshot(ctx, fabric, p.Input.Snapshot)
+		if snapshot := p.Input.Snapshot; DevicesOf(p.Plan) > 0 {
+			snap, err = r.Snapshot(ctx, fabric, snapshot)
+		} else { // it fits every fabric: what returns to something is found where it is now
+			snap, err = r.Snapshot(ctx, fabric, "")
+		}
 		return err
 	})
 	if err != nil {

@@ -106,6 +106,11 @@ func (s *Service) prepare(ctx context.Context, fabric string, in RolloutInput) (
 	if !slices.Contains(in.Stages, StageSettings) {
 		return p, nil
 	}
+	if DevicesOf(p.target.Plan) == 0 { // it takes everything away
+		x, err := s.prepareReturn(ctx, fabric, ToFactory, true, in.Options)
+		x.target, x.in.Plan, x.in.Stages = p.target, in.Plan, in.Stages
+		return x.prepared, err
+	}
 	before, err := s.planBefore(ctx, &p.target, in.Stages)
 	if err != nil {
 		return p, err
@@ -154,6 +159,16 @@ func (p *prepared) cut(before *policy.Plan) error {
 		}
 		slices.SortStableFunc(targets, func(a, b reconcile.Target) int { return a.Device.ID.Compare(b.Device.ID) })
 	}
+	return p.cutTargets(targets, func(t reconcile.Target) string {
+		if left[t.Device.ID] {
+			return leftNote(t.Device)
+		}
+		return "waits for its wave"
+	})
+}
+
+// cutTargets plans the waves and shards of targets, sorted by device, each with the note that it begins with.
+func (p *prepared) cutTargets(targets []reconcile.Target, note func(reconcile.Target) string) error {
 	o := &p.in.Options
 	steps, err := reconcile.PlanWaves(targets, p.target.Topology, reconcile.WaveOptions{Canary: o.Canary, Wave: o.Wave, Domain: reconcile.Domain(o.Domain)})
 	if err != nil {
@@ -167,10 +182,7 @@ func (p *prepared) cut(before *policy.Plan) error {
 			o.CanaryWaves = append(o.CanaryWaves, w)
 		}
 		for i, t := range step.Targets {
-			d := RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Shard: i / size, Note: "waits for its wave"}
-			if left[d.Device.ID] {
-				d.Note = leftNote(d.Device)
-			}
+			d := RolloutDevice{Device: targets[t].Device, State: string(reconcile.Pending), Wave: w, Shard: i / size, Note: note(targets[t])}
 			p.devices = append(p.devices, d)
 			preview.Devices = append(preview.Devices, d.Device)
 			preview.Shards = d.Shard + 1
@@ -216,9 +228,14 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 // what goes on the sentence "rollout 7".
 func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices []RolloutDevice, what string) (out Rollout, err error) {
 	written := devices
-	if f, err := r.Fabric(ctx, ro.Fabric); err != nil {
+	f, err := r.Fabric(ctx, ro.Fabric)
+	if err != nil {
 		return out, err
-	} else if f.Plane == string(policy.PlaneIB) && slices.Contains(ro.Stages, StagePlacement) {
+	}
+	if err := underManagement(f, &ro); err != nil {
+		return out, err
+	}
+	if f.Plane == string(policy.PlaneIB) && slices.Contains(ro.Stages, StagePlacement) {
 		written = append(slices.Clone(devices), RolloutDevice{Device: reconcile.Manager()})
 	}
 	if err := frozen(ctx, r, ro.Fabric, written); err != nil {
@@ -331,7 +348,7 @@ func (ro *Rollout) Undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase 
 // Moves reports whether a rollout moves traffic from the placements of another plan, so that devices keep for a while what
 // that plan needs (reconcile.HoldOver).
 func (ro *Rollout) Moves() bool {
-	return ro.Prior != "" && ro.Prior != ro.Plan && slices.Contains(ro.Stages, StagePlacement)
+	return ro.Prior != "" && ro.Prior != ro.Plan && slices.Contains(ro.Stages, StagePlacement) && ro.Options.To == ""
 }
 
 // PauseRollout stops a running rollout at the next safe point, until it is resumed, cancelled or rolled back.
@@ -392,9 +409,9 @@ func (s *Service) UndoRollout(ctx context.Context, fabric string, id int64) (Rol
 	})
 }
 
-// RollbackPlan names the plan that was in force before a rollout: of the latest one before it that succeeded with the
-// settings stage. To go back to it, start a rollout of that plan. It fails with *ConflictError "no-plan" when there was none.
-func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (plan string, err error) {
+// before finds the rollout that brought what was in force before another one: the latest one before it that succeeded with the
+// settings stage. It fails with *ConflictError "no-plan" when there was none.
+func (s *Service) before(ctx context.Context, fabric string, id int64) (out Rollout, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) error {
 		for p := (Page{Limit: 100, After: fmt.Sprint(id)}); ; {
 			list, next, err := r.ListRollouts(ctx, fabric, p)
@@ -403,7 +420,7 @@ func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (pl
 			}
 			for _, ro := range list {
 				if slices.Contains(ro.Stages, StageSettings) && (ro.State == RolloutSucceeded || ro.State == RolloutPartial) && !ro.Options.Repair {
-					plan = ro.Plan
+					out = ro
 					return nil
 				}
 			}
@@ -413,12 +430,12 @@ func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (pl
 			p.After = next
 		}
 	})
-	return plan, err
+	return out, err
 }
 
 // RollBack goes back to what was before a rollout. Without a plan a running rollout is undone, and for one that ended a
-// new rollout brings the plan that was in force before it. With a plan it is a new rollout of that plan. The new rollout
-// brings settings and, where rollouts ever placed traffic, placements, whatever stages the other one had: half of a plan
+// new rollout brings the plan that was in force before it, or the baseline where none was. With a plan it is a new rollout of
+// that plan. The new rollout brings settings and, where rollouts ever placed traffic, placements, whatever stages the other one had: half of a plan
 // is no state to go back to. A repair that ended is nothing to go back from: *ConflictError "is-repair".
 func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan string) (Rollout, error) {
 	var ro Rollout
@@ -437,9 +454,14 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 	case plan == "" && ro.Options.Repair:
 		return Rollout{}, &ConflictError{Code: "is-repair", Detail: fmt.Sprintf("rollout %d repaired devices of plan %.12s, which is still in force: roll back the rollout that brought it, or name a plan", id, ro.Plan)}
 	case plan == "":
-		if plan, err = s.RollbackPlan(ctx, fabric, id); err != nil {
+		was, err := s.before(ctx, fabric, id)
+		switch {
+		case code(err) == "no-plan" || err == nil && was.Options.To == ToBaseline:
+			return s.ReturnToBaseline(ctx, fabric, wayBack(ro.Options))
+		case err != nil:
 			return Rollout{}, err
 		}
+		plan = was.Plan
 	}
 	in := RolloutInput{Plan: plan, Stages: []Stage{StageSettings}, Options: wayBack(ro.Options)}
 	if placed != "" || slices.Contains(ro.Stages, StagePlacement) {
@@ -448,13 +470,38 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 	return s.StartRollout(ctx, fabric, in)
 }
 
+// RollBackToBaseline returns everything that was ever written on a rollout's fabric to the baseline, as wide and as patient as
+// that rollout.
+func (s *Service) RollBackToBaseline(ctx context.Context, fabric string, id int64) (ro Rollout, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { ro, err = rolloutRow(ctx, r, fabric, id); return err })
+	if err != nil {
+		return Rollout{}, err
+	}
+	return s.ReturnToBaseline(ctx, fabric, wayBack(ro.Options))
+}
+
+// RollbackPlan names the plan that was in force before a rollout. It fails with *ConflictError "no-plan" when there was none.
+func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (plan string, err error) {
+	ro, err := s.before(ctx, fabric, id)
+	return ro.Plan, err
+}
+
+// code is the code of a *ConflictError, "" of any other error.
+func code(err error) string {
+	var conflict *ConflictError
+	if errors.As(err, &conflict) {
+		return conflict.Code
+	}
+	return ""
+}
+
 // wayBack are the options for going back on a rollout with the given ones: as wide and as patient, but nothing may turn
 // it forward again. The confirm window and the health gates of that rollout guard what it brought, not the return.
 func wayBack(o RolloutOptions) RolloutOptions {
 	if o.Repair {
 		return RolloutOptions{}
 	}
-	o.ConfirmWindow, o.VerifyShares, o.MaxShareError, o.MinUtilisation, o.MeasureWindow = 0, false, 0, 0, 0
+	o.ConfirmWindow, o.VerifyShares, o.MaxShareError, o.MinUtilisation, o.MeasureWindow, o.To, o.Release = 0, false, 0, 0, 0, "", false
 	return o
 }
 
@@ -464,6 +511,9 @@ func (s *Service) RolloutEnded(ctx context.Context, r Repos, ro Rollout) error {
 	e := Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "rollout." + string(ro.State), Subject: ro.Plan,
 		Message: fmt.Sprintf("rollout %d ended as %s: %s", ro.ID, ro.State, ro.Result)}
 	if err := s.settleDevices(ctx, r, ro); err != nil {
+		return err
+	}
+	if err := s.settleRelease(ctx, r, ro); err != nil {
 		return err
 	}
 	return s.auditEvent(ctx, r, e, map[string]any{"state": ro.State, "result": ro.Result, "started_by": ro.Actor})
@@ -516,6 +566,11 @@ func (s *Service) RolloutSettings(ctx context.Context, fabric string, id int64) 
 	list, err := t.desired()
 	if err != nil {
 		return ro, err
+	}
+	if ro.Options.To != "" {
+		if list, err = s.returnTargets(ctx, &ro); err != nil {
+			return ro, err
+		}
 	}
 	list = append(list, goneFrom(list, ro.Devices)...)
 	if ro.Moves() {

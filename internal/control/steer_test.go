@@ -74,7 +74,7 @@ func TestSteeringAndLookingReadOnlyWhatIsAskedFor(t *testing.T) {
 	}
 	_, _, err = s.Events(t.Context(), "lab", ro.ID+1, control.Page{})
 	mustFail(t, "events of a rollout that is none", err, control.ErrNotFound)
-	if _, err := s.RollBack(t.Context(), "lab", done.ID, ""); code(err) != "no-plan" {
+	if _, err := s.RollBack(t.Context(), "lab", done.ID, ""); code(err) != "rollout-running" {
 		t.Errorf("going back on the first rollout: %v", err)
 	}
 	for what, c := range map[string]struct {

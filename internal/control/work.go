@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/reconcile"
 	"fairlane/subnet/ident"
 )
@@ -170,8 +171,31 @@ type RolloutOptions struct {
 	Repair bool `json:"repair,omitempty"`
 	// Manager says that it repairs the placements of the plan in force and no device. It is set by the service only.
 	Manager bool `json:"manager,omitempty"`
+	// To says where devices that the plan does not have return to: their baseline, or no congestion control. Empty is an
+	// ordinary rollout. It is set by the service only, with a plan that has no device.
+	To ReturnTo `json:"to,omitempty"`
+	// Release says that the rollout releases the fabric, so that Fairlane manages nothing there afterwards. It is set by the
+	// service only.
+	Release bool `json:"release,omitempty"`
 	// Trace is the place in the trace of the request that started the rollout, as span.Carry gives it; filled then.
 	Trace string `json:"trace,omitempty"`
+}
+
+// ReturnTo is where devices return to.
+type ReturnTo string
+
+// Where devices return to.
+const (
+	ToBaseline ReturnTo = "baseline" // what each held before Fairlane's first write
+	ToFactory  ReturnTo = "factory"  // no congestion control of anybody
+)
+
+// Want is what a device becomes that returns.
+func (to ReturnTo) Want(b *Baseline) driver.Settings {
+	if to == ToFactory {
+		return reconcile.Factory(b.Device, b.Settings)
+	}
+	return reconcile.Restored(b.Settings)
 }
 
 // Add counts n devices in one state.

@@ -35,6 +35,16 @@ type Item struct {
 	Before  *driver.Settings // what it was before the rollout's first write; nil when it was never read
 	State   State            // as last recorded; a state in the middle of something is what a crash left
 	Touched bool             // a write may have reached it
+	// AsRead says that Want was read from the device once: of that only the ranges are checked, as of Before.
+	AsRead bool
+}
+
+// validate refuses a wanted state that no device could hold.
+func (it *Item) validate() error {
+	if it.AsRead {
+		return it.Want.ValidateRanges(it.Device)
+	}
+	return it.Want.Validate(it.Device)
 }
 
 // Options bound the work on devices. Zero fields take the default named beside them, negative ones are refused.
@@ -152,7 +162,7 @@ func newRunner(p Part, d Deps) (*runner, error) {
 			return nil, fmt.Errorf("device %s is there twice, want once", it.Device)
 		}
 		seen[it.Device.ID] = true
-		if err := it.Want.Validate(it.Device); err != nil {
+		if err := it.validate(); err != nil {
 			return nil, fmt.Errorf("wanted state of %s: %w", it.Device, err)
 		}
 		it.Want = it.Want.Clone()

@@ -72,6 +72,26 @@ func (c *claim) suspect(ctx context.Context) (err error) {
 	return err
 }
 
+// returns are what the devices of a rollout that takes everything back become.
+func (c *claim) returns(ctx context.Context) (map[ident.PortID]driver.Settings, error) {
+	if c.ro.Options.To == "" {
+		return nil, nil
+	}
+	ids := make([]ident.PortID, len(c.rows))
+	for i := range c.rows {
+		ids[i] = c.rows[i].Device.ID
+	}
+	out := make(map[ident.PortID]driver.Settings, len(ids))
+	err := c.e.d.Store.View(ctx, func(r control.Repos) error {
+		list, err := r.Baselines(ctx, c.ro.Fabric, ids)
+		for i := range list {
+			out[list[i].Device.ID] = c.ro.Options.To.Want(&list[i])
+		}
+		return err
+	})
+	return out, err
+}
+
 // brought loads the settings of the latest plans that rollouts before one brought to a fabric.
 func (e *Engine) brought(ctx context.Context, ro control.Rollout) (out []wants, err error) {
 	var earlier []control.Rollout

@@ -39,6 +39,8 @@ type claim struct {
 	// based has the devices with a baseline, true for those that are marked as held. Others join with their first write.
 	based map[ident.PortID]bool
 	ours  ours // by which the origin of a new baseline is judged
+	// leaves are the devices that the plan does not have: read back as wanted, nothing of Fairlane is on them any more.
+	leaves map[ident.PortID]bool
 }
 
 // record is one move on its way to the store.
@@ -47,6 +49,7 @@ type record struct {
 	event *control.Event
 	// baseline goes into the store with the first write to a device.
 	baseline *control.Baseline
+	letGo    bool // nothing of Fairlane is on the device any more
 	done     chan result
 }
 
@@ -178,6 +181,9 @@ func (c *claim) note(ev reconcile.Event) *record {
 		c.based[ev.Device.ID] = true // should the commit fail, the hold is lost
 		rec.baseline = c.baseline(ev.Device, *ev.Before)
 	}
+	if ev.To == reconcile.InSync && c.leaves[ev.Device.ID] {
+		c.based[ev.Device.ID], rec.letGo = false, true
+	}
 	return rec
 }
 
@@ -213,10 +219,14 @@ func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 		rows := make([]control.RolloutDevice, len(batch))
 		var events []control.Event
 		var based []control.Baseline
+		var gone []ident.PortID
 		for i, rec := range batch {
 			rows[i] = rec.row
 			if rec.baseline != nil {
 				based = append(based, *rec.baseline)
+			}
+			if rec.letGo {
+				gone = append(gone, rec.row.Device.ID)
 			}
 			if rec.event != nil {
 				events = append(events, *rec.event)
@@ -229,6 +239,11 @@ func (c *claim) commit(ctx context.Context) (batch []*record, err error) {
 		}
 		if len(based) > 0 {
 			if err := r.AddBaselines(ctx, c.ro.Fabric, based); err != nil {
+				return err
+			}
+		}
+		if len(gone) > 0 {
+			if err := r.LetGo(ctx, c.ro.Fabric, gone); err != nil {
 				return err
 			}
 		}

@@ -97,13 +97,14 @@ func decide(v view) decision {
 // Settings come before the placements that need them: a tenant's traffic never uses a service level that the ports on its
 // way do not know yet. What it used before is held over by reconcile.HoldOver, and taken back by a rollout of its own. On the
 // way back placements are returned first. A rollout of the plan whose placements are in force anyway has nothing to move:
-// it places first, which takes away what the subnet manager still has beyond the plan, and then the settings for that.
+// it places first, which takes away what the subnet manager still has beyond the plan, and then the settings for that. So does a
+// rollout that takes everything back: traffic leaves the service levels before their settings go.
 
 func placing(v view) decision {
 	switch {
 	case v.ro.Gated == control.GatedUnexamined:
 		return decision{act: actExamine}
-	case toPlace(v) && (v.ro.Prior == v.ro.Plan || pushed(v)):
+	case toPlace(v) && (v.ro.Prior == v.ro.Plan || v.ro.Options.To != "" || pushed(v)):
 		return decision{act: actPlace}
 	case toPlace(v): // before any device is written for nothing
 		return decision{act: actCheck}
@@ -115,7 +116,13 @@ func placing(v view) decision {
 
 // toPlace reports whether placements are still to be brought about.
 func toPlace(v view) bool {
-	return slices.Contains(v.ro.Stages, control.StagePlacement) && v.ro.Placed != control.PlacedVerified
+	return slices.Contains(v.ro.Stages, control.StagePlacement) && v.ro.Placed != control.PlacedVerified && !unplaceable(v.ro)
+}
+
+// unplaceable reports whether a release has tried in vain to take placements back. It goes on with the devices: an off switch
+// that the subnet manager can hold up is none.
+func unplaceable(ro control.Rollout) bool {
+	return ro.Options.Release && ro.Placed == control.PlacedUnverified && ro.Reason != ""
 }
 
 // pushed reports whether every wave went through.
@@ -246,6 +253,8 @@ func goneThrough(v view) decision {
 		return decision{act: actEnd, state: control.RolloutSucceeded, reason: fmt.Sprintf("%d devices read back as wanted", t.All)}
 	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified:
 		return decision{act: actEnd, state: control.RolloutSucceeded, reason: "placement " + string(v.ro.Placed)}
+	case unplaceable(v.ro): // what was placed stays on record as placed
+		return decision{act: actEnd, state: control.RolloutFailed, reason: fmt.Sprintf("%d of %d devices read back as wanted; placements could not be taken back", t.InSync, t.All)}
 	case t.Dirty > 0 || t.Open > 0:
 		return decision{act: actEnd, state: control.RolloutFailed, reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s", t.Dirty+t.Open, strings.Join(v.faults, "; "))}
 	}

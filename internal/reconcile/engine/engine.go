@@ -215,7 +215,7 @@ func (e *Engine) Do(ctx context.Context, j control.Job) (next *control.Job, err 
 // plan returns a plan with the settings of its devices, from the cache when it was used lately. The fabric is always as
 // stored: where it is found may have changed since, and nothing may be written at its former address.
 func (e *Engine) plan(ctx context.Context, fabric, plan string) (cachedPlan, error) {
-	if c, ok := e.cached(fabric, plan); ok {
+	if c, ok := e.cached(fabric, plan); ok && len(c.want) > 0 { // a plan without devices goes by the latest topology
 		err := e.d.Store.View(ctx, func(r control.Repos) (err error) { c.target.Fabric, err = r.Fabric(ctx, fabric); return err })
 		return c, err
 	}

@@ -191,6 +191,28 @@ func (r *repos) AddBaselines(_ context.Context, _ string, list []control.Baselin
 	return nil
 }
 
+func (r *repos) Baselines(_ context.Context, _ string, ids []ident.PortID) (out []control.Baseline, err error) {
+	for _, id := range ids {
+		if b, ok := r.s.based[id]; ok {
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+// LetGo believes only what was read just now.
+func (r *repos) LetGo(_ context.Context, _ string, ids []ident.PortID) error {
+	for _, id := range ids {
+		b := r.s.based[id]
+		if d := r.w.devices[id]; d.reader != r.actor || !d.asWant {
+			r.w.fault("%s is let go, but was not read as it is to be", b.Device)
+		}
+		b.Held = false
+		r.s.based[id] = b
+	}
+	return nil
+}
+
 // ListRollouts lists those before the one that a page begins after.
 func (r *repos) ListRollouts(_ context.Context, _ string, p control.Page) (out []control.Rollout, next string, err error) {
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(r.s.rollouts))) {

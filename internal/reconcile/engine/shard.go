@@ -164,11 +164,21 @@ func (c *claim) items(ctx context.Context) (_ []reconcile.Item, err error) {
 	if err := c.suspect(ctx); err != nil {
 		return nil, err
 	}
+	returns, err := c.returns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.leaves = map[ident.PortID]bool{}
 	items := make([]reconcile.Item, len(c.rows))
 	for i := range c.rows {
 		row := &c.rows[i]
 		want, ok := c.plan.want[row.Device.ID]
-		if !ok { // the plan before had it
+		c.leaves[row.Device.ID] = !ok
+		back, returned := returns[row.Device.ID]
+		switch {
+		case returned:
+			want.Want, ok = back, true
+		case !ok: // the plan before had it
 			want.Want, ok = reconcile.Gone(row.Device)
 		}
 		if !ok {
@@ -180,6 +190,7 @@ func (c *claim) items(ctx context.Context) (_ []reconcile.Item, err error) {
 			Before:  row.Before,
 			State:   reconcile.State(row.State),
 			Touched: row.Touched,
+			AsRead:  returned,
 		}
 	}
 	return items, nil

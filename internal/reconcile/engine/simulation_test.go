@@ -231,7 +231,11 @@ func (w *world) judge() {
 	}
 	t := control.Tally{}
 	for _, id := range slices.SortedFunc(maps.Keys(w.devices), ident.PortID.Compare) {
-		b, d := w.devices[id], w.db.devices[w.id][id]
+		b := w.devices[id]
+		d, ok := w.db.devices[w.id][id]
+		if !ok { // no part of a release, since nobody ever wrote it
+			continue
+		}
 		t.Add(d.State, d.Touched, 1)
 		asWant, asBefore := b.holds.Equal(b.want), b.holds.Equal(b.before)
 		dirty := d.State == "failed" && d.Touched

@@ -465,7 +465,7 @@ func (e *Engine) before(ctx context.Context, ro control.Rollout) (*policy.Plan, 
 
 // place brings the placements of a target's plan about and verifies them.
 func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, before *policy.Plan, to control.Placed, message string) (func(*control.Rollout), error) {
-	p, clear := t.Plan, ro.Prior == ro.Plan
+	p, clear := t.Plan, ro.Prior == ro.Plan || ro.Options.To != ""
 	t.Repair = ro.Options.Manager
 	why, err := s.persist(ctx, ro, t, func(placer reconcile.Placer) error {
 		if err := placer.Place(ctx, p, before, clear); err != nil {
@@ -486,6 +486,10 @@ func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, 
 		if ro.Placed = control.PlacedUnverified; to == control.PlacedRestored {
 			ro.Reason += "; return placements: " + oneLine(why.Error())
 			ro.Prior = ""
+			return
+		}
+		if ro.Options.Release && !ro.Undoing() {
+			ro.Reason = oneLine(why.Error())
 			return
 		}
 		undo(ro, why.Error())

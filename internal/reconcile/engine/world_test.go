@@ -295,7 +295,11 @@ func (w *world) disturb() {
 		w.outage = w.now.Add(time.Duration(w.rng.IntN(20000)) * time.Millisecond)
 		w.count("database outages")
 	case w.chance(w.o.reboot):
-		b := w.devices[w.plan.Plan.CAs[w.rng.IntN(len(w.plan.Plan.CAs))].Port]
+		adapters := w.plan.Plan.CAs
+		if len(adapters) == 0 { // a release, of the plan before
+			adapters = w.prior.Plan.CAs
+		}
+		b := w.devices[adapters[w.rng.IntN(len(adapters))].Port]
 		b.holds, b.rebooted = b.before.Clone(), true
 		w.count("reboots")
 	case w.chance(w.o.operator):
@@ -420,7 +424,7 @@ type opener struct {
 // Open implements engine.Opener.
 func (o opener) Open(ctx context.Context, target control.Target, devices []driver.Device) (engine.Session, error) {
 	t := taskOf(ctx)
-	if ro := o.w.db.rollouts[o.w.id]; devices == nil && (ro.Phase == control.PhaseUnplacing && ro.Moves()) != (target.Plan == o.w.prior.Plan) {
+	if ro := o.w.db.rollouts[o.w.id]; devices == nil && (ro.Phase == control.PhaseUnplacing && ro.Prior == o.w.prior.Plan.Name) != (target.Plan == o.w.prior.Plan) {
 		o.w.fault("placements of %.4s are asked for on the fabric of another plan", target.Plan.Name)
 	}
 	if o.w.opening != nil {

@@ -1,0 +1,55 @@
+package api
+
+import (
+	"context"
+
+	"fairlane/api/gen"
+	"fairlane/internal/control"
+	"fairlane/policy"
+)
+
+// ReleaseFabric implements the contract.
+func (s *Server) ReleaseFabric(ctx context.Context, r gen.ReleaseFabricRequestObject) (gen.ReleaseFabricResponseObject, error) {
+	body := deref(r.Body)
+	to, options := control.ReturnTo(valueOr(body.To, gen.FabricReleaseTo(control.ToBaseline))), rolloutOptionsIn(deref(body.Options))
+	if deref(r.Params.DryRun) {
+		p, err := s.control.PreviewRelease(ctx, r.Fabric, to, options)
+		if err != nil {
+			return nil, err
+		}
+		return gen.ReleaseFabric200JSONResponse(releaseOut(p)), nil
+	}
+	ro, err := s.control.ReleaseFabric(ctx, r.Fabric, to, options)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ReleaseFabric202JSONResponse(rolloutOut(ro)), nil
+}
+
+// ManageFabric implements the contract.
+func (s *Server) ManageFabric(ctx context.Context, r gen.ManageFabricRequestObject) (gen.ManageFabricResponseObject, error) {
+	f, err := s.control.ManageFabric(ctx, r.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	return gen.ManageFabric200JSONResponse(fabricOut(f)), nil
+}
+
+func releaseOut(p control.ReleasePreview) gen.ReleasePreview {
+	return gen.ReleasePreview{
+		To:    string(p.To),
+		Waves: previewOut(p.Waves).Waves,
+		Placements: mapped(p.Placements, func(x policy.Placement) gen.ReleasedPlacement {
+			return gen.ReleasedPlacement{Tenant: x.Tenant, Port: x.Port.String(), Pkey: x.PKey.String(), SL: int(x.SL)}
+		}),
+		Devices: mapped(p.Devices, func(d control.ReturningDevice) gen.ReturningDevice {
+			return gen.ReturningDevice{
+				ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.ReturningDeviceKind(kindOut(d.Device.Kind)), Origin: gen.ReturningDeviceOrigin(d.Origin),
+				Note: optional(d.Note), Missing: d.Missing, Error: optional(d.Error),
+				Changes: mapped(d.Changes, func(x control.Difference) gen.Difference {
+					return gen.Difference{Field: x.Field, Desired: x.Desired, Observed: x.Observed}
+				}),
+			}
+		}),
+	}
+}
