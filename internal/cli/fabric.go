@@ -134,13 +134,17 @@ func (c *cli) snapshotTable(list []gen.Snapshot) *table {
 }
 
 func (c *cli) fabricTable(list []gen.Fabric) *table {
-	t := c.newTable("name", "plane", "source", "switches>", "hosts>", "links>", "seen")
+	t := c.newTable("name", "plane", "management", "source", "switches>", "hosts>", "links>", "seen")
 	for _, f := range list {
+		state := "-" // not shown to those who do not run the fabric
+		if f.Management != nil {
+			state = c.t("management." + string(*f.Management))
+		}
 		if f.Snapshot == nil {
-			t.add(f.Name, f.Plane, f.Source, "-", "-", "-", c.t("word.never"))
+			t.add(f.Name, f.Plane, state, f.Source, "-", "-", "-", c.t("word.never"))
 			continue
 		}
-		t.add(f.Name, f.Plane, f.Source, f.Snapshot.Switches, f.Snapshot.Hosts, f.Snapshot.Links, f.Snapshot.SeenAt.Format(timeFormat))
+		t.add(f.Name, f.Plane, state, f.Source, f.Snapshot.Switches, f.Snapshot.Hosts, f.Snapshot.Links, f.Snapshot.SeenAt.Format(timeFormat))
 	}
 	return t
 }
