@@ -161,11 +161,11 @@ func (x *turnSearch) takeTurns(d int32, flows []int32) (moved float64) {
 	line := x.m.caps[d]
 	turn := line
 	if limit := min(x.caps[d], line); sum(line) > limit {
-		low, high, qps := 0.0, ln(line), 0.0
+		qps := 0.0
 		for _, f := range flows {
 			qps += l.qps[f]
 		}
-		low = ln(limit / max(qps, 1))
+		low, high := ln(limit/max(qps, 1)), ln(line)
 		for range turnHalvings {
 			if mid := (low + high) / 2; sum(exp(mid)) > limit {
 				high = mid

@@ -177,7 +177,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*etherCase, error) {
 		}
 		return c, err
 	}
-	topo, ts, flows, err := f.files(p)
+	topo, ts, flows, err := f.files()
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (f demoFlags) loadEther(p policy.Plane) (*etherCase, error) {
 }
 
 // files reads the fabric and the tenants that the flags name.
-func (f demoFlags) files(p policy.Plane) (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, error) {
+func (f demoFlags) files() (*subnet.Fabric, []tenants.Tenant, []tenants.Flow, error) {
 	if f.fabric == "" {
 		return nil, nil, nil, usagef("--tenants %s: want --fabric FILE too, on which its hosts are", f.tenants)
 	}
@@ -211,7 +211,7 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 		s.Config.Seed = f.seed
 		return s, needInfiniBand(s)
 	}
-	topo, ts, flows, err := f.files(policy.PlaneIB)
+	topo, ts, flows, err := f.files()
 	if err != nil {
 		return nil, err
 	}

@@ -67,15 +67,15 @@ func checkRefusedRollout(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.fabric("lab")
 	f.plan(planName("a"))
-	back, refused, saved := f.rollout(), control.Rollout{}, control.Rollout{}
+	back := f.rollout()
 	f.tx(func(r control.Repos) error {
 		return r.FinishRollout(ctx, back.ID, control.RolloutRolledBack, "undone", at())
 	})
-	refused = f.rollout()
+	refused := f.rollout()
 	f.tx(func(r control.Repos) error {
 		return r.FinishRollout(ctx, refused.ID, control.RolloutRefused, "nothing was written", at())
 	})
-	saved = f.rollout()
+	saved := f.rollout()
 	f.tx(func(r control.Repos) error {
 		saved.State, saved.Result, saved.Phase = control.RolloutRefused, "nothing was written", control.PhaseEnded
 		_, err := r.SaveRollout(ctx, saved)

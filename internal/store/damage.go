@@ -50,7 +50,7 @@ func (s *Store) checkFile(ctx context.Context, path string) error {
 			err = errors.Join(quickCheck(ctx, db), db.Close())
 		}
 		if isDamage(err) {
-			s.damage(err)
+			_ = s.damage(err) // kept; whoever writes next gets it
 		}
 	}()
 	return nil
