@@ -12,7 +12,6 @@ import (
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ibsim"
 	"fairlane/subnet/ibsim/ibsimtest"
-	"fairlane/subnet/ident"
 	"fairlane/subnet/opensm"
 	"fairlane/subnet/opensm/osmfile"
 )
