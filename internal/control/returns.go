@@ -122,7 +122,7 @@ func (to ReturnTo) words() string {
 
 // startReturn records a return with the job that makes a manager begin it. also is done in its transaction.
 func (s *Service) startReturn(ctx context.Context, fabric string, x returning, what string, also func(Repos) error) (out Rollout, err error) {
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		if _, _, err := r.PutPlan(ctx, x.plan); err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (s *Service) PreviewRelease(ctx context.Context, fabric string, to ReturnTo
 // ManageFabric takes a fabric under management again that was released, or whose release was given up. After a release its
 // baselines begin anew: what devices hold at the next first write was there before Fairlane came back.
 func (s *Service) ManageFabric(ctx context.Context, name string) (f Fabric, err error) {
-	err = s.d.Store.Tx(ctx, func(r Repos) error {
+	err = s.d.Store.Tx(OnFabric(ctx, name), func(r Repos) error {
 		if err := atRest(ctx, r, name); err != nil {
 			return err
 		}
