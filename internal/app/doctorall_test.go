@@ -248,10 +248,10 @@ func withManagers(t *testing.T, on onDoctor) {
 		managers subnetManagers
 		want     []string
 	}{
-		{file(fine, none), []string{"sm-congestion-off", "sm-process-away", "sm-files-right"}},
+		{file(fine, none), []string{"sm-congestion-off", "sm-process-away", "sm-master-unknown", "sm-files-right"}},
 		{file(foreign, none), []string{"sm-congestion-off", "sm-files-not-master", "sm-files-right"}},
-		{file(cc, none), []string{"sm-congestion-on", "sm-process-away", "sm-files-problem"}},
-		{file(fine, broken), []string{"sm-congestion-off", "sm-process-away", "sm-files-problem"}},
+		{file(cc, none), []string{"sm-congestion-on", "sm-process-away", "sm-master-unknown", "sm-files-problem"}},
+		{file(fine, broken), []string{"sm-congestion-off", "sm-process-away", "sm-master-unknown", "sm-files-problem"}},
 		{file(filepath.Dir(none), none), []string{"sm-congestion-unknown", "sm-files-away"}},
 	} {
 		on(append(slices.Clone(attached), c.want...), Config{}, func(d *doctor) {

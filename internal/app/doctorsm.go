@@ -58,8 +58,9 @@ func (d *doctor) files(ctx context.Context, fabric string, o *smfile.OpenSM, t m
 		d.note("sm", fabric, statusWarn, "sm-files-not-master", "guid", seen.GUID)
 	case seen.Process == "":
 		d.note("sm", fabric, statusFail, "sm-process-away", "how", reloadedBy(o), "error", seen.NoProcess)
-	case seen.UnknownMaster != "":
-		d.note("sm", fabric, statusWarn, "sm-master-unknown", "guid", seen.GUID, "why", seen.UnknownMaster)
+	}
+	if why := state.Observation.UnknownMaster; why != "" {
+		d.note("sm", fabric, statusWarn, "sm-master-unknown", "guid", state.Observation.GUID, "why", why)
 	}
 	accepted, err := acceptedCodes(o)
 	if err != nil {
