@@ -58,7 +58,7 @@ func Generate(seed uint64, index int, plane policy.Plane) (*Case, error) {
 		// Whether a draw serves depends on ratios only, so that all planes take the same one.
 		d := drawing{
 			rng: sim.NewRNG(sim.Hash(seed, uint64(index), draw)), speeds: sim.NewRNG(sim.Hash(seed, uint64(index), draw, 1)),
-			form: formOf(seed, index, plane),
+			form: formOf(seed, index),
 		}
 		c, err := d.draw(plane)
 		if err != nil {

@@ -31,15 +31,11 @@ const (
 const crowdTenants = 40
 
 // formOf draws the form of a case: three cases of ten have one of the special ones. It does not use the numbers that the rest
-// of a case is drawn by. InfiniBand takes no more than tenants.MaxTenantsPerPort tenants on a port: there FormCrowd is FormAny.
-func formOf(seed uint64, index int, plane policy.Plane) Form {
+// of a case is drawn by.
+func formOf(seed uint64, index int) Form {
 	r := sim.NewRNG(sim.Hash(seed, uint64(index), 0, 2))
 	forms := [10]Form{FormUnequal, FormCrowd, FormSenders}
-	f := cmp.Or(forms[r.Uint64n(10)], FormAny)
-	if f == FormCrowd && plane == policy.PlaneIB {
-		return FormAny
-	}
-	return f
+	return cmp.Or(forms[r.Uint64n(10)], FormAny)
 }
 
 // drawFabric draws the fabric and who sends and who receives on it.
