@@ -62,6 +62,9 @@ func (l *lab) manage(at int, options string, files map[string]string, cfg sm.Con
 	if cfg.ProofTimeout == 0 {
 		cfg.ProofTimeout = subnetDeadline
 	}
+	if cfg.PortGUID == 0 { // the client sits on another host, so that Fairlane cannot see where this OpenSM runs
+		cfg.PortGUID = members(at)[0].PortGUID
+	}
 	o.client = client
 	o.with(cfg)
 	return o
