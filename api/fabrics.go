@@ -119,6 +119,7 @@ func fabricOut(f control.Fabric) gen.Fabric {
 	}
 	if f.Management != "" { // nothing for those who do not run it
 		out.Management, out.ManagementAt, out.RestoredAt = new(gen.FabricManagement(f.Management)), instant(f.ManagementAt), instant(f.RestoredAt)
+		out.RepairsWait = optional(f.RepairsWait)
 	}
 	if f.Snapshot != nil {
 		snap := snapshotOut(*f.Snapshot)

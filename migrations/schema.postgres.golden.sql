@@ -155,11 +155,13 @@ TABLE fabrics
     management text NOT NULL DEFAULT 'managed'::text
     management_at_us bigint
     restored_at_us bigint
+    repairs_wait integer NOT NULL DEFAULT 0
     prerequisites text NOT NULL DEFAULT 'report'::text
     CHECK ((counters = ANY (ARRAY['clear'::text, 'keep'::text])))
     CHECK ((management = ANY (ARRAY['managed'::text, 'releasing'::text, 'released'::text])))
     CHECK (((length(name) >= 1) AND (length(name) <= 63)))
     CHECK ((prerequisites = ANY (ARRAY['report'::text, 'repair'::text])))
+    CHECK ((repairs_wait = ANY (ARRAY[0, 1])))
     CHECK ((time_scale > (0)::double precision))
     PRIMARY KEY (id)
     UNIQUE (name)

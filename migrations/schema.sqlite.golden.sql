@@ -128,7 +128,7 @@ CREATE TABLE fabrics (
     flows_version INTEGER NOT NULL,
     created_at_us INTEGER NOT NULL,
     updated_at_us INTEGER NOT NULL
-, counters TEXT NOT NULL DEFAULT 'clear' CHECK (counters IN ('clear', 'keep')), management TEXT NOT NULL DEFAULT 'managed' CHECK (management IN ('managed', 'releasing', 'released')), management_at_us INTEGER, restored_at_us INTEGER, prerequisites TEXT NOT NULL DEFAULT 'report' CHECK (prerequisites IN ('report', 'repair')));
+, counters TEXT NOT NULL DEFAULT 'clear' CHECK (counters IN ('clear', 'keep')), management TEXT NOT NULL DEFAULT 'managed' CHECK (management IN ('managed', 'releasing', 'released')), management_at_us INTEGER, restored_at_us INTEGER, repairs_wait INTEGER NOT NULL DEFAULT 0 CHECK (repairs_wait IN (0, 1)), prerequisites TEXT NOT NULL DEFAULT 'report' CHECK (prerequisites IN ('report', 'repair')));
 
 CREATE TABLE flows (
     fabric_id  INTEGER NOT NULL REFERENCES fabrics (id) ON DELETE CASCADE,

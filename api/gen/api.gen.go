@@ -1470,6 +1470,9 @@ type Fabric struct {
 	// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
+	// RepairsWait True while no repair or clean-up starts by itself since `restored_at`: somebody must start or resume a rollout or a repair on the fabric first. Absent otherwise.
+	RepairsWait *bool `json:"repairs_wait,omitempty"`
+
 	// RestoredAt When the database was last restored from a backup; absent when it never was.
 	RestoredAt *time.Time `json:"restored_at,omitempty"`
 	Snapshot   *Snapshot  `json:"snapshot,omitempty"`

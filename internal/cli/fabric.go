@@ -168,6 +168,9 @@ func (c *cli) fabricShow(cmd *cobra.Command, args []string) error {
 	} else {
 		c.say(cmd, "msg.never-discovered")
 	}
+	if orZero(f.RepairsWait) && f.RestoredAt != nil {
+		c.say(cmd, "msg.repairs-wait", "at", f.RestoredAt.Format(timeFormat))
+	}
 	return shown(c, cmd, f, c.fabricTable)
 }
 

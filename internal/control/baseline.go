@@ -46,6 +46,6 @@ type BaselineRepo interface {
 	LetGo(ctx context.Context, fabric string, ids []ident.PortID) error
 	// DropBaselines removes all baselines of a fabric and returns how many there were.
 	DropBaselines(ctx context.Context, fabric string) (int64, error)
-	// NoteRestored notes on every fabric that the database was restored from a backup.
+	// NoteRestored notes on every fabric that the database was restored from a backup, and has repairs wait there.
 	NoteRestored(ctx context.Context, at time.Time) error
 }

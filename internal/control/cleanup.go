@@ -25,13 +25,14 @@ type cleanup struct {
 	held    map[ident.PortID]driver.Settings // what devices hold until then, of those that keep something
 	left    bool                             // the subnet manager may have placements of the plan before
 	rollout int64                            // that takes it back now; 0 while it is due
+	waits   string                           // why it does not start; empty when it may
 }
 
 // pendingCleanup returns what is left on the devices of a plan in force for a clean-up to come; nil when none is due.
 func (s *Service) pendingCleanup(ctx context.Context, k *known) (*cleanup, error) {
 	fabric := k.target.Fabric.Name
 	var last Rollout
-	var c cleanup
+	c := cleanup{waits: k.target.Fabric.WaitingText()}
 	err := s.d.Store.View(ctx, func(r Repos) error {
 		list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: clearUpLooks})
 		if err != nil {
@@ -72,6 +73,9 @@ func (s *Service) pendingCleanup(ctx context.Context, k *known) (*cleanup, error
 func (c *cleanup) note() string {
 	if c.rollout != 0 {
 		return fmt.Sprintf("keeps what the plan before needs; rollout %d, which runs, takes it back", c.rollout)
+	}
+	if c.waits != "" {
+		return "keeps what the plan before needs; " + c.waits
 	}
 	return fmt.Sprintf("keeps what the plan before needs; a clean-up, which starts within %s, takes it back", SweepEvery)
 }

@@ -27,6 +27,10 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 	var last Rollout
 	var newest int64
 	err := s.d.Store.View(ctx, func(r Repos) error {
+		f, err := r.Fabric(ctx, fabric)
+		if err != nil || f.RepairsWait {
+			return err
+		}
 		list, _, err := r.ListRollouts(ctx, fabric, Page{Limit: clearUpLooks})
 		if err == nil {
 			last, newest = lastPlacing(list)

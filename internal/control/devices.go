@@ -59,6 +59,8 @@ type DeviceView struct {
 	Desired *driver.Settings
 	Rollout int64  // the rollout that is under way and not done with it; 0 is none
 	Note    string // what that does with it, or when what it holds of the plan before is taken back
+
+	waits string // why the device is not repaired by itself; empty when it is
 }
 
 // StateQuarantined is the state of a device that is left alone for changing again and again.
@@ -150,6 +152,9 @@ func (v *DeviceView) judge() {
 	default:
 		v.State = string(v.Watch.Reading)
 	}
+	if v.State == string(reconcile.ReadingDrifted) && v.InForce == reconcile.PolicyRepair {
+		v.Error = cmp.Or(v.Error, v.waits)
+	}
 }
 
 // deviceViews tells what is known of some devices of a plan in force.
@@ -183,7 +188,7 @@ func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Ta
 			if d := known[ids[i]]; d != nil {
 				v.DeviceRecord = *d
 			}
-			v.Device, v.InForce = part[i].Device, v.policy(p)
+			v.Device, v.InForce, v.waits = part[i].Device, v.policy(p), k.target.Fabric.WaitingText()
 			if !reconcile.IsManager(ids[i]) { // whose placements are no settings
 				v.Desired = &part[i].Want
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fairlane/internal/reconcile"
@@ -45,6 +46,7 @@ type ground struct {
 	plan   string // the plan in force; empty while a rollout runs
 	placed bool   // its placements are in force, too
 	latest int64  // the fabric's newest rollout
+	waits  string // why nothing is repaired now; empty when it is
 }
 
 // seed names what is recorded when it is the devices of the plan in force, with the subnet manager or without.
@@ -63,9 +65,11 @@ func groundOf(ctx context.Context, r Repos, fabric string) (g ground, err error)
 	if g.latest = latest; err != nil || running {
 		return g, err
 	}
-	if f, err := r.Fabric(ctx, fabric); err != nil || f.Management != Managed {
+	f, err := r.Fabric(ctx, fabric)
+	if err != nil || f.Management != Managed {
 		return g, err // nothing is looked for where nothing would be written
 	}
+	g.waits = f.WaitingText()
 	g.plan, g.placed, err = planInForce(ctx, r, fabric)
 	return g, err
 }
@@ -202,7 +206,7 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 		if err != nil || g.plan != w.plan || g.latest != w.latest {
 			return err
 		}
-		w.policy = g.policy // what people decided while the devices were read counts
+		w.policy, w.waits = g.policy, g.waits // what people decided while the devices were read counts
 		ids := make([]ident.PortID, 0, len(found))
 		for id := range found {
 			ids = append(ids, id)
@@ -222,7 +226,7 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 			es := s.noteReport(d, x, w, now)
 			events = append(events, es...)
 			switch {
-			case x.Refused || !d.Watch.WantsRepair(d.policy(w.policy)):
+			case x.Refused || w.waits != "" || !d.Watch.WantsRepair(d.policy(w.policy)):
 			case reconcile.IsManager(d.Device.ID):
 				manager = d
 			case len(broken) < maxRepair:
@@ -267,7 +271,11 @@ func (s *Service) noteReport(d *DeviceRecord, x *DeviceReport, w sweep, now time
 	}
 	var turns []reconcile.Turn
 	d.Watch, turns = d.Watch.Read(reading, now, w.policy.rules())
-	return s.turnEvents(w.fabric, d, turns, x.Cause, now)
+	cause := x.Cause
+	if w.waits != "" && d.Error == "" && d.Watch.WantsRepair(d.policy(w.policy)) {
+		cause = strings.TrimPrefix(cause+"; "+w.waits, "; ")
+	}
+	return s.turnEvents(w.fabric, d, turns, cause, now)
 }
 
 // tellTurns adds events of devices. That a device is left alone, or no longer, is a decision, and goes to the audit log.
@@ -285,7 +293,7 @@ func (s *Service) tellTurns(ctx context.Context, r Repos, events []Event) error 
 	return nil
 }
 
-// turnEvents are the events of what changed about a device; cause is why it drifted, when that is known.
+// turnEvents are the events of what changed about a device; cause is why it drifted and stays so, when that is known.
 func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.Turn, cause string, now time.Time) []Event {
 	var out []Event
 	for _, t := range turns {

@@ -61,6 +61,8 @@ type FabricRepo interface {
 	DeleteFabric(ctx context.Context, name string, version int64) error
 	// SetManagement changes whether a fabric is managed.
 	SetManagement(ctx context.Context, name string, m Management, at time.Time) error
+	// LetRepairs ends what NoteRestored began: repairs need not wait any more.
+	LetRepairs(ctx context.Context, name string) error
 	// PutSnapshot adds a snapshot, or refreshes SeenAt and Stats of the one with the same SHA256.
 	PutSnapshot(ctx context.Context, s Snapshot) (Snapshot, error)
 	// Snapshot returns a snapshot with its topology; an empty sha means the latest.

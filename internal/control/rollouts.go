@@ -245,6 +245,9 @@ func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices [
 		return out, err
 	}
 	ro.Phase, ro.Actor, ro.CreatedAt, ro.Options.Trace = PhasePlacing, actor(ctx), s.now(), span.Carry(ctx)
+	if err := acted(ctx, r, f); err != nil { // what starts by itself waits, and does not come here
+		return out, err
+	}
 	if out, err = r.CreateRollout(ctx, ro); err != nil {
 		return out, err
 	}
@@ -310,7 +313,8 @@ func orderStages(in []Stage) ([]Stage, error) {
 // sense in the rollout's present phase.
 func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, message string, change func(*Rollout) error) (ro Rollout, err error) {
 	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
-		if _, err := r.Fabric(ctx, fabric); err != nil {
+		f, err := r.Fabric(ctx, fabric)
+		if err != nil {
 			return err
 		}
 		switch ro, err = r.LockRollout(ctx, id); {
@@ -323,6 +327,11 @@ func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, mess
 		}
 		if err := change(&ro); err != nil {
 			return err
+		}
+		if ro.Wish == WishRun || ro.Wish == WishUndo {
+			if err := acted(ctx, r, f); err != nil {
+				return err
+			}
 		}
 		now := s.now()
 		if err := r.SetWish(ctx, id, ro.Wish, actor(ctx), ro.Confirmed, now); err != nil {

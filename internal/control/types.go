@@ -30,6 +30,9 @@ type Fabric struct {
 	Management   Management
 	ManagementAt time.Time // since when; zero is since the fabric was created
 	RestoredAt   time.Time // when the database was last restored from a backup; zero is never
+	// RepairsWait says that nothing is written there unasked since RestoredAt: no repair or clean-up starts by itself until
+	// somebody acts on the fabric.
+	RepairsWait bool
 }
 
 // Management says whether Fairlane manages a fabric.

@@ -163,7 +163,7 @@ func (r *repos) DropBaselines(ctx context.Context, fabric string) (int64, error)
 
 // NoteRestored implements control.BaselineRepo.
 func (r *repos) NoteRestored(ctx context.Context, at time.Time) error {
-	if err := r.in(ctx).Exec("UPDATE fabrics SET restored_at_us = ?", micros(at)).Error; err != nil {
+	if err := r.in(ctx).Exec("UPDATE fabrics SET restored_at_us = ?, repairs_wait = 1", micros(at)).Error; err != nil {
 		return fmt.Errorf("note on the fabrics that the database was restored: %w", err)
 	}
 	return nil

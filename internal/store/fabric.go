@@ -111,6 +111,12 @@ func (r *repos) SetManagement(ctx context.Context, name string, m control.Manage
 	return changed(res, &control.NotFoundError{Kind: "fabric", Name: name}, "change the management of fabric %s", name)
 }
 
+// LetRepairs implements control.FabricRepo.
+func (r *repos) LetRepairs(ctx context.Context, name string) error {
+	res := r.in(ctx).Model(&fabricRow{}).Where("name = ?", name).Update("repairs_wait", 0)
+	return changed(res, &control.NotFoundError{Kind: "fabric", Name: name}, "let repairs of fabric %s begin", name)
+}
+
 // DeleteFabric implements control.FabricRepo.
 func (r *repos) DeleteFabric(ctx context.Context, name string, version int64) error {
 	row, err := r.fabric(ctx, name)
@@ -155,7 +161,7 @@ func (row fabricRow) domain() control.Fabric {
 		Name: row.Name, Plane: row.Plane, Source: row.Source, TimeScale: row.TimeScale,
 		Counters: control.Counters(row.Counters), Prerequisites: control.Prerequisites(row.Prerequisites),
 		Version: row.Version, FlowsVersion: row.FlowsVersion,
-		Management: control.Management(row.Management), ManagementAt: optionalTime(row.ManagementAtUS), RestoredAt: optionalTime(row.RestoredAtUS),
+		Management: control.Management(row.Management), ManagementAt: optionalTime(row.ManagementAtUS), RestoredAt: optionalTime(row.RestoredAtUS), RepairsWait: row.RepairsWait != 0,
 		CreatedAt: fromMicros(row.CreatedAtUS), UpdatedAt: fromMicros(row.UpdatedAtUS),
 	}
 }

@@ -18,6 +18,7 @@ type fabricRow struct {
 	Management     string `gorm:"column:management"`
 	ManagementAtUS *int64 `gorm:"column:management_at_us"`
 	RestoredAtUS   *int64 `gorm:"column:restored_at_us"`
+	RepairsWait    int    `gorm:"column:repairs_wait"`
 }
 
 func (fabricRow) TableName() string { return "fabrics" }

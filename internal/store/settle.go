@@ -36,6 +36,9 @@ func settle(ctx context.Context, database, file string, now time.Time) (paused i
 		if err := r.NoteRestored(ctx, now); err != nil {
 			return err
 		}
+		if err := tellWaiting(ctx, r); err != nil {
+			return err
+		}
 		ids := []int64{}
 		for _, ro := range running {
 			ids = append(ids, ro.ID)
@@ -55,6 +58,25 @@ func settle(ctx context.Context, database, file string, now time.Time) (paused i
 		return err
 	})
 	return paused, err
+}
+
+// tellWaiting tells on every fabric that nothing is repaired there by itself.
+func tellWaiting(ctx context.Context, r control.Repos) error {
+	for p := (control.Page{Limit: 100}); ; {
+		list, next, err := r.ListFabrics(ctx, p)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if err := r.AddEvent(ctx, list[i].RestoredEvent(restoredBy)); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		p.After = next
+	}
 }
 
 func pause(ctx context.Context, r control.Repos, ro control.Rollout, now time.Time) error {

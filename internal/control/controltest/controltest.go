@@ -60,7 +60,13 @@ type Opener func(ctx context.Context, path string) (control.Store, io.Closer, er
 // New builds a rig that lives as long as the test.
 func New(t testing.TB, open Opener) *Rig {
 	t.Helper()
-	r := &Rig{Devices: &Devices{}, Path: filepath.Join(t.TempDir(), "fairlane.db")}
+	return On(t, open, filepath.Join(t.TempDir(), "fairlane.db"), &Devices{})
+}
+
+// On builds a rig on the database at path, as after a restore, with the devices of another rig.
+func On(t testing.TB, open Opener, path string, devices *Devices) *Rig {
+	t.Helper()
+	r := &Rig{Devices: devices, Path: path}
 	var closer io.Closer
 	var err error
 	if r.Store, closer, err = open(t.Context(), r.Path); err != nil {
@@ -141,6 +147,7 @@ type Devices struct {
 	mu     sync.Mutex
 	fault  error
 	drift  bool
+	honest bool
 	held   map[ident.PortID]driver.Settings
 	onRead func(ctx context.Context, d driver.Device) error
 	onSet  func(ctx context.Context, d driver.Device) error
@@ -219,6 +226,20 @@ func (d *Devices) Drift() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.drift = true
+}
+
+// Compare makes looks compare devices with what they hold.
+func (d *Devices) Compare() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.honest = true
+}
+
+// Held returns what devices hold that were written.
+func (d *Devices) Held() map[ident.PortID]driver.Settings {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.held)
 }
 
 // Undrift ends what Drift began.
@@ -376,7 +397,7 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 		return nil, err
 	}
 	d.mu.Lock()
-	drift := d.drift
+	drift, honest := d.drift, d.honest
 	if d.looks == nil {
 		d.looks = map[ident.PortID]int{}
 	}
@@ -394,6 +415,10 @@ func (d *Devices) Observe(_ context.Context, t control.Target, ids []ident.PortI
 	var list []control.DeviceReport
 	if t.Placed && ids == nil && reconcile.Manages(t.Plan) || slices.ContainsFunc(ids, reconcile.IsManager) {
 		list = append(list, placer{d}.report())
+	}
+	if honest {
+		of := slices.DeleteFunc(targets, func(t reconcile.Target) bool { return ids != nil && !slices.Contains(ids, t.Device.ID) })
+		return append(list, d.read(of)...), nil
 	}
 	for i := range targets {
 		x := control.DeviceReport{Device: targets[i].Device, State: "in-sync", Desired: &targets[i].Want, Observed: &targets[i].Want}
