@@ -9,6 +9,7 @@ import (
 
 	"fairlane/internal/control"
 	"fairlane/internal/quantity"
+	"fairlane/policy"
 )
 
 // fixedMeter measures what it is told to.
@@ -65,5 +66,37 @@ func TestWhoCannotBeMeasuredNeitherFailsNorPassesAGate(t *testing.T) {
 	_, err := gates{fixedMeter{err: errors.New("away")}}.Check(t.Context(), control.Target{}, control.Rollout{Options: shares})
 	if err == nil {
 		t.Error("a fabric that cannot be measured passes")
+	}
+}
+
+// windowMeter keeps the window that it is asked for.
+type windowMeter struct{ window *time.Duration }
+
+func (m windowMeter) Measure(_ context.Context, _ control.Target, window time.Duration) (control.Shares, error) {
+	*m.window = window
+	return control.Shares{}, nil
+}
+
+func TestLookingAtCongestionControlHoldsUpNoRolloutOnASlowFabric(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		scale float64
+		o     control.RolloutOptions
+		want  time.Duration
+	}{
+		"hardware":                  {scale: 1, want: gateWindow},
+		"a slow fabric":             {scale: 1e-4, want: 500 * time.Microsecond},
+		"a slow fabric with a gate": {scale: 1e-4, o: control.RolloutOptions{VerifyShares: true}, want: gateWindow},
+		"a window that was asked":   {scale: 1e-4, o: control.RolloutOptions{MeasureWindow: time.Second}, want: time.Second},
+	} {
+		var got time.Duration
+		tc.o.CheckLoop = true
+		target := control.Target{Plan: &policy.Plan{}, Fabric: control.Fabric{TimeScale: tc.scale}}
+		if _, err := (gates{windowMeter{&got}}).Check(t.Context(), target, control.Rollout{Waves: 1, Options: tc.o}); err != nil && !tc.o.VerifyShares {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got != tc.want {
+			t.Errorf("%s: measured over %s, want %s", name, got, tc.want)
+		}
 	}
 }

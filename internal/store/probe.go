@@ -43,7 +43,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return p.err
 	}
 	select {
-	case _ = <-p.pending: // too late for its caller; a nil channel never delivers
+	case p.err = <-p.pending: // too late for its caller; a nil channel never delivers
 		p.pending = nil
 	default:
 	}
