@@ -80,7 +80,7 @@ func (l *lab) latencies(lasting, after time.Duration) time.Duration {
 	var list []time.Duration
 	for start := time.Now(); ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		begun := time.Now()
-		status, answer, err := l.c.once(ctx, "PUT", "/fabrics/other", "", object{"source": "file:/nowhere"})
+		status, answer, err := l.c.once(ctx, "PUT", "/fabrics/other", "", object{"source": "file:./nowhere"})
 		if ctx.Err() != nil {
 			break
 		}
