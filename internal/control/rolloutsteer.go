@@ -1,0 +1,213 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// steer stores what an operator asks of a running rollout and has somebody look at it. change refuses what makes no
+// sense in the rollout's present phase.
+func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, message string, change func(*Rollout) error) (ro Rollout, err error) {
+	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
+		f, err := r.Fabric(ctx, fabric)
+		if err != nil {
+			return err
+		}
+		switch ro, err = r.LockRollout(ctx, id); {
+		case err != nil:
+			return err
+		case ro.Fabric != fabric:
+			return &NotFoundError{Kind: "rollout", Name: fmt.Sprint(id)}
+		case ro.State != RolloutRunning:
+			return &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running: it ended as %s", id, ro.State)}
+		}
+		if err := change(&ro); err != nil {
+			return err
+		}
+		if ro.Wish == WishRun || ro.Wish == WishUndo {
+			if err := acted(ctx, r, f); err != nil {
+				return err
+			}
+		}
+		now := s.now()
+		if err := r.SetWish(ctx, id, ro.Wish, actor(ctx), ro.Confirmed, now); err != nil {
+			return err
+		}
+		if ro.Owner == "" { // else the step that is under way looks again at its end
+			ro.UpdatedAt = now
+			if ro, err = r.SaveRollout(ctx, ro); err != nil {
+				return err
+			}
+			if err := r.Enqueue(ctx, Job{Kind: JobStep, Rollout: id, Revision: ro.Revision}); err != nil {
+				return err
+			}
+		}
+		return s.event(ctx, r, Event{Fabric: fabric, Rollout: id, Kind: kind, Subject: ro.Plan, Message: fmt.Sprintf(message, id)}, nil)
+	})
+	return ro, err
+}
+
+// Undoing reports whether a rollout is on its way back.
+func (ro *Rollout) Undoing() bool { return ro.Phase == PhaseUndoing || ro.Phase == PhaseUnplacing }
+
+// Moves reports whether a rollout moves traffic from the placements of another plan, so that devices keep for a while what
+// that plan needs (reconcile.HoldOver).
+func (ro *Rollout) Moves() bool {
+	return ro.Prior != "" && ro.Prior != ro.Plan && slices.Contains(ro.Stages, StagePlacement) && ro.Options.To == ""
+}
+
+// PauseRollout stops a running rollout at the next safe point, until it is resumed, cancelled or rolled back.
+func (s *Service) PauseRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.paused", "rollout %d is to pause", func(ro *Rollout) error {
+		if ro.Wish == WishCancel || ro.Wish == WishUndo && !ro.Undoing() {
+			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is to end already (%s)", id, ro.Wish)}
+		}
+		ro.Wish = WishPause
+		return nil
+	})
+}
+
+// ResumeRollout lets a paused rollout go on.
+func (s *Service) ResumeRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.resumed", "rollout %d goes on", func(ro *Rollout) error {
+		if ro.Wish != WishPause {
+			return &ConflictError{Code: "not-paused", Detail: fmt.Sprintf("rollout %d is not paused", id)}
+		}
+		ro.Wish = WishRun
+		return nil
+	})
+}
+
+// ConfirmRollout gives the word that a rollout which waits for it may stay.
+func (s *Service) ConfirmRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.confirmed", "rollout %d was confirmed", func(ro *Rollout) error {
+		if ro.Phase != PhaseConfirming {
+			return &ConflictError{Code: "not-confirming", Detail: fmt.Sprintf("rollout %d is %s: want one that is confirming", id, ro.Phase)}
+		}
+		ro.Wish, ro.Confirmed = WishRun, true
+		return nil
+	})
+}
+
+// CancelRollout stops a running rollout at the next safe point and leaves the devices as they are then. One that is on
+// its way back cannot be cancelled.
+func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.canceling", "rollout %d is to stop where it is", func(ro *Rollout) error {
+		if ro.Undoing() {
+			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d is being rolled back: it ends by itself", id)}
+		}
+		ro.Wish = WishCancel
+		return nil
+	})
+}
+
+// UndoRollout returns everything that a running rollout did to what it was.
+func (s *Service) UndoRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	return s.steer(ctx, fabric, id, "rollout.undoing", "rollout %d is to be rolled back", func(ro *Rollout) error {
+		if ro.Undoing() && ro.Wish != WishPause || ro.Confirmed {
+			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d ends already", id)}
+		}
+		if ro.Wish = WishUndo; ro.Undoing() {
+			ro.Wish = WishRun
+		}
+		return nil
+	})
+}
+
+// before finds the rollout that brought what was in force before another one: the latest one before it that succeeded with the
+// settings stage. It fails with *ConflictError "no-plan" when there was none.
+func (s *Service) before(ctx context.Context, fabric string, id int64) (out Rollout, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		for p := (Page{Limit: 100, After: fmt.Sprint(id)}); ; {
+			list, next, err := r.ListRollouts(ctx, fabric, p)
+			if err != nil {
+				return err
+			}
+			for _, ro := range list {
+				if slices.Contains(ro.Stages, StageSettings) && (ro.State == RolloutSucceeded || ro.State == RolloutPartial) && !ro.Options.Repair {
+					out = ro
+					return nil
+				}
+			}
+			if next == "" {
+				return &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q before rollout %d", fabric, id)}
+			}
+			p.After = next
+		}
+	})
+	return out, err
+}
+
+// RollBack goes back to what was before a rollout. Without a plan a running rollout is undone, and for one that ended a
+// new rollout brings the plan that was in force before it, or the baseline where none was. With a plan it is a new rollout of
+// that plan. The new rollout brings settings and, where rollouts ever placed traffic, placements, whatever stages the other one had: half of a plan
+// is no state to go back to. A repair that ended is nothing to go back from: *ConflictError "is-repair".
+func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan string) (Rollout, error) {
+	var ro Rollout
+	var placed string
+	err := s.d.Store.View(ctx, func(r Repos) (err error) {
+		if ro, err = rolloutRow(ctx, r, fabric, id); err == nil {
+			placed, err = r.PlacedPlan(ctx, fabric)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return Rollout{}, err
+	case ro.State == RolloutRunning && plan == "":
+		return s.UndoRollout(ctx, fabric, id)
+	case plan == "" && ro.Options.Repair:
+		return Rollout{}, &ConflictError{Code: "is-repair", Detail: fmt.Sprintf("rollout %d repaired devices of plan %.12s, which is still in force: roll back the rollout that brought it, or name a plan", id, ro.Plan)}
+	case plan == "":
+		was, err := s.before(ctx, fabric, id)
+		switch {
+		case code(err) == "no-plan" || err == nil && was.Options.To == ToBaseline:
+			return s.ReturnToBaseline(ctx, fabric, wayBack(ro.Options))
+		case err != nil:
+			return Rollout{}, err
+		}
+		plan = was.Plan
+	}
+	in := RolloutInput{Plan: plan, Stages: []Stage{StageSettings}, Options: wayBack(ro.Options)}
+	if placed != "" || slices.Contains(ro.Stages, StagePlacement) {
+		in.Stages = []Stage{StagePlacement, StageSettings}
+	}
+	return s.StartRollout(ctx, fabric, in)
+}
+
+// RollBackToBaseline returns everything that was ever written on a rollout's fabric to the baseline, as wide and as patient as
+// that rollout.
+func (s *Service) RollBackToBaseline(ctx context.Context, fabric string, id int64) (ro Rollout, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) { ro, err = rolloutRow(ctx, r, fabric, id); return err })
+	if err != nil {
+		return Rollout{}, err
+	}
+	return s.ReturnToBaseline(ctx, fabric, wayBack(ro.Options))
+}
+
+// RollbackPlan names the plan that was in force before a rollout. It fails with *ConflictError "no-plan" when there was none.
+func (s *Service) RollbackPlan(ctx context.Context, fabric string, id int64) (plan string, err error) {
+	ro, err := s.before(ctx, fabric, id)
+	return ro.Plan, err
+}
+
+// code is the code of a *ConflictError, "" of any other error.
+func code(err error) string {
+	var conflict *ConflictError
+	if errors.As(err, &conflict) {
+		return conflict.Code
+	}
+	return ""
+}
+
+// wayBack are the options for going back on a rollout with the given ones: as wide and as patient, but nothing may turn
+// it forward again. The confirm window and the health gates of that rollout guard what it brought, not the return.
+func wayBack(o RolloutOptions) RolloutOptions {
+	if o.Repair {
+		return RolloutOptions{}
+	}
+	o.ConfirmWindow, o.VerifyShares, o.MaxShareError, o.MinUtilisation, o.MeasureWindow, o.To, o.Release = 0, false, 0, 0, 0, "", false
+	return o
+}
