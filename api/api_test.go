@@ -17,6 +17,7 @@ import (
 	"fairlane/api/gen"
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
+	"fairlane/internal/phrase"
 )
 
 func TestEveryOperationAnswersByTheContract(t *testing.T) {
@@ -207,7 +208,7 @@ func (r *rig) rollout(plan string) {
 		t.Errorf("shares are %+v", sh)
 	}
 	// What was not measured is absent, never 0.
-	r.Devices.Unmeasured(sh.Tenants[0].Tenant, "counter of SL 1 at its end")
+	r.Devices.Unmeasured(sh.Tenants[0].Tenant, phrase.Of("counter of SL {} at its end", 1))
 	answer := r.call("GET", "/fabrics/lab/shares?plan="+plan, "").want(200)
 	sh = decode[gen.Shares](answer)
 	if x := sh.Tenants[0]; sh.Complete || x.Measured || x.DeliveredBps != nil || x.ShareError != nil || *x.Problem != "counter of SL 1 at its end" || sh.MaxShareError == nil {

@@ -53,8 +53,8 @@ func (s *Server) authenticate(c *gin.Context) {
 	}
 }
 
-// faultKey is what faults of the service are counted under: the caller, or the address of one who is unknown, and the
-// operation. All other operations stay open to the caller.
+// faultKey is the key under which faults of the service are counted: the operation, and the caller or, before sign-in, its
+// address. The caller's other operations stay open.
 func faultKey(c *gin.Context) string {
 	who := "from " + control.SourceKey(c.Request.RemoteAddr)
 	if p, ok := control.PrincipalFrom(c.Request.Context()); ok {

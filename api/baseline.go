@@ -31,9 +31,7 @@ func baselineOut(b *control.BaselineView, settings bool) gen.BaselineDevice {
 		Note: optional(b.Note), Held: b.Held, RecordedAt: b.RecordedAt, Rollout: b.Rollout, Error: optional(b.Error),
 	}
 	if b.Compared {
-		out.Differences = mapped(b.Differences, func(x control.Difference) gen.Difference {
-			return gen.Difference{Field: x.Field, Desired: x.Desired, Observed: x.Observed}
-		})
+		out.Differences = mapped(b.Differences, settingDifferenceOut)
 	}
 	if settings {
 		out.Settings = settingsOut(&b.Settings)

@@ -37,8 +37,8 @@ func bodyLimit(method, route string) int64 {
 	return smallBody
 }
 
-// checkURL refuses what is not text in the path or in the query, as sent or after decoding: bytes that are not UTF-8,
-// and the character 0, which databases do not hold.
+// checkURL refuses a path or a query that is not text, as sent or after decoding: bytes that are not UTF-8, and the
+// character 0, which PostgreSQL cannot store.
 func checkURL(u *url.URL) error {
 	query, err := url.QueryUnescape(u.RawQuery)
 	if err != nil {
@@ -58,8 +58,8 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// notText returns the first place in s, in bytes from its start, that is not UTF-8 or is the character 0, and what is
-// wrong there; "" when nothing is.
+// notText returns the first place in s, in bytes from its start, that is not UTF-8 or is the character 0, and a
+// description of the fault; "" when s is text.
 func notText(s string) (at int, what string) {
 	for i, r := range s {
 		switch {
@@ -84,23 +84,23 @@ func isJSON(h http.Header) bool {
 	return err == nil && kind == jsonType && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
-// Bounds of time of a body. One that comes at minRate or faster, after a start of bodyGrace, is waited for.
+// Time limits of a body: bodyGrace, and after that the time of its bytes at minRate.
 const (
 	minRate         = 16 << 10 // bytes a second, of bodies and of answers
 	bodyGrace       = 5 * time.Second
 	bodyTime        = time.Minute
-	unknownBodyTime = 10 * time.Second // somebody unknown sends little, a name and a password, and soon
+	unknownBodyTime = 10 * time.Second // at most, before sign-in: such a body is a name and a password
 )
 
-// receiving is a body on its way, counted in what its sender may have.
+// receiving is a body that is being received. It counts against the limits of its sender.
 type receiving struct {
 	who   asker
 	load  *tally
 	bytes int    // counted so far
-	leave func() // of the place among the bodies that are sent
+	leave func() // gives back the place among the bodies being received; nil when there is none
 }
 
-// placed ends the sending: the request has its place, or was refused one.
+// placed gives the place among the bodies back: the request has a place of its own, or was refused one.
 func (b *receiving) placed() {
 	if b.leave != nil {
 		b.leave()
@@ -108,7 +108,7 @@ func (b *receiving) placed() {
 	}
 }
 
-// drop ends both: the bytes are needed no more.
+// drop gives back everything that the body counts for.
 func (b *receiving) drop() {
 	b.placed()
 	if b.bytes > 0 {
@@ -117,11 +117,13 @@ func (b *receiving) drop() {
 	}
 }
 
-// readBody reads the body whole, within its bounds, and judges its text: everything behind it works on bytes that are
-// there. It comes after the rights of the sender are known, so that nobody is heard who may not speak.
+func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
+
+// readBody reads the whole body within its limits and checks its text, so that later handlers never wait for the client. It runs
+// after authorisation: a caller without the right to an operation cannot make the service read a body.
 func (s *Server) readBody(c *gin.Context, b *receiving) error {
 	connection := http.NewResponseController(c.Writer)
-	if c.Request.Body == nil || c.Request.Body == http.NoBody {
+	if !hasBody(c.Request) {
 		_ = connection.SetReadDeadline(time.Time{}) // as below
 		return nil
 	}
@@ -139,8 +141,8 @@ func (s *Server) readBody(c *gin.Context, b *receiving) error {
 	if err != nil {
 		return err
 	}
-	// The connection's own limit is for clients that send nothing: what works longer than that is not broken off. What is
-	// left of a refused body stays under a limit.
+	// The read deadline is for clients that do not send; it must not end the work of a slow operation. The rest of a refused
+	// body keeps its deadline.
 	_ = connection.SetReadDeadline(time.Time{})
 	c.Request.Body = io.NopCloser(bytes.NewReader(body))
 	c.Request.ContentLength = int64(len(body))
@@ -148,7 +150,7 @@ func (s *Server) readBody(c *gin.Context, b *receiving) error {
 	return nil
 }
 
-// read reads a body that comes fast enough and is not too large.
+// read reads a body, within its limits of time and size.
 func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([]byte, error) {
 	most := bodyLimit(c.Request.Method, c.FullPath())
 	in := http.MaxBytesReader(c.Writer, c.Request.Body, most)
@@ -165,10 +167,12 @@ func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([
 		}
 		n, err := in.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
-		if _, full := b.load.enterAll(n, bounds...); full != nil {
-			return nil, full.busy()
+		if n > 0 { // counting 0 would leave a name behind
+			if _, full := b.load.enterAll(n, bounds...); full != nil {
+				return nil, full.busy()
+			}
+			b.bytes += n
 		}
-		b.bytes += n
 		var tooLarge *http.MaxBytesError
 		switch {
 		case errors.Is(err, io.EOF):
@@ -176,16 +180,16 @@ func (b *receiving) read(c *gin.Context, connection *http.ResponseController) ([
 		case errors.As(err, &tooLarge):
 			return nil, &problemError{code: "body-too-large", detail: fmt.Sprintf("the body has more than the %d bytes allowed here", most)}
 		case err != nil:
-			return nil, &problemError{code: "malformed-body", detail: fmt.Sprintf("the body ended early, or came slower than %d bytes a second: %d bytes came", minRate, len(body))}
+			return nil, &problemError{code: "malformed-body", detail: fmt.Sprintf("the body ended early, or arrived at less than %d bytes a second: %d bytes arrived", minRate, len(body))}
 		}
 	}
 }
 
-// checkBody judges the media type and the text of a body. What comes behind it sees one spelling of the media type.
+// checkBody checks the media type and the text of a body. Later handlers see one spelling of the media type.
 func (s *Server) checkBody(c *gin.Context, body []byte) error {
 	if !isJSON(c.Request.Header) {
 		if r := s.spec.of(c); r != nil && r.Operation.RequestBody == nil {
-			return nil // the operation looks at no body
+			return nil // the operation ignores bodies
 		}
 		return &problemError{code: "unsupported-media-type", detail: fmt.Sprintf("found Content-Type: %s: want %s", clip(strings.Join(c.Request.Header.Values("Content-Type"), ", ")), jsonType)}
 	}
@@ -193,10 +197,10 @@ func (s *Server) checkBody(c *gin.Context, body []byte) error {
 	return checkJSON(body)
 }
 
-// answerGrace is what a client has to take an answer, beside the time that minRate gives it.
+// answerGrace is the time that a client has to receive an answer, in addition to the time of its bytes at minRate.
 const answerGrace = 10 * time.Second
 
-// answering holds clients to taking their answer: one that does not would keep its place.
+// answering sets a write deadline: a client that does not receive its answer would keep its place.
 type answering struct {
 	gin.ResponseWriter
 	control *http.ResponseController

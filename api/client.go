@@ -36,11 +36,17 @@ type ProblemError struct {
 	gen.Problem
 }
 
-// Error prints title, detail and the faulty fields, one a line.
+// Error prints title, detail and the faulty fields, one a line. Of an invalid request the fields are the detail.
 func (e *ProblemError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Title)
-	if d := deref(e.Detail); d != "" {
+	switch d := deref(e.Detail); {
+	case e.Code == "invalid" && len(e.Errors) > 0:
+		b.WriteString(":")
+	case e.Code == "not-found" && d != "": // which says all that the title does
+		b.Reset()
+		b.WriteString(d)
+	case d != "":
 		b.WriteString(": " + d)
 	}
 	for _, f := range e.Errors {

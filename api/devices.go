@@ -152,14 +152,9 @@ func deviceKind(d driver.Device) gen.DeviceKind {
 func deviceOut(v *control.DeviceView, settings bool) gen.Device {
 	out := gen.Device{
 		ID: v.Device.ID.String(), Name: v.Device.Name, Kind: deviceKind(v.Device), State: v.State, Error: optional(v.Error),
-		Differences: mapped(v.Differences, func(x control.Difference) gen.Difference {
-			return gen.Difference{
-				Field: x.Field, Desired: x.Desired, Observed: x.Observed,
-				Prerequisite: optional(x.Prerequisite), Reason: optional(x.Reason), Repairable: optional(x.Repairable),
-			}
-		}),
-		Reading: new(gen.DeviceReading(v.Watch.Reading)), ReadAt: instant(v.ReadAt), ReadBy: optional(v.ReadBy), SeenAt: instant(v.SeenAt), NextReadAt: instant(v.Due),
-		Rollout: optional(v.Rollout), Repair: optional(v.Repair), Note: optional(v.Note), Incidents: optional(len(v.Watch.Incidents)),
+		Differences: mapped(v.Differences, settingDifferenceOut),
+		Reading:     new(gen.DeviceReading(v.Watch.Reading)), ReadAt: instant(v.ReadAt), ReadBy: optional(v.ReadBy), SeenAt: instant(v.SeenAt), NextReadAt: instant(v.Due),
+		Leaving: optional(v.Left), Rollout: optional(v.Rollout), Repair: optional(v.Repair), Note: optional(v.Note), Said: v.Said, Incidents: optional(len(v.Watch.Incidents)),
 	}
 	if v.InForce != "" {
 		out.Policy = new(gen.DevicePolicy(v.InForce))
@@ -173,4 +168,11 @@ func deviceOut(v *control.DeviceView, settings bool) gen.Device {
 		out.Desired, out.Observed = settingsOut(v.Desired), settingsOut(v.Observed)
 	}
 	return out
+}
+
+func settingDifferenceOut(x control.Difference) gen.Difference {
+	return gen.Difference{
+		Field: x.Field, Desired: x.Desired, Observed: x.Observed,
+		Prerequisite: optional(x.Prerequisite), Reason: optional(x.Reason), Said: x.Said, Repairable: optional(x.Repairable),
+	}
 }

@@ -11,54 +11,54 @@ import (
 	"fairlane/internal/control"
 )
 
-// shares bounds how many of one kind there may be at once: of all, and of each part of those who ask, so that no part
-// takes what the others need. 0 bounds by the next wider part only.
+// shares are the most of one kind that there may be at once: in total, and for each group of callers, so that no group
+// takes the places of the others. 0 is no bound of that group: the next wider group's bound applies.
 type shares struct {
 	what string
 
 	all     int
-	callers int // of all who are signed in: the rest is kept for sign-in
-	tenants int // of all who act on single tenants only: the rest is kept for operators and sign-in
-	tenant  int // of all who act on one tenant
-	own     int // of one caller; the programs of a tenant are one
+	callers int // of all callers who are signed in: the rest is reserved for sign-in
+	tenants int // of all callers with rights on single tenants only: the rest is reserved for operators and sign-in
+	tenant  int // of all callers with rights on one tenant
+	own     int // of one caller; the service accounts of a tenant count as one
 
-	strangers int // of all who are not signed in
+	strangers int // of all callers who are not signed in
 	source    int // of those, from one address
 }
 
-// Bounds of what is under way at once. Beyond them requests wait a little and are then turned away, so that a flood cannot
-// fill the memory.
+// Bounds of concurrent work. Beyond them a request waits for its place for patience and is then refused, so that a flood
+// cannot fill the memory.
 var (
-	// admitting is finding out who asks and what they may, before anything is read from them.
+	// admitting is authentication and authorisation, which come before the body is read.
 	admitting = shares{what: "requests to be admitted", all: 256}
-	// sending is a body on its way to us, and until its request has its place.
+	// sending is a body that is being received, and one whose request waits for its place.
 	sending = shares{what: "bodies", tenants: 512, tenant: 96, own: 64, strangers: 32, source: 8}
 	// sent is the bytes of bodies in memory.
 	sent = shares{what: "bytes of bodies", all: 512 << 20, callers: 480 << 20, tenants: 256 << 20, tenant: 64 << 20, own: 64 << 20, source: 4 << 20}
-	// reading and writing are ordinary requests. Those that write take turns at the database, and reads do not wait behind them.
+	// reading and writing are ordinary requests. Writes take turns at the database; reads do not wait for them.
 	reading = shares{what: "requests", all: 256, tenants: 128, tenant: 64, own: 64, strangers: 64, source: 32}
 	writing = shares{what: "changes", all: 128, callers: 112, tenants: 64, tenant: 32, own: 32, strangers: 16, source: 8}
-	// lengthy are those that talk to devices or compile.
+	// lengthy are requests that access devices or compile.
 	lengthy = shares{what: "slow requests", all: 16, tenants: 8, tenant: 4, own: 4}
-	// streaming goes on until the client or the service ends it.
+	// streaming are event streams, which the client or the service ends.
 	streaming = shares{what: "event streams", all: 256, tenants: 128, tenant: 32, own: 16}
 )
 
 // patience is how long a request waits for its place.
 const patience = 2 * time.Second
 
-// load counts what is under way: places, and what is sent to us.
+// load counts concurrent work: places of requests, and bodies.
 type load struct{ places, bodies tally }
 
-// asker is who a request is of, for the bounds that it is under.
+// asker is the caller of a request, as far as its bounds depend on it.
 type asker struct {
 	known  bool
-	wide   bool   // acts on everything
+	wide   bool   // has a role on everything
 	name   string // of the caller or, when unknown, its address
-	tenant string // that it acts on, "lab/red"; "" for wide callers
+	tenant string // that its rights are on, "lab/red"; "" for wide callers
 }
 
-// bounds are those that one more of a kind is under, the narrowest first.
+// bounds returns the bounds that apply to a caller, the narrowest first.
 func (s shares) bounds(a asker) []bound {
 	list := make([]bound, 0, 5)
 	add := func(most int, format string, args ...any) {
@@ -82,8 +82,8 @@ func (s shares) bounds(a asker) []bound {
 	return list
 }
 
-// holder names whoever has places of its own. The programs of a tenant are one: its administrator makes as many as
-// it likes.
+// holder names the caller that places are counted for. The service accounts of a tenant count as one, because its
+// administrator can make many of them.
 func holder(p control.Principal) string {
 	if _, home, ok := strings.Cut(p.Name, "@"); ok && p.Kind == control.PrincipalService && !p.Wide() {
 		return "programs of " + home
@@ -97,16 +97,16 @@ type bound struct {
 	most int
 }
 
-// busy turns a request away that is over a bound, and may come back in a second.
+// busy is the refusal of a request that is over a bound.
 func (b *bound) busy() error {
-	return &problemError{code: "busy", detail: fmt.Sprintf("%s: %d are under way, the most there may be at once; come back in a second", b.name, b.most), after: 1}
+	return &problemError{code: "busy", detail: fmt.Sprintf("%s: %d are under way, which is the most allowed at once; try again in a second", b.name, b.most), after: 1}
 }
 
 // tally counts by name. The zero value is ready.
 type tally struct {
 	mu      sync.Mutex
 	count   map[string]int
-	waiting []*waiter // the one that came first is the first
+	waiting []*waiter // in the order of arrival
 }
 
 // waiter waits for room under all of its bounds.
@@ -115,13 +115,13 @@ type waiter struct {
 	in     chan struct{} // closed when it is counted
 }
 
-// enter counts one more of a name, unless there are as many as may be; leave takes it back.
+// enter counts one more of a name, unless its bound is reached; leave takes it back.
 func (t *tally) enter(name string, most int) (leave func(), ok bool) {
 	leave, full := t.enterAll(1, bound{name, most})
 	return leave, full == nil
 }
 
-// enterAll counts n more of each name, or none when one of them, which is returned, would have too many.
+// enterAll counts n more of each name; n is above 0. When one of the bounds has no room, it counts nothing and returns that bound.
 func (t *tally) enterAll(n int, bounds ...bound) (leave func(), full *bound) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +132,7 @@ func (t *tally) enterAll(n int, bounds ...bound) (leave func(), full *bound) {
 	return func() { t.leave(n, bounds) }, nil
 }
 
-// wait is enterAll, but waits for room until the context ends. Of those that wait for the same, the first goes first.
+// wait is enterAll of one, but waits for room until the context ends. Those that wait for the same bounds get their places in order.
 func (t *tally) wait(ctx context.Context, bounds ...bound) (leave func(), full *bound) {
 	t.mu.Lock()
 	if full = t.room(1, bounds); full == nil {
@@ -177,7 +177,7 @@ func (t *tally) add(n int, bounds []bound) {
 	}
 }
 
-// leave takes n of each name back and lets in who waited for them.
+// leave takes n of each name back and gives the room to those that wait.
 func (t *tally) leave(n int, bounds []bound) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -33,6 +34,14 @@ func (s *Server) identify(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 }
 
+// hurry bounds the time that net/http takes to read the body of a request that is refused before readBody: it does so before it
+// sends the answer.
+func hurry(c *gin.Context) {
+	if hasBody(c.Request) { // else net/http waits for the next request meanwhile, and a deadline would cancel this one
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(bodyGrace))
+	}
+}
+
 func plainID(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(strings.ToLower(s), "0123456789abcdefghijklmnopqrstuvwxyz-_") == ""
 }
@@ -53,14 +62,14 @@ func (s *Server) recoverPanics(c *gin.Context) {
 	c.Next()
 }
 
-// text refuses what is no text in the address.
+// text refuses a path or a query that is not text.
 func (s *Server) text(c *gin.Context) {
 	if err := checkURL(c.Request.URL); err != nil {
 		s.writeProblem(c, err)
 	}
 }
 
-// admit finds out who asks and what they may, before anything is read from them.
+// admit authenticates and authorises the caller, before the body is read.
 func (s *Server) admit(c *gin.Context) {
 	leave, err := s.place(c.Request.Context(), admitting.bounds(asker{}))
 	if err != nil {
@@ -73,8 +82,8 @@ func (s *Server) admit(c *gin.Context) {
 	}
 }
 
-// work reads the body, then takes a place, and bounds the time of what comes behind it. A body that comes slowly takes no
-// place.
+// work reads the body, then takes a place, and bounds the time of the handlers that follow. A body that arrives slowly
+// takes no place.
 func (s *Server) work(c *gin.Context) {
 	who := askerOf(c)
 	kind, timeout := reading, requestTimeout
@@ -93,10 +102,12 @@ func (s *Server) work(c *gin.Context) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.Request.Context())
-	if timeout > 0 {
-		ctx, cancel = context.WithTimeout(c.Request.Context(), timeout)
-	}
 	defer cancel()
+	if timeout > 0 {
+		var end context.CancelFunc
+		ctx, end = context.WithTimeout(ctx, timeout)
+		defer end()
+	}
 	leave, err := s.place(ctx, kind.bounds(who))
 	body.placed()
 	if err != nil {
@@ -113,7 +124,7 @@ func (s *Server) work(c *gin.Context) {
 	c.Next()
 }
 
-// place waits a little for a place under all the bounds.
+// place waits up to patience for a place under all the bounds.
 func (s *Server) place(ctx context.Context, bounds []bound) (leave func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -124,8 +135,8 @@ func (s *Server) place(ctx context.Context, bounds []bound) (leave func(), err e
 	return leave, nil
 }
 
-// askerOf is who sends a request. One who acts on several tenants counts for the one that the path names or, where it
-// names none, for the first.
+// askerOf returns the caller of a request. A caller with rights on several tenants counts for the tenant in the path or, without
+// one, for the first.
 func askerOf(c *gin.Context) asker {
 	p, ok := control.PrincipalFrom(c.Request.Context())
 	if !ok {
@@ -143,7 +154,7 @@ func askerOf(c *gin.Context) asker {
 	return a
 }
 
-// slow names the operations that talk to devices or compile.
+// slow reports whether an operation accesses devices or compiles.
 func slow(method, route string) bool {
 	switch route[strings.LastIndexByte(route, '/')+1:] {
 	case "discover", "devices", "baseline", "release", ":device", "shares", "plans", "verify", "what-if":

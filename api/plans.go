@@ -93,10 +93,11 @@ func planOut(p control.Plan) (gen.Plan, error) {
 			return gen.Placement{Tenant: x.Tenant, Port: x.Port.String(), SL: gen.SL(x.SL)}
 		}),
 		Cas: mapped(pl.CAs, func(x policy.CAPlan) gen.CAPlan {
-			return gen.CAPlan{Port: x.Port.String(), Name: x.Name, Settings: caOut(x.Settings), Reasons: mapped(x.Reasons, reasonOut)}
+			return gen.CAPlan{Port: x.Port.String(), Name: x.Name, Settings: caOut(x.Settings), Reasons: mapped(x.Reasons, reasonOut),
+				Profile: optional(x.Profile), TimerUnitPs: optional(int64(x.TimerUnit))}
 		}),
 		Switches: mapped(pl.Switches, func(x policy.SwitchPlan) gen.SwitchPlan {
-			return gen.SwitchPlan{Node: x.Node.String(), Name: x.Name, Settings: switchOut(x.Defaults, x.Ports), Reasons: mapped(x.Reasons, reasonOut)}
+			return gen.SwitchPlan{Node: x.Node.String(), Name: x.Name, Settings: switchOut(x.Defaults, x.Ports), Reasons: mapped(x.Reasons, reasonOut), Profile: optional(x.Profile)}
 		}),
 		Tenants:  mapped(pl.Tenants, predictedOut),
 		Links:    mapped(pl.Links, linkOut),

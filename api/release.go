@@ -46,9 +46,7 @@ func releaseOut(p control.ReleasePreview) gen.ReleasePreview {
 			return gen.ReturningDevice{
 				ID: d.Device.ID.String(), Name: d.Device.Name, Kind: gen.ReturningDeviceKind(kindOut(d.Device.Kind)), Origin: gen.ReturningDeviceOrigin(d.Origin),
 				Note: optional(d.Note), Missing: d.Missing, Error: optional(d.Error),
-				Changes: mapped(d.Changes, func(x control.Difference) gen.Difference {
-					return gen.Difference{Field: x.Field, Desired: x.Desired, Observed: x.Observed}
-				}),
+				Changes: mapped(d.Changes, settingDifferenceOut),
 			}
 		}),
 	}

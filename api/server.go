@@ -93,7 +93,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 	e.RedirectTrailingSlash = false
 	e.UseRawPath = true          // names of ports have a slash in them, which comes as %2F
 	e.ContextWithFallback = true // handlers get gin's context; it must end with the request
-	e.Use(s.observe, s.identify, s.compress, s.recoverPanics)
+	e.Use(s.observe, s.identify, hurry, s.compress, s.recoverPanics)
 	e.NoRoute(func(c *gin.Context) {
 		s.writeProblem(c, &problemError{code: "no-such-route", detail: "no such path in this API; the contract lists all"})
 	})

@@ -47,14 +47,14 @@ func sharesOut(sh control.Shares) gen.Shares {
 		Tenants: mapped(sh.Tenants, func(t control.TenantShare) gen.TenantShare {
 			return gen.TenantShare{
 				Tenant: t.Tenant, Weight: t.Weight.Float(), EntitledBps: int64(t.Entitled), DeliveredBps: (*int64)(t.Delivered), ShareError: t.ShareError,
-				Measured: t.Delivered != nil, Problem: optional(t.Problem),
+				Measured: t.Delivered != nil, Problem: optional(t.Problem), Said: t.Said,
 				AtSenders: optional(t.AtSenders), AmbiguousBps: (*int64)(t.Ambiguous),
 			}
 		}),
 		Links: mapped(sh.Links, func(l control.LinkUse) gen.LinkUse {
 			return gen.LinkUse{
 				Port: l.Port.String(), Peer: l.Peer.String(), Name: l.Name, CapacityBps: int64(l.Capacity), DeliveredBps: (*int64)(l.Delivered), Use: l.Use,
-				Measured: l.Delivered != nil, Problem: optional(l.Problem),
+				Measured: l.Delivered != nil, Problem: optional(l.Problem), Said: l.Said,
 			}
 		}),
 	}
@@ -64,5 +64,5 @@ func loopOut(l *control.CongestionLoop) *gen.CongestionLoop {
 	if l == nil {
 		return nil
 	}
-	return &gen.CongestionLoop{State: gen.CongestionLoopState(l.State), Text: l.Text, Stage: optional(gen.CongestionLoopStage(l.Stage)), Ports: l.Where}
+	return &gen.CongestionLoop{State: gen.CongestionLoopState(l.State), Text: l.Text, Said: l.Said, Stage: optional(gen.CongestionLoopStage(l.Stage)), Ports: l.Where}
 }

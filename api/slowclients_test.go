@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -100,8 +101,10 @@ func TestSlowClientsHoldUpNobody(t *testing.T) {
 	if beside.bad != nil || len(beside.list) < len(alone.list)/8 {
 		t.Errorf("%d requests beside slow clients, %d before them; refused by status: %v", len(beside.list), len(alone.list), beside.bad)
 	}
-	if limit := max(time.Second, 8*alone.p99()); beside.p99() > limit {
-		t.Errorf("99 of 100 writes take up to %v beside slow clients, want %v at most: alone it is %v", beside.p99(), limit, alone.p99())
+	// A write that waits for the place of a slow body waits for all of patience, and is then refused. So patience as the limit
+	// fails when slow bodies hold places, on a machine of any speed, and with the race detector, where the 500 clients take most of the time.
+	if beside.p99() >= patience {
+		t.Errorf("99 of 100 writes take up to %v beside slow clients, want less than %v: alone it is %v", beside.p99(), patience, alone.p99())
 	}
 	t.Logf("%d writes beside %d slow connections: p99 %v; %d alone: p99 %v", len(beside.list), connections, beside.p99(), len(alone.list), alone.p99())
 	for begun := time.Now(); r.server.load.bodies.held() && time.Since(begun) < bodyGrace+10*time.Second; {
@@ -181,6 +184,66 @@ func TestABodyHasToComeFastEnough(t *testing.T) {
 	_ = res.Body.Close()
 	if took := time.Since(begun); took < bodyGrace-time.Second || took > bodyGrace+3*time.Second {
 		t.Errorf("the request ended after %v, want %v", took, bodyGrace)
+	}
+}
+
+// TestARefusedBodyIsNotWaitedFor sends the beginning of a body to requests that are refused before the body is read: the answer comes,
+// and the connection ends, after the grace, and not after the minute of the connection.
+func TestARefusedBodyIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	srv := started(t, r)
+	for name, c := range map[string]struct{ token, path string }{
+		"unknown token": {"nonsense", "/fabrics/lab/tenants"},
+		"no rights":     {(&town{rig: r}).person("viewer", "auditor@*"), "/fabrics/lab/tenants"},
+		"no such path":  {r.token, "/nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			to, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = to.Close() }()
+			begun := time.Now()
+			_, err = fmt.Fprintf(to, "PUT /api/v1%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", c.path, c.token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := http.ReadResponse(bufio.NewReader(to), nil)
+			if err != nil || res.StatusCode/100 != 4 || !res.Close {
+				t.Fatalf("the answer is %+v, %v", res, err)
+			}
+			_ = res.Body.Close()
+			if took := time.Since(begun); took > bodyGrace+3*time.Second {
+				t.Errorf("the answer came after %v, want %v", took, bodyGrace)
+			}
+		})
+	}
+}
+
+// TestAnEmptyBodyLeavesNothingCounted sends bodies of which only the end comes.
+func TestAnEmptyBodyLeavesNothingCounted(t *testing.T) {
+	t.Parallel()
+	r := managed(t)
+	srv := started(t, r)
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err = io.WriteString(c, "POST /api/v1/sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	for begun := time.Now(); r.server.load.bodies.held(); time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 5*time.Second {
+			t.Fatalf("after the answer %v are counted", r.server.load.bodies.count)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 // streams reports whether a route answers without an end.
 func streams(route string) bool { return strings.HasSuffix(route, "/stream") }
 
-// stream answers a request without an end: it has no time limit but one for each write, and ends with the service.
+// stream answers with a stream of events: its only time limit is that of each write, and it ends with the service.
 func (s *Server) stream(c *gin.Context, cancel context.CancelFunc) {
 	defer context.AfterFunc(s.draining, cancel)()
 	c.Header("X-Accel-Buffering", "no") // nginx would hold events back

@@ -16,7 +16,7 @@ import (
 // maxDepth bounds how deep objects and lists of a body may lie in each other; the contract needs 6.
 const maxDepth = 32
 
-// What is wrong with a text.
+// Faults of a text.
 const (
 	hasNUL  = "has the character 0"
 	notUTF8 = "is not UTF-8"
@@ -59,8 +59,8 @@ func malformed(body []byte, at int, what string, field *gen.ProblemField) error 
 	return p
 }
 
-// tooDeep returns where nesting first exceeds maxDepth. It looks at brackets outside of strings only, in one pass and
-// without memory, before anything recursive sees the body.
+// tooDeep returns the place where nesting first exceeds maxDepth. It counts brackets outside of strings, in one pass and without
+// allocating, before any recursive decoder reads the body.
 func tooDeep(body []byte) (at int, deep bool) {
 	depth, quoted := 0, false
 	for i := 0; i < len(body); i++ {
@@ -85,7 +85,7 @@ func tooDeep(body []byte) (at int, deep bool) {
 	return 0, false
 }
 
-// walk goes through a valid JSON text, text by text.
+// walk visits the strings of a valid JSON text.
 type walk struct {
 	body []byte
 	open []level // the objects and lists around the place, the outermost first
@@ -98,9 +98,9 @@ type level struct {
 	index  int             // of the entry, in a list
 }
 
-// texts refuses the first text that is none, and the first field that its object has already.
+// texts refuses the first string that is not text, and the first field that its object already has.
 func (w *walk) texts() error {
-	key := false // whether the next text names a field
+	key := false // whether the next string names a field
 	for i := 0; i < len(w.body); i++ {
 		switch w.body[i] {
 		case '{':
@@ -126,7 +126,7 @@ func (w *walk) texts() error {
 	return nil
 }
 
-// text judges the text from one quotation mark to behind the other. A key becomes the name of what comes.
+// text checks the string in w.body[from:end], quotation marks included. A key becomes the name of the field whose value follows.
 func (w *walk) text(from, end int, key bool) error {
 	raw := w.body[from:end]
 	at, what := badEscape(raw)
@@ -161,15 +161,15 @@ func (w *walk) pointer() string {
 	return b.String()
 }
 
-// badEscape returns where a text has \u0000, or an escape of half of a surrogate pair without the other half, and what
-// that is; "" when it has neither.
+// badEscape returns the place of the first \u0000 in a string, or of an escape of half of a surrogate pair without the other half,
+// and a description of it; "" when there is neither.
 func badEscape(raw []byte) (at int, what string) {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
 			continue
 		}
 		if raw[i+1] != 'u' {
-			i++ // what is escaped begins no escape
+			i++ // an escaped character begins no escape
 			continue
 		}
 		r := escaped(raw[i:])
@@ -187,7 +187,8 @@ func badEscape(raw []byte) (at int, what string) {
 	return 0, ""
 }
 
-// escaped is the code unit that an escape \uXXXX stands for; -1 when the text does not begin with one.
+// escaped decodes the escape \uXXXX at the beginning of raw and returns its UTF-16 code unit; -1 when raw does not begin
+// with such an escape.
 func escaped(raw []byte) rune {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return -1
@@ -199,7 +200,7 @@ func escaped(raw []byte) rune {
 	return rune(v)
 }
 
-// endOfText returns what follows the text that begins at a quotation mark.
+// endOfText returns the index after the string that begins with the quotation mark at index at.
 func endOfText(body []byte, at int) int {
 	for at++; body[at] != '"'; at++ {
 		if body[at] == '\\' {

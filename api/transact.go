@@ -67,14 +67,14 @@ func (s *Server) transact(f gen.StrictHandlerFunc, operation string) gen.StrictH
 	}
 }
 
-// onFabric gives an operation the scope of the fabric that its path names. What also concerns accounts, or the fabric's own
-// being there, has that of the whole service.
+// onFabric gives an operation the scope of the fabric in its path. An operation that also concerns accounts, or whether the
+// fabric exists, has the scope of the whole service.
 func onFabric(ctx context.Context, c *gin.Context, operation string) context.Context {
-	fabric := c.Param("fabric")
 	switch operation {
 	case "DeleteFabric", "PutMember", "DeleteMember", "CreateTenantServiceAccount", "DeleteTenantServiceAccount":
 		return ctx
 	}
+	fabric := c.Param("fabric")
 	if fabric == "" || !inStore(operation) {
 		return ctx
 	}

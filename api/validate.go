@@ -182,8 +182,11 @@ func describe(se *openapi3.SchemaError) string {
 
 // wanted puts a schema into words.
 func wanted(s *openapi3.Schema) string {
-	if s == nil {
+	switch {
+	case s == nil:
 		return "another value"
+	case s.Type == nil && len(s.Enum) == 0 && len(s.AllOf) == 1: // a reference with a description of its own
+		return wanted(s.AllOf[0].Value)
 	}
 	if len(s.Enum) > 0 {
 		words := make([]string, len(s.Enum))

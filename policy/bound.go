@@ -1,15 +1,23 @@
 package policy
 
-import "slices"
+import (
+	"math"
+	"slices"
+
+	"fairlane/policy/fill"
+)
 
 // What the prediction of an InfiniBand plan may be off by, relative: fitted to packet simulations of random cases
 // (see docs/compiler.md), of which 95 in 100 lie well within the sum.
 const (
-	boundBase    = 0.02   // the chance of who is marked
+	boundBase    = 0.02   // the chance of who is marked, for 10,000 marks and more
 	boundSingle  = 0.0125 // of a tenant that marks steer by a single CCTI, so that its chances do not average out
 	boundFew     = 0.015  // of one with less than fewQPs queue pairs
 	boundFull    = 0.015  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
+	boundLinked  = 0.02   // beside a flow that several limiting links mark: what one link is off by, the other divides anew
+	boundSpare   = 0.08   // beside a flow over a full link that limits no flow: it marks now and then
 	boundSending = 0.20   // where queue pairs take turns at a sending port and answer marks as well
+	boundTime    = 4      // seconds over which a delivered rate is a mean; the longest that the evaluation counts
 	fewQPs       = 4
 	fullLoad     = 0.97 // of a link's capacity, entitled: from here on it marks now and then
 )
@@ -18,10 +26,19 @@ const (
 func (s *settings) bounds() []float64 {
 	full := s.m.fullLinks(s.target)
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
+	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
+	spare := s.m.beside(s.target, s.m.overSpare(s.target, full))
 	qps, steered := s.steered()
+	chance := s.chance()
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
 		out[t] = boundBase + float64(boundFull*float64(max(0, links[t]-1)))
+		if linked[t] {
+			out[t] += boundLinked
+		}
+		if spare[t] {
+			out[t] += boundSpare
+		}
 		if steered[t] <= 1 {
 			out[t] += boundSingle
 		}
@@ -31,8 +48,40 @@ func (s *settings) bounds() []float64 {
 		if near[t] {
 			out[t] += boundSending
 		}
+		rest := out[t] - boundBase // independent of who is marked
+		out[t] = max(out[t], math.Sqrt(float64(rest*rest)+float64(chance[t]*chance[t])))
 	}
 	return out
+}
+
+// chance is the part of each tenant's bound that is due to who happens to be marked, 0 without marks. A mean of m marks is known to 1/sqrt(m),
+// the bound has twice that. At rest a CCTI has Increase steps up for each mark, and one down for each tick of its timer.
+func (s *settings) chance() []float64 {
+	marks := make([]float64, len(s.m.tenants))
+	last := make([]int32, len(s.all)) // as in steered
+	l := s.m.lay()
+	for i, t := range l.tenant {
+		k := s.ofFlow[i]
+		st := &s.all[k]
+		p := &s.ports[st.port]
+		if s.marks[i] == 0 {
+			continue
+		}
+		of := boundTime / (float64(st.timer) * p.unit * float64(st.incr))
+		switch {
+		case !p.perSL:
+			marks[t] += float64(l.qps[i] * of)
+		case last[k] != t+1:
+			marks[t] += of
+			last[k] = t + 1
+		}
+	}
+	for t, m := range marks {
+		if m > 0 {
+			marks[t] = 2 / math.Sqrt(m)
+		}
+	}
+	return marks
 }
 
 // steered counts the queue pairs of each tenant, and the CCTIs that hold them.
@@ -54,11 +103,11 @@ func (s *settings) steered() (qps, cctis []float64) {
 	return qps, cctis
 }
 
-// longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that mark count.
+// longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.
 func (m *model) longestWays(full []bool) []int {
 	l := m.lay()
-	most, out := make([]int, len(m.caps)), make([]int, len(m.tenants))
-	marks := func(d int32) bool { return full[d] && !l.sends[d] }
+	most, out, caps := make([]int, len(m.caps)), make([]int, len(m.tenants)), m.feedableCaps()
+	marks := func(d int32) bool { return full[d] && !l.sends[d] && caps[d] < fill.Boundless }
 	for i := range l.tenant {
 		hops, n := l.hops[l.first[i]:l.first[i+1]], 0
 		for _, d := range hops {
@@ -78,6 +127,35 @@ func (m *model) longestWays(full []bool) []int {
 		}
 	}
 	return out
+}
+
+// beside are the tenants with a flow of some kind, and those that meet one on a link that limits flows and marks.
+func (m *model) beside(target *allocation, kind func(i int) bool) []bool {
+	l, out, met := m.lay(), make([]bool, len(m.tenants)), make([]bool, len(m.caps))
+	for i, t := range l.tenant {
+		if !kind(i) {
+			continue
+		}
+		out[t] = true
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			met[d] = target.limiting[d] && !l.sends[d]
+		}
+	}
+	for i, t := range l.tenant {
+		out[t] = out[t] || slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool { return met[d] })
+	}
+	return out
+}
+
+// overSpare reports whether a flow crosses a full link that queues and marks and limits no flow. Its marks are in no setting, and how many they are
+// is not known.
+func (m *model) overSpare(target *allocation, full []bool) func(i int) bool {
+	l, caps := m.lay(), m.feedableCaps()
+	return func(i int) bool {
+		return slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool {
+			return full[d] && !target.limiting[d] && !l.sends[d] && caps[d] < fill.Boundless
+		})
+	}
 }
 
 // besideTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.

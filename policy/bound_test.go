@@ -67,13 +67,38 @@ func TestTheBoundCountsFullLinksAndWhatMarksSteer(t *testing.T) {
 		{Tenant: "f", Src: left[6], Dst: left[7], QPs: 2},
 	}
 	for mode, want := range map[policy.PerQPMode]map[string]float64{
-		policy.PerQPOff: {"a": 0.0475, "b": 0.0625, "c": 0.035, "d": 0.0475, "e": 0.0325, "f": 0.0475},
-		policy.PerQPOn:  {"a": 0.035, "b": 0.05, "c": 0.035, "d": 0.035, "e": 0.02, "f": 0.035},
+		policy.PerQPOff: {"a": 0.0675, "b": 0.0825, "c": 0.055, "d": 0.0675, "e": 0.0325, "f": 0.0475},
+		policy.PerQPOn:  {"a": 0.055, "b": 0.07, "c": 0.055, "d": 0.055, "e": 0.02, "f": 0.035},
 	} {
 		in.Options.PerQP = mode
 		for _, s := range plantest.Compiled(t, in).Tenants {
 			if math.Abs(s.Bound-want[s.Tenant]) > 1e-9 {
 				t.Errorf("mode %s: bound %g of tenant %s, want %g", mode, s.Bound, s.Tenant, want[s.Tenant])
+			}
+		}
+	}
+}
+
+// A link at 99 % of its capacity limits no flow and still marks now and then, which slows the flows that cross it.
+func TestTheBoundCountsFullLinksThatLimitNoFlow(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 3, Right: 3, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 200 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := plantest.Hosts(f)
+	for demand, want := range map[quantity.BitRate]float64{80 * quantity.Gbps: 0.02, 98 * quantity.Gbps: 0.115} {
+		p := plantest.Compiled(t, policy.Input{
+			Fabric: f, Options: policy.Options{PerQP: policy.PerQPOn},
+			Tenants: []tenants.Tenant{{Name: "across", Weight: 1000}, {Name: "filler", Weight: 1000}, {Name: "local", Weight: 40}, {Name: "other", Weight: 1000}},
+			Flows: []tenants.Flow{
+				{Tenant: "across", Src: h[0], Dst: h[3], QPs: 8}, {Tenant: "other", Src: h[1], Dst: h[3], QPs: 8}, {Tenant: "local", Src: h[5], Dst: h[3], QPs: 8},
+				{Tenant: "filler", Src: h[2], Dst: h[4], QPs: 8, Demand: demand},
+			},
+		})
+		for _, s := range p.Tenants {
+			if math.Abs(s.Bound-want) > 1e-9 {
+				t.Errorf("beside %s: bound %g of tenant %s, want %g", demand, s.Bound, s.Tenant, want)
 			}
 		}
 	}

@@ -42,7 +42,8 @@ func (s *settings) capRates() []float64 {
 	return out
 }
 
-// idleCap is the cap of a setting that no flow of a capped tenant uses; 0 is none.
+// idleCap is the cap of a setting that no flow of a capped tenant uses; 0 is none. Receivers that share the setting get the highest
+// cap of them, and none when one has no cap: each is held where it sends.
 func (s *settings) idleCap(st *setting) float64 {
 	out := 0.0
 	for i, t := range st.tenants {
@@ -173,6 +174,9 @@ func (s *settings) chooseCaps() {
 func (s *settings) chooseCap(p *port, k int32) {
 	st, want := &s.all[k], s.capOf(k)
 	exact := entryFor(p.line / want)
+	if !p.wholeForm() {
+		exact = p.profile.Adapter.EntryUp(exact)
+	}
 	last := min(len(p.table)-1, math.MaxUint8)
 	i := 1
 	for i < last && p.table[i].Eighths() < exact.Eighths() {
@@ -211,16 +215,21 @@ func (s *settings) capCoarse(p *port, st *setting, want float64) Finding {
 	if p.perSL {
 		of = phrase.Of("the SL")
 	}
-	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss.
-	fix := phrase.Of("cap the tenant so that {} gets {} or no more than {}", of, rate(st.held), rate(float64(p.line*(8.0/20))))
+	// From 8/20 of the line rate down a step of an eighth changes a rate by at most maxCapMiss, and a coarser step from as much less on.
+	steps := float64(int(1) << p.profile.Adapter.MaxShift)
+	fix := phrase.Of("cap the tenant so that {} gets {} or no more than {}", of, rate(st.held), rate(float64(p.line*(steps/20))))
 	if st.held > want {
 		fix = p.reachFix(!p.perSL && st.qps > 1,
 			phrase.Of("no table holds it at less than {}: give the tenant a cap that is {} times as high or more", rate(p.floor()), math.Ceil(float64(st.held/want*10))/10))
 	}
 	port := s.m.fabric.PortName(p.ref)
-	return finding(CodeCapCoarse, s.names(st.tenants), []string{port},
-		phrase.Of("port {}: the cap allows {} {}, and CCTI_Min {} holds it at {}: tables divide the line rate {} in steps of an eighth of a packet time",
-			port, of, rate(want), st.min, rate(st.held), rate(p.line)), fix)
+	said := phrase.Of("port {}: the cap allows {} {}, and CCTI_Min {} holds it at {}: tables divide the line rate {} in steps of an eighth of a packet time",
+		port, of, rate(want), st.min, rate(st.held), rate(p.line))
+	if steps != 8 {
+		said = phrase.Of("port {}: the cap allows {} {}, and CCTI_Min {} holds it at {}: tables of the model {} divide the line rate {} in steps of 1/{} packet time",
+			port, of, rate(want), st.min, rate(st.held), p.profile.Name, rate(p.line), int(steps))
+	}
+	return finding(CodeCapCoarse, s.names(st.tenants), []string{port}, said, fix)
 }
 
 // capReason explains CCTI_Min of one setting.

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"sort"
 	"strconv"
@@ -70,7 +71,10 @@ func (s *settings) plan(before *Plan, d, was *digests) *Plan {
 func (s *settings) caPlan(p *port) CAPlan {
 	c := CAPlan{Port: p.id, Name: s.m.fabric.PortName(p.ref), Settings: ibcc.CASettings{
 		PerSL: p.perSL, Limit: uint16(len(p.table) - 1), Table: p.table,
-	}}
+	}, Profile: profileName(p.profile)}
+	if u := p.profile.Adapter.TimerUnit; u != ibcc.TimerUnitPicoseconds {
+		c.TimerUnit = u
+	}
 	var least *setting
 	for _, k := range p.settings {
 		if st := &s.all[k]; least == nil || s.aggressiveness(st) < s.aggressiveness(least) {
@@ -132,15 +136,15 @@ func (s *settings) reasons(out []Reason, p *port, st *setting) []Reason {
 	}
 	tenant := strings.Join(names, ",")
 	field := "sl[" + strconv.Itoa(int(st.sl)) + "]."
-	timer := Reason{Field: field + "timer", Value: strconv.Itoa(int(st.timer)), Unit: "1.024 us", Range: "1..65535", Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
+	timer := Reason{Field: field + "timer", Value: strconv.Itoa(int(st.timer)), Unit: p.unitText(), Range: from1(int(p.profile.Adapter.MaxTimer)), Tenant: tenant, Rule: s.rule(st), Formula: s.formula(p, st)}
 	if st.exact < 1 {
 		timer.Clamped = fmt.Sprintf("%.3f to 1, the shortest timer", st.exact)
 	}
-	if st.exact >= math.MaxUint16+0.5 {
-		timer.Clamped = fmt.Sprintf("%.0f to 65535, the longest timer, at increase %d", st.exact, st.incr)
+	if longest := p.profile.Adapter.MaxTimer; st.exact >= float64(longest)+0.5 {
+		timer.Clamped = fmt.Sprintf("%.0f to %d, the longest timer, at increase %d", st.exact, longest, st.incr)
 	}
-	incr := Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: "1..255", Tenant: tenant, Rule: RuleSmallestIncrease,
-		Formula: "the smallest with which the timer fits 16 bits: each unit widens the saw-tooth"}
+	incr := Reason{Field: field + "increase", Value: strconv.Itoa(int(st.incr)), Unit: "CCTI a BECN", Range: from1(int(p.profile.Adapter.MaxIncrease)), Tenant: tenant, Rule: RuleSmallestIncrease,
+		Formula: "the smallest with which the timer fits " + strconv.Itoa(bits.Len16(p.profile.Adapter.MaxTimer)) + " bits: each unit widens the saw-tooth"}
 	if s.m.in.Options.Mode == ModeTheorem1 && st.group >= 0 {
 		incr.Rule, incr.Formula = RuleTheorem1, "in inverse proportion to the rate "+rate(st.rate).String()+" among settings with one timer"
 	}
@@ -189,7 +193,7 @@ func (s *settings) formula(p *port, st *setting) string {
 		links = fmt.Sprintf("up to %d links · ", st.marked)
 	}
 	response := strconv.Itoa(int(st.incr))
-	if s.m.in.Options.TimerRestart {
+	if p.restart {
 		response = fmt.Sprintf("1/ln(1+1/%d)", st.incr)
 	}
 	of := "queue pair's"
@@ -204,8 +208,8 @@ func (s *settings) formula(p *port, st *setting) string {
 	if st.took < 1 {
 		lost = fmt.Sprintf(" · %.3f (ticks that find CCTI above 0)", st.took)
 	}
-	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · 1.024 us)%s = %.3f",
-		marking, p.packet, load, links, rate(st.rate), of, mean, response, lost, st.exact)
+	return fmt.Sprintf("%d packets per mark · %.0f bit / (0.%03d mark load · %s%s (%s rate%s) · %s · %s)%s = %.3f",
+		marking, p.packet, load, links, rate(st.rate), of, mean, response, p.unitText(), lost, st.exact)
 }
 
 // settingsOf rebuilds the settings from a plan, to predict what it gives.

@@ -43,7 +43,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	}
 	if len(in.Tenants) == 0 {
 		*c = Compiler{once: c.once, eager: c.eager}
-		return nothing(m.plane), nil
+		return emptyPlan(m.plane), nil
 	}
 	if !c.once {
 		defer m.targets.Settle()
@@ -86,9 +86,8 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	return p, nil
 }
 
-// nothing is the plan of no tenants: it has no device, so that bringing it about takes away everything that earlier plans set.
-// It fits every fabric.
-func nothing(plane Plane) *Plan {
+// emptyPlan is the plan for zero tenants. It lists no device, so a rollout of it removes every setting of earlier plans, on any fabric.
+func emptyPlan(plane Plane) *Plan {
 	p := &Plan{
 		Plane: string(plane), Placements: []Placement{}, CAs: []CAPlan{}, Switches: []SwitchPlan{},
 		Tenants: []TenantShare{}, Links: []LinkShare{}, Findings: []Finding{},
@@ -191,7 +190,7 @@ func (c *Compiler) model(in Input) (m *model, same bool, err error) {
 // sameButWeights reports whether an input differs from the last one in nothing but weights and limits.
 func (c *Compiler) sameButWeights(in *Input) bool {
 	was := &c.in
-	return in.Fabric == was.Fabric && in.InForce == was.InForce && sameSlice(in.Flows, was.Flows) &&
+	return in.Fabric == was.Fabric && in.IBProfiles == was.IBProfiles && in.InForce == was.InForce && sameSlice(in.Flows, was.Flows) &&
 		sameSlice(in.Routes, was.Routes) && sameSlice(in.Profiles, was.Profiles) &&
 		reflect.DeepEqual(in.Options, was.Options) && slices.EqualFunc(in.Tenants, was.Tenants, sameShape)
 }

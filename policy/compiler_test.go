@@ -64,6 +64,7 @@ func TestAChangeOfOneWeightReachesFewPorts(t *testing.T) {
 	for plane, in := range map[policy.Plane]policy.Input{
 		policy.PlaneIB:   trees()[2].input(t),
 		policy.PlaneRoCE: bareTrees()[1].onEthernet(t, policy.PlaneRoCE, true),
+		policy.PlaneWRCC: bareTrees()[1].onEthernet(t, policy.PlaneWRCC, true),
 	} {
 		t.Run(string(plane), func(t *testing.T) {
 			t.Parallel()

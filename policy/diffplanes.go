@@ -53,7 +53,7 @@ func (x *differ) infiniBand(before, after *Plan) {
 		}
 		u, v := *a, *b
 		for _, s := range []*SwitchPlan{&u, &v} {
-			s.Defaults, s.Ports, s.Reasons = ibcc.SwitchSettings{}, nil, nil
+			s.Defaults, s.Ports, s.Reasons, s.Profile = ibcc.SwitchSettings{}, nil, nil, ""
 		}
 		x.rest(kindSwitch, b.Name, "", u, v)
 	})
@@ -132,7 +132,7 @@ func byPort(ps []Placement) map[ident.PortID][]Placement {
 func (x *differ) ca(a, b *CAPlan, was, is []Placement) {
 	params := func(tenant, prefix string, before, after ibcc.SLParams) {
 		if before != after {
-			x.parts(kindPort, b.Name, tenant, slParts(prefix, before), slParts(prefix, after))
+			x.parts(kindPort, b.Name, tenant, slParts(a, prefix, before), slParts(b, prefix, after))
 		}
 	}
 	if a.Settings.SLs != b.Settings.SLs || !slices.Equal(was, is) {
@@ -153,7 +153,7 @@ func (x *differ) ca(a, b *CAPlan, was, is []Placement) {
 	}
 	u, v := *a, *b
 	for _, c := range []*CAPlan{&u, &v} {
-		c.Settings.SLs, c.Reasons = [ident.NumSLs]ibcc.SLParams{}, nil
+		c.Settings.SLs, c.Reasons, c.Profile, c.TimerUnit = [ident.NumSLs]ibcc.SLParams{}, nil, "", 0
 	}
 	x.rest(kindPort, b.Name, "", u, v)
 }
@@ -182,8 +182,8 @@ func laneParts(l *LanePlan, sameName bool) []part {
 }
 
 // slParts gives the timer in microseconds, as people read it.
-func slParts(prefix string, s ibcc.SLParams) []part {
-	timer := number(float64(float64(s.Timer) * (ibcc.TimerUnitPicoseconds / 1e6)))
+func slParts(c *CAPlan, prefix string, s ibcc.SLParams) []part {
+	timer := number(float64(c.TimerPeriod(s.Timer)) / 1e6)
 	timer.text, timer.unit = strconv.FormatFloat(math.Round(float64(timer.num*10))/10, 'f', -1, 64), "us"
 	return []part{{prefix + "timer", timer}, {prefix + "increase", number(float64(s.Increase))},
 		{prefix + "trigger", number(float64(s.Trigger))}, {prefix + "min", number(float64(s.Min))}}

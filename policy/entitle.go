@@ -89,7 +89,32 @@ func (m *model) entitle() *allocation {
 	for i := range a.rates {
 		a.rates[i] = steady(a.rates[i])
 	}
+	if m.plane == PlaneIB {
+		m.limitAlso(a)
+	}
 	return a
+}
+
+// tied is the part of a link that may be free where it counts as full: the rounding of rates.
+const tied = 1e-9
+
+// limitAlso marks the links as limiting that queue and mark and are exactly full, although the flows on them are limited elsewhere first. Such ties are common:
+// where three of the four links between two leaf switches and two spines are full, the fourth is. A full link queues, so it marks
+// whether or not a sharing needs it, and the flows on it get its marks beside those of others.
+func (m *model) limitAlso(a *allocation) {
+	l := m.lay()
+	load, held := make([]float64, len(m.caps)), make([]bool, len(m.caps))
+	for i, r := range a.rates {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			load[d] += r
+			held[d] = held[d] || a.bottleneck[i] >= 0
+		}
+	}
+	for d, c := range m.feedableCaps() {
+		if held[d] && !l.sends[d] && load[d] >= float64(c*(1-tied)) {
+			a.limiting[d] = true
+		}
+	}
 }
 
 // steady rounds a rate to 39 bits. What is finer is rounding, which differs when all weights are three times as

@@ -13,3 +13,6 @@ func (c *Compiler) Followed() int {
 	}
 	return n
 }
+
+// ExpectedRates is the text of a tenant in share-uncertain.
+var ExpectedRates = expectedRates

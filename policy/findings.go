@@ -55,8 +55,10 @@ const (
 	CodeCapUnenforced = "cap-unenforced"
 	// CodePathsByChance: a hash that the input does not tell chooses the paths of few queue pairs.
 	CodePathsByChance = "paths-by-chance"
-	// CodeShareUncertain: the bound of a tenant's prediction is wider than 10 %.
+	// CodeShareUncertain: the bound of a tenant's prediction is above 5 %, on RoCE above 10 %.
 	CodeShareUncertain = "share-uncertain"
+	// CodeDeviceLimit: the profile of an InfiniBand device's model cannot hold what the shares need.
+	CodeDeviceLimit = "device-limit"
 	// CodeSharingApproximate: so many links wait for each other that the sharing is near the fair one, not exactly it.
 	CodeSharingApproximate = "sharing-approximate"
 )

@@ -136,7 +136,7 @@ func (s *settings) keepsMarking(g *group) bool {
 // the one that misses the two bounds by the smallest factor.
 func (s *settings) chooseMarking(g *group) {
 	best, bestScore := *g, math.Inf(1)
-	for _, n := range markingChoices {
+	for _, n := range s.choicesOf(g) {
 		t := *g
 		t.marking = n
 		if s.m.in.Options.Mode == ModeTheorem1 {
@@ -200,10 +200,10 @@ func worstMiss(needs []float64, marking, load int, enough float64) float64 {
 // coarseNeeds lists, once each, the needs whose timers can be off by more than is steady,
 // in units that include the response to an Increase of one.
 func (s *settings) coarseNeeds(g *group, marking int) []float64 {
-	one := response(1, s.m.in.Options.TimerRestart)
 	var needs []float64
 	for _, k := range g.settings {
-		n := float64(s.all[k].need * one)
+		st := &s.all[k]
+		n := float64(st.need * response(1, s.ports[st.port].restart))
 		if n*float64(marking)*1000/loadHigh < 0.5/g.steady() {
 			needs = append(needs, n)
 		}
@@ -229,8 +229,9 @@ func (s *settings) settleTime(g *group) float64 {
 	slowest := 0.0
 	for _, k := range g.settings {
 		st := &s.all[k]
-		timer := st.need * response(1, s.m.in.Options.TimerRestart) * float64(g.marking) * 1000 / float64(g.load)
-		slowest = max(slowest, float64(geometricSteps(s.ports[st.port].line, st.rate)*timer*timerUnit))
+		p := &s.ports[st.port]
+		timer := st.need * response(1, p.restart) * float64(g.marking) * 1000 / float64(g.load)
+		slowest = max(slowest, float64(geometricSteps(p.line, st.rate)*timer*p.unit))
 	}
 	return slowest
 }
@@ -251,34 +252,40 @@ func (s *settings) set(st *setting, g *group) {
 	s.setProduct(st, g.marking, g.load)
 }
 
-// setProduct uses the smallest Increase, whose saw-tooth is the finest, with which the timer fits 16 bits.
+// setProduct uses the smallest Increase, whose saw-tooth is the finest, with which the timer fits the device.
 func (s *settings) setProduct(st *setting, marking, load int) {
 	scale := float64(marking) * 1000 / float64(load)
-	for incr := 1; incr <= math.MaxUint8; incr++ {
+	p := &s.ports[st.port]
+	a := &p.profile.Adapter
+	for incr := 1; incr <= int(a.MaxIncrease); incr++ {
 		st.incr = uint8(incr)
-		st.exact = float64(st.need * scale * response(st.incr, s.m.in.Options.TimerRestart))
-		if st.exact < math.MaxUint16+0.5 {
+		st.exact = float64(st.need * scale * response(st.incr, p.restart))
+		if st.exact < float64(a.MaxTimer)+0.5 {
 			break
 		}
 	}
-	st.timer = uint16(roundTimer(st.exact))
+	st.timer = min(a.MaxTimer, uint16(roundTimer(st.exact)))
 }
 
 // setTheorem1 uses S1's own lever: all settings of a group have one timer, that of its fastest
 // with an Increase of one, and Increase in inverse proportion to the rate (Theorem 1 of the
 // differentiated-bandwidth paper).
 func (s *settings) setTheorem1(st *setting, g *group) {
-	restart := s.m.in.Options.TimerRestart
-	least := math.Inf(1)
+	p := &s.ports[st.port]
+	model, own := &p.profile.Adapter, float64(st.need*p.units())
+	least, fastest := math.Inf(1), p.restart
 	for _, k := range g.settings {
-		least = min(least, s.all[k].need)
+		of := &s.ports[s.all[k].port]
+		if n := float64(s.all[k].need * of.units()); n < least {
+			least, fastest = n, of.restart
+		}
 	}
-	st.exact = float64(least * float64(g.marking) * 1000 / float64(g.load) * response(1, restart))
-	st.timer = uint16(roundTimer(st.exact))
-	want := float64(least / st.need * response(1, restart))
+	st.exact = float64(least*float64(g.marking)*1000/float64(g.load)*response(1, fastest)) / p.units()
+	st.timer = min(model.MaxTimer, uint16(roundTimer(st.exact)))
+	want := float64(least / own * response(1, fastest))
 	st.incr = 1
-	for incr := 2; incr <= math.MaxUint8; incr++ {
-		a, b := response(uint8(incr-1), restart), response(uint8(incr), restart)
+	for incr := 2; incr <= int(model.MaxIncrease); incr++ {
+		a, b := response(uint8(incr-1), p.restart), response(uint8(incr), p.restart)
 		if a*b < want*want { // want is nearer to a on a logarithmic scale
 			break
 		}
@@ -286,10 +293,11 @@ func (s *settings) setTheorem1(st *setting, g *group) {
 	}
 }
 
-// aggressiveness is response/Timer: in equilibrium what the setting's CCTI lets through is in
+// aggressiveness is response/Timer, the timer in units of the standard: in equilibrium what the setting's CCTI lets through is in
 // proportion to it among all that see the same marks.
 func (s *settings) aggressiveness(st *setting) float64 {
-	return response(st.incr, s.m.in.Options.TimerRestart) / float64(st.timer)
+	p := &s.ports[st.port]
+	return response(st.incr, p.restart) / float64(float64(st.timer)*p.units())
 }
 
 // floor is the rate the last table entry lets through.

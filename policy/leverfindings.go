@@ -11,7 +11,7 @@ import (
 
 // leverFindings reports settings that miss their aim before any prediction.
 func (s *settings) leverFindings() []Finding {
-	out := s.sharedSettings()
+	out := append(s.sharedSettings(), s.deviceFindings()...)
 	for i := range s.ports {
 		if f := s.ports[i].clamps; f != nil {
 			out = append(out, *f)
@@ -20,9 +20,9 @@ func (s *settings) leverFindings() []Finding {
 	}
 	for i := range s.all {
 		st := &s.all[i]
-		if s.m.in.Options.Mode == ModeTheorem1 && st.incr == 255 {
+		if most := s.ports[st.port].profile.Adapter.MaxIncrease; s.m.in.Options.Mode == ModeTheorem1 && st.incr == most {
 			out = append(out, finding(CodeIncreaseClamped, s.names(st.tenants), nil,
-				phrase.Of("port {}, SL {}: CCTI_Increase is at its largest, 255: the timer alone would reach {}", s.m.fabric.PortName(s.ports[st.port].ref), st.sl, rate(st.rate)),
+				phrase.Of("port {}, SL {}: CCTI_Increase is at its largest, {}: the timer alone would reach {}", s.m.fabric.PortName(s.ports[st.port].ref), st.sl, int(most), rate(st.rate)),
 				phrase.Of("use mode product")))
 		}
 	}

@@ -6,18 +6,11 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/ibcc"
-	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
 
 const (
-	// referenceQueue is the queue that the sixteen thresholds divide, in bytes: threshold t is taken to
-	// mark above referenceQueue·(16-t)/16. IBTA leaves the map to the vendor; this is the
-	// 128 KiB input buffer of one port and VL.
-	referenceQueue = 128 << 10
-	// deepestMark keeps a quarter of the buffer for what arrives before a mark takes effect.
-	deepestMark = referenceQueue * 3 / 4
 	// roundTripPart is the part of a round trip's bytes that may queue.
 	roundTripPart = 7
 	// minimumPackets is the least depth, in packets, at which a queue is called congested.
@@ -31,20 +24,15 @@ const (
 
 // depth is the queue above which a link direction is to mark, in bytes, for a round trip in seconds: a
 // seventh of what one round trip brings (Alizadeh et al., Data Center TCP, 2010, equation 13, whose
-// argument holds for any sources whose steps are small), at least minimumPackets and at most
-// deepestMark. It does not grow with the number of queue pairs: sources that pace their packets
+// argument holds for any sources whose steps are small), at least minimumPackets and at most three quarters of
+// the switch's queue, which leaves a quarter for what arrives before a mark takes effect. It does not grow with the number of queue pairs: sources that pace their packets
 // do not queue in step, and a deeper queue only adds delay to the loop, which then swings wider and
 // marks the fastest flow out of proportion (measured on the 16-host fat tree with 1 us links: 96 KiB
 // instead of 40 KiB raises the worst share error from about 2 to 3 % and costs 0.3 % of the link).
 func (m *model) depth(d int32, roundTrip float64) int {
 	packet := int(m.packetBits(m.transmitter(d))) / 8
 	want := int(m.caps[d] * roundTrip / 8 / roundTripPart)
-	return min(deepestMark, max(want, minimumPackets*packet))
-}
-
-// threshold is the code whose depth is the nearest not below the wanted one.
-func threshold(depth int) uint8 {
-	return uint8(min(ibcc.MaxThreshold, max(1, 16-(depth*16+referenceQueue-1)/referenceQueue)))
+	return min(m.profiles[m.transmitter(d).Node].Switch.QueueBytes*3/4, max(want, minimumPackets*packet))
 }
 
 // trip is what a link direction adds to the time, in seconds, that a packet and its answer take over a path with empty queues: its
@@ -112,7 +100,8 @@ func (s *settings) marksAsBefore(n int32) bool {
 
 func (s *settings) switchPlan(n int32, trips []float64) SwitchPlan {
 	node := &s.m.fabric.Nodes[n]
-	sp := SwitchPlan{Node: node.GUID, Name: node.Name, Ports: make([]ibcc.PortMarking, len(node.Ports))}
+	profile := s.m.profiles[n]
+	sp := SwitchPlan{Node: node.GUID, Name: node.Name, Profile: profileName(profile), Ports: make([]ibcc.PortMarking, len(node.Ports))}
 	fastest := int32(-1)
 	for p := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
@@ -128,12 +117,16 @@ func (s *settings) switchPlan(n int32, trips []float64) SwitchPlan {
 			sp.Defaults.VictimMask.Set(ref.Port)
 		}
 	}
-	sp.Defaults.MarkingRate, sp.Defaults.PacketSize = defaultMarking, unmarkedSize
+	sp.Defaults.MarkingRate, sp.Defaults.PacketSize = profile.Switch.Marking(defaultMarking), min(unmarkedSize, profile.Switch.MaxPacketSize)
 	if fastest >= 0 {
 		sp.Defaults.PacketSize = s.m.unmarked(fastest)
 	}
 	sp.Defaults.Threshold = latestThreshold
 	sp.Reasons = defaultReasons(&sp)
+	if !profile.Switch.PortMarking {
+		s.oneMarking(&sp, n, trips)
+		return sp
+	}
 	for p := range node.Ports {
 		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
 		if _, ok := s.m.fabric.Peer(ref); !ok {
@@ -148,8 +141,9 @@ func (s *settings) switchPlan(n int32, trips []float64) SwitchPlan {
 
 // unmarked is the packet size below which a link does not mark: unmarkedSize, or half of a small MTU.
 func (m *model) unmarked(d int32) uint8 {
-	packet := int(m.packetBits(m.transmitter(d))) / 8
-	return uint8(min(unmarkedSize, (packet-packetHeader)/128))
+	from := m.transmitter(d)
+	packet := int(m.packetBits(from)) / 8
+	return min(uint8(min(unmarkedSize, (packet-packetHeader)/128)), m.profiles[from.Node].Switch.MaxPacketSize)
 }
 
 func defaultReasons(sp *SwitchPlan) []Reason {
@@ -170,18 +164,42 @@ func defaultReasons(sp *SwitchPlan) []Reason {
 
 // override gives a port with a limiting link its own marking where that differs from the defaults.
 func (s *settings) override(sp *SwitchPlan, p int, d int32, trip float64) {
-	marking := s.marking[d]
-	depth := s.m.depth(d, trip)
-	t := threshold(depth)
-	if t == sp.Defaults.Threshold && marking == int(sp.Defaults.MarkingRate) {
+	own, reasons := s.portMarking(fmt.Sprintf("ports[%d].", p), d, trip)
+	if own.Threshold == sp.Defaults.Threshold && own.MarkingRate == sp.Defaults.MarkingRate {
 		return
 	}
-	sp.Ports[p] = ibcc.PortMarking{Valid: true, Threshold: t, PacketSize: s.m.unmarked(d), MarkingRate: uint16(marking)}
-	field := fmt.Sprintf("ports[%d].", p)
-	sp.Reasons = append(sp.Reasons,
-		Reason{Field: field + "threshold", Value: fmt.Sprint(t), Range: "0..15", Rule: RuleMarkingDepth,
-			Formula: fmt.Sprintf("%s · round trip %s / 7, at least %d packets and at most 3/4 of %d B = %d B; 16 - ceil(16·%d/%d) = %d",
-				quantity.BitRate(s.m.caps[d]), seconds(trip), minimumPackets, referenceQueue, depth, depth, referenceQueue, t)},
-		Reason{Field: field + "marking_rate", Value: fmt.Sprint(marking), Unit: "packets a mark", Range: "0..65535", Rule: RuleMarkingRate,
-			Formula: "the packets per mark at which the timers of all flows over this link are fine enough and settle in time"})
+	sp.Ports[p] = own
+	sp.Reasons = append(sp.Reasons, reasons...)
+}
+
+// oneMarking gives a switch whose ports have no marking of their own that of its first port with a limiting link.
+func (s *settings) oneMarking(sp *SwitchPlan, n int32, trips []float64) {
+	for p := range s.m.fabric.Nodes[n].Ports {
+		ref := subnet.PortRef{Node: n, Port: ident.PortNum(p)}
+		if _, ok := s.m.fabric.Peer(ref); !ok {
+			continue
+		}
+		if d := direction(s.m.fabric, ref); s.marking[d] > 0 {
+			own, reasons := s.portMarking("", d, trips[d])
+			sp.Defaults.Threshold, sp.Defaults.MarkingRate, sp.Defaults.PacketSize = own.Threshold, own.MarkingRate, own.PacketSize
+			sp.Reasons = append(reasons, slices.DeleteFunc(defaultReasons(sp), func(r Reason) bool { return r.Field == "threshold" || r.Field == "marking_rate" })...)
+			return
+		}
+	}
+}
+
+// portMarking is the marking of a port that sends on a limiting link, with the reasons; field is what their fields begin with.
+func (s *settings) portMarking(field string, d int32, trip float64) (ibcc.PortMarking, []Reason) {
+	profile := s.m.profiles[s.m.transmitter(d).Node]
+	depth := s.m.depth(d, trip)
+	code, every := profile.Switch.Code(depth), profile.Switch.Marking(s.marking[d])
+	why := Reason{Field: field + "marking_rate", Value: fmt.Sprint(every), Unit: "packets a mark", Range: "0..65535", Rule: RuleMarkingRate,
+		Formula: "the packets per mark at which the timers of all flows over this link are fine enough and settle in time"}
+	if !profile.Generic() {
+		why.Range = fmt.Sprintf("%d..%d", profile.Switch.MinMarkingRate, profile.Switch.MaxMarkingRate)
+	}
+	return ibcc.PortMarking{Valid: true, Threshold: code, PacketSize: s.m.unmarked(d), MarkingRate: every}, []Reason{
+		{Field: field + "threshold", Value: fmt.Sprint(code), Range: "0..15", Rule: RuleMarkingDepth, Formula: s.m.thresholdWhy(profile, d, trip, depth, code)},
+		why,
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/quantity"
 	"fairlane/policy/fill"
 	"fairlane/subnet"
@@ -20,14 +21,14 @@ var ErrInput = errors.New("input cannot be compiled")
 // complete attachments, flows sorted so that the order given does not matter, link directions
 // numbered. Link direction 2i is Fabric.Links[i] from A to B, 2i+1 from B to A.
 type model struct {
-	in      Input
-	plane   Plane
-	fabric  *subnet.Fabric // with LIDs and forwarding tables
-	tenants []tenants.Tenant
-	flows   []flow
-	caps    []float64 // bit/s of each link direction
-	usable  []ident.SL
-	entries int // CCT entries
+	in       Input
+	plane    Plane
+	fabric   *subnet.Fabric // with LIDs and forwarding tables
+	tenants  []tenants.Tenant
+	flows    []flow
+	caps     []float64 // bit/s of each link direction
+	usable   []ident.SL
+	profiles []*ibprofile.Profile // by node, on InfiniBand
 	// targets and forecasts solve what is to be shared, and remember: models of the same flows have them together. nil
 	// where there is nothing to remember for.
 	targets, forecasts *fill.Solver
@@ -64,9 +65,9 @@ func newModel(in Input) (*model, error) {
 			return nil, fmt.Errorf("%w: %w", ErrInput, err)
 		}
 	}
-	m := &model{in: in, plane: in.Options.plane(), fabric: f, entries: in.Options.TableEntries, usable: in.Options.usableSLs()}
-	if m.entries == 0 {
-		m.entries = 2 * ibcc.BlockEntries
+	m := &model{in: in, plane: in.Options.plane(), fabric: f, usable: in.Options.usableSLs()}
+	if m.plane == PlaneIB {
+		m.profiles = in.IBProfiles.ByNode(f)
 	}
 	m.tenants = tenants.Attach(in.Tenants, in.Flows)
 	slices.SortFunc(m.tenants, func(a, b tenants.Tenant) int { return compareText(a.Name, b.Name) })

@@ -4,7 +4,10 @@
 package policy
 
 import (
+	"cmp"
+
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -25,6 +28,8 @@ type Input struct {
 	Routes [][]Way
 	// Profiles are the device profiles that ports may have, beside the embedded ones, for the RoCE plane.
 	Profiles []profile.Profile
+	// IBProfiles are the profiles of InfiniBand devices; nil is the built-in ones alone.
+	IBProfiles *ibprofile.Set
 	// InForce is the plan whose placements are kept where they still serve; nil is none.
 	InForce *Plan
 }
@@ -51,10 +56,10 @@ type Options struct {
 	Plane        Plane      // "" is PlaneIB
 	Mode         Mode       // "" is ModeProduct
 	CCTLaw       CCTLaw     // "" is CCTGeometric
-	TimerRestart bool       // devices restart CCTI_Timer on every BECN (S1's Algorithm 1)
+	TimerRestart bool       // adapters of the generic profile restart CCTI_Timer on every BECN (S1's Algorithm 1)
 	PerQP        PerQPMode  // "" is PerQPAuto
 	ReservedSLs  []ident.SL // never assigned to tenants; nil is SL 15 alone, empty none
-	TableEntries int        // CCT entries the devices hold; 0 is 128
+	TableEntries int        // CCT entries to use, at most those of a profile other than the generic one; 0: the profile's, 128 of the generic one
 	// VLArbitration lets the plan weigh the lanes of ports that send for several tenants (InfiniBand).
 	VLArbitration bool
 	// Profile names the device profile of NIC ports on the RoCE plane; "" is profile.Default.
@@ -117,8 +122,8 @@ type Placement struct {
 	PKey   ident.PKey   `json:"pkey"` // the tenant's partition, by which the subnet manager hands out the SL
 	Port   ident.PortID `json:"port"`
 	SL     ident.SL     `json:"sl"`
-	// Receives says that the tenant shares the SL with another on this port, where by its flows it only receives: what the port counts
-	// there is not the tenant's alone. It is no part of the plan's name: it follows from what made the plan.
+	// Receives reports that, by its flows, the tenant only receives on this port and shares the SL there with another tenant, so that the
+	// port's counter of the SL is not the tenant's alone. It is not part of the plan's name: it follows from what made the plan.
 	Receives bool `json:"receives,omitempty" canonical:"-"`
 }
 
@@ -128,6 +133,15 @@ type CAPlan struct {
 	Name     string          `json:"name"`
 	Settings ibcc.CASettings `json:"settings"`
 	Reasons  []Reason        `json:"reasons"`
+	// Profile is the name of the device profile; empty: the generic one. It is not part of the plan's name: the settings follow from it.
+	Profile string `json:"profile,omitempty" canonical:"-"`
+	// TimerUnit is that of the timers in Settings where the profile has another than 1.024 us; 0: 1.024 us. It is not part of the name either.
+	TimerUnit quantity.Picoseconds `json:"timer_unit_ps,omitempty" canonical:"-"`
+}
+
+// TimerPeriod is the duration of a CCTI_Timer of the port.
+func (c *CAPlan) TimerPeriod(timer uint16) quantity.Picoseconds {
+	return quantity.Picoseconds(timer) * cmp.Or(c.TimerUnit, ibcc.TimerUnitPicoseconds)
 }
 
 // SwitchPlan is the desired state of one switch.
@@ -137,6 +151,7 @@ type SwitchPlan struct {
 	Defaults ibcc.SwitchSettings `json:"defaults"`
 	Ports    []ibcc.PortMarking  `json:"ports"` // index is the port number
 	Reasons  []Reason            `json:"reasons"`
+	Profile  string              `json:"profile,omitempty" canonical:"-"` // as in CAPlan
 }
 
 // Reason explains one setting: which field has which value, in which unit and legal range, by which rule and

@@ -3,6 +3,9 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"fairlane/policy/fill"
 )
 
 // Prediction is what settings are expected to give.
@@ -50,7 +53,7 @@ func (s *settings) predict() *allocation {
 	for i := range floors {
 		floors[i] = s.floorOf(int32(i))
 	}
-	return s.predictLanes(shareWeights{marked: s.flowWeights(), floors: floors, ceilings: s.capCeilings()})
+	return s.predictLanes(shareWeights{marked: s.flowWeights(), floors: floors, ceilings: s.capCeilings(), slack: s.m.circleSlack(nil)})
 }
 
 // shareWeights says how flows share the links of a prediction. Slices go by model flow, and are not changed once they were
@@ -61,6 +64,7 @@ type shareWeights struct {
 	floors   []float64 // bit/s below which a flow is not pushed; nil: none
 	ceilings []float64 // bit/s above which a flow cannot go, 0 is no bound; nil: none
 	caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
+	slack    []float64 // part by which a link direction that sends counts as faster than it is, or slower where below 0; nil: none
 }
 
 // forecastPrecision is the relative movement at which the rates of a prediction are at rest: its errors are told in six decimals,
@@ -70,7 +74,10 @@ const forecastPrecision = 1e-6
 // shareByWeight is the prediction of every plane: the flat weighted max-min allocation of the flows
 // over the links that can queue. No link pushes a flow below its floor; floors that ask for more than 99 %
 // of a link count in proportion.
-func (m *model) shareByWeight(w shareWeights) *allocation {
+func (m *model) shareByWeight(w shareWeights) *allocation { return m.shareByWeightOn(m.forecasts, w) }
+
+// shareByWeightOn does so on a solver; nil is one without a memory.
+func (m *model) shareByWeightOn(solver *fill.Solver, w shareWeights) *allocation {
 	p := m.problem()
 	if p.Capacity = m.feedableCaps(); w.caps != nil {
 		p.Capacity, p.Nominal = m.feedable(w.caps), m.caps
@@ -84,7 +91,31 @@ func (m *model) shareByWeight(w shareWeights) *allocation {
 	if m.plane == PlaneIB {
 		p.Count = p.Sending // lanes are settled in rounds, each from nothing
 	}
-	return m.share(m.forecasts, p)
+	if w.slack == nil {
+		return m.share(solver, p)
+	}
+	fits := p.Capacity
+	p.Capacity = slices.Clone(fits)
+	for d, x := range w.slack {
+		p.Capacity[d] += float64(fits[d] * x)
+	}
+	a := m.share(solver, p)
+	m.fitSending(a, fits)
+	return a
+}
+
+// fitSending takes off the flows what their sending ports carry above their capacity.
+func (m *model) fitSending(a *allocation, caps []float64) {
+	l := m.lay()
+	load := make([]float64, len(caps))
+	for i, r := range a.rates {
+		load[l.hops[l.first[i]]] += r
+	}
+	for i := range a.rates {
+		if d := l.hops[l.first[i]]; load[d] > caps[d] {
+			a.rates[i] = float64(a.rates[i] * (caps[d] / load[d]))
+		}
+	}
 }
 
 // flowWeights is the aggressiveness of each flow, all its queue pairs together, less what it loses near its port's line rate when it has its

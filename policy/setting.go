@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -14,7 +15,7 @@ import (
 type setting struct {
 	port    int32 // into settings.ports
 	sl      ident.SL
-	tenants []int32 // that may send with it; where all only receive, all
+	tenants []int32 // that may send on it; all of them where all only receive
 	flows   []int32 // that leave the port on this SL
 	qps     float64
 	// rate is what one CCTI is to let through, in bit/s: one queue pair's entitlement, or in SL mode
@@ -53,6 +54,10 @@ type port struct {
 	id       ident.PortID
 	line     float64 // bit/s
 	packet   float64 // bits of a full packet
+	profile  *ibprofile.Profile
+	entries  int     // of its table, at most
+	unit     float64 // of its timer, seconds
+	restart  bool    // every BECN restarts its timer
 	settings []int32 // by SL
 	perSL    bool
 	why      string // of perSL
@@ -70,7 +75,7 @@ type settings struct {
 	target *allocation
 	place  placements
 	placed []Finding // about place
-	// receivers are where a tenant only receives, by an SL that others have there, too.
+	// receivers are the tenants that only receive on a port, on an SL that another tenant has there too.
 	receivers map[tenantPort]bool
 	ports     []port
 	all       []setting
@@ -90,13 +95,13 @@ type settings struct {
 // newSettings finds which flows use which (port, SL).
 func (m *model) newSettings(target *allocation, place placements) *settings {
 	s := &settings{m: m, target: target, place: place, ofFlow: make([]int32, len(m.flows)), marks: m.marksOf(target),
-		tops: newTops(m.in.Options.TimerRestart), receivers: map[tenantPort]bool{}}
+		tops: newTops(), receivers: map[tenantPort]bool{}}
 	roles := m.roles()
 	at := make([]int32, len(m.caps)) // port by the link direction that it drives
 	for _, pt := range m.tenantsByPort() {
 		ref, _ := m.fabric.PortByID(pt.port)
 		d := direction(m.fabric, ref)
-		p := port{ref: ref, id: pt.port, line: m.caps[d], packet: m.packetBits(ref)}
+		p := m.adapterPort(ref, d)
 		var bySL, receive [ident.NumSLs][]int32
 		for k, t := range pt.tenants {
 			sl, of := place[t][pt.at[k]], &bySL
@@ -169,7 +174,8 @@ func (m *model) settingsLike(prev *settings, target *allocation) *settings {
 	}
 	for i := range s.ports {
 		if p := &s.ports[i]; s.fresh[i] {
-			*p = port{ref: p.ref, id: p.id, line: p.line, packet: p.packet, settings: p.settings}
+			*p = port{ref: p.ref, id: p.id, line: p.line, packet: p.packet, settings: p.settings,
+				profile: p.profile, entries: p.entries, unit: p.unit, restart: p.restart}
 		}
 	}
 	return s
@@ -210,10 +216,7 @@ func (s *settings) wanted(f int32) float64 {
 
 // choosePortModes decides for each port between one CCTI per queue pair and one per SL.
 func (s *settings) choosePortModes() error {
-	finest, err := s.newTables().finest()
-	if err != nil {
-		return err
-	}
+	tables := s.newTables()
 	var last lastTop
 	for i := range s.ports {
 		if !s.fresh[i] {
@@ -227,6 +230,11 @@ func (s *settings) choosePortModes() error {
 			p.perSL, p.why = true, "asked for: one CCTI per SL"
 		default:
 			p.perSL, p.why = s.autoMode(p)
+		}
+		p.holdMode()
+		finest, err := tables.finest(p)
+		if err != nil {
+			return err
 		}
 		for _, k := range p.settings {
 			s.measure(&s.all[k])
@@ -284,7 +292,7 @@ func (s *settings) sameBottlenecks(st *setting) bool {
 	return true
 }
 
-// timerUnit is one unit of CCTI_Timer in seconds.
+// timerUnit is the standard's unit of CCTI_Timer in seconds.
 const timerUnit = ibcc.TimerUnitPicoseconds * 1e-12
 
 // measure computes a setting's rate and need from its flows. Derivation: a CCTI that lets through r bit/s
@@ -302,7 +310,7 @@ func (s *settings) measure(st *setting) {
 	flows := s.relevant(st)
 	if st.kind == settingIdle {
 		st.rate = s.idleRate(p, st)
-		st.need, st.spread = p.packet/float64(st.rate*timerUnit), 0
+		st.need, st.spread = p.packet/float64(st.rate*p.unit), 0
 		return
 	}
 	total := 0.0
@@ -319,7 +327,7 @@ func (s *settings) measure(st *setting) {
 		}
 		k := max(1, s.marks[f])
 		st.marked = max(st.marked, int(k))
-		needs[i] = p.packet / float64(float64(float64(k)*r)*timerUnit)
+		needs[i] = p.packet / float64(float64(float64(k)*r)*p.unit)
 		least, most = min(least, needs[i]), max(most, needs[i])
 	}
 	if most <= least*(1+1e-9) { // equal but for rounding

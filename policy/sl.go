@@ -30,7 +30,7 @@ func attachment(m *model, tenant int32, port ident.PortID) (int, bool) {
 // place assigns SLs. A tenant has one SL on all its ports where none is pinned, because a partition has one SL in the
 // whole fabric. Distinct SLs for all tenants come first, so that a counter of an SL means one
 // tenant everywhere; then distinct ones for tenants that meet on a port; then distinct ones for tenants that may send from one port,
-// since only what a port sends is set by SL. SL 0 stays free for unmanaged
+// because settings by SL act only on what a port sends. SL 0 stays free for unmanaged
 // traffic unless nothing else works. With a plan in force, placements that still serve stay. When one SL
 // for each tenant does not fit, tenants whose endpoints fall into separate groups get several; when that
 // fails too, tenants share an SL on as few ports as the search finds, and a finding says where.
@@ -60,8 +60,8 @@ func (m *model) place() (placements, []Finding) {
 	return x.placements(), m.sharedSLs(x, senders, x.placements())
 }
 
-// apart gives each tenant one SL, so that those that meet on a port differ or, where that does not fit or moves more of what is in
-// force, those that may send from one. False when neither fits; then the problem is that of the senders.
+// apart gives each tenant one SL. Tenants that meet on a port get different SLs; where that does not fit, or changes more of the plan in
+// force, only tenants that may send from one port do. False when neither fits: then the problem returned is that of the senders.
 func (m *model) apart(ports, senders []portTenants) (x *slProblem, solved bool) {
 	same := slices.EqualFunc(ports, senders, func(a, b portTenants) bool { return len(a.tenants) == len(b.tenants) })
 	moved := math.MaxInt
@@ -99,14 +99,14 @@ func (m *model) tenantsByPort() []portTenants {
 	return m.onPorts(func(tenant, attachment int) bool { return true })
 }
 
-// sendersByPort is tenantsByPort without those that only receive on a port.
+// sendersByPort is tenantsByPort without the tenants that only receive on a port.
 func (m *model) sendersByPort() []portTenants {
 	roles := m.roles()
 	return m.onPorts(func(tenant, attachment int) bool { return roles[tenant][attachment] != roleReceives })
 }
 
-// onPorts lists the attached ports in order, with those tenants on each that are wanted, in order.
-func (m *model) onPorts(wanted func(tenant, attachment int) bool) []portTenants {
+// onPorts lists the attached ports in order, with the tenants on each that keep accepts, in order.
+func (m *model) onPorts(keep func(tenant, attachment int) bool) []portTenants {
 	at := make(map[ident.PortID]int)
 	var out []portTenants
 	for t := range m.tenants {
@@ -117,7 +117,7 @@ func (m *model) onPorts(wanted func(tenant, attachment int) bool) []portTenants 
 				at[a.Port] = i
 				out = append(out, portTenants{port: a.Port})
 			}
-			if !wanted(t, k) {
+			if !keep(t, k) {
 				continue
 			}
 			out[i].tenants = append(out[i].tenants, int32(t))
@@ -137,7 +137,7 @@ const (
 	roleSends
 )
 
-// roles lists what each tenant does on each of its ports, parallel to their attachments. They are found once for a set of flows.
+// roles lists what each tenant does on each of its ports, parallel to its attachments. It is computed once for a set of flows.
 func (m *model) roles() [][]role {
 	l := m.lay()
 	if l.roles != nil {

@@ -35,10 +35,10 @@ type sharers struct {
 	ports   []string
 	count   int
 	pinned  bool // two of them are pinned to the SL on a port
-	unknown bool // no flow says what some of them do on a port
+	unknown bool // no declared flow of one of them begins or ends on a port
 }
 
-// sharedSLs reports tenants that share an SL on a port that they send from, or may, one finding for each set of tenants.
+// sharedSLs reports tenants that share an SL on a port from which they send or may send, one finding for each set of tenants.
 func (m *model) sharedSLs(x *slProblem, senders []portTenants, p placements) []Finding {
 	roles := m.roles()
 	groups := make(map[string]*sharers)

@@ -33,7 +33,7 @@ func toStorage(t *testing.T, n int) (policy.Input, ident.PortID) {
 	return in, h[0]
 }
 
-// onPort is the tenants of each SL on a port, with how many of them the plan says only receive.
+// onPort is the tenants of each SL on a port, and how many of them the plan marks as receivers.
 func onPort(p *policy.Plan, port ident.PortID) (bySL map[ident.SL][]string, receive int) {
 	bySL = map[ident.SL][]string{}
 	for _, pl := range p.Placements {
@@ -52,8 +52,9 @@ func TestTenantsThatSendToOnePortNeedNoSLOfTheirOwnThere(t *testing.T) {
 	for _, n := range []int{16, 17, 40} {
 		in, storage := toStorage(t, n)
 		p := compile(t, in)
-		if len(p.Findings) > 0 {
-			t.Errorf("%d tenants: findings %+v, want none", n, p.Findings)
+		// Slow queue pairs have few marks, which is no matter of service levels.
+		if slices.ContainsFunc(p.Findings, func(f policy.Finding) bool { return f.Code != policy.CodeShareUncertain }) {
+			t.Errorf("%d tenants: findings %+v, want none of service levels", n, p.Findings)
 		}
 		for _, x := range p.Tenants {
 			if x.PredictedError > 0.01 {
@@ -71,7 +72,7 @@ func TestTenantsThatSendToOnePortNeedNoSLOfTheirOwnThere(t *testing.T) {
 			}
 		}
 		if receive != shared || shared == 0 {
-			t.Errorf("%d tenants: the plan says of %d that they share a counter where they receive, want %d", n, receive, shared)
+			t.Errorf("%d tenants: %d placements share a counter where they only receive, want %d", n, receive, shared)
 		}
 	}
 }
@@ -113,7 +114,7 @@ func TestTenantsThatSendFromOnePortNeedDifferentSLs(t *testing.T) {
 	}
 }
 
-func TestDeclaredFlowsFreeTenantsThatOnlyReceiveFromTheFinding(t *testing.T) {
+func TestNoSLIsExhaustedByDeclaredReceivers(t *testing.T) {
 	t.Parallel()
 	with, _ := toStorage(t, 20)
 	in := with
@@ -121,7 +122,7 @@ func TestDeclaredFlowsFreeTenantsThatOnlyReceiveFromTheFinding(t *testing.T) {
 	p := compile(t, in)
 	i := slices.IndexFunc(p.Findings, func(f policy.Finding) bool { return f.Code == policy.CodeSLExhausted })
 	if i < 0 || !strings.Contains(p.Findings[i].Fix, "declare the tenants' flows") {
-		t.Fatalf("findings %+v, want that tenants of whom nothing is declared may send", p.Findings)
+		t.Fatalf("findings %+v, want tenants without declared flows to count as senders", p.Findings)
 	}
 	in.Flows = with.Flows // the advice
 	if p = compile(t, in); len(p.Findings) > 0 {
@@ -133,7 +134,7 @@ func TestACapHoldsNoTenantThatSharesAnSLWhereBothReceive(t *testing.T) {
 	t.Parallel()
 	in, storage := toStorage(t, 40)
 	h := plantest.Hosts(in.Fabric)
-	// Half are capped. One that is not sends from the storage port as well, and may share its SL there with one that is.
+	// Half are capped. One without a cap also sends from the storage port, and may share its SL there with a capped one.
 	for i := range in.Tenants {
 		if i%2 == 0 {
 			in.Tenants[i].Cap = quantity.Gbps
@@ -157,7 +158,7 @@ func TestACapHoldsNoTenantThatSharesAnSLWhereBothReceive(t *testing.T) {
 			t.Errorf("finding %+v", f)
 		}
 	}
-	for i := range in.Tenants { // where each is capped, the widest holds
+	for i := range in.Tenants { // where all are capped, the highest cap holds
 		in.Tenants[i].Cap = quantity.BitRate(1+i%2) * quantity.Gbps
 	}
 	in.Flows = in.Flows[:40]
@@ -173,7 +174,7 @@ func TestACapHoldsNoTenantThatSharesAnSLWhereBothReceive(t *testing.T) {
 	}
 }
 
-func TestTenantsThatComeAndGoMoveNobodyWhereTheyOnlyReceive(t *testing.T) {
+func TestReceiversThatComeAndGoMoveNoSL(t *testing.T) {
 	t.Parallel()
 	full, storage := toStorage(t, 41)
 	in := full
@@ -197,7 +198,7 @@ func TestTenantsThatComeAndGoMoveNobodyWhereTheyOnlyReceive(t *testing.T) {
 	}
 }
 
-// The finding comes where, and only where, two tenants that may send from a port have one SL there.
+// sl-exhausted is reported exactly where two tenants that may send from a port have one SL there.
 func TestAnSLIsExhaustedOnlyWhereTwoSendersShareIt(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

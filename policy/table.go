@@ -24,35 +24,47 @@ const (
 	tableTime = 0.250
 )
 
-// tables makes each port's table once per shape.
+// tables makes the tables of ports once per shape and form.
 type tables struct {
-	law     CCTLaw
-	entries int
-	made    map[int][]ibcc.Entry // by ratio or scale
+	law  CCTLaw
+	made map[tableKey][]ibcc.Entry
+}
+
+type tableKey struct {
+	shape, entries int // shape: ratio or scale
+	shift          uint8
+	multiplier     uint16
 }
 
 func (s *settings) newTables() *tables {
-	return &tables{law: s.m.in.Options.cctLaw(), entries: s.m.entries, made: map[int][]ibcc.Entry{}}
+	return &tables{law: s.m.in.Options.cctLaw(), made: map[tableKey][]ibcc.Entry{}}
 }
 
 func (o Options) cctLaw() CCTLaw { return cmp.Or(o.CCTLaw, CCTGeometric) }
 
 // finest is the table that a port gets unless its queue pairs are entitled to very little.
-func (t *tables) finest() ([]ibcc.Entry, error) { return t.get(t.shapes()[0]) }
+func (t *tables) finest(p *port) ([]ibcc.Entry, error) { return t.get(p, t.shapes()[0]) }
 
-func (t *tables) get(shape int) ([]ibcc.Entry, error) {
-	if e, ok := t.made[shape]; ok {
+func (t *tables) get(p *port, shape int) ([]ibcc.Entry, error) {
+	a := &p.profile.Adapter
+	key := tableKey{shape, p.entries, a.MaxShift, a.MaxMultiplier}
+	if e, ok := t.made[key]; ok {
 		return e, nil
 	}
 	make := ibcc.Geometric
 	if t.law == CCTQuadratic {
 		make = ibcc.Quadratic
 	}
-	e, err := make(t.entries, shape)
+	e, err := make(p.entries, shape)
 	if err != nil {
 		return nil, fmt.Errorf("congestion control table: %w", err)
 	}
-	t.made[shape] = e
+	if !p.wholeForm() {
+		for i := range e {
+			e[i] = a.Entry(e[i])
+		}
+	}
+	t.made[key] = e
 	return e, nil
 }
 
@@ -81,7 +93,7 @@ func (s *settings) chooseTables() error {
 func (s *settings) chooseTable(t *tables, p *port) error {
 	smallest, slowest := s.slowest(p)
 	for _, shape := range t.shapes() {
-		table, err := t.get(shape)
+		table, err := t.get(p, shape)
 		if err != nil {
 			return err
 		}
@@ -112,7 +124,7 @@ func (s *settings) slowest(p *port) (smallest, step float64) {
 		if c := s.capOf(k); c > 0 {
 			smallest = min(smallest, float64(reachMargin*c))
 		}
-		step = max(step, float64(float64(st.timer)*timerUnit))
+		step = max(step, float64(float64(st.timer)*p.unit))
 	}
 	return smallest, step
 }
@@ -135,9 +147,9 @@ func (s *settings) explainTables() {
 }
 
 func (p *port) tableReason(law CCTLaw) Reason {
-	r := Reason{Field: "cct", Rule: RuleTableGeometric, Unit: "shift:multiplier", Range: "shift 0..3, multiplier 0..16383, not decreasing",
+	r := Reason{Field: "cct", Rule: RuleTableGeometric, Unit: "shift:multiplier", Range: fmt.Sprintf("shift 0..%d, multiplier 0..%d, not decreasing", p.profile.Adapter.MaxShift, p.profile.Adapter.MaxMultiplier),
 		Value: fmt.Sprintf("%d entries to %s", len(p.table), p.table[len(p.table)-1])}
-	grows := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/8 packet time", p.shape/1000, p.shape%1000)
+	grows := fmt.Sprintf("1 + delay grows by %d.%03d a step, at least 1/%d packet time", p.shape/1000, p.shape%1000, 1<<p.profile.Adapter.MaxShift)
 	if law == CCTQuadratic {
 		r.Rule = RuleTableQuadratic
 		grows = fmt.Sprintf("delay = %d.%03d·14·i²/1062 us at 1024 B and 10 Gbit/s", p.shape/1000, p.shape%1000)
@@ -183,7 +195,8 @@ func (s *settings) limitClamps(p *port) *Finding {
 // reachFix is what helps where a table does not slow a CCTI enough; several says that it is one of several on its SL, beyond what no
 // table slows more.
 func (p *port) reachFix(several bool, beyond phrase.Text) phrase.Text {
-	longest := p.table[len(p.table)-1].Eighths() >= ibcc.MaxMultiplier<<ibcc.MaxShift
+	a := &p.profile.Adapter
+	longest := p.table[len(p.table)-1].Eighths() >= uint32(a.MaxMultiplier)<<ibcc.MaxShift || !p.profile.Generic() && len(p.table) >= a.TableEntries
 	switch {
 	case longest && several:
 		return phrase.Of("use SL mode, or open fewer queue pairs")

@@ -122,48 +122,51 @@ func (c *topCurve) at(share float64) float64 {
 
 // tops are the curves of tables, each made once.
 type tops struct {
-	restart bool
-	mutex   sync.Mutex           // compilations that began with the same one may run at the same time
-	made    map[string]*topCurve // by the table's delays
+	mutex sync.Mutex           // compilations that began with the same one may run at the same time
+	made  map[string]*topCurve // by the table's delays and the form of the timer
 }
 
-func newTops(restart bool) *tops { return &tops{restart: restart, made: map[string]*topCurve{}} }
+func newTops() *tops { return &tops{made: map[string]*topCurve{}} }
 
 // of is the curve of a table; last is the one asked for before, since most ports have the same.
-func (t *tops) of(table []ibcc.Entry, last *lastTop) *topCurve {
-	if last.table == &table[0] {
+func (t *tops) of(table []ibcc.Entry, restart bool, last *lastTop) *topCurve {
+	if last.table == &table[0] && last.restart == restart {
 		return last.curve
 	}
-	key := make([]byte, 0, 3*len(table))
+	key := make([]byte, 0, 3*len(table)+1)
 	for _, e := range table {
 		n := e.Eighths()
 		key = append(key, byte(n), byte(n>>8), byte(n>>16))
+	}
+	if restart {
+		key = append(key, 1)
 	}
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	c, ok := t.made[string(key)]
 	if !ok {
-		c = newTopCurve(table, t.restart)
+		c = newTopCurve(table, restart)
 		t.made[string(key)] = c
 	}
-	*last = lastTop{&table[0], c}
+	*last = lastTop{&table[0], restart, c}
 	return c
 }
 
-// lastTop is a table, by its first entry, with its curve.
+// lastTop is a table, by its first entry, with its curve for a form of the timer.
 type lastTop struct {
-	table *ibcc.Entry
-	curve *topCurve
+	table   *ibcc.Entry
+	restart bool
+	curve   *topCurve
 }
 
 // tookOf is the part of its timer's ticks that a CCTI of a setting takes, with a table, when it lets a rate (bit/s) through. Caps hold CCTI away
 // from 0, and Increases of more than one are for rates that are far from the line's.
 func (s *settings) tookOf(st *setting, table []ibcc.Entry, rate float64, last *lastTop) float64 {
-	line := s.ports[st.port].line
-	if rate < float64(nearLine*line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
+	p := &s.ports[st.port]
+	if rate < float64(nearLine*p.line) || st.min > 0 || st.incr > 1 || len(table) == 0 {
 		return 1
 	}
-	return s.tops.of(table, last).at(rate / line)
+	return s.tops.of(table, p.restart, last).at(rate / p.line)
 }
 
 // makeUpForLostTicks makes a setting as much stronger as it loses ticks.

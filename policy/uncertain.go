@@ -6,10 +6,18 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// uncertainFrom is the bound above which a finding names the tenant.
-const uncertainFrom = 0.10
+// unknownFrom is the bound that means the error is unknown.
+const unknownFrom = 1
 
-// uncertainFinding names the tenants on contended links whose prediction has a wide bound, with the rates between which each is expected.
+// uncertainFrom is the bound above which a finding names the tenant.
+func (m *model) uncertainFrom() float64 {
+	if m.plane == PlaneRoCE {
+		return 0.10
+	}
+	return 0.05
+}
+
+// uncertainFinding names the tenants on contended links whose bound is above uncertainFrom, with the range of rates expected of each.
 func (m *model) uncertainFinding(p *Plan) []Finding {
 	on := make(map[string]bool)
 	for i := range p.Links {
@@ -17,17 +25,17 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 			on[t.Tenant] = true
 		}
 	}
+	from := m.uncertainFrom()
 	var names []string
 	var said []phrase.Text
 	for i := range p.Tenants {
 		t := &p.Tenants[i]
-		if !on[t.Tenant] || t.Bound <= uncertainFrom {
+		if !on[t.Tenant] || t.Bound <= from {
 			continue
 		}
 		names = append(names, t.Tenant)
 		if len(said) < maxNames {
-			low, high := float64(float64(t.Predicted)*(1-t.Bound)), float64(float64(t.Predicted)*(1+t.Bound))
-			said = append(said, phrase.Of("{}: {} to {}, entitled to {}", t.Tenant, rate(low), rate(high), t.Entitled))
+			said = append(said, expectedRates(t))
 		}
 	}
 	if len(names) == 0 {
@@ -36,10 +44,19 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 	if more := len(names) - len(said); more > 0 {
 		said = append(said, phrase.Of("and {} more", more))
 	}
-	advice := phrase.Of("give tenants that contend for a sending port ports of their own, or measure the shares before relying on them")
+	advice := phrase.Of("give tenants that contend for a sending port ports of their own, let flows cross one full link at most, judge slow queue pairs by means over more than {} s, or measure the shares before relying on them", boundTime)
 	if m.plane == PlaneRoCE {
-		advice = phrase.Of("bring the rates of queue pairs that meet at a link nearer together (open more queue pairs of fast tenants and fewer of slow ones), or measure the shares before relying on them")
+		advice = phrase.Of("make the rates of queue pairs that meet at a link more alike (more queue pairs for fast tenants, fewer for slow ones), or measure the shares before relying on them")
 	}
 	return []Finding{finding(CodeShareUncertain, names, nil,
-		phrase.Of("the prediction is not sure to {} % for {}: {}", fmt.Sprintf("%.0f", float64(100*uncertainFrom)), counted(len(names), kindTenant), said), advice)}
+		phrase.Of("the prediction's error bound is above {} % for {}: {}", fmt.Sprintf("%.0f", float64(100*from)), counted(len(names), kindTenant), said), advice)}
+}
+
+// expectedRates is the range of rates within the bound of a tenant's prediction.
+func expectedRates(t *TenantShare) phrase.Text {
+	if t.Bound >= unknownFrom {
+		return phrase.Of("{}: unknown, entitled to {}", t.Tenant, t.Entitled)
+	}
+	low, high := float64(float64(t.Predicted)*(1-t.Bound)), float64(float64(t.Predicted)*(1+t.Bound))
+	return phrase.Of("{}: {} to {}, entitled to {}", t.Tenant, rate(low), rate(high), t.Entitled)
 }

@@ -166,8 +166,7 @@ func TestAPortWithMoreTenantsThanSharesIsRefused(t *testing.T) {
 	}
 }
 
-// A port is divided among the tenants that send from it. Shares divide what a port sends: a receiver without virtual functions
-// takes the traffic of several tenants.
+// Shares divide what a port sends among the tenants that send from it. A receiver of several tenants needs no virtual functions.
 func TestOnlyPortsFromWhichSeveralTenantsSendAreDivided(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(3, topogen.Wire{Rate: 100 * quantity.Gbps})
@@ -181,7 +180,7 @@ func TestOnlyPortsFromWhichSeveralTenantsSendAreDivided(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		flows []flow
-		bare  []string // tenants on the third host of which no flow is known
+		bare  []string // tenants on the third host without a declared flow
 		want  string   // functions and thousandths of the third host's port
 		why   string   // of "other functions" there
 	}{
@@ -189,8 +188,8 @@ func TestOnlyPortsFromWhichSeveralTenantsSendAreDivided(t *testing.T) {
 		"one of them sends":            {[]flow{{"a", 0, 2}, {"b", 2, 1}}, nil, "", "of its tenants one sends"},
 		"both send":                    {[]flow{{"a", 2, 0}, {"b", 2, 1}}, nil, "0=a:500 1=b:500", "without a tenant"},
 		"two send and one receives":    {[]flow{{"a", 0, 2}, {"b", 2, 1}, {"c", 2, 0}}, nil, "1=b:500 2=c:500", "without a tenant"},
-		"of one nothing is known":      {[]flow{{"a", 0, 2}, {"b", 2, 1}}, []string{"z"}, "1=b:500 2=z:500", "without a tenant"},
-		"of neither anything is":       {nil, []string{"y", "z"}, "0=y:500 1=z:500", "without a tenant"},
+		"one has no flow":              {[]flow{{"a", 0, 2}, {"b", 2, 1}}, []string{"z"}, "1=b:500 2=z:500", "without a tenant"},
+		"neither has a flow":           {nil, []string{"y", "z"}, "0=y:500 1=z:500", "without a tenant"},
 		"one alone, and it only sends": {[]flow{{"a", 2, 0}}, nil, "", "has the whole port"},
 	} {
 		in := policy.Input{Fabric: f, Options: policy.Options{Plane: policy.PlaneRoCE}}

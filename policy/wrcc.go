@@ -86,12 +86,11 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 			plan = s.plan(c.plan, next.digests, c.digests)
 		}
 	})
-	var followed bool
-	o.predicted, followed = s.predict()
+	f := s.predict()
 	if work.Wait(); failed != nil {
 		return nil, failed
 	}
-	o.bounds = s.bounds(followed)
+	o.predicted, o.bounds = f.allocation, s.bounds(f)
 	o.findings, o.settle = slices.Concat(s.findings, s.uncapped(o.predicted)), s.settle()
 	o.write = func(p *Plan) { p.WRCC = plan }
 	if s.lay.of, s.of = s.of, nil; s.prev != nil {
@@ -128,9 +127,15 @@ func (s *wrccSettings) findLimits() {
 	}
 }
 
-// predict is what the weights, the ports' bounds and the senders' least rate are expected to give, and whether turns at sending ports were
-// followed.
-func (s *wrccSettings) predict() (*allocation, bool) {
+// wrccForecast is what weights are expected to give.
+type wrccForecast struct {
+	*allocation
+	followed bool      // whether turns at sending ports were
+	apart    []float64 // by tenant: how far its rate elsewhere may be, relative, where several sharings are at rest; nil: nowhere
+}
+
+// predict is what the weights, the ports' bounds and the senders' least rate are expected to give.
+func (s *wrccSettings) predict() wrccForecast {
 	qps := s.m.lay().qps
 	w := shareWeights{marked: make([]float64, len(qps)), floors: make([]float64, len(qps)), ceilings: s.ceiling}
 	for i, n := range qps {
@@ -138,8 +143,13 @@ func (s *wrccSettings) predict() (*allocation, bool) {
 		w.floors[i] = float64(float64(wrcc.MinFairRate) * n)
 	}
 	w.caps = s.dataCaps()
-	a := s.m.shareByWeight(w)
-	return a, a.err != nil || s.turns(a, &w)
+	w.slack = s.m.circleSlack(w.caps)
+	f := wrccForecast{allocation: s.m.shareByWeight(w)}
+	if f.err == nil {
+		f.apart = s.m.circleRange(f.allocation, w)
+	}
+	f.followed = f.err != nil || s.turns(f.allocation, &w)
+	return f
 }
 
 // dataCaps are the capacities of the link directions without what acknowledgements take of them: those of

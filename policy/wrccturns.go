@@ -7,7 +7,7 @@ const turnPacket = wrcc.PacketWire * 8.
 
 // turns finds what queue pairs get at sending ports whose rounds of turns are longer than wrcc.PaceCredit. A queue pair that a fair rate
 // paces waits for its turn once it is due, and is due as much earlier for the next packet, but only by the credit. Where a round
-// takes longer, its packets come further apart than its fair rate says by what the round takes beyond the credit:
+// takes longer, the distance between its packets grows by the part of the round beyond the credit:
 //
 //	distance = max(round, packet / fair rate + max(0, round - credit))
 //

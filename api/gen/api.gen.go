@@ -1030,7 +1030,7 @@ type BaselineDevice struct {
 	// Note Why the origin is unknown.
 	Note *string `json:"note,omitempty"`
 
-	// Origin `before`: the settings were there before Fairlane's first write. `unknown`: they may be Fairlane's own; the note says why.
+	// Origin `before`: the settings are from before Fairlane's first write. `unknown`: they may be Fairlane's own; the note says why.
 	Origin     BaselineDeviceOrigin `json:"origin"`
 	RecordedAt time.Time            `json:"recorded_at"`
 
@@ -1044,12 +1044,12 @@ type BaselineDevice struct {
 // BaselineDeviceKind defines model for BaselineDevice.Kind.
 type BaselineDeviceKind string
 
-// BaselineDeviceOrigin `before`: the settings were there before Fairlane's first write. `unknown`: they may be Fairlane's own; the note says why.
+// BaselineDeviceOrigin `before`: the settings are from before Fairlane's first write. `unknown`: they may be Fairlane's own; the note says why.
 type BaselineDeviceOrigin string
 
 // BaselineList defines model for BaselineList.
 type BaselineList struct {
-	// Against What the differences are to: the name of a plan, or `observed`; absent without them.
+	// Against What the baselines are compared with: the name of a plan, or `observed`; absent when they are not.
 	Against    *string          `json:"against,omitempty"`
 	Items      []BaselineDevice `json:"items"`
 	NextCursor *string          `json:"next_cursor,omitempty"`
@@ -1073,11 +1073,17 @@ type CAPlan struct {
 	Name string `json:"name"`
 
 	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
-	Port    Port     `json:"port"`
+	Port Port `json:"port"`
+
+	// Profile Device profile of the adapter; absent for the generic one.
+	Profile *string  `json:"profile,omitempty"`
 	Reasons []Reason `json:"reasons"`
 
 	// Settings Congestion-control state of a channel-adapter port (IBTA annex A10).
 	Settings CASettings `json:"settings"`
+
+	// TimerUnitPs Unit of the timers in settings, in picoseconds; absent for 1.024 us.
+	TimerUnitPs *int64 `json:"timer_unit_ps,omitempty"`
 }
 
 // CASettings Congestion-control state of a channel-adapter port (IBTA annex A10).
@@ -1191,10 +1197,10 @@ type CompileOptions struct {
 	// ReservedSls Service levels never given to tenants; empty reserves none. The default is 15.
 	ReservedSls []SL `json:"reserved_sls,omitzero"`
 
-	// TableEntries Congestion control table entries the devices hold; the default is 128.
+	// TableEntries Congestion control table entries to use, at most what a device's profile holds; of the generic profile the default is 128.
 	TableEntries *int `json:"table_entries,omitempty"`
 
-	// TimerRestart Whether the adapters restart CCTI_Timer on every BECN.
+	// TimerRestart Whether adapters of the generic device profile restart CCTI_Timer on every BECN.
 	TimerRestart *bool `json:"timer_restart,omitempty"`
 
 	// VlArbitration Whether the plan may weigh virtual lanes of ports that send for several tenants.
@@ -1213,26 +1219,31 @@ type CompileOptionsPerQP string
 // CompileOptionsPlane Which kind of settings; the default is that of the fabric. Plans of other planes are for comparison and cannot be rolled out.
 type CompileOptionsPlane string
 
-// CongestionLoop Whether congestion control acted in the window, by counters under load. Absent where devices do not tell, and for those who see their own tenants only.
+// CongestionLoop Whether congestion control acted in the window, by counters under load. Absent where devices do not count its events, and for those who see their own tenants only.
 type CongestionLoop struct {
-	// Ports Names of ports at which that stage is dead, at most 8.
+	// Ports Names of ports at which that stage has no effect, at most 8.
 	Ports []string `json:"ports,omitempty"`
 
-	// Stage Of `not-acting`, the first stage at which nothing happens: full queues mark nothing, marks are not answered, notifications are not handled, or handled ones move no rate.
+	// Said a sentence for readers of any language
+	Said *Phrase `json:"said,omitempty"`
+
+	// Stage Of `not-acting`, the first stage that has no effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled ones change no rate.
 	Stage *CongestionLoopStage `json:"stage,omitempty"`
 
-	// State `not-tested` without load, or where counters could not be read; never taken for acting.
+	// State `not-tested` without load, or when counters could not be read; it is never counted as acting.
 	State CongestionLoopState `json:"state"`
-	Text  string              `json:"text"`
+
+	// Text Figures, and the reason for `not-acting` and `not-tested`.
+	Text string `json:"text"`
 }
 
-// CongestionLoopStage Of `not-acting`, the first stage at which nothing happens: full queues mark nothing, marks are not answered, notifications are not handled, or handled ones move no rate.
+// CongestionLoopStage Of `not-acting`, the first stage that has no effect: full queues mark no packets, marks cause no notifications, notifications are not handled, or handled ones change no rate.
 type CongestionLoopStage string
 
-// CongestionLoopState `not-tested` without load, or where counters could not be read; never taken for acting.
+// CongestionLoopState `not-tested` without load, or when counters could not be read; it is never counted as acting.
 type CongestionLoopState string
 
-// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool measures with them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 type Counters string
 
 // Device defines model for Device.
@@ -1250,12 +1261,15 @@ type Device struct {
 
 	// Kind `subnet-manager` stands for what was placed with it; its id is 0x0000000000000000:0.
 	Kind DeviceKind `json:"kind"`
-	Name string     `json:"name"`
+
+	// Leaving True for a device that has left the plan in force; absent otherwise. It is listed, and read by drift sweeps, until a read verifies that no settings of Fairlane are on it.
+	Leaving *bool  `json:"leaving,omitempty"`
+	Name    string `json:"name"`
 
 	// NextReadAt When it is read next.
 	NextReadAt *time.Time `json:"next_read_at,omitempty"`
 
-	// Note What that rollout does with it, or when what it keeps of the plan before is taken back.
+	// Note What that rollout does with it, when a clean-up takes back what it keeps of the plan before, or why it is listed when it has left the plan in force.
 	Note *string `json:"note,omitempty"`
 
 	// Observed The half that does not apply to the device's kind is absent.
@@ -1286,10 +1300,13 @@ type Device struct {
 	// Rollout The rollout that is under way and not done with it.
 	Rollout *int64 `json:"rollout,omitempty"`
 
+	// Said a sentence for readers of any language
+	Said *Phrase `json:"said,omitempty"`
+
 	// SeenAt When it last answered.
 	SeenAt *time.Time `json:"seen_at,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back; or it has left the plan in force (`leaving`), and a clean-up is due.
 	State DeviceState `json:"state"`
 
 	// Version Of what people decide about it.
@@ -1311,7 +1328,7 @@ type DeviceChange struct {
 
 // DeviceList defines model for DeviceList.
 type DeviceList struct {
-	// CleanUpPending Devices that hold what the plan wants and what the plan before needs until a clean-up takes it back; absent for 0.
+	// CleanUpPending Devices that have the settings of the plan and also those that the previous plan needs, until a clean-up removes them; absent for 0.
 	CleanUpPending *int `json:"clean_up_pending,omitempty"`
 	Drifted        int  `json:"drifted"`
 
@@ -1345,7 +1362,7 @@ type DeviceSettings struct {
 	Wrcc *FairRateSettings `json:"wrcc,omitempty"`
 }
 
-// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back.
+// DeviceState One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back; or it has left the plan in force (`leaving`), and a clean-up is due.
 type DeviceState = string
 
 // DeviceUpdate defines model for DeviceUpdate.
@@ -1367,11 +1384,14 @@ type Difference struct {
 	// Prerequisite Which prerequisite of congestion control this is; absent for a setting of the plan.
 	Prerequisite *string `json:"prerequisite,omitempty"`
 
-	// Reason Of a prerequisite: why congestion control needs it, or why it is not known, and what to do.
+	// Reason Of a prerequisite: why congestion control needs it, or why it is unknown, and what to do.
 	Reason *string `json:"reason,omitempty"`
 
 	// Repairable Of a prerequisite: whether Fairlane may set it where the fabric says `prerequisites: repair`.
 	Repairable *bool `json:"repairable,omitempty"`
+
+	// Said a sentence for readers of any language
+	Said *Phrase `json:"said,omitempty"`
 }
 
 // DriftPolicy defines model for DriftPolicy.
@@ -1450,15 +1470,15 @@ type ExplanationList struct {
 
 // Fabric defines model for Fabric.
 type Fabric struct {
-	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool measures with them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Counters     *Counters `json:"counters,omitempty"`
 	CreatedAt    time.Time `json:"created_at"`
 	FlowsVersion int64     `json:"flows_version"`
 
-	// Management `releasing`: its release runs, or did not take everything back. `released`: everything was taken back and verified; nothing is written until the fabric is taken under management again.
+	// Management `releasing`: its release is running or incomplete. `released`: everything was removed or returned, and verified; nothing is written until the fabric is taken under management again.
 	Management *FabricManagement `json:"management,omitempty"`
 
-	// ManagementAt Since when; absent since the fabric was created.
+	// ManagementAt When `management` last changed; absent when it never did.
 	ManagementAt *time.Time `json:"management_at,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1467,10 +1487,10 @@ type Fabric struct {
 	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
 	Plane Plane `json:"plane"`
 
-	// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
-	// RepairsWait True while no repair or clean-up starts by itself since `restored_at`: somebody must start or resume a rollout or a repair on the fabric first. Absent otherwise.
+	// RepairsWait True while automatic repairs and clean-ups are on hold since `restored_at`: until a rollout or repair on the fabric is started, resumed, confirmed or rolled back. Absent otherwise.
 	RepairsWait *bool `json:"repairs_wait,omitempty"`
 
 	// RestoredAt When the database was last restored from a backup; absent when it never was.
@@ -1486,12 +1506,12 @@ type Fabric struct {
 	Version   int64     `json:"version"`
 }
 
-// FabricManagement `releasing`: its release runs, or did not take everything back. `released`: everything was taken back and verified; nothing is written until the fabric is taken under management again.
+// FabricManagement `releasing`: its release is running or incomplete. `released`: everything was removed or returned, and verified; nothing is written until the fabric is taken under management again.
 type FabricManagement string
 
 // FabricCreate defines model for FabricCreate.
 type FabricCreate struct {
-	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool measures with them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Counters *Counters `json:"counters,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
@@ -1500,7 +1520,7 @@ type FabricCreate struct {
 	// Plane `ib`: InfiniBand. `roce`: Ethernet with DCQCN. `wrcc`: Ethernet with WRCC. Left out it is `roce` for an inventory, else `ib`.
 	Plane *Plane `json:"plane,omitempty"`
 
-	// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
 	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
@@ -1521,19 +1541,19 @@ type FabricRelease struct {
 	// Options Bounds of a rollout. What is not given, or 0, takes its default.
 	Options *RolloutOptions `json:"options,omitempty"`
 
-	// To `baseline`: what each device held before Fairlane's first write. `factory`: no congestion control.
+	// To `baseline`: the settings of each device before Fairlane's first write. `factory`: no congestion control.
 	To *FabricReleaseTo `json:"to,omitempty"`
 }
 
-// FabricReleaseTo `baseline`: what each device held before Fairlane's first write. `factory`: no congestion control.
+// FabricReleaseTo `baseline`: the settings of each device before Fairlane's first write. `factory`: no congestion control.
 type FabricReleaseTo string
 
 // FabricUpdate defines model for FabricUpdate.
 type FabricUpdate struct {
-	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a counter at its end does no harm; `keep` never does, for fabrics where another tool measures with them. Left out of a new fabric it is `clear`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	// Counters Whether measurements may clear the 32-bit port counters of an InfiniBand fabric. `clear` clears them, so that a saturated counter does not prevent a measurement; `keep` never does, for fabrics where another tool measures with them. The default of a new fabric is `clear`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Counters *Counters `json:"counters,omitempty"`
 
-	// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+	// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 	Prerequisites *Prerequisites `json:"prerequisites,omitempty"`
 
 	// Source Where the fabric is found: `ibsim:unix:NAME`, `ibsim:udp:HOST:PORT`, `umad:CA:PORT` (a port of this machine), `ethernet:PATH` (an inventory) or `file:PATH`.
@@ -1682,7 +1702,7 @@ type Link struct {
 	BName string `json:"b_name"`
 	BTier int    `json:"b_tier"`
 
-	// DelayPs Of a fabric file; 0 when it is not known, which discovery of InfiniBand cannot measure.
+	// DelayPs From a fabric file; 0 when unknown: discovery of InfiniBand cannot measure it.
 	DelayPs int64 `json:"delay_ps"`
 
 	// Directions Those that the plan calls contended or the measurement covers, by the port that sends.
@@ -1798,7 +1818,10 @@ type LinkUse struct {
 	Port    Port    `json:"port"`
 	Problem *string `json:"problem,omitempty"`
 
-	// Use Delivered over capacity; absent when either is not known.
+	// Said a sentence for readers of any language
+	Said *Phrase `json:"said,omitempty"`
+
+	// Use Delivered over capacity; absent when either is unknown.
 	Use *float64 `json:"use,omitempty"`
 }
 
@@ -2173,7 +2196,7 @@ type PredictedShare struct {
 	Weight Weight `json:"weight"`
 }
 
-// Prerequisites What becomes of a prerequisite of congestion control that is wrong on a device, such as DCQCN off for the priority of the plan. `report` tells it, and refuses a rollout before anything is written; `repair` sets those that may be set as part of the rollout, which undoes them too. Left out of a new fabric it is `report`, left out of a change it stays. Absent in answers to those who do not run the fabric.
+// Prerequisites How to treat a prerequisite of congestion control that a device does not meet, such as DCQCN off for the priority of the plan. `report` reports it, and refuses a rollout before anything is written; `repair` sets those that Fairlane may set as part of the rollout, whose roll-back undoes them too. The default of a new fabric is `report`; a change without it keeps the setting. Absent in answers to callers without rights on the whole fabric.
 type Prerequisites string
 
 // Problem defines model for Problem.
@@ -2244,7 +2267,7 @@ type Reason struct {
 type ReleasePreview struct {
 	Devices []ReturningDevice `json:"devices"`
 
-	// Placements What the subnet manager would lose: a partition and a service level of each tenant and port.
+	// Placements The placements to remove from the subnet manager: a partition and a service level of each tenant and port.
 	Placements []ReleasedPlacement `json:"placements"`
 	To         string              `json:"to"`
 	Waves      []RolloutWave       `json:"waves"`
@@ -2264,7 +2287,7 @@ type ReleasedPlacement struct {
 
 // ReturningDevice defines model for ReturningDevice.
 type ReturningDevice struct {
-	// Changes `desired` is what the device is to be, `observed` what it holds now.
+	// Changes `desired` is the setting after the release, `observed` the current one.
 	Changes []Difference `json:"changes"`
 
 	// Error Why the device could not be read.
@@ -2274,7 +2297,7 @@ type ReturningDevice struct {
 	ID   Port                `json:"id"`
 	Kind ReturningDeviceKind `json:"kind"`
 
-	// Missing It is not on the fabric any more, so that it cannot be returned.
+	// Missing Whether the device is no longer on the fabric, so that it cannot be returned.
 	Missing bool   `json:"missing"`
 	Name    string `json:"name"`
 
@@ -2340,7 +2363,7 @@ type Rollout struct {
 	// Reason Why it is being rolled back or, when it is not, what its health gates could not judge.
 	Reason *string `json:"reason,omitempty"`
 
-	// Release It releases the fabric: nothing is managed there afterwards.
+	// Release Whether it releases the fabric.
 	Release *bool `json:"release,omitempty"`
 
 	// Repair It repairs devices of the plan in force, which fail each for itself.
@@ -2352,10 +2375,10 @@ type Rollout struct {
 	Stages   []Stage `json:"stages"`
 
 	// State Only `succeeded` means that every device was read back equal to the plan. `refused` ended before anything was written to a device or to the subnet
-	// manager: `result` names what was in the way, and what helps.
+	// manager: `result` names the cause and the remedy.
 	State RolloutState `json:"state"`
 
-	// To Where devices return to in a rollout that takes everything back; absent in others.
+	// To The settings that devices return to in a rollout that removes everything; absent in others.
 	To        *RolloutTo `json:"to,omitempty"`
 	UpdatedAt time.Time  `json:"updated_at"`
 
@@ -2367,19 +2390,19 @@ type Rollout struct {
 	Wish RolloutWish `json:"wish"`
 }
 
-// RolloutTo Where devices return to in a rollout that takes everything back; absent in others.
+// RolloutTo The settings that devices return to in a rollout that removes everything; absent in others.
 type RolloutTo string
 
 // RolloutBack defines model for RolloutBack.
 type RolloutBack struct {
-	// Plan The plan to go back to, by a new rollout. Not given: a running rollout returns every device to what it was; for one that ended, a new rollout brings the plan that was in force before it, or the baseline where none was.
+	// Plan The plan to roll back to, by a new rollout. Without it, a running rollout returns every device to its settings before the rollout; for one that ended, a new rollout brings the plan that was in force before it, or the baseline when none was.
 	Plan *PlanRef `json:"plan,omitempty"`
 
-	// To Return every device that was ever written to what it held before Fairlane's first write, by a new rollout.
+	// To Return every device that was ever written to its baseline, by a new rollout.
 	To *RolloutBackTo `json:"to,omitempty"`
 }
 
-// RolloutBackTo Return every device that was ever written to what it held before Fairlane's first write, by a new rollout.
+// RolloutBackTo Return every device that was ever written to its baseline, by a new rollout.
 type RolloutBackTo string
 
 // RolloutCreate defines model for RolloutCreate.
@@ -2410,7 +2433,7 @@ type RolloutDevice struct {
 	Observed *DeviceSettings `json:"observed,omitempty"`
 	Receipt  []FieldReceipt  `json:"receipt,omitempty"`
 
-	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back.
+	// State One of unknown, in-sync, pending, applying, verifying, drifted, failed, rolled-back, unsupported; outside of rollouts also unreachable, quarantined and clean-up-pending: it holds what the plan wants and what the plan before needs, until a clean-up takes that back; or it has left the plan in force (`leaving`), and a clean-up is due.
 	State DeviceState `json:"state"`
 
 	// Touched A write may have reached it, and it was not read back as before since.
@@ -2485,7 +2508,7 @@ type RolloutPreview struct {
 }
 
 // RolloutState Only `succeeded` means that every device was read back equal to the plan. `refused` ended before anything was written to a device or to the subnet
-// manager: `result` names what was in the way, and what helps.
+// manager: `result` names the cause and the remedy.
 type RolloutState string
 
 // RolloutWave defines model for RolloutWave.
@@ -2514,7 +2537,7 @@ type SLParams struct {
 	CctiIncrease int `json:"ccti_increase"`
 	CctiMin      int `json:"ccti_min"`
 
-	// CctiTimer In units of 1.024 us.
+	// CctiTimer In units of 1.024 us, or of the plan's `timer_unit_ps`.
 	CctiTimer        int `json:"ccti_timer"`
 	TriggerThreshold int `json:"trigger_threshold"`
 }
@@ -2628,13 +2651,13 @@ type Shares struct {
 	// Complete Whether every tenant and every contended link was measured.
 	Complete bool `json:"complete"`
 
-	// CongestionControl Whether congestion control acted in the window, by counters under load. Absent where devices do not tell, and for those who see their own tenants only.
+	// CongestionControl Whether congestion control acted in the window, by counters under load. Absent where devices do not count its events, and for those who see their own tenants only.
 	CongestionControl *CongestionLoop `json:"congestion_control,omitempty"`
 
-	// Coverage Measured time over elapsed time, of the counter with the least. Time in which a counter stood at its end, was cleared by another collector or was read too late is left out. Absent when nothing was measured, in measurements from before this was kept, and for those who see their own tenants only.
+	// Coverage Measured time over elapsed time, of the counter with the least. Time in which a counter was saturated, cleared by another collector or read too late does not count. Absent when nothing was measured, in measurements of earlier releases, and for callers who see their own tenants only.
 	Coverage *float64 `json:"coverage,omitempty"`
 
-	// JainIndex Jain's index of delivered over entitled, of the measured tenants; 1 is just. Absent when none was measured, and for those who see their own tenants only.
+	// JainIndex Jain's index of delivered over entitled, of the measured tenants; 1 is perfectly fair. Absent when none was measured, and for callers who see their own tenants only.
 	JainIndex *float64  `json:"jain_index,omitempty"`
 	Links     []LinkUse `json:"links"`
 
@@ -2649,7 +2672,7 @@ type Shares struct {
 	RequestedWindowMs *int64        `json:"requested_window_ms,omitempty"`
 	Tenants           []TenantShare `json:"tenants"`
 
-	// WindowMs For how long shares were measured, in the fabric's own time: the shortest time of a port; 0 when none was measured.
+	// WindowMs Measured time in the fabric's own time, of the port with the least; 0 when none was measured.
 	WindowMs int64 `json:"window_ms"`
 }
 
@@ -2787,8 +2810,11 @@ type SwitchMarking struct {
 
 // SwitchPlan defines model for SwitchPlan.
 type SwitchPlan struct {
-	Name     string         `json:"name"`
-	Node     string         `json:"node"`
+	Name string `json:"name"`
+	Node string `json:"node"`
+
+	// Profile Device profile of the switch; absent for the generic one.
+	Profile  *string        `json:"profile,omitempty"`
 	Reasons  []Reason       `json:"reasons"`
 	Settings SwitchSettings `json:"settings"`
 }
@@ -2889,8 +2915,8 @@ type TenantRole string
 
 // TenantSet defines model for TenantSet.
 type TenantSet struct {
-	// Flows When given, replaces all declared flows.
-	Flows   []Flow         `json:"flows,omitempty"`
+	// Flows When given, replaces all declared flows; an empty list removes them.
+	Flows   []Flow         `json:"flows,omitzero"`
 	Tenants []TenantCreate `json:"tenants"`
 }
 
@@ -2906,10 +2932,10 @@ type TenantSetResult struct {
 
 // TenantShare defines model for TenantShare.
 type TenantShare struct {
-	// AmbiguousBps What the counters that were left out counted, of all tenants that share them; absent when one was not measured. Little is acknowledgements; more is traffic of which no flow was declared.
+	// AmbiguousBps The rate at the counters that were left out, of all tenants that share them; absent when one was not measured. A low rate is acknowledgements; a higher one is traffic without a declared flow.
 	AmbiguousBps *int64 `json:"ambiguous_bps,omitempty"`
 
-	// AtSenders InfiniBand: `delivered_bps` leaves out ports on which the tenant only receives, by a service level that other tenants have there, too: such a counter cannot be divided.
+	// AtSenders InfiniBand: `delivered_bps` leaves out ports on which the tenant only receives, on a service level that it shares there with other tenants: such a counter cannot be divided.
 	AtSenders *bool `json:"at_senders,omitempty"`
 
 	// DeliveredBps Bits per second; absent when it was not measured.
@@ -2918,11 +2944,14 @@ type TenantShare struct {
 	// EntitledBps Bits per second of link-layer bytes of data packets.
 	EntitledBps Rate `json:"entitled_bps"`
 
-	// Measured Otherwise `problem` says why not, and the figures are absent.
+	// Measured Otherwise `problem` states the reason, and the figures are absent.
 	Measured bool    `json:"measured"`
 	Problem  *string `json:"problem,omitempty"`
 
-	// ShareError |delivered - entitled| / entitled; absent when delivered_bps is, and for a tenant that is entitled to nothing.
+	// Said a sentence for readers of any language
+	Said *Phrase `json:"said,omitempty"`
+
+	// ShareError |delivered - entitled| / entitled; absent when delivered_bps is absent, and for a tenant with an entitlement of 0.
 	ShareError *float64 `json:"share_error,omitempty"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
@@ -3021,7 +3050,7 @@ type TopologyLink struct {
 	// B `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
 	B Port `json:"b"`
 
-	// DelayPs Of a fabric file; 0 when it is not known, which discovery of InfiniBand cannot measure.
+	// DelayPs From a fabric file; 0 when unknown: discovery of InfiniBand cannot measure it.
 	DelayPs int64 `json:"delay_ps"`
 
 	// RateBps Bits per second of link-layer bytes of data packets.
@@ -3312,7 +3341,7 @@ type DeleteFabricParams struct {
 	// DryRun Answer what would be, and keep nothing.
 	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
 
-	// KeepSettings Delete the fabric although settings of a plan stay on its devices, where nothing looks after them any more.
+	// KeepSettings Delete the fabric although settings of a plan stay on its devices, unmanaged.
 	KeepSettings *bool `form:"keep_settings,omitempty" json:"keep_settings,omitempty"`
 
 	// IfMatch The ETag of the version to change, or `*` for whichever there is. Required; without it the answer is 428.
@@ -3330,7 +3359,7 @@ type UpdateFabricParams struct {
 
 // ListBaselineParams defines parameters for ListBaseline.
 type ListBaselineParams struct {
-	// Against The name of a plan or a beginning of it, `plan` for the plan in force, or `observed` to read the devices of the page now.
+	// Against The name of a plan or a prefix of it, `plan` for the plan in force, or `observed` to read the devices of the page now.
 	Against *string `form:"against,omitempty" json:"against,omitempty"`
 
 	// Device Answer that device only, by its id, its name, or the name of a node that is one device.
@@ -4256,7 +4285,7 @@ type ClientInterface interface {
 
 	// DeleteFabric Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 	//
-	// Takes tenants, flows, policies, plans, rollouts, baselines and measurements along, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused; with keep_settings it is not.
+	// Deletes its tenants, flows, policies, plans, rollouts, baselines and measurements too, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused, unless it has `keep_settings`.
 	//
 	// Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 	DeleteFabric(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4268,34 +4297,34 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 	GetFabric(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateFabricWithBody Change where a fabric is found and how it is measured
+	// UpdateFabricWithBody Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabricWithBody(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// UpdateFabric Change where a fabric is found and how it is measured
+	// UpdateFabric Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabric(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, body UpdateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListBaseline List what devices held before Fairlane's first write to them
+	// ListBaseline List the settings of devices before Fairlane's first write to them
 	//
-	// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or what the device holds now.
+	// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or the current settings of the device.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
 	ListBaseline(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDevices Read every device of a plan back and compare, or list what is known of them
 	//
-	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
+	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 	//
 	// Corresponds with GET /api/v1/fabrics/{fabric}/devices (the `ListDevices` operationId).
 	ListDevices(ctx context.Context, fabric FabricPath, params *ListDevicesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4334,7 +4363,7 @@ type ClientInterface interface {
 
 	// RepairDevice Bring a device back to the plan in force, now
 	//
-	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. Like every rollout it never runs beside another on the fabric.
+	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 	RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4420,7 +4449,7 @@ type ClientInterface interface {
 
 	// ManageFabric Take a released fabric under management again
 	//
-	// Nothing is written. After a release the baselines begin anew: what a device holds at its next first write becomes its baseline. A fabric whose release did not take everything back keeps its baselines. A fabric that is managed stays as it is.
+	// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 	ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4560,24 +4589,24 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/policies/{revision}/restore (the `RestorePolicy` operationId).
 	RestorePolicy(ctx context.Context, fabric FabricPath, revision RevisionPath, params *RestorePolicyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReleaseFabricWithBody Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	// ReleaseFabricWithBody Remove everything that Fairlane wrote, and stop managing the fabric
 	//
-	// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
-	// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
-	// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
-	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+	// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
+	// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+	// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
 	ReleaseFabricWithBody(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReleaseFabric Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	// ReleaseFabric Remove everything that Fairlane wrote, and stop managing the fabric
 	//
-	// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
-	// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
-	// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
-	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+	// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
+	// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+	// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5500,7 +5529,7 @@ func (c *Client) CreateFabric(ctx context.Context, params *CreateFabricParams, b
 
 // DeleteFabric Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 //
-// Takes tenants, flows, policies, plans, rollouts, baselines and measurements along, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused; with keep_settings it is not.
+// Deletes its tenants, flows, policies, plans, rollouts, baselines and measurements too, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused, unless it has `keep_settings`.
 //
 // Corresponds with DELETE /api/v1/fabrics/{fabric} (the `DeleteFabric` operationId).
 func (c *Client) DeleteFabric(ctx context.Context, fabric FabricPath, params *DeleteFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5532,9 +5561,9 @@ func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ..
 	return c.Client.Do(req)
 }
 
-// UpdateFabricWithBody Change where a fabric is found and how it is measured
+// UpdateFabricWithBody Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5551,9 +5580,9 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 	return c.Client.Do(req)
 }
 
-// UpdateFabric Change where a fabric is found and how it is measured
+// UpdateFabric Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5570,9 +5599,9 @@ func (c *Client) UpdateFabric(ctx context.Context, fabric FabricPath, params *Up
 	return c.Client.Do(req)
 }
 
-// ListBaseline List what devices held before Fairlane's first write to them
+// ListBaseline List the settings of devices before Fairlane's first write to them
 //
-// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or what the device holds now.
+// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or the current settings of the device.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/baseline (the `ListBaseline` operationId).
 func (c *Client) ListBaseline(ctx context.Context, fabric FabricPath, params *ListBaselineParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5589,7 +5618,7 @@ func (c *Client) ListBaseline(ctx context.Context, fabric FabricPath, params *Li
 
 // ListDevices Read every device of a plan back and compare, or list what is known of them
 //
-// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
+// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 //
 // Corresponds with GET /api/v1/fabrics/{fabric}/devices (the `ListDevices` operationId).
 func (c *Client) ListDevices(ctx context.Context, fabric FabricPath, params *ListDevicesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5678,7 +5707,7 @@ func (c *Client) ReleaseDevice(ctx context.Context, fabric FabricPath, device De
 
 // RepairDevice Bring a device back to the plan in force, now
 //
-// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. Like every rollout it never runs beside another on the fabric.
+// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/devices/{device}/repair (the `RepairDevice` operationId).
 func (c *Client) RepairDevice(ctx context.Context, fabric FabricPath, device DevicePath, params *RepairDeviceParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5874,7 +5903,7 @@ func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListL
 
 // ManageFabric Take a released fabric under management again
 //
-// Nothing is written. After a release the baselines begin anew: what a device holds at its next first write becomes its baseline. A fabric whose release did not take everything back keeps its baselines. A fabric that is managed stays as it is.
+// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 //
 // Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6194,12 +6223,12 @@ func (c *Client) RestorePolicy(ctx context.Context, fabric FabricPath, revision 
 	return c.Client.Do(req)
 }
 
-// ReleaseFabricWithBody Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+// ReleaseFabricWithBody Remove everything that Fairlane wrote, and stop managing the fabric
 //
-// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
-// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
-// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
-// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
+// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6216,12 +6245,12 @@ func (c *Client) ReleaseFabricWithBody(ctx context.Context, fabric FabricPath, p
 	return c.Client.Do(req)
 }
 
-// ReleaseFabric Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+// ReleaseFabric Remove everything that Fairlane wrote, and stop managing the fabric
 //
-// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
-// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
-// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
-// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
+// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15787,7 +15816,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteFabricWithResponse Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 	//
-	// Takes tenants, flows, policies, plans, rollouts, baselines and measurements along, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused; with keep_settings it is not.
+	// Deletes its tenants, flows, policies, plans, rollouts, baselines and measurements too, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused, unless it has `keep_settings`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15803,27 +15832,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/fabrics/{fabric} (the `GetFabric` operationId).
 	GetFabricWithResponse(ctx context.Context, fabric FabricPath, reqEditors ...RequestEditorFn) (*GetFabricResponse, error)
 
-	// UpdateFabricWithBodyWithResponse Change where a fabric is found and how it is measured
+	// UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabricWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateFabricResponse, error)
 
-	// UpdateFabricWithResponse Change where a fabric is found and how it is measured
+	// UpdateFabricWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/fabrics/{fabric} (the `UpdateFabric` operationId).
 	UpdateFabricWithResponse(ctx context.Context, fabric FabricPath, params *UpdateFabricParams, body UpdateFabricJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateFabricResponse, error)
 
-	// ListBaselineWithResponse List what devices held before Fairlane's first write to them
+	// ListBaselineWithResponse List the settings of devices before Fairlane's first write to them
 	//
-	// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or what the device holds now.
+	// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or the current settings of the device.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15832,7 +15861,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
 	//
-	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
+	// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15877,7 +15906,7 @@ type ClientWithResponsesInterface interface {
 
 	// RepairDeviceWithResponse Bring a device back to the plan in force, now
 	//
-	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. Like every rollout it never runs beside another on the fabric.
+	// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15977,7 +16006,7 @@ type ClientWithResponsesInterface interface {
 
 	// ManageFabricWithResponse Take a released fabric under management again
 	//
-	// Nothing is written. After a release the baselines begin anew: what a device holds at its next first write becomes its baseline. A fabric whose release did not take everything back keeps its baselines. A fabric that is managed stays as it is.
+	// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16137,24 +16166,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/policies/{revision}/restore (the `RestorePolicy` operationId).
 	RestorePolicyWithResponse(ctx context.Context, fabric FabricPath, revision RevisionPath, params *RestorePolicyParams, reqEditors ...RequestEditorFn) (*RestorePolicyResponse, error)
 
-	// ReleaseFabricWithBodyWithResponse Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	// ReleaseFabricWithBodyWithResponse Remove everything that Fairlane wrote, and stop managing the fabric
 	//
-	// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
-	// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
-	// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
-	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+	// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
+	// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+	// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/release (the `ReleaseFabric` operationId).
 	ReleaseFabricWithBodyWithResponse(ctx context.Context, fabric FabricPath, params *ReleaseFabricParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReleaseFabricResponse, error)
 
-	// ReleaseFabricWithResponse Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	// ReleaseFabricWithResponse Remove everything that Fairlane wrote, and stop managing the fabric
 	//
-	// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
-	// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
-	// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
-	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+	// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
+	// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+	// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
+	// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -22669,7 +22698,7 @@ func (c *ClientWithResponses) CreateFabricWithResponse(ctx context.Context, para
 
 // DeleteFabricWithResponse Delete a fabric with its tenants, plans and rollouts; device settings stay unchanged
 //
-// Takes tenants, flows, policies, plans, rollouts, baselines and measurements along, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused; with keep_settings it is not.
+// Deletes its tenants, flows, policies, plans, rollouts, baselines and measurements too, in one transaction. Nothing is sent to any device. The audit log stays. While settings of a plan may be on devices the request is refused, unless it has `keep_settings`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22697,9 +22726,9 @@ func (c *ClientWithResponses) GetFabricWithResponse(ctx context.Context, fabric 
 	return ParseGetFabricResponse(rsp)
 }
 
-// UpdateFabricWithBodyWithResponse Change where a fabric is found and how it is measured
+// UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22712,9 +22741,9 @@ func (c *ClientWithResponses) UpdateFabricWithBodyWithResponse(ctx context.Conte
 	return ParseUpdateFabricResponse(rsp)
 }
 
-// UpdateFabricWithResponse Change where a fabric is found and how it is measured
+// UpdateFabricWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and what was discovered stay. While a rollout runs its source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -22727,9 +22756,9 @@ func (c *ClientWithResponses) UpdateFabricWithResponse(ctx context.Context, fabr
 	return ParseUpdateFabricResponse(rsp)
 }
 
-// ListBaselineWithResponse List what devices held before Fairlane's first write to them
+// ListBaselineWithResponse List the settings of devices before Fairlane's first write to them
 //
-// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or what the device holds now.
+// The baseline of a device is recorded in the transaction that announces the first write to it, and is never replaced while the fabric stays under management. With `against` each item has the differences between its baseline and a plan, or the current settings of the device.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22744,7 +22773,7 @@ func (c *ClientWithResponses) ListBaselineWithResponse(ctx context.Context, fabr
 
 // ListDevicesWithResponse Read every device of a plan back and compare, or list what is known of them
 //
-// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages.
+// Reads the devices themselves, now, and compares field by field with the plan. With `read=false` nothing is read: the answer is what the latest reading of each device of the plan in force found, when, and by whom, in pages. Devices that have left the plan in force (`leaving`) are listed with its devices until a read verifies that no settings of Fairlane are on them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22819,7 +22848,7 @@ func (c *ClientWithResponses) ReleaseDeviceWithResponse(ctx context.Context, fab
 
 // RepairDeviceWithResponse Bring a device back to the plan in force, now
 //
-// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. Like every rollout it never runs beside another on the fabric.
+// A rollout of the plan in force to this one device, whatever its policy and quarantine, unless it is frozen. An adapter that has left the plan in force loses the settings of earlier plans. Like every rollout it never runs beside another on the fabric.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -22985,7 +23014,7 @@ func (c *ClientWithResponses) ListLinksWithResponse(ctx context.Context, fabric 
 
 // ManageFabricWithResponse Take a released fabric under management again
 //
-// Nothing is written. After a release the baselines begin anew: what a device holds at its next first write becomes its baseline. A fabric whose release did not take everything back keeps its baselines. A fabric that is managed stays as it is.
+// Nothing is written to devices. After a release the baselines begin anew: the settings of a device before its next first write become its baseline. A fabric whose release is incomplete keeps its baselines. A managed fabric stays unchanged.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23253,12 +23282,12 @@ func (c *ClientWithResponses) RestorePolicyWithResponse(ctx context.Context, fab
 	return ParseRestorePolicyResponse(rsp)
 }
 
-// ReleaseFabricWithBodyWithResponse Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+// ReleaseFabricWithBodyWithResponse Remove everything that Fairlane wrote, and stop managing the fabric
 //
-// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
-// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
-// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
-// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
+// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23271,12 +23300,12 @@ func (c *ClientWithResponses) ReleaseFabricWithBodyWithResponse(ctx context.Cont
 	return ParseReleaseFabricResponse(rsp)
 }
 
-// ReleaseFabricWithResponse Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+// ReleaseFabricWithResponse Remove everything that Fairlane wrote, and stop managing the fabric
 //
-// The off switch. A rollout of its own takes the tenants' partitions, quality of service and lanes out of the subnet manager, returns every device that
-// was ever written to its baseline, or turns congestion control off, and reads all of it back. Then the fabric is `released`: no drift is looked for,
-// nothing is repaired, no rollout starts until it is taken under management again. A device that cannot be returned is named; the
-// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists what each would get.
+// The off switch. A rollout of its own removes the tenants' partitions, quality of service and lanes from the subnet manager, returns every device that
+// was ever written to its baseline, or turns congestion control off, and verifies all of it. Then the fabric is `released`: drift is not checked,
+// nothing is repaired, and no rollout starts until the fabric is taken under management again. When a device cannot be returned, the result names it, the
+// fabric stays `releasing`, and the release can be run again. A dry run reads the devices and lists the changes of each.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -28809,10 +28838,10 @@ type ServerInterface interface {
 	// GetFabric Show a fabric and its latest snapshot
 	// (GET /api/v1/fabrics/{fabric})
 	GetFabric(c *gin.Context, fabric FabricPath)
-	// UpdateFabric Change where a fabric is found and how it is measured
+	// UpdateFabric Change the source of a fabric and how it is measured
 	// (PUT /api/v1/fabrics/{fabric})
 	UpdateFabric(c *gin.Context, fabric FabricPath, params UpdateFabricParams)
-	// ListBaseline List what devices held before Fairlane's first write to them
+	// ListBaseline List the settings of devices before Fairlane's first write to them
 	// (GET /api/v1/fabrics/{fabric}/baseline)
 	ListBaseline(c *gin.Context, fabric FabricPath, params ListBaselineParams)
 	// ListDevices Read every device of a plan back and compare, or list what is known of them
@@ -28896,7 +28925,7 @@ type ServerInterface interface {
 	// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
 	// (POST /api/v1/fabrics/{fabric}/policies/{revision}/restore)
 	RestorePolicy(c *gin.Context, fabric FabricPath, revision RevisionPath, params RestorePolicyParams)
-	// ReleaseFabric Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	// ReleaseFabric Remove everything that Fairlane wrote, and stop managing the fabric
 	// (POST /api/v1/fabrics/{fabric}/release)
 	ReleaseFabric(c *gin.Context, fabric FabricPath, params ReleaseFabricParams)
 	// ListRollouts List rollouts, newest first
@@ -39242,10 +39271,10 @@ type StrictServerInterface interface {
 	// GetFabric Show a fabric and its latest snapshot
 	// (GET /api/v1/fabrics/{fabric})
 	GetFabric(ctx context.Context, request GetFabricRequestObject) (GetFabricResponseObject, error)
-	// UpdateFabric Change where a fabric is found and how it is measured
+	// UpdateFabric Change the source of a fabric and how it is measured
 	// (PUT /api/v1/fabrics/{fabric})
 	UpdateFabric(ctx context.Context, request UpdateFabricRequestObject) (UpdateFabricResponseObject, error)
-	// ListBaseline List what devices held before Fairlane's first write to them
+	// ListBaseline List the settings of devices before Fairlane's first write to them
 	// (GET /api/v1/fabrics/{fabric}/baseline)
 	ListBaseline(ctx context.Context, request ListBaselineRequestObject) (ListBaselineResponseObject, error)
 	// ListDevices Read every device of a plan back and compare, or list what is known of them
@@ -39329,7 +39358,7 @@ type StrictServerInterface interface {
 	// RestorePolicy Bring tenants, flows and options back to what they were, as the next revision
 	// (POST /api/v1/fabrics/{fabric}/policies/{revision}/restore)
 	RestorePolicy(ctx context.Context, request RestorePolicyRequestObject) (RestorePolicyResponseObject, error)
-	// ReleaseFabric Take back everything that Fairlane wrote, and manage nothing on the fabric afterwards
+	// ReleaseFabric Remove everything that Fairlane wrote, and stop managing the fabric
 	// (POST /api/v1/fabrics/{fabric}/release)
 	ReleaseFabric(ctx context.Context, request ReleaseFabricRequestObject) (ReleaseFabricResponseObject, error)
 	// ListRollouts List rollouts, newest first

@@ -110,14 +110,15 @@ type Driver interface {
 	Apply(ctx context.Context, d Device, want Settings) (Receipt, error)
 }
 
-// Examiner is a Driver that can tell whether congestion control can act at a device beside the settings of a plan.
+// Examiner is a Driver that checks what congestion control needs on a device beside the settings of a plan.
 type Examiner interface {
-	// Examine judges the prerequisites of a plan at a device of which got was just read. It writes nothing. An error says that
-	// none of them is known.
+	// Examine judges the prerequisites of a plan on a device; got was just read from it. It writes nothing. After an error every
+	// prerequisite is unknown.
 	Examine(ctx context.Context, d Device, got Settings, n prereq.Needs) ([]prereq.Item, error)
 }
 
-// Examine asks a driver that is an Examiner, or has one behind it (Unwrap); others have nothing to say. What cannot be told is an unknown item, never an error.
+// Examine calls the Examiner that a driver is or wraps (Unwrap); other drivers, and nil needs, have no items. An error becomes an item
+// of state Unknown.
 func Examine(ctx context.Context, to Driver, d Device, got Settings, n *prereq.Needs) []prereq.Item {
 	x, ok := to.(Examiner)
 	for !ok {

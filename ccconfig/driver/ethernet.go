@@ -29,8 +29,8 @@ type NICState struct {
 	// AllShares says that Params has every share of a virtual function (ShareParam) that there is to be: a function
 	// without one is to have none, 0, as after its tenant left.
 	AllShares bool `json:"all_shares,omitempty"`
-	// Acting are the values that act now of parameters whose values in Params wait for a firmware reset. Of an observed state only;
-	// they do not count in Diff.
+	// Acting holds the values in force of parameters whose values in Params take effect at the next firmware reset. Only observed
+	// states have it; Diff ignores it.
 	Acting []NICParam `json:"acting,omitempty"`
 }
 
@@ -174,7 +174,7 @@ func (s *NICState) Param(name string, index int) (uint64, bool) {
 	return s.Params[i].Value, true
 }
 
-// Now returns the value of a parameter that acts now; false when the state has none.
+// Now returns the value of a parameter that is in force; false when the state has none.
 func (s *NICState) Now(name string, index int) (uint64, bool) {
 	for _, p := range s.Acting {
 		if p.Name == name && p.Index == index {

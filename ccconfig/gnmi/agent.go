@@ -232,8 +232,8 @@ func cardParam(prefix *gpb.Path, u *gpb.Update) (driver.NICParam, error) {
 	return driver.NICParam{}, fmt.Errorf("a value at %s, want one of /nics/nic/params/param[name][index]", at)
 }
 
-// identity asks which boot of the host this is, which port is at a place and, in the same request, what acts now of the parameters
-// that wait for a firmware reset and that congestion control depends on.
+// identity reads the host's boot ID, the port's ID and, in the same request, the values in force of the parameters that congestion
+// control depends on and that change at a firmware reset only.
 func (a *agent) identity(ctx context.Context, dev driver.Device, at place) (boot string, id ident.PortID, acting []answer, err error) {
 	paths := []gnmid.Path{nicyang.AgentState().Child("boot-id"), nicyang.Port(at.nic, at.port).Child("state").Child("id")}
 	for _, p := range at.prerequisites(a.s.d.rows) {

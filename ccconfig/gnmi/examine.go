@@ -2,9 +2,6 @@ package gnmi
 
 import (
 	"context"
-	"slices"
-	"strings"
-
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
@@ -12,14 +9,18 @@ import (
 	"fairlane/internal/gnmid"
 	"fairlane/internal/phrase"
 	"fairlane/subnet"
+	"slices"
 )
 
 var _ driver.Examiner = (*Driver)(nil)
 
-// Examine implements driver.Examiner: a NIC port is judged by what was read of it, a switch by its tables, which are read now.
+// Examine implements driver.Examiner: it judges a NIC port by got, and a switch by its tables, which it reads now.
 func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
+	if n.RoCE == nil {
+		return nil, nil
+	}
 	if dev.Kind == subnet.KindSwitch {
-		list, err := d.Preflight(ctx, dev, Expectation{DSCP: int(n.DSCP), Queue: n.Queue, Lossless: n.Lossless})
+		list, err := d.Preflight(ctx, dev, Expectation{DSCP: int(n.RoCE.DSCP), Queue: n.RoCE.Queue, Lossless: n.RoCE.Lossless})
 		if err != nil {
 			return nil, err
 		}
@@ -28,7 +29,7 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 	if got.NIC == nil {
 		return nil, nil
 	}
-	var caps *driver.NICCapabilities // asked for where it matters
+	var caps *driver.NICCapabilities // read once, when a parameter is missing
 	lacks := func(name string) bool {
 		if caps == nil {
 			c, err := d.Capabilities(ctx, dev)
@@ -39,11 +40,11 @@ func (d *Driver) Examine(ctx context.Context, dev driver.Device, got driver.Sett
 		}
 		return !slices.Contains(caps.Params, name)
 	}
-	return prereq.NIC(n, got.NIC.Now, lacks), nil
+	return prereq.NIC(*n.RoCE, got.NIC.Now, lacks), nil
 }
 
-// switchItems turns the findings that keep congestion control from acting into prerequisites. The others are about shares, or are
-// set by plans. Fairlane writes none of them: SONiC takes ports down for changes of maps.
+// switchItems turns the findings that keep congestion control from acting into prerequisites. Other findings concern shares, or
+// settings of plans. Fairlane repairs none of them: SONiC takes ports down for changes of maps.
 func switchItems(list []Finding) []prereq.Item {
 	out := []prereq.Item{}
 	for _, f := range list {
@@ -63,10 +64,10 @@ func switchItems(list []Finding) []prereq.Item {
 	return out
 }
 
-// resetPrerequisites are the prerequisites that act after a firmware reset only.
+// resetPrerequisites are the prerequisites that take effect at a firmware reset.
 var resetPrerequisites = [...]string{"roce_cc_prio_mask", "roce_cc_algorithm", "user_programmable_cc"}
 
-// prerequisites are the paths of those that the port or its card has.
+// prerequisites are the paths of the resetPrerequisites that the port or its card has.
 func (p *place) prerequisites(rows *nicparam.Table) []gnmid.Path {
 	var out []gnmid.Path
 	for _, name := range resetPrerequisites {
@@ -82,7 +83,7 @@ func (p *place) prerequisites(rows *nicparam.Table) []gnmid.Path {
 	return out
 }
 
-// acting notes the values that act now where they are not those that were read as configured.
+// acting keeps the values in force that differ from the configured ones.
 func (o *observed) acting(answers []answer) {
 	for _, a := range answers {
 		for _, u := range a.updates {
@@ -101,7 +102,7 @@ func (o *observed) acting(answers []answer) {
 					name = at.Key(i, "name")
 				}
 			}
-			if name = strings.TrimSpace(name); err != nil || name == "" {
+			if err != nil || name == "" {
 				continue
 			}
 			if next, ok := o.settings.Param(name, 0); ok && next != now {

@@ -1,6 +1,6 @@
-// Package prereq lists what must hold on devices beside a plan's own settings so that congestion control can act: DCQCN on for the
-// priority at both ends, the traffic in that priority and in the queue that marks, no other algorithm in the place of DCQCN. It
-// judges what was read; who reads and who writes is elsewhere.
+// Package prereq lists what must hold on devices, beside a plan's own settings, so that congestion control can act: on RoCE, for
+// example, DCQCN on for the priority at both ends, and the traffic in the queue that marks. It judges values that drivers read; it
+// reads and writes no device.
 package prereq
 
 import (
@@ -11,12 +11,18 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// Needs is what a plan takes for granted of RoCE traffic on a device. The zero value needs nothing.
+// Needs is what a plan assumes about a device beside its settings: the part of its plane, nil of the other.
 type Needs struct {
+	RoCE       *RoCE
+	InfiniBand *InfiniBand
+}
+
+// RoCE is what a plan assumes about RoCE traffic on a device.
+type RoCE struct {
 	DSCP     uint8 // of RoCE traffic, 0 to 63
 	Priority uint8 // of NICs that it is in, 0 to 7
 	Queue    uint8 // of switches that it is in, 0 to 7
-	Lossless bool  // pause is to be on for the priority
+	Lossless bool  // the priority needs pause
 }
 
 // ID names a prerequisite.
@@ -27,17 +33,17 @@ const (
 	Reaction      ID = "reaction-point"     // senders act on notifications
 	Notification  ID = "notification-point" // receivers answer marks by notifications
 	PriorityMask  ID = "priority-mask"      // the firmware has DCQCN on for the priority
-	Algorithm     ID = "algorithm"          // nothing else is in the place of DCQCN
-	Trust         ID = "trust"              // the port goes by DSCP
-	DSCPPriority  ID = "dscp-priority"      // the DSCP leads to the priority
+	Algorithm     ID = "algorithm"          // DCQCN is the algorithm in force
+	Trust         ID = "trust"              // the port classifies by DSCP
+	DSCPPriority  ID = "dscp-priority"      // the DSCP maps to the priority
 	Pause         ID = "pause"              // PFC is on for the priority
 	TypeOfService ID = "type-of-service"    // connections have the DSCP, and are ECN-capable
 	CNPDSCP       ID = "cnp-dscp"           // notifications do not wait among the data
 
-	SwitchMap   ID = "switch-map"   // the DSCP leads to the queue that the plan sets
+	SwitchMap   ID = "switch-map"   // the DSCP maps to the queue that the plan sets
 	SwitchPause ID = "switch-pause" // PFC is on for the queue
 
-	Readable ID = "readable" // the device tells what must be known
+	Readable ID = "readable" // the prerequisites of the device can be read
 )
 
 // Scope is what a prerequisite is about.
@@ -55,7 +61,7 @@ const (
 // State is what is known of a prerequisite.
 type State string
 
-// States. What could not be read is never taken for met.
+// States. A value that could not be read is Unknown, never Met.
 const (
 	Met     State = "met"
 	Wrong   State = "wrong"
@@ -76,20 +82,22 @@ type Item struct {
 	Field string // where: a parameter such as "rp_enable[3]", or a table of a switch
 	State State
 	Want  string
-	Found string      // as it was read; empty where it could not be
-	Why   phrase.Text // why congestion control needs it or, of unknown ones, why it is not known
+	Found string      // as read; empty where it could not be read
+	Why   phrase.Text // why congestion control needs it; of an Unknown item why it is unknown
 	// Advice is what to do where Fairlane may not set it; empty otherwise.
 	Advice phrase.Text
+	// Advisory says that congestion control acts without it, though not by the plan's weights: it refuses no rollout.
+	Advisory bool
 	// Repair is what Fairlane may set to meet it; nil where it may not.
 	Repair *Param
 }
 
-// Sentence tells an item that is not met, with what was found, what is wanted, and why.
+// Sentence describes an item that is not met: what was found, what is wanted, and why.
 func (i *Item) Sentence() phrase.Text {
 	if i.State == Unknown {
-		return phrase.Of("prerequisite {}: {} is not known: {}", string(i.ID), i.Field, i.Why)
+		return phrase.Of("prerequisite {}: {} is unknown: {}", string(i.ID), i.Field, i.Why)
 	}
-	if i.Found == "" && i.Want == "" { // told as a whole
+	if i.Found == "" && i.Want == "" { // Why says it all
 		return phrase.Of("prerequisite {}: {}", string(i.ID), i.Why)
 	}
 	s := phrase.Of("prerequisite {}: {} is {}, want {}: {}", string(i.ID), i.Field, i.Found, i.Want, i.Why)
@@ -99,7 +107,7 @@ func (i *Item) Sentence() phrase.Text {
 	return phrase.Of("{}; {}", s, i.Advice)
 }
 
-// Reader reads a parameter of a NIC port, or of its card, as it acts now; false where it cannot be read.
+// Reader reads the value in force of a parameter of a NIC port, or of its card; false where it cannot be read.
 type Reader func(name string, index int) (value uint64, ok bool)
 
 // nicRule is a prerequisite that one parameter of a NIC meets.
@@ -110,16 +118,16 @@ type nicRule struct {
 	index  int
 	met    func(v uint64) bool
 	want   string
-	set    uint64 // what meets it
-	repair bool   // Fairlane may set it: it acts at once, and is undone with a rollout
+	set    uint64 // the value that Fairlane would write
+	repair bool   // Fairlane may set it: it takes effect at once, and a roll-back restores it
 	why    phrase.Text
 	advice phrase.Text
-	unread phrase.Text // why it matters that it could not be read
+	unread phrase.Text // why it is unknown
 }
 
-// NIC judges the prerequisites of DCQCN at a NIC port. lacks reports that the host has no way to a parameter at all, beside one that
-// cannot be read now.
-func NIC(n Needs, read Reader, lacks func(name string) bool) []Item {
+// NIC judges the prerequisites of DCQCN at a NIC port. lacks reports that the host does not have a parameter at all, as opposed to
+// one that cannot be read now.
+func NIC(n RoCE, read Reader, lacks func(name string) bool) []Item {
 	var out []Item
 	for _, r := range nicRules(n, read, lacks) {
 		out = append(out, r.judge(read))
@@ -155,40 +163,40 @@ func field(name string, index int) string {
 	return name + "[" + strconv.Itoa(index) + "]"
 }
 
-func nicRules(n Needs, read Reader, lacks func(string) bool) []nicRule {
+func nicRules(n RoCE, read Reader, lacks func(string) bool) []nicRule {
 	is := func(want uint64) func(uint64) bool { return func(v uint64) bool { return v == want } }
 	prio, dscp := int(n.Priority), int(n.DSCP)
 	unread := func(name string) phrase.Text {
-		return phrase.Of("the host has no way to {}, or it could not be read; fairlane-agent check on that host says why", name)
+		return phrase.Of("the host does not offer {}, or it could not be read; fairlane-agent check on that host says why", name)
 	}
 	reset := phrase.Of("set it with mstconfig on the host and reset the firmware")
 	rules := []nicRule{
 		{id: PriorityMask, scope: ScopePort, name: "roce_cc_prio_mask", met: func(v uint64) bool { return v>>n.Priority&1 == 1 },
 			want: phrase.Of("a mask with bit {}", prio).String(), why: phrase.Of("the firmware has DCQCN off for priority {}", prio), advice: reset, unread: unread("roce_cc_prio_mask")},
 		{id: Algorithm, scope: ScopeCard, name: "user_programmable_cc", met: is(0), want: "0",
-			why: phrase.Of("a program for congestion control may act in the place of DCQCN, whose registers then do nothing"), advice: reset, unread: unread("user_programmable_cc")},
+			why: phrase.Of("a congestion-control program may replace DCQCN, whose registers then have no effect"), advice: reset, unread: unread("user_programmable_cc")},
 		{id: Algorithm, scope: ScopePort, name: "roce_cc_algorithm", met: is(0), want: "0",
 			why: phrase.Of("the port answers QCN and not ECN"), advice: reset, unread: unread("roce_cc_algorithm")},
 		{id: Trust, scope: ScopePort, name: "trust", met: is(1), want: "1", set: 1, repair: true,
-			why: phrase.Of("the port goes by the priority of VLAN tags, so that traffic of DSCP {} is not in priority {}", dscp, prio), unread: unread("trust")},
+			why: phrase.Of("the port classifies by the priority of VLAN tags, so that traffic of DSCP {} is not in priority {}", dscp, prio), unread: unread("trust")},
 		{id: DSCPPriority, scope: ScopePort, name: "dscp2prio", index: dscp, met: is(uint64(n.Priority)), want: strconv.Itoa(prio), set: uint64(n.Priority), repair: true,
 			why: phrase.Of("traffic of DSCP {} is in another priority than the plan has settings for", dscp), unread: unread("dscp2prio")},
 		{id: TypeOfService, scope: ScopePort, name: "default_roce_tos", want: strconv.Itoa(dscp<<2 | ect0), set: uint64(n.DSCP)<<2 | ect0, repair: true,
 			met: func(v uint64) bool { return v == 0 || v>>2 == uint64(n.DSCP) && (v&3 == ect0 || v&3 == ect1) }, // 0: applications choose
-			why: phrase.Of("connections that choose no type of service of their own are not in DSCP {} or not ECN-capable, so that no switch marks them", dscp), unread: unread("default_roce_tos")},
+			why: phrase.Of("connections without a type of service of their own are not in DSCP {} or not ECN-capable, so that no switch marks them", dscp), unread: unread("default_roce_tos")},
 		{id: CNPDSCP, scope: ScopePort, name: "cnp_dscp", met: func(v uint64) bool { return v != uint64(n.DSCP) }, want: phrase.Of("another than {}", dscp).String(), set: stockCNP, repair: n.DSCP != stockCNP,
-			why: phrase.Of("notifications wait among the data of DSCP {}, where a queue stands when they matter", dscp), advice: phrase.Of("give notifications a DSCP of their own"), unread: unread("cnp_dscp")},
+			why: phrase.Of("notifications wait behind the data of DSCP {}, whose queue is full when they matter", dscp), advice: phrase.Of("give notifications a DSCP of their own"), unread: unread("cnp_dscp")},
 	}
 	if n.Lossless {
 		rules = append(rules, nicRule{id: Pause, scope: ScopePriority, name: "pfc", index: prio, met: is(1), want: "1", set: 1, repair: true,
-			why: phrase.Of("without pause for priority {} full queues drop packets, and senders that go back send them again", prio), unread: unread("pfc")})
+			why: phrase.Of("without pause for priority {} full queues drop packets, which senders retransmit (go-back-N)", prio), unread: unread("pfc")})
 	}
-	return append(rules, switches(n, read, lacks, unread)...)
+	return append(rules, enables(n, read, lacks, unread)...)
 }
 
-// switches are the switches of DCQCN by priority. The vendor's driver alone has them; where no way leads to one, the mask of the
-// firmware is all there is.
-func switches(n Needs, read Reader, lacks func(string) bool, unread func(string) phrase.Text) []nicRule {
+// enables are the two enable flags of DCQCN by priority. Only the vendor's driver has them; a host without them is judged by the
+// firmware's mask alone.
+func enables(n RoCE, read Reader, lacks func(string) bool, unread func(string) phrase.Text) []nicRule {
 	prio := int(n.Priority)
 	both := []nicRule{
 		{id: Reaction, name: "rp_enable", why: phrase.Of("senders on this port do not act on notifications in priority {}", prio)},
@@ -213,10 +221,10 @@ const (
 	ect0 = 2
 )
 
-// stockCNP is the DSCP of notifications on a device as it comes.
+// stockCNP is the DSCP of notifications by the vendor's default.
 const stockCNP = 48
 
-// Count says how many items are wrong, and how many are not known.
+// Count returns how many items are wrong, and how many are unknown.
 func Count(items []Item) (wrong, unknown int) {
 	for i := range items {
 		switch items[i].State {
@@ -237,7 +245,7 @@ func Unmet(items []Item) []Item {
 	return out
 }
 
-// Repairs is what Fairlane may set of the items that are wrong. rest are the others that are wrong.
+// Repairs returns what Fairlane may set of the wrong items, and the wrong items that it may not set.
 func Repairs(items []Item) (set []Param, rest []Item) {
 	for i := range items {
 		switch it := &items[i]; {

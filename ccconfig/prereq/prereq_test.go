@@ -10,7 +10,7 @@ import (
 )
 
 // plan is what plans take for granted in these tests.
-var plan = prereq.Needs{DSCP: 26, Priority: 3, Queue: 3, Lossless: true}
+var plan = prereq.RoCE{DSCP: 26, Priority: 3, Queue: 3, Lossless: true}
 
 // prepared is a port on which DCQCN can act.
 func prepared() map[string]uint64 {
@@ -44,13 +44,13 @@ func TestEveryPrerequisiteOfANICPortIsJudged(t *testing.T) {
 		"rp_enable[3]":         {0, prereq.Reaction, "rp_enable[3]=1", "do not act on notifications in priority 3"},
 		"np_enable[3]":         {0, prereq.Notification, "np_enable[3]=1", "answer no mark in priority 3"},
 		"roce_cc_prio_mask":    {0xf7, prereq.PriorityMask, "", "reset the firmware"},
-		"user_programmable_cc": {1, prereq.Algorithm, "", "in the place of DCQCN"},
+		"user_programmable_cc": {1, prereq.Algorithm, "", "may replace DCQCN"},
 		"roce_cc_algorithm":    {1, prereq.Algorithm, "", "answers QCN"},
 		"trust":                {0, prereq.Trust, "trust[0]=1", "VLAN tags"},
 		"dscp2prio[26]":        {0, prereq.DSCPPriority, "dscp2prio[26]=3", "another priority than the plan has settings for"},
 		"pfc[3]":               {0, prereq.Pause, "pfc[3]=1", "without pause"},
 		"default_roce_tos":     {104, prereq.TypeOfService, "default_roce_tos[0]=106", "not ECN-capable"},
-		"cnp_dscp":             {26, prereq.CNPDSCP, "cnp_dscp[0]=48", "wait among the data"},
+		"cnp_dscp":             {26, prereq.CNPDSCP, "cnp_dscp[0]=48", "wait behind the data"},
 	} {
 		port := prepared()
 		port[field] = c.found
@@ -73,14 +73,14 @@ func TestEveryPrerequisiteOfANICPortIsJudged(t *testing.T) {
 	}
 }
 
-// What cannot be read is never met. The one exception is a switch that the host has no way to, where the firmware's mask is read.
+// A value that cannot be read is never met. The exception is an enable flag that the host does not have, beside a mask that was read.
 func TestWhatCannotBeReadIsNotKnown(t *testing.T) {
 	t.Parallel()
 	for field := range prepared() {
 		port := prepared()
 		delete(port, field)
 		bad := prereq.Unmet(judge(port))
-		if len(bad) != 1 || bad[0].State != prereq.Unknown || bad[0].Field != field || bad[0].Repair != nil || !strings.Contains(bad[0].Sentence().String(), "is not known: the host has no way to") {
+		if len(bad) != 1 || bad[0].State != prereq.Unknown || bad[0].Field != field || bad[0].Repair != nil || !strings.Contains(bad[0].Sentence().String(), "is unknown: the host does not offer") {
 			t.Errorf("%s cannot be read: %+v", field, bad)
 		}
 	}

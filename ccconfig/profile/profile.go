@@ -42,7 +42,8 @@ type Profile struct {
 	Cliffs         []Cliff            `json:"cliffs"`    // values that the compiler keeps away from
 }
 
-// Bound is the error of predictions that held-out runs stayed within, in 95 of 100 rates.
+// Bound is the error that 95 of 100 rates of held-out runs stayed within, of those whose flows were meant to have up to Ratio times less
+// than the fastest at the link.
 type Bound struct {
 	Ratio float64 `json:"ratio"` // for per-flow rates at a link up to so far apart
 	Error float64 `json:"error"` // relative, of a rate
@@ -70,7 +71,7 @@ func (p *Profile) Limits() dcqcn.Limits {
 	return dcqcn.Limits{Rate32: p.Rate32, UndocumentedGD: p.UndocumentedGD}
 }
 
-// Bound returns the error bound of rates where per-flow rates at a link are up to ratio apart. Beyond the
+// Bound returns the error bound of a flow's rate where the fastest flow at the link is meant to have ratio times as much. Beyond the
 // largest ratio calibrated it grows in proportion.
 func (p *Profile) Bound(ratio float64) float64 {
 	for _, b := range p.Bounds {

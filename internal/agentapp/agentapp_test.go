@@ -452,7 +452,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// A SIGHUP would end the agent. It makes it read its configuration again: all of it or, when anything is wrong, nothing.
+// Without a handler SIGHUP would end the agent. It reloads the configuration: all of it or, when anything is wrong, nothing.
 func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal goes to the whole process
 	m, ca := newMachine(t), tlstest.New(t)
 	config := m.config("intervals: {fresh: 0s, sweep: 100ms}\n" + serving(ca))
@@ -469,8 +469,8 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal g
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
-		text, told string
-		code       codes.Code
+		text, logged string
+		code         codes.Code
 	}{
 		{strings.Replace(string(text), "manager", "viewer", 1) + "colour: red\n", "configuration not reloaded; the one before stays in force", codes.PermissionDenied},
 		{strings.Replace(string(text), "manager", "viewer", 1) + "target: other\n", `"changed":["tls.allowed"],"needs_restart":["target"]`, codes.OK},
@@ -482,16 +482,16 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal g
 			t.Fatal(err)
 		}
 		for range 2000 {
-			if strings.Contains(out.String(), step.told) {
+			if strings.Contains(out.String(), step.logged) {
 				break
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		if !strings.Contains(out.String(), step.told) {
-			t.Fatalf("not told: %s\n%s", step.told, out)
+		if !strings.Contains(out.String(), step.logged) {
+			t.Fatalf("not logged: %s\n%s", step.logged, out)
 		}
 		if err := setAI(ctx, viewer, 20); status.Code(err) != step.code {
-			t.Errorf("after %q setting ends with %v, want %s", step.told, err, step.code)
+			t.Errorf("after %q setting ends with %v, want %s", step.text, err, step.code)
 		}
 	}
 }

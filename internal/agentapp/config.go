@@ -351,12 +351,12 @@ func Reference() string {
 	return b.String()
 }
 
-// level is the least level that is logged.
+// level is the lowest level that is logged.
 func (c *Config) level() slog.Level {
 	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[c.LogLevel]
 }
 
-// logger is the log that the configuration wants; its level may be changed later.
+// logger is the configured log, and its level, which a reload may change.
 func (c *Config) logger(w io.Writer) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(c.level())

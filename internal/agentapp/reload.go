@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -13,17 +12,17 @@ import (
 	"fairlane/internal/servertls"
 )
 
-// reloader reads the configuration of a running agent again. Certificates need no reload: they are read when they change.
+// reloader reloads the configuration of a running agent. Certificates need no reload: the listener reads them when they change.
 type reloader struct {
 	app     *app
-	running Config // with what reloads changed
+	running Config // in force, with the changes of reloads
 	log     *slog.Logger
 	level   *slog.LevelVar
 	allowed atomic.Pointer[[]string] // of tls.allowed
 	hangUp  chan os.Signal
 }
 
-// newReloader takes SIGHUP, which would end the process, until stop is called.
+// newReloader catches SIGHUP, which would end the process, until stop is called.
 func newReloader(a *app, c Config, log *slog.Logger, level *slog.LevelVar) (r *reloader, stop func()) {
 	r = &reloader{app: a, running: c, log: log, level: level, hangUp: make(chan os.Signal, 1)}
 	r.allowed.Store(&c.Allowed)
@@ -31,7 +30,7 @@ func newReloader(a *app, c Config, log *slog.Logger, level *slog.LevelVar) (r *r
 	return r, func() { signal.Stop(r.hangUp) }
 }
 
-// authorize lets those set something who are allowed to now.
+// authorize permits Set to the clients of tls.allowed as it is in force.
 func (r *reloader) authorize(ctx context.Context, c gnmid.Call) error {
 	return gnmid.AllowSet(*r.allowed.Load()...)(ctx, c)
 }
@@ -48,7 +47,7 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// reload puts in force what can be, all of it or, when anything is wrong, none.
+// reload applies the keys that need no restart: all of them or, when anything is wrong, none.
 func (r *reloader) reload() {
 	next, err := r.app.config()
 	if err == nil {
@@ -65,7 +64,7 @@ func (r *reloader) reload() {
 	for _, k := range Keys() {
 		switch {
 		case k.get(&r.running) == k.get(&next):
-		case slices.Contains([]string{"log.level", "tls.allowed"}, k.Name):
+		case k.Name == "log.level" || k.Name == "tls.allowed":
 			changed = append(changed, k.Name)
 		default:
 			restart = append(restart, k.Name)
@@ -74,7 +73,7 @@ func (r *reloader) reload() {
 	r.running.LogLevel, r.running.Allowed = next.LogLevel, next.Allowed
 	r.allowed.Store(&next.Allowed)
 	level := next.level()
-	r.level.Set(min(level, r.level.Level())) // what is told now is not to be lost
+	r.level.Set(min(level, r.level.Level())) // so that the message below is logged at the old level or the new one
 	defer r.level.Set(level)
 	if len(restart) > 0 {
 		r.log.Warn("configuration reloaded; some of it needs a restart", "changed", changed, "needs_restart", restart)

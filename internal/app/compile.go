@@ -28,7 +28,7 @@ import (
 
 type compileFlags struct {
 	fabric, tenants, flows        string
-	plane, profile                string
+	plane, profile, ibProfiles    string
 	mode, law, perQP              string
 	against                       string
 	explainPort, explainTenant    string
@@ -79,6 +79,7 @@ func (a *app) compileCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil, a.t("compile.flag.whatif"))
 	cmd.Flags().Var(&f.reserved, "reserved-sl", a.t("flag.reserved-sl"))
 	cmd.Flags().IntVar(&f.entries, "table-entries", 0, a.t("flag.table-entries"))
+	a.ibProfilesFlag(cmd, &f.ibProfiles)
 	flag(&f.arbs, "vl-arbitration", "compile.flag.arbitration")
 	flag(&f.restart, "timer-restart", "compile.flag.restart")
 	flag(&f.explain, "explain", "compile.flag.explain")
@@ -95,7 +96,7 @@ func (a *app) compileCommand() *cobra.Command {
 // there are not are the compiler's to refuse.
 func (f compileFlags) ofPlane(cmd *cobra.Command) error {
 	only := map[string][]string{
-		string(policy.PlaneIB):   {"cc-mode", "cct", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
+		string(policy.PlaneIB):   {"cc-mode", "cct", "ib-profiles", "mode", "reserved-sl", "table-entries", "timer-restart", "vl-arbitration"},
 		string(policy.PlaneRoCE): {"profile"},
 		string(policy.PlaneWRCC): nil,
 	}
@@ -332,8 +333,12 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 	if err != nil {
 		return policy.Input{}, err
 	}
+	models, err := readIBProfiles(f.ibProfiles)
+	if err != nil {
+		return policy.Input{}, err
+	}
 	return policy.Input{
-		Fabric: topo, Tenants: tenants.Attach(ts, flows), Flows: flows, Profiles: profiles,
+		Fabric: topo, Tenants: tenants.Attach(ts, flows), Flows: flows, Profiles: profiles, IBProfiles: models,
 		Options: policy.Options{
 			Plane: policy.Plane(f.plane), Profile: name, VLArbitration: f.arbs,
 			Mode: policy.Mode(f.mode), CCTLaw: policy.CCTLaw(f.law), PerQP: policy.PerQPMode(f.perQP), TimerRestart: f.restart,

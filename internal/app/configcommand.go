@@ -66,6 +66,8 @@ func readFiles(c *Config) (faults []error) {
 	add("cc_key_file", err)
 	_, err = mKey(c.MKeyFile)
 	add("m_key_file", err)
+	_, err = readIBProfiles(c.IBProfiles)
+	add("ib_profiles", err)
 	_, err = readSubnetManagers(c.SubnetManagers)
 	add("subnet_managers", err)
 	if c.TLS.CertFile != "" {

@@ -6,6 +6,7 @@ import (
 
 	"fairlane/internal/control"
 	"fairlane/internal/telemetry"
+	"fairlane/policy"
 	"fairlane/sim/simdev"
 )
 
@@ -79,5 +80,13 @@ func TestAFabricThatMarksNothingIsToldNotToAct(t *testing.T) {
 	}
 	if l := shares.Loop; l == nil || l.State != control.LoopNotActing || l.Stage != "marks" || len(l.Where) == 0 {
 		t.Errorf("before any rollout congestion control: %+v", shares.Loop)
+	}
+	// Under a plan without tenants, as after a return to the baseline, there is nothing to measure: that is no failure.
+	target.Plan = &policy.Plan{Name: stored.Plan.Name, Plane: stored.Plan.Plane}
+	if shares, err = p.Measure(t.Context(), target, 5*time.Millisecond); err != nil || len(shares.Tenants) != 0 || !shares.Complete() {
+		t.Errorf("under a plan without tenants: %+v, %v", shares, err)
+	}
+	if notice, err := (gates{p}).Check(t.Context(), target, control.Rollout{Options: control.RolloutOptions{CheckLoop: true}}); err != nil || notice != "" {
+		t.Errorf("the gate of a plan without tenants: %q, %v", notice, err)
 	}
 }

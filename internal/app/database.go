@@ -13,8 +13,8 @@ import (
 	"fairlane/internal/store"
 )
 
-// checkDatabase refuses a SQLite file that cannot be there: in no directory, or itself one. Whether this user may use it is not
-// judged, since the service may run as another.
+// checkDatabase refuses a path that no SQLite file can have: its directory is missing, or it is a directory itself. It does not
+// check permissions, since the service may run as another user.
 func checkDatabase(path string) error {
 	if store.IsPostgres(path) {
 		return nil
@@ -23,12 +23,12 @@ func checkDatabase(path string) error {
 	at, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: directory %s does not exist: make it and give it to the user that runs the service, or name another path", path, dir)
+		return fmt.Errorf("%s: directory %s does not exist: create it for the user that runs the service, or give another path", path, dir)
 	case errors.Is(err, syscall.ENOTDIR), err == nil && !at.IsDir():
 		return fmt.Errorf("%s: %s is not a directory: want the path of a file in a directory", path, dir)
 	}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		return fmt.Errorf("%s is no regular file: want the path of a SQLite file, there or to be made", path)
+		return fmt.Errorf("%s is no regular file: want the path of a SQLite file, existing or new", path)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (a *app) newEtherDemo(ctx context.Context, c *etherCase, dir string, step f
 	return &demo{app: a, timeScale: scale, ether: l, manager: m, step: step}, nil
 }
 
-// demoSources allows the demo's own fabric, and what every service does.
+// demoSources allows the demo's own fabric and the default sources.
 func demoSources(own string) (*config.SourceRules, error) {
 	return config.NewSourceRules(append(config.DefaultSources(), own))
 }

@@ -12,15 +12,15 @@ import (
 	"fairlane/internal/i18n"
 )
 
-// destructiveVerbs are the names of commands that take something away.
+// destructiveVerbs are the names of commands that delete or undo something.
 var destructiveVerbs = []string{
 	"delete", "remove", "revoke", "prune", "release", "restore", "rotate", "clear", "reset", "purge", "drop", "destroy", "wipe", "forget", "detach", "unset", "erase", "expire",
 }
 
-// harmless are commands of such a name that take nothing away, with the reason.
+// harmless are commands of such a name that delete nothing, with the reason.
 var harmless = map[string]string{
 	"fairlane device release": "it ends a quarantine and changes no setting",
-	"fairlane apply":          "it shows every change and asks for each of its runs, with --prune or without",
+	"fairlane apply":          "it shows every change and asks before each run, with --prune or without",
 }
 
 // arguments are what destructive commands need to get as far as the question.
@@ -32,8 +32,8 @@ var arguments = map[string]string{
 	"fairlane tenant apply":         "--prune",
 }
 
-// TestDestructiveCommandsNeedYesWithoutATerminal walks the command tree: a new command that takes something away cannot
-// leave the confirmation out. Standard input of a test is no terminal.
+// TestDestructiveCommandsNeedYesWithoutATerminal walks the command tree, so that a new destructive command cannot lack the
+// confirmation. Standard input of a test is no terminal.
 func TestDestructiveCommandsNeedYesWithoutATerminal(t *testing.T) {
 	text, err := i18n.Load("en")
 	if err != nil {
@@ -69,6 +69,6 @@ func TestDestructiveCommandsNeedYesWithoutATerminal(t *testing.T) {
 	}
 	walk(root)
 	if guarded < 13 {
-		t.Errorf("%d commands are guarded: the test is no test", guarded)
+		t.Errorf("%d commands are guarded, want at least 13", guarded)
 	}
 }

@@ -180,7 +180,7 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"check", "--config", path}, exitDone, "the configuration is right"},
+		{[]string{"check", "--config", path}, exitDone, "configuration is valid"},
 		{[]string{"check", "--config", write(t, "w.yaml", "cc_key_file: /no/such/file\n")}, exitUsage, "cc_key_file"},
 		{[]string{"check", "--database", "/no/such/directory/f.db"}, exitUsage, "database: /no/such/directory/f.db: directory /no/such/directory does not exist"},
 		{[]string{"check", "--database", path + "/f.db"}, exitUsage, path + " is not a directory"},
@@ -210,7 +210,7 @@ func TestServeRefusesADatabaseThatCannotBeThereAsBadInput(t *testing.T) {
 	}
 }
 
-// What is not protected is no good news: a fabric without a CC_Key is a warning that names the command that helps.
+// A fabric without a CC_Key is a warning, with the command that sets one.
 func TestAFabricWithoutAKeyIsAWarning(t *testing.T) {
 	t.Parallel()
 	d := &doctor{app: testApp(t, "en"), config: &config.Loaded{}, now: time.Now}

@@ -87,6 +87,8 @@ func TestEveryFindingIsTriggered(t *testing.T) {
 	databases(t, on)
 	services(t, on)
 	fabrics(t, on)
+	held := []store.FabricSource{{Name: "lab"}, {Name: "old", RestoredAt: now}}
+	on([]string{"repairs-wait"}, Config{}, func(d *doctor) { d.holds(held) })
 	devicePorts(t, on)
 	withManagers(t, on)
 	for code := range commanded(t) {
@@ -151,7 +153,18 @@ func databases(t *testing.T, on onDoctor) {
 	look("store-right", at("right.db"), rest...)
 	look("store-newer", at("newer.db", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)"), rest...)
 	look("store-older", at("older.db", "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)"), rest...)
-	look("store-away", Config{Database: write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
+	look("store-damaged", Config{Database: write(t, "letter.db", strings.Repeat("a letter to grandmother\n", 300))})
+	damaged := at("damaged.db")
+	spoilPage(t, damaged.Database, "audit")
+	look("store-damaged", damaged, rest...)
+	on([]string{"store-unchecked"}, Config{}, func(d *doctor) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := d.pages(ctx, "", damaged.Database); err != nil {
+			t.Error(err)
+		}
+	})
+	on([]string{"store-away"}, Config{Database: "postgres://nobody@127.0.0.1:1/none"}, func(d *doctor) { d.store(t.Context()) })
 	look("store-absent", Config{Database: filepath.Join(t.TempDir(), "none.db")})
 	wrong := func(want, path string) {
 		t.Helper()
@@ -160,7 +173,7 @@ func databases(t *testing.T, on onDoctor) {
 	wrong("store-path", filepath.Join(t.TempDir(), "no", "f.db"))
 	wrong("store-path", filepath.Join(write(t, "file", ""), "f.db"))
 	wrong("store-path", t.TempDir())
-	wrong("store-directory", filepath.Join(t.TempDir(), strings.Repeat("x", 300), "f.db")) // nobody can say whether it is there
+	wrong("store-directory", filepath.Join(t.TempDir(), strings.Repeat("x", 300), "f.db")) // too long to look up
 }
 
 func services(t *testing.T, on onDoctor) {

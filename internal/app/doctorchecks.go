@@ -118,13 +118,17 @@ func (d *doctor) store(ctx context.Context) {
 		}
 	}
 	n, err := store.Look(ctx, database)
+	looked := err == nil
+	if looked {
+		err = d.pages(ctx, shown, database)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		d.note("store", shown, statusOK, "store-absent")
-		return
+	case store.IsDamage(err):
+		d.note("store", shown, statusFail, "store-damaged", "error", err)
 	case err != nil:
 		d.note("store", shown, statusFail, "store-away", "error", err)
-		return
 	case n.Have > n.Know:
 		d.note("store", shown, statusFail, "store-newer", "have", n.Have, "know", n.Know)
 	case n.Have < n.Know:
@@ -132,8 +136,12 @@ func (d *doctor) store(ctx context.Context) {
 	default:
 		d.note("store", shown, statusOK, "store-right", "engine", n.Engine, "version", n.Have)
 	}
+	if !looked {
+		return
+	}
 	d.clock(&n)
 	d.jobs(&n)
+	d.holds(n.Fabrics)
 	key, err := ccKey(d.config.CCKeyFile)
 	owner, wrong := mKey(d.config.MKeyFile)
 	if err != nil || wrong != nil {
@@ -145,7 +153,32 @@ func (d *doctor) store(ctx context.Context) {
 	}
 }
 
-// space looks at the room beside a SQLite file, which its journal needs too. It reports whether the directory can be used.
+// pagesTimeout bounds the search for damaged pages: half of the time of its group of checks.
+const pagesTimeout = checkTimeout / 2
+
+// pages searches a SQLite file for damaged pages. It returns what is wrong with the file, and notes when the time was too
+// short to check all of it.
+func (d *doctor) pages(ctx context.Context, shown, database string) error {
+	ctx, cancel := context.WithTimeout(ctx, pagesTimeout)
+	defer cancel()
+	err := store.CheckPages(ctx, database)
+	if err != nil && ctx.Err() != nil && !store.IsDamage(err) {
+		d.note("store", shown, statusSkip, "store-unchecked")
+		return nil
+	}
+	return err
+}
+
+// holds reports fabrics on which automatic repairs are on hold since the database was restored.
+func (d *doctor) holds(fabrics []store.FabricSource) {
+	for _, f := range fabrics {
+		if !f.RestoredAt.IsZero() {
+			d.note("fabric", f.Name, statusWarn, "repairs-wait", "name", f.Name, "at", f.RestoredAt.UTC().Format(time.DateTime))
+		}
+	}
+}
+
+// space checks the room beside a SQLite file, which its journal needs too. It reports whether the directory can be used.
 func (d *doctor) space(path string) bool {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(path), &st); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/niccount"
 	"fairlane/internal/control"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/telemetry"
 	"fairlane/policy"
@@ -31,6 +32,9 @@ func (p *ports) openEthernet(path string, t control.Target) (*session, error) {
 		close: d.close, driver: tracedDriver{d},
 		others: func(context.Context, []driver.Device) map[ident.PortID]error { return nil },
 		measure: func(ctx context.Context, window quantity.Picoseconds) (telemetry.Report, error) {
+			if len(t.Flows) == 0 { // of a plan that takes everything away
+				return telemetry.Shares(t.Plan, telemetry.Window{}), nil
+			}
 			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane, start: time.Now(), scale: t.Fabric.TimeScale}
 			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale})
 			if err != nil {
@@ -155,7 +159,7 @@ func (s *etherSource) queues(ctx context.Context, dev driver.Device, port ident.
 	case read == 0:
 		return telemetry.Octets{}, fmt.Errorf("%s tells no octets of port %d", dev, port)
 	case !fresh:
-		out.Err = fmt.Errorf("%w: %s looks at its counters every %s, measure for longer", telemetry.ErrStale, dev, every)
+		out.Err = phrase.Because(telemetry.ErrStale, phrase.Of("the counter was not refreshed: {} refreshes it every {}, measure for longer", dev, every))
 	}
 	return out, nil
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlane/internal/control"
+	"fairlane/sim/fabric"
 	"fairlane/sim/scenario"
 	"fairlane/sim/simdev"
 	"fairlane/subnet/ident"
@@ -25,6 +26,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // onFaultyFabric starts a live star of four hosts whose agents have the given fault on one node,
 // puts it under management with sample tenants, and stores a plan.
 func onFaultyFabric(t *testing.T, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*demo, string) {
+	t.Helper()
+	return onFabricOf(t, fabric.Config{}, node, f, adjust...)
+}
+
+// onFabricOf is onFaultyFabric with settings of the fabric's model.
+func onFabricOf(t *testing.T, model fabric.Config, node string, f simdev.Faults, adjust ...func(*control.Deps)) (*demo, string) {
 	t.Helper()
 	topo, err := topogen.Star(4, topogen.Wire{})
 	if err != nil {
@@ -39,7 +46,7 @@ func onFaultyFabric(t *testing.T, node string, f simdev.Faults, adjust ...func(*
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scenario.Scenario{Name: "faulty", Fabric: topo, Tenants: ts}
+	s := &scenario.Scenario{Name: "faulty", Fabric: topo, Tenants: ts, Config: model}
 	for _, fl := range flows {
 		s.Flows = append(s.Flows, scenario.Flow{Flow: fl})
 	}

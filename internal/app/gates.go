@@ -18,22 +18,21 @@ type gates struct{ meter control.Meter }
 const (
 	gateWindow        = 100 * time.Millisecond // of the fabric's own time
 	defaultShareError = 0.1
-	loopTime          = 5 * time.Second // of ours: what a slow fabric may hold up a rollout that asked for no measurement
+	loopTime          = 5 * time.Second // wall clock: the longest measurement of a rollout that requested none
 )
 
-// Check implements engine.Gate. Tenants and links that cannot be measured - those that share a service level, or whose port
-// does not tell - neither fail a gate nor pass it: it is judged by the others, and the notice names who was left out. When
-// nothing is left to judge by, that is an error.
+// Check implements engine.Gate. Tenants and links that cannot be measured neither fail a gate nor pass it: it is judged by the
+// others, and the notice names those left out. When none could be measured, that is an error.
 func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) (notice string, err error) {
 	o := ro.Options
 	last := ro.Wave+1 >= ro.Waves
-	asked := o.MinUtilisation > 0 || last && (o.MaxShareError > 0 || o.VerifyShares)
+	requested := o.MinUtilisation > 0 || last && (o.MaxShareError > 0 || o.VerifyShares)
 	window := cmp.Or(o.MeasureWindow, gateWindow)
-	if !asked && o.MeasureWindow == 0 {
+	if !requested && o.MeasureWindow == 0 {
 		window = min(window, time.Duration(t.Fabric.TimeScale*float64(loopTime)))
 	}
 	s, err := g.meter.Measure(ctx, t, window)
-	if err != nil && !asked {
+	if err != nil && !requested {
 		return "congestion control was not tested: " + err.Error(), nil
 	}
 	if err != nil {
@@ -42,13 +41,15 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 	var left []error
 	if o.CheckLoop && last {
 		switch {
-		case s.Loop == nil && t.Plan.RoCE == nil: // nobody watches the congestion of this fabric
+		case s.Loop == nil && (t.Plan.RoCE == nil || len(s.Tenants) == 0): // congestion is not read on this fabric, or nothing is sent
 		case s.Loop == nil:
-			notice = "congestion control was not tested: the devices do not tell"
+			notice = "congestion control was not tested: the devices do not count its events"
 		case s.Loop.State == control.LoopNotActing:
 			return "", fmt.Errorf("congestion control does not act: %s", s.Loop.Text)
+		case s.Loop.State == control.LoopActing:
+			notice = "congestion control acts: " + s.Loop.Text
 		default:
-			notice = s.Loop.Text
+			notice = "congestion control was not tested: " + s.Loop.Text
 		}
 	}
 	if o.MinUtilisation > 0 {
@@ -58,10 +59,10 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 		}
 		u := utilisation(links)
 		if u == nil {
-			return "", errors.New("the plan has no contended link whose use could be judged")
+			return "", errors.New("the plan has no contended link: link use cannot be judged")
 		}
 		if *u < o.MinUtilisation {
-			return "", fmt.Errorf("contended links are used to %.1f %%, %.1f %% are wanted", 100**u, 100*o.MinUtilisation)
+			return "", fmt.Errorf("contended links are used to %.1f %%, want at least %.1f %%", 100**u, 100*o.MinUtilisation)
 		}
 	}
 	bound := o.MaxShareError
@@ -74,7 +75,7 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 			return "", fmt.Errorf("the share of no tenant could be measured: %w", errors.Join(out...))
 		}
 		if worst > bound {
-			return "", fmt.Errorf("the worst share error is %.1f %%, at most %.1f %% is wanted", 100*worst, 100*bound)
+			return "", fmt.Errorf("the worst share error is %.1f %%, want at most %.1f %%", 100*worst, 100*bound)
 		}
 	}
 	if len(left) > 0 {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/ccconfig/prereq"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
 )
@@ -127,4 +128,12 @@ func (c *certain) Apply(ctx context.Context, d driver.Device, want driver.Settin
 		return driver.Receipt{}, driver.Unsent(err)
 	}
 	return c.Driver.Apply(ctx, d, want)
+}
+
+// Examine implements driver.Examiner.
+func (c *certain) Examine(ctx context.Context, d driver.Device, got driver.Settings, n prereq.Needs) ([]prereq.Item, error) {
+	if err := c.check(ctx, d); err != nil {
+		return nil, err
+	}
+	return driver.Examine(ctx, c.Driver, d, got, &n), nil
 }

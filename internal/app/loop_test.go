@@ -115,9 +115,9 @@ func TestALoopThatIsDeadAfterARolloutUndoesIt(t *testing.T) {
 		said = append(said, e.Message)
 	}
 	if !slices.ContainsFunc(said, func(s string) bool {
-		return strings.Contains(s, "1 prerequisites of congestion control are not known: host-001/P1") && strings.Contains(s, "rp_enable[3] is not known")
+		return strings.Contains(s, "1 prerequisites of congestion control are not known: host-001/P1") && strings.Contains(s, "rp_enable[3] is unknown")
 	}) {
-		t.Errorf("nothing tells that rp_enable[3] is not known: %q", said)
+		t.Errorf("no event reports that rp_enable[3] is unknown: %q", said)
 	}
 }
 

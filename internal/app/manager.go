@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"fairlane/api"
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/control"
 	"fairlane/internal/reconcile/engine"
 	"fairlane/internal/reconcile/riverwork"
@@ -76,7 +77,8 @@ func openManager(ctx context.Context, database string, p *ports, adjust ...func(
 	if m.store, err = store.Open(ctx, database, store.Options{}); err != nil {
 		return nil, err
 	}
-	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: func(source string) error { return p.settings().sources.Check(source) }}
+	deps := control.Deps{Store: m.store, Discoverer: p, Observer: p, Meter: p, Looker: p, Laboratory: laboratory{}, SourceAllowed: func(source string) error { return p.settings().sources.Check(source) },
+		IBProfiles: func() *ibprofile.Set { return p.settings().models.set }}
 	for _, f := range adjust {
 		f(&deps)
 	}

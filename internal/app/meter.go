@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairlane/internal/control"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/telemetry"
 	"fairlane/subnet/ident"
@@ -31,11 +32,14 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 	if err != nil {
 		return telemetry.Report{}, err
 	}
+	if len(where) == 0 { // of a plan that takes everything away
+		return telemetry.Shares(t.Plan, telemetry.Window{}), nil
+	}
 	c, err := telemetry.New(transport, where, p.counting(t))
 	if err != nil {
 		return telemetry.Report{}, err
 	}
-	told, err := p.watchCongestion(ctx, transport, t)
+	since, err := p.watchCongestion(ctx, transport, t)
 	if err != nil {
 		return telemetry.Report{}, err
 	}
@@ -44,7 +48,7 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 		return telemetry.Report{}, err
 	}
 	r := telemetry.Shares(t.Plan, w)
-	if c := told(); c != nil {
+	if c := since(); c != nil {
 		l := telemetry.JudgeBECN(c, r.Links)
 		r.Loop = &l
 	}
@@ -56,16 +60,16 @@ func (p *ports) counting(t control.Target) telemetry.Options {
 	return telemetry.Options{CCKey: p.settings().ccKey, TimeScale: t.Fabric.TimeScale, KeepCounters: t.Fabric.Counters == control.CountersKeep}
 }
 
-// watchCongestion begins to watch what congestion control does; the function that it returns tells p.congested, and its caller, what
-// it did since: nil where nobody watches.
-func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (told func() *telemetry.Congestion, err error) {
+// watchCongestion begins to count the events of congestion control. The function that it returns reports those since to p.congested
+// and returns them: nil when they are not read.
+func (p *ports) watchCongestion(ctx context.Context, transport mad.Transport, t control.Target) (since func() *telemetry.Congestion, err error) {
 	if p.congested == nil {
 		return func() *telemetry.Congestion { return nil }, nil
 	}
-	layouts := p.settings().layouts
+	models := p.settings().models
 	w, err := telemetry.NewCongestionWatch(transport, t.Plan, t.Topology, telemetry.CongestionOptions{
 		Options: p.counting(t),
-		Layout:  func(id ident.PortID) mad.CCLayout { return layouts.of(t.Topology, id) },
+		Layout:  func(id ident.PortID) mad.CCLayout { return models.layout(t.Topology, id) },
 	})
 	if err != nil {
 		return nil, err
@@ -92,18 +96,26 @@ func sharesOf(t control.Target, r *telemetry.Report) control.Shares {
 		out.Coverage = &r.Coverage
 	}
 	if l := r.Loop; l != nil {
-		out.Loop = &control.CongestionLoop{State: control.LoopState(l.State), Stage: string(l.Stage), Where: l.Where, Text: l.Text}
+		out.Loop = &control.CongestionLoop{State: control.LoopState(l.State), Stage: string(l.Stage), Where: l.Where, Text: l.Text.String(), Said: &l.Text}
 	}
 	for _, x := range r.Tenants {
 		out.Tenants = append(out.Tenants, control.TenantShare{
-			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError, Problem: x.Problem,
+			Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Delivered: x.Delivered, ShareError: x.ShareError, Problem: english(x.Problem), Said: x.Problem,
 			AtSenders: x.AtSenders, Ambiguous: x.Ambiguous,
 		})
 	}
 	for i, x := range r.Links {
 		out.Links = append(out.Links, control.LinkUse{
-			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: x.Problem,
+			Port: x.Port, Peer: t.Plan.Links[i].Peer, Name: x.Name, Capacity: x.Capacity, Delivered: x.Used, Use: x.Utilisation, Problem: english(x.Problem), Said: x.Problem,
 		})
 	}
 	return out
+}
+
+// english is a sentence in English, "" for none.
+func english(t *phrase.Text) string {
+	if t == nil {
+		return ""
+	}
+	return t.String()
 }

@@ -25,10 +25,9 @@ const maxDeviations = 64
 // placing is a Placer that can also be looked at.
 type placing interface {
 	reconcile.Placer
-	// drift lists what is not as a plan's placements want it. Subnet administration is asked about some partitions only, by
-	// their base P_Keys; nil is all. It changes nothing.
-	// leftover says that all of it is what an earlier plan placed.
-	drift(ctx context.Context, p *policy.Plan, ask []ident.PKey) (found ibcc.Differences, leftover bool, err error)
+	// drift lists the deviations from a plan's placements. It queries subnet administration about the partitions of ask, by
+	// their base P_Keys; nil is all. It changes nothing. leftover reports that an earlier plan placed all that it found.
+	drift(ctx context.Context, p *policy.Plan, ask []ident.PKey) (found []control.Difference, leftover bool, err error)
 	// refusal is why a repair of what drifted would be refused; nil when it would not.
 	refusal(ctx context.Context, p *policy.Plan) error
 }
@@ -46,7 +45,7 @@ func (p *ports) observeManager(ctx context.Context, t control.Target, s *session
 	case err != nil:
 		r.State, r.Error = string(reconcile.Failed), err.Error()
 	case len(found) > 0:
-		r.State, r.Differences = string(reconcile.Drifted), differences(found[:min(len(found), maxDeviations)])
+		r.State, r.Differences = string(reconcile.Drifted), found[:min(len(found), maxDeviations)]
 		r.Leftover = leftover
 		if err := s.placer.refusal(ctx, t.Plan); err != nil {
 			r.Refused, r.Error = true, err.Error()
@@ -74,7 +73,7 @@ func sampled(list []ident.PKey, turn int) []ident.PKey {
 }
 
 // drift implements placing.
-func (p *placer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, leftover bool, err error) {
+func (p *placer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
 	each, err := distinct(plan.Placements)
 	if err != nil {
 		return nil, false, err
@@ -91,8 +90,8 @@ func (p *placer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 		if err != nil {
 			return nil, false, fmt.Errorf("path of tenant %s in partition %s: %w", e.Tenant, e.PKey, err)
 		}
-		if got != "" {
-			out.Add(fmt.Sprintf("path of %s in partition %s", e.Tenant, e.PKey), fmt.Sprintf("SL %d", e.SL), got)
+		if want := fmt.Sprintf("SL %d", e.SL); got != "" && got != want {
+			out = append(out, control.Difference{Field: fmt.Sprintf("path of %s in partition %s", e.Tenant, e.PKey), Desired: want, Observed: got})
 		}
 	}
 	return out, false, nil
@@ -160,18 +159,18 @@ func (p *ufmPlacer) refusal(ctx context.Context, plan *policy.Plan) error {
 }
 
 // drift implements placing.
-func (p osmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, leftover bool, err error) {
+func (p osmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
 	found, err := p.Drift(ctx, plan, ask)
 	leftover = len(found) > 0
 	for _, d := range found {
-		out.Add(d.Field, d.Want, d.Got)
+		out = append(out, managerDifference(d))
 		leftover = leftover && d.Left
 	}
 	return out, leftover, err
 }
 
 // drift implements placing.
-func (p *ufmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out ibcc.Differences, leftover bool, err error) {
+func (p *ufmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey) (out []control.Difference, leftover bool, err error) {
 	o, err := p.placement(plan, nil)
 	if err != nil {
 		return nil, false, err
@@ -188,11 +187,13 @@ func (p *ufmPlacer) drift(ctx context.Context, plan *policy.Plan, ask []ident.PK
 		field := "partition " + c.PKey.String() + " in UFM"
 		switch c.Kind {
 		case ufm.Create:
-			out.Add(field, fmt.Sprintf("SL %d", c.After), ibcc.Absent)
+			out = append(out, control.Difference{Field: field, Desired: fmt.Sprintf("SL %d", c.After), Observed: ibcc.Absent})
 		case ufm.SetSL:
-			out.Add(field, fmt.Sprintf("SL %d", c.After), fmt.Sprintf("SL %d", c.Before))
+			if c.Before != c.After {
+				out = append(out, control.Difference{Field: field, Desired: fmt.Sprintf("SL %d", c.After), Observed: fmt.Sprintf("SL %d", c.Before)})
+			}
 		default:
-			out.Add(field, fmt.Sprintf("%d ports more", len(c.Members)), "without them")
+			out = append(out, control.Difference{Field: field, Desired: fmt.Sprintf("%d ports more", len(c.Members)), Observed: "without them"})
 		}
 	}
 	answers, _, err := p.placer.drift(ctx, plan, ask)

@@ -13,7 +13,30 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// behindTheBack sets a parameter of a host's port as somebody else on the host would.
+// threeTenants rolls a plan of three tenants out on an Ethernet lab.
+func threeTenants(t *testing.T) *demo {
+	t.Helper()
+	d := etherLab(t, policy.PlaneRoCE)
+	if ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name); ro.State != control.RolloutSucceeded {
+		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
+	}
+	return d
+}
+
+// repairs sets the fabric's prerequisites to repair.
+func repairs(t *testing.T, d *demo) {
+	t.Helper()
+	f, err := d.manager.service.Fabric(t.Context(), demoFabric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Prerequisites = control.PrerequisitesRepair
+	if _, err := d.manager.service.UpdateFabric(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// behindTheBack sets a parameter of a host's port without Fairlane, as an administrator of the host would.
 func behindTheBack(t *testing.T, d *demo, at ident.PortID, name string, index int, v uint64) {
 	t.Helper()
 	h := d.ether.hosts[at.Node]
@@ -22,7 +45,7 @@ func behindTheBack(t *testing.T, d *demo, at ident.PortID, name string, index in
 	}
 }
 
-// nowOf reads a parameter of a port.
+// nowOf reads the value in force of a parameter of a port.
 func nowOf(t *testing.T, d *demo, at ident.PortID, name string, index int) uint64 {
 	t.Helper()
 	_, c := connectTo(t, d.source())
@@ -38,33 +61,51 @@ func nowOf(t *testing.T, d *demo, at ident.PortID, name string, index int) uint6
 	return v
 }
 
-// unmetOf lists the prerequisites that the devices of the plan in force are told not to meet, and the states of those devices.
-func unmetOf(t *testing.T, d *demo) (out []string) {
+// eachDifference calls f with every difference of the devices of the plan in force, and returns the errors of devices.
+func eachDifference(t *testing.T, d *demo, f func(device, state string, x *control.Difference)) (errs []string) {
 	t.Helper()
 	_, list, err := d.manager.service.Devices(t.Context(), demoFabric, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range list {
-		for _, x := range list[i].Differences {
-			if x.Prerequisite != "" {
-				out = append(out, list[i].Device.Name+" "+list[i].State+" "+x.Prerequisite+" "+x.Field+"="+x.Observed)
-			}
+		for k := range list[i].Differences {
+			f(list[i].Device.Name, list[i].State, &list[i].Differences[k])
+		}
+		if list[i].Error != "" {
+			errs = append(errs, list[i].Error)
 		}
 	}
+	return errs
+}
+
+// unmetOf lists the unmet prerequisites of the devices of the plan in force, each with the state of its device.
+func unmetOf(t *testing.T, d *demo) (out []string) {
+	t.Helper()
+	eachDifference(t, d, func(device, state string, x *control.Difference) {
+		if x.Prerequisite != "" {
+			out = append(out, device+" "+state+" "+x.Prerequisite+" "+x.Field+"="+x.Observed)
+		}
+	})
 	return out
 }
 
-// Every prerequisite that is set against the plan behind the service's back is told by discovery with its reason, and by drift: the
-// device is in sync no more, though every setting of the plan reads back equal.
-func TestAPrerequisiteSetAgainstThePlanIsToldByDiscoveryAndDrift(t *testing.T) {
+// settingsOff lists the settings of the plan that are not read back equal, and the errors of devices.
+func settingsOff(t *testing.T, d *demo) (out []string) {
+	t.Helper()
+	errs := eachDifference(t, d, func(_, _ string, x *control.Difference) {
+		if x.Prerequisite == "" {
+			out = append(out, x.Field)
+		}
+	})
+	return append(out, errs...)
+}
+
+// Discovery reports every prerequisite that becomes wrong, with its reason, and drift does: the device is no longer in sync, though
+// every setting of the plan reads back equal.
+func TestDiscoveryAndDriftReportWrongPrerequisites(t *testing.T) {
 	t.Parallel()
-	d := etherLab(t, policy.PlaneRoCE)
-	svc := d.manager.service
-	plan := d.onlyTenants(t, "gold", "silver", "bronze")
-	if ro := rollToEnd(t, d, plan.Name); ro.State != control.RolloutSucceeded {
-		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
-	}
+	d := threeTenants(t)
 	if bad := notInSync(t, d); len(bad) > 0 {
 		t.Fatalf("not in sync: %q", bad)
 	}
@@ -81,14 +122,14 @@ func TestAPrerequisiteSetAgainstThePlanIsToldByDiscoveryAndDrift(t *testing.T) {
 		{"dscp2prio", 26, 5, "dscp-priority dscp2prio[26]=5", "another priority than the plan has settings for"},
 		{"pfc", 3, 0, "pause pfc[3]=0", "without pause for priority 3"},
 		{"default_roce_tos", 0, 104, "type-of-service default_roce_tos=104", "not ECN-capable"},
-		{"cnp_dscp", 0, 26, "cnp-dscp cnp_dscp=26", "wait among the data"},
+		{"cnp_dscp", 0, 26, "cnp-dscp cnp_dscp=26", "wait behind the data"},
 	} {
 		was := nowOf(t, d, at, c.name, c.index)
 		behindTheBack(t, d, at, c.name, c.index, c.bad)
 		if got := unmetOf(t, d); len(got) != 1 || got[0] != "host-001/P1 drifted "+c.want {
-			t.Errorf("%s is %d: drift tells %q", c.name, c.bad, got)
+			t.Errorf("%s is %d: drift reports %q", c.name, c.bad, got)
 		}
-		snap, err := svc.Discover(t.Context(), demoFabric)
+		snap, err := d.manager.service.Discover(t.Context(), demoFabric)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,18 +140,15 @@ func TestAPrerequisiteSetAgainstThePlanIsToldByDiscoveryAndDrift(t *testing.T) {
 		}
 		behindTheBack(t, d, at, c.name, c.index, was)
 		if got := unmetOf(t, d); len(got) > 0 {
-			t.Errorf("%s is as it was: %q", c.name, got)
+			t.Errorf("%s is restored: %q", c.name, got)
 		}
 	}
 }
 
-// What acts after a firmware reset only is told when it acts, and is not Fairlane's to set.
-func TestAPrerequisiteOfTheFirmwareIsToldWhenItActs(t *testing.T) {
+// A firmware parameter counts by the value in force, which changes at a firmware reset.
+func TestAFirmwarePrerequisiteCountsByItsValueInForce(t *testing.T) {
 	t.Parallel()
-	d := etherLab(t, policy.PlaneRoCE)
-	if ro := rollToEnd(t, d, d.onlyTenants(t, "gold", "silver", "bronze").Name); ro.State != control.RolloutSucceeded {
-		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
-	}
+	d := threeTenants(t)
 	at := d.ether.c.flows[0].Src
 	ref, _ := d.ether.c.fabric.PortByID(at)
 	_, c := connectTo(t, d.source())
@@ -122,45 +160,27 @@ func TestAPrerequisiteOfTheFirmwareIsToldWhenItActs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		set(v[0])
-		if got := unmetOf(t, d); len(got) > 0 {
-			t.Errorf("%s waits for a reset: %q", name, got)
+		reset := func() {
+			t.Helper()
+			d.ether.hosts[at.Node].ResetFirmware()
+			until(t, "the agent sets again", func() bool { return len(settingsOff(t, d)) == 0 })
 		}
-		d.ether.hosts[at.Node].ResetFirmware()
-		until(t, "the agent sets again", func() bool { return len(settingsOff(t, d)) == 0 })
-		if got := unmetOf(t, d); !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, name+"=") }) {
-			t.Errorf("%s acts: %q", name, got)
-		}
-		set(v[1])
-		if got := unmetOf(t, d); !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, name+"=") }) {
-			t.Errorf("%s acts until the next reset: %q", name, got)
-		}
-		d.ether.hosts[at.Node].ResetFirmware()
-		until(t, "the agent sets again", func() bool { return len(settingsOff(t, d)) == 0 })
-		if got := unmetOf(t, d); len(got) > 0 {
-			t.Errorf("%s is as it was: %q", name, got)
-		}
-	}
-}
-
-// settingsOff lists the settings of the plan that are not read back equal.
-func settingsOff(t *testing.T, d *demo) (out []string) {
-	t.Helper()
-	_, list, err := d.manager.service.Devices(t.Context(), demoFabric, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range list {
-		for _, x := range list[i].Differences {
-			if x.Prerequisite == "" {
-				out = append(out, x.Field)
+		reported := func(when string, want bool) {
+			t.Helper()
+			got := unmetOf(t, d)
+			if has := slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, name+"=") }); has != want || !want && len(got) > 0 {
+				t.Errorf("%s %s: %q", name, when, got)
 			}
 		}
-		if list[i].Error != "" {
-			out = append(out, list[i].Error)
-		}
+		set(v[0])
+		reported("waits for a reset", false)
+		reset()
+		reported("is in force", true)
+		set(v[1])
+		reported("is in force until the next reset", true)
+		reset()
+		reported("is restored", false)
 	}
-	return out
 }
 
 // A rollout is refused with the list while a prerequisite is wrong, before anything is written.
@@ -196,19 +216,12 @@ func TestAWrongPrerequisiteRefusesARolloutBeforeAnyWrite(t *testing.T) {
 	}
 }
 
-// Where the fabric says repair, a rollout sets what it may and undoes that with the rest.
+// With prerequisites: repair, a rollout sets those that it may, and its undo restores them.
 func TestARolloutSetsPrerequisitesAndUndoesThem(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	svc := d.manager.service
-	f, err := svc.Fabric(t.Context(), demoFabric)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Prerequisites = control.PrerequisitesRepair
-	if _, err := svc.UpdateFabric(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	repairs(t, d)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
 	at := d.ether.c.flows[0].Src
 	wrong := []driver.NICParam{{Name: "rp_enable", Index: 3}, {Name: "pfc", Index: 3}, {Name: "dscp2prio", Index: 26, Value: 5}, {Name: "default_roce_tos", Value: 104}}
@@ -240,7 +253,7 @@ func TestARolloutSetsPrerequisitesAndUndoesThem(t *testing.T) {
 			continue
 		}
 		if v, ok := x.Wanted.NIC.Param("rp_enable", 3); !ok || v != 1 {
-			t.Errorf("the rollout does not tell that it sets rp_enable[3]: %v %v", v, ok)
+			t.Errorf("the rollout does not show that it sets rp_enable[3]: %v %v", v, ok)
 		}
 	}
 	if _, err := svc.UndoRollout(t.Context(), demoFabric, ro.ID); err != nil {
@@ -257,8 +270,8 @@ func TestARolloutSetsPrerequisitesAndUndoesThem(t *testing.T) {
 	}
 }
 
-// A switch that leads RoCE traffic elsewhere keeps plans out, whatever the fabric says: its maps are not Fairlane's to set.
-func TestASwitchThatLeadsTrafficElsewhereRefusesARollout(t *testing.T) {
+// A switch that maps RoCE traffic to another queue refuses rollouts with either setting: Fairlane does not set its maps.
+func TestASwitchThatMapsTrafficElsewhereRefusesARollout(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
 	plan := d.onlyTenants(t, "gold", "silver", "bronze")
@@ -266,22 +279,15 @@ func TestASwitchThatLeadsTrafficElsewhereRefusesARollout(t *testing.T) {
 		w.Edit("DSCP_TO_TC_MAP", "AZURE", map[string]string{"26": "4"})
 		break
 	}
-	f, err := d.manager.service.Fabric(t.Context(), demoFabric)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Prerequisites = control.PrerequisitesRepair
-	if _, err := d.manager.service.UpdateFabric(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	repairs(t, d)
 	ro := rollToEnd(t, d, plan.Name)
 	if ro.State != control.RolloutRefused || !strings.Contains(ro.Result, "prerequisite switch-map") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 }
 
-// Drift that is nothing but a prerequisite is told and not tried while the fabric says report; under repair a repair sets it. A device
-// is in sync when it was read with its prerequisites, not when a rollout read its settings back.
+// Drift of a prerequisite alone is reported and not repaired with prerequisites: report, and repaired with repair. A device is in
+// sync once it was read with its prerequisites, not when a rollout read its settings back.
 func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 	t.Parallel()
 	d := etherLab(t, policy.PlaneRoCE)
@@ -304,7 +310,7 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 		return v.Watch.Reading
 	}
 	if got := reading(); got != reconcile.ReadingUnknown {
-		t.Errorf("after the rollout the device is %s, and nobody has looked at its prerequisites", got)
+		t.Errorf("after the rollout the device is %s, and its prerequisites were not read", got)
 	}
 	sweepsTo := func(want reconcile.Reading) {
 		t.Helper()
@@ -320,16 +326,9 @@ func TestDriftOfAPrerequisiteIsRepairedOnlyWhereTheFabricSaysSo(t *testing.T) {
 	sweepsTo(reconcile.ReadingDrifted)
 	list, _, err := svc.ListRollouts(t.Context(), demoFabric, control.Page{})
 	if err != nil || len(list) != 1 {
-		t.Fatalf("%d rollouts, %v: what Fairlane may not set was tried", len(list), err)
+		t.Fatalf("%d rollouts, %v: a repair of what Fairlane may not set was attempted", len(list), err)
 	}
-	f, err := svc.Fabric(t.Context(), demoFabric)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Prerequisites = control.PrerequisitesRepair
-	if _, err := svc.UpdateFabric(t.Context(), f); err != nil {
-		t.Fatal(err)
-	}
+	repairs(t, d)
 	ro, err := svc.RepairDevice(t.Context(), demoFabric, at.String())
 	if err != nil {
 		t.Fatal(err)

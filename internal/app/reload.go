@@ -16,21 +16,21 @@ import (
 	"fairlane/subnet/mad"
 )
 
-// portSettings are what reaching fabrics goes by and a reload may change. What is under way goes on with what it began with.
+// portSettings are the settings for reaching fabrics that a reload may change. Operations under way keep those they began with.
 type portSettings struct {
 	ccKey    mad.Key
 	mKey     mad.Key
-	layouts  ccLayouts
-	managers subnetManagers      // that are ours to tell
-	sources  *config.SourceRules // that fabrics may have; nil allows all
+	models   deviceModels
+	managers subnetManagers      // by fabric, those that Fairlane configures
+	sources  *config.SourceRules // allowed for fabrics; nil allows all
 }
 
-// newPortSettings reads the files that a configuration names for them. Its errors are wrong input.
+// newPortSettings reads the files that a configuration names for them. Its errors are usage errors.
 func newPortSettings(c *Config) (s portSettings, err error) {
 	var errs [5]error
 	s.ccKey, errs[0] = ccKey(c.CCKeyFile)
 	s.mKey, errs[1] = mKey(c.MKeyFile)
-	s.layouts, errs[2] = newCCLayouts(c.CCLayouts)
+	s.models, errs[2] = newDeviceModels(c.IBProfiles, c.CCLayouts)
 	if s.managers, err = readSubnetManagers(c.SubnetManagers); err != nil {
 		errs[3] = fmt.Errorf("subnet_managers: %w", err)
 	}
@@ -43,14 +43,16 @@ func newPortSettings(c *Config) (s portSettings, err error) {
 	return s, nil
 }
 
-// changed names the keys of the settings that are others than before.
-func (s *portSettings) changed(before *portSettings) (keys []string) {
+// changed names the keys whose settings differ from before.
+func (s *portSettings) changed(before *portSettings) []string {
+	keys := []string{}
 	for _, x := range []struct {
 		key  string
 		same bool
 	}{
 		{"cc_key_file", s.ccKey == before.ccKey}, {"m_key_file", s.mKey == before.mKey},
-		{"cc_layouts", reflect.DeepEqual(s.layouts, before.layouts)},
+		{"cc_layouts", reflect.DeepEqual(s.models.old, before.models.old)},
+		{"ib_profiles", reflect.DeepEqual(s.models.set, before.models.set)},
 		{"subnet_managers", reflect.DeepEqual(s.managers, before.managers)},
 		{"discovery.sources", reflect.DeepEqual(s.sources, before.sources)},
 	} {
@@ -61,29 +63,29 @@ func (s *portSettings) changed(before *portSettings) (keys []string) {
 	return keys
 }
 
-// settings are those in force now.
+// settings returns the settings in force.
 func (p *ports) settings() portSettings {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.portSettings
 }
 
-// reset puts other settings in force.
+// reset replaces the settings in force.
 func (p *ports) reset(s portSettings) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.portSettings = s
 }
 
-// reloader reads the configuration of a running service again.
+// reloader reloads the configuration of a running service.
 type reloader struct {
 	s      *serving
 	load   func() (*config.Loaded, error)
-	files  map[string][sha256.Size]byte // contents at the start of those that only a restart reads again, by key
+	files  map[string][sha256.Size]byte // by key, contents at the start of the files that only a restart reads again
 	hangUp chan os.Signal
 }
 
-// newReloader takes SIGHUP, which would end the process, until stop is called.
+// newReloader catches SIGHUP, which would end the process, until stop is called.
 func newReloader(s *serving, load func() (*config.Loaded, error)) (r *reloader, stop func()) {
 	r = &reloader{s: s, load: load, files: onceRead(&s.config), hangUp: make(chan os.Signal, 1)}
 	signal.Notify(r.hangUp, syscall.SIGHUP)
@@ -102,10 +104,10 @@ func (r *reloader) run(ctx context.Context) {
 	}
 }
 
-// applied are the keys whose values a reload puts in force.
-var applied = []string{"log.level", "cc_key_file", "m_key_file", "cc_layouts", "subnet_managers", "discovery.sources"}
+// applied are the keys that a reload applies.
+var applied = []string{"log.level", "cc_key_file", "m_key_file", "cc_layouts", "ib_profiles", "subnet_managers", "discovery.sources"}
 
-// onceRead are the contents of files that are read at the start only.
+// onceRead hashes the files that are read at the start only, by key.
 func onceRead(c *Config) map[string][sha256.Size]byte {
 	out := map[string][sha256.Size]byte{}
 	for key, path := range map[string]string{
@@ -118,7 +120,7 @@ func onceRead(c *Config) map[string][sha256.Size]byte {
 	return out
 }
 
-// reload puts in force what can be, all of it or, when anything is wrong, none.
+// reload applies the keys that need no restart: all of them or, when anything is wrong, none.
 func (r *reloader) reload() {
 	log := r.s.log
 	l, err := r.load()
@@ -154,15 +156,15 @@ func (r *reloader) reload() {
 		}
 	}
 	r.s.ports.reset(next)
-	r.s.level.Set(min(level, r.s.level.Level())) // what is told now is not to be lost
+	r.s.level.Set(min(level, r.s.level.Level())) // so that the message below is logged at the old level or the new one
 	defer r.s.level.Set(level)
 	was.Log.Level, was.CCKeyFile, was.MKeyFile = now.Log.Level, now.CCKeyFile, now.MKeyFile
-	was.CCLayouts, was.SubnetManagers, was.Discovery.Sources = now.CCLayouts, now.SubnetManagers, now.Discovery.Sources
+	was.CCLayouts, was.IBProfiles = now.CCLayouts, now.IBProfiles
+	was.SubnetManagers, was.Discovery.Sources = now.SubnetManagers, now.Discovery.Sources
 	slices.Sort(changed)
-	attrs := []any{"changed", append([]string{}, changed...)}
 	if len(restart) > 0 {
-		log.Warn("configuration reloaded; some of it needs a restart", append(attrs, "needs_restart", restart)...)
+		log.Warn("configuration reloaded; some of it needs a restart", "changed", changed, "needs_restart", restart)
 		return
 	}
-	log.Info("configuration reloaded", attrs...)
+	log.Info("configuration reloaded", "changed", changed)
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// reloaded sends SIGHUP and returns the record that tells what came of it.
+// reloaded sends SIGHUP and returns the log record of its outcome.
 func (p *process) reloaded(t *testing.T) map[string]any {
 	t.Helper()
-	told := func() (out []map[string]any) {
+	records := func() (out []map[string]any) {
 		for line := range strings.Lines(p.said.String()) {
 			var r map[string]any
 			if json.Unmarshal([]byte(line), &r) == nil && strings.HasPrefix(fmt.Sprint(r["msg"]), "configuration ") {
@@ -22,12 +22,12 @@ func (p *process) reloaded(t *testing.T) map[string]any {
 		}
 		return out
 	}
-	before := len(told())
+	before := len(records())
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	for range 2000 {
-		if list := told(); len(list) > before {
+		if list := records(); len(list) > before {
 			return list[before]
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -36,7 +36,7 @@ func (p *process) reloaded(t *testing.T) map[string]any {
 	return nil
 }
 
-// A SIGHUP would end the process. It makes the service read its configuration again: all of it or, when anything is wrong, nothing.
+// Without a handler SIGHUP would end the process. It reloads the configuration: all of it or, when anything is wrong, nothing.
 func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal goes to the whole process
 	key := write(t, "cc_key", "0x1\n")
 	p := startServe(t, "log: {level: info}\ncc_key_file: "+key+"\n")
@@ -54,7 +54,7 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal g
 	want := func(r map[string]any, msg, changed, restart string) {
 		t.Helper()
 		if r["msg"] != msg || fmt.Sprint(r["changed"]) != changed || r["needs_restart"] != nil && fmt.Sprint(r["needs_restart"]) != restart || r["needs_restart"] == nil && restart != "" {
-			t.Errorf("told %v, want %q, changed %s, needing a restart %s", r, msg, changed, restart)
+			t.Errorf("logged %v, want %q, changed %s, needing a restart %s", r, msg, changed, restart)
 		}
 	}
 	create := func(source string) int {
@@ -70,7 +70,7 @@ func TestSIGHUPReloadsAllOrNothing(t *testing.T) { // not parallel: the signal g
 	r := p.reloaded(t)
 	want(r, "configuration not reloaded; the one before stays in force", "<nil>", "")
 	if r["level"] != "ERROR" || !strings.Contains(fmt.Sprint(r["error"]), "log.level") {
-		t.Errorf("a wrong configuration is told as %v", r)
+		t.Errorf("a wrong configuration is logged as %v", r)
 	}
 	if code := create("ibsim:unix:lab"); code >= 300 {
 		t.Errorf("half of a wrong configuration is in force: answer %d", code)

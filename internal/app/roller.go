@@ -36,7 +36,7 @@ type ports struct {
 	partitions map[string]func(ident.PKey, ident.SL) int
 	watch      smWatch     // what happens to them
 	work       workOptions // how the manager works rollouts
-	// congested is told what congestion control did during each measurement; nil: it is not read.
+	// congested receives what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
 	files     inventories
 	lookouts  lookouts // what is known from sweeping fabrics again
@@ -59,22 +59,22 @@ func (p *ports) Discover(ctx context.Context, src string) (_ *subnet.Fabric, sta
 	return o.fabric, o.stats, nil
 }
 
-// source reads a source that is used now, and that the configuration allows.
+// source parses the source of a fabric, with links resolved, when the configuration allows it.
 func (p *ports) source(src string) (source, error) {
 	s, err := parseSource(src)
 	if err != nil {
 		return s, err
 	}
 	now := p.settings()
-	path, err := now.sources.Resolve(src)
+	resolved, err := now.sources.Resolve(src)
 	switch {
 	case errors.Is(err, config.ErrSource):
 		return s, err
 	case err != nil:
 		return s, withoutContent(src, err)
 	}
-	s, err = parseSource(path)
-	s.mKey = now.mKey
+	s, err = parseSource(resolved)
+	s.mKey, s.ccKey, s.examine = now.mKey, now.ccKey, true
 	return s, err
 }
 
@@ -95,7 +95,7 @@ func (p *ports) open(ctx context.Context, t control.Target) (*session, error) {
 		return nil, err
 	}
 	now := p.settings()
-	d, err := ibmad.New(c, ibmad.Options{CCKey: now.ccKey, InFlight: 256, Layout: now.layouts.driver(t.Topology)})
+	d, err := ibmad.New(c, ibmad.Options{CCKey: now.ccKey, InFlight: 256, Layout: now.models.driver(t.Topology)})
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -140,12 +140,12 @@ func (p *ports) Open(ctx context.Context, t control.Target, devices []driver.Dev
 
 // Observe implements control.Observer. A device at whose address another one is by now is one that cannot be read.
 func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortID) ([]control.DeviceReport, error) {
-	targets, err := slices.Clone(t.Devices), error(nil)
+	targets := slices.Clone(t.Devices)
 	if t.Devices == nil {
-		targets, err = reconcile.Desired(t.Plan, t.Topology)
-	}
-	if err != nil {
-		return nil, err
+		var err error
+		if targets, err = reconcile.Desired(t.Plan, t.Topology); err != nil {
+			return nil, err
+		}
 	}
 	if ids != nil {
 		wanted := make(map[ident.PortID]bool, len(ids))
@@ -153,6 +153,9 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 			wanted[id] = true
 		}
 		targets = slices.DeleteFunc(targets, func(t reconcile.Target) bool { return !wanted[t.Device.ID] })
+	}
+	if m := p.settings().managers[t.Fabric.Name]; m != nil && m.OpenSM != nil && !t.Placed {
+		reconcile.WithoutLanes(targets) // the placement of the plan sets OpenSM's lanes
 	}
 	t.Repair = true // for what would refuse one; nothing is written
 	s, err := p.open(ctx, t)
@@ -170,7 +173,12 @@ func (p *ports) Observe(ctx context.Context, t control.Target, ids []ident.PortI
 			Device: o.Device, State: string(o.State), Desired: &targets[i].Want, Observed: o.Observed,
 			Differences: append(differences(o.Differences), prerequisites(o.Unmet)...), Error: o.Error,
 		}
-		told(&reports[i], t.Fabric.Prerequisites)
+		for k := range o.Unmet {
+			if o.Observed == nil { // the differences of a device that cannot be read are those of its last reading
+				reports[i].Error += "; " + o.Unmet[k].Sentence().String()
+			}
+		}
+		markRefused(&reports[i], t.Fabric.Prerequisites)
 	}
 	if s.placer != nil && t.Placed && reconcile.Manages(t.Plan) && (ids == nil || slices.ContainsFunc(ids, reconcile.IsManager)) {
 		reports = append(reports, p.observeManager(ctx, t, s, ids == nil))
@@ -193,13 +201,14 @@ func differences(in []ibcc.Difference) []control.Difference {
 	return out
 }
 
-// prerequisites tells those that are not met among what is not as wanted, each with why it matters.
+// prerequisites makes differences of unmet prerequisites, each with the reason why it matters.
 func prerequisites(in []prereq.Item) []control.Difference {
 	var out []control.Difference
 	for i := range in {
 		item := &in[i]
+		said := item.Sentence()
 		d := control.Difference{
-			Field: item.Field, Desired: item.Want, Observed: item.Found, Prerequisite: string(item.ID), Reason: item.Sentence().String(), Repairable: item.Repair != nil,
+			Field: item.Field, Desired: item.Want, Observed: item.Found, Prerequisite: string(item.ID), Reason: said.String(), Said: &said, Repairable: item.Repair != nil, Advisory: item.Advisory,
 		}
 		if item.State == prereq.Unknown {
 			d.Observed = control.ObservedUnknown
@@ -209,8 +218,8 @@ func prerequisites(in []prereq.Item) []control.Difference {
 	return out
 }
 
-// told marks a device that is drifted by nothing but what a repair would leave as it is.
-func told(x *control.DeviceReport, p control.Prerequisites) {
+// markRefused marks a drifted device of which a repair would change nothing.
+func markRefused(x *control.DeviceReport, p control.Prerequisites) {
 	if x.State != string(reconcile.Drifted) || slices.ContainsFunc(x.Differences, func(d control.Difference) bool { return !d.Left(p) }) {
 		return
 	}

@@ -126,7 +126,7 @@ func TestAnotherWriterBeforeTheConfirmationIsUndoneToo(t *testing.T) {
 	l.until(ro.ID, control.PhaseConfirming)
 	l.meddle()
 	l.quiet()
-	if ro = l.rollout(ro.ID); ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result, "nobody confirmed") {
+	if ro = l.rollout(ro.ID); ro.State != control.RolloutRolledBack || !strings.Contains(ro.Result, "was not confirmed") {
 		t.Fatalf("rollout %s: %s", ro.State, ro.Result)
 	}
 	if !l.holds() {

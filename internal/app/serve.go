@@ -140,6 +140,9 @@ func (s *serving) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(s.config.CCLayouts) > 0 {
+		s.log.Warn("cc_layouts is deprecated: give the layouts by device profiles in the file that ib_profiles names")
+	}
 	database, err := databaseURL(&s.config)
 	if err != nil {
 		return &UsageError{err}

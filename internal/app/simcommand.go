@@ -49,6 +49,7 @@ func (a *app) simListCommand() *cobra.Command {
 type simServeFlags struct {
 	addr, tenants string
 	plane, dir    string
+	ibProfiles    string
 	timeScale     float64
 	cold          bool
 	seed          uint64
@@ -80,6 +81,7 @@ func (a *app) simServeCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.dir, "dir", "", a.t("sim.serve.flag.dir"))
 	cmd.Flags().Float64Var(&f.timeScale, "time-scale", 0.01, a.t("sim.serve.flag.timescale"))
 	cmd.Flags().BoolVar(&f.cold, "cold", false, a.t("sim.serve.flag.cold"))
+	a.ibProfilesFlag(cmd, &f.ibProfiles)
 	a.seedFlag(cmd, &f.seed, 1)
 	return cmd
 }
@@ -90,6 +92,9 @@ func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) err
 		return err
 	}
 	s.Config.Seed = f.seed
+	if s.Config.Devices, err = readIBProfiles(f.ibProfiles); err != nil {
+		return err
+	}
 	o := simdev.Options{TimeScale: f.timeScale}
 	if f.cold {
 		o.SMMode = simdev.Cold

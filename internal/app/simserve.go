@@ -39,6 +39,8 @@ func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*etherCase, e
 		return nil, err
 	}
 	switch {
+	case f.ibProfiles != "":
+		return nil, usagef("--ib-profiles: an Ethernet fabric has no InfiniBand devices")
 	case f.cold:
 		return nil, usagef("--cold: an Ethernet fabric has no subnet manager to wait for")
 	case p != "" && p != c.plane:

@@ -26,6 +26,8 @@ type source struct {
 	umad     umad.Name // port of this machine
 	ethernet string    // path of an inventory
 	mKey     mad.Key   // of a live InfiniBand fabric; 0 is none
+	ccKey    mad.Key   // as mKey
+	examine  bool      // discovery checks the prerequisites of InfiniBand devices
 }
 
 // sourceForms says what sources look like.
@@ -83,7 +85,7 @@ func (s source) String() string {
 	return s.ibsim
 }
 
-// isFile reports whether a source is a file of this machine.
+// isFile reports whether a source is a file on this machine.
 func isFile(s source) bool { return s.file+s.ethernet != "" }
 
 // dial opens a management transport to the live fabric that a source names. mKeyFile holds its M_Key; empty is no key.
@@ -185,7 +187,12 @@ func (o *found) sweep(ctx context.Context, s source, progress func(discover.Prog
 	for _, w := range r.Warnings {
 		o.warnings = append(o.warnings, w.Sentence())
 	}
-	return nil
+	if !s.examine {
+		return nil
+	}
+	unmet, err := examineDevices(ctx, c, s.ccKey, r.Fabric)
+	o.warnings = append(o.warnings, unmet...)
+	return err
 }
 
 // readFabric reads a fabric file of either form.

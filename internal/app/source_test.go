@@ -46,9 +46,9 @@ func TestNoFileOfTheServerIsToldToItsClients(t *testing.T) {
 	}
 }
 
-// A client of the API learns nothing of files and hosts that the configuration does not allow, and reaches none of them, whether the
-// fabric was stored before or is made now.
-func TestSourcesThatAreNotAllowedAreRefusedAndNeverLookedAt(t *testing.T) {
+// A client of the API learns nothing about files and hosts that the configuration does not allow, and reaches none of them, through
+// stored fabrics or new ones.
+func TestSourcesThatAreNotAllowedAreRefusedAndNeverRead(t *testing.T) {
 	t.Parallel()
 	in, out := t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(in, "fabric.yaml"), filepath.Join(out, "there")} {
@@ -93,7 +93,7 @@ func TestSourcesThatAreNotAllowedAreRefusedAndNeverLookedAt(t *testing.T) {
 		said = append(said, strings.ReplaceAll(err.Error(), source, "SOURCE"))
 	}
 	if said[0] != said[1] {
-		t.Errorf("a file that is there and one that is not are told apart:\n%s\n%s", said[0], said[1])
+		t.Errorf("an existing file and a missing one get different answers:\n%s\n%s", said[0], said[1])
 	}
 	if _, err := m.service.CreateFabric(t.Context(), control.Fabric{Name: "good", Source: "file:" + in + "/fabric.yaml", TimeScale: 1}); err != nil {
 		t.Fatal(err)

@@ -245,7 +245,7 @@ func (l *smLab) held(n *fabric.Network, d driver.Device) driver.Settings {
 	}
 	s := &ibcc.CASettings{Limit: n.CCTILimit(ref.Node, ref.Port)}
 	s.PerSL, s.SLs = n.CAParams(ref.Node, ref.Port)
-	for b := range n.CCTBlocks() {
+	for b := range n.CCTBlocks(ref.Node) {
 		block := n.CCTBlock(ref.Node, ref.Port, b)
 		s.Table = append(s.Table, block[:]...)
 	}

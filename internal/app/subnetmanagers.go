@@ -159,7 +159,7 @@ func (p *ports) placer(t control.Target, c mad.Transport) (placing, error) {
 // osmPlacer places by the files of an OpenSM, which say themselves what was there before.
 type osmPlacer struct {
 	*opensm.Placer
-	fabric, source string // for the commands that a refusal names
+	fabric, source string // for the commands in a refusal
 }
 
 // Check implements reconcile.Placer.
@@ -172,7 +172,8 @@ func (p osmPlacer) Place(ctx context.Context, plan, _ *policy.Plan, clear bool) 
 	return p.explained(p.Placer.Place(ctx, plan, clear))
 }
 
-// explained adds to a refusal what would have been written, and the command that helps. That names no file of this machine.
+// explained adds to a refusal what would have been written, and the command that helps. The command names no file of this machine,
+// since clients of the API read it.
 func (p osmPlacer) explained(err error) error {
 	var refused *opensm.RefusedError
 	if !errors.As(err, &refused) {

@@ -165,7 +165,7 @@ func TestAReceiverOfSeveralTenantsNeedsNoFunctions(t *testing.T) {
 		t.Errorf("shares %s", got)
 	}
 	if bad := notInSync(t, d); len(bad) > 0 {
-		t.Errorf("not as wanted: %q", bad)
+		t.Errorf("not in sync: %q", bad)
 	}
 }
 

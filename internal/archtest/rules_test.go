@@ -28,6 +28,8 @@ var rules = []rule{
 	{"ccconfig/ibcc", nil, pureReason},
 	{"ccconfig/dcqcn", nil, pureReason},
 	{"ccconfig/ecn", nil, pureReason},
+	{"ccconfig/ibprofile", []string{"subnet", "ccconfig/ibcc"}, pureReason},
+	{"ccconfig/ibprofile/profilefile", []string{"internal/yamltree", "ccconfig/ibprofile", "ccconfig/ibcc"}, pureReason},
 	{"ccconfig/profile", []string{"ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
 	{"ccconfig/nicparam", []string{"ccconfig/dcqcn"}, pureReason},
 	{"ccconfig/dcbnl", []string{"ccconfig/nicparam"}, pureReason},
@@ -47,14 +49,14 @@ var rules = []rule{
 	{"tenants/tenantfile", []string{"internal/yamltree", "tenants", "subnet"}, pureReason},
 	{"tenants/authz", []string{"tenants"}, "rights are decided from roles and memberships alone"},
 	{"policy/fill", []string{"internal/disjoint"}, "sharing of capacities knows numbers, not fabrics"},
-	{"policy", []string{"policy/fill", "internal/disjoint", "internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "ccconfig/nicparam", "ccconfig/dcbnl", "ccconfig/niccount", "ccconfig/adopt", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy", []string{"policy/fill", "internal/disjoint", "internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "ccconfig/nicparam", "ccconfig/dcbnl", "ccconfig/niccount", "ccconfig/adopt", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},
 	{"sim/predict", []string{"sim"}, "the predictor sees RTT samples and a seed"},
 	{"sim/cc", []string{"sim", "ccconfig/ibcc", "ccconfig/dcqcn", "wrcc", "sim/predict"}, "an algorithm sees its settings and the clock it is given"},
 	{"sim/dci", []string{"sim/cc"}, "a switch between data centres decides; the fabric moves its packets"},
-	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc"}, "the simulated fabric moves packets; it does not know who manages it"},
+	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile"}, "the simulated fabric moves packets; it does not know who manages it"},
 	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
 	{"sim/workload", []string{"sim"}, "traffic is made from options and a seed; it does not know what carries it"},
 	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
@@ -79,7 +81,7 @@ var rules = []rule{
 
 	{"ccconfig/driver", []string{"internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nicparam", "ccconfig/ecn", "ccconfig/prereq", "wrcc"}, "the device contract speaks the pure model"},
 	{"ccconfig/driver/drivertest", []string{"ccconfig/driver", "subnet", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/nicparam", "wrcc"}, "the conformance suite knows the contract only"},
-	{"ccconfig/ibmad", []string{"ccconfig/driver", "ccconfig/ibcc", "subnet", "subnet/mad"}, "an adapter imports its port, the pure model and one protocol"},
+	{"ccconfig/ibmad", []string{"ccconfig/driver", "ccconfig/prereq", "ccconfig/ibcc", "subnet", "subnet/mad"}, "an adapter imports its port, the pure model and one protocol"},
 	{"wrcc/p4rt", []string{"ccconfig/driver", "wrcc", "wrcc/p4info", "internal/grpclink"}, "an adapter imports its port, the pure model and one protocol"},
 	{"ccconfig/gnmi", []string{"internal/phrase", "ccconfig/driver", "ccconfig/prereq", "ccconfig/ecn", "ccconfig/nicparam", "ccconfig/niccount", "ccconfig/nicyang", "subnet", "wrcc", "internal/gnmid", "internal/grpclink"}, "an adapter imports its port, the pure model and one protocol, whose paths and values gnmid has"},
 	{"subnet/madlink", []string{"subnet/mad"}, "which answer belongs to which request, whatever carries them"},
@@ -96,13 +98,13 @@ var rules = []rule{
 	{"subnet/opensm/osmfile", nil, pureReason},
 	{"subnet/opensm", []string{"subnet/opensm/osmfile", "subnet", "subnet/mad", "policy"}, "an adapter imports the pure model and one protocol; what a plan wants is all it knows of the compiler"},
 
-	{"internal/telemetry", []string{"subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "telemetry turns counters into shares"},
+	{"internal/telemetry", []string{"internal/phrase", "subnet", "subnet/mad", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "telemetry turns counters into shares"},
 	{"internal/reconcile/engine", []string{"internal/span", "internal/reconcile", "internal/control", "subnet", "ccconfig/driver", "policy"}, "the workers of rollouts know rows and devices through interfaces"},
 	{"internal/reconcile/riverwork", []string{"internal/span", "internal/control"}, "the queue moves jobs; it does not know what they are about"},
 	{"internal/reconcile", []string{"internal/span", "internal/disjoint", "subnet", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/nicparam", "ccconfig/prereq", "wrcc", "tenants", "policy"}, "the rollout sees devices through the one contract"},
 	{"internal/audit", nil, "the chain of the audit log is arithmetic: whoever checks it needs no database"},
-	{"internal/control", []string{"internal/span", "internal/reconcile", "internal/audit", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "tenants", "policy"}, "use cases see the pure model and interfaces they declare, never an adapter"},
-	{"internal/control/controltest", []string{"internal/control", "internal/reconcile", "internal/reconcile/engine", "subnet", "subnet/...", "policy", "tenants", "ccconfig/driver", "ccconfig/ibcc"}, "fakes of what the use cases need"},
+	{"internal/control", []string{"internal/phrase", "internal/span", "internal/reconcile", "internal/audit", "subnet", "subnet/topofile", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/ibprofile", "tenants", "policy"}, "use cases see the pure model and interfaces they declare, never an adapter"},
+	{"internal/control/controltest", []string{"internal/phrase", "internal/control", "internal/reconcile", "internal/reconcile/engine", "subnet", "subnet/...", "policy", "tenants", "ccconfig/driver", "ccconfig/ibcc"}, "fakes of what the use cases need"},
 	{"internal/openid", []string{"internal/control", "tenants"}, "sign-in at a provider speaks one protocol and our words for roles"},
 	{"internal/openid/openidtest", []string{"internal/peertest"}, "starts a real provider for tests"},
 	{"migrations", nil, "embedded SQL"},
@@ -139,7 +141,7 @@ var rules = []rule{
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
 	"internal/quantity", "internal/stats", "internal/disjoint", "internal/audit", "internal/yamltree", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
-	"ccconfig/ibcc", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/reproduce", "sim/evaluate",
+	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/reproduce", "sim/evaluate",
 }
 
 // only maps a library to the packages that may import it, and why.

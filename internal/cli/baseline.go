@@ -56,8 +56,8 @@ func (c *cli) baselineDiffTable(list []gen.BaselineDevice) *table {
 		if b.Error != nil {
 			t.add(b.Name, "", "", "", *b.Error)
 		}
-		for _, d := range b.Differences {
-			t.add(b.Name, d.Field, d.Desired, d.Observed, "")
+		for _, d := range groupFields(b.Differences) {
+			t.add(b.Name, d.field, d.desired, d.observed, "")
 		}
 	}
 	return t

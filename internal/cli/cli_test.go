@@ -22,6 +22,7 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
 	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
 	"fairlane/internal/store"
 )
 
@@ -112,7 +113,7 @@ func TestScripts(t *testing.T) {
 			},
 			// unmeasured TENANT makes measurements lack a tenant.
 			"unmeasured": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Value("rig").(*controltest.Rig).Devices.Unmeasured(args[0], "counter of SL 1 at its end (port h1/P1)")
+				ts.Value("rig").(*controltest.Rig).Devices.Unmeasured(args[0], phrase.Of("{} (port {})", phrase.Of("counter of SL {} at its end", 1), "h1/P1"))
 			},
 			"failroll": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Value("rig").(*controltest.Rig).Devices.OnRead(func(context.Context, driver.Device) error {

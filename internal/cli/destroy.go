@@ -10,13 +10,13 @@ import (
 	"fairlane/internal/i18n"
 )
 
-// destructive marks, in a command's annotations, one that Destroys guards.
+// destructive is the annotation of commands that Destroys guards.
 const destructive = "destructive"
 
-// Destroys makes a command ask before it runs, because what it takes away is not there afterwards. It gives the command the
-// flag --yes. A person at a terminal is asked the text of the key question, in which {what} is the command's arguments.
-// Without a terminal the command fails with *UsageError unless --yes is given. A dry run is not asked about. With names of
-// flags in when, only a run with one of them is.
+// Destroys makes a command ask for confirmation before it runs, because it removes something for good. It gives the command the
+// flag --yes. At a terminal it asks the question of the catalogue key question, in which {what} is the command's arguments.
+// Without a terminal the command fails with *UsageError unless --yes is given. Dry runs need no confirmation. With names of
+// flags in when, only a run with one of these flags needs it.
 func Destroys(cmd *cobra.Command, text *i18n.Catalogue, question string, when ...string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -43,7 +43,7 @@ func (c *cli) destroys(cmd *cobra.Command, question string, when ...string) {
 	Destroys(cmd, c.texts, question, when...)
 }
 
-// agreed asks the person at the terminal. Any answer but yes is an error. Without a terminal it is *UsageError.
+// agreed asks for confirmation at the terminal. Any answer but yes is an error. Without a terminal the error is *UsageError.
 func agreed(cmd *cobra.Command, text *i18n.Catalogue, question string, values ...any) error {
 	tty := person(cmd)
 	if tty == nil {

@@ -44,10 +44,19 @@ func (c *cli) deviceList(cmd *cobra.Command, plan string) error {
 	return c.print(cmd, list, func() *table {
 		t := c.newTable("device", "kind", "state", "fault")
 		for _, d := range list.Items {
-			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), orZero(d.Error))
+			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), c.deviceFault(&d))
 		}
 		return t
 	})
+}
+
+// deviceFault is what is wrong with a device; of one that has left the plan in force, why it is listed.
+func (c *cli) deviceFault(d *gen.Device) string {
+	fault := c.texts.Told(orZero(d.Error), d.Said)
+	if orZero(d.Leaving) {
+		return cmp.Or(fault, c.texts.Told(orZero(d.Note), d.Said))
+	}
+	return fault
 }
 
 func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
@@ -60,16 +69,19 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 		for _, d := range list.Items {
 			state := c.t("state." + d.State)
 			for _, x := range d.Differences {
-				t.add(d.Name, state, x.Field, x.Desired, x.Observed, cmp.Or(orZero(x.Reason), orZero(d.Error), orZero(d.Note)))
+				t.add(d.Name, state, x.Field, x.Desired, x.Observed, cmp.Or(c.texts.Told(orZero(x.Reason), x.Said), c.texts.Told(orZero(d.Error), d.Said), c.texts.Told(orZero(d.Note), d.Said)))
 			}
 			if len(d.Differences) == 0 && d.State != "in-sync" {
-				t.add(d.Name, state, "", "", "", orZero(d.Error))
+				t.add(d.Name, state, "", "", "", c.deviceFault(&d))
 			}
 		}
 		return t
 	})
-	if n := list.Drifted + list.Failed; err == nil && n > 0 {
-		err = errors.New(c.t("err.drift", "count", n))
+	switch {
+	case err != nil || list.Drifted+list.Failed == 0:
+		return err
+	case list.Failed > 0:
+		return errors.New(c.t("err.drift-unread", "drifted", list.Drifted, "failed", list.Failed))
 	}
-	return err
+	return errors.New(c.t("err.drift", "drifted", list.Drifted))
 }

@@ -39,7 +39,7 @@ func (c *cli) deviceTable(list []gen.Device) *table {
 	t := c.newTable("device", "kind", "state", "policy", "read-at", "read-by", "fault")
 	for i := range list {
 		d := &list[i]
-		t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), string(orZero(d.Policy)), when(d.ReadAt), orZero(d.ReadBy), orZero(d.Error))
+		t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), string(orZero(d.Policy)), when(d.ReadAt), orZero(d.ReadBy), c.deviceFault(d))
 	}
 	return t
 }

@@ -6,7 +6,7 @@ import (
 	"fairlane/api/gen"
 )
 
-// fabricReleaseVerbs are the off switch, and the way back under management.
+// fabricReleaseVerbs are the off switch, and its reverse.
 func (c *cli) fabricReleaseVerbs() []*cobra.Command {
 	var to string
 	var wait bool
@@ -53,8 +53,8 @@ func (c *cli) printRelease(cmd *cobra.Command, p *gen.ReleasePreview) error {
 			case d.Error != nil:
 				t.add(d.Name, "", "", "", *d.Error)
 			}
-			for _, x := range d.Changes {
-				t.add(d.Name, x.Field, x.Observed, x.Desired, orZero(d.Note))
+			for _, x := range groupFields(d.Changes) {
+				t.add(d.Name, x.field, x.observed, x.desired, orZero(d.Note))
 			}
 		}
 		return t

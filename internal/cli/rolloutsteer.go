@@ -134,15 +134,15 @@ func (c *cli) ended(ctx context.Context, client *gen.ClientWithResponses, fabric
 // rolloutBack goes back to what was before a rollout, or to the plan that is named.
 func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *gen.ClientWithResponses, string, int64) error {
 	return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-		body := gen.RolloutBack{Plan: given(*plan)}
+		body, started := gen.RolloutBack{Plan: given(*plan)}, "msg.rollout-back"
 		if *plan == string(gen.RolloutBackToBaseline) {
-			body = gen.RolloutBack{To: new(gen.RolloutBackToBaseline)}
+			body, started = gen.RolloutBack{To: new(gen.RolloutBackToBaseline)}, "msg.rollout-back-baseline"
 		}
 		ro, err := accepted[gen.Rollout](c)(client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, nil, body))
 		if err != nil {
 			return err
 		}
-		c.say(cmd, "msg.rollout-back", "id", ro.ID, "plan", short(ro.Plan))
+		c.say(cmd, started, "id", ro.ID, "plan", short(ro.Plan))
 		if *wait {
 			return c.follow(cmd, client, fabric, ro.ID)
 		}

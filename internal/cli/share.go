@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"fairlane/api/gen"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 )
 
@@ -52,7 +53,7 @@ func (c *cli) shareShow(cmd *cobra.Command, plan string, window time.Duration) e
 	return c.showShares(cmd, s)
 }
 
-// incompleteError says how much of an answer was not measured. It ends a command with exit code 1, in every form of output.
+// incompleteError reports that a part of an answer was not measured. It ends a command with exit code 1, in every output format.
 type incompleteError struct{ text string }
 
 // Error returns how many tenants and links were not measured.
@@ -62,9 +63,12 @@ func (e *incompleteError) Error() string { return e.text }
 func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
 	window := time.Duration(s.WindowMs) * time.Millisecond
 	tenants, links := notMeasured(s)
-	if s.Plan == "" { // what is told of all tenants is withheld from who sees some only
+	switch {
+	case s.Plan == "": // a caller who sees some tenants only gets no figures over all
 		c.say(cmd, "msg.own-shares", "window", window)
-	} else {
+	case len(s.Tenants) == 0:
+		c.say(cmd, "msg.shares-none", "plan", short(s.Plan))
+	default:
 		c.say(cmd, "msg.shares", "window", window, "plan", short(s.Plan), "measured", len(s.Tenants)-tenants, "tenants", len(s.Tenants), "error", percentOrDash(s.MaxShareError), "jain", jainOrDash(s.JainIndex))
 	}
 	c.sayAtSenders(cmd, s)
@@ -72,7 +76,7 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
 		c.say(cmd, "msg.coverage", "coverage", percent(*s.Coverage))
 	}
 	if l := s.CongestionControl; l != nil {
-		c.say(cmd, "msg.loop", "state", c.t("loop."+string(l.State)), "text", l.Text)
+		c.say(cmd, "loop."+string(l.State), "text", clean(c.texts.Told(l.Text, l.Said)))
 	}
 	err := c.print(cmd, s, func() *table { return c.shareTable(s) }, func() *table { return c.linkTable(s) })
 	if err == nil && tenants+links > 0 {
@@ -81,7 +85,7 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
 	return err
 }
 
-// sayAtSenders says who is measured where it sends alone.
+// sayAtSenders names the tenants that are measured at the ports they send from.
 func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
 	var at []string
 	var most *int64
@@ -93,15 +97,18 @@ func (c *cli) sayAtSenders(cmd *cobra.Command, s *gen.Shares) {
 			}
 		}
 	}
-	if len(at) > 0 {
-		c.say(cmd, "msg.shares-at-senders", "tenants", strings.Join(at, ", "), "rate", measuredRate(most))
+	switch names := strings.Join(at, ", "); {
+	case len(at) > 0 && most != nil:
+		c.say(cmd, "msg.shares-at-senders", "tenants", names, "rate", measuredRate(most))
+	case len(at) > 0:
+		c.say(cmd, "msg.shares-at-senders-unread", "tenants", names)
 	}
 }
 
-// fullCoverage is the coverage from which nothing is said of it.
+// fullCoverage is the coverage from which it is not reported.
 const fullCoverage = 0.99
 
-// notMeasured counts what a measurement lacks.
+// notMeasured counts the tenants and links that were not measured.
 func notMeasured(s *gen.Shares) (tenants, links int) {
 	for _, x := range s.Tenants {
 		if x.DeliveredBps == nil {
@@ -132,10 +139,10 @@ func measuredRate(v *int64) string {
 	return quantity.BitRate(*v).String()
 }
 
-// barOr draws a measured part as bar does, or says why there is none.
-func (c *cli) barOr(part *int64, entitled, whole float64, problem *string) string {
+// barOr draws a measured part as bar does; of an unmeasured one it states the reason.
+func (c *cli) barOr(part *int64, entitled, whole float64, problem *string, said *phrase.Text) string {
 	if part == nil {
-		return c.t("msg.not-measured", "problem", orZero(problem))
+		return c.t("msg.not-measured", "problem", c.texts.Told(orZero(problem), said))
 	}
 	return bar(float64(*part), entitled, whole)
 }
@@ -146,7 +153,7 @@ func (c *cli) linkTable(s *gen.Shares) *table {
 	}
 	t := c.newTable("link", "rate>", "delivered>", "use>", "share")
 	for _, l := range s.Links {
-		t.add(l.Name, quantity.BitRate(l.CapacityBps), measuredRate(l.DeliveredBps), percentOrDash(l.Use), c.barOr(l.DeliveredBps, 0, float64(l.CapacityBps), l.Problem))
+		t.add(l.Name, quantity.BitRate(l.CapacityBps), measuredRate(l.DeliveredBps), percentOrDash(l.Use), c.barOr(l.DeliveredBps, 0, float64(l.CapacityBps), l.Problem, l.Said))
 	}
 	return t
 }
@@ -159,7 +166,7 @@ func (c *cli) shareTable(s *gen.Shares) *table {
 	}
 	for _, x := range s.Tenants {
 		t.add(x.Tenant, x.Weight, quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), percentOrDash(x.ShareError),
-			c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem))
+			c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem, x.Said))
 	}
 	return t
 }

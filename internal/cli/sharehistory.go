@@ -87,7 +87,7 @@ func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 		for _, x := range s.Tenants {
 			if x.Tenant == tenant {
 				t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), quantity.BitRate(x.EntitledBps), measuredRate(x.DeliveredBps), percentOrDash(x.ShareError),
-					c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem))
+					c.barOr(x.DeliveredBps, float64(x.EntitledBps), most, x.Problem, x.Said))
 			}
 		}
 	}

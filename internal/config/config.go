@@ -24,7 +24,8 @@ type Config struct {
 	AdminTokenFile       string   // empty: made at the first start and printed once
 	CCKeyFile            string   // empty: key 0, which is no key
 	MKeyFile             string   // empty: key 0, which is no key
-	CCLayouts            []string // entries for ParseCCLayout
+	CCLayouts            []string // entries for ParseCCLayout; deprecated for IBProfiles
+	IBProfiles           string
 	SubnetManagers       []string // "FABRIC=PATH": the file that says who manages the subnet of a fabric
 	PublicURL            string   // address that browsers use; empty: none, cookies are for TLS only when we speak it
 	TLS                  TLS
@@ -79,7 +80,7 @@ type Retention struct {
 	Events, Rollouts, Plans, Snapshots, Audit time.Duration
 }
 
-// Discovery says where fabrics may be, and how those that were discovered are looked at again.
+// Discovery limits the sources of fabrics, and says how often discovered fabrics are swept again.
 type Discovery struct {
 	Interval time.Duration // of live InfiniBand fabrics; 0 is never
 	Sources  []string      // entries for ParseSourceRule: where fabrics of the API may be

@@ -15,7 +15,7 @@ import (
 // SourceRule is one entry of discovery.sources: sources of fabrics that clients of the API may name.
 type SourceRule struct {
 	kind string // as sourceKinds has it
-	// rest is what follows: the whole, a beginning when open is set, or, of paths with open set, a folder.
+	// rest follows the kind: the whole source or, when open is set, a prefix; of paths with open set, a folder.
 	rest       string
 	open       bool
 	host, port string // of ibsim:udp; "*" is any
@@ -34,8 +34,8 @@ func sourceKinds() []string { return []string{kindUmad, kindUnix, kindUDP, kindE
 
 const sourceRuleForms = "umad:CA:PORT, ibsim:unix:NAME, ibsim:udp:HOST:PORT, ethernet:PATH or file:PATH, where umad:*, ibsim:unix:lab-*, ibsim:udp:HOST:* and ethernet:FOLDER/* allow several"
 
-// DefaultSources are the rules of a service that has none of its own: ports and simulated fabrics of this machine, and files below
-// the folder that the service runs in and /etc/fairlane.
+// DefaultSources are the rules of a service without configured ones: ports and simulated fabrics of this machine, and files below
+// the folder that the service runs in and below /etc/fairlane.
 func DefaultSources() []string {
 	return []string{"umad:*", "ibsim:unix:*", "ibsim:udp:127.0.0.1:*", "ibsim:udp:[::1]:*", "ibsim:udp:localhost:*",
 		"ethernet:./*", "ethernet:/etc/fairlane/*", "file:./*", "file:/etc/fairlane/*"}
@@ -78,7 +78,7 @@ func ParseSourceRule(s string) (SourceRule, error) {
 		return bad()
 	}
 	if r.path() && r.open && r.rest != "" && !strings.HasSuffix(r.rest, "/") {
-		return bad() // a beginning of a name would be read as a folder
+		return bad() // a prefix of a name would be read as a folder
 	}
 	return r, nil
 }
@@ -108,8 +108,8 @@ func NewSourceRules(list []string) (*SourceRules, error) {
 	return out, errors.Join(faults...)
 }
 
-// Check refuses a source that no rule allows. It looks at no file, so that its answer is the same whether one is there or not. No
-// rules at all, nil, allow everything.
+// Check refuses a source that no rule allows. It opens no file, so that its answer does not depend on whether one exists. Nil rules
+// allow everything.
 func (l *SourceRules) Check(source string) error {
 	if l == nil {
 		return nil
@@ -122,17 +122,18 @@ func (l *SourceRules) Check(source string) error {
 	if allowed == "" {
 		allowed = "none"
 	}
-	return fmt.Errorf("%w: %.200q is not one that its setting discovery.sources allows: want %s", ErrSource, source, allowed)
+	return fmt.Errorf("%w: found %.200q, the setting discovery.sources allows: %s", ErrSource, source, allowed)
 }
 
-// ErrSource says that a source is not one that this service may use.
-var ErrSource = errors.New("this service may not use the source")
+// ErrSource says that the service's configuration does not allow a source.
+var ErrSource = errors.New("source not allowed")
 
 // errOutside says that a path leads out of the folders that are allowed, by a symbolic link.
 var errOutside = errors.New("a symbolic link leads out of the folders that discovery.sources allows")
 
-// Resolve is Check for a source that is used now. Of a file it returns the source by the file's own path, with no symbolic link in it,
-// and fails when that is not allowed. One that is not there, or cannot be looked up, comes as it is: who opens it says why.
+// Resolve is Check for a source that is about to be opened. For a file it returns the source with all symbolic links resolved, and
+// fails when that path is not allowed. A path that is missing, or that cannot be resolved, is returned unchanged: opening it fails
+// with the reason.
 func (l *SourceRules) Resolve(source string) (string, error) {
 	if err := l.Check(source); err != nil || l == nil {
 		return source, err
@@ -156,7 +157,7 @@ func (l *SourceRules) Resolve(source string) (string, error) {
 	return source, errOutside
 }
 
-// resolved is the rule with the symbolic links of its own path followed: whoever wrote the rule means what is there.
+// resolved is the rule with the symbolic links of its own path resolved: the operator's rule allows what its path leads to.
 func (r SourceRule) resolved() *SourceRule {
 	if real, err := filepath.EvalSymlinks(r.rest); err == nil && r.rest != "" {
 		if r.rest = real; r.open {
@@ -184,14 +185,13 @@ func (r *SourceRule) allows(rest string) bool {
 		return false
 	case !r.open:
 		return path == folder
-	case folder == "/": // a service that runs there has no folder of its own; who means all files writes file:*
+	case folder == "/": // ./ of a service that runs in / must not allow all files; file:* does
 		return false
 	}
 	return strings.HasPrefix(path, folder+"/")
 }
 
-// sameHost reports whether two hosts are written alike, or are one IP address. Names are not looked up: what a name means is for
-// the one who wrote the rule.
+// sameHost reports whether two hosts have the same name or IP address. Names are not resolved, since their addresses may change.
 func sameHost(a, b string) bool {
 	x, err := netip.ParseAddr(a)
 	y, err2 := netip.ParseAddr(b)

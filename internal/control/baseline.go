@@ -34,18 +34,21 @@ type BaselineRepo interface {
 	// AddBaselines adds the baselines of devices that are about to be written. A device that has one keeps it, and is held
 	// from then on.
 	AddBaselines(ctx context.Context, fabric string, list []Baseline) error
-	// Baselines returns the baselines of those of the devices that have one, in any order; nil asks for all devices, in order.
+	// Baselines returns the baselines of the given devices, in any order and without devices that have none; nil returns those
+	// of all devices, in order.
 	Baselines(ctx context.Context, fabric string, ids []ident.PortID) ([]Baseline, error)
-	// Based tells of those of the devices that have a baseline whether settings of Fairlane may be on them.
+	// Based maps each of the given devices that has a baseline to whether settings of Fairlane may be on it.
 	Based(ctx context.Context, fabric string, ids []ident.PortID) (held map[ident.PortID]bool, err error)
 	// ListBaselines returns a page of a fabric's baselines, by device.
 	ListBaselines(ctx context.Context, fabric string, p Page) (list []Baseline, next string, err error)
 	// HeldDevices returns the devices, in order, that settings of Fairlane may be on.
 	HeldDevices(ctx context.Context, fabric string) ([]driver.Device, error)
-	// LetGo notes that no settings of Fairlane are on the devices any more: they were read back.
+	// HeldUnread reports whether settings of Fairlane may be on a device that has no turn to be read outside of rollouts.
+	HeldUnread(ctx context.Context, fabric string) (bool, error)
+	// LetGo records that no settings of Fairlane are on the devices any more, as a read verified.
 	LetGo(ctx context.Context, fabric string, ids []ident.PortID) error
 	// DropBaselines removes all baselines of a fabric and returns how many there were.
 	DropBaselines(ctx context.Context, fabric string) (int64, error)
-	// NoteRestored notes on every fabric that the database was restored from a backup, and has repairs wait there.
+	// NoteRestored records on every fabric that the database was restored from a backup, and puts automatic repairs on hold.
 	NoteRestored(ctx context.Context, at time.Time) error
 }

@@ -17,7 +17,7 @@ const (
 	AgainstInForce  = "plan"     // the plan in force
 )
 
-// BaselineQuery says which baselines are wanted and what they are compared with.
+// BaselineQuery selects baselines and what they are compared with.
 type BaselineQuery struct {
 	// Against is the name of a plan, AgainstInForce or AgainstObserved; empty compares nothing.
 	Against string
@@ -95,7 +95,7 @@ func named(d driver.Device, ref string) bool {
 	return d.Name == ref || d.Kind != subnet.KindSwitch && d.Name == fmt.Sprintf("%s/P%d", ref, d.ID.Port)
 }
 
-// againstPlan compares baselines with what a plan wants, and returns the plan's name.
+// againstPlan compares baselines with a plan's settings, and returns the plan's name.
 func (s *Service) againstPlan(ctx context.Context, fabric, plan string, out []BaselineView) (string, error) {
 	if plan == AgainstInForce {
 		plan = ""
@@ -122,7 +122,7 @@ func (s *Service) againstPlan(ctx context.Context, fabric, plan string, out []Ba
 	return t.Plan.Name, nil
 }
 
-// baselineDifferences lists what a plan wants other than the baseline: only what the plan speaks of counts.
+// baselineDifferences lists where a plan's settings differ from the baseline: only fields that the plan sets count.
 func baselineDifferences(plan, baseline driver.Settings) []Difference {
 	list := plan.Diff(baseline)
 	out := make([]Difference, len(list))
@@ -167,7 +167,7 @@ func (s *Service) againstObserved(ctx context.Context, fabric string, out []Base
 	return nil
 }
 
-// bareTarget is a fabric as it was discovered last, with a plan that has nothing.
+// bareTarget is a fabric as it was discovered last, with an empty plan.
 func (s *Service) bareTarget(ctx context.Context, fabric string) (t Target, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) {
 		if t.Fabric, err = r.Fabric(ctx, fabric); err != nil {

@@ -59,13 +59,13 @@ func (s *Service) ClearUp(ctx context.Context, fabric string) error {
 	})
 	s.again(fabric, err != nil || overtaken)
 	if errors.Is(err, ErrConflict) {
-		return nil // a device is frozen: its policy is what somebody wants, until it is changed
+		return nil // a device is frozen: its policy goes before the clean-up
 	}
 	return err
 }
 
-// lastPlacing is the newest of a fabric's rollouts, newest first, but for repairs of drift and those that were refused, which
-// moved nothing, and the number of the newest of all. It is none while one runs.
+// lastPlacing returns the first of a list of rollouts, newest first, that may have moved traffic: repairs of drift and refused
+// rollouts are skipped. It is the zero Rollout while a rollout runs. newest is the highest number in the list.
 func lastPlacing(list []Rollout) (last Rollout, newest int64) {
 	for i := range list {
 		ro := &list[i]

@@ -154,7 +154,7 @@ func (s *Service) planInput(ctx context.Context, fabric string, req PlanRequest)
 	if err != nil {
 		return in, pin, err
 	}
-	pin.Tenants, pin.Flows, pin.Options = in.Tenants, in.Flows, in.Options.Policy()
+	pin.Tenants, pin.Flows, pin.Options, pin.IBProfiles = in.Tenants, in.Flows, in.Options.Policy(), s.ibProfiles()
 	return in, pin, in.Options.check()
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
 // reduced is a fabric as those see it who have something on it and do not run it: that it is there.
@@ -21,7 +23,8 @@ func (sh Shares) reduced(names []string) Shares {
 	for _, t := range sh.Tenants {
 		if slices.Contains(names, t.Tenant) {
 			if t.Problem != "" { // it may tell of who else is there
-				t.Problem = "could not be measured"
+				said := phrase.Of("the share could not be measured")
+				t.Problem, t.Said = said.String(), &said
 			}
 			t.AtSenders, t.Ambiguous = false, nil // others are there
 			out.Tenants = append(out.Tenants, t)
@@ -45,22 +48,22 @@ func reducedFault(err error) error {
 	return err
 }
 
-// MaskedActor is whom a tenant sees in an event of anybody who is none of its own. Nobody new is called that.
+// MaskedActor is the actor that a tenant sees in events of accounts outside of the tenant. No new account can have that name.
 const MaskedActor = "operator"
 
-// byTenant reports whether who acts belongs to the tenant that an event is about, and to tenants only. It is decided when the event is
-// written: who is made a member later, by a guessed name, must not become known as the actor of earlier events.
+// byTenant reports whether the actor of an event has a role in the tenant of the event, and none on everything. It is decided when the event
+// is written: adding a member later, by a guessed name, must not reveal the actor of earlier events.
 func byTenant(ctx context.Context, e Event) bool {
 	p, ok := PrincipalFrom(ctx)
 	return ok && !p.Wide() && e.Fabric != "" && strings.HasPrefix(e.Kind, "tenant.") && actor(ctx) == p.Name && slices.Contains(p.TenantsOn(e.Fabric), e.Subject)
 }
 
-// reduced is an event as its tenant sees it: who did it is told of its own people only.
+// reduced is an event as its tenant sees it: other actors than its own members are masked.
 func (e Event) reduced() Event {
 	switch {
 	case !e.ByTenant:
 		e.Actor = MaskedActor
-	case e.Actor == MaskedActor: // an account of before the name was reserved
+	case e.Actor == MaskedActor: // an account from before the name was reserved
 		e.Actor = "user " + MaskedActor
 	}
 	e.Rollout = 0

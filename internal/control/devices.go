@@ -1,13 +1,13 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/internal/reconcile"
 	"fairlane/subnet/ident"
 )
@@ -21,7 +21,8 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 	}
 	known := map[ident.PortID]DeviceView{} // what else there is to say of devices of the plan in force
 	var due *cleanup
-	if k, err := s.known(ctx, fabric); err == nil && k.target.Plan.Name == t.Plan.Name {
+	var left []DeviceReport // of devices that have left the plan in force
+	if k, err := s.watched(ctx, fabric); err == nil && k.target.Plan.Name == t.Plan.Name {
 		t.Placed = k.target.Placed
 		if due, err = s.pendingCleanup(ctx, k); err != nil {
 			return "", nil, err
@@ -33,12 +34,16 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 		for i := range views {
 			known[views[i].Device.ID] = views[i]
 		}
+		if left, err = s.observeLeft(ctx, k, nil); err != nil {
+			return "", nil, unreadable(fabric, err)
+		}
 	}
 	reports, err := s.d.Observer.Observe(ctx, t, nil)
 	if err != nil {
-		return "", nil, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
+		return "", nil, unreadable(fabric, err)
 	}
-	due.tell(reports)
+	reports = append(reports, left...)
+	due.mark(reports)
 	slices.SortFunc(reports, func(a, b DeviceReport) int { return a.Device.ID.Compare(b.Device.ID) })
 	list = make([]DeviceView, len(reports))
 	now := s.now()
@@ -50,25 +55,34 @@ func (s *Service) Devices(ctx context.Context, fabric, plan string) (name string
 	return t.Plan.Name, list, nil
 }
 
-// DeviceView is all that is known about a device of the plan in force.
+func unreadable(fabric string, err error) error {
+	return &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
+}
+
+// DeviceView is all that is known about a device of the plan in force, or that has left it.
 type DeviceView struct {
 	DeviceRecord
+	// Left says that the device is no part of the plan in force. It is listed until a read verifies that no settings of Fairlane
+	// are on it.
+	Left bool
 	// State is that in the rollout under way, "quarantined", or the reading.
 	State   string
 	InForce reconcile.Policy // the device's own policy, else the fabric's
 	Desired *driver.Settings
-	Rollout int64  // the rollout that is under way and not done with it; 0 is none
-	Note    string // what that does with it, or when what it holds of the plan before is taken back
+	Rollout int64        // the rollout that is under way and not done with it; 0 is none
+	Note    string       // what that does with it, or when a clean-up removes what it holds of the previous plan
+	Said    *phrase.Text // Note, or else Error, with its values apart; nil where these are in English alone
 
-	waits string // why the device is not repaired by itself; empty when it is
+	waits *phrase.Text // why the device is not repaired automatically; nil when it is
 }
 
 // StateQuarantined is the state of a device that is left alone for changing again and again.
 const StateQuarantined = "quarantined"
 
-// ListDevices returns what is known of the devices of the plan in force, by device, and the plan's name. Nothing is read.
+// ListDevices returns what is known of the devices of the plan in force and of those that have left it, by device, and the plan's
+// name. Nothing is read.
 func (s *Service) ListDevices(ctx context.Context, fabric string, p Page) (plan string, list []DeviceView, next string, err error) {
-	k, err := s.known(ctx, fabric)
+	k, err := s.watched(ctx, fabric)
 	if err != nil {
 		return "", nil, "", err
 	}
@@ -99,7 +113,7 @@ func (s *Service) ListDevices(ctx context.Context, fabric string, p Page) (plan 
 // Device returns what is known of a device of the plan in force, which is named by its id, its name, or the name of a
 // node that is one device. read reads it now, without writing that down.
 func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (DeviceView, error) {
-	k, err := s.known(ctx, fabric)
+	k, err := s.watched(ctx, fabric)
 	if err != nil {
 		return DeviceView{}, err
 	}
@@ -119,11 +133,11 @@ func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (De
 		due.show(list)
 		return list[0], nil
 	}
-	reports, err := s.d.Observer.Observe(ctx, k.target, []ident.PortID{t.Device.ID})
+	reports, err := s.observeWatched(ctx, k, []ident.PortID{t.Device.ID})
 	if err != nil {
 		return DeviceView{}, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("device %s could not be read", t.Device.Name), Err: err}
 	}
-	due.tell(reports)
+	due.mark(reports)
 	for i := range reports {
 		list[0].live(&reports[i], s.now())
 	}
@@ -133,14 +147,20 @@ func (s *Service) Device(ctx context.Context, fabric, ref string, read bool) (De
 // live puts what was just read in the place of what was known.
 func (v *DeviceView) live(x *DeviceReport, now time.Time) {
 	v.Watch.Reading = reconcile.ReadingOf(reconcile.State(x.State))
-	if v.Error, v.ReadAt, v.ReadBy = x.Error, now, ""; x.Pending != "" {
-		v.Watch.Reading = ReadingCleanup
-		v.Note = cmp.Or(v.Note, x.Pending)
+	if v.Error, v.ReadAt, v.ReadBy = x.Error, now, ""; x.Pending != nil {
+		v.pend(*x.Pending)
 	}
 	if v.Watch.Reading != reconcile.ReadingUnreachable {
 		v.Watch.Seen, v.SeenAt, v.Differences, v.Observed = v.Watch.Reading, now, x.Differences, x.Observed
 	}
 	v.judge()
+}
+
+// pend sets ReadingCleanup, with a note that says when the clean-up comes unless a rollout works the device.
+func (v *DeviceView) pend(note phrase.Text) {
+	if v.Watch.Reading = ReadingCleanup; v.Rollout == 0 {
+		v.Note, v.Said = note.String(), &note
+	}
 }
 
 // judge sets the state of a device that no rollout is at.
@@ -153,7 +173,9 @@ func (v *DeviceView) judge() {
 		v.State = string(v.Watch.Reading)
 	}
 	if v.State == string(reconcile.ReadingDrifted) && v.InForce == reconcile.PolicyRepair {
-		v.Error = cmp.Or(v.Error, v.waits)
+		if v.Error == "" && v.waits != nil {
+			v.Error, v.Said = v.waits.String(), v.waits
+		}
 	}
 }
 
@@ -188,18 +210,25 @@ func (s *Service) deviceViews(ctx context.Context, k *known, part []reconcile.Ta
 			if d := known[ids[i]]; d != nil {
 				v.DeviceRecord = *d
 			}
-			v.Device, v.InForce, v.waits = part[i].Device, v.policy(p), k.target.Fabric.WaitingText()
+			v.Device, v.InForce, v.waits = part[i].Device, v.policy(p), k.target.Fabric.Waiting()
 			if !reconcile.IsManager(ids[i]) { // whose placements are no settings
 				v.Desired = &part[i].Want
 			}
 			if v.Plan != k.target.Plan.Name { // it was judged by another
 				v.Watch.Reading, v.Differences, v.Observed = reconcile.ReadingUnknown, nil, nil
 			}
+			if v.Left = k.left[ids[i]] != nil; v.Left && v.Watch.Reading == reconcile.ReadingInSync { // a clean-up was due then
+				v.Watch.Reading = reconcile.ReadingUnknown
+			}
 			if v.Observed == nil && v.Watch.Reading == reconcile.ReadingInSync {
 				v.Observed = v.Desired
 			}
+			if v.Left {
+				note := k.leftText()
+				v.Note, v.Said = note.String(), &note
+			}
 			if x := work[ids[i]]; x != nil && !reconcile.State(x.State).Settled() {
-				v.State, v.Rollout, v.Note = x.State, running, x.Note
+				v.State, v.Rollout, v.Note, v.Said = x.State, running, x.Note, nil
 			}
 			v.judge()
 		}

@@ -113,6 +113,8 @@ type DriftRepo interface {
 	DevicesDue(ctx context.Context, fabric string, now, horizon time.Time, limit int) ([]DeviceRecord, error)
 	// DeviceRecords returns the records of the devices that have one, in any order.
 	DeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) ([]DeviceRecord, error)
+	// DropDeviceRecords removes the records of devices. Those with a policy of their own stay, and are never due.
+	DropDeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) error
 	// PutDeviceRecords adds records or replaces them whole.
 	PutDeviceRecords(ctx context.Context, fabric string, list []DeviceRecord) error
 	// SettleDevices notes what a rollout that ended left: when kept, devices that it read back as wanted are in sync at
@@ -208,7 +210,7 @@ func (s *Service) ReleaseDevice(ctx context.Context, fabric, ref string) error {
 
 // decide changes what people decide about a device. what returns the sentence of its event, "" when nothing changed.
 func (s *Service) decide(ctx context.Context, fabric, ref string, version int64, kind string, what func(*DeviceRecord) (string, any, error)) error {
-	known, err := s.known(ctx, fabric)
+	known, err := s.watched(ctx, fabric)
 	if err != nil {
 		return err
 	}

@@ -19,13 +19,16 @@ import (
 
 // RepairDevice repairs one device, named as Device takes it, now, whatever its policy, but not when that is to freeze.
 func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Rollout, err error) {
-	k, err := s.known(ctx, fabric)
+	k, err := s.watched(ctx, fabric)
 	if err != nil {
 		return Rollout{}, err
 	}
 	t, err := k.find(ref)
 	if err != nil {
 		return Rollout{}, err
+	}
+	if _, ok := reconcile.Gone(t.Device); k.left[t.Device.ID] != nil && !ok {
+		return Rollout{}, &ConflictError{Code: "not-repairable", Detail: t.Device.Name + ": " + k.keptText()}
 	}
 	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) (err error) {
 		ro, err = s.startRepair(ctx, r, k, []ident.PortID{t.Device.ID})
@@ -157,7 +160,7 @@ func (s *Service) settleRepair(d *DeviceRecord, x *RolloutDevice, ro Rollout, p 
 	switch reconcile.State(x.State) {
 	case reconcile.InSync:
 		if slices.ContainsFunc(d.Differences, func(x Difference) bool { return x.Prerequisite != "" }) {
-			d.Due = now // the next reading tells
+			d.Due = now // the next reading shows whether the prerequisites hold
 			break
 		}
 		turns = d.inSync(ro.Plan, x.UpdatedAt, p, now)

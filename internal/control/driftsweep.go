@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/reconcile"
 	"fairlane/internal/span"
 	"fairlane/subnet/ident"
@@ -46,7 +48,7 @@ type ground struct {
 	plan   string // the plan in force; empty while a rollout runs
 	placed bool   // its placements are in force, too
 	latest int64  // the fabric's newest rollout
-	waits  string // why nothing is repaired now; empty when it is
+	waits  string // why automatic repairs are on hold; empty when they are not
 }
 
 // seed names what is recorded when it is the devices of the plan in force, with the subnet manager or without.
@@ -67,7 +69,7 @@ func groundOf(ctx context.Context, r Repos, fabric string) (g ground, err error)
 	}
 	f, err := r.Fabric(ctx, fabric)
 	if err != nil || f.Management != Managed {
-		return g, err // nothing is looked for where nothing would be written
+		return g, err // no drift is reported where nothing would be repaired
 	}
 	g.waits = f.WaitingText()
 	g.plan, g.placed, err = planInForce(ctx, r, fabric)
@@ -97,14 +99,14 @@ func (s *Service) sweepDevices(ctx context.Context, fabric, by string) error {
 		for i := range w.due {
 			ids[i] = w.due[i].Device.ID
 		}
-		// Looked for before devices are read: when it ends meanwhile, it leaves them as they are wanted.
+		// Before the devices are read: a clean-up that ends in between leaves them in sync.
 		due, err := s.pendingCleanup(ctx, w.known)
 		if err != nil {
 			return err
 		}
 		begun := s.now()
-		reports, err := s.observe(ctx, w.known.target, ids)
-		due.tell(reports)
+		reports, err := s.observeWatched(ctx, w.known, ids)
+		due.mark(reports)
 		if s.d.Swept != nil {
 			s.d.Swept(reports, s.now().Sub(begun), err)
 		}
@@ -134,7 +136,7 @@ func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep,
 	if due, err := s.sweepDue(ctx, fabric); err != nil || !due {
 		return w, err
 	}
-	if w.known, err = s.known(ctx, fabric); err != nil {
+	if w.known, err = s.watched(ctx, fabric); err != nil {
 		return w, err
 	}
 	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
@@ -142,20 +144,29 @@ func (s *Service) claimDevices(ctx context.Context, fabric, by string) (w sweep,
 		if w.ground, err = groundOf(ctx, r, fabric); err != nil || w.policy.Interval == 0 || w.plan != w.known.target.Plan.Name || w.placed != w.known.target.Placed {
 			return err // another plan may have come in force meanwhile: the next sweep goes by it
 		}
+		if w.known.left != nil && w.known.newest != w.latest {
+			return nil // a rollout has ended meanwhile
+		}
 		now := s.now()
 		if w.seeded != w.seed() {
 			if err := s.seedDevices(ctx, r, w, now); err != nil {
 				return err
 			}
 		}
+		if err := s.seedLeft(ctx, r, w, now); err != nil {
+			return err
+		}
 		if w.due, err = r.DevicesDue(ctx, fabric, now, now.Add(2*w.policy.interval()), sweepBatch); err != nil || len(w.due) == 0 {
 			return err
 		}
-		// Records of devices that are not in the plan, kept for the policy that somebody gave them, are not read.
+		var gone []ident.PortID // devices that a rollout has verified since they left the plan
 		for i := range w.due {
 			w.due[i].Due = reconcile.NextLook(w.due[i].Device.ID, now, w.policy.interval())
+			if id := w.due[i].Device.ID; !w.known.has(id) {
+				gone = append(gone, id)
+			}
 		}
-		if err := r.PutDeviceRecords(ctx, fabric, w.due); err != nil {
+		if err := errors.Join(r.PutDeviceRecords(ctx, fabric, w.due), r.DropDeviceRecords(ctx, fabric, gone)); err != nil {
 			return err
 		}
 		w.due = slices.DeleteFunc(w.due, func(d DeviceRecord) bool { return !w.known.has(d.Device.ID) })
@@ -175,6 +186,9 @@ func (s *Service) sweepDue(ctx context.Context, fabric string) (due bool, err er
 		if due = g.seeded != g.seed(); due {
 			return nil
 		}
+		if due, err = s.leftDue(ctx, r, fabric, g); due || err != nil {
+			return err
+		}
 		now := s.now()
 		list, err := r.DevicesDue(ctx, fabric, now, now.Add(2*g.policy.interval()), 1)
 		due = len(list) > 0
@@ -192,6 +206,56 @@ func (s *Service) seedDevices(ctx context.Context, r Repos, w sweep, now time.Ti
 		list[i].Due = reconcile.FirstLook(d.ID, now, w.policy.interval())
 	}
 	return r.SeedDevices(ctx, w.fabric, w.seed(), list)
+}
+
+// leftDue reports whether devices that have left the plan in force have no turn yet.
+func (s *Service) leftDue(ctx context.Context, r Repos, fabric string, g ground) (bool, error) {
+	s.mu.Lock()
+	checked := s.turned[fabric]
+	s.mu.Unlock()
+	if checked == g.latest { // only rollouts add such devices
+		return false, nil
+	}
+	due, err := r.HeldUnread(ctx, fabric)
+	if err == nil && !due {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.turned[fabric] = g.latest
+	}
+	return due, err
+}
+
+// seedLeft adds the records of devices that have left the plan in force, to be read at once.
+func (s *Service) seedLeft(ctx context.Context, r Repos, w sweep, now time.Time) error {
+	if len(w.known.left) == 0 {
+		return nil
+	}
+	ids := slices.Collect(maps.Keys(w.known.left))
+	have, err := r.DeviceRecords(ctx, w.fabric, ids)
+	if err != nil {
+		return err
+	}
+	records := make(map[ident.PortID]DeviceRecord, len(ids))
+	for _, id := range ids {
+		records[id] = newRecord(w.known.list[w.known.index[id]].Device)
+	}
+	for _, d := range have {
+		records[d.Device.ID] = d // with its own policy
+	}
+	for _, d := range turned(have, w.ground, now) {
+		delete(records, d.Device.ID)
+	}
+	list := slices.Collect(maps.Values(records))
+	for i := range list {
+		list[i].Due = now
+	}
+	return r.PutDeviceRecords(ctx, w.fabric, list)
+}
+
+// turned returns the records of a list that are due within the horizon of a sweep: others are never read.
+func turned(list []DeviceRecord, g ground, now time.Time) []DeviceRecord {
+	horizon := now.Add(2 * g.policy.interval())
+	return slices.DeleteFunc(slices.Clone(list), func(d DeviceRecord) bool { return d.Due.After(horizon) })
 }
 
 // noteSweep writes down what was found, and asks for the repair of what is to be repaired. What was read while a rollout
@@ -217,12 +281,17 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 		}
 		slices.SortFunc(list, func(a, b DeviceRecord) int { return a.Device.ID.Compare(b.Device.ID) })
 		var events []Event
+		var clean []driver.Device // that have left the plan in force
 		var broken []ident.PortID
 		var manager *DeviceRecord // that is to be repaired
 		now := s.now()
 		for i := range list {
 			d := &list[i]
 			x := found[d.Device.ID]
+			if w.known.left[d.Device.ID] != nil && x.State == string(reconcile.InSync) && x.Pending == nil {
+				clean = append(clean, d.Device)
+				continue
+			}
 			es := s.noteReport(d, x, w, now)
 			events = append(events, es...)
 			switch {
@@ -245,6 +314,11 @@ func (s *Service) noteSweep(ctx context.Context, w sweep, reports []DeviceReport
 		if err := r.PutDeviceRecords(ctx, w.fabric, list); err != nil {
 			return err
 		}
+		es, err := s.letGo(ctx, r, w.fabric, clean)
+		if err != nil {
+			return err
+		}
+		events = append(events, es...)
 		if err := s.tellTurns(ctx, r, events); err != nil || len(broken) == 0 {
 			return err
 		}
@@ -262,7 +336,7 @@ func (s *Service) noteReport(d *DeviceRecord, x *DeviceReport, w sweep, now time
 	d.Plan, d.ReadBy, d.ReadAt, d.Error = w.plan, w.by, now, x.Error
 	if reading != reconcile.ReadingUnreachable {
 		d.SeenAt, d.Differences, d.Observed = now, x.Differences, nil
-		if x.Pending != "" {
+		if x.Pending != nil {
 			d.Differences = nil
 		}
 		if reading == reconcile.ReadingDrifted {
@@ -293,7 +367,7 @@ func (s *Service) tellTurns(ctx context.Context, r Repos, events []Event) error 
 	return nil
 }
 
-// turnEvents are the events of what changed about a device; cause is why it drifted and stays so, when that is known.
+// turnEvents are the events of what changed about a device. cause is why it drifted and is not repaired, "" when unknown.
 func (s *Service) turnEvents(fabric string, d *DeviceRecord, turns []reconcile.Turn, cause string, now time.Time) []Event {
 	var out []Event
 	for _, t := range turns {
@@ -347,6 +421,9 @@ type known struct {
 	target Target
 	list   []reconcile.Target // by device, the subnet manager first when it is one of them
 	index  map[ident.PortID]int
+
+	left   map[ident.PortID]*Baseline // devices of list that have left the plan, see watched; nil without any
+	newest int64                      // the fabric's newest rollout when left was read
 }
 
 func (k *known) has(id ident.PortID) bool { _, ok := k.index[id]; return ok }

@@ -53,7 +53,7 @@ func (s *Service) CreateFabric(ctx context.Context, f Fabric) (Fabric, error) {
 	return out, err
 }
 
-// checkSettings refuses what no fabric can be set to.
+// checkSettings refuses settings that no fabric can have.
 func (f Fabric) checkSettings() error {
 	switch {
 	case !(f.TimeScale > 0) || math.IsInf(f.TimeScale, 0):
@@ -150,8 +150,8 @@ func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric st
 }
 
 // UpdateFabric changes where the fabric of f.Name is found and how it is measured, at f.Version (0: at any version):
-// Source and TimeScale, and Counters and Prerequisites, which "" leaves as they are. Nothing is discovered anew. While a rollout runs the fabric stays where it is, so that all of it is written and read back at one
-// place: *ConflictError "rollout-running".
+// Source and TimeScale, and Counters and Prerequisites, which "" leaves as they are. Nothing is discovered anew. While a rollout
+// runs the source cannot change, so that all devices are written and read back at one place: *ConflictError "rollout-running".
 func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err error) {
 	if f.Source == "" {
 		return Fabric{}, Invalid("/source", "source is empty: want %s", sources)
@@ -190,7 +190,7 @@ func where(f Fabric) map[string]any {
 }
 
 // DeleteFabric deletes a fabric and all that belongs to it, unless a rollout runs on it. While settings of a plan may be on
-// its devices it fails with *ConflictError "plan-in-force" unless keep is set: nothing would look after them any more.
+// its devices it fails with *ConflictError "plan-in-force" unless keep is set: nothing would manage these settings any more.
 func (s *Service) DeleteFabric(ctx context.Context, name string, version int64, keep bool) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
 		if err := atRest(ctx, r, name); err != nil {

@@ -2,28 +2,37 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"fairlane/internal/phrase"
 )
 
-// A restored database may know an older plan than the devices hold. Which of the two is wanted only people can tell, so after
-// a restore no repair and no clean-up starts by itself, until somebody starts, resumes, confirms or undoes a rollout on the fabric.
+// A restored database may have an older plan than the devices. Only an operator can decide between the two. So a restore puts
+// automatic repairs and clean-ups on hold until a rollout or repair on the fabric is started, resumed, confirmed or rolled back.
 
-// WaitingText says why nothing is repaired on a fabric by itself, "" when nothing waits.
-func (f *Fabric) WaitingText() string {
+// Waiting says why automatic repairs on a fabric are on hold, nil when they are not.
+func (f *Fabric) Waiting() *phrase.Text {
 	if !f.RepairsWait {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("the database was restored at %s UTC: repairs wait until somebody starts or resumes a rollout or a repair on fabric %s",
-		f.RestoredAt.UTC().Format(time.DateTime), f.Name)
+	return new(phrase.Of("the database was restored at {} UTC: automatic repairs are on hold until a rollout or repair on fabric {} is started or resumed",
+		f.RestoredAt.UTC().Format(time.DateTime), f.Name))
 }
 
-// RestoredEvent tells that nothing is repaired on a fabric by itself since the database was restored.
+// WaitingText is Waiting in English, "" for none.
+func (f *Fabric) WaitingText() string {
+	if t := f.Waiting(); t != nil {
+		return t.String()
+	}
+	return ""
+}
+
+// RestoredEvent reports that the restore of the database, by the actor by, put automatic repairs on a fabric on hold.
 func (f *Fabric) RestoredEvent(by string) Event {
 	return Event{At: f.RestoredAt, Fabric: f.Name, Actor: by, Kind: "fabric.repairs-wait", Subject: f.Name, Message: f.WaitingText()}
 }
 
-// acted notes that somebody acted on a fabric.
+// acted ends the hold of automatic repairs on a fabric, since an operator acts on it.
 func acted(ctx context.Context, r Repos, f Fabric) error {
 	if !f.RepairsWait {
 		return nil

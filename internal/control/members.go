@@ -35,7 +35,7 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 	switch {
 	case !ValidUserName(user) || reserved(user):
 		return Member{}, Invalid("/user", "user name %q: want 1 to 63 of a-z, 0-9 and inner . _ -", clipped(user))
-	case user == MaskedActor: // also of an account that has the name already: the answer must not tell
+	case user == MaskedActor: // also when an account has the name: the answer must not reveal it
 		return Member{}, errMasked("/user", "user name")
 	case g.Role.Wide():
 		return Member{}, Invalid("/role", "role %s acts on everything: want %s or %s", g.Role, tenants.RoleTenantAdmin, tenants.RoleTenantViewer)

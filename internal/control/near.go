@@ -7,15 +7,15 @@ import (
 	"fairlane/tenants"
 )
 
-// NearRepo finds the tenants that a tenant can collide with, so that a change of one of thousands is judged by a few.
+// NearRepo finds the tenants that a tenant can conflict with, so that a change of one of thousands is judged by a few.
 type NearRepo interface {
 	// Near returns, by name and without the tenant called name, the tenants of a fabric that have the partition pkey (0: none).
 	// total counts all tenants of the fabric but that one.
 	Near(ctx context.Context, fabric, name string, pkey ident.PKey) (near []Tenant, total int64, err error)
 }
 
-// checkWhole checks what t, in the place of its namesake, makes of the fabric's tenants and flows, given that they
-// were right before: it looks at the tenants that can collide with t only, which are those of its partition.
+// checkWhole validates the fabric's tenants and flows with t in the place of its namesake, given that they were valid
+// before: it reads only the tenants that can conflict with t, which are those of its partition.
 func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, base string) error {
 	flows, err := r.FlowsOf(ctx, fabric, []string{t.Name})
 	if err != nil {
@@ -28,6 +28,6 @@ func checkWhole(ctx context.Context, r Repos, fabric string, t tenants.Tenant, b
 	if total >= tenants.MaxTenants {
 		return Invalid(base, "%d tenants: want at most %d", total+1, tenants.MaxTenants)
 	}
-	all := append(plain(near), t) // last, so that of two that collide this one is blamed
+	all := append(plain(near), t) // last, so that the error of a conflict names it
 	return invalidModel(tenants.Validate(all, flows), inTenant(base))
 }

@@ -92,7 +92,7 @@ func TestAReleaseTakesEverythingBack(t *testing.T) {
 		if err != nil || whole.Devices[0].Wanted == nil || whole.Devices[0].Observed == nil {
 			t.Errorf("the release does not show what devices became: %+v, %v", whole.Devices[0], err)
 		}
-		// Nothing is managed until somebody says so.
+		// Nothing is managed until the fabric is taken under management again.
 		if _, err := r.Service.StartRollout(t.Context(), "lab", control.RolloutInput{Plan: plan}); code(err) != "fabric-released" || !strings.Contains(err.Error(), "fairlane fabric manage lab") {
 			t.Errorf("a rollout on a released fabric gives %v", err)
 		}
@@ -155,6 +155,19 @@ func TestAReleaseNamesTheDeviceThatCannotBeReturnedAndRunsAgain(t *testing.T) {
 		t.Errorf("a rollout gives %v", err)
 	}
 	r.Devices.OnApply(nil)
+	began, proceed := r.Devices.Hold()
+	if ro, err = r.Service.ReleaseFabric(t.Context(), "lab", control.ToBaseline, control.RolloutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	if _, err = r.Service.RollBack(t.Context(), "lab", ro.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	proceed()
+	r.Wait()
+	if got := rollout(t, r.Service, ro.ID); got.State != control.RolloutRolledBack || managed(t, r) != control.Releasing {
+		t.Fatalf("rolled back, the second release ended as %s: %s; the fabric is %s", got.State, got.Result, managed(t, r))
+	}
 	if ro, err = r.Service.ReleaseFabric(t.Context(), "lab", control.ToBaseline, control.RolloutOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type restoredLab struct {
 	*controltest.Rig
 
 	t      *testing.T
-	s      *control.Service // looks for drift
+	s      *control.Service // sweeps for drift
 	ahead  *atomic.Int64
 	first  string
 	second string
@@ -61,7 +61,7 @@ func newRestoredLab(t *testing.T) *restoredLab {
 	return l
 }
 
-// look lets more than an interval pass and looks for drift, with the repairs that come of it.
+// look lets more than an interval pass and sweeps for drift, with the repairs that follow.
 func (l *restoredLab) look() []control.DeviceView {
 	l.t.Helper()
 	l.ahead.Add(int64(6 * time.Minute))
@@ -100,10 +100,10 @@ func (l *restoredLab) hold(plan string) {
 	}
 }
 
-// waits checks that drift is told, with the reason why it stays.
+// waits checks that drift is reported, with the reason why it is not repaired.
 func (l *restoredLab) waits() {
 	l.t.Helper()
-	const why = "the database was restored at 2026-11-21 11:00:00 UTC: repairs wait until"
+	const why = "the database was restored at 2026-11-21 11:00:00 UTC: automatic repairs are on hold until"
 	l.look() // makes the records
 	var drifted int
 	for _, d := range l.look() {
@@ -119,28 +119,28 @@ func (l *restoredLab) waits() {
 		l.t.Fatalf("in force is %.12s, want %.12s: %v", plan, l.first, err)
 	}
 	at := slices.IndexFunc(live, func(d control.DeviceView) bool { return d.State == "drifted" })
-	if at < 0 || !strings.Contains(live[at].Error, why) || drifted < 2 {
-		l.t.Errorf("%d devices are told to drift, the read ones are %+v", drifted, live)
+	if at < 0 || !strings.Contains(live[at].Error, why) || live[at].Said == nil || live[at].Said.String() != live[at].Error || drifted < 2 {
+		l.t.Errorf("%d devices are reported as drifted, those just read are %+v", drifted, live)
 	}
 	if m, err := l.s.Device(l.t.Context(), "lab", reconcile.ManagerName, false); err != nil || m.State != "drifted" || !strings.Contains(m.Error, why) {
 		l.t.Errorf("the subnet manager is %s, %q: %v", m.State, m.Error, err)
 	}
-	told := 0
+	reported := 0
 	events, _, err := l.s.Events(l.t.Context(), "lab", 0, control.Page{Limit: 100})
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	for _, e := range events {
 		if e.Kind == "fabric.repairs-wait" {
-			told++
+			reported++
 		}
 	}
-	if told != 1 {
-		l.t.Errorf("told %d times that repairs wait, want once", told)
+	if reported != 1 {
+		l.t.Errorf("%d events report that repairs are on hold, want one", reported)
 	}
 }
 
-// A database that was restored may have an older plan than the devices: which is wanted only people know.
+// A restored database may have an older plan than the devices: only an operator can decide between them.
 func TestAfterARestoreNothingIsWrittenUnasked(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(l *restoredLab) (wanted string){
@@ -164,7 +164,7 @@ func TestAfterARestoreNothingIsWrittenUnasked(t *testing.T) {
 				l.look()
 			}
 			if n, got := l.writes.Load(), l.latest(); n != 0 || got != last {
-				t.Fatalf("unasked, %d writes reached devices and rollout %d began", n, got)
+				t.Fatalf("without a request, %d writes reached devices and rollout %d began", n, got)
 			}
 			if again := otherPlan(t, l.Rig); again != l.second { // the backup does not have it
 				t.Fatalf("compiled again, plan %.12s is %.12s", l.second, again)
@@ -182,7 +182,7 @@ func TestAfterARestoreNothingIsWrittenUnasked(t *testing.T) {
 				l.look()
 			}
 			if f, err := l.s.Fabric(t.Context(), "lab"); err != nil || f.RepairsWait {
-				t.Errorf("after an act repairs still wait: %v", err)
+				t.Errorf("after an operator acted repairs are still on hold: %v", err)
 			}
 			l.hold(wanted)
 			if m, err := l.s.Device(t.Context(), "lab", reconcile.ManagerName, false); err != nil || m.State != "in-sync" {
@@ -221,7 +221,7 @@ func (l *restoredLab) same() {
 	}
 }
 
-// What a rollout left is not taken back either, until somebody acts.
+// Clean-ups are on hold as well, until an operator acts.
 func TestAfterARestoreNoCleanUpStartsByItself(t *testing.T) {
 	t.Parallel()
 	r, ro := moved(t)
@@ -236,7 +236,7 @@ func TestAfterARestoreNoCleanUpStartsByItself(t *testing.T) {
 	}
 	list, _, err := r.Service.ListRollouts(t.Context(), "lab", control.Page{Limit: 1})
 	if err != nil || list[0].ID != ro.ID {
-		t.Fatalf("unasked, rollout %d began: %v", list[0].ID, err)
+		t.Fatalf("without a request, rollout %d began: %v", list[0].ID, err)
 	}
 	repair, err := r.Service.RepairDevice(t.Context(), "lab", "h1")
 	if err != nil {
@@ -281,7 +281,7 @@ func TestAPausedRolloutEndsTheWaitWhenItGoesOn(t *testing.T) {
 			}
 			r.Wait()
 			if f, err := r.Service.Fabric(t.Context(), "lab"); err != nil || f.RepairsWait != c.waits {
-				t.Errorf("repairs wait: %t, want %t: %v", f.RepairsWait, c.waits, err)
+				t.Errorf("repairs on hold: %t, want %t: %v", f.RepairsWait, c.waits, err)
 			}
 		})
 	}

@@ -11,10 +11,10 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// A return takes everything back that Fairlane wrote to a fabric: a rollout of the plan that has no device, in which each
-// device becomes what it was before, or loses its congestion control. It goes by the rules of every rollout - waves, leases,
-// read-back, roll-back while it runs - and differs in that devices fail each for itself, and that placements are taken back
-// first. A release is a return after which Fairlane manages nothing on the fabric.
+// A return takes back everything that Fairlane wrote to a fabric. It is a rollout of the empty plan, in which each device gets
+// its baseline, or no congestion control. Waves, leases, read-back and roll-back work as in every rollout. Two things differ: one
+// device's failure does not stop the others, and placements are taken back first. A release is a return after which Fairlane
+// manages nothing on the fabric.
 
 // ReleasePreview is what a release would do.
 type ReleasePreview struct {
@@ -29,7 +29,7 @@ type ReleasePreview struct {
 type ReturningDevice struct {
 	Baseline
 	Missing bool // it is not on the fabric any more, so that it cannot be returned
-	// Changes are how the device differs now from what it is to be: Desired is that. They are known when Error is empty.
+	// Changes are what the return would write: Desired is the new value. They are known when Error is empty.
 	Changes []Difference
 	Error   string // why the device could not be compared
 }
@@ -44,8 +44,8 @@ type returning struct {
 	prepared
 }
 
-// prepareReturn finds out what a return would do, of all devices that were ever written or only of those that settings of
-// Fairlane may be on. It changes nothing.
+// prepareReturn determines what a return would do to all devices that were ever written or, with held, to those that settings
+// of Fairlane may be on. It changes nothing.
 func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo, held bool, o RolloutOptions) (x returning, err error) {
 	if to != ToBaseline && to != ToFactory {
 		return x, Invalid("/to", "to %q: want baseline or factory", to)
@@ -85,8 +85,8 @@ func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo,
 	return x, x.waving()
 }
 
-// waving cuts the devices that return into waves, without canaries: one that cannot be returned keeps no other from it. Those
-// that are not there any more fail from the beginning.
+// waving cuts the devices that return into waves, without canaries: one that cannot be returned does not stop the others.
+// Devices that are not on the fabric any more are recorded as failed at once.
 func (x *returning) waving() error {
 	if err := x.cutTargets(x.list, func(reconcile.Target) string { return "waits for its wave; returns to " + x.to.words() }); err != nil {
 		return err
@@ -112,15 +112,15 @@ func (x *returning) waving() error {
 // notThere is why a device cannot be returned or compared.
 const notThere = "the device is not on the fabric any more, as it was discovered last"
 
-// words says where devices return to.
+// words names the settings that devices return to.
 func (to ReturnTo) words() string {
 	if to == ToFactory {
 		return "no congestion control"
 	}
-	return "its baseline"
+	return "the baseline"
 }
 
-// startReturn records a return with the job that makes a manager begin it. also is done in its transaction.
+// startReturn records a return with the job that makes a manager begin it. also runs in the same transaction.
 func (s *Service) startReturn(ctx context.Context, fabric string, x returning, what string, also func(Repos) error) (out Rollout, err error) {
 	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) error {
 		if _, _, err := r.PutPlan(ctx, x.plan); err != nil {
@@ -158,6 +158,7 @@ func (s *Service) ReleaseFabric(ctx context.Context, fabric string, to ReturnTo,
 	if x.target.Fabric.Management == Released {
 		return Rollout{}, &ConflictError{Code: "fabric-released", Detail: releasedText(x.target.Fabric)}
 	}
+	x.in.Options.Again = x.target.Fabric.Management == Releasing
 	return s.startReturn(ctx, fabric, x, ", the release of fabric "+fabric+",", func(r Repos) error {
 		return r.SetManagement(ctx, fabric, Releasing, s.now())
 	})
@@ -206,18 +207,24 @@ func (s *Service) PreviewRelease(ctx context.Context, fabric string, to ReturnTo
 			return out, &UnavailableError{Code: "devices-unreachable", Detail: fmt.Sprintf("the devices of fabric %q could not be read", fabric), Err: err}
 		}
 	}
-	for _, b := range x.all {
-		d := ReturningDevice{Baseline: b, Missing: slices.ContainsFunc(x.missing, func(m Baseline) bool { return m.Device.ID == b.Device.ID })}
-		if i := slices.IndexFunc(reports, func(r DeviceReport) bool { return r.Device.ID == b.Device.ID }); i >= 0 {
-			d.Changes, d.Error = reports[i].Differences, reports[i].Error
+	read := make(map[ident.PortID]*DeviceReport, len(reports))
+	for i := range reports {
+		read[reports[i].Device.ID] = &reports[i]
+	}
+	out.Devices = make([]ReturningDevice, len(x.all))
+	for i, b := range x.all {
+		_, there := present(b.Device, x.target.Topology)
+		d := ReturningDevice{Baseline: b, Missing: !there}
+		if r := read[b.Device.ID]; r != nil {
+			d.Changes, d.Error = r.Differences, r.Error
 		}
-		out.Devices = append(out.Devices, d)
+		out.Devices[i] = d
 	}
 	return out, nil
 }
 
-// ManageFabric takes a fabric under management again that was released, or whose release was given up. After a release its
-// baselines begin anew: what devices hold at the next first write was there before Fairlane came back.
+// ManageFabric takes a fabric under management again that was released, or whose release did not complete. After a complete
+// release baselines begin anew: what a device holds at its next first write is its new baseline.
 func (s *Service) ManageFabric(ctx context.Context, name string) (f Fabric, err error) {
 	err = s.d.Store.Tx(OnFabric(ctx, name), func(r Repos) error {
 		if err := atRest(ctx, r, name); err != nil {
@@ -244,7 +251,7 @@ func (s *Service) ManageFabric(ctx context.Context, name string) (f Fabric, err 
 	return f, err
 }
 
-// releasedText says what helps where a fabric is not managed.
+// releasedText says that a fabric is not managed, and which command helps.
 func releasedText(f Fabric) string {
 	since := f.ManagementAt.UTC().Format(time.DateTime)
 	if f.Management == Releasing {
@@ -261,7 +268,7 @@ func underManagement(f Fabric, ro *Rollout) error {
 	return &ConflictError{Code: "fabric-released", Detail: releasedText(f)}
 }
 
-// settleRelease notes on a fabric what became of its release.
+// settleRelease updates a fabric's management when its release ends.
 func (s *Service) settleRelease(ctx context.Context, r Repos, ro Rollout) error {
 	if !ro.Options.Release {
 		return nil
@@ -271,9 +278,12 @@ func (s *Service) settleRelease(ctx context.Context, r Repos, ro Rollout) error 
 	case RolloutSucceeded:
 		to = Released
 	case RolloutRolledBack, RolloutRefused:
+		if ro.Options.Again {
+			return nil // what the earlier release left is left again
+		}
 		to = Managed
 	default:
-		return nil // it stays as it is, until it is run again
+		return nil // it stays Releasing until the release is run again or given up
 	}
 	err := r.SetManagement(ctx, ro.Fabric, to, s.now())
 	if err != nil || to != Released {

@@ -21,7 +21,7 @@ func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, mess
 		case ro.Fabric != fabric:
 			return &NotFoundError{Kind: "rollout", Name: fmt.Sprint(id)}
 		case ro.State != RolloutRunning:
-			return &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d is not running: it ended as %s", id, ro.State)}
+			return &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d ended as %s", id, ro.State)}
 		}
 		if err := change(&ro); err != nil {
 			return err
@@ -140,10 +140,10 @@ func (s *Service) before(ctx context.Context, fabric string, id int64) (out Roll
 	return out, err
 }
 
-// RollBack goes back to what was before a rollout. Without a plan a running rollout is undone, and for one that ended a
-// new rollout brings the plan that was in force before it, or the baseline where none was. With a plan it is a new rollout of
-// that plan. The new rollout brings settings and, where rollouts ever placed traffic, placements, whatever stages the other one had: half of a plan
-// is no state to go back to. A repair that ended is nothing to go back from: *ConflictError "is-repair".
+// RollBack restores what was in force before a rollout. Without a plan it undoes a running rollout; for one that ended a new
+// rollout brings the plan that was in force before it, or the baseline when there was none. With a plan it is a new rollout of
+// that plan. The new rollout brings settings and, where a rollout ever placed traffic, placements, whatever stages the other one
+// had: half of a plan is not a state to restore. A repair that ended cannot be rolled back: *ConflictError "is-repair".
 func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan string) (Rollout, error) {
 	var ro Rollout
 	var placed string
@@ -177,8 +177,8 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 	return s.StartRollout(ctx, fabric, in)
 }
 
-// RollBackToBaseline returns everything that was ever written on a rollout's fabric to the baseline, as wide and as patient as
-// that rollout.
+// RollBackToBaseline returns every device that was ever written on a rollout's fabric to its baseline, with the wave and retry
+// options of that rollout.
 func (s *Service) RollBackToBaseline(ctx context.Context, fabric string, id int64) (ro Rollout, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) { ro, err = rolloutRow(ctx, r, fabric, id); return err })
 	if err != nil {

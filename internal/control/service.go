@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/topofile"
@@ -27,6 +28,8 @@ type Deps struct {
 	Clock      func() time.Time // nil is time.Now
 	// SourceAllowed refuses sources that fabrics may not have; nil allows all. It must not look whether there is anything.
 	SourceAllowed func(source string) error
+	// IBProfiles returns the site's profiles of InfiniBand devices; nil: the built-in ones alone.
+	IBProfiles func() *ibprofile.Set
 	// Compiled is told of every compilation, for those who count them; nil tells nobody.
 	Compiled func(plane policy.Plane, took time.Duration, err error)
 	// Swept is told of every batch of devices that were read to look for drift; nil tells nobody.
@@ -41,9 +44,11 @@ type Service struct {
 	changed   *signal // fires when a transaction was committed here
 
 	mu         sync.Mutex
-	topologies []cachedTopology // most recently used last, at most maxCached
-	inForce    []*known         // of at most maxKnown devices; the one loaded last is the last
-	cleared    map[string]int64 // by fabric, the last rollout that ClearUp looked at
+	topologies []cachedTopology       // most recently used last, at most maxCached
+	inForce    []*known               // of at most maxKnown devices; the one loaded last is the last
+	cleared    map[string]int64       // by fabric, the last rollout that ClearUp looked at
+	held       map[string]heldOutside // by fabric
+	turned     map[string]int64       // by fabric, the newest rollout since which every held device has a turn
 
 	looking  sync.Mutex          // held while fabrics are looked at again
 	lookouts map[string]*lookout // by fabric
@@ -67,7 +72,15 @@ func New(d Deps) (*Service, error) {
 	}
 	changed := newSignal()
 	d.Store = joining{Store: d.Store, now: func() time.Time { return d.Clock().UTC() }, changed: changed}
-	return &Service{d: d, gate: newGate(), changed: changed, cleared: map[string]int64{}}, nil
+	return &Service{d: d, gate: newGate(), changed: changed, cleared: map[string]int64{}, held: map[string]heldOutside{}, turned: map[string]int64{}}, nil
+}
+
+// ibProfiles are the profiles of InfiniBand devices now.
+func (s *Service) ibProfiles() *ibprofile.Set {
+	if s.d.IBProfiles == nil {
+		return nil
+	}
+	return s.d.IBProfiles()
 }
 
 // Ready reports within seconds whether the service can work: whether its store answers and takes writes. When it does not,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlane/internal/control"
+	"fairlane/internal/phrase"
 )
 
 // TestMeasurementsFromBeforeShowNoNumberForWhatWasNotMeasured reads rows as managers kept them that had 0 in its place.
@@ -59,7 +60,7 @@ func TestAnIncompleteMeasurementIsToldAsSuch(t *testing.T) {
 		t.Fatalf("shares %+v, %v", first, err)
 	}
 	for _, x := range first.Tenants {
-		r.Devices.Unmeasured(x.Tenant, "cleared by another collector")
+		r.Devices.Unmeasured(x.Tenant, phrase.Of("counter of SL {} cleared by another collector", 1))
 	}
 	sh, err := r.Service.MeasureShares(t.Context(), "lab", "", time.Second)
 	if err != nil {

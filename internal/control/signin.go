@@ -26,8 +26,8 @@ const (
 	sourceRefill = 6 * time.Second
 	sourcesKept  = 8192
 
-	// Of one caller at one operation: requests that end in a fault of the service before the next must wait, and time in
-	// which one is forgiven.
+	// Of one caller and operation: the number of faults of the service after which the caller has to wait, and the time after
+	// which one less is counted.
 	faultBurst  = 10
 	faultRefill = 10 * time.Second
 
@@ -48,11 +48,11 @@ func newGate() gate {
 	}
 }
 
-// Faulted counts a request that ended in a fault of the service, by a key of its caller and operation.
+// Faulted counts a request that ended in a fault of the service, under a key of its caller and operation.
 func (s *Service) Faulted(key string) { s.gate.faults.take(key, s.now()) }
 
 // Faults returns a *LockedError while a key has too many faults: a request that the service fails on costs more than
-// one that it refuses, and sending it again does not mend it.
+// one that it refuses, and repeating it does not help.
 func (s *Service) Faults(key string) error {
 	if wait := s.gate.faults.wait(key, s.now()); wait > 0 {
 		return &LockedError{Detail: "too many requests of yours to this operation ended in a fault of the service", Until: s.now().Add(wait)}

@@ -287,7 +287,7 @@ func (s *Service) doTask(ctx context.Context, t Task, progress func(float64)) (j
 	if err != nil {
 		return nil, err
 	}
-	in := policy.Input{Fabric: target.Topology, Tenants: p.Input.Tenants, Flows: p.Input.Flows, Options: p.Input.Options.Policy()}
+	in := policy.Input{Fabric: target.Topology, Tenants: p.Input.Tenants, Flows: p.Input.Flows, Options: p.Input.Options.Policy(), IBProfiles: s.ibProfiles()}
 	return lab.SimulatePlan(ctx, in, p.Plan, max(req.Seed, 1), req.Before, progress)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairlane/ccconfig/driver"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
@@ -30,15 +31,15 @@ type Fabric struct {
 	Management   Management
 	ManagementAt time.Time // since when; zero is since the fabric was created
 	RestoredAt   time.Time // when the database was last restored from a backup; zero is never
-	// RepairsWait says that nothing is written there unasked since RestoredAt: no repair or clean-up starts by itself until
-	// somebody acts on the fabric.
+	// RepairsWait says that automatic repairs and clean-ups are on hold since RestoredAt, until a rollout or repair on the fabric
+	// is started, resumed, confirmed or rolled back.
 	RepairsWait bool
 }
 
 // Management says whether Fairlane manages a fabric.
 type Management string
 
-// States of management. Nothing is written to a fabric that is not Managed but by its release, and nobody looks for drift there.
+// States of management. On a fabric that is not Managed only its release writes, and no drift is detected.
 const (
 	Managed   Management = "managed"
 	Releasing Management = "releasing" // its release runs, or ended without having taken everything back
@@ -52,17 +53,17 @@ type Counters string
 const (
 	// CountersClear clears the 32-bit counters by service level before and during a measurement, so that none reaches its end.
 	CountersClear Counters = "clear"
-	// CountersKeep never clears a counter, for fabrics where another tool measures with them. What a counter at its end
-	// would tell is then not measured.
+	// CountersKeep never clears a counter, for fabrics where another tool measures with them. Tenants whose counter stands at its
+	// end are then not measured.
 	CountersKeep Counters = "keep"
 )
 
-// Prerequisites says what becomes of a prerequisite of congestion control that is wrong on a device.
+// Prerequisites says what a rollout does about a prerequisite of congestion control that is wrong on a device.
 type Prerequisites string
 
 // The settings of Prerequisites.
 const (
-	PrerequisitesReport Prerequisites = "report" // it is told, and a rollout is refused before its first write
+	PrerequisitesReport Prerequisites = "report" // it is reported, and a rollout is refused before its first write
 	PrerequisitesRepair Prerequisites = "repair" // a rollout sets it where it may be set, and undoes that with the rest
 )
 
@@ -200,13 +201,13 @@ type Rollout struct {
 	Wave, Waves int    // the open wave, from 0, -1 before the first; and how many there are
 	Prior       string // the plan whose placements a roll-back returns to; empty when not known
 	Placed      Placed
-	Gated       int       // the last wave that the health gates passed; -1 for none, GatedUnexamined before prerequisites were looked at
+	Gated       int       // the last wave that the health gates passed; -1 for none, GatedUnexamined before prerequisites were checked
 	Confirmed   bool      // the word that it may stay was given
 	ConfirmBy   time.Time // when confirming ends; zero otherwise
 	Reason      string    // why it is being undone or, when it is not, what its health gates could not judge
 }
 
-// GatedUnexamined is Rollout.Gated of a rollout that looks at the prerequisites of congestion control before its first write.
+// GatedUnexamined is Rollout.Gated of a rollout that has yet to check the prerequisites of congestion control.
 const GatedUnexamined = -2
 
 // RolloutDevice is one device's part in a rollout. When it is recorded, a nil setting or receipt
@@ -237,9 +238,9 @@ type DeviceReport struct {
 	Error       string
 	Cause       string // why it differs, as far as that is known: a clause
 	Refused     bool   // a repair would be refused, as Error says: it is told and not tried
-	Leftover    bool   // of the subnet manager: all that differs is what an earlier plan placed and nobody needs any more
-	// Pending says that a device which is counted as in sync differs by what a clean-up takes back, and when; filled by the Service.
-	Pending string
+	Leftover    bool   // of the subnet manager: all that differs are stale placements of an earlier plan
+	// Pending says when a clean-up takes back what a device that counts as in sync still holds; filled by the Service.
+	Pending *phrase.Text
 }
 
 // Difference is one field that is not as desired, named as in policy.Reason.
@@ -248,9 +249,11 @@ type Difference struct {
 	Desired, Observed string
 	// Prerequisite is which prerequisite of congestion control it is, "" for a setting of the plan. Reason is then why it matters
 	// or, where Observed is ObservedUnknown, why it is not known.
-	Prerequisite string `json:",omitempty"`
-	Reason       string `json:",omitempty"`
-	Repairable   bool   `json:",omitempty"` // Fairlane may set it, see Prerequisites
+	Prerequisite string       `json:",omitempty"`
+	Reason       string       `json:",omitempty"`
+	Said         *phrase.Text `json:",omitempty"` // Reason with its values apart; nil in records of earlier builds
+	Repairable   bool         `json:",omitempty"` // Fairlane may set it, see Prerequisites
+	Advisory     bool         `json:",omitempty"` // a wrong prerequisite that refuses no rollout
 }
 
 // ObservedUnknown is what was found of a prerequisite that could not be read.
@@ -275,16 +278,17 @@ type Shares struct {
 	MaxShareError *float64      // of the measured tenants; nil when none was
 	Jain          *float64      // Jain's index of delivered/entitled of the measured tenants; nil when none was
 	// Loop says whether congestion control acted in the window; nil in measurements older than the field, and where devices do
-	// not tell.
+	// not report it.
 	Loop *CongestionLoop
 }
 
 // CongestionLoop says whether congestion control acts, by counters under load.
 type CongestionLoop struct {
 	State LoopState
-	Stage string   // of LoopNotActing, the first at which nothing happens: "marks", "notifications", "reaction" or "rates"
-	Where []string // ports at which it is
-	Text  string   // in words, with figures
+	Stage string       // of LoopNotActing, the first at which nothing happens: "marks", "notifications", "reaction" or "rates"
+	Where []string     // ports at which Stage does not happen
+	Text  string       // figures, and the reason for LoopNotActing and LoopNotTested; an English sentence
+	Said  *phrase.Text `json:",omitempty"` // Text with its values apart
 }
 
 // LoopState is what is known of a congestion-control loop.
@@ -304,7 +308,8 @@ type TenantShare struct {
 	Entitled   quantity.BitRate
 	Delivered  *quantity.BitRate // nil when it was not measured
 	ShareError *float64          // |delivered - entitled| / entitled; nil when either is not known or nothing is entitled
-	Problem    string            // why it was not measured; empty when it was
+	Problem    string            // why it was not measured, in an English sentence; empty when it was
+	Said       *phrase.Text      `json:",omitempty"` // Problem with its values apart; nil in measurements of earlier builds
 	// AtSenders says that ports where the tenant only receives, by an SL that others share, are left out; Ambiguous is what
 	// the shared counters there counted.
 	AtSenders bool              `json:",omitempty"`
@@ -319,6 +324,7 @@ type LinkUse struct {
 	Delivered  *quantity.BitRate // as in TenantShare
 	Use        *float64          // delivered / capacity; nil when either is not known
 	Problem    string            // as in TenantShare
+	Said       *phrase.Text      `json:",omitempty"` // as in TenantShare
 }
 
 // Event is one thing that happened; events are only ever added.
@@ -328,8 +334,8 @@ type Event struct {
 	Fabric  string
 	Rollout int64  // 0 when it belongs to no rollout
 	Actor   string // name of the token, or "system"
-	// ByTenant says that who acted had, at that time, a role in the tenant that the event is about and none on everything: only then
-	// does the tenant see the name.
+	// ByTenant says that the actor had, at that time, a role in the tenant that the event is about and no role on the whole
+	// service. Only then does the tenant see the name.
 	ByTenant bool
 	Kind     string // stable code such as "tenant.updated", "rollout.started", "device.state"
 	Subject  string // the thing's name

@@ -162,8 +162,8 @@ type RolloutOptions struct {
 	MinUtilisation float64 `json:"min_utilisation,omitempty"`
 	// MeasureWindow is how long gates measure, in the fabric's own time; default 100 ms.
 	MeasureWindow time.Duration `json:"measure_window_ns,omitempty"`
-	// CheckLoop says that congestion control is looked at under load after the last wave, and a loop that does not act undoes the
-	// rollout. It is set by the service only.
+	// CheckLoop says that congestion control is measured under load after the last wave, and a loop that does not act rolls the
+	// rollout back. It is set by the service only.
 	CheckLoop bool `json:"check_loop,omitempty"`
 	// CanaryWaves are the waves in which no device may fail; filled when the rollout starts.
 	CanaryWaves []int `json:"canary_waves,omitempty"`
@@ -177,6 +177,8 @@ type RolloutOptions struct {
 	// Release says that the rollout releases the fabric, so that Fairlane manages nothing there afterwards. It is set by the
 	// service only.
 	Release bool `json:"release,omitempty"`
+	// Again says that an earlier release of the fabric did not take everything back; it is set by the service only.
+	Again bool `json:"again,omitempty"`
 	// Trace is the place in the trace of the request that started the rollout, as span.Carry gives it; filled then.
 	Trace string `json:"trace,omitempty"`
 }
@@ -187,10 +189,10 @@ type ReturnTo string
 // Where devices return to.
 const (
 	ToBaseline ReturnTo = "baseline" // what each held before Fairlane's first write
-	ToFactory  ReturnTo = "factory"  // no congestion control of anybody
+	ToFactory  ReturnTo = "factory"  // no congestion control
 )
 
-// Want is what a device becomes that returns.
+// Want returns the settings of a device with baseline b that returns.
 func (to ReturnTo) Want(b *Baseline) driver.Settings {
 	if to == ToFactory {
 		return reconcile.Factory(b.Device, b.Settings)

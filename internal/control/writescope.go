@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// WriteScope says what a write transaction decides by and changes. Transactions of one scope take turns, those of different
-// scopes run at the same time, and one of ScopeService runs alone. So a scope may be narrower than ScopeService only when
-// nothing that the transaction reads and relies on is changed by a transaction of another scope but ScopeService.
+// WriteScope is the part of the data that a write transaction relies on and changes. Transactions of one scope take turns, those of
+// different scopes run concurrently, and one of ScopeService runs alone. So a scope may be narrower than ScopeService only when
+// no transaction of another narrower scope changes data that the transaction relies on.
 type WriteScope string
 
 // Scopes. That of a fabric is made by OnFabric.
 const (
-	// ScopeService is of whatever has no narrower scope: accounts, roles, settings, fabrics as such, retention.
+	// ScopeService covers everything without a narrower scope: accounts, roles, settings, fabrics as such, retention.
 	ScopeService WriteScope = ""
-	// ScopeSignIn is of sessions, refused sign-ins, the last use of tokens, and audit entries that tell of no change.
+	// ScopeSignIn covers sessions, refused sign-ins, the last use of tokens, and audit entries that record no change.
 	ScopeSignIn WriteScope = "sign-in"
-	// ScopeTasks is of simulations and calibrations.
+	// ScopeTasks covers simulations and calibrations.
 	ScopeTasks WriteScope = "tasks"
 )
 
 type scopeKey struct{}
 
-// WithScope returns a context whose write transactions have a scope. It is for the call of Store.Tx alone: a use case that is
-// called with it has that scope, too, only when it says so itself.
+// WithScope returns a context whose write transactions have a scope. It is for a call of Store.Tx: a use case that is called with it
+// sets its own scope.
 func WithScope(ctx context.Context, s WriteScope) context.Context {
 	return context.WithValue(ctx, scopeKey{}, s)
 }
@@ -39,7 +39,7 @@ func ScopeOf(ctx context.Context) WriteScope {
 	return s
 }
 
-// within refuses a use case that joins a transaction of a narrower scope than its own: it could rely on what others change.
+// within refuses a use case that joins a transaction of a narrower scope than its own: others could change the data that it relies on.
 func within(outer, inner WriteScope) error {
 	if outer == ScopeService || outer == inner {
 		return nil

@@ -3,12 +3,15 @@ package fusetest
 
 import (
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -35,6 +38,9 @@ func Check(t testing.TB, name string, least int) {
 			t.Fatal(err)
 		}
 		files = append(files, f)
+	}
+	if err := findRoot(); err != nil {
+		t.Fatal(err)
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
 	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
@@ -70,6 +76,16 @@ func Check(t testing.TB, name string, least int) {
 		t.Errorf("only %d products found: the test looks in the wrong place", products)
 	}
 }
+
+// findRoot gives the importer the sources of the standard library, whose place a binary built with -trimpath does not know.
+var findRoot = sync.OnceValue(func() error {
+	if build.Default.GOROOT != "" {
+		return nil
+	}
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	build.Default.GOROOT = strings.TrimSpace(string(out))
+	return err
+})
 
 func isFloat(info *types.Info, e ast.Expr) bool {
 	tv := info.Types[e]

@@ -158,7 +158,7 @@ func (m *Metrics) Discovered(took time.Duration, err error) {
 	m.discover.WithLabelValues(outcome(err)).Observe(took.Seconds())
 }
 
-// Measured counts a measurement of shares; complete says that it lacks no tenant and no link.
+// Measured counts a measurement of shares; complete: every tenant and link was measured.
 func (m *Metrics) Measured(took time.Duration, complete bool, err error) {
 	result := outcome(err)
 	if err == nil && !complete {

@@ -35,14 +35,16 @@ type Commas []Text
 // ready to double a thousand times.
 const mostParts = 10_000
 
-// Of is the sentence of a template with so many values as it has {}. A value that is a Text, a []Text or Commas is told in the reader's
-// language, any other as fmt.Sprint prints it.
+// Of is the sentence of a template with so many values as it has {}. A value that is a Text, a []Text, Commas or an *Error is told in the
+// reader's language, any other as fmt.Sprint prints it.
 func Of(template string, values ...any) Text {
 	t := Text{Template: template}
 	for _, v := range values {
 		switch v := v.(type) {
 		case Text:
 			t.Values = append(t.Values, Value{Texts: []Text{v}})
+		case *Error:
+			t.Values = append(t.Values, Value{Texts: []Text{v.Text}})
 		case []Text:
 			t.Values = append(t.Values, Value{Texts: v})
 		case Commas:

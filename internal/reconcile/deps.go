@@ -66,7 +66,7 @@ type Event struct {
 	// Before is the state the device had before its first write, on the move that announces it.
 	Before   *driver.Settings
 	Observed *driver.Settings // what was read, on a move that rests on a read
-	Want     *driver.Settings // what it is to become, where that is more than the plan has; nil otherwise
+	Want     *driver.Settings // its target, where that has more than the plan; nil otherwise
 	Receipt  *driver.Receipt
 	Error    string
 	// Touched says that a write may have reached the device, or will in the act that the move announces.

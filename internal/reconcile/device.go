@@ -68,8 +68,8 @@ func (r *runner) bring(ctx context.Context, dev *device) {
 	}
 }
 
-// meetPrerequisites adds to what is wanted of a NIC port the prerequisites that are wrong and that may be set: they are written, read
-// back and undone with the plan's own settings.
+// meetPrerequisites adds to a NIC port's target the prerequisites that are wrong and that may be set. They are written, read back
+// and undone with the plan's own settings.
 func (r *runner) meetPrerequisites(dev *device, got driver.Settings) {
 	if !r.repair || dev.Want.NIC == nil || dev.Device.Kind != subnet.KindCA {
 		return
@@ -84,7 +84,7 @@ func (r *runner) meetPrerequisites(dev *device, got driver.Settings) {
 	}
 }
 
-// extended is what is wanted of a device with prerequisites that its plan does not have; nil without.
+// extended is the target of a device that meetPrerequisites added to; nil without additions.
 func (d *device) extended() *driver.Settings {
 	if !d.more {
 		return nil

@@ -27,7 +27,7 @@ type Reading string
 
 // Readings.
 const (
-	ReadingUnknown     Reading = "unknown"     // not read since something else was wanted of it, or what must hold beside its settings is not known
+	ReadingUnknown     Reading = "unknown"     // not read since its target changed, or a prerequisite beside its settings is not known
 	ReadingInSync      Reading = "in-sync"     // as the plan in force wants it
 	ReadingDrifted     Reading = "drifted"     // different
 	ReadingUnreachable Reading = "unreachable" // it did not answer

@@ -3,8 +3,8 @@ package reconcile
 import (
 	"context"
 	"errors"
-
 	"golang.org/x/sync/errgroup"
+	"slices"
 
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
@@ -17,8 +17,8 @@ type Observation struct {
 	State       State             `json:"state"`                 // InSync, Drifted, Unsupported, Failed when it could not be read, or Unknown
 	Observed    *driver.Settings  `json:"observed,omitempty"`    // nil when it could not be read
 	Differences []ibcc.Difference `json:"differences,omitempty"` // wanted against observed
-	// Unmet are the prerequisites that are wrong or not known. With one of them a device is never InSync: Drifted where one is
-	// wrong, else Unknown.
+	// Unmet are the prerequisites that are wrong or unknown. With one of them a device is never InSync: Drifted where one is
+	// wrong, else Unknown. Of an InfiniBand device whose settings could not be read they are the wrong ones, which may be why.
 	Unmet []prereq.Item `json:"-"`
 	Error string        `json:"error,omitempty"`
 	Err   error         `json:"-"`
@@ -56,6 +56,9 @@ func observeOne(ctx context.Context, t *Target, d driver.Driver) Observation {
 			o.State = Unsupported
 		default:
 			o.State = Failed
+		}
+		if ctx.Err() == nil && t.Needs != nil && t.Needs.InfiniBand != nil {
+			o.Unmet = slices.DeleteFunc(driver.Examine(ctx, d, t.Device, got, t.Needs), func(i prereq.Item) bool { return i.State != prereq.Wrong })
 		}
 		return o
 	}

@@ -11,12 +11,12 @@ import (
 	"fairlane/subnet"
 )
 
-// Factory is what a device is to be with no congestion control of anybody in force, given its baseline.
+// Factory returns the settings of a device with no congestion control in force, given its baseline.
 //
 //   - InfiniBand: an adapter answers no BECN and its table delays nothing; a switch marks nothing.
-//   - RoCE: the DCQCN registers of a NIC port have the vendor's defaults and no function has a share. What else there is
-//     returns to the baseline, so does a switch: no default of its queues is known.
-//   - WRCC: no sender and no class has a weight. The rest returns to the baseline.
+//   - RoCE: the DCQCN registers of a NIC port have the vendor's defaults and no function has a share. Its other settings are
+//     the baseline's, and so are a switch's: no default of its queues is known.
+//   - WRCC: no sender and no class has a weight. Other settings are the baseline's.
 func Factory(d driver.Device, baseline driver.Settings) driver.Settings {
 	if d.Plane == string(policy.PlaneIB) {
 		if want, ok := Gone(d); ok {
@@ -46,7 +46,7 @@ func Factory(d driver.Device, baseline driver.Settings) driver.Settings {
 	return want
 }
 
-// Restored is what a device is to be when it returns to its baseline: as it was, and without the shares of functions that had
+// Restored returns the settings of a device that returns to its baseline: the baseline, and no share on a function that had
 // none then.
 func Restored(baseline driver.Settings) driver.Settings {
 	want := baseline.Clone()

@@ -18,7 +18,7 @@ import (
 type Target struct {
 	Device driver.Device
 	Want   driver.Settings
-	// Needs is what must hold on the device beside Want for the plan to act; nil where nothing is known to.
+	// Needs are the prerequisites beside Want for the plan to act; nil where there are none.
 	Needs *prereq.Needs
 }
 
@@ -57,6 +57,7 @@ func Desired(plan *policy.Plan, f *subnet.Fabric) ([]Target, error) {
 	for i := range plan.Switches {
 		add(switchTarget(&plan.Switches[i], f))
 	}
+	infiniBandNeeds(plan, f, targets)
 	sortTargets(targets)
 	if err := errors.Join(append(errs, checkTargets(targets))...); err != nil {
 		return nil, err

@@ -67,9 +67,9 @@ func roceTargets(p *policy.RoCEPlan, f *subnet.Fabric, add func(Target, error)) 
 	}
 }
 
-// RoCENeeds is what plans for DCQCN take for granted of every device.
+// RoCENeeds returns the prerequisites that plans for DCQCN have on every device.
 func RoCENeeds() *prereq.Needs {
-	return &prereq.Needs{DSCP: policy.RoCEDSCP, Priority: policy.RoCEPriority, Queue: policy.RoCEQueue, Lossless: true}
+	return &prereq.Needs{RoCE: &prereq.RoCE{DSCP: policy.RoCEDSCP, Priority: policy.RoCEPriority, Queue: policy.RoCEQueue, Lossless: true}}
 }
 
 // wrccTargets are the switches and NIC ports of a plan for WRCC: every switch that it sets, and every linked NIC

@@ -24,7 +24,7 @@ type Part struct {
 	Failures int
 	// Canary lets no device of this part fail.
 	Canary bool
-	// Repair sets the prerequisites of devices that are wrong and that may be set, together with what is wanted.
+	// Repair sets prerequisites that are wrong and that may be set, together with the target.
 	Repair bool
 }
 
@@ -35,11 +35,11 @@ type Item struct {
 	Before  *driver.Settings // what it was before the rollout's first write; nil when it was never read
 	State   State            // as last recorded; a state in the middle of something is what a crash left
 	Touched bool             // a write may have reached it
-	// AsRead says that Want was read from the device once: of that only the ranges are checked, as of Before.
+	// AsRead says that Want was once read from the device: only its ranges are checked, as of Before.
 	AsRead bool
 }
 
-// validate refuses a wanted state that no device could hold.
+// validate rejects a target that no device could hold.
 func (it *Item) validate() error {
 	if it.AsRead {
 		return it.Want.ValidateRanges(it.Device)
@@ -140,7 +140,7 @@ type runner struct {
 // device is an item while it is worked, by one goroutine at a time.
 type device struct {
 	Item
-	more bool // Want has more than the plan
+	more bool // meetPrerequisites added to Want
 }
 
 func newRunner(p Part, d Deps) (*runner, error) {

@@ -83,7 +83,7 @@ func (r *repos) Based(ctx context.Context, fabric string, ids []ident.PortID) (m
 		var rows []baselineRow
 		err := r.in(ctx).Select("node_guid", "port_num", "held").Where("fabric_id = ? AND node_guid IN ?", f.ID, nodes).Find(&rows).Error
 		if err != nil {
-			return nil, fmt.Errorf("look for baselines of %s: %w", fabric, err)
+			return nil, fmt.Errorf("find baselines of %s: %w", fabric, err)
 		}
 		return tryEach(rows, func(row baselineRow) (ident.PortID, error) {
 			id, err := ident.ParsePortID(fmt.Sprintf("%s:%d", row.NodeGUID, row.PortNum))
@@ -129,6 +129,21 @@ func (r *repos) HeldDevices(ctx context.Context, fabric string) ([]driver.Device
 	return tryEach(rows, func(row baselineRow) (d driver.Device, err error) { return d, json.Unmarshal(row.Device, &d) })
 }
 
+// HeldUnread implements control.BaselineRepo.
+func (r *repos) HeldUnread(ctx context.Context, fabric string) (bool, error) {
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return false, err
+	}
+	var found []int
+	err = r.in(ctx).Raw(`SELECT 1 FROM baselines b WHERE b.fabric_id = ? AND b.held = 1 AND NOT EXISTS (SELECT 1 FROM devices d
+		WHERE d.fabric_id = b.fabric_id AND d.node_guid = b.node_guid AND d.port_num = b.port_num AND d.due_at_us < ?) LIMIT 1`, f.ID, noTurn).Scan(&found).Error
+	if err != nil {
+		return false, fmt.Errorf("find held devices of %s that are not read: %w", fabric, err)
+	}
+	return len(found) > 0, nil
+}
+
 // LetGo implements control.BaselineRepo.
 func (r *repos) LetGo(ctx context.Context, fabric string, ids []ident.PortID) error {
 	f, err := r.fabric(ctx, fabric)
@@ -136,13 +151,8 @@ func (r *repos) LetGo(ctx context.Context, fabric string, ids []ident.PortID) er
 		return err
 	}
 	for part := range slices.Chunk(ids, batchNames/2) {
-		q := r.in(ctx).Model(&baselineRow{}).Where("fabric_id = ?", f.ID)
-		any := r.in(ctx)
-		for _, id := range part {
-			any = any.Or("node_guid = ? AND port_num = ?", id.Node.String(), int(id.Port))
-		}
-		if err := q.Where(any).Update("held", 0).Error; err != nil {
-			return fmt.Errorf("let %d devices of %s go: %w", len(part), fabric, err)
+		if err := r.in(ctx).Model(&baselineRow{}).Where("fabric_id = ?", f.ID).Where(r.ports(ctx, part)).Update("held", 0).Error; err != nil {
+			return fmt.Errorf("record %d devices of %s as free of our settings: %w", len(part), fabric, err)
 		}
 	}
 	return nil
@@ -164,7 +174,7 @@ func (r *repos) DropBaselines(ctx context.Context, fabric string) (int64, error)
 // NoteRestored implements control.BaselineRepo.
 func (r *repos) NoteRestored(ctx context.Context, at time.Time) error {
 	if err := r.in(ctx).Exec("UPDATE fabrics SET restored_at_us = ?, repairs_wait = 1", micros(at)).Error; err != nil {
-		return fmt.Errorf("note on the fabrics that the database was restored: %w", err)
+		return fmt.Errorf("record on the fabrics that the database was restored: %w", err)
 	}
 	return nil
 }

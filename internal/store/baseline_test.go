@@ -64,6 +64,17 @@ func TestABaselineIsNeverReplaced(t *testing.T) {
 			if d := cmp.Diff([]driver.Device{first.Device}, held); d != "" || err != nil {
 				t.Errorf("held devices, %v:\n%s", err, d)
 			}
+			for _, due := range []bool{true, false} { // without a record of the held device, and with one
+				unread, err := r.HeldUnread(ctx, "lab")
+				if unread != due || err != nil {
+					t.Errorf("held and unread: %t, want %t, %v", unread, due, err)
+				}
+				one := record(1, baselineTime)
+				one.Device = first.Device
+				if err := r.PutDeviceRecords(ctx, "lab", []control.DeviceRecord{one}); err != nil {
+					return err
+				}
+			}
 			based, err := r.Based(ctx, "lab", []ident.PortID{first.Device.ID, second.Device.ID, {Node: 1, Port: 3}})
 			if d := cmp.Diff(map[ident.PortID]bool{first.Device.ID: true, second.Device.ID: false}, based); d != "" || err != nil {
 				t.Errorf("based devices, %v:\n%s", err, d)

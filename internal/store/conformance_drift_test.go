@@ -112,6 +112,19 @@ func checkDeviceRecords(t *testing.T, f *fixture) {
 		f.equal("the other fabric's", []ident.PortID{late.Device.ID}, ids(other))
 		return errors.Join(err, err2, err3)
 	})
+	f.tx(func(r control.Repos) error {
+		kept := full
+		kept.Due = at()
+		return errors.Join(r.PutDeviceRecords(ctx, "lab", []control.DeviceRecord{kept}), r.DropDeviceRecords(ctx, "lab", nil),
+			r.DropDeviceRecords(ctx, "lab", []ident.PortID{soon.Device.ID, full.Device.ID, port(98, 1)}))
+	})
+	f.view(func(r control.Repos) error {
+		due, err := r.DevicesDue(ctx, "lab", at().Add(1000*time.Hour), at().Add(2000*time.Hour), 10)
+		f.equal("due once two were dropped", []ident.PortID{port(4, 1)}, ids(due))
+		all, err2 := r.DeviceRecords(ctx, "lab", []ident.PortID{soon.Device.ID, full.Device.ID})
+		f.equal("left of the two", []ident.PortID{full.Device.ID}, ids(all))
+		return errors.Join(err, err2)
+	})
 	f.tx(func(r control.Repos) error { return r.SeedDevices(ctx, "lab", "p3", nil) })
 	f.view(func(r control.Repos) error {
 		all, err := r.DeviceRecords(ctx, "lab", []ident.PortID{soon.Device.ID, port(4, 1), full.Device.ID})

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"fairlane/internal/control"
 	"fairlane/migrations"
@@ -72,6 +73,48 @@ func TestADamagedFileIsNotOpenedAndSaysRestore(t *testing.T) {
 	}
 }
 
+// readOnly waits until the connection of the queue, which writes without Tx, refuses writes.
+func readOnly(t *testing.T, s *Store) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		_, err := s.Writer().ExecContext(t.Context(), "UPDATE audit_tail SET seq = seq WHERE id = 1")
+		if err != nil {
+			if !strings.Contains(err.Error(), "readonly") {
+				t.Errorf("a write on the queue's connection: %v", err)
+			}
+			return
+		}
+		if time.Since(begun) > 10*time.Second {
+			t.Fatal("the queue's connection still takes writes")
+		}
+	}
+}
+
+// TestALargeDamagedFileIsFoundInTheBackground opens a damaged file that is too large to be checked before it is used: no
+// request reads the damaged page, and writes are refused all the same.
+func TestALargeDamagedFileIsFoundInTheBackground(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filled(t)
+	s := openAt(t, path, Options{})
+	for _, q := range []string{"CREATE TABLE filler (x BLOB)", fmt.Sprintf("INSERT INTO filler VALUES (zeroblob(%d))", checkedAtStart)} {
+		if _, err := s.Writer().ExecContext(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, path)
+	s = openAt(t, path, Options{}) // not refused: the check has only begun
+	readOnly(t, s)
+	wantFault(t, s.Tx(ctx, func(control.Repos) error { return errors.New("began") }), "storage-damaged")
+	wantFault(t, s.Ping(ctx), "storage-damaged")
+	if err := s.View(ctx, func(r control.Repos) error { _, err := r.AuditTail(ctx); return err }); err != nil {
+		t.Errorf("what is not damaged cannot be read: %v", err)
+	}
+}
+
 // TestDamageThatShowsLaterStopsWrites damages a file under a store that is open.
 func TestDamageThatShowsLaterStopsWrites(t *testing.T) {
 	t.Parallel()
@@ -89,6 +132,7 @@ func TestDamageThatShowsLaterStopsWrites(t *testing.T) {
 	wantFault(t, err, "storage-damaged")
 	wantFault(t, s.Tx(ctx, func(control.Repos) error { return errors.New("began") }), "storage-damaged")
 	wantFault(t, s.Ping(ctx), "storage-damaged")
+	readOnly(t, s)
 	if err := s.View(ctx, func(r control.Repos) error { _, err := r.AuditTail(ctx); return err }); err != nil {
 		t.Errorf("what is not damaged cannot be read: %v", err)
 	}

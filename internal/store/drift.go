@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -103,6 +104,35 @@ func (r *repos) SeedDevices(ctx context.Context, fabric, plan string, list []con
 		return fmt.Errorf("take out former devices of %s: %w", fabric, err)
 	}
 	return nil
+}
+
+// DropDeviceRecords implements control.DriftRepo.
+func (r *repos) DropDeviceRecords(ctx context.Context, fabric string, ids []ident.PortID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	f, err := r.fabric(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(ids, batchNames/2) {
+		if err := r.in(ctx).Where("fabric_id = ? AND policy = ''", f.ID).Where(r.ports(ctx, part)).Delete(&deviceRecordRow{}).Error; err != nil {
+			return fmt.Errorf("remove %d devices of %s: %w", len(part), fabric, err)
+		}
+		if err := r.in(ctx).Model(&deviceRecordRow{}).Where("fabric_id = ?", f.ID).Where(r.ports(ctx, part)).Update("due_at_us", noTurn).Error; err != nil {
+			return fmt.Errorf("put off %d devices of %s: %w", len(part), fabric, err)
+		}
+	}
+	return nil
+}
+
+// ports is the condition that a row is of one of some ports.
+func (r *repos) ports(ctx context.Context, ids []ident.PortID) *gorm.DB {
+	any := r.in(ctx)
+	for _, id := range ids {
+		any = any.Or("node_guid = ? AND port_num = ?", id.Node.String(), int(id.Port))
+	}
+	return any
 }
 
 // noTurn is the due time of a device that is not read: it is not of the plan in force.

@@ -114,7 +114,7 @@ func (r *repos) SetManagement(ctx context.Context, name string, m control.Manage
 // LetRepairs implements control.FabricRepo.
 func (r *repos) LetRepairs(ctx context.Context, name string) error {
 	res := r.in(ctx).Model(&fabricRow{}).Where("name = ?", name).Update("repairs_wait", 0)
-	return changed(res, &control.NotFoundError{Kind: "fabric", Name: name}, "let repairs of fabric %s begin", name)
+	return changed(res, &control.NotFoundError{Kind: "fabric", Name: name}, "end the hold of repairs on fabric %s", name)
 }
 
 // DeleteFabric implements control.FabricRepo.
@@ -146,10 +146,10 @@ func stale(kind, name string, version int64) error {
 	return &control.PreconditionError{Kind: kind, Name: name, Want: version, Have: version + 1}
 }
 
-// counters is the setting as the column holds it.
+// counters is the value of the column counters.
 func counters(c control.Counters) string { return string(cmp.Or(c, control.CountersClear)) }
 
-// prerequisites is the setting as the column holds it.
+// prerequisites is the value of the column prerequisites.
 func prerequisites(p control.Prerequisites) string {
 	return string(cmp.Or(p, control.PrerequisitesReport))
 }

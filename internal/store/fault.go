@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 
@@ -20,11 +21,11 @@ const (
 	codeReadOnly    = "storage-read-only"
 	codeUnavailable = "storage-unavailable"
 	codeDamaged     = "storage-damaged"
-	codeBlocked     = "storage-blocked" // of the probe only: a write that waits too long is unavailable
+	codeBlocked     = "storage-blocked" // of the probe only; a write that waits too long has codeUnavailable
 )
 
-// fault types errors that are the database's own: the API answers them with 503, and the caller may
-// try again, but for "storage-damaged". Errors of the domain, of a context and all others pass as they are. A refused
+// fault types errors of the database itself: the API answers them with 503, and the caller may
+// try again, except for "storage-damaged". Errors of the domain, of a context and all others pass as they are. A refused
 // write is the database's fault only in a write transaction.
 func (s *Store) fault(err error, writing bool) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -63,8 +64,8 @@ func (s *Store) opening(err error) error {
 	detail := "it does not answer: see that it runs and is reached from here, and that name, user and password are right"
 	var lite *sqlite.Error
 	switch {
-	case isDamage(err):
-		detail = "it is no SQLite database, or damaged: correct the path, or restore a backup with \"fairlane db restore\""
+	case IsDamage(err):
+		detail = "it is not a SQLite database, or damaged: correct the path, or restore a backup with \"fairlane db restore\""
 	case away.Code == codeFull:
 		detail = "there is no room left: make room and start again"
 	case away.Code == codeReadOnly && !errors.As(err, &lite):
@@ -92,7 +93,7 @@ func classify(err error) string {
 	case errors.As(err, &pg):
 		return classifyPostgres(pg.Code)
 	}
-	if isDamage(err) {
+	if IsDamage(err) {
 		return codeDamaged
 	}
 	var connect *pgconn.ConnectError
@@ -103,6 +104,17 @@ func classify(err error) string {
 		return codeUnavailable
 	}
 	return ""
+}
+
+// cut adds the context's error to one that the end of the context can cause: a statement that SQLite interrupted, or a
+// transaction that was rolled back before its commit.
+func cut(ctx context.Context, err error) error {
+	var lite *sqlite.Error
+	interrupted := errors.As(err, &lite) && lite.Code()&0xff == 9 // SQLITE_INTERRUPT
+	if ctx.Err() != nil && (interrupted || errors.Is(err, sql.ErrTxDone)) {
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
 }
 
 // classifySQLite judges by the primary result code, the low byte (SQLite, Result and Error

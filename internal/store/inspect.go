@@ -74,7 +74,7 @@ func Inspect(ctx context.Context, database string) (Inspection, error) {
 		return Inspection{}, fmt.Errorf("look at database %s: %w", Redact(database), err)
 	}
 	in, err := inspect(ctx, db, d)
-	if isDamage(err) { // it is what a look is for
+	if IsDamage(err) { // a finding, not a failure of the inspection
 		in.Faults, err = append(in.Faults, "integrity: "+err.Error()), nil
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
@@ -174,6 +174,19 @@ func hasTable(ctx context.Context, db *sql.DB, d migrations.Dialect, name string
 	return n > 0, nil
 }
 
+// hasColumn reports whether a table, one of ours, has a column.
+func hasColumn(ctx context.Context, db *sql.DB, d migrations.Dialect, table, name string) (bool, error) {
+	text := "SELECT COUNT(*) FROM pragma_table_info(?) WHERE name = ?"
+	if d == migrations.Postgres {
+		text = "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = $1 AND column_name = $2"
+	}
+	var n int
+	if err := db.QueryRowContext(ctx, text, table, name).Scan(&n); err != nil {
+		return false, fmt.Errorf("find column %s of %s: %w", name, table, err)
+	}
+	return n > 0, nil
+}
+
 // integrity asks the engine about the files, the references and the settings.
 func (i *Inspection) integrity(ctx context.Context, db *sql.DB) error {
 	type check struct {
@@ -251,7 +264,7 @@ func (i *Inspection) census(ctx context.Context, db *sql.DB) error {
 // baselineVersion is the schema version from which on there are baselines.
 const baselineVersion = 70
 
-// baselines checks that what devices held before the first write can be read: nothing else knows it.
+// baselines checks that the baselines of devices can be read: they are recorded nowhere else.
 func (i *Inspection) baselines(ctx context.Context, db *sql.DB) error {
 	if i.Version < baselineVersion {
 		return nil

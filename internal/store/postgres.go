@@ -34,7 +34,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dialect: migrations.Postgres}
+	s := &Store{turns: newTurns(), dialect: migrations.Postgres}
 	if s.write, err = s.openPostgres(c, writers); err == nil {
 		if err = migrate(ctx, s.closers[0], s.dialect); err == nil {
 			s.read, err = s.openPostgres(c, readers)

@@ -16,22 +16,31 @@ import (
 
 // Bounds of a probe of the database.
 const (
-	probeTime = 2 * time.Second // a database that answers later does not answer
-	probeKept = time.Second     // who asks sooner gets the same answer
+	probeTime = 2 * time.Second // a database that answers later counts as not answering
+	probeKept = time.Second     // for so long an answer is kept
 )
 
-// probe keeps what the database answered last.
+// probe keeps the latest answer of the database.
 type probe struct {
 	wrote   atomic.Int64 // when a write transaction was committed last, in nanoseconds since 1970
 	mu      sync.Mutex
 	at      time.Time
 	err     error
-	pending chan error // of a try that goes on: SQLite waits for another process whatever the context says
+	pending chan error // of a try under way: on SQLite the wait for another process does not end with the context
 }
 
 func (p *probe) committed() { p.wrote.Store(time.Now().UnixNano()) }
 
-// Ping implements control.Store. A write that went through lately is as good as one that is tried.
+// end waits for a try under way.
+func (p *probe) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pending != nil {
+		p.err, p.pending = <-p.pending, nil
+	}
+}
+
+// Ping implements control.Store. A write that was committed within probeKept replaces a try.
 func (s *Store) Ping(ctx context.Context) error {
 	p := &s.probe
 	if d := s.damaged.Load(); d != nil {
@@ -43,7 +52,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return p.err
 	}
 	select {
-	case p.err = <-p.pending: // too late for its caller; a nil channel never delivers
+	case p.err = <-p.pending: // of a try whose caller has gone; a nil channel never delivers
 		p.pending = nil
 	default:
 	}
@@ -55,7 +64,7 @@ func (s *Store) Ping(ctx context.Context) error {
 			answer <- s.ping(timed)
 		}(p.pending)
 	}
-	wait := time.NewTimer(probeTime + probeTime/4) // a context that ends says more than this one
+	wait := time.NewTimer(probeTime + probeTime/4) // so that the try's own error, which has more detail, comes first
 	defer wait.Stop()
 	select {
 	case p.err = <-p.pending:
@@ -70,7 +79,7 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 func (s *Store) ping(ctx context.Context) error {
-	err := s.closers[len(s.closers)-1].PingContext(ctx) // that which writes is tried below
+	err := s.closers[len(s.closers)-1].PingContext(ctx) // readers; the writer is tried below
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &control.UnavailableError{Code: codeUnavailable, Detail: "the database does not answer", Err: err}
 	}
@@ -87,7 +96,7 @@ func (s *Store) ping(ctx context.Context) error {
 	return s.fault(err, true)
 }
 
-// blocked is the error of a database whose reads are answered and whose writes wait.
+// blocked is the error of a database that answers reads while writes wait.
 func blocked(err error) error {
 	return &control.UnavailableError{Code: codeBlocked, Detail: "the database answers, and a write has waited for its turn for " + probeTime.String(), Err: err}
 }
@@ -95,15 +104,26 @@ func blocked(err error) error {
 // errProbed rolls back what a probe wrote.
 var errProbed = errors.New("probed")
 
-// tryWrite does what every write does, but for its commit: it waits for its turn, also at the end of the audit log, and writes.
+// scopeProbe is the scope of a probe's write, which no other write has.
+const scopeProbe control.WriteScope = "probe"
+
+// tryWrite does what every write does, except the commit: it waits for its turn, also at the end of the audit log, and writes.
 func (s *Store) tryWrite(ctx context.Context) error {
+	var turn *turn
+	if s.dialect == migrations.Postgres {
+		var err error
+		if turn, err = s.turns.take(ctx, scopeProbe); err != nil {
+			return err
+		}
+		defer turn.end()
+	}
 	err := s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if s.dialect == migrations.Postgres {
+		if turn != nil {
 			defer s.evicting(ctx)()
-			if err := takeTurn(tx, "probe"); err != nil {
+			if err := takeTurn(tx, scopeProbe); err != nil {
 				return err
 			}
-			if err := takeChain(tx); err != nil {
+			if err := turn.takeChain(ctx, tx); err != nil {
 				return err
 			}
 		}

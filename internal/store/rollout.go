@@ -160,11 +160,11 @@ func (r *repos) LatestRollout(ctx context.Context, fabric string, states ...cont
 	}
 	q := r.rollouts(ctx).Where("rollouts.fabric_id = ?", f.ID)
 	if len(states) > 0 {
-		any := r.in(ctx)
+		either := r.in(ctx)
 		for _, s := range states {
-			any = any.Or("rollouts.state = ? AND rollouts.refused = ?", stored(s), flag(s == control.RolloutRefused))
+			either = either.Or("rollouts.state = ? AND rollouts.refused = ?", stored(s), flag(s == control.RolloutRefused))
 		}
-		q = q.Where(any)
+		q = q.Where(either)
 	}
 	var row namedRollout
 	if err := found(q.Order("rollouts.id DESC").Take(&row).Error, "rollout", "latest of "+fabric); err != nil {
@@ -173,8 +173,8 @@ func (r *repos) LatestRollout(ctx context.Context, fabric string, states ...cont
 	return row.domain()
 }
 
-// stored is the word for a rollout's state in its row. One that was refused is rolled back there, with a mark beside it: managers of
-// earlier releases, which may work on the same database during an upgrade, know no other word, nor does the table's check.
+// stored is a rollout's state as its row has it. A refused rollout is stored as rolled-back, with the column refused set: neither
+// managers of earlier releases, which may work on the same database during an upgrade, nor the table's check know "refused".
 func stored(s control.RolloutState) string {
 	if s == control.RolloutRefused {
 		s = control.RolloutRolledBack

@@ -36,7 +36,7 @@ func settle(ctx context.Context, database, file string, now time.Time) (paused i
 		if err := r.NoteRestored(ctx, now); err != nil {
 			return err
 		}
-		if err := tellWaiting(ctx, r); err != nil {
+		if err := reportHolds(ctx, r); err != nil {
 			return err
 		}
 		ids := []int64{}
@@ -60,8 +60,8 @@ func settle(ctx context.Context, database, file string, now time.Time) (paused i
 	return paused, err
 }
 
-// tellWaiting tells on every fabric that nothing is repaired there by itself.
-func tellWaiting(ctx context.Context, r control.Repos) error {
+// reportHolds adds an event to every fabric: automatic repairs are on hold there.
+func reportHolds(ctx context.Context, r control.Repos) error {
 	for p := (control.Page{Limit: 100}); ; {
 		list, next, err := r.ListFabrics(ctx, p)
 		if err != nil {

@@ -35,7 +35,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{dialect: migrations.SQLite}
 	var err error
 	if s.write, err = s.openSQLite(path, o.BusyTimeout, 1, "_txlock", "immediate"); err == nil {
-		if err = s.checkFile(ctx, path); err == nil {
+		if err = s.begin(ctx, path, s.closers[0]); err == nil {
 			err = migrate(ctx, s.closers[0], s.dialect)
 		}
 		if err == nil {

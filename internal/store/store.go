@@ -2,7 +2,7 @@
 // rollouts, devices, accounts, tasks, events and the audit log. It is the only package that knows
 // gorm; its repositories take and return the types of internal/control, and gorm structs never leave.
 //
-// Both engines behave alike: write transactions that could disturb each other take turns, readers
+// Both engines behave alike: write transactions that could conflict take turns, readers
 // never wait, and a reader sees one state. SQLite (sqlite.go) has one writer connection in WAL mode.
 // On PostgreSQL each write transaction first takes advisory locks of its control.WriteScope (turn.go).
 // Taking turns, rather than SERIALIZABLE and repeating what collided, was chosen because
@@ -48,10 +48,10 @@ type Store struct {
 	closers     []*sql.DB // the writer's first
 	jobs        Inserter  // see UseJobs
 	parts       keptParts
-	turns       turns
+	turns       *turns // of PostgreSQL
 	probe       probe
-	damaged     atomic.Pointer[control.UnavailableError] // set once: no write is begun any more
-	stopCheck   func()                                   // ends the check of a large file; nil when there is none
+	damaged     atomic.Pointer[control.UnavailableError] // set once: Tx returns it from then on
+	guard       guard
 }
 
 var _ control.Store = (*Store)(nil)
@@ -86,9 +86,8 @@ func config() *gorm.Config {
 
 // Close closes the connections. Running transactions are rolled back.
 func (s *Store) Close() error {
-	if s.stopCheck != nil {
-		s.stopCheck()
-	}
+	s.guard.end()
+	s.probe.end()
 	var all []error
 	for _, db := range s.closers {
 		all = append(all, db.Close())
@@ -96,8 +95,7 @@ func (s *Store) Close() error {
 	return errors.Join(all...)
 }
 
-// Tx runs f in one write transaction. An error of the database itself, which is none of f's
-// doing, is a *control.UnavailableError with the code "storage-full", "storage-read-only",
+// Tx runs f in one write transaction. An error of the database itself, which f did not cause, is a *control.UnavailableError with the code "storage-full", "storage-read-only",
 // "storage-damaged" or "storage-unavailable".
 func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
 	if d := s.damaged.Load(); d != nil {
@@ -105,16 +103,16 @@ func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
 	}
 	r := &repos{jobs: s.jobs, kept: &s.parts}
 	if s.dialect == migrations.SQLite {
-		return s.ended(r, s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error { r.db = tx; return f(r) }))
+		return s.ended(ctx, r, s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error { r.db = tx; return f(r) }))
 	}
 	scope := control.ScopeOf(ctx)
-	leave, err := s.turns.take(ctx, scope)
+	turn, err := s.turns.take(ctx, scope)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	r.late = scope != control.ScopeService
-	return s.ended(r, s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	defer turn.end()
+	r.turn, r.late = turn, scope != control.ScopeService
+	return s.ended(ctx, r, s.write.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		stop := s.evicting(ctx)
 		defer func() { stop() }()
 		if err := takeTurn(tx, scope); err != nil {
@@ -130,13 +128,13 @@ func (s *Store) Tx(ctx context.Context, f func(control.Repos) error) error {
 	}))
 }
 
-// ended notes what a write transaction came to.
-func (s *Store) ended(r *repos, err error) error {
+// ended records the outcome of a write transaction.
+func (s *Store) ended(ctx context.Context, r *repos, err error) error {
 	if err == nil {
 		s.probe.committed()
 	}
 	r.ended(err)
-	return s.fault(err, true)
+	return s.fault(cut(ctx, err), true)
 }
 
 // View runs f in one read-only transaction: all its reads see the same state.
@@ -144,7 +142,7 @@ func (s *Store) View(ctx context.Context, f func(control.Repos) error) error {
 	r := &repos{kept: &s.parts}
 	err := s.view(ctx, func(tx *gorm.DB) error { r.db = tx; return f(r) })
 	r.ended(err)
-	return s.fault(err, false)
+	return s.fault(cut(ctx, err), false)
 }
 
 // view runs f in a transaction that sees one state. Its errors are as f and the database gave them.
@@ -163,18 +161,19 @@ type repos struct {
 	kept  *keptParts
 	fresh map[partsKey]parts // read here, to be kept when the transaction is committed
 	gone  bool               // tenants were deleted here
-	// late puts events and audit entries off to the end of the transaction: others append meanwhile.
+	turn  *turn              // of a write on PostgreSQL
+	// late defers events and audit entries to the end of the transaction, so that other transactions can append meanwhile.
 	late   bool
 	events []eventRow
 	audits []audit.Entry
 }
 
-// appendLate appends what was put off, as the last act of a transaction: from here to the commit all others wait.
+// appendLate appends the deferred events and audit entries, as the last act of a transaction: from here to the commit all others wait.
 func (r *repos) appendLate(ctx context.Context) error {
 	if len(r.events) == 0 && len(r.audits) == 0 {
 		return nil
 	}
-	if err := takeChain(r.db); err != nil {
+	if err := r.turn.takeChain(ctx, r.db); err != nil {
 		return err
 	}
 	r.late = false

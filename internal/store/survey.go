@@ -12,7 +12,10 @@ import (
 )
 
 // FabricSource is a fabric and where it is found.
-type FabricSource struct{ Name, Source string }
+type FabricSource struct {
+	Name, Source string
+	RestoredAt   time.Time // when a restore of the database put automatic repairs on hold; zero when they are not
+}
 
 // Survey is what can be told of a database within moments and without changing it, also while a service runs on it
 // or when its schema is older or newer than this release knows. Inspect looks at all of the data.
@@ -67,7 +70,18 @@ func fabricSources(ctx context.Context, db *sql.DB, d migrations.Dialect) ([]Fab
 	if exists, err := hasTable(ctx, db, d, "fabrics"); err != nil || !exists {
 		return nil, err
 	}
-	return scan(ctx, db, "SELECT name, source FROM fabrics ORDER BY name LIMIT 1000", func(f *FabricSource) []any { return []any{&f.Name, &f.Source} })
+	held := "NULL" // in a schema of before
+	if exists, err := hasColumn(ctx, db, d, "fabrics", "repairs_wait"); err != nil {
+		return nil, err
+	} else if exists {
+		held = "CASE WHEN repairs_wait = 1 THEN restored_at_us END"
+	}
+	type row struct {
+		FabricSource
+		at *int64
+	}
+	list, err := scan(ctx, db, "SELECT name, source, "+held+" FROM fabrics ORDER BY name LIMIT 1000", func(f *row) []any { return []any{&f.Name, &f.Source, &f.at} })
+	return each(list, func(f row) FabricSource { f.RestoredAt = optionalTime(f.at); return f.FabricSource }), err
 }
 
 // queue looks at River's tables.

@@ -7,13 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"gorm.io/gorm"
 
 	"fairlane/internal/control"
 )
 
-// Turns of write transactions on PostgreSQL. A transaction takes advisory locks, always in this order, and the server lets
-// them go after the commit is visible, or when the connection ends in any way:
+// Turns of write transactions on PostgreSQL. A transaction takes advisory locks, always in this order. The server releases
+// them after the commit is visible, or when the connection ends:
 //
 //  1. turnLock: shared, or alone when its scope is the whole service;
 //  2. the lock of its scope, when that is narrower;
@@ -31,16 +32,16 @@ const (
 	scopeLocks  int64 = 0x66616973 << 32   // and 32 bits of a scope's hash
 )
 
-// Bounds of what a manager that was stopped in a transaction, or whose host is gone, can do to the others.
+// Bounds of how long a manager that was stopped in a transaction, or whose host failed, can block the others.
 const (
-	idleInTx   = 3 * time.Second // the server ends a transaction that says nothing for so long
-	evictAfter = time.Second     // who waits so long for its turn looks who is in the way,
-	evictEvery = 500 * time.Millisecond
-	stoppedFor = "3500 milliseconds" // and has the server end who does not take or send anything for so long
+	idleInTx   = 3 * time.Second        // the server ends a transaction whose client sends nothing for so long
+	evictAfter = time.Second            // a transaction that waits so long for its turn looks for stopped managers,
+	evictEvery = 500 * time.Millisecond // again and again,
+	stoppedFor = "3500 milliseconds"    // and has the server end connections that sent and received nothing for so long
 )
 
-// evict ends connections that hold a lock of ours and neither send nor take anything. The server does so by itself between
-// statements (idle_in_transaction_session_timeout) but not in the middle of sending or taking one. It is allowed of one's own role.
+// evict ends connections that hold a lock of ours and neither send nor receive anything. The server does so by itself between
+// statements (idle_in_transaction_session_timeout) but not in the middle of one. A role may end connections of its own.
 const evict = `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
 	WHERE a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()
 		AND a.xact_start IS NOT NULL AND a.wait_event_type = 'Client'
@@ -55,7 +56,7 @@ func scopeLock(s control.WriteScope) int64 {
 	return scopeLocks | int64(h.Sum32())
 }
 
-// takeTurn waits until no write transaction is under way that the scope forbids.
+// takeTurn waits for the end of all write transactions that may not run concurrently with the scope.
 func takeTurn(tx *gorm.DB, scope control.WriteScope) error {
 	q, args := "SELECT pg_advisory_xact_lock(?)", []any{turnLock}
 	if scope != control.ScopeService {
@@ -67,20 +68,12 @@ func takeTurn(tx *gorm.DB, scope control.WriteScope) error {
 	return nil
 }
 
-// takeChain waits until no other transaction appends events and audit entries.
-func takeChain(tx *gorm.DB) error {
-	if err := tx.Exec("SELECT pg_advisory_xact_lock(?)", chainLock).Error; err != nil {
-		return fmt.Errorf("wait for the turn to append to the audit log: %w", err)
-	}
-	return nil
-}
-
-// evicting has who stands still in the way ended, for as long as a transaction waits for a lock, until stop.
+// evicting ends connections of stopped managers while a transaction waits for a lock, until stop.
 func (s *Store) evicting(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	t := time.AfterFunc(evictAfter, func() {
 		for ctx.Err() == nil {
-			// Who waits sees by its lock timeout that it did not help.
+			// An error shows as the lock timeout of the transaction that waits.
 			_ = s.read.WithContext(ctx).Exec(evict, scopeLocks>>32, turnLock>>32, turnLock&0xffffffff, chainLock&0xffffffff).Error
 			select {
 			case <-ctx.Done():
@@ -91,26 +84,78 @@ func (s *Store) evicting(ctx context.Context) (stop func()) {
 	return func() { t.Stop(); cancel() }
 }
 
-// turns lets one write transaction of a scope at a time take a connection of this process, so that those that wait for one
-// fabric leave connections to the others. The zero value is ready.
+// turns orders the write transactions of this process as the locks do, before they take a connection or wait for a lock. So
+// those that wait for one fabric leave connections to the others. And none waits in the database for a lock of another one:
+// when the process is stopped and the first transaction is ended, the next one would get the lock and hold it as long again.
 type turns struct {
 	mu    sync.Mutex
 	lines map[control.WriteScope]*line
+	whole *semaphore.Weighted // scopesAtOnce of the whole service, 1 of each narrower scope
+	chain *semaphore.Weighted // of 1: appends events and audit entries
 }
 
+// scopesAtOnce is above the number of scopes.
+const scopesAtOnce = 1 << 30
+
+func newTurns() *turns {
+	return &turns{lines: map[control.WriteScope]*line{}, whole: semaphore.NewWeighted(scopesAtOnce), chain: semaphore.NewWeighted(1)}
+}
+
+// line are the transactions of one scope.
 type line struct {
-	turn chan struct{} // holds one while somebody has the turn
-	in   int           // who has it and who waits
+	turn chan struct{} // holds one while a transaction has the turn
+	in   int           // transactions that have the turn or wait for it
+}
+
+// turn is the part of turns that a transaction holds until it ends.
+type turn struct {
+	of      *turns
+	leave   func()
+	chained bool
+}
+
+// end gives everything back.
+func (t *turn) end() {
+	if t.chained {
+		t.of.chain.Release(1)
+	}
+	t.leave()
+}
+
+// takeChain waits until no other transaction appends events and audit entries, of this process and then of all.
+func (t *turn) takeChain(ctx context.Context, tx *gorm.DB) error {
+	err := t.of.chain.Acquire(ctx, 1)
+	if t.chained = err == nil; t.chained {
+		err = tx.Exec("SELECT pg_advisory_xact_lock(?)", chainLock).Error
+	}
+	if err != nil {
+		return fmt.Errorf("wait for the turn to append to the audit log: %w", err)
+	}
+	return nil
 }
 
 // take waits for the turn of a scope until the context ends.
-func (t *turns) take(ctx context.Context, s control.WriteScope) (leave func(), err error) {
+func (t *turns) take(ctx context.Context, s control.WriteScope) (*turn, error) {
+	leave, err := t.enter(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	part := int64(1)
+	if s == control.ScopeService {
+		part = scopesAtOnce
+	}
+	if err := t.whole.Acquire(ctx, part); err != nil {
+		leave()
+		return nil, err
+	}
+	return &turn{of: t, leave: func() { t.whole.Release(part); leave() }}, nil
+}
+
+// enter waits for the turn in the line of a scope until the context ends.
+func (t *turns) enter(ctx context.Context, s control.WriteScope) (leave func(), err error) {
 	t.mu.Lock()
 	l := t.lines[s]
 	if l == nil {
-		if t.lines == nil {
-			t.lines = map[control.WriteScope]*line{}
-		}
 		l = &line{turn: make(chan struct{}, 1)}
 		t.lines[s] = l
 	}

@@ -1,13 +1,14 @@
 package telemetry
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"fairlane/internal/phrase"
 )
 
-// JudgeBECN says whether the congestion control of an InfiniBand fabric acts, by what its ports counted while the use of the
-// contended links was measured: switches mark, adapters receive the BECNs that answer.
+// JudgeBECN judges whether the congestion control of an InfiniBand fabric acts, by what its ports counted while the use of the
+// contended links was measured: switches mark packets, and adapters receive BECNs in answer.
 func JudgeBECN(c *Congestion, links []LinkUse) Loop {
 	becn, counts, held := uint64(0), false, false
 	for i := range c.Ports {
@@ -21,12 +22,8 @@ func JudgeBECN(c *Congestion, links []LinkUse) Loop {
 		}
 		counts = counts || p.Adapter && !p.NoBECN
 	}
-	l := Loop{Marks: c.Switch, Handled: becn}
-	end := func(s LoopState, stage LoopStage, where []string, text string) Loop {
-		l.State, l.Stage, l.Where = s, stage, where
-		l.Text = fmt.Sprintf("%s: %d packets in the logs of switches, %d BECNs received, %d events in the logs of adapters", text, c.Switch, becn, c.Adapter)
-		return l
-	}
+	figures := phrase.Of("{} packets in the logs of switches, {} BECNs received, {} events in the logs of adapters", c.Switch, becn, c.Adapter)
+	l := Loop{State: LoopNotTested, Marks: c.Switch, Handled: becn}
 	var full []string
 	for i := range links {
 		if u := &links[i]; held && u.Utilisation != nil && *u.Utilisation >= fullLink && len(full) < maxLoopPorts {
@@ -35,14 +32,20 @@ func JudgeBECN(c *Congestion, links []LinkUse) Loop {
 	}
 	slices.Sort(full)
 	switch {
-	case becn > 0 || c.Adapter > 0:
-		return end(LoopActing, "", nil, "congestion control acts")
+	case c.Adapter > 0: // CCTIs reached their Trigger_Threshold, so that adapters delayed packets (IBTA vol. 1, annex A10)
+		l.State, l.Text = LoopActing, figures
+	case becn > 0: // no attribute shows a CCTI below the threshold
+		l.State, l.Text = LoopActing, phrase.Of("{}; whether rates moved was not measured: no adapter logged a CCTI at its Trigger_Threshold", figures)
 	case !counts:
-		return end(LoopNotTested, "", nil, "congestion control was not tested: no adapter told how many BECNs it received")
+		l.Text = phrase.Of("{}: {}", phrase.Of("no adapter reports the BECNs that it received"), figures)
 	case len(full) == 0:
-		return end(LoopNotTested, "", nil, "congestion control was not tested: no contended link was full with packets that wait while counters were read")
+		l.Text = phrase.Of("{}: {}", phrase.Of("no contended link was measured full with packets waiting"), figures)
 	case c.Switch > 0:
-		return end(LoopDead, StageNotifications, full, "switches mark packets and no adapter receives a BECN, at "+strings.Join(full, ", "))
+		l.State, l.Stage, l.Where = LoopDead, StageNotifications, full
+		l.Text = phrase.Of("{} at {}: {}", phrase.Of("switches mark packets and no adapter receives a BECN"), strings.Join(full, ", "), figures)
+	default:
+		l.State, l.Stage, l.Where = LoopDead, StageMarks, full
+		l.Text = phrase.Of("{} at {}: {}", phrase.Of("links are full, packets wait, and none is marked"), strings.Join(full, ", "), figures)
 	}
-	return end(LoopDead, StageMarks, full, "links are full, packets wait, and none is marked, at "+strings.Join(full, ", "))
+	return l
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -226,7 +227,7 @@ func (c *Collector) restart(ctx context.Context, d *device, p *portMeter, last r
 			return r, nil
 		}
 	}
-	err = fmt.Errorf("clear PortXmitDataSL: %w", err)
+	err = phrase.Because(err, phrase.Of("PortXmitDataSL could not be cleared: {}", err))
 	p.meter.breakOff(err)
 	return last, silence(err)
 }
@@ -247,7 +248,7 @@ func (c *Collector) counters(ctx context.Context, d *device, p *portMeter) (read
 	r := reading{perSL: !p.noSL}
 	ext := mad.PortCountersExtended{PortSelect: p.ID.Port}
 	if err := c.perf(ctx, d.lid, mad.MethodGet, mad.AttrPortCountersExtended, &ext); err != nil {
-		return r, fmt.Errorf("%s: %w", p.Name, err)
+		return r, err
 	}
 	r.xmit = ext.XmitData
 	if p.noSL {
@@ -260,7 +261,7 @@ func (c *Collector) counters(ctx context.Context, d *device, p *portMeter) (read
 		return r, nil
 	}
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", p.Name, err)
+		return r, err
 	}
 	r.sl = sl.SL
 	return r, nil
@@ -296,7 +297,7 @@ func (c *Collector) now(ctx context.Context, d *device) (quantity.Picoseconds, e
 	passed := wall - d.wall
 	if d.clock.seen && jumped(uint32(ts)-d.clock.last, passed) {
 		for _, p := range d.ports {
-			p.meter.breakOff(fmt.Errorf("TimeStamp of LID %d: %w", d.lid, ErrReset))
+			p.meter.breakOff(phrase.Because(ErrReset, phrase.Of("the clock of the device at LID {} was reset", d.lid)))
 		}
 		d.clock.seen = false // how much time it jumped over is not known
 	}

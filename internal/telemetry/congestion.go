@@ -28,7 +28,7 @@ type Congestion struct {
 	Err error
 }
 
-// Unread counts the ports and logs that the other counts lack, because they could not be read or the device has none.
+// Unread counts the ports and logs that are missing in the other counts: unreadable, or absent on the device.
 func (c *Congestion) Unread() (n uint64) {
 	for i := range c.Ports {
 		if p := &c.Ports[i]; p.Err != nil || p.NoBECN || p.NoVL {
@@ -253,10 +253,12 @@ func (w *CongestionWatch) readDevice(ctx context.Context, d *congestedDevice) {
 			continue
 		}
 		most := wordsIn(span, p.Rate) // no tick is shorter than a word
+		first, then := w.readBECN, w.readWait
 		if d.kind == subnet.KindSwitch {
-			p.out.Err = cmp.Or(w.readWait(ctx, d, p, most), w.readCongested(ctx, d, p, most))
-		} else {
-			p.out.Err = cmp.Or(w.readBECN(ctx, d, p, most), w.readWait(ctx, d, p, most))
+			first, then = w.readWait, w.readCongested
+		}
+		if p.out.Err = first(ctx, d, p, most); p.out.Err == nil {
+			p.out.Err = then(ctx, d, p, most)
 		}
 		if silent = errors.Is(p.out.Err, mad.ErrTimeout); silent {
 			d.found.err = errors.Join(d.found.err, p.out.Err)

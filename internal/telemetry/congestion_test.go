@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"fairlane/ccconfig/ibcc"
@@ -197,6 +198,37 @@ func TestCongestionOfDevicesThatTellLittle(t *testing.T) {
 	}
 	if text := fmt.Sprintf("%+v %x", w, w); strings.Contains(text, "0x") || !strings.Contains(text, "watch of the congestion of 3 devices") {
 		t.Errorf("printed as %s", text)
+	}
+}
+
+// deafCounters answers congestion logs and leaves every request for counters without an answer.
+type deafCounters struct {
+	mad.Transport
+	asked atomic.Int64
+}
+
+func (d *deafCounters) Exchange(ctx context.Context, to mad.Target, req *mad.Packet) (mad.Packet, error) {
+	if req.Class() == mad.ClassPerf {
+		d.asked.Add(1)
+		return mad.Packet{}, mad.ErrTimeout
+	}
+	return d.Transport.Exchange(ctx, to, req)
+}
+
+// A device whose counters time out is asked for one of them, not for the next as well: each wait takes seconds.
+func TestSilentCountersAreReadOnce(t *testing.T) {
+	t.Parallel()
+	x := newIncast(t, simdev.Options{})
+	deaf := &deafCounters{Transport: x.wire}
+	w, err := NewCongestionWatch(deaf, x.plan, x.topo, CongestionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := x.read(w); len(c.Ports) != 3 || !errors.Is(c.Ports[0].Err, mad.ErrTimeout) {
+		t.Errorf("silent counters: %+v", c)
+	}
+	if n := deaf.asked.Load(); n != 3 {
+		t.Errorf("%d requests for counters of 3 silent devices, want 3", n)
 	}
 }
 

@@ -13,14 +13,14 @@
 //
 // PortXmitDataSL (class 0x04) has 32 bits for each SL in units of four octets, and devices
 // differ in whether it wraps or sticks at its end. It holds 16 GiB: 1.37 s at 100 Gbit/s. So a
-// window is measured in turns: a counter beyond half its range is cleared, the next reading is the base line, and readings
-// follow each other within SafeInterval, a quarter of the time to the end, over which a difference is unique. The differences,
-// and the time that they are of, are added up in 64 bits. Where two readings cannot follow each other - a counter at its end,
-// a late reading, a clear by another collector, a restart - neither counts, so that a rate is always of the time in which it was
-// measured; coverage says how much of the window that is. Under a third of it there is no rate, and the reason instead.
+// window is measured in parts: a counter beyond half its range is cleared, the next reading is the base line, and readings
+// follow each other within SafeInterval, a quarter of the time to the end, over which a difference is unique. The differences
+// and their times are added up in 64 bits. The time between two readings is left out where their difference is ambiguous: a
+// counter at its end, a late reading, a clear by another collector, a restart. A rate is of the measured time only; coverage is
+// the part of the window that was measured. Under a third of it there is no rate, and the reason instead.
 //
-// Another collector that clears the counters is noticed by the 64 bits of PortCountersExtended: the counters by SL of a port add
-// up to what it sent, to 1/64 and what a link carries while it is read. With Options.KeepCounters nothing is cleared, and an SL
+// Clears by another collector are detected with the 64-bit PortCountersExtended: the counters by SL of a port add up to
+// what it sent, within 1/64 and what the link carries during a reading. With Options.KeepCounters nothing is cleared, and an SL
 // whose counter stands at its end is not measured.
 //
 // # Ethernet

@@ -2,17 +2,17 @@ package telemetry
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/subnet/ident"
 )
 
 // LoopState says whether congestion control acts.
 type LoopState string
 
-// States of a congestion-control loop. One without load is not tested: it is never said to act.
+// States of a congestion-control loop. Without load it is not tested, never acting.
 const (
 	LoopActing    LoopState = "acting"
 	LoopDead      LoopState = "not-acting"
@@ -30,12 +30,13 @@ const (
 	StageRates         LoopStage = "rates"         // notifications are handled and no rate moves
 )
 
-// Loop is what the counters of a window say about congestion control.
+// Loop is the judgement of congestion control from the counters of a window.
 type Loop struct {
 	State LoopState
 	Stage LoopStage // of LoopDead
 	Where []string  // ports at which that stage is dead, by name, at most maxLoopPorts
-	Text  string    // in words, with figures
+	// Text has the figures, and of LoopDead and LoopNotTested the reason. It does not repeat the state.
+	Text phrase.Text
 	// Marks, Sent, Handled and Ignored are marked packets received, and notifications sent, handled and ignored.
 	Marks, Sent, Handled, Ignored uint64
 }
@@ -61,19 +62,19 @@ type LoopPort struct {
 	Full bool
 }
 
-// fullLink is the part of a link's rate from which it counts as full: what a congestion-controlled link is used to is above, and
-// what an idle one carries far below.
+// fullLink is the part of a link's rate from which it counts as full: a link that congestion control regulates carries more, an
+// idle one far less.
 const fullLink = 0.9
 
-// heldShare is the part of a window from which pause, and not congestion control, is what holds a sender. Where rates move they fit
-// the link, so that pause holds nobody for long.
+// heldShare is the part of a window from which pause, and not congestion control, limits a sender. Where congestion control moves
+// rates, they fit the link and pause lasts for a small part of the window.
 const heldShare = 0.1
 
 // LoopPair is a sender and a receiver with traffic between them.
 type LoopPair struct{ Src, Dst ident.PortID }
 
-// JudgeLoop says whether congestion control acts, by what ports counted under load. The stages are judged in their order, since
-// what is dead early leaves the later ones nothing to do.
+// JudgeLoop judges whether congestion control acts, by what ports counted under load. Earlier stages are judged first, since a dead
+// stage leaves the later ones nothing to do.
 func JudgeLoop(ports map[ident.PortID]LoopPort, pairs []LoopPair) Loop {
 	j := loopJudge{ports: ports, senders: map[ident.PortID][]ident.PortID{}, receivers: map[ident.PortID][]ident.PortID{}}
 	for _, p := range pairs {
@@ -90,15 +91,17 @@ func JudgeLoop(ports map[ident.PortID]LoopPort, pairs []LoopPair) Loop {
 	for _, stage := range []struct {
 		name LoopStage
 		dead func(id ident.PortID, p *LoopPort) bool
-		text string
+		why  phrase.Text
 	}{
-		{StageNotifications, j.unanswered, "marked packets arrive and no notification is sent"},
-		{StageReaction, j.unhandled, "notifications are sent and none is handled"},
-		{StageRates, j.unmoved, "notifications are handled and rates do not move: pause holds the senders"},
-		{StageMarks, j.unmarked, "queues are full, as pause frames show, and no packet is marked"},
+		{StageNotifications, j.unanswered, phrase.Of("marked packets arrive and no notification is sent")},
+		{StageReaction, j.unhandled, phrase.Of("notifications are sent and none is handled")},
+		{StageRates, j.unmoved, phrase.Of("notifications are handled and rates do not change: pause frames stop the senders")},
+		{StageMarks, j.unmarked, phrase.Of("queues are full, as pause frames show, and no packet is marked")},
 	} {
 		if where := j.dead(stage.dead); len(where) > 0 {
-			return j.ended(LoopDead, stage.name, where, stage.text+" at "+strings.Join(where, ", "))
+			j.out.State, j.out.Stage, j.out.Where = LoopDead, stage.name, where
+			j.out.Text = phrase.Of("{} at {}: {}", stage.why, strings.Join(where, ", "), j.figures())
+			return j.out
 		}
 	}
 	return j.alive()
@@ -131,10 +134,9 @@ func (j *loopJudge) dead(at func(id ident.PortID, p *LoopPort) bool) (where []st
 	return where
 }
 
-func (j *loopJudge) ended(s LoopState, stage LoopStage, where []string, text string) Loop {
-	j.out.State, j.out.Stage, j.out.Where = s, stage, where
-	j.out.Text = fmt.Sprintf("%s: %d marked packets received, %d notifications sent, %d handled, %d ignored", text, j.out.Marks, j.out.Sent, j.out.Handled, j.out.Ignored)
-	return j.out
+// figures states what all ports counted.
+func (j *loopJudge) figures() phrase.Text {
+	return phrase.Of("{} marked packets received, {} notifications sent, {} handled, {} ignored", j.out.Marks, j.out.Sent, j.out.Handled, j.out.Ignored)
 }
 
 // unanswered is a receiver of marks that sends no notification.
@@ -182,14 +184,17 @@ func (j *loopJudge) unmarked(id ident.PortID, p *LoopPort) bool {
 // alive judges a loop of which no stage is known to be dead.
 func (j *loopJudge) alive() Loop {
 	if j.out.Marks > 0 && j.out.Sent > 0 && j.out.Handled > 0 {
-		return j.ended(LoopActing, "", nil, "congestion control acts")
+		j.out.State, j.out.Text = LoopActing, j.figures()
+		return j.out
 	}
-	var why error
+	why := phrase.Of("no queue was full while counters were read")
 	for _, id := range sortedPorts(j.ports) {
 		p := j.ports[id]
-		if why = cmp.Or(why, p.Marks.Err, p.Sent.Err, p.Handled.Err); why != nil {
-			return j.ended(LoopNotTested, "", nil, fmt.Sprintf("congestion control was not tested: counters of %s could not be read: %s", p.Name, why))
+		if err := cmp.Or(p.Marks.Err, p.Sent.Err, p.Handled.Err); err != nil {
+			why = phrase.Of("counters of {} could not be read: {}", p.Name, phrase.OfError(err))
+			break
 		}
 	}
-	return j.ended(LoopNotTested, "", nil, "congestion control was not tested: no queue was full while counters were read")
+	j.out.State, j.out.Text = LoopNotTested, phrase.Of("{}: {}", why, j.figures())
+	return j.out
 }

@@ -93,7 +93,7 @@ func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tena
 	}
 	for i := range flows {
 		c.senders[flows[i].Src] = insertName(c.senders[flows[i].Src], flows[i].Tenant)
-		if p.RoCE != nil { // who answers marks
+		if p.RoCE != nil { // receivers answer marks
 			c.nics = append(c.nics, flows[i].Dst)
 		}
 		c.nics = append(c.nics, flows[i].Src)
@@ -135,7 +135,7 @@ func tenantsAt(p *policy.Plan, flows []tenants.Flow) map[ident.PortID][]string {
 	return at
 }
 
-// insertName adds a name to a sorted list that has each once.
+// insertName adds a name to a sorted list without duplicates.
 func insertName(list []string, name string) []string {
 	if k, has := slices.BinarySearch(list, name); !has {
 		list = slices.Insert(list, k, name)

@@ -1,16 +1,15 @@
 package telemetry
 
 import (
-	"fmt"
-
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
 
-// loop judges congestion control over the window; nil where no port tells anything of it.
+// loop judges congestion control over the window; nil where no port has its counters.
 func (w *etherWindow) loop() *Loop {
 	ports := map[ident.PortID]LoopPort{}
-	told := false
+	counted := false
 	for _, id := range w.c.nics {
 		a, b, err := w.nic(id)
 		p := LoopPort{Name: w.name(id)}
@@ -20,12 +19,12 @@ func (w *etherWindow) loop() *Loop {
 		case a.Loop == nil || b.Loop == nil:
 			continue
 		default:
-			told = true
+			counted = true
 			w.count(&p, a, b, w.linkRate(id))
 		}
 		ports[id] = p
 	}
-	if !told {
+	if !counted {
 		return nil
 	}
 	pairs := make([]LoopPair, len(w.c.flows))
@@ -58,7 +57,7 @@ func went(a, b Octets) Count {
 	case a.Err != nil:
 		return Count{Err: a.Err}
 	case b.N < a.N:
-		return Count{Err: fmt.Errorf("%d after %d: %w", b.N, a.N, ErrReset)}
+		return Count{Err: phrase.Because(ErrReset, phrase.Of("the counter was reset: {} after {}", b.N, a.N))}
 	}
 	return Count{N: b.N - a.N}
 }

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
 )
 
 // ErrStale is a counter that its device had not refreshed since the reading before.
-var ErrStale = errors.New("counter was not refreshed")
+var ErrStale error = &phrase.Error{Text: phrase.Of("the counter was not refreshed")}
 
 // etherWindow is what happened between two samples.
 type etherWindow struct {
@@ -32,7 +33,7 @@ func (w *etherWindow) report() Report {
 	for _, t := range p.Tenants {
 		ts := TenantShare{Tenant: t.Tenant, Weight: t.Weight, Entitled: t.Entitled}
 		if delivered, err := w.tenant(t.Tenant); err != nil {
-			ts.Problem = err.Error()
+			ts.Problem = new(phrase.OfError(err))
 			w.faults = append(w.faults, err)
 		} else {
 			ts.Delivered, ts.ShareError = &delivered, shareError(&delivered, t.Entitled)
@@ -67,7 +68,7 @@ func (w *etherWindow) unread() error {
 func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate, error) {
 	span := b.At - a.At
 	if err := cmp.Or(b.Err, a.Err); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrUnread, err)
+		return 0, unread(err)
 	}
 	if !w.read || span < w.elapsed {
 		w.read, w.elapsed = true, max(span, 0)
@@ -76,9 +77,9 @@ func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate
 	case span == 0:
 		return 0, ErrNoTime
 	case span < 0:
-		return 0, fmt.Errorf("clock: %w", ErrReset)
+		return 0, phrase.Because(ErrReset, phrase.Of("the device clock was reset"))
 	case b.N < a.N || b.N-a.N > wordsIn(span, link)*wordOctets:
-		return 0, fmt.Errorf("%d octets after %d: %w", b.N, a.N, ErrReset)
+		return 0, phrase.Because(ErrReset, phrase.Of("the counter was reset: {} octets after {}", b.N, a.N))
 	}
 	return quantity.BitRate(min(mulDiv(mulDiv(b.N-a.N, 8, 1), uint64(quantity.Second), uint64(span)), 1<<63-1)), nil
 }
@@ -87,7 +88,7 @@ func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate
 func (w *etherWindow) nic(id ident.PortID) (a, b *NICReading, err error) {
 	for _, s := range []*etherSample{w.b, w.a} { // the later reading says what is wrong now
 		if err := s.silent[id]; err != nil {
-			return nil, nil, fmt.Errorf("%w: %w", ErrUnread, err)
+			return nil, nil, unread(err)
 		}
 	}
 	a, b = w.a.nics[id], w.b.nics[id]
@@ -108,12 +109,12 @@ func (w *etherWindow) tenant(name string) (quantity.BitRate, error) {
 		seen[f.Src] = true
 		r, err := w.sent(name, f.Src)
 		if err != nil {
-			return 0, fmt.Errorf("%w (port %s)", err, w.name(f.Src))
+			return 0, atPort(err, w.name(f.Src))
 		}
 		sum += r
 	}
 	if len(seen) == 0 {
-		return 0, errors.New("no flows in the plan")
+		return 0, &phrase.Error{Text: phrase.Of("the plan has no flows of the tenant")}
 	}
 	return sum, nil
 }
@@ -140,7 +141,7 @@ func (w *etherWindow) sent(tenant string, id ident.PortID) (quantity.BitRate, er
 		if len(w.c.senders[id]) == 1 {
 			return w.rate(a.Tx, b.Tx, link) // the others on it only receive, by the plan
 		}
-		return 0, fmt.Errorf("%d tenants are on it and the counters of virtual function %d, which is this tenant's, are not there: %w", len(w.c.at[id]), i, ErrUnread)
+		return 0, phrase.Because(ErrUnread, phrase.Of("the port has {} tenants and no counters of virtual function {}, which is this tenant's", len(w.c.at[id]), i))
 	}
 	return w.rate(fa.Tx, fb.Tx, link)
 }
@@ -154,11 +155,11 @@ func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.Bit
 		}
 		first, ok := a.Senders[name]
 		if !ok {
-			return 0, true, fmt.Errorf("sender %s came during the measurement: %w", name, ErrUnread)
+			return 0, true, phrase.Because(ErrUnread, phrase.Of("sender {} started during the measurement", name))
 		}
 		r, err := w.rate(first, last, link)
 		if err != nil {
-			return 0, true, fmt.Errorf("sender %s: %w", name, err)
+			return 0, true, phrase.Because(err, phrase.Of("sender {}: {}", name, err))
 		}
 		sum, found = sum+r, true
 	}
@@ -167,7 +168,7 @@ func (w *etherWindow) senders(tenant string, a, b *NICReading, link quantity.Bit
 			continue
 		}
 		if _, ok := b.Senders[name]; !ok {
-			return 0, true, fmt.Errorf("sender %s went during the measurement: %w", name, ErrUnread)
+			return 0, true, phrase.Because(ErrUnread, phrase.Of("sender {} ended during the measurement", name))
 		}
 	}
 	return sum, found, nil
@@ -227,7 +228,7 @@ func (w *etherWindow) link(l *policy.LinkShare) LinkUse {
 		used, err = w.rate(w.a.ports[l.Port], w.b.ports[l.Port], rate)
 	}
 	if err != nil {
-		lu.Problem = err.Error()
+		lu.Problem = new(phrase.OfError(err))
 		w.faults = append(w.faults, fmt.Errorf("link %s: %w", l.Name, err))
 	} else {
 		lu.Used, lu.Utilisation = &used, use(&used, l.Capacity)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -21,11 +22,11 @@ var (
 	// ErrReset is a counter or a clock that jumped, as after a restart.
 	ErrReset = errors.New("counter or clock was reset")
 	// ErrUnread is a port that was not read at both ends of the window.
-	ErrUnread = errors.New("counters were not read")
+	ErrUnread error = &phrase.Error{Text: phrase.Of("counters were not read")}
 	// ErrNoSLCounters is a device without PortXmitDataSL.
-	ErrNoSLCounters = errors.New("device does not count by service level")
+	ErrNoSLCounters error = &phrase.Error{Text: phrase.Of("the device does not count by service level")}
 	// ErrNoTime is a window in which the device's clock did not move.
-	ErrNoTime = errors.New("device clock did not advance")
+	ErrNoTime error = &phrase.Error{Text: phrase.Of("the device clock did not advance")}
 )
 
 const (
@@ -198,13 +199,13 @@ func (m *meter) advance(r reading) {
 	moved := r.xmit - m.last.xmit
 	switch {
 	case r.before < m.last.after:
-		m.leave(fmt.Errorf("clock %s before %s: %w", r.before, m.last.after, ErrReset))
+		m.leave(phrase.Because(ErrReset, phrase.Of("the device clock was reset: {} after {}", r.before, m.last.after)))
 		return
 	case r.xmit < m.last.xmit:
-		m.leave(fmt.Errorf("PortCountersExtended: %w", ErrCleared))
+		m.leave(phrase.Because(ErrCleared, phrase.Of("the port counters were cleared by another collector")))
 		return
 	case moved > most:
-		m.leave(fmt.Errorf("PortCountersExtended: %w", ErrReset))
+		m.leave(phrase.Because(ErrReset, phrase.Of("the port counters were reset")))
 		return
 	}
 	time := r.middle() - m.last.middle()
@@ -234,14 +235,14 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 		last := m.last.sl[sl]
 		switch d := uint64(v - last); {
 		case v == counterEnd || last == counterEnd:
-			faults[sl] = fmt.Errorf("counter of SL %d %w", sl, ErrSaturated)
+			faults[sl] = phrase.Because(ErrSaturated, phrase.Of("counter of SL {} at its end", sl))
 			stuck = true
 		case most > counterEnd:
-			faults[sl] = fmt.Errorf("%s: %w", r.after-m.last.before, ErrGap)
+			faults[sl] = phrase.Because(ErrGap, phrase.Of("{} between two readings, in which a counter of 32 bits may wrap twice", r.after-m.last.before))
 		case d > most && v < last:
-			return faults, fmt.Errorf("counter of SL %d %w", sl, ErrCleared)
+			return faults, phrase.Because(ErrCleared, phrase.Of("counter of SL {} cleared by another collector", sl))
 		case d > most:
-			return faults, fmt.Errorf("counter of SL %d: %w", sl, ErrReset)
+			return faults, phrase.Because(ErrReset, phrase.Of("counter of SL {} was reset", sl))
 		default:
 			sum += d
 		}
@@ -252,20 +253,26 @@ func (m *meter) judge(r reading, moved, most uint64) (faults [ident.NumSLs]error
 	// The two kinds of counters are of times that differ by as much as the readings took.
 	slack := wordsIn(r.width()+m.last.width(), m.rate) + moved/clearedParts
 	if sum > moved+slack {
-		return faults, fmt.Errorf("counters by SL show %.0f %% of what the port sent: %w", 100*float64(sum)/float64(max(moved, 1)), ErrCleared)
+		return faults, clearedBySL(sum, moved)
 	}
 	for sl, v := range r.sl {
 		last := m.last.sl[sl]
 		switch {
 		case faults[sl] != nil:
 		case stuck && v < last: // what the port sent cannot tell the one from the other
-			faults[sl] = fmt.Errorf("counter of SL %d wrapped, or was %w", sl, ErrCleared)
+			faults[sl] = phrase.Because(ErrCleared, phrase.Of("counter of SL {} wrapped or was cleared by another collector", sl))
 		case stuck || sum+slack >= moved:
 		case v < last || uint64(last) <= moved+slack: // else it shows more than it could since a clear, and other traffic is not counted
-			faults[sl] = fmt.Errorf("counters by SL show %.0f %% of what the port sent: %w", 100*float64(sum)/float64(moved), ErrCleared)
+			faults[sl] = clearedBySL(sum, moved)
 		}
 	}
 	return faults, nil
+}
+
+// clearedBySL is ErrCleared, shown by counters by SL that together moved by sum while the port sent moved.
+func clearedBySL(sum, moved uint64) error {
+	percent := fmt.Sprintf("%.0f", 100*float64(sum)/float64(max(moved, 1)))
+	return phrase.Because(ErrCleared, phrase.Of("counters by SL show {} % of what the port sent: cleared by another collector", percent))
 }
 
 // clearedParts is the part of what a port sent that its counters by SL may lack before another collector is held to have

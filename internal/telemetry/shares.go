@@ -1,8 +1,7 @@
 package telemetry
 
 import (
-	"fmt"
-
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/internal/stats"
 	"fairlane/policy"
@@ -21,7 +20,7 @@ type Report struct {
 	// Jain is Jain's fairness index of delivered / entitled of the measured tenants: 1 when all
 	// got the same part of their entitlement.
 	Jain *float64
-	// Loop says whether congestion control acts; nil where the devices of the plane do not tell.
+	// Loop says whether congestion control acts; nil where the devices do not count its events.
 	Loop *Loop
 }
 
@@ -35,7 +34,7 @@ type TenantShare struct {
 	// ShareError is |delivered - entitled| / entitled, nil for a tenant entitled to nothing. It
 	// means what it says only while the tenant has traffic to send.
 	ShareError *float64
-	Problem    string // why Delivered was not measured
+	Problem    *phrase.Text // why Delivered was not measured; nil when it was
 	// AtSenders says that Delivered leaves out ports on which the tenant, by the plan's flows, only receives, by an SL that
 	// others have there, too: such a counter cannot be divided. Ambiguous is what these counters counted, of all who share them.
 	AtSenders bool
@@ -50,7 +49,7 @@ type LinkUse struct {
 	Used        *quantity.BitRate
 	Utilisation *float64     // used / capacity, nil also when the capacity is not known
 	Tenants     []LinkTenant // in the order of the plan
-	Problem     string       // why Used was not measured
+	Problem     *phrase.Text // why Used was not measured; nil when it was
 }
 
 // LinkTenant is one tenant's part of a link. It is measured by the link's counters when no other tenant uses any of
@@ -172,13 +171,13 @@ func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int
 			if r := rates[pl.Port]; r != nil {
 				name = r.Port.Name
 			}
-			ts.AtSenders, ts.Problem = false, fmt.Sprintf("%v (port %s)", err, name)
+			ts.AtSenders, ts.Problem = false, new(phrase.OfError(atPort(err, name)))
 			return ts
 		}
 		sum += rate
 	}
 	if !sends {
-		ts.AtSenders, ts.Problem = false, "no placement in the plan to send from"
+		ts.AtSenders, ts.Problem = false, new(phrase.Of("the plan has no port from which the tenant sends"))
 		return ts
 	}
 	ts.Delivered, ts.ShareError = &sum, shareError(&sum, t.Entitled)
@@ -186,6 +185,11 @@ func tenantShare(t policy.TenantShare, ps []policy.Placement, users map[slot]int
 		ts.Ambiguous = &ambiguous
 	}
 	return ts
+}
+
+// atPort is an error with the port at which it was met.
+func atPort(err error, port string) error {
+	return phrase.Because(err, phrase.Of("{} (port {})", err, port))
 }
 
 // sentOn is what a port, nil when it was not read, sent on an SL that so many tenants use there.
@@ -196,9 +200,9 @@ func (r *PortRate) sentOn(sl ident.SL, users int) (quantity.BitRate, error) {
 	case r.Err != nil:
 		return 0, r.Err
 	case users > 1:
-		return 0, fmt.Errorf("SL %d is shared with another tenant, so its counter is not this tenant's alone", sl)
+		return 0, &phrase.Error{Text: phrase.Of("SL {} is shared with another tenant: one counter counts both", sl)}
 	case int(sl) >= len(r.SL):
-		return 0, fmt.Errorf("SL %d, want 0 to 15", sl)
+		return 0, &phrase.Error{Text: phrase.Of("SL {}: want 0 to 15", sl)}
 	}
 	return r.SL[sl].Value()
 }
@@ -237,7 +241,7 @@ func linkUse(l policy.LinkShare, owners [ident.NumSLs]string, rates map[ident.Po
 	lu := LinkUse{Port: l.Port, Name: l.Name, Capacity: l.Capacity, Tenants: []LinkTenant{}}
 	rate := rates[l.Port]
 	if used, err := rate.sent(); err != nil {
-		lu.Problem = err.Error()
+		lu.Problem = new(phrase.OfError(err))
 	} else {
 		lu.Used, lu.Utilisation = &used, use(&used, l.Capacity)
 	}

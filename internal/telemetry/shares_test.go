@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
@@ -58,7 +59,7 @@ func TestSharesSumATenantsOwnCounters(t *testing.T) {
 	t.Parallel()
 	r := Shares(twoTenants(), goodWindow())
 	gold, silver := r.Tenants[0], r.Tenants[1]
-	if *gold.Delivered != 78*quantity.Gbps || math.Abs(*gold.ShareError-0.04) > 1e-12 || gold.Problem != "" {
+	if *gold.Delivered != 78*quantity.Gbps || math.Abs(*gold.ShareError-0.04) > 1e-12 || gold.Problem != nil {
 		t.Errorf("gold %+v", gold)
 	}
 	if *silver.Delivered != 20*quantity.Gbps || math.Abs(*silver.ShareError-0.2) > 1e-12 {
@@ -69,7 +70,7 @@ func TestSharesSumATenantsOwnCounters(t *testing.T) {
 		t.Errorf("report %+v, want Jain index %f", r, want)
 	}
 	l := r.Links[0]
-	if *l.Used != 97*quantity.Gbps || math.Abs(*l.Utilisation-0.97) > 1e-12 || l.Problem != "" {
+	if *l.Used != 97*quantity.Gbps || math.Abs(*l.Utilisation-0.97) > 1e-12 || l.Problem != nil {
 		t.Errorf("link %+v", l)
 	}
 	if *l.Tenants[0].Delivered != 77*quantity.Gbps || *l.Tenants[1].Delivered != 20*quantity.Gbps {
@@ -92,7 +93,7 @@ func TestWhatCannotBeMeasuredIsSaid(t *testing.T) {
 			w.Ports[0].SL[3] = Unmeasured(fmt.Errorf("counter of SL 3 %w", ErrSaturated))
 		}, 1, "counter of SL 3 at its end", true},
 		"SL shared on a port": {func(p *policy.Plan, _ *Window) { p.Placements[2].SL = 1 }, 1, "shared", true},
-		"no placement":        {func(p *policy.Plan, _ *Window) { p.Placements = p.Placements[:2] }, 1, "no placement", true},
+		"no placement":        {func(p *policy.Plan, _ *Window) { p.Placements = p.Placements[:2] }, 1, "no port from which", true},
 		"SL out of range":     {func(p *policy.Plan, _ *Window) { p.Placements[2].SL = 99 }, 1, "want 0 to 15", true},
 		"link unread":         {func(_ *policy.Plan, w *Window) { w.Ports[2].Err = ErrReset }, -1, "", false},
 	} {
@@ -101,14 +102,14 @@ func TestWhatCannotBeMeasuredIsSaid(t *testing.T) {
 			p, w := twoTenants(), goodWindow()
 			c.change(p, &w)
 			r := Shares(p, w)
-			if l := r.Links[0]; (l.Used != nil) != c.link || (l.Utilisation != nil) != c.link || (l.Problem == "") != c.link {
+			if l := r.Links[0]; (l.Used != nil) != c.link || (l.Utilisation != nil) != c.link || (l.Problem == nil) != c.link {
 				t.Errorf("link %+v", l)
 			}
 			if c.tenant < 0 {
 				return
 			}
 			ts := r.Tenants[c.tenant]
-			if ts.Delivered != nil || ts.ShareError != nil || !strings.Contains(ts.Problem, c.says) {
+			if ts.Delivered != nil || ts.ShareError != nil || !strings.Contains(english(ts.Problem), c.says) {
 				t.Errorf("tenant %+v, want a problem that says %q", ts, c.says)
 			}
 			other := r.Tenants[1-c.tenant]
@@ -225,7 +226,15 @@ func TestTenantsThatShareACounterWhereTheyReceiveAreMeasuredWhereTheySend(t *tes
 		t.Errorf("without that port: %+v", r.Tenants)
 	}
 	p.Placements[0].Port = hostB // two senders by one counter
-	if r = Shares(p, w); r.Tenants[0].Delivered != nil || !strings.Contains(r.Tenants[0].Problem, "is shared with another tenant") || r.Links[0].Tenants[0].Delivered != nil {
+	if r = Shares(p, w); r.Tenants[0].Delivered != nil || !strings.Contains(english(r.Tenants[0].Problem), "is shared with another tenant") || r.Links[0].Tenants[0].Delivered != nil {
 		t.Errorf("two that send by one counter: %+v", r)
 	}
+}
+
+// english is a sentence in English, "" for none.
+func english(t *phrase.Text) string {
+	if t == nil {
+		return ""
+	}
+	return t.String()
 }

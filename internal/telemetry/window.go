@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
@@ -87,9 +88,9 @@ func portRate(a, b *PortSample) PortRate {
 	r := PortRate{Port: b.Port, Wall: b.Wall, span: b.Time - a.Time}
 	switch {
 	case a.Err != nil || b.Err != nil:
-		r.Err = fmt.Errorf("%w: %w", ErrUnread, errors.Join(a.Err, b.Err))
+		r.Err = unread(cmp.Or(b.Err, a.Err))
 	case a.Wall != b.Wall:
-		r.Err = fmt.Errorf("clock of LID %d changed: %w", b.Port.LID, ErrReset)
+		r.Err = phrase.Because(ErrReset, phrase.Of("the clock of the device at LID {} was reset", b.Port.LID))
 	case r.span <= 0:
 		r.Err = ErrNoTime
 	}
@@ -124,6 +125,11 @@ func portRate(a, b *PortSample) PortRate {
 		r.TimeError = float64(b.totals.edges-a.totals.edges+(a.Width+b.Width)/2) / float64(least)
 	}
 	return r
+}
+
+// unread is ErrUnread for a reason.
+func unread(err error) error {
+	return phrase.Because(errors.Join(ErrUnread, err), phrase.Of("{}: {}", ErrUnread, err))
 }
 
 // errs joins the errors of all ports, or is nil when at least one was measured.

@@ -1,7 +1,7 @@
 -- +goose Up
--- 1: whoever acted had a role in the tenant that the event is about, and none on everything, when it was written. Only then does the
--- tenant see the name. Of events from before that counts for users who had been given their role in the tenant by then, and have none
--- on everything now.
+-- 1: the actor had, when the event was written, a role in the tenant that the event is about, and no role on the whole service. Only
+-- then does the tenant see the name. Events of earlier releases get 1 when the actor is a user who had a role in the tenant by then and
+-- has none on the whole service now.
 ALTER TABLE events ADD COLUMN by_tenant BIGINT NOT NULL DEFAULT 0 CHECK (by_tenant IN (0, 1));
 UPDATE events SET by_tenant = 1
 WHERE kind LIKE 'tenant.%'

@@ -13,6 +13,7 @@ import (
 type Check struct {
 	Key       string  `json:"key"`
 	Ratio     float64 `json:"ratio"`     // between the per-flow rates of the run
+	Below     float64 `json:"below"`     // how many times the fastest flow of the run is meant to have what one of the group has
 	Predicted float64 `json:"predicted"` // part of the link, of a group
 	Measured  float64 `json:"measured"`
 }
@@ -27,7 +28,6 @@ type fitter struct {
 	points []point
 	got    []*Measured
 	checks []Check
-	worst  []missed // by run held out
 }
 
 func (f *fitter) fit() {
@@ -108,18 +108,12 @@ func (f *fitter) heldOut() {
 			continue
 		}
 		predicted, measured := f.parts(&pt, f.got[i])
-		worst := 0.0
+		top := slices.Max(pt.rates)
 		for g := range predicted {
-			c := Check{pt.key, pt.ratio, predicted[g], measured[g]}
-			f.checks = append(f.checks, c)
-			worst = max(worst, c.Error())
+			f.checks = append(f.checks, Check{pt.key, pt.ratio, top / pt.rates[g], predicted[g], measured[g]})
 		}
-		f.worst = append(f.worst, missed{pt.ratio, worst})
 	}
 }
-
-// missed is the largest error of the rates of a run.
-type missed struct{ ratio, by float64 }
 
 // parts are the parts of the link that groups were predicted to have and had.
 func (f *fitter) parts(pt *point, m *Measured) (predicted, measured []float64) {
@@ -139,30 +133,41 @@ func (f *fitter) parts(pt *point, m *Measured) (predicted, measured []float64) {
 	return predicted, measured
 }
 
-// Of the runs held out, so many in a hundred are within the bound with all their rates: those of fast flows alone, which are hardly off
-// and of which there are many, would hide what slow ones miss. It is never below leastBound, the scatter of a run.
+// Of the rates held out, so many in a hundred are within the bound of their class. It is never below leastBound, the scatter of a run.
 const (
 	covered    = 95
 	leastBound = 0.03
 )
 
-// bounds takes the quantile in each class of ratios; a wider class never has the smaller bound.
+// bounds takes the quantile in each class of rates, by how far below the fastest of their run they are. The fastest rates
+// themselves do not count: they are hardly off and many, and would hide what others miss. A class further below
+// never has the smaller bound.
 func (f *fitter) bounds() {
 	f.p.Bounds = nil
-	low, bound := 0.0, leastBound
-	for _, c := range f.g.mixes {
+	low, bound := 1.0, leastBound
+	for _, ratio := range f.classes() {
 		var errs []float64
-		for _, k := range f.worst {
-			if k.ratio > low && k.ratio <= c.ratio*(1+1e-9) {
-				errs = append(errs, k.by)
+		for i := range f.checks {
+			if k := &f.checks[i]; k.Below > low && k.Below <= ratio*(1+1e-9) {
+				errs = append(errs, k.Error())
 			}
 		}
 		if q, ok := stats.Percentile(errs, covered); ok {
 			bound = max(bound, q)
 		}
-		f.p.Bounds = append(f.p.Bounds, profile.Bound{Ratio: c.ratio, Error: rounded(bound)})
-		low = c.ratio
+		f.p.Bounds = append(f.p.Bounds, profile.Bound{Ratio: ratio, Error: rounded(bound)})
+		low = ratio
 	}
+}
+
+// classes end at the ratios of the grid and of the mixes.
+func (f *fitter) classes() []float64 {
+	out := slices.Clone(f.g.ratios)
+	for _, c := range f.g.mixes {
+		out = append(out, c.ratio)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // effects lists what single registers did.

@@ -20,11 +20,11 @@ type IBParams struct {
 	Restart  bool                 // a BECN restarts the timer (Algorithm 1 of the differentiated-bandwidth paper, S1)
 }
 
-// NewIBParams converts wire settings. phase shifts the free-running timer, so that ports set
+// NewIBParams converts wire settings of a device whose CCTI_Timer counts in the given unit, by the standard ibcc.TimerUnitPicoseconds. phase shifts the free-running timer, so that ports set
 // at one moment do not decay at one moment; it is taken modulo the period.
-func NewIBParams(s ibcc.SLParams, limit uint16, restart bool, phase uint64) IBParams {
+func NewIBParams(s ibcc.SLParams, limit uint16, unit quantity.Picoseconds, restart bool, phase uint64) IBParams {
 	p := IBParams{
-		Period:   quantity.Picoseconds(s.Timer) * ibcc.TimerUnitPicoseconds,
+		Period:   quantity.Picoseconds(s.Timer) * unit,
 		Increase: uint16(s.Increase), Min: uint16(s.Min), Limit: limit,
 		Trigger: uint16(s.Trigger), Restart: restart,
 	}

@@ -13,7 +13,7 @@ import (
 const unit = ibcc.TimerUnitPicoseconds
 
 func params(timer uint16, increase, least uint8, limit uint16, restart bool) IBParams {
-	return NewIBParams(ibcc.SLParams{Timer: timer, Increase: increase, Min: least}, limit, restart, 0)
+	return NewIBParams(ibcc.SLParams{Timer: timer, Increase: increase, Min: least}, limit, unit, restart, 0)
 }
 
 func TestFreeRunningTimerKeepsItsPhase(t *testing.T) {
@@ -89,7 +89,7 @@ func TestBounds(t *testing.T) {
 
 func TestTriggerReportsOnlyTheCrossing(t *testing.T) {
 	t.Parallel()
-	p := NewIBParams(ibcc.SLParams{Timer: 1, Increase: 2, Trigger: 3}, 127, false, 0)
+	p := NewIBParams(ibcc.SLParams{Timer: 1, Increase: 2, Trigger: 3}, 127, unit, false, 0)
 	var s IBState
 	s.Adopt(0, &p)
 	var got []bool
@@ -127,7 +127,7 @@ func TestLazyDecayEqualsEagerDecay(t *testing.T) {
 			Timer:    rapid.Uint16Range(0, 40).Draw(t, "timer"),
 			Increase: rapid.Uint8Range(0, 9).Draw(t, "increase"),
 			Min:      rapid.Uint8Range(0, 20).Draw(t, "min"),
-		}, rapid.Uint16Range(0, 60).Draw(t, "limit"), rapid.Bool().Draw(t, "restart"), rapid.Uint64().Draw(t, "phase"))
+		}, rapid.Uint16Range(0, 60).Draw(t, "limit"), unit, rapid.Bool().Draw(t, "restart"), rapid.Uint64().Draw(t, "phase"))
 		var s IBState
 		s.Adopt(0, &p)
 		e := eager{next: p.nextTick(0)}

@@ -15,7 +15,7 @@ type host struct {
 	acksReady  uint8 // classes with acknowledgements or notifications to send
 	flowsReady uint8 // classes with flows whose turn may come
 	deaf       bool  // its senders ignore CNPs
-	inert      bool  // its senders count CNPs as handled, and do nothing else with them
+	inert      bool  // its senders count CNPs as handled without reacting
 	incapable  uint8 // flagCapable where its data is not ECN-capable, else 0
 	silent     bool  // its receivers send none
 	cnpCode    uint8

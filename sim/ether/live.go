@@ -68,8 +68,8 @@ func (n *Network) SetReaction(host int32, on bool) error {
 	return nil
 }
 
-// SetInert makes the senders of a host count notification packets as handled without passing them to their algorithm, as where
-// another one is in its place.
+// SetInert makes the senders of a host count notification packets as handled without passing them to their algorithm, as a NIC does
+// whose DCQCN another algorithm replaces.
 func (n *Network) SetInert(host int32, on bool) error {
 	if err := n.checkHost(host); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (n *Network) SetInert(host int32, on bool) error {
 	return nil
 }
 
-// SetCapable makes the data of a host ECN-capable, as it comes, or not: then no switch marks it.
+// SetCapable makes the data of a host ECN-capable, which it is by default, or not: then no switch marks it.
 func (n *Network) SetCapable(host int32, on bool) error {
 	if err := n.checkHost(host); err != nil {
 		return err

@@ -99,7 +99,7 @@ func checkCase(t *testing.T, c *Case) {
 	checkRoutes(t, c)
 }
 
-// checkForm looks whether the traffic is what its form says.
+// checkForm checks that the traffic has its form.
 func checkForm(t *testing.T, c *Case) {
 	t.Helper()
 	in := &c.Input

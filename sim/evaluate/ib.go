@@ -20,7 +20,7 @@ type ibNetwork struct {
 }
 
 func newIB(in *policy.Input, p *policy.Plan, seed uint64) (*ibNetwork, error) {
-	n, err := fabric.New(in.Fabric, fabric.Config{Seed: seed, TimerRestart: in.Options.TimerRestart, DataVLs: dataVLs(p), CCTBlocks: cctBlocks(p)})
+	n, err := fabric.New(in.Fabric, fabric.Config{Seed: seed, TimerRestart: in.Options.TimerRestart, Devices: in.IBProfiles, DataVLs: dataVLs(p), CCTBlocks: cctBlocks(p)})
 	if err != nil {
 		return nil, fmt.Errorf("simulate: %w", err)
 	}
@@ -161,23 +161,21 @@ func installLanes(n *fabric.Network, ref subnet.PortRef, l *policy.LanePlan) {
 	n.SetVLHighLimit(ref.Node, ref.Port, 0)
 }
 
-const timerUnit quantity.Picoseconds = ibcc.TimerUnitPicoseconds
-
 // longestTimer is the longest period among the settings that flows use.
 func longestTimer(in *policy.Input, p *policy.Plan) quantity.Picoseconds {
-	at := make(map[ident.PortID]*ibcc.CASettings, len(p.CAs))
+	at := make(map[ident.PortID]*policy.CAPlan, len(p.CAs))
 	for i := range p.CAs {
-		at[p.CAs[i].Port] = &p.CAs[i].Settings
+		at[p.CAs[i].Port] = &p.CAs[i]
 	}
-	longest := uint16(0)
+	longest := quantity.Picoseconds(0)
 	for i := range in.Flows {
 		c, ok := at[in.Flows[i].Src]
 		sl, placed := p.SL(in.Flows[i].Tenant, in.Flows[i].Src)
 		if ok && placed {
-			longest = max(longest, c.SLs[sl].Timer)
+			longest = max(longest, c.TimerPeriod(c.Settings.SLs[sl].Timer))
 		}
 	}
-	return quantity.Picoseconds(longest) * timerUnit
+	return longest
 }
 
 // coarsest is the largest Marking_Rate of the plan: packets per mark.

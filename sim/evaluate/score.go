@@ -37,7 +37,7 @@ type PlaneScore struct {
 	// Beyond that of the others.
 	Within *Score `json:"within_4_to_1,omitempty"`
 	Beyond *Score `json:"beyond_4_to_1,omitempty"`
-	// Causes says what findings name the tenants that are further off their entitlement than MissLimit, most frequent first.
+	// Causes lists the findings that name tenants further off their entitlement than MissLimit, most frequent first.
 	Causes []Cause `json:"causes"`
 	Failed int     `json:"failed"` // cases that could not be compiled or simulated
 	// Worst are the tenants with the largest errors, largest first.
@@ -67,7 +67,8 @@ const maxRatio = 4
 // worstListed is how many tenants Worst has.
 const worstListed = 5
 
-// MissLimit is the distance from an entitlement or a prediction beyond which a finding has to announce a tenant.
+// MissLimit is the distance from an entitlement or a prediction beyond which a finding has to announce a tenant. share-uncertain names
+// tenants from the same bounds on.
 func MissLimit(plane policy.Plane) float64 {
 	if plane == policy.PlaneRoCE {
 		return 0.10
@@ -81,7 +82,7 @@ var announcing = []string{
 	policy.CodeShareUncertain, policy.CodeWRCCUnstable, policy.CodeCapCoarse, policy.CodeOverbooked,
 }
 
-// announced reports whether a finding says what happened to the tenant: one names it that speaks of rates, and the simulated rate is within
+// announced reports whether a finding that states rates names the tenant, and the simulated rate is within
 // the bound of the predicted one, or within the limit.
 func (t *TenantResult) announced(limit float64) bool {
 	return t.Error <= max(limit, t.Bound) && slices.ContainsFunc(t.Findings, func(code string) bool { return slices.Contains(announcing, code) })

@@ -112,7 +112,7 @@ func TestAPlanIsInstalledAsItIs(t *testing.T) {
 		ref, _ := n.Topology().PortByID(plan.CAs[i].Port)
 		got := ibcc.CASettings{Limit: n.CCTILimit(ref.Node, ref.Port)}
 		got.PerSL, got.SLs = n.CAParams(ref.Node, ref.Port)
-		for b := range n.CCTBlocks() {
+		for b := range n.CCTBlocks(ref.Node) {
 			block := n.CCTBlock(ref.Node, ref.Port, b)
 			got.Table = append(got.Table, block[:]...)
 		}

@@ -11,7 +11,7 @@ import (
 	"fairlane/tenants"
 )
 
-// A queue pair that a fair rate paces and that waits longer for its turn than it makes up for gets less than the fair rate says. Those it
+// A queue pair that a fair rate paces and that waits longer for its turn than it makes up for gets less than its fair rate. Those it
 // meets at the switch get more, and so have those that take turns beside it.
 func TestPacedQueuePairsWaitForTheirTurns(t *testing.T) {
 	t.Parallel()

@@ -63,9 +63,9 @@ func (n *Network) CALog(node int32, num ident.PortNum) CALog {
 func (n *Network) SetCAParams(node int32, num ident.PortNum, perSL bool, params [ident.NumSLs]ibcc.SLParams) {
 	if h := n.hostAt(node, num); h != nil {
 		n.settle(h)
-		h.told = params
+		h.told = n.held(node, params)
 		n.prepare(h)
-		n.setMode(h, perSL)
+		n.setMode(h, n.modeOf(node, perSL))
 	}
 }
 
@@ -78,19 +78,19 @@ func (n *Network) CAParams(node int32, num ident.PortNum) (perSL bool, params [i
 }
 
 // SetCCTBlock writes 64 entries of a port's congestion control table and CCTI_Limit, which is
-// that of the whole table. A limit beyond the table means its last entry; a block beyond
+// that of the whole table. A limit beyond CCTEntries means the last entry; a block beyond
 // CCTBlocks is ignored.
 func (n *Network) SetCCTBlock(node int32, num ident.PortNum, limit uint16, block int, entries [ibcc.BlockEntries]ibcc.Entry) {
 	h := n.hostAt(node, num)
-	if h == nil || block < 0 || block >= n.cfg.CCTBlocks {
+	if h == nil || block < 0 || block >= n.CCTBlocks(node) {
 		return
 	}
 	n.settle(h)
 	for len(h.table) < (block+1)*ibcc.BlockEntries {
 		h.table = append(h.table, ibcc.Entry{})
 	}
-	copy(h.table[block*ibcc.BlockEntries:], entries[:])
-	h.limit = min(limit, uint16(n.cfg.CCTBlocks*ibcc.BlockEntries-1))
+	copy(h.table[block*ibcc.BlockEntries:], n.heldEntries(node, entries[:]))
+	h.limit = min(limit, uint16(n.CCTEntries(node)-1))
 	n.prepare(h)
 }
 
@@ -110,9 +110,6 @@ func (n *Network) CCTILimit(node int32, num ident.PortNum) uint16 {
 	}
 	return 0
 }
-
-// CCTBlocks returns how many blocks of congestion control table a port holds.
-func (n *Network) CCTBlocks() int { return n.cfg.CCTBlocks }
 
 // ApplyCA sets all congestion control of a channel-adapter port at once: the table in blocks,
 // then the parameters.
@@ -140,9 +137,10 @@ func (n *Network) settle(h *host) {
 // prepare derives parameters and delays from the settings, and lets every CCTI follow them.
 func (n *Network) prepare(h *host) {
 	now := n.eng.Now()
+	unit, restart := n.timerOf(n.ports[h.port].node)
 	for sl := range h.params {
 		phase := sim.Hash(n.cfg.Seed, uint64(h.port), uint64(sl))
-		h.params[sl] = cc.NewIBParams(h.told[sl], h.limit, n.cfg.TimerRestart, phase)
+		h.params[sl] = cc.NewIBParams(h.told[sl], h.limit, unit, restart, phase)
 		h.gates[sl].cc.Adopt(now, &h.params[sl])
 	}
 	h.ird = cc.NewIRD(h.table, h.limit)

@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/quantity"
 )
 
@@ -119,6 +120,9 @@ type Config struct {
 	// CCTBlocks is how many 64-entry blocks of a congestion control table a channel adapter
 	// holds (CongestionInfo.ControlTableCap): 1 to 16, default 2.
 	CCTBlocks int
+	// Devices are the profiles of the fabric's devices; nil is the built-in ones alone. TimerRestart, ThresholdReference and CCTBlocks are
+	// for devices of the generic profiles; others hold what their profile says, and keep the nearest value of settings beyond it.
+	Devices *ibprofile.Set
 	// DataVLs is how many data VLs are operational when the fabric comes up: 1, 2, 4, 8 or
 	// 15, default 1.
 	DataVLs int

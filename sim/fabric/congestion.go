@@ -51,7 +51,7 @@ type marking struct {
 // nothing to the traffic.
 func (n *Network) SetSwitchCC(node int32, settings ibcc.SwitchSettings) {
 	if s := n.switchOf(node); s != nil {
-		s.settings.whole = settings
+		s.settings.whole = n.heldDefaults(node, settings)
 		n.armSwitch(s)
 	}
 }
@@ -68,13 +68,13 @@ func (n *Network) SwitchCC(node int32) ibcc.SwitchSettings {
 // is Valid. A port that applies credit starvation instead does not mark.
 func (n *Network) SetPortMarking(node int32, num ident.PortNum, m ibcc.PortMarking) {
 	s := n.switchOf(node)
-	if s == nil || int(num) >= s.ports {
+	if s == nil || int(num) >= s.ports || !n.profiles[node].Switch.PortMarking {
 		return
 	}
 	if s.settings.ports == nil {
 		s.settings.ports = make([]ibcc.PortMarking, s.ports)
 	}
-	s.settings.ports[num] = m
+	s.settings.ports[num] = n.heldMarking(node, m)
 	n.armPort(s, n.port(node, num))
 }
 
@@ -140,7 +140,7 @@ func (n *Network) congested(p *port, l *lane) bool {
 // armLane gives a lane the port's threshold and a first interval.
 func (n *Network) armLane(p *port, l *lane) {
 	l.markAbove = math.MaxInt32
-	if b := n.cfg.ThresholdBytes(p.threshold); b >= 0 && n.cfg.MarkBy == MarkByQueue {
+	if b := n.thresholdBytes(p); b >= 0 && n.cfg.MarkBy == MarkByQueue {
 		l.markAbove = int32(b)
 	}
 	l.countdown = n.markInterval(p)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fairlane/ccconfig/ibprofile"
 	"fairlane/internal/quantity"
 	"fairlane/sim"
 	"fairlane/subnet"
@@ -25,6 +26,7 @@ type Network struct {
 	swOf     []int32 // of each node, or none
 	switches []swtch
 	hosts    []host
+	profiles []*ibprofile.Profile // by node
 
 	pool       pool
 	qps        []qp
@@ -69,7 +71,7 @@ func New(topo *subnet.Fabric, cfg Config) (*Network, error) {
 	n := &Network{
 		cfg: cfg, topo: topo, rng: sim.NewRNG(sim.Hash(cfg.Seed)), unresolved: emptyList(),
 		creditBlocks: int32(cfg.BufferPerVL / CreditBlock), pool: pool{free: none},
-		digest: 0xcbf29ce484222325,
+		digest: 0xcbf29ce484222325, profiles: cfg.Devices.ByNode(topo),
 	}
 	n.addNodes()
 	if err := n.addLinks(); err != nil {

@@ -276,7 +276,7 @@ func TestCCTReadBack(t *testing.T) {
 		t.Errorf("limit %d, want 100", got)
 	}
 	n.SetCCTBlock(h.Node, h.Port, 9999, 0, b)
-	if got := n.CCTILimit(h.Node, h.Port); got != 127 || n.CCTBlocks() != 2 {
+	if got := n.CCTILimit(h.Node, h.Port); got != 127 || n.CCTBlocks(h.Node) != 2 {
 		t.Errorf("limit %d, want the last entry of the table, 127", got)
 	}
 	// Switch ports and ports that do not exist ignore all of it.

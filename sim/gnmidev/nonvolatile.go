@@ -36,7 +36,7 @@ func (n *nonVolatile) value(base string, port int) (uint64, bool) {
 	return v, ok
 }
 
-// flag reports whether a value in force is not 0, by its whole name. Nothing is, where the card is as the vendor ships it.
+// flag reports whether the value in force is not 0, by its whole name. On a card with the vendor's defaults every value is 0.
 func (n *nonVolatile) flag(name string) bool { return n != nil && n.now[name] != 0 }
 
 // tool is mstconfig on a host. It implements nicfiles.Runner.

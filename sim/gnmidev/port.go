@@ -120,7 +120,7 @@ func (p *port) state() plane.PortState {
 		DSCP: p.dscp(), CNPDSCP: p.cnpDSCP(), Priorities: p.priorities(),
 	}
 	s.NotECT, s.Inert = p.typeOfService()&ecnBits == 0, p.card.nv.flag("USER_PROGRAMMABLE_CC")
-	if p.card.nv.flag(fmt.Sprintf("ROCE_CC_ALGORITHM_P%d", p.number)) { // QCN, whose frames nothing here sends
+	if p.card.nv.flag(fmt.Sprintf("ROCE_CC_ALGORITHM_P%d", p.number)) { // QCN, for which no simulated switch sends frames
 		s.Notification = 0
 	}
 	o := p.ieee()
@@ -157,7 +157,7 @@ func (p *port) perPort() bool {
 // applicationToS is the type of service that applications ask for where the host has no default: DSCP 26, and markable.
 const applicationToS = 26<<2 | 2
 
-// ecnBits are those of ECN in a type of service; 0 is a transport that is not ECN-capable (RFC 3168, 5).
+// ecnBits masks the ECN field of a type of service; 0 there is a transport that is not ECN-capable (RFC 3168, 5).
 const ecnBits = 3
 
 // typeOfService is that of the port's RoCE traffic.

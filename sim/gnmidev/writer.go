@@ -144,7 +144,7 @@ func (p *port) putObjects(set []nicparam.Setting) error {
 		}
 		gone := syscall.Errno(0)
 		if m.Command == dcbnl.CommandIEEEDel {
-			gone = syscall.ENOENT // the driver took the entry away with the new one of its DSCP
+			gone = syscall.ENOENT // the driver removed the old entry when it added the new one of the DSCP
 		}
 		if errno := p.alter(&m); errno != 0 && errno != gone {
 			return fmt.Errorf("DCB of %s: %w", p.netdev, errno)

@@ -25,8 +25,8 @@ type PortState struct {
 	// DSCP is that of the port's RoCE traffic, and of what answers it; CNPDSCP that of the CNPs which the port sends; 0 to 63.
 	DSCP    uint8
 	CNPDSCP uint8
-	// NotECT says that the port's RoCE traffic is not ECN-capable, so that no switch marks it. Inert says that something else is in
-	// the place of DCQCN: notifications are counted as handled, and no register moves a rate.
+	// NotECT says that the port's RoCE traffic is not ECN-capable, so that no switch marks it. Inert says that another algorithm
+	// replaces DCQCN: notifications are counted as handled and change no rate.
 	NotECT, Inert bool
 	// Priorities are those of what the port sends, 0 to 7, by DSCP.
 	Priorities [DSCPs]uint8

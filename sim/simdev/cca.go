@@ -57,7 +57,7 @@ func (d *Devices) actCC(to arrival, m *Message) (s mad.Status, silent bool) {
 		return d.congestionLog(r), false
 	case a == mad.AttrSwitchCongestionSetting && sw:
 		return d.switchSetting(r), false
-	case a == mad.AttrSwitchPortCongestionSetting && sw:
+	case a == mad.AttrSwitchPortCongestionSetting && sw && d.net.Profile(to.at.Node).Switch.PortMarking:
 		return d.switchPortSetting(r), false
 	case a == mad.AttrCACongestionSetting && !sw:
 		return d.caSetting(r), false
@@ -71,13 +71,21 @@ func (d *Devices) actCC(to arrival, m *Message) (s mad.Status, silent bool) {
 	return mad.StatusBadMethodAttr, false
 }
 
+// layout is how a node lays out what documents on congestion control disagree on.
+func (d *Devices) layout(node int32) mad.CCLayout {
+	if p := d.net.Profile(node); !p.Generic() {
+		return mad.CCLayout(p.Layout)
+	}
+	return d.opts.Layout
+}
+
 // timeStamp is the free-running clock of the class, in units of 1.024 us of simulated time.
 func timeStamp(t quantity.Picoseconds) uint32 { return uint32(t / ibcc.TimerUnitPicoseconds) }
 
 func (d *Devices) congestionInfo(r ccRequest) mad.Status {
 	var info mad.CongestionInfo
 	if d.nodes[r.at.Node].sw == nil {
-		info.ControlTableCap = uint8(d.net.CCTBlocks())
+		info.ControlTableCap = uint8(d.net.CCTBlocks(r.at.Node))
 	}
 	clear(r.p.Data())
 	return done(info.Encode(r.p.Data()))
@@ -109,7 +117,7 @@ func (d *Devices) congestionLog(r ccRequest) mad.Status {
 			LocalLID: lid, RemoteLID: e.RemoteLID, TimeStamp: eventStamp(e.At),
 		}
 	}
-	return done(d.opts.Layout.CALog(&out).Encode(r.p.Data()))
+	return done(d.layout(r.at.Node).CALog(&out).Encode(r.p.Data()))
 }
 
 // eventStamp is the time stamp of an event; zero would mark an unused entry.
@@ -168,7 +176,8 @@ func (d *Devices) applySwitch(have *ibcc.SwitchSettings, w *mad.SwitchCongestion
 // switch's defaults, or leaves it alone on devices with that fault.
 func (d *Devices) switchPortSetting(r ccRequest) mad.Status {
 	ports := len(d.nodes[r.at.Node].ports)
-	block, per := r.p.Modifier(), d.opts.Layout.PortsPerBlock()
+	layout := d.layout(r.at.Node)
+	block, per := r.p.Modifier(), layout.PortsPerBlock()
 	if int64(block)*int64(per) >= int64(ports) {
 		return mad.StatusInvalidAttrValue
 	}
@@ -176,7 +185,7 @@ func (d *Devices) switchPortSetting(r ccRequest) mad.Status {
 	last := min(first+per, ports)
 	if r.set {
 		want := make([]mad.SwitchPortElement, per)
-		if err := d.opts.Layout.SwitchPorts(want).Decode(r.p.Data()); err != nil {
+		if err := layout.SwitchPorts(want).Decode(r.p.Data()); err != nil {
 			return mad.StatusInvalidAttrValue
 		}
 		keep := d.fault.IgnoreInvalidElements && d.fault.affects(r.at.Node)
@@ -195,7 +204,7 @@ func (d *Devices) switchPortSetting(r ccRequest) mad.Status {
 		out[port-first] = mad.SwitchPortElement(d.net.PortMarking(r.at.Node, ident.PortNum(port)))
 	}
 	clear(r.p.Data())
-	return done(d.opts.Layout.SwitchPorts(out).Encode(r.p.Data()))
+	return done(layout.SwitchPorts(out).Encode(r.p.Data()))
 }
 
 func (d *Devices) caSetting(r ccRequest) mad.Status {
@@ -203,7 +212,7 @@ func (d *Devices) caSetting(r ccRequest) mad.Status {
 	applied := uint16(0)
 	if r.set {
 		var want mad.CACongestionSetting
-		if err := d.opts.Layout.CASetting(&want).Decode(r.p.Data()); err != nil {
+		if err := d.layout(r.at.Node).CASetting(&want).Decode(r.p.Data()); err != nil {
 			return mad.StatusInvalidAttrValue
 		}
 		perSL, applied = want.PortControl&mad.PortControlSL != 0, want.ControlMap
@@ -218,7 +227,7 @@ func (d *Devices) caSetting(r ccRequest) mad.Status {
 		out.Entries[sl] = mad.CACongestionEntry(p)
 	}
 	clear(r.p.Data())
-	return done(d.opts.Layout.CASetting(&out).Encode(r.p.Data()))
+	return done(d.layout(r.at.Node).CASetting(&out).Encode(r.p.Data()))
 }
 
 // applyCA takes over the entries that Control_Map names, with the faults of the device.
@@ -241,13 +250,13 @@ func (d *Devices) applyCA(at subnet.PortRef, params *[ident.NumSLs]ibcc.SLParams
 
 // controlTable serves blocks of 64 entries; blocks and limits beyond the capacity are invalid.
 func (d *Devices) controlTable(r ccRequest) mad.Status {
-	block, blocks := r.p.Modifier(), d.net.CCTBlocks()
+	block, blocks := r.p.Modifier(), d.net.CCTBlocks(r.at.Node)
 	if int64(block) >= int64(blocks) {
 		return mad.StatusInvalidAttrValue
 	}
 	if r.set {
 		var want mad.CongestionControlTable
-		if err := want.Decode(r.p.Data()); err != nil || int(want.Limit) >= blocks*mad.CCTBlockEntries {
+		if err := want.Decode(r.p.Data()); err != nil || int(want.Limit) >= d.net.CCTEntries(r.at.Node) {
 			return mad.StatusInvalidAttrValue
 		}
 		var entries [ibcc.BlockEntries]ibcc.Entry

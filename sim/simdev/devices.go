@@ -43,7 +43,7 @@ type Options struct {
 	// marking rate (bit 0) to the victim mask (bit 4) instead of the other way around. The two
 	// orders contradict each other in the field.
 	ReversedControlMap bool
-	// Layout is how the devices lay out what documents on congestion control disagree on.
+	// Layout is how devices of the generic profiles lay out what documents on congestion control disagree on.
 	Layout mad.CCLayout
 	// Faults are injected from the start; see Devices.SetFaults.
 	Faults Faults

@@ -82,7 +82,7 @@ func (d *Devices) resetCC(at int32) {
 		return
 	}
 	for num := 1; num < len(d.nodes[at].ports); num++ {
-		for block := range d.net.CCTBlocks() {
+		for block := range d.net.CCTBlocks(at) {
 			d.net.SetCCTBlock(at, ident.PortNum(num), 0, block, [ibcc.BlockEntries]ibcc.Entry{})
 		}
 		d.net.SetCAParams(at, ident.PortNum(num), false, [ident.NumSLs]ibcc.SLParams{})

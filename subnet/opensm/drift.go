@@ -15,7 +15,9 @@ import (
 // Deviation is one thing that is not as a plan wants it.
 type Deviation struct {
 	Field, Want, Got string // for people; one of the latter two may be NoLine
-	// Left says that Fairlane wrote it for an earlier plan, that it stands in nobody's way, and that PhaseFinish takes it away.
+	// Problem is what blocks an Apply; nil for a difference of lines, of lanes or of paths.
+	Problem *osmfile.Problem
+	// Left says that Fairlane wrote it for an earlier plan, that it does not affect this one, and that PhaseFinish removes it.
 	Left bool
 }
 
@@ -43,10 +45,10 @@ func (p *Placer) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 		return nil, err
 	}
 	out = append(out, lines...)
-	// What the file itself stands in the way of is no difference of lines. Who manages the subnet, and edits, are told above.
-	told := append(slices.Clone(p.Force), osmfile.CodeNotMaster, osmfile.CodeEdited)
-	for _, x := range osmfile.Blocking(w.change.Problems, told) {
-		out = append(out, Deviation{Field: cmp.Or(x.File, "plan"), Want: "as planned", Got: x.String()})
+	// Problems that block writing are no differences of lines. A foreign master and edits are listed already.
+	listed := append(slices.Clone(p.Force), osmfile.CodeNotMaster, osmfile.CodeEdited)
+	for _, x := range osmfile.Blocking(w.change.Problems, listed) {
+		out = append(out, Deviation{Field: cmp.Or(x.File, "plan"), Want: "as planned", Got: x.String(), Problem: &x})
 	}
 	expected := expect(d, nil)
 	if ask != nil {
@@ -59,7 +61,7 @@ func (p *Placer) Drift(ctx context.Context, plan *policy.Plan, ask []ident.PKey)
 	return append(out, proof.deviations()...), nil
 }
 
-// leftLines are the lines that differ from what PhaseFinish would write, which w is. They are left of an earlier plan when the
+// leftLines are the lines that differ from w, which is what PhaseFinish would write. They are left from an earlier plan when the
 // files are as Fairlane wrote them and PhasePrepare would change nothing.
 func (p *Placer) leftLines(ctx context.Context, w *work, d osmfile.Desired) (out []Deviation, err error) {
 	for _, text := range w.differences() {
@@ -78,7 +80,7 @@ func (p *Placer) leftLines(ctx context.Context, w *work, d osmfile.Desired) (out
 	return out, nil
 }
 
-// deviations are what does not hold.
+// deviations lists what the proof found to differ.
 func (p *Proof) deviations() (out []Deviation) {
 	for _, x := range p.Partitions {
 		if !x.Holds {

@@ -33,8 +33,8 @@ type Config struct {
 	Partitions string // empty is what the options say, else DefaultPartitions
 	Policy     string // empty is what the options say, else DefaultPolicy
 	Settings   osmfile.Settings
-	// PortGUID is the port that OpenSM runs on; 0 is what the process or its options say, else the port of this machine on
-	// which a subnet manager runs.
+	// PortGUID is the port that OpenSM runs on; 0 is the one that the process or its options name, else the one port of this
+	// machine on which a subnet manager runs.
 	PortGUID ident.GUID
 	// SMPorts lists the ports of this machine on which a subnet manager runs, as the kernel says; nil is none. The port by which
 	// the transport reaches the fabric need not be among them.
@@ -135,7 +135,7 @@ func (m *Manager) Observe(ctx context.Context) (osmfile.Observation, error) {
 	return m.observe(ctx, texts)
 }
 
-// observe joins what the fabric, the files and the process tell.
+// observe joins the state of the fabric, of the files and of the process.
 func (m *Manager) observe(ctx context.Context, t osmfile.Texts) (osmfile.Observation, error) {
 	o, err := observeSM(ctx, m.transport)
 	if err == nil {
@@ -212,8 +212,8 @@ func (m *Manager) compose(ctx context.Context, d osmfile.Desired, phase Phase) (
 	return w, nil
 }
 
-// masterProblem says that another subnet manager than these files' is master, or that it is not known which is; nil when these
-// files' is.
+// masterProblem reports that another subnet manager than these files' is master, or that the master's files are unknown; nil when
+// the master reads these files.
 func masterProblem(o osmfile.Observation, options string) *osmfile.Problem {
 	switch {
 	case o.Foreign:

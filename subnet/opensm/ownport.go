@@ -10,20 +10,20 @@ import (
 	"fairlane/subnet/opensm/osmfile"
 )
 
-// portTeller is a Reloader that can say which port its OpenSM was started on.
-type portTeller interface {
-	// PortGUID is the port that the process was told at its start; 0 when it was told none.
+// portReporter is a Reloader that knows the port in its OpenSM's arguments.
+type portReporter interface {
+	// PortGUID is the port that the process was started with; 0 when it was started without.
 	PortGUID(ctx context.Context) (ident.GUID, error)
 }
 
 // ownPort finds the port that these files' OpenSM runs on. Without one that is configured, or that the process or its options
 // name, OpenSM takes the first active port of its machine: then it is the one port here on which a subnet manager runs. master
-// is the port of the master. The result is 0, with the reason, when it cannot be told.
+// is the port of the master. The result is 0, with the reason, when the port is unknown.
 func (m *Manager) ownPort(ctx context.Context, t osmfile.Texts, master ident.GUID) (guid ident.GUID, unknown string) {
 	if m.cfg.PortGUID != 0 {
 		return m.cfg.PortGUID, ""
 	}
-	if p, ok := m.reload.(portTeller); ok {
+	if p, ok := m.reload.(portReporter); ok {
 		if guid, err := p.PortGUID(ctx); err == nil && guid != 0 {
 			return guid, ""
 		}

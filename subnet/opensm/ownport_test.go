@@ -98,7 +98,7 @@ func TestTheProcessSaysWhichPortItWasStartedOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		unit := Unit{Name: "opensm.service", Proc: proc, Run: func(context.Context, ...string) (string, error) { return "41\n", nil }}
-		for _, p := range []portTeller{PIDFile{Path: pid, Proc: proc}, unit} {
+		for _, p := range []portReporter{PIDFile{Path: pid, Proc: proc}, unit} {
 			if got, err := p.PortGUID(t.Context()); (err != nil) != strings.HasSuffix(args, "-g\x00") || got != want {
 				t.Errorf("%T, %q: port %s, %v; want %s", p, args, got, err, want)
 			}

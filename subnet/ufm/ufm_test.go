@@ -170,9 +170,9 @@ func TestPlaceGoesOnWhereItEnded(t *testing.T) {
 			return out
 		}
 		s := &ufmtest.Server{Partitions: map[string]*ufmtest.Partition{}}
-		h := httptest.NewServer(s)
+		h := httptest.NewServer(s) // its client, since the end of any test server closes what the default transport holds
 		defer h.Close()
-		c, err := ufm.New(ufm.Options{URL: h.URL, Token: ufmtest.Token})
+		c, err := ufm.New(ufm.Options{URL: h.URL, Token: ufmtest.Token, HTTP: h.Client()})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func TestAnswersThatAreNotAsTheGuideHasThem(t *testing.T) {
 				_, _ = w.Write([]byte(tc.body))
 			}))
 			defer h.Close()
-			c, err := ufm.New(ufm.Options{URL: h.URL, User: "op", Password: "hush"})
+			c, err := ufm.New(ufm.Options{URL: h.URL, User: "op", Password: "hush", HTTP: h.Client()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,8 +24,8 @@ func (p *process) signal(s syscall.Signal) {
 }
 
 // TestAStoppedManagerStopsNobody stops one of two managers with SIGSTOP in the middle of a rollout, while it works jobs and
-// writes to devices that answer late. The other one takes the rollout over and ends it; its own writes wait for nobody after five
-// seconds. When the stopped one goes on, it writes nothing to any device and nothing to the store.
+// writes to devices that answer late. The other one takes the rollout over and ends it; after five seconds its own writes wait for
+// no lock. When the stopped one continues, it writes nothing to any device and nothing to the store.
 func TestAStoppedManagerStopsNobody(t *testing.T) {
 	was := *hosts
 	*hosts = min(was, 100)
@@ -45,7 +45,8 @@ func TestAStoppedManagerStopsNobody(t *testing.T) {
 		time.Sleep(time.Duration(300+l.rng.IntN(700)) * time.Millisecond)
 		stopped.signal(syscall.SIGSTOP)
 		took := l.latencies(3*time.Second, 5*time.Second)
-		limit := max(time.Second, 8*alone)
+		// A write that waits for the stopped manager waits for what is left of its time, so that on any machine 2 s is too long.
+		limit := min(max(time.Second, 2*alone), 2*time.Second)
 		t.Logf("round %d: 99 of 100 writes take up to %v alone, %v from 5 s after the other manager was stopped", round, alone, took)
 		if took > limit {
 			t.Errorf("round %d: writes take %v, want %v at most", round, took, limit)

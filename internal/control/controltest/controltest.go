@@ -17,6 +17,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/control"
+	"fairlane/internal/phrase"
 	"fairlane/internal/reconcile"
 	"fairlane/internal/reconcile/engine"
 	"fairlane/policy"
@@ -149,6 +150,7 @@ type Devices struct {
 	drift  bool
 	honest bool
 	held   map[ident.PortID]driver.Settings
+	names  map[string]ident.PortID // of held
 	onRead func(ctx context.Context, d driver.Device) error
 	onSet  func(ctx context.Context, d driver.Device) error
 	looks  map[ident.PortID]int
@@ -159,7 +161,7 @@ type Devices struct {
 
 	plane    string // that the devices are for, as discovery tells
 	warnings []string
-	problems map[string]string // why tenants are not measured
+	problems map[string]phrase.Text // why tenants are not measured
 }
 
 // Looks returns how often each device was read to look for drift.
@@ -242,6 +244,13 @@ func (d *Devices) Held() map[ident.PortID]driver.Settings {
 	return maps.Clone(d.held)
 }
 
+// Put makes the device of a name, which was written before, hold settings, as another program would.
+func (d *Devices) Put(name string, s driver.Settings) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held[d.names[name]] = s
+}
+
 // Undrift ends what Drift began.
 func (d *Devices) Undrift() {
 	d.mu.Lock()
@@ -250,10 +259,10 @@ func (d *Devices) Undrift() {
 }
 
 // Unmeasured makes measurements lack a tenant, for the reason problem.
-func (d *Devices) Unmeasured(tenant, problem string) {
+func (d *Devices) Unmeasured(tenant string, problem phrase.Text) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.problems = map[string]string{tenant: problem}
+	d.problems = map[string]phrase.Text{tenant: problem}
 }
 
 func (d *Devices) broken() error {
@@ -373,9 +382,9 @@ func (m memory) Apply(ctx context.Context, d driver.Device, want driver.Settings
 	m.d.mu.Lock()
 	defer m.d.mu.Unlock()
 	if m.d.held == nil {
-		m.d.held = map[ident.PortID]driver.Settings{}
+		m.d.held, m.d.names = map[ident.PortID]driver.Settings{}, map[string]ident.PortID{}
 	}
-	m.d.held[d.ID] = want.Clone()
+	m.d.held[d.ID], m.d.names[d.Name] = want.Clone(), d.ID
 	return driver.Receipt{Fields: []driver.FieldReceipt{{Field: "all", Outcome: driver.OutcomeAcknowledged}}}, nil
 }
 
@@ -441,9 +450,13 @@ func (d *Devices) Measure(_ context.Context, t control.Target, window time.Durat
 	problems := d.problems
 	d.mu.Unlock()
 	sh := control.Shares{Window: window, Coverage: new(1.0)}
+	said := phrase.Of("{}: {}", phrase.Of("no queue was full while counters were read"), phrase.Of("{} marked packets received, {} notifications sent, {} handled, {} ignored", 0, 0, 0, 0))
+	sh.Loop = &control.CongestionLoop{State: control.LoopNotTested, Text: said.String(), Said: &said}
 	for _, x := range t.Plan.Tenants {
-		share := control.TenantShare{Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled, Problem: problems[x.Tenant]}
-		if share.Problem == "" {
+		share := control.TenantShare{Tenant: x.Tenant, Weight: x.Weight, Entitled: x.Entitled}
+		if said, is := problems[x.Tenant]; is {
+			share.Problem, share.Said = said.String(), &said
+		} else {
 			share.Delivered, share.ShareError = new(x.Entitled-x.Entitled/100), new(0.01)
 			sh.MaxShareError, sh.Jain = share.ShareError, new(1.0)
 		}

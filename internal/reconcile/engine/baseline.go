@@ -10,7 +10,7 @@ import (
 	"fairlane/subnet/ident"
 )
 
-// ours is what tells settings that Fairlane wrote from those that were there before it.
+// ours is what distinguishes settings that Fairlane wrote from those that were there before.
 type ours struct {
 	fabric control.Fabric
 	plans  []wants // that rollouts brought to the fabric, the latest first
@@ -24,11 +24,11 @@ type wants struct {
 
 // Bounds of what is compared with a new baseline.
 const (
-	maxOurs     = 8   // plans of a fabric, the latest
-	oursLooksAt = 100 // rollouts in which they are looked for
+	maxOurs      = 8   // the latest plans of a fabric
+	oursRollouts = 100 // the latest rollouts, in which these plans are found
 )
 
-// baseline is what a device holds that is about to be written for the first time.
+// baseline is the baseline of a device that is about to be written for the first time.
 func (c *claim) baseline(d driver.Device, before driver.Settings) *control.Baseline {
 	b := &control.Baseline{Device: d, Settings: before, Origin: control.OriginBefore, Rollout: c.ro.ID, RecordedAt: c.e.d.Clock.Now().UTC()}
 	if note := c.ours.suspect(d.ID, before); note != "" {
@@ -37,8 +37,8 @@ func (c *claim) baseline(d driver.Device, before driver.Settings) *control.Basel
 	return b
 }
 
-// suspect says why what a device holds may be settings that Fairlane wrote, or nothing. What congestion control cannot act
-// by is no sign of anybody.
+// suspect says why the settings of a device may be Fairlane's own, "" when they are not. Inert settings are never suspect: they
+// are what unmanaged devices hold, too.
 func (o *ours) suspect(id ident.PortID, got driver.Settings) string {
 	for i := range o.plans {
 		if want, ok := o.plans[i].want[id]; ok && !inert(got) && want.Equal(got) {
@@ -46,7 +46,7 @@ func (o *ours) suspect(id ident.PortID, got driver.Settings) string {
 		}
 	}
 	if at := o.fabric.RestoredAt; !at.IsZero() {
-		return fmt.Sprintf("the database was restored from a backup on %s: the device may hold settings of a plan that it does not know",
+		return fmt.Sprintf("the database was restored from a backup on %s: the device may hold settings of a plan that is not in it",
 			at.UTC().Format("2006-01-02"))
 	}
 	return ""
@@ -63,7 +63,7 @@ func inert(s driver.Settings) bool {
 	return false
 }
 
-// suspect prepares for judging what devices without a baseline hold.
+// suspect loads what ours.suspect compares with, if a device has no baseline yet.
 func (c *claim) suspect(ctx context.Context) (err error) {
 	joins := slices.ContainsFunc(c.rows, func(d control.RolloutDevice) bool { _, ok := c.based[d.Device.ID]; return !ok })
 	if c.ours.fabric = c.plan.target.Fabric; joins {
@@ -72,7 +72,7 @@ func (c *claim) suspect(ctx context.Context) (err error) {
 	return err
 }
 
-// returns are what the devices of a rollout that takes everything back become.
+// returns are the settings of the devices of a return; nil in other rollouts.
 func (c *claim) returns(ctx context.Context) (map[ident.PortID]driver.Settings, error) {
 	if c.ro.Options.To == "" {
 		return nil, nil
@@ -96,7 +96,7 @@ func (c *claim) returns(ctx context.Context) (map[ident.PortID]driver.Settings, 
 func (e *Engine) brought(ctx context.Context, ro control.Rollout) (out []wants, err error) {
 	var earlier []control.Rollout
 	err = e.d.Store.View(ctx, func(r control.Repos) (err error) {
-		earlier, _, err = r.ListRollouts(ctx, ro.Fabric, control.Page{Limit: oursLooksAt, After: fmt.Sprint(ro.ID)})
+		earlier, _, err = r.ListRollouts(ctx, ro.Fabric, control.Page{Limit: oursRollouts, After: fmt.Sprint(ro.ID)})
 		return err
 	})
 	var names []string

@@ -39,7 +39,7 @@ type claim struct {
 	// based has the devices with a baseline, true for those that are marked as held. Others join with their first write.
 	based map[ident.PortID]bool
 	ours  ours // by which the origin of a new baseline is judged
-	// leaves are the devices that the plan does not have: read back as wanted, nothing of Fairlane is on them any more.
+	// leaves are the devices that the plan does not have: once verified, no settings of Fairlane are on them any more.
 	leaves map[ident.PortID]bool
 }
 
@@ -49,7 +49,7 @@ type record struct {
 	event *control.Event
 	// baseline goes into the store with the first write to a device.
 	baseline *control.Baseline
-	letGo    bool // nothing of Fairlane is on the device any more
+	letGo    bool // no settings of Fairlane are on the device any more
 	done     chan result
 }
 
@@ -178,7 +178,7 @@ func (c *claim) note(ev reconcile.Event) *record {
 	}
 	rec := &record{row: out, event: c.tell(ev), done: make(chan result, 1)}
 	if ev.To == reconcile.Applying && ev.Before != nil && !c.based[ev.Device.ID] {
-		c.based[ev.Device.ID] = true // should the commit fail, the hold is lost
+		c.based[ev.Device.ID] = true // a commit that fails ends this claim, and the next reads it again
 		rec.baseline = c.baseline(ev.Device, *ev.Before)
 	}
 	if ev.To == reconcile.InSync && c.leaves[ev.Device.ID] {

@@ -41,7 +41,7 @@ const (
 	actUnwind             // enter undoing
 	actEnd                // end the rollout
 
-	actExamine // look at the prerequisites of congestion control
+	actExamine // check the prerequisites of congestion control
 	actCheck   // ask whether the placements could be brought about
 	actPlace   // bring the placements about and verify them
 	actGate    // ask the health gates about the open wave
@@ -70,8 +70,8 @@ func decide(v view) decision {
 	case v.ro.Wish == control.WishCancel && !v.ro.Undoing():
 		return canceled(v)
 	case v.ro.Wish == control.WishUndo && !v.ro.Undoing():
-		reason := "roll-back was asked for by " + v.ro.WishActor
-		if unwritten(v) { // as asked for, though there is nothing to return
+		reason := "roll-back was requested by " + v.ro.WishActor
+		if unwritten(v) { // not refused: the operator's request ended it
 			return decision{act: actEnd, state: control.RolloutRolledBack, reason: reason}
 		}
 		return decision{act: actUndo, reason: reason}
@@ -119,8 +119,8 @@ func toPlace(v view) bool {
 	return slices.Contains(v.ro.Stages, control.StagePlacement) && v.ro.Placed != control.PlacedVerified && !unplaceable(v.ro)
 }
 
-// unplaceable reports whether a release has tried in vain to take placements back. It goes on with the devices: an off switch
-// that the subnet manager can hold up is none.
+// unplaceable reports whether a release failed to take placements back. It continues with the devices: the off switch must work
+// where the subnet manager does not.
 func unplaceable(ro control.Rollout) bool {
 	return ro.Options.Release && ro.Placed == control.PlacedUnverified && ro.Reason != ""
 }
@@ -199,10 +199,10 @@ func confirming(v view) decision {
 	case v.ro.Options.VerifyShares:
 		return pushedEnd(v)
 	}
-	return turnBack(v, fmt.Sprintf("nobody confirmed it within %s", v.ro.Options.ConfirmWindow))
+	return turnBack(v, fmt.Sprintf("it was not confirmed within %s", v.ro.Options.ConfirmWindow))
 }
 
-// turnBack begins the way back, or ends the rollout when there is nothing to return.
+// turnBack begins the roll-back, or ends the rollout as refused when nothing was written.
 func turnBack(v view, reason string) decision {
 	if unwritten(v) {
 		return refused(v, reason)
@@ -220,7 +220,7 @@ func unwritten(v view) bool {
 func refused(v view, reason string) decision {
 	reason = "nothing was written: " + strings.TrimPrefix(reason, "nothing was written: ")
 	if v.tally.Failed > 0 {
-		reason += fmt.Sprintf("; for what devices answer now: fairlane device list --fabric %s", v.ro.Fabric)
+		reason += fmt.Sprintf("; to read the devices now: fairlane device list --fabric %s", v.ro.Fabric)
 	}
 	return decision{act: actEnd, state: control.RolloutRefused, reason: reason}
 }
@@ -254,7 +254,7 @@ func goneThrough(v view) decision {
 	case t.InSync == t.All && v.ro.Placed != control.PlacedUnverified:
 		return decision{act: actEnd, state: control.RolloutSucceeded, reason: "placement " + string(v.ro.Placed)}
 	case unplaceable(v.ro): // what was placed stays on record as placed
-		return decision{act: actEnd, state: control.RolloutFailed, reason: fmt.Sprintf("%d of %d devices read back as wanted; placements could not be taken back", t.InSync, t.All)}
+		return decision{act: actEnd, state: control.RolloutFailed, reason: fmt.Sprintf("%d of %d devices verified; placements could not be taken back", t.InSync, t.All)}
 	case t.Dirty > 0 || t.Open > 0:
 		return decision{act: actEnd, state: control.RolloutFailed, reason: fmt.Sprintf("%d devices are neither as wanted nor as before: %s", t.Dirty+t.Open, strings.Join(v.faults, "; "))}
 	}

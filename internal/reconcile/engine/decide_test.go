@@ -143,14 +143,14 @@ func TestEveryDecisionKeepsThePromises(t *testing.T) {
 			case nothing && v.ro.Wish != control.WishUndo:
 				fault(v, d, "a roll-back of nothing")
 			case !nothing && !undone:
-				fault(v, d, "a roll-back without the way back")
+				fault(v, d, "a roll-back that returned nothing")
 			}
 		case control.RolloutRefused:
 			if v.tally.Touched+v.tally.Returned > 0 || v.ro.Placed != control.PlacedNone {
 				fault(v, d, "refused, though something was written")
 			}
 			if !undone && v.ro.Wish == control.WishUndo {
-				fault(v, d, "what an operator asked for is called refused")
+				fault(v, d, "a roll-back that an operator requested is called refused")
 			}
 		case control.RolloutPartial:
 			if v.tally.Dirty+v.tally.Open > 0 || undone {

@@ -59,11 +59,11 @@ type Deps struct {
 	Targets func(ctx context.Context, fabric, plan string) (control.Target, error)
 	Opener  Opener
 	Gate    Gate // nil passes everything
-	// Prerequisites reads devices back for the gate before the first write of a rollout; nil does not look.
+	// Prerequisites reads devices back for the gate before the first write of a rollout; nil skips the gate.
 	Prerequisites control.Observer
 	// Ended is told of a rollout's end in the transaction that ends it; nil is nobody.
 	Ended func(ctx context.Context, r control.Repos, ro control.Rollout) error
-	// Home returns the fabric of a rollout, whose scope its transactions have; nil gives them that of the whole service.
+	// Home returns the fabric of a rollout, which is the scope of its transactions; nil gives them the scope of the whole service.
 	Home  func(ctx context.Context, rollout int64) (fabric string, err error)
 	Clock Clock  // nil is SystemClock
 	Name  string // of this manager, unique among those alive; it is shown to people

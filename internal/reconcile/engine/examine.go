@@ -6,14 +6,17 @@ import (
 	"strings"
 
 	"fairlane/internal/control"
+	"fairlane/internal/reconcile"
 )
 
-// examine looks at the prerequisites of congestion control on the devices of a rollout's plan before anything is written. One that
-// is wrong and that the rollout does not set ends it. One that is not known is told and does not: a way that a host lacks would keep
-// every plan from it. A device that does not answer is left to the rollout's own reading, which counts it.
+// examine checks the prerequisites of congestion control on the devices of a rollout's plan before the first write. A wrong one that
+// the rollout does not set ends the rollout; a return to the baseline has none. An unknown one is reported only: otherwise a host
+// without some parameter could never get a plan. Devices that cannot be read count against the failure budget first. One that does
+// not answer at all is counted by the rollout's own reading.
 func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollout) (func(*control.Rollout), error) {
-	var wrong, unknown []string
-	if e.d.Prerequisites != nil && t.Plan.RoCE != nil {
+	var wrong, advised, unknown, unread []string
+	devices := 0 // in unread
+	if e.d.Prerequisites != nil && ro.Options.To == "" && (t.Plan.RoCE != nil || len(t.Plan.CAs)+len(t.Plan.Switches) > 0) {
 		reports, err := e.d.Prerequisites.Observe(ctx, t, nil)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -22,13 +25,32 @@ func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollo
 			unknown = append(unknown, fmt.Sprintf("the devices could not be read: %s", err))
 		}
 		for i := range reports {
-			w, u := unmet(&reports[i], t.Fabric.Prerequisites)
-			wrong, unknown = append(wrong, w...), append(unknown, u...)
+			w, a, u := unmet(&reports[i], t.Fabric.Prerequisites)
+			advised, unknown = append(advised, a...), append(unknown, u...)
+			switch {
+			case len(w) == 0:
+			case reports[i].Observed == nil && !reconcile.IsManager(reports[i].Device.ID):
+				unread = append(unread, w...)
+				devices++
+			default:
+				wrong = append(wrong, w...)
+			}
 		}
 	}
-	notice := ""
+	if devices > ro.Options.FailureBudget {
+		wrong = append(wrong, unread...)
+	} else {
+		advised = append(advised, unread...)
+	}
+	var notices []string
+	if len(advised) > 0 {
+		notices = append(notices, fmt.Sprintf("%d wrong prerequisites do not stop the rollout: %s", len(advised), firstOf(advised)))
+	}
 	if len(unknown) > 0 {
-		notice = oneLine(fmt.Sprintf("%d prerequisites of congestion control are not known: %s", len(unknown), firstOf(unknown)))
+		notices = append(notices, fmt.Sprintf("%d prerequisites of congestion control are not known: %s", len(unknown), firstOf(unknown)))
+	}
+	notice := oneLine(strings.Join(notices, "; "))
+	if notice != "" {
 		if err := e.say(ctx, ro, notice); err != nil {
 			return nil, err
 		}
@@ -44,18 +66,21 @@ func (e *Engine) examine(ctx context.Context, t control.Target, ro control.Rollo
 	}, nil
 }
 
-// unmet lists the prerequisites of a device that stay wrong under a fabric's setting, and those that are not known.
-func unmet(x *control.DeviceReport, p control.Prerequisites) (wrong, unknown []string) {
+// unmet lists the prerequisites of a device that stay wrong under a fabric's setting, apart those that refuse no rollout, and those
+// that are unknown.
+func unmet(x *control.DeviceReport, p control.Prerequisites) (wrong, advised, unknown []string) {
 	for i := range x.Differences {
 		switch d := &x.Differences[i]; {
 		case d.Prerequisite == "" || !d.Left(p):
 		case d.Observed == control.ObservedUnknown:
 			unknown = append(unknown, x.Device.Name+": "+d.Reason)
+		case d.Advisory:
+			advised = append(advised, x.Device.Name+": "+d.Reason)
 		default:
 			wrong = append(wrong, x.Device.Name+": "+d.Reason)
 		}
 	}
-	return wrong, unknown
+	return wrong, advised, unknown
 }
 
 // firstOf joins the first few of some sentences.

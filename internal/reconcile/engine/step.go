@@ -339,7 +339,10 @@ func (s *step) beat(ctx context.Context) error {
 
 // placingText says what the stage of placements will do.
 func placingText(p *policy.Plan) string {
-	if places(p.Plane) {
+	switch {
+	case places(p.Plane) && len(p.Placements) == 0:
+		return "removing the placements of tenants from the subnet manager"
+	case places(p.Plane):
 		return fmt.Sprintf("placing %d tenant attachments", len(p.Placements))
 	}
 	return "nothing to place: on Ethernet a tenant is known by its port or its virtual function"

@@ -23,7 +23,7 @@ type Observation struct {
 	Policy     string `json:"policy,omitempty"`
 	// Foreign: the master is another than the one whose files and process these are, so nothing is known of its.
 	Foreign bool `json:"foreign,omitempty"`
-	// Own is the port of the subnet manager whose files and process these are; 0 when it cannot be told, which UnknownMaster explains.
+	// Own is the port of the subnet manager whose files and process these are; 0 when it is unknown, for the reason in UnknownMaster.
 	Own           ident.GUID `json:"own,omitempty"`
 	UnknownMaster string     `json:"unknown_master,omitempty"`
 	// WritesCC: the options say congestion_control TRUE.

@@ -7,7 +7,7 @@ import (
 	"fairlane/subnet/topogen"
 )
 
-func TestThePlanOfNoTenantsHasNothing(t *testing.T) {
+func TestThePlanForZeroTenantsIsEmpty(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Star(4, topogen.Wire{})
 	if err != nil {

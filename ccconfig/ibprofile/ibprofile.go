@@ -1,0 +1,261 @@
+// Package ibprofile describes models of InfiniBand devices: what IBTA vol. 1, annex A10 leaves to the vendor, and where a model differs
+// from the annex. It holds only what changes a plan, a prediction or an exchange with the device. It is pure.
+package ibprofile
+
+import (
+	"path"
+	"slices"
+
+	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/quantity"
+	"fairlane/subnet"
+)
+
+// Kind is the kind of device that a profile describes.
+type Kind string
+
+// Kinds.
+const (
+	Adapter Kind = "adapter" // a channel-adapter port: the reaction point
+	Switch  Kind = "switch"  // the congestion point
+)
+
+// Basis says how much a profile can be relied on.
+type Basis string
+
+// Bases.
+const (
+	Standard Basis = "standard" // the text of the annex, where it is definite
+	Source   Basis = "source"   // the source code of a driver or tool
+	Measured Basis = "measured" // on devices
+	Assumed  Basis = "assumed"  // nothing better is known
+)
+
+// Profile is one model of device.
+type Profile struct {
+	Name   string
+	Title  string
+	Kind   Kind
+	Basis  Basis
+	Origin string // clause, file or measurement that Basis refers to
+	// Assumptions are what the profile takes for granted, a sentence each.
+	Assumptions []string
+	Adapter     AdapterModel // of an adapter
+	Switch      SwitchModel  // of a switch
+	Layout      Layout
+}
+
+// AdapterModel is what varies between channel adapters.
+type AdapterModel struct {
+	TableEntries  int                  // entries of the congestion control table, 16 to ibcc.MaxTableEntries (ControlTableCap x 64)
+	MaxShift      uint8                // largest CCT shift that the device keeps to, 0 to 3
+	MaxMultiplier uint16               // largest CCT multiplier, 1 to 16383
+	TimerUnit     quantity.Picoseconds // of CCTI_Timer, 1 ns to 1 ms
+	MaxTimer      uint16               // largest CCTI_Timer, 1 to 65535
+	TimerRestart  bool                 // every BECN restarts CCTI_Timer; otherwise it runs free
+	MaxIncrease   uint8                // largest CCTI_Increase, 1 to 255
+	PerQP, PerSL  bool                 // modes of Port_Control that the device has
+}
+
+// SwitchModel is what varies between switches.
+type SwitchModel struct {
+	// Thresholds are the queues of one output port and VL, in bytes, above which each threshold code marks. Code 0 never marks; the
+	// others do not rise with the code.
+	Thresholds                     [ibcc.MaxThreshold + 1]int
+	QueueBytes                     int    // buffer of one port and VL; a plan keeps a quarter of it free
+	MinMarkingRate, MaxMarkingRate uint16 // packets a mark, 1 to 65535
+	MaxPacketSize                  uint8  // largest Packet_Size, unit 64 bytes; 0: the device marks packets of every size
+	PortMarking                    bool   // has SwitchPortCongestionSetting
+}
+
+// Layout says in which disputed wire layouts a model follows another document than the annex; mad.CCLayout describes them.
+type Layout struct {
+	LibibmadLog, WidePorts, PackedCA bool
+}
+
+// LayoutNames lists the names of layouts in files and settings.
+func LayoutNames() []string { return []string{"libibmad-log", "wide-ports", "packed-ca"} }
+
+// Add sets the layout of a name; false when there is none.
+func (l *Layout) Add(name string) bool {
+	switch name {
+	case "libibmad-log":
+		l.LibibmadLog = true
+	case "wide-ports":
+		l.WidePorts = true
+	case "packed-ca":
+		l.PackedCA = true
+	default:
+		return false
+	}
+	return true
+}
+
+// Names lists the layouts that are set, in the order of LayoutNames.
+func (l Layout) Names() []string {
+	out := []string{}
+	for i, on := range []bool{l.LibibmadLog, l.WidePorts, l.PackedCA} {
+		if on {
+			out = append(out, LayoutNames()[i])
+		}
+	}
+	return out
+}
+
+// Entry is the entry that the model can hold nearest to e; of a delay beyond the model the longest.
+func (a *AdapterModel) Entry(e ibcc.Entry) ibcc.Entry { return a.encode(e.Eighths(), false) }
+
+// EntryUp is the shortest delay of the model that is not below e; of a delay beyond the model the longest.
+func (a *AdapterModel) EntryUp(e ibcc.Entry) ibcc.Entry { return a.encode(e.Eighths(), true) }
+
+func (a *AdapterModel) encode(eighths uint32, up bool) ibcc.Entry {
+	for shift := int(a.MaxShift); shift >= 0; shift-- {
+		unit := uint32(1) << (ibcc.MaxShift - shift) // eighths in one unit of the multiplier
+		round := unit / 2
+		if up {
+			round = unit - 1
+		}
+		if m := (eighths + round) / unit; m <= uint32(a.MaxMultiplier) {
+			if m == 0 {
+				return ibcc.Entry{}
+			}
+			return ibcc.Entry{Shift: uint8(shift), Multiplier: uint16(m)}
+		}
+	}
+	return ibcc.Entry{Multiplier: a.MaxMultiplier}
+}
+
+// Code is the threshold code whose queue is the smallest that is not below depth bytes, or the code that marks last.
+func (s *SwitchModel) Code(depth int) uint8 {
+	code := uint8(1)
+	for c := 1; c < len(s.Thresholds); c++ {
+		if s.Thresholds[c] >= depth {
+			code = uint8(c)
+		}
+	}
+	return code
+}
+
+// Marking is the Marking_Rate of the model that is nearest to every packets a mark.
+func (s *SwitchModel) Marking(every int) uint16 {
+	return uint16(min(max(every, int(s.MinMarkingRate)), int(s.MaxMarkingRate)))
+}
+
+// Linear is the map of threshold codes that divides a queue of q bytes evenly: code c marks above q·(16-c)/16.
+func Linear(q int) (out [ibcc.MaxThreshold + 1]int) {
+	for c := 1; c < len(out); c++ {
+		out[c] = q * (len(out) - c) / len(out)
+	}
+	return out
+}
+
+// Identity is what discovery finds out about a device.
+type Identity struct {
+	Kind     Kind
+	VendorID uint32 // NodeInfo's, 24 bits
+	DeviceID uint16 // NodeInfo's
+	Name     string // NodeDescription
+}
+
+// IdentityOf is the identity of a node of a fabric.
+func IdentityOf(n *subnet.Node) Identity {
+	id := Identity{Kind: Adapter, VendorID: n.VendorID, DeviceID: n.DeviceID, Name: n.Name}
+	if n.Kind == subnet.KindSwitch {
+		id.Kind = Switch
+	}
+	return id
+}
+
+// Rule assigns a profile to devices. What it leaves empty fits every device.
+type Rule struct {
+	Profile   string
+	VendorID  uint32   // 0: any
+	DeviceIDs []uint16 // none: any
+	Name      string   // pattern of path.Match for the node's name; empty: any
+}
+
+// fits reports whether a rule fits a device of the rule's kind.
+func (r *Rule) fits(id *Identity) bool {
+	if r.VendorID != 0 && r.VendorID != id.VendorID || len(r.DeviceIDs) > 0 && !slices.Contains(r.DeviceIDs, id.DeviceID) {
+		return false
+	}
+	if r.Name == "" {
+		return true
+	}
+	ok, err := path.Match(r.Name, id.Name)
+	return err == nil && ok
+}
+
+// Set is the profiles that there are and the rules that choose one for a device. Nil is the built-in ones alone. It is not changed once made,
+// so it is safe for concurrent use.
+type Set struct {
+	own   []Profile
+	rules []Rule
+}
+
+// Profiles lists the site's own profiles and then the built-in ones.
+func (s *Set) Profiles() []Profile {
+	if s == nil {
+		return builtin()
+	}
+	return slices.Concat(s.own, builtin())
+}
+
+// Rules lists the rules in the order in which they are tried: the site's own, then the built-in ones.
+func (s *Set) Rules() []Rule {
+	if s == nil {
+		return builtinRules()
+	}
+	return slices.Concat(s.rules, builtinRules())
+}
+
+// Lookup finds a profile by its name; false when there is none.
+func (s *Set) Lookup(name string) (Profile, bool) {
+	all := s.Profiles()
+	i := slices.IndexFunc(all, func(p Profile) bool { return p.Name == name })
+	if i < 0 {
+		return Profile{}, false
+	}
+	return all[i], true
+}
+
+// ByNode is the profile of each node of a fabric.
+func (s *Set) ByNode(f *subnet.Fabric) []*Profile {
+	c := s.Chooser()
+	out := make([]*Profile, len(f.Nodes))
+	for i := range f.Nodes {
+		out[i] = c.Of(IdentityOf(&f.Nodes[i]))
+	}
+	return out
+}
+
+// Chooser finds the profiles of many devices.
+type Chooser struct {
+	rules    []Rule
+	profiles map[string]*Profile
+}
+
+// Chooser prepares the choice of profiles.
+func (s *Set) Chooser() *Chooser {
+	c := &Chooser{rules: s.Rules(), profiles: map[string]*Profile{}}
+	for _, p := range s.Profiles() {
+		c.profiles[p.Name] = &p
+	}
+	return c
+}
+
+// Of is the profile of the first rule that fits a device and whose profile is of its kind, otherwise the generic profile of the kind.
+func (c *Chooser) Of(id Identity) *Profile {
+	for i := range c.rules {
+		if p := c.profiles[c.rules[i].Profile]; p != nil && p.Kind == id.Kind && c.rules[i].fits(&id) {
+			return p
+		}
+	}
+	if id.Kind == Switch {
+		return c.profiles[GenericSwitch]
+	}
+	return c.profiles[GenericAdapter]
+}
+
+// Generic reports whether p is what is taken of devices of which nothing else is known.
+func (p *Profile) Generic() bool { return p.Name == GenericAdapter || p.Name == GenericSwitch }

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"database/sql"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// spoilPage overwrites the beginning of the first page of a table.
+func spoilPage(t *testing.T, path, table string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root, size int64
+	err = db.QueryRowContext(t.Context(), "SELECT rootpage, page_size FROM sqlite_schema, pragma_page_size WHERE type = 'table' AND name = ?", table).Scan(&root, &size)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteAt([]byte(strings.Repeat("\xff", 64)), (root-1)*size)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAPageThatIsDamagedUnderARunningService damages a page after the service has checked its file: the first request that
+// reads the page stops all writes, other reads go on, and the problems and the doctor say what to do.
+func TestAPageThatIsDamagedUnderARunningService(t *testing.T) {
+	t.Parallel()
+	database := filepath.Join(t.TempDir(), "f.db")
+	first := startServeOn(t, database, "")
+	if code, body := first.send(t, "POST", first.api+"/api/v1/fabrics", `{"name":"lab","source":"file:x"}`); code != http.StatusCreated {
+		t.Fatalf("%d %s", code, body)
+	}
+	if code, body := first.send(t, "POST", first.api+"/api/v1/fabrics/lab/tenants", `{"name":"blue","weight":1}`); code != http.StatusCreated {
+		t.Fatalf("%d %s", code, body)
+	}
+	first.stop()
+	<-first.exit
+	p := startServeOn(t, database, "")
+	spoilPage(t, database, "policies")
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"GET", "/ready", "", http.StatusOK},
+		{"GET", "/fabrics/lab/policies", "", http.StatusServiceUnavailable},
+		{"POST", "/fabrics", `{"name":"other","source":"file:x"}`, http.StatusServiceUnavailable},
+		{"POST", "/fabrics/lab/tenants", `{"name":"red","weight":1}`, http.StatusServiceUnavailable},
+		{"GET", "/ready", "", http.StatusServiceUnavailable},
+		{"GET", "/fabrics/lab", "", http.StatusOK},
+		{"GET", "/fabrics/lab/tenants", "", http.StatusOK},
+	} {
+		code, body := p.send(t, c.method, p.api+"/api/v1"+c.path, c.body)
+		if code != c.want {
+			t.Errorf("%s %s: %d %s", c.method, c.path, code, body)
+		}
+		if bad := code == http.StatusServiceUnavailable; bad && (problemCode(body) != "storage-damaged" || !strings.Contains(body, "fairlane db restore")) {
+			t.Errorf("%s %s: %s", c.method, c.path, body)
+		}
+	}
+	got, code, _ := diagnose(t, "--database", database)
+	f, found := got["store-damaged"]
+	if code != exitFailed || !found || !strings.Contains(f.Do, "fairlane db restore") {
+		t.Errorf("the doctor ends with %d and says %+v", code, got)
+	}
+	if _, ok := got["store-right"]; ok {
+		t.Error("the doctor also calls the database right")
+	}
+}

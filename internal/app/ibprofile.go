@@ -1,0 +1,136 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"fairlane/ccconfig/ibprofile"
+	"fairlane/ccconfig/ibprofile/profilefile"
+)
+
+// readIBProfiles reads a site's profiles of InfiniBand devices; of no file there are the built-in ones alone.
+func readIBProfiles(path string) (*ibprofile.Set, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // a nil set is the built-in profiles
+	}
+	s, err := profilefile.Load(path)
+	if err != nil {
+		return nil, &UsageError{err}
+	}
+	return s, nil
+}
+
+// ibProfilesFlag gives a command the flag that names a site's file.
+func (a *app) ibProfilesFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "ib-profiles", "", a.t("flag.ib-profiles"))
+}
+
+func (a *app) ibProfileCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "ib-profile", Short: a.t("ibprofile.short")}
+	cmd.AddCommand(a.ibProfileListCommand(), a.ibProfileShowCommand(), a.ibProfileCheckCommand())
+	return cmd
+}
+
+func (a *app) ibProfileListCommand() *cobra.Command {
+	var file string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: a.t("ibprofile.list.short"), Args: cobra.NoArgs,
+		Example: "  fairlane ib-profile list\n  fairlane ib-profile list --ib-profiles site.yaml --json",
+		RunE: func(*cobra.Command, []string) error {
+			set, err := readIBProfiles(file)
+			if err != nil {
+				return err
+			}
+			all := set.Profiles()
+			if asJSON {
+				list := make([]map[string]any, len(all))
+				for i := range all {
+					list[i] = profileMap(&all[i])
+				}
+				return printJSON(a.stdout, list)
+			}
+			tw := newTable(a.stdout, 0)
+			for _, p := range all {
+				_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", p.Name, p.Kind, p.Basis, p.Title)
+			}
+			return tw.Flush()
+		},
+	}
+	a.ibProfilesFlag(cmd, &file)
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+func (a *app) ibProfileShowCommand() *cobra.Command {
+	var file string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: a.t("ibprofile.show.short"), Args: oneArg("NAME"),
+		Example: "  fairlane ib-profile show ibta-switch\n  fairlane ib-profile show acme-hca --ib-profiles site.yaml --json",
+		RunE: func(_ *cobra.Command, args []string) error {
+			set, err := readIBProfiles(file)
+			if err != nil {
+				return err
+			}
+			p, ok := set.Lookup(args[0])
+			if !ok {
+				return usagef("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it", args[0])
+			}
+			if asJSON {
+				return printJSON(a.stdout, profileMap(&p))
+			}
+			_, err = fmt.Fprint(a.stdout, profilefile.Text(&p))
+			return err
+		},
+	}
+	a.ibProfilesFlag(cmd, &file)
+	cmd.Flags().BoolVar(&asJSON, "json", false, a.t("flag.json"))
+	return cmd
+}
+
+// profileMap is a profile for JSON, with the keys of a file.
+func profileMap(p *ibprofile.Profile) map[string]any {
+	out := map[string]any{}
+	for _, f := range profilefile.Fields(p) {
+		out[f.Key] = f.Value
+	}
+	return out
+}
+
+func (a *app) ibProfileCheckCommand() *cobra.Command {
+	var fabric string
+	cmd := &cobra.Command{
+		Use: "check FILE", Short: a.t("ibprofile.check.short"), Args: oneArg("FILE"),
+		Example: "  fairlane ib-profile check site.yaml\n  fairlane ib-profile check site.yaml --fabric fabric.topo",
+		RunE: func(_ *cobra.Command, args []string) error {
+			set, err := readIBProfiles(args[0])
+			if err != nil {
+				return err
+			}
+			n := len(set.Profiles()) - len((*ibprofile.Set)(nil).Profiles())
+			_, _ = fmt.Fprintln(a.stdout, a.t("ibprofile.check.valid", "file", args[0], "profiles", n))
+			if fabric == "" {
+				return nil
+			}
+			topo, err := readFabric(fabric)
+			if err != nil {
+				return err
+			}
+			count := map[string]int{}
+			for _, p := range set.ByNode(topo) {
+				count[p.Name]++
+			}
+			tw := newTable(a.stdout, 0)
+			for _, p := range set.Profiles() {
+				if count[p.Name] > 0 {
+					_, _ = fmt.Fprintf(tw, "%d\t%s\t%s\t%s\n", count[p.Name], p.Name, p.Basis, p.Title)
+				}
+			}
+			return tw.Flush()
+		},
+	}
+	cmd.Flags().StringVar(&fabric, "fabric", "", a.t("ibprofile.check.flag.fabric"))
+	return cmd
+}

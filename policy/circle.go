@@ -1,0 +1,80 @@
+package policy
+
+import "math"
+
+const (
+	// circleSlack is by how much sending ports count as faster than they are in a prediction: hundred times what rates are found to.
+	circleSlack = 100 * forecastPrecision
+	// endSlack is by how much they count as faster or slower at the ends of the range: sharings along circles are found in a time that
+	// goes with 1/slack.
+	endSlack = 20 * circleSlack
+	// circleFlows bounds the flows for which the sharings along circles are compared.
+	circleFlows = 20_000
+	// circleApart is the relative distance from which on two sharings are different ones.
+	circleApart = 0.01
+)
+
+// A sending port divides by queue pairs, and other links divide by weight. Where full ones of both kinds form a circle, rates can move along
+// it while every link stays full: each sharing of a range is at rest. Slack of the sending ports selects one end of the range. Where they
+// count as a little faster than they are, the other links decide, and queue pairs have the shares of their weights; where
+// they count as a little slower, their turns decide.
+
+// circleSlack is that of the prediction, by link direction. caps are the capacities for data, nil: all of them. Where sending ports carry data
+// alone, packet simulations of WRCC come to rest at the shares of the weights. Why is not proven. Where they carry acknowledgements as well,
+// either end and what is between was found; the prediction then has what capacities alone give. circleRange has the distance from the ends.
+// On InfiniBand links that mark are some tenths of a percent to 3 % short of full, and sending ports are not: they are those that have room,
+// and simulations rest nearer the shares of the weights.
+func (m *model) circleSlack(caps []float64) []float64 {
+	if caps == nil {
+		caps = m.caps
+	}
+	out := make([]float64, len(caps))
+	for d, sends := range m.lay().sends {
+		if sends && caps[d] == m.caps[d] {
+			out[d] = circleSlack
+		}
+	}
+	return out
+}
+
+// circleRange is how far, relative, the rate of each tenant may be from a prediction because other sharings are at rest as well: the
+// larger of its distances from the ends of the range. How acknowledgements take turns with data is not known, so at the end of the weights
+// they take nothing of sending ports. nil is nowhere, or not known, with more than circleFlows flows.
+func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
+	if len(m.flows) > circleFlows || len(m.fullSenders(a, func(float64) bool { return true })) == 0 {
+		return nil
+	}
+	caps := w.caps
+	if caps == nil {
+		caps = m.caps
+	}
+	weights, turns := make([]float64, len(m.caps)), make([]float64, len(m.caps))
+	for d, sends := range m.lay().sends {
+		if sends {
+			weights[d], turns[d] = m.caps[d]/caps[d]-1+endSlack, -endSlack
+		}
+	}
+	here, out := m.byTenant(a), make([]float64, len(m.tenants))
+	for _, slack := range [][]float64{weights, turns} {
+		w.slack = slack
+		b := m.shareByWeightOn(nil, w)
+		if b.err != nil {
+			return nil
+		}
+		for t, there := range m.byTenant(b) {
+			if off := math.Abs(there-here[t]) / max(here[t], 1); off > circleApart {
+				out[t] = max(out[t], off)
+			}
+		}
+	}
+	return out
+}
+
+// byTenant sums the rates of an allocation by tenant.
+func (m *model) byTenant(a *allocation) []float64 {
+	out := make([]float64, len(m.tenants))
+	for i, t := range m.lay().tenant {
+		out[t] += a.rates[i]
+	}
+	return out
+}
