@@ -23,7 +23,7 @@ type SM struct {
 	t    testing.TB
 	addr string // "unix:NAME" or "udp:HOST:PORT"
 	host string
-	end  chan struct{} // closed when it has ended
+	end  chan struct{} // closed when it has ended; nil while none was started or after Stop and Kill
 	cmd  interface{ Signal(os.Signal) error }
 	kill context.CancelFunc
 	out  *bytes.Buffer
@@ -97,8 +97,11 @@ func (s *SM) Start(text string) {
 	s.Wait(text, 1)
 }
 
-// Stop ends OpenSM by the signal it expects, and by force when it does not obey.
+// Stop ends OpenSM by the signal it expects, and by force when it does not obey. An OpenSM that does not run stays as it is.
 func (s *SM) Stop() {
+	if s.end == nil {
+		return
+	}
 	_ = s.cmd.Signal(syscall.SIGTERM)
 	select {
 	case <-s.end:
@@ -110,8 +113,11 @@ func (s *SM) Stop() {
 	s.end = nil
 }
 
-// Kill ends OpenSM without giving it a chance to say so.
+// Kill ends OpenSM without giving it a chance to say so. An OpenSM that does not run stays as it is.
 func (s *SM) Kill() {
+	if s.end == nil {
+		return // nothing would ever close it
+	}
 	s.kill()
 	<-s.end
 	s.end = nil

@@ -1,0 +1,36 @@
+package ibsimtest
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// An OpenSM that was stopped can be stopped and killed again, as a restart after a stop does: neither waits for an end that was already there.
+func TestStoppedTwice(t *testing.T) {
+	s := &SM{Dir: t.TempDir(), t: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Kill()
+		for _, end := range []func(){s.Stop, s.Kill} {
+			cmd := exec.CommandContext(t.Context(), "sleep", "60")
+			if err := cmd.Start(); err != nil {
+				t.Error(err)
+				return
+			}
+			over := make(chan struct{})
+			go func() { defer close(over); _ = cmd.Wait() }()
+			s.cmd, s.end, s.kill = cmd.Process, over, func() { _ = cmd.Process.Signal(os.Kill) }
+			end()
+			s.Stop()
+			s.Kill()
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for the end of what has ended")
+	}
+}
