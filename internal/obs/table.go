@@ -65,7 +65,7 @@ func Table() []Metric {
 		{metricBECN, "counter", nil, "BECN received by the InfiniBand ports that tenants send from, during measurements of shares"},
 		{metricCongestion, "counter", []string{"log"}, "events that the congestion logs of InfiniBand devices counted during measurements of shares; `log` is `adapter` (a CCTI reached its Trigger_Threshold) or `switch` (a packet was marked)"},
 		{metricStrangers, "counter", nil, "events in congestion logs that no tenant of the plan explains: traffic of others on the fabric"},
-		{metricUnread, "counter", nil, "ports and congestion logs of InfiniBand devices that were not readable or do not count, during measurements of shares; the counts above lack them"},
+		{metricUnread, "counter", nil, "ports and congestion logs of InfiniBand devices that were not readable, stood at their end, or do not count, during measurements of shares; the counts above lack them"},
 		{metricSweep, "histogram", []string{"outcome"}, "time to read a batch of devices, at most 128, to look for drift; `error` when their fabric could not be reached"},
 		{metricRead, "counter", []string{"reading"}, "devices that this manager read to look for drift, by what it found"},
 		{metricStore, "histogram", []string{"kind"}, "time of a store transaction with the wait for its turn; `kind` is `write` or `read`"},

@@ -43,3 +43,30 @@ func TestCongestionControlOfInfiniBandIsJudgedByBECNs(t *testing.T) {
 		}
 	}
 }
+
+// A count that lacks something is a lower bound, and one that has nothing is no number.
+func TestCountsThatLackSomethingSaySo(t *testing.T) {
+	t.Parallel()
+	full := 0.99
+	links := []telemetry.LinkUse{{Name: "leaf1/P3", Utilisation: &full}}
+	heard, unread := telemetry.PortCongestion{Adapter: true, Wait: 9}, telemetry.PortCongestion{Adapter: true, Err: telemetry.ErrUnread}
+	heard.BECN[3] = 40
+	for name, tc := range map[string]struct {
+		c     telemetry.Congestion
+		want  string
+		stage telemetry.LoopStage
+	}{
+		"a log at its end": {telemetry.Congestion{Ports: []telemetry.PortCongestion{heard}, Switch: 15, SwitchLogs: telemetry.LogCoverage{Counted: 1, Lacking: 1}},
+			"at least 15 packets in the logs of switches, 40 BECNs received, 0 events in the logs of adapters", ""},
+		"no log and a port unread": {telemetry.Congestion{Ports: []telemetry.PortCongestion{heard, unread},
+			SwitchLogs: telemetry.LogCoverage{Lacking: 1}, AdapterLogs: telemetry.LogCoverage{Lacking: 2}},
+			"packets in the logs of switches not measured, at least 40 BECNs received, events in the logs of adapters not measured", ""},
+		"no BECN, and logs of switches unread": {telemetry.Congestion{Ports: []telemetry.PortCongestion{{Adapter: true, Wait: 9}}, SwitchLogs: telemetry.LogCoverage{Lacking: 1}},
+			"whether switches mark packets was not measured at leaf1/P3: packets in the logs of switches not measured, 0 BECNs received", telemetry.StageNotifications},
+	} {
+		got := telemetry.JudgeBECN(&tc.c, links)
+		if !strings.Contains(got.Text.String(), tc.want) || got.Stage != tc.stage {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

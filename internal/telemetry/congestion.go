@@ -22,23 +22,27 @@ type Congestion struct {
 	// Adapter and Switch count the events that the logs of channel adapters and of switches counted; Missed are
 	// those of them that the logs did not hold any more, Unattributed those held that no tenant of the plan explains.
 	Adapter, Switch, Missed, Unattributed uint64
+	AdapterLogs, SwitchLogs               LogCoverage // what of the logs Adapter and Switch are of
 	// Events are the latest that the logs held, oldest first by their position in their log, at most 256.
 	Events []CongestionEvent
 	// Err joins what could not be read, beside Ports[i].Err.
 	Err error
 }
 
-// Unread counts the ports and logs that are missing in the other counts: unreadable, or absent on the device.
+// LogCoverage says of how many logs a count of events is.
+type LogCoverage struct {
+	Counted int // logs whose counter tells how many events there were
+	Lacking int // logs that are absent, unreadable, or whose counter is at its end: a count is then a lower bound
+}
+
+// Unread counts the ports and logs that are missing in the other counts: unreadable, at their end, or absent on the device.
 func (c *Congestion) Unread() (n uint64) {
 	for i := range c.Ports {
 		if p := &c.Ports[i]; p.Err != nil || p.NoBECN || p.NoVL {
 			n++
 		}
 	}
-	if c.Err != nil {
-		n++
-	}
-	return n
+	return n + uint64(c.AdapterLogs.Lacking) + uint64(c.SwitchLogs.Lacking)
 }
 
 // maxCongestionEvents bounds Congestion.Events.
@@ -203,10 +207,15 @@ func (w *CongestionWatch) sum() *Congestion {
 			}
 		}
 		c.Err = errors.Join(c.Err, d.found.err)
+		total, logs := &c.Adapter, &c.AdapterLogs
 		if d.kind == subnet.KindSwitch {
-			c.Switch += d.found.counted
+			total, logs = &c.Switch, &c.SwitchLogs
+		}
+		*total += d.found.counted
+		if d.noLog || d.found.err != nil || d.found.least {
+			logs.Lacking++
 		} else {
-			c.Adapter += d.found.counted
+			logs.Counted++
 		}
 		c.Missed += d.found.missed
 		for _, e := range d.found.events {

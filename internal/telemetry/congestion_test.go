@@ -167,7 +167,7 @@ func TestCongestionOfDevicesThatTellLittle(t *testing.T) {
 	x.dev.SetFaults(simdev.Faults{CC: simdev.CCNoAttribute})
 	w = x.watch(CongestionOptions{}) // devices without logs are timed by the wall clock
 	x.read(w)
-	if c := x.read(w); c.Err != nil || c.Adapter+c.Switch != 0 || len(c.Ports) != 3 {
+	if c := x.read(w); c.Err != nil || c.Adapter+c.Switch != 0 || len(c.Ports) != 3 || c.AdapterLogs.Lacking != 2 || c.SwitchLogs.Lacking != 1 {
 		t.Errorf("devices without a log: %+v", c)
 	}
 	x.dev.SetFaults(simdev.Faults{CC: simdev.CCSilent})
@@ -326,8 +326,50 @@ func TestUnreadCountsWhatTheSumsLack(t *testing.T) {
 	if got := c.Unread(); got != 3 {
 		t.Errorf("%d unread, want three ports", got)
 	}
-	c.Err = errors.New("log unread")
-	if got := c.Unread(); got != 4 {
-		t.Errorf("%d unread, want three ports and a log", got)
+	c.AdapterLogs.Lacking, c.SwitchLogs.Lacking = 1, 2
+	if got := c.Unread(); got != 6 {
+		t.Errorf("%d unread, want three ports and three logs", got)
 	}
+}
+
+// The counter of a log has 16 bits and stays at its end, which takes about a second of marks: what it tells then is a lower bound.
+func TestLogsAtTheirEndAreNotWhole(t *testing.T) {
+	t.Parallel()
+	counter, stamp := uint16(logEnd-3), uint32(100)
+	w := &CongestionWatch{agents: agents{t: answers(func(req *mad.Packet) {
+		log := mad.CongestionLogSwitch{LogType: mad.LogTypeSwitch, EventsCounter: counter, CurrentTime: stamp}
+		log.Events[0] = mad.SwitchLogEvent{SLID: 1, DLID: 2, TimeStamp: stamp - 1}
+		if err := log.Encode(req.Data()); err != nil {
+			t.Error(err)
+		}
+	})}, plan: &policy.Plan{}}
+	d := &congestedDevice{kind: subnet.KindSwitch}
+	w.devices = []*congestedDevice{d}
+	read := func() *Congestion {
+		d.found = w.readLog(t.Context(), d)
+		stamp += 10
+		return w.sum()
+	}
+	whole, lacking := LogCoverage{Counted: 1}, LogCoverage{Lacking: 1}
+	read()
+	counter++
+	if c := read(); c.Switch != 1 || c.SwitchLogs != whole || c.Unread() != 0 {
+		t.Errorf("below the end: %+v", c)
+	}
+	for range 2 {
+		counter = logEnd
+		if c := read(); c.Switch == 0 || c.SwitchLogs != lacking || c.Unread() != 1 {
+			t.Errorf("at the end: %+v", c)
+		}
+	}
+}
+
+// answers fills in what every request is answered with.
+type answers func(*mad.Packet)
+
+func (a answers) Exchange(_ context.Context, _ mad.Target, req *mad.Packet) (mad.Packet, error) {
+	resp := *req
+	resp.Respond(mad.StatusOK)
+	a(&resp)
+	return resp, nil
 }

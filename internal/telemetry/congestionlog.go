@@ -12,8 +12,12 @@ type logDelta struct {
 	counted uint64 // events that the device counted
 	missed  uint64 // of them that the log held no more
 	events  []CongestionEvent
+	least   bool // counted is a lower bound: the counter is at its end, or wrapped whole turns
 	err     error
 }
+
+// logEnd is where the counter of a log stays.
+const logEnd = 1<<16 - 1
 
 // logEntry is an entry in the terms that both forms of the log have.
 type logEntry struct {
@@ -34,7 +38,7 @@ func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDe
 	if err != nil {
 		return logDelta{err: err}
 	}
-	out := logDelta{}
+	out := logDelta{least: counter == logEnd}
 	if d.seen {
 		out.counted = uint64(counter - d.counter) // modulo 2^16, as the counter
 		for _, e := range entries {
@@ -45,7 +49,9 @@ func (w *CongestionWatch) readLog(ctx context.Context, d *congestedDevice) logDe
 			}
 		}
 		// A counter that sticks at its end, or that wrapped whole turns, tells less than the log.
-		out.counted = max(out.counted, uint64(len(out.events)))
+		if n := uint64(len(out.events)); n > out.counted {
+			out.counted, out.least = n, true
+		}
 		out.missed = out.counted - uint64(len(out.events))
 	}
 	d.clock.advance(now)
