@@ -52,7 +52,14 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation)
 		return nil, fmt.Errorf("tables of %s: %w", dev, err)
 	}
 	ports := m.ports[:dev.Ports]
-	linked, err := c.linked(ctx, dev, t, ports)
+	marked := markedPorts(m.observed(), len(ports), x.Queue)
+	var asked []string
+	for i, name := range ports {
+		if _, ok := t["PORT_QOS_MAP"][name]; !ok || !marked[i] {
+			asked = append(asked, name)
+		}
+	}
+	linked, err := c.linked(ctx, dev, t, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +72,8 @@ func (c *sonic) preflight(ctx context.Context, dev driver.Device, x Expectation)
 	return out.told(ports), nil
 }
 
-// sonic finds what of a switch's tables is not as expected. linked are the ports without a row of PORT_QOS_MAP, and whether they
-// have a link.
+// sonic finds what of a switch's tables is not as expected. linked are the ports without a row of PORT_QOS_MAP and those whose queue
+// does not mark, and whether they have a link.
 func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]bool, x Expectation, ports int) {
 	names := m.ports[:ports]
 	for _, port := range names {
@@ -79,7 +86,7 @@ func (f *findings) sonic(m *sonicMarking, t map[string]table, linked map[string]
 	f.rows(m, t)
 	f.unmarked(m.observed(), names, x.Queue, func(port string) bool {
 		_, twice := m.twice[fmt.Sprintf("%s|%d", port, x.Queue)]
-		return twice
+		return twice || !linked[port]
 	})
 	f.broken(m.markingState.profiles)
 	f.schedules(m.scheduling(t, ports), x, func(port string) int {
@@ -143,16 +150,21 @@ func checkPort(out *findings, t map[string]table, port string, x Expectation) {
 	out.add(FindingPauseOff, port, fmt.Sprintf("pause is not on for queue %s: pfc_enable of PORT_QOS_MAP is %q: add its priority", queue, mapOf(t, port, "pfc_enable")))
 }
 
-// unmarked finds ports on which a queue does not mark, but for those of which that is uncertain.
-func (f *findings) unmarked(all []ecn.QueueMarking, ports []string, queue uint8, uncertain func(port string) bool) {
-	marked := make([]bool, len(ports))
+// markedPorts tells of each port whether a queue marks there.
+func markedPorts(all []ecn.QueueMarking, ports int, queue uint8) []bool {
+	marked := make([]bool, ports)
 	for _, q := range all {
 		if q.Queue == queue {
 			marked[q.Port-1] = true
 		}
 	}
-	for i, ok := range marked {
-		if !ok && !uncertain(ports[i]) {
+	return marked
+}
+
+// unmarked finds ports on which a queue does not mark, but for those that need not.
+func (f *findings) unmarked(all []ecn.QueueMarking, ports []string, queue uint8, needNot func(port string) bool) {
+	for i, ok := range markedPorts(all, len(ports), queue) {
+		if !ok && !needNot(ports[i]) {
 			f.add(FindingUnmarked, ports[i], fmt.Sprintf("queue %d refers to no profile that marks packets: a plan that sets its marking makes it refer to one", queue))
 		}
 	}

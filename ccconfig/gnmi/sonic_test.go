@@ -304,14 +304,18 @@ func TestPreflightOfSONiC(t *testing.T) {
 		x      gnmi.Expectation
 		codes  string
 	}{
-		"as it should be":  {nil, roce, ""},
-		"another queue":    {nil, gnmi.Expectation{DSCP: 48, Queue: 3, Lossless: true}, "dscp-other-queue Ethernet0,Ethernet4; pfc-off Ethernet0,Ethernet4"},
-		"not mapped":       {nil, gnmi.Expectation{DSCP: 10, Queue: 3}, "dscp-unmapped Ethernet0,Ethernet4"},
-		"unmarked":         {nil, gnmi.Expectation{DSCP: 48, Queue: 6}, "ecn-off Ethernet0,Ethernet4"},
-		"no map of a port": {func(_ *fakeSwitch, c tables) { delete(c["PORT_QOS_MAP"], "Ethernet4") }, roce, "port-map-missing Ethernet4"},
-		"pause is off":     {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "" }, roce, "pfc-off Ethernet0"},
-		"pause on others":  {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "2, 4" }, roce, "pfc-off Ethernet0"},
-		"pause on several": {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "2, 3" }, roce, ""},
+		"as it should be": {nil, roce, ""},
+		"another queue":   {nil, gnmi.Expectation{DSCP: 48, Queue: 3, Lossless: true}, "dscp-other-queue Ethernet0,Ethernet4; pfc-off Ethernet0,Ethernet4"},
+		"not mapped":      {nil, gnmi.Expectation{DSCP: 10, Queue: 3}, "dscp-unmapped Ethernet0,Ethernet4"},
+		"unmarked":        {nil, gnmi.Expectation{DSCP: 48, Queue: 6}, "ecn-off Ethernet0,Ethernet4"},
+		"unmarked without a link": {func(s *fakeSwitch, _ tables) {
+			s.dbs["APPL_DB"] = tables{"PORT_TABLE": {"Ethernet0": {"oper_status": "up"}, "Ethernet4": {"oper_status": "down"}}}
+		}, gnmi.Expectation{DSCP: 48, Queue: 6}, "ecn-off Ethernet0"},
+		"unmarked and turned off": {func(_ *fakeSwitch, c tables) { c["PORT"]["Ethernet4"]["admin_status"] = "down" }, gnmi.Expectation{DSCP: 48, Queue: 6}, "ecn-off Ethernet0"},
+		"no map of a port":        {func(_ *fakeSwitch, c tables) { delete(c["PORT_QOS_MAP"], "Ethernet4") }, roce, "port-map-missing Ethernet4"},
+		"pause is off":            {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "" }, roce, "pfc-off Ethernet0"},
+		"pause on others":         {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "2, 4" }, roce, "pfc-off Ethernet0"},
+		"pause on several":        {func(_ *fakeSwitch, c tables) { c["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "2, 3" }, roce, ""},
 		"a map of all ports": {func(_ *fakeSwitch, c tables) {
 			c["PORT_QOS_MAP"]["global"] = map[string]string{"dscp_to_tc_map": "[DSCP_TO_TC_MAP|AZURE]"}
 			delete(c["PORT_QOS_MAP"]["Ethernet0"], "dscp_to_tc_map")

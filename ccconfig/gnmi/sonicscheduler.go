@@ -244,25 +244,19 @@ func (f *findings) dangling(t map[string]table, of string, r row, ports []string
 	}
 }
 
-// linked tells which ports without a row of PORT_QOS_MAP have a link, by the switch's own word. Where it does not tell, those are taken
-// for linked that nobody turned off.
+// linked tells which of some ports have a link, by the switch's own word. Where it does not tell, those are taken for linked that
+// nobody turned off.
 func (c *sonic) linked(ctx context.Context, dev driver.Device, t map[string]table, ports []string) (map[string]bool, error) {
 	out := map[string]bool{}
-	var state table
+	if len(ports) == 0 {
+		return out, nil
+	}
+	got, err := c.s.tables(ctx, dev, applDB, "PORT_TABLE")
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range ports {
-		if _, ok := t["PORT_QOS_MAP"][name]; ok {
-			continue
-		}
-		if state == nil {
-			got, err := c.s.tables(ctx, dev, applDB, "PORT_TABLE")
-			if err != nil {
-				return nil, err
-			}
-			if state = got["PORT_TABLE"]; state == nil {
-				state = table{}
-			}
-		}
-		switch word := state[name]["oper_status"]; word {
+		switch word := got["PORT_TABLE"][name]["oper_status"]; word {
 		case "":
 			out[name] = t["PORT"][name]["admin_status"] != "down"
 		default:
