@@ -114,6 +114,7 @@ var rules = []rule{
 	{"internal/config", []string{"internal/yamltree"}, "the table of settings knows no service"},
 	{"internal/span", nil, "a span is made from the context alone"},
 	{"internal/obs", []string{"internal/span"}, "metrics, logs and traces know numbers and names, not the service"},
+	{"internal/servetest", []string{"internal/app"}, "runs managers as processes for tests"},
 	{"internal/peertest", nil, "what becomes of tests whose peers are missing"},
 	{"internal/fusetest", nil, "a check that tests of pure packages call"},
 	{"internal/grpctest", nil, "servers and clients of tests, whatever they say"},
@@ -135,6 +136,7 @@ var rules = []rule{
 	{"test/interop", []string{"*"}, "tests with the field's own tools"},
 	{"test/script", []string{"*"}, "tests that run the built command"},
 	{"test/kill", []string{"*"}, "tests that kill real managers"},
+	{"test/attack", []string{"*"}, "an attack on real managers"},
 	{"test/docs", []string{"*"}, "tests that keep the pages of docs true"},
 }
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlane/internal/app"
+	"fairlane/internal/servetest"
 	"fairlane/internal/store/pgtest"
 	"fairlane/sim/fabric"
 	"fairlane/sim/simdev"
@@ -29,15 +29,7 @@ var (
 	hosts = flag.Int("hosts", 1000, "ports to write")
 )
 
-// childVariable makes a test binary the program.
-const childVariable = "FAIRLANE_KILL_CHILD"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(childVariable) == "1" {
-		os.Exit(app.Process())
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(servetest.Main(m)) }
 
 // lab is a fabric with managers on one database.
 type lab struct {
@@ -226,10 +218,10 @@ func (l *lab) killManager() {
 		dead = l.c.managers
 	}
 	for _, p := range dead {
-		p.kill()
+		p.Kill()
 	}
 	for _, p := range dead {
-		p.start()
+		p.Start()
 		l.tally("managers killed")
 	}
 }

@@ -8,95 +8,23 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
+
+	"fairlane/internal/servetest"
 )
 
-const token = "a-token-of-more-than-thirty-two-letters"
-
-// process is one `fairlane serve`, which may be killed and started again.
-type process struct {
-	t      *testing.T
-	config string
-	url    string
-	log    string
-
-	mu  sync.Mutex
-	cmd *exec.Cmd
-}
-
-// newProcess writes the configuration of a manager and starts it.
-func newProcess(t *testing.T, name, database string) *process {
+// newProcess starts a manager whose rollouts are taken over after a second.
+func newProcess(t *testing.T, name, database string) *servetest.Process {
 	t.Helper()
-	dir := t.TempDir()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p := &process{t: t, config: filepath.Join(dir, "fairlane.yaml"), url: "http://" + addr, log: filepath.Join(dir, name+".log")}
-	tokenFile := filepath.Join(dir, "token")
-	config := fmt.Sprintf("listen: [%q]\ndatabase: %q\nadmin_token_file: %q\nrollouts: {lease: 1s}\n", addr, database, tokenFile)
-	for path, text := range map[string]string{p.config: config, tokenFile: token + "\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.start()
-	t.Cleanup(func() {
-		p.kill()
-		if t.Failed() {
-			text, _ := os.ReadFile(p.log)
-			t.Logf("the end of %s:\n%s", p.log, text[max(0, len(text)-3000):])
-		}
-	})
-	return p
-}
-
-// start starts the process; a test binary that was started so is the program itself.
-func (p *process) start() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	log, err := os.OpenFile(p.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		p.t.Error(err)
-		return
-	}
-	defer log.Close() // the child has its own
-	p.cmd = exec.Command(os.Args[0], "serve", "--config", p.config)
-	p.cmd.Env = append(os.Environ(), childVariable+"=1")
-	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		p.t.Error(err)
-	}
-}
-
-// kill sends SIGKILL and waits until nothing is left of the process.
-func (p *process) kill() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.cmd == nil || p.cmd.Process == nil {
-		return
-	}
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
-	p.cmd = nil
+	return servetest.New(t, servetest.Options{Name: name, Database: database, Config: "rollouts: {lease: 1s}\n"})
 }
 
 // client speaks to whichever manager answers.
 type client struct {
-	managers []*process
+	managers []*servetest.Process
 	http     *http.Client
 	mu       sync.Mutex
 	rng      *rand.Rand
@@ -122,11 +50,11 @@ func (c *client) once(ctx context.Context, method, path, key string, body any) (
 	c.mu.Lock()
 	to := c.managers[c.rng.IntN(len(c.managers))]
 	c.mu.Unlock()
-	r, err := http.NewRequestWithContext(ctx, method, to.url+"/api/v1"+path, in)
+	r, err := http.NewRequestWithContext(ctx, method, to.URL+"/api/v1"+path, in)
 	if err != nil {
 		return 0, nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Authorization", "Bearer "+servetest.Token)
 	r.Header.Set("Content-Type", "application/json")
 	if method == http.MethodDelete || method == http.MethodPut && path != "/fabrics/lab/tenants" {
 		r.Header.Set("If-Match", "*")

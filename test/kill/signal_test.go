@@ -8,19 +8,21 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fairlane/internal/servetest"
 )
 
 // TestASecondCtrlCEndsTheServiceAtOnce interrupts a manager that has minutes to end in, and then once more.
 func TestASecondCtrlCEndsTheServiceAtOnce(t *testing.T) {
 	t.Setenv("FAIRLANE_SHUTDOWN_DELAY", "5m")
 	p := newProcess(t, "m", filepath.Join(t.TempDir(), "fairlane.db"))
-	c := &client{http: &http.Client{Timeout: 20 * time.Second}, rng: rand.New(rand.NewPCG(*seed, 4)), managers: []*process{p}}
+	c := &client{http: &http.Client{Timeout: 20 * time.Second}, rng: rand.New(rand.NewPCG(*seed, 4)), managers: []*servetest.Process{p}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := c.call(ctx, "GET", "/ready", "", nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := p.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	for status := 0; status != http.StatusServiceUnavailable; { // it serves on, and says that it is stopping
@@ -29,18 +31,23 @@ func TestASecondCtrlCEndsTheServiceAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	var status syscall.WaitStatus
 	ended := make(chan error, 1)
-	go func() { ended <- p.cmd.Wait() }()
+	go func() {
+		var err error
+		status, err = p.Wait()
+		ended <- err
+	}()
 	again := time.NewTicker(100 * time.Millisecond) // as somebody does who sees that nothing happens
 	defer again.Stop()
 	for {
 		select {
 		case <-again.C:
-			_ = p.cmd.Process.Signal(syscall.SIGINT) // it may have ended just now
+			_ = p.Signal(syscall.SIGINT) // it may have ended just now
 		case <-ctx.Done():
 			t.Fatal("the service does not end")
 		case err := <-ended:
-			if status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus); err == nil || !status.Signaled() {
+			if err == nil || !status.Signaled() {
 				t.Errorf("the service ended with %v: want it ended by the signal", err)
 			}
 			return

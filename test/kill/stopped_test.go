@@ -9,19 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"fairlane/internal/servetest"
 	"fairlane/internal/store/pgtest"
 	"fairlane/sim/simdev"
 )
-
-// signal sends a signal to the process.
-func (p *process) signal(s syscall.Signal) {
-	p.t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
-}
 
 // TestAStoppedManagerStopsNobody stops one of two managers with SIGSTOP in the middle of a rollout, while it works jobs and
 // writes to devices that answer late. The other one takes the rollout over and ends it; after five seconds its own writes wait for
@@ -38,12 +29,14 @@ func TestAStoppedManagerStopsNobody(t *testing.T) {
 	at := 1
 	for round := range 4 {
 		stopped, other := managers[round%2], managers[1-round%2]
-		l.c.managers = []*process{other}
+		l.c.managers = []*servetest.Process{other}
 		alone := l.latencies(time.Second, 0)
 		l.dev.sim.SetFaults(simdev.Faults{Seed: *seed, DelayReply: 0.5, Delay: 300 * time.Millisecond})
 		id := l.roll(l.plans[1-at], 10+round)
 		time.Sleep(time.Duration(300+l.rng.IntN(700)) * time.Millisecond)
-		stopped.signal(syscall.SIGSTOP)
+		if err := stopped.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
 		took := l.latencies(3*time.Second, 5*time.Second)
 		// A write that waits for the stopped manager waits for what is left of its time, so that on any machine 2 s is too long.
 		limit := min(max(time.Second, 2*alone), 2*time.Second)
@@ -58,7 +51,9 @@ func TestAStoppedManagerStopsNobody(t *testing.T) {
 			at = 1 - at
 		}
 		before := l.dev.read()
-		stopped.signal(syscall.SIGCONT)
+		if err := stopped.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
 		time.Sleep(3 * time.Second)
 		after := l.dev.read()
 		for name, is := range before {
@@ -66,7 +61,7 @@ func TestAStoppedManagerStopsNobody(t *testing.T) {
 				t.Errorf("round %d: the manager that went on wrote to device %s", round, name)
 			}
 		}
-		l.c.managers = []*process{stopped}
+		l.c.managers = []*servetest.Process{stopped}
 		l.must("GET", fmt.Sprintf("/fabrics/lab/rollouts/%d", id), "", nil, nil)
 	}
 	l.c.managers = managers

@@ -1,0 +1,144 @@
+// Package servetest runs managers as real processes for tests, to be stopped, killed and started again. The program is
+// the test binary itself, so that what is tested is what was just built, with the race detector when the test has it.
+package servetest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"fairlane/internal/app"
+)
+
+// Token is the administrator's token of every process.
+const Token = "a-token-of-more-than-thirty-two-letters"
+
+// childVariable makes a test binary the program.
+const childVariable = "FAIRLANE_SERVETEST_CHILD"
+
+// Main is what TestMain of packages that start processes does; it returns the exit code.
+func Main(m *testing.M) int {
+	if os.Getenv(childVariable) == "1" {
+		return app.Process()
+	}
+	return m.Run()
+}
+
+// Command is a command of the program, which ends with the test binary.
+func Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
+}
+
+// Options of a process.
+type Options struct {
+	Name     string // of its log
+	Database string // path or URL
+	Config   string // further lines of the configuration file
+	Dir      string // the process runs there; the test's own folder when it is ""
+}
+
+// Process is one `fairlane serve`, which may be killed and started again.
+type Process struct {
+	URL        string // of the API
+	Operations string // URL of the metrics
+	Config     string // path of the configuration file
+	Log        string // path of what it wrote
+
+	t   testing.TB
+	dir string
+	mu  sync.Mutex
+	cmd *exec.Cmd
+}
+
+// New writes the configuration of a manager and starts it. It ends with the test.
+func New(t testing.TB, o Options) *Process {
+	t.Helper()
+	dir := t.TempDir()
+	api, operations := freeAddress(t), freeAddress(t)
+	p := &Process{
+		URL: "http://" + api, Operations: "http://" + operations, Config: filepath.Join(dir, "fairlane.yaml"),
+		Log: filepath.Join(dir, o.Name+".log"), t: t, dir: o.Dir,
+	}
+	tokenFile := filepath.Join(dir, "token")
+	config := fmt.Sprintf("listen: [%q]\noperations: {listen: [%q]}\ndatabase: %q\nadmin_token_file: %q\n%s", api, operations, o.Database, tokenFile, o.Config)
+	for path, text := range map[string]string{p.Config: config, tokenFile: Token + "\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Start()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			text, _ := os.ReadFile(p.Log) // a log that is away is no further fault
+			t.Logf("the end of %s:\n%s", p.Log, text[max(0, len(text)-3000):])
+		}
+	})
+	return p
+}
+
+// freeAddress is an address of this machine that nobody listens at.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	var free net.ListenConfig
+	l, err := free.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+// Start starts the process; its log goes on where it ended.
+func (p *Process) Start() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	log, err := os.OpenFile(p.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		p.t.Error(err)
+		return
+	}
+	defer func() { _ = log.Close() }() // the child has its own
+	p.cmd = Command(context.Background(), "serve", "--config", p.Config)
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = p.dir, log, log
+	if err := p.cmd.Start(); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// Kill sends SIGKILL and waits until nothing is left of the process.
+func (p *Process) Kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil || p.cmd.Process == nil {
+		return
+	}
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+	p.cmd = nil
+}
+
+// Signal sends a signal to the process.
+func (p *Process) Signal(s syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Signal(s)
+}
+
+// Wait waits for the end of the process and returns how it ended.
+func (p *Process) Wait() (syscall.WaitStatus, error) {
+	err := p.cmd.Wait()
+	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return status, err
+}
