@@ -12,6 +12,8 @@ SOAKCHECKS ?= 10000
 SOAKKILLS ?= 200
 SOAKSCHEDULES ?= 50000
 SOAKREQUESTS ?= 100000
+ATTACKFOR ?= 2h
+ATTACKSEED ?= 1
 SOAKTESTS  := TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees|TestBooks
 
 .PHONY: help
@@ -65,12 +67,13 @@ bench-nics: ## read, then set and verify, 10,000 simulated NIC ports by their ag
 	$(GOTEST) -timeout 30m -run '^$$' -bench 'ReadAll|ApplyAll' -benchtime 3x ./sim/gnmidev
 
 .PHONY: soak
-soak: peers ## long runs: race detector on everything, properties of the simulator SOAKCHECKS times, SOAKSCHEDULES schedules of rollouts, SOAKKILLS kills, every fuzz target for FUZZTIME
+soak: peers ## long runs: race detector on everything, properties of the simulator SOAKCHECKS times, SOAKSCHEDULES schedules of rollouts, SOAKKILLS kills, an attack for ATTACKFOR, every fuzz target for FUZZTIME
 	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -race -timeout 60m ./...
 	$(GOTEST) -timeout 60m -run '$(SOAKTESTS)' ./sim ./sim/fabric ./sim/ether -rapid.checks=$(SOAKCHECKS)
 	$(GOTEST) -timeout 60m -run TestGeneratedRequestsNeverHarm ./api -contract.requests $(SOAKREQUESTS)
 	$(GOTEST) -timeout 60m -run TestWhateverFails -v ./internal/reconcile/engine -schedules $(SOAKSCHEDULES)
 	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -timeout 120m -v ./test/kill -hosts 1000 -kills $(SOAKKILLS)
+	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -timeout 6h -v ./test/attack -attack.for $(ATTACKFOR) -attack.seed $(ATTACKSEED)
 	./test/fuzz.sh $(FUZZTIME)
 	$(MAKE) grpcurl
 	$(MAKE) gnmic

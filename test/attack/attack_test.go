@@ -1,0 +1,100 @@
+// Package attack is an attack on two managers, which run as processes on one PostgreSQL, manage simulated fabrics and are frozen and
+// killed meanwhile: malformed requests, slow clients, tenants that look for others, guessed passwords. An operator works all along.
+// Everything random comes from one seed.
+package attack
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"fairlane/internal/servetest"
+)
+
+var (
+	lasting = flag.Duration("attack.for", 15*time.Second, "how long the service is attacked; make soak has more")
+	seed    = flag.Uint64("attack.seed", 1, "of everything random")
+	pace    = flag.Float64("attack.pace", 40, "requests a second of all attackers together")
+)
+
+func TestMain(m *testing.M) { os.Exit(servetest.Main(m)) }
+
+// attack is what goes on at once.
+type attack struct {
+	*world
+	ctx context.Context // until the attack ends
+	// bucket gives the attackers one token for each request.
+	bucket chan struct{}
+}
+
+func TestTheServiceUnderAttack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts two managers, PostgreSQL and simulated fabrics")
+	}
+	w := newWorld(t)
+	w.furnish()
+	w.watch.begin()
+	a := &attack{world: w, bucket: make(chan struct{})}
+	var stop context.CancelFunc
+	a.ctx, stop = context.WithTimeout(w.ctx, *lasting)
+	defer stop()
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i, part := range []func(*rand.Rand){
+		a.drip, a.malform, a.malform, a.garble, a.probe, a.guess, a.crawl, a.freeze, a.race, a.race,
+		func(r *rand.Rand) { a.operate(r, "lab") }, func(r *rand.Rand) { a.operate(r, "eth") },
+		a.write, a.look, a.signInAll,
+	} {
+		wg.Go(func() { part(rand.New(rand.NewPCG(*seed, uint64(i)))) }) //nolint:gosec // a seed is wanted
+	}
+	wg.Wait()
+	t.Logf("attacked for %v, seed %d", time.Since(start).Round(time.Second), *seed)
+	w.calm()
+	w.book.report()
+}
+
+// drip fills the bucket.
+func (a *attack) drip(*rand.Rand) {
+	tick := time.NewTicker(time.Duration(float64(time.Second) / *pace))
+	defer tick.Stop()
+	for a.ctx.Err() == nil {
+		select {
+		case <-a.ctx.Done():
+		case <-tick.C:
+			select {
+			case a.bucket <- struct{}{}:
+			case <-a.ctx.Done():
+			}
+		}
+	}
+}
+
+// turn waits for the turn of an attacker; it is false at the end.
+func (a *attack) turn() bool {
+	select {
+	case <-a.ctx.Done():
+		return false
+	case <-a.bucket:
+		return true
+	}
+}
+
+// pause waits a while; it is false at the end.
+func (a *attack) pause(d time.Duration) bool { return pause(a.ctx, d) }
+
+func pause(ctx context.Context, d time.Duration) bool {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wait.C:
+		return true
+	}
+}
+
+func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
