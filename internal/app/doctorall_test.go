@@ -217,6 +217,9 @@ func fabrics(t *testing.T, on onDoctor) {
 		on([]string{want}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: lab.source()}, 0, 0) })
 	}
 	ask("fabric-devices")
+	roce := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6, dir: filepath.Join(t.TempDir(), "roce")})
+	pauseOff(t, roce.addr)
+	on([]string{"fabric-settings"}, Config{}, func(d *doctor) { d.fabric(ctx, store.FabricSource{Name: "lab", Source: roce.source()}, 0, 0) })
 	if err := lab.close(); err != nil {
 		t.Error(err)
 	}

@@ -85,7 +85,11 @@ func (d *doctor) ethernet(ctx context.Context, f store.FabricSource, s source) {
 	case err != nil:
 		d.note("fabric", f.Name, statusFail, "fabric-away", "source", f.Source, "error", err)
 	case len(o.warnings) > 0:
-		d.note("fabric", f.Name, statusFail, "fabric-strangers", "source", f.Source, "answered", o.answered, "asked", o.asked,
+		status, code := statusFail, "fabric-strangers"
+		if len(o.warnings) == o.settings { // all answer and are who they should be
+			status, code = statusWarn, "fabric-settings"
+		}
+		d.note("fabric", f.Name, status, code, "source", f.Source, "answered", o.answered, "asked", o.asked,
 			"first", d.app.text.Say(phrase.Of("{}", o.warnings[:min(most, len(o.warnings))])))
 	default:
 		d.note("fabric", f.Name, statusOK, "fabric-devices", "source", f.Source, "answered", o.answered)

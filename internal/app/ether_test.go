@@ -352,10 +352,10 @@ func rewrite(t *testing.T, dir, name, old, replacement string) {
 }
 
 // Switches are looked at as far as plans take their classes of service for granted.
-func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
-	t.Parallel()
-	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
-	conn, err := grpc.NewClient("passthrough:///"+l.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+// pauseOff takes pause away from one port of the switch leaf1.
+func pauseOff(t *testing.T, addr string) {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,6 +369,12 @@ func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestASwitchOnWhichPauseIsOffIsNamed(t *testing.T) {
+	t.Parallel()
+	l := liveFabric(t, slowCase(t, policy.PlaneRoCE), etherOptions{timeScale: 1e-6})
+	pauseOff(t, l.addr)
 	o, err := discoverSource(t.Context(), source{ethernet: strings.TrimPrefix(l.source(), "ethernet:")}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ type etherCensus struct {
 	asked    int
 	answered int
 	warnings []etherWarning
+	settings int
 	progress func(asked, of int)
 }
 
@@ -46,12 +47,12 @@ type etherWarning struct {
 // discoverParallel is how many devices are asked at the same time.
 const discoverParallel = 128
 
-// census asks every device of the inventory, in parallel, and returns what is wrong, in the order of the fabric's nodes, and
+// census asks every device of the inventory, in parallel, and notes what is wrong, in the order of the fabric's nodes, and
 // how many answered. progress may be nil.
-func (k *keptInventory) census(ctx context.Context, progress func(asked, of int)) (warnings []phrase.Text, answered int, err error) {
+func (o *found) census(ctx context.Context, k *keptInventory, progress func(asked, of int)) error {
 	d, err := k.connect()
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	defer func() { _ = d.close() }() // everything was answered, or will not be
 	c := &etherCensus{k: k, driver: d, plane: k.plane(), progress: progress}
@@ -74,17 +75,18 @@ func (k *keptInventory) census(ctx context.Context, progress func(asked, of int)
 	}
 	_ = g.Wait() // what is wrong is in the warnings
 	if err := ctx.Err(); err != nil {
-		return nil, 0, fmt.Errorf("ask the devices of %s: %w", k.path, err)
+		return fmt.Errorf("ask the devices of %s: %w", k.path, err)
 	}
 	slices.SortStableFunc(c.warnings, func(a, b etherWarning) int { return int(a.node) - int(b.node) })
 	for _, w := range c.warnings {
-		warnings = append(warnings, w.said)
+		o.warnings = append(o.warnings, w.said)
 	}
-	warnings = append(warnings, k.sharedIDs()...)
+	o.warnings = append(o.warnings, k.sharedIDs()...)
 	if unlisted > 0 {
-		warnings = append(warnings, phrase.Of("{} hosts and switches have no address in {}: they are part of the topology and are not managed", unlisted, k.path))
+		o.warnings = append(o.warnings, phrase.Of("{} hosts and switches have no address in {}: they are part of the topology and are not managed", unlisted, k.path))
 	}
-	return warnings, c.answered, nil
+	o.answered, o.settings = c.answered, c.settings
+	return nil
 }
 
 // sharedIDs tells of switches that only their address tells apart, since P4Runtime says nothing of who answers, but every
@@ -124,12 +126,12 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 		return
 	}
 	f := c.k.fabric
-	var faults []phrase.Text
+	var faults, settings []phrase.Text
 	var answered bool
 	if f.Nodes[node].Kind == subnet.KindSwitch {
-		faults, answered = c.askSwitch(ctx, node, e)
+		faults, settings, answered = c.askSwitch(ctx, node, e)
 	} else {
-		faults, answered = c.askHost(ctx, node, e)
+		faults, settings, answered = c.askHost(ctx, node, e)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +139,8 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 	if answered {
 		c.answered++
 	}
-	for _, said := range faults {
+	c.settings += len(settings)
+	for _, said := range append(faults, settings...) {
 		c.warnings = append(c.warnings, etherWarning{node, phrase.Of("{}: {}", f.Nodes[node].Name, said)})
 	}
 	if c.progress != nil {
@@ -145,8 +148,8 @@ func (c *etherCensus) ask(ctx context.Context, node int32, e inventory.Endpoint)
 	}
 }
 
-// askHost asks the agent of a host which ports it has.
-func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults []phrase.Text, answered bool) {
+// askHost asks the agent of a host which ports it has. Settings that are not as plans need them are told apart from other faults.
+func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
 	f := c.k.fabric
 	n := &f.Nodes[node]
 	var ports []subnet.PortRef // with a link
@@ -157,11 +160,11 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 		}
 	}
 	if len(ports) == 0 {
-		return nil, true // nothing of it is part of the fabric
+		return nil, nil, true // nothing of it is part of the fabric
 	}
 	list, err := c.driver.gnmi.HostPorts(ctx, portDevice(f, ports[0], c.plane))
 	if err != nil {
-		return []phrase.Text{phrase.Of("the agent at {} does not say who it is: {}", e.Address, err)}, false
+		return []phrase.Text{phrase.Of("the agent at {} does not say who it is: {}", e.Address, err)}, nil, false
 	}
 	for _, ref := range ports {
 		link, _ := f.Link(ref)
@@ -181,10 +184,10 @@ func (c *etherCensus) askHost(ctx context.Context, node int32, e inventory.Endpo
 			faults = append(faults, c.clockOf(ctx, ref)...)
 		}
 		if at >= 0 && c.plane == driver.PlaneRoCE {
-			faults = append(faults, c.prerequisites(ctx, ref)...)
+			settings = append(settings, c.prerequisites(ctx, ref)...)
 		}
 	}
-	return faults, true
+	return faults, settings, true
 }
 
 // prerequisites tells which prerequisites of DCQCN do not hold on a port, or are not known.
@@ -235,17 +238,17 @@ func idsOf(list []gnmi.HostPort) phrase.Text {
 	return firstNames(ids)
 }
 
-// askSwitch asks a switch what it can be told.
-func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults []phrase.Text, answered bool) {
+// askSwitch asks a switch what it can be told, as askHost does.
+func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.Endpoint) (faults, settings []phrase.Text, answered bool) {
 	f := c.k.fabric
 	dev := switchDevice(f, node, c.plane)
 	caps, err := c.driver.Capabilities(ctx, dev)
 	var other *driver.IdentityError
 	if errors.As(err, &other) {
-		return []phrase.Text{phrase.Of("{}", other.Reason())}, true
+		return []phrase.Text{phrase.Of("{}", other.Reason())}, nil, true
 	}
 	if err != nil {
-		return []phrase.Text{phrase.Of("the switch at {} does not say who it is: {}", e.Address, err)}, false
+		return []phrase.Text{phrase.Of("the switch at {} does not say who it is: {}", e.Address, err)}, nil, false
 	}
 	has := 0
 	switch {
@@ -258,9 +261,9 @@ func (c *etherCensus) askSwitch(ctx context.Context, node int32, e inventory.End
 		faults = append(faults, phrase.Of("the switch at {} is another one: it has {} ports, the fabric file has a link at port {}", e.Address, has, used))
 	}
 	if e.Protocol != inventory.P4Runtime {
-		faults = append(faults, c.preflight(ctx, dev)...)
+		settings = c.preflight(ctx, dev)
 	}
-	return faults, true
+	return faults, settings, true
 }
 
 // preflight lists what of a switch is not as plans take it for granted.

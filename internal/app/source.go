@@ -132,6 +132,7 @@ type found struct {
 	fabric   *subnet.Fabric
 	stats    control.DiscoverStats
 	warnings []phrase.Text
+	settings int // of the warnings: settings of devices that are not as plans need them
 	asked    int // devices of an inventory
 	answered int // of them
 }
@@ -168,8 +169,7 @@ func (o *found) ask(ctx context.Context, path string, progress func(discover.Pro
 		tell = func(asked, of int) { progress(discover.Progress{Nodes: asked, MADs: of}) }
 	}
 	o.fabric, o.asked, o.stats.Plane = k.fabric, len(k.devices), k.switchPlane()
-	o.warnings, o.answered, err = k.census(ctx, tell)
-	return err
+	return o.census(ctx, k, tell)
 }
 
 // sweep discovers an InfiniBand fabric.
