@@ -2,6 +2,7 @@ package attack
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,7 +106,13 @@ func (w *world) exchange(ctx context.Context, c *caller, m *manager, r request) 
 	}
 	defer func() { _ = resp.Body.Close() }()
 	a.status, a.header = resp.StatusCode, resp.Header
-	a.body, a.err = io.ReadAll(resp.Body)
+	var body io.Reader = resp.Body
+	if resp.Header.Get("Content-Encoding") == "gzip" { // it was asked for by hand, so that it is not unpacked for us
+		if body, a.err = gzip.NewReader(resp.Body); a.err != nil {
+			return a
+		}
+	}
+	a.body, a.err = io.ReadAll(body)
 	return a
 }
 

@@ -45,15 +45,7 @@ func (a *attack) operation(ctx context.Context, r *rand.Rand, fabric string) {
 		a.refused(ctx, fabric, err)
 		return
 	}
-	for _, steer := range []string{"pause", "resume", "cancel", "roll-back", "confirm"} {
-		if r.IntN(6) == 0 && a.pause(time.Duration(r.IntN(1500))*time.Millisecond) {
-			_ = a.do(ctx, a.operator, "POST", fmt.Sprintf("%s/rollouts/%d/%s", at, ro.ID, steer), nil, nil) // it may have ended
-			if steer == "pause" {
-				a.pause(time.Duration(r.IntN(1000)) * time.Millisecond)
-				_ = a.do(ctx, a.operator, "POST", fmt.Sprintf("%s/rollouts/%d/resume", at, ro.ID), nil, nil) // it may have ended
-			}
-		}
-	}
+	ro = a.steerOwn(ctx, r, fabric, ro)
 	if ro = a.final(ctx, fabric, ro.ID); ro.State == "" {
 		return
 	}
@@ -71,6 +63,34 @@ func (a *attack) operation(ctx context.Context, r *rand.Rand, fabric string) {
 	}
 }
 
+// steerOwn pauses, cancels, rolls back or confirms a rollout now and then. It returns the one that counts then: the roll-back of one
+// that has ended is a rollout of its own.
+func (a *attack) steerOwn(ctx context.Context, r *rand.Rand, fabric string, ro rollout) rollout {
+	of := func(what string) string { return fmt.Sprintf("/fabrics/%s/rollouts/%d/%s", fabric, ro.ID, what) }
+	for _, what := range []string{"pause", "cancel", "roll-back", "confirm"} {
+		if r.IntN(6) > 0 || !a.pause(time.Duration(r.IntN(1500))*time.Millisecond) {
+			continue
+		}
+		now := rollout{ID: ro.ID}
+		if what == "roll-back" {
+			now, _ = a.start(ctx, fabric, strings.TrimPrefix(of(what), "/fabrics/"+fabric), nil) // there may be nothing to go back to
+		} else {
+			_ = a.do(ctx, a.operator, "POST", of(what), nil, nil) // it may have ended
+		}
+		switch {
+		case what == "pause":
+			a.pause(time.Duration(r.IntN(1000)) * time.Millisecond)
+			_ = a.do(ctx, a.operator, "POST", of("resume"), nil, nil) // it may have ended
+		case now.ID > ro.ID:
+			if was := a.final(ctx, fabric, ro.ID); was.State == "canceled" {
+				a.watch.canceled(fabric, "?plan="+was.Plan)
+			}
+			return now
+		}
+	}
+	return ro
+}
+
 // refused judges why honest work on a fabric was refused: nobody else works there, so that hardly anything may.
 func (a *attack) refused(ctx context.Context, fabric string, err error) {
 	code := codeOf(err)
@@ -86,7 +106,7 @@ func (a *attack) refused(ctx context.Context, fabric string, err error) {
 }
 
 // start starts a rollout or a release. When its answer is lost it is the newest one: nobody else starts any.
-func (a *attack) start(ctx context.Context, fabric, path string, body object) (ro rollout, err error) {
+func (a *attack) start(ctx context.Context, fabric, path string, body any) (ro rollout, err error) {
 	err = a.do(ctx, a.operator, "POST", "/fabrics/"+fabric+path, body, &ro)
 	if codeOf(err) == "idempotency-answer-lost" {
 		var list struct{ Items []rollout }
