@@ -162,6 +162,9 @@ func (s *Server) GetReady(ctx context.Context, _ gen.GetReadyRequestObject) (gen
 		}
 	}
 	if err := s.control.Ready(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err() // the caller went away: that says nothing about the store
+		}
 		s.o.Log.ErrorContext(ctx, "not ready", "error", err.Error())
 		if away := (*control.UnavailableError)(nil); errors.As(err, &away) {
 			return nil, away
