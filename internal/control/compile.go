@@ -212,6 +212,9 @@ func inForceName(ctx context.Context, r Repos, fabric string) (string, error) {
 	if errors.Is(err, ErrNotFound) {
 		return "", &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q yet; name a plan", fabric)}
 	}
+	if err == nil && ro.Options.Release && ro.State == RolloutSucceeded {
+		return "", &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("no rollout succeeded on fabric %q since its release by rollout %d; name a plan", fabric, ro.ID)}
+	}
 	return ro.Plan, err
 }
 

@@ -2,6 +2,8 @@ package control_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +21,18 @@ func managed(t *testing.T, r *controltest.Rig) control.Management {
 		t.Fatal(err)
 	}
 	return f.Management
+}
+
+// counted are the devices of all fabrics by their latest reading, as metrics have them.
+func counted(t *testing.T, r *controltest.Rig) map[string]int64 {
+	t.Helper()
+	n, err := r.Store.(interface {
+		Census(ctx context.Context) (control.Census, error)
+	}).Census(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n.Readings
 }
 
 // atBaseline checks that every device holds its baseline.
@@ -72,6 +86,10 @@ func TestAReleaseTakesEverythingBack(t *testing.T) {
 		r, plan := labWithPlan(t)
 		start(t, r.Service, plan)
 		r.Wait()
+		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || len(counted(t, r)) == 0 {
+			t.Fatalf("devices count as %v, %v", counted(t, r), err)
+		}
+		looks := r.Devices.Looks()
 		p, err := r.Service.PreviewRelease(t.Context(), "lab", to, control.RolloutOptions{})
 		if err != nil || len(p.Devices) == 0 || len(p.Devices[0].Changes) == 0 || len(p.Placements) == 0 || len(p.Waves) == 0 {
 			t.Fatalf("preview is %+v, %v", p, err)
@@ -87,6 +105,10 @@ func TestAReleaseTakesEverythingBack(t *testing.T) {
 		if got := managed(t, r); got != control.Released {
 			t.Errorf("to %s: the fabric is %s", to, got)
 		}
+		list, _, err := r.Service.Events(t.Context(), "lab", ro.ID, control.Page{Limit: 1000})
+		if err != nil || slices.ContainsFunc(list, func(e control.Event) bool { return e.Message == "placements are in force" }) {
+			t.Errorf("to %s: a release says that placements are in force, %v", to, err)
+		}
 		atBaseline(t, r.Service) // the lab came without congestion control
 		whole, err := r.Service.RolloutSettings(t.Context(), "lab", ro.ID)
 		if err != nil || whole.Devices[0].Wanted == nil || whole.Devices[0].Observed == nil {
@@ -99,19 +121,32 @@ func TestAReleaseTakesEverythingBack(t *testing.T) {
 		if _, err := r.Service.ReleaseFabric(t.Context(), "lab", to, control.RolloutOptions{}); code(err) != "fabric-released" {
 			t.Errorf("a second release gives %v", err)
 		}
-		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || len(r.Devices.Looks()) > 0 {
+		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || !maps.Equal(looks, r.Devices.Looks()) {
 			t.Errorf("a sweep of a released fabric read %v, %v", r.Devices.Looks(), err)
 		}
 		if _, _, err := r.Service.Devices(t.Context(), "lab", ""); code(err) != "no-plan" {
 			t.Errorf("devices of a released fabric: %v", err)
 		}
+		if n := counted(t, r); len(n) > 0 {
+			t.Errorf("devices of a released fabric count as %v", n)
+		}
 		if _, err := r.Service.ManageFabric(t.Context(), "lab"); err != nil || managed(t, r) != control.Managed {
 			t.Fatalf("manage: %v", err)
+		}
+		// The release left no plan in force, so that nothing is compared and nothing stands in the way of deleting.
+		if _, err := r.Service.PlanOrInForce(t.Context(), "lab", ""); code(err) != "no-plan" || !strings.Contains(err.Error(), "since its release") {
+			t.Errorf("the plan in force after a release: %v", err)
+		}
+		if err := r.Service.SweepDrift(t.Context(), "m1"); err != nil || !maps.Equal(looks, r.Devices.Looks()) {
+			t.Errorf("a sweep after a release read %v, %v", r.Devices.Looks(), err)
+		}
+		if _, _, err := r.Service.Devices(t.Context(), "lab", ""); code(err) != "no-plan" {
+			t.Errorf("devices after a release: %v", err)
 		}
 		if list := baselines(t, r.Service, ""); len(list) != 0 {
 			t.Errorf("%d baselines are left of before the release", len(list))
 		}
-		start(t, r.Service, plan)
+		first := start(t, r.Service, plan)
 		r.Wait()
 		if list := baselines(t, r.Service, ""); len(list) == 0 || list[0].Origin != control.OriginBefore {
 			t.Errorf("the baselines did not begin anew: %+v", list)
@@ -119,6 +154,11 @@ func TestAReleaseTakesEverythingBack(t *testing.T) {
 		if err := r.Service.DeleteFabric(t.Context(), "lab", 0, false); code(err) != "plan-in-force" {
 			t.Errorf("deleting gives %v", err)
 		}
+		// Before the first rollout after a release there was no plan: its roll-back is to the new baselines.
+		if back, err := r.Service.RollBack(t.Context(), "lab", first.ID, ""); err != nil || back.Options.To != control.ToBaseline {
+			t.Errorf("the roll-back of the first rollout after a release is %+v, %v", back.Options, err)
+		}
+		r.Wait()
 	}
 }
 

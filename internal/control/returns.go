@@ -282,11 +282,15 @@ func (s *Service) settleRelease(ctx context.Context, r Repos, ro Rollout) error 
 			return nil // what the earlier release left is left again
 		}
 		to = Managed
-	default:
-		return nil // it stays Releasing until the release is run again or given up
+	default: // it stays Releasing until the release is run again or given up
+		return r.SeedDevices(ctx, ro.Fabric, "", nil)
 	}
 	err := r.SetManagement(ctx, ro.Fabric, to, s.now())
 	if err != nil || to != Released {
+		return err
+	}
+	// Nothing reads the devices any more: what was read before would be shown and counted for ever.
+	if err := r.SeedDevices(ctx, ro.Fabric, "", nil); err != nil {
 		return err
 	}
 	return s.event(ctx, r, Event{Fabric: ro.Fabric, Rollout: ro.ID, Kind: "fabric.released", Subject: ro.Fabric,

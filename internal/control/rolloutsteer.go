@@ -163,7 +163,7 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 	case plan == "":
 		was, err := s.before(ctx, fabric, id)
 		switch {
-		case code(err) == "no-plan" || err == nil && was.Options.To == ToBaseline:
+		case code(err) == "no-plan" || err == nil && was.Options.To != "":
 			return s.ReturnToBaseline(ctx, fabric, wayBack(ro.Options))
 		case err != nil:
 			return Rollout{}, err

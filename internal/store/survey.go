@@ -26,7 +26,8 @@ type Survey struct {
 	Clock   time.Time
 	Took    time.Duration
 	Fabrics []FabricSource // at most 1,000
-	// Jobs counts those that are not completed or cancelled, by state; nil when there is no queue yet.
+	// Jobs counts those that are not completed or cancelled, by state; nil when there is no queue yet. A turn of periodic work that
+	// failed does not count any more when a later one went well.
 	Jobs map[string]int64
 	// OldestJob is when the job that waits longest became available; zero when none waits.
 	OldestJob time.Time
@@ -84,6 +85,13 @@ func fabricSources(ctx context.Context, db *sql.DB, d migrations.Dialect) ([]Fab
 	return each(list, func(f row) FabricSource { f.RestoredAt = optionalTime(f.at); return f.FabricSource }), err
 }
 
+// madeUp counts jobs by state without turns that a later one made up for. River keeps completed jobs for a minute, which is longer than
+// the periods of all periodic work but that of retention, whose failure stays until the record goes.
+const madeUp = `SELECT state, COUNT(*) FROM river_job j WHERE state NOT IN ('completed', 'cancelled')
+	AND NOT (state = 'discarded' AND EXISTS (SELECT 1 FROM river_job l
+		WHERE l.kind = j.kind AND l.args = j.args AND l.state = 'completed' AND l.finalized_at >= j.finalized_at))
+	GROUP BY state`
+
 // queue looks at River's tables.
 func (s *Survey) queue(ctx context.Context, db *sql.DB, d migrations.Dialect) (err error) {
 	if exists, err := hasTable(ctx, db, d, "river_job"); err != nil || !exists {
@@ -93,7 +101,7 @@ func (s *Survey) queue(ctx context.Context, db *sql.DB, d migrations.Dialect) (e
 		state string
 		jobs  int64
 	}
-	counts, err := scan(ctx, db, "SELECT state, COUNT(*) FROM river_job WHERE state NOT IN ('completed', 'cancelled') GROUP BY state",
+	counts, err := scan(ctx, db, madeUp,
 		func(c *count) []any { return []any{&c.state, &c.jobs} })
 	if err != nil {
 		return err

@@ -20,6 +20,13 @@ type queue struct {
 	wg     sync.WaitGroup
 }
 
+// Census is that of the store, which metrics show.
+func (q *queue) Census(ctx context.Context) (control.Census, error) {
+	return q.Store.(interface {
+		Census(ctx context.Context) (control.Census, error)
+	}).Census(ctx)
+}
+
 func newQueue(s control.Store) *queue {
 	q := &queue{Store: s}
 	q.ctx, q.cancel = context.WithCancel(context.Background())

@@ -341,11 +341,22 @@ func (s *step) beat(ctx context.Context) error {
 func placingText(p *policy.Plan) string {
 	switch {
 	case places(p.Plane) && len(p.Placements) == 0:
-		return "removing the placements of tenants from the subnet manager"
+		return "removing the placements of tenants, where Fairlane writes the subnet manager"
 	case places(p.Plane):
 		return fmt.Sprintf("placing %d tenant attachments", len(p.Placements))
 	}
 	return "nothing to place: on Ethernet a tenant is known by its port or its virtual function"
+}
+
+// placedText says what the stage of placements did.
+func placedText(p *policy.Plan) string {
+	switch {
+	case places(p.Plane) && len(p.Placements) == 0:
+		return "the placements of tenants are removed, where Fairlane writes the subnet manager"
+	case places(p.Plane):
+		return "placements are in force"
+	}
+	return "nothing was placed"
 }
 
 // slowAct does one of the acts that take time. An error means that its result is not known.
@@ -379,7 +390,7 @@ func (s *step) slowAct(ctx context.Context, a act, ro control.Rollout) (func(*co
 		if err != nil {
 			return nil, err
 		}
-		return s.place(ctx, ro, c.target, before, control.PlacedVerified, "placements are in force")
+		return s.place(ctx, ro, c.target, before, control.PlacedVerified, placedText(c.target.Plan))
 	case actUnplace:
 		prior, err := s.e.d.Targets(ctx, ro.Fabric, ro.Prior)
 		if err != nil {
