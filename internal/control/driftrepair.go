@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"fairlane/ccconfig/driver"
 	"fairlane/internal/reconcile"
 	"fairlane/policy"
 	"fairlane/subnet/ident"
@@ -30,11 +32,33 @@ func (s *Service) RepairDevice(ctx context.Context, fabric, ref string) (ro Roll
 	if _, ok := reconcile.Gone(t.Device); k.left[t.Device.ID] != nil && !ok {
 		return Rollout{}, &ConflictError{Code: "not-repairable", Detail: t.Device.Name + ": " + k.keptText()}
 	}
+	if err := s.onlyOthersRepair(ctx, k, t.Device); err != nil {
+		return Rollout{}, err
+	}
 	err = s.d.Store.Tx(OnFabric(ctx, fabric), func(r Repos) (err error) {
 		ro, err = s.startRepair(ctx, r, k, []ident.PortID{t.Device.ID})
 		return err
 	})
 	return ro, err
+}
+
+// onlyOthersRepair fails with *ConflictError "not-repairable" when all that is wrong with a device are prerequisites that the fabric's
+// setting keeps Fairlane from writing: a repair would verify the settings and leave the device drifted. A device that cannot be read
+// now is repaired, which says why when it fails.
+func (s *Service) onlyOthersRepair(ctx context.Context, k *known, d driver.Device) error {
+	reports, err := s.observeWatched(ctx, k, []ident.PortID{d.ID})
+	if err != nil || len(reports) != 1 || len(reports[0].Differences) == 0 {
+		return ctx.Err()
+	}
+	var reasons []string
+	for i := range reports[0].Differences {
+		x := &reports[0].Differences[i]
+		if !x.Left(k.target.Fabric.Prerequisites) {
+			return nil
+		}
+		reasons = append(reasons, x.Reason)
+	}
+	return &ConflictError{Code: "not-repairable", Detail: d.Name + " holds the settings of the plan: " + strings.Join(reasons, "; ")}
 }
 
 // startRepair records a repair of devices of the plan in force, in their order, or of its subnet manager alone, with the job
