@@ -35,7 +35,7 @@ func newBook(t *testing.T) *book {
 }
 
 // toldOf is how many violations of one kind are told.
-const toldOf = 5
+const toldOf = 20
 
 // violation notes that a promise was broken, and by what.
 func (b *book) violation(kind, format string, args ...any) {
@@ -74,6 +74,13 @@ func (b *book) wrote(w timed) {
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg") // only said beside what is found
 	return strings.Join(strings.Fields(string(text))[:min(3, len(strings.Fields(string(text))))], " ")
+}
+
+// soFar prints the totals in one line, for who waits.
+func (b *book) soFar() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.t.Logf("%s so far (load %s): %v; at most %v; %d honest writes judged; found %v", time.Now().UTC().Format(time.TimeOnly), load(), b.count, b.peak, len(b.writes), b.found)
 }
 
 // report prints the totals.

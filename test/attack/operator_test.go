@@ -163,25 +163,22 @@ func (a *attack) holds(ctx context.Context, fabric string, ro rollout) {
 		return
 	}
 	states := map[string][]string{} // of each device, by each plan that it may hold
-	unwritten := false              // devices that have no baseline have not been written
 	for _, query := range plans {
 		var list struct {
 			Items []struct{ Name, State string }
 		}
 		err := a.do(ctx, a.operator, "GET", "/fabrics/"+fabric+"/devices"+query, nil, &list)
-		if codeOf(err) == "no-plan" {
-			a.atBaseline(ctx, fabric, states)
-			unwritten = true
-			continue
-		}
-		if err != nil {
+		if err != nil && (codeOf(err) != "no-plan" || query != "") {
 			a.refused(ctx, fabric, err)
 			return
 		}
 		for _, d := range list.Items {
-			if _, known := states[d.Name]; known || !unwritten {
+			if _, known := states[d.Name]; known || query == plans[0] {
 				states[d.Name] = append(states[d.Name], d.State)
 			}
+		}
+		if query == "" && ro.To != "factory" {
+			a.atBaseline(ctx, fabric, states)
 		}
 	}
 	for name, list := range states {
@@ -192,9 +189,12 @@ func (a *attack) holds(ctx context.Context, fabric string, ro rollout) {
 	a.book.tally("times that devices were held against plans")
 }
 
-// atBaseline notes of each device that was ever written whether it holds its baseline.
+// atBaseline notes of each device that was ever written, and that no plan in force has, whether it holds its baseline.
 func (a *attack) atBaseline(ctx context.Context, fabric string, states map[string][]string) {
 	for _, d := range a.baseline(ctx, fabric) {
+		if _, planned := states[d.Name]; planned {
+			continue
+		}
 		state := "in-sync"
 		if len(d.Differences) > 0 || d.Error != "" {
 			state = fmt.Sprintf("not at its baseline: %v %s", d.Differences, d.Error)

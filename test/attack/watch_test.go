@@ -33,8 +33,11 @@ type watch struct {
 // usage is what a manager uses.
 type usage struct{ goroutines, files, resident, heap float64 }
 
-// lookEvery is the time between two looks.
-const lookEvery = 2 * time.Second
+// lookEvery is the time between two looks, sayEvery that between two lines about the totals.
+const (
+	lookEvery = 2 * time.Second
+	sayEvery  = 5 * time.Minute
+)
 
 // Bounds of what a manager may use at any time. A slow client costs a connection and its goroutine.
 var most = usage{goroutines: 2500, files: 1500, resident: 1 << 30, heap: 700 << 20}
@@ -84,7 +87,11 @@ func (v *watch) begin() {
 	ctx, v.stop = context.WithCancel(v.w.ctx)
 	go func() {
 		defer close(v.done)
-		for pause(ctx, lookEvery) {
+		for said := time.Now(); pause(ctx, lookEvery); {
+			if time.Since(said) > sayEvery {
+				said = time.Now()
+				v.w.book.soFar()
+			}
 			for _, m := range v.w.managers {
 				v.logs(m)
 				if u, ok := v.usage(m); ok {
