@@ -206,6 +206,7 @@ type answering struct {
 	control *http.ResponseController
 	begun   time.Time // of the answer
 	bytes   int
+	lost    func() // called when the client does not receive the answer
 }
 
 // Write implements io.Writer.
@@ -215,7 +216,11 @@ func (w *answering) Write(b []byte) (int, error) {
 	}
 	w.bytes += len(b)
 	_ = w.control.SetWriteDeadline(w.begun.Add(answerGrace + time.Duration(w.bytes)*time.Second/minRate)) // not all connections have one
-	return w.ResponseWriter.Write(b)
+	n, err := w.ResponseWriter.Write(b)
+	if err != nil {
+		w.lost()
+	}
+	return n, err
 }
 
 // WriteString implements io.StringWriter.

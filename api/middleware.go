@@ -120,7 +120,7 @@ func (s *Server) work(c *gin.Context) {
 		s.stream(c, cancel)
 		return
 	}
-	c.Writer = &answering{ResponseWriter: c.Writer, control: http.NewResponseController(c.Writer)}
+	c.Writer = &answering{ResponseWriter: c.Writer, control: http.NewResponseController(c.Writer), lost: func() { c.Set(lostKey, true) }}
 	c.Next()
 }
 

@@ -159,6 +159,21 @@ func fromInvalid(inv *control.InvalidError) *problemError {
 // the service. It is nginx's.
 const clientGone = 499
 
+// lostKey tells that the client did not receive the answer.
+const lostKey = "fairlane.lost"
+
+// unsent ends a request whose answer was not sent. Where the client did not receive it, because it reads too slowly or is gone, that is
+// no fault of the service.
+func (s *Server) unsent(c *gin.Context, err error) {
+	if !c.GetBool(lostKey) {
+		s.writeProblem(c, err)
+		return
+	}
+	s.o.Log.DebugContext(c.Request.Context(), "answer not received", "request_id", requestID(c), "route", c.FullPath(), "error", err.Error())
+	c.Abort()
+	c.Status(clientGone)
+}
+
 // writeProblem ends the request with a problem document.
 func (s *Server) writeProblem(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && errors.Is(c.Request.Context().Err(), context.Canceled) {

@@ -103,7 +103,7 @@ func New(c *control.Service, o Options) (*Server, error) {
 	strict := gen.NewStrictHandlerWithOptions(s, []gen.StrictMiddlewareFunc{ownContext, s.transact}, gen.StrictGinServerOptions{
 		RequestErrorHandlerFunc:  s.badRequest,
 		HandlerErrorFunc:         s.writeProblem,
-		ResponseErrorHandlerFunc: s.writeProblem,
+		ResponseErrorHandlerFunc: s.unsent,
 	})
 	s.servePages(e)
 	routes := e.Group("", s.text, s.admit, s.work, s.validate)

@@ -2,12 +2,15 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +18,7 @@ import (
 	"time"
 
 	"fairlane/internal/control"
+	"fairlane/internal/control/controltest"
 )
 
 // slowly sends the head of a write and then its body, a byte every 250 ms, until the server hangs up.
@@ -280,5 +284,43 @@ func TestWorkOutlivesTheTimeOfABody(t *testing.T) {
 		if _ = res.Body.Close(); res.StatusCode > 201 {
 			t.Errorf("%s: %s", method, res.Status)
 		}
+	}
+}
+
+// deaf is a client that receives nothing.
+type deaf struct{ *httptest.ResponseRecorder }
+
+func (deaf) Write([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+func (deaf) WriteString(string) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+// TestAnAnswerThatIsNotReceivedIsNoFault gives answers and events to clients that do not receive them. The log has no fault, no metric
+// counts one, and the caller is not locked out as one whose requests make faults.
+func TestAnAnswerThatIsNotReceivedIsNoFault(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Lab(t)
+	var log bytes.Buffer
+	var codes []string
+	server, err := New(r.Service, Options{
+		Log:   slog.New(slog.NewTextHandler(&log, nil)),
+		Watch: func() func(Answered) { return func(a Answered) { codes = append(codes, a.Code) } },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/fabrics", "/fabrics/lab/topology", "/fabrics/lab/topology/file", "/fabrics/lab/events/stream?after=0"} {
+		for range 12 {
+			server.ServeHTTP(deaf{httptest.NewRecorder()}, newRequest(t, "GET", "/api/v1"+path, "", bearer(controltest.Token)...))
+		}
+	}
+	if strings.Contains(log.String(), "request failed") {
+		t.Errorf("the log has faults: %.500s", log.String())
+	}
+	if slices.Contains(codes, "internal") {
+		t.Errorf("answers are counted as faults: %q", codes)
+	}
+	if a := serve(t, server, newRequest(t, "GET", "/api/v1/fabrics", "", bearer(controltest.Token)...)); a.status != http.StatusOK {
+		t.Errorf("who did not receive answers is refused: %d %s", a.status, a.body)
 	}
 }

@@ -31,7 +31,7 @@ func streams(route string) bool { return strings.HasSuffix(route, "/stream") }
 func (s *Server) stream(c *gin.Context, cancel context.CancelFunc) {
 	defer context.AfterFunc(s.draining, cancel)()
 	c.Header("X-Accel-Buffering", "no") // nginx would hold events back
-	c.Writer = &streamWriter{c.Writer, http.NewResponseController(c.Writer)}
+	c.Writer = &streamWriter{c.Writer, http.NewResponseController(c.Writer), func() { c.Set(lostKey, true) }}
 	c.Next()
 }
 
@@ -39,12 +39,17 @@ func (s *Server) stream(c *gin.Context, cancel context.CancelFunc) {
 type streamWriter struct {
 	gin.ResponseWriter
 	control *http.ResponseController
+	lost    func() // called when the client does not receive what is written
 }
 
 // Write implements io.Writer.
 func (w *streamWriter) Write(b []byte) (int, error) {
 	_ = w.control.SetWriteDeadline(time.Now().Add(streamWrite)) // not all connections have one
-	return w.ResponseWriter.Write(b)
+	n, err := w.ResponseWriter.Write(b)
+	if err != nil {
+		w.lost()
+	}
+	return n, err
 }
 
 // StreamEvents implements the contract.
