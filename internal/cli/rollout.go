@@ -101,10 +101,18 @@ func (c *cli) showRollout(cmd *cobra.Command, ro *gen.Rollout) error {
 		}
 		t := c.newTable("device", "kind", "state", "fault")
 		for _, d := range ro.Devices {
-			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), orZero(d.Error))
+			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t(deviceStateKey(ro.State, d.State)), orZero(d.Error))
 		}
 		return t
 	})
+}
+
+// deviceStateKey is the phrase for a device of a rollout. One that waits in a rollout that has ended waits for nothing.
+func deviceStateKey(ro gen.RolloutState, device string) string {
+	if device == "pending" && ro != gen.RolloutStateRunning {
+		return "state.not-written"
+	}
+	return "state." + device
 }
 
 func (c *cli) rolloutCancel(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
