@@ -37,7 +37,11 @@ func (a *app) configCheckCommand() *cobra.Command {
 // checkFiles is an error when the service could not begin with the files that a configuration names, the database among them.
 func checkFiles(c *Config) error {
 	var faults []error
-	if err := checkDatabase(c.Database); err != nil {
+	err := checkDatabase(c.Database)
+	if err == nil {
+		err = checkHeader(c.Database)
+	}
+	if err != nil {
 		faults = append(faults, fmt.Errorf("database: %w", err))
 	}
 	if faults = append(faults, readFiles(c)...); faults == nil {

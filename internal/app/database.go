@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -31,6 +32,27 @@ func checkDatabase(path string) error {
 		return fmt.Errorf("%s is no regular file: want the path of a SQLite file, existing or new", path)
 	}
 	return nil
+}
+
+// sqliteHeader begins every SQLite file that was ever written to (sqlite.org/fileformat2.html, 1.3).
+const sqliteHeader = "SQLite format 3\x00"
+
+// checkHeader refuses an existing file that is no SQLite database, such as a path of something else. An empty file becomes one. A file
+// that cannot be opened is not judged, since the service may run as another user.
+func checkHeader(path string) error {
+	if store.IsPostgres(path) {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	head := make([]byte, len(sqliteHeader))
+	if n, _ := io.ReadFull(f, head); n == 0 || string(head[:n]) == sqliteHeader { // what cannot be read is not judged either
+		return nil
+	}
+	return fmt.Errorf("%s is no SQLite database: correct the path, or restore a backup with `fairlane db restore`", path)
 }
 
 // databaseURL is the database that a configuration names, with the password of its file put into the URL. It is

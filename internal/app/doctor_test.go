@@ -185,6 +185,9 @@ func TestConfigCommandsSayWhatWouldRun(t *testing.T) {
 		{[]string{"check", "--database", "/no/such/directory/f.db"}, exitUsage, "database: /no/such/directory/f.db: directory /no/such/directory does not exist"},
 		{[]string{"check", "--database", path + "/f.db"}, exitUsage, path + " is not a directory"},
 		{[]string{"check", "--database", t.TempDir()}, exitUsage, "is no regular file"},
+		{[]string{"check", "--database", path}, exitUsage, path + " is no SQLite database: correct the path"},
+		{[]string{"check", "--database", write(t, "short.db", "SQLite")}, exitUsage, "is no SQLite database"},
+		{[]string{"check", "--database", write(t, "empty.db", "")}, exitDone, "configuration is valid"},
 		{[]string{"print", "--config", path}, exitDone, "shutdown.drain"},
 		{[]string{"reference"}, exitDone, "| `tls.cert_file` |"},
 		{[]string{"reference", "--example"}, exitDone, "#  cert_file:"},
@@ -201,6 +204,7 @@ func TestServeRefusesADatabaseThatCannotBeThereAsBadInput(t *testing.T) {
 	for path, want := range map[string]string{
 		"/no/such/directory/f.db": "database: /no/such/directory/f.db: directory /no/such/directory does not exist",
 		t.TempDir():               "is no regular file: want the path of a SQLite file",
+		write(t, "f.yaml", "listen: 127.0.0.1:0\n"): "is no SQLite database: correct the path, or restore a backup",
 	} {
 		var out bytes.Buffer
 		code := Main(t.Context(), []string{"serve", "--database", path, "--listen", "127.0.0.1:0", "--lang", "en"}, &out, &out)

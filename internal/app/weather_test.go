@@ -99,12 +99,12 @@ func (p *process) fabrics(t *testing.T) map[string]bool {
 
 // doesNotStart starts the service on a database that it cannot work on, and wants it to end with words that name the
 // database and what to do.
-func doesNotStart(t *testing.T, database, want string) {
+func doesNotStart(t *testing.T, database string, exit int, want string) {
 	t.Helper()
 	var said transcript
 	config := write(t, "c.yaml", "listen: 127.0.0.1:0\ndatabase: "+database+"\n")
 	code := Main(t.Context(), []string{"serve", "--config", config, "--lang", "en"}, io.Discard, &said)
-	if code != exitFailed || !strings.Contains(said.String(), database) || !strings.Contains(said.String(), want) {
+	if code != exit || !strings.Contains(said.String(), database) || !strings.Contains(said.String(), want) {
 		t.Errorf("exit code %d: %s", code, said.String())
 	}
 }
@@ -184,7 +184,7 @@ func TestAServiceThatStartsOnAFullDisk(t *testing.T) {
 	first.stop()
 	<-first.exit
 	fill(t, filepath.Join(dir, "ballast"))
-	doesNotStart(t, database, "make room and start again")
+	doesNotStart(t, database, exitFailed, "make room and start again")
 	if err := os.Remove(filepath.Join(dir, "ballast")); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestAServiceThatStartsOnAReadOnlyDisk(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "mount", "-o", "remount,ro", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	doesNotStart(t, database, "the user that runs the service")
+	doesNotStart(t, database, exitFailed, "the user that runs the service")
 }
 
 // TestAServiceThatCannotWorkSaysWhatToDo starts the service on databases that it must not touch.
@@ -215,19 +215,20 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, path string)
+		code  int
 		want  string
 	}{
 		"a newer schema": {func(t *testing.T, path string) {
 			execute(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99001, 1)")
-		}, "run the release that wrote it or a newer one"},
+		}, exitFailed, "run the release that wrote it or a newer one"},
 		"no database": {func(t *testing.T, path string) {
 			if err := os.WriteFile(path, []byte(strings.Repeat("this is a letter to grandmother\n", 400)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "correct the path, or restore a backup"},
+		}, exitUsage, "correct the path, or restore a backup"},
 		"a migration that does not fit": {func(t *testing.T, path string) {
 			execute(t, path, "DELETE FROM goose_db_version WHERE version_id = (SELECT MAX(version_id) FROM goose_db_version)")
-		}, "could not be applied, the schema stays at version"},
+		}, exitFailed, "could not be applied, the schema stays at version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -244,7 +245,7 @@ func TestAServiceThatCannotWorkSaysWhatToDo(t *testing.T) {
 			}
 			c.spoil(t, path)
 			before, _ := os.ReadFile(path)
-			doesNotStart(t, path, c.want)
+			doesNotStart(t, path, c.code, c.want)
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
 				t.Error("the file was changed")
 			}
