@@ -21,7 +21,11 @@ func (a *attack) freeze(r *rand.Rand) {
 		if err := m.Signal(syscall.SIGSTOP); err != nil {
 			a.book.violation("a manager is gone", "%s: %v", m.name, err)
 		}
-		a.pause(time.Duration(1000+r.IntN(7000)) * time.Millisecond)
+		long := time.Duration(1000+r.IntN(7000)) * time.Millisecond
+		if r.IntN(5) == 0 {
+			long = longestWrite + 5*time.Second // a write that waits for it shows
+		}
+		a.pause(long)
 		if err := m.Signal(syscall.SIGCONT); err != nil {
 			a.book.violation("a manager is gone", "%s: %v", m.name, err)
 		}
@@ -51,8 +55,11 @@ func (a *attack) kill(m *manager, after time.Duration) {
 	m.set(false)
 }
 
-// After this time what a frozen manager held is free.
-const freed = 5 * time.Second
+// freed is the time after which what a frozen manager held is free; longestWrite is how long an honest write may take at all.
+const (
+	freed        = 5 * time.Second
+	longestWrite = freed + 5*time.Second
+)
 
 // write writes small things honestly all along and notes how long each takes, at managers that are not down. It is as a client with
 // a patience of 20 s: an attack must not keep it waiting.
@@ -78,7 +85,7 @@ func (a *attack) write(r *rand.Rand) {
 				a.book.violation("an honest write is refused", "%s at %s: %s", q, m.name, got)
 			}
 		}
-		if limit := freed + 5*time.Second; got.took > limit {
+		if got.took > longestWrite {
 			a.book.violation("an honest write waits", "%s at %s: %s", q, m.name, got)
 		}
 	}
