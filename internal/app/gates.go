@@ -62,7 +62,7 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 			return "", errors.New("the plan has no contended link: link use cannot be judged")
 		}
 		if *u < o.MinUtilisation {
-			return "", fmt.Errorf("contended links are used to %.1f %%, want at least %.1f %%", 100**u, 100*o.MinUtilisation)
+			return "", fmt.Errorf("contended links are used to %.3g %%, want at least %.3g %%", 100**u, 100*o.MinUtilisation)
 		}
 	}
 	bound := o.MaxShareError
@@ -75,7 +75,7 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 			return "", fmt.Errorf("the share of no tenant could be measured: %w", errors.Join(out...))
 		}
 		if worst > bound {
-			return "", fmt.Errorf("the worst share error is %.1f %%, want at most %.1f %%", 100*worst, 100*bound)
+			return "", fmt.Errorf("the worst share error is %.3g %%, want at most %.3g %%", 100*worst, 100*bound)
 		}
 	}
 	if len(left) > 0 {

@@ -47,6 +47,9 @@ func (c *cli) rolloutStart(cmd *cobra.Command, f *rolloutFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := f.check(c); err != nil {
+		return err
+	}
 	r, err := client.StartRolloutWithResponse(cmd.Context(), fabric, &gen.StartRolloutParams{DryRun: given(c.dry)}, f.body())
 	if err := c.judge(r, err); err != nil {
 		return err

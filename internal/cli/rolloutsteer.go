@@ -44,6 +44,19 @@ func (f *rolloutFlags) add(c *cli, cmd *cobra.Command) {
 	fl.DurationVar(&f.measure, "measure", 0, c.t("flag.rollout-measure"))
 }
 
+// check refuses times that the request would round to none: the safeguard that was asked for would be missing without a word.
+func (f *rolloutFlags) check(c *cli) error {
+	switch {
+	case f.confirm%time.Second != 0:
+		return c.usage("err.rollout-confirm", "found", f.confirm)
+	case f.measure%time.Millisecond != 0:
+		return c.usage("err.window", "found", f.measure)
+	case f.verify && f.confirm == 0:
+		return c.usage("err.rollout-verify")
+	}
+	return nil
+}
+
 // body is the request that the flags make.
 func (f *rolloutFlags) body() gen.RolloutCreate {
 	body := gen.RolloutCreate{Plan: f.plan}
