@@ -17,7 +17,7 @@ import (
 	"fairlane/migrations"
 )
 
-// Time limits of a connection; idleInTx is in turn.go.
+// Time limits of a connection; those of idle transactions are in turn.go.
 const (
 	connectTimeout = 5 * time.Second
 	maxIdle        = 5 * time.Minute
@@ -37,7 +37,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s := &Store{turns: newTurns(), dialect: migrations.Postgres}
 	if s.write, err = s.openPostgres(c, writers); err == nil {
 		if err = migrate(ctx, s.closers[0], s.dialect); err == nil {
-			s.read, err = s.openPostgres(c, readers)
+			s.read, err = s.openPostgres(forReaders(c), readers)
 		}
 	}
 	if err != nil {
@@ -59,15 +59,28 @@ func postgresConfig(dsn string, busy time.Duration) (*pgx.ConnConfig, error) {
 		c.ConnectTimeout = connectTimeout
 	}
 	for name, value := range map[string]string{
-		"application_name":                    "fairlane",
-		"lock_timeout":                        strconv.FormatInt(busy.Milliseconds(), 10),
-		"idle_in_transaction_session_timeout": strconv.FormatInt(idleInTx.Milliseconds(), 10),
+		"application_name": "fairlane",
+		"lock_timeout":     strconv.FormatInt(busy.Milliseconds(), 10),
+		idleLimit:          strconv.FormatInt(idleInTx.Milliseconds(), 10),
 	} {
 		if _, set := c.RuntimeParams[name]; !set {
 			c.RuntimeParams[name] = value
 		}
 	}
 	return c, nil
+}
+
+// idleLimit is the setting that ends transactions whose client sends nothing.
+const idleLimit = "idle_in_transaction_session_timeout"
+
+// forReaders gives read transactions their own limit: nobody waits for them, so that a manager that was stopped for a moment, or has
+// little of a busy machine, goes on with them.
+func forReaders(c *pgx.ConnConfig) *pgx.ConnConfig {
+	c = c.Copy()
+	if c.RuntimeParams[idleLimit] == strconv.FormatInt(idleInTx.Milliseconds(), 10) { // else the URL sets it
+		c.RuntimeParams[idleLimit] = strconv.FormatInt(idleInRead.Milliseconds(), 10)
+	}
+	return c
 }
 
 // Redact returns a database's name without a password in it, for messages and logs.

@@ -324,6 +324,25 @@ func writeBeside(t *testing.T, s *Store, since time.Time) (worst [2]time.Duratio
 	return worst
 }
 
+// TestAReadGoesOnAfterAPause has a read transaction pause for longer than a write may. Nobody waits for it, so that it goes on.
+func TestAReadGoesOnAfterAPause(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, fresh(t, migrations.Postgres), Options{})
+	(&fixture{t: t, s: s}).fabric("lab")
+	ctx := t.Context()
+	err := s.View(ctx, func(r control.Repos) error {
+		if _, err := r.Fabric(ctx, "lab"); err != nil {
+			return err
+		}
+		time.Sleep(idleInTx + time.Second)
+		_, err := r.Fabric(ctx, "lab")
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAPingSaysThatWritesDoNotGoThrough holds the lock that all writes need.
 func TestAPingSaysThatWritesDoNotGoThrough(t *testing.T) {
 	onBoth(t, func(t *testing.T, d migrations.Dialect) {

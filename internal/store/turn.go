@@ -35,6 +35,7 @@ const (
 // Bounds of how long a manager that was stopped in a transaction, or whose host failed, can block the others.
 const (
 	idleInTx   = 3 * time.Second        // the server ends a transaction whose client sends nothing for so long
+	idleInRead = time.Minute            // the same of a read transaction, which holds no lock that others wait for
 	evictAfter = time.Second            // a transaction that waits so long for its turn looks for stopped managers,
 	evictEvery = 500 * time.Millisecond // again and again,
 	stoppedFor = "3500 milliseconds"    // and has the server end connections that sent and received nothing for so long
