@@ -37,6 +37,7 @@ func TestTheServiceUnderAttack(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.furnish()
+	w.alone()
 	w.watch.begin()
 	a := &attack{world: w, bucket: make(chan struct{})}
 	var stop context.CancelFunc

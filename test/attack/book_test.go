@@ -28,6 +28,7 @@ type book struct {
 	// found are violations by kind; the first ones of each are told.
 	found  map[string]int
 	writes []timed
+	alone  time.Duration // of 90 in 100 writes before the attack
 }
 
 func newBook(t *testing.T) *book {
