@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairlane/internal/control"
+	"fairlane/internal/quantity"
 )
 
 // gates judges the health of a fabric by what tenants and links get.
@@ -44,6 +45,8 @@ func (g gates) Check(ctx context.Context, t control.Target, ro control.Rollout) 
 		case s.Loop == nil && (t.Plan.RoCE == nil || len(s.Tenants) == 0): // congestion is not read on this fabric, or nothing is sent
 		case s.Loop == nil:
 			notice = "congestion control was not tested: the devices do not count its events"
+		case s.Loop.State == control.LoopNotActing && s.Loop.Stage == "rates" && window.Seconds() < t.Plan.Settle.Seconds():
+			notice = fmt.Sprintf("congestion control was not tested: rates settle in about %v, and %v of the fabric's time were measured", t.Plan.Settle, quantity.Picoseconds(window.Nanoseconds())*quantity.Nanosecond)
 		case s.Loop.State == control.LoopNotActing:
 			return "", fmt.Errorf("congestion control does not act: %s", s.Loop.Text)
 		case s.Loop.State == control.LoopActing:

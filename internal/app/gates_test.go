@@ -101,3 +101,24 @@ func TestLookingAtCongestionControlHoldsUpNoRolloutOnASlowFabric(t *testing.T) {
 		}
 	}
 }
+
+// TestRatesThatHaveNotSettledFailNoGate measures, on a slow simulated fabric, for less than rates take to settle.
+func TestRatesThatHaveNotSettledFailNoGate(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		stage  string
+		scale  float64
+		failed bool
+	}{
+		"rates that settle":                    {stage: "rates", scale: 1, failed: true},
+		"rates that had no time to settle":     {stage: "rates", scale: 5e-4},
+		"no notification needs time to settle": {stage: "notifications", scale: 5e-4, failed: true},
+	} {
+		loop := &control.CongestionLoop{State: control.LoopNotActing, Stage: tc.stage, Text: "nothing happens"}
+		target := control.Target{Plan: &policy.Plan{Settle: 26 * quantity.Millisecond}, Fabric: control.Fabric{TimeScale: tc.scale}}
+		notice, err := gates{fixedMeter{s: control.Shares{Loop: loop}}}.Check(t.Context(), target, control.Rollout{Waves: 1, Options: control.RolloutOptions{CheckLoop: true}})
+		if (err != nil) != tc.failed || !tc.failed && !strings.Contains(notice, "not tested: rates settle in about 26 ms, and 2.5 ms") {
+			t.Errorf("%s: notice %q, error %v", name, notice, err)
+		}
+	}
+}
