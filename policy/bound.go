@@ -22,8 +22,8 @@ const (
 	fullLoad     = 0.97 // of a link's capacity, entitled: from here on it marks now and then
 )
 
-// bounds is the relative error that each tenant's prediction may have on InfiniBand.
-func (s *settings) bounds() []float64 {
+// bounds is the relative error that each tenant's prediction may have on InfiniBand. apart is the range of circles.
+func (s *settings) bounds(apart []float64) []float64 {
 	full := s.m.fullLinks(s.target)
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
@@ -45,9 +45,14 @@ func (s *settings) bounds() []float64 {
 		if qps[t] < fewQPs {
 			out[t] += boundFew
 		}
+		sending := 0.0
 		if near[t] {
-			out[t] += boundSending
+			sending = boundSending
 		}
+		if apart != nil {
+			sending = max(sending, apart[t])
+		}
+		out[t] += sending
 		rest := out[t] - boundBase // independent of who is marked
 		out[t] = max(out[t], math.Sqrt(float64(rest*rest)+float64(chance[t]*chance[t])))
 	}

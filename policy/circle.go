@@ -1,6 +1,10 @@
 package policy
 
-import "math"
+import (
+	"math"
+
+	"fairlane/internal/disjoint"
+)
 
 const (
 	// circleSlack is by how much sending ports count as faster than they are in a prediction: hundred times what rates are found to.
@@ -12,6 +16,8 @@ const (
 	circleFlows = 20_000
 	// circleApart is the relative distance from which on two sharings are different ones.
 	circleApart = 0.01
+	// circleFull is the part of its capacity from which on a link may belong to a circle: acknowledgements take up to 6.8 % of the others.
+	circleFull = 0.9
 )
 
 // A sending port divides by queue pairs, and other links divide by weight. Where full ones of both kinds form a circle, rates can move along
@@ -40,6 +46,7 @@ func (m *model) circleSlack(caps []float64) []float64 {
 // circleRange is how far, relative, the rate of each tenant may be from a prediction because other sharings are at rest as well: the
 // larger of its distances from the ends of the range. How acknowledgements take turns with data is not known, so at the end of the weights
 // they take nothing of sending ports. nil is nowhere, or not known, with more than circleFlows flows.
+// Without a circle the slack alone moves rates: where a flow has what another leaves of a port, by many times the slack.
 func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
 	if len(m.flows) > circleFlows || len(m.fullSenders(a, func(float64) bool { return true })) == 0 {
 		return nil
@@ -47,6 +54,9 @@ func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
 	caps := w.caps
 	if caps == nil {
 		caps = m.caps
+	}
+	if !m.onCircle(a, caps) {
+		return nil
 	}
 	weights, turns := make([]float64, len(m.caps)), make([]float64, len(m.caps))
 	for d, sends := range m.lay().sends {
@@ -77,4 +87,49 @@ func (m *model) byTenant(a *allocation) []float64 {
 		out[t] += a.rates[i]
 	}
 	return out
+}
+
+// onCircle reports whether full links and the flows over them form a circle that a full sending port belongs to. Without one no rate can move
+// while every link stays full, so one sharing alone is at rest. Links that are never full, and flows that have their demand, do not count.
+func (m *model) onCircle(a *allocation, caps []float64) bool {
+	l, full := m.lay(), m.filled(a, caps)
+	sets, circle := disjoint.New(len(m.caps)), make([]bool, len(m.caps))
+	for i, r := range a.rates {
+		if l.demand[i] > 0 && r >= float64(l.demand[i]*(1-endSlack)) {
+			continue
+		}
+		last := int32(-1)
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			if !full[d] {
+				continue
+			}
+			if last >= 0 {
+				one, other := sets.Find(last), sets.Find(d)
+				closed := one == other || circle[one] || circle[other]
+				sets.Join(one, other)
+				circle[sets.Find(one)] = closed
+			}
+			last = d
+		}
+	}
+	for d, sends := range l.sends {
+		if sends && full[d] && circle[sets.Find(int32(d))] {
+			return true
+		}
+	}
+	return false
+}
+
+// filled are the link directions that an allocation fills, of those that can fill.
+func (m *model) filled(a *allocation, caps []float64) []bool {
+	l, full, load := m.lay(), make([]bool, len(m.caps)), make([]float64, len(m.caps))
+	for i, r := range a.rates {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			load[d] += r
+		}
+	}
+	for d, c := range m.feedable(caps) {
+		full[d] = load[d] > 0 && load[d] >= float64(circleFull*c)
+	}
+	return full
 }

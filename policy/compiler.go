@@ -145,13 +145,14 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 	s.explainTables()
 	s.chooseLanes()
 	var predicted *allocation
+	var apart []float64
 	var work sync.WaitGroup
-	work.Go(func() { predicted = s.predict() })
+	work.Go(func() { predicted, apart = s.predict() })
 	parts := s.plan(c.plan, next.digests, c.digests)
-	o := &outcome{bounds: s.bounds(), findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
+	o := &outcome{findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
 	work.Wait()
 	s.prev = nil
-	o.predicted = predicted
+	o.predicted, o.bounds = predicted, s.bounds(apart)
 	o.write = func(p *Plan) {
 		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
 	}

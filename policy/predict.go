@@ -38,22 +38,27 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	predicted := s.predict()
+	predicted, apart := s.predict()
 	if predicted.err != nil {
 		return nil, predicted.err
 	}
 	out := &Prediction{Tenants: m.tenantShares(target, predicted), Links: m.linkShares(target, predicted)}
-	m.setBounds(out.Tenants, nil, out.Links, s.bounds())
+	m.setBounds(out.Tenants, nil, out.Links, s.bounds(apart))
 	return out, nil
 }
 
-// predict fills the links by aggressiveness.
-func (s *settings) predict() *allocation {
+// predict fills the links by aggressiveness. apart is by tenant how far its rate elsewhere may be, relative, where several sharings are at
+// rest; nil: nowhere.
+func (s *settings) predict() (a *allocation, apart []float64) {
 	floors := make([]float64, len(s.m.flows))
 	for i := range floors {
 		floors[i] = s.floorOf(int32(i))
 	}
-	return s.predictLanes(shareWeights{marked: s.flowWeights(), floors: floors, ceilings: s.capCeilings(), slack: s.m.circleSlack(nil)})
+	w := shareWeights{marked: s.flowWeights(), floors: floors, ceilings: s.capCeilings(), slack: s.m.circleSlack(nil)}
+	if a = s.predictLanes(&w); a.err == nil {
+		apart = s.m.circleRange(a, w)
+	}
+	return a, apart
 }
 
 // shareWeights says how flows share the links of a prediction. Slices go by model flow, and are not changed once they were

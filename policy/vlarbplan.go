@@ -147,10 +147,10 @@ const laneRounds = 4
 
 // predictLanes is shareByWeight on ports whose lanes are weighed: a lane has its packets of a round as long as
 // it has something to send, and its queue pairs take turns inside. What some of them cannot use, because
-// another link limits them, goes to the others of their lane first; so their weights are settled in rounds.
-func (s *settings) predictLanes(w shareWeights) *allocation {
+// another link limits them, goes to the others of their lane first; so their weights are settled in rounds, and stay in w.
+func (s *settings) predictLanes(w *shareWeights) *allocation {
 	if len(s.lanes) == 0 {
-		return s.m.shareByWeight(w)
+		return s.m.shareByWeight(*w)
 	}
 	w.sending = make([]float64, len(s.m.flows))
 	for i := range w.sending {
@@ -166,7 +166,7 @@ func (s *settings) predictLanes(w shareWeights) *allocation {
 		if !moved {
 			break
 		}
-		round := w
+		round := *w
 		round.sending = slices.Clone(w.sending)
 		a = s.m.shareByWeight(round)
 	}

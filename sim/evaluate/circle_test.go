@@ -71,6 +71,62 @@ func TestInfiniBandCirclesRestNearTheSharesOfTheWeights(t *testing.T) {
 	}
 }
 
+// Where turns alone nearly fill the links that mark, these mark too seldom to leave the sending ports room, and rates stay at the turns: the
+// other end of the range. The bound has it: that of a contended sending port alone would not do.
+func TestInfiniBandCirclesMayRestAtTheTurns(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(4, topogen.Wire{Rate: 10 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := ports(topo)
+	flows := []tenants.Flow{
+		{Tenant: "a", Src: h[0], Dst: h[2], QPs: 4}, {Tenant: "b", Src: h[0], Dst: h[3], QPs: 5}, {Tenant: "c", Src: h[0], Dst: h[2], QPs: 15},
+		{Tenant: "b", Src: h[1], Dst: h[2], QPs: 6}, {Tenant: "c", Src: h[1], Dst: h[3], QPs: 14}, {Tenant: "d", Src: h[1], Dst: h[3], QPs: 10},
+	}
+	of := []tenants.Tenant{{Name: "a", Weight: 3000}, {Name: "b", Weight: 6000}, {Name: "c", Weight: 8000}, {Name: "d", Weight: 14000}}
+	in := policy.Input{Fabric: topo, Tenants: tenants.Attach(of, flows), Flows: flows, Options: policy.Options{Plane: policy.PlaneIB}}
+	plan := plantest.Compiled(t, in)
+	s, err := Simulate(t.Context(), in, plan, Options{Seed: 1, MaxHops: 2e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst := 0.0
+	for i, x := range s.Tenants {
+		if worst = max(worst, x.PredictionError); !x.Within {
+			t.Errorf("%s: %s, predicted %s, bound %.3f", x.Tenant, x.Delivered, plan.Tenants[i].Predicted, plan.Tenants[i].Bound)
+		}
+	}
+	if worst < 0.25 {
+		t.Errorf("the largest error is %.3f: want a circle that rests at its other end", worst)
+	}
+}
+
+// A flow that has what others leave of its sending port is no circle: one sharing is at rest, and its bound has no range.
+func TestWhatOthersLeaveOfAPortIsNoCircle(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(4, topogen.Wire{Rate: 10 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := ports(topo)
+	flows := []tenants.Flow{
+		{Tenant: "most", Src: h[0], Dst: h[2], QPs: 1}, {Tenant: "rest", Src: h[0], Dst: h[3], QPs: 1}, {Tenant: "rival", Src: h[1], Dst: h[2], QPs: 1},
+	}
+	of := []tenants.Tenant{{Name: "most", Weight: 18000}, {Name: "rest", Weight: 1000}, {Name: "rival", Weight: 2000}}
+	in := policy.Input{Fabric: topo, Tenants: tenants.Attach(of, flows), Flows: flows, Options: policy.Options{Plane: policy.PlaneWRCC}}
+	plan := plantest.Compiled(t, in)
+	s, err := Simulate(t.Context(), in, plan, Options{Seed: 1, MaxHops: 1e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range s.Tenants {
+		if b := plan.Tenants[i].Bound; !x.Within || b > 0.01 {
+			t.Errorf("%s: %s, predicted %s, bound %.4f", x.Tenant, x.Delivered, plan.Tenants[i].Predicted, b)
+		}
+	}
+}
+
 // circle has tenants a and b meet c at two sending and two receiving ports.
 func circle(t *testing.T, more [][2]int) policy.Input {
 	t.Helper()
