@@ -17,10 +17,13 @@ const (
 	boundLinked  = 0.02   // beside a flow that several limiting links mark: what one link is off by, the other divides anew
 	boundSpare   = 0.08   // beside a flow over a full link that limits no flow: it marks now and then
 	boundSending = 0.20   // where queue pairs take turns at a sending port and answer marks as well
-	boundTime    = 4      // seconds over which a delivered rate is a mean; the longest that the evaluation counts
 	fewQPs       = 4
 	fullLoad     = 0.97 // of a link's capacity, entitled: from here on it marks now and then
 )
+
+// BoundTime is the time, in seconds, over which the delivered rates are means that the bounds of an InfiniBand plan are for. Means over less
+// swing more: a mean of m marks is known to 1/sqrt(m).
+const BoundTime = 4
 
 // bounds is the relative error that each tenant's prediction may have on InfiniBand. apart is the range of circles.
 func (s *settings) bounds(apart []float64) []float64 {
@@ -72,7 +75,7 @@ func (s *settings) chance() []float64 {
 		if s.marks[i] == 0 {
 			continue
 		}
-		of := boundTime / (float64(st.timer) * p.unit * float64(st.incr))
+		of := BoundTime / (float64(st.timer) * p.unit * float64(st.incr))
 		switch {
 		case !p.perSL:
 			marks[t] += float64(l.qps[i] * of)

@@ -44,7 +44,7 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 	if more := len(names) - len(said); more > 0 {
 		said = append(said, phrase.Of("and {} more", more))
 	}
-	advice := phrase.Of("give tenants that contend for a sending port ports of their own, let flows cross one full link at most, judge slow queue pairs by means over more than {} s, or measure the shares before relying on them", boundTime)
+	advice := phrase.Of("give tenants that contend for a sending port ports of their own, let flows cross one full link at most, judge slow queue pairs by means over more than {} s, or measure the shares before relying on them", BoundTime)
 	if m.plane == PlaneRoCE {
 		advice = phrase.Of("make the rates of queue pairs that meet at a link more alike (more queue pairs for fast tenants, fewer for slow ones), or measure the shares before relying on them")
 	}

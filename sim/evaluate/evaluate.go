@@ -180,7 +180,11 @@ func (c *Case) fill(ctx context.Context, res *Result, progress func(float64)) (*
 	if res.Ratio, err = c.ratio(); err != nil {
 		return plan, err
 	}
-	s, err := Simulate(ctx, c.Input, plan, Options{Seed: c.Traffic(), Before: true, MaxHops: hopBudget, Progress: progress})
+	o := Options{Seed: c.Traffic(), Before: true, MaxHops: hopBudget, Progress: progress}
+	if c.Plane == policy.PlaneIB {
+		o.LeastS = policy.BoundTime // bounds are not for means over less
+	}
+	s, err := Simulate(ctx, c.Input, plan, o)
 	if err != nil {
 		return plan, err
 	}

@@ -27,7 +27,7 @@ const longestSettling = 3 * quantity.Second
 
 // paceOf says how long to settle and to count. The window is long enough for the smallest tenant to be
 // counted well, unless that takes more hops than allowed.
-func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
+func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	bits := packetBits(in)
 	smallest, hopRate := math.Inf(1), 0.0
 	for _, t := range p.Tenants {
@@ -62,8 +62,8 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, maxHops float64) pace {
 		wanted = wantedMarks * coarsest(p) / markLoad * bits / smallest
 	}
 	longest := 4.0 // seconds
-	if maxHops > 0 {
-		longest = min(20, maxHops/hopRate)
+	if o.MaxHops > 0 {
+		longest = max(min(20, o.MaxHops/hopRate), o.LeastS)
 	}
 	wanted = max(min(wanted, longest), pc.window.Seconds())
 	pc.window = quantity.Picoseconds(wanted*1e6) * quantity.Microsecond

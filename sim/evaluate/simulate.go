@@ -54,6 +54,8 @@ type Options struct {
 	// MaxHops bounds the data packets times links that the window may take beyond its least length, whatever that costs in precision; 0
 	// is no bound but that of time.
 	MaxHops float64
+	// LeastS is for how many seconds the window goes on whatever MaxHops, unless every rate is known well sooner.
+	LeastS float64
 	// Progress is told the part that is done, from 0 to 1; nil is nobody.
 	Progress func(done float64)
 }
@@ -90,7 +92,7 @@ func Simulate(ctx context.Context, in policy.Input, p *policy.Plan, o Options) (
 	if err != nil {
 		return nil, err
 	}
-	pc := paceOf(&in, p, n, o.MaxHops)
+	pc := paceOf(&in, p, n, &o)
 	c, err := r.count(n, pc)
 	if err != nil {
 		return nil, err

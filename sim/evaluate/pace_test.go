@@ -1,0 +1,36 @@
+package evaluate
+
+import (
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/policy/plantest"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
+)
+
+// Bounds of InfiniBand plans are for means over policy.BoundTime. Where fast tenants would spend the packet hops of a case sooner, a slow
+// one's few marks would leave its rate less known than its bound says.
+func TestWindowsAreAsLongAsTheMeansThatBoundsAreFor(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(3, topogen.Wire{Rate: 100 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := ports(topo)
+	flows := []tenants.Flow{{Tenant: "fast", Src: h[0], Dst: h[2], QPs: 8}, {Tenant: "slow", Src: h[1], Dst: h[2], QPs: 1}}
+	in := policy.Input{Fabric: topo, Tenants: tenants.Attach([]tenants.Tenant{{Name: "fast", Weight: 99_000}, {Name: "slow", Weight: 1000}}, flows), Flows: flows}
+	plan := plantest.Compiled(t, in)
+	n, err := newNetwork(&in, plan, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const few = 1e6
+	if pc := paceOf(&in, plan, n, &Options{MaxHops: few}); pc.window.Seconds() >= policy.BoundTime {
+		t.Fatalf("%.2f s take %.0f packet hops: the case shows nothing", pc.window.Seconds(), few)
+	}
+	if pc := paceOf(&in, plan, n, &Options{MaxHops: few, LeastS: policy.BoundTime}); pc.window.Seconds() != policy.BoundTime {
+		t.Errorf("a window of %.2f s: want %d s", pc.window.Seconds(), policy.BoundTime)
+	}
+}
