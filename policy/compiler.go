@@ -74,7 +74,7 @@ func (c *Compiler) compile(in Input) (*Plan, error) {
 	o.write(p)
 	p.Settle = about(o.settle)
 	for t := range o.bounds {
-		o.bounds[t] = min(1, o.bounds[t]+chance[t])
+		o.bounds[t] += chance[t]
 	}
 	o.findings = slices.Concat(o.findings, m.chanceFinding(chance), roughFinding(target, o.predicted))
 	m.setBounds(p.Tenants, p.Classes, p.Links, o.bounds)
