@@ -56,10 +56,11 @@ type roceSettings struct {
 	profile   *profile.Profile
 	rtt       quantity.Picoseconds // longest base round trip of a flow
 	ports     []nicPort
-	ofFlow    []int32 // port of each flow
-	marks     []int32 // limiting marking links on the way of each flow
-	load      []float64
+	ofFlow    []int32          // port of each flow
+	marks     []int32          // limiting marking links on the way of each flow
+	tops      []float64        // see findTops
 	curves    []*profile.Curve // by link direction; nil until needed
+	unmarked  *profile.Curve   // of flows that nothing marks; nil until needed
 	groups    []roceGroup
 	shares    map[tenantPort]int // thousandths of a port that tenants on it have by their virtual functions
 	functions map[tenantPort]int // of the tenants that have shares
@@ -129,7 +130,8 @@ func (m *model) newRoCE(p *profile.Profile, target *allocation) (*roceSettings, 
 		return nil, err
 	}
 	s.assign()
-	s.measureLinks()
+	s.measureTrips()
+	s.findTops()
 	s.fresh = slices.Repeat([]bool{true}, len(s.ports))
 	return s, nil
 }
@@ -181,13 +183,21 @@ func (m *model) delay(d int32) quantity.Picoseconds {
 	return cmp.Or(m.fabric.Links[d/2].Delay, unknownDelay)
 }
 
-// measureLinks counts the queue pairs on every link direction and finds the longest round trip.
-func (s *roceSettings) measureLinks() {
-	s.load = make([]float64, len(s.m.caps))
+// findTops finds the most that a queue pair is entitled to of those that each link direction limits.
+func (s *roceSettings) findTops() {
+	s.tops = make([]float64, len(s.m.caps))
+	for i := range s.m.flows {
+		if d := s.target.bottleneck[i]; d >= 0 {
+			s.tops[d] = max(s.tops[d], s.target.rates[i]/s.m.flows[i].qps)
+		}
+	}
+}
+
+// measureTrips finds the longest round trip.
+func (s *roceSettings) measureTrips() {
 	for i := range s.m.flows {
 		way := quantity.Picoseconds(0)
 		for _, d := range s.m.flows[i].links {
-			s.load[d] += s.m.flows[i].qps
 			way += s.m.delay(d)
 		}
 		s.rtt = max(s.rtt, 2*way)
@@ -274,10 +284,15 @@ func (s *roceSettings) responseLink(f int32) int32 {
 // curve is the response at a link.
 func (s *roceSettings) curve(d int32) *profile.Curve {
 	if d < 0 {
-		d = 0 // flows that nothing marks: any will do
+		// Nothing marks the flows: any response will do, but one that does not change with the rates at some link.
+		if s.unmarked == nil {
+			c := s.profile.Response.Curve(profile.Condition{Speed: s.profile.Response.Speeds[0], RTT: s.rtt})
+			s.unmarked = &c
+		}
+		return s.unmarked
 	}
 	if s.curves[d] == nil {
-		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.caps[d]), Flows: s.load[d], RTT: s.rtt})
+		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.caps[d]), Fastest: s.tops[d], RTT: s.rtt})
 		s.curves[d] = &c
 	}
 	return s.curves[d]

@@ -52,7 +52,7 @@ func (m *model) roceLike(prev *roceSettings, target *allocation) *roceSettings {
 	a := m.since(target, prev.target)
 	s := &roceSettings{
 		m: m, target: target, profile: prev.profile, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
-		marks: m.marksSince(target, a, prev.marks), load: prev.load, curves: prev.curves, functions: prev.functions, prev: prev, moved: a.moved != nil,
+		marks: m.marksSince(target, a, prev.marks), curves: slices.Clone(prev.curves), unmarked: prev.unmarked, functions: prev.functions, prev: prev, moved: a.moved != nil,
 		fresh: make([]bool, len(prev.ports)),
 	}
 	for i, anew := range a.flows {
@@ -60,12 +60,30 @@ func (m *model) roceLike(prev *roceSettings, target *allocation) *roceSettings {
 			s.fresh[s.ofFlow[i]] = true
 		}
 	}
+	s.findTops()
+	s.dropCurves()
 	for i := range s.ports {
 		if p := &s.ports[i]; s.fresh[i] {
 			*p = nicPort{ref: p.ref, id: p.id, out: p.out, line: p.line, tenants: p.tenants, sharers: p.sharers, flows: p.flows, group: p.group, link: -1}
 		}
 	}
 	return s
+}
+
+// dropCurves removes the responses of links at which the fastest queue pair is another than before, and has the ports that answer them made
+// anew.
+func (s *roceSettings) dropCurves() {
+	for d, top := range s.tops {
+		if top != s.prev.tops[d] {
+			s.curves[d] = nil
+		}
+	}
+	for i := range s.m.flows {
+		if k := s.ofFlow[i]; !s.fresh[k] {
+			d := s.responseLink(int32(i))
+			s.fresh[k] = d >= 0 && s.tops[d] != s.prev.tops[d]
+		}
+	}
 }
 
 // keeps reports whether a port wants what it did, in a group whose lever begins where it did: its settings are as before.

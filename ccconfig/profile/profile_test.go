@@ -131,19 +131,24 @@ func TestValidateRefusesGainsThatRise(t *testing.T) {
 
 func drawCondition(t *rapid.T) Condition {
 	return Condition{
-		Speed: quantity.BitRate(rapid.Int64Range(1e9, 400e9).Draw(t, "speed")), Flows: rapid.Float64Range(0, 200).Draw(t, "flows"),
+		Speed: quantity.BitRate(rapid.Int64Range(1e9, 400e9).Draw(t, "speed")), Fastest: math.Exp(rapid.Float64Range(math.Log(1e6), math.Log(400e9)).Draw(t, "ln fastest")),
 		RTT: quantity.Picoseconds(rapid.Int64Range(0, 100e6).Draw(t, "rtt")),
 	}
 }
 
-// The response falls with the position, lies between those of the calibrated conditions, and is inverted exactly.
+// The response falls with the position, lies between those of the calibrated conditions where the fastest flow has a rate that runs had without
+// its port's line rate bounding it, and is inverted exactly.
 func TestResponseIsMonotoneBoundedAndInverted(t *testing.T) {
 	t.Parallel()
 	p := mustLookup(t, Default)
 	n := len(p.Response.Positions)
 	rapid.Check(t, func(t *rapid.T) {
-		c := p.Response.Curve(drawCondition(t))
+		at := drawCondition(t)
+		c := p.Response.Curve(at)
 		for i := range n {
+			if fastest := min(at.Fastest, float64(at.Speed)); 2*fastest > float64(at.Speed) || 4*fastest > 100e9 {
+				break
+			}
 			low, high := math.Inf(1), math.Inf(-1)
 			for k := i; k < len(p.Response.Gains); k += n {
 				low, high = min(low, p.Response.Gains[k]), max(high, p.Response.Gains[k])
@@ -170,8 +175,9 @@ func TestAConditionOfTheGridIsTheTableItself(t *testing.T) {
 	for _, speed := range r.Speeds {
 		for _, flows := range r.Flows {
 			for _, rtt := range r.RTTs {
-				c := r.Curve(Condition{Speed: speed, Flows: float64(flows), RTT: quantity.Picoseconds(rtt) * quantity.Microsecond})
 				for i, x := range r.Positions {
+					fastest := 2 * float64(speed) / (float64(flows) * (1 + math.Exp(-x))) // of as many fast as slow flows
+					c := r.Curve(Condition{Speed: speed, Fastest: fastest, RTT: quantity.Picoseconds(rtt) * quantity.Microsecond})
 					if got, want := c.Gain(x), r.Gains[first+i]; math.Abs(got-want) > 1e-9 {
 						t.Fatalf("%s, %d flows, %d us, position %g: %g, want %g", speed, flows, rtt, x, got, want)
 					}
@@ -268,6 +274,6 @@ func FuzzDecode(f *testing.F) {
 		if twice, err := back.Encode(); err != nil || !bytes.Equal(again, twice) {
 			t.Fatalf("not the same again: %v", err)
 		}
-		p.Response.Curve(Condition{Speed: 1e9, Flows: 3, RTT: 5e6}).Gain(1)
+		p.Response.Curve(Condition{Speed: 1e9, Fastest: 6e8, RTT: 5e6}).Gain(1)
 	})
 }

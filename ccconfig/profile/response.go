@@ -11,7 +11,7 @@ import (
 // gave, made monotone.
 type Response struct {
 	Speeds    []quantity.BitRate `json:"speeds_bps"` // of the link
-	Flows     []int              `json:"flows"`      // at the link
+	Flows     []int              `json:"flows"`      // at the link, as many fast as slow ones
 	RTTs      []uint32           `json:"rtts_us"`    // base round trip
 	Positions []float64          `json:"positions"`  // ascending from 0
 	// Gains are natural logarithms of the rate by that at position 0: by speed, then flows, RTT and
@@ -19,11 +19,11 @@ type Response struct {
 	Gains []float64 `json:"gains"`
 }
 
-// Condition is where a response is looked up. Values beyond an axis count as its end.
+// Condition is where a response is looked up. Round trips beyond the axis count as its end.
 type Condition struct {
-	Speed quantity.BitRate
-	Flows float64
-	RTT   quantity.Picoseconds
+	Speed   quantity.BitRate
+	Fastest float64 // bit/s that the fastest flow at the link is meant to have
+	RTT     quantity.Picoseconds
 }
 
 func (r *Response) validate() error {
@@ -55,32 +55,6 @@ func (r *Response) validate() error {
 	return nil
 }
 
-// Curve is the response at one condition.
-type Curve struct {
-	positions []float64
-	gains     []float64
-}
-
-// Curve interpolates the table linearly in speed, number of flows and round trip.
-func (r *Response) Curve(at Condition) Curve {
-	si, sw := between(r.Speeds, float64(at.Speed))
-	fi, fw := between(r.Flows, at.Flows)
-	ti, tw := between(r.RTTs, float64(at.RTT)/float64(quantity.Microsecond))
-	c := Curve{positions: r.Positions, gains: make([]float64, len(r.Positions))}
-	for corner := range 8 {
-		s, f, t := corner&1, corner>>1&1, corner>>2&1
-		w := float64(side(sw, s) * side(fw, f) * side(tw, t))
-		if w == 0 {
-			continue
-		}
-		first := (((si+s)*len(r.Flows)+fi+f)*len(r.RTTs) + ti + t) * len(r.Positions)
-		for i := range c.gains {
-			c.gains[i] += float64(w * r.Gains[first+i])
-		}
-	}
-	return c
-}
-
 // between finds the place of v on an axis: the value before it and the part of the way to the next.
 func between[T quantity.BitRate | int | uint32](axis []T, v float64) (int, float64) {
 	i := 0
@@ -91,45 +65,4 @@ func between[T quantity.BitRate | int | uint32](axis []T, v float64) (int, float
 		return i, 0
 	}
 	return i, (v - float64(axis[i])) / (float64(axis[i+1]) - float64(axis[i]))
-}
-
-// side is the weight of the lower or the upper neighbour.
-func side(part float64, upper int) float64 {
-	if upper == 1 {
-		return part
-	}
-	return 1 - part
-}
-
-// Reach is the last position that was calibrated.
-func (c Curve) Reach() float64 { return c.positions[len(c.positions)-1] }
-
-// Gain returns the gain at a position; beyond the last one it falls as in theory.
-func (c Curve) Gain(position float64) float64 {
-	last := len(c.positions) - 1
-	if position <= 0 {
-		return -position
-	}
-	for i := 1; i <= last; i++ {
-		if position <= c.positions[i] {
-			part := (position - c.positions[i-1]) / (c.positions[i] - c.positions[i-1])
-			return c.gains[i-1] + float64(part*(c.gains[i]-c.gains[i-1]))
-		}
-	}
-	return c.gains[last] - (position - c.positions[last])
-}
-
-// Position returns the least position of a gain; it is the inverse of Gain where that is not flat.
-func (c Curve) Position(gain float64) float64 {
-	last := len(c.positions) - 1
-	if gain >= 0 {
-		return -gain
-	}
-	for i := 1; i <= last; i++ {
-		if gain >= c.gains[i] && c.gains[i] < c.gains[i-1] {
-			part := (gain - c.gains[i-1]) / (c.gains[i] - c.gains[i-1])
-			return c.positions[i-1] + float64(part*(c.positions[i]-c.positions[i-1]))
-		}
-	}
-	return c.positions[last] + (c.gains[last] - gain)
 }

@@ -30,7 +30,7 @@ var rules = []rule{
 	{"ccconfig/ecn", nil, pureReason},
 	{"ccconfig/ibprofile", []string{"subnet", "ccconfig/ibcc"}, pureReason},
 	{"ccconfig/ibprofile/profilefile", []string{"internal/yamltree", "ccconfig/ibprofile", "ccconfig/ibcc"}, pureReason},
-	{"ccconfig/profile", []string{"ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
+	{"ccconfig/profile", []string{"internal/num", "ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
 	{"ccconfig/nicparam", []string{"ccconfig/dcqcn"}, pureReason},
 	{"ccconfig/dcbnl", []string{"ccconfig/nicparam"}, pureReason},
 	{"ccconfig/niccount", nil, pureReason},
@@ -49,7 +49,7 @@ var rules = []rule{
 	{"tenants/tenantfile", []string{"internal/yamltree", "tenants", "subnet"}, pureReason},
 	{"tenants/authz", []string{"tenants"}, "rights are decided from roles and memberships alone"},
 	{"policy/fill", []string{"internal/disjoint"}, "sharing of capacities knows numbers, not fabrics"},
-	{"policy", []string{"policy/fill", "internal/disjoint", "internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "ccconfig/nicparam", "ccconfig/dcbnl", "ccconfig/niccount", "ccconfig/adopt", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy", []string{"internal/num", "policy/fill", "internal/disjoint", "internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "ccconfig/nicparam", "ccconfig/dcbnl", "ccconfig/niccount", "ccconfig/adopt", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},

@@ -75,11 +75,7 @@ type point struct {
 
 // condition is where a run is looked up in a response.
 func (pt *point) condition() profile.Condition {
-	n := 0
-	for _, g := range pt.run.Groups {
-		n += g.Ports * g.Flows
-	}
-	return profile.Condition{Speed: pt.run.Rate, Flows: float64(n), RTT: 4 * pt.run.Delay}
+	return profile.Condition{Speed: pt.run.Rate, Fastest: slices.Max(pt.rates), RTT: 4 * pt.run.Delay}
 }
 
 // maker makes the runs of one profile.
