@@ -58,7 +58,7 @@ type roceSettings struct {
 	ports     []nicPort
 	ofFlow    []int32          // port of each flow
 	marks     []int32          // limiting marking links on the way of each flow
-	tops      []float64        // see findTops
+	tops      []topFlow        // see findTops
 	curves    []*profile.Curve // by link direction; nil until needed
 	unmarked  *profile.Curve   // of flows that nothing marks; nil until needed
 	groups    []roceGroup
@@ -183,12 +183,29 @@ func (m *model) delay(d int32) quantity.Picoseconds {
 	return cmp.Or(m.fabric.Links[d/2].Delay, unknownDelay)
 }
 
-// findTops finds the most that a queue pair is entitled to of those that each link direction limits.
+// topFlow is the fastest of the queue pairs that a link limits.
+type topFlow struct {
+	rate float64 // bit/s that it is entitled to
+	port profile.Port
+}
+
+// findTops finds the fastest queue pair at each link direction of those that it limits; of equals, one whose port sends most.
 func (s *roceSettings) findTops() {
-	s.tops = make([]float64, len(s.m.caps))
+	s.tops = make([]topFlow, len(s.m.caps))
+	sent, qps := make([]float64, len(s.ports)), make([]float64, len(s.ports))
+	for i, k := range s.ofFlow {
+		sent[k] += s.target.rates[i]
+		qps[k] += s.m.flows[i].qps
+	}
 	for i := range s.m.flows {
-		if d := s.target.bottleneck[i]; d >= 0 {
-			s.tops[d] = max(s.tops[d], s.target.rates[i]/s.m.flows[i].qps)
+		d := s.target.bottleneck[i]
+		if d < 0 {
+			continue
+		}
+		k := s.ofFlow[i]
+		x, t := topFlow{s.target.rates[i] / s.m.flows[i].qps, profile.Port{Line: s.ports[k].line, Sent: sent[k], Flows: qps[k]}}, &s.tops[d]
+		if x.rate > t.rate || x.rate == t.rate && x.port.Sent > t.port.Sent {
+			*t = x
 		}
 	}
 }
@@ -292,7 +309,8 @@ func (s *roceSettings) curve(d int32) *profile.Curve {
 		return s.unmarked
 	}
 	if s.curves[d] == nil {
-		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.caps[d]), Fastest: s.tops[d], RTT: s.rtt})
+		top := &s.tops[d]
+		c := s.profile.Response.Curve(profile.Condition{Speed: quantity.BitRate(s.m.caps[d]), Fastest: top.rate, Port: top.port, RTT: s.rtt})
 		s.curves[d] = &c
 	}
 	return s.curves[d]

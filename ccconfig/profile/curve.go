@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"math"
+
 	"fairlane/internal/num"
 	"fairlane/internal/quantity"
 )
@@ -29,8 +31,8 @@ func (r *Response) Curve(at Condition) Curve {
 	speed := float64(at.Speed)
 	fastest := min(max(at.Fastest, 1), speed)
 	c := t.unbounded(fastest, speed)
-	if 2*fastest > speed && r.Flows[0] < apart {
-		t.bound(&c, fastest/speed, min(speed, float64(r.Speeds[len(r.Speeds)-1])))
+	if p := at.Port; 2*p.Sent > p.Line && r.Flows[0] < apart {
+		t.bound(&c, p)
 	}
 	for i := 1; i < len(c.gains); i++ {
 		c.gains[i] = min(c.gains[i], c.gains[i-1])
@@ -64,8 +66,10 @@ func (t *slice) unbounded(fastest, speed float64) Curve {
 	return c
 }
 
-// bound adds what the line rate of its port costs a flow that is meant to have a part of a link above half.
-func (t *slice) bound(c *Curve, part, speed float64) {
+// bound adds what the line rate of its port costs a flow whose port is meant to send a part of that above half. Flows that share a port swing
+// by themselves, so that their sum swings by the root of their number less.
+func (t *slice) bound(c *Curve, p Port) {
+	part, speed := min(1, p.Sent/p.Line), min(p.Line, float64(t.r.Speeds[len(t.r.Speeds)-1]))
 	two := Curve{positions: c.positions, gains: make([]float64, len(c.gains))}
 	for i := 1; i < len(two.gains); i++ {
 		two.gains[i] = t.gain(speed, float64(t.r.Flows[0]), i)
@@ -75,9 +79,9 @@ func (t *slice) bound(c *Curve, part, speed float64) {
 		x = num.Ln(part / left) // between two flows of which one has that part
 	}
 	unbounded := t.unbounded(float64(part*speed), speed)
-	cost := two.Gain(x) - unbounded.Gain(x)
-	for i, p := range c.positions[1:] {
-		c.gains[i+1] += float64(cost * min(1, p/x))
+	cost := (two.Gain(x) - unbounded.Gain(x)) / math.Sqrt(max(1, p.Flows))
+	for i, at := range c.positions[1:] {
+		c.gains[i+1] += float64(cost * min(1, at/x))
 	}
 }
 

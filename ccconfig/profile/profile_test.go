@@ -132,7 +132,8 @@ func TestValidateRefusesGainsThatRise(t *testing.T) {
 func drawCondition(t *rapid.T) Condition {
 	return Condition{
 		Speed: quantity.BitRate(rapid.Int64Range(1e9, 400e9).Draw(t, "speed")), Fastest: math.Exp(rapid.Float64Range(math.Log(1e6), math.Log(400e9)).Draw(t, "ln fastest")),
-		RTT: quantity.Picoseconds(rapid.Int64Range(0, 100e6).Draw(t, "rtt")),
+		RTT:  quantity.Picoseconds(rapid.Int64Range(0, 100e6).Draw(t, "rtt")),
+		Port: Port{Line: 25e9, Sent: rapid.Float64Range(0, 25e9).Draw(t, "sent"), Flows: float64(rapid.IntRange(1, 32).Draw(t, "sharing"))},
 	}
 }
 
@@ -146,7 +147,7 @@ func TestResponseIsMonotoneBoundedAndInverted(t *testing.T) {
 		at := drawCondition(t)
 		c := p.Response.Curve(at)
 		for i := range n {
-			if fastest := min(at.Fastest, float64(at.Speed)); 2*fastest > float64(at.Speed) || 4*fastest > 100e9 {
+			if fastest := min(at.Fastest, float64(at.Speed)); 2*at.Port.Sent > at.Port.Line || 2*fastest > float64(at.Speed) || 4*fastest > 100e9 {
 				break
 			}
 			low, high := math.Inf(1), math.Inf(-1)
@@ -177,7 +178,7 @@ func TestAConditionOfTheGridIsTheTableItself(t *testing.T) {
 			for _, rtt := range r.RTTs {
 				for i, x := range r.Positions {
 					fastest := 2 * float64(speed) / (float64(flows) * (1 + math.Exp(-x))) // of as many fast as slow flows
-					c := r.Curve(Condition{Speed: speed, Fastest: fastest, RTT: quantity.Picoseconds(rtt) * quantity.Microsecond})
+					c := r.Curve(Condition{Speed: speed, Fastest: fastest, Port: Port{Line: float64(speed), Sent: fastest, Flows: 1}, RTT: quantity.Picoseconds(rtt) * quantity.Microsecond})
 					if got, want := c.Gain(x), r.Gains[first+i]; math.Abs(got-want) > 1e-9 {
 						t.Fatalf("%s, %d flows, %d us, position %g: %g, want %g", speed, flows, rtt, x, got, want)
 					}

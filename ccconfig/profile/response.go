@@ -23,7 +23,15 @@ type Response struct {
 type Condition struct {
 	Speed   quantity.BitRate
 	Fastest float64 // bit/s that the fastest flow at the link is meant to have
+	Port    Port
 	RTT     quantity.Picoseconds
+}
+
+// Port is the NIC port of the fastest flow at a link.
+type Port struct {
+	Line  float64 // its line rate, bit/s
+	Sent  float64 // bit/s that it is meant to send
+	Flows float64 // that share it
 }
 
 func (r *Response) validate() error {

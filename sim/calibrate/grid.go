@@ -75,7 +75,10 @@ type point struct {
 
 // condition is where a run is looked up in a response.
 func (pt *point) condition() profile.Condition {
-	return profile.Condition{Speed: pt.run.Rate, Fastest: slices.Max(pt.rates), RTT: 4 * pt.run.Delay}
+	i := slices.Index(pt.rates, slices.Max(pt.rates))
+	flows := float64(pt.run.Groups[i].Flows)
+	port := profile.Port{Line: float64(pt.run.Rate), Sent: float64(flows * pt.rates[i]), Flows: flows}
+	return profile.Condition{Speed: pt.run.Rate, Fastest: pt.rates[i], Port: port, RTT: 4 * pt.run.Delay}
 }
 
 // maker makes the runs of one profile.
