@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	lasting = flag.Duration("attack.for", 15*time.Second, "how long the service is attacked; make soak has more")
+	lasting = flag.Duration("attack.for", 12*time.Second, "how long the service is attacked; make soak has more")
 	seed    = flag.Uint64("attack.seed", 1, "of everything random")
 	pace    = flag.Float64("attack.pace", 40, "requests a second of all attackers together")
 )

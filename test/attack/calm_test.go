@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 
 	"fairlane/internal/servetest"
@@ -20,9 +21,11 @@ func (w *world) calm() {
 	for _, c := range []*caller{w.nobody, w.red, w.blue, w.redViewer, w.decoy, w.auditor} {
 		c.http.CloseIdleConnections()
 	}
+	var wg sync.WaitGroup
 	for _, fabric := range []string{"lab", "eth", "race"} {
-		a.settle(ctx, fabric)
+		wg.Go(func() { a.settle(ctx, fabric) })
 	}
+	wg.Wait()
 	var report struct {
 		OK      bool
 		Entries int
