@@ -14,6 +14,7 @@ const pureReason = "the pure model sits at the bottom: it must be usable, testab
 var rules = []rule{
 	{"internal/quantity", nil, pureReason},
 	{"internal/stats", nil, pureReason},
+	{"internal/num", nil, pureReason},
 	{"internal/disjoint", nil, pureReason},
 	{"internal/phrase", nil, pureReason},
 	{"subnet/ident", nil, pureReason},
@@ -142,7 +143,7 @@ var rules = []rule{
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
-	"internal/quantity", "internal/stats", "internal/disjoint", "internal/audit", "internal/yamltree", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
+	"internal/quantity", "internal/stats", "internal/num", "internal/disjoint", "internal/audit", "internal/yamltree", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
 	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/reproduce", "sim/evaluate",
 }
 
