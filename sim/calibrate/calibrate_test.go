@@ -375,9 +375,6 @@ func TestOneFastFlowBesideManySlowOnesIsPredicted(t *testing.T) {
 			for _, ratio := range []float64{5, 20, 60} {
 				t.Run(fmt.Sprintf("%s %d slow %g to 1", c.speed, slow, ratio), func(t *testing.T) {
 					t.Parallel()
-					if testing.Short() && ratio > 5 {
-						t.Skip("some seconds of processor time")
-					}
 					m := &maker{p: p, g: fullGrid(p)}
 					pt := m.lay(kindMix, "few fast", c.speed, 4, 71, []share{{1, 1, ratio}, {4, slow / 4, 1}})
 					m.wait(pt)

@@ -32,9 +32,6 @@ type attack struct {
 }
 
 func TestTheServiceUnderAttack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts two managers, PostgreSQL and simulated fabrics")
-	}
 	w := newWorld(t)
 	w.furnish()
 	w.alone()
