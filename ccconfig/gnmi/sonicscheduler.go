@@ -244,8 +244,8 @@ func (f *findings) dangling(t map[string]table, of string, r row, ports []string
 	}
 }
 
-// linked tells which of some ports have a link, by the switch's own word. Where it does not tell, those are taken for linked that
-// nobody turned off.
+// linked returns which of the ports have a link. A port without oper_status in PORT_TABLE counts as linked unless its admin_status is
+// down.
 func (c *sonic) linked(ctx context.Context, dev driver.Device, t map[string]table, ports []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	if len(ports) == 0 {

@@ -43,9 +43,9 @@ func mixedModels(t *testing.T, topo *subnet.Fabric) *ibprofile.Set {
 	return s
 }
 
-// delivered brings a plan to simulated devices of the models by the driver, with the layouts that it is told, and returns what each tenant gets,
-// in bit/s, and which devices did not read back what was written.
-func delivered(t *testing.T, in policy.Input, models, told *ibprofile.Set, plan *policy.Plan) (rates []float64, differ int) {
+// delivered pushes a plan to simulated devices of the models. The driver takes its layouts from known. It returns the rate of each tenant, in
+// bit/s, and the number of devices that read back something else than was written.
+func delivered(t *testing.T, in policy.Input, models, known *ibprofile.Set, plan *policy.Plan) (rates []float64, differ int) {
 	t.Helper()
 	n, err := simfabric.New(in.Fabric, simfabric.Config{Seed: 3, Devices: models})
 	if err != nil {
@@ -61,7 +61,7 @@ func delivered(t *testing.T, in policy.Input, models, told *ibprofile.Set, plan 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := told.Chooser()
+	c := known.Chooser()
 	layout := func(d driver.Device) mad.CCLayout {
 		at, _ := topo.NodeByGUID(d.ID.Node)
 		return mad.CCLayout(c.Of(ibprofile.IdentityOf(&topo.Nodes[at])).Layout)
