@@ -70,26 +70,6 @@ type UFM struct {
 	AcceptSLs          bool   // service levels of tenants' partitions that somebody else set do not stop a rollout
 }
 
-// Fault is one thing that is wrong with a file.
-type Fault struct {
-	File  string
-	Line  int    // 0: of the file as a whole
-	Field string // such as "opensm.unit"
-	Text  string // what was found and what is allowed
-}
-
-// Error prints "lab-sm.yaml:3: opensm.unit: found …".
-func (f *Fault) Error() string {
-	at := f.File
-	if f.Line > 0 {
-		at = fmt.Sprintf("%s:%d", f.File, f.Line)
-	}
-	if f.Field != "" {
-		at += ": " + f.Field
-	}
-	return at + ": " + f.Text
-}
-
 // Load reads a file; paths in it are relative to its directory. An error that is not of the file's content is the
 // system's.
 func Load(path string) (*File, error) {
@@ -105,7 +85,7 @@ func Load(path string) (*File, error) {
 	return Read(path, dir, r)
 }
 
-// Read reads the text of a file; name is for messages, and paths in it are relative to dir. The error joins *Fault.
+// Read reads the text of a file; name is for messages, and paths in it are relative to dir. The error joins *yamltree.Fault.
 func Read(name, dir string, r io.Reader) (*File, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -132,7 +112,7 @@ type reader struct {
 }
 
 func (d *reader) fault(line int, field, text string) {
-	d.faults = append(d.faults, &Fault{d.name, line, field, text})
+	d.faults = append(d.faults, &yamltree.Fault{File: d.name, Line: line, Field: field, Text: text})
 }
 
 func (d *reader) root(text []byte) *yaml.Node {
@@ -260,7 +240,7 @@ func (d *reader) need(n *yaml.Node, field, key, value, want string) {
 // faulty says whether a field has a fault already.
 func (d *reader) faulty(field string) bool {
 	return slices.ContainsFunc(d.faults, func(err error) bool {
-		var f *Fault
+		var f *yamltree.Fault
 		return errors.As(err, &f) && f.Field == field
 	})
 }

@@ -1,5 +1,5 @@
 // Package yamltree reads YAML as a tree of nodes, which have lines, for readers that say file, line and field of what is
-// wrong in words of their own.
+// wrong in words of their own, as a Fault.
 package yamltree
 
 import (
@@ -15,6 +15,26 @@ import (
 
 	"go.yaml.in/yaml/v3"
 )
+
+// Fault is one error of a file.
+type Fault struct {
+	File  string
+	Line  int    // from 1; 0: of the file as a whole
+	Field string // such as "profiles[0].max_timer"; empty: of no field
+	Text  string // what was found and what is allowed
+}
+
+// Error prints "site.yaml:3: profiles[0].max_timer: found 0, want 1 to 65535".
+func (f *Fault) Error() string {
+	at := f.File
+	if f.Line > 0 {
+		at += ":" + strconv.Itoa(f.Line)
+	}
+	if f.Field != "" {
+		at += ": " + f.Field
+	}
+	return at + ": " + f.Text
+}
 
 // SyntaxError says why a text is no YAML.
 type SyntaxError struct {

@@ -21,26 +21,6 @@ import (
 // MaxBytes bounds a file.
 const MaxBytes = 1 << 20
 
-// Fault is one error of a file.
-type Fault struct {
-	File  string
-	Line  int    // 0: of the file as a whole
-	Field string // such as "profiles[0].max_timer"
-	Text  string // what was found and what is allowed
-}
-
-// Error prints "site.yaml:3: profiles[0].max_timer: found 0, want 1 to 65535".
-func (f *Fault) Error() string {
-	at := f.File
-	if f.Line > 0 {
-		at += ":" + strconv.Itoa(f.Line)
-	}
-	if f.Field != "" {
-		at += ": " + f.Field
-	}
-	return at + ": " + f.Text
-}
-
 // Load reads the file at path. An error that is not of the file's content is the system's.
 func Load(path string) (*ibprofile.Set, error) {
 	r, err := os.Open(path)
@@ -51,7 +31,7 @@ func Load(path string) (*ibprofile.Set, error) {
 	return Read(path, r)
 }
 
-// Read reads the text of a file; name is for messages. The error joins *Fault.
+// Read reads the text of a file; name is for messages. The error joins *yamltree.Fault.
 func Read(name string, r io.Reader) (*ibprofile.Set, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -96,7 +76,7 @@ type reader struct {
 }
 
 func (d *reader) fault(line int, field, text string) {
-	d.faults = append(d.faults, &Fault{d.name, line, field, text})
+	d.faults = append(d.faults, &yamltree.Fault{File: d.name, Line: line, Field: field, Text: text})
 }
 
 // set checks what was read, with the lines of the fields.
@@ -107,7 +87,7 @@ func (d *reader) set() (*ibprofile.Set, error) {
 	}
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {
-		return nil, &Fault{d.name, 0, "", err.Error()}
+		return nil, &yamltree.Fault{File: d.name, Text: err.Error()}
 	}
 	for _, e := range joined.Unwrap() {
 		var fe *ibprofile.FieldError

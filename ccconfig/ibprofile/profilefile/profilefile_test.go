@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/ibprofile/profilefile"
 	"fairlane/internal/quantity"
+	"fairlane/internal/yamltree"
 )
 
 const site = `version: 1
@@ -108,7 +109,7 @@ func TestFaultsNameLineFieldFoundAndAllowed(t *testing.T) {
 		"\t":               "want valid YAML",
 	} {
 		_, err := profilefile.Read("f.yaml", strings.NewReader(text))
-		var fault *profilefile.Fault
+		var fault *yamltree.Fault
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\n%v\nwant %q", text, err, want)
 		}

@@ -20,6 +20,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fairlane/internal/yamltree"
 )
 
 const (
@@ -202,25 +204,6 @@ type (
 	}
 )
 
-// Fault is what is wrong with a file.
-type Fault struct {
-	At    Place
-	Field string // such as "spec.classes[1].weight"; empty for the file itself
-	Text  string // what was found, and what is allowed
-}
-
-// Error prints "FILE:LINE: FIELD: TEXT".
-func (f *Fault) Error() string {
-	out := f.At.File
-	if f.At.Line > 0 {
-		out = f.At.String()
-	}
-	if f.Field != "" {
-		out += ": " + f.Field
-	}
-	return out + ": " + f.Text
-}
-
 // InFabric gives the resources that need a fabric and name none the one that is given, and checks that nothing is
 // declared twice. Without a fabric to give, the one fabric that is declared is taken.
 func InFabric(list []Resource, fabric string) error {
@@ -242,7 +225,7 @@ func InFabric(list []Resource, fabric string) error {
 		account, _ := r.Spec.(*AccountSpec)
 		if r.Fabric == "" && (r.Kind.rule().inFabric || account != nil && account.Tenant != "") {
 			if r.Fabric = fabric; fabric == "" {
-				faults = append(faults, &Fault{r.At, "fabric", "missing; want the fabric it belongs to, here or as --fabric"})
+				faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "fabric", Text: "missing; want the fabric it belongs to, here or as --fabric"})
 				continue
 			}
 		}
@@ -251,7 +234,7 @@ func InFabric(list []Resource, fabric string) error {
 			id += "@" + account.Tenant
 		}
 		if at, twice := seen[id]; twice {
-			faults = append(faults, &Fault{r.At, "name", fmt.Sprintf("%s is declared at %s already; want it once", r.ID(), at)})
+			faults = append(faults, &yamltree.Fault{File: r.At.File, Line: r.At.Line, Field: "name", Text: fmt.Sprintf("%s is declared at %s already; want it once", r.ID(), at)})
 		}
 		seen[id] = r.At
 	}

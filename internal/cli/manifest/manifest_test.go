@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlane/internal/yamltree"
 )
 
 const whole = `kind: fabric
@@ -141,9 +143,9 @@ func TestFaultsNameFileLineAndField(t *testing.T) {
 			t.Errorf("%q is refused with %v, want %q", text, err, want)
 			continue
 		}
-		var fault *Fault
-		if !errors.As(err, &fault) || fault.At.File != "f" {
-			t.Errorf("%q is refused with %T, want a *Fault", text, err)
+		var fault *yamltree.Fault
+		if !errors.As(err, &fault) || fault.File != "f" {
+			t.Errorf("%q is refused with %T, want a *yamltree.Fault", text, err)
 		}
 	}
 }

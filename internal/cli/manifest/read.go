@@ -14,7 +14,7 @@ import (
 	"fairlane/internal/yamltree"
 )
 
-// Read reads the documents of a file; name is the file's, for messages. The error joins up to fifty *Fault.
+// Read reads the documents of a file; name is the file's, for messages. The error joins up to fifty *yamltree.Fault.
 func Read(name string, r io.Reader) ([]Resource, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -53,7 +53,7 @@ type decoder struct {
 }
 
 func (d *decoder) fault(line int, field, text string) {
-	d.faults = append(d.faults, &Fault{Place{d.file, line}, field, text})
+	d.faults = append(d.faults, &yamltree.Fault{File: d.file, Line: line, Field: field, Text: text})
 }
 
 // resource reads one document; none when it has a fault.
