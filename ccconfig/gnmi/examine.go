@@ -2,6 +2,8 @@ package gnmi
 
 import (
 	"context"
+	"slices"
+
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/nicparam"
 	"fairlane/ccconfig/nicyang"
@@ -9,7 +11,6 @@ import (
 	"fairlane/internal/gnmid"
 	"fairlane/internal/phrase"
 	"fairlane/subnet"
-	"slices"
 )
 
 var _ driver.Examiner = (*Driver)(nil)

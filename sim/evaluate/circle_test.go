@@ -7,6 +7,7 @@ import (
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/policy/plantest"
+	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
@@ -75,11 +76,7 @@ func TestInfiniBandCirclesRestNearTheSharesOfTheWeights(t *testing.T) {
 // other end of the range. The bound has it: that of a contended sending port alone would not do.
 func TestInfiniBandCirclesMayRestAtTheTurns(t *testing.T) {
 	t.Parallel()
-	topo, err := topogen.Star(4, topogen.Wire{Rate: 10 * quantity.Gbps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := ports(topo)
+	topo, h := star(t, 4)
 	flows := []tenants.Flow{
 		{Tenant: "a", Src: h[0], Dst: h[2], QPs: 4}, {Tenant: "b", Src: h[0], Dst: h[3], QPs: 5}, {Tenant: "c", Src: h[0], Dst: h[2], QPs: 15},
 		{Tenant: "b", Src: h[1], Dst: h[2], QPs: 6}, {Tenant: "c", Src: h[1], Dst: h[3], QPs: 14}, {Tenant: "d", Src: h[1], Dst: h[3], QPs: 10},
@@ -105,11 +102,7 @@ func TestInfiniBandCirclesMayRestAtTheTurns(t *testing.T) {
 // A flow that has what others leave of its sending port is no circle: one sharing is at rest, and its bound has no range.
 func TestWhatOthersLeaveOfAPortIsNoCircle(t *testing.T) {
 	t.Parallel()
-	topo, err := topogen.Star(4, topogen.Wire{Rate: 10 * quantity.Gbps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := ports(topo)
+	topo, h := star(t, 4)
 	flows := []tenants.Flow{
 		{Tenant: "most", Src: h[0], Dst: h[2], QPs: 1}, {Tenant: "rest", Src: h[0], Dst: h[3], QPs: 1}, {Tenant: "rival", Src: h[1], Dst: h[2], QPs: 1},
 	}
@@ -127,14 +120,20 @@ func TestWhatOthersLeaveOfAPortIsNoCircle(t *testing.T) {
 	}
 }
 
-// circle has tenants a and b meet c at two sending and two receiving ports.
-func circle(t *testing.T, more [][2]int) policy.Input {
+// star is hosts of 10 Gbit/s on one switch, and their ports.
+func star(t *testing.T, hosts int) (*subnet.Fabric, []ident.PortID) {
 	t.Helper()
-	topo, err := topogen.Star(6, topogen.Wire{Rate: 10 * quantity.Gbps})
+	f, err := topogen.Star(hosts, topogen.Wire{Rate: 10 * quantity.Gbps})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := ports(topo)
+	return f, ports(f)
+}
+
+// circle has tenants a and b meet c at two sending and two receiving ports.
+func circle(t *testing.T, more [][2]int) policy.Input {
+	t.Helper()
+	topo, h := star(t, 6)
 	flow := func(tenant string, src, dst ident.PortID, qps int) tenants.Flow {
 		return tenants.Flow{Tenant: tenant, Src: src, Dst: dst, QPs: qps}
 	}
