@@ -64,7 +64,22 @@ func (s *Store) openSQLite(path string, busy time.Duration, conns int, key, valu
 	s.closers = append(s.closers, db)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
+	if err := unlocked(busy, db.Ping); err != nil {
+		return nil, err
+	}
 	return gorm.Open(sqlite.Dialector{Conn: db}, config())
+}
+
+// unlocked connects, again while another process locks the file, for as long as it may: SQLite's own timeout does not hold while processes that
+// start together turn a new file to WAL.
+func unlocked(busy time.Duration, connect func() error) error {
+	const pause = 20 * time.Millisecond
+	for end := time.Now().Add(busy); ; time.Sleep(pause) {
+		err := connect()
+		if err == nil || !isBusy(err) || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // sqliteDSN is the driver's name of a file with our settings and one more.

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"fairlane/internal/audit"
 	"fairlane/internal/control"
@@ -321,6 +323,33 @@ func TestManagersThatStartTogetherMigrateOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// SQLite answers at once that a file is locked where several turn it to WAL, whatever the timeout.
+func TestOpeningWaitsForALockedFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "locked.db")
+	held, other := rawOpen(t, path, migrations.SQLite), rawOpen(t, path, migrations.SQLite)
+	held.SetMaxOpenConns(1)
+	if _, err := held.ExecContext(t.Context(), "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	tries := 0
+	connect := func() error {
+		if tries++; tries == 3 {
+			if _, err := held.ExecContext(t.Context(), "COMMIT"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := other.ExecContext(t.Context(), "PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK")
+		return err
+	}
+	if err := unlocked(time.Minute, connect); err != nil || tries != 3 {
+		t.Errorf("after %d tries: %v, want it open at the third", tries, err)
+	}
+	if err := unlocked(0, func() error { return errors.New("no such disk") }); err == nil {
+		t.Error("another error is not returned")
+	}
 }
 
 func TestAMigrationOfALowerNumberThatComesLaterIsApplied(t *testing.T) {
