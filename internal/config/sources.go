@@ -118,6 +118,11 @@ func (l *SourceRules) Check(source string) error {
 	if ok && slices.ContainsFunc(l.rules, func(r SourceRule) bool { return r.kind == kind && r.allows(rest) }) {
 		return nil
 	}
+	if kind == kindUDP {
+		if _, _, err := net.SplitHostPort(rest); err != nil {
+			return fmt.Errorf("%w: found %.200q, want %sHOST:PORT: %w", ErrSource, source, kindUDP, err)
+		}
+	}
 	allowed := strings.Join(l.texts, ", ")
 	if allowed == "" {
 		allowed = "none"

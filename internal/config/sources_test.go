@@ -31,7 +31,7 @@ func TestSourcesAreAllowedByTheirRules(t *testing.T) {
 		{"umad:mlx5_0:*", []string{"umad:mlx5_0:1"}, []string{"umad:mlx5_1:1"}},
 		{"ibsim:unix:lab", []string{"ibsim:unix:lab", "ibsim:lab"}, []string{"ibsim:unix:lab2", "ibsim:udp:lab:1"}},
 		{"ibsim:udp:127.0.0.1:*", []string{"ibsim:udp:127.0.0.1:7070", "ibsim:udp:[::ffff:127.0.0.1]:1"},
-			[]string{"ibsim:udp:127.0.0.2:7070", "ibsim:udp:127.1:7070", "ibsim:udp:2130706433:7070", "ibsim:udp:127.0.0.1", "ibsim:udp:127.0.0.1.evil.example:1", "ibsim:udp:localhost:1"}},
+			[]string{"ibsim:udp:127.0.0.2:7070", "ibsim:udp:127.1:7070", "ibsim:udp:2130706433:7070", "ibsim:udp:127.0.0.1.evil.example:1", "ibsim:udp:localhost:1"}},
 		{"ibsim:udp:Sim.example:7070", []string{"ibsim:udp:sim.example:7070"}, []string{"ibsim:udp:sim.example:7071", "ibsim:udp:sim.example.:7070"}},
 		{"ibsim:udp:*:7070", []string{"ibsim:udp:10.0.0.1:7070"}, []string{"ibsim:udp:10.0.0.1:22"}},
 		{"ethernet:/etc/fairlane/*", []string{"ethernet:/etc/fairlane/a.yaml", "ethernet:/etc/fairlane//b/../c", "ethernet:/etc/../etc/fairlane/x"},
@@ -55,6 +55,9 @@ func TestSourcesAreAllowedByTheirRules(t *testing.T) {
 	}
 	if err := rules(t).Check("umad:mlx5_0:1"); err == nil || !strings.Contains(err.Error(), "allows: none") {
 		t.Errorf("without any rule: %v", err)
+	}
+	if err := rules(t, "ibsim:udp:localhost:*").Check("ibsim:udp:localhost"); err == nil || !strings.Contains(err.Error(), "want ibsim:udp:HOST:PORT") {
+		t.Errorf("an address without a port: %v", err)
 	}
 	if err := (*SourceRules)(nil).Check("file:/etc/passwd"); err != nil {
 		t.Errorf("without rules: %v", err)
