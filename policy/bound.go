@@ -10,15 +10,14 @@ import (
 // What the prediction of an InfiniBand plan may be off by, relative: fitted to packet simulations of random cases
 // (see docs/compiler.md), of which 95 in 100 lie well within the sum.
 const (
-	boundBase    = 0.02   // the chance of who is marked, for 10,000 marks and more
-	boundSingle  = 0.0125 // of a tenant that marks steer by a single CCTI, so that its chances do not average out
-	boundFew     = 0.015  // of one with less than fewQPs queue pairs
-	boundFull    = 0.015  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
-	boundLinked  = 0.02   // beside a flow that several limiting links mark: what one link is off by, the other divides anew
-	boundSpare   = 0.08   // beside a flow over a full link that limits no flow: it marks now and then
-	boundSending = 0.20   // where queue pairs take turns at a sending port and answer marks as well
-	fewQPs       = 4
-	fullLoad     = 0.97 // of a link's capacity, entitled: from here on it marks now and then
+	boundBase    = 0.02  // the chance of who is marked, for 10,000 marks and more
+	boundSingle  = 0.005 // of a tenant that marks steer by a single CCTI, so that its chances do not average out
+	boundFull    = 0.03  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
+	boundLinked  = 0.02  // beside a flow that several limiting links mark: what one link is off by, the other divides anew
+	boundSpare   = 0.08  // beside a flow over a full link that limits no flow: it marks now and then
+	boundSending = 0.20  // where queue pairs take turns at a sending port and answer marks as well
+	boundChance  = 3     // standard deviations of the chance of few marks: of hundreds of tenants some are two off
+	fullLoad     = 0.95  // of a link's capacity, entitled: from here on it marks now and then
 )
 
 // BoundTime is the time, in seconds, over which the delivered rates are means that the bounds of an InfiniBand plan are for. Means over less
@@ -31,7 +30,7 @@ func (s *settings) bounds(apart []float64) []float64 {
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
 	spare := s.m.beside(s.target, s.m.overSpare(s.target, full))
-	qps, steered := s.steered()
+	steered := s.steered()
 	chance := s.chance()
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
@@ -44,9 +43,6 @@ func (s *settings) bounds(apart []float64) []float64 {
 		}
 		if steered[t] <= 1 {
 			out[t] += boundSingle
-		}
-		if qps[t] < fewQPs {
-			out[t] += boundFew
 		}
 		sending := 0.0
 		if near[t] {
@@ -63,7 +59,7 @@ func (s *settings) bounds(apart []float64) []float64 {
 }
 
 // chance is the part of each tenant's bound that is due to who happens to be marked, 0 without marks. A mean of m marks is known to 1/sqrt(m),
-// the bound has twice that. At rest a CCTI has Increase steps up for each mark, and one down for each tick of its timer.
+// the bound has three times that. At rest a CCTI has Increase steps up for each mark, and one down for each tick of its timer.
 func (s *settings) chance() []float64 {
 	marks := make([]float64, len(s.m.tenants))
 	last := make([]int32, len(s.all)) // as in steered
@@ -86,20 +82,19 @@ func (s *settings) chance() []float64 {
 	}
 	for t, m := range marks {
 		if m > 0 {
-			marks[t] = 2 / math.Sqrt(m)
+			marks[t] = boundChance / math.Sqrt(m)
 		}
 	}
 	return marks
 }
 
-// steered counts the queue pairs of each tenant, and the CCTIs that hold them.
-func (s *settings) steered() (qps, cctis []float64) {
-	qps, cctis = make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
+// steered counts the CCTIs that hold the queue pairs of each tenant.
+func (s *settings) steered() []float64 {
+	cctis := make([]float64, len(s.m.tenants))
 	last := make([]int32, len(s.all)) // tenant + 1 whose flow was the last to be seen on a setting
 	l := s.m.lay()
 	for i, t := range l.tenant {
 		k := s.ofFlow[i]
-		qps[t] += l.qps[i]
 		switch {
 		case !s.ports[s.all[k].port].perSL:
 			cctis[t] += l.qps[i]
@@ -108,7 +103,7 @@ func (s *settings) steered() (qps, cctis []float64) {
 			last[k] = t + 1
 		}
 	}
-	return qps, cctis
+	return cctis
 }
 
 // longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.

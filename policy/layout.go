@@ -133,6 +133,20 @@ func (m *model) feedable(caps []float64) []float64 {
 	return out
 }
 
+// dataCaps are the capacities of the link directions without what acknowledgements take of them: those of
+// the target's flows, on their ways back. Which of several equal ways an acknowledgement takes is not known; the one that its
+// data came counts. share is what they take, as a part of the rate of a queue pair in bit/s.
+func (m *model) dataCaps(target *allocation, share func(rate float64) float64) []float64 {
+	caps, l := slices.Clone(m.caps), m.lay()
+	for i, r := range target.rates {
+		acks := float64(r * share(r/l.qps[i]))
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			caps[d^1] -= acks
+		}
+	}
+	return caps
+}
+
 // linksBefore is, for each link direction, the one link from which all its flows come; negative when there are
 // several, or flows begin there.
 func (m *model) linksBefore() []int32 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlane/internal/disjoint"
+	"fairlane/internal/num"
 )
 
 // Rules of the levers, measured on one bottleneck with free-running timers: shares hold for a mark load
@@ -241,7 +242,7 @@ func geometricSteps(line, rate float64) float64 {
 	if rate >= line {
 		return 0
 	}
-	return ln(line/rate) / ln(float64(planRatio)/1000)
+	return num.Ln(line/rate) / num.Ln(float64(planRatio)/1000)
 }
 
 func (s *settings) set(st *setting, g *group) {

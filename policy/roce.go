@@ -10,6 +10,7 @@ import (
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/disjoint"
+	"fairlane/internal/num"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -34,7 +35,10 @@ type nicPort struct {
 	// position of the lever, exact period in us, and the position that the registers stand for, which hold whole numbers.
 	position, period, held float64
 	clamped                bool // the lever does not reach as far as wanted
-	set                    dcqcn.Settings
+	// decline is the exponent by which the rate of a flow falls with the marking. coarse is ln of the least RPG_AI_RATE by the lever's, at least 0,
+	// where registers have that.
+	decline, coarse float64
+	set             dcqcn.Settings
 }
 
 // roceGroup is ports whose flows meet at links that limit somebody: only ratios count among them.
@@ -54,6 +58,7 @@ type roceSettings struct {
 	m         *model
 	target    *allocation
 	profile   *profile.Profile
+	law       profile.Law          // of the profile's lever
 	rtt       quantity.Picoseconds // longest base round trip of a flow
 	ports     []nicPort
 	ofFlow    []int32          // port of each flow
@@ -107,13 +112,10 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 	}
 	s.weigh()
 	var plan *RoCEPlan
-	var bounds []float64
 	var work sync.WaitGroup
-	work.Go(func() {
-		bounds = s.bounds()
-		plan = s.plan(c.plan, next.digests, c.digests)
-	})
-	predicted := s.predict()
+	work.Go(func() { plan = s.plan(c.plan, next.digests, c.digests) })
+	predicted, apart := s.predict()
+	bounds := s.bounds(apart)
 	work.Wait()
 	slow := s.settle(predicted)
 	o := &outcome{predicted: predicted, bounds: bounds, findings: slices.Concat(s.findings(predicted), s.slowFindings(&slow)), settle: slow.time}
@@ -124,7 +126,7 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 
 // newRoCE finds what follows from flows and attachments.
 func (m *model) newRoCE(p *profile.Profile, target *allocation) (*roceSettings, error) {
-	s := &roceSettings{m: m, target: target, profile: p, marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps)), moved: true}
+	s := &roceSettings{m: m, target: target, profile: p, law: p.Law(), marks: m.marksOf(target), curves: make([]*profile.Curve, len(m.caps)), moved: true}
 	s.findPorts()
 	if err := s.shareable(); err != nil {
 		return nil, err
@@ -245,7 +247,7 @@ func (s *roceSettings) crowd(f int32) float64 {
 	if s.marks[f] <= 1 {
 		return 1
 	}
-	return exp(float64(s.profile.Lever.Decline * ln(float64(s.marks[f]))))
+	return num.Exp(float64(s.profile.Lever.Decline * num.Ln(float64(s.marks[f]))))
 }
 
 // measure finds what a port's flows want: contended ones, or else all of them. The least-squares choice in the
@@ -270,16 +272,16 @@ func (s *roceSettings) measure(p *nicPort) {
 			continue
 		}
 		q := s.m.flows[f].qps
-		sum += float64(q * ln(s.want(f)))
+		sum += float64(q * num.Ln(s.want(f)))
 		n += q
 		if q > most {
 			most, p.link = q, s.responseLink(f)
 		}
 	}
-	p.wanted = exp(sum / n)
+	p.wanted = num.Exp(sum / n)
 	for _, f := range p.flows {
 		if pick(f) {
-			p.spread = max(p.spread, math.Abs(ln(s.want(f)/p.wanted)))
+			p.spread = max(p.spread, math.Abs(num.Ln(s.want(f)/p.wanted)))
 		}
 	}
 }
@@ -362,7 +364,7 @@ func (s *roceSettings) connect() (of []int32, groups int) {
 
 // zeroStep is ln of the steps in which a lever's position 0 moves: finer ones would have nearly every change of the fastest flows give all
 // ports of a group other settings.
-const zeroStep = ln2 / 4
+const zeroStep = num.Ln2 / 4
 
 // scale sets the lever of each group.
 func (s *roceSettings) scale() {
@@ -384,8 +386,8 @@ func (s *roceSettings) scale() {
 // begin finds where the lever of a group begins: a step at or above what its fastest flows want. It begins at just that where the step would
 // put its slowest port out of reach, and where no link marks any of its flows: then there is no response to place them by.
 func (s *roceSettings) begin(top float64, slowest *nicPort) zero {
-	z := s.zeroAt(exp(float64(zeroStep * math.Ceil(ln(top)/zeroStep-1e-6))))
-	if slowest.link < 0 || s.curve(slowest.link).Position(ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
+	z := s.zeroAt(num.Exp(float64(zeroStep * math.Ceil(num.Ln(top)/zeroStep-1e-6))))
+	if slowest.link < 0 || s.curve(slowest.link).Position(num.Ln(slowest.wanted/z.rate)) > s.reach(z, slowest.link) {
 		return s.zeroAt(top)
 	}
 	return z
@@ -395,27 +397,34 @@ func (s *roceSettings) zeroAt(rate float64) zero { return zero{rate, s.profile.L
 
 // reach is the last position of a lever at a link.
 func (s *roceSettings) reach(z zero, link int32) float64 {
-	return min(s.curve(link).Reach(), ln(float64(s.profile.Lever.MaxPeriod)/z.period))
+	return min(s.curve(link).Reach(), num.Ln(float64(s.profile.Lever.MaxPeriod)/z.period))
 }
 
 // choose inverts the response: the position whose gain is the rate wanted by that at position 0.
 func (s *roceSettings) choose(p *nicPort) {
 	g := &s.groups[p.group]
-	p.position = s.curve(p.link).Position(ln(p.wanted / g.rate))
+	p.position = s.curve(p.link).Position(num.Ln(p.wanted / g.rate))
 	p.clamped = false
 	if reach := s.reach(g.zero, p.link); p.position > reach {
 		p.position, p.clamped = max(reach, 0), true
 	}
-	scale := exp(p.position)
+	scale := num.Exp(p.position)
 	p.period = float64(g.period * scale)
 	p.set = s.profile.Set(g.rate/scale, p.period, quantity.BitRate(p.line))
-	p.held = s.held(g, &p.set)
+	s.hold(p)
 }
 
-// held is the position that registers stand for, in a group: a function of nothing else, so that equal registers count alike.
-func (s *roceSettings) held(g *roceGroup, r *dcqcn.Settings) float64 {
-	l := &s.profile.Lever
-	return float64(l.Decline*ln(float64(r.TimeReset)/g.period)) - float64((1-l.Decline)*ln(float64(r.AIRate)*1e6/float64(l.Step*g.rate)))
+// hold finds the position that registers stand for, in a group, and how rates fall from there: functions of nothing else, so that equal
+// registers count alike.
+func (s *roceSettings) hold(p *nicPort) {
+	g, l := &s.groups[p.group], &s.profile.Lever
+	increase := float64(p.set.AIRate) * 1e6 / float64(l.Step*g.rate) // by that at position 0
+	rate := s.law.Rate(float64(p.set.TimeReset)/g.period, increase)
+	p.held = -num.Ln(rate)
+	p.decline = float64(l.Decline * (s.law.Decline(rate, increase) / s.law.Decline(1, 1)))
+	if p.coarse = 0; p.set.AIRate == 1 {
+		p.coarse = max(0, num.Ln(increase/rate))
+	}
 }
 
 // chooseAll sets the levers of all ports but those that keep theirs. It refuses settings that the device cannot hold; a profile
@@ -448,7 +457,7 @@ func (s *roceSettings) weigh() {
 		p := &s.ports[k]
 		for _, f := range p.flows {
 			gain := s.curve(s.responseLink(f)).Gain(p.held)
-			w[f] = float64(float64(s.m.flows[f].qps*s.groups[p.group].rate) * (exp(gain) / s.crowd(f)))
+			w[f] = float64(float64(s.m.flows[f].qps*s.groups[p.group].rate) * (num.Exp(gain) / s.crowd(f)))
 		}
 	}
 	s.weights = w

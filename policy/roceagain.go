@@ -51,7 +51,7 @@ func (m *model) marksSince(target *allocation, a again, before []int32) []int32 
 func (m *model) roceLike(prev *roceSettings, target *allocation) *roceSettings {
 	a := m.since(target, prev.target)
 	s := &roceSettings{
-		m: m, target: target, profile: prev.profile, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
+		m: m, target: target, profile: prev.profile, law: prev.law, rtt: prev.rtt, ports: slices.Clone(prev.ports), ofFlow: prev.ofFlow,
 		marks: m.marksSince(target, a, prev.marks), curves: slices.Clone(prev.curves), unmarked: prev.unmarked, functions: prev.functions, prev: prev, moved: a.moved != nil,
 		fresh: make([]bool, len(prev.ports)),
 	}

@@ -1,36 +1,79 @@
 package policy
 
+import (
+	"math"
+
+	"fairlane/internal/num"
+)
+
 // Parts of a bound beyond the calibration's. The calibration's runs have one link, one path and one
 // rate for each port; what a plan has beyond that is less sure.
 const (
 	// boundFree is the bound of a flow that no marks limit: its NIC or its demand does.
 	boundFree = 0.03
 	// boundPaths is for what a fabric has beyond the calibration's star: more hops and other traffic on them.
-	boundPaths = 0.01
+	boundPaths = 0.005
 	// boundTurns is for flows of a NIC port at its line rate: a flow that its registers hold waits for its turn there, and
 	// so falls behind by some percent, which the others gain.
-	boundTurns = 0.08
+	boundTurns = 0.10
 	// boundPerLink is for each further link whose marks a flow meets.
 	boundPerLink = 0.05
 	// boundSpread is the part of the spread of what a port's flows want.
 	boundSpread = 0.25
+	// boundCoarse is for each factor e by which RPG_AI_RATE, of at least 1 Mbit/s, is more than the lever's: the law of rates is less sure there.
+	boundCoarse = 0.04
 )
 
-// bounds is the relative error that each tenant's prediction may have: of its flows, by their rates.
-func (s *roceSettings) bounds() []float64 {
-	fastest := s.fastest()
+// bounds is the relative error that each tenant's prediction may have: of its flows, by their rates, and at least apart, the range of circles.
+func (s *roceSettings) bounds(apart []float64) []float64 {
 	sum, rates := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
-	for i := range s.m.flows {
-		f := &s.m.flows[i]
-		sum[f.tenant] += float64(s.target.rates[i] * s.flowBound(int32(i), fastest))
-		rates[f.tenant] += s.target.rates[i]
+	spare := s.m.beside(s.target, s.m.overSpare(s.target, s.m.fullLinks(s.target)))
+	for i, b := range s.flowBounds() {
+		t := s.m.flows[i].tenant
+		sum[t] += float64(s.target.rates[i] * b)
+		rates[t] += s.target.rates[i]
 	}
 	for t := range sum {
 		if rates[t] > 0 {
 			sum[t] /= rates[t]
 		}
+		if spare[t] {
+			sum[t] += boundSpare
+		}
+		if apart != nil {
+			sum[t] = max(sum[t], apart[t])
+		}
 	}
 	return sum
+}
+
+// flowBounds are those of all flows. At a full sending port flows that no marks limit have what the others leave, and so what these are off by.
+func (s *roceSettings) flowBounds() []float64 {
+	fastest, out := s.fastest(), make([]float64, len(s.m.flows))
+	for i := range out {
+		out[i] = s.flowBound(int32(i), fastest)
+	}
+	for i := range s.ports {
+		p := &s.ports[i]
+		if !s.target.limiting[p.out] {
+			continue
+		}
+		off, left := 0.0, 0.0
+		for _, f := range p.flows {
+			if s.contended(f) {
+				by := float64(out[f] * s.target.rates[f])
+				off += float64(by * by)
+			} else {
+				left += s.target.rates[f]
+			}
+		}
+		for _, f := range p.flows {
+			if !s.contended(f) && left > 0 {
+				out[f] = max(out[f], math.Sqrt(off)/left)
+			}
+		}
+	}
+	return out
 }
 
 // fastest is the largest rate that settings mean a queue pair on each link direction to have.
@@ -50,7 +93,7 @@ func (s *roceSettings) reached(p *nicPort) float64 {
 	if !p.clamped {
 		return p.wanted
 	}
-	return float64(s.groups[p.group].rate * exp(s.curve(p.link).Gain(p.position)))
+	return float64(s.groups[p.group].rate * num.Exp(s.curve(p.link).Gain(p.position)))
 }
 
 // flowBound is that of one flow. What the response is off by grows with the distance from the fastest queue pair at the link, so that of
@@ -64,7 +107,7 @@ func (s *roceSettings) flowBound(f int32, fastest []float64) float64 {
 		return b + boundFree
 	}
 	p := &s.ports[s.ofFlow[f]]
-	b += float64(s.profile.Bound(fastest[d]/s.reached(p))*s.beyondSpeed(d)) + float64(boundSpread*p.spread)
+	b += float64(s.profile.Bound(fastest[d]/s.reached(p))*s.beyondSpeed(d)) + float64(boundSpread*p.spread) + float64(boundCoarse*p.coarse)
 	return b + float64(boundPerLink*float64(max(s.marks[f]-1, 0)))
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/num"
 	"fairlane/internal/phrase"
 )
 
@@ -129,7 +130,7 @@ func (s *roceSettings) sharedFlows(o *roceOff) Finding {
 	p := o.worst
 	return finding(CodeSharedSetting, bounded(s.names(s.senders(p))), s.links(o),
 		phrase.Of("port {}{}: its queue pairs are limited by different links or classes and want rates up to {} times apart from the {} that its one set of registers means them to have",
-			s.portName(p), others(o.ports), fmt.Sprintf("%.3g", exp(p.spread)), rate(p.wanted)), s.apart(p))
+			s.portName(p), others(o.ports), fmt.Sprintf("%.3g", num.Exp(p.spread)), rate(p.wanted)), s.apart(p))
 }
 
 // apart says what of a port's traffic to send from other ports so that the rest wants one rate.
@@ -154,7 +155,7 @@ func (s *roceSettings) agree(p *nicPort, kind func(f int32) int32) bool {
 		if _, ok := least[k]; !ok || w < least[k] {
 			least[k] = w
 		}
-		if most[k] = max(most[k], w); ln(most[k]/least[k]) > sharedSpread {
+		if most[k] = max(most[k], w); num.Ln(most[k]/least[k]) > sharedSpread {
 			return false
 		}
 	}

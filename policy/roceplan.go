@@ -8,6 +8,7 @@ import (
 
 	"fairlane/ccconfig/dcqcn"
 	"fairlane/ccconfig/ecn"
+	"fairlane/internal/num"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -99,7 +100,7 @@ func (s *roceSettings) baseReasons() []Reason {
 func (s *roceSettings) leverReasons(p *nicPort, registers map[string]dcqcn.Register) []Reason {
 	g, l := &s.groups[p.group], &s.profile.Lever
 	tenant := strings.Join(bounded(s.names(p.tenants)), ",")
-	scale := exp(p.position)
+	scale := num.Exp(p.position)
 	meant, increase := s.meant(p), float64(l.Step*g.rate)/scale/1e6
 	first := fmt.Sprintf("%.3g x the rate meant: a new flow starts near its share", l.First)
 	if p.set.RateOnFirstCNP == 0 {
@@ -132,7 +133,7 @@ func (s *roceSettings) meant(p *nicPort) string {
 	case p.kind == settingUncontended:
 		return fmt.Sprintf("no marks limit its flows: %d times their rate, %s", spare, rate(p.wanted))
 	case p.spread > sharedSpread:
-		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, the largest it meets or a step above", rate(p.wanted), exp(p.spread), rate(s.groups[p.group].rate))
+		return fmt.Sprintf("%s for a queue pair, the geometric mean of rates up to %.3g times from it, by %s, the largest it meets or a step above", rate(p.wanted), num.Exp(p.spread), rate(s.groups[p.group].rate))
 	}
 	return fmt.Sprintf("%s for a queue pair by %s, the largest it meets or a step above", rate(p.wanted), rate(s.groups[p.group].rate))
 }

@@ -1,6 +1,10 @@
 package policy
 
-import "fairlane/policy/fill"
+import (
+	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/num"
+	"fairlane/policy/fill"
+)
 
 // Where flows meet the marks of several links, and ports send to several bottlenecks with one set of
 // registers, the flat weighted max-min allocation is too coarse: a flow answers the sum of all the marks it
@@ -20,7 +24,8 @@ const (
 // rates that they are meant to have.
 type prices struct {
 	s      *roceSettings
-	caps   []float64
+	data   []float64 // bit/s that links carry beside acknowledgements
+	caps   []float64 // of those that can fill; see feedable
 	price  []float64 // by link direction; of those that mark and can queue
 	priced []bool
 	load   []float64
@@ -28,13 +33,23 @@ type prices struct {
 	full   []float64 // what a flow has at a price of 1
 }
 
-// predict is what the settings are expected to give.
-func (s *roceSettings) predict() *allocation {
-	a := s.m.shareByWeight(shareWeights{marked: s.weights, sending: s.turns})
-	if len(s.m.flows) > pricedFlows || !s.several() {
-		return a
+// predict is what the settings are expected to give. apart is by tenant how far its rate elsewhere may be, relative, where several sharings are
+// at rest; nil: nowhere.
+func (s *roceSettings) predict() (a *allocation, apart []float64) {
+	w := shareWeights{marked: s.weights, sending: s.turns, caps: s.m.dataCaps(s.target, dcqcn.AckShare)}
+	if a = s.m.shareByWeight(w); a.err != nil {
+		return a, nil
 	}
-	x := &prices{s: s, caps: s.m.feedableCaps(), price: make([]float64, len(s.m.caps)), priced: make([]bool, len(s.m.caps)),
+	if len(s.m.flows) <= pricedFlows && s.several() {
+		s.price(a, w.caps)
+	}
+	return a, s.m.circleRange(a, w)
+}
+
+// price replaces the rates of an allocation by those at which the marks of all links agree. data are the capacities of links beside
+// acknowledgements.
+func (s *roceSettings) price(a *allocation, data []float64) {
+	x := &prices{s: s, data: data, caps: s.m.feedable(data), price: make([]float64, len(s.m.caps)), priced: make([]bool, len(s.m.caps)),
 		load: make([]float64, len(s.m.caps)), rates: make([]float64, len(s.m.flows)), full: make([]float64, len(s.m.flows))}
 	for i := range x.full {
 		x.full[i] = float64(s.weights[i] * s.crowd(int32(i)))
@@ -54,7 +69,6 @@ func (s *roceSettings) predict() *allocation {
 	x.send()
 	x.squeeze()
 	copy(a.rates, x.rates)
-	return a
 }
 
 // several reports whether a flow meets the marks of several links, or a port's flows want different rates.
@@ -81,7 +95,7 @@ func (x *prices) send() {
 		for _, d := range f.links {
 			sum += x.price[d]
 		}
-		r := float64(x.full[i] * exp(-float64(x.s.profile.Lever.Decline*ln(max(sum, leastPrice)))))
+		r := float64(x.full[i] * num.Exp(-float64(x.s.ports[x.s.ofFlow[i]].decline*num.Ln(max(sum, leastPrice)))))
 		if f.demand > 0 {
 			r = min(r, f.demand)
 		}
@@ -104,7 +118,7 @@ func (x *prices) takeTurns(p *nicPort) {
 	turns := x.s.turns
 	level, before := 0.0, -1.0
 	for level > before {
-		left, all := p.line, 0.0
+		left, all := x.data[p.out], 0.0
 		for _, f := range p.flows {
 			if before >= 0 && x.rates[f] <= float64(level*turns[f]) {
 				left -= x.rates[f]
@@ -131,7 +145,7 @@ func (x *prices) mark() {
 			continue
 		}
 		over := min(max(x.load[d]/x.caps[d], 0.25), 4)
-		x.price[d] = max(float64(x.price[d]*exp(float64(step*ln(over)))), leastPrice)
+		x.price[d] = max(float64(x.price[d]*num.Exp(float64(step*num.Ln(over)))), leastPrice)
 	}
 }
 

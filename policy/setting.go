@@ -7,6 +7,7 @@ import (
 
 	"fairlane/ccconfig/ibcc"
 	"fairlane/ccconfig/ibprofile"
+	"fairlane/internal/num"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -344,10 +345,10 @@ func (s *settings) measure(st *setting) {
 			r = total
 		}
 		qps += n
-		logRate += float64(n * ln(r))
-		logNeed += float64(n * ln(needs[i]))
+		logRate += float64(n * num.Ln(r))
+		logNeed += float64(n * num.Ln(needs[i]))
 	}
-	st.rate, st.need = exp(logRate/qps), exp(logNeed/qps)
+	st.rate, st.need = num.Exp(logRate/qps), num.Exp(logNeed/qps)
 	st.spread = max(most/st.need-1, st.need/least-1)
 }
 

@@ -51,3 +51,27 @@ func TestAPlanTellsHowLongSharesNeed(t *testing.T) {
 		t.Errorf("alone: %s, want none", p.Settle)
 	}
 }
+
+// A port most of whose load demands hold has little that follows its fair rate: that has to move by as much more.
+func TestWRCCPortsThatHoldLittleSettleLate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		demand  quantity.BitRate
+		periods float64
+	}{{0, 64}, {90 * quantity.Gbps, 640}, {99 * quantity.Gbps, 3200}} {
+		in := receivers(t, 100*quantity.Gbps, []quantity.Weight{1000, 1000}, []int{1, 1})
+		in.Options.Plane = policy.PlaneWRCC
+		if c.demand > 0 {
+			in.Tenants[0].Weight = 200_000
+			in.Flows[0].Demand = c.demand
+		}
+		p := compile(t, in)
+		if got := p.Settle.Seconds() / p.WRCC.Domains[0].Period.Seconds(); math.Abs(got/c.periods-1) > 0.06 {
+			t.Errorf("demand %s: %.0f periods, want %.0f", c.demand, got, c.periods)
+		}
+		f := findingOf(p, policy.CodeSlowConvergence)
+		if slow := p.Settle > 150*quantity.Millisecond; slow != (f != nil) {
+			t.Errorf("demand %s: finding %+v, shares settle in %s", c.demand, f, p.Settle)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"fairlane/ccconfig/ibcc"
+	"fairlane/internal/num"
 )
 
 // The product rule counts on every tick of CCTI_Timer to take a step off CCTI. At CCTI 0 there is none to take: the nearer a CCTI's rate is
@@ -34,7 +35,7 @@ const (
 func newTopCurve(table []ibcc.Entry, restart bool) *topCurve {
 	c := &topCurve{}
 	for i := range c.took {
-		naive := float64(topLowest * exp(float64(float64(float64(i)*topStep)*ln2)))
+		naive := float64(topLowest * num.Exp(float64(float64(float64(i)*topStep)*num.Ln2)))
 		c.took[i] = tookPart(table, naive, restart)
 		c.share[i] = float64(naive * c.took[i])
 	}
@@ -44,7 +45,7 @@ func newTopCurve(table []ibcc.Entry, restart bool) *topCurve {
 // tookPart is the mean rate of a CCTI beside the naive one, both as part of the line rate.
 func tookPart(table []ibcc.Entry, naive float64, restart bool) float64 {
 	if restart {
-		return restartedMean(table, ln2/naive) / naive
+		return restartedMean(table, num.Ln2/naive) / naive
 	}
 	return freeRunningMean(table, 1/naive) / naive
 }
@@ -60,7 +61,7 @@ func freeRunningMean(table []ibcc.Entry, pressure float64) float64 {
 	for c := range table {
 		lets := 1 / (1 + table[c].Factor())
 		marks := float64(pressure * lets)
-		none := exp(-marks)
+		none := num.Exp(-marks)
 		if c > 0 {
 			chance = 0
 			for k := 1; k < min(c+1, manyMarks); k++ {
@@ -88,7 +89,7 @@ func restartedMean(table []ibcc.Entry, pressure float64) float64 {
 	for c := range table {
 		lets := 1 / (1 + table[c].Factor())
 		marks := float64(pressure * lets)
-		none := exp(-marks)
+		none := num.Exp(-marks)
 		if c == 0 {
 			chance = 1
 		} else {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fairlane/internal/disjoint"
+	"fairlane/internal/num"
 	"fairlane/policy/fill"
 )
 
@@ -165,15 +166,15 @@ func (x *turnSearch) takeTurns(d int32, flows []int32) (moved float64) {
 		for _, f := range flows {
 			qps += l.qps[f]
 		}
-		low, high := ln(limit/max(qps, 1)), ln(line)
+		low, high := num.Ln(limit/max(qps, 1)), num.Ln(line)
 		for range turnHalvings {
-			if mid := (low + high) / 2; sum(exp(mid)) > limit {
+			if mid := (low + high) / 2; sum(num.Exp(mid)) > limit {
 				high = mid
 			} else {
 				low = mid
 			}
 		}
-		turn = exp(low)
+		turn = num.Exp(low)
 	}
 	for _, f := range flows {
 		r := float64(l.qps[f] * x.rate(f, x.pace[f], turn))
@@ -187,7 +188,7 @@ func (x *turnSearch) takeTurns(d int32, flows []int32) (moved float64) {
 func (x *turnSearch) raise() {
 	for d, v := range x.level {
 		over := min(max(x.caps[d]/max(x.load[d], 1), 0.25), 4)
-		x.level[d] = float64(v * exp(float64(turnStep*ln(over))))
+		x.level[d] = float64(v * num.Exp(float64(turnStep*num.Ln(over))))
 	}
 }
 

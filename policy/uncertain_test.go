@@ -64,7 +64,7 @@ func TestRoCEBoundsGrowBeyondTheCalibratedSpeed(t *testing.T) {
 	bound := func(rate quantity.BitRate) float64 {
 		in := receivers(t, rate, []quantity.Weight{1000, 1000}, []int{2, 2})
 		in.Options.Plane = policy.PlaneRoCE
-		return plantest.Compiled(t, in).Tenants[0].Bound - 0.01
+		return plantest.Compiled(t, in).Tenants[0].Bound - 0.005
 	}
 	if a, b := bound(100*quantity.Gbps), bound(200*quantity.Gbps); b < 1.99*a || b > 2.01*a || bound(50*quantity.Gbps) != a {
 		t.Errorf("bounds %g at 100 Gbit/s, %g at 200", a, b)

@@ -91,7 +91,8 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 		return nil, failed
 	}
 	o.predicted, o.bounds = f.allocation, s.bounds(f)
-	o.findings, o.settle = slices.Concat(s.findings, s.uncapped(o.predicted)), s.settle()
+	slow := s.settle(o.predicted)
+	o.findings, o.settle = slices.Concat(s.findings, s.uncapped(o.predicted), s.slowFinding(slow)), slow.time
 	o.write = func(p *Plan) { p.WRCC = plan }
 	if s.lay.of, s.of = s.of, nil; s.prev != nil {
 		s.lay.ports, s.prev = s.prev.ports, nil
@@ -142,7 +143,7 @@ func (s *wrccSettings) predict() wrccForecast {
 		w.marked[i] = float64(s.weights[i] * n)
 		w.floors[i] = float64(float64(wrcc.MinFairRate) * n)
 	}
-	w.caps = s.dataCaps()
+	w.caps = s.m.dataCaps(s.target, wrcc.AckShare)
 	w.slack = s.m.circleSlack(w.caps)
 	f := wrccForecast{allocation: s.m.shareByWeight(w)}
 	if f.err == nil {
@@ -150,20 +151,6 @@ func (s *wrccSettings) predict() wrccForecast {
 	}
 	f.followed = f.err != nil || s.turns(f.allocation, &w)
 	return f
-}
-
-// dataCaps are the capacities of the link directions without what acknowledgements take of them: those of
-// the target's flows, on their ways back. Which of several equal ways an acknowledgement takes is not known; the one that its
-// data came counts.
-func (s *wrccSettings) dataCaps() []float64 {
-	caps, l := slices.Clone(s.m.caps), s.m.lay()
-	for i, r := range s.target.rates {
-		acks := float64(r * wrcc.AckShare(r/l.qps[i]))
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			caps[d^1] -= acks
-		}
-	}
-	return caps
 }
 
 // plan writes the plane's section of a plan. When a plan of the same flows is known, and the digests of its parts, what is as before

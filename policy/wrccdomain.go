@@ -34,17 +34,6 @@ type wrccDomain struct {
 // settle is about how long, in seconds, shares need near rest, where a fair rate moves by a 64th of what is missing each WRCCT.
 func (d *wrccDomain) settle() float64 { return float64(64 * d.period.Seconds()) }
 
-// settle is that of the slowest domain in use.
-func (s *wrccSettings) settle() float64 {
-	slowest := 0.0
-	for i := range s.domains {
-		if d := &s.domains[i]; d.used {
-			slowest = max(slowest, d.settle())
-		}
-	}
-	return slowest
-}
-
 // pace is the entitled rate of a number of queue pairs.
 type pace struct{ rate, qps float64 }
 

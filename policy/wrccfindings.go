@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/internal/num"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/wrcc"
@@ -12,7 +13,7 @@ import (
 
 // The bound of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s.
 const (
-	boundFair = 0.001 // what fair rates move by where they rest
+	boundFair = 0.0004 // what fair rates move by where they rest
 	// boundTurnsFair is for tenants that contend for a sending port, and those that they meet on full links.
 	boundTurnsFair = 0.0035
 	// boundTurnsLate is for the same where turns were not followed: their number is too large, or they do not come to rest.
@@ -50,7 +51,7 @@ func (s *wrccSettings) note(e *wrccEntry, p *toPeer) {
 		}
 	}
 	if clamped {
-		if by := math.Abs(ln(p.rate / (p.weight * s.unit))); o.clamped == 0 || by > o.by {
+		if by := math.Abs(num.Ln(p.rate / (p.weight * s.unit))); o.clamped == 0 || by > o.by {
 			o.beyond, o.by = p.rate, by
 		}
 		o.clamped++

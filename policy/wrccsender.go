@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"fairlane/internal/num"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
@@ -130,14 +131,14 @@ func (s *wrccSettings) toPeer(first, end int) toPeer {
 		p.demand = false
 		low, high = min(low, r), max(high, r)
 		n += f.qps
-		sum += float64(f.qps * ln(max(r, 1)))
+		sum += float64(f.qps * num.Ln(max(r, 1)))
 	}
 	switch {
 	case p.demand:
 	case high <= low*(1+1e-9):
 		p.rate = low
 	default:
-		p.rate = exp(sum / n)
+		p.rate = num.Exp(sum / n)
 		p.spread = max(high/p.rate, p.rate/max(low, 1)) - 1
 	}
 	p.rate = float64(rate(max(p.rate, p.least)))

@@ -13,7 +13,7 @@ import (
 // has no response and no bounds, so it is not valid yet.
 func Uncalibrated(name string) (*Profile, error) {
 	p := &Profile{
-		Format: Format, Name: name, Version: 2, Scope: ScopePort, Base: managed(),
+		Format: Format, Name: name, Version: 3, Scope: ScopePort, Base: managed(),
 		Lever: Lever{MinPeriod: 20, MaxPeriod: dcqcn.MaxNarrow, Volume: 120_000, Step: 0.02, First: 1.5, Decline: 0.69},
 		Marking: MarkingRule{
 			Floor: 8 * quantity.Microsecond, PerRTT: 47, MinSpan: 240 * quantity.Microsecond,

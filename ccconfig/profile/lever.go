@@ -23,8 +23,8 @@ type Lever struct {
 	Volume float64 `json:"volume_bits"`
 	Step   float64 `json:"step"`       // RPG_AI_RATE by the rate meant
 	First  float64 `json:"first_rate"` // RATE_TO_SET_ON_FIRST_CNP by the rate meant
-	// Decline is the exponent by which a flow's rate falls with the marking it meets, and with its period
-	// when RPG_AI_RATE stays: rate ~ RPG_AI_RATE^(1-Decline) · (marking · RPG_TIME_RESET)^-Decline.
+	// Decline is the exponent by which the rate of a flow with the lever's registers falls with the marking it meets, and with its period
+	// when RPG_AI_RATE stays. Law has the rates of other registers.
 	Decline float64 `json:"decline"`
 }
 
@@ -70,21 +70,20 @@ func Settle(rate float64, s *dcqcn.Settings) float64 {
 }
 
 // Set gives the settings of a port of a line rate whose flows are meant to have a rate (bit/s, each) with an exact
-// period (us). Registers hold whole numbers, so the finer of the two makes up for the rounding of the coarser: the rate
-// stays nearly the same when the increase goes with the square of the period.
+// period (us). Registers hold whole numbers, so the finer of the two makes up for the rounding of the coarser.
 func (p *Profile) Set(rate, period float64, line quantity.BitRate) dcqcn.Settings {
 	s := p.Base
 	l := &p.Lever
+	w := p.Law()
 	exact := float64(l.Step*rate) / 1e6
 	most := float64(p.Limits().MaxRate())
 	var increase, time float64
 	if exact < coarseAI {
 		increase = bounded(exact, 1, most)
-		time = bounded(float64(period*math.Sqrt(increase/exact)), float64(l.MinPeriod), float64(l.MaxPeriod))
+		time = bounded(float64(period*w.Period(increase/exact)), float64(l.MinPeriod), float64(l.MaxPeriod))
 	} else {
 		time = bounded(period, float64(l.MinPeriod), float64(l.MaxPeriod))
-		r := time / period
-		increase = bounded(float64(exact*float64(r*r)), 1, most)
+		increase = bounded(float64(exact*w.Increase(time/period)), 1, most)
 	}
 	s.TimeReset, s.AIRate, s.HAIRate = uint32(time), uint32(increase), uint32(increase)
 	s.RateOnFirstCNP = 0

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"fairlane/ccconfig/dcqcn"
+	"fairlane/internal/num"
 	"fairlane/internal/quantity"
 )
 
@@ -71,16 +72,20 @@ func (p *Profile) Limits() dcqcn.Limits {
 	return dcqcn.Limits{Rate32: p.Rate32, UndocumentedGD: p.UndocumentedGD}
 }
 
-// Bound returns the error bound of a flow's rate where the fastest flow at the link is meant to have ratio times as much. Beyond the
-// largest ratio calibrated it grows in proportion.
+// Bound returns the error bound of a flow's rate where the fastest flow at the link is meant to have ratio times as much. A class of rates
+// tells the bound in its middle, and between the middles it grows in proportion to ln(ratio). Beyond the last class it grows in proportion to
+// the ratio.
 func (p *Profile) Bound(ratio float64) float64 {
+	from := 1.0 // where the class begins
+	x, at, bound := num.Ln(max(ratio, 1)), 0.0, p.Bounds[0].Error
 	for _, b := range p.Bounds {
-		if ratio <= b.Ratio {
-			return b.Error
+		middle := num.Ln(float64(from*b.Ratio)) / 2
+		if x <= middle {
+			return bound + float64((b.Error-bound)*((x-at)/(middle-at)))
 		}
+		from, at, bound = b.Ratio, middle, b.Error
 	}
-	last := p.Bounds[len(p.Bounds)-1]
-	return last.Error * ratio / last.Ratio
+	return float64(bound * max(1, ratio/from))
 }
 
 // Avoids returns the cliff that a setting lies in, if any.

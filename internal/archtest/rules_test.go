@@ -59,7 +59,7 @@ var rules = []rule{
 	{"sim/dci", []string{"sim/cc"}, "a switch between data centres decides; the fabric moves its packets"},
 	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile"}, "the simulated fabric moves packets; it does not know who manages it"},
 	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
-	{"sim/workload", []string{"sim"}, "traffic is made from options and a seed; it does not know what carries it"},
+	{"sim/workload", []string{"internal/num", "sim"}, "traffic is made from options and a seed; it does not know what carries it"},
 	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
 	{"sim/scenario", []string{"internal/yamltree", "sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
 	{"sim/reproduce", []string{"sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
@@ -68,7 +68,7 @@ var rules = []rule{
 	{"sim/simdev", []string{"sim", "sim/fabric", "sim/pace", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
 
 	{"sim/pace", nil, "a clock knows what it runs by three methods"},
-	{"sim/tenantnet", []string{"sim/ether", "subnet", "tenants", "wrcc"}, "tenants' queue pairs become flows of the simulator, whoever runs it"},
+	{"sim/tenantnet", []string{"ccconfig/dcqcn", "sim/ether", "subnet", "tenants", "wrcc"}, "tenants' queue pairs become flows of the simulator; it does not depend on its callers"},
 	{"sim/etherlive", []string{"sim/cc", "sim/ether", "sim/pace", "sim/plane", "sim/faults", "sim/tenantnet", "sim/p4dev", "subnet", "tenants", "ccconfig/dcqcn", "ccconfig/ecn", "wrcc", "wrcc/p4info"}, "a live fabric gives simulated devices their data planes; it does not know which protocols they answer"},
 	{"sim/plane", []string{"ccconfig/dcqcn", "ccconfig/ecn", "wrcc"}, "values between simulated devices and the fabric that moves their packets; neither side knows the other"},
 	{"sim/faults", nil, "what goes wrong with messages does not depend on what they say"},

@@ -136,7 +136,7 @@ func (f *fitter) parts(pt *point, m *Measured) (predicted, measured []float64) {
 // Of the rates held out, so many in a hundred are within the bound of their class. It is never below leastBound, the scatter of a run.
 const (
 	covered    = 95
-	leastBound = 0.03
+	leastBound = 0.02
 )
 
 // bounds takes the quantile in each class of rates, by how far below the fastest of their run they are. The fastest rates

@@ -22,6 +22,13 @@ const (
 // 256 periods, and the queue grows by it meanwhile: these are four times as many.
 const wrccSettling = 1024
 
+// settledPlans is how many of a WRCC plan's settling times are waited for: after one about a third of the distance is left, after six 0.2 %.
+// countedSettles is how many of a RoCE plan's the window lasts: single marks make slow queue pairs swing for as long as they settle.
+const (
+	settledPlans   = 6
+	countedSettles = 4
+)
+
 // longestSettling bounds the time that is waited for shares: a plan may need longer, and says so (slow-convergence).
 const longestSettling = 3 * quantity.Second
 
@@ -50,10 +57,10 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	switch in.Options.Plane {
 	case policy.PlaneRoCE:
 		pc.settle, pc.window = max(60*quantity.Millisecond, settle), 100*quantity.Millisecond
-		wanted = max(wantedPackets*bits/smallest, settle.Seconds())
+		wanted = max(wantedPackets*bits/smallest, countedSettles*settle.Seconds())
 	case policy.PlaneWRCC:
 		period := longestPeriod(p)
-		pc.settle, pc.window = max(4*quantity.Millisecond, wrccSettling*period), max(5*quantity.Millisecond, 100*period)
+		pc.settle, pc.window = max(4*quantity.Millisecond, wrccSettling*period, settledPlans*settle), max(5*quantity.Millisecond, 100*period)
 		wanted = wantedPackets * bits / smallest
 	default:
 		const steps = 150 // of the timer from line rate down to any share and back

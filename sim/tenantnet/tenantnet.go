@@ -5,6 +5,7 @@ package tenantnet
 import (
 	"fmt"
 
+	"fairlane/ccconfig/dcqcn"
 	"fairlane/internal/quantity"
 	"fairlane/sim/ether"
 	"fairlane/subnet"
@@ -16,16 +17,12 @@ import (
 // Packets on Ethernet, in bytes.
 const (
 	Payload = 1000
-	Headers = 48
+	Headers = dcqcn.PacketWire - Payload
 )
-
-// roceAckEvery is how many packets an acknowledgement answers with DCQCN: so many that acknowledgements take little
-// of the links on which they meet data. With WRCC, whose predictions count them, it is wrcc.AckEvery.
-const roceAckEvery = 8
 
 // RoCE returns the configuration of a fabric whose NICs do DCQCN, without algorithms.
 func RoCE(seed uint64) ether.Config {
-	return ether.Config{Seed: seed, Payload: Payload, Headers: ether.Headers{Data: Headers}, AckEvery: roceAckEvery, CNPs: true}
+	return ether.Config{Seed: seed, Payload: Payload, Headers: ether.Headers{Data: Headers}, AckEvery: dcqcn.AckEvery, CNPs: true}
 }
 
 // WRCC returns the configuration of a fabric for WRCC, without algorithms and fair rates.

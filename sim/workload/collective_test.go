@@ -466,16 +466,3 @@ func TestALargeCollectiveIsCheapToPlan(t *testing.T) {
 		t.Errorf("%d flows start, want one a rank", got)
 	}
 }
-
-func TestLogarithmAgreesWithTheLibrarys(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		u := math.Exp(-rapid.Float64Range(0, 40).Draw(rt, "x"))
-		if got, want := negLn(u), -math.Log(u); math.Abs(got-want) > 1e-15+4e-16*want {
-			rt.Fatalf("negLn(%v) = %v, want %v", u, got, want)
-		}
-	})
-	if negLn(1) != 0 {
-		t.Errorf("negLn(1) = %v", negLn(1))
-	}
-}

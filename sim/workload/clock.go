@@ -4,29 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"fairlane/internal/num"
 	"fairlane/internal/quantity"
 	"fairlane/sim"
 )
-
-// ln2 is the natural logarithm of two.
-const ln2 = 0.693147180559945309417232121458176568
-
-// negLn returns -ln(u) for u in (0, 1], to about fifteen digits. The standard library's logarithm is
-// assembly on some machines and may differ in the last bit; this one uses nothing but operations
-// that are rounded one by one, so that a seed gives the same traffic everywhere.
-func negLn(u float64) float64 {
-	m, e := math.Frexp(u)
-	if m < math.Sqrt2/2 {
-		m, e = float64(m*2), e-1
-	}
-	t := (m - 1) / (m + 1)
-	t2 := float64(t * t)
-	sum := 0.0
-	for n := 23; n >= 1; n -= 2 { // |t| < 0.172: t^25 is below 1e-19
-		sum = float64(sum*t2) + 1/float64(n)
-	}
-	return -(float64(2*t*sum) + float64(float64(e)*ln2))
-}
 
 // clock draws the instants of a Poisson process, or of a periodic one.
 type clock struct {
@@ -45,7 +26,7 @@ func (c *clock) tick() bool {
 	case c.periodic && !c.begun:
 		gap = 0
 	case !c.periodic:
-		gap *= negLn(1 - c.rng.Float64())
+		gap *= -num.Ln(1 - c.rng.Float64())
 	}
 	c.begun = true
 	left := c.until - c.now

@@ -6,15 +6,6 @@ import (
 	"fairlane/internal/num"
 )
 
-// ln2 is the natural logarithm of two.
-const ln2 = num.Ln2
-
-// ln is the natural logarithm of a positive finite x.
-func ln(x float64) float64 { return num.Ln(x) }
-
-// exp is e to the power of x, for |x| up to 700.
-func exp(x float64) float64 { return num.Exp(x) }
-
 // response is the decay a flow needs per BECN in units of CCTI_Timer periods: its rate in
 // equilibrium is proportional to response / Timer. A free-running timer takes one step
 // per period and a BECN adds Increase, so it is 1/Increase; a timer that each BECN restarts
@@ -26,7 +17,7 @@ func response(increase uint8, restart bool) float64 {
 		return math.Inf(1)
 	}
 	if restart {
-		return ln(1 + 1/float64(increase))
+		return num.Ln(1 + 1/float64(increase))
 	}
 	return 1 / float64(increase)
 }

@@ -1,0 +1,45 @@
+package evaluate
+
+import (
+	"testing"
+
+	"fairlane/policy"
+	"fairlane/policy/plantest"
+	"fairlane/tenants"
+)
+
+// A link that one sending port feeds never queues, unless the acknowledgements of other traffic come on top: then it marks, and the queue
+// pairs of the port, which have one set of registers, share by their numbers and not as the shares of its virtual functions.
+func TestAcknowledgementsMakeALinkMarkThatDataCannotFill(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answers bool    // the receiver also sends, to a host that acknowledges
+		want    float64 // predicted rate of few by that of many
+	}{"data alone": {false, 1}, "with acknowledgements": {true, 0.2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			topo, h := star(t, 3)
+			flows := []tenants.Flow{{Tenant: "few", Src: h[0], Dst: h[1], QPs: 4}, {Tenant: "many", Src: h[0], Dst: h[1], QPs: 20}}
+			of := []tenants.Tenant{{Name: "few", Weight: 1000}, {Name: "many", Weight: 1000}}
+			if c.answers {
+				flows = append(flows, tenants.Flow{Tenant: "other", Src: h[1], Dst: h[2], QPs: 5})
+				of = append(of, tenants.Tenant{Name: "other", Weight: 1000})
+			}
+			in := policy.Input{Fabric: topo, Tenants: tenants.Attach(of, flows), Flows: flows, Options: policy.Options{Plane: policy.PlaneRoCE}}
+			plan := plantest.Compiled(t, in)
+			s, err := Simulate(t.Context(), in, plan, Options{Seed: 1, MaxHops: 1e6})
+			if err != nil {
+				t.Fatal(err)
+			}
+			few, many := plan.Tenants[0].Predicted, plan.Tenants[1].Predicted
+			if r := float64(few) / float64(many); r < c.want*0.98 || r > c.want*1.02 {
+				t.Errorf("predicted %s and %s: want a ratio of %g", few, many, c.want)
+			}
+			for i, x := range s.Tenants {
+				if !x.Within || i < 2 && x.PredictionError > 0.03 { // notifications take from the third's port what no prediction counts
+					t.Errorf("%s: %s, predicted %s", x.Tenant, x.Delivered, plan.Tenants[i].Predicted)
+				}
+			}
+		})
+	}
+}
