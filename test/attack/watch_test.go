@@ -224,8 +224,8 @@ func (v *watch) line(m *manager, line string) {
 	}
 }
 
-// storeError are errors that a freeze explains: the database ended the connections of the manager meanwhile, or its leases ran out.
-var storeError = regexp.MustCompile(`database|connection|conn closed|broken pipe|unexpected EOF|deadline exceeded|context canceled|timeout|fenced|lease`)
+// storeError are errors that a freeze explains: the database ended the connections or transactions of the manager meanwhile, or its leases ran out.
+var storeError = regexp.MustCompile(`database|connection|conn closed|transaction has already been|broken pipe|unexpected EOF|deadline exceeded|context canceled|timeout|fenced|lease`)
 
 // explained reports whether a freeze or kill of a manager explains what it has logged just now.
 func (v *watch) explained(m *manager) bool {
