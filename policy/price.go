@@ -1,0 +1,183 @@
+package policy
+
+import (
+	"math"
+	"slices"
+
+	"fairlane/internal/num"
+	"fairlane/policy/fill"
+)
+
+// Where flows meet the marks of several links, the flat weighted max-min allocation is too coarse: a flow answers the sum of all the marks it
+// meets, and a link that is not full does not mark. Marks are then found like prices: each link marks as much as keeps its load at its
+// capacity, or not at all.
+const (
+	// priceRounds bounds the search, priceRest is the relative movement of prices at which it ends, and pricedFlows are the flows for which
+	// it is worth its time.
+	priceRounds = 160
+	priceRest   = 1e-7
+	pricedFlows = 20_000
+	// priceStep damps it: at one link alone the step 1 would be exact at once.
+	priceStep = 0.7
+	// leastPrice stands for none.
+	leastPrice = 1e-9
+)
+
+// prices is the search for the marks of all links, in units of what a link marks whose flows have the
+// rates that they are meant to have.
+type prices struct {
+	m       *model
+	w       shareWeights
+	data    []float64 // bit/s that links carry beside acknowledgements
+	caps    []float64 // of those that can fill; see feedable
+	price   []float64 // by link direction; of those that mark and can queue
+	priced  []bool
+	least   []float64 // of a price, by link direction
+	load    []float64
+	rates   []float64
+	full    []float64 // bit/s that a flow has at a price of 1
+	decline []float64 // by flow: its rate goes with the price to the power of -decline
+	step    float64
+	turns   []float64
+	senders []sender
+}
+
+// sender is a link direction that a port of an adapter drives, with the flows that it sends.
+type sender struct {
+	out   int32
+	flows []int32
+}
+
+// newPrices prepares a search. The rate of a flow goes with the price to the power of -decline where the caller says nothing else of the flow; what
+// flows have at a price of 1 is the caller's to say.
+func (m *model) newPrices(w shareWeights, decline float64) *prices {
+	l, n, links := m.lay(), len(m.flows), len(m.caps)
+	x := &prices{m: m, w: w, data: w.caps, turns: w.sending, step: priceStep / decline, decline: slices.Repeat([]float64{decline}, n),
+		price: make([]float64, links), priced: make([]bool, links), least: slices.Repeat([]float64{leastPrice}, links), load: make([]float64, links),
+		rates: make([]float64, n), full: make([]float64, n)}
+	if x.data == nil {
+		x.data = m.caps
+	}
+	if x.turns == nil {
+		x.turns = l.qps
+	}
+	x.caps = m.feedable(x.data)
+	at := make([]int32, links) // sender, from 1
+	for i := range n {
+		hops := l.hops[l.first[i]:l.first[i+1]]
+		if at[hops[0]] == 0 {
+			x.senders = append(x.senders, sender{out: hops[0]})
+			at[hops[0]] = int32(len(x.senders))
+		}
+		s := &x.senders[at[hops[0]]-1]
+		s.flows = append(s.flows, int32(i))
+		for _, d := range hops {
+			if !l.sends[d] && x.caps[d] < fill.Boundless {
+				x.priced[d], x.price[d] = true, 1
+			}
+		}
+	}
+	return x
+}
+
+// run finds the rates at which the marks of all links agree.
+func (x *prices) run() []float64 {
+	for range priceRounds {
+		x.send()
+		if x.mark() < priceRest {
+			break
+		}
+	}
+	x.send()
+	x.squeeze()
+	return x.rates
+}
+
+// severalMarks reports whether a flow meets the marks of several links.
+func severalMarks(marks []int32) bool {
+	return slices.ContainsFunc(marks, func(k int32) bool { return k > 1 })
+}
+
+// send gives every flow the rate that its marks, its demand and its NIC port allow.
+func (x *prices) send() {
+	l := x.m.lay()
+	for i := range x.rates {
+		sum := 0.0
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			sum += x.price[d]
+		}
+		r := float64(x.full[i] * num.Exp(-float64(x.decline[i]*num.Ln(max(sum, leastPrice)))))
+		if x.w.floors != nil {
+			r = max(r, x.w.floors[i])
+		}
+		if l.demand[i] > 0 {
+			r = min(r, l.demand[i])
+		}
+		if x.w.ceilings != nil && x.w.ceilings[i] > 0 {
+			r = min(r, x.w.ceilings[i])
+		}
+		x.rates[i] = r
+	}
+	for i := range x.senders {
+		x.takeTurns(&x.senders[i])
+	}
+	clear(x.load)
+	for i, r := range x.rates {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			x.load[d] += r
+		}
+	}
+}
+
+// takeTurns bounds the flows of a port to its line rate: those that want more than their turn divide what the others leave
+// by what they count for.
+func (x *prices) takeTurns(s *sender) {
+	level, before := 0.0, -1.0
+	for level > before {
+		left, all := x.data[s.out], 0.0
+		for _, f := range s.flows {
+			if before >= 0 && x.rates[f] <= float64(level*x.turns[f]) {
+				left -= x.rates[f]
+			} else {
+				all += x.turns[f]
+			}
+		}
+		if all == 0 {
+			return
+		}
+		before = max(level, 0)
+		level = left / all
+	}
+	for _, f := range s.flows {
+		x.rates[f] = min(x.rates[f], float64(level*x.turns[f]))
+	}
+}
+
+// mark lets every link mark more where its load is above its capacity and less where it is below. It returns by how much prices moved at most,
+// relative.
+func (x *prices) mark() (moved float64) {
+	for d := range x.price {
+		if !x.priced[d] {
+			continue
+		}
+		was := x.price[d]
+		over := min(max(x.load[d]/x.caps[d], 0.25), 4)
+		x.price[d] = max(float64(was*num.Exp(float64(x.step*num.Ln(over)))), x.least[d])
+		moved = max(moved, math.Abs(x.price[d]-was)/was)
+	}
+	return moved
+}
+
+// squeeze takes off what the search left above a capacity.
+func (x *prices) squeeze() {
+	l := x.m.lay()
+	for i := range x.rates {
+		worst := 1.0
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			if x.caps[d] < fill.Boundless {
+				worst = max(worst, x.load[d]/x.caps[d])
+			}
+		}
+		x.rates[i] /= worst
+	}
+}
