@@ -15,6 +15,7 @@ const (
 	boundFull    = 0.03  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
 	boundLinked  = 0.02  // beside a flow that several limiting links mark: what one link is off by, the other divides anew
 	boundSpare   = 0.08  // beside a flow over a full link that limits no flow: it marks now and then
+	boundVictim  = 0.06  // of a flow that shares a link with others that queue for a full link beyond it, which it does not cross (head-of-line blocking)
 	boundSending = 0.20  // where queue pairs take turns at a sending port and answer marks as well
 	boundChance  = 3     // standard deviations of the chance of few marks: of hundreds of tenants some are two off
 	fullLoad     = 0.95  // of a link's capacity, entitled: from here on it marks now and then
@@ -24,13 +25,13 @@ const (
 // swing more: a mean of m marks is known to 1/sqrt(m).
 const BoundTime = 4
 
-// bounds is the relative error that each tenant's prediction may have on InfiniBand. apart is the range of circles.
-func (s *settings) bounds(apart []float64) []float64 {
+// bounds is the relative error that each tenant's prediction may have on InfiniBand.
+func (s *settings) bounds(predicted *forecast) []float64 {
 	full := s.m.fullLinks(s.target)
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
-	spare := s.m.beside(s.target, s.m.overSpare(s.target, full))
-	steered := s.steered()
+	spare := s.m.beside(s.target, s.m.overSpare(s.target))
+	steered, victims := s.steered(), s.m.victims(s.target)
 	chance := s.chance()
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
@@ -41,6 +42,12 @@ func (s *settings) bounds(apart []float64) []float64 {
 		if spare[t] {
 			out[t] += boundSpare
 		}
+		if victims[t] {
+			out[t] += boundVictim
+		}
+		if predicted.spare != nil {
+			out[t] += predicted.spare[t]
+		}
 		if steered[t] <= 1 {
 			out[t] += boundSingle
 		}
@@ -48,8 +55,8 @@ func (s *settings) bounds(apart []float64) []float64 {
 		if near[t] {
 			sending = boundSending
 		}
-		if apart != nil {
-			sending = max(sending, apart[t])
+		if predicted.circles != nil {
+			sending = max(sending, predicted.circles[t])
 		}
 		out[t] += sending
 		rest := out[t] - boundBase // independent of who is marked
@@ -150,15 +157,30 @@ func (m *model) beside(target *allocation, kind func(i int) bool) []bool {
 	return out
 }
 
-// overSpare reports whether a flow crosses a full link that queues and marks and limits no flow. Its marks are in no setting, and how many they are
-// is not known.
-func (m *model) overSpare(target *allocation, full []bool) func(i int) bool {
-	l, caps := m.lay(), m.feedableCaps()
-	return func(i int) bool {
-		return slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool {
-			return full[d] && !target.limiting[d] && !l.sends[d] && caps[d] < fill.Boundless
-		})
+// victims are the tenants with a flow that crosses a link between switches of which others go on to a full link that it does not cross. Links are
+// lossless: when the queue there reaches back, the link before it stops for all. What an adapter sends was found not to suffer.
+func (m *model) victims(target *allocation) []bool {
+	const none, many = -1, -2
+	l, out := m.lay(), make([]bool, len(m.tenants))
+	next := slices.Repeat([]int32{none}, len(m.caps)) // the full link that follows
+	each := func(do func(t, from, to int32)) {
+		for i, t := range l.tenant {
+			for h := l.first[i] + 2; h < l.first[i+1]; h++ {
+				do(t, l.hops[h-1], l.hops[h])
+			}
+		}
 	}
+	each(func(_, from, to int32) {
+		switch was := next[from]; {
+		case !target.limiting[to] || was == to:
+		case was == none:
+			next[from] = to
+		default:
+			next[from] = many
+		}
+	})
+	each(func(t, from, to int32) { out[t] = out[t] || next[from] != none && next[from] != to })
+	return out
 }
 
 // besideTurns are the tenants that take turns at a sending port, and those that meet one of these on a full link.

@@ -144,15 +144,14 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 	s.chooseCaps()
 	s.explainTables()
 	s.chooseLanes()
-	var predicted *allocation
-	var apart []float64
+	var predicted forecast
 	var work sync.WaitGroup
-	work.Go(func() { predicted, apart = s.predict() })
+	work.Go(func() { predicted = s.predict() })
 	parts := s.plan(c.plan, next.digests, c.digests)
 	o := &outcome{findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
 	work.Wait()
 	s.prev = nil
-	o.predicted, o.bounds = predicted, s.bounds(apart)
+	o.predicted, o.bounds = predicted.allocation, s.bounds(&predicted)
 	o.write = func(p *Plan) {
 		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
 	}

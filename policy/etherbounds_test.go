@@ -37,6 +37,8 @@ func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 	beside := func(ratio float64) float64 {
 		return alike + 0.01546*(math.Log2(ratio)-0.5)
 	}
+	// left is what a tenant that one link alone limits has more for another's further links that mark, both entitled to the same.
+	left := func(links float64) float64 { return links * further }
 	decline := own.Lever.Decline
 	classes := []tenants.Class{{Name: "x", Weight: 3000}, {Name: "y", Weight: 1000}}
 	a, b := tenants.Tenant{Name: "a", Weight: 1000}, tenants.Tenant{Name: "b", Weight: 1000}
@@ -53,8 +55,8 @@ func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 		"a NIC that is full": {flowsAt(t, []tenants.Tenant{a}, rocePair{"a", "", 0, 2}, rocePair{"a", "", 0, 3}), []float64{unmarked + turns}},
 		"two classes of 3:1 on one set of registers": {flowsAt(t, []tenants.Tenant{classed, b}, rocePair{"a", "x", 0, 2}, rocePair{"a", "y", 0, 2}, rocePair{"b", "", 1, 2}),
 			[]float64{beside(4/math.Sqrt(3)) + math.Log(3)/2/4, alike}}, // each wants sqrt(3) times the mean, or of it
-		"two marking links":   {chain(t, 2), []float64{beside(math.Pow(2, decline)), beside(math.Pow(2, decline)), alike + further}},
-		"three marking links": {chain(t, 3), slices.Concat(slices.Repeat([]float64{beside(math.Pow(3, decline))}, 3), []float64{alike + 2*further})},
+		"two marking links":   {chain(t, 2), []float64{beside(math.Pow(2, decline)) + left(1), beside(math.Pow(2, decline)) + left(1), alike + further}},
+		"three marking links": {chain(t, 3), slices.Concat(slices.Repeat([]float64{beside(math.Pow(3, decline)) + left(2)}, 3), []float64{alike + 2*further})},
 	} {
 		p := plantest.Compiled(t, c.in)
 		for i, want := range c.want {

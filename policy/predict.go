@@ -38,27 +38,58 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 	if err != nil {
 		return nil, err
 	}
-	predicted, apart := s.predict()
+	predicted := s.predict()
 	if predicted.err != nil {
 		return nil, predicted.err
 	}
-	out := &Prediction{Tenants: m.tenantShares(target, predicted), Links: m.linkShares(target, predicted)}
-	m.setBounds(out.Tenants, nil, out.Links, s.bounds(apart))
+	out := &Prediction{Tenants: m.tenantShares(target, predicted.allocation), Links: m.linkShares(target, predicted.allocation)}
+	m.setBounds(out.Tenants, nil, out.Links, s.bounds(&predicted))
 	return out, nil
 }
 
-// predict fills the links by aggressiveness. apart is by tenant how far its rate elsewhere may be, relative, where several sharings are at
-// rest; nil: nowhere.
-func (s *settings) predict() (a *allocation, apart []float64) {
+// forecast is what settings are expected to give.
+type forecast struct {
+	*allocation
+	// circles and spare are by tenant how far its rate may be from that, relative: where several sharings are at rest, and where full links
+	// that limit no flow mark. nil is nowhere.
+	circles, spare []float64
+}
+
+// predict fills the links by aggressiveness.
+func (s *settings) predict() (f forecast) {
 	floors := make([]float64, len(s.m.flows))
 	for i := range floors {
 		floors[i] = s.floorOf(int32(i))
 	}
 	w := shareWeights{marked: s.flowWeights(), floors: floors, ceilings: s.capCeilings(), slack: s.m.circleSlack(nil)}
-	if a = s.predictLanes(&w); a.err == nil {
-		apart = s.m.circleRange(a, w)
+	if f.allocation = s.predictLanes(&w); f.err != nil {
+		return f
 	}
-	return a, apart
+	f.circles = s.m.circleRange(f.allocation, w)
+	if len(s.m.flows) <= pricedFlows {
+		if severalMarks(s.marks) {
+			f.rates = s.prices(w).run()
+		}
+		f.spare = s.spareRange(f.allocation, w)
+	}
+	return f
+}
+
+// prices prepares the search for the marks of links, some of which limit flows. At the marks of the target, prices of 1, flows have their
+// entitlements on the whole.
+func (s *settings) prices(w shareWeights) *prices {
+	x := s.m.newPrices(w, 1)
+	rates, weights := 0.0, 0.0
+	for i, r := range s.target.rates {
+		if s.marks[i] > 0 {
+			rates += r
+			weights += w.marked[i]
+		}
+	}
+	for i := range x.full {
+		x.full[i] = float64(float64(w.marked[i]*(rates/weights)) * float64(max(1, s.marks[i])))
+	}
+	return x
 }
 
 // shareWeights says how flows share the links of a prediction. Slices go by model flow, and are not changed once they were

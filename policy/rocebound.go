@@ -24,10 +24,10 @@ const (
 	boundCoarse = 0.04
 )
 
-// bounds is the relative error that each tenant's prediction may have: of its flows, by their rates, and at least apart, the range of circles.
+// bounds is the relative error that each tenant's prediction may have: of its flows, by their rates, and apart, the range of circles.
 func (s *roceSettings) bounds(apart []float64) []float64 {
 	sum, rates := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
-	spare := s.m.beside(s.target, s.m.overSpare(s.target, s.m.fullLinks(s.target)))
+	spare := s.m.beside(s.target, s.m.overSpare(s.target))
 	for i, b := range s.flowBounds() {
 		t := s.m.flows[i].tenant
 		sum[t] += float64(s.target.rates[i] * b)
@@ -41,7 +41,7 @@ func (s *roceSettings) bounds(apart []float64) []float64 {
 			sum[t] += boundSpare
 		}
 		if apart != nil {
-			sum[t] = max(sum[t], apart[t])
+			sum[t] += apart[t]
 		}
 	}
 	return sum
@@ -73,7 +73,42 @@ func (s *roceSettings) flowBounds() []float64 {
 			}
 		}
 	}
+	for i, more := range s.left() {
+		out[i] += more
+	}
 	return out
+}
+
+// left is, for flows that one link alone limits, what flows are off by there that something else limits as well, relative: these have the rest of the link.
+func (s *roceSettings) left() []float64 {
+	off, rest := make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps))
+	for i, r := range s.target.rates {
+		f := int32(i)
+		by := s.elsewhere(f)
+		for _, d := range s.m.flows[i].links {
+			off[d] += float64(float64(by*r) * float64(by*r))
+		}
+		if by == 0 && s.contended(f) {
+			rest[s.target.bottleneck[f]] += r
+		}
+	}
+	out := make([]float64, len(s.m.flows))
+	for i := range out {
+		if f := int32(i); s.elsewhere(f) == 0 && s.contended(f) {
+			d := s.target.bottleneck[f]
+			out[i] = math.Sqrt(off[d]) / max(rest[d], 1)
+		}
+	}
+	return out
+}
+
+// elsewhere is the part of a flow's bound that is due to a full sending port and to several links that mark it.
+func (s *roceSettings) elsewhere(f int32) float64 {
+	b := float64(boundPerLink * float64(max(s.marks[f]-1, 0)))
+	if s.target.limiting[s.m.flows[f].links[0]] {
+		b += boundTurns
+	}
+	return b
 }
 
 // fastest is the largest rate that settings mean a queue pair on each link direction to have.
@@ -99,16 +134,12 @@ func (s *roceSettings) reached(p *nicPort) float64 {
 // flowBound is that of one flow. What the response is off by grows with the distance from the fastest queue pair at the link, so that of
 // the flow counts, and not that of the slowest it meets.
 func (s *roceSettings) flowBound(f int32, fastest []float64) float64 {
-	d, b := s.responseLink(f), boundPaths
-	if s.target.limiting[s.m.flows[f].links[0]] {
-		b += boundTurns
-	}
+	d, b := s.responseLink(f), boundPaths+s.elsewhere(f)
 	if d < 0 {
 		return b + boundFree
 	}
 	p := &s.ports[s.ofFlow[f]]
-	b += float64(s.profile.Bound(fastest[d]/s.reached(p))*s.beyondSpeed(d)) + float64(boundSpread*p.spread) + float64(boundCoarse*p.coarse)
-	return b + float64(boundPerLink*float64(max(s.marks[f]-1, 0)))
+	return b + float64(s.profile.Bound(fastest[d]/s.reached(p))*s.beyondSpeed(d)) + float64(boundSpread*p.spread) + float64(boundCoarse*p.coarse)
 }
 
 // beyondSpeed is by how much a link is faster than the fastest that the profile was calibrated at, at least 1: the faster a link, the more

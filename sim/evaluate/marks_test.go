@@ -52,3 +52,67 @@ func TestBoundsCoverTheChanceOfFewMarks(t *testing.T) {
 		t.Errorf("of %d rates of slow tenants %d are beyond their bound of %.4f, want 1 at most, and %d are off by more than 5 %% without a finding", 3*slow, beyond, plan.Tenants[0].Bound, missed)
 	}
 }
+
+// Entitlements fill a link that settings then count on for marks. Its other flows cannot have theirs, since their sending port gives turns
+// to queue pairs and not to tenants, so it does not fill and does not mark: who crosses it and another full link has twice the weight there.
+func TestLinksThatDoNotFillDoNotMark(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 4, Wire: topogen.Wire{Rate: 40 * quantity.Gbps}, CoreRate: 40 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, w := ports(topo), quantity.WeightOne
+	in := policy.Input{
+		Fabric: topo,
+		Tenants: []tenants.Tenant{
+			{Name: "crowd", Weight: w}, {Name: "fills", Weight: 12 * w}, {Name: "one", Weight: 3 * w}, {Name: "two", Weight: 3 * w},
+		},
+		Flows: []tenants.Flow{
+			{Tenant: "two", Src: h[0], Dst: h[2], QPs: 3}, {Tenant: "one", Src: h[1], Dst: h[3], QPs: 6},
+			{Tenant: "fills", Src: h[4], Dst: h[2], QPs: 4}, {Tenant: "crowd", Src: h[4], Dst: h[5], QPs: 16},
+		},
+	}
+	plan := plantest.Compiled(t, in)
+	s, err := Simulate(t.Context(), in, plan, Options{Seed: 1, MaxHops: 3e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range s.Tenants {
+		if x.PredictionError > 0.03 {
+			t.Errorf("%s: %s, predicted %s", x.Tenant, x.Delivered, plan.Tenants[i].Predicted)
+		}
+	}
+	if two := plan.Tenants[3]; float64(two.Predicted) < 1.5*float64(two.Entitled) {
+		t.Errorf("%s: predicted %s, entitled %s: want a link that does not fill", two.Tenant, two.Predicted, two.Entitled)
+	}
+}
+
+// DCQCN: a fast queue pair that two links mark gets some percent less than predicted, which is much for the slow tenants that have the rest of either link.
+func TestTheRestOfALinkIsAsUnsureAsWhoElsewhereIsMarked(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 3, Wire: topogen.Wire{Rate: 25 * quantity.Gbps}, CoreRate: 25 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, w := ports(topo), quantity.WeightOne
+	for _, qps := range []int{1, 4} {
+		flows := []tenants.Flow{
+			{Tenant: "both", Src: h[0], Dst: h[2], QPs: qps}, {Tenant: "first", Src: h[1], Dst: h[3], QPs: 1}, {Tenant: "second", Src: h[4], Dst: h[2], QPs: 1},
+		}
+		of := []tenants.Tenant{{Name: "both", Weight: 6 * w}, {Name: "first", Weight: w}, {Name: "second", Weight: w}}
+		in := policy.Input{Fabric: topo, Tenants: tenants.Attach(of, flows), Flows: flows, Options: policy.Options{Plane: policy.PlaneRoCE}}
+		plan := plantest.Compiled(t, in)
+		s, err := Simulate(t.Context(), in, plan, Options{Seed: 1, MaxHops: 2e6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range s.Tenants {
+			if !x.Within {
+				t.Errorf("%d queue pairs: %s: %s, predicted %s, bound %.3f", qps, x.Tenant, x.Delivered, plan.Tenants[i].Predicted, plan.Tenants[i].Bound)
+			}
+		}
+		if x := s.Tenants[2]; x.PredictionError < 0.1 {
+			t.Errorf("%d queue pairs: %s: %s, predicted %s: want one that gains what another loses", qps, x.Tenant, x.Delivered, plan.Tenants[2].Predicted)
+		}
+	}
+}

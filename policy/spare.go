@@ -1,0 +1,51 @@
+package policy
+
+import (
+	"math"
+	"slices"
+
+	"fairlane/policy/fill"
+)
+
+// spareMarks is the price up to which a nearly full link that limits no flow is taken to mark: at 98 % of its capacity, entitled, one was found to
+// mark 0.4 of what a limiting link does in the mean (see docs/compiler.md).
+const spareMarks = 0.4
+
+// spareRange is by tenant how far its rate may be from a prediction, relative, because full links that limit no flow mark as well: flows that cross
+// none of them gain what the others lose. nil is nowhere.
+func (s *settings) spareRange(a *allocation, w shareWeights) []float64 {
+	spare := s.m.spareLinks(a)
+	if !slices.Contains(spare, true) || !slices.ContainsFunc(s.marks, func(k int32) bool { return k > 0 }) {
+		return nil
+	}
+	x := s.prices(w)
+	for d, on := range spare {
+		if on && !s.target.limiting[d] {
+			x.least[d] = spareMarks
+		}
+	}
+	there := allocation{rates: x.run()}
+	here, out := s.m.byTenant(a), make([]float64, len(s.m.tenants))
+	for t, r := range s.m.byTenant(&there) {
+		out[t] = math.Abs(r-here[t]) / max(here[t], 1)
+	}
+	return out
+}
+
+// spareLinks are the link directions that queue and mark, are nearly full and limit no flow. Their marks are in no setting, and how many they are
+// is not known.
+func (m *model) spareLinks(a *allocation) []bool {
+	l, caps, out := m.lay(), m.feedableCaps(), m.fullLinks(a)
+	for d := range out {
+		out[d] = out[d] && !a.limiting[d] && !l.sends[d] && caps[d] < fill.Boundless
+	}
+	return out
+}
+
+// overSpare reports whether a flow crosses one of the spareLinks.
+func (m *model) overSpare(a *allocation) func(i int) bool {
+	l, spare := m.lay(), m.spareLinks(a)
+	return func(i int) bool {
+		return slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool { return spare[d] })
+	}
+}

@@ -1,0 +1,46 @@
+package evaluate
+
+import (
+	"testing"
+
+	"fairlane/internal/quantity"
+	"fairlane/policy"
+	"fairlane/policy/plantest"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
+)
+
+// A link at 98 % of its capacity limits no flow and marks all the same when few fast queue pairs swing over it. One small tenant beyond it has
+// none of these marks and gains what all others lose.
+func TestWhoCrossesNoNearlyFullLinkGains(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 4, Right: 2, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 100 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := plantest.Hosts(f)
+	w := quantity.WeightOne
+	in := policy.Input{
+		Fabric: f,
+		Tenants: []tenants.Tenant{
+			{Name: "beyond", Weight: w}, {Name: "one", Weight: 15 * w}, {Name: "pair", Weight: 12 * w}, {Name: "several", Weight: 31 * w},
+		},
+		Flows: []tenants.Flow{
+			{Tenant: "beyond", Src: h[5], Dst: h[4], QPs: 4}, {Tenant: "one", Src: h[0], Dst: h[4], QPs: 1},
+			{Tenant: "pair", Src: h[1], Dst: h[4], QPs: 2}, {Tenant: "several", Src: h[2], Dst: h[4], QPs: 12},
+		},
+	}
+	p := plantest.Compiled(t, in)
+	s, err := Simulate(t.Context(), in, p, Options{Seed: 1, MaxHops: 5e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range s.Tenants {
+		if !x.Within {
+			t.Errorf("%s: %s, predicted %s, bound %.3f", x.Tenant, x.Delivered, p.Tenants[i].Predicted, p.Tenants[i].Bound)
+		}
+	}
+	if x := s.Tenants[0]; x.PredictionError < 0.2 {
+		t.Errorf("%s: %s, predicted %s: want a gain that marks of the limiting link alone do not explain", x.Tenant, x.Delivered, p.Tenants[0].Predicted)
+	}
+}
