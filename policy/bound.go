@@ -30,7 +30,7 @@ func (s *settings) bounds(predicted *forecast) []float64 {
 	full := s.m.fullLinks(s.target)
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
-	spare := s.m.beside(s.target, s.m.overSpare(s.target))
+	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target)))
 	steered, victims := s.steered(), s.m.victims(s.target)
 	chance := s.chance()
 	out := make([]float64, len(s.m.tenants))

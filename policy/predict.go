@@ -17,7 +17,8 @@ type Prediction struct {
 // Predict computes what a plan's settings and placements are expected to give on the input: the flat
 // weighted max-min allocation in which a queue pair counts by its setting's aggressiveness,
 // 1/(Increase·Timer) with free-running timers or ln(1+1/Increase)/Timer with restarted ones, divided by
-// the number of limiting links that mark it, since it gets the marks of each. A port that
+// the number of limiting links that mark it, since it gets the marks of each; where these are several, rates are
+// those at which the marks of all links agree, up to 20,000 flows. A port that
 // sends does not mark; its queue pairs take turns, so there all count alike. In SL mode the
 // queue pairs of an SL split its aggressiveness. No queue pair goes below the rate of its port's
 // last table entry. It is for plans of the InfiniBand plane. It fails like Compile, and when the plan is of another
@@ -67,18 +68,16 @@ func (s *settings) predict() (f forecast) {
 	}
 	f.circles = s.m.circleRange(f.allocation, w)
 	if len(s.m.flows) <= pricedFlows {
-		if severalMarks(s.marks) {
-			f.rates = s.prices(w).run()
-		}
+		s.prices(w, func(i int) bool { return s.marks[i] > 1 }).run(f.rates)
 		f.spare = s.spareRange(f.allocation, w)
 	}
 	return f
 }
 
-// prices prepares the search for the marks of links, some of which limit flows. At the marks of the target, prices of 1, flows have their
-// entitlements on the whole.
-func (s *settings) prices(w shareWeights) *prices {
-	x := s.m.newPrices(w, 1)
+// prices prepares the search for the marks that flows of a kind meet, and those that links join with them. At the marks of the target,
+// prices of 1, flows have their entitlements on the whole.
+func (s *settings) prices(w shareWeights, kind func(i int) bool) *prices {
+	x := s.m.newPrices(w, 1, s.m.joined(kind))
 	rates, weights := 0.0, 0.0
 	for i, r := range s.target.rates {
 		if s.marks[i] > 0 {
@@ -86,7 +85,7 @@ func (s *settings) prices(w shareWeights) *prices {
 			weights += w.marked[i]
 		}
 	}
-	for i := range x.full {
+	for _, i := range x.flows {
 		x.full[i] = float64(float64(w.marked[i]*(rates/weights)) * float64(max(1, s.marks[i])))
 	}
 	return x

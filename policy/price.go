@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/internal/disjoint"
 	"fairlane/internal/num"
 	"fairlane/policy/fill"
 )
@@ -28,15 +29,17 @@ const (
 type prices struct {
 	m       *model
 	w       shareWeights
+	flows   []int32   // of which rates are found
 	data    []float64 // bit/s that links carry beside acknowledgements
 	caps    []float64 // of those that can fill; see feedable
 	price   []float64 // by link direction; of those that mark and can queue
 	priced  []bool
+	links   []int32   // those
 	least   []float64 // of a price, by link direction
 	load    []float64
-	rates   []float64
+	rates   []float64 // by flow
 	full    []float64 // bit/s that a flow has at a price of 1
-	decline []float64 // by flow: its rate goes with the price to the power of -decline
+	decline []float64 // by flow: its rate goes with the price to the power of -decline; nil: of -1
 	step    float64
 	turns   []float64
 	senders []sender
@@ -48,13 +51,13 @@ type sender struct {
 	flows []int32
 }
 
-// newPrices prepares a search. The rate of a flow goes with the price to the power of -decline where the caller says nothing else of the flow; what
-// flows have at a price of 1 is the caller's to say.
-func (m *model) newPrices(w shareWeights, decline float64) *prices {
-	l, n, links := m.lay(), len(m.flows), len(m.caps)
-	x := &prices{m: m, w: w, data: w.caps, turns: w.sending, step: priceStep / decline, decline: slices.Repeat([]float64{decline}, n),
+// newPrices prepares a search for the rates of flows. They go with the price to the power of about -decline; what flows have at a price of 1 is the
+// caller's to say.
+func (m *model) newPrices(w shareWeights, decline float64, flows []int32) *prices {
+	l, links := m.lay(), len(m.caps)
+	x := &prices{m: m, w: w, flows: flows, data: w.caps, turns: w.sending, step: priceStep / decline,
 		price: make([]float64, links), priced: make([]bool, links), least: slices.Repeat([]float64{leastPrice}, links), load: make([]float64, links),
-		rates: make([]float64, n), full: make([]float64, n)}
+		rates: make([]float64, len(m.flows)), full: make([]float64, len(m.flows))}
 	if x.data == nil {
 		x.data = m.caps
 	}
@@ -63,25 +66,52 @@ func (m *model) newPrices(w shareWeights, decline float64) *prices {
 	}
 	x.caps = m.feedable(x.data)
 	at := make([]int32, links) // sender, from 1
-	for i := range n {
+	for _, i := range flows {
 		hops := l.hops[l.first[i]:l.first[i+1]]
 		if at[hops[0]] == 0 {
 			x.senders = append(x.senders, sender{out: hops[0]})
 			at[hops[0]] = int32(len(x.senders))
 		}
 		s := &x.senders[at[hops[0]]-1]
-		s.flows = append(s.flows, int32(i))
+		s.flows = append(s.flows, i)
 		for _, d := range hops {
-			if !l.sends[d] && x.caps[d] < fill.Boundless {
+			if !l.sends[d] && x.caps[d] < fill.Boundless && !x.priced[d] {
 				x.priced[d], x.price[d] = true, 1
+				x.links = append(x.links, d)
 			}
 		}
 	}
 	return x
 }
 
-// run finds the rates at which the marks of all links agree.
-func (x *prices) run() []float64 {
+// joined are the flows that links which can fill join with some of a kind, in order: what these have depends on no others.
+func (m *model) joined(kind func(i int) bool) []int32 {
+	l, caps, sets, found := m.lay(), m.feedableCaps(), disjoint.New(len(m.caps)), false
+	of := make([]bool, len(m.caps))
+	for i := range m.flows {
+		hops := l.hops[l.first[i]:l.first[i+1]]
+		for _, d := range hops[1:] {
+			if caps[d] < fill.Boundless {
+				sets.Join(hops[0], d)
+			}
+		}
+	}
+	for i := range m.flows {
+		if kind(i) {
+			of[sets.Find(l.hops[l.first[i]])], found = true, true
+		}
+	}
+	var out []int32
+	for i := range m.flows {
+		if found && of[sets.Find(l.hops[l.first[i]])] {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// run replaces rates of flows by those at which the marks of all links agree.
+func (x *prices) run(rates []float64) {
 	for range priceRounds {
 		x.send()
 		if x.mark() < priceRest {
@@ -90,23 +120,24 @@ func (x *prices) run() []float64 {
 	}
 	x.send()
 	x.squeeze()
-	return x.rates
-}
-
-// severalMarks reports whether a flow meets the marks of several links.
-func severalMarks(marks []int32) bool {
-	return slices.ContainsFunc(marks, func(k int32) bool { return k > 1 })
+	for _, i := range x.flows {
+		rates[i] = x.rates[i]
+	}
 }
 
 // send gives every flow the rate that its marks, its demand and its NIC port allow.
 func (x *prices) send() {
 	l := x.m.lay()
-	for i := range x.rates {
+	for _, i := range x.flows {
 		sum := 0.0
 		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
 			sum += x.price[d]
 		}
-		r := float64(x.full[i] * num.Exp(-float64(x.decline[i]*num.Ln(max(sum, leastPrice)))))
+		sum = max(sum, leastPrice)
+		r := x.full[i] / sum
+		if x.decline != nil {
+			r = float64(x.full[i] * num.Exp(-float64(x.decline[i]*num.Ln(sum))))
+		}
 		if x.w.floors != nil {
 			r = max(r, x.w.floors[i])
 		}
@@ -122,9 +153,9 @@ func (x *prices) send() {
 		x.takeTurns(&x.senders[i])
 	}
 	clear(x.load)
-	for i, r := range x.rates {
+	for _, i := range x.flows {
 		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			x.load[d] += r
+			x.load[d] += x.rates[i]
 		}
 	}
 }
@@ -156,10 +187,7 @@ func (x *prices) takeTurns(s *sender) {
 // mark lets every link mark more where its load is above its capacity and less where it is below. It returns by how much prices moved at most,
 // relative.
 func (x *prices) mark() (moved float64) {
-	for d := range x.price {
-		if !x.priced[d] {
-			continue
-		}
+	for _, d := range x.links {
 		was := x.price[d]
 		over := min(max(x.load[d]/x.caps[d], 0.25), 4)
 		x.price[d] = max(float64(was*num.Exp(float64(x.step*num.Ln(over)))), x.least[d])
@@ -171,7 +199,7 @@ func (x *prices) mark() (moved float64) {
 // squeeze takes off what the search left above a capacity.
 func (x *prices) squeeze() {
 	l := x.m.lay()
-	for i := range x.rates {
+	for _, i := range x.flows {
 		worst := 1.0
 		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
 			if x.caps[d] < fill.Boundless {

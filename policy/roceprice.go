@@ -1,6 +1,10 @@
 package policy
 
-import "fairlane/ccconfig/dcqcn"
+import (
+	"slices"
+
+	"fairlane/ccconfig/dcqcn"
+)
 
 // predict is what the settings are expected to give. apart is by tenant how far its rate elsewhere may be, relative, where several sharings are
 // at rest; nil: nowhere.
@@ -10,19 +14,20 @@ func (s *roceSettings) predict() (a *allocation, apart []float64) {
 		return a, nil
 	}
 	if len(s.m.flows) <= pricedFlows && s.several() {
-		x := s.m.newPrices(w, s.profile.Lever.Decline)
+		x := s.m.newPrices(w, s.profile.Lever.Decline, numbered(len(s.m.flows)))
+		x.decline = make([]float64, len(x.full))
 		for i := range x.full {
 			x.full[i] = float64(s.weights[i] * s.crowd(int32(i)))
 			x.decline[i] = s.ports[s.ofFlow[i]].decline
 		}
-		a.rates = x.run()
+		x.run(a.rates)
 	}
 	return a, s.m.circleRange(a, w)
 }
 
 // several reports whether marks must be found like prices: a flow meets those of several links, or a port's flows, with one set of registers, want different rates.
 func (s *roceSettings) several() bool {
-	if severalMarks(s.marks) {
+	if slices.ContainsFunc(s.marks, func(k int32) bool { return k > 1 }) {
 		return true
 	}
 	for i := range s.ports {

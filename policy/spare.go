@@ -15,16 +15,20 @@ const spareMarks = 0.4
 // none of them gain what the others lose. nil is nowhere.
 func (s *settings) spareRange(a *allocation, w shareWeights) []float64 {
 	spare := s.m.spareLinks(a)
+	for d := range spare {
+		spare[d] = spare[d] && !s.target.limiting[d]
+	}
 	if !slices.Contains(spare, true) || !slices.ContainsFunc(s.marks, func(k int32) bool { return k > 0 }) {
 		return nil
 	}
-	x := s.prices(w)
+	x := s.prices(w, s.m.over(spare))
 	for d, on := range spare {
-		if on && !s.target.limiting[d] {
+		if on {
 			x.least[d] = spareMarks
 		}
 	}
-	there := allocation{rates: x.run()}
+	there := allocation{rates: slices.Clone(a.rates)}
+	x.run(there.rates)
 	here, out := s.m.byTenant(a), make([]float64, len(s.m.tenants))
 	for t, r := range s.m.byTenant(&there) {
 		out[t] = math.Abs(r-here[t]) / max(here[t], 1)
@@ -42,10 +46,10 @@ func (m *model) spareLinks(a *allocation) []bool {
 	return out
 }
 
-// overSpare reports whether a flow crosses one of the spareLinks.
-func (m *model) overSpare(a *allocation) func(i int) bool {
-	l, spare := m.lay(), m.spareLinks(a)
+// over reports whether a flow crosses one of the links.
+func (m *model) over(links []bool) func(i int) bool {
+	l := m.lay()
 	return func(i int) bool {
-		return slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool { return spare[d] })
+		return slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool { return links[d] })
 	}
 }
