@@ -77,7 +77,7 @@ func (s *settings) predict() (f forecast) {
 // prices prepares the search for the marks that flows of a kind meet, and those that links join with them. At the marks of the target,
 // prices of 1, flows have their entitlements on the whole.
 func (s *settings) prices(w shareWeights, kind func(i int) bool) *prices {
-	x := s.m.newPrices(w, 1, s.m.joined(kind))
+	x := s.m.newPrices(w, 1, s.target.limiting, s.m.joined(kind))
 	rates, weights := 0.0, 0.0
 	for i, r := range s.target.rates {
 		if s.marks[i] > 0 {

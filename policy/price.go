@@ -13,13 +13,15 @@ import (
 // meets, and a link that is not full does not mark. Marks are then found like prices: each link marks as much as keeps its load at its
 // capacity, or not at all.
 const (
-	// priceRounds bounds the search, priceRest is the relative movement of prices at which it ends, and pricedFlows are the flows for which
-	// it is worth its time.
-	priceRounds = 160
-	priceRest   = 1e-7
+	// priceRounds bounds the search, priceRest is the movement at which it ends, relative to what flows meet, and pricedFlows are the flows for
+	// which it is worth its time.
+	priceRounds = 120
+	priceRest   = 1e-6
 	pricedFlows = 20_000
-	// priceStep damps it: at one link alone the step 1 would be exact at once.
+	// priceStep damps it: at one link alone the step 1 would be exact at once. A link moves in proportion to what it marks, and at least as if it
+	// marked leastPart of what its flows meet: otherwise a link that hardly marks would hardly move.
 	priceStep = 0.7
+	leastPart = 0.25
 	// leastPrice stands for none.
 	leastPrice = 1e-9
 )
@@ -37,7 +39,9 @@ type prices struct {
 	links   []int32   // those
 	least   []float64 // of a price, by link direction
 	load    []float64
+	yields  []float64 // by link direction: by how much its load falls with the sum of prices, in bit/s
 	rates   []float64 // by flow
+	sums    []float64 // by flow: of the prices that it meets
 	full    []float64 // bit/s that a flow has at a price of 1
 	decline []float64 // by flow: its rate goes with the price to the power of -decline; nil: of -1
 	step    float64
@@ -51,13 +55,13 @@ type sender struct {
 	flows []int32
 }
 
-// newPrices prepares a search for the rates of flows. They go with the price to the power of about -decline; what flows have at a price of 1 is the
-// caller's to say.
-func (m *model) newPrices(w shareWeights, decline float64, flows []int32) *prices {
+// newPrices prepares a search for the rates of flows, which begins with a price of 1 at limiting links. Rates go with the price to the power of about -decline;
+// what flows have at a price of 1 is the caller's to say.
+func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flows []int32) *prices {
 	l, links := m.lay(), len(m.caps)
 	x := &prices{m: m, w: w, flows: flows, data: w.caps, turns: w.sending, step: priceStep / decline,
-		price: make([]float64, links), priced: make([]bool, links), least: slices.Repeat([]float64{leastPrice}, links), load: make([]float64, links),
-		rates: make([]float64, len(m.flows)), full: make([]float64, len(m.flows))}
+		price: make([]float64, links), priced: make([]bool, links), least: slices.Repeat([]float64{leastPrice}, links), load: make([]float64, links), yields: make([]float64, links),
+		rates: make([]float64, len(m.flows)), sums: make([]float64, len(m.flows)), full: make([]float64, len(m.flows))}
 	if x.data == nil {
 		x.data = m.caps
 	}
@@ -76,7 +80,10 @@ func (m *model) newPrices(w shareWeights, decline float64, flows []int32) *price
 		s.flows = append(s.flows, i)
 		for _, d := range hops {
 			if !l.sends[d] && x.caps[d] < fill.Boundless && !x.priced[d] {
-				x.priced[d], x.price[d] = true, 1
+				x.priced[d], x.price[d] = true, leastPrice
+				if limiting[d] {
+					x.price[d] = 1
+				}
 				x.links = append(x.links, d)
 			}
 		}
@@ -147,15 +154,19 @@ func (x *prices) send() {
 		if x.w.ceilings != nil && x.w.ceilings[i] > 0 {
 			r = min(r, x.w.ceilings[i])
 		}
-		x.rates[i] = r
+		x.rates[i], x.sums[i] = r, sum
 	}
 	for i := range x.senders {
 		x.takeTurns(&x.senders[i])
 	}
 	clear(x.load)
+	clear(x.yields)
 	for _, i := range x.flows {
+		r := x.rates[i]
+		yields := r / max(x.sums[i], x.full[i]/max(r, 1)) // a flow that waits for turns yields from the price on at which marks hold it as well
 		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			x.load[d] += x.rates[i]
+			x.load[d] += r
+			x.yields[d] += yields
 		}
 	}
 }
@@ -185,13 +196,16 @@ func (x *prices) takeTurns(s *sender) {
 }
 
 // mark lets every link mark more where its load is above its capacity and less where it is below. It returns by how much prices moved at most,
-// relative.
+// relative to what flows meet there.
 func (x *prices) mark() (moved float64) {
 	for _, d := range x.links {
-		was := x.price[d]
+		was, met := x.price[d], x.load[d]/max(x.yields[d], math.SmallestNonzeroFloat64)
 		over := min(max(x.load[d]/x.caps[d], 0.25), 4)
-		x.price[d] = max(float64(was*num.Exp(float64(x.step*num.Ln(over)))), x.least[d])
-		moved = max(moved, math.Abs(x.price[d]-was)/was)
+		// The step's part of ln(over), and what e to its power adds to one; both to the third order.
+		log := float64(2*x.step*(over-1)) / (over + 1)
+		more := log / (1 - log/2)
+		x.price[d] = max(was+float64(max(was, float64(leastPart*met))*more), x.least[d])
+		moved = max(moved, math.Abs(x.price[d]-was)/max(met, leastPrice))
 	}
 	return moved
 }

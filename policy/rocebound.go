@@ -16,12 +16,14 @@ const (
 	// boundTurns is for flows of a NIC port at its line rate: a flow that its registers hold waits for its turn there, and
 	// so falls behind by some percent, which the others gain.
 	boundTurns = 0.10
+	// boundTurn is the same for what such a flow leaves at a link to flows of other ports: at its own port others make up for half of what it misses.
+	boundTurn = 0.20
 	// boundPerLink is for each further link whose marks a flow meets.
 	boundPerLink = 0.05
 	// boundSpread is the part of the spread of what a port's flows want.
 	boundSpread = 0.25
 	// boundCoarse is for each factor e by which RPG_AI_RATE, of at least 1 Mbit/s, is more than the lever's: the law of rates is less sure there.
-	boundCoarse = 0.04
+	boundCoarse = 0.06
 )
 
 // bounds is the relative error that each tenant's prediction may have: of its flows, by their rates, and apart, the range of circles.
@@ -84,7 +86,7 @@ func (s *roceSettings) left() []float64 {
 	off, rest := make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps))
 	for i, r := range s.target.rates {
 		f := int32(i)
-		by := s.elsewhere(f)
+		by := s.elsewhere(f, boundTurn)
 		for _, d := range s.m.flows[i].links {
 			off[d] += float64(float64(by*r) * float64(by*r))
 		}
@@ -94,7 +96,7 @@ func (s *roceSettings) left() []float64 {
 	}
 	out := make([]float64, len(s.m.flows))
 	for i := range out {
-		if f := int32(i); s.elsewhere(f) == 0 && s.contended(f) {
+		if f := int32(i); s.elsewhere(f, boundTurn) == 0 && s.contended(f) {
 			d := s.target.bottleneck[f]
 			out[i] = math.Sqrt(off[d]) / max(rest[d], 1)
 		}
@@ -102,11 +104,11 @@ func (s *roceSettings) left() []float64 {
 	return out
 }
 
-// elsewhere is the part of a flow's bound that is due to a full sending port and to several links that mark it.
-func (s *roceSettings) elsewhere(f int32) float64 {
+// elsewhere is what a flow may be off by because several links mark it, and, turns, because its sending port is full.
+func (s *roceSettings) elsewhere(f int32, turns float64) float64 {
 	b := float64(boundPerLink * float64(max(s.marks[f]-1, 0)))
 	if s.target.limiting[s.m.flows[f].links[0]] {
-		b += boundTurns
+		b += turns
 	}
 	return b
 }
@@ -134,7 +136,7 @@ func (s *roceSettings) reached(p *nicPort) float64 {
 // flowBound is that of one flow. What the response is off by grows with the distance from the fastest queue pair at the link, so that of
 // the flow counts, and not that of the slowest it meets.
 func (s *roceSettings) flowBound(f int32, fastest []float64) float64 {
-	d, b := s.responseLink(f), boundPaths+s.elsewhere(f)
+	d, b := s.responseLink(f), boundPaths+s.elsewhere(f, boundTurns)
 	if d < 0 {
 		return b + boundFree
 	}
