@@ -55,7 +55,7 @@ type sender struct {
 	flows []int32
 }
 
-// newPrices prepares a search for the rates of flows, which begins with a price of 1 at limiting links. Rates go with the price to the power of about -decline;
+// newPrices prepares a search for the rates of flows, which begins with a price of 1 at limiting links, nil: at all. Rates go with the price to the power of about -decline;
 // what flows have at a price of 1 is the caller's to say.
 func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flows []int32) *prices {
 	l, links := m.lay(), len(m.caps)
@@ -81,7 +81,7 @@ func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flow
 		for _, d := range hops {
 			if !l.sends[d] && x.caps[d] < fill.Boundless && !x.priced[d] {
 				x.priced[d], x.price[d] = true, leastPrice
-				if limiting[d] {
+				if limiting == nil || limiting[d] {
 					x.price[d] = 1
 				}
 				x.links = append(x.links, d)

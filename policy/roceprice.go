@@ -14,7 +14,7 @@ func (s *roceSettings) predict() (a *allocation, apart []float64) {
 		return a, nil
 	}
 	if len(s.m.flows) <= pricedFlows && s.several() {
-		x := s.m.newPrices(w, s.profile.Lever.Decline, s.target.limiting, numbered(len(s.m.flows)))
+		x := s.m.newPrices(w, s.profile.Lever.Decline, nil, numbered(len(s.m.flows)))
 		x.decline = make([]float64, len(x.full))
 		for i := range x.full {
 			x.full[i] = float64(s.weights[i] * s.crowd(int32(i)))
