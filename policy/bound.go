@@ -15,7 +15,7 @@ const (
 	boundFull    = 0.03  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
 	boundLinked  = 0.02  // beside a flow that several limiting links mark: what one link is off by, the other divides anew
 	boundSpare   = 0.08  // beside a flow over a full link that limits no flow: it marks now and then
-	boundVictim  = 0.06  // of a flow that shares a link with others that queue for a full link beyond it, which it does not cross (head-of-line blocking)
+	boundVictim  = 0.06  // of a flow that shares a link with flows to a full link further on (head-of-line blocking)
 	boundSending = 0.20  // where queue pairs take turns at a sending port and answer marks as well
 	boundChance  = 3     // standard deviations of the chance of few marks: of hundreds of tenants some are two off
 	fullLoad     = 0.95  // of a link's capacity, entitled: from here on it marks now and then
@@ -157,8 +157,8 @@ func (m *model) beside(target *allocation, kind func(i int) bool) []bool {
 	return out
 }
 
-// victims are the tenants with a flow that crosses a link between switches of which others go on to a full link that it does not cross. Links are
-// lossless: when the queue there reaches back, the link before it stops for all. What an adapter sends was found not to suffer.
+// victims are the tenants with a flow that shares a link between switches with flows to a full link that it does not cross. Links are lossless:
+// when the queue there is full, the link before it stops for all. Links from adapters do not count: simulations show no effect there.
 func (m *model) victims(target *allocation) []bool {
 	const none, many = -1, -2
 	l, out := m.lay(), make([]bool, len(m.tenants))

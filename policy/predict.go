@@ -52,7 +52,7 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 type forecast struct {
 	*allocation
 	// circles and spare are by tenant how far its rate may be from that, relative: where several sharings are at rest, and where full links
-	// that limit no flow mark. nil is nowhere.
+	// that limit no flow mark. nil: nowhere.
 	circles, spare []float64
 }
 

@@ -55,8 +55,8 @@ type sender struct {
 	flows []int32
 }
 
-// newPrices prepares a search for the rates of flows, which begins with a price of 1 at limiting links, nil: at all. Rates go with the price to the power of about -decline;
-// what flows have at a price of 1 is the caller's to say.
+// newPrices prepares a search for the rates of flows. It starts with a price of 1 at limiting links, nil: at all. Rates go with the price to the power
+// of about -decline; the caller sets full.
 func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flows []int32) *prices {
 	l, links := m.lay(), len(m.caps)
 	x := &prices{m: m, w: w, flows: flows, data: w.caps, turns: w.sending, step: priceStep / decline,
@@ -91,7 +91,7 @@ func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flow
 	return x
 }
 
-// joined are the flows that links which can fill join with some of a kind, in order: what these have depends on no others.
+// joined are the flows of a kind and those connected to them by links that can fill, in order: the rates of these depend on no other flow.
 func (m *model) joined(kind func(i int) bool) []int32 {
 	l, caps, sets, found := m.lay(), m.feedableCaps(), disjoint.New(len(m.caps)), false
 	of := make([]bool, len(m.caps))

@@ -16,7 +16,7 @@ const (
 	// boundTurns is for flows of a NIC port at its line rate: a flow that its registers hold waits for its turn there, and
 	// so falls behind by some percent, which the others gain.
 	boundTurns = 0.10
-	// boundTurn is the same for what such a flow leaves at a link to flows of other ports: at its own port others make up for half of what it misses.
+	// boundTurn is for one such flow at a link that flows of other ports share: at its own port others make up for half of what it misses.
 	boundTurn = 0.20
 	// boundPerLink is for each further link whose marks a flow meets.
 	boundPerLink = 0.05
@@ -81,7 +81,7 @@ func (s *roceSettings) flowBounds() []float64 {
 	return out
 }
 
-// left is, for flows that one link alone limits, what flows are off by there that something else limits as well, relative: these have the rest of the link.
+// left is by flow the error that others pass on, relative: flows that one link alone limits get the rest of that link.
 func (s *roceSettings) left() []float64 {
 	off, rest := make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps))
 	for i, r := range s.target.rates {

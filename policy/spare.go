@@ -7,12 +7,12 @@ import (
 	"fairlane/policy/fill"
 )
 
-// spareMarks is the price up to which a nearly full link that limits no flow is taken to mark: at 98 % of its capacity, entitled, one was found to
-// mark 0.4 of what a limiting link does in the mean (see docs/compiler.md).
+// spareMarks is the largest price assumed of a nearly full link that limits no flow. In a simulation such a link, at 98 % of its capacity by
+// entitlements, marked 0.4 of what a limiting link marks in the mean (docs/compiler.md, Error bounds).
 const spareMarks = 0.4
 
 // spareRange is by tenant how far its rate may be from a prediction, relative, because full links that limit no flow mark as well: flows that cross
-// none of them gain what the others lose. nil is nowhere.
+// no such link gain what the others lose. nil: nowhere.
 func (s *settings) spareRange(a *allocation, w shareWeights) []float64 {
 	spare := s.m.spareLinks(a)
 	for d := range spare {

@@ -53,8 +53,8 @@ func TestBoundsCoverTheChanceOfFewMarks(t *testing.T) {
 	}
 }
 
-// Entitlements fill a link that settings then count on for marks. Its other flows cannot have theirs, since their sending port gives turns
-// to queue pairs and not to tenants, so it does not fill and does not mark: who crosses it and another full link has twice the weight there.
+// Entitlements fill two links on the path of one tenant, and its settings assume the marks of both. The other flows of one link cannot have their
+// entitlements, since queue pairs take turns at their sending port. That link does not fill and does not mark: at the other the tenant has twice its weight.
 func TestLinksThatDoNotFillDoNotMark(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 4, Wire: topogen.Wire{Rate: 40 * quantity.Gbps}, CoreRate: 40 * quantity.Gbps})
@@ -87,8 +87,8 @@ func TestLinksThatDoNotFillDoNotMark(t *testing.T) {
 	}
 }
 
-// DCQCN: a fast queue pair that two links mark gets some percent less than predicted, which is much for the slow tenants that have the rest of either link.
-func TestTheRestOfALinkIsAsUnsureAsWhoElsewhereIsMarked(t *testing.T) {
+// DCQCN: a fast queue pair that two links mark gets some percent less than predicted. That is much for the slow tenants that get the rest of either link.
+func TestTheRestOfALinkHasTheErrorsOfItsOtherFlows(t *testing.T) {
 	t.Parallel()
 	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 3, Wire: topogen.Wire{Rate: 25 * quantity.Gbps}, CoreRate: 25 * quantity.Gbps})
 	if err != nil {

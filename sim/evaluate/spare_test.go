@@ -10,9 +10,9 @@ import (
 	"fairlane/tenants"
 )
 
-// A link at 98 % of its capacity limits no flow and marks all the same when few fast queue pairs swing over it. One small tenant beyond it has
-// none of these marks and gains what all others lose.
-func TestWhoCrossesNoNearlyFullLinkGains(t *testing.T) {
+// A link at 98 % of its capacity limits no flow but marks when the rates of few fast queue pairs swing. A small tenant that does not cross it gets none
+// of these marks and gains what the others lose.
+func TestFlowsThatCrossNoNearlyFullLinkGain(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 4, Right: 2, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 100 * quantity.Gbps})
 	if err != nil {
