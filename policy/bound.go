@@ -16,10 +16,15 @@ const (
 	boundLinked  = 0.02  // beside a flow that several limiting links mark: what one link is off by, the other divides anew
 	boundSpare   = 0.08  // beside a flow over a full link that limits no flow: it marks now and then
 	boundVictim  = 0.06  // of a flow that shares a link with flows to a full link further on (head-of-line blocking)
+	boundBlocked = 0.15  // instead, where the shared link is full as well: the links wait for each other
+	boundFar     = 0.02  // of queue pairs far below the fastest that they meet: some were 4 to 5 % below their predictions (the cause is not known)
 	boundSending = 0.20  // where queue pairs take turns at a sending port and answer marks as well
 	boundChance  = 3     // standard deviations of the chance of few marks: of hundreds of tenants some are two off
 	fullLoad     = 0.95  // of a link's capacity, entitled: from here on it marks now and then
 )
+
+// farBelow is the ratio from which on boundFar counts.
+const farBelow = 20
 
 // BoundTime is the time, in seconds, over which the delivered rates are means that the bounds of an InfiniBand plan are for. Means over less
 // swing more: a mean of m marks is known to 1/sqrt(m).
@@ -31,7 +36,7 @@ func (s *settings) bounds(predicted *forecast) []float64 {
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
 	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target)))
-	steered, victims := s.steered(), s.m.victims(s.target)
+	steered, victims, far := s.steered(), s.m.victims(s.target), s.m.far(s.target)
 	chance := s.chance()
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
@@ -42,9 +47,7 @@ func (s *settings) bounds(predicted *forecast) []float64 {
 		if spare[t] {
 			out[t] += boundSpare
 		}
-		if victims[t] {
-			out[t] += boundVictim
-		}
+		out[t] += victims[t]
 		if predicted.spare != nil {
 			out[t] += predicted.spare[t]
 		}
@@ -61,6 +64,9 @@ func (s *settings) bounds(predicted *forecast) []float64 {
 		out[t] += sending
 		rest := out[t] - boundBase // independent of who is marked
 		out[t] = max(out[t], math.Sqrt(float64(rest*rest)+float64(chance[t]*chance[t])))
+		if far[t] {
+			out[t] += boundFar
+		}
 	}
 	return out
 }
@@ -157,11 +163,27 @@ func (m *model) beside(target *allocation, kind func(i int) bool) []bool {
 	return out
 }
 
-// victims are the tenants with a flow that shares a link between switches with flows to a full link that it does not cross. Links are lossless:
+// far are the tenants with queue pairs that are entitled to less than a farBelow-th of the fastest at the link that limits them.
+func (m *model) far(target *allocation) []bool {
+	l, fastest, out := m.lay(), make([]float64, len(m.caps)), make([]bool, len(m.tenants))
+	for i, r := range target.rates {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			fastest[d] = max(fastest[d], r/l.qps[i])
+		}
+	}
+	for i, t := range l.tenant {
+		if d := target.bottleneck[i]; d >= 0 && !l.sends[d] && float64(farBelow*target.rates[i]/l.qps[i]) < fastest[d] {
+			out[t] = true
+		}
+	}
+	return out
+}
+
+// victims is boundVictim or boundBlocked for the tenants with a flow that shares a link between switches with flows to a full link that it does not cross. Links are lossless:
 // when the queue there is full, the link before it stops for all. Links from adapters do not count: simulations show no effect there.
-func (m *model) victims(target *allocation) []bool {
+func (m *model) victims(target *allocation) []float64 {
 	const none, many = -1, -2
-	l, out := m.lay(), make([]bool, len(m.tenants))
+	l, out := m.lay(), make([]float64, len(m.tenants))
 	next := slices.Repeat([]int32{none}, len(m.caps)) // the full link that follows
 	each := func(do func(t, from, to int32)) {
 		for i, t := range l.tenant {
@@ -179,7 +201,15 @@ func (m *model) victims(target *allocation) []bool {
 			next[from] = many
 		}
 	})
-	each(func(t, from, to int32) { out[t] = out[t] || next[from] != none && next[from] != to })
+	each(func(t, from, to int32) {
+		switch {
+		case next[from] == none || next[from] == to:
+		case target.limiting[from] && target.limiting[to]:
+			out[t] = boundBlocked
+		default:
+			out[t] = max(out[t], boundVictim)
+		}
+	})
 	return out
 }
 

@@ -81,36 +81,40 @@ func (s *roceSettings) flowBounds() []float64 {
 	return out
 }
 
-// left is by flow the error that others pass on, relative: flows that one link alone limits get the rest of that link.
+// left is by flow the error that others pass on, relative: flows that one link alone limits get the rest of that link. Flows that several links
+// mark get less than predicted, all of them, so their errors add up; those of turns are independent.
 func (s *roceSettings) left() []float64 {
-	off, rest := make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps))
+	linked, turns, rest := make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps)) // turns: squares
 	for i, r := range s.target.rates {
 		f := int32(i)
-		by := s.elsewhere(f, boundTurn)
+		byLinks, byTurns := s.elsewhere(f)
 		for _, d := range s.m.flows[i].links {
-			off[d] += float64(float64(by*r) * float64(by*r))
+			linked[d] += float64(byLinks * r)
+			if byTurns > 0 {
+				turns[d] += float64(float64(boundTurn*r) * float64(boundTurn*r))
+			}
 		}
-		if by == 0 && s.contended(f) {
+		if byLinks+byTurns == 0 && s.contended(f) {
 			rest[s.target.bottleneck[f]] += r
 		}
 	}
 	out := make([]float64, len(s.m.flows))
 	for i := range out {
-		if f := int32(i); s.elsewhere(f, boundTurn) == 0 && s.contended(f) {
+		f := int32(i)
+		if byLinks, byTurns := s.elsewhere(f); byLinks+byTurns == 0 && s.contended(f) {
 			d := s.target.bottleneck[f]
-			out[i] = math.Sqrt(off[d]) / max(rest[d], 1)
+			out[i] = (linked[d] + math.Sqrt(turns[d])) / max(rest[d], 1)
 		}
 	}
 	return out
 }
 
-// elsewhere is what a flow may be off by because several links mark it, and, turns, because its sending port is full.
-func (s *roceSettings) elsewhere(f int32, turns float64) float64 {
-	b := float64(boundPerLink * float64(max(s.marks[f]-1, 0)))
+// elsewhere is what a flow may be off by because several links mark it, and because its sending port is full.
+func (s *roceSettings) elsewhere(f int32) (links, turns float64) {
 	if s.target.limiting[s.m.flows[f].links[0]] {
-		b += turns
+		turns = boundTurns
 	}
-	return b
+	return float64(boundPerLink * float64(max(s.marks[f]-1, 0))), turns
 }
 
 // fastest is the largest rate that settings mean a queue pair on each link direction to have.
@@ -136,7 +140,9 @@ func (s *roceSettings) reached(p *nicPort) float64 {
 // flowBound is that of one flow. What the response is off by grows with the distance from the fastest queue pair at the link, so that of
 // the flow counts, and not that of the slowest it meets.
 func (s *roceSettings) flowBound(f int32, fastest []float64) float64 {
-	d, b := s.responseLink(f), boundPaths+s.elsewhere(f, boundTurns)
+	d := s.responseLink(f)
+	links, turns := s.elsewhere(f)
+	b := boundPaths + links + turns
 	if d < 0 {
 		return b + boundFree
 	}
