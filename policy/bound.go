@@ -14,6 +14,7 @@ const (
 	boundSingle  = 0.005 // of a tenant that marks steer by a single CCTI, so that its chances do not average out
 	boundFull    = 0.03  // for each full link beyond the first on the longest way that meets the tenant's: links that wait for each other do not fill
 	boundLinked  = 0.02  // beside a flow that several limiting links mark: what one link is off by, the other divides anew
+	boundRest    = 0.03  // of what such flows have at a link, passed on to the flows that this link alone limits
 	boundSpare   = 0.08  // beside a flow over a full link that limits no flow: it marks now and then
 	boundVictim  = 0.06  // of a flow that shares a link with flows to a full link further on (head-of-line blocking)
 	boundBlocked = 0.15  // instead, where the shared link is full as well: the links wait for each other
@@ -37,12 +38,12 @@ func (s *settings) bounds(predicted *forecast) []float64 {
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
 	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target)))
 	steered, victims, far := s.steered(), s.m.victims(s.target), s.m.far(s.target)
-	chance := s.chance()
+	chance, rest := s.chance(), s.rest()
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
 		out[t] = boundBase + float64(boundFull*float64(max(0, links[t]-1)))
 		if linked[t] {
-			out[t] += boundLinked
+			out[t] += max(boundLinked, rest[t])
 		}
 		if spare[t] {
 			out[t] += boundSpare
@@ -62,8 +63,8 @@ func (s *settings) bounds(predicted *forecast) []float64 {
 			sending = max(sending, predicted.circles[t])
 		}
 		out[t] += sending
-		rest := out[t] - boundBase // independent of who is marked
-		out[t] = max(out[t], math.Sqrt(float64(rest*rest)+float64(chance[t]*chance[t])))
+		sure := out[t] - boundBase // independent of who is marked
+		out[t] = max(out[t], math.Sqrt(float64(sure*sure)+float64(chance[t]*chance[t])))
 		if far[t] {
 			out[t] += boundFar
 		}
@@ -159,6 +160,32 @@ func (m *model) beside(target *allocation, kind func(i int) bool) []bool {
 	}
 	for i, t := range l.tenant {
 		out[t] = out[t] || slices.ContainsFunc(l.hops[l.first[i]:l.first[i+1]], func(d int32) bool { return met[d] })
+	}
+	return out
+}
+
+// rest is by tenant the mean error, relative, that flows pass on which several links mark: flows that one link alone limits get the rest of that link.
+func (s *settings) rest() []float64 {
+	l, linked, alone := s.m.lay(), make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps))
+	for i, r := range s.target.rates {
+		if s.marks[i] > 1 {
+			for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+				linked[d] += r
+			}
+		} else if d := s.target.bottleneck[i]; d >= 0 {
+			alone[d] += r
+		}
+	}
+	out, rates := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
+	for i, r := range s.target.rates {
+		t := l.tenant[i]
+		rates[t] += r
+		if d := s.target.bottleneck[i]; d >= 0 && s.marks[i] <= 1 {
+			out[t] += float64(r * float64(boundRest*(linked[d]/alone[d])))
+		}
+	}
+	for t := range out {
+		out[t] /= max(rates[t], 1)
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func TestTheBoundGrowsWithWhatMakesAPredictionDoubtful(t *testing.T) {
 }
 
 // TestTheBoundCountsFullLinksAndWhatMarksSteer has two full links in a row, the first of which flows cross that end elsewhere, where the queue of the
-// second may hold them up, and one by itself.
+// second may hold them up and where they get the rest of it, and one by itself.
 func TestTheBoundCountsFullLinksAndWhatMarksSteer(t *testing.T) {
 	t.Parallel()
 	f, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 8, Right: 3, Wire: topogen.Wire{Rate: 100 * quantity.Gbps}, CoreRate: 200 * quantity.Gbps})
@@ -64,8 +64,8 @@ func TestTheBoundCountsFullLinksAndWhatMarksSteer(t *testing.T) {
 		{Tenant: "f", Src: left[6], Dst: left[7], QPs: 2},
 	}
 	for mode, want := range map[policy.PerQPMode]map[string]float64{
-		policy.PerQPOff: {"a": 0.075, "b": 0.075, "c": 0.13, "d": 0.135, "e": 0.025, "f": 0.025},
-		policy.PerQPOn:  {"a": 0.07, "b": 0.07, "c": 0.13, "d": 0.13, "e": 0.02, "f": 0.02},
+		policy.PerQPOff: {"a": 0.075, "b": 0.075, "c": 0.14, "d": 0.145, "e": 0.025, "f": 0.025},
+		policy.PerQPOn:  {"a": 0.07, "b": 0.07, "c": 0.14, "d": 0.14, "e": 0.02, "f": 0.02},
 	} {
 		in.Options.PerQP = mode
 		for _, s := range plantest.Compiled(t, in).Tenants {

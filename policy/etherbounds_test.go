@@ -42,6 +42,8 @@ func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 	decline := own.Lever.Decline
 	classes := []tenants.Class{{Name: "x", Weight: 3000}, {Name: "y", Weight: 1000}}
 	a, b := tenants.Tenant{Name: "a", Weight: 1000}, tenants.Tenant{Name: "b", Weight: 1000}
+	five := a
+	five.Weight = 5000
 	classed := a
 	classed.Classes = classes
 	idle := flowsAt(t, []tenants.Tenant{a}, rocePair{"a", "", 0, 2})
@@ -50,9 +52,10 @@ func TestRoCEBoundsAreThoseOfTheBook(t *testing.T) {
 		in   policy.Input
 		want []float64 // of the tenants, by name
 	}{
-		"an incast":          {flowsAt(t, []tenants.Tenant{a, b}, rocePair{"a", "", 0, 2}, rocePair{"b", "", 1, 2}), []float64{alike, alike}},
-		"a demand":           {idle, []float64{unmarked}},
-		"a NIC that is full": {flowsAt(t, []tenants.Tenant{a}, rocePair{"a", "", 0, 2}, rocePair{"a", "", 0, 3}), []float64{unmarked + turns}},
+		"an incast":                        {flowsAt(t, []tenants.Tenant{a, b}, rocePair{"a", "", 0, 2}, rocePair{"b", "", 1, 2}), []float64{alike, alike}},
+		"a demand":                         {idle, []float64{unmarked}},
+		"a NIC that two tenants fill, 5:1": {flowsAt(t, []tenants.Tenant{five, b}, rocePair{"a", "", 0, 2}, rocePair{"b", "", 0, 3}), []float64{unmarked + turns, unmarked + 5*turns}},
+		"a NIC that is full":               {flowsAt(t, []tenants.Tenant{a}, rocePair{"a", "", 0, 2}, rocePair{"a", "", 0, 3}), []float64{unmarked + turns}},
 		"two classes of 3:1 on one set of registers": {flowsAt(t, []tenants.Tenant{classed, b}, rocePair{"a", "x", 0, 2}, rocePair{"a", "y", 0, 2}, rocePair{"b", "", 1, 2}),
 			[]float64{beside(4/math.Sqrt(3)) + math.Log(3)/2/4, alike}}, // each wants sqrt(3) times the mean, or of it
 		"two marking links":   {chain(t, 2), []float64{beside(math.Pow(2, decline)) + left(1), beside(math.Pow(2, decline)) + left(1), alike + further}},

@@ -49,9 +49,10 @@ func (s *roceSettings) bounds(apart []float64) []float64 {
 	return sum
 }
 
-// flowBounds are those of all flows. At a full sending port flows that no marks limit have what the others leave, and so what these are off by.
+// flowBounds are those of all flows. At a full sending port flows that no marks limit have what the others leave, and so what these are off by;
+// and a tenant has what the other tenants miss by their turns, which is more than its own part where it is the smaller one.
 func (s *roceSettings) flowBounds() []float64 {
-	fastest, out := s.fastest(), make([]float64, len(s.m.flows))
+	fastest, out, own := s.fastest(), make([]float64, len(s.m.flows)), make([]float64, len(s.m.tenants))
 	for i := range out {
 		out[i] = s.flowBound(int32(i), fastest)
 	}
@@ -60,8 +61,13 @@ func (s *roceSettings) flowBounds() []float64 {
 		if !s.target.limiting[p.out] {
 			continue
 		}
-		off, left := 0.0, 0.0
+		off, left, all := 0.0, 0.0, 0.0
+		for _, t := range p.tenants {
+			own[t] = 0
+		}
 		for _, f := range p.flows {
+			all += s.target.rates[f]
+			own[s.m.flows[f].tenant] += s.target.rates[f]
 			if s.contended(f) {
 				by := float64(out[f] * s.target.rates[f])
 				off += float64(by * by)
@@ -73,6 +79,8 @@ func (s *roceSettings) flowBounds() []float64 {
 			if !s.contended(f) && left > 0 {
 				out[f] = max(out[f], math.Sqrt(off)/left)
 			}
+			t := s.m.flows[f].tenant
+			out[f] += float64(boundTurns * max(0, (all-own[t])/max(own[t], 1)-1))
 		}
 	}
 	for i, more := range s.left() {

@@ -64,6 +64,7 @@ func TestUnannouncedMissesAreCounted(t *testing.T) {
 		"announced":          {policy.PlaneIB, TenantResult{Error: 0.06, Entitle: 0.3, Bound: 0.07, Findings: []string{slow, source}}, 0},
 		"announced nearly":   {policy.PlaneIB, TenantResult{Error: 0.04, Entitle: 0.3, Bound: 0.02, Findings: []string{source}}, 0},
 		"other finding":      {policy.PlaneIB, TenantResult{Entitle: 0.3, Bound: 0.07, Findings: []string{slow}}, 1},
+		"unknown":            {policy.PlaneIB, TenantResult{Error: 1.8, Bound: 1, Findings: []string{policy.CodeShareUncertain}}, 0},
 		"false announcement": {policy.PlaneIB, TenantResult{Error: 0.08, Entitle: 0.3, Bound: 0.07, Findings: []string{source}}, 1},
 	} {
 		c.of.Contended = true
