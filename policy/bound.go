@@ -36,7 +36,7 @@ func (s *settings) bounds(predicted *forecast) []float64 {
 	full := s.m.fullLinks(s.target)
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
-	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target)))
+	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, full)))
 	steered, victims, far := s.steered(), s.m.victims(s.target), s.m.far(s.target)
 	chance, rest := s.chance(), s.rest()
 	out := make([]float64, len(s.m.tenants))
@@ -262,15 +262,9 @@ func (m *model) besideTurns(target *allocation, full []bool) []bool {
 
 // fullLinks are the link directions that the entitlements nearly fill.
 func (m *model) fullLinks(target *allocation) []bool {
-	load, l := make([]float64, len(m.caps)), m.lay()
-	for i, r := range target.rates {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			load[d] += r
-		}
-	}
 	full := make([]bool, len(m.caps))
-	for d := range full {
-		full[d] = load[d] >= float64(fullLoad*m.caps[d])
+	for d, load := range m.loads(target.rates) {
+		full[d] = load >= float64(fullLoad*m.caps[d])
 	}
 	return full
 }

@@ -64,18 +64,27 @@ func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
 			weights[d], turns[d] = m.caps[d]/caps[d]-1+endSlack, -endSlack
 		}
 	}
-	here, out := m.byTenant(a), make([]float64, len(m.tenants))
+	out := make([]float64, len(m.tenants))
 	for _, slack := range [][]float64{weights, turns} {
 		w.slack = slack
 		b := m.shareByWeightOn(nil, w)
 		if b.err != nil {
 			return nil
 		}
-		for t, there := range m.byTenant(b) {
-			if off := math.Abs(there-here[t]) / max(here[t], 1); off > circleApart {
+		for t, off := range m.distances(a, b) {
+			if off > circleApart {
 				out[t] = max(out[t], off)
 			}
 		}
+	}
+	return out
+}
+
+// distances is by tenant how far its rate in one allocation is from that in another, relative to the first.
+func (m *model) distances(from, to *allocation) []float64 {
+	here, out := m.byTenant(from), m.byTenant(to)
+	for t, there := range out {
+		out[t] = math.Abs(there-here[t]) / max(here[t], 1)
 	}
 	return out
 }
@@ -122,12 +131,7 @@ func (m *model) onCircle(a *allocation, caps []float64) bool {
 
 // filled are the link directions that an allocation fills, of those that can fill.
 func (m *model) filled(a *allocation, caps []float64) []bool {
-	l, full, load := m.lay(), make([]bool, len(m.caps)), make([]float64, len(m.caps))
-	for i, r := range a.rates {
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			load[d] += r
-		}
-	}
+	full, load := make([]bool, len(m.caps)), m.loads(a.rates)
 	for d, c := range m.feedable(caps) {
 		full[d] = load[d] > 0 && load[d] >= float64(circleFull*c)
 	}

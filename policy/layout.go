@@ -111,6 +111,17 @@ func (m *model) classLayout() (first, of []int32) {
 	return l.firstClasses, l.classOfFlow
 }
 
+// loads sums rates, by flow, on each link direction.
+func (m *model) loads(rates []float64) []float64 {
+	l, load := m.lay(), make([]float64, len(m.caps))
+	for i, r := range rates {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			load[d] += r
+		}
+	}
+	return load
+}
+
 // feedableCaps is feedable of all that the links carry.
 func (m *model) feedableCaps() []float64 {
 	l := m.lay()

@@ -29,7 +29,7 @@ const (
 // bounds is the relative error that each tenant's prediction may have: of its flows, by their rates, and apart, the range of circles.
 func (s *roceSettings) bounds(apart []float64) []float64 {
 	sum, rates := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
-	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target)))
+	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, s.m.fullLinks(s.target))))
 	for i, b := range s.flowBounds() {
 		t := s.m.flows[i].tenant
 		sum[t] += float64(s.target.rates[i] * b)

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"math"
 	"slices"
 
 	"fairlane/policy/fill"
@@ -14,7 +13,7 @@ const spareMarks = 0.4
 // spareRange is by tenant how far its rate may be from a prediction, relative, because full links that limit no flow mark as well: flows that cross
 // no such link gain what the others lose. nil: nowhere.
 func (s *settings) spareRange(a *allocation, w shareWeights) []float64 {
-	spare := s.m.spareLinks(a)
+	spare := s.m.spareLinks(a, s.m.fullLinks(a))
 	for d := range spare {
 		spare[d] = spare[d] && !s.target.limiting[d]
 	}
@@ -29,19 +28,15 @@ func (s *settings) spareRange(a *allocation, w shareWeights) []float64 {
 	}
 	there := allocation{rates: slices.Clone(a.rates)}
 	x.run(there.rates)
-	here, out := s.m.byTenant(a), make([]float64, len(s.m.tenants))
-	for t, r := range s.m.byTenant(&there) {
-		out[t] = math.Abs(r-here[t]) / max(here[t], 1)
-	}
-	return out
+	return s.m.distances(a, &there)
 }
 
-// spareLinks are the link directions that queue and mark, are nearly full and limit no flow. Their marks are in no setting, and how many they are
+// spareLinks are the full link directions that queue and mark and limit no flow of an allocation. Their marks are in no setting, and how many they are
 // is not known.
-func (m *model) spareLinks(a *allocation) []bool {
-	l, caps, out := m.lay(), m.feedableCaps(), m.fullLinks(a)
+func (m *model) spareLinks(a *allocation, full []bool) []bool {
+	l, caps, out := m.lay(), m.feedableCaps(), make([]bool, len(full))
 	for d := range out {
-		out[d] = out[d] && !a.limiting[d] && !l.sends[d] && caps[d] < fill.Boundless
+		out[d] = full[d] && !a.limiting[d] && !l.sends[d] && caps[d] < fill.Boundless
 	}
 	return out
 }

@@ -106,15 +106,9 @@ func (s *wrccSettings) findLimits() {
 	l := s.m.lay()
 	var full []bool // when somebody is capped
 	if slices.ContainsFunc(s.m.tenants, func(t tenants.Tenant) bool { return t.Cap > 0 }) {
-		load := make([]float64, len(s.m.caps))
-		for i, r := range s.target.rates {
-			for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-				load[d] += r
-			}
-		}
-		full = make([]bool, len(load))
-		for d := range full {
-			full[d] = load[d] >= s.m.caps[d]*(1-1e-9)
+		full = make([]bool, len(s.m.caps))
+		for d, load := range s.m.loads(s.target.rates) {
+			full[d] = load >= s.m.caps[d]*(1-1e-9)
 		}
 	}
 	s.limits = make([]uint8, len(s.m.flows))
