@@ -32,13 +32,13 @@ const farBelow = 20
 const BoundTime = 4
 
 // bounds is the relative error that each tenant's prediction may have on InfiniBand.
-func (s *settings) bounds(predicted *forecast) []float64 {
+func (s *settings) bounds(predicted forecast) []float64 {
 	full := s.m.fullLinks(s.target)
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
 	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, full)))
 	steered, victims, far := s.steered(), s.m.victims(s.target), s.m.far(s.target)
-	chance, rest := s.chance(), s.rest()
+	chance, rest := s.chance(), s.m.meanByTenant(s.target, s.rest())
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
 		out[t] = boundBase + float64(boundFull*float64(max(0, links[t]-1)))
@@ -123,7 +123,7 @@ func (s *settings) steered() []float64 {
 // longestWays is, of each tenant, the most full links that a flow crosses which meets one of the tenant's on a full link. Only links that queue and mark count.
 func (m *model) longestWays(full []bool) []int {
 	l := m.lay()
-	most, out, caps := make([]int, len(m.caps)), make([]int, len(m.tenants)), m.feedableCaps()
+	most, out, caps := make([]int, len(m.caps)), make([]int, len(m.tenants)), m.feedable(nil)
 	marks := func(d int32) bool { return full[d] && !l.sends[d] && caps[d] < fill.Boundless }
 	for i := range l.tenant {
 		hops, n := l.hops[l.first[i]:l.first[i+1]], 0
@@ -164,30 +164,14 @@ func (m *model) beside(target *allocation, kind func(i int) bool) []bool {
 	return out
 }
 
-// rest is by tenant the mean error, relative, that flows pass on which several links mark: flows that one link alone limits get the rest of that link.
+// rest is by flow the error, relative, that flows pass on which several links mark.
 func (s *settings) rest() []float64 {
-	l, linked, alone := s.m.lay(), make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps))
-	for i, r := range s.target.rates {
-		if s.marks[i] > 1 {
-			for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-				linked[d] += r
-			}
-		} else if d := s.target.bottleneck[i]; d >= 0 {
-			alone[d] += r
+	return s.m.passedOn(s.target, func(f int32) (alike, apart float64) {
+		if s.marks[f] > 1 {
+			return boundRest, 0
 		}
-	}
-	out, rates := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
-	for i, r := range s.target.rates {
-		t := l.tenant[i]
-		rates[t] += r
-		if d := s.target.bottleneck[i]; d >= 0 && s.marks[i] <= 1 {
-			out[t] += float64(r * float64(boundRest*(linked[d]/alone[d])))
-		}
-	}
-	for t := range out {
-		out[t] /= max(rates[t], 1)
-	}
-	return out
+		return 0, 0
+	}, func(f int32) bool { return s.target.bottleneck[f] >= 0 })
 }
 
 // far are the tenants with queue pairs that are entitled to less than a farBelow-th of the fastest at the link that limits them.

@@ -51,12 +51,12 @@ func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
 	if len(m.flows) > circleFlows || len(m.fullSenders(a, func(float64) bool { return true })) == 0 {
 		return nil
 	}
+	if !m.onCircle(a, w.caps) {
+		return nil
+	}
 	caps := w.caps
 	if caps == nil {
 		caps = m.caps
-	}
-	if !m.onCircle(a, caps) {
-		return nil
 	}
 	weights, turns := make([]float64, len(m.caps)), make([]float64, len(m.caps))
 	for d, sends := range m.lay().sends {

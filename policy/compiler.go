@@ -151,7 +151,7 @@ func (c *Compiler) compileIB(next *Compiler, target *allocation, same bool) (*ou
 	o := &outcome{findings: slices.Concat(s.placed, s.leverFindings(), s.laneFindings()), settle: s.settle()}
 	work.Wait()
 	s.prev = nil
-	o.predicted, o.bounds = predicted.allocation, s.bounds(&predicted)
+	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted)
 	o.write = func(p *Plan) {
 		p.Lanes, p.Placements, p.CAs, p.Switches = parts.Lanes, parts.Placements, parts.CAs, parts.Switches
 	}

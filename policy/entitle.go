@@ -110,7 +110,7 @@ func (m *model) limitAlso(a *allocation) {
 			held[d] = held[d] || a.bottleneck[i] >= 0
 		}
 	}
-	for d, c := range m.feedableCaps() {
+	for d, c := range m.feedable(nil) {
 		if held[d] && !l.sends[d] && load[d] >= float64(c*(1-tied)) {
 			a.limiting[d] = true
 		}

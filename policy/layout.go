@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"fairlane/internal/disjoint"
 	"fairlane/policy/fill"
 	"fairlane/subnet"
 )
@@ -22,7 +23,7 @@ type layout struct {
 	senders      []int32   // see sendersOf
 	firstSender  []int32
 	longest      []float64 // see longestTrips
-	allFeedable  []float64 // see feedableCaps
+	allFeedable  []float64 // feedable of all that links carry
 	classOfFlow  []int32   // see classLayout
 	firstClasses []int32
 	roles        [][]role // see model.roles
@@ -122,19 +123,67 @@ func (m *model) loads(rates []float64) []float64 {
 	return load
 }
 
-// feedableCaps is feedable of all that the links carry.
-func (m *model) feedableCaps() []float64 {
+// squeeze takes off the rates of flows what a search left above capacities. load is by link direction what the rates sum up to.
+func (m *model) squeeze(flows []int32, caps, load, rates []float64) {
+	l := m.lay()
+	for _, i := range flows {
+		worst := 1.0
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			worst = max(worst, load[d]/caps[d])
+		}
+		rates[i] /= worst
+	}
+}
+
+// joined are the flows of a kind and those connected to them by links that can fill, by their capacities, in order: the rates of these depend on no
+// other flow.
+func (m *model) joined(caps []float64, kind func(i int) bool) []int32 {
+	l := m.lay()
+	var ports []int32 // of flows of the kind
+	for i := range m.flows {
+		if kind(i) {
+			ports = append(ports, l.hops[l.first[i]])
+		}
+	}
+	if ports == nil {
+		return nil
+	}
+	sets, of := disjoint.New(len(m.caps)), make([]bool, len(m.caps))
+	for i := range m.flows {
+		hops := l.hops[l.first[i]:l.first[i+1]]
+		for _, d := range hops[1:] {
+			if caps[d] < fill.Boundless {
+				sets.Join(hops[0], d)
+			}
+		}
+	}
+	for _, d := range ports {
+		of[sets.Find(d)] = true
+	}
+	var out []int32
+	for i := range m.flows {
+		if of[sets.Find(l.hops[l.first[i]])] {
+			out = append(out, int32(i))
+		}
+	}
+	return out
+}
+
+// feedable are capacities of the link directions, nil: all that they carry, but boundless where what feeds a link is never more than
+// it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
+// no faster. Such a link neither queues nor marks, and only the links before it divide. The result is not to be changed.
+func (m *model) feedable(caps []float64) []float64 {
+	if caps != nil {
+		return m.findFeedable(caps)
+	}
 	l := m.lay()
 	if l.allFeedable == nil {
-		l.allFeedable = m.feedable(m.caps)
+		l.allFeedable = m.findFeedable(m.caps)
 	}
 	return l.allFeedable
 }
 
-// feedable are capacities of the link directions, but boundless where what feeds a link is never more than
-// it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
-// no faster. Such a link neither queues nor marks, and only the links before it divide.
-func (m *model) feedable(caps []float64) []float64 {
+func (m *model) findFeedable(caps []float64) []float64 {
 	out, senders := slices.Clone(caps), m.senderRates(caps)
 	for d, b := range m.linksBefore() {
 		if b >= 0 && caps[b] <= caps[d] || senders[d] > 0 && senders[d] <= caps[d] {

@@ -44,7 +44,7 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 		return nil, predicted.err
 	}
 	out := &Prediction{Tenants: m.tenantShares(target, predicted.allocation), Links: m.linkShares(target, predicted.allocation)}
-	m.setBounds(out.Tenants, nil, out.Links, s.bounds(&predicted))
+	m.setBounds(out.Tenants, nil, out.Links, s.bounds(predicted))
 	return out, nil
 }
 
@@ -68,16 +68,17 @@ func (s *settings) predict() (f forecast) {
 	}
 	f.circles = s.m.circleRange(f.allocation, w)
 	if len(s.m.flows) <= pricedFlows {
-		s.prices(w, func(i int) bool { return s.marks[i] > 1 }).run(f.rates)
+		if flows := s.m.joined(s.m.feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
+			s.prices(w, flows).run(f.rates)
+		}
 		f.spare = s.spareRange(f.allocation, w)
 	}
 	return f
 }
 
-// prices prepares the search for the marks that flows of a kind meet, and those that links join with them. At the marks of the target,
-// prices of 1, flows have their entitlements on the whole.
-func (s *settings) prices(w shareWeights, kind func(i int) bool) *prices {
-	x := s.m.newPrices(w, 1, s.target.limiting, s.m.joined(kind))
+// prices prepares the search for the marks that flows meet. At the marks of the target, prices of 1, flows have their entitlements on the whole.
+func (s *settings) prices(w shareWeights, flows []int32) *prices {
+	x := s.m.newPrices(w, 1, s.target.limiting, flows)
 	rates, weights := 0.0, 0.0
 	for i, r := range s.target.rates {
 		if s.marks[i] > 0 {
@@ -114,8 +115,8 @@ func (m *model) shareByWeight(w shareWeights) *allocation { return m.shareByWeig
 // shareByWeightOn does so on a solver; nil is one without a memory.
 func (m *model) shareByWeightOn(solver *fill.Solver, w shareWeights) *allocation {
 	p := m.problem()
-	if p.Capacity = m.feedableCaps(); w.caps != nil {
-		p.Capacity, p.Nominal = m.feedable(w.caps), m.caps
+	if p.Capacity = m.feedable(w.caps); w.caps != nil {
+		p.Nominal = m.caps
 	}
 	p.Precision = forecastPrecision
 	l := m.lay()

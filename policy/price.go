@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"fairlane/internal/disjoint"
 	"fairlane/internal/num"
 	"fairlane/policy/fill"
 )
@@ -68,7 +67,7 @@ func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flow
 	if x.turns == nil {
 		x.turns = l.qps
 	}
-	x.caps = m.feedable(x.data)
+	x.caps = m.feedable(w.caps)
 	at := make([]int32, links) // sender, from 1
 	for _, i := range flows {
 		hops := l.hops[l.first[i]:l.first[i+1]]
@@ -91,32 +90,6 @@ func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flow
 	return x
 }
 
-// joined are the flows of a kind and those connected to them by links that can fill, in order: the rates of these depend on no other flow.
-func (m *model) joined(kind func(i int) bool) []int32 {
-	l, caps, sets, found := m.lay(), m.feedableCaps(), disjoint.New(len(m.caps)), false
-	of := make([]bool, len(m.caps))
-	for i := range m.flows {
-		hops := l.hops[l.first[i]:l.first[i+1]]
-		for _, d := range hops[1:] {
-			if caps[d] < fill.Boundless {
-				sets.Join(hops[0], d)
-			}
-		}
-	}
-	for i := range m.flows {
-		if kind(i) {
-			of[sets.Find(l.hops[l.first[i]])], found = true, true
-		}
-	}
-	var out []int32
-	for i := range m.flows {
-		if found && of[sets.Find(l.hops[l.first[i]])] {
-			out = append(out, int32(i))
-		}
-	}
-	return out
-}
-
 // run replaces rates of flows by those at which the marks of all links agree.
 func (x *prices) run(rates []float64) {
 	for range priceRounds {
@@ -126,7 +99,7 @@ func (x *prices) run(rates []float64) {
 		}
 	}
 	x.send()
-	x.squeeze()
+	x.m.squeeze(x.flows, x.caps, x.load, x.rates)
 	for _, i := range x.flows {
 		rates[i] = x.rates[i]
 	}
@@ -208,18 +181,4 @@ func (x *prices) mark() (moved float64) {
 		moved = max(moved, math.Abs(x.price[d]-was)/max(met, leastPrice))
 	}
 	return moved
-}
-
-// squeeze takes off what the search left above a capacity.
-func (x *prices) squeeze() {
-	l := x.m.lay()
-	for _, i := range x.flows {
-		worst := 1.0
-		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
-			if x.caps[d] < fill.Boundless {
-				worst = max(worst, x.load[d]/x.caps[d])
-			}
-		}
-		x.rates[i] /= worst
-	}
 }

@@ -114,11 +114,12 @@ func (c *Compiler) compileRoCE(next *Compiler, target *allocation, same bool) (*
 	var plan *RoCEPlan
 	var work sync.WaitGroup
 	work.Go(func() { plan = s.plan(c.plan, next.digests, c.digests) })
-	predicted, apart := s.predict()
-	bounds := s.bounds(apart)
+	predicted := s.predict()
+	bounds := s.bounds(predicted)
 	work.Wait()
-	slow := s.settle(predicted)
-	o := &outcome{predicted: predicted, bounds: bounds, findings: slices.Concat(s.findings(predicted), s.slowFindings(&slow)), settle: slow.time}
+	slow := s.settle(predicted.allocation)
+	o := &outcome{predicted: predicted.allocation, bounds: bounds, settle: slow.time}
+	o.findings = slices.Concat(s.findings(predicted.allocation), s.slowFindings(&slow))
 	s.prev = nil
 	o.write = func(p *Plan) { p.RoCE = plan }
 	return o, nil

@@ -26,27 +26,19 @@ const (
 	boundCoarse = 0.06
 )
 
-// bounds is the relative error that each tenant's prediction may have: of its flows, by their rates, and apart, the range of circles.
-func (s *roceSettings) bounds(apart []float64) []float64 {
-	sum, rates := make([]float64, len(s.m.tenants)), make([]float64, len(s.m.tenants))
+// bounds is the relative error that each tenant's prediction may have: of its flows, by their rates, and the range of circles.
+func (s *roceSettings) bounds(predicted forecast) []float64 {
+	out := s.m.meanByTenant(s.target, s.flowBounds())
 	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, s.m.fullLinks(s.target))))
-	for i, b := range s.flowBounds() {
-		t := s.m.flows[i].tenant
-		sum[t] += float64(s.target.rates[i] * b)
-		rates[t] += s.target.rates[i]
-	}
-	for t := range sum {
-		if rates[t] > 0 {
-			sum[t] /= rates[t]
-		}
+	for t := range out {
 		if spare[t] {
-			sum[t] += boundSpare
+			out[t] += boundSpare
 		}
-		if apart != nil {
-			sum[t] += apart[t]
+		if predicted.circles != nil {
+			out[t] += predicted.circles[t]
 		}
 	}
-	return sum
+	return out
 }
 
 // flowBounds are those of all flows. At a full sending port flows that no marks limit have what the others leave, and so what these are off by;
@@ -83,38 +75,21 @@ func (s *roceSettings) flowBounds() []float64 {
 			out[f] += float64(boundTurns * max(0, (all-own[t])/max(own[t], 1)-1))
 		}
 	}
-	for i, more := range s.left() {
+	for i, more := range s.rest() {
 		out[i] += more
 	}
 	return out
 }
 
-// left is by flow the error that others pass on, relative: flows that one link alone limits get the rest of that link. Flows that several links
-// mark get less than predicted, all of them, so their errors add up; those of turns are independent.
-func (s *roceSettings) left() []float64 {
-	linked, turns, rest := make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps)), make([]float64, len(s.m.caps)) // turns: squares
-	for i, r := range s.target.rates {
-		f := int32(i)
-		byLinks, byTurns := s.elsewhere(f)
-		for _, d := range s.m.flows[i].links {
-			linked[d] += float64(byLinks * r)
-			if byTurns > 0 {
-				turns[d] += float64(float64(boundTurn*r) * float64(boundTurn*r))
-			}
+// rest is by flow the error that others pass on, relative.
+func (s *roceSettings) rest() []float64 {
+	return s.m.passedOn(s.target, func(f int32) (alike, apart float64) {
+		links, turns := s.elsewhere(f)
+		if turns > 0 {
+			turns = boundTurn
 		}
-		if byLinks+byTurns == 0 && s.contended(f) {
-			rest[s.target.bottleneck[f]] += r
-		}
-	}
-	out := make([]float64, len(s.m.flows))
-	for i := range out {
-		f := int32(i)
-		if byLinks, byTurns := s.elsewhere(f); byLinks+byTurns == 0 && s.contended(f) {
-			d := s.target.bottleneck[f]
-			out[i] = (linked[d] + math.Sqrt(turns[d])) / max(rest[d], 1)
-		}
-	}
-	return out
+		return links, turns
+	}, s.contended)
 }
 
 // elsewhere is what a flow may be off by because several links mark it, and because its sending port is full.

@@ -6,12 +6,11 @@ import (
 	"fairlane/ccconfig/dcqcn"
 )
 
-// predict is what the settings are expected to give. apart is by tenant how far its rate elsewhere may be, relative, where several sharings are
-// at rest; nil: nowhere.
-func (s *roceSettings) predict() (a *allocation, apart []float64) {
+// predict is what the settings are expected to give.
+func (s *roceSettings) predict() (f forecast) {
 	w := shareWeights{marked: s.weights, sending: s.turns, caps: s.m.dataCaps(s.target, dcqcn.AckShare)}
-	if a = s.m.shareByWeight(w); a.err != nil {
-		return a, nil
+	if f.allocation = s.m.shareByWeight(w); f.err != nil {
+		return f
 	}
 	if len(s.m.flows) <= pricedFlows && s.several() {
 		x := s.m.newPrices(w, s.profile.Lever.Decline, nil, numbered(len(s.m.flows)))
@@ -20,9 +19,10 @@ func (s *roceSettings) predict() (a *allocation, apart []float64) {
 			x.full[i] = float64(s.weights[i] * s.crowd(int32(i)))
 			x.decline[i] = s.ports[s.ofFlow[i]].decline
 		}
-		x.run(a.rates)
+		x.run(f.rates)
 	}
-	return a, s.m.circleRange(a, w)
+	f.circles = s.m.circleRange(f.allocation, w)
+	return f
 }
 
 // several reports whether marks must be found like prices: a flow meets those of several links, or a port's flows, with one set of registers, want different rates.

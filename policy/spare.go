@@ -20,7 +20,7 @@ func (s *settings) spareRange(a *allocation, w shareWeights) []float64 {
 	if !slices.Contains(spare, true) || !slices.ContainsFunc(s.marks, func(k int32) bool { return k > 0 }) {
 		return nil
 	}
-	x := s.prices(w, s.m.over(spare))
+	x := s.prices(w, s.m.joined(s.m.feedable(nil), s.m.over(spare)))
 	for d, on := range spare {
 		if on {
 			x.least[d] = spareMarks
@@ -34,7 +34,7 @@ func (s *settings) spareRange(a *allocation, w shareWeights) []float64 {
 // spareLinks are the full link directions that queue and mark and limit no flow of an allocation. Their marks are in no setting, and how many they are
 // is not known.
 func (m *model) spareLinks(a *allocation, full []bool) []bool {
-	l, caps, out := m.lay(), m.feedableCaps(), make([]bool, len(full))
+	l, caps, out := m.lay(), m.feedable(nil), make([]bool, len(full))
 	for d := range out {
 		out[d] = full[d] && !a.limiting[d] && !l.sends[d] && caps[d] < fill.Boundless
 	}

@@ -3,7 +3,6 @@ package policy
 import (
 	"math"
 
-	"fairlane/internal/disjoint"
 	"fairlane/internal/num"
 	"fairlane/policy/fill"
 )
@@ -33,10 +32,11 @@ type turnSearch struct {
 	caps  []float64
 	flows []int32           // of the parts that full sending ports belong to
 	ports map[int32][]int32 // flows by sending link direction
-	level map[int32]float64 // by link direction that marks and may fill: what it lets through for each unit of weight
-	load  map[int32]float64
-	pace  map[int32]float64 // by flow: of a queue pair
-	rates map[int32]float64 // by flow: bit/s
+	links []int32           // those that mark and may fill
+	level []float64         // by link direction: what it lets through for each unit of weight; 0: everything
+	load  []float64         // by link direction
+	pace  []float64         // by flow: of a queue pair
+	rates []float64         // by flow: bit/s
 }
 
 // run replaces the rates of the parts of an allocation that ports belong to. It reports whether levels and rounds agree; parts of
@@ -45,15 +45,16 @@ func (x *turnSearch) run(a *allocation, ports []int32) bool {
 	if len(ports) == 0 {
 		return true
 	}
-	x.caps = x.m.feedableCaps()
-	if x.w.caps != nil {
-		x.caps = x.m.feedable(x.w.caps)
+	l, at := x.m.lay(), make([]bool, len(x.m.caps))
+	for _, d := range ports {
+		at[d] = true
 	}
-	x.ports, x.level, x.load = make(map[int32][]int32), make(map[int32]float64), make(map[int32]float64)
-	x.pace, x.rates = make(map[int32]float64), make(map[int32]float64)
-	if x.gather(a, ports); len(x.flows) > turnFlows {
+	x.caps = x.m.feedable(x.w.caps)
+	x.flows = x.m.joined(x.caps, func(i int) bool { return at[l.hops[l.first[i]]] })
+	if len(x.flows) > turnFlows {
 		return false
 	}
+	x.begin(a)
 	rest := false
 	for range turnRounds {
 		if rest = x.send() < turnRest && x.fits(); rest {
@@ -61,54 +62,39 @@ func (x *turnSearch) run(a *allocation, ports []int32) bool {
 		}
 		x.raise()
 	}
-	x.squeeze()
-	for f, r := range x.rates {
-		a.rates[f] = r
+	x.m.squeeze(x.flows, x.caps, x.load, x.rates)
+	for _, f := range x.flows {
+		a.rates[f] = x.rates[f]
 	}
 	return rest
 }
 
-// gather lists the flows that links join with the ports, and begins with the levels of the allocation.
-func (x *turnSearch) gather(a *allocation, ports []int32) {
-	l := x.m.lay()
-	sets := disjoint.New(len(x.m.caps))
-	for i := range x.m.flows {
-		hops := l.hops[l.first[i]:l.first[i+1]]
-		for _, d := range hops[1:] {
-			if x.caps[d] < fill.Boundless {
-				sets.Join(hops[0], d)
-			}
-		}
-	}
-	part := make(map[int32]bool)
-	for _, d := range ports {
-		part[sets.Find(d)] = true
-	}
-	loose := make(map[int32]float64)
-	for i := range x.m.flows {
-		hops := l.hops[l.first[i]:l.first[i+1]]
-		if !part[sets.Find(hops[0])] {
-			continue
-		}
-		f := int32(i)
-		x.flows = append(x.flows, f)
+// begin starts with the levels of an allocation. Links that limit no flow let all of them through twice.
+func (x *turnSearch) begin(a *allocation) {
+	l, links, flows := x.m.lay(), len(x.m.caps), len(x.m.flows)
+	x.ports, x.level, x.load = make(map[int32][]int32), make([]float64, links), make([]float64, links)
+	x.pace, x.rates = make([]float64, flows), make([]float64, flows)
+	limits := make([]bool, links)
+	for _, f := range x.flows {
+		hops := l.hops[l.first[f]:l.first[f+1]]
 		x.ports[hops[0]] = append(x.ports[hops[0]], f)
 		if x.w.marked[f] <= 0 {
 			continue
 		}
-		level := a.rates[i] / x.w.marked[f]
+		level := a.rates[f] / x.w.marked[f]
 		for _, d := range hops {
-			if !l.sends[d] && x.caps[d] < fill.Boundless {
-				loose[d] = max(loose[d], float64(2*level))
+			if l.sends[d] || x.caps[d] >= fill.Boundless {
+				continue
 			}
-		}
-		if d := a.bottleneck[i]; d >= 0 && !l.sends[d] {
-			x.level[d] = level
-		}
-	}
-	for d, v := range loose { // links that limit no flow let all of them through twice
-		if _, ok := x.level[d]; !ok {
-			x.level[d] = v
+			if x.level[d] == 0 {
+				x.links = append(x.links, d)
+			}
+			switch {
+			case a.bottleneck[f] == d:
+				x.level[d], limits[d] = level, true
+			case !limits[d]:
+				x.level[d] = max(x.level[d], float64(2*level))
+			}
 		}
 	}
 }
@@ -116,12 +102,11 @@ func (x *turnSearch) gather(a *allocation, ports []int32) {
 // send gives each flow what levels and turns allow, and returns by how much the rates moved, relative.
 func (x *turnSearch) send() (moved float64) {
 	l := x.m.lay()
-	clear(x.load)
 	for _, f := range x.flows {
 		level := math.Inf(1)
 		for _, d := range l.hops[l.first[f]:l.first[f+1]] {
-			if v, ok := x.level[d]; ok {
-				level = min(level, v)
+			if x.load[d] = 0; x.level[d] > 0 {
+				level = min(level, x.level[d])
 			}
 		}
 		pace := float64(x.w.marked[f] * level)
@@ -186,34 +171,20 @@ func (x *turnSearch) takeTurns(d int32, flows []int32) (moved float64) {
 
 // raise has links that are not full let more through, and others less.
 func (x *turnSearch) raise() {
-	for d, v := range x.level {
+	for _, d := range x.links {
 		over := min(max(x.caps[d]/max(x.load[d], 1), 0.25), 4)
-		x.level[d] = float64(v * num.Exp(float64(turnStep*num.Ln(over))))
+		x.level[d] = float64(x.level[d] * num.Exp(float64(turnStep*num.Ln(over))))
 	}
 }
 
 // fits reports whether no link carries more than it can.
 func (x *turnSearch) fits() bool {
-	for d := range x.level {
+	for _, d := range x.links {
 		if x.load[d] > x.caps[d]*(1+1e-4) {
 			return false
 		}
 	}
 	return true
-}
-
-// squeeze takes off what the search left above a capacity.
-func (x *turnSearch) squeeze() {
-	l := x.m.lay()
-	for _, f := range x.flows {
-		worst := 1.0
-		for _, d := range l.hops[l.first[f]:l.first[f+1]] {
-			if x.caps[d] < fill.Boundless {
-				worst = max(worst, x.load[d]/x.caps[d])
-			}
-		}
-		x.rates[f] /= worst
-	}
 }
 
 // fullSenders are the sending link directions that an allocation fills and of which accept takes the rate, in bit/s, of a queue pair that

@@ -86,11 +86,11 @@ func (c *Compiler) compileWRCC(next *Compiler, target *allocation, same bool) (*
 			plan = s.plan(c.plan, next.digests, c.digests)
 		}
 	})
-	f := s.predict()
+	predicted, followed := s.predict()
 	if work.Wait(); failed != nil {
 		return nil, failed
 	}
-	o.predicted, o.bounds = f.allocation, s.bounds(f)
+	o.predicted, o.bounds = predicted.allocation, s.bounds(predicted, followed)
 	slow := s.settle(o.predicted)
 	o.findings, o.settle = slices.Concat(s.findings, s.uncapped(o.predicted), s.slowFinding(slow)), slow.time
 	o.write = func(p *Plan) { p.WRCC = plan }
@@ -122,15 +122,8 @@ func (s *wrccSettings) findLimits() {
 	}
 }
 
-// wrccForecast is what weights are expected to give.
-type wrccForecast struct {
-	*allocation
-	followed bool      // whether turns at sending ports were
-	apart    []float64 // by tenant: how far its rate elsewhere may be, relative, where several sharings are at rest; nil: nowhere
-}
-
-// predict is what the weights, the ports' bounds and the senders' least rate are expected to give.
-func (s *wrccSettings) predict() wrccForecast {
+// predict is what the weights, the ports' bounds and the senders' least rate are expected to give. followed is whether turns at sending ports were.
+func (s *wrccSettings) predict() (f forecast, followed bool) {
 	qps := s.m.lay().qps
 	w := shareWeights{marked: make([]float64, len(qps)), floors: make([]float64, len(qps)), ceilings: s.ceiling}
 	for i, n := range qps {
@@ -139,12 +132,11 @@ func (s *wrccSettings) predict() wrccForecast {
 	}
 	w.caps = s.m.dataCaps(s.target, wrcc.AckShare)
 	w.slack = s.m.circleSlack(w.caps)
-	f := wrccForecast{allocation: s.m.shareByWeight(w)}
-	if f.err == nil {
-		f.apart = s.m.circleRange(f.allocation, w)
+	if f.allocation = s.m.shareByWeight(w); f.err != nil {
+		return f, true
 	}
-	f.followed = f.err != nil || s.turns(f.allocation, &w)
-	return f
+	f.circles = s.m.circleRange(f.allocation, w)
+	return f, s.turns(f.allocation, &w)
 }
 
 // plan writes the plane's section of a plan. When a plan of the same flows is known, and the digests of its parts, what is as before

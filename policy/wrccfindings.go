@@ -96,20 +96,20 @@ func (s *wrccSettings) compromises() {
 func (s *wrccSettings) resolution() float64 { return float64(wrcc.MinFairRate) / 2 / s.unit }
 
 // bounds is the relative error bound of each tenant's prediction. Where fair rates may swing it is not known.
-func (s *wrccSettings) bounds(f wrccForecast) []float64 {
+func (s *wrccSettings) bounds(predicted forecast, followed bool) []float64 {
 	near := s.m.besideTurns(s.target, s.m.fullLinks(s.target))
 	out := make([]float64, len(s.m.tenants))
 	for t := range out {
 		switch out[t] = boundFair + s.resolution(); {
 		case slices.Contains(s.swinging, int32(t)):
 			out[t] = 1
-		case near[t] && f.followed:
+		case near[t] && followed:
 			out[t] += boundTurnsFair
 		case near[t]:
 			out[t] += boundTurnsLate
 		}
-		if f.apart != nil {
-			out[t] += f.apart[t]
+		if predicted.circles != nil {
+			out[t] += predicted.circles[t]
 		}
 	}
 	return out
