@@ -54,7 +54,7 @@ var rules = []rule{
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},
-	{"sim/predict", []string{"sim"}, "the predictor sees RTT samples and a seed"},
+	{"sim/predict", []string{"internal/num", "sim"}, "the predictor sees RTT samples and a seed"},
 	{"sim/cc", []string{"sim", "ccconfig/ibcc", "ccconfig/dcqcn", "wrcc", "sim/predict"}, "an algorithm sees its settings and the clock it is given"},
 	{"sim/dci", []string{"sim/cc"}, "a switch between data centres decides; the fabric moves its packets"},
 	{"sim/fabric", []string{"sim", "sim/cc", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile"}, "the simulated fabric moves packets; it does not know who manages it"},

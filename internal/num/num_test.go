@@ -12,7 +12,7 @@ import (
 func TestLogarithmAndExponentialAgreeWithTheLibrarys(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		x := rapid.Float64Range(-200, 200).Draw(rt, "x")
+		x := rapid.Float64Range(-700, 700).Draw(rt, "x")
 		if got, want := Exp(x), math.Exp(x); math.Abs(got-want) > 1e-13*want {
 			rt.Fatalf("Exp(%v) = %v, want %v", x, got, want)
 		}
@@ -38,5 +38,5 @@ func TestLogarithmOfAPartIsExact(t *testing.T) {
 
 func TestNoProductCanBeFusedIntoASum(t *testing.T) {
 	t.Parallel()
-	fusetest.Check(t, "internal/num", 2)
+	fusetest.Check(t, "internal/num", 20)
 }
