@@ -28,7 +28,7 @@ func Compile(in Input) (*Plan, error) { return (&Compiler{once: true}).Compile(i
 func (m *model) setBounds(ts []TenantShare, classes []ClassShare, links []LinkShare, bounds []float64) {
 	of := make(map[string]float64, len(bounds))
 	for t, b := range bounds {
-		ts[t].Bound = sixDecimals(min(unknownFrom, b))
+		ts[t].Bound = sixDecimals(min(UnknownBound, b))
 		of[m.tenants[t].Name] = ts[t].Bound
 	}
 	for i := range classes {

@@ -6,8 +6,8 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// unknownFrom is the bound that means the error is unknown.
-const unknownFrom = 1
+// UnknownBound is the bound of a prediction, relative, that means its error is unknown.
+const UnknownBound = 1
 
 // uncertainFrom is the bound above which a finding names the tenant.
 func (m *model) uncertainFrom() float64 {
@@ -54,7 +54,7 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 
 // expectedRates is the range of rates within the bound of a tenant's prediction.
 func expectedRates(t *TenantShare) phrase.Text {
-	if t.Bound >= unknownFrom {
+	if t.Bound >= UnknownBound {
 		return phrase.Of("{}: unknown, entitled to {}", t.Tenant, t.Entitled)
 	}
 	low, high := float64(float64(t.Predicted)*(1-t.Bound)), float64(float64(t.Predicted)*(1+t.Bound))

@@ -61,6 +61,9 @@ func (l *Lever) Shortest(rate float64) float64 {
 // nearRest is atanh(0.98), see Settle.
 const nearRest = 2.3
 
+// MeanSettles is for how many times as long as it settles a port is counted: single marks make slow queue pairs swing for as long as they settle.
+const MeanSettles = 4
+
 // Settle is how long, in seconds, a queue pair needs from nothing to within 2 % of a rate (bit/s) at which marks hold it. Its rate grows by
 // RPG_AI_RATE each RPG_TIME_RESET and shrinks in proportion to the marks that its packets meet and to itself, so by its square: as it rests at r,
 // x = rate/r follows x' = g/r · (1 - x²), g the growth, and x = tanh(t·g/r).

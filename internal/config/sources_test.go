@@ -56,8 +56,10 @@ func TestSourcesAreAllowedByTheirRules(t *testing.T) {
 	if err := rules(t).Check("umad:mlx5_0:1"); err == nil || !strings.Contains(err.Error(), "allows: none") {
 		t.Errorf("without any rule: %v", err)
 	}
-	if err := rules(t, "ibsim:udp:localhost:*").Check("ibsim:udp:localhost"); err == nil || !strings.Contains(err.Error(), "want ibsim:udp:HOST:PORT") {
-		t.Errorf("an address without a port: %v", err)
+	for _, host := range []string{"localhost", "127.0.0.1"} {
+		if err := rules(t, "ibsim:udp:"+host+":*").Check("ibsim:udp:" + host); err == nil || !strings.Contains(err.Error(), "want ibsim:udp:HOST:PORT") {
+			t.Errorf("address %s without a port: %v", host, err)
+		}
 	}
 	if err := (*SourceRules)(nil).Check("file:/etc/passwd"); err != nil {
 		t.Errorf("without rules: %v", err)

@@ -140,9 +140,6 @@ func (m *maker) lay(kind, key string, speed quantity.BitRate, rtt uint32, seed u
 	return &m.out[len(m.out)-1]
 }
 
-// countedSettles is for how many times as long as it settles a run is counted: single marks make rates swing for as long as they settle.
-const countedSettles = 4
-
 // wait has a run settle for as long as its slowest flows need.
 func (m *maker) wait(pt *point) {
 	settle := 0.0
@@ -150,7 +147,7 @@ func (m *maker) wait(pt *point) {
 		settle = max(settle, profile.Settle(rate, &pt.run.Groups[i].Settings))
 	}
 	pt.run.Settle = max(m.g.least/4, quantity.Picoseconds(math.Ceil(settle*1e6))*quantity.Microsecond)
-	pt.run.Counted = max(m.g.least, countedSettles*pt.run.Settle)
+	pt.run.Counted = max(m.g.least, profile.MeanSettles*pt.run.Settle)
 }
 
 // gridPorts are the ports that each group of the grid is spread over where it has as many flows: on one

@@ -3,6 +3,7 @@ package evaluate
 import (
 	"math"
 
+	"fairlane/ccconfig/profile"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/sim/tenantnet"
@@ -23,11 +24,7 @@ const (
 const wrccSettling = 1024
 
 // settledPlans is how many of a WRCC plan's settling times are waited for: after one about a third of the distance is left, after six 0.2 %.
-// countedSettles is how many of a RoCE plan's the window lasts: single marks make slow queue pairs swing for as long as they settle.
-const (
-	settledPlans   = 6
-	countedSettles = 4
-)
+const settledPlans = 6
 
 // longestSettling bounds the time that is waited for shares: a plan may need longer, and says so (slow-convergence).
 const longestSettling = 3 * quantity.Second
@@ -57,7 +54,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	switch in.Options.Plane {
 	case policy.PlaneRoCE:
 		pc.settle, pc.window = max(60*quantity.Millisecond, settle), 100*quantity.Millisecond
-		wanted = max(wantedPackets*bits/smallest, countedSettles*settle.Seconds())
+		wanted = max(wantedPackets*bits/smallest, profile.MeanSettles*settle.Seconds())
 	case policy.PlaneWRCC:
 		period := longestPeriod(p)
 		pc.settle, pc.window = max(4*quantity.Millisecond, wrccSettling*period, settledPlans*settle), max(5*quantity.Millisecond, 100*period)

@@ -85,12 +85,9 @@ var announcing = []string{
 // announced reports whether a finding that states rates names the tenant, and the simulated rate is within
 // the bound of the predicted one, or within the limit.
 func (t *TenantResult) announced(limit float64) bool {
-	holds := t.Error <= max(limit, t.Bound) || t.Bound >= unknown
+	holds := t.Error <= max(limit, t.Bound) || t.Bound >= policy.UnknownBound
 	return holds && slices.ContainsFunc(t.Findings, func(code string) bool { return slices.Contains(announcing, code) })
 }
-
-// unknown is the bound from which on findings say that the rate is unknown.
-const unknown = 1
 
 // missed reports whether the tenant is further off its entitlement or its prediction than a limit and no finding announces it.
 func (t *TenantResult) missed(limit float64) bool {

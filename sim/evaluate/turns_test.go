@@ -5,7 +5,6 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
-	"fairlane/policy/plantest"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/topogen"
 	"fairlane/tenants"
@@ -55,11 +54,7 @@ func turns(t *testing.T, line quantity.BitRate, with func(h []ident.PortID) []te
 	flows := with(ports(topo))
 	ts := tenants.Attach(of, flows)
 	in := policy.Input{Fabric: topo, Tenants: ts, Flows: flows, Options: policy.Options{Plane: policy.PlaneWRCC}}
-	plan := plantest.Compiled(t, in)
-	s, err := Simulate(t.Context(), in, plan, Options{Seed: 1, MaxHops: 3e6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan, s := simulated(t, in, Options{Seed: 1, MaxHops: 3e6})
 	for i, x := range s.Tenants {
 		if x.PredictionError > 0.01 {
 			t.Errorf("%s: %s, predicted %s, bound %.4f", x.Tenant, x.Delivered, plan.Tenants[i].Predicted, plan.Tenants[i].Bound)
