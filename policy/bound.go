@@ -17,7 +17,7 @@ const (
 	boundRest    = 0.03  // of what such flows have at a link, passed on to the flows that this link alone limits
 	boundSpare   = 0.08  // beside a flow over a full link that limits no flow: it marks now and then
 	boundVictim  = 0.06  // of a flow that shares a link with flows to a full link further on (head-of-line blocking)
-	boundBlocked = 0.15  // instead, where the shared link is full as well: the links wait for each other
+	boundBlocked = 0.15  // instead, where the shared link and the flow's next one are full as well: the links wait for each other
 	boundFar     = 0.02  // of queue pairs far below the fastest that they meet: some were 4 to 5 % below their predictions (the cause is not known)
 	boundSending = 0.20  // where queue pairs take turns at a sending port and answer marks as well
 	boundChance  = 3     // standard deviations of the chance of few marks: of hundreds of tenants some are two off
@@ -190,8 +190,9 @@ func (m *model) far(target *allocation) []bool {
 	return out
 }
 
-// victims is boundVictim or boundBlocked for the tenants with a flow that shares a link between switches with flows to a full link that it does not cross. Links are lossless:
-// when the queue there is full, the link before it stops for all. Links from adapters do not count: simulations show no effect there.
+// victims is, of each tenant, boundVictim if a flow of it shares a link between switches with flows whose next link is full and not its own, and
+// boundBlocked if the shared link and its own next one are full too. Links are lossless: when a queue is full, the link before it stops for all.
+// Links from adapters do not count: simulations show no effect there.
 func (m *model) victims(target *allocation) []float64 {
 	const none, many = -1, -2
 	l, out := m.lay(), make([]float64, len(m.tenants))

@@ -56,7 +56,8 @@ type forecast struct {
 	circles, spare []float64
 }
 
-// predict fills the links by aggressiveness.
+// predict fills the links by aggressiveness. Bottlenecks stay those of the flat allocation where prices replace its rates, and the range of
+// circles is its own too.
 func (s *settings) predict() (f forecast) {
 	floors := make([]float64, len(s.m.flows))
 	for i := range floors {

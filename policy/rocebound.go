@@ -16,8 +16,8 @@ const (
 	// boundTurns is for flows of a NIC port at its line rate: a flow that its registers hold waits for its turn there, and
 	// so falls behind by some percent, which the others gain.
 	boundTurns = 0.10
-	// boundTurn is for one such flow at a link that flows of other ports share: at its own port others make up for half of what it misses.
-	boundTurn = 0.20
+	// boundTurnsPassed is what such a flow passes on at a link that flows of other ports share: at its own port others make up for half of what it misses.
+	boundTurnsPassed = 0.20
 	// boundPerLink is for each further link whose marks a flow meets.
 	boundPerLink = 0.05
 	// boundSpread is the part of the spread of what a port's flows want.
@@ -86,7 +86,7 @@ func (s *roceSettings) rest() []float64 {
 	return s.m.passedOn(s.target, func(f int32) (alike, apart float64) {
 		links, turns := s.elsewhere(f)
 		if turns > 0 {
-			turns = boundTurn
+			turns = boundTurnsPassed
 		}
 		return links, turns
 	}, s.contended)
