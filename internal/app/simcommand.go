@@ -88,8 +88,11 @@ func (a *app) simServeCommand() *cobra.Command {
 
 func (a *app) runSimServe(ctx context.Context, what string, f simServeFlags) error {
 	s, err := loadServed(what, f.tenants)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case f.dir != "":
+		return usagef("--dir %s: an InfiniBand fabric has no inventory", f.dir)
 	}
 	s.Config.Seed = f.seed
 	if s.Config.Devices, err = readIBProfiles(f.ibProfiles); err != nil {

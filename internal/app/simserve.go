@@ -33,9 +33,6 @@ func (f *simServeFlags) ethernet(cmd *cobra.Command, what string) (*etherCase, e
 	}
 	c, err := f.etherCase(p, what)
 	if err != nil || c == nil {
-		if err == nil && f.dir != "" {
-			err = usagef("--dir %s: an InfiniBand fabric has no inventory", f.dir)
-		}
 		return nil, err
 	}
 	switch {
