@@ -50,7 +50,10 @@ func (r *rig) devices() {
 		t.Errorf("frozen it is %+v with ETag %s", d, a.header.Get("ETag"))
 	}
 	r.call("POST", path+"/repair", "").want(409, "device-frozen")
-	r.call("POST", "/fabrics/lab/rollouts", `{"plan":"`+known.Plan+`"}`).want(409, "device-frozen")
+	for _, asked := range []string{"", "?dry_run=true"} {
+		r.call("POST", "/fabrics/lab/rollouts"+asked, `{"plan":"`+known.Plan+`"}`).want(409, "device-frozen")
+		r.call("POST", "/fabrics/lab/release"+asked, "{}").want(409, "device-frozen")
+	}
 	r.call("POST", path+"/release", "").want(409, "not-quarantined")
 	if d := decode[gen.Device](r.call("PUT", path, `{"policy":"inherit"}`, "If-Match", "*").want(200)); !*d.PolicyInherited {
 		t.Errorf("inheriting it is %+v", d)

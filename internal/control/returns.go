@@ -182,8 +182,12 @@ func (s *Service) returnTargets(ctx context.Context, ro *Rollout) (out []reconci
 
 // PreviewRelease says what a release would do. It reads the devices, and writes nothing.
 func (s *Service) PreviewRelease(ctx context.Context, fabric string, to ReturnTo, o RolloutOptions) (out ReleasePreview, err error) {
+	o.Release = true
 	x, err := s.prepareReturn(ctx, fabric, to, false, o)
 	if err != nil {
+		return out, err
+	}
+	if err := s.wouldStart(ctx, fabric, &x.prepared); err != nil {
 		return out, err
 	}
 	out = ReleasePreview{To: to, Waves: x.waves}

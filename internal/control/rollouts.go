@@ -203,7 +203,32 @@ func leftNote(d driver.Device) string {
 // PreviewRollout says which waves a rollout would have, and starts nothing.
 func (s *Service) PreviewRollout(ctx context.Context, fabric string, in RolloutInput) ([]WavePreview, error) {
 	p, err := s.prepare(ctx, fabric, in)
-	return p.waves, err
+	if err != nil {
+		return nil, err
+	}
+	return p.waves, s.wouldStart(ctx, fabric, &p)
+}
+
+// wouldStart refuses what startable would refuse.
+func (s *Service) wouldStart(ctx context.Context, fabric string, p *prepared) error {
+	return s.d.Store.View(ctx, func(r Repos) error {
+		_, err := startable(ctx, r, &Rollout{Fabric: fabric, Stages: p.in.Stages, Options: p.in.Options}, p.devices)
+		return err
+	})
+}
+
+// startable refuses a rollout on a fabric that is not under management, and one that would write a frozen device.
+func startable(ctx context.Context, r Repos, ro *Rollout, devices []RolloutDevice) (f Fabric, err error) {
+	if f, err = r.Fabric(ctx, ro.Fabric); err != nil {
+		return f, err
+	}
+	if err := underManagement(f, ro); err != nil {
+		return f, err
+	}
+	if f.Plane == string(policy.PlaneIB) && slices.Contains(ro.Stages, StagePlacement) {
+		devices = append(slices.Clone(devices), RolloutDevice{Device: reconcile.Manager()})
+	}
+	return f, frozen(ctx, r, ro.Fabric, devices)
 }
 
 // StartRollout records a rollout of a stored plan, with the job that makes a manager begin it.
@@ -223,21 +248,10 @@ func (s *Service) StartRollout(ctx context.Context, fabric string, in RolloutInp
 	return out, err
 }
 
-// addRollout adds a rollout with its devices, none of which may be frozen, and the job that makes a manager begin it.
-// what goes on the sentence "rollout 7".
+// addRollout adds a startable rollout with its devices, and the job that makes a manager begin it. what goes on the sentence "rollout 7".
 func (s *Service) addRollout(ctx context.Context, r Repos, ro Rollout, devices []RolloutDevice, what string) (out Rollout, err error) {
-	written := devices
-	f, err := r.Fabric(ctx, ro.Fabric)
+	f, err := startable(ctx, r, &ro, devices)
 	if err != nil {
-		return out, err
-	}
-	if err := underManagement(f, &ro); err != nil {
-		return out, err
-	}
-	if f.Plane == string(policy.PlaneIB) && slices.Contains(ro.Stages, StagePlacement) {
-		written = append(slices.Clone(devices), RolloutDevice{Device: reconcile.Manager()})
-	}
-	if err := frozen(ctx, r, ro.Fabric, written); err != nil {
 		return out, err
 	}
 	if ro.Prior, err = r.PlacedPlan(ctx, ro.Fabric); err != nil {
