@@ -7,6 +7,9 @@ import (
 
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/policy/plantest"
+	"fairlane/subnet/topogen"
+	"fairlane/tenants"
 )
 
 // TestAPlanTellsHowLongSharesNeed holds the times to the loops they come from.
@@ -73,5 +76,26 @@ func TestWRCCPortsThatHoldLittleSettleLate(t *testing.T) {
 		if slow := p.Settle > 150*quantity.Millisecond; slow != (f != nil) {
 			t.Errorf("demand %s: finding %+v, shares settle in %s", c.demand, f, p.Settle)
 		}
+	}
+}
+
+// What a fair rate gives a queue pair, that takes from those that take turns with it at its full sending port. Where these cross the same link its load
+// hardly follows, and shares settle as much later: here the link holds "paced" with 29 % of its load, and 14 of the 16 queue pairs of the port that
+// give way to it send over that link as well.
+func TestWRCCPortsWhoseLoadTurnsMakeUpForSettleLate(t *testing.T) {
+	t.Parallel()
+	f, err := topogen.Star(5, topogen.Wire{Rate: 10 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := plantest.Hosts(f)
+	of := []tenants.Tenant{{Name: "away", Weight: 15000}, {Name: "other", Weight: 2000}, {Name: "paced", Weight: 3000}, {Name: "turns", Weight: 12000}}
+	flows := []tenants.Flow{
+		{Tenant: "turns", Src: h[0], Dst: h[1], QPs: 14}, {Tenant: "paced", Src: h[0], Dst: h[1], QPs: 9}, {Tenant: "away", Src: h[0], Dst: h[2], QPs: 2},
+		{Tenant: "away", Src: h[3], Dst: h[1], QPs: 3}, {Tenant: "other", Src: h[3], Dst: h[4], QPs: 31},
+	}
+	p := compile(t, policy.Input{Fabric: f, Tenants: tenants.Attach(of, flows), Flows: flows, Options: policy.Options{Plane: policy.PlaneWRCC}})
+	if got, want := p.Settle.Seconds()/p.WRCC.Domains[0].Period.Seconds(), 64/(0.294*2/16); math.Abs(got/want-1) > 0.06 {
+		t.Errorf("shares settle in %.0f periods, want %.0f", got, want)
 	}
 }
