@@ -87,7 +87,7 @@ func TestTheBoundCountsFullLinksThatLimitNoFlow(t *testing.T) {
 	h := plantest.Hosts(f)
 	for demand, want := range map[quantity.BitRate]map[string]float64{
 		80 * quantity.Gbps: {"across": 0.02, "other": 0.02, "local": 0.021792, "filler": 0.08}, // local: chance
-		98 * quantity.Gbps: {"across": 0.154052, "other": 0.154052, "local": 0.730909, "filler": 0.19},
+		98 * quantity.Gbps: {"across": 0.142401, "other": 0.142401, "local": 0.439826, "filler": 0.19},
 	} {
 		p := plantest.Compiled(t, policy.Input{
 			Fabric: f, Options: policy.Options{PerQP: policy.PerQPOn},

@@ -72,7 +72,7 @@ func (s *settings) predict() (f forecast) {
 		if flows := s.m.joined(s.m.feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
 			s.prices(w, flows).run(f.rates)
 		}
-		f.spare = s.spareRange(f.allocation, w)
+		f.spare = s.m.spareRange(f.allocation, s.target, w, s.marks, s.prices)
 	}
 	return f
 }

@@ -37,6 +37,9 @@ func (s *roceSettings) bounds(predicted forecast) []float64 {
 		if predicted.circles != nil {
 			out[t] += predicted.circles[t]
 		}
+		if predicted.spare != nil {
+			out[t] += predicted.spare[t]
+		}
 	}
 	return out
 }
