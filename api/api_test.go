@@ -162,7 +162,10 @@ func (r *rig) releases() {
 	if f := decode[gen.Fabric](r.call("GET", "/fabrics/lab", "").want(200)); *f.Management != "released" {
 		t.Errorf("the released fabric is %s", *f.Management)
 	}
-	r.call("POST", "/fabrics/lab/release", `{}`).want(409, "fabric-released")
+	for _, asked := range []string{"", "?dry_run=true"} {
+		r.call("POST", "/fabrics/lab/release"+asked, `{}`).want(409, "fabric-released")
+		r.call("POST", "/fabrics/lab/rollouts"+asked, `{"plan":"`+ro.Plan+`"}`).want(409, "fabric-released")
+	}
 	if f := decode[gen.Fabric](r.call("POST", "/fabrics/lab/manage", "").want(200)); *f.Management != "managed" {
 		t.Errorf("the fabric is %s", *f.Management)
 	}

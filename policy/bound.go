@@ -16,8 +16,8 @@ const (
 	boundLinked  = 0.02  // beside a flow that several limiting links mark: what one link is off by, the other divides anew
 	boundRest    = 0.03  // of what such flows have at a link, passed on to the flows that this link alone limits
 	boundSpare   = 0.08  // beside a flow over a full link that limits no flow: it marks now and then
-	boundVictim  = 0.06  // of a flow that shares a link with flows to a full link further on (head-of-line blocking)
-	boundBlocked = 0.15  // instead, where the shared link and the flow's next one are full as well: the links wait for each other
+	boundVictim  = 0.06  // of a flow that shares a link with flows to a limiting link further on (head-of-line blocking)
+	boundBlocked = 0.15  // instead, where the shared link and the flow's own next one are limiting as well: the links wait for each other
 	boundFar     = 0.02  // of queue pairs far below the fastest that they meet: some were 4 to 5 % below their predictions (the cause is not known)
 	boundSending = 0.20  // where queue pairs take turns at a sending port and answer marks as well
 	boundChance  = 3     // standard deviations of the chance of few marks: of hundreds of tenants some are two off
@@ -36,7 +36,7 @@ func (s *settings) bounds(predicted forecast) []float64 {
 	full := s.m.fullLinks(s.target)
 	near, links := s.m.besideTurns(s.target, full), s.m.longestWays(full)
 	linked := s.m.beside(s.target, func(i int) bool { return s.marks[i] > 1 })
-	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, full)))
+	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, full, nil)))
 	steered, victims, far := s.steered(), s.m.victims(s.target), s.m.far(s.target)
 	chance, rest := s.chance(), s.m.meanByTenant(s.target, s.rest())
 	out := make([]float64, len(s.m.tenants))
@@ -164,7 +164,7 @@ func (m *model) beside(target *allocation, kind func(i int) bool) []bool {
 	return out
 }
 
-// rest is by flow the error, relative, that flows pass on which several links mark.
+// rest is by flow the relative error that flows which several links mark pass on to it.
 func (s *settings) rest() []float64 {
 	return s.m.passedOn(s.target, func(f int32) (alike, apart float64) {
 		if s.marks[f] > 1 {
@@ -190,8 +190,8 @@ func (m *model) far(target *allocation) []bool {
 	return out
 }
 
-// victims is, of each tenant, boundVictim if a flow of it shares a link between switches with flows whose next link is full and not its own, and
-// boundBlocked if the shared link and its own next one are full too. Links are lossless: when a queue is full, the link before it stops for all.
+// victims is, of each tenant, boundVictim if a flow of it shares a link between switches with flows that go on to another, limiting link, and
+// boundBlocked if the shared link and its own next one are limiting too. Links are lossless: when a queue is full, the link before it stops for all.
 // Links from adapters do not count: simulations show no effect there.
 func (m *model) victims(target *allocation) []float64 {
 	const none, many = -1, -2
@@ -245,11 +245,14 @@ func (m *model) besideTurns(target *allocation, full []bool) []bool {
 	return near
 }
 
-// fullLinks are the link directions that the entitlements nearly fill.
-func (m *model) fullLinks(target *allocation) []bool {
-	full := make([]bool, len(m.caps))
-	for d, load := range m.loads(target.rates) {
-		full[d] = load >= float64(fullLoad*m.caps[d])
+// fullLinks are the link directions that an allocation nearly fills.
+func (m *model) fullLinks(a *allocation) []bool { return m.fullOf(a, m.caps) }
+
+// fullOf are those of other capacities.
+func (m *model) fullOf(a *allocation, caps []float64) []bool {
+	full := make([]bool, len(caps))
+	for d, load := range m.loads(a.rates) {
+		full[d] = load >= float64(fullLoad*caps[d])
 	}
 	return full
 }

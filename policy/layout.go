@@ -22,8 +22,9 @@ type layout struct {
 	before       []int32   // see linksBefore
 	senders      []int32   // see sendersOf
 	firstSender  []int32
+	ofSender     []int32   // see bySender
 	longest      []float64 // see longestTrips
-	allFeedable  []float64 // feedable of all that links carry
+	allFeedable  []float64 // feedable(nil)
 	classOfFlow  []int32   // see classLayout
 	firstClasses []int32
 	roles        [][]role // see model.roles
@@ -135,8 +136,8 @@ func (m *model) squeeze(flows []int32, caps, load, rates []float64) {
 	}
 }
 
-// joined are the flows of a kind and those connected to them by links that can fill, by their capacities, in order: the rates of these depend on no
-// other flow.
+// joined lists, in order, the flows of a kind and all that share links which can fill, by their capacities, with these, directly or through others: their
+// rates depend on no other flow.
 func (m *model) joined(caps []float64, kind func(i int) bool) []int32 {
 	l := m.lay()
 	var ports []int32 // of flows of the kind
@@ -169,7 +170,7 @@ func (m *model) joined(caps []float64, kind func(i int) bool) []int32 {
 	return out
 }
 
-// feedable are capacities of the link directions, nil: all that they carry, but boundless where what feeds a link is never more than
+// feedable is caps, by link direction, nil: all that links carry (found once), but boundless where what feeds a link is never more than
 // it carries: all its flows come out of one and the same link that is no faster, or out of sending ports that are together
 // no faster. Such a link neither queues nor marks, and only the links before it divide. The result is not to be changed.
 func (m *model) feedable(caps []float64) []float64 {
@@ -255,8 +256,17 @@ func (m *model) sendersOf() (first, senders []int32) {
 	return l.firstSender, l.senders
 }
 
+// bySender lists the flows of each sending port one after another.
+func (m *model) bySender() []int32 {
+	l := m.lay()
+	if l.ofSender == nil {
+		l.ofSender = sortedBy(numbered(len(m.flows)), len(m.caps), func(i int32) int32 { return m.flows[i].links[0] })
+	}
+	return l.ofSender
+}
+
 func (m *model) gatherSenders() (first, senders []int32) {
-	order := sortedBy(numbered(len(m.flows)), len(m.caps), func(i int32) int32 { return m.flows[i].links[0] })
+	order := m.bySender()
 	type feed struct{ link, sender int32 }
 	var feeds []feed
 	last := slices.Repeat([]int32{-1}, len(m.caps))

@@ -23,8 +23,8 @@ func (m *model) passedOn(target *allocation, off func(f int32) (alike, apart flo
 		}
 	}
 	out := make([]float64, len(takes))
-	for i, takes := range takes {
-		if takes {
+	for i, ok := range takes {
+		if ok {
 			d := target.bottleneck[i]
 			out[i] = (sum[d] + math.Sqrt(squares[d])) / max(rest[d], 1)
 		}

@@ -26,10 +26,11 @@ const (
 	boundCoarse = 0.06
 )
 
-// bounds is the relative error that each tenant's prediction may have: of its flows, by their rates, and the range of circles.
+// bounds is the relative error that each tenant's prediction may have: the mean of its flows' by their rates, boundSpare, and the ranges of circles and of
+// nearly full links.
 func (s *roceSettings) bounds(predicted forecast) []float64 {
 	out := s.m.meanByTenant(s.target, s.flowBounds())
-	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, s.m.fullLinks(s.target))))
+	spare := s.m.beside(s.target, s.m.over(s.m.spareLinks(s.target, s.m.fullLinks(s.target), nil)))
 	for t := range out {
 		if spare[t] {
 			out[t] += boundSpare

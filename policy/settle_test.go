@@ -79,8 +79,8 @@ func TestWRCCPortsThatHoldLittleSettleLate(t *testing.T) {
 	}
 }
 
-// What a fair rate gives a queue pair, that takes from those that take turns with it at its full sending port. Where these cross the same link its load
-// hardly follows, and shares settle as much later: here the link holds "paced" with 29 % of its load, and 14 of the 16 queue pairs of the port that
+// When a fair rate gives a queue pair more, those that take turns with it at its full sending port lose as much. Where these cross the same link, its
+// load hardly follows, and shares settle as much later. Here the link holds "paced" with 29 % of its load, and 14 of the 16 queue pairs of the port that
 // give way to it send over that link as well.
 func TestWRCCPortsWhoseLoadTurnsMakeUpForSettleLate(t *testing.T) {
 	t.Parallel()

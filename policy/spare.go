@@ -12,7 +12,7 @@ import (
 func (m *model) sparePrice(free float64) float64 {
 	most, none := 0.6, 0.05
 	if m.plane == PlaneRoCE {
-		most, none = 0.9, 0.065
+		most, none = 0.9, 0.07
 	}
 	return max(leastPrice, float64(most*(1-max(0, free)/none)))
 }
@@ -20,7 +20,11 @@ func (m *model) sparePrice(free float64) float64 {
 // spareRange is by tenant how far its rate may be from a prediction, relative, because full links that limit no flow mark as well: flows that cross
 // no such link gain what the others lose. prices prepares the search for some flows' rates. nil: nowhere.
 func (m *model) spareRange(a, target *allocation, w shareWeights, marks []int32, prices func(w shareWeights, flows []int32) *prices) []float64 {
-	spare := m.spareLinks(a, m.fullLinks(a))
+	caps := w.caps
+	if caps == nil {
+		caps = m.caps
+	}
+	load, spare := m.loads(a.rates), m.spareLinks(a, m.fullOf(a, caps), w.caps)
 	for d := range spare {
 		spare[d] = spare[d] && !target.limiting[d]
 	}
@@ -28,24 +32,28 @@ func (m *model) spareRange(a, target *allocation, w shareWeights, marks []int32,
 		return nil
 	}
 	x := prices(w, m.joined(m.feedable(w.caps), m.over(spare)))
+	for d, on := range spare {
+		if on && x.priced[d] {
+			x.price[d] = leastPrice
+		}
+	}
 	here, there := allocation{rates: slices.Clone(a.rates)}, allocation{rates: slices.Clone(a.rates)}
 	x.run(here.rates)
-	load := m.loads(a.rates)
 	for d, on := range spare {
-		if on {
-			x.least[d] = m.sparePrice(1 - load[d]/x.data[d])
+		if on && x.priced[d] {
+			x.least[d] = m.sparePrice(1 - load[d]/caps[d])
 		}
 	}
 	x.run(there.rates)
 	return m.distances(&here, &there)
 }
 
-// spareLinks are the full link directions that queue and mark and limit no flow of an allocation. Their marks are in no setting, and how many they are
-// is not known.
-func (m *model) spareLinks(a *allocation, full []bool) []bool {
-	l, caps, out := m.lay(), m.feedable(nil), make([]bool, len(full))
+// spareLinks are, of full link directions, those that queue and mark by their capacities, nil: all that they carry, and limit no flow of an allocation.
+// Their marks are in no setting, and how many they are is not known.
+func (m *model) spareLinks(a *allocation, full []bool, caps []float64) []bool {
+	l, feedable, out := m.lay(), m.feedable(caps), make([]bool, len(full))
 	for d := range out {
-		out[d] = full[d] && !a.limiting[d] && !l.sends[d] && caps[d] < fill.Boundless
+		out[d] = full[d] && !a.limiting[d] && !l.sends[d] && feedable[d] < fill.Boundless
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 	}
 	advice := phrase.Of("give tenants that contend for a sending port ports of their own, let flows cross one full link at most, judge slow queue pairs by means over more than {} s, or measure the shares before relying on them", BoundTime)
 	if m.plane == PlaneRoCE {
-		advice = phrase.Of("make the rates of queue pairs that meet at a link more alike (more queue pairs for fast tenants, fewer for slow ones), or measure the shares before relying on them")
+		advice = phrase.Of("make the rates of queue pairs that meet at a link more alike (more queue pairs for fast tenants, fewer for slow ones), keep links that limit no tenant below 95 % of their capacity, or measure the shares before relying on them")
 	}
 	return []Finding{finding(CodeShareUncertain, names, nil,
 		phrase.Of("the prediction's error bound is above {} % for {}: {}", fmt.Sprintf("%.0f", float64(100*from)), counted(len(names), kindTenant), said), advice)}

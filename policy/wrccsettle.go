@@ -7,14 +7,14 @@ import (
 	"fairlane/internal/phrase"
 )
 
-// leastMoved bounds the part of a port's load that its fair rate moves: with less it moves little.
+// leastMoved is the least part of a port's capacity that its fair rate is taken to move: with less, shares move little.
 const leastMoved = 0.02
 
 // wrccSettle is how long shares need near rest.
 type wrccSettle struct {
 	time float64 // seconds, of the slowest
 	port int32   // link direction of the slowest port; -1: its domain alone counts
-	part float64 // of the port's capacity that its fair rate moves
+	part float64 // of the port's capacity that its fair rate moves, at least leastMoved
 }
 
 // settle is that of the slowest domain in use and of its full ports. Where the fair rate of a port moves a part of its load only, it has to move
@@ -38,45 +38,58 @@ func (s *wrccSettings) settle(predicted *allocation) wrccSettle {
 	return out
 }
 
-// moved is by link direction that marks the bit/s of its load that its fair rate moves: of the flows that it holds, less what flows that take turns with
-// these at a full sending port, and cross the link as well, give up when these gain. 0: it holds no flow.
+// moved is, by link direction, how much of its load (bit/s) follows its fair rate: what the flows that it holds have, less what flows lose that take
+// turns with these at a full sending port and cross the link too. 0: it holds no flow.
 func (s *wrccSettings) moved(predicted *allocation) []float64 {
 	l, m := s.m.lay(), s.m
-	held, turns := make([]float64, len(m.caps)), make([]float64, len(m.caps))
-	type pair struct{ port, link int32 }
-	pairs := make(map[pair]float64) // bit/s that a full sending port's flows have which the link holds
+	held, lost := make([]float64, len(m.caps)), make([]float64, len(m.caps))
 	for i, d := range predicted.bottleneck {
-		switch {
-		case d < 0:
-		case l.sends[d]:
-			turns[d] += predicted.rates[i]
-		default:
+		if d >= 0 && !l.sends[d] {
 			held[d] += predicted.rates[i]
-			if port := l.hops[l.first[i]]; predicted.limiting[port] {
-				pairs[pair{port, d}] += predicted.rates[i]
-			}
 		}
 	}
-	if len(pairs) == 0 {
-		return held
-	}
-	given := make([]float64, len(m.caps))
-	for i, port := range predicted.bottleneck {
-		if port < 0 || !l.sends[port] {
-			continue
+	turns := make([]float64, len(m.caps)) // of the port at hand: bit/s, by link direction, of the flows that take turns there
+	for flows := m.bySender(); len(flows) > 0; {
+		port, n := l.hops[l.first[flows[0]]], 1
+		for n < len(flows) && l.hops[l.first[flows[n]]] == port {
+			n++
 		}
-		for _, d := range l.hops[l.first[i]+1 : l.first[i+1]] {
-			if with := pairs[pair{port, d}]; with > 0 {
-				given[d] += float64(with * (predicted.rates[i] / turns[port]))
-			}
+		if predicted.limiting[port] {
+			s.addLost(predicted, flows[:n], turns, lost)
 		}
+		flows = flows[n:]
 	}
-	for d, rate := range given {
+	for d, rate := range lost {
 		if rate > 0 {
 			held[d] = max(held[d]-rate, math.SmallestNonzeroFloat64)
 		}
 	}
 	return held
+}
+
+// addLost adds, by link direction, what the flows of one full port that take turns lose there when the flows that the link holds gain all that they have.
+// turns is all 0, before and after.
+func (s *wrccSettings) addLost(predicted *allocation, flows []int32, turns, lost []float64) {
+	l, all := s.m.lay(), 0.0
+	taking := func(i int32) bool { return predicted.bottleneck[i] == l.hops[l.first[i]] }
+	for _, i := range flows {
+		if taking(i) {
+			all += predicted.rates[i]
+			for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+				turns[d] += predicted.rates[i]
+			}
+		}
+	}
+	for _, i := range flows {
+		if d := predicted.bottleneck[i]; d >= 0 && !taking(i) {
+			lost[d] += float64(predicted.rates[i] * (turns[d] / all))
+		}
+	}
+	for _, i := range flows {
+		for _, d := range l.hops[l.first[i]:l.first[i+1]] {
+			turns[d] = 0
+		}
+	}
 }
 
 // slowFinding reports a port that needs long. Slow domains have a finding of their own (measure).
@@ -86,6 +99,6 @@ func (s *wrccSettings) slowFinding(x wrccSettle) []Finding {
 	}
 	name := s.m.linkName(x.port)
 	return []Finding{finding(CodeSlowConvergence, nil, []string{name},
-		phrase.Of("port {}: its fair rate moves {} % of what it carries, other ports and demands hold the rest: shares need about {} to settle", name, fmt.Sprintf("%.0f", float64(x.part*100)), about(x.time)),
+		phrase.Of("port {}: when its fair rate changes, {} % of its load or less follow, because other ports or demands hold the rest, or queue pairs lose by turns what others gain: shares need about {} to settle", name, fmt.Sprintf("%.0f", math.Ceil(float64(x.part*100))), about(x.time)),
 		phrase.Of("judge shares by means over more than {}", about(x.time)))}
 }

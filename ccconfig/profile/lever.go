@@ -61,7 +61,8 @@ func (l *Lever) Shortest(rate float64) float64 {
 // nearRest is atanh(0.98), see Settle.
 const nearRest = 2.3
 
-// MeanSettles is for how many times as long as it settles a port is counted: single marks make slow queue pairs swing for as long as they settle.
+// MeanSettles is the length, in settling times (Settle), of the window over which the mean rate of a port is taken: single marks make slow queue pairs
+// swing for as long as they settle.
 const MeanSettles = 4
 
 // Settle is how long, in seconds, a queue pair needs from nothing to within 2 % of a rate (bit/s) at which marks hold it. Its rate grows by

@@ -56,6 +56,9 @@ func (s *Service) prepareReturn(ctx context.Context, fabric string, to ReturnTo,
 	if x.target, err = s.bareTarget(ctx, fabric); err != nil {
 		return x, err
 	}
+	if o.Release && x.target.Fabric.Management == Released {
+		return x, &ConflictError{Code: "fabric-released", Detail: releasedText(x.target.Fabric)}
+	}
 	snapshot := ""
 	err = s.d.Store.View(ctx, func(r Repos) error {
 		snapshot = x.target.Fabric.Snapshot.SHA256
@@ -154,9 +157,6 @@ func (s *Service) ReleaseFabric(ctx context.Context, fabric string, to ReturnTo,
 	x, err := s.prepareReturn(ctx, fabric, to, false, o)
 	if err != nil {
 		return Rollout{}, err
-	}
-	if x.target.Fabric.Management == Released {
-		return Rollout{}, &ConflictError{Code: "fabric-released", Detail: releasedText(x.target.Fabric)}
 	}
 	x.in.Options.Again = x.target.Fabric.Management == Releasing
 	return s.startReturn(ctx, fabric, x, ", the release of fabric "+fabric+",", func(r Repos) error {

@@ -209,9 +209,12 @@ func (s *Service) PreviewRollout(ctx context.Context, fabric string, in RolloutI
 	return p.waves, s.wouldStart(ctx, fabric, &p)
 }
 
-// wouldStart refuses what startable would refuse.
+// wouldStart refuses a rollout that could not be added now.
 func (s *Service) wouldStart(ctx context.Context, fabric string, p *prepared) error {
 	return s.d.Store.View(ctx, func(r Repos) error {
+		if err := atRest(ctx, r, fabric); err != nil {
+			return err
+		}
 		_, err := startable(ctx, r, &Rollout{Fabric: fabric, Stages: p.in.Stages, Options: p.in.Options}, p.devices)
 		return err
 	})

@@ -31,7 +31,7 @@ func TestAcknowledgementsMakeALinkMarkThatDataCannotFill(t *testing.T) {
 				t.Errorf("predicted %s and %s: want a ratio of %g", few, many, c.want)
 			}
 			checkRates(t, plan, s.Tenants[:2], 0.03)
-			checkRates(t, plan, s.Tenants[2:], anyError) // notifications take from its port what no prediction counts
+			checkRates(t, plan, s.Tenants[2:], anyError) // notifications take from the port of "other" what no prediction counts
 		})
 	}
 }

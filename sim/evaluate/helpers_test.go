@@ -28,8 +28,11 @@ func checkRates(t *testing.T, plan *policy.Plan, of []SimulatedTenant, most floa
 	t.Helper()
 	for _, x := range of {
 		p := plan.Tenants[slices.IndexFunc(plan.Tenants, func(p policy.TenantShare) bool { return p.Tenant == x.Tenant })]
-		if !x.Within || x.PredictionError > most {
-			t.Errorf("%s: %s, predicted %s, bound %.4f, want at most %.3f", x.Tenant, x.Delivered, p.Predicted, p.Bound, most)
+		if !x.Within {
+			t.Errorf("%s: %s, predicted %s, is %.4f off: want at most its bound of %.4f", x.Tenant, x.Delivered, p.Predicted, x.PredictionError, p.Bound)
+		}
+		if x.PredictionError > most {
+			t.Errorf("%s: %s, predicted %s, is %.4f off: want at most %g", x.Tenant, x.Delivered, p.Predicted, x.PredictionError, most)
 		}
 	}
 }

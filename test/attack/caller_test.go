@@ -30,7 +30,7 @@ type caller struct {
 func newCaller(name, token, from string) *caller {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 10 * time.Second}
 	return &caller{name: name, token: token, from: from, http: &http.Client{
-		Timeout:   40 * time.Second,
+		Timeout: 40 * time.Second,
 		// Who announces Expect: 100-continue and does not wait may lose the refusal of a large body: net/http resets such a connection at once.
 		Transport: &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 8, IdleConnTimeout: 5 * time.Second, ExpectContinueTimeout: time.Second},
 	}}
