@@ -2,8 +2,10 @@ package policy
 
 import (
 	"math"
+	"slices"
 
 	"fairlane/internal/disjoint"
+	"fairlane/policy/fill"
 )
 
 const (
@@ -64,18 +66,60 @@ func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
 			weights[d], turns[d] = m.caps[d]/caps[d]-1+endSlack, -endSlack
 		}
 	}
-	out := make([]float64, len(m.tenants))
+	var out []float64
 	for _, slack := range [][]float64{weights, turns} {
 		w.slack = slack
 		b := m.shareByWeightOn(nil, w)
 		if b.err != nil {
 			return nil
 		}
-		for t, off := range m.distances(a, b) {
-			if off > circleApart {
-				out[t] = max(out[t], off)
-			}
+		out = larger(out, m.different(a, b))
+	}
+	return out
+}
+
+// ackShare is what acknowledgements take on InfiniBand of the way back of a flow, as a part of its rate: 30 bytes (LRH, BTH, AETH and two CRCs) for 16
+// packets of 4,122. Messages of other lengths have others; that they take anything is what counts.
+func ackShare(float64) float64 { return 30. / 4122 / 16 }
+
+// ackRange is by tenant how far its rate may be from a prediction, relative, because a link that one sending port fills carries acknowledgements of other
+// flows as well. With these it queues and marks, and its flows' weights divide it; without, their turns at the sending port do. Acknowledgements take so
+// little that rates rest between both. nil: nowhere, or not known, with more than circleFlows flows.
+func (s *settings) ackRange(a *allocation, w shareWeights) []float64 {
+	if len(s.m.flows) > circleFlows {
+		return nil
+	}
+	w.caps = s.m.dataCaps(s.target, ackShare)
+	data, both, full := s.m.feedable(nil), s.m.feedable(w.caps), s.m.filled(a, w.caps)
+	if !slices.ContainsFunc(numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
+		return nil
+	}
+	b := s.m.shareByWeightOn(nil, w)
+	if b.err != nil {
+		return nil
+	}
+	return s.m.different(a, b)
+}
+
+// different is distances, 0 for tenants that have the same in both.
+func (m *model) different(a, b *allocation) []float64 {
+	out := m.distances(a, b)
+	for t, off := range out {
+		if off <= circleApart {
+			out[t] = 0
 		}
+	}
+	return out
+}
+
+// larger is by index the larger of two values; nil stands for zeros.
+func larger(a, b []float64) []float64 {
+	if a == nil {
+		return b
+	}
+	out := slices.Clone(a)
+	for i, x := range b {
+		out[i] = max(out[i], x)
 	}
 	return out
 }

@@ -23,7 +23,7 @@ const (
 	CodeSlowConvergence = "slow-convergence"
 	// CodeCCTLimit: the last table entry does not slow a flow below its entitlement with margin.
 	CodeCCTLimit = "cct-limit-clamps"
-	// CodeWeightUnreachable: a tenant is predicted to get more than 5 % off its entitlement.
+	// CodeWeightUnreachable: a tenant is predicted to get more than 4.5 % off its entitlement, or one of its classes or parts of a link more than 5 %.
 	CodeWeightUnreachable = "weight-unreachable"
 	// CodeIncreaseClamped: theorem1 mode needs a CCTI_Increase over 255.
 	CodeIncreaseClamped = "increase-clamped"

@@ -67,7 +67,7 @@ func (s *settings) predict() (f forecast) {
 	if f.allocation = s.predictLanes(&w); f.err != nil {
 		return f
 	}
-	f.circles = s.m.circleRange(f.allocation, w)
+	f.circles = larger(s.m.circleRange(f.allocation, w), s.ackRange(f.allocation, w))
 	if len(s.m.flows) <= pricedFlows {
 		if flows := s.m.joined(s.m.feedable(nil), func(i int) bool { return s.marks[i] > 1 }); flows != nil {
 			s.prices(w, flows).run(f.rates)

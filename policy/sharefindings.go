@@ -11,6 +11,9 @@ import (
 	"fairlane/wrcc"
 )
 
+// unreachedFrom is the predicted error from which on weight-unreachable names a tenant: 5 %, less what the prediction itself may be off by.
+const unreachedFrom = 0.045
+
 // shareFindings reports where the prediction misses the target.
 func (m *model) shareFindings(p *Plan) []Finding {
 	var out []Finding
@@ -19,7 +22,7 @@ func (m *model) shareFindings(p *Plan) []Finding {
 		x := missed[t.Tenant]
 		var said phrase.Text
 		switch {
-		case t.PredictedError > 0.05:
+		case t.PredictedError > unreachedFrom:
 			said = phrase.Of("tenant {} is entitled to {} and predicted to get {}", t.Tenant, t.Entitled, t.Predicted)
 		case x != nil && len(x.parts) > 0:
 			said = phrase.Of("tenant {} is predicted to get its share in all, but not of each part: {}", t.Tenant, x.told())
