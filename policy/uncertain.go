@@ -49,7 +49,7 @@ func (m *model) uncertainFinding(p *Plan) []Finding {
 		advice = phrase.Of("make the rates of queue pairs that meet at a link more alike (more queue pairs for fast tenants, fewer for slow ones), keep links that limit no tenant below 95 % of their capacity, or measure the shares before relying on them")
 	}
 	return []Finding{finding(CodeShareUncertain, names, nil,
-		phrase.Of("the prediction's error bound is above {} % for {}: {}", fmt.Sprintf("%.0f", float64(100*from)), counted(len(names), kindTenant), said), advice)}
+		phrase.Of("the prediction's error bound, which at least 95 of 100 tenants keep, is above {} % for {}: {}", fmt.Sprintf("%.0f", float64(100*from)), counted(len(names), kindTenant), said), advice)}
 }
 
 // expectedRates is the range of rates within the bound of a tenant's prediction.
