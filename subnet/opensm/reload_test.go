@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +16,9 @@ import (
 // A child of ours stands for OpenSM: what SIGHUP does to it tells that it came.
 func TestAProcessIsToldByItsFile(t *testing.T) {
 	t.Parallel()
+	hup := make(chan os.Signal, 1) // a child does not inherit a signal that is handled, but one that nohup has ignored
+	signal.Notify(hup, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hup) })
 	child := exec.Command("sleep", "60")
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
