@@ -246,13 +246,13 @@ func (m *model) besideTurns(target *allocation, full []bool) []bool {
 }
 
 // fullLinks are the link directions that an allocation nearly fills.
-func (m *model) fullLinks(a *allocation) []bool { return m.fullOf(a, m.caps) }
+func (m *model) fullLinks(a *allocation) []bool { return fullOf(m.loads(a.rates), m.caps) }
 
-// fullOf are those of other capacities.
-func (m *model) fullOf(a *allocation, caps []float64) []bool {
+// fullOf are those whose load is nearly their capacity.
+func fullOf(load, caps []float64) []bool {
 	full := make([]bool, len(caps))
-	for d, load := range m.loads(a.rates) {
-		full[d] = load >= float64(fullLoad*caps[d])
+	for d, c := range caps {
+		full[d] = load[d] >= float64(fullLoad*c)
 	}
 	return full
 }

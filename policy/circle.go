@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"fairlane/ccconfig/ibcc"
 	"fairlane/internal/disjoint"
 	"fairlane/policy/fill"
 )
@@ -56,10 +57,7 @@ func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
 	if !m.onCircle(a, w.caps) {
 		return nil
 	}
-	caps := w.caps
-	if caps == nil {
-		caps = m.caps
-	}
+	caps := m.capsOf(&w)
 	weights, turns := make([]float64, len(m.caps)), make([]float64, len(m.caps))
 	for d, sends := range m.lay().sends {
 		if sends {
@@ -78,18 +76,14 @@ func (m *model) circleRange(a *allocation, w shareWeights) []float64 {
 	return out
 }
 
-// ackShare is what acknowledgements take on InfiniBand of the way back of a flow, as a part of its rate: 30 bytes (LRH, BTH, AETH and two CRCs) for 16
-// packets of 4,122. Messages of other lengths have others; that they take anything is what counts.
-func ackShare(float64) float64 { return 30. / 4122 / 16 }
-
 // ackRange is by tenant how far its rate may be from a prediction, relative, because a link that one sending port fills carries acknowledgements of other
 // flows as well. With these it queues and marks, and its flows' weights divide it; without, their turns at the sending port do. Acknowledgements take so
-// little that rates rest between both. nil: nowhere, or not known, with more than circleFlows flows.
+// little that rates rest between both; how much they take does not matter. nil: nowhere, or not known, with more than circleFlows flows.
 func (s *settings) ackRange(a *allocation, w shareWeights) []float64 {
 	if len(s.m.flows) > circleFlows {
 		return nil
 	}
-	w.caps = s.m.dataCaps(s.target, ackShare)
+	w.caps = s.m.dataCaps(s.target, ibcc.AckShare)
 	data, both, full := s.m.feedable(nil), s.m.feedable(w.caps), s.m.filled(a, w.caps)
 	if !slices.ContainsFunc(numbered(len(full)), func(d int32) bool { return full[d] && data[d] >= fill.Boundless && both[d] < fill.Boundless }) {
 		return nil

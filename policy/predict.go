@@ -51,13 +51,12 @@ func Predict(in Input, p *Plan) (*Prediction, error) {
 // forecast is what settings are expected to give.
 type forecast struct {
 	*allocation
-	// circles and spare are by tenant how far its rate may be from that, relative: where several sharings are at rest, and where full links
-	// that limit no flow mark. nil: nowhere.
+	// circles and spare are by tenant how far its rate may be from that, relative: where several sharings are at rest or
+	// acknowledgements make links mark, and where full links that limit no flow mark. nil: nowhere.
 	circles, spare []float64
 }
 
-// predict fills the links by aggressiveness. Bottlenecks stay those of the flat allocation where prices replace its rates, and the range of
-// circles is its own too.
+// predict fills the links by aggressiveness. Where prices replace the rates of that allocation, bottlenecks and the range of circles stay its own.
 func (s *settings) predict() (f forecast) {
 	floors := make([]float64, len(s.m.flows))
 	for i := range floors {
@@ -102,6 +101,14 @@ type shareWeights struct {
 	ceilings []float64 // bit/s above which a flow cannot go, 0 is no bound; nil: none
 	caps     []float64 // bit/s of each link direction that is to be shared; nil: all of it
 	slack    []float64 // part by which a link direction that sends counts as faster than it is, or slower where below 0; nil: none
+}
+
+// capsOf is w.caps, or all that links carry.
+func (m *model) capsOf(w *shareWeights) []float64 {
+	if w.caps == nil {
+		return m.caps
+	}
+	return w.caps
 }
 
 // forecastPrecision is the relative movement at which the rates of a prediction are at rest: its errors are told in six decimals,

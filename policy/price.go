@@ -58,12 +58,9 @@ type sender struct {
 // of about -decline; the caller sets full.
 func (m *model) newPrices(w shareWeights, decline float64, limiting []bool, flows []int32) *prices {
 	l, links := m.lay(), len(m.caps)
-	x := &prices{m: m, w: w, flows: flows, data: w.caps, turns: w.sending, step: priceStep / decline,
+	x := &prices{m: m, w: w, flows: flows, data: m.capsOf(&w), turns: w.sending, step: priceStep / decline,
 		price: make([]float64, links), priced: make([]bool, links), least: slices.Repeat([]float64{leastPrice}, links), load: make([]float64, links), yields: make([]float64, links),
 		rates: make([]float64, len(m.flows)), sums: make([]float64, len(m.flows)), full: make([]float64, len(m.flows))}
-	if x.data == nil {
-		x.data = m.caps
-	}
 	if x.turns == nil {
 		x.turns = l.qps
 	}

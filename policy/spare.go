@@ -6,13 +6,19 @@ import (
 	"fairlane/policy/fill"
 )
 
-// sparePrice is the largest price assumed of a link that limits no flow and of whose capacity a part is free by the rates predicted. In simulations
-// such links, with 0.85, 1.7, 3.3 and 4.9 % free, had up to 78, 67, 43 and 27 % of the price that their flows met on RoCE, and 49, 31, 9 and 0 % on
-// InfiniBand (docs/compiler.md, Error bounds).
+// The largest price assumed of a link that limits no flow: spareMost where nothing of its capacity is free by the rates predicted, falling to nothing
+// where spareNone is. In simulations such links, with 0.85, 1.7, 3.3 and 4.9 % free, had up to 49, 31, 9 and 0 % of the price that their flows met on
+// InfiniBand, and 78, 67, 43 and 27 % on RoCE (docs/compiler.md, Error bounds).
+const (
+	spareMost, spareNone         = 0.6, 0.05
+	spareMostRoCE, spareNoneRoCE = 0.9, 0.07
+)
+
+// sparePrice is that of a link of which a part is free.
 func (m *model) sparePrice(free float64) float64 {
-	most, none := 0.6, 0.05
+	most, none := spareMost, spareNone
 	if m.plane == PlaneRoCE {
-		most, none = 0.9, 0.07
+		most, none = spareMostRoCE, spareNoneRoCE
 	}
 	return max(leastPrice, float64(most*(1-max(0, free)/none)))
 }
@@ -20,11 +26,8 @@ func (m *model) sparePrice(free float64) float64 {
 // spareRange is by tenant how far its rate may be from a prediction, relative, because full links that limit no flow mark as well: flows that cross
 // no such link gain what the others lose. prices prepares the search for some flows' rates. nil: nowhere.
 func (m *model) spareRange(a, target *allocation, w shareWeights, marks []int32, prices func(w shareWeights, flows []int32) *prices) []float64 {
-	caps := w.caps
-	if caps == nil {
-		caps = m.caps
-	}
-	load, spare := m.loads(a.rates), m.spareLinks(a, m.fullOf(a, caps), w.caps)
+	caps, load := m.capsOf(&w), m.loads(a.rates)
+	spare := m.spareLinks(a, fullOf(load, caps), w.caps)
 	for d := range spare {
 		spare[d] = spare[d] && !target.limiting[d]
 	}

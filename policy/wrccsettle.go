@@ -67,8 +67,8 @@ func (s *wrccSettings) moved(predicted *allocation) []float64 {
 	return held
 }
 
-// addLost adds, by link direction, what the flows of one full port that take turns lose there when the flows that the link holds gain all that they have.
-// turns is all 0, before and after.
+// addLost adds to lost for the flows of one full sending port. What flows that a link holds gain, those that take turns at the port lose: of the rates that
+// link d holds, lost[d] is the part that they lose on d itself. turns is all 0, before and after.
 func (s *wrccSettings) addLost(predicted *allocation, flows []int32, turns, lost []float64) {
 	l, all := s.m.lay(), 0.0
 	taking := func(i int32) bool { return predicted.bottleneck[i] == l.hops[l.first[i]] }
@@ -79,6 +79,9 @@ func (s *wrccSettings) addLost(predicted *allocation, flows []int32, turns, lost
 				turns[d] += predicted.rates[i]
 			}
 		}
+	}
+	if all == 0 {
+		return
 	}
 	for _, i := range flows {
 		if d := predicted.bottleneck[i]; d >= 0 && !taking(i) {

@@ -35,7 +35,7 @@ func Exp(x float64) float64 {
 		ln2hi  = 6.93147180369123816490e-01 // its product with an integer below 2^20 is exact
 		ln2lo  = 1.90821492927058770002e-10
 		round  = 3 << 51 // adding it leaves the nearest integer in the low bits
-		normal = 1000    // the exponent of the result is one of a normal number up to here
+		normal = 1000    // the result is a normal number for |k| up to here
 	)
 	shifted := float64(x*log2e) + round
 	k := shifted - round
