@@ -229,7 +229,10 @@ func TestARunningRollout(t *testing.T) {
 	body := `{"plan":"` + plan + `"}`
 	ro := decode[gen.Rollout](r.call("POST", "/fabrics/lab/rollouts", body).want(202))
 	<-began
-	r.call("POST", "/fabrics/lab/rollouts", body).want(409, "rollout-running")
+	for _, asked := range []string{"", "?dry_run=true"} {
+		r.call("POST", "/fabrics/lab/rollouts"+asked, body).want(409, "rollout-running")
+		r.call("POST", "/fabrics/lab/release"+asked, "{}").want(409, "rollout-running")
+	}
 	r.call("POST", "/fabrics/lab/rollouts/1/cancel", "").want(202)
 	let()
 	r.Wait()
