@@ -58,7 +58,7 @@ func paceOf(in *policy.Input, p *policy.Plan, n network, o *Options) pace {
 	case policy.PlaneWRCC:
 		period := longestPeriod(p)
 		pc.settle, pc.window = max(4*quantity.Millisecond, wrccSettling*period, settledPlans*settle), max(5*quantity.Millisecond, 100*period)
-		wanted = wantedPackets * bits / smallest
+		wanted = max(wantedPackets*bits/smallest, profile.MeanSettles*settle.Seconds())
 	default:
 		const steps = 150 // of the timer from line rate down to any share and back
 		pc.settle = min(max(steps*longestTimer(in, p), 50*quantity.Millisecond), longestSettling)

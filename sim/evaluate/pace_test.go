@@ -34,3 +34,21 @@ func TestWindowsAreAsLongAsTheMeansThatBoundsAreFor(t *testing.T) {
 		t.Errorf("a window of %.2f s: want %d s", pc.window.Seconds(), policy.BoundTime)
 	}
 }
+
+// Where a fair rate moves a small part of a port's load it wanders for as long as it settles: less than some settling times say little about a share
+// (seed 415263, case 10: 5.4 % off over a third of one, 3.7 % over four).
+func TestWRCCIsCountedForFourSettlingTimes(t *testing.T) {
+	t.Parallel()
+	c, err := Generate(415263, 10, policy.PlaneWRCC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := plantest.Compiled(t, c.Input)
+	n, err := newNetwork(&c.Input, plan, c.Traffic())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pc := paceOf(&c.Input, plan, n, &Options{}); pc.window < 4*plan.Settle {
+		t.Errorf("shares need %s to settle and are counted for %s: want four times as long", plan.Settle, pc.window)
+	}
+}
