@@ -7,14 +7,8 @@ SHELL := /bin/bash
 
 GO      ?= go
 GOTEST  := $(GO) test
-FUZZTIME ?= 10m
-SOAKCHECKS ?= 10000
-SOAKKILLS ?= 200
-SOAKSCHEDULES ?= 50000
-SOAKREQUESTS ?= 100000
-ATTACKFOR ?= 2h
-ATTACKSEED ?= 1
-SOAKTESTS  := TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees|TestBooks
+SOAK     ?= 2h
+SOAKSEED ?= 1
 
 .PHONY: help
 help: ## show this help
@@ -66,17 +60,13 @@ bench-push: ## push and read back 10,000 simulated ports on both databases, then
 bench-nics: ## read, then set and verify, 10,000 simulated NIC ports by their agents behind one gNMI server
 	$(GOTEST) -timeout 30m -run '^$$' -bench 'ReadAll|ApplyAll' -benchtime 3x ./sim/gnmidev
 
+.PHONY: check
+check: ## what to run before a commit, in two minutes: build, and lint and tests of what changed
+	./test/check.sh
+
 .PHONY: soak
-soak: peers ## long runs: race detector on everything, properties of the simulator SOAKCHECKS times, SOAKSCHEDULES schedules of rollouts, SOAKKILLS kills, an attack for ATTACKFOR, every fuzz target for FUZZTIME
-	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -race -timeout 60m ./...
-	$(GOTEST) -timeout 60m -run '$(SOAKTESTS)' ./sim ./sim/fabric ./sim/ether -rapid.checks=$(SOAKCHECKS)
-	$(GOTEST) -timeout 60m -run TestGeneratedRequestsNeverHarm ./api -contract.requests $(SOAKREQUESTS)
-	$(GOTEST) -timeout 60m -run TestWhateverFails -v ./internal/reconcile/engine -schedules $(SOAKSCHEDULES)
-	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -timeout 120m -v ./test/kill -hosts 1000 -kills $(SOAKKILLS)
-	FAIRLANE_REQUIRE_INTEROP=1 $(GOTEST) -timeout 6h -v ./test/attack -attack.for $(ATTACKFOR) -attack.seed $(ATTACKSEED)
-	./test/fuzz.sh $(FUZZTIME)
-	$(MAKE) grpcurl
-	$(MAKE) gnmic
+soak: peers ## long runs, for SOAK in all (default 2h): race detector, properties, schedules, kills, an attack, every fuzz target
+	./test/soak.sh $(SOAK) $(SOAKSEED)
 
 .PHONY: grpcurl
 grpcurl: ## build grpcurl and drive the simulated WRCC switches with it

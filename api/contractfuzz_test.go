@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	contractRequests = flag.Int("contract.requests", 3000, "requests of the contract fuzz; make soak has 100000")
+	contractRequests = flag.Int("contract.requests", 3000, "requests of the contract fuzz; make soak has more")
 	contractSeed     = flag.Uint64("contract.seed", 1, "seed of the contract fuzz")
 )
 

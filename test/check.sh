@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# check.sh [BASE]: what to run before each commit. Builds everything; checks the format of, vets, lints and tests the packages that differ
+# from BASE, a commit (default: where this branch left origin/main, or the commit before this one), and the rules of the whole module.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+base=${1:-$(git merge-base HEAD origin/main 2>/dev/null || git rev-parse HEAD~1)}
+[ "$base" != "$(git rev-parse HEAD)" ] || [ -n "$(git status --porcelain)" ] || base=$(git rev-parse HEAD~1)
+
+files=$({ git diff --name-only --diff-filter=d "$base"; git ls-files -o --exclude-standard; } | sort -u)
+gofiles=$(grep '\.go$' <<<"$files" | grep -v '^tools/' || true)
+
+echo "== build"
+go build ./...
+
+if [ -n "$gofiles" ]; then
+  mapfile -t packages < <(xargs -n1 dirname <<<"$gofiles" | sort -u | sed 's|^|./|')
+  echo "== lint: ${packages[*]}"
+  unformatted=$(xargs gofmt -l <<<"$gofiles")
+  if [ -n "$unformatted" ]; then
+    echo "not gofmt'ed:" >&2
+    echo "$unformatted" >&2
+    exit 1
+  fi
+  go vet "${packages[@]}"
+  go tool -modfile=tools/lint/go.mod golangci-lint run "${packages[@]}"
+fi
+
+# Generated tests are as small as is enough before a commit.
+echo "== tests"
+rest=()
+for p in "${packages[@]:-}"; do
+  case $p in
+    "") ;;
+    ./api) go test ./api -contract.requests 300 ;;
+    ./internal/reconcile/engine) go test ./internal/reconcile/engine -schedules 250 ;;
+    *) rest+=("$p") ;;
+  esac
+done
+go test -timeout 5m ./internal/archtest ./internal/i18n ./test/docs "${rest[@]}"

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# soak.sh [TOTAL [SEED]] runs the long tests for about TOTAL (default 2h: s, m or h), each part for its share of it, in rounds with seeds of their own that
+# begin at SEED (default 1). A part makes one round at least. The end says what each part did, and fails when one failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+seconds() {
+  case $1 in
+    *h) echo $((${1%h} * 3600)) ;;
+    *m) echo $((${1%m} * 60)) ;;
+    *s) echo "${1%s}" ;;
+    *) echo "soak: $1: want a number of hours, minutes or seconds, such as 2h, 90m or 600s" >&2; return 2 ;;
+  esac
+}
+
+total=$(seconds "${1:-2h}") || exit 2
+seed=${2:-1}
+export FAIRLANE_REQUIRE_INTEROP=1
+summary=()
+failed=0
+
+# part NAME PERCENT FUNCTION runs the function with the number of its round until its share of the time is spent.
+part() {
+  local name=$1 share=$((total * $2 / 100)) run=$3 begun=$SECONDS round=0 status=ok
+  echo "== $name, for about $share s"
+  while [ "$round" -eq 0 ] || [ $((SECONDS - begun)) -lt "$share" ]; do
+    if ! "$run" "$round" "$share"; then
+      status=FAIL failed=1
+      break
+    fi
+    round=$((round + 1))
+  done
+  summary+=("$status  $name: $round rounds in $((SECONDS - begun)) s")
+}
+
+mapfile -t packages < <(go list ./...)
+
+# race tests one package with the race detector, each round the next; another seed begins elsewhere.
+race() { go test -race -timeout 60m "${packages[$(((seed * 37 + $1) % ${#packages[@]}))]}"; }
+
+properties() { go test -count=1 -timeout 60m -run 'TestConservation|TestNothingIsLost|TestLinkFailures|TestALoopIsReported|TestWheelAgrees|TestQueueAgrees|TestBooks' ./sim ./sim/fabric ./sim/ether -rapid.checks=500 -rapid.seed=$((seed * 100000 + $1)); }
+
+contract() { go test -count=1 -timeout 60m -run TestGeneratedRequestsNeverHarm ./api -contract.requests 10000 -contract.seed $((seed * 100000 + $1)); }
+
+schedules() { go test -count=1 -timeout 60m -run TestWhateverFails ./internal/reconcile/engine -schedules 5000 -seed $((1 + seed * 10000000 + $1 * 5000)); }
+
+kills() { go test -count=1 -timeout 120m ./test/kill -hosts 1000 -kills 20 -seed $((seed * 100000 + $1)); }
+
+attack() { go test -count=1 -timeout 6h ./test/attack -attack.for "$2s" -attack.seed "$seed"; }
+
+# fuzz gives every target the same time, and half a minute more for its build.
+fuzz() {
+  local targets
+  targets=$(grep -rhE '^func Fuzz' --include='*_test.go' . | wc -l)
+  ./test/fuzz.sh "$((($2 * $(nproc) / targets > 35 ? $2 * $(nproc) / targets - 30 : 5)))s"
+}
+
+clients() { make --no-print-directory grpcurl gnmic; }
+
+part "race detector" 25 race
+part "properties of the simulator" 10 properties
+part "generated requests" 5 contract
+part "schedules of rollouts" 10 schedules
+part "kills" 15 kills
+part "attack" 15 attack
+part "fuzzing" 20 fuzz
+part "grpcurl and gnmic" 0 clients
+
+printf '%s\n' "-- soak: $SECONDS s" "${summary[@]}"
+exit $failed
