@@ -55,7 +55,7 @@ const (
 	CodeCapUnenforced = "cap-unenforced"
 	// CodePathsByChance: a hash that the input does not tell chooses the paths of few queue pairs.
 	CodePathsByChance = "paths-by-chance"
-	// CodeShareUncertain: the bound of a tenant's prediction is above 5 %, on RoCE above 10 %.
+	// CodeShareUncertain: the bound of a tenant's prediction is above 5 %, on RoCE above 9 %.
 	CodeShareUncertain = "share-uncertain"
 	// CodeDeviceLimit: the profile of an InfiniBand device's model cannot hold what the shares need.
 	CodeDeviceLimit = "device-limit"

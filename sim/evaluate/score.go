@@ -67,8 +67,7 @@ const maxRatio = 4
 // worstListed is how many tenants Worst has.
 const worstListed = 5
 
-// MissLimit is the distance from an entitlement or a prediction beyond which a finding has to announce a tenant. share-uncertain names
-// tenants from the same bounds on.
+// MissLimit is the distance from an entitlement or a prediction beyond which a finding has to announce a tenant.
 func MissLimit(plane policy.Plane) float64 {
 	if plane == policy.PlaneRoCE {
 		return 0.10

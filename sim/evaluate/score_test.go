@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlane/policy"
+	"fairlane/policy/plantest"
 )
 
 func result(plane policy.Plane, ratio, use, before float64, errors ...float64) *Result {
@@ -138,5 +139,22 @@ func TestRelativeDistance(t *testing.T) {
 		if got := off(c[0], c[1]); math.Abs(got-c[2]) > 1e-12 {
 			t.Errorf("%g from %g: %g, want %g", c[0], c[1], got, c[2])
 		}
+	}
+}
+
+// Up to 5 of 100 tenants are further off than their bound: a tenant of RoCE with a bound of 9.4 % was 10.2 % off.
+func TestTenantsWhoseBoundIsAlmostTheLimitAreNamed(t *testing.T) {
+	t.Parallel()
+	c, err := Generate(517401, 9, policy.PlaneRoCE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := plantest.Compiled(t, c.Input)
+	i := slices.IndexFunc(plan.Tenants, func(s policy.TenantShare) bool { return s.Tenant == "tenant-01" })
+	if b := plan.Tenants[i].Bound; b <= 0.09 || b >= MissLimit(policy.PlaneRoCE) {
+		t.Fatalf("its bound is %.3f: the case shows nothing", b)
+	}
+	if !slices.Contains(namedBy(plan.Findings)["tenant-01"], policy.CodeShareUncertain) {
+		t.Errorf("%s does not name it", policy.CodeShareUncertain)
 	}
 }
