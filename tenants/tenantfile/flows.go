@@ -9,57 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"fairlane/internal/quantity"
-	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"
 )
-
-const portRule = "a host name, host name:port, port GUID, or node GUID:port of the fabric"
-
-// port resolves a channel-adapter port.
-func (p *parser) port(n *yaml.Node, line int, what string) ident.PortID {
-	s, ok := p.text(n, line, what, portRule)
-	if !ok {
-		return ident.PortID{}
-	}
-	if len(p.errs) >= maxErrors {
-		return ident.PortID{} // nothing more is told, and looking for near misses costs time
-	}
-	if p.fabric == nil {
-		id, err := ident.ParsePortID(s)
-		if err != nil {
-			p.add(n.Line, what, quote(s), "node GUID:port, since no fabric is given")
-		}
-		return id
-	}
-	ref, err := p.fabric.ResolvePort(s)
-	if err != nil {
-		p.add(n.Line, what, quote(s), portRule+"; "+err.Error())
-		return ident.PortID{}
-	}
-	if p.fabric.Nodes[ref.Node].Kind != subnet.KindCA {
-		p.add(n.Line, what, quote(s)+", a switch or router port", "a channel-adapter port")
-	}
-	id := p.fabric.PortID(ref)
-	p.written[id.String()] = s
-	return id
-}
-
-// ports resolves one port or a list of them.
-func (p *parser) ports(n *yaml.Node, line int, what string) []ident.PortID {
-	if n == nil || n.Kind != yaml.SequenceNode {
-		return []ident.PortID{p.port(n, line, what)}
-	}
-	if len(n.Content) == 0 || len(n.Content) > maxPorts {
-		p.add(n.Line, what, fmt.Sprintf("%d ports", len(n.Content)), fmt.Sprintf("1 to %d ports", maxPorts))
-		return nil
-	}
-	out := make([]ident.PortID, len(n.Content))
-	for i, c := range n.Content {
-		out[i] = p.port(c, n.Line, what)
-	}
-	return out
-}
 
 // flowList reads the flows of a tenant, or with no owner flows that name theirs.
 func (p *parser) flowList(n *yaml.Node, owner string) {
@@ -83,7 +35,7 @@ func (p *parser) flowList(n *yaml.Node, owner string) {
 			f.QPs = p.qps(m["qps"])
 		}
 		f.Demand = p.rate(m["demand"], "demand", "as much as there is")
-		p.expand(f, p.ports(m["from"], item.Line, "from"), p.ports(m["to"], item.Line, "to"), item.Line)
+		p.expand(f, p.portList(m["from"], item.Line, "from"), p.portList(m["to"], item.Line, "to"), item.Line)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/hostset"
 	"fairlane/internal/quantity"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet"
@@ -44,8 +45,9 @@ func ReadFlows(name string, r io.Reader, fabric *subnet.Fabric, known []tenants.
 	if err != nil {
 		return nil, err
 	}
-	m := p.mapping(root, "file", "version", "flows")
+	m := p.mapping(root, "file", "version", "groups", "flows")
 	p.version(root, m)
+	p.groups(m["groups"])
 	p.flowList(m["flows"], "")
 	if len(p.errs) == 0 {
 		p.validate()
@@ -64,6 +66,7 @@ type parser struct {
 	lines   []int                     // of flows
 	fields  map[string]map[string]int // line of each tenant's fields; "" is the tenant itself
 	written map[string]string         // what the file calls a port, by its identifier
+	names   hostset.Names
 }
 
 // document reads the one document of a file; keys are those that it wants, for the message.
@@ -165,11 +168,12 @@ func (p *parser) version(root *yaml.Node, m map[string]*yaml.Node) {
 }
 
 func (p *parser) file(root *yaml.Node) {
-	m := p.mapping(root, "file", "version", "tenants", "flows")
+	m := p.mapping(root, "file", "version", "groups", "tenants", "flows")
 	p.version(root, m)
 	if m == nil {
 		return
 	}
+	p.groups(m["groups"])
 	if m["tenants"] == nil {
 		p.add(root.Line, "tenants", "missing", "a list of tenants")
 	}
@@ -221,9 +225,9 @@ func (p *parser) tenant(n *yaml.Node) {
 		t.Classes = append(t.Classes, tenants.Class{Name: name, Weight: p.weight(cm["weight"], c.Line, false)})
 		lines[fmt.Sprintf("classes[%d]", i)] = c.Line
 	}
-	for i, a := range p.list(m["attachments"], "attachments") {
-		p.attachment(&t, a)
-		lines[fmt.Sprintf("attachments[%d]", i)] = a.Line
+	seen := origins{}
+	for _, a := range p.list(m["attachments"], "attachments") {
+		p.attachment(&t, seen, a, lines)
 	}
 	p.tenants = append(p.tenants, t)
 	p.flowList(m["flows"], t.Name)
@@ -247,26 +251,42 @@ func (p *parser) weight(n *yaml.Node, line int, required bool) quantity.Weight {
 	return w
 }
 
-// attachment reads a port, or a mapping of a port and its pinned SL.
-func (p *parser) attachment(t *tenants.Tenant, n *yaml.Node) {
-	var a tenants.Attachment
-	if n.Kind != yaml.MappingNode {
-		a.Port = p.port(n, n.Line, "attachment")
-		t.Attachments = append(t.Attachments, a)
+// attachment reads ports, or a mapping of ports and their pinned SL.
+func (p *parser) attachment(t *tenants.Tenant, seen origins, n *yaml.Node, lines map[string]int) {
+	port, what := n, "attachment"
+	var sl *ident.SL
+	if n.Kind == yaml.MappingNode {
+		m := p.mapping(n, "attachment", "port", "sl")
+		port, what = m["port"], "attachment port"
+		sl = p.pinned(m["sl"])
+	}
+	s := p.ports(port, n.Line, what)
+	if s == nil || !p.apart(seen, s, n, what) {
 		return
 	}
-	m := p.mapping(n, "attachment", "port", "sl")
-	a.Port = p.port(m["port"], n.Line, "attachment port")
-	if m["sl"] != nil {
-		if s, ok := p.text(m["sl"], n.Line, "sl", "0 to 15"); ok {
-			v, err := strconv.ParseUint(s, 10, 8)
-			if err != nil || v >= ident.NumSLs {
-				p.add(m["sl"].Line, "sl", quote(s), "0 to 15")
-			} else {
-				sl := ident.SL(v)
-				a.SL = &sl
-			}
-		}
+	if len(t.Attachments)+len(s.ports) > tenants.MaxAttachments {
+		p.add(n.Line, "attachments", fmt.Sprintf("%d ports", len(t.Attachments)+len(s.ports)), fmt.Sprintf("at most %d", tenants.MaxAttachments))
+		return
 	}
-	t.Attachments = append(t.Attachments, a)
+	for _, id := range s.ports {
+		lines[fmt.Sprintf("attachments[%d]", len(t.Attachments))] = n.Line
+		t.Attachments = append(t.Attachments, tenants.Attachment{Port: id, SL: sl})
+	}
+}
+
+// pinned reads a service level; nil is one that the compiler chooses.
+func (p *parser) pinned(n *yaml.Node) *ident.SL {
+	if n == nil {
+		return nil
+	}
+	s, ok := p.text(n, n.Line, "sl", "0 to 15")
+	if !ok {
+		return nil
+	}
+	v, err := strconv.ParseUint(s, 10, 8)
+	if err != nil || v >= ident.NumSLs {
+		p.add(n.Line, "sl", quote(s), "0 to 15")
+		return nil
+	}
+	return new(ident.SL(v))
 }

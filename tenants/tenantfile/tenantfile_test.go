@@ -76,6 +76,78 @@ tenants:
 	}
 }
 
+func TestHostSetsAndGroupsStandForTheirHosts(t *testing.T) {
+	t.Parallel()
+	f := fabric(t)
+	read := func(text string) ([]tenants.Tenant, []tenants.Flow) {
+		ts, flows, err := tenantfile.Read("f.yaml", strings.NewReader(text), f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ts, flows
+	}
+	ts, flows := read(`version: 1
+groups:
+  storage: host-[009-010]
+  all: [storage, "host-[001-003]", host-005]
+tenants:
+  - name: red
+    weight: 1
+    attachments: ["host-[001-002]", {port: "host-[003-004]", sl: 3}, storage]
+    flows:
+      - {from: "host-[001-002,004]", to: storage, qps: 2}
+  - name: blue
+    weight: 1
+    flows:
+      - {from: all, to: [host-001, host-004]}
+`)
+	same, sameFlows := read(`version: 1
+tenants:
+  - name: red
+    weight: 1
+    attachments: [host-001, host-002, {port: host-003, sl: 3}, {port: host-004, sl: 3}, host-009, host-010]
+    flows:
+      - {from: [host-001, host-002, host-004], to: [host-009, host-010], qps: 2}
+  - name: blue
+    weight: 1
+    flows:
+      - {from: [host-009, host-010, host-001, host-002, host-003, host-005], to: [host-001, host-004]}
+`)
+	if d := cmp.Diff(same, ts) + cmp.Diff(sameFlows, flows); d != "" {
+		t.Error(d)
+	}
+	got, err := tenantfile.ReadFlows("flows.yaml", strings.NewReader("version: 1\ngroups: {s: [host-009]}\nflows:\n  - {tenant: red, from: 'host-[001-002]', to: s}\n"), f, []tenants.Tenant{{Name: "red", Weight: 1000}})
+	if err != nil || len(got) != 2 {
+		t.Errorf("a file of flows: %+v, %v", got, err)
+	}
+}
+
+func TestFaultsOfHostSetsNameTheHosts(t *testing.T) {
+	t.Parallel()
+	const head = "version: 1\ngroups:\n  st: host-[001-004]\ntenants:\n  - name: red\n    weight: 1\n"
+	for text, want := range map[string]string{
+		head + "    attachments: ['host-[998-999]']\n":                             `f.yaml:7: attachment "host-[998-999]" has "host-998", "host-999": want a host name, `,
+		head + "    attachments: ['host-[900-999]']\n":                             `f.yaml:7: attachment "host-[900-999]" has "host-900", "host-901", "host-902", "host-903", "host-904", ...: want `,
+		head + "    attachments: [st, 'host-[004-005]']\n":                         `f.yaml:7: attachment "st" and "host-[004-005]" both have "host-004": want each host once`,
+		head + "    attachments: ['host-[1-']\n":                                   `f.yaml:7: attachment host set "host-[1-", character 6: [ is not closed, `,
+		head + "    attachments: [sto]\n":                                          `; or a group: "st"`,
+		head + "    flows:\n      - {from: [st, host-002], to: host-009}\n":        `f.yaml:8: from "st" and "host-002" both have "host-002": want each host once`,
+		head + "    flows:\n      - {from: st, to: 'host-[1-99999999]'}\n":         `f.yaml:8: to host set "host-[1-99999999]": it stands for more than 65536 names, `,
+		strings.Replace(head, "st:", "host-001:", 1):                               `f.yaml:3: groups "host-001": want a name that no host of the fabric has`,
+		strings.Replace(head, "st:", "3:", 1):                                      `f.yaml:3: groups.3 group "3": want a name of `,
+		strings.Replace(head, "[001-004]", "[001-004,777]", 1):                     `f.yaml:3: groups.st "host-[001-004,777]" has "host-777": want `,
+		strings.Replace(head, "host-[001-004]", "[host-001, 'host-[001-2]']", 1):   `f.yaml:3: groups.st host set "host-[001-2]", character 7: found "001-2", `,
+		strings.Replace(head, "host-[001-004]", "[host-001, 'host-[001-002]']", 1): `f.yaml:3: groups.st group "st" has "host-001" twice: want each name once`,
+		strings.Replace(head, "host-[001-004]", "{a: b}", 1):                       `f.yaml:3: groups.st is a mapping: want a host set such as `,
+		"version: 1\ngroups: host-001\ntenants: []\n":                              `f.yaml:2: groups "host-001": want a mapping from names to host sets`,
+	} {
+		_, _, err := tenantfile.Read("f.yaml", strings.NewReader(text), fabric(t))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n%v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestFaultsSpeakTheWordsOfTheFile(t *testing.T) {
 	t.Parallel()
 	_, _, err := tenantfile.Read("f.yaml", strings.NewReader(`version: 1
@@ -255,7 +327,7 @@ func TestTheSchemaHasTheKeysTheReaderTakes(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	for what, c := range map[string][2]string{
-		"file":   {keys(schema.Properties), "flows tenants version"},
+		"file":   {keys(schema.Properties), "flows groups tenants version"},
 		"tenant": {keys(schema.Defs["tenant"].Properties), "attachments cap classes flows guarantee name pkey weight"},
 		"flow":   {keys(schema.Defs["flow"].Properties), "class demand from qps tenant to"},
 	} {
@@ -270,6 +342,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("version: 1\ntenants:\n  - name: red\n    weight: 4\n    flows: [{from: host-001, to: host-002, qps: 2, demand: 1Gbit/s}]\n")
 	f.Add("version: 1\ntenants:\n  - {name: a, weight: 1, guarantee: 1.5G, cap: 2000000001}\n")
 	f.Add("version: 1\ntenants: &a [*a]\n")
+	f.Add("version: 1\ngroups: {st: 'host-[009-010]'}\ntenants:\n  - name: red\n    weight: 4\n    flows: [{from: 'host-[001-003]', to: st}]\n")
 	f.Add("- - - {")
 	f.Fuzz(func(t *testing.T, text string) {
 		ts, flows, err := tenantfile.Read("fuzz", strings.NewReader(text), fab)

@@ -1,0 +1,186 @@
+package tenantfile
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/yamltree"
+	"fairlane/subnet"
+	"fairlane/subnet/ident"
+)
+
+const (
+	portRule  = "a host name, host name:port, port GUID, or node GUID:port of the fabric"
+	groupRule = "a host set such as host-[001-016], or a list of host sets"
+	// maxUnknown is how many unknown names of one set an error lists.
+	maxUnknown = 5
+)
+
+// groups reads the named host sets of the file.
+func (p *parser) groups(n *yaml.Node) {
+	if n == nil || yamltree.IsNull(n) {
+		return
+	}
+	if n.Kind != yaml.MappingNode {
+		p.add(n.Line, "groups", describe(n), "a mapping from names to host sets")
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		p.group(n.Content[i], n.Content[i+1])
+	}
+}
+
+func (p *parser) group(key, n *yaml.Node) {
+	what := "groups." + key.Value
+	if p.fabric != nil && len(p.fabric.NodesByName(key.Value)) > 0 {
+		p.add(key.Line, "groups", quote(key.Value), "a name that no host of the fabric has")
+		return
+	}
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = n.Content
+	}
+	var members []string
+	for _, item := range items {
+		s, ok := p.text(item, item.Line, what, groupRule)
+		if !ok || p.members(item, s, what) == nil {
+			return
+		}
+		members = append(members, s)
+	}
+	if err := p.names.Define(key.Value, members); err != nil {
+		p.add(key.Line, what, err.Error(), "")
+	}
+}
+
+// set is the ports that one text of the file stands for.
+type set struct {
+	text  string
+	ports []ident.PortID
+	many  bool // a host set or a group, not the name of one host
+}
+
+// ports resolves the channel-adapter ports that a text stands for: a name, a host set or a group. It is nil with a fault.
+func (p *parser) ports(n *yaml.Node, line int, what string) *set {
+	s, ok := p.text(n, line, what, portRule)
+	if !ok {
+		return nil
+	}
+	return p.members(n, s, what)
+}
+
+func (p *parser) members(n *yaml.Node, text, what string) *set {
+	if len(p.errs) >= maxErrors {
+		return nil // nothing more is told, and looking for near misses costs time
+	}
+	names := []string{text}
+	if p.fabric == nil || len(p.fabric.NodesByName(text)) == 0 { // a host may be called anything, brackets included
+		var err error
+		if names, err = p.names.Expand(text); err != nil {
+			p.add(n.Line, what, err.Error(), "")
+			return nil
+		}
+	}
+	out := &set{text, make([]ident.PortID, 0, len(names)), len(names) > 1 || names[0] != text}
+	var unknown []string
+	var want string
+	for _, name := range names {
+		id, allowed := p.port(name)
+		switch {
+		case allowed == "":
+			out.ports = append(out.ports, id)
+		case len(unknown) == 0:
+			unknown, want = append(unknown, name), allowed
+		default:
+			unknown = append(unknown, name)
+		}
+		if len(unknown) > maxUnknown {
+			break
+		}
+	}
+	if len(unknown) == 0 {
+		return out
+	}
+	found := quote(text)
+	if out.many {
+		found += " has " + list(unknown)
+	} else if groups := p.names.Groups(); len(groups) > 0 {
+		want += "; or a group: " + list(groups)
+	}
+	p.add(n.Line, what, found, want)
+	return nil
+}
+
+// list quotes the first names of a list.
+func list(names []string) string {
+	var out []string
+	for _, name := range names[:min(len(names), maxUnknown)] {
+		out = append(out, quote(name))
+	}
+	if len(names) > maxUnknown {
+		out = append(out, "...")
+	}
+	return strings.Join(out, ", ")
+}
+
+// port resolves one name, or says what is allowed instead.
+func (p *parser) port(name string) (id ident.PortID, allowed string) {
+	if p.fabric == nil {
+		id, err := ident.ParsePortID(name)
+		if err != nil {
+			return id, "node GUID:port, since no fabric is given"
+		}
+		return id, ""
+	}
+	ref, err := p.fabric.ResolvePort(name)
+	switch {
+	case err != nil:
+		return id, portRule + "; " + err.Error()
+	case p.fabric.Nodes[ref.Node].Kind != subnet.KindCA:
+		return id, "a channel-adapter port, not one of a switch or router"
+	}
+	id = p.fabric.PortID(ref)
+	p.written[id.String()] = name
+	return id, ""
+}
+
+// portList resolves one text or a list of them. A port that a host set or group has and another text of the list too is a
+// fault.
+func (p *parser) portList(n *yaml.Node, line int, what string) []ident.PortID {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		if s := p.ports(n, line, what); s != nil {
+			return s.ports
+		}
+		return nil
+	}
+	if len(n.Content) == 0 || len(n.Content) > maxPorts {
+		p.add(n.Line, what, fmt.Sprintf("%d ports", len(n.Content)), fmt.Sprintf("1 to %d ports", maxPorts))
+		return nil
+	}
+	var out []ident.PortID
+	seen := origins{}
+	for _, c := range n.Content {
+		if s := p.ports(c, n.Line, what); s != nil && p.apart(seen, s, c, what) {
+			out = append(out, s.ports...)
+		}
+	}
+	return out
+}
+
+// origins are the sets that ports came from.
+type origins map[ident.PortID]*set
+
+// apart notes the ports of a set, and reports a fault where an earlier text has one of them and one of the two is a set.
+func (p *parser) apart(seen origins, s *set, n *yaml.Node, what string) bool {
+	for _, id := range s.ports {
+		if other := seen[id]; other != nil && (other.many || s.many) {
+			p.add(n.Line, what, fmt.Sprintf("%s and %s both have %s", quote(other.text), quote(s.text), quote(cmp.Or(p.written[id.String()], id.String()))), "each host once")
+			return false
+		}
+		seen[id] = s
+	}
+	return true
+}
