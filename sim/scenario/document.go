@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/hostset"
 	"fairlane/internal/quantity"
 	"fairlane/internal/yamltree"
 	"fairlane/subnet/topofile"
@@ -23,6 +24,7 @@ type document struct {
 	// tenants finds the tenants of an Ethernet scenario by name.
 	tenants map[string]int
 	flows   []*yaml.Node // of the InfiniBand flows, in their order
+	names   hostset.Names
 }
 
 // madeBy begins the place of a fault that is of a setting.

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -39,7 +38,7 @@ const (
 // ethernet reads an Ethernet scenario.
 func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	f := d.mapping(root, "file", "plane", "name", "description", "seed", "duration", "until", "warmup", "interval", "sample", "size_bins",
-		"fabric", "model", "congestion_control", "wrcc", "bicc", "tenants", "flows", "workload")
+		"fabric", "model", "congestion_control", "wrcc", "bicc", "groups", "tenants", "flows", "workload")
 	f.need("name", "fabric")
 	s := &Scenario{
 		Name: f.text("name"), Description: f.text("description"),
@@ -65,6 +64,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	if d.child(f.m["fabric"], "links") != f.m["fabric"] {
 		e.numbers = hostNumbers(s.Fabric)
 	}
+	d.groups(f.m["groups"], s.Fabric)
 	d.checkLinks(f.m["fabric"], s.Fabric)
 	d.checkPatterns(f, s)
 	d.controls(f, e)
@@ -379,7 +379,7 @@ func (s *Scenario) readEtherTenants(f fields) {
 	}
 }
 
-// readEtherFlows reads flows; a flow with several sources stands for one from each.
+// readEtherFlows reads flows: one from each source to each other destination.
 func (s *Scenario) readEtherFlows(f fields) {
 	e, total := s.Ethernet, 0
 	r := newHostReader(f.d, s.Fabric)
@@ -393,19 +393,26 @@ func (s *Scenario) readEtherFlows(f fields) {
 		if g.has("stop") && proto.Stop <= proto.Start {
 			f.d.fail(g.at("stop"), "flow.stop", proto.Stop.String(), "more than the start, "+proto.Start.String())
 		}
-		dst := r.one(g, "dst")
-		for _, src := range r.many(g, "src") {
-			fl := proto
-			fl.Src, fl.Dst = src, dst
-			if src == dst && f.d.err == nil {
-				f.d.fail(g.at("dst"), "flow.dst", g.text("dst"), "a host other than the source")
-			}
-			e.Flows = append(e.Flows, fl)
-			total += fl.Count
-		}
-		if len(e.Flows) > maxEntries {
-			f.d.fail(g.at("src"), "flows", strconv.Itoa(len(e.Flows)), fmt.Sprintf("at most %d, one for each source", maxEntries))
+		from, to := r.many(g, "src"), r.many(g, "dst")
+		g.some("src", len(from))
+		g.some("dst", len(to))
+		if n := len(e.Flows) + len(from)*len(to); n > maxEntries {
+			f.d.fail(g.at("src"), "flows", strconv.Itoa(n), fmt.Sprintf("at most %d, one for each source and destination", maxEntries))
 			return
+		}
+		for _, src := range from {
+			for _, dst := range to {
+				if src == dst && len(to) > 1 {
+					continue // hosts that send to each other leave out themselves
+				}
+				if src == dst && f.d.err == nil {
+					f.d.fail(g.at("dst"), "flow.dst", describe(g.at("dst")), "a host other than the source")
+				}
+				fl := proto
+				fl.Src, fl.Dst = src, dst
+				e.Flows = append(e.Flows, fl)
+				total += fl.Count
+			}
 		}
 		if total > maxFixed {
 			f.d.fail(g.at("qps"), "flows", strconv.Itoa(total), fmt.Sprintf("at most %d with all alike ones", maxFixed))
@@ -454,41 +461,36 @@ type hostReader struct {
 	looked int                // hosts, for all patterns
 	turn   int32
 	seen   []int32 // the last turn that each host was in
+	// sources are what the hosts of the last turn came from.
+	sources []hostSource
 }
 
 func newHostReader(d *document, f *subnet.Fabric) *hostReader {
 	r := &hostReader{d: d, fabric: f, hosts: Hosts(f), number: make(map[subnet.PortRef]int32), known: make(map[string][]int32)}
-	r.seen = make([]int32, len(r.hosts))
+	r.seen, r.sources = make([]int32, len(r.hosts)), make([]hostSource, len(r.hosts))
 	for i, ref := range r.hosts {
 		r.number[ref] = int32(i)
 	}
 	return r
 }
 
-// one reads a single host.
-func (r *hostReader) one(g fields, key string) int32 {
-	n := g.m[key]
-	if n == nil || r.d.err != nil {
-		return 0
-	}
-	got := r.match(g.path(key), n)
-	if len(got) != 1 {
-		r.d.fail(n, g.path(key), describe(n), "exactly one host")
-		return 0
-	}
-	return got[0]
-}
-
-// many reads hosts: names, and patterns such as dc1-*, one or a list.
+// many reads hosts: names, host sets, groups, and patterns such as dc1-*, one or a list.
 func (r *hostReader) many(g fields, key string) []int32 {
 	var out []int32
 	r.turn++
 	for _, n := range g.words(key, subnet.MaxPorts*16) {
-		for _, h := range r.match(g.path(key), n) {
-			if r.seen[h] != r.turn {
-				r.seen[h] = r.turn
-				out = append(out, h)
+		hosts := r.match(g.path(key), n)
+		from := hostSource{n.Value, !isPattern(n.Value) && (len(hosts) > 1 || r.d.names.Has(n.Value))}
+		for _, h := range hosts {
+			if r.seen[h] == r.turn {
+				if other := r.sources[h]; (other.many || from.many) && !isPattern(other.text) && !isPattern(from.text) {
+					r.d.twice(g.path(key), n, r.fabric.Nodes[r.hosts[h].Node].Name, other, from)
+					return nil
+				}
+				continue
 			}
+			r.seen[h], r.sources[h] = r.turn, from
+			out = append(out, h)
 		}
 	}
 	return out
@@ -502,18 +504,8 @@ func (r *hostReader) match(field string, n *yaml.Node) []int32 {
 		r.d.fail(n, field, describe(n), "a host")
 		return nil
 	}
-	if !strings.ContainsAny(n.Value, "*?[") {
-		ref, err := r.fabric.ResolvePort(n.Value)
-		h, ok := r.number[ref]
-		switch {
-		case err != nil:
-			r.d.failWith(n, noHost(field, err, r.fabric))
-		case !ok:
-			r.d.fail(n, field, n.Value, "a host's port with a link")
-		default:
-			return []int32{h}
-		}
-		return nil
+	if len(r.fabric.NodesByName(n.Value)) > 0 || !isPattern(n.Value) {
+		return r.set(field, n)
 	}
 	out, ok := r.known[n.Value]
 	if !ok {

@@ -59,7 +59,7 @@ func read(name string, data []byte, open Opener, settings []Setting) (*Scenario,
 		return d.ethernet(root, open)
 	}
 	f := d.mapping(root, "file", "plane", "name", "description", "seed", "duration", "warmup", "interval",
-		"fabric", "model", "congestion_control", "tenants", "flows", "changes")
+		"fabric", "model", "congestion_control", "groups", "tenants", "flows", "changes")
 	f.need("name", "fabric", "tenants", "flows")
 	s := &Scenario{
 		Name: f.text("name"), Description: f.text("description"),
@@ -70,6 +70,7 @@ func read(name string, data []byte, open Opener, settings []Setting) (*Scenario,
 	s.Config = d.model(f.m["model"])
 	s.Config.Seed = f.number("seed", 1, 0, 1<<64-1)
 	s.Fabric = d.fabric(f.m["fabric"], open, true)
+	d.groups(f.m["groups"], s.Fabric)
 	if d.err != nil {
 		return nil, d.err
 	}
@@ -255,7 +256,7 @@ func (s *Scenario) readTenants(f fields) {
 	}
 }
 
-// readFlows reads flows; a flow with several sources stands for one flow each.
+// readFlows reads flows: one from each source to each other destination.
 func (s *Scenario) readFlows(f fields) {
 	for _, n := range f.list("flows", maxFlows) {
 		g := f.d.mapping(n, "flow", "tenant", "class", "src", "dst", "qps", "sl", "demand", "start", "stop", "bytes")
@@ -269,31 +270,44 @@ func (s *Scenario) readFlows(f fields) {
 			Start: g.startBefore("start", s.Duration), Stop: g.span("stop", 0),
 			Bytes: g.number("bytes", 0, 1, 1<<60),
 		}
-		for _, src := range g.words("src", subnet.MaxPorts) {
-			for _, dst := range g.words("dst", 1) {
+		from, to := s.ports(g, "src"), s.ports(g, "dst")
+		g.some("src", len(from))
+		g.some("dst", len(to))
+		if len(s.Flows)+len(from)*len(to) > maxFlows {
+			f.d.fail(f.at("flows"), "flows", strconv.Itoa(len(s.Flows)+len(from)*len(to)), fmt.Sprintf("at most %d", maxFlows))
+			return
+		}
+		for _, src := range from {
+			for _, dst := range to {
+				if src == dst && len(to) > 1 {
+					continue // hosts that send to each other leave out themselves
+				}
 				fl := proto
-				fl.Src, fl.Dst = s.port(g, "src", src), s.port(g, "dst", dst)
+				fl.Src, fl.Dst = src, dst
 				s.Flows, f.d.flows = append(s.Flows, fl), append(f.d.flows, n)
 			}
 		}
 	}
-	if len(s.Flows) > maxFlows {
-		f.d.fail(f.at("flows"), "flows", strconv.Itoa(len(s.Flows)), fmt.Sprintf("at most %d", maxFlows))
-	}
 }
 
-// port resolves a host's name or a port in any of the forms that people use.
-func (s *Scenario) port(g fields, key string, n *yaml.Node) ident.PortID {
+// ports resolves hosts and ports in any of the forms that people use, host sets and groups.
+func (s *Scenario) ports(g fields, key string) []ident.PortID {
 	d := g.d
-	if d.err != nil {
-		return ident.PortID{}
+	var out []ident.PortID
+	seen := map[string]hostSource{}
+	for _, n := range g.words(key, subnet.MaxPorts) {
+		names := d.hostNames(g.path(key), n, s.Fabric)
+		d.apart(seen, g.path(key), n, names)
+		for _, name := range names {
+			ref, err := s.Fabric.ResolvePort(name)
+			if err != nil {
+				d.failWith(n, noHost(g.path(key), err, s.Fabric))
+				return nil
+			}
+			out = append(out, s.Fabric.PortID(ref))
+		}
 	}
-	ref, err := s.Fabric.ResolvePort(n.Value)
-	if err != nil {
-		d.failWith(n, noHost(g.path(key), err, s.Fabric))
-		return ident.PortID{}
-	}
-	return s.Fabric.PortID(ref)
+	return out
 }
 
 // noHost says why a name is not that of a host, and what hosts are called here.
