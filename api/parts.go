@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"fairlane/api/gen"
@@ -54,20 +55,31 @@ func parts[T any](s *Server, of func(control.Tenant) []T) func(context.Context, 
 func (s *Server) ListAttachments(ctx context.Context, r gen.ListAttachmentsRequestObject) (gen.ListAttachmentsResponseObject, error) {
 	items, next, err := listed(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, r.Params.Limit, r.Params.Cursor,
 		parts(s, func(t control.Tenant) []tenants.Attachment { return t.Attachments }), attachmentOut)
+	if err == nil {
+		err = s.nameAttachments(ctx, r.Fabric, items)
+	}
 	return gen.ListAttachments200JSONResponse{Items: items, NextCursor: next}, err
 }
 
 // AddAttachment implements the contract.
 func (s *Server) AddAttachment(ctx context.Context, r gen.AddAttachmentRequestObject) (gen.AddAttachmentResponseObject, error) {
 	a, err := s.control.AddAttachment(ctx, r.Fabric, r.Tenant, control.AttachmentInput{Port: r.Body.Port, SL: slIn(r.Body.SL)})
-	return gen.AddAttachment201JSONResponse{Body: attachmentOut(a), Headers: gen.AddAttachment201ResponseHeaders{
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.namedAttachment(ctx, r.Fabric, a)
+	return gen.AddAttachment201JSONResponse{Body: out, Headers: gen.AddAttachment201ResponseHeaders{
 		ETag: partTag(a), Location: location("fabrics", r.Fabric, "tenants", r.Tenant, "attachments", a.Port)}}, err
 }
 
 // GetAttachment implements the contract.
 func (s *Server) GetAttachment(ctx context.Context, r gen.GetAttachmentRequestObject) (gen.GetAttachmentResponseObject, error) {
 	a, err := s.control.Attachment(ctx, r.Fabric, r.Tenant, r.Port)
-	return gen.GetAttachment200JSONResponse{Body: attachmentOut(a), Headers: gen.GetAttachment200ResponseHeaders{ETag: partTag(a)}}, err
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.namedAttachment(ctx, r.Fabric, a)
+	return gen.GetAttachment200JSONResponse{Body: out, Headers: gen.GetAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
 // PutAttachment implements the contract.
@@ -77,7 +89,11 @@ func (s *Server) PutAttachment(ctx context.Context, r gen.PutAttachmentRequestOb
 		return nil, err
 	}
 	a, err := s.control.PutAttachment(ctx, r.Fabric, r.Tenant, r.Port, tag, slIn(r.Body.SL))
-	return gen.PutAttachment200JSONResponse{Body: attachmentOut(a), Headers: gen.PutAttachment200ResponseHeaders{ETag: partTag(a)}}, err
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.namedAttachment(ctx, r.Fabric, a)
+	return gen.PutAttachment200JSONResponse{Body: out, Headers: gen.PutAttachment200ResponseHeaders{ETag: partTag(a)}}, err
 }
 
 // DeleteAttachment implements the contract.
@@ -151,6 +167,32 @@ func attachmentOut(a tenants.Attachment) gen.Attachment {
 		out.SL = new(gen.SL(*a.SL))
 	}
 	return out
+}
+
+// nameAttachments gives attachments the names of their ports.
+func (s *Server) nameAttachments(ctx context.Context, fabric string, lists ...[]gen.Attachment) error {
+	if !slices.ContainsFunc(lists, func(list []gen.Attachment) bool { return len(list) > 0 }) {
+		return nil
+	}
+	name, err := s.control.PortNames(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		for i := range list {
+			if id, err := ident.ParsePortID(list[i].Port); err == nil {
+				list[i].Name = optional(name(id))
+			}
+		}
+	}
+	return nil
+}
+
+// namedAttachment is an attachment with the name of its port.
+func (s *Server) namedAttachment(ctx context.Context, fabric string, a tenants.Attachment) (gen.Attachment, error) {
+	list := []gen.Attachment{attachmentOut(a)}
+	err := s.nameAttachments(ctx, fabric, list)
+	return list[0], err
 }
 
 func slIn(in *gen.SL) *ident.SL {

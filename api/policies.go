@@ -24,8 +24,12 @@ func (s *Server) GetPolicy(ctx context.Context, r gen.GetPolicyRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
+	flows, err := s.flowsOut(ctx, r.Fabric, c.Traffic)
+	if err != nil {
+		return nil, err
+	}
 	return gen.GetPolicy200JSONResponse{
-		Policy: policyOut(c.Policy), Tenants: mapped(c.List, declaredTenant), Flows: mapped(c.Traffic, flowOut), Options: optionsOut(c.Options),
+		Policy: policyOut(c.Policy), Tenants: mapped(c.List, declaredTenant), Flows: flows, Options: optionsOut(c.Options),
 	}, nil
 }
 
@@ -35,10 +39,18 @@ func (s *Server) DiffPolicies(ctx context.Context, r gen.DiffPoliciesRequestObje
 	if err != nil {
 		return nil, err
 	}
+	added, err := s.flowsOut(ctx, r.Fabric, d.FlowsAdded)
+	if err != nil {
+		return nil, err
+	}
+	removed, err := s.flowsOut(ctx, r.Fabric, d.FlowsRemoved)
+	if err != nil {
+		return nil, err
+	}
 	out := gen.DiffPolicies200JSONResponse{
 		From: d.From, To: d.To, Added: mapped(d.Added, declaredTenant), Removed: mapped(d.Removed, declaredTenant),
-		FlowsAdded:   gen.FlowDifference{Count: d.FlowsAddedN, First: mapped(d.FlowsAdded, flowOut)},
-		FlowsRemoved: gen.FlowDifference{Count: d.FlowsRemovedN, First: mapped(d.FlowsRemoved, flowOut)},
+		FlowsAdded:   gen.FlowDifference{Count: d.FlowsAddedN, First: added},
+		FlowsRemoved: gen.FlowDifference{Count: d.FlowsRemovedN, First: removed},
 		Changed:      []gen.TenantDifference{},
 	}
 	if out.Options, err = fieldDifferences(optionsOut(d.Before), optionsOut(d.After)); err != nil {

@@ -14,6 +14,9 @@ import (
 // ListTenants implements the contract.
 func (s *Server) ListTenants(ctx context.Context, r gen.ListTenantsRequestObject) (gen.ListTenantsResponseObject, error) {
 	items, next, err := listed(ctx, r.Fabric, r.Params.Limit, r.Params.Cursor, s.control.ListTenants, tenantOut)
+	if err == nil {
+		err = s.nameAttachments(ctx, r.Fabric, attachmentsOf(items)...)
+	}
 	return gen.ListTenants200JSONResponse{Items: items, NextCursor: next}, err
 }
 
@@ -27,7 +30,8 @@ func (s *Server) CreateTenant(ctx context.Context, r gen.CreateTenantRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return gen.CreateTenant201JSONResponse{Body: tenantOut(t), Headers: gen.CreateTenant201ResponseHeaders{ETag: etag(t.Version)}}, nil
+	out, err := s.namedTenant(ctx, t)
+	return gen.CreateTenant201JSONResponse{Body: out, Headers: gen.CreateTenant201ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
 // GetTenant implements the contract.
@@ -36,7 +40,8 @@ func (s *Server) GetTenant(ctx context.Context, r gen.GetTenantRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetTenant200JSONResponse{Body: tenantOut(t), Headers: gen.GetTenant200ResponseHeaders{ETag: etag(t.Version)}}, nil
+	out, err := s.namedTenant(ctx, t)
+	return gen.GetTenant200JSONResponse{Body: out, Headers: gen.GetTenant200ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
 // UpdateTenant implements the contract.
@@ -55,7 +60,8 @@ func (s *Server) UpdateTenant(ctx context.Context, r gen.UpdateTenantRequestObje
 	if err != nil {
 		return nil, err
 	}
-	return gen.UpdateTenant200JSONResponse{Body: tenantOut(t), Headers: gen.UpdateTenant200ResponseHeaders{ETag: etag(t.Version)}}, nil
+	out, err := s.namedTenant(ctx, t)
+	return gen.UpdateTenant200JSONResponse{Body: out, Headers: gen.UpdateTenant200ResponseHeaders{ETag: etag(t.Version)}}, err
 }
 
 // DeleteTenant implements the contract.
@@ -112,8 +118,12 @@ func (s *Server) GetFlows(ctx context.Context, r gen.GetFlowsRequestObject) (gen
 	if err != nil {
 		return nil, err
 	}
+	out, err := s.flowsOut(ctx, r.Fabric, flows)
+	if err != nil {
+		return nil, err
+	}
 	return gen.GetFlows200JSONResponse{
-		Body:    gen.FlowSet{Flows: mapped(flows, flowOut), Version: v},
+		Body:    gen.FlowSet{Flows: out, Version: v},
 		Headers: gen.GetFlows200ResponseHeaders{ETag: etag(v)},
 	}, nil
 }
@@ -128,8 +138,12 @@ func (s *Server) PutFlows(ctx context.Context, r gen.PutFlowsRequestObject) (gen
 	if err != nil {
 		return nil, err
 	}
+	out, err := s.flowsOut(ctx, r.Fabric, flows)
+	if err != nil {
+		return nil, err
+	}
 	return gen.PutFlows200JSONResponse{
-		Body:    gen.FlowSet{Flows: mapped(flows, flowOut), Version: next},
+		Body:    gen.FlowSet{Flows: out, Version: next},
 		Headers: gen.PutFlows200ResponseHeaders{ETag: etag(next)},
 	}, nil
 }
@@ -174,11 +188,28 @@ func flowIn(f gen.Flow) control.FlowInput {
 	}
 }
 
-func flowOut(f tenants.Flow) gen.Flow {
-	qps, demand := f.QPs, int64(f.Demand)
-	return gen.Flow{
-		Tenant: f.Tenant, Class: optional(f.Class), Src: f.Src.String(), Dst: f.Dst.String(), QPS: &qps, DemandBps: &demand,
+// namedTenant is a tenant with the names of its ports.
+func (s *Server) namedTenant(ctx context.Context, t control.Tenant) (gen.Tenant, error) {
+	out := tenantOut(t)
+	return out, s.nameAttachments(ctx, t.Fabric, out.Attachments)
+}
+
+func attachmentsOf(list []gen.Tenant) [][]gen.Attachment {
+	return mapped(list, func(t gen.Tenant) []gen.Attachment { return t.Attachments })
+}
+
+// flowsOut are flows with the names of their ports.
+func (s *Server) flowsOut(ctx context.Context, fabric string, flows []tenants.Flow) ([]gen.Flow, error) {
+	name, err := s.control.PortNames(ctx, fabric)
+	if err != nil {
+		return nil, err
 	}
+	return mapped(flows, func(f tenants.Flow) gen.Flow {
+		return gen.Flow{
+			Tenant: f.Tenant, Class: optional(f.Class), Src: f.Src.String(), Dst: f.Dst.String(), SrcName: optional(name(f.Src)), DstName: optional(name(f.Dst)),
+			QPS: new(f.QPs), DemandBps: new(int64(f.Demand)),
+		}
+	}), nil
 }
 
 // names is never nil, so that it is [] in JSON.

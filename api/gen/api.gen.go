@@ -920,6 +920,9 @@ func (e ListAuditParamsOrder) Valid() bool {
 
 // Attachment defines model for Attachment.
 type Attachment struct {
+	// Name In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
+	Name *PortName `json:"name,omitempty"`
+
 	// Port `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
 	Port Port `json:"port"`
 	SL   *SL  `json:"sl,omitempty"`
@@ -1640,11 +1643,17 @@ type Flow struct {
 	// Dst `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
 	Dst Port `json:"dst"`
 
+	// DstName In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
+	DstName *PortName `json:"dst_name,omitempty"`
+
 	// QPS Queue pairs alike.
 	QPS *int `json:"qps,omitempty"`
 
 	// Src `GUID:PORT`, or in requests a port GUID or a host's name with an optional `:PORT`.
 	Src Port `json:"src"`
+
+	// SrcName In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
+	SrcName *PortName `json:"src_name,omitempty"`
 
 	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
 	Tenant Name `json:"tenant"`
@@ -2153,6 +2162,9 @@ type PortMarking struct {
 	// Valid Overrides the switch's defaults on this port.
 	Valid bool `json:"valid"`
 }
+
+// PortName In answers, the port as the latest topology names it, such as `host-001/P1`; left out for a port that is not in it. Ignored in requests.
+type PortName = string
 
 // PredictedClass defines model for PredictedClass.
 type PredictedClass struct {

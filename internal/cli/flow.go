@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
@@ -38,10 +40,13 @@ func (c *cli) flowTable(list []gen.Flow) *table {
 		if d := orZero(f.DemandBps); d > 0 {
 			demand = quantity.BitRate(d).String()
 		}
-		t.add(f.Tenant, class, f.Src, f.Dst, orZero(f.QPS), demand)
+		t.add(f.Tenant, class, portName(f.SrcName, f.Src), portName(f.DstName, f.Dst), orZero(f.QPS), demand)
 	}
 	return t
 }
+
+// portName is the name of a port for people; its identifier where the topology has none for it.
+func portName(name *gen.PortName, id string) string { return cmp.Or(orZero(name), id) }
 
 func (c *cli) flowList(cmd *cobra.Command, _ []string) error {
 	client, fabric, err := c.pick(cmd)

@@ -57,7 +57,7 @@ func (c *cli) attachment() *cobra.Command {
 func (c *cli) attachmentTable(list []gen.Attachment) *table {
 	t := c.newTable("port", "sl>")
 	for _, a := range list {
-		t.add(a.Port, slOrDash(a.SL))
+		t.add(portName(a.Name, a.Port), slOrDash(a.SL))
 	}
 	return t
 }

@@ -88,7 +88,7 @@ func (c *cli) policyDiff(cmd *cobra.Command, client *gen.ClientWithResponses, fa
 		}
 		flows := func(sign string, f gen.FlowDifference) {
 			for _, x := range f.First {
-				t.add(sign, "flow", "", "", x.Tenant+" "+x.Src+" → "+x.Dst)
+				t.add(sign, "flow", "", "", x.Tenant+" "+portName(x.SrcName, x.Src)+" → "+portName(x.DstName, x.Dst))
 			}
 			if more := f.Count - len(f.First); more > 0 {
 				t.add(sign, "flow", "", "", "… +"+strconv.Itoa(more))

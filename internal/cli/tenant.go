@@ -190,7 +190,7 @@ func (c *cli) tenantShow(cmd *cobra.Command, client *gen.ClientWithResponses, fa
 		}
 		tab := c.newTable("attached", "sl")
 		for _, a := range t.Attachments {
-			tab.add(a.Port, slOrDash(a.SL))
+			tab.add(portName(a.Name, a.Port), slOrDash(a.SL))
 		}
 		return tab
 	})

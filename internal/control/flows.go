@@ -3,6 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,6 +28,30 @@ func (s *Service) Flows(ctx context.Context, fabric string) (flows []tenants.Flo
 		return err
 	})
 	return flows, version, err
+}
+
+// PortNames returns how the latest topology of a fabric calls ports; "" for one that is not in it.
+func (s *Service) PortNames(ctx context.Context, fabric string) (func(ident.PortID) string, error) {
+	var topo *subnet.Fabric
+	err := s.d.Store.View(ctx, func(r Repos) (err error) { _, topo, err = s.latest(ctx, r, fabric); return err })
+	if notYet := (*ConflictError)(nil); errors.As(err, &notYet) {
+		return func(ident.PortID) string { return "" }, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	known := map[ident.PortID]string{}
+	return func(id ident.PortID) string {
+		name, ok := known[id]
+		if ok {
+			return name
+		}
+		if ref, ok := topo.PortByID(id); ok {
+			name = topo.PortName(ref)
+		}
+		known[id] = name
+		return name
+	}, nil
 }
 
 // PutFlows replaces all declared flows made against version, or AnyVersion.
