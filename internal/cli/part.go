@@ -29,6 +29,7 @@ func (c *cli) partNoun(noun, argument, example, flags string, option func(*cobra
 		return c.verb(noun, name+" "+argument, "  fairlane "+noun+" "+name+" "+example+" --tenant red"+flags, cobra.ExactArgs(1), run)
 	}
 	adds, sets, removes, shows := verb("add", flags, add), verb("set", flags, set), verb("delete", "", remove), verb("show", "", show)
+	removes.Aliases = []string{"remove"}
 	lists := c.verb(noun, "list", "  fairlane "+noun+" list --tenant red", cobra.NoArgs, list)
 	option(adds)
 	option(sets)
@@ -41,17 +42,21 @@ func (c *cli) partNoun(noun, argument, example, flags string, option func(*cobra
 
 func (c *cli) attachment() *cobra.Command {
 	var sl int
-	with := func(run func(*cobra.Command, *gen.ClientWithResponses, string, gen.Attachment) error) func(*cobra.Command, []string) error {
-		return c.onName(c.inTenant, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, port string) error {
-			a := gen.Attachment{Port: port}
-			if sl >= 0 {
-				a.SL = &sl
-			}
-			return run(cmd, client, fabric, a)
-		})
+	pinned := func() *gen.SL {
+		if sl < 0 {
+			return nil
+		}
+		return &sl
+	}
+	with := func(run func(*cobra.Command, *gen.ClientWithResponses, string, gen.Attachment) error) func(*cobra.Command, *gen.ClientWithResponses, string, string) error {
+		return func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, port string) error {
+			return run(cmd, client, fabric, gen.Attachment{Port: port, SL: pinned()})
+		}
 	}
 	return c.partNoun("attachment", "PORT", "host-01", " --sl 2", func(cmd *cobra.Command) { cmd.Flags().IntVar(&sl, "sl", -1, c.t("flag.sl")) },
-		listed(c, c.inTenant, c.attachmentPage, c.attachmentTable), c.onName(c.inTenant, c.attachmentShow), with(c.attachmentAdd), with(c.attachmentSet), c.onName(c.inTenant, c.attachmentDelete))
+		listed(c, c.inTenant, c.attachmentPage, c.attachmentTable), c.onName(c.inTenant, c.attachmentShow),
+		c.onPorts(with(c.attachmentAdd), func(cmd *cobra.Command, names []string) error { return c.attachmentAddMany(cmd, names, pinned()) }),
+		c.onName(c.inTenant, with(c.attachmentSet)), c.onPorts(c.attachmentDelete, c.attachmentDeleteMany))
 }
 
 func (c *cli) attachmentTable(list []gen.Attachment) *table {

@@ -94,7 +94,11 @@ func (c *cli) fill(f tenantFlags, t *gen.TenantCreate) error {
 	}
 	if f.attach != nil {
 		t.Attachments = nil
-		for _, port := range f.attach {
+		ports, err := expandPorts(f.attach)
+		if err != nil {
+			return err
+		}
+		for _, port := range ports {
 			t.Attachments = append(t.Attachments, gen.Attachment{Port: port})
 		}
 	}
