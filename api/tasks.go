@@ -115,9 +115,12 @@ func resultOut(t control.Task) (out map[string]any, err error) {
 	return out, nil
 }
 
-// instant is nil for no time.
+// lastYear is the last that RFC 3339 can write.
+const lastYear = 9999
+
+// instant leaves out a time that is none: zero, or one later than can be written, which stands for never.
 func instant(t time.Time) *time.Time {
-	if t.IsZero() {
+	if t.IsZero() || t.Year() > lastYear {
 		return nil
 	}
 	return &t

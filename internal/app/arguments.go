@@ -70,6 +70,13 @@ func missingFlags(cmd *cobra.Command) error {
 	return usageSaid(phrase.Of("{}; see --help", texts))
 }
 
+// formerName keeps the former name of a flag, out of help texts.
+func formerName(cmd *cobra.Command, former, name string) {
+	f := *cmd.Flag(name)
+	f.Name, f.Shorthand, f.Hidden = former, "", true
+	cmd.Flags().AddFlag(&f)
+}
+
 // flagError is the error of a flag whose value cannot be read, in words instead of those of package strconv.
 func flagError(_ *cobra.Command, err error) error {
 	return &UsageError{cli.FlagError(err)}

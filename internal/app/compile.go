@@ -32,7 +32,7 @@ type compileFlags struct {
 	mode, law, perQP              string
 	against                       string
 	explainPort, explainTenant    string
-	whatIf                        []string
+	editTexts                     []string
 	explain, links                bool
 	simulate, json, restart, arbs bool
 	reserved                      cli.SLs
@@ -52,7 +52,7 @@ func (a *app) compileCommand() *cobra.Command {
 		Long:  a.t("compile.long"),
 		Example: `  fairlane compile --fabric fabric.topo --tenants tenants.yaml
   fairlane compile --fabric fabric.yaml --tenants tenants.yaml --explain-tenant gold
-  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --what-if weight:gold=8 --what-if fail:leaf1/P5
+  fairlane compile --fabric fabric.yaml --tenants tenants.yaml --edit weight:gold=8 --edit fail:leaf1/P5
   fairlane compile --fabric fabric.yaml --tenants tenants.yaml --against plan.json
   fairlane compile --fabric fabric.yaml --tenants tenants.yaml --simulate --json`,
 		Args: cobra.NoArgs,
@@ -76,7 +76,8 @@ func (a *app) compileCommand() *cobra.Command {
 	text(&f.against, "against", "", "compile.flag.against")
 	text(&f.explainPort, "explain-port", "", "compile.flag.explainport")
 	text(&f.explainTenant, "explain-tenant", "", "compile.flag.explaintenant")
-	cmd.Flags().StringArrayVar(&f.whatIf, "what-if", nil, a.t("compile.flag.whatif"))
+	cmd.Flags().StringArrayVar(&f.editTexts, "edit", nil, a.t("compile.flag.edit"))
+	formerName(cmd, "what-if", "edit")
 	cmd.Flags().Var(&f.reserved, "reserved-sl", a.t("flag.reserved-sl"))
 	cmd.Flags().IntVar(&f.entries, "table-entries", 0, a.t("flag.table-entries"))
 	a.ibProfilesFlag(cmd, &f.ibProfiles)
@@ -129,7 +130,8 @@ func (f compileFlags) printed(cmd *cobra.Command) error {
 // compiled is what a run of compile has found out; as JSON it is the plan with more beside it.
 type compiled struct {
 	*policy.Plan
-	WhatIf     []string             `json:"what_if,omitempty"`    // edits done to the input
+	Edits      []string             `json:"edits,omitempty"`      // done to the input
+	WhatIf     []string             `json:"what_if,omitempty"`    // Edits by their former name
 	Notices    []policy.Finding     `json:"notices,omitempty"`    // of the edits
 	Before     *planShares          `json:"before,omitempty"`     // what the difference is from
 	Difference *policy.Difference   `json:"difference,omitempty"` // from Before to this plan
@@ -201,10 +203,10 @@ func inputError(err error) error {
 
 func (f compileFlags) edits() ([]policy.Edit, error) {
 	var out []policy.Edit
-	for _, text := range f.whatIf {
+	for _, text := range f.editTexts {
 		x, err := policy.ParseEdit(text)
 		if err != nil {
-			return nil, &UsageError{fmt.Errorf("--what-if: %w", err)}
+			return nil, &UsageError{fmt.Errorf("--edit: %w", err)}
 		}
 		out = append(out, x)
 	}
@@ -215,7 +217,7 @@ func (f compileFlags) edits() ([]policy.Edit, error) {
 // when one is given, or with edits the plan without them; its placements are kept where they still serve.
 // It returns the input that the plan is of.
 func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*compiled, policy.Input, error) {
-	out := &compiled{WhatIf: f.whatIf}
+	out := &compiled{Edits: f.editTexts, WhatIf: f.editTexts}
 	var before *policy.Plan
 	var err error
 	if f.against != "" {
@@ -229,7 +231,7 @@ func (f compileFlags) compile(in policy.Input, edits []policy.Edit) (*compiled, 
 	}
 	if len(edits) > 0 {
 		if in, out.Notices, err = policy.Apply(in, edits...); err != nil {
-			return nil, in, fmt.Errorf("--what-if: %w", err)
+			return nil, in, fmt.Errorf("--edit: %w", err)
 		}
 	}
 	if err := f.simulable(in); err != nil {

@@ -32,28 +32,38 @@ func collect(groups map[string]*group, r *manifest.Resource) error {
 	}
 	switch spec := r.Spec.(type) {
 	case *manifest.TenantSpec:
+		t, err := declared(r.Name, spec)
+		if err != nil {
+			return &UsageError{fmt.Sprintf("%s: %s: %v", r.At, r.ID(), err)}
+		}
 		g.tenants = append(g.tenants, r)
-		g.set.Tenants = append(g.set.Tenants, declared(r.Name, spec))
+		g.set.Tenants = append(g.set.Tenants, t)
 	case *manifest.FlowsSpec:
 		flows, err := expanded(*spec)
 		if err != nil {
-			return err
+			return &UsageError{fmt.Sprintf("%s: %s: %v", r.At, r.ID(), err)}
 		}
 		g.flows, g.set.Flows = r, flows
 	}
 	return nil
 }
 
-func declared(name string, spec *manifest.TenantSpec) gen.TenantCreate {
+func declared(name string, spec *manifest.TenantSpec) (gen.TenantCreate, error) {
 	pkey, guarantee, limit := spec.PKey.String(), int64(spec.Guarantee.BitRate), int64(spec.Cap.BitRate)
 	t := gen.TenantCreate{Name: name, Weight: spec.Weight.Float(), GuaranteeBps: &guarantee, CapBps: &limit, Pkey: &pkey}
 	for _, k := range spec.Classes {
 		t.Classes = append(t.Classes, gen.Class{Name: k.Name, Weight: k.Weight.Float()})
 	}
-	for _, at := range spec.Attachments {
-		t.Attachments = append(t.Attachments, gen.Attachment{Port: at.Port, SL: at.SL})
+	for i, at := range spec.Attachments {
+		ports, err := expandPorts([]string{at.Port})
+		if err != nil {
+			return t, fmt.Errorf("attachments[%d]: %w", i, err)
+		}
+		for _, port := range ports {
+			t.Attachments = append(t.Attachments, gen.Attachment{Port: port, SL: at.SL})
+		}
 	}
-	return t
+	return t, nil
 }
 
 // expanded lists a flow from every source to every other destination. The result is never nil: declared flows that are
@@ -61,17 +71,38 @@ func declared(name string, spec *manifest.TenantSpec) gen.TenantCreate {
 func expanded(list manifest.FlowsSpec) ([]gen.Flow, error) {
 	out := []gen.Flow{}
 	for i, f := range list {
-		if n := len(f.From) * len(f.To); n > tenants.MaxFlows-len(out) {
-			return nil, &UsageError{fmt.Sprintf("spec[%d]: found %d sources times %d destinations; want at most %d flows in all", i, len(f.From), len(f.To), tenants.MaxFlows)}
+		from, err := allPorts(f.From)
+		if err != nil {
+			return nil, fmt.Errorf("spec[%d]: %w", i, err)
+		}
+		to, err := allPorts(f.To)
+		if err != nil {
+			return nil, fmt.Errorf("spec[%d]: %w", i, err)
+		}
+		if n := len(from) * len(to); n > tenants.MaxFlows-len(out) {
+			return nil, fmt.Errorf("spec[%d]: found %d sources times %d destinations; want at most %d flows in all", i, len(from), len(to), tenants.MaxFlows)
 		}
 		demand := int64(f.Demand.BitRate)
-		for _, src := range f.From {
-			for _, dst := range f.To {
-				if src != dst || len(f.From)*len(f.To) == 1 {
+		for _, src := range from {
+			for _, dst := range to {
+				if src != dst || len(from)*len(to) == 1 {
 					out = append(out, gen.Flow{Tenant: f.Tenant, Class: given(f.Class), Src: src, Dst: dst, QPS: f.QPs, DemandBps: &demand})
 				}
 			}
 		}
+	}
+	return out, nil
+}
+
+// allPorts expands the host sets of a list.
+func allPorts(list []string) ([]string, error) {
+	var out []string
+	for _, text := range list {
+		ports, err := expandPorts([]string{text})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ports...)
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -16,10 +17,16 @@ func (c *cli) policy() *cobra.Command {
 		return c.onNumber(c.pick, "err.revision", run)
 	}
 	var against int64
-	diff := c.verb("policy", "diff REVISION", "  fairlane policy diff 7\n  fairlane policy diff 7 --against 3", one,
-		onRevision(func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
-			return c.policyDiff(cmd, client, fabric, n, against)
-		}))
+	ofOne := onRevision(func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n int64) error {
+		return c.policyDiff(cmd, client, fabric, n, against)
+	})
+	diff := c.verb("policy", "diff [REVISION]", "  fairlane policy diff\n  fairlane policy diff 7\n  fairlane policy diff 7 --against 3", cobra.MaximumNArgs(1),
+		func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return ofOne(cmd, args)
+			}
+			return c.policyDiffLatest(cmd, against)
+		})
 	diff.Flags().Int64Var(&against, "against", 0, c.t("flag.against-revision"))
 	restore := c.verb("policy", "restore REVISION", "  fairlane policy restore 3 --dry-run\n  fairlane policy restore 3 --if-match 7", one, onRevision(c.policyRestore))
 	var text string
@@ -67,7 +74,32 @@ func (c *cli) policyShow(cmd *cobra.Command, client *gen.ClientWithResponses, fa
 	})
 }
 
+// policyDiffLatest compares the latest revision with another, or with the one before it.
+func (c *cli) policyDiffLatest(cmd *cobra.Command, against int64) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	list, err := found[gen.PolicyList](c)(client.ListPoliciesWithResponse(cmd.Context(), fabric, &gen.ListPoliciesParams{Limit: new(1)}))
+	if err != nil {
+		return err
+	}
+	if len(list.Items) == 0 {
+		return errors.New(c.t("err.no-revision", "fabric", fabric))
+	}
+	return c.policyDiff(cmd, client, fabric, list.Items[0].Revision, against)
+}
+
+// policyDiff compares a revision with another; 0 is the one before it.
 func (c *cli) policyDiff(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, n, against int64) error {
+	if against == 0 && !cmd.Flags().Changed("against") {
+		if against = n - 1; against == 0 {
+			return c.usage("err.first-revision")
+		}
+	}
+	if against < 1 {
+		return c.usage("err.revision", "found", strconv.FormatInt(against, 10))
+	}
 	d, err := found[gen.PolicyDifference](c)(client.DiffPoliciesWithResponse(cmd.Context(), fabric, n, &gen.DiffPoliciesParams{Against: given(against)}))
 	if err != nil {
 		return err
