@@ -36,7 +36,8 @@ type compileFlags struct {
 	explain, links                bool
 	simulate, json, restart, arbs bool
 	reserved                      cli.SLs
-	entries                       int
+	entries, top                  int
+	all                           bool
 	seed                          uint64
 }
 
@@ -86,6 +87,8 @@ func (a *app) compileCommand() *cobra.Command {
 	flag(&f.explain, "explain", "compile.flag.explain")
 	flag(&f.links, "links", "compile.flag.links")
 	flag(&f.simulate, "simulate", "compile.flag.simulate")
+	flag(&f.all, "all", "flag.all")
+	cmd.Flags().IntVar(&f.top, "top", 0, a.t("compile.flag.top"))
 	flag(&f.json, "json", "flag.json")
 	a.seedFlag(cmd, &f.seed, 1)
 	must(cmd.MarkFlagRequired("fabric"))
@@ -119,7 +122,13 @@ func (f compileFlags) printed(cmd *cobra.Command) error {
 	if !f.simulate && cmd.Flags().Changed("seed") {
 		return usageSaid(phrase.Of("--{} does nothing without --{}", "seed", "simulate"))
 	}
-	for _, name := range []string{"explain", "explain-port", "explain-tenant", "links"} {
+	switch {
+	case cmd.Flags().Changed("top") && f.top < 1:
+		return usageSaid(phrase.Of("--{} {}: want a number from 1", "top", f.top))
+	case f.all && f.top > 0:
+		return usageSaid(phrase.Of("--{} and --{}: want one of them", "top", "all"))
+	}
+	for _, name := range []string{"all", "explain", "explain-port", "explain-tenant", "links", "top"} {
 		if f.json && cmd.Flags().Changed(name) {
 			return usageSaid(phrase.Of("--{} does nothing with --{}, which prints all there is", name, "json"))
 		}

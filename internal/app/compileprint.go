@@ -4,40 +4,69 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
+	"os"
 	"slices"
 	"strings"
 
 	"fairlane/internal/cli"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/internal/texttable"
 	"fairlane/policy"
 )
+
+// rowsOf is how many rows of a table are printed: as many as are wanted, all, or about a screen.
+func (f *compileFlags) rowsOf(all int) int {
+	const screen = 20
+	switch {
+	case f.all:
+		return all
+	case f.top > 0:
+		return min(f.top, all)
+	}
+	return min(screen, all)
+}
 
 // printCompiled prints a plan for people: shares first, then links when asked, findings, what changes against another
 // plan and, when asked, the reason of every setting.
 func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 	_, _ = fmt.Fprintln(w, a.planTitle(c.Plan))
-	if err := a.printShares(w, c); err != nil {
-		return err
-	}
-	if c.Settle > 0 {
-		_, _ = fmt.Fprintln(w, a.t("plan.settle", "time", c.Settle))
-	}
-	a.printOutside(w, c)
-	if err := a.printClasses(w, c.Classes); err != nil {
-		return err
-	}
-	if f.links {
-		if err := a.printLinks(w, c.Links); err != nil {
+	left := 0
+	for _, show := range []func() (int, error){
+		func() (int, error) { return a.printShares(w, c, f.rowsOf) },
+		func() (int, error) {
+			if c.Settle > 0 {
+				_, _ = fmt.Fprintln(w, a.t("plan.settle", "time", c.Settle))
+			}
+			a.printOutside(w, c)
+			return a.printClasses(w, c.Classes, f.rowsOf)
+		},
+		func() (int, error) {
+			if !f.links {
+				return 0, nil
+			}
+			return a.printLinks(w, c.Links, f.rowsOf)
+		},
+	} {
+		n, err := show()
+		if err != nil {
 			return err
 		}
+		left += n
 	}
-	a.printFindings(w, slices.Concat(c.Notices, c.Findings))
+	a.printFindings(w, c, f.all)
 	if c.Difference != nil {
 		_, _ = fmt.Fprintln(w, a.t("compile.difference", "name", c.Before.Name))
-		for _, line := range c.Difference.Lines() {
+		lines := c.Difference.Lines()
+		most := f.rowsOf(len(lines))
+		for _, line := range lines[:most] {
 			_, _ = fmt.Fprintln(w, "  "+line.Indent()+a.text.Say(line.Text))
 		}
+		left += len(lines) - most
+	}
+	if left > 0 {
+		_, _ = fmt.Fprintln(w, a.t("msg.rows-left", "count", left))
 	}
 	if f.explain || c.Why != nil {
 		return a.printReasons(w, c.Why)
@@ -45,18 +74,19 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 	return nil
 }
 
-// printFindings tells findings with their advice, those that are the same but for the port as one.
-func (a *app) printFindings(w io.Writer, list []policy.Finding) {
+// printFindings prints findings with their advice, summed up by code unless all are wanted.
+func (a *app) printFindings(w io.Writer, c *compiled, all bool) {
+	list := slices.Concat(c.Notices, c.Findings)
 	told := make([]cli.ToldFinding, len(list))
 	for i, f := range list {
-		told[i] = cli.ToldFinding{Code: f.Code, Tenants: f.Tenants, Links: f.Links, Said: phrase.Vouched(f.Message, f.Said), Advice: phrase.Vouched(f.Fix, f.Advice)}
+		told[i] = cli.ToldFinding{Code: f.Code, Tenants: f.Tenants, Said: phrase.Vouched(f.Message, f.Said), Advice: phrase.Vouched(f.Fix, f.Advice)}
 	}
-	for _, f := range cli.Alike(told) {
-		_, _ = fmt.Fprintln(w, a.t("finding", "code", f.Code, "message", a.text.Say(f.Said)))
-		if fix := a.text.Say(f.Advice); fix != "" {
-			_, _ = fmt.Fprintln(w, a.t("finding.fix", "fix", fix))
-		}
+	off := map[string]float64{}
+	for _, t := range c.Tenants {
+		off[t.Tenant] = t.PredictedError
 	}
+	p := cli.FindingPrinter{Out: w, Texts: a.text, Columns: texttable.Columns(w, os.Getenv), All: all, Off: func(tenant string) float64 { return off[tenant] }}
+	p.Print(told)
 }
 
 // finding tells a finding without its advice.
@@ -78,10 +108,14 @@ func (a *app) planTitle(p *policy.Plan) string {
 	return a.t("compile.title", "name", p.Name, "ports", len(p.CAs), "switches", len(p.Switches))
 }
 
-// printShares prints the tenants' shares, beside those of the plan before and of the simulator when there are any.
-func (a *app) printShares(w io.Writer, c *compiled) error {
+// printShares prints the tenants' shares, beside those of the plan before and of the simulator when there are any. It returns
+// how many tenants it left out: of many it prints those that are furthest from their share.
+func (a *app) printShares(w io.Writer, c *compiled, rows func(int) int) (left int, err error) {
 	tw := newTable(w, 0)
 	head := a.t("compile.table.head")
+	if c.Simulation != nil {
+		head += "\t" + a.t("compile.table.simulated")
+	}
 	was := map[string]policy.TenantShare{}
 	if c.Before != nil {
 		head += "\t" + a.t("compile.table.before")
@@ -90,28 +124,60 @@ func (a *app) printShares(w io.Writer, c *compiled) error {
 		}
 	}
 	_, _ = fmt.Fprintln(tw, head)
+	shown := worstFirst(len(c.Tenants), rows, func(i int) float64 { return c.Tenants[i].PredictedError })
 	for i, t := range c.Tenants {
-		simulated := "-"
-		if c.Simulation != nil {
-			s := c.Simulation.Tenants[i]
-			simulated = fmt.Sprintf("%s (%s)", s.Delivered, percent(s.ShareError))
+		before := was[t.Tenant]
+		delete(was, t.Tenant)
+		if shown[i] {
+			_, _ = fmt.Fprintln(tw, shareRow(c, i, before))
 		}
-		row := []string{t.Tenant, t.Weight.String(), fmt.Sprint(t.QPs), t.Entitled.String(),
-			fmt.Sprintf("%s (%s)", bounded(t.Predicted, t.Bound), percent(t.PredictedError)), simulated}
-		if c.Before != nil {
-			row = append(row, before(was[t.Tenant]))
-			delete(was, t.Tenant)
-		}
-		_, _ = fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
 	if c.Before != nil {
 		for _, t := range c.Before.Tenants {
 			if _, gone := was[t.Tenant]; gone {
-				_, _ = fmt.Fprintln(tw, strings.Join([]string{t.Tenant, "-", "-", "-", "-", "-", before(t)}, "\t"))
+				_, _ = fmt.Fprintln(tw, goneRow(c, t))
 			}
 		}
 	}
-	return tw.Flush()
+	return len(c.Tenants) - len(shown), tw.Flush()
+}
+
+// shareRow is one tenant's row of the shares.
+func shareRow(c *compiled, i int, was policy.TenantShare) string {
+	t := c.Tenants[i]
+	row := []string{t.Tenant, t.Weight.String(), fmt.Sprint(t.QPs), t.Entitled.String(),
+		fmt.Sprintf("%s (%s)", bounded(t.Predicted, t.Bound), percent(t.PredictedError))}
+	if c.Simulation != nil {
+		s := c.Simulation.Tenants[i]
+		row = append(row, fmt.Sprintf("%s (%s)", s.Delivered, percent(s.ShareError)))
+	}
+	if c.Before != nil {
+		row = append(row, before(was))
+	}
+	return strings.Join(row, "\t")
+}
+
+// goneRow is the row of a tenant that only the plan before has.
+func goneRow(c *compiled, t policy.TenantShare) string {
+	row := []string{t.Tenant, "-", "-", "-", "-"}
+	if c.Simulation != nil {
+		row = append(row, "-")
+	}
+	return strings.Join(append(row, before(t)), "\t")
+}
+
+// worstFirst chooses as many of n as rows gives, those with the largest badness.
+func worstFirst(n int, rows func(int) int, badness func(int) float64) map[int]bool {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(badness(b), badness(a)) })
+	shown := map[int]bool{}
+	for _, i := range order[:rows(n)] {
+		shown[i] = true
+	}
+	return shown
 }
 
 // printOutside names the tenants whose simulated rate is further from the prediction than the prediction allows for.
@@ -142,34 +208,77 @@ func bounded(r quantity.BitRate, bound float64) string {
 	return r.String() + " ± " + quantity.Percent(bound)
 }
 
-func (a *app) printClasses(w io.Writer, cs []policy.ClassShare) error {
-	if len(cs) == 0 {
-		return nil
+// offTarget is how far a prediction is from what is entitled, relative to it.
+func offTarget(predicted, entitled quantity.BitRate) float64 {
+	if entitled == 0 {
+		return 0
 	}
-	tw := newTable(w, 0)
-	_, _ = fmt.Fprintln(tw, a.t("compile.classes.head"))
-	for _, c := range cs {
-		_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", c.Tenant, c.Class, c.Weight, c.QPs, c.Entitled, c.Predicted)
-	}
-	return tw.Flush()
+	return math.Abs(float64(predicted)/float64(entitled) - 1)
 }
 
-// printLinks prints what each tenant has of the contended links.
-func (a *app) printLinks(w io.Writer, ls []policy.LinkShare) error {
+// printClasses prints the classes' shares, and returns how many classes it left out.
+func (a *app) printClasses(w io.Writer, cs []policy.ClassShare, rows func(int) int) (left int, err error) {
+	if len(cs) == 0 {
+		return 0, nil
+	}
+	shown := worstFirst(len(cs), rows, func(i int) float64 { return offTarget(cs[i].Predicted, cs[i].Entitled) })
+	tw := newTable(w, 0)
+	_, _ = fmt.Fprintln(tw, a.t("compile.classes.head"))
+	for i, c := range cs {
+		if shown[i] {
+			_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", c.Tenant, c.Class, c.Weight, c.QPs, c.Entitled, c.Predicted)
+		}
+	}
+	return len(cs) - len(shown), tw.Flush()
+}
+
+// printLinks prints what each tenant has of the contended links, and returns how many rows it left out. Of many links it prints
+// those on which a tenant is furthest from its share.
+func (a *app) printLinks(w io.Writer, ls []policy.LinkShare, rows func(int) int) (left int, err error) {
 	if len(ls) == 0 {
 		_, err := fmt.Fprintln(w, a.t("compile.links.none"))
-		return err
+		return 0, err
 	}
+	all := 0
+	for i := range ls {
+		all += len(ls[i].Tenants)
+	}
+	links := worstLinks(ls, rows(all))
 	tw := newTable(w, 0)
 	_, _ = fmt.Fprintln(tw, a.t("compile.links.head"))
-	for _, l := range ls {
+	for i, l := range ls {
+		if !links[i] {
+			left += len(l.Tenants)
+			continue
+		}
 		name, capacity := l.Name, l.Capacity.String()
 		for _, t := range l.Tenants {
 			_, _ = fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", name, capacity, t.Tenant, t.QPs, t.Entitled, bounded(t.Predicted, t.Bound))
 			name, capacity = "", ""
 		}
 	}
-	return tw.Flush()
+	return left, tw.Flush()
+}
+
+// worstLinks chooses links with no more than so many tenants in all, but one at least: those on which a tenant is furthest from its share.
+func worstLinks(ls []policy.LinkShare, room int) map[int]bool {
+	off := make([]float64, len(ls))
+	order := make([]int, len(ls))
+	for i := range ls {
+		order[i] = i
+		for _, t := range ls[i].Tenants {
+			off[i] = max(off[i], offTarget(t.Predicted, t.Entitled))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(off[b], off[a]) })
+	shown := map[int]bool{}
+	for _, i := range order {
+		if room -= len(ls[i].Tenants); room < 0 && len(shown) > 0 {
+			break
+		}
+		shown[i] = true
+	}
+	return shown
 }
 
 // printReasons answers why each number is what it is, device by device.

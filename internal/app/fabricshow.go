@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -211,7 +210,7 @@ func nodeShown(l *look, i int32, tier int, o draw.Options) showNode {
 // printFabric prints the switches, the top tier first, and how many hosts and findings there are.
 func (a *app) printFabric(l *look, r checkReport, o draw.Options) error {
 	f := l.fabric
-	t := newTable(a.stdout, tabwriter.TabIndent)
+	t := newTable(a.stdout, 0)
 	if _, err := fmt.Fprintln(t, a.t("fabricshow.columns")); err != nil {
 		return err
 	}

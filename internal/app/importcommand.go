@@ -5,7 +5,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -173,7 +172,7 @@ func some(names []string) string {
 
 func (a *app) printImportedSwitch(w io.Writer, s *importedSwitch) error {
 	_, _ = fmt.Fprintln(w, a.t("import.switch", "device", s.Device, "queues", len(s.Queues), "ports", len(s.Ports)))
-	t := newTable(w, tabwriter.TabIndent)
+	t := newTable(w, 0)
 	if len(s.Queues) > 0 {
 		_, _ = fmt.Fprintln(t, a.t("import.switch.columns"))
 	}

@@ -1,54 +1,48 @@
 package app
 
 import (
-	"bytes"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
-	"unicode"
+
+	"fairlane/internal/texttable"
 )
 
-// filler takes the second column of a wide character while tabwriter, for which every character has one column,
-// works out the cells. It is a noncharacter of Unicode, which no text has.
-const filler = '\uFDD0'
-
-// table lays out cells as tabwriter does, by the columns that a terminal gives them: Chinese characters take two.
-type table struct{ *tabwriter.Writer }
-
-// newTable starts a table with two spaces between its columns; flags are tabwriter's.
-func newTable(w io.Writer, flags uint) *table {
-	return &table{tabwriter.NewWriter(unfilled{w}, 0, 0, 2, ' ', flags)}
+// table takes text with tabs between cells, as text/tabwriter does, and lays it out with texttable when it is flushed.
+type table struct {
+	w     io.Writer
+	right bool // all cells stand right
+	text  strings.Builder
 }
 
-// Write adds text, whole characters only.
-func (t *table) Write(text []byte) (int, error) {
-	var b bytes.Buffer
-	for _, r := range string(text) {
-		b.WriteRune(r)
-		if isWide(r) {
-			b.WriteRune(filler)
+// newTable starts a table; flags are those of tabwriter, of which it knows AlignRight.
+func newTable(w io.Writer, flags uint) *table {
+	return &table{w: w, right: flags&tabwriter.AlignRight != 0}
+}
+
+// Write adds text.
+func (t *table) Write(text []byte) (int, error) { return t.text.Write(text) }
+
+// Flush prints the table.
+func (t *table) Flush() error {
+	if t.text.Len() == 0 {
+		return nil
+	}
+	var out texttable.Table
+	for line := range strings.SplitSeq(strings.TrimSuffix(t.text.String(), "\n"), "\n") {
+		var row []texttable.Cell
+		for cell := range strings.SplitSeq(line, "\t") {
+			row = append(row, texttable.Cell{Text: cell})
+		}
+		out.Rows = append(out.Rows, row)
+		for t.right && len(out.Right) < len(row) {
+			out.Right = append(out.Right, true)
 		}
 	}
-	if _, err := t.Writer.Write(b.Bytes()); err != nil {
-		return 0, err
+	if t.right {
+		out.Indent = "  "
 	}
-	return len(text), nil
-}
-
-// unfilled drops fillers.
-type unfilled struct{ w io.Writer }
-
-// Write writes text without its fillers.
-func (u unfilled) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(u.w, strings.ReplaceAll(string(text), string(filler), "")); err != nil {
-		return 0, err
-	}
-	return len(text), nil
-}
-
-// isWide says whether a terminal gives a character two columns: those of Unicode Standard Annex 11 of class W or F
-// that Chinese, Japanese and Korean text is made of.
-func isWide(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) && (r < 0xFF61 || r > 0xFFDC) || // but half-width forms
-		r >= 0x3000 && r <= 0x303E || r >= 0xFF01 && r <= 0xFF60 || r >= 0xFFE0 && r <= 0xFFE6
+	t.text.Reset()
+	return out.Write(t.w, texttable.Columns(t.w, os.Getenv))
 }

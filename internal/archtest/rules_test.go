@@ -124,10 +124,11 @@ var rules = []rule{
 	{"internal/plot", nil, "charts know numbers and units, not simulations"},
 	{"api", []string{"internal/span", "api/gen", "api/reference", "internal/control", "tenants/authz", "internal/audit", "subnet", "subnet/topofile", "tenants", "policy", "ccconfig/driver", "ccconfig/ibcc", "ccconfig/ecn", "wrcc"}, "edges translate and authenticate; never a store, never an adapter"},
 	{"api/gen", []string{"internal/phrase"}, "generated from the contract"},
+	{"internal/texttable", nil, "tables know columns of a terminal, not what stands in them"},
 	{"docs", nil, "pages of words, embedded"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"internal/cli/manifest", []string{"internal/yamltree", "internal/hostset", "tenants"}, "files of resources are read without a service"},
-	{"internal/cli", []string{"internal/cli/manifest", "internal/hostset", "api", "internal/audit", "api/gen", "internal/i18n", "internal/phrase", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+	{"internal/cli", []string{"internal/cli/manifest", "internal/hostset", "api", "internal/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
 	{"internal/sdnotify", nil, "systemd is told states; it does not know whose"},
 	{"internal/agentapp", []string{"agent", "agent/host", "ccconfig/nicparam", "ccconfig/nicyang", "internal/gnmid", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},

@@ -67,6 +67,7 @@ type cli struct {
 	caFile, certFile, keyFile                string
 	asJSON                                   bool
 	tenantName                               string // --tenant, of commands that c.ofTenant names
+	rows                                     rowFlags
 	dry                                      bool   // --dry-run, of commands that c.writes names
 	match                                    string // --if-match, of commands that c.matches names
 }

@@ -252,7 +252,7 @@ func TestTablesAlignWideTexts(t *testing.T) {
 	tab.add("red", 7)
 	tab.add("blau", 12345)
 	var b bytes.Buffer
-	if err := tab.write(&b); err != nil {
+	if err := tab.write(&b, 0); err != nil {
 		t.Fatal(err)
 	}
 	if want := "租户   速率\nred       7\nblau  12345\n"; b.String() != want {
@@ -277,7 +277,8 @@ func TestBars(t *testing.T) {
 		{0.5, 1, 1, strings.Repeat("█", 12) + strings.Repeat("·", 11) + "|"},
 		{1.0 / 48, 0, 1, "▌" + strings.Repeat("·", 23)},
 	} {
-		if got := bar(tc.part, tc.entitled, tc.whole); got != tc.want {
+		cell := bar(tc.part, tc.entitled, tc.whole)
+		if got := cell.In(24); got != tc.want {
 			t.Errorf("bar of %v with %v in %v is %q, want %q", tc.part, tc.entitled, tc.whole, got, tc.want)
 		}
 	}

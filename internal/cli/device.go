@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,12 +12,15 @@ import (
 
 func (c *cli) device() *cobra.Command {
 	var plan, driftPlan string
-	list := c.verb("device", "list", "  fairlane device list", cobra.NoArgs,
+	list := c.verb("device", "list", "  fairlane device list\n  fairlane device list --state failed --name 'host-1*' --all", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.deviceList(cmd, plan) })
 	list.Flags().StringVar(&plan, "plan", "", c.t("flag.plan-default"))
 	drift := c.verb("device", "drift", "  fairlane device drift && echo all as desired", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error { return c.deviceDrift(cmd, driftPlan) })
 	drift.Flags().StringVar(&driftPlan, "plan", "", c.t("flag.plan-default"))
+	c.ofDevices(list, drift)
+	c.long("flag.quiet-devices", list)
+	c.long("flag.quiet-drift", drift)
 	return c.noun("device", append(c.deviceVerbs(), list, drift)...)
 }
 
@@ -29,10 +33,13 @@ func (c *cli) devices(cmd *cobra.Command, plan string) (*gen.DeviceList, error) 
 	if err != nil {
 		return nil, err
 	}
-	c.say(cmd, "msg.devices", "in_sync", d.InSync, "drifted", d.Drifted, "failed", d.Failed, "plan", short(d.Plan))
-	if n := orZero(d.CleanUpPending); n > 0 {
-		c.say(cmd, "msg.devices-pending", "count", n)
+	if !c.rows.quiet {
+		c.say(cmd, "msg.devices", "in_sync", d.InSync, "drifted", d.Drifted, "failed", d.Failed, "plan", short(d.Plan))
+		if n := orZero(d.CleanUpPending); n > 0 {
+			c.say(cmd, "msg.devices-pending", "count", n)
+		}
 	}
+	d.Items = slices.DeleteFunc(d.Items, c.leavesOut)
 	return d, nil
 }
 
@@ -44,7 +51,7 @@ func (c *cli) deviceList(cmd *cobra.Command, plan string) error {
 	return c.print(cmd, list, func() *table {
 		t := c.newTable("device", "kind", "state", "fault")
 		for _, d := range list.Items {
-			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), c.deviceFault(&d))
+			t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), c.deviceFault(&d))
 		}
 		return t
 	})
@@ -64,19 +71,23 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 	if err != nil {
 		return err
 	}
-	err = c.print(cmd, list, func() *table {
+	show := func() *table {
 		t := c.newTable("device", "state", "field", "desired>", "observed>", "fault")
 		for _, d := range list.Items {
 			state := c.t("state." + d.State)
-			for _, x := range d.Differences {
-				t.add(d.Name, state, x.Field, x.Desired, x.Observed, cmp.Or(c.texts.Told(orZero(x.Reason), x.Said), c.texts.Told(orZero(d.Error), d.Said), c.texts.Told(orZero(d.Note), d.Said)))
+			for i, x := range d.Differences {
+				// The first difference of each device ranks before the second of any other.
+				t.addRanked(stateRank(d.State)-float64(i)*ranks, d.Name, state, x.Field, x.Desired, x.Observed, cmp.Or(c.texts.Told(orZero(x.Reason), x.Said), c.texts.Told(orZero(d.Error), d.Said), c.texts.Told(orZero(d.Note), d.Said)))
 			}
 			if len(d.Differences) == 0 && d.State != "in-sync" {
-				t.add(d.Name, state, "", "", "", c.deviceFault(&d))
+				t.addRanked(stateRank(d.State), d.Name, state, "", "", "", c.deviceFault(&d))
 			}
 		}
 		return t
-	})
+	}
+	if !c.rows.quiet {
+		err = c.print(cmd, list, show)
+	}
 	switch {
 	case err != nil || list.Drifted+list.Failed == 0:
 		return err
@@ -84,4 +95,9 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 		return errors.New(c.t("err.drift-unread", "drifted", list.Drifted, "failed", list.Failed))
 	}
 	return errors.New(c.t("err.drift", "drifted", list.Drifted))
+}
+
+// leavesOut reports whether filters or --quiet leave a device out.
+func (c *cli) leavesOut(d gen.Device) bool {
+	return !c.rows.takes(d.Name, d.State) || c.rows.quiet && stateRank(d.State) == 0
 }

@@ -28,7 +28,10 @@ func (c *cli) deviceVerbs() []*cobra.Command {
 		}))
 	repair.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
 	release := c.verb("device", "release DEVICE", "  fairlane device release host-01", one, c.onName(c.pick, c.deviceRelease))
-	known := c.verb("device", "known", "  fairlane device known", cobra.NoArgs, listed(c, c.pick, c.devicePage, c.deviceTable))
+	known := c.verb("device", "known", "  fairlane device known\n  fairlane device known --state quarantined", cobra.NoArgs, c.devicesKnown)
+	c.ofDevices(known)
+	c.long("flag.quiet-devices", known)
+	c.long("flag.quiet-watch", repair)
 	c.writes(set, repair, release)
 	c.matches(set)
 	return []*cobra.Command{show, set, repair, release, known}
@@ -39,7 +42,7 @@ func (c *cli) deviceTable(list []gen.Device) *table {
 	t := c.newTable("device", "kind", "state", "policy", "read-at", "read-by", "fault")
 	for i := range list {
 		d := &list[i]
-		t.add(d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), string(orZero(d.Policy)), when(d.ReadAt), orZero(d.ReadBy), c.deviceFault(d))
+		t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t("state."+d.State), string(orZero(d.Policy)), when(d.ReadAt), orZero(d.ReadBy), c.deviceFault(d))
 	}
 	return t
 }
@@ -58,6 +61,27 @@ func (c *cli) deviceShow(cmd *cobra.Command, client *gen.ClientWithResponses, fa
 		return err
 	}
 	return c.print(cmd, d, func() *table { return c.fieldTable(d) })
+}
+
+// devicesKnown prints what the latest readings found, with a word about how many devices are in which state.
+func (c *cli) devicesKnown(cmd *cobra.Command, _ []string) error {
+	client, fabric, err := c.pick(cmd)
+	if err != nil {
+		return err
+	}
+	all, err := allOf(cmd, client, fabric, c.devicePage)
+	if err != nil {
+		return err
+	}
+	if !c.rows.quiet && len(all) > 0 {
+		states := make([]string, len(all))
+		for i := range all {
+			states[i] = "state." + all[i].State
+		}
+		c.say(cmd, "msg.devices-known", "count", len(all), "states", c.counted(states))
+	}
+	all = slices.DeleteFunc(all, c.leavesOut)
+	return c.print(cmd, all, func() *table { return c.deviceTable(all) })
 }
 
 // devicePage lists what the latest reading of each device found.

@@ -21,7 +21,7 @@ func TestLongListsOfFieldsAreCutShort(t *testing.T) {
 	got := (&cli{texts: text}).fieldTable(map[string]any{
 		"name": "host-001/P1", "table": slices.Repeat([]string{"0:1"}, 128), "few": []int{1, 2}, "none": []int{},
 		"deep": map[string]any{"sls": slices.Repeat([]sl{{3}}, 2)}, "many": slices.Repeat([]sl{{7}}, 18),
-	}).rows
+	}).texts()
 	want := [][]string{{"deep.sls[0].timer", "3"}, {"deep.sls[1].timer", "3"}, {"few", "1 2"}}
 	for i := range mostObjects {
 		want = append(want, []string{"many[" + inline(i) + "].timer", "7"})
@@ -47,7 +47,7 @@ func TestNamedValuesHaveALineEach(t *testing.T) {
 	}
 	params := slices.Repeat([]param{{Name: "rpg_gd", Value: 11}}, 17)
 	params = append(params, param{"vf_tx_share", 0, 18750}, param{"vf_tx_share", 1, 6250})
-	got := (&cli{texts: text}).fieldTable(map[string]any{"params": params}).rows
+	got := (&cli{texts: text}).fieldTable(map[string]any{"params": params}).texts()
 	if len(got) != 19 {
 		t.Fatalf("%d rows: %q", len(got), got)
 	}
@@ -55,8 +55,19 @@ func TestNamedValuesHaveALineEach(t *testing.T) {
 	if d := cmp.Diff(want, got[16:]); d != "" {
 		t.Error(d)
 	}
-	got = (&cli{texts: text}).fieldTable(map[string]any{"params": slices.Repeat(params[:1], mostSettings+1)}).rows
+	got = (&cli{texts: text}).fieldTable(map[string]any{"params": slices.Repeat(params[:1], mostSettings+1)}).texts()
 	if d := cmp.Diff([]string{"params", "… +1"}, got[len(got)-1]); d != "" {
 		t.Error(d)
 	}
+}
+
+// texts are the cells of a table without its head.
+func (t *table) texts() [][]string {
+	out := make([][]string, len(t.rows))
+	for i, row := range t.rows {
+		for _, cell := range row {
+			out[i] = append(out[i], cell.Text)
+		}
+	}
+	return out
 }

@@ -27,6 +27,7 @@ func (c *cli) plan() *cobra.Command {
 	show := c.verb("plan", "show NAME", "  fairlane plan show 3f9a61c2 --explain", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.planShow(cmd, args[0], explainShow) })
 	show.Flags().BoolVar(&explainShow, "explain", false, c.t("flag.explain"))
+	c.long("", create, show)
 	return c.noun("plan", append(c.planQuestions(), create, show, c.verb("plan", "list", "  fairlane plan list", cobra.NoArgs, listed(c, c.pick, c.planPage, c.planTable)))...)
 }
 
@@ -65,7 +66,13 @@ func (c *cli) planShow(cmd *cobra.Command, name string, explain bool) error {
 
 // showPlan prints predicted shares, findings and, when asked, every setting with its reason.
 func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
-	c.findings(cmd, p.Findings)
+	if c.output == "table" { // as JSON and YAML the plan has them
+		off := map[string]float64{}
+		for _, s := range p.Tenants {
+			off[s.Tenant] = s.PredictedError
+		}
+		c.findings(cmd, p.Findings, func(tenant string) float64 { return off[tenant] })
+	}
 	if s := orZero(p.SettlePs); s > 0 {
 		c.say(cmd, "plan.settle", "time", quantity.Picoseconds(s))
 	}
@@ -94,7 +101,7 @@ func (c *cli) predicted(p *gen.Plan) *table {
 		if s.PredictedBps == 0 { // of nothing there is no error
 			bound = "-"
 		}
-		t.add(s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), percent(s.PredictedError), bound,
+		t.addRanked(s.PredictedError, s.Tenant, s.Weight, s.QPS, quantity.BitRate(s.EntitledBps), quantity.BitRate(s.PredictedBps), percent(s.PredictedError), bound,
 			bar(float64(s.PredictedBps), float64(s.EntitledBps), most))
 	}
 	return t

@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
-	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 )
 
@@ -40,6 +40,7 @@ func (c *cli) planQuestions() []*cobra.Command {
 		})
 	explain.Flags().StringVar(&port, "port", "", c.t("flag.explain-port"))
 	explain.Flags().StringVar(&tenant, "tenant", "", c.t("flag.explain-tenant"))
+	c.long("", whatIf, diff)
 	return []*cobra.Command{whatIf, diff, explain}
 }
 
@@ -53,24 +54,10 @@ func (c *cli) planWhatIf(cmd *cobra.Command, body gen.WhatIfRequest) error {
 		return err
 	}
 	if c.output == "table" {
-		c.findings(cmd, append(w.Notices, w.Findings...))
+		c.findings(cmd, append(w.Notices, w.Findings...), offAfter(&w.Difference))
 		c.say(cmd, "msg.what-if")
 	}
 	return c.print(cmd, w, c.difference(&w.Difference)...)
-}
-
-// findings prints findings with what would fix them, on standard error.
-func (c *cli) findings(cmd *cobra.Command, list []gen.Finding) {
-	told := make([]ToldFinding, len(list))
-	for i, f := range list {
-		told[i] = ToldFinding{f.Code, f.Tenants, f.Links, phrase.Vouched(f.Message, f.Said), phrase.Vouched(orZero(f.Fix), f.Advice)}
-	}
-	for _, f := range Alike(told) {
-		c.say(cmd, "msg.finding", "code", clean(f.Code), "message", clean(c.texts.Say(f.Said)))
-		if fix := c.texts.Say(f.Advice); fix != "" {
-			c.say(cmd, "msg.fix", "fix", clean(fix))
-		}
-	}
 }
 
 func (c *cli) planDiff(cmd *cobra.Command, plan, against string) error {
@@ -84,7 +71,7 @@ func (c *cli) planDiff(cmd *cobra.Command, plan, against string) error {
 	}
 	if c.output == "table" {
 		c.say(cmd, "msg.plan-diff", "from", short(d.From), "to", short(d.To))
-		c.findings(cmd, d.Appeared)
+		c.findings(cmd, d.Appeared, offAfter(d))
 	}
 	return c.print(cmd, d, c.difference(d)...)
 }
@@ -94,8 +81,20 @@ func (c *cli) difference(d *gen.PlanDifference) []func() *table {
 	return []func() *table{func() *table { return c.tenantDifference(d) }, func() *table { return c.deviceDifference(d) }}
 }
 
+// offAfter says how far the tenants of a difference are from their share in the plan after it.
+func offAfter(d *gen.PlanDifference) func(tenant string) float64 {
+	off := map[string]float64{}
+	for _, x := range d.Tenants {
+		if x.After != nil && x.After.EntitledBps > 0 {
+			off[x.Tenant] = math.Abs(float64(x.After.PredictedBps)/float64(x.After.EntitledBps) - 1)
+		}
+	}
+	return func(tenant string) float64 { return off[tenant] }
+}
+
 func (c *cli) tenantDifference(d *gen.PlanDifference) *table {
 	t := c.newTable("tenant", "entitled-before>", "entitled-after>", "predicted-before>", "predicted-after>")
+	off := offAfter(d)
 	for _, x := range d.Tenants {
 		row := []any{x.Tenant, "-", "-", "-", "-"}
 		if b := x.Before; b != nil {
@@ -104,7 +103,7 @@ func (c *cli) tenantDifference(d *gen.PlanDifference) *table {
 		if a := x.After; a != nil {
 			row[2], row[4] = quantity.BitRate(a.EntitledBps), quantity.BitRate(a.PredictedBps)
 		}
-		t.add(row...)
+		t.addRanked(off(x.Tenant), row...)
 	}
 	return t
 }
@@ -116,14 +115,14 @@ func (c *cli) deviceDifference(d *gen.PlanDifference) *table {
 		all = append(all, x.Settings...)
 	}
 	for _, x := range all {
-		s.add(x.Kind, x.Field, orZero(x.Tenant), x.Before, x.After, orZero(x.Unit), x.Count, some(x.Names))
+		s.addRanked(float64(x.Count), x.Kind, x.Field, orZero(x.Tenant), x.Before, x.After, orZero(x.Unit), x.Count, some(x.Names))
 	}
 	for _, x := range d.Devices {
 		if x.Added != nil {
-			s.add(x.Kind, "+", "", "", "", "", x.Added.Count, some(x.Added.Names))
+			s.addRanked(math.Inf(1), x.Kind, "+", "", "", "", "", x.Added.Count, some(x.Added.Names))
 		}
 		if x.Removed != nil {
-			s.add(x.Kind, "-", "", "", "", "", x.Removed.Count, some(x.Removed.Names))
+			s.addRanked(math.Inf(1), x.Kind, "-", "", "", "", "", x.Removed.Count, some(x.Removed.Names))
 		}
 	}
 	if len(s.rows) == 0 {
@@ -172,6 +171,7 @@ func (c *cli) reasons(list []explained) []func() *table {
 	}
 	settings := func() *table {
 		t := c.newTable("device", "field", "value>", "unit", "legal", "tenant", "rule", "formula")
+		t.whole = true // who asks for reasons wants each
 		for _, e := range list {
 			t.addReasons(e.device, e.reasons)
 		}
@@ -179,6 +179,7 @@ func (c *cli) reasons(list []explained) []func() *table {
 	}
 	words := func() *table {
 		t := c.newTable("rule", "meaning")
+		t.whole = true
 		for _, r := range c.texts.Rules(rules) {
 			t.add(r.Rule, r.Text)
 		}

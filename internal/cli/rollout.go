@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -27,10 +25,13 @@ func (c *cli) rollout() *cobra.Command {
 	back := c.verb("rollout", "roll-back ID", "  fairlane rollout roll-back 7\n  fairlane rollout roll-back 7 --to 3f9a61c2 --wait\n  fairlane rollout roll-back 7 --to baseline", one, onRollout(c.rolloutBack(&to, &wait)))
 	back.Flags().StringVar(&to, "to", "", c.t("flag.rollout-to"))
 	back.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
-	return c.noun("rollout", start,
+	show := c.verb("rollout", "show ID", "  fairlane rollout show 7\n  fairlane rollout show 7 --state failed --all", one, onRollout(c.rolloutShow))
+	watch := c.verb("rollout", "watch ID", "  fairlane rollout watch 7\n  fairlane rollout watch 7 --all", one, onRollout(c.follow))
+	c.ofDevices(show)
+	c.long("flag.quiet-devices", show)
+	c.long("flag.quiet-watch", start, watch, back)
+	return c.noun("rollout", start, show, watch,
 		c.verb("rollout", "list", "  fairlane rollout list", cobra.NoArgs, listed(c, c.pick, c.rolloutPage, c.rolloutTable)),
-		c.verb("rollout", "show ID", "  fairlane rollout show 7", one, onRollout(c.rolloutShow)),
-		c.verb("rollout", "watch ID", "  fairlane rollout watch 7", one, onRollout(c.follow)),
 		c.verb("rollout", "pause ID", "  fairlane rollout pause 7", one, onRollout(c.rolloutPause)),
 		c.verb("rollout", "resume ID", "  fairlane rollout resume 7", one, onRollout(c.rolloutResume)),
 		c.verb("rollout", "confirm ID", "  fairlane rollout confirm 7", one, onRollout(c.rolloutConfirm)),
@@ -97,17 +98,36 @@ func (c *cli) rolloutShow(cmd *cobra.Command, client *gen.ClientWithResponses, f
 	return c.showRollout(cmd, ro)
 }
 
+// showRollout prints a rollout with its devices, those first that something is wrong with.
 func (c *cli) showRollout(cmd *cobra.Command, ro *gen.Rollout) error {
-	return c.print(cmd, ro, func() *table { return c.rolloutTable([]gen.Rollout{*ro}) }, func() *table {
-		if len(ro.Devices) == 0 {
-			return nil
-		}
-		t := c.newTable("device", "kind", "state", "fault")
-		for _, d := range ro.Devices {
-			t.add(d.Name, c.t("kind."+string(d.Kind)), c.t(deviceStateKey(ro.State, d.State)), orZero(d.Error))
-		}
-		return t
+	c.sayStates(cmd, ro)
+	ro.Devices = slices.DeleteFunc(ro.Devices, func(d gen.RolloutDevice) bool {
+		return !c.rows.takes(d.Name, d.State) || c.rows.quiet && stateRank(d.State) == 0
 	})
+	return c.print(cmd, ro, func() *table { return c.rolloutTable([]gen.Rollout{*ro}) }, func() *table { return c.rolloutDevices(ro) })
+}
+
+func (c *cli) rolloutDevices(ro *gen.Rollout) *table {
+	if len(ro.Devices) == 0 {
+		return nil
+	}
+	t := c.newTable("device", "kind", "state", "fault")
+	for _, d := range ro.Devices {
+		t.addRanked(stateRank(d.State), d.Name, c.t("kind."+string(d.Kind)), c.t(deviceStateKey(ro.State, d.State)), orZero(d.Error))
+	}
+	return t
+}
+
+// sayStates says how many devices of a rollout are in which state.
+func (c *cli) sayStates(cmd *cobra.Command, ro *gen.Rollout) {
+	if len(ro.Devices) == 0 || c.rows.quiet {
+		return
+	}
+	states := make([]string, len(ro.Devices))
+	for i, d := range ro.Devices {
+		states[i] = deviceStateKey(ro.State, d.State)
+	}
+	c.say(cmd, "msg.rollout-states", "count", len(states), "states", c.counted(states))
 }
 
 // deviceStateKey is the phrase for a device of a rollout. One that waits in a rollout that has ended waits for nothing.
@@ -124,79 +144,4 @@ func (c *cli) rolloutCancel(cmd *cobra.Command, client *gen.ClientWithResponses,
 	}
 	c.say(cmd, "msg.rollout-canceling", "id", id)
 	return nil
-}
-
-// pollEvery is the pause between looks at a running rollout.
-const pollEvery = 250 * time.Millisecond
-
-// endsWithin is how long a confirmed rollout is waited for.
-const endsWithin = 5 * time.Second
-
-// follow prints a rollout's events as they come, on standard error, and the rollout at its end. It
-// outlives a service that does not answer for a while, and fails when the rollout did not succeed.
-func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64) error {
-	var cursor *string
-	if _, err := c.getRollout(cmd.Context(), client, fabric, id); err != nil {
-		return err // patience is for a watch that has begun
-	}
-	for {
-		// The state is read before the events: when it is final no event can be missed.
-		var ro *gen.Rollout
-		err := c.patiently(cmd, func() (err error) { ro, err = c.getRollout(cmd.Context(), client, fabric, id); return err })
-		if err != nil {
-			return err
-		}
-		err = c.patiently(cmd, func() (err error) { cursor, err = c.news(cmd, client, fabric, id, cursor); return err })
-		if err != nil {
-			return err
-		}
-		if ro.State != gen.RolloutStateRunning {
-			c.say(cmd, "msg.rollout-ended", "id", id, "state", c.t("state."+string(ro.State)), "result", clean(ro.Result))
-			if ro.State == gen.RolloutStateRefused {
-				c.say(cmd, "msg.rollout-refused-hint", "fabric", fabric, "plan", short(ro.Plan))
-			}
-			if err := c.showRollout(cmd, ro); err != nil {
-				return err
-			}
-			if ro.State != gen.RolloutStateSucceeded {
-				return errors.New(c.t("err.not-succeeded", "id", id))
-			}
-			return nil
-		}
-		if err := pause(cmd.Context(), pollEvery); err != nil {
-			c.say(cmd, "msg.rollout-goes-on", "id", id)
-			return err
-		}
-	}
-}
-
-// news prints the events after cursor and returns the new cursor, with an error too.
-func (c *cli) news(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, id int64, cursor *string) (*string, error) {
-	for {
-		list, err := found[gen.EventList](c)(client.ListRolloutEventsWithResponse(cmd.Context(), fabric, id, &gen.ListRolloutEventsParams{Limit: pageSize(), Cursor: cursor}))
-		if err != nil {
-			return cursor, err
-		}
-		for _, e := range list.Items {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s  %s\n", e.At.Format("15:04:05.000"), clean(e.Message))
-			if e.Kind == "rollout.confirming" {
-				c.say(cmd, "msg.rollout-confirm-hint", "id", id)
-			}
-		}
-		if cursor = &list.LastCursor; list.NextCursor == nil {
-			return cursor, nil
-		}
-	}
-}
-
-// pause waits, or ends early with the context.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -28,7 +28,7 @@ func TestTenantsMeasuredAtTheirSendersAreNamed(t *testing.T) {
 		var out bytes.Buffer
 		cmd := &cobra.Command{}
 		cmd.SetErr(&out)
-		c := &cli{texts: texts, output: "table"}
+		c := &cli{texts: texts, output: "table", getenv: func(string) string { return "" }}
 		c.sayAtSenders(cmd, &gen.Shares{Tenants: []gen.TenantShare{{Tenant: "red", AtSenders: new(true), AmbiguousBps: tc.ambiguous}, {Tenant: "blue"}}})
 		if got := out.String(); !strings.Contains(got, "send from: red;") || !strings.Contains(got, tc.want) || strings.Contains(got, "blue") {
 			t.Errorf("%s: %q", name, got)

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +25,7 @@ func (c *cli) shareKept() []*cobra.Command {
 	f.StringVar(&until, "until", "", c.t("flag.share-until"))
 	f.StringVar(&tenant, "tenant", "", c.t("flag.history-tenant"))
 	f.IntVar(&limit, "limit", 100, c.t("flag.history-limit"))
+	c.long("", history)
 	var plan string
 	var window time.Duration
 	measure := c.verb("share", "measure", "  fairlane share measure --window 200ms", cobra.NoArgs,
@@ -29,6 +33,7 @@ func (c *cli) shareKept() []*cobra.Command {
 	measure.Flags().StringVar(&plan, "plan", "", c.t("flag.plan-default"))
 	measure.Flags().DurationVar(&window, "window", 100*time.Millisecond, c.t("flag.window"))
 	c.writes(measure)
+	c.long("flag.quiet-shares", measure)
 	return []*cobra.Command{history, measure}
 }
 
@@ -64,10 +69,7 @@ func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 	if tenant == "" {
 		t := c.newTable("time", "plan", "window>", "measured>", "error>", "jain>", "tenants")
 		for _, s := range all {
-			cells := make([]string, len(s.Tenants))
-			for i, x := range s.Tenants {
-				cells[i] = x.Tenant + "=" + measuredRate(x.DeliveredBps)
-			}
+			cells := c.worstOf(s.Tenants)
 			without, _ := notMeasured(&s)
 			t.add(s.MeasuredAt.Format(timeFormat), short(s.Plan), time.Duration(s.WindowMs)*time.Millisecond, fmt.Sprintf("%d/%d", len(s.Tenants)-without, len(s.Tenants)),
 				percentOrDash(s.MaxShareError), jainOrDash(s.JainIndex), strings.Join(cells, " "))
@@ -92,6 +94,25 @@ func (c *cli) historyTable(all []gen.Shares, tenant string) *table {
 		}
 	}
 	return t
+}
+
+// worstOf names tenants with what they got; of many the ones that are furthest off their share.
+func (c *cli) worstOf(list []gen.TenantShare) []string {
+	const most = 4
+	left := len(list) - most
+	if left > 0 && !c.rows.all {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b gen.TenantShare) int { return cmp.Compare(offBy(b), offBy(a)) })
+		list = list[:most]
+	}
+	cells := make([]string, len(list))
+	for i, x := range list {
+		cells[i] = x.Tenant + "=" + measuredRate(x.DeliveredBps)
+	}
+	if left > 0 && !c.rows.all {
+		cells = append(cells, "… +"+strconv.Itoa(left))
+	}
+	return cells
 }
 
 func (c *cli) shareMeasure(cmd *cobra.Command, plan string, window time.Duration) error {

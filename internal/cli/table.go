@@ -2,14 +2,18 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
+
+	"fairlane/internal/texttable"
 )
 
 // print writes data in the chosen form: tables with an empty line between them, without those that are nil, or the API's own
@@ -17,7 +21,7 @@ import (
 func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error {
 	w := cmd.OutOrStdout()
 	if c.output == "table" {
-		return c.printTables(w, shows)
+		return c.printTables(cmd, shows)
 	}
 	b, err := json.MarshalIndent(data, "", "  ")
 	if err != nil {
@@ -34,8 +38,12 @@ func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error 
 	return err
 }
 
-func (c *cli) printTables(w io.Writer, shows []func() *table) error {
+// printTables prints tables, large ones as far as --top and --all say, with a word about the rows that are left out.
+func (c *cli) printTables(cmd *cobra.Command, shows []func() *table) error {
+	w := cmd.OutOrStdout()
+	columns := texttable.Columns(w, c.getenv)
 	var text bytes.Buffer
+	most, left := c.rows.most(cmd), 0
 	for _, show := range shows {
 		t := show()
 		if t == nil {
@@ -44,12 +52,19 @@ func (c *cli) printTables(w io.Writer, shows []func() *table) error {
 		if text.Len() > 0 {
 			text.WriteByte('\n')
 		}
-		if err := t.write(&text); err != nil {
+		left += t.cut(most)
+		if err := t.write(&text, columns); err != nil {
 			return err
 		}
+		most = c.rows.next(cmd, most)
 	}
-	_, err := w.Write(text.Bytes())
-	return err
+	if _, err := w.Write(text.Bytes()); err != nil {
+		return err
+	}
+	if left > 0 {
+		c.say(cmd, "msg.rows-left", "count", left)
+	}
+	return nil
 }
 
 // toYAML turns JSON into block YAML. JSON is YAML already; reading it as nodes keeps the order of
@@ -82,7 +97,9 @@ func plain(n *yaml.Node) {
 type table struct {
 	head  []string
 	right []bool // by column: numbers stand right
-	rows  [][]string
+	rows  [][]texttable.Cell
+	whole bool      // it is not cut
+	ranks []float64 // of rows, the worst the highest: these stay when a table is cut
 }
 
 // newTable names columns by catalogue keys; a key that ends in ">" stands right.
@@ -95,12 +112,49 @@ func (c *cli) newTable(keys ...string) *table {
 	return t
 }
 
-func (t *table) add(cells ...any) {
-	row := make([]string, len(cells))
+// add adds a row; a cell that is a texttable.Cell stays as it is.
+func (t *table) add(cells ...any) { t.addRanked(0, cells...) }
+
+// addRanked adds a row that a cut table keeps before rows of lower rank.
+func (t *table) addRanked(rank float64, cells ...any) {
+	row := make([]texttable.Cell, len(cells))
 	for i, cell := range cells {
-		row[i] = clean(fmt.Sprint(cell))
+		if ready, ok := cell.(texttable.Cell); ok {
+			row[i] = ready
+			continue
+		}
+		row[i].Text = clean(fmt.Sprint(cell))
 	}
-	t.rows = append(t.rows, row)
+	t.rows, t.ranks = append(t.rows, row), append(t.ranks, rank)
+}
+
+// without leaves a column out: what it tells is told beside the table.
+func (t *table) without(name string) *table {
+	i := slices.Index(t.head, name)
+	t.head, t.right = slices.Delete(t.head, i, i+1), slices.Delete(t.right, i, i+1)
+	for k := range t.rows {
+		t.rows[k] = slices.Delete(t.rows[k], i, i+1)
+	}
+	return t
+}
+
+// cut keeps the most rows of the highest rank, those first, and returns how many it has left out. A table that has no more
+// stays in its order.
+func (t *table) cut(most int) (left int) {
+	if left = len(t.rows) - most; left <= 0 || t.whole {
+		return 0
+	}
+	order := make([]int, len(t.rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.ranks[b], t.ranks[a]) })
+	kept := make([][]texttable.Cell, most)
+	for i := range kept {
+		kept[i] = t.rows[order[i]]
+	}
+	t.rows = kept
+	return left
 }
 
 // clean takes control characters out: names come from devices and must not steer the terminal.
@@ -113,79 +167,34 @@ func clean(s string) string {
 	}, s)
 }
 
-func (t *table) write(w io.Writer) error {
-	widths := make([]int, len(t.head))
-	for _, row := range append([][]string{t.head}, t.rows...) {
-		for i, cell := range row {
-			widths[i] = max(widths[i], width(cell))
-		}
+func (t *table) write(w io.Writer, columns int) error {
+	head := make([]texttable.Cell, len(t.head))
+	for i, name := range t.head {
+		head[i].Text = name
 	}
-	var b strings.Builder
-	for _, row := range append([][]string{t.head}, t.rows...) {
-		var line strings.Builder
-		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-width(cell))
-			if t.right[i] {
-				line.WriteString(pad + cell)
-			} else {
-				line.WriteString(cell + pad)
-			}
-			line.WriteString("  ")
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	out := texttable.Table{Right: t.right, Rows: append([][]texttable.Cell{head}, t.rows...)}
+	return out.Write(w, columns)
 }
-
-// width is the number of terminal columns of a text: East Asian wide characters take two
-// (Unicode Standard Annex 11), combining marks none.
-func width(s string) int {
-	n := 0
-	for _, r := range s {
-		switch {
-		case unicode.In(r, unicode.Mn, unicode.Me):
-		case wide(r):
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
-}
-
-func wide(r rune) bool {
-	for _, span := range [...][2]rune{
-		{0x1100, 0x115f}, {0x2e80, 0x303e}, {0x3041, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff},
-		{0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
-	} {
-		if r >= span[0] && r <= span[1] {
-			return true
-		}
-	}
-	return false
-}
-
-// barWidth is the length of a full bar in columns.
-const barWidth = 24
 
 // bar draws part of whole with a mark where the entitlement lies: "██████▌   |   ".
-func bar(part, entitled, whole float64) string {
+func bar(part, entitled, whole float64) texttable.Cell {
 	if whole <= 0 {
-		return ""
+		return texttable.Cell{}
 	}
-	cells := []rune(strings.Repeat("·", barWidth))
-	eighths := int(min(max(part/whole, 0), 1)*barWidth*8 + 0.5)
-	for i := range eighths / 8 {
-		cells[i] = '█'
-	}
-	if rest := eighths % 8; rest > 0 {
-		cells[eighths/8] = []rune("▏▎▍▌▋▊▉")[rest-1]
-	}
-	if at := int(entitled / whole * barWidth); entitled > 0 {
-		cells[min(max(at-1, 0), barWidth-1)] = '|'
-	}
-	return string(cells)
+	return texttable.Cell{Draw: func(columns int) string {
+		cells := []rune(strings.Repeat("·", columns))
+		eighths := int(min(max(part/whole, 0), 1)*float64(columns)*8 + 0.5)
+		for i := range eighths / 8 {
+			cells[i] = '█'
+		}
+		if rest := eighths % 8; rest > 0 {
+			cells[eighths/8] = []rune("▏▎▍▌▋▊▉")[rest-1]
+		}
+		if at := int(entitled / whole * float64(columns)); entitled > 0 {
+			cells[min(max(at-1, 0), columns-1)] = '|'
+		}
+		return string(cells)
+	}}
 }
 
 func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }

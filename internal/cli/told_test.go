@@ -22,8 +22,8 @@ func TestFindingsAreToldInTheUsersLanguageWhereTheServiceSaysHow(t *testing.T) {
 		{Code: "of-an-earlier-version", Message: "but so", Fix: &fix},
 	}
 	for lang, want := range map[string]string{
-		"en": "finding weight-unreachable: tenant gold?[31m is entitled to 3 Gbit/s and predicted to get 2 Gbit/s\n  what would fix it: use mode product\n" +
-			"finding of-a-later-version: not so fast\nfinding forged?[2J: not well\nfinding of-an-earlier-version: but so\n  what would fix it: use mode product\n",
+		"en": "finding weight-unreachable: tenant gold?[31m is entitled to 3 Gbit/s and predicted to get 2 Gbit/s\n  fix: use mode product\n" +
+			"finding of-a-later-version: not so fast\nfinding forged?[2J: not well\nfinding of-an-earlier-version: but so\n  fix: use mode product\n",
 		"zh": "问题 weight-unreachable：租户 gold?[31m 应得 3 Gbit/s，预测得到 2 Gbit/s\n  解决办法：使用 product 模式\n" +
 			"问题 of-a-later-version：not so fast\n问题 forged?[2J：not well\n问题 of-an-earlier-version：but so\n  解决办法：use mode product\n",
 	} {
@@ -34,7 +34,7 @@ func TestFindingsAreToldInTheUsersLanguageWhereTheServiceSaysHow(t *testing.T) {
 		var out bytes.Buffer
 		cmd := &cobra.Command{}
 		cmd.SetErr(&out)
-		(&cli{texts: texts}).findings(cmd, list)
+		(&cli{texts: texts, getenv: func(string) string { return "" }}).findings(cmd, list, nil)
 		if got := out.String(); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", lang, got, want)
 		}

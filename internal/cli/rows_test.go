@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fairlane/internal/i18n"
+	"fairlane/internal/phrase"
+)
+
+func TestFindingsAreSummedUpByCode(t *testing.T) {
+	t.Parallel()
+	texts, err := i18n.Load("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []ToldFinding
+	for i := range 480 {
+		list = append(list, ToldFinding{"device-limit", []string{fmt.Sprint("tenant-", i%20)}, phrase.Of("port {} cannot hold it", fmt.Sprint("h", i)), phrase.Of("renew port {}", fmt.Sprint("h", i))})
+	}
+	long := strings.Repeat("shares settle late ", 30)
+	list = append(list, ToldFinding{"slow", nil, phrase.Of("{}", long), phrase.Of("{}", long)}, ToldFinding{"odd", nil, phrase.Of("one"), phrase.Text{}}, ToldFinding{"odd", nil, phrase.Of("two"), phrase.Text{}})
+	off := func(tenant string) float64 {
+		if tenant == "tenant-7" {
+			return 0.4
+		}
+		return 0.1
+	}
+	printed := func(columns int, all bool) []string {
+		var out strings.Builder
+		p := FindingPrinter{Out: &out, Texts: texts, Columns: columns, All: all, Off: off}
+		p.Print(list)
+		return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	}
+	got := printed(0, false)
+	want := []string{
+		"finding device-limit, 480 of this kind for 20 tenants; the worst: port h7 cannot hold it", "  fix: renew port h7",
+		"finding slow: " + long, "  fix: " + long,
+		"finding odd, 2 of this kind; the first: one",
+		"findings are shortened: --all prints 483 findings in full",
+	}
+	for i := range want {
+		if i >= len(got) || strings.TrimSpace(got[i]) != strings.TrimSpace(want[i]) {
+			t.Fatalf("without a terminal:\n%s", strings.Join(got, "\n"))
+		}
+	}
+	for _, columns := range []int{80, 200} {
+		lines, group := printed(columns, false), 0
+		for _, line := range lines {
+			if group++; strings.HasPrefix(line, "finding") {
+				group = 1
+			}
+			if n := len([]rune(line)); n > columns || group > mostLines {
+				t.Errorf("line %d of a group has %d of %d columns: %s", group, n, columns, line)
+			}
+		}
+	}
+	if full := printed(80, true); len(full) != 2*481+2 || full[0] != "finding device-limit: port h0 cannot hold it" {
+		t.Errorf("all findings have %d lines, the first %q", len(full), full[0])
+	}
+}
+
+func TestLargeTablesShowTheWorstRows(t *testing.T) {
+	t.Parallel()
+	fill := func(n int) *table {
+		tab := &table{head: []string{"DEVICE"}, right: []bool{false}}
+		for i := range n {
+			tab.addRanked(stateRank([]string{"in-sync", "failed", "drifted"}[i%3]), fmt.Sprint("h", i))
+		}
+		return tab
+	}
+	names := func(tab *table) string {
+		var out []string
+		for _, row := range tab.texts() {
+			out = append(out, row[0])
+		}
+		return strings.Join(out, " ")
+	}
+	tab := fill(9)
+	if left := tab.cut(4); left != 5 || names(tab) != "h1 h4 h7 h2" {
+		t.Errorf("%d rows are left out of %s", left, names(tab))
+	}
+	tab = fill(4)
+	if left := tab.cut(4); left != 0 || names(tab) != "h0 h1 h2 h3" {
+		t.Errorf("a table that fits lost %d rows or its order: %s", left, names(tab))
+	}
+	if tab = fill(9); func() int { tab.whole = true; return tab.cut(4) }() != 0 || len(tab.rows) != 9 {
+		t.Error("a table that is wanted whole was cut")
+	}
+}
+
+func TestFiltersOfDevices(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		flags       rowFlags
+		name, state string
+		want        bool
+	}{
+		{rowFlags{}, "h1/P1", "failed", true},
+		{rowFlags{state: "failed"}, "h1/P1", "failed", true},
+		{rowFlags{state: "failed"}, "h1/P1", "in-sync", false},
+		{rowFlags{name: "h1*"}, "h12/P1", "in-sync", true},
+		{rowFlags{name: "h1"}, "h12/P1", "in-sync", false},
+		{rowFlags{name: "h?", state: "in-sync"}, "h1", "in-sync", true},
+	} {
+		if got := x.flags.takes(x.name, x.state); got != x.want {
+			t.Errorf("%+v takes %s, %s: %t", x.flags, x.name, x.state, got)
+		}
+	}
+}

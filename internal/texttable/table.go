@@ -1,0 +1,175 @@
+package texttable
+
+import (
+	"io"
+	"strings"
+)
+
+const (
+	gap       = "  "
+	narrow    = 8  // columns to which text is shortened, at most
+	narrowest = 4  // the same where that does not do
+	barWidth  = 24 // columns of a bar where there is room
+	barLeast  = 6  // columns below which bars are left out
+)
+
+// Cell is one cell of a table: text, or a drawing.
+type Cell struct {
+	Text string
+	Draw func(columns int) string // draws a bar that fills the columns, in place of the text
+}
+
+// natural is the width of a cell where there is room.
+func (c *Cell) natural() int {
+	if c.Draw != nil {
+		return barWidth
+	}
+	return Width(c.Text)
+}
+
+// In is the cell's content in so many columns.
+func (c *Cell) In(columns int) string {
+	if c.Draw != nil {
+		return c.Draw(min(columns, barWidth))
+	}
+	return Clip(c.Text, columns)
+}
+
+// Table is rows of cells. A row of one cell is a line of its own, which takes part in no column; the last cell of a row is as
+// wide as it is.
+type Table struct {
+	Right  []bool // by column: it stands right
+	Indent string // before each row
+	Rows   [][]Cell
+}
+
+// isRight says whether a column stands right.
+func (t *Table) isRight(column int) bool { return column < len(t.Right) && t.Right[column] }
+
+// Write prints the table, no wider than the columns where they can be kept; 0 is as wide as it gets.
+func (t *Table) Write(w io.Writer, columns int) error {
+	widths := t.fit(columns)
+	var b strings.Builder
+	for _, row := range t.Rows {
+		b.WriteString(strings.TrimRight(t.line(row, widths, columns), " ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// line lays out one row.
+func (t *Table) line(row []Cell, widths []int, columns int) string {
+	if len(row) == 1 && len(widths) > 1 {
+		return t.Indent + row[0].Text
+	}
+	var b strings.Builder
+	b.WriteString(t.Indent)
+	at := Width(t.Indent)
+	for i := range row {
+		if widths[i] < 0 { // left out
+			continue
+		}
+		room := widths[i]
+		if last := i == len(row)-1; last && i < len(widths)-1 { // it may reach below the columns that its row does not have
+			if room = row[i].natural(); columns > 0 {
+				room = max(min(room, columns-at), widths[i])
+			}
+		}
+		cell := row[i].In(room)
+		pad := strings.Repeat(" ", max(room-Width(cell), 0))
+		if t.isRight(i) {
+			cell = pad + cell
+		} else {
+			cell += pad
+		}
+		b.WriteString(cell + gap)
+		at += room + len(gap)
+	}
+	return b.String()
+}
+
+// fit chooses the columns' widths: what they need or, where that is more than there is, first shorter bars, then shorter
+// words, the longest first, then no bars, and at last shorter numbers. A width of -1 leaves a column out.
+func (t *Table) fit(columns int) []int {
+	widths, bars := t.natural()
+	if columns <= 0 {
+		return widths
+	}
+	shrink := func(least int, takes func(column int) bool) {
+		for t.total(widths) > columns {
+			widest := -1
+			for i, n := range widths {
+				if n > least && takes(i) && (widest < 0 || n > widths[widest]) {
+					widest = i
+				}
+			}
+			if widest < 0 {
+				return
+			}
+			widths[widest]--
+		}
+	}
+	numbers := make([]bool, len(widths))
+	for i := range numbers {
+		numbers[i] = t.isNumbers(i)
+	}
+	isWords := func(i int) bool { return !bars[i] && !numbers[i] }
+	shrink(barLeast, func(i int) bool { return bars[i] })
+	shrink(narrow, isWords)
+	for i := range widths {
+		if bars[i] && t.total(widths) > columns {
+			widths[i] = -1
+		}
+	}
+	shrink(narrowest, isWords)
+	shrink(narrow, func(i int) bool { return numbers[i] })
+	return widths
+}
+
+// isNumbers reports whether the cells of a column are numbers, rates or times, which mean little in part. Its head may be words.
+func (t *Table) isNumbers(column int) bool {
+	if t.isRight(column) {
+		return true
+	}
+	found := false
+	for k, row := range t.Rows {
+		if k == 0 || column >= len(row) || row[column].Text == "" || row[column].Text == "-" {
+			continue
+		}
+		if c := row[column].Text[0]; c < '0' || c > '9' {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// natural is what the columns need, and which of them have bars.
+func (t *Table) natural() (widths []int, bars []bool) {
+	most := 0
+	for _, row := range t.Rows {
+		most = max(most, len(row))
+	}
+	widths, bars = make([]int, most), make([]bool, most)
+	for _, row := range t.Rows {
+		for i := range row {
+			if last := i == len(row)-1; last && i < most-1 && !t.isRight(i) {
+				continue
+			}
+			widths[i] = max(widths[i], row[i].natural())
+			bars[i] = bars[i] || row[i].Draw != nil
+		}
+	}
+	return widths, bars
+}
+
+// total is the width of a full row.
+func (t *Table) total(widths []int) int {
+	n := Width(t.Indent) - len(gap)
+	for _, x := range widths {
+		if x >= 0 {
+			n += x + len(gap)
+		}
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package texttable
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func row(cells ...string) []Cell {
+	var out []Cell
+	for _, text := range cells {
+		out = append(out, Cell{Text: text})
+	}
+	return out
+}
+
+func written(t *testing.T, table *Table, columns int) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := table.Write(&b, columns); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTablesFitTheTerminal(t *testing.T) {
+	t.Parallel()
+	bar := func(columns int) string { return strings.Repeat("█", columns) }
+	table := &Table{Right: []bool{false, true}, Rows: [][]Cell{
+		row("DEVICE", "RATE", "SEEN", "SHARE", "FAULT"),
+		append(row("a-host-with-a-long-name/P1", "12.5 Gbit/s", "2026-11-24T19:25:12Z"), Cell{Draw: bar}, Cell{Text: "设备没有应答：请检查电缆"}),
+		append(row("h2/P1", "1 Gbit/s", "-"), Cell{Draw: bar}, Cell{}),
+	}}
+	for columns, want := range map[int]string{
+		0: "DEVICE                             RATE  SEEN                  SHARE                     FAULT\n" +
+			"a-host-with-a-long-name/P1  12.5 Gbit/s  2026-11-24T19:25:12Z  ████████████████████████  设备没有应答：请检查电缆\n" +
+			"h2/P1                          1 Gbit/s  -                     ████████████████████████\n",
+		100: "DEVICE                             RATE  SEEN                  SHARE   FAULT\n" +
+			"a-host-with-a-long-name/P1  12.5 Gbit/s  2026-11-24T19:25:12Z  ██████  设备没有应答：请检查电缆\n" +
+			"h2/P1                          1 Gbit/s  -                     ██████\n",
+		80: "DEVICE                    RATE  SEEN                  SHARE   FAULT\n" +
+			"a-host-with-a-lo…  12.5 Gbit/s  2026-11-24T19:25:12Z  ██████  设备没有应答：请…\n" +
+			"h2/P1                 1 Gbit/s  -                     ██████\n",
+		60: "DEVICE           RATE  SEEN                  FAULT\n" +
+			"a-host-…  12.5 Gbit/s  2026-11-24T19:25:12Z  设备没…\n" +
+			"h2/P1        1 Gbit/s  -\n",
+	} {
+		got := written(t, table, columns)
+		if columns == 100 { // the bar takes what is left
+			if !strings.Contains(got, "请检查电缆") || strings.Count(got, "█") < 12 {
+				t.Errorf("at %d columns:\n%s", columns, got)
+			}
+			continue
+		}
+		if got != want {
+			t.Errorf("at %d columns:\n%swant\n%s", columns, got, want)
+		}
+	}
+}
+
+// Whatever stands in a table, no line of it is wider than the terminal while its columns can be narrow enough, and without a
+// terminal no cell is shortened.
+func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		cell := rapid.StringOfN(rapid.RuneFrom([]rune("ab -1中文（█")), 0, 60, -1)
+		n := rapid.IntRange(1, 6).Draw(t, "columns of the table")
+		table := &Table{}
+		for range rapid.IntRange(1, 6).Draw(t, "rows") {
+			table.Rows = append(table.Rows, row(rapid.SliceOfN(cell, n, n).Draw(t, "row")...))
+		}
+		columns := rapid.SampledFrom([]int{80, 200}).Draw(t, "columns")
+		var b bytes.Buffer
+		if err := table.Write(&b, columns); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(b.String(), "\n") {
+			if Width(line) > columns {
+				t.Fatalf("%d columns at a terminal of %d: %q", Width(line), columns, line)
+			}
+		}
+		b.Reset()
+		if err := table.Write(&b, 0); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range table.Rows {
+			for _, c := range r {
+				if !strings.Contains(b.String(), strings.TrimRight(c.Text, " ")) {
+					t.Fatalf("%q is not in\n%s", c.Text, b.String())
+				}
+			}
+		}
+	})
+}
+
+func TestSentencesAreBrokenAndClipped(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		text           string
+		columns, lines int
+		want           string
+	}{
+		{"one two three four", 0, 1, "one two three four"},
+		{"one two three four", 9, 3, "one two\n  three\n  four"},
+		{"one two three four", 9, 2, "one two\n  three…"},
+		{"onetwothreefour", 6, 3, "onetwo\n  thre\n  efo…"},
+		{"设备没有应答，请检查", 8, 2, "设备没有\n  应答…"},
+		{"", 8, 2, ""},
+	} {
+		if got := Wrap(x.text, "  ", x.columns, x.lines); got != x.want {
+			t.Errorf("%q in %d lines of %d is\n%s\nwant\n%s", x.text, x.lines, x.columns, got, x.want)
+		}
+	}
+}
+
+func TestColumnsAreThoseOfTheEnvironmentOrTheTerminal(t *testing.T) {
+	t.Parallel()
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }() // nothing is written
+	for value, want := range map[string]int{"": 0, "200": 200, "-3": 0, "wide": 0} {
+		env := func(string) string { return value }
+		if got := Columns(file, env); got != want {
+			t.Errorf("COLUMNS=%q: %d columns, want %d", value, got, want)
+		}
+		if got := Columns(&bytes.Buffer{}, env); got != want {
+			t.Errorf("COLUMNS=%q without a file: %d columns, want %d", value, got, want)
+		}
+	}
+}
