@@ -90,7 +90,7 @@ func (w *watching) ended(ro *gen.Rollout) error {
 	return nil
 }
 
-// show prints the rollout; its table leaves out the result, and the devices too unless each is wanted or something is wrong with some.
+// show prints the rollout without what its result has said; of many devices those with which something is wrong, unless all are wanted.
 func (w *watching) show(ro *gen.Rollout) error {
 	c := w.c
 	if c.output != "table" {
@@ -106,6 +106,9 @@ func (w *watching) show(ro *gen.Rollout) error {
 		kept := *ro
 		kept.Devices = nil
 		for _, d := range ro.Devices {
+			if strings.Contains(ro.Result, d.Name+": "+orZero(d.Error)) {
+				d.Error = nil // the result, which was just printed, has it
+			}
 			if c.rows.all || few || d.State != "pending" && stateRank(d.State) > 0 {
 				kept.Devices = append(kept.Devices, d)
 			}

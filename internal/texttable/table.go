@@ -8,6 +8,7 @@ import (
 const (
 	gap       = "  "
 	narrow    = 8  // columns to which text is shortened, at most
+	name      = 16 // the same of the first column, whose names tell the rows apart
 	narrowest = 4  // the same where that does not do
 	barWidth  = 24 // columns of a bar where there is room
 	barLeast  = 6  // columns below which bars are left out
@@ -89,7 +90,8 @@ func (t *Table) line(row []Cell, widths []int, columns int) string {
 }
 
 // fit chooses the columns' widths: what they need or, where that is more than there is, first shorter bars, then shorter
-// words, the longest first, then no bars, and at last shorter numbers. A width of -1 leaves a column out.
+// words, the longest first, then no bars, then the shortest words, and at last shorter numbers. A
+// width of -1 leaves a column out.
 func (t *Table) fit(columns int) []int {
 	widths, bars := t.natural()
 	if columns <= 0 {
@@ -115,12 +117,13 @@ func (t *Table) fit(columns int) []int {
 	}
 	isWords := func(i int) bool { return !bars[i] && !numbers[i] }
 	shrink(barLeast, func(i int) bool { return bars[i] })
-	shrink(narrow, isWords)
+	shrink(narrow, func(i int) bool { return isWords(i) && (i > 0 || widths[i] > name) })
 	for i := range widths {
 		if bars[i] && t.total(widths) > columns {
 			widths[i] = -1
 		}
 	}
+	shrink(narrow, isWords)
 	shrink(narrowest, isWords)
 	shrink(narrow, func(i int) bool { return numbers[i] })
 	return widths

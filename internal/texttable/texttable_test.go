@@ -44,9 +44,9 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		80: "DEVICE                    RATE  SEEN                  SHARE   FAULT\n" +
 			"a-host-with-a-lo…  12.5 Gbit/s  2026-11-24T19:25:12Z  ██████  设备没有应答：请…\n" +
 			"h2/P1                 1 Gbit/s  -                     ██████\n",
-		60: "DEVICE           RATE  SEEN                  FAULT\n" +
-			"a-host-…  12.5 Gbit/s  2026-11-24T19:25:12Z  设备没…\n" +
-			"h2/P1        1 Gbit/s  -\n",
+		60: "DEVICE                  RATE  SEEN                  FAULT\n" +
+			"a-host-with-a-…  12.5 Gbit/s  2026-11-24T19:25:12Z  设备没…\n" +
+			"h2/P1               1 Gbit/s  -\n",
 	} {
 		got := written(t, table, columns)
 		if columns == 100 { // the bar takes what is left
