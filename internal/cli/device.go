@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -71,22 +72,8 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 	if err != nil {
 		return err
 	}
-	show := func() *table {
-		t := c.newTable("device", "state", "field", "desired>", "observed>", "fault")
-		for _, d := range list.Items {
-			state := c.t("state." + d.State)
-			for i, x := range d.Differences {
-				// The first difference of each device ranks before the second of any other.
-				t.addRanked(stateRank(d.State)-float64(i)*ranks, d.Name, state, x.Field, x.Desired, x.Observed, cmp.Or(c.texts.Told(orZero(x.Reason), x.Said), c.texts.Told(orZero(d.Error), d.Said), c.texts.Told(orZero(d.Note), d.Said)))
-			}
-			if len(d.Differences) == 0 && d.State != "in-sync" {
-				t.addRanked(stateRank(d.State), d.Name, state, "", "", "", c.deviceFault(&d))
-			}
-		}
-		return t
-	}
 	if !c.rows.quiet {
-		err = c.print(cmd, list, show)
+		err = c.print(cmd, list, func() *table { return c.driftTable(list.Items, c.rows.most(cmd)) })
 	}
 	switch {
 	case err != nil || list.Drifted+list.Failed == 0:
@@ -95,6 +82,34 @@ func (c *cli) deviceDrift(cmd *cobra.Command, plan string) error {
 		return errors.New(c.t("err.drift-unread", "drifted", list.Drifted, "failed", list.Failed))
 	}
 	return errors.New(c.t("err.drift", "drifted", list.Drifted))
+}
+
+// driftTable has a row for each difference or, when these are more than most, one for each device.
+func (c *cli) driftTable(list []gen.Device, most int) *table {
+	rows := 0
+	for i := range list {
+		rows += len(list[i].Differences)
+	}
+	t := c.newTable("device", "state", "field", "desired>", "observed>", "fault")
+	for i := range list {
+		d := &list[i]
+		state, shown := c.t("state."+d.State), d.Differences
+		if len(shown) == 0 && d.State != "in-sync" {
+			t.addRanked(stateRank(d.State), d.Name, state, "", "", "", c.deviceFault(d))
+		}
+		if rows > most && len(shown) > 1 {
+			shown = shown[:1]
+		}
+		for _, x := range shown {
+			field := x.Field
+			if more := len(d.Differences) - len(shown); more > 0 {
+				field += " +" + strconv.Itoa(more)
+			}
+			fault := cmp.Or(c.texts.Told(orZero(x.Reason), x.Said), c.texts.Told(orZero(d.Error), d.Said), c.texts.Told(orZero(d.Note), d.Said))
+			t.addRanked(stateRank(d.State), d.Name, state, field, x.Desired, x.Observed, fault)
+		}
+	}
+	return t
 }
 
 // leavesOut reports whether filters or --quiet leave a device out.

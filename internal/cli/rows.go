@@ -103,15 +103,12 @@ func (f *rowFlags) next(cmd *cobra.Command, most int) int {
 // states are those of devices, from the best to the worst.
 var states = [...]string{"in-sync", "clean-up-pending", "pending", "applying", "verifying", "unknown", "unsupported", "rolled-back", "drifted", "unreachable", "quarantined", "failed"}
 
-// ranks is more than any rank of a state.
-const ranks = float64(len(states) + 1)
-
 // stateRank is the rank of a device's state: 0 when nothing is wrong. A state of a later release ranks as the worst.
 func stateRank(state string) float64 {
 	if i := slices.Index(states[:], state); i >= 0 {
 		return float64(i)
 	}
-	return ranks - 1
+	return float64(len(states))
 }
 
 // counted says how often each phrase occurs, the most frequent first: "512 in sync, 3 failed".

@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"fairlane/api/gen"
 	"fairlane/internal/i18n"
 	"fairlane/internal/phrase"
 )
@@ -107,5 +112,89 @@ func TestFiltersOfDevices(t *testing.T) {
 		if got := x.flags.takes(x.name, x.state); got != x.want {
 			t.Errorf("%+v takes %s, %s: %t", x.flags, x.name, x.state, got)
 		}
+	}
+}
+
+func TestDriftOfManyDevicesHasARowForEach(t *testing.T) {
+	t.Parallel()
+	texts, err := i18n.Load("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cli{texts: texts}
+	list := []gen.Device{
+		{Name: "h1", State: "drifted", Differences: []gen.Difference{{Field: "a", Desired: "1", Observed: "0"}, {Field: "b", Desired: "1", Observed: "0"}}},
+		{Name: "h2", State: "in-sync"}, {Name: "h3", State: "failed", Error: new("cable cut")},
+	}
+	for most, want := range map[int][][]string{
+		2: {{"h1", "drifted", "a", "1", "0", ""}, {"h1", "drifted", "b", "1", "0", ""}, {"h3", "failed", "", "", "", "cable cut"}},
+		1: {{"h1", "drifted", "a +1", "1", "0", ""}, {"h3", "failed", "", "", "", "cable cut"}},
+	} {
+		if d := cmp.Diff(want, c.driftTable(list, most).texts()); d != "" {
+			t.Errorf("with %d rows: %s", most, d)
+		}
+	}
+}
+
+// A watch of many devices names those that fail, a few of many, and leaves out what the others go through.
+func TestAWatchNamesFailuresOnly(t *testing.T) {
+	t.Parallel()
+	texts, err := i18n.Load("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := []gen.Event{{Kind: "rollout.started", Message: "it began"}}
+	for i := range 520 {
+		events = append(events, gen.Event{Kind: "device.state", Message: fmt.Sprintf("writing h%d", i), Data: map[string]any{"to": "applying", "error": ""}})
+		if i%40 == 0 {
+			events = append(events, gen.Event{Kind: "device.state", Message: fmt.Sprintf("h%d does not answer", i), Data: map[string]any{"to": "failed", "error": "timeout"}})
+		}
+	}
+	events = append(events, gen.Event{Kind: "rollout.progress", Message: "wave 1 of 1"}, gen.Event{Kind: "rollout.failed", Message: "it ended"})
+	for name, tc := range map[string]struct {
+		rows  rowFlags
+		lines int
+	}{
+		"by default": {rowFlags{}, 2 + mostNamed}, "all": {rowFlags{all: true}, 2 + 520 + 13}, "quiet": {rowFlags{quiet: true}, mostNamed},
+	} {
+		var out bytes.Buffer
+		cmd := &cobra.Command{}
+		cmd.SetErr(&out)
+		w := &watching{c: &cli{texts: texts, getenv: func(string) string { return "" }, rows: tc.rows}, cmd: cmd}
+		for i := range events {
+			w.event(&events[i])
+		}
+		if n := strings.Count(out.String(), "\n"); n != tc.lines || strings.Contains(out.String(), "it ended") || !strings.Contains(out.String(), "h40 does not answer") {
+			t.Errorf("%s: %d lines, want %d:\n%s", name, n, tc.lines, out.String())
+		}
+	}
+}
+
+func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
+	t.Parallel()
+	texts, err := i18n.Load("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cli{texts: texts}
+	measured := func() *gen.Shares {
+		return &gen.Shares{
+			Tenants: []gen.TenantShare{{Tenant: "near", DeliveredBps: new(int64(1)), ShareError: new(0.01)}, {Tenant: "far", DeliveredBps: new(int64(1)), ShareError: new(0.3)}, {Tenant: "unread"}},
+			Links:   []gen.LinkUse{{Name: "read", DeliveredBps: new(int64(1))}, {Name: "unread"}},
+		}
+	}
+	s := measured()
+	if err := c.onlyTenant(s, "far"); err != nil || len(s.Tenants) != 1 || s.Tenants[0].Tenant != "far" || len(s.Links) != 0 {
+		t.Errorf("one tenant: %+v, %v", s, err)
+	}
+	if err := c.onlyTenant(measured(), "fra"); ExitCode(err) != 2 || !strings.Contains(err.Error(), `"fra"`) {
+		t.Errorf("an unknown tenant: %v", err)
+	}
+	s = measured()
+	if onlyWrong(s); len(s.Tenants) != 2 || s.Tenants[0].Tenant != "far" || s.Tenants[1].Tenant != "unread" || len(s.Links) != 1 {
+		t.Errorf("what is wrong: %+v", s)
+	}
+	if got := c.worstOf(append(measured().Tenants, measured().Tenants...)); strings.Join(got, " ") != "unread=- unread=- far=1 bit/s far=1 bit/s … +2" {
+		t.Errorf("the worst of six are %q", got)
 	}
 }
