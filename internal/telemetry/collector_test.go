@@ -362,6 +362,27 @@ func TestAStoppedClockEndsTheMeasurement(t *testing.T) {
 	})
 }
 
+// A clock that is a thousand times slower than the time scale says, as that of a simulated fabric on a busy machine, makes a measurement
+// slow and not wrong.
+func TestASlowClockIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWire()
+		w.scale = 1e-3
+		p := w.add(testPort(5, 1), map[ident.SL]quantity.BitRate{4: 40 * quantity.Gbps})
+		c := newCollector(t, w, []Port{p}, Options{})
+		win, err := c.Measure(t.Context(), 100*ms)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "SL 4", bps(t, win.Ports[0].SL[4]), 40*quantity.Gbps, 1e-2)
+		w.scale = 1e-6
+		if _, err := c.Measure(t.Context(), 100*ms); !errors.Is(err, ErrNoTime) {
+			t.Errorf("a clock that all but stands still: %v", err)
+		}
+	})
+}
+
 func TestMeasureEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -199,8 +199,7 @@ func (c *EtherCollector) Measure(ctx context.Context, window quantity.Picosecond
 	if err != nil {
 		return Report{}, err
 	}
-	limit := 10*c.o.wall(window) + 10*time.Second
-	begun := time.Now()
+	p := c.o.patience(window, 1)
 	for left := window; ; {
 		if err := sleep(ctx, max(c.o.wall(left), time.Millisecond)); err != nil {
 			return Report{}, fmt.Errorf("measure: %w", err)
@@ -216,9 +215,10 @@ func (c *EtherCollector) Measure(ctx context.Context, window quantity.Picosecond
 			return r, nil
 		case !w.read:
 			return r, w.unread()
-		case time.Since(begun) > limit:
-			return r, fmt.Errorf("%s of device time in %s, want %s: %w", r.Window, time.Since(begun).Round(time.Millisecond), window, ErrNoTime)
 		}
 		left = window - r.Window
+		if err := p.lost(left); err != nil {
+			return r, err
+		}
 	}
 }

@@ -178,8 +178,7 @@ func (w *Window) left(window quantity.Picoseconds) (left quantity.Picoseconds) {
 // Measure takes readings until every port that can be read was measured for window on the clock of its device, often
 // enough for no counter to become ambiguous, and returns the rates over that time. Time in which counters broke off is made
 // up for, up to twice the window. The window is device time, from 1 us to 1 h. It fails when no port can be read, when
-// the devices' clocks do not move on at a tenth of the expected pace, and when the context
-// ends.
+// the devices' clocks stand still or are far too slow, and when the context ends.
 func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (Window, error) {
 	if window < quantity.Microsecond || window > 3600*quantity.Second {
 		return Window{}, fmt.Errorf("window of %s: want 1 us to 1 h", window)
@@ -189,8 +188,7 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 	if err != nil {
 		return Window{}, err
 	}
-	limit := maxSpans * (10*c.o.wall(window) + 10*time.Second)
-	begun := time.Now()
+	p := c.o.patience(window, maxSpans)
 	for left := window; ; {
 		if err := sleep(ctx, min(max(c.o.wall(left), time.Millisecond), c.Interval())); err != nil {
 			return Window{}, fmt.Errorf("measure: %w", err)
@@ -206,8 +204,8 @@ func (c *Collector) Measure(ctx context.Context, window quantity.Picoseconds) (W
 		if left = w.left(window); left <= 0 {
 			return w, nil
 		}
-		if time.Since(begun) > limit {
-			return w, fmt.Errorf("%s of device time in %s, want %s: %w", w.Elapsed, time.Since(begun).Round(time.Millisecond), window, ErrNoTime)
+		if err := p.lost(left); err != nil {
+			return w, err
 		}
 	}
 }
