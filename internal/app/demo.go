@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"fairlane/internal/config"
@@ -34,6 +35,9 @@ func maxShareErrorOf(plane policy.Plane) float64 {
 }
 
 const demoFabric = "demo"
+
+// demos numbers the demos of this process: names of abstract sockets belong to the machine.
+var demos atomic.Int64
 
 // demoTimeScale is the simulated seconds per second that leave one core idle about half of the
 // time, so that management datagrams are answered promptly and the devices' clocks and counters are
@@ -76,10 +80,25 @@ type demoResult struct {
 	elapsed       time.Duration
 }
 
-// newDemo starts the fabric and the manager. dir holds the database.
-func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, step func(string, ...any)) (*demo, error) {
+// demoPlace is where a demo runs.
+type demoPlace struct {
+	dir string // of the database
+	// slowdown is how many times slower than its time scale the fabric runs, as on a machine that is too busy; 0 is 1.
+	slowdown float64
+}
+
+// pace is the speed of a fabric of the time scale.
+func (p demoPlace) pace(timeScale float64) float64 {
+	if p.slowdown == 0 {
+		return timeScale
+	}
+	return timeScale / p.slowdown
+}
+
+// newDemo starts the fabric and the manager.
+func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, at demoPlace, step func(string, ...any)) (*demo, error) {
 	scale := demoTimeScale(s)
-	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d", os.Getpid()), simdev.Options{TimeScale: scale})
+	l, err := startLive(ctx, s, fmt.Sprintf("unix:fairlane-demo-%d-%d", os.Getpid(), demos.Add(1)), simdev.Options{TimeScale: at.pace(scale)})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +106,7 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, ste
 	if p.sources, err = demoSources("ibsim:" + l.server.Addr()); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	m, err := openManager(ctx, filepath.Join(dir, "fairlane.db"), p)
+	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p)
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -95,9 +114,9 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, dir string, ste
 }
 
 // newEtherDemo starts an Ethernet fabric and the manager.
-func (a *app) newEtherDemo(ctx context.Context, c *etherCase, dir string, step func(string, ...any)) (*demo, error) {
+func (a *app) newEtherDemo(ctx context.Context, c *etherCase, at demoPlace, step func(string, ...any)) (*demo, error) {
 	scale := etherTimeScale(c)
-	l, err := startEther(ctx, c, etherOptions{timeScale: scale})
+	l, err := startEther(ctx, c, etherOptions{timeScale: at.pace(scale)})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +124,7 @@ func (a *app) newEtherDemo(ctx context.Context, c *etherCase, dir string, step f
 	if p.sources, err = demoSources(l.source()); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	m, err := openManager(ctx, filepath.Join(dir, "fairlane.db"), p)
+	m, err := openManager(ctx, filepath.Join(at.dir, "fairlane.db"), p)
 	if err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -148,12 +167,35 @@ func (d *demo) declared() ([]tenants.Tenant, []tenants.Flow) {
 	return d.live.scenario.Tenants, d.live.scenario.TenantFlows()
 }
 
+// Limits of waiting, in wall time. They are for a machine on which nothing advances: a busy one makes a demo slow and no more.
+const (
+	fabricPatience  = 10 * time.Minute // for the fabric's clock to advance, beyond a hundred times what the time scale says
+	rolloutPatience = 30 * time.Minute // for a rollout to end
+)
+
 // wait lets the fabric's own time advance.
 func (d *demo) wait(ctx context.Context, span quantity.Picoseconds) error {
-	if d.ether != nil {
-		return d.ether.wait(ctx, span)
+	wait, clock := d.waiter()
+	limit := fabricPatience + 100*time.Duration(float64(wallDuration(span))/d.timeScale)
+	begun, from := time.Now(), clock.Now()
+	within, cancel := context.WithTimeoutCause(ctx, limit, errStandsStill)
+	defer cancel()
+	err := wait(within, span)
+	if err != nil && context.Cause(within) == errStandsStill {
+		return fmt.Errorf("%w: %s in %s, want %s: this machine is too busy, or the fabric stands still", errStandsStill, clock.Now()-from, time.Since(begun).Round(time.Second), span)
 	}
-	return d.live.wait(ctx, span)
+	return err
+}
+
+// errStandsStill is a simulated fabric whose clock does not advance.
+var errStandsStill = errors.New("the simulated fabric does not advance")
+
+// waiter is how the fabric's own time is waited for, and that time.
+func (d *demo) waiter() (func(context.Context, quantity.Picoseconds) error, simClock) {
+	if d.ether != nil {
+		return d.ether.wait, d.ether.fabric
+	}
+	return d.live.wait, d.live.devices
 }
 
 // run takes the whole way: discover, compile, measure, push, read back, measure.
@@ -263,13 +305,16 @@ func (d *demo) toEnd(ctx context.Context, in control.RolloutInput) (control.Roll
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for begun := time.Now(); ; {
 		newest, _, err := svc.ListRollouts(ctx, demoFabric, control.Page{Limit: 1}) // without its devices, of which there may be many
 		if err != nil {
 			return ro, err
 		}
 		if newest[0].State != control.RolloutRunning {
 			return svc.Rollout(ctx, demoFabric, ro.ID)
+		}
+		if time.Since(begun) > rolloutPatience {
+			return ro, fmt.Errorf("rollout %d did not end in %s", ro.ID, rolloutPatience)
 		}
 		select {
 		case <-ctx.Done():

@@ -89,22 +89,30 @@ func (a *app) runDemo(ctx context.Context, f demoFlags) error {
 	if err != nil {
 		return err
 	}
-	var reports []planeReport
-	var missed []error
+	return a.showPlanes(ctx, f, planes, func(p policy.Plane) (*planeReport, error) { return a.demoOf(ctx, f, p) })
+}
+
+// showPlanes shows planes one after the other. One that fails does not keep the others from being shown, and the JSON has those that finished.
+func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane, show func(policy.Plane) (*planeReport, error)) error {
+	reports := []planeReport{}
+	var faults []error
 	for _, p := range planes {
-		r, err := a.demoOf(ctx, f, p)
+		r, err := show(p)
 		if r != nil {
 			reports = append(reports, *r)
-			missed = append(missed, r.missed())
+			faults = append(faults, r.missed())
 		}
-		if err != nil {
-			return errors.Join(append(missed, err)...)
+		if err != nil && len(planes) > 1 {
+			err = fmt.Errorf("plane %s: %w", p, err)
+		}
+		if faults = append(faults, err); ctx.Err() != nil {
+			break
 		}
 	}
-	if f.json && f.once {
-		missed = append(missed, printJSON(a.stdout, reports))
+	if f.json && f.once && (len(reports) > 0 || len(planes) > 1) {
+		faults = append(faults, printJSON(a.stdout, reports))
 	}
-	return errors.Join(missed...)
+	return errors.Join(faults...)
 }
 
 // demoOf shows one plane. What it measured is returned even when a bound was missed; without --once it stays up.
@@ -118,7 +126,7 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *plane
 	if !f.json {
 		words = a.stdout
 	}
-	d, name, err := a.startDemo(ctx, f, p, dir, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.t(key, args...)) })
+	d, name, err := a.startDemo(ctx, f, p, demoPlace{dir: dir}, func(key string, args ...any) { _, _ = fmt.Fprintln(words, a.t(key, args...)) })
 	if err != nil {
 		return nil, err
 	}
@@ -143,20 +151,20 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *plane
 }
 
 // startDemo starts the fabric that the flags ask for, and its manager; title says what it is.
-func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, dir string, step func(string, ...any)) (d *demo, title string, err error) {
+func (a *app) startDemo(ctx context.Context, f demoFlags, p policy.Plane, at demoPlace, step func(string, ...any)) (d *demo, title string, err error) {
 	if p == policy.PlaneIB {
 		s, err := f.load()
 		if err != nil {
 			return nil, "", err
 		}
-		d, err = a.newDemo(ctx, s, dir, step)
+		d, err = a.newDemo(ctx, s, at, step)
 		return d, a.t("demo.title", "name", s.Name, "description", s.Description), err
 	}
 	c, err := f.loadEther(p)
 	if err != nil {
 		return nil, "", err
 	}
-	d, err = a.newEtherDemo(ctx, c, dir, step)
+	d, err = a.newEtherDemo(ctx, c, at, step)
 	return d, a.t("demo.title", "name", c.name, "description", c.description), err
 }
 
