@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/ccconfig/profile"
+	"fairlane/internal/progress"
 	"fairlane/sim/calibrate"
 )
 
@@ -78,7 +79,7 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
-	p, begun, first := newProgress(a.stderr), time.Now(), -1
+	p, begun, first := progress.On(a.stderr), time.Now(), -1
 	var finished int
 	o.Progress = func(done, all int) {
 		finished = done
@@ -88,11 +89,11 @@ func (a *app) runCalibrate(ctx context.Context, f calibrateFlags) (err error) {
 		if len(o.Known) > first && done <= len(o.Known) {
 			first, begun = done, time.Now()
 		}
-		left := timeLeft(begun, float64(max(done-first, 1))/float64(max(all-first, 1)))
-		p.show(a.t("calibrate.progress", "done", done, "total", all, "left", left))
+		left := progress.Left(begun, float64(max(done-first, 1))/float64(max(all-first, 1)))
+		p.Show(a.t("calibrate.progress", "done", done, "total", all, "left", left))
 	}
 	r, err := calibrate.Calibrate(ctx, o)
-	p.clear()
+	p.Clear()
 	if err != nil && ctx.Err() != nil {
 		_, _ = fmt.Fprintln(a.stderr, a.stoppedCalibration(f, finished))
 	}

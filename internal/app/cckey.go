@@ -11,6 +11,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/ccconfig/ibmad"
 	"fairlane/internal/cli"
+	"fairlane/internal/progress"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/ident"
@@ -188,12 +189,12 @@ func (a *app) showKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	line := newProgress(a.stderr)
+	line := progress.On(a.stderr)
 	states, err := fleet.driver.ReadKeys(ctx, fleet.devices, ibmad.KeyRead{
 		Keys: keysOf(files), Parallel: f.parallel,
-		Progress: func(n int) { line.show(a.t("cckey.progress.read", "done", n, "of", len(fleet.devices))) },
+		Progress: func(n int) { line.Show(a.t("cckey.progress.read", "done", n, "of", len(fleet.devices))) },
 	})
-	line.clear()
+	line.Clear()
 	if err != nil {
 		return wrongUsage(err)
 	}
@@ -301,16 +302,16 @@ func (a *app) changeKeys(ctx context.Context, f *ccKeyFlags) error {
 	if err != nil {
 		return err
 	}
-	line := newProgress(a.stderr)
+	line := progress.On(a.stderr)
 	c.Progress = func(p ibmad.KeyProgress) {
 		text := "cckey.progress.read"
 		if p.Writing {
 			text = "cckey.progress.write"
 		}
-		line.show(a.t(text, "done", p.Done, "of", p.Of))
+		line.Show(a.t(text, "done", p.Done, "of", p.Of))
 	}
 	run, err := fleet.driver.ChangeKeys(ctx, fleet.devices, c)
-	line.clear()
+	line.Clear()
 	if err != nil {
 		return wrongUsage(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/cli"
 	"fairlane/internal/phrase"
+	"fairlane/internal/progress"
 	"fairlane/policy"
 	"fairlane/sim/evaluate"
 	"fairlane/sim/fabric"
@@ -173,11 +174,11 @@ func (a *app) runCompile(ctx context.Context, f compileFlags) error {
 		}
 	}
 	if f.simulate {
-		p := newProgress(a.stderr)
+		p := progress.On(a.stderr)
 		out.Simulation, err = evaluate.Simulate(ctx, in, out.Plan, evaluate.Options{
-			Seed: f.seed, Progress: func(done float64) { p.show(a.t("simulate.progress", "done", percent(done))) },
+			Seed: f.seed, Progress: func(done float64) { p.Show(a.t("simulate.progress", "done", percent(done))) },
 		})
-		p.clear()
+		p.Clear()
 		if err != nil {
 			return err
 		}

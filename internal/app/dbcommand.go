@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"fairlane/internal/cli"
 	"fairlane/internal/config"
 	"fairlane/internal/control"
+	"fairlane/internal/progress"
 	"fairlane/internal/reconcile/riverwork"
 	"fairlane/internal/store"
 )
@@ -42,7 +44,15 @@ func (a *app) dbBackupCommand() *cobra.Command {
 			if to == "" {
 				return usagef("%s", a.t("db.need", "flag", "to"))
 			}
+			stop := progress.On(a.stderr).Every(time.Second, func(elapsed time.Duration) string {
+				written := int64(0)
+				if info, err := os.Stat(to + store.Partial); err == nil {
+					written = info.Size()
+				}
+				return a.t("db.backup.progress", "written", sizeText(written), "elapsed", elapsed.Round(time.Second))
+			})
 			in, err := store.Backup(ctx, database, to)
+			stop()
 			if err != nil {
 				return err
 			}
@@ -68,7 +78,11 @@ func (a *app) dbRestoreCommand() *cobra.Command {
 				}
 				defer func() { err = errors.Join(err, lock.Close()) }()
 			}
+			stop := progress.On(a.stderr).Every(time.Second, func(elapsed time.Duration) string {
+				return a.t("db.restore.progress", "elapsed", elapsed.Round(time.Second))
+			})
 			done, err := store.Restore(ctx, from, database, force, time.Now())
+			stop()
 			if err != nil {
 				return err
 			}

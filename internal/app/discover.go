@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/internal/phrase"
+	"fairlane/internal/progress"
 	"fairlane/subnet"
 	"fairlane/subnet/discover"
 	"fairlane/subnet/topofile"
@@ -53,16 +54,21 @@ func (a *app) discoverCommand() *cobra.Command {
 			if key != "" && (src.file != "" || src.ethernet != "") {
 				return usagef("--m-key-file: %s is not asked with an M_Key: want it with a live InfiniBand fabric", src)
 			}
-			progress := newProgress(a.stderr)
+			line := progress.On(a.stderr)
+			var last discover.Progress
 			o, err := discoverSource(cmd.Context(), src, func(p discover.Progress) {
+				last = p
 				if src.ethernet != "" {
-					progress.show(a.t("discover.progress.ethernet", "asked", p.Nodes, "devices", p.MADs))
+					line.Show(a.t("discover.progress.ethernet", "asked", p.Nodes, "devices", p.MADs))
 					return
 				}
-				progress.show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs))
+				line.Show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs))
 			})
-			progress.clear()
+			line.Clear()
 			if err != nil {
+				if cmd.Context().Err() != nil {
+					_, _ = fmt.Fprintln(a.stderr, a.t("discover.stopped", "nodes", last.Nodes))
+				}
 				return err
 			}
 			f := o.fabric

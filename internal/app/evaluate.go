@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/progress"
 	"fairlane/policy"
 	"fairlane/sim/evaluate"
 )
@@ -101,12 +102,12 @@ func (a *app) runEvaluate(ctx context.Context, f evaluateFlags, planes []policy.
 		lines := json.NewEncoder(file)
 		req.Done = func(r *evaluate.Result) error { return lines.Encode(r) }
 	}
-	p, begun := newProgress(a.stderr), time.Now()
+	p, begun := progress.On(a.stderr), time.Now()
 	req.Progress = func(done, all int) {
-		p.show(a.t("evaluate.progress", "done", done, "total", all, "left", timeLeft(begun, float64(done)/float64(all))))
+		p.Show(a.t("evaluate.progress", "done", done, "total", all, "left", progress.Left(begun, float64(done)/float64(all))))
 	}
 	results, err := evaluate.Run(ctx, req)
-	p.clear()
+	p.Clear()
 	stopped := err != nil
 	if stopped && ctx.Err() == nil {
 		return err
@@ -189,15 +190,15 @@ func fine(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }
 
 // runEvaluateOne evaluates one case and prints all that it gave.
 func (a *app) runEvaluateOne(ctx context.Context, f evaluateFlags, planes []policy.Plane) error {
-	p := newProgress(a.stderr)
+	p := progress.On(a.stderr)
 	var results []*evaluate.Result
 	for _, plane := range planes {
 		c, err := evaluate.Generate(f.seed, f.one, plane)
 		if err != nil {
 			return err
 		}
-		r, plan, err := c.Evaluate(ctx, func(done float64) { p.show(a.t("simulate.progress", "done", percent(done))) })
-		p.clear()
+		r, plan, err := c.Evaluate(ctx, func(done float64) { p.Show(a.t("simulate.progress", "done", percent(done))) })
+		p.Clear()
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairlane/internal/phrase"
+	"fairlane/internal/progress"
 	"fairlane/policy"
 	"fairlane/subnet"
 	"fairlane/subnet/check"
@@ -102,10 +103,10 @@ func (a *app) sweepAll(ctx context.Context, src source, f lookFlags, l *look) er
 
 // sweep finds the fabric that a transport is attached to, and shows how far it is.
 func (a *app) sweep(ctx context.Context, from string, t mad.Transport, o discover.Options) (*discover.Result, error) {
-	line := newProgress(a.stderr)
-	defer line.clear()
+	line := progress.On(a.stderr)
+	defer line.Clear()
 	o.Parallel = sweepParallel
-	o.Progress = func(p discover.Progress) { line.show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
+	o.Progress = func(p discover.Progress) { line.Show(a.t("discover.progress", "nodes", p.Nodes, "mads", p.MADs)) }
 	r, err := discover.Sweep(ctx, t, o)
 	if err != nil {
 		return nil, fmt.Errorf("discover fabric %s: %w", from, err)

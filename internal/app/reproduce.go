@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/progress"
 	"fairlane/sim/reproduce"
 )
 
@@ -66,20 +68,20 @@ func (a *app) runReproduce(ctx context.Context, f reproduceFlags, names []string
 	return nil
 }
 
-// reproduce repeats the experiments and prints their rows.
+// reproduce repeats the experiments and prints their rows; those of the experiments that had finished when it is interrupted.
 func (a *app) reproduce(ctx context.Context, f reproduceFlags, names []string) (*reproduce.Result, error) {
-	p := newProgress(a.stderr)
+	p := progress.On(a.stderr)
 	result, err := reproduce.Repeat(ctx, reproduce.Options{Seed: f.seed, Full: f.full, Progress: func(done float64) {
-		p.show(a.t("reproduce.progress", "done", percent(done)))
+		p.Show(a.t("reproduce.progress", "done", percent(done)))
 	}}, names...)
-	p.clear()
-	if err != nil {
+	p.Clear()
+	if err != nil && (result == nil || len(result.Rows) == 0) {
 		return nil, err
 	}
 	if f.json {
-		return result, printJSON(a.stdout, result.Rows)
+		return result, errors.Join(err, printJSON(a.stdout, result.Rows))
 	}
-	return result, a.printReproduced(a.stdout, result.Rows)
+	return result, errors.Join(err, a.printReproduced(a.stdout, result.Rows))
 }
 
 // printReproduced writes a table for each experiment, under its name.

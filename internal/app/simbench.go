@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/progress"
 	"fairlane/sim/scenario"
 )
 
@@ -92,12 +93,12 @@ func (a *app) runSimBench(ctx context.Context, names []string, threads int, asJS
 	if threads > 1 {
 		counts = append(counts, threads)
 	}
-	p := newProgress(a.stderr)
-	defer p.clear()
+	p := progress.On(a.stderr)
+	defer p.Clear()
 	results := make([]simBench, 0, len(names)*len(counts))
 	for _, name := range names {
 		for _, n := range counts {
-			p.show(a.t("sim.bench.progress", "name", name, "number", len(results)+1, "of", len(names)*len(counts)))
+			p.Show(a.t("sim.bench.progress", "name", name, "number", len(results)+1, "of", len(names)*len(counts)))
 			r, err := benchChild(ctx, name, n, a.stderr)
 			if err != nil {
 				return err
@@ -105,7 +106,7 @@ func (a *app) runSimBench(ctx context.Context, names []string, threads int, asJS
 			results = append(results, r)
 		}
 	}
-	p.clear()
+	p.Clear()
 	if asJSON {
 		return printJSON(a.stdout, results)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/progress"
 	"fairlane/internal/quantity"
 	"fairlane/sim/scenario"
 )
@@ -82,16 +83,16 @@ func (f *simRunFlags) times(s *scenario.Scenario) error {
 
 // runSim runs a scenario of either plane and reports.
 func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) error {
-	p := newProgress(a.stderr)
+	p := progress.On(a.stderr)
 	begun := time.Now()
 	show := func(now quantity.Picoseconds, part float64) {
-		p.show(a.t("sim.run.progress", "done", percent(part), "now", now, "end", s.Duration, "left", timeLeft(begun, part)))
+		p.Show(a.t("sim.run.progress", "done", percent(part), "now", now, "end", s.Duration, "left", progress.Left(begun, part)))
 	}
 	if s.Ethernet != nil {
 		return a.runEthernet(ctx, s, f, p, show)
 	}
 	r, err := scenario.Run(ctx, s, func(now, end quantity.Picoseconds) { show(now, float64(now)/float64(end)) })
-	p.clear()
+	p.Clear()
 	if r == nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (a *app) runSim(ctx context.Context, s *scenario.Scenario, f simRunFlags) e
 
 // runEthernet runs an Ethernet scenario. What was measured is kept and printed even when the run is
 // interrupted or ends in a deadlock.
-func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFlags, p *progress, show func(quantity.Picoseconds, float64)) error {
+func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFlags, p *progress.Line, show func(quantity.Picoseconds, float64)) error {
 	o := scenario.EtherOptions{Progress: show}
 	var files *simFiles
 	if f.out != "" {
@@ -117,7 +118,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 		o.Recorder = files
 	}
 	r, err := scenario.RunEthernet(ctx, s, o)
-	p.clear()
+	p.Clear()
 	var input *scenario.InputError
 	if errors.As(err, &input) {
 		r, err = nil, &UsageError{err} // what came before the fault is no result

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlane/internal/progress"
 	"fairlane/sim/scenario"
 )
 
@@ -81,10 +82,10 @@ func newSweep(name string, f *simSweepFlags, jobsGiven bool) (*scenario.Sweep, e
 // runSweep makes the runs and reports. What has finished is kept and printed even when the sweep is interrupted
 // or runs fail.
 func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, f simSweepFlags) error {
-	p := newProgress(a.stderr)
-	p.show(a.t("sim.sweep.checking"))
+	p := progress.On(a.stderr)
+	p.Show(a.t("sim.sweep.checking"))
 	err := sweep.Check(ctx, f.jobs)
-	p.clear()
+	p.Clear()
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -92,11 +93,11 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 		return &UsageError{err}
 	}
 	total, begun := sweep.Runs(), time.Now()
-	p.show(a.t("sim.sweep.progress", "done", 0, "total", total, "left", "?"))
+	p.Show(a.t("sim.sweep.progress", "done", 0, "total", total, "left", "?"))
 	points, err := sweep.Run(ctx, f.jobs, func(done int) {
-		p.show(a.t("sim.sweep.progress", "done", done, "total", total, "left", timeLeft(begun, float64(done)/float64(total))))
+		p.Show(a.t("sim.sweep.progress", "done", done, "total", total, "left", progress.Left(begun, float64(done)/float64(total))))
 	})
-	p.clear()
+	p.Clear()
 	finished, failed := countRuns(points)
 	if err != nil {
 		err = fmt.Errorf("sweep of %s: %d of %d runs finished: %w", name, finished, total, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/internal/progress"
 	"fairlane/internal/texttable"
 )
 
@@ -33,6 +34,7 @@ type watching struct {
 	fabric string
 	id     int64
 	cursor *string
+	line   *progress.Line
 	silent int // looks since it last said something
 	failed int // devices whose failure was reported
 	far    string
@@ -44,7 +46,8 @@ func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric
 	if _, err := c.getRollout(cmd.Context(), client, fabric, id); err != nil {
 		return err // patience is for a watch that has begun
 	}
-	w := &watching{c: c, cmd: cmd, client: client, fabric: fabric, id: id}
+	w := &watching{c: c, cmd: cmd, client: client, fabric: fabric, id: id, line: progress.On(cmd.ErrOrStderr())}
+	defer w.line.Clear()
 	for {
 		// The state is read before the events: when it is final no event can be missed.
 		var ro *gen.Rollout
@@ -52,6 +55,7 @@ func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric
 		if err != nil {
 			return err
 		}
+		w.line.Clear()
 		if err := c.patiently(cmd, w.news); err != nil {
 			return err
 		}
@@ -60,6 +64,7 @@ func (c *cli) follow(cmd *cobra.Command, client *gen.ClientWithResponses, fabric
 		}
 		w.progress(ro)
 		if err := pause(cmd.Context(), pollEvery); err != nil {
+			w.line.Clear()
 			c.say(cmd, "msg.rollout-goes-on", "id", id)
 			return err
 		}
@@ -176,8 +181,12 @@ func troubled(e *gen.Event) bool {
 	return data.Error != "" || data.To == "failed" || data.To == "unsupported"
 }
 
-// progress says how far the rollout is when the events have been silent about it for a while.
+// progress shows on a terminal how far the rollout is; elsewhere it says so when the events have been silent about it for a while.
 func (w *watching) progress(ro *gen.Rollout) {
+	if w.line.Shown() {
+		w.line.Show(w.c.rolloutProgress(ro))
+		return
+	}
 	if w.silent++; w.silent < quietPolls || w.c.rows.quiet || len(ro.Devices) == 0 {
 		return
 	}
@@ -189,6 +198,18 @@ func (w *watching) progress(ro *gen.Rollout) {
 		w.far, w.silent = far, 0
 		w.c.say(w.cmd, "msg.rollout-states", "count", len(states), "states", far)
 	}
+}
+
+// rolloutProgress is how far a running rollout is, in one line.
+func (c *cli) rolloutProgress(ro *gen.Rollout) string {
+	left := 0
+	for _, d := range ro.Devices {
+		switch d.State {
+		case "unknown", "pending", "applying", "verifying":
+			left++
+		}
+	}
+	return c.t("msg.rollout-progress", "id", ro.ID, "phase", c.t("phase."+string(ro.Phase)), "done", len(ro.Devices)-left, "total", len(ro.Devices))
 }
 
 // tell prints words on standard error that may be long: at a terminal no more than three lines, unless all is wanted.

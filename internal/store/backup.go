@@ -13,6 +13,9 @@ import (
 	"strings"
 )
 
+// Partial ends the name of a backup that is being written.
+const Partial = ".partial"
+
 // Backup writes a consistent copy of a database into a new file while the service works on. On SQLite
 // the copy is a database file; on PostgreSQL it is an archive of pg_dump, which has to be installed, in
 // its custom format. The copy is looked at before it gets its name: a file of that name is whole. It may
@@ -21,7 +24,7 @@ func Backup(ctx context.Context, database, file string) (in Inspection, err erro
 	if err := reserve(file); err != nil {
 		return in, fmt.Errorf("back up: %w", err)
 	}
-	partial := file + ".partial"
+	partial := file + Partial
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("back up %s: %w", Redact(database), err), remove(partial), remove(file))

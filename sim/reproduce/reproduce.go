@@ -55,6 +55,8 @@ type Options struct {
 type Result struct {
 	Rows    []Row    `json:"rows"`
 	Figures []Figure `json:"figures,omitempty"`
+	// Finished counts the experiments in Rows.
+	Finished int `json:"-"`
 }
 
 // experiment is an Experiment with its work. plan returns the simulations and what turns them into
@@ -139,39 +141,56 @@ func Run(ctx context.Context, seed uint64, progress Progress, names ...string) (
 	return r.Rows, nil
 }
 
-// Repeat is Run with options, and returns figures too. The same options give the same result.
+// Repeat is Run with options, and returns figures too. The same options give the same result. When the context ends, the result has the
+// experiments that had finished, beside the error.
 func Repeat(ctx context.Context, o Options, names ...string) (*Result, error) {
 	chosen, err := choose(names)
 	if err != nil {
 		return nil, err
 	}
 	var jobs []job
-	var collect []func() Result
+	var works []work
 	for _, e := range chosen {
 		j, result := e.plan(o)
+		works = append(works, work{e.Name, result, len(jobs), len(jobs) + len(j)})
 		jobs = append(jobs, j...)
-		collect = append(collect, result)
 	}
-	if err := runJobs(ctx, jobs, o.Progress); err != nil {
-		return nil, err
-	}
-	var out Result
-	for i, result := range collect {
-		r := result()
-		for _, row := range r.Rows {
-			row.Name = chosen[i].Name
-			if row.Published != nil && *row.Published != 0 {
-				ratio := row.Ours / *row.Published
-				row.Ratio = &ratio
-			}
-			out.Rows = append(out.Rows, row)
+	done, err := runJobs(ctx, jobs, o.Progress)
+	out := &Result{}
+	for _, w := range works {
+		if slices.Contains(done[w.from:w.to], false) {
+			continue
 		}
-		for _, f := range r.Figures {
-			f.Experiment = chosen[i].Name
-			out.Figures = append(out.Figures, f)
-		}
+		out.Finished++
+		out.add(w.name, w.result())
 	}
-	return &out, nil
+	if err != nil {
+		return out, fmt.Errorf("%d of %d experiments finished: %w", out.Finished, len(chosen), err)
+	}
+	return out, nil
+}
+
+// work is an experiment under way: its jobs among all, and what makes a result of them.
+type work struct {
+	name     string
+	result   func() Result
+	from, to int
+}
+
+// add takes over what an experiment gives.
+func (out *Result) add(experiment string, r Result) {
+	for _, row := range r.Rows {
+		row.Name = experiment
+		if row.Published != nil && *row.Published != 0 {
+			ratio := row.Ours / *row.Published
+			row.Ratio = &ratio
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	for _, f := range r.Figures {
+		f.Experiment = experiment
+		out.Figures = append(out.Figures, f)
+	}
 }
 
 // choose returns the experiments in the order in which they are named, each once; all without names.
@@ -193,27 +212,29 @@ func choose(names []string) ([]experiment, error) {
 	return out, nil
 }
 
-// runJobs runs independent simulations on all processors.
-func runJobs(ctx context.Context, jobs []job, progress Progress) error {
+// runJobs runs independent simulations on all processors, and says which of them are done.
+func runJobs(ctx context.Context, jobs []job, progress Progress) ([]bool, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
-	done := 0
-	for _, j := range jobs {
+	done, count := make([]bool, len(jobs)), 0
+	for i, j := range jobs {
 		g.Go(func() error {
 			if err := j(ctx); err != nil {
 				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			done++
+			done[i] = true
+			count++
 			if progress != nil {
-				progress(float64(done) / float64(len(jobs)))
+				progress(float64(count) / float64(len(jobs)))
 			}
 			return nil
 		})
 	}
-	return g.Wait()
+	err := g.Wait()
+	return done, err
 }
 
 // published makes a row with a published figure.

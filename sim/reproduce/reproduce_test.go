@@ -70,6 +70,25 @@ func TestRunEndsWithItsContext(t *testing.T) {
 
 // Every row belongs to the experiment asked for, its ratio is ours by the published figure, and
 // the same seed gives the same rows.
+// What had finished when the context ends is there, whole, and the error says how much of all it is.
+func TestAnInterruptedRunReturnsFinishedExperiments(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := Options{Seed: 1, Progress: func(float64) { cancel() }} // recovery is one job without a simulation, slowdown takes minutes
+	r, err := Repeat(ctx, o, "s2-recovery", "s3-slowdown")
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "1 of 2 experiments finished") {
+		t.Fatalf("got %v, want that the context was canceled after 1 of 2", err)
+	}
+	whole, err := Repeat(t.Context(), Options{Seed: 1}, "s2-recovery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(whole, r); diff != "" {
+		t.Errorf("rows of the finished experiment (-want +got):\n%s", diff)
+	}
+}
+
 func TestRowsAreCompleteAndDeterministic(t *testing.T) {
 	t.Parallel()
 	var last float64

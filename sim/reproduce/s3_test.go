@@ -67,7 +67,7 @@ func TestPublishedMeanRateIsThatOfTheDefinition(t *testing.T) {
 func TestTable6(t *testing.T) {
 	t.Parallel()
 	jobs, result := planTable6(Options{})
-	if err := runJobs(t.Context(), jobs, nil); err != nil {
+	if _, err := runJobs(t.Context(), jobs, nil); err != nil {
 		t.Fatal(err)
 	}
 	res := result()
@@ -201,7 +201,7 @@ func TestControlsActOnWhatTheyTake(t *testing.T) {
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	jobs, result := planTargets(Options{})
-	if err := runJobs(t.Context(), jobs, nil); err != nil {
+	if _, err := runJobs(t.Context(), jobs, nil); err != nil {
 		t.Fatal(err)
 	}
 	res := result()
@@ -318,7 +318,7 @@ func TestFatTreeRows(t *testing.T) {
 	t.Parallel()
 	controls, readings := s3FatControls(), s3FatReadings()
 	jobs, result := slowdownJobs(1, 50*quantity.Microsecond, []fatControl{controls[0], controls[3]}, readings[:1])
-	if err := runJobs(t.Context(), jobs, nil); err != nil {
+	if _, err := runJobs(t.Context(), jobs, nil); err != nil {
 		t.Fatal(err)
 	}
 	res := result()
