@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
@@ -8,19 +10,20 @@ import (
 )
 
 func (c *cli) plan() *cobra.Command {
-	var explain, explainShow, keep bool
+	var explain, explainShow, keep, nameOnly bool
 	var options optionFlags
 	var revision int64
-	create := c.verb("plan", "create", "  fairlane plan create --dry-run --explain\n  fairlane plan create --policy 3 --mode theorem1", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	create := c.verb("plan", "create", "  fairlane plan create --dry-run --explain\n  fairlane plan create --policy 3 --mode theorem1\n  fairlane rollout start --plan \"$(fairlane plan create --name-only)\" --wait", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		body := gen.PlanCreate{Policy: given(revision), KeepPlacements: given(keep)}
 		if o := new(gen.CompileOptions); options.fill(cmd, o) {
 			body.Options = o // in place of the options of the policy
 		}
-		return c.planCreate(cmd, body, explain)
+		return c.planCreate(cmd, body, explain, nameOnly)
 	})
 	f := create.Flags()
 	f.BoolVar(&explain, "explain", false, c.t("flag.explain"))
 	f.Int64Var(&revision, "policy", 0, c.t("flag.policy"))
+	f.BoolVar(&nameOnly, "name-only", false, c.t("flag.name-only"))
 	f.BoolVar(&keep, "keep-placements", false, c.t("flag.keep-placements"))
 	options.add(c, create)
 	c.writes(create)
@@ -31,7 +34,7 @@ func (c *cli) plan() *cobra.Command {
 	return c.noun("plan", append(c.planQuestions(), create, show, c.verb("plan", "list", "  fairlane plan list", cobra.NoArgs, listed(c, c.pick, c.planPage, c.planTable)))...)
 }
 
-func (c *cli) planCreate(cmd *cobra.Command, body gen.PlanCreate, explain bool) error {
+func (c *cli) planCreate(cmd *cobra.Command, body gen.PlanCreate, explain, nameOnly bool) error {
 	client, fabric, err := c.pick(cmd)
 	if err != nil {
 		return err
@@ -43,6 +46,11 @@ func (c *cli) planCreate(cmd *cobra.Command, body gen.PlanCreate, explain bool) 
 	p := r.JSON200
 	if r.JSON201 != nil {
 		p = r.JSON201
+	}
+	if nameOnly {
+		c.findings(cmd, p.Findings)
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), p.Name)
+		return err
 	}
 	if p.Stored {
 		c.say(cmd, "msg.plan-stored", "name", p.Name)

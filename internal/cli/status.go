@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"context"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
@@ -16,9 +19,13 @@ type status struct {
 }
 
 func (c *cli) status() *cobra.Command {
-	return c.alone("status", "  fairlane status && echo ready", func(cmd *cobra.Command, _ []string) error {
+	var wait time.Duration
+	cmd := c.alone("status", "  fairlane status && echo ready\n  fairlane status --wait 30s", func(cmd *cobra.Command, _ []string) error {
 		client, err := c.stranger()
 		if err != nil {
+			return err
+		}
+		if err := c.untilReady(cmd.Context(), client, wait); err != nil {
 			return err
 		}
 		if _, err := found[gen.Health](c)(client.GetHealthWithResponse(cmd.Context())); err != nil {
@@ -46,6 +53,21 @@ func (c *cli) status() *cobra.Command {
 		}
 		return unready
 	})
+	cmd.Flags().DurationVar(&wait, "wait", 0, c.t("flag.wait-ready"))
+	return cmd
+}
+
+// untilReady waits until the service is ready, for as long as is given. What keeps it from that is told by the questions that follow.
+func (c *cli) untilReady(ctx context.Context, client *gen.ClientWithResponses, most time.Duration) error {
+	for end := time.Now().Add(most); time.Now().Before(end); {
+		if _, err := found[gen.Health](c)(client.GetReadyWithResponse(ctx)); err == nil {
+			return nil
+		}
+		if err := pause(ctx, min(pollEvery, time.Until(end))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // password changes a user's own password, in a session that the old one begins: a token may not do that.

@@ -1,0 +1,139 @@
+package tour
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// block is a piece of a page that stands as code.
+type block struct {
+	line   int    // of its first line, from 1
+	text   string // without indentation or fence
+	fence  string // language of the fence; "" without
+	fenced bool
+	notRun string // why it is not run
+	marked bool   // that it is not run, with or without a reason
+	file   string // that it is the contents of
+	exits  int    // what every command of it ends with
+}
+
+// Marks in a page, in comments that readers do not see. Each is about the next block.
+var (
+	notRunMark = regexp.MustCompile(`^<!-- not run:(.*)-->$`)
+	fileMark   = regexp.MustCompile(`^<!-- file: (\S+) -->$`)
+	exitMark   = regexp.MustCompile(`^<!-- exit: (\d) -->$`)
+)
+
+// marks are what comments said of the block that follows.
+type marks struct {
+	notRun, file string
+	marked       bool
+	exits        int
+}
+
+func (m *marks) read(line string) bool {
+	if x := notRunMark.FindStringSubmatch(line); x != nil {
+		m.marked, m.notRun = true, strings.TrimSpace(x[1])
+		return true
+	}
+	if x := fileMark.FindStringSubmatch(line); x != nil {
+		m.file = x[1]
+		return true
+	}
+	if x := exitMark.FindStringSubmatch(line); x != nil {
+		m.exits = int(x[1][0] - '0')
+		return true
+	}
+	return false
+}
+
+// blocksOf finds the code of a page: fenced, or indented by four spaces after an empty line or a comment. Indented blocks that only empty lines
+// separate are one.
+func blocksOf(text string) ([]block, error) {
+	var out []block
+	var next marks
+	var current *block
+	before := ""
+	finish := func() {
+		if current != nil {
+			current.text = strings.TrimRight(current.text, "\n") + "\n"
+			out = append(out, *current)
+			current = nil
+		}
+	}
+	begin := func(line int) {
+		current = &block{line: line, notRun: next.notRun, marked: next.marked, file: next.file, exits: next.exits}
+		next = marks{}
+	}
+	for i, line := range strings.Split(text, "\n") {
+		indented, code := strings.CutPrefix(line, "    ")
+		switch {
+		case current != nil && current.fenced:
+			if strings.HasPrefix(line, "```") {
+				finish()
+			} else {
+				current.text += line + "\n"
+			}
+		case strings.HasPrefix(line, "```"):
+			finish()
+			begin(i + 2)
+			current.fenced, current.fence = true, strings.TrimPrefix(line, "```")
+		case code && (current != nil || before == ""):
+			if current == nil {
+				begin(i + 1)
+			}
+			current.text += indented + "\n"
+		case line == "" && current != nil:
+			current.text += "\n"
+		default:
+			finish()
+			switch {
+			case next.read(line):
+				line = "" // a block may follow at once
+			case line != "" && next != marks{}:
+				return nil, fmt.Errorf("line %d: a mark that no block follows", i+1)
+			}
+		}
+		before = line
+	}
+	finish()
+	return out, nil
+}
+
+// command is one command line of a page.
+type command struct {
+	line  int
+	text  string
+	exits int
+}
+
+// commandsOf are the command lines of a block: those after a prompt where there are prompts, otherwise all lines but comments. A line
+// that ends in a backslash goes on in the next.
+func (b *block) commandsOf() []command {
+	prompts := strings.HasPrefix(b.text, "$ ")
+	var out []command
+	open := false // the line before goes on
+	for i, line := range strings.Split(b.text, "\n") {
+		text, prompt := strings.CutPrefix(line, "$ ")
+		switch {
+		case open:
+			last := &out[len(out)-1]
+			last.text += "\n" + line
+		case prompts && !prompt, strings.TrimSpace(line) == "", strings.HasPrefix(line, "#"):
+			continue
+		default:
+			out = append(out, command{b.line + i, text, b.exits})
+		}
+		open = strings.HasSuffix(line, "\\")
+	}
+	return out
+}
+
+// isCode reports whether the block is to be run: it has prompts, or is of the shell's language or of none.
+func (b *block) isCode() bool {
+	if b.fenced {
+		return b.fence == "sh" || strings.HasPrefix(b.text, "$ ")
+	}
+	return true
+}
