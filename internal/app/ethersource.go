@@ -35,7 +35,7 @@ func (p *ports) openEthernet(path string, t control.Target) (*session, error) {
 			if len(t.Flows) == 0 { // of a plan that takes everything away
 				return telemetry.Shares(t.Plan, telemetry.Window{}), nil
 			}
-			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane, start: time.Now(), scale: t.Fabric.TimeScale}
+			source := &etherSource{driver: d, topo: t.Topology, plane: t.Plan.Plane}
 			c, err := telemetry.NewEther(source, t.Plan, t.Topology, t.Flows, telemetry.EtherOptions{Parallel: discoverParallel, TimeScale: t.Fabric.TimeScale})
 			if err != nil {
 				return telemetry.Report{}, err
@@ -50,8 +50,6 @@ type etherSource struct {
 	driver *etherDriver
 	topo   *subnet.Fabric
 	plane  string
-	start  time.Time // of the wall clock, for devices that tell no time
-	scale  float64
 }
 
 var _ telemetry.EtherSource = (*etherSource)(nil)
@@ -123,14 +121,15 @@ func (s *etherSource) ReadSwitch(ctx context.Context, port ident.PortID) (teleme
 	case e.Protocol != inventory.P4Runtime:
 		return s.queues(ctx, dev, port.Port)
 	}
+	begun := time.Now()
 	counters, err := s.driver.p4rt.Counters(ctx, dev)
 	if err != nil {
 		return telemetry.Octets{}, err
 	}
-	at := quantity.Picoseconds(float64(time.Since(s.start)) * s.scale * float64(quantity.Nanosecond))
+	read := begun.Add(time.Since(begun) / 2)
 	for i := range counters {
 		if c := &counters[i]; ident.PortNum(c.Port) == port.Port && c.Input != nil {
-			return telemetry.Octets{N: c.Input.Bytes, At: at}, nil
+			return telemetry.Octets{N: c.Input.Bytes, Wall: read}, nil
 		}
 	}
 	return telemetry.Octets{}, fmt.Errorf("%s has no counter of port %d", dev, port.Port)

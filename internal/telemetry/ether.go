@@ -20,8 +20,11 @@ import (
 type Octets struct {
 	N uint64
 	// At is the device's clock when it read the counter; only differences mean something.
-	At  quantity.Picoseconds
-	Err error // why there is no value
+	At quantity.Picoseconds
+	// Wall is when the counter was read, of a device that tells no time; At is then not set. The pace of the fabric's time is that of a NIC's
+	// clock meanwhile.
+	Wall time.Time
+	Err  error // why there is no value
 }
 
 // NICReading is what a NIC port has counted.
@@ -30,6 +33,8 @@ type NICReading struct {
 	Functions map[int]FunctionRead // by index; empty when the port has none that can be read
 	Senders   map[string]Octets    // sent, by name; WRCC
 	Loop      *LoopReading         // of congestion control; nil where it has none of these counters
+
+	read time.Time // by the wall clock
 }
 
 // LoopReading is what a NIC port has counted of congestion control: packets, frames and, of Paused, microseconds.
@@ -161,7 +166,12 @@ func (c *EtherCollector) sample(ctx context.Context) (*etherSample, error) {
 	var g errgroup.Group
 	g.SetLimit(c.o.Parallel)
 	for i, id := range c.nics {
-		g.Go(func() error { nics[i], faults[i] = c.source.ReadNIC(ctx, id); return nil })
+		g.Go(func() error {
+			begun := time.Now()
+			nics[i], faults[i] = c.source.ReadNIC(ctx, id)
+			nics[i].read = begun.Add(time.Since(begun) / 2)
+			return nil
+		})
 	}
 	for i, id := range c.ports {
 		g.Go(func() error {

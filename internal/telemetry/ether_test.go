@@ -294,6 +294,49 @@ func TestEthernetWithoutTimeOrDevicesIsAnError(t *testing.T) {
 	})
 }
 
+// slowSource is a world whose fabric is ten times slower than the wall clock, and whose switches tell no time.
+type slowSource struct{ *etherWorld }
+
+// ReadNIC implements telemetry.EtherSource.
+func (s slowSource) ReadNIC(ctx context.Context, id ident.PortID) (telemetry.NICReading, error) {
+	r, err := s.etherWorld.ReadNIC(ctx, id)
+	for _, o := range []*telemetry.Octets{&r.Tx, &r.Rx} {
+		o.N, o.At = o.N/10, o.At/10
+	}
+	return r, err
+}
+
+// ReadSwitch implements telemetry.EtherSource.
+func (s slowSource) ReadSwitch(ctx context.Context, id ident.PortID) (telemetry.Octets, error) {
+	o, err := s.etherWorld.ReadSwitch(ctx, id)
+	o.N, o.At, o.Wall = o.N/10, 0, time.Now()
+	return o, err
+}
+
+// A switch that tells no time is timed by the clock of a NIC: a fabric that is slower than its time scale says has the same rates.
+func TestSwitchesWithoutTimeKeepThePaceOfTheFabric(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w, core := newDumbbell(t)
+		c, err := telemetry.NewEther(slowSource{w}, w.plan, w.topo, w.flows, telemetry.EtherOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Measure(t.Context(), 20*quantity.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := w.useOf(t, r, core); !near(l.Used, 9.5) {
+			t.Errorf("%+v", l)
+		}
+		for i := range r.Tenants {
+			if !near(r.Tenants[i].Delivered, 5) {
+				t.Errorf("%+v", r.Tenants[i])
+			}
+		}
+	})
+}
+
 // stoppedSource is a world whose devices' clocks stand still.
 type stoppedSource struct {
 	*etherWorld
@@ -311,49 +354,60 @@ func (s stoppedSource) ReadNIC(ctx context.Context, id ident.PortID) (telemetry.
 	return r, err
 }
 
+// newDumbbell is a world of two switches, whose link in the middle is core: red and blue cross it.
+func newDumbbell(t testing.TB) (w *etherWorld, core string) {
+	t.Helper()
+	topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 2, Wire: topogen.Wire{Rate: 10 * quantity.Gbps}, CoreRate: 10 * quantity.Gbps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = newEtherWorld(t, policy.PlaneRoCE)
+	w.topo, w.ids = topo, nil
+	for _, h := range topo.Hosts() {
+		w.ids = append(w.ids, topo.PortID(subnet.PortRef{Node: h, Port: 1}))
+	}
+	w.flows = []tenants.Flow{{Tenant: "red", Src: w.ids[0], Dst: w.ids[2], QPs: 1}, {Tenant: "blue", Src: w.ids[1], Dst: w.ids[3], QPs: 1}}
+	ts := tenants.Attach([]tenants.Tenant{{Name: "red", Weight: quantity.WeightOne}, {Name: "blue", Weight: quantity.WeightOne}}, w.flows)
+	if w.plan, err = policy.Compile(policy.Input{Fabric: topo, Tenants: ts, Flows: w.flows, Options: policy.Options{Plane: policy.PlaneRoCE}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range w.plan.Links {
+		ref, _ := topo.PortByID(l.Port)
+		if peer, _ := topo.Peer(ref); topo.Nodes[peer.Node].Kind == subnet.KindSwitch && topo.Nodes[ref.Node].Kind == subnet.KindSwitch {
+			core = topo.PortName(ref)
+		}
+	}
+	if core == "" {
+		t.Fatalf("no contended link between switches: %+v", w.plan.Links)
+	}
+	w.rates = map[string]float64{"l1 tx": 5e9, "l2 tx": 5e9, core: 9.5e9}
+	return w, core
+}
+
+// useOf is the use of a link by its name.
+func (w *etherWorld) useOf(t testing.TB, r telemetry.Report, name string) telemetry.LinkUse {
+	t.Helper()
+	for i, l := range w.plan.Links {
+		ref, _ := w.topo.PortByID(l.Port)
+		if w.topo.PortName(ref) == name {
+			return r.Links[i]
+		}
+	}
+	t.Fatalf("link %s is not in the report", name)
+	return telemetry.LinkUse{}
+}
+
 // A link between switches is what the switch that sends on it counts, and a counter that it has not refreshed is a problem.
 func TestLinksBetweenSwitchesAreMeasuredAtTheSwitch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		topo, err := topogen.Dumbbell(topogen.DumbbellOptions{Left: 2, Right: 2, Wire: topogen.Wire{Rate: 10 * quantity.Gbps}, CoreRate: 10 * quantity.Gbps})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w := newEtherWorld(t, policy.PlaneRoCE)
-		w.topo, w.ids = topo, nil
-		for _, h := range topo.Hosts() {
-			w.ids = append(w.ids, topo.PortID(subnet.PortRef{Node: h, Port: 1}))
-		}
-		w.flows = []tenants.Flow{{Tenant: "red", Src: w.ids[0], Dst: w.ids[2], QPs: 1}, {Tenant: "blue", Src: w.ids[1], Dst: w.ids[3], QPs: 1}}
-		ts := tenants.Attach([]tenants.Tenant{{Name: "red", Weight: quantity.WeightOne}, {Name: "blue", Weight: quantity.WeightOne}}, w.flows)
-		if w.plan, err = policy.Compile(policy.Input{Fabric: topo, Tenants: ts, Flows: w.flows, Options: policy.Options{Plane: policy.PlaneRoCE}}); err != nil {
-			t.Fatal(err)
-		}
-		w.rates = map[string]float64{"h1 tx": 5e9, "h2 tx": 5e9}
-		var core string
-		for _, l := range w.plan.Links {
-			ref, _ := topo.PortByID(l.Port)
-			if peer, _ := topo.Peer(ref); topo.Nodes[peer.Node].Kind == subnet.KindSwitch && topo.Nodes[ref.Node].Kind == subnet.KindSwitch {
-				core = topo.PortName(ref)
-			}
-		}
-		if core == "" {
-			t.Fatalf("no contended link between switches: %+v", w.plan.Links)
-		}
-		w.rates[core] = 9.5e9
+		w, core := newDumbbell(t)
 		use := func() telemetry.LinkUse {
 			r, err := w.measure(t, 20*quantity.Millisecond)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, l := range w.plan.Links {
-				ref, _ := topo.PortByID(l.Port)
-				if topo.PortName(ref) == core {
-					return r.Links[i]
-				}
-			}
-			t.Fatal("the link is not in the report")
-			return telemetry.LinkUse{}
+			return w.useOf(t, r, core)
 		}
 		if l := use(); !near(l.Used, 9.5) {
 			t.Errorf("%+v", l)

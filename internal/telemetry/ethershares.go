@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
@@ -66,9 +67,12 @@ func (w *etherWindow) unread() error {
 
 // rate is that of a counter over the window.
 func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate, error) {
-	span := b.At - a.At
 	if err := cmp.Or(b.Err, a.Err); err != nil {
 		return 0, unread(err)
+	}
+	span := b.At - a.At
+	if !b.Wall.IsZero() {
+		span = w.scaled(b.Wall.Sub(a.Wall))
 	}
 	if !w.read || span < w.elapsed {
 		w.read, w.elapsed = true, max(span, 0)
@@ -82,6 +86,23 @@ func (w *etherWindow) rate(a, b Octets, link quantity.BitRate) (quantity.BitRate
 		return 0, phrase.Because(ErrReset, phrase.Of("the counter was reset: {} octets after {}", b.N, a.N))
 	}
 	return quantity.BitRate(min(mulDiv(mulDiv(b.N-a.N, 8, 1), uint64(quantity.Second), uint64(span)), 1<<63-1)), nil
+}
+
+// scaled is the fabric's time that passed within a span of wall time of the window: at the pace of a NIC's clock, since a simulated fabric
+// on a busy machine is slower than its time scale, or else by the time scale.
+func (w *etherWindow) scaled(wall time.Duration) quantity.Picoseconds {
+	pace := w.c.o.TimeScale
+	for _, id := range w.c.nics {
+		a, b, err := w.nic(id)
+		if err != nil || a.Tx.Err != nil || b.Tx.Err != nil {
+			continue
+		}
+		if passed := b.read.Sub(a.read); passed > 0 && b.Tx.At > a.Tx.At {
+			pace = float64(b.Tx.At-a.Tx.At) / float64(quantity.Nanosecond) / float64(passed)
+			break
+		}
+	}
+	return quantity.Picoseconds(float64(wall.Nanoseconds()) * pace * float64(quantity.Nanosecond))
 }
 
 // nic is both readings of a NIC port.
