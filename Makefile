@@ -26,8 +26,8 @@ bin/fairlane-agent:
 	$(GO) build -trimpath -o bin/fairlane-agent ./cmd/fairlane-agent
 
 .PHONY: run
-run: build ## build everything and run the demo: weights in, measured shares out
-	./bin/fairlane demo --plane ib --once
+run: build ## build everything and run the demo: weights in, measured shares out; LISTEN=ADDR keeps it up with the API there
+	./bin/fairlane demo --plane ib $(if $(LISTEN),--listen $(LISTEN),--once)
 
 .PHONY: peers
 peers: bin/gnmi_cli ## install the field's own tools that the tests run (Debian packages, OpenConfig's client)

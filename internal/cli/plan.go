@@ -48,7 +48,7 @@ func (c *cli) planCreate(cmd *cobra.Command, body gen.PlanCreate, explain, nameO
 		p = r.JSON201
 	}
 	if nameOnly {
-		c.findings(cmd, p.Findings)
+		c.findings(cmd, p.Findings, predictedErrors(p))
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), p.Name)
 		return err
 	}
@@ -72,14 +72,19 @@ func (c *cli) planShow(cmd *cobra.Command, name string, explain bool) error {
 	return c.showPlan(cmd, p, explain)
 }
 
+// predictedErrors says how far from its entitlement a tenant is predicted to be by a plan.
+func predictedErrors(p *gen.Plan) func(tenant string) float64 {
+	off := map[string]float64{}
+	for _, s := range p.Tenants {
+		off[s.Tenant] = s.PredictedError
+	}
+	return func(tenant string) float64 { return off[tenant] }
+}
+
 // showPlan prints predicted shares, findings and, when asked, every setting with its reason.
 func (c *cli) showPlan(cmd *cobra.Command, p *gen.Plan, explain bool) error {
 	if c.output == "table" { // as JSON and YAML the plan has them
-		off := map[string]float64{}
-		for _, s := range p.Tenants {
-			off[s.Tenant] = s.PredictedError
-		}
-		c.findings(cmd, p.Findings, func(tenant string) float64 { return off[tenant] })
+		c.findings(cmd, p.Findings, predictedErrors(p))
 	}
 	if s := orZero(p.SettlePs); s > 0 {
 		c.say(cmd, "plan.settle", "time", quantity.Picoseconds(s))

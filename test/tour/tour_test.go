@@ -33,6 +33,12 @@ var pages = []struct {
 	tools []string
 }{
 	{path: "README.md"},
+	{path: "docs/cli.md"},
+	{path: "docs/compile.md"},
+	{path: "docs/operations.md"},
+	{path: "docs/service.md"},
+	{path: "docs/simulator.md"},
+	{path: "docs/try-with-opensm.md", tools: []string{"opensm", "ibnetdiscover"}},
 }
 
 func TestTheCommandsOfThePagesRunAsPrinted(t *testing.T) {
@@ -94,9 +100,6 @@ func walk(t *testing.T, path, dir, text, socket string) {
 			commands = append(commands, b.commandsOf()...)
 		}
 	}
-	if len(commands) == 0 {
-		t.Fatalf("%s: no commands", path)
-	}
 	for i := range commands {
 		commands[i].text = own.Replace(commands[i].text)
 	}
@@ -128,7 +131,7 @@ func run(t *testing.T, path, dir string, commands []command, env []string) {
 		}
 		fmt.Fprintf(&script, "eval %s\necho %d $? >&3\n", quote(text), i)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	codes, w, err := os.Pipe()
 	if err != nil {
