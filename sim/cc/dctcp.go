@@ -13,6 +13,8 @@ type dctcp struct {
 	alpha0 float64
 	low    float64
 	window uint8
+	// bySequence counts the packets of the first window by the next sequence number, not by what is in flight.
+	bySequence bool
 
 	flows slots[dctcpFlow]
 }
@@ -41,6 +43,8 @@ func dctcpSpec() Spec {
 				Doc: "increase per window, bit/s, at any line rate: one packet of 1000 bytes per round trip of 13 us (the HPCC paper's simulator; RFC 8257 has one segment a round trip)"},
 			{Name: "initial_alpha", Kind: ParamNumber, Default: 1, Min: 0, Max: 1,
 				Doc: "alpha at the start (RFC 8257, 3.3: 1)"},
+			{Name: "first_window", Kind: ParamWord, Words: []string{"in-flight", "sequence"},
+				Doc: "packets of the first window: those in flight when it begins, or the next sequence number by the payload (the HPCC paper's simulator; model.preset ns3-hpcc sets it)"},
 			minRateParam(),
 			windowParam(windowVariable),
 		},
@@ -51,6 +55,7 @@ func dctcpSpec() Spec {
 func newDCTCP(v Values) (Algorithm, error) {
 	return &dctcp{
 		g: v["g"], ai: v["ai"], low: v["min_rate"], window: uint8(v["window"]), alpha0: v["initial_alpha"],
+		bySequence: v["first_window"] == 1,
 	}, nil
 }
 
@@ -95,12 +100,16 @@ func (a *dctcp) Ack(slot int32, k *Ack, c *Control) {
 // observe ends a window: alpha takes in the fraction of its packets that were marked. The first
 // boundary only begins the first window; marks before it count for that window.
 func (a *dctcp) observe(s *dctcpFlow, k *Ack) {
+	flight := k.InFlight()
+	if s.batch == 0 && a.bySequence {
+		flight = k.Next
+	}
 	if s.batch > 0 {
 		fraction := min(1, float64(s.marked)/float64(s.batch))
 		s.alpha = float64((1-a.g)*s.alpha) + float64(a.g*fraction)
 		s.marked = 0
 	}
-	s.batch = int32(min(max(0, k.InFlight())/s.payload, 1<<30)) + 1
+	s.batch = int32(min(max(0, flight)/s.payload, 1<<30)) + 1
 	s.last = max(s.last, k.Next)
 }
 

@@ -54,6 +54,23 @@ func TestDCTCPAlphaBoundaryArithmetic(t *testing.T) {
 	}
 }
 
+// The HPCC paper's simulator takes the next sequence number for the packets of the first window, and the
+// packets in flight for those of all others.
+func TestDCTCPFirstWindowBySequence(t *testing.T) {
+	t.Parallel()
+	a, c := startDCTCP(t, Values{"initial_alpha": 0.5, "first_window": 1})
+	a.Ack(0, markAck(20_000, true), &c)  // begins a window of 70,000/1000 + 1 packets
+	a.Ack(0, markAck(70_001, false), &c) // ends it; the next has 50,000/1000 + 1
+	want := 0.5*15/16 + 1.0/71/16
+	if got := gaugesOf(a, 0)[0]; !agrees(got, want) {
+		t.Fatalf("alpha %g after the first window, want %g", got, want)
+	}
+	a.Ack(0, markAck(120_002, true), &c)
+	if got, want := gaugesOf(a, 0)[0], want*15/16+1.0/51/16; !agrees(got, want) {
+		t.Errorf("alpha %g after the second window, want %g", got, want)
+	}
+}
+
 func TestDCTCPCutsOncePerWindowAndAddsOtherwise(t *testing.T) {
 	t.Parallel()
 	a, c := startDCTCP(t, Values{"g": 0, "initial_alpha": 0.4})

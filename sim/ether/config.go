@@ -29,6 +29,10 @@ type Config struct {
 	// TruncateNs cuts every serialization time and pacing gap to whole nanoseconds, as ns-3 does. Small
 	// packets on fast links then take less time than their rate allows, and may overrun the headroom.
 	TruncateNs bool
+	// FixedPoint makes those nanoseconds as ns-3 does: it turns seconds in a double into binary fixed point with 64
+	// digits before and after the point, which cuts them off, and then into nanoseconds, which cuts again. A time
+	// that is a whole number of nanoseconds comes out one shorter. Without TruncateNs it has no effect.
+	FixedPoint bool
 	// PaceCredit is how much of the time that a paced flow has waited in line behind others it may make
 	// up for, up to 1 ms; 0 is none, as in ns-3. Without it the flows of a busy NIC stay below their rates.
 	PaceCredit quantity.Picoseconds

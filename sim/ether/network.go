@@ -63,6 +63,7 @@ type Network struct {
 	lossy     uint8 // classes that are
 	resends   bool  // senders may have to send again
 	truncate  bool
+	fixed     bool // whole nanoseconds are made as fixedPoint does
 	quantum   int32
 	largest   int32 // bytes of the largest packet
 	fullSizes [MaxClasses]int32
@@ -119,7 +120,7 @@ func assemble(topo *subnet.Fabric, cfg Config, divide func(*Network) error) (*Ne
 		return nil, fmt.Errorf("ethernet fabric: %w", err)
 	}
 	n := &Network{
-		cfg: cfg, topo: topo, classes: len(cfg.Classes), truncate: cfg.TruncateNs,
+		cfg: cfg, topo: topo, classes: len(cfg.Classes), truncate: cfg.TruncateNs, fixed: cfg.TruncateNs && cfg.FixedPoint,
 		pool: pool{free: none}, records: records{free: none}, quantum: int32(cfg.Payload + cfg.Headers.Data),
 		selective: make(map[int32]*scoreboard), kept: make(map[int32]*scoreboard), nacks: make(map[int32]nack), digest: 0xcbf29ce484222325,
 	}

@@ -1,6 +1,7 @@
 package ether
 
 import (
+	"math"
 	"math/bits"
 
 	"fairlane/internal/quantity"
@@ -71,7 +72,15 @@ type PortStats struct {
 	PeakQueue  int64 // bytes
 }
 
-// serialize returns how long a packet of some bytes takes on the link.
+// onLink returns how long a packet of some bytes takes on the link.
+func (n *Network) onLink(p *port, wire int) quantity.Picoseconds {
+	if n.fixed {
+		return fixedPoint(wire, float64(p.rate))
+	}
+	return n.serialize(p, wire)
+}
+
+// serialize returns the same by whole numbers. The base round trip is made of it: ns-3 has no fixed point there.
 func (n *Network) serialize(p *port, wire int) quantity.Picoseconds {
 	t := p.psPerByte * quantity.Picoseconds(wire)
 	if p.psPerByte == 0 {
@@ -98,6 +107,9 @@ const longestGap = 3.6e18
 
 // gap returns the pacing gap of a packet at a rate in bit/s.
 func (n *Network) gap(wire int, rate float64) quantity.Picoseconds {
+	if n.fixed {
+		return fixedPoint(wire, rate)
+	}
 	t := quantity.Picoseconds(min(float64(wire)*8e12/rate, longestGap))
 	if n.truncate {
 		t -= t % quantity.Nanosecond
@@ -105,11 +117,18 @@ func (n *Network) gap(wire int, rate float64) quantity.Picoseconds {
 	return t
 }
 
+// fixedPoint returns wire bytes at a rate in whole nanoseconds by the arithmetic of ns-3 (Config.FixedPoint).
+func fixedPoint(wire int, rate float64) quantity.Picoseconds {
+	whole, part := math.Modf(min(float64(wire)*8/rate, longestGap/1e12))
+	ns, _ := bits.Mul64(uint64(part*0x1p64), 1e9)
+	return quantity.Picoseconds(whole)*quantity.Second + quantity.Picoseconds(ns)*quantity.Nanosecond
+}
+
 // start puts a packet on the link of an idle port.
 func (n *Network) start(pi int32, p *port, pk int32) {
 	k := n.pool.at(pk)
 	now := n.eng.Now()
-	p.freeAt = now + n.serialize(p, int(k.wire))
+	p.freeAt = now + n.onLink(p, int(k.wire))
 	k.at = p.freeAt + p.delay
 	p.freeOrd = n.eng.Reserve()
 	p.tx += uint64(k.wire)

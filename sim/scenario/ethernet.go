@@ -36,6 +36,7 @@ type Ethernet struct {
 	// SizeBins are the upper bounds, in bytes, of the bins by flow size; decades when empty.
 	SizeBins []int64
 
+	preset  string  // of the model
 	open    Opener  // of trace files; nil refuses them
 	numbers []int32 // of the hosts by their numbers in traces, -1 is no host; nil when they are the same
 }

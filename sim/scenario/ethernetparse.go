@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -130,7 +131,8 @@ func (d *document) etherModel(n *yaml.Node, e *Ethernet) {
 		"classes", "cnp", "ecn", "buffer", "buffers", "recovery", "threads")
 	e.Threads = int(f.number("threads", 1, 1, MaxThreads))
 	c := &e.Model
-	*c = preset(f.word("preset", noPreset, PresetNS3))
+	e.preset = f.word("preset", noPreset, PresetNS3)
+	*c = preset(e.preset)
 	h := d.mapping(f.m["headers"], "headers", "data", "ack", "cnp", "pause")
 	size := func(v *int, g fields, key string, low, high uint64) { *v = int(g.number(key, uint64(*v), low, high)) }
 	size(&c.Payload, f, "payload", 64, 9216)
@@ -251,7 +253,7 @@ func (d *document) controls(f fields, e *Ethernet) {
 		items = f.list("congestion_control", maxControls)
 	}
 	for _, it := range items {
-		c := d.control(it)
+		c := d.control(it, e.preset)
 		if slices.ContainsFunc(e.Controls, func(o Control) bool { return o.Name == c.Name }) {
 			d.fail(it, "congestion_control.name", c.Name, "a name that no other has")
 		}
@@ -262,7 +264,8 @@ func (d *document) controls(f fields, e *Ethernet) {
 	}
 }
 
-func (d *document) control(n *yaml.Node) Control {
+// control reads a congestion control over the values of a preset of the model.
+func (d *document) control(n *yaml.Node, preset string) Control {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, "congestion_control", describe(n), "a mapping with algorithm and its parameters, or a list of such")
 		return Control{}
@@ -273,6 +276,7 @@ func (d *document) control(n *yaml.Node) Control {
 	}
 	f.need("algorithm")
 	c := Control{Algorithm: f.text("algorithm"), Values: cc.Values{}}
+	maps.Copy(c.Values, presetValues(preset, c.Algorithm))
 	spec, err := cc.ByName(c.Algorithm)
 	if d.err == nil && err != nil {
 		d.failWith(f.at("algorithm"), err)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
 	"fairlane/sim/ether"
 )
 
@@ -21,12 +22,20 @@ func preset(name string) ether.Config {
 		return ether.Config{}
 	}
 	return ether.Config{
-		Payload: 1000, Headers: ether.Headers{Data: 48, Ack: 60, CNP: 64, Pause: 43}, AckEvery: 1, TruncateNs: true, GlobalRTT: true,
+		Payload: 1000, Headers: ether.Headers{Data: 48, Ack: 60, CNP: 64, Pause: 43}, AckEvery: 1, TruncateNs: true, FixedPoint: true, GlobalRTT: true,
 		ECN: ether.ECN{Min: 100_000, Max: 400_000, RatePer: 25 * quantity.Gbps, PMax: 0.2},
 		// A headroom of 3 is 3 times rate by delay to the byte, also where that can be overrun.
 		Buffer:   ether.Buffer{Bytes: 32 << 20, Reserve: 4096, Headroom: 3, Alpha: 0.125, Resume: 3072},
 		Recovery: ether.Recovery{NackGap: 500 * quantity.Microsecond},
 	}
+}
+
+// presetValues returns the parameters that a preset gives to an algorithm where a scenario does not.
+func presetValues(name, algorithm string) cc.Values {
+	if name == PresetNS3 && algorithm == "dctcp" {
+		return cc.Values{"first_window": 1} // by the next sequence number
+	}
+	return nil
 }
 
 // markingOf returns the marking rule that fits the congestion controls where a scenario gives none: DCTCP alone has its

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
 	"fairlane/sim/ether"
 )
 
@@ -76,6 +77,22 @@ func TestKeysOverrideThePreset(t *testing.T) {
 	refused(t, []struct{ old, new, want string }{
 		{"payload: 1000", "preset: ns2", `x.yaml:4: model.preset: found "ns2": want one of none, ns3-hpcc`},
 	})
+}
+
+// The preset reads DCTCP's first window as that simulator does, unless the scenario says otherwise.
+func TestThePresetGivesParameters(t *testing.T) {
+	t.Parallel()
+	const flows = "flows: [{src: h1, dst: h2}]\n"
+	for text, want := range map[string]cc.Values{
+		"model: {preset: ns3-hpcc}\ncongestion_control: {algorithm: dctcp}\n":                          {"first_window": 1},
+		"model: {preset: ns3-hpcc}\ncongestion_control: {algorithm: dctcp, first_window: in-flight}\n": {"first_window": 0},
+		"model: {preset: ns3-hpcc}\ncongestion_control: {algorithm: timely}\n":                         {},
+		"congestion_control: {algorithm: dctcp}\n":                                                     {},
+	} {
+		if got := parse(t, text+flows).Ethernet.Controls[0].Values; !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
 }
 
 func TestMarkingFollowsTheCongestionControl(t *testing.T) {
