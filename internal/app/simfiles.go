@@ -25,6 +25,7 @@ type simFiles struct {
 	flows  *record.Flows
 	rates  *record.Rates
 	queues *record.Queues
+	series *simSeries // nil is none
 	// perFlow are the rates of the first flows, for a chart; nil when there are too many.
 	perFlow []plot.Series
 }
@@ -35,10 +36,11 @@ func newSimFiles(path string, s *scenario.Scenario) (*simFiles, error) {
 		return nil, err
 	}
 	f := &simFiles{dir: dir}
-	var errs [3]error
-	f.flows, errs[0] = dir.FlowsCSV()
+	var errs [4]error
+	f.flows, errs[0] = dir.FlowsCSV(traceColumns(s)...)
 	f.rates, errs[1] = dir.Rates()
 	f.queues, errs[2] = dir.Queues()
+	f.series, errs[3] = newSimSeries(dir, s)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, errors.Join(err, dir.Finish(err))
 	}
@@ -50,9 +52,26 @@ func newSimFiles(path string, s *scenario.Scenario) (*simFiles, error) {
 
 // Flow implements scenario.Recorder.
 func (f *simFiles) Flow(r scenario.FlowRecord) error {
-	return f.flows.Write(record.Flow{
+	return f.flows.Write(flowRow(&r))
+}
+
+// traceColumns are the columns of flows.csv that traces give: the numbers and the tags of their flows.
+func traceColumns(s *scenario.Scenario) []string {
+	if !s.HasTraces() {
+		return nil
+	}
+	return append([]string{"flow_id"}, s.TagColumns()...)
+}
+
+// flowRow is the row of a flow in flows.csv.
+func flowRow(r *scenario.FlowRecord) record.Flow {
+	row := record.Flow{
 		ID: uint64(r.ID), Tenant: r.Tenant, Src: r.Src, Dst: r.Dst, Size: r.Bytes, Start: r.Start, FCT: r.FCT, Ideal: r.Ideal,
-	})
+	}
+	if r.Origin != nil {
+		row.Extra = append([]string{strconv.FormatInt(r.Origin.Flow, 10)}, r.Origin.Tags...)
+	}
+	return row
 }
 
 // Rate implements scenario.Recorder.
@@ -79,13 +98,31 @@ func (f *simFiles) finish(r *scenario.EtherResult, cause error) error {
 	if r == nil {
 		return f.dir.Finish(cause)
 	}
-	if err := writeResult(f.dir, r); err != nil {
+	if err := errors.Join(writeResult(f.dir, r), writeSlowdowns(f.dir, r)); err != nil {
 		return errors.Join(err, f.dir.Finish(err))
 	}
 	if err := f.dir.Finish(nil); err != nil {
 		return err
 	}
 	return f.charts(r)
+}
+
+// writeSlowdowns writes the tables of slowdowns: of all flows, with an empty column and tag, and of each tag.
+func writeSlowdowns(dir *record.Dir, r *scenario.EtherResult) error {
+	rows := [][]string{{"column", "tag", "above_bytes", "up_to_bytes", "flows", "mean", "p50", "p95", "p99", "max"}}
+	add := func(column, tag string, of ...stats.SlowdownRow) {
+		for _, s := range of {
+			rows = append(rows, []string{
+				column, tag, strconv.FormatInt(s.Above, 10), strconv.FormatInt(s.UpTo, 10), strconv.FormatUint(s.Flows, 10),
+				number(s.Mean), number(s.P50), number(s.P95), number(s.P99), number(s.Max),
+			})
+		}
+	}
+	add("", "", append(r.BySize, r.Slowdown)...)
+	for _, t := range r.ByTag {
+		add(t.Column, t.Tag, append(t.BySize, t.All)...)
+	}
+	return writeCSV(dir, "slowdown.csv", r.Scenario, rows)
 }
 
 func writeResult(dir *record.Dir, r any) error {
@@ -113,6 +150,11 @@ func (f *simFiles) charts(r *scenario.EtherResult) error {
 		}
 	}
 	save("rates", tenantRates(r))
+	if f.series != nil {
+		for _, c := range f.series.all() {
+			save(c.name, c.chart())
+		}
+	}
 	save("flow-rates", plot.Chart{
 		Title: "Rate of flows", X: plot.Axis{Label: "time", Unit: "ms"}, Y: plot.Axis{Label: "payload", Unit: "Gbit/s"}, Series: f.perFlow,
 	})

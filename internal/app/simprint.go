@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -49,21 +50,46 @@ func (a *app) printEtherRun(w io.Writer, r *scenario.EtherResult) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	if len(r.BySize) > 0 {
-		tw = newTable(w, tabwriter.AlignRight)
-		_, _ = fmt.Fprintln(tw, "\n"+a.t("sim.ether.sizes"))
-		for _, row := range append(r.BySize, r.Slowdown) {
-			_, _ = fmt.Fprintf(tw, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t\n", a.sizeName(row), row.Flows, row.P50, row.P95, row.P99, row.Max)
-		}
-		if err := tw.Flush(); err != nil {
-			return err
-		}
+	if err := a.printSlowdowns(w, r); err != nil {
+		return err
 	}
 	for _, j := range r.Jobs {
 		_, _ = fmt.Fprintln(w, a.t("sim.ether.job", "kind", j.Kind, "ranks", j.Ranks, "rounds", j.Rounds,
 			"round", fmt.Sprintf("%.1f", j.RoundUs), "bus", fmt.Sprintf("%.1f", j.BusBps/1e9)))
 	}
 	return a.printEtherTotals(w, r)
+}
+
+// printSlowdowns prints the slowdown of flows by size, then by tag and size.
+func (a *app) printSlowdowns(w io.Writer, r *scenario.EtherResult) error {
+	if len(r.BySize) == 0 {
+		return nil
+	}
+	tw := newTable(w, tabwriter.AlignRight)
+	line := func(before string, row stats.SlowdownRow) {
+		_, _ = fmt.Fprintf(tw, "%s%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", before, a.sizeName(row), row.Flows, row.Mean, row.P50, row.P95, row.P99, row.Max)
+	}
+	_, _ = fmt.Fprintln(tw, "\n"+a.t("sim.ether.sizes"))
+	for _, row := range append(r.BySize, r.Slowdown) {
+		line("", row)
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	column := ""
+	for _, t := range r.ByTag {
+		if t.Column != column {
+			column = t.Column
+			_, _ = fmt.Fprintln(tw, "\n"+strings.ToUpper(column)+"\t"+a.t("sim.ether.sizes"))
+		}
+		if len(t.BySize) > 1 {
+			for _, row := range t.BySize {
+				line(t.Tag+"\t", row)
+			}
+		}
+		line(t.Tag+"\t", t.All)
+	}
+	return tw.Flush()
 }
 
 func (a *app) sizeName(row stats.SlowdownRow) string {
@@ -138,8 +164,5 @@ func (a *app) dryRun(s *scenario.Scenario, asJSON bool) error {
 	_, err := fmt.Fprintln(a.stdout, a.t("sim.run.estimate", "name", s.Name, "plane", est.Plane, "hosts", est.Hosts, "switches", est.Switches,
 		"links", est.Links, "flows", fmt.Sprintf("%.0f", est.Flows), "bytes", expectedSize(est.Bytes), "hops", fmt.Sprintf("%.1f", est.PacketHops/1e6),
 		"limit", s.Duration, "memory", expectedSize(est.MemoryBytes), "time", expectedTime(est.CPUSeconds)))
-	if err == nil && est.Trace {
-		_, err = fmt.Fprintln(a.stdout, a.t("sim.run.estimate.trace"))
-	}
 	return err
 }

@@ -19,6 +19,7 @@ type simRunFlags struct {
 	threads            int
 	out                string
 	duration, interval string
+	series             scenario.SeriesText
 }
 
 func (a *app) simRunCommand() *cobra.Command {
@@ -29,6 +30,7 @@ func (a *app) simRunCommand() *cobra.Command {
   fairlane sim run fattree320 --dry-run
   fairlane sim run fattree320 --out results      # flows.csv, rates.csv, queues.csv, result.json, charts
   fairlane sim run fattree320 --threads 2
+  fairlane sim run incast20 --out results --series rate,target,alpha,queue,pfc --series-every 20us
   fairlane sim run my-scenario.yaml --json --seed 7 --duration 20ms --interval 100us`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := scenario.Load(args[0])
@@ -46,6 +48,12 @@ func (a *app) simRunCommand() *cobra.Command {
 					return usagef("scenario %s: %w", s.Name, err)
 				}
 			}
+			if err := f.chooseSeries(s); err != nil {
+				return &UsageError{err}
+			}
+			if err := s.ReadTraces(); err != nil {
+				return &UsageError{err}
+			}
 			if f.dryRun {
 				return a.dryRun(s, f.json)
 			}
@@ -59,6 +67,7 @@ func (a *app) simRunCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.out, "out", "", a.t("sim.run.flag.out"))
 	cmd.Flags().StringVar(&f.duration, "duration", "", a.t("sim.run.flag.duration"))
 	cmd.Flags().StringVar(&f.interval, "interval", "", a.t("sim.run.flag.interval"))
+	a.seriesFlags(cmd, &f.series)
 	return cmd
 }
 
@@ -116,6 +125,9 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 			return err
 		}
 		o.Recorder = files
+		if files.series != nil {
+			o.Series = files.series
+		}
 	}
 	r, err := scenario.RunEthernet(ctx, s, o)
 	p.Clear()
@@ -125,6 +137,11 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 	}
 	if files != nil {
 		err = errors.Join(err, files.finish(r, err))
+		if files.series != nil {
+			for _, line := range files.series.cut() {
+				_, _ = fmt.Fprintln(a.stderr, line)
+			}
+		}
 	}
 	if r == nil {
 		return err

@@ -94,7 +94,11 @@ func (a *app) runSweep(ctx context.Context, name string, sweep *scenario.Sweep, 
 	}
 	total, begun := sweep.Runs(), time.Now()
 	p.Show(a.t("sim.sweep.progress", "done", 0, "total", total, "left", "?"))
-	points, err := sweep.Run(ctx, f.jobs, func(done int) {
+	var record scenario.RunRecorder
+	if f.out != "" {
+		record = sweepFlows(f.out, sweep)
+	}
+	points, err := sweep.Run(ctx, f.jobs, record, func(done int) {
 		p.Show(a.t("sim.sweep.progress", "done", done, "total", total, "left", progress.Left(begun, float64(done)/float64(total))))
 	})
 	p.Clear()

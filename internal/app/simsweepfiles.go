@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -45,6 +46,35 @@ func saveSweep(path, name string, sweep *scenario.Sweep, points []scenario.Sweep
 	return saveSweepCharts(path, name, sweep, points, varied)
 }
 
+// sweepFlows writes the flows of each Ethernet run of a sweep into a directory of its own, by the number of the run.
+func sweepFlows(path string, sweep *scenario.Sweep) scenario.RunRecorder {
+	return func(n int, s *scenario.Scenario) (scenario.Recorder, func(error) error, error) {
+		dir, err := record.NewDir(filepath.Join(path, fmt.Sprintf("run-%05d", n)), record.Header{
+			Scenario: settingsText(sweep.Settings(n)) + s.Name, Seed: s.Config.Seed, Version: version(),
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		flows, err := dir.FlowsCSV(traceColumns(s)...)
+		if err != nil {
+			return nil, nil, errors.Join(err, dir.Finish(err))
+		}
+		return flowsOnly{flows}, dir.Finish, nil
+	}
+}
+
+// flowsOnly keeps the flows of a run.
+type flowsOnly struct{ flows *record.Flows }
+
+// Flow implements scenario.Recorder.
+func (f flowsOnly) Flow(r scenario.FlowRecord) error { return f.flows.Write(flowRow(&r)) }
+
+// Rate implements scenario.Recorder.
+func (f flowsOnly) Rate(quantity.Picoseconds, string, int64, quantity.BitRate) error { return nil }
+
+// Queue implements scenario.Recorder.
+func (f flowsOnly) Queue(quantity.Picoseconds, string, int64) error { return nil }
+
 func writeCSV(dir *record.Dir, file, name string, rows [][]string) error {
 	f, err := dir.Create(file)
 	if err != nil {
@@ -73,7 +103,7 @@ func runRows(sweep *scenario.Sweep, points []scenario.SweepPoint) [][]string {
 	for _, m := range scenario.AllMeasures() {
 		head = append(head, m.String())
 	}
-	rows := [][]string{append(head, "digest", "error")}
+	rows := [][]string{append(head, "digest", "error", "run")}
 	for i := range points {
 		for k := range points[i].Runs {
 			r := &points[i].Runs[k]
@@ -81,7 +111,7 @@ func runRows(sweep *scenario.Sweep, points []scenario.SweepPoint) [][]string {
 			for _, v := range r.Measures {
 				row = append(row, number(v))
 			}
-			rows = append(rows, append(row, r.Digest, r.Error))
+			rows = append(rows, append(row, r.Digest, r.Error, strconv.Itoa(r.Number)))
 		}
 	}
 	return rows

@@ -23,8 +23,8 @@ const MaxSlowdown = 1e12
 // idle path - by flow size, in memory that does not grow with the number of flows. It is not safe for
 // concurrent use.
 type Slowdowns struct {
-	upper []int64 // ascending; the bin after the last has no bound
-	bins  []*Histogram
+	upper []int64      // ascending; the bin after the last has no bound
+	bins  []*Histogram // nil until a flow is in it
 }
 
 // NewSlowdowns returns an empty collection with one bin for each upper bound in bytes, which belongs
@@ -41,15 +41,19 @@ func NewSlowdowns(upper []int64) (*Slowdowns, error) {
 		}
 		last = b
 	}
-	s := &Slowdowns{upper: slices.Clone(upper)}
-	for range len(upper) + 1 {
+	return &Slowdowns{upper: slices.Clone(upper), bins: make([]*Histogram, len(upper)+1)}, nil
+}
+
+// histogram returns the histogram of a bin.
+func (s *Slowdowns) histogram(bin int) (*Histogram, error) {
+	if s.bins[bin] == nil {
 		h, err := NewHistogram(slowdownError)
 		if err != nil {
 			return nil, fmt.Errorf("flow size bins: %w", err)
 		}
-		s.bins = append(s.bins, h)
+		s.bins[bin] = h
 	}
-	return s, nil
+	return s.bins[bin], nil
 }
 
 // S3SizeBounds are the flow sizes, in bytes, of the slowdown table of the paper on LSTM prediction and
@@ -77,7 +81,11 @@ func (s *Slowdowns) Record(size int64, slowdown float64) error {
 	if !(slowdown >= 0) || math.IsInf(slowdown, 1) {
 		return fmt.Errorf("slowdown %v of a flow of %d bytes: want a number from 0", slowdown, size)
 	}
-	s.bins[s.bin(size)].Record(int64(math.Round(min(slowdown, MaxSlowdown) / slowdownUnit)))
+	h, err := s.histogram(s.bin(size))
+	if err != nil {
+		return err
+	}
+	h.Record(int64(math.Round(min(slowdown, MaxSlowdown) / slowdownUnit)))
 	return nil
 }
 
@@ -90,8 +98,15 @@ func (s *Slowdowns) Merge(o *Slowdowns) error {
 	if !slices.Equal(s.upper, o.upper) {
 		return fmt.Errorf("merge slowdowns: bounds %v and %v: want equal ones", s.upper, o.upper)
 	}
-	for i := range s.bins {
-		if err := s.bins[i].Merge(o.bins[i]); err != nil {
+	for i, other := range o.bins {
+		if other == nil {
+			continue
+		}
+		h, err := s.histogram(i)
+		if err != nil {
+			return err
+		}
+		if err := h.Merge(other); err != nil {
 			return fmt.Errorf("merge slowdowns: bin %d: %w", i, err)
 		}
 	}
@@ -120,7 +135,7 @@ func (s *Slowdowns) Rows() []SlowdownRow {
 		if i < len(s.upper) {
 			upTo = s.upper[i]
 		}
-		if h.Count() > 0 {
+		if h != nil {
 			rows = append(rows, slowdownRow(h, above, upTo))
 		}
 		above = upTo
@@ -135,6 +150,9 @@ func (s *Slowdowns) Total() SlowdownRow {
 		return SlowdownRow{}
 	}
 	for _, h := range s.bins {
+		if h == nil {
+			continue
+		}
 		if err := all.Merge(h); err != nil {
 			return SlowdownRow{}
 		}

@@ -99,11 +99,20 @@ func (n *Network) flowControl(pi int32, p *port, pk int32) {
 		if p.paused&bit == 0 {
 			p.paused |= bit
 			p.stopped[cls] = n.eng.Now()
+			n.paused(pi, cls, true)
 		}
 		return
 	}
 	if p.release(cls, n.eng.Now()) {
+		n.paused(pi, cls, false)
 		n.kick(pi, p)
+	}
+}
+
+// paused reports the begin or the end of a pause.
+func (n *Network) paused(pi int32, cls uint8, begin bool) {
+	if n.cfg.OnPause != nil {
+		n.cfg.OnPause(Pause{n.eng.Now(), n.ref(pi), cls, begin})
 	}
 }
 

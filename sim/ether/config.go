@@ -62,7 +62,17 @@ type Config struct {
 	// OnDone is called when the acknowledgement of a flow's last byte has reached its sender.
 	OnDone func(Done)
 	// OnRTT is called with the round trip of each acknowledgement; nil costs nothing.
-	OnRTT func(quantity.Picoseconds)
+	OnRTT func(FlowRef, quantity.Picoseconds)
+	// OnPause is called when a class of a port that transmits begins or ends to be paused by the far end.
+	OnPause func(Pause)
+}
+
+// Pause is the begin or the end of a pause.
+type Pause struct {
+	At    quantity.Picoseconds
+	Port  subnet.PortRef // that does not transmit
+	Class uint8
+	Begin bool
 }
 
 // Headers are bytes on the wire. An algorithm's own headers come on top (cc.Traits).

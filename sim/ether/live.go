@@ -22,6 +22,9 @@ type FlowRef struct {
 	gen  uint16
 }
 
+// Slot returns the number of the flow among those under way; a later flow may have it again.
+func (r FlowRef) Slot() int32 { return r.slot }
+
 var errGone = errors.New("the flow is over, or never was")
 
 // HostStats are what a host has counted besides octets.

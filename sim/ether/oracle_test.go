@@ -14,7 +14,9 @@ import (
 )
 
 // peer is the configuration that reproduces the choices of the reference simulator.
-func peer(seed uint64) Config { return Config{TruncateNs: true, FixedPoint: true, GlobalRTT: true, Seed: seed} }
+func peer(seed uint64) Config {
+	return Config{TruncateNs: true, FixedPoint: true, GlobalRTT: true, Seed: seed}
+}
 
 // wireINT makes HPCC read telemetry as the reference's header carries it.
 var wireINT = cc.Values{"int": 1}

@@ -102,8 +102,13 @@ type FlowState struct {
 	Acked    int64   // of them
 	Received int64   // of them, that the receiver has in order; as much as Acked where the receiver is simulated in another part (Parallel)
 	Slot     int32
-	gen      uint16
+	// Algorithm is the index of its congestion control in Config.Algorithms.
+	Algorithm uint8
+	gen       uint16
 }
+
+// Ref returns the name of the flow while it lasts.
+func (f *FlowState) Ref() FlowRef { return FlowRef{f.Slot, f.gen} }
 
 // Flows calls yield with every active flow, in the order of slots, until it returns false. Timers
 // are settled to now.
@@ -128,7 +133,7 @@ func (n *Network) stateOf(slot int32, f *flow) FlowState {
 	}
 	return FlowState{
 		ID: i.id, Src: f.src, Dst: f.dst, Tenant: i.tenant, Start: i.start, Rate: f.rate(), Window: f.ctl.Window,
-		Sent: max(f.next, i.top), Acked: f.una, Received: received, Slot: slot, gen: f.gen,
+		Sent: max(f.next, i.top), Acked: f.una, Received: received, Slot: slot, Algorithm: f.algo, gen: f.gen,
 	}
 }
 

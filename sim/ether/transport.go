@@ -176,7 +176,7 @@ func (n *Network) acknowledged(f *flow, pk int32) {
 		a.INT = rec.hops[:rec.n]
 	}
 	if n.cfg.OnRTT != nil {
-		n.cfg.OnRTT(a.RTT)
+		n.cfg.OnRTT(FlowRef{slot, f.gen}, a.RTT)
 	}
 	tr := &n.traits[f.algo]
 	if f.una >= f.size {

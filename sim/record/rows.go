@@ -18,6 +18,7 @@ type Flow struct {
 	Start    quantity.Picoseconds
 	FCT      quantity.Picoseconds // completion time after Start; 0 for a flow that has not ended
 	Ideal    quantity.Picoseconds // the same on the idle path; 0 when not known
+	Extra    []string             // values of the further columns; none where they do not apply
 }
 
 // Slowdown is FCT / Ideal; false when the flow has not ended or Ideal is not known.
@@ -37,8 +38,9 @@ func (f *Flow) validate() error {
 
 // Flows writes flows as CSV or as one JSON object a line.
 type Flows struct {
-	file *File
-	json bool
+	file  *File
+	json  bool
+	extra []string // further columns
 }
 
 // flowColumns are the columns of flows.csv and, with the same names, the fields of flows.jsonl. Times are
@@ -46,13 +48,14 @@ type Flows struct {
 const flowColumns = "id,tenant,src,dst,size_bytes,start_us,fct_us,ideal_us,slowdown"
 
 // FlowsCSV creates flows.csv: comments that start with # and give scenario, seed and version, the names of
-// the columns, a row for each flow. Completion time, ideal time and slowdown are empty when not known.
-func (d *Dir) FlowsCSV() (*Flows, error) {
-	f, err := d.createCSV("flows.csv", flowColumns)
+// the columns, a row for each flow. Completion time, ideal time and slowdown are empty when not known. Further columns
+// take Flow.Extra.
+func (d *Dir) FlowsCSV(extra ...string) (*Flows, error) {
+	f, err := d.createCSV("flows.csv", strings.Join(append([]string{flowColumns}, extra...), ","))
 	if err != nil {
 		return nil, err
 	}
-	return &Flows{file: f}, nil
+	return &Flows{file: f, extra: extra}, nil
 }
 
 // FlowsJSONL creates flows.jsonl: the Header as an object on the first line, then an object for each flow
@@ -85,6 +88,12 @@ func (w *Flows) Write(fl Flow) error {
 		w.file.row = appendFlowJSON(w.file.row[:0], &fl)
 	} else {
 		w.file.row = appendFlowCSV(w.file.row[:0], &fl)
+		for i := range w.extra {
+			w.file.row = append(w.file.row, ',')
+			if i < len(fl.Extra) {
+				w.file.row = appendField(w.file.row, fl.Extra[i])
+			}
+		}
 	}
 	return w.file.endRow()
 }

@@ -27,7 +27,7 @@ type Estimate struct {
 	// Flows, Bytes (payload) and PacketHops are expectations; what endless flows send counts to the
 	// end of the run at the most that their links let them. Flows is whole; of InfiniBand it counts queue
 	// pairs. PacketHops is at most what the links carry in the duration, Bytes is all that is offered.
-	// Traces are not read: their flows do not count.
+	// Flows of traces count once ReadTraces has read them.
 	Flows      float64 `json:"flows"`
 	Bytes      float64 `json:"bytes"`
 	PacketHops float64 `json:"packet_hops"`

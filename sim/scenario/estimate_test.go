@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -84,7 +85,7 @@ flows:
 			if f.DeliveredBps > 100*quantity.Gbps || f.DeliveredBps < 90*quantity.Gbps {
 				t.Errorf("interval %s: flow %d at %s on a link of 100 Gbit/s", interval, f.ID, f.DeliveredBps)
 			}
-			if first != nil && f != first[f.ID] {
+			if first != nil && !reflect.DeepEqual(f, first[f.ID]) {
 				t.Errorf("interval %s: %+v, before %+v", interval, f, first[f.ID])
 			}
 		}

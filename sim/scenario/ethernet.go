@@ -33,6 +33,7 @@ type Ethernet struct {
 	freeSample bool                 // no file says Sample: it grows with the duration
 	Flows      []EtherFlow
 	Workload   []Generator
+	Series     *Series // time series of a run whose caller takes them; nil is none
 	// SizeBins are the upper bounds, in bytes, of the bins by flow size; decades when empty.
 	SizeBins []int64
 
@@ -148,7 +149,9 @@ type Hooks struct {
 	Done func(ether.Done)
 	// RTT gives what is told the round trips of each part of the fabric: parts run at the same time. Without
 	// threads there is part 0 alone.
-	RTT func(part int) func(quantity.Picoseconds)
+	RTT func(part int) func(ether.FlowRef, quantity.Picoseconds)
+	// Pause is the same for pauses.
+	Pause func(part int) func(ether.Pause)
 }
 
 // Simulation is an Ethernet scenario that has been built: the network with its traffic.
@@ -161,6 +164,9 @@ type Simulation struct {
 // BuildEthernet makes the network with all its traffic, which is generated as time goes by. Close
 // it after use. It refuses an InfiniBand scenario.
 func (s *Scenario) BuildEthernet(h Hooks) (*Simulation, error) {
+	if err := s.ReadTraces(); err != nil {
+		return nil, err
+	}
 	sim, err := s.buildEthernet(h)
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
@@ -173,11 +179,14 @@ func (s *Scenario) buildEthernet(h Hooks) (*Simulation, error) {
 	if e == nil {
 		return nil, errors.New("plane infiniband: want ethernet")
 	}
-	sim := &Simulation{feed: &feed{s: s, unit: s.weights().unit, jobFlows: make(map[int64]jobFlow)}}
+	sim := &Simulation{feed: &feed{s: s, unit: s.weights().unit, jobFlows: make(map[int64]jobFlow), origins: make(map[int64]Origin), tags: s.TagColumns()}}
 	n, err := s.network(func(part int) (ether.Config, error) {
 		cfg, err := s.config(sim.feed.onDone(h.Done))
 		if h.RTT != nil && err == nil {
 			cfg.OnRTT = h.RTT(part)
+		}
+		if h.Pause != nil && err == nil {
+			cfg.OnPause = h.Pause(part)
 		}
 		return cfg, err
 	})
@@ -313,6 +322,13 @@ func (sim *Simulation) Collectives() []*workload.Collective {
 		}
 	}
 	return out
+}
+
+// Origin returns what a trace says of a flow under way, and of one that completes while Hooks.Done is called. False is
+// a flow of no trace.
+func (sim *Simulation) Origin(id int64) (Origin, bool) {
+	o, ok := sim.feed.origins[id]
+	return o, ok
 }
 
 // Close releases the files of traces.

@@ -39,7 +39,7 @@ const (
 // ethernet reads an Ethernet scenario.
 func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	f := d.mapping(root, "file", "plane", "name", "description", "seed", "duration", "until", "warmup", "interval", "sample", "size_bins",
-		"fabric", "model", "congestion_control", "wrcc", "bicc", "groups", "tenants", "flows", "workload")
+		"fabric", "model", "congestion_control", "wrcc", "bicc", "groups", "tenants", "flows", "workload", "series")
 	f.need("name", "fabric")
 	s := &Scenario{
 		Name: f.text("name"), Description: f.text("description"),
@@ -75,6 +75,7 @@ func (d *document) ethernet(root *yaml.Node, open Opener) (*Scenario, error) {
 	e.WRCC = d.wrcc(f.m["wrcc"])
 	d.checkFairRates(f, e)
 	e.BiCC = d.bicc(f.m["bicc"], s.Fabric)
+	e.Series = d.series(f, s)
 	s.readEtherTenants(f)
 	s.readEtherFlows(f)
 	s.readWorkload(f)

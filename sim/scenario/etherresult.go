@@ -32,9 +32,11 @@ type EtherResult struct {
 	FCT      stats.Summary       `json:"fct_us"`
 	Slowdown stats.SlowdownRow   `json:"slowdown"`
 	BySize   []stats.SlowdownRow `json:"slowdown_by_size"`
+	ByTag    []TagSlowdown       `json:"slowdown_by_tag,omitempty"` // by column of the trace and tag
 	Tenants  []EtherTenant       `json:"tenants"`
 	TimesS   []float64           `json:"times_s"` // ends of the intervals of the tenants' rates
 	Listed   []EtherFlowResult   `json:"listed_flows"`
+	TagNames []string            `json:"tag_columns,omitempty"` // of the traces
 	Jobs     []CollectiveReport  `json:"collectives,omitempty"`
 	RTT      stats.Summary       `json:"rtt_us"`
 	Queues   QueueResult         `json:"queues"`
@@ -81,6 +83,8 @@ type EtherTenant struct {
 // EtherFlowResult is one of the first flows, by number.
 type EtherFlowResult struct {
 	ID           int64            `json:"id"`
+	TraceFlow    *int64           `json:"flow_id,omitempty"` // number in its trace
+	Tags         []string         `json:"tags,omitempty"`    // in the order of TagColumns
 	Tenant       string           `json:"tenant"`
 	Src          string           `json:"src"`
 	Dst          string           `json:"dst"`
@@ -162,7 +166,7 @@ func (r *etherRun) result() *EtherResult {
 	res := &EtherResult{
 		Scenario: r.s.Name, Plane: PlaneEthernet, Seed: r.s.Config.Seed, SimulatedS: end.Seconds(), WarmupS: r.s.Warmup.Seconds(), Threads: r.s.Ethernet.threads(),
 		Finished: r.sim.Finished(), Flows: FlowCounts{st.Completed, st.Active, st.PeakActive},
-		FCT: r.fct.Summary(1e6), Slowdown: r.slow.Total(), BySize: r.slow.Rows(), RTT: rtt.Summary(1e6),
+		FCT: r.fct.Summary(1e6), Slowdown: r.slow.Total(), BySize: r.slow.Rows(), ByTag: r.tagged.rows(), TagNames: r.tagged.columns, RTT: rtt.Summary(1e6),
 		Queues: r.queueResult(), Totals: r.totals(&st), Curves: EtherCurves{FCT: r.fct, RTT: rtt, Queue: r.busy},
 	}
 	r.tenantResults(res, end)
@@ -283,6 +287,9 @@ func (r *etherRun) listedResults(res *EtherResult, end quantity.Picoseconds) {
 		f := EtherFlowResult{
 			ID: int64(i), Tenant: r.s.Tenants[l.tenant].Name, Src: r.hostName(l.src), Dst: r.hostName(l.dst), Bytes: l.acked,
 			StartS: l.start.Seconds(),
+		}
+		if l.origin != nil {
+			f.TraceFlow, f.Tags = &l.origin.Flow, l.origin.Tags
 		}
 		took := end - l.start
 		if l.fct > 0 {

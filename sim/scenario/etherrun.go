@@ -25,6 +25,8 @@ type EtherOptions struct {
 	Progress func(now quantity.Picoseconds, part float64)
 	// Recorder is told everything as it happens; nil keeps distributions only.
 	Recorder Recorder
+	// Series takes the time series that the scenario asks for; nil is none, and costs nothing.
+	Series SeriesRecorder
 }
 
 // Recorder keeps what a run produces. An error stops the run.
@@ -46,6 +48,7 @@ type FlowRecord struct {
 	Bytes      int64 // payload
 	Start      quantity.Picoseconds
 	FCT, Ideal quantity.Picoseconds
+	Origin     *Origin // of a flow of a trace; nil for others
 }
 
 // Slowdown returns FCT by Ideal.
@@ -66,6 +69,7 @@ type listed struct {
 	last       int64 // acked at the end of the last interval
 	start      quantity.Picoseconds
 	fct, ideal quantity.Picoseconds
+	origin     *Origin // of a flow of a trace
 }
 
 // etherRun is a run in progress.
@@ -83,6 +87,8 @@ type etherRun struct {
 	fct, queue, busy *stats.Histogram
 	rtt              []*stats.Histogram // by part of the fabric
 	slow             *stats.Slowdowns
+	tagged           *tagSlowdowns
+	series           *sampler      // nil is none
 	flowRates        stats.Moments // mean rates of completed flows
 
 	done         []int64                // payload of each tenant's completed flows
@@ -155,15 +161,25 @@ func newEtherRun(s *Scenario, o EtherOptions) (*etherRun, error) {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	var err error
-	r.sim, err = s.BuildEthernet(Hooks{Done: r.onDone, RTT: func(part int) func(quantity.Picoseconds) {
-		return func(t quantity.Picoseconds) { r.rtt[part].Record(int64(t)) }
-	}})
-	if err != nil {
+	if r.series, err = newSampler(r, o.Series); err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	hooks := Hooks{Done: r.onDone, RTT: func(part int) func(ether.FlowRef, quantity.Picoseconds) {
+		return func(_ ether.FlowRef, t quantity.Picoseconds) { r.rtt[part].Record(int64(t)) }
+	}}
+	if r.series != nil {
+		r.series.hooks(&hooks)
+	}
+	if r.sim, err = s.BuildEthernet(hooks); err != nil {
 		return nil, err
 	}
+	r.tagged = newTagSlowdowns(s.TagColumns(), bounds)
 	r.hosts = Hosts(s.Fabric)
 	r.names = make([]string, len(r.hosts))
 	r.findPorts()
+	if r.series != nil {
+		r.series.choosePorts()
+	}
 	r.expected = s.Estimate().Bytes
 	r.points = append(r.points, point{bytes: make([]int64, n)})
 	r.warmUp()
@@ -188,13 +204,14 @@ func (r *etherRun) run(ctx context.Context) error {
 	s, e := r.s, r.s.Ethernet
 	look, interval := e.Sample, s.Interval
 	for now := quantity.Picoseconds(0); now < s.Duration; {
-		next := min(look, interval, s.Duration)
+		next := min(look, interval, r.series.nextSample(), s.Duration)
 		if r.warmed < s.Warmup {
 			next = min(next, s.Warmup)
 		}
 		r.sim.RunUntil(next)
 		now = next
 		finished := r.sim.Finished() && !e.ToDuration
+		r.series.look(now)
 		if now == look {
 			r.lookAtQueues(now)
 			look += e.Sample
@@ -255,11 +272,19 @@ func (r *etherRun) count() {
 		if f.ID < listedFlows {
 			l := r.listedFlow(f.ID)
 			if !l.known {
-				*l = listed{src: f.Src, dst: f.Dst, tenant: f.Tenant, known: true, start: f.Start}
+				*l = listed{src: f.Src, dst: f.Dst, tenant: f.Tenant, known: true, start: f.Start, origin: r.origin(f.ID)}
 			}
 			l.acked = f.Acked
 		}
 	}
+}
+
+// origin is what a trace says of a flow; nil of others.
+func (r *etherRun) origin(id int64) *Origin {
+	if o, ok := r.sim.Origin(id); ok {
+		return &o
+	}
+	return nil
 }
 
 func (r *etherRun) listedFlow(id int64) *listed {
@@ -275,20 +300,24 @@ func (r *etherRun) onDone(d ether.Done) {
 	r.completed[d.Tenant]++
 	r.fct.Record(int64(d.FCT))
 	r.flowRates.Add(float64(rateOf(d.Bytes, d.FCT)))
+	from := r.origin(d.ID)
 	if d.Bytes > 0 {
 		r.keep(r.slow.Record(d.Bytes, d.Slowdown()))
+		if from != nil {
+			r.keep(r.tagged.record(from.Tags, d.Bytes, d.Slowdown()))
+		}
 	}
 	if d.ID < listedFlows {
 		l := r.listedFlow(d.ID)
 		*l = listed{
 			src: d.Src, dst: d.Dst, tenant: d.Tenant, known: true, acked: d.Bytes, last: l.last,
-			start: d.Start, fct: d.FCT, ideal: d.Ideal,
+			start: d.Start, fct: d.FCT, ideal: d.Ideal, origin: from,
 		}
 	}
 	if r.o.Recorder != nil {
 		r.keep(r.o.Recorder.Flow(FlowRecord{
 			ID: d.ID, Tenant: r.s.Tenants[d.Tenant].Name, Src: r.hostName(d.Src), Dst: r.hostName(d.Dst), Bytes: d.Bytes,
-			Start: d.Start, FCT: d.FCT, Ideal: d.Ideal,
+			Start: d.Start, FCT: d.FCT, Ideal: d.Ideal, Origin: from,
 		}))
 	}
 }

@@ -21,7 +21,10 @@ type feed struct {
 	next    int64 // number of the next flow
 	// jobFlows finds the job of a flow on its way; open-loop flows are not in it.
 	jobFlows map[int64]jobFlow
-	failed   error
+	// origins finds what a trace says of a flow on its way.
+	origins map[int64]Origin
+	tags    []string // columns of all traces
+	failed  error
 }
 
 // stream is a source of flows in the order of their start, with its next flow.
@@ -30,6 +33,7 @@ type stream struct {
 	fail func() error // nil where nothing can fail
 	head ether.FlowSpec
 	more bool
+	from *Origin // of head, where the stream is a trace; next sets it
 }
 
 type job struct {
@@ -79,8 +83,13 @@ func (f *feed) spec(g *Generator) ether.FlowSpec {
 }
 
 func (f *feed) addStream(g *Generator, src workload.Source) {
-	common, labelled := f.spec(g), g.Kind == KindTrace
+	common := f.spec(g)
+	t, labelled := src.(*trace)
 	st := stream{}
+	if labelled {
+		st.from = new(Origin)
+	}
+	from := st.from
 	st.next = func() (ether.FlowSpec, bool) {
 		a, ok := src.Next()
 		if !ok {
@@ -88,8 +97,11 @@ func (f *feed) addStream(g *Generator, src workload.Source) {
 		}
 		spec := common
 		spec.Src, spec.Dst, spec.Bytes, spec.Start = a.Src, a.Dst, a.Bytes, a.At
-		if labelled && a.Tenant != 0 {
-			spec.Tenant, spec.Weight = uint16(a.Tenant), f.weight(int(a.Tenant))
+		if labelled {
+			*from = t.origin(&a, f.tags)
+			if a.Tenant != 0 {
+				spec.Tenant, spec.Weight = uint16(a.Tenant), f.weight(int(a.Tenant))
+			}
 		}
 		return spec, true
 	}
@@ -132,9 +144,12 @@ func (f *feed) Next() (ether.FlowSpec, bool) {
 	}
 	s := &f.streams[best]
 	spec := s.head
-	s.head, s.more = s.next()
 	spec.ID = f.next
 	f.next++
+	if s.from != nil {
+		f.origins[spec.ID] = *s.from
+	}
+	s.head, s.more = s.next()
 	return spec, true
 }
 
@@ -162,6 +177,7 @@ func (f *feed) onDone(then func(ether.Done)) func(ether.Done) {
 		if then != nil {
 			then(d)
 		}
+		delete(f.origins, d.ID)
 	}
 }
 

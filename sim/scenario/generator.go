@@ -43,7 +43,8 @@ type Generator struct {
 	From, Until quantity.Picoseconds
 	File        string
 
-	number int // of the generator in its scenario, for its own random numbers
+	traced *traced // of a trace: what ReadTraces found
+	number int     // of the generator in its scenario, for its own random numbers
 }
 
 // build makes the source of a generator, or its reactive job. Traces are opened by the caller.

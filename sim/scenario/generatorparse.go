@@ -223,7 +223,7 @@ func (s *Scenario) expect(g *Generator) expectation {
 	case KindBatch:
 		return times(float64(g.Count), g.Sizes.Mean(), float64(g.Count))
 	case KindTrace:
-		return expectation{}
+		return g.traced.expectation(s.slowestHost())
 	default:
 		_, job, err := g.build(s)
 		c, ok := job.(*workload.Collective)

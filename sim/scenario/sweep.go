@@ -43,6 +43,7 @@ type SweepPoint struct {
 
 // SweepRun is one run of a sweep.
 type SweepRun struct {
+	Number   int      `json:"run"` // from 1, in the order of combinations and seeds
 	Seed     uint64   `json:"seed"`
 	Finished bool     `json:"finished"` // all flows completed; on InfiniBand: the run reached its duration
 	Measures Measures `json:"measures"`
@@ -121,6 +122,9 @@ func NewSweep(file *File, axes []Axis, seeds []uint64) (*Sweep, error) {
 	return s, nil
 }
 
+// Settings returns the settings of a run by its number.
+func (s *Sweep) Settings(number int) []Setting { return s.settings[(number-1)/len(s.Seeds)] }
+
 // Runs returns the number of runs.
 func (s *Sweep) Runs() int { return len(s.settings) * len(s.Seeds) }
 
@@ -141,13 +145,13 @@ func (s *Sweep) Check(ctx context.Context, jobs int) error {
 // Run makes all runs, jobs at once (1 to MaxJobs), each in one goroutine, and returns when all have ended. What it
 // returns depends on neither jobs nor the order in which runs end. progress, if not nil, is called
 // after each run, by one goroutine at a time. When ctx ends it returns what has finished, and the context's error; the
-// errors of single runs are in their results.
-func (s *Sweep) Run(ctx context.Context, jobs int, progress func(done int)) ([]SweepPoint, error) {
+// errors of single runs are in their results. record, if not nil, gives the recorder of each Ethernet run.
+func (s *Sweep) Run(ctx context.Context, jobs int, record RunRecorder, progress func(done int)) ([]SweepPoint, error) {
 	results := make([]*SweepRun, s.Runs())
 	var mu sync.Mutex
 	done := 0
 	s.each(ctx, jobs, len(results), func(i int) {
-		r := s.one(ctx, s.settings[i/len(s.Seeds)], s.Seeds[i%len(s.Seeds)])
+		r := s.one(ctx, i, record)
 		if r == nil {
 			return
 		}
@@ -198,13 +202,18 @@ func (s *Sweep) each(ctx context.Context, jobs, n int, f func(int)) {
 	wg.Wait()
 }
 
-// one makes one run; nil is one that was interrupted.
-func (s *Sweep) one(ctx context.Context, settings []Setting, seed uint64) *SweepRun {
-	run := &SweepRun{Seed: seed, Measures: noMeasures()}
+// RunRecorder returns what records an Ethernet run of a sweep, by its number, and what ends the record, with
+// the error of the run. Several runs call it at once.
+type RunRecorder func(n int, s *Scenario) (Recorder, func(error) error, error)
+
+// one makes the n-th run; nil is one that was interrupted.
+func (s *Sweep) one(ctx context.Context, n int, record RunRecorder) *SweepRun {
+	settings, seed := s.settings[n/len(s.Seeds)], s.Seeds[n%len(s.Seeds)]
+	run := &SweepRun{Number: n + 1, Seed: seed, Measures: noMeasures()}
 	sc, err := s.file.Scenario(settings...)
 	if err == nil {
 		sc.Config.Seed = seed
-		err = run.measure(ctx, sc)
+		err = run.measure(ctx, sc, record)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -215,7 +224,7 @@ func (s *Sweep) one(ctx context.Context, settings []Setting, seed uint64) *Sweep
 	return run
 }
 
-func (r *SweepRun) measure(ctx context.Context, sc *Scenario) error {
+func (r *SweepRun) measure(ctx context.Context, sc *Scenario, record RunRecorder) error {
 	if sc.Ethernet == nil {
 		res, err := Run(ctx, sc, nil)
 		if err != nil {
@@ -224,9 +233,20 @@ func (r *SweepRun) measure(ctx context.Context, sc *Scenario) error {
 		r.Finished, r.Measures, r.Digest = true, res.measures(sc), res.Totals.Digest
 		return nil
 	}
-	res, err := RunEthernet(ctx, sc, EtherOptions{})
+	var o EtherOptions
+	finish := func(error) error { return nil }
+	if record != nil {
+		if err := sc.ReadTraces(); err != nil {
+			return &InputError{err}
+		}
+		var err error
+		if o.Recorder, finish, err = record(r.Number, sc); err != nil {
+			return err
+		}
+	}
+	res, err := RunEthernet(ctx, sc, o)
 	if res != nil {
 		r.Finished, r.Measures, r.Digest = res.Finished, res.Measures(), res.Totals.Digest
 	}
-	return err
+	return errors.Join(err, finish(err))
 }

@@ -113,7 +113,7 @@ func TestASweepDoesNotDependOnItsJobs(t *testing.T) {
 	var points []SweepPoint
 	for _, jobs := range []int{1, 5} {
 		last := 0
-		points, err = s.Run(context.Background(), jobs, func(done int) {
+		points, err = s.Run(context.Background(), jobs, nil, func(done int) {
 			if done != last+1 {
 				t.Errorf("progress says %d after %d", done, last)
 			}
@@ -162,7 +162,7 @@ func TestSweepsOfInfiniBand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, err := s.Run(context.Background(), 2, nil)
+	points, err := s.Run(context.Background(), 2, nil, nil)
 	if err != nil || len(points) != 2 || len(points[0].Runs) != 1 {
 		t.Fatalf("%+v, %v", points, err)
 	}
@@ -179,7 +179,7 @@ func TestSweepsKeepWhatFinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	points, err := s.Run(context.Background(), 1, nil)
+	points, err := s.Run(context.Background(), 1, nil, nil)
 	if err != nil || len(points) != 1 || !strings.Contains(points[0].Runs[1].Error, "none.csv") || !math.IsNaN(points[0].Mean[Completed]) {
 		t.Errorf("%+v, %v", points, err)
 	}
@@ -189,7 +189,7 @@ func TestSweepsKeepWhatFinished(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	points, err = s.Run(ctx, 1, func(done int) {
+	points, err = s.Run(ctx, 1, nil, func(done int) {
 		if done == 2 {
 			cancel()
 		}

@@ -4,17 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
+	"fairlane/internal/quantity"
 	"fairlane/sim/workload"
 	"fairlane/subnet"
 )
 
 // newTrace reads the flows of a file whose hosts have the numbers of the fabric's own file, if that has any.
 func (s *Scenario) newTrace(r io.Reader, file string) (*trace, error) {
-	t := &trace{file: file, line: 1, numbers: s.Ethernet.numbers, tenants: len(s.Tenants)}
+	t := &trace{file: file, line: 1, numbers: s.Ethernet.numbers, tenants: len(s.Tenants), placed: make(map[int32][]string)}
 	hosts := len(Hosts(s.Fabric))
 	if t.numbers != nil {
 		hosts = max(2, len(t.numbers))
@@ -26,8 +28,8 @@ func (s *Scenario) newTrace(r io.Reader, file string) (*trace, error) {
 	return t, nil
 }
 
-// tryTrace opens the file of a trace and reads its header and first flow, where files can be read: a run would
-// fail late. The other flows are read as they start, because a trace may have millions.
+// tryTrace opens the file of a trace and reads its header and first flow, where files can be read. A trace may have
+// millions of flows: ReadTraces reads them.
 func (s *Scenario) tryTrace(d *document, g *Generator, n *yaml.Node) {
 	if s.Ethernet.open == nil || d.err != nil {
 		return
@@ -59,6 +61,115 @@ func (s *Scenario) tryFlow(r io.Reader, file string) error {
 	return nil
 }
 
+// traced is what all of a trace that starts in the time of the run comes to.
+type traced struct {
+	until       quantity.Picoseconds // duration that it was read for
+	flows       float64
+	bytes       float64
+	first, last quantity.Picoseconds // starts
+	tags        []string             // columns
+}
+
+// ReadTraces reads all traces of an Ethernet scenario from begin to end, so that their faults are found before a
+// run and Estimate counts their flows. Flows after the duration are not read. It reads again only when the duration changed.
+func (s *Scenario) ReadTraces() error {
+	if s.Ethernet == nil {
+		return nil
+	}
+	for i := range s.Ethernet.Workload {
+		g := &s.Ethernet.Workload[i]
+		if g.Kind != KindTrace || g.traced != nil && g.traced.until == s.Duration {
+			continue
+		}
+		f, err := s.Ethernet.openTrace(g.File)
+		if err != nil {
+			return fmt.Errorf("scenario %s: %w", s.Name, err)
+		}
+		got, err := s.readTrace(f, g.File)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("scenario %s: %w", s.Name, err)
+		}
+		g.traced = got
+	}
+	return nil
+}
+
+func (s *Scenario) readTrace(r io.Reader, file string) (*traced, error) {
+	t, err := s.newTrace(r, file)
+	if err != nil {
+		return nil, err
+	}
+	out := &traced{until: s.Duration, tags: t.in.TagColumns()}
+	for a, ok := t.Next(); ok && a.At < s.Duration; a, ok = t.Next() {
+		if out.flows == 0 {
+			out.first = a.At
+		}
+		out.last = a.At
+		out.flows++
+		out.bytes += float64(a.Bytes)
+	}
+	return out, t.Err()
+}
+
+// expectation is what a trace comes to; nothing before it was read.
+func (t *traced) expectation(slowest quantity.BitRate) expectation {
+	if t == nil || t.flows == 0 {
+		return expectation{}
+	}
+	atOnce := t.flows
+	if span := (t.last - t.first).Seconds(); span > 0 { // Little's law with flows at half the rate of a link
+		atOnce = min(atOnce, 1+t.flows/span*(t.bytes/t.flows*16/float64(slowest)+1e-4))
+	}
+	return expectation{t.flows, t.bytes, atOnce}
+}
+
+// HasTraces says that part of the traffic is of traces, whose flows have numbers of their own.
+func (s *Scenario) HasTraces() bool {
+	return s.Ethernet != nil && slices.ContainsFunc(s.Ethernet.Workload, func(g Generator) bool { return g.Kind == KindTrace })
+}
+
+// TagColumns returns the names of the columns of tags of all traces that ReadTraces has read, each once.
+func (s *Scenario) TagColumns() []string {
+	var out []string
+	if s.Ethernet == nil {
+		return nil
+	}
+	for i := range s.Ethernet.Workload {
+		if t := s.Ethernet.Workload[i].traced; t != nil {
+			for _, name := range t.tags {
+				if !slices.Contains(out, name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Origin is what a trace says of a flow.
+type Origin struct {
+	Flow int64 // number in the trace
+	// Tags are in the order of Scenario.TagColumns; nil where the trace has none. They are shared: not to be changed.
+	Tags []string
+}
+
+// origin returns what the trace says of its flow. Tags go to the places that columns have among those of all traces.
+func (t *trace) origin(a *workload.Arrival, columns []string) Origin {
+	own := t.in.TagColumns()
+	if len(own) == 0 || slices.Equal(own, columns) {
+		return Origin{a.Flow, t.in.Tags(a.Tags)}
+	}
+	tags, ok := t.placed[a.Tags]
+	if !ok {
+		tags = make([]string, len(columns))
+		for i, tag := range t.in.Tags(a.Tags) {
+			tags[slices.Index(columns, own[i])] = tag
+		}
+		t.placed[a.Tags] = tags
+	}
+	return Origin{a.Flow, tags}
+}
+
 // trace is a trace whose hosts and tenants are those of the scenario. Its errors name file and line.
 type trace struct {
 	in      *workload.Trace
@@ -66,6 +177,7 @@ type trace struct {
 	line    int     // of the last flow; every line is one
 	numbers []int32 // of the hosts in the network by those in the file, -1 is no host; nil when they are the same
 	tenants int
+	placed  map[int32][]string // sets of tags, as origin returns them
 	err     error
 }
 

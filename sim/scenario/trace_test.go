@@ -101,3 +101,96 @@ func TestAbsurdSizesAreRefusedBeforeTheyAreBuilt(t *testing.T) {
 		t.Errorf("too many links with forwarding tables: %v", err)
 	}
 }
+
+// records keeps the flows of a run.
+type records struct {
+	flowsOnly
+	got []FlowRecord
+}
+
+func (r *records) Flow(f FlowRecord) error {
+	r.got = append(r.got, f)
+	return nil
+}
+
+const taggedTrace = "flow_id,src,dst,size_bytes,start_ns,tag,tag_job\n" +
+	"70,0,2,1000,0,web,a\n7,1,2,2000,0,storage,a\n9,1,3,500000,10,web,\n8,0,3,3000,20,,b\n"
+
+// Flows keep their numbers and tags, on one thread and on two, and slowdowns are by tag and size.
+func TestFlowsKeepTheNumbersAndTagsOfTheirTraces(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a.csv": taggedTrace, "b.csv": "flow_id,src,dst,size_bytes,start_ns,tag_job\n7,2,3,1000,0,c\n"}
+	const text = "fabric: {topology: leaf-spine, leaves: 2, hosts_per_leaf: 2, spines: 1}\nflows: [{src: host-001, dst: host-004, bytes: 700}]\n" +
+		"workload: [{kind: trace, file: a.csv}, {kind: trace, file: b.csv}]\n"
+	want := map[string]string{"1000 web,a": "70", "2000 storage,a": "7", "500000 web,": "9", "3000 ,b": "8", "1000 ,c": "7"}
+	for _, threads := range []int{1, 2} {
+		s := parseBeside(t, t.TempDir(), files, text)
+		if err := s.SetThreads(threads); err != nil {
+			t.Fatal(err)
+		}
+		rec := &records{}
+		r, err := RunEthernet(context.Background(), s, EtherOptions{Recorder: rec})
+		if err != nil || len(rec.got) != 6 {
+			t.Fatalf("%v: %d flows", err, len(rec.got))
+		}
+		for _, f := range rec.got {
+			if f.Origin == nil {
+				if f.Bytes != 700 {
+					t.Errorf("%d threads: no origin of %+v", threads, f)
+				}
+				continue
+			}
+			key := fmt.Sprintf("%d %s", f.Bytes, strings.Join(f.Origin.Tags, ","))
+			if want[key] != fmt.Sprint(f.Origin.Flow) {
+				t.Errorf("%d threads: flow %d is %q, want %q", threads, f.Origin.Flow, key, want[key])
+			}
+		}
+		var tags []string
+		for _, tag := range r.ByTag {
+			tags = append(tags, fmt.Sprintf("%s=%s %d/%d", tag.Column, tag.Tag, tag.All.Flows, len(tag.BySize)))
+			if tag.All.Mean < tag.All.P50*0.99 && tag.All.Flows == 1 || tag.All.Mean <= 0 {
+				t.Errorf("%+v", tag)
+			}
+		}
+		if got := strings.Join(tags, ", "); got != "tag=storage 1/1, tag=web 2/2, tag_job=a 2/2, tag_job=b 1/1, tag_job=c 1/1" {
+			t.Errorf("%d threads: %s", threads, got)
+		}
+		if l := r.Listed[1]; l.TraceFlow == nil || *l.TraceFlow != 70 || strings.Join(l.Tags, ",") != "web,a" || r.Listed[0].TraceFlow != nil {
+			t.Errorf("listed %+v", r.Listed[:2])
+		}
+	}
+}
+
+// Faults anywhere in a trace are found before the run, a number given twice among them; what starts after the end is not read.
+func TestTracesAreReadBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	const star = "fabric: {topology: star, hosts: 4}\nduration: 1ms\nworkload: [{kind: trace, file: t.csv}]\n"
+	const head = "flow_id,src,dst,size_bytes,start_ns\n"
+	for body, want := range map[string]string{
+		"5,0,1,10,0\n6,0,1,10,5\n5,1,2,10,7\n": "scenario x: t.csv: trace: line 4: column flow_id: 5 is the number of an earlier flow too: want each once",
+		"5,0,1,10,0\n6,0,1,10,999999\nx\n":     "scenario x: t.csv: trace: line 4: column flow_id: \"x\"",
+		"5,0,1,10,0\n6,0,1,10,1000000\nx\n":    "",
+	} {
+		s := parseBeside(t, t.TempDir(), map[string]string{"t.csv": head + body}, star)
+		err := s.ReadTraces()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", body, err, want)
+		}
+	}
+}
+
+func TestTheEstimateCountsTraces(t *testing.T) {
+	t.Parallel()
+	s := parseBeside(t, t.TempDir(), map[string]string{"t.csv": taggedTrace + "99,0,1,1000,2000000,,\n"},
+		"fabric: {topology: star, hosts: 4}\nduration: 1ms\nflows: [{src: h1, dst: h2, bytes: 500}]\nworkload: [{kind: trace, file: t.csv}]\n")
+	if err := s.ReadTraces(); err != nil {
+		t.Fatal(err)
+	}
+	if est := s.Estimate(); est.Flows != 5 || est.Bytes != 506_500 || !est.Trace || est.PacketHops != 2*507 {
+		t.Errorf("%+v: want 5 flows, 506,500 bytes and 507 packets over two links", est)
+	}
+	s.Duration *= 10 // the flow at 2 ms is in time
+	if err := s.ReadTraces(); err != nil || s.Estimate().Flows != 6 {
+		t.Errorf("%v: %+v", err, s.Estimate())
+	}
+}

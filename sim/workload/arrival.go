@@ -22,6 +22,7 @@ type Arrival struct {
 	Bytes    int64                // payload; 0 is endless
 	Src, Dst int32                // hosts, never equal
 	Label
+	Tags int32 // of a flow of a Trace: Trace.Tags has them
 }
 
 // Label is what a report groups flows by.

@@ -6,59 +6,93 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"fairlane/internal/quantity"
 )
 
-// TraceHeader is the first line of a trace; it may be followed by ",tenant,tag".
+// TraceHeader is how the first line of a trace begins; columns tenant and tag may follow.
 const TraceHeader = "flow_id,src,dst,size_bytes,start_ns"
 
+// Bounds of the tags of a trace.
 const (
-	traceLabels   = ",tenant,tag"
-	maxTraceLine  = 256 // bytes
+	MaxTagColumns = 8
+	MaxTagLength  = 64      // bytes of one tag
+	MaxTagSets    = 1 << 16 // different lines of tags
+)
+
+const (
+	maxTraceLine  = 1024 // bytes
 	maxTraceStart = uint64(maxSpan / quantity.Nanosecond)
 )
 
 // Trace is a source of the flows of a CSV file:
 //
-//	flow_id,src,dst,size_bytes,start_ns
-//	0,0,20,200000000,0
-//	1,3,20,5000000,1500.25
+//	flow_id,src,dst,size_bytes,start_ns,tag
+//	0,0,20,200000000,0,storage
+//	1,3,20,5000000,1500.25,web
 //
-// with the columns tenant and tag after them if the header names them. Numbers are plain decimals
-// without signs, spaces or quotes; start_ns may have up to three decimals. Hosts are 0 to hosts-1,
-// source and destination differ, sizes are 1 to MaxBytes, starts are at most 10^6 s and never fall
-// from line to line. The file is read as flows are asked for; that flow numbers are
-// unique is not checked.
+// After start_ns a column tenant may follow, and up to MaxTagColumns columns of tags: tag, or tag_ and a name. Numbers are
+// plain decimals without signs, spaces or quotes; start_ns may have up to three decimals. Flow numbers are unique. Hosts
+// are 0 to hosts-1, source and destination differ, sizes are 1 to MaxBytes, starts are at most 10^6 s and never fall
+// from line to line. Tags are texts of up to MaxTagLength letters, digits, spaces and ._:/+-, or empty. The file is
+// read as flows are asked for; memory grows by what tells which flow numbers there were, a bit where they are dense.
 type Trace struct {
 	in      *bufio.Scanner
 	columns []column
+	tags    []string // names of the columns of tags
+	sets    [][]string
+	known   map[string]int32 // sets by their tags, each with a comma after it
+	seen    map[int64]uint64 // numbers of flows: by their upper bits, a bit for each of the lowest six
 	line    int
 	last    quantity.Picoseconds
 	err     error
 }
 
-// column is the name and the range of a column.
+// column is the name and the range of a column; one of tags has no range.
 type column struct {
 	name      string
 	low, high uint64
+	tag       bool
 }
 
-// traceColumns lists the columns of a header.
-func traceColumns(header string, hosts int) []column {
+// traceColumns lists the columns of a header; false is a header that no trace has.
+func traceColumns(header string, hosts int) (columns []column, ok bool) {
+	rest, ok := strings.CutPrefix(header, TraceHeader)
+	if !ok || rest != "" && rest[0] != ',' {
+		return nil, false
+	}
 	top := uint64(hosts - 1)
-	ranges := map[string][2]uint64{
-		"flow_id": {0, math.MaxInt64}, "src": {0, top}, "dst": {0, top}, "size_bytes": {1, MaxBytes},
-		"start_ns": {0, maxTraceStart}, "tenant": {0, math.MaxInt32}, "tag": {0, math.MaxUint8},
+	columns = []column{
+		{name: "flow_id", high: math.MaxInt64}, {name: "src", high: top}, {name: "dst", high: top}, {name: "size_bytes", low: 1, high: MaxBytes},
+		{name: "start_ns", high: maxTraceStart},
 	}
-	var columns []column
-	for name := range strings.SplitSeq(header, ",") {
-		columns = append(columns, column{name, ranges[name][0], ranges[name][1]})
+	tags := 0
+	for rest != "" {
+		var name string
+		name, rest, ok = strings.Cut(rest[1:], ",")
+		if ok {
+			rest = "," + rest
+		}
+		c := column{name: name, high: math.MaxInt32, tag: name != "tenant"}
+		if c.tag {
+			tags++
+		}
+		if c.tag && !tagColumn.MatchString(name) || tags > MaxTagColumns || slices.ContainsFunc(columns, func(o column) bool { return o.name == name }) {
+			return nil, false
+		}
+		columns = append(columns, c)
 	}
-	return columns
+	return columns, true
 }
+
+var (
+	tagColumn = regexp.MustCompile(`^tag(_[A-Za-z0-9_]{1,40})?$`)
+	tagText   = regexp.MustCompile(`^[A-Za-z0-9 ._:/+-]{0,64}$`)
+)
 
 // NewTrace reads the header. The error of a wrong line names the line and the column; it comes from
 // NewTrace or ends Next and is told by Err.
@@ -66,17 +100,32 @@ func NewTrace(r io.Reader, hosts int) (*Trace, error) {
 	if err := checkRange("number of hosts", hosts, 2, MaxHosts); err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}
-	t := &Trace{in: bufio.NewScanner(r)}
+	t := &Trace{in: bufio.NewScanner(r), seen: make(map[int64]uint64), known: make(map[string]int32)}
 	t.in.Buffer(make([]byte, 0, maxTraceLine), maxTraceLine)
 	line, ok := t.scan()
 	if !ok && t.err != nil {
 		return nil, t.err
 	}
-	if line != TraceHeader && line != TraceHeader+traceLabels {
-		return nil, fmt.Errorf("trace: line 1: header %q: want %q, or that with %q after it", line, TraceHeader, traceLabels)
+	if t.columns, ok = traceColumns(line, hosts); !ok {
+		return nil, fmt.Errorf("trace: line 1: header %q: want %q, then columns tenant, tag or tag_NAME, each once and at most %d of tags", line, TraceHeader, MaxTagColumns)
 	}
-	t.columns = traceColumns(line, hosts)
+	for _, c := range t.columns {
+		if c.tag {
+			t.tags = append(t.tags, c.name)
+		}
+	}
 	return t, nil
+}
+
+// TagColumns returns the names of the columns of tags, in their order.
+func (t *Trace) TagColumns() []string { return t.tags }
+
+// Tags returns the tags of a flow by its Arrival.Tags, in the order of TagColumns. The caller must not change them.
+func (t *Trace) Tags(set int32) []string {
+	if len(t.tags) == 0 {
+		return nil
+	}
+	return t.sets[set]
 }
 
 // Next returns the flow of the next line. It returns false at the end of the file and at the first
@@ -116,15 +165,23 @@ func (t *Trace) scan() (string, bool) {
 }
 
 func (t *Trace) parse(line string) (Arrival, error) {
-	var v [7]uint64 // in the order of the columns
+	var v [6]uint64 // in the order of the columns, without those of tags
 	var pico uint64
+	var tags [MaxTagColumns]string
+	numbers, texts := 0, 0
 	rest, more := line, true
-	for i, c := range t.columns {
+	for i := range t.columns {
+		c := &t.columns[i]
 		if !more {
 			return Arrival{}, t.wrongNumber(line)
 		}
 		var cell string
 		cell, rest, more = strings.Cut(rest, ",")
+		if c.tag {
+			tags[texts] = cell
+			texts++
+			continue
+		}
 		if c.name == "start_ns" {
 			var err error
 			if cell, pico, err = splitDecimals(cell); err != nil {
@@ -135,15 +192,15 @@ func (t *Trace) parse(line string) (Arrival, error) {
 		if err != nil || n < c.low || n > c.high {
 			return Arrival{}, fmt.Errorf("column %s: %q: want a whole number from %d to %d", c.name, cell, c.low, c.high)
 		}
-		v[i] = n
+		v[numbers] = n
+		numbers++
 	}
 	if more {
 		return Arrival{}, t.wrongNumber(line)
 	}
 	a := Arrival{
 		At:   quantity.Picoseconds(v[4])*quantity.Nanosecond + quantity.Picoseconds(pico),
-		Flow: int64(v[0]), Src: int32(v[1]), Dst: int32(v[2]), Bytes: int64(v[3]),
-		Label: Label{Tenant: int32(v[5]), Tag: uint8(v[6])},
+		Flow: int64(v[0]), Src: int32(v[1]), Dst: int32(v[2]), Bytes: int64(v[3]), Label: Label{Tenant: int32(v[5])},
 	}
 	switch {
 	case a.Src == a.Dst:
@@ -152,8 +209,41 @@ func (t *Trace) parse(line string) (Arrival, error) {
 		return Arrival{}, fmt.Errorf("column start_ns: %d.%03d: want at most %d", v[4], pico, maxTraceStart)
 	case a.At < t.last:
 		return Arrival{}, fmt.Errorf("column start_ns: %d.%03d is before the line above: want starts that never fall", v[4], pico)
+	case t.seen[a.Flow>>6]>>(a.Flow&63)&1 != 0:
+		return Arrival{}, fmt.Errorf("column flow_id: %d is the number of an earlier flow too: want each once", a.Flow)
 	}
-	return a, nil
+	t.seen[a.Flow>>6] |= 1 << (a.Flow & 63)
+	var err error
+	a.Tags, err = t.set(tags[:texts])
+	return a, err
+}
+
+// set returns the number of a set of tags.
+func (t *Trace) set(tags []string) (int32, error) {
+	if len(tags) == 0 {
+		return 0, nil
+	}
+	key := make([]byte, 0, 128) // stays on the stack
+	for _, tag := range tags {
+		key = append(append(key, tag...), ',')
+	}
+	if set, ok := t.known[string(key)]; ok {
+		return set, nil
+	}
+	kept := make([]string, len(tags))
+	for i, tag := range tags {
+		if !tagText.MatchString(tag) {
+			return 0, fmt.Errorf("column %s: %q: want at most %d letters, digits, spaces and ._:/+-", t.tags[i], tag, MaxTagLength)
+		}
+		kept[i] = strings.Clone(tag)
+	}
+	if len(t.sets) == MaxTagSets {
+		return 0, fmt.Errorf("column %s: %q: want at most %d different tags", t.tags[0], tags[0], MaxTagSets)
+	}
+	set := int32(len(t.sets))
+	t.sets = append(t.sets, kept)
+	t.known[string(key)] = set
+	return set, nil
 }
 
 func (t *Trace) wrongNumber(line string) error {

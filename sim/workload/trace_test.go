@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -30,8 +31,8 @@ func TestTrace(t *testing.T) {
 		"labels, decimals, CR, no last newline": {
 			workload.TraceHeader + ",tenant,tag\r\n0,0,1,5,2.5,12,255\r\n1,0,1,5,2.501,0,0",
 			[]workload.Arrival{
-				{At: 2500, Flow: 0, Src: 0, Dst: 1, Bytes: 5, Label: workload.Label{Tenant: 12, Tag: 255}},
-				{At: 2501, Flow: 1, Src: 0, Dst: 1, Bytes: 5},
+				{At: 2500, Flow: 0, Src: 0, Dst: 1, Bytes: 5, Label: workload.Label{Tenant: 12}},
+				{At: 2501, Flow: 1, Src: 0, Dst: 1, Bytes: 5, Tags: 1},
 			},
 		},
 		"no flows": {header, nil},
@@ -47,30 +48,34 @@ func TestWrongTracesAreNamedByLineAndColumn(t *testing.T) {
 	t.Parallel()
 	const ok = "0,0,1,5,100\n"
 	for text, want := range map[string]string{
-		"":                                                      `trace: line 1: header "": want "flow_id,src,dst,size_bytes,start_ns"`,
-		"id,src,dst,size,start\n":                               `trace: line 1: header "id,src,dst,size,start"`,
-		header + "\n":                                           `trace: line 2: column flow_id: "": want a whole number`,
-		header + ok + "1,0,1,5,100,0\n":                         `trace: line 3: 6 columns: want 5`,
-		header + ok + "1,0,1,5\n":                               `trace: line 3: 4 columns: want 5`,
-		header + "-1,0,1,5,0\n":                                 `line 2: column flow_id: "-1": want a whole number from 0 to 9223372036854775807`,
-		header + "a,0,1,5,0\n":                                  `column flow_id: "a"`,
-		header + "0,21,1,5,0\n":                                 `line 2: column src: "21": want a whole number from 0 to 20`,
-		header + "0,0,999,5,0\n":                                `line 2: column dst: "999": want a whole number from 0 to 20`,
-		header + "0,3,3,5,0\n":                                  `line 2: column dst: 3 is the source too`,
-		header + "0,0,1,0,0\n":                                  `column size_bytes: "0": want a whole number from 1 to 1125899906842624`,
-		header + "0,0,1,1e3,0\n":                                `column size_bytes: "1e3"`,
-		header + "0,0,1, 5,0\n":                                 `column size_bytes: " 5"`,
-		header + `0,0,1,"5",0` + "\n":                           `column size_bytes: "\"5\""`,
-		header + "0,0,1,5,\n":                                   `column start_ns: ""`,
-		header + "0,0,1,5,1.\n":                                 `column start_ns: "1.": want one to three digits after the point`,
-		header + "0,0,1,5,1.2345\n":                             `column start_ns: "1.2345": want one to three digits`,
-		header + "0,0,1,5,1.+2\n":                               `column start_ns: "1.+2"`,
-		header + "0,0,1,5,1000000000000000.5\n":                 `column start_ns: 1000000000000000.500: want at most 1000000000000000`,
-		header + "0,0,1,5,1000000000000001\n":                   `column start_ns: "1000000000000001": want a whole number from 0 to 1000000000000000`,
-		header + ok + "1,0,1,5,99.999\n":                        `line 3: column start_ns: 99.999 is before the line above`,
-		header + strings.Repeat("1", 300):                       `trace: line 2: too long: want less than 256 bytes`,
-		strings.Repeat("f", 300):                                `trace: line 1: too long`,
-		workload.TraceHeader + ",tenant,tag\n0,0,1,5,0,0,256\n": `column tag: "256": want a whole number from 0 to 255`,
+		"":                                                             `trace: line 1: header "": want "flow_id,src,dst,size_bytes,start_ns"`,
+		"id,src,dst,size,start\n":                                      `trace: line 1: header "id,src,dst,size,start"`,
+		header + "\n":                                                  `trace: line 2: column flow_id: "": want a whole number`,
+		header + ok + "1,0,1,5,100,0\n":                                `trace: line 3: 6 columns: want 5`,
+		header + ok + "1,0,1,5\n":                                      `trace: line 3: 4 columns: want 5`,
+		header + "-1,0,1,5,0\n":                                        `line 2: column flow_id: "-1": want a whole number from 0 to 9223372036854775807`,
+		header + "a,0,1,5,0\n":                                         `column flow_id: "a"`,
+		header + "0,21,1,5,0\n":                                        `line 2: column src: "21": want a whole number from 0 to 20`,
+		header + "0,0,999,5,0\n":                                       `line 2: column dst: "999": want a whole number from 0 to 20`,
+		header + "0,3,3,5,0\n":                                         `line 2: column dst: 3 is the source too`,
+		header + "0,0,1,0,0\n":                                         `column size_bytes: "0": want a whole number from 1 to 1125899906842624`,
+		header + "0,0,1,1e3,0\n":                                       `column size_bytes: "1e3"`,
+		header + "0,0,1, 5,0\n":                                        `column size_bytes: " 5"`,
+		header + `0,0,1,"5",0` + "\n":                                  `column size_bytes: "\"5\""`,
+		header + "0,0,1,5,\n":                                          `column start_ns: ""`,
+		header + "0,0,1,5,1.\n":                                        `column start_ns: "1.": want one to three digits after the point`,
+		header + "0,0,1,5,1.2345\n":                                    `column start_ns: "1.2345": want one to three digits`,
+		header + "0,0,1,5,1.+2\n":                                      `column start_ns: "1.+2"`,
+		header + "0,0,1,5,1000000000000000.5\n":                        `column start_ns: 1000000000000000.500: want at most 1000000000000000`,
+		header + "0,0,1,5,1000000000000001\n":                          `column start_ns: "1000000000000001": want a whole number from 0 to 1000000000000000`,
+		header + ok + "1,0,1,5,99.999\n":                               `line 3: column start_ns: 99.999 is before the line above`,
+		header + strings.Repeat("1", 1100):                             `trace: line 2: too long: want less than 1024 bytes`,
+		strings.Repeat("f", 1100):                                      `trace: line 1: too long`,
+		header + ok + "7,0,1,5,100\n" + "0,0,1,5,200\n":                `trace: line 4: column flow_id: 0 is the number of an earlier flow too: want each once`,
+		workload.TraceHeader + ",tenant,tag\n0,0,1,5,0,0,a;b\n":        `line 2: column tag: "a;b": want at most 64 letters, digits, spaces and ._:/+-`,
+		workload.TraceHeader + ",tag,tag\n":                            `line 1: header "flow_id,src,dst,size_bytes,start_ns,tag,tag": want`,
+		workload.TraceHeader + ",weight\n":                             `line 1: header "flow_id,src,dst,size_bytes,start_ns,weight": want "flow_id,src,dst,size_bytes,start_ns", then columns tenant, tag or tag_NAME`,
+		workload.TraceHeader + ",\n":                                   `line 1: header`,
 		workload.TraceHeader + ",tenant,tag\n0,0,1,5,0,2147483648,0\n": `column tenant: "2147483648"`,
 		workload.TraceHeader + ",tenant,tag\n0,0,1,5,0\n":              `5 columns: want 7`,
 	} {
@@ -134,7 +139,15 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(flows, take(back, 0)); diff != "" || back.Err() != nil {
+		read := take(back, 0)
+		for i := range read {
+			tag, err := strconv.ParseUint(back.Tags(read[i].Tags)[0], 10, 8)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			read[i].Tag, read[i].Tags = uint8(tag), 0
+		}
+		if diff := cmp.Diff(flows, read); diff != "" || back.Err() != nil {
 			rt.Fatalf("%v (-written +read)\n%s", back.Err(), diff)
 		}
 	})
@@ -189,4 +202,21 @@ func FuzzTrace(f *testing.F) {
 			t.Fatalf("%v (-first +second reading)\n%s", back.Err(), diff)
 		}
 	})
+}
+
+func TestTagsOfATrace(t *testing.T) {
+	t.Parallel()
+	s := must[*workload.Trace](t)(workload.NewTrace(strings.NewReader(workload.TraceHeader+",tag_job,tenant,tag\n"+
+		"5,0,1,5,0,all reduce,1,\n3,0,1,5,0,,0,web\n4,0,1,5,0,all reduce,1,\n"), 2))
+	if diff := cmp.Diff([]string{"tag_job", "tag"}, s.TagColumns()); diff != "" {
+		t.Error(diff)
+	}
+	var got [][]string
+	var sets []int32
+	for _, a := range take(s, 0) {
+		got, sets = append(got, s.Tags(a.Tags)), append(sets, a.Tags)
+	}
+	if diff := cmp.Diff([][]string{{"all reduce", ""}, {"", "web"}, {"all reduce", ""}}, got); diff != "" || s.Err() != nil || sets[0] != sets[2] {
+		t.Errorf("%v, sets %v\n%s", s.Err(), sets, diff)
+	}
 }

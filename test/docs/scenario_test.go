@@ -37,7 +37,7 @@ func literals(t *testing.T, n ast.Node) (words []string) {
 func readerKeys(t *testing.T) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
-	for name, prefix := range map[string]string{"parse.go": "", "topology.go": "", "ethernetparse.go": "ethernet_", "generatorparse.go": "ethernet_"} {
+	for name, prefix := range map[string]string{"parse.go": "", "topology.go": "", "ethernetparse.go": "ethernet_", "generatorparse.go": "ethernet_", "seriesparse.go": "ethernet_"} {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "sim/scenario", name), nil, 0)
 		if err != nil {
 			t.Fatal(err)

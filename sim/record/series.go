@@ -1,0 +1,112 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"fairlane/internal/quantity"
+)
+
+// MaxSeriesRows bounds the rows of each file of a series. What comes after them is left out, and a comment says so.
+const MaxSeriesRows = 10_000_000
+
+// series is a file that ends at a number of rows.
+type series struct {
+	file *File
+	most uint64
+	cut  quantity.Picoseconds // instant of the first row that was left out; 0 is none
+}
+
+func (d *Dir) newSeries(name, columns string) (series, error) {
+	f, err := d.createCSV(name, columns)
+	return series{file: f, most: MaxSeriesRows}, err
+}
+
+// File is the file that the rows go to.
+func (s *series) File() *File { return s.file }
+
+// Cut returns the instant from which rows are missing because there were MaxSeriesRows; false is never.
+func (s *series) Cut() (quantity.Picoseconds, bool) { return s.cut, s.cut > 0 }
+
+// end writes the row that was put together for an instant, unless there are too many.
+func (s *series) end(at quantity.Picoseconds) error {
+	if s.file.rows < s.most {
+		return s.file.endRow()
+	}
+	if s.cut == 0 {
+		s.cut = at
+		s.file.writeComment("cut off", fmt.Sprintf("%d rows; those from %s on are missing", s.most, at))
+	}
+	return s.file.Err()
+}
+
+// FlowSeries writes values of flows over time.
+type FlowSeries struct{ series }
+
+// FlowSeries creates series-flows.csv with the columns t_us, id, flow_id, and the further ones, whose values
+// may be unknown.
+func (d *Dir) FlowSeries(columns ...string) (*FlowSeries, error) {
+	s, err := d.newSeries("series-flows.csv", strings.Join(append([]string{"t_us,id,flow_id"}, columns...), ","))
+	return &FlowSeries{s}, err
+}
+
+// Write writes a sample of a flow; traceFlow is its number in its trace, or less than 0. What is NaN stays empty.
+func (w *FlowSeries) Write(at quantity.Picoseconds, id, traceFlow int64, values []float64) error {
+	b := appendMicros(w.file.row[:0], at)
+	b = strconv.AppendInt(append(b, ','), id, 10)
+	b = append(b, ',')
+	if traceFlow >= 0 {
+		b = strconv.AppendInt(b, traceFlow, 10)
+	}
+	for _, v := range values {
+		b = append(b, ',')
+		switch {
+		case math.IsNaN(v):
+		case v == math.Trunc(v) && math.Abs(v) < 1<<53:
+			b = strconv.AppendInt(b, int64(v), 10)
+		default:
+			b = strconv.AppendFloat(b, v, 'g', 12, 64)
+		}
+	}
+	w.file.row = b
+	return w.end(at)
+}
+
+// QueueSeries writes queue lengths over time.
+type QueueSeries struct{ series }
+
+// QueueSeries creates series-queues.csv with the columns t_us, port and bytes.
+func (d *Dir) QueueSeries() (*QueueSeries, error) {
+	s, err := d.newSeries("series-queues.csv", "t_us,port,bytes")
+	return &QueueSeries{s}, err
+}
+
+// Write writes the bytes that wait at a port.
+func (w *QueueSeries) Write(at quantity.Picoseconds, port string, bytes int64) error {
+	b := appendField(append(appendMicros(w.file.row[:0], at), ','), port)
+	w.file.row = strconv.AppendInt(append(b, ','), bytes, 10)
+	return w.end(at)
+}
+
+// Pauses writes the pauses of ports.
+type Pauses struct{ series }
+
+// Pauses creates pauses.csv with the columns t_us, port, class and event, which is pause or resume.
+func (d *Dir) Pauses() (*Pauses, error) {
+	s, err := d.newSeries("pauses.csv", "t_us,port,class,event")
+	return &Pauses{s}, err
+}
+
+// Write writes the begin or the end of a pause of the port that may not transmit.
+func (w *Pauses) Write(at quantity.Picoseconds, port string, class uint8, begin bool) error {
+	b := appendField(append(appendMicros(w.file.row[:0], at), ','), port)
+	b = strconv.AppendUint(append(b, ','), uint64(class), 10)
+	event := ",resume"
+	if begin {
+		event = ",pause"
+	}
+	w.file.row = append(b, event...)
+	return w.end(at)
+}
