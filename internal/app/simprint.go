@@ -164,5 +164,23 @@ func (a *app) dryRun(s *scenario.Scenario, asJSON bool) error {
 	_, err := fmt.Fprintln(a.stdout, a.t("sim.run.estimate", "name", s.Name, "plane", est.Plane, "hosts", est.Hosts, "switches", est.Switches,
 		"links", est.Links, "flows", fmt.Sprintf("%.0f", est.Flows), "bytes", expectedSize(est.Bytes), "hops", fmt.Sprintf("%.1f", est.PacketHops/1e6),
 		"limit", s.Duration, "memory", expectedSize(est.MemoryBytes), "time", expectedTime(est.CPUSeconds)))
-	return err
+	if err != nil || len(est.Speeds) < 2 {
+		return err
+	}
+	tw := newTable(a.stdout, 0)
+	_, _ = fmt.Fprintln(tw, "\n"+a.t("sim.run.speeds"))
+	for _, v := range est.Speeds {
+		marks := "-"
+		if v.ECNMax > 0 {
+			marks = fmt.Sprintf("%d-%d", v.ECNMin, v.ECNMax)
+		}
+		var steps []string
+		for _, c := range v.Controls {
+			for _, step := range c.Steps {
+				steps = append(steps, fmt.Sprintf("%s %s %s", c.Name, step.Name, quantity.BitRate(step.Bps)))
+			}
+		}
+		_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%g\t%s\n", v.RateBps, v.Links, v.Hosts, marks, v.PFCAlpha, strings.Join(steps, ", "))
+	}
+	return tw.Flush()
 }

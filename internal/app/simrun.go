@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,9 @@ func (a *app) simRunCommand() *cobra.Command {
 			}
 			if err := s.ReadTraces(); err != nil {
 				return &UsageError{err}
+			}
+			if same := s.Unscaled(); len(same) > 0 {
+				_, _ = fmt.Fprintln(a.stderr, a.t("sim.run.unscaled", "settings", strings.Join(same, ", ")))
 			}
 			if f.dryRun {
 				return a.dryRun(s, f.json)

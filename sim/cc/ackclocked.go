@@ -20,12 +20,6 @@ func grown[T any](s []T, n int) []T {
 	return out
 }
 
-// scaledRate returns a rate that is given for a 100 Gbit/s NIC as one of the flow's line rate has it:
-// the published increase steps grow with the speed of the NIC.
-func scaledRate(at100G float64, f *Flow) float64 {
-	return at100G * float64(f.LineRate) / float64(100*quantity.Gbps)
-}
-
 // windowOf returns the variable window of the peers' simulators: full at line rate, in proportion to the
 // rate below, and never less than one byte, which lets one packet out at a time.
 func windowOf(full int64, rate, line float64) int64 {

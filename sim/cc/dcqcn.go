@@ -41,8 +41,9 @@ func dcqcnSpec() Spec {
 			{Name: "byte_counter", Default: 10e6, Min: 0, Max: 1 << 40, Doc: "B: bytes sent between increases, 0 is off; " + paperSource},
 			{Name: "fast_recovery_stages", Default: 5, Min: 0, Max: 60000, Doc: "F; " + paperSource},
 			compareParam(1),
-			rateParam("r_ai", 40e6, "additive increase of the target; "+paperSource),
-			rateParam("r_hai", 400e6, "hyper increase of the target; the paper gives none: ten times r_ai, as the vendor's defaults have it"),
+			stepParam("r_ai", 40e6, "additive increase of the target; "+paperSource),
+			stepParam("r_hai", 400e6, "hyper increase of the target; the paper gives none: ten times r_ai, as the vendor's defaults have it"),
+			ratePerParam(0, "r_ai and r_hai"),
 			hyperParam(),
 			rateParam("min_rate", 10e6, "least rate; the paper gives none: IEEE 802.1Qau rpgMinRate"),
 			gapParam("cnp_interval", 50*quantity.Microsecond, "N: least time between notifications made of echoes in acknowledgements; "+paperSource),
@@ -55,11 +56,12 @@ func newDCQCN(v Values) (Algorithm, error) {
 	d := &dcqcn{
 		rp: RPParams{
 			Reading: RecoverDCQCN, G: v["g"], Threshold: uint16(v["fast_recovery_stages"]), Below: v["stage_compare"] == 1,
-			HyperByStage: v.Flag("hyper_by_stage"), AI: v["r_ai"], HAI: v["r_hai"], Floor: v["min_rate"],
+			HyperByStage: v.Flag("hyper_by_stage"), Floor: v["min_rate"],
 			InitialAlpha: v["initial_alpha"],
 		},
 		timer: v.Span("increase_timer"), bytes: int64(v["byte_counter"]), gap: v.Span("cnp_interval"),
 	}
+	d.rp.setSteps(v)
 	d.alpha = newAlphaFilter(v.Span("alpha_timer"), 1-d.rp.G, d.rp.G, 1)
 	return d, nil
 }

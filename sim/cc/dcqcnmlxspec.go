@@ -37,6 +37,10 @@ func mlxPublished() []Param {
 			Doc: doc + "; whole us, 17 bits",
 		}
 	}
+	step := func(p Param) Param {
+		p.Step = true
+		return p
+	}
 	mbits := func(name string, def, low float64, doc string) Param {
 		return Param{
 			Name: name, Kind: ParamRate, Default: def * 1e6, Min: low * 1e6, Max: float64(quantity.MaxBitRate),
@@ -50,8 +54,8 @@ func mlxPublished() []Param {
 		number("rpg_byte_reset", 32767, 0, math.MaxUint32, "data sent between increases without a cut, in rpg_byte_unit; 0 is off"),
 		number("rpg_threshold", 1, 0, 31, "stages counted before additive and before hyper increase"),
 		mbits("rpg_max_rate", 0, 0, "rate at which the limiter is released; 0 is line rate"),
-		mbits("rpg_ai_rate", 5, 0, "additive increase of the target"),
-		mbits("rpg_hai_rate", 50, 0, "hyper increase of the target"),
+		step(mbits("rpg_ai_rate", 5, 0, "additive increase of the target")),
+		step(mbits("rpg_hai_rate", 50, 0, "hyper increase of the target")),
 		number("rpg_gd", 11, 0, 15, "a cut divides the 10-bit alpha by 2 to this power: 11 is 1 - alpha/2, larger is gentler; documented are 10 and 11"),
 		number("rpg_min_dec_fac", 50, 0, 100, "least new rate of one cut, percent of the old; 100 never cuts"),
 		mbits("rpg_min_rate", 1, 1, "least rate"),

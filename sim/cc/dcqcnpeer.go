@@ -46,8 +46,9 @@ func dcqcnPeerSpec() Spec {
 			spanParam("cut_timer", 4*quantity.Microsecond, "period at which a flow may be cut; "+peerSource),
 			spanParam("increase_timer", 300*quantity.Microsecond, "time between increases, from the last cut on; "+peerSource),
 			{Name: "fast_recovery_stages", Default: 1, Min: 0, Max: 60000, Doc: "increases before the additive one; " + peerSource},
-			rateParam("r_ai", 20e6, "additive increase of the target, for a NIC of 100 Gbit/s: it grows with the line rate; "+peerSource),
-			rateParam("r_hai", 200e6, "hyper increase of the target, for a NIC of 100 Gbit/s: it grows with the line rate; "+peerSource),
+			stepParam("r_ai", 20e6, "additive increase of the target; "+peerSource),
+			stepParam("r_hai", 200e6, "hyper increase of the target; "+peerSource),
+			ratePerParam(100*quantity.Gbps, "r_ai and r_hai"),
 			{Name: "rate_on_first_cnp", Default: 1, Min: 0.001, Max: 1, Doc: "share of the rate that the first echo leaves; " + peerSource},
 			{Name: "clamp_target", Kind: ParamFlag, Doc: "every cut lowers the target; otherwise only after an increase; " + peerSource},
 			rateParam("min_rate", 1e9, "least rate; "+peerSource),
@@ -58,16 +59,17 @@ func dcqcnPeerSpec() Spec {
 }
 
 func newDCQCNPeer(v Values) (Algorithm, error) {
-	nic := float64(100 * quantity.Gbps)
-	return &dcqcnPeer{
+	d := &dcqcnPeer{
 		rp: RPParams{
 			Reading: RecoverTimeOnly, G: v["g"], InitialAlpha: 1, Threshold: uint16(v["fast_recovery_stages"]),
-			AI: v["r_ai"] / nic, HAI: v["r_hai"] / nic, Relative: true, Floor: v["min_rate"],
+			Floor: v["min_rate"],
 		},
 		alpha: newAlphaFilter(v.Span("alpha_timer"), 1-v["g"], v["g"], 1),
 		cut:   v.Span("cut_timer"), inc: v.Span("increase_timer"),
 		first: v["rate_on_first_cnp"], clamp: v.Flag("clamp_target"), window: uint8(v["window"]),
-	}, nil
+	}
+	d.rp.setSteps(v)
+	return d, nil
 }
 
 func (d *dcqcnPeer) Traits() Traits { return Traits{ECN: true, CNP: true, Quiet: true} }

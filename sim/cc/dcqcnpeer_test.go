@@ -165,3 +165,20 @@ func TestThePeersWindowFollowsTheRate(t *testing.T) {
 		t.Errorf("rate %v, window %d; want %v and the product in proportion", c.Rate, c.Window, want)
 	}
 }
+
+// The increases are those of the NIC's rate, or with rate_per: none the same on every NIC.
+func TestPeerIncreasesPerRateAndAbsolute(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		per  float64
+		want float64 // target after one additive increase of 20 Mbit/s from 10 Gbit/s
+	}{{100e9, 10e9 + 5e6}, {25e9, 10e9 + 20e6}, {0, 10e9 + 20e6}} {
+		d := built(t, dcqcnPeerSpec(), Values{"rate_per": c.per, "fast_recovery_stages": 0}).(*dcqcnPeer)
+		s := NewRPState(&d.rp, 25e9)
+		s.Rate, s.Target = 10e9, 10e9
+		s.TimeStep(&d.rp, 25e9)
+		if s.Target != c.want {
+			t.Errorf("rate_per %g: target %.0f, want %.0f", c.per, s.Target, c.want)
+		}
+	}
+}

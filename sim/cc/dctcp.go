@@ -10,6 +10,7 @@ type dctcp struct {
 	ackClocked
 	g      float64
 	ai     float64
+	per    float64 // line rate that ai is for; 0 is any
 	alpha0 float64
 	low    float64
 	window uint8
@@ -39,8 +40,9 @@ func dctcpSpec() Spec {
 		Params: []Param{
 			{Name: "g", Kind: ParamNumber, Default: 1.0 / 16, Min: 0, Max: 1,
 				Doc: "weight of a new fraction of marks in alpha (RFC 8257, 4.2: 1/16)"},
-			{Name: "ai", Kind: ParamRate, Default: 615e6, Min: 0, Max: 100e9,
-				Doc: "increase per window, bit/s, at any line rate: one packet of 1000 bytes per round trip of 13 us (the HPCC paper's simulator; RFC 8257 has one segment a round trip)"},
+			{Name: "ai", Kind: ParamRate, Default: 615e6, Min: 0, Max: 100e9, Step: true,
+				Doc: "increase per window, bit/s: one packet of 1000 bytes per round trip of 13 us (the HPCC paper's simulator; RFC 8257 has one segment a round trip)"},
+			ratePerParam(0, "ai"),
 			{Name: "initial_alpha", Kind: ParamNumber, Default: 1, Min: 0, Max: 1,
 				Doc: "alpha at the start (RFC 8257, 3.3: 1)"},
 			{Name: "first_window", Kind: ParamWord, Words: []string{"in-flight", "sequence"},
@@ -54,7 +56,7 @@ func dctcpSpec() Spec {
 
 func newDCTCP(v Values) (Algorithm, error) {
 	return &dctcp{
-		g: v["g"], ai: v["ai"], low: v["min_rate"], window: uint8(v["window"]), alpha0: v["initial_alpha"],
+		g: v["g"], ai: v["ai"], per: v[ratePer], low: v["min_rate"], window: uint8(v["window"]), alpha0: v["initial_alpha"],
 		bySequence: v["first_window"] == 1,
 	}, nil
 }
@@ -89,7 +91,7 @@ func (a *dctcp) Ack(slot int32, k *Ack, c *Control) {
 		s.rate = boundRate(s.rate*(1-s.alpha/2), a.low, s.line)
 		s.reduced, s.high = true, max(s.high, k.Next)
 	case boundary:
-		s.rate = boundRate(s.rate+a.ai, a.low, s.line)
+		s.rate = boundRate(s.rate+scaledStep(a.ai, a.per, s.line), a.low, s.line)
 	default:
 		return
 	}

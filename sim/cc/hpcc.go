@@ -14,7 +14,8 @@ import (
 type hpcc struct {
 	ackClocked
 	eta      float64
-	rai      float64 // at 100 Gbit/s
+	rai      float64
+	per      float64 // line rate that rai is for; 0 is any
 	low      float64
 	maxStage int32
 	window   uint8
@@ -73,8 +74,9 @@ func hpccSpec() Spec {
 				Doc: "target utilisation of the busiest link (HPCC, 3.2)"},
 			{Name: "max_stage", Kind: ParamNumber, Default: 0, Min: 0, Max: 100,
 				Doc: "additive increases in a row before a multiplicative step; the paper has 5, its simulator's runs 0"},
-			{Name: "rai", Kind: ParamRate, Default: 40e6, Min: 0, Max: 10e9,
-				Doc: "additive increase W_AI / T of a 100 Gbit/s NIC, bit/s; scaled with the line rate"},
+			{Name: "rai", Kind: ParamRate, Default: 40e6, Min: 0, Max: 10e9, Step: true,
+				Doc: "additive increase W_AI / T, bit/s"},
+			ratePerParam(100*quantity.Gbps, "rai"),
 			minRateParam(),
 			{Name: "fast_react", Kind: ParamFlag, Default: 1,
 				Doc: "react to every acknowledgement, not only once per round trip (HPCC, 3.2)"},
@@ -106,7 +108,7 @@ func newHPCC(v Values) (Algorithm, error) {
 		return nil, err
 	}
 	a := &hpcc{
-		eta: v["eta"], rai: v["rai"], low: v["min_rate"], maxStage: int32(v["max_stage"]),
+		eta: v["eta"], rai: v["rai"], per: v[ratePer], low: v["min_rate"], maxStage: int32(v["max_stage"]),
 		window: uint8(v["window"]), wire: v.Flag("int"), fast: v.Flag("fast_react"), maxHops: hpccExactHops,
 	}
 	if a.wire {
@@ -131,7 +133,7 @@ func (a *hpcc) Reserve(n int) {
 func (a *hpcc) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
 	s := hpccFlow{
-		ref: line, util: 1, line: line, rai: scaledRate(a.rai, f),
+		ref: line, util: 1, line: line, rai: scaledStep(a.rai, a.per, line),
 		rtt: max(quantity.Nanosecond, f.BaseRTT), bdp: max(1, f.BDP),
 	}
 	for s.unit < hpccMaxUnit && f.LineRate>>(s.unit+1) >= hpccUnitRate {

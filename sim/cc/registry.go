@@ -30,11 +30,19 @@ type Param struct {
 	Default  float64
 	Min, Max float64  // inclusive; unused for words and flags
 	Words    []string // for ParamWord: by value
+	None     bool     // of a rate: the word none stands for 0
+	Step     bool     // an increase of a rate, for a NIC of the rate in rate_per where there is one
 	Doc      string   // meaning, unit, source
 }
 
+// noRate is the word for a rate of 0 where there may be none.
+const noRate = "none"
+
 // Text returns a value as a scenario file writes it.
 func (p *Param) Text(v float64) string {
+	if p.None && v == 0 {
+		return noRate
+	}
 	switch p.Kind {
 	case ParamDuration:
 		return quantity.Picoseconds(v).String()
@@ -62,6 +70,9 @@ func (p *Param) Allowed() string {
 	case ParamDuration:
 		return fmt.Sprintf("a duration from %s to %s", p.Text(p.Min), p.Text(p.Max))
 	case ParamRate:
+		if p.None {
+			return fmt.Sprintf("none, or a rate from %s to %s", p.Text(p.Min), p.Text(p.Max))
+		}
 		return fmt.Sprintf("a rate from %s to %s", p.Text(p.Min), p.Text(p.Max))
 	default:
 		return fmt.Sprintf("a number from %s to %s", p.Text(p.Min), p.Text(p.Max))
@@ -86,6 +97,9 @@ func (p *Param) parse(text string) (float64, error) {
 		d, err := quantity.ParsePicoseconds(text)
 		return float64(d), err
 	case ParamRate:
+		if p.None && text == noRate {
+			return 0, nil
+		}
 		r, err := quantity.ParseBitRate(text)
 		return float64(r), err
 	case ParamWord:
@@ -115,7 +129,7 @@ func (p *Param) Check(v float64) error {
 	case ParamFlag:
 		ok = v == 0 || v == 1
 	default:
-		ok = ok && v >= p.Min && v <= p.Max
+		ok = ok && (v >= p.Min && v <= p.Max || p.None && v == 0)
 	}
 	if !ok {
 		return fmt.Errorf("%s %s: want %s", p.Name, p.Text(v), p.Allowed())
@@ -184,6 +198,39 @@ func (s *Spec) paramNames() []string {
 	var out []string
 	for i := range s.Params {
 		out = append(out, s.Params[i].Name)
+	}
+	return out
+}
+
+// Step is an increase of a rate as it is for one NIC.
+type Step struct {
+	Name   string  `json:"name"` // of the parameter
+	Bps    float64 `json:"bps"`
+	Scales bool    `json:"scales"` // it is another for a NIC of another rate
+}
+
+// Steps returns the increases that an algorithm has on a NIC of a rate, with given values over the defaults.
+func (s *Spec) Steps(given Values, line quantity.BitRate) []Step {
+	value := func(p *Param) float64 {
+		if v, ok := given[p.Name]; ok {
+			return v
+		}
+		return p.Default
+	}
+	per := 0.0
+	if p, ok := s.Param(ratePer); ok {
+		per = value(p)
+	}
+	var out []Step
+	for i := range s.Params {
+		if p := &s.Params[i]; p.Step {
+			share := p.Kind == ParamNumber // of the line rate
+			v := scaledStep(value(p), per, float64(line))
+			if share {
+				v = value(p) * float64(line)
+			}
+			out = append(out, Step{p.Name, v, per > 0 || share})
+		}
 	}
 	return out
 }

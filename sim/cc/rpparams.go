@@ -43,6 +43,40 @@ func rateParam(name string, def float64, doc string) Param {
 	return Param{Name: name, Kind: ParamRate, Default: def, Min: 1, Max: float64(quantity.MaxBitRate), Doc: doc}
 }
 
+// ratePer is the parameter that says for which NIC the increases are.
+const ratePer = "rate_per"
+
+// ratePerParam says what the increases of an algorithm are for.
+func ratePerParam(def quantity.BitRate, steps string) Param {
+	return Param{
+		Name: ratePer, Kind: ParamRate, Default: float64(def), Min: float64(quantity.Mbps), Max: float64(quantity.MaxBitRate), None: true,
+		Doc: "rate of the NIC that " + steps + " are for: they grow with the line rate; none: they are the same at every line rate",
+	}
+}
+
+// stepParam is an increase of a rate.
+func stepParam(name string, def float64, doc string) Param {
+	p := rateParam(name, def, doc)
+	p.Step = true
+	return p
+}
+
+// scaledStep returns an increase on a NIC.
+func scaledStep(step, per, line float64) float64 {
+	if per == 0 {
+		return step
+	}
+	return step * line / per
+}
+
+// setSteps takes r_ai and r_hai: shares of the line rate where they are for a rate.
+func (p *RPParams) setSteps(v Values) {
+	p.AI, p.HAI = v["r_ai"], v["r_hai"]
+	if per := v[ratePer]; per > 0 {
+		p.AI, p.HAI, p.Relative = p.AI/per, p.HAI/per, true
+	}
+}
+
 func compareParam(def float64) Param {
 	return Param{
 		Name: "stage_compare", Kind: ParamWord, Default: def, Words: []string{"at-most", "below"},

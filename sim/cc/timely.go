@@ -16,8 +16,9 @@ type timely struct {
 	minRTT float64 // ps
 	tLow   quantity.Picoseconds
 	tHigh  quantity.Picoseconds
-	ai     float64 // at 100 Gbit/s
-	hai    float64 // at 100 Gbit/s
+	ai     float64
+	hai    float64
+	per    float64 // line rate that ai and hai are for; 0 is any
 	steps  int32
 	low    float64
 	window uint8
@@ -28,7 +29,7 @@ type timely struct {
 type timelyFlow struct {
 	rate  float64 // bit/s
 	line  float64
-	scale float64              // of the increase steps: line rate in units of 100 Gbit/s
+	scale float64              // of the increase steps
 	diff  float64              // smoothed difference between round trips, ps
 	rtt   quantity.Picoseconds // of the last update
 	last  int64                // next byte to send at the last update
@@ -52,10 +53,11 @@ func timelySpec() Spec {
 				Min: 0, Max: float64(quantity.Second), Doc: "below this round-trip time the rate only grows; the paper has 50 us for 10 Gbit/s"},
 			{Name: "t_high", Kind: ParamDuration, Default: float64(500 * quantity.Microsecond),
 				Min: 0, Max: float64(quantity.Second), Doc: "above this round-trip time the rate only falls; the paper has 500 us for 10 Gbit/s"},
-			{Name: "ai", Kind: ParamRate, Default: 100e6, Min: 0, Max: 100e9,
-				Doc: "additive increase of a 100 Gbit/s NIC, bit/s; scaled with the line rate (the paper: 10 Mbit/s at 10 Gbit/s)"},
-			{Name: "hai", Kind: ParamRate, Default: 500e6, Min: 0, Max: 100e9,
-				Doc: "hyperactive increase of a 100 Gbit/s NIC, bit/s; scaled with the line rate (50 Mbit/s at 10 Gbit/s in the HPCC paper's simulator: five additive steps)"},
+			{Name: "ai", Kind: ParamRate, Default: 100e6, Min: 0, Max: 100e9, Step: true,
+				Doc: "additive increase, bit/s (the paper: 10 Mbit/s at 10 Gbit/s)"},
+			{Name: "hai", Kind: ParamRate, Default: 500e6, Min: 0, Max: 100e9, Step: true,
+				Doc: "hyperactive increase, bit/s (50 Mbit/s at 10 Gbit/s in the HPCC paper's simulator: five additive steps)"},
+			ratePerParam(100*quantity.Gbps, "ai and hai"),
 			{Name: "hai_after", Kind: ParamNumber, Default: 5, Min: 0, Max: 1000,
 				Doc: "increases in a row before hyperactive increase"},
 			minRateParam(),
@@ -71,7 +73,7 @@ func newTimely(v Values) (Algorithm, error) {
 	}
 	a := &timely{
 		gain: v["alpha"], beta: v["beta"], minRTT: v["min_rtt"], tLow: v.Span("t_low"), tHigh: v.Span("t_high"),
-		ai: v["ai"], hai: v["hai"], steps: int32(v["hai_after"]), low: v["min_rate"], window: uint8(v["window"]),
+		ai: v["ai"], hai: v["hai"], per: v[ratePer], steps: int32(v["hai_after"]), low: v["min_rate"], window: uint8(v["window"]),
 	}
 	if a.tLow > a.tHigh {
 		return nil, fmt.Errorf("t_low %s: want at most t_high, which is %s", a.tLow, a.tHigh)
@@ -87,7 +89,7 @@ func (a *timely) Reserve(n int) { a.flows.reserve(n) }
 
 func (a *timely) Start(slot int32, _ quantity.Picoseconds, f *Flow) Control {
 	line := float64(f.LineRate)
-	*a.flows.at(slot) = timelyFlow{rate: line, line: line, scale: scaledRate(1, f), bdp: max(1, f.BDP)}
+	*a.flows.at(slot) = timelyFlow{rate: line, line: line, scale: scaledStep(1, a.per, line), bdp: max(1, f.BDP)}
 	return Control{Rate: line, Window: windowFor(a.window, max(1, f.BDP), line, line)}
 }
 

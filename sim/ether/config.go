@@ -96,6 +96,7 @@ type Class struct {
 type ECN struct {
 	Min, Max  int64            // bytes; 100,000 and 400,000
 	RatePer   quantity.BitRate // 25 Gbit/s
+	Absolute  bool             // the thresholds are those of every link, whatever its rate
 	PMax      float64          // 0.2
 	Off       bool             // mark nothing
 	AtEnqueue bool             // decide when the packet enters the queue, not when it leaves
@@ -114,6 +115,8 @@ type Buffer struct {
 	// doubled with each doubling of the rate above it, at most 1.
 	Alpha     float64
 	AlphaRate quantity.BitRate // rate of the slowest host link
+	// AlphaFixed makes Alpha that of every port, whatever its rate.
+	AlphaFixed bool
 	// Static, if not 0, is a fixed threshold in bytes in place of the dynamic one.
 	Static int64
 	Resume int64 // a paused port resumes this far below the threshold; 3072

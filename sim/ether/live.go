@@ -135,15 +135,17 @@ func (n *Network) SetECN(at subnet.PortRef, class uint8, e ECN) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	n.queues[int(pi)*n.classes+int(class)].marking(&e, 1)
+	n.queues[int(pi)*n.classes+int(class)].marking(&e)
 	return nil
 }
 
 // ForRate returns the rule as it is for a link: defaults filled in, thresholds scaled.
 func (e ECN) ForRate(rate quantity.BitRate) ECN {
 	e = e.withDefaults()
-	scale := float64(rate) / float64(e.RatePer)
-	e.Min, e.Max, e.RatePer = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale), rate
+	if !e.Absolute {
+		scale := float64(rate) / float64(e.RatePer)
+		e.Min, e.Max, e.RatePer = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale), rate
+	}
 	return e
 }
 

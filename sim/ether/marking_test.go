@@ -56,6 +56,21 @@ func TestMarkingThresholdsScaleWithTheLink(t *testing.T) {
 	}
 }
 
+// With absolute thresholds, and a fixed alpha, they do not.
+func TestAbsoluteThresholdsAreThoseOfEveryLink(t *testing.T) {
+	t.Parallel()
+	g := quantity.Gbps
+	n, _ := on(t, chain(t, 10*g, 25*g, 100*g, 10*g), Config{ECN: ECN{Min: 7000, Max: 9000, PMax: 1, Absolute: true}, Buffer: Buffer{AlphaFixed: true}})
+	for i := range n.queues {
+		if q := &n.queues[i]; n.ports[i].peer != none && (q.kmin != 7000 || q.kmax != 9000) {
+			t.Errorf("%s: thresholds %d and %d", n.ports[i].rate, q.kmin, q.kmax)
+		}
+		if p := &n.ports[i]; p.peer != none && p.sw != none && n.ingress[i].alphaNum != 128 {
+			t.Errorf("%s: alpha of %d/1024", p.rate, n.ingress[i].alphaNum)
+		}
+	}
+}
+
 // Twelve packets wait at a port that marks above 5000 bytes. Marked when they leave, the first seven
 // see at least five behind them; marked when they enter, the last seven saw at least five before.
 func TestMarkingLooksAtTheQueueWhenToldTo(t *testing.T) {

@@ -21,10 +21,6 @@ func (n *Network) prepareBuffers() error {
 		if !ok {
 			b = n.cfg.Buffer
 		}
-		base := b.AlphaRate
-		if base <= 0 {
-			base = slowest
-		}
 		s.shared, s.reserve, s.resume, s.static = b.Bytes, b.Reserve, b.Resume, b.Static
 		s.egressNum = max(1, int64(b.EgressAlpha*1024))
 		for pi := n.first[s.node]; pi < n.first[s.node+1]; pi++ {
@@ -32,10 +28,7 @@ func (n *Network) prepareBuffers() error {
 			if p.peer == none {
 				continue
 			}
-			alpha := b.Alpha
-			for r := base * 2; r <= p.rate && alpha < 1; r *= 2 {
-				alpha = min(1, alpha*2)
-			}
+			alpha := b.AlphaAt(p.rate, slowest)
 			room := n.headroom(&b, p)
 			for c := range n.classes {
 				if n.lossy>>c&1 != 0 {
@@ -54,6 +47,20 @@ func (n *Network) prepareBuffers() error {
 		}
 	}
 	return nil
+}
+
+// AlphaAt returns the part of the free memory that a port of a rate may hold in a fabric with a slowest host link.
+func (b Buffer) AlphaAt(rate, slowest quantity.BitRate) float64 {
+	b = b.withDefaults()
+	base := b.AlphaRate
+	if base <= 0 {
+		base = slowest
+	}
+	alpha := b.Alpha
+	for r := base * 2; r <= rate && alpha < 1 && !b.AlphaFixed && base > 0; r *= 2 {
+		alpha = min(1, alpha*2)
+	}
+	return alpha
 }
 
 // BufferError says that the memory of a switch is too small for the links that it has.

@@ -251,13 +251,11 @@ func (n *Network) addLinks() error {
 func (n *Network) prepareMarking(p *port) {
 	e, own := n.cfg.ECNs[subnet.PortRef{Node: p.node, Port: ident.PortNum(p.num)}]
 	queues := n.queuesOf(p)
-	scale := 1.0
 	if !own {
-		e = n.cfg.ECN
-		scale = float64(p.rate) / float64(e.RatePer)
+		e = n.cfg.ECN.ForRate(p.rate)
 	}
 	for i := range queues {
-		queues[i].marking(&e, scale)
+		queues[i].marking(&e)
 	}
 }
 
@@ -267,13 +265,13 @@ func (n *Network) queuesOf(p *port) []queue {
 	return n.queues[at : at+n.classes]
 }
 
-// marking sets the rule of a queue, with thresholds scaled.
-func (q *queue) marking(e *ECN, scale float64) {
+// marking sets the rule of a queue.
+func (q *queue) marking(e *ECN) {
 	if e.Off {
 		q.kmin, q.kmax = 1<<62, 1<<62
 		return
 	}
-	q.kmin, q.kmax, q.pmax = int64(float64(e.Min)*scale), int64(float64(e.Max)*scale), e.PMax
+	q.kmin, q.kmax, q.pmax = e.Min, e.Max, e.PMax
 }
 
 func (n *Network) addQueues() {

@@ -192,6 +192,18 @@ func (f fields) rate(key string) quantity.BitRate {
 	return scalar(f, key, 0, "a rate from 0 to 100 Tbit/s such as 100Gbit/s", quantity.ParseBitRate)
 }
 
+// rateOrNone reads a rate that a setting is for; the word none says that it is the same at every rate.
+func (f fields) rateOrNone(key string) (rate quantity.BitRate, none bool) {
+	if n := f.m[key]; n != nil && n.Value == "none" {
+		return 0, true
+	}
+	rate = scalar(f, key, 0, "none, or a rate above 0 such as 100Gbit/s", quantity.ParseBitRate)
+	if rate == 0 {
+		f.d.fail(f.at(key), f.path(key), f.text(key), "none, or a rate above 0 such as 100Gbit/s")
+	}
+	return rate, false
+}
+
 // someRate is rate for what is left out where there is no bound: a rate of nothing is none.
 func (f fields) someRate(key string) quantity.BitRate {
 	r := f.rate(key)

@@ -36,6 +36,8 @@ type Estimate struct {
 	MemoryBytes float64 `json:"memory_bytes"`
 	CPUSeconds  float64 `json:"cpu_seconds"`
 	Trace       bool    `json:"trace"` // part of the traffic comes from a file
+	// Speeds says what settings come to at each rate of links; Ethernet only.
+	Speeds []Speed `json:"speeds,omitempty"`
 }
 
 // Estimate tells what a run of the scenario will be like, without running it.
@@ -50,6 +52,7 @@ func (s *Scenario) Estimate() Estimate {
 	} else {
 		packets, atOnce = s.estimateEthernet(&est)
 	}
+	est.Speeds = s.Speeds()
 	est.Flows = math.Round(est.Flows)
 	packets = s.carried(est.Bytes, packets)
 	est.PacketHops = packets * est.MeanHops

@@ -184,7 +184,7 @@ func (d *document) ecn(n *yaml.Node, c *ether.Config) {
 	e.Off = k.flag("off")
 	e.Min, e.Max = int64(k.number("min", uint64(e.Min), 0, 1<<40)), k.bytes("max", e.Max, 1<<40)
 	if k.has("rate_per") {
-		e.RatePer = k.rate("rate_per")
+		e.RatePer, e.Absolute = k.rateOrNone("rate_per")
 	}
 	e.PMax, e.AtEnqueue = k.decimal("p_max", e.PMax, 0, 1), k.word("at", "dequeue", "enqueue") == "enqueue"
 	switch {
@@ -207,7 +207,7 @@ func (f fields) buffer(base ether.Buffer) ether.Buffer {
 	base.Alpha = f.decimal("alpha", base.Alpha, 0.001, 64)
 	base.EgressAlpha = f.decimal("egress_alpha", base.EgressAlpha, 0.001, 64)
 	if f.has("alpha_rate") {
-		base.AlphaRate = f.rate("alpha_rate")
+		base.AlphaRate, base.AlphaFixed = f.rateOrNone("alpha_rate")
 	}
 	return base
 }

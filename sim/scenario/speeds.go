@@ -1,0 +1,93 @@
+package scenario
+
+import (
+	"slices"
+
+	"fairlane/internal/quantity"
+	"fairlane/sim/cc"
+)
+
+// Speed is what settings come to at one rate of links.
+type Speed struct {
+	RateBps quantity.BitRate `json:"rate_bps"`
+	Links   int              `json:"links"`
+	Hosts   int              `json:"hosts"` // of the links
+	// ECNMin and ECNMax are thresholds of marking in bytes; 0 where nothing is marked.
+	ECNMin int64 `json:"ecn_min_bytes"`
+	ECNMax int64 `json:"ecn_max_bytes"`
+	// PFCAlpha is the part of the free memory that a port may hold, by model.buffer.
+	PFCAlpha float64        `json:"pfc_alpha"`
+	Controls []ControlSteps `json:"congestion_control,omitempty"` // where there are hosts
+}
+
+// ControlSteps are the increases of one congestion control.
+type ControlSteps struct {
+	Name  string    `json:"name"`
+	Steps []cc.Step `json:"steps"`
+}
+
+// Speeds says what settings come to at each rate that links of an Ethernet fabric have, from slow to fast.
+func (s *Scenario) Speeds() []Speed {
+	if s.Ethernet == nil {
+		return nil
+	}
+	e := s.Ethernet
+	by := make(map[quantity.BitRate]*Speed)
+	for i := range s.Fabric.Links {
+		rate := s.Fabric.Links[i].Rate
+		if by[rate] == nil {
+			by[rate] = &Speed{RateBps: rate}
+		}
+		by[rate].Links++
+	}
+	slowest := quantity.MaxBitRate
+	for _, h := range Hosts(s.Fabric) {
+		if l, _ := s.Fabric.Link(h); l != nil {
+			by[l.Rate].Hosts++
+			slowest = min(slowest, l.Rate)
+		}
+	}
+	var out []Speed
+	for rate, v := range by {
+		if ecn := e.Model.ECN.ForRate(rate); !ecn.Off {
+			v.ECNMin, v.ECNMax = ecn.Min, ecn.Max
+		}
+		v.PFCAlpha = e.Model.Buffer.AlphaAt(rate, slowest)
+		for _, c := range e.Controls {
+			spec, err := cc.ByName(c.Algorithm)
+			if steps := spec.Steps(c.Values, rate); err == nil && v.Hosts > 0 && len(steps) > 0 {
+				v.Controls = append(v.Controls, ControlSteps{c.Name, steps})
+			}
+		}
+		out = append(out, *v)
+	}
+	slices.SortFunc(out, func(a, b Speed) int { return int(a.RateBps/1000 - b.RateBps/1000) })
+	return out
+}
+
+// Unscaled names the settings that are the same at several rates of the links that they are for: what fits one does not
+// fit the other.
+func (s *Scenario) Unscaled() []string {
+	speeds := s.Speeds()
+	hosts := slices.DeleteFunc(slices.Clone(speeds), func(v Speed) bool { return v.Hosts == 0 })
+	var out []string
+	if len(speeds) > 1 {
+		if e := &s.Ethernet.Model.ECN; e.Absolute && !e.Off {
+			out = append(out, "model.ecn")
+		}
+		if s.Ethernet.Model.Buffer.AlphaFixed {
+			out = append(out, "model.buffer.alpha")
+		}
+	}
+	if len(hosts) < 2 {
+		return out
+	}
+	for _, c := range hosts[0].Controls {
+		for _, step := range c.Steps {
+			if !step.Scales {
+				out = append(out, step.Name+" of "+c.Name)
+			}
+		}
+	}
+	return out
+}
