@@ -3,6 +3,7 @@ package fabric
 import (
 	"math/bits"
 
+	"fairlane/internal/quantity"
 	"fairlane/subnet/ident"
 )
 
@@ -33,6 +34,20 @@ func (n *Network) SetLinkUp(node int32, num ident.PortNum, up bool) {
 	n.ports[pi].up = up
 	n.ports[n.ports[pi].peer].up = up
 	n.updateLink(pi)
+}
+
+// SetLinkRate changes the rate of the link of a port, in both directions, as training does. What is on the link is lost. A
+// rate of 0 or less, and a port without a link, change nothing.
+func (n *Network) SetLinkRate(node int32, num ident.PortNum, r quantity.BitRate) {
+	pi := n.portIndex(node, num)
+	if pi == none || n.ports[pi].peer == none || r <= 0 {
+		return
+	}
+	up := n.ports[pi].up
+	n.SetLinkUp(node, num, false)
+	n.ports[pi].setRate(r)
+	n.ports[n.ports[pi].peer].setRate(r)
+	n.SetLinkUp(node, num, up)
 }
 
 // LinkUp reports whether the port has a link that is up.

@@ -41,7 +41,7 @@ func (d *Devices) handle(from subnet.PortRef, m *Message, private bool) Verdict 
 
 func (d *Devices) route(from subnet.PortRef, m *Message, directed bool) (arrival, bool) {
 	if directed {
-		return d.routeDirected(from, &m.MAD)
+		return d.routeDirected(from, m)
 	}
 	return d.routeLID(from, m.DLID, m.MAD.Class().IsSMP())
 }
@@ -58,7 +58,7 @@ func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
 	var to arrival
 	var ok bool
 	if p.Class() == mad.ClassSubnDR {
-		to, ok = d.routeBack(from, p)
+		to, ok = d.routeBack(from, m)
 	} else {
 		to, ok = d.routeLID(from, m.DLID, p.Class().IsSMP())
 	}
@@ -68,20 +68,28 @@ func (d *Devices) passResponse(from subnet.PortRef, m *Message) Verdict {
 	return Verdict{Outcome: Forwarded, To: to.at}
 }
 
-// routeBack follows a directed-route response of a client along its return path.
-func (d *Devices) routeBack(from subnet.PortRef, p *mad.Packet) (arrival, bool) {
+// routeBack follows a directed-route response of a client along its return path. Where the request had parts by LID the
+// response has them, in the other order.
+func (d *Devices) routeBack(from subnet.PortRef, m *Message) (arrival, bool) {
+	p := &m.MAD
 	if int(p.HopCount()) > mad.MaxHops {
 		return arrival{}, false
 	}
-	here, back := from, p.ReturnPath()
+	here, back := arrival{d.manager(from), from.Port}, p.ReturnPath()
+	if p.DrDLID() != ident.PermissiveLID {
+		var ok bool
+		if here, ok = d.routeLID(from, m.DLID, true); !ok || d.nodes[here.at.Node].sw == nil {
+			return arrival{}, false
+		}
+	}
 	for i := int(p.HopCount()); i >= 1; i-- {
-		next, ok := d.cross(subnet.PortRef{Node: here.Node, Port: ident.PortNum(back[i])}, true)
+		next, ok := d.cross(subnet.PortRef{Node: here.at.Node, Port: ident.PortNum(back[i])}, true)
 		if !ok {
 			return arrival{}, false
 		}
-		here = next
+		here = arrival{d.manager(next), next.Port}
 	}
-	return arrival{d.manager(here), here.Port}, true
+	return d.lastPart(here, p.DrSLID())
 }
 
 // serve lets the agent at the end of the route answer.

@@ -31,7 +31,10 @@ type port struct {
 
 	state    uint8 // logical state while the link is up
 	disabled bool
-	downed   uint64 // times the link went down
+	apart    bool         // the link is down because its ends have no width or speed enabled in common
+	downed   uint64       // times the link went down
+	width    subnet.Width // of the link, as trained
+	speed    subnet.Speed
 
 	mtu, highLimit, opVLs          uint8 // wire codes
 	stall, hoq                     uint8
@@ -69,6 +72,9 @@ func (d *Devices) initPort(ref subnet.PortRef) {
 		mtu: d.mtuCap(ref), opVLs: 1,
 		hoq: 16, subnetTimeout: 18, downDefault: mad.PhysPolling,
 		overrun: 8, phyErr: 8,
+	}
+	if p.width, p.speed = old.width, old.speed; p.width == 0 {
+		p.width, p.speed = d.cable(ref)
 	}
 	p.widthOn, p.speedOn, p.extOn = d.linkSupport(ref)
 	if vls := d.net.OperationalVLs(ref.Node, ref.Port); ref.Port > 0 {
@@ -120,9 +126,8 @@ func (d *Devices) portGUID(ref subnet.PortRef) ident.GUID {
 // defaultLink is the link of a port that is not plugged in or whose link is not known.
 func defaultLink() (subnet.Width, subnet.Speed) { return 4, subnet.EDR }
 
-// linkSupport returns the masks of the widths and speeds that the port can do: everything
-// up to those of its link.
-func (d *Devices) linkSupport(ref subnet.PortRef) (width, speed, ext uint8) {
+// cable returns the width and speed that the link of a port can have at most.
+func (d *Devices) cable(ref subnet.PortRef) (subnet.Width, subnet.Speed) {
 	w, s := defaultLink()
 	if l, _ := d.topo.Link(ref); l != nil {
 		if l.Width != 0 {
@@ -132,6 +137,13 @@ func (d *Devices) linkSupport(ref subnet.PortRef) (width, speed, ext uint8) {
 			s = l.Speed
 		}
 	}
+	return w, s
+}
+
+// linkSupport returns the masks of the widths and speeds that the port can do: everything
+// up to those of its link.
+func (d *Devices) linkSupport(ref subnet.PortRef) (width, speed, ext uint8) {
+	w, s := d.cable(ref)
 	width = subnet.Width(1).Code() | w.Code()
 	base, e := s.Codes()
 	speed = base<<1 - 1
@@ -155,19 +167,12 @@ func (d *Devices) linkActive(ref subnet.PortRef) (width, speed, ext uint8) {
 		speed, ext = s.Codes()
 		return w.Code(), speed, ext
 	}
-	l, _ := d.topo.Link(ref)
-	if l == nil || !d.net.LinkUp(ref.Node, ref.Port) {
+	if !d.net.LinkUp(ref.Node, ref.Port) {
 		return 0, 0, 0
 	}
-	w, s := defaultLink()
-	if l.Width != 0 {
-		w = l.Width
-	}
-	if l.Speed != 0 {
-		s = l.Speed
-	}
-	speed, ext = s.Codes()
-	return w.Code(), speed, min(ext, maxExtCode)
+	p := d.port(ref)
+	speed, ext = p.speed.Codes()
+	return p.width.Code(), speed, min(ext, maxExtCode)
 }
 
 // stateOf returns the logical and physical state that the port reports.
@@ -204,7 +209,7 @@ func (d *Devices) SetLink(ref subnet.PortRef, up bool) {
 
 func (d *Devices) setLink(ref subnet.PortRef, up bool) {
 	peer, ok := d.topo.Peer(ref)
-	if !ok || d.net.LinkUp(ref.Node, ref.Port) == up {
+	if !ok || d.net.LinkUp(ref.Node, ref.Port) == up || up && !d.train(ref, peer) {
 		return
 	}
 	d.net.SetLinkUp(ref.Node, ref.Port, up)
@@ -229,12 +234,43 @@ func (d *Devices) setLink(ref subnet.PortRef, up bool) {
 // configured.
 func (d *Devices) standsIn() bool { return d.opts.SMMode == Configured && len(d.sms) == 0 }
 
+// train gives a link the widest width and the fastest speed that both ends have enabled, and the rate of these. It returns
+// false, and the link cannot come up, where they have none in common.
+func (d *Devices) train(ref, peer subnet.PortRef) bool {
+	a, b := d.port(ref), d.port(peer)
+	width := subnet.WidthFromCode(a.widthOn & b.widthOn)
+	speed := subnet.SpeedFromCodes(a.speedOn&b.speedOn, a.extOn&b.extOn)
+	a.apart = width == 0 || speed == subnet.SpeedUnknown
+	b.apart = a.apart
+	if a.apart {
+		return false
+	}
+	most, fastest := d.cable(ref)
+	base, ext := fastest.Codes()
+	if gotBase, gotExt := speed.Codes(); gotBase == base && gotExt == min(ext, maxExtCode) {
+		speed = fastest // FDR10 and XDR have no codes of their own
+	}
+	if width == a.width && speed == a.speed {
+		return true
+	}
+	a.width, a.speed, b.width, b.speed = width, speed, width, speed
+	if l, _ := d.topo.Link(ref); l != nil {
+		share := float64(subnet.LinkRate(width, speed)) / float64(subnet.LinkRate(most, fastest))
+		d.net.SetLinkRate(ref.Node, ref.Port, quantity.BitRate(float64(l.Rate)*share))
+	}
+	return true
+}
+
 // retrain puts both ends of a link back to INIT, as after LinkDown and training; switches
 // latch PortStateChange.
 func (d *Devices) retrain(ref subnet.PortRef) {
 	ends := []subnet.PortRef{ref}
 	if peer, ok := d.topo.Peer(ref); ok {
 		ends = append(ends, peer)
+		if d.net.LinkUp(ref.Node, ref.Port) && !d.train(ref, peer) {
+			d.setLink(ref, false)
+			return
+		}
 	}
 	for _, end := range ends {
 		d.setState(end, mad.StateInit)

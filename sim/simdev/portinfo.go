@@ -127,7 +127,11 @@ func (d *Devices) setPortInfo(at subnet.PortRef, w *mad.PortInfo) {
 	width, speed, ext := d.linkSupport(at)
 	enable(&p.widthOn, w.LinkWidthEnabled, width, 0xff)
 	enable(&p.speedOn, w.LinkSpeedEnabled, speed, 0xf)
-	enable(&p.extOn, w.LinkSpeedExtEnabled, ext, 0x1f)
+	if w.LinkSpeedExtEnabled == extSpeedsOff {
+		p.extOn = 0
+	} else {
+		enable(&p.extOn, w.LinkSpeedExtEnabled, ext, 0x1f)
+	}
 	d.setPhysical(at, w)
 	switch w.State {
 	case mad.StateDown:
@@ -166,18 +170,23 @@ func (d *Devices) setLanes(at subnet.PortRef, w *mad.PortInfo) {
 	}
 }
 
+// extSpeedsOff is the value of LinkSpeedExtEnabled that leaves the speeds up to QDR alone.
+const extSpeedsOff = 30
+
 // enable takes over a mask of enabled widths or speeds: 0 is no change, all ones everything
 // supported, and a mask without anything supported is ignored.
 func enable(have *uint8, want, supported, all uint8) {
 	switch {
-	case want == 0 || want == all:
+	case want == 0:
+	case want == all:
+		*have = supported
 	case want&supported != 0:
 		*have = want & supported
 	}
 }
 
 // setPhysical obeys the physical states that can be commanded: disabled cuts the link, polling
-// lets it train again.
+// makes it train again. A cut cable stays cut.
 func (d *Devices) setPhysical(at subnet.PortRef, w *mad.PortInfo) {
 	p := d.port(at)
 	switch w.PhysState {
@@ -185,12 +194,11 @@ func (d *Devices) setPhysical(at subnet.PortRef, w *mad.PortInfo) {
 		p.disabled = true
 		d.setLink(at, false)
 	case mad.PhysPolling:
-		if p.disabled {
-			p.disabled = false
-			peer, ok := d.topo.Peer(at)
-			if ok && !d.port(peer).disabled {
-				d.setLink(at, true)
-			}
+		again := p.disabled || p.apart || d.net.LinkUp(at.Node, at.Port)
+		p.disabled = false
+		if peer, ok := d.topo.Peer(at); ok && again && !d.port(peer).disabled {
+			d.setLink(at, false)
+			d.setLink(at, true)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fairlane/internal/quantity"
+	"fairlane/sim/fabric"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/subnet/mad"
@@ -261,5 +262,81 @@ func TestTrafficStopsAndStartsWithTheLink(t *testing.T) {
 	r.dev.Advance(100 * quantity.Microsecond)
 	if now := r.net.Delivered(id); now == before {
 		t.Error("nothing is delivered after the link came back")
+	}
+}
+
+// speedAfter makes traffic for 200 us and returns its rate.
+func (r *rig) speedAfter(id fabric.FlowID) quantity.BitRate {
+	r.dev.Advance(50 * quantity.Microsecond)
+	before := r.net.Delivered(id)
+	r.dev.Advance(200 * quantity.Microsecond)
+	return quantity.BitRate(float64(r.net.Delivered(id)-before) * 8 / 200e-6)
+}
+
+// What is enabled acts when the link trains again: on the fields of both ends, and on the rate of the traffic.
+func TestEnabledWidthAndSpeedActAfterAReset(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Options{})
+	id := r.flow(host1, host2, 0)
+	near := func(what string, got, want quantity.BitRate) {
+		t.Helper()
+		if float64(got) < 0.97*float64(want) || float64(got) > 1.005*float64(want) {
+			t.Errorf("%s: %s, want about %s", what, got, want)
+		}
+	}
+	const full, edr = 100 * quantity.Gbps, 2
+	near("at first", r.speedAfter(id), full)
+	polling := func(i *mad.PortInfo) { i.PhysState = mad.PhysPolling }
+	for _, c := range []struct {
+		what string
+		set  func(*mad.PortInfo)
+		// active after the reset
+		width, speed, ext uint8
+		rate              quantity.BitRate
+	}{
+		{"1x", func(i *mad.PortInfo) { i.LinkWidthEnabled = 1 }, 1, 4, edr, 25 * quantity.Gbps},
+		{"1x FDR", func(i *mad.PortInfo) { i.LinkSpeedExtEnabled = 1 }, 1, 4, 1, 13_636_363_636},
+		{"4x FDR", func(i *mad.PortInfo) { i.LinkWidthEnabled = 3 }, 2, 4, 1, 4 * 13_636_363_636},
+		{"4x DDR", func(i *mad.PortInfo) { i.LinkSpeedExtEnabled, i.LinkSpeedEnabled = extSpeedsOff, 3 }, 2, 2, 0, 16 * quantity.Gbps},
+		{"all", func(i *mad.PortInfo) { i.LinkSpeedExtEnabled, i.LinkSpeedEnabled, i.LinkWidthEnabled = 31, 15, 255 }, 2, 4, edr, full},
+	} {
+		before := r.portInfo(2, 1)
+		kept := r.setPort(c.set, mad.StatusOK, 2, 1)
+		if kept.LinkWidthActive != before.LinkWidthActive || kept.LinkSpeedActive != before.LinkSpeedActive || kept.LinkSpeedExtActive != before.LinkSpeedExtActive {
+			t.Errorf("%s acts before the reset: %+v", c.what, kept)
+		}
+		got := r.setPort(polling, mad.StatusOK, 2, 1)
+		far := r.portInfo(0, 1, 2)
+		for _, i := range []mad.PortInfo{got, far} {
+			if i.LinkWidthActive != c.width || i.LinkSpeedActive != c.speed || i.LinkSpeedExtActive != c.ext || i.State != mad.StateActive {
+				t.Errorf("%s: width %d, speed %d, extended %d, state %d", c.what, i.LinkWidthActive, i.LinkSpeedActive, i.LinkSpeedExtActive, i.State)
+			}
+		}
+		near(c.what, r.speedAfter(id), c.rate)
+	}
+}
+
+// Ends without a speed in common stay down until one is enabled; a reboot enables everything again.
+func TestEndsWithoutACommonSpeedStayDown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Options{})
+	// leaf1 by port 1, then leaf2 by port 40: ports 39 of both are one link.
+	r.setPort(func(i *mad.PortInfo) { i.LinkSpeedExtEnabled, i.LinkSpeedEnabled = extSpeedsOff, 1 }, mad.StatusOK, 39, 1)
+	r.setPort(func(i *mad.PortInfo) { i.LinkSpeedExtEnabled, i.LinkSpeedEnabled = extSpeedsOff, 6 }, mad.StatusOK, 39, 1, 40)
+	got := r.setPort(func(i *mad.PortInfo) { i.State = mad.StateDown }, mad.StatusOK, 39, 1)
+	if got.State != mad.StateDown || got.PhysState != mad.PhysPolling || got.LinkSpeedActive != 0 {
+		t.Fatalf("nothing in common: %+v", got)
+	}
+	got = r.setPort(func(i *mad.PortInfo) { i.LinkSpeedEnabled, i.PhysState = 3, mad.PhysPolling }, mad.StatusOK, 39, 1)
+	if got.State != mad.StateActive || got.LinkSpeedActive != 2 || got.LinkSpeedExtActive != 0 {
+		t.Errorf("DDR in common: %+v", got)
+	}
+	for _, node := range []int32{leaf1, leaf2} {
+		if err := r.dev.Reboot(node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.portInfo(39, 1); got.LinkSpeedExtActive != 2 || got.LinkSpeedExtEnabled != 3 {
+		t.Errorf("after a reboot of both: %+v", got)
 	}
 }

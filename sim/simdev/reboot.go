@@ -61,6 +61,9 @@ func (d *Devices) restart(ref subnet.PortRef) {
 	p := d.port(ref)
 	p.smLID, p.state, p.mtu, p.opVLs, p.highLimit = old.smLID, old.state, old.mtu, old.opVLs, old.highLimit
 	p.disabled = old.disabled
+	if peer, ok := d.topo.Peer(ref); ok && d.net.LinkUp(ref.Node, ref.Port) {
+		d.train(ref, peer)
+	}
 	d.clearCounters(ref)
 }
 

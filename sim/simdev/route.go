@@ -78,27 +78,49 @@ func (d *Devices) countReturn() {
 	}
 }
 
-// routeDirected follows the initial path of a request and records the return path: byte i is
-// the port of entry at hop i, byte 0 the sender's own port. Only switches pass packets on.
-func (d *Devices) routeDirected(from subnet.PortRef, p *mad.Packet) (arrival, bool) {
+// routeDirected follows a request with a directed part and records the return path: byte i is the port of entry at hop
+// i, byte 0 the sender's own port. Only switches pass packets on. A part by LID may come before the directed one, when
+// DrSLID is the sender's LID and not permissive, to the node of the packet's destination LID; and another behind it, to
+// DrDLID (IBTA vol. 1, 14.2.2).
+func (d *Devices) routeDirected(from subnet.PortRef, m *Message) (arrival, bool) {
+	p := &m.MAD
 	hops := int(p.HopCount())
-	if hops > mad.MaxHops || p.HopPointer() != 0 ||
-		p.DrSLID() != ident.PermissiveLID || p.DrDLID() != ident.PermissiveLID {
+	if hops > mad.MaxHops || p.HopPointer() != 0 {
 		return arrival{}, false
 	}
 	path, back := p.InitialPath(), p.ReturnPath()
-	here := from
-	back[0] = byte(from.Port)
-	for i := 1; i <= hops; i++ {
-		if i > 1 && d.nodes[here.Node].sw == nil {
+	here := arrival{d.manager(from), from.Port}
+	if slid := p.DrSLID(); slid != ident.PermissiveLID {
+		var ok bool
+		if !d.owns(d.manager(from), slid) {
+			return arrival{}, false // the response would go to another node
+		}
+		if here, ok = d.routeLID(from, m.DLID, true); !ok || hops > 0 && d.nodes[here.at.Node].sw == nil {
 			return arrival{}, false
 		}
-		next, ok := d.cross(subnet.PortRef{Node: here.Node, Port: ident.PortNum(path[i])}, true)
+	}
+	back[0] = byte(here.in)
+	for i := 1; i <= hops; i++ {
+		if i > 1 && d.nodes[here.at.Node].sw == nil {
+			return arrival{}, false
+		}
+		next, ok := d.cross(subnet.PortRef{Node: here.at.Node, Port: ident.PortNum(path[i])}, true)
 		if !ok {
 			return arrival{}, false
 		}
-		here = next
-		back[i] = byte(here.Port)
+		here = arrival{d.manager(next), next.Port}
+		back[i] = byte(next.Port)
 	}
-	return arrival{d.manager(here), here.Port}, true
+	return d.lastPart(here, p.DrDLID())
+}
+
+// lastPart follows the part by LID behind a directed one; the permissive LID is none. It begins at a switch.
+func (d *Devices) lastPart(here arrival, lid ident.LID) (arrival, bool) {
+	switch {
+	case lid == ident.PermissiveLID:
+		return here, true
+	case d.nodes[here.at.Node].sw == nil:
+		return arrival{}, false
+	}
+	return d.routeLID(subnet.PortRef{Node: here.at.Node, Port: here.in}, lid, true)
 }

@@ -70,6 +70,78 @@ func TestDirectedRoutesThatLeadNowhere(t *testing.T) {
 	}
 }
 
+// A directed part may have a part by LID before it, to the switch where it begins, and one behind it: to any node.
+func TestCombinedRoutes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Options{})
+	here, perm := r.lid(host1), ident.PermissiveLID
+	for name, tt := range map[string]struct {
+		first      ident.LID // destination of the packet
+		path       []ident.PortNum
+		slid, dlid ident.LID
+		node       int32 // that answers; -1 is none
+		in         ident.PortNum
+		back       []byte // return path from 1 on
+	}{
+		"by LID, then directed":              {r.lid(leaf2), []ident.PortNum{1}, here, perm, host3, 1, []byte{1}},
+		"two hops from the far switch":       {r.lid(leaf2), []ident.PortNum{40, 2}, here, perm, host2, 1, []byte{40, 1}},
+		"directed, then by LID":              {perm, []ident.PortNum{1, 39}, perm, r.lid(host4), host4, 2, []byte{1, 39}},
+		"by LID, directed, by LID":           {r.lid(leaf1), []ident.PortNum{39}, here, r.lid(host3), host3, 1, []byte{39}},
+		"by LID alone":                       {r.lid(host4), nil, here, perm, host4, 2, nil},
+		"the last part ends at its switch":   {perm, []ident.PortNum{1}, perm, r.lid(leaf1), leaf1, 1, []byte{1}},
+		"directed part from an adapter":      {r.lid(host3), []ident.PortNum{1}, here, perm, -1, 0, nil},
+		"last part from an adapter":          {r.lid(leaf2), []ident.PortNum{1}, here, r.lid(host4), -1, 0, nil},
+		"no such first LID":                  {4000, []ident.PortNum{1}, here, perm, -1, 0, nil},
+		"no such last LID":                   {perm, []ident.PortNum{1}, perm, 4000, -1, 0, nil},
+		"the response would go to another":   {r.lid(leaf2), []ident.PortNum{1}, r.lid(host2), perm, -1, 0, nil},
+		"first LID permissive, sender's not": {perm, []ident.PortNum{1}, here, perm, -1, 0, nil},
+	} {
+		p := r.directed(mad.MethodGet, mad.AttrNodeInfo, 0, tt.path...)
+		p.SetDrLIDs(tt.slid, tt.dlid)
+		m := Message{DLID: tt.first, SLID: here, MAD: p}
+		v := r.dev.Handle(r.from, &m)
+		if tt.node < 0 {
+			if v.Outcome != Undeliverable {
+				t.Errorf("%s: %s, want it undeliverable", name, v.Outcome)
+			}
+			continue
+		}
+		var info mad.NodeInfo
+		r.read(m.MAD, &info)
+		if v.Outcome != Replied || info.NodeGUID != r.dev.topo.Nodes[tt.node].GUID || info.LocalPort != tt.in {
+			t.Errorf("%s: %s from node %s by port %d", name, v.Outcome, info.NodeGUID, info.LocalPort)
+		}
+		if got := m.MAD.ReturnPath()[1 : len(tt.path)+1]; string(got) != string(tt.back) || !m.MAD.Direction() || m.DLID != here && tt.first != perm {
+			t.Errorf("%s: return path %v, response to LID %d", name, got, m.DLID)
+		}
+	}
+}
+
+// A subnet manager's response takes the parts of the request in the other order.
+func TestResponsesOfASubnetManagerOverCombinedRoutes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Options{})
+	sm := subnet.PortRef{Node: host3, Port: 1}
+	r.dev.SetSM(sm, true)
+	for name, dlid := range map[string]ident.LID{"ends directed": ident.PermissiveLID, "ends by LID": r.lid(host3)} {
+		path := []ident.PortNum{39, 1}
+		if dlid != ident.PermissiveLID {
+			path = path[:1]
+		}
+		p := r.directed(mad.MethodGet, mad.AttrSMInfo, 0, path...)
+		p.SetDrLIDs(r.lid(host1), dlid)
+		m := Message{DLID: r.lid(leaf1), SLID: r.lid(host1), MAD: p}
+		if v := r.dev.Handle(r.from, &m); v.Outcome != Forwarded || v.To != sm {
+			t.Fatalf("%s: request %s to %+v", name, v.Outcome, v.To)
+		}
+		m.MAD.Respond(mad.StatusOK)
+		m.DLID, m.SLID = r.lid(leaf2), r.lid(host3)
+		if v := r.dev.Handle(sm, &m); v.Outcome != Forwarded || v.To != r.from {
+			t.Errorf("%s: response %s to %+v", name, v.Outcome, v.To)
+		}
+	}
+}
+
 func TestLIDRouting(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})

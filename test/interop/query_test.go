@@ -38,6 +38,27 @@ func TestSmpquery(t *testing.T) {
 	}
 }
 
+// Routes by LID to a switch and by ports from there, with what the tool sends.
+func TestSmpqueryOverCombinedRoutes(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1})
+	wantMatch(t, l.run(host(1), "smpquery", "-c", "nodeinfo", l.lid(0), "0,11"), `NodeType:\.+Switch$`, `^Guid:\.+0x0000000000200001$`, `LocalPort:\.+11$`)
+	wantMatch(t, l.run(host(1), "smpquery", "-c", "nodedesc", l.lid(1), "0,11,1"), `Node Description:\.+h1 `)
+}
+
+// What ibportstate enables acts on the link when it resets it.
+func TestIbportstateSetsWidthAndSpeed(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, twoSwitches(t), fabric.Config{}, simdev.Options{TimeScale: 1})
+	leaf := l.lid(0)
+	l.run(host(1), "ibportstate", leaf, "11", "width", "1")
+	l.run(host(1), "ibportstate", leaf, "11", "espeed", "1")
+	l.run(host(1), "ibportstate", leaf, "11", "reset")
+	wantMatch(t, l.run(host(1), "ibportstate", leaf, "11", "query"), `LinkWidthEnabled:\.+1X$`, `LinkWidthActive:\.+1X$`, `LinkSpeedExtActive:\.+14.0625 Gbps$`,
+		`LinkState:\.+Active$`)
+	wantMatch(t, l.run(host(1), "smpquery", "portinfo", l.lid(1), "11"), `LinkWidthActive:\.+1X$`)
+}
+
 // send runs a flow for 100 us of simulated time and stops it.
 func (l *lab) send(src, dst int32, sl ident.SL) {
 	l.t.Helper()
