@@ -123,13 +123,25 @@ func Diff(before, after *Plan) Difference {
 	x.shares(before.Tenants, after.Tenants)
 	x.classes(before.Classes, after.Classes)
 	x.links(before.Links, after.Links)
+	x.settings(before, after)
+	x.rest(kindPlan, kindPlan, "", partOf(before), partOf(after))
+	x.findings(before.Findings, after.Findings)
+	return x.finish(before, after)
+}
+
+// settings compares what devices are set to.
+func (x *differ) settings(before, after *Plan) {
 	x.infiniBand(before, after)
 	x.lanes(before.Lanes, after.Lanes)
 	x.roce(orEmpty(before.RoCE), orEmpty(after.RoCE))
 	x.wrcc(orEmpty(before.WRCC), orEmpty(after.WRCC))
-	x.rest(kindPlan, kindPlan, "", partOf(before), partOf(after))
-	x.findings(before.Findings, after.Findings)
-	return x.finish(before, after)
+}
+
+// touch notes a place where something differs.
+func (x *differ) touch(kind, place string) {
+	if x.touched != nil {
+		x.touched[[2]string{kind, place}] = true
+	}
 }
 
 // partOf is what no other comparison of a plan looks at: fields added to Plan are caught here. Settle is an estimate that follows from what the
@@ -154,7 +166,8 @@ type differ struct {
 	tenants map[string]*TenantChange
 	groups  map[settingKey]*settingGroup
 	devices map[string]*DeviceChange
-	units   map[string]string // of fields whose values have none
+	units   map[string]string  // of fields whose values have none
+	touched map[[2]string]bool // kind and place of what differs; nil is not asked for
 }
 
 func (x *differ) tenant(name string) *TenantChange {
@@ -321,6 +334,7 @@ func (r LinkRate) size() quantity.BitRate {
 }
 
 func (x *differ) device(kind, name string, added bool) {
+	x.touch(kind, name)
 	d := x.devices[kind]
 	if d == nil {
 		d = &DeviceChange{Kind: kind}

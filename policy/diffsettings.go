@@ -307,6 +307,7 @@ func (x *differ) parts(kind, place, tenant string, before, after []part) {
 		if a != nil && b != nil && a.value == b.value {
 			return
 		}
+		x.touch(kind, place)
 		field := withoutIndices(first(a, b).path)
 		k := settingKey{tenant, kind, field}
 		g := x.groups[k]

@@ -1,0 +1,495 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlane/internal/phrase"
+	"fairlane/internal/quantity"
+	"fairlane/subnet/ident"
+	"fairlane/tenants"
+)
+
+// Bounds of an admission request.
+const (
+	MaxAdmitPorts = 1000    // in Ports, and in To
+	MaxAdmitFlows = 300_000 // that are assumed of the tenant
+)
+
+// AdmitRequest describes a tenant that asks to be admitted, or with Change one that asks for more.
+type AdmitRequest struct {
+	Tenant string
+	// Change asks for a tenant that exists: what is not given stays as it is, and Ports come beside those that it has.
+	Change    bool
+	Weight    quantity.Weight   // 0 with Change: as it is
+	Guarantee *quantity.BitRate // nil: none, with Change as it is; 0 is none
+	Cap       *quantity.BitRate // likewise
+	// Ports are the tenant's, as subnet.Fabric.ResolvePort takes them. Without To and Flows, each of them is assumed to send to each
+	// other one, and with Change also to and from the ports that the tenant has.
+	Ports []string
+	To    []string // each of Ports is assumed to send to each of these instead
+	QPs   int      // of each assumed flow; 0 is 1
+	// Flows are declared traffic of the tenant, in place of what is assumed.
+	Flows []tenants.Flow
+}
+
+// AdmitError is an admission request that cannot be judged. It matches ErrInput.
+type AdmitError struct {
+	Field string // tenant, weight, guarantee, cap, ports, to, qps or flows
+	Err   error  // what was found and what is allowed
+}
+
+// Error prints the field and what is wrong with it.
+func (e *AdmitError) Error() string { return e.Field + ": " + e.Err.Error() }
+
+// Unwrap returns ErrInput and the cause.
+func (e *AdmitError) Unwrap() []error { return []error{ErrInput, e.Err} }
+
+func refused(field, format string, args ...any) error {
+	return &AdmitError{field, fmt.Errorf(format, args...)}
+}
+
+// Verdict is the answer to an admission request.
+type Verdict string
+
+// Verdicts.
+const (
+	// VerdictYes: every guarantee is kept, and the plan has no new finding.
+	VerdictYes Verdict = "yes"
+	// VerdictReservations: the links hold every guarantee, but the plan has new findings, or is predicted to miss a guarantee.
+	VerdictReservations Verdict = "reservations"
+	// VerdictNo: on a link, the guarantees together exceed what can be booked.
+	VerdictNo Verdict = "no"
+)
+
+// Admission is the answer to an admission request: what the tenant would change for everyone.
+type Admission struct {
+	Tenant     string           `json:"tenant"`
+	Change     bool             `json:"change"`
+	Verdict    Verdict          `json:"verdict"`
+	Traffic    AdmissionTraffic `json:"traffic"`
+	Tenants    []AdmissionShare `json:"tenants"`    // the requesting one first, then by name
+	Guarantees []GuaranteeCheck `json:"guarantees"` // by name
+	Fits       AdmissionFit     `json:"fits"`
+	Devices    AdmissionDevices `json:"devices"`
+	// Appeared and Vanished are the findings of only one of the plans, after and before.
+	Appeared []Finding `json:"appeared"`
+	Vanished []Finding `json:"vanished"`
+}
+
+// Traffic that an admission is judged by.
+const (
+	TrafficMesh     = "mesh"     // every port of the tenant sends to every other one
+	TrafficTo       = "to"       // every port of the tenant sends to every port of another list
+	TrafficDeclared = "declared" // the tenant's flows were given
+)
+
+// AdmissionTraffic says which traffic of the tenant an admission is judged by.
+type AdmissionTraffic struct {
+	Kind  string `json:"kind"` // mesh, to or declared
+	Ports int    `json:"ports"`
+	To    int    `json:"to,omitempty"`
+	Flows int    `json:"flows"`
+	QPs   int    `json:"qps"` // of all flows
+	// Idle lists the other tenants without flows. Their guarantees are booked on every link between their ports; their rates are not
+	// predicted.
+	Idle *NameList `json:"idle,omitempty"`
+}
+
+// AdmissionShare is what a tenant gets before and after.
+type AdmissionShare struct {
+	Tenant    string           `json:"tenant"`
+	Weight    quantity.Weight  `json:"weight"`
+	Guarantee quantity.BitRate `json:"guarantee_bps"` // 0 is none
+	Cap       quantity.BitRate `json:"cap_bps"`       // 0 is none
+	Before    *AdmissionRate   `json:"before,omitempty"`
+	After     *AdmissionRate   `json:"after,omitempty"`
+}
+
+// AdmissionRate is what a tenant gets, with all flows sending at once.
+type AdmissionRate struct {
+	Entitled  quantity.BitRate `json:"entitled_bps"` // of all its flows
+	Predicted quantity.BitRate `json:"predicted_bps"`
+	Bound     float64          `json:"bound"` // relative error of Predicted
+	// Least is the least that the tenant is predicted to get of a contended link, and Link that link; "" when it contends for none.
+	Least quantity.BitRate `json:"least_bps"`
+	Link  string           `json:"link,omitempty"`
+}
+
+// AdmissionDevices counts the devices whose settings change.
+type AdmissionDevices struct {
+	Ports    int `json:"ports"` // of hosts
+	Switches int `json:"switches"`
+}
+
+// AdmissionFit is what would fit.
+type AdmissionFit struct {
+	// Guarantee is the largest guarantee of the tenant that every link holds with this traffic, and Link the link that allows no more.
+	Guarantee quantity.BitRate `json:"guarantee_bps"`
+	Link      string           `json:"link,omitempty"`
+	// Without lists ports of hosts: without their flows the guarantee fits as requested. It is set with VerdictNo only, where leaving ports out
+	// helps.
+	Without []string `json:"without,omitempty"`
+}
+
+// Admit judges a request: it compiles the input as it is and with the tenant, and books all guarantees on every link that the flows
+// may cross. The input is not changed.
+//
+// A larger guarantee is never admitted where a smaller one is refused: VerdictNo depends on booked guarantees alone.
+//
+// Errors of the request are *AdmitError; others are those of Compile.
+func Admit(in Input, r AdmitRequest) (*Admission, error) {
+	if in.Fabric == nil {
+		return nil, fmt.Errorf("%w: no fabric", ErrInput)
+	}
+	before := Compiler{once: true}
+	was, err := before.Compile(in)
+	if err != nil {
+		return nil, err
+	}
+	x := &admitter{in: in, r: r, e: newEditor(in)}
+	if err := x.edit(); err != nil {
+		return nil, err
+	}
+	edited := x.e.in
+	edited.InForce = was
+	after := Compiler{once: true}
+	is, err := after.Compile(edited)
+	if err != nil {
+		return nil, err
+	}
+	out := &Admission{Tenant: r.Tenant, Change: r.Change, Traffic: x.traffic}
+	out.Tenants = admissionShares(r.Tenant, edited.Tenants, was, is)
+	d := Diff(was, is)
+	out.Appeared, out.Vanished = sortFindings(d.Appeared), sortFindings(d.Vanished)
+	out.Devices = changedDevices(was, is)
+	old, booked := newBooking(before.m), newBooking(after.m)
+	out.Traffic.Idle = booked.idle
+	out.Guarantees = checkGuarantees(old, booked, was, is)
+	out.Fits = booked.fit(r.Tenant)
+	out.Verdict = out.verdict()
+	if out.Verdict == VerdictNo {
+		out.Fits.Without = booked.without(r.Tenant)
+	}
+	return out, nil
+}
+
+// verdict judges by what the admission changes: what was so before it does not count.
+func (a *Admission) verdict() Verdict {
+	is := func(status string) bool {
+		return slices.ContainsFunc(a.Guarantees, func(g GuaranteeCheck) bool { return g.New && g.Status == status })
+	}
+	switch {
+	case is(GuaranteeBroken):
+		return VerdictNo
+	case is(GuaranteeAtRisk) || len(a.Appeared) > 0:
+		return VerdictReservations
+	}
+	return VerdictYes
+}
+
+// admitter makes the input with the tenant.
+type admitter struct {
+	in      Input
+	r       AdmitRequest
+	e       *editor
+	traffic AdmissionTraffic
+}
+
+func (x *admitter) edit() error {
+	t, err := x.tenant()
+	if err != nil {
+		return err
+	}
+	if err := x.limits(t); err != nil {
+		return err
+	}
+	had := len(t.Attachments)
+	if len(x.r.Flows) > 0 {
+		err = x.declared(t)
+	} else {
+		err = x.assumed(t)
+	}
+	if err != nil {
+		return err
+	}
+	if len(t.Attachments) != had {
+		slices.SortFunc(t.Attachments, func(a, b tenants.Attachment) int { return a.Port.Compare(b.Port) })
+	}
+	x.count(t)
+	if err := tenants.Validate(x.e.in.Tenants, x.e.in.Flows); err != nil {
+		return refused("tenant", "with it: %w", err)
+	}
+	return nil
+}
+
+// tenant is the copy's tenant to work on, new or found.
+func (x *admitter) tenant() (*tenants.Tenant, error) {
+	if !tenants.ValidName(x.r.Tenant) {
+		return nil, refused("tenant", "%s: want a name of a-z, 0-9 and -, of at most %d characters", quoted(x.r.Tenant), tenants.MaxNameLength)
+	}
+	x.e.in.Tenants = tenants.Attach(x.e.in.Tenants, x.e.in.Flows)
+	if x.r.Change {
+		t, err := x.e.tenant(x.r.Tenant)
+		if err != nil {
+			return nil, &AdmitError{"tenant", err}
+		}
+		return t, nil
+	}
+	if slices.ContainsFunc(x.e.in.Tenants, func(t tenants.Tenant) bool { return t.Name == x.r.Tenant }) {
+		return nil, refused("tenant", "%q exists: want another name, or change", x.r.Tenant)
+	}
+	if x.r.Weight == 0 {
+		return nil, refused("weight", "missing: want %s to %s", quantity.MinWeight, quantity.MaxWeight)
+	}
+	x.e.in.Tenants = append(x.e.in.Tenants, tenants.Tenant{Name: x.r.Tenant})
+	return &x.e.in.Tenants[len(x.e.in.Tenants)-1], nil
+}
+
+// limits sets weight, guarantee and cap.
+func (x *admitter) limits(t *tenants.Tenant) error {
+	if x.r.Weight != 0 {
+		t.Weight = x.r.Weight
+	}
+	if x.r.Guarantee != nil {
+		t.Guarantee = *x.r.Guarantee
+	}
+	if x.r.Cap != nil {
+		t.Cap = *x.r.Cap
+	}
+	alone := tenants.Tenant{Name: t.Name, Weight: t.Weight, Guarantee: t.Guarantee, Cap: t.Cap}
+	var fault *tenants.FieldError
+	if err := tenants.Validate([]tenants.Tenant{alone}, nil); errors.As(err, &fault) {
+		return refused(fault.Field, "%s: want %s", fault.Found, fault.Allowed)
+	} else if err != nil {
+		return &AdmitError{"tenant", err}
+	}
+	return nil
+}
+
+// ports resolves a list of ports of the request.
+func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
+	if len(names) > MaxAdmitPorts {
+		return nil, refused(field, "%d ports: want at most %d", len(names), MaxAdmitPorts)
+	}
+	ids, seen := make([]ident.PortID, len(names)), make(map[ident.PortID]bool, len(names))
+	for i, name := range names {
+		id, err := x.e.port(name)
+		if err != nil {
+			return nil, &AdmitError{field, err}
+		}
+		if seen[id] {
+			return nil, refused(field, "port %q: want each port once", name)
+		}
+		ids[i], seen[id] = id, true
+	}
+	return ids, nil
+}
+
+// declared adds the flows that were given.
+func (x *admitter) declared(t *tenants.Tenant) error {
+	if len(x.r.To) > 0 {
+		return refused("to", "the flows of %s are declared: want no assumption beside them", t.Name)
+	}
+	if x.r.QPs != 0 {
+		return refused("qps", "the flows of %s are declared: want no assumption beside them", t.Name)
+	}
+	ids, err := x.ports("ports", x.r.Ports)
+	if err != nil {
+		return err
+	}
+	attach(t, ids...)
+	for _, f := range x.r.Flows {
+		if f.Tenant != t.Name {
+			return refused("flows", "a flow of %q: want flows of %s only", f.Tenant, t.Name)
+		}
+		attach(t, f.Src, f.Dst)
+		x.e.append(t, f)
+	}
+	x.traffic.Kind = TrafficDeclared
+	return nil
+}
+
+// assumed adds flows between the ports of the request.
+func (x *admitter) assumed(t *tenants.Tenant) error {
+	qps := max(1, x.r.QPs)
+	if x.r.QPs < 0 || qps > tenants.MaxQPs {
+		return refused("qps", "%d: want 1 to %d", x.r.QPs, tenants.MaxQPs)
+	}
+	ids, err := x.ports("ports", x.r.Ports)
+	if err != nil {
+		return err
+	}
+	to, err := x.ports("to", x.r.To)
+	if err != nil {
+		return err
+	}
+	x.traffic.Kind = TrafficMesh
+	var had []ident.PortID
+	if len(to) > 0 {
+		x.traffic.Kind, x.traffic.To = TrafficTo, len(to)
+	} else {
+		for _, a := range t.Attachments {
+			had = append(had, a.Port)
+		}
+		if !slices.ContainsFunc(x.in.Flows, func(f tenants.Flow) bool { return f.Tenant == t.Name }) {
+			fresh := slices.DeleteFunc(slices.Clone(ids), func(p ident.PortID) bool { return slices.Contains(had, p) })
+			had, ids = nil, slices.Concat(had, fresh) // nothing is known of what its ports send
+		}
+	}
+	switch n := len(ids) + len(had); {
+	case len(ids) == 0 && len(to) > 0:
+		return refused("ports", "none to send to the %d of to: want at least one", len(to))
+	case len(ids) == 0 && !x.r.Change:
+		return refused("ports", "none: want 2 to %d, or with to at least one", MaxAdmitPorts)
+	case len(ids) > 0 && len(to) == 0 && n < 2:
+		return refused("ports", "%s: want 2 to %d, or with to at least one", phrase.Ports.Of(n), MaxAdmitPorts)
+	}
+	pairs := meshed(had, ids)
+	if len(to) > 0 {
+		pairs = crossed(ids, to)
+	}
+	if most := min(MaxAdmitFlows, tenants.MaxFlows-len(x.e.in.Flows)); len(pairs) > most {
+		return refused("ports", "%d flows between them: want at most %d, or declared flows", len(pairs), most)
+	}
+	if len(pairs) == 0 && len(ids) > 0 && len(to) > 0 {
+		return refused("to", "the same port as the one that sends: want another")
+	}
+	class := ""
+	if len(t.Classes) > 0 {
+		class = t.Classes[0].Name
+	}
+	attach(t, slices.Concat(ids, to)...)
+	if len(pairs) > 0 {
+		x.e.takeFlows()
+	}
+	for _, p := range pairs {
+		x.e.in.Flows = append(x.e.in.Flows, tenants.Flow{Tenant: t.Name, Class: class, Src: p[0], Dst: p[1], QPs: qps})
+	}
+	if x.e.in.Routes != nil && len(pairs) > 0 {
+		x.e.in.Routes = append(x.e.in.Routes, make([][]Way, len(x.e.in.Flows)-len(x.e.in.Routes))...)
+	}
+	return nil
+}
+
+// meshed pairs each new port with every other one, and with those that were there, in both directions.
+func meshed(had, ids []ident.PortID) (out [][2]ident.PortID) {
+	old := make(map[ident.PortID]bool, len(had))
+	for _, p := range had {
+		old[p] = true
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(p ident.PortID) bool { return old[p] })
+	for _, p := range ids {
+		for _, q := range had {
+			out = append(out, [2]ident.PortID{p, q}, [2]ident.PortID{q, p})
+		}
+		for _, q := range ids {
+			if p != q {
+				out = append(out, [2]ident.PortID{p, q})
+			}
+		}
+	}
+	return out
+}
+
+func crossed(from, to []ident.PortID) (out [][2]ident.PortID) {
+	for _, p := range from {
+		for _, q := range to {
+			if p != q {
+				out = append(out, [2]ident.PortID{p, q})
+			}
+		}
+	}
+	return out
+}
+
+// attach attaches a tenant to ports that it is not attached to yet.
+func attach(t *tenants.Tenant, ports ...ident.PortID) {
+	at := make(map[ident.PortID]bool, len(t.Attachments)+len(ports))
+	for _, a := range t.Attachments {
+		at[a.Port] = true
+	}
+	for _, p := range ports {
+		if !at[p] {
+			at[p] = true
+			t.Attachments = append(t.Attachments, tenants.Attachment{Port: p})
+		}
+	}
+}
+
+// count describes the tenant's traffic as it is now.
+func (x *admitter) count(t *tenants.Tenant) {
+	x.traffic.Ports = len(t.Attachments)
+	for i := range x.e.in.Flows {
+		if f := &x.e.in.Flows[i]; f.Tenant == t.Name {
+			x.traffic.Flows++
+			x.traffic.QPs += f.QPs
+		}
+	}
+	if len(x.e.in.Flows) == len(x.in.Flows) {
+		x.traffic.Kind = TrafficDeclared // nothing was assumed
+	}
+}
+
+// admissionShares lists what tenants get before and after, the requesting one first.
+func admissionShares(name string, after []tenants.Tenant, was, is *Plan) []AdmissionShare {
+	out := make([]AdmissionShare, len(after))
+	least, leastAfter := leastShares(was), leastShares(is)
+	for i, t := range after {
+		out[i] = AdmissionShare{Tenant: t.Name, Weight: t.Weight, Guarantee: t.Guarantee, Cap: t.Cap,
+			Before: admissionRate(shareOf(was, t.Name), least), After: admissionRate(shareOf(is, t.Name), leastAfter)}
+	}
+	slices.SortFunc(out, func(a, b AdmissionShare) int {
+		if (a.Tenant == name) != (b.Tenant == name) {
+			if a.Tenant == name {
+				return -1
+			}
+			return 1
+		}
+		return compareText(a.Tenant, b.Tenant)
+	})
+	return out
+}
+
+func admissionRate(t *TenantShare, least map[string]LinkRate) *AdmissionRate {
+	if t == nil {
+		return nil
+	}
+	l := least[t.Tenant]
+	return &AdmissionRate{Entitled: t.Entitled, Predicted: t.Predicted, Bound: t.Bound, Least: l.After.Predicted, Link: l.Link}
+}
+
+// leastShares finds, by tenant, the contended link of which it is predicted to get the least.
+func leastShares(p *Plan) map[string]LinkRate {
+	out := make(map[string]LinkRate, len(p.Tenants))
+	for i := range p.Links {
+		for _, t := range p.Links[i].Tenants {
+			if l, ok := out[t.Tenant]; !ok || t.Predicted < l.After.Predicted {
+				out[t.Tenant] = LinkRate{Link: p.Links[i].Name, After: t}
+			}
+		}
+	}
+	return out
+}
+
+// changedDevices counts what the settings of two plans differ on.
+func changedDevices(before, after *Plan) AdmissionDevices {
+	x := &differ{tenants: map[string]*TenantChange{}, groups: map[settingKey]*settingGroup{}, devices: map[string]*DeviceChange{}, touched: map[[2]string]bool{}}
+	x.settings(before, after)
+	var out AdmissionDevices
+	switches := map[string]bool{}
+	for at := range x.touched {
+		switch kind, place := at[0], at[1]; kind {
+		case kindPort:
+			out.Ports++
+		case kindSwitch:
+			switches[place] = true
+		case kindSwitchPort, kindQueue: // leaf1/P3, leaf1/P3 queue 2
+			switches[place[:max(0, strings.LastIndex(place, "/P"))]] = true
+		}
+	}
+	out.Switches = len(switches)
+	return out
+}
