@@ -428,6 +428,34 @@ func TestPlansAreComparedAndExplained(t *testing.T) {
 		t.Errorf("what if: %+v", w)
 	}
 	r.call("POST", "/fabrics/lab/plans/what-if", `{"edits":["weight:nobody=9","nonsense"]}`).want(422, "invalid")
+	admit := "/fabrics/lab/plans/admit"
+	n := decode[gen.Admission](r.call("POST", admit, `{"tenant":"green","weight":2,"guarantee_bps":99000000000,"ports":["h1","h2"]}`).want(200))
+	if n.Verdict == gen.AdmissionVerdictNo || len(n.Tenants) != 3 || n.Tenants[0].Weight != 2 || n.Fits.GuaranteeBps != 99e9 {
+		t.Errorf("admission: %+v", n)
+	}
+	n = decode[gen.Admission](r.call("POST", admit, `{"tenant":"green","weight":2,"guarantee_bps":99000000001,"ports":["h1","h2"]}`).want(200))
+	if n.Verdict != gen.AdmissionVerdictNo || len(n.Guarantees) != 1 || n.Guarantees[0].Status != gen.GuaranteeCheckStatusBroken {
+		t.Errorf("admission: %+v", n)
+	}
+	for body, pointer := range map[string]string{
+		`{"tenant":"red","weight":2,"ports":["h1","h2"]}`:                          "/tenant",
+		`{"tenant":"green","weight":2,"ports":["h1","nowhere"]}`:                   "/ports",
+		`{"tenant":"green","weight":2,"guarantee_bps":10,"ports":["h1","h2"]}`:     "/guarantee_bps",
+		`{"tenant":"green","weight":2,"cap_bps":10,"ports":["h1"],"to":["h2"]}`:    "/cap_bps",
+		`{"tenant":"green","weight":2,"ports":["h1"],"to":["nowhere"]}`:            "/to",
+		`{"tenant":"green","ports":["h1","h2"]}`:                                   "/weight",
+		`{"tenant":"green","weight":2.0001,"ports":["h1","h2"]}`:                   "/weight",
+		`{"tenant":"green","weight":2,"ports":["h1","h2"],"qps":65537}`:            "/qps",
+		`{"tenant":"green","weight":2,"ports":["h1","h2"],"options":{"mode":"x"}}`: "/options/mode",
+	} {
+		p := decode[gen.Problem](r.call("POST", admit, body).want(422, "invalid"))
+		if p.Errors == nil || len(p.Errors) != 1 || p.Errors[0].Pointer != pointer {
+			t.Errorf("%s: %+v, want a fault at %s", body, p, pointer)
+		}
+	}
+	if tenants := decode[gen.TenantList](r.call("GET", "/fabrics/lab/tenants", "").want(200)); len(tenants.Items) != 2 {
+		t.Errorf("an admission was kept: %+v", tenants.Items)
+	}
 	roce := decode[gen.Plan](r.call("POST", "/fabrics/lab/plans?dry_run=true", `{"options":{"plane":"roce"}}`).want(200))
 	if roce.Plane != gen.PlanPlaneRoce || roce.Roce == nil {
 		t.Errorf("plan for the plane roce is %+v", roce)
@@ -437,7 +465,7 @@ func TestPlansAreComparedAndExplained(t *testing.T) {
 // extended are operations that tests of their own cover, here and in tasks_test.go.
 func extended() map[string]bool {
 	return map[string]bool{
-		"updateFabric": true, "whatIf": true, "diffPlans": true, "explainPlan": true, "getTiers": true, "listLinks": true,
+		"updateFabric": true, "whatIf": true, "admitTenant": true, "diffPlans": true, "explainPlan": true, "getTiers": true, "listLinks": true,
 		"listAttachments": true, "addAttachment": true, "getAttachment": true, "putAttachment": true, "deleteAttachment": true,
 		"listClasses": true, "addClass": true, "getClass": true, "putClass": true, "deleteClass": true,
 		"listShares": true, "measureShares": true,

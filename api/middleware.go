@@ -157,7 +157,7 @@ func askerOf(c *gin.Context) asker {
 // slow reports whether an operation accesses devices or compiles.
 func slow(method, route string) bool {
 	switch route[strings.LastIndexByte(route, '/')+1:] {
-	case "discover", "devices", "baseline", "release", ":device", "shares", "plans", "verify", "what-if":
+	case "discover", "devices", "baseline", "release", ":device", "shares", "plans", "verify", "what-if", "admit":
 		return true
 	case "history": // a POST measures, a GET looks up
 		return method == http.MethodPost

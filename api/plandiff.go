@@ -8,6 +8,7 @@ import (
 
 	"fairlane/api/gen"
 	"fairlane/internal/control"
+	"fairlane/internal/quantity"
 	"fairlane/policy"
 )
 
@@ -26,6 +27,44 @@ func (s *Server) WhatIf(ctx context.Context, r gen.WhatIfRequestObject) (gen.Wha
 		After:      gen.PlanShares{Name: w.After.Name, Tenants: mapped(w.After.Tenants, predictedOut)},
 		Difference: diff, Notices: mapped(w.Notices, findingOut), Findings: mapped(w.After.Findings, findingOut),
 	}, nil
+}
+
+// AdmitTenant implements the contract.
+func (s *Server) AdmitTenant(ctx context.Context, r gen.AdmitTenantRequestObject) (gen.AdmitTenantResponseObject, error) {
+	b := r.Body
+	ask := policy.AdmitRequest{Tenant: b.Tenant, Change: deref(b.Change), Ports: b.Ports, To: b.To, QPs: deref(b.QPS)}
+	if b.Weight != nil {
+		w, err := quantity.WeightFromFloat(*b.Weight)
+		if err != nil {
+			return nil, control.Invalid("/weight", "%v", err)
+		}
+		ask.Weight = w
+	}
+	if b.GuaranteeBps != nil {
+		ask.Guarantee = new(quantity.BitRate(*b.GuaranteeBps))
+	}
+	if b.CapBps != nil {
+		ask.Cap = new(quantity.BitRate(*b.CapBps))
+	}
+	a, err := s.control.AdmitTenant(ctx, r.Fabric, control.PlanRequest{Options: givenOptions(b.Options), Policy: deref(b.Policy)}, ask)
+	if err != nil {
+		return nil, err
+	}
+	out, err := AdmissionOut(a)
+	return gen.AdmitTenant200JSONResponse(out), err
+}
+
+// AdmissionOut writes an admission as the contract has it.
+func AdmissionOut(a *policy.Admission) (gen.Admission, error) {
+	out, err := recast[gen.Admission](a)
+	if err != nil {
+		return out, err
+	}
+	for i := range a.Tenants {
+		out.Tenants[i].Weight = a.Tenants[i].Weight.Float()
+	}
+	out.Appeared, out.Vanished = mapped(a.Appeared, findingOut), mapped(a.Vanished, findingOut)
+	return out, nil
 }
 
 // DiffPlans implements the contract.

@@ -24,6 +24,48 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for AdmissionVerdict.
+const (
+	AdmissionVerdictNo           AdmissionVerdict = "no"
+	AdmissionVerdictReservations AdmissionVerdict = "reservations"
+	AdmissionVerdictYes          AdmissionVerdict = "yes"
+)
+
+// Valid indicates whether the value is a known member of the AdmissionVerdict enum.
+func (e AdmissionVerdict) Valid() bool {
+	switch e {
+	case AdmissionVerdictNo:
+		return true
+	case AdmissionVerdictReservations:
+		return true
+	case AdmissionVerdictYes:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AdmissionTrafficKind.
+const (
+	AdmissionTrafficKindDeclared AdmissionTrafficKind = "declared"
+	AdmissionTrafficKindMesh     AdmissionTrafficKind = "mesh"
+	AdmissionTrafficKindTo       AdmissionTrafficKind = "to"
+)
+
+// Valid indicates whether the value is a known member of the AdmissionTrafficKind enum.
+func (e AdmissionTrafficKind) Valid() bool {
+	switch e {
+	case AdmissionTrafficKindDeclared:
+		return true
+	case AdmissionTrafficKindMesh:
+		return true
+	case AdmissionTrafficKindTo:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AuditOutcome.
 const (
 	AuditOutcomeDone    AuditOutcome = "done"
@@ -381,6 +423,27 @@ func (e FieldReceiptOutcome) Valid() bool {
 	case FieldReceiptOutcomeSkipped:
 		return true
 	case FieldReceiptOutcomeUnchanged:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GuaranteeCheckStatus.
+const (
+	GuaranteeCheckStatusAtRisk GuaranteeCheckStatus = "at-risk"
+	GuaranteeCheckStatusBroken GuaranteeCheckStatus = "broken"
+	GuaranteeCheckStatusKept   GuaranteeCheckStatus = "kept"
+)
+
+// Valid indicates whether the value is a known member of the GuaranteeCheckStatus enum.
+func (e GuaranteeCheckStatus) Valid() bool {
+	switch e {
+	case GuaranteeCheckStatusAtRisk:
+		return true
+	case GuaranteeCheckStatusBroken:
+		return true
+	case GuaranteeCheckStatusKept:
 		return true
 	default:
 		return false
@@ -917,6 +980,150 @@ func (e ListAuditParamsOrder) Valid() bool {
 		return false
 	}
 }
+
+// Admission defines model for Admission.
+type Admission struct {
+	// Appeared Findings that the admission brings.
+	Appeared []Finding `json:"appeared"`
+
+	// Change As in the request.
+	Change bool `json:"change"`
+
+	// Devices How many devices have other settings.
+	Devices AdmissionDevices `json:"devices"`
+	Fits    AdmissionFit     `json:"fits"`
+
+	// Guarantees What becomes of every guarantee, by tenant.
+	Guarantees []GuaranteeCheck `json:"guarantees"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+
+	// Tenants The requesting tenant first, then by name.
+	Tenants []AdmissionShare `json:"tenants"`
+
+	// Traffic The traffic of the tenant that the answer is about.
+	Traffic AdmissionTraffic `json:"traffic"`
+
+	// Vanished Findings that it removes.
+	Vanished []Finding `json:"vanished"`
+
+	// Verdict `no`: on a link, the guarantees together exceed what can be booked of it. `reservations`: the links hold every guarantee, but the plan has new findings or is predicted to miss a guarantee. What was so before the admission does not count.
+	Verdict AdmissionVerdict `json:"verdict"`
+}
+
+// AdmissionVerdict `no`: on a link, the guarantees together exceed what can be booked of it. `reservations`: the links hold every guarantee, but the plan has new findings or is predicted to miss a guarantee. What was so before the admission does not count.
+type AdmissionVerdict string
+
+// AdmissionDevices How many devices have other settings.
+type AdmissionDevices struct {
+	// Ports Of hosts.
+	Ports    int `json:"ports"`
+	Switches int `json:"switches"`
+}
+
+// AdmissionFit defines model for AdmissionFit.
+type AdmissionFit struct {
+	// GuaranteeBps The largest guarantee that every link holds for the tenant with this traffic; 0 is none.
+	GuaranteeBps int64 `json:"guarantee_bps"`
+
+	// Link The link that allows no more.
+	Link *string `json:"link,omitempty"`
+
+	// Without Host ports: without their flows the guarantee fits as requested.
+	Without []string `json:"without,omitempty"`
+}
+
+// AdmissionRate What the tenant gets while all flows send.
+type AdmissionRate struct {
+	// Bound Relative error of predicted_bps.
+	Bound float64 `json:"bound"`
+
+	// EntitledBps Bits per second of link-layer bytes of data packets.
+	EntitledBps Rate `json:"entitled_bps"`
+
+	// LeastBps The least that it is predicted to get of a contended link; 0 when it contends for none.
+	LeastBps int64 `json:"least_bps"`
+
+	// Link That link; absent when it contends for none.
+	Link *string `json:"link,omitempty"`
+
+	// PredictedBps Bits per second of link-layer bytes of data packets.
+	PredictedBps Rate `json:"predicted_bps"`
+}
+
+// AdmissionRequest defines model for AdmissionRequest.
+type AdmissionRequest struct {
+	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 is no bound.
+	CapBps *Cap `json:"cap_bps,omitempty"`
+
+	// Change The tenant exists: what is absent stays as it is, and `ports` come beside those that it has.
+	Change *bool `json:"change,omitempty"`
+
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
+	GuaranteeBps *Guarantee      `json:"guarantee_bps,omitempty"`
+	Options      *CompileOptions `json:"options,omitempty"`
+
+	// Policy The revision to begin with; without it what is declared now.
+	Policy *int64 `json:"policy,omitempty"`
+
+	// Ports Of the tenant. Without `to`, each is assumed to send to each other one.
+	Ports []Port `json:"ports,omitempty"`
+
+	// QPS Queue pairs of each assumed flow; the default is 1.
+	QPS *int `json:"qps,omitempty"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+
+	// To Each of `ports` is assumed to send to each of these instead.
+	To []Port `json:"to,omitempty"`
+
+	// Weight A weight with at most three decimals.
+	Weight *Weight `json:"weight,omitempty"`
+}
+
+// AdmissionShare defines model for AdmissionShare.
+type AdmissionShare struct {
+	// After What the tenant gets while all flows send.
+	After *AdmissionRate `json:"after,omitempty"`
+
+	// Before What the tenant gets while all flows send.
+	Before *AdmissionRate `json:"before,omitempty"`
+
+	// CapBps The most, in bit/s, that all the tenant's flows together may have on any link; at least 1000000 and at least the guarantee; 0 is no bound.
+	CapBps Cap `json:"cap_bps"`
+
+	// GuaranteeBps Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
+	GuaranteeBps Guarantee `json:"guarantee_bps"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+
+	// Weight A weight with at most three decimals.
+	Weight Weight `json:"weight"`
+}
+
+// AdmissionTraffic The traffic of the tenant that the answer is about.
+type AdmissionTraffic struct {
+	Flows int       `json:"flows"`
+	Idle  *NameList `json:"idle,omitempty"`
+
+	// Kind `mesh`: each port sends to each other one. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
+	Kind AdmissionTrafficKind `json:"kind"`
+
+	// Ports Of the tenant.
+	Ports int `json:"ports"`
+
+	// QPS Of all flows.
+	QPS int `json:"qps"`
+
+	// To Ports of `to`.
+	To *int `json:"to,omitempty"`
+}
+
+// AdmissionTrafficKind `mesh`: each port sends to each other one. `to`: each of `ports` sends to each of `to`. `declared`: the declared flows, nothing assumed.
+type AdmissionTrafficKind string
 
 // Attachment defines model for Attachment.
 type Attachment struct {
@@ -1690,6 +1897,34 @@ type Grant struct {
 
 // Guarantee Bit/s that the tenant may have on every link its flows cross before weights divide the rest; 0 is none, else at least 1000000.
 type Guarantee = int64
+
+// GuaranteeCheck defines model for GuaranteeCheck.
+type GuaranteeCheck struct {
+	// BookableBps What can be booked of that link: 99 % of it.
+	BookableBps *int64 `json:"bookable_bps,omitempty"`
+
+	// BookedBps The sum of the guarantees on that link, when broken.
+	BookedBps *int64 `json:"booked_bps,omitempty"`
+
+	// GuaranteeBps At most the cap.
+	GuaranteeBps int64 `json:"guarantee_bps"`
+
+	// LeftBps What is left of it on the worst link.
+	LeftBps int64    `json:"left_bps"`
+	Links   NameList `json:"links"`
+
+	// New The admission causes it.
+	New bool `json:"new"`
+
+	// Status `broken`: on a link, the guarantees together exceed what can be booked. `at-risk`: booked in full, but predicted to be missed by more than 5 %.
+	Status GuaranteeCheckStatus `json:"status"`
+
+	// Tenant 1 to 63 lower-case letters, digits and inner hyphens.
+	Tenant Name `json:"tenant"`
+}
+
+// GuaranteeCheckStatus `broken`: on a link, the guarantees together exceed what can be booked. `at-risk`: booked in full, but predicted to be missed by more than 5 %.
+type GuaranteeCheckStatus string
 
 // Health defines model for Health.
 type Health struct {
@@ -4071,6 +4306,9 @@ type PutOptionsJSONRequestBody = CompileOptions
 // CreatePlanJSONRequestBody defines body for CreatePlan for application/json ContentType.
 type CreatePlanJSONRequestBody = PlanCreate
 
+// AdmitTenantJSONRequestBody defines body for AdmitTenant for application/json ContentType.
+type AdmitTenantJSONRequestBody = AdmissionRequest
+
 // WhatIfJSONRequestBody defines body for WhatIf for application/json ContentType.
 type WhatIfJSONRequestBody = WhatIfRequest
 
@@ -4515,6 +4753,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlan(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AdmitTenantWithBody Judge whether a tenant can be admitted; keeps nothing
+	//
+	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
+	AdmitTenantWithBody(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+	//
+	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
+	AdmitTenant(ctx context.Context, fabric FabricPath, body AdmitTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WhatIfWithBody Compile with edits, and tell what they would change; keeps nothing
 	//
@@ -6030,6 +6286,44 @@ func (c *Client) CreatePlanWithBody(ctx context.Context, fabric FabricPath, para
 // Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 func (c *Client) CreatePlan(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreatePlanRequest(c.Server, fabric, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AdmitTenantWithBody Judge whether a tenant can be admitted; keeps nothing
+//
+// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
+func (c *Client) AdmitTenantWithBody(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAdmitTenantRequestWithBody(c.Server, fabric, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+//
+// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
+func (c *Client) AdmitTenant(ctx context.Context, fabric FabricPath, body AdmitTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAdmitTenantRequest(c.Server, fabric, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10298,6 +10592,53 @@ func NewCreatePlanRequestWithBody(server string, fabric FabricPath, params *Crea
 		}
 
 	}
+
+	return req, nil
+}
+
+// NewAdmitTenantRequest calls the generic AdmitTenant builder with application/json body
+func NewAdmitTenantRequest(server string, fabric FabricPath, body AdmitTenantJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAdmitTenantRequestWithBody(server, fabric, "application/json", bodyReader)
+}
+
+// NewAdmitTenantRequestWithBody constructs an http.Request for the AdmitTenant method, with any body, and a specified content type
+func NewAdmitTenantRequestWithBody(server string, fabric FabricPath, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/plans/admit", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -16079,6 +16420,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/fabrics/{fabric}/plans (the `CreatePlan` operationId).
 	CreatePlanWithResponse(ctx context.Context, fabric FabricPath, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error)
 
+	// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; keeps nothing
+	//
+	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
+	AdmitTenantWithBodyWithResponse(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error)
+
+	// AdmitTenantWithResponse Judge whether a tenant can be admitted; keeps nothing
+	//
+	// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
+	AdmitTenantWithResponse(ctx context.Context, fabric FabricPath, body AdmitTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error)
+
 	// WhatIfWithBodyWithResponse Compile with edits, and tell what they would change; keeps nothing
 	//
 	// Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
@@ -18558,6 +18917,54 @@ func (r CreatePlanResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreatePlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AdmitTenantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Admission
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AdmitTenantResponse) GetJSON200() *Admission {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r AdmitTenantResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r AdmitTenantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AdmitTenantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AdmitTenantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AdmitTenantResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -23129,6 +23536,36 @@ func (c *ClientWithResponses) CreatePlanWithResponse(ctx context.Context, fabric
 	return ParseCreatePlanResponse(rsp)
 }
 
+// AdmitTenantWithBodyWithResponse Judge whether a tenant can be admitted; keeps nothing
+//
+// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
+func (c *ClientWithResponses) AdmitTenantWithBodyWithResponse(ctx context.Context, fabric FabricPath, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error) {
+	rsp, err := c.AdmitTenantWithBody(ctx, fabric, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdmitTenantResponse(rsp)
+}
+
+// AdmitTenantWithResponse Judge whether a tenant can be admitted; keeps nothing
+//
+// Compiles what is declared, and the same with the tenant. The answer says what every tenant gets before and after, which guarantees break, and what would fit.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/fabrics/{fabric}/plans/admit (the `AdmitTenant` operationId).
+func (c *ClientWithResponses) AdmitTenantWithResponse(ctx context.Context, fabric FabricPath, body AdmitTenantJSONRequestBody, reqEditors ...RequestEditorFn) (*AdmitTenantResponse, error) {
+	rsp, err := c.AdmitTenant(ctx, fabric, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdmitTenantResponse(rsp)
+}
+
 // WhatIfWithBodyWithResponse Compile with edits, and tell what they would change; keeps nothing
 //
 // Applies edits to what is declared, in memory, and compares both plans: who gains, who loses, which devices change.
@@ -25867,6 +26304,39 @@ func ParseCreatePlanResponse(rsp *http.Response) (*CreatePlanResponse, error) {
 			return nil, err
 		}
 		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAdmitTenantResponse parses an HTTP response from a AdmitTenantWithResponse call
+func ParseAdmitTenantResponse(rsp *http.Response) (*AdmitTenantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AdmitTenantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Admission
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest Problem
@@ -28910,6 +29380,9 @@ type ServerInterface interface {
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	// (POST /api/v1/fabrics/{fabric}/plans)
 	CreatePlan(c *gin.Context, fabric FabricPath, params CreatePlanParams)
+	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+	// (POST /api/v1/fabrics/{fabric}/plans/admit)
+	AdmitTenant(c *gin.Context, fabric FabricPath)
 	// WhatIf Compile with edits, and tell what they would change; keeps nothing
 	// (POST /api/v1/fabrics/{fabric}/plans/what-if)
 	WhatIf(c *gin.Context, fabric FabricPath)
@@ -30719,6 +31192,31 @@ func (siw *ServerInterfaceWrapper) CreatePlan(c *gin.Context) {
 	}
 
 	siw.Handler.CreatePlan(c, fabric, params)
+}
+
+// AdmitTenant operation middleware
+func (siw *ServerInterfaceWrapper) AdmitTenant(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.AdmitTenant(c, fabric)
 }
 
 // WhatIf operation middleware
@@ -34430,6 +34928,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/options", wrapper.GetOptions)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/options", wrapper.PutOptions)
 	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/plans/what-if", wrapper.WhatIf)
+	router.POST(options.BaseURL+"/api/v1/fabrics/:fabric/plans/admit", wrapper.AdmitTenant)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/plans/:plan/diff", wrapper.DiffPlans)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/plans/:plan/explain", wrapper.ExplainPlan)
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/attachments", wrapper.ListAttachments)
@@ -35824,6 +36323,46 @@ type CreatePlandefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreatePlandefaultApplicationProblemPlusJSONResponse) VisitCreatePlanResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AdmitTenantRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Body   *AdmitTenantJSONRequestBody
+}
+
+type AdmitTenantResponseObject interface {
+	VisitAdmitTenantResponse(w http.ResponseWriter) error
+}
+
+type AdmitTenant200JSONResponse Admission
+
+func (response AdmitTenant200JSONResponse) VisitAdmitTenantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AdmitTenantdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AdmitTenantdefaultApplicationProblemPlusJSONResponse) VisitAdmitTenantResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -39343,6 +39882,9 @@ type StrictServerInterface interface {
 	// CreatePlan Compile the fabric's tenants and flows into a plan
 	// (POST /api/v1/fabrics/{fabric}/plans)
 	CreatePlan(ctx context.Context, request CreatePlanRequestObject) (CreatePlanResponseObject, error)
+	// AdmitTenant Judge whether a tenant can be admitted; keeps nothing
+	// (POST /api/v1/fabrics/{fabric}/plans/admit)
+	AdmitTenant(ctx context.Context, request AdmitTenantRequestObject) (AdmitTenantResponseObject, error)
 	// WhatIf Compile with edits, and tell what they would change; keeps nothing
 	// (POST /api/v1/fabrics/{fabric}/plans/what-if)
 	WhatIf(ctx context.Context, request WhatIfRequestObject) (WhatIfResponseObject, error)
@@ -40588,6 +41130,50 @@ func (sh *strictHandler) CreatePlan(ctx *gin.Context, fabric FabricPath, params 
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(CreatePlanResponseObject); ok {
 		if err := validResponse.VisitCreatePlanResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AdmitTenant operation middleware
+func (sh *strictHandler) AdmitTenant(ctx *gin.Context, fabric FabricPath) {
+	var request AdmitTenantRequestObject
+
+	request.Fabric = fabric
+
+	var body AdmitTenantJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AdmitTenant(ctx, request.(AdmitTenantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AdmitTenant")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(AdmitTenantResponseObject); ok {
+		if err := validResponse.VisitAdmitTenantResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

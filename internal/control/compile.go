@@ -263,6 +263,33 @@ func (s *Service) WhatIf(ctx context.Context, fabric string, req PlanRequest) (W
 	return w, nil
 }
 
+// AdmitTenant judges whether a tenant can be admitted to what the request describes, and keeps nothing.
+func (s *Service) AdmitTenant(ctx context.Context, fabric string, req PlanRequest, ask policy.AdmitRequest) (*policy.Admission, error) {
+	req.KeepPlacements = true // what changes, changes from the plan in force
+	_, in, err := s.planInput(ctx, fabric, req)
+	if err != nil {
+		return nil, err
+	}
+	a, err := policy.Admit(in, ask)
+	var refused *policy.AdmitError
+	switch {
+	case errors.As(err, &refused):
+		return nil, Invalid("/"+admitPointer(refused.Field), "%v", refused.Err)
+	case err != nil:
+		return nil, uncompilable(err)
+	}
+	return a, nil
+}
+
+// admitPointer is the name that a field of an admission request has in the contract.
+func admitPointer(field string) string {
+	switch field {
+	case "guarantee", "cap":
+		return field + "_bps"
+	}
+	return field
+}
+
 // DiffPlans tells what changes from plan against to plan name; against "" is the plan in force.
 func (s *Service) DiffPlans(ctx context.Context, fabric, against, name string) (policy.Difference, error) {
 	var before, after Plan
