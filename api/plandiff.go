@@ -31,12 +31,26 @@ func (s *Server) WhatIf(ctx context.Context, r gen.WhatIfRequestObject) (gen.Wha
 
 // AdmitTenant implements the contract.
 func (s *Server) AdmitTenant(ctx context.Context, r gen.AdmitTenantRequestObject) (gen.AdmitTenantResponseObject, error) {
-	b := r.Body
+	ask, err := AdmitRequestIn(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	req := control.PlanRequest{Options: givenOptions(r.Body.Options), Policy: deref(r.Body.Policy)}
+	a, err := s.control.AdmitTenant(ctx, r.Fabric, req, ask)
+	if err != nil {
+		return nil, err
+	}
+	out, err := AdmissionOut(a)
+	return gen.AdmitTenant200JSONResponse(out), err
+}
+
+// AdmitRequestIn reads an admission request, all but its options and the revision.
+func AdmitRequestIn(b *gen.AdmissionRequest) (policy.AdmitRequest, error) {
 	ask := policy.AdmitRequest{Tenant: b.Tenant, Change: deref(b.Change), Ports: b.Ports, To: b.To, QPs: deref(b.QPS)}
 	if b.Weight != nil {
 		w, err := quantity.WeightFromFloat(*b.Weight)
 		if err != nil {
-			return nil, control.Invalid("/weight", "%v", err)
+			return ask, control.Invalid("/weight", "%v", err)
 		}
 		ask.Weight = w
 	}
@@ -46,12 +60,13 @@ func (s *Server) AdmitTenant(ctx context.Context, r gen.AdmitTenantRequestObject
 	if b.CapBps != nil {
 		ask.Cap = new(quantity.BitRate(*b.CapBps))
 	}
-	a, err := s.control.AdmitTenant(ctx, r.Fabric, control.PlanRequest{Options: givenOptions(b.Options), Policy: deref(b.Policy)}, ask)
-	if err != nil {
-		return nil, err
-	}
-	out, err := AdmissionOut(a)
-	return gen.AdmitTenant200JSONResponse(out), err
+	return ask, nil
+}
+
+// CompileOptionsIn reads options, and refuses those that mean nothing on their plane.
+func CompileOptionsIn(o *gen.CompileOptions) (policy.Options, error) {
+	in := optionsIn(o)
+	return in.Policy(), in.Check()
 }
 
 // AdmissionOut writes an admission as the contract has it.

@@ -47,8 +47,8 @@ func (e *AdmitError) Error() string { return e.Field + ": " + e.Err.Error() }
 // Unwrap returns ErrInput and the cause.
 func (e *AdmitError) Unwrap() []error { return []error{ErrInput, e.Err} }
 
-func refused(field, format string, args ...any) error {
-	return &AdmitError{field, fmt.Errorf(format, args...)}
+func refused(field string, why phrase.Text) error {
+	return &AdmitError{field, &phrase.Error{Text: why}}
 }
 
 // Verdict is the answer to an admission request.
@@ -220,7 +220,7 @@ func (x *admitter) edit() error {
 	}
 	x.count(t)
 	if err := tenants.Validate(x.e.in.Tenants, x.e.in.Flows); err != nil {
-		return refused("tenant", "with it: %w", err)
+		return &AdmitError{"tenant", err}
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (x *admitter) edit() error {
 // tenant is the copy's tenant to work on, new or found.
 func (x *admitter) tenant() (*tenants.Tenant, error) {
 	if !tenants.ValidName(x.r.Tenant) {
-		return nil, refused("tenant", "%s: want a name of a-z, 0-9 and -, of at most %d characters", quoted(x.r.Tenant), tenants.MaxNameLength)
+		return nil, refused("tenant", phrase.Of("{}: want a name of a-z, 0-9 and -, of at most {} characters", quoted(x.r.Tenant), tenants.MaxNameLength))
 	}
 	x.e.in.Tenants = tenants.Attach(x.e.in.Tenants, x.e.in.Flows)
 	if x.r.Change {
@@ -239,10 +239,10 @@ func (x *admitter) tenant() (*tenants.Tenant, error) {
 		return t, nil
 	}
 	if slices.ContainsFunc(x.e.in.Tenants, func(t tenants.Tenant) bool { return t.Name == x.r.Tenant }) {
-		return nil, refused("tenant", "%q exists: want another name, or change", x.r.Tenant)
+		return nil, refused("tenant", phrase.Of("{} exists: want another name, or change to ask for more of it", quoted(x.r.Tenant)))
 	}
 	if x.r.Weight == 0 {
-		return nil, refused("weight", "missing: want %s to %s", quantity.MinWeight, quantity.MaxWeight)
+		return nil, refused("weight", phrase.Of("missing: want {} to {}", quantity.MinWeight, quantity.MaxWeight))
 	}
 	x.e.in.Tenants = append(x.e.in.Tenants, tenants.Tenant{Name: x.r.Tenant})
 	return &x.e.in.Tenants[len(x.e.in.Tenants)-1], nil
@@ -262,7 +262,7 @@ func (x *admitter) limits(t *tenants.Tenant) error {
 	alone := tenants.Tenant{Name: t.Name, Weight: t.Weight, Guarantee: t.Guarantee, Cap: t.Cap}
 	var fault *tenants.FieldError
 	if err := tenants.Validate([]tenants.Tenant{alone}, nil); errors.As(err, &fault) {
-		return refused(fault.Field, "%s: want %s", fault.Found, fault.Allowed)
+		return refused(fault.Field, phrase.Of("{}: want {}", fault.Found, fault.Allowed))
 	} else if err != nil {
 		return &AdmitError{"tenant", err}
 	}
@@ -272,7 +272,7 @@ func (x *admitter) limits(t *tenants.Tenant) error {
 // ports resolves a list of ports of the request.
 func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
 	if len(names) > MaxAdmitPorts {
-		return nil, refused(field, "%d ports: want at most %d", len(names), MaxAdmitPorts)
+		return nil, refused(field, phrase.Of("{} ports: want at most {}", len(names), MaxAdmitPorts))
 	}
 	ids, seen := make([]ident.PortID, len(names)), make(map[ident.PortID]bool, len(names))
 	for i, name := range names {
@@ -281,7 +281,7 @@ func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
 			return nil, &AdmitError{field, err}
 		}
 		if seen[id] {
-			return nil, refused(field, "port %q: want each port once", name)
+			return nil, refused(field, phrase.Of("port {}: want each port once", quoted(name)))
 		}
 		ids[i], seen[id] = id, true
 	}
@@ -291,10 +291,10 @@ func (x *admitter) ports(field string, names []string) ([]ident.PortID, error) {
 // declared adds the flows that were given.
 func (x *admitter) declared(t *tenants.Tenant) error {
 	if len(x.r.To) > 0 {
-		return refused("to", "the flows of %s are declared: want no assumption beside them", t.Name)
+		return refused("to", phrase.Of("the flows of {} are declared: want no assumption beside them", t.Name))
 	}
 	if x.r.QPs != 0 {
-		return refused("qps", "the flows of %s are declared: want no assumption beside them", t.Name)
+		return refused("qps", phrase.Of("the flows of {} are declared: want no assumption beside them", t.Name))
 	}
 	ids, err := x.ports("ports", x.r.Ports)
 	if err != nil {
@@ -303,7 +303,7 @@ func (x *admitter) declared(t *tenants.Tenant) error {
 	attach(t, ids...)
 	for _, f := range x.r.Flows {
 		if f.Tenant != t.Name {
-			return refused("flows", "a flow of %q: want flows of %s only", f.Tenant, t.Name)
+			return refused("flows", phrase.Of("a flow of {}: want flows of {} only", quoted(f.Tenant), t.Name))
 		}
 		attach(t, f.Src, f.Dst)
 		x.e.append(t, f)
@@ -316,7 +316,7 @@ func (x *admitter) declared(t *tenants.Tenant) error {
 func (x *admitter) assumed(t *tenants.Tenant) error {
 	qps := max(1, x.r.QPs)
 	if x.r.QPs < 0 || qps > tenants.MaxQPs {
-		return refused("qps", "%d: want 1 to %d", x.r.QPs, tenants.MaxQPs)
+		return refused("qps", phrase.Of("{}: want {}", x.r.QPs, fmt.Sprintf("1 to %d", tenants.MaxQPs)))
 	}
 	ids, err := x.ports("ports", x.r.Ports)
 	if err != nil {
@@ -341,21 +341,21 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 	}
 	switch n := len(ids) + len(had); {
 	case len(ids) == 0 && len(to) > 0:
-		return refused("ports", "none to send to the %d of to: want at least one", len(to))
+		return refused("ports", phrase.Of("none, but ports to send to: want at least one"))
 	case len(ids) == 0 && !x.r.Change:
-		return refused("ports", "none: want 2 to %d, or with to at least one", MaxAdmitPorts)
+		return refused("ports", phrase.Of("none: want 2 to {}, or with ports to send to at least one", MaxAdmitPorts))
 	case len(ids) > 0 && len(to) == 0 && n < 2:
-		return refused("ports", "%s: want 2 to %d, or with to at least one", phrase.Ports.Of(n), MaxAdmitPorts)
+		return refused("ports", phrase.Of("{}: want 2 to {}, or with ports to send to at least one", phrase.Ports.Of(n), MaxAdmitPorts))
 	}
 	pairs := meshed(had, ids)
 	if len(to) > 0 {
 		pairs = crossed(ids, to)
 	}
 	if most := min(MaxAdmitFlows, tenants.MaxFlows-len(x.e.in.Flows)); len(pairs) > most {
-		return refused("ports", "%d flows between them: want at most %d, or declared flows", len(pairs), most)
+		return refused("ports", phrase.Of("{} flows between them: want at most {}, or declared flows", len(pairs), most))
 	}
 	if len(pairs) == 0 && len(ids) > 0 && len(to) > 0 {
-		return refused("to", "the same port as the one that sends: want another")
+		return refused("to", phrase.Of("the same port as the one that sends: want another"))
 	}
 	class := ""
 	if len(t.Classes) > 0 {

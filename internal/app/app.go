@@ -107,7 +107,7 @@ func (a *app) root(args []string) *cobra.Command {
 	}
 	root.AddCommand(a.initCommand(), a.demoCommand(), a.serveCommand(), a.configCommand(), a.dbCommand(), a.doctorCommand(), a.opensmCommand(), a.discoverCommand(), a.importCommand(), a.compileCommand(), a.ibProfileCommand(), a.simCommand(), a.reproduceCommand(), a.evaluateCommand(), a.calibrateCommand(), a.versionCommand())
 	root.PersistentFlags().String("lang", "", a.t("flag.lang"))
-	root.AddCommand(cli.New(cli.Options{Args: args})...)
+	root.AddCommand(cli.New(cli.Options{Args: args, Admit: admitByFiles})...)
 	addBelow(root, "device", a.ccKeyCommand())
 	addBelow(root, "fabric", a.fabricCheckCommand(), a.fabricWatchCommand())
 	a.localShow(root)

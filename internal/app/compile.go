@@ -18,6 +18,7 @@ import (
 	"fairlane/internal/cli"
 	"fairlane/internal/phrase"
 	"fairlane/internal/progress"
+	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/sim/evaluate"
 	"fairlane/sim/fabric"
@@ -32,6 +33,7 @@ type compileFlags struct {
 	plane, profile, ibProfiles    string
 	mode, law, perQP              string
 	against                       string
+	beside                        string // a tenant that the flow file may have flows of, although the tenant file does not have it
 	explainPort, explainTenant    string
 	editTexts                     []string
 	explain, links                bool
@@ -330,7 +332,11 @@ func (f compileFlags) inputOn(topo *subnet.Fabric) (policy.Input, error) {
 			return policy.Input{}, &UsageError{err}
 		}
 		defer func() { _ = r.Close() }() // read only
-		if flows, err = tenantfile.ReadFlows(f.flows, r, topo, ts); err != nil {
+		known := ts
+		if f.beside != "" {
+			known = append(slices.Clone(ts), tenants.Tenant{Name: f.beside, Weight: quantity.WeightOne})
+		}
+		if flows, err = tenantfile.ReadFlows(f.flows, r, topo, known); err != nil {
 			return policy.Input{}, &UsageError{err}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlane/api"
+	"fairlane/api/gen"
 	"fairlane/internal/i18n"
 )
 
@@ -25,6 +26,8 @@ type Options struct {
 	// Args are the process's arguments, looked through for --lang because help texts are made
 	// before flags are parsed; nil is os.Args.
 	Args []string
+	// Admit judges an admission by files, without the service; nil leaves that out.
+	Admit func(AdmitFiles, gen.AdmissionRequest) (*gen.Admission, error)
 }
 
 // Commands returns the commands in the language of the environment.
@@ -38,7 +41,7 @@ func New(o Options) []*cobra.Command {
 	if o.Args == nil {
 		o.Args = os.Args
 	}
-	c := &cli{getenv: o.Getenv, texts: texts(i18n.Asked(o.Args), o.Getenv)}
+	c := &cli{getenv: o.Getenv, admit: o.Admit, texts: texts(i18n.Asked(o.Args), o.Getenv)}
 	all := []*cobra.Command{c.fabric(), c.topology(), c.tenant(), c.flow(), c.plan(), c.rollout(), c.device(), c.baseline(), c.driftPolicy(), c.share(), c.audit(),
 		c.policy(), c.option(), c.attachment(), c.class(), c.simulation(), c.calibration(), c.settings(),
 		c.apply(), c.status(), c.login(), c.logout(), c.whoami(), c.password(), c.user(), c.role(), c.token(), c.member(), c.serviceAccount()}
@@ -62,6 +65,7 @@ func texts(asked string, getenv func(string) string) *i18n.Catalogue {
 type cli struct {
 	getenv func(string) string
 	texts  *i18n.Catalogue
+	admit  func(AdmitFiles, gen.AdmissionRequest) (*gen.Admission, error) // see Options
 
 	url, tokenFile, fabricName, output, lang string
 	caFile, certFile, keyFile                string

@@ -61,7 +61,7 @@ func reach() map[string]string {
 		"releaseFabric": "fabric release lab", "manageFabric": "fabric manage lab",
 		"listPolicies": "policy list", "getPolicy": "policy show 1", "diffPolicies": "policy diff 2 --against 1", "restorePolicy": "policy restore 1",
 		"labelPolicy": "policy label 1 --label x", "getOptions": "option show", "putOptions": "option set --mode product",
-		"listPlans": "plan list", "createPlan": "plan create", "getPlan": "plan show 3f9a61c2", "whatIf": "plan what-if --edit weight:red=8",
+		"listPlans": "plan list", "createPlan": "plan create", "getPlan": "plan show 3f9a61c2", "whatIf": "plan what-if --edit weight:red=8", "admitTenant": "plan admit --tenant green --weight 1 --ports h1,h2",
 		"diffPlans": "plan diff 3f9a61c2", "explainPlan": "plan explain 3f9a61c2",
 		"listRollouts": "rollout list", "startRollout": "rollout start --plan 3f9a61c2", "getRollout": "rollout show 1", "listRolloutEvents": "rollout watch 1",
 		"cancelRollout": "rollout cancel 1", "pauseRollout": "rollout pause 1", "resumeRollout": "rollout resume 1", "confirmRollout": "rollout confirm 1",
@@ -149,7 +149,7 @@ type recorder struct {
 func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for _, o := range r.all {
 		// The paths of fixed names come before those of parameters.
-		if o.method != req.Method || !o.path.MatchString(req.URL.EscapedPath()) || o.id == "getPlan" && strings.HasSuffix(req.URL.Path, "/what-if") {
+		if o.method != req.Method || !o.path.MatchString(req.URL.EscapedPath()) || o.id == "getPlan" && (strings.HasSuffix(req.URL.Path, "/what-if") || strings.HasSuffix(req.URL.Path, "/admit")) {
 			continue
 		}
 		r.mu.Lock()

@@ -25,8 +25,8 @@ type PlanRequest struct {
 // MaxEdits bounds the edits of one WhatIf.
 const MaxEdits = 100
 
-// check refuses options that mean nothing on their plane, so that nobody takes one for done.
-func (o CompileOptions) check() error {
+// Check refuses options that mean nothing on their plane, so that nobody takes one for done.
+func (o CompileOptions) Check() error {
 	var bad InvalidError
 	only := func(set bool, field string, plane policy.Plane) {
 		if has := o.plane(); set && has != plane {
@@ -155,7 +155,7 @@ func (s *Service) planInput(ctx context.Context, fabric string, req PlanRequest)
 		return in, pin, err
 	}
 	pin.Tenants, pin.Flows, pin.Options, pin.IBProfiles = in.Tenants, in.Flows, in.Options.Policy(), s.ibProfiles()
-	return in, pin, in.Options.check()
+	return in, pin, in.Options.Check()
 }
 
 // declared loads tenants, flows and options of a revision; 0 is what is declared now.

@@ -284,7 +284,7 @@ func (s *Service) PutOptions(ctx context.Context, fabric string, version int64, 
 		if err := effective.follow(ctx, r, fabric); err != nil {
 			return err
 		}
-		if err := effective.check(); err != nil {
+		if err := effective.Check(); err != nil {
 			return err
 		}
 		before, have, err := options(ctx, r, fabric)
