@@ -204,11 +204,16 @@ func TestAnAdmittedPlanKeepsAllGuarantees(t *testing.T) {
 				}
 			}
 		}
+		was := plantest.Compiled(t, in)
+		with.InForce = was
 		p := plantest.Compiled(t, with)
 		for _, x := range with.Tenants {
 			c := checkOf(a, x.Name)
 			if x.Guarantee > 0 && short[x.Name] != (c.Status == policy.GuaranteeBroken) {
 				t.Fatalf("%s: %+v, by hand broken: %v", x.Name, c, short[x.Name])
+			}
+			if c.Status == policy.GuaranteeAtRisk && c.New != worse(was, p, x) {
+				t.Fatalf("%s: %+v, by hand worse: %v", x.Name, c, worse(was, p, x))
 			}
 			if a.Verdict != policy.VerdictYes || c.Status != policy.GuaranteeKept {
 				continue
@@ -225,6 +230,28 @@ func TestAnAdmittedPlanKeepsAllGuarantees(t *testing.T) {
 			t.Fatalf("overbooked %v, by hand %v, verdict %s", overbooked, short, a.Verdict)
 		}
 	})
+}
+
+// worse reports whether a tenant is predicted to miss its guarantee by more than 5 % on a link where it did not before, or by 1 % more.
+func worse(before, after *policy.Plan, x tenants.Tenant) bool {
+	misses := func(p *policy.Plan) map[string][2]float64 { // what it gets, of what it could use
+		out := map[string][2]float64{}
+		for _, l := range p.Links {
+			for _, part := range l.Tenants {
+				if use := float64(min(x.Guarantee, part.Entitled)); part.Tenant == x.Name && float64(part.Predicted) < 0.95*use {
+					out[l.Name] = [2]float64{float64(part.Predicted), use}
+				}
+			}
+		}
+		return out
+	}
+	old := misses(before)
+	for link, now := range misses(after) {
+		if was, ok := old[link]; !ok || was[0]-now[0] > now[1]/100 {
+			return true
+		}
+	}
+	return false
 }
 
 func TestAdmitChangesNoInput(t *testing.T) {
@@ -308,6 +335,16 @@ func TestAdmissionsSayWhatBreaksAndWhatFits(t *testing.T) {
 	a = admitted(t, in, policy.AdmitRequest{Tenant: "silver", Change: true, Weight: 3000})
 	if a.Verdict == policy.VerdictNo || a.Tenants[0].Before.Predicted >= a.Tenants[0].After.Predicted || a.Traffic.Kind != policy.TrafficDeclared {
 		t.Errorf("a heavier tenant: %+v", a.Tenants[0])
+	}
+	// A guarantee that is asked for is new, whatever the tenant gets already.
+	fifty := 50 * quantity.Gbps
+	shared := in
+	shared.Options.Plane = policy.PlaneRoCE
+	shared.Flows = append(slices.Clone(in.Flows), tenants.Flow{Tenant: "gold", Src: hosts[2], Dst: hosts[4], QPs: 60})
+	shared.Tenants = []tenants.Tenant{{Name: "gold", Weight: 3000}, in.Tenants[1]}
+	a = admitted(t, shared, policy.AdmitRequest{Tenant: "silver", Change: true, Guarantee: &fifty})
+	if c := checkOf(a, "silver"); c.Status != policy.GuaranteeAtRisk || !c.New || a.Verdict != policy.VerdictReservations {
+		t.Errorf("a guarantee at a sending port that is shared: %s, %+v", a.Verdict, c)
 	}
 	// A tenant that no flow is declared of keeps its guarantee on its own links.
 	in.Tenants = append(in.Tenants, tenants.Tenant{Name: "quiet", Weight: 1000, Guarantee: 70 * quantity.Gbps,

@@ -21,6 +21,9 @@ const (
 // maxGuaranteeMiss is the part of a guarantee that a prediction may lack without a word: as of weight-unreachable for parts of links.
 const maxGuaranteeMiss = 0.05
 
+// maxGuaranteeLoss is the part of a guarantee that one at risk before may lose without being at risk anew.
+const maxGuaranteeLoss = 0.01
+
 // GuaranteeCheck says what becomes of one tenant's guarantee.
 type GuaranteeCheck struct {
 	Tenant    string           `json:"tenant"`
@@ -236,6 +239,14 @@ func (b *booking) tenant(name string) int {
 	return slices.IndexFunc(b.m.tenants, func(t tenants.Tenant) bool { return t.Name == name })
 }
 
+// guarantee is what is booked for a tenant, 0 for one that is not there.
+func (b *booking) guarantee(name string) quantity.BitRate {
+	if t := b.tenant(name); t >= 0 {
+		return guaranteed(&b.m.tenants[t])
+	}
+	return 0
+}
+
 // missing is a link where a tenant lacks some of its guarantee.
 type missing struct {
 	link             string
@@ -256,7 +267,7 @@ func checkGuarantees(before, after *booking, was, is *Plan) []GuaranteeCheck {
 		lacks, worse := after.broken(t, before)
 		status := GuaranteeBroken
 		if len(lacks) == 0 {
-			lacks, worse = atRisk(tn.Name, g, was, is)
+			lacks, worse = atRisk(tn.Name, before.guarantee(tn.Name), g, was, is)
 			status = GuaranteeAtRisk
 		}
 		if len(lacks) > 0 {
@@ -290,29 +301,33 @@ func (b *booking) broken(t int, before *booking) (out []missing, worse bool) {
 }
 
 // atRisk lists the contended links on which a tenant is predicted to miss a guarantee that its traffic there can use, and whether any of them is
-// new or misses more than before.
-func atRisk(tenant string, g quantity.BitRate, was, is *Plan) (out []missing, worse bool) {
+// new or misses more than before, when its guarantee was had.
+func atRisk(tenant string, had, g quantity.BitRate, was, is *Plan) (out []missing, worse bool) {
 	old := map[ident.PortID]quantity.BitRate{}
 	for i := range was.Links {
 		for _, t := range was.Links[i].Tenants {
-			if t.Tenant == tenant {
+			if t.Tenant == tenant && fallsShort(had, &t) {
 				old[was.Links[i].Port] = t.Predicted
 			}
 		}
 	}
 	for i := range is.Links {
 		for _, t := range is.Links[i].Tenants {
-			use := min(g, t.Entitled)
-			if t.Tenant != tenant || float64(t.Predicted) >= float64(float64(use)*(1-maxGuaranteeMiss)) {
+			if t.Tenant != tenant || !fallsShort(g, &t) {
 				continue
 			}
 			out = append(out, missing{link: is.Links[i].Name, left: t.Predicted})
-			if before, ok := old[is.Links[i].Port]; !ok || near(before, t.Predicted) > t.Predicted || float64(before) >= float64(float64(use)*(1-maxGuaranteeMiss)) {
+			if before, ok := old[is.Links[i].Port]; !ok || float64(before-t.Predicted) > float64(float64(min(g, t.Entitled))*maxGuaranteeLoss) {
 				worse = true
 			}
 		}
 	}
 	return out, worse
+}
+
+// fallsShort reports whether the prediction of a tenant's part of a link lacks more of its guarantee than maxGuaranteeMiss, of what it can use.
+func fallsShort(g quantity.BitRate, t *LinkTenant) bool {
+	return float64(t.Predicted) < float64(float64(min(g, t.Entitled))*(1-maxGuaranteeMiss))
 }
 
 // fit is the largest guarantee of a tenant that the links hold beside those of the others.
