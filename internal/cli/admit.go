@@ -29,7 +29,7 @@ type admitFlags struct {
 // planAdmit asks whether a tenant can be admitted: the service, or with --tenants the compiler itself, which is then given files.
 func (c *cli) planAdmit() *cobra.Command {
 	var f admitFlags
-	example := "  fairlane plan admit --tenant new --weight 2 --ports host-001,host-002 --guarantee 10Gbit/s\n" +
+	example := "  fairlane plan admit --tenant new --weight 2 --ports 'host-[001-016]' --guarantee 10Gbit/s\n" +
 		"  fairlane plan admit --tenant gold --change --weight 8"
 	if c.admit != nil {
 		example += "\n  fairlane plan admit --fabric fabric.yaml --tenants tenants.yaml --tenant new --weight 2 --ports host-001 --to host-002,host-003"
@@ -72,7 +72,19 @@ func (c *cli) admitBody(cmd *cobra.Command, f *admitFlags) (body gen.AdmissionRe
 	case f.weight == "" && !f.change:
 		return body, c.usage("err.need-flag", "flag", "weight")
 	}
-	body = gen.AdmissionRequest{Tenant: f.tenant, Change: given(f.change), Ports: f.ports, To: f.to, Policy: given(f.revision)}
+	body = gen.AdmissionRequest{Tenant: f.tenant, Change: given(f.change), Policy: given(f.revision)}
+	for _, x := range []struct {
+		flag  string
+		given []string
+		to    *[]string
+	}{{"ports", f.ports, &body.Ports}, {"to", f.to, &body.To}} {
+		if len(x.given) == 0 {
+			continue
+		}
+		if *x.to, err = expandPorts(x.given); err != nil {
+			return body, c.badFlag(x.flag, err)
+		}
+	}
 	if f.weight != "" {
 		w, err := quantity.ParseWeight(f.weight)
 		if err != nil {
