@@ -181,7 +181,7 @@ func (d *demo) wait(ctx context.Context, span quantity.Picoseconds) error {
 	within, cancel := context.WithTimeoutCause(ctx, limit, errStandsStill)
 	defer cancel()
 	err := wait(within, span)
-	if err != nil && context.Cause(within) == errStandsStill {
+	if err != nil && errors.Is(context.Cause(within), errStandsStill) {
 		return fmt.Errorf("%w: %s in %s, want %s: this machine is too busy, or the fabric stands still", errStandsStill, clock.Now()-from, time.Since(begun).Round(time.Second), span)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -69,5 +70,21 @@ func TestFinishedPlanesArePrintedWhenOneFails(t *testing.T) {
 	}
 	if len(got) != 2 || got[0].Plane != "ib" || got[1].Plane != "wrcc" {
 		t.Errorf("printed %s, want the planes ib and wrcc", out.String())
+	}
+}
+
+// An address that another process listens on is reported before the demo, not after it.
+func TestADemoWhoseAddressIsTakenDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	var out, words bytes.Buffer
+	code := Main(t.Context(), []string{"--lang=en", "demo", "--listen", l.Addr().String()}, &out, &words)
+	if code != exitFailed || !strings.Contains(words.String(), l.Addr().String()) || out.Len() > 0 {
+		t.Errorf("exit code %d, %q and %q, want %d, the address and no demo", code, out.String(), words.String(), exitFailed)
 	}
 }

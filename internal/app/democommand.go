@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"time"
@@ -117,6 +118,17 @@ func (a *app) showPlanes(ctx context.Context, f demoFlags, planes []policy.Plane
 
 // demoOf shows one plane. What it measured is returned even when a bound was missed; without --once it stays up.
 func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *planeReport, err error) {
+	var listeners []net.Listener
+	if !f.once { // an address that is taken is better known before the work
+		if listeners, err = listenOn(ctx, []string{f.listen}, nil); err != nil {
+			return nil, err
+		}
+		defer func() {
+			for _, l := range listeners {
+				_ = l.Close() // what served it has closed it
+			}
+		}()
+	}
 	dir, err := os.MkdirTemp("", "fairlane-demo-")
 	if err != nil {
 		return nil, err
@@ -147,7 +159,7 @@ func (a *app) demoOf(ctx context.Context, f demoFlags, p policy.Plane) (_ *plane
 	if err != nil || f.once || report.missed() != nil {
 		return &report, err
 	}
-	return &report, d.stay(ctx, f.listen, words)
+	return &report, d.stay(ctx, listeners, words)
 }
 
 // startDemo starts the fabric that the flags ask for, and its manager; title says what it is.
@@ -232,16 +244,12 @@ func (f demoFlags) load() (*scenario.Scenario, error) {
 }
 
 // stay serves the API on the live fabric until the context ends.
-func (d *demo) stay(ctx context.Context, listen string, words io.Writer) error {
+func (d *demo) stay(ctx context.Context, l []net.Listener, words io.Writer) error {
 	token, err := d.manager.service.Bootstrap(ctx, "")
 	if err != nil {
 		return err
 	}
 	h, err := d.manager.handler(api.Options{})
-	if err != nil {
-		return err
-	}
-	l, err := listenOn(ctx, []string{listen}, nil)
 	if err != nil {
 		return err
 	}

@@ -35,9 +35,11 @@ var pages = []struct {
 	{path: "README.md"},
 	{path: "docs/cli.md"},
 	{path: "docs/compile.md"},
+	{path: "docs/fabric-files.md"},
 	{path: "docs/operations.md"},
 	{path: "docs/service.md"},
 	{path: "docs/simulator.md"},
+	{path: "docs/tenant-files.md"},
 	{path: "docs/try-with-opensm.md", tools: []string{"opensm", "ibnetdiscover"}},
 }
 

@@ -1,0 +1,42 @@
+package tour
+
+import "testing"
+
+// What is run of a page: indented and shell blocks, and lines after a prompt; not data, output, nor what is marked with a reason.
+func TestCommandsAreFoundInPages(t *testing.T) {
+	t.Parallel()
+	text := "# Page\n\n    first --flag   # why\n    # a comment\n\n    second \\\n      goes on\n\nWords\n    that are indented.\n\n" +
+		"<!-- not run: output -->\n    42 rows\n\n```yaml\nkey: value\n```\n\n<!-- file: a.yaml -->\n```yaml\nkey: value\n```\n\n" +
+		"```text\n$ third\nwhat it printed\n```\n\n<!-- exit: 2 -->\n```sh\nfourth\n```\n"
+	blocks, err := blocksOf(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []command
+	files, marked := "", 0
+	for _, b := range blocks {
+		switch {
+		case b.marked:
+			marked++
+			if b.notRun != "output" {
+				t.Errorf("reason %q", b.notRun)
+			}
+		case b.file != "":
+			files += b.file + "=" + b.text
+		case b.isCode():
+			got = append(got, b.commandsOf()...)
+		}
+	}
+	want := []command{{3, "first --flag   # why", 0}, {6, "second \\\n  goes on", 0}, {25, "third", 0}, {31, "fourth", 2}}
+	if len(got) != len(want) || files != "a.yaml=key: value\n" || marked != 1 {
+		t.Fatalf("commands %+v, files %q, %d marked", got, files, marked)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("command %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	if _, err := blocksOf("<!-- not run: output -->\nwords\n"); err == nil {
+		t.Error("a mark without a block is taken")
+	}
+}
