@@ -28,25 +28,32 @@ func (f *compileFlags) rowsOf(all int) int {
 	return min(screen, all)
 }
 
+// table starts a table, which --all keeps from being shortened.
+func (f *compileFlags) table(w io.Writer) *table {
+	t := newTable(w, 0)
+	t.whole = f.all
+	return t
+}
+
 // printCompiled prints a plan for people: shares first, then links when asked, findings, what changes against another
 // plan and, when asked, the reason of every setting.
 func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 	_, _ = fmt.Fprintln(w, a.planTitle(c.Plan))
 	left := 0
 	for _, show := range []func() (int, error){
-		func() (int, error) { return a.printShares(w, c, f.rowsOf) },
+		func() (int, error) { return a.printShares(w, c, &f) },
 		func() (int, error) {
 			if c.Settle > 0 {
 				_, _ = fmt.Fprintln(w, a.t("plan.settle", "time", c.Settle))
 			}
 			a.printOutside(w, c)
-			return a.printClasses(w, c.Classes, f.rowsOf)
+			return a.printClasses(w, c.Classes, &f)
 		},
 		func() (int, error) {
 			if !f.links {
 				return 0, nil
 			}
-			return a.printLinks(w, c.Links, f.rowsOf)
+			return a.printLinks(w, c.Links, &f)
 		},
 	} {
 		n, err := show()
@@ -110,8 +117,8 @@ func (a *app) planTitle(p *policy.Plan) string {
 
 // printShares prints the tenants' shares, beside those of the plan before and of the simulator when there are any. It returns
 // how many tenants it left out: of many it prints those that are furthest from their share.
-func (a *app) printShares(w io.Writer, c *compiled, rows func(int) int) (left int, err error) {
-	tw := newTable(w, 0)
+func (a *app) printShares(w io.Writer, c *compiled, f *compileFlags) (left int, err error) {
+	tw := f.table(w)
 	head := a.t("compile.table.head")
 	if c.Simulation != nil {
 		head += "\t" + a.t("compile.table.simulated")
@@ -124,7 +131,7 @@ func (a *app) printShares(w io.Writer, c *compiled, rows func(int) int) (left in
 		}
 	}
 	_, _ = fmt.Fprintln(tw, head)
-	shown := worstFirst(len(c.Tenants), rows, func(i int) float64 { return c.Tenants[i].PredictedError })
+	shown := worstFirst(len(c.Tenants), f.rowsOf, func(i int) float64 { return c.Tenants[i].PredictedError })
 	for i, t := range c.Tenants {
 		before := was[t.Tenant]
 		delete(was, t.Tenant)
@@ -217,12 +224,12 @@ func offTarget(predicted, entitled quantity.BitRate) float64 {
 }
 
 // printClasses prints the classes' shares, and returns how many classes it left out.
-func (a *app) printClasses(w io.Writer, cs []policy.ClassShare, rows func(int) int) (left int, err error) {
+func (a *app) printClasses(w io.Writer, cs []policy.ClassShare, f *compileFlags) (left int, err error) {
 	if len(cs) == 0 {
 		return 0, nil
 	}
-	shown := worstFirst(len(cs), rows, func(i int) float64 { return offTarget(cs[i].Predicted, cs[i].Entitled) })
-	tw := newTable(w, 0)
+	shown := worstFirst(len(cs), f.rowsOf, func(i int) float64 { return offTarget(cs[i].Predicted, cs[i].Entitled) })
+	tw := f.table(w)
 	_, _ = fmt.Fprintln(tw, a.t("compile.classes.head"))
 	for i, c := range cs {
 		if shown[i] {
@@ -234,7 +241,7 @@ func (a *app) printClasses(w io.Writer, cs []policy.ClassShare, rows func(int) i
 
 // printLinks prints what each tenant has of the contended links, and returns how many rows it left out. Of many links it prints
 // those on which a tenant is furthest from its share.
-func (a *app) printLinks(w io.Writer, ls []policy.LinkShare, rows func(int) int) (left int, err error) {
+func (a *app) printLinks(w io.Writer, ls []policy.LinkShare, f *compileFlags) (left int, err error) {
 	if len(ls) == 0 {
 		_, err := fmt.Fprintln(w, a.t("compile.links.none"))
 		return 0, err
@@ -243,8 +250,8 @@ func (a *app) printLinks(w io.Writer, ls []policy.LinkShare, rows func(int) int)
 	for i := range ls {
 		all += len(ls[i].Tenants)
 	}
-	links := worstLinks(ls, rows(all))
-	tw := newTable(w, 0)
+	links := worstLinks(ls, f.rowsOf(all))
+	tw := f.table(w)
 	_, _ = fmt.Fprintln(tw, a.t("compile.links.head"))
 	for i, l := range ls {
 		if !links[i] {

@@ -13,6 +13,7 @@ import (
 type table struct {
 	w     io.Writer
 	right bool // all cells stand right
+	whole bool // nothing is shortened
 	text  strings.Builder
 }
 
@@ -44,5 +45,9 @@ func (t *table) Flush() error {
 		out.Indent = "  "
 	}
 	t.text.Reset()
-	return out.Write(t.w, texttable.Columns(t.w, os.Getenv))
+	columns := texttable.Columns(t.w, os.Getenv)
+	if t.whole {
+		columns = 0
+	}
+	return out.Write(t.w, columns)
 }

@@ -18,6 +18,7 @@ const (
 // fieldTable lists the fields of an object that are set, by name.
 func (c *cli) fieldTable(v any) *table {
 	t := c.newTable("field", "value")
+	t.whole = true // a value may be there to be copied, such as a key
 	b, err := json.Marshal(v)
 	var fields map[string]any
 	if err == nil {

@@ -59,6 +59,7 @@ func (c *cli) signInMethods(cmd *cobra.Command) error {
 	}
 	return c.print(cmd, m, func() *table {
 		t := c.newTable("signs-in-by", "url")
+		t.whole = true // addresses are there to be opened
 		if m.Password {
 			t.add(c.t("word.password"), c.base())
 		}

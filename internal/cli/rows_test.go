@@ -198,3 +198,44 @@ func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
 		t.Errorf("the worst of six are %q", got)
 	}
 }
+
+func TestTablesAreShortenedAtATerminalOnly(t *testing.T) {
+	t.Parallel()
+	texts, err := i18n.Load("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("f", 64)
+	for name, tc := range map[string]struct {
+		columns string
+		rows    rowFlags
+		whole   bool
+		want    bool // the long text is there in full
+	}{
+		"no terminal":     {"", rowFlags{}, false, true},
+		"80 columns":      {"80", rowFlags{}, false, false},
+		"200 columns":     {"200", rowFlags{}, false, true},
+		"all":             {"80", rowFlags{all: true}, false, true},
+		"fields of one":   {"80", rowFlags{}, true, true},
+		"too few columns": {"20", rowFlags{}, false, false},
+	} {
+		c := &cli{texts: texts, output: "table", rows: tc.rows, getenv: func(string) string { return tc.columns }}
+		var out bytes.Buffer
+		cmd := &cobra.Command{}
+		cmd.SetOut(&out)
+		err := c.print(cmd, nil, func() *table {
+			if tc.whole {
+				return c.fieldTable(map[string]any{"name": long, "note": long})
+			}
+			tab := c.newTable("device", "state", "fault")
+			tab.add("h1/P1", "in sync", long)
+			return tab
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), long); got != tc.want {
+			t.Errorf("%s:\n%s", name, out.String())
+		}
+	}
+}

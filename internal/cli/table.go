@@ -41,7 +41,6 @@ func (c *cli) print(cmd *cobra.Command, data any, shows ...func() *table) error 
 // printTables prints tables, large ones as far as --top and --all say, with a word about the rows that are left out.
 func (c *cli) printTables(cmd *cobra.Command, shows []func() *table) error {
 	w := cmd.OutOrStdout()
-	columns := texttable.Columns(w, c.getenv)
 	var text bytes.Buffer
 	most, left := c.rows.most(cmd), 0
 	for _, show := range shows {
@@ -53,6 +52,10 @@ func (c *cli) printTables(cmd *cobra.Command, shows []func() *table) error {
 			text.WriteByte('\n')
 		}
 		left += t.cut(most)
+		columns := texttable.Columns(w, c.getenv)
+		if t.whole || c.rows.all {
+			columns = 0
+		}
 		if err := t.write(&text, columns); err != nil {
 			return err
 		}
@@ -98,7 +101,7 @@ type table struct {
 	head  []string
 	right []bool // by column: numbers stand right
 	rows  [][]texttable.Cell
-	whole bool      // it is not cut
+	whole bool      // no row is left out and no cell shortened
 	ranks []float64 // of rows, the worst the highest: these stay when a table is cut
 }
 

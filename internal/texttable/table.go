@@ -131,9 +131,6 @@ func (t *Table) fit(columns int) []int {
 
 // isNumbers reports whether the cells of a column are numbers, rates or times, which mean little in part. Its head may be words.
 func (t *Table) isNumbers(column int) bool {
-	if t.isRight(column) {
-		return true
-	}
 	found := false
 	for k, row := range t.Rows {
 		if k == 0 || column >= len(row) || row[column].Text == "" || row[column].Text == "-" {
