@@ -124,6 +124,7 @@ func (t *Table) fit(columns int) []int {
 		}
 	}
 	shrink(narrow, isWords)
+	shrink(narrowest, func(i int) bool { return i > 0 && isWords(i) })
 	shrink(narrowest, isWords)
 	shrink(narrow, func(i int) bool { return numbers[i] })
 	return widths

@@ -498,7 +498,7 @@ func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, 
 	}
 	return func(ro *control.Rollout) {
 		if ro.Placed = control.PlacedUnverified; to == control.PlacedRestored {
-			ro.Reason += "; return placements: " + oneLine(why.Error())
+			ro.Reason = notReturned(ro.Reason, why)
 			ro.Prior = ""
 			return
 		}
@@ -508,6 +508,16 @@ func (s *step) place(ctx context.Context, ro control.Rollout, t control.Target, 
 		}
 		undo(ro, why.Error())
 	}, nil
+}
+
+// notReturned adds to the reason why a rollout is undone that its placements could not be returned; a refusal that it has already is
+// not repeated.
+func notReturned(reason string, why error) string {
+	again := oneLine(why.Error())
+	if strings.Contains(reason, again) {
+		return reason + "; placements could not be returned for the same reason"
+	}
+	return reason + "; return placements: " + again
 }
 
 // persist asks the placer of a fabric, and tries again with growing pauses. why is the reason of the last failure; err is
