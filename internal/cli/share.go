@@ -55,12 +55,7 @@ func (c *cli) shareShow(cmd *cobra.Command, plan, tenant string, window time.Dur
 	if err != nil {
 		return err
 	}
-	if tenant != "" {
-		if err := c.onlyTenant(s, tenant); err != nil {
-			return err
-		}
-	}
-	return c.showShares(cmd, s)
+	return c.showShares(cmd, s, tenant)
 }
 
 // onlyTenant leaves one tenant in a measurement. Links are shared, so none stays.
@@ -79,14 +74,21 @@ type incompleteError struct{ text string }
 // Error returns how many tenants and links were not measured.
 func (e *incompleteError) Error() string { return e.text }
 
-// showShares prints a measurement, and fails with *incompleteError when it lacks a tenant or a link.
-func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares) error {
+// showShares prints a measurement, of one tenant where one is named, and fails with *incompleteError when it lacks a tenant or a link.
+func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares, tenant string) error {
+	if !c.rows.quiet {
+		without, _ := notMeasured(s)
+		c.sayShares(cmd, s, without)
+	}
+	if tenant != "" { // the summary is of all
+		if err := c.onlyTenant(s, tenant); err != nil {
+			return err
+		}
+	}
 	tenants, links := notMeasured(s)
 	all, ofLinks := len(s.Tenants), len(s.Links)
 	if c.rows.quiet {
 		onlyWrong(s)
-	} else {
-		c.sayShares(cmd, s, tenants)
 	}
 	err := c.print(cmd, s, func() *table { return c.shareTable(s) }, func() *table { return c.linkTable(s) })
 	if err == nil && tenants+links > 0 {

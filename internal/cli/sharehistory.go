@@ -131,5 +131,5 @@ func (c *cli) shareMeasure(cmd *cobra.Command, plan string, window time.Duration
 	if c.dry {
 		c.say(cmd, "msg.dry-run")
 	}
-	return c.showShares(cmd, s)
+	return c.showShares(cmd, s, "")
 }
