@@ -297,7 +297,7 @@ func TestBadRequestsAreAnsweredInOurWords(t *testing.T) {
 		"weight 0":              {"POST", tenants, `{"name":"x","weight":0}`, nil, 422, "invalid", "body", "/weight", "found 0: want a number from 0.001 to 1000000"},
 		"weight too fine":       {"POST", tenants, `{"name":"x","weight":1.00001}`, nil, 422, "invalid", "body", "/weight", "three decimals"},
 		"weight of text":        {"POST", tenants, `{"name":"x","weight":"4"}`, nil, 422, "invalid", "body", "/weight", `found "4": want a number`},
-		"bad name":              {"POST", tenants, `{"name":"X!","weight":1}`, nil, 422, "invalid", "body", "/name", `found "X!": want a text that matches`},
+		"bad name":              {"POST", tenants, `{"name":"X!","weight":1}`, nil, 422, "invalid", "body", "/name", `found "X!": want 1 to 63 of a-z, 0-9 and -`},
 		"bad SL":                {"POST", tenants, `{"name":"x","weight":1,"attachments":[{"port":"h1","sl":16}]}`, nil, 422, "invalid", "body", "/attachments/0/sl", "found 16: want a whole number from 0 to 15"},
 		"unknown host":          {"POST", tenants, `{"name":"x","weight":1,"attachments":[{"port":"h9"}]}`, nil, 422, "invalid", "body", "/attachments/0/port", "h9"},
 		"bad P_Key":             {"POST", tenants, `{"name":"x","weight":1,"pkey":"0x12345"}`, nil, 422, "invalid", "body", "/pkey", "0x12345"},

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,6 +30,20 @@ func document(t testing.TB, text []byte) *openapi3.T {
 		t.Fatal(err)
 	}
 	return doc
+}
+
+func TestEveryPatternIsInWords(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		if strings.Contains(line, "pattern: \"") && !strings.Contains(line+lines[i+1], "x-want: \"") {
+			t.Errorf("line %d has a pattern and no x-want, which says in words what is allowed: %s", i+1, line)
+		}
+	}
 }
 
 // operation is one operation of a contract with its place and its rule.

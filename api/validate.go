@@ -195,6 +195,9 @@ func wanted(s *openapi3.Schema) string {
 		}
 		return "one of " + strings.Join(words, ", ")
 	}
+	if text, ok := s.Extensions["x-want"].(string); ok { // in place of a regular expression
+		return text
+	}
 	kind := "another value"
 	if s.Type != nil && len(s.Type.Slice()) > 0 {
 		kind = map[string]string{
@@ -212,9 +215,6 @@ func wanted(s *openapi3.Schema) string {
 	}
 	if s.MaxLength != nil {
 		kind += fmt.Sprintf(" of %d to %d characters", s.MinLength, *s.MaxLength)
-	}
-	if s.Pattern != "" {
-		kind += " that matches " + s.Pattern
 	}
 	return kind
 }

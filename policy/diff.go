@@ -218,8 +218,8 @@ func (x *differ) shares(before, after []TenantShare) {
 // minorChange is the relative change of a rate below which nobody is told.
 const minorChange = 1e-6
 
-// near is the rate after, or the one before when nobody needs to tell them apart.
-func near(before, after quantity.BitRate) quantity.BitRate {
+// closeTo is the rate after, or the one before when nobody needs to tell them apart.
+func closeTo(before, after quantity.BitRate) quantity.BitRate {
 	d, most := after-before, max(before, after)
 	if float64(max(d, -d)) <= float64(minorChange*float64(most)) || before.String() == after.String() {
 		return before
@@ -229,7 +229,7 @@ func near(before, after quantity.BitRate) quantity.BitRate {
 
 // settled is a tenant's figures after, with those before where they are near.
 func settled(a, b TenantShare) TenantShare {
-	b.Entitled, b.Predicted = near(a.Entitled, b.Entitled), near(a.Predicted, b.Predicted)
+	b.Entitled, b.Predicted = closeTo(a.Entitled, b.Entitled), closeTo(a.Predicted, b.Predicted)
 	if d := b.PredictedError - a.PredictedError; d < minorChange && d > -minorChange {
 		b.PredictedError = a.PredictedError
 	}
@@ -249,7 +249,7 @@ func (x *differ) classes(before, after []ClassShare) {
 		told := a == nil || b == nil
 		if !told {
 			c := *b
-			c.Entitled, c.Predicted = near(a.Entitled, b.Entitled), near(a.Predicted, b.Predicted)
+			c.Entitled, c.Predicted = closeTo(a.Entitled, b.Entitled), closeTo(a.Predicted, b.Predicted)
 			told = c != *a
 		}
 		switch {
@@ -279,7 +279,7 @@ func (x *differ) links(before, after []LinkShare) {
 			match(a.Tenants, b.Tenants, func(t *LinkTenant) string { return t.Tenant }, func(s, t *LinkTenant) {
 				before, after := orEmpty(s), orEmpty(t)
 				c := *after
-				c.Entitled, c.Predicted = near(before.Entitled, after.Entitled), near(before.Predicted, after.Predicted)
+				c.Entitled, c.Predicted = closeTo(before.Entitled, after.Entitled), closeTo(before.Predicted, after.Predicted)
 				switch {
 				case s == nil || t == nil || c != *before:
 					x.linkRate(b.Name, before, after, first(s, t).Tenant)
@@ -305,7 +305,7 @@ func (x *differ) linkRate(link string, before, after *LinkTenant, tenant string)
 	}
 	l := t.Links
 	l.Count++
-	switch d := near(before.Predicted, after.Predicted) - before.Predicted; {
+	switch d := closeTo(before.Predicted, after.Predicted) - before.Predicted; {
 	case d > 0:
 		l.Gains, l.Gained = l.Gains+1, l.Gained+d
 	case d < 0:
@@ -329,7 +329,7 @@ func (l *LinkChange) cut() {
 }
 
 func (r LinkRate) size() quantity.BitRate {
-	d := near(r.Before.Predicted, r.After.Predicted) - r.Before.Predicted
+	d := closeTo(r.Before.Predicted, r.After.Predicted) - r.Before.Predicted
 	return max(d, -d)
 }
 

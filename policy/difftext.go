@@ -119,7 +119,7 @@ func (t *TenantChange) head() phrase.Text {
 		return phrase.Of("gone, had weight {} and predicted {}", a.Weight, a.Predicted)
 	}
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
-	if near(a.Predicted, b.Predicted) != a.Predicted {
+	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("predicted {} ({})", rates(a.Predicted, b.Predicted), signed(b.Predicted-a.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) {
@@ -140,7 +140,7 @@ func figures(weightA, weightB quantity.Weight, qpsA, qpsB int, entitledA, entitl
 	if qpsA != qpsB {
 		parts = append(parts, phrase.Of("queue pairs {} → {}", qpsA, qpsB))
 	}
-	if near(entitledA, entitledB) != entitledA {
+	if closeTo(entitledA, entitledB) != entitledA {
 		parts = append(parts, phrase.Of("entitled {}", rates(entitledA, entitledB)))
 	}
 	return parts
@@ -179,7 +179,7 @@ func (c ClassChange) said() phrase.Text {
 // classFigures tells what differs between a class before and after.
 func classFigures(a, b *ClassShare) phrase.Text {
 	parts := figures(a.Weight, b.Weight, a.QPs, b.QPs, a.Entitled, b.Entitled)
-	if near(a.Predicted, b.Predicted) != a.Predicted {
+	if closeTo(a.Predicted, b.Predicted) != a.Predicted {
 		parts = append(parts, phrase.Of("predicted {}", rates(a.Predicted, b.Predicted)))
 	}
 	if quantity.Percent(a.Bound) != quantity.Percent(b.Bound) && len(parts) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlane/internal/disjoint"
+	"fairlane/internal/near"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
@@ -149,8 +150,8 @@ func (e *editor) tenant(name string) (*tenants.Tenant, error) {
 		}
 	}
 	slices.Sort(names)
-	if near := nearest(name, names); len(near) > 0 {
-		return nil, fmt.Errorf("no tenant %q; did you mean %s?", name, strings.Join(near, ", "))
+	if like := near.Names(name, names); len(like) > 0 {
+		return nil, fmt.Errorf("no tenant %q; did you mean %s?", name, strings.Join(like, ", "))
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("no tenant %q: there are none", name)
@@ -406,48 +407,4 @@ func (e *editor) reachable() (func(src, dst subnet.PortRef) bool, error) {
 		to, _ := f.Peer(dst)
 		return from == dst || f.Nodes[to.Node].Kind == subnet.KindSwitch && joined.Find(from.Node) == joined.Find(to.Node)
 	}, nil
-}
-
-// nearest lists up to three names that differ from the wanted one in at most a third of its letters.
-func nearest(want string, names []string) []string {
-	var out []string
-	if len(want) > tenants.MaxNameLength {
-		return nil
-	}
-	limit := max(1, len(want)/3)
-	found := make([][]string, limit+1)
-	for _, n := range names {
-		if len(n) <= tenants.MaxNameLength {
-			if d := letterDistance(want, n); d <= limit {
-				found[d] = append(found[d], n)
-			}
-		}
-	}
-	for _, list := range found {
-		out = append(out, list...)
-	}
-	return out[:min(len(out), 3)]
-}
-
-// letterDistance counts the letters put in, left out, exchanged or swapped with their neighbour between two names
-// of at most tenants.MaxNameLength bytes.
-func letterDistance(a, b string) int {
-	var d [tenants.MaxNameLength + 1][tenants.MaxNameLength + 1]int
-	for i := range len(a) + 1 {
-		for j := range len(b) + 1 {
-			switch {
-			case i == 0 || j == 0:
-				d[i][j] = i + j
-				continue
-			case a[i-1] == b[j-1]:
-				d[i][j] = d[i-1][j-1]
-				continue
-			}
-			d[i][j] = 1 + min(d[i-1][j], d[i][j-1], d[i-1][j-1])
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], 1+d[i-2][j-2])
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }

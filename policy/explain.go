@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairlane/internal/near"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -80,8 +81,8 @@ func (p *Plan) knowsTenant(name string) error {
 			return nil
 		}
 	}
-	if near := nearest(name, names); len(near) > 0 {
-		return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan; did you mean %s?", name, strings.Join(near, ", "))}
+	if like := near.Names(name, names); len(like) > 0 {
+		return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan; did you mean %s?", name, strings.Join(like, ", "))}
 	}
 	return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan: want one of %s", name, strings.Join(bounded(names), ", "))}
 }
@@ -94,9 +95,9 @@ func notSet(name string, all []Explanation) error {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	want := ""
-	switch near := nearest(name, names); {
-	case len(near) > 0:
-		want = "; did you mean " + strings.Join(near, ", ") + "?"
+	switch like := near.Names(name, names); {
+	case len(like) > 0:
+		want = "; did you mean " + strings.Join(like, ", ") + "?"
 	case len(names) > 0:
 		want = ": want a device that it sets, such as " + strings.Join(names[:min(len(names), 3)], ", ")
 	}

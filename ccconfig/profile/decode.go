@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"fairlane/internal/near"
 )
 
 // MaxBytes bounds a profile's file.
@@ -72,5 +74,5 @@ func Lookup(name string) (*Profile, error) {
 			return Decode(data)
 		}
 	}
-	return nil, fmt.Errorf("profile %q: want one of %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(Names(), ", "), near.Hint(name, Names()))
 }

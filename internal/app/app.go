@@ -113,9 +113,7 @@ func (a *app) root(args []string) *cobra.Command {
 	a.localShow(root)
 	root.SetFlagErrorFunc(flagError)
 	a.helpWords(root)
-	for _, cmd := range root.Commands() {
-		judgeArgs(cmd)
-	}
+	judgeArgs(root)
 	a.noteBegin(root)
 	return root
 }

@@ -78,8 +78,8 @@ func formerName(cmd *cobra.Command, former, name string) {
 }
 
 // flagError is the error of a flag whose value cannot be read, in words instead of those of package strconv.
-func flagError(_ *cobra.Command, err error) error {
-	return &UsageError{cli.FlagError(err)}
+func flagError(cmd *cobra.Command, err error) error {
+	return &UsageError{cli.FlagError(cmd, err)}
 }
 
 // jsonLine is ":LINE" of what a JSON decoder refused in a text, where its error tells the place: of a text that was

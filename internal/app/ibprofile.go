@@ -7,6 +7,7 @@ import (
 
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/ibprofile/profilefile"
+	"fairlane/internal/near"
 )
 
 // readIBProfiles reads a site's profiles of InfiniBand devices; of no file there are the built-in ones alone.
@@ -76,7 +77,11 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 			}
 			p, ok := set.Lookup(args[0])
 			if !ok {
-				return usagef("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it", args[0])
+				var names []string
+				for _, p := range set.Profiles() {
+					names = append(names, p.Name)
+				}
+				return usagef("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it%s", args[0], near.Hint(args[0], names))
 			}
 			if asJSON {
 				return printJSON(a.stdout, profileMap(&p))

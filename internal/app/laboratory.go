@@ -11,6 +11,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/control"
+	"fairlane/internal/near"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/sim/calibrate"
@@ -52,7 +53,7 @@ func (laboratory) CheckScenario(text string) error {
 // CheckProfile implements control.Laboratory.
 func (laboratory) CheckProfile(name string) error {
 	if !slices.Contains(profile.Names(), name) {
-		return fmt.Errorf("profile %q: want one of %s", name, strings.Join(profile.Names(), ", "))
+		return fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(profile.Names(), ", "), near.Hint(name, profile.Names()))
 	}
 	return nil
 }

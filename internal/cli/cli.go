@@ -113,23 +113,34 @@ func (c *cli) addCommon(noun *cobra.Command) {
 		}
 		return nil
 	}
-	noun.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return c.usage("err.args", "error", c.texts.Error(FlagError(err)))
+	noun.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return c.wrongArgs(FlagError(cmd, err))
 	})
 	if !noun.HasSubCommands() {
 		c.usageOfArgs(noun)
+		c.explains(noun)
 		return
 	}
 	noun.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return c.usage("err.args", "error", c.texts.Error(UnknownCommand(cmd, args[0])))
+			return c.wrongArgs(UnknownCommand(cmd, args[0]))
 		}
 		return cmd.Help()
 	}
 	for _, verb := range noun.Commands() {
 		verb.SilenceUsage, verb.SilenceErrors = true, true
 		c.usageOfArgs(verb)
+		c.explains(verb)
 	}
+}
+
+// wrongArgs is wrong usage of flags and arguments. An error that suggests what to type needs no help.
+func (c *cli) wrongArgs(err error) error {
+	text := c.texts.Error(err)
+	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") {
+		return &UsageError{text}
+	}
+	return c.usage("err.args", "error", text)
 }
 
 // usageOfArgs turns cobra's complaints about arguments into usage errors.
@@ -140,7 +151,7 @@ func (c *cli) usageOfArgs(verb *cobra.Command) {
 			check = cobra.NoArgs
 		}
 		if err := check(cmd, args); err != nil {
-			return c.usage("err.args", "error", c.texts.Error(ArgsError(cmd, args, err)))
+			return c.wrongArgs(ArgsError(cmd, args, err))
 		}
 		return nil
 	}

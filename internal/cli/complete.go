@@ -39,8 +39,8 @@ func completed[T any](at home, list lister[T], name func(*T) string) cobra.Compl
 	}
 }
 
-// completes gives a noun's verbs and flags their completions: names come from the service.
-func (c *cli) completes(noun *cobra.Command) {
+// completions list the names of things of a kind, from the service.
+func (c *cli) completions() map[string]cobra.CompletionFunc {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	fabrics := completed(c.anywhere, c.fabricPage, func(x *gen.Fabric) string { return x.Name })
 	tenants := completed(c.pick, c.tenantPage, func(x *gen.Tenant) string { return x.Name })
@@ -48,7 +48,7 @@ func (c *cli) completes(noun *cobra.Command) {
 	plans := completed(c.pick, c.planPage, func(x *gen.PlanSummary) string { return short(x.Name) })
 	revisions := completed(c.pick, c.policyPage, func(x *gen.Policy) string { return number(x.Revision) })
 	accounts := completed(c.accountHome, c.accountPage, func(x *gen.ServiceAccount) string { return x.Name })
-	byNoun := map[string]cobra.CompletionFunc{
+	return map[string]cobra.CompletionFunc{
 		"fabric": fabrics, "tenant": tenants, "user": users, "member": users, "plan": plans, "policy": revisions, "service-account": accounts,
 		"rollout":     completed(c.pick, c.rolloutPage, func(x *gen.Rollout) string { return number(x.ID) }),
 		"simulation":  completed(c.anywhere, c.simulationPage, func(x *gen.Simulation) string { return number(x.ID) }),
@@ -57,6 +57,12 @@ func (c *cli) completes(noun *cobra.Command) {
 		"attachment":  completed(c.inTenant, c.attachmentPage, func(x *gen.Attachment) string { return x.Port }),
 		"device":      completed(c.pick, c.devicePage, func(x *gen.Device) string { return x.Name }),
 	}
+}
+
+// completes gives a noun's verbs and flags their completions.
+func (c *cli) completes(noun *cobra.Command) {
+	byNoun := c.completions()
+	fabrics, tenants, plans, revisions, accounts := byNoun["fabric"], byNoun["tenant"], byNoun["plan"], byNoun["policy"], byNoun["service-account"]
 	fixed := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"fairlane/internal/near"
 	"fairlane/internal/phrase"
 )
 
@@ -17,18 +19,31 @@ var badValue = regexp.MustCompile(`(?s)^invalid argument (".*") for (".*") flag:
 
 // FlagError is the error of a flag that cannot be read, in words instead of those of packages strconv and time, as a sentence where cobra's
 // is known. Other errors come back as they are.
-func FlagError(err error) error {
+func FlagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if m := badValue.FindStringSubmatch(text); m != nil {
 		return &phrase.Error{Text: phrase.Of("invalid argument {} for {} flag: {}", m[1], m[2], wanted(err, m[3]))}
 	}
 	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
+		if like := near.Names(strings.TrimLeft(name, "-"), flagNames(cmd)); len(like) > 0 {
+			return &phrase.Error{Text: phrase.Of("unknown flag: {}. Did you mean {}?", name, "--"+strings.Join(like, ", --"))}
+		}
 		return &phrase.Error{Text: phrase.Of("unknown flag: {}", name)}
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: "); ok {
 		return &phrase.Error{Text: phrase.Of("flag needs an argument: {}", name)}
 	}
 	return err
+}
+
+// flagNames are the flags that a command shows.
+func flagNames(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }
 
 // UnknownCommand says which commands a group of them has in place of one that it has not.
@@ -38,6 +53,9 @@ func UnknownCommand(group *cobra.Command, name string) error {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
+	}
+	if like := near.Quoted(name, names); like != "" {
+		return &phrase.Error{Text: phrase.Of("unknown command {} for {}. Did you mean {}?", fmt.Sprintf("%q", name), fmt.Sprintf("%q", group.CommandPath()), like)}
 	}
 	return &phrase.Error{Text: phrase.Of("unknown command {} for {}: want one of {}", fmt.Sprintf("%q", name), fmt.Sprintf("%q", group.CommandPath()), strings.Join(names, ", "))}
 }

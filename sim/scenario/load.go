@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"fairlane/internal/near"
 )
 
 //go:embed builtin/*.yaml
@@ -40,7 +42,7 @@ func Builtins() ([]Builtin, error) {
 func BuiltinText(name string) ([]byte, error) {
 	data, err := builtin.ReadFile("builtin/" + name + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("scenario %q: want a file or one of %s", name, strings.Join(builtinNames(), ", "))
+		return nil, fmt.Errorf("scenario %q: want a file or one of %s%s", name, strings.Join(builtinNames(), ", "), near.Hint(name, builtinNames()))
 	}
 	return data, nil
 }

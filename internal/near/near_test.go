@@ -1,0 +1,27 @@
+package near_test
+
+import (
+	"strings"
+	"testing"
+
+	"fairlane/internal/near"
+)
+
+func TestNamesThatAMistypedOneMayMean(t *testing.T) {
+	t.Parallel()
+	names := []string{"gold", "silver", "bronze", "golf", "storage"}
+	for want, list := range map[string]string{
+		"glod": "gold", "gold ": "gold", "slver": "silver", "storgae": "storage", "iron": "", "": "", "bronze": "bronze",
+		strings.Repeat("x", 100): "",
+	} {
+		if got := strings.Join(near.Names(want, names), " "); got != list {
+			t.Errorf("%q may mean %q, want %q", want, got, list)
+		}
+	}
+	if got := near.Hint("glod", names); got != `; did you mean "gold"?` {
+		t.Errorf("hint %q", got)
+	}
+	if got := near.Hint("iron", names); got != "" {
+		t.Errorf("hint %q of nothing", got)
+	}
+}
