@@ -174,13 +174,17 @@ func (a *app) dryRun(s *scenario.Scenario, asJSON bool) error {
 		if v.ECNMax > 0 {
 			marks = fmt.Sprintf("%d-%d", v.ECNMin, v.ECNMax)
 		}
+		alpha := "-"
+		if v.PFCAlpha > 0 {
+			alpha = fmt.Sprintf("%g", v.PFCAlpha)
+		}
 		var steps []string
 		for _, c := range v.Controls {
 			for _, step := range c.Steps {
-				steps = append(steps, fmt.Sprintf("%s %s %s", c.Name, step.Name, quantity.BitRate(step.Bps)))
+				steps = append(steps, fmt.Sprintf("%s.%s %s", c.Name, step.Name, quantity.BitRate(step.Bps)))
 			}
 		}
-		_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%g\t%s\n", v.RateBps, v.Links, v.Hosts, marks, v.PFCAlpha, strings.Join(steps, ", "))
+		_, _ = fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%s\t%s\n", v.RateBps, v.Links, v.Hosts, marks, alpha, strings.Join(steps, ", "))
 	}
 	return tw.Flush()
 }

@@ -55,11 +55,11 @@ func (a *app) simRunCommand() *cobra.Command {
 			if err := s.ReadTraces(); err != nil {
 				return &UsageError{err}
 			}
-			if same := s.Unscaled(); len(same) > 0 {
-				_, _ = fmt.Fprintln(a.stderr, a.t("sim.run.unscaled", "settings", strings.Join(same, ", ")))
-			}
 			if f.dryRun {
 				return a.dryRun(s, f.json)
+			}
+			if same := s.Unscaled(); len(same) > 0 {
+				_, _ = fmt.Fprintln(a.stderr, a.t("sim.run.unscaled", "settings", strings.Join(same, ", ")))
 			}
 			return a.runSim(cmd.Context(), s, f)
 		},
@@ -142,7 +142,7 @@ func (a *app) runEthernet(ctx context.Context, s *scenario.Scenario, f simRunFla
 	if files != nil {
 		err = errors.Join(err, files.finish(r, err))
 		if files.series != nil {
-			for _, line := range files.series.cut() {
+			for _, line := range files.series.missing(a) {
 				_, _ = fmt.Fprintln(a.stderr, line)
 			}
 		}

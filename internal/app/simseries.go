@@ -125,18 +125,20 @@ func (s *simSeries) Pause(at quantity.Picoseconds, port string, class uint8, beg
 	return s.pauses.Write(at, port, class, begin)
 }
 
-// cut returns a line for each file that lacks rows.
-func (s *simSeries) cut() []string {
+// missing says which files lack rows, and which has none.
+func (s *simSeries) missing(a *app) []string {
 	var out []string
 	say := func(f *record.File, from quantity.Picoseconds, cut bool) {
 		if cut {
-			out = append(out, fmt.Sprintf("%s: more than %d rows: those from %s on are missing: want --series-every, --series-flows or --series-ports to ask for less",
-				f.Name(), record.MaxSeriesRows, from))
+			out = append(out, a.t("sim.run.series.cut", "file", f.Name(), "rows", record.MaxSeriesRows, "from", from))
 		}
 	}
 	if s.flows != nil {
 		at, cut := s.flows.Cut()
 		say(s.flows.File(), at, cut)
+		if s.flows.File().Rows() == 0 {
+			out = append(out, a.t("sim.run.series.none", "file", s.flows.File().Name()))
+		}
 	}
 	if s.queues != nil {
 		at, cut := s.queues.Cut()

@@ -15,7 +15,7 @@ type Speed struct {
 	// ECNMin and ECNMax are thresholds of marking in bytes; 0 where nothing is marked.
 	ECNMin int64 `json:"ecn_min_bytes"`
 	ECNMax int64 `json:"ecn_max_bytes"`
-	// PFCAlpha is the part of the free memory that a port may hold, by model.buffer.
+	// PFCAlpha is the part of the free memory that a port may hold, by model.buffer; 0 with a static threshold.
 	PFCAlpha float64        `json:"pfc_alpha"`
 	Controls []ControlSteps `json:"congestion_control,omitempty"` // where there are hosts
 }
@@ -52,7 +52,9 @@ func (s *Scenario) Speeds() []Speed {
 		if ecn := e.Model.ECN.ForRate(rate); !ecn.Off {
 			v.ECNMin, v.ECNMax = ecn.Min, ecn.Max
 		}
-		v.PFCAlpha = e.Model.Buffer.AlphaAt(rate, slowest)
+		if e.Model.Buffer.Static == 0 {
+			v.PFCAlpha = e.Model.Buffer.AlphaAt(rate, slowest)
+		}
 		for _, c := range e.Controls {
 			spec, err := cc.ByName(c.Algorithm)
 			if steps := spec.Steps(c.Values, rate); err == nil && v.Hosts > 0 && len(steps) > 0 {
@@ -75,7 +77,7 @@ func (s *Scenario) Unscaled() []string {
 		if e := &s.Ethernet.Model.ECN; e.Absolute && !e.Off {
 			out = append(out, "model.ecn")
 		}
-		if s.Ethernet.Model.Buffer.AlphaFixed {
+		if b := &s.Ethernet.Model.Buffer; b.AlphaFixed && b.Static == 0 {
 			out = append(out, "model.buffer.alpha")
 		}
 	}
@@ -85,7 +87,7 @@ func (s *Scenario) Unscaled() []string {
 	for _, c := range hosts[0].Controls {
 		for _, step := range c.Steps {
 			if !step.Scales {
-				out = append(out, step.Name+" of "+c.Name)
+				out = append(out, c.Name+"."+step.Name)
 			}
 		}
 	}

@@ -25,11 +25,11 @@ func TestSettingsAtEachRateOfLinks(t *testing.T) {
 	}{
 		{"congestion_control: {algorithm: dcqcn-peer}\n", [3]int64{100_000, 400_000, 1_600_000}, [3]float64{0.125, 0.5, 1}, [2]float64{5e6, 20e6}, ""},
 		{"congestion_control: {algorithm: dcqcn-peer, r_ai: 10Mbit/s, rate_per: none}\n", [3]int64{100_000, 400_000, 1_600_000}, [3]float64{0.125, 0.5, 1},
-			[2]float64{10e6, 10e6}, "r_ai of dcqcn-peer, r_hai of dcqcn-peer"},
+			[2]float64{10e6, 10e6}, "dcqcn-peer.r_ai, dcqcn-peer.r_hai"},
 		{"congestion_control: {algorithm: dcqcn, rate_per: 25Gbit/s}\nmodel: {ecn: {min: 5000, max: 9000, rate_per: none}, buffer: {alpha_rate: none}}\n",
 			[3]int64{5000, 5000, 5000}, [3]float64{0.125, 0.125, 0.125}, [2]float64{40e6, 160e6}, "model.ecn, model.buffer.alpha"},
 		{"congestion_control: {name: a, algorithm: dcqcn}\nmodel: {ecn: {min: 1000, max: 2000, rate_per: 10Gbit/s}, buffer: {alpha_rate: 100Gbit/s}}\n",
-			[3]int64{2500, 10_000, 40_000}, [3]float64{0.125, 0.125, 0.5}, [2]float64{40e6, 40e6}, "r_ai of a, r_hai of a"},
+			[3]int64{2500, 10_000, 40_000}, [3]float64{0.125, 0.125, 0.5}, [2]float64{40e6, 40e6}, "a.r_ai, a.r_hai"},
 		{"congestion_control: {algorithm: dcqcn-p}\n", [3]int64{100_000, 400_000, 1_600_000}, [3]float64{0.125, 0.5, 1}, [2]float64{5e9, 20e9}, ""},
 		{"congestion_control: {algorithm: timely, rate_per: 50Gbit/s}\nmodel: {ecn: {off: true}}\n", [3]int64{}, [3]float64{0.125, 0.5, 1}, [2]float64{50e6, 200e6}, ""},
 	} {
