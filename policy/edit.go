@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fairlane/internal/disjoint"
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
 	"fairlane/subnet"
@@ -150,7 +150,7 @@ func (e *editor) tenant(name string) (*tenants.Tenant, error) {
 		}
 	}
 	slices.Sort(names)
-	if like := near.Names(name, names); len(like) > 0 {
+	if like := suggest.Names(name, names); len(like) > 0 {
 		return nil, fmt.Errorf("no tenant %q; did you mean %s?", name, strings.Join(like, ", "))
 	}
 	if len(names) == 0 {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 )
@@ -81,7 +81,7 @@ func (p *Plan) knowsTenant(name string) error {
 			return nil
 		}
 	}
-	if like := near.Names(name, names); len(like) > 0 {
+	if like := suggest.Names(name, names); len(like) > 0 {
 		return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan; did you mean %s?", name, strings.Join(like, ", "))}
 	}
 	return &FilterError{"tenant", fmt.Sprintf("no tenant %q in the plan: want one of %s", name, strings.Join(bounded(names), ", "))}
@@ -95,7 +95,7 @@ func notSet(name string, all []Explanation) error {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	want := ""
-	switch like := near.Names(name, names); {
+	switch like := suggest.Names(name, names); {
 	case len(like) > 0:
 		want = "; did you mean " + strings.Join(like, ", ") + "?"
 	case len(names) > 0:

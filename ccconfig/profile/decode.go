@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 )
 
 // MaxBytes bounds a profile's file.
@@ -74,5 +74,5 @@ func Lookup(name string) (*Profile, error) {
 			return Decode(data)
 		}
 	}
-	return nil, fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(Names(), ", "), near.Hint(name, Names()))
+	return nil, fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))
 }

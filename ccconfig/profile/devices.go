@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/dcqcn"
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 	"fairlane/internal/quantity"
 )
 
@@ -35,7 +35,7 @@ func Uncalibrated(name string) (*Profile, error) {
 	case "connectx-7":
 		p.Title, p.Speeds, p.Rate32 = "ConnectX-7 class: 32-bit rates, ports to 400 Gbit/s", []quantity.BitRate{10 * g, 25 * g, 40 * g, 50 * g, 100 * g, 200 * g, 400 * g}, true
 	default:
-		return nil, fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(Names(), ", "), near.Hint(name, Names()))
+		return nil, fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))
 	}
 	return p, nil
 }

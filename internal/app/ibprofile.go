@@ -7,7 +7,7 @@ import (
 
 	"fairlane/ccconfig/ibprofile"
 	"fairlane/ccconfig/ibprofile/profilefile"
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 )
 
 // readIBProfiles reads a site's profiles of InfiniBand devices; of no file there are the built-in ones alone.
@@ -81,7 +81,7 @@ func (a *app) ibProfileShowCommand() *cobra.Command {
 				for _, p := range set.Profiles() {
 					names = append(names, p.Name)
 				}
-				return usagef("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it%s", args[0], near.Hint(args[0], names))
+				return usagef("profile %q: want one that `fairlane ib-profile list` names, or --ib-profiles with the file that has it%s", args[0], suggest.Hint(args[0], names))
 			}
 			if asJSON {
 				return printJSON(a.stdout, profileMap(&p))

@@ -11,7 +11,7 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/control"
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
 	"fairlane/sim/calibrate"
@@ -53,7 +53,7 @@ func (laboratory) CheckScenario(text string) error {
 // CheckProfile implements control.Laboratory.
 func (laboratory) CheckProfile(name string) error {
 	if !slices.Contains(profile.Names(), name) {
-		return fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(profile.Names(), ", "), near.Hint(name, profile.Names()))
+		return fmt.Errorf("profile %q: want one of %s%s", name, strings.Join(profile.Names(), ", "), suggest.Hint(name, profile.Names()))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ var rules = []rule{
 	{"subnet/mad", nil, pureReason},
 	{"internal/yamltree", nil, pureReason},
 	{"internal/hostset", nil, pureReason},
-	{"internal/near", nil, pureReason},
+	{"internal/suggest", nil, pureReason},
 	{"subnet/topofile", []string{"internal/yamltree", "subnet"}, pureReason},
 	{"subnet/inventory", []string{"internal/yamltree", "subnet", "subnet/topofile"}, pureReason},
 	{"subnet/check", []string{"internal/disjoint", "internal/phrase", "subnet"}, pureReason},
@@ -34,7 +34,7 @@ var rules = []rule{
 	{"ccconfig/ecn", nil, pureReason},
 	{"ccconfig/ibprofile", []string{"subnet", "ccconfig/ibcc"}, pureReason},
 	{"ccconfig/ibprofile/profilefile", []string{"internal/yamltree", "ccconfig/ibprofile", "ccconfig/ibcc"}, pureReason},
-	{"ccconfig/profile", []string{"internal/near", "internal/num", "ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
+	{"ccconfig/profile", []string{"internal/suggest", "internal/num", "ccconfig/dcqcn", "ccconfig/ecn"}, pureReason},
 	{"ccconfig/nicparam", []string{"ccconfig/dcqcn"}, pureReason},
 	{"ccconfig/dcbnl", []string{"ccconfig/nicparam"}, pureReason},
 	{"ccconfig/niccount", nil, pureReason},
@@ -53,7 +53,7 @@ var rules = []rule{
 	{"tenants/tenantfile", []string{"internal/yamltree", "internal/hostset", "tenants", "subnet"}, pureReason},
 	{"tenants/authz", []string{"tenants"}, "rights are decided from roles and memberships alone"},
 	{"policy/fill", []string{"internal/disjoint"}, "sharing of capacities knows numbers, not fabrics"},
-	{"policy", []string{"internal/near", "internal/num", "policy/fill", "internal/disjoint", "internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "ccconfig/nicparam", "ccconfig/dcbnl", "ccconfig/niccount", "ccconfig/adopt", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
+	{"policy", []string{"internal/suggest", "internal/num", "policy/fill", "internal/disjoint", "internal/phrase", "subnet", "ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "ccconfig/nicparam", "ccconfig/dcbnl", "ccconfig/niccount", "ccconfig/adopt", "wrcc", "tenants"}, "the compiler is a pure function of weights, fabric and flows"},
 	{"policy/plantest", []string{"policy", "subnet", "subnet/topogen", "tenants", "ccconfig/ibcc"}, "generators shared by tests see the model only"},
 
 	{"sim", nil, "the engine knows events, not fabrics"},
@@ -64,8 +64,8 @@ var rules = []rule{
 	{"sim/ether", []string{"sim", "sim/cc", "sim/dci", "subnet", "wrcc"}, "the simulated Ethernet fabric moves packets; it does not know who manages it"},
 	{"sim/workload", []string{"internal/num", "sim"}, "traffic is made from options and a seed; it does not know what carries it"},
 	{"sim/record", nil, "result files hold values; they do not know which simulator computed them"},
-	{"sim/scenario", []string{"internal/yamltree", "internal/hostset", "internal/near", "sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
-	{"sim/reproduce", []string{"internal/near", "sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
+	{"sim/scenario", []string{"internal/yamltree", "internal/hostset", "internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "tenants", "tenants/...", "ccconfig/ibcc", "wrcc", "policy"}, "scenarios build simulations from pure values"},
+	{"sim/reproduce", []string{"internal/suggest", "sim", "sim/...", "subnet", "subnet/...", "ccconfig/ibcc", "policy", "tenants", "wrcc"}, "experiments build simulations and plans from pure values"},
 	{"sim/calibrate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile"}, "a calibration runs the simulator and fits what it gave"},
 	{"sim/evaluate", []string{"sim", "sim/...", "subnet", "subnet/topogen", "ccconfig/...", "policy", "tenants", "wrcc"}, "an evaluation compiles random cases and sets the simulator against the prediction"},
 	{"sim/simdev", []string{"sim", "sim/fabric", "sim/pace", "subnet", "subnet/mad", "ccconfig/ibcc"}, "simulated devices answer protocols from simulated state; a manager must not be able to tell"},
@@ -130,7 +130,7 @@ var rules = []rule{
 	{"docs", nil, "pages of words, embedded"},
 	{"api/reference", []string{"docs", "internal/i18n"}, "the pages about the API are made of the contract and of words"},
 	{"internal/cli/manifest", []string{"internal/yamltree", "internal/hostset", "tenants"}, "files of resources are read without a service"},
-	{"internal/cli", []string{"internal/cli/manifest", "internal/hostset", "internal/near", "api", "internal/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
+	{"internal/cli", []string{"internal/cli/manifest", "internal/hostset", "internal/suggest", "api", "internal/audit", "api/gen", "internal/i18n", "internal/phrase", "internal/progress", "internal/texttable", "tenants", "tenants/tenantfile", "subnet", "subnet/topofile"}, "remote commands know the API client only"},
 
 	{"internal/sdnotify", nil, "systemd is told states; it does not know whose"},
 	{"internal/agentapp", []string{"agent", "agent/host", "ccconfig/nicparam", "ccconfig/nicyang", "internal/gnmid", "internal/servertls", "internal/sdnotify", "internal/i18n", "internal/yamltree"}, "wiring of the host agent, which runs on every host and knows no manager"},
@@ -148,7 +148,7 @@ var rules = []rule{
 
 // pure lists the packages with no clock, no I/O and no unseeded randomness.
 var pure = []string{
-	"internal/quantity", "internal/stats", "internal/num", "internal/disjoint", "internal/audit", "internal/yamltree", "internal/hostset", "internal/near", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
+	"internal/quantity", "internal/stats", "internal/num", "internal/disjoint", "internal/audit", "internal/yamltree", "internal/hostset", "internal/suggest", "subnet/ident", "subnet", "subnet/mad", "subnet/topofile", "subnet/inventory", "subnet/topogen", "subnet/check", "subnet/draw", "subnet/opensm/osmfile",
 	"ccconfig/ibcc", "ccconfig/ibprofile", "ccconfig/dcqcn", "ccconfig/ecn", "ccconfig/profile", "wrcc", "wrcc/p4info", "tenants", "tenants/tenantfile", "policy", "policy/fill", "sim", "sim/predict", "sim/cc", "sim/dci", "sim/fabric", "sim/ether", "sim/plane", "sim/faults", "sim/tenantnet", "sim/workload", "sim/reproduce", "sim/evaluate",
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 	"fairlane/internal/phrase"
 )
 
@@ -25,7 +25,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return &phrase.Error{Text: phrase.Of("invalid argument {} for {} flag: {}", m[1], m[2], wanted(err, m[3]))}
 	}
 	if name, ok := strings.CutPrefix(text, "unknown flag: "); ok {
-		if like := near.Names(strings.TrimLeft(name, "-"), flagNames(cmd)); len(like) > 0 {
+		if like := suggest.Names(strings.TrimLeft(name, "-"), flagNames(cmd)); len(like) > 0 {
 			return &phrase.Error{Text: phrase.Of("unknown flag: {}. Did you mean {}?", name, "--"+strings.Join(like, ", --"))}
 		}
 		return &phrase.Error{Text: phrase.Of("unknown flag: {}", name)}
@@ -54,7 +54,7 @@ func UnknownCommand(group *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if like := near.Quoted(name, names); like != "" {
+	if like := suggest.Quoted(name, names); like != "" {
 		return &phrase.Error{Text: phrase.Of("unknown command {} for {}. Did you mean {}?", fmt.Sprintf("%q", name), fmt.Sprintf("%q", group.CommandPath()), like)}
 	}
 	return &phrase.Error{Text: phrase.Of("unknown command {} for {}: want one of {}", fmt.Sprintf("%q", name), fmt.Sprintf("%q", group.CommandPath()), strings.Join(names, ", "))}

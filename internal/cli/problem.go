@@ -11,7 +11,7 @@ import (
 
 	"fairlane/api"
 	"fairlane/api/gen"
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 )
 
 // explains makes a command's errors of the service name the command's flags and arguments, and names near one that was not
@@ -115,7 +115,7 @@ func (c *cli) suggest(cmd *cobra.Command, p *api.ProblemError) {
 		return
 	}
 	names, _ := list(cmd, nil, "")
-	if like := near.Quoted(m[2], names); like != "" {
+	if like := suggest.Quoted(m[2], names); like != "" {
 		p.Detail = new(c.t("err.did-you-mean", "what", *p.Detail, "names", like))
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 )
 
 // Row is one figure of an experiment.
@@ -205,7 +205,7 @@ func choose(names []string) ([]experiment, error) {
 	for i, name := range names {
 		at := slices.IndexFunc(all, func(e experiment) bool { return e.Name == name })
 		if at < 0 {
-			return nil, fmt.Errorf("%w %q: want %s%s", ErrUnknown, name, strings.Join(Names(), ", "), near.Hint(name, Names()))
+			return nil, fmt.Errorf("%w %q: want %s%s", ErrUnknown, name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))
 		}
 		if !slices.Contains(names[:i], name) {
 			out = append(out, all[at])

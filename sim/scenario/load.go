@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 )
 
 //go:embed builtin/*.yaml
@@ -42,7 +42,7 @@ func Builtins() ([]Builtin, error) {
 func BuiltinText(name string) ([]byte, error) {
 	data, err := builtin.ReadFile("builtin/" + name + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("scenario %q: want a file or one of %s%s", name, strings.Join(builtinNames(), ", "), near.Hint(name, builtinNames()))
+		return nil, fmt.Errorf("scenario %q: want a file or one of %s%s", name, strings.Join(builtinNames(), ", "), suggest.Hint(name, builtinNames()))
 	}
 	return data, nil
 }

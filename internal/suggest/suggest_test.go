@@ -1,10 +1,10 @@
-package near_test
+package suggest_test
 
 import (
 	"strings"
 	"testing"
 
-	"fairlane/internal/near"
+	"fairlane/internal/suggest"
 )
 
 func TestNamesThatAMistypedOneMayMean(t *testing.T) {
@@ -14,14 +14,14 @@ func TestNamesThatAMistypedOneMayMean(t *testing.T) {
 		"glod": "gold", "gold ": "gold", "slver": "silver", "storgae": "storage", "iron": "", "": "", "bronze": "bronze",
 		strings.Repeat("x", 100): "",
 	} {
-		if got := strings.Join(near.Names(want, names), " "); got != list {
+		if got := strings.Join(suggest.Names(want, names), " "); got != list {
 			t.Errorf("%q may mean %q, want %q", want, got, list)
 		}
 	}
-	if got := near.Hint("glod", names); got != `; did you mean "gold"?` {
+	if got := suggest.Hint("glod", names); got != `; did you mean "gold"?` {
 		t.Errorf("hint %q", got)
 	}
-	if got := near.Hint("iron", names); got != "" {
+	if got := suggest.Hint("iron", names); got != "" {
 		t.Errorf("hint %q of nothing", got)
 	}
 }

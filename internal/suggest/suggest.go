@@ -1,5 +1,5 @@
-// Package near finds the names that a mistyped one may mean.
-package near
+// Package suggest finds the names that a mistyped one may mean.
+package suggest
 
 import (
 	"fmt"
