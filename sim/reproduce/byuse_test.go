@@ -53,10 +53,10 @@ func TestByUseTenant1HasItsHalfAtEitherThreshold(t *testing.T) {
 		}
 		for i, x := range p {
 			at := fmt.Sprintf("threshold %d, phase %d: ", threshold, i+1)
-			near(t, at+"tenant 1's share", x.share(), 0.5, 0.055)
-			near(t, at+"D's part", x.d/x.tenant2, 1/float64(x.flows), 0.05)
-			near(t, at+"use of the link", x.use, fabric.ThresholdUse(threshold), 0.03)
-			near(t, at+"BECNs by those at Increase 1", x.becns/p[0].becns, closedForm(false, x.flows), 0.03)
+			closeTo(t, at+"tenant 1's share", x.share(), 0.5, 0.055)
+			closeTo(t, at+"D's part", x.d/x.tenant2, 1/float64(x.flows), 0.05)
+			closeTo(t, at+"use of the link", x.use, fabric.ThresholdUse(threshold), 0.03)
+			closeTo(t, at+"BECNs by those at Increase 1", x.becns/p[0].becns, closedForm(false, x.flows), 0.03)
 		}
 	}
 }
@@ -66,14 +66,14 @@ func TestByUseTenant1HasItsHalfAtEitherThreshold(t *testing.T) {
 func TestByUseRateAndSharesAreMetTogether(t *testing.T) {
 	t.Parallel()
 	const threshold = 10
-	near(t, "half of the use that the threshold stands for", gbit(tenant1ByUse(threshold)), 3.576, 1e-3)
+	closeTo(t, "half of the use that the threshold stands for", gbit(tenant1ByUse(threshold)), 3.576, 1e-3)
 	p, err := runTenants(t.Context(), byUse(threshold, false), schedule(), lengths{tenantsPhase, tenantsSettle})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, x := range p {
-		near(t, fmt.Sprintf("rate of C->A in phase %d", i+1), gbit(x.tenant1), publishedTenant1, 0.05)
-		near(t, fmt.Sprintf("tenant 1's share in phase %d", i+1), x.share(), 0.5, 0.05)
+		closeTo(t, fmt.Sprintf("rate of C->A in phase %d", i+1), gbit(x.tenant1), publishedTenant1, 0.05)
+		closeTo(t, fmt.Sprintf("tenant 1's share in phase %d", i+1), x.share(), 0.5, 0.05)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestByUseAShortWindowCostsTenant1ItsHalf(t *testing.T) {
 	if s := p[2].share(); s < 0.4 || s > 0.46 {
 		t.Errorf("tenant 1 against three flows: share %.3f, want 8 to 20 %% less than half", s)
 	}
-	near(t, "use of the link", p[2].use, fabric.ThresholdUse(openThreshold), 0.03)
+	closeTo(t, "use of the link", p[2].use, fabric.ThresholdUse(openThreshold), 0.03)
 }
 
 // All fifteen thresholds are swept, weaker ones use more of the link, and the closed form names half of that.
@@ -100,7 +100,7 @@ func TestUseClosedForm(t *testing.T) {
 	if len(rows) != 15 {
 		t.Fatalf("%d rows, want 15", len(rows))
 	}
-	near(t, rows[0].Metric, rows[0].Ours, 0.6*5*1024/1050, 1e-9)
+	closeTo(t, rows[0].Metric, rows[0].Ours, 0.6*5*1024/1050, 1e-9)
 	for i, r := range rows[1:] {
 		if r.Ours <= rows[i].Ours || r.Ours >= 5 {
 			t.Errorf("%s: %.3f Gbit/s after %.3f", r.Metric, r.Ours, rows[i].Ours)

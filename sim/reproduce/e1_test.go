@@ -15,7 +15,7 @@ func TestE1(t *testing.T) {
 		t.Fatal(err)
 	}
 	for metric, within := range map[string]float64{"a+b-over-d.off": 0.01, "a+b-over-e.off": 0.01, "jain-3flows.off": 0.001} {
-		near(t, metric, metricOf(t, r.Rows, metric).Ours, 1, within)
+		closeTo(t, metric, metricOf(t, r.Rows, metric).Ours, 1, within)
 	}
 	off := metricOf(t, r.Rows, "jitter.off").Ours
 	readings := append(readingsOfS1(1), useReadingsOfS1(1)...)
@@ -49,9 +49,9 @@ func checkCure(t *testing.T, v variant, rows []Row) {
 		r := metricOf(t, rows, m+at)
 		switch {
 		case v.window != 0:
-			near(t, r.Metric, r.Ours, *r.Published, 0.06)
+			closeTo(t, r.Metric, r.Ours, *r.Published, 0.06)
 		case v.threshold == shallowThreshold || v.by == fabric.MarkByUse:
-			near(t, r.Metric, r.Ours, *r.Published, 0.05)
+			closeTo(t, r.Metric, r.Ours, *r.Published, 0.05)
 		case strings.HasPrefix(m, "a+b"):
 			if x := r.Ours / *r.Published; x < 0.8 || x > 0.95 {
 				t.Errorf("%s: %.3f of the published figure, want the far flows to pay for the depth of the queue", r.Metric, x)
@@ -59,7 +59,7 @@ func checkCure(t *testing.T, v variant, rows []Row) {
 		}
 	}
 	if v.by == fabric.MarkByUse {
-		near(t, v.label()+": link use", metricOf(t, rows, "link-use"+at).Ours, fabric.ThresholdUse(v.threshold), 0.05)
+		closeTo(t, v.label()+": link use", metricOf(t, rows, "link-use"+at).Ours, fabric.ThresholdUse(v.threshold), 0.05)
 	}
 }
 
@@ -79,7 +79,7 @@ func checkCourse(t *testing.T, f Figure) {
 			}
 		}
 	}
-	near(t, "A by D at 4 s", f.Series[0].Points[40].Y/f.Series[2].Points[40].Y, 0.5, 0.01)
+	closeTo(t, "A by D at 4 s", f.Series[0].Points[40].Y/f.Series[2].Points[40].Y, 0.5, 0.01)
 }
 
 // With one mark in 64 the four flows need more marks than the switch can make: the parking lot is
@@ -92,5 +92,5 @@ func TestTooFewMarksBringTheParkingLotBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "A and B by D", (r.all[0]+r.all[1])/r.all[2], 1, 0.05)
+	closeTo(t, "A and B by D", (r.all[0]+r.all[1])/r.all[2], 1, 0.05)
 }

@@ -46,14 +46,14 @@ func TestFreeRunningBECNsFollowTheClosedForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "BECNs a second at Increase 1", p[0].becns, 1e6/(s1Timer*1.024), 0.03)
+		closeTo(t, "BECNs a second at Increase 1", p[0].becns, 1e6/(s1Timer*1.024), 0.03)
 		for i := 1; i < 3; i++ {
-			near(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(false, i+1), 0.05)
+			closeTo(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(false, i+1), 0.05)
 		}
 		for i, x := range p {
-			near(t, "D's part of its tenant", x.d/x.tenant2, 1/float64(i+1), 0.08)
+			closeTo(t, "D's part of its tenant", x.d/x.tenant2, 1/float64(i+1), 0.08)
 		}
-		near(t, "tenant 1's share with one flow each", p[0].share(), 0.5, 0.03)
+		closeTo(t, "tenant 1's share with one flow each", p[0].share(), 0.5, 0.03)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestShallowQueuesGiveTenant1ItsHalf(t *testing.T) {
 	for i, n := range schedule() {
 		for _, m := range []string{"tenant1-share", "d-part"} {
 			r := metricOf(t, rows, fmt.Sprintf("%s-phase%d-%dflows.free-running.threshold15", m, i+1, n))
-			near(t, r.Metric, r.Ours, *r.Published, 0.05)
+			closeTo(t, r.Metric, r.Ours, *r.Published, 0.05)
 		}
 	}
 	deep, err := runTenants(t.Context(), base(1, false), schedule()[:3], shortPhases())
@@ -99,7 +99,7 @@ func TestRestartedTimerKeepsTenant1BelowHalfAtAnyDepth(t *testing.T) {
 	closed := closedFormRows(v)
 	for i, x := range p[1:] {
 		want := metricOf(t, closed, fmt.Sprintf("closed-form-tenant1-share-%dflows.restart-on-becn", i+2)).Ours
-		near(t, "tenant 1's share by form (2)", x.share(), want, 0.05)
+		closeTo(t, "tenant 1's share by form (2)", x.share(), want, 0.05)
 	}
 }
 
@@ -113,7 +113,7 @@ func TestRestartedTimerFollowsTheClosedFormWhenMarksAreRare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 1; i < 3; i++ {
-		near(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(true, i+1), 0.08)
+		closeTo(t, "BECNs by those at Increase 1", p[i].becns/p[0].becns, closedForm(true, i+1), 0.08)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestReachIsTheFirstBinPastNineTenths(t *testing.T) {
 	t.Parallel()
 	bins := []float64{10, 8, 6.2, 5.4, 5, 5}
 	for _, c := range []struct{ from, to, want float64 }{{10, 5, 0.4}, {10, 6, 0.3}, {10, 0, 20}} {
-		near(t, "time", reach(bins, c.from, c.to), c.want, 1e-9)
+		closeTo(t, "time", reach(bins, c.from, c.to), c.want, 1e-9)
 	}
 }
 

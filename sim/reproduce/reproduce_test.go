@@ -15,7 +15,7 @@ import (
 	"fairlane/internal/quantity"
 )
 
-func near(t *testing.T, what string, got, want, tol float64) {
+func closeTo(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
 	if math.Abs(got-want) > tol*math.Abs(want) {
 		t.Errorf("%s: got %.4g, want %.4g within %.2g %%", what, got, want, tol*100)
@@ -117,7 +117,7 @@ func TestRowsAreCompleteAndDeterministic(t *testing.T) {
 			t.Errorf("%+v: a ratio needs a published figure", r)
 		}
 		if r.Published != nil {
-			near(t, r.Metric, *r.Ratio**r.Published, r.Ours, 1e-12)
+			closeTo(t, r.Metric, *r.Ratio**r.Published, r.Ours, 1e-12)
 		}
 	}
 	if got := slices.Compact(order); !slices.Equal(got, names) {
@@ -175,7 +175,7 @@ func TestReadingsOfTheDelay(t *testing.T) {
 		{readAggregate, 2048 * quantity.Nanosecond, 1e10 * 1024 / 1050},
 		{readAggregate, 204800 * quantity.Nanosecond, 1.6e8},
 	} {
-		near(t, string(c.r)+" "+c.ird.String(), c.r.payloadRate(c.ird), c.want, 1e-6)
+		closeTo(t, string(c.r)+" "+c.ird.String(), c.r.payloadRate(c.ird), c.want, 1e-6)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestRateLimitFollowsTheReading(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, string(r)+" "+l.ird.String(), got, r.payloadRate(l.ird), 0.025)
+			closeTo(t, string(r)+" "+l.ird.String(), got, r.payloadRate(l.ird), 0.025)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func TestS1TableNeverSpeedsUp(t *testing.T) {
 			t.Errorf("%s: %v", r, err)
 		}
 		// CCT(127) is 212.6 us.
-		near(t, string(r), 8192e10/8400/(1+table[127].Factor()), r.payloadRate(212624*quantity.Nanosecond), 0.01)
+		closeTo(t, string(r), 8192e10/8400/(1+table[127].Factor()), r.payloadRate(212624*quantity.Nanosecond), 0.01)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestClosedForms(t *testing.T) {
 		want    [3]float64
 	}{{false, [3]float64{790, 395, 263.3}}, {true, [3]float64{790, 462.1, 327.9}}} {
 		for i, want := range c.want {
-			near(t, "of 790 BECNs", 790*closedForm(c.restart, i+1), want, 0.001)
+			closeTo(t, "of 790 BECNs", 790*closedForm(c.restart, i+1), want, 0.001)
 		}
 	}
 }

@@ -35,8 +35,8 @@ func TestS0TrafficIsWhatItsReadingsSay(t *testing.T) {
 				crossing++
 			}
 		}
-		near(t, r.label+": load", bits/traffic.span.Seconds()/float64(r.capacity), 0.6, 0.06)
-		near(t, r.label+": part that crosses", float64(crossing)/float64(flows), r.cross, 0.1)
+		closeTo(t, r.label+": load", bits/traffic.span.Seconds()/float64(r.capacity), 0.6, 0.06)
+		closeTo(t, r.label+": part that crosses", float64(crossing)/float64(flows), r.cross, 0.1)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestS0LongFlowsAreHalfOfTheLongLink(t *testing.T) {
 			}
 			to[a.At] = a.Dst
 		}
-		near(t, "long flows", bits/traffic.span.Seconds(), 200e9, 1e-9)
+		closeTo(t, "long flows", bits/traffic.span.Seconds(), 200e9, 1e-9)
 	}
 }
 

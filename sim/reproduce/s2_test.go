@@ -80,7 +80,7 @@ func TestAmountsOfTable4(t *testing.T) {
 	if len(s2Bytes()) != s2Senders {
 		t.Errorf("%d senders, want %d", len(s2Bytes()), s2Senders)
 	}
-	near(t, "MiB", float64(sum)/mib, 972.89, 2e-4)
+	closeTo(t, "MiB", float64(sum)/mib, 972.89, 2e-4)
 }
 
 // The largest round trip and the largest product of bandwidth and delay over all pairs of hosts are
@@ -164,7 +164,7 @@ func TestThroughputOfTable4(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, c.label, r.figures().meanLink, publishedTable4()[c.label].mean, 0.1)
+		closeTo(t, c.label, r.figures().meanLink, publishedTable4()[c.label].mean, 0.1)
 	}
 }
 
@@ -190,8 +190,8 @@ func TestDefinitionsOfTable4ByHand(t *testing.T) {
 			t.Errorf("got %+v\nwant %+v", got, want)
 		}
 	}
-	near(t, "averaged", averaged([]float64{1e9, 3e9, 5e9}, us, 2*us)[0].Y, 2, 1e-12)
-	near(t, "the rest", averaged([]float64{1e9, 3e9, 5e9}, us, 2*us)[1].Y, 5, 1e-12)
+	closeTo(t, "averaged", averaged([]float64{1e9, 3e9, 5e9}, us, 2*us)[0].Y, 2, 1e-12)
+	closeTo(t, "the rest", averaged([]float64{1e9, 3e9, 5e9}, us, 2*us)[1].Y, 5, 1e-12)
 }
 
 // With a limit the NIC holds state for no more flows than that; here 50 send and 6 may.

@@ -31,7 +31,7 @@ func TestIncastFiguresFollowTheEquations(t *testing.T) {
 		meanTaken: 10.4, meanByFlow: 14, rateFlows: (8 + 6) / 2.0,
 		link: 8, samples: 5,
 	}
-	near(t, "rate", got.rate, want.rate, 1e-12)
+	closeTo(t, "rate", got.rate, want.rate, 1e-12)
 	got.rate = want.rate
 	for i, p := range [][2]float64{
 		{got.mean, want.mean}, {got.p99, want.p99}, {got.most, want.most}, {got.fct, want.fct}, {got.last, want.last},
@@ -39,7 +39,7 @@ func TestIncastFiguresFollowTheEquations(t *testing.T) {
 		{got.rateFlows, want.rateFlows}, {got.link, want.link}, {float64(got.samples), float64(want.samples)},
 		{got.meanTaken, want.meanTaken},
 	} {
-		near(t, "figure "+string(rune('a'+i)), p[0], p[1], 1e-12)
+		closeTo(t, "figure "+string(rune('a'+i)), p[0], p[1], 1e-12)
 	}
 	r.each = true
 	if got := r.figures(); got.meanTaken != 5 || got.mean != want.mean {
@@ -58,7 +58,7 @@ func TestPublishedMeanRateIsThatOfTheDefinition(t *testing.T) {
 	for _, b := range s3Sizes() {
 		sum += b
 	}
-	near(t, "mean rate of table 4", 8e-6*float64(sum)/(20*printed[0].fct), printed[0].rate, 1e-4)
+	closeTo(t, "mean rate of table 4", 8e-6*float64(sum)/(20*printed[0].fct), printed[0].rate, 1e-4)
 }
 
 // Table 6 itself. The order by mean RTT, by p99 RTT and by mean rate is S3's; the largest RTTs of HPCC and
@@ -82,11 +82,11 @@ func TestTable6(t *testing.T) {
 		{"mean-rate.pidnn", 0.12}, {"mean-rate.pid", 0.03}, {"mean-rate.hpcc", 0.02}, {"mean-rate.timely", 0.02}, {"mean-rate.dctcp", 0.04},
 		{"last-fct.pidnn", 0.01},
 	} {
-		near(t, c.metric, ratio(c.metric), 1, c.within)
+		closeTo(t, c.metric, ratio(c.metric), 1, c.within)
 	}
 	for _, c := range []string{"pidnn", "hpcc", "timely", "dctcp"} {
 		for _, m := range []string{"rank-mean-rtt.", "rank-p99-rtt.", "rank-mean-rate."} {
-			near(t, m+c, ratio(m+c), 1, 1e-12)
+			closeTo(t, m+c, ratio(m+c), 1, 1e-12)
 		}
 		if link := metricOf(t, res.Rows, "link-rate."+c).Ours; link > 100*1000/1048.0*1.011 {
 			t.Errorf("%s carries %.2f Gbit/s: want no more than a link without its headers, cut to nanoseconds", c, link)
@@ -120,7 +120,7 @@ func checkReadingsOfMeanRTT(t *testing.T, rows []Row) {
 				t.Errorf("%s: %.3f of the published figure, want within 15 %%: %v", r.Metric, x, want)
 			}
 		}
-		near(t, "place of "+c.label+" over every ACK", metricOf(t, rows, "rank-mean-rtt-every-ack."+c.label).Ours, c.rank, 1e-12)
+		closeTo(t, "place of "+c.label+" over every ACK", metricOf(t, rows, "rank-mean-rtt-every-ack."+c.label).Ours, c.rank, 1e-12)
 	}
 }
 
@@ -136,7 +136,7 @@ func checkMeanRTTAsTaken(t *testing.T, rows []Row) {
 		if want := metricOf(t, rows, same+label); r.Ours != want.Ours || *r.Published != *want.Published {
 			t.Errorf("%s: %v of %v, want that of %s: %v of %v", r.Metric, r.Ours, *r.Published, want.Metric, want.Ours, *want.Published)
 		}
-		near(t, r.Metric, r.Ours / *r.Published, 1, 0.15)
+		closeTo(t, r.Metric, r.Ours / *r.Published, 1, 0.15)
 	}
 	for label, place := range map[string]float64{"hpcc": 1, "pidnn": 2, "timely": 3, "dctcp": 4} {
 		r := metricOf(t, rows, "rank-mean-rtt-as-taken."+label)
@@ -216,7 +216,7 @@ func TestTargets(t *testing.T) {
 			t.Errorf("mean rate %.2f at 5us, %.2f at %s: want a fifth less or lower", a, b, target)
 		}
 		last := metricOf(t, res.Rows, "last-fct."+target)
-		near(t, "last FCT at "+target, last.Ours, *last.Published, 0.1)
+		closeTo(t, "last FCT at "+target, last.Ours, *last.Published, 0.1)
 	}
 	for metric := range s3Misses() {
 		if strings.HasSuffix(metric, "us") {
@@ -238,8 +238,8 @@ func TestTimelyStartUpFollowsTheBuffer(t *testing.T) {
 		}
 		f := r.figures()
 		most[i] = f.most
-		near(t, "p99 RTT", f.p99, 102.673, 0.06)
-		near(t, "mean RTT", f.mean, 11.9797, 0.06)
+		closeTo(t, "p99 RTT", f.p99, 102.673, 0.06)
+		closeTo(t, "mean RTT", f.mean, 11.9797, 0.06)
 	}
 	if most[1] < 3*most[0] {
 		t.Errorf("largest RTT %.0f and %.0f us: want it to follow the buffer", most[0], most[1])
@@ -286,7 +286,7 @@ func TestFatTreeTraffic(t *testing.T) {
 			bytes += float64(f.Bytes)
 		}
 	}
-	near(t, "load", bytes*8/(320*100e9*s3Span.Seconds()), 0.3, 0.02)
+	closeTo(t, "load", bytes*8/(320*100e9*s3Span.Seconds()), 0.3, 0.02)
 	if len(bursts) != s3Bursts {
 		t.Errorf("%d bursts, want %d", len(bursts), s3Bursts)
 	}
@@ -323,7 +323,7 @@ func TestFatTreeRows(t *testing.T) {
 	}
 	res := result()
 	get := func(metric string) float64 { return metricOf(t, res.Rows, metric).Ours }
-	near(t, "large flows of the neural control", get("p95-10MB.pidnn"), 98.729, 0.1)
+	closeTo(t, "large flows of the neural control", get("p95-10MB.pidnn"), 98.729, 0.1)
 	if a, b := get("p95-10MB.pidnn"), get("p95-10MB.hpcc"); a < 10*b {
 		t.Errorf("large flows: %.1f with a target below the base RTT, HPCC %.1f: want ten times as much", a, b)
 	}
@@ -424,16 +424,16 @@ func TestEffectIsRelativeToTheControllerAlone(t *testing.T) {
 	t.Parallel()
 	got := effectOf(incastFigures{rate: 15, p99: 8, most: 30, mean: 5}, incastFigures{rate: 10, p99: 10, most: 24, mean: 5})
 	want := s3Effect{50, -20, 25, 0}
-	near(t, "rate", got.rate, want.rate, 1e-9)
-	near(t, "p99", got.p99, want.p99, 1e-9)
-	near(t, "most", got.most, want.most, 1e-9)
+	closeTo(t, "rate", got.rate, want.rate, 1e-9)
+	closeTo(t, "p99", got.p99, want.p99, 1e-9)
+	closeTo(t, "most", got.most, want.most, 1e-9)
 	if got.mean != 0 {
 		t.Errorf("mean %v, want 0", got.mean)
 	}
 	// S3's tables 4.2.3 and 5 are those that its percentages come from.
 	_, p := s3Incasts()
-	near(t, "published rate", 100*(p[0].rate/p[1].rate-1), publishedEffect().rate, 0.001)
-	near(t, "published mean RTT", 100*(p[0].mean/p[1].mean-1), publishedEffect().mean, 0.01)
+	closeTo(t, "published rate", 100*(p[0].rate/p[1].rate-1), publishedEffect().rate, 0.001)
+	closeTo(t, "published mean RTT", 100*(p[0].mean/p[1].mean-1), publishedEffect().mean, 0.01)
 }
 
 func TestRanksCountWhatIsLess(t *testing.T) {

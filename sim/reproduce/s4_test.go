@@ -35,7 +35,7 @@ func TestCurvesOfS4(t *testing.T) {
 	if x := rowOf(t, r.Rows, "mean-rate-0-over-1").Ours; x < 2 {
 		t.Errorf("mean rate with 0 by that with 1: %v", x)
 	}
-	near(t, "least rate", rowOf(t, r.Rows, "least-rate.clamp0").Ours, rowOf(t, r.Rows, "least-rate.clamp1").Ours, 0.01)
+	closeTo(t, "least rate", rowOf(t, r.Rows, "least-rate.clamp0").Ours, rowOf(t, r.Rows, "least-rate.clamp1").Ours, 0.01)
 }
 
 // Every notification of the schedule cuts: they are farther apart than the monitor period.
@@ -64,8 +64,8 @@ func TestPartsOfCuts(t *testing.T) {
 	t.Parallel()
 	r := &clampRun{cuts: []cut{{burst: 0}, {burst: 0, kept: true}, {burst: 1}, {burst: 1, kept: true}, {burst: 1}}}
 	kept := func(c cut) bool { return c.kept }
-	near(t, "of all", r.part(0, kept), 0.4, 1e-12)
-	near(t, "of the later", r.part(1, kept), 2.0/3, 1e-12)
+	closeTo(t, "of all", r.part(0, kept), 0.4, 1e-12)
+	closeTo(t, "of the later", r.part(1, kept), 2.0/3, 1e-12)
 	if got := r.part(3, kept); got != 0 {
 		t.Errorf("of none: %v", got)
 	}
@@ -123,9 +123,9 @@ func TestLeverResultIsTheGeometricMeanOfItsSeeds(t *testing.T) {
 		t.Fatalf("%d rows, %d figures", len(res.Rows), len(res.Figures))
 	}
 	row := rowOf(t, res.Rows, "ratio-clamp-on-b.4v4-nobytes")
-	near(t, "ratio", row.Ours, 4, 1e-12)
-	near(t, "published", *row.Published, 5.4, 1e-12)
-	near(t, "use", rowOf(t, res.Rows, "use-none.1v1-bytes").Ours, 100*6e9*1.048/1e11, 1e-12)
+	closeTo(t, "ratio", row.Ours, 4, 1e-12)
+	closeTo(t, "published", *row.Published, 5.4, 1e-12)
+	closeTo(t, "use", rowOf(t, res.Rows, "use-none.1v1-bytes").Ours, 100*6e9*1.048/1e11, 1e-12)
 	mean, least, most := cells[0].ratio()
 	if math.Abs(mean-4) > 1e-12 || least != 2 || most != 8 {
 		t.Errorf("mean %v from %v to %v", mean, least, most)

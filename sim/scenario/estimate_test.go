@@ -15,15 +15,15 @@ func TestEstimateStaysWithinWhatLinksCarry(t *testing.T) {
 	t.Parallel()
 	est := parse(t, "duration: 1ms\nworkload: [{kind: permutation, bytes: 1_000_000_000_000}]\n").Estimate()
 	// Four hosts at 100 Gbit/s for 1 ms: 50 MB in packets of 1000 bytes over two links each.
-	near(t, "hops", est.PacketHops, 4*12_500*2, 1e-9)
-	near(t, "bytes offered", est.Bytes, 4e12, 1e-9)
+	closeTo(t, "hops", est.PacketHops, 4*12_500*2, 1e-9)
+	closeTo(t, "bytes offered", est.Bytes, 4e12, 1e-9)
 
 	s := parse(t, "duration: 1ms\nflows: [{src: h1, dst: h2, bytes: 1000}]\n")
 	fl := &s.Ethernet.Flows[0]
 	fl.Bytes, fl.Count = math.MaxInt64, math.MaxInt32
 	est = s.Estimate()
-	near(t, "bytes beyond an integer", est.Bytes, math.MaxInt64*float64(math.MaxInt32), 1e-9)
-	near(t, "hops beyond an integer", est.PacketHops, 4*12_500*2, 1e-9)
+	closeTo(t, "bytes beyond an integer", est.Bytes, math.MaxInt64*float64(math.MaxInt32), 1e-9)
+	closeTo(t, "hops beyond an integer", est.PacketHops, 4*12_500*2, 1e-9)
 
 	fl.Bytes, fl.Count = 1, 1_000_000
 	if hops, most := s.Estimate().PacketHops, 4*1e-3*100e9/8/64*2; hops != min(2e6, most) {
@@ -34,7 +34,7 @@ func TestEstimateStaysWithinWhatLinksCarry(t *testing.T) {
 func TestEstimateCountsTheSetUp(t *testing.T) {
 	t.Parallel()
 	est := parse(t, "fabric: {topology: fat-tree, k: 16}\nflows: [{src: host-0001, dst: host-0002, bytes: 1}]\n").Estimate()
-	near(t, "seconds for 1024 hosts and 320 switches", est.CPUSeconds, 1024*320*60e-9, 0.01)
+	closeTo(t, "seconds for 1024 hosts and 320 switches", est.CPUSeconds, 1024*320*60e-9, 0.01)
 }
 
 func TestEstimateCountsQueuePairs(t *testing.T) {
@@ -80,7 +80,7 @@ flows:
 		if len(r.Listed) != 2 || r.Listed[0].StartS != 0 {
 			t.Fatalf("interval %s: %+v", interval, r.Listed)
 		}
-		near(t, "start", r.Listed[1].StartS, 1234e-6, 1e-12)
+		closeTo(t, "start", r.Listed[1].StartS, 1234e-6, 1e-12)
 		for _, f := range r.Listed {
 			if f.DeliveredBps > 100*quantity.Gbps || f.DeliveredBps < 90*quantity.Gbps {
 				t.Errorf("interval %s: flow %d at %s on a link of 100 Gbit/s", interval, f.ID, f.DeliveredBps)
@@ -131,7 +131,7 @@ flows: [{src: h1, dst: h4}, {src: h2, dst: h4}, {src: h3, dst: h4}]
 	if tot.Dropped == 0 || tot.SentPackets < tot.Packets+tot.Dropped {
 		t.Fatalf("%+v", tot)
 	}
-	near(t, "mean hops", tot.MeanHops, float64(tot.Hops)/float64(tot.SentPackets), 1e-12)
+	closeTo(t, "mean hops", tot.MeanHops, float64(tot.Hops)/float64(tot.SentPackets), 1e-12)
 	if tot.MeanHops >= 2 {
 		t.Errorf("%g hops each over two links, with losses after the first", tot.MeanHops)
 	}

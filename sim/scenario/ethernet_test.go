@@ -70,9 +70,9 @@ func TestALoneFlowTakesItsIdealTime(t *testing.T) {
 	if !r.Finished || r.Flows.Completed != 1 || r.Totals.AcceptedBytes != 10_000_000 {
 		t.Fatalf("%+v", r)
 	}
-	near(t, "slowdown", r.Listed[0].Slowdown, 1, 1e-3)
-	near(t, "end", r.SimulatedS*1e6, 3+r.Listed[0].FCTUs, 1e-9)
-	near(t, "rate", r.Tenants[0].DeliveredBps.Gbit(), 100*1000.0/1048, 0.01)
+	closeTo(t, "slowdown", r.Listed[0].Slowdown, 1, 1e-3)
+	closeTo(t, "end", r.SimulatedS*1e6, 3+r.Listed[0].FCTUs, 1e-9)
+	closeTo(t, "rate", r.Tenants[0].DeliveredBps.Gbit(), 100*1000.0/1048, 0.01)
 	if len(r.BySize) != 1 || r.BySize[0].UpTo != 10_000_000 {
 		t.Errorf("sizes %+v", r.BySize)
 	}
@@ -183,8 +183,8 @@ func TestFlowsAreMadeWhenTheyStart(t *testing.T) {
 		t.Errorf("%+v", r.Flows)
 	}
 	est := s.Estimate()
-	near(t, "flows expected", est.Flows, 100_000, 1e-9)
-	near(t, "hops expected", est.PacketHops, float64(r.Totals.Hops), 0.01)
+	closeTo(t, "flows expected", est.Flows, 100_000, 1e-9)
+	closeTo(t, "hops expected", est.PacketHops, float64(r.Totals.Hops), 0.01)
 }
 
 func TestEstimateIsNearWhatHappens(t *testing.T) {
@@ -206,12 +206,12 @@ func TestEstimateIsNearWhatHappens(t *testing.T) {
 		flows++
 		bytes += float64(f.Bytes)
 	}
-	near(t, "flows", flows, est.Flows, 0.05)
-	near(t, "bytes", bytes, est.Bytes, 0.15)
+	closeTo(t, "flows", flows, est.Flows, 0.05)
+	closeTo(t, "bytes", bytes, est.Bytes, 0.15)
 	if est.Hosts != 320 || est.Switches != 56 || est.Links != 320+80+80 {
 		t.Errorf("%+v", est)
 	}
-	near(t, "links between two hosts of a fat tree with k = 8", load(t, "fattree128").Estimate().MeanHops, 5.7, 0.01)
+	closeTo(t, "links between two hosts of a fat tree with k = 8", load(t, "fattree128").Estimate().MeanHops, 5.7, 0.01)
 }
 
 // ledger is a recorder that adds up.
@@ -264,8 +264,8 @@ func TestRecorderGetsEveryFlowAndEveryByte(t *testing.T) {
 	if l.flows != 3 || r.Flows.Completed != 3 {
 		t.Errorf("%d flows recorded", l.flows)
 	}
-	near(t, "red bytes", l.bytes["red"], 3e6, 1e-3)
-	near(t, "blue bytes", l.bytes["blue"], 4e6, 1e-3)
+	closeTo(t, "red bytes", l.bytes["red"], 3e6, 1e-3)
+	closeTo(t, "blue bytes", l.bytes["blue"], 4e6, 1e-3)
 	if l.bytes["0"] == 0 || l.bytes["2"] == 0 {
 		t.Errorf("no rates of flows: %v", l.bytes)
 	}
@@ -291,7 +291,7 @@ func TestAnInterruptedRunKeepsWhatItMeasured(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r == nil || !r.Interrupted || r.Finished {
 		t.Fatalf("%v, %+v", err, r)
 	}
-	near(t, "simulated", r.SimulatedS, 150e-6, 1e-9)
+	closeTo(t, "simulated", r.SimulatedS, 150e-6, 1e-9)
 	if r.Totals.AcceptedBytes == 0 || len(r.TimesS) != 3 {
 		t.Errorf("%+v", r)
 	}
@@ -421,7 +421,7 @@ func TestLongRunsKeepFewPoints(t *testing.T) {
 		sum += float64(r.Tenants[0].RateBps[i]) / 8 * (at - last)
 		last = at
 	}
-	near(t, "bytes under the curve", sum, 1000, 0.01)
+	closeTo(t, "bytes under the curve", sum, 1000, 0.01)
 }
 
 func TestSetTimes(t *testing.T) {

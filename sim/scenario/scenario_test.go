@@ -41,7 +41,7 @@ func run(t testing.TB, s *Scenario) *Result {
 	return r
 }
 
-func near(t testing.TB, what string, got, want, tol float64) {
+func closeTo(t testing.TB, what string, got, want, tol float64) {
 	t.Helper()
 	if math.Abs(got-want) > tol*math.Abs(want) {
 		t.Errorf("%s: got %.4g, want %.4g within %.2g %%", what, got, want, tol*100)
@@ -107,7 +107,7 @@ func TestIB16WithoutControlIgnoresTheWeights(t *testing.T) {
 	if gold.Share > 0.05 || bronze.Share < 0.5 || r.Jain > 0.6 {
 		t.Errorf("shares %.3f, %.3f, %.3f, Jain %.2f; want the weights ignored", gold.Share, silver.Share, bronze.Share, r.Jain)
 	}
-	near(t, "sum of shares", gold.Share+silver.Share+bronze.Share, 1, 1e-9)
+	closeTo(t, "sum of shares", gold.Share+silver.Share+bronze.Share, 1, 1e-9)
 	full := false
 	for _, l := range r.Links {
 		full = full || l.Peer == "host-016/P1" && l.Use > 0.99
@@ -178,7 +178,7 @@ func TestProductRuleGivesWeightedSharesOnTheFatTree(t *testing.T) {
 			t.Errorf("%s: link use %.1f %%, want at least 97", name, sum)
 		}
 		for _, tn := range s.Tenants {
-			near(t, name+": "+tn.Name, got[tn.Name], sum*tn.Weight.Float()/weights, 0.05)
+			closeTo(t, name+": "+tn.Name, got[tn.Name], sum*tn.Weight.Float()/weights, 0.05)
 		}
 	}
 }
@@ -189,9 +189,9 @@ func TestS1ParkingLotOverTime(t *testing.T) {
 	r := run(t, load(t, "s1-testbed"))
 	third := 10.0 / 3
 	for i := 32; i < 48; i++ { // all four flows are on
-		near(t, "A and B together", (r.Flows[0].RateBps[i] + r.Flows[1].RateBps[i]).Gbit(), third, 0.03)
-		near(t, "D", r.Flows[2].RateBps[i].Gbit(), third, 0.03)
-		near(t, "E", r.Flows[3].RateBps[i].Gbit(), third, 0.03)
+		closeTo(t, "A and B together", (r.Flows[0].RateBps[i] + r.Flows[1].RateBps[i]).Gbit(), third, 0.03)
+		closeTo(t, "D", r.Flows[2].RateBps[i].Gbit(), third, 0.03)
+		closeTo(t, "E", r.Flows[3].RateBps[i].Gbit(), third, 0.03)
 	}
 	if r.Flows[3].RateBps[20] != 0 || len(r.Flows[0].RateBps) != 80 {
 		t.Errorf("E sends before its start, or %d samples are not 80", len(r.Flows[0].RateBps))
@@ -207,7 +207,7 @@ func TestS1FairnessWithCongestionControl(t *testing.T) {
 		for _, x := range f.RateBps[34:50] {
 			mean += x.Gbit() / 16
 		}
-		near(t, "rate of "+f.Src, mean, 2.4, 0.25)
+		closeTo(t, "rate of "+f.Src, mean, 2.4, 0.25)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestS1FairnessMarkedByUse(t *testing.T) {
 				mean += x.Gbit() / float64(to-from)
 			}
 		}
-		near(t, fmt.Sprintf("what is sent to C from %d0 ms", from), mean, 6, 0.05)
+		closeTo(t, fmt.Sprintf("what is sent to C from %d0 ms", from), mean, 6, 0.05)
 	}
 }
 
@@ -273,10 +273,10 @@ func TestS1TenantsKeepTheirHalves(t *testing.T) {
 		return sum / float64(to-from)
 	}
 	alone, three := mean(0, 20, 50), mean(0, 110, 150)
-	near(t, "C to A with one and with three flows beside it", three, alone, 0.15)
-	near(t, "D to B with two flows of its tenant", mean(1, 65, 100), mean(1, 20, 50)/2, 0.2)
-	near(t, "D to B with three", mean(1, 115, 150), mean(1, 20, 50)/3, 0.25)
-	near(t, "tenants' Jain index", r.Jain, 1, 0.01)
+	closeTo(t, "C to A with one and with three flows beside it", three, alone, 0.15)
+	closeTo(t, "D to B with two flows of its tenant", mean(1, 65, 100), mean(1, 20, 50)/2, 0.2)
+	closeTo(t, "D to B with three", mean(1, 115, 150), mean(1, 20, 50)/3, 0.25)
+	closeTo(t, "tenants' Jain index", r.Jain, 1, 0.01)
 }
 
 func TestResultsAreReproducibleAndPlainJSON(t *testing.T) {
@@ -365,7 +365,7 @@ duration: 2ms
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "rate", run(t, s).Tenants[0].DeliveredBps.Gbit(), 5, 0.02)
+	closeTo(t, "rate", run(t, s).Tenants[0].DeliveredBps.Gbit(), 5, 0.02)
 	if _, err := Load(filepath.Join(dir, "no.yaml")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file gives %v", err)
 	}

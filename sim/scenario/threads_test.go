@@ -26,9 +26,9 @@ func TestThreadsGiveTheSameFabric(t *testing.T) {
 	if one.Flows.Completed != three.Flows.Completed || one.Totals.AcceptedBytes != three.Totals.AcceptedBytes || one.RTT.Count == 0 {
 		t.Errorf("one thread %+v, three %+v", one.Totals, three.Totals)
 	}
-	near(t, "mean completion time", three.FCT.Mean, one.FCT.Mean, 0.03)
-	near(t, "round trips", float64(three.RTT.Count), float64(one.RTT.Count), 0.01)
-	near(t, "busiest link", three.Utilisation, one.Utilisation, 0.03)
+	closeTo(t, "mean completion time", three.FCT.Mean, one.FCT.Mean, 0.03)
+	closeTo(t, "round trips", float64(three.RTT.Count), float64(one.RTT.Count), 0.01)
+	closeTo(t, "busiest link", three.Utilisation, one.Utilisation, 0.03)
 	three.Curves, again.Curves = EtherCurves{}, EtherCurves{}
 	if diff := cmp.Diff(three, again); diff != "" {
 		t.Errorf("the same number of threads gave two results:\n%s", diff)
