@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"fairlane/internal/disjoint"
-	"fairlane/internal/suggest"
 	"fairlane/internal/phrase"
 	"fairlane/internal/quantity"
+	"fairlane/internal/suggest"
 	"fairlane/subnet"
 	"fairlane/subnet/ident"
 	"fairlane/tenants"

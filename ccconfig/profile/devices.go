@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"fairlane/ccconfig/dcqcn"
-	"fairlane/internal/suggest"
 	"fairlane/internal/quantity"
+	"fairlane/internal/suggest"
 )
 
 // Uncalibrated returns what is known of a kind of device without a calibration: its widths and speeds as

@@ -11,8 +11,8 @@ import (
 
 	"fairlane/ccconfig/profile"
 	"fairlane/internal/control"
-	"fairlane/internal/suggest"
 	"fairlane/internal/quantity"
+	"fairlane/internal/suggest"
 	"fairlane/policy"
 	"fairlane/sim/calibrate"
 	"fairlane/sim/evaluate"

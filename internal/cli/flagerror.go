@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fairlane/internal/suggest"
 	"fairlane/internal/phrase"
+	"fairlane/internal/suggest"
 )
 
 // badValue is what cobra says of a flag's value that cannot be read.

@@ -90,7 +90,7 @@ func (t *Table) line(row []Cell, widths []int, columns int) string {
 }
 
 // fit chooses the columns' widths: what they need or, where that is more than there is, first shorter bars, then shorter
-// words, the longest first, then no bars, then the shortest words, and at last shorter numbers. A
+// words, the longest first, then no bars, then fewer numbers in a cell, then the shortest words, and at last shorter numbers. A
 // width of -1 leaves a column out.
 func (t *Table) fit(columns int) []int {
 	widths, bars := t.natural()
@@ -123,6 +123,7 @@ func (t *Table) fit(columns int) []int {
 			widths[i] = -1
 		}
 	}
+	shrink(name, func(i int) bool { return numbers[i] }) // of several numbers in a cell the first is left
 	shrink(narrow, isWords)
 	shrink(narrowest, func(i int) bool { return i > 0 && isWords(i) })
 	shrink(narrowest, isWords)

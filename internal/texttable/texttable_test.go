@@ -133,3 +133,27 @@ func TestColumnsAreThoseOfTheEnvironmentOrTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// A cell of several numbers loses the later ones before names are too short to tell rows apart.
+func TestNamesOutlastTheLaterNumbersOfACell(t *testing.T) {
+	t.Parallel()
+	row := func(cells ...string) (out []Cell) {
+		for _, c := range cells {
+			out = append(out, Cell{Text: c})
+		}
+		return out
+	}
+	table := Table{Rows: [][]Cell{
+		row("TENANT", "WEIGHT", "FLOWS", "ENTITLED", "PREDICTED (ERROR)", "BEFORE"),
+		row("bronze", "1", "16", "9.091 Gbit/s", "9.099 Gbit/s ± 4 % (0.1 %)", "14.313 Gbit/s ± 4 %"),
+	}}
+	var b strings.Builder
+	if err := table.Write(&b, 80); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"bronze ", "9.091 Gbit/s", "9.099 Gbit/s", "14.313 Gbit/s"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
