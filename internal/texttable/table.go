@@ -10,6 +10,7 @@ const (
 	narrow    = 8  // columns to which text is shortened, at most
 	name      = 16 // the same of the first column, whose names tell the rows apart
 	narrowest = 4  // the same where that does not do
+	several   = 20 // columns beyond which a cell of numbers has several, and the later ones may go
 	barWidth  = 24 // columns of a bar where there is room
 	barLeast  = 6  // columns below which bars are left out
 )
@@ -123,7 +124,7 @@ func (t *Table) fit(columns int) []int {
 			widths[i] = -1
 		}
 	}
-	shrink(name, func(i int) bool { return numbers[i] }) // of several numbers in a cell the first is left
+	shrink(several, func(i int) bool { return numbers[i] })
 	shrink(narrow, isWords)
 	shrink(narrowest, func(i int) bool { return i > 0 && isWords(i) })
 	shrink(narrowest, isWords)
