@@ -226,7 +226,7 @@ func (b *booking) bookable(d int32) quantity.BitRate {
 func (b *booking) left(t int, d int32) quantity.BitRate {
 	g := guaranteed(&b.m.tenants[t])
 	if most := b.bookable(d); b.booked[d] > most {
-		return quantity.BitRate(math.Floor(float64(g) * (float64(most) / float64(b.booked[d]))))
+		return quantity.BitRate(math.Floor(float64(float64(g) * (float64(most) / float64(b.booked[d])))))
 	}
 	return g
 }

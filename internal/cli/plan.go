@@ -13,7 +13,7 @@ func (c *cli) plan() *cobra.Command {
 	var explain, explainShow, keep, nameOnly bool
 	var options optionFlags
 	var revision int64
-	create := c.verb("plan", "create", "  fairlane plan create --dry-run --explain\n  fairlane plan create --policy 3 --mode theorem1\n  fairlane rollout start --plan \"$(fairlane plan create --name-only)\" --wait", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	create := c.verb("plan", "create", "  fairlane plan create --dry-run --explain\n  fairlane plan create --policy 3 --mode theorem1\n  fairlane plan create --name-only", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		body := gen.PlanCreate{Policy: given(revision), KeepPlacements: given(keep)}
 		if o := new(gen.CompileOptions); options.fill(cmd, o) {
 			body.Options = o // in place of the options of the policy
