@@ -102,7 +102,7 @@ func (a *app) newDemo(ctx context.Context, s *scenario.Scenario, at demoPlace, s
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}}
+	p := &ports{patience: clockPatience, partitions: map[string]func(ident.PKey, ident.SL) int{demoFabric: l.devices.SetPartitionSL}}
 	if p.sources, err = demoSources("ibsim:" + l.server.Addr()); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -120,7 +120,7 @@ func (a *app) newEtherDemo(ctx context.Context, c *etherCase, at demoPlace, step
 	if err != nil {
 		return nil, err
 	}
-	p := &ports{}
+	p := &ports{patience: clockPatience}
 	if p.sources, err = demoSources(l.source()); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
@@ -171,6 +171,7 @@ func (d *demo) declared() ([]tenants.Tenant, []tenants.Flow) {
 const (
 	fabricPatience  = 10 * time.Minute // for the fabric's clock to advance, beyond a hundred times what the time scale says
 	rolloutPatience = 30 * time.Minute // for a rollout to end
+	clockPatience   = 20               // with the clocks of devices in measurements, as in telemetry.Options
 )
 
 // wait lets the fabric's own time advance.

@@ -57,7 +57,7 @@ func (p *ports) measure(ctx context.Context, transport mad.Transport, t control.
 
 // counting is how the counters of a fabric are read.
 func (p *ports) counting(t control.Target) telemetry.Options {
-	return telemetry.Options{CCKey: p.settings().ccKey, TimeScale: t.Fabric.TimeScale, KeepCounters: t.Fabric.Counters == control.CountersKeep}
+	return telemetry.Options{CCKey: p.settings().ccKey, TimeScale: t.Fabric.TimeScale, Patience: p.patience, KeepCounters: t.Fabric.Counters == control.CountersKeep}
 }
 
 // watchCongestion begins to count the events of congestion control. The function that it returns reports those since to p.congested

@@ -38,6 +38,7 @@ type ports struct {
 	work       workOptions // how the manager works rollouts
 	// congested receives what congestion control did during each measurement; nil: it is not read.
 	congested func(*telemetry.Congestion)
+	patience  int // with clocks of simulated devices, see telemetry.Options
 	files     inventories
 	lookouts  lookouts // what is known from sweeping fabrics again
 }

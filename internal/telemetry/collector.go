@@ -23,6 +23,9 @@ type Options struct {
 	// TimeScale is device seconds per wall second: 1 on hardware (0 means 1), the pace of a
 	// simulated fabric otherwise, from 1e-9 to 1e9.
 	TimeScale float64
+	// Patience is how many times longer than that of a tenth of the TimeScale a clock that advances is waited for: more than 1 (0 means 1) on
+	// a simulated fabric whose machine may be busy.
+	Patience int
 	// KeepCounters forbids clearing the per-SL counters, for fabrics where another tool
 	// measures with them. An SL whose counter sticks at its end then stops being measurable
 	// 16 GiB after the counter was last cleared.

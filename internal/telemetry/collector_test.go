@@ -370,7 +370,7 @@ func TestASlowClockIsWaitedFor(t *testing.T) {
 		w := newWire()
 		w.scale = 1e-3
 		p := w.add(testPort(5, 1), map[ident.SL]quantity.BitRate{4: 40 * quantity.Gbps})
-		c := newCollector(t, w, []Port{p}, Options{})
+		c := newCollector(t, w, []Port{p}, Options{Patience: 20})
 		win, err := c.Measure(t.Context(), 100*ms)
 		if err != nil {
 			t.Fatal(err)

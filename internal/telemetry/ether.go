@@ -58,6 +58,7 @@ type EtherSource interface {
 type EtherOptions struct {
 	Parallel  int
 	TimeScale float64
+	Patience  int // as in Options
 }
 
 // EtherCollector measures what tenants get on an Ethernet fabric: a tenant that has a port to itself by the
@@ -84,7 +85,7 @@ type tenantAt struct {
 // NewEther returns a collector for a plan of an Ethernet plane and the flows that it was made for. It fails on options out of
 // range and when there is nothing to measure.
 func NewEther(source EtherSource, p *policy.Plan, f *subnet.Fabric, flows []tenants.Flow, o EtherOptions) (*EtherCollector, error) {
-	common := Options{Parallel: o.Parallel, TimeScale: o.TimeScale}
+	common := Options{Parallel: o.Parallel, TimeScale: o.TimeScale, Patience: o.Patience}
 	if err := common.complete(); err != nil {
 		return nil, err
 	}

@@ -7,10 +7,6 @@ import (
 	"fairlane/internal/quantity"
 )
 
-// slowest is how many times slower than the time scale a device clock may be, as that of a simulated fabric on a busy machine is. A clock that
-// stands still is given up much sooner.
-const slowest = 20
-
 // patience decides when a measurement that takes longer than the time scale says is given up.
 type patience struct {
 	window      quantity.Picoseconds
@@ -19,11 +15,12 @@ type patience struct {
 	least       quantity.Picoseconds
 }
 
-// patience begins to wait for a window of device time. Clocks may stand still for spans times ten windows and 10 s.
+// patience begins to wait for a window of device time. Clocks may stand still for spans times ten windows and 10 s, and
+// take Patience times as long while they advance.
 func (o *Options) patience(window quantity.Picoseconds, spans int) *patience {
 	stall := time.Duration(spans) * (10*o.wall(window) + 10*time.Second)
 	now := time.Now()
-	return &patience{window: window, stall: stall, most: slowest * stall, begun: now, news: now, least: window}
+	return &patience{window: window, stall: stall, most: time.Duration(max(o.Patience, 1)) * stall, begun: now, news: now, least: window}
 }
 
 // lost is told what is left of the window, and returns an error when the rest is not worth waiting for.
