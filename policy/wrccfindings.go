@@ -13,7 +13,7 @@ import (
 
 // The bound of a prediction, from packet simulations of random cases at 10 to 100 Gbit/s.
 const (
-	boundFair = 0.0001 // what fair rates move by where they rest, over four settling times
+	boundFair = 0.0002 // what fair rates move by where they rest, over four settling times
 	// boundTurnsFair is for tenants that contend for a sending port, and those that they meet on full links.
 	boundTurnsFair = 0.0035
 	// boundTurnsLate is for the same where turns were not followed: their number is too large, or they do not come to rest.
