@@ -76,7 +76,7 @@ func newBooking(m *model) *booking {
 			*ps = append(*ps, p)
 		}
 	}
-	w := &crossing{m: m, ways: &wayFinder{m: m, switches: m.switchLinks()}, on: make([]int32, len(m.caps))}
+	w := newCrossing(m)
 	for t := range m.tenants {
 		if len(b.pairs[t]) == 0 && given[t] == nil {
 			b.pairs[t] = idlePairs(m, &m.tenants[t])
@@ -139,6 +139,10 @@ type crossing struct {
 	on   []int32 // by link: the last tenant that crossed it, from 1 on
 	node []int32 // by node: the last search that came by
 	n    int32   // searches
+}
+
+func newCrossing(m *model) *crossing {
+	return &crossing{m: m, ways: &wayFinder{m: m, switches: m.switchLinks()}, on: make([]int32, len(m.caps))}
 }
 
 // of lists the links of one tenant's traffic, ascending; no is the tenant's number, from 1 on, each used once.
@@ -373,8 +377,7 @@ func (b *booking) without(name string) []string {
 	if len(full) == 0 || len(rest) == 0 {
 		return nil
 	}
-	w := &crossing{m: b.m, ways: &wayFinder{m: b.m, switches: b.m.switchLinks()}, on: make([]int32, len(b.m.caps))}
-	if slices.ContainsFunc(w.of(1, rest, nil), over) {
+	if slices.ContainsFunc(newCrossing(b.m).of(1, rest, nil), over) {
 		return nil
 	}
 	var out []string

@@ -84,16 +84,16 @@ func (a *app) printCompiled(w io.Writer, c *compiled, f compileFlags) error {
 // printFindings prints findings with their advice, summed up by code unless all are wanted.
 func (a *app) printFindings(w io.Writer, c *compiled, all bool) {
 	list := slices.Concat(c.Notices, c.Findings)
-	told := make([]cli.ToldFinding, len(list))
+	texts := make([]cli.FindingText, len(list))
 	for i, f := range list {
-		told[i] = cli.ToldFinding{Code: f.Code, Tenants: f.Tenants, Said: phrase.Vouched(f.Message, f.Said), Advice: phrase.Vouched(f.Fix, f.Advice)}
+		texts[i] = cli.FindingText{Code: f.Code, Tenants: f.Tenants, Said: phrase.Vouched(f.Message, f.Said), Advice: phrase.Vouched(f.Fix, f.Advice)}
 	}
 	off := map[string]float64{}
 	for _, t := range c.Tenants {
 		off[t.Tenant] = t.PredictedError
 	}
 	p := cli.FindingPrinter{Out: w, Texts: a.text, Columns: texttable.Columns(w, os.Getenv), All: all, Off: func(tenant string) float64 { return off[tenant] }}
-	p.Print(told)
+	p.Print(texts)
 }
 
 // finding tells a finding without its advice.

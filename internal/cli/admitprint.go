@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -54,8 +53,8 @@ func (c *cli) showAdmission(cmd *cobra.Command, a *gen.Admission) error {
 func offAdmitted(a *gen.Admission) func(tenant string) float64 {
 	off := map[string]float64{}
 	for _, x := range a.Tenants {
-		if x.After != nil && x.After.EntitledBps > 0 {
-			off[x.Tenant] = math.Abs(float64(x.After.PredictedBps)/float64(x.After.EntitledBps) - 1)
+		if x.After != nil {
+			off[x.Tenant] = offShare(x.After.PredictedBps, x.After.EntitledBps)
 		}
 	}
 	return func(tenant string) float64 { return off[tenant] }

@@ -16,8 +16,8 @@ import (
 // mostLines is how many lines of a terminal a group of findings, or another long sentence, has at most.
 const mostLines = 3
 
-// ToldFinding is a finding of a plan as it is printed.
-type ToldFinding struct {
+// FindingText is what is printed of a finding of a plan.
+type FindingText struct {
 	Code    string
 	Tenants []string
 	Said    phrase.Text
@@ -35,14 +35,14 @@ type FindingPrinter struct {
 
 // findingGroup is the findings of one code.
 type findingGroup struct {
-	worst   ToldFinding // that of the tenant which is furthest from its share, or the first
+	worst   FindingText // that of the tenant which is furthest from its share, or the first
 	off     float64     // of its tenants, the furthest
 	count   int
 	tenants map[string]bool
 }
 
 // Print prints findings with their advice: of each code how many there are, the worst one and its advice; with All each of them.
-func (p *FindingPrinter) Print(list []ToldFinding) {
+func (p *FindingPrinter) Print(list []FindingText) {
 	if p.All {
 		for i := range list {
 			p.finding("finding", &list[i], 0, 0)
@@ -66,7 +66,7 @@ func (p *FindingPrinter) Print(list []ToldFinding) {
 }
 
 // groups are the findings by code, in the order of the list.
-func (p *FindingPrinter) groups(list []ToldFinding) []*findingGroup {
+func (p *FindingPrinter) groups(list []FindingText) []*findingGroup {
 	var out []*findingGroup
 	of := map[string]*findingGroup{}
 	for _, f := range list {
@@ -92,7 +92,7 @@ func (p *FindingPrinter) groups(list []ToldFinding) []*findingGroup {
 }
 
 // finding prints one, and reports whether it had to be shortened.
-func (p *FindingPrinter) finding(key string, f *ToldFinding, count, tenants int) (shortened bool) {
+func (p *FindingPrinter) finding(key string, f *FindingText, count, tenants int) (shortened bool) {
 	const indent = "  "
 	said := p.Texts.T(key, "code", clean(f.Code), "message", clean(p.Texts.Say(f.Said)), "count", count, "tenants", tenants)
 	advice := ""
@@ -123,11 +123,11 @@ func (p *FindingPrinter) finding(key string, f *ToldFinding, count, tenants int)
 
 // findings prints findings with what would fix them, on standard error; off says how far tenants are from their share.
 func (c *cli) findings(cmd *cobra.Command, list []gen.Finding, off func(tenant string) float64) {
-	told := make([]ToldFinding, len(list))
+	texts := make([]FindingText, len(list))
 	for i, f := range list {
-		told[i] = ToldFinding{f.Code, f.Tenants, phrase.Vouched(f.Message, f.Said), phrase.Vouched(orZero(f.Fix), f.Advice)}
+		texts[i] = FindingText{f.Code, f.Tenants, phrase.Vouched(f.Message, f.Said), phrase.Vouched(orZero(f.Fix), f.Advice)}
 	}
 	w := cmd.ErrOrStderr()
 	p := FindingPrinter{Out: w, Texts: c.texts, Columns: texttable.Columns(w, c.getenv), All: c.rows.all, Off: off}
-	p.Print(told)
+	p.Print(texts)
 }

@@ -81,12 +81,20 @@ func (c *cli) difference(d *gen.PlanDifference) []func() *table {
 	return []func() *table{func() *table { return c.tenantDifference(d) }, func() *table { return c.deviceDifference(d) }}
 }
 
+// offShare is how far a predicted rate is from the entitled one, relative to it; 0 without an entitlement.
+func offShare(predicted, entitled int64) float64 {
+	if entitled <= 0 {
+		return 0
+	}
+	return math.Abs(float64(predicted)/float64(entitled) - 1)
+}
+
 // offAfter says how far the tenants of a difference are from their share in the plan after it.
 func offAfter(d *gen.PlanDifference) func(tenant string) float64 {
 	off := map[string]float64{}
 	for _, x := range d.Tenants {
-		if x.After != nil && x.After.EntitledBps > 0 {
-			off[x.Tenant] = math.Abs(float64(x.After.PredictedBps)/float64(x.After.EntitledBps) - 1)
+		if x.After != nil {
+			off[x.Tenant] = offShare(x.After.PredictedBps, x.After.EntitledBps)
 		}
 	}
 	return func(tenant string) float64 { return off[tenant] }
