@@ -16,7 +16,7 @@ var rules = []rule{
 	{"internal/stats", nil, pureReason},
 	{"internal/num", nil, pureReason},
 	{"internal/disjoint", nil, pureReason},
-	{"internal/progress", nil, "a line on a terminal knows no command"},
+	{"internal/progress", []string{"internal/texttable"}, "a line on a terminal knows no command"},
 	{"internal/phrase", nil, pureReason},
 	{"subnet/ident", nil, pureReason},
 	{"subnet", nil, pureReason},

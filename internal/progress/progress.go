@@ -8,21 +8,26 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/term"
+
+	"fairlane/internal/texttable"
 )
 
 // Line is one line on a terminal that is rewritten in place; elsewhere it prints nothing.
 type Line struct {
-	mu    sync.Mutex
-	w     io.Writer
-	width int
+	mu      sync.Mutex
+	w       io.Writer
+	columns int // of the terminal; 0 is not known
+	width   int // in columns, of what is shown
 }
 
 // On is a line on w.
 func On(w io.Writer) *Line {
-	if !isTerminal(w) {
-		w = nil
+	if f, ok := w.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		return &Line{}
 	}
-	return &Line{w: w}
+	return &Line{w: w, columns: texttable.Columns(w, func(string) string { return "" })}
 }
 
 // Shown reports whether there is a terminal for the line.
@@ -35,9 +40,13 @@ func (p *Line) Show(text string) {
 	if p.w == nil {
 		return
 	}
-	pad := strings.Repeat(" ", max(0, p.width-len(text)))
+	if p.columns > 0 {
+		text = texttable.Clip(text, p.columns-1) // a line that wraps cannot be rewritten
+	}
+	width := texttable.Width(text)
+	pad := strings.Repeat(" ", max(0, p.width-width))
 	_, _ = fmt.Fprintf(p.w, "\r%s%s", text, pad) // words for people: a broken terminal changes nothing
-	p.width = len(text)
+	p.width = width
 }
 
 // Clear empties the line, so that something else can be printed.
@@ -79,14 +88,4 @@ func (p *Line) Every(d time.Duration, text func(elapsed time.Duration) string) (
 // Left is about how long the rest of something takes of which a part, up to 1, is done since it was begun.
 func Left(begun time.Time, part float64) time.Duration {
 	return time.Duration(float64(time.Since(begun)) * (1 - part) / max(part, 1e-9)).Round(time.Second)
-}
-
-// isTerminal reports whether w is a character device.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -20,6 +20,19 @@ func TestALineIsRewrittenInPlace(t *testing.T) {
 	}
 }
 
+// Wide characters count twice, and a line that would wrap is shortened.
+func TestALineIsAsWideAsItLooks(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := &Line{w: &out, columns: 9}
+	p.Show("下发 7")
+	p.Show("12 of 20 devices")
+	p.Clear()
+	if want := "\r下发 7\r12 of 2…\r        \r"; out.String() != want {
+		t.Errorf("wrote %q, want %q", out.String(), want)
+	}
+}
+
 func TestWithoutATerminalNothingIsShown(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
