@@ -297,6 +297,7 @@ func (a *app) printReasons(w io.Writer, es []policy.Explanation) error {
 			_, _ = fmt.Fprintf(w, "  %s\n", e.Note)
 		}
 		tw := newTable(w, 0)
+		tw.prose = true
 		_, _ = fmt.Fprintln(tw, "  "+a.t("compile.explain.head"))
 		for _, r := range e.Reasons {
 			rules = append(rules, r.Rule)
@@ -320,6 +321,7 @@ func (a *app) printRules(w io.Writer, rules []string) error {
 		return nil
 	}
 	tw := newTable(w, 0)
+	tw.prose = true
 	_, _ = fmt.Fprintln(tw, "\n"+a.t("compile.rules.head"))
 	for _, r := range told {
 		_, _ = fmt.Fprintf(tw, "%s\t%s\n", r.Rule, r.Text)

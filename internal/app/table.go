@@ -13,6 +13,7 @@ import (
 type table struct {
 	w     io.Writer
 	right bool // all cells stand right
+	prose bool // the last column is sentences
 	whole bool // nothing is shortened
 	text  strings.Builder
 }
@@ -30,7 +31,7 @@ func (t *table) Flush() error {
 	if t.text.Len() == 0 {
 		return nil
 	}
-	var out texttable.Table
+	out := texttable.Table{Prose: t.prose}
 	for line := range strings.SplitSeq(strings.TrimSuffix(t.text.String(), "\n"), "\n") {
 		var row []texttable.Cell
 		for cell := range strings.SplitSeq(line, "\t") {

@@ -101,18 +101,28 @@ type table struct {
 	head  []string
 	right []bool // by column: numbers stand right
 	rows  [][]texttable.Cell
+	prose bool      // the last column is sentences
 	whole bool      // no row is left out and no cell shortened
 	ranks []float64 // of rows, the worst the highest: these stay when a table is cut
 }
 
 // newTable names columns by catalogue keys; a key that ends in ">" stands right.
 func (c *cli) newTable(keys ...string) *table {
-	t := &table{}
+	t := &table{prose: isProse(keys[len(keys)-1])}
 	for _, k := range keys {
 		name, right := strings.CutSuffix(k, ">")
 		t.head, t.right = append(t.head, c.t("col."+name)), append(t.right, right)
 	}
 	return t
+}
+
+// isProse reports whether a column holds sentences.
+func isProse(key string) bool {
+	switch key {
+	case "about", "fault", "formula", "meaning", "message", "note", "result":
+		return true
+	}
+	return false
 }
 
 // add adds a row; a cell that is a texttable.Cell stays as it is.
@@ -175,7 +185,7 @@ func (t *table) write(w io.Writer, columns int) error {
 	for i, name := range t.head {
 		head[i].Text = name
 	}
-	out := texttable.Table{Right: t.right, Rows: append([][]texttable.Cell{head}, t.rows...)}
+	out := texttable.Table{Right: t.right, Prose: t.prose, Rows: append([][]texttable.Cell{head}, t.rows...)}
 	return out.Write(w, columns)
 }
 

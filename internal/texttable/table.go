@@ -6,13 +6,14 @@ import (
 )
 
 const (
-	gap       = "  "
-	narrow    = 8  // columns to which text is shortened, at most
-	name      = 16 // the same of the first column, whose names tell the rows apart
-	narrowest = 4  // the same where that does not do
-	several   = 20 // columns beyond which a cell of numbers has several, and the later ones may go
-	barWidth  = 24 // columns of a bar where there is room
-	barLeast  = 6  // columns below which bars are left out
+	gap        = "  "
+	narrow     = 8  // columns to which text is shortened, at most
+	name       = 16 // the same of the first column, whose names tell the rows apart
+	narrowest  = 4  // the same where that does not do
+	several    = 20 // columns beyond which a cell of numbers has several, and the later ones may go
+	barWidth   = 24 // columns of a bar where there is room
+	barLeast   = 6  // columns below which bars are left out
+	proseLeast = 48 // columns below which prose stands under its row
 )
 
 // Cell is one cell of a table: text, or a drawing.
@@ -41,6 +42,7 @@ func (c *Cell) In(columns int) string {
 // wide as it is.
 type Table struct {
 	Right  []bool // by column: it stands right
+	Prose  bool   // the last column is sentences: they are wrapped, beside the row or else under it, and never shortened
 	Indent string // before each row
 	Rows   [][]Cell
 }
@@ -53,10 +55,32 @@ func (t *Table) Write(w io.Writer, columns int) error {
 	widths := t.fit(columns)
 	var b strings.Builder
 	for _, row := range t.Rows {
+		if last := len(widths) - 1; t.Prose && columns > 0 && len(row) > 1 && len(row) == len(widths) {
+			t.writeProse(&b, row[:last], row[last].Text, widths, columns)
+			continue
+		}
 		b.WriteString(strings.TrimRight(t.line(row, widths, columns), " ") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeProse writes a row that ends with a sentence. Where the prose has no column, the sentence stands under its row, and no head stands
+// over it.
+func (t *Table) writeProse(b *strings.Builder, row []Cell, prose string, widths []int, columns int) {
+	line := t.line(row, widths[:len(row)], columns)
+	column := Width(line)
+	room := widths[len(row)]
+	if room < 0 {
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		if line = t.Indent + strings.Repeat(gap, 2); prose == "" || &row[0] == &t.Rows[0][0] {
+			return
+		}
+		column = Width(line)
+		room = max(columns-column, narrow)
+	}
+	wrapped := Wrap(prose, "", room, len(prose)+1)
+	b.WriteString(strings.TrimRight(line+strings.ReplaceAll(wrapped, "\n", "\n"+strings.Repeat(" ", column)), " ") + "\n")
 }
 
 // line lays out one row.
@@ -91,12 +115,18 @@ func (t *Table) line(row []Cell, widths []int, columns int) string {
 }
 
 // fit chooses the columns' widths: what they need or, where that is more than there is, first shorter bars, then shorter
-// words, the longest first, then no bars, then fewer numbers in a cell, then the shortest words, and at last shorter numbers. A
-// width of -1 leaves a column out.
+// words, the longest first, then no bars, then fewer numbers in a cell, then the shortest words, and at last shorter numbers.
+// Prose takes what the other columns leave. A width of -1 leaves a column out.
 func (t *Table) fit(columns int) []int {
 	widths, bars := t.natural()
 	if columns <= 0 {
 		return widths
+	}
+	if last := len(widths) - 1; t.Prose && t.total(widths) > columns {
+		widths[last] = -1
+		if room := columns - t.total(widths) - len(gap); room >= proseLeast {
+			widths[last] = room
+		}
 	}
 	shrink := func(least int, takes func(column int) bool) {
 		for t.total(widths) > columns {

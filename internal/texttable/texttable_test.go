@@ -68,7 +68,7 @@ func TestNoLineIsWiderThanTheTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cell := rapid.StringOfN(rapid.RuneFrom([]rune("ab -1中文（█")), 0, 60, -1)
 		n := rapid.IntRange(1, 6).Draw(t, "columns of the table")
-		table := &Table{}
+		table := &Table{Prose: rapid.Bool().Draw(t, "prose")}
 		for range rapid.IntRange(1, 6).Draw(t, "rows") {
 			table.Rows = append(table.Rows, row(rapid.SliceOfN(cell, n, n).Draw(t, "row")...))
 		}
@@ -154,6 +154,35 @@ func TestNamesOutlastTheLaterNumbersOfACell(t *testing.T) {
 	for _, want := range []string{"bronze ", "9.091 Gbit/s", "9.099 Gbit/s", "14.313 Gbit/s"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}
+
+// Sentences are read whole: beside their row where there is room, under it on a narrow terminal.
+func TestProseIsWrappedAndNeverShortened(t *testing.T) {
+	t.Parallel()
+	table := &Table{Prose: true, Indent: "  ", Rows: [][]Cell{
+		row("SETTING", "VALUE", "RULE", "WHY"),
+		row("sl[2].increase", "1", "smallest-increase", "the smallest with which the timer fits 16 bits: each unit widens the saw-tooth"),
+		row("ccti_limit", "127", "whole-table", "128 entries - 1"),
+		row("per_sl", "false", "port-control", ""),
+	}}
+	for columns, want := range map[int]string{
+		100: "  SETTING         VALUE  RULE               WHY\n" +
+			"  sl[2].increase  1      smallest-increase  the smallest with which the timer fits 16 bits: each\n" +
+			"                                            unit widens the saw-tooth\n" +
+			"  ccti_limit      127    whole-table        128 entries - 1\n" +
+			"  per_sl          false  port-control\n",
+		60: "  SETTING         VALUE  RULE\n" +
+			"  sl[2].increase  1      smallest-increase\n" +
+			"      the smallest with which the timer fits 16 bits: each\n" +
+			"      unit widens the saw-tooth\n" +
+			"  ccti_limit      127    whole-table\n" +
+			"      128 entries - 1\n" +
+			"  per_sl          false  port-control\n",
+	} {
+		if got := written(t, table, columns); got != want {
+			t.Errorf("at %d columns:\n%swant\n%s", columns, got, want)
 		}
 	}
 }
