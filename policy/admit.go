@@ -343,9 +343,9 @@ func (x *admitter) assumed(t *tenants.Tenant) error {
 	case len(ids) == 0 && len(to) > 0:
 		return refused("ports", phrase.Of("none, but ports to send to: want at least one"))
 	case len(ids) == 0 && !x.r.Change:
-		return refused("ports", phrase.Of("none: want 2 to {}, or with ports to send to at least one", MaxAdmitPorts))
+		return refused("ports", phrase.Of("found no ports; want 2 to {} ports, or at least 1 with ports to send to", MaxAdmitPorts))
 	case len(ids) > 0 && len(to) == 0 && n < 2:
-		return refused("ports", phrase.Of("{}: want 2 to {}, or with ports to send to at least one", phrase.Ports.Of(n), MaxAdmitPorts))
+		return refused("ports", phrase.Of("found {}; want 2 to {} ports, or at least 1 with ports to send to", phrase.Ports.Of(n), MaxAdmitPorts))
 	}
 	pairs := meshed(had, ids)
 	if len(to) > 0 {

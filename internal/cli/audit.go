@@ -81,7 +81,7 @@ func (c *cli) auditList(cmd *cobra.Command, f auditFlags) error {
 		return err
 	}
 	return c.print(cmd, list, func() *table {
-		t := c.newTable("seq>", "time", "actor", "action", "fabric", "object", "outcome", "from")
+		t := c.newTable("seq>", "time", "actor", "action", "fabric", "object", "outcome", "from?")
 		for _, e := range list {
 			t.add(e.Seq, e.At.Format(timeFormat), e.Actor, e.Action, orZero(e.Fabric), shortObject(e.Object), c.t("outcome."+string(e.Outcome)), orZero(e.Addr))
 		}

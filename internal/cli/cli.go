@@ -192,6 +192,10 @@ func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name strin
 	if err != nil {
 		return nil, "", &UsageError{err.Error()}
 	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		_ = f.Close() // only looked at
+		return nil, "", c.usage("err.directory", "path", path)
+	}
 	return f, path, nil
 }
 

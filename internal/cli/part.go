@@ -121,7 +121,7 @@ func (c *cli) class() *cobra.Command {
 			}
 			w, err := quantity.ParseWeight(text)
 			if err != nil {
-				return &UsageError{err.Error()}
+				return c.badFlag("weight", err)
 			}
 			client, fabric, err := c.inTenant(cmd)
 			if err != nil {

@@ -111,7 +111,7 @@ func (c *cli) suggest(cmd *cobra.Command, p *api.ProblemError) {
 		}
 	}
 	list := c.completions()[kind]
-	if list == nil {
+	if list == nil || kind == "policy" { // no revision's number is like another
 		return
 	}
 	names, _ := list(cmd, nil, "")

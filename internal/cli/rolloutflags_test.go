@@ -22,7 +22,7 @@ func TestRolloutFlagsThatWouldDoNothingAreRefused(t *testing.T) {
 	}{
 		{rolloutFlags{confirm: 500 * time.Millisecond}, "--confirm-within 500ms: want whole seconds"},
 		{rolloutFlags{confirm: 1500 * time.Millisecond}, "--confirm-within 1.5s"},
-		{rolloutFlags{measure: 500 * time.Microsecond}, "window 500"},
+		{rolloutFlags{measure: 500 * time.Microsecond}, "--measure 500"},
 		{rolloutFlags{verify: true}, "--confirm-within 10m"},
 		{rolloutFlags{verify: true, confirm: time.Minute, measure: 20 * time.Millisecond}, ""},
 		{rolloutFlags{}, ""},

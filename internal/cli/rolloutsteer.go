@@ -50,7 +50,7 @@ func (f *rolloutFlags) check(c *cli) error {
 	case f.confirm%time.Second != 0:
 		return c.usage("err.rollout-confirm", "found", f.confirm)
 	case f.measure%time.Millisecond != 0:
-		return c.usage("err.window", "found", f.measure)
+		return c.usage("err.window", "flag", "measure", "found", f.measure)
 	case f.verify && f.confirm == 0:
 		return c.usage("err.rollout-verify")
 	}

@@ -27,7 +27,7 @@ func (c *cli) share() *cobra.Command {
 	show := c.verb("share", "show", "  fairlane share show --window 200ms --watch\n  fairlane share show --tenant gold\n  fairlane share show --top 5", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case window < time.Millisecond || window > time.Minute:
-			return c.usage("err.window", "found", window)
+			return c.usage("err.window", "flag", "window", "found", window)
 		case every < 100*time.Millisecond:
 			return c.usage("err.every", "found", every)
 		case watch:

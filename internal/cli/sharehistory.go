@@ -117,7 +117,7 @@ func (c *cli) worstOf(list []gen.TenantShare) []string {
 
 func (c *cli) shareMeasure(cmd *cobra.Command, plan string, window time.Duration) error {
 	if window < time.Millisecond || window > time.Minute {
-		return c.usage("err.window", "found", window)
+		return c.usage("err.window", "flag", "window", "found", window)
 	}
 	client, fabric, err := c.pick(cmd)
 	if err != nil {

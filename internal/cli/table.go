@@ -98,20 +98,22 @@ func plain(n *yaml.Node) {
 
 // table is aligned text for people.
 type table struct {
-	head  []string
-	right []bool // by column: numbers stand right
-	rows  [][]texttable.Cell
-	prose bool      // the last column is sentences
-	whole bool      // no row is left out and no cell shortened
-	ranks []float64 // of rows, the worst the highest: these stay when a table is cut
+	head     []string
+	right    []bool // by column: numbers stand right
+	optional []bool // by column: it is left out of a narrow table
+	rows     [][]texttable.Cell
+	prose    bool      // the last column is sentences
+	whole    bool      // no row is left out and no cell shortened
+	ranks    []float64 // of rows, the worst the highest: these stay when a table is cut
 }
 
-// newTable names columns by catalogue keys; a key that ends in ">" stands right.
+// newTable names columns by catalogue keys; a key that ends in ">" stands right, one that ends in "?" is left out of a narrow table.
 func (c *cli) newTable(keys ...string) *table {
 	t := &table{prose: isProse(keys[len(keys)-1])}
 	for _, k := range keys {
 		name, right := strings.CutSuffix(k, ">")
-		t.head, t.right = append(t.head, c.t("col."+name)), append(t.right, right)
+		name, optional := strings.CutSuffix(name, "?")
+		t.head, t.right, t.optional = append(t.head, c.t("col."+name)), append(t.right, right), append(t.optional, optional)
 	}
 	return t
 }
@@ -144,7 +146,7 @@ func (t *table) addRanked(rank float64, cells ...any) {
 // without leaves a column out: what it tells is told beside the table.
 func (t *table) without(name string) *table {
 	i := slices.Index(t.head, name)
-	t.head, t.right = slices.Delete(t.head, i, i+1), slices.Delete(t.right, i, i+1)
+	t.head, t.right, t.optional = slices.Delete(t.head, i, i+1), slices.Delete(t.right, i, i+1), slices.Delete(t.optional, i, i+1)
 	for k := range t.rows {
 		t.rows[k] = slices.Delete(t.rows[k], i, i+1)
 	}
@@ -185,7 +187,7 @@ func (t *table) write(w io.Writer, columns int) error {
 	for i, name := range t.head {
 		head[i].Text = name
 	}
-	out := texttable.Table{Right: t.right, Prose: t.prose, Rows: append([][]texttable.Cell{head}, t.rows...)}
+	out := texttable.Table{Right: t.right, Optional: t.optional, Prose: t.prose, Rows: append([][]texttable.Cell{head}, t.rows...)}
 	return out.Write(w, columns)
 }
 

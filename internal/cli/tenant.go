@@ -68,27 +68,27 @@ func (c *cli) fill(f tenantFlags, t *gen.TenantCreate) error {
 	if f.weight != "" {
 		w, err := quantity.ParseWeight(f.weight)
 		if err != nil {
-			return &UsageError{err.Error()}
+			return c.badFlag("weight", err)
 		}
 		t.Weight = w.Float()
 	}
 	for _, x := range []struct {
-		text string
-		to   **int64
-	}{{f.guarantee, &t.GuaranteeBps}, {f.limit, &t.CapBps}} {
+		flag, text string
+		to         **int64
+	}{{"guarantee", f.guarantee, &t.GuaranteeBps}, {"cap", f.limit, &t.CapBps}} {
 		if x.text == "" {
 			continue
 		}
 		r, err := quantity.ParseBitRate(x.text)
 		if err != nil {
-			return &UsageError{err.Error()}
+			return c.badFlag(x.flag, err)
 		}
 		*x.to = new(int64(r))
 	}
 	if f.pkey != "" {
 		k, err := ident.ParsePKey(f.pkey)
 		if err != nil {
-			return &UsageError{err.Error()}
+			return c.badFlag("pkey", err)
 		}
 		t.Pkey = new(k.String())
 	}

@@ -342,11 +342,11 @@ type TenantDiff struct{ Before, After tenants.Tenant }
 // DiffPolicies tells what changes from revision from to revision to; 0 is the latest.
 func (s *Service) DiffPolicies(ctx context.Context, fabric string, from, to int64) (d PolicyDiff, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) error {
-		a, err := policyContent(ctx, r, fabric, from)
+		b, err := policyContent(ctx, r, fabric, to)
 		if err != nil {
 			return err
 		}
-		b, err := policyContent(ctx, r, fabric, to)
+		a, err := policyContent(ctx, r, fabric, from)
 		if err != nil {
 			return err
 		}

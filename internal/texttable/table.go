@@ -41,10 +41,11 @@ func (c *Cell) In(columns int) string {
 // Table is rows of cells. A row of one cell is a line of its own, which takes part in no column; the last cell of a row is as
 // wide as it is.
 type Table struct {
-	Right  []bool // by column: it stands right
-	Prose  bool   // the last column is sentences: they are wrapped, beside the row or else under it, and never shortened
-	Indent string // before each row
-	Rows   [][]Cell
+	Right    []bool // by column: it stands right
+	Optional []bool // by column: it is left out where cells would have to be shortened
+	Prose    bool   // the last column is sentences: they are wrapped, beside the row or else under it, and never shortened
+	Indent   string // before each row
+	Rows     [][]Cell
 }
 
 // isRight says whether a column stands right.
@@ -114,7 +115,7 @@ func (t *Table) line(row []Cell, widths []int, columns int) string {
 	return b.String()
 }
 
-// fit chooses the columns' widths: what they need or, where that is more than there is, first shorter bars, then shorter
+// fit chooses the columns' widths: what they need or, where that is more than there is, first no optional columns and shorter bars, then shorter
 // words, the longest first, then no bars, then fewer numbers in a cell, then the shortest words, and at last shorter numbers.
 // Prose takes what the other columns leave. A width of -1 leaves a column out.
 func (t *Table) fit(columns int) []int {
@@ -126,6 +127,11 @@ func (t *Table) fit(columns int) []int {
 		widths[last] = -1
 		if room := columns - t.total(widths) - len(gap); room >= proseLeast {
 			widths[last] = room
+		}
+	}
+	for i := min(len(widths), len(t.Optional)) - 1; i >= 0; i-- {
+		if t.Optional[i] && t.total(widths) > columns {
+			widths[i] = -1
 		}
 	}
 	shrink := func(least int, takes func(column int) bool) {

@@ -186,3 +186,18 @@ func TestProseIsWrappedAndNeverShortened(t *testing.T) {
 		}
 	}
 }
+
+// What can be spared goes before anything is shortened.
+func TestOptionalColumnsMakeRoom(t *testing.T) {
+	t.Parallel()
+	table := &Table{Optional: []bool{false, false, true}, Rows: [][]Cell{row("ACTION", "OBJECT", "FROM"), row("rollout.start", "c54cb97d18fd", "127.0.0.1:53824")}}
+	for columns, want := range map[int]string{
+		0:  "ACTION         OBJECT        FROM\nrollout.start  c54cb97d18fd  127.0.0.1:53824\n",
+		44: "ACTION         OBJECT        FROM\nrollout.start  c54cb97d18fd  127.0.0.1:53824\n",
+		43: "ACTION         OBJECT\nrollout.start  c54cb97d18fd\n",
+	} {
+		if got := written(t, table, columns); got != want {
+			t.Errorf("at %d columns:\n%swant\n%s", columns, got, want)
+		}
+	}
+}
