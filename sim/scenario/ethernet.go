@@ -279,7 +279,7 @@ func (sim *Simulation) addTraffic(s *Scenario) error {
 				return err
 			}
 			sim.files = append(sim.files, f)
-			src, err := s.newTrace(f, g.File)
+			src, err := s.newTrace(f, g)
 			if err != nil {
 				return err
 			}

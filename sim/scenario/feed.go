@@ -78,7 +78,7 @@ func (f *feed) weight(tenant int) float64 { return f.s.Tenants[tenant].Weight.Fl
 // spec is what all flows of a generator have in common.
 func (f *feed) spec(g *Generator) ether.FlowSpec {
 	return ether.FlowSpec{
-		Algorithm: g.Control, Class: g.Class, Tenant: uint16(g.Tenant), Weight: f.weight(g.Tenant),
+		Algorithm: g.Control, Class: g.Class, Tenant: uint16(max(g.Tenant, 0)), Weight: f.weight(max(g.Tenant, 0)),
 	}
 }
 
@@ -99,7 +99,7 @@ func (f *feed) addStream(g *Generator, src workload.Source) {
 		spec.Src, spec.Dst, spec.Bytes, spec.Start = a.Src, a.Dst, a.Bytes, a.At
 		if labelled {
 			*from = t.origin(&a, f.tags)
-			if a.Tenant != 0 {
+			if t.perFlow {
 				spec.Tenant, spec.Weight = uint16(a.Tenant), f.weight(int(a.Tenant))
 			}
 		}

@@ -23,7 +23,7 @@ const (
 // Generator makes flows by a rule. Which fields count depends on its kind.
 type Generator struct {
 	Kind    GeneratorKind
-	Tenant  int // index into Scenario.Tenants
+	Tenant  int // index into Scenario.Tenants; -1 of a trace whose flows name theirs
 	Control uint8
 	Class   uint8
 	Hosts   []int32   // all there are when empty

@@ -90,8 +90,12 @@ func (s *Scenario) readGenerator(d *document, n *yaml.Node, r *hostReader) Gener
 		return Generator{}
 	}
 	d.mapping(n, "workload of kind "+kind, generatorKeys(kind)...)
+	tenant := -1
+	if GeneratorKind(kind) != KindTrace || f.has("tenant") || len(s.Tenants) == 1 {
+		tenant = s.tenant(f)
+	}
 	g := Generator{
-		Kind: GeneratorKind(kind), Tenant: s.tenant(f), Control: s.chosen(f), Class: s.class(f),
+		Kind: GeneratorKind(kind), Tenant: tenant, Control: s.chosen(f), Class: s.class(f),
 		From: f.span("start", 0), Until: f.span("stop", 0), Hosts: r.many(f, "hosts"), Groups: r.groups(f),
 		Bytes: f.bytes("bytes", 0, maxBytes), Load: f.decimal("load", 0, 0, 10), Capacity: f.someRate("capacity"),
 		FanIn: int(f.number("fan_in", 0, 1, workload.MaxHosts)), Periodic: f.flag("periodic"),

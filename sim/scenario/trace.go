@@ -14,8 +14,9 @@ import (
 	"fairlane/subnet"
 )
 
-// newTrace reads the flows of a file whose hosts have the numbers of the fabric's own file, if that has any.
-func (s *Scenario) newTrace(r io.Reader, file string) (*trace, error) {
+// newTrace reads the flows of a generator's file, whose hosts have the numbers of the fabric's own file, if that has any.
+func (s *Scenario) newTrace(r io.Reader, g *Generator) (*trace, error) {
+	file := g.File
 	t := &trace{file: file, line: 1, numbers: s.Ethernet.numbers, tenants: len(s.Tenants), placed: make(map[int32][]string)}
 	hosts := len(Hosts(s.Fabric))
 	if t.numbers != nil {
@@ -24,6 +25,9 @@ func (s *Scenario) newTrace(r io.Reader, file string) (*trace, error) {
 	var err error
 	if t.in, err = workload.NewTrace(r, hosts); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if t.perFlow = t.in.HasTenants(); g.Tenant < 0 && !t.perFlow {
+		return nil, fmt.Errorf("%s: trace: line 1: found no column tenant: want one, or workload.tenant in the scenario", file)
 	}
 	return t, nil
 }
@@ -36,7 +40,7 @@ func (s *Scenario) tryTrace(d *document, g *Generator, n *yaml.Node) {
 	}
 	f, err := s.Ethernet.open(g.File)
 	if err == nil {
-		err = errors.Join(s.tryFlow(f, g.File), f.Close())
+		err = errors.Join(s.tryFlow(f, g), f.Close())
 	}
 	if err != nil {
 		d.failWith(n, fmt.Errorf("workload.file: %w", err))
@@ -44,8 +48,8 @@ func (s *Scenario) tryTrace(d *document, g *Generator, n *yaml.Node) {
 }
 
 // tryFlow wants a first flow that starts in the time of the run; the others start no earlier.
-func (s *Scenario) tryFlow(r io.Reader, file string) error {
-	t, err := s.newTrace(r, file)
+func (s *Scenario) tryFlow(r io.Reader, g *Generator) error {
+	t, err := s.newTrace(r, g)
 	if err != nil {
 		return err
 	}
@@ -54,7 +58,7 @@ func (s *Scenario) tryFlow(r io.Reader, file string) error {
 	case t.Err() != nil:
 		return t.Err()
 	case !ok:
-		return fmt.Errorf("%s: trace: found no flows: want at least one", file)
+		return fmt.Errorf("%s: trace: found no flows: want at least one", g.File)
 	case a.At >= s.Duration:
 		return t.fault("column start_ns: the first flow starts at %s: want less than the duration, %s", a.At, s.Duration)
 	}
@@ -85,7 +89,7 @@ func (s *Scenario) ReadTraces() error {
 		if err != nil {
 			return fmt.Errorf("scenario %s: %w", s.Name, err)
 		}
-		got, err := s.readTrace(f, g.File)
+		got, err := s.readTrace(f, g)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("scenario %s: %w", s.Name, err)
 		}
@@ -94,8 +98,8 @@ func (s *Scenario) ReadTraces() error {
 	return nil
 }
 
-func (s *Scenario) readTrace(r io.Reader, file string) (*traced, error) {
-	t, err := s.newTrace(r, file)
+func (s *Scenario) readTrace(r io.Reader, g *Generator) (*traced, error) {
+	t, err := s.newTrace(r, g)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +181,7 @@ type trace struct {
 	line    int     // of the last flow; every line is one
 	numbers []int32 // of the hosts in the network by those in the file, -1 is no host; nil when they are the same
 	tenants int
+	perFlow bool               // the file names the tenant of each flow
 	placed  map[int32][]string // sets of tags, as origin returns them
 	err     error
 }

@@ -194,3 +194,25 @@ func TestTheEstimateCountsTraces(t *testing.T) {
 		t.Errorf("%v: %+v", err, s.Estimate())
 	}
 }
+
+// The column of tenants tells whose the flows are, also those of tenant 0, whatever the scenario says of all of them; without it,
+// the scenario must.
+func TestTheTenantsOfATraceAreThoseOfItsColumn(t *testing.T) {
+	t.Parallel()
+	const star = "fabric: {topology: star, hosts: 4}\ntenants: [{name: red, weight: 1}, {name: blue, weight: 1}]\nworkload: [{kind: trace, %sfile: t.csv}]\n"
+	const column = "flow_id,src,dst,size_bytes,start_ns,tenant\n0,0,1,5000,0,0\n1,1,2,7000,0,1\n2,2,3,7000,0,1\n"
+	for _, tenant := range []string{"", "tenant: red, ", "tenant: blue, "} {
+		s := parseBeside(t, t.TempDir(), map[string]string{"t.csv": column}, fmt.Sprintf(star, tenant))
+		r, err := RunEthernet(context.Background(), s, EtherOptions{})
+		if err != nil || r.Tenants[0].Completed != 1 || r.Tenants[1].Completed != 2 {
+			t.Errorf("%q: %v, %+v: want one flow of red and two of blue", tenant, err, r)
+		}
+	}
+	none := func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader("flow_id,src,dst,size_bytes,start_ns\n0,0,1,5000,0\n")), nil
+	}
+	_, err := Parse("x.yaml", []byte("name: x\nplane: ethernet\n"+fmt.Sprintf(star, "")), none)
+	if err == nil || !strings.Contains(err.Error(), "workload.file: t.csv: trace: line 1: found no column tenant: want one, or workload.tenant in the scenario") {
+		t.Errorf("without a column: %v", err)
+	}
+}

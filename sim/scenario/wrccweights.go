@@ -76,9 +76,8 @@ func (s *Scenario) weights() weights {
 	}
 	for i := range e.Workload {
 		g := &e.Workload[i]
-		add(g.Control, s.Tenants[g.Tenant].Weight.Float(), 0)
 		for t := range s.Tenants {
-			if g.Kind == KindTrace { // its lines name tenants
+			if t == g.Tenant || g.Kind == KindTrace { // whose lines may name tenants
 				add(g.Control, s.Tenants[t].Weight.Float(), 0)
 			}
 		}

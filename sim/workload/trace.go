@@ -117,6 +117,11 @@ func NewTrace(r io.Reader, hosts int) (*Trace, error) {
 	return t, nil
 }
 
+// HasTenants reports whether the file has a column tenant.
+func (t *Trace) HasTenants() bool {
+	return slices.ContainsFunc(t.columns, func(c column) bool { return c.name == "tenant" })
+}
+
 // TagColumns returns the names of the columns of tags, in their order.
 func (t *Trace) TagColumns() []string { return t.tags }
 
