@@ -99,7 +99,7 @@ func TestDriftFromAPlan(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for _, says := range []string{"host4/P1: no text tells its DCQCN registers", "leaf2: ", "no table PORT", "1 NIC ports and switches of plan p have no text"} {
+	for _, says := range []string{"host4/P1: none of the texts has its DCQCN registers", "leaf2: ", "no table PORT", "1 NIC ports and switches of plan p have no text"} {
 		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, says) }) {
 			t.Errorf("no warning says %q: %q", says, warnings)
 		}

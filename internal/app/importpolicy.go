@@ -213,7 +213,7 @@ func wantedOf(d *importedDevice, plan *policy.Plan) (out []nicparam.Setting, war
 		}
 		registers := nicparam.OfDCQCN(port, &n.Settings)
 		if !slices.ContainsFunc(registers, func(r nicparam.Setting) bool { return d.tells(r.Key) }) {
-			warnings = append(warnings, fmt.Sprintf("%s: no text tells its DCQCN registers: nothing is known of their drift", n.Name))
+			warnings = append(warnings, fmt.Sprintf("%s: none of the texts has its DCQCN registers: their drift is unknown", n.Name))
 			registers = nil
 		}
 		out = append(out, registers...)
