@@ -83,7 +83,7 @@ func (r *Run) addFlows(n *ether.Network, sink int32) error {
 	for g, group := range r.Groups {
 		for range group.Ports {
 			for range group.Flows {
-				if err := n.Add(ether.FlowSpec{ID: id, Src: host, Dst: sink, Algorithm: uint8(g), Tenant: uint16(g)}); err != nil {
+				if err := n.Add(ether.FlowSpec{ID: id, Src: host, Dst: sink, Algorithm: uint16(g), Tenant: uint16(g)}); err != nil {
 					return err
 				}
 				id++

@@ -19,7 +19,8 @@ import (
 // first, then the increase timer, then the cut, then packets.
 type dcqcnMlx struct {
 	mlxPoint
-	flows slots[dcqcnMlxFlow]
+	flows  slots[dcqcnMlxFlow]  // a copy of common, one access nearer
+	common *slots[dcqcnMlxFlow] // where the algorithms of a run may keep their flows together: each slot is of one flow
 }
 
 // mlxPoint is the reaction point of one NIC port: its registers, ready for use.
@@ -59,7 +60,11 @@ const limiterUnit = 1e6
 func (d *dcqcnMlx) Traits() Traits {
 	return Traits{ECN: true, CNP: true, Quiet: true, Sent: d.bytes > 0}
 }
-func (d *dcqcnMlx) Reserve(n int) { d.flows.reserve(n) }
+
+func (d *dcqcnMlx) Reserve(n int) {
+	d.common.reserve(n)
+	d.flows = *d.common
+}
 
 func (d *dcqcnMlx) Start(slot int32, now quantity.Picoseconds, f *Flow) Control {
 	return d.begin(d.flows.at(slot), now, f)

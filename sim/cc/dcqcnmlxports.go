@@ -1,7 +1,6 @@
 package cc
 
 import (
-	"errors"
 	"fmt"
 
 	registers "fairlane/ccconfig/dcqcn"
@@ -64,7 +63,7 @@ func (m *MlxPorts) point(s mlxState) (*mlxPoint, error) {
 	}
 	d, ok := a.(*dcqcnMlx)
 	if !ok {
-		return nil, errors.New("dcqcn-mlx is of another kind")
+		return nil, errOtherKind
 	}
 	p := d.mlxPoint
 	p.off = !s.on

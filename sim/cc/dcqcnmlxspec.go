@@ -89,7 +89,7 @@ func newDCQCNMlx(v Values) (Algorithm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dcqcnMlx{mlxPoint: *p}, nil
+	return &dcqcnMlx{mlxPoint: *p, common: new(slots[dcqcnMlxFlow])}, nil
 }
 
 // newMlxPoint makes a reaction point of all values of the Spec.

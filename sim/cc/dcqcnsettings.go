@@ -1,6 +1,10 @@
 package cc
 
-import registers "fairlane/ccconfig/dcqcn"
+import (
+	"errors"
+
+	registers "fairlane/ccconfig/dcqcn"
+)
 
 // MlxFromSettings returns the parameters of "dcqcn-mlx" that stand for a NIC port's settings: Mbit/s become
 // bit/s, and us picoseconds. Readings that no register chooses keep their defaults.
@@ -40,3 +44,25 @@ func NewMlx(s *registers.Settings) (Algorithm, error) {
 	spec := dcqcnMlxSpec()
 	return spec.Build(MlxFromSettings(s))
 }
+
+// NewMlxEach builds "dcqcn-mlx" for NIC ports with different registers, in their order, for one run: what they know of flows
+// takes the memory of one algorithm, not that of as many as there are registers. It fails as NewMlx does.
+func NewMlxEach(registers []registers.Settings) ([]Algorithm, error) {
+	common := new(slots[dcqcnMlxFlow])
+	out := make([]Algorithm, len(registers))
+	for i := range registers {
+		a, err := NewMlx(&registers[i])
+		if err != nil {
+			return nil, err
+		}
+		d, ok := a.(*dcqcnMlx)
+		if !ok {
+			return nil, errOtherKind
+		}
+		d.common, out[i] = common, d
+	}
+	return out, nil
+}
+
+// errOtherKind says that a Spec built what it does not stand for.
+var errOtherKind = errors.New("dcqcn-mlx is of another kind")

@@ -45,3 +45,30 @@ func TestNewMlxNamesTheRegisterThatItCannotHold(t *testing.T) {
 		t.Errorf("error %v, want one about rpg_min_dec_fac", err)
 	}
 }
+
+// The algorithms of a run keep its flows in one table, so that many different registers cost no memory by flow, and each goes
+// by its own registers.
+func TestNewMlxEachKeepsFlowsTogether(t *testing.T) {
+	t.Parallel()
+	settings := []registers.Settings{registers.Default(), registers.Default()}
+	settings[1].MaxRate = 1000
+	each, err := NewMlxEach(settings)
+	if err != nil || len(each) != 2 {
+		t.Fatalf("%d algorithms, %v", len(each), err)
+	}
+	a, b := each[0].(*dcqcnMlx), each[1].(*dcqcnMlx)
+	for _, n := range []int{64, 3 * slotPage} {
+		a.Reserve(n)
+		b.Reserve(n)
+		if a.flows.at(int32(n-1)) != b.flows.at(int32(n-1)) || len(b.flows.pages) != (n+slotPage-1)/slotPage {
+			t.Errorf("%d slots: %d pages, of each algorithm its own", n, len(b.flows.pages))
+		}
+	}
+	if a.maxRate == b.maxRate || b.maxRate != 1e9 {
+		t.Errorf("rates %g and %g bit/s", a.maxRate, b.maxRate)
+	}
+	settings[1].G = 0
+	if _, err := NewMlxEach(settings); err == nil {
+		t.Error("a gain of 0 is accepted")
+	}
+}

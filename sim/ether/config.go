@@ -12,6 +12,9 @@ import (
 // MaxClasses bounds the traffic classes of a fabric.
 const MaxClasses = 8
 
+// MaxAlgorithms bounds the congestion controls of a run: what FlowSpec.Algorithm can tell apart.
+const MaxAlgorithms = 1 << 16
+
 // Config is the hardware and the protocol of a fabric. The zero value of most fields means the
 // default that their comment gives.
 type Config struct {
@@ -225,7 +228,7 @@ func (c *Config) check() error {
 		between("pause size", int64(c.Headers.Pause), 1, 1024),
 		between("classes", int64(len(c.Classes)), 1, MaxClasses),
 		between("cnp class", int64(c.CNPClass), 0, int64(len(c.Classes)-1)),
-		between("algorithms", int64(len(c.Algorithms)), 1, 255),
+		between("algorithms", int64(len(c.Algorithms)), 1, MaxAlgorithms),
 	} {
 		if err != nil {
 			return err

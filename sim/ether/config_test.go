@@ -37,7 +37,7 @@ func TestConfigurationsOutOfRangeAreRefused(t *testing.T) {
 		"egress alpha 65":                     func(c *Config) { c.Buffer.EgressAlpha = 65 },
 		"buffer of 1000 bytes at switch":      func(c *Config) { c.Buffer.Bytes = 1000 },
 		"node 0: buffer -5: want":             func(c *Config) { c.Buffers = map[int32]Buffer{0: {Bytes: -5}} },
-		"algorithms 0: want 1 to 255":         func(c *Config) { c.Algorithms = nil },
+		"algorithms 0: want 1 to 65536":       func(c *Config) { c.Algorithms = nil },
 		"fair rate period 1 ps: want":         func(c *Config) { c.FairRate = &FairRate{Period: 1} },
 		"buffer of 50000 bytes at switch sw1": func(c *Config) { c.Classes = []Class{{}, {}}; c.Buffer.Bytes = 50_000 },
 	} {
@@ -74,5 +74,36 @@ func TestFlowsOutOfRangeAreRefused(t *testing.T) {
 	}
 	if !n.Finished() {
 		t.Error("a refused flow is waited for")
+	}
+}
+
+// A flow may name any of MaxAlgorithms congestion controls, one for each NIC port of a large fabric with settings of its own.
+func TestFlowsNameMoreAlgorithmsThanAByteHolds(t *testing.T) {
+	t.Parallel()
+	topo, err := topogen.Star(2, topogen.Wire{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Algorithms: make([]cc.Algorithm, 1000)}
+	for i := range cfg.Algorithms {
+		cfg.Algorithms[i] = &recorder{}
+	}
+	n, err := New(topo, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Add(FlowSpec{Src: 0, Dst: 1, Bytes: 1 << 20, Algorithm: 999}); err != nil {
+		t.Fatal(err)
+	}
+	n.RunUntil(quantity.Microsecond)
+	found := 0
+	n.Flows(func(f FlowState) bool {
+		if found++; f.Algorithm != 999 {
+			t.Errorf("algorithm %d, want 999", f.Algorithm)
+		}
+		return true
+	})
+	if found != 1 {
+		t.Errorf("%d flows, want 1", found)
 	}
 }

@@ -20,7 +20,7 @@ type FlowSpec struct {
 	// it has sent as its size, when all of that is acknowledged. A finite flow that has sent everything
 	// by then ends as it would have. 0 is never.
 	Stop      quantity.Picoseconds
-	Algorithm uint8 // index into Config.Algorithms
+	Algorithm uint16 // index into Config.Algorithms
 	Class     uint8
 	Code      uint8 // of its packets, 0 to 63: their class where there are maps (SetMap)
 	Tenant    uint16
@@ -86,10 +86,9 @@ type flow struct {
 	demand uint32 // kbit/s that the application offers; 0 is no bound
 	wire   uint16 // of the last packet
 	gen    uint16
+	algo   uint16
 	state  uint8
-	algo   uint8
 	cls    uint8
-	loss   bool // selective repeat is at work
 
 	// The receiving half.
 	expected int64
@@ -105,7 +104,19 @@ type flow struct {
 const (
 	pendingGap    uint8 = 1 << iota // packets above expected are kept (selective repeat)
 	pendingAnswer                   // an event looks whether an acknowledgement was kept back too long
+	pendingResend                   // of the sender: selective repeat is at work
 )
+
+// resends reports whether selective repeat is at work.
+func (f *flow) resends() bool { return f.pending&pendingResend != 0 }
+
+// setResends says whether selective repeat is at work.
+func (f *flow) setResends(on bool) {
+	f.pending &^= pendingResend
+	if on {
+		f.pending |= pendingResend
+	}
+}
 
 // info is what a flow needs at its start and end, and when it goes back.
 type info struct {

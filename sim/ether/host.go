@@ -127,7 +127,7 @@ func (n *Network) popTurn(h *host, at, cls int) int32 {
 
 // consider gives a flow that was idle its turn, now or at its pacing deadline, if it may send.
 func (n *Network) consider(slot int32, f *flow) {
-	if f.state != stateIdle || f.next >= f.size && !f.loss || !n.timed(f) {
+	if f.state != stateIdle || f.next >= f.size && !f.resends() || !n.timed(f) {
 		return
 	}
 	if f.due > n.eng.Now() {
@@ -144,7 +144,7 @@ func (n *Network) consider(slot int32, f *flow) {
 
 // open reports whether the window lets another packet start. The test is made before the packet, so
 // a window may be overshot by less than one.
-func (f *flow) open() bool { return f.ctl.Window == 0 || f.next-f.una < f.ctl.Window || f.loss }
+func (f *flow) open() bool { return f.ctl.Window == 0 || f.next-f.una < f.ctl.Window || f.resends() }
 
 // timed reports whether a pacing deadline ahead of the flow is worth an event. Where its window is
 // full it is not; ns-3 keeps the event all the same, and ties with others follow from when it was set.
@@ -200,7 +200,7 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 	f.state = stateIdle
 	tr := &n.traits[f.algo]
 	n.settle(slot, f)
-	if f.next >= f.size && !f.loss || !n.timed(f) {
+	if f.next >= f.size && !f.resends() || !n.timed(f) {
 		return false
 	}
 	if f.due > now {
@@ -211,7 +211,7 @@ func (n *Network) emit(pi int32, p *port, slot int32) bool {
 		return false
 	}
 	seq := f.next
-	if f.loss {
+	if f.resends() {
 		at, ok := n.missing(slot, f)
 		if ok {
 			seq = at
@@ -288,7 +288,7 @@ func (f *flow) rate() float64 {
 
 // again puts a flow that has just sent back into line, or to where it waits.
 func (n *Network) again(slot int32, f *flow, p *port) {
-	if f.next >= f.size && !f.loss || !n.timed(f) {
+	if f.next >= f.size && !f.resends() || !n.timed(f) {
 		return
 	}
 	if f.due <= p.freeAt || n.truncate { // ns-3 looks for the deadline when the link is free again

@@ -74,7 +74,7 @@ func TestPortsWithTheirOwnRegistersMoveTheSamePackets(t *testing.T) {
 	for i := range int32(4) {
 		f := FlowSpec{ID: int64(i), Src: i, Dst: 4, Start: quantity.Picoseconds(i) * 100 * us}
 		add(t, byPort, f)
-		f.Algorithm = uint8(i & 1 &^ (i >> 1)) // host 1
+		f.Algorithm = uint16(i & 1 &^ (i >> 1)) // host 1
 		add(t, bySet, f)
 	}
 	byPort.RunUntil(20 * ms)

@@ -111,7 +111,7 @@ func (n *Network) lost(slot int32, f *flow, k *packet) {
 	b.have[number] = struct{}{}
 	b.resend = max(b.resend, first)
 	b.high = max(b.high, number)
-	f.loss = b.resend < b.high
+	f.setResends(b.resend < b.high)
 }
 
 // restart makes a sender send again what is not acknowledged, but what it knows to have arrived.
@@ -126,7 +126,7 @@ func (n *Network) restart(slot int32, f *flow) {
 	b := n.board(n.selective, slot)
 	b.resend = f.una / payload
 	b.high = max(b.high, (f.next+payload-1)/payload)
-	f.loss = true
+	f.setResends(true)
 }
 
 // arrived forgets what the sender knew of packets that an acknowledgement now covers.
@@ -142,7 +142,7 @@ func (n *Network) arrived(slot int32, f *flow, from int64) {
 	}
 	if end >= b.high {
 		delete(n.selective, slot)
-		f.loss = false
+		f.setResends(false)
 	}
 }
 
@@ -157,9 +157,9 @@ func (n *Network) missing(slot int32, f *flow) (int64, bool) {
 		}
 		seq := b.resend * payload
 		b.resend++
-		f.loss = b.resend < b.high
+		f.setResends(b.resend < b.high)
 		return seq, true
 	}
-	f.loss = false
+	f.setResends(false)
 	return 0, false
 }

@@ -109,7 +109,7 @@ func TestSelectiveRepeatSurvivesASecondLoss(t *testing.T) {
 	var done []Done
 	n, _ := star(t, 2, lossyConfig(SelectiveRepeat, &done), FlowSpec{Src: 0, Dst: 1, Bytes: 60_000})
 	losePacket(n, 3)
-	for n.flow(0).loss || n.Stats().Nacks == 0 || len(n.selective) == 0 {
+	for n.flow(0).resends() || n.Stats().Nacks == 0 || len(n.selective) == 0 {
 		n.RunUntil(n.Now() + full/4)
 	}
 	n.lose(n.Now(), n.Now()+later)

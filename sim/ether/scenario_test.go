@@ -161,7 +161,7 @@ func drawScenario(tb testing.TB, d dice) *scenario {
 		f := FlowSpec{
 			ID: int64(id), Src: int32(src), Dst: int32((src + d("distance", 1, hosts-1)) % hosts),
 			Bytes: int64(d("bytes", 1, 200_000)), Start: quantity.Picoseconds(d("start", 0, 100)) * quantity.Microsecond,
-			Algorithm: uint8(d("algorithm", 0, len(cc.Specs())-1)), Class: uint8(d("class", 0, len(s.cfg.Classes)-1)),
+			Algorithm: uint16(d("algorithm", 0, len(cc.Specs())-1)), Class: uint8(d("class", 0, len(s.cfg.Classes)-1)),
 			Weight: pick(d, "flow weight", 0, 0.5, 4), Demand: pick(d, "demand", 0, 0, 100*quantity.Mbps, 3*quantity.Gbps),
 		}
 		if d("endless", 0, 4) == 0 {

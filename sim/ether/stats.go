@@ -103,7 +103,7 @@ type FlowState struct {
 	Received int64   // of them, that the receiver has in order; as much as Acked where the receiver is simulated in another part (Parallel)
 	Slot     int32
 	// Algorithm is the index of its congestion control in Config.Algorithms.
-	Algorithm uint8
+	Algorithm uint16
 	gen       uint16
 }
 

@@ -105,7 +105,7 @@ type etherBuilder struct {
 	in   *policy.Input
 	plan *policy.Plan // nil: as the fabric came
 	cfg  *ether.Config
-	nics map[ident.PortID]uint8 // algorithm of each port with settings of its own
+	nics map[ident.PortID]uint16 // algorithm of each port with settings of its own
 }
 
 func algorithm(name string, v cc.Values) (cc.Algorithm, error) {
@@ -117,7 +117,7 @@ func algorithm(name string, v cc.Values) (cc.Algorithm, error) {
 }
 
 // control returns the algorithm and the weight of a queue pair of a flow.
-func (b *etherBuilder) control(f *tenants.Flow) (algorithm uint8, weight float64) {
+func (b *etherBuilder) control(f *tenants.Flow) (algorithm uint16, weight float64) {
 	if b.plan != nil && b.plan.WRCC != nil {
 		if s, ok := b.plan.WRCC.Sender(f.Src, f.Tenant, cmp.Or(f.Class, tenants.DefaultClass)); ok {
 			return 0, s.WeightTo(f.Dst)
@@ -157,8 +157,8 @@ func (b *etherBuilder) addFunctions(n *tenantnet.Network) (map[tenantAt]int32, e
 // installRoCE gives each NIC port its DCQCN settings and each switch port its marking. Algorithm 0 is the vendor's default.
 func (b *etherBuilder) installRoCE() error {
 	settings := []dcqcn.Settings{dcqcn.Default()}
-	index := map[dcqcn.Settings]uint8{settings[0]: 0}
-	b.nics = make(map[ident.PortID]uint8)
+	index := map[dcqcn.Settings]uint16{settings[0]: 0}
+	b.nics = make(map[ident.PortID]uint16)
 	if b.plan != nil {
 		if b.plan.RoCE == nil {
 			return errors.New("the plan has no settings for the RoCE plane")
@@ -167,10 +167,10 @@ func (b *etherBuilder) installRoCE() error {
 			nic := &b.plan.RoCE.NICs[i]
 			at, ok := index[nic.Settings]
 			if !ok {
-				if len(settings) > 255 {
-					return errors.New("more than 255 different settings of NIC ports")
+				if len(settings) == ether.MaxAlgorithms {
+					return fmt.Errorf("more than %d different settings of NIC ports: want at most that", ether.MaxAlgorithms-1)
 				}
-				at = uint8(len(settings))
+				at = uint16(len(settings))
 				index[nic.Settings] = at
 				settings = append(settings, nic.Settings)
 			}
@@ -180,12 +180,9 @@ func (b *etherBuilder) installRoCE() error {
 			return err
 		}
 	}
-	for i := range settings {
-		a, err := cc.NewMlx(&settings[i])
-		if err != nil {
-			return err
-		}
-		b.cfg.Algorithms = append(b.cfg.Algorithms, a)
+	var err error
+	if b.cfg.Algorithms, err = cc.NewMlxEach(settings); err != nil {
+		return err
 	}
 	// Notifications are packets; receivers of managed traffic have one gap between them.
 	b.cfg.CNPGap = quantity.Picoseconds(settings[len(settings)-1].CNPGap) * quantity.Microsecond

@@ -104,7 +104,7 @@ func runLever(ctx context.Context, l *lever, c leverColumn, seed uint64, counted
 		return r, err
 	}
 	for i := range 2 * c.flows {
-		if err := n.Add(ether.FlowSpec{ID: int64(i), Src: int32(i), Dst: int32(2 * c.flows), Algorithm: uint8(i / c.flows)}); err != nil {
+		if err := n.Add(ether.FlowSpec{ID: int64(i), Src: int32(i), Dst: int32(2 * c.flows), Algorithm: uint16(i / c.flows)}); err != nil {
 			return r, err
 		}
 	}

@@ -118,7 +118,7 @@ func set[T comparable](v *T, given T) {
 // EtherFlow stands for flows between given hosts, in a file one entry of flows with one source.
 type EtherFlow struct {
 	Tenant      int // index into Scenario.Tenants
-	Control     uint8
+	Control     uint16
 	Class       uint8
 	Src, Dst    int32 // hosts, by number
 	Bytes       int64 // payload of each; 0 is endless

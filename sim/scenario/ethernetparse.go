@@ -441,7 +441,7 @@ func (s *Scenario) tenant(g fields) int {
 }
 
 // chosen reads which congestion control a flow uses.
-func (s *Scenario) chosen(g fields) uint8 {
+func (s *Scenario) chosen(g fields) uint16 {
 	var names []string
 	for _, c := range s.Ethernet.Controls {
 		names = append(names, c.Name)
@@ -449,7 +449,7 @@ func (s *Scenario) chosen(g fields) uint8 {
 	if len(names) == 0 || !g.has("cc") {
 		return 0
 	}
-	return uint8(max(0, slices.Index(names, g.word("cc", names...))))
+	return uint16(max(0, slices.Index(names, g.word("cc", names...))))
 }
 
 func (s *Scenario) class(g fields) uint8 {

@@ -24,7 +24,7 @@ const (
 type Generator struct {
 	Kind    GeneratorKind
 	Tenant  int // index into Scenario.Tenants; -1 of a trace whose flows name theirs
-	Control uint8
+	Control uint16
 	Class   uint8
 	Hosts   []int32   // all there are when empty
 	Groups  [][]int32 // of poisson and batch: hosts by group, for Cross

@@ -54,7 +54,7 @@ func (s *Scenario) weights() weights {
 	e := s.Ethernet
 	w := weights{unit: 1, least: math.Inf(1)}
 	heaviest, plain := 0.0, false
-	add := func(control uint8, weight, count float64) {
+	add := func(control uint16, weight, count float64) {
 		switch e.Controls[control].fairRateOf() {
 		case noFairRate:
 			return
