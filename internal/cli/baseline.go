@@ -20,6 +20,7 @@ func (c *cli) baseline() *cobra.Command {
 			return listed(c, c.pick, c.baselinePage(gen.ListBaselineParams{Against: &against}), c.baselineDiffTable)(cmd, args)
 		})
 	diff.Flags().StringVar(&plan, "plan", "", c.t("flag.baseline-plan"))
+	c.long("", diff)
 	return c.noun("baseline", list, show, diff)
 }
 
@@ -54,7 +55,7 @@ func (c *cli) baselineDiffTable(list []gen.BaselineDevice) *table {
 	for i := range list {
 		b := &list[i]
 		if b.Error != nil {
-			t.add(b.Name, "", "", "", *b.Error)
+			t.addRanked(1, b.Name, "", "", "", *b.Error)
 		}
 		for _, d := range groupFields(b.Differences) {
 			t.add(b.Name, d.field, d.desired, d.observed, "")

@@ -202,9 +202,13 @@ func (c *cli) open(cmd *cobra.Command, path string) (r io.ReadCloser, name strin
 // verb builds a subcommand whose Short is the catalogue's text for noun and name.
 func (c *cli) verb(noun, use, example string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
 	name, _, _ := strings.Cut(use, " ")
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: use, Short: c.t("cmd." + noun + "." + name), Example: example, Args: args, RunE: run,
 	}
+	if name == "list" { // as long as there are objects of the kind
+		c.long("", cmd)
+	}
+	return cmd
 }
 
 // noun builds a command that only groups its verbs.

@@ -49,6 +49,7 @@ func (c *cli) fabricEvents() *cobra.Command {
 	fl.Int64Var(&f.rollout, "rollout", 0, c.t("flag.event-rollout"))
 	fl.StringVar(&f.kind, "kind", "", c.t("flag.event-kind"))
 	fl.IntVar(&f.count, "count", 0, c.t("flag.count"))
+	c.long("", cmd)
 	return cmd
 }
 
@@ -79,6 +80,7 @@ func (c *cli) eventsList(cmd *cobra.Command, f *eventFlags) error {
 	}
 	return c.print(cmd, all, func() *table {
 		t := c.newTable("time", "actor", "event", "message")
+		t.latest = true
 		for _, e := range all {
 			t.add(e.At.Format(timeFormat), e.Actor, e.Kind, e.Message)
 		}

@@ -38,10 +38,12 @@ func (c *cli) fabric() *cobra.Command {
 	discover := c.verb("fabric", "discover [NAME]", "  fairlane fabric discover lab", cobra.MaximumNArgs(1), c.fabricDiscover)
 	c.writes(create, change, del, discover)
 	c.matches(change, del)
+	snapshots := c.verb("fabric", "snapshots [NAME]", "  fairlane fabric snapshots lab", cobra.MaximumNArgs(1), listed(c, c.pick, c.snapshotPage, c.snapshotTable))
+	c.long("", snapshots)
 	return c.noun("fabric", append(c.fabricReleaseVerbs(), create, change, del, discover,
 		c.verb("fabric", "list", "  fairlane fabric list -o json", cobra.NoArgs, listed(c, c.anywhere, c.fabricPage, c.fabricTable)),
 		c.verb("fabric", "show [NAME]", "  fairlane fabric show lab", cobra.MaximumNArgs(1), c.fabricShow),
-		c.verb("fabric", "snapshots [NAME]", "  fairlane fabric snapshots lab", cobra.MaximumNArgs(1), listed(c, c.pick, c.snapshotPage, c.snapshotTable)),
+		snapshots,
 		c.fabricEvents(),
 	)...)
 }

@@ -16,6 +16,7 @@ func (c *cli) flow() *cobra.Command {
 		func(cmd *cobra.Command, _ []string) error { return c.flowSet(cmd, file) })
 	set.Flags().StringVarP(&file, "file", "f", "", c.t("flag.file"))
 	c.writes(set)
+	c.long("", set)
 	c.matches(set)
 	return c.noun("flow", set,
 		c.verb("flow", "list", "  fairlane flow list", cobra.NoArgs, c.flowList),

@@ -40,7 +40,7 @@ func (c *cli) planQuestions() []*cobra.Command {
 		})
 	explain.Flags().StringVar(&port, "port", "", c.t("flag.explain-port"))
 	explain.Flags().StringVar(&tenant, "tenant", "", c.t("flag.explain-tenant"))
-	c.long("", whatIf, diff)
+	c.long("", whatIf, diff, explain)
 	return []*cobra.Command{c.planAdmit(), whatIf, diff, explain}
 }
 

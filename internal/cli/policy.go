@@ -38,9 +38,10 @@ func (c *cli) policy() *cobra.Command {
 	c.writes(restore, label)
 	c.matches(restore)
 	c.destroys(restore, "ask.policy-restore")
-	return c.noun("policy", diff, restore, label,
+	show := c.verb("policy", "show REVISION", "  fairlane policy show 3 -o yaml", one, onRevision(c.policyShow))
+	c.long("", diff, show)
+	return c.noun("policy", diff, restore, label, show,
 		c.verb("policy", "list", "  fairlane policy list", cobra.NoArgs, listed(c, c.pick, c.policyPage, c.policyTable)),
-		c.verb("policy", "show REVISION", "  fairlane policy show 3 -o yaml", one, onRevision(c.policyShow)),
 	)
 }
 

@@ -17,6 +17,7 @@ func (c *cli) fabricReleaseVerbs() []*cobra.Command {
 	manage := c.verb("fabric", "manage NAME", "  fairlane fabric manage lab", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.fabricManage(cmd, args[0]) })
 	c.writes(release, manage)
+	c.long("", release)
 	c.destroys(release, "ask.fabric-release")
 	return []*cobra.Command{release, manage}
 }
@@ -49,9 +50,9 @@ func (c *cli) printRelease(cmd *cobra.Command, p *gen.ReleasePreview) error {
 			d := &p.Devices[i]
 			switch {
 			case d.Missing:
-				t.add(d.Name, "", "", "", c.t("msg.release-missing"))
+				t.addRanked(1, d.Name, "", "", "", c.t("msg.release-missing"))
 			case d.Error != nil:
-				t.add(d.Name, "", "", "", *d.Error)
+				t.addRanked(1, d.Name, "", "", "", *d.Error)
 			}
 			for _, x := range groupFields(d.Changes) {
 				t.add(d.Name, x.field, x.observed, x.desired, orZero(d.Note))

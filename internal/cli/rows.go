@@ -27,15 +27,19 @@ type rowFlags struct {
 	state string
 }
 
-// long gives commands with long answers --top, --all and --quiet; quiet is the text's key for the last, "" for none.
+// long gives commands with long answers --top, --all and --quiet; quiet is the text's key for the last, "" for none. What has
+// the first two, as a command that lists has, gets the last.
 func (c *cli) long(quiet string, cmds ...*cobra.Command) {
 	for _, cmd := range cmds {
 		f := cmd.Flags()
-		f.IntVar(&c.rows.top, "top", 0, c.t("flag.top"))
-		f.BoolVar(&c.rows.all, "all", false, c.t("flag.all"))
 		if quiet != "" {
 			f.BoolVarP(&c.rows.quiet, "quiet", "q", false, c.t(quiet))
 		}
+		if f.Lookup("top") != nil {
+			continue
+		}
+		f.IntVar(&c.rows.top, "top", 0, c.t("flag.top"))
+		f.BoolVar(&c.rows.all, "all", false, c.t("flag.all"))
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			switch {

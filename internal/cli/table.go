@@ -105,6 +105,8 @@ type table struct {
 	prose    bool      // the last column is sentences
 	whole    bool      // no row is left out and no cell shortened
 	ranks    []float64 // of rows, the worst the highest: these stay when a table is cut
+	// latest says that rows are in the order of time, oldest first: the last ones stay when the table is cut, in their order.
+	latest bool
 }
 
 // newTable names columns by catalogue keys; a key that ends in ">" stands right, one that ends in "?" is left out of a narrow table.
@@ -153,11 +155,15 @@ func (t *table) without(name string) *table {
 	return t
 }
 
-// cut keeps the most rows of the highest rank, those first, and returns how many it has left out. A table that has no more
+// cut keeps the most rows of the highest rank, those first, or the latest ones, and returns how many it has left out. A table that has no more
 // stays in its order.
 func (t *table) cut(most int) (left int) {
 	if left = len(t.rows) - most; left <= 0 || t.whole {
 		return 0
+	}
+	if t.latest {
+		t.rows = t.rows[left:]
+		return left
 	}
 	order := make([]int, len(t.rows))
 	for i := range order {

@@ -40,9 +40,10 @@ func (c *cli) tenant() *cobra.Command {
 	c.matches(set, del)
 	c.destroys(del, "ask.tenant-delete")
 	c.destroys(apply, "ask.tenant-prune", "prune")
-	return c.noun("tenant", create, set, del, apply,
+	show := c.verb("tenant", "show NAME", "  fairlane tenant show red", cobra.ExactArgs(1), c.onName(c.pick, c.tenantShow))
+	c.long("", show)
+	return c.noun("tenant", create, set, del, apply, show,
 		c.verb("tenant", "list", "  fairlane tenant list", cobra.NoArgs, listed(c, c.pick, c.tenantPage, c.tenantTable)),
-		c.verb("tenant", "show NAME", "  fairlane tenant show red", cobra.ExactArgs(1), c.onName(c.pick, c.tenantShow)),
 		c.verb("tenant", "export", "  fairlane tenant export > tenants.yaml", cobra.NoArgs, c.tenantExport),
 	)
 }

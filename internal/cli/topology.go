@@ -32,6 +32,7 @@ func (c *cli) topology() *cobra.Command {
 	for _, cmd := range []*cobra.Command{show, tiers, links, export} {
 		cmd.Flags().StringVar(&snapshot, "snapshot", "", c.t("flag.snapshot"))
 	}
+	c.long("", show, tiers, links)
 	return c.noun("topology", show, tiers, links, export)
 }
 
