@@ -20,7 +20,7 @@ type admitFlags struct {
 	tenant, weight, guarantee, limit string
 	ports, to                        []string
 	qps                              int
-	change, strict                   bool
+	change, reservations, strict     bool
 	revision                         int64
 	options                          optionFlags
 	files                            AdmitFiles
@@ -51,7 +51,10 @@ func (c *cli) planAdmit() *cobra.Command {
 	fl.StringSliceVar(&f.to, "to", nil, c.t("admit.flag.to"))
 	fl.IntVar(&f.qps, "qps", 1, c.t("admit.flag.qps"))
 	fl.BoolVar(&f.change, "change", false, c.t("admit.flag.change"))
+	fl.BoolVar(&f.reservations, "allow-reservations", false, c.t("admit.flag.allow-reservations"))
 	fl.BoolVar(&f.strict, "strict", false, c.t("admit.flag.strict"))
+	_ = fl.MarkHidden("strict") // the default, from when reservations passed by default; the flag exists
+	cmd.MarkFlagsMutuallyExclusive("allow-reservations", "strict")
 	fl.BoolVar(&c.rows.all, "all", false, c.t("admit.flag.all"))
 	fl.Int64Var(&f.revision, "policy", 0, c.t("flag.policy"))
 	f.options.add(c, cmd)
@@ -143,8 +146,8 @@ func (c *cli) admitAsk(cmd *cobra.Command, f *admitFlags, body gen.AdmissionRequ
 		return err
 	case a.Verdict == gen.AdmissionVerdictNo:
 		return errors.New(c.t("err.not-admitted", "tenant", a.Tenant))
-	case f.strict && a.Verdict == gen.AdmissionVerdictReservations:
-		return errors.New(c.t("err.not-admitted-strict", "tenant", a.Tenant))
+	case a.Verdict != gen.AdmissionVerdictYes && !f.reservations: // and a verdict of a later release: nothing is admitted that is not known to fit
+		return errors.New(c.t("err.admitted-with-reservations", "tenant", a.Tenant))
 	}
 	return nil
 }
