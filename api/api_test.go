@@ -18,6 +18,7 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/control/controltest"
 	"fairlane/internal/phrase"
+	"fairlane/policy"
 )
 
 func TestEveryOperationAnswersByTheContract(t *testing.T) {
@@ -206,6 +207,9 @@ func (r *rig) rollout(plan string) {
 		t.Errorf("%d devices drifted, want 1", dev.Drifted)
 	}
 	sh := decode[gen.Shares](r.call("GET", "/fabrics/lab/shares?window_ms=250&plan="+plan, "").want(200))
+	if limit := policy.MissLimit(policy.PlaneIB); sh.ShareErrorLimit == nil || *sh.ShareErrorLimit != limit || policy.MissLimit(policy.PlaneRoCE) <= limit {
+		t.Errorf("limit of share errors %v, want %g", sh.ShareErrorLimit, limit)
+	}
 	if sh.WindowMs != 250 || len(sh.Tenants) != 2 || *sh.Tenants[0].DeliveredBps == 0 {
 		t.Errorf("shares are %+v", sh)
 	}

@@ -42,7 +42,7 @@ func (s *Server) ListShares(ctx context.Context, r gen.ListSharesRequestObject) 
 func sharesOut(sh control.Shares) gen.Shares {
 	return gen.Shares{
 		Plan: sh.Plan, WindowMs: sh.Window.Milliseconds(), RequestedWindowMs: optional(sh.Requested.Milliseconds()), MeasuredAt: sh.MeasuredAt, Complete: sh.Complete(),
-		Coverage: sh.Coverage, MaxShareError: sh.MaxShareError, JainIndex: sh.Jain,
+		Coverage: sh.Coverage, MaxShareError: sh.MaxShareError, ShareErrorLimit: optional(sh.Limit), JainIndex: sh.Jain,
 		CongestionControl: loopOut(sh.Loop),
 		Tenants: mapped(sh.Tenants, func(t control.TenantShare) gen.TenantShare {
 			return gen.TenantShare{

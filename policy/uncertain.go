@@ -9,13 +9,22 @@ import (
 // UnknownBound is the bound of a prediction, relative, that means its error is unknown.
 const UnknownBound = 1
 
-// uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below the error that has to be announced (10 %), since
-// up to 5 of 100 tenants are further off than their bound.
+// MissLimit is how far, relative, a tenant may be from its entitlement or its prediction on a plane before it is off its share: a finding has to
+// announce it, and a measurement lists it as wrong. "" is PlaneIB.
+func MissLimit(plane Plane) float64 {
+	if plane == PlaneRoCE {
+		return 0.10
+	}
+	return 0.05
+}
+
+// uncertainFrom is the bound above which a finding names the tenant. On RoCE it is a tenth below MissLimit, since up to 5 of 100 tenants are further
+// off than their bound.
 func (m *model) uncertainFrom() float64 {
 	if m.plane == PlaneRoCE {
 		return 0.09
 	}
-	return 0.05
+	return MissLimit(m.plane)
 }
 
 // uncertainFinding names the tenants on contended links whose bound is above uncertainFrom, with the range of rates expected of each.

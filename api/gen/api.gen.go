@@ -2916,8 +2916,11 @@ type Shares struct {
 	Plan string `json:"plan"`
 
 	// RequestedWindowMs The window that was asked for; absent in measurements from before this was kept.
-	RequestedWindowMs *int64        `json:"requested_window_ms,omitempty"`
-	Tenants           []TenantShare `json:"tenants"`
+	RequestedWindowMs *int64 `json:"requested_window_ms,omitempty"`
+
+	// ShareErrorLimit Share error above which a tenant is off its share on the fabric's plane: 0.1 on RoCE, 0.05 elsewhere. Absent in measurements from before this was kept.
+	ShareErrorLimit *float64      `json:"share_error_limit,omitempty"`
+	Tenants         []TenantShare `json:"tenants"`
 
 	// WindowMs Measured time in the fabric's own time, of the port with the least; 0 when none was measured.
 	WindowMs int64 `json:"window_ms"`

@@ -23,17 +23,6 @@ import (
 // minUtilisation is the use of contended links, against that of before, that a demo must keep.
 const minUtilisation = 0.97
 
-// maxShareErrorOf is the share error, open loop, that a demo of a plane must keep.
-func maxShareErrorOf(plane policy.Plane) float64 {
-	switch plane {
-	case policy.PlaneRoCE:
-		return 0.10 // up to 4:1
-	case policy.PlaneWRCC:
-		return 0.01
-	}
-	return 0.05
-}
-
 const demoFabric = "demo"
 
 // demos numbers the demos of this process: names of abstract sockets belong to the machine.

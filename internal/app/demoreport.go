@@ -10,6 +10,7 @@ import (
 	"fairlane/internal/control"
 	"fairlane/internal/quantity"
 	"fairlane/policy"
+	"fairlane/sim/evaluate"
 )
 
 const timerUnit = quantity.Picoseconds(ibcc.TimerUnitPicoseconds)
@@ -92,7 +93,7 @@ func (r *demoResult) report() planeReport {
 // missed names the bounds that a run missed, or is nil.
 func (r *planeReport) missed() error {
 	why := slices.Clone(r.problems)
-	if most := maxShareErrorOf(policy.Plane(r.Plane)); r.MaxShareError == nil {
+	if most := evaluate.ErrorBound(policy.Plane(r.Plane)); r.MaxShareError == nil {
 		why = append(why, "share error was not measured")
 	} else if *r.MaxShareError > most {
 		why = append(why, fmt.Sprintf("share error %.1f %% is above %.0f %%", 100**r.MaxShareError, 100*most))

@@ -170,7 +170,7 @@ func (a *app) printCauses(e *evaluation, planes []policy.Plane) error {
 			if code == "" {
 				code = a.t("evaluate.causes.none")
 			}
-			_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", plane, percent(evaluate.MissLimit(plane)), c.Tenants, fine(c.EntitledMax), code)
+			_, _ = fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", plane, percent(policy.MissLimit(plane)), c.Tenants, fine(c.EntitledMax), code)
 		}
 	}
 	if !head {

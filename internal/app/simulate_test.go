@@ -31,8 +31,8 @@ func TestCompiledPlansHoldInThePacketSimulator(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got.MaxShareError > maxShareErrorOf(policy.PlaneIB) {
-					t.Errorf("seed %d: share error %.1f %%, want at most %.0f %%: %+v", seed, 100*got.MaxShareError, 100*maxShareErrorOf(policy.PlaneIB), got.Tenants)
+				if got.MaxShareError > evaluate.ErrorBound(policy.PlaneIB) {
+					t.Errorf("seed %d: share error %.1f %%, want at most %.0f %%: %+v", seed, 100*got.MaxShareError, 100*evaluate.ErrorBound(policy.PlaneIB), got.Tenants)
 				}
 				var sum float64
 				for _, x := range got.Tenants {

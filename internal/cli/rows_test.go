@@ -194,6 +194,13 @@ func TestSharesOfOneTenantAndOfThoseFarOff(t *testing.T) {
 	if onlyWrong(s); len(s.Tenants) != 2 || s.Tenants[0].Tenant != "far" || s.Tenants[1].Tenant != "unread" || len(s.Links) != 1 {
 		t.Errorf("what is wrong: %+v", s)
 	}
+	for limit, want := range map[float64]int{0.1: 2, 0.31: 1, 0.005: 3} { // the plane's, which the service reports
+		s = measured()
+		s.ShareErrorLimit = &limit
+		if onlyWrong(s); len(s.Tenants) != want {
+			t.Errorf("%d tenants are more than %g off, want %d", len(s.Tenants), limit, want)
+		}
+	}
 	if got := c.worstOf(append(measured().Tenants, measured().Tenants...)); strings.Join(got, " ") != "unread=- unread=- far=1 bit/s far=1 bit/s … +2" {
 		t.Errorf("the worst of six are %q", got)
 	}

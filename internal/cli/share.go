@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,12 +98,13 @@ func (c *cli) showShares(cmd *cobra.Command, s *gen.Shares, tenant string) error
 	return err
 }
 
-// farOff is the share error above which --quiet shows a tenant.
+// farOff is the share error above which --quiet shows a tenant where the service does not report the limit of the plane: the least of all.
 const farOff = 0.05
 
-// onlyWrong leaves the tenants that were not measured or are far off their share, and the links that were not measured.
+// onlyWrong leaves the tenants that were not measured or are off their share, and the links that were not measured.
 func onlyWrong(s *gen.Shares) {
-	s.Tenants = slices.DeleteFunc(s.Tenants, func(x gen.TenantShare) bool { return x.DeliveredBps != nil && orZero(x.ShareError) <= farOff })
+	limit := cmp.Or(orZero(s.ShareErrorLimit), farOff)
+	s.Tenants = slices.DeleteFunc(s.Tenants, func(x gen.TenantShare) bool { return x.DeliveredBps != nil && orZero(x.ShareError) <= limit })
 	s.Links = slices.DeleteFunc(s.Links, func(l gen.LinkUse) bool { return l.DeliveredBps != nil })
 }
 

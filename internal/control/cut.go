@@ -19,7 +19,7 @@ func (f Fabric) reduced() Fabric {
 // reduced is a measurement as the named tenants see it: their own shares. Links carry everybody's
 // traffic, the plan's name changes when anybody changes, Jain's index counts all, and coverage is that of any port.
 func (sh Shares) reduced(names []string) Shares {
-	out := Shares{Requested: sh.Requested, Window: sh.Window, MeasuredAt: sh.MeasuredAt, Tenants: []TenantShare{}, Links: []LinkUse{}}
+	out := Shares{Requested: sh.Requested, Window: sh.Window, MeasuredAt: sh.MeasuredAt, Limit: sh.Limit, Tenants: []TenantShare{}, Links: []LinkUse{}}
 	for _, t := range sh.Tenants {
 		if slices.Contains(names, t.Tenant) {
 			if t.Problem != "" { // it may tell of who else is there

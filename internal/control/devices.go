@@ -9,6 +9,7 @@ import (
 	"fairlane/ccconfig/driver"
 	"fairlane/internal/phrase"
 	"fairlane/internal/reconcile"
+	"fairlane/policy"
 	"fairlane/subnet/ident"
 )
 
@@ -292,6 +293,6 @@ func (s *Service) shares(ctx context.Context, fabric, plan string, window time.D
 	if err != nil {
 		return Shares{}, &UnavailableError{Code: "measurement-failed", Detail: fmt.Sprintf("shares on fabric %q could not be measured", fabric), Err: err}
 	}
-	sh.Plan, sh.MeasuredAt, sh.Requested = t.Plan.Name, s.now(), window
+	sh.Plan, sh.MeasuredAt, sh.Requested, sh.Limit = t.Plan.Name, s.now(), window, policy.MissLimit(policy.Plane(t.Plan.Plane))
 	return sh, nil
 }

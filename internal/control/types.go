@@ -276,6 +276,7 @@ type Shares struct {
 	Tenants       []TenantShare // by name
 	Links         []LinkUse     // contended links of the plan, by port
 	MaxShareError *float64      // of the measured tenants; nil when none was
+	Limit         float64       // share error above which a tenant is off its share (policy.MissLimit); 0 in measurements older than the field
 	Jain          *float64      // Jain's index of delivered/entitled of the measured tenants; nil when none was
 	// Loop says whether congestion control acted in the window; nil in measurements older than the field, and where devices do
 	// not report it.

@@ -24,7 +24,7 @@ type Score struct {
 	BoundCoverage float64 `json:"bound_coverage"` // part of the tenants whose error is within the plan's bound
 	BoundP50      float64 `json:"bound_p50"`
 	// Unannounced counts the tenants that no finding announces although they are further off their entitlement or their
-	// prediction than MissLimit. See TenantResult.announced.
+	// prediction than policy.MissLimit. See TenantResult.announced.
 	Unannounced      int     `json:"unannounced"`
 	Utilisation      float64 `json:"utilisation_ratio"`     // use of contended links beside the fabric as it came, mean over cases
 	UtilisationLeast float64 `json:"utilisation_ratio_min"` // of the worst case
@@ -37,14 +37,14 @@ type PlaneScore struct {
 	// Beyond that of the others.
 	Within *Score `json:"within_4_to_1,omitempty"`
 	Beyond *Score `json:"beyond_4_to_1,omitempty"`
-	// Causes lists the findings that name tenants further off their entitlement than MissLimit, most frequent first.
+	// Causes lists the findings that name tenants further off their entitlement than policy.MissLimit, most frequent first.
 	Causes []Cause `json:"causes"`
 	Failed int     `json:"failed"` // cases that could not be compiled or simulated
 	// Worst are the tenants with the largest errors, largest first.
 	Worst []Worst `json:"worst"`
 }
 
-// Cause is a finding that names tenants which are further off their entitlement than MissLimit. A tenant that several findings
+// Cause is a finding that names tenants which are further off their entitlement than policy.MissLimit. A tenant that several findings
 // name counts for each.
 type Cause struct {
 	Code        string  `json:"code"` // of the finding; empty for tenants that none names
@@ -66,14 +66,6 @@ const maxRatio = 4
 
 // worstListed is how many tenants Worst has.
 const worstListed = 5
-
-// MissLimit is the distance from an entitlement or a prediction beyond which a finding has to announce a tenant.
-func MissLimit(plane policy.Plane) float64 {
-	if plane == policy.PlaneRoCE {
-		return 0.10
-	}
-	return 0.05
-}
 
 // announcing are the codes of findings that say how far the rate of a tenant may be from its entitlement.
 var announcing = []string{
@@ -120,7 +112,7 @@ func ScoreOf(plane policy.Plane, results []*Result) PlaneScore {
 	slices.SortStableFunc(out.Worst, func(a, b Worst) int { return cmp.Compare(b.Error, a.Error) })
 	out.Worst = out.Worst[:min(len(out.Worst), worstListed)]
 	within, beyond := score(near), score(far)
-	out.Score, out.Within, out.Beyond, out.Causes = score(all), &within, &beyond, causes(all, MissLimit(plane))
+	out.Score, out.Within, out.Beyond, out.Causes = score(all), &within, &beyond, causes(all, policy.MissLimit(plane))
 	return out
 }
 
@@ -166,7 +158,7 @@ func score(results []*Result) Score {
 			if t.Error <= t.Bound {
 				within++
 			}
-			if t.missed(MissLimit(r.Plane)) {
+			if t.missed(policy.MissLimit(r.Plane)) {
 				s.Unannounced++
 			}
 		}
@@ -199,8 +191,8 @@ const (
 	leastCoverage    = 0.95
 )
 
-// errorBound is the largest 95th percentile of share errors that a plane may have.
-func errorBound(plane policy.Plane) float64 {
+// ErrorBound is the largest 95th percentile of share errors that a plane may have, open loop; on RoCE with rates up to 4:1.
+func ErrorBound(plane policy.Plane) float64 {
 	switch plane {
 	case policy.PlaneRoCE:
 		return 0.10
@@ -222,7 +214,7 @@ func (s *PlaneScore) Missed(plane policy.Plane) error {
 	if plane == policy.PlaneRoCE && s.Within != nil {
 		off = s.Within.ShareErrorP95
 	}
-	if b := errorBound(plane); off > b {
+	if b := ErrorBound(plane); off > b {
 		errs = append(errs, fmt.Errorf("%s: share error %.2f %% at the 95th percentile: want at most %.0f %%", plane, 100*off, 100*b))
 	}
 	if s.Cases > 0 && s.Utilisation < leastUtilisation {

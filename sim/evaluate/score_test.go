@@ -151,7 +151,7 @@ func TestTenantsWhoseBoundIsAlmostTheLimitAreNamed(t *testing.T) {
 	}
 	plan := plantest.Compiled(t, c.Input)
 	i := slices.IndexFunc(plan.Tenants, func(s policy.TenantShare) bool { return s.Tenant == "tenant-01" })
-	if b := plan.Tenants[i].Bound; b <= 0.09 || b >= MissLimit(policy.PlaneRoCE) {
+	if b := plan.Tenants[i].Bound; b <= 0.09 || b >= policy.MissLimit(policy.PlaneRoCE) {
 		t.Fatalf("its bound is %.3f: the case shows nothing", b)
 	}
 	if !slices.Contains(namedBy(plan.Findings)["tenant-01"], policy.CodeShareUncertain) {

@@ -44,8 +44,8 @@ func TestPredictionsHoldOnEachPlane(t *testing.T) {
 				t.Errorf("progress ends at %g", last)
 			}
 			for i, x := range s.Tenants {
-				if x.Tenant != plan.Tenants[i].Tenant || x.PredictionError > errorBound(plane) {
-					t.Errorf("%+v: want at most %g off %d bit/s", x, errorBound(plane), plan.Tenants[i].Predicted)
+				if x.Tenant != plan.Tenants[i].Tenant || x.PredictionError > ErrorBound(plane) {
+					t.Errorf("%+v: want at most %g off %d bit/s", x, ErrorBound(plane), plan.Tenants[i].Predicted)
 				}
 			}
 			for _, l := range s.Links {
