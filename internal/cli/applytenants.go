@@ -23,7 +23,7 @@ type group struct {
 	set     gen.TenantSet
 }
 
-// collect puts a tenant or the flows of a fabric into its group.
+// collect puts a tenant or the flows of a fabric into its group. Its errors are for refused to place.
 func collect(groups map[string]*group, r *manifest.Resource) error {
 	g := groups[r.Fabric]
 	if g == nil {
@@ -34,14 +34,14 @@ func collect(groups map[string]*group, r *manifest.Resource) error {
 	case *manifest.TenantSpec:
 		t, err := declared(r.Name, spec)
 		if err != nil {
-			return &UsageError{fmt.Sprintf("%s: %s: %v", r.At, r.ID(), err)}
+			return &UsageError{err.Error()}
 		}
 		g.tenants = append(g.tenants, r)
 		g.set.Tenants = append(g.set.Tenants, t)
 	case *manifest.FlowsSpec:
 		flows, err := expanded(*spec)
 		if err != nil {
-			return &UsageError{fmt.Sprintf("%s: %s: %v", r.At, r.ID(), err)}
+			return &UsageError{err.Error()}
 		}
 		g.flows, g.set.Flows = r, flows
 	}
