@@ -91,7 +91,6 @@ var exempt = map[string]map[string]string{ //nolint:gochecknoglobals // a table 
 		"pauseRollout":                    steers,
 		"resumeRollout":                   steers,
 		"confirmRollout":                  steers,
-		"rollBackRollout":                 steers,
 		"signIn":                          "begins a session",
 		"signOut":                         "ends a session",
 		"changePassword":                  oneSecret,

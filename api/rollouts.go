@@ -112,8 +112,16 @@ func (s *Server) RollBackRollout(ctx context.Context, r gen.RollBackRolloutReque
 		if body.Plan != nil {
 			return nil, control.Invalid("/to", "to and plan together: want one of them")
 		}
+		if deref(r.Params.DryRun) {
+			waves, err := s.control.PreviewRollBackToBaseline(ctx, r.Fabric, r.Rollout)
+			return gen.RollBackRollout200JSONResponse(previewOut(waves)), err
+		}
 		ro, err := s.control.RollBackToBaseline(ctx, r.Fabric, r.Rollout)
 		return gen.RollBackRollout202JSONResponse(rolloutOut(ro)), err
+	}
+	if deref(r.Params.DryRun) {
+		waves, err := s.control.PreviewRollBack(ctx, r.Fabric, r.Rollout, deref(body.Plan))
+		return gen.RollBackRollout200JSONResponse(previewOut(waves)), err
 	}
 	ro, err := s.control.RollBack(ctx, r.Fabric, r.Rollout, deref(body.Plan))
 	return gen.RollBackRollout202JSONResponse(rolloutOut(ro)), err

@@ -3918,6 +3918,9 @@ type ResumeRolloutParams struct {
 
 // RollBackRolloutParams defines parameters for RollBackRollout.
 type RollBackRolloutParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+
 	// IdempotencyKey A word of the caller's own, new for each thing that is wanted once. The same key with the same request within 24
 	// hours is not done again: it gets the answer of the first time, with `Idempotent-Replayed: true`.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
@@ -4953,7 +4956,7 @@ type ClientInterface interface {
 
 	// RollBackRolloutWithBody Go back to what was before a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4962,7 +4965,7 @@ type ClientInterface interface {
 
 	// RollBackRollout Go back to what was before a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6735,7 +6738,7 @@ func (c *Client) ResumeRollout(ctx context.Context, fabric FabricPath, rollout R
 
 // RollBackRolloutWithBody Go back to what was before a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6754,7 +6757,7 @@ func (c *Client) RollBackRolloutWithBody(ctx context.Context, fabric FabricPath,
 
 // RollBackRollout Go back to what was before a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11930,6 +11933,33 @@ func NewRollBackRolloutRequestWithBody(server string, fabric FabricPath, rollout
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
 	if err != nil {
 		return nil, err
@@ -16647,7 +16677,7 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithBodyWithResponse Go back to what was before a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16656,7 +16686,7 @@ type ClientWithResponsesInterface interface {
 
 	// RollBackRolloutWithResponse Go back to what was before a rollout
 	//
-	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+	// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19862,10 +19892,17 @@ func (r ResumeRolloutResponse) ContentType() string {
 type RollBackRolloutResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RolloutPreview
 	// JSON202 the response for an HTTP 202 `application/json` response
 	JSON202 *Rollout
 	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RollBackRolloutResponse) GetJSON200() *RolloutPreview {
+	return r.JSON200
 }
 
 // GetJSON202 returns the response for an HTTP 202 `application/json` response
@@ -23907,7 +23944,7 @@ func (c *ClientWithResponses) ResumeRolloutWithResponse(ctx context.Context, fab
 
 // RollBackRolloutWithBodyWithResponse Go back to what was before a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23922,7 +23959,7 @@ func (c *ClientWithResponses) RollBackRolloutWithBodyWithResponse(ctx context.Co
 
 // RollBackRolloutWithResponse Go back to what was before a rollout
 //
-// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names.
+// A running rollout returns every device it touched to what the device held before. For one that ended, a new rollout brings the plan that was in force before it, or the plan that the body names. With `dry_run` the answer is the waves.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -26988,6 +27025,13 @@ func ParseRollBackRolloutResponse(rsp *http.Response) (*RollBackRolloutResponse,
 	}
 
 	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RolloutPreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
 		var dest Rollout
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -32163,6 +32207,14 @@ func (siw *ServerInterfaceWrapper) RollBackRollout(c *gin.Context) {
 	// Parameter object where we will unmarshal all parameters from the context
 	var params RollBackRolloutParams
 
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	headers := c.Request.Header
 
 	// ------------- Optional header parameter "Idempotency-Key" -------------
@@ -37156,6 +37208,20 @@ type RollBackRolloutRequestObject struct {
 
 type RollBackRolloutResponseObject interface {
 	VisitRollBackRolloutResponse(w http.ResponseWriter) error
+}
+
+type RollBackRollout200JSONResponse RolloutPreview
+
+func (response RollBackRollout200JSONResponse) VisitRollBackRolloutResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type RollBackRollout202JSONResponse Rollout

@@ -22,7 +22,8 @@ func (c *cli) rollout() *cobra.Command {
 	}
 	var to string
 	var wait bool
-	back := c.verb("rollout", "roll-back ID", "  fairlane rollout roll-back 7\n  fairlane rollout roll-back 7 --to 3f9a61c2 --wait\n  fairlane rollout roll-back 7 --to baseline", one, onRollout(c.rolloutBack(&to, &wait)))
+	back := c.verb("rollout", "roll-back ID", "  fairlane rollout roll-back 7 --dry-run\n  fairlane rollout roll-back 7 --to 3f9a61c2 --wait\n  fairlane rollout roll-back 7 --to baseline", one, onRollout(c.rolloutBack(&to, &wait)))
+	c.writes(back)
 	back.Flags().StringVar(&to, "to", "", c.t("flag.rollout-to"))
 	back.Flags().BoolVar(&wait, "wait", false, c.t("flag.wait"))
 	show := c.verb("rollout", "show ID", "  fairlane rollout show 7\n  fairlane rollout show 7 --state failed --all", one, onRollout(c.rolloutShow))

@@ -151,10 +151,14 @@ func (c *cli) rolloutBack(plan *string, wait *bool) func(*cobra.Command, *gen.Cl
 		if *plan == string(gen.RolloutBackToBaseline) {
 			body, started = gen.RolloutBack{To: new(gen.RolloutBackToBaseline)}, "msg.rollout-back-baseline"
 		}
-		ro, err := accepted[gen.Rollout](c)(client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, nil, body))
-		if err != nil {
+		r, err := client.RollBackRolloutWithResponse(cmd.Context(), fabric, id, &gen.RollBackRolloutParams{DryRun: given(c.dry)}, body)
+		if err := c.judge(r, err); err != nil {
 			return err
 		}
+		if r.JSON200 != nil {
+			return c.printPreview(cmd, r.JSON200)
+		}
+		ro := r.JSON202
 		c.say(cmd, started, "id", ro.ID, "plan", short(ro.Plan))
 		if *wait {
 			return c.follow(cmd, client, fabric, ro.ID)

@@ -372,6 +372,10 @@ func TestGoingBackBringsWholePlansBack(t *testing.T) {
 		{"to the other one again", b, b, half.ID},
 		{"to the first of all", a, a, half.ID},
 	} {
+		waves, err := r.Service.PreviewRollBack(t.Context(), "lab", tc.id, tc.to)
+		if err != nil || len(waves) == 0 {
+			t.Errorf("%s: preview of %d waves, %v", tc.name, len(waves), err)
+		}
 		ro, err := r.Service.RollBack(t.Context(), "lab", tc.id, tc.to)
 		if err != nil {
 			t.Fatal(err)
@@ -384,6 +388,9 @@ func TestGoingBackBringsWholePlansBack(t *testing.T) {
 	}
 	if _, err := r.Service.RollBack(t.Context(), "lab", half.ID, strings.Repeat("0", 64)); !errors.Is(err, control.ErrNotFound) {
 		t.Errorf("to a plan that is not there: %v", err)
+	}
+	if waves, err := r.Service.PreviewRollBack(t.Context(), "lab", 1, ""); err != nil || len(waves) == 0 {
+		t.Errorf("preview of the baseline: %d waves, %v", len(waves), err)
 	}
 	if ro, err := r.Service.RollBack(t.Context(), "lab", 1, ""); err != nil || ro.Options.To != control.ToBaseline {
 		t.Errorf("before the first rollout: %+v, %v", ro.Options, err)

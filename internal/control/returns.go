@@ -140,14 +140,29 @@ func (s *Service) startReturn(ctx context.Context, fabric string, x returning, w
 
 // ReturnToBaseline starts a rollout that returns every device that Fairlane wrote to its baseline, and takes placements back.
 func (s *Service) ReturnToBaseline(ctx context.Context, fabric string, o RolloutOptions) (Rollout, error) {
-	x, err := s.prepareReturn(ctx, fabric, ToBaseline, false, o)
+	x, err := s.baselineReturn(ctx, fabric, o)
 	if err != nil {
 		return Rollout{}, err
 	}
-	if len(x.all) == 0 {
-		return Rollout{}, &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("fabric %q has no baseline: no device was written yet", fabric)}
-	}
 	return s.startReturn(ctx, fabric, x, ", a roll-back to the baseline,", func(Repos) error { return nil })
+}
+
+// previewReturn says which devices ReturnToBaseline would write, in which waves.
+func (s *Service) previewReturn(ctx context.Context, fabric string, o RolloutOptions) ([]WavePreview, error) {
+	x, err := s.baselineReturn(ctx, fabric, o)
+	if err != nil {
+		return nil, err
+	}
+	return x.waves, s.wouldStart(ctx, fabric, &x.prepared)
+}
+
+// baselineReturn prepares the return of all devices to the baseline. It fails where no device was written.
+func (s *Service) baselineReturn(ctx context.Context, fabric string, o RolloutOptions) (returning, error) {
+	x, err := s.prepareReturn(ctx, fabric, ToBaseline, false, o)
+	if err == nil && len(x.all) == 0 {
+		err = &ConflictError{Code: "no-plan", Detail: fmt.Sprintf("fabric %q has no baseline: no device was written yet", fabric)}
+	}
+	return x, err
 }
 
 // ReleaseFabric starts the rollout that takes everything back, after which Fairlane manages nothing on the fabric. When it does

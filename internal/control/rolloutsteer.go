@@ -21,7 +21,7 @@ func (s *Service) steer(ctx context.Context, fabric string, id int64, kind, mess
 		case ro.Fabric != fabric:
 			return &NotFoundError{Kind: "rollout", Name: fmt.Sprint(id)}
 		case ro.State != RolloutRunning:
-			return &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d ended as %s", id, ro.State)}
+			return notRunning(&ro)
 		}
 		if err := change(&ro); err != nil {
 			return err
@@ -105,15 +105,18 @@ func (s *Service) CancelRollout(ctx context.Context, fabric string, id int64) (R
 
 // UndoRollout returns everything that a running rollout did to what it was.
 func (s *Service) UndoRollout(ctx context.Context, fabric string, id int64) (Rollout, error) {
-	return s.steer(ctx, fabric, id, "rollout.undoing", "rollout %d is to be rolled back", func(ro *Rollout) error {
-		if ro.Undoing() && ro.Wish != WishPause || ro.Confirmed {
-			return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d ends already", id)}
-		}
-		if ro.Wish = WishUndo; ro.Undoing() {
-			ro.Wish = WishRun
-		}
-		return nil
-	})
+	return s.steer(ctx, fabric, id, "rollout.undoing", "rollout %d is to be rolled back", undo)
+}
+
+// undo asks a running rollout to return what it did, unless it ends already.
+func undo(ro *Rollout) error {
+	if ro.Undoing() && ro.Wish != WishPause || ro.Confirmed {
+		return &ConflictError{Code: "rollout-ending", Detail: fmt.Sprintf("rollout %d ends already", ro.ID)}
+	}
+	if ro.Wish = WishUndo; ro.Undoing() {
+		ro.Wish = WishRun
+	}
+	return nil
 }
 
 // before finds the rollout that brought what was in force before another one: the latest one before it that succeeded with the
@@ -145,9 +148,45 @@ func (s *Service) before(ctx context.Context, fabric string, id int64) (out Roll
 // that plan. The new rollout brings settings and, where a rollout ever placed traffic, placements, whatever stages the other one
 // had: half of a plan is not a state to restore. A repair that ended cannot be rolled back: *ConflictError "is-repair".
 func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan string) (Rollout, error) {
+	b, err := s.wayBackFrom(ctx, fabric, id, plan)
+	switch {
+	case err != nil:
+		return Rollout{}, err
+	case b.undo:
+		return s.UndoRollout(ctx, fabric, id)
+	case b.baseline:
+		return s.ReturnToBaseline(ctx, fabric, b.in.Options)
+	}
+	return s.StartRollout(ctx, fabric, b.in)
+}
+
+// PreviewRollBack says which devices RollBack would write, in which waves, and refuses what that refuses. A running rollout would return
+// those that it touched so far.
+func (s *Service) PreviewRollBack(ctx context.Context, fabric string, id int64, plan string) ([]WavePreview, error) {
+	b, err := s.wayBackFrom(ctx, fabric, id, plan)
+	switch {
+	case err != nil:
+		return nil, err
+	case b.undo:
+		return s.previewUndo(ctx, fabric, id)
+	case b.baseline:
+		return s.previewReturn(ctx, fabric, b.in.Options)
+	}
+	return s.PreviewRollout(ctx, fabric, b.in)
+}
+
+// backward is how a rollout is rolled back.
+type backward struct {
+	undo     bool         // it runs, and returns what it did
+	baseline bool         // a new rollout returns all devices to the baseline, with the options of in
+	in       RolloutInput // otherwise: the new rollout
+}
+
+// wayBackFrom chooses how a rollout is rolled back.
+func (s *Service) wayBackFrom(ctx context.Context, fabric string, id int64, plan string) (b backward, err error) {
 	var ro Rollout
 	var placed string
-	err := s.d.Store.View(ctx, func(r Repos) (err error) {
+	err = s.d.Store.View(ctx, func(r Repos) (err error) {
 		if ro, err = rolloutRow(ctx, r, fabric, id); err == nil {
 			placed, err = r.PlacedPlan(ctx, fabric)
 		}
@@ -155,36 +194,98 @@ func (s *Service) RollBack(ctx context.Context, fabric string, id int64, plan st
 	})
 	switch {
 	case err != nil:
-		return Rollout{}, err
+		return b, err
 	case ro.State == RolloutRunning && plan == "":
-		return s.UndoRollout(ctx, fabric, id)
+		return backward{undo: true}, nil
 	case plan == "" && ro.Options.Repair:
-		return Rollout{}, &ConflictError{Code: "is-repair", Detail: fmt.Sprintf("rollout %d repaired devices of plan %.12s, which is still in force: roll back the rollout that brought it, or name a plan", id, ro.Plan)}
+		return b, &ConflictError{Code: "is-repair", Detail: fmt.Sprintf("rollout %d repaired devices of plan %.12s, which is still in force: roll back the rollout that brought it, or name a plan", id, ro.Plan)}
 	case plan == "":
 		was, err := s.before(ctx, fabric, id)
 		switch {
 		case code(err) == "no-plan" || err == nil && was.Options.To != "":
-			return s.ReturnToBaseline(ctx, fabric, wayBack(ro.Options))
+			return backward{baseline: true, in: RolloutInput{Options: wayBack(ro.Options)}}, nil
 		case err != nil:
-			return Rollout{}, err
+			return b, err
 		}
 		plan = was.Plan
 	}
-	in := RolloutInput{Plan: plan, Stages: []Stage{StageSettings}, Options: wayBack(ro.Options)}
+	b.in = RolloutInput{Plan: plan, Stages: []Stage{StageSettings}, Options: wayBack(ro.Options)}
 	if placed != "" || slices.Contains(ro.Stages, StagePlacement) {
-		in.Stages = []Stage{StagePlacement, StageSettings}
+		b.in.Stages = []Stage{StagePlacement, StageSettings}
 	}
-	return s.StartRollout(ctx, fabric, in)
+	return b, nil
+}
+
+// previewUndo lists the devices that a running rollout touched, the wave that it wrote last first, which is the order of their return.
+func (s *Service) previewUndo(ctx context.Context, fabric string, id int64) ([]WavePreview, error) {
+	out := []WavePreview{}
+	err := s.d.Store.View(ctx, func(r Repos) error {
+		ro, err := rolloutRow(ctx, r, fabric, id)
+		if err == nil && ro.State != RolloutRunning {
+			err = notRunning(&ro)
+		}
+		if err == nil {
+			err = undo(&ro)
+		}
+		if err != nil {
+			return err
+		}
+		waves, err := r.TouchedWaves(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, w := range slices.Backward(waves) {
+			p := WavePreview{Shards: w.Shards}
+			for shard := range w.Shards {
+				list, err := r.ShardDevices(ctx, id, w.Wave, shard)
+				if err != nil {
+					return err
+				}
+				for i := range list {
+					if list[i].Touched {
+						p.Devices = append(p.Devices, list[i].Device)
+					}
+				}
+			}
+			out = append(out, p)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// notRunning refuses to steer a rollout that ended.
+func notRunning(ro *Rollout) error {
+	return &ConflictError{Code: "not-running", Detail: fmt.Sprintf("rollout %d ended as %s", ro.ID, ro.State)}
 }
 
 // RollBackToBaseline returns every device that was ever written on a rollout's fabric to its baseline, with the wave and retry
 // options of that rollout.
-func (s *Service) RollBackToBaseline(ctx context.Context, fabric string, id int64) (ro Rollout, err error) {
-	err = s.d.Store.View(ctx, func(r Repos) (err error) { ro, err = rolloutRow(ctx, r, fabric, id); return err })
+func (s *Service) RollBackToBaseline(ctx context.Context, fabric string, id int64) (Rollout, error) {
+	o, err := s.optionsBack(ctx, fabric, id)
 	if err != nil {
 		return Rollout{}, err
 	}
-	return s.ReturnToBaseline(ctx, fabric, wayBack(ro.Options))
+	return s.ReturnToBaseline(ctx, fabric, o)
+}
+
+// PreviewRollBackToBaseline says which devices RollBackToBaseline would write, in which waves, and refuses what that refuses.
+func (s *Service) PreviewRollBackToBaseline(ctx context.Context, fabric string, id int64) ([]WavePreview, error) {
+	o, err := s.optionsBack(ctx, fabric, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.previewReturn(ctx, fabric, o)
+}
+
+// optionsBack are the options for going back on a rollout.
+func (s *Service) optionsBack(ctx context.Context, fabric string, id int64) (o RolloutOptions, err error) {
+	err = s.d.Store.View(ctx, func(r Repos) error {
+		ro, err := rolloutRow(ctx, r, fabric, id)
+		o = wayBack(ro.Options)
+		return err
+	})
+	return o, err
 }
 
 // RollbackPlan names the plan that was in force before a rollout. It fails with *ConflictError "no-plan" when there was none.

@@ -77,6 +77,15 @@ func TestSteeringAndLookingReadOnlyWhatIsAskedFor(t *testing.T) {
 	if _, err := s.RollBack(t.Context(), "lab", done.ID, ""); code(err) != "rollout-running" {
 		t.Errorf("going back on the first rollout: %v", err)
 	}
+	if _, err := s.PreviewRollBack(t.Context(), "lab", done.ID, ""); code(err) != "rollout-running" {
+		t.Errorf("preview of going back on the first rollout: %v", err)
+	}
+	if _, err := s.PreviewRollBack(t.Context(), "lab", ro.ID+1, plan); !errors.Is(err, control.ErrNotFound) {
+		t.Errorf("preview of going back on no rollout: %v", err)
+	}
+	if _, err := s.PreviewRollBack(t.Context(), "lab", ro.ID, ""); err != nil {
+		t.Errorf("preview of undoing a running rollout: %v", err)
+	}
 	for what, c := range map[string]struct {
 		fabric string
 		id     int64
