@@ -234,7 +234,7 @@ func TestFaultsOfALiveFabricAreFound(t *testing.T) {
 			block[lid] = 3
 			f.set(f.node("leaf2"), mad.AttrLinearForwardingTable, 0, &block)
 			return nil
-		}, []string{"error lft-loop: packets to 1 LID", "error unreachable: 3 of 12 pairs have no way: 3 go in a circle",
+		}, []string{"error lft-loop: packets to 1 LID", "error unreachable: 3 of 12 pairs have no path: 3 go in a circle",
 			"warning cc-silent: 1 channel adapter without an answer about congestion control: host-003"}, 1},
 		{"a host that was unplugged", func(f *faulty) []string {
 			f.dev.SetLink(subnet.PortRef{Node: f.node("host-004"), Port: 1}, false)

@@ -89,7 +89,7 @@ func TestValuesStandWhereTheyBelong(t *testing.T) {
 			"3 个权重须超出发送方可用的 0.1 至 100 个单位（每单位 U）的范围：超出最多的对应 L"},
 		{phrase.Of("port {}{}: a queue pair gains {} Mbit/s each {} us and needs about {} until marks hold it at the {} that it is predicted to get", "h2/P1", phrase.Text{}, 8, 4636, "490 ms", "365 Mbit/s"),
 			"端口 h2/P1：每个队列对每 4636 us 增加 8 Mbit/s，约需 490 ms 才能由标记稳定在预测的 365 Mbit/s"},
-		{phrase.Of("{} of {} pairs have no way: {}; for example {}", 3, 132, phrase.Commas{phrase.Of("{} go in a circle", 3)}, phrase.Of("{} to {} (LID {})", "a", "b", 7)),
+		{phrase.Of("{} of {} pairs have no path: {}; for example {}", 3, 132, phrase.Commas{phrase.Of("{} go in a circle", 3)}, phrase.Of("{} to {} (LID {})", "a", "b", 7)),
 			"132 个组合中有 3 个无法到达：3 个绕圈；例如 a 到 b（LID 7）"},
 		{phrase.Of("{} sends packets to {}, the first {}, to port {}, {}", "leaf1", phrase.Of("{} LIDs", 7), 3, 4, phrase.Of("whose link is down")),
 			"leaf1 将发往 7 个 LID（首个为 3）的报文送到端口 4，该端口的链路已断开"},

@@ -204,7 +204,7 @@ func TestFaultyFabrics(t *testing.T) {
 		{"a route to another host", func(b *bed) { b.lfts[b.node("leaf1")][b.lid("host-001")] = 2 },
 			check.CodeLFTDeadEnd, check.Error, "to port 2, which leads to host-002/P1, which has another LID", []check.Code{check.CodeUnreachable}},
 		{"a route that is missing", func(b *bed) { b.lfts[b.node("leaf2")][b.lid("host-001")] = ident.DropPort },
-			check.CodeUnreachable, check.Error, "3 of 132 pairs have no way: 3 are dropped for want of a route; for example host-004/P1 to host-001/P1 (LID %LID)", nil},
+			check.CodeUnreachable, check.Error, "3 of 132 pairs have no path: 3 are dropped for want of a route; for example host-004/P1 to host-001/P1 (LID %LID)", nil},
 		{"a switch without a table", func(b *bed) { b.lfts[b.node("leaf2")] = nil },
 			check.CodeLFTMissing, check.Error, "1 switch of hosts' traffic without a forwarding table: leaf2", []check.Code{check.CodeUnreachable, check.CodeSwitchUnreachable}},
 		{"a tenant's SL that a port drops", func(b *bed) {

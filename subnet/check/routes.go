@@ -216,7 +216,7 @@ func (v *verdict) report() {
 	}
 	if v.unreachable > 0 {
 		v.at.n = v.unreachable
-		c.add(CodeUnreachable, v.at, phrase.Of("{} of {} pairs have no way: {}; for example {}", v.unreachable, v.pairs, v.causes(), v.samples))
+		c.add(CodeUnreachable, v.at, phrase.Of("{} of {} pairs have no path: {}; for example {}", v.unreachable, v.pairs, v.causes(), v.samples))
 	}
 	if v.farSwitches.n > 0 {
 		c.add(CodeSwitchUnreachable, v.farSwitches, phrase.Of("hosts do not reach the LID of {}: {}", phrase.Switches.Of(v.farSwitches.n), v.farSwitches.some()))
