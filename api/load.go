@@ -53,7 +53,7 @@ type load struct{ places, bodies tally }
 // asker is the caller of a request, as far as its bounds depend on it.
 type asker struct {
 	known  bool
-	wide   bool   // has a role on everything
+	wide   bool   // has a role on a whole fabric or on everything
 	name   string // of the caller or, when unknown, its address
 	tenant string // that its rights are on, "lab/red"; "" for wide callers
 }
@@ -85,7 +85,7 @@ func (s shares) bounds(a asker) []bound {
 // holder names the caller that places are counted for. The service accounts of a tenant count as one, because its
 // administrator can make many of them.
 func holder(p control.Principal) string {
-	if _, home, ok := strings.Cut(p.Name, "@"); ok && p.Kind == control.PrincipalService && !p.Wide() {
+	if _, home, ok := strings.Cut(p.Name, "@"); ok && p.Kind == control.PrincipalService && home != "*" {
 		return "programs of " + home
 	}
 	return string(p.Kind) + " " + p.Name

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"fairlane/internal/control"
+	"fairlane/tenants"
 )
 
 const (
@@ -142,7 +144,8 @@ func askerOf(c *gin.Context) asker {
 	if !ok {
 		return asker{name: control.SourceKey(c.Request.RemoteAddr)}
 	}
-	a := asker{known: true, wide: p.Wide(), name: holder(p)}
+	wide := slices.ContainsFunc(p.Grants, func(g tenants.Grant) bool { return g.Role.Wide() })
+	a := asker{known: true, wide: wide, name: holder(p)}
 	if a.wide {
 		return a
 	}

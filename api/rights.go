@@ -24,7 +24,8 @@ const (
 	reachPublic reach = "public" // anyone: the operation says "security: []" and has no rule
 	reachSelf   reach = "self"   // whoever is known: what is answered is about the caller
 	reachAll    reach = "all"    // in the domain of everything
-	reachTenant reach = "tenant" // there, or in the domain of the path's fabric and tenant
+	reachFabric reach = "fabric" // there, or in the domain of the path's fabric
+	reachTenant reach = "tenant" // there, or in the domain of the path's tenant
 	reachOwn    reach = "own"    // there, or in any tenant of the path's fabric; the answer is cut to those
 )
 
@@ -53,7 +54,7 @@ func ruleOf(op *openapi3.Operation) (r rule, ok bool, err error) {
 	case err != nil:
 		return sealed(), true, fmt.Errorf("operation %s: %s: %w", op.OperationID, rightsExtension, err)
 	case r.Domain == reachSelf && r.Object == "" && r.Action == "":
-	case slices.Contains([]reach{reachAll, reachTenant, reachOwn}, r.Domain) && authz.Known(r.Object, r.Action):
+	case slices.Contains([]reach{reachAll, reachFabric, reachTenant, reachOwn}, r.Domain) && authz.Known(r.Object, r.Action):
 	default:
 		return sealed(), true, fmt.Errorf("operation %s: %s %v: want an object, an action and a domain that exist, or {domain: self}", op.OperationID, rightsExtension, value)
 	}
@@ -116,6 +117,8 @@ func (s *Server) decide(p control.Principal, r rule, fabric, tenant string) erro
 	}
 	domains := []tenants.Domain{{}}
 	switch {
+	case r.Domain == reachFabric:
+		domains[0] = tenants.Domain{Fabric: fabric}
 	case r.Domain == reachTenant:
 		domains[0] = tenants.Domain{Fabric: fabric, Tenant: tenant}
 	case r.Domain == reachOwn && !p.Wide():
@@ -137,7 +140,7 @@ func (s *Server) decide(p control.Principal, r rule, fabric, tenant string) erro
 	return refusal(p, r, fabric, tenant)
 }
 
-// own lists the domains of a principal's tenants, on one fabric when it is named.
+// own lists the domains of a principal's roles that are not everything, on one fabric when it is named.
 func own(p control.Principal, fabric string) []tenants.Domain {
 	var list []tenants.Domain
 	for _, g := range p.Grants {
@@ -155,7 +158,7 @@ func refusal(p control.Principal, r rule, fabric, tenant string) error {
 	case p.Wide() || fabric == "":
 	case !slices.Contains(p.Fabrics(), fabric):
 		return &control.NotFoundError{Kind: "fabric", Name: clip(fabric)}
-	case tenant != "" && !slices.Contains(p.TenantsOn(fabric), tenant):
+	case tenant != "" && !p.Runs(fabric) && !slices.Contains(p.TenantsOn(fabric), tenant):
 		return &control.NotFoundError{Kind: "tenant", Name: clip(tenant)}
 	}
 	return &control.ForbiddenError{Detail: fmt.Sprintf("it takes a role that may %s %s here", r.Action, r.Object)}

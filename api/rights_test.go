@@ -32,6 +32,10 @@ func people() []struct{ name, grant string } {
 		{"fabric-admin", "fabric-admin@*"},
 		{"operator", "operator@*"},
 		{"auditor", "auditor@*"},
+		{"lab-admin", "fabric-admin@lab"},
+		{"lab-operator", "operator@lab"},
+		{"lab-auditor", "auditor@lab"},
+		{"prod-admin", "fabric-admin@prod"},
 		{"red-admin", "tenant-admin@lab/red"},
 		{"red-viewer", "tenant-viewer@lab/red"},
 		{"blue-admin", "tenant-admin@lab/blue"},
@@ -132,6 +136,10 @@ func TestEveryOperationHasARuleThatFitsItsPath(t *testing.T) {
 		}
 		inTenant := strings.Contains(o.path, "/{fabric}/tenants/{tenant}")
 		switch o.rule.Domain {
+		case reachFabric:
+			if !strings.Contains(o.path, "/{fabric}") || inTenant {
+				t.Errorf("%s %s wants a right on a fabric that its path does not name, or on that of a tenant", o.method, o.path)
+			}
 		case reachTenant:
 			if !inTenant {
 				t.Errorf("%s %s wants a right in a tenant that its path does not name", o.method, o.path)
@@ -272,7 +280,7 @@ func TestTheWrongTenantSeesNothing(t *testing.T) {
 		if o.method != http.MethodGet || o.rule.Domain == reachPublic || o.rule.Domain == reachSelf {
 			continue
 		}
-		for _, who := range []string{"blue-admin", "green-admin", "nothing"} {
+		for _, who := range []string{"blue-admin", "green-admin", "prod-admin", "nothing"} {
 			a := w.ask(w.tokens[who], o.method, filled(o.path, "lab", "red"), "")
 			if a.status == http.StatusOK && strings.Contains(o.path, "{tenant}") {
 				t.Errorf("GET %s of red is answered to %s: %s", o.path, who, a.body)

@@ -8,7 +8,7 @@ import (
 	"fairlane/tenants"
 )
 
-// The service accounts that act on everything and those of a tenant have routes of their own, so
+// The service accounts that belong to no tenant and those of a tenant have routes of their own, so
 // that the path tells the domain that rights are judged by. What they do is the same.
 
 func serviceRef(d tenants.Domain, name string) control.AccountRef {
@@ -31,6 +31,9 @@ func serviceAccountOut(a control.Account) gen.ServiceAccount {
 	out := gen.ServiceAccount{Name: a.Name, DisplayName: a.DisplayName, CreatedAt: a.CreatedAt}
 	if len(a.Memberships) > 0 {
 		out.Role = gen.Role(a.Memberships[0].Role)
+		if d := a.Memberships[0].Domain; d.Whole() {
+			out.Fabric = &d.Fabric
+		}
 	}
 	return out
 }
@@ -48,7 +51,7 @@ func (s *Server) ListServiceAccounts(ctx context.Context, r gen.ListServiceAccou
 
 // CreateServiceAccount implements the contract.
 func (s *Server) CreateServiceAccount(ctx context.Context, r gen.CreateServiceAccountRequestObject) (gen.CreateServiceAccountResponseObject, error) {
-	out, err := s.createServiceAccount(ctx, tenants.Domain{}, *r.Body)
+	out, err := s.createServiceAccount(ctx, tenants.Domain{Fabric: deref(r.Body.Fabric)}, *r.Body)
 	return gen.CreateServiceAccount201JSONResponse(out), err
 }
 
@@ -82,6 +85,9 @@ func (s *Server) ListTenantServiceAccounts(ctx context.Context, r gen.ListTenant
 
 // CreateTenantServiceAccount implements the contract.
 func (s *Server) CreateTenantServiceAccount(ctx context.Context, r gen.CreateTenantServiceAccountRequestObject) (gen.CreateTenantServiceAccountResponseObject, error) {
+	if r.Body.Fabric != nil {
+		return nil, control.Invalid("/fabric", "found %q: the account of a tenant has its role in the tenant; want no fabric", *r.Body.Fabric)
+	}
 	out, err := s.createServiceAccount(ctx, tenants.Domain{Fabric: r.Fabric, Tenant: r.Tenant}, *r.Body)
 	return gen.CreateTenantServiceAccount201JSONResponse(out), err
 }

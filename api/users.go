@@ -79,8 +79,8 @@ func grantsIn(list []gen.Grant) ([]tenants.Grant, error) {
 	out := make([]tenants.Grant, len(list))
 	for i, g := range list {
 		out[i] = tenants.Grant{Role: tenants.Role(g.Role), Domain: tenants.Domain{Fabric: deref(g.Fabric), Tenant: deref(g.Tenant)}}
-		if (g.Fabric == nil) != (g.Tenant == nil) {
-			return nil, control.Invalid(pointerAt("/roles", i), "want fabric and tenant, or neither")
+		if g.Fabric == nil && g.Tenant != nil {
+			return nil, control.Invalid(pointerAt("/roles", i), "want the fabric of the tenant too")
 		}
 		if err := out[i].Validate(); err != nil {
 			return nil, control.Invalid(pointerAt("/roles", i), "%v", err)

@@ -212,13 +212,16 @@ TABLE memberships
     role text NOT NULL
     source text NOT NULL
     created_at_us bigint NOT NULL
-    CHECK ((((tenant_id IS NULL) AND (role = ANY (ARRAY['fabric-admin'::text, 'operator'::text, 'auditor'::text]))) OR ((tenant_id IS NOT NULL) AND (role = ANY (ARRAY['tenant-admin'::text, 'tenant-viewer'::text])))))
+    fabric_id bigint
+    CHECK ((((tenant_id IS NULL) AND (role = ANY (ARRAY['fabric-admin'::text, 'operator'::text, 'auditor'::text]))) OR ((tenant_id IS NOT NULL) AND (fabric_id IS NULL) AND (role = ANY (ARRAY['tenant-admin'::text, 'tenant-viewer'::text])))))
     CHECK ((source = ANY (ARRAY['local'::text, 'oidc'::text])))
     FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+    FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE
     FOREIGN KEY (tenant_id) REFERENCES tenants(id) ON DELETE CASCADE
     PRIMARY KEY (id)
     CREATE INDEX memberships_by_account ON public.memberships USING btree (account_id)
-    CREATE UNIQUE INDEX memberships_of_all ON public.memberships USING btree (account_id, source) WHERE (tenant_id IS NULL)
+    CREATE UNIQUE INDEX memberships_of_all ON public.memberships USING btree (account_id, source) WHERE ((tenant_id IS NULL) AND (fabric_id IS NULL))
+    CREATE UNIQUE INDEX memberships_of_fabric ON public.memberships USING btree (fabric_id, account_id, source) WHERE (fabric_id IS NOT NULL)
     CREATE UNIQUE INDEX memberships_of_tenant ON public.memberships USING btree (tenant_id, account_id, source) WHERE (tenant_id IS NOT NULL)
     CREATE UNIQUE INDEX memberships_pkey ON public.memberships USING btree (id)
 

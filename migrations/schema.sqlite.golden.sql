@@ -159,19 +159,22 @@ CREATE TABLE idempotency_keys (
 
 CREATE INDEX idempotency_keys_by_expiry ON idempotency_keys (expires_at_us);
 
-CREATE TABLE memberships (
+CREATE TABLE "memberships" (
     id            INTEGER PRIMARY KEY,
     account_id    INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
     tenant_id     INTEGER REFERENCES tenants (id) ON DELETE CASCADE,
+    fabric_id     INTEGER REFERENCES fabrics (id) ON DELETE CASCADE,
     role          TEXT    NOT NULL CHECK (tenant_id IS NULL AND role IN ('fabric-admin', 'operator', 'auditor')
-                                       OR tenant_id IS NOT NULL AND role IN ('tenant-admin', 'tenant-viewer')),
+                                       OR tenant_id IS NOT NULL AND fabric_id IS NULL AND role IN ('tenant-admin', 'tenant-viewer')),
     source        TEXT    NOT NULL CHECK (source IN ('local', 'oidc')),
     created_at_us INTEGER NOT NULL
 );
 
 CREATE INDEX memberships_by_account ON memberships (account_id);
 
-CREATE UNIQUE INDEX memberships_of_all ON memberships (account_id, source) WHERE tenant_id IS NULL;
+CREATE UNIQUE INDEX memberships_of_all ON memberships (account_id, source) WHERE tenant_id IS NULL AND fabric_id IS NULL;
+
+CREATE UNIQUE INDEX memberships_of_fabric ON memberships (fabric_id, account_id, source) WHERE fabric_id IS NOT NULL;
 
 CREATE UNIQUE INDEX memberships_of_tenant ON memberships (tenant_id, account_id, source) WHERE tenant_id IS NOT NULL;
 

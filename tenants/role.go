@@ -9,8 +9,7 @@ import (
 // Role is a named set of rights; package tenants/authz says which rights each has.
 type Role string
 
-// Roles. The first three act on everything and live in the domain *, the other two in that of
-// one tenant.
+// Roles. The first three run fabrics and live in the domain * or in that of one fabric, the other two in that of one tenant.
 const (
 	RoleFabricAdmin  Role = "fabric-admin"
 	RoleOperator     Role = "operator"
@@ -24,23 +23,29 @@ func Roles() []Role {
 	return []Role{RoleFabricAdmin, RoleOperator, RoleAuditor, RoleTenantAdmin, RoleTenantViewer}
 }
 
-// Wide reports whether the role acts on everything; one that does not acts on one tenant.
+// Wide reports whether the role acts on whole fabrics; one that does not acts on one tenant.
 func (r Role) Wide() bool { return r == RoleFabricAdmin || r == RoleOperator || r == RoleAuditor }
 
 // Valid reports whether the role is one of Roles.
 func (r Role) Valid() bool { return slices.Contains(Roles(), r) }
 
-// Domain is where rights hold: one tenant of one fabric, or, as the zero value, everything. The
-// latter is the domain of those who run the service and prints as "*".
+// Domain is where rights hold: one tenant of one fabric, one fabric with its tenants where Tenant is empty, or, as the zero
+// value, everything. The latter is the domain of those who run the service and prints as "*".
 type Domain struct{ Fabric, Tenant string }
 
 // All reports whether it is the domain of everything.
 func (d Domain) All() bool { return d == Domain{} }
 
-// String prints "*" or "FABRIC/TENANT".
+// Whole reports whether it is the domain of one fabric.
+func (d Domain) Whole() bool { return d.Fabric != "" && d.Tenant == "" }
+
+// String prints "*", "FABRIC" or "FABRIC/TENANT". Names have no slash, so that a fabric and a tenant never print alike.
 func (d Domain) String() string {
-	if d.All() {
+	switch {
+	case d.All():
 		return "*"
+	case d.Whole():
+		return d.Fabric
 	}
 	return d.Fabric + "/" + d.Tenant
 }
@@ -51,8 +56,8 @@ func parseDomain(text string) (Domain, error) {
 		return Domain{}, nil
 	}
 	fabric, tenant, ok := strings.Cut(text, "/")
-	if !ok || !ValidName(fabric) || !ValidName(tenant) {
-		return Domain{}, fmt.Errorf("domain %s: want * or FABRIC/TENANT", quote(text))
+	if !ValidName(fabric) || ok && !ValidName(tenant) {
+		return Domain{}, fmt.Errorf("domain %s: want *, FABRIC or FABRIC/TENANT", quote(text))
 	}
 	return Domain{Fabric: fabric, Tenant: tenant}, nil
 }
@@ -80,16 +85,16 @@ func ParseGrant(text string) (Grant, error) {
 	return g, g.Validate()
 }
 
-// Validate refuses an unknown role, and a role in a domain of the other kind: a wide role on one
+// Validate refuses an unknown role, a tenant of no fabric, and a role in a domain of the other kind: a wide role on one
 // tenant would promise a bound that its rights do not have.
 func (g Grant) Validate() error {
 	switch {
 	case !g.Role.Valid():
 		return fmt.Errorf("role %s: want one of %v", quote(string(g.Role)), Roles())
-	case g.Role.Wide() && !g.Domain.All():
-		return fmt.Errorf("role %s in domain %s: it acts on everything, want the domain *", g.Role, g.Domain)
-	case !g.Role.Wide() && g.Domain.All():
-		return fmt.Errorf("role %s in domain *: want the one tenant it acts on, as FABRIC/TENANT", g.Role)
+	case g.Role.Wide() && g.Domain.Tenant != "":
+		return fmt.Errorf("role %s in domain %s: it acts on whole fabrics, want the domain * or FABRIC", g.Role, g.Domain)
+	case !g.Role.Wide() && (g.Domain.Fabric == "" || g.Domain.Tenant == ""):
+		return fmt.Errorf("role %s in domain %s: want the one tenant it acts on, as FABRIC/TENANT", g.Role, g.Domain)
 	}
 	return nil
 }

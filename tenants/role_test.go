@@ -8,7 +8,7 @@ import (
 
 func TestGrantsReadBackAsPrinted(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"fabric-admin@*", "operator@*", "auditor@*", "tenant-admin@lab/red", "tenant-viewer@lab/red"} {
+	for _, text := range []string{"fabric-admin@*", "operator@*", "auditor@*", "fabric-admin@lab", "operator@lab", "auditor@lab", "tenant-admin@lab/red", "tenant-viewer@lab/red"} {
 		g, err := ParseGrant(text)
 		if err != nil || g.String() != text {
 			t.Errorf("%s reads back as %s: %v", text, g, err)
@@ -16,7 +16,7 @@ func TestGrantsReadBackAsPrinted(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"operator":                "ROLE@DOMAIN",
-		"operator@lab/red":        "want the domain *",
+		"operator@lab/red":        "want the domain * or FABRIC",
 		"tenant-admin@*":          "FABRIC/TENANT",
 		"root@*":                  "want one of",
 		"tenant-admin@lab":        "FABRIC/TENANT",
@@ -36,14 +36,14 @@ func TestGrantsReadBackAsPrinted(t *testing.T) {
 func TestGrantsAreOrderedByDomain(t *testing.T) {
 	t.Parallel()
 	list := []Grant{
-		{RoleTenantViewer, Domain{"lab", "red"}}, {RoleTenantAdmin, Domain{"lab", "red"}}, {RoleOperator, Domain{}}, {RoleTenantAdmin, Domain{"lab", "blue"}},
+		{RoleTenantViewer, Domain{"lab", "red"}}, {RoleTenantAdmin, Domain{"lab", "red"}}, {RoleOperator, Domain{}}, {RoleOperator, Domain{Fabric: "lab"}}, {RoleTenantAdmin, Domain{"lab", "blue"}},
 	}
 	slices.SortFunc(list, CompareGrants)
 	var got []string
 	for _, g := range list {
 		got = append(got, g.String())
 	}
-	if want := "operator@* tenant-admin@lab/blue tenant-admin@lab/red tenant-viewer@lab/red"; strings.Join(got, " ") != want {
+	if want := "operator@* operator@lab tenant-admin@lab/blue tenant-admin@lab/red tenant-viewer@lab/red"; strings.Join(got, " ") != want {
 		t.Errorf("order is %v", got)
 	}
 }
@@ -53,7 +53,7 @@ func FuzzParseGrant(f *testing.F) {
 	f.Add("tenant-admin@lab/red")
 	f.Add("x@y/z")
 	f.Fuzz(func(t *testing.T, text string) {
-		if g, err := ParseGrant(text); err == nil && (g.String() != text || g.Role.Wide() != g.Domain.All()) {
+		if g, err := ParseGrant(text); err == nil && (g.String() != text || g.Role.Wide() != (g.Domain.Tenant == "")) {
 			t.Errorf("%q was taken as %s", text, g)
 		}
 	})

@@ -1885,7 +1885,7 @@ type FlowSetUpdate struct {
 	Flows []Flow `json:"flows"`
 }
 
-// Grant A role and where it holds. The first three roles act on everything, the others on the one tenant that is named.
+// Grant A role and where it holds. The first three roles act on the fabric that is named, or on everything when none is; the others on the one tenant that is named.
 type Grant struct {
 	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
 	Fabric *Name `json:"fabric,omitempty"`
@@ -2190,7 +2190,7 @@ type PeerWeight struct {
 type Permission struct {
 	Actions []PermissionActions `json:"actions"`
 
-	// Domain `*` or `FABRIC/TENANT`.
+	// Domain `*`, `FABRIC` or `FABRIC/TENANT`.
 	Domain string `json:"domain"`
 	Object string `json:"object"`
 }
@@ -2567,7 +2567,7 @@ type RoleInfo struct {
 	Rights []RoleRight `json:"rights"`
 	Role   Role        `json:"role"`
 
-	// Wide Acts on everything, rather than on one tenant.
+	// Wide Acts on one fabric or on everything, rather than on one tenant.
 	Wide bool `json:"wide"`
 }
 
@@ -2814,19 +2814,25 @@ type SenderWeight struct {
 	Weight float64 `json:"weight"`
 }
 
-// ServiceAccount defines model for ServiceAccount.
+// ServiceAccount An account of a program. With `fabric` its role holds on that fabric only.
 type ServiceAccount struct {
 	CreatedAt   time.Time `json:"created_at"`
 	DisplayName string    `json:"display_name"`
+
+	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
+	Fabric *Name `json:"fabric,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
 	Role Role `json:"role"`
 }
 
-// ServiceAccountCreate defines model for ServiceAccountCreate.
+// ServiceAccountCreate A service account to be added. `fabric` names the one fabric that the role holds on; the account of a tenant has none.
 type ServiceAccountCreate struct {
 	DisplayName *string `json:"display_name,omitempty"`
+
+	// Fabric 1 to 63 lower-case letters, digits and inner hyphens.
+	Fabric *Name `json:"fabric,omitempty"`
 
 	// Name 1 to 63 lower-case letters, digits and inner hyphens.
 	Name Name `json:"name"`
@@ -5384,25 +5390,25 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListServiceAccounts List the service accounts that act on everything
+	// ListServiceAccounts List the service accounts that belong to no tenant
 	//
-	// Accounts of programs that act on everything; those of tenants are listed with the tenant.
+	// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
 	//
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccountWithBody Add a service account that acts on everything
+	// CreateServiceAccountWithBody Add a service account with a role on everything or on one fabric
 	//
-	// It has one role and no password: give it a token next. There are at most 100 of them.
+	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBody(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateServiceAccount Add a service account that acts on everything
+	// CreateServiceAccount Add a service account with a role on everything or on one fabric
 	//
-	// It has one role and no password: give it a token next. There are at most 100 of them.
+	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -7706,9 +7712,9 @@ func (c *Client) ListRoles(ctx context.Context, reqEditors ...RequestEditorFn) (
 	return c.Client.Do(req)
 }
 
-// ListServiceAccounts List the service accounts that act on everything
+// ListServiceAccounts List the service accounts that belong to no tenant
 //
-// Accounts of programs that act on everything; those of tenants are listed with the tenant.
+// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
 //
 // Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7723,9 +7729,9 @@ func (c *Client) ListServiceAccounts(ctx context.Context, params *ListServiceAcc
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccountWithBody Add a service account that acts on everything
+// CreateServiceAccountWithBody Add a service account with a role on everything or on one fabric
 //
-// It has one role and no password: give it a token next. There are at most 100 of them.
+// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
 // Takes any type of body and a specified content type.
 //
@@ -7742,9 +7748,9 @@ func (c *Client) CreateServiceAccountWithBody(ctx context.Context, params *Creat
 	return c.Client.Do(req)
 }
 
-// CreateServiceAccount Add a service account that acts on everything
+// CreateServiceAccount Add a service account with a role on everything or on one fabric
 //
-// It has one role and no password: give it a token next. There are at most 100 of them.
+// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -17161,27 +17167,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/roles (the `ListRoles` operationId).
 	ListRolesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRolesResponse, error)
 
-	// ListServiceAccountsWithResponse List the service accounts that act on everything
+	// ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 	//
-	// Accounts of programs that act on everything; those of tenants are listed with the tenant.
+	// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/service-accounts (the `ListServiceAccounts` operationId).
 	ListServiceAccountsWithResponse(ctx context.Context, params *ListServiceAccountsParams, reqEditors ...RequestEditorFn) (*ListServiceAccountsResponse, error)
 
-	// CreateServiceAccountWithBodyWithResponse Add a service account that acts on everything
+	// CreateServiceAccountWithBodyWithResponse Add a service account with a role on everything or on one fabric
 	//
-	// It has one role and no password: give it a token next. There are at most 100 of them.
+	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/service-accounts (the `CreateServiceAccount` operationId).
 	CreateServiceAccountWithBodyWithResponse(ctx context.Context, params *CreateServiceAccountParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateServiceAccountResponse, error)
 
-	// CreateServiceAccountWithResponse Add a service account that acts on everything
+	// CreateServiceAccountWithResponse Add a service account with a role on everything or on one fabric
 	//
-	// It has one role and no password: give it a token next. There are at most 100 of them.
+	// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -24752,9 +24758,9 @@ func (c *ClientWithResponses) ListRolesWithResponse(ctx context.Context, reqEdit
 	return ParseListRolesResponse(rsp)
 }
 
-// ListServiceAccountsWithResponse List the service accounts that act on everything
+// ListServiceAccountsWithResponse List the service accounts that belong to no tenant
 //
-// Accounts of programs that act on everything; those of tenants are listed with the tenant.
+// Accounts of programs with a role on everything or on one fabric. Those of a tenant are listed with the tenant.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -24767,9 +24773,9 @@ func (c *ClientWithResponses) ListServiceAccountsWithResponse(ctx context.Contex
 	return ParseListServiceAccountsResponse(rsp)
 }
 
-// CreateServiceAccountWithBodyWithResponse Add a service account that acts on everything
+// CreateServiceAccountWithBodyWithResponse Add a service account with a role on everything or on one fabric
 //
-// It has one role and no password: give it a token next. There are at most 100 of them.
+// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -24782,9 +24788,9 @@ func (c *ClientWithResponses) CreateServiceAccountWithBodyWithResponse(ctx conte
 	return ParseCreateServiceAccountResponse(rsp)
 }
 
-// CreateServiceAccountWithResponse Add a service account that acts on everything
+// CreateServiceAccountWithResponse Add a service account with a role on everything or on one fabric
 //
-// It has one role and no password: give it a token next. There are at most 100 of them.
+// It has one role and no password: give it a token next. With `fabric` the role holds on that fabric only, and the account is deleted with the fabric. There are at most 100 of them.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -29607,10 +29613,10 @@ type ServerInterface interface {
 	// ListRoles List the roles and what each may do
 	// (GET /api/v1/roles)
 	ListRoles(c *gin.Context)
-	// ListServiceAccounts List the service accounts that act on everything
+	// ListServiceAccounts List the service accounts that belong to no tenant
 	// (GET /api/v1/service-accounts)
 	ListServiceAccounts(c *gin.Context, params ListServiceAccountsParams)
-	// CreateServiceAccount Add a service account that acts on everything
+	// CreateServiceAccount Add a service account with a role on everything or on one fabric
 	// (POST /api/v1/service-accounts)
 	CreateServiceAccount(c *gin.Context, params CreateServiceAccountParams)
 	// DeleteServiceAccount Remove a service account with its tokens
@@ -40131,10 +40137,10 @@ type StrictServerInterface interface {
 	// ListRoles List the roles and what each may do
 	// (GET /api/v1/roles)
 	ListRoles(ctx context.Context, request ListRolesRequestObject) (ListRolesResponseObject, error)
-	// ListServiceAccounts List the service accounts that act on everything
+	// ListServiceAccounts List the service accounts that belong to no tenant
 	// (GET /api/v1/service-accounts)
 	ListServiceAccounts(ctx context.Context, request ListServiceAccountsRequestObject) (ListServiceAccountsResponseObject, error)
-	// CreateServiceAccount Add a service account that acts on everything
+	// CreateServiceAccount Add a service account with a role on everything or on one fabric
 	// (POST /api/v1/service-accounts)
 	CreateServiceAccount(ctx context.Context, request CreateServiceAccountRequestObject) (CreateServiceAccountResponseObject, error)
 	// DeleteServiceAccount Remove a service account with its tokens

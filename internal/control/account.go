@@ -100,7 +100,7 @@ type MembershipRepo interface {
 	CountMembers(ctx context.Context, d tenants.Domain) (int64, error)
 	// ListMembers returns the users with a role in one tenant, by name.
 	ListMembers(ctx context.Context, d tenants.Domain, p Page) (list []Member, next string, err error)
-	// CountHolders counts the enabled users that hold a wide role, whatever gave it, and have a way to sign in.
+	// CountHolders counts the enabled users that hold a wide role on everything, whatever gave it, and have a way to sign in.
 	CountHolders(ctx context.Context, role tenants.Role) (int64, error)
 }
 

@@ -51,11 +51,11 @@ func reducedFault(err error) error {
 // MaskedActor is the actor that a tenant sees in events of accounts outside of the tenant. No new account can have that name.
 const MaskedActor = "operator"
 
-// byTenant reports whether the actor of an event has a role in the tenant of the event, and none on everything. It is decided when the event
+// byTenant reports whether the actor of an event has a role in the tenant of the event, and none on its whole fabric. It is decided when the event
 // is written: adding a member later, by a guessed name, must not reveal the actor of earlier events.
 func byTenant(ctx context.Context, e Event) bool {
 	p, ok := PrincipalFrom(ctx)
-	return ok && !p.Wide() && e.Fabric != "" && strings.HasPrefix(e.Kind, "tenant.") && actor(ctx) == p.Name && slices.Contains(p.TenantsOn(e.Fabric), e.Subject)
+	return ok && e.Fabric != "" && !p.Runs(e.Fabric) && strings.HasPrefix(e.Kind, "tenant.") && actor(ctx) == p.Name && slices.Contains(p.TenantsOn(e.Fabric), e.Subject)
 }
 
 // reduced is an event as its tenant sees it: other actors than its own members are masked.

@@ -93,8 +93,8 @@ func (s *Service) accountOf(ctx context.Context, r Repos, id Identity) (Account,
 	return r.UpdateAccount(ctx, named)
 }
 
-// existing drops grants in tenants that are not there, and all but the first in each domain: a
-// mapping outlives the tenants it names.
+// existing drops grants in fabrics and tenants that do not exist, and all but the first in each domain: a
+// mapping outlives the fabrics and tenants that it names.
 func existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.Grant, error) {
 	var out []tenants.Grant
 	for _, g := range grants {
@@ -102,7 +102,11 @@ func existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.G
 			continue
 		}
 		if !g.Domain.All() {
-			switch _, err := r.Tenant(ctx, g.Domain.Fabric, g.Domain.Tenant); {
+			_, err := r.Fabric(ctx, g.Domain.Fabric)
+			if err == nil && !g.Domain.Whole() {
+				_, err = r.Tenant(ctx, g.Domain.Fabric, g.Domain.Tenant)
+			}
+			switch {
 			case errors.Is(err, ErrNotFound):
 				continue
 			case err != nil:

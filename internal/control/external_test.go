@@ -97,3 +97,42 @@ func TestAStreamOfOneWithAProvidersTokenHasItsRolesAndItsEnd(t *testing.T) {
 	_, err = w.Next(ctx, 0)
 	mustFail(t, "a stream after its token's end", err, control.ErrUnauthorized)
 }
+
+// A mapping of the provider's claims names fabrics that may be gone, or made again.
+func TestARoleOnAFabricEndsWithItAndStartsWithTheNextSignIn(t *testing.T) {
+	t.Parallel()
+	d := newDoor(t)
+	d.rig.Lab(t)
+	ctx := t.Context()
+	lab := tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "lab"}}
+	nix := tenants.Grant{Role: tenants.RoleFabricAdmin, Domain: tenants.Domain{Fabric: "nix"}}
+	red := tenants.Grant{Role: tenants.RoleTenantViewer, Domain: tenants.Domain{Fabric: "lab", Tenant: "red"}}
+	lost := tenants.Grant{Role: tenants.RoleTenantViewer, Domain: tenants.Domain{Fabric: "nix", Tenant: "red"}}
+	in, err := d.SignInExternal(ctx, rob(d, nix, lab, lost, red))
+	if err != nil || !slices.Equal(in.Principal.Grants, []tenants.Grant{lab, red}) {
+		t.Fatalf("roles after the sign-in are %v, %v; want those on what is there", in.Principal.Grants, err)
+	}
+	session := control.WithPrincipal(ctx, in.Principal)
+	w, err := d.WatchEvents(session, control.EventFilter{Fabric: "lab"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := w.Next(session, 0)
+	if err != nil || !slices.ContainsFunc(list, func(e control.Event) bool { return e.Subject == "blue" }) {
+		t.Fatalf("an operator of lab hears %+v, %v", list, err)
+	}
+	if err := d.DeleteFabric(ctx, "lab", 0, true); err != nil {
+		t.Fatal(err)
+	}
+	d.rig.Lab(t)
+	if list, err = w.Next(session, 0); err != nil || len(list) != 0 {
+		t.Errorf("when lab was made again, the stream of its operator tells %+v, %v", list, err)
+	}
+	a, err := d.User(ctx, "rob")
+	if err != nil || len(a.Memberships) != 0 {
+		t.Errorf("roles on what was made again are %+v, %v", a.Memberships, err)
+	}
+	if in, err = d.SignInExternal(ctx, rob(d, nix, lab)); err != nil || !slices.Equal(in.Principal.Grants, []tenants.Grant{lab}) {
+		t.Errorf("roles after the next sign-in are %v, %v", in.Principal.Grants, err)
+	}
+}

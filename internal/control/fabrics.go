@@ -122,7 +122,9 @@ func (s *Service) ListFabrics(ctx context.Context, p Page) (list []Fabric, next 
 		}
 		list, next, err = r.FabricsNamed(ctx, who.Fabrics(), p)
 		for i := range list {
-			list[i] = list[i].reduced()
+			if !who.Runs(list[i].Name) {
+				list[i] = list[i].reduced()
+			}
 		}
 		return err
 	})
@@ -152,6 +154,7 @@ func (s *Service) eachFabric(ctx context.Context, what string, do func(fabric st
 // UpdateFabric changes where the fabric of f.Name is found and how it is measured, at f.Version (0: at any version):
 // Source and TimeScale, and Counters and Prerequisites, which "" leaves as they are. Nothing is discovered anew. While a rollout
 // runs the source cannot change, so that all devices are written and read back at one place: *ConflictError "rollout-running".
+// A caller without a role on everything cannot change it: the new source may have the devices of another fabric: *ForbiddenError.
 func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err error) {
 	if f.Source == "" {
 		return Fabric{}, Invalid("/source", "source is empty: want %s", sources)
@@ -167,6 +170,9 @@ func (s *Service) UpdateFabric(ctx context.Context, f Fabric) (out Fabric, err e
 			return err
 		}
 		if f.Source != before.Source {
+			if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
+				return &ForbiddenError{Detail: "it takes a role on everything to change the source of a fabric"}
+			}
 			if err := s.checkSource(f.Source, before.Plane); err != nil {
 				return err
 			}

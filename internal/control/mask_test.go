@@ -120,3 +120,34 @@ func TestNobodyNewIsCalledOperator(t *testing.T) {
 		t.Errorf("a name of before: %v", err)
 	}
 }
+
+// What an administrator of the fabric does in a tenant is told to the tenant as that of somebody outside of it, whatever role in the tenant
+// the administrator has as well. On another fabric the same person may be one of the tenant's people.
+func TestWhoRunsAFabricIsMaskedInItsTenants(t *testing.T) {
+	t.Parallel()
+	r := controltest.New(t, openStore)
+	r.Lab(t)
+	ctx := t.Context()
+	red := tenants.Domain{Fabric: "lab", Tenant: "red"}
+	act := func(name string, w quantity.Weight, g ...tenants.Grant) string {
+		t.Helper()
+		who := control.WithPrincipal(ctx, control.Principal{Kind: control.PrincipalUser, Name: name, Account: 1, Grants: append(g, tenants.Grant{Role: tenants.RoleTenantAdmin, Domain: red})})
+		set := controltest.Tenants()
+		set.Tenants[0].Weight = 1000 * w
+		if _, err := r.Service.ApplyTenants(who, "lab", set, false); err != nil {
+			t.Fatal(err)
+		}
+		eve := control.WithPrincipal(ctx, control.Principal{Kind: control.PrincipalUser, Name: "eve", Account: 2, Grants: []tenants.Grant{{Role: tenants.RoleTenantViewer, Domain: red}}})
+		list, _, err := r.Service.Events(eve, "lab", 0, control.Page{})
+		if err != nil || len(list) == 0 {
+			t.Fatal(list, err)
+		}
+		return list[len(list)-1].Actor
+	}
+	if got := act("bob", 5, tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "lab"}}); got != control.MaskedActor {
+		t.Errorf("the operator of the fabric is told as %s", got)
+	}
+	if got := act("bob", 6, tenants.Grant{Role: tenants.RoleOperator, Domain: tenants.Domain{Fabric: "prod"}}); got != "bob" {
+		t.Errorf("a member of the tenant that runs another fabric is told as %s", got)
+	}
+}

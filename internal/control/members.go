@@ -12,7 +12,7 @@ import (
 // Bounds of what a tenant's administrator may add: who has no other rights must not fill the database.
 const (
 	MaxMembers         = 1000 // of one tenant, given their role here
-	MaxServiceAccounts = 100  // of one tenant, or of those that act on everything
+	MaxServiceAccounts = 100  // of one tenant, or of those that belong to no tenant
 )
 
 // ListMembers returns the users with a role in a tenant, by name. What people are called is told to those who see
@@ -38,7 +38,7 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 	case user == MaskedActor: // also when an account has the name: the answer must not reveal it
 		return Member{}, errMasked("/user", "user name")
 	case g.Role.Wide():
-		return Member{}, Invalid("/role", "role %s acts on everything: want %s or %s", g.Role, tenants.RoleTenantAdmin, tenants.RoleTenantViewer)
+		return Member{}, Invalid("/role", "role %s acts on whole fabrics: want %s or %s", g.Role, tenants.RoleTenantAdmin, tenants.RoleTenantViewer)
 	}
 	if err := g.Validate(); err != nil {
 		return Member{}, Invalid("/role", "%v", err)
@@ -109,11 +109,20 @@ func (s *Service) DeleteMember(ctx context.Context, user string, d tenants.Domai
 type ServiceAccountInput struct {
 	Name        string
 	DisplayName string
-	Grant       tenants.Grant // its one role; its domain is the account's home
+	Grant       tenants.Grant // its one role; see Home
+}
+
+// Home is the domain that the account belongs to: its tenant. An account with a role on one fabric or on everything belongs to the
+// service, because only the administrators of the service give such roles.
+func (in ServiceAccountInput) Home() tenants.Domain {
+	if in.Grant.Domain.Tenant == "" {
+		return tenants.Domain{}
+	}
+	return in.Grant.Domain
 }
 
 // CreateServiceAccount adds an account for a program. It can only come with tokens. One more than MaxServiceAccounts
-// in its domain is a *ConflictError.
+// in its home is a *ConflictError; a role on a fabric that does not exist is an *InvalidError.
 func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInput) (out Account, err error) {
 	switch {
 	case !tenants.ValidName(in.Name):
@@ -126,17 +135,25 @@ func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInp
 	if err := in.Grant.Validate(); err != nil {
 		return Account{}, Invalid("/role", "%v", err)
 	}
-	now := s.now()
+	now, home := s.now(), in.Home()
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
-		n, err := r.CountAccounts(ctx, PrincipalService, in.Grant.Domain)
+		if in.Grant.Domain.Whole() {
+			switch _, err := r.Fabric(ctx, in.Grant.Domain.Fabric); {
+			case errors.Is(err, ErrNotFound):
+				return Invalid("/fabric", "%v", err)
+			case err != nil:
+				return err
+			}
+		}
+		n, err := r.CountAccounts(ctx, PrincipalService, home)
 		if err != nil {
 			return err
 		}
 		if n >= MaxServiceAccounts {
-			return &ConflictError{Code: "too-many", Detail: fmt.Sprintf("%s has %d service accounts, the most there may be; delete one first", in.Grant.Domain, n)}
+			return &ConflictError{Code: "too-many", Detail: fmt.Sprintf("%s has %d service accounts, the most there may be; delete one first", home, n)}
 		}
 		out, err = r.CreateAccount(ctx, Account{
-			Kind: PrincipalService, Name: in.Name, Domain: in.Grant.Domain, DisplayName: in.DisplayName, CreatedAt: now,
+			Kind: PrincipalService, Name: in.Name, Domain: home, DisplayName: in.DisplayName, CreatedAt: now,
 			Memberships: []Membership{{Grant: in.Grant, Source: SourceLocal, CreatedAt: now}},
 		})
 		if err != nil {

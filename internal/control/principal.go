@@ -39,9 +39,14 @@ type Principal struct {
 // external reports whether the principal came with a token of the OpenID provider.
 func (p Principal) external() bool { return p.Account != 0 && p.Token == "" && p.Session == 0 }
 
-// Wide reports whether the principal acts on everything rather than on single tenants.
+// Wide reports whether the principal acts on everything rather than on single fabrics and tenants.
 func (p Principal) Wide() bool {
 	return p.Kind == PrincipalSystem || slices.ContainsFunc(p.Grants, func(g tenants.Grant) bool { return g.Domain.All() })
+}
+
+// Runs reports whether the principal acts on a whole fabric rather than on single tenants of it.
+func (p Principal) Runs(fabric string) bool {
+	return p.Wide() || slices.ContainsFunc(p.Grants, func(g tenants.Grant) bool { return g.Domain.Whole() && g.Domain.Fabric == fabric })
 }
 
 // TenantsOn lists, sorted, the tenants of a fabric in which the principal has a role. It is not
@@ -49,7 +54,7 @@ func (p Principal) Wide() bool {
 func (p Principal) TenantsOn(fabric string) []string {
 	names := []string{}
 	for _, g := range p.Grants {
-		if !g.Domain.All() && g.Domain.Fabric == fabric {
+		if g.Domain.Tenant != "" && g.Domain.Fabric == fabric {
 			names = append(names, g.Domain.Tenant)
 		}
 	}
@@ -57,7 +62,7 @@ func (p Principal) TenantsOn(fabric string) []string {
 	return slices.Compact(names)
 }
 
-// Fabrics lists, sorted, the fabrics on which the principal has a role in some tenant.
+// Fabrics lists, sorted, the fabrics on which the principal has a role, or in some tenant of which.
 func (p Principal) Fabrics() []string {
 	names := []string{}
 	for _, g := range p.Grants {
@@ -108,7 +113,7 @@ func actor(ctx context.Context) string {
 // context without a principal is the service's own and sees all.
 func sight(ctx context.Context, fabric string) []string {
 	p, ok := PrincipalFrom(ctx)
-	if !ok || p.Wide() {
+	if !ok || p.Runs(fabric) {
 		return nil
 	}
 	return p.TenantsOn(fabric)

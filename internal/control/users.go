@@ -92,7 +92,7 @@ func (a Account) invited() bool {
 	return a.Kind == PrincipalUser && a.Password == "" && a.Subject == "" && a.SignedInAt.IsZero()
 }
 
-// give adds the roles of a request; a tenant that is missing is a fault of its field.
+// give adds the roles of a request; a fabric or tenant that is missing is a fault of its field.
 func (s *Service) give(ctx context.Context, r Repos, account int64, grants []tenants.Grant) error {
 	for i, g := range grants {
 		switch err := r.PutMembership(ctx, account, g, s.now()); {
@@ -201,7 +201,7 @@ func (s *Service) DeleteUser(ctx context.Context, name string, version int64) er
 	})
 }
 
-// keepAnAdmin refuses a change after which no enabled user is fabric-admin, unless who makes it
+// keepAnAdmin refuses a change after which no enabled user is fabric-admin of everything, unless who makes it
 // came with the bootstrap token, which stays, or is the service itself.
 func (s *Service) keepAnAdmin(ctx context.Context, r Repos) error {
 	if p, ok := PrincipalFrom(ctx); !ok || p.Kind == PrincipalBootstrap {
@@ -209,7 +209,7 @@ func (s *Service) keepAnAdmin(ctx context.Context, r Repos) error {
 	}
 	n, err := r.CountHolders(ctx, tenants.RoleFabricAdmin)
 	if err == nil && n == 0 {
-		err = &ConflictError{Code: "last-admin", Detail: "nobody would be fabric-admin any more; give the role to someone else first"}
+		err = &ConflictError{Code: "last-admin", Detail: "no user would be fabric-admin@* any more; give the role to another user first"}
 	}
 	return err
 }

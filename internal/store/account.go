@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -43,12 +44,12 @@ type placedAccount struct {
 	Names domainNames `gorm:"embedded"`
 }
 
-// withDomain adds the names of a table's tenant to a query.
-func withDomain(q *gorm.DB, table string) *gorm.DB {
+// withDomain adds the names of a table's tenant to a query, and of the fabrics in columns of rows without one.
+func withDomain(q *gorm.DB, table string, fabrics ...string) *gorm.DB {
 	return q.Table(table).
 		Select(table + ".*, COALESCE(fabrics.name, '') AS fabric, COALESCE(tenants.name, '') AS tenant").
 		Joins("LEFT JOIN tenants ON tenants.id = " + table + ".tenant_id").
-		Joins("LEFT JOIN fabrics ON fabrics.id = tenants.fabric_id")
+		Joins("LEFT JOIN fabrics ON fabrics.id = COALESCE(" + strings.Join(append([]string{"tenants.fabric_id", "NULL"}, fabrics...), ", ") + ")")
 }
 
 // tenantOf returns the row id behind a domain, nil for the domain of everything.
@@ -172,7 +173,7 @@ func (r *repos) withMemberships(ctx context.Context, rows []placedAccount) ([]co
 	for part := range slices.Chunk(rows, batchNames) {
 		ids := each(part, func(row placedAccount) int64 { return row.Row.ID })
 		var found []placedMembership
-		err := withDomain(r.in(ctx), "memberships").Where("memberships.account_id IN ?", ids).
+		err := withDomain(r.in(ctx), "memberships", "memberships.fabric_id").Where("memberships.account_id IN ?", ids).
 			Order("memberships.account_id, memberships.id").Scan(&found).Error
 		if err != nil {
 			return nil, fmt.Errorf("read memberships: %w", err)
@@ -213,6 +214,12 @@ func (r *repos) UpdateAccount(ctx context.Context, a control.Account) (control.A
 func (r *repos) DeleteAccount(ctx context.Context, id int64) error {
 	res := r.in(ctx).Where("id = ?", id).Delete(&accountRow{})
 	return changed(res, &control.NotFoundError{Kind: "account", Name: fmt.Sprint(id)}, "delete account %d", id)
+}
+
+// deleteAccountsOn removes the service accounts whose one role is on a fabric: without it they would have none.
+func (r *repos) deleteAccountsOn(ctx context.Context, fabricID int64) error {
+	on := r.in(ctx).Model(&membershipRow{}).Select("account_id").Where("fabric_id = ?", fabricID)
+	return r.in(ctx).Where("kind = ? AND id IN (?)", string(control.PrincipalService), on).Delete(&accountRow{}).Error
 }
 
 func (p placedAccount) account() control.Account {

@@ -168,6 +168,74 @@ func checkAccountsOfTenant(t *testing.T, f *fixture) {
 	f.want(f.s.Tx(ctx, func(r control.Repos) error { return r.DeleteAccount(ctx, ada.ID) }), control.ErrNotFound)
 }
 
+func checkAccountsOfFabric(t *testing.T, f *fixture) {
+	ctx := t.Context()
+	for _, name := range []string{"lab", "prod"} {
+		f.fabric(name)
+		f.plainTenant(name, "red")
+	}
+	lab := tenants.Domain{Fabric: "lab"}
+	ada := f.account(control.Account{Kind: control.PrincipalUser, Name: "ada", Password: "$x", Memberships: []control.Membership{
+		membership("auditor@*", control.SourceLocal), membership("fabric-admin@lab", control.SourceLocal), membership("tenant-admin@lab/red", control.SourceLocal),
+		membership("operator@prod", control.SourceLocal), membership("auditor@lab", control.SourceOIDC), membership("tenant-viewer@prod/red", control.SourceLocal),
+	}})
+	roles := func() (out []string) {
+		f.view(func(r control.Repos) error {
+			got, err := r.AccountByID(ctx, ada.ID)
+			for _, m := range got.Memberships {
+				out = append(out, m.Grant.String()+" "+string(m.Source))
+			}
+			return err
+		})
+		return out
+	}
+	f.equal("roles", []string{"auditor@* local", "fabric-admin@lab local", "tenant-admin@lab/red local", "operator@prod local", "auditor@lab oidc", "tenant-viewer@prod/red local"}, roles())
+	f.view(func(r control.Repos) error {
+		n, err := r.CountHolders(ctx, tenants.RoleFabricAdmin)
+		if n != 0 {
+			t.Errorf("%d hold fabric-admin, want none: ada holds it on one fabric", n)
+		}
+		members, _, merr := r.ListMembers(ctx, lab, control.Page{})
+		count, cerr := r.CountMembers(ctx, lab)
+		if len(members) != 2 || count != 1 || merr != nil || cerr != nil {
+			t.Errorf("members of the fabric are %+v, %d given here; %v, %v", members, count, merr, cerr)
+		}
+		return err
+	})
+	// Each place has its own role: a change of one leaves the others.
+	f.tx(func(r control.Repos) error { return r.PutMembership(ctx, ada.ID, grant("operator@lab"), at()) })
+	f.tx(func(r control.Repos) error { return r.PutMembership(ctx, ada.ID, grant("operator@*"), at()) })
+	f.tx(func(r control.Repos) error { return r.DeleteMembership(ctx, ada.ID, tenants.Domain{Fabric: "prod"}) })
+	f.want(f.s.Tx(ctx, func(r control.Repos) error { return r.DeleteMembership(ctx, ada.ID, tenants.Domain{Fabric: "prod"}) }), control.ErrNotFound)
+	f.equal("roles", []string{"operator@* local", "operator@lab local", "tenant-admin@lab/red local", "auditor@lab oidc", "tenant-viewer@prod/red local"}, roles())
+	f.want(f.s.Tx(ctx, func(r control.Repos) error { return r.PutMembership(ctx, ada.ID, grant("operator@nix"), at()) }), control.ErrNotFound)
+	f.want(f.s.Tx(ctx, func(r control.Repos) error {
+		return r.SetMemberships(ctx, ada.ID, control.SourceOIDC, []tenants.Grant{grant("auditor@prod"), grant("operator@prod")}, at())
+	}), control.ErrConflict)
+	f.tx(func(r control.Repos) error {
+		return r.SetMemberships(ctx, ada.ID, control.SourceOIDC, []tenants.Grant{grant("auditor@lab"), grant("auditor@prod")}, at())
+	})
+	ci := f.account(control.Account{Kind: control.PrincipalService, Name: "ci", Memberships: []control.Membership{membership("operator@lab", control.SourceLocal)}})
+	far := f.account(control.Account{Kind: control.PrincipalService, Name: "far", Memberships: []control.Membership{membership("operator@prod", control.SourceLocal)}})
+	f.tx(func(r control.Repos) error {
+		if _, err := r.CreateToken(ctx, control.Token{Account: ci.ID, Name: "t", Hash: [32]byte{1}, CreatedAt: at()}); err != nil {
+			return err
+		}
+		return r.DeleteFabric(ctx, "lab", 0)
+	})
+	f.fabric("lab") // of the same name, and nobody's
+	f.plainTenant("lab", "red")
+	f.equal("roles when the fabric was made again", []string{"operator@* local", "tenant-viewer@prod/red local", "auditor@prod oidc"}, roles())
+	f.view(func(r control.Repos) error {
+		_, err := r.AccountByID(ctx, ci.ID)
+		f.want(err, control.ErrNotFound)
+		_, err = r.TokenByHash(ctx, [32]byte{1})
+		f.want(err, control.ErrNotFound)
+		_, err = r.AccountByID(ctx, far.ID)
+		return err
+	})
+}
+
 func checkSessions(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	ada := f.account(control.Account{Kind: control.PrincipalUser, Name: "ada"})

@@ -57,6 +57,7 @@ func conform(t *testing.T, open func(t *testing.T) control.Store) {
 		"tokens are found by hash":                            checkTokens,
 		"accounts, roles and tokens":                          checkAccounts,
 		"roles and accounts go with their tenant":             checkAccountsOfTenant,
+		"roles and accounts go with their fabric":             checkAccountsOfFabric,
 		"sessions and failed sign-ins":                        checkSessions,
 		"lists are cut before paging":                         checkSight,
 		"a failed transaction leaves nothing":                 checkRollback,

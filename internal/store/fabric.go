@@ -126,6 +126,9 @@ func (r *repos) DeleteFabric(ctx context.Context, name string, version int64) er
 	if err := checkVersion("fabric", name, version, row.Version); err != nil {
 		return err
 	}
+	if err := r.deleteAccountsOn(ctx, row.ID); err != nil {
+		return fmt.Errorf("delete the service accounts of fabric %s: %w", name, err)
+	}
 	if err := r.in(ctx).Delete(&row).Error; err != nil {
 		return fmt.Errorf("delete fabric %s: %w", name, err)
 	}

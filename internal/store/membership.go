@@ -16,6 +16,7 @@ type membershipRow struct {
 	ID          int64  `gorm:"column:id;primaryKey"`
 	AccountID   int64  `gorm:"column:account_id"`
 	TenantID    *int64 `gorm:"column:tenant_id"`
+	FabricID    *int64 `gorm:"column:fabric_id"` // of a role on a whole fabric
 	Role        string `gorm:"column:role"`
 	Source      string `gorm:"column:source"`
 	CreatedAtUS int64  `gorm:"column:created_at_us"`
@@ -35,12 +36,32 @@ func (p placedMembership) membership() control.Membership {
 	}
 }
 
+// place is the row of a fabric or of a tenant where a role is held; neither for the domain of everything.
+type place struct{ fabric, tenant *int64 }
+
+func (r *repos) placeOf(ctx context.Context, d tenants.Domain) (place, error) {
+	if d.Whole() {
+		f, err := r.fabric(ctx, d.Fabric)
+		return place{fabric: &f.ID}, err
+	}
+	t, err := r.tenantOf(ctx, d)
+	return place{tenant: t}, err
+}
+
+// of narrows a query to the memberships of a place.
+func (p place) of(q *gorm.DB) *gorm.DB {
+	if p.fabric != nil {
+		return q.Where("memberships.fabric_id = ?", *p.fabric)
+	}
+	return inTenant(q.Where("memberships.fabric_id IS NULL"), "memberships", p.tenant)
+}
+
 func (r *repos) addMembership(ctx context.Context, account int64, m control.Membership) error {
-	tenant, err := r.tenantOf(ctx, m.Domain)
+	at, err := r.placeOf(ctx, m.Domain)
 	if err != nil {
 		return err
 	}
-	row := membershipRow{AccountID: account, TenantID: tenant, Role: string(m.Role), Source: string(m.Source), CreatedAtUS: micros(m.CreatedAt)}
+	row := membershipRow{AccountID: account, TenantID: at.tenant, FabricID: at.fabric, Role: string(m.Role), Source: string(m.Source), CreatedAtUS: micros(m.CreatedAt)}
 	switch err := r.in(ctx).Create(&row).Error; {
 	case errors.Is(err, gorm.ErrDuplicatedKey):
 		return exists("membership", m.Domain.String())
@@ -65,12 +86,12 @@ func (r *repos) SetMemberships(ctx context.Context, account int64, source contro
 
 // PutMembership implements control.MembershipRepo.
 func (r *repos) PutMembership(ctx context.Context, account int64, g tenants.Grant, at time.Time) error {
-	tenant, err := r.tenantOf(ctx, g.Domain)
+	place, err := r.placeOf(ctx, g.Domain)
 	if err != nil {
 		return err
 	}
 	q := r.in(ctx).Model(&membershipRow{}).Where("account_id = ? AND source = ?", account, string(control.SourceLocal))
-	res := inTenant(q, "memberships", tenant).Update("role", string(g.Role))
+	res := place.of(q).Update("role", string(g.Role))
 	if res.Error != nil {
 		return fmt.Errorf("change membership %s: %w", g, res.Error)
 	}
@@ -82,25 +103,25 @@ func (r *repos) PutMembership(ctx context.Context, account int64, g tenants.Gran
 
 // DeleteMembership implements control.MembershipRepo.
 func (r *repos) DeleteMembership(ctx context.Context, account int64, d tenants.Domain) error {
-	tenant, err := r.tenantOf(ctx, d)
+	place, err := r.placeOf(ctx, d)
 	if err != nil {
 		return err
 	}
 	q := r.in(ctx).Where("account_id = ? AND source = ?", account, string(control.SourceLocal))
-	res := inTenant(q, "memberships", tenant).Delete(&membershipRow{})
+	res := place.of(q).Delete(&membershipRow{})
 	return changed(res, &control.NotFoundError{Kind: "membership", Name: d.String()}, "delete membership in %s", d)
 }
 
 // CountMembers implements control.MembershipRepo.
 func (r *repos) CountMembers(ctx context.Context, d tenants.Domain) (int64, error) {
-	tenant, err := r.tenantOf(ctx, d)
+	place, err := r.placeOf(ctx, d)
 	if err != nil {
 		return 0, err
 	}
 	var n int64
 	q := r.in(ctx).Table("memberships").Joins("JOIN accounts ON accounts.id = memberships.account_id").
 		Where("accounts.kind = ? AND memberships.source = ?", string(control.PrincipalUser), string(control.SourceLocal))
-	if err := inTenant(q, "memberships", tenant).Count(&n).Error; err != nil {
+	if err := place.of(q).Count(&n).Error; err != nil {
 		return 0, fmt.Errorf("count members of %s: %w", d, err)
 	}
 	return n, nil
@@ -108,7 +129,7 @@ func (r *repos) CountMembers(ctx context.Context, d tenants.Domain) (int64, erro
 
 // ListMembers implements control.MembershipRepo.
 func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Page) ([]control.Member, string, error) {
-	tenant, err := r.tenantOf(ctx, d)
+	place, err := r.placeOf(ctx, d)
 	if err != nil {
 		return nil, "", err
 	}
@@ -120,7 +141,7 @@ func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Pag
 	q := r.in(ctx).Table("memberships").Select("memberships.*, accounts.name AS name, accounts.display_name AS display_name").
 		Joins("JOIN accounts ON accounts.id = memberships.account_id").Where("accounts.kind = ?", string(control.PrincipalUser))
 	// An account has at most one row of each source: the cursor names both.
-	rows, next, err := byName(inTenant(q, "memberships", tenant), "accounts.name || '/' || memberships.source", "members of "+d.String(), p,
+	rows, next, err := byName(place.of(q), "accounts.name || '/' || memberships.source", "members of "+d.String(), p,
 		func(m member) string { return m.Name + "/" + m.Row.Source })
 	return each(rows, func(m member) control.Member {
 		placed := placedMembership{Row: m.Row, Names: domainNames(d)}
@@ -132,6 +153,7 @@ func (r *repos) ListMembers(ctx context.Context, d tenants.Domain, p control.Pag
 func (r *repos) CountHolders(ctx context.Context, role tenants.Role) (int64, error) {
 	var n int64
 	err := r.in(ctx).Table("memberships").Joins("JOIN accounts ON accounts.id = memberships.account_id").
+		Where("memberships.tenant_id IS NULL AND memberships.fabric_id IS NULL").
 		Where("memberships.role = ? AND accounts.disabled = 0 AND accounts.kind = ?", string(role), string(control.PrincipalUser)).
 		Where("accounts.password <> '' OR accounts.subject <> ''").
 		Distinct("accounts.id").Count(&n).Error

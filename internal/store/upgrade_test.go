@@ -43,6 +43,8 @@ func seeds() []seed {
 			VALUES (7, '` + guid + `', 1, '{}', 'in-sync', '{}', NULL, NULL, NULL, '', 2000)`},
 		{5, 0, `INSERT INTO events (id, at_us, fabric, rollout_id, actor, kind, subject, message, data) VALUES (1, 1000, 'lab', 7, 'ada', 'rollout.started', 'a', 'm', '{"x":1}')`},
 		{6, 0, `INSERT INTO tokens (id, name, hash, created_at_us) VALUES (1, 'admin', '` + digits("5") + `', 1000)`},
+		{20, 0, `INSERT INTO accounts (id, kind, name, display_name, password, issuer, subject, disabled, version, created_at_us, updated_at_us) VALUES (1, 'user', 'ada', '', '$x', '', '', 0, 1, 1000, 1000)`},
+		{20, 0, `INSERT INTO memberships (id, account_id, tenant_id, role, source, created_at_us) VALUES (1, 1, NULL, 'fabric-admin', 'local', 1000), (2, 1, 1, 'tenant-admin', 'local', 1000), (3, 1, NULL, 'auditor', 'oidc', 1000)`},
 		{21, 0, `UPDATE tokens SET scopes = '*:read'`},
 	}
 }
@@ -132,6 +134,18 @@ func reap(t *testing.T, s *Store, version int64) {
 			}
 			return err
 		})
+	}
+	if version >= 20 {
+		f.view(func(r control.Repos) error {
+			ada, err := r.Account(ctx, control.AccountRef{Kind: control.PrincipalUser, Name: "ada"})
+			var got []string
+			for _, m := range ada.Memberships {
+				got = append(got, fmt.Sprint(m.Grant, " ", m.Source, " ", m.CreatedAt.UnixMicro()))
+			}
+			f.equal("roles", []string{"fabric-admin@* local 1000", "tenant-admin@lab/red local 1000", "auditor@* oidc 1000"}, got)
+			return err
+		})
+		f.tx(func(r control.Repos) error { return r.PutMembership(ctx, 1, grant("operator@lab"), at()) })
 	}
 	grow(f)
 }

@@ -12,11 +12,11 @@ import (
 	"fairlane/tenants"
 )
 
-// modelText is the model of the package comment in casbin's words. The last term of the matcher
-// is the one rule for those who act on everything.
+// modelText is the model of the package comment in casbin's words. The last two terms of
+// the matcher are the rules for roles on a whole fabric and on everything.
 const modelText = `
 [request_definition]
-r = sub, dom, obj, act
+r = sub, dom, fab, obj, act
 
 [policy_definition]
 p = sub, obj, act
@@ -28,7 +28,7 @@ g = _, _, _
 e = some(where (p.eft == allow))
 
 [matchers]
-m = r.obj == p.obj && r.act == p.act && (g(r.sub, p.sub, r.dom) || g(r.sub, p.sub, "*"))
+m = r.obj == p.obj && r.act == p.act && (g(r.sub, p.sub, r.dom) || g(r.sub, p.sub, r.fab) || g(r.sub, p.sub, "*"))
 `
 
 // maxKept bounds the subjects whose rights are kept ready. Rights are kept by their grants, not
@@ -119,14 +119,25 @@ func (e *Enforcer) touch(key string) {
 }
 
 // Can reports whether an action on an object is allowed in a domain. In the domain of everything
-// only a role that is held there allows it.
+// only a role that is held there allows it, in the domain of a fabric also a role on that fabric. Objects of the service
+// are in the domain of everything only.
 func (r *Rights) Can(d tenants.Domain, o Object, a Action) (bool, error) {
 	if r.casbin == nil {
 		return false, nil
 	}
-	ok, err := r.casbin.Enforce(subject, d.String(), string(o), string(a))
+	dom, fab := d, tenants.Domain{Fabric: d.Fabric}
+	if OfService(o) || !named(d) {
+		dom, fab = tenants.Domain{}, tenants.Domain{}
+	}
+	ok, err := r.casbin.Enforce(subject, dom.String(), fab.String(), string(o), string(a))
 	if err != nil {
 		return false, fmt.Errorf("decide %s on %s in %s: %w", a, o, d, err)
 	}
 	return ok, nil
+}
+
+// named reports whether a domain is everything or has names that a fabric and a tenant can have. Other text comes from the path of
+// a request, where "lab/red" as the name of a fabric must not print like the tenant red of the fabric lab.
+func named(d tenants.Domain) bool {
+	return (d.Fabric == "" || tenants.ValidName(d.Fabric)) && (d.Tenant == "" || tenants.ValidName(d.Tenant))
 }

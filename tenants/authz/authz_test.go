@@ -44,7 +44,8 @@ func can(t testing.TB, r *Rights, d tenants.Domain, o Object, a Action) bool {
 // inTable is the naive second opinion: no casbin, no domains but by comparison.
 func inTable(grants []tenants.Grant, d tenants.Domain, o Object, a Action) bool {
 	return slices.ContainsFunc(grants, func(g tenants.Grant) bool {
-		return (g.Domain == d || g.Domain.All()) && slices.ContainsFunc(Table(g.Role), func(r Right) bool {
+		in := g.Domain.All() || !OfService(o) && (g.Domain == d || g.Domain.Tenant == "" && g.Domain.Fabric == d.Fabric)
+		return in && slices.ContainsFunc(Table(g.Role), func(r Right) bool {
 			return r.Object == o && slices.Contains(r.Actions, a)
 		})
 	})
@@ -56,13 +57,15 @@ func TestRightsAreWhatTheTableSaysInTheDomainOfTheGrant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	domains := []tenants.Domain{{}, {Fabric: "lab", Tenant: "red"}, {Fabric: "lab", Tenant: "blue"}, {Fabric: "prod", Tenant: "red"}}
+	domains := []tenants.Domain{{}, {Fabric: "lab"}, {Fabric: "prod"}, {Fabric: "red"}, {Fabric: "lab", Tenant: "red"}, {Fabric: "lab", Tenant: "blue"}, {Fabric: "prod", Tenant: "red"}}
 	rapid.Check(t, func(t *rapid.T) {
 		var grants []tenants.Grant
 		for range rapid.IntRange(0, 4).Draw(t, "grants") {
 			g := tenants.Grant{Role: rapid.SampledFrom(tenants.Roles()).Draw(t, "role")}
-			if !g.Role.Wide() {
-				g.Domain = rapid.SampledFrom(domains[1:]).Draw(t, "domain")
+			if g.Role.Wide() {
+				g.Domain = rapid.SampledFrom(domains[:4]).Draw(t, "domain")
+			} else {
+				g.Domain = rapid.SampledFrom(domains[4:]).Draw(t, "domain")
 			}
 			grants = append(grants, g)
 		}
@@ -106,6 +109,40 @@ func TestATenantRoleEndsAtItsTenant(t *testing.T) {
 		for _, a := range Actions() {
 			if can(t, r, red, o, a) {
 				t.Errorf("may %s %s, which tells of other tenants", a, o)
+			}
+		}
+	}
+}
+
+func TestAFabricRoleEndsAtItsFabric(t *testing.T) {
+	t.Parallel()
+	r := rights(t, "fabric-admin@lab")
+	for _, o := range Objects() {
+		for _, a := range Actions() {
+			for _, d := range []tenants.Domain{{}, {Fabric: "prod"}, {Fabric: "prod", Tenant: "lab"}} {
+				if can(t, r, d, o.Object, a) {
+					t.Errorf("may %s %s in %s", a, o.Object, d)
+				}
+			}
+			for _, d := range []tenants.Domain{{Fabric: "lab"}, {Fabric: "lab", Tenant: "red"}} {
+				if got := can(t, r, d, o.Object, a); got == OfService(o.Object) {
+					t.Errorf("may %s %s in %s: %v", a, o.Object, d, got)
+				}
+			}
+		}
+	}
+}
+
+// TestTextThatIsNoNameIsNoDomain: the names of a request come from its path. None may print like the domain of a grant.
+func TestTextThatIsNoNameIsNoDomain(t *testing.T) {
+	t.Parallel()
+	r := rights(t, "fabric-admin@lab", "tenant-admin@lab/red")
+	for _, d := range []tenants.Domain{{Fabric: "lab/red"}, {Fabric: "lab/red", Tenant: "x"}, {Fabric: "*"}, {Fabric: "lab", Tenant: "red/x"}, {Fabric: "lab/", Tenant: ""}, {Tenant: "lab"}} {
+		for _, o := range Objects() {
+			for _, a := range Actions() {
+				if can(t, r, d, o.Object, a) {
+					t.Errorf("may %s %s in %#v", a, o.Object, d)
+				}
 			}
 		}
 	}

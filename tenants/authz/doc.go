@@ -3,11 +3,11 @@
 // a read-only adapter and keeps nothing, so that a membership that was withdrawn is gone with the
 // next request, on every manager.
 //
-// The model (house rule: no patterns, one explicit rule for those who act on everything):
+// The model (house rule: no patterns, explicit rules for roles on a whole fabric and on everything):
 //
-//	request = subject, domain, object, action
+//	request = subject, domain, fabric of the domain, object, action
 //	policy  = role, object, action
 //	member  = subject, role, domain
 //	allowed when object and action are the policy's, and the subject has the policy's role in
-//	the request's domain or in "*"
+//	the request's domain, on its fabric or in "*"
 package authz

@@ -57,6 +57,12 @@ func Objects() []ObjectInfo {
 	}
 }
 
+// OfService reports whether an object belongs to the service as such rather than to a fabric: a role that is held on a fabric
+// or a tenant gives no right on it.
+func OfService(o Object) bool {
+	return slices.Contains([]Object{Simulation, Calibration, Audit, User, Settings, Diagnostics}, o)
+}
+
 // ObjectInfo is an object with its meaning.
 type ObjectInfo struct {
 	Object Object
