@@ -353,7 +353,10 @@ func (a *applying) account(r *manifest.Resource, spec *manifest.AccountSpec) err
 		_, err := c.newAccount(a.cmd, a.client, r.Fabric, spec.Tenant, &dry, body)
 		return err
 	}
-	later := spec.Tenant != "" && a.dependsOnNew(r.Fabric, spec.Tenant)
+	if spec.Tenant == "" {
+		body.Fabric = given(r.Fabric)
+	}
+	later := a.dependsOnNew(r.Fabric, spec.Tenant)
 	if !later {
 		list, err := pages(func(cursor *string) (*page[gen.ServiceAccount], error) {
 			return c.accountPageOf(a.cmd, a.client, r.Fabric, spec.Tenant, cursor)
@@ -365,8 +368,8 @@ func (a *applying) account(r *manifest.Resource, spec *manifest.AccountSpec) err
 			if x.Name != r.Name {
 				continue
 			}
-			if string(x.Role) != spec.Role || x.DisplayName != spec.DisplayName {
-				return c.usage("err.account-fixed", "role", x.Role, "name", fmt.Sprintf("%q", x.DisplayName))
+			if string(x.Role) != spec.Role || x.DisplayName != spec.DisplayName || orZero(x.Fabric) != orZero(body.Fabric) {
+				return c.usage("err.account-fixed", "role", accountRoleOf(&x), "name", fmt.Sprintf("%q", x.DisplayName))
 			}
 			a.add(r, nil, false, nil)
 			return nil

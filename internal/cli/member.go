@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"fairlane/api/gen"
+	"fairlane/tenants"
 )
 
 func (c *cli) member() *cobra.Command {
@@ -55,12 +58,14 @@ func (c *cli) serviceAccount() *cobra.Command {
 	var role, display string
 	list := c.verb("service-account", "list", "  fairlane service-account list\n  fairlane service-account list --tenant red", cobra.NoArgs,
 		listed(c, c.accountHome, c.accountPage, c.accountTable))
-	create := c.verb("service-account", "create NAME", "  fairlane service-account create ci --role operator\n  fairlane service-account create ci --tenant red --role tenant-admin", cobra.ExactArgs(1),
+	create := c.verb("service-account", "create NAME", "  fairlane service-account create ci --role operator@lab\n  fairlane service-account create ci --tenant red --role tenant-admin", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error {
-			if role == "" {
-				return c.usage("err.need-flag", "flag", "role")
+			body, err := c.accountRole(role)
+			if err != nil {
+				return err
 			}
-			return c.accountCreate(cmd, gen.ServiceAccountCreate{Name: args[0], DisplayName: given(display), Role: gen.Role(role)})
+			body.Name, body.DisplayName = args[0], given(display)
+			return c.accountCreate(cmd, body)
 		})
 	create.Flags().StringVar(&role, "role", "", c.t("flag.account-role"))
 	create.Flags().StringVar(&display, "display-name", "", c.t("flag.display-name"))
@@ -71,7 +76,28 @@ func (c *cli) serviceAccount() *cobra.Command {
 	return c.noun("service-account", list, create, del)
 }
 
-// accountPage lists the service accounts of the tenant that was named, or those that act on everything.
+// accountRole reads --role of a service account: ROLE, or ROLE@* and ROLE@FABRIC where no tenant is named.
+func (c *cli) accountRole(text string) (body gen.ServiceAccountCreate, err error) {
+	role, _, placed := strings.Cut(text, "@")
+	switch {
+	case text == "":
+		return body, c.usage("err.need-flag", "flag", "role")
+	case !placed:
+		return gen.ServiceAccountCreate{Role: gen.Role(role)}, nil
+	case c.tenantName != "":
+		return body, c.usage("err.account-role", "found", text)
+	}
+	g, err := tenants.ParseGrant(text)
+	switch {
+	case err != nil:
+		return body, c.usage("err.role", "error", err)
+	case g.Domain.Tenant != "":
+		return body, c.usage("err.account-role", "found", text)
+	}
+	return gen.ServiceAccountCreate{Role: gen.Role(g.Role), Fabric: given(g.Domain.Fabric)}, nil
+}
+
+// accountPage lists the service accounts of the tenant that was named, or those that belong to none.
 func (c *cli) accountPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.ServiceAccount], error) {
 	return c.accountPageOf(cmd, client, fabric, c.tenantName, cursor)
 }
@@ -97,9 +123,17 @@ func (c *cli) accountHome(cmd *cobra.Command, _ ...string) (*gen.ClientWithRespo
 func (c *cli) accountTable(list []gen.ServiceAccount) *table {
 	t := c.newTable("name", "display-name", "role", "created")
 	for _, a := range list {
-		t.add(a.Name, a.DisplayName, a.Role, a.CreatedAt.Format(timeFormat))
+		t.add(a.Name, a.DisplayName, accountRoleOf(&a), a.CreatedAt.Format(timeFormat))
 	}
 	return t
+}
+
+// accountRoleOf is the role of a service account, with the fabric that it holds on when that is one.
+func accountRoleOf(a *gen.ServiceAccount) string {
+	if a.Fabric == nil {
+		return string(a.Role)
+	}
+	return string(a.Role) + "@" + *a.Fabric
 }
 
 func (c *cli) accountCreate(cmd *cobra.Command, body gen.ServiceAccountCreate) error {
@@ -115,7 +149,7 @@ func (c *cli) accountCreate(cmd *cobra.Command, body gen.ServiceAccountCreate) e
 	return shown(c, cmd, made, c.accountTable)
 }
 
-// newAccount makes a service account of a tenant, or one that acts on everything.
+// newAccount makes a service account of a tenant, or one that belongs to none.
 func (c *cli) newAccount(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, tenant string, dry *bool, body gen.ServiceAccountCreate) (*gen.ServiceAccount, error) {
 	if tenant == "" {
 		return created[gen.ServiceAccount](c)(client.CreateServiceAccountWithResponse(cmd.Context(), &gen.CreateServiceAccountParams{DryRun: dry}, body))

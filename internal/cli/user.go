@@ -19,7 +19,7 @@ type userFlags struct {
 
 func (c *cli) user() *cobra.Command {
 	var f userFlags
-	create := c.verb("user", "create NAME", "  fairlane user create ada --role fabric-admin@* --password-file -", cobra.ExactArgs(1),
+	create := c.verb("user", "create NAME", "  fairlane user create ada --role fabric-admin@* --password-file -\n  fairlane user create bob --role fabric-admin@lab", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.userCreate(cmd, args[0], f) })
 	change := c.verb("user", "set NAME", "  fairlane user set ada --role operator@*\n  fairlane user set ada --disable", cobra.ExactArgs(1),
 		func(cmd *cobra.Command, args []string) error { return c.userSet(cmd, args[0], f) })

@@ -196,7 +196,8 @@ type (
 		Roles       []Grant `json:"roles"`
 		Disabled    bool    `json:"disabled"`
 	}
-	// AccountSpec is a service account; one with a tenant belongs to the resource's fabric.
+	// AccountSpec is a service account. With a tenant it belongs to that tenant of the resource's fabric; without one its role
+	// holds on the resource's fabric or, without a fabric, on everything.
 	AccountSpec struct {
 		DisplayName string `json:"display_name"`
 		Role        string `json:"role" want:"yes"`
