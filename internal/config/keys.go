@@ -67,7 +67,7 @@ func Keys() []Key {
 		{Name: "oidc.roles_claim", bind: func(c *Config) any { return &c.OIDC.RolesClaim },
 			Doc: "claim with the user's groups or roles, parts joined by dots as in `realm_access.roles`"},
 		{Name: "oidc.roles", check: isRoleLine, bind: func(c *Config) any { return &c.OIDC.Roles },
-			Doc: "what values of that claim give, as `VALUE=ROLE@DOMAIN`: `admins=fabric-admin@*`, `red=tenant-admin@lab/red`"},
+			Doc: "what values of that claim give, as `VALUE=ROLE@DOMAIN`: `admins=fabric-admin@*`, `lab=operator@lab`, `red=tenant-admin@lab/red`"},
 		{Name: "oidc.audience", bind: func(c *Config) any { return &c.OIDC.Audience },
 			Doc: "audience of the provider's tokens that the API takes as bearer tokens; without it none are taken"},
 		{Name: "operations.listen", check: isAddress, bind: func(c *Config) any { return &c.Operations.Listen },
