@@ -402,6 +402,27 @@ func (e FabricReleaseTo) Valid() bool {
 	}
 }
 
+// Defines values for FabricRole.
+const (
+	FabricRoleAuditor     FabricRole = "auditor"
+	FabricRoleFabricAdmin FabricRole = "fabric-admin"
+	FabricRoleOperator    FabricRole = "operator"
+)
+
+// Valid indicates whether the value is a known member of the FabricRole enum.
+func (e FabricRole) Valid() bool {
+	switch e {
+	case FabricRoleAuditor:
+		return true
+	case FabricRoleFabricAdmin:
+		return true
+	case FabricRoleOperator:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FieldReceiptOutcome.
 const (
 	FieldReceiptOutcomeAcknowledged FieldReceiptOutcome = "acknowledged"
@@ -1746,6 +1767,11 @@ type FabricList struct {
 	NextCursor *string  `json:"next_cursor,omitempty"`
 }
 
+// FabricMemberPut defines model for FabricMemberPut.
+type FabricMemberPut struct {
+	Role FabricRole `json:"role"`
+}
+
 // FabricRelease defines model for FabricRelease.
 type FabricRelease struct {
 	// Options Bounds of a rollout. What is not given, or 0, takes its default.
@@ -1757,6 +1783,9 @@ type FabricRelease struct {
 
 // FabricReleaseTo `baseline`: the settings of each device before Fairlane's first write. `factory`: no congestion control.
 type FabricReleaseTo string
+
+// FabricRole defines model for FabricRole.
+type FabricRole string
 
 // FabricUpdate defines model for FabricUpdate.
 type FabricUpdate struct {
@@ -3767,6 +3796,27 @@ type ManageFabricParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListFabricMembersParams defines parameters for ListFabricMembers.
+type ListFabricMembersParams struct {
+	// Limit Most rows to answer.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` or `last_cursor` of the page before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// DeleteFabricMemberParams defines parameters for DeleteFabricMember.
+type DeleteFabricMemberParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
+// PutFabricMemberParams defines parameters for PutFabricMember.
+type PutFabricMemberParams struct {
+	// DryRun Answer what would be, and keep nothing.
+	DryRun *DryRun `form:"dry_run,omitempty" json:"dry_run,omitempty"`
+}
+
 // PutOptionsParams defines parameters for PutOptions.
 type PutOptionsParams struct {
 	// DryRun Answer what would be, and keep nothing.
@@ -4312,6 +4362,9 @@ type PutDriftPolicyJSONRequestBody = DriftPolicyUpdate
 // PutFlowsJSONRequestBody defines body for PutFlows for application/json ContentType.
 type PutFlowsJSONRequestBody = FlowSetUpdate
 
+// PutFabricMemberJSONRequestBody defines body for PutFabricMember for application/json ContentType.
+type PutFabricMemberJSONRequestBody = FabricMemberPut
+
 // PutOptionsJSONRequestBody defines body for PutOptions for application/json ContentType.
 type PutOptionsJSONRequestBody = CompileOptions
 
@@ -4522,7 +4575,7 @@ type ClientInterface interface {
 
 	// ListFabrics List fabrics by name
 	//
-	// Whoever has roles in tenants only sees the fabrics of these tenants, without source, snapshot and versions.
+	// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 	//
 	// Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 	ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4561,7 +4614,7 @@ type ClientInterface interface {
 
 	// UpdateFabricWithBody Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4570,7 +4623,7 @@ type ClientInterface interface {
 
 	// UpdateFabric Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4715,6 +4768,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 	ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListFabricMembers List the users that have a role on a fabric
+	//
+	// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
+	ListFabricMembers(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteFabricMember Take a user's role on a fabric away
+	//
+	// The user keeps its other roles.
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/members/{user} (the `DeleteFabricMember` operationId).
+	DeleteFabricMember(ctx context.Context, fabric FabricPath, user UserPath, params *DeleteFabricMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutFabricMemberWithBody Give a user a role on a fabric
+	//
+	// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
+	PutFabricMemberWithBody(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutFabricMember Give a user a role on a fabric
+	//
+	// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
+	PutFabricMember(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetOptions The options that plans are compiled with when none are given
 	//
@@ -5754,7 +5839,7 @@ func (c *Client) CancelCalibration(ctx context.Context, calibration CalibrationP
 
 // ListFabrics List fabrics by name
 //
-// Whoever has roles in tenants only sees the fabrics of these tenants, without source, snapshot and versions.
+// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 //
 // Corresponds with GET /api/v1/fabrics (the `ListFabrics` operationId).
 func (c *Client) ListFabrics(ctx context.Context, params *ListFabricsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5843,7 +5928,7 @@ func (c *Client) GetFabric(ctx context.Context, fabric FabricPath, reqEditors ..
 
 // UpdateFabricWithBody Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5862,7 +5947,7 @@ func (c *Client) UpdateFabricWithBody(ctx context.Context, fabric FabricPath, pa
 
 // UpdateFabric Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6188,6 +6273,78 @@ func (c *Client) ListLinks(ctx context.Context, fabric FabricPath, params *ListL
 // Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 func (c *Client) ManageFabric(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewManageFabricRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListFabricMembers List the users that have a role on a fabric
+//
+// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
+func (c *Client) ListFabricMembers(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListFabricMembersRequest(c.Server, fabric, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteFabricMember Take a user's role on a fabric away
+//
+// The user keeps its other roles.
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/members/{user} (the `DeleteFabricMember` operationId).
+func (c *Client) DeleteFabricMember(ctx context.Context, fabric FabricPath, user UserPath, params *DeleteFabricMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteFabricMemberRequest(c.Server, fabric, user, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutFabricMemberWithBody Give a user a role on a fabric
+//
+// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
+func (c *Client) PutFabricMemberWithBody(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutFabricMemberRequestWithBody(c.Server, fabric, user, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutFabricMember Give a user a role on a fabric
+//
+// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
+func (c *Client) PutFabricMember(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutFabricMemberRequest(c.Server, fabric, user, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10319,6 +10476,228 @@ func NewManageFabricRequest(server string, fabric FabricPath, params *ManageFabr
 		}
 
 	}
+
+	return req, nil
+}
+
+// NewListFabricMembersRequest constructs an http.Request for the ListFabricMembers method
+func NewListFabricMembersRequest(server string, fabric FabricPath, params *ListFabricMembersParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/members", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteFabricMemberRequest constructs an http.Request for the DeleteFabricMember method
+func NewDeleteFabricMemberRequest(server string, fabric FabricPath, user UserPath, params *DeleteFabricMemberParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "user", user, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/members/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutFabricMemberRequest calls the generic PutFabricMember builder with application/json body
+func NewPutFabricMemberRequest(server string, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutFabricMemberRequestWithBody(server, fabric, user, params, "application/json", bodyReader)
+}
+
+// NewPutFabricMemberRequestWithBody constructs an http.Request for the PutFabricMember method, with any body, and a specified content type
+func NewPutFabricMemberRequestWithBody(server string, fabric FabricPath, user UserPath, params *PutFabricMemberParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "fabric", fabric, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "user", user, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/fabrics/%s/members/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.DryRun != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "dry_run", *params.DryRun, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -16181,7 +16560,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListFabricsWithResponse List fabrics by name
 	//
-	// Whoever has roles in tenants only sees the fabrics of these tenants, without source, snapshot and versions.
+	// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16226,7 +16605,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16235,7 +16614,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateFabricWithResponse Change the source of a fabric and how it is measured
 	//
-	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
+	// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -16404,6 +16783,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/fabrics/{fabric}/manage (the `ManageFabric` operationId).
 	ManageFabricWithResponse(ctx context.Context, fabric FabricPath, params *ManageFabricParams, reqEditors ...RequestEditorFn) (*ManageFabricResponse, error)
+
+	// ListFabricMembersWithResponse List the users that have a role on a fabric
+	//
+	// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
+	ListFabricMembersWithResponse(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*ListFabricMembersResponse, error)
+
+	// DeleteFabricMemberWithResponse Take a user's role on a fabric away
+	//
+	// The user keeps its other roles.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/fabrics/{fabric}/members/{user} (the `DeleteFabricMember` operationId).
+	DeleteFabricMemberWithResponse(ctx context.Context, fabric FabricPath, user UserPath, params *DeleteFabricMemberParams, reqEditors ...RequestEditorFn) (*DeleteFabricMemberResponse, error)
+
+	// PutFabricMemberWithBodyWithResponse Give a user a role on a fabric
+	//
+	// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
+	PutFabricMemberWithBodyWithResponse(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutFabricMemberResponse, error)
+
+	// PutFabricMemberWithResponse Give a user a role on a fabric
+	//
+	// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
+	PutFabricMemberWithResponse(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFabricMemberResponse, error)
 
 	// GetOptionsWithResponse The options that plans are compiled with when none are given
 	//
@@ -18743,6 +19158,143 @@ func (r ManageFabricResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ManageFabricResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListFabricMembersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MemberList
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListFabricMembersResponse) GetJSON200() *MemberList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListFabricMembersResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListFabricMembersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListFabricMembersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListFabricMembersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListFabricMembersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteFabricMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteFabricMemberResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteFabricMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteFabricMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteFabricMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteFabricMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PutFabricMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Member
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutFabricMemberResponse) GetJSON200() *Member {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutFabricMemberResponse) GetApplicationProblemJSONDefault() *Problem {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutFabricMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutFabricMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutFabricMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutFabricMemberResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -23118,7 +23670,7 @@ func (c *ClientWithResponses) CancelCalibrationWithResponse(ctx context.Context,
 
 // ListFabricsWithResponse List fabrics by name
 //
-// Whoever has roles in tenants only sees the fabrics of these tenants, without source, snapshot and versions.
+// A caller without a role on everything gets the fabrics that it has a role on, and those of its tenants. The latter come without source, snapshot and versions.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23193,7 +23745,7 @@ func (c *ClientWithResponses) GetFabricWithResponse(ctx context.Context, fabric 
 
 // UpdateFabricWithBodyWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23208,7 +23760,7 @@ func (c *ClientWithResponses) UpdateFabricWithBodyWithResponse(ctx context.Conte
 
 // UpdateFabricWithResponse Change the source of a fabric and how it is measured
 //
-// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change.
+// For a fabric that moved to another address, or whose counters another tool needs. Tenants, flows, plans and the discovered topology stay. While a rollout runs the source cannot change. Only a role on everything can change it: at another source there may be the devices of another fabric.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -23490,6 +24042,66 @@ func (c *ClientWithResponses) ManageFabricWithResponse(ctx context.Context, fabr
 		return nil, err
 	}
 	return ParseManageFabricResponse(rsp)
+}
+
+// ListFabricMembersWithResponse List the users that have a role on a fabric
+//
+// Users with a role on this fabric as a whole. Roles on everything and in its tenants are listed elsewhere.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/fabrics/{fabric}/members (the `ListFabricMembers` operationId).
+func (c *ClientWithResponses) ListFabricMembersWithResponse(ctx context.Context, fabric FabricPath, params *ListFabricMembersParams, reqEditors ...RequestEditorFn) (*ListFabricMembersResponse, error) {
+	rsp, err := c.ListFabricMembers(ctx, fabric, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListFabricMembersResponse(rsp)
+}
+
+// DeleteFabricMemberWithResponse Take a user's role on a fabric away
+//
+// The user keeps its other roles.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/fabrics/{fabric}/members/{user} (the `DeleteFabricMember` operationId).
+func (c *ClientWithResponses) DeleteFabricMemberWithResponse(ctx context.Context, fabric FabricPath, user UserPath, params *DeleteFabricMemberParams, reqEditors ...RequestEditorFn) (*DeleteFabricMemberResponse, error) {
+	rsp, err := c.DeleteFabricMember(ctx, fabric, user, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteFabricMemberResponse(rsp)
+}
+
+// PutFabricMemberWithBodyWithResponse Give a user a role on a fabric
+//
+// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
+func (c *ClientWithResponses) PutFabricMemberWithBodyWithResponse(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutFabricMemberResponse, error) {
+	rsp, err := c.PutFabricMemberWithBody(ctx, fabric, user, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutFabricMemberResponse(rsp)
+}
+
+// PutFabricMemberWithResponse Give a user a role on a fabric
+//
+// A name that no user has yet is kept for when it has one; the answer is the same. A fabric has at most 1,000 members.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/fabrics/{fabric}/members/{user} (the `PutFabricMember` operationId).
+func (c *ClientWithResponses) PutFabricMemberWithResponse(ctx context.Context, fabric FabricPath, user UserPath, params *PutFabricMemberParams, body PutFabricMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*PutFabricMemberResponse, error) {
+	rsp, err := c.PutFabricMember(ctx, fabric, user, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutFabricMemberResponse(rsp)
 }
 
 // GetOptionsWithResponse The options that plans are compiled with when none are given
@@ -26181,6 +26793,101 @@ func ParseManageFabricResponse(rsp *http.Response) (*ManageFabricResponse, error
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Fabric
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListFabricMembersResponse parses an HTTP response from a ListFabricMembersWithResponse call
+func ParseListFabricMembersResponse(rsp *http.Response) (*ListFabricMembersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListFabricMembersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MemberList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteFabricMemberResponse parses an HTTP response from a DeleteFabricMemberWithResponse call
+func ParseDeleteFabricMemberResponse(rsp *http.Response) (*DeleteFabricMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteFabricMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePutFabricMemberResponse parses an HTTP response from a PutFabricMemberWithResponse call
+func ParsePutFabricMemberResponse(rsp *http.Response) (*PutFabricMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutFabricMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Member
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -29421,6 +30128,15 @@ type ServerInterface interface {
 	// ManageFabric Take a released fabric under management again
 	// (POST /api/v1/fabrics/{fabric}/manage)
 	ManageFabric(c *gin.Context, fabric FabricPath, params ManageFabricParams)
+	// ListFabricMembers List the users that have a role on a fabric
+	// (GET /api/v1/fabrics/{fabric}/members)
+	ListFabricMembers(c *gin.Context, fabric FabricPath, params ListFabricMembersParams)
+	// DeleteFabricMember Take a user's role on a fabric away
+	// (DELETE /api/v1/fabrics/{fabric}/members/{user})
+	DeleteFabricMember(c *gin.Context, fabric FabricPath, user UserPath, params DeleteFabricMemberParams)
+	// PutFabricMember Give a user a role on a fabric
+	// (PUT /api/v1/fabrics/{fabric}/members/{user})
+	PutFabricMember(c *gin.Context, fabric FabricPath, user UserPath, params PutFabricMemberParams)
 	// GetOptions The options that plans are compiled with when none are given
 	// (GET /api/v1/fabrics/{fabric}/options)
 	GetOptions(c *gin.Context, fabric FabricPath)
@@ -31062,6 +31778,140 @@ func (siw *ServerInterfaceWrapper) ManageFabric(c *gin.Context) {
 	}
 
 	siw.Handler.ManageFabric(c, fabric, params)
+}
+
+// ListFabricMembers operation middleware
+func (siw *ServerInterfaceWrapper) ListFabricMembers(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListFabricMembersParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListFabricMembers(c, fabric, params)
+}
+
+// DeleteFabricMember operation middleware
+func (siw *ServerInterfaceWrapper) DeleteFabricMember(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "user" -------------
+	var user UserPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "user", c.Param("user"), &user, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteFabricMemberParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteFabricMember(c, fabric, user, params)
+}
+
+// PutFabricMember operation middleware
+func (siw *ServerInterfaceWrapper) PutFabricMember(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fabric" -------------
+	var fabric FabricPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fabric", c.Param("fabric"), &fabric, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fabric: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "user" -------------
+	var user UserPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "user", c.Param("user"), &user, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutFabricMemberParams
+
+	// ------------- Optional query parameter "dry_run" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dry_run", c.Request.URL.Query(), &params.DryRun, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dry_run: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutFabricMember(c, fabric, user, params)
 }
 
 // GetOptions operation middleware
@@ -35023,6 +35873,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/members", wrapper.ListMembers)
 	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/members/:user", wrapper.DeleteMember)
 	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/tenants/:tenant/members/:user", wrapper.PutMember)
+	router.GET(options.BaseURL+"/api/v1/fabrics/:fabric/members", wrapper.ListFabricMembers)
+	router.DELETE(options.BaseURL+"/api/v1/fabrics/:fabric/members/:user", wrapper.DeleteFabricMember)
+	router.PUT(options.BaseURL+"/api/v1/fabrics/:fabric/members/:user", wrapper.PutFabricMember)
 	router.GET(options.BaseURL+"/api/v1/service-accounts", wrapper.ListServiceAccounts)
 	router.POST(options.BaseURL+"/api/v1/service-accounts", wrapper.CreateServiceAccount)
 	router.DELETE(options.BaseURL+"/api/v1/service-accounts/:account", wrapper.DeleteServiceAccount)
@@ -36193,6 +37046,123 @@ type ManageFabricdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ManageFabricdefaultApplicationProblemPlusJSONResponse) VisitManageFabricResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFabricMembersRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	Params ListFabricMembersParams
+}
+
+type ListFabricMembersResponseObject interface {
+	VisitListFabricMembersResponse(w http.ResponseWriter) error
+}
+
+type ListFabricMembers200JSONResponse MemberList
+
+func (response ListFabricMembers200JSONResponse) VisitListFabricMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFabricMembersdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListFabricMembersdefaultApplicationProblemPlusJSONResponse) VisitListFabricMembersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteFabricMemberRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	User   UserPath   `json:"user"`
+	Params DeleteFabricMemberParams
+}
+
+type DeleteFabricMemberResponseObject interface {
+	VisitDeleteFabricMemberResponse(w http.ResponseWriter) error
+}
+
+type DeleteFabricMember204Response struct {
+}
+
+func (response DeleteFabricMember204Response) VisitDeleteFabricMemberResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteFabricMemberdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteFabricMemberdefaultApplicationProblemPlusJSONResponse) VisitDeleteFabricMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutFabricMemberRequestObject struct {
+	Fabric FabricPath `json:"fabric"`
+	User   UserPath   `json:"user"`
+	Params PutFabricMemberParams
+	Body   *PutFabricMemberJSONRequestBody
+}
+
+type PutFabricMemberResponseObject interface {
+	VisitPutFabricMemberResponse(w http.ResponseWriter) error
+}
+
+type PutFabricMember200JSONResponse Member
+
+func (response PutFabricMember200JSONResponse) VisitPutFabricMemberResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutFabricMemberdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutFabricMemberdefaultApplicationProblemPlusJSONResponse) VisitPutFabricMemberResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -39945,6 +40915,15 @@ type StrictServerInterface interface {
 	// ManageFabric Take a released fabric under management again
 	// (POST /api/v1/fabrics/{fabric}/manage)
 	ManageFabric(ctx context.Context, request ManageFabricRequestObject) (ManageFabricResponseObject, error)
+	// ListFabricMembers List the users that have a role on a fabric
+	// (GET /api/v1/fabrics/{fabric}/members)
+	ListFabricMembers(ctx context.Context, request ListFabricMembersRequestObject) (ListFabricMembersResponseObject, error)
+	// DeleteFabricMember Take a user's role on a fabric away
+	// (DELETE /api/v1/fabrics/{fabric}/members/{user})
+	DeleteFabricMember(ctx context.Context, request DeleteFabricMemberRequestObject) (DeleteFabricMemberResponseObject, error)
+	// PutFabricMember Give a user a role on a fabric
+	// (PUT /api/v1/fabrics/{fabric}/members/{user})
+	PutFabricMember(ctx context.Context, request PutFabricMemberRequestObject) (PutFabricMemberResponseObject, error)
 	// GetOptions The options that plans are compiled with when none are given
 	// (GET /api/v1/fabrics/{fabric}/options)
 	GetOptions(ctx context.Context, request GetOptionsRequestObject) (GetOptionsResponseObject, error)
@@ -41062,6 +42041,107 @@ func (sh *strictHandler) ManageFabric(ctx *gin.Context, fabric FabricPath, param
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ManageFabricResponseObject); ok {
 		if err := validResponse.VisitManageFabricResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFabricMembers operation middleware
+func (sh *strictHandler) ListFabricMembers(ctx *gin.Context, fabric FabricPath, params ListFabricMembersParams) {
+	var request ListFabricMembersRequestObject
+
+	request.Fabric = fabric
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFabricMembers(ctx, request.(ListFabricMembersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFabricMembers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListFabricMembersResponseObject); ok {
+		if err := validResponse.VisitListFabricMembersResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteFabricMember operation middleware
+func (sh *strictHandler) DeleteFabricMember(ctx *gin.Context, fabric FabricPath, user UserPath, params DeleteFabricMemberParams) {
+	var request DeleteFabricMemberRequestObject
+
+	request.Fabric = fabric
+	request.User = user
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteFabricMember(ctx, request.(DeleteFabricMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteFabricMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteFabricMemberResponseObject); ok {
+		if err := validResponse.VisitDeleteFabricMemberResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutFabricMember operation middleware
+func (sh *strictHandler) PutFabricMember(ctx *gin.Context, fabric FabricPath, user UserPath, params PutFabricMemberParams) {
+	var request PutFabricMemberRequestObject
+
+	request.Fabric = fabric
+	request.User = user
+	request.Params = params
+
+	var body PutFabricMemberJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutFabricMember(ctx, request.(PutFabricMemberRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutFabricMember")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutFabricMemberResponseObject); ok {
+		if err := validResponse.VisitPutFabricMemberResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

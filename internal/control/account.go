@@ -96,9 +96,9 @@ type MembershipRepo interface {
 	PutMembership(ctx context.Context, account int64, g tenants.Grant, at time.Time) error
 	// DeleteMembership takes the local role in a domain away; *NotFoundError when there is none.
 	DeleteMembership(ctx context.Context, account int64, d tenants.Domain) error
-	// CountMembers counts the users that were given a role in one tenant here.
+	// CountMembers counts the users that were given a role in one tenant or on one fabric here.
 	CountMembers(ctx context.Context, d tenants.Domain) (int64, error)
-	// ListMembers returns the users with a role in one tenant, by name.
+	// ListMembers returns the users with a role in one tenant or on one fabric, by name.
 	ListMembers(ctx context.Context, d tenants.Domain, p Page) (list []Member, next string, err error)
 	// CountHolders counts the enabled users that hold a wide role on everything, whatever gave it, and have a way to sign in.
 	CountHolders(ctx context.Context, role tenants.Role) (int64, error)

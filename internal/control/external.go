@@ -102,11 +102,7 @@ func existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.G
 			continue
 		}
 		if !g.Domain.All() {
-			_, err := r.Fabric(ctx, g.Domain.Fabric)
-			if err == nil && !g.Domain.Whole() {
-				_, err = r.Tenant(ctx, g.Domain.Fabric, g.Domain.Tenant)
-			}
-			switch {
+			switch err := present(ctx, r, g.Domain); {
 			case errors.Is(err, ErrNotFound):
 				continue
 			case err != nil:

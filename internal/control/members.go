@@ -5,18 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlane/tenants"
 )
 
-// Bounds of what a tenant's administrator may add: who has no other rights must not fill the database.
+// Bounds of what an administrator of a tenant or a fabric may add: a caller without other rights must not fill the database.
 const (
-	MaxMembers         = 1000 // of one tenant, given their role here
+	MaxMembers         = 1000 // of one tenant or one fabric, given their role here
 	MaxServiceAccounts = 100  // of one tenant, or of those that belong to no tenant
 )
 
-// ListMembers returns the users with a role in a tenant, by name. What people are called is told to those who see
-// all users: a tenant's administrator may name anybody a member, and must not learn by that who there is.
+// ListMembers returns the users with a role in a tenant or on a fabric, by name. What people are called is told to those who see
+// all users: an administrator of one tenant or fabric may name anybody a member, and must not learn by that who there is.
 func (s *Service) ListMembers(ctx context.Context, d tenants.Domain, p Page) (list []Member, next string, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) { list, next, err = r.ListMembers(ctx, d, p); return err })
 	if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
@@ -29,7 +30,7 @@ func (s *Service) ListMembers(ctx context.Context, d tenants.Domain, p Page) (li
 	return list, next, err
 }
 
-// PutMember gives a user a role in a tenant. A name that no user has is kept as one who was invited:
+// PutMember gives a user a role in a tenant or on a fabric. A name that no user has is kept as one who was invited:
 // whoever asks cannot tell by the answer which users there are. One more than MaxMembers is a *ConflictError.
 func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (out Member, err error) {
 	switch {
@@ -37,14 +38,16 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 		return Member{}, Invalid("/user", "user name %q: want 1 to 63 of a-z, 0-9 and inner . _ -", clipped(user))
 	case user == MaskedActor: // also when an account has the name: the answer must not reveal it
 		return Member{}, errMasked("/user", "user name")
-	case g.Role.Wide():
+	case g.Domain.All():
+		return Member{}, Invalid("/role", "role %s in domain *: want one on a fabric or in a tenant", g.Role)
+	case g.Role.Wide() && !g.Domain.Whole():
 		return Member{}, Invalid("/role", "role %s acts on whole fabrics: want %s or %s", g.Role, tenants.RoleTenantAdmin, tenants.RoleTenantViewer)
 	}
 	if err := g.Validate(); err != nil {
 		return Member{}, Invalid("/role", "%v", err)
 	}
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
-		if _, err := r.Tenant(ctx, g.Domain.Fabric, g.Domain.Tenant); err != nil {
+		if err := present(ctx, r, g.Domain); err != nil {
 			return err
 		}
 		a, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: user})
@@ -61,28 +64,47 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 			return err
 		}
 		out = Member{User: user, Membership: Membership{Grant: g, Source: SourceLocal, CreatedAt: s.now()}}
-		return s.event(ctx, r, Event{Fabric: g.Domain.Fabric, Kind: "tenant.member", Subject: g.Domain.Tenant,
-			Message: fmt.Sprintf("user %s is %s of tenant %s now", user, g.Role, g.Domain.Tenant)}, change{After: map[string]string{"user": user, "role": string(g.Role)}})
+		e := memberEvent(g.Domain)
+		e.Message = fmt.Sprintf("user %s is %s of %s %s now", user, g.Role, strings.TrimSuffix(e.Kind, ".member"), e.Subject)
+		return s.event(ctx, r, e, change{After: map[string]string{"user": user, "role": string(g.Role)}})
 	})
 	return out, err
 }
 
-// roomFor is a *ConflictError when a tenant has as many members as may be and an account is none of them.
+// present fails with *NotFoundError when the fabric or the tenant of a domain does not exist.
+func present(ctx context.Context, r Repos, d tenants.Domain) (err error) {
+	if d.Whole() {
+		_, err = r.Fabric(ctx, d.Fabric)
+	} else {
+		_, err = r.Tenant(ctx, d.Fabric, d.Tenant)
+	}
+	return err
+}
+
+// memberEvent is an event, without its message, about the members of a tenant or of a fabric.
+func memberEvent(d tenants.Domain) Event {
+	if d.Whole() {
+		return Event{Fabric: d.Fabric, Kind: "fabric.member", Subject: d.Fabric}
+	}
+	return Event{Fabric: d.Fabric, Kind: "tenant.member", Subject: d.Tenant}
+}
+
+// roomFor is a *ConflictError when a tenant or a fabric has as many members as may be and an account is none of them.
 func roomFor(ctx context.Context, r Repos, a Account, d tenants.Domain) error {
 	if slices.ContainsFunc(a.Memberships, func(m Membership) bool { return m.Source == SourceLocal && m.Domain == d }) {
 		return nil
 	}
 	n, err := r.CountMembers(ctx, d)
 	if err == nil && n >= MaxMembers {
-		err = &ConflictError{Code: "too-many", Detail: fmt.Sprintf("tenant %s has %d members, the most there may be; take one's role away first", d.Tenant, n)}
+		err = &ConflictError{Code: "too-many", Detail: fmt.Sprintf("%s has %d members, the most there may be; take one's role away first", d, n)}
 	}
 	return err
 }
 
-// DeleteMember takes a user's role in a tenant away; *NotFoundError when it had none given here.
+// DeleteMember takes a user's role in a tenant or on a fabric away; *NotFoundError when it had none given here.
 func (s *Service) DeleteMember(ctx context.Context, user string, d tenants.Domain) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
-		if _, err := r.Tenant(ctx, d.Fabric, d.Tenant); err != nil {
+		if err := present(ctx, r, d); err != nil {
 			return err
 		}
 		a, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: user})
@@ -100,8 +122,9 @@ func (s *Service) DeleteMember(ctx context.Context, user string, d tenants.Domai
 				return err
 			}
 		}
-		return s.event(ctx, r, Event{Fabric: d.Fabric, Kind: "tenant.member", Subject: d.Tenant,
-			Message: fmt.Sprintf("user %s has no role in tenant %s any more", user, d.Tenant)}, change{Before: map[string]string{"user": user}})
+		e := memberEvent(d)
+		e.Message = fmt.Sprintf("user %s has no role in %s %s any more", user, strings.TrimSuffix(e.Kind, ".member"), e.Subject)
+		return s.event(ctx, r, e, change{Before: map[string]string{"user": user}})
 	})
 }
 
@@ -138,7 +161,7 @@ func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInp
 	now, home := s.now(), in.Home()
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
 		if in.Grant.Domain.Whole() {
-			switch _, err := r.Fabric(ctx, in.Grant.Domain.Fabric); {
+			switch err := present(ctx, r, in.Grant.Domain); {
 			case errors.Is(err, ErrNotFound):
 				return Invalid("/fabric", "%v", err)
 			case err != nil:

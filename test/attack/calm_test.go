@@ -18,7 +18,7 @@ func (w *world) calm() {
 	defer cancel()
 	a := &attack{world: w, ctx: ctx}
 	w.book.judgeWrites()
-	for _, c := range []*caller{w.nobody, w.red, w.blue, w.redViewer, w.decoy, w.auditor} {
+	for _, c := range []*caller{w.nobody, w.red, w.blue, w.redViewer, w.neighbour, w.decoy, w.auditor} {
 		c.http.CloseIdleConnections()
 	}
 	var wg sync.WaitGroup

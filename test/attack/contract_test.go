@@ -15,7 +15,7 @@ type operation struct {
 	hasBody          bool
 	example          any // of its body
 	public           bool
-	domain           string // who passes: all, tenant, own or self
+	domain           string // who passes: all, fabric, tenant, own or self
 	action           string
 	query            []string // names of its parameters
 }

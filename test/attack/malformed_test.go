@@ -85,7 +85,7 @@ var oddities = []string{
 // malform sends requests of the contract with something wrong in them, for all kinds of callers.
 func (a *attack) malform(r *rand.Rand) {
 	for a.turn() {
-		c := pick(r, a.decoy, a.decoy, a.decoy, a.auditor, a.red, a.blue, a.nobody, a.redViewer)
+		c := pick(r, a.decoy, a.decoy, a.decoy, a.auditor, a.red, a.blue, a.nobody, a.redViewer, a.neighbour)
 		op := pick(r, a.spec.ops...)
 		if strings.HasSuffix(op.path, "/stream") || op.id == "signIn" { // both have attackers of their own
 			continue
@@ -95,6 +95,9 @@ func (a *attack) malform(r *rand.Rand) {
 		got := a.send(ctx, c, a.serving(), q)
 		cancel()
 		a.book.tally("malformed requests")
+		if c == a.neighbour && strings.Contains(op.path, "{fabric}") && got.err == nil && got.status < 400 {
+			a.book.violation("another fabric's administrator gets in", "%s: %s", q, got)
+		}
 		if refused != "" && got.err == nil && got.status < 400 {
 			a.book.violation("taken", "a body with %s: %s of %s: %s", refused, q, c.name, got)
 		}

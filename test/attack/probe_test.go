@@ -17,7 +17,7 @@ type pair struct{ theirs, none string }
 // that does not exist.
 func (a *attack) probe(r *rand.Rand) {
 	for a.turn() {
-		c := pick(r, a.red, a.blue, a.redViewer)
+		c := pick(r, a.red, a.blue, a.redViewer, a.neighbour)
 		tenant, word := pair{"blue", "blux"}, pair{wordOfBlue, strings.Replace(wordOfBlue, "o", "x", 1)}
 		if c == a.blue {
 			tenant, word = pair{"red", "rex"}, pair{wordOfRed, strings.Replace(wordOfRed, "o", "x", 1)}
@@ -27,6 +27,9 @@ func (a *attack) probe(r *rand.Rand) {
 			continue
 		}
 		theirs, none := a.values(r, op, tenant, word)
+		if c == a.neighbour && strings.Contains(op.path, "{plan}") && r.IntN(2) == 0 { // a plan of lab below its own fabric
+			theirs, none = map[string]string{"fabric": annex, "plan": theirs["plan"]}, map[string]string{"fabric": annex, "plan": strings.Repeat("e", 64)}
+		}
 		if maps.Equal(theirs, none) {
 			continue
 		}
@@ -115,7 +118,7 @@ func shape(a answer, path string, names map[string]string) string {
 // look reads as tenants and the auditor do all that they may, and follows events: send looks for words of others in each answer.
 func (a *attack) look(r *rand.Rand) {
 	for a.turn() {
-		c := pick(r, a.red, a.blue, a.redViewer, a.auditor)
+		c := pick(r, a.red, a.blue, a.redViewer, a.neighbour, a.auditor)
 		tenant := "red"
 		if c == a.blue {
 			tenant = "blue"
@@ -125,6 +128,9 @@ func (a *attack) look(r *rand.Rand) {
 			continue
 		}
 		values := map[string]string{"fabric": pick(r, "lab", "lab", "eth"), "tenant": tenant, "plan": a.watch.plan("lab"), "rollout": "1", "revision": "1", "device": "host1", "port": "host1", "class": wordOfRed, "user": "ada"}
+		if c == a.neighbour && r.IntN(3) == 0 {
+			values["fabric"] = annex
+		}
 		q := request{method: op.method, path: fill(op.path, values)}
 		if strings.HasSuffix(q.path, "/stream") {
 			a.follow(c, q.path)
@@ -135,6 +141,8 @@ func (a *attack) look(r *rand.Rand) {
 		}
 		if got := a.send(a.ctx, c, a.serving(), q); c == a.nobody && !op.public && got.err == nil && got.status != http.StatusUnauthorized {
 			a.book.violation("nobody gets in", "%s: %s", q, got)
+		} else if c == a.neighbour && strings.Contains(op.path, "{fabric}") && values["fabric"] != annex && got.err == nil && got.status < 400 {
+			a.book.violation("another fabric's administrator gets in", "%s: %s", q, got)
 		}
 		a.book.tally("looks")
 	}

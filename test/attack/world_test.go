@@ -59,6 +59,9 @@ const (
 	wordOfBlue = "cobalt-otter"
 )
 
+// annex is a fabric without tenants. Only its administrator looks at it.
+const annex = "annex"
+
 // world is the service with all that is on it.
 type world struct {
 	t        *testing.T
@@ -73,7 +76,8 @@ type world struct {
 	decoy                            *caller // has an operator's rights and uses them on the fabric "decoy" alone
 	red, blue                        *caller
 	redViewer                        *caller
-	password                         string // of every user
+	neighbour                        *caller // administers the fabric "annex" alone
+	password                         string  // of every user
 
 	mu      sync.Mutex
 	secrets []string
@@ -164,10 +168,10 @@ func (w *world) furnish() {
 	w.admin = newCaller("the administrator", w.secret(servetest.Token), "127.0.0.1")
 	for name, source := range map[string]string{
 		"lab": "ibsim:" + w.socket("lab"), "race": "ibsim:" + w.socket("race"), "eth": "ethernet:./eth/inventory.yaml",
-		"decoy": "file:./star.yaml", "books": "file:./star.yaml",
+		"decoy": "file:./star.yaml", "books": "file:./star.yaml", annex: "file:./star.yaml",
 	} {
 		w.must(w.admin, "POST", "/fabrics", object{"name": name, "source": source, "time_scale": timeScale}, nil)
-		if name != "books" {
+		if name != "books" && name != annex {
 			w.must(w.admin, "POST", "/fabrics/"+name+"/discover", nil, nil)
 			w.must(w.admin, "PUT", "/fabrics/"+name+"/tenants", tenantsOf(3, 2), nil)
 		}
@@ -184,18 +188,25 @@ func (w *world) furnish() {
 	w.blue = w.account("/fabrics/lab/tenants/blue/service-accounts", wordOfBlue, "tenant-admin", "127.0.2.5")
 	w.redViewer = w.account("/fabrics/lab/tenants/red/service-accounts", wordOfRed+"-2", "tenant-viewer", "127.0.2.6")
 	w.redViewer.reads = true
+	w.neighbour = w.account("/service-accounts", "neighbour", "fabric-admin", "127.0.2.7", annex)
 	w.red.name, w.blue.name, w.redViewer.name = "red's administrator", "blue's administrator", "red's viewer"
+	w.neighbour.name = "another fabric's administrator"
 	w.red.forbidden = []string{wordOfBlue, `"blue"`, "0x8002", "hands"}
 	w.redViewer.forbidden = w.red.forbidden
 	w.blue.forbidden = []string{wordOfRed, `"red"`, "0x8001", "hands"}
 	w.nobody.forbidden = []string{wordOfRed, wordOfBlue, `"red"`, `"blue"`, "0x8001", "0x8002"}
+	w.neighbour.forbidden = append([]string{"hands", "grace"}, w.nobody.forbidden...)
 }
 
-// account makes an account of a program with a token.
-func (w *world) account(path, name, role, from string) *caller {
+// account makes an account of a program with a token; its role is on the one fabric that is named.
+func (w *world) account(path, name, role, from string, fabric ...string) *caller {
 	w.t.Helper()
 	var made struct{ Secret string }
-	w.must(w.admin, "POST", path, object{"name": name, "role": role}, nil)
+	body := object{"name": name, "role": role}
+	if len(fabric) == 1 {
+		body["fabric"] = fabric[0]
+	}
+	w.must(w.admin, "POST", path, body, nil)
 	w.must(w.admin, "POST", path+"/"+name+"/tokens", object{"name": "attack"}, &made)
 	return newCaller(name, w.secret(made.Secret), from)
 }
