@@ -239,6 +239,31 @@ func TestAFabricAdministratorGivesRolesInItsFabricOnly(t *testing.T) {
 	}
 	admin("POST", "/fabrics/lab/tenants/red/service-accounts", `{"name":"ci","role":"tenant-admin"}`).want(http.StatusCreated)
 	admin("POST", "/fabrics/prod/tenants/green/service-accounts", `{"name":"ci","role":"tenant-admin"}`).want(http.StatusNotFound, "not-found")
+	// So it does with the roles on its fabric, down to its own.
+	admin("PUT", "/fabrics/lab/members/eve", `{"role":"operator"}`).want(http.StatusOK)
+	admin("PUT", "/fabrics/prod/members/eve", `{"role":"operator"}`).want(http.StatusNotFound, "not-found")
+	admin("PUT", "/fabrics/prod/members/lab-admin", `{"role":"auditor"}`).want(http.StatusNotFound, "not-found")
+	admin("DELETE", "/fabrics/prod/members/prod-admin", "").want(http.StatusNotFound, "not-found")
+	admin("PUT", "/fabrics/lab/members/eve", `{"role":"tenant-admin"}`).want(http.StatusUnprocessableEntity, "invalid")
+	admin("PUT", "/fabrics/lab/members/operator", `{"role":"auditor"}`).want(http.StatusUnprocessableEntity, "invalid")
+	admin("DELETE", "/fabrics/lab/members/fabric-admin", "").want(http.StatusNotFound, "not-found") // its role is on everything
+	for _, who := range []string{"lab-operator", "lab-auditor", "red-admin", "operator"} {
+		for _, user := range []string{who, "eve"} {
+			w.ask(w.tokens[who], "PUT", "/api/v1/fabrics/lab/members/"+user, `{"role":"fabric-admin"}`).want(http.StatusForbidden, "forbidden")
+		}
+		w.ask(w.tokens[who], "DELETE", "/api/v1/fabrics/lab/members/lab-admin", "").want(http.StatusForbidden, "forbidden")
+	}
+	var members []string
+	for _, m := range decode[gen.MemberList](admin("GET", "/fabrics/lab/members", "").want(http.StatusOK)).Items {
+		members = append(members, m.User+" "+string(m.Role))
+	}
+	if got := strings.Join(members, ", "); got != "eve operator, lab-admin fabric-admin, lab-an-operator operator, lab-auditor auditor" {
+		t.Errorf("members of lab are %s", got)
+	}
+	admin("DELETE", "/fabrics/lab/members/eve", "").want(http.StatusNoContent)
+	if a, err := w.Service.User(t.Context(), "eve"); err != nil || len(a.Memberships) != 1 || a.Memberships[0].Role != tenants.RoleTenantAdmin {
+		t.Errorf("then eve has the roles %+v, %v", a.Memberships, err)
+	}
 	me := decode[gen.Me](admin("GET", "/me", "").want(http.StatusOK))
 	if len(me.Roles) != 1 || me.Roles[0].Role != "fabric-admin" || deref(me.Roles[0].Fabric) != "lab" {
 		t.Errorf("after all that its roles are %+v", me.Roles)

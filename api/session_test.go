@@ -466,9 +466,11 @@ func TestEveryOperationOfIdentityAnswersByTheContract(t *testing.T) {
 	b.do("PUT", "/users/bob", `{"display_name":"Bob","roles":[{"role":"tenant-admin","fabric":"lab","tenant":"red"}]}`, "If-Match", "*").want(200)
 	b.do("PUT", "/users/bob", `{"roles":[{"role":"tenant-admin","fabric":"lab","tenant":"nix"}]}`, "If-Match", "*").want(422, "invalid")
 	const red = "/fabrics/lab/tenants/red"
-	b.do("PUT", red+"/members/eve", `{"role":"tenant-viewer"}`).want(200)
-	b.do("GET", red+"/members?limit=1", "").want(200)
-	b.do("DELETE", red+"/members/eve", "").want(204)
+	for at, role := range map[string]string{red: "tenant-viewer", "/fabrics/lab": "auditor"} {
+		b.do("PUT", at+"/members/eve", `{"role":"`+role+`"}`).want(200)
+		b.do("GET", at+"/members?limit=1", "").want(200)
+		b.do("DELETE", at+"/members/eve", "").want(204)
+	}
 	for _, base := range []string{"", red} {
 		role := "operator"
 		if base != "" {

@@ -35,6 +35,7 @@ func reach() map[string]string {
 		"listMyTokens": "token list", "createMyToken": "token create x", "deleteMyToken": "token delete x",
 		"listRoles": "role list", "listUsers": "user list", "createUser": "user create ada", "getUser": "user show ada",
 		"updateUser": "user set ada --disable", "deleteUser": "user delete ada",
+		"listFabricMembers": "member list", "putFabricMember": "member set ada --role operator", "deleteFabricMember": "member delete ada",
 		"listMembers": "member list --tenant red", "putMember": "member set ada --tenant red", "deleteMember": "member delete ada --tenant red",
 		"listServiceAccounts": "service-account list", "createServiceAccount": "service-account create ci --role operator",
 		"deleteServiceAccount":       "service-account delete ci",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,20 +12,24 @@ import (
 
 func (c *cli) member() *cobra.Command {
 	var role string
-	list := c.verb("member", "list", "  fairlane member list --tenant red", cobra.NoArgs, listed(c, c.inTenant, c.memberPage, c.memberTable))
-	put := c.verb("member", "set USER", "  fairlane member set ada --tenant red --role tenant-viewer", cobra.ExactArgs(1),
-		c.onName(c.inTenant, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string) error {
-			return c.memberSet(cmd, client, fabric, user, gen.TenantRole(role))
+	list := c.verb("member", "list", "  fairlane member list --tenant red\n  fairlane member list --fabric lab", cobra.NoArgs, listed(c, c.pick, c.memberPage, c.memberTable))
+	put := c.verb("member", "set USER", "  fairlane member set ada --tenant red --role tenant-viewer\n  fairlane member set ada --role operator", cobra.ExactArgs(1),
+		c.onName(c.pick, func(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string) error {
+			return c.memberSet(cmd, client, fabric, user, role)
 		}))
-	put.Flags().StringVar(&role, "role", "tenant-viewer", c.t("flag.tenant-role"))
-	del := c.verb("member", "delete USER", "  fairlane member delete ada --tenant red", cobra.ExactArgs(1), c.onName(c.inTenant, c.memberDelete))
-	c.ofTenant(c.t("flag.tenant"), list, put, del)
+	put.Flags().StringVar(&role, "role", "", c.t("flag.member-role"))
+	del := c.verb("member", "delete USER", "  fairlane member delete ada --tenant red\n  fairlane member delete ada --fabric lab", cobra.ExactArgs(1), c.onName(c.pick, c.memberDelete))
+	c.ofTenant(c.t("flag.member-tenant"), list, put, del)
 	c.writes(put, del)
 	c.destroys(del, "ask.member-delete")
 	return c.noun("member", list, put, del)
 }
 
 func (c *cli) memberPage(cmd *cobra.Command, client *gen.ClientWithResponses, fabric string, cursor *string) (*page[gen.Member], error) {
+	if c.tenantName == "" {
+		list, err := found[gen.MemberList](c)(client.ListFabricMembersWithResponse(cmd.Context(), fabric, &gen.ListFabricMembersParams{Limit: pageSize(), Cursor: cursor}))
+		return (*page[gen.Member])(list), err
+	}
 	list, err := found[gen.MemberList](c)(client.ListMembersWithResponse(cmd.Context(), fabric, c.tenantName, &gen.ListMembersParams{Limit: pageSize(), Cursor: cursor}))
 	return (*page[gen.Member])(list), err
 }
@@ -37,8 +42,21 @@ func (c *cli) memberTable(list []gen.Member) *table {
 	return t
 }
 
-func (c *cli) memberSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string, role gen.TenantRole) error {
-	m, err := found[gen.Member](c)(client.PutMemberWithResponse(cmd.Context(), fabric, c.tenantName, user, &gen.PutMemberParams{DryRun: given(c.dry)}, gen.MemberPut{Role: role}))
+// memberSet gives a role in the tenant that was named or, without one, on the fabric. A role on a fabric has no default.
+func (c *cli) memberSet(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user, role string) error {
+	if c.tenantName == "" {
+		if role == "" {
+			return c.usage("err.need-flag", "flag", "role")
+		}
+		m, err := found[gen.Member](c)(client.PutFabricMemberWithResponse(cmd.Context(), fabric, user, &gen.PutFabricMemberParams{DryRun: given(c.dry)}, gen.FabricMemberPut{Role: gen.FabricRole(role)}))
+		if err != nil {
+			return err
+		}
+		c.kept(cmd, "msg.member-set-fabric", "user", user, "fabric", fabric, "role", m.Role)
+		return shown(c, cmd, m, c.memberTable)
+	}
+	body := gen.MemberPut{Role: gen.TenantRole(cmp.Or(role, string(tenants.RoleTenantViewer)))}
+	m, err := found[gen.Member](c)(client.PutMemberWithResponse(cmd.Context(), fabric, c.tenantName, user, &gen.PutMemberParams{DryRun: given(c.dry)}, body))
 	if err != nil {
 		return err
 	}
@@ -47,6 +65,13 @@ func (c *cli) memberSet(cmd *cobra.Command, client *gen.ClientWithResponses, fab
 }
 
 func (c *cli) memberDelete(cmd *cobra.Command, client *gen.ClientWithResponses, fabric, user string) error {
+	if c.tenantName == "" {
+		if err := c.judge(client.DeleteFabricMemberWithResponse(cmd.Context(), fabric, user, &gen.DeleteFabricMemberParams{DryRun: given(c.dry)})); err != nil {
+			return err
+		}
+		c.kept(cmd, "msg.member-deleted-fabric", "user", user, "fabric", fabric)
+		return nil
+	}
 	if err := c.judge(client.DeleteMemberWithResponse(cmd.Context(), fabric, c.tenantName, user, &gen.DeleteMemberParams{DryRun: given(c.dry)})); err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func existing(ctx context.Context, r Repos, grants []tenants.Grant) ([]tenants.G
 			continue
 		}
 		if !g.Domain.All() {
-			switch err := present(ctx, r, g.Domain); {
+			switch err := standing(ctx, r, g.Domain); {
 			case errors.Is(err, ErrNotFound):
 				continue
 			case err != nil:

@@ -47,7 +47,7 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 		return Member{}, Invalid("/role", "%v", err)
 	}
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
-		if err := present(ctx, r, g.Domain); err != nil {
+		if err := standing(ctx, r, g.Domain); err != nil {
 			return err
 		}
 		a, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: user})
@@ -71,8 +71,8 @@ func (s *Service) PutMember(ctx context.Context, user string, g tenants.Grant) (
 	return out, err
 }
 
-// present fails with *NotFoundError when the fabric or the tenant of a domain does not exist.
-func present(ctx context.Context, r Repos, d tenants.Domain) (err error) {
+// standing fails with *NotFoundError when the fabric or the tenant of a domain does not exist.
+func standing(ctx context.Context, r Repos, d tenants.Domain) (err error) {
 	if d.Whole() {
 		_, err = r.Fabric(ctx, d.Fabric)
 	} else {
@@ -104,7 +104,7 @@ func roomFor(ctx context.Context, r Repos, a Account, d tenants.Domain) error {
 // DeleteMember takes a user's role in a tenant or on a fabric away; *NotFoundError when it had none given here.
 func (s *Service) DeleteMember(ctx context.Context, user string, d tenants.Domain) error {
 	return s.d.Store.Tx(ctx, func(r Repos) error {
-		if err := present(ctx, r, d); err != nil {
+		if err := standing(ctx, r, d); err != nil {
 			return err
 		}
 		a, err := r.Account(ctx, AccountRef{Kind: PrincipalUser, Name: user})
@@ -161,7 +161,7 @@ func (s *Service) CreateServiceAccount(ctx context.Context, in ServiceAccountInp
 	now, home := s.now(), in.Home()
 	err = s.d.Store.Tx(ctx, func(r Repos) error {
 		if in.Grant.Domain.Whole() {
-			switch err := present(ctx, r, in.Grant.Domain); {
+			switch err := standing(ctx, r, in.Grant.Domain); {
 			case errors.Is(err, ErrNotFound):
 				return Invalid("/fabric", "%v", err)
 			case err != nil:

@@ -62,6 +62,15 @@ func TestATenantHasSoManyMembersAndNoMore(t *testing.T) {
 	if err := put("more", blue); err != nil {
 		t.Errorf("another tenant: %v", err)
 	}
+	if err := put("more", tenants.Grant{Role: tenants.RoleAuditor, Domain: tenants.Domain{Fabric: "lab"}}); err != nil {
+		t.Errorf("the fabric as a whole: %v", err)
+	}
+	for _, bad := range []tenants.Grant{
+		{Role: tenants.RoleAuditor}, {Role: tenants.RoleAuditor, Domain: red.Domain}, {Role: tenants.RoleTenantViewer, Domain: tenants.Domain{Fabric: "lab"}}, {Role: tenants.RoleTenantViewer},
+	} {
+		mustFail(t, "a member as "+bad.String(), put("more", bad), control.ErrInvalid)
+	}
+	mustFail(t, "a member of no fabric", put("more", tenants.Grant{Role: tenants.RoleAuditor, Domain: tenants.Domain{Fabric: "nix"}}), control.ErrNotFound)
 	if err := r.Service.DeleteMember(ctx, "m0", red.Domain); err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func Objects() []ObjectInfo {
 		{Event, "what happened, as it happens"},
 		{Audit, "who changed what, hash-chained"},
 		{User, "accounts of people, their roles and their sign-in"},
-		{Member, "who has which role in a tenant"},
+		{Member, "who has which role in a tenant or on a fabric"},
 		{ServiceAccount, "accounts of programs and their tokens"},
 		{Settings, "settings of the service"},
 		{Diagnostics, "metrics, profiles and self-checks of the service"},
