@@ -95,6 +95,7 @@ func TestOneCallerLeavesSlowPlacesToOthers(t *testing.T) {
 	r := managed(t)
 	other := (&town{rig: r}).person("other", "operator@*")
 	viewer := (&town{rig: r}).person("viewer", "tenant-viewer@lab/red")
+	runner := (&town{rig: r}).person("runner", "operator@lab")
 	caller, err := r.Service.Authenticate(t.Context(), r.token)
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +116,7 @@ func TestOneCallerLeavesSlowPlacesToOthers(t *testing.T) {
 		}
 	}
 	ask(other).want(409, "no-plan")
+	ask(runner).want(409, "no-plan") // a role on one fabric is no tenant's
 	r.call("GET", "/fabrics/lab/shares", "", bearer(viewer)...).want(503, "busy")
 	r.call("GET", "/fabrics/lab/tenants/red", "", bearer(viewer)...).want(200)
 }

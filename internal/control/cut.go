@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fairlane/internal/phrase"
 )
@@ -68,6 +69,15 @@ func (e Event) reduced() Event {
 	}
 	e.Rollout = 0
 	return e
+}
+
+// heardSince is when the events begin that a caller may see of a fabric: of an earlier fabric of its name they are for roles on
+// everything only. The zero time is no limit.
+func heardSince(ctx context.Context, f Fabric) time.Time {
+	if who, ok := PrincipalFrom(ctx); ok && !who.Wide() {
+		return f.CreatedAt
+	}
+	return time.Time{}
 }
 
 // tenantEvents lists events about the named tenants. rollout must be 0: rollouts are not theirs.

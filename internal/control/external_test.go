@@ -121,10 +121,17 @@ func TestARoleOnAFabricEndsWithItAndStartsWithTheNextSignIn(t *testing.T) {
 	if err != nil || !slices.ContainsFunc(list, func(e control.Event) bool { return e.Subject == "blue" }) {
 		t.Fatalf("an operator of lab hears %+v, %v", list, err)
 	}
+	d.pass(time.Minute)
 	if err := d.DeleteFabric(ctx, "lab", 0, true); err != nil {
 		t.Fatal(err)
 	}
-	d.rig.Lab(t)
+	d.pass(time.Minute)
+	if _, err := d.CreateFabric(ctx, control.Fabric{Name: "lab", Source: controltest.Source}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.CreateTenant(ctx, "lab", control.TenantInput{Name: "red", Weight: 1000}); err != nil {
+		t.Fatal(err)
+	}
 	if list, err = w.Next(session, 0); err != nil || len(list) != 0 {
 		t.Errorf("when lab was made again, the stream of its operator tells %+v, %v", list, err)
 	}
@@ -133,6 +140,29 @@ func TestARoleOnAFabricEndsWithItAndStartsWithTheNextSignIn(t *testing.T) {
 		t.Errorf("roles on what was made again are %+v, %v", a.Memberships, err)
 	}
 	if in, err = d.SignInExternal(ctx, rob(d, nix, lab)); err != nil || !slices.Equal(in.Principal.Grants, []tenants.Grant{lab}) {
-		t.Errorf("roles after the next sign-in are %v, %v", in.Principal.Grants, err)
+		t.Fatalf("roles after the next sign-in are %v, %v", in.Principal.Grants, err)
+	}
+	// Then it hears of the fabric that it has a role on, and not of the earlier one of that name.
+	session = control.WithPrincipal(ctx, in.Principal)
+	if w, err = d.WatchEvents(session, control.EventFilter{Fabric: "lab"}, 0); err != nil {
+		t.Fatal(err)
+	}
+	followed, err := w.Next(session, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, _, err := d.Events(session, "lab", 0, control.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := d.Events(ctx, "lab", 0, control.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := slices.IndexFunc(all, func(e control.Event) bool { return e.Kind == "fabric.deleted" }) + 1
+	for _, list := range [][]control.Event{followed, listed} {
+		if begun == 0 || len(list) == 0 || len(list) != len(all)-begun || list[0].ID != all[begun].ID {
+			t.Errorf("of %d events, %d of them of the earlier fabric, the operator of the new one gets %d", len(all), begun, len(list))
+		}
 	}
 }

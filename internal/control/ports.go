@@ -122,6 +122,7 @@ type EventFilter struct {
 	Fabric  string
 	Rollout int64
 	Kind    string // a beginning of the kind, such as "device."
+	Since   time.Time
 }
 
 // EventRepo keeps events.

@@ -120,7 +120,8 @@ func (s *Service) ListRollouts(ctx context.Context, fabric string, p Page) (list
 // Events returns events of a fabric, or of one of its rollouts when that is not 0.
 func (s *Service) Events(ctx context.Context, fabric string, rollout int64, p Page) (list []Event, next string, err error) {
 	err = s.d.Store.View(ctx, func(r Repos) (err error) {
-		if _, err = r.Fabric(ctx, fabric); err != nil {
+		f, err := r.Fabric(ctx, fabric)
+		if err != nil {
 			return err
 		}
 		if names := sight(ctx, fabric); names != nil {
@@ -132,7 +133,7 @@ func (s *Service) Events(ctx context.Context, fabric string, rollout int64, p Pa
 				return err
 			}
 		}
-		list, next, err = r.ListEvents(ctx, EventFilter{Fabric: fabric, Rollout: rollout}, p)
+		list, next, err = r.ListEvents(ctx, EventFilter{Fabric: fabric, Rollout: rollout, Since: heardSince(ctx, f)}, p)
 		return err
 	})
 	return list, next, err

@@ -80,9 +80,17 @@ func (w *Watch) read(ctx context.Context) (list []Event, err error) {
 		}
 		if names := sight(ctx, w.filter.Fabric); names != nil {
 			list, _, err = tenantEvents(ctx, r, w.filter.Fabric, names, w.filter.Rollout, p)
-		} else {
-			list, _, err = r.ListEvents(ctx, w.filter, p)
+			return err
 		}
+		filter := w.filter
+		if who, ok := PrincipalFrom(ctx); ok && !who.Wide() { // the fabric may be another one of its name meanwhile
+			f, err := r.Fabric(ctx, filter.Fabric)
+			if err != nil {
+				return err
+			}
+			filter.Since = heardSince(ctx, f)
+		}
+		list, _, err = r.ListEvents(ctx, filter, p)
 		return err
 	})
 	if len(list) > 0 {

@@ -373,7 +373,7 @@ func checkEvents(t *testing.T, f *fixture) {
 	ctx := t.Context()
 	f.tx(func(r control.Repos) error {
 		for i := range 5 {
-			e := control.Event{At: at(), Fabric: "lab", Rollout: int64(i % 2), Actor: "ada", Kind: "k", Subject: fmt.Sprint(i), Message: "m", Data: []byte(`{"a":1}`)}
+			e := control.Event{At: at().Add(time.Duration(i/2) * time.Second), Fabric: "lab", Rollout: int64(i % 2), Actor: "ada", Kind: "k", Subject: fmt.Sprint(i), Message: "m", Data: []byte(`{"a":1}`)}
 			if i == 4 {
 				e.Fabric, e.Data = "other", nil
 			}
@@ -387,7 +387,7 @@ func checkEvents(t *testing.T, f *fixture) {
 		for _, tc := range []struct {
 			filter control.EventFilter
 			want   string
-		}{{control.EventFilter{}, "01234"}, {control.EventFilter{Fabric: "lab"}, "0123"}, {control.EventFilter{Fabric: "lab", Rollout: 1}, "13"}, {control.EventFilter{Fabric: "none"}, ""}} {
+		}{{control.EventFilter{}, "01234"}, {control.EventFilter{Fabric: "lab"}, "0123"}, {control.EventFilter{Fabric: "lab", Rollout: 1}, "13"}, {control.EventFilter{Fabric: "none"}, ""}, {control.EventFilter{Fabric: "lab", Since: at().Add(time.Second)}, "23"}} {
 			list, err := paged(2, func(p control.Page) ([]control.Event, string, error) { return r.ListEvents(ctx, tc.filter, p) })
 			if err != nil {
 				return err

@@ -40,6 +40,9 @@ func (r *repos) ListEvents(ctx context.Context, f control.EventFilter, p control
 	if f.Kind != "" { // kinds are lower-case letters, hyphens and dots: none of them means anything to LIKE
 		q = q.Where("kind LIKE ?", f.Kind+"%")
 	}
+	if !f.Since.IsZero() {
+		q = q.Where("at_us >= ?", micros(f.Since))
+	}
 	rows, next, err := oldestFirst(q, "id", "events", p, func(e eventRow) int64 { return e.ID })
 	return each(rows, eventRow.domain), next, err
 }
