@@ -1,6 +1,9 @@
 -- +goose Up
 -- A role of a fabric may be held on one fabric: fabric_id. It ends with the fabric, as a tenant's does with the tenant.
--- SQLite cannot change a check, so the table is made anew.
+-- SQLite cannot change a check, so the table is made anew. The column is added to the old one first: that fails where this migration
+-- was applied already, and no role on one fabric is copied without its fabric.
+ALTER TABLE memberships ADD COLUMN fabric_id INTEGER REFERENCES fabrics (id) ON DELETE CASCADE;
+
 CREATE TABLE placed_memberships (
     id            INTEGER PRIMARY KEY,
     account_id    INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
@@ -12,7 +15,8 @@ CREATE TABLE placed_memberships (
     created_at_us INTEGER NOT NULL
 );
 
-INSERT INTO placed_memberships (id, account_id, tenant_id, role, source, created_at_us) SELECT id, account_id, tenant_id, role, source, created_at_us FROM memberships;
+INSERT INTO placed_memberships (id, account_id, tenant_id, fabric_id, role, source, created_at_us)
+SELECT id, account_id, tenant_id, fabric_id, role, source, created_at_us FROM memberships;
 DROP TABLE memberships;
 ALTER TABLE placed_memberships RENAME TO memberships;
 
