@@ -213,7 +213,7 @@ TABLE memberships
     source text NOT NULL
     created_at_us bigint NOT NULL
     fabric_id bigint
-    CHECK ((((tenant_id IS NULL) AND (role = ANY (ARRAY['fabric-admin'::text, 'operator'::text, 'auditor'::text]))) OR ((tenant_id IS NOT NULL) AND (fabric_id IS NULL) AND (role = ANY (ARRAY['tenant-admin'::text, 'tenant-viewer'::text])))))
+    CHECK ((((tenant_id IS NULL) AND (fabric_id IS NULL) AND (role = ANY (ARRAY['fabric-admin'::text, 'operator'::text, 'auditor'::text]))) OR ((tenant_id IS NULL) AND (fabric_id IS NOT NULL) AND (role = ANY (ARRAY['fabric-admin@fabric'::text, 'operator@fabric'::text, 'auditor@fabric'::text]))) OR ((tenant_id IS NOT NULL) AND (fabric_id IS NULL) AND (role = ANY (ARRAY['tenant-admin'::text, 'tenant-viewer'::text])))))
     CHECK ((source = ANY (ARRAY['local'::text, 'oidc'::text])))
     FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
     FOREIGN KEY (fabric_id) REFERENCES fabrics(id) ON DELETE CASCADE

@@ -164,7 +164,8 @@ CREATE TABLE "memberships" (
     account_id    INTEGER NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
     tenant_id     INTEGER REFERENCES tenants (id) ON DELETE CASCADE,
     fabric_id     INTEGER REFERENCES fabrics (id) ON DELETE CASCADE,
-    role          TEXT    NOT NULL CHECK (tenant_id IS NULL AND role IN ('fabric-admin', 'operator', 'auditor')
+    role          TEXT    NOT NULL CHECK (tenant_id IS NULL AND fabric_id IS NULL AND role IN ('fabric-admin', 'operator', 'auditor')
+                                       OR tenant_id IS NULL AND fabric_id IS NOT NULL AND role IN ('fabric-admin@fabric', 'operator@fabric', 'auditor@fabric')
                                        OR tenant_id IS NOT NULL AND fabric_id IS NULL AND role IN ('tenant-admin', 'tenant-viewer')),
     source        TEXT    NOT NULL CHECK (source IN ('local', 'oidc')),
     created_at_us INTEGER NOT NULL

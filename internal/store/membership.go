@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -24,6 +25,18 @@ type membershipRow struct {
 
 func (membershipRow) TableName() string { return "memberships" }
 
+// onFabric ends the role of a row with a fabric. Managers of an earlier release, which take a row without a tenant for a role on
+// everything, know no such role and refuse its holder.
+const onFabric = "@fabric"
+
+// roleText is the role of a grant as rows keep it.
+func roleText(g tenants.Grant) string {
+	if g.Domain.Whole() {
+		return string(g.Role) + onFabric
+	}
+	return string(g.Role)
+}
+
 type placedMembership struct {
 	Row   membershipRow `gorm:"embedded"`
 	Names domainNames   `gorm:"embedded"`
@@ -31,7 +44,7 @@ type placedMembership struct {
 
 func (p placedMembership) membership() control.Membership {
 	return control.Membership{
-		Grant:  tenants.Grant{Role: tenants.Role(p.Row.Role), Domain: p.Names.domain()},
+		Grant:  tenants.Grant{Role: tenants.Role(strings.TrimSuffix(p.Row.Role, onFabric)), Domain: p.Names.domain()},
 		Source: control.Source(p.Row.Source), CreatedAt: fromMicros(p.Row.CreatedAtUS),
 	}
 }
@@ -61,7 +74,7 @@ func (r *repos) addMembership(ctx context.Context, account int64, m control.Memb
 	if err != nil {
 		return err
 	}
-	row := membershipRow{AccountID: account, TenantID: at.tenant, FabricID: at.fabric, Role: string(m.Role), Source: string(m.Source), CreatedAtUS: micros(m.CreatedAt)}
+	row := membershipRow{AccountID: account, TenantID: at.tenant, FabricID: at.fabric, Role: roleText(m.Grant), Source: string(m.Source), CreatedAtUS: micros(m.CreatedAt)}
 	switch err := r.in(ctx).Create(&row).Error; {
 	case errors.Is(err, gorm.ErrDuplicatedKey):
 		return exists("membership", m.Domain.String())
@@ -91,7 +104,7 @@ func (r *repos) PutMembership(ctx context.Context, account int64, g tenants.Gran
 		return err
 	}
 	q := r.in(ctx).Model(&membershipRow{}).Where("account_id = ? AND source = ?", account, string(control.SourceLocal))
-	res := place.of(q).Update("role", string(g.Role))
+	res := place.of(q).Update("role", roleText(g))
 	if res.Error != nil {
 		return fmt.Errorf("change membership %s: %w", g, res.Error)
 	}
